@@ -1,0 +1,217 @@
+package blocked
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Element is the element types of a Matrix.
+type Element = kernels.Element
+
+// Tile is a dense row-major block of a Matrix.
+type Tile[T Element] = kernels.Tile[T]
+
+// Kind says which part of a Matrix is stored.
+type Kind uint8
+
+// The kinds. A symmetric or triangular matrix stores only the tiles of one
+// half, including the diagonal ones; of a diagonal tile only that triangle
+// means anything.
+const (
+	Full Kind = iota
+	SymLower
+	SymUpper
+	TriLower
+	TriUpper
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Full:
+		return "full"
+	case SymLower:
+		return "symmetric, lower half stored"
+	case SymUpper:
+		return "symmetric, upper half stored"
+	case TriLower:
+		return "lower triangular"
+	case TriUpper:
+		return "upper triangular"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Uplo returns the triangle that k stores, or blas.All.
+func (k Kind) Uplo() blas.Uplo {
+	switch k {
+	case SymLower, TriLower:
+		return blas.Lower
+	case SymUpper, TriUpper:
+		return blas.Upper
+	}
+	return blas.All
+}
+
+// Matrix is an m×n matrix held as a grid of tiles of nb×nb elements; the last
+// tile row and column are ragged when nb does not divide m or n.
+//
+//	     nb   nb  n%nb
+//	   ┌────┬────┬──┐
+//	nb │ 00 │ 01 │02│   Tile(i, j) is block row i, block column j;
+//	   ├────┼────┼──┤   every tile is row-major and contiguous,
+//	nb │ 10 │ 11 │12│   its rows padded to a multiple of 64 bytes
+//	   ├────┼────┼──┤   and its first element 64-byte aligned.
+//	   │ 20 │ 21 │22│
+//	   └────┴────┴──┘
+//
+// A symmetric or triangular Matrix keeps only the tiles of its half. A Matrix
+// made by [View] aliases memory in another layout instead: its tiles have the
+// stride of that memory.
+//
+// A Matrix is safe for concurrent reads; distinct tiles may be written
+// concurrently.
+type Matrix[T Element] struct {
+	rows, cols, nb int
+	mt, nt         int
+	kind           Kind
+	tiles          []Tile[T] // mt×nt row-major; Data nil where not stored
+}
+
+// New returns an m×n Matrix of zeros with tiles of nb×nb. It panics with
+// ErrShape if m or n is negative, nb < 1, or kind is not Full and m ≠ n.
+func New[T Element](kind Kind, m, n, nb int) *Matrix[T] {
+	a := header[T](kind, m, n, nb)
+	// Each tile is its own allocation: a freed Matrix returns in pieces, and
+	// no single contiguous arena of the matrix's size is needed.
+	for i := range a.mt {
+		for j := range a.nt {
+			if a.Stored(i, j) {
+				r, c := a.TileDims(i, j)
+				a.tiles[i*a.nt+j] = newTile[T](r, c)
+			}
+		}
+	}
+	return a
+}
+
+// header returns a Matrix without its tiles' memory.
+func header[T Element](kind Kind, m, n, nb int) *Matrix[T] {
+	if m < 0 || n < 0 || nb < 1 || kind > TriUpper || (kind != Full && m != n) {
+		panic(ErrShape)
+	}
+	mt, nt := (m+nb-1)/nb, (n+nb-1)/nb
+	return &Matrix[T]{rows: m, cols: n, nb: nb, mt: mt, nt: nt, kind: kind, tiles: make([]Tile[T], mt*nt)}
+}
+
+// newTile returns an r×c tile of zeros whose rows and first element are
+// aligned to 64 bytes.
+func newTile[T Element](r, c int) Tile[T] {
+	var zero T
+	const align = 64
+	lane := align / int(unsafe.Sizeof(zero))
+	stride := (c + lane - 1) / lane * lane
+	raw := make([]T, r*stride+lane-1)
+	off := 0
+	if len(raw) > 0 {
+		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / int(unsafe.Sizeof(zero))
+	}
+	return Tile[T]{Rows: r, Cols: c, Stride: stride, Data: raw[off : off+r*stride : off+r*stride]}
+}
+
+// Dims returns the number of rows and columns.
+func (a *Matrix[T]) Dims() (m, n int) { return a.rows, a.cols }
+
+// NB returns the tile size.
+func (a *Matrix[T]) NB() int { return a.nb }
+
+// Tiles returns the number of tile rows and tile columns.
+func (a *Matrix[T]) Tiles() (mt, nt int) { return a.mt, a.nt }
+
+// Kind returns which part is stored.
+func (a *Matrix[T]) Kind() Kind { return a.kind }
+
+// Stored reports whether tile (i, j) is kept.
+func (a *Matrix[T]) Stored(i, j int) bool {
+	switch a.kind.Uplo() {
+	case blas.Lower:
+		return i >= j
+	case blas.Upper:
+		return i <= j
+	}
+	return true
+}
+
+// TileDims returns the shape of tile (i, j), stored or not.
+func (a *Matrix[T]) TileDims(i, j int) (r, c int) {
+	return min(a.nb, a.rows-i*a.nb), min(a.nb, a.cols-j*a.nb)
+}
+
+// Tile returns tile (i, j). It panics with ErrNotStored if a does not keep
+// that tile, and with ErrIndex if there is none.
+func (a *Matrix[T]) Tile(i, j int) *Tile[T] {
+	if uint(i) >= uint(a.mt) || uint(j) >= uint(a.nt) {
+		panic(ErrIndex)
+	}
+	if !a.Stored(i, j) {
+		panic(ErrNotStored)
+	}
+	return &a.tiles[i*a.nt+j]
+}
+
+// At returns element (i, j): of a symmetric matrix from the stored half, of a
+// triangular one zero outside its triangle. It panics with ErrIndex if the
+// index is out of range.
+func (a *Matrix[T]) At(i, j int) T {
+	if uint(i) >= uint(a.rows) || uint(j) >= uint(a.cols) {
+		panic(ErrIndex)
+	}
+	switch a.kind {
+	case SymLower:
+		if i < j {
+			i, j = j, i
+		}
+	case SymUpper:
+		if i > j {
+			i, j = j, i
+		}
+	case TriLower:
+		if i < j {
+			return 0
+		}
+	case TriUpper:
+		if i > j {
+			return 0
+		}
+	}
+	return a.tiles[i/a.nb*a.nt+j/a.nb].At(i%a.nb, j%a.nb)
+}
+
+// Set sets element (i, j). Setting either of a mirrored pair of a symmetric
+// matrix sets both. It panics with ErrIndex if the index is out of range and
+// with ErrNotStored outside the triangle of a triangular matrix.
+func (a *Matrix[T]) Set(i, j int, v T) {
+	if uint(i) >= uint(a.rows) || uint(j) >= uint(a.cols) {
+		panic(ErrIndex)
+	}
+	up := a.kind.Uplo()
+	if (up == blas.Lower && i < j) || (up == blas.Upper && i > j) {
+		if a.kind == TriLower || a.kind == TriUpper {
+			panic(ErrNotStored)
+		}
+		i, j = j, i
+	}
+	a.tiles[i/a.nb*a.nt+j/a.nb].Set(i%a.nb, j%a.nb, v)
+}
+
+// Bytes returns the bytes of the elements that are stored, without padding.
+func (a *Matrix[T]) Bytes() int64 {
+	var zero T
+	var n int64
+	for i := range a.tiles {
+		n += int64(a.tiles[i].Rows) * int64(a.tiles[i].Cols)
+	}
+	return n * int64(unsafe.Sizeof(zero))
+}

@@ -1,0 +1,95 @@
+package kernels
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Element is the constraint of every generic type and function of Tessera.
+type Element interface {
+	float32 | float64
+}
+
+// Tile is a dense row-major matrix: element (i, j) is Data[i*Stride+j].
+//
+//	0 ≤ i < Rows, 0 ≤ j < Cols ≤ Stride, len(Data) ≥ (Rows-1)*Stride+Cols.
+//
+// What lies between Cols and Stride is padding that no kernel reads or
+// writes. Operands of tasks are *Tile[T].
+type Tile[T Element] struct {
+	Rows, Cols, Stride int
+	Data               []T
+}
+
+// At returns element (i, j). It does not check the column against Cols.
+func (t *Tile[T]) At(i, j int) T { return t.Data[i*t.Stride+j] }
+
+// Set sets element (i, j). It does not check the column against Cols.
+func (t *Tile[T]) Set(i, j int, v T) { t.Data[i*t.Stride+j] = v }
+
+// Row returns row i, without the padding.
+func (t *Tile[T]) Row(i int) []T { return t.Data[i*t.Stride : i*t.Stride+t.Cols : i*t.Stride+t.Cols] }
+
+// Gemm is the parameter of op "gemm" (BLAS xGEMM):
+//
+//	C = Alpha·op(A)·op(B) + Beta·C
+//
+// Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
+// C m×n. With Beta = 0, C is not read and may hold NaN.
+type Gemm struct {
+	TransA, TransB blas.Transpose
+	Alpha, Beta    float64
+}
+
+// Syrk is the parameter of op "syrk" (BLAS xSYRK):
+//
+//	C = Alpha·A·Aᵀ + Beta·C  (Trans = NoTrans, A n×k)
+//	C = Alpha·Aᵀ·A + Beta·C  (Trans = Trans,   A k×n)
+//
+// Operands: A (in), C (inout). Only the Uplo triangle of C (n×n) is read or
+// written. With Beta = 0, C is not read.
+type Syrk struct {
+	Uplo        blas.Uplo
+	Trans       blas.Transpose
+	Alpha, Beta float64
+}
+
+// Trsm is the parameter of op "trsm" (BLAS xTRSM):
+//
+//	B = Alpha·op(A)⁻¹·B  (Side = Left,  A m×m)
+//	B = Alpha·B·op(A)⁻¹  (Side = Right, A n×n)
+//
+// Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
+// not its diagonal if Diag is Unit.
+type Trsm struct {
+	Side  blas.Side
+	Uplo  blas.Uplo
+	Trans blas.Transpose
+	Diag  blas.Diag
+	Alpha float64
+}
+
+// Potrf is the parameter of op "potrf" (LAPACK xPOTRF): the Cholesky
+// factorization of a symmetric positive definite tile,
+//
+//	A = L·Lᵀ (Uplo = Lower) or A = Uᵀ·U (Uplo = Upper).
+//
+// Operand: A (inout, n×n); the factor overwrites its Uplo triangle, the other
+// one is neither read nor written. If leading minor i (from 1) is not
+// positive definite the version returns *NotPositiveDefiniteError with
+// Minor = Offset+i, LAPACK's info for the whole matrix.
+type Potrf struct {
+	Uplo   blas.Uplo
+	Offset int // global index of the tile's first row
+}
+
+// NotPositiveDefiniteError is what op "potrf" returns for a tile whose
+// leading minor is not positive definite, or holds a NaN.
+type NotPositiveDefiniteError struct {
+	Minor int // order of the minor, from 1, in the whole matrix
+}
+
+func (e *NotPositiveDefiniteError) Error() string {
+	return fmt.Sprintf("potrf: the leading minor of order %d is not positive definite", e.Minor)
+}

@@ -1,0 +1,132 @@
+package versions
+
+import (
+	"context"
+	"unsafe"
+)
+
+// Op is an operation that tasks ask for, with its versions. One Op exists per
+// operation and element type. An Op is read-only once the first task that
+// uses it has been submitted, and is then safe for concurrent use.
+type Op struct {
+	// Name is the operation's field name in lower case: "gemm", "potrf".
+	Name string
+	// Type is the element type: "f32" or "f64"; empty if it has none.
+	Type string
+	// Versions in order of preference: the first eligible one is taken where
+	// nothing was measured.
+	Versions []Version
+	// Work estimates the work of a call, for linear algebra the floating
+	// point operations. It decides the size class, and expected time is
+	// proportional to it inside a class. Nil means every call is one unit.
+	Work func(*Call) float64
+}
+
+// OpName returns the operation's name with its type, as in "gemm/f64". It
+// makes *Op a graph.Op.
+func (o *Op) OpName() string {
+	if o.Type == "" {
+		return o.Name
+	}
+	return o.Name + "/" + o.Type
+}
+
+// Version returns the version called name, or nil.
+func (o *Op) Version(name string) *Version {
+	for i := range o.Versions {
+		if o.Versions[i].Name == name {
+			return &o.Versions[i]
+		}
+	}
+	return nil
+}
+
+// Version is one way to execute an Op.
+type Version struct {
+	// Name identifies the version among those of its Op: "go", "openblas".
+	Name string
+	// Constraints that a worker must meet to run it.
+	Constraints Constraints
+	// Run executes the call. It must not start goroutines or threads and may
+	// keep nothing of the call after it returns. An error fails the task.
+	Run func(*Call) error
+}
+
+// Constraints is what a version asks of the worker that runs it, after the
+// constraints of PyCOMPSs (architecture, processor name, computing units,
+// memory). The zero value is met by every CPU worker.
+type Constraints struct {
+	// Kind of device: "cpu" (the default when empty) or "cuda".
+	Kind string
+	// Arch is the instruction set architecture in Go's words ("amd64"), empty
+	// for any.
+	Arch string
+	// Processor is a processor name as the node description gives it
+	// ("KNL"), empty for any. Case does not matter.
+	Processor string
+	// Features are ISA extensions that must all be present, in lower case:
+	// "avx2", "fma3", "avx512f".
+	Features []string
+	// Units is the number of computing units (cores) that one call occupies;
+	// 0 means 1.
+	Units int
+	// Memory is the number of bytes of device or node memory that one call
+	// needs beside its operands; 0 means no demand.
+	Memory int64
+}
+
+// Target describes a worker to the selector: what it can run. A Target is
+// read-only once a worker uses it.
+type Target struct {
+	Kind      string   // "cpu" (also when empty) or "cuda"
+	Arch      string   // GOARCH of the worker
+	Processor string   // processor name: CPUID brand, or as declared
+	Features  []string // ISA extensions, lower case
+	Units     int      // computing units that the worker owns; 0 means 1
+	Memory    int64    // bytes of memory; 0 means unknown and unbounded
+}
+
+// Call is one execution of an Op: what a version's Run receives.
+type Call struct {
+	// Ctx is cancelled when the task's time-out passes or its job is
+	// cancelled. It is never nil inside Run.
+	Ctx context.Context
+	// Params is the op's parameter struct, by pointer, as the op documents;
+	// it is shared between tasks and must not be written.
+	Params any
+	// Args holds the operands in the op's order: the values of the task's
+	// data. The slice belongs to the worker; its elements to the task.
+	Args []any
+	// Work is the worker's scratch memory.
+	Work *Workspace
+}
+
+// Workspace is scratch memory that belongs to one worker and is reused from
+// call to call. The zero value is ready to use. It is not safe for concurrent
+// use. What was in it before a call is unspecified.
+type Workspace struct {
+	buf []byte
+}
+
+// Bytes returns n bytes of scratch, 64-byte aligned. It stays valid until the
+// next call of Bytes or [Scratch] on w.
+func (w *Workspace) Bytes(n int) []byte {
+	if len(w.buf) < n {
+		const align = 64
+		raw := make([]byte, n+align)
+		off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (align - 1))
+		w.buf = raw[off : off+n : off+n]
+	}
+	return w.buf[:n:n]
+}
+
+// Scratch returns n elements of scratch from w, 64-byte aligned, under the
+// same rules as [Workspace.Bytes].
+func Scratch[T float32 | float64](w *Workspace, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	var zero T
+	b := w.Bytes(n * int(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
