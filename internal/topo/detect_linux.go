@@ -1,0 +1,13 @@
+package topo
+
+import "os"
+
+// Detect describes the machine that this process runs on.
+func Detect() *Machine {
+	allowed, err := processAffinity()
+	m := Read(os.DirFS("/"), Identify(), allowed)
+	if err != nil {
+		m.note("%v", err)
+	}
+	return m
+}

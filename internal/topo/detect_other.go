@@ -1,0 +1,12 @@
+//go:build !linux
+
+package topo
+
+import (
+	"runtime"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// Detect describes the machine that this process runs on.
+func Detect() *Machine { return guess(Identify(), runtime.NumCPU(), cpuid.CPU.ThreadsPerCore) }
