@@ -1,0 +1,34 @@
+//go:build cgo && mkl && !openblas
+
+package cpu
+
+/*
+#cgo LDFLAGS: -Wl,--no-as-needed -lmkl_rt -lm -ldl -lpthread
+
+extern void MKL_Set_Num_Threads(int);
+extern int MKL_Get_Max_Threads(void);
+extern void MKL_Get_Version_String(char *, int);
+*/
+import "C"
+
+// BLASLibrary returns what [BLASInfo] describes; ok is false if this build
+// has no C library.
+func BLASLibrary() (info BLASInfo, ok bool) {
+	// MKL names the processor in its version string and nowhere else.
+	var buf [256]C.char
+	C.MKL_Get_Version_String(&buf[0], C.int(len(buf)))
+	buf[len(buf)-1] = 0
+	return BLASInfo{
+		Name:    "mkl",
+		Config:  C.GoString(&buf[0]),
+		Threads: int(C.MKL_Get_Max_Threads()),
+	}, true
+}
+
+// SetBLASThreads sets the number of threads that one call into the C library
+// may use, for the whole process, and reports whether there is a library. The
+// runtime wants 1: parallelism is its own business.
+func SetBLASThreads(n int) (ok bool) {
+	C.MKL_Set_Num_Threads(C.int(n))
+	return true
+}

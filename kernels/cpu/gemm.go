@@ -1,0 +1,213 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// Gemm implements [Routines].
+func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, work []T) {
+	ta, tb := checkTranspose(transA), checkTranspose(transB)
+	if k < 0 {
+		panic(ErrDim)
+	}
+	ra, ca := m, k
+	if ta {
+		ra, ca = k, m
+	}
+	rb, cb := k, n
+	if tb {
+		rb, cb = n, k
+	}
+	checkMatrix(m, n, len(c), ldc)
+	checkMatrix(ra, ca, len(a), lda)
+	checkMatrix(rb, cb, len(b), ldb)
+
+	if m == 0 || n == 0 {
+		return
+	}
+	scale(m, n, beta, c, ldc)
+	if alpha == 0 || k == 0 {
+		return
+	}
+	if m == 1 || n == 1 || m*n*k <= p.Small {
+		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
+		return
+	}
+	p.update(blas.All, operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, c, ldc, work)
+}
+
+// operand is op(X): x with its leading dimension, transposed or not.
+type operand[T Element] struct {
+	x     []T
+	ld    int
+	trans bool
+}
+
+// from returns op(X) from row i and column j on, as the slice and the strides
+// from row to row and from column to column.
+func (o operand[T]) from(i, j int) (x []T, rs, cs int) {
+	if o.trans {
+		return o.x[j*o.ld+i:], 1, o.ld
+	}
+	return o.x[i*o.ld+j:], o.ld, 1
+}
+
+// update computes C += alpha·A·B for the elements of the uplo triangle of C,
+// or for all of them if uplo is All. It is the packed GEMM that every routine
+// comes down to.
+func (p *Packed[T]) update(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T, c []T, ldc int, work []T) {
+	if len(work) < p.tile()+p.blockA(m, k)+p.blockB(n, k) {
+		panic(ErrWork)
+	}
+	tmp := work[:p.tile()]
+	work = work[p.tile():]
+	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
+
+	mcMax, kcMax := part(m, p.MC, p.MR), part(k, p.KC, 1)
+	for jc := 0; jc < n; jc += p.NC {
+		nc := min(p.NC, n-jc)
+		first, last := 0, m // the rows that have a part in these columns
+		switch uplo {
+		case blas.Lower:
+			first = jc
+		case blas.Upper:
+			last = min(m, jc+nc)
+		}
+		for pc := 0; pc < k; pc += kcMax {
+			kc := min(kcMax, k-pc)
+			x, rs, cs := b.from(pc, jc)
+			p.Pack(bp, x, cs, rs, nc, kc, p.NR, alpha)
+			for ic := first; ic < last; ic += mcMax {
+				mc := min(mcMax, last-ic)
+				x, rs, cs := a.from(ic, pc)
+				p.Pack(ap, x, rs, cs, mc, kc, p.MR, 1)
+				p.block(uplo, ic-jc, mc, nc, kc, ap, bp, c[ic*ldc+jc:], ldc, tmp)
+			}
+		}
+	}
+}
+
+// block computes C += A·B for packed blocks. diag is the row of C minus its
+// column, in the whole matrix, of the block's first element.
+func (p *Packed[T]) block(uplo blas.Uplo, diag, mc, nc, kc int, ap, bp, c []T, ldc int, tmp []T) {
+	mr, nr := p.MR, p.NR
+	for j := 0; j < nc; j += nr {
+		b := bp[j*kc : (j+nr)*kc]
+		w := min(nr, nc-j)
+		for i := 0; i < mc; i += mr {
+			h := min(mr, mc-i)
+			d := diag + i - j // as diag, of this tile
+			whole := h == mr && w == nr
+			switch uplo {
+			case blas.Lower:
+				if d+h <= 0 {
+					continue
+				}
+				whole = whole && d >= nr-1
+			case blas.Upper:
+				if d >= w {
+					continue
+				}
+				whole = whole && d+mr <= 1
+			}
+			a := ap[i*kc : (i+mr)*kc]
+			if whole {
+				p.Micro(kc, a, b, c[i*ldc+j:], ldc)
+				continue
+			}
+			clear(tmp)
+			p.Micro(kc, a, b, tmp, nr)
+			for x := range h {
+				lo, hi := 0, w
+				switch uplo {
+				case blas.Lower:
+					hi = min(w, d+x+1)
+				case blas.Upper:
+					lo = max(0, d+x)
+				}
+				if lo < hi {
+					add(c[(i+x)*ldc+j+lo:(i+x)*ldc+j+hi], tmp[x*nr+lo:])
+				}
+			}
+		}
+	}
+}
+
+// add computes dst += src.
+func add[T Element](dst, src []T) {
+	for i, v := range src[:len(dst)] {
+		dst[i] += v
+	}
+}
+
+// scale computes C = beta·C for an m×n matrix without reading C if beta = 0.
+func scale[T Element](m, n int, beta T, c []T, ldc int) {
+	if beta == 1 {
+		return
+	}
+	for i := range m {
+		scaleVec(beta, c[i*ldc:i*ldc+n])
+	}
+}
+
+func scaleVec[T Element](beta T, x []T) {
+	if beta == 0 {
+		clear(x)
+		return
+	}
+	for i := range x {
+		x[i] *= beta
+	}
+}
+
+// gemmSmall computes C += alpha·op(A)·op(B) without packing, for matrices so
+// small, or so narrow, that packing would take longer than the arithmetic.
+func gemmSmall[T Element](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	ra, ca := lda, 1
+	if ta {
+		ra, ca = 1, lda
+	}
+	if n == 1 && !tb {
+		gemvColumn(ta, m, k, alpha, a, lda, b, ldb, c, ldc)
+		return
+	}
+	for i := range m {
+		ci := c[i*ldc : i*ldc+n]
+		ai := a[i*ra:]
+		if tb {
+			for j := range ci {
+				var s T
+				for l, v := range b[j*ldb : j*ldb+k] {
+					s += ai[l*ca] * v
+				}
+				ci[j] += alpha * s
+			}
+			continue
+		}
+		for l := range k {
+			t := alpha * ai[l*ca]
+			for j, v := range b[l*ldb : l*ldb+n] {
+				ci[j] += t * v
+			}
+		}
+	}
+}
+
+// gemvColumn is gemmSmall for one column: the elements of B lie ldb apart and
+// those of C ldc.
+func gemvColumn[T Element](ta bool, m, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	if ta {
+		for l := range k {
+			t := alpha * b[l*ldb]
+			for i, v := range a[l*lda : l*lda+m] {
+				c[i*ldc] += t * v
+			}
+		}
+		return
+	}
+	for i := range m {
+		var s T
+		for l, v := range a[i*lda : i*lda+k] {
+			s += v * b[l*ldb]
+		}
+		c[i*ldc] += alpha * s
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !cgo
+
+package cpu
+
+// cgoEnabled tells whether this build can link C libraries.
+const cgoEnabled = false

@@ -1,0 +1,82 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// Syrk implements [Routines].
+func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int, work []T) {
+	checkUplo(uplo)
+	t := checkTranspose(trans)
+	ra, ca := n, k
+	if t {
+		ra, ca = k, n
+	}
+	checkMatrix(n, n, len(c), ldc)
+	checkMatrix(ra, ca, len(a), lda)
+
+	if n == 0 {
+		return
+	}
+	if beta != 1 {
+		for i := range n {
+			lo, hi := triangleRow(uplo, i, n)
+			scaleVec(beta, c[i*ldc+lo:i*ldc+hi])
+		}
+	}
+	if alpha == 0 || k == 0 {
+		return
+	}
+	if n*n*k <= p.Small {
+		syrkSmall(uplo, t, n, k, alpha, a, lda, c, ldc)
+		return
+	}
+	p.update(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, c, ldc, work)
+}
+
+// triangleRow returns the columns [lo, hi) of row i that the uplo triangle of
+// an n×n matrix holds.
+func triangleRow(uplo blas.Uplo, i, n int) (lo, hi int) {
+	if uplo == blas.Lower {
+		return 0, i + 1
+	}
+	return i, n
+}
+
+// syrkSmall computes the uplo triangle of C += alpha·A·Aᵀ, or alpha·Aᵀ·A,
+// without packing.
+func syrkSmall[T Element](uplo blas.Uplo, t bool, n, k int, alpha T, a []T, lda int, c []T, ldc int) {
+	for i := range n {
+		lo, hi := triangleRow(uplo, i, n)
+		ci := c[i*ldc+lo : i*ldc+hi]
+		if !t {
+			ai := a[i*lda : i*lda+k]
+			for j := range ci {
+				ci[j] += alpha * dot(ai, a[(lo+j)*lda:])
+			}
+			continue
+		}
+		for l := range k {
+			s := alpha * a[l*lda+i]
+			for j, v := range a[l*lda+lo : l*lda+hi] {
+				ci[j] += s * v
+			}
+		}
+	}
+}
+
+// dot returns Σ x[i]·y[i] over the elements of x.
+func dot[T Element](x, y []T) T {
+	var s0, s1, s2, s3 T
+	y = y[:len(x)]
+	for len(x) >= 4 && len(y) >= 4 {
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		s2 += x[2] * y[2]
+		s3 += x[3] * y[3]
+		x, y = x[4:], y[4:]
+	}
+	s := (s0 + s1) + (s2 + s3)
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}

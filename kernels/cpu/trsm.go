@@ -1,0 +1,246 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// Trsm implements [Routines].
+func (p *Packed[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T) {
+	checkSide(side)
+	checkUplo(uplo)
+	t := checkTranspose(trans)
+	checkDiag(diag)
+	order, rhs := m, n
+	if side == blas.Right {
+		order, rhs = n, m
+	}
+	checkMatrix(m, n, len(b), ldb)
+	checkMatrix(order, order, len(a), lda)
+
+	if m == 0 || n == 0 {
+		return
+	}
+	scale(m, n, alpha, b, ldb)
+	if alpha == 0 {
+		return
+	}
+	s := triangularSolve[T]{
+		p:    p,
+		left: side == blas.Left,
+		// op(A) is lower triangular if A is and is not transposed, or is upper
+		// triangular and transposed.
+		lower: (uplo == blas.Lower) != t,
+		unit:  diag == blas.Unit,
+		rhs:   rhs,
+		lda:   lda, ldb: ldb, t: t,
+		work: work,
+	}
+	s.solve(order, a, b)
+}
+
+// triangularSolve is what stays the same while trsm splits its triangle.
+type triangularSolve[T Element] struct {
+	p                    *Packed[T]
+	left, lower, unit, t bool
+	rhs                  int // order of B across the triangle
+	lda, ldb             int
+	work                 []T
+}
+
+// solve overwrites B with the solution for the triangle of order n at a,
+// whose unknowns are the rows (left) or columns (right) of b. It halves the
+// triangle, so that nearly all of the work is in large updates:
+//
+//	left, lower:   A11·X1 = B1        right, lower:   X2·A22 = B2
+//	               A22·X2 = B2−A21·X1                 X1·A11 = B1−X2·A21
+//
+// and the other way round for an upper op(A).
+func (s *triangularSolve[T]) solve(n int, a, b []T) {
+	if n <= s.p.Leaf {
+		s.leaf(n, a, b)
+		return
+	}
+	n1 := min(n-1, roundUp((n+1)/2, s.p.Leaf))
+	n2 := n - n1
+	a22 := a[n1*s.lda+n1:]
+	b2 := b[n1:]
+	if s.left {
+		b2 = b[n1*s.ldb:]
+	}
+	// The off-diagonal block of op(A): A21 if it is lower, A12 if upper,
+	// stored on the other side of the diagonal if A is transposed.
+	off := a[n1:]
+	if s.lower != s.t {
+		off = a[n1*s.lda:]
+	}
+	if s.forward() {
+		s.solve(n1, a, b)
+		s.update(n2, n1, off, b, b2)
+		s.solve(n2, a22, b2)
+	} else {
+		s.solve(n2, a22, b2)
+		s.update(n1, n2, off, b2, b)
+		s.solve(n1, a, b)
+	}
+}
+
+// forward reports whether the first unknown depends on no other.
+func (s *triangularSolve[T]) forward() bool { return s.left == s.lower }
+
+// update computes B −= op(A)·X (left) or B −= X·op(A) (right) for the nb
+// unknowns at b and the nx solved ones at x.
+func (s *triangularSolve[T]) update(nb, nx int, a, x, b []T) {
+	tr := blas.NoTrans
+	if s.t {
+		tr = blas.Trans
+	}
+	if s.left {
+		s.p.Gemm(tr, blas.NoTrans, nb, s.rhs, nx, -1, a, s.lda, x, s.ldb, 1, b, s.ldb, s.work)
+	} else {
+		s.p.Gemm(blas.NoTrans, tr, s.rhs, nb, nx, -1, x, s.ldb, a, s.lda, 1, b, s.ldb, s.work)
+	}
+}
+
+// leaf solves a triangle of at most Leaf unknowns. Whatever the case, the
+// triangle is packed as a lower one, its unknowns in the order in which they
+// are solved, into the panels of the micro-kernel, and the right-hand sides
+// go through a buffer in the form of a packed B, NR at a time:
+//
+//	x (panel i) += (−A)(panel i, before it)·x (before it)     by Micro
+//	x (panel i)  = triangle⁻¹·x (panel i)                     below
+func (s *triangularSolve[T]) leaf(n int, a, b []T) {
+	mr, nr := s.p.MR, s.p.NR
+	rows := roundUp(n, mr)
+	if len(s.work) < rows*rows+rows*nr+rows {
+		panic(ErrWork)
+	}
+	tri := s.work[:rows*rows]
+	x := s.work[rows*rows : rows*rows+rows*nr]
+	d := s.work[rows*rows+rows*nr : rows*rows+rows*nr+rows]
+	divide := s.packTriangle(n, a, tri, d)
+
+	// Element (unknown u, right-hand side v) of B is b[base+u*us+v*vs].
+	us, vs := s.ldb, 1
+	if !s.left {
+		us, vs = 1, s.ldb
+	}
+	base := 0
+	if !s.forward() {
+		base, us = (n-1)*us, -us
+	}
+	clear(x[n*nr:])
+	for v0 := 0; v0 < s.rhs; v0 += nr {
+		w := min(nr, s.rhs-v0)
+		if w < nr {
+			clear(x[:n*nr])
+		}
+		for u := range n {
+			o := base + u*us + v0*vs
+			for v := range w {
+				x[u*nr+v] = b[o+v*vs]
+			}
+		}
+		for u := 0; u < n; u += mr {
+			panel := tri[u*rows : (u+mr)*rows]
+			if u > 0 {
+				s.p.Micro(u, panel, x, x[u*nr:], nr)
+			}
+			solveTile(min(mr, n-u), mr, nr, panel[u*mr:], d[u:], divide, x[u*nr:])
+		}
+		for u := range n {
+			o := base + u*us + v0*vs
+			for v := range w {
+				b[o+v*vs] = x[u*nr+v]
+			}
+		}
+	}
+}
+
+// packTriangle packs −op(A), n×n, in panels of MR rows, each with the columns
+// up to its own last row, and stores what to multiply by for the diagonal in
+// d. It reports true if d holds the diagonal itself, to divide by, because a
+// reciprocal would overflow or lose its digits.
+func (s *triangularSolve[T]) packTriangle(n int, a, tri, d []T) (divide bool) {
+	mr := s.p.MR
+	rows := roundUp(n, mr)
+	// Element (i, j), i ≥ j, of the triangle in order of solution is
+	// a[base+i*rs+j*cs]. Forward the order is that of A; backward it is
+	// reversed. Right-hand triangles are transposed by nature.
+	rs, cs := s.lda, 1
+	if s.t == s.left {
+		rs, cs = 1, s.lda
+	}
+	base := 0
+	if !s.forward() {
+		base = (n - 1) * (s.lda + 1)
+		rs, cs = -rs, -cs
+	}
+	for u := 0; u < n; u += mr {
+		panel := tri[u*rows : (u+mr)*rows]
+		for i := range mr {
+			if u+i >= n {
+				for j := range u {
+					panel[j*mr+i] = 0
+				}
+				continue
+			}
+			o := base + (u+i)*rs
+			for j := range u + i {
+				panel[j*mr+i] = -a[o+j*cs]
+			}
+		}
+	}
+	if s.unit {
+		for i := range n {
+			d[i] = 1
+		}
+		return false
+	}
+	for i := range n {
+		v := a[base+i*(rs+cs)]
+		d[i] = 1 / v
+		// Of a finite diagonal the reciprocal may overflow or be denormal; of
+		// zeros, infinities and NaN it is as good as the division.
+		if v != 0 && v-v == 0 && !inverse(v, d[i]) {
+			divide = true
+		}
+	}
+	if divide {
+		for i := range n {
+			d[i] = a[base+i*(rs+cs)]
+		}
+	}
+	return divide
+}
+
+// inverse reports whether r·v is one to working precision.
+func inverse[T Element](v, r T) bool {
+	var eps T = 0x1p-52
+	if T(1)+eps == 1 {
+		eps = 0x1p-23
+	}
+	e := r*v - 1
+	return -2*eps <= e && e <= 2*eps
+}
+
+// solveTile overwrites h rows of x, nr wide, with the solution for the h×h
+// lower triangle whose negated element (i, j) is tri[j*mr+i].
+func solveTile[T Element](h, mr, nr int, tri, d []T, divide bool, x []T) {
+	for i := range h {
+		xi := x[i*nr : i*nr+nr]
+		for j := range i {
+			t := tri[j*mr+i]
+			for v, y := range x[j*nr : j*nr+nr] {
+				xi[v] += t * y
+			}
+		}
+		di := d[i]
+		if divide {
+			for v := range xi {
+				xi[v] /= di
+			}
+		} else {
+			for v := range xi {
+				xi[v] *= di
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package kernels
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Error is the type of the constants that ops and tables panic with when they
+// are misused.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// Misuse of ops and tables. A wrong enumeration in a parameter panics with a
+// constant of kernels/cpu or, in the C library's binding, of gonum.
+const (
+	ErrParams  Error = "kernels: parameter is not of the op's type"
+	ErrArgs    Error = "kernels: wrong number or type of operands"
+	ErrShape   Error = "kernels: shapes of the tiles do not fit together"
+	ErrVersion Error = "kernels: version without a name or function, or one that the op has, or a foreign op"
+)
+
+// params returns the parameter of call as *P.
+func params[P any](call *versions.Call) *P {
+	p, ok := call.Params.(*P)
+	if !ok {
+		panic(ErrParams)
+	}
+	return p
+}
+
+// args returns the first and the last operand of call, which must have n.
+func args[T Element](call *versions.Call, n int) (first, last *Tile[T]) {
+	if len(call.Args) != n {
+		panic(ErrArgs)
+	}
+	return arg[T](call, 0), arg[T](call, n-1)
+}
+
+func arg[T Element](call *versions.Call, i int) *Tile[T] {
+	t, ok := call.Args[i].(*Tile[T])
+	if !ok {
+		panic(ErrArgs)
+	}
+	return t
+}
+
+// dims returns the shape of op(t).
+func dims[T Element](t *Tile[T], trans blas.Transpose) (r, c int) {
+	if trans == blas.NoTrans {
+		return t.Rows, t.Cols
+	}
+	return t.Cols, t.Rows
+}
+
+// gemm returns the function of a version of op "gemm".
+func gemm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Gemm](call)
+		a, c := args[T](call, 3)
+		b := arg[T](call, 1)
+		m, k := dims(a, p.TransA)
+		kb, n := dims(b, p.TransB)
+		if k != kb || c.Rows != m || c.Cols != n {
+			panic(ErrShape)
+		}
+		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
+		r.Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
+		return nil
+	}
+}
+
+// gemmWork returns 2·m·n·k.
+func gemmWork[T Element](call *versions.Call) float64 {
+	a, c := args[T](call, 3)
+	_, k := dims(a, params[Gemm](call).TransA)
+	return 2 * float64(c.Rows) * float64(c.Cols) * float64(k)
+}
+
+// syrk returns the function of a version of op "syrk".
+func syrk[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Syrk](call)
+		a, c := args[T](call, 2)
+		n, k := dims(a, p.Trans)
+		if c.Rows != n || c.Cols != n {
+			panic(ErrShape)
+		}
+		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
+		r.Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
+		return nil
+	}
+}
+
+// syrkWork returns n·(n+1)·k.
+func syrkWork[T Element](call *versions.Call) float64 {
+	a, _ := args[T](call, 2)
+	n, k := dims(a, params[Syrk](call).Trans)
+	return float64(n) * float64(n+1) * float64(k)
+}
+
+// trsm returns the function of a version of op "trsm".
+func trsm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Trsm](call)
+		a, b := args[T](call, 2)
+		m, n := b.Rows, b.Cols
+		order := m
+		if p.Side == blas.Right {
+			order = n
+		}
+		if a.Rows != order || a.Cols != order {
+			panic(ErrShape)
+		}
+		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
+		r.Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		return nil
+	}
+}
+
+// trsmWork returns m²·n or m·n².
+func trsmWork[T Element](call *versions.Call) float64 {
+	a, b := args[T](call, 2)
+	return float64(a.Rows) * float64(b.Rows) * float64(b.Cols)
+}
+
+// potrf returns the function of a version of op "potrf".
+func potrf[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Potrf](call)
+		a, _ := args[T](call, 1)
+		n := a.Rows
+		if a.Cols != n {
+			panic(ErrShape)
+		}
+		work := versions.Scratch[T](call.Work, r.Work(n))
+		if info := r.Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
+			return &NotPositiveDefiniteError{Minor: p.Offset + info}
+		}
+		return nil
+	}
+}
+
+// potrfWork returns n³/3 + n²/2 + n/6.
+func potrfWork[T Element](call *versions.Call) float64 {
+	a, _ := args[T](call, 1)
+	n := float64(a.Rows)
+	return n * (n + 1) * (2*n + 1) / 6
+}

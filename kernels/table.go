@@ -1,0 +1,120 @@
+package kernels
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Ops holds the ops on tiles of T.
+type Ops[T Element] struct {
+	Gemm  *versions.Op // parameter *Gemm
+	Syrk  *versions.Op // parameter *Syrk
+	Trsm  *versions.Op // parameter *Trsm
+	Potrf *versions.Op // parameter *Potrf
+}
+
+// All returns the ops in the order of the fields.
+func (o Ops[T]) All() []*versions.Op {
+	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf}
+}
+
+// Table lists for each op and element type the versions that this build
+// carries. It is built by [NewTable], may be added to by [Table.Add], and is
+// read-only from the first use of one of its ops on; it is then safe for
+// concurrent use.
+type Table struct {
+	f32 Ops[float32]
+	f64 Ops[float64]
+}
+
+// NewTable returns a new table of all ops with the versions of this build in
+// order of preference: the C library where a build tag has linked one in,
+// portable Go ("go") last. The C library runs as many threads as
+// [cpu.SetBLASThreads] has told it to.
+func NewTable() *Table {
+	return &Table{f32: newOps[float32]("f32"), f64: newOps[float64]("f64")}
+}
+
+// For returns the ops of t on tiles of T. The ops belong to t.
+func For[T Element](t *Table) Ops[T] {
+	if o, ok := any(t.f32).(Ops[T]); ok {
+		return o
+	}
+	return any(t.f64).(Ops[T])
+}
+
+// All returns all ops of t: gemm, syrk, trsm and potrf on float32, then the
+// same on float64.
+func (t *Table) All() []*versions.Op {
+	return append(t.f32.All(), t.f64.All()...)
+}
+
+// Op returns the op called name ("gemm") on tiles of typ ("f32" or "f64"), or
+// nil if there is none.
+func (t *Table) Op(name, typ string) *versions.Op {
+	for _, op := range t.All() {
+		if op.Name == name && op.Type == typ {
+			return op
+		}
+	}
+	return nil
+}
+
+// Add makes v the most preferred version of op, one of t's. It must not be
+// called once the op is in use. It panics with ErrVersion if op is not one of
+// t's, v has no name or function, or op has a version of that name already.
+func (t *Table) Add(op *versions.Op, v versions.Version) {
+	if !slices.Contains(t.All(), op) || v.Name == "" || v.Run == nil || op.Version(v.Name) != nil {
+		panic(ErrVersion)
+	}
+	op.Versions = slices.Insert(op.Versions, 0, v)
+}
+
+// AbsentVersion is a version of an op that another build of Tessera has.
+type AbsentVersion struct {
+	Op, Type, Name string
+	Reason         string // why this build has it not
+}
+
+// Absent returns the versions that this build lacks, op by op in the order of
+// [Table.All], with the reason.
+func Absent() []AbsentVersion {
+	present := ""
+	if info, ok := cpu.BLASLibrary(); ok {
+		present = info.Name
+	}
+	var absent []AbsentVersion
+	for _, op := range NewTable().All() {
+		for _, name := range cpu.BLASLibraries() {
+			if name != present {
+				absent = append(absent, AbsentVersion{op.Name, op.Type, name, cpu.WhyNoBLAS(name)})
+			}
+		}
+	}
+	return absent
+}
+
+// newOps returns the ops on T, each with one version per implementation of
+// the routines.
+func newOps[T Element](typ string) Ops[T] {
+	o := Ops[T]{
+		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T]},
+		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
+		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
+		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
+	}
+	add := func(name string, r cpu.Routines[T]) {
+		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Run: gemm(r)})
+		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Run: syrk(r)})
+		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Run: trsm(r)})
+		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Run: potrf(r)})
+	}
+	if r, ok := cpu.BLAS[T](); ok {
+		info, _ := cpu.BLASLibrary()
+		add(info.Name, r)
+	}
+	add("go", cpu.Portable[T]())
+	return o
+}
