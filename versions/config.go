@@ -1,0 +1,265 @@
+package versions
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode is how a [Selector] chooses among the eligible versions of an op.
+type Mode uint8
+
+const (
+	// Profiled runs every eligible version a few times per size class and
+	// then takes the one with the lowest expected time. The default.
+	Profiled Mode = iota
+	// Static takes the first eligible version in the order of preference
+	// ([Config.Only], else [Op.Versions]). It explores and times nothing.
+	Static
+)
+
+var modeNames = [...]string{Profiled: "profiled", Static: "static"}
+
+// String returns the mode's name as [ParseMode] reads it.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// ParseMode returns the mode called word, without regard to case. Another
+// word gives an *[UnknownNameError] that lists the modes.
+func ParseMode(word string) (Mode, error) {
+	for i, name := range modeNames {
+		if strings.EqualFold(word, name) {
+			return Mode(i), nil
+		}
+	}
+	return 0, &UnknownNameError{What: "mode", Name: word, Known: modeNames[:]}
+}
+
+// Pin fixes the version of one op.
+type Pin struct {
+	Op      string // "gemm" for every element type, or "gemm/f64"
+	Version string
+}
+
+// DefaultExplore is how often a version is explored per size class where
+// [Config.Explore] is zero. The first run in a process is only a warm-up; two
+// more show whether it is worth running.
+const DefaultExplore = 3
+
+const maxExplore = 1 << 20
+
+// Config is what a [Selector] works by. The zero value explores every
+// eligible version [DefaultExplore] times per size class, and forgets what it
+// learned when the process ends.
+type Config struct {
+	// Mode is how to choose where more than one version is left.
+	Mode Mode
+	// Explore is the number of runs of each version per size class before
+	// the choice goes by expected time; 0 means DefaultExplore.
+	Explore int
+	// Only names the versions that may run, in order of preference. An op
+	// that has at least one of them is restricted to those it has. An op
+	// that has none keeps all its versions, so that "openblas" can be asked
+	// for where only some ops have it. A worker that cannot run any named
+	// version of an op does not silently get another one: Select returns a
+	// NoVersionError.
+	Only []string
+	// Exclude names versions that no op may run. Where Only names a version
+	// too, the Config is refused.
+	Exclude []string
+	// Fixed fixes the version of single ops, against Only. The last pin
+	// that names an op's type ("gemm/f64") wins over those that do not.
+	Fixed []Pin
+	// Profile is what is known from earlier runs; what is learned is added
+	// to it. Nil means an empty one. Several selectors may share it.
+	Profile *Profile
+}
+
+// validate reports every problem at once, as a *ConfigError.
+func (c *Config) validate() error {
+	var bad []string
+	if int(c.Mode) >= len(modeNames) {
+		bad = append(bad, fmt.Sprintf("%v is not a mode", c.Mode))
+	}
+	if c.Explore < 0 || c.Explore > maxExplore {
+		bad = append(bad, fmt.Sprintf("Explore is %d, must be between 0 and %d", c.Explore, maxExplore))
+	}
+	bad = append(bad, nameProblems("Only", c.Only)...)
+	bad = append(bad, nameProblems("Exclude", c.Exclude)...)
+	for _, name := range c.Only {
+		if slices.Contains(c.Exclude, name) {
+			bad = append(bad, fmt.Sprintf("version %q is both asked for and excluded", name))
+		}
+	}
+	for _, p := range c.Fixed {
+		switch {
+		case p.Op == "" || p.Version == "":
+			bad = append(bad, fmt.Sprintf("Fixed has an empty name in %q=%q", p.Op, p.Version))
+		case slices.Contains(c.Exclude, p.Version):
+			bad = append(bad, fmt.Sprintf("%s is fixed to version %q, which is excluded", p.Op, p.Version))
+		}
+	}
+	if bad != nil {
+		return &ConfigError{Problems: bad}
+	}
+	return nil
+}
+
+func nameProblems(field string, names []string) (bad []string) {
+	for i, name := range names {
+		if name == "" {
+			bad = append(bad, field+" has an empty name")
+		} else if slices.Contains(names[:i], name) {
+			bad = append(bad, fmt.Sprintf("%s names %q twice", field, name))
+		}
+	}
+	return bad
+}
+
+// check returns an *UnknownNameError, or several joined, for the names in c
+// that none of the ops has.
+func (c *Config) check(ops []*Op) error {
+	var all, names []string
+	for _, op := range ops {
+		names = append(names, op.Name)
+		for i := range op.Versions {
+			all = append(all, op.Versions[i].Name)
+		}
+	}
+	all, names = sorted(all), sorted(names)
+
+	var errs []error
+	for _, name := range slices.Concat(c.Only, c.Exclude) {
+		if !slices.Contains(all, name) {
+			errs = append(errs, &UnknownNameError{What: "version", Name: name, Known: all})
+		}
+	}
+	for _, p := range c.Fixed {
+		var known []string
+		found := false
+		for _, op := range ops {
+			if p.Op != op.Name && p.Op != op.OpName() {
+				continue
+			}
+			found = true
+			for i := range op.Versions {
+				known = append(known, op.Versions[i].Name)
+			}
+		}
+		if !found {
+			errs = append(errs, &UnknownNameError{What: "op", Name: p.Op, Known: names})
+		} else if !slices.Contains(known, p.Version) {
+			errs = append(errs, &UnknownNameError{What: "version", Name: p.Version, Op: p.Op, Known: sorted(known)})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// candidates returns the indices of the versions of op that c allows, in
+// order of preference, and for each version of op the reason why it is not
+// among them, or "".
+func (c *Config) candidates(op *Op) (order []int, barred []string) {
+	barred = make([]string, len(op.Versions))
+	pin := c.pin(op)
+	only := slices.ContainsFunc(c.Only, func(name string) bool { return op.Version(name) != nil })
+	for i := range op.Versions {
+		name := op.Versions[i].Name
+		switch {
+		case pin != "" && name != pin:
+			barred[i] = fmt.Sprintf("%s is fixed to version %s", op.Name, pin)
+		case pin != "":
+			order = append(order, i)
+		case slices.Contains(c.Exclude, name):
+			barred[i] = "excluded"
+		case only && !slices.Contains(c.Only, name):
+			barred[i] = "not among the versions asked for"
+		default:
+			order = append(order, i)
+		}
+	}
+	if pin == "" && only {
+		slices.SortStableFunc(order, func(i, j int) int {
+			return slices.Index(c.Only, op.Versions[i].Name) - slices.Index(c.Only, op.Versions[j].Name)
+		})
+	}
+	return order, barred
+}
+
+// soleBecause tells why c allows one version of op only.
+func (c *Config) soleBecause(op *Op) Why {
+	if c.pin(op) != "" || slices.ContainsFunc(c.Only, func(name string) bool { return op.Version(name) != nil }) {
+		return Pinned
+	}
+	return Remaining
+}
+
+// pin returns the version that op is fixed to, or "".
+func (c *Config) pin(op *Op) (version string) {
+	typed := false
+	for _, p := range c.Fixed {
+		switch {
+		case p.Op == op.OpName() && op.Type != "":
+			version, typed = p.Version, true
+		case p.Op == op.Name && !typed:
+			version = p.Version
+		}
+	}
+	return version
+}
+
+// ParseNames reads a comma-separated list of version names, as a command
+// line has them: "avx2,openblas". Space around a name is dropped; the empty
+// list is nil. An empty name, a repeated one or a pin gives a *[ConfigError].
+func ParseNames(list string) ([]string, error) {
+	if strings.TrimSpace(list) == "" {
+		return nil, nil
+	}
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	bad := nameProblems("the list", names)
+	for _, name := range names {
+		if strings.Contains(name, "=") {
+			bad = append(bad, fmt.Sprintf("%q fixes an op, where a version's name is wanted", name))
+		}
+	}
+	if bad != nil {
+		return nil, &ConfigError{Problems: bad}
+	}
+	return names, nil
+}
+
+// ParsePins reads a comma-separated list of pins: "gemm=openblas,potrf/f64=go".
+// Space around names is dropped; the empty list is nil. Anything that is not
+// op=version gives a *[ConfigError].
+func ParsePins(list string) ([]Pin, error) {
+	if strings.TrimSpace(list) == "" {
+		return nil, nil
+	}
+	var pins []Pin
+	var bad []string
+	for item := range strings.SplitSeq(list, ",") {
+		op, version, ok := strings.Cut(item, "=")
+		op, version = strings.TrimSpace(op), strings.TrimSpace(version)
+		if !ok || op == "" || version == "" || strings.Contains(version, "=") {
+			bad = append(bad, fmt.Sprintf("%q is not of the form op=version", strings.TrimSpace(item)))
+			continue
+		}
+		pins = append(pins, Pin{Op: op, Version: version})
+	}
+	if bad != nil {
+		return nil, &ConfigError{Problems: bad}
+	}
+	return pins, nil
+}

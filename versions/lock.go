@@ -1,0 +1,34 @@
+package versions
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// How long lockFile waits for another process: saving takes milliseconds.
+const (
+	lockTries = 1000
+	lockPause = 10 * time.Millisecond
+)
+
+// lockFile takes the lock that the file called name stands for, and returns
+// the function that ends it. The file is made if need be and never removed:
+// a process that waits for it could else hold a lock that no one sees.
+func lockFile(name string) (unlock func(), err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for range lockTries {
+		got, err := tryLock(f)
+		if err != nil {
+			return nil, errors.Join(&os.PathError{Op: "lock", Path: name, Err: err}, f.Close())
+		}
+		if got {
+			return func() { f.Close() }, nil
+		}
+		time.Sleep(lockPause)
+	}
+	return nil, errors.Join(&LockedError{File: name}, f.Close())
+}

@@ -1,0 +1,97 @@
+package versions
+
+import "math"
+
+// classBits is the width of a size class in bits of work: a class spans a
+// factor of four, for an operation of nb³ work a factor of 1.6 in nb. Wider
+// classes would hide that one version overtakes another; narrower ones would
+// spend more runs on exploring.
+const classBits = 2
+
+// NumClasses is the number of size classes.
+const NumClasses = 32
+
+// ClassOf returns the size class of a call with the given work: class c
+// holds the calls with
+//
+//	4^c ≤ work < 4^(c+1).
+//
+// Work below one, and work that is not a number, counts as one; the last
+// class holds all that is larger.
+func ClassOf(work float64) int {
+	if !(work >= 1) {
+		return 0
+	}
+	// The biased exponent is floor(log2(work)) + 1023; the sign bit is 0.
+	exp := int(math.Float64bits(work)>>52) - 1023
+	return min(exp/classBits, NumClasses-1)
+}
+
+// unitsOf returns work as a number that times can be divided by.
+func unitsOf(work float64) float64 {
+	if !(work >= 1) {
+		return 1
+	}
+	return min(work, 1<<(classBits*NumClasses-1))
+}
+
+// workOf returns the work of a call, one unit where the op does not say.
+func workOf(op *Op, call *Call) float64 {
+	if op.Work == nil {
+		return 1
+	}
+	return unitsOf(op.Work(call))
+}
+
+// maxCount bounds the counts in a profile: above it float64 would no longer
+// count exactly.
+const maxCount = 1 << 53
+
+// moments are mean and variance of the seconds per unit of work, by Welford's
+// update (Technometrics 4, 1962) and its merge (Chan, Golub, LeVeque 1979).
+type moments struct {
+	runs  uint64 // runs timed, warm-ups included
+	count uint64 // runs that are in mean and m2
+	mean  float64
+	m2    float64 // sum of squared deviations from the mean
+}
+
+func (m *moments) add(x float64) {
+	if m.runs >= maxCount {
+		return
+	}
+	m.runs++
+	m.count++
+	d := x - m.mean
+	m.mean += d / float64(m.count)
+	m.m2 += d * (x - m.mean)
+}
+
+// merge adds what o has counted. Counts that would pass maxCount are left as
+// they are: at that size nothing more can be learned.
+func (m *moments) merge(o moments) {
+	if m.runs+o.runs > maxCount {
+		return
+	}
+	m.runs += o.runs
+	if o.count == 0 {
+		return
+	}
+	if m.count == 0 {
+		m.count, m.mean, m.m2 = o.count, o.mean, o.m2
+		return
+	}
+	n, k := float64(m.count), float64(o.count)
+	d := o.mean - m.mean
+	m.count += o.count
+	m.mean += d * k / (n + k)
+	m.m2 += o.m2 + d*d*n*k/(n+k)
+}
+
+// sd returns the sample standard deviation, 0 for fewer than two runs.
+func (m *moments) sd() float64 {
+	if m.count < 2 {
+		return 0
+	}
+	return math.Sqrt(m.m2 / float64(m.count-1))
+}

@@ -1,0 +1,247 @@
+package versions
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Load reads a profile from a file. A file that does not exist gives an empty
+// profile. One that is not a profile, or has values that no measuring gives,
+// is renamed to path.corrupt-1 (-2, … if that exists) and replaced by an
+// empty profile; the Warning tells. An error means that the file could not be
+// read at all; the profile is nil then.
+func Load(path string) (*Profile, *Warning, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	ts, err := readProfile(path)
+	var bad *ProfileError
+	var warning *Warning
+	if errors.As(err, &bad) {
+		ts, warning, err = rejectProfile(path, bad)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := new(Profile)
+	p.load(path, ts)
+	return p, warning, nil
+}
+
+// rejectProfile sets a bad file aside, unless a good one has taken its place
+// by the time it is locked.
+func rejectProfile(path string, bad *ProfileError) ([]Timing, *Warning, error) {
+	unlock, err := lockFile(path + lockSuffix)
+	if err != nil {
+		return nil, &Warning{File: path, Reason: errors.Join(bad, err)}, nil
+	}
+	defer unlock()
+	ts, err := readProfile(path)
+	if !errors.As(err, &bad) {
+		return ts, nil, err
+	}
+	aside, err := setAside(path)
+	if err != nil {
+		return nil, &Warning{File: path, Reason: errors.Join(bad, err)}, nil
+	}
+	return nil, &Warning{File: path, SetAside: aside, Reason: bad}, nil
+}
+
+// Save merges into the file what p has learned since it was loaded from it or
+// last saved to it; what other processes have put there in between stays and
+// is counted along. It does not take what they learned into p. A file that p
+// was never loaded from or saved to gets all that p knows.
+//
+// The file is replaced in one step, so that whoever reads it, also after a
+// crash, sees the old one or the new one. While it is rewritten, path.lock
+// keeps other processes from doing so; that file stays, empty, and the lock
+// ends with the process. If it cannot be had within ten seconds Save returns
+// a *[LockedError]. After any error nothing is lost: the next Save tries
+// again.
+//
+// A file that is not a profile is set aside as [Load] does it, and the
+// Warning tells; then all that p knows is written.
+func (p *Profile) Save(path string) (*Warning, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lockFile(path + lockSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	var warning *Warning
+	held, err := readProfile(path)
+	if bad := (*ProfileError)(nil); errors.As(err, &bad) {
+		aside, err := setAside(path)
+		if err != nil {
+			return nil, errors.Join(bad, err)
+		}
+		warning = &Warning{File: path, SetAside: aside, Reason: bad}
+	} else if err != nil {
+		return nil, err
+	}
+
+	file := p.fileIndex(path)
+	all := p.take(file)
+	if err := writeProfile(path, mergeTimings(held, all, warning != nil)); err != nil {
+		giveBack(file, all)
+		return warning, err
+	}
+	return warning, nil
+}
+
+// mergeTimings adds to the timings that a file holds what was taken: the
+// part that is new, or all of it where the file was lost.
+func mergeTimings(held []Timing, all []taken, lost bool) []Timing {
+	sum := make(map[timingKey]moments, len(held)+len(all))
+	for i := range held {
+		sum[held[i].key()] = held[i].moments()
+	}
+	for _, t := range all {
+		m := sum[t.key]
+		if lost {
+			m.merge(t.total)
+		} else {
+			m.merge(t.delta)
+		}
+		if m.count > 0 {
+			sum[t.key] = m
+		}
+	}
+	ts := make([]Timing, 0, len(sum))
+	for key, m := range sum {
+		ts = append(ts, timingOf(key, m))
+	}
+	return ts
+}
+
+// resolve returns the absolute name of the file that path stands for, so
+// that a file is known by one name and a link to it survives its rewriting.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path)), nil
+	}
+	return path, nil
+}
+
+// readProfile reads a profile's file; one that does not exist holds nothing.
+// Bad contents give a *ProfileError, all else the error of the system.
+func readProfile(path string) ([]Timing, error) {
+	// Opening a pipe would block, hence the look before.
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read profile", Path: path, Err: errors.New("not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// One byte more than allowed is enough to be refused.
+	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
+	if err != nil {
+		return nil, err
+	}
+	ts, err := parseProfile(data)
+	if bad := (*ProfileError)(nil); errors.As(err, &bad) {
+		bad.File = path
+	}
+	return ts, err
+}
+
+// maxAside bounds the number of files set aside beside one profile.
+const maxAside = 10000
+
+// setAside renames the file at path to path.corrupt-n with the first n from 1
+// that is free. The lock must be held.
+func setAside(path string) (string, error) {
+	for n := 1; n <= maxAside; n++ {
+		aside := fmt.Sprintf("%s.corrupt-%d", path, n)
+		// Creating the name first makes sure that nothing is overwritten but
+		// the empty file made here.
+		f, err := os.OpenFile(aside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		f.Close()
+		if err := os.Rename(path, aside); err != nil {
+			return "", errors.Join(err, os.Remove(aside))
+		}
+		return aside, nil
+	}
+	return "", fmt.Errorf("%s: too many files set aside", path)
+}
+
+const (
+	lockSuffix = ".lock"
+	tempSuffix = ".tmp"
+)
+
+// writeProfile replaces the file at path in one step. The lock must be held:
+// with it, a file of the temporary name is the leavings of a process that
+// died, and may go.
+func writeProfile(path string, ts []Timing) (err error) {
+	data, err := encodeProfile(ts)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+			return nil
+		}
+	}
+	temp := path + tempSuffix
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	// The new file is in place. That its name be on the disk too is asked for
+	// where directories can be synced, but if not, the old one is there still;
+	// to report it would have the caller save the same runs twice.
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package versions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// What the head of a profile's file says.
+const (
+	profileFormat  = "tessera-profile"
+	profileVersion = 1
+)
+
+// maxProfile bounds the size of a profile's file in bytes: about seventy
+// thousand timings.
+const maxProfile = 16 << 20
+
+// maxSeconds bounds the seconds per unit of work in a profile.
+const maxSeconds = 1e12
+
+// profileFile is a profile as its file holds it.
+type profileFile struct {
+	Format  string  `json:"format"`
+	Version int     `json:"version"`
+	Timings timings `json:"timings"`
+}
+
+// timings decodes one element at a time and stops at the first bad one, so
+// that a hostile file is not blown up in memory before it is refused.
+type timings []Timing
+
+func (ts *timings) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if open, err := dec.Token(); err != nil {
+		return err
+	} else if open != json.Delim('[') {
+		return errors.New("timings are not a list")
+	}
+	seen := make(map[timingKey]bool)
+	for dec.More() {
+		var t Timing
+		if err := dec.Decode(&t); err != nil {
+			return err
+		}
+		if err := t.validate(); err != nil {
+			return fmt.Errorf("timing %d: %w", len(*ts), err)
+		}
+		if seen[t.key()] {
+			return fmt.Errorf("timing %d: repeats an earlier one", len(*ts))
+		}
+		seen[t.key()] = true
+		*ts = append(*ts, t)
+	}
+	return nil
+}
+
+// validate reports what in t cannot come from measuring. The comparisons are
+// such that NaN fails them.
+func (t *Timing) validate() error {
+	for _, name := range []string{t.Op, t.Version, t.Kind, t.Arch, t.Processor} {
+		if len(name) > maxName || !printable(name) {
+			return errors.New("a name is too long or not printable")
+		}
+	}
+	switch {
+	case t.Op == "" || t.Version == "" || t.Kind == "":
+		return errors.New("op, version or kind is missing")
+	case t.Class < 0 || t.Class >= NumClasses:
+		return fmt.Errorf("class %d out of range", t.Class)
+	case t.Count < 1 || t.Count > t.Runs || t.Runs > maxCount:
+		return fmt.Errorf("count %d of %d runs out of range", t.Count, t.Runs)
+	case !(t.Mean > 0 && t.Mean <= maxSeconds):
+		return fmt.Errorf("mean %g out of range", t.Mean)
+	case !(t.SD >= 0 && t.SD <= maxSeconds):
+		return fmt.Errorf("standard deviation %g out of range", t.SD)
+	}
+	return nil
+}
+
+// parseProfile reads what encodeProfile writes. Anything else gives a
+// *ProfileError: another format or a later version of it, unknown fields,
+// values out of range, repeated timings, text after the end.
+func parseProfile(data []byte) ([]Timing, error) {
+	if len(data) > maxProfile {
+		return nil, &ProfileError{Reason: fmt.Sprintf("larger than %s", bytesText(maxProfile))}
+	}
+	var f profileFile
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, &ProfileError{Reason: "not a profile: " + err.Error()}
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, &ProfileError{Reason: "text after the end of the profile"}
+	}
+	if f.Format != profileFormat {
+		return nil, &ProfileError{Reason: fmt.Sprintf("format is %q, not %q", f.Format, profileFormat)}
+	}
+	if f.Version != profileVersion {
+		return nil, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads %d", f.Version, profileVersion)}
+	}
+	return f.Timings, nil
+}
+
+// encodeProfile sorts the timings and returns them as text for people and
+// for parseProfile. Timings that it would not read back are left out.
+func encodeProfile(ts []Timing) ([]byte, error) {
+	ts = slices.DeleteFunc(slices.Clone(ts), func(t Timing) bool { return t.validate() != nil })
+	slices.SortFunc(ts, compareTimings)
+	if ts == nil {
+		ts = []Timing{}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(profileFile{profileFormat, profileVersion, ts}); err != nil {
+		return nil, err
+	}
+	if b.Len() > maxProfile {
+		return nil, &ProfileError{Reason: fmt.Sprintf("would grow beyond %s", bytesText(maxProfile))}
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,302 @@
+package versions
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Why is the ground on which a version was chosen.
+type Why uint8
+
+const (
+	// Sole: no other version can run on the worker.
+	Sole Why = iota
+	// Pinned: the configuration names this one version for the op.
+	Pinned
+	// Remaining: the configuration excludes all others.
+	Remaining
+	// First: it is the first in the order of preference; nothing is measured.
+	First
+	// Exploring: the run is one of those that measure the version.
+	Exploring
+	// Waiting: runs that measure a version have not ended; until then the
+	// best one known runs, or the first.
+	Waiting
+	// Fastest: it has the lowest expected time.
+	Fastest
+)
+
+var whyNames = [...]string{
+	Sole:      "the only one that can run",
+	Pinned:    "fixed by the configuration",
+	Remaining: "the others are excluded",
+	First:     "the first in order, nothing measured",
+	Exploring: "exploring",
+	Waiting:   "others are being explored just now",
+	Fastest:   "lowest expected time",
+}
+
+// String returns the ground in words.
+func (w Why) String() string {
+	if int(w) < len(whyNames) {
+		return whyNames[w]
+	}
+	return fmt.Sprintf("Why(%d)", uint8(w))
+}
+
+// Choice is the version that [Selector.Select] chose for a call. The caller
+// must end a Choice that is Timed with [Selector.Record] or
+// [Selector.Abandon]; for others it may.
+type Choice struct {
+	Version *Version
+	Index   int     // of the version in Op.Versions
+	Class   int     // size class of the call; -1 where it made no difference
+	Work    float64 // work of the call; 0 where it made no difference
+	Timed   bool    // the run should be timed and recorded
+	Why     Why
+
+	cold bool // the version has not run yet in this process
+	pos  int  // among the candidates of cell
+	cell *cell
+}
+
+// Selector chooses versions. It is safe for concurrent use; once the versions
+// of an op are measured, Select neither locks nor allocates.
+//
+// A Selector keeps every *Op and *Target it was called with; they must be
+// few, as an op per operation and a target per worker are, and must not
+// change.
+type Selector struct {
+	config  Config
+	explore uint64
+	profile *Profile
+
+	ops atomic.Pointer[map[*Op]*opTables]
+	mu  sync.Mutex // guards writing to ops and to the opTables; a leaf
+}
+
+// opTables are the tables of one op.
+type opTables struct {
+	targets atomic.Pointer[map[*Target]*table]
+}
+
+// table is what Select needs to know of one op on one target. Targets that
+// are alike share its cells.
+type table struct {
+	key   targetKey
+	order []int // eligible versions, in order of preference
+	sole  Choice
+	done  bool  // sole is the answer whatever the call
+	err   error // the answer where order is empty
+	cells *[NumClasses]atomic.Pointer[cell]
+}
+
+// NewSelector returns a selector that works by c, of which it keeps a copy.
+// It returns a *[ConfigError] that names everything wrong with c.
+func NewSelector(c Config) (*Selector, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	c.Only, c.Exclude, c.Fixed = slices.Clone(c.Only), slices.Clone(c.Exclude), slices.Clone(c.Fixed)
+	if c.Explore == 0 {
+		c.Explore = DefaultExplore
+	}
+	if c.Profile == nil {
+		c.Profile = new(Profile)
+	}
+	return &Selector{config: c, explore: uint64(c.Explore), profile: c.Profile}, nil
+}
+
+// Profile returns the profile that s learns into.
+func (s *Selector) Profile() *Profile { return s.profile }
+
+// Validate checks the names in the configuration against the ops there are.
+// It returns nil, or one *[UnknownNameError] for each name that no op has,
+// joined.
+func (s *Selector) Validate(ops []*Op) error { return s.config.check(ops) }
+
+// Check returns nil if some version of op can run on the target, else the
+// *[NoVersionError] that Select would return.
+func (s *Selector) Check(op *Op, on *Target) error { return s.table(op, on).err }
+
+// Select chooses a version of op for a call on a target. If the configuration
+// and the constraints leave none it returns a *[NoVersionError].
+//
+// Where one version is left, and in mode [Static], the call is not looked at
+// and may be nil.
+func (s *Selector) Select(op *Op, call *Call, on *Target) (Choice, error) {
+	t := s.table(op, on)
+	if t.done {
+		return t.sole, t.err
+	}
+	work := workOf(op, call)
+	class := ClassOf(work)
+	c := t.cells[class].Load()
+	if c == nil {
+		c = s.cell(op, t, class)
+	}
+
+	var i int
+	var timed bool
+	why := Fastest
+	if kept := c.choice.Load(); kept>>genShift == c.group.gen.Load() {
+		i, timed = int(kept&(firstBit-1)), kept&timedBit != 0
+		if kept&firstBit != 0 {
+			why = First
+		}
+	} else {
+		i, why, timed = c.choose(s.explore)
+	}
+	index := t.order[i]
+	return Choice{
+		Version: &op.Versions[index],
+		Index:   index,
+		Class:   class,
+		Work:    work,
+		Timed:   timed,
+		Why:     why,
+		cold:    timed && !c.stats[i].warm.Load(),
+		pos:     i,
+		cell:    c,
+	}, nil
+}
+
+// Record adds the time that a run took. Of a choice that is not Timed it
+// takes no notice. Time that is negative or not finite counts as
+// [Selector.Abandon]; zero, as from a coarse clock, as a nanosecond.
+//
+// The choice may come from another selector, on another node, that has the
+// same versions; its times are then counted for op on the target.
+func (s *Selector) Record(op *Op, choice Choice, on *Target, work, seconds float64) {
+	if !choice.Timed {
+		return
+	}
+	const longest = 1e9 // thirty years: no time that a task took
+	if !(seconds >= 0 && seconds <= longest) {
+		s.Abandon(choice)
+		return
+	}
+	c, pos := choice.cell, choice.pos
+	if c == nil {
+		t := s.table(op, on)
+		pos = slices.Index(t.order, choice.Index)
+		if t.done || pos < 0 || choice.Class < 0 || choice.Class >= NumClasses {
+			return
+		}
+		c = s.cell(op, t, choice.Class)
+	}
+	perUnit := math.Max(seconds, 1e-9) / unitsOf(work)
+	c.record(pos, perUnit, choice.cold, choice.Why == Exploring && choice.cell != nil)
+}
+
+// Abandon ends a choice whose run failed or did not take place. A run of
+// exploring is then made up for by another one, unless five in a row failed.
+func (s *Selector) Abandon(choice Choice) {
+	if choice.Why == Exploring && choice.cell != nil {
+		choice.cell.abandon(choice.pos)
+	}
+}
+
+// table returns the table of op on a target, and makes it on first use.
+func (s *Selector) table(op *Op, on *Target) *table {
+	if ops := s.ops.Load(); ops != nil {
+		if o := (*ops)[op]; o != nil {
+			if t := (*o.targets.Load())[on]; t != nil {
+				return t
+			}
+		}
+	}
+	return s.makeTable(op, on)
+}
+
+func (s *Selector) makeTable(op *Op, on *Target) *table {
+	made := s.newTable(op, on)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ops := map[*Op]*opTables{}
+	if p := s.ops.Load(); p != nil {
+		ops = *p
+	}
+	o := ops[op]
+	if o == nil {
+		o = new(opTables)
+		o.targets.Store(&map[*Target]*table{})
+		ops = maps.Clone(ops)
+		ops[op] = o
+		s.ops.Store(&ops)
+	}
+	targets := *o.targets.Load()
+	if t := targets[on]; t != nil {
+		return t
+	}
+	for _, t := range targets {
+		if t.key == made.key && slices.Equal(t.order, made.order) {
+			made.cells = t.cells
+			break
+		}
+	}
+	targets = maps.Clone(targets)
+	targets[on] = made
+	o.targets.Store(&targets)
+	return made
+}
+
+// newTable finds out which versions of op may run on a target.
+func (s *Selector) newTable(op *Op, on *Target) *table {
+	order, reasons := s.eligible(op, on)
+	t := &table{key: keyOf(on), order: order}
+	if len(order) == 0 {
+		t.done = true
+		t.sole = Choice{Index: -1, Class: -1}
+		for i, r := range reasons {
+			reasons[i] = op.Versions[i].Name + ": " + r
+		}
+		t.err = &NoVersionError{Op: op.OpName(), Target: t.key.String(), Reasons: reasons}
+		return t
+	}
+	t.sole = Choice{Version: &op.Versions[order[0]], Index: order[0], Class: -1}
+	switch allowed, _ := s.config.candidates(op); {
+	case len(op.Versions) > 1 && len(allowed) == 1:
+		t.done, t.sole.Why = true, s.config.soleBecause(op)
+	case len(order) == 1:
+		t.done, t.sole.Why = true, Sole
+	case s.config.Mode == Static:
+		t.done, t.sole.Why = true, First
+	default:
+		t.cells = new([NumClasses]atomic.Pointer[cell])
+	}
+	return t
+}
+
+// eligible returns the versions of op that may run on a target, in order of
+// preference, and for each version of op the reason why not, or "".
+func (s *Selector) eligible(op *Op, on *Target) (order []int, reasons []string) {
+	allowed, reasons := s.config.candidates(op)
+	for _, i := range allowed {
+		if reasons[i] = op.Versions[i].Constraints.Unmet(on); reasons[i] == "" {
+			order = append(order, i)
+		}
+	}
+	return order, reasons
+}
+
+// cell returns the cell of a class in t, and makes it on first use.
+func (s *Selector) cell(op *Op, t *table, class int) *cell {
+	if c := t.cells[class].Load(); c != nil {
+		return c
+	}
+	names := make([]string, len(t.order))
+	for i, index := range t.order {
+		names[i] = op.Versions[index].Name
+	}
+	c := s.profile.cell(groupKey{t.key, clean(op.OpName()), class}, names)
+	if t.cells[class].CompareAndSwap(nil, c) {
+		return c
+	}
+	return t.cells[class].Load()
+}
