@@ -1,0 +1,223 @@
+package matgen
+
+import "math"
+
+// elements returns the function of the elements of the matrix that s names;
+// s is valid.
+func (s Spec) elements(l limits) func(i, j int) float64 {
+	if s.Kind.Symmetric() {
+		at := s.symmetric(l)
+		// One half is the mirror image of the other to the last bit, also
+		// where the compiler fuses multiplications and additions.
+		return func(i, j int) float64 { return at(max(i, j), min(i, j)) }
+	}
+	return s.general(l)
+}
+
+// general returns the elements of the kinds without symmetry.
+func (s Spec) general(l limits) func(i, j int) float64 {
+	seed, m, n := s.Seed, s.M, s.N
+	random := func(i, j int) float64 { return Uniform(seed, i, j) }
+	cond := func(cond, scale float64) func(i, j int) float64 {
+		return newGeneral(seed, m, n, geometric(min(m, n), cond, scale)).at
+	}
+	switch s.Kind {
+	case Cond:
+		return cond(s.cond(), 1)
+	case Diagonal:
+		d := geometric(min(m, n), 2, 1)
+		return func(i, j int) float64 {
+			if i != j {
+				return 0
+			}
+			return d[i] * sign(seed, i)
+		}
+	case Upper:
+		return func(i, j int) float64 {
+			if i > j {
+				return 0
+			}
+			return triangular(seed, i, j, n)
+		}
+	case Lower:
+		return func(i, j int) float64 {
+			if i < j {
+				return 0
+			}
+			return triangular(seed, i, j, m)
+		}
+	case Cond2:
+		return cond(2, 1)
+	case FirstColumnZero:
+		return zeroIf(cond(2, 1), func(_, j int) bool { return j == 0 })
+	case LastColumnZero:
+		return zeroIf(cond(2, 1), func(_, j int) bool { return j == n-1 })
+	case LastHalfZero:
+		return zeroIf(cond(2, 1), func(_, j int) bool { return j >= n/2 })
+	case CondSqrt:
+		return cond(math.Sqrt(0.1/l.eps), 1)
+	case CondMax:
+		return cond(0.1/l.eps, 1)
+	case Tiny:
+		return cond(2, l.tiny)
+	case Huge:
+		return cond(2, 1/l.tiny)
+	case ZeroRow:
+		return zeroIf(random, func(i, _ int) bool { return i == m/2 })
+	case Graded:
+		return func(i, j int) float64 { return random(i, j) * grade(i, m) * grade(j, n) }
+	case SingularTile:
+		u, v := stream(seed, 0), stream(seed, 1)
+		return s.inTile(random, func(i, j int) float64 { return 2 * Uniform(u, i, 0) * Uniform(v, j, 0) })
+	case ZeroTile:
+		return s.inTile(random, func(int, int) float64 { return 0 })
+	case ScaledTile:
+		return s.inTile(random, func(i, j int) float64 { return 1e-8 * random(i, j) })
+	case Kahan:
+		return kahan
+	case Wilkinson:
+		return func(i, j int) float64 { return wilkinson(i, j, n) }
+	case Foster:
+		return func(i, j int) float64 { return foster(i, j, n) }
+	}
+	return random
+}
+
+// symmetric returns the elements (i, j), i ≥ j, of the symmetric kinds.
+func (s Spec) symmetric(l limits) func(i, j int) float64 {
+	seed, n := s.Seed, s.N
+	cond := func(cond, scale float64) func(i, j int) float64 {
+		return newSymmetric(seed, geometric(n, cond, scale)).at
+	}
+	spd := func(i, j int) float64 {
+		if i == j {
+			return Uniform(seed, i, i) + float64(n)
+		}
+		return Uniform(seed, i, j)
+	}
+	cross := func(k int) func(i, j int) bool {
+		return func(i, j int) bool { return i == k || j == k }
+	}
+	switch s.Kind {
+	case SPDCond:
+		return cond(s.cond(), 1)
+	case SPDDiagonal:
+		d := geometric(n, 2, 1)
+		return func(i, j int) float64 {
+			if i != j {
+				return 0
+			}
+			return d[i]
+		}
+	case SPDCond2:
+		return cond(2, 1)
+	case FirstZero:
+		return zeroIf(cond(2, 1), cross(0))
+	case LastZero:
+		return zeroIf(cond(2, 1), cross(n-1))
+	case MiddleZero:
+		return zeroIf(cond(2, 1), cross(n/2))
+	case SPDCondSqrt:
+		return cond(math.Sqrt(0.1/l.eps), 1)
+	case SPDCondMax:
+		return cond(0.1/l.eps, 1)
+	case SPDTiny:
+		return cond(2, l.tiny)
+	case SPDHuge:
+		return cond(2, 1/l.tiny)
+	case SPDGraded:
+		return func(i, j int) float64 { return spd(i, j) * (grade(i, n) * grade(j, n)) }
+	case SPDScaledTile:
+		nb, tile := s.nb(), s.TileRow
+		scale := func(i int) float64 {
+			if i/nb == tile {
+				return 1e-4
+			}
+			return 1
+		}
+		return func(i, j int) float64 { return spd(i, j) * (scale(i) * scale(j)) }
+	case Poisson2D:
+		side := gridSide(n)
+		return func(i, j int) float64 { return poisson2D(i, j, side) }
+	case Beam:
+		return func(i, j int) float64 { return beam(i, j, n) }
+	case KMS:
+		return func(i, j int) float64 { return math.Ldexp(1, j-i) }
+	case Prolate:
+		return prolate
+	case Hilbert:
+		return func(i, j int) float64 { return 1 / float64(i+j+1) }
+	case Lehmer:
+		return func(i, j int) float64 { return float64(j+1) / float64(i+1) }
+	case Moler:
+		return func(i, j int) float64 {
+			if i == j {
+				return float64(i + 1)
+			}
+			return float64(j - 1)
+		}
+	case MinIJ:
+		return func(_, j int) float64 { return float64(j + 1) }
+	case Identity:
+		return func(i, j int) float64 {
+			if i == j {
+				return 1
+			}
+			return 0
+		}
+	case Indefinite:
+		minor := s.Minor
+		if minor == 0 {
+			minor = n
+		}
+		return func(i, j int) float64 { return indefinite(seed, i, j, minor) }
+	}
+	return spd
+}
+
+func (s Spec) cond() float64 {
+	if s.Cond == 0 {
+		return 1e4
+	}
+	return s.Cond
+}
+
+// zeroIf returns at with zeros where zero says so.
+func zeroIf(at func(i, j int) float64, zero func(i, j int) bool) func(i, j int) float64 {
+	return func(i, j int) float64 {
+		if zero(i, j) {
+			return 0
+		}
+		return at(i, j)
+	}
+}
+
+// inTile returns inside for the elements of the tile that s singles out and
+// outside for all others.
+func (s Spec) inTile(outside, inside func(i, j int) float64) func(i, j int) float64 {
+	nb, row, col := s.nb(), s.TileRow, s.TileCol
+	return func(i, j int) float64 {
+		if i/nb == row && j/nb == col {
+			return inside(i, j)
+		}
+		return outside(i, j)
+	}
+}
+
+// grade returns 10⁰ … 10⁻⁶ for i from 0 to n-1.
+func grade(i, n int) float64 {
+	if n < 2 {
+		return 1
+	}
+	return math.Pow(10, -6*float64(i)/float64(n-1))
+}
+
+// triangular returns the stored elements of a random triangular matrix of
+// order n. Off the diagonal they shrink with √n: a triangular matrix whose
+// elements do not has a condition number that grows exponentially with n.
+func triangular(seed uint64, i, j, n int) float64 {
+	if i == j {
+		return sign(seed, i) * (1.5 + Uniform(seed, i, i))
+	}
+	return Uniform(seed, i, j) / math.Sqrt(float64(n))
+}

@@ -1,0 +1,278 @@
+package matgen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind names a family of matrices. Indices in the descriptions start at 0.
+// "LAPACK general n" and "LAPACK definite n" refer to the types of matrices
+// in LAPACK's test programs (subroutine DLATB4, paths GE and PO); ε is 2⁻⁵²
+// for float64 and 2⁻²³ for float32, as there.
+type Kind uint8
+
+// General m×n matrices.
+const (
+	// Random: independent, uniform in [-1/2, 1/2).
+	Random Kind = iota
+	// Cond: condition number Spec.Cond, singular values in geometric
+	// progression from 1 down, between random orthogonal factors.
+	Cond
+	// Diagonal: condition number 2, signs at random (LAPACK general 1).
+	Diagonal
+	// Upper triangular, well conditioned (LAPACK general 2).
+	Upper
+	// Lower triangular, well conditioned (LAPACK general 3).
+	Lower
+	// Cond2: Cond with condition number 2 (LAPACK general 4).
+	Cond2
+	// FirstColumnZero: Cond2 with a first column of zeros (LAPACK general 5).
+	FirstColumnZero
+	// LastColumnZero: Cond2 with a last column of zeros (LAPACK general 6).
+	LastColumnZero
+	// LastHalfZero: Cond2 with zeros from column n/2 on (LAPACK general 7).
+	LastHalfZero
+	// CondSqrt: Cond with condition number √(0.1/ε) (LAPACK general 8).
+	CondSqrt
+	// CondMax: Cond with condition number 0.1/ε (LAPACK general 9).
+	CondMax
+	// Tiny: Cond2 scaled near underflow (LAPACK general 10).
+	Tiny
+	// Huge: Cond2 scaled near overflow (LAPACK general 11). Products of its
+	// elements overflow.
+	Huge
+	// ZeroRow: Random with a middle row of zeros.
+	ZeroRow
+	// Graded: Random, scaled from both sides by 1 … 10⁻⁶.
+	Graded
+	// SingularTile: Random, but tile (TileRow, TileCol) has rank 1.
+	SingularTile
+	// ZeroTile: Random, but tile (TileRow, TileCol) is zero.
+	ZeroTile
+	// ScaledTile: Random, but tile (TileRow, TileCol) is scaled by 10⁻⁸.
+	ScaledTile
+
+	// Kahan: upper triangular, row i is sⁱ·[0 … 0 1 -c … -c] with
+	// c = cos 1.2 and s = sin 1.2. Its smallest singular value is far below
+	// its smallest diagonal element (Kahan 1966).
+	Kahan
+	// Wilkinson: 1 on the diagonal and in the last column, -1 below the
+	// diagonal. Partial pivoting grows its elements by 2ⁿ⁻¹, the worst case.
+	Wilkinson
+	// Foster: a Volterra integral equation by the trapezoidal rule, on which
+	// partial pivoting grows the elements exponentially, too (Foster 1994).
+	Foster
+
+	// SPD: symmetric, uniform in [-1/2, 1/2), plus n on the diagonal: well
+	// conditioned and made in O(n²).
+	SPD
+	// SPDCond: condition number Spec.Cond, eigenvalues in geometric
+	// progression from 1 down, between random orthogonal factors.
+	SPDCond
+	// SPDDiagonal: diagonal, condition number 2 (LAPACK definite 1).
+	SPDDiagonal
+	// SPDCond2: SPDCond with condition number 2 (LAPACK definite 2).
+	SPDCond2
+	// FirstZero: SPDCond2 with row and column 0 zero: minor 1 fails (LAPACK
+	// definite 3).
+	FirstZero
+	// LastZero: SPDCond2 with the last row and column zero: minor n fails
+	// (LAPACK definite 4).
+	LastZero
+	// MiddleZero: SPDCond2 with row and column n/2 zero: minor n/2+1 fails
+	// (LAPACK definite 5).
+	MiddleZero
+	// SPDCondSqrt: SPDCond with condition number √(0.1/ε) (LAPACK definite
+	// 6).
+	SPDCondSqrt
+	// SPDCondMax: SPDCond with condition number 0.1/ε (LAPACK definite 7).
+	// Rounding may make a Cholesky factorization fail from n ≈ 100 on.
+	SPDCondMax
+	// SPDTiny: SPDCond2 scaled near underflow (LAPACK definite 8).
+	SPDTiny
+	// SPDHuge: SPDCond2 scaled near overflow (LAPACK definite 9).
+	SPDHuge
+	// SPDGraded: SPD, scaled from both sides by 1 … 10⁻⁶: condition number
+	// about 10¹², and harmless to a Cholesky factorization.
+	SPDGraded
+	// SPDScaledTile: SPD with rows and columns of tile TileRow scaled by
+	// 10⁻⁴, so that this diagonal tile is scaled by 10⁻⁸.
+	SPDScaledTile
+	// Poisson2D: the five-point Laplacian on the first n points of a square
+	// grid: stiffness of a membrane.
+	Poisson2D
+	// Beam: stiffness of a one-dimensional beam, clamped at one end and free
+	// at the other: the biharmonic operator [1 -4 6 -4 1]. Determinant 1,
+	// condition number 16·(n/1.875)⁴, above 10¹⁰ from n = 300 on.
+	Beam
+	// KMS: the Toeplitz matrix 2^-|i-j| (Kac, Murdock and Szegő).
+	KMS
+	// Prolate: the Toeplitz matrix sin(π(i-j)/2)/(π(i-j)), 1/2 on the
+	// diagonal (Varah 1993). Its eigenvalues crowd at 0 and 1: rounding
+	// makes it indefinite from n ≈ 40 on.
+	Prolate
+	// Hilbert: 1/(i+j+1). Rounding makes it indefinite from n ≈ 13 on.
+	Hilbert
+	// Lehmer: (min(i,j)+1)/(max(i,j)+1); its inverse is tridiagonal.
+	Lehmer
+	// Moler: i+1 on the diagonal, min(i,j)-1 off it: UᵀU for the unit upper
+	// triangular U of -1. One eigenvalue is tiny, about 4⁻ⁿ, and yet its
+	// Cholesky factorization is one of integers, and exact.
+	Moler
+	// MinIJ: min(i,j)+1: LLᵀ for the lower triangular L of ones.
+	MinIJ
+	// Identity: 1 on the diagonal.
+	Identity
+
+	// Indefinite: symmetric, and the first leading minor that is not
+	// positive is that of order Spec.Minor. All products of its Cholesky
+	// factorization up to there are exact, so every correct code finds that
+	// minor; from Minor = 2 on its diagonal is positive.
+	Indefinite
+
+	kinds // number of kinds
+)
+
+// traits is what the rest of the package has to know of a Kind.
+type traits struct {
+	name      string
+	square    bool // implied by symmetric
+	symmetric bool
+	definite  bool // positive, in exact arithmetic
+	tiled     bool // uses NB, TileRow and TileCol
+}
+
+func (k Kind) traits() traits {
+	spd := traits{square: true, symmetric: true, definite: true}
+	sym := traits{square: true, symmetric: true}
+	named := func(t traits, name string) traits { t.name = name; return t }
+	switch k {
+	case Random:
+		return traits{name: "random"}
+	case Cond:
+		return traits{name: "cond"}
+	case Diagonal:
+		return traits{name: "diagonal"}
+	case Upper:
+		return traits{name: "upper"}
+	case Lower:
+		return traits{name: "lower"}
+	case Cond2:
+		return traits{name: "cond-2"}
+	case FirstColumnZero:
+		return traits{name: "first-column-zero"}
+	case LastColumnZero:
+		return traits{name: "last-column-zero"}
+	case LastHalfZero:
+		return traits{name: "last-half-zero"}
+	case CondSqrt:
+		return traits{name: "cond-sqrt"}
+	case CondMax:
+		return traits{name: "cond-max"}
+	case Tiny:
+		return traits{name: "tiny"}
+	case Huge:
+		return traits{name: "huge"}
+	case ZeroRow:
+		return traits{name: "zero-row"}
+	case Graded:
+		return traits{name: "graded"}
+	case SingularTile:
+		return traits{name: "singular-tile", tiled: true}
+	case ZeroTile:
+		return traits{name: "zero-tile", tiled: true}
+	case ScaledTile:
+		return traits{name: "scaled-tile", tiled: true}
+	case Kahan:
+		return traits{name: "kahan", square: true}
+	case Wilkinson:
+		return traits{name: "wilkinson", square: true}
+	case Foster:
+		return traits{name: "foster", square: true}
+	case SPD:
+		return named(spd, "spd")
+	case SPDCond:
+		return named(spd, "spd-cond")
+	case SPDDiagonal:
+		return named(spd, "spd-diagonal")
+	case SPDCond2:
+		return named(spd, "spd-cond-2")
+	case FirstZero:
+		return named(sym, "first-zero")
+	case LastZero:
+		return named(sym, "last-zero")
+	case MiddleZero:
+		return named(sym, "middle-zero")
+	case SPDCondSqrt:
+		return named(spd, "spd-cond-sqrt")
+	case SPDCondMax:
+		return named(spd, "spd-cond-max")
+	case SPDTiny:
+		return named(spd, "spd-tiny")
+	case SPDHuge:
+		return named(spd, "spd-huge")
+	case SPDGraded:
+		return named(spd, "spd-graded")
+	case SPDScaledTile:
+		t := named(spd, "spd-scaled-tile")
+		t.tiled = true
+		return t
+	case Poisson2D:
+		return named(spd, "poisson-2d")
+	case Beam:
+		return named(spd, "beam")
+	case KMS:
+		return named(spd, "kms")
+	case Prolate:
+		return named(spd, "prolate")
+	case Hilbert:
+		return named(spd, "hilbert")
+	case Lehmer:
+		return named(spd, "lehmer")
+	case Moler:
+		return named(spd, "moler")
+	case MinIJ:
+		return named(spd, "min-ij")
+	case Identity:
+		return named(spd, "identity")
+	case Indefinite:
+		return named(sym, "indefinite")
+	}
+	return traits{name: fmt.Sprintf("Kind(%d)", uint8(k))}
+}
+
+// String returns the name that [ParseKind] reads.
+func (k Kind) String() string { return k.traits().name }
+
+// Square reports whether a matrix of kind k must have as many rows as
+// columns.
+func (k Kind) Square() bool { return k.traits().square }
+
+// Symmetric reports whether k is symmetric.
+func (k Kind) Symmetric() bool { return k.traits().symmetric }
+
+// PositiveDefinite reports whether k is symmetric positive definite, in exact
+// arithmetic; the description of each kind says where rounding spoils it.
+func (k Kind) PositiveDefinite() bool { return k.traits().definite }
+
+// Kinds returns all kinds, the general ones first.
+func Kinds() []Kind {
+	all := make([]Kind, kinds)
+	for i := range all {
+		all[i] = Kind(i)
+	}
+	return all
+}
+
+// ParseKind returns the kind that is called name, in upper or lower case. The
+// error for any other name lists those that are known.
+func ParseKind(name string) (Kind, error) {
+	var known []string
+	for _, k := range Kinds() {
+		if strings.EqualFold(k.String(), name) {
+			return k, nil
+		}
+		known = append(known, k.String())
+	}
+	return 0, fmt.Errorf("matgen: unknown kind of matrix %q; known are %s", name, strings.Join(known, ", "))
+}
