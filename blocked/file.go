@@ -1,0 +1,132 @@
+package blocked
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	npyMagic  = "\x93NUMPY"
+	gzipMagic = "\x1f\x8b"
+	mtxMagic  = "%%MatrixMarket"
+
+	// fileBuffer is the size of the read and write buffers: large enough to
+	// make a system call's cost vanish, small enough for a core's cache.
+	fileBuffer = 256 << 10
+)
+
+// ReadFile reads the matrix file path: NumPy's .npy or Matrix Market, either
+// of them compressed with gzip or not, told apart by the content and not by
+// the name. A large .npy file is mapped into memory and its tiles are filled
+// in parallel. A pipe or device is read as a stream. Nothing but blanks may
+// follow a Matrix Market matrix, and nothing at all a .npy array.
+//
+// See [ReadNPY] and [ReadMatrixMarket] for what is accepted. What is wrong
+// with the content is reported as a *[FormatError] that names the file, what
+// is wrong with the file or its device as an error that wraps that of the
+// operating system. opt may be nil.
+func ReadFile[T Element](path string, opt *ReadOptions) (*Matrix[T], error) {
+	o, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	a, err := readOpened[T](f, o)
+	if err != nil {
+		if fe, ok := errors.AsType[*FormatError](err); ok {
+			fe.File = path
+			return nil, fe
+		}
+		return nil, fmt.Errorf("blocked: reading %s: %w", path, err)
+	}
+	return a, nil
+}
+
+func readOpened[T Element](f *os.File, o ReadOptions) (*Matrix[T], error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	br := bufio.NewReaderSize(f, fileBuffer)
+	magic, err := peekMagic(br)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(magic, []byte(npyMagic)) && st.Mode().IsRegular() {
+		return readNPYFile[T](f, br, st.Size(), o)
+	}
+	if bytes.HasPrefix(magic, []byte(gzipMagic)) {
+		zr, err := gzip.NewReader(br)
+		if err != nil {
+			return nil, contentError(0, err)
+		}
+		br = bufio.NewReaderSize(zr, fileBuffer)
+		if magic, err = peekMagic(br); err != nil {
+			return nil, contentError(0, err)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte(npyMagic)):
+		a, err := readNPYStream[T](br, o)
+		if err != nil {
+			return nil, err
+		}
+		return a, expectEnd(br)
+	case len(magic) >= len(mtxMagic) && bytes.EqualFold(magic[:len(mtxMagic)], []byte(mtxMagic)):
+		return readMatrixMarket[T](br, o)
+	}
+	return nil, &FormatError{Reason: "neither a .npy file nor a Matrix Market file, plain or in gzip"}
+}
+
+// peekMagic returns the first bytes of br, fewer where the file is shorter.
+func peekMagic(br *bufio.Reader) ([]byte, error) {
+	b, err := br.Peek(len(mtxMagic))
+	if err == io.EOF {
+		err = nil
+	}
+	return b, err
+}
+
+// expectEnd reads on from the end of an array, where the file must end too;
+// reading the end is also what makes gzip compare its checksum.
+func expectEnd(br *bufio.Reader) error {
+	_, err := br.ReadByte()
+	switch err {
+	case io.EOF:
+		return nil
+	case nil:
+		return &FormatError{Reason: "data follows the end of the array"}
+	}
+	return contentError(0, err)
+}
+
+// contentError turns an error that says that the content is cut short or
+// damaged into a *FormatError, and leaves one of the device as it is.
+func contentError(line int, err error) error {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &FormatError{Line: line, Reason: "file is cut short"}
+	case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return &FormatError{Line: line, Reason: "damaged gzip data: " + err.Error()}
+	}
+	return err
+}
+
+// limitOr returns the memory limit of o, or dflt where o has none.
+func (o *ReadOptions) limitOr(dflt int64) int64 {
+	if o.MaxBytes > 0 {
+		return o.MaxBytes
+	}
+	return dflt
+}

@@ -1,0 +1,265 @@
+package blocked
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func TestFileRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	for _, ext := range []string{".npy", ".npy.gz", ".mtx", ".mtx.gz", ".MTX"} {
+		for _, kind := range []Kind{Full, SymLower, TriUpper} {
+			// Large enough that the .npy file is mapped.
+			a := someMatrix[float64](kind, 401, 401, 100)
+			path := filepath.Join(dir, "a"+ext)
+			if err := WriteFile(path, a, nil); err != nil {
+				t.Fatal(err)
+			}
+			o := &ReadOptions{NB: 128, Workers: 2}
+			if kind == TriUpper {
+				o.Want = WantTriUpper
+			}
+			b, err := ReadFile[float64](path, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantSame(t, b, a)
+
+			// The content counts, not the name.
+			other := filepath.Join(dir, "matrix.dat")
+			if err := os.Rename(path, other); err != nil {
+				t.Fatal(err)
+			}
+			if b, err = ReadFile[float64](other, o); err != nil {
+				t.Fatal(err)
+			}
+			wantSame(t, b, a)
+		}
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, ".*")); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func TestReadFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ReadFile[float64](filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	var fe *FormatError
+	if _, err := ReadFile[float64](dir, nil); err == nil || errors.As(err, &fe) {
+		t.Errorf("directory: %v", err)
+	}
+	whole := npySample(1, "<f8", false, 3, 3)
+	for name, content := range map[string][]byte{
+		"empty":             nil,
+		"text":              []byte("hello"),
+		"npy and more":      append(bytes.Clone(whole), 1),
+		"npy.gz and more":   gzipped(string(whole) + "x"),
+		"npy.gz cut":        gzipped(string(whole[:len(whole)-1])),
+		"gzip of nothing":   gzipped(""),
+		"gzip of gzip":      gzipped(string(gzipped("%%MatrixMarket matrix array real general\n0 0\n"))),
+		"half a gzip magic": []byte(gzipMagic),
+		"mtx":               []byte("%%MatrixMarket matrix array real general\n1 1\n"),
+	} {
+		path := filepath.Join(dir, "f")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			wantFormatError(t, path, func() error { _, err := ReadFile[float64](path, nil); return err })
+		})
+	}
+}
+
+func TestReadOptionsValidate(t *testing.T) {
+	o := &ReadOptions{NB: -1, Want: 77, MaxBytes: -1, Workers: -1}
+	err := o.Validate()
+	for _, name := range []string{"NB", "Want", "MaxBytes", "Workers"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+	if _, err := ReadMatrixMarket[float64](strings.NewReader(""), o); err == nil {
+		t.Error("accepted")
+	}
+	if err := (*ReadOptions)(nil).Validate(); err != nil {
+		t.Error(err)
+	}
+	for w := WantAsStored; w <= WantTriUpper; w++ {
+		if got, err := ParseWant(w.String()); got != w || err != nil {
+			t.Errorf("%v: %v, %v", w, got, err)
+		}
+	}
+	if _, err := ParseWant("lower"); err == nil || !strings.Contains(err.Error(), "sym-lower") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A write that fails leaves the file as it was and nothing beside it.
+func TestWriteFileFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.npy")
+	if err := os.WriteFile(path, []byte("precious"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("disk full")
+	err := replaceFile(path, func(w io.Writer) error {
+		w.Write(make([]byte, 2*fileBuffer))
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Errorf("got %v", err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "precious" {
+		t.Errorf("file holds %q", b)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+
+	a := New[float64](Full, 2, 2, 2)
+	if err := WriteFile(path, a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st, _ := os.Stat(path); runtime.GOOS != "windows" && st.Mode().Perm() != 0o640 {
+		t.Errorf("mode became %v", st.Mode())
+	}
+	if err := WriteFile(filepath.Join(dir, "a.csv"), a, nil); err == nil || !strings.Contains(err.Error(), ".mtx.gz") {
+		t.Errorf("got %v", err)
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "a.npy"), a, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWriteFileSymlink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target.npy"), filepath.Join(dir, "link.npy")
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	if err := WriteFile(link, New[float64](Full, 3, 3, 2), nil); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Lstat(link); err != nil || st.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", st, err)
+	}
+	if _, err := ReadFile[float64](target, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the matrix files in testdata/files")
+
+// TestStiffness writes stiffness matrices as finite element programs hand them
+// out, compares them with the files kept in testdata/files, and reads them
+// back.
+func TestStiffness(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		a    *Matrix[float64]
+		cond float64 // at least
+	}{
+		{"bar120.mtx", laplacian1D(120), 1e3},
+		{"membrane9x8.mtx", laplacian2D(9, 8), 10},
+		{"beam160.mtx", cantilever(160), 1e10},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join("testdata", "files", tt.name)
+			var buf bytes.Buffer
+			comment := "stiffness matrix made by TestStiffness"
+			if err := WriteMatrixMarket(&buf, tt.a, &WriteOptions{Coordinate: true, Comment: comment}); err != nil {
+				t.Fatal(err)
+			}
+			if *rewrite {
+				if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b, err := ReadFile[float64](path, &ReadOptions{NB: 32})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Kind() != SymLower {
+				t.Errorf("kind %v", b.Kind())
+			}
+			wantSame(t, b, tt.a)
+
+			n, _ := b.Dims()
+			s := mat.NewSymDense(n, nil)
+			for i := range n {
+				for j := i; j < n; j++ {
+					s.SetSym(i, j, b.At(i, j))
+				}
+			}
+			var chol mat.Cholesky
+			if !chol.Factorize(s) || chol.Cond() < tt.cond {
+				t.Errorf("condition number %g, want at least %g", chol.Cond(), tt.cond)
+			}
+		})
+	}
+}
+
+func laplacian1D(n int) *Matrix[float64] {
+	a := New[float64](SymLower, n, n, 32)
+	for i := range n {
+		a.Set(i, i, 2)
+		if i > 0 {
+			a.Set(i, i-1, -1)
+		}
+	}
+	return a
+}
+
+func laplacian2D(p, q int) *Matrix[float64] {
+	a := New[float64](SymLower, p*q, p*q, 32)
+	for i := range p * q {
+		a.Set(i, i, 4)
+		if i%q > 0 {
+			a.Set(i, i-1, -1)
+		}
+		if i >= q {
+			a.Set(i, i-q, -1)
+		}
+	}
+	return a
+}
+
+// cantilever returns the stiffness matrix of a clamped Euler–Bernoulli beam
+// of unit length and rigidity with the given number of elements: two degrees
+// of freedom a node, deflection and slope, on scales that are far apart.
+func cantilever(elements int) *Matrix[float64] {
+	h := 1 / float64(elements)
+	k := [4][4]float64{
+		{12, 6 * h, -12, 6 * h},
+		{6 * h, 4 * h * h, -6 * h, 2 * h * h},
+		{-12, -6 * h, 12, -6 * h},
+		{6 * h, 2 * h * h, -6 * h, 4 * h * h},
+	}
+	a := New[float64](SymLower, 2*elements, 2*elements, 32)
+	for e := range elements {
+		for r := range 4 {
+			for c := range r + 1 {
+				if i, j := 2*e-2+r, 2*e-2+c; j >= 0 {
+					a.Set(i, j, a.At(i, j)+k[r][c]/math.Pow(h, 3))
+				}
+			}
+		}
+	}
+	return a
+}

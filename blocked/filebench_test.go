@@ -1,0 +1,92 @@
+package blocked
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkReadFileNPY reads a 2048×2048 float64 array that the page cache
+// holds.
+func BenchmarkReadFileNPY(b *testing.B) {
+	const n = 2048
+	a := someMatrix[float64](Full, n, n, 256)
+	for name, fortran := range map[string]bool{"c": false, "fortran": true} {
+		path := filepath.Join(b.TempDir(), name+".npy")
+		if err := WriteFile(path, a, &WriteOptions{Fortran: fortran}); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name+"/mapped", func(b *testing.B) {
+			b.SetBytes(8 * n * n)
+			for b.Loop() {
+				if _, err := ReadFile[float64](path, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/stream", func(b *testing.B) {
+			file, err := os.ReadFile(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(file)))
+			for b.Loop() {
+				if _, err := ReadNPY[float64](bytes.NewReader(file), nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkReadMatrixMarket(b *testing.B) {
+	const n = 700
+	a := someMatrix[float64](Full, n, n, 256)
+	for name, o := range map[string]WriteOptions{"array": {}, "coordinate": {Coordinate: true}} {
+		var buf bytes.Buffer
+		if err := WriteMatrixMarket(&buf, a, &o); err != nil {
+			b.Fatal(err)
+		}
+		benchmarkMtx(b, name, buf.Bytes())
+	}
+	var buf bytes.Buffer
+	if err := WriteMatrixMarket(&buf, laplacian2D(60, 60), &WriteOptions{Coordinate: true}); err != nil {
+		b.Fatal(err)
+	}
+	benchmarkMtx(b, "integers", buf.Bytes())
+}
+
+func benchmarkMtx(b *testing.B, name string, text []byte) {
+	b.Run(name, func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ReadMatrixMarket[float64](bytes.NewReader(text), nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkWrite(b *testing.B) {
+	const n = 700
+	a := someMatrix[float64](SymLower, n, n, 256)
+	b.Run("npy", func(b *testing.B) {
+		b.SetBytes(8 * n * n)
+		for b.Loop() {
+			if err := WriteNPY(io.Discard, a, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("mtx", func(b *testing.B) {
+		b.SetBytes(8 * n * (n + 1) / 2)
+		for b.Loop() {
+			if err := WriteMatrixMarket(io.Discard, a, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package blocked
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+const (
+	// defaultNB is the tile size of a Matrix read with ReadOptions.NB = 0: in
+	// the middle of the 192–512 that tile libraries use on a CPU. Nothing is
+	// tuned here; who factors the matrix picks its own.
+	defaultNB = 256
+
+	// maxNB keeps nb·nb·8 far from overflow.
+	maxNB = 1 << 20
+
+	// maxDim is the largest number of rows or columns that a file may name: what
+	// LAPACK's 32-bit indices reach. It also keeps a 10¹⁸×0 matrix, which
+	// takes no memory, from costing somebody a loop over its rows.
+	maxDim = math.MaxInt32
+
+	// defaultMaxBytes is the memory limit of ReadOptions.MaxBytes = 0.
+	defaultMaxBytes = 8 << 30
+)
+
+// Want says which kind of Matrix a file is to be read into.
+type Want uint8
+
+// The wishes. A triangle taken of a general file is what LAPACK's uplo means:
+// the other triangle is not looked at. A symmetric file can be read into
+// every kind; a skew-symmetric one into every kind but the symmetric ones. A
+// file that is not square can only become Full.
+const (
+	WantAsStored Want = iota // SymLower if the file says symmetric, otherwise Full
+	WantFull
+	WantSymLower
+	WantSymUpper
+	WantTriLower
+	WantTriUpper
+)
+
+func wantNames() []string {
+	return []string{"as-stored", "full", "sym-lower", "sym-upper", "tri-lower", "tri-upper"}
+}
+
+func (w Want) String() string {
+	if names := wantNames(); int(w) < len(names) {
+		return names[w]
+	}
+	return fmt.Sprintf("Want(%d)", uint8(w))
+}
+
+// ParseWant returns the Want whose String is s, or an error that lists the
+// known words.
+func ParseWant(s string) (Want, error) {
+	if i := slices.Index(wantNames(), s); i >= 0 {
+		return Want(i), nil
+	}
+	return 0, fmt.Errorf("blocked: unknown kind of matrix %q; known: %s", s, strings.Join(wantNames(), ", "))
+}
+
+// kind returns the Kind that w asks for, of a file that is symmetric or not.
+func (w Want) kind(symmetric bool) Kind {
+	switch w {
+	case WantSymLower:
+		return SymLower
+	case WantSymUpper:
+		return SymUpper
+	case WantTriLower:
+		return TriLower
+	case WantTriUpper:
+		return TriUpper
+	case WantAsStored:
+		if symmetric {
+			return SymLower
+		}
+	}
+	return Full
+}
+
+// ReadOptions says how a matrix file is read. The zero value works, and nil
+// means the zero value.
+type ReadOptions struct {
+	// NB is the tile size; 0 means 256. At most 2²⁰.
+	NB int
+
+	// Want is the kind of Matrix asked for; the zero value keeps a symmetric
+	// file symmetric, in its lower half, and makes everything else Full.
+	Want Want
+
+	// MaxBytes limits the memory that the Matrix may take, its padding and
+	// its table of tiles included. A few bytes of a sparse or compressed file
+	// can name a matrix of any size; what the header names is held against
+	// this limit before anything is allocated, and what is allocated before
+	// the last element has been read grows with what has been read. 0 means
+	// 8 GiB or, for an uncompressed .npy file on disk, twice the size of the
+	// file if that is more.
+	MaxBytes int64
+
+	// Workers is the number of goroutines that fill tiles from a large .npy
+	// file; 0 means GOMAXPROCS.
+	Workers int
+}
+
+// Validate reports every problem of o at once, or nil.
+func (o *ReadOptions) Validate() error {
+	if o == nil {
+		return nil
+	}
+	var errs []error
+	if o.NB < 0 || o.NB > maxNB {
+		errs = append(errs, fmt.Errorf("blocked: ReadOptions.NB = %d is outside 0..%d", o.NB, maxNB))
+	}
+	if o.Want > WantTriUpper {
+		errs = append(errs, fmt.Errorf("blocked: ReadOptions.Want = %v is unknown", o.Want))
+	}
+	if o.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("blocked: ReadOptions.MaxBytes = %d is negative", o.MaxBytes))
+	}
+	if o.Workers < 0 {
+		errs = append(errs, fmt.Errorf("blocked: ReadOptions.Workers = %d is negative", o.Workers))
+	}
+	return errors.Join(errs...)
+}
+
+// withDefaults returns o validated and with its zero fields filled in, but
+// for MaxBytes, whose default depends on the file.
+func (o *ReadOptions) withDefaults() (ReadOptions, error) {
+	if err := o.Validate(); err != nil {
+		return ReadOptions{}, err
+	}
+	var r ReadOptions
+	if o != nil {
+		r = *o
+	}
+	if r.NB == 0 {
+		r.NB = defaultNB
+	}
+	if r.Workers == 0 {
+		r.Workers = runtime.GOMAXPROCS(0)
+	}
+	return r, nil
+}
+
+// WriteOptions says how a matrix file is written. The zero value works, and
+// nil means the zero value.
+type WriteOptions struct {
+	// Fortran writes a .npy file in column-major order.
+	Fortran bool
+
+	// Coordinate writes a Matrix Market file in coordinate format: only the
+	// elements that are not +0. Otherwise every element is written.
+	Coordinate bool
+
+	// Comment is put behind the banner of a Matrix Market file, each of its
+	// lines as a comment line.
+	Comment string
+}
+
+func (o *WriteOptions) orZero() WriteOptions {
+	if o == nil {
+		return WriteOptions{}
+	}
+	return *o
+}
+
+// outline returns an m×n Matrix that has no tile memory yet, for a reader to
+// fill as data arrives. It fails with a *FormatError when w cannot be had of
+// a file of that shape and symmetry, or when the Matrix would take more than
+// limit bytes; it allocates only after that.
+func outline[T Element](w Want, symmetric, skew bool, m, n int64, nb int, limit int64) (*Matrix[T], error) {
+	kind := w.kind(symmetric)
+	switch {
+	case m > maxDim || n > maxDim:
+		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix: a dimension is above %d", m, n, maxDim)}
+	case kind != Full && m != n:
+		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix is not square and cannot be read as %v", m, n, kind)}
+	case skew && (kind == SymLower || kind == SymUpper):
+		return nil, &FormatError{Reason: fmt.Sprintf("skew-symmetric matrix cannot be read as %v", kind)}
+	}
+	if need := storedBytes[T](kind, m, n, int64(nb)); need > limit {
+		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix takes %d bytes, more than the limit of %d (ReadOptions.MaxBytes)", m, n, need, limit)}
+	}
+	return header[T](kind, int(m), int(n), nb), nil
+}
+
+// storedBytes returns the memory of an m×n Matrix, with the padding of its
+// rows and its table of tiles; math.MaxInt64 stands for anything beyond.
+// Dimensions are at most maxDim and nb at most maxNB.
+func storedBytes[T Element](kind Kind, m, n, nb int64) int64 {
+	var zero T
+	size := int64(unsafe.Sizeof(zero))
+	lane := 64 / size
+	pad := func(c int64) int64 { return (c + lane - 1) / lane * lane }
+	mt, nt := (m+nb-1)/nb, (n+nb-1)/nb
+	if mt*nt > math.MaxInt64/256 { // both below 2³¹
+		return math.MaxInt64
+	}
+	// Each tile has its entry in the table and up to 63 bytes to align it.
+	overhead := mt * nt * (int64(unsafe.Sizeof(Tile[T]{})) + 64)
+
+	perRow := n/nb*pad(nb) + pad(n%nb)
+	if m > 0 && perRow > math.MaxInt64/256/m {
+		return math.MaxInt64
+	}
+	elems := m * perRow
+	if kind != Full {
+		// n = m: q whole tiles on the diagonal and a last one of r.
+		q, r := n/nb, n%nb
+		elems = nb * pad(nb) * (q * (q + 1) / 2)
+		if kind == SymLower || kind == TriLower {
+			elems += r * (q*pad(nb) + pad(r))
+		} else {
+			elems += n * pad(r)
+		}
+	}
+	return elems*size + overhead
+}
+
+// ensure returns tile (i, j), made now if it has no memory yet.
+func (a *Matrix[T]) ensure(i, j int) *Tile[T] {
+	t := &a.tiles[i*a.nt+j]
+	if t.Data == nil {
+		*t = newTile[T](a.TileDims(i, j))
+	}
+	return t
+}
+
+// ensureAll makes the memory of every tile that is stored and has none.
+func (a *Matrix[T]) ensureAll() {
+	for i := range a.mt {
+		for j := range a.nt {
+			if a.Stored(i, j) {
+				a.ensure(i, j)
+			}
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package blocked
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// WriteFile writes a to the file path in the format that its extension names:
+// .npy ([WriteNPY]), .mtx ([WriteMatrixMarket]), and either followed by .gz
+// for gzip. opt may be nil.
+//
+// The file is written under another name in the same directory, flushed to
+// the device and renamed to path, so that path holds either what it held
+// before or all of a. An existing file keeps its permissions, a symbolic link
+// is followed; a pipe or device is written to directly.
+func WriteFile[T Element](path string, a *Matrix[T], opt *WriteOptions) error {
+	name, zipped := strings.CutSuffix(strings.ToLower(path), ".gz")
+	var write func(io.Writer) error
+	switch ext := filepath.Ext(name); ext {
+	case ".npy":
+		write = func(w io.Writer) error { return WriteNPY(w, a, opt) }
+	case ".mtx":
+		write = func(w io.Writer) error { return WriteMatrixMarket(w, a, opt) }
+	default:
+		return fmt.Errorf("blocked: writing %s: unknown extension %q; known: .npy, .mtx, .npy.gz, .mtx.gz", path, filepath.Ext(path))
+	}
+	if zipped {
+		plain := write
+		write = func(w io.Writer) error {
+			zw := gzip.NewWriter(w)
+			if err := plain(zw); err != nil {
+				return err
+			}
+			return zw.Close()
+		}
+	}
+	if err := replaceFile(path, write); err != nil {
+		return fmt.Errorf("blocked: writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// replaceFile gives the file path the content that write produces, or leaves
+// it as it was and returns the error.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		st = nil
+	case err != nil:
+		return err
+	case st.IsDir():
+		return &fs.PathError{Op: "write", Path: path, Err: errors.New("is a directory")}
+	case !st.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(buffered(f, write), f.Close())
+	}
+
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	err = buffered(f, write)
+	if err == nil && st != nil {
+		err = f.Chmod(st.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// createBeside creates a file with a new name in path's directory. Unlike
+// os.CreateTemp it leaves the permissions of a new file to the umask.
+func createBeside(path string) (*os.File, error) {
+	for try := 0; ; try++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || try == 100 {
+			return f, err
+		}
+	}
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	bw := bufio.NewWriterSize(w, fileBuffer)
+	if err := write(bw); err != nil {
+		return err
+	}
+	return bw.Flush()
+}
+
+// rowInto copies row i of a into dst, with the elements that a does not store.
+func (a *Matrix[T]) rowInto(dst []T, i int) {
+	ti, r := i/a.nb, i%a.nb
+	symmetric := a.kind == SymLower || a.kind == SymUpper
+	for tj := range a.nt {
+		j0 := tj * a.nb
+		seg := dst[j0:min(j0+a.nb, a.cols)]
+		switch {
+		case a.kind == Full || ti != tj && a.Stored(ti, tj):
+			copy(seg, a.tiles[ti*a.nt+tj].Row(r))
+		case symmetric && ti != tj:
+			stridedCopy(seg, &a.tiles[tj*a.nt+ti], r)
+		default:
+			for k := range seg {
+				seg[k] = a.At(i, j0+k)
+			}
+		}
+	}
+}
+
+// colInto copies rows i ≥ first of column j of a into dst[i], with the
+// elements that a does not store.
+func (a *Matrix[T]) colInto(dst []T, first, j int) {
+	tj, c := j/a.nb, j%a.nb
+	symmetric := a.kind == SymLower || a.kind == SymUpper
+	for ti := first / a.nb; ti < a.mt; ti++ {
+		i0 := ti * a.nb
+		seg := dst[i0:min(i0+a.nb, a.rows)]
+		switch {
+		case a.kind == Full || ti != tj && a.Stored(ti, tj):
+			stridedCopy(seg, &a.tiles[ti*a.nt+tj], c)
+		case symmetric && ti != tj:
+			copy(seg, a.tiles[tj*a.nt+ti].Row(c))
+		default:
+			for k := range seg {
+				seg[k] = a.At(i0+k, j)
+			}
+		}
+	}
+}
+
+// stridedCopy copies column c of t into dst.
+func stridedCopy[T Element](dst []T, t *Tile[T], c int) {
+	for k := range dst {
+		dst[k] = t.Data[k*t.Stride+c]
+	}
+}

@@ -1,0 +1,322 @@
+package blocked
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestReadMatrixMarket holds what is accepted against what it means: the rows
+// of the matrix and its kind.
+func TestReadMatrixMarket(t *testing.T) {
+	inf := math.Inf(1)
+	tests := []struct {
+		name, text string
+		want       Want
+		kind       Kind
+		rows       [][]float64
+	}{
+		{"array", "%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6\n", 0, Full, [][]float64{{1, 3, 5}, {2, 4, 6}}},
+		{"no newline at the end", "%%MatrixMarket matrix array real general\n1 2\n1\n2", 0, Full, [][]float64{{1, 2}}},
+		{"coordinate", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 5\n2 1 -1e-3\n", 0, Full, [][]float64{{0, 5}, {-1e-3, 0}}},
+		{"case, CRLF, tabs, blanks", "%%matrixmarket MATRIX Coordinate REAL General\r\n% c\r\n\r\n 2\t2  1 \r\n\t1\t2\t5\t\r\n \t\r\n", 0, Full, [][]float64{{0, 5}, {0, 0}}},
+		{"comments anywhere", "%%MatrixMarket matrix array double general\n%\n%a\n1 2\n%b\n1\n\n  %c\n2\n%d\n\n", 0, Full, [][]float64{{1, 2}}},
+		{"long comment", "%%MatrixMarket matrix array real general\n%" + strings.Repeat("x", 3*mtxBuffer+7) + "\n1 1\n5\n%" + strings.Repeat("y", mtxBuffer), 0, Full, [][]float64{{5}}},
+		{"long line", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat(" ", mtxBuffer-10) + "5\n", 0, Full, [][]float64{{5}}},
+		{"long number", "%%MatrixMarket matrix array real general\n1 1\n0." + strings.Repeat("3", 4000) + "\n", 0, Full, [][]float64{{1.0 / 3}}},
+		{"duplicates are added", "%%MatrixMarket matrix coordinate real general\n1 2 3\n1 2 5\n1 2 -2\n1 2 0.5\n", 0, Full, [][]float64{{0, 3.5}}},
+		{"integer", "%%MatrixMarket matrix coordinate integer general\n1 3 3\n1 1 -7\n1 2 +9\n1 3 -9223372036854775808\n", 0, Full, [][]float64{{-7, 9, math.MinInt64}}},
+		{"pattern", "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 1\n2 1\n", 0, Full, [][]float64{{1, 0}, {2, 0}}},
+		{"pattern symmetric", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", 0, SymLower, [][]float64{{0, 1}, {1, 0}}},
+		{"numbers", "%%MatrixMarket matrix array real general\n1 14\n+1\n-0\n.5\n5.\n1E3\n1e-400\n123456789012345678901234567890\nNaN\n-nan\ninf\n-INF\nInfinity\n+Inf\n007\n", 0, Full,
+			[][]float64{{1, math.Copysign(0, -1), .5, 5, 1000, 0, 123456789012345678901234567890, math.NaN(), math.NaN(), inf, -inf, inf, inf, 7}}},
+		{"symmetric array", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", 0, SymLower, [][]float64{{1, 2}, {2, 3}}},
+		{"symmetric as full", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", WantFull, Full, [][]float64{{1, 2}, {2, 3}}},
+		{"symmetric as upper", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", WantSymUpper, SymUpper, [][]float64{{1, 2}, {2, 3}}},
+		{"symmetric as lower triangle", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 2\n", WantTriLower, TriLower, [][]float64{{1, 0}, {2, 0}}},
+		{"symmetric as upper triangle", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 2\n", WantTriUpper, TriUpper, [][]float64{{1, 2}, {0, 0}}},
+		{"general as symmetric lower", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", WantSymLower, SymLower, [][]float64{{1, 2}, {2, 4}}},
+		{"general as symmetric upper", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", WantSymUpper, SymUpper, [][]float64{{1, 3}, {3, 4}}},
+		{"skew array", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", 0, Full, [][]float64{{0, -1, -2}, {1, 0, -3}, {2, 3, 0}}},
+		{"skew coordinate", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n3 1 4\n", 0, Full, [][]float64{{0, 0, -4}, {0, 0, 0}, {4, 0, 0}}},
+		{"skew as upper triangle", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n3 1 4\n", WantTriUpper, TriUpper, [][]float64{{0, 0, -4}, {0, 0, 0}, {0, 0, 0}}},
+		{"no entries", "%%MatrixMarket matrix coordinate real general\n2 1 0\n", 0, Full, [][]float64{{0}, {0}}},
+		{"0×0", "%%MatrixMarket matrix array real symmetric\n0 0\n", 0, SymLower, [][]float64{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			readers := map[string]io.Reader{
+				"plain":   strings.NewReader(tt.text),
+				"gzip":    bytes.NewReader(gzipped(tt.text)),
+				"trickle": iotest.DataErrReader(iotest.HalfReader(strings.NewReader(tt.text))),
+			}
+			if len(tt.text) < 10000 {
+				readers["bytes"] = iotest.OneByteReader(strings.NewReader(tt.text))
+			}
+			for name, r := range readers {
+				a, err := ReadMatrixMarket[float64](r, &ReadOptions{NB: 2, Want: tt.want})
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if a.Kind() != tt.kind {
+					t.Errorf("%s: kind %v, want %v", name, a.Kind(), tt.kind)
+				}
+				want := New[float64](Full, len(tt.rows), len(append(tt.rows, nil)[0]), 4)
+				for i, row := range tt.rows {
+					for j, v := range row {
+						want.Set(i, j, v)
+					}
+				}
+				wantSame(t, a, want)
+			}
+		})
+	}
+}
+
+func gzipped(text string) []byte {
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	io.WriteString(zw, text)
+	zw.Close()
+	return b.Bytes()
+}
+
+// badMatrixMarket is malformed or hostile files and the line where they are
+// wrong.
+func badMatrixMarket() []badMtx {
+	const (
+		gen   = "%%MatrixMarket matrix coordinate real general\n"
+		sym   = "%%MatrixMarket matrix coordinate real symmetric\n"
+		array = "%%MatrixMarket matrix array real general\n"
+	)
+	return []badMtx{
+		{"", 1, "empty"},
+		{"\n\n", 1, "does not begin"},
+		{"%MatrixMarket matrix array real general\n1 1\n1\n", 1, "does not begin"},
+		{"%%MatrixMarket\n", 1, "banner"},
+		{"%%MatrixMarket matrix array real general extra\n1 1\n1\n", 1, "banner"},
+		{"%%MatrixMarket vector array real general\n", 1, "object"},
+		{"%%MatrixMarket matrix sparse real general\n", 1, "format"},
+		{"%%MatrixMarket matrix array quaternion general\n", 1, "field"},
+		{"%%MatrixMarket matrix array complex general\n", 1, "complex"},
+		{"%%MatrixMarket matrix coordinate complex hermitian\n", 1, "complex"},
+		{"%%MatrixMarket matrix coordinate real hermitian\n", 1, "hermitian"},
+		{"%%MatrixMarket matrix array real triangular\n", 1, "symmetry"},
+		{"%%MatrixMarket matrix array pattern general\n", 1, "pattern"},
+		{"%%MatrixMarket matrix coordinate pattern skew-symmetric\n", 1, "pattern"},
+		{"%%MatrixMarket matrix array real" + strings.Repeat(" ", 2000) + "general\n", 1, "banner"},
+		{gen, 1, "size line"},
+		{gen + "% c\n\n", 3, "size line"},
+		{gen + "2 2\n", 2, "size line"},
+		{gen + "2 2 1 1\n", 2, "size line"},
+		{gen + "2 x 1\n", 2, "not an integer"},
+		{gen + "2 -2 1\n", 2, "not an integer"},
+		{gen + "2 2.0 1\n", 2, "not an integer"},
+		{gen + "99999999999999999999 2 1\n", 2, "out of range"},
+		{gen + "2 2 99999999999999999999\n1 1 1\n", 2, "out of range"},
+		{sym + "2 3 1\n", 2, "square"},
+		{gen + "1000000000 1000000000 1\n1 1 1\n", 2, "limit"},
+		{sym + "1000000000 1000000000 1\n1 1 1\n", 2, "limit"},
+		{gen + "9000000000 1 1\n1 1 1\n", 2, "dimension"},
+		{gen + "0 9000000000000000000 0\n", 2, "dimension"},
+		{array + "1000000000 1000000000\n1\n", 2, "limit"},
+		{array + "4294967296 4294967296\n1\n", 2, "dimension"},
+		{gen + "2 2 9000000000000000000\n1 1 1\n", 3, "ends after 1 of"},
+		{gen + "% c\n2 2 2\n1 1 1\n", 4, "ends after 1 of 2"},
+		{gen + "2 2 1\n", 2, "ends after 0 of 1"},
+		{gen + "2 2 1\n1 1 1\n2 2 1\n", 4, "behind the last entry"},
+		{gen + "2 2 1\n1 1 1\n\nx", 5, "behind the last entry"},
+		{gen + "2 2 1\n3 1 1\n", 3, "row index 3 is outside 1..2"},
+		{gen + "2 2 1\n1 3 1\n", 3, "column index 3 is outside 1..2"},
+		{gen + "2 2 1\n0 1 1\n", 3, "row index 0"},
+		{gen + "2 2 1\n1 0 1\n", 3, "column index 0"},
+		{gen + "2 2 1\n-1 1 1\n", 3, "not an integer"},
+		{gen + "2 2 1\n99999999999999999999 1 1\n", 3, "out of range"},
+		{gen + "0 0 1\n1 1 1\n", 3, "outside"},
+		{gen + "2 2 1\n1 1\n", 3, "missing"},
+		{gen + "2 2 1\n1\n", 3, "column index"},
+		{gen + "2 2 1\n1 1 1 1\n", 3, "behind the entry"},
+		{gen + "2 2 1\n1 1 1x\n", 3, "not a number"},
+		{gen + "2 2 1\r\n\r\n%\r\n1 1 z\r\n", 5, "not a number"},
+		{"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n", 3, "behind the entry"},
+		{"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", 3, "not an integer"},
+		{"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 9223372036854775808\n", 3, "out of range"},
+		{"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -9223372036854775809\n", 3, "out of range"},
+		{sym + "2 2 1\n1 2 1\n", 3, "above the diagonal"},
+		{"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n", 3, "not below the diagonal"},
+		{array + "2 1\n1\n", 3, "ends after 1 of 2"},
+		{array + "1 1\n1\n2\n", 4, "behind the last entry"},
+		{array + "1 2\n1 2\n", 3, "more than one value"},
+		{array + "1 1\n1e999\n", 3, "out of range"},
+		{array + "1 1\n0x1p3\n", 3, "not a number"},
+		{array + "1 1\n1_000\n", 3, "not a number"},
+		{array + "1 1\n1e\n", 3, "not a number"},
+		{array + "1 1\n1e+\n", 3, "not a number"},
+		{array + "1 1\n.\n", 3, "not a number"},
+		{array + "1 1\n+\n", 3, "not a number"},
+		{array + "1 1\n1d5\n", 3, "not a number"},
+		{array + "1 1\ninfinit\n", 3, "not a number"},
+		{array + "1 1\n\x00\n", 3, "not a number"},
+		{array + "1 1\n" + strings.Repeat("\xff", 1000) + "\n", 3, "not a number"},
+		{array + "1 1\n" + strings.Repeat(" ", mtxBuffer+1) + "1\n", 3, "longer than"},
+	}
+}
+
+type badMtx struct {
+	text   string
+	line   int
+	reason string
+}
+
+func TestReadMatrixMarketBad(t *testing.T) {
+	for k, tt := range badMatrixMarket() {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			for _, file := range [][]byte{[]byte(tt.text), gzipped(tt.text)} {
+				_, err := ReadMatrixMarket[float64](bytes.NewReader(file), nil)
+				var fe *FormatError
+				if !errors.As(err, &fe) {
+					t.Fatalf("%.80q: got %v", tt.text, err)
+				}
+				if fe.Line != tt.line || !strings.Contains(fe.Reason, tt.reason) {
+					t.Errorf("%.80q: got %d, %q; want %d, %q", tt.text, fe.Line, fe.Reason, tt.line, tt.reason)
+				}
+			}
+			wantFormatError(t, "", func() error {
+				_, err := ReadMatrixMarket[float64](strings.NewReader(tt.text), nil)
+				return err
+			})
+		})
+	}
+	wantFormatError(t, "", func() error {
+		_, err := ReadMatrixMarket[float32](strings.NewReader("%%MatrixMarket matrix array real general\n1 1\n1e39\n"), nil)
+		return err
+	})
+	wantFormatError(t, "", func() error {
+		_, err := ReadMatrixMarket[float32](strings.NewReader("%%MatrixMarket matrix array real skew-symmetric\n2 2\n1\n"), &ReadOptions{Want: WantSymLower})
+		return err
+	})
+}
+
+// Compressed text that is damaged or cut anywhere is told from an error of the
+// device.
+func TestReadMatrixMarketGzip(t *testing.T) {
+	file := gzipped("%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n")
+	boom := errors.New("device failed")
+	for cut := range len(file) {
+		if cut >= len(gzipMagic) {
+			wantFormatError(t, "", func() error {
+				_, err := ReadMatrixMarket[float64](bytes.NewReader(file[:cut]), nil)
+				return err
+			})
+		}
+		_, err := ReadMatrixMarket[float64](io.MultiReader(bytes.NewReader(file[:cut]), iotest.ErrReader(boom)), nil)
+		if !errors.Is(err, boom) {
+			t.Errorf("cut at %d: %v", cut, err)
+		}
+	}
+	bad := bytes.Clone(file)
+	bad[len(bad)-6] ^= 1 // the checksum
+	wantFormatError(t, "", func() error { _, err := ReadMatrixMarket[float64](bytes.NewReader(bad), nil); return err })
+
+	// A few kilobytes that name a large array and would unpack to all of it
+	// stop at the limit, before the first element.
+	bomb := gzipped("%%MatrixMarket matrix array real general\n2000 2000\n" + strings.Repeat("0\n", 4000000))
+	if len(bomb) > 20000 {
+		t.Fatalf("bomb of %d bytes", len(bomb))
+	}
+	wantFormatError(t, "", func() error {
+		_, err := ReadMatrixMarket[float64](bytes.NewReader(bomb), &ReadOptions{MaxBytes: 1 << 20})
+		return err
+	})
+}
+
+func TestWriteMatrixMarketKinds(t *testing.T) {
+	testWriteMatrixMarketKinds[float32](t)
+	testWriteMatrixMarketKinds[float64](t)
+}
+
+func testWriteMatrixMarketKinds[T Element](t *testing.T) {
+	for kind := Full; kind <= TriUpper; kind++ {
+		for _, n := range []int{0, 1, 3, 4, 5, 11} {
+			m := n
+			if kind == Full {
+				m = n + 2
+			}
+			a := someMatrix[T](kind, m, n, 4)
+			for _, o := range []WriteOptions{{}, {Coordinate: true, Comment: "made\nby a test"}} {
+				var buf bytes.Buffer
+				if err := WriteMatrixMarket(&buf, a, &o); err != nil {
+					t.Fatal(err)
+				}
+				text := buf.String()
+				b, err := ReadMatrixMarket[T](&buf, &ReadOptions{NB: 3})
+				if err != nil {
+					t.Fatalf("%v\n%s", err, text)
+				}
+				if symmetric := kind == SymLower || kind == SymUpper; symmetric != (b.Kind() == SymLower) {
+					t.Errorf("%v came back as %v", kind, b.Kind())
+				}
+				wantSame(t, b, a)
+			}
+		}
+	}
+}
+
+func TestWriteMatrixMarketText(t *testing.T) {
+	a := New[float64](SymLower, 2, 2, 8)
+	a.Set(0, 0, 0.1)
+	a.Set(1, 1, 1e100)
+	for _, tt := range []struct {
+		o    WriteOptions
+		want string
+	}{
+		{WriteOptions{}, "%%MatrixMarket matrix array real symmetric\n2 2\n0.1\n0\n1e+100\n"},
+		{WriteOptions{Coordinate: true, Comment: "x"}, "%%MatrixMarket matrix coordinate real symmetric\n% x\n2 2 2\n1 1 0.1\n2 2 1e+100\n"},
+	} {
+		var buf bytes.Buffer
+		if err := WriteMatrixMarket(&buf, a, &tt.o); err != nil || buf.String() != tt.want {
+			t.Errorf("got %q, %v", buf.String(), err)
+		}
+	}
+}
+
+func TestStoredBytes(t *testing.T) {
+	for kind := Full; kind <= TriUpper; kind++ {
+		for _, nb := range []int{1, 3, 8, 16, 17} {
+			for _, n := range []int{0, 1, 7, 16, 17, 40} {
+				testStoredBytes[float32](t, kind, n, n, nb)
+				testStoredBytes[float64](t, kind, n, n, nb)
+				if kind == Full {
+					testStoredBytes[float64](t, kind, n, n+5, nb)
+				}
+			}
+		}
+	}
+	for _, big := range []int64{1 << 20, maxDim} {
+		for _, nb := range []int64{1, 256, maxNB} {
+			for kind := Full; kind <= TriUpper; kind++ {
+				if got := storedBytes[float64](kind, big, big, nb); got < big*big*3 && big < 1<<30 || got <= defaultMaxBytes {
+					t.Errorf("%v n=%d nb=%d: %d bytes", kind, big, nb, got)
+				}
+			}
+		}
+	}
+}
+
+func testStoredBytes[T Element](t *testing.T, kind Kind, m, n, nb int) {
+	a := New[T](kind, m, n, nb)
+	var elems int
+	for k := range a.tiles {
+		elems += len(a.tiles[k].Data)
+	}
+	got := storedBytes[T](kind, int64(m), int64(n), int64(nb))
+	if data := int64(len(elementBytes(make([]T, elems)))); got < data || got > data+int64(len(a.tiles))*128 {
+		t.Errorf("%v %d×%d nb=%d: %d bytes, tiles hold %d", kind, m, n, nb, got, data)
+	}
+}

@@ -1,0 +1,149 @@
+package blocked
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// mtxHeader is the banner and the size line of a Matrix Market file.
+type mtxHeader struct {
+	coordinate bool
+	field      mtxField
+	symmetry   mtxSymmetry
+	m, n, nnz  int64 // nnz: entries that follow in coordinate format
+}
+
+type mtxField uint8
+
+const (
+	mtxReal mtxField = iota
+	mtxInteger
+	mtxPattern
+)
+
+type mtxSymmetry uint8
+
+const (
+	mtxGeneral mtxSymmetry = iota
+	mtxSymmetric
+	mtxSkew
+)
+
+// readMtxHeader reads up to the size line.
+func readMtxHeader(s *mtxScanner) (*mtxHeader, error) {
+	h := new(mtxHeader)
+	line, err := s.next()
+	if err == io.EOF {
+		return nil, &FormatError{Line: 1, Reason: "file is empty"}
+	}
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	if reason := h.banner(line); reason != "" {
+		return nil, &FormatError{Line: s.line, Reason: reason}
+	}
+	line, err = s.content()
+	if err == io.EOF {
+		return nil, &FormatError{Line: s.line, Reason: "file ends before its size line"}
+	}
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	if reason := h.size(line); reason != "" {
+		return nil, &FormatError{Line: s.line, Reason: reason}
+	}
+	return h, nil
+}
+
+// fail returns the error to report for an error of s.
+func (s *mtxScanner) fail(err error) error {
+	if err == errLineTooLong {
+		return &FormatError{Line: s.line, Reason: err.Error()}
+	}
+	return contentError(s.line+1, err)
+}
+
+// banner takes the first line and returns what is wrong with it.
+func (h *mtxHeader) banner(line []byte) string {
+	words := strings.Fields(strings.ToLower(string(line[:min(len(line), 1024)])))
+	if len(words) == 0 || words[0] != strings.ToLower(mtxMagic) {
+		return "no Matrix Market file: it does not begin with " + mtxMagic
+	}
+	if len(words) != 5 || len(line) > 1024 {
+		return "banner does not read: " + mtxMagic + " matrix <format> <field> <symmetry>"
+	}
+	if words[1] != "matrix" {
+		return fmt.Sprintf("object %q is not supported; known: matrix", words[1])
+	}
+	switch words[2] {
+	case "array":
+	case "coordinate":
+		h.coordinate = true
+	default:
+		return fmt.Sprintf("unknown format %q; known: array, coordinate", words[2])
+	}
+	switch words[3] {
+	case "real", "double":
+	case "integer":
+		h.field = mtxInteger
+	case "pattern":
+		h.field = mtxPattern
+	case "complex":
+		return "field \"complex\": complex elements are not supported"
+	default:
+		return fmt.Sprintf("unknown field %q; known: real, double, integer, pattern", words[3])
+	}
+	switch words[4] {
+	case "general":
+	case "symmetric":
+		h.symmetry = mtxSymmetric
+	case "skew-symmetric":
+		h.symmetry = mtxSkew
+	case "hermitian":
+		return "symmetry \"hermitian\": complex elements are not supported"
+	default:
+		return fmt.Sprintf("unknown symmetry %q; known: general, symmetric, skew-symmetric", words[4])
+	}
+	if h.field == mtxPattern && (!h.coordinate || h.symmetry == mtxSkew) {
+		return "field \"pattern\" goes only with format coordinate and symmetry general or symmetric"
+	}
+	return ""
+}
+
+// size takes the size line and returns what is wrong with it.
+func (h *mtxHeader) size(line []byte) string {
+	want := []*int64{&h.m, &h.n}
+	names := "rows columns"
+	if h.coordinate {
+		want, names = append(want, &h.nnz), names+" entries"
+	}
+	p := 0
+	for _, v := range want {
+		var f []byte
+		f, p = field(line, p)
+		if len(f) == 0 {
+			return "size line does not read: " + names
+		}
+		var err error
+		if *v, err = parseCount(f); err != nil {
+			return fmt.Sprintf("size %s: %v", quoteField(f), err)
+		}
+	}
+	if f, _ := field(line, p); len(f) > 0 {
+		return "size line does not read: " + names
+	}
+	if h.symmetry != mtxGeneral && h.m != h.n {
+		return fmt.Sprintf("symmetric matrix of %d×%d is not square", h.m, h.n)
+	}
+	return ""
+}
+
+// quoteField returns f for a message, cut to a length that a message can bear.
+func quoteField(f []byte) string {
+	if len(f) > 40 {
+		return fmt.Sprintf("%q…", bytes.ToValidUTF8(f[:40], []byte("?")))
+	}
+	return fmt.Sprintf("%q", f)
+}

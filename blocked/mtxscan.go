@@ -1,0 +1,231 @@
+package blocked
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"unsafe"
+)
+
+// mtxBuffer is the size of the scanner's buffer, and so the longest line that
+// is read. Comments may be longer.
+const mtxBuffer = 256 << 10
+
+var (
+	errLineTooLong = errors.New("line longer than 256 KiB")
+	errNoNumber    = errors.New("not a number")
+	errNoInteger   = errors.New("not an integer")
+	errOverflow    = errors.New("out of range")
+)
+
+// mtxScanner cuts a text into lines.
+type mtxScanner struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int   // what has been read and not yet returned
+	err      error // of r
+	line     int   // number of the line returned last
+}
+
+func newMtxScanner(r io.Reader) *mtxScanner {
+	return &mtxScanner{r: r, buf: make([]byte, mtxBuffer)}
+}
+
+// next returns the next line without its end, or io.EOF, or errLineTooLong,
+// or the error of the reader. The line is valid until the next call.
+func (s *mtxScanner) next() ([]byte, error) {
+	for from := s.pos; ; {
+		if i := bytes.IndexByte(s.buf[from:s.end], '\n'); i >= 0 {
+			line := s.buf[s.pos : from+i]
+			s.pos = from + i + 1
+			s.line++
+			return line, nil
+		}
+		if s.err != nil {
+			if s.err != io.EOF || s.pos == s.end {
+				return nil, s.err
+			}
+			line := s.buf[s.pos:s.end]
+			s.pos = s.end
+			s.line++
+			return line, nil
+		}
+		if s.pos > 0 {
+			s.end = copy(s.buf, s.buf[s.pos:s.end])
+			s.pos = 0
+		}
+		if s.end == len(s.buf) {
+			if s.buf[0] != '%' {
+				s.line++
+				return nil, errLineTooLong
+			}
+			s.end = 1 // of a long comment, keep the sign that it is one
+		}
+		from = s.end
+		s.fill()
+	}
+}
+
+// fill reads once into the free end of the buffer.
+func (s *mtxScanner) fill() {
+	for range 100 {
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		if s.err = err; n > 0 || err != nil {
+			return
+		}
+	}
+	s.err = io.ErrNoProgress
+}
+
+// content returns the next line that is neither blank nor a comment.
+func (s *mtxScanner) content() ([]byte, error) {
+	for {
+		line, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		if p := skipBlanks(line, 0); p < len(line) && line[p] != '%' {
+			return line, nil
+		}
+	}
+}
+
+// isBlank reports whether c separates fields. A carriage return is one, which
+// makes CRLF an end of line.
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
+
+func skipBlanks(b []byte, p int) int {
+	for p < len(b) && isBlank(b[p]) {
+		p++
+	}
+	return p
+}
+
+// field returns the field of b that begins at or behind p, empty at the end of
+// b, and the position behind it.
+func field(b []byte, p int) ([]byte, int) {
+	p = skipBlanks(b, p)
+	start := p
+	for p < len(b) && !isBlank(b[p]) {
+		p++
+	}
+	return b[start:p], p
+}
+
+// parseCount returns the value of the decimal digits b.
+func parseCount(b []byte) (int64, error) {
+	if len(b) == 0 {
+		return 0, errNoInteger
+	}
+	var v int64
+	for _, c := range b {
+		d := int64(c) - '0'
+		if d < 0 || d > 9 {
+			return 0, errNoInteger
+		}
+		if v > (math.MaxInt64-d)/10 {
+			return 0, errOverflow
+		}
+		v = v*10 + d
+	}
+	return v, nil
+}
+
+// parseInteger returns the value of a decimal integer in the range of int64.
+func parseInteger[T Element](b []byte) (T, error) {
+	digits, neg := b, false
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		digits, neg = b[1:], b[0] == '-'
+	}
+	v, err := parseCount(digits)
+	switch {
+	case err == nil && neg:
+		return -T(v), nil // of 0, that is -0
+	case err == errOverflow && neg && string(bytes.TrimLeft(digits, "0")) == "9223372036854775808":
+		return math.MinInt64, nil
+	}
+	return T(v), err
+}
+
+// parseReal returns the value of a decimal number, rounded to nearest: digits
+// with an optional sign, point and exponent, or inf, infinity or nan in any
+// case and with an optional sign, as C's strtod takes them and printf makes
+// them. A number too small for T becomes 0, one too large is an error.
+func parseReal[T Element](b []byte) (T, error) {
+	var zero T
+	p, neg := 0, false
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		p, neg = 1, b[0] == '-'
+	}
+	// Walk the digits: strconv would also take hexadecimal numbers. Short
+	// integers need no more than that.
+	start := p
+	var v int64
+	for p < len(b) && b[p]-'0' <= 9 {
+		if p-start < 18 {
+			v = v*10 + int64(b[p]-'0')
+		}
+		p++
+	}
+	digits := p - start
+	exact := 7 // digits that T holds for certain
+	if unsafe.Sizeof(zero) == 8 {
+		exact = 15
+	}
+	if p == len(b) && 0 < digits && digits <= exact {
+		if neg {
+			return -T(v), nil
+		}
+		return T(v), nil
+	}
+	if p < len(b) && b[p] == '.' {
+		p++
+		for p < len(b) && b[p]-'0' <= 9 {
+			p++
+			digits++
+		}
+	}
+	if digits == 0 {
+		return parseNonFinite[T](b[start:], neg)
+	}
+	if p < len(b) && b[p]|0x20 == 'e' {
+		p++
+		if p < len(b) && (b[p] == '-' || b[p] == '+') {
+			p++
+		}
+		if p == len(b) {
+			return 0, errNoNumber
+		}
+		for p < len(b) && b[p]-'0' <= 9 {
+			p++
+		}
+	}
+	if p < len(b) {
+		return 0, errNoNumber
+	}
+	// strconv does not keep the string, so it may lie in the scanner's buffer.
+	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 8*int(unsafe.Sizeof(zero)))
+	if err != nil {
+		return 0, errOverflow
+	}
+	return T(f), nil
+}
+
+func parseNonFinite[T Element](b []byte, neg bool) (T, error) {
+	var v float64
+	switch {
+	case bytes.EqualFold(b, []byte("inf")), bytes.EqualFold(b, []byte("infinity")):
+		v = math.Inf(1)
+	case bytes.EqualFold(b, []byte("nan")):
+		v = math.NaN()
+	default:
+		return 0, errNoNumber
+	}
+	if neg {
+		v = -v
+	}
+	return T(v), nil
+}

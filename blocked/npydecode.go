@@ -1,0 +1,120 @@
+package blocked
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"unsafe"
+)
+
+// npyDecoder converts n elements of a .npy file that lie one behind the other
+// in src into dst[0], dst[inc], …, dst[(n-1)·inc]. It reports false if a
+// finite element overflows T.
+type npyDecoder[T Element] func(dst []T, inc, n int, src []byte) bool
+
+// decoder returns the conversion of elements of type t to T: exact where T can
+// hold the value, otherwise rounded to nearest.
+func decoder[T Element](t npyType) npyDecoder[T] {
+	var zero T
+	if t.kind == 'f' {
+		convert := decodeFloat64[T](t.big)
+		if t.size == 4 {
+			convert = decodeFloat32[T](t.big)
+		}
+		if t.big == littleEndian() || t.size != int(unsafe.Sizeof(zero)) {
+			return convert
+		}
+		return func(dst []T, inc, n int, src []byte) bool {
+			if inc != 1 {
+				return convert(dst, inc, n, src)
+			}
+			// dst seen as bytes: src need not be aligned.
+			copy(elementBytes(dst[:n]), src)
+			return true
+		}
+	}
+	load := intLoader(t)
+	switch t.kind {
+	case 'b':
+		return func(dst []T, inc, n int, src []byte) bool {
+			for k, b := range src[:n] {
+				dst[k*inc] = 0
+				if b != 0 {
+					dst[k*inc] = 1
+				}
+			}
+			return true
+		}
+	case 'u':
+		return func(dst []T, inc, n int, src []byte) bool {
+			for k := range n {
+				dst[k*inc] = T(load(src[k*t.size:]))
+			}
+			return true
+		}
+	}
+	shift := 64 - 8*t.size
+	return func(dst []T, inc, n int, src []byte) bool {
+		for k := range n {
+			dst[k*inc] = T(int64(load(src[k*t.size:])<<shift) >> shift)
+		}
+		return true
+	}
+}
+
+func decodeFloat64[T Element](big bool) npyDecoder[T] {
+	return func(dst []T, inc, n int, src []byte) bool {
+		ok := true
+		src = src[:8*n]
+		for k, p := 0, 0; k < n; k, p = k+1, p+inc {
+			x := binary.LittleEndian.Uint64(src[8*k:])
+			if big {
+				x = bits.ReverseBytes64(x)
+			}
+			v := math.Float64frombits(x)
+			t := T(v)
+			if t-t != 0 && v-v == 0 { // finite became infinite
+				ok = false
+			}
+			dst[p] = t
+		}
+		return ok
+	}
+}
+
+func decodeFloat32[T Element](big bool) npyDecoder[T] {
+	return func(dst []T, inc, n int, src []byte) bool {
+		src = src[:4*n]
+		for k, p := 0, 0; k < n; k, p = k+1, p+inc {
+			x := binary.LittleEndian.Uint32(src[4*k:])
+			if big {
+				x = bits.ReverseBytes32(x)
+			}
+			dst[p] = T(math.Float32frombits(x))
+		}
+		return true
+	}
+}
+
+// intLoader returns the load of one unsigned integer of type t.
+func intLoader(t npyType) func([]byte) uint64 {
+	var order binary.ByteOrder = binary.LittleEndian
+	if t.big {
+		order = binary.BigEndian
+	}
+	switch t.size {
+	case 1:
+		return func(b []byte) uint64 { return uint64(b[0]) }
+	case 2:
+		return func(b []byte) uint64 { return uint64(order.Uint16(b)) }
+	case 4:
+		return func(b []byte) uint64 { return uint64(order.Uint32(b)) }
+	}
+	return order.Uint64
+}
+
+// elementBytes returns the memory of s.
+func elementBytes[T Element](s []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
+}

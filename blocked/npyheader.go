@@ -1,0 +1,280 @@
+package blocked
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// npyMaxHeader is the longest header accepted. Version 1.0 cannot have a
+// longer one; versions 2.0 and 3.0 exist for structured types with very many
+// fields, which no Matrix can hold.
+const npyMaxHeader = 1 << 16
+
+// npyHeader is what stands before the data of a .npy file.
+type npyHeader struct {
+	dtype   npyType
+	fortran bool  // column-major, as we also call a column vector in either order
+	m, n    int64 // 1-D arrays are n = 1
+	offset  int64 // of the data in the file
+}
+
+// npyType is the type of the elements: kind 'f', 'i', 'u' or 'b' as NumPy
+// writes it, size in bytes.
+type npyType struct {
+	kind byte
+	size int
+	big  bool
+}
+
+// dataBytes returns the bytes of the elements, or false where there would be
+// more than an int64 can count.
+func (h *npyHeader) dataBytes() (int64, bool) {
+	hi, elems := bits.Mul64(uint64(h.m), uint64(h.n))
+	if hi != 0 || elems > math.MaxInt64/8 {
+		return 0, false
+	}
+	return int64(elems) * int64(h.dtype.size), true
+}
+
+// readNPYHeader reads the header of a .npy file, and not one byte more.
+func readNPYHeader(r io.Reader) (*npyHeader, error) {
+	var pre [12]byte
+	if _, err := io.ReadFull(r, pre[:8]); err != nil {
+		return nil, contentError(0, err)
+	}
+	if string(pre[:6]) != npyMagic {
+		return nil, &FormatError{Reason: "no .npy file: it does not begin with \\x93NUMPY"}
+	}
+	major, minor := pre[6], pre[7]
+	width := 4
+	switch {
+	case minor != 0 || major < 1 || major > 3:
+		return nil, &FormatError{Reason: fmt.Sprintf("version %d.%d of the .npy format is unknown; known: 1.0, 2.0, 3.0", major, minor)}
+	case major == 1:
+		width = 2
+	}
+	if _, err := io.ReadFull(r, pre[8:8+width]); err != nil {
+		return nil, contentError(0, err)
+	}
+	length := binary.LittleEndian.Uint32(pre[8:]) // the upper half is zero in version 1.0
+	if length > npyMaxHeader {
+		return nil, &FormatError{Reason: fmt.Sprintf(".npy header of %d bytes; at most %d are accepted", length, npyMaxHeader)}
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, contentError(0, err)
+	}
+	p := npyParser{text: text}
+	h := p.dict()
+	if p.reason != "" {
+		return nil, &FormatError{Reason: ".npy header: " + p.reason}
+	}
+	h.fortran = h.fortran && h.m != 1 || h.n == 1
+	h.offset = int64(8+width) + int64(length)
+	return h, nil
+}
+
+// npyParser reads the header's text: a Python dictionary with the keys
+// 'descr', 'fortran_order' and 'shape'. The first problem stays in reason.
+type npyParser struct {
+	text   []byte
+	pos    int
+	reason string
+}
+
+func (p *npyParser) fail(format string, args ...any) {
+	if p.reason == "" {
+		p.reason = fmt.Sprintf(format, args...)
+	}
+}
+
+// next skips blanks and returns the next byte without taking it, 0 at the end.
+func (p *npyParser) next() byte {
+	for ; p.pos < len(p.text); p.pos++ {
+		switch c := p.text[p.pos]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// take takes the next byte if it is c.
+func (p *npyParser) take(c byte) bool {
+	if p.reason == "" && p.next() == c && p.pos < len(p.text) {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+func (p *npyParser) expect(c byte) {
+	if !p.take(c) {
+		p.fail("%q expected at byte %d", c, p.pos)
+	}
+}
+
+// quoted takes a string in single or double quotes. One with an escape in it
+// could not be a key or type known here, so a backslash needs no meaning.
+func (p *npyParser) quoted() string {
+	q := p.next()
+	if q != '\'' && q != '"' {
+		p.fail("quoted string expected at byte %d", p.pos)
+		return ""
+	}
+	start := p.pos + 1
+	for i := start; i < len(p.text); i++ {
+		if p.text[i] == q {
+			p.pos = i + 1
+			return string(p.text[start:i])
+		}
+	}
+	p.fail("string at byte %d has no end", p.pos)
+	return ""
+}
+
+// word takes letters and digits.
+func (p *npyParser) word() string {
+	p.next()
+	start := p.pos
+	for p.pos < len(p.text) {
+		c := p.text[p.pos]
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			break
+		}
+		p.pos++
+	}
+	return string(p.text[start:p.pos])
+}
+
+func (p *npyParser) dict() *npyHeader {
+	h := new(npyHeader)
+	var seenDescr, seenOrder, seenShape bool
+	once := func(seen *bool, key string) {
+		if *seen {
+			p.fail("key %q stands twice", key)
+		}
+		*seen = true
+	}
+	p.expect('{')
+	for p.reason == "" && !p.take('}') {
+		key := p.quoted()
+		p.expect(':')
+		if p.reason != "" {
+			break
+		}
+		switch key {
+		case "descr":
+			once(&seenDescr, key)
+			h.dtype = p.descr()
+		case "fortran_order":
+			once(&seenOrder, key)
+			switch w := p.word(); w {
+			case "True", "False":
+				h.fortran = w == "True"
+			default:
+				p.fail("'fortran_order' is %q, neither True nor False", w)
+			}
+		case "shape":
+			once(&seenShape, key)
+			h.m, h.n = p.shape()
+		default:
+			p.fail("unknown key %q", key)
+		}
+		if !p.take(',') && p.next() != '}' {
+			p.fail("',' or '}' expected at byte %d", p.pos)
+		}
+	}
+	if p.reason == "" && !(seenDescr && seenOrder && seenShape) {
+		p.fail("one of the keys 'descr', 'fortran_order', 'shape' is missing")
+	}
+	if p.next(); p.pos < len(p.text) {
+		p.fail("text behind the dictionary, at byte %d", p.pos)
+	}
+	return h
+}
+
+// descr takes the type of the elements.
+func (p *npyParser) descr() npyType {
+	if p.next() == '[' {
+		p.fail("structured types cannot be read into a matrix")
+		return npyType{}
+	}
+	s := p.quoted()
+	d := s
+	var t npyType
+	order := byte('=')
+	if d != "" && (d[0] == '<' || d[0] == '>' || d[0] == '=' || d[0] == '|') {
+		order, d = d[0], d[1:]
+	}
+	if d != "" {
+		t.kind, d = d[0], d[1:]
+	}
+	switch t.kind {
+	case 'f', 'i', 'u', 'b':
+	case 'c':
+		p.fail("type %q: complex elements are not supported", s)
+		return t
+	default:
+		p.fail("type %q is not supported; known: f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", s)
+		return t
+	}
+	switch {
+	case d == "1" && t.kind != 'f', d == "2" && (t.kind == 'i' || t.kind == 'u'), (d == "4" || d == "8") && t.kind != 'b':
+		t.size = int(d[0] - '0')
+	default:
+		p.fail("type %q is not supported; known: f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", s)
+		return t
+	}
+	switch {
+	case order == '>':
+		t.big = true
+	case order == '|' && t.size > 1:
+		p.fail("type %q does not say its byte order", s)
+	case order == '=':
+		t.big = !littleEndian()
+	}
+	return t
+}
+
+// shape takes the tuple of dimensions.
+func (p *npyParser) shape() (m, n int64) {
+	var dims []int64
+	p.expect('(')
+	for p.reason == "" && !p.take(')') {
+		w := p.word()
+		if l := len(w); l > 1 && w[l-1] == 'L' { // Python 2 wrote its long integers so
+			w = w[:l-1]
+		}
+		d, err := strconv.ParseUint(w, 10, 63)
+		if err != nil {
+			p.fail("dimension %q is no number that can be used", w)
+			return 0, 0
+		}
+		if dims = append(dims, int64(d)); len(dims) > 2 {
+			p.fail("array with more than 2 dimensions")
+			return 0, 0
+		}
+		if !p.take(',') && p.next() != ')' {
+			p.fail("',' or ')' expected at byte %d", p.pos)
+		}
+	}
+	switch len(dims) {
+	case 1:
+		return dims[0], 1
+	case 2:
+		return dims[0], dims[1]
+	}
+	p.fail("array with 0 dimensions")
+	return 0, 0
+}
+
+// littleEndian reports whether this machine is.
+func littleEndian() bool {
+	return binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+}

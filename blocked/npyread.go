@@ -1,0 +1,224 @@
+package blocked
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// npyMapMin is the size from which a file is mapped: below it, one read
+	// costs less than setting up the mapping and the goroutines.
+	npyMapMin = 1 << 20
+
+	// npyPiece is the number of elements that a stream is decoded in at most.
+	npyPiece = 4096
+)
+
+// ReadNPY reads one array in NumPy's .npy format, version 1.0, 2.0 or 3.0,
+// from r, and leaves r at the first byte behind it. A 1-D array becomes a
+// column vector; 0-D arrays and arrays of more than two dimensions are
+// rejected. Row- and column-major (Fortran) order, little and big endian are
+// read.
+//
+// Elements may be float32, float64, signed and unsigned integers of 1 to 8
+// bytes, and booleans; they are converted to T, exactly where T holds the
+// value, otherwise rounded to nearest: reading float64 into a Matrix[float32]
+// loses digits. A finite element that overflows T is an error. NaN and
+// infinities are kept; a factorization reports them.
+//
+// An array in a .npy file has no symmetry: opt.Want chooses the triangle to
+// keep, and the other is not looked at. opt may be nil.
+//
+// Content that is malformed, not supported or larger than opt.MaxBytes gives a
+// *[FormatError]; an error of r is returned as it is.
+//
+// Source: numpy.lib.format, NEP 1.
+func ReadNPY[T Element](r io.Reader, opt *ReadOptions) (*Matrix[T], error) {
+	o, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return readNPYStream[T](r, o)
+}
+
+// readNPYStream reads the array from r front to back. A tile gets memory when
+// its first element has arrived, so a header that promises more than follows
+// costs a table of tiles and no more.
+func readNPYStream[T Element](r io.Reader, o ReadOptions) (*Matrix[T], error) {
+	h, err := readNPYHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	a, err := outline[T](o.Want, false, false, h.m, h.n, o.NB, o.limitOr(defaultMaxBytes))
+	if err != nil {
+		return nil, err
+	}
+	if err := fillFromStream(a, h, r); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
+	total, ok := h.dataBytes()
+	if !ok {
+		return &FormatError{Reason: fmt.Sprintf("%d×%d array is larger than any file", h.m, h.n)}
+	}
+	if total == 0 {
+		return nil
+	}
+	br := bufio.NewReaderSize(io.LimitReader(r, total), fileBuffer)
+	decode := decoder[T](h.dtype)
+	lines, length := a.rows, a.cols
+	if h.fortran {
+		lines, length = length, lines
+	}
+	for line := range lines {
+		for p, w := 0, 0; p < length; p += w {
+			w = min(length-p, a.nb-p%a.nb, npyPiece)
+			i, j := line, p
+			if h.fortran {
+				i, j = p, line
+			}
+			src, err := br.Peek(w * h.dtype.size)
+			if err != nil {
+				return contentError(0, err)
+			}
+			if ti, tj := i/a.nb, j/a.nb; a.Stored(ti, tj) {
+				t := a.ensure(ti, tj)
+				inc := 1
+				if h.fortran {
+					inc = t.Stride
+				}
+				if !decode(t.Data[i%a.nb*t.Stride+j%a.nb:], inc, w, src) {
+					return overflowError[T](i, j)
+				}
+			}
+			br.Discard(len(src)) // cannot fail: src is in the buffer
+		}
+	}
+	return nil
+}
+
+func overflowError[T Element](i, j int) error {
+	var zero T
+	return &FormatError{Reason: fmt.Sprintf("a value overflows %T, at or right behind element (%d, %d)", zero, i, j)}
+}
+
+// readNPYFile reads the array of the regular file f of the given size; br
+// reads f from its beginning.
+func readNPYFile[T Element](f *os.File, br *bufio.Reader, size int64, o ReadOptions) (*Matrix[T], error) {
+	h, err := readNPYHeader(br)
+	if err != nil {
+		return nil, err
+	}
+	// The size of the file, and not its header, says how much there is.
+	switch total, ok := h.dataBytes(); {
+	case !ok || total > size-h.offset:
+		return nil, &FormatError{Reason: fmt.Sprintf("file is cut short: %d×%d elements of %d bytes do not fit the %d bytes behind the header",
+			h.m, h.n, h.dtype.size, max(size-h.offset, 0))}
+	case total < size-h.offset:
+		return nil, &FormatError{Reason: fmt.Sprintf("%d bytes follow the end of the array", size-h.offset-total)}
+	}
+	a, err := outline[T](o.Want, false, false, h.m, h.n, o.NB, o.limitOr(max(defaultMaxBytes, 2*size)))
+	if err != nil {
+		return nil, err
+	}
+	if size >= npyMapMin {
+		data, err := mapFile(f, size)
+		if err == nil {
+			return a, errors.Join(fillFromMemory(a, h, data[h.offset:], o.Workers), unmapFile(data))
+		}
+		// No mapping on this system or of this file: read it as a stream.
+	}
+	return a, fillFromStream(a, h, br)
+}
+
+// fillFromMemory fills the tiles of a from data, the array's elements,
+// with the given number of goroutines.
+func fillFromMemory[T Element](a *Matrix[T], h *npyHeader, data []byte, workers int) error {
+	n := a.mt * a.nt
+	var (
+		wg     sync.WaitGroup
+		next   atomic.Int64
+		once   sync.Once
+		failed error
+	)
+	for range max(1, min(workers, n)) {
+		wg.Go(func() {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= n {
+					return
+				}
+				// In the order of the file, for the sake of its read-ahead.
+				i, j := k/a.nt, k%a.nt
+				if h.fortran {
+					i, j = k%a.mt, k/a.mt
+				}
+				if !a.Stored(i, j) {
+					continue
+				}
+				if err := fillTile(a, i, j, h, data); err != nil {
+					next.Store(int64(n))
+					once.Do(func() { failed = err })
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return failed
+}
+
+// fillTile makes and fills tile (i, j). A mapped file that another process
+// cuts short, or whose device fails, faults on access; the fault becomes an
+// error.
+func fillTile[T Element](a *Matrix[T], i, j int, h *npyHeader, data []byte) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case interface {
+			runtime.Error
+			Addr() uintptr
+		}:
+			err = fmt.Errorf("the file was cut short or became unreadable while it was read: %w", io.ErrUnexpectedEOF)
+		default:
+			panic(r)
+		}
+	}()
+
+	decode := decoder[T](h.dtype)
+	t := a.ensure(i, j)
+	i0, j0, size := i*a.nb, j*a.nb, h.dtype.size
+	if !h.fortran {
+		for r := range t.Rows {
+			off := ((i0+r)*a.cols + j0) * size
+			if !decode(t.Data[r*t.Stride:], 1, t.Cols, data[off:off+t.Cols*size]) {
+				return overflowError[T](i0+r, j0)
+			}
+		}
+		return nil
+	}
+	// Transpose in strips of a few rows, whose lines of t stay in the
+	// first-level cache.
+	const strip = 16
+	for r := 0; r < t.Rows; r += strip {
+		w := min(strip, t.Rows-r)
+		for c := range t.Cols {
+			off := ((j0+c)*a.rows + i0 + r) * size
+			if !decode(t.Data[r*t.Stride+c:], t.Stride, w, data[off:off+w*size]) {
+				return overflowError[T](i0+r, j0+c)
+			}
+		}
+	}
+	return nil
+}

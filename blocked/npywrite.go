@@ -1,0 +1,80 @@
+package blocked
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"unsafe"
+)
+
+// WriteNPY writes a to w as an array in NumPy's .npy format, version 1.0:
+// little-endian float32 or float64, all m·n elements whatever the kind of a,
+// since the format knows no symmetry; row-major, or column-major with
+// opt.Fortran. opt may be nil. An error of w is returned as it is.
+func WriteNPY[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) error {
+	o := opt.orZero()
+	bw := bufio.NewWriterSize(w, fileBuffer)
+	// An error of bw stays and comes back from Flush.
+	bw.Write(npyPreamble[T](a.rows, a.cols, o.Fortran))
+	if o.Fortran {
+		line := make([]T, a.rows)
+		for j := range a.cols {
+			a.colInto(line, 0, j)
+			if err := writeElements(bw, line); err != nil {
+				return err
+			}
+		}
+		return bw.Flush()
+	}
+	line := make([]T, a.cols)
+	for i := range a.rows {
+		a.rowInto(line, i)
+		if err := writeElements(bw, line); err != nil {
+			return err
+		}
+	}
+	return bw.Flush()
+}
+
+// npyPreamble returns everything before the data, padded to a multiple of 64
+// bytes as the format asks for.
+func npyPreamble[T Element](m, n int, fortran bool) []byte {
+	var zero T
+	order := "False"
+	if fortran {
+		order = "True"
+	}
+	b := append([]byte(npyMagic), 1, 0, 0, 0)
+	b = fmt.Appendf(b, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%d, %d), }", unsafe.Sizeof(zero), order, m, n)
+	for len(b)%64 != 63 {
+		b = append(b, ' ')
+	}
+	b = append(b, '\n')
+	binary.LittleEndian.PutUint16(b[8:], uint16(len(b)-10))
+	return b
+}
+
+// writeElements writes s in little-endian order.
+func writeElements[T Element](w *bufio.Writer, s []T) error {
+	if littleEndian() {
+		_, err := w.Write(elementBytes(s))
+		return err
+	}
+	for _, v := range s {
+		var b [8]byte
+		size := 8
+		switch v := any(v).(type) {
+		case float32:
+			size = 4
+			binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
+		case float64:
+			binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
+		}
+		if _, err := w.Write(b[:size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
