@@ -1,0 +1,98 @@
+package exec_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// empty is an op that does nothing.
+func empty(name string) *versions.Op {
+	return &versions.Op{Name: name, Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error { return nil }}}}
+}
+
+// submitCholesky submits the tasks of a Cholesky factorization of mt×mt tiles
+// and returns their number.
+func submitCholesky(tb testing.TB, job *exec.Job, mt int) int {
+	potrf, trsm, syrk, gemm := empty("potrf"), empty("trsm"), empty("syrk"), empty("gemm")
+	tiles := make([]graph.Datum, mt*mt)
+	a := func(i, j int) *graph.Datum { return &tiles[i*mt+j] }
+	n := 0
+	var s graph.Spec
+	var ops [3]graph.Operand
+	submit := func(op *versions.Op, priority int, o ...graph.Operand) {
+		s.Op, s.Priority = op, int64(priority)
+		s.Operands = ops[:copy(ops[:], o)]
+		if _, err := job.Submit(&s); err != nil {
+			tb.Fatal(err)
+		}
+		n++
+	}
+	for k := range mt {
+		submit(potrf, 3*(mt-k), graph.Operand{Datum: a(k, k), Mode: graph.InOut})
+		for i := k + 1; i < mt; i++ {
+			submit(trsm, 2*(mt-i), graph.Operand{Datum: a(k, k), Mode: graph.In}, graph.Operand{Datum: a(i, k), Mode: graph.InOut})
+		}
+		for i := k + 1; i < mt; i++ {
+			submit(syrk, mt-i, graph.Operand{Datum: a(i, k), Mode: graph.In}, graph.Operand{Datum: a(i, i), Mode: graph.InOut})
+			for j := k + 1; j < i; j++ {
+				submit(gemm, mt-i, graph.Operand{Datum: a(i, k), Mode: graph.In}, graph.Operand{Datum: a(j, k), Mode: graph.In},
+					graph.Operand{Datum: a(i, j), Mode: graph.InOut})
+			}
+		}
+	}
+	return n
+}
+
+// BenchmarkCholeskyEmpty is the cost of a task all in — submission, inference,
+// scheduling, execution — on the graph of a Cholesky factorization whose tasks
+// do nothing: 64×64 tiles are 45,760 tasks.
+func BenchmarkCholeskyEmpty(b *testing.B) {
+	for _, kind := range sched.Kinds() {
+		for _, mt := range []int{17, 64, 180} { // 969, 45,760 and 988,260 tasks
+			b.Run(fmt.Sprintf("sched=%v/tiles=%d", kind, mt), func(b *testing.B) {
+				rt, err := exec.NewLocal(exec.Options{Workers: 2, Policy: kind})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer rt.Close()
+				b.ReportAllocs()
+				tasks := 0
+				for b.Loop() {
+					job := rt.NewJob(context.Background())
+					n := submitCholesky(b, job, mt)
+					if err := job.Wait(); err != nil {
+						b.Fatal(err)
+					}
+					tasks += n
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(tasks), "ns/task")
+			})
+		}
+	}
+}
+
+// BenchmarkIndependentEmpty is the cost of a task that depends on nothing.
+func BenchmarkIndependentEmpty(b *testing.B) {
+	rt, err := exec.NewLocal(exec.Options{Workers: 2, Policy: sched.FIFO})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rt.Close()
+	spec := graph.Spec{Op: empty("nothing")}
+	job := rt.NewJob(context.Background())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := job.Submit(&spec); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := job.Wait(); err != nil {
+		b.Fatal(err)
+	}
+}

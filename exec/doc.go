@@ -1,0 +1,32 @@
+// Package exec is the task runtime: it executes graphs of tasks on pinned
+// workers.
+//
+//	rt, err := exec.NewLocal(exec.Options{})
+//	defer rt.Close()
+//	job := rt.NewJob(ctx)
+//	job.Submit(&graph.Spec{Op: gemm, Operands: …})
+//	…
+//	err = job.Wait()
+//
+// A [Local] runtime owns a set of workers, each a thread pinned to a core. A
+// [Job] is a sequential program: tasks are submitted in its order, from one
+// or several goroutines, while others already run; [graph] infers who must
+// wait for whom; a policy of [sched] decides which ready task a worker takes;
+// the versions of its op are chosen among by a versions.Selector. Several
+// jobs share the workers of a runtime.
+//
+// # Failure
+//
+// A task fails when its version returns an error, panics or outlasts its
+// time-out; graph.Failure says what happens then. Under graph.Fail no task
+// submitted after the failed one is started any more, but those submitted
+// before it still run: they may fail as well, and then the smallest number is
+// the one reported. So the error of a job is that of the sequential program,
+// on any number of workers and under any policy.
+//
+// # Back-pressure
+//
+// Submit blocks while Options.Window tasks of the job are in flight, so that
+// the memory of a job does not grow with its number of tasks. Therefore a
+// task must not submit to its own job.
+package exec

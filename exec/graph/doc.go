@@ -1,0 +1,32 @@
+// Package graph turns a sequence of tasks into a graph of dependencies, and
+// keeps the state of every task.
+//
+// A [Task] is data: an operation, the data it reads and writes with an access
+// [Mode] each, a parameter and a priority. Tasks are added in the order of a
+// sequential program. A [Datum] has versions: every task that writes it makes
+// the next one. From the modes the graph infers that a task waits
+//
+//   - for the version it reads to be produced (read after write),
+//   - for the version it overwrites to be produced (write after write) and
+//     for all readers of that version to end (write after read),
+//
+// so that any order of execution that the graph allows gives the result of
+// the sequential program, bit for bit.
+//
+//	      ┌─────────┐ all versions there ┌───────┐ a worker takes it ┌─────────┐
+//	Add ─►│ Waiting ├───────────────────►│ Ready ├──────────────────►│ Running │
+//	      └─────────┘                    └─┬───▲─┘                   └─┬─┬─┬───┘
+//	                                       │   └──────── retry ────────┘ │ │
+//	                          cancelled    │                       error │ │ end
+//	                        ┌───────────┐  │                  ┌────────┐ │ │ ┌──────┐
+//	                        │ Cancelled │◄─┘                  │ Failed │◄┘ └►│ Done │
+//	                        └───────────┘                     └────────┘     └──────┘
+//
+// A task that fails or is cancelled taints the versions it should have
+// produced; whoever reads those is cancelled in turn. A task that only
+// overwrites a tainted version is not.
+//
+// The package is pure: no goroutine, clock or I/O. [Graph.Add] must be called
+// by one goroutine at a time; [Graph.End] may run at any time, from any
+// number of goroutines, one call per task.
+package graph

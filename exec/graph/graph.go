@@ -1,0 +1,366 @@
+package graph
+
+import "sync/atomic"
+
+// Error is the type of the constants that this package panics with.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// Misuse of [Graph.Add].
+const (
+	ErrNoOp    Error = "graph: task without an op"
+	ErrNoDatum Error = "graph: operand without a datum"
+	ErrMode    Error = "graph: access mode is not IN, OUT or INOUT"
+)
+
+// Dependence is the kind of an edge.
+type Dependence uint8
+
+// The kinds of dependence between two tasks on one datum.
+const (
+	RAW Dependence = iota // read after write: the data flow
+	WAR                   // write after read
+	WAW                   // write after write
+)
+
+func (d Dependence) String() string { return [...]string{"RAW", "WAR", "WAW"}[d] }
+
+// Observer is told of the edges as they are inferred, including those to
+// tasks that have ended already, so that what it sees depends on the program
+// only and not on its timing.
+type Observer interface {
+	// Depends says that task depends on task "on" by version number v of d:
+	// the version that "on" made (RAW, WAW) or reads (WAR).
+	Depends(on, task TaskID, kind Dependence, d *Datum, v uint32)
+}
+
+// Graph infers dependencies among the tasks added to it. The zero value is an
+// empty graph.
+type Graph struct {
+	// Owner is for whoever runs the graph; the package does not use it.
+	Owner any
+	// Observer, if not nil, is told of every edge. It costs memory and time;
+	// set it before the first Add.
+	Observer Observer
+	// Pool, if not nil, is where memory for tasks comes from and where
+	// [Graph.Release] puts it.
+	Pool *Pool
+
+	readers map[*version][]TaskID // kept for the Observer
+
+	last  TaskID
+	free  *Task                // tasks to reuse, Add's
+	ended atomic.Pointer[Task] // tasks to reuse, from End
+}
+
+// Len returns the number of tasks added.
+func (g *Graph) Len() int { return int(g.last) }
+
+// bias keeps a task's count of awaited events above zero while Add counts.
+const bias = 1 << 30
+
+// Add appends a task to the program. It returns the task and whether it is
+// ready: then nothing else will say so, and the caller must see to its
+// execution; otherwise it comes out of the [Graph.End] of the last task that
+// it waits for.
+//
+// Add panics with ErrNoOp, ErrNoDatum or ErrMode for a spec that makes no
+// sense.
+func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
+	if s.Op == nil {
+		panic(ErrNoOp)
+	}
+	for _, o := range s.Operands {
+		if o.Datum == nil {
+			panic(ErrNoDatum)
+		}
+		if o.Mode-1 >= InOut {
+			panic(ErrMode)
+		}
+	}
+	g.last++
+	t = g.newTask(len(s.Operands))
+	t.id = g.last
+	t.Op, t.Params, t.Priority, t.Failure = s.Op, s.Params, s.Priority, s.Failure
+	for i, o := range s.Operands {
+		t.uses[i].datum, t.uses[i].mode = o.Datum, o.Mode
+	}
+	join(t.uses)
+
+	writes, await := int32(0), int32(0)
+	t.pending.Store(bias)
+	for i := range t.uses {
+		u := &t.uses[i]
+		switch u.mode {
+		case 0:
+		case In:
+			await += g.read(t, u)
+		default:
+			await += g.write(t, u)
+			writes++
+		}
+	}
+	// The task's own life is one reference; each version it makes is another.
+	// Nobody can drop one before the task has run, so a plain store is enough.
+	t.refs.Store(1 + writes)
+	return t, t.settle(await)
+}
+
+// settle replaces the bias by the number of events awaited and reports
+// whether all of them have happened.
+func (t *Task) settle(await int32) bool {
+	if t.pending.Add(await-bias) != 0 {
+		return false
+	}
+	t.state.Store(uint32(Ready))
+	return true
+}
+
+// read makes u a reader of the latest version and returns the number of
+// events to wait for.
+func (g *Graph) read(t *Task, u *use) int32 {
+	v := u.datum.latest()
+	u.in = v
+	v.readers.Add(1)
+	if g.Observer != nil {
+		if g.readers == nil {
+			g.readers = make(map[*version][]TaskID)
+		}
+		g.readers[v] = append(g.readers[v], t.id)
+		if v.task != nil {
+			g.Observer.Depends(v.task.id, t.id, RAW, u.datum, v.number)
+		}
+	}
+	return t.await(u, v)
+}
+
+// write makes u the maker of the next version and returns the number of
+// events to wait for.
+func (g *Graph) write(t *Task, u *use) int32 {
+	v := u.datum.latest()
+	if g.Observer != nil {
+		g.observeWrite(t, u, v)
+	}
+	u.out.number = v.number + 1
+	u.out.next, u.out.fault = nil, nil
+	u.out.waiters.Store(nil)
+	u.out.readers.Store(1)
+	u.datum.current = &u.out
+
+	n := t.await(u, v)
+	v.next = u
+	// New readers of v come only from Add, and there are none any more.
+	if v.readers.Load() == 1 || v.readers.Add(-1) == 0 {
+		g.release(v)
+		return n
+	}
+	return n + 1
+}
+
+// observeWrite reports the edges into the maker of the version after v.
+func (g *Graph) observeWrite(t *Task, u *use, v *version) {
+	if v.task != nil {
+		kind := WAW
+		if u.mode&In != 0 {
+			kind = RAW
+		}
+		g.Observer.Depends(v.task.id, t.id, kind, u.datum, v.number)
+	}
+	for _, r := range g.readers[v] {
+		g.Observer.Depends(r, t.id, WAR, u.datum, v.number)
+	}
+	delete(g.readers, v)
+}
+
+// await puts u on the list of those who wait for v and returns 1, or returns
+// 0 if v is there.
+func (t *Task) await(u *use, v *version) int32 {
+	for {
+		head := v.waiters.Load()
+		if head == produced {
+			if v.fault != nil && u.mode&In != 0 {
+				t.tainted.CompareAndSwap(nil, v.fault)
+			}
+			return 0
+		}
+		u.waiter = head
+		if v.waiters.CompareAndSwap(head, u) {
+			return 1
+		}
+	}
+}
+
+// join merges operands on the same datum into the first of them.
+func join(uses []use) {
+	if len(uses) <= 8 {
+		for i := 1; i < len(uses); i++ {
+			for k := range i {
+				if uses[k].datum == uses[i].datum {
+					uses[k].mode |= uses[i].mode
+					uses[i].mode = 0
+					break
+				}
+			}
+		}
+		return
+	}
+	first := make(map[*Datum]int, len(uses))
+	for i := range uses {
+		if k, ok := first[uses[i].datum]; ok {
+			uses[k].mode |= uses[i].mode
+			uses[i].mode = 0
+		} else {
+			first[uses[i].datum] = i
+		}
+	}
+}
+
+// End records the end of task t: well (fault nil and state Done), failed or
+// cancelled (fault not nil taints what t should have produced). It appends
+// the tasks that have become ready by it to ready, in the order in which they
+// were added for each output, and returns the slice. t must not be used
+// afterwards.
+func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
+	t.state.Store(uint32(state))
+	for i := range t.uses {
+		u := &t.uses[i]
+		switch u.mode {
+		case 0:
+		case In:
+			ready = g.endRead(u, ready)
+		default:
+			ready = endWrite(u, fault, ready)
+		}
+		u.in = nil
+	}
+	t.unref()
+	return ready
+}
+
+// endRead takes u off the readers of the version it read.
+func (g *Graph) endRead(u *use, ready []*Task) []*Task {
+	v := u.in
+	if v.readers.Add(-1) != 0 {
+		return ready
+	}
+	next := v.next.out.task
+	g.release(v)
+	return next.arrive(ready)
+}
+
+// endWrite publishes the version that u made.
+func endWrite(u *use, fault *Fault, ready []*Task) []*Task {
+	u.out.fault = fault
+	// The list holds the latest first; successors are to come out in the
+	// order in which they were added.
+	var first *use
+	for w := u.out.waiters.Swap(produced); w != nil; {
+		w.waiter, w, first = first, w.waiter, w
+	}
+	for w := first; w != nil; {
+		t, after := w.out.task, w.waiter
+		if fault != nil && w.mode&In != 0 {
+			t.tainted.CompareAndSwap(nil, fault)
+		}
+		w.waiter = nil
+		ready = t.arrive(ready)
+		w = after
+	}
+	return ready
+}
+
+// arrive counts one awaited event and appends t to ready if it was the last.
+func (t *Task) arrive(ready []*Task) []*Task {
+	if t.pending.Add(-1) != 0 {
+		return ready
+	}
+	t.state.Store(uint32(Ready))
+	return append(ready, t)
+}
+
+// release drops a version that no task will touch again.
+func (g *Graph) release(v *version) {
+	if v.task != nil {
+		v.task.unref()
+	}
+}
+
+// unref drops a reference; the last one gives the task back for reuse.
+func (t *Task) unref() {
+	if t.refs.Add(-1) != 0 || t.watch != nil {
+		return
+	}
+	g := t.graph
+	for {
+		head := g.ended.Load()
+		t.nextFree = head
+		if g.ended.CompareAndSwap(head, t) {
+			return
+		}
+	}
+}
+
+// newTask returns a task with n uses, a used one if there is one.
+func (g *Graph) newTask(n int) *Task {
+	t := g.free
+	if t == nil {
+		// Taking the whole list at once leaves no room for an ABA mix-up.
+		t = g.ended.Swap(nil)
+	}
+	if t == nil && g.Pool != nil {
+		t = g.Pool.take()
+	}
+	if t == nil {
+		t = &Task{graph: g}
+	} else {
+		g.free, t.nextFree = t.nextFree, nil
+		t.graph = g
+		t.Attempt = 0
+		t.tainted.Store(nil)
+		t.state.Store(uint32(Waiting))
+	}
+	t.fit(n)
+	return t
+}
+
+// fit gives t room for n uses.
+func (t *Task) fit(n int) {
+	switch {
+	case n <= inline:
+		t.uses = t.own[:n]
+	case cap(t.uses) >= n:
+		t.uses = t.uses[:n]
+	default:
+		t.uses = make([]use, n)
+	}
+	for i := range t.uses {
+		t.uses[i].out.task = t
+	}
+}
+
+// Watch waits for a datum's version without being a task of the program.
+type Watch struct {
+	// Done is called once, by whoever runs the graph, when the version is
+	// there; fault says whether it is tainted.
+	Done func(fault *Fault)
+}
+
+// AddWatch adds a Watch on the latest version of d, under the same rules as
+// Add. The task it returns has no op: when it is ready, the runtime calls its
+// Done instead of executing it, and then [Graph.End].
+func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
+	if d == nil {
+		panic(ErrNoDatum)
+	}
+	t = &Task{graph: g, watch: w}
+	t.fit(1)
+	u := &t.uses[0]
+	u.datum, u.mode = d, In
+	t.pending.Store(bias)
+	t.refs.Store(1)
+	v := d.latest()
+	u.in = v
+	v.readers.Add(1)
+	return t, t.settle(t.await(u, v))
+}

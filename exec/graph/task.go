@@ -1,0 +1,233 @@
+package graph
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Mode says how a task accesses a datum.
+type Mode uint8
+
+// The access modes.
+const (
+	In    Mode = 1        // reads the current version
+	Out   Mode = 2        // makes a new version without reading the current one
+	InOut Mode = In | Out // reads the current version and makes the next one in place
+)
+
+func (m Mode) String() string {
+	switch m {
+	case In:
+		return "IN"
+	case Out:
+		return "OUT"
+	case InOut:
+		return "INOUT"
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// TaskID numbers the tasks of one graph from 1 in the order of [Graph.Add]:
+// the order of the sequential program.
+type TaskID uint64
+
+// State is where a task stands. The package comment draws the transitions.
+type State uint32
+
+// The states of a task, in the order in which it can go through them.
+const (
+	Waiting   State = iota // added; a version it needs is missing
+	Ready                  // nothing missing; waits for a worker
+	Running                // a worker executes it
+	Done                   // ended well
+	Failed                 // ended with an error, after its last attempt
+	Cancelled              // never ran: its input is tainted or its job is over
+)
+
+func (s State) String() string {
+	switch s {
+	case Waiting:
+		return "waiting"
+	case Ready:
+		return "ready"
+	case Running:
+		return "running"
+	case Done:
+		return "done"
+	case Failed:
+		return "failed"
+	case Cancelled:
+		return "cancelled"
+	}
+	return fmt.Sprintf("State(%d)", uint32(s))
+}
+
+// Action is what a job does about a task that has failed.
+type Action uint8
+
+// The actions, after PyCOMPSs' on_failure.
+const (
+	// Fail ends the job: no task submitted after the failed one is started.
+	Fail Action = iota
+	// CancelSuccessors cancels those who need the task's outputs, directly or
+	// not; everything else goes on. The job reports the error at the end.
+	CancelSuccessors
+	// Ignore takes the task for done; its outputs are what it left there.
+	Ignore
+)
+
+func (a Action) String() string {
+	switch a {
+	case Fail:
+		return "fail"
+	case CancelSuccessors:
+		return "cancel-successors"
+	case Ignore:
+		return "ignore"
+	}
+	return fmt.Sprintf("Action(%d)", uint8(a))
+}
+
+// Failure is a task's failure policy. The zero value fails the job at the
+// first error. It may be shared by many tasks and must not change.
+type Failure struct {
+	// Retries is how often the task is run again after an error: the first
+	// time on the same worker, then on another one.
+	Retries int
+	// Then is what happens after the last attempt.
+	Then Action
+	// Timeout bounds each attempt; 0 is no bound. The attempt's context ends
+	// with it, and an attempt that returns later has failed whatever it
+	// returns. Go cannot end a function that ignores its context: the worker
+	// stays busy until it returns.
+	Timeout time.Duration
+}
+
+// Op is the operation of a task; *versions.Op is one.
+type Op interface {
+	// OpName identifies the operation, on every node alike.
+	OpName() string
+}
+
+// Operand is a datum with the mode in which a task accesses it.
+type Operand struct {
+	Datum *Datum
+	Mode  Mode
+}
+
+// Spec describes a task to [Graph.Add], which keeps nothing of the Spec
+// itself or its slice.
+type Spec struct {
+	Op Op
+	// Params is the op's parameter, by pointer so that tasks can share it.
+	// It must not change while the task lives.
+	Params any
+	// Operands in the order that the op documents. The same datum may occur
+	// several times; its modes are then joined.
+	Operands []Operand
+	// Priority orders ready tasks under policies that heed it; larger first.
+	Priority int64
+	// Failure is the failure policy; nil means the zero Failure.
+	Failure *Failure
+}
+
+// Fault is why a version is tainted: the task that failed first on the way to
+// it, and its error.
+type Fault struct {
+	Task TaskID
+	Err  error
+}
+
+// inline is the number of operands whose bookkeeping lives inside the Task.
+// The tile operations of a factorization have at most three or four.
+const inline = 4
+
+// Task is a node of the graph. The graph reuses the memory of a task some
+// time after its end: a *Task must not be kept beyond the call of [Graph.End]
+// for it; its ID may.
+type Task struct {
+	// Op, Params, Priority and Failure are the Spec's; read-only.
+	Op       Op
+	Params   any
+	Priority int64
+	Failure  *Failure
+
+	// Attempt counts the failed attempts so far; the runtime's.
+	Attempt int32
+
+	state    atomic.Uint32 // a State
+	pending  atomic.Int32  // versions and readers still awaited
+	refs     atomic.Int32  // own life + versions of it that somebody may touch
+	id       TaskID
+	graph    *Graph
+	tainted  atomic.Pointer[Fault] // an input is tainted
+	nextFree *Task
+	watch    *Watch // the task is a Watch's
+	uses     []use
+	own      [inline]use
+}
+
+// use is one operand of a task and its place in the graph.
+type use struct {
+	datum  *Datum
+	mode   Mode // 0: same datum as an earlier operand, nothing to infer
+	in     *version
+	waiter *use    // next in the list of those who wait for in
+	out    version // the version made, for Out and InOut; its task is set for In too
+}
+
+// version is one version of a datum. It lives in the use that makes it, or in
+// the Datum for the one that was there before any task.
+type version struct {
+	task    *Task // who makes it; nil if it was there before
+	next    *use  // who makes the following version; set once, before readers can be 0
+	fault   *Fault
+	waiters atomic.Pointer[use] // who waits for it; &produced once it is there
+	readers atomic.Int32        // unfinished readers, plus 1 until next is set
+	number  uint32
+}
+
+// produced closes a version's list of waiters.
+var produced = new(use)
+
+// ID returns the task's number.
+func (t *Task) ID() TaskID { return t.id }
+
+// Graph returns the graph that the task belongs to.
+func (t *Task) Graph() *Graph { return t.graph }
+
+// State returns where the task stands.
+func (t *Task) State() State { return State(t.state.Load()) }
+
+// SetState records a transition that the runtime decides: to Running, and
+// back to Ready for another attempt.
+func (t *Task) SetState(s State) { t.state.Store(uint32(s)) }
+
+// Tainted returns the fault of a tainted input, nil if there is none. It is
+// final once the task is ready.
+func (t *Task) Tainted() *Fault { return t.tainted.Load() }
+
+// Len returns the number of operands.
+func (t *Task) Len() int { return len(t.uses) }
+
+// Operand returns operand i, its mode joined with that of an earlier operand
+// if both are the same datum.
+func (t *Task) Operand(i int) Operand {
+	u := &t.uses[i]
+	if u.mode == 0 {
+		for k := range i {
+			if t.uses[k].datum == u.datum {
+				return Operand{u.datum, t.uses[k].mode}
+			}
+		}
+	}
+	return Operand{u.datum, u.mode}
+}
+
+// Watch returns the Watch that the task stands for, nil for a task that was
+// added with [Graph.Add].
+func (t *Task) Watch() *Watch { return t.watch }
+
+// Value returns the value of operand i's datum.
+func (t *Task) Value(i int) any { return t.uses[i].datum.Value }

@@ -1,0 +1,363 @@
+package exec
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// Job is a sequence of tasks and their execution. Its methods are safe for
+// concurrent use, except that the order of tasks submitted by several
+// goroutines at once is theirs to settle.
+type Job struct {
+	rt  *Local
+	id  uint64
+	ctx context.Context
+	// stopWatching ends the watch on ctx.
+	stopWatching func() bool
+
+	submit struct {
+		sync.Mutex // held before every other lock
+		graph      graph.Graph
+		count      int64
+		enlisted   bool
+		one        [1]*graph.Task
+	}
+
+	// last is the number of the last task that may start: the smallest one
+	// that failed, or 0 when everything is to be cancelled.
+	last atomic.Uint64
+
+	outcome struct {
+		sync.Mutex              // a leaf
+		fault      *graph.Fault // the smallest failure, or why all was cancelled
+		aborted    *graph.Fault
+		ignored    int
+	}
+
+	saved sync.Map // graph.TaskID → []func(): restores what retries need
+
+	stories *stories
+
+	_    [64]byte
+	done atomic.Int64 // tasks ended
+	goal atomic.Int64 // when done reaches it, somebody wants to know
+	_    [48]byte
+	news struct {
+		sync.Mutex // a leaf
+		sync.Cond
+	}
+}
+
+func newJob(l *Local, ctx context.Context) *Job {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	j := &Job{rt: l, id: l.jobs.Add(1), ctx: ctx}
+	j.news.L = &j.news.Mutex
+	j.submit.graph.Owner = j
+	j.submit.graph.Pool = &l.tasks
+	j.last.Store(math.MaxUint64)
+	j.goal.Store(math.MaxInt64)
+	if n := l.opt.Stories; n > 0 {
+		j.stories = newStories(n)
+		j.submit.graph.Observer = j.stories
+	}
+	return j
+}
+
+// Submit adds a task. It blocks while the job's window is full. The error is
+// the job's, if it has failed or been cancelled: then the task was not added,
+// and nothing submitted later will be.
+//
+// Submit panics with a graph.Error if the spec makes no sense. A task must not
+// submit to its own job: it would wait for a window that it helps to fill.
+func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
+	j.submit.Lock()
+	defer j.submit.Unlock()
+	if err := j.admit(); err != nil {
+		return 0, err
+	}
+	if j.stories != nil {
+		j.stories.submitted(graph.TaskID(j.submit.graph.Len()+1), s)
+	}
+	t, ready := j.submit.graph.Add(s)
+	j.submit.count++
+	id := t.ID()
+	if ready {
+		j.tell(t, graph.Ready, -1, "", nil)
+		j.submit.one[0] = t
+		j.rt.enqueue(j.submit.one[:])
+	}
+	return id, nil
+}
+
+// admit waits for room in the window. The caller holds submit.
+func (j *Job) admit() error {
+	if j.last.Load() <= uint64(j.submit.graph.Len()) {
+		return j.Err()
+	}
+	if !j.submit.enlisted {
+		if err := j.enlist(); err != nil {
+			return err
+		}
+	}
+	window := int64(j.rt.opt.Window)
+	if j.submit.count-j.done.Load() >= window {
+		// Waking the submitter for every task that ends would cost a thread
+		// switch each: let a quarter of the window run empty first.
+		j.waitDone(j.submit.count - window + (window+3)/4)
+		if j.last.Load() <= uint64(j.submit.graph.Len()) {
+			return j.Err()
+		}
+	}
+	return nil
+}
+
+// enlist tells the runtime that the job is about to have tasks in flight, and
+// watches the context from now on. The caller holds submit.
+func (j *Job) enlist() error {
+	if err := j.ctx.Err(); err != nil {
+		j.abort(context.Cause(j.ctx))
+		return j.Err()
+	}
+	if err := j.rt.enlist(j); err != nil {
+		return err
+	}
+	j.submit.enlisted = true
+	j.stopWatching = context.AfterFunc(j.ctx, func() { j.abort(context.Cause(j.ctx)) })
+	return nil
+}
+
+// Wait waits until every task submitted so far has ended and returns the
+// job's error: nil if all went well, an *TaskError for the failed task with
+// the smallest number, the cause of the context's end, or ErrClosed. A failure
+// under graph.Ignore is no error. After a nil error the job can go on.
+func (j *Job) Wait() error {
+	j.drain()
+	j.submit.Lock()
+	defer j.submit.Unlock()
+	if j.submit.enlisted && j.done.Load() == j.submit.count {
+		j.submit.enlisted = false
+		j.stopWatching()
+		j.rt.delist(j)
+		j.submit.graph.Release()
+	}
+	return j.Err()
+}
+
+// drain waits for every task submitted so far.
+func (j *Job) drain() {
+	j.submit.Lock()
+	n := j.submit.count
+	j.submit.Unlock()
+	j.waitDone(n)
+}
+
+// WaitOn waits until the version of d that the latest task submitted so far
+// makes is there, and returns the error that keeps it from being made, if any.
+// Tasks submitted later that write d may already change it.
+func (j *Job) WaitOn(d *graph.Datum) error {
+	got := make(chan *graph.Fault, 1)
+	j.submit.Lock()
+	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) { got <- f }})
+	if ready {
+		freed := j.arrived([]*graph.Task{t})
+		j.rt.enqueue(freed)
+	}
+	j.submit.Unlock()
+	if f := <-got; f != nil {
+		return f.Err
+	}
+	return nil
+}
+
+// Err returns the job's error so far, as Wait would.
+func (j *Job) Err() error {
+	j.outcome.Lock()
+	defer j.outcome.Unlock()
+	switch {
+	case j.outcome.fault != nil:
+		return j.outcome.fault.Err
+	case j.outcome.aborted != nil:
+		return j.outcome.aborted.Err
+	}
+	return nil
+}
+
+// Ignored returns the number of tasks whose failure was ignored.
+func (j *Job) Ignored() int {
+	j.outcome.Lock()
+	defer j.outcome.Unlock()
+	return j.outcome.ignored
+}
+
+// Completed returns the number of tasks that have ended in any way.
+func (j *Job) Completed() int { return int(j.done.Load()) }
+
+// waitDone waits until goal tasks have ended.
+func (j *Job) waitDone(goal int64) {
+	if j.done.Load() >= goal {
+		return
+	}
+	j.news.Lock()
+	for {
+		// Several may wait, for unlike goals: the smallest stands.
+		if goal < j.goal.Load() {
+			j.goal.Store(goal)
+		}
+		if j.done.Load() >= goal {
+			break
+		}
+		j.news.Wait()
+	}
+	j.news.Unlock()
+}
+
+// ended counts a task that has ended.
+func (j *Job) ended() {
+	if j.done.Add(1) < j.goal.Load() {
+		return
+	}
+	j.news.Lock()
+	j.goal.Store(math.MaxInt64) // whoever still waits sets it again
+	j.news.Broadcast()
+	j.news.Unlock()
+}
+
+// abort cancels what has not started.
+func (j *Job) abort(cause error) {
+	j.outcome.Lock()
+	if j.outcome.aborted == nil {
+		j.outcome.aborted = &graph.Fault{Err: cause}
+	}
+	j.last.Store(0)
+	j.outcome.Unlock()
+}
+
+// cancelled returns why t must not run, nil if it may.
+func (j *Job) cancelled(t *graph.Task) *graph.Fault {
+	if f := t.Tainted(); f != nil {
+		return f
+	}
+	if uint64(t.ID()) <= j.last.Load() {
+		return nil
+	}
+	j.outcome.Lock()
+	defer j.outcome.Unlock()
+	if j.outcome.fault != nil {
+		return j.outcome.fault
+	}
+	return j.outcome.aborted
+}
+
+// fail records that t has failed for good and does what its policy says.
+func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
+	j.saved.Delete(t.ID())
+	action := graph.Fail
+	if t.Failure != nil {
+		action = t.Failure.Then
+	}
+	if action == graph.Ignore {
+		j.outcome.Lock()
+		j.outcome.ignored++
+		j.outcome.Unlock()
+		j.tell(t, graph.Failed, w.info.ID, version, err)
+		return j.end(t, graph.Done, nil, freed)
+	}
+	f := &graph.Fault{Task: t.ID(), Err: &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version,
+		Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}}
+	j.outcome.Lock()
+	if j.outcome.fault == nil || f.Task < j.outcome.fault.Task {
+		j.outcome.fault = f
+	}
+	if action == graph.Fail && uint64(f.Task) < j.last.Load() {
+		j.last.Store(uint64(f.Task))
+	}
+	j.outcome.Unlock()
+	j.tell(t, graph.Failed, w.info.ID, version, err)
+	return j.end(t, graph.Failed, f, freed)
+}
+
+// again decides whether t, whose attempt has failed, is to be run again, and
+// prepares it.
+func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
+	if t.Failure == nil || int(t.Attempt) >= t.Failure.Retries || uint64(t.ID()) > j.last.Load() {
+		return false
+	}
+	j.tell(t, graph.Ready, w.info.ID, version, err)
+	t.Attempt++
+	t.SetState(graph.Ready)
+	if r, ok := j.saved.Load(t.ID()); ok {
+		for _, restore := range r.([]func()) {
+			restore()
+		}
+	}
+	return true
+}
+
+// Snapshotter is implemented by values of data that can be restored before
+// another attempt at a task that updates them in place. Without it, a retry
+// sees what the failed attempt has left.
+type Snapshotter interface {
+	// Snapshot saves the value and returns the function that restores it. It
+	// may be called more than once.
+	Snapshot() (restore func())
+}
+
+// save snapshots what t updates in place.
+func (j *Job) save(t *graph.Task) {
+	var restores []func()
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode == graph.InOut {
+			if s, ok := o.Datum.Value.(Snapshotter); ok {
+				restores = append(restores, s.Snapshot())
+			}
+		}
+	}
+	if restores != nil {
+		j.saved.Store(t.ID(), restores)
+	}
+}
+
+// end takes t out of the graph and appends what it has freed to freed.
+func (j *Job) end(t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
+	if t.Failure != nil && t.Failure.Retries > 0 {
+		j.saved.Delete(t.ID())
+	}
+	if j.stories != nil && state != graph.Failed {
+		var err error
+		if f != nil {
+			err = f.Err
+		}
+		j.tell(t, state, -1, "", err)
+	}
+	n := len(freed)
+	freed = j.submit.graph.End(t, state, f, freed)
+	freed = append(freed[:n], j.arrived(freed[n:])...)
+	j.ended()
+	return freed
+}
+
+// arrived notifies the watches among tasks that have become ready and returns
+// the others, with what the watches' ends have freed.
+func (j *Job) arrived(ready []*graph.Task) []*graph.Task {
+	for i := 0; i < len(ready); {
+		t := ready[i]
+		w := t.Watch()
+		if w == nil {
+			if j.stories != nil {
+				j.tell(t, graph.Ready, -1, "", nil)
+			}
+			i++
+			continue
+		}
+		w.Done(t.Tainted())
+		ready = append(ready[:i], ready[i+1:]...)
+		ready = j.submit.graph.End(t, graph.Done, nil, ready)
+	}
+	return ready
+}

@@ -1,0 +1,266 @@
+package exec
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Local is a runtime on the cores of this machine. It is safe for concurrent
+// use.
+type Local struct {
+	opt      Options
+	selector *versions.Selector
+	workers  []*worker
+	running  sync.WaitGroup // worker goroutines
+	jobs     atomic.Uint64  // number of the last job
+	tasks    graph.Pool     // memory for tasks, passed on from job to job
+
+	// queued mirrors the number of tasks that wait in policy and inboxes, for
+	// spinning workers to look at without the lock.
+	queued atomic.Int64
+	_      [56]byte
+
+	mu       sync.Mutex // guards what follows; a leaf
+	policy   sched.Policy
+	inbox    [][]*graph.Task // by worker: tasks only for that worker
+	boxed    int             // tasks in all inboxes
+	parked   []*worker       // asleep, the latest last
+	spinning int             // workers that look for work
+	stop     bool            // workers end when nothing is queued
+
+	live struct { // a lock of its own: taken before mu, never inside it
+		sync.Mutex
+		jobs   map[*Job]struct{} // jobs with tasks in flight
+		closed bool
+	}
+}
+
+// NewLocal starts a runtime. The error is an *OptionsError for options that
+// make no sense. The caller must Close the runtime: its workers are goroutines
+// and, unless Options.Float is set, locked threads.
+func NewLocal(opt Options) (*Local, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	if opt.Window == 0 {
+		opt.Window = DefaultWindow
+	}
+	places := place(&opt)
+	l := &Local{opt: opt, selector: opt.Selector}
+	if l.selector == nil {
+		var err error
+		if l.selector, err = versions.NewSelector(versions.Config{Mode: versions.Static}); err != nil {
+			return nil, err
+		}
+	}
+	l.policy = sched.New(opt.Policy, len(places))
+	l.inbox = make([][]*graph.Task, len(places))
+	l.live.jobs = make(map[*Job]struct{})
+	for i, p := range places {
+		w := &worker{rt: l, info: p, wake: make(chan struct{}, 1)}
+		w.info.ID = i
+		if opt.Recorder != nil {
+			w.record = opt.Recorder.Sink(i)
+		}
+		l.workers = append(l.workers, w)
+	}
+	l.running.Add(len(l.workers))
+	for _, w := range l.workers {
+		go w.loop()
+	}
+	return l, nil
+}
+
+// Workers describes the workers.
+func (l *Local) Workers() []Worker {
+	ws := make([]Worker, len(l.workers))
+	for i, w := range l.workers {
+		ws[i] = w.info
+	}
+	return ws
+}
+
+// Policy returns the scheduling policy.
+func (l *Local) Policy() sched.Kind { return l.opt.Policy }
+
+// NewJob returns a job without tasks. When ctx ends, tasks of the job that
+// have not started are cancelled and those that run see their context end.
+func (l *Local) NewJob(ctx context.Context) *Job {
+	return newJob(l, ctx)
+}
+
+// Close cancels what has not started of all jobs, waits for the tasks that
+// run, and ends the workers. The jobs' Wait returns ErrClosed, unless they had
+// failed before. Close may be called more than once.
+func (l *Local) Close() error {
+	l.live.Lock()
+	l.live.closed = true
+	var jobs []*Job
+	for j := range l.live.jobs {
+		jobs = append(jobs, j)
+	}
+	l.live.Unlock()
+	for _, j := range jobs {
+		j.abort(ErrClosed)
+	}
+	for _, j := range jobs {
+		j.drain()
+	}
+	l.mu.Lock()
+	l.stop = true
+	parked := l.parked
+	l.parked = nil
+	l.spinning += len(parked)
+	l.mu.Unlock()
+	for _, w := range parked {
+		w.wake <- struct{}{}
+	}
+	l.running.Wait()
+	return nil
+}
+
+// enlist notes that j has tasks in flight.
+func (l *Local) enlist(j *Job) error {
+	l.live.Lock()
+	defer l.live.Unlock()
+	if l.live.closed {
+		return ErrClosed
+	}
+	l.live.jobs[j] = struct{}{}
+	return nil
+}
+
+// delist notes that j has none any more.
+func (l *Local) delist(j *Job) {
+	l.live.Lock()
+	delete(l.live.jobs, j)
+	l.live.Unlock()
+}
+
+// enqueue hands ready tasks that no worker has freed to the policy.
+func (l *Local) enqueue(ready []*graph.Task) {
+	l.mu.Lock()
+	l.policy.Push(ready, -1)
+	w := l.rouse()
+	l.mu.Unlock()
+	if w != nil {
+		w.wake <- struct{}{}
+	}
+}
+
+// redirect hands a task to a worker other than w, if there is another.
+func (l *Local) redirect(t *graph.Task, w *worker) {
+	to := (w.info.ID + 1) % len(l.workers)
+	l.mu.Lock()
+	l.inbox[to] = append(l.inbox[to], t)
+	l.boxed++
+	l.queued.Store(int64(l.policy.Len() + l.boxed))
+	var sleeper *worker
+	for i, p := range l.parked {
+		if p.info.ID == to {
+			l.parked = append(l.parked[:i], l.parked[i+1:]...)
+			l.spinning++
+			sleeper = p
+			break
+		}
+	}
+	l.mu.Unlock()
+	if sleeper != nil {
+		sleeper.wake <- struct{}{}
+	}
+}
+
+// rouse brings queued up to date and takes a sleeping worker off the list if
+// there is work that no worker looks for. The caller holds mu, and must wake
+// the worker that rouse returns when it has released mu.
+func (l *Local) rouse() *worker {
+	n := l.policy.Len()
+	l.queued.Store(int64(n + l.boxed))
+	if n == 0 || l.spinning > 0 || len(l.parked) == 0 {
+		return nil
+	}
+	w := l.parked[len(l.parked)-1]
+	l.parked = l.parked[:len(l.parked)-1]
+	l.spinning++
+	return w
+}
+
+// pop takes a task for w off the queues. The caller holds mu.
+func (l *Local) pop(w *worker) *graph.Task {
+	if box := l.inbox[w.info.ID]; len(box) > 0 {
+		t := box[0]
+		l.inbox[w.info.ID] = append(box[:0], box[1:]...)
+		l.boxed--
+		return t
+	}
+	return l.policy.Pop(w.info.ID)
+}
+
+// exchange hands over what w's last task has freed and returns the next task
+// for w, nil if there is none.
+func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
+	l.mu.Lock()
+	l.policy.Push(freed, w.info.ID)
+	t := l.pop(w)
+	var other *worker
+	if t != nil {
+		other = l.rouse()
+	} else {
+		l.spinning++
+	}
+	l.mu.Unlock()
+	if other != nil {
+		other.wake <- struct{}{}
+	}
+	return t
+}
+
+// spins is how often an idle worker looks at queued before it goes to sleep:
+// some ten microseconds, about what waking a thread costs.
+const spins = 300
+
+// await returns the next task for w, which found none before; nil means that
+// the runtime is closed. w counts among the spinning workers on entry.
+func (l *Local) await(w *worker) *graph.Task {
+	for {
+		if runtime.GOMAXPROCS(0) > 1 {
+			for i := 0; i < spins && l.queued.Load() == 0; i++ {
+				pause()
+			}
+		}
+		l.mu.Lock()
+		t := l.pop(w)
+		if t != nil {
+			l.spinning--
+			other := l.rouse()
+			l.mu.Unlock()
+			if other != nil {
+				other.wake <- struct{}{}
+			}
+			return t
+		}
+		l.spinning--
+		if l.stop {
+			l.mu.Unlock()
+			return nil
+		}
+		l.parked = append(l.parked, w)
+		l.mu.Unlock()
+		<-w.wake // who wakes w has counted it as spinning
+	}
+}
+
+// pause lets some tens of nanoseconds pass without touching memory that
+// others write.
+//
+//go:noinline
+func pause() {
+	for range 64 {
+	}
+}

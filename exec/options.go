@@ -1,0 +1,64 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Options configures a [Local] runtime. The zero value is useful.
+type Options struct {
+	// Workers is the number of workers; 0 means one for each core that the
+	// process may use. More workers than cores share cores.
+	Workers int
+	// Policy decides which ready task a worker takes next; the zero value is
+	// sched.Priority.
+	Policy sched.Kind
+	// Selector chooses among the versions of an op; nil takes the first
+	// eligible version of each op and measures nothing.
+	Selector *versions.Selector
+	// Window is the number of tasks of one job that may be in flight, that
+	// is submitted and not ended: Submit blocks when it is reached. 0 means
+	// DefaultWindow.
+	Window int
+	// Float leaves the placement of workers to the operating system. By
+	// default each worker is locked to a thread and the thread pinned to
+	// one core, workers spread evenly over the NUMA nodes.
+	Float bool
+	// Target overrides what the machine says of itself to the selector: for
+	// declaring a processor name. Empty fields are filled in.
+	Target versions.Target
+	// Recorder, if not nil, gets an event for each attempt at a task.
+	Recorder *trace.Recorder
+	// Stories is the number of tasks of each job, the latest ones, whose
+	// story is kept for [Job.Story]. 0 keeps none and costs nothing.
+	Stories int
+}
+
+// DefaultWindow is the default of Options.Window. At some 400 bytes a task it
+// bounds a job to a few megabytes; the graphs of factorizations with 30×30
+// tiles fit whole.
+const DefaultWindow = 8192
+
+// validate returns an *OptionsError with every problem, or nil.
+func (o *Options) validate() error {
+	var bad []string
+	if o.Workers < 0 || o.Workers > 1<<14 {
+		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, 1<<14))
+	}
+	if int(o.Policy) >= len(sched.Kinds()) {
+		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, sched.Kinds()))
+	}
+	if o.Window < 0 {
+		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
+	}
+	if o.Stories < 0 {
+		bad = append(bad, fmt.Sprintf("Stories is %d, want at least 0", o.Stories))
+	}
+	if bad != nil {
+		return &OptionsError{Problems: bad}
+	}
+	return nil
+}

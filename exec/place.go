@@ -1,0 +1,81 @@
+package exec
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// machine is what this machine is; reading it takes a hundred small files, so
+// it is read once.
+var machine = sync.OnceValue(topo.Detect)
+
+// place describes the workers that opt asks for.
+func place(opt *Options) []Worker {
+	m := machine()
+	n := opt.Workers
+	if n == 0 {
+		n = m.Workers()
+	}
+	workers := make([]Worker, n)
+	target := target(opt, m)
+	sets := m.Spread(n)
+	_, unsupported := topo.Affinity()
+	for i := range workers {
+		workers[i].Target = target
+		switch {
+		case opt.Float:
+		case unsupported != nil:
+			workers[i].Note = unsupported.Error()
+		default:
+			workers[i].CPUs = sets[i]
+		}
+	}
+	return workers
+}
+
+// ourselves is the target of workers on this machine as it is. A selector
+// keeps what it knows by target, so all runtimes share one.
+var ourselves = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
+
+// target returns the target that opt asks for.
+func target(opt *Options, m *topo.Machine) *versions.Target {
+	o := &opt.Target
+	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 {
+		return ourselves()
+	}
+	return complete(*o, m)
+}
+
+// complete fills the empty fields of a target from the machine.
+func complete(t versions.Target, m *topo.Machine) *versions.Target {
+	if t.Kind == "" {
+		t.Kind = "cpu"
+	}
+	if t.Arch == "" {
+		t.Arch = m.Arch
+	}
+	if t.Processor == "" {
+		t.Processor = m.Brand
+		if m.KNL() {
+			t.Processor = fmt.Sprintf("%s (KNL)", m.Brand)
+		}
+	}
+	if t.Features == nil {
+		t.Features = m.Features
+	}
+	if t.Units == 0 {
+		t.Units = 1
+	}
+	if t.Memory == 0 {
+		t.Memory = m.UsableMemory()
+	}
+	return &t
+}
+
+// pin binds the calling goroutine's locked thread to cpus. A worker that
+// cannot be pinned, because the mask of the process has changed since the
+// machine was read, runs unpinned rather than not at all.
+func pin(cpus []int) error { return topo.Pin(cpus...) }

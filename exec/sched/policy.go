@@ -1,0 +1,91 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// Policy keeps the ready tasks and decides which one a worker takes next. It
+// is not safe for concurrent use.
+type Policy interface {
+	// Push hands over tasks that have become ready. From is the worker whose
+	// task has just ended and freed them, or -1 if they come from elsewhere.
+	// At the end of each of its tasks a worker pushes what it freed, also
+	// when that is nothing, before its next Pop.
+	Push(ready []*graph.Task, from int)
+	// Pop returns the task that the worker is to execute, nil if none is
+	// ready.
+	Pop(worker int) *graph.Task
+	// Len returns the number of tasks held.
+	Len() int
+}
+
+// Kind names a policy.
+type Kind uint8
+
+// The policies. FIFO, LIFO, Locality and FIFOData are those of the paper on
+// linear algebra with PyCOMPSs (Amela et al., 2018), section 2.3.
+const (
+	// Priority takes the task with the largest priority; among equals the one
+	// that is first in program order. The default.
+	Priority Kind = iota
+	// FIFO takes the task that has been ready for longest.
+	FIFO
+	// LIFO takes the task that became ready last.
+	LIFO
+	// Locality takes the task with the most input bytes at the worker's
+	// location; among equals the one that has been ready for longest.
+	Locality
+	// FIFOData takes, in FIFO order, a task freed by the one that the worker
+	// has just ended; if there is none it does as Locality.
+	FIFOData
+)
+
+var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata"}
+
+// Kinds returns all policies.
+func Kinds() []Kind { return []Kind{Priority, FIFO, LIFO, Locality, FIFOData} }
+
+func (k Kind) String() string {
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// UnknownKindError reports a word that names no policy.
+type UnknownKindError struct{ Word string }
+
+func (e *UnknownKindError) Error() string {
+	return fmt.Sprintf("unknown scheduling policy %q; known: %s", e.Word, strings.Join(names[:], ", "))
+}
+
+// Parse returns the policy called s. The error is an *UnknownKindError.
+func Parse(s string) (Kind, error) {
+	for i, n := range names {
+		if strings.EqualFold(s, n) {
+			return Kind(i), nil
+		}
+	}
+	return 0, &UnknownKindError{Word: s}
+}
+
+// New returns an empty policy for workers 0 … workers-1. It panics if kind is
+// not one of [Kinds].
+func New(kind Kind, workers int) Policy {
+	switch kind {
+	case Priority:
+		return &priority{}
+	case FIFO:
+		return &fifo{}
+	case LIFO:
+		return &lifo{}
+	case Locality:
+		return newLocality(workers)
+	case FIFOData:
+		return newFIFOData(workers)
+	}
+	panic(graph.Error("sched: no such policy: " + kind.String()))
+}

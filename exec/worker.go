@@ -1,0 +1,184 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Worker describes a worker of a runtime.
+type Worker struct {
+	ID     int
+	CPUs   []int            // cores that it is pinned to; nil if it floats
+	Note   string           // why it floats although it should not, if so
+	Target *versions.Target // what it offers to versions; read-only
+}
+
+// worker executes tasks one at a time.
+type worker struct {
+	rt     *Local
+	info   Worker
+	wake   chan struct{} // capacity 1: one token for each time it is roused
+	record func(trace.Event)
+
+	call  versions.Call
+	work  versions.Workspace
+	freed []*graph.Task
+
+	// What is being executed, for the case that the task ends the goroutine.
+	task   *graph.Task
+	choice versions.Choice
+	start  time.Time
+}
+
+// loop is the goroutine of a worker.
+func (w *worker) loop() {
+	if w.info.CPUs != nil {
+		// The thread ends with the goroutine: nobody inherits the pinning.
+		runtime.LockOSThread()
+		pin(w.info.CPUs)
+	}
+	defer w.survive()
+	w.freed = w.freed[:0]
+	for {
+		t := w.rt.exchange(w, w.freed)
+		if t == nil {
+			if t = w.rt.await(w); t == nil {
+				w.rt.running.Done()
+				return
+			}
+		}
+		w.freed = w.execute(t, w.freed[:0])
+	}
+}
+
+// survive continues the worker on a new goroutine when a task has ended the
+// old one by runtime.Goexit.
+func (w *worker) survive() {
+	t := w.task
+	if t == nil {
+		return
+	}
+	w.task = nil
+	if w.choice.Timed {
+		w.rt.selector.Abandon(w.choice)
+	}
+	err := &PanicError{Stack: debug.Stack()}
+	freed := w.conclude(t, err, time.Since(w.start), w.freed[:0])
+	w.rt.enqueue(freed)
+	go w.loop()
+}
+
+// execute runs t, or cancels it if it must not run, and appends the tasks
+// that it has freed to freed.
+func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
+	j := t.Graph().Owner.(*Job)
+	if f := j.cancelled(t); f != nil {
+		return j.end(t, graph.Cancelled, f, freed)
+	}
+	op, ok := t.Op.(*versions.Op)
+	if !ok {
+		err := errors.New("exec: the op of a task must be a *versions.Op")
+		return j.fail(w, t, "", err, freed)
+	}
+	for {
+		w.call.Ctx = j.ctx
+		w.call.Params = t.Params
+		w.call.Work = &w.work
+		w.call.Args = w.call.Args[:0]
+		for i := range t.Len() {
+			w.call.Args = append(w.call.Args, t.Value(i))
+		}
+		choice, err := w.rt.selector.Select(op, &w.call, w.info.Target)
+		if err != nil {
+			return j.fail(w, t, "", err, freed)
+		}
+		w.choice = choice
+		if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
+			j.save(t)
+		}
+		took, err := w.attempt(j, op, t)
+		if err == nil || !j.again(w, t, choice.Version.Name, err) {
+			return w.conclude(t, err, took, freed)
+		}
+		// The first retry stays here; later ones go to another worker.
+		if t.Attempt > 1 && len(w.rt.workers) > 1 {
+			w.rt.redirect(t, w)
+			return freed
+		}
+	}
+}
+
+// attempt runs the chosen version once.
+func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration, error) {
+	t.SetState(graph.Running)
+	limit := time.Duration(0)
+	if t.Failure != nil {
+		limit = t.Failure.Timeout
+	}
+	if !w.choice.Timed && w.record == nil && limit == 0 && j.stories == nil {
+		return 0, w.invoke(t)
+	}
+	j.tell(t, graph.Running, w.info.ID, w.choice.Version.Name, nil)
+	if limit > 0 {
+		var cancel context.CancelFunc
+		w.call.Ctx, cancel = context.WithTimeout(j.ctx, limit)
+		defer cancel()
+	}
+	var at time.Duration
+	if w.record != nil {
+		at = w.rt.opt.Recorder.Now()
+	}
+	w.start = time.Now()
+	err := w.invoke(t)
+	took := time.Since(w.start)
+	if limit > 0 && took > limit {
+		err = &TimeoutError{Limit: limit, Took: took, Err: err}
+	}
+	if w.record != nil {
+		w.record(trace.Event{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name,
+			Worker: w.info.ID, Start: at, End: at + took, Failed: err != nil})
+	}
+	if w.choice.Timed {
+		if err == nil {
+			w.rt.selector.Record(op, w.choice, w.info.Target, w.choice.Work, took.Seconds())
+		} else {
+			w.rt.selector.Abandon(w.choice)
+		}
+	}
+	return took, err
+}
+
+// invoke calls the version and turns a panic into an error.
+func (w *worker) invoke(t *graph.Task) (err error) {
+	w.task = t
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+			w.task = nil
+		}
+	}()
+	err = w.choice.Version.Run(&w.call)
+	w.task = nil
+	return err
+}
+
+// conclude records how t has ended after its last attempt.
+func (w *worker) conclude(t *graph.Task, err error, took time.Duration, freed []*graph.Task) []*graph.Task {
+	j := t.Graph().Owner.(*Job)
+	if err != nil {
+		return j.fail(w, t, w.choice.Version.Name, err, freed)
+	}
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&graph.Out != 0 {
+			o.Datum.SetHome(w.info.ID)
+		}
+	}
+	return j.end(t, graph.Done, nil, freed)
+}
