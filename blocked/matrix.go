@@ -71,17 +71,28 @@ func (k Kind) Uplo() blas.Uplo {
 // made by [View] aliases memory in another layout instead: its tiles have the
 // stride of that memory.
 //
-// A Matrix is safe for concurrent reads; distinct tiles may be written
-// concurrently.
+// # Concurrency
+//
+// The shape of a Matrix never changes, and the headers of its tiles (where
+// they lie, how large they are) are written only while it is made. So
+// goroutines may read a Matrix and call [Matrix.Tile] concurrently, and may
+// write the elements of distinct tiles concurrently, by Set too. Whoever writes
+// a tile must be alone with it; a method that reads or writes the whole matrix
+// (CopyFrom, CopyTo, Norm, Clone, Zero …) counts as a reader or writer of
+// every tile. SetLayout must not run beside anything else.
 type Matrix[T Element] struct {
 	rows, cols, nb int
 	mt, nt         int
 	kind           Kind
+	aliased        bool      // the memory is someone else's
 	tiles          []Tile[T] // mt×nt row-major; Data nil where not stored
+	layout         Layout    // nil if there is none
+	owners         []int     // mt×nt, what layout said
 }
 
 // New returns an m×n Matrix of zeros with tiles of nb×nb. It panics with
-// ErrShape if m or n is negative, nb < 1, or kind is not Full and m ≠ n.
+// ErrShape if m or n is negative, nb < 1, or kind is not Full and m ≠ n, and
+// if the size of a tile overflows.
 func New[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	a := header[T](kind, m, n, nb)
 	// Each tile is its own allocation: a freed Matrix returns in pieces, and
@@ -102,8 +113,19 @@ func header[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	if m < 0 || n < 0 || nb < 1 || kind > TriUpper || (kind != Full && m != n) {
 		panic(ErrShape)
 	}
-	mt, nt := (m+nb-1)/nb, (n+nb-1)/nb
+	mt, nt := count(m, nb), count(n, nb)
+	if nt > 0 && mt > int(^uint(0)>>1)/nt {
+		panic(ErrShape)
+	}
 	return &Matrix[T]{rows: m, cols: n, nb: nb, mt: mt, nt: nt, kind: kind, tiles: make([]Tile[T], mt*nt)}
+}
+
+// count returns n/nb, rounded up, without overflow.
+func count(n, nb int) int {
+	if n == 0 {
+		return 0
+	}
+	return (n-1)/nb + 1
 }
 
 // newTile returns an r×c tile of zeros whose rows and first element are
@@ -112,7 +134,10 @@ func newTile[T Element](r, c int) Tile[T] {
 	var zero T
 	const align = 64
 	lane := align / int(unsafe.Sizeof(zero))
-	stride := (c + lane - 1) / lane * lane
+	stride := count(c, lane) * lane
+	if stride < c || (stride > 0 && r > int(^uint(0)>>1)/align/stride) {
+		panic(ErrShape)
+	}
 	raw := make([]T, r*stride+lane-1)
 	off := 0
 	if len(raw) > 0 {
@@ -206,12 +231,86 @@ func (a *Matrix[T]) Set(i, j int, v T) {
 	a.tiles[i/a.nb*a.nt+j/a.nb].Set(i%a.nb, j%a.nb, v)
 }
 
-// Bytes returns the bytes of the elements that are stored, without padding.
+// Zero sets the elements that a stores to zero.
+func (a *Matrix[T]) Zero() {
+	a.eachTile(1, func(i, j int) {
+		t := &a.tiles[i*a.nt+j]
+		for r := range t.Rows {
+			lo, hi := a.storedColumns(i, j, r)
+			clear(t.Row(r)[lo:hi])
+		}
+	})
+}
+
+// SetIdentity sets a to the m×n identity: ones at (i, i), zeros elsewhere.
+func (a *Matrix[T]) SetIdentity() {
+	a.Zero()
+	for i := range min(a.rows, a.cols) {
+		a.Set(i, i, 1)
+	}
+}
+
+// Clone returns a copy of a with memory of its own, aligned and padded also
+// if a is a view, and with the same layout. It works on at most GOMAXPROCS
+// goroutines.
+func (a *Matrix[T]) Clone() *Matrix[T] {
+	b, _ := From[T](a, a.kind, a.nb, CopyOptions{})
+	b.layout, b.owners = a.layout, a.owners
+	return b
+}
+
+// Transposed returns a copy of aᵀ, n×m with the same tile size and without a
+// layout. That of a triangular matrix stores the other triangle; that of a
+// symmetric one is a copy of a. It works on at most GOMAXPROCS goroutines.
+func (a *Matrix[T]) Transposed() *Matrix[T] {
+	kind := a.kind
+	trans := true
+	switch a.kind {
+	case TriLower:
+		kind = TriUpper
+	case TriUpper:
+		kind = TriLower
+	case SymLower, SymUpper:
+		trans = false
+	}
+	b := header[T](kind, a.cols, a.rows, a.nb)
+	b.copyFrom(origin[T]{m: a, trans: trans}, CopyOptions{})
+	return b
+}
+
+// Bytes returns the bytes of the elements of the stored tiles, without
+// padding.
 func (a *Matrix[T]) Bytes() int64 {
 	var zero T
 	var n int64
-	for i := range a.tiles {
-		n += int64(a.tiles[i].Rows) * int64(a.tiles[i].Cols)
+	for i := range a.mt {
+		for j := range a.nt {
+			if a.Stored(i, j) {
+				r, c := a.TileDims(i, j)
+				n += int64(r) * int64(c)
+			}
+		}
 	}
 	return n * int64(unsafe.Sizeof(zero))
+}
+
+// Footprint returns the bytes of memory that a holds: its tiles with their
+// padding, and their headers. The tiles of a view belong to someone else and
+// do not count.
+func (a *Matrix[T]) Footprint() int64 {
+	var zero T
+	var tile Tile[T]
+	n := int64(len(a.tiles))*int64(unsafe.Sizeof(tile)) + int64(len(a.owners))*int64(unsafe.Sizeof(int(0)))
+	if a.aliased {
+		return n
+	}
+	const align = 64
+	for i := range a.tiles {
+		if t := &a.tiles[i]; t.Data != nil {
+			// What newTile adds to align the first element.
+			slack := align - int64(unsafe.Sizeof(zero))
+			n += int64(t.Rows)*int64(t.Stride)*int64(unsafe.Sizeof(zero)) + slack
+		}
+	}
+	return n
 }

@@ -1,0 +1,204 @@
+package blocked
+
+import "gonum.org/v1/gonum/blas"
+
+// stripRows is the number of rows that are copied, and then looked at, at a
+// time: few enough that a strip of a tile stays in the first-level cache.
+const stripRows = 32
+
+// copyFrom fills a from o, whose dimensions are a's.
+func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
+	var sum *tally[T]
+	if opt.Stats {
+		sum = newTally(a)
+	}
+	a.eachTile(opt.Workers, func(i, j int) {
+		t := &a.tiles[i*a.nt+j]
+		if t.Data == nil {
+			*t = newTile[T](a.TileDims(i, j))
+		}
+		uplo := blas.All
+		if i == j {
+			uplo = a.kind.Uplo()
+		}
+		for r := 0; r < t.Rows; r += stripRows {
+			end := min(r+stripRows, t.Rows)
+			o.copyStrip(window[T]{t, i * a.nb, j * a.nb}, r, end, uplo)
+			if sum != nil {
+				sum.add(i, j, r, end)
+			}
+		}
+		if sum != nil {
+			sum.close(i, j)
+		}
+	})
+	if sum == nil {
+		return Stats{}
+	}
+	return sum.stats()
+}
+
+// window is a tile and the index of its first element.
+type window[T Element] struct {
+	t      *Tile[T]
+	i0, j0 int
+}
+
+// row returns the elements of global row g from column lo to hi.
+func (w window[T]) row(g, lo, hi int) []T {
+	off := (g-w.i0)*w.t.Stride - w.j0
+	return w.t.Data[off+lo : off+hi]
+}
+
+// copyStrip copies rows r to end of a tile, or as much of them as lies in the
+// uplo triangle of the whole matrix. Off the diagonal tiles uplo is blas.All.
+//
+// Seen from the source's diagonal the strip falls into three parts, each of
+// which is copied in its own way:
+//
+//	  below    on     above
+//	┌────────┬─────┬─────────┐
+//	│        │ \   │         │ strip
+//	└────────┴─────┴─────────┘
+func (o origin[T]) copyStrip(w window[T], r, end int, uplo blas.Uplo) {
+	g0, g1 := w.i0+r, w.i0+end
+	c0, c1 := w.j0, w.j0+w.t.Cols
+	if o.m.kind == Full && uplo == blas.All {
+		o.copyRect(w, g0, g1, c0, c1, blas.All)
+		return
+	}
+	d0, d1 := min(max(g0, c0), c1), min(max(g1, c0), c1)
+	if uplo != blas.Upper {
+		o.copyRect(w, g0, g1, c0, d0, blas.Lower)
+	}
+	if uplo != blas.Lower {
+		o.copyRect(w, g0, g1, d1, c1, blas.Upper)
+	}
+	if d0 == d1 {
+		return
+	}
+	for g := g0; g < g1; g++ {
+		lo, hi := d0, d1
+		switch uplo {
+		case blas.Lower:
+			hi = min(hi, g+1)
+			if o.strict {
+				hi = min(hi, g)
+			}
+		case blas.Upper:
+			lo = max(lo, g)
+			if o.strict {
+				lo = max(lo, g+1)
+			}
+		}
+		if lo >= hi {
+			continue
+		}
+		// The diagonal goes with the triangle that stores it.
+		cut := g + 1
+		if o.uplo() == blas.Upper {
+			cut = g
+		}
+		cut = min(max(cut, lo), hi)
+		o.copyRect(w, g, g+1, lo, cut, blas.Lower)
+		o.copyRect(w, g, g+1, cut, hi, blas.Upper)
+		if o.unit && lo <= g && g < hi {
+			w.row(g, g, g+1)[0] = 1
+		}
+	}
+}
+
+// uplo returns the triangle that the source stores, as seen from outside.
+func (o origin[T]) uplo() blas.Uplo {
+	u := o.m.kind.Uplo()
+	if o.trans && u == blas.Lower {
+		return blas.Upper
+	}
+	if o.trans && u == blas.Upper {
+		return blas.Lower
+	}
+	return u
+}
+
+// copyRect copies rows g0 to g1 and columns c0 to c1, all of which lie on the
+// given side of the source's diagonal.
+func (o origin[T]) copyRect(w window[T], g0, g1, c0, c1 int, side blas.Uplo) {
+	if g0 >= g1 || c0 >= c1 {
+		return
+	}
+	swapped := o.trans
+	if o.m.kind != Full && side != o.uplo() {
+		if o.m.kind == TriLower || o.m.kind == TriUpper {
+			for g := g0; g < g1; g++ {
+				clear(w.row(g, c0, c1))
+			}
+			return
+		}
+		swapped = !swapped
+	}
+	// p and q run over the rows and columns of the source's memory.
+	p0, p1, q0, q1 := g0, g1, c0, c1
+	if swapped {
+		p0, p1, q0, q1 = c0, c1, g0, g1
+	}
+	nb := o.m.nb
+	for p := p0; p < p1; {
+		pEnd := min(p1, p-p%nb+nb)
+		for q := q0; q < q1; {
+			qEnd := min(q1, q-q%nb+nb)
+			s := &o.m.tiles[p/nb*o.m.nt+q/nb]
+			from := s.Data[p%nb*s.Stride+q%nb:]
+			ld := w.t.Stride
+			if swapped {
+				to := w.t.Data[(q-w.i0)*ld+p-w.j0:]
+				transpose(to, ld, from, s.Stride, qEnd-q, pEnd-p)
+			} else {
+				to := w.t.Data[(p-w.i0)*ld+q-w.j0:]
+				copyRows(to, ld, from, s.Stride, pEnd-p, qEnd-q)
+			}
+			q = qEnd
+		}
+		p = pEnd
+	}
+}
+
+// copyRows copies a rows×cols block from src to dst, with strides ss and ld.
+func copyRows[T Element](dst []T, ld int, src []T, ss, rows, cols int) {
+	if cols == ld && cols == ss {
+		copy(dst[:rows*cols], src[:rows*cols])
+		return
+	}
+	for r := range rows {
+		copy(dst[r*ld:r*ld+cols], src[r*ss:r*ss+cols])
+	}
+}
+
+// transpose sets the rows×cols block dst to the transpose of the cols×rows
+// block src: dst[r*ld+c] = src[c*ss+r].
+func transpose[T Element](dst []T, ld int, src []T, ss, rows, cols int) {
+	// Eight columns of src at a time are one cache line of float64, used up
+	// while it is there, and eight streams into dst.
+	const block = 8
+	r := 0
+	for ; r+block <= rows; r += block {
+		d0 := dst[(r+0)*ld:][:cols]
+		d1 := dst[(r+1)*ld:][:cols]
+		d2 := dst[(r+2)*ld:][:cols]
+		d3 := dst[(r+3)*ld:][:cols]
+		d4 := dst[(r+4)*ld:][:cols]
+		d5 := dst[(r+5)*ld:][:cols]
+		d6 := dst[(r+6)*ld:][:cols]
+		d7 := dst[(r+7)*ld:][:cols]
+		for c := range cols {
+			s := (*[block]T)(src[c*ss+r:])
+			d0[c], d1[c], d2[c], d3[c] = s[0], s[1], s[2], s[3]
+			d4[c], d5[c], d6[c], d7[c] = s[4], s[5], s[6], s[7]
+		}
+	}
+	for ; r < rows; r++ {
+		d := dst[r*ld:][:cols]
+		for c := range d {
+			d[c] = src[c*ss+r]
+		}
+	}
+}

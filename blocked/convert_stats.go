@@ -1,0 +1,206 @@
+package blocked
+
+import (
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// tally takes the 1-norm of a Matrix and finds its first element that is not
+// finite, tile by tile. Distinct tiles may be added concurrently.
+//
+// Every tile sums its columns into a place of its own, and the places are
+// added up in order at the end, so that the result does not depend on which
+// tile came first. An element that is not finite needs no test of its own: it
+// makes the sum of its column infinite or NaN. Only then is a tile searched.
+type tally[T Element] struct {
+	a *Matrix[T]
+	// sums is mt×n: row i holds the column sums of tile row i. The tile that
+	// a symmetric matrix does not store is summed from its mirror image.
+	sums []float64
+
+	mu       sync.Mutex // a leaf lock; guards the rest
+	found    bool
+	row, col int
+}
+
+func newTally[T Element](a *Matrix[T]) *tally[T] {
+	return &tally[T]{a: a, sums: make([]float64, a.mt*a.cols)}
+}
+
+// stats returns the Stats of a.
+func (a *Matrix[T]) stats(workers int) Stats {
+	sum := newTally(a)
+	a.eachTile(workers, func(i, j int) {
+		sum.add(i, j, 0, a.tiles[i*a.nt+j].Rows)
+		sum.close(i, j)
+	})
+	return sum.stats()
+}
+
+// columns returns the place of the column sums of tile (i, j).
+func (s *tally[T]) columns(i, j int) []float64 {
+	a := s.a
+	_, c := a.TileDims(i, j)
+	off := i*a.cols + j*a.nb
+	return s.sums[off : off+c]
+}
+
+// add sums rows r to end of tile (i, j).
+func (s *tally[T]) add(i, j, r, end int) {
+	t := &s.a.tiles[i*s.a.nt+j]
+	symmetric := s.a.kind == SymLower || s.a.kind == SymUpper
+	switch {
+	case i == j && s.a.kind != Full:
+		absTriangle(t, r, end, s.a.kind.Uplo(), symmetric, s.columns(i, i))
+	case symmetric:
+		absBoth(t, r, end, s.columns(i, j), s.columns(j, i))
+	default:
+		absColumns(t, r, end, s.columns(i, j))
+	}
+}
+
+// close looks for an element that is not finite in tile (i, j), all of whose
+// rows were added, if there can be one.
+func (s *tally[T]) close(i, j int) {
+	total := 0.0
+	for _, v := range s.columns(i, j) {
+		total += v
+	}
+	if total-total == 0 {
+		return
+	}
+	// Either there is one or a sum has overflowed.
+	a := s.a
+	t := &a.tiles[i*a.nt+j]
+	found, row, col := false, 0, 0
+	for r := range t.Rows {
+		lo, hi := a.storedColumns(i, j, r)
+		for c, v := range t.Data[r*t.Stride+lo : r*t.Stride+hi] {
+			if v-v == 0 {
+				continue
+			}
+			p, q := i*a.nb+r, j*a.nb+lo+c
+			if p > q && (a.kind == SymLower || a.kind == SymUpper) {
+				p, q = q, p
+			}
+			if !found || before(p, q, row, col) {
+				found, row, col = true, p, q
+			}
+		}
+	}
+	if !found {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.found || before(row, col, s.row, s.col) {
+		s.found, s.row, s.col = true, row, col
+	}
+}
+
+// before reports whether (i, j) comes before (p, q) in row-major order.
+func before(i, j, p, q int) bool { return i < p || (i == p && j < q) }
+
+// storedColumns returns the columns of tile (i, j) that row r stores.
+func (a *Matrix[T]) storedColumns(i, j, r int) (lo, hi int) {
+	_, hi = a.TileDims(i, j)
+	if i == j {
+		switch a.kind.Uplo() {
+		case blas.Lower:
+			hi = r + 1
+		case blas.Upper:
+			lo = r
+		}
+	}
+	return lo, hi
+}
+
+// stats returns the result once all tiles are closed.
+func (s *tally[T]) stats() Stats {
+	n := s.a.cols
+	norm := 0.0
+	for c := range n {
+		sum := 0.0
+		for i := range s.a.mt {
+			sum += s.sums[i*n+c]
+		}
+		norm = max(norm, sum) // NaN if either is
+	}
+	return Stats{Norm: norm, NonFinite: s.found, Row: s.row, Col: s.col}
+}
+
+// absColumns adds the magnitudes of rows r to end of t to the sums of their
+// columns.
+func absColumns[T Element](t *Tile[T], r, end int, col []float64) {
+	n := len(col)
+	for ; r+4 <= end; r += 4 {
+		x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
+		for j := range col {
+			col[j] += math.Abs(float64(x0[j])) + math.Abs(float64(x1[j])) +
+				(math.Abs(float64(x2[j])) + math.Abs(float64(x3[j])))
+		}
+	}
+	for ; r < end; r++ {
+		x := t.Row(r)[:n]
+		for j := range col {
+			col[j] += math.Abs(float64(x[j]))
+		}
+	}
+}
+
+// absBoth does what absColumns does and adds the magnitudes to the sums of
+// their rows too.
+func absBoth[T Element](t *Tile[T], r, end int, col, row []float64) {
+	n := len(col)
+	for ; r+4 <= end; r += 4 {
+		x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
+		var s0, s1, s2, s3 float64
+		for j := range col {
+			v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
+			v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
+			s0 += v0
+			s1 += v1
+			s2 += v2
+			s3 += v3
+			col[j] += v0 + v1 + (v2 + v3)
+		}
+		row[r] += s0
+		row[r+1] += s1
+		row[r+2] += s2
+		row[r+3] += s3
+	}
+	for ; r < end; r++ {
+		x, s := t.Row(r)[:n], 0.0
+		for j := range col {
+			v := math.Abs(float64(x[j]))
+			s += v
+			col[j] += v
+		}
+		row[r] += s
+	}
+}
+
+// absTriangle adds the magnitudes in the uplo triangle of rows r to end of
+// the diagonal tile t to the sums of their columns, and if the matrix is
+// symmetric those off the diagonal to the sums of their mirror images'.
+func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bool, col []float64) {
+	for ; r < end; r++ {
+		x := t.Row(r)
+		col[r] += math.Abs(float64(x[r]))
+		lo, hi := 0, r
+		if uplo == blas.Upper {
+			lo, hi = r+1, t.Cols
+		}
+		sum := 0.0
+		for j := lo; j < hi; j++ {
+			v := math.Abs(float64(x[j]))
+			sum += v
+			col[j] += v
+		}
+		if symmetric {
+			col[r] += sum
+		}
+	}
+}

@@ -1,0 +1,464 @@
+package blocked_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// hidden is a source, and sink, of which only the methods are known.
+type hidden[T blocked.Element] struct{ g blocked.General[T] }
+
+func (h hidden[T]) Dims() (int, int)    { return h.g.Dims() }
+func (h hidden[T]) At(i, j int) T       { return h.g.At(i, j) }
+func (h hidden[T]) Set(i, j int, v T)   { h.g.Set(i, j, v) }
+func nan[T blocked.Element]() T         { return T(math.NaN()) }
+func isNaN[T blocked.Element](v T) bool { return v != v }
+
+// sample is a source with what its elements are.
+type sample[T blocked.Element] struct {
+	name string
+	src  blocked.Source[T]
+	want func(i, j int) T
+}
+
+// filled returns rows×stride elements of NaN.
+func filled[T blocked.Element](n int) []T {
+	d := make([]T, n)
+	for i := range d {
+		d[i] = nan[T]()
+	}
+	return d
+}
+
+// value is a number that tells its place, exact in float32.
+func value[T blocked.Element](i, j int) T {
+	return T((i*131+j*17)%1009-504) / 8
+}
+
+// samples returns an m×n source of every type there is for T; the square ones
+// only if m = n. What their memory holds beside the matrix is NaN.
+func samples[T blocked.Element](m, n, pad, nb int) []sample[T] {
+	v := value[T]
+	g := blocked.General[T]{Rows: m, Cols: n, Stride: max(1, n) + pad, Data: filled[T](m * (max(1, n) + pad))}
+	for i := range m {
+		for j := range n {
+			g.Set(i, j, v(i, j))
+		}
+	}
+	tiled := blocked.New[T](blocked.Full, m, n, nb)
+	tiled.CopyFrom(g, blocked.CopyOptions{})
+	out := []sample[T]{
+		{"General", g, v},
+		{"*General", &g, v},
+		{"At only", hidden[T]{g}, v},
+		{"Matrix full", tiled, v},
+		{"view", blocked.View(g, nb), v},
+	}
+	if m == n {
+		for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
+			stored := func(i, j int) bool { return i == j || (i > j) == (uplo == blas.Lower) }
+			mirrored := func(i, j int) T {
+				if stored(i, j) {
+					return v(i, j)
+				}
+				return v(j, i)
+			}
+			cut := func(i, j int) T {
+				if stored(i, j) {
+					return v(i, j)
+				}
+				return 0
+			}
+			unit := func(i, j int) T {
+				if i == j {
+					return 1
+				}
+				return cut(i, j)
+			}
+			s := blocked.Symmetric[T]{Uplo: uplo, N: n, Stride: max(1, n) + pad, Data: filled[T](n * (max(1, n) + pad))}
+			t := blocked.Triangular[T]{Uplo: uplo, Diag: blas.NonUnit, N: n, Stride: s.Stride, Data: filled[T](len(s.Data))}
+			u := blocked.Triangular[T]{Uplo: uplo, Diag: blas.Unit, N: n, Stride: s.Stride, Data: filled[T](len(s.Data))}
+			for i := range n {
+				for j := range n {
+					if stored(i, j) {
+						s.SetSym(i, j, v(i, j))
+						t.SetTri(i, j, v(i, j))
+						if i != j {
+							u.SetTri(i, j, v(i, j))
+						}
+					}
+				}
+			}
+			name := string(rune(uplo))
+			out = append(out,
+				sample[T]{"Symmetric " + name, s, mirrored},
+				sample[T]{"*Symmetric " + name, &s, mirrored},
+				sample[T]{"Triangular " + name, t, cut},
+				sample[T]{"*Triangular " + name, &t, cut},
+				sample[T]{"unit Triangular " + name, u, unit},
+				sample[T]{"Matrix symmetric " + name, blocked.ViewSymmetric(s, nb), mirrored},
+				sample[T]{"Matrix triangular " + name, blocked.ViewTriangular(t, nb), cut},
+			)
+		}
+	}
+	if out, ok := any(&out).(*[]sample[float64]); ok {
+		*out = append(*out, gonumSamples(m, n, pad)...)
+	}
+	return out
+}
+
+func gonumSamples(m, n, pad int) []sample[float64] {
+	if m == 0 || n == 0 {
+		return nil // gonum has no such matrices
+	}
+	v := value[float64]
+	flip := func(i, j int) float64 { return v(j, i) }
+	rows, cols := max(m, n)+pad, max(m, n)+pad
+	big := mat.NewDense(rows, cols, filled[float64](rows*cols))
+	dense := big.Slice(pad, m+pad, 0, n).(*mat.Dense)
+	for i := range m {
+		for j := range n {
+			dense.Set(i, j, v(i, j))
+		}
+	}
+	back := mat.NewDense(n, m, nil)
+	back.Copy(dense.T())
+	out := []sample[float64]{
+		{"Dense", dense, v},
+		{"Dense.T", back.T(), v},
+		{"Dense.T.T", mat.Transpose{Matrix: dense.T()}, v},
+		{"embedded Dense", struct{ *mat.Dense }{dense}, v},
+	}
+	if n == 1 {
+		vec := mat.NewVecDense(m, mat.Col(nil, 0, dense))
+		out = append(out, sample[float64]{"VecDense", vec, v},
+			sample[float64]{"column of Dense", dense.ColView(0), v})
+	}
+	if m == 1 {
+		vec := mat.NewVecDense(n, mat.Row(nil, 0, dense))
+		out = append(out, sample[float64]{"VecDense.T", vec.T(), v})
+	}
+	if m != n {
+		return out
+	}
+	s := mat.NewSymDense(n, filled[float64](n*n))
+	up := mat.NewTriDense(n, mat.Upper, filled[float64](n*n))
+	low := mat.NewTriDense(n, mat.Lower, filled[float64](n*n))
+	diag := mat.NewDiagDense(n, nil)
+	for i := range n {
+		diag.SetDiag(i, v(i, i))
+		for j := i; j < n; j++ {
+			s.SetSym(i, j, v(i, j))
+			up.SetTri(i, j, v(i, j))
+			low.SetTri(j, i, v(j, i))
+		}
+	}
+	upper := func(i, j int) float64 {
+		if i > j {
+			return 0
+		}
+		return v(i, j)
+	}
+	lower := func(i, j int) float64 {
+		if i < j {
+			return 0
+		}
+		return v(i, j)
+	}
+	transposed := func(f func(i, j int) float64) func(i, j int) float64 {
+		return func(i, j int) float64 { return f(j, i) }
+	}
+	onDiag := func(i, j int) float64 {
+		if i != j {
+			return 0
+		}
+		return v(i, i)
+	}
+	return append(out,
+		sample[float64]{"Dense.T of itself", dense.T(), flip},
+		sample[float64]{"SymDense", s, func(i, j int) float64 { return v(min(i, j), max(i, j)) }},
+		sample[float64]{"SymDense transposed", mat.Transpose{Matrix: s}, func(i, j int) float64 { return v(min(i, j), max(i, j)) }},
+		sample[float64]{"TriDense upper", up, upper},
+		sample[float64]{"TriDense lower", low, lower},
+		sample[float64]{"TriDense upper.T", up.T(), transposed(upper)},
+		sample[float64]{"TriDense lower.TTri", low.TTri(), transposed(lower)},
+		sample[float64]{"DiagDense", diag, onDiag},
+	)
+}
+
+var allKinds = []blocked.Kind{blocked.Full, blocked.SymLower, blocked.SymUpper, blocked.TriLower, blocked.TriUpper}
+
+// part is what a Matrix of the given kind makes of element (i, j).
+func part[T blocked.Element](kind blocked.Kind, want func(i, j int) T, i, j int) T {
+	switch lower := i > j; {
+	case kind == blocked.Full || i == j:
+	case kind == blocked.SymLower && !lower, kind == blocked.SymUpper && lower:
+		return want(j, i)
+	case kind == blocked.TriLower && !lower, kind == blocked.TriUpper && lower:
+		return 0
+	}
+	return want(i, j)
+}
+
+// checkElements compares all of a with want.
+func checkElements[T blocked.Element](t testing.TB, name string, a blocked.Source[T], want func(i, j int) T) {
+	t.Helper()
+	m, n := a.Dims()
+	for i := range m {
+		for j := range n {
+			if got, want := a.At(i, j), want(i, j); got != want {
+				t.Fatalf("%s: element (%d, %d) of %d×%d: got %v, want %v", name, i, j, m, n, got, want)
+			}
+		}
+	}
+}
+
+// checkNorm compares a 1-norm with the definition.
+func checkNorm[T blocked.Element](t testing.TB, name string, a *blocked.Matrix[T], got float64) {
+	t.Helper()
+	m, n := a.Dims()
+	want := 0.0
+	for j := range n {
+		sum := 0.0
+		for i := range m {
+			sum += math.Abs(float64(a.At(i, j)))
+		}
+		want = max(want, sum)
+	}
+	if math.Abs(got-want) > 1e-14*want*float64(m+1) {
+		t.Fatalf("%s: 1-norm: got %v, want %v", name, got, want)
+	}
+}
+
+func testFrom[T blocked.Element](t testing.TB, m, n, pad, nb, nb2, workers int) {
+	for _, s := range samples[T](m, n, pad, nb2) {
+		for _, kind := range allKinds {
+			if kind != blocked.Full && m != n {
+				continue
+			}
+			name := fmt.Sprintf("%s %d×%d+%d to %v, nb %d from %d", s.name, m, n, pad, kind, nb, nb2)
+			want := func(i, j int) T { return part(kind, s.want, i, j) }
+			a, stats := blocked.From(s.src, kind, nb, blocked.CopyOptions{Workers: workers, Stats: true})
+			checkElements(t, name, a, want)
+			checkNorm(t, name, a, stats.Norm)
+			if stats.NonFinite {
+				t.Fatalf("%s: NaN found at (%d, %d)", name, stats.Row, stats.Col)
+			}
+			// Into what is there already: the tiles stay where they are.
+			b := blocked.New[T](kind, m, n, nb)
+			for i := range m {
+				for j := range n {
+					if up := kind.Uplo(); i == j || up == blas.All || (i > j) == (up == blas.Lower) {
+						b.Set(i, j, nan[T]())
+					}
+				}
+			}
+			var before *T
+			if m > 0 && n > 0 {
+				before = &b.Tile(0, 0).Data[0]
+			}
+			if got := b.CopyFrom(s.src, blocked.CopyOptions{Workers: workers, Stats: true}); got != stats {
+				t.Fatalf("%s: CopyFrom says %+v, From %+v", name, got, stats)
+			}
+			checkElements(t, name+" again", b, want)
+			if m > 0 && n > 0 && &b.Tile(0, 0).Data[0] != before {
+				t.Fatalf("%s: CopyFrom moved the tiles", name)
+			}
+		}
+	}
+}
+
+func TestFrom(t *testing.T) {
+	for _, size := range []struct{ m, n int }{{0, 0}, {3, 0}, {0, 3}, {1, 1}, {7, 7}, {8, 8}, {9, 9}, {17, 17}, {5, 19}, {19, 1}, {1, 19}, {70, 70}} {
+		for _, nb := range []struct{ to, from int }{{1, 3}, {8, 5}, {8, 8}, {64, 33}, {100, 1}} {
+			testFrom[float64](t, size.m, size.n, 3, nb.to, nb.from, 0)
+			testFrom[float32](t, size.m, size.n, 0, nb.to, nb.from, 0)
+		}
+	}
+}
+
+func TestFromRapid(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := rapid.IntRange(0, 80).Draw(rt, "m")
+		n := m
+		if rapid.Bool().Draw(rt, "rectangular") {
+			n = rapid.IntRange(0, 80).Draw(rt, "n")
+		}
+		nb := rapid.IntRange(1, 90).Draw(rt, "nb")
+		nb2 := rapid.IntRange(1, 90).Draw(rt, "nb2")
+		pad := rapid.IntRange(0, 5).Draw(rt, "pad")
+		if rapid.Bool().Draw(rt, "float32") {
+			testFrom[float32](t, m, n, pad, nb, nb2, 2)
+		} else {
+			testFrom[float64](t, m, n, pad, nb, nb2, 2)
+		}
+	})
+}
+
+// Large enough that goroutines are started: same elements, same statistics to
+// the last bit.
+func TestFromParallelIsSequential(t *testing.T) {
+	const n = 300
+	for _, s := range samples[float64](n, n, 5, 77) {
+		for _, kind := range allKinds {
+			seq, want := blocked.From(s.src, kind, 64, blocked.CopyOptions{Workers: 1, Stats: true})
+			par, got := blocked.From(s.src, kind, 64, blocked.CopyOptions{Workers: 4, Stats: true})
+			if got != want {
+				t.Errorf("%s to %v: %+v with 4 workers, %+v with one", s.name, kind, got, want)
+			}
+			checkElements(t, s.name, par, seq.At)
+		}
+	}
+}
+
+func TestStatsFirstNonFinite(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 40).Draw(rt, "n")
+		nb := rapid.IntRange(1, 45).Draw(rt, "nb")
+		kind := rapid.SampledFrom(allKinds).Draw(rt, "kind")
+		g, _ := blocked.NewGeneral[float32](n, n, n, nil)
+		for range rapid.IntRange(0, 4).Draw(rt, "bad") {
+			v := rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32}).Draw(rt, "v")
+			g.Set(rapid.IntRange(0, n-1).Draw(rt, "i"), rapid.IntRange(0, n-1).Draw(rt, "j"), float32(v))
+		}
+		a, got := blocked.From[float32](g, kind, nb, blocked.CopyOptions{Stats: true})
+		want := blocked.Stats{Norm: got.Norm}
+		for i := n - 1; i >= 0; i-- {
+			for j := n - 1; j >= 0; j-- {
+				if v := a.At(i, j); v-v != 0 {
+					want.NonFinite, want.Row, want.Col = true, i, j
+				}
+			}
+		}
+		if got != want && !(math.IsNaN(got.Norm) && got.NonFinite && got.Row == want.Row && got.Col == want.Col) {
+			rt.Fatalf("%v: got %+v, want %+v", kind, got, want)
+		}
+		if finite := got.Norm-got.Norm == 0; finite == got.NonFinite {
+			rt.Fatalf("norm %v, NonFinite %v", got.Norm, got.NonFinite)
+		}
+	})
+}
+
+func TestStatsOverflow(t *testing.T) {
+	g := blocked.General[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{math.MaxFloat64, -math.MaxFloat64, 1}}
+	for _, nb := range []int{1, 2, 3} {
+		_, got := blocked.From[float64](g, blocked.Full, nb, blocked.CopyOptions{Stats: true})
+		if !math.IsInf(got.Norm, 1) || got.NonFinite {
+			t.Errorf("nb %d: got %+v", nb, got)
+		}
+	}
+}
+
+func testCopyTo[T blocked.Element](t testing.TB, m, n, pad, nb, nb2 int) {
+	for _, s := range samples[T](m, n, pad, nb2) {
+		for _, kind := range allKinds {
+			if kind != blocked.Full && m != n {
+				continue
+			}
+			a, _ := blocked.From(s.src, kind, nb, blocked.CopyOptions{})
+			name := fmt.Sprintf("%s %d×%d as %v, nb %d", s.name, m, n, kind, nb)
+			stride := max(1, n) + pad
+			g := blocked.General[T]{Rows: m, Cols: n, Stride: stride, Data: filled[T](m * stride)}
+			a.CopyTo(g, 0)
+			checkElements(t, name, g, a.At)
+			checkOutside(t, name, g.Data, stride, func(i, j int) bool { return j < n })
+			h := hidden[T]{blocked.General[T]{Rows: m, Cols: n, Stride: stride, Data: filled[T](m * stride)}}
+			a.CopyTo(h, 0)
+			checkElements(t, name, h, a.At)
+			b := blocked.New[T](kind, m, n, nb2)
+			a.CopyTo(b, 0)
+			checkElements(t, name, b, a.At)
+			if m != n {
+				continue
+			}
+			for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
+				in := func(i, j int) bool { return i == j || (i > j) == (uplo == blas.Lower) }
+				sym := blocked.Symmetric[T]{Uplo: uplo, N: n, Stride: stride, Data: filled[T](n * stride)}
+				a.CopyTo(sym, 0)
+				checkHalf(t, name+" to Symmetric", sym, a, in)
+				checkOutside(t, name, sym.Data, stride, func(i, j int) bool { return j < n && in(i, j) })
+				tri := blocked.Triangular[T]{Uplo: uplo, Diag: blas.NonUnit, N: n, Stride: stride, Data: filled[T](n * stride)}
+				a.CopyTo(tri, 0)
+				checkHalf(t, name+" to Triangular", tri, a, in)
+				checkOutside(t, name, tri.Data, stride, func(i, j int) bool { return j < n && in(i, j) })
+				unit := blocked.Triangular[T]{Uplo: uplo, Diag: blas.Unit, N: n, Stride: stride, Data: filled[T](n * stride)}
+				a.CopyTo(&unit, 0)
+				checkHalf(t, name+" to unit Triangular", unit, a, func(i, j int) bool { return i != j && in(i, j) })
+				checkOutside(t, name, unit.Data, stride, func(i, j int) bool { return j < n && i != j && in(i, j) })
+			}
+		}
+	}
+}
+
+// checkHalf compares got with a where in says.
+func checkHalf[T blocked.Element](t testing.TB, name string, got, a blocked.Source[T], in func(i, j int) bool) {
+	t.Helper()
+	n, _ := got.Dims()
+	for i := range n {
+		for j := range n {
+			if in(i, j) && got.At(i, j) != a.At(i, j) {
+				t.Fatalf("%s: element (%d, %d): got %v, want %v", name, i, j, got.At(i, j), a.At(i, j))
+			}
+		}
+	}
+}
+
+// checkOutside checks that all but what in says is still NaN.
+func checkOutside[T blocked.Element](t testing.TB, name string, data []T, stride int, in func(i, j int) bool) {
+	t.Helper()
+	for k, v := range data {
+		if i, j := k/stride, k%stride; !in(i, j) && !isNaN(v) {
+			t.Fatalf("%s: memory at (%d, %d) was written: %v", name, i, j, v)
+		}
+	}
+}
+
+func TestCopyTo(t *testing.T) {
+	for _, size := range []struct{ m, n int }{{0, 0}, {3, 0}, {0, 3}, {1, 1}, {8, 8}, {17, 17}, {5, 19}, {19, 1}, {66, 66}} {
+		for _, nb := range []struct{ a, b int }{{1, 3}, {8, 5}, {64, 33}, {100, 1}} {
+			testCopyTo[float64](t, size.m, size.n, 2, nb.a, nb.b)
+			testCopyTo[float32](t, size.m, size.n, 0, nb.a, nb.b)
+		}
+	}
+}
+
+func TestCopyPanics(t *testing.T) {
+	a := blocked.New[float64](blocked.Full, 3, 4, 2)
+	sq := blocked.New[float64](blocked.Full, 3, 3, 2)
+	short := blocked.General[float64]{Rows: 3, Cols: 4, Stride: 4, Data: make([]float64, 11)}
+	for _, test := range []struct {
+		name string
+		want any
+		f    func()
+	}{
+		{"CopyFrom shape", blocked.ErrShape, func() { a.CopyFrom(mat.NewDense(4, 3, nil), blocked.CopyOptions{}) }},
+		{"CopyFrom short", blocked.ErrStorage, func() { a.CopyFrom(short, blocked.CopyOptions{}) }},
+		{"From kind", blocked.ErrShape, func() { blocked.From(a, blocked.SymLower, 2, blocked.CopyOptions{}) }},
+		{"From nb", blocked.ErrShape, func() { blocked.From(a, blocked.Full, 0, blocked.CopyOptions{}) }},
+		{"CopyTo shape", blocked.ErrShape, func() { a.CopyTo(mat.NewDense(4, 3, nil), 0) }},
+		{"CopyTo short", blocked.ErrStorage, func() { a.CopyTo(short, 0) }},
+		{"CopyTo empty SymDense", blocked.ErrShape, func() { a.CopyTo(&mat.SymDense{}, 0) }},
+		{"CopyTo empty TriDense", blocked.ErrShape, func() { a.CopyTo(&mat.TriDense{}, 0) }},
+		{"CopyTo empty VecDense", blocked.ErrShape, func() { a.CopyTo(&mat.VecDense{}, 0) }},
+		{"CopyTo TriDense of full", blocked.ErrKind, func() { sq.CopyTo(&mat.TriDense{}, 0) }},
+		{"CopyTo read-only", blocked.ErrKind, func() { sq.CopyTo(mat.NewDiagDense(3, nil), 0) }},
+		{"CopyTo transposed", blocked.ErrKind, func() { sq.CopyTo(mat.NewDense(3, 3, nil).T(), 0) }},
+	} {
+		if got := recovered(test.f); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: panic %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func recovered(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}

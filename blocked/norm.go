@@ -1,0 +1,194 @@
+package blocked
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/lapack"
+)
+
+// Norm returns a norm of a: the largest magnitude (lapack.MaxAbs, no matrix
+// norm), the largest sum of magnitudes of a column (lapack.MaxColumnSum, the
+// 1-norm) or a row (lapack.MaxRowSum, the ∞-norm), or the square root of the
+// sum of squares (lapack.Frobenius). Both halves of a symmetric matrix count;
+// of a triangular one its triangle. The norm of a matrix without elements
+// is 0, that of one with a NaN is NaN.
+//
+// Norms are summed in float64, whatever T. The Frobenius norm is scaled where
+// squares would overflow or vanish; the other sums are not, and are +Inf if
+// they overflow. At most the given number of goroutines work (0 or less:
+// GOMAXPROCS), all of which have ended when Norm returns; the result does not
+// depend on it. Norm panics with ErrKind if norm is none of the four.
+//
+// Reference: LAPACK xLANGE, xLANSY, xLANTR; xLASSQ for the scaling.
+func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
+	switch norm {
+	case lapack.MaxColumnSum:
+		return a.stats(workers).Norm
+	case lapack.MaxRowSum:
+		if a.kind == SymLower || a.kind == SymUpper {
+			return a.stats(workers).Norm // rows are columns
+		}
+		return a.normInf(workers)
+	case lapack.MaxAbs:
+		return a.normMax(workers)
+	case lapack.Frobenius:
+		return a.normFrobenius(workers)
+	}
+	panic(ErrKind)
+}
+
+// normInf returns the ∞-norm of a matrix that is not symmetric.
+func (a *Matrix[T]) normInf(workers int) float64 {
+	// As in tally, each tile has its own place: sums is nt×m.
+	sums := make([]float64, a.nt*a.rows)
+	a.eachTile(workers, func(i, j int) {
+		t := &a.tiles[i*a.nt+j]
+		row := sums[j*a.rows+i*a.nb:]
+		for r := range t.Rows {
+			lo, hi := a.storedColumns(i, j, r)
+			row[r] = absSum(t.Row(r)[lo:hi])
+		}
+	})
+	norm := 0.0
+	for r := range a.rows {
+		sum := 0.0
+		for j := range a.nt {
+			sum += sums[j*a.rows+r]
+		}
+		norm = max(norm, sum)
+	}
+	return norm
+}
+
+func (a *Matrix[T]) normMax(workers int) float64 {
+	tops := make([]float64, len(a.tiles))
+	a.eachTile(workers, func(i, j int) {
+		t := &a.tiles[i*a.nt+j]
+		top := 0.0
+		for r := range t.Rows {
+			lo, hi := a.storedColumns(i, j, r)
+			for _, v := range t.Row(r)[lo:hi] {
+				top = max(top, math.Abs(float64(v)))
+			}
+		}
+		tops[i*a.nt+j] = top
+	})
+	norm := 0.0
+	for _, v := range tops {
+		norm = max(norm, v)
+	}
+	return norm
+}
+
+func (a *Matrix[T]) normFrobenius(workers int) float64 {
+	symmetric := a.kind == SymLower || a.kind == SymUpper
+	parts := make([]squares, len(a.tiles))
+	a.eachTile(workers, func(i, j int) {
+		t := &a.tiles[i*a.nt+j]
+		var s, diag squares
+		for r := range t.Rows {
+			lo, hi := a.storedColumns(i, j, r)
+			row := t.Row(r)
+			if symmetric && i == j {
+				diag = diag.add(sumSquares(row[r : r+1]))
+				if lo == r {
+					lo++
+				} else {
+					hi--
+				}
+			}
+			s = s.add(sumSquares(row[lo:hi]))
+		}
+		if symmetric {
+			s.sum *= 2
+		}
+		parts[i*a.nt+j] = s.add(diag)
+	})
+	var s squares
+	for _, p := range parts {
+		s = s.add(p)
+	}
+	return s.scale * math.Sqrt(s.sum)
+}
+
+// squares is the sum of squares scale²·sum. Its zero value is 0. Either is
+// NaN if a summand is, and scale is +Inf if one is infinite and none NaN.
+type squares struct{ scale, sum float64 }
+
+// add returns p + q. Unequal scales differ by a power of two, so nothing is
+// rounded but the sum.
+func (p squares) add(q squares) squares {
+	if p.sum == 0 {
+		return q
+	}
+	if q.sum == 0 {
+		return p
+	}
+	if p.scale == q.scale {
+		return squares{p.scale, p.sum + q.sum}
+	}
+	if p.scale < q.scale {
+		p, q = q, p
+	}
+	ratio := q.scale / p.scale
+	return squares{p.scale, p.sum + q.sum*ratio*ratio}
+}
+
+// sumSquares returns the sum of the squares of x.
+func sumSquares[T Element](x []T) squares {
+	var s0, s1, s2, s3 float64
+	j := 0
+	for ; j+4 <= len(x); j += 4 {
+		v := (*[4]T)(x[j:])
+		s0 += float64(v[0]) * float64(v[0])
+		s1 += float64(v[1]) * float64(v[1])
+		s2 += float64(v[2]) * float64(v[2])
+		s3 += float64(v[3]) * float64(v[3])
+	}
+	for _, v := range x[j:] {
+		s0 += float64(v) * float64(v)
+	}
+	sum := s0 + s1 + (s2 + s3)
+	// Above the lower bound what vanished in the squares is below rounding.
+	if sum > 0x1p-900 && sum < 0x1p1000 {
+		return squares{1, sum}
+	}
+	top := 0.0
+	for _, v := range x {
+		top = max(top, math.Abs(float64(v)))
+	}
+	if top == 0 {
+		return squares{}
+	}
+	if top-top != 0 {
+		return squares{top, 1}
+	}
+	// One of two scales, so that most sums need no rescaling when added.
+	scale := 0x1p600
+	if top < 1 {
+		scale = 0x1p-600
+	}
+	sum = 0
+	for _, v := range x {
+		w := float64(v) / scale
+		sum += w * w
+	}
+	return squares{scale, sum}
+}
+
+// absSum returns the sum of the magnitudes of x.
+func absSum[T Element](x []T) float64 {
+	var s0, s1, s2, s3 float64
+	j := 0
+	for ; j+4 <= len(x); j += 4 {
+		v := (*[4]T)(x[j:])
+		s0 += math.Abs(float64(v[0]))
+		s1 += math.Abs(float64(v[1]))
+		s2 += math.Abs(float64(v[2]))
+		s3 += math.Abs(float64(v[3]))
+	}
+	for _, v := range x[j:] {
+		s0 += math.Abs(float64(v))
+	}
+	return s0 + s1 + (s2 + s3)
+}
