@@ -1,0 +1,520 @@
+package exec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// opOf returns an op with one version that runs f.
+func opOf(name string, f func(*versions.Call) error) *versions.Op {
+	return &versions.Op{Name: name, Versions: []versions.Version{{Name: "go", Run: f}}}
+}
+
+// start returns a runtime that is closed at the end of the test.
+func start(t testing.TB, opt exec.Options) *exec.Local {
+	t.Helper()
+	rt, err := exec.NewLocal(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rt.Close() })
+	return rt
+}
+
+func submit(t testing.TB, job *exec.Job, s graph.Spec) graph.TaskID {
+	t.Helper()
+	id, err := job.Submit(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestRandomGraphs runs random programs on every policy; every task checks
+// that it sees exactly what the sequential program would have it see.
+func TestRandomGraphs(t *testing.T) {
+	const data, tasks = 12, 1500
+	type want struct {
+		id   int
+		sees []int
+	}
+	for _, kind := range sched.Kinds() {
+		for _, workers := range []int{1, 2, 5} {
+			t.Run(fmt.Sprintf("%v/%d", kind, workers), func(t *testing.T) {
+				t.Parallel()
+				rt := start(t, exec.Options{Workers: workers, Policy: kind, Window: 64})
+				var ran atomic.Int64
+				check := opOf("check", func(c *versions.Call) error {
+					w := c.Params.(*want)
+					for i, a := range c.Args {
+						if got := *a.(*int); got != w.sees[i] {
+							return fmt.Errorf("task %d operand %d holds the value of task %d, want %d", w.id, i, got, w.sees[i])
+						}
+					}
+					if w.id%7 == 0 {
+						runtime.Gosched()
+					}
+					ran.Add(1)
+					return nil
+				})
+				// Writing is a second op so that the modes in the graph, not
+				// the checks, decide what may be written.
+				type role struct {
+					want
+					writes []bool
+				}
+				task := opOf("task", func(c *versions.Call) error {
+					r := c.Params.(*role)
+					sub := *c
+					sub.Params = &r.want
+					if err := check.Versions[0].Run(&sub); err != nil {
+						return err
+					}
+					for i, a := range c.Args {
+						if r.writes[i] {
+							*a.(*int) = r.id
+						}
+					}
+					return nil
+				})
+				rnd := rand.New(rand.NewPCG(uint64(workers), uint64(kind)))
+				var d [data]graph.Datum
+				var writer [data]int
+				for i := range d {
+					d[i] = graph.Datum{Value: new(int), Bytes: int64(i), Name: "d", I: int32(i)}
+				}
+				job := rt.NewJob(context.Background())
+				for n := 1; n <= tasks; n++ {
+					r := &role{want: want{id: n}}
+					s := graph.Spec{Op: task, Params: r, Priority: int64(rnd.IntN(10))}
+					for _, k := range rnd.Perm(data)[:rnd.IntN(5)] {
+						mode := graph.Mode(1 + rnd.IntN(3))
+						s.Operands = append(s.Operands, graph.Operand{Datum: &d[k], Mode: mode})
+						r.sees = append(r.sees, writer[k])
+						r.writes = append(r.writes, mode&graph.Out != 0)
+						if mode&graph.Out != 0 {
+							writer[k] = n
+						}
+					}
+					submit(t, job, s)
+					if n%100 == 0 {
+						k := rnd.IntN(data)
+						if err := job.WaitOn(&d[k]); err != nil {
+							t.Fatal(err)
+						}
+						if got := *d[k].Value.(*int); got != writer[k] {
+							t.Fatalf("after WaitOn datum %d holds the value of task %d, want %d", k, got, writer[k])
+						}
+					}
+				}
+				if err := job.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				if ran.Load() != tasks || job.Completed() != tasks {
+					t.Errorf("%d tasks ran and %d completed, want %d", ran.Load(), job.Completed(), tasks)
+				}
+			})
+		}
+	}
+}
+
+// TestSmallestFailure lets many independent tasks fail in an order that has
+// nothing to do with their numbers.
+func TestSmallestFailure(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 4, Policy: sched.LIFO})
+	errBad := errors.New("bad")
+	for round := range 50 {
+		rnd := rand.New(rand.NewPCG(uint64(round), 0))
+		first := 20 + rnd.IntN(80)
+		gate := make(chan struct{})
+		op := opOf("maybe", func(c *versions.Call) error {
+			<-gate
+			if n := *c.Params.(*int); n >= first && n%3 == first%3 {
+				return errBad
+			}
+			return nil
+		})
+		job := rt.NewJob(context.Background())
+		for n := 1; n <= 200; n++ {
+			submit(t, job, graph.Spec{Op: op, Params: &n})
+		}
+		close(gate)
+		var te *exec.TaskError
+		err := job.Wait()
+		if !errors.As(err, &te) || !errors.Is(err, errBad) || int(te.Task) != first {
+			t.Fatalf("round %d: %v, want failure of task %d", round, err, first)
+		}
+		if te.Op != "maybe" || te.Version != "go" || te.Attempts != 1 {
+			t.Fatalf("incomplete report %+v", te)
+		}
+		if _, err := job.Submit(&graph.Spec{Op: op, Params: &first}); !errors.Is(err, errBad) {
+			t.Fatalf("Submit to a failed job: %v", err)
+		}
+	}
+}
+
+func TestFailurePolicies(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 3})
+	errBad := errors.New("bad")
+	var ran atomic.Int64
+	bad := opOf("bad", func(*versions.Call) error { return errBad })
+	good := opOf("good", func(*versions.Call) error { ran.Add(1); return nil })
+	run := func(f *graph.Failure) (job *exec.Job, err error) {
+		ran.Store(0)
+		var x, y graph.Datum
+		job = rt.NewJob(context.Background())
+		submit(t, job, graph.Spec{Op: bad, Failure: f, Operands: []graph.Operand{{Datum: &x, Mode: graph.Out}}})
+		// The rest may be refused if the job has failed by then.
+		job.Submit(&graph.Spec{Op: good, Operands: []graph.Operand{{Datum: &x, Mode: graph.InOut}}})
+		job.Submit(&graph.Spec{Op: good, Operands: []graph.Operand{{Datum: &x, Mode: graph.In}, {Datum: &y, Mode: graph.Out}}})
+		job.Submit(&graph.Spec{Op: good, Operands: []graph.Operand{{Datum: &y, Mode: graph.Out}}})
+		job.Submit(&graph.Spec{Op: good})
+		return job, job.Wait()
+	}
+	if _, err := run(&graph.Failure{Then: graph.CancelSuccessors}); !errors.Is(err, errBad) || ran.Load() != 2 {
+		t.Errorf("cancel successors: %v, %d others ran, want 2", err, ran.Load())
+	}
+	if job, err := run(&graph.Failure{Then: graph.Ignore}); err != nil || ran.Load() != 4 || job.Ignored() != 1 {
+		t.Errorf("ignore: %v, %d others ran, want 4", err, ran.Load())
+	}
+	if _, err := run(nil); !errors.Is(err, errBad) {
+		t.Errorf("fail: %v", err)
+	}
+}
+
+// counter is a value that can be restored.
+type counter struct{ n int }
+
+func (c *counter) Snapshot() func() {
+	saved := c.n
+	return func() { c.n = saved }
+}
+
+func TestRetry(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		rt := start(t, exec.Options{Workers: workers, Stories: 10})
+		errBad := errors.New("bad")
+		attempts := 0
+		flaky := opOf("flaky", func(c *versions.Call) error {
+			attempts++
+			c.Args[0].(*counter).n++ // must not add up over attempts
+			if attempts < 4 {
+				return errBad
+			}
+			return nil
+		})
+		d := graph.Datum{Value: &counter{n: 10}}
+		job := rt.NewJob(context.Background())
+		id := submit(t, job, graph.Spec{Op: flaky, Failure: &graph.Failure{Retries: 3}, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}})
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Value.(*counter).n; attempts != 4 || got != 11 {
+			t.Errorf("%d attempts and value %d, want 4 and 11", attempts, got)
+		}
+		st, err := job.Story(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := map[int]bool{}
+		for _, p := range st.Steps {
+			if p.State == graph.Running {
+				used[p.Worker] = true
+			}
+		}
+		if workers > 1 && len(used) < 2 {
+			t.Errorf("all attempts on one of %d workers:\n%v", workers, st)
+		}
+		attempts = -10
+		job = rt.NewJob(context.Background())
+		submit(t, job, graph.Spec{Op: flaky, Failure: &graph.Failure{Retries: 2}, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}})
+		var te *exec.TaskError
+		if err := job.Wait(); !errors.As(err, &te) || te.Attempts != 3 {
+			t.Errorf("after the last retry: %v", err)
+		}
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 2})
+	slow := opOf("slow", func(c *versions.Call) error {
+		select {
+		case <-c.Ctx.Done():
+			return c.Ctx.Err()
+		case <-time.After(10 * time.Second):
+			return nil
+		}
+	})
+	job := rt.NewJob(context.Background())
+	submit(t, job, graph.Spec{Op: slow, Failure: &graph.Failure{Timeout: 5 * time.Millisecond}})
+	begin := time.Now()
+	err := job.Wait()
+	var te *exec.TimeoutError
+	if !errors.As(err, &te) || te.Limit != 5*time.Millisecond || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want a time-out", err)
+	}
+	if time.Since(begin) > 5*time.Second {
+		t.Error("the attempt's context did not end with the time-out")
+	}
+}
+
+func TestPanicAndGoexit(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 2})
+	for name, f := range map[string]func(*versions.Call) error{
+		"panic":  func(*versions.Call) error { panic(graph.ErrMode) },
+		"nil":    func(*versions.Call) error { panic(nil) },
+		"index":  func(c *versions.Call) error { _ = c.Args[3]; return nil },
+		"goexit": func(*versions.Call) error { runtime.Goexit(); return nil },
+	} {
+		for range 5 { // more often than there are workers
+			job := rt.NewJob(context.Background())
+			submit(t, job, graph.Spec{Op: opOf(name, f)})
+			var pe *exec.PanicError
+			err := job.Wait()
+			if !errors.As(err, &pe) || len(pe.Stack) == 0 {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if name == "panic" && !errors.Is(err, graph.ErrMode) {
+				t.Errorf("the panic's error is lost: %v", err)
+			}
+		}
+	}
+	job := rt.NewJob(context.Background())
+	submit(t, job, graph.Spec{Op: empty("alive")})
+	if err := job.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCancelContext(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 2, Window: 100})
+	why := errors.New("changed my mind")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	var ran atomic.Int64
+	op := opOf("work", func(c *versions.Call) error {
+		if ran.Add(1) == 50 {
+			cancel(why)
+		}
+		return nil
+	})
+	job := rt.NewJob(ctx)
+	var d graph.Datum
+	var err error
+	n := 0
+	for ; n < 1_000_000 && err == nil; n++ {
+		_, err = job.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}})
+	}
+	if !errors.Is(err, why) {
+		t.Errorf("Submit: %v", err)
+	}
+	if err := job.WaitOn(&d); !errors.Is(err, why) {
+		t.Errorf("WaitOn: %v", err)
+	}
+	if err := job.Wait(); !errors.Is(err, why) {
+		t.Errorf("Wait: %v", err)
+	}
+	if ran.Load() > 1000 {
+		t.Errorf("%d tasks ran after the context's end", ran.Load())
+	}
+	if _, err := rt.NewJob(ctx).Submit(&graph.Spec{Op: op}); !errors.Is(err, why) {
+		t.Errorf("Submit to a job of a context that has ended: %v", err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 2})
+	started := make(chan struct{})
+	var once sync.Once
+	op := opOf("work", func(c *versions.Call) error {
+		once.Do(func() { close(started) })
+		<-c.Ctx.Done()
+		return nil
+	})
+	// Close does not end the context; the caller's does that here.
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	job := rt.NewJob(ctx)
+	for range 100 {
+		submit(t, job, graph.Spec{Op: op})
+	}
+	<-started
+	if err := rt.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := job.Wait(); !errors.Is(err, exec.ErrClosed) {
+		t.Errorf("Wait after Close: %v", err)
+	}
+	if _, err := rt.NewJob(context.Background()).Submit(&graph.Spec{Op: op}); !errors.Is(err, exec.ErrClosed) {
+		t.Errorf("Submit after Close: %v", err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWindow checks that no more tasks than the window are in flight, and
+// that a long program fits through it.
+func TestWindow(t *testing.T) {
+	for _, window := range []int{1, 2, 10} {
+		rt := start(t, exec.Options{Workers: 2, Window: window})
+		var submitted, ended atomic.Int64
+		op := opOf("count", func(*versions.Call) error {
+			ended.Add(1)
+			return nil
+		})
+		job := rt.NewJob(context.Background())
+		var d [3]graph.Datum
+		for n := range 2000 {
+			submit(t, job, graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &d[n%3], Mode: graph.InOut}}})
+			// A task is counted as ended by its function before the runtime
+			// takes it out of the window, so this bound is exact.
+			if inFlight := submitted.Add(1) - ended.Load(); inFlight > int64(window) {
+				t.Fatalf("%d tasks in flight in a window of %d", inFlight, window)
+			}
+		}
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestJobsShareWorkers runs jobs from several goroutines, some of which fail.
+func TestJobsShareWorkers(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 2, Policy: sched.FIFOData})
+	errBad := errors.New("bad")
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			var sum int
+			d := graph.Datum{Value: &sum}
+			op := opOf("add", func(c *versions.Call) error {
+				s := c.Args[0].(*int)
+				*s++
+				if n%2 == 1 && *s == 100 {
+					return errBad
+				}
+				return nil
+			})
+			job := rt.NewJob(context.Background())
+			for range 1000 {
+				if _, err := job.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}}); err != nil {
+					break
+				}
+			}
+			err := job.Wait()
+			if n%2 == 0 && (err != nil || sum != 1000) {
+				t.Errorf("job %d: %v, sum %d", n, err, sum)
+			}
+			if n%2 == 1 && (!errors.Is(err, errBad) || sum != 100) {
+				t.Errorf("job %d: %v, sum %d", n, err, sum)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestStoryAndTrace(t *testing.T) {
+	rec := &trace.Recorder{}
+	rt := start(t, exec.Options{Workers: 1, Stories: 2, Recorder: rec})
+	a := graph.Datum{Name: "A", I: 1, J: 2}
+	job := rt.NewJob(context.Background())
+	op := empty("potrf")
+	op.Type = "f64"
+	for range 3 {
+		submit(t, job, graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &a, Mode: graph.InOut}}})
+	}
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var none *exec.NoStoryError
+	if _, err := job.Story(1); !errors.As(err, &none) {
+		t.Errorf("story that was overwritten: %v", err)
+	}
+	st, err := job.Story(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := st.String()
+	for _, want := range []string{"task 3: potrf/f64(INOUT A(1,2))", "needs task 2 by A(1,2) v2 (RAW)", "waiting", "ready", "running on worker 0, version go", "done"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("story lacks %q:\n%s", want, text)
+		}
+	}
+	s := rec.Summary()
+	if len(s.Usage) != 1 || s.Usage[0].Calls != 3 || s.Usage[0].Op != "potrf/f64" || s.Usage[0].Version != "go" || s.Span <= 0 {
+		t.Errorf("summary %+v", s)
+	}
+	rec.Reset()
+	if len(rec.Events()) != 0 {
+		t.Error("events left after Reset")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	_, err := exec.NewLocal(exec.Options{Workers: -1, Window: -2, Stories: -3, Policy: 77})
+	var oe *exec.OptionsError
+	if !errors.As(err, &oe) || len(oe.Problems) != 4 {
+		t.Errorf("%v, want four problems", err)
+	}
+	rt := start(t, exec.Options{Workers: 3, Target: versions.Target{Processor: "KNL", Units: 4}})
+	for _, w := range rt.Workers() {
+		if w.Target.Processor != "KNL" || w.Target.Units != 4 || w.Target.Arch != runtime.GOARCH {
+			t.Errorf("target %+v", w.Target)
+		}
+	}
+}
+
+// TestNoVersion submits an op that nothing here can run.
+func TestNoVersion(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 1})
+	op := empty("exotic")
+	op.Versions[0].Constraints = versions.Constraints{Arch: "none"}
+	job := rt.NewJob(context.Background())
+	submit(t, job, graph.Spec{Op: op})
+	var nv *versions.NoVersionError
+	if err := job.Wait(); !errors.As(err, &nv) {
+		t.Errorf("%v, want a NoVersionError", err)
+	}
+}
+
+// TestSelection runs an op with two versions and expects the faster one to be
+// found.
+func TestSelection(t *testing.T) {
+	sel, err := versions.NewSelector(versions.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := start(t, exec.Options{Workers: 2, Selector: sel})
+	var slow, fast atomic.Int64
+	op := &versions.Op{Name: "race", Versions: []versions.Version{
+		{Name: "slow", Run: func(*versions.Call) error { slow.Add(1); time.Sleep(2 * time.Millisecond); return nil }},
+		{Name: "fast", Run: func(*versions.Call) error { fast.Add(1); return nil }},
+	}}
+	job := rt.NewJob(context.Background())
+	for range 500 {
+		submit(t, job, graph.Spec{Op: op})
+	}
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if slow.Load() > 20 || slow.Load() == 0 {
+		t.Errorf("slow version ran %d times of 500, want a few", slow.Load())
+	}
+}
