@@ -52,7 +52,8 @@ func (q *locality) push(t *graph.Task) *entry {
 	e.scores = e.scores[:0]
 	for i := range t.Len() {
 		o := t.Operand(i)
-		if loc := o.Datum.Home(); o.Mode&graph.In != 0 && loc >= 0 && loc < len(q.heaps) {
+		loc := o.Datum.Home()
+		if o.Mode&graph.In != 0 && o.Datum.Bytes > 0 && loc >= 0 && loc < len(q.heaps) {
 			e.add(loc, o.Datum.Bytes)
 		}
 	}
