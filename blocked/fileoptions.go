@@ -183,6 +183,8 @@ func outline[T Element](w Want, symmetric, skew bool, m, n int64, nb int, limit 
 	case skew && (kind == SymLower || kind == SymUpper):
 		return nil, &FormatError{Reason: fmt.Sprintf("skew-symmetric matrix cannot be read as %v", kind)}
 	}
+	// No limit lets a table or a tile be larger than a slice can be.
+	limit = min(limit, 1<<47, math.MaxInt)
 	if need := storedBytes[T](kind, m, n, int64(nb)); need > limit {
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix takes %d bytes, more than the limit of %d (ReadOptions.MaxBytes)", m, n, need, limit)}
 	}

@@ -322,6 +322,18 @@ func TestReadNPYConversion(t *testing.T) {
 		_, err := ReadNPY[float32](bytes.NewReader(f8(0, 1e300)), nil)
 		return err
 	})
+	file := npyBytes(1, npyDict("<f8", true, "(2, 9)"), f8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, -1e39, 16, 17)[128:])
+	h, err := readNPYHeader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, streamed := ReadNPY[float32](bytes.NewReader(file), &ReadOptions{NB: 4})
+	filled := fillFromMemory(New[float32](Full, 2, 9, 4), h, file[h.offset:], 2)
+	for _, err := range []error{streamed, filled} {
+		if err == nil || !strings.Contains(err.Error(), "element (1, 7)") {
+			t.Errorf("overflow in element (1, 7): %v", err)
+		}
+	}
 	u8 := npyBytes(1, npyDict("<u8", false, "(1,)"), bytes.Repeat([]byte{0xff}, 8))
 	b, err := ReadNPY[float64](bytes.NewReader(u8), nil)
 	if err != nil || b.At(0, 0) != 1<<64 {

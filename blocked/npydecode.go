@@ -8,9 +8,9 @@ import (
 )
 
 // npyDecoder converts n elements of a .npy file that lie one behind the other
-// in src into dst[0], dst[inc], …, dst[(n-1)·inc]. It reports false if a
-// finite element overflows T.
-type npyDecoder[T Element] func(dst []T, inc, n int, src []byte) bool
+// in src into dst[0], dst[inc], …, dst[(n-1)·inc]. It returns n, or the number
+// of a finite element that overflows T.
+type npyDecoder[T Element] func(dst []T, inc, n int, src []byte) int
 
 // decoder returns the conversion of elements of type t to T: exact where T can
 // hold the value, otherwise rounded to nearest.
@@ -24,47 +24,47 @@ func decoder[T Element](t npyType) npyDecoder[T] {
 		if t.big == littleEndian() || t.size != int(unsafe.Sizeof(zero)) {
 			return convert
 		}
-		return func(dst []T, inc, n int, src []byte) bool {
+		return func(dst []T, inc, n int, src []byte) int {
 			if inc != 1 {
 				return convert(dst, inc, n, src)
 			}
 			// dst seen as bytes: src need not be aligned.
 			copy(elementBytes(dst[:n]), src)
-			return true
+			return n
 		}
 	}
 	load := intLoader(t)
 	switch t.kind {
 	case 'b':
-		return func(dst []T, inc, n int, src []byte) bool {
+		return func(dst []T, inc, n int, src []byte) int {
 			for k, b := range src[:n] {
 				dst[k*inc] = 0
 				if b != 0 {
 					dst[k*inc] = 1
 				}
 			}
-			return true
+			return n
 		}
 	case 'u':
-		return func(dst []T, inc, n int, src []byte) bool {
+		return func(dst []T, inc, n int, src []byte) int {
 			for k := range n {
 				dst[k*inc] = T(load(src[k*t.size:]))
 			}
-			return true
+			return n
 		}
 	}
 	shift := 64 - 8*t.size
-	return func(dst []T, inc, n int, src []byte) bool {
+	return func(dst []T, inc, n int, src []byte) int {
 		for k := range n {
 			dst[k*inc] = T(int64(load(src[k*t.size:])<<shift) >> shift)
 		}
-		return true
+		return n
 	}
 }
 
 func decodeFloat64[T Element](big bool) npyDecoder[T] {
-	return func(dst []T, inc, n int, src []byte) bool {
-		ok := true
+	return func(dst []T, inc, n int, src []byte) int {
+		bad := n
 		src = src[:8*n]
 		for k, p := 0, 0; k < n; k, p = k+1, p+inc {
 			x := binary.LittleEndian.Uint64(src[8*k:])
@@ -74,16 +74,16 @@ func decodeFloat64[T Element](big bool) npyDecoder[T] {
 			v := math.Float64frombits(x)
 			t := T(v)
 			if t-t != 0 && v-v == 0 { // finite became infinite
-				ok = false
+				bad = k
 			}
 			dst[p] = t
 		}
-		return ok
+		return bad
 	}
 }
 
 func decodeFloat32[T Element](big bool) npyDecoder[T] {
-	return func(dst []T, inc, n int, src []byte) bool {
+	return func(dst []T, inc, n int, src []byte) int {
 		src = src[:4*n]
 		for k, p := 0, 0; k < n; k, p = k+1, p+inc {
 			x := binary.LittleEndian.Uint32(src[4*k:])
@@ -92,7 +92,7 @@ func decodeFloat32[T Element](big bool) npyDecoder[T] {
 			}
 			dst[p] = T(math.Float32frombits(x))
 		}
-		return true
+		return n
 	}
 }
 

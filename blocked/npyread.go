@@ -97,8 +97,11 @@ func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
 				if h.fortran {
 					inc = t.Stride
 				}
-				if !decode(t.Data[i%a.nb*t.Stride+j%a.nb:], inc, w, src) {
-					return overflowError[T](i, j)
+				if k := decode(t.Data[i%a.nb*t.Stride+j%a.nb:], inc, w, src); k < w {
+					if h.fortran {
+						return overflowError[T](i+k, j)
+					}
+					return overflowError[T](i, j+k)
 				}
 			}
 			br.Discard(len(src)) // cannot fail: src is in the buffer
@@ -109,7 +112,7 @@ func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
 
 func overflowError[T Element](i, j int) error {
 	var zero T
-	return &FormatError{Reason: fmt.Sprintf("a value overflows %T, at or right behind element (%d, %d)", zero, i, j)}
+	return &FormatError{Reason: fmt.Sprintf("element (%d, %d), counted from 0, overflows %T", i, j, zero)}
 }
 
 // readNPYFile reads the array of the regular file f of the given size; br
@@ -202,8 +205,8 @@ func fillTile[T Element](a *Matrix[T], i, j int, h *npyHeader, data []byte) (err
 	if !h.fortran {
 		for r := range t.Rows {
 			off := ((i0+r)*a.cols + j0) * size
-			if !decode(t.Data[r*t.Stride:], 1, t.Cols, data[off:off+t.Cols*size]) {
-				return overflowError[T](i0+r, j0)
+			if k := decode(t.Data[r*t.Stride:], 1, t.Cols, data[off:off+t.Cols*size]); k < t.Cols {
+				return overflowError[T](i0+r, j0+k)
 			}
 		}
 		return nil
@@ -215,8 +218,8 @@ func fillTile[T Element](a *Matrix[T], i, j int, h *npyHeader, data []byte) (err
 		w := min(strip, t.Rows-r)
 		for c := range t.Cols {
 			off := ((j0+c)*a.rows + i0 + r) * size
-			if !decode(t.Data[r*t.Stride+c:], t.Stride, w, data[off:off+w*size]) {
-				return overflowError[T](i0+r, j0+c)
+			if k := decode(t.Data[r*t.Stride+c:], t.Stride, w, data[off:off+w*size]); k < w {
+				return overflowError[T](i0+r+k, j0+c)
 			}
 		}
 	}

@@ -1,0 +1,66 @@
+package blocked_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tessera-la/tessera/blocked"
+)
+
+// A symmetric matrix goes into a compressed Matrix Market file and comes back
+// symmetric, in its lower half.
+func ExampleReadFile() {
+	dir, err := os.MkdirTemp("", "matrix")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "spring.mtx.gz")
+
+	a := blocked.New[float64](blocked.SymLower, 3, 3, 2)
+	for i := range 3 {
+		a.Set(i, i, 2)
+		if i > 0 {
+			a.Set(i, i-1, -1)
+		}
+	}
+	if err := blocked.WriteFile(path, a, &blocked.WriteOptions{Coordinate: true}); err != nil {
+		log.Fatal(err)
+	}
+	b, err := blocked.ReadFile[float64](path, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(b.Kind())
+	for i := range 3 {
+		fmt.Println(b.At(i, 0), b.At(i, 1), b.At(i, 2))
+	}
+	// Output:
+	// symmetric, lower half stored
+	// 2 -1 0
+	// -1 2 -1
+	// 0 -1 2
+}
+
+// What is wrong with a file is reported with its line.
+func ExampleReadMatrixMarket() {
+	const text = `%%MatrixMarket matrix coordinate real symmetric
+% row column value
+3 3 2
+1 1 4.0
+1 3 0.5
+`
+	_, err := blocked.ReadMatrixMarket[float64](strings.NewReader(text), nil)
+	var fe *blocked.FormatError
+	if errors.As(err, &fe) {
+		fmt.Println("line", fe.Line)
+		fmt.Println(fe.Reason)
+	}
+	// Output:
+	// line 5
+	// entry (1, 3) is above the diagonal: a symmetric file holds the lower triangle
+}
