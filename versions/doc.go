@@ -8,6 +8,26 @@
 // be kept in a file between runs. [Selector.Explain] says why a version was
 // chosen for a task.
 //
-// The choice is a pure function of the profile and the call: this package
-// starts no goroutine and reads no clock; the runtime hands it the times.
+// The choice is a pure function of the configuration, the profile and the
+// calls under way: this package starts no goroutine and reads no clock; the
+// runtime hands it the times.
+//
+// # How a version is chosen
+//
+// Of the versions that [Config] allows, those are eligible whose constraints
+// the worker meets. Where one is left, it runs and is not timed. Otherwise,
+// for each size class ([ClassOf]) of the op on that processor:
+//
+//  1. Each version is explored [Config.Explore] times, the least explored
+//     one first. Of a version of which no time is known, one run is under
+//     way at a time; other workers meanwhile run the best one known, or the
+//     first in order. A version that is over eight times slower than the
+//     best is explored no further, nor is one that failed five times in a
+//     row.
+//  2. Then the version with the lowest mean time per unit of work runs. It
+//     is timed until 32 runs are in its mean; if that rises above the next
+//     one's, the next one takes its place.
+//
+// The first run of a version in a process is a warm-up. It counts as
+// explored, but its time only stands in until there is another.
 package versions

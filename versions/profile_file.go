@@ -154,12 +154,15 @@ func readProfile(path string) ([]Timing, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read profile", Path: path, Err: errors.New("not a regular file")}
 	}
+	if info.Size() > maxProfile {
+		return nil, tooLarge(path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// One byte more than allowed is enough to be refused.
+	// It may have grown; one byte more than allowed is enough to be refused.
 	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
 	if err != nil {
 		return nil, err

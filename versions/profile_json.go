@@ -87,7 +87,7 @@ func (t *Timing) validate() error {
 // values out of range, repeated timings, text after the end.
 func parseProfile(data []byte) ([]Timing, error) {
 	if len(data) > maxProfile {
-		return nil, &ProfileError{Reason: fmt.Sprintf("larger than %s", bytesText(maxProfile))}
+		return nil, tooLarge("")
 	}
 	var f profileFile
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -105,6 +105,10 @@ func parseProfile(data []byte) ([]Timing, error) {
 		return nil, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads %d", f.Version, profileVersion)}
 	}
 	return f.Timings, nil
+}
+
+func tooLarge(file string) error {
+	return &ProfileError{File: file, Reason: "larger than " + bytesText(maxProfile)}
 }
 
 // encodeProfile sorts the timings and returns them as text for people and
