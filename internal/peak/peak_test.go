@@ -1,0 +1,175 @@
+package peak
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"go.uber.org/goleak"
+)
+
+// quick is as short as a measurement can be; it is for plausibility only.
+func quick() Options {
+	return Options{Duration: 5 * time.Millisecond, Repeat: 2, Bytes: 8 << 20}
+}
+
+// plausible reports whether r can be a rate of a machine: somewhere between
+// an emulator and a processor that does not exist. The machine may be busy
+// with other work, so that all cores together may look slower than one, but
+// not every time.
+func plausible(r Rate) bool {
+	return r.One > 1e-3 && r.One < 1e5 && r.All >= 0.5*r.One && r.All < 1e7 && r.Cores >= 1
+}
+
+// retry measures until the result is plausible, ten times at most.
+func retry(t *testing.T, what string, measure func() (Rate, error)) {
+	t.Helper()
+	var r Rate
+	for range 10 {
+		var err error
+		if r, err = measure(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if plausible(r) {
+			t.Logf("%s: %.1f on one core, %.1f on %d (%v, pinned %v)", what, r.One, r.All, r.Cores, r.ISA, r.Pinned)
+			return
+		}
+	}
+	t.Errorf("%s: implausible: %+v", what, r)
+}
+
+func TestFMA(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, isa := range Available() {
+		o := quick()
+		o.ISA = isa
+		retry(t, "float64 with "+isa.String(), func() (Rate, error) { return FMA[float64](t.Context(), o) })
+		retry(t, "float32 with "+isa.String(), func() (Rate, error) { return FMA[float32](t.Context(), o) })
+	}
+}
+
+func TestTriad(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	retry(t, "memory", func() (Rate, error) { return Triad(t.Context(), quick()) })
+}
+
+func TestMeasure(t *testing.T) {
+	o := quick()
+	o.Cores = 1
+	r, err := Measure(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Available()
+	for what, r := range map[string]Rate{"float64": r.Float64, "float32": r.Float32, "memory": r.Memory} {
+		if r.One <= 0 || r.One != r.All || r.Cores != 1 {
+			t.Errorf("%s: %+v", what, r)
+		}
+	}
+	if r.Float64.ISA != all[len(all)-1] {
+		t.Errorf("measured with %v, the best of %v", r.Float64.ISA, all)
+	}
+}
+
+func TestOversubscribed(t *testing.T) {
+	o := quick()
+	o.Machine = topo.Detect()
+	o.Cores = 1000000
+	r, err := FMA[float64](t.Context(), o)
+	if err != nil || r.Cores != len(o.Machine.Allowed) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestUnpinned measures on CPUs that do not exist: the rate still counts, but
+// does not pretend to be pinned.
+func TestUnpinned(t *testing.T) {
+	o := quick()
+	o.Machine = &topo.Machine{
+		Allowed: topo.CPUSet{1 << 20},
+		Cores:   []topo.Core{{CPUs: topo.CPUSet{1 << 20}}},
+		Nodes:   []topo.Node{{CPUs: topo.CPUSet{1 << 20}}},
+	}
+	r, err := FMA[float64](t.Context(), o)
+	if err != nil || r.One <= 0 || r.Pinned {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	start := time.Now()
+	_, err := Measure(ctx, Options{Duration: time.Hour, Bytes: 1 << 20})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("took %v to stop", took)
+	}
+	if _, err := Triad(ctx, quick()); !errors.Is(err, context.Canceled) {
+		t.Errorf("already cancelled: error %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	o := Options{Duration: -1, Repeat: -1, Cores: -1, Bytes: -1, ISA: 99}
+	_, err := Measure(t.Context(), o)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"Duration", "Repeat", "Cores", "Bytes", "ISA(99)"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no word about %s in %v", want, err)
+		}
+	}
+	if _, err := FMA[float32](t.Context(), Options{ISA: 99}); err == nil {
+		t.Error("FMA takes an unknown instruction set")
+	}
+}
+
+func TestISA(t *testing.T) {
+	for i := range isas {
+		if got, err := ParseISA(strings.ToUpper(i.String())); err != nil || got != i {
+			t.Errorf("ParseISA(%v) = %v, %v", i, got, err)
+		}
+	}
+	if _, err := ParseISA("sse"); err == nil || !strings.Contains(err.Error(), "avx2") {
+		t.Errorf("error %v does not list what is known", err)
+	}
+	all := Available()
+	if all[0] != Go {
+		t.Errorf("available %v do not begin with go", all)
+	}
+	for i := 1; i < len(all); i++ {
+		if all[i] <= all[i-1] {
+			t.Errorf("available %v are not in order", all)
+		}
+	}
+}
+
+func TestTriadValues(t *testing.T) {
+	const n = 48
+	_, add := triad()
+	for name, f := range map[string]func(dst, x, y []float64, s float64){"portable": portableTriad, "chosen": add} {
+		dst, x, y := make([]float64, n+1), make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], y[i] = float64(i), float64(2*i+1)
+		}
+		dst[n] = math.Pi
+		f(dst[:n], x, y, 0.5)
+		for i, v := range dst[:n] {
+			if want := float64(i) + 0.5*float64(2*i+1); v != want {
+				t.Errorf("%s: element %d is %v, want %v", name, i, v, want)
+			}
+		}
+		if dst[n] != math.Pi {
+			t.Errorf("%s writes past the end", name)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+//go:build !noasm
+
+#include "textflag.h"
+
+// func triadAVX2(dst, x, y *float64, s float64, n int)
+TEXT ·triadAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DX
+	VBROADCASTSD s+24(FP), Y15
+	MOVQ n+32(FP), CX
+	XORQ AX, AX
+
+loop:
+	VMOVUPD (DX)(AX*8), Y0
+	VMOVUPD 32(DX)(AX*8), Y1
+	VMOVUPD 64(DX)(AX*8), Y2
+	VMOVUPD 96(DX)(AX*8), Y3
+	VFMADD213PD (SI)(AX*8), Y15, Y0
+	VFMADD213PD 32(SI)(AX*8), Y15, Y1
+	VFMADD213PD 64(SI)(AX*8), Y15, Y2
+	VFMADD213PD 96(SI)(AX*8), Y15, Y3
+	VMOVUPD Y0, (DI)(AX*8)
+	VMOVUPD Y1, 32(DI)(AX*8)
+	VMOVUPD Y2, 64(DI)(AX*8)
+	VMOVUPD Y3, 96(DI)(AX*8)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT  loop
+	VZEROUPPER
+	RET
