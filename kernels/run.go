@@ -13,7 +13,7 @@ type Error string
 func (e Error) Error() string { return string(e) }
 
 // Misuse of ops and tables. A wrong enumeration in a parameter panics with a
-// constant of kernels/cpu or, in the C library's binding, of gonum.
+// constant of kernels/cpu.
 const (
 	ErrParams  Error = "kernels: parameter is not of the op's type"
 	ErrArgs    Error = "kernels: wrong number or type of operands"

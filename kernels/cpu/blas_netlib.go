@@ -45,8 +45,9 @@ func BLAS[T Element]() (r Routines[T], ok bool) {
 	return impl.(Routines[T]), true
 }
 
-// netlib32 and netlib64 hand the calls to gonum's binding of CBLAS, which
-// checks them, and to LAPACK. They need no scratch.
+// netlib32 and netlib64 hand the calls to gonum's binding of CBLAS, and to
+// LAPACK. They need no scratch. Calls with nothing to do stay here: the
+// binding wants slices even for a matrix without columns.
 type (
 	netlib32 struct{}
 	netlib64 struct{}
@@ -56,26 +57,44 @@ func (netlib32) Work(int) int { return 0 }
 func (netlib64) Work(int) int { return 0 }
 
 func (netlib32) Gemm(transA, transB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, _ []float32) {
+	if gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
 	netlib.Implementation{}.Sgemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 func (netlib64) Gemm(transA, transB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int, _ []float64) {
+	if gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
 	netlib.Implementation{}.Dgemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 func (netlib32) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int, _ []float32) {
+	if syrkTrivial(uplo, trans, n, k, alpha, a, lda, beta, c, ldc) {
+		return
+	}
 	netlib.Implementation{}.Ssyrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 func (netlib64) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int, _ []float64) {
+	if syrkTrivial(uplo, trans, n, k, alpha, a, lda, beta, c, ldc) {
+		return
+	}
 	netlib.Implementation{}.Dsyrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 func (netlib32) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, _ []float32) {
+	if trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		return
+	}
 	netlib.Implementation{}.Strsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
 }
 
 func (netlib64) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, _ []float64) {
+	if trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		return
+	}
 	netlib.Implementation{}.Dtrsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
 }
 

@@ -4,10 +4,22 @@ import "gonum.org/v1/gonum/blas"
 
 // Gemm implements [Routines].
 func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, work []T) {
-	ta, tb := checkTranspose(transA), checkTranspose(transB)
-	if k < 0 {
-		panic(ErrDim)
+	if gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
 	}
+	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
+	scale(m, n, beta, c, ldc)
+	if m == 1 || n == 1 || m*n*k <= p.Small {
+		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
+		return
+	}
+	p.update(blas.All, operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, c, ldc, work)
+}
+
+// gemmTrivial checks the arguments of gemm, and does the call and reports true
+// if there is nothing to multiply.
+func gemmTrivial[T Element](transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
+	ta, tb := checkTranspose(transA), checkTranspose(transB)
 	ra, ca := m, k
 	if ta {
 		ra, ca = k, m
@@ -21,17 +33,13 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	checkMatrix(rb, cb, len(b), ldb)
 
 	if m == 0 || n == 0 {
-		return
+		return true
 	}
-	scale(m, n, beta, c, ldc)
 	if alpha == 0 || k == 0 {
-		return
+		scale(m, n, beta, c, ldc)
+		return true
 	}
-	if m == 1 || n == 1 || m*n*k <= p.Small {
-		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
-		return
-	}
-	p.update(blas.All, operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, c, ldc, work)
+	return false
 }
 
 // operand is op(X): x with its leading dimension, transposed or not.

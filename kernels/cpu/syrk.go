@@ -4,32 +4,49 @@ import "gonum.org/v1/gonum/blas"
 
 // Syrk implements [Routines].
 func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int, work []T) {
+	if syrkTrivial(uplo, trans, n, k, alpha, a, lda, beta, c, ldc) {
+		return
+	}
+	t := trans != blas.NoTrans
+	scaleTriangle(uplo, n, beta, c, ldc)
+	if n*n*k <= p.Small {
+		syrkSmall(uplo, t, n, k, alpha, a, lda, c, ldc)
+		return
+	}
+	p.update(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, c, ldc, work)
+}
+
+// syrkTrivial checks the arguments of syrk, and does the call and reports true
+// if there is nothing to multiply.
+func syrkTrivial[T Element](uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
 	checkUplo(uplo)
-	t := checkTranspose(trans)
 	ra, ca := n, k
-	if t {
+	if checkTranspose(trans) {
 		ra, ca = k, n
 	}
 	checkMatrix(n, n, len(c), ldc)
 	checkMatrix(ra, ca, len(a), lda)
 
 	if n == 0 {
-		return
-	}
-	if beta != 1 {
-		for i := range n {
-			lo, hi := triangleRow(uplo, i, n)
-			scaleVec(beta, c[i*ldc+lo:i*ldc+hi])
-		}
+		return true
 	}
 	if alpha == 0 || k == 0 {
+		scaleTriangle(uplo, n, beta, c, ldc)
+		return true
+	}
+	return false
+}
+
+// scaleTriangle computes C = beta·C in the uplo triangle without reading C if
+// beta = 0.
+func scaleTriangle[T Element](uplo blas.Uplo, n int, beta T, c []T, ldc int) {
+	if beta == 1 {
 		return
 	}
-	if n*n*k <= p.Small {
-		syrkSmall(uplo, t, n, k, alpha, a, lda, c, ldc)
-		return
+	for i := range n {
+		lo, hi := triangleRow(uplo, i, n)
+		scaleVec(beta, c[i*ldc+lo:i*ldc+hi])
 	}
-	p.update(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, c, ldc, work)
 }
 
 // triangleRow returns the columns [lo, hi) of row i that the uplo triangle of

@@ -4,24 +4,15 @@ import "gonum.org/v1/gonum/blas"
 
 // Trsm implements [Routines].
 func (p *Packed[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T) {
-	checkSide(side)
-	checkUplo(uplo)
-	t := checkTranspose(trans)
-	checkDiag(diag)
+	if trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		return
+	}
+	t := trans != blas.NoTrans
 	order, rhs := m, n
 	if side == blas.Right {
 		order, rhs = n, m
 	}
-	checkMatrix(m, n, len(b), ldb)
-	checkMatrix(order, order, len(a), lda)
-
-	if m == 0 || n == 0 {
-		return
-	}
 	scale(m, n, alpha, b, ldb)
-	if alpha == 0 {
-		return
-	}
 	s := triangularSolve[T]{
 		p:    p,
 		left: side == blas.Left,
@@ -34,6 +25,30 @@ func (p *Packed[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, d
 		work: work,
 	}
 	s.solve(order, a, b)
+}
+
+// trsmTrivial checks the arguments of trsm, and does the call and reports true
+// if there is nothing to solve.
+func trsmTrivial[T Element](side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {
+	checkSide(side)
+	checkUplo(uplo)
+	checkTranspose(trans)
+	checkDiag(diag)
+	order := m
+	if side == blas.Right {
+		order = n
+	}
+	checkMatrix(m, n, len(b), ldb)
+	checkMatrix(order, order, len(a), lda)
+
+	if m == 0 || n == 0 {
+		return true
+	}
+	if alpha == 0 {
+		scale(m, n, 0, b, ldb)
+		return true
+	}
+	return false
 }
 
 // triangularSolve is what stays the same while trsm splits its triangle.

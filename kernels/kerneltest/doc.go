@@ -1,0 +1,14 @@
+// Package kerneltest holds one conformance suite per op, to be run on every
+// version of it, those of users included:
+//
+//	func TestMine(t *testing.T) {
+//		op := kernels.For[float64](kernels.NewTable()).Gemm
+//		kerneltest.Version(t, op, &mine)
+//	}
+//
+// Results are judged by the scaled residuals of LAPACK's and PLASMA's tests
+// against a naive reference that accumulates in twice the precision of
+// float64, never by equality with another program. Padding and every part of
+// an operand that the op does not use are filled with NaN, which must neither
+// be overwritten nor leak; scratch is full of NaN too.
+package kerneltest

@@ -1,0 +1,247 @@
+package kerneltest
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Table runs the suites on every version of every op of tab.
+func Table(t *testing.T, tab *kernels.Table) {
+	for _, op := range tab.All() {
+		for i := range op.Versions {
+			t.Run(op.OpName()+"/"+op.Versions[i].Name, func(t *testing.T) { Version(t, op, &op.Versions[i]) })
+		}
+	}
+}
+
+// Version runs the suite of op on its version v, which need not be in a
+// table. It fails t at once if there is no suite for op.
+func Version(t *testing.T, op *versions.Op, v *versions.Version) {
+	switch op.Name {
+	case "gemm":
+		Gemm(t, op, v)
+	case "syrk":
+		Syrk(t, op, v)
+	case "trsm":
+		Trsm(t, op, v)
+	case "potrf":
+		Potrf(t, op, v)
+	default:
+		t.Fatalf("no suite for op %q", op.Name)
+	}
+}
+
+// byType runs one of two instances of a suite, by the op's element type.
+func byType(t *testing.T, op *versions.Op, f32, f64 func(*testing.T, *versions.Op, *versions.Version), v *versions.Version) {
+	t.Helper()
+	switch op.Type {
+	case "f32":
+		f32(t, op, v)
+	case "f64":
+		f64(t, op, v)
+	default:
+		t.Fatalf("no suite for element type %q", op.Type)
+	}
+}
+
+// sizes are 0, 1, and those around the widths of micro-kernels, leaves and
+// blocks: nb±1 and 2nb±1 for nb = 4, 8, 16, 32. Suites combine them.
+var sizes = [...]int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65}
+
+// large are sizes beyond the blocks that are packed at a time, which are
+// tested in few combinations.
+var large = [...]int{127, 128, 129, 255, 256, 257, 300}
+
+// scalars for alpha and beta.
+var scalars = [...]float64{0, 1, -1, 0.75}
+
+// eps returns the unit roundoff of T, 2⁻²⁴ or 2⁻⁵³.
+func eps[T kernels.Element]() float64 {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// extreme returns a power of two whose square is near the overflow threshold
+// of T.
+func extreme[T kernels.Element]() float64 {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return 0x1p55
+	}
+	return 0x1p500
+}
+
+// guard is the number of elements behind a tile that nobody may touch.
+const guard = 8
+
+// newTile returns an r×c tile of NaN with the given padding between its rows
+// and a guard behind it.
+func newTile[T kernels.Element](r, c, pad int) *kernels.Tile[T] {
+	ld := max(1, c+pad)
+	n := 0
+	if r > 0 && c > 0 {
+		n = (r-1)*ld + c
+	}
+	data := make([]T, n+guard)
+	for i := range data {
+		data[i] = T(math.NaN())
+	}
+	return &kernels.Tile[T]{Rows: r, Cols: c, Stride: ld, Data: data[:n]}
+}
+
+// fill sets the elements for which use(i, j) holds to normal variates times
+// scale; nil means all.
+func fill[T kernels.Element](rnd *rand.Rand, a *kernels.Tile[T], scale float64, use func(i, j int) bool) {
+	for i := range a.Rows {
+		for j := range a.Cols {
+			if use == nil || use(i, j) {
+				a.Set(i, j, T(scale*rnd.NormFloat64()))
+			}
+		}
+	}
+}
+
+// random returns a full random tile.
+func random[T kernels.Element](rnd *rand.Rand, r, c, pad int, scale float64) *kernels.Tile[T] {
+	a := newTile[T](r, c, pad)
+	fill(rnd, a, scale, nil)
+	return a
+}
+
+// clone returns a copy of a with its padding and guard.
+func clone[T kernels.Element](a *kernels.Tile[T]) *kernels.Tile[T] {
+	b := *a
+	full := a.Data[:len(a.Data)+guard]
+	b.Data = append([]T(nil), full...)[:len(a.Data)]
+	return &b
+}
+
+// untouched fails t unless a and was, of the same shape, have the same bits
+// outside the elements for which written(i, j) holds; nil means that none may
+// have been written.
+func untouched[T kernels.Element](t *testing.T, what string, a, was *kernels.Tile[T], written func(i, j int) bool) {
+	t.Helper()
+	x, y := a.Data[:len(a.Data)+guard], was.Data[:len(was.Data)+guard]
+	for p := range x {
+		i, j := p/a.Stride, p%a.Stride
+		if written != nil && p < len(a.Data) && j < a.Cols && written(i, j) {
+			continue
+		}
+		if !same(x[p], y[p]) {
+			t.Fatalf("%s: element (%d, %d) of a %d×%d tile with stride %d was overwritten: %v, was %v",
+				what, i, j, a.Rows, a.Cols, a.Stride, x[p], y[p])
+		}
+	}
+}
+
+// same reports whether x and y are the same value or both NaN. Signs of zero
+// count.
+func same[T kernels.Element](x, y T) bool {
+	if x != x || y != y {
+		return x != x && y != y
+	}
+	return x == y && math.Signbit(float64(x)) == math.Signbit(float64(y))
+}
+
+func finite[T kernels.Element](x T) bool { return x-x == 0 }
+
+// identical fails t unless all of a and b, the padding included, are the
+// same.
+func identical[T kernels.Element](t *testing.T, what string, a, b *kernels.Tile[T]) {
+	t.Helper()
+	untouched(t, what, a, b, nil)
+}
+
+// runner calls a version with scratch that is full of NaN.
+type runner struct {
+	v    *versions.Version
+	work versions.Workspace
+}
+
+func (r *runner) run(params any, args ...any) error {
+	b := r.work.Bytes(1 << 16)
+	for i := range b {
+		b[i] = 0xff
+	}
+	return r.v.Run(&versions.Call{Ctx: context.Background(), Params: params, Args: args, Work: &r.work})
+}
+
+// must is run for ops that cannot fail.
+func (r *runner) must(t *testing.T, params any, args ...any) {
+	t.Helper()
+	if err := r.run(params, args...); err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// noAllocs fails t if version "go" allocates for a call once its scratch is
+// there. Versions of C libraries are not ours to judge.
+func (r *runner) noAllocs(t *testing.T, params any, args ...any) {
+	t.Helper()
+	if r.v.Name != "go" {
+		return
+	}
+	call := &versions.Call{Ctx: context.Background(), Params: params, Args: args, Work: &r.work}
+	if n := testing.AllocsPerRun(3, func() { r.v.Run(call) }); n != 0 {
+		t.Errorf("%v allocations per call, want 0", n)
+	}
+}
+
+// sum accumulates products in twice the precision of float64 (Ogita, Rump and
+// Oishi, "Accurate Sum and Dot Product", 2005, algorithm Dot2).
+type sum struct{ hi, lo float64 }
+
+func (s *sum) add(x, y float64) {
+	p := x * y
+	e := math.FMA(x, y, -p)
+	t := s.hi + p
+	z := t - s.hi
+	s.lo += (s.hi - (t - z)) + (p - z) + e
+	s.hi = t
+}
+
+func (s *sum) value() float64 { return s.hi + s.lo }
+
+// norm1 returns the largest column sum of |f(i, j)| over m×n.
+func norm1(m, n int, f func(i, j int) float64) float64 {
+	norm := 0.0
+	for j := range n {
+		s := 0.0
+		for i := range m {
+			s += math.Abs(f(i, j))
+		}
+		if !(s <= norm) {
+			norm = s // NaN sticks
+		}
+	}
+	return norm
+}
+
+// at returns a as a function of its indices, transposed if trans.
+func at[T kernels.Element](a *kernels.Tile[T], trans bool) func(i, j int) float64 {
+	if trans {
+		return func(i, j int) float64 { return float64(a.At(j, i)) }
+	}
+	return func(i, j int) float64 { return float64(a.At(i, j)) }
+}
+
+// ratio returns residual/scale, zero if both are, and fails t unless it is
+// below limit.
+func ratio(t *testing.T, what string, residual, scale, limit float64) {
+	t.Helper()
+	if residual == 0 {
+		return
+	}
+	if r := residual / scale; !(r < limit) {
+		t.Fatalf("%s: scaled residual %.3g, want < %.3g (residual %.3g)", what, r, limit, residual)
+	}
+}

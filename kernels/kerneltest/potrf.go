@@ -1,0 +1,208 @@
+package kerneltest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Potrf is the suite of op "potrf".
+func Potrf(t *testing.T, op *versions.Op, v *versions.Version) {
+	byType(t, op, potrfSuite[float32], potrfSuite[float64], v)
+}
+
+func potrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
+	rnd := rand.New(rand.NewPCG(4, 1))
+	r := &runner{v: v}
+	t.Run("sizes", func(t *testing.T) {
+		for _, uplo := range uplos {
+			for n := range 70 {
+				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, rnd.IntN(4), 1))
+			}
+			for _, n := range large {
+				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, 1, 1))
+			}
+		}
+	})
+	t.Run("conditioned", func(t *testing.T) {
+		for _, uplo := range uplos {
+			for _, n := range [...]int{5, 33, 70} {
+				for _, kappa := range [...]float64{2, math.Sqrt(0.1 / eps[T]()), 0.01 / eps[T]()} {
+					potrfCase(t, r, uplo, graded[T](rnd, uplo, n, kappa))
+				}
+			}
+		}
+	})
+	t.Run("extreme", func(t *testing.T) {
+		big := extreme[T]() * extreme[T]() / 0x1p20
+		for _, uplo := range uplos {
+			for _, n := range [...]int{5, 33, 70} {
+				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, 1, big))
+				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, 1, 1/big))
+			}
+		}
+	})
+	t.Run("minor", func(t *testing.T) { potrfMinor[T](t, r, rnd) })
+	t.Run("repeat", func(t *testing.T) {
+		for _, uplo := range uplos {
+			p := &kernels.Potrf{Uplo: uplo}
+			for _, n := range [...]int{7, 33, 131} {
+				a := spd[T](rnd, uplo, n, 1, 1)
+				a1, a2 := clone(a), clone(a)
+				r.must(t, p, a1)
+				r.must(t, p, a2)
+				identical(t, "second run", a2, a1)
+				// A factor is not positive definite as a rule, and an error
+				// allocates: the identity is its own factor.
+				id := spd[T](rnd, uplo, n, 1, 0)
+				for i := range n {
+					id.Set(i, i, 1)
+				}
+				r.noAllocs(t, p, id)
+			}
+		}
+	})
+	t.Run("work", func(t *testing.T) {
+		c := &versions.Call{Params: &kernels.Potrf{Uplo: blas.Lower}, Args: []any{newTile[T](3, 3, 0)}}
+		if got := op.Work(c); got != 14 {
+			t.Errorf("work %v, want 14", got)
+		}
+	})
+}
+
+// spd returns the uplo triangle of a symmetric positive definite matrix of
+// order n, diagonally dominant and of size scale, with NaN in the other one.
+func spd[T kernels.Element](rnd *rand.Rand, uplo blas.Uplo, n, pad int, scale float64) *kernels.Tile[T] {
+	a := newTile[T](n, n, pad)
+	fill(rnd, a, scale/math.Sqrt(float64(n)), inTriangle(uplo))
+	for i := range n {
+		a.Set(i, i, T(scale*(4+rnd.Float64())))
+	}
+	return a
+}
+
+// graded returns the uplo triangle of L·Lᵀ with a condition number of about
+// kappa: L is unit lower triangular but for columns that fall off to κ^-½.
+func graded[T kernels.Element](rnd *rand.Rand, uplo blas.Uplo, n int, kappa float64) *kernels.Tile[T] {
+	l := make([]float64, n*n)
+	for j := range n {
+		d := math.Pow(kappa, -0.5*float64(j)/float64(max(1, n-1)))
+		l[j*n+j] = d
+		for i := j + 1; i < n; i++ {
+			l[i*n+j] = d * rnd.NormFloat64() / math.Sqrt(float64(n))
+		}
+	}
+	a := newTile[T](n, n, 1)
+	for i := range n {
+		for j := range i + 1 {
+			var s sum
+			for k := range j + 1 {
+				s.add(l[i*n+k], l[j*n+k])
+			}
+			if uplo == blas.Lower {
+				a.Set(i, j, T(s.value()))
+			} else {
+				a.Set(j, i, T(s.value()))
+			}
+		}
+	}
+	return a
+}
+
+// potrfCase checks one factorization by ‖L·Lᵀ−A‖ / (n·‖A‖·ε) < 30.
+func potrfCase[T kernels.Element](t *testing.T, r *runner, uplo blas.Uplo, a *kernels.Tile[T]) {
+	t.Helper()
+	n := a.Rows
+	what := fmt.Sprintf("%c n=%d stride=%d", uplo, n, a.Stride)
+	a0 := clone(a)
+	if err := r.run(&kernels.Potrf{Uplo: uplo}, a); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	untouched(t, what, a, a0, inTriangle(uplo))
+
+	// Both as functions of the lower triangle.
+	l, was := at(a, uplo == blas.Upper), at(a0, uplo == blas.Upper)
+	sym := func(f func(i, j int) float64) func(i, j int) float64 {
+		return func(i, j int) float64 { return f(max(i, j), min(i, j)) }
+	}
+	residual := norm1(n, n, sym(func(i, j int) float64 {
+		var s sum
+		s.add(-1, was(i, j))
+		for k := range j + 1 {
+			s.add(l(i, k), l(j, k))
+		}
+		return s.value()
+	}))
+	ratio(t, what, residual, float64(n)*norm1(n, n, sym(was))*eps[T](), 30)
+}
+
+// potrfMinor puts the failing minor in every position of a matrix that spans
+// several leaves, in several ways.
+func potrfMinor[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+	const n, offset = 70, 1000
+	fails := func(what string, uplo blas.Uplo, a *kernels.Tile[T], minor int) {
+		t.Helper()
+		a0 := clone(a)
+		err := r.run(&kernels.Potrf{Uplo: uplo, Offset: offset}, a)
+		var npd *kernels.NotPositiveDefiniteError
+		if !errors.As(err, &npd) {
+			t.Fatalf("%c, %s, minor %d: error %v", uplo, what, minor, err)
+		}
+		if npd.Minor != offset+minor {
+			t.Fatalf("%c, %s: minor %d, want %d", uplo, what, npd.Minor-offset, minor)
+		}
+		untouched(t, what, a, a0, inTriangle(uplo))
+	}
+	set := func(uplo blas.Uplo, a *kernels.Tile[T], i, j int, v float64) {
+		if inTriangle(uplo)(i, j) {
+			a.Set(i, j, T(v))
+		} else {
+			a.Set(j, i, T(v))
+		}
+	}
+	for _, uplo := range uplos {
+		for i := range n {
+			for _, bad := range [...]float64{-1, 0, math.NaN(), math.Inf(-1)} {
+				a := spd[T](rnd, uplo, n, 1, 1)
+				a.Set(i, i, T(bad))
+				if bad == 0 {
+					// Alone in its row and column, the pivot is exactly zero.
+					for j := range n {
+						if j != i {
+							set(uplo, a, i, j, 0)
+						}
+					}
+				}
+				fails(fmt.Sprintf("%v on the diagonal", bad), uplo, a, i+1)
+			}
+			// The first of two counts.
+			a := spd[T](rnd, uplo, n, 1, 1)
+			a.Set(i, i, -1)
+			a.Set(n-1, n-1, -1)
+			fails("two on the diagonal", uplo, a, i+1)
+			// Off the diagonal, the later of row and column is the one.
+			if i > 0 {
+				for _, bad := range [...]float64{100, math.NaN(), math.Inf(1)} {
+					a := spd[T](rnd, uplo, n, 1, 1)
+					set(uplo, a, i, rnd.IntN(i), bad)
+					fails(fmt.Sprintf("%v off the diagonal", bad), uplo, a, i+1)
+				}
+			}
+		}
+		zero := spd[T](rnd, uplo, n, 1, 0)
+		fails("zero matrix", uplo, zero, 1)
+		ones := spd[T](rnd, uplo, n, 1, 0)
+		for i := range n {
+			for j := range i + 1 {
+				set(uplo, ones, i, j, 1)
+			}
+		}
+		fails("rank one", uplo, ones, 2)
+	}
+}
