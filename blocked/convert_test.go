@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -11,6 +12,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
+
+// failer is a *testing.T or a *rapid.T.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
 
 // hidden is a source, and sink, of which only the methods are known.
 type hidden[T blocked.Element] struct{ g blocked.General[T] }
@@ -208,7 +215,7 @@ func part[T blocked.Element](kind blocked.Kind, want func(i, j int) T, i, j int)
 }
 
 // checkElements compares all of a with want.
-func checkElements[T blocked.Element](t testing.TB, name string, a blocked.Source[T], want func(i, j int) T) {
+func checkElements[T blocked.Element](t failer, name string, a blocked.Source[T], want func(i, j int) T) {
 	t.Helper()
 	m, n := a.Dims()
 	for i := range m {
@@ -221,7 +228,7 @@ func checkElements[T blocked.Element](t testing.TB, name string, a blocked.Sourc
 }
 
 // checkNorm compares a 1-norm with the definition.
-func checkNorm[T blocked.Element](t testing.TB, name string, a *blocked.Matrix[T], got float64) {
+func checkNorm[T blocked.Element](t failer, name string, a *blocked.Matrix[T], got float64) {
 	t.Helper()
 	m, n := a.Dims()
 	want := 0.0
@@ -237,8 +244,9 @@ func checkNorm[T blocked.Element](t testing.TB, name string, a *blocked.Matrix[T
 	}
 }
 
-func testFrom[T blocked.Element](t testing.TB, m, n, pad, nb, nb2, workers int) {
-	for _, s := range samples[T](m, n, pad, nb2) {
+// testFrom converts each of the samples to every kind.
+func testFrom[T blocked.Element](t failer, m, n, pad, nb, nb2, workers int, from []sample[T]) {
+	for _, s := range from {
 		for _, kind := range allKinds {
 			if kind != blocked.Full && m != n {
 				continue
@@ -278,8 +286,8 @@ func testFrom[T blocked.Element](t testing.TB, m, n, pad, nb, nb2, workers int) 
 func TestFrom(t *testing.T) {
 	for _, size := range []struct{ m, n int }{{0, 0}, {3, 0}, {0, 3}, {1, 1}, {7, 7}, {8, 8}, {9, 9}, {17, 17}, {5, 19}, {19, 1}, {1, 19}, {70, 70}} {
 		for _, nb := range []struct{ to, from int }{{1, 3}, {8, 5}, {8, 8}, {64, 33}, {100, 1}} {
-			testFrom[float64](t, size.m, size.n, 3, nb.to, nb.from, 0)
-			testFrom[float32](t, size.m, size.n, 0, nb.to, nb.from, 0)
+			testFrom(t, size.m, size.n, 3, nb.to, nb.from, 0, samples[float64](size.m, size.n, 3, nb.from))
+			testFrom(t, size.m, size.n, 0, nb.to, nb.from, 0, samples[float32](size.m, size.n, 0, nb.from))
 		}
 	}
 }
@@ -295,9 +303,13 @@ func TestFromRapid(t *testing.T) {
 		nb2 := rapid.IntRange(1, 90).Draw(rt, "nb2")
 		pad := rapid.IntRange(0, 5).Draw(rt, "pad")
 		if rapid.Bool().Draw(rt, "float32") {
-			testFrom[float32](t, m, n, pad, nb, nb2, 2)
+			all := samples[float32](m, n, pad, nb2)
+			k := rapid.IntRange(0, len(all)-1).Draw(rt, "sample")
+			testFrom(rt, m, n, pad, nb, nb2, 2, all[k:k+1])
 		} else {
-			testFrom[float64](t, m, n, pad, nb, nb2, 2)
+			all := samples[float64](m, n, pad, nb2)
+			k := rapid.IntRange(0, len(all)-1).Draw(rt, "sample")
+			testFrom(rt, m, n, pad, nb, nb2, 2, all[k:k+1])
 		}
 	})
 }
@@ -305,7 +317,7 @@ func TestFromRapid(t *testing.T) {
 // Large enough that goroutines are started: same elements, same statistics to
 // the last bit.
 func TestFromParallelIsSequential(t *testing.T) {
-	const n = 300
+	const n = 520
 	for _, s := range samples[float64](n, n, 5, 77) {
 		for _, kind := range allKinds {
 			seq, want := blocked.From(s.src, kind, 64, blocked.CopyOptions{Workers: 1, Stats: true})
@@ -313,7 +325,42 @@ func TestFromParallelIsSequential(t *testing.T) {
 			if got != want {
 				t.Errorf("%s to %v: %+v with 4 workers, %+v with one", s.name, kind, got, want)
 			}
-			checkElements(t, s.name, par, seq.At)
+			checkTiles(t, s.name, par, seq)
+		}
+	}
+}
+
+// checkTiles compares two matrices of one shape tile by tile.
+func checkTiles(t *testing.T, name string, a, b *blocked.Matrix[float64]) {
+	t.Helper()
+	mt, nt := a.Tiles()
+	for i := range mt {
+		for j := range nt {
+			if a.Stored(i, j) && !slices.Equal(a.Tile(i, j).Data, b.Tile(i, j).Data) {
+				t.Fatalf("%s: tile (%d, %d) differs", name, i, j)
+			}
+		}
+	}
+}
+
+// The same element is named as the first one, whichever goroutine is the
+// first to find one.
+func TestStatsNonFiniteParallel(t *testing.T) {
+	const n = 520
+	g, _ := blocked.NewGeneral[float64](n, n, n, nil)
+	for k := range 8 {
+		g.Set(n-1-60*k, 60*k+3, math.Inf(-1))
+		g.Set(60*k+3, n-1-60*k, math.NaN())
+	}
+	for _, test := range []struct {
+		kind     blocked.Kind
+		row, col int
+	}{{blocked.Full, 3, n - 1}, {blocked.SymLower, 3, n - 1}, {blocked.SymUpper, 3, n - 1}, {blocked.TriLower, 279, 243}, {blocked.TriUpper, 3, n - 1}} {
+		for range 20 {
+			_, got := blocked.From[float64](g, test.kind, 64, blocked.CopyOptions{Workers: 4, Stats: true})
+			if !got.NonFinite || got.Row != test.row || got.Col != test.col {
+				t.Fatalf("%v: got %+v, want (%d, %d)", test.kind, got, test.row, test.col)
+			}
 		}
 	}
 }
@@ -356,7 +403,7 @@ func TestStatsOverflow(t *testing.T) {
 	}
 }
 
-func testCopyTo[T blocked.Element](t testing.TB, m, n, pad, nb, nb2 int) {
+func testCopyTo[T blocked.Element](t failer, m, n, pad, nb, nb2 int) {
 	for _, s := range samples[T](m, n, pad, nb2) {
 		for _, kind := range allKinds {
 			if kind != blocked.Full && m != n {
@@ -398,7 +445,7 @@ func testCopyTo[T blocked.Element](t testing.TB, m, n, pad, nb, nb2 int) {
 }
 
 // checkHalf compares got with a where in says.
-func checkHalf[T blocked.Element](t testing.TB, name string, got, a blocked.Source[T], in func(i, j int) bool) {
+func checkHalf[T blocked.Element](t failer, name string, got, a blocked.Source[T], in func(i, j int) bool) {
 	t.Helper()
 	n, _ := got.Dims()
 	for i := range n {
@@ -411,7 +458,7 @@ func checkHalf[T blocked.Element](t testing.TB, name string, got, a blocked.Sour
 }
 
 // checkOutside checks that all but what in says is still NaN.
-func checkOutside[T blocked.Element](t testing.TB, name string, data []T, stride int, in func(i, j int) bool) {
+func checkOutside[T blocked.Element](t failer, name string, data []T, stride int, in func(i, j int) bool) {
 	t.Helper()
 	for k, v := range data {
 		if i, j := k/stride, k%stride; !in(i, j) && !isNaN(v) {

@@ -126,7 +126,7 @@ func TestNormNonFinite(t *testing.T) {
 }
 
 func TestNormParallelIsSequential(t *testing.T) {
-	for _, s := range samples[float64](300, 300, 1, 64) {
+	for _, s := range samples[float64](520, 520, 1, 64) {
 		a, ok := s.src.(*blocked.Matrix[float64])
 		if !ok {
 			continue
