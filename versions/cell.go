@@ -10,7 +10,8 @@ const (
 	// version is explored no further. One run of a version that is eight
 	// times slower already costs as much as eight good ones; that a second
 	// run would turn it into the best is not to be expected once the
-	// warm-up is left out.
+	// warm-up is left out. Should the best prove to be slower than it seemed,
+	// exploring goes on.
 	tooSlow = 8
 	// giveUp is the number of exploring runs in a row that may fail before
 	// a version is explored no further: a version that never works must not
