@@ -235,6 +235,9 @@ func (a *Matrix[T]) ensure(i, j int) *Tile[T] {
 
 // ensureAll makes the memory of every tile that is stored and has none.
 func (a *Matrix[T]) ensureAll() {
+	if len(a.tiles) == 0 {
+		return // and no walk over 10⁹ tile rows of nothing
+	}
 	for i := range a.mt {
 		for j := range a.nt {
 			if a.Stored(i, j) {

@@ -41,6 +41,9 @@ func WriteMatrixMarket[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) 
 		fmt.Fprintf(bw, "%d %d\n", a.rows, a.cols)
 	}
 
+	if len(a.tiles) == 0 {
+		return bw.Flush() // and no buffer for 10⁹ rows of nothing
+	}
 	var zero T
 	bitSize := 8 * int(unsafe.Sizeof(zero))
 	col := make([]T, a.rows)
@@ -74,6 +77,9 @@ func WriteMatrixMarket[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) 
 
 // countEntries returns the number of elements that coordinate format writes.
 func (a *Matrix[T]) countEntries(symmetric bool) int64 {
+	if len(a.tiles) == 0 {
+		return 0
+	}
 	var n int64
 	col := make([]T, a.rows)
 	for j := range a.cols {

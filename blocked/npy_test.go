@@ -408,6 +408,29 @@ func TestNPYInterop(t *testing.T) {
 	}
 }
 
+// A matrix of very many empty rows costs nothing, in either format and
+// direction.
+func TestFileEmpty(t *testing.T) {
+	for _, shape := range [][2]int{{maxDim, 0}, {0, maxDim}} {
+		a := New[float64](Full, shape[0], shape[1], 1<<16)
+		for _, o := range []*WriteOptions{nil, {Fortran: true, Coordinate: true}} {
+			var npyFile, mtxFile bytes.Buffer
+			if err := errors.Join(WriteNPY(&npyFile, a, o), WriteMatrixMarket(&mtxFile, a, o)); err != nil {
+				t.Fatal(err)
+			}
+			b, err := ReadNPY[float64](&npyFile, &ReadOptions{NB: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantSame(t, b, a)
+			if b, err = ReadMatrixMarket[float64](&mtxFile, &ReadOptions{NB: 1}); err != nil {
+				t.Fatal(err)
+			}
+			wantSame(t, b, a)
+		}
+	}
+}
+
 func TestWriteNPYKinds(t *testing.T) {
 	testWriteNPYKinds[float32](t)
 	testWriteNPYKinds[float64](t)
@@ -465,6 +488,9 @@ func wantSame[T Element](t *testing.T, got, want *Matrix[T]) {
 	m, n := want.Dims()
 	if r, c := got.Dims(); r != m || c != n {
 		t.Fatalf("got %d×%d, want %d×%d", r, c, m, n)
+	}
+	if n == 0 {
+		return // and m may be 10⁹
 	}
 	for i := range m {
 		for j := range n {

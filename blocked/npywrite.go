@@ -18,6 +18,9 @@ func WriteNPY[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) error {
 	bw := bufio.NewWriterSize(w, fileBuffer)
 	// An error of bw stays and comes back from Flush.
 	bw.Write(npyPreamble[T](a.rows, a.cols, o.Fortran))
+	if len(a.tiles) == 0 {
+		return bw.Flush() // and no buffer for 10⁹ rows of nothing
+	}
 	if o.Fortran {
 		line := make([]T, a.rows)
 		for j := range a.cols {
