@@ -19,187 +19,6 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// hidden is a source, and sink, of which only the methods are known.
-type hidden[T blocked.Element] struct{ g blocked.General[T] }
-
-func (h hidden[T]) Dims() (int, int)    { return h.g.Dims() }
-func (h hidden[T]) At(i, j int) T       { return h.g.At(i, j) }
-func (h hidden[T]) Set(i, j int, v T)   { h.g.Set(i, j, v) }
-func nan[T blocked.Element]() T         { return T(math.NaN()) }
-func isNaN[T blocked.Element](v T) bool { return v != v }
-
-// sample is a source with what its elements are.
-type sample[T blocked.Element] struct {
-	name string
-	src  blocked.Source[T]
-	want func(i, j int) T
-}
-
-// filled returns rows×stride elements of NaN.
-func filled[T blocked.Element](n int) []T {
-	d := make([]T, n)
-	for i := range d {
-		d[i] = nan[T]()
-	}
-	return d
-}
-
-// value is a number that tells its place, exact in float32.
-func value[T blocked.Element](i, j int) T {
-	return T((i*131+j*17)%1009-504) / 8
-}
-
-// samples returns an m×n source of every type there is for T; the square ones
-// only if m = n. What their memory holds beside the matrix is NaN.
-func samples[T blocked.Element](m, n, pad, nb int) []sample[T] {
-	v := value[T]
-	g := blocked.General[T]{Rows: m, Cols: n, Stride: max(1, n) + pad, Data: filled[T](m * (max(1, n) + pad))}
-	for i := range m {
-		for j := range n {
-			g.Set(i, j, v(i, j))
-		}
-	}
-	tiled := blocked.New[T](blocked.Full, m, n, nb)
-	tiled.CopyFrom(g, blocked.CopyOptions{})
-	out := []sample[T]{
-		{"General", g, v},
-		{"*General", &g, v},
-		{"At only", hidden[T]{g}, v},
-		{"Matrix full", tiled, v},
-		{"view", blocked.View(g, nb), v},
-	}
-	if m == n {
-		for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
-			stored := func(i, j int) bool { return i == j || (i > j) == (uplo == blas.Lower) }
-			mirrored := func(i, j int) T {
-				if stored(i, j) {
-					return v(i, j)
-				}
-				return v(j, i)
-			}
-			cut := func(i, j int) T {
-				if stored(i, j) {
-					return v(i, j)
-				}
-				return 0
-			}
-			unit := func(i, j int) T {
-				if i == j {
-					return 1
-				}
-				return cut(i, j)
-			}
-			s := blocked.Symmetric[T]{Uplo: uplo, N: n, Stride: max(1, n) + pad, Data: filled[T](n * (max(1, n) + pad))}
-			t := blocked.Triangular[T]{Uplo: uplo, Diag: blas.NonUnit, N: n, Stride: s.Stride, Data: filled[T](len(s.Data))}
-			u := blocked.Triangular[T]{Uplo: uplo, Diag: blas.Unit, N: n, Stride: s.Stride, Data: filled[T](len(s.Data))}
-			for i := range n {
-				for j := range n {
-					if stored(i, j) {
-						s.SetSym(i, j, v(i, j))
-						t.SetTri(i, j, v(i, j))
-						if i != j {
-							u.SetTri(i, j, v(i, j))
-						}
-					}
-				}
-			}
-			name := string(rune(uplo))
-			out = append(out,
-				sample[T]{"Symmetric " + name, s, mirrored},
-				sample[T]{"*Symmetric " + name, &s, mirrored},
-				sample[T]{"Triangular " + name, t, cut},
-				sample[T]{"*Triangular " + name, &t, cut},
-				sample[T]{"unit Triangular " + name, u, unit},
-				sample[T]{"Matrix symmetric " + name, blocked.ViewSymmetric(s, nb), mirrored},
-				sample[T]{"Matrix triangular " + name, blocked.ViewTriangular(t, nb), cut},
-			)
-		}
-	}
-	if out, ok := any(&out).(*[]sample[float64]); ok {
-		*out = append(*out, gonumSamples(m, n, pad)...)
-	}
-	return out
-}
-
-func gonumSamples(m, n, pad int) []sample[float64] {
-	if m == 0 || n == 0 {
-		return nil // gonum has no such matrices
-	}
-	v := value[float64]
-	flip := func(i, j int) float64 { return v(j, i) }
-	rows, cols := max(m, n)+pad, max(m, n)+pad
-	big := mat.NewDense(rows, cols, filled[float64](rows*cols))
-	dense := big.Slice(pad, m+pad, 0, n).(*mat.Dense)
-	for i := range m {
-		for j := range n {
-			dense.Set(i, j, v(i, j))
-		}
-	}
-	back := mat.NewDense(n, m, nil)
-	back.Copy(dense.T())
-	out := []sample[float64]{
-		{"Dense", dense, v},
-		{"Dense.T", back.T(), v},
-		{"Dense.T.T", mat.Transpose{Matrix: dense.T()}, v},
-		{"embedded Dense", struct{ *mat.Dense }{dense}, v},
-	}
-	if n == 1 {
-		vec := mat.NewVecDense(m, mat.Col(nil, 0, dense))
-		out = append(out, sample[float64]{"VecDense", vec, v},
-			sample[float64]{"column of Dense", dense.ColView(0), v})
-	}
-	if m == 1 {
-		vec := mat.NewVecDense(n, mat.Row(nil, 0, dense))
-		out = append(out, sample[float64]{"VecDense.T", vec.T(), v})
-	}
-	if m != n {
-		return out
-	}
-	s := mat.NewSymDense(n, filled[float64](n*n))
-	up := mat.NewTriDense(n, mat.Upper, filled[float64](n*n))
-	low := mat.NewTriDense(n, mat.Lower, filled[float64](n*n))
-	diag := mat.NewDiagDense(n, nil)
-	for i := range n {
-		diag.SetDiag(i, v(i, i))
-		for j := i; j < n; j++ {
-			s.SetSym(i, j, v(i, j))
-			up.SetTri(i, j, v(i, j))
-			low.SetTri(j, i, v(j, i))
-		}
-	}
-	upper := func(i, j int) float64 {
-		if i > j {
-			return 0
-		}
-		return v(i, j)
-	}
-	lower := func(i, j int) float64 {
-		if i < j {
-			return 0
-		}
-		return v(i, j)
-	}
-	transposed := func(f func(i, j int) float64) func(i, j int) float64 {
-		return func(i, j int) float64 { return f(j, i) }
-	}
-	onDiag := func(i, j int) float64 {
-		if i != j {
-			return 0
-		}
-		return v(i, i)
-	}
-	return append(out,
-		sample[float64]{"Dense.T of itself", dense.T(), flip},
-		sample[float64]{"SymDense", s, func(i, j int) float64 { return v(min(i, j), max(i, j)) }},
-		sample[float64]{"SymDense transposed", mat.Transpose{Matrix: s}, func(i, j int) float64 { return v(min(i, j), max(i, j)) }},
-		sample[float64]{"TriDense upper", up, upper},
-		sample[float64]{"TriDense lower", low, lower},
-		sample[float64]{"TriDense upper.T", up.T(), transposed(upper)},
-		sample[float64]{"TriDense lower.TTri", low.TTri(), transposed(lower)},
-		sample[float64]{"DiagDense", diag, onDiag},
-	)
-}
-
 var allKinds = []blocked.Kind{blocked.Full, blocked.SymLower, blocked.SymUpper, blocked.TriLower, blocked.TriUpper}
 
 // part is what a Matrix of the given kind makes of element (i, j).
@@ -285,9 +104,12 @@ func testFrom[T blocked.Element](t failer, m, n, pad, nb, nb2, workers int, from
 
 func TestFrom(t *testing.T) {
 	for _, size := range []struct{ m, n int }{{0, 0}, {3, 0}, {0, 3}, {1, 1}, {7, 7}, {8, 8}, {9, 9}, {17, 17}, {5, 19}, {19, 1}, {1, 19}, {70, 70}} {
-		for _, nb := range []struct{ to, from int }{{1, 3}, {8, 5}, {8, 8}, {64, 33}, {100, 1}} {
+		for _, nb := range []struct{ to, from int }{{64, 33}, {1, 3}, {8, 5}, {8, 8}, {100, 1}} {
 			testFrom(t, size.m, size.n, 3, nb.to, nb.from, 0, samples[float64](size.m, size.n, 3, nb.from))
 			testFrom(t, size.m, size.n, 0, nb.to, nb.from, 0, samples[float32](size.m, size.n, 0, nb.from))
+			if size.m > 64 {
+				break // one is enough, TestFromRapid has more
+			}
 		}
 	}
 }
@@ -468,10 +290,37 @@ func checkOutside[T blocked.Element](t failer, name string, data []T, stride int
 }
 
 func TestCopyTo(t *testing.T) {
-	for _, size := range []struct{ m, n int }{{0, 0}, {3, 0}, {0, 3}, {1, 1}, {8, 8}, {17, 17}, {5, 19}, {19, 1}, {66, 66}} {
+	for _, size := range []struct{ m, n int }{{0, 0}, {3, 0}, {0, 3}, {1, 1}, {8, 8}, {17, 17}, {5, 19}, {19, 1}} {
 		for _, nb := range []struct{ a, b int }{{1, 3}, {8, 5}, {64, 33}, {100, 1}} {
 			testCopyTo[float64](t, size.m, size.n, 2, nb.a, nb.b)
 			testCopyTo[float32](t, size.m, size.n, 0, nb.a, nb.b)
+		}
+	}
+	testCopyTo[float64](t, 66, 66, 1, 64, 33) // more than a strip, more than a tile
+}
+
+// ordered is a source that may not be read concurrently, and notes the order.
+type ordered struct {
+	n    int
+	last int
+	bad  bool
+}
+
+func (o *ordered) Dims() (int, int) { return o.n, o.n }
+
+func (o *ordered) At(i, j int) float32 {
+	k := i*o.n + j
+	o.bad = o.bad || k <= o.last
+	o.last = k
+	return float32(k)
+}
+
+func TestUnknownSourceIsReadByRows(t *testing.T) {
+	for _, kind := range allKinds {
+		o := &ordered{n: 600, last: -1}
+		a, stats := blocked.From(o, kind, 64, blocked.CopyOptions{Workers: 4, Stats: true})
+		if o.bad || stats.Norm == 0 || a.At(599, 599) != 600*600-1 {
+			t.Errorf("%v: out of order %v, stats %+v", kind, o.bad, stats)
 		}
 	}
 }
