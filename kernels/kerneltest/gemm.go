@@ -127,14 +127,12 @@ func gemmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 	untouched(t, what+": C", c, c0, func(i, j int) bool { return true })
 
 	fa, fb, fc := at(a, p.TransA != blas.NoTrans), at(b, p.TransB != blas.NoTrans), at(c0, false)
+	ra, rb := rows(m, k, fa), rows(n, k, transpose(fb))
 	residual := norm1(m, n, func(i, j int) float64 {
-		var s sum
+		want := 0.0
 		if p.Alpha != 0 {
-			for l := range k {
-				s.add(fa(i, l), fb(l, j))
-			}
+			want = p.Alpha * dot(ra[i], rb[j])
 		}
-		want := p.Alpha * s.value()
 		if p.Beta != 0 {
 			want += p.Beta * fc(i, j)
 		}

@@ -196,20 +196,39 @@ func (r *runner) noAllocs(t *testing.T, params any, args ...any) {
 	}
 }
 
-// sum accumulates products in twice the precision of float64 (Ogita, Rump and
-// Oishi, "Accurate Sum and Dot Product", 2005, algorithm Dot2).
-type sum struct{ hi, lo float64 }
-
-func (s *sum) add(x, y float64) {
-	p := x * y
-	e := math.FMA(x, y, -p)
-	t := s.hi + p
-	z := t - s.hi
-	s.lo += (s.hi - (t - z)) + (p - z) + e
-	s.hi = t
+// dot returns Σ x[i]·y[i], accumulated in twice the precision of float64
+// (Ogita, Rump and Oishi, "Accurate Sum and Dot Product", 2005, algorithm
+// Dot2).
+func dot(x, y []float64) float64 {
+	hi, lo := 0.0, 0.0
+	y = y[:len(x)]
+	for i, v := range x {
+		p := v * y[i]
+		e := math.FMA(v, y[i], -p)
+		t := hi + p
+		z := t - hi
+		lo += (hi - (t - z)) + (p - z) + e
+		hi = t
+	}
+	return hi + lo
 }
 
-func (s *sum) value() float64 { return s.hi + s.lo }
+// rows returns the m×n matrix f by rows.
+func rows(m, n int, f func(i, j int) float64) [][]float64 {
+	x := make([][]float64, m)
+	for i := range x {
+		x[i] = make([]float64, n)
+		for j := range x[i] {
+			x[i][j] = f(i, j)
+		}
+	}
+	return x
+}
+
+// transpose returns f with its indices exchanged.
+func transpose(f func(i, j int) float64) func(i, j int) float64 {
+	return func(i, j int) float64 { return f(j, i) }
+}
 
 // norm1 returns the largest column sum of |f(i, j)| over m×n.
 func norm1(m, n int, f func(i, j int) float64) float64 {

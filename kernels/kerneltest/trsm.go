@@ -147,18 +147,14 @@ func trsmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 		ratio(t, what, norm1(m, n, fx), 0, 0)
 		return
 	}
-	residual := norm1(m, n, func(i, j int) float64 {
-		var s sum
-		s.add(p.Alpha, fb(i, j))
-		for l := range order {
-			if p.Side == blas.Left {
-				s.add(-fa(i, l), fx(l, j))
-			} else {
-				s.add(-fx(i, l), fa(l, j))
-			}
-		}
-		return s.value()
-	})
+	// op(A)·X by the rows of op(A) and the columns of X, or X·op(A) by the
+	// rows of X and the columns of op(A).
+	left, right := fa, fx
+	if p.Side == blas.Right {
+		left, right = fx, fa
+	}
+	rl, rr := rows(m, order, left), rows(n, order, transpose(right))
+	residual := norm1(m, n, func(i, j int) float64 { return p.Alpha*fb(i, j) - dot(rl[i], rr[j]) })
 	ratio(t, what, residual, norm1(order, order, fa)*norm1(m, n, fx)*eps[T]()*float64(order), 30)
 }
 
