@@ -140,8 +140,9 @@ func FMA[T float32 | float64](ctx context.Context, o Options) (Rate, error) {
 // Triad measures the bandwidth of main memory by STREAM's triad, x = y + s·z
 // in float64. As there, three words count for each element; that most
 // processors also read x before they write it is not counted. Options.ISA
-// does not matter here: memory is slower than any. It returns the error of [Options.Validate] or that of ctx. All threads it starts have
-// ended when it returns.
+// does not matter here: memory is slower than any. It returns the error of
+// [Options.Validate] or that of ctx. All threads it starts have ended when it
+// returns.
 func Triad(ctx context.Context, o Options) (Rate, error) {
 	if err := o.Validate(); err != nil {
 		return Rate{}, err

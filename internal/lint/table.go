@@ -1,0 +1,166 @@
+package lint
+
+import "strings"
+
+// entry says what a package may import beside the standard library. Its tests
+// may import more: see testEntry.
+type entry struct {
+	pkg     string   // path from the module's root; "dir/..." for all below dir
+	tessera []string // packages of this module; "..." for all
+	third   []string // others' packages; "path/..." for all below path
+}
+
+// table is the direction of imports: the diagram in docs/architecture.md,
+// line by line. A new package needs a line here, and a new edge needs a
+// reason: calls go la → blocked → exec → versions → kernels, and no layer
+// calls up.
+func table() []entry {
+	return []entry{
+		{
+			pkg: "la",
+			tessera: []string{
+				"blocked", "exec", "exec/graph", "exec/sched", "exec/trace", "kernels", "versions",
+			},
+			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat"},
+		},
+		{
+			pkg:     "la/dropin",
+			tessera: []string{"la"},
+			third:   []string{"gonum.org/v1/gonum/..."},
+		},
+		{
+			pkg:     "blocked",
+			tessera: []string{"kernels", "exec", "exec/graph", "versions"},
+			third: []string{
+				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
+				"github.com/sbinet/npyio/...", "golang.org/x/sys/...",
+			},
+		},
+		{
+			pkg:     "kernels",
+			tessera: []string{"kernels/cpu", "kernels/cuda", "versions"},
+			third:   []string{"gonum.org/v1/gonum/blas"},
+		},
+		{
+			pkg:     "kernels/kerneltest",
+			tessera: []string{"kernels", "kernels/cpu", "versions", "internal/matgen"},
+			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
+		},
+		{
+			pkg: "kernels/cpu",
+			third: []string{
+				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/netlib/...",
+				"github.com/klauspost/cpuid/v2", "golang.org/x/sys/cpu",
+			},
+		},
+		{
+			pkg:     "kernels/cuda",
+			tessera: []string{"versions"},
+			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
+		},
+		// x/sys for replacing a file where rename does not.
+		{pkg: "versions", third: []string{"golang.org/x/sys/..."}},
+
+		{
+			pkg:     "exec",
+			tessera: []string{"exec/graph", "exec/sched", "exec/trace", "versions", "internal/topo"},
+		},
+		{pkg: "exec/graph"},
+		{pkg: "exec/sched", tessera: []string{"exec/graph"}},
+		{pkg: "exec/trace"},
+		{pkg: "exec/loop", tessera: []string{"exec"}},
+		{pkg: "exec/sim", tessera: []string{"exec/graph", "exec/sched", "exec/trace", "versions"}},
+		{
+			pkg:     "exec/cluster",
+			tessera: []string{"exec", "exec/trace", "transport"},
+			third:   []string{"github.com/hashicorp/memberlist"},
+		},
+		{
+			pkg:     "exec/monitor",
+			tessera: []string{"exec/trace"},
+			third:   []string{"github.com/VictoriaMetrics/metrics"},
+		},
+		{pkg: "transport", third: []string{"github.com/valyala/fasthttp/..."}},
+
+		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},
+		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
+		{pkg: "internal/matgen"},
+		{pkg: "internal/lint"},
+		{pkg: "internal/invariants"},
+
+		// The heavy modules stay in programs: an importer of la gets none.
+		{pkg: "cmd/...", tessera: []string{"..."}, third: programModules()},
+		{pkg: "examples/...", tessera: []string{"..."}, third: programModules()},
+	}
+}
+
+func programModules() []string {
+	return []string{
+		"gonum.org/v1/gonum/...", "gonum.org/v1/plot/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		"github.com/vbauerster/mpb/v8/...", "github.com/sbinet/npyio/...", "golang.org/x/sys/...",
+		"github.com/goccy/go-yaml", "github.com/BurntSushi/toml",
+	}
+}
+
+// testEntry is what tests may import beside what their package may, and
+// everything below it.
+func testEntry() entry {
+	return entry{
+		tessera: []string{"kernels/kerneltest", "internal/matgen", "internal/topo"},
+		third: []string{
+			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
+			"github.com/sbinet/npyio/...", "golang.org/x/sys/...",
+		},
+	}
+}
+
+// find returns the line of the table for a package, or nil.
+func find(table []entry, pkg string) *entry {
+	for i := range table {
+		if matches(table[i].pkg, pkg) {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// matches reports whether pattern, which may end in "/..." or be "...", names
+// p.
+func matches(pattern, p string) bool {
+	prefix, wild := strings.CutSuffix(pattern, "...")
+	if !wild {
+		return pattern == p
+	}
+	return prefix == "" || p == strings.TrimSuffix(prefix, "/") || strings.HasPrefix(p, prefix)
+}
+
+func anyMatches(patterns []string, p string) bool {
+	for _, pattern := range patterns {
+		if matches(pattern, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// below returns the packages of this module that pkg may depend on, directly
+// or not.
+func below(table []entry, pkg string) []string {
+	var all []string
+	seen := map[string]bool{pkg: true}
+	for todo := []string{pkg}; len(todo) > 0; {
+		e := find(table, todo[0])
+		todo = todo[1:]
+		if e == nil {
+			continue
+		}
+		for _, p := range e.tessera {
+			if !seen[p] {
+				seen[p] = true
+				all = append(all, p)
+				todo = append(todo, p)
+			}
+		}
+	}
+	return all
+}
