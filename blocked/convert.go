@@ -155,8 +155,8 @@ func (a *Matrix[T]) CopyFrom(src Source[T], opt CopyOptions) Stats {
 // *mat.VecDense; these are filled in parallel, and what their memory holds
 // between rows and outside the stored triangle is left alone. An empty gonum
 // matrix is given the shape of a first, a TriDense also its triangle. Any
-// other dst needs a method Set, SetSym or SetTri, and is filled by the calling
-// goroutine, by rows.
+// other dst needs a method Set, SetSym (and takes the upper half) or SetTri, and
+// is filled by the calling goroutine, by rows.
 //
 // dst must not share memory with a. CopyTo panics with ErrShape if the
 // dimensions differ, with ErrStorage if the data of a raw dst cannot hold it,

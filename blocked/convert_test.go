@@ -325,6 +325,28 @@ func TestUnknownSourceIsReadByRows(t *testing.T) {
 	}
 }
 
+// Destinations of which only the methods are known.
+type (
+	symmetricSink[T blocked.Element]  struct{ blocked.SymmetricSink[T] }
+	triangularSink[T blocked.Element] struct{ blocked.TriangularSink[T] }
+)
+
+func TestCopyToUnknownSinks(t *testing.T) {
+	const n = 9
+	for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
+		in := func(i, j int) bool { return i == j || (i > j) == (uplo == blas.Lower) }
+		for _, s := range samples[float32](n, n, 1, 4) {
+			a, _ := blocked.From(s.src, blocked.Full, 4, blocked.CopyOptions{})
+			sym, _ := blocked.NewSymmetric[float32](uplo, n, n, nil)
+			a.CopyTo(symmetricSink[float32]{sym}, 0)
+			checkHalf(t, s.name+" to SymmetricSink", sym, a, func(i, j int) bool { return i <= j })
+			tri, _ := blocked.NewTriangular[float32](uplo, blas.NonUnit, n, n, nil)
+			a.CopyTo(triangularSink[float32]{tri}, 0)
+			checkHalf(t, s.name+" to TriangularSink", tri, a, in)
+		}
+	}
+}
+
 func TestCopyPanics(t *testing.T) {
 	a := blocked.New[float64](blocked.Full, 3, 4, 2)
 	sq := blocked.New[float64](blocked.Full, 3, 3, 2)
