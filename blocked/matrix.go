@@ -149,6 +149,21 @@ func newTile[T Element](r, c int) Tile[T] {
 // Dims returns the number of rows and columns.
 func (a *Matrix[T]) Dims() (m, n int) { return a.rows, a.cols }
 
+// Dim returns the order of a square matrix. It panics with ErrShape if a is
+// not square.
+func (a *Matrix[T]) Dim() int {
+	if a.rows != a.cols {
+		panic(ErrShape)
+	}
+	return a.rows
+}
+
+// SymmetricDim returns the order of a symmetric matrix, and so makes a a
+// SymmetricSource. A square Matrix of another kind counts as symmetric too:
+// then who reads it as such takes the half that it asks for. It panics with
+// ErrShape if a is not square.
+func (a *Matrix[T]) SymmetricDim() int { return a.Dim() }
+
 // NB returns the tile size.
 func (a *Matrix[T]) NB() int { return a.nb }
 

@@ -1,0 +1,96 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Gemm submits
+//
+//	C = alpha·op(A)·op(B) + beta·C,  op(X) = X or Xᵀ,
+//
+// with op(A) m×k, op(B) k×n and C m×n, all of kind Full and with the same
+// tile size. With alpha = 0, A and B are not read; with beta = 0, C is not.
+// C must not share memory with A or B.
+//
+// It panics with ErrShape if the shapes or tile sizes do not fit, and with
+// ErrKind if a matrix is not Full.
+//
+// Reference: BLAS xGEMM.
+func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T], beta T, c *Matrix[T]) error {
+	if a.kind != Full || b.kind != Full || c.kind != Full {
+		panic(ErrKind)
+	}
+	m, k := dims(a, transA)
+	kb, n := dims(b, transB)
+	if k != kb || c.rows != m || c.cols != n || a.nb != c.nb || b.nb != c.nb {
+		panic(ErrShape)
+	}
+	kt := (k + c.nb - 1) / c.nb
+	if alpha == 0 || k == 0 {
+		return p.scale(beta, c)
+	}
+	first := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
+	rest := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: 1}
+	oa, ob, oc := p.operand(a), p.operand(b), p.operand(c)
+	for i := range c.mt {
+		for j := range c.nt {
+			params := first
+			for l := range kt {
+				// A tile of C that has been begun goes first: its inputs are
+				// warm, and C is done tile by tile.
+				err := p.submit(p.ops.Gemm, params, int64(l), in(at(oa, transA, i, l)), in(at(ob, transB, l, j)), inout(oc.tile(i, j)))
+				if err != nil {
+					return err
+				}
+				params = rest
+			}
+		}
+	}
+	return nil
+}
+
+// scale submits C = beta·C on the part of C that is stored.
+func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
+	if beta == 1 {
+		return nil
+	}
+	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: float64(beta)}
+	syrk := &kernels.Syrk{Uplo: c.kind.Uplo(), Trans: blas.NoTrans, Beta: float64(beta)}
+	oc := p.operand(c)
+	for i := range c.mt {
+		for j := range c.nt {
+			if !c.Stored(i, j) {
+				continue
+			}
+			r, q := c.TileDims(i, j)
+			var err error
+			if i == j && c.kind != Full {
+				err = p.submit(p.ops.Syrk, syrk, 0, in(empty[T](r, 0)), inout(oc.tile(i, j)))
+			} else {
+				err = p.submit(p.ops.Gemm, gemm, 0, in(empty[T](r, 0)), in(empty[T](0, q)), inout(oc.tile(i, j)))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dims returns the shape of op(a).
+func dims[T Element](a *Matrix[T], trans blas.Transpose) (r, c int) {
+	if trans == blas.NoTrans {
+		return a.rows, a.cols
+	}
+	return a.cols, a.rows
+}
+
+// at returns the tile that holds block (i, j) of op(a).
+func at[T Element](a *operand[T], trans blas.Transpose, i, j int) *graph.Datum {
+	if trans == blas.NoTrans {
+		return a.tile(i, j)
+	}
+	return a.tile(j, i)
+}

@@ -1,0 +1,90 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Potrf submits the Cholesky factorization of the symmetric positive definite
+// n×n matrix A,
+//
+//	A = L·Lᵀ if a stores the lower half (SymLower, TriLower, or Full),
+//	A = Uᵀ·U if it stores the upper half.
+//
+// The factor overwrites its triangle; of the other half nothing is read or
+// written. If A is not positive definite the job fails with a
+// *kernels.NotPositiveDefiniteError that has LAPACK's info as its Minor, and
+// the tiles hold an unfinished factorization.
+//
+// The algorithm is the right-looking one of PLASMA's plasma_pdpotrf; the
+// priorities are lengths of the remaining path to the end of the graph.
+//
+// It panics with ErrShape if A is not square.
+//
+// Reference: LAPACK xPOTRF; LAWN 191 (Buttari et al., 2009).
+func (p *Program[T]) Potrf(a *Matrix[T]) error {
+	if a.rows != a.cols {
+		panic(ErrShape)
+	}
+	upper := a.kind.Uplo() == blas.Upper
+	uplo := blas.Lower
+	trsm := &kernels.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+	syrk := &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1}
+	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}
+	if upper {
+		uplo = blas.Upper
+		trsm = &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+		syrk = &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
+		gemm = &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+	}
+	o := p.operand(a)
+	// A(i, j) of the lower half is stored, transposed, at (j, i) of the upper.
+	at := o.tile
+	if upper {
+		at = func(i, j int) *graph.Datum { return o.tile(j, i) }
+	}
+	mt := a.mt
+	pr := potrfPriority(mt)
+	for k := range mt {
+		err := p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: uplo, Offset: k * a.nb}, pr.potrf(k), inout(at(k, k)))
+		for m := k + 1; m < mt && err == nil; m++ {
+			err = p.submit(p.ops.Trsm, trsm, pr.trsm(k, m), in(at(k, k)), inout(at(m, k)))
+		}
+		for m := k + 1; m < mt && err == nil; m++ {
+			err = p.submit(p.ops.Syrk, syrk, pr.syrk(k, m), in(at(m, k)), inout(at(m, m)))
+			for n := k + 1; n < m && err == nil; n++ {
+				left, right := at(m, k), at(n, k)
+				if upper {
+					left, right = right, left
+				}
+				err = p.submit(p.ops.Gemm, gemm, pr.gemm(k, m, n), in(left), in(right), inout(at(m, n)))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// potrfPriority gives the priorities of the tasks of a factorization of mt×mt
+// tiles: the work, in units of nb³/3 flops, on the longest path from the task
+// to the end, as DPLASMA's dpotrf has it.
+type potrfPriority int64
+
+func (mt potrfPriority) potrf(k int) int64 { return cube(int64(mt) - int64(k)) }
+
+func (mt potrfPriority) trsm(k, m int) int64 {
+	return cube(int64(mt)-int64(m)) + 3*int64(m-k)*(2*int64(mt)-int64(k+m)-1)
+}
+
+func (mt potrfPriority) syrk(k, m int) int64 {
+	return cube(int64(mt)-int64(m)) + 3*int64(m-k)
+}
+
+func (mt potrfPriority) gemm(k, m, n int) int64 {
+	return cube(int64(mt)-int64(m)) + 3*int64(m-n)*(2*int64(mt)-int64(m+n)-3) + 6*int64(m-k)
+}
+
+func cube(x int64) int64 { return x * x * x }

@@ -1,0 +1,95 @@
+package blocked
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Program submits the tasks of tile algorithms to a job. Several algorithms
+// may follow one another in one Program without waiting: the graph orders
+// what must be ordered. A Program is not safe for concurrent use.
+//
+// Algorithms return the error of the job as soon as a submission meets one;
+// otherwise the caller learns it from the job's Wait, before which it must
+// neither read nor write the matrices.
+type Program[T Element] struct {
+	job  *exec.Job
+	ops  kernels.Ops[T]
+	data map[*Matrix[T]]*operand[T]
+
+	spec graph.Spec
+	args [4]graph.Operand
+	n    int
+}
+
+// NewProgram returns a Program that submits to job, with the ops given.
+func NewProgram[T Element](job *exec.Job, ops kernels.Ops[T]) *Program[T] {
+	return &Program[T]{job: job, ops: ops, data: make(map[*Matrix[T]]*operand[T])}
+}
+
+// Len returns the number of tasks submitted.
+func (p *Program[T]) Len() int { return p.n }
+
+// Wait waits until the tile (i, j) of a is as the tasks submitted so far leave
+// it. It returns the error that keeps it from being so, if any.
+func (p *Program[T]) Wait(a *Matrix[T], i, j int) error {
+	return p.job.WaitOn(p.operand(a).tile(i, j))
+}
+
+// operand is a Matrix as data of tasks.
+type operand[T Element] struct {
+	*Matrix[T]
+	data []graph.Datum
+}
+
+// operand returns a as data. The same Matrix gives the same data, so that
+// dependencies carry over from algorithm to algorithm.
+func (p *Program[T]) operand(a *Matrix[T]) *operand[T] {
+	o := p.data[a]
+	if o != nil {
+		return o
+	}
+	var zero T
+	name := "matrix"
+	if len(p.data) < 26 {
+		name = string(rune('A' + len(p.data)))
+	}
+	o = &operand[T]{Matrix: a, data: make([]graph.Datum, len(a.tiles))}
+	for k := range o.data {
+		t := &a.tiles[k]
+		d := &o.data[k]
+		d.Value, d.Bytes = t, int64(t.Rows)*int64(t.Cols)*int64(unsafe.Sizeof(zero))
+		d.Name, d.I, d.J = name, int32(k/max(1, a.nt)), int32(k%max(1, a.nt))
+	}
+	p.data[a] = o
+	return o
+}
+
+// tile returns tile (i, j) as a datum.
+func (o *operand[T]) tile(i, j int) *graph.Datum {
+	o.Tile(i, j) // panics unless it is stored
+	return &o.data[i*o.nt+j]
+}
+
+func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
+func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.InOut} }
+
+// submit submits one task.
+func (p *Program[T]) submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) error {
+	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args[:copy(p.args[:], operands)]}
+	_, err := p.job.Submit(&p.spec)
+	if err == nil {
+		p.n++
+	}
+	return err
+}
+
+// empty returns a tile without elements: the operand of a product over
+// nothing, which scales only.
+func empty[T Element](rows, cols int) *graph.Datum {
+	return &graph.Datum{Name: "empty", Value: &Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)}}
+}

@@ -1,0 +1,321 @@
+package la
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Cholesky is the Cholesky factorization of a symmetric positive definite
+// n×n matrix,
+//
+//	A = L·Lᵀ = Uᵀ·U,
+//
+// after gonum's mat.Cholesky. The zero value is without a factorization and
+// uses the default engine. A Cholesky may be read from several goroutines at
+// once.
+type Cholesky[T Element] struct {
+	engine *Engine
+	l      *blocked.Matrix[T] // lower half; nil if there is no factorization
+	norm   float64            // 1-norm of A
+	spare  *blocked.Matrix[T] // memory of a former factorization
+}
+
+// NewCholesky returns an empty factorization that computes on e.
+func NewCholesky[T Element](e *Engine) *Cholesky[T] { return &Cholesky[T]{engine: e} }
+
+// Factorize computes the factorization of a, which is not changed; a former
+// factorization is replaced and its memory used again. Of a matrix in memory
+// only the stored triangle is read.
+//
+// The error is a *NonFiniteError, or a *NotPositiveDefiniteError with LAPACK's
+// value. c is then empty.
+//
+// Reference: LAPACK xPOTRF.
+func (c *Cholesky[T]) Factorize(a SymmetricSource[T]) error {
+	return c.FactorizeContext(context.Background(), a)
+}
+
+// FactorizeContext is Factorize in a context. When ctx ends it returns the
+// cause as soon as the kernels that run have returned; c is then empty.
+func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]) error {
+	n := a.SymmetricDim()
+	l := c.l
+	if l == nil {
+		l = c.spare
+	}
+	c.l, c.spare = nil, nil
+	one := c.engine.goesDirect(n)
+	nb := max(1, n)
+	if !one {
+		nb = c.engine.tileSize(n)
+	}
+	opt := blocked.CopyOptions{Workers: c.engine.options().Workers, Stats: true}
+	var stats blocked.Stats
+	if l != nil && l.NB() == nb && l.Dim() == n {
+		stats = l.CopyFrom(a, opt)
+	} else {
+		l, stats = blocked.From[T](a, blocked.SymLower, nb, opt)
+	}
+	c.spare = l
+	if stats.NonFinite {
+		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	}
+	var err error
+	switch {
+	case n == 0:
+	case one:
+		err = direct(ctx, c.engine, kernels.For[T](c.engine.ops()).Potrf, &kernels.Potrf{Uplo: blas.Lower}, l.Tile(0, 0))
+	default:
+		t := tiles(n, nb)
+		err = run(ctx, c.engine, t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(l) })
+	}
+	if err != nil {
+		return err
+	}
+	c.l, c.spare, c.norm = l, nil, stats.Norm
+	return nil
+}
+
+// valid panics with ErrNotFactorized if there is no factorization.
+func (c *Cholesky[T]) valid() {
+	if c.l == nil {
+		panic(ErrNotFactorized)
+	}
+}
+
+// IsEmpty reports whether c is without a factorization.
+func (c *Cholesky[T]) IsEmpty() bool { return c.l == nil }
+
+// SymmetricDim returns n. It panics with ErrNotFactorized, as all methods but
+// Factorize, IsEmpty, Reset and Clone do, if there is no factorization.
+func (c *Cholesky[T]) SymmetricDim() int {
+	c.valid()
+	return c.l.Dim()
+}
+
+// Reset drops the factorization. Its memory is kept for the next one of the
+// same size; to free it, drop c.
+func (c *Cholesky[T]) Reset() {
+	if c.l != nil {
+		c.spare = c.l
+	}
+	c.l, c.norm = nil, 0
+}
+
+// Clone makes c a copy of src, on src's engine.
+func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
+	src.valid()
+	*c = Cholesky[T]{engine: src.engine, l: src.l.Clone(), norm: src.norm}
+}
+
+// SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
+// empty *mat.Dense takes the shape of b.
+//
+// The error is a *ShapeError, or a mat.Condition if already the diagonal of L
+// shows that A is singular to working precision; dst then holds a solution
+// whose digits may all be wrong. For an estimate of the condition number see
+// [Cholesky.Cond].
+//
+// Reference: LAPACK xPOTRS.
+func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
+	c.valid()
+	n := c.l.Dim()
+	m, nrhs := b.Dims()
+	if m != n {
+		return &ShapeError{"SolveTo", fmt.Sprintf("A is %d×%d and b %d×%d", n, n, m, nrhs)}
+	}
+	shape[T](dst, m, nrhs)
+	if r, s := dst.Dims(); r != m || s != nrhs {
+		return &ShapeError{"SolveTo", fmt.Sprintf("the solution is %d×%d and dst %d×%d", m, nrhs, r, s)}
+	}
+	if m == 0 || nrhs == 0 {
+		return nil
+	}
+	workers := c.engine.options().Workers
+	x, _ := blocked.From(b, blocked.Full, c.l.NB(), blocked.CopyOptions{Workers: workers})
+	if err := c.solve(context.Background(), x); err != nil {
+		return err
+	}
+	x.CopyTo(dst, workers)
+	return c.conditionError()
+}
+
+// solve overwrites x with A⁻¹·x.
+func (c *Cholesky[T]) solve(ctx context.Context, x *blocked.Matrix[T]) error {
+	l := c.l
+	mt, nt := x.Tiles()
+	if mt == 1 {
+		trsm := kernels.For[T](c.engine.ops()).Trsm
+		for j := range nt {
+			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+				p := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
+				if err := direct(ctx, c.engine, trsm, p, l.Tile(0, 0), x.Tile(0, j)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return run(ctx, c.engine, mt*(mt+1)*nt, func(p *blocked.Program[T]) error {
+		if err := p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, l, x); err != nil {
+			return err
+		}
+		return p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, 1, l, x)
+	})
+}
+
+// SolveVecTo solves A·x = b for one right-hand side, dst = x, as SolveTo does.
+func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
+	c.valid()
+	n := c.l.Dim()
+	if b.Len() != n {
+		return &ShapeError{"SolveVecTo", fmt.Sprintf("A is %d×%d and b has %d elements", n, n, b.Len())}
+	}
+	if d, ok := any(dst).(*mat.VecDense); ok {
+		shape[float64](d, n, 1)
+	}
+	if dst.Len() != n {
+		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", n, dst.Len())}
+	}
+	if n == 0 {
+		return nil
+	}
+	x := blocked.New[T](blocked.Full, n, 1, c.l.NB())
+	for i := range n {
+		x.Set(i, 0, b.AtVec(i))
+	}
+	if err := c.solve(context.Background(), x); err != nil {
+		return err
+	}
+	for i := range n {
+		dst.SetVec(i, x.At(i, 0))
+	}
+	return c.conditionError()
+}
+
+// InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A.
+// Solving with A is cheaper and more accurate than multiplying by its inverse.
+//
+// The errors are those of SolveTo.
+//
+// Reference: LAPACK xPOTRI.
+func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
+	c.valid()
+	n, nb := c.l.Dim(), c.l.NB()
+	shape[T](dst, n, n)
+	if s := dst.SymmetricDim(); s != n {
+		return &ShapeError{"InverseTo", fmt.Sprintf("the inverse is %d×%d and dst %d×%d", n, n, s, s)}
+	}
+	if n == 0 {
+		return nil
+	}
+	v, back := writableSym(dst, nb, false, c.engine.options().Workers)
+	w := blocked.New[T](blocked.TriLower, n, n, nb)
+	t := tiles(n, nb)
+	err := run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.l, w, v) })
+	if err != nil {
+		return err
+	}
+	back()
+	return c.conditionError()
+}
+
+// LTo copies the factor L to dst, which must be lower triangular; an empty
+// *mat.TriDense is made so. It panics with ErrNotFactorized, with mat.ErrShape
+// if dst is not n×n, and with mat.ErrTriangle if it is upper triangular.
+func (c *Cholesky[T]) LTo(dst TriangularSink[T]) { c.factorTo(dst, mat.Lower) }
+
+// UTo copies the factor U to dst, which must be upper triangular; it panics as
+// LTo does.
+func (c *Cholesky[T]) UTo(dst TriangularSink[T]) { c.factorTo(dst, mat.Upper) }
+
+func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
+	c.valid()
+	n := c.l.Dim()
+	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() && n > 0 {
+		d.ReuseAsTri(n, kind)
+	}
+	switch m, k := dst.Triangle(); {
+	case m != n:
+		panic(mat.ErrShape)
+	case k != kind:
+		panic(mat.ErrTriangle)
+	}
+	// A symmetric view of L gives L below and Lᵀ = U above the diagonal.
+	c.l.CopyTo(dst, c.engine.options().Workers)
+}
+
+// Det returns the determinant of A, +Inf or 0 if it is out of range.
+func (c *Cholesky[T]) Det() float64 { return math.Exp(c.LogDet()) }
+
+// LogDet returns the logarithm of the determinant of A.
+func (c *Cholesky[T]) LogDet() float64 {
+	c.valid()
+	var sum float64
+	for i := range c.l.Dim() {
+		sum += math.Log(float64(c.l.At(i, i)))
+	}
+	return 2 * sum
+}
+
+// Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
+// estimate is a lower bound that is rarely below a third of the truth. It
+// costs a few solutions and is not kept.
+//
+// Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
+func (c *Cholesky[T]) Cond() float64 {
+	c.valid()
+	n := c.l.Dim()
+	if n == 0 {
+		return 0
+	}
+	inv := norm1Estimate(n, c.applyInverse)
+	return c.norm * inv
+}
+
+// applyInverse overwrites x with A⁻¹·x.
+func (c *Cholesky[T]) applyInverse(x []float64) error {
+	v := blocked.New[T](blocked.Full, len(x), 1, c.l.NB())
+	for i, s := range x {
+		v.Set(i, 0, T(s))
+	}
+	if err := c.solve(context.Background(), v); err != nil {
+		return err
+	}
+	for i := range x {
+		x[i] = float64(v.At(i, 0))
+	}
+	return nil
+}
+
+// conditionError returns a mat.Condition if the ratio of the largest to the
+// smallest diagonal element of L, whose square the condition number is at
+// least, shows that no digit of a solution can be relied on.
+func (c *Cholesky[T]) conditionError() error {
+	lo, hi := math.Inf(1), 0.0
+	for i := range c.l.Dim() {
+		d := float64(c.l.At(i, i))
+		lo, hi = min(lo, d), max(hi, d)
+	}
+	r := hi / lo
+	if r*r*epsilon[T]() >= 1 {
+		return mat.Condition(r * r)
+	}
+	return nil
+}
+
+// epsilon returns LAPACK's eps of T: half the distance from 1 to the next
+// number.
+func epsilon[T Element]() float64 {
+	var zero T
+	if _, ok := any(zero).(float32); ok {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}

@@ -1,0 +1,101 @@
+package la
+
+import "math"
+
+// norm1Estimate estimates the 1-norm of the symmetric n×n matrix that apply
+// multiplies a vector by, in at most eleven products. It returns +Inf if apply
+// fails or gives something that is not finite: the matrix is then out of
+// range.
+//
+// Reference: N. J. Higham, FORTRAN codes for estimating the one-norm of a real
+// or complex matrix, ACM TOMS 14 (1988), algorithm 4.1; LAPACK xLACN2.
+func norm1Estimate(n int, apply func(x []float64) error) float64 {
+	x, sign := make([]float64, n), make([]float64, n)
+	product := func() bool {
+		if apply(x) != nil {
+			return false
+		}
+		return !math.IsNaN(sum(x)) && !math.IsInf(sum(x), 0)
+	}
+	for i := range x {
+		x[i] = 1 / float64(n)
+	}
+	if !product() {
+		return math.Inf(1)
+	}
+	if n == 1 {
+		return math.Abs(x[0])
+	}
+	estimate := sum(x)
+	signs(sign, x)
+	copy(x, sign)
+	if !product() {
+		return math.Inf(1)
+	}
+	largest := argmax(x)
+	for range 4 {
+		clear(x)
+		x[largest] = 1
+		if !product() {
+			return math.Inf(1)
+		}
+		former := estimate
+		estimate = sum(x)
+		if !signs(sign, x) || estimate <= former {
+			// The signs repeat, or the estimate no longer grows.
+			estimate = max(estimate, former)
+			break
+		}
+		copy(x, sign)
+		if !product() {
+			return math.Inf(1)
+		}
+		last := largest
+		largest = argmax(x)
+		if math.Abs(x[largest]) == math.Abs(x[last]) {
+			break
+		}
+	}
+	// A vector of alternating growing elements defeats the matrices for which
+	// the iteration stops too soon.
+	for i := range x {
+		x[i] = 1 + float64(i)/float64(n-1)
+		if i%2 == 1 {
+			x[i] = -x[i]
+		}
+	}
+	if !product() {
+		return math.Inf(1)
+	}
+	return max(estimate, 2*sum(x)/float64(3*n))
+}
+
+// sum returns the 1-norm of x.
+func sum(x []float64) (s float64) {
+	for _, v := range x {
+		s += math.Abs(v)
+	}
+	return s
+}
+
+// signs writes the signs of x to sign and reports whether one has changed.
+func signs(sign, x []float64) (changed bool) {
+	for i, v := range x {
+		s := math.Copysign(1, v)
+		if s != sign[i] {
+			sign[i], changed = s, true
+		}
+	}
+	return changed
+}
+
+// argmax returns the index of the element of largest magnitude.
+func argmax(x []float64) int {
+	k := 0
+	for i, v := range x {
+		if math.Abs(v) > math.Abs(x[k]) {
+			k = i
+		}
+	}
+	return k
+}

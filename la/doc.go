@@ -1,0 +1,26 @@
+// Package la is dense linear algebra on all cores of a machine: products,
+// triangular systems and the Cholesky factorization of float32 and float64
+// matrices, computed as graphs of tasks on tiles.
+//
+// It reads and writes gonum's matrices: every mat.Matrix is a
+// Source[float64], *mat.Dense is a Sink[float64], and so on. For float32, and
+// for memory of your own, there are [General], [Symmetric] and [Triangular].
+//
+//	var chol la.Cholesky[float64]
+//	if err := chol.Factorize(a); err != nil { … }
+//	err := chol.SolveTo(&x, b)
+//
+// # Engines
+//
+// An [Engine] holds the workers and what was learned about the versions of
+// each operation. A nil *Engine, as in the zero Cholesky above, stands for
+// the default options with workers that live for one call; make one with
+// [NewEngine] to keep them, to choose tile size, scheduling policy and
+// versions, to follow progress, or to record a trace.
+//
+// # Errors
+//
+// What depends on data is returned: *[ShapeError], *[NonFiniteError],
+// *[NotPositiveDefiniteError], or the cause of a context's end. Methods that
+// return no error panic with an [Error] when they are misused.
+package la

@@ -1,0 +1,281 @@
+package la
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Options configures an [Engine]. The zero value is useful.
+type Options struct {
+	// Workers is the number of workers; 0 means one for each core that the
+	// process may use.
+	Workers int
+	// Float leaves the placement of workers to the operating system instead
+	// of pinning each to a core.
+	Float bool
+	// NB is the tile size; 0 chooses it by operation, shape and workers.
+	NB int
+	// Direct is the largest order of a problem that is given to one kernel on
+	// the calling goroutine, without tasks; 0 chooses it, -1 is never.
+	Direct int
+	// Policy decides which ready task a worker takes next; the zero value is
+	// sched.Priority.
+	Policy sched.Kind
+
+	// Only names the versions that may run, in order of preference; see
+	// versions.Config. Exclude names those that may not, and Fixed fixes the
+	// version of single operations.
+	Only, Exclude []string
+	Fixed         []versions.Pin
+	// Profile is what is known of the versions from earlier runs; what is
+	// learned is added to it, but saving it is the caller's. Nil means that
+	// the engine learns for itself.
+	Profile *versions.Profile
+	// Deterministic makes results the same, bit for bit, whatever the number
+	// of workers, the policy and the speed of the machine: the first eligible
+	// version of each operation is taken instead of the fastest, and the tile
+	// size does not depend on the number of workers.
+	Deterministic bool
+	// Table lists the operations and their versions; nil means those of the
+	// build.
+	Table *kernels.Table
+
+	// Progress, if not nil, is called every 100 ms while tasks run, and once
+	// at the end, with the number of tasks that have ended and of all tasks
+	// of the call. The calls do not overlap.
+	Progress func(done, total int)
+	// Trace, if not nil, gets an event for each task.
+	Trace *trace.Recorder
+	// Window is the number of tasks of a call that may be in flight; 0 means
+	// exec.DefaultWindow.
+	Window int
+}
+
+// Engine holds workers and what is known about the versions of operations. It
+// is safe for concurrent use; calls share the workers. A nil *Engine stands
+// for the zero Options with workers that live for one call, and takes the
+// first eligible version of each operation.
+type Engine struct {
+	opt      Options
+	table    *kernels.Table
+	selector *versions.Selector
+	rt       *exec.Local
+}
+
+// builtin is the table of this build; it is not written after it is made.
+var builtin = sync.OnceValue(kernels.NewTable)
+
+// NewEngine returns an engine with running workers; the caller must Close it.
+// The error lists what is wrong with the options: an *OptionsError, or
+// versions' *ConfigError and *UnknownNameError.
+func NewEngine(opt Options) (*Engine, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{opt: opt, table: opt.Table}
+	if e.table == nil {
+		e.table = builtin()
+	}
+	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile}
+	if opt.Deterministic {
+		cfg.Mode = versions.Static
+	}
+	var err error
+	if e.selector, err = versions.NewSelector(cfg); err != nil {
+		return nil, err
+	}
+	if err := e.selector.Validate(e.table.All()); err != nil {
+		return nil, err
+	}
+	if e.rt, err = e.start(); err != nil {
+		return nil, err
+	}
+	// A selection that leaves an operation without a version is known now.
+	target := e.rt.Workers()[0].Target
+	for _, op := range e.table.All() {
+		if err := e.selector.Check(op, target); err != nil {
+			e.rt.Close()
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// OptionsError lists everything that is wrong with an Options.
+type OptionsError struct{ Problems []string }
+
+func (e *OptionsError) Error() string {
+	msg := "la: invalid options"
+	sep := ": "
+	for _, p := range e.Problems {
+		msg, sep = msg+sep+p, "; "
+	}
+	return msg
+}
+
+// maxNB is the largest tile size: a float64 tile then takes 2 GiB.
+const maxNB = 1 << 14
+
+func (o *Options) validate() error {
+	var bad []string
+	if o.Workers < 0 {
+		bad = append(bad, fmt.Sprintf("Workers is %d, want at least 0", o.Workers))
+	}
+	if o.NB < 0 || o.NB > maxNB {
+		bad = append(bad, fmt.Sprintf("NB is %d, want 0 to %d", o.NB, maxNB))
+	}
+	if o.Direct < -1 {
+		bad = append(bad, fmt.Sprintf("Direct is %d, want at least -1", o.Direct))
+	}
+	if int(o.Policy) >= len(sched.Kinds()) {
+		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, sched.Kinds()))
+	}
+	if o.Window < 0 {
+		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
+	}
+	if bad != nil {
+		return &OptionsError{Problems: bad}
+	}
+	return nil
+}
+
+// start returns a runtime for the engine's options.
+func (e *Engine) start() (*exec.Local, error) {
+	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Policy,
+		Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
+}
+
+// Close ends the workers. Calls under way return exec.ErrClosed. A nil engine
+// has nothing to close.
+func (e *Engine) Close() error {
+	if e == nil {
+		return nil
+	}
+	return e.rt.Close()
+}
+
+// Workers describes the engine's workers; those of a nil engine exist only
+// during calls.
+func (e *Engine) Workers() []exec.Worker {
+	if e == nil {
+		return nil
+	}
+	return e.rt.Workers()
+}
+
+// Explain says which version of an operation ("gemm", "syrk", "trsm",
+// "potrf") on T the engine would take for the operands and parameter of call,
+// and why. It returns false if there is no such operation.
+func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
+	for _, o := range kernels.For[T](e.ops()).All() {
+		if o.Name == op && e != nil {
+			return e.selector.Explain(o, call, e.rt.Workers()[0].Target), true
+		}
+	}
+	return versions.Explanation{}, false
+}
+
+// ops returns the engine's table.
+func (e *Engine) ops() *kernels.Table {
+	if e == nil {
+		return builtin()
+	}
+	return e.table
+}
+
+// options returns the engine's options.
+func (e *Engine) options() *Options {
+	if e == nil {
+		return &Options{}
+	}
+	return &e.opt
+}
+
+// run executes a program of tile algorithms and waits for its end. tasks is
+// the number of tasks that it is going to submit.
+func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blocked.Program[T]) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	var rt *exec.Local
+	if e != nil {
+		rt = e.rt
+	} else {
+		if rt, err = exec.NewLocal(exec.Options{}); err != nil {
+			return err
+		}
+		defer rt.Close()
+	}
+	job := rt.NewJob(ctx)
+	if f := e.options().Progress; f != nil {
+		defer follow(job, tasks, f)()
+	}
+	err = program(blocked.NewProgram(job, kernels.For[T](e.ops())))
+	if jobErr := job.Wait(); jobErr != nil {
+		err = jobErr // a failed submission only repeats it, maybe too early
+	}
+	return translate(err)
+}
+
+// follow reports the progress of job until the function that it returns is
+// called.
+func follow(job *exec.Job, total int, report func(done, total int)) (stop func()) {
+	end := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				report(job.Completed(), total)
+			case <-end:
+				report(job.Completed(), total)
+				return
+			}
+		}
+	})
+	return func() {
+		close(end)
+		ended.Wait()
+	}
+}
+
+// scratch is the memory that kernels work in when they are called directly.
+// It is a cache: nothing in it outlives a call.
+var scratch = sync.Pool{New: func() any { return new(versions.Workspace) }}
+
+// direct calls one kernel on the calling goroutine, with the first version
+// that the engine's selector allows.
+func direct(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
+	defer scratch.Put(call.Work)
+	if e == nil {
+		return translate(op.Versions[0].Run(call))
+	}
+	target := e.rt.Workers()[0].Target
+	choice, err := e.selector.Select(op, call, target)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	err = choice.Version.Run(call)
+	if err == nil {
+		e.selector.Record(op, choice, target, choice.Work, time.Since(begin).Seconds())
+	} else {
+		e.selector.Abandon(choice)
+	}
+	return translate(err)
+}

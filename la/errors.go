@@ -1,0 +1,58 @@
+package la
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tessera-la/tessera/kernels"
+)
+
+// Error is the type of the constants that methods panic with when they are
+// misused.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// ErrNotFactorized is the panic of a method that needs a factorization where
+// there is none.
+const ErrNotFactorized Error = "la: no valid factorization"
+
+// ShapeError reports operands whose shapes do not fit together.
+type ShapeError struct {
+	Op     string // the operation, as in "Mul"
+	Detail string // the shapes
+}
+
+func (e *ShapeError) Error() string { return fmt.Sprintf("la: %s: %s", e.Op, e.Detail) }
+
+// NonFiniteError reports a matrix that holds an infinity or a NaN where none
+// can be worked with.
+type NonFiniteError struct {
+	Row, Col int // the first such element in row-major order, from 0
+}
+
+func (e *NonFiniteError) Error() string {
+	return fmt.Sprintf("la: element (%d, %d) is not finite", e.Row, e.Col)
+}
+
+// NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky
+// factorization.
+type NotPositiveDefiniteError struct {
+	// Minor is the order, from 1, of the smallest leading minor that is not
+	// positive definite: LAPACK's info.
+	Minor int
+}
+
+func (e *NotPositiveDefiniteError) Error() string {
+	return fmt.Sprintf("la: matrix is not positive definite: the leading minor of order %d is not", e.Minor)
+}
+
+// translate turns the errors of the layers below that users of la know under
+// another name.
+func translate(err error) error {
+	var npd *kernels.NotPositiveDefiniteError
+	if errors.As(err, &npd) {
+		return &NotPositiveDefiniteError{Minor: npd.Minor}
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package la
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Mul computes dst = a·b on the default engine. It is [Gemm] with alpha 1 and
+// beta 0: dst may share memory with a or b, and an empty *mat.Dense takes the
+// shape of the product.
+func Mul[T Element](dst Sink[T], a, b Source[T]) error {
+	return Gemm(context.Background(), nil, blas.NoTrans, blas.NoTrans, 1, a, b, 0, dst)
+}
+
+// Gemm computes
+//
+//	C = alpha·op(A)·op(B) + beta·C,  op(X) = X or Xᵀ,
+//
+// where op(A) is m×k, op(B) k×n and C m×n. With alpha = 0, A and B are not
+// read; with beta = 0, C is not, and an empty *mat.Dense takes its shape. C
+// may share memory with A or B, at the cost of a copy. Matrices in row-major
+// memory — General, mat.Dense, their transposes — are worked on in place;
+// others are copied.
+//
+// NaN and infinities propagate as in BLAS. The error is a *ShapeError, or the
+// cause of the context's end; C is then unchanged or, if the context ended in
+// the middle, undefined.
+//
+// Reference: BLAS xGEMM.
+func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Sink[T]) error {
+	if err := checkTrans("Gemm", transA, transB); err != nil {
+		return err
+	}
+	m, k := dims(a, transA)
+	kb, n := dims(b, transB)
+	if k != kb {
+		return &ShapeError{"Gemm", fmt.Sprintf("op(A) is %d×%d and op(B) %d×%d", m, k, kb, n)}
+	}
+	shape(c, m, n)
+	if r, s := c.Dims(); r != m || s != n {
+		return &ShapeError{"Gemm", fmt.Sprintf("the product is %d×%d and C %d×%d", m, n, r, s)}
+	}
+	if m == 0 || n == 0 {
+		return nil
+	}
+	one := e.goesDirect(max(m, n, k))
+	nb := max(m, n, k)
+	if !one {
+		nb = e.tileSize(min(m, n))
+	}
+	vc, back := writable(c, nb, beta != 0, e.options().Workers)
+	va, transA := readable(a, transA, nb, vc, e.options().Workers)
+	vb, transB := readable(b, transB, nb, vc, e.options().Workers)
+	var err error
+	if one && k > 0 {
+		params := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
+		err = direct(ctx, e, kernels.For[T](e.ops()).Gemm, params, va.Tile(0, 0), vb.Tile(0, 0), vc.Tile(0, 0))
+	} else {
+		tasks := tiles(m, nb) * tiles(n, nb) * max(1, tiles(k, nb))
+		err = run(ctx, e, tasks, func(p *blocked.Program[T]) error {
+			return p.Gemm(transA, transB, alpha, va, vb, beta, vc)
+		})
+	}
+	if err == nil {
+		back()
+	}
+	return err
+}
+
+// Syrk computes, for a symmetric n×n matrix C,
+//
+//	C = alpha·A·Aᵀ + beta·C (trans = NoTrans, A n×k),
+//	C = alpha·Aᵀ·A + beta·C (trans = Trans, A k×n).
+//
+// With alpha = 0, A is not read; with beta = 0, C is not, and an empty
+// *mat.SymDense takes its shape. Of a C in memory only the stored triangle is
+// read and written. C must not share memory with A.
+//
+// The error is a *ShapeError, or the cause of the context's end; C is then
+// unchanged or, if the context ended in the middle, undefined.
+//
+// Reference: BLAS xSYRK.
+func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], beta T, c SymmetricSink[T]) error {
+	if err := checkTrans("Syrk", trans); err != nil {
+		return err
+	}
+	n, k := dims(a, trans)
+	shape[T](c, n, n)
+	if s := c.SymmetricDim(); s != n {
+		return &ShapeError{"Syrk", fmt.Sprintf("the product is %d×%d and C %d×%d", n, n, s, s)}
+	}
+	if n == 0 {
+		return nil
+	}
+	one := e.goesDirect(max(n, k))
+	nb := max(n, k)
+	if !one {
+		nb = e.tileSize(n)
+	}
+	vc, back := writableSym(c, nb, beta != 0, e.options().Workers)
+	va, trans := readable(a, trans, nb, vc, e.options().Workers)
+	var err error
+	if one && k > 0 {
+		params := &kernels.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
+		err = direct(ctx, e, kernels.For[T](e.ops()).Syrk, params, va.Tile(0, 0), vc.Tile(0, 0))
+	} else {
+		t := tiles(n, nb)
+		err = run(ctx, e, t*(t+1)/2*max(1, tiles(k, nb)), func(p *blocked.Program[T]) error {
+			return p.Syrk(trans, alpha, va, beta, vc)
+		})
+	}
+	if err == nil {
+		back()
+	}
+	return err
+}
+
+// Trsm solves a triangular system with many right-hand sides in place,
+//
+//	B = alpha·op(A)⁻¹·B (side = Left, A m×m),
+//	B = alpha·B·op(A)⁻¹ (side = Right, A n×n),
+//
+// where B is m×n. The triangle of A, and whether its diagonal is taken to be
+// ones, are A's own. A zero on the diagonal gives infinities and NaN, as in
+// BLAS. B must not share memory with A.
+//
+// The error is a *ShapeError, or the cause of the context's end; B is then
+// unchanged or, if the context ended in the middle, undefined.
+//
+// Reference: BLAS xTRSM.
+func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, alpha T, a TriangularSource[T], b Sink[T]) error {
+	if err := checkTrans("Trsm", trans); err != nil {
+		return err
+	}
+	if side != blas.Left && side != blas.Right {
+		return &ShapeError{"Trsm", fmt.Sprintf("side is %q, want Left or Right", rune(side))}
+	}
+	m, n := b.Dims()
+	order := m
+	if side == blas.Right {
+		order = n
+	}
+	if na, _ := a.Triangle(); na != order {
+		return &ShapeError{"Trsm", fmt.Sprintf("A is %d×%d and B %d×%d", na, na, m, n)}
+	}
+	if m == 0 || n == 0 {
+		return nil
+	}
+	one := e.goesDirect(max(m, n))
+	nb := max(m, n)
+	if !one {
+		nb = e.tileSize(order)
+	}
+	vb, back := writable(b, nb, true, e.options().Workers)
+	va, trans, diag := readableTri(a, trans, nb, e.options().Workers)
+	uplo := va.Kind().Uplo()
+	var err error
+	if one {
+		params := &kernels.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
+		err = direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, va.Tile(0, 0), vb.Tile(0, 0))
+	} else {
+		t, lines := tiles(order, nb), tiles(m+n-order, nb)
+		err = run(ctx, e, t*(t+1)/2*lines, func(p *blocked.Program[T]) error {
+			return p.Trsm(side, uplo, trans, diag, alpha, va, vb)
+		})
+	}
+	if err == nil {
+		back()
+	}
+	return err
+}
+
+// tiles returns the number of tiles that cover n elements.
+func tiles(n, nb int) int { return (n + nb - 1) / nb }
+
+// checkTrans reports a transposition that is none.
+func checkTrans(op string, trans ...blas.Transpose) error {
+	for _, t := range trans {
+		if t != blas.NoTrans && t != blas.Trans && t != blas.ConjTrans {
+			return &ShapeError{op, fmt.Sprintf("transposition is %q, want NoTrans or Trans", rune(t))}
+		}
+	}
+	return nil
+}
+
+// dims returns the shape of op(a).
+func dims[T Element](a Source[T], trans blas.Transpose) (r, c int) {
+	r, c = a.Dims()
+	if trans != blas.NoTrans {
+		r, c = c, r
+	}
+	return r, c
+}

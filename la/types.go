@@ -1,0 +1,66 @@
+package la
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+)
+
+// Element is the element types: float32 and float64.
+type Element = blocked.Element
+
+// Source is a matrix that can be read; every gonum mat.Matrix is a
+// Source[float64].
+type Source[T Element] = blocked.Source[T]
+
+// Sink is a matrix that can be written; *mat.Dense is a Sink[float64]. An
+// empty *mat.Dense takes the shape of the result.
+type Sink[T Element] = blocked.Sink[T]
+
+// SymmetricSource is a symmetric matrix that can be read; every gonum
+// mat.Symmetric is a SymmetricSource[float64].
+type SymmetricSource[T Element] = blocked.SymmetricSource[T]
+
+// SymmetricSink is a symmetric matrix that can be written; *mat.SymDense is a
+// SymmetricSink[float64].
+type SymmetricSink[T Element] = blocked.SymmetricSink[T]
+
+// TriangularSource is a triangular matrix that can be read; every gonum
+// mat.Triangular is a TriangularSource[float64].
+type TriangularSource[T Element] = blocked.TriangularSource[T]
+
+// TriangularSink is a triangular matrix that can be written; *mat.TriDense is
+// a TriangularSink[float64].
+type TriangularSink[T Element] = blocked.TriangularSink[T]
+
+// General, Symmetric and Triangular are matrices in row-major memory of the
+// caller's, with a stride.
+type (
+	General[T Element]    = blocked.General[T]
+	Symmetric[T Element]  = blocked.Symmetric[T]
+	Triangular[T Element] = blocked.Triangular[T]
+)
+
+// VectorSource is a vector that can be read; every gonum mat.Vector is a
+// VectorSource[float64].
+type VectorSource[T Element] interface {
+	Len() int
+	AtVec(i int) T
+}
+
+// VectorSink is a vector that can be written; *mat.VecDense is a
+// VectorSink[float64]. An empty *mat.VecDense takes the length of the result.
+type VectorSink[T Element] interface {
+	VectorSource[T]
+	SetVec(i int, v T)
+}
+
+// Vector is a vector in the caller's memory.
+type Vector[T Element] []T
+
+// Len returns the number of elements.
+func (v Vector[T]) Len() int { return len(v) }
+
+// AtVec returns element i.
+func (v Vector[T]) AtVec(i int) T { return v[i] }
+
+// SetVec sets element i.
+func (v Vector[T]) SetVec(i int, x T) { v[i] = x }
