@@ -147,25 +147,57 @@ func (s *triangularSolve[T]) leaf(n int, a, b []T) {
 		if w < nr {
 			clear(x[:n*nr])
 		}
-		for u := range n {
-			o := base + u*us + v0*vs
-			for v := range w {
-				x[u*nr+v] = b[o+v*vs]
-			}
-		}
+		gather(x, b, base+v0*vs, us, vs, n, w, nr)
 		for u := 0; u < n; u += mr {
 			panel := tri[u*rows : (u+mr)*rows]
 			if u > 0 {
 				s.p.Micro(u, panel, x, x[u*nr:], nr)
 			}
-			solveTile(min(mr, n-u), mr, nr, panel[u*mr:], d[u:], divide, x[u*nr:])
-		}
-		for u := range n {
-			o := base + u*us + v0*vs
-			for v := range w {
-				b[o+v*vs] = x[u*nr+v]
+			if mr == 4 && nr == 2 && u+4 <= n && !divide {
+				solve4x2(panel[u*mr:], d[u:], x[u*nr:])
+			} else {
+				solveTile(min(mr, n-u), mr, nr, panel[u*mr:], d[u:], divide, x[u*nr:])
 			}
 		}
+		scatter(b, x, base+v0*vs, us, vs, n, w, nr)
+	}
+}
+
+// gather copies n×w elements of B, from b[o] on, into x with rows of nr.
+func gather[T Element](x, b []T, o, us, vs, n, w, nr int) {
+	if w == 2 && nr == 2 {
+		x = x[:2*n]
+		for len(x) >= 2 {
+			x[0], x[1] = b[o], b[o+vs]
+			x = x[2:]
+			o += us
+		}
+		return
+	}
+	for u := range n {
+		for v := range w {
+			x[u*nr+v] = b[o+v*vs]
+		}
+		o += us
+	}
+}
+
+// scatter undoes gather.
+func scatter[T Element](b, x []T, o, us, vs, n, w, nr int) {
+	if w == 2 && nr == 2 {
+		x = x[:2*n]
+		for len(x) >= 2 {
+			b[o], b[o+vs] = x[0], x[1]
+			x = x[2:]
+			o += us
+		}
+		return
+	}
+	for u := range n {
+		for v := range w {
+			b[o+v*vs] = x[u*nr+v]
+		}
+		o += us
 	}
 }
 
@@ -258,4 +290,25 @@ func solveTile[T Element](h, mr, nr int, tri, d []T, divide bool, x []T) {
 			}
 		}
 	}
+}
+
+// solve4x2 is solveTile for h = mr = 4 and nr = 2, in registers.
+func solve4x2[T Element](tri, d, x []T) {
+	t, r, y := (*[16]T)(tri), (*[4]T)(d), (*[8]T)(x)
+	x0, x1 := y[0]*r[0], y[1]*r[0]
+	x2, x3 := y[2]+t[1]*x0, y[3]+t[1]*x1
+	x4, x5 := y[4]+t[2]*x0, y[5]+t[2]*x1
+	x6, x7 := y[6]+t[3]*x0, y[7]+t[3]*x1
+	x2 *= r[1]
+	x3 *= r[1]
+	x4 += t[6] * x2
+	x5 += t[6] * x3
+	x6 += t[7] * x2
+	x7 += t[7] * x3
+	x4 *= r[2]
+	x5 *= r[2]
+	x6 = (x6 + t[11]*x4) * r[3]
+	x7 = (x7 + t[11]*x5) * r[3]
+	y[0], y[1], y[2], y[3] = x0, x1, x2, x3
+	y[4], y[5], y[6], y[7] = x4, x5, x6, x7
 }
