@@ -257,7 +257,8 @@ func docs(m *Module) []Finding {
 }
 
 // undocumented returns the exported names of a declaration that have no
-// comment. One comment on a group of constants or variables speaks for all.
+// comment. One comment on a group of constants, variables or aliases speaks
+// for all.
 func undocumented(m *Module, d ast.Decl) []Finding {
 	var found []Finding
 	check := func(name *ast.Ident, docs ...*ast.CommentGroup) {
@@ -281,7 +282,8 @@ func undocumented(m *Module, d ast.Decl) []Finding {
 		for _, s := range d.Specs {
 			switch s := s.(type) {
 			case *ast.TypeSpec:
-				if d.Lparen == token.NoPos {
+				// What an alias stands for has a comment of its own.
+				if d.Lparen == token.NoPos || s.Assign != token.NoPos {
 					check(s.Name, s.Doc, d.Doc)
 				} else {
 					check(s.Name, s.Doc)

@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 			"cmd/x/main.go": "// Command x does.\npackage main\n\nfunc F() {}",
 		}, nil},
 		{"Docs", "not", map[string]string{
-			"a/a.go":        "// Package a is, in the wrong file.\npackage a\ntype T[E any] struct{}\nfunc (*T[E]) M() {}\nfunc F() {}\nvar V int\ntype (\nU int\n)",
+			"a/a.go":        "// Package a is, in the wrong file.\npackage a\ntype T[E any] struct{}\nfunc (*T[E]) M() {}\nfunc F() {}\nvar V int\ntype (\nU int\n)\n// A and B are.\ntype (\nA = U\nB = U\n)",
 			"cmd/x/main.go": "package main",
 		}, []string{"a: has no package comment", "T has", "M has", "F has", "V has", "U has", "cmd/x: has no"}},
 
@@ -148,7 +148,7 @@ func TestRules(t *testing.T) {
 			[]string{"a/a.go:2"}},
 
 		{"Variables", "constants in all but name", map[string]string{
-			"a/a.go": "package a\n\nimport (\n\"errors\"\n\"regexp\"\n\"sync\"\n)\n\nvar ErrX = errors.New(\"x\")\n\nvar (\nre = regexp.MustCompile(\"a\")\nnames = [...]string{\"a\"}\nmachine = sync.OnceValue(f)\n)\n\nvar _ error = (*E)(nil)\n\nfunc f() int {\nnames := []string{}\nnames[0] = \"x\"\nfor i := range names { _ = i }\nreturn len(names)\n}",
+			"a/a.go": "package a\n\nimport (\n\"errors\"\n\"regexp\"\n\"sync\"\n)\n\nvar ErrX = errors.New(\"x\")\n\nvar (\nre = regexp.MustCompile(\"a\")\nnames = [...]string{\"a\"}\nmachine = sync.OnceValue(f)\npool = sync.Pool{}\n)\n\nvar _ error = (*E)(nil)\n\nfunc f() int {\nnames := []string{}\nnames[0] = \"x\"\nfor i := range names { _ = i }\nreturn len(names)\n}",
 		}, nil},
 		{"Variables", "written", map[string]string{
 			"a/a.go": "package a\n\nvar a, b, c, d, e, f = 1, []int{1}, map[int]int{}, &t{}, t{}, 0\n\ntype t struct{ n int }\nfunc (p *t) set() { p.n = 1 }\n\nfunc g() {\na = 2\nb[0]++\ndelete(c, 1)\nd.n = 3\ne.set()\n_ = &f\n}",

@@ -1,0 +1,148 @@
+# Bare `make` lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+GO       ?= go
+CC       ?= cc
+TAGS     ?=
+FUZZTIME ?= 10s
+BENCH    ?= .
+BENCHTIME ?= 1s
+
+# OpenBLAS reads both when the process starts, and runs kernels below the
+# machine's instruction set if some environment sets them.
+CLEAN_ENV := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
+
+LINK_OPENBLAS := -lopenblas -llapacke
+LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lm -ldl -lpthread
+
+# links FLAGS: succeeds if a C program can be linked with FLAGS.
+define FUNCTIONS
+links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
+# The packages that a BLAS tag changes: those that are, or depend on, kernels/cpu.
+blas_packages() { $(GO) list -tags "$$1" -f '{{$$p := .ImportPath}}{{range .Deps}}{{if eq . "github.com/tessera-la/tessera/kernels/cpu"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... && echo github.com/tessera-la/tessera/kernels/cpu; }
+endef
+
+.PHONY: help build test test-race test-long test-noasm fuzz lint fmt fmt-check vet deps deps-mkl \
+	bench bench-peers examples generate-check clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	echo
+	echo "  variables: TAGS='$(TAGS)' FUZZTIME=$(FUZZTIME) BENCH='$(BENCH)' BENCHTIME=$(BENCHTIME)"
+
+build: ## compile everything, and labench into bin/ (TAGS=openblas for that version)
+	@$(GO) build -tags '$(TAGS)' ./...
+	mkdir -p bin
+	$(GO) build -tags '$(TAGS)' -o bin/ ./cmd/...
+
+test: ## test what this machine can run, and say what it cannot
+	@$(FUNCTIONS)
+	ran=; out=; failed=
+	check() {
+		name=$$1; shift
+		echo "== test: $$name"
+		start=$$SECONDS
+		if "$$@"; then ran+="  passed    $$name ($$((SECONDS - start)) s)"$$'\n'
+		else failed=1; ran+="  FAILED    $$name ($$((SECONDS - start)) s)"$$'\n'; fi
+	}
+	check "default build" $(GO) test -short ./...
+	if links $(LINK_OPENBLAS); then
+		check "tag openblas" $(CLEAN_ENV) $(GO) test -short -tags openblas $$(blas_packages openblas)
+	else
+		out+="  left out  tag openblas: no C compiler with OpenBLAS and LAPACKE; get them with: make deps"$$'\n'
+	fi
+	if links $(LINK_MKL); then
+		check "tag mkl" $(GO) test -short -tags mkl $$(blas_packages mkl)
+	else
+		out+="  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"$$'\n'
+	fi
+	out+="  left out  long tests and the race detector: make test-long, make test-race"$$'\n'
+	echo
+	echo "summary ($$SECONDS s)"
+	printf '%s' "$$ran" "$$out"
+	if [[ $$failed ]]; then echo "make test: FAILED"; exit 1; fi
+	echo "make test: passed"
+
+test-race: ## test under the race detector (needs a C compiler)
+	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
+	CGO_ENABLED=1 $(GO) test -short -race -timeout 20m ./...
+
+test-long: ## test without leaving out what takes long (TAGS=openblas for that version)
+	@$(CLEAN_ENV) $(GO) test -tags '$(TAGS)' -timeout 60m ./...
+
+test-noasm: ## test the portable twins of assembly
+	@packages=$$(find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n' | sort -u)
+	if [[ -z $$packages ]]; then echo "no assembly here"; exit; fi
+	$(GO) test -short -tags noasm $$packages
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@targets=$$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/' | sort)
+	count=0
+	for target in $$targets; do
+		file=$${target%%:*}; name=$${target#*:}
+		echo "== fuzz: $$name in $$(dirname "$$file")"
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"
+		count=$$((count + 1))
+	done
+	echo "make fuzz: $$count targets, $(FUZZTIME) each, passed"
+
+lint: ## hold the code to the rules of the house
+	@$(GO) test -count=1 ./internal/lint
+
+fmt: ## format the Go files
+	@gofmt -l -w .
+
+fmt-check: ## fail if a Go file is not formatted
+	@files=$$(gofmt -l .)
+	if [[ $$files ]]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
+
+vet: ## run go vet, on the code behind noasm, too, and behind openblas where it builds
+	@$(FUNCTIONS)
+	$(GO) vet ./...
+	$(GO) vet -tags noasm ./...
+	if links $(LINK_OPENBLAS); then $(GO) vet -tags openblas ./...; fi
+
+deps: ## install what the tag openblas needs (Debian, as root)
+	@$(FUNCTIONS)
+	if links $(LINK_OPENBLAS); then echo "a C compiler, OpenBLAS and LAPACKE are here"; exit; fi
+	if ! command -v apt-get >/dev/null; then
+		echo "this is not Debian: install a C compiler, OpenBLAS and LAPACKE with their headers" >&2; exit 1
+	fi
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends gcc libc6-dev libopenblas-pthread-dev liblapacke-dev
+
+deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (as root)
+	@$(FUNCTIONS)
+	if links $(LINK_MKL); then echo "a C compiler and MKL are here"; exit; fi
+	.ci/deps-mkl
+
+bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
+	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+bench-peers: ## compare with OpenBLAS's own threads on this machine
+	@$(CLEAN_ENV) $(GO) run -tags openblas ./cmd/labench peers
+
+examples: ## run every example; each checks its own result
+	@count=0
+	for dir in examples/*/; do
+		[[ -d $$dir ]] || continue
+		echo "== $$dir"
+		$(GO) run -tags '$(TAGS)' "./$$dir"
+		count=$$((count + 1))
+	done
+	echo "make examples: $$count examples passed"
+
+generate-check: ## fail if go generate changes a file
+	@state() { git diff; git ls-files --others --exclude-standard -z | xargs -0 -r sha256sum; }
+	before=$$(state)
+	$(GO) generate ./...
+	if [[ $$before != "$$(state)" ]]; then
+		echo "go generate changes these files:"; git status --short; exit 1
+	fi
+
+clean: ## remove what make and go build put here
+	@rm -rf bin coverage.* labench
