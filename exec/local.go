@@ -86,6 +86,10 @@ func (l *Local) Workers() []Worker {
 	return ws
 }
 
+// Target returns what the workers offer to versions; it is the same for all
+// of them and must not be changed.
+func (l *Local) Target() *versions.Target { return l.workers[0].info.Target }
+
 // Policy returns the scheduling policy.
 func (l *Local) Policy() sched.Kind { return l.opt.Policy }
 

@@ -36,15 +36,19 @@ func place(opt *Options) []Worker {
 	return workers
 }
 
-// ourselves is the target of workers on this machine as it is. A selector
-// keeps what it knows by target, so all runtimes share one.
-var ourselves = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
+// here is what Here returns.
+var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
+
+// Here returns the target of workers on this machine as it is. A selector
+// keeps what it knows by target, so all runtimes share this one. It must not
+// be changed.
+func Here() *versions.Target { return here() }
 
 // target returns the target that opt asks for.
 func target(opt *Options, m *topo.Machine) *versions.Target {
 	o := &opt.Target
 	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 {
-		return ourselves()
+		return here()
 	}
 	return complete(*o, m)
 }

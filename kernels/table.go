@@ -30,9 +30,10 @@ type Table struct {
 }
 
 // NewTable returns a new table of all ops with the versions of this build in
-// order of preference: the C library where a build tag has linked one in,
-// portable Go ("go") last. The C library runs as many threads as
-// [cpu.SetBLASThreads] has told it to.
+// order of preference: the C library where a build tag has linked one in
+// ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
+// made of smaller calls), portable Go ("go") last. The C library runs as many
+// threads as [cpu.SetBLASThreads] has told it to.
 func NewTable() *Table {
 	return &Table{f32: newOps[float32]("f32"), f64: newOps[float64]("f64")}
 }
@@ -88,13 +89,21 @@ func Absent() []AbsentVersion {
 	var absent []AbsentVersion
 	for _, op := range NewTable().All() {
 		for _, name := range cpu.BLASLibraries() {
-			if name != present {
-				absent = append(absent, AbsentVersion{op.Name, op.Type, name, cpu.WhyNoBLAS(name)})
+			if name == present {
+				continue
+			}
+			absent = append(absent, AbsentVersion{op.Name, op.Type, name, cpu.WhyNoBLAS(name)})
+			if op.Name == "trsm" || op.Name == "potrf" {
+				absent = append(absent, AbsentVersion{op.Name, op.Type, name + splitSuffix, cpu.WhyNoBLAS(name)})
 			}
 		}
 	}
 	return absent
 }
+
+// splitSuffix marks the versions of trsm and potrf that are put together from
+// smaller calls of a library.
+const splitSuffix = "-split"
 
 // newOps returns the ops on T, each with one version per implementation of
 // the routines.
@@ -105,16 +114,29 @@ func newOps[T Element](typ string) Ops[T] {
 		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
 		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
 	}
-	add := func(name string, r cpu.Routines[T]) {
+	products := func(name string, r cpu.Routines[T]) {
 		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Run: gemm(r)})
 		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Run: syrk(r)})
+	}
+	solves := func(name string, r cpu.Routines[T]) {
 		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Run: trsm(r)})
 		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Run: potrf(r)})
 	}
 	if r, ok := cpu.BLAS[T](); ok {
+		split, _ := cpu.BLASSplit[T]()
 		info, _ := cpu.BLASLibrary()
-		add(info.Name, r)
+		products(info.Name, r)
+		// On a core with AVX-512 OpenBLAS gains by the split in float64 and
+		// is about as fast either way in float32: see [cpu.BLASSplit].
+		if info.Name == "openblas" && typ == "f64" {
+			solves(info.Name+splitSuffix, split)
+			solves(info.Name, r)
+		} else {
+			solves(info.Name, r)
+			solves(info.Name+splitSuffix, split)
+		}
 	}
-	add("go", cpu.Portable[T]())
+	products("go", cpu.Portable[T]())
+	solves("go", cpu.Portable[T]())
 	return o
 }

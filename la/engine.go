@@ -71,8 +71,18 @@ type Engine struct {
 	rt       *exec.Local
 }
 
-// builtin is the table of this build; it is not written after it is made.
-var builtin = sync.OnceValue(kernels.NewTable)
+// builtin is the table of this build, and preferred the selector of a nil
+// engine; neither is configured after it is made.
+var (
+	builtin   = sync.OnceValue(kernels.NewTable)
+	preferred = sync.OnceValue(func() *versions.Selector {
+		s, err := versions.NewSelector(versions.Config{Mode: versions.Static})
+		if err != nil {
+			panic(err) // there is nothing in it that could be wrong
+		}
+		return s
+	})
+)
 
 // NewEngine returns an engine with running workers; the caller must Close it.
 // The error lists what is wrong with the options: an *OptionsError, or
@@ -100,7 +110,7 @@ func NewEngine(opt Options) (*Engine, error) {
 		return nil, err
 	}
 	// A selection that leaves an operation without a version is known now.
-	target := e.rt.Workers()[0].Target
+	target := e.rt.Target()
 	for _, op := range e.table.All() {
 		if err := e.selector.Check(op, target); err != nil {
 			e.rt.Close()
@@ -178,7 +188,7 @@ func (e *Engine) Workers() []exec.Worker {
 func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
 	for _, o := range kernels.For[T](e.ops()).All() {
 		if o.Name == op && e != nil {
-			return e.selector.Explain(o, call, e.rt.Workers()[0].Target), true
+			return e.selector.Explain(o, call, e.rt.Target()), true
 		}
 	}
 	return versions.Explanation{}, false
@@ -210,7 +220,7 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 	if e != nil {
 		rt = e.rt
 	} else {
-		if rt, err = exec.NewLocal(exec.Options{}); err != nil {
+		if rt, err = exec.NewLocal(exec.Options{Selector: preferred()}); err != nil {
 			return err
 		}
 		defer rt.Close()
@@ -262,20 +272,23 @@ func direct(ctx context.Context, e *Engine, op *versions.Op, params any, args ..
 	}
 	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
 	defer scratch.Put(call.Work)
-	if e == nil {
-		return translate(op.Versions[0].Run(call))
+	selector, target := preferred(), exec.Here()
+	if e != nil {
+		selector, target = e.selector, e.rt.Target()
 	}
-	target := e.rt.Workers()[0].Target
-	choice, err := e.selector.Select(op, call, target)
+	choice, err := selector.Select(op, call, target)
 	if err != nil {
 		return err
+	}
+	if !choice.Timed {
+		return translate(choice.Version.Run(call))
 	}
 	begin := time.Now()
 	err = choice.Version.Run(call)
 	if err == nil {
-		e.selector.Record(op, choice, target, choice.Work, time.Since(begin).Seconds())
+		selector.Record(op, choice, target, choice.Work, time.Since(begin).Seconds())
 	} else {
-		e.selector.Abandon(choice)
+		selector.Abandon(choice)
 	}
 	return translate(err)
 }
