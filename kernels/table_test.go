@@ -1,12 +1,152 @@
 package kernels_test
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
 )
 
 func TestConformance(t *testing.T) {
 	kerneltest.Table(t, kernels.NewTable())
+}
+
+func TestTable(t *testing.T) {
+	tab := kernels.NewTable()
+	var names []string
+	for _, op := range tab.All() {
+		names = append(names, op.OpName())
+		if last := op.Versions[len(op.Versions)-1].Name; last != "go" {
+			t.Errorf("%s: last version %q, want go", op.OpName(), last)
+		}
+		if tab.Op(op.Name, op.Type) != op {
+			t.Errorf("%s is not found by name", op.OpName())
+		}
+	}
+	const want = "gemm/f32 syrk/f32 trsm/f32 potrf/f32 gemm/f64 syrk/f64 trsm/f64 potrf/f64"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("ops %s, want %s", got, want)
+	}
+	if kernels.For[float32](tab).Trsm != tab.Op("trsm", "f32") || kernels.For[float64](tab).Potrf != tab.Op("potrf", "f64") {
+		t.Error("For and Op disagree")
+	}
+	if tab.Op("gemm", "c64") != nil {
+		t.Error("an op on complex numbers")
+	}
+	if kernels.NewTable().Op("gemm", "f64") == tab.Op("gemm", "f64") {
+		t.Error("two tables share an op")
+	}
+}
+
+func TestAdd(t *testing.T) {
+	tab := kernels.NewTable()
+	op := kernels.For[float64](tab).Gemm
+	mine := versions.Version{Name: "mine", Run: func(*versions.Call) error { return nil }}
+	tab.Add(op, mine)
+	if op.Versions[0].Name != "mine" || op.Version("go") == nil {
+		t.Errorf("versions %v", op.Versions)
+	}
+	for name, f := range map[string]func(){
+		"twice":       func() { tab.Add(op, mine) },
+		"foreign op":  func() { tab.Add(kernels.For[float64](kernels.NewTable()).Gemm, mine) },
+		"no name":     func() { tab.Add(op, versions.Version{Run: mine.Run}) },
+		"no function": func() { tab.Add(op, versions.Version{Name: "x"}) },
+	} {
+		if got := panics(f); got != kernels.ErrVersion {
+			t.Errorf("%s: panic %v", name, got)
+		}
+	}
+}
+
+// Every op has each library's versions or says why not.
+func TestAbsent(t *testing.T) {
+	tab := kernels.NewTable()
+	why := map[string]string{}
+	for _, a := range kernels.Absent() {
+		op := tab.Op(a.Op, a.Type)
+		if op == nil || op.Version(a.Name) != nil {
+			t.Errorf("%+v is not absent", a)
+		}
+		if !strings.HasPrefix(a.Reason, "built without ") {
+			t.Errorf("%+v: odd reason", a)
+		}
+		why[op.OpName()+a.Name] = a.Reason
+	}
+	for _, op := range tab.All() {
+		for _, name := range cpu.BLASLibraries() {
+			if op.Version(name) == nil && why[op.OpName()+name] == "" {
+				t.Errorf("%s: %s is neither present nor absent", op.OpName(), name)
+			}
+		}
+	}
+}
+
+// panics returns what f panics with, or nil.
+func panics(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func tile(r, c int) *kernels.Tile[float64] {
+	return &kernels.Tile[float64]{Rows: r, Cols: c, Stride: c, Data: make([]float64, r*c)}
+}
+
+func TestMisuse(t *testing.T) {
+	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans}
+	syrk := &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans}
+	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit}
+	potrf := &kernels.Potrf{Uplo: blas.Lower}
+	for i, v := range []struct {
+		op     string
+		params any
+		args   []any
+		want   kernels.Error
+	}{
+		{"gemm", *gemm, []any{tile(2, 3), tile(3, 4), tile(2, 4)}, kernels.ErrParams},
+		{"gemm", nil, []any{tile(2, 3), tile(3, 4), tile(2, 4)}, kernels.ErrParams},
+		{"gemm", syrk, []any{tile(2, 3), tile(3, 4), tile(2, 4)}, kernels.ErrParams},
+		{"gemm", gemm, []any{tile(2, 3), tile(3, 4)}, kernels.ErrArgs},
+		{"gemm", gemm, []any{tile(2, 3), &kernels.Tile[float32]{}, tile(2, 4)}, kernels.ErrArgs},
+		{"gemm", gemm, []any{tile(2, 3), tile(4, 4), tile(2, 4)}, kernels.ErrShape},
+		{"gemm", gemm, []any{tile(2, 3), tile(3, 4), tile(2, 5)}, kernels.ErrShape},
+		{"syrk", syrk, []any{tile(2, 3), tile(3, 3)}, kernels.ErrShape},
+		{"trsm", trsm, []any{tile(3, 3), tile(2, 3)}, kernels.ErrShape},
+		{"potrf", potrf, []any{tile(3, 4)}, kernels.ErrShape},
+		{"potrf", potrf, []any{tile(3, 3), tile(3, 3)}, kernels.ErrArgs},
+	} {
+		op := kernels.NewTable().Op(v.op, "f64")
+		for _, ver := range op.Versions {
+			call := &versions.Call{Params: v.params, Args: v.args, Work: new(versions.Workspace)}
+			if got := panics(func() { ver.Run(call) }); got != v.want {
+				t.Errorf("case %d, %s: panic %v, want %v", i, ver.Name, got, v.want)
+			}
+		}
+	}
+}
+
+func ExampleTable() {
+	// One kernel, called without a runtime.
+	op := kernels.For[float64](kernels.NewTable()).Potrf
+	a := &kernels.Tile[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{
+		4, 0,
+		2, 5,
+	}}
+	var work versions.Workspace
+	call := &versions.Call{Params: &kernels.Potrf{Uplo: blas.Lower}, Args: []any{a}, Work: &work}
+	fmt.Println(op.Version("go").Run(call), a.Data)
+
+	a.Set(1, 1, -1)
+	err := op.Version("go").Run(call)
+	var npd *kernels.NotPositiveDefiniteError
+	fmt.Println(errors.As(err, &npd), npd.Minor)
+	// Output:
+	// <nil> [2 0 1 2]
+	// true 2
 }

@@ -11,17 +11,18 @@ import (
 // bench runs f on every implementation for the tile sizes that the runtime
 // uses and for shapes that are not square tiles.
 func bench[T Element](b *testing.B, f func(b *testing.B, r Routines[T], m, n, k int)) {
-	rs := []struct {
+	type named struct {
 		name string
 		r    Routines[T]
-	}{{"go", Portable[T]()}}
+	}
+	rs := []named{{"go", Portable[T]()}}
 	if r, ok := BLAS[T](); ok {
 		SetBLASThreads(1)
 		info, _ := BLASLibrary()
-		rs = append(rs, struct {
-			name string
-			r    Routines[T]
-		}{info.Name, r})
+		split, _ := BLASSplit[T]()
+		// The core is part of the name: figures of another one do not compare.
+		name := info.Name + info.Core
+		rs = append(rs, named{name, r}, named{name + "-split", split})
 	}
 	for _, v := range rs {
 		for _, s := range [][3]int{

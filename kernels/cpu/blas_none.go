@@ -8,6 +8,10 @@ package cpu
 // cgo.
 func BLAS[T Element]() (r Routines[T], ok bool) { return nil, false }
 
+// BLASSplit returns the routines of [BLAS] with trsm and potrf put together
+// anew from smaller pieces; ok is false where BLAS's is.
+func BLASSplit[T Element]() (r Routines[T], ok bool) { return nil, false }
+
 // BLASLibrary returns what [BLASInfo] describes; ok is false if this build
 // has no C library.
 func BLASLibrary() (info BLASInfo, ok bool) { return BLASInfo{}, false }

@@ -47,6 +47,9 @@ func float64s() map[string]Routines[float64] {
 	if r, ok := BLAS[float64](); ok {
 		rs["blas"] = r
 	}
+	if r, ok := BLASSplit[float64](); ok {
+		rs["split"] = r
+	}
 	return rs
 }
 

@@ -7,24 +7,7 @@ func (p *Packed[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, d
 	if trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
 		return
 	}
-	t := trans != blas.NoTrans
-	order, rhs := m, n
-	if side == blas.Right {
-		order, rhs = n, m
-	}
-	scale(m, n, alpha, b, ldb)
-	s := triangularSolve[T]{
-		p:    p,
-		left: side == blas.Left,
-		// op(A) is lower triangular if A is and is not transposed, or is upper
-		// triangular and transposed.
-		lower: (uplo == blas.Lower) != t,
-		unit:  diag == blas.Unit,
-		rhs:   rhs,
-		lda:   lda, ldb: ldb, t: t,
-		work: work,
-	}
-	s.solve(order, a, b)
+	trsmSplit(p, p.Leaf, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, work)
 }
 
 // trsmTrivial checks the arguments of trsm, and does the call and reports true
@@ -51,14 +34,54 @@ func trsmTrivial[T Element](side blas.Side, uplo blas.Uplo, trans blas.Transpose
 	return false
 }
 
-// triangularSolve is what stays the same while trsm splits its triangle.
-type triangularSolve[T Element] struct {
-	p                    *Packed[T]
-	left, lower, unit, t bool
-	rhs                  int // order of B across the triangle
-	lda, ldb             int
-	work                 []T
+// trsmParts is what trsmSplit puts a trsm together from.
+type trsmParts[T Element] interface {
+	Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, work []T)
+	// trsmLeaf overwrites B with the solution for the triangle at a, which is
+	// of order n ≤ s.leaf.
+	trsmLeaf(s triangularSolve[T], n int, a, b []T)
 }
+
+// trsmSplit is trsm, with its arguments checked and alpha not zero, from the
+// parts of r: it splits the triangle down to the order leaf.
+func trsmSplit[T Element](r trsmParts[T], leaf int, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T) {
+	scale(m, n, alpha, b, ldb)
+	s := triangularSolve[T]{
+		parts: r, leaf: leaf,
+		side: side, uplo: uplo, trans: trans, diag: diag,
+		rhs: n,
+		lda: lda, ldb: ldb,
+		work: work,
+	}
+	order := m
+	if !s.left() {
+		order, s.rhs = n, m
+	}
+	s.solve(order, a, b)
+}
+
+// triangularSolve is what stays the same while trsm splits its triangle. It
+// is passed by value so that it need not live on the heap.
+type triangularSolve[T Element] struct {
+	parts    trsmParts[T]
+	leaf     int
+	side     blas.Side
+	uplo     blas.Uplo
+	trans    blas.Transpose
+	diag     blas.Diag
+	rhs      int // order of B across the triangle
+	lda, ldb int
+	work     []T
+}
+
+func (s triangularSolve[T]) left() bool       { return s.side == blas.Left }
+func (s triangularSolve[T]) transposed() bool { return s.trans != blas.NoTrans }
+
+// lower reports whether op(A) is lower triangular.
+func (s triangularSolve[T]) lower() bool { return (s.uplo == blas.Lower) != s.transposed() }
+
+// forward reports whether the first unknown depends on no other.
+func (s triangularSolve[T]) forward() bool { return s.left() == s.lower() }
 
 // solve overwrites B with the solution for the triangle of order n at a,
 // whose unknowns are the rows (left) or columns (right) of b. It halves the
@@ -68,22 +91,21 @@ type triangularSolve[T Element] struct {
 //	               A22·X2 = B2−A21·X1                 X1·A11 = B1−X2·A21
 //
 // and the other way round for an upper op(A).
-func (s *triangularSolve[T]) solve(n int, a, b []T) {
-	if n <= s.p.Leaf {
-		s.leaf(n, a, b)
+func (s triangularSolve[T]) solve(n int, a, b []T) {
+	if n <= s.leaf {
+		s.parts.trsmLeaf(s, n, a, b)
 		return
 	}
-	n1 := min(n-1, roundUp((n+1)/2, s.p.Leaf))
+	n1 := min(n-1, roundUp((n+1)/2, s.leaf))
 	n2 := n - n1
 	a22 := a[n1*s.lda+n1:]
 	b2 := b[n1:]
-	if s.left {
+	if s.left() {
 		b2 = b[n1*s.ldb:]
 	}
-	// The off-diagonal block of op(A): A21 if it is lower, A12 if upper,
-	// stored on the other side of the diagonal if A is transposed.
+	// The off-diagonal block of A: A21 if it is lower, A12 if upper.
 	off := a[n1:]
-	if s.lower != s.t {
+	if s.uplo == blas.Lower {
 		off = a[n1*s.lda:]
 	}
 	if s.forward() {
@@ -97,218 +119,12 @@ func (s *triangularSolve[T]) solve(n int, a, b []T) {
 	}
 }
 
-// forward reports whether the first unknown depends on no other.
-func (s *triangularSolve[T]) forward() bool { return s.left == s.lower }
-
 // update computes B −= op(A)·X (left) or B −= X·op(A) (right) for the nb
 // unknowns at b and the nx solved ones at x.
-func (s *triangularSolve[T]) update(nb, nx int, a, x, b []T) {
-	tr := blas.NoTrans
-	if s.t {
-		tr = blas.Trans
-	}
-	if s.left {
-		s.p.Gemm(tr, blas.NoTrans, nb, s.rhs, nx, -1, a, s.lda, x, s.ldb, 1, b, s.ldb, s.work)
+func (s triangularSolve[T]) update(nb, nx int, a, x, b []T) {
+	if s.left() {
+		s.parts.Gemm(s.trans, blas.NoTrans, nb, s.rhs, nx, -1, a, s.lda, x, s.ldb, 1, b, s.ldb, s.work)
 	} else {
-		s.p.Gemm(blas.NoTrans, tr, s.rhs, nb, nx, -1, x, s.ldb, a, s.lda, 1, b, s.ldb, s.work)
+		s.parts.Gemm(blas.NoTrans, s.trans, s.rhs, nb, nx, -1, x, s.ldb, a, s.lda, 1, b, s.ldb, s.work)
 	}
-}
-
-// leaf solves a triangle of at most Leaf unknowns. Whatever the case, the
-// triangle is packed as a lower one, its unknowns in the order in which they
-// are solved, into the panels of the micro-kernel, and the right-hand sides
-// go through a buffer in the form of a packed B, NR at a time:
-//
-//	x (panel i) += (−A)(panel i, before it)·x (before it)     by Micro
-//	x (panel i)  = triangle⁻¹·x (panel i)                     below
-func (s *triangularSolve[T]) leaf(n int, a, b []T) {
-	mr, nr := s.p.MR, s.p.NR
-	rows := roundUp(n, mr)
-	if len(s.work) < rows*rows+rows*nr+rows {
-		panic(ErrWork)
-	}
-	tri := s.work[:rows*rows]
-	x := s.work[rows*rows : rows*rows+rows*nr]
-	d := s.work[rows*rows+rows*nr : rows*rows+rows*nr+rows]
-	divide := s.packTriangle(n, a, tri, d)
-
-	// Element (unknown u, right-hand side v) of B is b[base+u*us+v*vs].
-	us, vs := s.ldb, 1
-	if !s.left {
-		us, vs = 1, s.ldb
-	}
-	base := 0
-	if !s.forward() {
-		base, us = (n-1)*us, -us
-	}
-	clear(x[n*nr:])
-	for v0 := 0; v0 < s.rhs; v0 += nr {
-		w := min(nr, s.rhs-v0)
-		if w < nr {
-			clear(x[:n*nr])
-		}
-		gather(x, b, base+v0*vs, us, vs, n, w, nr)
-		for u := 0; u < n; u += mr {
-			panel := tri[u*rows : (u+mr)*rows]
-			if u > 0 {
-				s.p.Micro(u, panel, x, x[u*nr:], nr)
-			}
-			if mr == 4 && nr == 2 && u+4 <= n && !divide {
-				solve4x2(panel[u*mr:], d[u:], x[u*nr:])
-			} else {
-				solveTile(min(mr, n-u), mr, nr, panel[u*mr:], d[u:], divide, x[u*nr:])
-			}
-		}
-		scatter(b, x, base+v0*vs, us, vs, n, w, nr)
-	}
-}
-
-// gather copies n×w elements of B, from b[o] on, into x with rows of nr.
-func gather[T Element](x, b []T, o, us, vs, n, w, nr int) {
-	if w == 2 && nr == 2 {
-		x = x[:2*n]
-		for len(x) >= 2 {
-			x[0], x[1] = b[o], b[o+vs]
-			x = x[2:]
-			o += us
-		}
-		return
-	}
-	for u := range n {
-		for v := range w {
-			x[u*nr+v] = b[o+v*vs]
-		}
-		o += us
-	}
-}
-
-// scatter undoes gather.
-func scatter[T Element](b, x []T, o, us, vs, n, w, nr int) {
-	if w == 2 && nr == 2 {
-		x = x[:2*n]
-		for len(x) >= 2 {
-			b[o], b[o+vs] = x[0], x[1]
-			x = x[2:]
-			o += us
-		}
-		return
-	}
-	for u := range n {
-		for v := range w {
-			b[o+v*vs] = x[u*nr+v]
-		}
-		o += us
-	}
-}
-
-// packTriangle packs −op(A), n×n, in panels of MR rows, each with the columns
-// up to its own last row, and stores what to multiply by for the diagonal in
-// d. It reports true if d holds the diagonal itself, to divide by, because a
-// reciprocal would overflow or lose its digits.
-func (s *triangularSolve[T]) packTriangle(n int, a, tri, d []T) (divide bool) {
-	mr := s.p.MR
-	rows := roundUp(n, mr)
-	// Element (i, j), i ≥ j, of the triangle in order of solution is
-	// a[base+i*rs+j*cs]. Forward the order is that of A; backward it is
-	// reversed. Right-hand triangles are transposed by nature.
-	rs, cs := s.lda, 1
-	if s.t == s.left {
-		rs, cs = 1, s.lda
-	}
-	base := 0
-	if !s.forward() {
-		base = (n - 1) * (s.lda + 1)
-		rs, cs = -rs, -cs
-	}
-	for u := 0; u < n; u += mr {
-		panel := tri[u*rows : (u+mr)*rows]
-		for i := range mr {
-			if u+i >= n {
-				for j := range u {
-					panel[j*mr+i] = 0
-				}
-				continue
-			}
-			o := base + (u+i)*rs
-			for j := range u + i {
-				panel[j*mr+i] = -a[o+j*cs]
-			}
-		}
-	}
-	if s.unit {
-		for i := range n {
-			d[i] = 1
-		}
-		return false
-	}
-	for i := range n {
-		v := a[base+i*(rs+cs)]
-		d[i] = 1 / v
-		// Of a finite diagonal the reciprocal may overflow or be denormal; of
-		// zeros, infinities and NaN it is as good as the division.
-		if v != 0 && v-v == 0 && !inverse(v, d[i]) {
-			divide = true
-		}
-	}
-	if divide {
-		for i := range n {
-			d[i] = a[base+i*(rs+cs)]
-		}
-	}
-	return divide
-}
-
-// inverse reports whether r·v is one to working precision.
-func inverse[T Element](v, r T) bool {
-	var eps T = 0x1p-52
-	if T(1)+eps == 1 {
-		eps = 0x1p-23
-	}
-	e := r*v - 1
-	return -2*eps <= e && e <= 2*eps
-}
-
-// solveTile overwrites h rows of x, nr wide, with the solution for the h×h
-// lower triangle whose negated element (i, j) is tri[j*mr+i].
-func solveTile[T Element](h, mr, nr int, tri, d []T, divide bool, x []T) {
-	for i := range h {
-		xi := x[i*nr : i*nr+nr]
-		for j := range i {
-			t := tri[j*mr+i]
-			for v, y := range x[j*nr : j*nr+nr] {
-				xi[v] += t * y
-			}
-		}
-		di := d[i]
-		if divide {
-			for v := range xi {
-				xi[v] /= di
-			}
-		} else {
-			for v := range xi {
-				xi[v] *= di
-			}
-		}
-	}
-}
-
-// solve4x2 is solveTile for h = mr = 4 and nr = 2, in registers.
-func solve4x2[T Element](tri, d, x []T) {
-	t, r, y := (*[16]T)(tri), (*[4]T)(d), (*[8]T)(x)
-	x0, x1 := y[0]*r[0], y[1]*r[0]
-	x2, x3 := y[2]+t[1]*x0, y[3]+t[1]*x1
-	x4, x5 := y[4]+t[2]*x0, y[5]+t[2]*x1
-	x6, x7 := y[6]+t[3]*x0, y[7]+t[3]*x1
-	x2 *= r[1]
-	x3 *= r[1]
-	x4 += t[6] * x2
-	x5 += t[6] * x3
-	x6 += t[7] * x2
-	x7 += t[7] * x3
-	x4 *= r[2]
-	x5 *= r[2]
-	x6 = (x6 + t[11]*x4) * r[3]
-	x7 = (x7 + t[11]*x5) * r[3]
-	y[0], y[1], y[2], y[3] = x0, x1, x2, x3
-	y[4], y[5], y[6], y[7] = x4, x5, x6, x7
 }
