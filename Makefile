@@ -88,6 +88,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"
 		count=$$((count + 1))
 	done
+	if ((count == 0)); then echo "make fuzz: there are no targets" >&2; exit 1; fi
 	echo "make fuzz: $$count targets, $(FUZZTIME) each, passed"
 
 lint: ## hold the code to the rules of the house
@@ -100,11 +101,12 @@ fmt-check: ## fail if a Go file is not formatted
 	@files=$$(gofmt -l .)
 	if [[ $$files ]]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
 
-vet: ## run go vet, on the code behind noasm, too, and behind openblas where it builds
+vet: ## run go vet, on the code behind noasm, too, and behind openblas and mkl where they link
 	@$(FUNCTIONS)
 	$(GO) vet ./...
 	$(GO) vet -tags noasm ./...
 	if links $(LINK_OPENBLAS); then $(GO) vet -tags openblas ./...; fi
+	if links $(LINK_MKL); then $(GO) vet -tags mkl ./...; fi
 
 deps: ## install what the tag openblas needs (Debian, as root)
 	@$(FUNCTIONS)
@@ -134,6 +136,7 @@ examples: ## run every example; each checks its own result
 		$(GO) run -tags '$(TAGS)' "./$$dir"
 		count=$$((count + 1))
 	done
+	if ((count == 0)); then echo "make examples: there are none" >&2; exit 1; fi
 	echo "make examples: $$count examples passed"
 
 generate-check: ## fail if go generate changes a file
