@@ -9,7 +9,7 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	}
 	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
 	scale(m, n, beta, c, ldc)
-	if m == 1 || n == 1 || m*n*k <= p.Small {
+	if m == 1 || n == 1 || p.small(m, n, k) {
 		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
 		return
 	}

@@ -60,10 +60,15 @@ func (p *Packed[T]) Work(dim int) int {
 	}
 	leaf := roundUp(min(dim, p.Leaf), p.MR)
 	leafWork := leaf*leaf + leaf*p.NR + leaf // trsm: triangle, right-hand sides, diagonal
-	if d := min(dim, max(p.MC, p.KC, p.NC)); d*d*d <= p.Small {
+	if p.small(dim, dim, dim) {
 		return leafWork
 	}
 	return max(leafWork, p.tile()+p.blockA(dim, dim)+p.blockB(dim, dim))
+}
+
+// small reports whether a product of m·n·k is not worth packing for.
+func (p *Packed[T]) small(m, n, k int) bool {
+	return float64(m)*float64(n)*float64(k) <= float64(p.Small)
 }
 
 // tile is the room of one tile of C in scratch, and blockA and blockB those

@@ -100,3 +100,34 @@ func TestGonum(t *testing.T) {
 		})
 	}
 }
+
+// pack does what [Packed.Pack] says for rows and columns and any width.
+func TestPack(t *testing.T) {
+	const ld = 40
+	src := randomSlice[float64](ld * ld)
+	for _, r := range []int{1, 2, 3, 4, 6, 8} {
+		for _, strides := range [][2]int{{ld, 1}, {1, ld}} {
+			rs, cs := strides[0], strides[1]
+			for dim := 1; dim <= 13; dim++ {
+				for _, k := range []int{1, 2, 7, 16} {
+					dst := make([]float64, roundUp(dim, r)*k)
+					for i := range dst {
+						dst[i] = 7
+					}
+					pack(dst, src, rs, cs, dim, k, r, -0.5)
+					for i := range roundUp(dim, r) {
+						for p := range k {
+							want := 0.0
+							if i < dim {
+								want = -0.5 * src[i*rs+p*cs]
+							}
+							if got := dst[i/r*r*k+p*r+i%r]; got != want {
+								t.Fatalf("r=%d strides %v dim=%d k=%d: (%d, %d) is %v, want %v", r, strides, dim, k, i, p, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

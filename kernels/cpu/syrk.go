@@ -9,7 +9,7 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 	}
 	t := trans != blas.NoTrans
 	scaleTriangle(uplo, n, beta, c, ldc)
-	if n*n*k <= p.Small {
+	if p.small(n, n, k) {
 		syrkSmall(uplo, t, n, k, alpha, a, lda, c, ldc)
 		return
 	}

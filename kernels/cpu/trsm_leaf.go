@@ -29,12 +29,9 @@ func (p *Packed[T]) trsmLeaf(s triangularSolve[T], n int, a, b []T) {
 	if !s.forward() {
 		base, us = (n-1)*us, -us
 	}
-	clear(x[n*nr:])
+	// What is in x beyond the n×w elements in use meets nothing but itself.
 	for v0 := 0; v0 < s.rhs; v0 += nr {
 		w := min(nr, s.rhs-v0)
-		if w < nr {
-			clear(x[:n*nr])
-		}
 		gather(x, b, base+v0*vs, us, vs, n, w, nr)
 		for u := 0; u < n; u += mr {
 			panel := tri[u*rows : (u+mr)*rows]

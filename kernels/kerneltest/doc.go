@@ -9,6 +9,7 @@
 // Results are judged by the scaled residuals of LAPACK's and PLASMA's tests
 // against a naive reference that accumulates in twice the precision of
 // float64, never by equality with another program. Padding and every part of
-// an operand that the op does not use are filled with NaN, which must neither
-// be overwritten nor leak; scratch is full of NaN too.
+// an operand that the op does not use are filled with NaN, which must not
+// leak, or with a number, which must not be overwritten; scratch is full of
+// NaN.
 package kerneltest

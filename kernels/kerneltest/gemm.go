@@ -120,6 +120,7 @@ func gemmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 	if p.Beta != 0 {
 		fill(rnd, c, scale, nil)
 	}
+	mark(rnd, c, nil)
 	a0, b0, c0 := clone(a), clone(b), clone(c)
 	r.must(t, &p, a, b, c)
 	identical(t, what+": A", a, a0)

@@ -98,6 +98,24 @@ func newTile[T kernels.Element](r, c, pad int) *kernels.Tile[T] {
 	return &kernels.Tile[T]{Rows: r, Cols: c, Stride: ld, Data: data[:n]}
 }
 
+// mark makes everything of a that is NaN and for which use(i, j) does not hold
+// a number, in half of all cases: NaN shows what is read that must not be, but
+// what is added to it stays NaN, and so does not show what is written. Nil
+// stands for all elements, which leaves the padding and the guard.
+func mark[T kernels.Element](rnd *rand.Rand, a *kernels.Tile[T], use func(i, j int) bool) {
+	if rnd.IntN(2) == 0 {
+		return
+	}
+	full := a.Data[:len(a.Data)+guard]
+	for p := range full {
+		i, j := p/a.Stride, p%a.Stride
+		inside := p < len(a.Data) && j < a.Cols
+		if !inside || use != nil && !use(i, j) {
+			full[p] = 0.625
+		}
+	}
+}
+
 // fill sets the elements for which use(i, j) holds to normal variates times
 // scale; nil means all.
 func fill[T kernels.Element](rnd *rand.Rand, a *kernels.Tile[T], scale float64, use func(i, j int) bool) {

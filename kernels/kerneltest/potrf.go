@@ -80,13 +80,14 @@ func potrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 }
 
 // spd returns the uplo triangle of a symmetric positive definite matrix of
-// order n, diagonally dominant and of size scale, with NaN in the other one.
+// order n, diagonally dominant and of size scale, with NaN or a mark in the other one.
 func spd[T kernels.Element](rnd *rand.Rand, uplo blas.Uplo, n, pad int, scale float64) *kernels.Tile[T] {
 	a := newTile[T](n, n, pad)
 	fill(rnd, a, scale/math.Sqrt(float64(n)), inTriangle(uplo))
 	for i := range n {
 		a.Set(i, i, T(scale*(4+rnd.Float64())))
 	}
+	mark(rnd, a, inTriangle(uplo))
 	return a
 }
 

@@ -113,6 +113,7 @@ func syrkCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 	if p.Beta != 0 {
 		fill(rnd, c, scale, in)
 	}
+	mark(rnd, c, in)
 	a0, c0 := clone(a), clone(c)
 	r.must(t, &p, a, c)
 	identical(t, what+": A", a, a0)

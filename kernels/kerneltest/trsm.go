@@ -137,6 +137,7 @@ func trsmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 		a = triangle[T](rnd, p, order, pad, scale)
 	}
 	fill(rnd, b, scale*xscale, nil)
+	mark(rnd, b, nil)
 	a0, b0 := clone(a), clone(b)
 	r.must(t, &p, a, b)
 	identical(t, what+": A", a, a0)
