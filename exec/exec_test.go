@@ -324,7 +324,8 @@ func TestCancelContext(t *testing.T) {
 	if !errors.Is(err, why) {
 		t.Errorf("Submit: %v", err)
 	}
-	if err := job.WaitOn(&d); !errors.Is(err, why) {
+	// The last version may have been made before the cancellation took hold.
+	if err := job.WaitOn(&d); err != nil && !errors.Is(err, why) {
 		t.Errorf("WaitOn: %v", err)
 	}
 	if err := job.Wait(); !errors.Is(err, why) {

@@ -21,8 +21,9 @@ type Local struct {
 	jobs     atomic.Uint64  // number of the last job
 	tasks    graph.Pool     // memory for tasks, passed on from job to job
 
-	// queued mirrors the number of tasks that wait in policy and inboxes, for
-	// spinning workers to look at without the lock.
+	// queued mirrors the number of tasks that wait in policy and inboxes, and
+	// of members that gangs want, for spinning workers to look at without the
+	// lock.
 	queued atomic.Int64
 	_      [56]byte
 
@@ -30,6 +31,8 @@ type Local struct {
 	policy   sched.Policy
 	inbox    [][]*graph.Task // by worker: tasks only for that worker
 	boxed    int             // tasks in all inboxes
+	gangs    []*gang         // gangs whose task runs
+	slots    int             // members that they still want
 	parked   []*worker       // asleep, the latest last
 	spinning int             // workers that look for work
 	stop     bool            // workers end when nothing is queued
@@ -164,7 +167,7 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 	l.mu.Lock()
 	l.inbox[to] = append(l.inbox[to], t)
 	l.boxed++
-	l.queued.Store(int64(l.policy.Len() + l.boxed))
+	l.count()
 	var sleeper *worker
 	for i, p := range l.parked {
 		if p.info.ID == to {
@@ -180,13 +183,15 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 	}
 }
 
+// count brings queued up to date. The caller holds mu.
+func (l *Local) count() { l.queued.Store(int64(l.policy.Len() + l.boxed + l.slots)) }
+
 // rouse brings queued up to date and takes a sleeping worker off the list if
 // there is work that no worker looks for. The caller holds mu, and must wake
 // the worker that rouse returns when it has released mu.
 func (l *Local) rouse() *worker {
-	n := l.policy.Len()
-	l.queued.Store(int64(n + l.boxed))
-	if n == 0 || l.spinning > 0 || len(l.parked) == 0 {
+	l.count()
+	if l.policy.Len() == 0 || l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}
 	w := l.parked[len(l.parked)-1]
@@ -195,8 +200,12 @@ func (l *Local) rouse() *worker {
 	return w
 }
 
-// pop takes a task for w off the queues. The caller holds mu.
+// pop takes a task for w off the queues, or makes w a member of a gang, which
+// w.gang then is. The caller holds mu.
 func (l *Local) pop(w *worker) *graph.Task {
+	if w.gang = l.join(w); w.gang != nil {
+		return nil
+	}
 	if box := l.inbox[w.info.ID]; len(box) > 0 {
 		t := box[0]
 		l.inbox[w.info.ID] = append(box[:0], box[1:]...)
@@ -207,13 +216,13 @@ func (l *Local) pop(w *worker) *graph.Task {
 }
 
 // exchange hands over what w's last task has freed and returns the next task
-// for w, nil if there is none.
+// for w, nil if there is none or w has joined a gang.
 func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
 	t := l.pop(w)
 	var other *worker
-	if t != nil {
+	if t != nil || w.gang != nil {
 		other = l.rouse()
 	} else {
 		l.spinning++
@@ -230,7 +239,7 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 const spins = 300
 
 // await returns the next task for w, which found none before; nil means that
-// the runtime is closed. w counts among the spinning workers on entry.
+// w has joined a gang or else that the runtime is closed. w counts among the spinning workers on entry.
 func (l *Local) await(w *worker) *graph.Task {
 	for {
 		if runtime.GOMAXPROCS(0) > 1 {
@@ -240,7 +249,7 @@ func (l *Local) await(w *worker) *graph.Task {
 		}
 		l.mu.Lock()
 		t := l.pop(w)
-		if t != nil {
+		if t != nil || w.gang != nil {
 			l.spinning--
 			other := l.rouse()
 			l.mu.Unlock()

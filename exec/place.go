@@ -31,6 +31,7 @@ func place(opt *Options) []Worker {
 			workers[i].Note = unsupported.Error()
 		default:
 			workers[i].CPUs = sets[i]
+			workers[i].Node = m.NodeOf(sets[i][0])
 		}
 	}
 	return workers
@@ -72,6 +73,9 @@ func complete(t versions.Target, m *topo.Machine) *versions.Target {
 	}
 	if t.Units == 0 {
 		t.Units = 1
+		if m.KNL() {
+			t.Units = 2 // a tile of the chip: two cores with one L2 cache
+		}
 	}
 	if t.Memory == 0 {
 		t.Memory = m.UsableMemory()

@@ -16,6 +16,7 @@ import (
 type Worker struct {
 	ID     int
 	CPUs   []int            // cores that it is pinned to; nil if it floats
+	Node   int              // NUMA node of its cores; 0 if it floats
 	Note   string           // why it floats although it should not, if so
 	Target *versions.Target // what it offers to versions; read-only
 }
@@ -29,6 +30,9 @@ type worker struct {
 
 	call  versions.Call
 	work  versions.Workspace
+	part  versions.Workspace // for parts of a gang's task
+	gang  *gang              // that the worker has joined
+	lead  *gang              // of the task that it executes
 	freed []*graph.Task
 
 	// What is being executed, for the case that the task ends the goroutine.
@@ -48,23 +52,37 @@ func (w *worker) loop() {
 	w.freed = w.freed[:0]
 	for {
 		t := w.rt.exchange(w, w.freed)
-		if t == nil {
-			if t = w.rt.await(w); t == nil {
-				w.rt.running.Done()
-				return
-			}
+		if t == nil && w.gang == nil {
+			t = w.rt.await(w)
 		}
-		w.freed = w.execute(t, w.freed[:0])
+		w.freed = w.freed[:0]
+		switch {
+		case t != nil:
+			w.freed = w.execute(t, w.freed)
+		case w.gang != nil:
+			w.gang.serve(w)
+			w.gang = nil
+		default:
+			w.rt.running.Done()
+			return
+		}
 	}
 }
 
-// survive continues the worker on a new goroutine when a task has ended the
-// old one by runtime.Goexit.
+// survive continues the worker on a new goroutine when a task, or its part in
+// a gang's, has ended the old one by runtime.Goexit.
 func (w *worker) survive() {
+	if w.gang != nil {
+		w.gang = nil
+		w.freed = w.freed[:0]
+		go w.loop()
+		return
+	}
 	t := w.task
 	if t == nil {
 		return
 	}
+	w.dismiss()
 	w.task = nil
 	if w.choice.Timed {
 		w.rt.selector.Abandon(w.choice)
@@ -155,8 +173,21 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration,
 	return took, err
 }
 
+// dismiss disbands the gang that w leads, if any.
+func (w *worker) dismiss() {
+	if w.lead != nil {
+		w.rt.disband(w.lead)
+		w.lead, w.call.Gang = nil, nil
+	}
+}
+
 // invoke calls the version and turns a panic into an error.
 func (w *worker) invoke(t *graph.Task) (err error) {
+	if units := w.choice.Version.Constraints.Units; units > 1 {
+		w.lead = w.rt.form(w, units)
+		w.call.Gang = w.lead
+		defer w.dismiss()
+	}
 	w.task = t
 	defer func() {
 		if v := recover(); v != nil {

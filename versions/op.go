@@ -99,6 +99,35 @@ type Call struct {
 	Args []any
 	// Work is the worker's scratch memory.
 	Work *Workspace
+	// Gang is the computing units of a version whose Constraints ask for more
+	// than one; nil for others, and where there is only one.
+	Gang Gang
+}
+
+// Gang is several computing units that execute one call. The runtime makes
+// it; a kernel never starts threads of its own.
+type Gang interface {
+	// Units returns the number of computing units that the call may have.
+	// Fewer may be at work, and their number may grow during the call.
+	Units() int
+	// Do calls f(0, …) to f(parts-1, …) on the units of the gang, each part
+	// once, and returns when all have returned. Units take the parts one at a
+	// time. Every unit has a workspace of its own, which is not the call's. A
+	// panic in f becomes a panic of Do.
+	Do(parts int, f func(part int, work *Workspace))
+}
+
+// Parallel calls f for parts 0 to parts-1 on the call's gang, or one after
+// the other if it has none.
+func (c *Call) Parallel(parts int, f func(part int, work *Workspace)) {
+	if c.Gang != nil {
+		c.Gang.Do(parts, f)
+		return
+	}
+	var work Workspace
+	for i := range parts {
+		f(i, &work)
+	}
 }
 
 // Workspace is scratch memory that belongs to one worker and is reused from
