@@ -1,0 +1,171 @@
+// Package plotting draws labench's measurements: rates against one variable,
+// with lines to judge them by.
+package plotting
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Chart is a picture of measured rates. Rates start at zero on the vertical
+// axis, so that heights can be compared by eye.
+type Chart struct {
+	Title, XLabel, YLabel string
+
+	// Categories, if not empty, makes the horizontal axis one of words: the
+	// X of a point is an index into them, and the points are drawn as bars.
+	Categories []string
+	Series     []Series
+	References []Reference
+}
+
+// Series is measurements that belong together: one colour, one marker.
+type Series struct {
+	Name   string
+	Points []Point // by ascending X
+}
+
+// Point is one measurement.
+type Point struct {
+	X, Y   float64
+	Failed bool // the result was wrong: Y must not be believed
+}
+
+// Reference is a line that measurements are judged by, dashed and without
+// markers.
+type Reference struct {
+	Name   string // of several with the same name, the first stands in the legend
+	Series int    // index of the series whose colour it takes, or -1
+	Points []Point
+}
+
+// Format is the file format of a picture.
+type Format uint8
+
+// The formats.
+const (
+	PNG Format = iota
+	SVG
+)
+
+// Formats returns all formats.
+func Formats() []Format { return []Format{PNG, SVG} }
+
+func (f Format) String() string {
+	switch f {
+	case PNG:
+		return "png"
+	case SVG:
+		return "svg"
+	}
+	return fmt.Sprintf("Format(%d)", uint8(f))
+}
+
+// FormatError reports a file name that does not say a known format.
+type FormatError struct{ File string }
+
+func (e *FormatError) Error() string {
+	var known []string
+	for _, f := range Formats() {
+		known = append(known, "."+f.String())
+	}
+	return fmt.Sprintf("%s: cannot tell the format of the plot; end the name with one of %s", e.File, strings.Join(known, ", "))
+}
+
+// FormatOf returns the format that the ending of a file name asks for, without
+// regard to case, or a *FormatError.
+func FormatOf(file string) (Format, error) {
+	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
+	for _, f := range Formats() {
+		if f.String() == ext {
+			return f, nil
+		}
+	}
+	return 0, &FormatError{File: file}
+}
+
+// ErrEmpty is returned for a chart without a point.
+var ErrEmpty = errors.New("plotting: nothing to plot")
+
+// Render writes the chart to w as a picture of 9×5 inches. It returns
+// ErrEmpty, an error that names a number that cannot be drawn, or w's error.
+func (c *Chart) Render(w io.Writer, format Format) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.draw(w, format)
+}
+
+// check reports what cannot be drawn.
+func (c *Chart) check() error {
+	points := 0
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			points++
+			if !drawable(p) || len(c.Categories) > 0 && (p.X != math.Trunc(p.X) || p.X < 0 || int(p.X) >= len(c.Categories)) {
+				return fmt.Errorf("plotting: series %q has a point at (%g, %g)", s.Name, p.X, p.Y)
+			}
+		}
+	}
+	for _, r := range c.References {
+		for _, p := range r.Points {
+			if !drawable(p) {
+				return fmt.Errorf("plotting: reference %q has a point at (%g, %g)", r.Name, p.X, p.Y)
+			}
+		}
+	}
+	if points == 0 {
+		return ErrEmpty
+	}
+	return nil
+}
+
+func drawable(p Point) bool {
+	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	return finite(p.X) && finite(p.Y)
+}
+
+// xValues returns the different X of all series, ascending.
+func (c *Chart) xValues() []float64 {
+	var xs []float64
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			xs = append(xs, p.X)
+		}
+	}
+	slices.Sort(xs)
+	return slices.Compact(xs)
+}
+
+// top returns the largest Y of all.
+func (c *Chart) top() float64 {
+	top := 0.0
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			top = max(top, p.Y)
+		}
+	}
+	for _, r := range c.References {
+		for _, p := range r.Points {
+			top = max(top, p.Y)
+		}
+	}
+	return top
+}
+
+// wideRange is the ratio of the largest to the smallest X from which the axis
+// is logarithmic: below it, the small ones are not crowded yet.
+const wideRange = 16
+
+func (c *Chart) logarithmic() bool {
+	if len(c.Categories) > 0 {
+		return false
+	}
+	xs := c.xValues()
+	return xs[0] > 0 && xs[len(xs)-1]/xs[0] >= wideRange
+}

@@ -1,0 +1,307 @@
+package plotting
+
+import (
+	"image/color"
+	"io"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+const (
+	width  = 9 * vg.Inch
+	height = 5 * vg.Inch
+	dpi    = 144 // legible on a dense screen, and still a small file
+	margin = 12 * vg.Inch / 72
+)
+
+// colours returns the palette of Okabe and Ito (2008), which people with any
+// kind of colour vision can tell apart, the pale ones last.
+func colours() []color.Color {
+	return []color.Color{
+		color.RGBA{0x00, 0x72, 0xb2, 0xff}, // blue
+		color.RGBA{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+		color.RGBA{0x00, 0x9e, 0x73, 0xff}, // bluish green
+		color.RGBA{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+		color.RGBA{0xe6, 0x9f, 0x00, 0xff}, // orange
+		color.RGBA{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+		color.RGBA{0x00, 0x00, 0x00, 0xff}, // black
+	}
+}
+
+// markers has a length that is prime to that of colours: together they tell
+// 56 series apart.
+func markers() []draw.GlyphDrawer {
+	return []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{},
+		draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
+	}
+}
+
+func colour(series int) color.Color {
+	if series < 0 {
+		return color.Gray{0x40}
+	}
+	return colours()[series%len(colours())]
+}
+
+// draw renders a chart that check has passed.
+func (c *Chart) draw(w io.Writer, format Format) error {
+	p := plot.New()
+	legend := plot.NewLegend()
+	c.style(p, &legend)
+
+	grid := plotter.NewGrid()
+	grid.Vertical.Color = nil
+	grid.Horizontal.Color = color.Gray{0xd8}
+	p.Add(grid)
+	if len(c.Categories) > 0 {
+		c.addBars(p, &legend)
+	} else if err := c.addLines(p, &legend); err != nil {
+		return err
+	}
+	if err := c.addReferences(p, &legend); err != nil {
+		return err
+	}
+	if err := c.addFailures(p, &legend); err != nil {
+		return err
+	}
+	c.axes(p)
+
+	var canvas vg.CanvasSizer
+	var out io.WriterTo
+	switch format {
+	case SVG:
+		s := vgsvg.New(width, height)
+		canvas, out = s, s
+	default:
+		s := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+		canvas, out = s, vgimg.PngCanvas{Canvas: s}
+	}
+	page := draw.New(canvas)
+	page.SetColor(color.White)
+	page.Fill(page.Rectangle.Path())
+	page = draw.Crop(page, margin, -margin, margin, -margin)
+	// The legend stands to the right of the data, never on it.
+	side := legend.Rectangle(page).Size().X + margin
+	p.Draw(draw.Crop(page, 0, -side, 0, 0))
+	legend.Draw(draw.Crop(page, page.Rectangle.Size().X-side+margin, 0, 0, -p.Title.TextStyle.Height(p.Title.Text)-p.Title.Padding))
+	_, err := out.WriteTo(w)
+	return err
+}
+
+func (c *Chart) style(p *plot.Plot, legend *plot.Legend) {
+	p.Title.Text = c.Title
+	p.Title.TextStyle.Font.Variant = "Sans"
+	p.Title.TextStyle.Font.Size = font.Points(13)
+	p.Title.Padding = vg.Points(10)
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font.Variant = "Sans"
+		axis.Label.TextStyle.Font.Size = font.Points(11)
+		axis.Label.Padding = vg.Points(4)
+		axis.Tick.Label.Font.Variant = "Sans"
+		axis.Tick.Label.Font.Size = font.Points(10)
+		axis.Padding = 0
+	}
+	p.X.Label.Text, p.Y.Label.Text = c.XLabel, c.YLabel
+	legend.TextStyle.Font.Variant = "Sans"
+	legend.TextStyle.Font.Size = font.Points(10)
+	legend.Top, legend.Left = true, true
+	legend.Padding = vg.Points(4)
+	legend.ThumbnailWidth = vg.Points(28)
+}
+
+// addLines adds each series as a line with markers.
+func (c *Chart) addLines(p *plot.Plot, legend *plot.Legend) error {
+	for i, s := range c.Series {
+		if len(s.Points) == 0 {
+			continue
+		}
+		line, points, err := plotter.NewLinePoints(xys(s.Points))
+		if err != nil {
+			return err
+		}
+		line.Color = colour(i)
+		line.Width = vg.Points(1.8)
+		points.Color = colour(i)
+		points.Shape = markers()[i%len(markers())]
+		points.Radius = vg.Points(4)
+		p.Add(line, points)
+		legend.Add(s.Name, line, points)
+	}
+	return nil
+}
+
+// addReferences adds the dashed lines; across bars, from edge to edge.
+func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
+	named := make(map[string]bool)
+	for _, r := range c.References {
+		if len(r.Points) == 0 {
+			continue
+		}
+		points := xys(r.Points)
+		first, last := points[0], points[len(points)-1]
+		switch {
+		case len(c.Categories) > 0:
+			points = plotter.XYs{{X: -0.5, Y: first.Y}}
+			for _, q := range r.Points {
+				points = append(points, plotter.XY{X: q.X - 0.5, Y: q.Y}, plotter.XY{X: q.X + 0.5, Y: q.Y})
+			}
+		case first.X == last.X: // a single value of X: a line as wide as the axis
+			min, max := c.xRange()
+			points = plotter.XYs{{X: min, Y: first.Y}, {X: max, Y: last.Y}}
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return err
+		}
+		line.Color = colour(r.Series)
+		line.Width = vg.Points(1.2)
+		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		if r.Series < 0 {
+			line.Dashes = []vg.Length{vg.Points(1.5), vg.Points(2.5)}
+		}
+		p.Add(line)
+		if !named[r.Name] {
+			named[r.Name] = true
+			legend.Add(r.Name, line)
+		}
+	}
+	return nil
+}
+
+// addFailures crosses out the points with wrong results.
+func (c *Chart) addFailures(p *plot.Plot, legend *plot.Legend) error {
+	var failed plotter.XYs
+	for i, s := range c.Series {
+		for _, q := range s.Points {
+			if q.Failed {
+				failed = append(failed, plotter.XY{X: c.position(i, q.X), Y: q.Y})
+			}
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	crosses, err := plotter.NewScatter(failed)
+	if err != nil {
+		return err
+	}
+	crosses.Color = color.RGBA{0xd0, 0, 0, 0xff}
+	crosses.Shape = boldCross{}
+	crosses.Radius = vg.Points(7)
+	p.Add(crosses)
+	legend.Add("wrong result", crosses)
+	return nil
+}
+
+// boldCross is a cross that is not mistaken for a marker of a series.
+type boldCross struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (boldCross) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: sty.Color, Width: vg.Points(2.5)})
+	for _, slope := range []vg.Length{1, -1} {
+		var p vg.Path
+		p.Move(vg.Point{X: at.X - sty.Radius, Y: at.Y - slope*sty.Radius})
+		p.Line(vg.Point{X: at.X + sty.Radius, Y: at.Y + slope*sty.Radius})
+		c.Stroke(p)
+	}
+}
+
+// xRange returns the ends of the horizontal axis: a little beyond the data, so
+// that no marker is cut.
+func (c *Chart) xRange() (low, high float64) {
+	if len(c.Categories) > 0 {
+		return -0.6, float64(len(c.Categories)) - 0.4
+	}
+	xs := c.xValues()
+	low, high = xs[0], xs[len(xs)-1]
+	switch {
+	case low == high:
+		pad := math.Max(1, math.Abs(low)/2)
+		return low - pad, high + pad
+	case c.logarithmic():
+		f := math.Pow(high/low, 0.04)
+		return low / f, high * f
+	}
+	pad := (high - low) * 0.04
+	return low - pad, high + pad
+}
+
+// axes sets the ranges and ticks, after the data, which would widen them.
+func (c *Chart) axes(p *plot.Plot) {
+	p.X.Min, p.X.Max = c.xRange()
+	p.Y.Min, p.Y.Max = 0, c.top()*1.06
+	if p.Y.Max == 0 {
+		p.Y.Max = 1
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(c.ticks())
+	p.Y.Tick.Marker = plot.ConstantTicks(rateTicks(p.Y.Max))
+	if c.logarithmic() {
+		p.X.Scale = plot.LogScale{}
+	}
+}
+
+// ticks returns a tick at each X that was measured, with a label where it does
+// not run into the one before. The last label is always there.
+func (c *Chart) ticks() []plot.Tick {
+	var ticks []plot.Tick
+	if len(c.Categories) > 0 {
+		for i, name := range c.Categories {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+		}
+		return ticks
+	}
+	low, high := c.xRange()
+	place := func(x float64) float64 { return (x - low) / (high - low) }
+	if c.logarithmic() {
+		place = func(x float64) float64 { return math.Log(x/low) / math.Log(high/low) }
+	}
+	xs := c.xValues()
+	const room = 0.065 // of the axis: five digits and a space
+	free, last := math.Inf(-1), place(xs[len(xs)-1])
+	for i, x := range xs {
+		t := plot.Tick{Value: x}
+		at := place(x)
+		if i == len(xs)-1 || at >= free && at+room <= last {
+			t.Label = strconv.FormatFloat(x, 'f', -1, 64)
+			free = at + room
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// rateTicks returns labelled ticks from 0 to top, four to ten of them, at multiples
+// of 1, 2 or 5 times a power of ten.
+func rateTicks(top float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10(top/4)))
+	for _, f := range []float64{5, 2} {
+		if f*step*4 <= top {
+			step *= f
+			break
+		}
+	}
+	var ticks []plot.Tick
+	for i := 0; float64(i)*step <= top; i++ {
+		y := float64(i) * step
+		ticks = append(ticks, plot.Tick{Value: y, Label: strconv.FormatFloat(y, 'g', 6, 64)})
+	}
+	return ticks
+}
+
+func xys(points []Point) plotter.XYs {
+	out := make(plotter.XYs, len(points))
+	for i, p := range points {
+		out[i] = plotter.XY{X: p.X, Y: p.Y}
+	}
+	return out
+}
