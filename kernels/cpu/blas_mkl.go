@@ -11,6 +11,11 @@ extern void MKL_Get_Version_String(char *, int);
 */
 import "C"
 
+// mkl_rt loads its layers at the first call. For threads it wants Intel's
+// OpenMP library, or LLVM's in its place, unless the environment variable
+// MKL_THREADING_LAYER says GNU or SEQUENTIAL; without --no-as-needed the
+// layers do not find the symbols of the C libraries named after it.
+
 // BLASLibrary returns what [BLASInfo] describes; ok is false if this build
 // has no C library.
 func BLASLibrary() (info BLASInfo, ok bool) {

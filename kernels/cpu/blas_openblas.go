@@ -3,7 +3,7 @@
 package cpu
 
 /*
-#cgo LDFLAGS: -lopenblas -llapacke
+#cgo LDFLAGS: -lopenblas
 
 extern void openblas_set_num_threads(int);
 extern int openblas_get_num_threads(void);
