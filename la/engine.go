@@ -3,7 +3,9 @@ package la
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -22,7 +24,7 @@ type Options struct {
 	// Float leaves the placement of workers to the operating system instead
 	// of pinning each to a core.
 	Float bool
-	// NB is the tile size; 0 chooses it by operation, shape and workers.
+	// NB is the tile size; 0 chooses it by the shape of the problem.
 	NB int
 	// Direct is the largest order of a problem that is given to one kernel on
 	// the calling goroutine, without tasks; 0 chooses it, -1 is never.
@@ -51,9 +53,13 @@ type Options struct {
 
 	// Progress, if not nil, is called every 100 ms while tasks run, and once
 	// at the end, with the number of tasks that have ended and of all tasks
-	// of the call. The calls do not overlap.
+	// of the call. Progress is never called twice at once, not even when
+	// several computations share the engine; it must not compute with it. A
+	// problem that goes to one kernel has no tasks and no progress.
 	Progress func(done, total int)
-	// Trace, if not nil, gets an event for each task.
+	// Trace, if not nil, gets an event for each task. A problem that is given
+	// to one kernel on the calling goroutine is an event of the worker that
+	// follows the last one.
 	Trace *trace.Recorder
 	// Window is the number of tasks of a call that may be in flight; 0 means
 	// exec.DefaultWindow.
@@ -69,6 +75,9 @@ type Engine struct {
 	table    *kernels.Table
 	selector *versions.Selector
 	rt       *exec.Local
+	closed   atomic.Bool
+
+	reporting sync.Mutex // a leaf; held while Options.Progress is called
 }
 
 // builtin is the table of this build, and preferred the selector of a nil
@@ -86,7 +95,8 @@ var (
 
 // NewEngine returns an engine with running workers; the caller must Close it.
 // The error lists what is wrong with the options: an *OptionsError, or
-// versions' *ConfigError and *UnknownNameError.
+// versions' *ConfigError and *UnknownNameError; versions' *NoVersionError says
+// that they leave an operation without a version that can run here.
 func NewEngine(opt Options) (*Engine, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
@@ -132,13 +142,17 @@ func (e *OptionsError) Error() string {
 	return msg
 }
 
-// maxNB is the largest tile size: a float64 tile then takes 2 GiB.
-const maxNB = 1 << 14
+// maxNB is the largest tile size: a float64 tile then takes 2 GiB. maxWorkers
+// is exec's.
+const (
+	maxNB      = 1 << 14
+	maxWorkers = 1 << 14
+)
 
 func (o *Options) validate() error {
 	var bad []string
-	if o.Workers < 0 {
-		bad = append(bad, fmt.Sprintf("Workers is %d, want at least 0", o.Workers))
+	if o.Workers < 0 || o.Workers > maxWorkers {
+		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, maxWorkers))
 	}
 	if o.NB < 0 || o.NB > maxNB {
 		bad = append(bad, fmt.Sprintf("NB is %d, want 0 to %d", o.NB, maxNB))
@@ -164,13 +178,26 @@ func (e *Engine) start() (*exec.Local, error) {
 		Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
 }
 
-// Close ends the workers. Calls under way return exec.ErrClosed. A nil engine
-// has nothing to close.
+// Close ends the workers. Calls under way and later ones return exec.ErrClosed.
+// A nil engine has nothing to close.
 func (e *Engine) Close() error {
 	if e == nil {
 		return nil
 	}
+	e.closed.Store(true)
 	return e.rt.Close()
+}
+
+// ready returns why nothing may be computed: the cause of the context's end,
+// or exec.ErrClosed.
+func (e *Engine) ready(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if e != nil && e.closed.Load() {
+		return exec.ErrClosed
+	}
+	return nil
 }
 
 // Workers describes the engine's workers; those of a nil engine exist only
@@ -187,8 +214,9 @@ func (e *Engine) Workers() []exec.Worker {
 // and why. It returns false if there is no such operation.
 func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
 	for _, o := range kernels.For[T](e.ops()).All() {
-		if o.Name == op && e != nil {
-			return e.selector.Explain(o, call, e.rt.Target()), true
+		if o.Name == op {
+			selector, target := e.selection()
+			return selector.Explain(o, call, target), true
 		}
 	}
 	return versions.Explanation{}, false
@@ -202,6 +230,14 @@ func (e *Engine) ops() *kernels.Table {
 	return e.table
 }
 
+// selection returns what chooses among versions, and for which worker.
+func (e *Engine) selection() (*versions.Selector, *versions.Target) {
+	if e == nil {
+		return preferred(), exec.Here()
+	}
+	return e.selector, e.rt.Target()
+}
+
 // options returns the engine's options.
 func (e *Engine) options() *Options {
 	if e == nil {
@@ -213,8 +249,8 @@ func (e *Engine) options() *Options {
 // run executes a program of tile algorithms and waits for its end. tasks is
 // the number of tasks that it is going to submit.
 func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blocked.Program[T]) error) (err error) {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	if err := e.ready(ctx); err != nil {
+		return err
 	}
 	var rt *exec.Local
 	if e != nil {
@@ -226,8 +262,8 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 		defer rt.Close()
 	}
 	job := rt.NewJob(ctx)
-	if f := e.options().Progress; f != nil {
-		defer follow(job, tasks, f)()
+	if e != nil && e.opt.Progress != nil {
+		defer e.follow(job, tasks)()
 	}
 	err = program(blocked.NewProgram(job, kernels.For[T](e.ops())))
 	if jobErr := job.Wait(); jobErr != nil {
@@ -238,7 +274,12 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 
 // follow reports the progress of job until the function that it returns is
 // called.
-func follow(job *exec.Job, total int, report func(done, total int)) (stop func()) {
+func (e *Engine) follow(job *exec.Job, total int) (stop func()) {
+	report := func() {
+		e.reporting.Lock()
+		defer e.reporting.Unlock()
+		e.opt.Progress(job.Completed(), total)
+	}
 	end := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -247,9 +288,9 @@ func follow(job *exec.Job, total int, report func(done, total int)) (stop func()
 		for {
 			select {
 			case <-tick.C:
-				report(job.Completed(), total)
+				report()
 			case <-end:
-				report(job.Completed(), total)
+				report()
 				return
 			}
 		}
@@ -264,31 +305,55 @@ func follow(job *exec.Job, total int, report func(done, total int)) (stop func()
 // It is a cache: nothing in it outlives a call.
 var scratch = sync.Pool{New: func() any { return new(versions.Workspace) }}
 
-// direct calls one kernel on the calling goroutine, with the first version
-// that the engine's selector allows.
+// direct calls one kernel on the calling goroutine. A version that fails or
+// panics gives an *exec.TaskError, as in a task, without task and worker.
 func direct(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	if err := e.ready(ctx); err != nil {
+		return err
 	}
 	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
 	defer scratch.Put(call.Work)
-	selector, target := preferred(), exec.Here()
-	if e != nil {
-		selector, target = e.selector, e.rt.Target()
-	}
+	selector, target := e.selection()
 	choice, err := selector.Select(op, call, target)
 	if err != nil {
-		return err
+		return &exec.TaskError{Op: op.OpName(), Worker: -1, Err: err}
 	}
-	if !choice.Timed {
-		return translate(choice.Version.Run(call))
-	}
+	end := e.recordDirect(op, choice.Version.Name, &err)
 	begin := time.Now()
-	err = choice.Version.Run(call)
-	if err == nil {
+	err = invoke(choice.Version, call)
+	end()
+	switch {
+	case err == nil && choice.Timed:
 		selector.Record(op, choice, target, choice.Work, time.Since(begin).Seconds())
-	} else {
+	case choice.Timed:
 		selector.Abandon(choice)
 	}
+	if err != nil {
+		err = &exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err}
+	}
 	return translate(err)
+}
+
+// invoke calls a version and turns a panic into an error.
+func invoke(v *versions.Version, call *versions.Call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &exec.PanicError{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return v.Run(call)
+}
+
+// recordDirect starts the event of a kernel called directly; the function that
+// it returns ends it and puts it into the trace, if there is one.
+func (e *Engine) recordDirect(op *versions.Op, version string, err *error) (end func()) {
+	r := e.options().Trace
+	if r == nil {
+		return func() {}
+	}
+	worker, start := len(e.rt.Workers()), r.Now()
+	return func() {
+		r.Sink(worker)(trace.Event{Op: op.OpName(), Version: version, Worker: worker,
+			Start: start, End: r.Now(), Failed: *err != nil})
+	}
 }

@@ -29,3 +29,15 @@ func (e *Engine) goesDirect(n int) bool {
 	}
 	return n <= 128
 }
+
+// TileSize returns the tile size with which the engine computes a result whose
+// size goes by n — the order of a symmetric or triangular matrix, else the
+// smaller dimension — in a problem whose largest dimension is longest. If such
+// a problem is given to one kernel as a whole, direct is true and nb is
+// longest.
+func (e *Engine) TileSize(n, longest int) (nb int, direct bool) {
+	if e.goesDirect(longest) {
+		return longest, true
+	}
+	return e.tileSize(n), false
+}
