@@ -15,20 +15,25 @@ var ErrClosed = errors.New("exec: runtime is closed")
 // TaskError reports a task that failed. Of all tasks of a job that fail, the
 // one with the smallest number is reported, whichever failed first in time.
 type TaskError struct {
-	Task     graph.TaskID // number of the task in its job
+	Task     graph.TaskID // number of the task in its job; 0 if it ran outside of any
 	Op       string       // as in "potrf/f64"
 	Version  string       // version that ran, empty if none could be chosen
-	Worker   int          // worker that ran the last attempt
+	Worker   int          // worker that ran the last attempt; -1 if none did
 	Attempts int          // how often it was run
 	Err      error        // what the version returned; *PanicError, *TimeoutError
 }
 
 func (e *TaskError) Error() string {
-	msg := fmt.Sprintf("task %d, %s", e.Task, e.Op)
+	msg := e.Op
+	if e.Task > 0 {
+		msg = fmt.Sprintf("task %d, %s", e.Task, e.Op)
+	}
 	if e.Version != "" {
 		msg += fmt.Sprintf(" (%s)", e.Version)
 	}
-	msg += fmt.Sprintf(" on worker %d", e.Worker)
+	if e.Worker >= 0 {
+		msg += fmt.Sprintf(" on worker %d", e.Worker)
+	}
 	if e.Attempts > 1 {
 		msg += fmt.Sprintf(", attempt %d", e.Attempts)
 	}

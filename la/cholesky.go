@@ -33,8 +33,9 @@ func NewCholesky[T Element](e *Engine) *Cholesky[T] { return &Cholesky[T]{engine
 // factorization is replaced and its memory used again. Of a matrix in memory
 // only the stored triangle is read.
 //
-// The error is a *NonFiniteError, or a *NotPositiveDefiniteError with LAPACK's
-// value. c is then empty.
+// The error is a *NonFiniteError, a *NotPositiveDefiniteError with LAPACK's
+// value, an *exec.TaskError that names a version that has failed, or
+// exec.ErrClosed. c is then empty.
 //
 // Reference: LAPACK xPOTRF.
 func (c *Cholesky[T]) Factorize(a SymmetricSource[T]) error {
@@ -49,7 +50,10 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if l == nil {
 		l = c.spare
 	}
-	c.l, c.spare = nil, nil
+	c.l, c.spare, c.norm = nil, l, 0
+	if err := c.engine.ready(ctx); err != nil {
+		return err
+	}
 	one := c.engine.goesDirect(n)
 	nb := max(1, n)
 	if !one {
@@ -93,7 +97,8 @@ func (c *Cholesky[T]) valid() {
 func (c *Cholesky[T]) IsEmpty() bool { return c.l == nil }
 
 // SymmetricDim returns n. It panics with ErrNotFactorized, as all methods but
-// Factorize, IsEmpty, Reset and Clone do, if there is no factorization.
+// Factorize, FactorizeContext, IsEmpty, Reset and Clone do, if there is no
+// factorization.
 func (c *Cholesky[T]) SymmetricDim() int {
 	c.valid()
 	return c.l.Dim()
@@ -108,7 +113,8 @@ func (c *Cholesky[T]) Reset() {
 	c.l, c.norm = nil, 0
 }
 
-// Clone makes c a copy of src, on src's engine.
+// Clone makes c a copy of src, on src's engine. It panics with
+// ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
 	*c = Cholesky[T]{engine: src.engine, l: src.l.Clone(), norm: src.norm}
@@ -120,7 +126,8 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 // The error is a *ShapeError, or a mat.Condition if already the diagonal of L
 // shows that A is singular to working precision; dst then holds a solution
 // whose digits may all be wrong. For an estimate of the condition number see
-// [Cholesky.Cond].
+// [Cholesky.Cond]. Otherwise it is an *exec.TaskError that names a version that
+// has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
 //
 // Reference: LAPACK xPOTRS.
 func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
@@ -150,7 +157,7 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 func (c *Cholesky[T]) solve(ctx context.Context, x *blocked.Matrix[T]) error {
 	l := c.l
 	mt, nt := x.Tiles()
-	if mt == 1 {
+	if _, nrhs := x.Dims(); mt == 1 && c.engine.goesDirect(max(l.Dim(), nrhs)) {
 		trsm := kernels.For[T](c.engine.ops()).Trsm
 		for j := range nt {
 			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
@@ -202,7 +209,8 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A.
 // Solving with A is cheaper and more accurate than multiplying by its inverse.
 //
-// The errors are those of SolveTo.
+// The errors are those of SolveTo, but when a version has failed or the engine
+// was closed, dst is undefined.
 //
 // Reference: LAPACK xPOTRI.
 func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
@@ -215,10 +223,14 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	if n == 0 {
 		return nil
 	}
-	v, back := writableSym(dst, nb, false, c.engine.options().Workers)
+	v, _, back := writableSym(dst, nb, false, c.engine.options().Workers)
 	w := blocked.New[T](blocked.TriLower, n, n, nb)
-	t := tiles(n, nb)
-	err := run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.l, w, v) })
+	var err error
+	if t := tiles(n, nb); t == 1 && c.engine.goesDirect(n) {
+		err = c.invertDirect(w, v)
+	} else {
+		err = run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.l, w, v) })
+	}
 	if err != nil {
 		return err
 	}
@@ -226,9 +238,22 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	return c.conditionError()
 }
 
+// invertDirect is Potri for a matrix of one tile: w = L⁻¹, v = wᵀ·w.
+func (c *Cholesky[T]) invertDirect(w, v *blocked.Matrix[T]) error {
+	w.SetIdentity()
+	ops := kernels.For[T](c.engine.ops())
+	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
+	if err := direct(context.Background(), c.engine, ops.Trsm, trsm, c.l.Tile(0, 0), w.Tile(0, 0)); err != nil {
+		return err
+	}
+	syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
+	return direct(context.Background(), c.engine, ops.Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
+}
+
 // LTo copies the factor L to dst, which must be lower triangular; an empty
 // *mat.TriDense is made so. It panics with ErrNotFactorized, with mat.ErrShape
-// if dst is not n×n, and with mat.ErrTriangle if it is upper triangular.
+// if dst is not n×n, and with mat.ErrTriangle if it is upper triangular or its
+// diagonal is all ones.
 func (c *Cholesky[T]) LTo(dst TriangularSink[T]) { c.factorTo(dst, mat.Lower) }
 
 // UTo copies the factor U to dst, which must be upper triangular; it panics as
@@ -238,13 +263,23 @@ func (c *Cholesky[T]) UTo(dst TriangularSink[T]) { c.factorTo(dst, mat.Upper) }
 func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 	c.valid()
 	n := c.l.Dim()
-	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() && n > 0 {
+	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() {
+		if n == 0 {
+			return
+		}
 		d.ReuseAsTri(n, kind)
+	}
+	unit := false
+	switch d := any(dst).(type) {
+	case Triangular[T]:
+		unit = d.Diag == blas.Unit
+	case *Triangular[T]:
+		unit = d.Diag == blas.Unit
 	}
 	switch m, k := dst.Triangle(); {
 	case m != n:
 		panic(mat.ErrShape)
-	case k != kind:
+	case k != kind || unit:
 		panic(mat.ErrTriangle)
 	}
 	// A symmetric view of L gives L below and Lᵀ = U above the diagonal.
@@ -265,8 +300,10 @@ func (c *Cholesky[T]) LogDet() float64 {
 }
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
-// estimate is a lower bound that is rarely below a third of the truth. It
-// costs a few solutions and is not kept.
+// estimate is a lower bound, but for rounding, that is rarely below a third of
+// the truth; +Inf if A⁻¹ is out of range. It costs a few solutions, on the
+// engine, and is not kept; if they fail, as those of a closed engine do, it is
+// NaN.
 //
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {

@@ -3,25 +3,28 @@ package la
 import "math"
 
 // norm1Estimate estimates the 1-norm of the symmetric n×n matrix that apply
-// multiplies a vector by, in at most eleven products. It returns +Inf if apply
-// fails or gives something that is not finite: the matrix is then out of
-// range.
+// multiplies a vector by, in at most eleven products. It returns +Inf if a
+// product is not finite, for the matrix is then out of range, and NaN if apply
+// fails.
 //
 // Reference: N. J. Higham, FORTRAN codes for estimating the one-norm of a real
 // or complex matrix, ACM TOMS 14 (1988), algorithm 4.1; LAPACK xLACN2.
 func norm1Estimate(n int, apply func(x []float64) error) float64 {
 	x, sign := make([]float64, n), make([]float64, n)
+	broken := math.Inf(1) // what to return when there is no product
 	product := func() bool {
 		if apply(x) != nil {
+			broken = math.NaN()
 			return false
 		}
-		return !math.IsNaN(sum(x)) && !math.IsInf(sum(x), 0)
+		s := sum(x)
+		return s-s == 0
 	}
 	for i := range x {
 		x[i] = 1 / float64(n)
 	}
 	if !product() {
-		return math.Inf(1)
+		return broken
 	}
 	if n == 1 {
 		return math.Abs(x[0])
@@ -30,14 +33,14 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 	signs(sign, x)
 	copy(x, sign)
 	if !product() {
-		return math.Inf(1)
+		return broken
 	}
 	largest := argmax(x)
 	for range 4 {
 		clear(x)
 		x[largest] = 1
 		if !product() {
-			return math.Inf(1)
+			return broken
 		}
 		former := estimate
 		estimate = sum(x)
@@ -48,7 +51,7 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 		}
 		copy(x, sign)
 		if !product() {
-			return math.Inf(1)
+			return broken
 		}
 		last := largest
 		largest = argmax(x)
@@ -65,7 +68,7 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 		}
 	}
 	if !product() {
-		return math.Inf(1)
+		return broken
 	}
 	return max(estimate, 2*sum(x)/float64(3*n))
 }

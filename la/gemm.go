@@ -28,7 +28,8 @@ func Mul[T Element](dst Sink[T], a, b Source[T]) error {
 //
 // NaN and infinities propagate as in BLAS. The error is a *ShapeError, or the
 // cause of the context's end; C is then unchanged or, if the context ended in
-// the middle, undefined.
+// the middle, undefined. An *exec.TaskError names a version that has failed,
+// and exec.ErrClosed an engine that was closed.
 //
 // Reference: BLAS xGEMM.
 func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Sink[T]) error {
@@ -40,25 +41,34 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 	if k != kb {
 		return &ShapeError{"Gemm", fmt.Sprintf("op(A) is %d×%d and op(B) %d×%d", m, k, kb, n)}
 	}
-	shape(c, m, n)
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	if beta == 0 {
+		shape(c, m, n)
+	}
 	if r, s := c.Dims(); r != m || s != n {
 		return &ShapeError{"Gemm", fmt.Sprintf("the product is %d×%d and C %d×%d", m, n, r, s)}
 	}
-	if m == 0 || n == 0 {
+	if m == 0 || n == 0 || (alpha == 0 || k == 0) && beta == 1 {
 		return nil
+	}
+	if alpha == 0 {
+		k, transA, transB = 0, blas.NoTrans, blas.NoTrans
+		a, b = General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}
 	}
 	one := e.goesDirect(max(m, n, k))
 	nb := max(m, n, k)
 	if !one {
 		nb = e.tileSize(min(m, n))
 	}
-	vc, back := writable(c, nb, beta != 0, e.options().Workers)
-	va, transA := readable(a, transA, nb, vc, e.options().Workers)
-	vb, transB := readable(b, transB, nb, vc, e.options().Workers)
+	vc, in, back := writable(c, nb, beta != 0, e.options().Workers)
+	va, transA := readable(a, transA, nb, in, e.options().Workers)
+	vb, transB := readable(b, transB, nb, in, e.options().Workers)
 	var err error
-	if one && k > 0 {
+	if one {
 		params := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
-		err = direct(ctx, e, kernels.For[T](e.ops()).Gemm, params, va.Tile(0, 0), vb.Tile(0, 0), vc.Tile(0, 0))
+		err = direct(ctx, e, kernels.For[T](e.ops()).Gemm, params, whole(va), whole(vb), whole(vc))
 	} else {
 		tasks := tiles(m, nb) * tiles(n, nb) * max(1, tiles(k, nb))
 		err = run(ctx, e, tasks, func(p *blocked.Program[T]) error {
@@ -78,10 +88,9 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 //
 // With alpha = 0, A is not read; with beta = 0, C is not, and an empty
 // *mat.SymDense takes its shape. Of a C in memory only the stored triangle is
-// read and written. C must not share memory with A.
+// read and written. C may share memory with A, at the cost of a copy.
 //
-// The error is a *ShapeError, or the cause of the context's end; C is then
-// unchanged or, if the context ended in the middle, undefined.
+// The errors are those of [Gemm].
 //
 // Reference: BLAS xSYRK.
 func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], beta T, c SymmetricSink[T]) error {
@@ -89,24 +98,33 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		return err
 	}
 	n, k := dims(a, trans)
-	shape[T](c, n, n)
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	if beta == 0 {
+		shape[T](c, n, n)
+	}
 	if s := c.SymmetricDim(); s != n {
 		return &ShapeError{"Syrk", fmt.Sprintf("the product is %d×%d and C %d×%d", n, n, s, s)}
 	}
-	if n == 0 {
+	if n == 0 || (alpha == 0 || k == 0) && beta == 1 {
 		return nil
+	}
+	if alpha == 0 {
+		k, trans = 0, blas.NoTrans
+		a = General[T]{Rows: n, Stride: 1}
 	}
 	one := e.goesDirect(max(n, k))
 	nb := max(n, k)
 	if !one {
 		nb = e.tileSize(n)
 	}
-	vc, back := writableSym(c, nb, beta != 0, e.options().Workers)
-	va, trans := readable(a, trans, nb, vc, e.options().Workers)
+	vc, in, back := writableSym(c, nb, beta != 0, e.options().Workers)
+	va, trans := readable(a, trans, nb, in, e.options().Workers)
 	var err error
-	if one && k > 0 {
+	if one {
 		params := &kernels.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
-		err = direct(ctx, e, kernels.For[T](e.ops()).Syrk, params, va.Tile(0, 0), vc.Tile(0, 0))
+		err = direct(ctx, e, kernels.For[T](e.ops()).Syrk, params, whole(va), whole(vc))
 	} else {
 		t := tiles(n, nb)
 		err = run(ctx, e, t*(t+1)/2*max(1, tiles(k, nb)), func(p *blocked.Program[T]) error {
@@ -126,10 +144,10 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 //
 // where B is m×n. The triangle of A, and whether its diagonal is taken to be
 // ones, are A's own. A zero on the diagonal gives infinities and NaN, as in
-// BLAS. B must not share memory with A.
+// BLAS; with alpha = 0 neither A nor B is read. B may share memory with A, at
+// the cost of a copy.
 //
-// The error is a *ShapeError, or the cause of the context's end; B is then
-// unchanged or, if the context ended in the middle, undefined.
+// The errors are those of [Gemm]; B stands for its C.
 //
 // Reference: BLAS xTRSM.
 func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, alpha T, a TriangularSource[T], b Sink[T]) error {
@@ -147,25 +165,31 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	if na, _ := a.Triangle(); na != order {
 		return &ShapeError{"Trsm", fmt.Sprintf("A is %d×%d and B %d×%d", na, na, m, n)}
 	}
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
 	if m == 0 || n == 0 {
 		return nil
+	}
+	if alpha == 0 {
+		return Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 0, General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
 	one := e.goesDirect(max(m, n))
 	nb := max(m, n)
 	if !one {
 		nb = e.tileSize(order)
 	}
-	vb, back := writable(b, nb, true, e.options().Workers)
-	va, trans, diag := readableTri(a, trans, nb, e.options().Workers)
+	vb, in, back := writable(b, nb, true, e.options().Workers)
+	va, trans := readableTri(a, trans, nb, in, e.options().Workers)
 	uplo := va.Kind().Uplo()
 	var err error
 	if one {
-		params := &kernels.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
-		err = direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, va.Tile(0, 0), vb.Tile(0, 0))
+		params := &kernels.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
+		err = direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, whole(va), whole(vb))
 	} else {
 		t, lines := tiles(order, nb), tiles(m+n-order, nb)
 		err = run(ctx, e, t*(t+1)/2*lines, func(p *blocked.Program[T]) error {
-			return p.Trsm(side, uplo, trans, diag, alpha, va, vb)
+			return p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
 		})
 	}
 	if err == nil {

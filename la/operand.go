@@ -1,6 +1,8 @@
 package la
 
 import (
+	"cmp"
+	"slices"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -26,12 +28,24 @@ func shape[T Element](dst Source[T], m, n int) {
 	}
 }
 
+// memory reports whether results may be put into the memory behind c. Other
+// types that show their memory may want their own Set to be called.
+func memory[T Element](c Source[T]) bool {
+	switch any(c).(type) {
+	case *blocked.Matrix[T], General[T], *General[T], Symmetric[T], *Symmetric[T], *mat.Dense, *mat.SymDense:
+		return true
+	}
+	return false
+}
+
 // writable returns c as a Full matrix to compute into: a view if c has memory
-// that allows one, otherwise a copy, which back brings home. load says whether
-// what c holds is needed.
-func writable[T Element](c Sink[T], nb int, load bool, workers int) (v *blocked.Matrix[T], back func()) {
-	if v, trans, ok := blocked.ViewOf[T](c, nb); ok && trans == blas.NoTrans && v.Kind() == blocked.Full {
-		return v, func() {}
+// that allows one, which then is in as well, otherwise a copy, which back
+// brings home. load says whether what c holds is needed.
+func writable[T Element](c Sink[T], nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
+	if memory[T](c) {
+		if v, trans, ok := blocked.ViewOf[T](c, nb); ok && trans == blas.NoTrans && v.Kind() == blocked.Full {
+			return v, v, func() {}
+		}
 	}
 	m, n := c.Dims()
 	if load {
@@ -39,94 +53,116 @@ func writable[T Element](c Sink[T], nb int, load bool, workers int) (v *blocked.
 	} else {
 		v = blocked.New[T](blocked.Full, m, n, nb)
 	}
-	return v, func() { v.CopyTo(c, workers) }
+	return v, nil, func() { v.CopyTo(c, workers) }
 }
 
 // writableSym is writable for a symmetric c.
-func writableSym[T Element](c SymmetricSink[T], nb int, load bool, workers int) (v *blocked.Matrix[T], back func()) {
-	if v, trans, ok := blocked.ViewOf[T](c, nb); ok && trans == blas.NoTrans &&
-		(v.Kind() == blocked.SymLower || v.Kind() == blocked.SymUpper) {
-		return v, func() {}
+func writableSym[T Element](c SymmetricSink[T], nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
+	if memory[T](c) {
+		if v, trans, ok := blocked.ViewOf[T](c, nb); ok && trans == blas.NoTrans &&
+			(v.Kind() == blocked.SymLower || v.Kind() == blocked.SymUpper) {
+			return v, v, func() {}
+		}
 	}
 	if load {
 		v, _ = blocked.From[T](c, blocked.SymLower, nb, blocked.CopyOptions{Workers: workers})
 	} else {
 		v = blocked.New[T](blocked.SymLower, c.SymmetricDim(), c.SymmetricDim(), nb)
 	}
-	return v, func() { v.CopyTo(c, workers) }
+	return v, nil, func() { v.CopyTo(c, workers) }
 }
 
 // readable returns op(a) as a Full matrix and a transposition: a view if a has
 // memory that allows one and c, which is going to be written, has no part in
-// it; otherwise a copy.
+// it; otherwise a copy. c may be nil.
 func readable[T Element](a Source[T], trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
-	if trans == blas.ConjTrans {
-		trans = blas.Trans
-	}
 	if v, vt, ok := blocked.ViewOf(a, nb); ok && v.Kind() == blocked.Full && !overlap(v, c) {
-		if vt == blas.NoTrans {
-			return v, trans
-		}
-		if trans == blas.NoTrans {
-			return v, blas.Trans
-		}
-		return v, blas.NoTrans
+		return v, compose(trans, vt)
 	}
 	v, _ := blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: workers})
-	return v, trans
+	return v, compose(trans, blas.NoTrans)
 }
 
-// readableTri returns op(a) as a triangular matrix, a transposition, and
-// whether the diagonal is ones.
-func readableTri[T Element](a TriangularSource[T], trans blas.Transpose, nb, workers int) (*blocked.Matrix[T], blas.Transpose, blas.Diag) {
-	if trans == blas.ConjTrans {
-		trans = blas.Trans
+// readableTri is readable for a triangular a. The matrix that it returns has
+// the diagonal of a, ones included.
+func readableTri[T Element](a TriangularSource[T], trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
+	if v, vt, ok := blocked.ViewOf[T](a, nb); ok && (v.Kind() == blocked.TriLower || v.Kind() == blocked.TriUpper) && !overlap(v, c) {
+		return v, compose(trans, vt)
 	}
-	if v, vt, ok := blocked.ViewOf[T](a, nb); ok && (v.Kind() == blocked.TriLower || v.Kind() == blocked.TriUpper) {
-		if vt == blas.NoTrans {
-			return v, trans, blas.NonUnit
-		}
-		if trans == blas.NoTrans {
-			return v, blas.Trans, blas.NonUnit
-		}
-		return v, blas.NoTrans, blas.NonUnit
-	}
-	// A copy has the ones of a unit diagonal in it.
 	kind := blocked.TriLower
 	if _, k := a.Triangle(); k == mat.Upper {
 		kind = blocked.TriUpper
 	}
 	v, _ := blocked.From[T](a, kind, nb, blocked.CopyOptions{Workers: workers})
-	return v, trans, blas.NonUnit
+	return v, compose(trans, blas.NoTrans)
+}
+
+// compose returns the one transposition that two of them make.
+func compose(s, t blas.Transpose) blas.Transpose {
+	if (s == blas.NoTrans) == (t == blas.NoTrans) {
+		return blas.NoTrans
+	}
+	return blas.Trans
+}
+
+// whole returns the tile of a matrix that has but one, or none because it has
+// no elements.
+func whole[T Element](a *blocked.Matrix[T]) *blocked.Tile[T] {
+	if m, n := a.Dims(); m == 0 || n == 0 {
+		return &blocked.Tile[T]{Rows: m, Cols: n, Stride: max(1, n)}
+	}
+	return a.Tile(0, 0)
 }
 
 // overlap reports whether the memory of a and c may have common elements: the
-// ranges from first to last element meet.
+// ranges from first to last element of a tile of each meet. A nil c has none.
 func overlap[T Element](a, c *blocked.Matrix[T]) bool {
-	a0, a1 := span(a)
-	c0, c1 := span(c)
-	return a0 < c1 && c0 < a1
+	if c == nil {
+		return false
+	}
+	held := merge(spans(c))
+	for _, s := range spans(a) {
+		// The first range that ends behind the start of s.
+		i, _ := slices.BinarySearchFunc(held, s.first, func(h span, at uintptr) int { return cmp.Compare(h.end, at+1) })
+		if i < len(held) && held[i].first < s.end {
+			return true
+		}
+	}
+	return false
 }
 
-// span returns the addresses from the first to behind the last element of a.
-func span[T Element](a *blocked.Matrix[T]) (first, last uintptr) {
+// span is the addresses from the first to behind the last element of a tile.
+type span struct{ first, end uintptr }
+
+// spans returns the spans of the tiles of a that have elements.
+func spans[T Element](a *blocked.Matrix[T]) []span {
 	var zero T
+	var all []span
 	mt, nt := a.Tiles()
 	for i := range mt {
 		for j := range nt {
 			if !a.Stored(i, j) {
 				continue
 			}
-			d := a.Tile(i, j).Data
-			if len(d) == 0 {
-				continue
+			if d := a.Tile(i, j).Data; len(d) > 0 {
+				p := uintptr(unsafe.Pointer(unsafe.SliceData(d)))
+				all = append(all, span{p, p + uintptr(len(d))*unsafe.Sizeof(zero)})
 			}
-			p := uintptr(unsafe.Pointer(unsafe.SliceData(d)))
-			if first == 0 || p < first {
-				first = p
-			}
-			last = max(last, p+uintptr(len(d))*unsafe.Sizeof(zero))
 		}
 	}
-	return first, last
+	return all
+}
+
+// merge sorts spans and joins those that meet.
+func merge(all []span) []span {
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	joined := all[:0]
+	for _, s := range all {
+		if n := len(joined); n > 0 && s.first <= joined[n-1].end {
+			joined[n-1].end = max(joined[n-1].end, s.end)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	return joined
 }
