@@ -32,9 +32,17 @@ type Table struct {
 // NewTable returns a new table of all ops with the versions of this build in
 // order of preference: the C library where a build tag has linked one in
 // ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
-// made of smaller calls), portable Go ("go") last. The C library runs as many
-// threads as [cpu.SetBLASThreads] has told it to.
+// made of smaller calls), portable Go ("go") last.
+//
+// A kernel uses one thread, so NewTable sets the number of threads of the C
+// library to one, for the whole process. Who compares with the library's own
+// threads sets it with [SetBLASThreads] and back.
 func NewTable() *Table {
+	SetBLASThreads(1)
+	return builtin()
+}
+
+func builtin() *Table {
 	return &Table{f32: newOps[float32]("f32"), f64: newOps[float64]("f64")}
 }
 
@@ -87,7 +95,7 @@ func Absent() []AbsentVersion {
 		present = info.Name
 	}
 	var absent []AbsentVersion
-	for _, op := range NewTable().All() {
+	for _, op := range builtin().All() {
 		for _, name := range cpu.BLASLibraries() {
 			if name == present {
 				continue

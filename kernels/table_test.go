@@ -87,6 +87,22 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
+// A table leaves the C library with one thread.
+func TestBLASThreads(t *testing.T) {
+	info, ok := kernels.BLASLibrary()
+	if kernels.SetBLASThreads(2) != ok {
+		t.Fatalf("library %+v, present %v: SetBLASThreads disagrees", info, ok)
+	}
+	if !ok {
+		return
+	}
+	kernels.NewTable()
+	info, _ = kernels.BLASLibrary()
+	if info.Threads != 1 || info.Name == "" || info.Config == "" {
+		t.Errorf("library %+v", info)
+	}
+}
+
 // panics returns what f panics with, or nil.
 func panics(f func()) (v any) {
 	defer func() { v = recover() }()
