@@ -1,0 +1,20 @@
+package kernels
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// GangedForTest returns op in parts of few elements, on portable routines.
+func GangedForTest(op *versions.Op) versions.Version {
+	if op.Type == "f32" {
+		return gangedForTest[float32](op.Name)
+	}
+	return gangedForTest[float64](op.Name)
+}
+
+func gangedForTest[T Element](op string) versions.Version {
+	g := &ganged[T]{r: cpu.Portable[T](), units: 3, grain: 5, block: 7}
+	return versions.Version{Name: "gang", Constraints: versions.Constraints{Units: 3},
+		Run: map[string]func(*versions.Call) error{"gemm": g.gemm, "syrk": g.syrk, "trsm": g.trsm, "potrf": g.potrf}[op]}
+}

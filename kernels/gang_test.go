@@ -1,0 +1,49 @@
+package kernels_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// threads is a versions.Gang of goroutines.
+type threads int
+
+func (n threads) Units() int { return int(n) }
+
+func (n threads) Do(parts int, f func(int, *versions.Workspace)) {
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() { f(i, new(versions.Workspace)) })
+	}
+	wg.Wait()
+}
+
+// TestGanged puts the versions for several units through the suites, with
+// parts so small that every tile is cut, alone and on a gang. The short test
+// leaves out float32, where only the routines below differ, and being alone.
+func TestGanged(t *testing.T) {
+	gangs := []versions.Gang{threads(3), nil}
+	if testing.Short() {
+		gangs = gangs[:1]
+	}
+	for _, gang := range gangs {
+		tab := kernels.NewTable()
+		for _, op := range tab.All() {
+			if testing.Short() && op.Type == "f32" {
+				continue
+			}
+			v := kernels.GangedForTest(op)
+			run := v.Run
+			v.Run = func(c *versions.Call) error {
+				call := *c
+				call.Gang = gang
+				return run(&call)
+			}
+			kerneltest.Version(t, op, &v)
+		}
+	}
+}
