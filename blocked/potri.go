@@ -7,7 +7,8 @@ import (
 )
 
 // Potri submits the inverse of a symmetric positive definite matrix from its
-// Cholesky factor L (a as [Program.Potrf] leaves it, lower half stored):
+// Cholesky factor L, or U = Lᵀ if a stores the upper half, as [Program.Potrf]
+// leaves it:
 //
 //	W = L⁻¹,  C = Wᵀ·W = A⁻¹.
 //
@@ -20,7 +21,7 @@ import (
 //
 // Reference: LAPACK xPOTRI, xTRTRI, xLAUUM.
 func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
-	if a.kind.Uplo() != blas.Lower || w.kind != TriLower || (c.kind != SymLower && c.kind != SymUpper) {
+	if w.kind != TriLower || (c.kind != SymLower && c.kind != SymUpper) {
 		panic(ErrKind)
 	}
 	if w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
@@ -50,8 +51,12 @@ func (w *Matrix[T]) setIdentity() {
 
 // invertLower submits the solution of L·W = I for the lower half of W.
 func (p *Program[T]) invertLower(l, w *operand[T]) error {
-	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
-	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+	uplo, trans := blas.Lower, blas.NoTrans
+	if l.kind.Uplo() == blas.Upper {
+		uplo, trans = blas.Upper, blas.Trans
+	}
+	trsm := &kernels.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
+	gemm := &kernels.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 	for k := range l.mt {
 		for j := range k + 1 {
 			if err := p.submit(p.ops.Trsm, trsm, int64(2*l.mt-k), in(l.tile(k, k)), inout(w.tile(k, j))); err != nil {
@@ -60,7 +65,7 @@ func (p *Program[T]) invertLower(l, w *operand[T]) error {
 		}
 		for i := k + 1; i < l.mt; i++ {
 			for j := range k + 1 {
-				if err := p.submit(p.ops.Gemm, gemm, int64(2*l.mt-i), in(l.tile(i, k)), in(w.tile(k, j)), inout(w.tile(i, j))); err != nil {
+				if err := p.submit(p.ops.Gemm, gemm, int64(2*l.mt-i), in(at(l, trans, i, k)), in(w.tile(k, j)), inout(w.tile(i, j))); err != nil {
 					return err
 				}
 			}

@@ -21,9 +21,12 @@ import (
 // once.
 type Cholesky[T Element] struct {
 	engine *Engine
-	l      *blocked.Matrix[T] // lower half; nil if there is no factorization
-	norm   float64            // 1-norm of A
-	spare  *blocked.Matrix[T] // memory of a former factorization
+	// u holds U in its upper half; nil if there is no factorization. The
+	// upper half, because tiles are row-major: the updates UᵀU read them
+	// along their rows.
+	u     *blocked.Matrix[T]
+	norm  float64            // 1-norm of A
+	spare *blocked.Matrix[T] // memory of a former factorization
 }
 
 // NewCholesky returns an empty factorization that computes on e.
@@ -46,11 +49,11 @@ func (c *Cholesky[T]) Factorize(a SymmetricSource[T]) error {
 // cause as soon as the kernels that run have returned; c is then empty.
 func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]) error {
 	n := a.SymmetricDim()
-	l := c.l
-	if l == nil {
-		l = c.spare
+	u := c.u
+	if u == nil {
+		u = c.spare
 	}
-	c.l, c.spare, c.norm = nil, l, 0
+	c.u, c.spare, c.norm = nil, u, 0
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
@@ -61,12 +64,12 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	}
 	opt := blocked.CopyOptions{Workers: c.engine.options().Workers, Stats: true}
 	var stats blocked.Stats
-	if l != nil && l.NB() == nb && l.Dim() == n {
-		stats = l.CopyFrom(a, opt)
+	if u != nil && u.NB() == nb && u.Dim() == n {
+		stats = u.CopyFrom(a, opt)
 	} else {
-		l, stats = blocked.From[T](a, blocked.SymLower, nb, opt)
+		u, stats = blocked.From[T](a, blocked.SymUpper, nb, opt)
 	}
-	c.spare = l
+	c.spare = u
 	if stats.NonFinite {
 		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
 	}
@@ -74,56 +77,56 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	switch {
 	case n == 0:
 	case one:
-		err = direct(ctx, c.engine, kernels.For[T](c.engine.ops()).Potrf, &kernels.Potrf{Uplo: blas.Lower}, l.Tile(0, 0))
+		err = direct(ctx, c.engine, kernels.For[T](c.engine.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
 		t := tiles(n, nb)
-		err = run(ctx, c.engine, t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(l) })
+		err = run(ctx, c.engine, t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(u) })
 	}
 	if err != nil {
 		return err
 	}
-	c.l, c.spare, c.norm = l, nil, stats.Norm
+	c.u, c.spare, c.norm = u, nil, stats.Norm
 	return nil
 }
 
 // valid panics with ErrNotFactorized if there is no factorization.
 func (c *Cholesky[T]) valid() {
-	if c.l == nil {
+	if c.u == nil {
 		panic(ErrNotFactorized)
 	}
 }
 
 // IsEmpty reports whether c is without a factorization.
-func (c *Cholesky[T]) IsEmpty() bool { return c.l == nil }
+func (c *Cholesky[T]) IsEmpty() bool { return c.u == nil }
 
 // SymmetricDim returns n. It panics with ErrNotFactorized, as all methods but
 // Factorize, FactorizeContext, IsEmpty, Reset and Clone do, if there is no
 // factorization.
 func (c *Cholesky[T]) SymmetricDim() int {
 	c.valid()
-	return c.l.Dim()
+	return c.u.Dim()
 }
 
 // Reset drops the factorization. Its memory is kept for the next one of the
 // same size; to free it, drop c.
 func (c *Cholesky[T]) Reset() {
-	if c.l != nil {
-		c.spare = c.l
+	if c.u != nil {
+		c.spare = c.u
 	}
-	c.l, c.norm = nil, 0
+	c.u, c.norm = nil, 0
 }
 
 // Clone makes c a copy of src, on src's engine. It panics with
 // ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, l: src.l.Clone(), norm: src.norm}
+	*c = Cholesky[T]{engine: src.engine, l: src.u.Clone(), norm: src.norm}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
 // empty *mat.Dense takes the shape of b.
 //
-// The error is a *ShapeError, or a mat.Condition if already the diagonal of L
+// The error is a *ShapeError, or a mat.Condition if already the diagonal of U
 // shows that A is singular to working precision; dst then holds a solution
 // whose digits may all be wrong. For an estimate of the condition number see
 // [Cholesky.Cond]. Otherwise it is an *exec.TaskError that names a version that
@@ -132,7 +135,7 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 // Reference: LAPACK xPOTRS.
 func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 	c.valid()
-	n := c.l.Dim()
+	n := c.u.Dim()
 	m, nrhs := b.Dims()
 	if m != n {
 		return &ShapeError{"SolveTo", fmt.Sprintf("A is %d×%d and b %d×%d", n, n, m, nrhs)}
@@ -145,7 +148,7 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 		return nil
 	}
 	workers := c.engine.options().Workers
-	x, _ := blocked.From(b, blocked.Full, c.l.NB(), blocked.CopyOptions{Workers: workers})
+	x, _ := blocked.From(b, blocked.Full, c.u.NB(), blocked.CopyOptions{Workers: workers})
 	if err := c.solve(context.Background(), x); err != nil {
 		return err
 	}
@@ -155,14 +158,14 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 
 // solve overwrites x with A⁻¹·x.
 func (c *Cholesky[T]) solve(ctx context.Context, x *blocked.Matrix[T]) error {
-	l := c.l
+	u := c.u
 	mt, nt := x.Tiles()
-	if _, nrhs := x.Dims(); mt == 1 && c.engine.goesDirect(max(l.Dim(), nrhs)) {
+	if _, nrhs := x.Dims(); mt == 1 && c.engine.goesDirect(max(u.Dim(), nrhs)) {
 		trsm := kernels.For[T](c.engine.ops()).Trsm
 		for j := range nt {
-			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-				p := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
-				if err := direct(ctx, c.engine, trsm, p, l.Tile(0, 0), x.Tile(0, j)); err != nil {
+			for _, trans := range []blas.Transpose{blas.Trans, blas.NoTrans} {
+				p := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
+				if err := direct(ctx, c.engine, trsm, p, u.Tile(0, 0), x.Tile(0, j)); err != nil {
 					return err
 				}
 			}
@@ -170,17 +173,17 @@ func (c *Cholesky[T]) solve(ctx context.Context, x *blocked.Matrix[T]) error {
 		return nil
 	}
 	return run(ctx, c.engine, mt*(mt+1)*nt, func(p *blocked.Program[T]) error {
-		if err := p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, l, x); err != nil {
+		if err := p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, u, x); err != nil {
 			return err
 		}
-		return p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, 1, l, x)
+		return p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, u, x)
 	})
 }
 
 // SolveVecTo solves A·x = b for one right-hand side, dst = x, as SolveTo does.
 func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 	c.valid()
-	n := c.l.Dim()
+	n := c.u.Dim()
 	if b.Len() != n {
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("A is %d×%d and b has %d elements", n, n, b.Len())}
 	}
@@ -193,7 +196,7 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 	if n == 0 {
 		return nil
 	}
-	x := blocked.New[T](blocked.Full, n, 1, c.l.NB())
+	x := blocked.New[T](blocked.Full, n, 1, c.u.NB())
 	for i := range n {
 		x.Set(i, 0, b.AtVec(i))
 	}
@@ -215,7 +218,7 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 // Reference: LAPACK xPOTRI.
 func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	c.valid()
-	n, nb := c.l.Dim(), c.l.NB()
+	n, nb := c.u.Dim(), c.u.NB()
 	shape[T](dst, n, n)
 	if s := dst.SymmetricDim(); s != n {
 		return &ShapeError{"InverseTo", fmt.Sprintf("the inverse is %d×%d and dst %d×%d", n, n, s, s)}
@@ -229,7 +232,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	if t := tiles(n, nb); t == 1 && c.engine.goesDirect(n) {
 		err = c.invertDirect(w, v)
 	} else {
-		err = run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.l, w, v) })
+		err = run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })
 	}
 	if err != nil {
 		return err
@@ -238,12 +241,12 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	return c.conditionError()
 }
 
-// invertDirect is Potri for a matrix of one tile: w = L⁻¹, v = wᵀ·w.
+// invertDirect is Potri for a matrix of one tile: w = (Uᵀ)⁻¹, v = wᵀ·w.
 func (c *Cholesky[T]) invertDirect(w, v *blocked.Matrix[T]) error {
 	w.SetIdentity()
 	ops := kernels.For[T](c.engine.ops())
-	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
-	if err := direct(context.Background(), c.engine, ops.Trsm, trsm, c.l.Tile(0, 0), w.Tile(0, 0)); err != nil {
+	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+	if err := direct(context.Background(), c.engine, ops.Trsm, trsm, c.u.Tile(0, 0), w.Tile(0, 0)); err != nil {
 		return err
 	}
 	syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
@@ -262,7 +265,7 @@ func (c *Cholesky[T]) UTo(dst TriangularSink[T]) { c.factorTo(dst, mat.Upper) }
 
 func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 	c.valid()
-	n := c.l.Dim()
+	n := c.u.Dim()
 	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() {
 		if n == 0 {
 			return
@@ -282,8 +285,8 @@ func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 	case k != kind || unit:
 		panic(mat.ErrTriangle)
 	}
-	// A symmetric view of L gives L below and Lᵀ = U above the diagonal.
-	c.l.CopyTo(dst, c.engine.options().Workers)
+	// A symmetric view of U gives U above and Uᵀ = L below the diagonal.
+	c.u.CopyTo(dst, c.engine.options().Workers)
 }
 
 // Det returns the determinant of A, +Inf or 0 if it is out of range.
@@ -293,8 +296,8 @@ func (c *Cholesky[T]) Det() float64 { return math.Exp(c.LogDet()) }
 func (c *Cholesky[T]) LogDet() float64 {
 	c.valid()
 	var sum float64
-	for i := range c.l.Dim() {
-		sum += math.Log(float64(c.l.At(i, i)))
+	for i := range c.u.Dim() {
+		sum += math.Log(float64(c.u.At(i, i)))
 	}
 	return 2 * sum
 }
@@ -308,7 +311,7 @@ func (c *Cholesky[T]) LogDet() float64 {
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {
 	c.valid()
-	n := c.l.Dim()
+	n := c.u.Dim()
 	if n == 0 {
 		return 0
 	}
@@ -318,7 +321,7 @@ func (c *Cholesky[T]) Cond() float64 {
 
 // applyInverse overwrites x with A⁻¹·x.
 func (c *Cholesky[T]) applyInverse(x []float64) error {
-	v := blocked.New[T](blocked.Full, len(x), 1, c.l.NB())
+	v := blocked.New[T](blocked.Full, len(x), 1, c.u.NB())
 	for i, s := range x {
 		v.Set(i, 0, T(s))
 	}
@@ -336,8 +339,8 @@ func (c *Cholesky[T]) applyInverse(x []float64) error {
 // least, shows that no digit of a solution can be relied on.
 func (c *Cholesky[T]) conditionError() error {
 	lo, hi := math.Inf(1), 0.0
-	for i := range c.l.Dim() {
-		d := float64(c.l.At(i, i))
+	for i := range c.u.Dim() {
+		d := float64(c.u.At(i, i))
 		lo, hi = min(lo, d), max(hi, d)
 	}
 	r := hi / lo
