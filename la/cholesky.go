@@ -120,7 +120,7 @@ func (c *Cholesky[T]) Reset() {
 // ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, l: src.u.Clone(), norm: src.norm}
+	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: src.norm}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
