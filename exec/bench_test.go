@@ -96,3 +96,22 @@ func BenchmarkIndependentEmpty(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkStartClose is the cost of a runtime for one call.
+func BenchmarkStartClose(b *testing.B) {
+	spec := graph.Spec{Op: empty("nothing")}
+	for b.Loop() {
+		rt, err := exec.NewLocal(exec.Options{Workers: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		job := rt.NewJob(context.Background())
+		if _, err := job.Submit(&spec); err != nil {
+			b.Fatal(err)
+		}
+		if err := job.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		rt.Close()
+	}
+}

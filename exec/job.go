@@ -133,7 +133,7 @@ func (j *Job) enlist() error {
 }
 
 // Wait waits until every task submitted so far has ended and returns the
-// job's error: nil if all went well, an *TaskError for the failed task with
+// job's error: nil if all went well, a *TaskError for the failed task with
 // the smallest number, the cause of the context's end, or ErrClosed. A failure
 // under graph.Ignore is no error. After a nil error the job can go on.
 func (j *Job) Wait() error {

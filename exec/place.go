@@ -82,8 +82,3 @@ func complete(t versions.Target, m *topo.Machine) *versions.Target {
 	}
 	return &t
 }
-
-// pin binds the calling goroutine's locked thread to cpus. A worker that
-// cannot be pinned, because the mask of the process has changed since the
-// machine was read, runs unpinned rather than not at all.
-func pin(cpus []int) error { return topo.Pin(cpus...) }

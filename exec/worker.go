@@ -3,12 +3,12 @@ package exec
 import (
 	"context"
 	"errors"
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -43,10 +43,13 @@ type worker struct {
 
 // loop is the goroutine of a worker.
 func (w *worker) loop() {
+	release := func() {}
 	if w.info.CPUs != nil {
-		// The thread ends with the goroutine: nobody inherits the pinning.
-		runtime.LockOSThread()
-		pin(w.info.CPUs)
+		// A worker that cannot be pinned, because the mask of the process has
+		// changed since the machine was read, runs unpinned rather than not
+		// at all. After a Goexit the thread ends with the goroutine, which
+		// does not come to release it: nobody inherits the pinning.
+		release, _ = topo.Lock(w.info.CPUs...)
 	}
 	defer w.survive()
 	w.freed = w.freed[:0]
@@ -63,6 +66,7 @@ func (w *worker) loop() {
 			w.gang.serve(w)
 			w.gang = nil
 		default:
+			release()
 			w.rt.running.Done()
 			return
 		}
