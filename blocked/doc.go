@@ -1,4 +1,39 @@
-// Package blocked holds the tiled matrix, who owns which tile, the matrix
-// files, and the tile algorithms: one file per algorithm, named after its
-// LAPACK or BLAS routine, whose loop submits one task per tile operation.
+// Package blocked holds the tiled matrix, the matrix files, and the tile
+// algorithms. Most programs use it through package la, and directly for what
+// la has not: files, and matrices that stay in tiles from one operation to the
+// next.
+//
+// # Matrices
+//
+// A [Matrix] is a grid of tiles; [New] makes one of zeros, [From] copies any
+// gonum matrix, and [View] shows memory of the caller's as tiles without
+// copying. A Matrix is itself a [Source] and a [Sink], so it goes wherever la
+// takes a matrix, and [Matrix.CopyTo] brings it back to gonum. [Kind] says
+// whether all of it is stored or one triangle.
+//
+// [General], [Symmetric] and [Triangular] are matrices in plain row-major
+// memory, for types and strides that gonum's matrices do not have.
+//
+// # Files
+//
+// [ReadFile] reads NumPy's .npy and Matrix Market, compressed or not, and
+// [WriteFile] writes them. What is wrong with a file comes back as a
+// *[FormatError] with its line.
+//
+// # Algorithms
+//
+// A [Program] submits tile algorithms to a job of package exec, one task per
+// tile operation:
+//
+//	job := runtime.NewJob(ctx)
+//	p := blocked.NewProgram(job, kernels.For[float64](table))
+//	p.Potrf(a)                                                         // A = L·Lᵀ
+//	p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, b) // B = L⁻¹·B
+//	err := job.Wait()
+//
+// Nothing waits between the two: a tile of B is solved for as soon as the
+// tiles of L that it needs are there. There is one file per algorithm, named
+// after its LAPACK or BLAS routine.
+//
+// A [Layout] says which process of several owns which tile.
 package blocked

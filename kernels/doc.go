@@ -1,9 +1,14 @@
-// Package kernels defines the operations on tiles — gemm, syrk, trsm, potrf …
-// — with their typed parameters, and the [Table] of the versions that this
-// build carries for each.
+// Package kernels defines the operations on tiles — gemm, syrk, trsm, potrf —
+// and the [Table] of the versions that this build carries for each.
 //
-// Tiles are row-major. The functions behind the versions live in kernels/cpu
-// (portable Go; OpenBLAS and MKL behind their build tags); this package gives
-// them the common shape that the runtime calls, and is the only place, with
-// kernels/cpu, where row-major meets column-major.
+// An operation is a [versions.Op]. Its contract is the doc comment of its
+// parameter struct: [Gemm], [Syrk], [Trsm], [Potrf]. A version is a function
+// that keeps the contract; operands come as *[Tile], row-major, and the
+// parameter by pointer. A program adds versions of its own with [Table.Add]
+// and hands the table to la.Options; package kerneltest tests them.
+//
+// The functions behind the versions live in kernels/cpu (portable Go; OpenBLAS
+// and MKL behind their build tags); this package gives them the common shape
+// that the runtime calls, and is the only place, with kernels/cpu, where
+// row-major meets column-major.
 package kernels
