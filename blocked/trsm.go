@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -110,8 +111,10 @@ func (s *solve[T]) eliminate(k, step int, forward bool) error {
 		for line := range lines {
 			// Left: B(i) -= op(A)(i, k)·X(k). Right: B(i) -= X(k)·op(A)(k, i).
 			x, c := in(s.b.tile(block(k, line))), inout(s.b.tile(block(i, line)))
-			left, right := in(at(s.a, s.trans, i, k)), x
-			if s.side == blas.Right {
+			var left, right graph.Operand
+			if s.side == blas.Left {
+				left, right = in(at(s.a, s.trans, i, k)), x
+			} else {
 				left, right = x, in(at(s.a, s.trans, k, i))
 			}
 			if err := s.submit(s.ops.Gemm, update, int64(s.nt-step-rest), left, right, c); err != nil {
