@@ -3,7 +3,8 @@
 package bench
 
 import (
-	"context"
+	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/sched"
@@ -14,10 +15,15 @@ import (
 
 // Spec says what to run. Zero fields take the defaults that
 // [Spec.WithDefaults] documents.
+//
+//	gemm      C = A·B        C M×N, A M×K, B K×N
+//	syrk      C = A·Aᵀ       C N×N, A N×K
+//	trsm      B = L⁻¹·B      B M×N, L M×M lower triangular
+//	cholesky  A = L·Lᵀ       A N×N
 type Spec struct {
 	Op      string // "gemm", "syrk", "trsm" or "cholesky"
 	Type    string // "f64" (default) or "f32"
-	M, N, K int    // shape; M and K default to N
+	M, N, K int    // shape; M and K default to N where the op has them
 	NB      int    // tile size; 0: automatic
 	Workers int    // 0: one per core
 	Sched   sched.Kind
@@ -26,16 +32,24 @@ type Spec struct {
 	Fixed   []versions.Pin // versions of single ops
 	Profile *versions.Profile
 
-	Input  string      // matrix file to factor instead of a generated one
-	Matrix matgen.Kind // kind of generated matrix
+	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
+	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
 	Seed   uint64
 
-	Repeat int // timed runs
-	Warmup int // runs before them, at least one where versions are explored
+	Repeat int // timed runs; 0: 3
+	// Warmup is the number of runs before them; 0: one, negative: none. With
+	// several versions to choose among there are more, at most 16, until each
+	// version of an op that runs could be explored.
+	Warmup int
 	Verify bool
+	NoPeak bool // do not measure the FMA peak, which takes 0.3 s
 
+	// Progress, if not nil, is told how much of all runs and of the
+	// verification is done. The calls do not overlap.
 	Progress func(done, total int)
-	Trace    *trace.Recorder
+	// Trace, if not nil, is emptied before the timed runs and holds their
+	// tasks afterwards.
+	Trace *trace.Recorder
 }
 
 // Result is the outcome of a Spec: one line of labench's --json.
@@ -44,7 +58,7 @@ type Result struct {
 	Type          string         `json:"type"`
 	M             int            `json:"m"`
 	N             int            `json:"n"`
-	K             int            `json:"k"`
+	K             int            `json:"k"` // 0 where the op has none
 	NB            int            `json:"nb"`
 	Workers       int            `json:"workers"`
 	Sched         string         `json:"sched"`
@@ -55,11 +69,89 @@ type Result struct {
 	GFLOPSMedian  float64        `json:"gflops_median"`
 	PeakGFLOPS    float64        `json:"peak_gflops"`
 	PeakFraction  float64        `json:"peak_fraction"`
-	Residual      float64        `json:"residual"`
-	Passed        bool           `json:"passed"`
+	// Residual is the scaled residual, to be held against Limit; NaN, in JSON
+	// null, if it was not asked for or is not a number.
+	Residual float64 `json:"residual"`
+	// Passed says that the result is right; without verification, that the
+	// runs ended without an error.
+	Passed bool `json:"passed"`
 
+	Direct  bool            `json:"-"` // one kernel did it all, without tasks
+	Limit   float64         `json:"-"` // Residual must be below it
+	Formula string          `json:"-"` // what Residual is, in words
+	Failure string          `json:"-"` // what is wrong if the result did not pass
 	Times   []time.Duration `json:"-"` // of the timed runs, in order
 	Summary trace.Summary   `json:"-"` // of the timed runs
 }
 
-var _ = context.Background
+// MarshalJSON writes numbers that JSON cannot hold, NaN and infinities, as
+// null.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result // without this method
+	out := struct {
+		plain
+		// These shadow plain's, and stand behind its others.
+		PeakFraction *float64 `json:"peak_fraction"`
+		Residual     *float64 `json:"residual"`
+		Passed       bool     `json:"passed"`
+	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed}
+	return json.Marshal(out)
+}
+
+// number returns x if JSON can hold it, else nil.
+func number(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// Ops returns the operations that there are.
+func Ops() []string { return []string{"gemm", "syrk", "trsm", "cholesky"} }
+
+// Types returns the element types that there are.
+func Types() []string { return []string{"f64", "f32"} }
+
+// DefaultN is the order of a problem of which nothing else is said.
+const DefaultN = 4096
+
+// WithDefaults returns s with its zero fields filled in: type f64; N 4096; M
+// and K as N, where the op has them; random matrices for gemm and syrk,
+// diagonally dominant ones (matgen.SPD) for trsm and cholesky; 3 timed runs
+// after one for warming up. What stays zero is decided by the run: NB by la,
+// Workers by the machine, and with an Input the shape by the file.
+func (s Spec) WithDefaults() Spec {
+	if s.Type == "" {
+		s.Type = "f64"
+	}
+	if s.Input == "" {
+		if s.N == 0 {
+			s.N = DefaultN
+			if s.Op == "cholesky" && s.M > 0 {
+				s.N = s.M
+			}
+		}
+		s = s.square()
+	}
+	if s.Matrix == matgen.Random && (s.Op == "trsm" || s.Op == "cholesky") {
+		s.Matrix = matgen.SPD
+	}
+	if s.Repeat == 0 {
+		s.Repeat = 3
+	}
+	if s.Warmup == 0 {
+		s.Warmup = 1
+	}
+	return s
+}
+
+// square lets M and K follow from N where they are not given.
+func (s Spec) square() Spec {
+	if s.M == 0 {
+		s.M = s.N
+	}
+	if s.K == 0 && (s.Op == "gemm" || s.Op == "syrk") {
+		s.K = s.N
+	}
+	return s
+}

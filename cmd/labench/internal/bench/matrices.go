@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
+
+// newProblem makes the matrices of s and returns the problem, and s with the
+// shape that an input file decides.
+func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers int) (problem[T], Spec, error) {
+	var input *blocked.Matrix[T]
+	if s.Input != "" {
+		var err error
+		if input, err = blocked.ReadFile[T](s.Input, &blocked.ReadOptions{MaxBytes: usable, Workers: workers}); err != nil {
+			return nil, s, err
+		}
+		if s, err = s.take(input.Dims()); err != nil {
+			return nil, s, err
+		}
+		if err := fits(s, usable); err != nil {
+			return nil, s, err
+		}
+	}
+	f := &maker[T]{ctx: ctx, spec: s, input: input, workers: workers}
+	var p problem[T]
+	var err error
+	switch s.Op {
+	case "gemm":
+		p, err = newGemm(f)
+	case "syrk":
+		p, err = newSyrk(f)
+	case "trsm":
+		p, err = newTrsm(f)
+	default:
+		p, err = newCholesky(f)
+	}
+	return p, s, err
+}
+
+// ShapeError reports a matrix file whose shape does not suit the operation or
+// what else was said of it.
+type ShapeError struct{ File, Reason string }
+
+func (e *ShapeError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
+
+// take returns s with the shape of an r×c matrix A from a file.
+func (s Spec) take(r, c int) (Spec, error) {
+	fail := func(format string, args ...any) (Spec, error) {
+		return s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, %s", r, c, fmt.Sprintf(format, args...))}
+	}
+	if r == 0 || c == 0 {
+		return fail("which is nothing to measure")
+	}
+	if r != c && (s.Op == "cholesky" || s.Op == "trsm") {
+		return fail("and %s needs a square one", s.Op)
+	}
+	want := func(size *int, n int) bool {
+		ok := *size == 0 || *size == n
+		*size = n
+		return ok
+	}
+	ok := true
+	switch s.Op {
+	case "gemm":
+		ok = want(&s.M, r) && want(&s.K, c)
+		if s.N == 0 {
+			s.N = c
+		}
+	case "syrk":
+		ok = want(&s.N, r) && want(&s.K, c) && want(&s.M, r)
+	case "trsm":
+		ok = want(&s.M, r)
+		if s.N == 0 {
+			s.N = r
+		}
+	case "cholesky":
+		ok = want(&s.N, r) && want(&s.M, r)
+	}
+	if !ok {
+		return fail("and the shape that was asked for another: leave it out")
+	}
+	return s, nil
+}
+
+// maker makes the operands of a problem.
+type maker[T la.Element] struct {
+	ctx     context.Context
+	spec    Spec
+	input   *blocked.Matrix[T] // the first operand, if it came from a file
+	workers int
+}
+
+// empty returns an m×n matrix of zeros.
+func (f *maker[T]) empty(m, n int) la.General[T] {
+	return la.General[T]{Rows: m, Cols: n, Stride: max(n, 1), Data: make([]T, m*n)}
+}
+
+// first returns the first operand, of the shape m×n: that of the input file
+// if there is one. With half it is the lower triangle, with zeros above.
+func (f *maker[T]) first(m, n int, half bool) (la.General[T], error) {
+	if f.input == nil {
+		return f.generate(f.spec.Matrix, 0, m, n, half)
+	}
+	g := f.empty(m, n)
+	if half {
+		f.input.CopyTo(la.Triangular[T]{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Data: g.Data, Stride: g.Stride}, f.workers)
+	} else {
+		f.input.CopyTo(g, f.workers)
+	}
+	f.input = nil // not needed any more
+	return g, nil
+}
+
+// generate returns an m×n matrix of the given kind, different for different
+// numbers of operands.
+func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) (la.General[T], error) {
+	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: m, N: n, Seed: f.spec.Seed + operand})
+	if err != nil {
+		return la.General[T]{}, err
+	}
+	g := f.empty(m, n)
+	var ended atomic.Bool
+	parallel(f.workers, m, min(m, 256), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if ended.Load() || f.ctx.Err() != nil {
+				ended.Store(true)
+				return
+			}
+			width := n
+			if half {
+				width = i + 1
+			}
+			gen.Block(i, 0, 1, width, g.Data[i*g.Stride:], g.Stride)
+		}
+	})
+	if ended.Load() {
+		return la.General[T]{}, context.Cause(f.ctx)
+	}
+	return g, nil
+}
+
+// symmetric returns the first operand as a symmetric n×n matrix, in the lower
+// triangle.
+func (f *maker[T]) symmetric(n int) (la.Symmetric[T], error) {
+	if f.input != nil && f.input.Kind() == blocked.Full {
+		if err := f.checkSymmetry(n); err != nil {
+			return la.Symmetric[T]{}, err
+		}
+	}
+	g, err := f.first(n, n, true)
+	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}, err
+}
+
+// checkSymmetry returns a *ShapeError if the input, from a file that does not
+// say that it is symmetric, is not: whoever made it may have rounded the two
+// halves differently.
+func (f *maker[T]) checkSymmetry(n int) error {
+	a := f.input
+	top := 0.0
+	for i := range n {
+		for j := range n {
+			top = max(top, math.Abs(float64(a.At(i, j))))
+		}
+	}
+	allowed := 4 * float64(n) * epsilon[T]() * top
+	for i := range n {
+		for j := range i {
+			if x, y := float64(a.At(i, j)), float64(a.At(j, i)); math.Abs(x-y) > allowed {
+				return &ShapeError{f.spec.Input, fmt.Sprintf(
+					"the matrix is not symmetric: element (%d, %d) is %.9g and (%d, %d) is %.9g", i, j, x, j, i, y)}
+			}
+		}
+	}
+	return nil
+}
+
+// spoil fills a with NaN, so that an element that is not written shows.
+func spoil[T la.Element](a la.General[T], workers int) {
+	nan := T(math.NaN())
+	parallel(workers, len(a.Data), stripes, func(_, lo, hi int) {
+		row := a.Data[lo:hi]
+		for i := range row {
+			row[i] = nan
+		}
+	})
+}

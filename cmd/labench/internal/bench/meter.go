@@ -1,0 +1,45 @@
+package bench
+
+// meter turns the progress of la's calls into that of all that a Spec does:
+// each run counts the same, and so does the verification, which costs about as
+// many operations as a run.
+type meter struct {
+	report func(done, total int)
+	stages int // runs, and the verification
+	stage  int // those that have ended
+	part   int // of the parts of this stage, the one under way …
+	parts  int // … and how many there are
+	paused bool
+}
+
+// grain is the resolution of the progress of one stage.
+const grain = 1000
+
+func newMeter(s Spec) *meter {
+	m := &meter{report: s.Progress, stages: max(s.Warmup, 0) + s.Repeat, parts: 1}
+	if s.Verify {
+		m.stages++
+	}
+	return m
+}
+
+// progress takes what la says of the call under way.
+func (m *meter) progress(done, total int) {
+	if m.report == nil || m.paused || total == 0 {
+		return
+	}
+	within := (float64(m.part) + float64(done)/float64(total)) / float64(m.parts)
+	m.report(m.stage*grain+min(grain, int(within*grain)), m.stages*grain)
+}
+
+// next ends a stage.
+func (m *meter) next() {
+	m.stage, m.part, m.parts = m.stage+1, 0, 1
+	m.progress(0, 1)
+}
+
+// step says that the next call is the i-th, from 0, of n of this stage.
+func (m *meter) step(i, n int) { m.part, m.parts = i, n }
+
+// pause keeps the progress of runs that were not foreseen to itself.
+func (m *meter) pause(on bool) { m.paused = on }

@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// How results are verified
+//
+// Each operation has a residual in the 1-norm, made with the tile algorithms
+// of la, so that a large problem is verified as fast as it is solved. It is
+// always another operation than the one that is judged, or another shape of
+// it. Since the same kernels may have the same fault in both, two more looks
+// are taken with plain loops in float64 that share no code with them:
+//
+//   - For random vectors y with 1/2 ≤ |y_i| ≤ 1, yᵀ·E is computed, where E is
+//     what the residual measures, by products of vectors and matrices only:
+//     yᵀC − (yᵀA)B for gemm. As ‖yᵀE‖∞ ≤ ‖E‖₁, the same limit holds for it
+//     (R. Freivalds, 1977; here with rounding).
+//   - Elements of products, those at corners and tile borders and some at
+//     random, are computed in twice the working precision and must agree
+//     within the bound of any order of summation,
+//     k·ε·Σ|a_il·b_lj| (N. J. Higham, Accuracy and Stability, section 3.1).
+//
+// The larger of the residual and that of the vectors is reported.
+
+// verdict is what a verification finds.
+type verdict struct {
+	residual float64
+	failure  string // what else is wrong, in words
+}
+
+// Limit returns what the residual of an operation must be below: 3 for
+// products, 30 for systems and factorizations.
+func Limit(op string) float64 {
+	if op == "gemm" || op == "syrk" {
+		return 3
+	}
+	return 30
+}
+
+// Formula returns the residual of an operation in words; all norms are
+// 1-norms, and ε is 2⁻⁵³ or, for float32, 2⁻²⁴.
+func Formula(op string) string {
+	switch op {
+	case "gemm":
+		return "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)"
+	case "syrk":
+		return "‖AAᵀ−C‖ / (√(k+2)·‖A‖·‖Aᵀ‖·ε)"
+	case "trsm":
+		return "‖B−LX‖ / (m·‖L‖·‖X‖·ε)"
+	}
+	return "‖LLᵀ−A‖ / (n·‖A‖·ε)"
+}
+
+// panel is the width of the pieces in which residuals are made. It must only
+// be large enough for the tiles of la.
+const panel = 512
+
+// probes is the number of random vectors.
+const probes = 3
+
+// epsilon returns LAPACK's ε of T.
+func epsilon[T la.Element]() float64 {
+	if size[T]() == 4 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// least returns the smallest positive T: the error of an underflow.
+func least[T la.Element]() float64 {
+	if size[T]() == 4 {
+		return math.SmallestNonzeroFloat32
+	}
+	return math.SmallestNonzeroFloat64
+}
+
+func size[T la.Element]() uintptr {
+	var zero T
+	return unsafe.Sizeof(zero)
+}
+
+// over returns x divided by every one of d, one after the other, so that no
+// product of theirs overflows or vanishes. Nothing over nothing is nothing.
+func over(x float64, d ...float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	for _, v := range d {
+		x /= v
+	}
+	return x
+}
+
+// productResidual returns the residual of an m×n product of inner dimension k,
+//
+//	x / (√(k+2)·a·b·ε),
+//
+// where x, a and b are norms of the error and the factors. The sum in the
+// denominator allows for every term of every element to underflow.
+func productResidual[T la.Element](x, a, b float64, m, k int) float64 {
+	eps := epsilon[T]()
+	return over(x, eps, math.Sqrt(float64(k+2))*a*b+float64(m)*float64(k+1)*least[T]()/eps)
+}
+
+// norm1 returns the 1-norm of a dense, symmetric or triangular matrix.
+func norm1[T la.Element](a *blocked.Matrix[T], workers int) float64 {
+	return a.Norm(lapack.MaxColumnSum, workers)
+}
+
+// window returns the r×c part of a whose first element is (i, j).
+func window[T la.Element](a la.General[T], i, j, r, c int) la.General[T] {
+	if r == 0 || c == 0 {
+		return la.General[T]{Rows: r, Cols: c, Stride: a.Stride}
+	}
+	return la.General[T]{Rows: r, Cols: c, Stride: a.Stride, Data: a.Data[i*a.Stride+j:]}
+}
+
+// subtract computes C = C − op(A)·op(B).
+func subtract[T la.Element](ctx context.Context, e *la.Engine, transB blas.Transpose, a, b, c la.General[T]) error {
+	return la.Gemm[T](ctx, e, blas.NoTrans, transB, -1, a, b, 1, c)
+}
+
+// probe returns the largest |yᵀE| for some random y of length m, where error
+// computes yᵀE.
+func probe(ctx context.Context, seed uint64, m int, residual func(y []float64) []float64) (float64, error) {
+	worst := 0.0
+	for p := range probes {
+		if err := ctx.Err(); err != nil {
+			return 0, context.Cause(ctx)
+		}
+		y := make([]float64, m)
+		for i := range y {
+			u := matgen.Uniform(seed, p, i)
+			y[i] = math.Copysign(0.5+math.Abs(u), u)
+		}
+		for _, v := range residual(y) {
+			worst = max(worst, math.Abs(v)) // NaN stays
+		}
+	}
+	return worst, nil
+}
+
+// difference returns x − y.
+func difference(x, y []float64) []float64 {
+	d := make([]float64, len(x))
+	for i := range d {
+		d[i] = x[i] - y[i]
+	}
+	return d
+}
+
+// samples is the number of elements that are checked one by one, beside those
+// at corners and borders.
+const samples = 64
+
+// sample checks elements of the product C = A·op(B), op(B) given by its
+// element (l, j), and returns in words what is wrong with the first wrong one.
+// With lower, only the lower triangle of C is there.
+func sample[T la.Element](seed uint64, nb int, lower bool, c, a la.General[T], b func(l, j int) T) string {
+	m, n := c.Dims()
+	places := [][2]int{{0, 0}, {m - 1, 0}, {0, n - 1}, {m - 1, n - 1}}
+	if nb < m && nb < n {
+		places = append(places, [2]int{nb - 1, nb - 1}, [2]int{nb, nb - 1}, [2]int{nb - 1, nb}, [2]int{nb, nb})
+	}
+	for p := range samples {
+		u, v := matgen.Uniform(seed, probes, 2*p)+0.5, matgen.Uniform(seed, probes, 2*p+1)+0.5
+		places = append(places, [2]int{int(u * float64(m)), int(v * float64(n))})
+	}
+	for _, at := range places {
+		i, j := at[0], at[1]
+		if lower && i < j {
+			i, j = j, i
+		}
+		exact, bound := dot(a.Data[i*a.Stride:i*a.Stride+a.Cols], func(l int) T { return b(l, j) })
+		if bound-bound != 0 {
+			continue // the product overflows
+		}
+		bound = bound*float64(a.Cols+1)*epsilon[T]() + float64(a.Cols+1)*least[T]()
+		got := float64(c.Data[i*c.Stride+j])
+		if !(math.Abs(got-exact) <= bound) {
+			return fmt.Sprintf("element (%d, %d) of the product is %.9g and should be %.9g", i, j, got, exact)
+		}
+	}
+	return ""
+}
+
+// dot returns Σ x_l·y_l, computed in twice the precision of float64, and
+// Σ |x_l·y_l|.
+//
+// Reference: T. Ogita, S. M. Rump, S. Oishi, Accurate Sum and Dot Product,
+// SIAM J. Sci. Comput. 26 (2005), algorithm Dot2.
+func dot[T la.Element](x []T, y func(l int) T) (sum, magnitude float64) {
+	var low float64
+	for l, v := range x {
+		a, b := float64(v), float64(y(l))
+		p := a * b
+		e := math.FMA(a, b, -p)
+		s := sum + p
+		z := s - sum
+		low += e + (sum - (s - z)) + (p - z)
+		sum = s
+		magnitude += math.Abs(p)
+	}
+	return sum + low, magnitude
+}

@@ -1,0 +1,239 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// problem is one operation on matrices that are made.
+type problem[T la.Element] interface {
+	// order returns what la's tile size goes by: see la.Engine.TileSize.
+	order() (n, longest int)
+	// flops returns the floating point operations of a run as LAPACK counts
+	// them (LAPACK Working Note 41).
+	flops() float64
+	// reset makes everything as it was before the first run.
+	reset()
+	// once does what a user's call does, the conversion to tiles included. It
+	// is what is timed.
+	once(ctx context.Context, e *la.Engine) error
+	// verify judges the result of the last run. It may overwrite the
+	// operands, so that it can be called once.
+	verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error)
+}
+
+// Run runs s. The time of a run is that of the user's call of la: the matrices
+// are made, reset and verified outside it. Memory that la keeps between calls
+// is kept here, too.
+//
+// The error is an *InvalidError or *MemoryError; one of la's or versions' if
+// the options are refused, as *versions.UnknownNameError; what reading the
+// Input gave, such as *blocked.FormatError; *la.NotPositiveDefiniteError or
+// *la.NonFiniteError; or the cause of the end of ctx. A result that is wrong
+// is no error: then Passed is false and Failure says why.
+func Run(ctx context.Context, s Spec) (Result, error) {
+	if err := s.Validate(); err != nil {
+		return Result{}, err
+	}
+	if s.WithDefaults().Type == "f32" {
+		return run[float32](ctx, s.WithDefaults())
+	}
+	return run[float64](ctx, s.WithDefaults())
+}
+
+func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
+	usable := topo.Detect().UsableMemory()
+	if err := fits(s, usable); err != nil {
+		return Result{}, err
+	}
+	if s.Profile == nil {
+		s.Profile = new(versions.Profile)
+	}
+	if s.Trace == nil {
+		s.Trace = new(trace.Recorder)
+	}
+	m := newMeter(s)
+	// The engine comes first: it knows the names of the versions, and memory
+	// is dear.
+	opt := la.Options{Workers: s.Workers, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
+		Profile: s.Profile, Progress: m.progress, Trace: s.Trace}
+	if s.NB > 0 {
+		opt.Direct = -1 // who asks for tiles gets tiles
+	}
+	e, err := la.NewEngine(opt)
+	if err != nil {
+		return Result{}, err
+	}
+	defer e.Close()
+	workers := len(e.Workers())
+
+	p, s, err := newProblem[T](ctx, s, usable, workers)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := warm[T](ctx, s, p, e, m); err != nil {
+		return Result{}, err
+	}
+	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.Sched.String(),
+		Residual: math.NaN(), Limit: Limit(s.Op), Formula: Formula(s.Op)}
+	r.NB, r.Direct = e.TileSize(p.order())
+	if !s.NoPeak {
+		rate, err := peak.FMA[T](ctx, peak.Options{Duration: 50 * time.Millisecond, Cores: workers})
+		if err != nil {
+			return Result{}, cause(ctx, err)
+		}
+		r.PeakGFLOPS = rate.All
+	}
+	s.Trace.Reset()
+	runtime.GC() // what was left until here is not for the runs to clean up
+	for range s.Repeat {
+		took, err := timed[T](ctx, p, e)
+		if err != nil {
+			return Result{}, cause(ctx, err)
+		}
+		m.next()
+		r.Times = append(r.Times, took)
+	}
+	r.Summary = s.Trace.Summary()
+	r.count(p.flops())
+	if !s.Verify {
+		r.Passed = true
+		return r, nil
+	}
+	v, err := judge[T](ctx, s, p, m)
+	if err != nil {
+		return Result{}, cause(ctx, err)
+	}
+	r.Residual = v.residual
+	switch {
+	case v.failure != "":
+		r.Failure = v.failure
+	case math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0):
+		r.Failure = "the result holds infinities or NaN"
+	case r.Residual >= r.Limit:
+		r.Failure = fmt.Sprintf("the residual is %.3g and must be below %g", r.Residual, r.Limit)
+	}
+	r.Passed = r.Failure == ""
+	return r, nil
+}
+
+// fits returns a *MemoryError if the matrices of s, as far as its shape is
+// known, are larger than the memory that the process may use.
+func fits(s Spec, usable int64) error {
+	if need := s.bytes(); usable > 0 && need > float64(usable) {
+		return &MemoryError{Need: need, Have: usable}
+	}
+	return nil
+}
+
+// cause returns the cause of the end of ctx if it has ended, else err.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// timed resets p, runs it once and returns the time of the run.
+func timed[T la.Element](ctx context.Context, p problem[T], e *la.Engine) (time.Duration, error) {
+	p.reset()
+	begin := time.Now()
+	err := p.once(ctx, e)
+	return time.Since(begin), err
+}
+
+// warm runs p as often as s asks, and then on until the versions could be
+// explored: a factorization of few tiles calls potrf too seldom to try every
+// version in one run.
+func warm[T la.Element](ctx context.Context, s Spec, p problem[T], e *la.Engine, m *meter) error {
+	for range max(s.Warmup, 0) {
+		if _, err := timed[T](ctx, p, e); err != nil {
+			return cause(ctx, err)
+		}
+		m.next()
+	}
+	if s.Warmup < 0 {
+		return nil
+	}
+	m.pause(true)
+	defer m.pause(false)
+	begin := time.Now()
+	for range 16 {
+		if explored[T](e, s.Trace.Summary()) || time.Since(begin) > time.Second {
+			break
+		}
+		if _, err := timed[T](ctx, p, e); err != nil {
+			return cause(ctx, err)
+		}
+	}
+	return nil
+}
+
+// explored reports whether each op was called so often that each of its
+// versions could be explored.
+func explored[T la.Element](e *la.Engine, sum trace.Summary) bool {
+	calls := map[string]int{}
+	for _, u := range sum.Usage {
+		name, _, _ := strings.Cut(u.Op, "/")
+		calls[name] += u.Calls
+	}
+	for op, n := range calls {
+		x, _ := la.Explain[T](e, op, nil)
+		eligible := 0
+		for _, v := range x.Versions {
+			if v.Reason == "" {
+				eligible++
+			}
+		}
+		if eligible > 1 && n < eligible*versions.DefaultExplore {
+			return false
+		}
+	}
+	return true
+}
+
+// judge verifies the result of p with an engine of its own: all versions of
+// the build may take part, not only those that were asked for, and the trace
+// stays that of the timed runs.
+func judge[T la.Element](ctx context.Context, s Spec, p problem[T], m *meter) (verdict, error) {
+	e, err := la.NewEngine(la.Options{Workers: s.Workers, Profile: s.Profile, Progress: m.progress})
+	if err != nil {
+		return verdict{}, err
+	}
+	defer e.Close()
+	return p.verify(ctx, e, m.step)
+}
+
+// count fills in what follows from the times, the flops of one run and the
+// trace.
+func (r *Result) count(flops float64) {
+	sorted := slices.Sorted(slices.Values(r.Times))
+	mid := len(sorted) / 2
+	median := sorted[mid]
+	if len(sorted)%2 == 0 {
+		median = (sorted[mid-1] + sorted[mid]) / 2
+	}
+	// A coarse clock may say zero.
+	best, median := max(sorted[0], 1), max(median, 1)
+	r.SecondsBest, r.SecondsMedian = best.Seconds(), median.Seconds()
+	r.GFLOPSBest, r.GFLOPSMedian = flops/r.SecondsBest/1e9, flops/r.SecondsMedian/1e9
+	if r.PeakGFLOPS > 0 {
+		r.PeakFraction = r.GFLOPSBest / r.PeakGFLOPS
+	}
+	r.Versions = map[string]int{}
+	for _, u := range r.Summary.Usage {
+		op, _, _ := strings.Cut(u.Op, "/")
+		r.Versions[op+"/"+u.Version] += u.Calls
+	}
+}
