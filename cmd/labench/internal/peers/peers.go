@@ -1,0 +1,301 @@
+// Package peers compares la's tile algorithms, with one thread of the C
+// library in each worker, with the same library's own multi-threaded routines:
+// in one process, on the same matrices, by turns.
+//
+// What is timed on our side is the whole call as users make it: la.Gemm on
+// row-major memory, and la's Cholesky.Factorize, with its check of the input
+// and its copy into tiles. The library gets its best case: column-major
+// operands without transposition, in place, on memory that has been touched;
+// putting the input back is not timed, and of potrf's two triangles the faster
+// one counts.
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Op is what is compared.
+type Op uint8
+
+// The operations.
+const (
+	Gemm     Op = iota // C = A·B
+	Cholesky           // A = L·Lᵀ
+)
+
+// Ops returns all operations.
+func Ops() []Op { return []Op{Gemm, Cholesky} }
+
+func (o Op) String() string {
+	switch o {
+	case Gemm:
+		return "gemm"
+	case Cholesky:
+		return "cholesky"
+	}
+	return fmt.Sprintf("Op(%d)", uint8(o))
+}
+
+// flops returns the operations of o on n×n matrices, as LAPACK's timings
+// count them.
+func (o Op) flops(n int) float64 {
+	x := float64(n)
+	if o == Gemm {
+		return 2 * x * x * x
+	}
+	return x*x*x/3 + x*x/2 + x/6
+}
+
+// Config says how to compare. Workers and Repeat must be positive.
+type Config struct {
+	Workers int           // of ours, and threads of the library
+	Repeat  int           // turns of each side
+	Warmup  int           // turns before that are not timed
+	Turn    time.Duration // a turn repeats short calls until this time has passed
+	Settle  time.Duration // pause before each turn: the library's threads spin for a while after a call
+	SweepNB []int         // tile sizes to try beside the automatic one, with at most three turns each
+	Seed    uint64
+
+	Only    []string          // versions that our side may run; empty: all of the build
+	Profile *versions.Profile // what is known of the versions; nil: nothing
+}
+
+// Side is the time that one side took.
+type Side struct {
+	SecondsBest   float64 `json:"seconds_best"`
+	SecondsMedian float64 `json:"seconds_median"`
+	GFLOPSBest    float64 `json:"gflops_best"`
+	GFLOPSMedian  float64 `json:"gflops_median"`
+	Residual      float64 `json:"residual"` // the largest of all turns
+	Calls         int     `json:"calls"`    // timed
+}
+
+// Result is the comparison of one operation on one size.
+type Result struct {
+	Op      string `json:"op"`
+	Type    string `json:"type"`
+	N       int    `json:"n"`
+	Workers int    `json:"workers"`
+	Library string `json:"library"` // "openblas" or "mkl"
+	Core    string `json:"core"`    // the processor that its kernels are for
+	Config  string `json:"config"`
+
+	NB       int               `json:"nb"` // the automatic tile size
+	Versions map[string]string `json:"versions"`
+	Ours     Side              `json:"ours"`
+	Peer     Side              `json:"peer"`
+	PeerUplo string            `json:"peer_uplo,omitempty"`
+
+	RatioBest   float64 `json:"ratio_best"` // of GFLOPSBest, ours to the peer's
+	RatioMedian float64 `json:"ratio_median"`
+
+	SweepNB    int     `json:"sweep_nb,omitempty"` // tile size with the best time
+	Sweep      *Side   `json:"sweep,omitempty"`
+	SweepRatio float64 `json:"sweep_ratio,omitempty"`
+
+	PeakGFLOPS float64 `json:"peak_gflops"` // left to the caller
+	Passed     bool    `json:"passed"`
+}
+
+// ErrNoLibrary is returned by Compare in a build without a C library.
+var ErrNoLibrary = errors.New("peers: this build has no BLAS library to compare with; build with -tags openblas or -tags mkl")
+
+// Compare compares op on n×n matrices of T. The error is ErrNoLibrary, la's,
+// or the cause of the context's end; a wrong result is none, but not Passed.
+func Compare[T matgen.Element](ctx context.Context, cfg Config, op Op, n int) (Result, error) {
+	lib, ok := linked[T]()
+	if !ok {
+		return Result{}, ErrNoLibrary
+	}
+	info, _ := cpu.BLASLibrary()
+	r, err := compare(ctx, cfg, lib, op, n)
+	r.Library, r.Core, r.Config = info.Name, info.Core, info.Config
+	return r, err
+}
+
+// contender is one side of a comparison.
+type contender struct {
+	enter    func()                        // before a turn
+	restore  func()                        // before each call
+	call     func() (time.Duration, error) // makes one, and returns what it took
+	residual func() float64                // of the last call's result
+	times    []time.Duration
+	worst    float64
+}
+
+func compare[T matgen.Element](ctx context.Context, cfg Config, lib library[T], op Op, n int) (r Result, err error) {
+	var zero T
+	r = Result{Op: op.String(), Type: "f64", N: n, Workers: cfg.Workers}
+	if _, single := any(zero).(float32); single {
+		r.Type = "f32"
+	}
+	if cfg.Profile == nil {
+		cfg.Profile = new(versions.Profile)
+	}
+	p, err := newProblem[T](cfg, lib, op, n)
+	if err != nil {
+		return r, err
+	}
+	defer p.close()
+	defer lib.threads(1)
+	// What was made and dropped before must not be collected in between.
+	runtime.GC()
+
+	ours, err := p.ours(0)
+	if err != nil {
+		return r, err
+	}
+	peer, err := p.fasterPeer(ctx, &r)
+	if err != nil {
+		return r, err
+	}
+	if err := alternate(ctx, cfg, cfg.Repeat, ours, peer); err != nil {
+		return r, err
+	}
+	r.NB, r.Versions = p.chosen()
+	r.Ours, r.Peer = ours.side(op.flops(n)), peer.side(op.flops(n))
+	r.RatioBest = r.Ours.GFLOPSBest / r.Peer.GFLOPSBest
+	r.RatioMedian = r.Ours.GFLOPSMedian / r.Peer.GFLOPSMedian
+	r.Passed = r.Ours.Residual < p.bound && r.Peer.Residual < p.bound
+	return r, p.sweep(ctx, &r)
+}
+
+// sweep adds the best tile size to r.
+func (p *problem[T]) sweep(ctx context.Context, r *Result) error {
+	var sizes []int
+	for _, nb := range p.cfg.SweepNB {
+		// One tile is no tile algorithm.
+		if nb < p.n && nb != r.NB && !slices.Contains(sizes, nb) {
+			sizes = append(sizes, nb)
+		}
+	}
+	if sizes == nil {
+		return nil
+	}
+	var all []*contender
+	for _, nb := range sizes {
+		c, err := p.ours(nb)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	if err := alternate(ctx, p.cfg, min(p.cfg.Repeat, 3), all...); err != nil {
+		return err
+	}
+	best := r.Ours
+	r.SweepNB = r.NB
+	for i, c := range all {
+		s := c.side(p.op.flops(p.n))
+		r.Passed = r.Passed && s.Residual < p.bound
+		if s.SecondsBest < best.SecondsBest {
+			best, r.SweepNB = s, sizes[i]
+		}
+	}
+	r.Sweep, r.SweepRatio = &best, best.GFLOPSBest/r.Peer.GFLOPSBest
+	return nil
+}
+
+// alternate lets the contenders take turns: the warm-up, and then the number
+// of turns that is timed.
+func alternate(ctx context.Context, cfg Config, turns int, sides ...*contender) error {
+	for i := range cfg.Warmup + turns {
+		if i == cfg.Warmup {
+			for _, c := range sides {
+				c.times = nil
+			}
+		}
+		for _, c := range sides {
+			if err := c.turn(ctx, cfg); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxCalls bounds the calls of a turn: tiny ones would fill it with times
+// that nobody needs.
+const maxCalls = 100
+
+// turn makes calls until the time of a turn is over, and judges the last one's
+// result.
+func (c *contender) turn(ctx context.Context, cfg Config) error {
+	c.enter()
+	select {
+	case <-time.After(cfg.Settle):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	var spent time.Duration
+	for calls := 0; calls == 0 || spent < cfg.Turn && calls < maxCalls; calls++ {
+		c.restore()
+		took, err := c.call()
+		if err != nil {
+			return err
+		}
+		spent += took
+		c.times = append(c.times, took)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	c.worst = max(c.worst, c.residual())
+	return nil
+}
+
+// side condenses the times.
+func (c *contender) side(flops float64) Side {
+	times := slices.Sorted(slices.Values(c.times))
+	best, median := times[0].Seconds(), times[len(times)/2].Seconds()
+	if len(times)%2 == 0 {
+		median = (median + times[len(times)/2-1].Seconds()) / 2
+	}
+	return Side{SecondsBest: best, SecondsMedian: median, GFLOPSBest: flops / best / 1e9, GFLOPSMedian: flops / median / 1e9,
+		Residual: c.worst, Calls: len(times)}
+}
+
+// thread runs functions on one operating system thread of its own: a library
+// built on OpenMP has a team of threads for each thread that calls it.
+type thread struct{ do chan func() }
+
+func newThread() *thread {
+	t := &thread{do: make(chan func())}
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for f := range t.do {
+			f()
+		}
+	}()
+	return t
+}
+
+// time runs f and returns how long it took, without the way to the thread.
+func (t *thread) time(f func()) time.Duration {
+	took := make(chan time.Duration, 1)
+	t.do <- func() {
+		begin := time.Now()
+		f()
+		took <- time.Since(begin)
+	}
+	return <-took
+}
+
+func (t *thread) close() { close(t.do) }
+
+// engine returns an engine with our workers; nb = 0 is the automatic tile
+// size.
+func (cfg *Config) engine(nb int) (*la.Engine, error) {
+	return la.NewEngine(la.Options{Workers: cfg.Workers, NB: nb, Only: cfg.Only, Profile: cfg.Profile})
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/peers"
+	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// peersFlags is the command line of labench peers.
+type peersFlags struct {
+	sizes, ops, types string
+	sweepNB           string
+	versions          string
+	workers           int
+	repeat, warmup    int
+	turn, settle      time.Duration
+	seed              uint64
+	require           []string
+	json, anyway      bool
+}
+
+// newPeersCommand returns the command labench peers.
+func newPeersCommand(a *app) *cobra.Command {
+	var f peersFlags
+	cmd := &cobra.Command{
+		Use:   "peers",
+		Short: "Compare with the BLAS library's own threads",
+		Long: `Compare the tile algorithms, with the BLAS library's kernels on one thread in
+each worker, with the same library's own multi-threaded gemm and potrf: in one
+process, on the same matrices, by turns. Needs a build with -tags openblas or
+-tags mkl.
+
+Ours is the call as users make it: la.Gemm on row-major memory, Cholesky's
+Factorize with its check of the input and its copy into tiles, the tile size
+automatic. The library gets its best case: column-major without transposition,
+in place, on memory that has been touched; putting the input back is not timed,
+and of potrf's two triangles the faster one counts. Every turn's last result is
+checked.
+
+A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
+		Example: `  env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
+    go run -tags openblas ./cmd/labench peers
+  labench peers --sizes 1024:8192:x2 --ops cholesky --type f64,f32
+  labench peers --require cholesky:1024:1.3 --require gemm:4096:0.95`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, _ := cpu.BLASLibrary()
+			return f.run(cmd.Context(), a, &peersMachine{library: info, lookupEnv: os.LookupEnv, compare64: peers.Compare[float64],
+				compare32: peers.Compare[float32], peak: measurePeak})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers and ranges first:last:step")
+	fl.StringVar(&f.ops, "ops", "all", "gemm, cholesky, or all")
+	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
+	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384", "tile sizes to try beside the automatic one, or none")
+	fl.StringVar(&f.versions, "versions", "", "versions that our side may run (default all, the fastest is chosen)")
+	fl.IntVar(&f.workers, "workers", 0, "our workers, and the library's threads (default one per core)")
+	fl.IntVar(&f.repeat, "repeat", 7, "turns of each side")
+	fl.IntVar(&f.warmup, "warmup", 2, "turns of each side before, not timed")
+	fl.DurationVar(&f.turn, "turn", 30*time.Millisecond, "repeat short calls in a turn for this long")
+	fl.DurationVar(&f.settle, "settle", 60*time.Millisecond, "pause before each turn, for the other side's threads to stop spinning")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the matrices")
+	fl.StringArrayVar(&f.require, "require", nil, "fail if the ratio of the best times is lower: op:n:ratio; repeatable")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object for each comparison")
+	fl.BoolVar(&f.anyway, "anyway", false, "run although the environment keeps OpenBLAS from its best kernels")
+	return cmd
+}
+
+// peersMachine is what labench peers runs on; a test has another one.
+type peersMachine struct {
+	library   cpu.BLASInfo // empty if there is none
+	lookupEnv func(name string) (value string, ok bool)
+	compare64 func(context.Context, peers.Config, peers.Op, int) (peers.Result, error)
+	compare32 func(context.Context, peers.Config, peers.Op, int) (peers.Result, error)
+	peak      func(ctx context.Context, typ string, workers int) (peak.Rate, error)
+}
+
+// measurePeak returns the FMA peak of a type, on one core and on as many as
+// there are workers.
+func measurePeak(ctx context.Context, typ string, workers int) (peak.Rate, error) {
+	if typ == "f32" {
+		return peak.FMA[float32](ctx, peak.Options{Cores: workers})
+	}
+	return peak.FMA[float64](ctx, peak.Options{Cores: workers})
+}
+
+// typeName is an element type on the command line.
+type typeName string
+
+func (t typeName) String() string { return string(t) }
+
+func typeNames() []typeName { return []typeName{"f64", "f32"} }
+
+func parseType(s string) (typeName, error) {
+	if t := typeName(s); slices.Contains(typeNames(), t) {
+		return t, nil
+	}
+	return "", errors.New("unknown type")
+}
+
+func parsePeersOp(s string) (peers.Op, error) {
+	for _, o := range peers.Ops() {
+		if o.String() == s {
+			return o, nil
+		}
+	}
+	return 0, errors.New("unknown operation")
+}
+
+// requirement is a ratio that must be reached.
+type requirement struct {
+	op    peers.Op
+	n     int
+	ratio float64
+}
+
+func (r requirement) String() string { return fmt.Sprintf("%v:%d:%g", r.op, r.n, r.ratio) }
+
+// parseRequirement reads op:n:ratio. The error is a *listError.
+func parseRequirement(s string) (requirement, error) {
+	bad := &listError{"require", s, "op:n:ratio with op gemm or cholesky, n a size that runs, and a ratio above 0, as in cholesky:1024:1.3"}
+	parts := strings.Split(s, ":")
+	if len(parts) != 3 {
+		return requirement{}, bad
+	}
+	op, err := parsePeersOp(parts[0])
+	n, ok := positive(parts[1])
+	ratio, err2 := strconv.ParseFloat(parts[2], 64)
+	if err != nil || err2 != nil || !ok || !(ratio > 0 && ratio < 1e6) {
+		return requirement{}, bad
+	}
+	return requirement{op, n, ratio}, nil
+}
+
+// peersPlan is the command line, understood.
+type peersPlan struct {
+	sizes   []int
+	ops     []peers.Op
+	types   []typeName
+	require []requirement
+	config  peers.Config
+}
+
+func (f *peersFlags) plan() (*peersPlan, error) {
+	var p peersPlan
+	var errs []error
+	check := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	var err error
+	p.sizes, err = parseInts("sizes", f.sizes, nil)
+	check(err)
+	p.ops, err = parseWords("ops", f.ops, peers.Ops(), parsePeersOp)
+	check(err)
+	p.types, err = parseWords("type", f.types, typeNames(), parseType)
+	check(err)
+	var sweep []int
+	if f.sweepNB != "none" {
+		sweep, err = parseInts("sweep-nb", f.sweepNB, nil)
+		check(err)
+	}
+	only, err := versions.ParseNames(f.versions)
+	check(err)
+	for _, s := range f.require {
+		r, err := parseRequirement(s)
+		if err == nil && len(errs) == 0 && (!slices.Contains(p.sizes, r.n) || !slices.Contains(p.ops, r.op)) {
+			err = fmt.Errorf("--require %s: neither --sizes %s nor --ops %s would tell", s, f.sizes, f.ops)
+		}
+		check(err)
+		p.require = append(p.require, r)
+	}
+	for _, v := range []struct {
+		flag     string
+		value    int
+		min, max int
+	}{{"workers", f.workers, 0, 1 << 16}, {"repeat", f.repeat, 1, 1 << 20}, {"warmup", f.warmup, 0, 1 << 20}} {
+		if v.value < v.min || v.value > v.max {
+			check(&listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("%d to %d", v.min, v.max)})
+		}
+	}
+	for _, v := range []struct {
+		flag  string
+		value time.Duration
+	}{{"turn", f.turn}, {"settle", f.settle}} {
+		if v.value < 0 || v.value > time.Minute {
+			check(&listError{v.flag, v.value.String(), "0s to 1m"})
+		}
+	}
+	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
+		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only, Profile: new(versions.Profile)}
+	return &p, errors.Join(errs...)
+}
+
+// strawMan returns what in the environment makes OpenBLAS slower than it is on
+// this machine.
+func strawMan(lookupEnv func(string) (string, bool)) []string {
+	var set []string
+	for _, name := range []string{"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"} {
+		if v, ok := lookupEnv(name); ok {
+			set = append(set, name+"="+v)
+		}
+	}
+	return set
+}
+
+// run compares and reports. Whatever is wrong in the end comes after the
+// results.
+func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
+	p, err := f.plan()
+	if err != nil {
+		return err
+	}
+	if m.library.Name == "" {
+		return fmt.Errorf("there is nothing to compare with: %s; build with a tag, as in\n  go run -tags openblas ./cmd/labench peers",
+			cpu.WhyNoBLAS("openblas"))
+	}
+	if set := strawMan(m.lookupEnv); len(set) > 0 && m.library.Name == "openblas" {
+		if !f.anyway {
+			return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts and which keeps it from its own "+
+				"choice of kernels for this processor: it would be a straw man; run\n  env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE labench peers\n"+
+				"or compare with --anyway", strings.Join(set, " and "))
+		}
+		fmt.Fprintf(a.err, "warning: %s: OpenBLAS may be slower than it is by itself\n", strings.Join(set, " and "))
+	}
+	var report peersReport = peersTable{a.out}
+	if f.json {
+		report = &peersJSON{w: a.out}
+	}
+	rates := make(map[typeName]peak.Rate)
+	for _, t := range p.types {
+		if rates[t], err = m.peak(ctx, string(t), p.config.Workers); err != nil {
+			return err
+		}
+	}
+	report.begin(m.library, p, rates)
+	line := newStatus(a.err)
+	defer line.clear()
+	var problems []error
+	for _, t := range p.types {
+		compare := m.compare64
+		if t == "f32" {
+			compare = m.compare32
+		}
+		for _, op := range p.ops {
+			for _, n := range p.sizes {
+				line.set("%v %v n=%d …", op, t, n)
+				r, err := compare(ctx, p.config, op, n)
+				line.clear()
+				if err != nil {
+					return errors.Join(append(problems, fmt.Errorf("%v %v n=%d: %w", op, t, n, err))...)
+				}
+				r.PeakGFLOPS = rates[t].All
+				if err := report.row(r); err != nil {
+					return err
+				}
+				if !r.Passed {
+					problems = append(problems, fmt.Errorf("%v %v n=%d: wrong result: residual %.3g of ours, %.3g of %s's",
+						op, t, n, r.Ours.Residual, r.Peer.Residual, m.library.Name))
+				}
+				for _, q := range p.require {
+					if q.op == op && q.n == n && !(r.RatioBest >= q.ratio) {
+						problems = append(problems, fmt.Errorf("%v %v n=%d: ratio %.3f, required is %g", op, t, n, r.RatioBest, q.ratio))
+					}
+				}
+			}
+		}
+	}
+	if err := report.end(); err != nil {
+		return err
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/peers"
+	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+)
+
+// peersReport writes comparisons as they come.
+type peersReport interface {
+	begin(library cpu.BLASInfo, p *peersPlan, rates map[typeName]peak.Rate) error
+	row(peers.Result) error
+	end() error
+}
+
+// peersJSON writes one object per line.
+type peersJSON struct{ w io.Writer }
+
+func (j peersJSON) begin(cpu.BLASInfo, *peersPlan, map[typeName]peak.Rate) error { return nil }
+func (j peersJSON) row(r peers.Result) error                                     { return json.NewEncoder(j.w).Encode(r) }
+func (j peersJSON) end() error                                                   { return nil }
+
+// peersTable writes a table of 80 columns.
+type peersTable struct{ w io.Writer }
+
+func (t peersTable) begin(library cpu.BLASInfo, p *peersPlan, rates map[typeName]peak.Rate) error {
+	var b strings.Builder
+	kernels := ""
+	if library.Core != "" {
+		kernels = ", kernels for " + library.Core
+	}
+	fmt.Fprintf(&b, "%s%s\n", library.Name, kernels)
+	fmt.Fprintf(&b, "%s\n", wrap(library.Config, "  "))
+	fmt.Fprintf(&b, "%s\n", wrap(topo.Detect().String(), "  "))
+	fmt.Fprintf(&b, "ours: %d workers with one BLAS thread each; %s: %d threads\n", p.config.Workers, library.Name, p.config.Workers)
+	for _, typ := range p.types {
+		r := rates[typ]
+		fmt.Fprintf(&b, "FMA peak %s: %.1f GFLOP/s one core, %.1f on %d (%v)\n", typ, r.One, r.All, r.Cores, r.ISA)
+	}
+	fmt.Fprintf(&b, "GFLOP/s, best and median of %d turns each; ratio = ours/%s\n\n", p.config.Repeat, library.Name)
+	fmt.Fprintf(&b, peersLayout, "op", "", "n", "nb", "ours", "median", "peer", "median", "ratio", "median", "best nb", "ratio")
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+const peersLayout = "%-8s %3s %5s %4s %7s %7s %7s %7s %6s %6s %7s %6s\n"
+
+func (t peersTable) row(r peers.Result) error {
+	sweep, ratio := "", ""
+	if r.Sweep != nil {
+		sweep, ratio = fmt.Sprint(r.SweepNB), fmt.Sprintf("%.3f", r.SweepRatio)
+	}
+	rate := func(x float64) string { return fmt.Sprintf("%.1f", x) }
+	_, err := fmt.Fprintf(t.w, peersLayout, r.Op, r.Type, fmt.Sprint(r.N), fmt.Sprint(r.NB), rate(r.Ours.GFLOPSBest), rate(r.Ours.GFLOPSMedian),
+		rate(r.Peer.GFLOPSBest), rate(r.Peer.GFLOPSMedian), fmt.Sprintf("%.3f", r.RatioBest), fmt.Sprintf("%.3f", r.RatioMedian), sweep, ratio)
+	if err == nil && !r.Passed {
+		_, err = fmt.Fprintf(t.w, "  WRONG RESULT: residual %.3g of ours, %.3g of the peer's\n", r.Ours.Residual, r.Peer.Residual)
+	}
+	return err
+}
+
+func (t peersTable) end() error { return nil }
+
+// wrap breaks text at spaces into lines of at most 80 columns, each indented.
+func wrap(text, indent string) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		if column > 0 && column+1+len([]rune(word)) > 80 {
+			b.WriteByte('\n')
+			column = 0
+		}
+		if column == 0 {
+			b.WriteString(indent)
+			column = len(indent)
+		} else {
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len([]rune(word))
+	}
+	return b.String()
+}
