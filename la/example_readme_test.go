@@ -25,6 +25,6 @@ func Example() {
 	fmt.Println(chol.Factorize(a))
 	// Output:
 	// <nil>
-	// log det -143.552954, should be -143.552954
+	// log det -143.553354, should be -143.553354
 	// la: matrix is not positive definite: the leading minor of order 346 is not
 }
