@@ -24,6 +24,10 @@ type Options struct {
 	// Float leaves the placement of workers to the operating system instead
 	// of pinning each to a core.
 	Float bool
+	// Target declares what the workers are, for versions that ask for a
+	// certain processor or several units: {Processor: "KNL", Units: 2}. Empty
+	// fields are filled in from the machine.
+	Target versions.Target
 	// NB is the tile size; 0 chooses it by the shape of the problem.
 	NB int
 	// Direct is the largest order of a problem that is given to one kernel on
@@ -175,7 +179,7 @@ func (o *Options) validate() error {
 // start returns a runtime for the engine's options.
 func (e *Engine) start() (*exec.Local, error) {
 	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Policy,
-		Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
+		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
 }
 
 // Close ends the workers. Calls under way and later ones return exec.ErrClosed.
