@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/la"
+)
+
+// scaleFlags is the command line of labench scale.
+type scaleFlags struct {
+	op                                     string
+	sizes, workers, nb, sched, versions, x string
+	typ                                    string
+	seed                                   uint64
+	repeat, warmup                         int
+	verify, json                           bool
+	csv, plot                              string
+	profile                                string
+}
+
+// newScaleCommand returns the command labench scale.
+func newScaleCommand(a *app) *cobra.Command {
+	var f scaleFlags
+	cmd := &cobra.Command{
+		Use:   "scale [" + strings.Join(bench.Ops(), "|") + "]",
+		Short: "Sweep over sizes, workers, tile sizes, policies and versions",
+		Long: `Run an operation (default cholesky) for every combination of the sizes, workers,
+tile sizes, policies and versions given, and print a table, and on request a CSV
+file and a plot. Lists are separated by commas and may have ranges
+first:last:step, or first:last:xfactor for steps that multiply.
+
+The speed-up is over one worker with everything else the same, and the
+efficiency is the speed-up per worker: both need 1 among the workers.`,
+		Example: `  labench scale --workers 1:16:x2 --plot scaling.png
+  labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
+  labench scale cholesky -n 4096 --sched all --versions go,openblas`,
+		ValidArgs: bench.Ops(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("scale runs one operation, not %s", strings.Join(args, " and ")))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.op = "cholesky"
+			if len(args) > 0 {
+				f.op = args[0]
+			}
+			return a.runScale(cmd.Context(), &f, bench.Run)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.sizes, "n", "n", "1024,2048,4096", "orders of the problem")
+	fl.StringVar(&f.workers, "workers", "", "numbers of workers (default 1, 2, 4 … and one per core)")
+	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
+	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
+	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
+	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
+	fl.IntVar(&f.repeat, "repeat", 3, "timed runs of each point")
+	fl.IntVar(&f.warmup, "warmup", 1, "runs of each point before them")
+	fl.BoolVar(&f.verify, "verify", true, "check the results")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per point instead of a table")
+	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
+	fl.StringVar(&f.plot, "plot", "", "draw a plot, too: a file .png or .svg")
+	fl.StringVar(&f.x, "x", "", "variable on the plot's horizontal axis: "+words(variables())+"\n(default the one with the most values)")
+	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none\n(default tessera/profile.json in the user's cache)")
+	return cmd
+}
+
+// scalePlan is the command line, understood.
+type scalePlan struct {
+	sweep  sweep
+	x      variable
+	format plotting.Format // of the plot, if there is one
+}
+
+// plan reads the command line, and reports everything that is wrong with it at
+// once.
+func (f *scaleFlags) plan() (*scalePlan, error) {
+	p := &scalePlan{sweep: sweep{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
+	s := &p.sweep
+	var errs []error
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, v := range []struct {
+		flag         string
+		value, least int
+	}{{"repeat", f.repeat, 1}, {"warmup", f.warmup, 0}} {
+		if v.value < v.least {
+			note(&listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("at least %d", v.least)})
+		}
+	}
+	if s.base.Warmup == 0 {
+		s.base.Warmup = -1 // none, where the zero Spec means the default
+	}
+	var err error
+	s.sizes, err = parseInts("n", f.sizes, nil)
+	note(err)
+	if f.workers == "" {
+		s.workers = doublings(topo.Detect().Workers())
+	} else {
+		s.workers, err = parseInts("workers", f.workers, nil)
+		note(err)
+	}
+	// What the others are compared with comes first.
+	slices.Sort(s.workers)
+	s.nb, err = parseInts("nb", f.nb, map[string]int{"auto": 0})
+	note(err)
+	s.policies, err = parseWords("sched", f.sched, sched.Kinds(), sched.Parse)
+	note(err)
+	s.versions, err = parseVersionSets(f.versions)
+	note(err)
+	if f.plot != "" {
+		p.format, err = plotting.FormatOf(f.plot)
+		note(err)
+	}
+	for flag, file := range map[string]string{"csv": f.csv, "plot": f.plot} {
+		if info, err := os.Stat(filepath.Dir(file)); file != "" && (err != nil || !info.IsDir()) {
+			note(fmt.Errorf("--%s %s: there is no such directory", flag, file))
+		}
+	}
+	p.x = s.widest()
+	if f.x != "" {
+		if xs, err := parseWords("x", f.x, variables(), parseVariable); err != nil || len(xs) != 1 {
+			note(&listError{"x", f.x, "one of " + words(variables())})
+		} else {
+			p.x = xs[0]
+		}
+	}
+	if len(errs) == 0 {
+		note(s.validate())
+	}
+	return p, errors.Join(errs...)
+}
+
+// doublings returns 1, 2, 4 … and n.
+func doublings(n int) []int {
+	var all []int
+	for w := 1; w < n; w *= 2 {
+		all = append(all, w)
+	}
+	return append(all, n)
+}
+
+// runFunc is bench.Run, or what a test has in its place.
+type runFunc func(context.Context, bench.Spec) (bench.Result, error)
+
+// runScale runs the sweep and reports. Points that fail do not keep the others
+// from being run; the end of ctx does, and what there is by then is reported.
+func (a *app) runScale(ctx context.Context, f *scaleFlags, run runFunc) error {
+	p, err := f.plan()
+	if err != nil {
+		return usage(oneLine(err))
+	}
+	// Names of versions that do not exist would fail in every point.
+	for _, v := range p.sweep.versions {
+		e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Only: v.only})
+		if err != nil {
+			return err
+		}
+		if err := e.Close(); err != nil {
+			return err
+		}
+	}
+	profile, err := a.openProfile(f.profile)
+	if err != nil {
+		return err
+	}
+	p.sweep.base.Profile, p.sweep.base.NoPeak = profile.Profile, a.noPeak
+
+	line := newStatus(a.err)
+	defer line.clear()
+	table := newScaleTable(&p.sweep)
+	if !f.json {
+		fmt.Fprint(a.out, table.head())
+	}
+	var points []point
+	settings := p.sweep.settings()
+	for i, s := range settings {
+		line.set("%d/%d  %s …", i+1, len(settings), s)
+		q, err := p.sweep.run(ctx, s, points, run)
+		line.clear()
+		if err != nil {
+			break
+		}
+		points = append(points, q)
+		if f.json {
+			err = a.object(q)
+		} else {
+			_, err = fmt.Fprint(a.out, table.row(q))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ctx.Err() == nil {
+		profile.save(a)
+	} else {
+		a.warn(fmt.Sprintf("interrupted after %d of %d points", len(points), len(settings)))
+	}
+	return errors.Join(f.write(p, points), ctx.Err(), failures(points))
+}
+
+// write writes the files that were asked for; without a point there is nothing
+// to write.
+func (f *scaleFlags) write(p *scalePlan, points []point) error {
+	if len(points) == 0 {
+		return nil
+	}
+	if f.csv != "" {
+		if err := os.WriteFile(f.csv, csvOf(points), 0o666); err != nil {
+			return err
+		}
+	}
+	if f.plot == "" {
+		return nil
+	}
+	picture, err := p.picture(points)
+	if errors.Is(err, plotting.ErrEmpty) {
+		return nil // no point has a rate; that is the error
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.plot, picture, 0o666)
+}
+
+// failures returns a *sweepError if there are points that failed.
+func failures(points []point) error {
+	e := &sweepError{total: len(points)}
+	for _, p := range points {
+		if why := p.failure(); why != "" {
+			e.failed = append(e.failed, fmt.Sprintf("%s: %s", p.setting, why))
+		}
+	}
+	if e.failed == nil {
+		return nil
+	}
+	return e
+}
+
+// sweepError reports points whose result was wrong or that could not be run.
+type sweepError struct {
+	failed []string
+	total  int
+}
+
+func (e *sweepError) Error() string {
+	return fmt.Sprintf("%d of %d points failed: %s", len(e.failed), e.total, strings.Join(e.failed, "; "))
+}
+
+// oneLine returns an error whose text has no line breaks, as errors.Join makes
+// them.
+func oneLine(err error) error {
+	return &joined{err, strings.ReplaceAll(err.Error(), "\n", "; ")}
+}
+
+type joined struct {
+	err  error
+	text string
+}
+
+func (e *joined) Error() string { return e.text }
+func (e *joined) Unwrap() error { return e.err }

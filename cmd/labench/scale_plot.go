@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// picture draws the points, as a file of the plan's format.
+func (p *scalePlan) picture(points []point) ([]byte, error) {
+	var out bytes.Buffer
+	err := chartOf(&p.sweep, p.x, points).Render(&out, p.format)
+	return out.Bytes(), err
+}
+
+// chartOf returns the chart of a sweep over x, a series for each combination
+// of the other variables. Points that could not be run are not in it.
+func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
+	c := &plotting.Chart{
+		Title:  topo.Detect().String() + "\n" + s.fixed(),
+		XLabel: map[variable]string{varN: "n (order)", varWorkers: "workers", varNB: "nb (tile size)", varSched: "scheduling policy", varVersions: "versions allowed"}[x],
+		YLabel: fmt.Sprintf("GFLOP/s (best of %d)", s.base.Repeat),
+	}
+	switch x {
+	case varSched:
+		for _, k := range s.policies {
+			c.Categories = append(c.Categories, k.String())
+		}
+	case varVersions:
+		for _, v := range s.versions {
+			c.Categories = append(c.Categories, v.name)
+		}
+	}
+	var firsts []setting // of each series
+	ideal := make(map[int][]plotting.Point)
+	for i := range points {
+		q := &points[i]
+		if q.err != nil {
+			continue
+		}
+		k := slices.IndexFunc(firsts, func(t setting) bool { return t.same(q.setting, x) })
+		if k < 0 {
+			k = len(firsts)
+			firsts = append(firsts, q.setting)
+			c.Series = append(c.Series, plotting.Series{Name: s.seriesName(q.setting, x)})
+		}
+		at := s.place(q, x)
+		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed})
+		if one := baseline(points, q.setting); one != nil && s.compares() && (x == varWorkers || q.workers > 1) {
+			ideal[k] = append(ideal[k], plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
+		}
+	}
+	byX := func(a, b plotting.Point) int { return cmp.Compare(a.X, b.X) }
+	for k := range c.Series {
+		slices.SortFunc(c.Series[k].Points, byX)
+		if line := ideal[k]; len(line) > 0 && len(c.Categories) == 0 {
+			slices.SortFunc(line, byX)
+			c.References = append(c.References, plotting.Reference{Name: "ideal: one worker × workers", Series: k, Points: line})
+		}
+	}
+	c.References = append(c.References, s.peaks(x, points)...)
+	return c
+}
+
+// seriesName says what a series is: all that varies beside x.
+func (s *sweep) seriesName(t setting, x variable) string {
+	var words []string
+	for _, v := range variables() {
+		if v == x || !s.swept(v) {
+			continue
+		}
+		switch v {
+		case varN:
+			words = append(words, fmt.Sprintf("n = %d", t.n))
+		case varWorkers:
+			words = append(words, fmt.Sprintf("workers = %d", t.workers))
+		case varNB:
+			if t.nb == 0 {
+				words = append(words, "nb auto")
+			} else {
+				words = append(words, fmt.Sprintf("nb = %d", t.nb))
+			}
+		case varSched:
+			words = append(words, t.policy.String())
+		case varVersions:
+			words = append(words, t.versions.name)
+		}
+	}
+	if words == nil {
+		return "measured"
+	}
+	return strings.Join(words, ", ")
+}
+
+// place returns where a point stands on the horizontal axis.
+func (s *sweep) place(p *point, x variable) float64 {
+	switch x {
+	case varWorkers:
+		return float64(p.workers)
+	case varNB:
+		return float64(p.result.NB) // an automatic one is what it came to
+	case varSched:
+		return float64(slices.Index(s.policies, p.policy))
+	case varVersions:
+		return float64(slices.IndexFunc(s.versions, func(v versionSet) bool { return v.name == p.versions.name }))
+	}
+	return float64(p.n)
+}
+
+// peaks returns the measured peak: over the workers one line, else one for
+// each number of workers. It is measured with each point; the best counts.
+func (s *sweep) peaks(x variable, points []point) []plotting.Reference {
+	peak := make(map[int]float64) // by workers
+	low, high := make(map[int]float64), make(map[int]float64)
+	for i := range points {
+		p := &points[i]
+		if p.err != nil || p.result.PeakGFLOPS <= 0 {
+			continue
+		}
+		at := s.place(p, x)
+		if _, seen := peak[p.workers]; !seen {
+			low[p.workers], high[p.workers] = at, at
+		}
+		low[p.workers], high[p.workers] = min(low[p.workers], at), max(high[p.workers], at)
+		peak[p.workers] = max(peak[p.workers], p.result.PeakGFLOPS)
+	}
+	var lines []plotting.Reference
+	for _, w := range s.workers {
+		y, ok := peak[w]
+		if !ok {
+			continue
+		}
+		if x == varWorkers {
+			if lines == nil {
+				lines = []plotting.Reference{{Name: "measured FMA peak", Series: -1}}
+			}
+			lines[0].Points = append(lines[0].Points, plotting.Point{X: float64(w), Y: y})
+			continue
+		}
+		name := "measured FMA peak"
+		if s.swept(varWorkers) {
+			name = fmt.Sprintf("FMA peak, workers = %d", w)
+		}
+		ends := []plotting.Point{{X: low[w], Y: y}}
+		if high[w] > low[w] {
+			ends = append(ends, plotting.Point{X: high[w], Y: y})
+		}
+		lines = append(lines, plotting.Reference{Name: name, Series: -1, Points: ends})
+	}
+	return lines
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// scaleTable formats points as rows of at most 80 columns. What is the same
+// for all points stands above the table.
+type scaleTable struct {
+	sweep   *sweep
+	columns []scaleColumn
+}
+
+type scaleColumn struct {
+	name  string
+	width int
+	left  bool // aligned
+	value func(p *point) string
+}
+
+func newScaleTable(s *sweep) *scaleTable {
+	t := &scaleTable{sweep: s}
+	add := func(c scaleColumn) { t.columns = append(t.columns, c) }
+	number := func(n int) string { return strconv.Itoa(n) }
+	if s.swept(varN) {
+		add(scaleColumn{"n", 5, false, func(p *point) string { return number(p.n) }})
+	}
+	if s.swept(varWorkers) {
+		add(scaleColumn{"workers", 7, false, func(p *point) string { return number(p.workers) }})
+	}
+	if s.swept(varNB) || s.nb[0] == 0 {
+		// The automatic one is shown by the size it came to.
+		add(scaleColumn{"nb", 5, false, func(p *point) string {
+			if p.nb == 0 && s.swept(varNB) {
+				return "a" + number(p.result.NB)
+			}
+			return number(p.result.NB)
+		}})
+	}
+	if s.swept(varSched) {
+		add(scaleColumn{"sched", 8, true, func(p *point) string { return p.policy.String() }})
+	}
+	at := len(t.columns)
+	rate := func(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+	add(scaleColumn{"best", 7, false, func(p *point) string { return rate(p.result.GFLOPSBest) }})
+	add(scaleColumn{"median", 7, false, func(p *point) string { return rate(p.result.GFLOPSMedian) }})
+	add(scaleColumn{"peak", 5, false, func(p *point) string { return percent(p.result.PeakFraction) }})
+	if s.compares() {
+		add(scaleColumn{"speed-up", 8, false, func(p *point) string { return known(p.speedup, "%.2f") }})
+		add(scaleColumn{"effic.", 6, false, func(p *point) string { return percent(p.efficiency()) }})
+	}
+	if s.swept(varVersions) {
+		// The only column of unknown width gets what the others leave.
+		used := 1 // the mark
+		for _, c := range t.columns {
+			used += c.width + 1
+		}
+		width := len("versions")
+		for _, v := range s.versions {
+			width = max(width, utf8.RuneCountInString(v.name))
+		}
+		t.columns = slices.Insert(t.columns, at, scaleColumn{"versions", min(width, columns-used-1), true,
+			func(p *point) string { return p.versions.name }})
+	}
+	return t
+}
+
+func known(x float64, format string) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return "-"
+	}
+	return fmt.Sprintf(format, x)
+}
+
+func percent(x float64) string {
+	if x == 0 {
+		return "-"
+	}
+	return known(100*x, "%.0f %%")
+}
+
+// fixed says what is the same for all points.
+func (s *sweep) fixed() string {
+	words := []string{s.base.Op + " " + s.base.Type}
+	one := s.settings()[0]
+	if !s.swept(varN) {
+		words = append(words, fmt.Sprintf("n = %d", one.n))
+	}
+	if !s.swept(varWorkers) {
+		plural := "s"
+		if one.workers == 1 {
+			plural = ""
+		}
+		words = append(words, fmt.Sprintf("%d worker%s", one.workers, plural))
+	}
+	if !s.swept(varNB) {
+		if one.nb == 0 {
+			words = append(words, "nb automatic")
+		} else {
+			words = append(words, fmt.Sprintf("nb = %d", one.nb))
+		}
+	}
+	if !s.swept(varSched) {
+		words = append(words, one.policy.String())
+	}
+	if !s.swept(varVersions) {
+		words = append(words, one.versions.name+" versions")
+	}
+	return strings.Join(words, ", ")
+}
+
+// head returns what stands above the rows.
+func (t *scaleTable) head() string {
+	s := t.sweep
+	text := wrapped("", topo.Detect().String()) + wrapped("", s.fixed())
+	text += wrapped("", fmt.Sprintf("GFLOP/s, best and median of %d; peak = share of the measured FMA peak of the workers' cores", s.base.Repeat))
+	if s.swept(varNB) && slices.Contains(s.nb, 0) {
+		text += "a before nb: automatic\n"
+	}
+	return text + "\n" + t.line(func(c scaleColumn) string { return c.name }, " ")
+}
+
+// row returns a point's row, with a mark at its end and a line that says why
+// if it failed.
+func (t *scaleTable) row(p point) string {
+	why := p.failure()
+	if p.err != nil {
+		return t.line(func(c scaleColumn) string {
+			switch c.name {
+			case "n", "workers", "sched", "versions":
+				return c.value(&p)
+			}
+			return "-"
+		}, "!") + wrapped("  ! ", why)
+	}
+	if why != "" {
+		return t.line(func(c scaleColumn) string { return c.value(&p) }, "!") + wrapped("  ! ", why)
+	}
+	return t.line(func(c scaleColumn) string { return c.value(&p) }, " ")
+}
+
+func (t *scaleTable) line(cell func(scaleColumn) string, mark string) string {
+	var cells []string
+	for _, c := range t.columns {
+		s := clip(cell(c), c.width)
+		if c.left {
+			s = pad(s, c.width)
+		} else {
+			s = strings.Repeat(" ", c.width-utf8.RuneCountInString(s)) + s
+		}
+		cells = append(cells, s)
+	}
+	return strings.TrimRight(mark+strings.Join(cells, " "), " ") + "\n"
+}
+
+// csvColumns returns the names of the columns of a CSV file.
+func csvColumns() []string {
+	return []string{"op", "type", "m", "n", "k", "nb", "nb_auto", "workers", "sched", "versions_allowed", "versions",
+		"seconds_best", "seconds_median", "gflops_best", "gflops_median", "peak_gflops", "peak_fraction",
+		"speedup", "efficiency", "residual", "passed", "error"}
+}
+
+// csvOf returns the points as a CSV file (RFC 4180) with a header. Numbers are
+// written so that they read back as they are; what is unknown is empty.
+// Versions are written as "gemm/go:12;potrf/go:4".
+func csvOf(points []point) []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	w.UseCRLF = true
+	w.Write(csvColumns())
+	number := func(x float64) string {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	for _, p := range points {
+		r := p.result
+		var calls []string
+		for v, n := range r.Versions {
+			calls = append(calls, fmt.Sprintf("%s:%d", v, n))
+		}
+		slices.Sort(calls)
+		w.Write([]string{r.Op, r.Type, strconv.Itoa(r.M), strconv.Itoa(r.N), strconv.Itoa(r.K), strconv.Itoa(r.NB), strconv.FormatBool(p.nb == 0),
+			strconv.Itoa(r.Workers), r.Sched, p.versions.name, strings.Join(calls, ";"),
+			number(r.SecondsBest), number(r.SecondsMedian), number(r.GFLOPSBest), number(r.GFLOPSMedian), number(r.PeakGFLOPS), number(r.PeakFraction),
+			number(p.speedup), number(p.efficiency()), number(r.Residual), strconv.FormatBool(r.Passed && p.err == nil), p.failure()})
+	}
+	w.Flush() // into memory: there is no error
+	return out.Bytes()
+}

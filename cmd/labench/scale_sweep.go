@@ -1,0 +1,252 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// variable is what a sweep can vary.
+type variable uint8
+
+const (
+	varN variable = iota
+	varWorkers
+	varNB
+	varSched
+	varVersions
+)
+
+func variables() []variable { return []variable{varN, varWorkers, varNB, varSched, varVersions} }
+
+func (v variable) String() string { return [...]string{"n", "workers", "nb", "sched", "versions"}[v] }
+
+func parseVariable(s string) (variable, error) {
+	for _, v := range variables() {
+		if v.String() == s {
+			return v, nil
+		}
+	}
+	return 0, errors.New("unknown variable")
+}
+
+// versionSet is the versions that a point may run.
+type versionSet struct {
+	name string // "all", or the names with + between them
+	only []string
+}
+
+// parseVersionSets reads a comma-separated list of sets of versions. The error
+// is a *listError.
+func parseVersionSets(list string) ([]versionSet, error) {
+	var sets []versionSet
+	for element := range strings.SplitSeq(list, ",") {
+		element = strings.TrimSpace(element)
+		set := versionSet{name: element}
+		if element != "all" {
+			var err error
+			set.only, err = versions.ParseNames(strings.ReplaceAll(element, "+", ","))
+			if err != nil || len(set.only) == 0 {
+				return nil, &listError{"versions", element, "the name of a version, several with + between them, or all; labench list shows them"}
+			}
+			set.name = strings.Join(set.only, "+")
+		}
+		if !slices.ContainsFunc(sets, func(s versionSet) bool { return s.name == set.name }) {
+			sets = append(sets, set)
+		}
+	}
+	return sets, nil
+}
+
+// sweep is all combinations of its lists. A tile size of 0 is la's choice.
+type sweep struct {
+	base     bench.Spec
+	sizes    []int
+	workers  []int // ascending
+	nb       []int
+	policies []sched.Kind
+	versions []versionSet
+}
+
+// setting is one combination.
+type setting struct {
+	n, workers, nb int
+	policy         sched.Kind
+	versions       versionSet
+}
+
+func (s setting) String() string {
+	nb := "auto"
+	if s.nb > 0 {
+		nb = fmt.Sprint(s.nb)
+	}
+	return fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, nb, s.policy, s.versions.name)
+}
+
+// same reports whether s and t agree in everything but the listed variables.
+func (s setting) same(t setting, but ...variable) bool {
+	equal := func(v variable, eq bool) bool { return eq || slices.Contains(but, v) }
+	return equal(varN, s.n == t.n) && equal(varWorkers, s.workers == t.workers) && equal(varNB, s.nb == t.nb) &&
+		equal(varSched, s.policy == t.policy) && equal(varVersions, s.versions.name == t.versions.name)
+}
+
+// settings returns all combinations; the workers vary fastest.
+func (s *sweep) settings() []setting {
+	var all []setting
+	for _, n := range s.sizes {
+		for _, v := range s.versions {
+			for _, policy := range s.policies {
+				for _, nb := range s.nb {
+					for _, w := range s.workers {
+						all = append(all, setting{n, w, nb, policy, v})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// values returns the number of values of a variable.
+func (s *sweep) values(v variable) int {
+	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions)}[v]
+}
+
+// swept reports whether v has more than one value.
+func (s *sweep) swept(v variable) bool { return s.values(v) > 1 }
+
+// compares reports whether there are speed-ups.
+func (s *sweep) compares() bool { return s.swept(varWorkers) && s.workers[0] == 1 }
+
+// widest returns the variable with the most values, one of numbers before
+// those of words, and n if nothing is swept.
+func (s *sweep) widest() variable {
+	return slices.MaxFunc(variables(), func(a, b variable) int {
+		if c := cmp.Compare(s.values(a), s.values(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(b, a) // the first in order
+	})
+}
+
+// spec returns what bench runs for a setting.
+func (s *sweep) spec(t setting) bench.Spec {
+	spec := s.base
+	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
+	return spec
+}
+
+// maxPoints bounds a sweep.
+const maxPoints = 10000
+
+// validate reports what bench would refuse, the first of each kind.
+func (s *sweep) validate() error {
+	points := 1.0
+	for _, v := range variables() {
+		points *= float64(s.values(v))
+	}
+	if points > maxPoints {
+		return fmt.Errorf("%.0f combinations are too many; at most %d can be run at once", points, maxPoints)
+	}
+	for _, t := range s.settings() {
+		if err := s.spec(t).Validate(); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+// point is the outcome of a setting.
+type point struct {
+	setting
+	result  bench.Result
+	err     error
+	speedup float64 // over one worker; NaN if that was not run, or not rightly
+}
+
+// run runs one setting; before are the points that have been run. The error is
+// that of ctx; any other is the point's.
+func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
+	p := point{setting: t, speedup: math.NaN()}
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	p.result, p.err = run(ctx, s.spec(t))
+	if p.err != nil {
+		// What the table and the files say of a point that has no result.
+		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
+			Residual: math.NaN()}
+		return p, ctx.Err()
+	}
+	if t.workers == 1 {
+		p.speedup = 1
+	} else if one := baseline(before, t); one != nil {
+		p.speedup = p.result.GFLOPSBest / one.result.GFLOPSBest
+	}
+	return p, nil
+}
+
+// baseline returns the point of one worker for a setting, or nil.
+func baseline(points []point, t setting) *point {
+	for i := range points {
+		q := &points[i]
+		if q.workers == 1 && q.same(t, varWorkers) && q.failure() == "" && q.result.GFLOPSBest > 0 {
+			return q
+		}
+	}
+	return nil
+}
+
+// efficiency returns the speed-up per worker.
+func (p *point) efficiency() float64 { return p.speedup / float64(p.workers) }
+
+// failure says what is wrong with a point, or nothing.
+func (p *point) failure() string {
+	switch {
+	case p.err != nil:
+		return strings.Join(strings.Fields(p.err.Error()), " ")
+	case !p.result.Passed && p.result.Failure != "":
+		return "wrong result: " + p.result.Failure
+	case !p.result.Passed:
+		return fmt.Sprintf("wrong result: the residual is %.3g", p.result.Residual)
+	}
+	return ""
+}
+
+// MarshalJSON writes the object of the result with more fields at the end:
+// nb_auto, versions_allowed, speedup and efficiency, null if unknown, and
+// error, if it failed.
+func (p point) MarshalJSON() ([]byte, error) {
+	result, err := json.Marshal(p.result)
+	if err != nil {
+		return nil, err
+	}
+	more, err := json.Marshal(struct {
+		Auto       bool     `json:"nb_auto"`
+		Versions   string   `json:"versions_allowed"`
+		Speedup    *float64 `json:"speedup"`
+		Efficiency *float64 `json:"efficiency"`
+		Error      string   `json:"error,omitempty"`
+	}{p.nb == 0, p.versions.name, finite(p.speedup), finite(p.efficiency()), p.failure()})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(result[:len(result)-1], ','), more[1:]...), nil
+}
+
+// finite returns x if JSON can hold it, else nil.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
