@@ -1,8 +1,15 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // app is what the commands share: where they write. A test runs them with
@@ -10,24 +17,81 @@ import (
 type app struct {
 	out io.Writer // results: reports, tables, JSON
 	err io.Writer // errors, warnings and the progress bar
+
+	noPeak bool // do not measure the machine's peak with each run
 }
 
 // newApp returns the app of a process.
 func newApp() *app { return &app{out: os.Stdout, err: os.Stderr} }
 
-// terminal reports whether w is a terminal, where a report may have colour
-// and a progress bar is seen.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
+// Exit codes of the process.
+const (
+	exitPassed      = 0
+	exitFailed      = 1   // a wrong result, or an error
+	exitUsage       = 2   // a command line that makes no sense
+	exitInterrupted = 130 // by Ctrl-C, as shells have it
+)
+
+// run executes the command line args and returns the exit code of the
+// process.
+func (a *app) run(ctx context.Context, args []string) int {
+	cmd := a.root()
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return exitPassed
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(f.Fd())
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.err, "labench: interrupted")
+		return exitInterrupted
+	}
+	text, remedy := explain(err)
+	fprintWrapped(a.err, "labench: ", text)
+	if remedy != "" {
+		fprintWrapped(a.err, "         ", remedy)
+	}
+	return exitCode(err)
 }
 
-// colourful reports whether what is written to w may have colour: on a
-// terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb forbid it.
-func colourful(w io.Writer) bool {
-	return terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// exitCode returns the exit code for an error: that of a command line that
+// makes no sense also where only the engine knew.
+func exitCode(err error) int {
+	var (
+		command *usageError
+		unknown *versions.UnknownNameError
+		config  *versions.ConfigError
+	)
+	if errors.As(err, &command) || errors.As(err, &unknown) || errors.As(err, &config) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// warn writes a warning.
+func (a *app) warn(text string) { fprintWrapped(a.err, "labench: warning: ", text) }
+
+// object writes v as one line of JSON.
+func (a *app) object(v any) error { return json.NewEncoder(a.out).Encode(v) }
+
+// usage makes an error of the command line of err, unless it is nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err}
+}
+
+// usageError is an error of the command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// noArgs refuses arguments that are not flags.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("%s takes flags only, not %q", cmd.CommandPath(), args[0]))
+	}
+	return nil
 }

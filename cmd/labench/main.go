@@ -1,26 +1,22 @@
 // Command labench measures the linear algebra of this module on a machine:
-// how fast, with which versions of the kernels, how far from what the machine
-// can do, and whether the result is right.
+// how fast it is, with which versions of the kernels, how far from what the
+// machine can do, and whether the results are right.
 //
 //	labench cholesky
 //	labench gemm -n 2048 --type f32 --workers 1
 //	labench doctor
+//
+// It exits with 0 only if every result passed.
 package main
 
 import (
 	"context"
 	"os"
+	"os/signal"
 )
 
-func main() { os.Exit(newApp().run(context.Background(), os.Args[1:])) }
-
-// run executes the command line args and returns the exit code of the
-// process.
-func (a *app) run(ctx context.Context, args []string) int {
-	cmd := a.root()
-	cmd.SetArgs(args)
-	if err := cmd.ExecuteContext(ctx); err != nil {
-		return 1
-	}
-	return 0
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	os.Exit(newApp().run(ctx, os.Args[1:]))
 }

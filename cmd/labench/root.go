@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 )
 
@@ -10,13 +13,32 @@ func newRoot() *cobra.Command { return newApp().root() }
 
 // root returns the command labench, writing to a's writers.
 func (a *app) root() *cobra.Command {
+	var tags bool
 	cmd := &cobra.Command{
 		Use:   "labench",
 		Short: "Measure blocked linear algebra on this machine, and check its results",
-		// The caller of Execute prints the error, once and with its remedy.
+		Example: `  labench cholesky                      factor a 4096×4096 matrix, and check it
+  labench gemm -n 2048 --type f32       multiply in single precision
+  labench cholesky --input A.mtx        factor a matrix from a file
+  labench doctor                        what slows this machine down`,
+		// run prints the error, once and with its remedy.
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 0:
+				return usage(fmt.Errorf("unknown command %q; known: %s", args[0], strings.Join(names(cmd), ", ")))
+			case tags:
+				return a.tagsInfo(false)
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs, // RunE has a better answer
 	}
+	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	cmd.CompletionOptions.HiddenDefaultCmd = true
+	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
 	for _, f := range commands() {
@@ -25,7 +47,21 @@ func (a *app) root() *cobra.Command {
 	return cmd
 }
 
-// commands returns the makers of the subcommands, in the order of the help.
+// names returns the names of the subcommands of cmd.
+func names(cmd *cobra.Command) []string {
+	var all []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			all = append(all, c.Name())
+		}
+	}
+	return all
+}
+
+// commands returns the makers of the subcommands.
 func commands() []func(*app) *cobra.Command {
-	return []func(*app) *cobra.Command{}
+	return []func(*app) *cobra.Command{
+		newGemmCommand, newSyrkCommand, newTrsmCommand, newCholeskyCommand,
+		newScaleCommand, newPeersCommand, newPeakCommand, newListCommand, newDoctorCommand,
+	}
 }

@@ -11,7 +11,9 @@ func TestRun(t *testing.T) {
 			for _, n := range []int{1, 100, 700} {
 				r, err := Run(context.Background(), Spec{Op: op, Type: typ, N: n, Repeat: 2, Verify: true})
 				t.Logf("%+v %v", r, err)
-				if !r.Passed { t.Error() }
+				if !r.Passed {
+					t.Error()
+				}
 			}
 		}
 	}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+)
+
+// diagnosis is something that slows the machine down, and what helps.
+type diagnosis struct{ finding, remedy string }
+
+// diagnose returns what is wrong, the most costly first.
+func (x *findings) diagnose() []diagnosis {
+	var all []diagnosis
+	for _, look := range []func() (finding, remedy string){
+		x.kernelsTooPortable, x.tagWithoutLibrary, x.openBLASBelow, x.openBLASEnvironment,
+		x.gomaxprocsTooSmall, x.quotaTooSmall, x.coresShared, x.workersFloat, x.governorSaves,
+	} {
+		if finding, remedy := look(); finding != "" {
+			all = append(all, diagnosis{finding, remedy})
+		}
+	}
+	return all
+}
+
+func (x *findings) kernelsTooPortable() (string, string) {
+	for _, k := range x.kernels {
+		if k == "gemm go" && width(x.machine) >= 2 {
+			return "the kernels of this build are portable Go, without the vector instructions that this processor has (" +
+				vectors(x.machine) + "): about a tenth of its peak", "build with -tags openblas"
+		}
+	}
+	return "", ""
+}
+
+func (x *findings) tagWithoutLibrary() (string, string) {
+	for _, name := range cpu.BLASLibraries() {
+		if slices.Contains(x.tags, name) && x.library.Name != name {
+			return fmt.Sprintf("the build has the tag %s and yet not the library: %s", name, cpu.WhyNoBLAS(name)),
+				"build with CGO_ENABLED=1 and one of these tags alone"
+		}
+	}
+	return "", ""
+}
+
+// width ranks the vector instructions of a machine: 0 SSE or none, 1 AVX, 2
+// AVX2 with FMA, 3 AVX-512.
+func width(m *topo.Machine) int {
+	return map[string]int{"AVX": 1, "AVX2": 2, "AVX-512": 3}[vectors(m)]
+}
+
+// coreWidth ranks the processors that OpenBLAS has kernels for, by the vector
+// instructions that those use, as width does; -1 if it is not known.
+func coreWidth(core string) int {
+	switch strings.ToLower(core) {
+	case "katmai", "coppermine", "northwood", "prescott", "banias", "yonah", "core2", "penryn", "dunnington", "nehalem", "atom", "nano",
+		"athlon", "opteron", "opteron_sse3", "barcelona", "bobcat":
+		return 0
+	case "sandybridge", "bulldozer", "piledriver", "steamroller":
+		return 1
+	case "haswell", "excavator", "zen":
+		return 2
+	case "skylakex", "cooperlake", "sapphirerapids":
+		return 3
+	}
+	return -1
+}
+
+const unsetOpenBLAS = "unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE"
+
+// openBLASSet returns the settings in the environment that keep OpenBLAS from
+// its own choice.
+func (x *findings) openBLASSet() []string {
+	if x.lookupEnv == nil || x.library.Name != "openblas" {
+		return nil
+	}
+	return strawMan(x.lookupEnv)
+}
+
+func (x *findings) openBLASBelow() (string, string) {
+	have := coreWidth(x.library.Core)
+	if x.library.Name != "openblas" || have < 0 || have >= width(x.machine) {
+		return "", ""
+	}
+	finding := fmt.Sprintf("OpenBLAS runs kernels for %s, which do not use the %s of this processor", x.library.Core, vectors(x.machine))
+	if set := x.openBLASSet(); set != nil {
+		return finding + ": the environment sets " + strings.Join(set, " and "), unsetOpenBLAS
+	}
+	return finding + ": it does not know the processor",
+		"take a newer OpenBLAS, or tell it a processor with the same instructions, as OPENBLAS_CORETYPE=SkylakeX"
+}
+
+func (x *findings) openBLASEnvironment() (string, string) {
+	if finding, _ := x.openBLASBelow(); finding != "" {
+		return "", "" // said already
+	}
+	if set := x.openBLASSet(); set != nil {
+		return "the environment sets " + strings.Join(set, " and ") + ", which overrides OpenBLAS' own choice of kernels and blocks", unsetOpenBLAS
+	}
+	return "", ""
+}
+
+func (x *findings) gomaxprocsTooSmall() (string, string) {
+	if x.gomaxprocs >= len(x.workers) {
+		return "", ""
+	}
+	return fmt.Sprintf("GOMAXPROCS is %d, so that of %d workers no more run at a time", x.gomaxprocs, len(x.workers)), "unset GOMAXPROCS"
+}
+
+func (x *findings) quotaTooSmall() (string, string) {
+	m := x.machine
+	cores := float64(len(m.Cores))
+	switch q := m.CPUQuota; {
+	case q == 0 || q >= cores:
+		return "", ""
+	case q == math.Trunc(q):
+		return fmt.Sprintf("the cgroup's quota is %g of %g cores", q, cores), "raise the quota of the container"
+	default:
+		return fmt.Sprintf("the cgroup's quota is %.4g CPUs, not a whole number: workers are stopped in the middle of tasks", q),
+			"give the container a whole number of CPUs, or run with --workers " + fmt.Sprint(max(1, int(q)))
+	}
+}
+
+// enough is the part of cores times the peak of one core that all cores
+// together should reach. Processors lower the clock when all are busy, rarely
+// by more.
+const enough = 0.7
+
+func (x *findings) coresShared() (string, string) {
+	r := x.fma
+	if r.Cores < 2 || r.All >= enough*r.One*float64(r.Cores) {
+		return "", ""
+	}
+	return fmt.Sprintf("%d cores together reach %.1f times the FMA peak of one: they are shared with other processes or machines, "+
+			"are two threads of one core, or are throttled", r.Cores, r.All/r.One),
+		"stop what else runs, look at the temperature, and compare runs with fewer --workers"
+}
+
+func (x *findings) workersFloat() (string, string) {
+	for _, w := range x.workers {
+		if w.CPUs == nil {
+			why := ""
+			if w.Note != "" {
+				why = ": " + w.Note
+			}
+			return "workers cannot be pinned to cores" + why, "allow sched_setaffinity, as the seccomp profile of a container may not"
+		}
+	}
+	return "", ""
+}
+
+// governorSaves looks for governors that keep the clock low. With the drivers
+// intel_pstate and amd-pstate, powersave is a name for following the load.
+func (x *findings) governorSaves() (string, string) {
+	follows := strings.Contains(x.driver, "pstate")
+	if !slices.Contains([]string{"powersave", "conservative", "userspace"}, x.governor) || follows {
+		return "", ""
+	}
+	return fmt.Sprintf("the frequency governor is %s, which keeps the clock low", x.governor), "cpupower frequency-set -g performance"
+}

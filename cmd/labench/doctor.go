@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+)
+
+// newDoctorCommand returns the command labench doctor.
+func newDoctorCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine this machine, and say what slows it down",
+		Long: `Show what the library makes of this machine — processor, caches, memory, limits,
+the build and its BLAS library — and say what keeps it from full speed, with the
+remedy. A warning is no failure: the exit code is 0.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			x, err := a.examine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = a.out.Write([]byte(x.chart(newPaint(a.out))))
+			return err
+		},
+	}
+}
+
+// findings is what labench doctor has found out.
+type findings struct {
+	machine  *topo.Machine
+	governor string // of the frequency of the first CPU, empty if unknown
+	driver   string // that the governor works with
+	workers  []exec.Worker
+
+	goVersion  string
+	gomaxprocs int
+	tags       []string
+	cgo        string
+	lookupEnv  func(string) (string, bool)
+
+	library cpu.BLASInfo // empty Name if there is none
+	kernels []string     // the version of gemm, syrk, trsm and potrf on f64 that is preferred
+
+	fma, triad peak.Rate // zero if not measured
+}
+
+// examine looks at the machine and measures its peaks.
+func (a *app) examine(ctx context.Context) (*findings, error) {
+	x := &findings{machine: topo.Detect(), goVersion: runtime.Version(), gomaxprocs: runtime.GOMAXPROCS(0), lookupEnv: os.LookupEnv}
+	x.tags, x.cgo = buildTags()
+	x.library, _ = cpu.BLASLibrary()
+	x.governor, x.driver = governor(os.DirFS("/"), x.machine.Allowed[0])
+	rt, err := exec.NewLocal(exec.Options{})
+	if err != nil {
+		return nil, err
+	}
+	x.workers = rt.Workers()
+	rt.Close()
+	for _, op := range kernels.NewTable().All() {
+		if op.Type != "f64" {
+			continue
+		}
+		for _, v := range op.Versions {
+			if v.Constraints.Unmet(exec.Here()) == "" {
+				x.kernels = append(x.kernels, op.Name+" "+v.Name)
+				break
+			}
+		}
+	}
+	if a.noPeak {
+		return x, nil
+	}
+	if x.fma, err = peak.FMA[float64](ctx, peak.Options{Machine: x.machine}); err != nil {
+		return nil, err
+	}
+	x.triad, err = peak.Triad(ctx, peak.Options{Machine: x.machine})
+	return x, err
+}
+
+// governor returns what decides on the clock frequency of a CPU, and the
+// driver that carries it out, empty if root does not tell.
+func governor(root fs.FS, cpu int) (name, driver string) {
+	read := func(file string) string {
+		b, err := fs.ReadFile(root, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cpufreq/%s", cpu, file))
+		if err != nil {
+			return "" // most virtual machines
+		}
+		return strings.TrimSpace(string(b))
+	}
+	return read("scaling_governor"), read("scaling_driver")
+}
+
+// chart returns the report.
+func (x *findings) chart(p paint) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		b.WriteString(wrapped(label(name), fmt.Sprintf(format, args...)))
+	}
+	m := x.machine
+	line("processor", "%s", m.String())
+	if m.Hypervisor != "" {
+		line("", "in a virtual machine of %s", m.Hypervisor)
+	}
+	line("isa", "%s", instructionSets(m))
+	line("cpus", "%v of %v may be used, on %s", m.Allowed, m.Online, count(m.Packages(), "socket"))
+	line("caches", "%s", caches(m))
+	for _, n := range m.Nodes {
+		memory := ""
+		if n.Memory > 0 {
+			memory = ", " + bench.Bytes(float64(n.Memory))
+		}
+		line("numa", "node %d: CPUs %v%s", n.ID, n.CPUs, memory)
+	}
+	line("limits", "%s", limits(m))
+	line("clock", "%s", clock(x.governor, x.driver))
+	line("workers", "%s", pinning(x.workers))
+	if x.fma.One > 0 {
+		line("peak", "FMA f64 (%v): %.1f GFLOP/s on one core, %.1f on %d", x.fma.ISA, x.fma.One, x.fma.All, x.fma.Cores)
+		line("", "memory (triad): %.1f GB/s on one core, %.1f on %d", x.triad.One, x.triad.All, x.triad.Cores)
+	}
+	build := "no build tags"
+	if len(x.tags) > 0 {
+		build = "tags " + strings.Join(x.tags, ", ")
+	}
+	line("go", "%s, GOMAXPROCS %d, %s, CGO_ENABLED=%s", x.goVersion, x.gomaxprocs, build, x.cgo)
+	if x.library.Name == "" {
+		line("blas", "no C library in this build")
+	} else {
+		core := ""
+		if x.library.Core != "" {
+			core = ", kernels for " + x.library.Core
+		}
+		line("blas", "%s%s, %s a call", x.library.Name, core, count(x.library.Threads, "thread"))
+		if x.library.Config != "" {
+			line("", "%s", x.library.Config)
+		}
+	}
+	line("kernels", "%s", strings.Join(x.kernels, ", "))
+	if dir, err := os.UserCacheDir(); err == nil {
+		line("profile", "%s", filepath.Join(dir, "tessera", "profile.json"))
+	}
+	for _, note := range m.Notes {
+		line("note", "%s", note)
+	}
+	b.WriteByte('\n')
+	all := x.diagnose()
+	if len(all) == 0 {
+		b.WriteString(p.good("nothing found that slows this machine down") + "\n")
+	}
+	for _, d := range all {
+		// Colour is put on afterwards: it has no width.
+		text := wrapped(label("warning"), d.finding)
+		b.WriteString(strings.Replace(text, "warning", p.alert("warning"), 1))
+		b.WriteString(wrapped(label("  remedy"), d.remedy))
+	}
+	return b.String()
+}
+
+// instructionSets returns the extensions that matter to linear algebra.
+func instructionSets(m *topo.Machine) string {
+	var have []string
+	for _, f := range []string{"sse2", "sse4", "sse42", "avx", "f16c", "fma3", "avx2", "avx512f", "avx512dq", "avx512bw", "avx512vl",
+		"avx512vnni", "avx512bf16", "avx512fp16", "amxtile", "amxbf16", "asimd", "asimdhp", "sve", "sve2"} {
+		if slices.Contains(m.Features, f) {
+			have = append(have, f)
+		}
+	}
+	if have == nil {
+		return m.Arch + ", no vector extensions known"
+	}
+	return m.Arch + " " + strings.Join(have, " ")
+}
+
+// caches returns the data caches.
+func caches(m *topo.Machine) string {
+	var all []string
+	for _, c := range m.Caches {
+		if c.Type == "Instruction" {
+			continue
+		}
+		s := fmt.Sprintf("L%d %s", c.Level, bench.Bytes(float64(c.Size)))
+		if n := len(c.Shared); n > 1 {
+			s = fmt.Sprintf("L%d %d× %s", c.Level, n, bench.Bytes(float64(c.Size)))
+		}
+		all = append(all, s)
+	}
+	if all == nil {
+		return "unknown"
+	}
+	return strings.Join(all, ", ")
+}
+
+// limits returns what the operating system lets this process have.
+func limits(m *topo.Machine) string {
+	quota, memory := "no CPU quota", "no memory limit"
+	if m.CPUQuota > 0 {
+		quota = fmt.Sprintf("CPU quota %.4g CPUs", m.CPUQuota)
+	}
+	if m.MemoryLimit > 0 {
+		memory = "memory limit " + bench.Bytes(float64(m.MemoryLimit))
+	}
+	if m.Memory > 0 {
+		memory += " of " + bench.Bytes(float64(m.Memory))
+	}
+	return quota + ", " + memory
+}
+
+// clock returns what decides on the clock frequency.
+func clock(governor, driver string) string {
+	if governor == "" {
+		return "not ours to see"
+	}
+	if driver != "" {
+		return fmt.Sprintf("governor %s, driver %s", governor, driver)
+	}
+	return "governor " + governor
+}
+
+// pinning returns where workers run.
+func pinning(workers []exec.Worker) string {
+	var cpus []string
+	for _, w := range workers {
+		if w.CPUs == nil {
+			s := count(len(workers), "worker") + ", not pinned"
+			if w.Note != "" {
+				s += ": " + w.Note
+			}
+			return s
+		}
+		cpus = append(cpus, topo.CPUSet(w.CPUs).String())
+	}
+	const most = 16
+	if len(cpus) > most {
+		cpus = append(cpus[:most], "…")
+	}
+	return fmt.Sprintf("%s, pinned to CPUs %s", count(len(workers), "worker"), strings.Join(cpus, " "))
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/versions"
+)
+
+func newGemmCommand(a *app) *cobra.Command {
+	return newOpCommand(a, "gemm", "Multiply: C = A·B, C m×n, A m×k, B k×n")
+}
+
+func newSyrkCommand(a *app) *cobra.Command {
+	return newOpCommand(a, "syrk", "Multiply by the transpose: C = A·Aᵀ, C n×n, A n×k")
+}
+
+func newTrsmCommand(a *app) *cobra.Command {
+	return newOpCommand(a, "trsm", "Solve triangular systems: L·X = B, L m×m, B m×n")
+}
+
+func newCholeskyCommand(a *app) *cobra.Command {
+	return newOpCommand(a, "cholesky", "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n")
+}
+
+// opFlags is the command line of an operation.
+type opFlags struct {
+	spec                             bench.Spec
+	sched, versions, exclude, matrix string
+	profile                          string
+	json, tags                       bool
+	warmup                           int
+	given                            func(flag string) bool
+}
+
+// newOpCommand returns the command that runs one operation.
+func newOpCommand(a *app, op, short string) *cobra.Command {
+	var f opFlags
+	f.spec.Op = op
+	cmd := &cobra.Command{
+		Use:   op,
+		Short: short,
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.tags {
+				return a.tagsInfo(f.json)
+			}
+			f.given = cmd.Flags().Changed
+			return a.runOp(cmd.Context(), &f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// register defines the flags on cmd.
+func (f *opFlags) register(cmd *cobra.Command) {
+	s, op, fl := &f.spec, f.spec.Op, cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVarP(&s.N, "n", "n", 0, fmt.Sprintf("order of the problem; columns of the result (default %d)", bench.DefaultN))
+	fl.IntVar(&s.M, "m", 0, "rows of the result (default n)")
+	fl.IntVar(&s.K, "k", 0, "inner dimension of a product (default n)")
+	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
+	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
+	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policy: "+words(sched.Kinds()))
+	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
+	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
+	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
+	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
+	fl.Uint64Var(&s.Seed, "seed", 1, "seed of generated matrices")
+	fl.IntVar(&s.Repeat, "repeat", 3, "timed runs")
+	fl.IntVar(&f.warmup, "warmup", 1, "runs before them")
+	fl.BoolVar(&s.Verify, "verify", true, "check the result")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object instead of a report")
+	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
+	fl.BoolVar(&f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	for flag, known := range map[string][]string{"type": bench.Types(), "sched": strings.Split(words(sched.Kinds()), ", "), "matrix": bench.KindsFor(op)} {
+		err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
+		if err != nil {
+			panic(err) // no such flag: a slip above
+		}
+	}
+}
+
+// words lists the names of typed constants.
+func words[T fmt.Stringer](kinds []T) string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.String())
+	}
+	return strings.Join(all, ", ")
+}
+
+// defaultKind returns the name of the kind of matrix that op takes if nothing
+// is said.
+func defaultKind(op string) string { return bench.Spec{Op: op}.WithDefaults().Matrix.String() }
+
+// parse completes the Spec from the words of the command line. The error
+// joins all that is wrong with them.
+func (f *opFlags) parse() (bench.Spec, error) {
+	s := f.spec
+	var errs []error
+	check := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	atLeast := func(flag string, value, least int) {
+		if value < least {
+			check(fmt.Errorf("--%s is %d, want at least %d", flag, value, least))
+		}
+	}
+	for _, d := range []struct {
+		flag  string
+		value int
+	}{{"n", s.N}, {"m", s.M}, {"k", s.K}} {
+		if f.given(d.flag) {
+			atLeast(d.flag, d.value, 1)
+		}
+	}
+	atLeast("repeat", s.Repeat, 1)
+	atLeast("warmup", f.warmup, 0)
+	if s.Warmup = f.warmup; s.Warmup == 0 {
+		s.Warmup = -1 // none, where the zero Spec means the default
+	}
+	var err error
+	s.Sched, err = sched.Parse(f.sched)
+	check(err)
+	s.Only, s.Fixed, err = parseVersions(f.versions)
+	check(err)
+	s.Exclude, err = versions.ParseNames(f.exclude)
+	check(err)
+	if f.given("matrix") {
+		s.Matrix, err = f.kind()
+		check(err)
+	}
+	check(s.Validate())
+	return s, errors.Join(errs...)
+}
+
+// kind returns the kind of matrix that the command line names.
+func (f *opFlags) kind() (matgen.Kind, error) {
+	kind, err := matgen.ParseKind(f.matrix)
+	if err != nil {
+		return kind, err
+	}
+	if f.spec.Input != "" {
+		return kind, errors.New("--matrix and --input exclude each other: give one")
+	}
+	// In a Spec, Random stands for the default of the op.
+	if kind == matgen.Random {
+		known := strings.Join(bench.KindsFor(f.spec.Op), ", ")
+		switch f.spec.Op {
+		case "trsm":
+			return kind, fmt.Errorf("a random triangle is so ill conditioned that the solution overflows; for trsm there are: %s", known)
+		case "cholesky":
+			return kind, fmt.Errorf("a random matrix is not symmetric; for cholesky there are: %s", known)
+		}
+	}
+	return kind, nil
+}
+
+// parseVersions reads a list of names of versions and of pins, op=version.
+func parseVersions(list string) (only []string, fixed []versions.Pin, err error) {
+	var names, pins []string
+	for _, word := range strings.Split(list, ",") {
+		if strings.Contains(word, "=") {
+			pins = append(pins, word)
+		} else {
+			names = append(names, word)
+		}
+	}
+	if only, err = versions.ParseNames(strings.Join(names, ",")); err != nil {
+		return nil, nil, err
+	}
+	fixed, err = versions.ParsePins(strings.Join(pins, ","))
+	return only, fixed, err
+}
+
+// runOp runs one operation and prints the outcome.
+func (a *app) runOp(ctx context.Context, f *opFlags) error {
+	if f.matrix == "help" {
+		return a.kindsHelp(f.spec.Op)
+	}
+	s, err := f.parse()
+	if err != nil {
+		return usage(err)
+	}
+	s.NoPeak = a.noPeak
+	profile, err := a.openProfile(f.profile)
+	if err != nil {
+		return err
+	}
+	s.Profile = profile.Profile
+	var bar *progress
+	if !f.json && terminal(a.err) {
+		bar = newProgress(a.err, s.Op)
+		s.Progress = bar.update
+	}
+	r, err := bench.Run(ctx, s)
+	bar.end()
+	if ctx.Err() == nil {
+		profile.save(a)
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = a.object(r)
+	} else {
+		err = a.report(s.WithDefaults(), r)
+	}
+	if err == nil && !r.Passed {
+		err = &wrongError{r.Failure, math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0)}
+	}
+	return err
+}
+
+// kindsHelp lists the kinds of matrices that op takes.
+func (a *app) kindsHelp(op string) error {
+	fprintWrapped(a.out, "kinds of matrices for "+op+": ", strings.Join(bench.KindsFor(op), ", "))
+	return nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// newPeakCommand returns the command labench peak.
+func newPeakCommand(a *app) *cobra.Command {
+	var workers int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "peak",
+		Short: "Measure the FMA peak and the memory bandwidth, of one core and of all",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if workers < 0 {
+				return usage(fmt.Errorf("--workers is %d, want at least 0", workers))
+			}
+			return a.runPeak(cmd.Context(), peak.Options{Cores: workers}, asJSON)
+		},
+	}
+	cmd.Flags().IntVar(&workers, "workers", 0, "cores that \"all\" means (default every one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per measurement")
+	return cmd
+}
+
+// peakRow is one measurement: one line of labench peak --json.
+type peakRow struct {
+	What  string  `json:"what"`          // "fma" or "triad"
+	Type  string  `json:"type"`          // "f64" or "f32"
+	ISA   string  `json:"isa,omitempty"` // of the FMA loop
+	Unit  string  `json:"unit"`          // "GFLOP/s" or "GB/s"
+	One   float64 `json:"one"`           // on one core
+	All   float64 `json:"all"`           // on Cores
+	Cores int     `json:"cores"`
+	// Pinned says that each thread was bound to its core.
+	Pinned bool `json:"pinned"`
+}
+
+// runPeak measures and prints line by line.
+func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
+	m := topo.Detect()
+	o.Machine = m
+	p := newPaint(a.out)
+	if !asJSON {
+		fprintWrapped(a.out, label("machine"), machineLine(m))
+	}
+	first := true
+	row := func(name, what, typ, unit string, r peak.Rate) error {
+		isa := ""
+		if what == "fma" {
+			isa = r.ISA.String()
+		}
+		if asJSON {
+			return a.object(peakRow{what, typ, isa, unit, r.One, r.All, r.Cores, r.Pinned})
+		}
+		if first {
+			first = false
+			head := fmt.Sprintf("%s%-5s %-8s %12s %12s %11s", label(""), "type", "isa", "one core", count(r.Cores, "core"), "speedup")
+			fmt.Fprintln(a.out, p.faint(head))
+		}
+		_, err := fmt.Fprintf(a.out, "%s%-5s %-8s %12.1f %s %11.2f   %s\n", label(name), typ, isa,
+			r.One, p.bold(fmt.Sprintf("%12.1f", r.All)), r.All/r.One, unit)
+		return err
+	}
+	pinned := true
+	for _, isa := range peak.Available() {
+		o.ISA = isa
+		for _, t := range []struct {
+			name    string
+			measure func(context.Context, peak.Options) (peak.Rate, error)
+		}{{"f64", peak.FMA[float64]}, {"f32", peak.FMA[float32]}} {
+			r, err := t.measure(ctx, o)
+			if err != nil {
+				return err
+			}
+			pinned = pinned && r.Pinned
+			if err := row("FMA", "fma", t.name, "GFLOP/s", r); err != nil {
+				return err
+			}
+		}
+	}
+	r, err := peak.Triad(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := row("triad", "triad", "f64", "GB/s", r); err != nil {
+		return err
+	}
+	if !pinned {
+		a.warn("threads could not be bound to cores: the numbers may be too low")
+	}
+	return nil
+}

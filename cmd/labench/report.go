@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// label returns the left margin of a report's line.
+func label(s string) string { return pad(s, 11) }
+
+// report prints the outcome of one operation.
+func (a *app) report(s bench.Spec, r bench.Result) error {
+	p := newPaint(a.out)
+	var b strings.Builder
+	b.WriteString(wrapped(label("machine"), machineLine(topo.Detect())))
+	b.WriteString(wrapped(label("problem"), problemLine(s, r)))
+	b.WriteString(wrapped(label("run"), runLine(s, r)))
+
+	line := func(name, what string, seconds, rate float64) {
+		fmt.Fprintf(&b, "%s%-7s %12s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9.4g", rate)))
+	}
+	line("speed", "best", r.SecondsBest, r.GFLOPSBest)
+	if r.PeakGFLOPS > 0 {
+		fmt.Fprintf(&b, "   %.1f %% of the FMA peak, %.4g", 100*r.PeakFraction, r.PeakGFLOPS)
+	}
+	b.WriteByte('\n')
+	line("", "median", r.SecondsMedian, r.GFLOPSMedian)
+	b.WriteByte('\n')
+
+	switch {
+	case !s.Verify:
+		b.WriteString(label("residual") + p.alert("not checked") + "\n")
+	case r.Passed:
+		fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", label("residual"), r.Residual, r.Limit, r.Formula, p.good("pass"))
+	default:
+		fmt.Fprintf(&b, "%s%s, limit %g   %s   %s\n", label("residual"), residual(r.Residual), r.Limit, r.Formula, p.bad("FAIL"))
+		b.WriteString(wrapped(label(""), r.Failure))
+	}
+	usageTable(&b, p, r)
+	_, err := a.out.Write([]byte(b.String()))
+	return err
+}
+
+// residual returns a residual that may not be a number.
+func residual(x float64) string {
+	if math.IsNaN(x) {
+		return "not a number"
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// machineLine names the processor, its vector instructions and the memory.
+func machineLine(m *topo.Machine) string {
+	s := m.String()
+	if isa := vectors(m); isa != "" {
+		s += ", " + isa
+	}
+	if n := m.UsableMemory(); n > 0 {
+		s += ", " + bench.Bytes(float64(n))
+	}
+	return s
+}
+
+// vectors returns the widest vector instructions with FMA of the machine.
+func vectors(m *topo.Machine) string {
+	switch {
+	case m.Has("avx512f"):
+		return "AVX-512"
+	case m.Has("avx2", "fma3"):
+		return "AVX2"
+	case m.Has("avx"):
+		return "AVX"
+	}
+	return ""
+}
+
+// problemLine says what was computed, of what.
+func problemLine(s bench.Spec, r bench.Result) string {
+	shape := fmt.Sprintf("n = %d", r.N)
+	switch {
+	case r.Op == "gemm" && (r.M != r.N || r.K != r.N):
+		shape = fmt.Sprintf("m = %d, n = %d, k = %d", r.M, r.N, r.K)
+	case r.Op == "syrk" && r.K != r.N:
+		shape = fmt.Sprintf("n = %d, k = %d", r.N, r.K)
+	case r.Op == "trsm" && r.M != r.N:
+		shape = fmt.Sprintf("m = %d, n = %d", r.M, r.N)
+	}
+	from := fmt.Sprintf("%v matrix, seed %d", s.Matrix, s.Seed)
+	if s.Input != "" {
+		from = s.Input
+	}
+	return fmt.Sprintf("%s %s, %s, %s", r.Op, r.Type, shape, from)
+}
+
+// runLine says how it was computed.
+func runLine(s bench.Spec, r bench.Result) string {
+	runs := count(s.Repeat, "timed run")
+	if r.Direct {
+		return fmt.Sprintf("one kernel, no tasks, %s", runs)
+	}
+	return fmt.Sprintf("nb = %d, %s, policy %s, %s", r.NB, count(r.Workers, "worker"), r.Sched, runs)
+}
+
+// usageTable prints which version of which op ran how often, and its share of the
+// time of all tasks.
+func usageTable(b *strings.Builder, p paint, r bench.Result) {
+	var all, busy time.Duration
+	for _, u := range r.Summary.Usage {
+		all += u.Busy
+	}
+	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %-18s %9s %10s %7s", label("versions"), "op", "version", "calls", "time", "share")) + "\n")
+	byTime := slices.SortedStableFunc(slices.Values(r.Summary.Usage), func(x, y trace.Usage) int { return cmp.Compare(y.Busy, x.Busy) })
+	for _, u := range byTime {
+		share := 100 * float64(u.Busy) / float64(max(all, 1))
+		fmt.Fprintf(b, "%s%-16s %-18s %9d %10s %5.1f %%\n", label(""), clip(u.Op, 16), clip(u.Version, 18), u.Calls, duration(u.Busy.Seconds()), share)
+	}
+	for _, t := range r.Times {
+		busy += t
+	}
+	if !r.Direct && busy > 0 {
+		part := 100 * float64(all) / (float64(busy) * float64(r.Workers))
+		fmt.Fprintf(b, "%sworkers were inside tasks for %.0f %% of the time\n", label(""), min(part, 100))
+	}
+}
+
+// duration returns a time in words of at most 9 columns.
+func duration(seconds float64) string {
+	switch {
+	case seconds >= 1:
+		return fmt.Sprintf("%.3f s", seconds)
+	case seconds >= 1e-3:
+		return fmt.Sprintf("%.3f ms", seconds*1e3)
+	}
+	return fmt.Sprintf("%.3f µs", seconds*1e6)
+}
+
+// count returns a number of things.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/kernels/cpu"
+)
+
+// tagRow is one build tag: one line of --tags-info --json.
+type tagRow struct {
+	Tag  string `json:"tag"`
+	Set  bool   `json:"set"`
+	Adds string `json:"adds"`
+	Why  string `json:"why,omitempty"` // why it is not in, where more than the tag is missing
+}
+
+// tagRows returns the build tags that there are. set are those that this
+// program was built with, so far as the build says.
+func tagRows(set []string) []tagRow {
+	linked, _ := cpu.BLASLibrary()
+	var rows []tagRow
+	for _, name := range cpu.BLASLibraries() {
+		r := tagRow{Tag: name, Set: linked.Name == name}
+		switch name {
+		case "openblas":
+			r.Adds = "versions of all ops by OpenBLAS, one thread per worker; needs C, libopenblas and LAPACKE"
+		case "mkl":
+			r.Adds = "versions of all ops by Intel MKL, one thread per worker; needs C and libmkl_rt"
+		default:
+			r.Adds = "versions of all ops by " + name
+		}
+		if !r.Set && slices.Contains(set, name) {
+			r.Why = cpu.WhyNoBLAS(name)
+		}
+		rows = append(rows, r)
+	}
+	return append(rows, tagRow{Tag: "noasm", Set: slices.Contains(set, "noasm"),
+		Adds: "nothing: it takes the assembly away and leaves plain Go"})
+}
+
+// buildTags returns the tags that the build information lists, and whether C
+// was allowed.
+func buildTags() (tags []string, cgo string) {
+	cgo = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil, cgo
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "-tags":
+			tags = strings.FieldsFunc(s.Value, func(r rune) bool { return r == ',' || r == ' ' })
+		case "CGO_ENABLED":
+			cgo = s.Value
+		}
+	}
+	return tags, cgo
+}
+
+// tagsInfo prints which build tags this program has and what each adds.
+func (a *app) tagsInfo(asJSON bool) error {
+	tags, cgo := buildTags()
+	rows := tagRows(tags)
+	if asJSON {
+		for _, r := range rows {
+			if err := a.object(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	p := newPaint(a.out)
+	fmt.Fprintf(a.out, "%s%s %s/%s, CGO_ENABLED=%s\n", label("build"), runtime.Version(), runtime.GOOS, runtime.GOARCH, cgo)
+	for _, r := range rows {
+		state := "not set"
+		if r.Set {
+			state = p.good("set")
+		}
+		fmt.Fprintf(a.out, "%s%s\n", label(r.Tag), state)
+		fprintWrapped(a.out, label(""), "adds "+r.Adds)
+		if r.Why != "" {
+			fprintWrapped(a.out, label(""), r.Why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// columns is the width that nothing which labench prints exceeds.
+const columns = 80
+
+// terminal reports whether w is a terminal, where a report may have colour
+// and a progress bar is seen.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(f.Fd())
+}
+
+// paint says how words of a report are set off; the zero value not at all.
+type paint struct{ on bool }
+
+// newPaint returns the paint for w: colour on a terminal, unless NO_COLOR
+// (https://no-color.org) or TERM=dumb forbid it.
+func newPaint(w io.Writer) paint {
+	return paint{terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+func (p paint) code(code, s string) string {
+	if !p.on {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) bold(s string) string  { return p.code("1", s) }
+func (p paint) faint(s string) string { return p.code("2", s) }
+func (p paint) good(s string) string  { return p.code("1;32", s) }
+func (p paint) bad(s string) string   { return p.code("1;31", s) }
+func (p paint) alert(s string) string { return p.code("1;33", s) }
+
+// fprintWrapped writes text behind label, broken between words into lines of
+// at most 80 columns that are indented as far as the label. Line breaks in
+// text stay, with the indentation that follows them.
+func fprintWrapped(w io.Writer, label, text string) {
+	io.WriteString(w, wrapped(label, text))
+}
+
+// wrapped returns what fprintWrapped writes.
+func wrapped(label, text string) string {
+	var b strings.Builder
+	indent := strings.Repeat(" ", utf8.RuneCountInString(label))
+	for line := range strings.Lines(text) {
+		body := strings.TrimLeft(line, " ")
+		more := indent + line[:len(line)-len(body)]
+		b.WriteString(label + line[:len(line)-len(body)])
+		used, first := utf8.RuneCountInString(more), true
+		for _, word := range strings.Fields(body) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case first:
+			case used+1+n > columns:
+				b.WriteString("\n" + more)
+				used = len(more)
+			default:
+				b.WriteByte(' ')
+				used++
+			}
+			b.WriteString(word)
+			used, first = used+n, false
+		}
+		b.WriteByte('\n')
+		label = indent
+	}
+	return b.String()
+}
+
+// pad returns s filled up with blanks to n columns.
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+// clip returns s cut to n columns.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
