@@ -109,7 +109,7 @@ const (
 	KMS
 	// Prolate: the Toeplitz matrix sin(π(i-j)/2)/(π(i-j)), 1/2 on the
 	// diagonal (Varah 1993). Its eigenvalues crowd at 0 and 1: rounding
-	// makes it indefinite from n ≈ 40 on.
+	// makes it indefinite from n ≈ 23 on.
 	Prolate
 	// Hilbert: 1/(i+j+1). Rounding makes it indefinite from n ≈ 13 on.
 	Hilbert
