@@ -122,29 +122,38 @@ func newOps[T Element](typ string) Ops[T] {
 		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
 		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
 	}
-	products := func(name string, r cpu.Routines[T]) {
-		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Run: gemm(r)})
-		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Run: syrk(r)})
+	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
+		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Run: gemm(r)})
+		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Constraints: c, Run: syrk(r)})
 	}
-	solves := func(name string, r cpu.Routines[T]) {
-		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Run: trsm(r)})
-		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Run: potrf(r)})
+	solves := func(name string, r cpu.Routines[T], c versions.Constraints) {
+		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Run: trsm(r)})
+		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Run: potrf(r)})
+	}
+	var any versions.Constraints
+	if p, ok := cpu.AVX512[T](caches()); ok {
+		products("avx512", p, avx512())
+		solves("avx512", p, avx512())
+	}
+	if p, ok := cpu.AVX2[T](caches()); ok {
+		products("avx2", p, avx2())
+		solves("avx2", p, avx2())
 	}
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()
 		info, _ := cpu.BLASLibrary()
-		products(info.Name, r)
+		products(info.Name, r, any)
 		// On a core with AVX-512 OpenBLAS gains by the split in float64 and
 		// is about as fast either way in float32: see [cpu.BLASSplit].
 		if info.Name == "openblas" && typ == "f64" {
-			solves(info.Name+splitSuffix, split)
-			solves(info.Name, r)
+			solves(info.Name+splitSuffix, split, any)
+			solves(info.Name, r, any)
 		} else {
-			solves(info.Name, r)
-			solves(info.Name+splitSuffix, split)
+			solves(info.Name, r, any)
+			solves(info.Name+splitSuffix, split, any)
 		}
 	}
-	products("go", cpu.Portable[T]())
-	solves("go", cpu.Portable[T]())
+	products("go", cpu.Portable[T](), any)
+	solves("go", cpu.Portable[T](), any)
 	return o
 }

@@ -37,22 +37,25 @@ func table() []entry {
 			},
 		},
 		{
-			pkg:     "kernels",
-			tessera: []string{"kernels/cpu", "kernels/cuda", "versions"},
+			pkg: "kernels",
+			// topo for the sizes of the caches
+			tessera: []string{"kernels/cpu", "kernels/cuda", "versions", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
 			pkg:     "kernels/kerneltest",
-			tessera: []string{"kernels", "kernels/cpu", "versions", "internal/matgen"},
+			tessera: []string{"kernels", "kernels/cpu", "versions", "internal/matgen", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
 		},
 		{
-			pkg: "kernels/cpu",
+			pkg:     "kernels/cpu",
+			tessera: []string{"kernels/cpu/internal/asm"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/netlib/...",
 				"github.com/klauspost/cpuid/v2", "golang.org/x/sys/cpu",
 			},
 		},
+		{pkg: "kernels/cpu/internal/asm"},
 		{
 			pkg:     "kernels/cuda",
 			tessera: []string{"versions"},
@@ -86,6 +89,7 @@ func table() []entry {
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},
 		{pkg: "internal/lint"},
+		{pkg: "internal/gemmasm"},
 		{pkg: "internal/invariants"},
 
 		// The heavy modules stay in programs: an importer of la gets none.

@@ -8,6 +8,10 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 		return
 	}
 	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
+	if p.vectors.run != nil {
+		p.strips(blas.All, operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, beta, c, ldc, work)
+		return
+	}
 	scale(m, n, beta, c, ldc)
 	if m == 1 || n == 1 || p.small(m, n, k) {
 		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)

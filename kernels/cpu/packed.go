@@ -38,6 +38,9 @@ type Packed[T Element] struct {
 	// for 0 ≤ i < dim, 0 ≤ p < k, and fills the last panel up with zeros.
 	// One of rs and cs is 1.
 	Pack func(dst, src []T, rs, cs, dim, k, r int, scale T)
+
+	// vectors, if set, does what Micro does elsewhere in gemm and syrk.
+	vectors vectors[T]
 }
 
 // Portable returns the routines around the micro-kernel in plain Go, which

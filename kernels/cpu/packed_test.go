@@ -44,6 +44,12 @@ func float64s() map[string]Routines[float64] {
 		"tiny":     tiny[float64](),
 		"wide":     wide[float64](),
 	}
+	for name, p := range natives[float64](Caches{}) {
+		rs[name] = p
+		small := *p
+		small.MC, small.KC, small.NC, small.Leaf = 2*p.MR, 6, p.NR, 5
+		rs["tiny "+name] = &small
+	}
 	if r, ok := BLAS[float64](); ok {
 		rs["blas"] = r
 	}

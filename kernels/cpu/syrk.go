@@ -8,6 +8,10 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		return
 	}
 	t := trans != blas.NoTrans
+	if p.vectors.run != nil {
+		p.strips(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
+		return
+	}
 	scaleTriangle(uplo, n, beta, c, ldc)
 	if p.small(n, n, k) {
 		syrkSmall(uplo, t, n, k, alpha, a, lda, c, ldc)

@@ -7,15 +7,24 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Table runs the suites on every version of every op of tab.
+// Table runs the suites on every version of every op of tab that this machine
+// can run.
 func Table(t *testing.T, tab *kernels.Table) {
+	m := topo.Detect()
+	here := &versions.Target{Arch: m.Arch, Features: m.Features, Processor: m.Brand, Units: math.MaxInt}
 	for _, op := range tab.All() {
 		for i := range op.Versions {
-			t.Run(op.OpName()+"/"+op.Versions[i].Name, func(t *testing.T) { Version(t, op, &op.Versions[i]) })
+			t.Run(op.OpName()+"/"+op.Versions[i].Name, func(t *testing.T) {
+				if why := op.Versions[i].Constraints.Unmet(here); why != "" {
+					t.Skip(why)
+				}
+				Version(t, op, &op.Versions[i])
+			})
 		}
 	}
 }

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+type field struct {
+	name   string
+	offset int
+}
+
+// fields returns the fields of asm.Tiles that do not depend on
+// the element type.
+func fields() []field {
+	return []field{
+		{"ARG_A", 0}, {"ARG_RS", 8}, {"ARG_CS", 16}, {"ARG_PS", 24},
+		{"ARG_B", 32}, {"ARG_LDB", 40}, {"ARG_C", 48}, {"ARG_LDC", 56},
+		{"ARG_K", 64}, {"ARG_PANELS", 72}, {"ARG_KIND", 80}, {"ARG_MODE", 88},
+		{"ARG_LANES", 96}, // 32 bytes of scratch
+		{"ARG_LAST", 176}, {"ARG_ALPHA", 184},
+	}
+}
+
+// masks is the offset of the 24 masks of asm.Tiles.
+const masks = 128
+
+func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 184+g.size) }
+
+// Registers of the kernels:
+//
+//	AX  *Tiles
+//	DI  panel of A      R14  its column p         SI, R8, R9, R10  1, 3, 5 and 7 times the row stride
+//	R11 column stride of A
+//	R12 row p of B      R13  leading dimension of B
+//	DX  C               BX   leading dimension of C
+//	CX  count
+
+// rowOfA returns the address of row i of A at column p.
+func rowOfA(i int) string {
+	return [...]string{"(R14)", "(R14)(SI*1)", "(R14)(SI*2)", "(R14)(R8*1)", "(R14)(SI*4)", "(R14)(R9*1)", "(R14)(R8*2)", "(R14)(R10*1)"}[i]
+}
+
+// kernels writes the entry and the kernels for each shape of tile.
+func (g *generator) kernels() {
+	table := fmt.Sprintf("%s_table<>", g.typ)
+	size := 0
+	for _, h := range g.heights() {
+		for v := 1; v <= g.vecs; v++ {
+			for _, masked := range []bool{false, true} {
+				g.kernel(h, v, masked)
+				g.l("DATA %s+%d(SB)/8, $%s(SB)", table, size, g.kernelName(h, v, masked))
+				size += 8
+				g.l("")
+			}
+		}
+	}
+	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
+	g.l("// func %s(t *Tiles[%s])", g.entry(), map[int]string{4: "float32", 8: "float64"}[g.size])
+	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", g.entry())
+	g.p("MOVQ t+0(FP), AX")
+	g.p("MOVQ ARG_KIND, CX")
+	g.p("LEAQ %s(SB), DX", table)
+	g.p("MOVQ (DX)(CX*8), DX")
+	g.p("JMP  DX")
+	g.l("")
+}
+
+// heights returns the numbers of rows that there are kernels for. Those
+// between 4 and a whole tile are put together.
+func (g *generator) heights() []int {
+	if g.rows == 8 {
+		return []int{1, 2, 3, 4, 8}
+	}
+	return []int{1, 2, 3, 4}
+}
+
+func (g *generator) kernelName(h, v int, masked bool) string {
+	name := fmt.Sprintf("%s_%dx%d", g.typ, h, v)
+	if masked {
+		name += "m"
+	}
+	return name + "<>"
+}
+
+// kernel writes the kernel for tiles of h rows and v vectors. The masked one
+// reads no more of the last vector of B than Tiles.Last says.
+func (g *generator) kernel(h, v int, masked bool) {
+	step := fmt.Sprintf("STEP_%s_%dx%d", g.typ, h, v)
+	if masked {
+		step += "M"
+	}
+	g.step(step, h, v, masked)
+	g.l("TEXT %s(SB), NOSPLIT, $0-0", g.kernelName(h, v, masked))
+	g.p("MOVQ ARG_A, DI")
+	if h > 1 {
+		g.p("MOVQ ARG_RS, SI")
+	}
+	if h > 3 {
+		g.p("LEAQ (SI)(SI*2), R8")
+	}
+	if h > 5 {
+		g.p("LEAQ (SI)(SI*4), R9")
+	}
+	if h > 7 {
+		g.p("LEAQ (R8)(SI*4), R10")
+	}
+	g.p("MOVQ ARG_CS, R11")
+	g.p("MOVQ ARG_LDB, R13")
+	g.p("MOVQ ARG_C, DX")
+	g.p("MOVQ ARG_LDC, BX")
+	if masked {
+		if g.avx512() {
+			g.p("KMOVW ARG_LAST, K1")
+		} else {
+			g.lanesOf("ARG_LAST", g.a)
+			g.p("VMOVDQU %s, ARG_LANES", g.v(g.a))
+		}
+	}
+	g.l("\npanel:")
+	// C is on its way while the sums are computed.
+	g.p("MOVQ DX, R12")
+	for i := range h {
+		for j := range v {
+			if (j*g.bytes)%64 == 0 {
+				g.p("PREFETCHT0 %d(R12)", j*g.bytes)
+			}
+		}
+		if !masked {
+			g.p("PREFETCHT0 %d(R12)", v*g.bytes-1)
+		}
+		if i < h-1 {
+			g.p("ADDQ BX, R12")
+		}
+	}
+	g.p("MOVQ DI, R14")
+	g.p("MOVQ ARG_B, R12")
+	g.p("MOVQ ARG_K, CX")
+	for i := range h {
+		for j := range v {
+			acc := g.sum(i, j)
+			if g.avx512() {
+				g.p("VPXORQ %s, %s, %s", acc, acc, acc)
+			} else {
+				g.p("VXORPD %s, %s, %s", acc, acc, acc)
+			}
+		}
+	}
+	if masked {
+		g.p("TESTQ CX, CX")
+		g.p("JEQ done")
+	} else {
+		g.p("SUBQ $4, CX")
+		g.p("JLT tail")
+		g.l("\nloop4:")
+		for range 4 {
+			g.p(step)
+		}
+		g.p("SUBQ $4, CX")
+		g.p("JGE loop4")
+		g.l("\ntail:")
+		g.p("ADDQ $4, CX")
+		g.p("JEQ  done")
+	}
+	g.l("\nloop1:")
+	g.p(step)
+	g.p("DECQ CX")
+	g.p("JNE  loop1")
+	g.l("\ndone:")
+	g.epilogue(h, v, masked)
+	g.l("")
+}
+
+// sum returns the register of the sums in row i and vector j.
+func (g *generator) sum(i, j int) string { return g.v(g.acc + i*g.vecs + j) }
+
+// step defines a macro that adds the product of a column of A with a row of B.
+func (g *generator) step(name string, h, v int, masked bool) {
+	var ins []string
+	add := func(format string, args ...any) { ins = append(ins, fmt.Sprintf(format, args...)) }
+	for j := range v {
+		switch {
+		case !masked || j < v-1:
+			add("%s %d(R12), %s", g.op("VMOVU"), j*g.bytes, g.v(g.b+j))
+		case g.avx512():
+			add("%s.Z %d(R12), K1, %s", g.op("VMOVU"), j*g.bytes, g.v(g.b+j))
+		default:
+			add("VMOVDQU ARG_LANES, %s", g.v(g.a))
+			add("%s %d(R12), %s, %s", g.op("VMASKMOV"), j*g.bytes, g.v(g.a), g.v(g.b+j))
+		}
+	}
+	add("ADDQ R13, R12")
+	for i := range h {
+		a := g.v(g.a + i%g.as)
+		add("VBROADCAST%s %s, %s", g.scalar, rowOfA(i), a)
+		for j := range v {
+			add("%s %s, %s, %s", g.op("VFMADD231"), g.v(g.b+j), a, g.sum(i, j))
+		}
+	}
+	add("ADDQ R11, R14")
+	g.l("#define %s \\", name)
+	for i, s := range ins {
+		if i < len(ins)-1 {
+			s += "; \\"
+		}
+		g.p("%s", s)
+	}
+	g.l("")
+}
+
+// epilogue writes what happens to the sums of a tile by Tiles.Mode, and
+// the end of the loop over panels. Only tiles of all rows have modes without
+// masks.
+func (g *generator) epilogue(h, v int, masked bool) {
+	whole := h == g.rows && !masked
+	alpha, beta, tmp, mask := g.v(g.b), g.v(g.b+1), g.v(g.b+2), g.v(g.b+3)
+	g.p("VBROADCAST%s ARG_ALPHA, %s", g.scalar, alpha)
+	g.p("MOVQ ARG_MODE, CX")
+	g.p("CMPQ CX, $2")
+	if whole {
+		g.p("JEQ  setmask")
+		g.p("JGT  scalemask")
+		g.p("TESTQ CX, CX")
+		g.p("JNE  add")
+	} else {
+		g.p("JNE  scalemask")
+	}
+	each := func(label string, last bool, f func(i, j int, sum, c string)) {
+		g.l("\n%s:", label)
+		if label == "scalemask" {
+			g.p("VBROADCAST%s %s, %s", g.scalar, g.beta(), beta)
+		}
+		for i := range h {
+			for j := range v {
+				f(i, j, g.sum(i, j), fmt.Sprintf("%d(DX)", j*g.bytes))
+			}
+			g.p("ADDQ BX, DX")
+		}
+		if !last {
+			g.p("JMP  next")
+		}
+	}
+	mul, fma, mov := g.op("VMUL"), g.op("VFMADD213"), g.op("VMOVU")
+	if whole {
+		each("set", false, func(_, _ int, sum, c string) {
+			g.p("%s %s, %s, %s", mul, alpha, sum, sum)
+			g.p("%s %s, %s", mov, sum, c)
+		})
+	}
+	load := func(i, j int) {
+		at := fmt.Sprintf("%d(AX)", masks+2*(i*g.vecs+j))
+		if g.avx512() {
+			g.p("KMOVW %s, K2", at)
+		} else {
+			g.lanesOf(at, g.b+3)
+		}
+	}
+	store := func(sum, c string) {
+		if g.avx512() {
+			g.p("%s %s, K2, %s", mov, sum, c)
+		} else {
+			g.p("%s %s, %s, %s", g.op("VMASKMOV"), sum, mask, c)
+		}
+	}
+	each("setmask", false, func(i, j int, sum, c string) {
+		load(i, j)
+		g.p("%s %s, %s, %s", mul, alpha, sum, sum)
+		store(sum, c)
+	})
+	each("scalemask", !whole, func(i, j int, sum, c string) {
+		load(i, j)
+		if g.avx512() {
+			g.p("%s.Z %s, K2, %s", mov, c, tmp)
+		} else {
+			g.p("%s %s, %s, %s", g.op("VMASKMOV"), c, mask, tmp)
+		}
+		g.p("%s %s, %s, %s", mul, beta, tmp, tmp)
+		g.p("%s %s, %s, %s", fma, tmp, alpha, sum)
+		store(sum, c)
+	})
+	if whole {
+		each("add", true, func(_, _ int, sum, c string) {
+			g.p("%s %s, %s, %s", fma, c, alpha, sum)
+			g.p("%s %s, %s", mov, sum, c)
+		})
+	}
+	g.l("\nnext:")
+	g.p("ADDQ ARG_PS, DI")
+	g.p("DECQ ARG_PANELS")
+	g.p("JNE  panel")
+	g.p("VZEROUPPER")
+	g.p("RET")
+}
+
+// lanesOf writes the expansion of the 16-bit mask at an address to lanes of
+// all ones or zeros in register r, for AVX2.
+func (g *generator) lanesOf(at string, r int) {
+	bits := fmt.Sprintf("%s_bits<>(SB)", g.typ)
+	g.p("VPBROADCASTW %s, %s", at, g.v(r))
+	g.p("VPAND %s, %s, %s", bits, g.v(r), g.v(r))
+	cmp := map[int]string{4: "VPCMPEQD", 8: "VPCMPEQQ"}[g.size]
+	g.p("%s %s, %s, %s", cmp, bits, g.v(r), g.v(r))
+}
+
+// entry returns the name of the function that Go calls.
+func (g *generator) entry() string { return strings.ToUpper(g.name + g.typ) }

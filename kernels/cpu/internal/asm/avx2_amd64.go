@@ -1,0 +1,18 @@
+//go:build !noasm
+
+package asm
+
+//go:generate go run ../../../../internal/gemmasm -isa avx2 -o avx2_amd64.s
+
+// HasAVX2 reports whether this build has the functions for AVX2.
+func HasAVX2() bool { return true }
+
+// AVX2F64 runs micro-kernels on float64.
+//
+//go:noescape
+func AVX2F64(t *Tiles[float64])
+
+// AVX2F32 runs micro-kernels on float32.
+//
+//go:noescape
+func AVX2F32(t *Tiles[float32])

@@ -1,0 +1,12 @@
+//go:build !amd64 || noasm
+
+package asm
+
+// HasAVX2 reports whether this build has the functions for AVX2.
+func HasAVX2() bool { return false }
+
+// AVX2F64 runs micro-kernels on float64.
+func AVX2F64(t *Tiles[float64]) { panic("asm: no AVX2 in this build") }
+
+// AVX2F32 runs micro-kernels on float32.
+func AVX2F32(t *Tiles[float32]) { panic("asm: no AVX2 in this build") }

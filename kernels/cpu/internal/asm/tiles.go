@@ -1,0 +1,54 @@
+package asm
+
+import "unsafe"
+
+// A tile of a micro-kernel has as many vectors in a row, and at most as many
+// rows.
+const (
+	Vectors = 3
+	MaxRows = 8
+)
+
+// Tiles is one call of a micro-kernel: Panels tiles of C below each other,
+//
+//	C = Alpha·A·B + Beta·C
+//
+// Strides are in bytes. The offsets of the fields stand in internal/gemmasm,
+// too.
+type Tiles[T float32 | float64] struct {
+	A          unsafe.Pointer
+	RS, CS, PS int // from row to row, column to column, panel to panel
+	B          unsafe.Pointer
+	LDB        int
+	C          unsafe.Pointer
+	LDC        int
+	K, Panels  int
+	Kind       int // which kernel, as Kind returns
+	Mode       int // what becomes of the sums
+
+	_           [4]int64                  // scratch of the kernel
+	Masks       [MaxRows * Vectors]uint16 // lanes of C, vector by vector
+	Last        uint16                    // lanes of the last vector in a row of B
+	_           [3]uint16
+	Alpha, Beta T
+}
+
+// Modes. Those with masks store no other lanes of C than Masks has, and need
+// not be of tiles of all rows.
+const (
+	Set       = iota // Alpha·A·B
+	Add              // Alpha·A·B + C
+	SetMask          // Alpha·A·B
+	ScaleMask        // Alpha·A·B + Beta·C
+)
+
+// Kind returns the kernel for tiles of h rows, 1 to 4 or all, and v vectors.
+// The masked one reads no more of the last vector of B than Last has, the
+// other one all lanes.
+func Kind(h, v int, masked bool) int {
+	kind := 2 * ((min(h, 5)-1)*Vectors + v - 1)
+	if masked {
+		kind++
+	}
+	return kind
+}

@@ -1,0 +1,98 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Caches are the sizes of one core's caches in bytes, zero where unknown. What
+// several cores share counts in full.
+type Caches struct {
+	L1, L2, L3 int64
+}
+
+// AVX512 returns the routines around micro-kernels in AVX-512F, and of AVX-512
+// nothing else, with blocks that fit the caches. It returns false if this
+// build has none; whether the processor can run them is for the caller to
+// know.
+func AVX512[T Element](c Caches) (p *Packed[T], ok bool) {
+	if !asm.HasAVX512() {
+		return nil, false
+	}
+	switch p := any(&p).(type) {
+	case **Packed[float64]:
+		*p = vectorized(8, 8, c, func(s strip[float64]) {
+			t := s.args(8)
+			for s.next(&t, 8, 8) {
+				asm.AVX512F64(&t)
+			}
+		}, pack[float64])
+	case **Packed[float32]:
+		*p = vectorized(8, 16, c, func(s strip[float32]) {
+			t := s.args(16)
+			for s.next(&t, 8, 16) {
+				asm.AVX512F32(&t)
+			}
+		}, pack[float32])
+	}
+	return p, true
+}
+
+// AVX2 returns the routines around micro-kernels in AVX2 and FMA3, with blocks
+// that fit the caches. It returns false if this build has none; whether the
+// processor can run them is for the caller to know.
+func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
+	if !asm.HasAVX2() {
+		return nil, false
+	}
+	switch p := any(&p).(type) {
+	case **Packed[float64]:
+		*p = vectorized(4, 4, c, func(s strip[float64]) {
+			t := s.args(4)
+			for s.next(&t, 4, 4) {
+				asm.AVX2F64(&t)
+			}
+		}, pack[float64])
+	case **Packed[float32]:
+		*p = vectorized(4, 8, c, func(s strip[float32]) {
+			t := s.args(8)
+			for s.next(&t, 4, 8) {
+				asm.AVX2F32(&t)
+			}
+		}, pack[float32])
+	}
+	return p, true
+}
+
+// vectorized returns the routines around a micro-kernel for tiles of mr rows
+// and three vectors.
+func vectorized[T Element](mr, lanes int, c Caches, run func(strip[T]), pack func(dst, src []T, rs, cs, dim, k, r int, scale T)) *Packed[T] {
+	nr := asm.Vectors * lanes
+	p := &Packed[T]{
+		MR: mr, NR: nr,
+		Leaf: 32,
+		Pack: pack,
+		Micro: func(k int, a, b, c []T, ldc int) {
+			run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, c: c, ldc: ldc, uplo: blas.All})
+		},
+		vectors: vectors[T]{lanes: lanes, run: run},
+	}
+	p.MC, p.KC, p.NC = c.blocks(mr, nr, int(unsafe.Sizeof(*new(T))))
+	return p
+}
+
+// blocks returns the sizes of the blocks for elements of size bytes.
+func (c Caches) blocks(mr, nr, size int) (mc, kc, nc int) {
+	if c.L1 <= 0 {
+		c.L1 = 32 << 10
+	}
+	if c.L2 <= 0 {
+		c.L2 = 256 << 10
+	}
+	kc = max(128, min(512, int(c.L1)/(nr*size)/8*8))
+	mc = max(4*mr, min(1024, int(c.L2)/2/(kc*size)/mr*mr))
+	nc = 2048 / nr * nr
+	return mc, kc, nc
+}

@@ -1,0 +1,249 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"gonum.org/v1/gonum/blas"
+)
+
+// vectors is what an instruction set brings to [Packed]: a micro-kernel that
+// does a whole strip of C at a time, and reads its operands from where they
+// are, packed or not.
+type vectors[T Element] struct {
+	lanes int // elements in a vector; NR is three vectors
+	run   func(s strip[T])
+}
+
+// strip is one call of a vector micro-kernel,
+//
+//	C = alpha·A·B + beta·C
+//
+// for an m×n C with n ≤ NR. Rows of A come in panels of MR:
+//
+//	A(i, p) = a[(i/MR)*ps + (i%MR)*rs + p*cs]     B(p, j) = b[p*ldb+j]
+//
+// With beta = 0, C is not read. Every element of C is summed up in the order
+// of k, whatever the shape of its tile.
+type strip[T Element] struct {
+	m, n, k     int
+	alpha, beta T
+	a           []T
+	rs, cs, ps  int
+	b           []T
+	ldb         int
+	padded      bool // rows of B may be read up to a whole vector
+	c           []T
+	ldc         int
+
+	// Elements out of the uplo triangle of C are neither read nor written.
+	// diag is the row of C minus its column, in the whole matrix, of c[0].
+	// With uplo ≠ All, m is at most MR.
+	uplo blas.Uplo
+	diag int
+}
+
+// args returns the arguments that all tiles of s share.
+func (s *strip[T]) args(lanes int) (t asm.Tiles[T]) {
+	size := int(unsafe.Sizeof(s.alpha))
+	t.RS, t.CS, t.PS = s.rs*size, s.cs*size, s.ps*size
+	t.LDB, t.LDC = s.ldb*size, s.ldc*size
+	t.K = s.k
+	t.Alpha, t.Beta = s.alpha, s.beta
+	t.Last = uint16(1)<<((s.n-1)%lanes+1) - 1
+	return t
+}
+
+// next sets t up for the next tiles of s, of mr rows if there are as many,
+// and cuts them off s. It returns false at the end.
+func (s *strip[T]) next(t *asm.Tiles[T], mr, lanes int) bool {
+	if s.m == 0 {
+		return false
+	}
+	h, panels := mr, s.m/mr
+	if panels == 0 {
+		h, panels = min(s.m, 4), 1
+	}
+	v := (s.n + lanes - 1) / lanes
+	ragged := s.n < v*lanes
+
+	// The kernels do not check: this is all the memory that they touch.
+	rows := h * panels
+	if s.k > 0 {
+		_ = s.a[(panels-1)*s.ps+(h-1)*s.rs+(s.k-1)*s.cs]
+		_ = s.b[(s.k-1)*s.ldb+s.n-1]
+	}
+	_ = s.c[(rows-1)*s.ldc+s.n-1]
+	t.A, t.B, t.C = unsafe.Pointer(unsafe.SliceData(s.a)), unsafe.Pointer(unsafe.SliceData(s.b)), unsafe.Pointer(unsafe.SliceData(s.c))
+	t.Panels = panels
+
+	t.Kind = asm.Kind(h, v, ragged && !s.padded)
+	t.Mode = asm.ScaleMask
+	switch s.beta {
+	case 0:
+		t.Mode = asm.SetMask
+		if h == mr && !ragged && s.uplo == blas.All {
+			t.Mode = asm.Set
+		}
+	case 1:
+		if h == mr && !ragged && s.uplo == blas.All {
+			t.Mode = asm.Add
+		}
+	}
+	if t.Mode >= asm.SetMask {
+		s.mask(t, h, v, lanes)
+	}
+
+	if s.m -= rows; s.m > 0 {
+		s.c = s.c[rows*s.ldc:]
+		s.diag += rows
+		if h == mr {
+			s.a = s.a[panels*s.ps:]
+		} else {
+			s.a = s.a[h*s.rs:]
+		}
+	}
+	return true
+}
+
+// mask sets the masks of a tile of h rows and v vectors.
+func (s *strip[T]) mask(t *asm.Tiles[T], h, v, lanes int) {
+	for i := range h {
+		lo, hi := 0, s.n
+		switch s.uplo {
+		case blas.Lower:
+			hi = min(s.n, s.diag+i+1)
+		case blas.Upper:
+			lo = max(0, s.diag+i)
+		}
+		row := t.Masks[i*asm.Vectors : (i+1)*asm.Vectors]
+		for j := range v {
+			row[j] = uint16(below(hi-j*lanes) &^ below(lo-j*lanes))
+		}
+	}
+}
+
+// below returns the mask of the lanes before lane n.
+func below(n int) uint32 { return 1<<uint(min(max(n, 0), 16)) - 1 }
+
+// strips is update for the vector micro-kernels, in which alpha and beta cost
+// nothing. What is read often is packed; what is not, or lies well as it is,
+// is read in place.
+func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T, beta T, c []T, ldc int, work []T) {
+	if len(work) < p.tile()+p.blockA(m, k)+p.blockB(n, k) {
+		panic(ErrWork)
+	}
+	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
+	packA, packB := p.packs(a, b, m, n, k)
+
+	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.vectors.lanes)
+	for jc := 0; jc < n; jc += ncMax {
+		nc := min(ncMax, n-jc)
+		first, last := 0, m // the rows that have a part in these columns
+		switch uplo {
+		case blas.Lower:
+			first = jc
+		case blas.Upper:
+			last = min(m, jc+nc)
+		}
+		s := strip[T]{alpha: alpha, beta: beta, ldc: ldc, uplo: blas.All}
+		for pc := 0; pc < k; pc += kcMax {
+			s.k = min(kcMax, k-pc)
+			bx, brs, bcs := b.from(pc, jc)
+			if packB {
+				p.packStrips(bp, bx, brs, bcs, nc, s.k)
+			}
+			for ic := first; ic < last; ic += mcMax {
+				mc := min(mcMax, last-ic)
+				ax, ars, acs := a.from(ic, pc)
+				s.a, s.rs, s.cs, s.ps = ax, ars, acs, p.MR*ars
+				if packA {
+					p.Pack(ap, ax, ars, acs, mc, s.k, p.MR, 1)
+					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
+				}
+				for j := 0; j < nc; j += s.n {
+					s.n = p.width(nc - j)
+					if packB {
+						s.b, s.ldb, s.padded = bp[j*s.k:], roundUp(s.n, p.vectors.lanes), true
+					} else {
+						s.b, s.ldb, s.padded = bx[j:], brs, false
+					}
+					s.c = c[ic*ldc+jc+j:]
+					if uplo == blas.All {
+						s.m = mc
+						p.vectors.run(s)
+					} else {
+						p.triangle(s, uplo, ic-jc-j, mc)
+					}
+				}
+			}
+			s.beta = 1
+		}
+	}
+}
+
+// width returns the number of columns of the next strip where n are left:
+// three vectors, but rather two and two than three and one, of which the one
+// would wait for its own sums.
+func (p *Packed[T]) width(n int) int {
+	l := p.vectors.lanes
+	if n > asm.Vectors*l && n <= (asm.Vectors+1)*l {
+		return 2 * l
+	}
+	return min(n, asm.Vectors*l)
+}
+
+// packs reports which operands of a product are to be packed.
+func (p *Packed[T]) packs(a, b operand[T], m, n, k int) (packA, packB bool) {
+	return true, true
+}
+
+// packStrips packs the k×nc matrix B, whose element (l, j) is
+// src[l*rs+j*cs], strip by strip. The one at column j begins at dst[j*k].
+func (p *Packed[T]) packStrips(dst, src []T, rs, cs, nc, k int) {
+	for j := 0; j < nc; {
+		w := p.width(nc - j)
+		r := roundUp(w, p.vectors.lanes)
+		p.Pack(dst[j*k:], src[j*cs:], cs, rs, w, k, r, 1)
+		j += w
+	}
+}
+
+// triangle runs those rows of a strip of mc rows that have elements in the
+// uplo triangle. diag is the row of C minus its column of the strip's first
+// element.
+func (p *Packed[T]) triangle(s strip[T], uplo blas.Uplo, diag, mc int) {
+	all := s
+	for i := 0; i < mc; i += s.m {
+		// Panels that the diagonal crosses go one by one, with the vectors
+		// that they have in the triangle; those beside it at once.
+		s.m, s.diag, s.uplo = min(p.MR, mc-i), diag+i, uplo
+		lo, hi := 0, all.n
+		switch {
+		case uplo == blas.Lower && s.diag >= all.n-1:
+			s.m, s.uplo = mc-i, blas.All
+		case uplo == blas.Lower:
+			if hi = min(all.n, s.diag+s.m); hi <= 0 {
+				continue
+			}
+		case s.diag+s.m <= 1:
+			s.uplo = blas.All
+			if s.m = 1 - s.diag; s.m >= mc-i {
+				s.m = mc - i
+			} else {
+				s.m -= s.m % p.MR
+			}
+		case s.diag >= all.n:
+			return
+		default:
+			lo = max(0, s.diag)
+			lo -= lo % p.vectors.lanes
+		}
+		s.a = all.a[i/p.MR*s.ps:]
+		s.b = all.b[lo:]
+		s.c = all.c[i*s.ldc+lo:]
+		s.n = hi - lo
+		s.diag -= lo
+		p.vectors.run(s)
+	}
+}
