@@ -55,7 +55,7 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
     go run -tags openblas ./cmd/labench peers
   labench peers --sizes 1024:8192:x2 --ops cholesky --type f64,f32
   labench peers --require cholesky:1024:1.3 --require gemm:4096:0.95`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := cpu.BLASLibrary()
 			return f.run(cmd.Context(), a, &peersMachine{library: info, lookupEnv: os.LookupEnv, compare64: peers.Compare[float64],
@@ -63,6 +63,7 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 		},
 	}
 	fl := cmd.Flags()
+	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers and ranges first:last:step")
 	fl.StringVar(&f.ops, "ops", "all", "gemm, cholesky, or all")
 	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
@@ -204,7 +205,29 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 	}
 	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
 		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only, Profile: new(versions.Profile)}
-	return &p, errors.Join(errs...)
+	return &p, joinLine(errs)
+}
+
+// shortfalls returns the requirements that r does not meet.
+func (p *peersPlan) shortfalls(r peers.Result) []error {
+	var errs []error
+	for _, q := range p.require {
+		if q.op.String() == r.Op && q.n == r.N && !(r.RatioBest >= q.ratio) {
+			errs = append(errs, &shortfallError{r, q})
+		}
+	}
+	return errs
+}
+
+// shortfallError reports a requirement that is not met.
+type shortfallError struct {
+	result   peers.Result
+	required requirement
+}
+
+func (e *shortfallError) Error() string {
+	return fmt.Sprintf("%s %s n=%d: the ratio is %.3f, and --require wants at least %g",
+		e.result.Op, e.result.Type, e.result.N, e.result.RatioBest, e.required.ratio)
 }
 
 // strawMan returns what in the environment makes OpenBLAS slower than it is on
@@ -224,23 +247,23 @@ func strawMan(lookupEnv func(string) (string, bool)) []string {
 func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 	p, err := f.plan()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	if m.library.Name == "" {
-		return fmt.Errorf("there is nothing to compare with: %s; build with a tag, as in\n  go run -tags openblas ./cmd/labench peers",
-			cpu.WhyNoBLAS("openblas"))
+		return fmt.Errorf("there is no BLAS library to compare with: %s, and without tag mkl; take one of them, as in "+
+			"go run -tags openblas ./cmd/labench peers", cpu.WhyNoBLAS("openblas"))
 	}
 	if set := strawMan(m.lookupEnv); len(set) > 0 && m.library.Name == "openblas" {
 		if !f.anyway {
-			return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts and which keeps it from its own "+
-				"choice of kernels for this processor: it would be a straw man; run\n  env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE labench peers\n"+
-				"or compare with --anyway", strings.Join(set, " and "))
+			return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
+				"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
+				"-u OPENBLAS_L2_SIZE labench peers, or insist with --anyway", strings.Join(set, " and "))
 		}
-		fmt.Fprintf(a.err, "warning: %s: OpenBLAS may be slower than it is by itself\n", strings.Join(set, " and "))
+		a.warn(strings.Join(set, " and ") + " may keep OpenBLAS from the kernels it would choose by itself")
 	}
 	var report peersReport = peersTable{a.out}
 	if f.json {
-		report = &peersJSON{w: a.out}
+		report = peersJSON{a.out}
 	}
 	rates := make(map[typeName]peak.Rate)
 	for _, t := range p.types {
@@ -248,7 +271,9 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 			return err
 		}
 	}
-	report.begin(m.library, p, rates)
+	if err := report.begin(m.library, p, rates); err != nil {
+		return err
+	}
 	line := newStatus(a.err)
 	defer line.clear()
 	var problems []error
@@ -263,7 +288,7 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 				r, err := compare(ctx, p.config, op, n)
 				line.clear()
 				if err != nil {
-					return errors.Join(append(problems, fmt.Errorf("%v %v n=%d: %w", op, t, n, err))...)
+					return joinLine(append(problems, fmt.Errorf("%v %v n=%d: %w", op, t, n, err)))
 				}
 				r.PeakGFLOPS = rates[t].All
 				if err := report.row(r); err != nil {
@@ -273,16 +298,9 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 					problems = append(problems, fmt.Errorf("%v %v n=%d: wrong result: residual %.3g of ours, %.3g of %s's",
 						op, t, n, r.Ours.Residual, r.Peer.Residual, m.library.Name))
 				}
-				for _, q := range p.require {
-					if q.op == op && q.n == n && !(r.RatioBest >= q.ratio) {
-						problems = append(problems, fmt.Errorf("%v %v n=%d: ratio %.3f, required is %g", op, t, n, r.RatioBest, q.ratio))
-					}
-				}
+				problems = append(problems, p.shortfalls(r)...)
 			}
 		}
 	}
-	if err := report.end(); err != nil {
-		return err
-	}
-	return errors.Join(problems...)
+	return joinLine(problems)
 }

@@ -16,7 +16,6 @@ import (
 type peersReport interface {
 	begin(library cpu.BLASInfo, p *peersPlan, rates map[typeName]peak.Rate) error
 	row(peers.Result) error
-	end() error
 }
 
 // peersJSON writes one object per line.
@@ -24,7 +23,6 @@ type peersJSON struct{ w io.Writer }
 
 func (j peersJSON) begin(cpu.BLASInfo, *peersPlan, map[typeName]peak.Rate) error { return nil }
 func (j peersJSON) row(r peers.Result) error                                     { return json.NewEncoder(j.w).Encode(r) }
-func (j peersJSON) end() error                                                   { return nil }
 
 // peersTable writes a table of 80 columns.
 type peersTable struct{ w io.Writer }
@@ -36,8 +34,8 @@ func (t peersTable) begin(library cpu.BLASInfo, p *peersPlan, rates map[typeName
 		kernels = ", kernels for " + library.Core
 	}
 	fmt.Fprintf(&b, "%s%s\n", library.Name, kernels)
-	fmt.Fprintf(&b, "%s\n", wrap(library.Config, "  "))
-	fmt.Fprintf(&b, "%s\n", wrap(topo.Detect().String(), "  "))
+	b.WriteString(wrapped("  ", library.Config))
+	b.WriteString(wrapped("", topo.Detect().String()))
 	fmt.Fprintf(&b, "ours: %d workers with one BLAS thread each; %s: %d threads\n", p.config.Workers, library.Name, p.config.Workers)
 	for _, typ := range p.types {
 		r := rates[typ]
@@ -60,31 +58,7 @@ func (t peersTable) row(r peers.Result) error {
 	_, err := fmt.Fprintf(t.w, peersLayout, r.Op, r.Type, fmt.Sprint(r.N), fmt.Sprint(r.NB), rate(r.Ours.GFLOPSBest), rate(r.Ours.GFLOPSMedian),
 		rate(r.Peer.GFLOPSBest), rate(r.Peer.GFLOPSMedian), fmt.Sprintf("%.3f", r.RatioBest), fmt.Sprintf("%.3f", r.RatioMedian), sweep, ratio)
 	if err == nil && !r.Passed {
-		_, err = fmt.Fprintf(t.w, "  WRONG RESULT: residual %.3g of ours, %.3g of the peer's\n", r.Ours.Residual, r.Peer.Residual)
+		_, err = fmt.Fprintf(t.w, "  ! wrong result: residual %.3g of ours, %.3g of the peer's\n", r.Ours.Residual, r.Peer.Residual)
 	}
 	return err
-}
-
-func (t peersTable) end() error { return nil }
-
-// wrap breaks text at spaces into lines of at most 80 columns, each indented.
-func wrap(text, indent string) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.Fields(text) {
-		if column > 0 && column+1+len([]rune(word)) > 80 {
-			b.WriteByte('\n')
-			column = 0
-		}
-		if column == 0 {
-			b.WriteString(indent)
-			column = len(indent)
-		} else {
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len([]rune(word))
-	}
-	return b.String()
 }

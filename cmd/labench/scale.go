@@ -147,7 +147,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	if len(errs) == 0 {
 		note(s.validate())
 	}
-	return p, errors.Join(errs...)
+	return p, joinLine(errs)
 }
 
 // doublings returns 1, 2, 4 … and n.
@@ -167,7 +167,7 @@ type runFunc func(context.Context, bench.Spec) (bench.Result, error)
 func (a *app) runScale(ctx context.Context, f *scaleFlags, run runFunc) error {
 	p, err := f.plan()
 	if err != nil {
-		return usage(oneLine(err))
+		return usage(err)
 	}
 	// Names of versions that do not exist would fail in every point.
 	for _, v := range p.sweep.versions {
@@ -215,7 +215,7 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, run runFunc) error {
 	} else {
 		a.warn(fmt.Sprintf("interrupted after %d of %d points", len(points), len(settings)))
 	}
-	return errors.Join(f.write(p, points), ctx.Err(), failures(points))
+	return joinLine([]error{f.write(p, points), ctx.Err(), failures(points)})
 }
 
 // write writes the files that were asked for; without a point there is nothing
@@ -266,16 +266,18 @@ func (e *sweepError) Error() string {
 	return fmt.Sprintf("%d of %d points failed: %s", len(e.failed), e.total, strings.Join(e.failed, "; "))
 }
 
-// oneLine returns an error whose text has no line breaks, as errors.Join makes
-// them.
-func oneLine(err error) error {
-	return &joined{err, strings.ReplaceAll(err.Error(), "\n", "; ")}
+// joinLine is errors.Join with semicolons for line breaks; labench breaks lines
+// by itself.
+func joinLine(errs []error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	return &lineError{err}
 }
 
-type joined struct {
-	err  error
-	text string
-}
+type lineError struct{ err error }
 
-func (e *joined) Error() string { return e.text }
-func (e *joined) Unwrap() error { return e.err }
+func (e *lineError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
+
+func (e *lineError) Unwrap() error { return e.err }

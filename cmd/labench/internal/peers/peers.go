@@ -12,8 +12,10 @@ package peers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -80,6 +82,19 @@ type Side struct {
 	Calls         int     `json:"calls"`    // timed
 }
 
+// MarshalJSON writes a residual that is not finite as null.
+func (s Side) MarshalJSON() ([]byte, error) {
+	type plain Side // without this method
+	out := struct {
+		plain
+		Residual *float64 `json:"residual"` // shadows plain's
+	}{plain: plain(s)}
+	if !math.IsInf(s.Residual, 0) && !math.IsNaN(s.Residual) {
+		out.Residual = &s.Residual
+	}
+	return json.Marshal(out)
+}
+
 // Result is the comparison of one operation on one size.
 type Result struct {
 	Op      string `json:"op"`
@@ -103,7 +118,7 @@ type Result struct {
 	Sweep      *Side   `json:"sweep,omitempty"`
 	SweepRatio float64 `json:"sweep_ratio,omitempty"`
 
-	PeakGFLOPS float64 `json:"peak_gflops"` // left to the caller
+	PeakGFLOPS float64 `json:"peak_gflops"` // FMA peak of the workers' cores; left to the caller
 	Passed     bool    `json:"passed"`
 }
 

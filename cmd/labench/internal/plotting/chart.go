@@ -142,20 +142,31 @@ func (c *Chart) xValues() []float64 {
 	return slices.Compact(xs)
 }
 
-// top returns the largest Y of all.
+// crowded is how many times higher than the measurements a reference may be
+// and still be drawn: beyond, they would all lie on the floor.
+const crowded = 3
+
+// top returns the largest Y that is drawn.
 func (c *Chart) top() float64 {
-	top := 0.0
+	measured := 0.0
 	for _, s := range c.Series {
-		for _, p := range s.Points {
-			top = max(top, p.Y)
-		}
+		measured = max(measured, highest(s.Points))
 	}
+	top := measured
 	for _, r := range c.References {
-		for _, p := range r.Points {
-			top = max(top, p.Y)
+		if h := highest(r.Points); h <= crowded*measured {
+			top = max(top, h)
 		}
 	}
 	return top
+}
+
+func highest(points []Point) float64 {
+	y := 0.0
+	for _, p := range points {
+		y = max(y, p.Y)
+	}
+	return y
 }
 
 // wideRange is the ratio of the largest to the smallest X from which the axis

@@ -77,8 +77,13 @@ func charts() map[string]*Chart {
 	one := &Chart{Title: "one point", XLabel: "n", YLabel: "GFLOP/s",
 		Series:     []Series{{Name: "measured", Points: []Point{{X: 1024, Y: 100}}}, {Name: "none of these ran"}},
 		References: []Reference{{Name: "peak", Series: -1, Points: []Point{{X: 1024, Y: 120}}}}}
+	low := &Chart{Title: "far below the peak", XLabel: "n", YLabel: "GFLOP/s",
+		Series: []Series{{Name: "measured", Points: []Point{{X: 1024, Y: 5}, {X: 2048, Y: 9}}}},
+		References: []Reference{{Name: "FMA peak, workers = 1", Series: -1, Points: []Point{{X: 1024, Y: 20}, {X: 2048, Y: 20}}},
+			{Name: "FMA peak, workers = 2", Series: -1, Points: []Point{{X: 1024, Y: 25}, {X: 2048, Y: 25}}},
+			{Name: "FMA peak, workers = 4", Series: -1, Points: []Point{{X: 1024, Y: 120}, {X: 2048, Y: 120}}}}}
 	zero := &Chart{Series: []Series{{Name: "zero", Points: []Point{{X: 0, Y: 0}}}}}
-	return map[string]*Chart{"workers": workersChart(), "sizes": sizesChart(), "policies": policiesChart(), "one": one, "zero": zero}
+	return map[string]*Chart{"workers": workersChart(), "sizes": sizesChart(), "policies": policiesChart(), "one": one, "low": low, "zero": zero}
 }
 
 func TestRender(t *testing.T) {

@@ -1,6 +1,7 @@
 package plotting
 
 import (
+	"fmt"
 	"image/color"
 	"io"
 	"math"
@@ -142,8 +143,14 @@ func (c *Chart) addLines(p *plot.Plot, legend *plot.Legend) error {
 // addReferences adds the dashed lines; across bars, from edge to edge.
 func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 	named := make(map[string]bool)
+	plain := 0 // lines without a series' colour: their dashes tell them apart
 	for _, r := range c.References {
 		if len(r.Points) == 0 {
+			continue
+		}
+		if h := highest(r.Points); h > c.top() {
+			legend.Add(fmt.Sprintf("%s: up to %.4g,", r.Name, h))
+			legend.Add("  above the picture")
 			continue
 		}
 		points := xys(r.Points)
@@ -166,15 +173,29 @@ func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 		line.Width = vg.Points(1.2)
 		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 		if r.Series < 0 {
-			line.Dashes = []vg.Length{vg.Points(1.5), vg.Points(2.5)}
+			line.Dashes = dotted(plain)
+			plain++
 		}
 		p.Add(line)
 		if !named[r.Name] {
 			named[r.Name] = true
-			legend.Add(r.Name, line)
+			sample := *line
+			sample.Color = colour(-1) // for those of all colours
+			legend.Add(r.Name, &sample)
 		}
 	}
 	return nil
+}
+
+// dotted returns the i-th of some patterns of dots and dashes, the first of
+// dots alone.
+func dotted(i int) []vg.Length {
+	dot, gap := vg.Points(1.5), vg.Points(2.5)
+	pattern := []vg.Length{dot, gap}
+	for range i % 4 {
+		pattern = append([]vg.Length{vg.Points(8), gap}, pattern...)
+	}
+	return pattern
 }
 
 // addFailures crosses out the points with wrong results.
