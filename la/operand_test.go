@@ -16,8 +16,8 @@ import (
 // straight to a kernel.
 func engines(t *testing.T) map[string]*la.Engine {
 	return map[string]*la.Engine{
-		"tiles":  start(t, la.Options{Workers: 2, NB: 5, Direct: -1}),
-		"direct": start(t, la.Options{Workers: 1}),
+		"tiles":  start(t, la.Options{Workers: 2, NB: 5, Direct: -1, Deterministic: true}),
+		"direct": start(t, la.Options{Workers: 1, Deterministic: true}),
 		"nil":    nil,
 	}
 }
