@@ -10,8 +10,9 @@ import (
 
 // Profile is what is known about the speed of versions: the mean and variance
 // of the time per unit of work, for each op with its type, version, kind of
-// worker, processor and size class. The zero value is empty and ready to use.
-// It is safe for concurrent use and must not be copied.
+// worker, processor and size class; and the tile sizes that tuning has found.
+// The zero value is empty and ready to use. It is safe for concurrent use and
+// must not be copied.
 //
 // [Load] reads a profile from a file, [Profile.Save] merges it into one.
 type Profile struct {
@@ -19,6 +20,8 @@ type Profile struct {
 	groups map[groupKey]*group
 	warm   map[versionKey]*atomic.Bool
 	files  []string // that this profile was loaded from or saved to
+	tiles  map[tileKey]TileSize
+	tuned  map[tileKey]bool // those of tiles that were set, not loaded
 }
 
 type groupKey struct {
@@ -161,10 +164,14 @@ func (p *Profile) cell(key groupKey, versions []string) *cell {
 }
 
 // load fills the empty p with what file holds. Of that, nothing is unsaved.
-func (p *Profile) load(file string, timings []Timing) {
+func (p *Profile) load(file string, c contents) {
 	p.files = []string{file}
-	for i := range timings {
-		t := &timings[i]
+	p.tiles = make(map[tileKey]TileSize, len(c.TileSizes))
+	for _, t := range c.TileSizes {
+		p.tiles[t.key()] = t
+	}
+	for i := range c.Timings {
+		t := &c.Timings[i]
 		_, stats := p.stats(t.key().groupKey, []string{t.Version})
 		stats[0].total = t.moments()
 		stats[0].unsaved = make([]moments, 1)

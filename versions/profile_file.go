@@ -20,37 +20,37 @@ func Load(path string) (*Profile, *Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ts, err := readProfile(path)
+	held, err := readProfile(path)
 	var bad *ProfileError
 	var warning *Warning
 	if errors.As(err, &bad) {
-		ts, warning, err = rejectProfile(path, bad)
+		held, warning, err = rejectProfile(path, bad)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	p := new(Profile)
-	p.load(path, ts)
+	p.load(path, held)
 	return p, warning, nil
 }
 
 // rejectProfile sets a bad file aside, unless a good one has taken its place
 // by the time it is locked.
-func rejectProfile(path string, bad *ProfileError) ([]Timing, *Warning, error) {
+func rejectProfile(path string, bad *ProfileError) (contents, *Warning, error) {
 	unlock, err := lockFile(path + lockSuffix)
 	if err != nil {
-		return nil, &Warning{File: path, Reason: errors.Join(bad, err)}, nil
+		return contents{}, &Warning{File: path, Reason: errors.Join(bad, err)}, nil
 	}
 	defer unlock()
-	ts, err := readProfile(path)
+	held, err := readProfile(path)
 	if !errors.As(err, &bad) {
-		return ts, nil, err
+		return held, nil, err
 	}
 	aside, err := setAside(path)
 	if err != nil {
-		return nil, &Warning{File: path, Reason: errors.Join(bad, err)}, nil
+		return contents{}, &Warning{File: path, Reason: errors.Join(bad, err)}, nil
 	}
-	return nil, &Warning{File: path, SetAside: aside, Reason: bad}, nil
+	return contents{}, &Warning{File: path, SetAside: aside, Reason: bad}, nil
 }
 
 // Save merges into the file what p has learned since it was loaded from it or
@@ -92,7 +92,8 @@ func (p *Profile) Save(path string) (*Warning, error) {
 
 	file := p.fileIndex(path)
 	all := p.take(file)
-	if err := writeProfile(path, mergeTimings(held, all, warning != nil)); err != nil {
+	merged := contents{mergeTimings(held.Timings, all, warning != nil), p.mergeTileSizes(held.TileSizes)}
+	if err := writeProfile(path, merged); err != nil {
 		giveBack(file, all)
 		return warning, err
 	}
@@ -142,36 +143,36 @@ func resolve(path string) (string, error) {
 
 // readProfile reads a profile's file; one that does not exist holds nothing.
 // Bad contents give a *ProfileError, all else the error of the system.
-func readProfile(path string) ([]Timing, error) {
+func readProfile(path string) (contents, error) {
 	// Opening a pipe would block, hence the look before.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return contents{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return contents{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read profile", Path: path, Err: errors.New("not a regular file")}
+		return contents{}, &fs.PathError{Op: "read profile", Path: path, Err: errors.New("not a regular file")}
 	}
 	if info.Size() > maxProfile {
-		return nil, tooLarge(path)
+		return contents{}, tooLarge(path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return contents{}, err
 	}
 	defer f.Close()
 	// It may have grown; one byte more than allowed is enough to be refused.
 	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
 	if err != nil {
-		return nil, err
+		return contents{}, err
 	}
-	ts, err := parseProfile(data)
+	c, err := parseProfile(data)
 	if bad := (*ProfileError)(nil); errors.As(err, &bad) {
 		bad.File = path
 	}
-	return ts, err
+	return c, err
 }
 
 // maxAside bounds the number of files set aside beside one profile.
@@ -208,8 +209,8 @@ const (
 // writeProfile replaces the file at path in one step. The lock must be held:
 // with it, a file of the temporary name is the leavings of a process that
 // died, and may go.
-func writeProfile(path string, ts []Timing) (err error) {
-	data, err := encodeProfile(ts)
+func writeProfile(path string, c contents) (err error) {
+	data, err := encodeProfile(c)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,15 @@ const maxSeconds = 1e12
 
 // profileFile is a profile as its file holds it.
 type profileFile struct {
-	Format  string  `json:"format"`
-	Version int     `json:"version"`
-	Timings timings `json:"timings"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	contents
+}
+
+// contents is what a profile's file holds beside its head.
+type contents struct {
+	Timings   timings   `json:"timings"`
+	TileSizes tileSizes `json:"tile_sizes,omitempty"`
 }
 
 // timings decodes one element at a time and stops at the first bad one, so
@@ -34,27 +40,39 @@ type profileFile struct {
 type timings []Timing
 
 func (ts *timings) UnmarshalJSON(data []byte) error {
+	return decodeList((*[]Timing)(ts), data, "timing", (*Timing).validate, (*Timing).key)
+}
+
+// tileSizes decodes as timings do.
+type tileSizes []TileSize
+
+func (ts *tileSizes) UnmarshalJSON(data []byte) error {
+	return decodeList((*[]TileSize)(ts), data, "tile size", (*TileSize).validate, (*TileSize).key)
+}
+
+// decodeList decodes a list of entries, each valid and with a key of its own.
+func decodeList[E any, K comparable](list *[]E, data []byte, what string, validate func(*E) error, key func(*E) K) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if open, err := dec.Token(); err != nil {
 		return err
 	} else if open != json.Delim('[') {
-		return errors.New("timings are not a list")
+		return fmt.Errorf("%ss are not a list", what)
 	}
-	seen := make(map[timingKey]bool)
+	seen := make(map[K]bool)
 	for dec.More() {
-		var t Timing
-		if err := dec.Decode(&t); err != nil {
+		var e E
+		if err := dec.Decode(&e); err != nil {
 			return err
 		}
-		if err := t.validate(); err != nil {
-			return fmt.Errorf("timing %d: %w", len(*ts), err)
+		if err := validate(&e); err != nil {
+			return fmt.Errorf("%s %d: %w", what, len(*list), err)
 		}
-		if seen[t.key()] {
-			return fmt.Errorf("timing %d: repeats an earlier one", len(*ts))
+		if seen[key(&e)] {
+			return fmt.Errorf("%s %d: repeats an earlier one", what, len(*list))
 		}
-		seen[t.key()] = true
-		*ts = append(*ts, t)
+		seen[key(&e)] = true
+		*list = append(*list, e)
 	}
 	return nil
 }
@@ -85,45 +103,47 @@ func (t *Timing) validate() error {
 // parseProfile reads what encodeProfile writes. Anything else gives a
 // *ProfileError: another format or a later version of it, unknown fields,
 // values out of range, repeated timings, text after the end.
-func parseProfile(data []byte) ([]Timing, error) {
+func parseProfile(data []byte) (contents, error) {
 	if len(data) > maxProfile {
-		return nil, tooLarge("")
+		return contents{}, tooLarge("")
 	}
 	var f profileFile
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&f); err != nil {
-		return nil, &ProfileError{Reason: "not a profile: " + err.Error()}
+		return contents{}, &ProfileError{Reason: "not a profile: " + err.Error()}
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, &ProfileError{Reason: "text after the end of the profile"}
+		return contents{}, &ProfileError{Reason: "text after the end of the profile"}
 	}
 	if f.Format != profileFormat {
-		return nil, &ProfileError{Reason: fmt.Sprintf("format is %q, not %q", f.Format, profileFormat)}
+		return contents{}, &ProfileError{Reason: fmt.Sprintf("format is %q, not %q", f.Format, profileFormat)}
 	}
 	if f.Version != profileVersion {
-		return nil, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads %d", f.Version, profileVersion)}
+		return contents{}, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads %d", f.Version, profileVersion)}
 	}
-	return f.Timings, nil
+	return f.contents, nil
 }
 
 func tooLarge(file string) error {
 	return &ProfileError{File: file, Reason: "larger than " + bytesText(maxProfile)}
 }
 
-// encodeProfile sorts the timings and returns them as text for people and
-// for parseProfile. Timings that it would not read back are left out.
-func encodeProfile(ts []Timing) ([]byte, error) {
-	ts = slices.DeleteFunc(slices.Clone(ts), func(t Timing) bool { return t.validate() != nil })
+// encodeProfile sorts what a file is to hold and returns it as text for people
+// and for parseProfile. Entries that it would not read back are left out.
+func encodeProfile(c contents) ([]byte, error) {
+	ts := slices.DeleteFunc(slices.Clone(c.Timings), func(t Timing) bool { return t.validate() != nil })
 	slices.SortFunc(ts, compareTimings)
 	if ts == nil {
 		ts = []Timing{}
 	}
+	tiles := slices.DeleteFunc(slices.Clone(c.TileSizes), func(t TileSize) bool { return t.validate() != nil })
+	slices.SortFunc(tiles, compareTileSizes)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(profileFile{profileFormat, profileVersion, ts}); err != nil {
+	if err := enc.Encode(profileFile{profileFormat, profileVersion, contents{ts, tiles}}); err != nil {
 		return nil, err
 	}
 	if b.Len() > maxProfile {

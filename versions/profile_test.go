@@ -70,13 +70,13 @@ func TestProfileRoundTrip(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		want := genTimings().Draw(rt, "timings")
-		data, err := encodeProfile(want)
+		data, err := encodeProfile(contents{Timings: want})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		got, err := parseProfile(data)
-		if err != nil || len(got) != len(want) {
-			rt.Fatalf("%d of %d timings, %v\n%s", len(got), len(want), err, data)
+		if err != nil || len(got.Timings) != len(want) {
+			rt.Fatalf("%d of %d timings, %v\n%s", len(got.Timings), len(want), err, data)
 		}
 		again, err := encodeProfile(got)
 		if err != nil || !bytes.Equal(again, data) {
@@ -91,7 +91,7 @@ func TestProfileRoundTrip(t *testing.T) {
 		}
 		p := mustLoad(t, path)
 		for i, tm := range p.Timings() {
-			if w := got[i]; tm.key() != w.key() || tm.Count != w.Count || tm.Runs != w.Runs || tm.Mean != w.Mean || math.Abs(tm.SD-w.SD) > 1e-14*w.SD+1e-150 { // its square underflows
+			if w := got.Timings[i]; tm.key() != w.key() || tm.Count != w.Count || tm.Runs != w.Runs || tm.Mean != w.Mean || math.Abs(tm.SD-w.SD) > 1e-14*w.SD+1e-150 { // its square underflows
 				rt.Fatalf("got %+v, want %+v", tm, w)
 			}
 		}
@@ -289,18 +289,19 @@ var badProfiles = []struct{ name, text string }{
 	{"repeated", entry(`}]`, `},{"op":"gemm","class":3,"version":"go","kind":"cpu","arch":"","processor":"","runs":2,"count":2,"mean":1e-9,"sd":0}]`)},
 	{"deep", strings.Repeat("[", 100000)},
 	{"many empty timings", `{"format":"tessera-profile","version":1,"timings":[` + strings.Repeat("{},", 100000) + `{}]}`},
+	{"bad tile size", `{"format":"tessera-profile","version":1,"timings":[],"tile_sizes":[{"op":"gemm","kind":"cpu","arch":"","processor":"","workers":1,"n":100,"nb":0,"rate":1e9}]}`},
 	{"too large", entry("", strings.Repeat(" ", maxProfile))},
 }
 
 func TestBadProfiles(t *testing.T) {
-	if ts, err := parseProfile([]byte(entry("", ""))); err != nil || len(ts) != 1 {
-		t.Fatalf("the good one: %v, %v", ts, err)
+	if c, err := parseProfile([]byte(entry("", ""))); err != nil || len(c.Timings) != 1 {
+		t.Fatalf("the good one: %v, %v", c, err)
 	}
 	for _, test := range badProfiles {
-		ts, err := parseProfile([]byte(test.text))
+		c, err := parseProfile([]byte(test.text))
 		var bad *ProfileError
-		if !errors.As(err, &bad) || ts != nil {
-			t.Errorf("%s: %v, %v", test.name, ts, err)
+		if !errors.As(err, &bad) || c.Timings != nil || c.TileSizes != nil {
+			t.Errorf("%s: %v, %v", test.name, c, err)
 		}
 	}
 }
@@ -385,29 +386,30 @@ func TestLeftTemporary(t *testing.T) {
 
 func FuzzParseProfile(f *testing.F) {
 	f.Add([]byte(entry("", "")))
+	f.Add([]byte(`{"format":"tessera-profile","version":1,"timings":[],"tile_sizes":[{"op":"gemm","kind":"cpu","arch":"","processor":"","workers":1,"n":100,"nb":10,"rate":1e9}]}`))
 	for _, test := range badProfiles {
 		if len(test.text) < 1000 {
 			f.Add([]byte(test.text))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ts, err := parseProfile(data)
+		c, err := parseProfile(data)
 		if err != nil {
-			if bad := (*ProfileError)(nil); !errors.As(err, &bad) || ts != nil {
-				t.Fatalf("%v, %v", ts, err)
+			if bad := (*ProfileError)(nil); !errors.As(err, &bad) || c.Timings != nil || c.TileSizes != nil {
+				t.Fatalf("%v, %v", c, err)
 			}
 			return
 		}
 		// What is accepted can be loaded, saved and accepted again.
 		p := new(Profile)
-		p.load("x", ts)
-		text, err := encodeProfile(p.Timings())
+		p.load("x", c)
+		text, err := encodeProfile(contents{p.Timings(), p.TileSizes()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		again, err := parseProfile(text)
-		if err != nil || len(again) != len(ts) {
-			t.Fatalf("%d timings of %d, %v\n%s", len(again), len(ts), err, text)
+		if err != nil || len(again.Timings) != len(c.Timings) || len(again.TileSizes) != len(c.TileSizes) {
+			t.Fatalf("%v of %v, %v\n%s", again, c, err, text)
 		}
 	})
 }
