@@ -2,19 +2,247 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
 )
 
-func TestRun(t *testing.T) {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// each runs a test for every op and type.
+func each(t *testing.T, f func(t *testing.T, op, typ string)) {
 	for _, op := range Ops() {
 		for _, typ := range Types() {
-			for _, n := range []int{1, 100, 700} {
-				r, err := Run(context.Background(), Spec{Op: op, Type: typ, N: n, Repeat: 2, Verify: true})
-				t.Logf("%+v %v", r, err)
-				if !r.Passed {
-					t.Error()
-				}
+			t.Run(op+"/"+typ, func(t *testing.T) { f(t, op, typ) })
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	each(t, func(t *testing.T, op, typ string) {
+		for _, s := range []Spec{
+			{N: 1},
+			{N: 65},
+			{N: 33, NB: 33},
+			{N: 200, NB: 48, Workers: 3, Sched: sched.FIFO},
+			{N: 530},
+			{M: 70, N: 31, K: 130},
+			{M: 300, N: 40, K: 5, NB: 32, Sched: sched.Locality},
+		} {
+			if op == "syrk" || op == "cholesky" {
+				s.M = 0
 			}
+			if op == "trsm" || op == "cholesky" {
+				s.K = 0
+			}
+			s.Op, s.Type, s.Repeat, s.Verify, s.NoPeak, s.Seed = op, typ, 2, true, true, 7
+			r, err := Run(context.Background(), s)
+			if err != nil {
+				t.Fatalf("%+v: %v", s, err)
+			}
+			if !r.Passed || !(r.Residual >= 0 && r.Residual < r.Limit) || r.Failure != "" {
+				t.Errorf("%+v: residual %g, passed %v: %s", s, r.Residual, r.Passed, r.Failure)
+			}
+			if len(r.Times) != 2 || r.SecondsBest > r.SecondsMedian || r.GFLOPSBest < r.GFLOPSMedian || r.GFLOPSMedian <= 0 {
+				t.Errorf("%+v: times %v, %g and %g s, %g and %g GFLOP/s", s, r.Times, r.SecondsBest, r.SecondsMedian, r.GFLOPSBest, r.GFLOPSMedian)
+			}
+			calls := 0
+			for _, n := range r.Versions {
+				calls += n
+			}
+			if calls < 2 || calls%2 != 0 {
+				t.Errorf("%+v: %d calls in two runs: %v", s, calls, r.Versions)
+			}
+			if s.NB > 0 && r.NB != s.NB || r.NB == 0 || r.Direct != (s.NB == 0 && max(r.M, r.N, r.K) <= 128) {
+				t.Errorf("%+v: nb %d, direct %v", s, r.NB, r.Direct)
+			}
+		}
+	})
+}
+
+// TestKinds runs every kind of matrix. What cannot be computed must be told,
+// and by the right error.
+func TestKinds(t *testing.T) {
+	const n = 36
+	// Kinds whose leading minors are not positive, or by rounding may not be.
+	indefinite := []matgen.Kind{matgen.FirstZero, matgen.LastZero, matgen.MiddleZero, matgen.Indefinite, matgen.SPDCondMax,
+		matgen.Hilbert, matgen.Prolate, matgen.Beam, matgen.Moler}
+	each(t, func(t *testing.T, op, typ string) {
+		for _, name := range KindsFor(op) {
+			kind, err := matgen.ParseKind(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(context.Background(), Spec{Op: op, Type: typ, N: n, NB: 16, Matrix: kind, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true})
+			var npd *la.NotPositiveDefiniteError
+			switch {
+			case errors.As(err, &npd):
+				want := map[matgen.Kind]int{matgen.FirstZero: 1, matgen.LastZero: n, matgen.MiddleZero: n/2 + 1, matgen.Indefinite: n}[kind]
+				if !slices.Contains(indefinite, kind) || want != 0 && npd.Minor != want {
+					t.Errorf("%v: %v", kind, err)
+				}
+			case err != nil:
+				t.Errorf("%v: %v", kind, err)
+			case !r.Passed && math.IsNaN(r.Residual):
+				overflows := strings.Contains(name, "huge") && op != "cholesky" && op != "trsm"
+				if singular := op == "trsm"; !overflows && !singular {
+					t.Errorf("%v: %s", kind, r.Failure)
+				}
+			case !r.Passed:
+				t.Errorf("%v: residual %g: %s", kind, r.Residual, r.Failure)
+			}
+		}
+	})
+}
+
+func TestSelection(t *testing.T) {
+	run := func(s Spec) (Result, error) {
+		s.Op, s.N, s.NB, s.NoPeak = "cholesky", 96, 32, true
+		return Run(context.Background(), s)
+	}
+	r, err := run(Spec{Only: []string{"go"}})
+	if err != nil || r.Versions["potrf/go"] != 3*3 || len(r.Versions) != 4 {
+		t.Errorf("%v, %v", r.Versions, err)
+	}
+	r, err = run(Spec{Fixed: []versions.Pin{{Op: "gemm/f64", Version: "go"}}, Repeat: 2})
+	if err != nil || r.Versions["gemm/go"] != 2 {
+		t.Errorf("%v, %v", r.Versions, err)
+	}
+	var unknown *versions.UnknownNameError
+	if _, err := run(Spec{Only: []string{"nonesuch"}}); !errors.As(err, &unknown) || !slices.Contains(unknown.Known, "go") {
+		t.Errorf("unknown version: %v", err)
+	}
+	rec := new(trace.Recorder)
+	if _, err := run(Spec{Trace: rec, Repeat: 2, Verify: true}); err != nil || len(rec.Events()) != 2*10 {
+		t.Errorf("%d events of 2 runs, %v", len(rec.Events()), err)
+	}
+}
+
+func TestPeak(t *testing.T) {
+	r, err := Run(context.Background(), Spec{Op: "gemm", N: 64, Repeat: 1, Warmup: -1})
+	if err != nil || r.PeakGFLOPS <= 0 || r.PeakFraction != r.GFLOPSBest/r.PeakGFLOPS {
+		t.Errorf("peak %g, fraction %g, %v", r.PeakGFLOPS, r.PeakFraction, err)
+	}
+	if !r.Passed || !math.IsNaN(r.Residual) {
+		t.Errorf("without verification: passed %v, residual %g", r.Passed, r.Residual)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	each(t, func(t *testing.T, op, typ string) {
+		last, total := 0, 0
+		_, err := Run(context.Background(), Spec{Op: op, Type: typ, N: 200, NB: 64, Verify: true, NoPeak: true,
+			Progress: func(done, all int) {
+				if done < last || done > all || total != 0 && total != all {
+					t.Errorf("%d of %d after %d of %d", done, all, last, total)
+				}
+				last, total = done, all
+			}})
+		if err != nil || total != (1+3+1)*grain || last != total {
+			t.Errorf("ended at %d of %d, %v", last, total, err)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	each(t, func(t *testing.T, op, typ string) {
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(why)
+		if _, err := Run(ctx, Spec{Op: op, Type: typ, N: 100}); !errors.Is(err, why) {
+			t.Errorf("before: %v", err)
+		}
+		for stage := range 5 {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			_, err := Run(ctx, Spec{Op: op, Type: typ, N: 150, NB: 16, Verify: true, NoPeak: true, Repeat: 3,
+				Progress: func(done, total int) {
+					if done >= stage*grain {
+						cancel(why)
+					}
+				}})
+			if !errors.Is(err, why) && stage < 4 {
+				t.Errorf("in stage %d: %v", stage, err)
+			}
+			cancel(nil)
+		}
+	})
+}
+
+func TestMemory(t *testing.T) {
+	for _, op := range Ops() {
+		_, err := Run(context.Background(), Spec{Op: op, N: 2_000_000, Verify: true})
+		var e *MemoryError
+		if !errors.As(err, &e) || e.Need < 4e12*8 {
+			t.Errorf("%s: %v", op, err)
+		}
+		if _, err := Run(context.Background(), Spec{Op: op, N: math.MaxInt32, Type: "f32"}); !errors.As(err, &e) {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	if e := (&MemoryError{Need: 1 << 40, Have: 1 << 34}); e.Error() != "the matrices need 1099511627776 bytes (1.0 TiB), and this process may use 17179869184 (16 GiB)" {
+		t.Error(e)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for _, test := range []struct{ s, want Spec }{
+		{Spec{Op: "gemm"}, Spec{Op: "gemm", Type: "f64", M: 4096, N: 4096, K: 4096, Repeat: 3, Warmup: 1}},
+		{Spec{Op: "gemm", N: 5, K: 2, Repeat: 1, Warmup: -1, Type: "f32"}, Spec{Op: "gemm", Type: "f32", M: 5, N: 5, K: 2, Repeat: 1, Warmup: -1}},
+		{Spec{Op: "syrk", N: 5}, Spec{Op: "syrk", Type: "f64", M: 5, N: 5, K: 5, Repeat: 3, Warmup: 1}},
+		{Spec{Op: "trsm", N: 5}, Spec{Op: "trsm", Type: "f64", M: 5, N: 5, Matrix: matgen.SPD, Repeat: 3, Warmup: 1}},
+		{Spec{Op: "cholesky", M: 6}, Spec{Op: "cholesky", Type: "f64", M: 6, N: 6, Matrix: matgen.SPD, Repeat: 3, Warmup: 1}},
+		{Spec{Op: "cholesky", Input: "x"}, Spec{Op: "cholesky", Input: "x", Type: "f64", Matrix: matgen.SPD, Repeat: 3, Warmup: 1}},
+	} {
+		if got := test.s.WithDefaults(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", test.want) {
+			t.Errorf("%+v became %+v", test.s, got)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		s    Spec
+		want string // a part of the error
+	}{
+		{Spec{Op: "gemm", N: 3}, ""},
+		{Spec{Op: "qr"}, `unknown operation "qr"; known: gemm, syrk, trsm, cholesky`},
+		{Spec{Op: "gemm", Type: "f16"}, `unknown type "f16"; known: f64, f32`},
+		{Spec{Op: "gemm", N: -1}, "n is -1"},
+		{Spec{Op: "gemm", N: 1, K: math.MaxInt32 + 1}, "k is 2147483648"},
+		{Spec{Op: "trsm", K: 3}, "trsm has no k"},
+		{Spec{Op: "syrk", M: 2, N: 3}, "square"},
+		{Spec{Op: "cholesky", M: 2, N: 3}, "square"},
+		{Spec{Op: "gemm", NB: -1}, "nb is -1"},
+		{Spec{Op: "gemm", NB: 1 << 20}, "nb is"},
+		{Spec{Op: "gemm", Workers: -1}, "workers is -1"},
+		{Spec{Op: "gemm", Repeat: -1}, "repeat is -1"},
+		{Spec{Op: "gemm", Sched: 99}, "unknown policy"},
+		{Spec{Op: "gemm", Matrix: 99}, "unknown kind"},
+		{Spec{Op: "cholesky", Matrix: matgen.Kahan}, "not symmetric; for cholesky there are: spd,"},
+		{Spec{Op: "gemm", Matrix: matgen.SPD, N: 3, K: 4}, "square"},
+		{Spec{Op: "syrk", Matrix: matgen.SPD, N: 3, K: 4}, "square"},
+		{Spec{Op: "syrk", Matrix: matgen.Graded, N: 3, K: 4}, ""},
+		{Spec{Op: "gemm", NB: -1, Workers: -1}, "; workers is"},
+	} {
+		err := test.s.Validate()
+		var invalid *InvalidError
+		switch {
+		case test.want == "" && err != nil, test.want != "" && (!errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want)):
+			t.Errorf("%+v: %v, want %q", test.s, err, test.want)
+		}
+		if _, runErr := Run(context.Background(), test.s); test.want != "" && (runErr == nil || runErr.Error() != err.Error()) {
+			t.Errorf("%+v: Run says %v", test.s, runErr)
 		}
 	}
 }

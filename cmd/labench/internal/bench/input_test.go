@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
+)
+
+// write puts a matrix of a kind into a file.
+func write(t *testing.T, name string, kind blocked.Kind, spec matgen.Spec, change func(a *blocked.Matrix[float64])) string {
+	t.Helper()
+	g := la.General[float64]{Rows: spec.M, Cols: spec.N, Stride: max(1, spec.N), Data: make([]float64, spec.M*spec.N)}
+	if err := matgen.Generate(spec, g.Data, g.Stride); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := blocked.From[float64](g, kind, 16, blocked.CopyOptions{})
+	if change != nil {
+		change(a)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := blocked.WriteFile(path, a, nil); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestInput(t *testing.T) {
+	const n = 50
+	spd := matgen.Spec{Kind: matgen.SPDCond, M: n, N: n}
+	wide := matgen.Spec{Kind: matgen.Random, M: 30, N: 70}
+	symmetric := write(t, "s.mtx.gz", blocked.SymLower, spd, nil)
+	array := write(t, "s.npy", blocked.Full, spd, nil)
+	rectangle := write(t, "r.mtx", blocked.Full, wide, nil)
+	for _, test := range []struct {
+		s       Spec
+		m, n, k int
+		want    string // a part of the error
+	}{
+		{Spec{Op: "cholesky", Input: symmetric}, n, n, 0, ""},
+		{Spec{Op: "cholesky", Input: symmetric, N: n, NB: 7}, n, n, 0, ""},
+		{Spec{Op: "cholesky", Input: array}, n, n, 0, ""},
+		{Spec{Op: "gemm", Input: symmetric}, n, n, n, ""},
+		{Spec{Op: "gemm", Input: rectangle}, 30, 70, 70, ""},
+		{Spec{Op: "gemm", Input: rectangle, N: 5}, 30, 5, 70, ""},
+		{Spec{Op: "syrk", Input: rectangle}, 30, 30, 70, ""},
+		{Spec{Op: "trsm", Input: array}, n, n, 0, ""},
+		{Spec{Op: "trsm", Input: symmetric, N: 3}, n, 3, 0, ""},
+		{Spec{Op: "cholesky", Input: symmetric, N: n + 1}, 0, 0, 0, "the matrix is 50×50, and the shape that was asked for another"},
+		{Spec{Op: "gemm", Input: rectangle, K: 30}, 0, 0, 0, "asked for another"},
+		{Spec{Op: "cholesky", Input: rectangle}, 0, 0, 0, "the matrix is 30×70, and cholesky needs a square one"},
+		{Spec{Op: "trsm", Input: rectangle}, 0, 0, 0, "square"},
+		{Spec{Op: "cholesky", Input: filepath.Join(t.TempDir(), "none.mtx")}, 0, 0, 0, "no such file"},
+		{Spec{Op: "cholesky", Input: write(t, "e.mtx", blocked.Full, matgen.Spec{}, nil)}, 0, 0, 0, "the matrix is 0×0, which is nothing to measure"},
+		{Spec{Op: "cholesky", Input: write(t, "u.npy", blocked.Full, spd, func(a *blocked.Matrix[float64]) { a.Set(40, 3, 9) })},
+			0, 0, 0, "not symmetric: element (40, 3) is 9 and (3, 40)"},
+		// What rounding may have done to a symmetric matrix is let pass.
+		{Spec{Op: "cholesky", Input: write(t, "u.npy", blocked.Full, spd, func(a *blocked.Matrix[float64]) { a.Set(40, 3, a.At(40, 3)+1e-16) })},
+			n, n, 0, ""},
+	} {
+		for _, typ := range Types() {
+			s := test.s
+			s.Type, s.Repeat, s.Warmup, s.Verify, s.NoPeak = typ, 1, -1, true, true
+			r, err := Run(context.Background(), s)
+			switch {
+			case test.want != "":
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%+v: %v, want %q", s, err, test.want)
+				}
+			case err != nil || !r.Passed || r.M != test.m || r.N != test.n || r.K != test.k:
+				t.Errorf("%+v: %+v, %v", s, r, err)
+			}
+		}
+	}
+}
+
+// TestMinor checks that the failing minor is the one that LAPACK names, at
+// every place in a tile and across tiles.
+func TestMinor(t *testing.T) {
+	const n, nb = 40, 16
+	for minor := 1; minor <= n; minor++ {
+		spec := matgen.Spec{Kind: matgen.Indefinite, M: n, N: n, Minor: minor}
+		path := write(t, fmt.Sprintf("i%d.mtx", minor), blocked.SymLower, spec, nil)
+		_, err := Run(context.Background(), Spec{Op: "cholesky", Input: path, NB: nb, Repeat: 1, NoPeak: true})
+		var npd *la.NotPositiveDefiniteError
+		if !errors.As(err, &npd) || npd.Minor != minor {
+			t.Errorf("minor %d: %v", minor, err)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	path := write(t, "nan.mtx", blocked.SymLower, matgen.Spec{Kind: matgen.SPD, M: 20, N: 20}, func(a *blocked.Matrix[float64]) { a.Set(9, 4, math.NaN()) })
+	_, err := Run(context.Background(), Spec{Op: "cholesky", Input: path, NoPeak: true})
+	var nan *la.NonFiniteError
+	if !errors.As(err, &nan) || nan.Row != 4 || nan.Col != 9 {
+		t.Errorf("NaN: %v", err)
+	}
+	path = filepath.Join(t.TempDir(), "x.mtx")
+	if err := os.WriteFile(path, []byte("%%MatrixMarket matrix array real general\n2 2\n1\n2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var format *blocked.FormatError
+	if _, err = Run(context.Background(), Spec{Op: "gemm", Input: path}); !errors.As(err, &format) || format.File != path {
+		t.Errorf("format: %v", err)
+	}
+}
