@@ -144,7 +144,7 @@ func (x *findings) chart(p paint) string {
 		if x.library.Core != "" {
 			core = ", kernels for " + x.library.Core
 		}
-		line("blas", "%s%s, %s a call", x.library.Name, core, count(x.library.Threads, "thread"))
+		line("blas", "%s%s, called by each worker with one thread", x.library.Name, core)
 		if x.library.Config != "" {
 			line("", "%s", x.library.Config)
 		}
