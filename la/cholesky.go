@@ -60,7 +60,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	one := c.engine.goesDirect(n)
 	nb := max(1, n)
 	if !one {
-		nb = c.engine.tileSize(n)
+		nb = tileSize[T](c.engine, OpCholesky, n)
 	}
 	opt := blocked.CopyOptions{Workers: c.engine.options().Workers, Stats: true}
 	var stats blocked.Stats

@@ -28,7 +28,7 @@ type Options struct {
 	// certain processor or several units: {Processor: "KNL", Units: 2}. Empty
 	// fields are filled in from the machine.
 	Target versions.Target
-	// NB is the tile size; 0 chooses it by the shape of the problem.
+	// NB is the tile size; 0 chooses it, see [TileSize].
 	NB int
 	// Direct is the largest order of a problem that is given to one kernel on
 	// the calling goroutine, without tasks; 0 chooses it, -1 is never.
@@ -239,7 +239,7 @@ func (e *Engine) selection() (*versions.Selector, *versions.Target) {
 	if e == nil {
 		return preferred(), exec.Here()
 	}
-	return e.selector, e.rt.Target()
+	return e.selector, e.target()
 }
 
 // options returns the engine's options.

@@ -60,7 +60,7 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 	one := e.goesDirect(max(m, n, k))
 	nb := max(m, n, k)
 	if !one {
-		nb = e.tileSize(min(m, n))
+		nb = tileSize[T](e, OpGemm, min(m, n))
 	}
 	vc, in, back := writable(c, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
@@ -117,7 +117,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 	one := e.goesDirect(max(n, k))
 	nb := max(n, k)
 	if !one {
-		nb = e.tileSize(n)
+		nb = tileSize[T](e, OpSyrk, n)
 	}
 	vc, in, back := writableSym(c, nb, beta != 0, e.options().Workers)
 	va, trans := readable(a, trans, nb, in, e.options().Workers)
@@ -177,7 +177,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	one := e.goesDirect(max(m, n))
 	nb := max(m, n)
 	if !one {
-		nb = e.tileSize(order)
+		nb = tileSize[T](e, OpTrsm, order)
 	}
 	vb, in, back := writable(b, nb, true, e.options().Workers)
 	va, trans := readableTri(a, trans, nb, in, e.options().Workers)

@@ -15,7 +15,7 @@ func newPeakCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "peak",
-		Short: "Measure the FMA peak and the memory bandwidth, of one core and of all",
+		Short: "Measure the FMA peak and the memory bandwidth, one core and all",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workers < 0 {

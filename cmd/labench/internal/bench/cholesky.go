@@ -25,7 +25,7 @@ func newCholesky[T la.Element](f *maker[T]) (problem[T], error) {
 	return &cholesky[T]{a: a, seed: f.spec.Seed, workers: f.workers}, nil
 }
 
-func (p *cholesky[T]) order() (n, longest int) { return p.a.N, p.a.N }
+func (p *cholesky[T]) order() (op la.Operation, n, longest int) { return la.OpCholesky, p.a.N, p.a.N }
 
 func (p *cholesky[T]) flops() float64 {
 	n := float64(p.a.N)

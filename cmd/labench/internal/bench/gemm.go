@@ -28,8 +28,8 @@ func newGemm[T la.Element](f *maker[T]) (problem[T], error) {
 	return &gemm[T]{a: a, b: b, c: f.empty(s.M, s.N), seed: s.Seed, workers: f.workers}, nil
 }
 
-func (p *gemm[T]) order() (n, longest int) {
-	return min(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
+func (p *gemm[T]) order() (op la.Operation, n, longest int) {
+	return la.OpGemm, min(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
 }
 
 func (p *gemm[T]) flops() float64 {
@@ -45,7 +45,8 @@ func (p *gemm[T]) once(ctx context.Context, e *la.Engine) error {
 // verify makes C − A·B in C, panel by panel of A and B: sums of another order,
 // with beta = 1.
 func (p *gemm[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
-	nb, _ := e.TileSize(p.order())
+	op, n0, longest := p.order()
+	nb, _ := la.TileSize[T](e, op, n0, longest)
 	m, k := p.a.Dims()
 	n := p.c.Cols
 	wrong := sample(p.seed, nb, false, p.c, p.a, func(l, j int) T { return p.b.Data[l*p.b.Stride+j] })

@@ -19,7 +19,7 @@ import (
 // problem is one operation on matrices that are made.
 type problem[T la.Element] interface {
 	// order returns what la's tile size goes by: see la.Engine.TileSize.
-	order() (n, longest int)
+	order() (op la.Operation, n, longest int)
 	// flops returns the floating point operations of a run as LAPACK counts
 	// them (LAPACK Working Note 41).
 	flops() float64
@@ -87,7 +87,8 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	}
 	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.Sched.String(),
 		Residual: math.NaN(), Limit: Limit(s.Op), Formula: Formula(s.Op)}
-	r.NB, r.Direct = e.TileSize(p.order())
+	op, n, longest := p.order()
+	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
 	if !s.NoPeak {
 		rate, err := peak.FMA[T](ctx, peak.Options{Duration: 50 * time.Millisecond, Cores: workers})
 		if err != nil {

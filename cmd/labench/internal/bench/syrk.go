@@ -25,7 +25,9 @@ func newSyrk[T la.Element](f *maker[T]) (problem[T], error) {
 	return &syrk[T]{a: a, c: f.empty(s.N, s.N), seed: s.Seed, workers: f.workers}, nil
 }
 
-func (p *syrk[T]) order() (n, longest int) { return p.a.Rows, max(p.a.Rows, p.a.Cols) }
+func (p *syrk[T]) order() (op la.Operation, n, longest int) {
+	return la.OpSyrk, p.a.Rows, max(p.a.Rows, p.a.Cols)
+}
 
 func (p *syrk[T]) flops() float64 {
 	n, k := float64(p.a.Rows), float64(p.a.Cols)
@@ -45,7 +47,8 @@ func (p *syrk[T]) once(ctx context.Context, e *la.Engine) error {
 
 // verify makes C − A·Aᵀ in C with gemm, block row by block row.
 func (p *syrk[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
-	nb, _ := e.TileSize(p.order())
+	op, n0, longest := p.order()
+	nb, _ := la.TileSize[T](e, op, n0, longest)
 	n, k := p.a.Dims()
 	wrong := sample(p.seed, nb, true, p.c, p.a, func(l, j int) T { return p.a.Data[j*p.a.Stride+l] })
 	a := plain[T]{General: p.a, workers: p.workers}

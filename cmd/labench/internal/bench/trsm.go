@@ -34,7 +34,9 @@ func newTrsm[T la.Element](f *maker[T]) (problem[T], error) {
 	return &trsm[T]{l: l, b: b, x: x, seed: s.Seed, workers: f.workers}, nil
 }
 
-func (p *trsm[T]) order() (n, longest int) { return p.x.Rows, max(p.x.Rows, p.x.Cols) }
+func (p *trsm[T]) order() (op la.Operation, n, longest int) {
+	return la.OpTrsm, p.x.Rows, max(p.x.Rows, p.x.Cols)
+}
 
 func (p *trsm[T]) flops() float64 {
 	m, n := float64(p.x.Rows), float64(p.x.Cols)

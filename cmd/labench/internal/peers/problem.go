@@ -173,7 +173,11 @@ func (p *problem[T]) fasterPeer(ctx context.Context, r *Result) (*contender, err
 // it, the version that runs by now.
 func (p *problem[T]) chosen() (nb int, names map[string]string) {
 	e := p.engines[0]
-	nb, _ = e.TileSize(p.n, p.n)
+	operation := la.OpGemm
+	if p.op == Cholesky {
+		operation = la.OpCholesky
+	}
+	nb, _ = la.TileSize[T](e, operation, p.n, p.n)
 	tile := func() *kernels.Tile[T] {
 		return &kernels.Tile[T]{Rows: nb, Cols: nb, Stride: nb, Data: make([]T, nb*nb)}
 	}
