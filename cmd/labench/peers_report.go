@@ -47,7 +47,7 @@ func (t peersTable) begin(library cpu.BLASInfo, p *peersPlan, rates map[typeName
 	return err
 }
 
-const peersLayout = "%-8s %3s %5s %4s %7s %7s %7s %7s %6s %6s %7s %6s\n"
+const peersLayout = "%-8s %3s %5s %4s %6s %6s %6s %6s %6s %6s %7s %6s\n"
 
 func (t peersTable) row(r peers.Result) error {
 	sweep, ratio := "", ""

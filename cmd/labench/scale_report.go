@@ -113,7 +113,11 @@ func (s *sweep) fixed() string {
 		words = append(words, one.policy.String())
 	}
 	if !s.swept(varVersions) {
-		words = append(words, one.versions.name+" versions")
+		if one.versions.only == nil {
+			words = append(words, "all versions")
+		} else {
+			words = append(words, "version "+one.versions.name)
+		}
 	}
 	return strings.Join(words, ", ")
 }

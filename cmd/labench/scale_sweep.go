@@ -187,6 +187,9 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 			Residual: math.NaN()}
 		return p, ctx.Err()
 	}
+	if p.failure() != "" {
+		return p, nil
+	}
 	if t.workers == 1 {
 		p.speedup = 1
 	} else if one := baseline(before, t); one != nil {
