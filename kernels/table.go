@@ -131,6 +131,15 @@ func newOps[T Element](typ string) Ops[T] {
 		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Run: potrf(r)})
 	}
 	var any versions.Constraints
+	if g, ok := newKNL[T](); ok {
+		add := func(op *versions.Op, run func(*versions.Call) error) {
+			op.Versions = append(op.Versions, versions.Version{Name: "knl", Constraints: knl(), Run: run})
+		}
+		add(o.Gemm, g.gemm)
+		add(o.Syrk, g.syrk)
+		add(o.Trsm, g.trsm)
+		add(o.Potrf, g.potrf)
+	}
 	if p, ok := cpu.AVX512[T](caches()); ok {
 		products("avx512", p, avx512())
 		solves("avx512", p, avx512())

@@ -1,0 +1,63 @@
+package la_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestDeclaredKNL declares the processor to be a KNL, so that the versions for
+// several units run, in gangs, on any machine with AVX-512F.
+func TestDeclaredKNL(t *testing.T) {
+	processor := topo.Identify()
+	if kernels.NewTable().Op("gemm", "f64").Version("knl") == nil || !processor.Has("avx512f") {
+		t.Skip("no AVX-512F here")
+	}
+	for _, workers := range []int{1, 2, 3} {
+		rec := &trace.Recorder{}
+		e, err := la.NewEngine(la.Options{Workers: workers, NB: 100, Only: []string{"knl"}, Trace: rec,
+			Target: versions.Target{Processor: "KNL", Units: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 777
+		a := mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := i; j < n; j++ {
+				a.SetSym(i, j, 1/float64(1+i+j))
+			}
+			a.SetSym(i, i, 2)
+		}
+		c := la.NewCholesky[float64](e)
+		if err := c.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+		var u mat.TriDense
+		c.UTo(&u)
+		var back mat.Dense
+		if err := la.Gemm[float64](context.Background(), e, blas.Trans, blas.NoTrans, 1, &u, &u, 0, &back); err != nil {
+			t.Fatal(err)
+		}
+		back.Sub(&back, a)
+		if r := mat.Norm(&back, 1) / (n * mat.Norm(a, 1) * 0x1p-53); r > 30 {
+			t.Errorf("%d workers: residual %g", workers, r)
+		}
+		for _, u := range rec.Summary().Usage {
+			if u.Version != "knl" {
+				t.Errorf("%d workers: %s ran as %s", workers, u.Op, u.Version)
+			}
+		}
+		e.Close()
+	}
+	// Without the declaration the version is not for this machine.
+	if _, err := la.NewEngine(la.Options{Only: []string{"knl"}}); err == nil && !processor.KNL() {
+		t.Error("version knl is eligible on a processor that is not one")
+	}
+}
