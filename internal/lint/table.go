@@ -90,6 +90,7 @@ func table() []entry {
 		{pkg: "internal/matgen"},
 		{pkg: "internal/lint"},
 		{pkg: "internal/gemmasm"},
+		{pkg: "internal/leafasm"},
 		{pkg: "internal/invariants"},
 
 		// The heavy modules stay in programs: an importer of la gets none.

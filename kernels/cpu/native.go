@@ -37,6 +37,7 @@ func AVX512[T Element](c Caches) (p *Packed[T], ok bool) {
 			}
 		}, pack[float32])
 	}
+	p.leaves = leavesAVX512[T]()
 	return p, true
 }
 
@@ -63,6 +64,7 @@ func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
 			}
 		}, pack[float32])
 	}
+	p.leaves = leavesAVX2[T]()
 	return p, true
 }
 
@@ -72,7 +74,7 @@ func vectorized[T Element](mr, lanes int, c Caches, run func(strip[T]), pack fun
 	nr := asm.Vectors * lanes
 	p := &Packed[T]{
 		MR: mr, NR: nr,
-		Leaf: 32,
+		Leaf: 256,
 		Pack: pack,
 		Micro: func(k int, a, b, c []T, ldc int) {
 			run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, c: c, ldc: ldc, uplo: blas.All})

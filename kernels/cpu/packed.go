@@ -39,6 +39,9 @@ type Packed[T Element] struct {
 	// One of rs and cs is 1.
 	Pack func(dst, src []T, rs, cs, dim, k, r int, scale T)
 
+	// leaves, if set, do the triangles of up to Leaf of trsm and potrf.
+	leaves leaves[T]
+
 	// vectors, if set, does what Micro does elsewhere in gemm and syrk.
 	vectors vectors[T]
 }
@@ -63,6 +66,7 @@ func (p *Packed[T]) Work(dim int) int {
 	}
 	leaf := roundUp(min(dim, p.Leaf), p.MR)
 	leafWork := leaf*leaf + leaf*p.NR + leaf // trsm: triangle, right-hand sides, diagonal
+	leafWork = max(leafWork, p.leaves.work(min(dim, p.Leaf)))
 	if p.small(dim, dim, dim) {
 		return leafWork
 	}

@@ -58,6 +58,9 @@ func potrfSplit[T Element](r potrfParts[T], leaf int, uplo blas.Uplo, n int, a [
 // potrfLeaf implements potrfParts by dot products of the rows of L. An upper
 // triangle is transposed into scratch for that.
 func (p *Packed[T]) potrfLeaf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info int) {
+	if p.leaves.set() {
+		return p.leaves.potrf(uplo, n, a, lda, work)
+	}
 	l, ldl := a, lda
 	if uplo == blas.Upper {
 		if len(work) < n*n {

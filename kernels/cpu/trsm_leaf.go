@@ -10,6 +10,10 @@ import "gonum.org/v1/gonum/blas"
 //	x (panel i) += (−A)(panel i, before it)·x (before it)     by Micro
 //	x (panel i)  = triangle⁻¹·x (panel i)                     below
 func (p *Packed[T]) trsmLeaf(s triangularSolve[T], n int, a, b []T) {
+	if p.leaves.set() {
+		p.leaves.trsm(s, n, a, b)
+		return
+	}
 	mr, nr := p.MR, p.NR
 	rows := roundUp(n, mr)
 	if len(s.work) < rows*rows+rows*nr+rows {

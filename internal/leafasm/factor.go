@@ -1,0 +1,138 @@
+package main
+
+import "fmt"
+
+// Registers of the factoring kernels:
+//
+//	AX  *Leaf
+//	R12 row p of X      SI  bytes from there to the panel's columns
+//	DX  row k of X, where the diagonal block is
+//	R13 reciprocals of its diagonal
+//	DI, R8  tables, shifted to the panel's first lane
+//	CX  count, mask of a lane
+
+// factors writes the entry factor and its kernels by width.
+func (g *generator) factors() {
+	table := g.local("factors")
+	for v := 1; v <= g.vecs; v++ {
+		name := g.local(fmt.Sprintf("factor%d", v))
+		g.factor(name, v)
+		g.l("DATA %s+%d(SB)/8, $%s(SB)\n", table, 8*(v-1), name)
+	}
+	g.l("GLOBL %s(SB), RODATA, $%d\n", table, 8*g.vecs)
+	g.l("// func Factor%s%s(t *Leaf)", g.name, g.typ)
+	g.l("TEXT ·Factor%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
+	g.p("MOVQ t+0(FP), AX")
+	g.p("MOVQ ARG_WIDTH, CX")
+	g.p("LEAQ %s(SB), DX", table)
+	g.p("MOVQ -8(DX)(CX*8), DX")
+	g.p("JMP  DX")
+	g.l("")
+}
+
+func (g *generator) factor(name string, v int) {
+	// In a vector of as many lanes as the panel has columns its first lane is
+	// always 0.
+	first := g.lanes() > g.rows
+	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
+	g.p("MOVQ ARG_X, R12")
+	g.p("MOVQ ARG_C, DX")
+	g.p("MOVQ ARG_INV, R13")
+	g.p("MOVQ ARG_LANE, SI")
+	g.p("SHLQ $%d, SI", map[int]int{8: 3, 4: 2}[g.size])
+	for i := range g.rows {
+		for j := range v {
+			g.p("%s %d(DX), %s", g.op("VMOVU"), i*g.stride()+j*g.bytes, g.sum(i, j))
+		}
+	}
+	g.p("MOVQ ARG_K, CX")
+	g.p("TESTQ CX, CX")
+	g.p("JEQ  diagonal")
+	g.l("\nloop:")
+	for s := range 4 {
+		for j := range v {
+			g.p("%s %d(R12), %s", g.op("VMOVU"), s*g.stride()+j*g.bytes, g.v(g.b+j))
+		}
+		for i := range g.rows {
+			a := g.v(g.a + i%g.as)
+			g.p("VBROADCAST%s %d(R12)(SI*1), %s", g.scalar, s*g.stride()+i*g.size, a)
+			for j := range v {
+				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(g.b+j), a, g.sum(i, j))
+			}
+		}
+	}
+	g.p("ADDQ $%d, R12", 4*g.stride())
+	g.p("SUBQ $4, CX")
+	g.p("JNE  loop")
+
+	g.l("\ndiagonal:")
+	g.p("MOVQ ARG_LANE, CX")
+	g.p("IMULQ $%d, CX", g.bytes)
+	g.p("LEAQ %s(SB), DI", g.local("lane"))
+	g.p("ADDQ CX, DI")
+	if g.avx512() {
+		g.p("MOVQ ARG_LANE, CX")
+		g.p("MOVQ $1, R9")
+		g.p("SHLQ CX, R9")
+	} else {
+		g.p("LEAQ %s(SB), R8", g.local("only"))
+		g.p("ADDQ CX, R8")
+	}
+	s0, s1, s2, s3 := g.spare, g.spare+1, g.spare+2, g.spare+3
+	for r := range g.rows {
+		d := s0
+		if r > 0 || first {
+			g.broadcast(r, r, s0)
+		} else {
+			d = g.acc // lane 0 is where scalar instructions look
+		}
+		g.p("%s %s, %s, %s", g.sop("VSQRT"), g.x(d), g.x(d), g.x(s1))
+		g.p("%s %s(SB), %s", g.sop("VMOV"), g.local("one"), g.x(s2))
+		g.p("%s %s, %s, %s", g.sop("VDIV"), g.x(s1), g.x(s2), g.x(s2))
+		g.p("%s %s, %d(R13)", g.sop("VMOV"), g.x(s2), r*g.size)
+		g.p("VBROADCAST%s %s, %s", g.scalar, g.x(s2), g.v(s2))
+		for j := range v {
+			g.p("%s %s, %s, %s", g.op("VMUL"), g.v(s2), g.sum(r, j), g.sum(r, j))
+		}
+		// The root itself on the diagonal: better than d/√d.
+		if g.avx512() {
+			g.p("KMOVW R9, K2")
+			g.p("VBROADCAST%s %s, K2, %s", g.scalar, g.x(s1), g.sum(r, 0))
+			g.p("SHLQ $1, R9")
+		} else {
+			g.p("VBROADCAST%s %s, %s", g.scalar, g.x(s1), g.v(s1))
+			g.p("VMOVDQU %d(R8), %s", r*g.bytes, g.v(s3))
+			g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(s3), g.v(s1), g.sum(r, 0), g.sum(r, 0))
+		}
+		for j := range v {
+			g.p("%s %s, %d(DX)", g.op("VMOVU"), g.sum(r, j), r*g.stride()+j*g.bytes)
+		}
+		for i := r + 1; i < g.rows; i++ {
+			// The next row waits for nothing but this: from the register it
+			// comes sooner than through memory.
+			a := g.spare + (i-r)%g.spares
+			if i == r+1 {
+				g.broadcast(r, i, a)
+			} else {
+				g.p("VBROADCAST%s %d(DX)(SI*1), %s", g.scalar, r*g.stride()+i*g.size, g.v(a))
+			}
+			for j := range v {
+				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(r, j), g.v(a), g.sum(i, j))
+			}
+		}
+	}
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("")
+}
+
+// broadcast writes the broadcast of the panel's lane l in row r to register
+// dst.
+func (g *generator) broadcast(r, l, dst int) {
+	if !g.avx512() && g.size == 8 {
+		g.p("VPERMPD $%d, %s, %s", l*0x55, g.sum(r, 0), g.v(dst))
+		return
+	}
+	g.p("VMOVUPS %d(DI), %s", l*g.bytes, g.v(dst))
+	g.p("%s %s, %s, %s", g.op("VPERM"), g.sum(r, 0), g.v(dst), g.v(dst))
+}

@@ -1,0 +1,190 @@
+package main
+
+import "fmt"
+
+// Registers of the solving kernels:
+//
+//	AX  *Leaf
+//	DI  panel of A      R14  its column p         SI, R8, R9, R10  1, 3, 5 and 7 times the row stride
+//	R11 column stride of A
+//	R12 row p of X
+//	DX  C               BX   leading dimension of C
+//	R13 reciprocals of the panel's diagonal
+//	CX  count
+
+// rowOfA returns the address of row i of A at column p.
+func rowOfA(i int) string {
+	return [...]string{"(R14)", "(R14)(SI*1)", "(R14)(SI*2)", "(R14)(R8*1)", "(R14)(SI*4)", "(R14)(R9*1)", "(R14)(R8*2)", "(R14)(R10*1)"}[i]
+}
+
+// solves writes the entry solve and its kernels by width.
+func (g *generator) solves() {
+	table := g.local("solves")
+	size := 0
+	for v := 1; v <= g.vecs; v++ {
+		for _, masked := range []bool{false, true} {
+			name := fmt.Sprintf("solve%d", v)
+			if masked {
+				name += "m"
+			}
+			g.solve(g.local(name), v, masked)
+			g.l("DATA %s+%d(SB)/8, $%s(SB)\n", table, size, g.local(name))
+			size += 8
+		}
+	}
+	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
+	g.l("// func Solve%s%s(t *Leaf)", g.name, g.typ)
+	g.l("TEXT ·Solve%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
+	g.p("MOVQ t+0(FP), AX")
+	g.p("MOVQ ARG_WIDTH, CX")
+	g.p("LEAQ %s(SB), DX", table)
+	g.p("MOVQ -16(DX)(CX*8), DX")
+	g.p("JMP  DX")
+	g.l("")
+}
+
+// solve writes the kernel for rows of v vectors of which, if masked, the last
+// is not whole in C.
+func (g *generator) solve(name string, v int, masked bool) {
+	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
+	g.p("MOVQ ARG_A, DI")
+	g.p("MOVQ ARG_RS, SI")
+	g.p("LEAQ (SI)(SI*2), R8")
+	if g.rows == 8 {
+		g.p("LEAQ (SI)(SI*4), R9")
+		g.p("LEAQ (R8)(SI*4), R10")
+	}
+	g.p("MOVQ ARG_CS, R11")
+	g.p("MOVQ ARG_C, DX")
+	g.p("MOVQ ARG_LDC, BX")
+	g.p("MOVQ ARG_INV, R13")
+	if masked && g.avx512() {
+		g.p("MOVQ ARG_LAST, CX")
+		g.p("MOVQ $1, R12")
+		g.p("SHLQ CX, R12")
+		g.p("DECQ R12")
+		g.p("KMOVW R12, K1")
+	}
+	mask := g.v(g.spare + g.spares - 1)
+	loadMask := func() {
+		if masked && !g.avx512() {
+			g.p("MOVQ ARG_LAST, CX")
+			g.p("NEGQ CX")
+			g.p("LEAQ %s+%d(SB), R9", g.local("first"), g.bytes)
+			g.p("VMOVDQU (R9)(CX*%d), %s", g.size, mask)
+		}
+	}
+
+	g.l("\npanel:")
+	loadMask()
+	g.p("MOVQ DX, R12")
+	for i := range g.rows {
+		for j := range v {
+			at := fmt.Sprintf("%d(R12)", j*g.bytes)
+			switch {
+			case !masked || j < v-1:
+				g.p("%s %s, %s", g.op("VMOVU"), at, g.sum(i, j))
+			case g.avx512():
+				g.p("%s.Z %s, K1, %s", g.op("VMOVU"), at, g.sum(i, j))
+			default:
+				g.p("%s %s, %s, %s", g.op("VMASKMOV"), at, mask, g.sum(i, j))
+			}
+		}
+		g.p("ADDQ BX, R12")
+	}
+	// The next panel of C is on its way while this one is computed.
+	for i := range g.rows {
+		for j := range v {
+			if j*g.bytes%64 == 0 {
+				g.p("PREFETCHT0 %d(R12)", j*g.bytes)
+			}
+		}
+		if i < g.rows-1 {
+			g.p("ADDQ BX, R12")
+		}
+	}
+	g.p("MOVQ DI, R14")
+	g.p("MOVQ ARG_X, R12")
+	g.p("MOVQ ARG_K, CX")
+	g.p("TESTQ CX, CX")
+	g.p("JEQ  diagonal")
+	g.l("\nloop:")
+	for s := range 4 {
+		for j := range v {
+			g.p("%s %d(R12), %s", g.op("VMOVU"), s*g.stride()+j*g.bytes, g.v(g.b+j))
+		}
+		for i := range g.rows {
+			a := g.v(g.a + i%g.as)
+			g.p("VBROADCAST%s %s, %s", g.scalar, rowOfA(i), a)
+			for j := range v {
+				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(g.b+j), a, g.sum(i, j))
+			}
+		}
+		g.p("ADDQ R11, R14")
+	}
+	g.p("ADDQ $%d, R12", 4*g.stride())
+	g.p("SUBQ $4, CX")
+	g.p("JNE  loop")
+
+	g.l("\ndiagonal:")
+	loadMask()
+	g.p("CMPQ ARG_PLAIN, $0")
+	g.p("JNE  plain")
+	spares := g.spares
+	if !g.avx512() {
+		spares-- // the mask
+	}
+	next := 0
+	spare := func() string {
+		next++
+		return g.v(g.spare + next%spares)
+	}
+	for c := range g.rows {
+		r := spare()
+		g.p("VBROADCAST%s %d(R13), %s", g.scalar, c*g.size, r)
+		for j := range v {
+			g.p("%s %s, %s, %s", g.op("VMUL"), r, g.sum(c, j), g.sum(c, j))
+		}
+		for i := c + 1; i < g.rows; i++ {
+			a := spare()
+			g.p("VBROADCAST%s %s, %s", g.scalar, rowOfA(i), a)
+			for j := range v {
+				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(c, j), a, g.sum(i, j))
+			}
+		}
+		g.store(c, v, masked, mask)
+		g.p("ADDQ R11, R14")
+	}
+	g.l("\nnext:")
+	g.p("ADDQ ARG_PS, DI")
+	g.p("ADDQ $%d, R13", g.rows*g.size)
+	g.p("ADDQ $%d, ARG_K", g.rows)
+	g.p("DECQ ARG_PANELS")
+	g.p("JNE  panel")
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("\nplain:")
+	for i := range g.rows {
+		g.store(i, v, masked, mask)
+	}
+	g.p("JMP  next")
+	g.l("")
+}
+
+// store writes row i of the sums to X, where R12 points to row 0, and to C,
+// of which DX moves to the next row.
+func (g *generator) store(i, v int, masked bool, mask string) {
+	for j := range v {
+		g.p("%s %s, %d(R12)", g.op("VMOVU"), g.sum(i, j), i*g.stride()+j*g.bytes)
+		at := fmt.Sprintf("%d(DX)", j*g.bytes)
+		switch {
+		case !masked || j < v-1:
+			g.p("%s %s, %s", g.op("VMOVU"), g.sum(i, j), at)
+		case g.avx512():
+			g.p("%s %s, K1, %s", g.op("VMOVU"), g.sum(i, j), at)
+		default:
+			g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.sum(i, j), mask, at)
+		}
+	}
+	g.p("ADDQ BX, DX")
+}

@@ -1,0 +1,44 @@
+package asm
+
+import "unsafe"
+
+// Leaf is one call of a kernel for triangles, on a strip of columns X whose
+// rows lie three vectors apart. Strides are in bytes. The order of the fields
+// stands in internal/leafasm, too.
+//
+// A kernel that solves does Panels times, for panels of as many rows as the
+// instruction set's tile,
+//
+//	tile = triangle⁻¹·(C − A·X(0:K))
+//
+// where the triangle follows the K columns of A. The tile goes to row K of X
+// and back to C, K grows by its rows, and A, C and Inv move on. One that
+// factors does, with A out of X itself and C in row K of X,
+//
+//	tile = C − X(0:K, panel)ᵀ·X(0:K),   Uᵀ·U = tile(panel),   tile = U⁻ᵀ·tile
+//
+// once, and stores Inv. There the panel is the tile's rows of X, as columns,
+// and begins in the first of its vectors.
+type Leaf struct {
+	A          unsafe.Pointer
+	RS, CS, PS int // from row to row, column to column, panel to panel of A
+	X          unsafe.Pointer
+	C          unsafe.Pointer
+	LDC        int
+	Inv        unsafe.Pointer // the reciprocals of the diagonal
+	K          int            // a multiple of a tile's rows
+	Panels     int
+	Width      int // of a tile: in vectors to factor, as by SolveWidth to solve
+	Last       int // lanes in the last vector that C has, to solve
+	Lane       int // of the first vector at which the panel begins, to factor
+	Plain      int // not 0: do not solve, only subtract
+}
+
+// SolveWidth returns [Leaf.Width] for tiles of v vectors. Unless masked, C has
+// all lanes of the last one.
+func SolveWidth(v int, masked bool) int {
+	if masked {
+		return 2*v + 1
+	}
+	return 2 * v
+}

@@ -1,0 +1,53 @@
+//go:build noasm || !amd64
+
+package asm
+
+import "unsafe"
+
+// SolveAVX512F64 solves with panels of a triangle of float64 in AVX-512F.
+func SolveAVX512F64(t *Leaf) { panic("asm: no AVX512 in this build") }
+
+// FactorAVX512F64 factors a diagonal block of float64 in AVX-512F.
+func FactorAVX512F64(t *Leaf) { panic("asm: no AVX512 in this build") }
+
+// SolveAVX512F32 solves with panels of a triangle of float32 in AVX-512F.
+func SolveAVX512F32(t *Leaf) { panic("asm: no AVX512 in this build") }
+
+// FactorAVX512F32 factors a diagonal block of float32 in AVX-512F.
+func FactorAVX512F32(t *Leaf) { panic("asm: no AVX512 in this build") }
+
+// SolveAVX2F64 solves with panels of a triangle of float64 in AVX2.
+func SolveAVX2F64(t *Leaf) { panic("asm: no AVX2 in this build") }
+
+// FactorAVX2F64 factors a diagonal block of float64 in AVX2.
+func FactorAVX2F64(t *Leaf) { panic("asm: no AVX2 in this build") }
+
+// SolveAVX2F32 solves with panels of a triangle of float32 in AVX2.
+func SolveAVX2F32(t *Leaf) { panic("asm: no AVX2 in this build") }
+
+// FactorAVX2F32 factors a diagonal block of float32 in AVX2.
+func FactorAVX2F32(t *Leaf) { panic("asm: no AVX2 in this build") }
+
+// TransposeAVX512F64 transposes blocks of as many rows and columns as a vector in
+// AVX-512F has lanes of float64: rows lie a stride, and blocks a step apart, in bytes.
+func TransposeAVX512F64(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
+	panic("asm: no AVX512 in this build")
+}
+
+// TransposeAVX512F32 transposes blocks of as many rows and columns as a vector in
+// AVX-512F has lanes of float32: rows lie a stride, and blocks a step apart, in bytes.
+func TransposeAVX512F32(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
+	panic("asm: no AVX512 in this build")
+}
+
+// TransposeAVX2F64 transposes blocks of as many rows and columns as a vector in
+// AVX2 has lanes of float64: rows lie a stride, and blocks a step apart, in bytes.
+func TransposeAVX2F64(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
+	panic("asm: no AVX2 in this build")
+}
+
+// TransposeAVX2F32 transposes blocks of as many rows and columns as a vector in
+// AVX2 has lanes of float32: rows lie a stride, and blocks a step apart, in bytes.
+func TransposeAVX2F32(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
+	panic("asm: no AVX2 in this build")
+}

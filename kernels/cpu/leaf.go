@@ -1,0 +1,190 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+)
+
+// leaves is what an instruction set brings to trsm and potrf: kernels that
+// take the diagonal blocks of a triangle in the registers that hold the sums
+// over what precedes them. The zero value has none.
+//
+// Both work on a column strip X of at most nr columns, three vectors, whose
+// rows lie nr apart in scratch. mr rows at a time are updated by all rows
+// above, as in gemm, and then solved for or factored before they leave the
+// registers:
+//
+//	            nr
+//	       ┌─────────┐
+//	   ┌───┤ X(0:k)  │ k       tile = C − A·X(0:k)
+//	   │   ├─────────┤         tile = triangle⁻¹·tile   (solve)
+//	mr │ A │tile = C │ mr
+//	   └───┴─────────┘
+type leaves[T Element] struct {
+	isa           leafISA
+	mr, nr, lanes int
+}
+
+// leafISA names the kernels of an instruction set for an element type.
+type leafISA uint8
+
+const (
+	_ leafISA = iota // none
+	leafAVX512F64
+	leafAVX512F32
+	leafAVX2F64
+	leafAVX2F32
+)
+
+// leavesAVX512 returns the leaves in AVX-512F, and of AVX-512 nothing else, if
+// this build has them.
+func leavesAVX512[T Element]() leaves[T] {
+	switch {
+	case !asm.HasAVX512():
+		return leaves[T]{}
+	case unsafe.Sizeof(*new(T)) == 4:
+		return leaves[T]{isa: leafAVX512F32, mr: 8, lanes: 16, nr: asm.Vectors * 16}
+	}
+	return leaves[T]{isa: leafAVX512F64, mr: 8, lanes: 8, nr: asm.Vectors * 8}
+}
+
+// leavesAVX2 returns the leaves in AVX2 and FMA3, if this build has them.
+func leavesAVX2[T Element]() leaves[T] {
+	switch {
+	case !asm.HasAVX2():
+		return leaves[T]{}
+	case unsafe.Sizeof(*new(T)) == 4:
+		return leaves[T]{isa: leafAVX2F32, mr: 4, lanes: 8, nr: asm.Vectors * 8}
+	}
+	return leaves[T]{isa: leafAVX2F64, mr: 4, lanes: 4, nr: asm.Vectors * 4}
+}
+
+// The kernels are called by name, and not through functions in leaves, so that
+// their arguments need not live on the heap.
+
+func (i leafISA) solve(t *asm.Leaf) {
+	switch i {
+	case leafAVX512F64:
+		asm.SolveAVX512F64(t)
+	case leafAVX512F32:
+		asm.SolveAVX512F32(t)
+	case leafAVX2F64:
+		asm.SolveAVX2F64(t)
+	case leafAVX2F32:
+		asm.SolveAVX2F32(t)
+	}
+}
+
+func (i leafISA) factor(t *asm.Leaf) {
+	switch i {
+	case leafAVX512F64:
+		asm.FactorAVX512F64(t)
+	case leafAVX512F32:
+		asm.FactorAVX512F32(t)
+	case leafAVX2F64:
+		asm.FactorAVX2F64(t)
+	case leafAVX2F32:
+		asm.FactorAVX2F32(t)
+	}
+}
+
+func (i leafISA) transpose(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
+	switch i {
+	case leafAVX512F64:
+		asm.TransposeAVX512F64(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
+	case leafAVX512F32:
+		asm.TransposeAVX512F32(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
+	case leafAVX2F64:
+		asm.TransposeAVX2F64(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
+	case leafAVX2F32:
+		asm.TransposeAVX2F32(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
+	}
+}
+
+// set reports whether there are kernels.
+func (l *leaves[T]) set() bool { return l.isa != 0 }
+
+// size is that of an element in bytes.
+func (l *leaves[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
+
+// work returns the scratch, in elements, for triangles of order n.
+func (l *leaves[T]) work(n int) int {
+	if !l.set() {
+		return 0
+	}
+	rows := roundUp(n, l.mr)
+	strips := (n + l.nr - 1) / l.nr
+	trsm := rows + rows*l.mr + rows*l.nr
+	potrf := roundUp(rows, 16) + strips*(strips+1)/2*l.nr*l.nr
+	return max(trsm, potrf)
+}
+
+// shape sets the width of the tiles to w columns. If exact, C has no more of
+// them; else it has whole vectors, as X does.
+func (l *leaves[T]) shape(t *asm.Leaf, w int, exact bool) {
+	v := (w + l.lanes - 1) / l.lanes
+	t.Last = w - (v-1)*l.lanes
+	t.Width = asm.SolveWidth(v, exact && t.Last < l.lanes)
+}
+
+// at returns the address of x[i].
+func at[T Element](x []T, i int) unsafe.Pointer { return unsafe.Pointer(&x[i]) }
+
+// gather transposes the w×n matrix B, with leading dimension ldb, into rows
+// of X: column u of B becomes row first+u·step. What lies beyond column w of
+// the last vector becomes zero.
+func (l *leaves[T]) gather(x []T, first, step int, b []T, ldb, w, n int) {
+	lanes, size := l.lanes, l.size()
+	if pad := roundUp(w, lanes); pad > w {
+		for u := range n {
+			o := (first + u*step) * l.nr
+			clear(x[o+w : o+pad])
+		}
+	}
+	if w < lanes || n < lanes {
+		for v := range w {
+			o := first*l.nr + v
+			for _, y := range b[v*ldb : v*ldb+n] {
+				x[o] = y
+				o += step * l.nr
+			}
+		}
+		return
+	}
+	// The last blocks overlap those before: what is copied twice is the same.
+	stride := step * l.nr * size
+	for v := 0; v < w; v += lanes {
+		v := min(v, w-lanes)
+		blocks := n / lanes
+		l.isa.transpose(at(x, first*l.nr+v), stride, lanes*stride, at(b, v*ldb), ldb*size, lanes*size, blocks)
+		if u := n - lanes; u > (blocks-1)*lanes {
+			l.isa.transpose(at(x, (first+u*step)*l.nr+v), stride, 0, at(b, v*ldb+u), ldb*size, 0, 1)
+		}
+	}
+}
+
+// scatter undoes gather.
+func (l *leaves[T]) scatter(b []T, ldb int, x []T, first, step, w, n int) {
+	lanes, size := l.lanes, l.size()
+	if w < lanes || n < lanes {
+		for v := range w {
+			o := first*l.nr + v
+			bv := b[v*ldb : v*ldb+n]
+			for u := range bv {
+				bv[u] = x[o]
+				o += step * l.nr
+			}
+		}
+		return
+	}
+	stride := step * l.nr * size
+	for v := 0; v < w; v += lanes {
+		v := min(v, w-lanes)
+		blocks := n / lanes
+		l.isa.transpose(at(b, v*ldb), ldb*size, lanes*size, at(x, first*l.nr+v), stride, lanes*stride, blocks)
+		if u := n - lanes; u > (blocks-1)*lanes {
+			l.isa.transpose(at(b, v*ldb+u), ldb*size, 0, at(x, (first+u*step)*l.nr+v), stride, 0, 1)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package cpu
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"gonum.org/v1/gonum/blas"
+)
+
+// potrf is potrfLeaf by column strips of U, from left to right. The rows of a
+// strip above its diagonal block are solved for with the strips before it,
+// then the diagonal block is factored, mr rows at a time:
+//
+//	┌──┬──┬──┐  Each strip stays in scratch as an operand for those to come;
+//	│U0│  │  │  what is to the right of it is not touched before its turn.
+//	└──┤U1│X │
+//	   └──┤  │
+//	      └──┘
+//
+// A lower triangle is transposed into the strips and back.
+func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info int) {
+	mr, nr, lanes, size := l.mr, l.nr, l.lanes, l.size()
+	if len(work) < l.work(n) {
+		panic(ErrWork)
+	}
+	rows := roundUp(n, mr)
+	inv, strips := work[:rows], work[roundUp(rows, 16):]
+	x := strips
+	for c := 0; c < n; c += nr {
+		w := min(nr, n-c)
+		wr := roundUp(w, mr)
+
+		t := asm.Leaf{X: at(x, 0), RS: size, CS: nr * size, PS: mr * size}
+		l.shape(&t, w, uplo == blas.Upper)
+		t.LDC = lda * size
+		if uplo == blas.Lower && c > 0 {
+			l.gather(x, 0, 1, a[c*lda:], lda, w, c)
+			t.LDC = nr * size
+		}
+		left := strips
+		for k := 0; k < c; k += nr {
+			t.A, t.Inv, t.K, t.Panels = at(left, 0), at(inv, k), k, nr/mr
+			if uplo == blas.Lower {
+				t.C = at(x, k*nr)
+			} else {
+				t.C = at(a, k*lda+c)
+			}
+			l.isa.solve(&t)
+			left = left[(k+nr)*nr:]
+		}
+		if uplo == blas.Lower && c > 0 {
+			l.scatter(a[c*lda:], lda, x, 0, 1, w, c)
+		}
+
+		block := x[c*nr : (c+wr)*nr]
+		diagonalIn(uplo, block, nr, a[c*lda+c:], lda, w, wr)
+		for i := 0; i < wr; i += mr {
+			j := i / lanes * lanes
+			t := asm.Leaf{
+				X: at(x, j), C: at(block, i*nr+j), Inv: at(inv, c+i), K: c + i,
+				Width: (w - j + lanes - 1) / lanes, Lane: i - j,
+			}
+			l.isa.factor(&t)
+			for r := i; r < i+mr; r++ {
+				// Written so that a NaN fails too.
+				if !(block[r*nr+r] > 0) {
+					return c + r + 1
+				}
+			}
+		}
+		diagonalOut(uplo, a[c*lda+c:], lda, block, nr, w)
+		x = x[(c+wr)*nr:]
+	}
+	return 0
+}
+
+// diagonalIn copies the triangle of order w at a into the wr rows of an upper
+// one, with zeros below and completed with ones on the diagonal.
+func diagonalIn[T Element](uplo blas.Uplo, x []T, nr int, a []T, lda, w, wr int) {
+	clear(x)
+	for i := range w {
+		if uplo == blas.Upper {
+			copy(x[i*nr+i:i*nr+w], a[i*lda+i:i*lda+w])
+			continue
+		}
+		for j, v := range a[i*lda : i*lda+i+1] {
+			x[j*nr+i] = v
+		}
+	}
+	for i := w; i < wr; i++ {
+		x[i*nr+i] = 1
+	}
+}
+
+// diagonalOut copies an upper triangle back.
+func diagonalOut[T Element](uplo blas.Uplo, a []T, lda int, x []T, nr, w int) {
+	for i := range w {
+		if uplo == blas.Upper {
+			copy(a[i*lda+i:i*lda+w], x[i*nr+i:i*nr+w])
+			continue
+		}
+		row := a[i*lda : i*lda+i+1]
+		for j := range row {
+			row[j] = x[j*nr+i]
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package cpu
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"gonum.org/v1/gonum/blas"
+)
+
+// trsm is trsmLeaf by strips of right-hand sides. Whatever the case, the
+// triangle is taken as a lower one, its unknowns in the order in which they
+// are solved, and read where it lies; the right-hand sides are the columns of
+// a strip, transposed into it and back if they are the rows of B.
+func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
+	mr, nr, size := l.mr, l.nr, l.size()
+	rows := roundUp(n, mr)
+	if len(s.work) < l.work(n) {
+		panic(ErrWork)
+	}
+	x, inv, last := s.work[:rows*nr], s.work[rows*nr:rows*nr+rows], s.work[rows*nr+rows:rows*nr+rows+rows*mr]
+
+	// Element (i, j), i ≥ j, of the triangle in order of solution is
+	// a[base+i*rs+j*cs]. Forward the order is that of A; backward it is
+	// reversed. Right-hand triangles are transposed by nature.
+	rs, cs, base := s.lda, 1, 0
+	if s.transposed() == s.left() {
+		rs, cs = cs, rs
+	}
+	// Unknown 0 is row or column first of B.
+	first, step := 0, 1
+	if !s.forward() {
+		base = (n - 1) * (s.lda + 1)
+		rs, cs = -rs, -cs
+		first, step = n-1, -1
+	}
+	divide := reciprocals(s, n, a, inv)
+	full := n / mr * mr
+	if full < n {
+		// The last panel would reach beyond A: it is completed with zeros.
+		for j := range n {
+			p := last[j*mr : j*mr+mr]
+			clear(p)
+			for i := max(full, j); i < n; i++ {
+				p[i-full] = a[base+i*rs+j*cs]
+			}
+		}
+		clear(last[n*mr : rows*mr])
+		for i := n; i < rows; i++ {
+			inv[i] = 1
+		}
+	}
+
+	for v := 0; v < s.rhs; v += nr {
+		w := min(nr, s.rhs-v)
+		var t asm.Leaf
+		direct := s.left() && !divide
+		l.shape(&t, w, direct)
+		t.X, t.Inv = at(x, 0), at(inv, 0)
+		var bv []T
+		if s.left() {
+			bv = b[v:]
+		} else {
+			bv = b[v*s.ldb:]
+		}
+		switch {
+		case direct:
+			t.C, t.LDC = at(bv, first*s.ldb), step*s.ldb*size
+			copyRows(x, full, 1, nr, bv, first+full*step, step, s.ldb, w, n-full)
+		case s.left():
+			copyRows(x, 0, 1, nr, bv, first, step, s.ldb, w, n)
+		default:
+			l.gather(x, first, step, bv, s.ldb, w, n)
+		}
+		if !direct {
+			t.C, t.LDC = at(x, 0), nr*size
+		}
+		if divide {
+			l.divide(t, n, a, base, rs, cs, x)
+		} else {
+			if full > 0 {
+				t.A, t.RS, t.CS, t.PS = at(a, base), rs*size, cs*size, mr*rs*size
+				t.Panels = full / mr
+				l.isa.solve(&t)
+			}
+			if full < n {
+				t.A, t.RS, t.CS = at(last, 0), size, mr*size
+				t.C, t.LDC = at(x, full*nr), nr*size
+				l.shape(&t, w, false)
+				t.Inv, t.K, t.Panels = at(inv, full), full, 1
+				l.isa.solve(&t)
+			}
+		}
+		switch {
+		case direct:
+			copyRows(bv, first+full*step, step, s.ldb, x, full, 1, nr, w, n-full)
+		case s.left():
+			copyRows(bv, first, step, s.ldb, x, 0, 1, nr, w, n)
+		default:
+			l.scatter(bv, s.ldb, x, first, step, w, n)
+		}
+	}
+}
+
+// copyRows copies n rows of w elements: row i of dst is dst[(d0+i*dstep)*ldd:].
+func copyRows[T Element](dst []T, d0, dstep, ldd int, src []T, s0, sstep, lds, w, n int) {
+	for i := range n {
+		d, o := (d0+i*dstep)*ldd, (s0+i*sstep)*lds
+		copy(dst[d:d+w], src[o:o+w])
+	}
+}
+
+// reciprocals stores the reciprocals of the diagonal of A in order of solution
+// in inv. It reports true if one of them overflows or loses its digits.
+func reciprocals[T Element](s triangularSolve[T], n int, a, inv []T) (divide bool) {
+	if s.diag == blas.Unit {
+		for i := range inv[:n] {
+			inv[i] = 1
+		}
+		return false
+	}
+	o, step := 0, s.lda+1
+	if !s.forward() {
+		o, step = (n-1)*step, -step
+	}
+	for i := range inv[:n] {
+		v := a[o]
+		r := 1 / v
+		inv[i] = r
+		// Of a finite diagonal the reciprocal may overflow or be denormal; of
+		// zeros, infinities and NaN it is as good as the division.
+		if v != 0 && v-v == 0 && !inverse(v, r) {
+			divide = true
+		}
+		o += step
+	}
+	return divide
+}
+
+// divide solves for the strip x with triangles of which a reciprocal cannot
+// be used: each panel is divided by its diagonal here.
+func (l *leaves[T]) divide(t asm.Leaf, n int, a []T, base, rs, cs int, x []T) {
+	mr, nr, size := l.mr, l.nr, l.size()
+	t.RS, t.CS, t.Plain = rs*size, cs*size, 1
+	for u := 0; u < n; u += mr {
+		h := min(mr, n-u)
+		if h == mr {
+			t.A, t.C = at(a, base+u*rs), at(x, u*nr)
+			t.K, t.Panels = u, 1
+			l.isa.solve(&t)
+		}
+		for i := u; i < u+h; i++ {
+			xi := x[i*nr : i*nr+nr]
+			from := u
+			if h < mr {
+				from = 0
+			}
+			for j := from; j < i; j++ {
+				f := a[base+i*rs+j*cs]
+				for v, y := range x[j*nr : j*nr+nr] {
+					xi[v] -= f * y
+				}
+			}
+			d := a[base+i*rs+i*cs]
+			for v := range xi {
+				xi[v] /= d
+			}
+		}
+	}
+}
