@@ -24,7 +24,7 @@ func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
 	if w.kind != TriLower || (c.kind != SymLower && c.kind != SymUpper) {
 		panic(ErrKind)
 	}
-	if w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
+	if a.cols != a.rows || w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
 		panic(ErrShape)
 	}
 	w.setIdentity()

@@ -1,0 +1,121 @@
+package blocked_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// factorKinds are the kinds that potrf takes.
+var factorKinds = []blocked.Kind{blocked.SymLower, blocked.SymUpper, blocked.TriLower, blocked.TriUpper, blocked.Full}
+
+// triangleOf returns the triangle of a factor in a matrix of the kind.
+func triangleOf(kind blocked.Kind) blas.Uplo {
+	if kind.Uplo() == blas.Upper {
+		return blas.Upper
+	}
+	return blas.Lower
+}
+
+// viewKind returns g, which is square, as a Matrix of the kind.
+func viewKind[T blocked.Element](g blocked.General[T], kind blocked.Kind, nb int) *blocked.Matrix[T] {
+	uplo := kind.Uplo()
+	switch kind {
+	case blocked.SymLower, blocked.SymUpper:
+		return blocked.ViewSymmetric(blocked.Symmetric[T]{Uplo: uplo, N: g.Rows, Data: g.Data, Stride: g.Stride}, nb)
+	case blocked.TriLower, blocked.TriUpper:
+		return blocked.ViewTriangular(blocked.Triangular[T]{Uplo: uplo, Diag: blas.NonUnit, N: g.Rows, Data: g.Data, Stride: g.Stride}, nb)
+	}
+	return blocked.View(g, nb)
+}
+
+// generated returns the triangle of a matrix in memory that is NaN elsewhere.
+func generated[T blocked.Element](t *testing.T, s matgen.Spec, uplo blas.Uplo) blocked.General[T] {
+	t.Helper()
+	s.M = s.N
+	gen, err := matgen.New[T](s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := memory[T](s.N, s.N)
+	in := inTriangle(uplo)
+	for i := range s.N {
+		for j := range s.N {
+			if in(i, j) {
+				g.Set(i, j, gen.At(i, j))
+			}
+		}
+	}
+	return g
+}
+
+func testPotrf[T blocked.Element](t *testing.T, rt *exec.Local) {
+	for _, kind := range factorKinds {
+		uplo := triangleOf(kind)
+		for _, nb := range []int{1, 3, 7} {
+			for _, n := range []int{0, 1, nb - 1, nb, nb + 1, 2*nb - 1, 2*nb + 1, 4*nb + 2} {
+				what := fmt.Sprintf("%v, n %d, nb %d", kind, n, nb)
+				g := generated[T](t, matgen.Spec{Kind: matgen.SPDCond, N: n}, uplo)
+				g0 := copyOf(g)
+				mt := tileCount(n, nb)
+				must(t, rt, what, mt*(mt+1)*(mt+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(viewKind(g, kind, nb)) })
+				kept(t, what, g, g0, inTriangle(uplo))
+				l := of(g, blas.NoTrans).only(uplo)
+				if uplo == blas.Upper {
+					l = l.t()
+				}
+				a := of(g0, blas.NoTrans).mirrored(uplo)
+				residual := minus(1, l.times(l.t(), n), 1, a).norm(n, n)
+				if limit := 30 * float64(n) * a.norm(n, n) * roundoff[T](); !(residual <= limit) {
+					t.Errorf("%s: ‖LLᵀ−A‖ = %g, want at most %g", what, residual, limit)
+				}
+			}
+		}
+	}
+}
+
+func TestPotrf(t *testing.T) {
+	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 3, Float: true, Window: 5}} {
+		rt := startLocal(t, opt)
+		testPotrf[float64](t, rt)
+		testPotrf[float32](t, rt)
+	}
+}
+
+// TestPotrfMinor lets every minor fail, with others after it.
+func TestPotrfMinor(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 3, Float: true})
+	rnd := rand.New(rand.NewPCG(2, 1))
+	const n, nb = 11, 3
+	for _, kind := range factorKinds {
+		for minor := 1; minor <= n; minor++ {
+			g := generated[float64](t, matgen.Spec{Kind: matgen.Indefinite, N: n, Minor: minor}, triangleOf(kind))
+			for i := minor; i < n; i++ {
+				g.Set(i, i, float64(rnd.IntN(3)-1))
+			}
+			_, err := compute(t, rt, func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(g, kind, nb)) })
+			var npd *kernels.NotPositiveDefiniteError
+			var task *exec.TaskError
+			if !errors.As(err, &npd) || npd.Minor != minor || !errors.As(err, &task) || task.Op != "potrf/f64" {
+				t.Errorf("%v: %v, want minor %d", kind, err, minor)
+			}
+		}
+	}
+}
+
+func TestPotrfPanics(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 1})
+	compute(t, rt, func(p *blocked.Program[float64]) error {
+		if v := recovered(func() { p.Potrf(blocked.New[float64](blocked.Full, 3, 4, 2)) }); v != blocked.ErrShape {
+			t.Errorf("panic %v", v)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,45 @@
+package blocked
+
+import "testing"
+
+// TestPotrfPriority checks that every task of a factorization is more urgent
+// than those that wait for it: a priority is the length of the way to the
+// end.
+func TestPotrfPriority(t *testing.T) {
+	for mt := range 14 {
+		p := potrfPriority(mt)
+		before := func(what string, first, then int64) {
+			t.Helper()
+			if first <= then {
+				t.Errorf("mt %d: %s: %d is not above %d", mt, what, first, then)
+			}
+		}
+		for k := range mt {
+			for m := k + 1; m < mt; m++ {
+				before("potrf, trsm", p.potrf(k), p.trsm(k, m))
+				before("trsm, syrk", p.trsm(k, m), p.syrk(k, m))
+				if m == k+1 {
+					before("syrk, potrf", p.syrk(k, m), p.potrf(m))
+				} else {
+					before("syrk, syrk", p.syrk(k, m), p.syrk(k+1, m))
+				}
+				for n := k + 1; n < m; n++ {
+					before("trsm of the row, gemm", p.trsm(k, m), p.gemm(k, m, n))
+					before("trsm of the column, gemm", p.trsm(k, n), p.gemm(k, m, n))
+					if n == k+1 {
+						before("gemm, trsm", p.gemm(k, m, n), p.trsm(n, m))
+					} else {
+						before("gemm, gemm", p.gemm(k, m, n), p.gemm(k+1, m, n))
+					}
+				}
+			}
+		}
+		if mt > 0 && (p.potrf(0) < 0 || p.potrf(mt-1) != 1) {
+			t.Errorf("mt %d: priorities run from %d to %d", mt, p.potrf(0), p.potrf(mt-1))
+		}
+	}
+	// A million tiles in a row do not overflow.
+	if p := potrfPriority(1 << 20); p.potrf(0) != 1<<60 || p.trsm(0, 1) <= 0 || p.gemm(0, 1<<19, 1) <= 0 {
+		t.Error("overflow")
+	}
+}
