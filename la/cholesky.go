@@ -34,7 +34,7 @@ func NewCholesky[T Element](e *Engine) *Cholesky[T] { return &Cholesky[T]{engine
 
 // Factorize computes the factorization of a, which is not changed; a former
 // factorization is replaced and its memory used again. Of a matrix in memory
-// only the stored triangle is read.
+// only the stored triangle is read, of a Full *blocked.Matrix the upper one.
 //
 // The error is a *NonFiniteError, a *NotPositiveDefiniteError with LAPACK's
 // value, an *exec.TaskError that names a version that has failed, or
@@ -61,6 +61,10 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	nb := max(1, n)
 	if !one {
 		nb = tileSize[T](c.engine, OpCholesky, n)
+	}
+	if m, ok := any(a).(*blocked.Matrix[T]); ok && m.Kind() == blocked.TriLower {
+		// Its upper half would be zeros.
+		a, _ = blocked.From[T](m, blocked.SymLower, nb, blocked.CopyOptions{Workers: c.engine.options().Workers})
 	}
 	opt := blocked.CopyOptions{Workers: c.engine.options().Workers, Stats: true}
 	var stats blocked.Stats
