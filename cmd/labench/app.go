@@ -36,7 +36,7 @@ const (
 // process.
 func (a *app) run(ctx context.Context, args []string) int {
 	cmd := a.root()
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return exitPassed

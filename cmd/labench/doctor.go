@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,6 +54,8 @@ type findings struct {
 	library cpu.BLASInfo // empty Name if there is none
 	kernels []string     // the version of gemm, syrk, trsm and potrf on f64 that is preferred
 
+	profile string // file of the versions' profile, empty if there is no place for it
+
 	fma, triad peak.Rate // zero if not measured
 }
 
@@ -64,6 +65,7 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 	x.tags, x.cgo = buildTags()
 	x.library, _ = cpu.BLASLibrary()
 	x.governor, x.driver = governor(os.DirFS("/"), x.machine.Allowed[0])
+	x.profile, _ = profilePath()
 	rt, err := exec.NewLocal(exec.Options{})
 	if err != nil {
 		return nil, err
@@ -150,8 +152,8 @@ func (x *findings) chart(p paint) string {
 		}
 	}
 	line("kernels", "%s", strings.Join(x.kernels, ", "))
-	if dir, err := os.UserCacheDir(); err == nil {
-		line("profile", "%s", filepath.Join(dir, "tessera", "profile.json"))
+	if x.profile != "" {
+		line("profile", "%s", x.profile)
 	}
 	for _, note := range m.Notes {
 		line("note", "%s", note)

@@ -15,6 +15,16 @@ type profile struct {
 	path string // empty: it is not kept
 }
 
+// profilePath returns the file of the profile where none is named: in the
+// user's cache.
+func profilePath() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "tessera", "profile.json"), nil
+}
+
 // openProfile reads the profile that --profile names: a file, "none", or if
 // empty the default one. A file with something else in it is set aside with a
 // warning.
@@ -23,16 +33,14 @@ func (a *app) openProfile(name string) (*profile, error) {
 	case "none":
 		return &profile{Profile: new(versions.Profile)}, nil
 	case "":
-		dir, err := os.UserCacheDir()
-		if err == nil {
-			dir = filepath.Join(dir, "tessera")
-			err = os.MkdirAll(dir, 0o755)
+		var err error
+		if name, err = profilePath(); err == nil {
+			err = os.MkdirAll(filepath.Dir(name), 0o755)
 		}
 		if err != nil {
 			a.warn(fmt.Sprintf("what is learned of the versions is not kept: %v; --profile names another file", err))
 			return &profile{Profile: new(versions.Profile)}, nil
 		}
-		name = filepath.Join(dir, "profile.json")
 	}
 	p, warning, err := versions.Load(name)
 	if err != nil {

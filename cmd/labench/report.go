@@ -25,11 +25,11 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	b.WriteString(wrapped(label("run"), runLine(s, r)))
 
 	line := func(name, what string, seconds, rate float64) {
-		fmt.Fprintf(&b, "%s%-7s %12s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9.4g", rate)))
+		fmt.Fprintf(&b, "%s%-7s %10s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9s", gflops(rate))))
 	}
 	line("speed", "best", r.SecondsBest, r.GFLOPSBest)
 	if r.PeakGFLOPS > 0 {
-		fmt.Fprintf(&b, "   %.1f %% of the FMA peak, %.4g", 100*r.PeakFraction, r.PeakGFLOPS)
+		fmt.Fprintf(&b, "   %.1f %% of the FMA peak, %s", 100*r.PeakFraction, gflops(r.PeakGFLOPS))
 	}
 	b.WriteByte('\n')
 	line("", "median", r.SecondsMedian, r.GFLOPSMedian)
@@ -131,7 +131,15 @@ func usageTable(b *strings.Builder, p paint, r bench.Result) {
 	}
 }
 
-// duration returns a time in words of at most 9 columns.
+// gflops returns a rate with four digits.
+func gflops(x float64) string {
+	if x >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+// duration returns a time in words, of 10 columns if it is below 3 hours.
 func duration(seconds float64) string {
 	switch {
 	case seconds >= 1:

@@ -18,7 +18,7 @@ import (
 
 // problem is one operation on matrices that are made.
 type problem[T la.Element] interface {
-	// order returns what la's tile size goes by: see la.Engine.TileSize.
+	// order returns what la's tile size goes by: see la.TileSize.
 	order() (op la.Operation, n, longest int)
 	// flops returns the floating point operations of a run as LAPACK counts
 	// them (LAPACK Working Note 41).

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// golden compares with testdata/name.golden.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got); -rewrite takes it over:\n%s", path, diff)
+	}
+}
+
+// narrow checks that no line is wider than 80 columns and that none is
+// coloured.
+func narrow(t *testing.T, what, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if n := utf8.RuneCountInString(line); n > columns {
+			t.Errorf("%s: %d columns: %s", what, n, line)
+		}
+		if strings.ContainsRune(line, '\x1b') {
+			t.Errorf("%s: coloured: %q", what, line)
+		}
+	}
+}
+
+// labench runs a command line in this process, with a user's cache of its own
+// and without measuring the machine's peak.
+func labench(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	return labenchIn(t, context.Background(), args...)
+}
+
+func labenchIn(t *testing.T, ctx context.Context, args ...string) (code int, out, errs string) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var stdout, stderr bytes.Buffer
+	a := &app{out: &stdout, err: &stderr, noPeak: true}
+	code = a.run(ctx, args)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestReports(t *testing.T) {
+	for _, op := range bench.Ops() {
+		for _, typ := range bench.Types() {
+			for _, args := range [][]string{
+				{"-n", "60"},
+				{"-n", "150", "--nb", "32", "--workers", "3", "--sched", "fifodata", "--repeat", "2"},
+				{"-n", "150", "--verify=false", "--warmup", "0", "--versions", "go"},
+			} {
+				args = append([]string{op, "--type", typ}, args...)
+				code, out, errs := labench(t, args...)
+				if code != exitPassed || errs != "" {
+					t.Errorf("%v: exit code %d: %s", args, code, errs)
+				}
+				narrow(t, strings.Join(args, " "), out)
+				want := "pass\n"
+				if slices.Contains(args, "--verify=false") {
+					want = "not checked\n"
+				}
+				if !strings.Contains(out, want) {
+					t.Errorf("%v: no %q in\n%s", args, want, out)
+				}
+			}
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	fields := []string{"op", "type", "m", "n", "k", "nb", "workers", "sched", "versions", "seconds_best", "seconds_median",
+		"gflops_best", "gflops_median", "peak_gflops", "peak_fraction", "residual", "passed"}
+	for _, op := range bench.Ops() {
+		code, out, errs := labench(t, op, "-n", "150", "--json", "--nb", "64")
+		if code != exitPassed || errs != "" {
+			t.Errorf("%s: exit code %d: %s", op, code, errs)
+		}
+		if !strings.HasSuffix(out, "}\n") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: not one line: %q", op, out)
+		}
+		d := json.NewDecoder(strings.NewReader(out))
+		var got []string
+		for depth := 0; ; {
+			token, err := d.Token()
+			if err != nil {
+				break
+			}
+			switch v := token.(type) {
+			case json.Delim:
+				depth += map[json.Delim]int{'{': 1, '}': -1}[v]
+			case string:
+				if depth == 1 && slices.Contains(fields, v) && !slices.Contains(got, v) && v != op {
+					got = append(got, v)
+				}
+			}
+		}
+		if diff := cmp.Diff(fields, got); diff != "" {
+			t.Errorf("%s: fields:\n%s", op, diff)
+		}
+		var r bench.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil || r.Op != op || r.NB != 64 || !r.Passed || r.SecondsBest <= 0 {
+			t.Errorf("%s: %+v, %v", op, r, err)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	// Names of files must not depend on where the test runs: their length
+	// decides where lines break.
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	file := func(name, text string) string {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	indefinite := file("indefinite.mtx", "%%MatrixMarket matrix array real symmetric\n3 3\n4\n2\n0\n1\n0\n1\n")
+	general := file("general.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n0\n1\n")
+	corrupt := file("corrupt.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\nx\n0\n1\n")
+	messages := map[string]string{}
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+	}{
+		{"command", []string{"frobnicate"}, exitUsage},
+		{"argument", []string{"gemm", "4096"}, exitUsage},
+		{"flag", []string{"gemm", "--size", "4096"}, exitUsage},
+		{"number", []string{"gemm", "-n", "many"}, exitUsage},
+		{"zero", []string{"gemm", "-n", "0", "--repeat", "0", "--warmup", "-1"}, exitUsage},
+		{"words", []string{"gemm", "--type", "f16", "--sched", "best", "--matrix", "nice", "--versions", "a,,b"}, exitUsage},
+		{"pin", []string{"gemm", "--versions", "gemm="}, exitUsage},
+		{"shape", []string{"trsm", "--k", "3"}, exitUsage},
+		{"unsymmetric", []string{"cholesky", "--matrix", "kahan"}, exitUsage},
+		{"random", []string{"cholesky", "--matrix", "random"}, exitUsage},
+		{"triangle", []string{"trsm", "--matrix", "random"}, exitUsage},
+		{"both", []string{"cholesky", "--matrix", "spd", "--input", indefinite}, exitUsage},
+		{"peak", []string{"peak", "--workers", "-1"}, exitUsage},
+		{"indefinite", []string{"cholesky", "--input", indefinite}, exitFailed},
+		{"minor", []string{"cholesky", "--matrix", "middle-zero", "-n", "300", "--json"}, exitFailed},
+		{"general", []string{"cholesky", "--input", general}, exitFailed},
+		{"corrupt", []string{"cholesky", "--input", corrupt}, exitFailed},
+		{"missing", []string{"cholesky", "--input", "missing.mtx"}, exitFailed},
+	} {
+		code, out, errs := labench(t, test.args...)
+		if code != test.code {
+			t.Errorf("%v: exit code %d, want %d", test.args, code, test.code)
+		}
+		if out != "" {
+			t.Errorf("%v: on standard output: %s", test.args, out)
+		}
+		narrow(t, test.name, errs)
+		messages[test.name] = errs
+	}
+	t.Chdir(home)
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(messages)) {
+		all.WriteString("== " + name + "\n" + messages[name])
+	}
+	golden(t, "errors", all.String())
+}
+
+// TestUnlikely covers errors whose text depends on the machine or the build.
+func TestUnlikely(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		code int
+		want []string // parts of the error
+	}{
+		{[]string{"gemm", "-n", "50", "--versions", "nonesuch"}, exitUsage, []string{"unknown version \"nonesuch\"; known:", "go", "labench list"}},
+		{[]string{"gemm", "-n", "50", "--versions", "go", "--exclude", "go"}, exitUsage, []string{"go"}},
+		{[]string{"cholesky", "-n", "20000000"}, exitFailed, []string{"8000000000000000 bytes", "--type f32"}},
+		{[]string{"gemm", "-n", "40", "--matrix", "huge"}, exitFailed, []string{"the result is wrong: the result holds infinities or NaN", "overflow"}},
+	} {
+		code, _, errs := labench(t, test.args...)
+		narrow(t, strings.Join(test.args, " "), errs)
+		errs = strings.Join(strings.Fields(errs), " ")
+		for _, want := range test.want {
+			if code != test.code || !strings.Contains(errs, want) {
+				t.Errorf("%v: exit code %d, no %q in %q", test.args, code, want, errs)
+			}
+		}
+	}
+}
+
+func TestWrongResult(t *testing.T) {
+	code, out, _ := labench(t, "gemm", "-n", "40", "--matrix", "huge", "--json")
+	var r bench.Result
+	if err := json.Unmarshal([]byte(out), &r); code != exitFailed || err != nil || r.Passed {
+		t.Errorf("exit code %d, %v: %s", code, err, out)
+	}
+	code, out, _ = labench(t, "gemm", "-n", "40", "--matrix", "huge")
+	narrow(t, "huge", out)
+	if code != exitFailed || !strings.Contains(out, "FAIL\n") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range [][]string{{"cholesky", "-n", "500"}, {"gemm", "-n", "500", "--json"}, {"peak"}} {
+		code, out, errs := labenchIn(t, ctx, args...)
+		if code != exitInterrupted || strings.Contains(out, "{") || errs != "labench: interrupted\n" {
+			t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
+		}
+	}
+}
+
+func TestProfile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "profile.json")
+	if err := os.WriteFile(path, []byte("not a profile"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := labench(t, "cholesky", "-n", "200", "--profile", path)
+	narrow(t, "warning", errs)
+	if code != exitPassed || !strings.Contains(errs, "labench: warning: profile not used") {
+		t.Errorf("corrupt: exit code %d, %s", code, errs)
+	}
+	if kept, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(kept) != "not a profile" {
+		t.Errorf("corrupt: %q, %v", kept, err)
+	}
+	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", path); code != exitPassed || errs != "" {
+		t.Errorf("afterwards: exit code %d, %s", code, errs)
+	}
+	// A directory cannot be read as a file.
+	if code, _, errs = labench(t, "cholesky", "-n", "20", "--profile", t.TempDir()); code != exitFailed || !strings.Contains(errs, "--profile none") {
+		t.Errorf("directory: exit code %d, %s", code, errs)
+	}
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	a := &app{out: new(bytes.Buffer), err: new(bytes.Buffer), noPeak: true}
+	if code := a.run(context.Background(), []string{"gemm", "-n", "200", "--profile", "none"}); code != exitPassed {
+		t.Errorf("none: exit code %d", code)
+	}
+	if files, _ := os.ReadDir(cache); len(files) != 0 {
+		t.Errorf("none left %v", files)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"--tags-info"}, {"gemm", "--help"}, {"syrk", "--help"}, {"trsm", "--help"},
+		{"cholesky", "--help"}, {"cholesky", "--tags-info"}, {"cholesky", "--matrix", "help"}, {"peak", "--help"}, {"list", "--help"},
+		{"doctor", "--help"}, {"scale", "--help"}, {"peers", "--help"}} {
+		code, out, errs := labench(t, args...)
+		if code != exitPassed || out == "" || errs != "" {
+			t.Errorf("%v: exit code %d, %q", args, code, errs)
+		}
+		narrow(t, "labench "+strings.Join(args, " "), out)
+	}
+	_, out, _ := labench(t, "cholesky", "--help")
+	golden(t, "help-cholesky", out)
+	code, out, _ := labench(t, "gemm", "--tags-info", "--json")
+	if code != exitPassed || !strings.Contains(out, `{"tag":"openblas",`) {
+		t.Errorf("--tags-info --json: %s", out)
+	}
+	if newRoot().Name() != "labench" {
+		t.Error(newRoot().Name())
+	}
+}
+
+func TestPeak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measuring takes seconds")
+	}
+	code, out, errs := labench(t, "peak", "--json", "--workers", "1")
+	if code != exitPassed {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	d := json.NewDecoder(strings.NewReader(out))
+	last := peakRow{}
+	for d.More() {
+		if err := d.Decode(&last); err != nil || last.One <= 0 || last.All <= 0 || last.Cores != 1 {
+			t.Errorf("%+v, %v", last, err)
+		}
+	}
+	if last.What != "triad" || last.Unit != "GB/s" {
+		t.Errorf("the last is %+v", last)
+	}
+}
