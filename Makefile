@@ -125,8 +125,8 @@ deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (a
 bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
-bench-peers: ## compare with OpenBLAS's own threads on this machine
-	@$(CLEAN_ENV) $(GO) run -tags openblas ./cmd/labench peers
+bench-peers: ## compare with OpenBLAS's own threads (PEERS='--require cholesky:1024:1.3')
+	@$(CLEAN_ENV) $(GO) run -tags openblas ./cmd/labench peers $(PEERS)
 
 examples: ## run every example; each checks its own result
 	@count=0

@@ -23,7 +23,7 @@ import (
 type peersFlags struct {
 	sizes, ops, types string
 	sweepNB           string
-	versions          string
+	versions, profile string
 	workers           int
 	repeat, warmup    int
 	turn, settle      time.Duration
@@ -67,7 +67,7 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers and ranges first:last:step")
 	fl.StringVar(&f.ops, "ops", "all", "gemm, cholesky, or all")
 	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
-	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384", "tile sizes to try beside the automatic one, or none")
+	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384,512,1024", "tile sizes to try beside the automatic one, or none")
 	fl.StringVar(&f.versions, "versions", "", "versions that our side may run (default all, the fastest is chosen)")
 	fl.IntVar(&f.workers, "workers", 0, "our workers, and the library's threads (default one per core)")
 	fl.IntVar(&f.repeat, "repeat", 7, "turns of each side")
@@ -76,6 +76,7 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	fl.DurationVar(&f.settle, "settle", 60*time.Millisecond, "pause before each turn, for the other side's threads to stop spinning")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the matrices")
 	fl.StringArrayVar(&f.require, "require", nil, "fail if the ratio of the best times is lower: op:n:ratio; repeatable")
+	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none\n(default tessera/profile.json in the user's cache)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each comparison")
 	fl.BoolVar(&f.anyway, "anyway", false, "run although the environment keeps OpenBLAS from its best kernels")
 	return cmd
@@ -204,7 +205,7 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 		}
 	}
 	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
-		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only, Profile: new(versions.Profile)}
+		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only}
 	return &p, joinLine(errs)
 }
 
@@ -261,6 +262,11 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 		}
 		a.warn(strings.Join(set, " and ") + " may keep OpenBLAS from the kernels it would choose by itself")
 	}
+	profile, err := a.openProfile(f.profile)
+	if err != nil {
+		return err
+	}
+	p.config.Profile = profile.Profile
 	var report peersReport = peersTable{a.out}
 	if f.json {
 		report = peersJSON{a.out}
@@ -302,5 +308,6 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 			}
 		}
 	}
+	profile.save(a)
 	return joinLine(problems)
 }

@@ -50,7 +50,7 @@ func fakePeers(env map[string]string) *peersMachine {
 
 func runPeers(t *testing.T, m *peersMachine, change func(*peersFlags)) (out, errOut string, err error) {
 	t.Helper()
-	f := peersFlags{sizes: "512,1024", ops: "all", types: "f64", sweepNB: "96", workers: 2, repeat: 7, warmup: 2, turn: time.Millisecond, settle: time.Millisecond}
+	f := peersFlags{sizes: "512,1024", ops: "all", types: "f64", sweepNB: "96", profile: "none", workers: 2, repeat: 7, warmup: 2, turn: time.Millisecond, settle: time.Millisecond}
 	if change != nil {
 		change(&f)
 	}
@@ -249,7 +249,7 @@ func TestPeersWithoutLibrary(t *testing.T) {
 	}
 	var out, errOut bytes.Buffer
 	a := &app{out: &out, err: &errOut}
-	args := []string{"peers", "--sizes", "96", "--repeat", "1", "--turn", "0s", "--settle", "0s", "--anyway"}
+	args := []string{"peers", "--sizes", "96", "--repeat", "1", "--turn", "0s", "--settle", "0s", "--anyway", "--profile", "none"}
 	_, linked := cpu.BLASLibrary()
 	if code, want := a.run(t.Context(), args), map[bool]int{true: exitPassed, false: exitFailed}[linked]; code != want {
 		t.Errorf("exit code %d, want %d: %s", code, want, fmt.Sprint(out.String(), errOut.String()))

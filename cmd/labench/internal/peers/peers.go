@@ -1,13 +1,3 @@
-// Package peers compares la's tile algorithms, with one thread of the C
-// library in each worker, with the same library's own multi-threaded routines:
-// in one process, on the same matrices, by turns.
-//
-// What is timed on our side is the whole call as users make it: la.Gemm on
-// row-major memory, and la's Cholesky.Factorize, with its check of the input
-// and its copy into tiles. The library gets its best case: column-major
-// operands without transposition, in place, on memory that has been touched;
-// putting the input back is not timed, and of potrf's two triangles the faster
-// one counts.
 package peers
 
 import (
@@ -205,7 +195,9 @@ func (p *problem[T]) sweep(ctx context.Context, r *Result) error {
 		}
 		all = append(all, c)
 	}
-	if err := alternate(ctx, p.cfg, min(p.cfg.Repeat, 3), all...); err != nil {
+	cfg := p.cfg
+	cfg.Warmup = min(cfg.Warmup, 1)
+	if err := alternate(ctx, cfg, min(cfg.Repeat, 3), all...); err != nil {
 		return err
 	}
 	best := r.Ours
