@@ -81,7 +81,7 @@ type Engine struct {
 	rt       *exec.Local
 	closed   atomic.Bool
 
-	reporting sync.Mutex // a leaf; held while Options.Progress is called
+	reporting sync.Mutex // held while Options.Progress is called
 }
 
 // builtin is the table of this build, and preferred the selector of a nil
