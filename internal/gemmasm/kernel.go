@@ -30,15 +30,31 @@ func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 184+g.size) }
 // Registers of the kernels:
 //
 //	AX  *Tiles
-//	DI  panel of A      R14  its column p         SI, R8, R9, R10  1, 3, 5 and 7 times the row stride
-//	R11 column stride of A
-//	R12 row p of B      R13  leading dimension of B
-//	DX  C               BX   leading dimension of C
+//	DI  panel of A      R14       its column p
+//	R12 row p of B      R13, R15  1 and 3 times its leading dimension
+//	DX  C               BX        its leading dimension
 //	CX  count
+//
+// and for A one of
+//
+//	R11, SI          1 and 3 times the column stride, if rows are adjacent
+//	SI, R8, R9, R10  1, 3, 5 and 7 times the row stride, if columns are
+//
+// so that four columns of A and rows of B are reached from one pointer:
+// additions to pointers would take turns from the multiply-adds.
 
-// rowOfA returns the address of row i of A at column p.
-func rowOfA(i int) string {
-	return [...]string{"(R14)", "(R14)(SI*1)", "(R14)(SI*2)", "(R14)(R8*1)", "(R14)(SI*4)", "(R14)(R9*1)", "(R14)(R8*2)", "(R14)(R10*1)"}[i]
+// elementOfA returns the address of the element in row i and p columns on.
+func (g *generator) elementOfA(adjacentRows bool, i, p int) string {
+	if adjacentRows {
+		return fmt.Sprintf("%d(R14)", i*g.size) + [...]string{"", "(R11*1)", "(R11*2)", "(SI*1)"}[p]
+	}
+	return fmt.Sprintf("%d(R14)", p*g.size) +
+		[...]string{"", "(SI*1)", "(SI*2)", "(R8*1)", "(SI*4)", "(R9*1)", "(R8*2)", "(R10*1)"}[i]
+}
+
+// vectorOfB returns the address of vector j, p rows on.
+func (g *generator) vectorOfB(j, p int) string {
+	return fmt.Sprintf("%d(R12)", j*g.bytes) + [...]string{"", "(R13*1)", "(R13*2)", "(R15*1)"}[p]
 }
 
 // kernels writes the entry and the kernels for each shape of tile.
@@ -86,27 +102,10 @@ func (g *generator) kernelName(h, v int, masked bool) string {
 // kernel writes the kernel for tiles of h rows and v vectors. The masked one
 // reads no more of the last vector of B than Tiles.Last says.
 func (g *generator) kernel(h, v int, masked bool) {
-	step := fmt.Sprintf("STEP_%s_%dx%d", g.typ, h, v)
-	if masked {
-		step += "M"
-	}
-	g.step(step, h, v, masked)
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", g.kernelName(h, v, masked))
 	g.p("MOVQ ARG_A, DI")
-	if h > 1 {
-		g.p("MOVQ ARG_RS, SI")
-	}
-	if h > 3 {
-		g.p("LEAQ (SI)(SI*2), R8")
-	}
-	if h > 5 {
-		g.p("LEAQ (SI)(SI*4), R9")
-	}
-	if h > 7 {
-		g.p("LEAQ (R8)(SI*4), R10")
-	}
-	g.p("MOVQ ARG_CS, R11")
 	g.p("MOVQ ARG_LDB, R13")
+	g.p("LEAQ (R13)(R13*2), R15")
 	g.p("MOVQ ARG_C, DX")
 	g.p("MOVQ ARG_LDC, BX")
 	if masked {
@@ -146,26 +145,30 @@ func (g *generator) kernel(h, v int, masked bool) {
 			}
 		}
 	}
-	if masked {
-		g.p("TESTQ CX, CX")
-		g.p("JEQ done")
+	if h == 1 {
+		// One row is as good as the other.
+		g.p("MOVQ ARG_CS, R11")
+		g.sums("rows", true, h, v, masked)
 	} else {
-		g.p("SUBQ $4, CX")
-		g.p("JLT tail")
-		g.l("\nloop4:")
-		for range 4 {
-			g.p(step)
+		g.p("CMPQ ARG_CS, $%d", g.size)
+		g.p("JEQ  columns")
+		g.p("MOVQ ARG_CS, R11")
+		g.p("LEAQ (R11)(R11*2), SI")
+		g.sums("rows", true, h, v, masked)
+		g.p("JMP  done")
+		g.l("\ncolumns:")
+		g.p("MOVQ ARG_RS, SI")
+		if h > 3 {
+			g.p("LEAQ (SI)(SI*2), R8")
 		}
-		g.p("SUBQ $4, CX")
-		g.p("JGE loop4")
-		g.l("\ntail:")
-		g.p("ADDQ $4, CX")
-		g.p("JEQ  done")
+		if h > 5 {
+			g.p("LEAQ (SI)(SI*4), R9")
+		}
+		if h > 7 {
+			g.p("LEAQ (R8)(SI*4), R10")
+		}
+		g.sums("columns", false, h, v, masked)
 	}
-	g.l("\nloop1:")
-	g.p(step)
-	g.p("DECQ CX")
-	g.p("JNE  loop1")
 	g.l("\ndone:")
 	g.epilogue(h, v, masked)
 	g.l("")
@@ -174,38 +177,62 @@ func (g *generator) kernel(h, v int, masked bool) {
 // sum returns the register of the sums in row i and vector j.
 func (g *generator) sum(i, j int) string { return g.v(g.acc + i*g.vecs + j) }
 
-// step defines a macro that adds the product of a column of A with a row of B.
-func (g *generator) step(name string, h, v int, masked bool) {
-	var ins []string
-	add := func(format string, args ...any) { ins = append(ins, fmt.Sprintf(format, args...)) }
+// sums writes the loop over k. Tiles of all rows take four steps at a time.
+func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool) {
+	if h == g.rows && !masked {
+		g.p("SUBQ $4, CX")
+		g.p("JLT  %stail", label)
+		g.l("\n%s4:", label)
+		for p := range 4 {
+			g.step(adjacentRows, h, v, p, false)
+		}
+		g.advance(adjacentRows, 4)
+		g.p("SUBQ $4, CX")
+		g.p("JGE  %s4", label)
+		g.l("\n%stail:", label)
+		g.p("ADDQ $4, CX")
+	} else {
+		g.p("TESTQ CX, CX")
+	}
+	g.p("JEQ  done")
+	g.l("\n%s1:", label)
+	g.step(adjacentRows, h, v, 0, masked)
+	g.advance(adjacentRows, 1)
+	g.p("DECQ CX")
+	g.p("JNE  %s1", label)
+}
+
+// advance moves the pointers on by n columns of A and rows of B, n being 1 or
+// 4.
+func (g *generator) advance(adjacentRows bool, n int) {
+	g.p("LEAQ (R12)(R13*%d), R12", n)
+	if adjacentRows {
+		g.p("LEAQ (R14)(R11*%d), R14", n)
+	} else {
+		g.p("ADDQ $%d, R14", n*g.size)
+	}
+}
+
+// step adds the product of the column of A and the row of B that are p on.
+func (g *generator) step(adjacentRows bool, h, v, p int, masked bool) {
 	for j := range v {
 		switch {
 		case !masked || j < v-1:
-			add("%s %d(R12), %s", g.op("VMOVU"), j*g.bytes, g.v(g.b+j))
+			g.p("%s %s, %s", g.op("VMOVU"), g.vectorOfB(j, p), g.v(g.b+j))
 		case g.avx512():
-			add("%s.Z %d(R12), K1, %s", g.op("VMOVU"), j*g.bytes, g.v(g.b+j))
+			g.p("%s.Z %s, K1, %s", g.op("VMOVU"), g.vectorOfB(j, p), g.v(g.b+j))
 		default:
-			add("VMOVDQU ARG_LANES, %s", g.v(g.a))
-			add("%s %d(R12), %s, %s", g.op("VMASKMOV"), j*g.bytes, g.v(g.a), g.v(g.b+j))
+			g.p("VMOVDQU ARG_LANES, %s", g.v(g.a))
+			g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.vectorOfB(j, p), g.v(g.a), g.v(g.b+j))
 		}
 	}
-	add("ADDQ R13, R12")
 	for i := range h {
 		a := g.v(g.a + i%g.as)
-		add("VBROADCAST%s %s, %s", g.scalar, rowOfA(i), a)
+		g.p("VBROADCAST%s %s, %s", g.scalar, g.elementOfA(adjacentRows, i, p), a)
 		for j := range v {
-			add("%s %s, %s, %s", g.op("VFMADD231"), g.v(g.b+j), a, g.sum(i, j))
+			g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(g.b+j), a, g.sum(i, j))
 		}
 	}
-	add("ADDQ R11, R14")
-	g.l("#define %s \\", name)
-	for i, s := range ins {
-		if i < len(ins)-1 {
-			s += "; \\"
-		}
-		g.p("%s", s)
-	}
-	g.l("")
 }
 
 // epilogue writes what happens to the sums of a tile by Tiles.Mode, and

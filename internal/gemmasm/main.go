@@ -89,6 +89,8 @@ func (g *generator) file() []byte {
 		g.l("#define %s %d(AX)", f.name, f.offset)
 	}
 	g.l("")
+	g.firsts()
+	g.copy()
 	for _, e := range []elem{{"f64", "PD", "SD", 8}, {"f32", "PS", "SS", 4}} {
 		g.elem = e
 		g.kernels()

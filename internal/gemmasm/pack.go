@@ -1,6 +1,12 @@
 package main
 
-// packs writes the packing.
+
+// Registers of the packing:
+//
+//	AX *Panel    DI dst     R9  pitch      CX columns left
+//	             SI src     R8  stride     R10 pointer that walks
+
+// packs writes the packing of elements of one type.
 func (g *generator) packs() {
 	if !g.avx512() {
 		for i := range g.lanes() {
@@ -8,4 +14,259 @@ func (g *generator) packs() {
 		}
 		g.l("GLOBL %s_bits<>(SB), RODATA|NOPTR, $32\n", g.typ)
 	}
+	g.transpose()
 }
+
+// panelRegisters loads the fields of *Panel.
+func (g *generator) panelRegisters() {
+	g.p("MOVQ p+0(FP), AX")
+	for i, r := range []string{"DI", "SI", "R8", "R9", "CX", "BX"} {
+		g.p("MOVQ %d(AX), %s", 8*i, r)
+	}
+}
+
+// firsts writes a table for AVX2: the 32 bytes that begin 32-n bytes from its
+// start have the sign bits of the first n bytes set.
+func (g *generator) firsts() {
+	if g.avx512() {
+		return
+	}
+	for i := range 8 {
+		v := "0xffffffffffffffff"
+		if i >= 4 {
+			v = "0"
+		}
+		g.l("DATA firsts<>+%d(SB)/8, $%s", 8*i, v)
+	}
+	g.l("GLOBL firsts<>(SB), RODATA|NOPTR, $64\n")
+}
+
+// copy writes the function that packs rows of B or Aᵀ as they are. It moves
+// words of four bytes.
+func (g *generator) copy() {
+	name := map[bool]string{true: "AVX512Copy", false: "AVX2Copy"}[g.avx512()]
+	g.l("// func %s(p *Panel)", name)
+	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", name)
+	g.panelRegisters()
+	// The last vector of a row is read and written by masks: what W has of
+	// it, and what the pitch has.
+	last := func(bytes, dst string, vec int) {
+		if g.avx512() {
+			g.p("MOVQ %s, DX", bytes)
+			g.p("SUBQ $%d, DX", (vec-1)*g.bytes)
+			g.p("SHRQ $2, DX")
+			g.p("MOVL $1, R10")
+			g.p("MOVQ CX, R11")
+			g.p("MOVQ DX, CX")
+			g.p("SHLQ CX, R10")
+			g.p("DECQ R10")
+			g.p("MOVQ R11, CX")
+			g.p("KMOVW R10, %s", dst)
+			return
+		}
+		g.p("LEAQ firsts<>+%d(SB), DX", 32+(vec-1)*g.bytes)
+		g.p("SUBQ %s, DX", bytes)
+		g.p("VMOVDQU (DX), %s", dst)
+	}
+	g.p("TESTQ CX, CX")
+	g.p("JEQ  done")
+	for vec := 1; vec <= g.vecs; vec++ {
+		if vec < g.vecs {
+			g.p("CMPQ BX, $%d", vec*g.bytes)
+			g.p("JGT  more%d", vec)
+		}
+		read, write := "K1", "K2"
+		if !g.avx512() {
+			read, write = "Y14", "Y15"
+		}
+		last("BX", read, vec)
+		// A pitch beyond this vector means that all of it is there.
+		g.p("MOVQ R9, BX")
+		g.p("CMPQ BX, $%d", vec*g.bytes)
+		g.p("JLE  fits%d", vec)
+		g.p("MOVQ $%d, BX", vec*g.bytes)
+		g.l("fits%d:", vec)
+		last("BX", write, vec)
+		g.l("\nloop%d:", vec)
+		for line := 0; line < vec*g.bytes; line += 64 {
+			g.p("PREFETCHT0 %d(SI)(R8*8)", line)
+		}
+		for j := range vec {
+			switch {
+			case j < vec-1 && g.avx512():
+				g.p("VMOVDQU32 %d(SI), %s", j*g.bytes, g.v(j))
+			case j < vec-1:
+				g.p("VMOVDQU %d(SI), %s", j*g.bytes, g.v(j))
+			case g.avx512():
+				g.p("VMOVDQU32.Z %d(SI), K1, %s", j*g.bytes, g.v(j))
+			default:
+				g.p("VPMASKMOVD %d(SI), Y14, %s", j*g.bytes, g.v(j))
+			}
+		}
+		for j := range vec {
+			switch {
+			case j < vec-1 && g.avx512():
+				g.p("VMOVDQU32 %s, %d(DI)", g.v(j), j*g.bytes)
+			case j < vec-1:
+				g.p("VMOVDQU %s, %d(DI)", g.v(j), j*g.bytes)
+			case g.avx512():
+				g.p("VMOVDQU32 %s, K2, %d(DI)", g.v(j), j*g.bytes)
+			default:
+				g.p("VPMASKMOVD %s, Y15, %d(DI)", g.v(j), j*g.bytes)
+			}
+		}
+		g.p("ADDQ R8, SI")
+		g.p("ADDQ R9, DI")
+		g.p("DECQ CX")
+		g.p("JNE  loop%d", vec)
+		g.p("JMP  done")
+		if vec < g.vecs {
+			g.l("\nmore%d:", vec)
+		}
+	}
+	g.l("\ndone:")
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("")
+}
+
+// transpose writes the function that packs rows of Bᵀ: as many of them as a
+// vector has lanes, or fewer, become lanes.
+func (g *generator) transpose() {
+	n := g.lanes()
+	name := map[bool]string{true: "AVX512Transpose", false: "AVX2Transpose"}[g.avx512()] + map[int]string{8: "F64", 4: "F32"}[g.size]
+	mask := "Y15"
+	g.l("// func %s(p *Panel)", name)
+	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", name)
+	g.panelRegisters()
+	g.l("\nblock:")
+	g.p("CMPQ CX, $%d", n)
+	g.p("JLT  ragged")
+	g.p("CMPQ BX, $%d", n)
+	g.p("JLT  ragged")
+	g.p("MOVQ SI, R10")
+	for i := range n {
+		g.p("%s (R10), %s", g.op("VMOVU"), g.v(i))
+		if i < n-1 {
+			g.p("ADDQ R8, R10")
+		}
+	}
+	columns := g.transposed()
+	for _, c := range columns {
+		g.p("%s %s, (DI)", g.op("VMOVU"), g.v(c))
+		g.p("ADDQ R9, DI")
+	}
+	g.p("ADDQ $%d, SI", g.bytes)
+	g.p("SUBQ $%d, CX", n)
+	g.p("JMP  block")
+	g.l("\nragged:")
+	g.p("TESTQ CX, CX")
+	g.p("JLE  done")
+	g.p("MOVQ CX, R11")
+	g.p("CMPQ CX, $%d", n)
+	g.p("JLE  less")
+	g.p("MOVQ $%d, CX", n)
+	g.l("less:")
+	if g.avx512() {
+		g.p("MOVL $1, DX")
+		g.p("SHLQ CX, DX")
+		g.p("DECQ DX")
+		g.p("KMOVW DX, K1")
+	} else {
+		g.p("MOVQ CX, R10")
+		g.p("SHLQ $%d, R10", map[int]int{8: 3, 4: 2}[g.size])
+		g.p("LEAQ firsts<>+32(SB), DX")
+		g.p("SUBQ R10, DX")
+		g.p("VMOVDQU (DX), %s", mask)
+	}
+	for i := range n {
+		if g.avx512() {
+			g.p("VPXORQ %s, %s, %s", g.v(i), g.v(i), g.v(i))
+		} else {
+			g.p("VXORPD %s, %s, %s", g.v(i), g.v(i), g.v(i))
+		}
+	}
+	g.p("MOVQ SI, R10")
+	for i := range n {
+		if i > 0 {
+			g.p("CMPQ BX, $%d", i)
+			g.p("JLE  loaded")
+			g.p("ADDQ R8, R10")
+		}
+		if g.avx512() {
+			g.p("%s.Z (R10), K1, %s", g.op("VMOVU"), g.v(i))
+		} else {
+			g.p("%s (R10), %s, %s", g.op("VMASKMOV"), mask, g.v(i))
+		}
+	}
+	g.l("\nloaded:")
+	for i, c := range g.transposed() {
+		if i > 0 {
+			g.p("CMPQ CX, $%d", i)
+			g.p("JLE  stored")
+		}
+		g.p("%s %s, (DI)", g.op("VMOVU"), g.v(c))
+		g.p("ADDQ R9, DI")
+	}
+	g.l("\nstored:")
+	g.p("ADDQ $%d, SI", g.bytes)
+	g.p("MOVQ R11, CX")
+	g.p("SUBQ $%d, CX", n)
+	g.p("JMP  ragged")
+	g.l("\ndone:")
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("")
+}
+
+// transposed writes the transposition of a square in the registers 0 to
+// lanes-1, with one more for free, and returns those that then hold the
+// columns.
+func (g *generator) transposed() []int {
+	n := g.lanes()
+	x := make([]int, n)
+	for i := range x {
+		x[i] = i
+	}
+	free := n
+	// two replaces registers x[i] and x[j] by what lo and hi make of them.
+	two := func(i, j int, lo, hi string) {
+		g.p("%s %s, %s, %s", lo, g.v(x[j]), g.v(x[i]), g.v(free))
+		g.p("%s %s, %s, %s", hi, g.v(x[j]), g.v(x[i]), g.v(x[j]))
+		x[i], free = free, x[i]
+	}
+	// Within lanes of 128 bits; afterwards x[i] holds columns c, c+w, c+2w …
+	// of w rows, w being the elements in 128 bits.
+	w := 16 / g.size
+	if g.size == 8 {
+		for i := 0; i < n; i += 2 {
+			two(i, i+1, "VUNPCKLPD", "VUNPCKHPD")
+		}
+	} else {
+		for i := 0; i < n; i += 2 {
+			two(i, i+1, "VUNPCKLPS", "VUNPCKHPS")
+		}
+		for i := 0; i < n; i += 4 {
+			two(i, i+2, "VUNPCKLPD", "VUNPCKHPD")
+			two(i+1, i+3, "VUNPCKLPD", "VUNPCKHPD")
+			// Columns 0, 2 and 1, 3 are together.
+			x[i+1], x[i+2] = x[i+2], x[i+1]
+		}
+	}
+	columns := make([]int, n)
+	for c := range w {
+		if g.avx512() {
+			const lo, hi, even, odd = "VSHUFF64X2 $0x44,", "VSHUFF64X2 $0xEE,", "VSHUFF64X2 $0x88,", "VSHUFF64X2 $0xDD,"
+			two(c, c+w, lo, hi)
+			two(c+2*w, c+3*w, lo, hi)
+			two(c, c+2*w, even, odd)
+			two(c+w, c+3*w, even, odd)
+			columns[c], columns[c+w], columns[c+2*w], columns[c+3*w] = x[c], x[c+2*w], x[c+w], x[c+3*w]
+		} else {
+			two(c, c+w, "VPERM2F128 $0x20,", "VPERM2F128 $0x31,")
+			columns[c], columns[c+w] = x[c], x[c+w]
+		}
+	}
+	return columns
+}
+

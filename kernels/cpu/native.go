@@ -23,19 +23,29 @@ func AVX512[T Element](c Caches) (p *Packed[T], ok bool) {
 	}
 	switch p := any(&p).(type) {
 	case **Packed[float64]:
-		*p = vectorized(8, 8, c, func(s strip[float64]) {
-			t := s.args(8)
-			for s.next(&t, 8, 8) {
-				asm.AVX512F64(&t)
-			}
-		}, pack[float64])
+		*p = vectorized(8, c, vectors[float64]{
+			lanes: 8,
+			run: func(s strip[float64]) {
+				t := s.args(8)
+				for s.next(&t, 8, 8) {
+					asm.AVX512F64(&t)
+				}
+			},
+			copy:      func(p asm.Panel) { asm.AVX512Copy(&p) },
+			transpose: func(p asm.Panel) { asm.AVX512TransposeF64(&p) },
+		})
 	case **Packed[float32]:
-		*p = vectorized(8, 16, c, func(s strip[float32]) {
-			t := s.args(16)
-			for s.next(&t, 8, 16) {
-				asm.AVX512F32(&t)
-			}
-		}, pack[float32])
+		*p = vectorized(8, c, vectors[float32]{
+			lanes: 16,
+			run: func(s strip[float32]) {
+				t := s.args(16)
+				for s.next(&t, 8, 16) {
+					asm.AVX512F32(&t)
+				}
+			},
+			copy:      func(p asm.Panel) { asm.AVX512Copy(&p) },
+			transpose: func(p asm.Panel) { asm.AVX512TransposeF32(&p) },
+		})
 	}
 	p.leaves = leavesAVX512[T]()
 	return p, true
@@ -50,36 +60,45 @@ func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
 	}
 	switch p := any(&p).(type) {
 	case **Packed[float64]:
-		*p = vectorized(4, 4, c, func(s strip[float64]) {
-			t := s.args(4)
-			for s.next(&t, 4, 4) {
-				asm.AVX2F64(&t)
-			}
-		}, pack[float64])
+		*p = vectorized(4, c, vectors[float64]{
+			lanes: 4,
+			run: func(s strip[float64]) {
+				t := s.args(4)
+				for s.next(&t, 4, 4) {
+					asm.AVX2F64(&t)
+				}
+			},
+			copy:      func(p asm.Panel) { asm.AVX2Copy(&p) },
+			transpose: func(p asm.Panel) { asm.AVX2TransposeF64(&p) },
+		})
 	case **Packed[float32]:
-		*p = vectorized(4, 8, c, func(s strip[float32]) {
-			t := s.args(8)
-			for s.next(&t, 4, 8) {
-				asm.AVX2F32(&t)
-			}
-		}, pack[float32])
+		*p = vectorized(4, c, vectors[float32]{
+			lanes: 8,
+			run: func(s strip[float32]) {
+				t := s.args(8)
+				for s.next(&t, 4, 8) {
+					asm.AVX2F32(&t)
+				}
+			},
+			copy:      func(p asm.Panel) { asm.AVX2Copy(&p) },
+			transpose: func(p asm.Panel) { asm.AVX2TransposeF32(&p) },
+		})
 	}
 	p.leaves = leavesAVX2[T]()
 	return p, true
 }
 
-// vectorized returns the routines around a micro-kernel for tiles of mr rows
-// and three vectors.
-func vectorized[T Element](mr, lanes int, c Caches, run func(strip[T]), pack func(dst, src []T, rs, cs, dim, k, r int, scale T)) *Packed[T] {
-	nr := asm.Vectors * lanes
+// vectorized returns the routines around a micro-kernel for tiles of mr rows.
+func vectorized[T Element](mr int, c Caches, v vectors[T]) *Packed[T] {
+	nr := asm.Vectors * v.lanes
 	p := &Packed[T]{
 		MR: mr, NR: nr,
 		Leaf: 256,
-		Pack: pack,
+		Pack: pack[T],
 		Micro: func(k int, a, b, c []T, ldc int) {
-			run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, c: c, ldc: ldc, uplo: blas.All})
+			v.run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, padded: true, c: c, ldc: ldc, uplo: blas.All})
 		},
-		vectors: vectors[T]{lanes: lanes, run: run},
+		vectors: v,
 	}
 	p.MC, p.KC, p.NC = c.blocks(mr, nr, int(unsafe.Sizeof(*new(T))))
 	return p

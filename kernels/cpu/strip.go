@@ -13,6 +13,9 @@ import (
 type vectors[T Element] struct {
 	lanes int // elements in a vector; NR is three vectors
 	run   func(s strip[T])
+
+	// How operands are packed.
+	copy, transpose func(p asm.Panel)
 }
 
 // strip is one call of a vector micro-kernel,
@@ -158,8 +161,8 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 				ax, ars, acs := a.from(ic, pc)
 				s.a, s.rs, s.cs, s.ps = ax, ars, acs, p.MR*ars
 				if packA {
-					p.Pack(ap, ax, ars, acs, mc, s.k, p.MR, 1)
-					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
+					s.a = ap
+					s.rs, s.cs, s.ps = p.vectors.packA(ap, ax, ars, acs, mc, s.k, p.MR)
 				}
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
@@ -198,13 +201,12 @@ func (p *Packed[T]) packs(a, b operand[T], m, n, k int) (packA, packB bool) {
 	return true, true
 }
 
-// packStrips packs the k×nc matrix B, whose element (l, j) is
+// packStrips packs the k×n matrix B, whose element (l, j) is
 // src[l*rs+j*cs], strip by strip. The one at column j begins at dst[j*k].
-func (p *Packed[T]) packStrips(dst, src []T, rs, cs, nc, k int) {
-	for j := 0; j < nc; {
-		w := p.width(nc - j)
-		r := roundUp(w, p.vectors.lanes)
-		p.Pack(dst[j*k:], src[j*cs:], cs, rs, w, k, r, 1)
+func (p *Packed[T]) packStrips(dst, src []T, rs, cs, n, k int) {
+	for j := 0; j < n; {
+		w := p.width(n - j)
+		p.vectors.packB(dst[j*k:], src[j*cs:], rs, cs, w, k, roundUp(w, p.vectors.lanes))
 		j += w
 	}
 }

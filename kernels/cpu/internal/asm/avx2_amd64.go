@@ -16,3 +16,18 @@ func AVX2F64(t *Tiles[float64])
 //
 //go:noescape
 func AVX2F32(t *Tiles[float32])
+
+// AVX2Copy packs rows as they are.
+//
+//go:noescape
+func AVX2Copy(p *Panel)
+
+// AVX2TransposeF64 packs the transpose of rows of float64.
+//
+//go:noescape
+func AVX2TransposeF64(p *Panel)
+
+// AVX2TransposeF32 packs the transpose of rows of float32.
+//
+//go:noescape
+func AVX2TransposeF32(p *Panel)

@@ -10,3 +10,12 @@ func AVX2F64(t *Tiles[float64]) { panic("asm: no AVX2 in this build") }
 
 // AVX2F32 runs micro-kernels on float32.
 func AVX2F32(t *Tiles[float32]) { panic("asm: no AVX2 in this build") }
+
+// AVX2Copy packs rows as they are.
+func AVX2Copy(p *Panel) { panic("asm: no AVX2 in this build") }
+
+// AVX2TransposeF64 packs the transpose of rows of float64.
+func AVX2TransposeF64(p *Panel) { panic("asm: no AVX2 in this build") }
+
+// AVX2TransposeF32 packs the transpose of rows of float32.
+func AVX2TransposeF32(p *Panel) { panic("asm: no AVX2 in this build") }

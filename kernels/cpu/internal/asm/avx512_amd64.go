@@ -16,3 +16,18 @@ func AVX512F64(t *Tiles[float64])
 //
 //go:noescape
 func AVX512F32(t *Tiles[float32])
+
+// AVX512Copy packs rows as they are.
+//
+//go:noescape
+func AVX512Copy(p *Panel)
+
+// AVX512TransposeF64 packs the transpose of rows of float64.
+//
+//go:noescape
+func AVX512TransposeF64(p *Panel)
+
+// AVX512TransposeF32 packs the transpose of rows of float32.
+//
+//go:noescape
+func AVX512TransposeF32(p *Panel)

@@ -52,3 +52,18 @@ func Kind(h, v int, masked bool) int {
 	}
 	return kind
 }
+
+// Panel is one call of a packing function. Stride, Pitch, and for a copy W,
+// are in bytes.
+//
+// A copy packs K rows of W bytes, Stride apart, into rows of Pitch bytes, and
+// fills them up with zeros; there must be at most three vectors in a row and
+// less than one vector to fill.
+//
+// A transposition packs W rows, Stride apart, of K elements: they become the
+// W lanes of K vectors, Pitch apart, the other lanes of which become zero.
+type Panel struct {
+	Dst, Src      unsafe.Pointer
+	Stride, Pitch int
+	K, W          int
+}

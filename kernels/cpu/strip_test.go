@@ -1,0 +1,98 @@
+package cpu
+
+import (
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Packing keeps every element, fills up with zeros, and touches nothing else.
+func TestPackStrips(t *testing.T) {
+	for name, p := range natives[float64](Caches{}) {
+		t.Run(name+"/float64", func(t *testing.T) { testPackStrips(t, p) })
+	}
+	for name, p := range natives[float32](Caches{}) {
+		t.Run(name+"/float32", func(t *testing.T) { testPackStrips(t, p) })
+	}
+}
+
+func testPackStrips[T Element](t *testing.T, p *Packed[T]) {
+	const ld = 67
+	src := randomSlice[T](ld * ld)
+	for _, k := range []int{1, 2, 3, 7, 8, 9, 15, 16, 17, 33} {
+		for w := 1; w <= p.NR; w++ {
+			for _, strides := range [][2]int{{ld, 1}, {1, ld}} {
+				rs, cs := strides[0], strides[1]
+				r := roundUp(w, p.vectors.lanes)
+				dst := randomSlice[T](k*r + 1)
+				guard := dst[k*r]
+				p.vectors.packB(dst[:k*r], src[:(k-1)*rs+(w-1)*cs+1], rs, cs, w, k, r)
+				for l := range k {
+					for j := range r {
+						var want T
+						if j < w {
+							want = src[l*rs+j*cs]
+						}
+						if got := dst[l*r+j]; got != want {
+							t.Fatalf("B %d×%d strides %v: (%d, %d) is %v, want %v", k, w, strides, l, j, got, want)
+						}
+					}
+				}
+				if dst[k*r] != guard {
+					t.Fatalf("B %d×%d strides %v: written beyond the end", k, w, strides)
+				}
+			}
+		}
+		for m := 1; m <= 2*p.MR+1; m++ {
+			for _, strides := range [][2]int{{ld, 1}, {1, ld}} {
+				rs, cs := strides[0], strides[1]
+				dst := randomSlice[T](roundUp(m, p.MR) * k)
+				prs, pcs, ps := p.vectors.packA(dst, src[:(m-1)*rs+(k-1)*cs+1], rs, cs, m, k, p.MR)
+				for i := range m {
+					for l := range k {
+						want := src[i*rs+l*cs]
+						if got := dst[i/p.MR*ps+i%p.MR*prs+l*pcs]; got != want {
+							t.Fatalf("A %d×%d strides %v: (%d, %d) is %v, want %v", m, k, strides, i, l, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// The sum of an element does not depend on what is around it, nor on where
+// its matrices lie, nor on whether they are packed.
+func TestStripsSameBits(t *testing.T) {
+	for name, p := range natives[float64](Caches{}) {
+		t.Run(name+"/float64", func(t *testing.T) { testSameBits(t, p) })
+	}
+	for name, p := range natives[float32](Caches{}) {
+		t.Run(name+"/float32", func(t *testing.T) { testSameBits(t, p) })
+	}
+}
+
+func testSameBits[T Element](t *testing.T, p *Packed[T]) {
+	const n, k = 61, 37
+	a, b, c := randomSlice[T](n*n), randomSlice[T](n*n), randomSlice[T](n*n)
+	work := make([]T, p.Work(n))
+	transpose := map[bool]blas.Transpose{false: blas.NoTrans, true: blas.Trans}
+	for _, trans := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+		all := append([]T(nil), c...)
+		p.Gemm(transpose[trans[0]], transpose[trans[1]], n, n, k, 0.75, a, n, b, n, 0.5, all, n, work)
+		for _, part := range [][4]int{{0, 0, 1, 1}, {3, 5, 13, 31}, {17, 1, 44, 7}, {60, 0, 1, 61}, {0, 60, 61, 1}} {
+			i, j, h, w := part[0], part[1], part[2], part[3]
+			some := append(make([]T, 1, n*n+1), c...)[1:] // elsewhere
+			ai, _, _ := operand[T]{a, n, trans[0]}.from(i, 0)
+			bj, _, _ := operand[T]{b, n, trans[1]}.from(0, j)
+			p.Gemm(transpose[trans[0]], transpose[trans[1]], h, w, k, 0.75, ai, n, bj, n, 0.5, some[i*n+j:], n, work)
+			for y := i; y < i+h; y++ {
+				for x := j; x < j+w; x++ {
+					if some[y*n+x] != all[y*n+x] {
+						t.Fatalf("%v: (%d, %d) is %v in a part, %v in the whole", trans, y, x, some[y*n+x], all[y*n+x])
+					}
+				}
+			}
+		}
+	}
+}
