@@ -30,8 +30,12 @@ func (x *findings) diagnose() []diagnosis {
 func (x *findings) kernelsTooPortable() (string, string) {
 	for _, k := range x.kernels {
 		if k == "gemm go" && width(x.machine) >= 2 {
+			remedy := "build with -tags openblas"
+			if slices.Contains(x.tags, "noasm") {
+				remedy = "build without the tag noasm"
+			}
 			return "the kernels of this build are portable Go, without the vector instructions that this processor has (" +
-				vectors(x.machine) + "): about a tenth of its peak", "build with -tags openblas"
+				vectors(x.machine) + "): about a tenth of its peak", remedy
 		}
 	}
 	return "", ""
