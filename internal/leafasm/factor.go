@@ -6,10 +6,12 @@ import "fmt"
 //
 //	AX  *Leaf
 //	R12 row p of X      SI  bytes from there to the panel's columns
-//	DX  row k of X, where the diagonal block is
-//	R13 reciprocals of its diagonal
-//	DI, R8  tables, shifted to the panel's first lane
-//	CX  count, mask of a lane
+//	DX  C               BX  leading dimension of C
+//	R13 reciprocals of the panel's diagonal
+//	DI, R8  tables of lanes, shifted to the panel's first
+//	R9  mask of a lane; R10, R11 tables for masks of several, shifted
+//	K1  mask of the last vector of C; K2, K3 others
+//	CX  count
 
 // factors writes the entry factor and its kernels by width.
 func (g *generator) factors() {
@@ -37,12 +39,44 @@ func (g *generator) factor(name string, v int) {
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
 	g.p("MOVQ ARG_X, R12")
 	g.p("MOVQ ARG_C, DX")
+	g.p("MOVQ ARG_LDC, BX")
 	g.p("MOVQ ARG_INV, R13")
 	g.p("MOVQ ARG_LANE, SI")
+	if g.avx512() {
+		g.p("MOVQ ARG_LAST, CX")
+		g.p("MOVQ $1, R9")
+		g.p("SHLQ CX, R9")
+		g.p("DECQ R9")
+		g.p("KMOVW R9, K1")
+		g.p("MOVQ SI, CX")
+		g.p("MOVQ $-1, R10")
+		g.p("SHLQ CX, R10")
+	} else {
+		g.p("LEAQ %s(SB), R10", g.local("first"))
+		g.p("MOVQ ARG_LAST, CX")
+		g.p("NEGQ CX")
+		g.p("LEAQ %d(R10)(CX*%d), R11", g.bytes, g.size)
+		g.p("NEGQ SI")
+		g.p("LEAQ %d(R10)(SI*%d), R10", 2*g.bytes, g.size)
+		g.p("NEGQ SI")
+	}
 	g.p("SHLQ $%d, SI", map[int]int{8: 3, 4: 2}[g.size])
+	g.p("MOVQ DX, CX")
 	for i := range g.rows {
 		for j := range v {
-			g.p("%s %d(DX), %s", g.op("VMOVU"), i*g.stride()+j*g.bytes, g.sum(i, j))
+			at := fmt.Sprintf("%d(CX)", j*g.bytes)
+			switch mask := g.triangle(i, j, v, g.spare); {
+			case mask == "":
+				g.p("%s %s, %s", g.op("VMOVU"), at, g.sum(i, j))
+			case g.avx512():
+				g.p("%s.Z %s, %s, %s", g.op("VMOVU"), at, mask, g.sum(i, j))
+			default:
+				g.p("%s %s, %s, %s", g.op("VMASKMOV"), at, mask, g.sum(i, j))
+			}
+		}
+		g.p("ADDQ BX, CX")
+		if g.avx512() && i < g.rows-1 {
+			g.p("SHLQ $1, R10")
 		}
 	}
 	g.p("MOVQ ARG_K, CX")
@@ -74,6 +108,8 @@ func (g *generator) factor(name string, v int) {
 		g.p("MOVQ ARG_LANE, CX")
 		g.p("MOVQ $1, R9")
 		g.p("SHLQ CX, R9")
+		g.p("MOVQ $-1, R10")
+		g.p("SHLQ CX, R10")
 	} else {
 		g.p("LEAQ %s(SB), R8", g.local("only"))
 		g.p("ADDQ CX, R8")
@@ -105,7 +141,19 @@ func (g *generator) factor(name string, v int) {
 			g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(s3), g.v(s1), g.sum(r, 0), g.sum(r, 0))
 		}
 		for j := range v {
-			g.p("%s %s, %d(DX)", g.op("VMOVU"), g.sum(r, j), r*g.stride()+j*g.bytes)
+			g.p("%s %s, %d(R12)", g.op("VMOVU"), g.sum(r, j), r*g.stride()+j*g.bytes)
+			at := fmt.Sprintf("%d(DX)", j*g.bytes)
+			if mask := g.triangle(r, j, v, s3); mask == "" {
+				g.p("%s %s, %s", g.op("VMOVU"), g.sum(r, j), at)
+			} else if g.avx512() {
+				g.p("%s %s, %s, %s", g.op("VMOVU"), g.sum(r, j), mask, at)
+			} else {
+				g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.sum(r, j), mask, at)
+			}
+		}
+		g.p("ADDQ BX, DX")
+		if g.avx512() {
+			g.p("SHLQ $1, R10")
 		}
 		for i := r + 1; i < g.rows; i++ {
 			// The next row waits for nothing but this: from the register it
@@ -114,7 +162,7 @@ func (g *generator) factor(name string, v int) {
 			if i == r+1 {
 				g.broadcast(r, i, a)
 			} else {
-				g.p("VBROADCAST%s %d(DX)(SI*1), %s", g.scalar, r*g.stride()+i*g.size, g.v(a))
+				g.p("VBROADCAST%s %d(R12)(SI*1), %s", g.scalar, r*g.stride()+i*g.size, g.v(a))
 			}
 			for j := range v {
 				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(r, j), g.v(a), g.sum(i, j))
@@ -124,6 +172,38 @@ func (g *generator) factor(name string, v int) {
 	g.p("VZEROUPPER")
 	g.p("RET")
 	g.l("")
+}
+
+// triangle returns the register with the mask of vector j in row i of the
+// tile, having loaded it, or "" if it is whole. For AVX2 it is the spare one.
+func (g *generator) triangle(i, j, v, spare int) string {
+	if g.avx512() {
+		switch {
+		case j == 0 && v == 1:
+			g.p("KMOVW R10, K2")
+			g.p("KANDW K1, K2, K3")
+			return "K3"
+		case j == 0:
+			g.p("KMOVW R10, K2")
+			return "K2"
+		case j == v-1:
+			return "K1"
+		}
+		return ""
+	}
+	mask := g.v(spare)
+	switch {
+	case j == 0:
+		g.p("VMOVDQU %d(R10), %s", -i*g.size, mask)
+		if v == 1 {
+			g.p("VPAND (R11), %s, %s", mask, mask)
+		}
+	case j == v-1:
+		g.p("VMOVDQU (R11), %s", mask)
+	default:
+		return ""
+	}
+	return mask
 }
 
 // broadcast writes the broadcast of the panel's lane l in row r to register

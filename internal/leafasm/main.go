@@ -121,16 +121,17 @@ func (g *generator) tables() {
 	if g.avx512() {
 		return
 	}
-	// Loaded from byte bytes-n·size on, the first n lanes are set.
+	// Loaded from byte bytes-n·size on, the first n lanes are set; from
+	// 2·bytes-n·size on, all but the first n.
 	name = g.local("first")
-	for i := range 2 * g.lanes() {
-		bits := "0"
-		if i < g.lanes() {
-			bits = "-1"
+	for i := range 3 * g.lanes() {
+		bits := "-1"
+		if i/g.lanes() == 1 {
+			bits = "0"
 		}
 		g.l("DATA %s+%d(SB)/%d, $%s", name, i*g.size, g.size, bits)
 	}
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, 2*g.bytes)
+	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, 3*g.bytes)
 	// Vector l has lane l set.
 	name = g.local("only")
 	for l := range g.lanes() {

@@ -51,12 +51,18 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 		}
 
 		block := x[c*nr : (c+wr)*nr]
-		diagonalIn(uplo, block, nr, a[c*lda+c:], lda, w, wr)
+		copied := uplo == blas.Lower || w < wr
+		if copied {
+			diagonalIn(uplo, block, nr, a[c*lda+c:], lda, w, wr)
+		}
 		for i := 0; i < wr; i += mr {
 			j := i / lanes * lanes
-			t := asm.Leaf{
-				X: at(x, j), C: at(block, i*nr+j), Inv: at(inv, c+i), K: c + i,
-				Width: (w - j + lanes - 1) / lanes, Lane: i - j,
+			t := asm.Leaf{X: at(x, j), Inv: at(inv, c+i), K: c + i, Lane: i - j}
+			t.Width = (w - j + lanes - 1) / lanes
+			if copied {
+				t.C, t.LDC, t.Last = at(block, i*nr+j), nr*size, lanes
+			} else {
+				t.C, t.LDC, t.Last = at(a, (c+i)*lda+c+j), lda*size, w-j-(t.Width-1)*lanes
 			}
 			l.isa.factor(&t)
 			for r := i; r < i+mr; r++ {
@@ -66,7 +72,9 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 				}
 			}
 		}
-		diagonalOut(uplo, a[c*lda+c:], lda, block, nr, w)
+		if copied {
+			diagonalOut(uplo, a[c*lda+c:], lda, block, nr, w)
+		}
 		x = x[(c+wr)*nr:]
 	}
 	return 0

@@ -13,12 +13,13 @@ import "unsafe"
 //
 // where the triangle follows the K columns of A. The tile goes to row K of X
 // and back to C, K grows by its rows, and A, C and Inv move on. One that
-// factors does, with A out of X itself and C in row K of X,
+// factors does once, with A out of X itself,
 //
 //	tile = C − X(0:K, panel)ᵀ·X(0:K),   Uᵀ·U = tile(panel),   tile = U⁻ᵀ·tile
 //
-// once, and stores Inv. There the panel is the tile's rows of X, as columns,
-// and begins in the first of its vectors.
+// and stores Inv. The panel is as many columns as the tile has rows and begins
+// in the first vector; of C what is left of the diagonal is neither read nor
+// written, of X it is undefined.
 type Leaf struct {
 	A          unsafe.Pointer
 	RS, CS, PS int // from row to row, column to column, panel to panel of A
@@ -28,8 +29,8 @@ type Leaf struct {
 	Inv        unsafe.Pointer // the reciprocals of the diagonal
 	K          int            // a multiple of a tile's rows
 	Panels     int
-	Width      int // of a tile: in vectors to factor, as by SolveWidth to solve
-	Last       int // lanes in the last vector that C has, to solve
+	Width      int // of a tile: vectors to factor, SolveWidth to solve
+	Last       int // lanes in the last vector that C has
 	Lane       int // of the first vector at which the panel begins, to factor
 	Plain      int // not 0: do not solve, only subtract
 }
