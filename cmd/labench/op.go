@@ -73,6 +73,8 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policy: "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
+	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
+	fl.IntVar(&s.Target.Units, "units", 0, "declare how many cores a task may take, for versions that take several")
 	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
 	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
 	fl.Uint64Var(&s.Seed, "seed", 1, "seed of generated matrices")
@@ -127,6 +129,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		}
 	}
 	atLeast("repeat", s.Repeat, 1)
+	atLeast("units", s.Target.Units, 0)
 	atLeast("warmup", f.warmup, 0)
 	if s.Warmup = f.warmup; s.Warmup == 0 {
 		s.Warmup = -1 // none, where the zero Spec means the default

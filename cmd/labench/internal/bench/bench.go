@@ -29,6 +29,7 @@ type Spec struct {
 	Exclude []string       // versions that may not
 	Fixed   []versions.Pin // versions of single ops
 	Profile *versions.Profile
+	Target  versions.Target // declares the workers; see la.Options
 
 	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default

@@ -8,9 +8,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// cholesky is A = L·Lᵀ, A n×n in its lower triangle.
+// cholesky is A = L·Lᵀ, A n×n. Both triangles of A are in memory: it is
+// factored by the upper one, as a mat.SymDense is, and checked against the
+// lower one.
 type cholesky[T la.Element] struct {
-	a       la.Symmetric[T]
+	a       la.Symmetric[T] // lower
 	chol    *la.Cholesky[T] // of the engine that ran last
 	engine  *la.Engine
 	seed    uint64
@@ -22,6 +24,7 @@ func newCholesky[T la.Element](f *maker[T]) (problem[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	mirror(a, f.workers)
 	return &cholesky[T]{a: a, seed: f.spec.Seed, workers: f.workers}, nil
 }
 
@@ -40,7 +43,9 @@ func (p *cholesky[T]) once(ctx context.Context, e *la.Engine) error {
 	if p.engine != e {
 		p.chol, p.engine = la.NewCholesky[T](e), e
 	}
-	return p.chol.FactorizeContext(ctx, p.a)
+	upper := p.a
+	upper.Uplo = blas.Upper
+	return p.chol.FactorizeContext(ctx, upper)
 }
 
 // verify makes A − L·Lᵀ in A with syrk, panel by panel of L.

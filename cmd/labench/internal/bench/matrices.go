@@ -158,6 +158,22 @@ func (f *maker[T]) symmetric(n int) (la.Symmetric[T], error) {
 	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}, err
 }
 
+// mirror copies the lower triangle of a's memory to the upper one.
+func mirror[T la.Element](a la.Symmetric[T], workers int) {
+	const block = 64 // rows and columns that are in cache together
+	parallel(workers, (a.N+block-1)/block, stripes, func(_, lo, hi int) {
+		for i0 := lo * block; i0 < min(hi*block, a.N); i0 += block {
+			for j0 := 0; j0 <= i0; j0 += block {
+				for i := i0; i < min(i0+block, a.N); i++ {
+					for j := j0; j < min(j0+block, i); j++ {
+						a.Data[j*a.Stride+i] = a.Data[i*a.Stride+j]
+					}
+				}
+			}
+		}
+	})
+}
+
 // checkSymmetry returns a *ShapeError if the input, from a file that does not
 // say that it is symmetric, is not: whoever made it may have rounded the two
 // halves differently.

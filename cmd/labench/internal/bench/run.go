@@ -67,7 +67,7 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	// The engine comes first: it knows the names of the versions, and memory
 	// is dear.
 	opt := la.Options{Workers: s.Workers, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
-		Profile: s.Profile, Progress: m.progress, Trace: s.Trace}
+		Profile: s.Profile, Target: s.Target, Progress: m.progress, Trace: s.Trace}
 	if s.NB > 0 {
 		opt.Direct = -1 // who asks for tiles gets tiles
 	}

@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Trial is one problem that is run with tiles of one size and another, in any
+// order. Results are not verified. It is for one goroutine, which must Close
+// it.
+type Trial struct {
+	// Default is the tile size that la takes where nothing was tuned; Direct
+	// says that it takes none, but gives the problem to one kernel.
+	Default int
+	Direct  bool
+	Op      la.Operation
+	Key     string // of the op and the type in a profile
+	N       int    // what la's tile size goes by
+	Flops   float64
+	Workers int
+	Target  *versions.Target
+
+	time  func(ctx context.Context, nb int) (time.Duration, error)
+	close func() error
+}
+
+// NewTrial makes the matrices of s. Its NB, Repeat, Warmup, Verify, Trace and
+// Progress are not looked at. The errors are those of Run.
+func NewTrial(ctx context.Context, s Spec) (*Trial, error) {
+	s.NB, s.Repeat, s.Warmup, s.Verify, s.Progress = 0, 2, 1, false, nil
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if s.WithDefaults().Type == "f32" {
+		return newTrial[float32](ctx, s.WithDefaults())
+	}
+	return newTrial[float64](ctx, s.WithDefaults())
+}
+
+// Time runs the problem with tiles of nb×nb — often, if it is small — and
+// returns the time of the fastest run. Runs before that, the first time with
+// this nb, let the versions be explored.
+func (t *Trial) Time(ctx context.Context, nb int) (time.Duration, error) { return t.time(ctx, nb) }
+
+// Close ends the workers.
+func (t *Trial) Close() error { return t.close() }
+
+// tiled is a problem at one tile size: with an engine, and with what la keeps
+// between calls.
+type tiled[T la.Element] struct {
+	nb int
+	p  problem[T]
+	e  *la.Engine
+}
+
+// trial is what a Trial works on.
+type trial[T la.Element] struct {
+	spec     Spec
+	p        problem[T]
+	recent   []tiled[T]    // the latest last
+	shortest time.Duration // of all runs; 0 before the first
+}
+
+const (
+	// maxTiled is the number of tile sizes that are kept ready: of a
+	// factorization each holds a matrix.
+	maxTiled = 6
+	// enough is the time of runs that one measurement takes at least.
+	enough = 30 * time.Millisecond
+	// long is the time of a run from which the first one with a tile size
+	// counts: what is prepared in it costs little beside it.
+	long = time.Second
+)
+
+func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
+	usable := topo.Detect().UsableMemory()
+	if err := fits(s, usable); err != nil {
+		return nil, err
+	}
+	if s.Profile == nil {
+		s.Profile = new(versions.Profile)
+	}
+	// What la would choose: nothing is known of tile sizes, and of versions
+	// nothing is learned.
+	fresh := s
+	fresh.Profile = new(versions.Profile)
+	e, err := la.NewEngine(trialOptions(fresh))
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	workers := e.Workers()
+	p, s, err := newProblem[T](ctx, s, usable, len(workers))
+	if err != nil {
+		return nil, err
+	}
+	op, n, longest := p.order()
+	t := &trial[T]{spec: s, p: p}
+	out := &Trial{Op: op, Key: la.TuningKey[T](op), N: n, Flops: p.flops(), Workers: len(workers), Target: workers[0].Target,
+		time: t.time, close: t.close}
+	out.Default, out.Direct = la.TileSize[T](e, op, n, longest)
+	return out, nil
+}
+
+func trialOptions(s Spec) la.Options {
+	o := la.Options{Workers: s.Workers, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
+		Profile: s.Profile, Target: s.Target, Trace: s.Trace}
+	if s.NB > 0 {
+		o.Direct = -1
+	}
+	return o
+}
+
+func (t *trial[T]) time(ctx context.Context, nb int) (time.Duration, error) {
+	x, err := t.ready(ctx, nb)
+	if err != nil {
+		return 0, err
+	}
+	var best, all time.Duration
+	for all < enough {
+		took, err := timed[T](ctx, x.p, x.e)
+		if err != nil {
+			return 0, cause(ctx, err)
+		}
+		took = max(took, 1) // a coarse clock may say zero
+		if best == 0 || took < best {
+			best = took
+		}
+		all += took
+	}
+	if t.shortest == 0 || best < t.shortest {
+		t.shortest = best
+	}
+	return best, nil
+}
+
+// ready returns the problem at a tile size, made now if it is not at hand.
+func (t *trial[T]) ready(ctx context.Context, nb int) (tiled[T], error) {
+	if i := slices.IndexFunc(t.recent, func(x tiled[T]) bool { return x.nb == nb }); i >= 0 {
+		x := t.recent[i]
+		t.recent = append(slices.Delete(t.recent, i, i+1), x)
+		return x, nil
+	}
+	if len(t.recent) == maxTiled {
+		oldest := t.recent[0]
+		t.recent = slices.Delete(t.recent, 0, 1)
+		if err := oldest.e.Close(); err != nil {
+			return tiled[T]{}, err
+		}
+	}
+	s := t.spec
+	s.NB, s.Trace = nb, new(trace.Recorder)
+	e, err := la.NewEngine(trialOptions(s))
+	if err != nil {
+		return tiled[T]{}, err
+	}
+	x := tiled[T]{nb, t.p, e}
+	if c, ok := any(t.p).(*cholesky[T]); ok {
+		// On the same matrix, with a factor of its own.
+		own := *c
+		own.chol, own.engine = nil, nil
+		x.p = &own
+	}
+	t.recent = append(t.recent, x)
+	if t.shortest < long {
+		if err := warm[T](ctx, s, x.p, e, newMeter(s)); err != nil {
+			return tiled[T]{}, err
+		}
+	}
+	runtime.GC() // what was left until here is not for the runs to clean up
+	return x, nil
+}
+
+func (t *trial[T]) close() error {
+	var first error
+	for _, x := range t.recent {
+		if err := x.e.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	t.recent = nil
+	return first
+}
