@@ -9,8 +9,8 @@ import "fmt"
 //	R11 column stride of A
 //	R12 row p of X
 //	DX  C               BX   leading dimension of C
-//	R13 reciprocals of the panel's diagonal
 //	CX  count
+//	R13 second count, then reciprocals of the panel's diagonal
 
 // rowOfA returns the address of row i of A at column p.
 func rowOfA(i int) string {
@@ -43,6 +43,11 @@ func (g *generator) solves() {
 	g.l("")
 }
 
+// ahead is how many columns of A before the end of a panel the next one of C
+// is asked for. Much earlier, it would be gone again from the first-level
+// cache when its turn comes, if its rows lie a multiple of a page apart.
+const ahead = 32
+
 // solve writes the kernel for rows of v vectors of which, if masked, the last
 // is not whole in C.
 func (g *generator) solve(name string, v int, masked bool) {
@@ -57,7 +62,6 @@ func (g *generator) solve(name string, v int, masked bool) {
 	g.p("MOVQ ARG_CS, R11")
 	g.p("MOVQ ARG_C, DX")
 	g.p("MOVQ ARG_LDC, BX")
-	g.p("MOVQ ARG_INV, R13")
 	if masked && g.avx512() {
 		g.p("MOVQ ARG_LAST, CX")
 		g.p("MOVQ $1, R12")
@@ -92,24 +96,18 @@ func (g *generator) solve(name string, v int, masked bool) {
 		}
 		g.p("ADDQ BX, R12")
 	}
-	// The next panel of C is on its way while this one is computed.
-	for i := range g.rows {
-		for j := range v {
-			if j*g.bytes%64 == 0 {
-				g.p("PREFETCHT0 %d(R12)", j*g.bytes)
-			}
-		}
-		if i < g.rows-1 {
-			g.p("ADDQ BX, R12")
-		}
-	}
 	g.p("MOVQ DI, R14")
 	g.p("MOVQ ARG_X, R12")
 	g.p("MOVQ ARG_K, CX")
-	g.p("TESTQ CX, CX")
-	g.p("JEQ  diagonal")
+	g.p("MOVQ $%d, R13", ahead)
+	g.p("SUBQ R13, CX")
+	g.p("JGT  loop")
+	g.p("ADDQ CX, R13") // all of K
+	g.p("JMP  prefetch")
 	g.l("\nloop:")
 	for s := range 4 {
+		// Columns of A that are not neighbours come in time only if asked for.
+		g.p("PREFETCHT0 (R14)(R11*8)")
 		for j := range v {
 			g.p("%s %d(R12), %s", g.op("VMOVU"), s*g.stride()+j*g.bytes, g.v(g.b+j))
 		}
@@ -125,8 +123,27 @@ func (g *generator) solve(name string, v int, masked bool) {
 	g.p("ADDQ $%d, R12", 4*g.stride())
 	g.p("SUBQ $4, CX")
 	g.p("JNE  loop")
+	g.p("TESTQ R13, R13")
+	g.p("JEQ  diagonal")
+	g.l("\nprefetch:")
+	g.p("LEAQ (DX)(BX*%d), CX", g.rows)
+	for i := range g.rows {
+		for j := range v {
+			if j*g.bytes%64 == 0 {
+				g.p("PREFETCHT0 %d(CX)", j*g.bytes)
+			}
+		}
+		if i < g.rows-1 {
+			g.p("ADDQ BX, CX")
+		}
+	}
+	g.p("MOVQ R13, CX")
+	g.p("XORQ R13, R13")
+	g.p("TESTQ CX, CX")
+	g.p("JNE  loop")
 
 	g.l("\ndiagonal:")
+	g.p("MOVQ ARG_INV, R13")
 	loadMask()
 	g.p("CMPQ ARG_PLAIN, $0")
 	g.p("JNE  plain")
@@ -157,7 +174,7 @@ func (g *generator) solve(name string, v int, masked bool) {
 	}
 	g.l("\nnext:")
 	g.p("ADDQ ARG_PS, DI")
-	g.p("ADDQ $%d, R13", g.rows*g.size)
+	g.p("ADDQ $%d, ARG_INV", g.rows*g.size)
 	g.p("ADDQ $%d, ARG_K", g.rows)
 	g.p("DECQ ARG_PANELS")
 	g.p("JNE  panel")
