@@ -134,52 +134,54 @@ func (s *tally[T]) stats() Stats {
 // absColumns adds the magnitudes of rows r to end of t to the sums of their
 // columns.
 func absColumns[T Element](t *Tile[T], r, end int, col []float64) {
-	n := len(col)
 	for ; r+4 <= end; r += 4 {
-		x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
-		for j := range col {
-			col[j] += math.Abs(float64(x0[j])) + math.Abs(float64(x1[j])) +
-				(math.Abs(float64(x2[j])) + math.Abs(float64(x3[j])))
-		}
+		absFour(t, r, col)
 	}
 	for ; r < end; r++ {
-		x := t.Row(r)[:n]
-		for j := range col {
-			col[j] += math.Abs(float64(x[j]))
-		}
+		absOne(t, r, col)
 	}
 }
 
 // absBoth does what absColumns does and adds the magnitudes to the sums of
 // their rows too.
 func absBoth[T Element](t *Tile[T], r, end int, col, row []float64) {
-	n := len(col)
 	for ; r+4 <= end; r += 4 {
-		x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
-		var s0, s1, s2, s3 float64
-		for j := range col {
-			v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
-			v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
-			s0 += v0
-			s1 += v1
-			s2 += v2
-			s3 += v3
-			col[j] += v0 + v1 + (v2 + v3)
+		for i, s := range absFour(t, r, col) {
+			row[r+i] += s
 		}
-		row[r] += s0
-		row[r+1] += s1
-		row[r+2] += s2
-		row[r+3] += s3
 	}
 	for ; r < end; r++ {
-		x, s := t.Row(r)[:n], 0.0
-		for j := range col {
-			v := math.Abs(float64(x[j]))
-			s += v
-			col[j] += v
-		}
-		row[r] += s
+		row[r] += absOne(t, r, col)
 	}
+}
+
+// absFour adds the magnitudes of row r of t and the next three to the sums of
+// their columns and returns those of the rows.
+func absFour[T Element](t *Tile[T], r int, col []float64) (s [4]float64) {
+	n := len(col)
+	x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
+	for j := absSums(t.Data[r*t.Stride:], t.Stride, col, &s); j < n; j++ {
+		v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
+		v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
+		s[0] += v0
+		s[1] += v1
+		s[2] += v2
+		s[3] += v3
+		col[j] += v0 + v1 + (v2 + v3)
+	}
+	return s
+}
+
+// absOne adds the magnitudes of row r of t to the sums of their columns and
+// returns that of the row.
+func absOne[T Element](t *Tile[T], r int, col []float64) (s float64) {
+	x := t.Row(r)[:len(col)]
+	for j := range col {
+		v := math.Abs(float64(x[j]))
+		s += v
+		col[j] += v
+	}
+	return s
 }
 
 // absTriangle adds the magnitudes in the uplo triangle of rows r to end of

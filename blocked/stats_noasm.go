@@ -1,0 +1,8 @@
+//go:build !amd64 || noasm
+
+package blocked
+
+// absSums adds the magnitudes of the first columns of four rows of x, stride
+// apart, to the sums of their columns and rows. It returns how many columns it
+// has done: none, where there is no assembly.
+func absSums[T Element](x []T, stride int, col []float64, row *[4]float64) int { return 0 }
