@@ -16,7 +16,7 @@ BENCHTIME ?= 1s
 # machine's instruction set if some environment sets them.
 CLEAN_ENV := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-LINK_OPENBLAS := -lopenblas -llapacke
+LINK_OPENBLAS := -lopenblas
 LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lm -ldl -lpthread
 
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
@@ -53,7 +53,7 @@ test: ## test what this machine can run, and say what it cannot
 	if links $(LINK_OPENBLAS); then
 		check "tag openblas" $(CLEAN_ENV) $(GO) test -short -tags openblas $$(blas_packages openblas)
 	else
-		out+="  left out  tag openblas: no C compiler with OpenBLAS and LAPACKE; get them with: make deps"$$'\n'
+		out+="  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"$$'\n'
 	fi
 	if links $(LINK_MKL); then
 		check "tag mkl" $(GO) test -short -tags mkl $$(blas_packages mkl)
@@ -110,12 +110,12 @@ vet: ## run go vet, on the code behind noasm, too, and behind openblas and mkl w
 
 deps: ## install what the tag openblas needs (Debian, as root)
 	@$(FUNCTIONS)
-	if links $(LINK_OPENBLAS); then echo "a C compiler, OpenBLAS and LAPACKE are here"; exit; fi
+	if links $(LINK_OPENBLAS); then echo "a C compiler and OpenBLAS are here"; exit; fi
 	if ! command -v apt-get >/dev/null; then
-		echo "this is not Debian: install a C compiler, OpenBLAS and LAPACKE with their headers" >&2; exit 1
+		echo "this is not Debian: install a C compiler and OpenBLAS with its headers" >&2; exit 1
 	fi
 	apt-get update -q
-	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends gcc libc6-dev libopenblas-pthread-dev liblapacke-dev
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends gcc libc6-dev libopenblas-pthread-dev
 
 deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (as root)
 	@$(FUNCTIONS)

@@ -18,7 +18,7 @@ func absSumsF32(x *float32, stride, n int, col, row *float64)
 
 // absSums adds the magnitudes of the first columns of four rows of x, stride
 // apart, to the sums of their columns and rows. It returns how many columns it
-// has done: all but up to three, or none if the processor has no AVX2.
+// has done: all but up to three, or none without AVX2.
 func absSums[T Element](x []T, stride int, col []float64, row *[4]float64) int {
 	n := len(col) &^ 3
 	if n == 0 || !cpu.X86.HasAVX2 {
