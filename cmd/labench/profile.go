@@ -52,11 +52,11 @@ func (a *app) openProfile(name string) (*profile, error) {
 	return &profile{p, name}, nil
 }
 
-// save writes the profile to its file. That a run cannot be remembered does
-// not spoil it.
-func (p *profile) save(a *app) {
+// save writes the profile to its file, and reports whether it is kept there.
+// That a run cannot be remembered does not spoil it.
+func (p *profile) save(a *app) (kept bool) {
 	if p.path == "" {
-		return
+		return false
 	}
 	warning, err := p.Save(p.path)
 	if warning != nil {
@@ -65,4 +65,5 @@ func (p *profile) save(a *app) {
 	if err != nil {
 		a.warn(fmt.Sprintf("what was learned of the versions is not kept: %v", err))
 	}
+	return err == nil
 }

@@ -62,6 +62,6 @@ func names(cmd *cobra.Command) []string {
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newGemmCommand, newSyrkCommand, newTrsmCommand, newCholeskyCommand,
-		newScaleCommand, newPeersCommand, newPeakCommand, newListCommand, newDoctorCommand,
+		newScaleCommand, newTuneCommand, newPeersCommand, newPeakCommand, newListCommand, newDoctorCommand,
 	}
 }

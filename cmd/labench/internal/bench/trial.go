@@ -27,8 +27,12 @@ type Trial struct {
 	Workers int
 	Target  *versions.Target
 
-	time  func(ctx context.Context, nb int) (time.Duration, error)
-	close func() error
+	// Time runs the problem with tiles of nb×nb — often, if it is small — and
+	// returns the time of the fastest run. Runs before that, the first time
+	// with this nb, let the versions be explored.
+	Time func(ctx context.Context, nb int) (time.Duration, error)
+	// Close ends the workers.
+	Close func() error
 }
 
 // NewTrial makes the matrices of s. Its NB, Repeat, Warmup, Verify, Trace and
@@ -43,14 +47,6 @@ func NewTrial(ctx context.Context, s Spec) (*Trial, error) {
 	}
 	return newTrial[float64](ctx, s.WithDefaults())
 }
-
-// Time runs the problem with tiles of nb×nb — often, if it is small — and
-// returns the time of the fastest run. Runs before that, the first time with
-// this nb, let the versions be explored.
-func (t *Trial) Time(ctx context.Context, nb int) (time.Duration, error) { return t.time(ctx, nb) }
-
-// Close ends the workers.
-func (t *Trial) Close() error { return t.close() }
 
 // tiled is a problem at one tile size: with an engine, and with what la keeps
 // between calls.
@@ -104,7 +100,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	op, n, longest := p.order()
 	t := &trial[T]{spec: s, p: p}
 	out := &Trial{Op: op, Key: la.TuningKey[T](op), N: n, Flops: p.flops(), Workers: len(workers), Target: workers[0].Target,
-		time: t.time, close: t.close}
+		Time: t.time, Close: t.close}
 	out.Default, out.Direct = la.TileSize[T](e, op, n, longest)
 	return out, nil
 }
@@ -174,6 +170,7 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled[T], error) {
 			return tiled[T]{}, err
 		}
 	}
+	s.Trace.Reset()
 	runtime.GC() // what was left until here is not for the runs to clean up
 	return x, nil
 }

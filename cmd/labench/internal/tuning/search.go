@@ -130,15 +130,17 @@ func (s *Search) explore() *Point {
 	if len(s.first.Rates) == 0 {
 		return s.first
 	}
-	floor := hopeless * s.best().Best()
+	best := s.best()
 	ended := map[bool]bool{} // by direction, true for tile sizes below the default
 	for _, p := range s.coarse {
 		down := p.NB < s.first.NB
+		beyond := best.NB < p.NB == down // the best lies further out, or is p
+		falls := p.Best() < hopeless*best.Best() && !beyond
 		switch {
 		case ended[down]:
-		case len(p.Rates) == 0, p.Best() < floor && len(p.Rates) < checks:
+		case len(p.Rates) == 0, falls && len(p.Rates) < checks:
 			return p
-		case p.Best() < floor:
+		case falls:
 			ended[down] = true
 		}
 	}
@@ -156,11 +158,12 @@ func (s *Search) confirm() *Point {
 	return nil
 }
 
-// climb returns a neighbour of the best that was not measured yet.
+// climb returns a neighbour of the best that was not measured yet, or but once:
+// a bad moment must not stand between the search and the top.
 func (s *Search) climb() *Point {
 	at := slices.Index(s.points, s.best())
 	for _, i := range []int{at - 1, at + 1} {
-		if i >= 0 && i < len(s.points) && len(s.points[i].Rates) == 0 {
+		if i >= 0 && i < len(s.points) && len(s.points[i].Rates) < checks {
 			return s.points[i]
 		}
 	}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/la"
+)
+
+// tuneFlags is the command line of labench tune.
+type tuneFlags struct {
+	ops                       []string
+	types, sizes, nb, workers string
+	versions, profile, plot   string
+	budget                    time.Duration
+	seed                      uint64
+	json                      bool
+}
+
+// newTuneCommand returns the command labench tune.
+func newTuneCommand(a *app) *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use:   "tune [" + strings.Join(bench.Ops(), "|") + "] …",
+		Short: "Find the fastest tile sizes, and keep them in the profile",
+		Long: `Look for the tile size at which each of the operations (default cholesky and
+gemm) runs fastest, for every type and order, and save it in the profile, where
+la finds it for orders up to a factor of two away. Lists are separated by commas
+and may have ranges first:last:step, or first:last:xfactor for steps that
+multiply.
+
+A coarse set of tile sizes is measured first, then what lies around the best,
+then in turns those that are close to it. The default takes part, and stays
+unless another is more than a percent faster. Results are not checked.`,
+		Example: `  labench tune                          cholesky and gemm, in a minute
+  labench tune trsm syrk -n 512:8192:x2 --budget 5m
+  labench tune gemm --type f32 -n 3000 --nb 64:1024:64 --plot nb.png`,
+		ValidArgs: bench.Ops(),
+		Args:      cobra.ArbitraryArgs, // plan has a better answer
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ops = args
+			return a.runTune(cmd.Context(), &f, bench.NewTrial)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.sizes, "n", "n", "512,1024,2048,4096", "orders of the problem")
+	fl.StringVar(&f.types, "type", strings.Join(bench.Types(), ","), "element types")
+	fl.StringVar(&f.nb, "nb", "", "tile sizes to try (default some up to half of n)")
+	fl.StringVar(&f.workers, "workers", "", "numbers of workers, each tuned for itself\n(default one per core)")
+	fl.DurationVar(&f.budget, "budget", time.Minute, "time for all of it")
+	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version\nto fix that of one op")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per problem instead of tables")
+	fl.StringVar(&f.plot, "plot", "", "draw the curves, too: a file .png or .svg")
+	fl.StringVar(&f.profile, "profile", "", "file to save to, or none\n(default tessera/profile.json in the user's cache)")
+	return cmd
+}
+
+// tunePlan is the command line, understood.
+type tunePlan struct {
+	problems   []bench.Spec // the smallest first
+	candidates []int        // empty: by order
+	budget     time.Duration
+	format     plotting.Format // of the plot, if there is one
+}
+
+// plan reads the command line, and reports everything that is wrong with it at
+// once.
+func (f *tuneFlags) plan() (*tunePlan, error) {
+	p := &tunePlan{budget: f.budget}
+	var errs []error
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	ops := f.ops
+	if len(ops) == 0 {
+		ops = []string{"cholesky", "gemm"}
+	}
+	for _, op := range ops {
+		if !slices.Contains(bench.Ops(), op) {
+			note(fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(bench.Ops(), ", ")))
+		}
+	}
+	types := strings.Split(f.types, ",")
+	for i, t := range types {
+		if types[i] = strings.TrimSpace(t); !slices.Contains(bench.Types(), types[i]) {
+			note(&listError{"type", types[i], strings.Join(bench.Types(), ", ")})
+		}
+	}
+	sizes, err := parseInts("n", f.sizes, nil)
+	note(err)
+	if f.nb != "" {
+		p.candidates, err = parseInts("nb", f.nb, nil)
+		note(err)
+	}
+	workers := []int{0}
+	if f.workers != "" {
+		workers, err = parseInts("workers", f.workers, nil)
+		note(err)
+	}
+	if f.budget <= 0 {
+		note(fmt.Errorf("--budget is %v, want some time, as in 90s or 5m", f.budget))
+	}
+	base := bench.Spec{Seed: f.seed}
+	base.Only, base.Fixed, err = parseVersions(f.versions)
+	note(err)
+	if f.plot != "" {
+		p.format, err = plotting.FormatOf(f.plot)
+		note(err)
+		if info, err := os.Stat(filepath.Dir(f.plot)); err != nil || !info.IsDir() {
+			note(fmt.Errorf("--plot %s: there is no such directory", f.plot))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, joinLine(errs)
+	}
+	// What small problems leave of their share of the time is for the large.
+	slices.Sort(sizes)
+	for _, n := range sizes {
+		for _, op := range ops {
+			for _, t := range types {
+				for _, w := range workers {
+					s := base
+					s.Op, s.Type, s.N, s.Workers = op, t, n, w
+					if !slices.ContainsFunc(p.problems, func(q bench.Spec) bool {
+						return q.Op == op && q.Type == t && q.N == n && q.Workers == w
+					}) {
+						p.problems = append(p.problems, s)
+					}
+				}
+			}
+		}
+	}
+	return p, usage(p.validate())
+}
+
+// validate reports what bench would refuse.
+func (p *tunePlan) validate() error {
+	if len(p.problems) > maxPoints {
+		return fmt.Errorf("%d combinations are too many; at most %d can be tuned at once", len(p.problems), maxPoints)
+	}
+	for _, s := range p.problems {
+		for _, nb := range append([]int{0}, p.candidates...) {
+			s.NB = nb
+			if err := s.Validate(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// trialFunc is bench.NewTrial, or what a test has in its place.
+type trialFunc func(context.Context, bench.Spec) (*bench.Trial, error)
+
+// runTune tunes problem by problem, and reports. Problems that fail do not
+// keep the others from being tuned; the end of ctx does, and what there is by
+// then is saved.
+func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
+	p, err := f.plan()
+	if err != nil {
+		return usage(err)
+	}
+	// Names of versions that do not exist would fail with every problem.
+	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Only: p.problems[0].Only, Fixed: p.problems[0].Fixed})
+	if err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	kept, err := a.openProfile(f.profile)
+	if err != nil {
+		return err
+	}
+	line := newStatus(a.err)
+	defer line.clear()
+	if !f.json {
+		fprintWrapped(a.out, "", topo.Detect().String())
+		fprintWrapped(a.out, "", fmt.Sprintf("%s in %v; GFLOP/s, the best of up to 4 measurements of each nb", count(len(p.problems), "problem"), p.budget))
+	}
+	var all []tuned
+	end := time.Now().Add(p.budget)
+	for i, s := range p.problems {
+		s.Profile = kept.Profile
+		share := time.Until(end) / time.Duration(len(p.problems)-i)
+		say := func(nb int) { line.set("%d/%d  %s, nb = %d …", i+1, len(p.problems), problemName(s), nb) }
+		t := p.tune(ctx, s, end, share, open, say)
+		line.clear()
+		if ctx.Err() != nil {
+			break
+		}
+		t.keep(kept)
+		all = append(all, t)
+		if f.json {
+			err = a.object(t)
+		} else {
+			_, err = fmt.Fprint(a.out, t.report(newPaint(a.out)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	saved := kept.save(a)
+	if ctx.Err() != nil {
+		a.warn(fmt.Sprintf("interrupted after %d of %s", len(all), count(len(p.problems), "problem")))
+	}
+	if !f.json {
+		fprintWrapped(a.out, "", tuneEnd(all, kept, saved, p.budget))
+	}
+	return joinLine([]error{f.picture(p, all), ctx.Err(), tuneFailures(all)})
+}
