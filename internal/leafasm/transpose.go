@@ -19,7 +19,7 @@ func (g *generator) transpose() {
 	g.l("\nblock:")
 	g.p("MOVQ SI, DX")
 	for i := range n {
-		g.p("%s (DX), %s", g.op("VMOVU"), g.v(i))
+		g.load(i)
 		g.p("ADDQ R10, DX")
 	}
 	var out []int
@@ -56,55 +56,74 @@ func (g *generator) imm(op string, imm, dst, x, y int) {
 	g.p("%s $0x%x, %s, %s, %s", op, imm, g.v(y), g.v(x), g.v(dst))
 }
 
-func (g *generator) transpose512f64() []int {
-	for i := 0; i < 8; i += 2 {
-		g.two("VUNPCKLPD", 8+i, i, i+1)
-		g.two("VUNPCKHPD", 9+i, i, i+1)
+// load loads row i. For AVX-512 register j < lanes/2 gets the first halves of
+// two rows, and register lanes/2+j the second halves, of which the rows of
+// every other group of 128 bits' lanes are the upper ones: unlike shuffles,
+// insertions from memory do not wait for the one port that shuffles have.
+func (g *generator) load(i int) {
+	if !g.avx512() {
+		g.p("%s (DX), %s", g.op("VMOVU"), g.v(i))
+		return
 	}
-	// 8…15: pairs of rows; 128 bits hold two rows of one column.
-	for h := range 2 { // even and odd columns
-		a, b, c, d := 8+h, 10+h, 12+h, 14+h
-		g.imm("VSHUFF64X2", 0x88, 4*h, a, b)
-		g.imm("VSHUFF64X2", 0xdd, 4*h+1, a, b)
-		g.imm("VSHUFF64X2", 0x88, 4*h+2, c, d)
-		g.imm("VSHUFF64X2", 0xdd, 4*h+3, c, d)
-	}
-	out := make([]int, 8)
+	group := 16 / g.size // rows that 128 bits hold of a column
+	j := i/(2*group)*group + i%group
 	for h := range 2 {
-		for q := range 2 {
-			g.imm("VSHUFF64X2", 0x88, 16+4*h+2*q, 4*h+q, 4*h+q+2)
-			g.imm("VSHUFF64X2", 0xdd, 17+4*h+2*q, 4*h+q, 4*h+q+2)
-			out[h+2*q], out[h+2*q+4] = 16+4*h+2*q, 17+4*h+2*q
+		r := h*g.lanes()/2 + j
+		if i%(2*group) < group {
+			g.p("VMOVUPD %d(DX), Y%d", 32*h, r)
+		} else {
+			g.p("VINSERTF64X4 $1, %d(DX), Z%d, Z%d", 32*h, r, r)
+		}
+	}
+}
+
+// In a register of the two below, 128 bits hold one column of as many rows, in
+// the order
+//
+//	rows 0…, column c │ rows 0…, column c' │ rows group…, column c │ rows group…, column c'
+//
+// so that one shuffle of two such registers completes a column.
+
+func (g *generator) transpose512f64() []int {
+	out := make([]int, 8)
+	for h := range 2 { // columns 4h…4h+3
+		for e := range 2 { // even and odd ones
+			op := []string{"VUNPCKLPD", "VUNPCKHPD"}[e]
+			t := 8 + 4*h + 2*e
+			g.two(op, t, 4*h, 4*h+1)
+			g.two(op, t+1, 4*h+2, 4*h+3)
+			o := 16 + 4*h + 2*e
+			g.imm("VSHUFF64X2", 0x88, o, t, t+1)
+			g.imm("VSHUFF64X2", 0xdd, o+1, t, t+1)
+			out[4*h+e], out[4*h+2+e] = o, o+1
 		}
 	}
 	return out
 }
 
 func (g *generator) transpose512f32() []int {
-	for i := 0; i < 16; i += 2 {
-		g.two("VUNPCKLPS", 16+i, i, i+1)
-		g.two("VUNPCKHPS", 17+i, i, i+1)
-	}
-	// Register 4q+c: rows 4q…4q+3 of columns c, c+4, c+8 and c+12.
-	for q := range 4 {
-		g.two("VUNPCKLPD", 4*q, 16+4*q, 18+4*q)
-		g.two("VUNPCKHPD", 4*q+1, 16+4*q, 18+4*q)
-		g.two("VUNPCKLPD", 4*q+2, 17+4*q, 19+4*q)
-		g.two("VUNPCKHPD", 4*q+3, 17+4*q, 19+4*q)
-	}
 	out := make([]int, 16)
-	for c := range 4 {
-		t := 16 + 4*c
-		g.imm("VSHUFF32X4", 0x88, t, c, 4+c)
-		g.imm("VSHUFF32X4", 0xdd, t+1, c, 4+c)
-		g.imm("VSHUFF32X4", 0x88, t+2, 8+c, 12+c)
-		g.imm("VSHUFF32X4", 0xdd, t+3, 8+c, 12+c)
-		g.imm("VSHUFF32X4", 0x88, c, t, t+2)
-		g.imm("VSHUFF32X4", 0xdd, 8+c, t, t+2)
-		g.imm("VSHUFF32X4", 0x88, 4+c, t+1, t+3)
-		g.imm("VSHUFF32X4", 0xdd, 12+c, t+1, t+3)
-		for i := range 4 {
-			out[4*i+c] = 4*i + c
+	for h := range 2 { // columns 8h…8h+7
+		for q := range 2 { // rows 8q…8q+7
+			r := 8*h + 4*q
+			for i := 0; i < 4; i += 2 {
+				g.two("VUNPCKLPS", 16+i, r+i, r+i+1)
+				g.two("VUNPCKHPS", 17+i, r+i, r+i+1)
+			}
+			g.two("VUNPCKLPD", r, 16, 18)
+			g.two("VUNPCKHPD", r+1, 16, 18)
+			g.two("VUNPCKLPD", r+2, 17, 19)
+			g.two("VUNPCKHPD", r+3, 17, 19)
+		}
+		for c := range 4 {
+			o := 20 + c
+			if h == 1 {
+				o = 24 + c
+			}
+			r := 8*h + c
+			g.imm("VSHUFF32X4", 0x88, o, r, r+4)
+			g.imm("VSHUFF32X4", 0xdd, r, r, r+4)
+			out[8*h+c], out[8*h+4+c] = o, r
 		}
 	}
 	return out
