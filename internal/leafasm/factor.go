@@ -33,9 +33,6 @@ func (g *generator) factors() {
 }
 
 func (g *generator) factor(name string, v int) {
-	// In a vector of as many lanes as the panel has columns its first lane is
-	// always 0.
-	first := g.lanes() > g.rows
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
 	g.p("MOVQ ARG_X, R12")
 	g.p("MOVQ ARG_C, DX")
@@ -114,36 +111,48 @@ func (g *generator) factor(name string, v int) {
 		g.p("LEAQ %s(SB), R8", g.local("only"))
 		g.p("ADDQ CX, R8")
 	}
-	s0, s1, s2, s3 := g.spare, g.spare+1, g.spare+2, g.spare+3
+	// Row r, unscaled, and its quotients by the pivot update the rows below:
+	// they wait for one division, and not for the root, which comes after.
+	//
+	//	row i −= (row r, lane i / pivot)·row r      row r /= √pivot
+	pivot, quot, root, inv := g.spare, g.spare+1, g.spare+2, g.spare+3
 	for r := range g.rows {
-		d := s0
-		if r > 0 || first {
-			g.broadcast(r, r, s0)
-		} else {
-			d = g.acc // lane 0 is where scalar instructions look
+		g.broadcast(g.acc+r*g.vecs, r, pivot)
+		if r < g.rows-1 {
+			g.p("%s %s, %s, %s", g.op("VDIV"), g.v(pivot), g.sum(r, 0), g.v(quot))
 		}
-		g.p("%s %s, %s, %s", g.sop("VSQRT"), g.x(d), g.x(d), g.x(s1))
-		g.p("%s %s(SB), %s", g.sop("VMOV"), g.local("one"), g.x(s2))
-		g.p("%s %s, %s, %s", g.sop("VDIV"), g.x(s1), g.x(s2), g.x(s2))
-		g.p("%s %s, %d(R13)", g.sop("VMOV"), g.x(s2), r*g.size)
-		g.p("VBROADCAST%s %s, %s", g.scalar, g.x(s2), g.v(s2))
+		g.p("%s %s, %s, %s", g.sop("VSQRT"), g.x(pivot), g.x(pivot), g.x(root))
+		g.p("%s %s(SB), %s", g.sop("VMOV"), g.local("one"), g.x(inv))
+		g.p("%s %s, %s, %s", g.sop("VDIV"), g.x(root), g.x(inv), g.x(inv))
+		for i := r + 1; i < g.rows; i++ {
+			q := pivot
+			if g.spares > 4 {
+				q = g.spare + 4 + i%(g.spares-4)
+			}
+			g.broadcast(quot, i, q)
+			for j := range v {
+				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(r, j), g.v(q), g.sum(i, j))
+			}
+		}
+		g.p("%s %s, %d(R13)", g.sop("VMOV"), g.x(inv), r*g.size)
+		g.p("VBROADCAST%s %s, %s", g.scalar, g.x(inv), g.v(inv))
 		for j := range v {
-			g.p("%s %s, %s, %s", g.op("VMUL"), g.v(s2), g.sum(r, j), g.sum(r, j))
+			g.p("%s %s, %s, %s", g.op("VMUL"), g.v(inv), g.sum(r, j), g.sum(r, j))
 		}
-		// The root itself on the diagonal: better than d/√d.
+		// The root itself on the diagonal: better than pivot/√pivot.
 		if g.avx512() {
 			g.p("KMOVW R9, K2")
-			g.p("VBROADCAST%s %s, K2, %s", g.scalar, g.x(s1), g.sum(r, 0))
+			g.p("VBROADCAST%s %s, K2, %s", g.scalar, g.x(root), g.sum(r, 0))
 			g.p("SHLQ $1, R9")
 		} else {
-			g.p("VBROADCAST%s %s, %s", g.scalar, g.x(s1), g.v(s1))
-			g.p("VMOVDQU %d(R8), %s", r*g.bytes, g.v(s3))
-			g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(s3), g.v(s1), g.sum(r, 0), g.sum(r, 0))
+			g.p("VBROADCAST%s %s, %s", g.scalar, g.x(root), g.v(root))
+			g.p("VMOVDQU %d(R8), %s", r*g.bytes, g.v(inv))
+			g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(inv), g.v(root), g.sum(r, 0), g.sum(r, 0))
 		}
 		for j := range v {
 			g.p("%s %s, %d(R12)", g.op("VMOVU"), g.sum(r, j), r*g.stride()+j*g.bytes)
 			at := fmt.Sprintf("%d(DX)", j*g.bytes)
-			if mask := g.triangle(r, j, v, s3); mask == "" {
+			if mask := g.triangle(r, j, v, inv); mask == "" {
 				g.p("%s %s, %s", g.op("VMOVU"), g.sum(r, j), at)
 			} else if g.avx512() {
 				g.p("%s %s, %s, %s", g.op("VMOVU"), g.sum(r, j), mask, at)
@@ -154,19 +163,6 @@ func (g *generator) factor(name string, v int) {
 		g.p("ADDQ BX, DX")
 		if g.avx512() {
 			g.p("SHLQ $1, R10")
-		}
-		for i := r + 1; i < g.rows; i++ {
-			// The next row waits for nothing but this: from the register it
-			// comes sooner than through memory.
-			a := g.spare + (i-r)%g.spares
-			if i == r+1 {
-				g.broadcast(r, i, a)
-			} else {
-				g.p("VBROADCAST%s %d(R12)(SI*1), %s", g.scalar, r*g.stride()+i*g.size, g.v(a))
-			}
-			for j := range v {
-				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(r, j), g.v(a), g.sum(i, j))
-			}
 		}
 	}
 	g.p("VZEROUPPER")
@@ -206,13 +202,13 @@ func (g *generator) triangle(i, j, v, spare int) string {
 	return mask
 }
 
-// broadcast writes the broadcast of the panel's lane l in row r to register
-// dst.
-func (g *generator) broadcast(r, l, dst int) {
+// broadcast writes the broadcast of the panel's lane l in register src to
+// register dst.
+func (g *generator) broadcast(src, l, dst int) {
 	if !g.avx512() && g.size == 8 {
-		g.p("VPERMPD $%d, %s, %s", l*0x55, g.sum(r, 0), g.v(dst))
+		g.p("VPERMPD $%d, %s, %s", l*0x55, g.v(src), g.v(dst))
 		return
 	}
 	g.p("VMOVUPS %d(DI), %s", l*g.bytes, g.v(dst))
-	g.p("%s %s, %s, %s", g.op("VPERM"), g.sum(r, 0), g.v(dst), g.v(dst))
+	g.p("%s %s, %s, %s", g.op("VPERM"), g.v(src), g.v(dst), g.v(dst))
 }

@@ -93,7 +93,7 @@ func vectorized[T Element](mr int, c Caches, v vectors[T]) *Packed[T] {
 	nr := asm.Vectors * v.lanes
 	p := &Packed[T]{
 		MR: mr, NR: nr,
-		Leaf: 256,
+		Leaf: 512,
 		Pack: pack[T],
 		Micro: func(k int, a, b, c []T, ldc int) {
 			v.run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, padded: true, c: c, ldc: ldc, uplo: blas.All})

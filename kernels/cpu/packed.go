@@ -66,7 +66,9 @@ func (p *Packed[T]) Work(dim int) int {
 	}
 	leaf := roundUp(min(dim, p.Leaf), p.MR)
 	leafWork := leaf*leaf + leaf*p.NR + leaf // trsm: triangle, right-hand sides, diagonal
-	leafWork = max(leafWork, p.leaves.work(min(dim, p.Leaf)))
+	if p.leaves.set() {
+		leafWork = p.leaves.work(min(dim, p.Leaf))
+	}
 	if p.small(dim, dim, dim) {
 		return leafWork
 	}

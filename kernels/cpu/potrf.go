@@ -34,7 +34,7 @@ func potrfSplit[T Element](r potrfParts[T], leaf int, uplo blas.Uplo, n int, a [
 	if n <= leaf {
 		return r.potrfLeaf(uplo, n, a, lda, work)
 	}
-	n1 := min(n-1, roundUp((n+1)/2, leaf))
+	n1 := half(n, leaf)
 	n2 := n - n1
 	a22 := a[n1*lda+n1:]
 	if info := potrfSplit(r, leaf, uplo, n1, a, lda, work); info != 0 {

@@ -96,7 +96,7 @@ func (s triangularSolve[T]) solve(n int, a, b []T) {
 		s.parts.trsmLeaf(s, n, a, b)
 		return
 	}
-	n1 := min(n-1, roundUp((n+1)/2, s.leaf))
+	n1 := half(n, s.leaf)
 	n2 := n - n1
 	a22 := a[n1*s.lda+n1:]
 	b2 := b[n1:]
@@ -127,4 +127,15 @@ func (s triangularSolve[T]) update(nb, nx int, a, x, b []T) {
 	} else {
 		s.parts.Gemm(blas.NoTrans, s.trans, s.rhs, nb, nx, -1, x, s.ldb, a, s.lda, 1, b, s.ldb, s.work)
 	}
+}
+
+// half returns where to cut a triangle of order n into two that are about as
+// large: at a multiple of the leaf, which makes nearly all leaves whole, but
+// if the leaf is so large that it would make the parts unequal, at a multiple
+// of the widest strip of any vector kernel.
+func half(n, leaf int) int {
+	if leaf > 256 {
+		leaf = 48
+	}
+	return min(n-1, roundUp((n+1)/2, leaf))
 }
