@@ -89,7 +89,7 @@ func file() []byte {
 	g.l("//go:build !noasm\n")
 	g.l("#include \"textflag.h\"\n")
 	g.l("// Offsets of the fields of Leaf.")
-	for i, f := range []string{"A", "RS", "CS", "PS", "X", "C", "LDC", "INV", "K", "PANELS", "WIDTH", "LAST", "LANE", "PLAIN"} {
+	for i, f := range []string{"A", "RS", "CS", "PS", "X", "C", "LDC", "INV", "K", "PANELS", "WIDTH", "LAST", "LANE", "PLAIN", "GROW"} {
 		g.l("#define ARG_%s %d(AX)", f, 8*i)
 	}
 	g.l("")
@@ -99,6 +99,7 @@ func file() []byte {
 			g.solves()
 			g.factors()
 			g.transpose()
+			g.pack()
 		}
 	}
 	return text.Bytes()

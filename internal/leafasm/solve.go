@@ -173,7 +173,10 @@ func (g *generator) solve(name string, v int, masked bool) {
 		g.p("ADDQ R11, R14")
 	}
 	g.l("\nnext:")
-	g.p("ADDQ ARG_PS, DI")
+	g.p("MOVQ ARG_PS, CX")
+	g.p("ADDQ CX, DI")
+	g.p("ADDQ ARG_GROW, CX")
+	g.p("MOVQ CX, ARG_PS")
 	g.p("ADDQ $%d, ARG_INV", g.rows*g.size)
 	g.p("ADDQ $%d, ARG_K", g.rows)
 	g.p("DECQ ARG_PANELS")

@@ -89,6 +89,19 @@ func (i leafISA) factor(t *asm.Leaf) {
 	}
 }
 
+func (i leafISA) pack(dst, src unsafe.Pointer, stride, n int) {
+	switch i {
+	case leafAVX512F64:
+		asm.PackAVX512F64(dst, src, stride, n)
+	case leafAVX512F32:
+		asm.PackAVX512F32(dst, src, stride, n)
+	case leafAVX2F64:
+		asm.PackAVX2F64(dst, src, stride, n)
+	case leafAVX2F32:
+		asm.PackAVX2F32(dst, src, stride, n)
+	}
+}
+
 func (i leafISA) transpose(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
 	switch i {
 	case leafAVX512F64:
@@ -115,7 +128,7 @@ func (l *leaves[T]) work(n int) int {
 	}
 	rows := roundUp(n, l.mr)
 	strips := (n + l.nr - 1) / l.nr
-	trsm := rows + rows*l.mr + rows*l.nr
+	trsm := rows + rows*l.nr + rows*(rows+l.mr)/2
 	potrf := roundUp(rows, 16) + strips*(strips+1)/2*l.nr*l.nr
 	return max(trsm, potrf)
 }

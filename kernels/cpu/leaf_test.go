@@ -17,7 +17,7 @@ func withLeaves[T Element]() map[string]*Packed[T] {
 		if !l.set() {
 			return
 		}
-		for suffix, leaf := range map[string]int{"": 256, ", leaf 48": 48, ", leaf 5": 5} {
+		for suffix, leaf := range map[string]int{"": 512, ", leaf 48": 48, ", leaf 5": 5} {
 			p := Portable[T]()
 			p.leaves = l
 			p.Leaf = leaf
@@ -46,6 +46,7 @@ func testLeaves[T Element](t *testing.T) {
 		sizes = append(sizes, n)
 	}
 	sizes = append(sizes, 47, 48, 49, 63, 71, 96, 97, 100, 131)
+	sizes = append(sizes, 259) // packed
 	rnd := rand.New(rand.NewPCG(1, 2))
 	ref := Portable[T]()
 	for name, p := range withLeaves[T]() {
@@ -54,6 +55,9 @@ func testLeaves[T Element](t *testing.T) {
 				bit := func(i int) bool { return c>>i&1 == 1 }
 				side, uplo, trans, diag := blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit
 				m, k := n, sizes[rnd.IntN(len(sizes))]
+				if n > 256 {
+					k = 97
+				}
 				if bit(0) {
 					side = blas.Right
 					m, k = k, n
@@ -68,7 +72,14 @@ func testLeaves[T Element](t *testing.T) {
 					diag = blas.Unit
 				}
 				lda, ldb := n+rnd.IntN(3), k+rnd.IntN(3)
+				if n > 256 {
+					lda = 1024 // columns in the same sets of the cache
+				}
 				a := triangleOf[T](rnd, uplo, n, lda)
+				if rnd.IntN(4) == 0 { // no reciprocal without loss
+					i := rnd.IntN(n)
+					a[i*lda+i] = largest[T]()
+				}
 				b := randomSlice[T](m * ldb)
 				got, want := append([]T(nil), b...), append([]T(nil), b...)
 				p.Trsm(side, uplo, trans, diag, m, k, 1, a, lda, got, ldb, dirty[T](p.Work(max(m, k))))
@@ -117,6 +128,14 @@ func triangleOf[T Element](rnd *rand.Rand, uplo blas.Uplo, n, lda int) []T {
 		a[i*lda+i] = T(1 + rnd.Float64())
 	}
 	return a
+}
+
+// largest returns the largest finite number.
+func largest[T Element]() T {
+	if big := math.MaxFloat64; float64(T(big)) == big {
+		return T(big)
+	}
+	return T(math.MaxFloat32)
 }
 
 // dirty returns scratch full of NaN.

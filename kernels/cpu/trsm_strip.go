@@ -15,7 +15,7 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 	if len(s.work) < l.work(n) {
 		panic(ErrWork)
 	}
-	x, inv, last := s.work[:rows*nr], s.work[rows*nr:rows*nr+rows], s.work[rows*nr+rows:rows*nr+rows+rows*mr]
+	x, inv, tri := s.work[:rows*nr], s.work[rows*nr:rows*nr+rows], s.work[rows*nr+rows:l.work(n)]
 
 	// Element (i, j), i ≥ j, of the triangle in order of solution is
 	// a[base+i*rs+j*cs]. Forward the order is that of A; backward it is
@@ -33,6 +33,7 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 	}
 	divide := reciprocals(s, n, a, inv)
 	full := n / mr * mr
+	last := tri[full*(full+mr)/2:]
 	if full < n {
 		// The last panel would reach beyond A: it is completed with zeros.
 		for j := range n {
@@ -47,13 +48,21 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 			inv[i] = 1
 		}
 	}
+	whole := asm.Leaf{X: at(x, 0), Inv: at(inv, 0), A: at(a, base), RS: rs * size, CS: cs * size, PS: mr * rs * size}
+	if l.packs(n, cs, s.rhs) && !divide {
+		for u := 0; u < full; u += mr {
+			// Backward the rows of a panel keep the order of A.
+			l.isa.pack(at(tri, u*(u+mr)/2), at(a, base+u*rs+min(rs, 0)*(mr-1)), cs*size, u+mr)
+		}
+		whole.A, whole.CS = at(tri, -min(rs, 0)*(mr-1)), mr*size
+		whole.PS, whole.Grow = mr*mr*size, mr*mr*size
+	}
 
 	for v := 0; v < s.rhs; v += nr {
 		w := min(nr, s.rhs-v)
-		var t asm.Leaf
+		t := whole
 		direct := s.left() && !divide
 		l.shape(&t, w, direct)
-		t.X, t.Inv = at(x, 0), at(inv, 0)
 		var bv []T
 		if s.left() {
 			bv = b[v:]
@@ -76,7 +85,6 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 			l.divide(t, n, a, base, rs, cs, x)
 		} else {
 			if full > 0 {
-				t.A, t.RS, t.CS, t.PS = at(a, base), rs*size, cs*size, mr*rs*size
 				t.Panels = full / mr
 				l.isa.solve(&t)
 			}
@@ -97,6 +105,21 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 			l.scatter(bv, s.ldb, x, first, step, w, n)
 		}
 	}
+}
+
+// packs reports whether the panels of a triangle of order n are to be packed,
+// of which columns lie cs apart. Those of neighbours never need it. With AVX2
+// others do, for 4 rows are less than a cache line; with AVX-512 only if the
+// columns lie in the same sets of the cache. docs/kernels-triangular.md has
+// the figures.
+func (l *leaves[T]) packs(n, cs, rhs int) bool {
+	if cs == 1 || cs == -1 || rhs <= 2*l.nr {
+		return false
+	}
+	if l.mr == 4 {
+		return n >= 96
+	}
+	return n >= 256 && cs*l.size()%4096 == 0
 }
 
 // copyRows copies n rows of w elements: row i of dst is dst[(d0+i*dstep)*ldd:].

@@ -33,6 +33,7 @@ type Leaf struct {
 	Last       int // lanes in the last vector that C has
 	Lane       int // of the first vector at which the panel begins, to factor
 	Plain      int // not 0: do not solve, only subtract
+	Grow       int // what PS grows by from panel to panel
 }
 
 // SolveWidth returns [Leaf.Width] for tiles of v vectors. Unless masked, C has

@@ -69,3 +69,27 @@ func TransposeAVX2F64(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Poi
 //
 //go:noescape
 func TransposeAVX2F32(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int)
+
+// PackAVX512F64 copies n rows of float64, as long as a tile in AVX-512F has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+//
+//go:noescape
+func PackAVX512F64(dst, src unsafe.Pointer, stride, n int)
+
+// PackAVX512F32 copies n rows of float32, as long as a tile in AVX-512F has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+//
+//go:noescape
+func PackAVX512F32(dst, src unsafe.Pointer, stride, n int)
+
+// PackAVX2F64 copies n rows of float64, as long as a tile in AVX2 has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+//
+//go:noescape
+func PackAVX2F64(dst, src unsafe.Pointer, stride, n int)
+
+// PackAVX2F32 copies n rows of float32, as long as a tile in AVX2 has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+//
+//go:noescape
+func PackAVX2F32(dst, src unsafe.Pointer, stride, n int)

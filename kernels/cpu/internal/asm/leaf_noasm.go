@@ -51,3 +51,19 @@ func TransposeAVX2F64(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Poi
 func TransposeAVX2F32(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
 	panic("asm: no AVX2 in this build")
 }
+
+// PackAVX512F64 copies n rows of float64, as long as a tile in AVX-512F has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+func PackAVX512F64(dst, src unsafe.Pointer, stride, n int) { panic("asm: no AVX512 in this build") }
+
+// PackAVX512F32 copies n rows of float32, as long as a tile in AVX-512F has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+func PackAVX512F32(dst, src unsafe.Pointer, stride, n int) { panic("asm: no AVX512 in this build") }
+
+// PackAVX2F64 copies n rows of float64, as long as a tile in AVX2 has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+func PackAVX2F64(dst, src unsafe.Pointer, stride, n int) { panic("asm: no AVX2 in this build") }
+
+// PackAVX2F32 copies n rows of float32, as long as a tile in AVX2 has rows
+// and a stride in bytes apart, to dst without gaps. n is a multiple of 4.
+func PackAVX2F32(dst, src unsafe.Pointer, stride, n int) { panic("asm: no AVX2 in this build") }
