@@ -54,6 +54,18 @@ func (t *tuned) report(p paint) string {
 	return b.String()
 }
 
+// span returns a time without zeros at its end: "1m" for what is "1m0s".
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // rate returns a rate, in flop/s, as GFLOP/s in at most 5 columns below 100
 // TFLOP/s.
 func rate(r float64) string {
@@ -114,7 +126,7 @@ func tuneEnd(all []tuned, p *profile, saved bool, budget time.Duration) string {
 		text = fmt.Sprintf("%s not saved", count(won, "tile size"))
 	}
 	if unfinished > 0 {
-		text += fmt.Sprintf("; %d of %s not finished in %v, give more time with --budget", unfinished, count(len(all), "problem"), budget)
+		text += fmt.Sprintf("; %d of %s not finished in %s, give more time with --budget", unfinished, count(len(all), "problem"), span(budget))
 	}
 	return "\n" + text
 }
