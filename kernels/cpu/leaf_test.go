@@ -76,11 +76,10 @@ func testLeaves[T Element](t *testing.T) {
 					lda = 1024 // columns in the same sets of the cache
 				}
 				a := triangleOf[T](rnd, uplo, n, lda)
-				if rnd.IntN(4) == 0 { // no reciprocal without loss
-					i := rnd.IntN(n)
-					a[i*lda+i] = largest[T]()
-				}
 				b := randomSlice[T](m * ldb)
+				if rnd.IntN(4) == 0 {
+					tinyPivot(rnd.IntN(n), n, a, lda, b, ldb, m, k, side)
+				}
 				got, want := append([]T(nil), b...), append([]T(nil), b...)
 				p.Trsm(side, uplo, trans, diag, m, k, 1, a, lda, got, ldb, dirty[T](p.Work(max(m, k))))
 				ref.Trsm(side, uplo, trans, diag, m, k, 1, a, lda, want, ldb, dirty[T](ref.Work(max(m, k))))
@@ -130,12 +129,30 @@ func triangleOf[T Element](rnd *rand.Rand, uplo blas.Uplo, n, lda int) []T {
 	return a
 }
 
-// largest returns the largest finite number.
-func largest[T Element]() T {
-	if big := math.MaxFloat64; float64(T(big)) == big {
-		return T(big)
+// tinyPivot makes element i of A's diagonal so small that its reciprocal is
+// infinite, alone in its row and column, and its part of B as small.
+func tinyPivot[T Element](i, n int, a []T, lda int, b []T, ldb, m, k int, side blas.Side) {
+	tiny := T(0x1p-130)
+	if T(0x1p-1030) != 0 {
+		tiny = T(0x1p-1030)
 	}
-	return T(math.MaxFloat32)
+	for j := range n {
+		for _, o := range []int{i*lda + j, j*lda + i} {
+			if a[o] == a[o] {
+				a[o] = 0
+			}
+		}
+	}
+	a[i*lda+i] = tiny
+	if side == blas.Left {
+		for j := range k {
+			b[i*ldb+j] *= tiny
+		}
+		return
+	}
+	for j := range m {
+		b[j*ldb+i] *= tiny
+	}
 }
 
 // dirty returns scratch full of NaN.

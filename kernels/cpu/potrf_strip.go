@@ -53,7 +53,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 		block := x[c*nr : (c+wr)*nr]
 		copied := uplo == blas.Lower || w < wr
 		if copied {
-			diagonalIn(uplo, block, nr, a[c*lda+c:], lda, w, wr)
+			l.diagonalIn(uplo, block, a[c*lda+c:], lda, w, wr)
 		}
 		for i := 0; i < wr; i += mr {
 			j := i / lanes * lanes
@@ -73,7 +73,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 			}
 		}
 		if copied {
-			diagonalOut(uplo, a[c*lda+c:], lda, block, nr, w)
+			l.diagonalOut(uplo, a[c*lda+c:], lda, block, w)
 		}
 		x = x[(c+wr)*nr:]
 	}
@@ -82,15 +82,21 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 
 // diagonalIn copies the triangle of order w at a into the wr rows of an upper
 // one, with zeros below and completed with ones on the diagonal.
-func diagonalIn[T Element](uplo blas.Uplo, x []T, nr int, a []T, lda, w, wr int) {
+func (l *leaves[T]) diagonalIn(uplo blas.Uplo, x, a []T, lda, w, wr int) {
 	clear(x)
+	nr := l.nr
 	for i := range w {
 		if uplo == blas.Upper {
 			copy(x[i*nr+i:i*nr+w], a[i*lda+i:i*lda+w])
 			continue
 		}
-		for j, v := range a[i*lda : i*lda+i+1] {
-			x[j*nr+i] = v
+		// What is left of the square on the diagonal goes by squares.
+		left := i / l.lanes * l.lanes
+		if i == left && left > 0 {
+			l.gather(x[left:], 0, 1, a[left*lda:], lda, min(l.lanes, w-left), left)
+		}
+		for j, v := range a[i*lda+left : i*lda+i+1] {
+			x[(left+j)*nr+i] = v
 		}
 	}
 	for i := w; i < wr; i++ {
@@ -99,15 +105,20 @@ func diagonalIn[T Element](uplo blas.Uplo, x []T, nr int, a []T, lda, w, wr int)
 }
 
 // diagonalOut copies an upper triangle back.
-func diagonalOut[T Element](uplo blas.Uplo, a []T, lda int, x []T, nr, w int) {
+func (l *leaves[T]) diagonalOut(uplo blas.Uplo, a []T, lda int, x []T, w int) {
+	nr := l.nr
 	for i := range w {
 		if uplo == blas.Upper {
 			copy(a[i*lda+i:i*lda+w], x[i*nr+i:i*nr+w])
 			continue
 		}
-		row := a[i*lda : i*lda+i+1]
+		left := i / l.lanes * l.lanes
+		if i == left && left > 0 {
+			l.scatter(a[left*lda:], lda, x[left:], 0, 1, min(l.lanes, w-left), left)
+		}
+		row := a[i*lda+left : i*lda+i+1]
 		for j := range row {
-			row[j] = x[j*nr+i]
+			row[j] = x[(left+j)*nr+i]
 		}
 	}
 }
