@@ -9,7 +9,11 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 	}
 	t := trans != blas.NoTrans
 	if p.vectors.run != nil {
-		p.strips(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
+		if n <= p.NC {
+			p.syrkStrips(uplo, operand[T]{a, lda, !t}, n, k, alpha, beta, c, ldc, work)
+		} else {
+			p.strips(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
+		}
 		return
 	}
 	scaleTriangle(uplo, n, beta, c, ldc)
@@ -18,6 +22,40 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		return
 	}
 	p.update(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, c, ldc, work)
+}
+
+// syrkStrips computes the uplo triangle of C = alpha·Bᵀ·B + beta·C for a k×n
+// matrix B, n ≤ NC, with vector micro-kernels. B is packed only once: its
+// strips of columns are read as panels of Bᵀ, too.
+func (p *Packed[T]) syrkStrips(uplo blas.Uplo, b operand[T], n, k int, alpha, beta T, c []T, ldc int, work []T) {
+	if len(work) < p.blockB(n, k) {
+		panic(ErrWork)
+	}
+	kcMax := part(k, p.KC, 1)
+	s := strip[T]{alpha: alpha, beta: beta, rs: 1, ps: p.MR, padded: true, ldc: ldc}
+	for pc := 0; pc < k; pc += kcMax {
+		s.k = min(kcMax, k-pc)
+		x, rs, cs := b.from(pc, 0)
+		p.packStrips(work, x, rs, cs, n, s.k)
+		for j := 0; j < n; j += s.n {
+			s.n = p.width(n - j)
+			s.b, s.ldb = work[j*s.k:], roundUp(s.n, p.vectors.lanes)
+			first, last := 0, j // the strips beside the diagonal
+			if uplo == blas.Lower {
+				first, last = j+s.n, n
+			}
+			s.uplo = blas.All
+			for i := first; i < last; i += s.m {
+				s.m = p.width(n - i)
+				s.a, s.cs = work[i*s.k:], roundUp(s.m, p.vectors.lanes)
+				s.c = c[i*ldc+j:]
+				p.vectors.run(s)
+			}
+			s.a, s.cs, s.c = s.b, s.ldb, c[j*ldc+j:]
+			p.triangle(s, uplo, 0, s.n)
+		}
+		s.beta = 1
+	}
 }
 
 // syrkTrivial checks the arguments of syrk, and does the call and reports true
