@@ -21,6 +21,17 @@ const (
 	// timed no more: the standard error of its mean is then below a fifth
 	// of the standard deviation, and the clock costs more than is learned.
 	settled = 32
+	// refresh is the number of runs that are timed in every process however
+	// much is known, so that a profile does not outlive its truth.
+	refresh = 8
+	// disturbed is the factor between two runs of one version in one size
+	// class from which on the slower one is taken to have been disturbed: by
+	// another program on the core, say. A preempted run of a millisecond takes
+	// ten; sizes within a class make less than a factor of two.
+	disturbed = 3
+	// believed is the number of disturbed runs in a row after which they are
+	// taken for the truth: the machine has become slower.
+	believed = 4
 )
 
 // stat is what is known of one version in one size class. Its group's lock
@@ -29,6 +40,11 @@ type stat struct {
 	total   moments   // loaded and measured, without warm-ups
 	cold    moments   // warm-ups, used while there is nothing else
 	unsaved []moments // per file of the profile, what it does not hold yet
+
+	seen     int     // runs timed in this process
+	low      float64 // fastest run in total, 0 if unknown
+	slow     int     // disturbed runs since the last good one
+	replaced bool    // total has dropped what came before: files must, too
 
 	inflight int // exploring runs begun and not ended
 	failed   int // exploring runs that failed since the last good one
@@ -51,19 +67,49 @@ func (s *stat) mean() float64 {
 // add counts a run of perUnit seconds per unit of work. Until there is a run
 // that was not a warm-up, warm-ups stand in for it.
 func (s *stat) add(perUnit float64, cold bool) {
-	if !cold {
-		s.total.add(perUnit)
-		for i := range s.unsaved {
-			s.unsaved[i].add(perUnit)
-		}
+	s.seen++
+	if cold {
+		s.cold.add(perUnit)
+		s.ran()
 		return
 	}
-	s.cold.add(perUnit)
+	switch {
+	case s.total.count == 0:
+	case s.low > 0 && perUnit > disturbed*s.low && s.slow+1 < believed:
+		// The run counts as one, but its time does not.
+		s.slow++
+		s.ran()
+		return
+	case s.low > 0 && perUnit > disturbed*s.low, perUnit*disturbed < s.total.mean:
+		// The machine has become slower; or what came before was disturbed.
+		s.forget()
+	}
+	s.slow = 0
+	if s.low == 0 || perUnit < s.low {
+		s.low = perUnit
+	}
+	s.total.add(perUnit)
+	for i := range s.unsaved {
+		s.unsaved[i].add(perUnit)
+	}
+}
+
+// ran counts a run whose time is not to be used.
+func (s *stat) ran() {
 	run := moments{runs: 1}
 	s.total.merge(run)
 	for i := range s.unsaved {
 		s.unsaved[i].merge(run)
 	}
+}
+
+// forget drops the times that are known, but not the number of runs.
+func (s *stat) forget() {
+	s.total = moments{runs: s.total.runs}
+	for i := range s.unsaved {
+		s.unsaved[i] = moments{runs: s.unsaved[i].runs}
+	}
+	s.low, s.replaced = 0, true
 }
 
 // wanted reports whether more must be known of s before the class can go by
@@ -155,7 +201,7 @@ func (c *cell) timed(i int, why Why) bool {
 	case Exploring:
 		return true
 	case Fastest:
-		return c.stats[i].total.count < settled
+		return c.stats[i].total.count < settled || c.stats[i].seen < refresh
 	}
 	return false
 }

@@ -47,9 +47,9 @@ type Pin struct {
 }
 
 // DefaultExplore is how often a version is explored per size class where
-// [Config.Explore] is zero. The first run in a process is only a warm-up; two
-// more show whether it is worth running.
-const DefaultExplore = 3
+// [Config.Explore] is zero. The first run in a process is only a warm-up; of
+// four more one or two may be disturbed by other programs.
+const DefaultExplore = 5
 
 const maxExplore = 1 << 20
 

@@ -174,6 +174,7 @@ func (p *Profile) load(file string, c contents) {
 		t := &c.Timings[i]
 		_, stats := p.stats(t.key().groupKey, []string{t.Version})
 		stats[0].total = t.moments()
+		stats[0].low = t.Mean
 		stats[0].unsaved = make([]moments, 1)
 	}
 }
@@ -196,6 +197,7 @@ type taken struct {
 	group *group
 	stat  *stat
 	delta moments // what the file does not hold yet
+	fresh bool    // the file is to drop what it holds for total
 	total moments // all that is known
 }
 
@@ -211,10 +213,10 @@ func (p *Profile) take(i int) []taken {
 				s.unsaved = append(s.unsaved, s.total)
 			}
 			if d := s.unsaved[i]; d.count > 0 {
-				all = append(all, taken{timingKey{key, version}, g, s, d, s.total})
-				s.unsaved[i] = moments{}
+				all = append(all, taken{timingKey{key, version}, g, s, d, s.replaced, s.total})
+				s.unsaved[i], s.replaced = moments{}, false
 			} else if s.total.count > 0 {
-				all = append(all, taken{timingKey{key, version}, g, s, moments{}, s.total})
+				all = append(all, taken{timingKey{key, version}, g, s, moments{}, s.replaced, s.total})
 			}
 		}
 		g.mu.Unlock()
@@ -227,6 +229,7 @@ func giveBack(i int, all []taken) {
 	for _, t := range all {
 		t.group.mu.Lock()
 		t.stat.unsaved[i].merge(t.delta)
+		t.stat.replaced = t.stat.replaced || t.fresh
 		t.group.mu.Unlock()
 	}
 }

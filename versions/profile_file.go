@@ -109,7 +109,10 @@ func mergeTimings(held []Timing, all []taken, lost bool) []Timing {
 	}
 	for _, t := range all {
 		m := sum[t.key]
-		if lost {
+		if t.fresh {
+			m = moments{}
+		}
+		if lost || t.fresh {
 			m.merge(t.total)
 		} else {
 			m.merge(t.delta)
