@@ -111,7 +111,7 @@ func programModules() []string {
 // everything below it.
 func testEntry() entry {
 	return entry{
-		tessera: []string{"kernels/kerneltest", "internal/matgen", "internal/topo"},
+		tessera: []string{"kernels/kerneltest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"github.com/sbinet/npyio/...", "golang.org/x/sys/...",
