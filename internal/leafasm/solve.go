@@ -22,12 +22,9 @@ func (g *generator) solves() {
 	table := g.local("solves")
 	size := 0
 	for v := 1; v <= g.vecs; v++ {
-		for _, masked := range []bool{false, true} {
-			name := fmt.Sprintf("solve%d", v)
-			if masked {
-				name += "m"
-			}
-			g.solve(g.local(name), v, masked)
+		for _, kind := range []kind{whole, masked, own} {
+			name := fmt.Sprintf("solve%d%s", v, kind)
+			g.solve(g.local(name), v, kind)
 			g.l("DATA %s+%d(SB)/8, $%s(SB)\n", table, size, g.local(name))
 			size += 8
 		}
@@ -38,7 +35,7 @@ func (g *generator) solves() {
 	g.p("MOVQ t+0(FP), AX")
 	g.p("MOVQ ARG_WIDTH, CX")
 	g.p("LEAQ %s(SB), DX", table)
-	g.p("MOVQ -16(DX)(CX*8), DX")
+	g.p("MOVQ -24(DX)(CX*8), DX")
 	g.p("JMP  DX")
 	g.l("")
 }
@@ -48,9 +45,18 @@ func (g *generator) solves() {
 // cache when its turn comes, if its rows lie a multiple of a page apart.
 const ahead = 32
 
-// solve writes the kernel for rows of v vectors of which, if masked, the last
-// is not whole in C.
-func (g *generator) solve(name string, v int, masked bool) {
+// kind is what a solving kernel takes for C.
+type kind string
+
+const (
+	whole  kind = ""  // rows of whole vectors
+	masked kind = "m" // rows of which the last vector is not whole
+	own    kind = "x" // X itself
+)
+
+// solve writes the kernel for rows of v vectors.
+func (g *generator) solve(name string, v int, kind kind) {
+	masked := kind == masked
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
 	g.p("MOVQ ARG_A, DI")
 	g.p("MOVQ ARG_RS, SI")
@@ -129,11 +135,11 @@ func (g *generator) solve(name string, v int, masked bool) {
 	g.p("LEAQ (DX)(BX*%d), CX", g.rows)
 	for i := range g.rows {
 		for j := range v {
-			if j*g.bytes%64 == 0 {
+			if j*g.bytes%64 == 0 && kind != own {
 				g.p("PREFETCHT0 %d(CX)", j*g.bytes)
 			}
 		}
-		if i < g.rows-1 {
+		if i < g.rows-1 && kind != own {
 			g.p("ADDQ BX, CX")
 		}
 	}
@@ -169,7 +175,7 @@ func (g *generator) solve(name string, v int, masked bool) {
 				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(c, j), a, g.sum(i, j))
 			}
 		}
-		g.store(c, v, masked, mask)
+		g.store(c, v, kind, mask)
 		g.p("ADDQ R11, R14")
 	}
 	g.l("\nnext:")
@@ -185,7 +191,7 @@ func (g *generator) solve(name string, v int, masked bool) {
 	g.p("RET")
 	g.l("\nplain:")
 	for i := range g.rows {
-		g.store(i, v, masked, mask)
+		g.store(i, v, kind, mask)
 	}
 	g.p("JMP  next")
 	g.l("")
@@ -193,12 +199,13 @@ func (g *generator) solve(name string, v int, masked bool) {
 
 // store writes row i of the sums to X, where R12 points to row 0, and to C,
 // of which DX moves to the next row.
-func (g *generator) store(i, v int, masked bool, mask string) {
+func (g *generator) store(i, v int, kind kind, mask string) {
 	for j := range v {
 		g.p("%s %s, %d(R12)", g.op("VMOVU"), g.sum(i, j), i*g.stride()+j*g.bytes)
 		at := fmt.Sprintf("%d(DX)", j*g.bytes)
 		switch {
-		case !masked || j < v-1:
+		case kind == own:
+		case kind == whole || j < v-1:
 			g.p("%s %s, %s", g.op("VMOVU"), g.sum(i, j), at)
 		case g.avx512():
 			g.p("%s %s, K1, %s", g.op("VMOVU"), g.sum(i, j), at)

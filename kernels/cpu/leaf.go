@@ -133,12 +133,19 @@ func (l *leaves[T]) work(n int) int {
 	return max(trsm, potrf)
 }
 
-// shape sets the width of the tiles to w columns. If exact, C has no more of
-// them; else it has whole vectors, as X does.
-func (l *leaves[T]) shape(t *asm.Leaf, w int, exact bool) {
+// shape sets the width of the tiles to w columns. If they are X's own, C is
+// a row of X, and they are whole vectors.
+func (l *leaves[T]) shape(t *asm.Leaf, w int, own bool) {
 	v := (w + l.lanes - 1) / l.lanes
 	t.Last = w - (v-1)*l.lanes
-	t.Width = asm.SolveWidth(v, exact && t.Last < l.lanes)
+	switch {
+	case own:
+		t.Width = asm.SolveWidth(v, asm.Own)
+	case t.Last < l.lanes:
+		t.Width = asm.SolveWidth(v, asm.Masked)
+	default:
+		t.Width = asm.SolveWidth(v, asm.Whole)
+	}
 }
 
 // at returns the address of x[i].

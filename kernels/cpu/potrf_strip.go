@@ -29,7 +29,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 		wr := roundUp(w, mr)
 
 		t := asm.Leaf{X: at(x, 0), RS: size, CS: nr * size, PS: mr * size}
-		l.shape(&t, w, uplo == blas.Upper)
+		l.shape(&t, w, uplo == blas.Lower)
 		t.LDC = lda * size
 		if uplo == blas.Lower && c > 0 {
 			l.gather(x, 0, 1, a[c*lda:], lda, w, c)

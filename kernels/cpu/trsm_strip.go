@@ -62,7 +62,7 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 		w := min(nr, s.rhs-v)
 		t := whole
 		direct := s.left() && !divide
-		l.shape(&t, w, direct)
+		l.shape(&t, w, !direct)
 		var bv []T
 		if s.left() {
 			bv = b[v:]
@@ -91,7 +91,7 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 			if full < n {
 				t.A, t.RS, t.CS = at(last, 0), size, mr*size
 				t.C, t.LDC = at(x, full*nr), nr*size
-				l.shape(&t, w, false)
+				l.shape(&t, w, true)
 				t.Inv, t.K, t.Panels = at(inv, full), full, 1
 				l.isa.solve(&t)
 			}

@@ -36,11 +36,12 @@ type Leaf struct {
 	Grow       int // what PS grows by from panel to panel
 }
 
-// SolveWidth returns [Leaf.Width] for tiles of v vectors. Unless masked, C has
-// all lanes of the last one.
-func SolveWidth(v int, masked bool) int {
-	if masked {
-		return 2*v + 1
-	}
-	return 2 * v
-}
+// What a kernel that solves takes for C.
+const (
+	Whole  = iota // rows of whole vectors
+	Masked        // rows of whose last vector C has only Last lanes
+	Own           // row K of X
+)
+
+// SolveWidth returns [Leaf.Width] for tiles of v vectors and a kind of C.
+func SolveWidth(v, kind int) int { return 3*v + kind }
