@@ -17,22 +17,23 @@ func fields() []field {
 		{"ARG_A", 0}, {"ARG_RS", 8}, {"ARG_CS", 16}, {"ARG_PS", 24},
 		{"ARG_B", 32}, {"ARG_LDB", 40}, {"ARG_C", 48}, {"ARG_LDC", 56},
 		{"ARG_K", 64}, {"ARG_PANELS", 72}, {"ARG_KIND", 80}, {"ARG_MODE", 88},
-		{"ARG_LANES", 96}, // 32 bytes of scratch
-		{"ARG_LAST", 176}, {"ARG_ALPHA", 184},
+		{"ARG_LANES", 96}, {"ARG_PANEL", 128}, {"ARG_ROWS", 136}, // scratch
+		{"ARG_LAST", 192}, {"ARG_ALPHA", 200},
 	}
 }
 
 // masks is the offset of the 24 masks of asm.Tiles.
-const masks = 128
+const masks = 144
 
-func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 184+g.size) }
+func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 200+g.size) }
 
 // Registers of the kernels:
 //
 //	AX  *Tiles
-//	DI  panel of A      R14       its column p
+//	R14 column p of A
 //	R12 row p of B      R13, R15  1 and 3 times its leading dimension
 //	DX  C               BX        its leading dimension
+//	DI  C               to be fetched
 //	CX  count
 //
 // and for A one of
@@ -103,7 +104,6 @@ func (g *generator) kernelName(h, v int, masked bool) string {
 // reads no more of the last vector of B than Tiles.Last says.
 func (g *generator) kernel(h, v int, masked bool) {
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", g.kernelName(h, v, masked))
-	g.p("MOVQ ARG_A, DI")
 	g.p("MOVQ ARG_LDB, R13")
 	g.p("LEAQ (R13)(R13*2), R15")
 	g.p("MOVQ ARG_C, DX")
@@ -116,23 +116,23 @@ func (g *generator) kernel(h, v int, masked bool) {
 			g.p("VMOVDQU %s, ARG_LANES", g.v(g.a))
 		}
 	}
+	// Not in place: the garbage collector would find a pointer beyond A.
+	g.p("MOVQ ARG_A, CX")
+	g.p("MOVQ CX, ARG_PANEL")
 	g.l("\npanel:")
-	// C is on its way while the sums are computed.
-	g.p("MOVQ DX, R12")
-	for i := range h {
-		for j := range v {
-			if (j*g.bytes)%64 == 0 {
-				g.p("PREFETCHT0 %d(R12)", j*g.bytes)
+	if h < g.rows || masked {
+		// C is on its way while the sums are computed.
+		g.p("MOVQ DX, DI")
+		for i := range h {
+			for _, line := range g.linesOfC(v) {
+				g.p("PREFETCHT0 %d(DI)", line)
+			}
+			if i < h-1 {
+				g.p("ADDQ BX, DI")
 			}
 		}
-		if !masked {
-			g.p("PREFETCHT0 %d(R12)", v*g.bytes-1)
-		}
-		if i < h-1 {
-			g.p("ADDQ BX, R12")
-		}
 	}
-	g.p("MOVQ DI, R14")
+	g.p("MOVQ ARG_PANEL, R14")
 	g.p("MOVQ ARG_B, R12")
 	g.p("MOVQ ARG_K, CX")
 	for i := range h {
@@ -154,6 +154,11 @@ func (g *generator) kernel(h, v int, masked bool) {
 		g.p("JEQ  columns")
 		g.p("MOVQ ARG_CS, R11")
 		g.p("LEAQ (R11)(R11*2), SI")
+		if h == g.rows && !masked {
+			g.p("LEAQ (R11)(R11*4), R8")
+			g.p("LEAQ (R11)(R11*8), R10")
+			g.p("LEAQ (R11)(R8*2), R9")
+		}
 		g.sums("rows", true, h, v, masked)
 		g.p("JMP  done")
 		g.l("\ncolumns:")
@@ -180,13 +185,32 @@ func (g *generator) sum(i, j int) string { return g.v(g.acc + i*g.vecs + j) }
 // sums writes the loop over k. Tiles of all rows take four steps at a time.
 func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool) {
 	if h == g.rows && !masked {
+		// While the first sums are computed C is on its way, a row at a time:
+		// requests for all of it at once would hold up those for A.
+		four := func(fetch bool) {
+			lines := g.linesOfC(v)
+			for p := range 4 {
+				if fetch && p < len(lines) {
+					g.p("PREFETCHT0 %d(DI)", lines[p])
+				}
+				g.fetchA(adjacentRows, h, p)
+				g.step(adjacentRows, h, v, p, false)
+			}
+			g.advance(adjacentRows, 4)
+		}
 		g.p("SUBQ $4, CX")
 		g.p("JLT  %stail", label)
+		g.p("MOVQ DX, DI")
+		g.p("MOVQ $%d, ARG_ROWS", h)
+		g.l("\n%sfetch:", label)
+		four(true)
+		g.p("SUBQ $4, CX")
+		g.p("JLT  %stail", label)
+		g.p("ADDQ BX, DI")
+		g.p("DECQ ARG_ROWS")
+		g.p("JNE  %sfetch", label)
 		g.l("\n%s4:", label)
-		for p := range 4 {
-			g.step(adjacentRows, h, v, p, false)
-		}
-		g.advance(adjacentRows, 4)
+		four(false)
 		g.p("SUBQ $4, CX")
 		g.p("JGE  %s4", label)
 		g.l("\n%stail:", label)
@@ -200,6 +224,27 @@ func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool)
 	g.advance(adjacentRows, 1)
 	g.p("DECQ CX")
 	g.p("JNE  %s1", label)
+}
+
+// fetchA asks for what is to be read of A soon: one of four columns, eight
+// columns on, which hardware does not foresee if they lie far apart; or two
+// of eight rows, two cache lines on.
+func (g *generator) fetchA(adjacentRows bool, h, p int) {
+	if adjacentRows {
+		g.p("PREFETCHT0 (R14)%s", [...]string{"(R11*8)", "(R10*1)", "(R8*2)", "(R9*1)"}[p])
+		return
+	}
+	for i := p * h / 4; i < (p+1)*h/4; i++ {
+		g.p("PREFETCHT0 %s", g.elementOfA(false, i, 128/g.size))
+	}
+}
+
+// linesOfC returns offsets that hit every cache line of v vectors.
+func (g *generator) linesOfC(v int) (offsets []int) {
+	for at := 0; at < v*g.bytes; at += 64 {
+		offsets = append(offsets, at)
+	}
+	return append(offsets, v*g.bytes-1)
 }
 
 // advance moves the pointers on by n columns of A and rows of B, n being 1 or
@@ -312,7 +357,8 @@ func (g *generator) epilogue(h, v int, masked bool) {
 		})
 	}
 	g.l("\nnext:")
-	g.p("ADDQ ARG_PS, DI")
+	g.p("MOVQ ARG_PS, CX")
+	g.p("ADDQ CX, ARG_PANEL")
 	g.p("DECQ ARG_PANELS")
 	g.p("JNE  panel")
 	g.p("VZEROUPPER")

@@ -1,6 +1,5 @@
 package main
 
-
 // Registers of the packing:
 //
 //	AX *Panel    DI dst     R9  pitch      CX columns left
@@ -269,4 +268,3 @@ func (g *generator) transposed() []int {
 	}
 	return columns
 }
-

@@ -100,20 +100,32 @@ func vectorized[T Element](mr int, c Caches, v vectors[T]) *Packed[T] {
 		},
 		vectors: v,
 	}
-	p.MC, p.KC, p.NC = c.blocks(mr, nr, int(unsafe.Sizeof(*new(T))))
+	p.blocks(c)
 	return p
 }
 
-// blocks returns the sizes of the blocks for elements of size bytes.
-func (c Caches) blocks(mr, nr, size int) (mc, kc, nc int) {
+// blocks sets the sizes of the blocks:
+//
+//   - a strip of B, KC×NR, fills the first-level cache;
+//   - a block of A, MC×KC, takes an eighth of the second-level cache, but three
+//     eighths if it is all of A: smaller ones have to be left and come back to
+//     more often, larger ones do not stay while C passes through;
+//   - a block of B, KC×NC, is for the third-level cache, which several cores
+//     share, and as large as makes the packing of A cheap.
+//
+// docs/kernels-gemm.md has the measurements.
+func (p *Packed[T]) blocks(c Caches) {
 	if c.L1 <= 0 {
 		c.L1 = 32 << 10
 	}
 	if c.L2 <= 0 {
 		c.L2 = 256 << 10
 	}
-	kc = max(128, min(512, int(c.L1)/(nr*size)/8*8))
-	mc = max(4*mr, min(1024, int(c.L2)/2/(kc*size)/mr*mr))
-	nc = 2048 / nr * nr
-	return mc, kc, nc
+	size := int(unsafe.Sizeof(*new(T)))
+	l1, l2 := int(min(c.L1, 1<<20))/size, int(min(c.L2, 1<<25))/size
+	v := &p.vectors
+	p.KC = max(128, min(512, l1/p.NR/8*8))
+	p.MC = max(64, min(1024, l2/8/p.KC)) / p.MR * p.MR
+	p.NC = 2048 / p.NR * p.NR
+	v.near, v.spanA, v.spanB = l2*3/8, l2*3/4, l2/16
 }

@@ -49,6 +49,7 @@ func float64s() map[string]Routines[float64] {
 		small := *p
 		small.MC, small.KC, small.NC, small.Leaf = 2*p.MR, 6, p.NR, 5
 		rs["tiny "+name] = &small
+		rs["packing "+name] = packing(p)
 	}
 	if r, ok := BLAS[float64](); ok {
 		rs["blas"] = r

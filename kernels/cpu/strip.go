@@ -16,6 +16,11 @@ type vectors[T Element] struct {
 
 	// How operands are packed.
 	copy, transpose func(p asm.Panel)
+
+	// Sizes in elements: of a block of A that stays in the second-level cache
+	// while B and C pass through, and of the memory that a block of A and of B
+	// may span, gaps included, if it is to be read in place.
+	near, spanA, spanB int
 }
 
 // strip is one call of a vector micro-kernel,
@@ -130,16 +135,26 @@ func (s *strip[T]) mask(t *asm.Tiles[T], h, v, lanes int) {
 func below(n int) uint32 { return 1<<uint(min(max(n, 0), 16)) - 1 }
 
 // strips is update for the vector micro-kernels, in which alpha and beta cost
-// nothing. What is read often is packed; what is not, or lies well as it is,
-// is read in place.
+// nothing. It packs what it must:
+//
+//   - A if it lies so far apart that a block of it would not stay in the
+//     caches;
+//   - B if it is transposed or lies far apart, strip by strip, each just before
+//     it is used, so that it is in the first-level cache then and next to
+//     nothing in the second; but all strips of a block of B at once if there
+//     are several blocks of A to multiply.
 func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T, beta T, c []T, ldc int, work []T) {
 	if len(work) < p.tile()+p.blockA(m, k)+p.blockB(n, k) {
 		panic(ErrWork)
 	}
+	v := &p.vectors
 	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
-	packA, packB := p.packs(a, b, m, n, k)
-
-	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.vectors.lanes)
+	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, v.lanes)
+	packA, packB := p.packs(a, b, m, mcMax, kcMax)
+	once := m <= mcMax
+	if !packA && m*kcMax <= v.near {
+		mcMax, once = m, true
+	}
 	for jc := 0; jc < n; jc += ncMax {
 		nc := min(ncMax, n-jc)
 		first, last := 0, m // the rows that have a part in these columns
@@ -153,7 +168,7 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 		for pc := 0; pc < k; pc += kcMax {
 			s.k = min(kcMax, k-pc)
 			bx, brs, bcs := b.from(pc, jc)
-			if packB {
+			if packB && !once {
 				p.packStrips(bp, bx, brs, bcs, nc, s.k)
 			}
 			for ic := first; ic < last; ic += mcMax {
@@ -162,19 +177,23 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 				s.a, s.rs, s.cs, s.ps = ax, ars, acs, p.MR*ars
 				if packA {
 					s.a = ap
-					s.rs, s.cs, s.ps = p.vectors.packA(ap, ax, ars, acs, mc, s.k, p.MR)
+					s.rs, s.cs, s.ps = v.packA(ap, ax, ars, acs, mc, s.k, p.MR)
 				}
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
-					if packB {
-						s.b, s.ldb, s.padded = bp[j*s.k:], roundUp(s.n, p.vectors.lanes), true
-					} else {
+					switch {
+					case !packB:
 						s.b, s.ldb, s.padded = bx[j:], brs, false
+					case once:
+						s.b, s.ldb, s.padded = bp, roundUp(s.n, v.lanes), true
+						v.packB(bp, bx[j*bcs:], brs, bcs, s.n, s.k, s.ldb)
+					default:
+						s.b, s.ldb, s.padded = bp[j*s.k:], roundUp(s.n, v.lanes), true
 					}
 					s.c = c[ic*ldc+jc+j:]
 					if uplo == blas.All {
 						s.m = mc
-						p.vectors.run(s)
+						v.run(s)
 					} else {
 						p.triangle(s, uplo, ic-jc-j, mc)
 					}
@@ -196,9 +215,18 @@ func (p *Packed[T]) width(n int) int {
 	return min(n, asm.Vectors*l)
 }
 
-// packs reports which operands of a product are to be packed.
-func (p *Packed[T]) packs(a, b operand[T], m, n, k int) (packA, packB bool) {
-	return true, true
+// packs reports which operands of a product are to be packed; mc and kc are
+// the sizes of the blocks. Measured on a Xeon (model 167, 48 KiB, 2 MiB) by
+// the commands in docs/kernels-gemm.md.
+func (p *Packed[T]) packs(a, b operand[T], m, mc, kc int) (packA, packB bool) {
+	v := &p.vectors
+	span := mc * a.ld
+	if a.trans {
+		span = kc * a.ld
+	}
+	packA = span > v.spanA
+	packB = b.trans || m > 2*p.MR && kc*b.ld > v.spanB
+	return packA, packB
 }
 
 // packStrips packs the k×n matrix B, whose element (l, j) is

@@ -26,7 +26,7 @@ type Tiles[T float32 | float64] struct {
 	Kind       int // which kernel, as Kind returns
 	Mode       int // what becomes of the sums
 
-	_           [4]int64                  // scratch of the kernel
+	_           [6]int64                  // scratch of the kernel
 	Masks       [MaxRows * Vectors]uint16 // lanes of C, vector by vector
 	Last        uint16                    // lanes of the last vector in a row of B
 	_           [3]uint16
