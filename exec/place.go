@@ -12,6 +12,10 @@ import (
 // it is read once.
 var machine = sync.OnceValue(topo.Detect)
 
+// DefaultWorkers returns the number of workers of a runtime whose options do
+// not say it: one for each core that the process may use.
+func DefaultWorkers() int { return machine().Workers() }
+
 // place describes the workers that opt asks for.
 func place(opt *Options) []Worker {
 	m := machine()
