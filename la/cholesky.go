@@ -57,7 +57,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
-	one := c.engine.goesDirect(n)
+	one := goesDirect[T](c.engine, OpCholesky, n)
 	nb := max(1, n)
 	if !one {
 		nb = tileSize[T](c.engine, OpCholesky, n)
@@ -164,7 +164,7 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 func (c *Cholesky[T]) solve(ctx context.Context, x *blocked.Matrix[T]) error {
 	u := c.u
 	mt, nt := x.Tiles()
-	if _, nrhs := x.Dims(); mt == 1 && c.engine.goesDirect(max(u.Dim(), nrhs)) {
+	if _, nrhs := x.Dims(); mt == 1 && goesDirect[T](c.engine, OpTrsm, max(u.Dim(), nrhs)) {
 		trsm := kernels.For[T](c.engine.ops()).Trsm
 		for j := range nt {
 			for _, trans := range []blas.Transpose{blas.Trans, blas.NoTrans} {
@@ -233,7 +233,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	v, _, back := writableSym(dst, nb, false, c.engine.options().Workers)
 	w := blocked.New[T](blocked.TriLower, n, n, nb)
 	var err error
-	if t := tiles(n, nb); t == 1 && c.engine.goesDirect(n) {
+	if t := tiles(n, nb); t == 1 && goesDirect[T](c.engine, OpCholesky, n) {
 		err = c.invertDirect(w, v)
 	} else {
 		err = run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })

@@ -31,7 +31,8 @@ type Options struct {
 	// NB is the tile size; 0 chooses it, see [TileSize].
 	NB int
 	// Direct is the largest order of a problem that is given to one kernel on
-	// the calling goroutine, without tasks; 0 chooses it, -1 is never.
+	// the calling goroutine, without tasks; 0 chooses it by operation, and
+	// none above NB, if that is set; -1 is never. See [TileSize].
 	Direct int
 	// Policy decides which ready task a worker takes next; the zero value is
 	// sched.Priority.

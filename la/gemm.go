@@ -3,6 +3,7 @@ package la
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
@@ -57,10 +58,10 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 		k, transA, transB = 0, blas.NoTrans, blas.NoTrans
 		a, b = General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}
 	}
-	one := e.goesDirect(max(m, n, k))
+	one := goesDirect[T](e, OpGemm, max(m, n, k))
 	nb := max(m, n, k)
 	if !one {
-		nb = tileSize[T](e, OpGemm, min(m, n))
+		nb = tileSize[T](e, OpGemm, geometric(m, n))
 	}
 	vc, in, back := writable(c, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
@@ -114,7 +115,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		k, trans = 0, blas.NoTrans
 		a = General[T]{Rows: n, Stride: 1}
 	}
-	one := e.goesDirect(max(n, k))
+	one := goesDirect[T](e, OpSyrk, max(n, k))
 	nb := max(n, k)
 	if !one {
 		nb = tileSize[T](e, OpSyrk, n)
@@ -174,7 +175,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	if alpha == 0 {
 		return Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 0, General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
-	one := e.goesDirect(max(m, n))
+	one := goesDirect[T](e, OpTrsm, max(m, n))
 	nb := max(m, n)
 	if !one {
 		nb = tileSize[T](e, OpTrsm, order)
@@ -197,6 +198,9 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	}
 	return err
 }
+
+// geometric returns the geometric mean of m and n, rounded.
+func geometric(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }
 
 // tiles returns the number of tiles that cover n elements.
 func tiles(n, nb int) int { return (n + nb - 1) / nb }

@@ -38,14 +38,15 @@ func TuningKey[T Element](op Operation) string {
 
 // TileSize returns the tile size with which the engine computes op on T for a
 // result whose size goes by n — the order of a symmetric or triangular
-// matrix, else the smaller dimension — in a problem whose largest dimension is
-// longest. If such a problem is given to one kernel as a whole, direct is true
+// matrix, else the geometric mean of rows and columns, which tells the number
+// of tiles — in a problem whose largest dimension is longest. If such a problem is given to one kernel as a whole, direct is true
 // and nb is longest.
 //
-// The tile size is Options.NB, else what tuning has left in the profile for
-// the nearest size, else a default.
+// The tile size is Options.NB. Else n is divided evenly: into as many tiles as
+// what tuning has left in the profile for the nearest size makes of it, or into
+// a default number by operation, size and number of workers.
 func TileSize[T Element](e *Engine, op Operation, n, longest int) (nb int, direct bool) {
-	if e.goesDirect(longest) {
+	if goesDirect[T](e, op, longest) {
 		return longest, true
 	}
 	return tileSize[T](e, op, n), false
@@ -58,19 +59,25 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 		return o.NB
 	}
 	if o.Profile != nil && !o.Deterministic {
-		if nb, ok := o.Profile.TileSize(TuningKey[T](op), e.target(), len(e.Workers()), n); ok && nb <= maxNB {
-			return nb
+		if nb, ok := o.Profile.TileSize(TuningKey[T](op), e.target(), e.cores(), n); ok && nb <= maxNB {
+			return evenly(n, tiles(n, nb))
 		}
 	}
+	return evenly(n, defaultParts(op, n, e.cores()))
+}
+
+// cores returns the number of workers that defaults go by: where they must not
+// depend on it, two.
+func (e *Engine) cores() int {
 	switch {
-	case n <= 512:
-		return 64
-	case n <= 1024:
-		return 128
-	case n <= 3072:
-		return 192
+	case e == nil:
+		return exec.DefaultWorkers()
+	case e.opt.Deterministic:
+		return 2
+	case e.opt.Workers > 0:
+		return e.opt.Workers
 	}
-	return 256
+	return exec.DefaultWorkers()
 }
 
 // target returns what the engine's workers offer to versions.
@@ -81,14 +88,16 @@ func (e *Engine) target() *versions.Target {
 	return e.rt.Target()
 }
 
-// goesDirect reports whether a problem of order n goes to one kernel.
-func (e *Engine) goesDirect(n int) bool {
+// goesDirect reports whether a problem of order n on T goes to one kernel.
+func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 	o := e.options()
 	switch {
 	case o.Direct < 0:
 		return false
 	case o.Direct > 0:
 		return n <= o.Direct
+	case o.NB > 0 && n > o.NB:
+		return false // who asks for tiles gets tiles
 	}
-	return n <= 128
+	return n <= directUpTo[T](op, e.cores(), e != nil)
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
@@ -29,7 +30,8 @@ func newGemm[T la.Element](f *maker[T]) (problem[T], error) {
 }
 
 func (p *gemm[T]) order() (op la.Operation, n, longest int) {
-	return la.OpGemm, min(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
+	mean := math.Sqrt(float64(p.c.Rows) * float64(p.c.Cols))
+	return la.OpGemm, int(math.Round(mean)), max(p.c.Rows, p.c.Cols, p.a.Cols)
 }
 
 func (p *gemm[T]) flops() float64 {

@@ -1,0 +1,91 @@
+package la_test
+
+import (
+	"testing"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+)
+
+func operations() []la.Operation {
+	return []la.Operation{la.OpGemm, la.OpSyrk, la.OpTrsm, la.OpCholesky}
+}
+
+// The default divides evenly, leaves work for every worker and is not extreme.
+func TestTileSizeByDefault(t *testing.T) {
+	for _, workers := range []int{1, 2, 3, 16, 200} {
+		e := start(t, la.Options{Workers: workers, Direct: -1, Float: true})
+		for _, op := range operations() {
+			for n := 1; n < 20000; n += 1 + n/50 {
+				nb, direct := la.TileSize[float64](e, op, n, n)
+				if direct || nb < 1 || nb > 512 || nb%8 != 0 {
+					t.Fatalf("%v, %d workers, n = %d: %d, %v", op, workers, n, nb, direct)
+				}
+				parts := (n + nb - 1) / nb
+				if rest := n - (parts-1)*nb; nb-rest >= 8*parts {
+					t.Errorf("%v, %d workers, n = %d: the last tile of %d has %d", op, workers, n, nb, rest)
+				}
+				if n >= 64*64 && parts*parts < workers {
+					t.Errorf("%v, %d workers, n = %d: %d×%d tiles", op, workers, n, parts, parts)
+				}
+			}
+		}
+	}
+}
+
+func TestTileSizeOfOptions(t *testing.T) {
+	p := new(versions.Profile)
+	p.SetTileSize(la.TuningKey[float64](la.OpGemm), exec.Here(), 2, 1000, 256, 1e9)
+	for _, c := range []struct {
+		name       string
+		opt        la.Options
+		n, longest int
+		nb         int // 0: whatever the default is
+		direct     bool
+	}{
+		{"nb", la.Options{Workers: 2, NB: 100, Profile: p}, 1000, 1000, 100, false},
+		{"nb of all", la.Options{Workers: 2, NB: 100}, 100, 100, 100, true},
+		{"nb of less", la.Options{Workers: 2, NB: 100}, 101, 101, 100, false},
+		{"direct", la.Options{Workers: 2, Direct: 1000, Profile: p}, 10, 1000, 1000, true},
+		{"not direct", la.Options{Workers: 2, Direct: 1000, Profile: p}, 1000, 1001, 256, false},
+		{"never direct", la.Options{Workers: 2, Direct: -1, NB: 7}, 5, 5, 7, false},
+		{"small", la.Options{Workers: 2}, 100, 100, 100, true},
+		// As many tiles as with the tuned size, and evenly.
+		{"profile", la.Options{Workers: 2, Profile: p}, 1000, 1000, 256, false},
+		{"near", la.Options{Workers: 2, Profile: p}, 1100, 1100, 224, false},
+		{"far", la.Options{Workers: 2, Profile: p}, 4000, 4000, 0, false},
+		{"other workers", la.Options{Workers: 3, Profile: p, Float: true}, 1000, 1000, 0, false},
+		{"deterministic", la.Options{Workers: 2, Profile: p, Deterministic: true}, 1000, 1000, 0, false},
+	} {
+		e := start(t, c.opt)
+		nb, direct := la.TileSize[float64](e, la.OpGemm, c.n, c.longest)
+		if c.nb == 0 {
+			opt := c.opt
+			opt.Profile = nil
+			c.nb, _ = la.TileSize[float64](start(t, opt), la.OpGemm, c.n, c.longest)
+		}
+		if nb != c.nb || direct != c.direct {
+			t.Errorf("%s: %d, %v; want %d, %v", c.name, nb, direct, c.nb, c.direct)
+		}
+	}
+}
+
+// With Deterministic, neither the tile size nor who computes depends on the
+// number of workers.
+func TestTileSizeDeterministic(t *testing.T) {
+	var engines []*la.Engine
+	for _, workers := range []int{1, 2, 5, 33} {
+		engines = append(engines, start(t, la.Options{Workers: workers, Deterministic: true, Float: true}))
+	}
+	for _, op := range operations() {
+		for n := 1; n < 10000; n += 1 + n/20 {
+			want, one := la.TileSize[float32](engines[0], op, n, n)
+			for _, e := range engines[1:] {
+				if nb, direct := la.TileSize[float32](e, op, n, n); nb != want || direct != one {
+					t.Fatalf("%v, n = %d: %d, %v with %d workers; %d, %v with one", op, n, nb, direct, len(e.Workers()), want, one)
+				}
+			}
+		}
+	}
+}
