@@ -1,16 +1,34 @@
 package tuning
 
+import "slices"
+
 // Candidates returns the tile sizes that are worth trying for a problem of
-// order n, ascending, at distances of a tenth to a third: from 32 to half of n,
-// or 1536 at most. All are multiples of the 8 rows of the micro-kernels, and
-// those that are no powers of two of their 12, 24 or 48 columns, too.
+// order n, ascending: those that divide it evenly into 2, 3, 4, 5, 6, 8, 10, 12,
+// 16 … parts, rounded up to multiples of the 8 rows of the micro-kernels, from
+// 32 to 1536. A rest at the end would cost what has nothing to do with the
+// size: it takes a worker almost as long to begin as a full tile.
 func Candidates(n int) []int {
-	all := []int{32, 48, 64, 96, 128, 144, 192, 240, 256, 288, 336, 384, 432, 480, 512, 576, 672, 768, 864, 960, 1152, 1344, 1536}
-	half := ((n+1)/2 + 7) / 8 * 8
-	for i, nb := range all {
-		if nb >= half {
-			return append(all[:i], max(half, all[0]))
+	const least, most, multiple = 32, 1536, 8
+	var all []int
+	for parts := 2; ; {
+		nb := ((n+parts-1)/parts + multiple - 1) / multiple * multiple
+		if nb <= most {
+			all = append(all, max(nb, least))
+		}
+		if nb <= least {
+			break
+		}
+		// From a power of two on, steps of a quarter of it, the last of a half.
+		power := 1
+		for 2*power <= parts {
+			power *= 2
+		}
+		if step := max(power/4, 1); parts == power+2*step {
+			parts = 2 * power
+		} else {
+			parts += step
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }

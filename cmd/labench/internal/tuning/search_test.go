@@ -173,7 +173,8 @@ func TestSearchEnds(t *testing.T) {
 
 func TestCandidates(t *testing.T) {
 	for n, want := range map[int][]int{
-		1: {32}, 64: {32}, 65: {32, 40}, 200: {32, 48, 64, 96, 104}, 512: {32, 48, 64, 96, 128, 144, 192, 240, 256},
+		1: {32}, 64: {32}, 65: {32, 40}, 200: {32, 40, 56, 72, 104}, 512: {32, 48, 56, 64, 88, 104, 128, 176, 256},
+		4096: {32, 48, 56, 64, 88, 104, 128, 176, 208, 256, 344, 416, 512, 688, 824, 1024, 1368},
 	} {
 		if got := Candidates(n); !slices.Equal(got, want) {
 			t.Errorf("n = %d: %v, want %v", n, got, want)
