@@ -116,6 +116,7 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	if err != nil {
 		return Result{}, cause(ctx, err)
 	}
+	m.next() // small problems have no tasks and no progress of their own
 	r.Residual = v.residual
 	switch {
 	case v.failure != "":

@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 			{N: 65},
 			{N: 33, NB: 33},
 			{N: 200, NB: 48, Workers: 3, Sched: sched.FIFO},
-			{N: 530},
+			{N: 700},
 			{M: 70, N: 31, K: 130},
 			{M: 300, N: 40, K: 5, NB: 32, Sched: sched.Locality},
 		} {
@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 			if calls < 2 || calls%2 != 0 {
 				t.Errorf("%+v: %d calls in two runs: %v", s, calls, r.Versions)
 			}
-			if s.NB > 0 && r.NB != s.NB || r.NB == 0 || r.Direct != (s.NB == 0 && max(r.M, r.N, r.K) <= 128) {
+			if s.NB > 0 && r.NB != s.NB || r.NB == 0 || r.Direct != (s.NB == 0 && max(r.M, r.N, r.K) <= 200) {
 				t.Errorf("%+v: nb %d, direct %v", s, r.NB, r.Direct)
 			}
 		}
