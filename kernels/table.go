@@ -30,7 +30,8 @@ type Table struct {
 }
 
 // NewTable returns a new table of all ops with the versions of this build in
-// order of preference: the C library where a build tag has linked one in
+// order of preference: assembly for one processor ("knl") and for instruction
+// sets ("avx512", "avx2"), the C library where a build tag has linked one in
 // ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
 // made of smaller calls), portable Go ("go") last.
 //
@@ -96,6 +97,11 @@ func Absent() []AbsentVersion {
 	}
 	var absent []AbsentVersion
 	for _, op := range builtin().All() {
+		if why := cpu.WhyNoAssembly(); why != "" {
+			for _, name := range []string{"knl", "avx512", "avx2"} {
+				absent = append(absent, AbsentVersion{op.Name, op.Type, name, why})
+			}
+		}
 		for _, name := range cpu.BLASLibraries() {
 			if name == present {
 				continue
@@ -140,6 +146,11 @@ func newOps[T Element](typ string) Ops[T] {
 		add(o.Trsm, g.trsm)
 		add(o.Potrf, g.potrf)
 	}
+	// Ours come before the C library's: on one core of a Xeon (model 167),
+	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
+	// of 256×256 ran at 87, 81, 74 and 52 GF/s in float64 against 68, 64, 29
+	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
+	// 25; at 64 and 512 they are ahead as well (docs/kernels-gemm.md).
 	if p, ok := cpu.AVX512[T](caches()); ok {
 		products("avx512", p, avx512())
 		solves("avx512", p, avx512())

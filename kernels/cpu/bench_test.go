@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/topo"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -16,6 +17,13 @@ func bench[T Element](b *testing.B, f func(b *testing.B, r Routines[T], m, n, k 
 		r    Routines[T]
 	}
 	rs := []named{{"go", Portable[T]()}}
+	m := topo.Detect()
+	assembly := natives[T](Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)})
+	for _, name := range []string{"avx2", "avx512"} {
+		if p, ok := assembly[name]; ok {
+			rs = append(rs, named{name, p})
+		}
+	}
 	if r, ok := BLAS[T](); ok {
 		SetBLASThreads(1)
 		info, _ := BLASLibrary()
@@ -27,7 +35,7 @@ func bench[T Element](b *testing.B, f func(b *testing.B, r Routines[T], m, n, k 
 	for _, v := range rs {
 		for _, s := range [][3]int{
 			{8, 8, 8}, {16, 16, 16}, {32, 32, 32}, {64, 64, 64}, // small
-			{128, 128, 128}, {192, 192, 192}, {256, 256, 256}, {512, 512, 512}, // square
+			{128, 128, 128}, {192, 192, 192}, {256, 256, 256}, {320, 320, 320}, {384, 384, 384}, {512, 512, 512}, // square
 			{251, 251, 251},                                            // ragged
 			{256, 1, 256}, {256, 8, 256}, {8, 256, 256}, {256, 256, 8}, // thin
 		} {

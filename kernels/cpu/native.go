@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
@@ -86,6 +87,18 @@ func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
 	}
 	p.leaves = leavesAVX2[T]()
 	return p, true
+}
+
+// WhyNoAssembly returns the reason why this build has neither [AVX512] nor
+// [AVX2], or "" if it has.
+func WhyNoAssembly() string {
+	switch {
+	case asm.HasAVX512() && asm.HasAVX2():
+		return ""
+	case runtime.GOARCH != "amd64":
+		return "built for " + runtime.GOARCH
+	}
+	return "built with tag noasm"
 }
 
 // vectorized returns the routines around a micro-kernel for tiles of mr rows.

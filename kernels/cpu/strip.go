@@ -181,14 +181,15 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 				}
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
+					wide := roundUp(s.n, v.lanes)
 					switch {
-					case !packB:
-						s.b, s.ldb, s.padded = bx[j:], brs, false
-					case once:
-						s.b, s.ldb, s.padded = bp, roundUp(s.n, v.lanes), true
-						v.packB(bp, bx[j*bcs:], brs, bcs, s.n, s.k, s.ldb)
+					case packB && !once:
+						s.b, s.ldb, s.padded = bp[j*s.k:], wide, true
+					case packB, s.n < wide && mc > 2*p.MR: // the kernels are quicker with whole vectors
+						s.b, s.ldb, s.padded = bp, wide, true
+						v.packB(bp, bx[j*bcs:], brs, bcs, s.n, s.k, wide)
 					default:
-						s.b, s.ldb, s.padded = bp[j*s.k:], roundUp(s.n, v.lanes), true
+						s.b, s.ldb, s.padded = bx[j:], brs, false
 					}
 					s.c = c[ic*ldc+jc+j:]
 					if uplo == blas.All {
