@@ -47,7 +47,7 @@ func compareTileSizes(a, b TileSize) int {
 }
 
 // maxOrder bounds the orders, tile sizes and numbers of workers in a profile.
-const maxOrder = 1 << 31
+const maxOrder = 1 << 30
 
 // validate reports what in t cannot come from tuning.
 func (t *TileSize) validate() error {

@@ -34,6 +34,7 @@ func table() []entry {
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"golang.org/x/sys/unix", // to map large files
+				"golang.org/x/sys/cpu",  // to know whether there is AVX2
 			},
 		},
 		{

@@ -211,6 +211,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
+	beyond := int64(math.MaxInt32) + 1 // no constant, for machines whose int has 32 bits
 	for _, test := range []struct {
 		s    Spec
 		want string // a part of the error
@@ -219,7 +220,7 @@ func TestValidate(t *testing.T) {
 		{Spec{Op: "qr"}, `unknown operation "qr"; known: gemm, syrk, trsm, cholesky`},
 		{Spec{Op: "gemm", Type: "f16"}, `unknown type "f16"; known: f64, f32`},
 		{Spec{Op: "gemm", N: -1}, "n is -1"},
-		{Spec{Op: "gemm", N: 1, K: math.MaxInt32 + 1}, "k is 2147483648"},
+		{Spec{Op: "gemm", N: 1, K: int(beyond)}, "k is 2147483648"},
 		{Spec{Op: "trsm", K: 3}, "trsm has no k"},
 		{Spec{Op: "syrk", M: 2, N: 3}, "square"},
 		{Spec{Op: "cholesky", M: 2, N: 3}, "square"},
