@@ -2,15 +2,20 @@ package la
 
 import "math"
 
-// The defaults were measured on 2026-11-20 at commit b9f1aca, version avx512, on
-// 2 cores of an Intel Xeon (model 167, 2 MiB of second-level cache each):
+// The defaults were measured on 2026-11-20 at commit d52d360 (directUpTo at
+// b9f1aca), version avx512, on 2 cores of an Intel Xeon (model 167, 2 MiB of
+// second-level cache each), by
 //
-//	labench tune cholesky gemm syrk trsm -n 512,768,1024,1536,2048,4096 \
-//		--workers 1,2 --versions avx512 --profile none
+//	labench tune cholesky gemm syrk trsm -n 512,1024,1536,2048 --workers 1,2 \
+//		--versions avx512 --profile none
+//
+// the same for 4096 and, for cholesky, 8192, and by
+//
 //	go test ./la -run '^$' -bench Direct -benchtime 60x
 //
 // What they say of more than two workers was not measured: it keeps the number
-// of tiles for each of them. labench tune replaces them on other machines.
+// of tiles for each of them. labench tune replaces the tile sizes on other
+// machines.
 
 // evenly returns the tile size that divides n into so many parts, rounded up to
 // a multiple of the rows of the micro-kernels. A rest at the end would take a
@@ -23,18 +28,24 @@ func evenly(n, parts int) int {
 // defaultParts returns the number of tiles along a side by default: the fewest
 // that keep the workers busy and are not too large.
 //
-// In products and solutions two workers need four tiles and one is content with
-// any number: up to n = 1024 halves were the fastest, from there on tiles of 512
-// were within 6 % of the best. In a factorization fewer and fewer tiles are left
-// to work on: fifths and sixths were the fastest on two workers up to 2048,
-// thirds and fourths on one.
+// In a product the fewest are halves, whether one worker computes or two. Up to
+// n = 2048 they were within 2 % of the best, but twice 5 %; thirds give two
+// workers nine tiles, and took a tenth longer. Of 4096, tiles of 512 were the
+// fastest. In a solution, too, where from 1536 on halves won less often. In a
+// factorization fewer and fewer tiles are left to work on: fifths were within 2 %
+// of the best for two workers and n from 1024 to 2048, fourths within 3 % for
+// one; at 4096 and 8192, 688 was.
 func defaultParts(op Operation, n, workers int) int {
-	const smallest, largest = 64, 512
-	busy := math.Sqrt(2 * float64(workers))
+	const smallest = 64
+	busy, largest := math.Sqrt(2*float64(workers)), 512
 	if op == OpCholesky {
-		busy = math.Sqrt(12 * float64(workers))
+		busy, largest = math.Sqrt(12*float64(workers)), 704
 	}
-	return max(min(int(math.Ceil(busy)), n/smallest), tiles(n, largest), 1)
+	parts := max(min(int(math.Ceil(busy)), n/smallest), 1)
+	if (op == OpGemm || op == OpSyrk) && n <= 1024*parts {
+		return parts
+	}
+	return max(parts, tiles(n, largest))
 }
 
 // directUpTo returns the largest order of a problem on T that is given to one

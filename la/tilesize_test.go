@@ -19,7 +19,7 @@ func TestTileSizeByDefault(t *testing.T) {
 		for _, op := range operations() {
 			for n := 1; n < 20000; n += 1 + n/50 {
 				nb, direct := la.TileSize[float64](e, op, n, n)
-				if direct || nb < 1 || nb > 512 || nb%8 != 0 {
+				if direct || nb < 1 || nb > 1024 || nb%8 != 0 {
 					t.Fatalf("%v, %d workers, n = %d: %d, %v", op, workers, n, nb, direct)
 				}
 				parts := (n + nb - 1) / nb
