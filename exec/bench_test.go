@@ -16,10 +16,16 @@ func empty(name string) *versions.Op {
 	return &versions.Op{Name: name, Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error { return nil }}}}
 }
 
-// submitCholesky submits the tasks of a Cholesky factorization of mt×mt tiles
-// and returns their number.
-func submitCholesky(tb testing.TB, job *exec.Job, mt int) int {
-	potrf, trsm, syrk, gemm := empty("potrf"), empty("trsm"), empty("syrk"), empty("gemm")
+// choleskyOps are the ops of a Cholesky factorization, all of them empty.
+type choleskyOps struct{ potrf, trsm, syrk, gemm *versions.Op }
+
+func newCholeskyOps() choleskyOps {
+	return choleskyOps{empty("potrf"), empty("trsm"), empty("syrk"), empty("gemm")}
+}
+
+// submit submits the tasks of a Cholesky factorization of mt×mt tiles and
+// returns their number.
+func (c choleskyOps) submit(tb testing.TB, job *exec.Job, mt int) int {
 	tiles := make([]graph.Datum, mt*mt)
 	a := func(i, j int) *graph.Datum { return &tiles[i*mt+j] }
 	n := 0
@@ -34,14 +40,14 @@ func submitCholesky(tb testing.TB, job *exec.Job, mt int) int {
 		n++
 	}
 	for k := range mt {
-		submit(potrf, 3*(mt-k), graph.Operand{Datum: a(k, k), Mode: graph.InOut})
+		submit(c.potrf, 3*(mt-k), graph.Operand{Datum: a(k, k), Mode: graph.InOut})
 		for i := k + 1; i < mt; i++ {
-			submit(trsm, 2*(mt-i), graph.Operand{Datum: a(k, k), Mode: graph.In}, graph.Operand{Datum: a(i, k), Mode: graph.InOut})
+			submit(c.trsm, 2*(mt-i), graph.Operand{Datum: a(k, k), Mode: graph.In}, graph.Operand{Datum: a(i, k), Mode: graph.InOut})
 		}
 		for i := k + 1; i < mt; i++ {
-			submit(syrk, mt-i, graph.Operand{Datum: a(i, k), Mode: graph.In}, graph.Operand{Datum: a(i, i), Mode: graph.InOut})
+			submit(c.syrk, mt-i, graph.Operand{Datum: a(i, k), Mode: graph.In}, graph.Operand{Datum: a(i, i), Mode: graph.InOut})
 			for j := k + 1; j < i; j++ {
-				submit(gemm, mt-i, graph.Operand{Datum: a(i, k), Mode: graph.In}, graph.Operand{Datum: a(j, k), Mode: graph.In},
+				submit(c.gemm, mt-i, graph.Operand{Datum: a(i, k), Mode: graph.In}, graph.Operand{Datum: a(j, k), Mode: graph.In},
 					graph.Operand{Datum: a(i, j), Mode: graph.InOut})
 			}
 		}
@@ -61,11 +67,12 @@ func BenchmarkCholeskyEmpty(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer rt.Close()
+				ops := newCholeskyOps()
 				b.ReportAllocs()
 				tasks := 0
 				for b.Loop() {
 					job := rt.NewJob(context.Background())
-					n := submitCholesky(b, job, mt)
+					n := ops.submit(b, job, mt)
 					if err := job.Wait(); err != nil {
 						b.Fatal(err)
 					}
