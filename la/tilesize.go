@@ -39,8 +39,8 @@ func TuningKey[T Element](op Operation) string {
 // TileSize returns the tile size with which the engine computes op on T for a
 // result whose size goes by n — the order of a symmetric or triangular
 // matrix, else the geometric mean of rows and columns, which tells the number
-// of tiles — in a problem whose largest dimension is longest. If such a problem is given to one kernel as a whole, direct is true
-// and nb is longest.
+// of tiles — in a problem whose largest dimension is longest. If such a problem
+// is given to one kernel as a whole, direct is true and nb is longest.
 //
 // The tile size is Options.NB. Else n is divided evenly: into as many tiles as
 // what tuning has left in the profile for the nearest size makes of it, or into
