@@ -135,6 +135,7 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 // whose digits may all be wrong. For an estimate of the condition number see
 // [Cholesky.Cond]. Otherwise it is an *exec.TaskError that names a version that
 // has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
+// SolveTo panics with ErrNotFactorized if there is no factorization.
 //
 // Reference: LAPACK xPOTRS.
 func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
@@ -216,7 +217,7 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A.
 // Solving with A is cheaper and more accurate than multiplying by its inverse.
 //
-// The errors are those of SolveTo, but when a version has failed or the engine
+// The errors and the panic are those of SolveTo, but when a version has failed or the engine
 // was closed, dst is undefined.
 //
 // Reference: LAPACK xPOTRI.

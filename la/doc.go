@@ -21,6 +21,10 @@
 // # Errors
 //
 // What depends on data is returned: *[ShapeError], *[NonFiniteError],
-// *[NotPositiveDefiniteError], or the cause of a context's end. Methods that
-// return no error panic with an [Error] when they are misused.
+// *[NotPositiveDefiniteError], or the cause of a context's end. Misuse that no
+// data can cause panics: every method of a Cholesky that needs a factorization
+// panics with [ErrNotFactorized] where there is none, and raw matrices whose
+// fields make no sense — no Uplo, too small a Stride, too little Data — panic
+// with a constant of package blocked; its NewGeneral, NewSymmetric and
+// NewTriangular check them and return an error.
 package la

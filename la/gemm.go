@@ -14,6 +14,10 @@ import (
 // beta 0: dst may share memory with a or b, and an empty *mat.Dense takes the
 // shape of the product.
 func Mul[T Element](dst Sink[T], a, b Source[T]) error {
+	m, k := a.Dims()
+	if kb, n := b.Dims(); k != kb {
+		return &ShapeError{"Mul", fmt.Sprintf("a is %d×%d and b %d×%d", m, k, kb, n)}
+	}
 	return Gemm(context.Background(), nil, blas.NoTrans, blas.NoTrans, 1, a, b, 0, dst)
 }
 

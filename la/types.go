@@ -32,7 +32,15 @@ type TriangularSource[T Element] = blocked.TriangularSource[T]
 type TriangularSink[T Element] = blocked.TriangularSink[T]
 
 // General, Symmetric and Triangular are matrices in row-major memory of the
-// caller's, with a stride.
+// caller's, with a stride:
+//
+//	General[T]{Rows: m, Cols: n, Data: data, Stride: ld}
+//	Symmetric[T]{Uplo: blas.Upper, N: n, Data: data, Stride: ld}
+//	Triangular[T]{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Data: data, Stride: ld}
+//
+// Element (i, j) is Data[i*Stride+j]. Of the latter two only the Uplo triangle
+// is read or written. Package blocked has functions that make them and check
+// the fields.
 type (
 	General[T Element]    = blocked.General[T]
 	Symmetric[T Element]  = blocked.Symmetric[T]

@@ -216,7 +216,7 @@ func limits(m *topo.Machine) string {
 		memory = "memory limit " + bench.Bytes(float64(m.MemoryLimit))
 	}
 	if m.Memory > 0 {
-		memory += " of " + bench.Bytes(float64(m.Memory))
+		memory += " (the machine has " + bench.Bytes(float64(m.Memory)) + ")"
 	}
 	return quota + ", " + memory
 }

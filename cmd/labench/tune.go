@@ -116,6 +116,11 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	base := bench.Spec{Seed: f.seed}
 	base.Only, base.Fixed, err = parseVersions(f.versions)
 	note(err)
+	if f.profile != "" && f.profile != "none" {
+		if info, err := os.Stat(filepath.Dir(f.profile)); err != nil || !info.IsDir() {
+			note(fmt.Errorf("--profile %s: there is no such directory", f.profile))
+		}
+	}
 	if f.plot != "" {
 		p.format, err = plotting.FormatOf(f.plot)
 		note(err)
