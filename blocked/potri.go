@@ -27,6 +27,11 @@ func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
 	if a.cols != a.rows || w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
 		panic(ErrShape)
 	}
+	if p.data[w] != nil { // earlier tasks may still use it
+		if err := p.job.Wait(); err != nil {
+			return err
+		}
+	}
 	w.setIdentity()
 	if err := p.invertLower(p.operand(a), p.operand(w)); err != nil {
 		return err

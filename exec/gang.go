@@ -54,6 +54,8 @@ func (g *gang) Do(parts int, f func(part int, work *versions.Workspace)) {
 	g.current.Store(p)
 	g.news.Broadcast()
 	g.mu.Unlock()
+	// Also when the leader's part ends its goroutine: no part may outlive Do.
+	defer p.finish()
 	p.work(&g.leader.part)
 	for i := 0; i < spins && p.unfinished.Load() > 0; i++ {
 		pause()
@@ -62,6 +64,14 @@ func (g *gang) Do(parts int, f func(part int, work *versions.Workspace)) {
 	if e := p.panicked.Load(); e != nil {
 		panic(e)
 	}
+}
+
+// finish starts no further part and waits for those that run.
+func (p *phase) finish() {
+	if left := p.parts - p.next.Swap(p.parts); left > 0 && p.unfinished.Add(-left) == 0 {
+		close(p.done)
+	}
+	<-p.done
 }
 
 // work runs parts until none is left to start.

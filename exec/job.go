@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -13,9 +14,10 @@ import (
 // concurrent use, except that the order of tasks submitted by several
 // goroutines at once is theirs to settle.
 type Job struct {
-	rt  *Local
-	id  uint64
-	ctx context.Context
+	rt   *Local
+	id   uint64
+	ctx  context.Context
+	over <-chan struct{} // ctx.Done()
 	// stopWatching ends the watch on ctx.
 	stopWatching func() bool
 
@@ -56,7 +58,7 @@ func newJob(l *Local, ctx context.Context) *Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	j := &Job{rt: l, id: l.jobs.Add(1), ctx: ctx}
+	j := &Job{rt: l, id: l.jobs.Add(1), ctx: ctx, over: ctx.Done()}
 	j.news.L = &j.news.Mutex
 	j.submit.graph.Owner = j
 	j.submit.graph.Pool = &l.tasks
@@ -76,6 +78,7 @@ func newJob(l *Local, ctx context.Context) *Job {
 // Submit panics with a graph.Error if the spec makes no sense. A task must not
 // submit to its own job: it would wait for a window that it helps to fill.
 func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
+	s.Check()
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	if err := j.admit(); err != nil {
@@ -125,7 +128,8 @@ func (j *Job) enlist() error {
 		return j.Err()
 	}
 	if err := j.rt.enlist(j); err != nil {
-		return err
+		j.abort(err)
+		return j.Err()
 	}
 	j.submit.enlisted = true
 	j.stopWatching = context.AfterFunc(j.ctx, func() { j.abort(context.Cause(j.ctx)) })
@@ -244,7 +248,12 @@ func (j *Job) cancelled(t *graph.Task) *graph.Fault {
 		return f
 	}
 	if uint64(t.ID()) <= j.last.Load() {
-		return nil
+		select {
+		case <-j.over: // the watch may come late when all cores are busy
+			j.abort(context.Cause(j.ctx))
+		default:
+			return nil
+		}
 	}
 	j.outcome.Lock()
 	defer j.outcome.Unlock()
@@ -268,10 +277,20 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 		j.tell(t, graph.Failed, w.info.ID, version, err)
 		return j.end(t, graph.Done, nil, freed)
 	}
-	f := &graph.Fault{Task: t.ID(), Err: &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version,
-		Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}}
+	te := &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}
+	if version == "" { // none could be chosen, so none was run
+		te.Worker, te.Attempts = -1, int(t.Attempt)
+	}
+	f := &graph.Fault{Task: t.ID(), Err: te}
+	// A task that heeds its context fails with the context's end: that is the
+	// job's error then, as it is if the task has not started.
+	end := j.ctx.Err()
+	late := end != nil && errors.Is(err, end)
+	if late {
+		j.abort(context.Cause(j.ctx))
+	}
 	j.outcome.Lock()
-	if j.outcome.fault == nil || f.Task < j.outcome.fault.Task {
+	if !late && (j.outcome.fault == nil || f.Task < j.outcome.fault.Task) {
 		j.outcome.fault = f
 	}
 	if action == graph.Fail && uint64(f.Task) < j.last.Load() {
@@ -291,7 +310,14 @@ func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
 	j.tell(t, graph.Ready, w.info.ID, version, err)
 	t.Attempt++
 	t.SetState(graph.Ready)
-	if r, ok := j.saved.Load(t.ID()); ok {
+	return j.restore(t)
+}
+
+// restore undoes what a failed attempt has done to data that can be restored.
+// It reports false if that panics.
+func (j *Job) restore(t *graph.Task) (ok bool) {
+	defer func() { ok = recover() == nil && ok }()
+	if r, found := j.saved.Load(t.ID()); found {
 		for _, restore := range r.([]func()) {
 			restore()
 		}

@@ -56,6 +56,9 @@ func (w *worker) loop() {
 	for {
 		t := w.rt.exchange(w, w.freed)
 		if t == nil && w.gang == nil {
+			// An idle worker keeps no data alive.
+			clear(w.call.Args[:cap(w.call.Args)])
+			w.call.Ctx, w.call.Params = nil, nil
 			t = w.rt.await(w)
 		}
 		w.freed = w.freed[:0]
@@ -92,6 +95,12 @@ func (w *worker) survive() {
 		w.rt.selector.Abandon(w.choice)
 	}
 	err := &PanicError{Stack: debug.Stack()}
+	if t.Graph().Owner.(*Job).again(w, t, w.choice.Version.Name, err) {
+		w.freed = w.freed[:0]
+		w.rt.enqueue([]*graph.Task{t})
+		go w.loop()
+		return
+	}
 	freed := w.conclude(t, err, time.Since(w.start), w.freed[:0])
 	w.rt.enqueue(freed)
 	go w.loop()
@@ -117,14 +126,11 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		for i := range t.Len() {
 			w.call.Args = append(w.call.Args, t.Value(i))
 		}
-		choice, err := w.rt.selector.Select(op, &w.call, w.info.Target)
+		choice, err := w.prepare(j, op, t)
 		if err != nil {
 			return j.fail(w, t, "", err, freed)
 		}
 		w.choice = choice
-		if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
-			j.save(t)
-		}
 		took, err := w.attempt(j, op, t)
 		if err == nil || !j.again(w, t, choice.Version.Name, err) {
 			return w.conclude(t, err, took, freed)
@@ -135,6 +141,20 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 			return freed
 		}
 	}
+}
+
+// prepare chooses a version and saves what a retry will need. Both call code
+// that is not ours, Op.Work and Snapshot, whose panics become errors.
+func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (c versions.Choice, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
+		j.save(t)
+	}
+	return w.rt.selector.Select(op, &w.call, w.info.Target)
 }
 
 // attempt runs the chosen version once.

@@ -17,9 +17,9 @@
 //	Add ─►│ Waiting ├───────────────────►│ Ready ├──────────────────►│ Running │
 //	      └─────────┘                    └─┬───▲─┘                   └─┬─┬─┬───┘
 //	                                       │   └──────── retry ────────┘ │ │
-//	                          cancelled    │                       error │ │ end
+//	          cancelled, or no version fits│                       error │ │ end
 //	                        ┌───────────┐  │                  ┌────────┐ │ │ ┌──────┐
-//	                        │ Cancelled │◄─┘                  │ Failed │◄┘ └►│ Done │
+//	                        │ Cancelled │◄─┴─────────────────►│ Failed │◄┘ └►│ Done │
 //	                        └───────────┘                     └────────┘     └──────┘
 //
 // A task that fails or is cancelled taints the versions it should have

@@ -68,17 +68,7 @@ const bias = 1 << 30
 // Add panics with ErrNoOp, ErrNoDatum or ErrMode for a spec that makes no
 // sense.
 func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
-	if s.Op == nil {
-		panic(ErrNoOp)
-	}
-	for _, o := range s.Operands {
-		if o.Datum == nil {
-			panic(ErrNoDatum)
-		}
-		if o.Mode-1 >= InOut {
-			panic(ErrMode)
-		}
-	}
+	s.Check()
 	g.last++
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
@@ -180,13 +170,39 @@ func (t *Task) await(u *use, v *version) int32 {
 		head := v.waiters.Load()
 		if head == produced {
 			if v.fault != nil && u.mode&In != 0 {
-				t.tainted.CompareAndSwap(nil, v.fault)
+				t.taint(v.fault)
 			}
 			return 0
 		}
 		u.waiter = head
 		if v.waiters.CompareAndSwap(head, u) {
 			return 1
+		}
+	}
+}
+
+// taint notes a tainted input. Of several the fault of the smallest task
+// stands, whichever came first.
+func (t *Task) taint(f *Fault) {
+	for {
+		old := t.tainted.Load()
+		if (old != nil && old.Task <= f.Task) || t.tainted.CompareAndSwap(old, f) {
+			return
+		}
+	}
+}
+
+// Check panics as Add does if the spec makes no sense.
+func (s *Spec) Check() {
+	if s.Op == nil {
+		panic(ErrNoOp)
+	}
+	for _, o := range s.Operands {
+		if o.Datum == nil {
+			panic(ErrNoDatum)
+		}
+		if o.Mode-1 >= InOut {
+			panic(ErrMode)
 		}
 	}
 }
@@ -232,7 +248,7 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 		default:
 			ready = endWrite(u, fault, ready)
 		}
-		u.in = nil
+		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
 	}
 	t.unref()
 	return ready
@@ -261,7 +277,7 @@ func endWrite(u *use, fault *Fault, ready []*Task) []*Task {
 	for w := first; w != nil; {
 		t, after := w.out.task, w.waiter
 		if fault != nil && w.mode&In != 0 {
-			t.tainted.CompareAndSwap(nil, fault)
+			t.taint(fault)
 		}
 		w.waiter = nil
 		ready = t.arrive(ready)
@@ -292,6 +308,7 @@ func (t *Task) unref() {
 		return
 	}
 	g := t.graph
+	t.graph, t.Op, t.Params, t.Failure = nil, nil, nil, nil
 	for {
 		head := g.ended.Load()
 		t.nextFree = head
