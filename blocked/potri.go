@@ -16,6 +16,9 @@ import (
 // overwritten in its half. All have the tile size of a. In the diagonal tiles
 // of a and C only the stored triangle is read or written.
 //
+// If tasks of the Program already use W, Potri waits for the job first: it
+// writes W itself before it submits.
+//
 // It panics with ErrShape if the shapes or tile sizes do not fit, and with
 // ErrKind if the kinds are others.
 //
