@@ -2,17 +2,27 @@ package la
 
 import "math"
 
-// norm1Estimate estimates the 1-norm of the symmetric n×n matrix that apply
-// multiplies a vector by, in at most eleven products. It returns +Inf if a
-// product is not finite, for the matrix is then out of range, and NaN if apply
-// fails.
+// norm1Estimate is [norm1EstimateOf] for a symmetric matrix, which apply
+// multiplies a vector by.
+func norm1Estimate(n int, apply func(x []float64) error) float64 {
+	return norm1EstimateOf(n, apply, apply)
+}
+
+// norm1EstimateOf estimates the 1-norm of an n×n matrix B in at most eleven
+// products: apply overwrites x with B·x, and applyTrans with Bᵀ·x. The estimate
+// is a lower bound but for rounding. It is +Inf if a product is not finite, for
+// B is then out of range, and NaN if one fails. Exchanging the two functions
+// gives the ∞-norm.
 //
 // Reference: N. J. Higham, FORTRAN codes for estimating the one-norm of a real
 // or complex matrix, ACM TOMS 14 (1988), algorithm 4.1; LAPACK xLACN2.
-func norm1Estimate(n int, apply func(x []float64) error) float64 {
+func norm1EstimateOf(n int, apply, applyTrans func(x []float64) error) float64 {
+	if n == 0 {
+		return 0
+	}
 	x, sign := make([]float64, n), make([]float64, n)
 	broken := math.Inf(1) // what to return when there is no product
-	product := func() bool {
+	product := func(apply func(x []float64) error) bool {
 		if apply(x) != nil {
 			broken = math.NaN()
 			return false
@@ -23,7 +33,7 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 	for i := range x {
 		x[i] = 1 / float64(n)
 	}
-	if !product() {
+	if !product(apply) {
 		return broken
 	}
 	if n == 1 {
@@ -32,14 +42,14 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 	estimate := sum(x)
 	signs(sign, x)
 	copy(x, sign)
-	if !product() {
+	if !product(applyTrans) {
 		return broken
 	}
 	largest := argmax(x)
 	for range 4 {
 		clear(x)
 		x[largest] = 1
-		if !product() {
+		if !product(apply) {
 			return broken
 		}
 		former := estimate
@@ -50,7 +60,7 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 			break
 		}
 		copy(x, sign)
-		if !product() {
+		if !product(applyTrans) {
 			return broken
 		}
 		last := largest
@@ -67,7 +77,7 @@ func norm1Estimate(n int, apply func(x []float64) error) float64 {
 			x[i] = -x[i]
 		}
 	}
-	if !product() {
+	if !product(apply) {
 		return broken
 	}
 	return max(estimate, 2*sum(x)/float64(3*n))
