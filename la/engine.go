@@ -26,7 +26,8 @@ type Options struct {
 	Float bool
 	// Target declares what the workers are, for versions that ask for a
 	// certain processor or several units: {Processor: "KNL", Units: 2}. Empty
-	// fields are filled in from the machine.
+	// fields are filled in from the machine. What no version asks for, and
+	// what the machine has not, is refused: see [Options.Validate].
 	Target versions.Target
 	// NB is the tile size; 0 chooses it, see [TileSize].
 	NB int
@@ -103,7 +104,7 @@ var (
 // versions' *ConfigError and *UnknownNameError; versions' *NoVersionError says
 // that they leave an operation without a version that can run here.
 func NewEngine(opt Options) (*Engine, error) {
-	if err := opt.validate(); err != nil {
+	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
 	e := &Engine{opt: opt, table: opt.Table}
@@ -154,7 +155,11 @@ const (
 	maxWorkers = 1 << 14
 )
 
-func (o *Options) validate() error {
+// Validate returns an *OptionsError that lists everything that is wrong with o,
+// or nil: numbers out of range, and a Target that fits nothing, which would
+// otherwise be ignored without a word. Whether there are the versions that o
+// names, [NewEngine] finds out.
+func (o *Options) Validate() error {
 	var bad []string
 	if o.Workers < 0 || o.Workers > maxWorkers {
 		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, maxWorkers))
@@ -171,7 +176,7 @@ func (o *Options) validate() error {
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
 	}
-	if bad != nil {
+	if bad = append(bad, o.checkTarget()...); bad != nil {
 		return &OptionsError{Problems: bad}
 	}
 	return nil
