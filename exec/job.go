@@ -64,10 +64,18 @@ func newJob(l *Local, ctx context.Context) *Job {
 	j.submit.graph.Pool = &l.tasks
 	j.last.Store(math.MaxUint64)
 	j.goal.Store(math.MaxInt64)
+	var watchers observers
 	if n := l.opt.Stories; n > 0 {
 		j.stories = newStories(n)
-		j.submit.graph.Observer = j.stories
+		watchers = append(watchers, j.stories)
 	}
+	if r := l.opt.Recorder; r != nil {
+		j.submit.graph.Clock = r.Now
+		if r.Dependencies {
+			watchers = append(watchers, edgeRecorder{r, j.id})
+		}
+	}
+	j.submit.graph.Observer = watchers.one()
 	return j
 }
 
@@ -112,7 +120,9 @@ func (j *Job) admit() error {
 	if j.submit.count-j.done.Load() >= window {
 		// Waking the submitter for every task that ends would cost a thread
 		// switch each: let a quarter of the window run empty first.
+		resume := j.rt.pause(j.id)
 		j.waitDone(j.submit.count - window + (window+3)/4)
+		resume()
 		if j.last.Load() <= uint64(j.submit.graph.Len()) {
 			return j.Err()
 		}
@@ -371,6 +381,12 @@ func (j *Job) end(t *graph.Task, state graph.State, f *graph.Fault, freed []*gra
 // arrived notifies the watches among tasks that have become ready and returns
 // the others, with what the watches' ends have freed.
 func (j *Job) arrived(ready []*graph.Task) []*graph.Task {
+	if r := j.rt.opt.Recorder; r != nil && len(ready) > 0 {
+		now := r.Now()
+		for _, t := range ready {
+			t.ReadyAt = now
+		}
+	}
 	for i := 0; i < len(ready); {
 		t := ready[i]
 		w := t.Watch()

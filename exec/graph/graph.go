@@ -1,6 +1,9 @@
 package graph
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Error is the type of the constants that this package panics with.
 type Error string
@@ -46,6 +49,9 @@ type Graph struct {
 	// Pool, if not nil, is where memory for tasks comes from and where
 	// [Graph.Release] puts it.
 	Pool *Pool
+	// Clock, if not nil, gives each task the time at which it was added: see
+	// [Task.Added].
+	Clock func() time.Duration
 
 	readers map[*version][]TaskID // kept for the Observer
 
@@ -73,6 +79,9 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
 	t.Op, t.Params, t.Priority, t.Failure = s.Op, s.Params, s.Priority, s.Failure
+	if g.Clock != nil {
+		t.Added = g.Clock()
+	}
 	for i, o := range s.Operands {
 		t.uses[i].datum, t.uses[i].mode = o.Datum, o.Mode
 	}
@@ -94,7 +103,11 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 	// The task's own life is one reference; each version it makes is another.
 	// Nobody can drop one before the task has run, so a plain store is enough.
 	t.refs.Store(1 + writes)
-	return t, t.settle(await)
+	ready = t.settle(await)
+	if ready && g.Clock != nil {
+		t.ReadyAt = g.Clock()
+	}
+	return t, ready
 }
 
 // settle replaces the bias by the number of events awaited and reports

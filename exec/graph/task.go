@@ -156,6 +156,10 @@ type Task struct {
 	// Attempt counts the failed attempts so far; the runtime's.
 	Attempt int32
 
+	// Added is when the task was added, by [Graph.Clock], and ReadyAt when it
+	// became ready, which the runtime notes; both 0 without a clock.
+	Added, ReadyAt time.Duration
+
 	state    atomic.Uint32 // a State
 	pending  atomic.Int32  // versions and readers still awaited
 	refs     atomic.Int32  // own life + versions of it that somebody may touch

@@ -1,31 +1,73 @@
 package trace
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
 
-// Event is one attempt at a task.
+// Event is one attempt at a task. Times count from the recorder's start.
 type Event struct {
-	Job     uint64        // number of the job in its runtime
-	Task    uint64        // number of the task in its job
-	Op      string        // as in "gemm/f64"
-	Version string        // version that ran
-	Worker  int           // worker that ran it
-	Start   time.Duration // since the recorder's start
-	End     time.Duration
-	Failed  bool
+	Job     uint64 // number of the job in its runtime
+	Task    uint64 // number of the task in its job
+	Op      string // as in "gemm/f64"
+	Version string // version that ran
+	Worker  int    // worker that ran it
+
+	// Datum, I and J name the first datum that the task writes: "A", 3, 2.
+	// Empty if it writes none.
+	Datum string
+	I, J  int32
+
+	Submitted time.Duration // 0 if unknown, like Ready
+	Ready     time.Duration // nothing was missing any more
+	Start     time.Duration
+	End       time.Duration
+	Failed    bool
 }
 
-// Recorder collects events. The zero value is ready to use; it starts with
-// the first clock reading. It is safe for concurrent use. A runtime records
-// into it as long as it runs; the memory grows by one Event an attempt until
-// [Recorder.Reset].
+// Dependence is the kind of an [Edge].
+type Dependence uint8
+
+// The kinds of dependence, as exec/graph has them.
+const (
+	RAW Dependence = iota // read after write: the data flow
+	WAR                   // write after read
+	WAW                   // write after write
+)
+
+func (d Dependence) String() string { return [...]string{"RAW", "WAR", "WAW"}[d] }
+
+// Edge says that a task of a job depends on an earlier one.
+type Edge struct {
+	Job      uint64
+	From, To uint64 // tasks
+	Kind     Dependence
+}
+
+// Pause is a time in which the submission of a job stood still because its
+// window was full.
+type Pause struct {
+	Job        uint64
+	Start, End time.Duration
+}
+
+// Recorder collects what a runtime does. The zero value is ready to use; it
+// starts with the first clock reading. It is safe for concurrent use. A runtime
+// records into it as long as it runs; the memory grows by one Event an attempt
+// until [Recorder.Reset].
 type Recorder struct {
+	// Dependencies says that edges are recorded, too: for the critical path, the
+	// flows of [Recording.WriteChrome] and [Recording.WriteDOT]. It must be set
+	// before the recorder is used.
+	Dependencies bool
+
 	once    sync.Once
 	start   time.Time
-	mu      sync.Mutex // guards the slice of buffers
+	mu      sync.Mutex // guards what follows; a leaf
 	buffers []*buffer
+	edges   []Edge
+	pauses  []Pause
 }
 
 // buffer holds the events of one worker. Its lock is taken by that worker and
@@ -36,10 +78,19 @@ type buffer struct {
 	_      [64]byte // keeps neighbours off this cache line
 }
 
+// begin starts the clock.
+func (r *Recorder) begin() { r.once.Do(func() { r.start = time.Now() }) }
+
 // Now returns the time since the recorder's start.
 func (r *Recorder) Now() time.Duration {
-	r.once.Do(func() { r.start = time.Now() })
+	r.begin()
 	return time.Since(r.start)
+}
+
+// Began returns when the recorder started.
+func (r *Recorder) Began() time.Time {
+	r.begin()
+	return r.start
 }
 
 // Sink returns the function that records the events of one worker.
@@ -57,7 +108,21 @@ func (r *Recorder) Sink(worker int) func(Event) {
 	}
 }
 
-// Events returns a copy of what was recorded, worker by worker, each in the
+// Depend records an edge.
+func (r *Recorder) Depend(e Edge) {
+	r.mu.Lock()
+	r.edges = append(r.edges, e)
+	r.mu.Unlock()
+}
+
+// Pause records that a submission stood still.
+func (r *Recorder) Pause(p Pause) {
+	r.mu.Lock()
+	r.pauses = append(r.pauses, p)
+	r.mu.Unlock()
+}
+
+// Events returns a copy of the events so far, worker by worker, each in the
 // order of time.
 func (r *Recorder) Events() []Event {
 	var all []Event
@@ -69,17 +134,32 @@ func (r *Recorder) Events() []Event {
 	return all
 }
 
-// Reset forgets all events. The clock goes on.
+// Recording returns a copy of everything recorded so far.
+func (r *Recorder) Recording() *Recording {
+	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events()}
+	r.mu.Lock()
+	rec.Edges, rec.Pauses = slices.Clone(r.edges), slices.Clone(r.pauses)
+	r.mu.Unlock()
+	return rec
+}
+
+// Summary condenses what was recorded so far.
+func (r *Recorder) Summary() Summary { return r.Recording().Summary() }
+
+// Reset forgets everything. The clock goes on.
 func (r *Recorder) Reset() {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
 		b.events = b.events[:0]
 		b.mu.Unlock()
 	}
+	r.mu.Lock()
+	r.edges, r.pauses = nil, nil
+	r.mu.Unlock()
 }
 
 func (r *Recorder) snapshot() []*buffer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]*buffer(nil), r.buffers...)
+	return slices.Clone(r.buffers)
 }

@@ -21,13 +21,13 @@ type Summary struct {
 	Span  time.Duration   // from the first start to the last end
 }
 
-// Summary condenses what was recorded so far.
-func (r *Recorder) Summary() Summary {
+// Summary condenses the recording.
+func (r *Recording) Summary() Summary {
 	type key struct{ op, version string }
 	var s Summary
 	index := map[key]int{}
-	var first, last time.Duration
-	for n, e := range r.Events() {
+	for i := range r.Events {
+		e := &r.Events[i]
 		k := key{e.Op, e.Version}
 		i, ok := index[k]
 		if !ok {
@@ -45,11 +45,8 @@ func (r *Recorder) Summary() Summary {
 			s.Busy = append(s.Busy, 0)
 		}
 		s.Busy[e.Worker] += e.End - e.Start
-		if n == 0 || e.Start < first {
-			first = e.Start
-		}
-		last = max(last, e.End)
 	}
+	first, last := r.span()
 	s.Span = last - first
 	slices.SortFunc(s.Usage, func(a, b Usage) int {
 		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version))

@@ -1,0 +1,63 @@
+package exec_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
+	"go.uber.org/goleak"
+)
+
+// TestRecording checks what a runtime records of the graph of a Cholesky
+// factorization: every edge leads from a task that has ended to one that was
+// not ready before, and times are in order.
+func TestRecording(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, kind := range sched.Kinds() {
+		r := trace.Recorder{Dependencies: true}
+		rt, err := exec.NewLocal(exec.Options{Workers: 3, Policy: kind, Recorder: &r, Window: 20, Stories: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := rt.NewJob(context.Background())
+		n := newCholeskyOps().submit(t, job, 8)
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		rt.Close()
+		rec := r.Recording()
+		if len(rec.Events) != n || len(rec.Edges) == 0 || rec.Workers != 3 {
+			t.Fatalf("%v: %d events of %d tasks, %d edges, %d workers", kind, len(rec.Events), n, len(rec.Edges), rec.Workers)
+		}
+		if len(rec.Pauses) == 0 {
+			t.Errorf("%v: the window of 20 was never full", kind)
+		}
+		tasks := map[uint64]trace.Event{}
+		for _, e := range rec.Events {
+			tasks[e.Task] = e
+			if e.Submitted <= 0 || e.Ready < e.Submitted || e.Start < e.Ready || e.End < e.Start {
+				t.Errorf("%v: task %d: submitted %v, ready %v, start %v, end %v", kind, e.Task, e.Submitted, e.Ready, e.Start, e.End)
+			}
+		}
+		for _, d := range rec.Edges {
+			if from, to := tasks[d.From], tasks[d.To]; from.End > to.Start || from.End > to.Ready {
+				t.Errorf("%v: %d → %d: ends %v, ready %v, starts %v", kind, d.From, d.To, from.End, to.Ready, to.Start)
+			}
+		}
+		if p := rec.CriticalPath(); len(p.Tasks) < 8 {
+			t.Errorf("%v: a critical path of %d tasks", kind, len(p.Tasks))
+		}
+	}
+}
+
+// TestDependenceKinds holds the kinds that trace has to the graph's.
+func TestDependenceKinds(t *testing.T) {
+	for _, k := range []graph.Dependence{graph.RAW, graph.WAR, graph.WAW} {
+		if got := trace.Dependence(k).String(); got != k.String() {
+			t.Errorf("%v became %v", k, got)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package trace
+
+import (
+	"slices"
+	"time"
+)
+
+// CriticalPath is the longest path through the graph of tasks, each as long as
+// it took: no number of workers can do it in less time.
+type CriticalPath struct {
+	Tasks  []Event // in the order of the path
+	Length time.Duration
+	// Work is the sum over all tasks. Work/Length bounds the speed-up over one
+	// worker.
+	Work time.Duration
+}
+
+// Bound returns the bound on the speed-up over one worker, 0 if there are no
+// tasks.
+func (p *CriticalPath) Bound() float64 {
+	if p.Length == 0 {
+		return 0
+	}
+	return float64(p.Work) / float64(p.Length)
+}
+
+// CriticalPath returns the critical path of what was recorded. Without edges
+// that is the longest task.
+func (r *Recording) CriticalPath() CriticalPath {
+	events := r.byTask()
+	index := make(map[taskKey]int, len(events))
+	for i := range events {
+		index[events[i].key()] = i
+	}
+	into := make([][]int32, len(events))
+	for _, e := range r.Edges {
+		from, ok := index[taskKey{e.Job, e.From}]
+		to, ok2 := index[taskKey{e.Job, e.To}]
+		if ok && ok2 && e.From < e.To {
+			into[to] = append(into[to], int32(from))
+		}
+	}
+	// Edges lead to later tasks, so the order of events is a topological one.
+	var path CriticalPath
+	length := make([]time.Duration, len(events))
+	before := make([]int32, len(events))
+	end := -1
+	for i := range events {
+		took := events[i].End - events[i].Start
+		path.Work += took
+		before[i] = -1
+		for _, k := range into[i] {
+			if before[i] < 0 || length[k] > length[before[i]] {
+				before[i] = k
+			}
+		}
+		length[i] = took
+		if before[i] >= 0 {
+			length[i] += length[before[i]]
+		}
+		if end < 0 || length[i] > length[end] {
+			end = i
+		}
+	}
+	if end < 0 {
+		return path
+	}
+	path.Length = length[end]
+	for i := int32(end); i >= 0; i = before[i] {
+		path.Tasks = append(path.Tasks, events[i])
+	}
+	slices.Reverse(path.Tasks)
+	return path
+}

@@ -1,0 +1,128 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Reason is why a worker had nothing to do.
+type Reason uint8
+
+// The reasons, the first that applies.
+const (
+	// Overhead: a task was ready. The runtime was about to hand it over, or
+	// another worker's inbox held it.
+	Overhead Reason = iota
+	// Throttled: none was ready, and the window was full, so that no further
+	// tasks could be submitted.
+	Throttled
+	// Waiting: none was ready, but tasks waited for the data of those that ran.
+	Waiting
+	// NoTask: nothing was submitted that had not run; what there was to do was
+	// not known yet, or there was nothing left.
+	NoTask
+
+	reasons
+)
+
+func (r Reason) String() string {
+	if r < reasons {
+		return [...]string{"a task was ready", "the window was full", "tasks waited for data", "no task submitted"}[r]
+	}
+	return "unknown"
+}
+
+// Idle is the time that a worker was idle, by reason.
+type Idle [reasons]time.Duration
+
+// Total returns the sum over the reasons.
+func (d *Idle) Total() (sum time.Duration) {
+	for _, t := range d {
+		sum += t
+	}
+	return sum
+}
+
+// step is a change of a number of tasks at a point in time.
+type step struct {
+	at                       time.Duration
+	submitted, ready, paused int
+	worker                   int // that becomes idle or busy; -1 if none
+	busy                     int
+}
+
+// Idle says for each worker why it was idle between the first start of a task
+// and the last end. Attempts whose submission was not recorded count as ready
+// from their start on.
+func (r *Recording) Idle() []Idle {
+	first, last := r.span()
+	idle := make([]Idle, r.workers())
+	steps := make([]step, 0, 4*len(r.Events)+2*len(r.Pauses))
+	seen := make(map[taskKey]bool, len(r.Events))
+	for _, e := range r.byTime() {
+		steps = append(steps,
+			step{at: e.Start, worker: e.Worker, busy: 1},
+			step{at: e.End, worker: e.Worker, busy: -1})
+		if e.Submitted == 0 && e.Ready == 0 || seen[e.key()] {
+			continue
+		}
+		seen[e.key()] = true
+		steps = append(steps,
+			step{at: min(e.Submitted, e.Start), worker: -1, submitted: 1},
+			step{at: min(e.Ready, e.Start), worker: -1, ready: 1},
+			step{at: e.Start, worker: -1, submitted: -1, ready: -1})
+	}
+	for _, p := range r.Pauses {
+		steps = append(steps, step{at: p.Start, worker: -1, paused: 1}, step{at: p.End, worker: -1, paused: -1})
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+
+	busy := make([]int, len(idle))
+	var submitted, ready, paused int
+	now := first
+	for _, s := range steps {
+		at := min(max(s.at, first), last)
+		if at > now {
+			why := NoTask
+			switch {
+			case ready > 0:
+				why = Overhead
+			case paused > 0:
+				why = Throttled
+			case submitted > 0:
+				why = Waiting
+			}
+			for w := range idle {
+				if busy[w] == 0 {
+					idle[w][why] += at - now
+				}
+			}
+			now = at
+		}
+		submitted, ready, paused = submitted+s.submitted, ready+s.ready, paused+s.paused
+		if s.worker >= 0 {
+			busy[s.worker] += s.busy
+		}
+	}
+	return idle
+}
+
+// Parallelism returns the mean number of workers inside tasks in each of bins
+// equal parts of the time from the first start to the last end.
+func (r *Recording) Parallelism(bins int) []float64 {
+	first, last := r.span()
+	mean := make([]float64, max(bins, 0))
+	if bins <= 0 || last <= first {
+		return mean
+	}
+	width := float64(last-first) / float64(bins)
+	for i := range r.Events {
+		lo := float64(r.Events[i].Start-first) / width
+		hi := float64(r.Events[i].End-first) / width
+		for b := int(lo); b < bins && float64(b) < hi; b++ {
+			mean[b] += min(hi, float64(b+1)) - max(lo, float64(b))
+		}
+	}
+	return mean
+}

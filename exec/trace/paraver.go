@@ -1,0 +1,186 @@
+package trace
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// The event types of a Paraver trace of ours.
+const (
+	paraverOp      = 60000001
+	paraverVersion = 60000002
+	paraverTask    = 60000003
+	paraverJob     = 60000004
+	paraverFailed  = 60000005
+)
+
+// The states of a worker in a Paraver trace, of those that Paraver knows.
+const (
+	paraverIdle    = 0
+	paraverRunning = 1
+)
+
+// paraver numbers what Paraver wants as numbers.
+type paraver struct {
+	*Recording
+	ops, versions map[string]int
+	n             int // workers
+}
+
+func (r *Recording) paraver() *paraver {
+	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers())}
+	for i := range r.Events {
+		p.ops[r.Events[i].Op], p.versions[r.Events[i].Version] = 0, 0
+	}
+	for _, m := range []map[string]int{p.ops, p.versions} {
+		for i, name := range slices.Sorted(maps.Keys(m)) {
+			m[name] = i + 1
+		}
+	}
+	return p
+}
+
+// WriteParaver writes the recording for Paraver: the trace itself (.prv), what
+// its numbers mean (.pcf) and the names of its rows (.row). The three belong
+// into files of the same name beside one another. Every worker is a thread, on
+// a CPU of its own; each has a state record for the time in a task and between
+// tasks, and event records with the op, the version, the number of the task and
+// of its job, which become 0 when the task ends; edges along which data flow are
+// communication records.
+//
+// Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace
+// file description", Barcelona Supercomputing Center.
+func (r *Recording) WriteParaver(prv, pcf, row io.Writer) error {
+	p := r.paraver()
+	for _, err := range []error{p.trace(prv), p.config(pcf), p.rows(row)} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record is a line of the trace.
+type record struct {
+	at   time.Duration
+	kind int // 1 state, 2 event, 3 communication
+	line string
+}
+
+func (p *paraver) trace(w io.Writer) error {
+	_, last := p.span()
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "#Paraver (%s):%d_ns:1(%d):1:1(%d:1)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(), p.n, p.n)
+	var records []record
+	put := func(at time.Duration, kind int, format string, args ...any) {
+		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
+	}
+	busyUntil := make([]time.Duration, p.n)
+	state := func(w int, from, to time.Duration, state int) {
+		if to > from {
+			put(from, 1, "1:%d:1:1:%d:%d:%d:%d", w+1, w+1, from.Nanoseconds(), to.Nanoseconds(), state)
+		}
+	}
+	for _, e := range p.byTime() {
+		w := e.Worker
+		state(w, busyUntil[w], e.Start, paraverIdle)
+		state(w, e.Start, e.End, paraverRunning)
+		busyUntil[w] = max(busyUntil[w], e.End)
+		failed := 0
+		if e.Failed {
+			failed = 1
+		}
+		put(e.Start, 2, "2:%d:1:1:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d", w+1, w+1, e.Start.Nanoseconds(),
+			paraverOp, p.ops[e.Op], paraverVersion, p.versions[e.Version], paraverTask, e.Task, paraverJob, e.Job, paraverFailed, failed)
+		put(e.End, 2, "2:%d:1:1:%d:%d:%d:0:%d:0:%d:0:%d:0:%d:0", w+1, w+1, e.End.Nanoseconds(),
+			paraverOp, paraverVersion, paraverTask, paraverJob, paraverFailed)
+	}
+	for w, until := range busyUntil {
+		state(w, until, last, paraverIdle)
+	}
+	tasks := make(map[taskKey]Event, len(p.Events))
+	for _, e := range p.byTask() {
+		tasks[e.key()] = e
+	}
+	for _, d := range p.Edges {
+		from, ok := tasks[taskKey{d.Job, d.From}]
+		to, ok2 := tasks[taskKey{d.Job, d.To}]
+		if ok && ok2 && d.Kind == RAW && from.End <= to.Start {
+			put(from.End, 3, "3:%d:1:1:%d:%d:%d:%d:1:1:%d:%d:%d:1:%d", from.Worker+1, from.Worker+1, from.End.Nanoseconds(), from.End.Nanoseconds(),
+				to.Worker+1, to.Worker+1, to.Start.Nanoseconds(), to.Start.Nanoseconds(), d.Job)
+		}
+	}
+	// In the order of time; at one time states before events, and what ends
+	// before what begins, which is the order in which they were put.
+	slices.SortStableFunc(records, func(a, b record) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind))
+	})
+	for _, l := range records {
+		out.WriteString(l.line)
+		out.WriteByte('\n')
+	}
+	return out.Flush()
+}
+
+func (p *paraver) config(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprint(out, `DEFAULT_OPTIONS
+
+LEVEL               THREAD
+UNITS               NANOSEC
+LOOK_BACK           100
+SPEED               1
+FLAG_ICONS          ENABLED
+NUM_OF_STATE_COLORS 1000
+YMAX_SCALE          37
+
+DEFAULT_SEMANTIC
+
+THREAD_FUNC         State As Is
+
+STATES
+0    Idle
+1    Running
+
+STATES_COLOR
+0    {117,195,255}
+1    {0,0,255}
+`)
+	types := func(id int, name string, values map[string]int) {
+		fmt.Fprintf(out, "\nEVENT_TYPE\n0    %d    %s\n", id, name)
+		if values == nil {
+			return
+		}
+		fmt.Fprintf(out, "VALUES\n0      End\n")
+		names := slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Compare(values[a], values[b]) })
+		for _, n := range names {
+			fmt.Fprintf(out, "%d      %s\n", values[n], cmp.Or(n, "unnamed"))
+		}
+	}
+	types(paraverOp, "Operation", p.ops)
+	types(paraverVersion, "Version", p.versions)
+	types(paraverTask, "Task", nil)
+	types(paraverJob, "Job", nil)
+	types(paraverFailed, "Failed attempt", map[string]int{"Failed": 1})
+	return out.Flush()
+}
+
+func (p *paraver) rows(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	level := func(name, format string, n int) {
+		fmt.Fprintf(out, "LEVEL %s SIZE %d\n", name, n)
+		for i := range n {
+			fmt.Fprintf(out, format+"\n", i)
+		}
+		fmt.Fprintln(out)
+	}
+	level("CPU", "worker %d", p.n)
+	level("NODE", "node %d", 1)
+	level("THREAD", "worker %d", p.n)
+	return out.Flush()
+}

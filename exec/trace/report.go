@@ -1,0 +1,102 @@
+package trace
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// WriteReport writes what the recording says of where the time went, for a
+// terminal of the given width: the time of each version of each op, how busy
+// each worker was and why it was idle otherwise, the critical path with its
+// bound on the speed-up if edges were recorded, and how many workers were busy
+// in the course of time.
+func (r *Recording) WriteReport(w io.Writer, width int) error {
+	out := bufio.NewWriter(w)
+	s := r.Summary()
+	if len(s.Usage) == 0 {
+		fmt.Fprintln(out, "no task ran")
+		return out.Flush()
+	}
+	var all time.Duration
+	for _, b := range s.Busy {
+		all += b
+	}
+	share := func(part, of time.Duration) string {
+		if of == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
+	}
+	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tab, "op\tversion\tcalls\ttime\tshare\teach\t\t")
+	for _, u := range s.Usage {
+		failed := ""
+		if u.Failed > 0 {
+			failed = fmt.Sprintf("%d failed", u.Failed)
+		}
+		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy), share(u.Busy, all), short(u.Busy/time.Duration(u.Calls)), failed)
+	}
+	tab.Flush()
+	fmt.Fprintln(out)
+
+	idle := r.Idle()
+	tab = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tab, "worker\tbusy\tidle:\t")
+	for why := range reasons {
+		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task"}[why])
+	}
+	fmt.Fprintln(tab)
+	for i := range idle {
+		fmt.Fprintf(tab, "%d\t%s\t\t", i, share(s.Span-idle[i].Total(), s.Span))
+		for why := range reasons {
+			fmt.Fprintf(tab, "%s\t", share(idle[i][why], s.Span))
+		}
+		fmt.Fprintln(tab)
+	}
+	tab.Flush()
+
+	if p := r.CriticalPath(); len(r.Edges) > 0 {
+		fmt.Fprintf(out, "\ncritical path: %d tasks, %s of %s of work in %s;\nno number of workers is more than %.1f times as fast as one\n",
+			len(p.Tasks), short(p.Length), short(p.Work), short(s.Span), p.Bound())
+	}
+	fmt.Fprintf(out, "\nworkers busy, over %s\n", short(s.Span))
+	r.chart(out, len(idle), width)
+	return out.Flush()
+}
+
+// chart draws the parallelism over time, a line for each worker up to eight,
+// otherwise eight lines.
+func (r *Recording) chart(out io.Writer, workers, width int) {
+	const label = 5
+	lines := max(1, min(workers, 8))
+	mean := r.Parallelism(max(min(width, 120)-label-1, 10))
+	blocks := []rune(" ▁▂▃▄▅▆▇█")
+	for l := lines; l > 0; l-- {
+		top := float64(workers) * float64(l) / float64(lines)
+		bottom := float64(workers) * float64(l-1) / float64(lines)
+		var b strings.Builder
+		for _, m := range mean {
+			part := min(max((m-bottom)/(top-bottom), 0), 1)
+			b.WriteRune(blocks[int(part*8+0.5)])
+		}
+		fmt.Fprintf(out, "%*.3g ┤%s\n", label-2, top, strings.TrimRight(b.String(), " "))
+	}
+	fmt.Fprintf(out, "%*d └%s\n", label-2, 0, strings.Repeat("─", len(mean)))
+}
+
+// short formats a duration with three digits.
+func short(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "µs"}} {
+		if d >= u.unit {
+			return fmt.Sprintf("%.3g %s", float64(d)/float64(u.unit), u.name)
+		}
+	}
+	return fmt.Sprintf("%d ns", d)
+}
