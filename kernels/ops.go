@@ -61,7 +61,9 @@ type Syrk struct {
 //	B = Alpha·B·op(A)⁻¹  (Side = Right, A n×n)
 //
 // Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
-// not its diagonal if Diag is Unit.
+// not its diagonal if Diag is Unit. The tile of A may be larger than A, which
+// is then its leading block: so are factors in the last tiles of a rectangular
+// matrix.
 type Trsm struct {
 	Side  blas.Side
 	Uplo  blas.Uplo

@@ -56,6 +56,7 @@ func dims[T Element](t *Tile[T], trans blas.Transpose) (r, c int) {
 
 // gemm returns the function of a version of op "gemm".
 func gemm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	packed, ours := r.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
 		p := params[Gemm](call)
 		a, c := args[T](call, 3)
@@ -65,10 +66,33 @@ func gemm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if k != kb || c.Rows != m || c.Cols != n {
 			panic(ErrShape)
 		}
+		if ours && (m == 1 || n == 1) {
+			gemv(packed, p, a, b, c)
+			return nil
+		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
 		r.Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
 		return nil
 	}
+}
+
+// gemv is op "gemm" for a C of one row or column: packing the matrix for it
+// would take longer than the product.
+func gemv[T Element](r *cpu.Packed[T], p *Gemm, a, b, c *Tile[T]) {
+	if c.Cols == 1 {
+		inc := b.Stride
+		if p.TransB != blas.NoTrans {
+			inc = 1 // b is a row
+		}
+		r.Gemv(p.TransA, a.Rows, a.Cols, T(p.Alpha), a.Data, a.Stride, b.Data, inc, T(p.Beta), c.Data, c.Stride)
+		return
+	}
+	// Cᵀ = Alpha·op(B)ᵀ·op(A)ᵀ + Beta·Cᵀ
+	inc := 1
+	if p.TransA != blas.NoTrans {
+		inc = a.Stride // a is a column
+	}
+	r.Gemv(flip(p.TransB), b.Rows, b.Cols, T(p.Alpha), b.Data, b.Stride, a.Data, inc, T(p.Beta), c.Data, 1)
 }
 
 // gemmWork returns 2·m·n·k.
@@ -110,7 +134,7 @@ func trsm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if p.Side == blas.Right {
 			order = n
 		}
-		if a.Rows != order || a.Cols != order {
+		if a.Rows < order || a.Cols < order {
 			panic(ErrShape)
 		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
@@ -121,8 +145,12 @@ func trsm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 
 // trsmWork returns m²·n or m·n².
 func trsmWork[T Element](call *versions.Call) float64 {
-	a, b := args[T](call, 2)
-	return float64(a.Rows) * float64(b.Rows) * float64(b.Cols)
+	_, b := args[T](call, 2)
+	order := b.Rows
+	if params[Trsm](call).Side == blas.Right {
+		order = b.Cols
+	}
+	return float64(order) * float64(b.Rows) * float64(b.Cols)
 }
 
 // potrf returns the function of a version of op "potrf".
