@@ -53,6 +53,10 @@ type Options struct {
 	// version of each operation is taken instead of the fastest, and the tile
 	// size does not depend on the number of workers.
 	Deterministic bool
+	// Static takes the first eligible version of each operation, as a nil
+	// engine does, and measures nothing: for programs that are too short to
+	// learn from, since the slow versions have to be run too to be known.
+	Static bool
 	// Table lists the operations and their versions; nil means those of the
 	// build.
 	Table *kernels.Table
@@ -112,7 +116,7 @@ func NewEngine(opt Options) (*Engine, error) {
 		e.table = builtin()
 	}
 	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile}
-	if opt.Deterministic {
+	if opt.Deterministic || opt.Static {
 		cfg.Mode = versions.Static
 	}
 	var err error
