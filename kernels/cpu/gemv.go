@@ -1,0 +1,121 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// Gemv computes
+//
+//	y = alpha·op(A)·x + beta·y
+//
+// for an m×n A; x and y are vectors whose elements are incX and incY, at least
+// 1, apart. With beta = 0, y is not read; with alpha = 0, A and x are not.
+//
+// It reads A once and in order, where Gemm would pack it, and needs no scratch:
+// on one core of a 2-core Xeon (model 167) the product of a 4096×4096 matrix of
+// float64 in tiles of 512 took 10.2 ms, and 10.7 ms transposed; by Gemm, with
+// version avx512, it took 18.5 ms and 33.6 ms. It is not part of Gemm, because
+// there a sum has the same bits whatever is around it, and here it is added up
+// in another order.
+//
+// Reference: BLAS xGEMV.
+func (p *Packed[T]) Gemv(trans blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+	rows, cols := m, n
+	if checkTranspose(trans) {
+		rows, cols = n, m
+	}
+	checkMatrix(m, n, len(a), lda)
+	checkMatrix(cols, 1, len(x), incX)
+	checkMatrix(rows, 1, len(y), incY)
+	if rows == 0 {
+		return
+	}
+	scale(rows, 1, beta, y, incY)
+	if alpha == 0 || cols == 0 {
+		return
+	}
+	v := matVec[T]{alpha: alpha, m: a, ld: lda, x: x, xInc: incX, y: y, yInc: incY}
+	if trans == blas.NoTrans {
+		v.rows(m, n)
+	} else {
+		v.columns(m, n)
+	}
+}
+
+// matVec is y += alpha·M·x or y += alpha·Mᵀ·x for a row-major M.
+type matVec[T Element] struct {
+	alpha T
+	m     []T
+	ld    int
+	x     []T
+	xInc  int
+	y     []T
+	yInc  int
+}
+
+// vecChunk is the number of elements of a vector that are made contiguous at a
+// time, on the stack.
+const vecChunk = 512
+
+// rows computes y += alpha·M·x for an m×n M: the inner products of its rows
+// with x, four at a time.
+func (v matVec[T]) rows(m, n int) {
+	var buf [vecChunk]T
+	for j := 0; j < n; j += vecChunk {
+		x := buf[:min(vecChunk, n-j)]
+		for l := range x {
+			x[l] = v.alpha * v.x[(j+l)*v.xInc]
+		}
+		i := 0
+		for ; i+4 <= m; i += 4 {
+			r0, r1 := v.m[i*v.ld+j:][:len(x)], v.m[(i+1)*v.ld+j:][:len(x)]
+			r2, r3 := v.m[(i+2)*v.ld+j:][:len(x)], v.m[(i+3)*v.ld+j:][:len(x)]
+			var s0, s1, s2, s3 T
+			for l, s := range x {
+				s0 += r0[l] * s
+				s1 += r1[l] * s
+				s2 += r2[l] * s
+				s3 += r3[l] * s
+			}
+			v.y[i*v.yInc] += s0
+			v.y[(i+1)*v.yInc] += s1
+			v.y[(i+2)*v.yInc] += s2
+			v.y[(i+3)*v.yInc] += s3
+		}
+		for ; i < m; i++ {
+			r := v.m[i*v.ld+j:][:len(x)]
+			var s0 T
+			for l, s := range x {
+				s0 += r[l] * s
+			}
+			v.y[i*v.yInc] += s0
+		}
+	}
+}
+
+// columns computes y += alpha·Mᵀ·x for an m×n M: the sum of its rows times the
+// elements of x, four at a time.
+func (v matVec[T]) columns(m, n int) {
+	var buf [vecChunk]T
+	for j := 0; j < n; j += vecChunk {
+		y := buf[:min(vecChunk, n-j)]
+		clear(y)
+		i := 0
+		for ; i+4 <= m; i += 4 {
+			r0, r1 := v.m[i*v.ld+j:][:len(y)], v.m[(i+1)*v.ld+j:][:len(y)]
+			r2, r3 := v.m[(i+2)*v.ld+j:][:len(y)], v.m[(i+3)*v.ld+j:][:len(y)]
+			s0, s1 := v.x[i*v.xInc], v.x[(i+1)*v.xInc]
+			s2, s3 := v.x[(i+2)*v.xInc], v.x[(i+3)*v.xInc]
+			for l := range y {
+				y[l] += (r0[l]*s0 + r1[l]*s1) + (r2[l]*s2 + r3[l]*s3)
+			}
+		}
+		for ; i < m; i++ {
+			r, s := v.m[i*v.ld+j:][:len(y)], v.x[i*v.xInc]
+			for l := range y {
+				y[l] += r[l] * s
+			}
+		}
+		for l, s := range y {
+			v.y[(j+l)*v.yInc] += v.alpha * s
+		}
+	}
+}

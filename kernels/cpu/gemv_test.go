@@ -1,0 +1,117 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+func TestGemv(t *testing.T) {
+	t.Run("float64", testGemv[float64])
+	t.Run("float32", testGemv[float32])
+}
+
+// testGemv compares Gemv with inner products in float64. What must not be read
+// is NaN, and so is what lies between the elements of the vectors.
+func testGemv[T Element](t *testing.T) {
+	p := Portable[T]()
+	nan := T(math.NaN())
+	eps := 0x1p-52
+	if T(1)+T(1e-12) == 1 {
+		eps = 0x1p-23
+	}
+	for _, dims := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {4, 4}, {5, 3}, {3, 5}, {17, 9}, {2, 513}, {1030, 5}, {7, 1100}} {
+		for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
+			for k, inc := range [][2]int{{1, 1}, {3, 8}, {8, 2}} {
+				m, n := dims[0], dims[1]
+				alpha, beta := []T{1, -1, 0.5}[k], []T{0, 1, -2}[k]
+				rows, cols := m, n
+				if trans != blas.NoTrans {
+					rows, cols = n, m
+				}
+				lda := max(1, n+k)
+				a, x, y := randomSlice[T](m*lda), vector[T](cols, inc[0]), vector[T](rows, inc[1])
+				for i := range a {
+					if i%lda >= n {
+						a[i] = nan
+					}
+				}
+				if beta == 0 {
+					for i := range rows {
+						y[i*inc[1]] = nan
+					}
+				}
+				y0 := append([]T(nil), y...)
+				p.Gemv(trans, m, n, alpha, a, lda, x, inc[0], beta, y, inc[1])
+				what := fmt.Sprintf("%d×%d %c, inc %v", m, n, trans, inc)
+				for i := range y {
+					if i%inc[1] != 0 {
+						if y[i]-y[i] == 0 {
+							t.Fatalf("%s: wrote between the elements", what)
+						}
+						continue
+					}
+					sum, size := 0.0, 0.0
+					if beta != 0 {
+						sum = float64(beta) * float64(y0[i])
+						size = math.Abs(sum)
+					}
+					for l := range cols {
+						at := i/inc[1]*lda + l
+						if trans != blas.NoTrans {
+							at = l*lda + i/inc[1]
+						}
+						v := float64(alpha) * float64(a[at]) * float64(x[l*inc[0]])
+						sum += v
+						size += math.Abs(v)
+					}
+					if d := math.Abs(float64(y[i]) - sum); !(d <= eps*float64(cols+4)*size) {
+						t.Fatalf("%s: element %d is %v, want %v", what, i/inc[1], y[i], sum)
+					}
+				}
+			}
+		}
+	}
+}
+
+// vector returns n random elements, inc apart, with NaN between them.
+func vector[T Element](n, inc int) []T {
+	x := make([]T, max(0, (n-1)*inc+1)*min(n, 1))
+	for i := range x {
+		x[i] = T(math.NaN())
+		if i%inc == 0 {
+			x[i] = randomSlice[T](1)[0]
+		}
+	}
+	return x
+}
+
+// With alpha = 0, A and x are not read; with beta = 0, y is not.
+func TestGemvReads(t *testing.T) {
+	nan := math.NaN()
+	y := []float64{nan, nan}
+	Portable[float64]().Gemv(blas.NoTrans, 2, 1, 0, []float64{nan, nan}, 1, []float64{nan}, 1, 0, y, 1)
+	if y[0] != 0 || y[1] != 0 {
+		t.Errorf("y = %v, want zeros", y)
+	}
+	for _, v := range []struct {
+		want Error
+		f    func()
+	}{
+		{ErrDim, func() { Portable[float64]().Gemv(blas.NoTrans, -1, 1, 1, nil, 1, nil, 1, 1, nil, 1) }},
+		{ErrStride, func() { Portable[float64]().Gemv(blas.NoTrans, 1, 1, 1, y, 1, y, 0, 1, y, 1) }},
+		{ErrShort, func() { Portable[float64]().Gemv(blas.NoTrans, 1, 3, 1, y, 3, y, 1, 1, y, 1) }},
+		{ErrShort, func() { Portable[float64]().Gemv(blas.Trans, 1, 2, 1, y, 2, y, 1, 1, y, 2) }},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != v.want {
+					t.Errorf("panic %v, want %v", got, v.want)
+				}
+			}()
+			v.f()
+		}()
+	}
+}
