@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -19,6 +22,7 @@ type app struct {
 	err io.Writer // errors, warnings and the progress bar
 
 	noPeak bool // do not measure the machine's peak with each run
+	cores  int  // that the process may use; 0: as the machine has them
 }
 
 // newApp returns the app of a process.
@@ -60,8 +64,9 @@ func exitCode(err error) int {
 		command *usageError
 		unknown *versions.UnknownNameError
 		config  *versions.ConfigError
+		options *la.OptionsError
 	)
-	if errors.As(err, &command) || errors.As(err, &unknown) || errors.As(err, &config) {
+	if errors.As(err, &command) || errors.As(err, &unknown) || errors.As(err, &config) || errors.As(err, &options) {
 		return exitUsage
 	}
 	return exitFailed
@@ -72,6 +77,22 @@ func (a *app) warn(text string) { fprintWrapped(a.err, "labench: warning: ", tex
 
 // object writes v as one line of JSON.
 func (a *app) object(v any) error { return json.NewEncoder(a.out).Encode(v) }
+
+// document writes v as one JSON document, with line breaks.
+func (a *app) document(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// warnCrowded warns of more workers than cores: that is allowed, and for
+// arithmetic only costs.
+func (a *app) warnCrowded(workers int) {
+	if cores := cmp.Or(a.cores, topo.Detect().Workers()); workers > cores {
+		a.warn(fmt.Sprintf("%s share %s: that shows what oversubscription costs, not what the machine can do",
+			count(workers, "worker"), count(cores, "core")))
+	}
+}
 
 // usage makes an error of the command line of err, unless it is nil.
 func usage(err error) error {

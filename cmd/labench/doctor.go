@@ -20,22 +20,29 @@ import (
 
 // newDoctorCommand returns the command labench doctor.
 func newDoctorCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine this machine, and say what slows it down",
 		Long: `Show what the library makes of this machine — processor, caches, memory, limits,
 the build and its BLAS library — and say what keeps it from full speed, with the
-remedy. A warning is no failure: the exit code is 0.`,
+remedy. A warning is no failure: the exit code is 0, also with --json, where the
+list "diagnoses" is empty if nothing was found.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			x, err := a.examine(cmd.Context())
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return a.document(x.document())
+			}
 			_, err = a.out.Write([]byte(x.chart(newPaint(a.out))))
 			return err
 		},
 	}
+	boolFlag(cmd, &asJSON, "json", false, "print one JSON document instead of a report")
+	return cmd
 }
 
 // findings is what labench doctor has found out.

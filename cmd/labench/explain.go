@@ -26,12 +26,14 @@ func explain(err error) (text, remedy string) {
 	var (
 		npd     *la.NotPositiveDefiniteError
 		nan     *la.NonFiniteError
+		input   *bench.InputError
 		memory  *bench.MemoryError
 		format  *blocked.FormatError
 		shape   *bench.ShapeError
 		unknown *versions.UnknownNameError
 		none    *versions.NoVersionError
 		wrong   *wrongError
+		options *la.OptionsError
 		command *usageError
 	)
 	text = strings.TrimSpace(err.Error())
@@ -40,9 +42,13 @@ func explain(err error) (text, remedy string) {
 		return fmt.Sprintf("the matrix is not positive definite: its leading minor of order %d is not positive", npd.Minor),
 			fmt.Sprintf("A Cholesky factorization exists of positive definite matrices only. Row and column %d "+
 				"(counted from 1) are the first that spoil it.", npd.Minor)
+	case errors.As(err, &input):
+		return text, "Mend the matrix: nothing can be computed with it."
 	case errors.As(err, &nan):
 		return fmt.Sprintf("element (%d, %d), counted from 0, is infinite or NaN", nan.Row, nan.Col),
 			"Mend the matrix: nothing can be computed with it."
+	case errors.As(err, &options):
+		return strings.TrimPrefix(text, "la: "), "What --processor and --units declare is the Target; labench list shows what versions ask for."
 	case errors.As(err, &memory):
 		return text, "Take a smaller problem, or half the memory with --type f32, or none for the check with --verify=false."
 	case errors.As(err, &format):

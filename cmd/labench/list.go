@@ -20,22 +20,37 @@ func newListCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			rows := inventory(kernels.NewTable().All(), kernels.Absent(), exec.Here())
 			if asJSON {
-				for _, r := range rows {
-					if err := a.object(r); err != nil {
-						return err
-					}
-				}
-				return nil
+				return a.document(inventoryDocument{newTargetRow(exec.Here()), rows})
 			}
 			_, err := a.out.Write([]byte(listTable(rows, newPaint(a.out))))
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per op, type and version")
+	boolFlag(cmd, &asJSON, "json", false, "print one JSON document instead of a table")
 	return cmd
 }
 
-// inventoryRow is one version of one op: one line of labench list --json.
+// inventoryDocument is what labench list --json prints.
+type inventoryDocument struct {
+	Target   targetRow      `json:"target"` // this machine, as versions see it
+	Versions []inventoryRow `json:"versions"`
+}
+
+// targetRow is a versions.Target in JSON.
+type targetRow struct {
+	Kind      string   `json:"kind"`
+	Arch      string   `json:"arch"`
+	Processor string   `json:"processor"`
+	Features  []string `json:"features"`
+	Units     int      `json:"units"`  // cores that a task may take
+	Memory    int64    `json:"memory"` // bytes; 0 if unknown
+}
+
+func newTargetRow(t *versions.Target) targetRow {
+	return targetRow{t.Kind, t.Arch, t.Processor, append([]string{}, t.Features...), t.Units, t.Memory}
+}
+
+// inventoryRow is one version of one op.
 type inventoryRow struct {
 	Op       string `json:"op"`
 	Type     string `json:"type"`

@@ -64,26 +64,26 @@ func newOpCommand(a *app, op, short string) *cobra.Command {
 func (f *opFlags) register(cmd *cobra.Command) {
 	s, op, fl := &f.spec, f.spec.Op, cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVarP(&s.N, "n", "n", 0, fmt.Sprintf("order of the problem; columns of the result (default %d)", bench.DefaultN))
-	fl.IntVar(&s.M, "m", 0, "rows of the result (default n)")
-	fl.IntVar(&s.K, "k", 0, "inner dimension of a product (default n)")
-	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
+	intFlag(cmd, &s.N, "n", "n", 0, fmt.Sprintf("order of the problem; columns of the result (default %d)", bench.DefaultN))
+	intFlag(cmd, &s.M, "m", "", 0, "rows of the result (default n)")
+	intFlag(cmd, &s.K, "k", "", 0, "inner dimension of a product (default n)")
+	intFlag(cmd, &s.NB, "nb", "", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
-	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
+	intFlag(cmd, &s.Workers, "workers", "", 0, "number of workers (default one per core)")
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policy: "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
-	fl.IntVar(&s.Target.Units, "units", 0, "declare how many cores a task may take, for versions that take several")
+	intFlag(cmd, &s.Target.Units, "units", "", 0, "declare how many cores a task may take, for versions that take several")
 	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
 	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
-	fl.Uint64Var(&s.Seed, "seed", 1, "seed of generated matrices")
-	fl.IntVar(&s.Repeat, "repeat", 3, "timed runs")
-	fl.IntVar(&f.warmup, "warmup", 1, "runs before them")
-	fl.BoolVar(&s.Verify, "verify", true, "check the result")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object instead of a report")
+	seedFlag(cmd, &s.Seed, "seed of generated matrices")
+	intFlag(cmd, &s.Repeat, "repeat", "", 3, "timed runs")
+	intFlag(cmd, &f.warmup, "warmup", "", 1, "runs before them")
+	boolFlag(cmd, &s.Verify, "verify", true, "check the result")
+	boolFlag(cmd, &f.json, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
-	fl.BoolVar(&f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	boolFlag(cmd, &f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	for flag, known := range map[string][]string{"type": bench.Types(), "sched": strings.Split(words(sched.Kinds()), ", "), "matrix": bench.KindsFor(op)} {
 		err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 		if err != nil {
@@ -203,6 +203,7 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 		return err
 	}
 	s.Profile = profile.Profile
+	a.warnCrowded(s.Workers)
 	var bar *progress
 	if !f.json && terminal(a.err) {
 		bar = newProgress(a.err, s.Op)

@@ -24,12 +24,19 @@ func newPeakCommand(a *app) *cobra.Command {
 			return a.runPeak(cmd.Context(), peak.Options{Cores: workers}, asJSON)
 		},
 	}
-	cmd.Flags().IntVar(&workers, "workers", 0, "cores that \"all\" means (default every one)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per measurement")
+	intFlag(cmd, &workers, "workers", "", 0, "cores that \"all\" means (default every one)")
+	boolFlag(cmd, &asJSON, "json", false, "print one JSON document instead of a table")
 	return cmd
 }
 
-// peakRow is one measurement: one line of labench peak --json.
+// peakDocument is what labench peak --json prints.
+type peakDocument struct {
+	Machine      string    `json:"machine"`
+	Pinned       bool      `json:"pinned"` // all threads were bound to their cores
+	Measurements []peakRow `json:"measurements"`
+}
+
+// peakRow is one measurement.
 type peakRow struct {
 	What  string  `json:"what"`          // "fma" or "triad"
 	Type  string  `json:"type"`          // "f64" or "f32"
@@ -42,7 +49,7 @@ type peakRow struct {
 	Pinned bool `json:"pinned"`
 }
 
-// runPeak measures and prints line by line.
+// runPeak measures and prints, line by line or as a document.
 func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 	m := topo.Detect()
 	o.Machine = m
@@ -51,13 +58,18 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 		fprintWrapped(a.out, label("machine"), machineLine(m))
 	}
 	first := true
+	if o.Cores > len(m.Allowed) {
+		a.warn(fmt.Sprintf("this process may use %s: the peak is that of all of them, and not of %d", count(len(m.Allowed), "CPU"), o.Cores))
+	}
+	doc := peakDocument{Machine: machineLine(m), Pinned: true}
 	row := func(name, what, typ, unit string, r peak.Rate) error {
 		isa := ""
 		if what == "fma" {
 			isa = r.ISA.String()
 		}
 		if asJSON {
-			return a.object(peakRow{what, typ, isa, unit, r.One, r.All, r.Cores, r.Pinned})
+			doc.Measurements = append(doc.Measurements, peakRow{what, typ, isa, unit, r.One, r.All, r.Cores, r.Pinned})
+			return nil
 		}
 		if first {
 			first = false
@@ -68,7 +80,6 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 			r.One, p.bold(fmt.Sprintf("%12.1f", r.All)), r.All/r.One, unit)
 		return err
 	}
-	pinned := true
 	for _, isa := range peak.Available() {
 		o.ISA = isa
 		for _, t := range []struct {
@@ -79,7 +90,7 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 			if err != nil {
 				return err
 			}
-			pinned = pinned && r.Pinned
+			doc.Pinned = doc.Pinned && r.Pinned
 			if err := row("FMA", "fma", t.name, "GFLOP/s", r); err != nil {
 				return err
 			}
@@ -92,8 +103,11 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 	if err := row("triad", "triad", "f64", "GB/s", r); err != nil {
 		return err
 	}
-	if !pinned {
+	if !doc.Pinned {
 		a.warn("threads could not be bound to cores: the numbers may be too low")
+	}
+	if asJSON {
+		return a.document(doc)
 	}
 	return nil
 }

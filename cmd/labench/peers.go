@@ -69,16 +69,16 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
 	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384,512,1024", "tile sizes to try beside the automatic one, or none")
 	fl.StringVar(&f.versions, "versions", "", "versions that our side may run (default all, the fastest is chosen)")
-	fl.IntVar(&f.workers, "workers", 0, "our workers, and the library's threads (default one per core)")
-	fl.IntVar(&f.repeat, "repeat", 7, "turns of each side")
-	fl.IntVar(&f.warmup, "warmup", 2, "turns of each side before, not timed")
-	fl.DurationVar(&f.turn, "turn", 30*time.Millisecond, "repeat short calls in a turn for this long")
-	fl.DurationVar(&f.settle, "settle", 60*time.Millisecond, "pause before each turn, for the other side's threads to stop spinning")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the matrices")
+	intFlag(cmd, &f.workers, "workers", "", 0, "our workers, and the library's threads (default one per core)")
+	intFlag(cmd, &f.repeat, "repeat", "", 7, "turns of each side")
+	intFlag(cmd, &f.warmup, "warmup", "", 2, "turns of each side before, not timed")
+	durationFlag(cmd, &f.turn, "turn", 30*time.Millisecond, "repeat short calls in a turn for this long")
+	durationFlag(cmd, &f.settle, "settle", 60*time.Millisecond, "pause before each turn, for the other side's threads to stop spinning")
+	seedFlag(cmd, &f.seed, "seed of the matrices")
 	fl.StringArrayVar(&f.require, "require", nil, "fail if the ratio of the best times is lower: op:n:ratio; repeatable")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none\n(default tessera/profile.json in the user's cache)")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object for each comparison")
-	fl.BoolVar(&f.anyway, "anyway", false, "run although the environment keeps OpenBLAS from its best kernels")
+	boolFlag(cmd, &f.json, "json", false, "print one JSON object for each comparison")
+	boolFlag(cmd, &f.anyway, "anyway", false, "run although the environment keeps OpenBLAS from its best kernels")
 	return cmd
 }
 
@@ -94,10 +94,14 @@ type peersMachine struct {
 // measurePeak returns the FMA peak of a type, on one core and on as many as
 // there are workers.
 func measurePeak(ctx context.Context, typ string, workers int) (peak.Rate, error) {
+	return peakOf(ctx, typ, peak.Options{Cores: workers})
+}
+
+func peakOf(ctx context.Context, typ string, o peak.Options) (peak.Rate, error) {
 	if typ == "f32" {
-		return peak.FMA[float32](ctx, peak.Options{Cores: workers})
+		return peak.FMA[float32](ctx, o)
 	}
-	return peak.FMA[float64](ctx, peak.Options{Cores: workers})
+	return peak.FMA[float64](ctx, o)
 }
 
 // typeName is an element type on the command line.
@@ -267,6 +271,7 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 		return err
 	}
 	p.config.Profile = profile.Profile
+	a.warnCrowded(p.config.Workers)
 	var report peersReport = peersTable{a.out}
 	if f.json {
 		report = peersJSON{a.out}

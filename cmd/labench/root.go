@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +15,7 @@ func newRoot() *cobra.Command { return newApp().root() }
 
 // root returns the command labench, writing to a's writers.
 func (a *app) root() *cobra.Command {
-	var tags bool
+	var tags, version bool
 	cmd := &cobra.Command{
 		Use:   "labench",
 		Short: "Measure blocked linear algebra on this machine, and check its results",
@@ -30,15 +32,25 @@ func (a *app) root() *cobra.Command {
 				return usage(fmt.Errorf("unknown command %q; known: %s", args[0], strings.Join(names(cmd), ", ")))
 			case tags:
 				return a.tagsInfo(false)
+			case version:
+				_, err := fmt.Fprintln(a.out, versionLine(debug.ReadBuildInfo()))
+				return err
 			}
 			return cmd.Help()
 		},
 		Args: cobra.ArbitraryArgs, // RunE has a better answer
 	}
-	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	boolFlag(cmd, &tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	boolFlag(cmd, &version, "version", false, "say which version and commit this program was built from")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		// The rest of the text is pflag's, and repeats what ours says.
+		if ours := (*listError)(nil); errors.As(err, &ours) {
+			err = ours
+		}
+		return usage(err)
+	})
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
 	for _, f := range commands() {

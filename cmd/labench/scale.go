@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 )
@@ -42,7 +44,8 @@ file and a plot. Lists are separated by commas and may have ranges
 first:last:step, or first:last:xfactor for steps that multiply.
 
 The speed-up is over one worker with everything else the same, and the
-efficiency is the speed-up per worker: both need 1 among the workers.`,
+efficiency is the speed-up per worker: both need 1 among the workers. The FMA
+peak of each number of workers is measured once, before the first point.`,
 		Example: `  labench scale --workers 1:16:x2 --plot scaling.png
   labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
   labench scale cholesky -n 4096 --sched all --versions go,openblas`,
@@ -58,7 +61,7 @@ efficiency is the speed-up per worker: both need 1 among the workers.`,
 			if len(args) > 0 {
 				f.op = args[0]
 			}
-			return a.runScale(cmd.Context(), &f, bench.Run)
+			return a.runScale(cmd.Context(), &f, scaleMachine{bench.Run, quickPeak})
 		},
 	}
 	fl := cmd.Flags()
@@ -69,11 +72,11 @@ efficiency is the speed-up per worker: both need 1 among the workers.`,
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
-	fl.IntVar(&f.repeat, "repeat", 3, "timed runs of each point")
-	fl.IntVar(&f.warmup, "warmup", 1, "runs of each point before them")
-	fl.BoolVar(&f.verify, "verify", true, "check the results")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object per point instead of a table")
+	seedFlag(cmd, &f.seed, "seed of the generated matrices")
+	intFlag(cmd, &f.repeat, "repeat", "", 3, "timed runs of each point")
+	intFlag(cmd, &f.warmup, "warmup", "", 1, "runs of each point before them")
+	boolFlag(cmd, &f.verify, "verify", true, "check the results")
+	boolFlag(cmd, &f.json, "json", false, "print one JSON object per point instead of a table")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.plot, "plot", "", "draw a plot, too: a file .png or .svg")
 	fl.StringVar(&f.x, "x", "", "variable on the plot's horizontal axis: "+words(variables())+"\n(default the one with the most values)")
@@ -159,12 +162,26 @@ func doublings(n int) []int {
 	return append(all, n)
 }
 
+// scaleMachine is what labench scale runs on; a test has another one.
+type scaleMachine struct {
+	run  runFunc
+	peak peakFunc
+}
+
 // runFunc is bench.Run, or what a test has in its place.
 type runFunc func(context.Context, bench.Spec) (bench.Result, error)
 
+// peakFunc measures the FMA peak of a type on so many workers.
+type peakFunc func(ctx context.Context, typ string, workers int) (peak.Rate, error)
+
+// quickPeak is a peakFunc that takes a third of a second.
+func quickPeak(ctx context.Context, typ string, workers int) (peak.Rate, error) {
+	return peakOf(ctx, typ, peak.Options{Duration: 50 * time.Millisecond, Cores: workers})
+}
+
 // runScale runs the sweep and reports. Points that fail do not keep the others
 // from being run; the end of ctx does, and what there is by then is reported.
-func (a *app) runScale(ctx context.Context, f *scaleFlags, run runFunc) error {
+func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error {
 	p, err := f.plan()
 	if err != nil {
 		return usage(err)
@@ -183,10 +200,18 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, run runFunc) error {
 	if err != nil {
 		return err
 	}
-	p.sweep.base.Profile, p.sweep.base.NoPeak = profile.Profile, a.noPeak
+	p.sweep.base.Profile = profile.Profile
+	a.warnCrowded(slices.Max(p.sweep.workers))
 
 	line := newStatus(a.err)
 	defer line.clear()
+	if !a.noPeak {
+		line.set("measuring the FMA peak …")
+		if err := p.sweep.measurePeaks(ctx, m.peak); err != nil {
+			return err
+		}
+		line.clear()
+	}
 	table := newScaleTable(&p.sweep)
 	if !f.json {
 		fmt.Fprint(a.out, table.head())
@@ -195,7 +220,7 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, run runFunc) error {
 	settings := p.sweep.settings()
 	for i, s := range settings {
 		line.set("%d/%d  %s …", i+1, len(settings), s)
-		q, err := p.sweep.run(ctx, s, points, run)
+		q, err := p.sweep.run(ctx, s, points, m.run)
 		line.clear()
 		if err != nil {
 			break

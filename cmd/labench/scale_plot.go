@@ -63,7 +63,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 			c.References = append(c.References, plotting.Reference{Name: "ideal: one worker × workers", Series: k, Points: line})
 		}
 	}
-	c.References = append(c.References, s.peaks(x, points)...)
+	c.References = append(c.References, s.peakLines(x, points)...)
 	return c
 }
 
@@ -112,27 +112,25 @@ func (s *sweep) place(p *point, x variable) float64 {
 	return float64(p.n)
 }
 
-// peaks returns the measured peak: over the workers one line, else one for
-// each number of workers. It is measured with each point; the best counts.
-func (s *sweep) peaks(x variable, points []point) []plotting.Reference {
-	peak := make(map[int]float64) // by workers
+// peakLines returns the measured peak, that of the table: over the workers one
+// line, else one for each number of workers, as long as its points reach.
+func (s *sweep) peakLines(x variable, points []point) []plotting.Reference {
 	low, high := make(map[int]float64), make(map[int]float64)
 	for i := range points {
 		p := &points[i]
-		if p.err != nil || p.result.PeakGFLOPS <= 0 {
+		if p.err != nil {
 			continue
 		}
 		at := s.place(p, x)
-		if _, seen := peak[p.workers]; !seen {
+		if _, seen := low[p.workers]; !seen {
 			low[p.workers], high[p.workers] = at, at
 		}
 		low[p.workers], high[p.workers] = min(low[p.workers], at), max(high[p.workers], at)
-		peak[p.workers] = max(peak[p.workers], p.result.PeakGFLOPS)
 	}
 	var lines []plotting.Reference
 	for _, w := range s.workers {
-		y, ok := peak[w]
-		if !ok {
+		y := s.peaks[w]
+		if _, seen := low[w]; !seen || y <= 0 {
 			continue
 		}
 		if x == varWorkers {

@@ -75,6 +75,21 @@ type sweep struct {
 	nb       []int
 	policies []sched.Kind
 	versions []versionSet
+	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
+}
+
+// measurePeaks measures the peak of each number of workers, once: a table and
+// a plot of one run must not disagree on it.
+func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
+	s.peaks = make(map[int]float64)
+	for _, w := range s.workers {
+		r, err := measure(ctx, s.base.Type, w)
+		if err != nil {
+			return err
+		}
+		s.peaks[w] = r.All
+	}
+	return nil
 }
 
 // setting is one combination.
@@ -141,6 +156,7 @@ func (s *sweep) widest() variable {
 // spec returns what bench runs for a setting.
 func (s *sweep) spec(t setting) bench.Spec {
 	spec := s.base
+	spec.NoPeak = true // see peaks
 	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
 	return spec
 }
@@ -186,6 +202,9 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
 			Residual: math.NaN()}
 		return p, ctx.Err()
+	}
+	if peak := s.peaks[t.workers]; peak > 0 {
+		p.result.PeakGFLOPS, p.result.PeakFraction = peak, p.result.GFLOPSBest/peak
 	}
 	if p.failure() != "" {
 		return p, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 )
@@ -32,11 +33,17 @@ func fakeRun(_ context.Context, s bench.Spec) (bench.Result, error) {
 	rate := 10 * float64(s.N) / 1024 * w * (1 - 0.1*(w-1))
 	r := bench.Result{Op: s.Op, Type: s.Type, M: s.N, N: s.N, NB: s.NB, Workers: s.Workers, Sched: s.Sched.String(),
 		Versions: map[string]int{"gemm/go": 12, "potrf/go": 4}, SecondsBest: 1 / rate, SecondsMedian: 1.25 / rate,
-		GFLOPSBest: rate, GFLOPSMedian: 0.8 * rate, PeakGFLOPS: 100 * w, PeakFraction: rate / (100 * w), Residual: 0.125, Passed: true}
+		GFLOPSBest: rate, GFLOPSMedian: 0.8 * rate, Residual: 0.125, Passed: true}
 	if r.NB == 0 {
 		r.NB = s.N / 8
 	}
 	return r, nil
+}
+
+// fakePeak is the peak of that machine: 100 GFLOP/s for each worker.
+func fakePeak(_ context.Context, _ string, workers int) (peak.Rate, error) {
+	w := float64(workers)
+	return peak.Rate{One: 100, All: 100 * w, Cores: workers}, nil
 }
 
 // runFake runs labench scale on run and returns what it wrote.
@@ -56,7 +63,7 @@ func runFake(t *testing.T, ctx context.Context, f scaleFlags, run runFunc) (out,
 	}
 	var stdout, stderr bytes.Buffer
 	a := &app{out: &stdout, err: &stderr}
-	err = a.runScale(ctx, &f, run)
+	err = a.runScale(ctx, &f, scaleMachine{run, fakePeak})
 	return stdout.String(), stderr.String(), err
 }
 
@@ -273,7 +280,7 @@ func TestScaleCSV(t *testing.T) {
 			t.Errorf("row %d: %v", i, row)
 		}
 		for name, want := range map[string]float64{"seconds_best": r.SecondsBest, "seconds_median": r.SecondsMedian, "gflops_best": r.GFLOPSBest,
-			"gflops_median": r.GFLOPSMedian, "peak_gflops": r.PeakGFLOPS, "peak_fraction": r.PeakFraction} {
+			"gflops_median": r.GFLOPSMedian, "peak_gflops": 100 * float64(r.Workers), "peak_fraction": r.GFLOPSBest / (100 * float64(r.Workers))} {
 			if number(row[name]) != want {
 				t.Errorf("row %d: %s is %s, was %v", i, name, row[name], want)
 			}
@@ -337,6 +344,9 @@ func TestScaleJSON(t *testing.T) {
 // The series, the ideal and the peak of a plot.
 func TestScaleChart(t *testing.T) {
 	points := func(s *sweep) (all []point) {
+		if err := s.measurePeaks(t.Context(), fakePeak); err != nil {
+			t.Fatal(err)
+		}
 		for _, t := range s.settings() {
 			p, _ := s.run(context.Background(), t, all, fakeRun)
 			all = append(all, p)

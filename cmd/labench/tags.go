@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
-// tagRow is one build tag: one line of --tags-info --json.
+// tagRow is one build tag; --tags-info --json prints a list of them.
 type tagRow struct {
 	Tag  string `json:"tag"`
 	Set  bool   `json:"set"`
@@ -66,12 +66,7 @@ func (a *app) tagsInfo(asJSON bool) error {
 	tags, cgo := buildTags()
 	rows := tagRows(tags)
 	if asJSON {
-		for _, r := range rows {
-			if err := a.object(r); err != nil {
-				return err
-			}
-		}
-		return nil
+		return a.document(rows)
 	}
 	p := newPaint(a.out)
 	fmt.Fprintf(a.out, "%s%s %s/%s, CGO_ENABLED=%s\n", label("build"), runtime.Version(), runtime.GOOS, runtime.GOARCH, cgo)

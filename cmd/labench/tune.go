@@ -57,10 +57,10 @@ unless another is more than a percent faster. Results are not checked.`,
 	fl.StringVar(&f.types, "type", strings.Join(bench.Types(), ","), "element types")
 	fl.StringVar(&f.nb, "nb", "", "tile sizes to try (default some up to half of n)")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers, each tuned for itself\n(default one per core)")
-	fl.DurationVar(&f.budget, "budget", time.Minute, "time for all of it")
+	durationFlag(cmd, &f.budget, "budget", time.Minute, "time for all of it")
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version\nto fix that of one op")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object per problem instead of tables")
+	seedFlag(cmd, &f.seed, "seed of the generated matrices")
+	boolFlag(cmd, &f.json, "json", false, "print one JSON object per problem instead of tables")
 	fl.StringVar(&f.plot, "plot", "", "draw the curves, too: a file .png or .svg")
 	fl.StringVar(&f.profile, "profile", "", "file to save to, or none\n(default tessera/profile.json in the user's cache)")
 	return cmd
@@ -186,6 +186,11 @@ func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
 	if err := e.Close(); err != nil {
 		return err
 	}
+	most := 0
+	for _, s := range p.problems {
+		most = max(most, s.Workers)
+	}
+	a.warnCrowded(most)
 	kept, err := a.openProfile(f.profile)
 	if err != nil {
 		return err

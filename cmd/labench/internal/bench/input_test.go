@@ -104,6 +104,34 @@ func TestBadInput(t *testing.T) {
 	if !errors.As(err, &nan) || nan.Row != 4 || nan.Col != 9 {
 		t.Errorf("NaN: %v", err)
 	}
+	spoilt := func(i, j int, v float64) string {
+		return write(t, "spoilt.npy", blocked.Full, matgen.Spec{Kind: matgen.SPD, M: 40, N: 40}, func(a *blocked.Matrix[float64]) { a.Set(i, j, v) })
+	}
+	inf := math.Inf(1)
+	for _, test := range []struct {
+		op   string
+		i, j int
+		v    float64
+		want string // empty: op does not read the element
+	}{
+		{"gemm", 3, 17, math.NaN(), "spoilt.npy: element (3, 17), counted from 0, is NaN"},
+		{"gemm", 39, 39, -inf, "element (39, 39), counted from 0, is infinite"},
+		{"syrk", 0, 0, inf, "element (0, 0), counted from 0, is infinite"},
+		{"trsm", 20, 7, math.NaN(), "element (20, 7), counted from 0, is NaN"},
+		{"trsm", 7, 20, math.NaN(), ""},
+		{"cholesky", 5, 5, math.NaN(), "element (5, 5), counted from 0, is NaN"},
+	} {
+		for _, typ := range Types() {
+			_, err := Run(context.Background(), Spec{Op: test.op, Type: typ, Input: spoilt(test.i, test.j, test.v), Repeat: 1, NoPeak: true, Verify: true})
+			var bad *InputError
+			switch {
+			case test.want == "" && err != nil, test.want != "" && (!errors.As(err, &bad) || !strings.HasSuffix(err.Error(), test.want)):
+				t.Errorf("%s %s: %v, want %q", test.op, typ, err, test.want)
+			case test.want != "" && (!errors.As(err, &nan) || nan.Row != test.i || nan.Col != test.j):
+				t.Errorf("%s %s: %v is not la's error", test.op, typ, err)
+			}
+		}
+	}
 	path = filepath.Join(t.TempDir(), "x.mtx")
 	if err := os.WriteFile(path, []byte("%%MatrixMarket matrix array real general\n2 2\n1\n2\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -114,8 +114,9 @@ func (f *maker[T]) first(m, n int, half bool) (la.General[T], error) {
 	} else {
 		f.input.CopyTo(g, f.workers)
 	}
+	symmetric := half && f.spec.Op == "cholesky"
 	f.input = nil // not needed any more
-	return g, nil
+	return g, f.finite(g, half, symmetric)
 }
 
 // generate returns an m×n matrix of the given kind, different for different

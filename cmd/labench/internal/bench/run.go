@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -9,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -39,8 +42,8 @@ type problem[T la.Element] interface {
 //
 // The error is an *InvalidError or *MemoryError; one of la's or versions' if
 // the options are refused, as *versions.UnknownNameError; what reading the
-// Input gave, such as *blocked.FormatError; *la.NotPositiveDefiniteError or
-// *la.NonFiniteError; or the cause of the end of ctx. A result that is wrong
+// Input gave, such as *blocked.FormatError; *InputError,
+// *la.NotPositiveDefiniteError or *la.NonFiniteError; or the cause of the end of ctx. A result that is wrong
 // is no error: then Passed is false and Failure says why.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	if err := s.Validate(); err != nil {
@@ -90,7 +93,7 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	if s.NB > 0 {
 		opt.Direct = -1 // who asks for tiles gets tiles
 	}
-	e, err := la.NewEngine(opt)
+	e, err := engine[T](opt)
 	if err != nil {
 		return Result{}, err
 	}
@@ -146,6 +149,30 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	}
 	r.Passed = r.Failure == ""
 	return r, nil
+}
+
+// engine is la.NewEngine, with an error that names the op on T if there is no
+// version for it: la looks at all types, and might name another.
+func engine[T la.Element](opt la.Options) (*la.Engine, error) {
+	e, err := la.NewEngine(opt)
+	if none := (*versions.NoVersionError)(nil); !errors.As(err, &none) {
+		return e, err
+	}
+	selector, ours := versions.NewSelector(versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed})
+	if ours != nil {
+		return nil, ours
+	}
+	rt, ours := exec.NewLocal(exec.Options{Workers: 1, Float: true, Target: opt.Target})
+	if ours != nil {
+		return nil, ours
+	}
+	defer rt.Close()
+	for _, op := range kernels.For[T](kernels.NewTable()).All() {
+		if ours := selector.Check(op, rt.Target()); ours != nil {
+			return nil, ours
+		}
+	}
+	return nil, err
 }
 
 // fits returns a *MemoryError if the matrices of s, as far as its shape is

@@ -87,7 +87,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	// nothing is learned.
 	fresh := s
 	fresh.Profile = new(versions.Profile)
-	e, err := la.NewEngine(trialOptions(fresh))
+	e, err := engine[T](trialOptions(fresh))
 	if err != nil {
 		return nil, err
 	}

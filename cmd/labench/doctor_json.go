@@ -1,0 +1,108 @@
+package main
+
+import (
+	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// doctorDocument is what labench doctor --json prints.
+type doctorDocument struct {
+	Machine   doctorMachine     `json:"machine"`
+	Workers   []doctorWorker    `json:"workers"`
+	Build     doctorBuild       `json:"build"`
+	Library   *doctorLibrary    `json:"blas"`             // null if there is none in this build
+	Kernels   []string          `json:"kernels"`          // "gemm avx512": what is preferred, for f64
+	Profile   string            `json:"profile"`          // file; empty if there is no place for it
+	Peak      *doctorPeak       `json:"peak,omitempty"`   // GFLOP/s of FMA on f64
+	Bandwidth *doctorPeak       `json:"memory,omitempty"` // GB/s of a triad
+	Diagnoses []doctorDiagnosis `json:"diagnoses"`        // the most costly first
+}
+
+type doctorMachine struct {
+	Processor  string   `json:"processor"`
+	Hypervisor string   `json:"hypervisor,omitempty"`
+	OS         string   `json:"os"`
+	Arch       string   `json:"arch"`
+	Features   []string `json:"features"`
+	Cores      int      `json:"cores"`
+	Sockets    int      `json:"sockets"`
+	Online     string   `json:"cpus_online"`
+	Allowed    string   `json:"cpus_allowed"`
+	Caches     string   `json:"caches"`
+	Numa       []string `json:"numa"`         // CPUs of each node
+	Quota      float64  `json:"cpu_quota"`    // CPUs; 0 if there is none
+	Memory     int64    `json:"memory"`       // bytes; 0 if unknown
+	Limit      int64    `json:"memory_limit"` // of the control group; 0 if there is none
+	Governor   string   `json:"governor,omitempty"`
+	Driver     string   `json:"driver,omitempty"`
+	Notes      []string `json:"notes"`
+}
+
+type doctorWorker struct {
+	CPUs string `json:"cpus"` // empty if it is not pinned
+	Note string `json:"note,omitempty"`
+}
+
+type doctorBuild struct {
+	Go         string   `json:"go"`
+	GOMAXPROCS int      `json:"gomaxprocs"`
+	Tags       []string `json:"tags"`
+	CGO        string   `json:"cgo_enabled"`
+}
+
+type doctorLibrary struct {
+	Name   string `json:"name"`
+	Core   string `json:"core"` // the processor that its kernels are for
+	Config string `json:"config"`
+}
+
+type doctorPeak struct {
+	ISA   string  `json:"isa,omitempty"`
+	One   float64 `json:"one"` // on one core
+	All   float64 `json:"all"` // on Cores
+	Cores int     `json:"cores"`
+}
+
+type doctorDiagnosis struct {
+	Finding string `json:"finding"`
+	Remedy  string `json:"remedy"`
+}
+
+// document returns what chart prints, for programs to read. Lists are never
+// null.
+func (x *findings) document() doctorDocument {
+	m := x.machine
+	doc := doctorDocument{
+		Machine: doctorMachine{Processor: m.Brand, Hypervisor: m.Hypervisor, OS: m.OS, Arch: m.Arch, Features: append([]string{}, m.Features...),
+			Cores: len(m.Cores), Sockets: m.Packages(), Online: m.Online.String(), Allowed: m.Allowed.String(), Caches: caches(m),
+			Numa: []string{}, Quota: m.CPUQuota, Memory: m.Memory, Limit: m.MemoryLimit, Governor: x.governor, Driver: x.driver,
+			Notes: append([]string{}, m.Notes...)},
+		Workers:   []doctorWorker{},
+		Build:     doctorBuild{Go: x.goVersion, GOMAXPROCS: x.gomaxprocs, Tags: append([]string{}, x.tags...), CGO: x.cgo},
+		Kernels:   append([]string{}, x.kernels...),
+		Profile:   x.profile,
+		Diagnoses: []doctorDiagnosis{},
+	}
+	for _, n := range m.Nodes {
+		doc.Machine.Numa = append(doc.Machine.Numa, n.CPUs.String())
+	}
+	for _, w := range x.workers {
+		doc.Workers = append(doc.Workers, doctorWorker{topo.CPUSet(w.CPUs).String(), w.Note})
+	}
+	if x.library.Name != "" {
+		doc.Library = &doctorLibrary{x.library.Name, x.library.Core, x.library.Config}
+	}
+	rate := func(r peak.Rate) *doctorPeak {
+		if r.One <= 0 {
+			return nil
+		}
+		return &doctorPeak{One: r.One, All: r.All, Cores: r.Cores}
+	}
+	if doc.Peak, doc.Bandwidth = rate(x.fma), rate(x.triad); doc.Peak != nil {
+		doc.Peak.ISA = x.fma.ISA.String()
+	}
+	for _, d := range x.diagnose() {
+		doc.Diagnoses = append(doc.Diagnoses, doctorDiagnosis{d.finding, d.remedy})
+	}
+	return doc
+}
