@@ -24,8 +24,11 @@ func table() []entry {
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat"},
 		},
 		{
-			pkg:     "la/dropin",
-			tessera: []string{"la"},
+			pkg: "la/dropin",
+			// blocked to work in the caller's memory, which BLAS says how to
+			// share; kernels and versions for problems of one tile, where
+			// every allocation counts.
+			tessera: []string{"la", "blocked", "kernels", "versions"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		{

@@ -1,0 +1,27 @@
+package dropin
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// BLAS implements gonum's blas.Float64 and blas.Float32, and by gonum's own
+// routines the complex ones: xGEMM, xSYRK, xSYR2K, xSYMM, xTRMM, xTRSM and
+// xGEMV with package la, all others, and small problems, by gonum's. The zero
+// value computes with la's default engine, whose workers live for one call.
+//
+// It keeps gonum's contract; in particular it panics as gonum does, and the
+// matrix that is written must not share memory with another operand.
+type BLAS struct {
+	gonum.Implementation
+	core *core
+}
+
+var (
+	_ blas.Float64 = BLAS{}
+	_ blas.Float32 = BLAS{}
+)
+
+// NewBLAS returns a BLAS without registering it. An opt without an Engine
+// means la's default one.
+func NewBLAS(opt Options) BLAS { return BLAS{core: newCore(opt)} }

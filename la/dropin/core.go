@@ -1,0 +1,217 @@
+package dropin
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// core is what the routines of a BLAS and a LAPACK share. A nil core is that
+// of the zero values: it computes with la's default engine.
+type core struct {
+	opt      Options
+	own      bool // the engine was made here
+	former64 blas.Float64
+	former32 blas.Float32
+
+	// The operations of the engine.
+	ops64 kernels.Ops[float64]
+	ops32 kernels.Ops[float32]
+
+	// Computations hold gate to read, so that close waits for them. They do
+	// not contain one another, as calls of LAPACK contain calls of BLAS.
+	gate   sync.RWMutex
+	closed bool
+}
+
+// newCore returns a core with the operations of opt's engine.
+func newCore(opt Options) *core {
+	return &core{opt: opt, ops64: la.Ops[float64](opt.Engine), ops32: la.Ops[float32](opt.Engine)}
+}
+
+// enter begins a computation and returns the engine for it, nil if there is
+// none any more. The caller must leave.
+func (c *core) enter() *la.Engine {
+	if c == nil {
+		return nil
+	}
+	c.gate.RLock()
+	if c.closed {
+		return nil
+	}
+	return c.opt.Engine
+}
+
+func (c *core) leave() {
+	if c != nil {
+		c.gate.RUnlock()
+	}
+}
+
+// close waits for computations and closes the engine if it was made here.
+func (c *core) close() error {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	c.closed = true
+	if c.own {
+		return c.opt.Engine.Close()
+	}
+	return nil
+}
+
+// small reports whether a problem of so many multiplications is left to
+// gonum, with the default limit given.
+func (c *core) small(limit int, dims ...int) bool {
+	if c != nil && c.opt.Small != 0 {
+		limit = c.opt.Small
+	}
+	work := 1.0
+	for _, d := range dims {
+		work *= float64(d)
+	}
+	return work <= float64(limit)
+}
+
+// ops returns the operations on tiles of T.
+func ops[T la.Element](c *core) kernels.Ops[T] {
+	if c == nil {
+		return la.Ops[T](nil)
+	}
+	var o kernels.Ops[T]
+	switch o := any(&o).(type) {
+	case *kernels.Ops[float64]:
+		*o = c.ops64
+	case *kernels.Ops[float32]:
+		*o = c.ops32
+	}
+	return o
+}
+
+// tileSize returns la's tile size for a result whose size goes by n, in a
+// problem that costs as much as a cube of the dimension longest; one says that
+// such a problem is better given to one kernel.
+func tileSize[T la.Element](c *core, op la.Operation, n int, dims ...int) (nb int, one bool) {
+	e := c.enter()
+	defer c.leave()
+	return la.TileSize[T](e, op, max(n, 1), mean(dims...))
+}
+
+// run executes a program of tile algorithms.
+func run[T la.Element](c *core, routine string, program func(p *blocked.Program[T]) error) error {
+	e := c.enter()
+	defer c.leave()
+	return check(routine, la.Run(context.Background(), e, program))
+}
+
+// check panics with a *FailedError unless err is nil or speaks of the numbers
+// in the matrix.
+func check(routine string, err error) error {
+	var npd *la.NotPositiveDefiniteError
+	if err != nil && !errors.As(err, &npd) {
+		panic(&FailedError{Routine: routine, Err: err})
+	}
+	return err
+}
+
+// direct is the operands of one operation on the calling goroutine. They are
+// kept together, and kept for other calls, so that small problems cost no
+// allocation.
+type direct[T la.Element] struct {
+	gemm  kernels.Gemm
+	syrk  kernels.Syrk
+	trsm  kernels.Trsm
+	potrf kernels.Potrf
+
+	tiles [3]kernels.Tile[T]
+	args  [3]any
+}
+
+var (
+	directs64 = sync.Pool{New: newDirect[float64]}
+	directs32 = sync.Pool{New: newDirect[float32]}
+)
+
+func newDirect[T la.Element]() any {
+	d := new(direct[T])
+	for i := range d.tiles {
+		d.args[i] = &d.tiles[i]
+	}
+	return d
+}
+
+func pool[T la.Element]() *sync.Pool {
+	var zero T
+	if _, ok := any(zero).(float32); ok {
+		return &directs32
+	}
+	return &directs64
+}
+
+// one returns operands for a direct call; its run hands them back.
+func one[T la.Element]() *direct[T] { return pool[T]().Get().(*direct[T]) }
+
+// set makes operand i the r×c matrix in data.
+func (d *direct[T]) set(i, r, c int, data []T, ld int) {
+	d.tiles[i] = kernels.Tile[T]{Rows: r, Cols: c, Stride: ld, Data: data}
+}
+
+// run executes op on the first n operands.
+func (d *direct[T]) run(c *core, routine string, op *versions.Op, params any, n int) error {
+	e := c.enter()
+	defer c.leave()
+	err := la.Call(context.Background(), e, op, params, d.args[:n]...)
+	for i := range d.tiles {
+		d.tiles[i].Data = nil
+	}
+	pool[T]().Put(d)
+	return check(routine, err)
+}
+
+// mean returns the geometric mean of up to three dimensions, rounded up.
+func mean(dims ...int) int {
+	product := 1.0
+	for _, d := range dims {
+		product *= float64(max(d, 1))
+	}
+	switch len(dims) {
+	case 2:
+		return int(math.Ceil(math.Sqrt(product)))
+	case 3:
+		return int(math.Ceil(math.Cbrt(product)))
+	}
+	return int(product)
+}
+
+// parallel cuts 0 … n into at most as many parts as there are workers, of at
+// least grain each and beginning at a multiple of 8, and calls f for all at
+// once. It is for what memory bounds: the parts run on goroutines, which have
+// ended when it returns.
+func parallel(c *core, n, grain int, f func(lo, hi int)) {
+	workers := runtime.GOMAXPROCS(0)
+	if c != nil && c.opt.Engine != nil {
+		workers = min(workers, len(c.opt.Engine.Workers()))
+	}
+	parts := min(workers, n/grain)
+	if parts <= 1 {
+		f(0, n)
+		return
+	}
+	var others sync.WaitGroup
+	for i := 1; i < parts; i++ {
+		lo, hi := n*i/parts&^7, n*(i+1)/parts&^7
+		if i == parts-1 {
+			hi = n
+		}
+		others.Go(func() { f(lo, hi) })
+	}
+	f(0, n/parts&^7)
+	others.Wait()
+}

@@ -1,0 +1,85 @@
+package dropin
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dgemm computes
+//
+//	C = alpha·op(A)·op(B) + beta·C,  op(X) = X or Xᵀ,
+//
+// with op(A) m×k, op(B) k×n and C m×n. It panics as gonum's does.
+//
+// Reference: BLAS xGEMM.
+func (b BLAS) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !gemm(b.core, "Dgemm", tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc) {
+		b.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+	}
+}
+
+// Sgemm is Dgemm in float32.
+func (b BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !gemm(b.core, "Sgemm", tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc) {
+		b.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+	}
+}
+
+// smallGemm is the largest product m·n·k left to gonum by default.
+const smallGemm = 12 * 12 * 12
+
+// gemm computes xGEMM, unless it returns false: the problem is small or
+// trivial, or the arguments are wrong, and gonum's routine is to see to it.
+func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
+	if co.small(smallGemm, m, n, k) || alpha == 0 ||
+		!transpose(tA) || !transpose(tB) || !fits(m, n, c, ldc) ||
+		!fitsOp(tA, m, k, a, lda) || !fitsOp(tB, k, n, b, ldb) {
+		return false
+	}
+	nb, whole := tileSize[T](co, la.OpGemm, mean(m, n), m, n, k)
+	ar, ac := shape(tA, m, k)
+	br, bc := shape(tB, k, n)
+	if whole {
+		d := one[T]()
+		d.gemm = kernels.Gemm{TransA: tA, TransB: tB, Alpha: float64(alpha), Beta: float64(beta)}
+		d.set(0, ar, ac, a, lda)
+		d.set(1, br, bc, b, ldb)
+		d.set(2, m, n, c, ldc)
+		d.run(co, routine, ops[T](co).Gemm, &d.gemm, 3)
+		return true
+	}
+	va, vb, vc := view(ar, ac, a, lda, nb), view(br, bc, b, ldb, nb), view(m, n, c, ldc, nb)
+	run(co, routine, func(p *blocked.Program[T]) error { return p.Gemm(tA, tB, alpha, va, vb, beta, vc) })
+	return true
+}
+
+// transpose reports whether t is a transposition.
+func transpose(t blas.Transpose) bool {
+	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
+}
+
+// fits reports whether a can hold a matrix of r×c, which is not empty.
+func fits[T la.Element](r, c int, a []T, ld int) bool {
+	return r > 0 && c > 0 && ld >= c && len(a) >= c && r-1 <= (len(a)-c)/ld
+}
+
+// fitsOp is fits for an a with op(A) r×c.
+func fitsOp[T la.Element](t blas.Transpose, r, c int, a []T, ld int) bool {
+	r, c = shape(t, r, c)
+	return fits(r, c, a, ld)
+}
+
+// shape returns the shape of the A with op(A) r×c.
+func shape(t blas.Transpose, r, c int) (int, int) {
+	if t == blas.NoTrans {
+		return r, c
+	}
+	return c, r
+}
+
+// view returns the r×c matrix in a with tiles of nb×nb.
+func view[T la.Element](r, c int, a []T, ld, nb int) *blocked.Matrix[T] {
+	return blocked.View(la.General[T]{Rows: r, Cols: c, Stride: ld, Data: a}, nb)
+}

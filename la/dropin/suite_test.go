@@ -1,0 +1,61 @@
+package dropin_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/dropin"
+	"go.uber.org/goleak"
+	"gonum.org/v1/gonum/blas/testblas"
+	"gonum.org/v1/gonum/lapack/testlapack"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// eachSize runs f with routines whose tiles are forced to sizes that do not
+// divide anything, and with those that choose by themselves.
+func eachSize(t *testing.T, f func(t *testing.T, opt dropin.Options)) {
+	for _, nb := range []int{3, 7, 64, 0} {
+		name := fmt.Sprint("nb=", nb)
+		opt := la.Options{Workers: 2, Float: true, Static: true, NB: nb}
+		small := -1
+		switch nb {
+		case 0:
+			name, small = "nb=auto", 0
+		case 64:
+		default:
+			opt.Direct = -1
+		}
+		t.Run(name, func(t *testing.T) {
+			e, err := la.NewEngine(opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			f(t, dropin.Options{Engine: e, Small: small})
+		})
+	}
+}
+
+// The routines of BLAS keep gonum's contract, by gonum's own suites.
+func TestBLASSuites(t *testing.T) {
+	eachSize(t, func(t *testing.T, opt dropin.Options) {
+		b := dropin.NewBLAS(opt)
+		t.Run("Dgemm", func(t *testing.T) { testblas.TestDgemm(t, b) })
+		t.Run("Dsyrk", func(t *testing.T) { testblas.DsyrkTest(t, b) })
+		t.Run("Dsyr2k", func(t *testing.T) { testblas.Dsyr2kTest(t, b) })
+		t.Run("Dsymm", func(t *testing.T) { testblas.DsymmTest(t, b) })
+		t.Run("Dtrmm", func(t *testing.T) { testblas.DtrmmTest(t, b) })
+		t.Run("Dtrsm", func(t *testing.T) { testblas.DtrsmTest(t, b) })
+		t.Run("Dgemv", func(t *testing.T) { testblas.DgemvTest(t, b) })
+	})
+}
+
+// The routines of LAPACK keep gonum's contract, by gonum's own suites.
+func TestLAPACKSuites(t *testing.T) {
+	eachSize(t, func(t *testing.T, opt dropin.Options) {
+		l := dropin.NewLAPACK(opt)
+		t.Run("Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, l) })
+	})
+}

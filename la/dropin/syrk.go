@@ -1,0 +1,62 @@
+package dropin
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dsyrk computes, in the uplo triangle of the n×n matrix C,
+//
+//	C = alpha·A·Aᵀ + beta·C (tA = NoTrans, A n×k),
+//	C = alpha·Aᵀ·A + beta·C (otherwise,    A k×n).
+//
+// It panics as gonum's does.
+//
+// Reference: BLAS xSYRK.
+func (b BLAS) Dsyrk(uplo blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	if !syrk(b.core, "Dsyrk", uplo, tA, n, k, alpha, a, lda, beta, c, ldc) {
+		b.Implementation.Dsyrk(uplo, tA, n, k, alpha, a, lda, beta, c, ldc)
+	}
+}
+
+// Ssyrk is Dsyrk in float32.
+func (b BLAS) Ssyrk(uplo blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+	if !syrk(b.core, "Ssyrk", uplo, tA, n, k, alpha, a, lda, beta, c, ldc) {
+		b.Implementation.Ssyrk(uplo, tA, n, k, alpha, a, lda, beta, c, ldc)
+	}
+}
+
+// smallSyrk is the largest product n·n·k left to gonum by default.
+const smallSyrk = 16 * 16 * 16
+
+// syrk computes xSYRK, or returns false as [gemm] does.
+func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
+	if co.small(smallSyrk, n, n, k) || alpha == 0 || !triangle(uplo) || !transpose(tA) ||
+		!fits(n, n, c, ldc) || !fitsOp(tA, n, k, a, lda) {
+		return false
+	}
+	nb, whole := tileSize[T](co, la.OpSyrk, n, n, n, k)
+	r, s := shape(tA, n, k)
+	if whole {
+		d := one[T]()
+		d.syrk = kernels.Syrk{Uplo: uplo, Trans: tA, Alpha: float64(alpha), Beta: float64(beta)}
+		d.set(0, r, s, a, lda)
+		d.set(1, n, n, c, ldc)
+		d.run(co, routine, ops[T](co).Syrk, &d.syrk, 2)
+		return true
+	}
+	va, vc := view(r, s, a, lda, nb), viewSym(uplo, n, c, ldc, nb)
+	run(co, routine, func(p *blocked.Program[T]) error { return p.Syrk(tA, alpha, va, beta, vc) })
+	return true
+}
+
+// triangle reports whether u is a triangle.
+func triangle(u blas.Uplo) bool { return u == blas.Upper || u == blas.Lower }
+
+// viewSym returns the n×n symmetric matrix of which a holds the uplo triangle,
+// with tiles of nb×nb.
+func viewSym[T la.Element](uplo blas.Uplo, n int, a []T, ld, nb int) *blocked.Matrix[T] {
+	return blocked.ViewSymmetric(la.Symmetric[T]{Uplo: uplo, N: n, Stride: ld, Data: a}, nb)
+}

@@ -1,0 +1,63 @@
+package dropin
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dtrsm solves a triangular system in place,
+//
+//	B = alpha·op(A)⁻¹·B (side = Left,  A m×m),
+//	B = alpha·B·op(A)⁻¹ (side = Right, A n×n),
+//
+// where B is m×n. Only the uplo triangle of A is read, and not its diagonal if
+// diag is Unit. It panics as gonum's does.
+//
+// Reference: BLAS xTRSM.
+func (b BLAS) Dtrsm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+	if !trsm(b.core, "Dtrsm", side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb) {
+		b.Implementation.Dtrsm(side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb)
+	}
+}
+
+// Strsm is Dtrsm in float32.
+func (b BLAS) Strsm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int) {
+	if !trsm(b.core, "Strsm", side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb) {
+		b.Implementation.Strsm(side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb)
+	}
+}
+
+// smallTrsm is the largest product m²·n or m·n² left to gonum by default.
+const smallTrsm = 16 * 16 * 16
+
+// trsm computes xTRSM, or returns false as [gemm] does.
+func trsm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {
+	order := n
+	if side == blas.Left {
+		order = m
+	}
+	if co.small(smallTrsm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, tA, diag) ||
+		!fits(m, n, b, ldb) || !fits(order, order, a, lda) {
+		return false
+	}
+	nb, whole := tileSize[T](co, la.OpTrsm, order, m, n, order)
+	if whole {
+		d := one[T]()
+		d.trsm = kernels.Trsm{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: float64(alpha)}
+		d.set(0, order, order, a, lda)
+		d.set(1, m, n, b, ldb)
+		d.run(co, routine, ops[T](co).Trsm, &d.trsm, 2)
+		return true
+	}
+	va, vb := view(order, order, a, lda, nb), view(m, n, b, ldb, nb)
+	run(co, routine, func(p *blocked.Program[T]) error { return p.Trsm(side, uplo, tA, diag, alpha, va, vb) })
+	return true
+}
+
+// fitsTri reports whether the enumerations of a triangular operand are right.
+func fitsTri(side blas.Side, uplo blas.Uplo, t blas.Transpose, diag blas.Diag) bool {
+	return (side == blas.Left || side == blas.Right) && triangle(uplo) && transpose(t) &&
+		(diag == blas.Unit || diag == blas.NonUnit)
+}
