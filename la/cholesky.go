@@ -154,30 +154,30 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 	}
 	workers := c.engine.options().Workers
 	x, _ := blocked.From(b, blocked.Full, c.u.NB(), blocked.CopyOptions{Workers: workers})
-	if err := c.solve(context.Background(), x); err != nil {
+	if err := c.solve(context.Background(), c.engine, x); err != nil {
 		return err
 	}
 	x.CopyTo(dst, workers)
 	return c.conditionError()
 }
 
-// solve overwrites x with A⁻¹·x.
-func (c *Cholesky[T]) solve(ctx context.Context, x *blocked.Matrix[T]) error {
+// solve overwrites x with A⁻¹·x, on e.
+func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
 	u := c.u
 	mt, nt := x.Tiles()
-	if _, nrhs := x.Dims(); mt == 1 && goesDirect[T](c.engine, OpTrsm, max(u.Dim(), nrhs)) {
-		trsm := kernels.For[T](c.engine.ops()).Trsm
+	if _, nrhs := x.Dims(); mt == 1 && goesDirect[T](e, OpTrsm, max(u.Dim(), nrhs)) {
+		trsm := kernels.For[T](e.ops()).Trsm
 		for j := range nt {
 			for _, trans := range []blas.Transpose{blas.Trans, blas.NoTrans} {
 				p := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
-				if err := direct(ctx, c.engine, trsm, p, u.Tile(0, 0), x.Tile(0, j)); err != nil {
+				if err := direct(ctx, e, trsm, p, u.Tile(0, 0), x.Tile(0, j)); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
-	return run(ctx, c.engine, mt*(mt+1)*nt, func(p *blocked.Program[T]) error {
+	return run(ctx, e, mt*(mt+1)*nt, func(p *blocked.Program[T]) error {
 		if err := p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, u, x); err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 	for i := range n {
 		x.Set(i, 0, b.AtVec(i))
 	}
-	if err := c.solve(context.Background(), x); err != nil {
+	if err := c.solve(context.Background(), c.engine, x); err != nil {
 		return err
 	}
 	for i := range n {
@@ -320,17 +320,19 @@ func (c *Cholesky[T]) Cond() float64 {
 	if n == 0 {
 		return 0
 	}
-	inv := norm1Estimate(n, c.applyInverse)
+	e, end := c.engine.session()
+	defer end()
+	inv := norm1Estimate(n, func(x []float64) error { return c.applyInverse(e, x) })
 	return c.norm * inv
 }
 
-// applyInverse overwrites x with A⁻¹·x.
-func (c *Cholesky[T]) applyInverse(x []float64) error {
+// applyInverse overwrites x with A⁻¹·x, on e.
+func (c *Cholesky[T]) applyInverse(e *Engine, x []float64) error {
 	v := blocked.New[T](blocked.Full, len(x), 1, c.u.NB())
 	for i, s := range x {
 		v.Set(i, 0, T(s))
 	}
-	if err := c.solve(context.Background(), v); err != nil {
+	if err := c.solve(context.Background(), e, v); err != nil {
 		return err
 	}
 	for i := range x {

@@ -63,7 +63,8 @@ type Options struct {
 
 	// Progress, if not nil, is called every 100 ms while tasks run, and once
 	// at the end, with the number of tasks that have ended and of all tasks
-	// of the call. Progress is never called twice at once, not even when
+	// of the call. After a failure, or the end of the context, the number
+	// stays where it was. Progress is never called twice at once, not even when
 	// several computations share the engine; it must not compute with it. A
 	// problem that goes to one kernel has no tasks and no progress.
 	Progress func(done, total int)
@@ -86,6 +87,7 @@ type Engine struct {
 	selector *versions.Selector
 	rt       *exec.Local
 	closed   atomic.Bool
+	brief    bool // a session's: see Engine.session
 
 	reporting sync.Mutex // held while Options.Progress is called
 }
@@ -266,15 +268,11 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 	if err := e.ready(ctx); err != nil {
 		return err
 	}
-	var rt *exec.Local
-	if e != nil {
-		rt = e.rt
-	} else {
-		if rt, err = exec.NewLocal(exec.Options{Selector: preferred()}); err != nil {
-			return err
-		}
-		defer rt.Close()
+	rt, end, err := e.runtime()
+	if err != nil {
+		return err
 	}
+	defer end()
 	job := rt.NewJob(ctx)
 	if e != nil && e.opt.Progress != nil {
 		defer e.follow(job, tasks)()
@@ -289,10 +287,16 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 // follow reports the progress of job until the function that it returns is
 // called.
 func (e *Engine) follow(job *exec.Job, total int) (stop func()) {
+	done := 0
 	report := func() {
 		e.reporting.Lock()
 		defer e.reporting.Unlock()
-		e.opt.Progress(job.Completed(), total)
+		// Tasks that are cancelled count as completed. A job has its error
+		// before the first of them ends.
+		if n := job.Completed(); job.Err() == nil {
+			done = n
+		}
+		e.opt.Progress(done, total)
 	}
 	end := make(chan struct{})
 	var ended sync.WaitGroup

@@ -82,7 +82,7 @@ func (e *Engine) cores() int {
 
 // target returns what the engine's workers offer to versions.
 func (e *Engine) target() *versions.Target {
-	if e == nil {
+	if e == nil || e.brief {
 		return exec.Here()
 	}
 	return e.rt.Target()
@@ -99,5 +99,5 @@ func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 	case o.NB > 0 && n > o.NB:
 		return false // who asks for tiles gets tiles
 	}
-	return n <= directUpTo[T](op, e.cores(), e != nil)
+	return n <= directUpTo[T](op, e.cores(), e != nil && !e.brief)
 }

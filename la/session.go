@@ -1,0 +1,36 @@
+package la
+
+import "github.com/tessera-la/tessera/exec"
+
+// session returns the engine for calls that belong together: e itself or, in
+// place of a nil one, an engine that behaves as a nil one does, but whose
+// workers start with the first tasks and stay until end is called, which must
+// be. It is for one goroutine.
+func (e *Engine) session() (s *Engine, end func()) {
+	if e != nil {
+		return e, func() {}
+	}
+	s = &Engine{table: builtin(), selector: preferred(), brief: true}
+	return s, func() {
+		if s.rt != nil {
+			s.rt.Close()
+		}
+	}
+}
+
+// runtime returns the workers for one call, and the function that gives them
+// back.
+func (e *Engine) runtime() (rt *exec.Local, end func(), err error) {
+	switch {
+	case e == nil:
+		if rt, err = exec.NewLocal(exec.Options{Selector: preferred()}); err != nil {
+			return nil, nil, err
+		}
+		return rt, func() { rt.Close() }, nil
+	case e.rt == nil: // a session's first tasks
+		if e.rt, err = e.start(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return e.rt, func() {}, nil
+}
