@@ -62,7 +62,11 @@ func NewLocal(opt Options) (*Local, error) {
 			return nil, err
 		}
 	}
-	l.policy = sched.New(opt.Policy, len(places))
+	var m sched.Machine
+	for _, p := range places {
+		m.Nodes = append(m.Nodes, p.Node)
+	}
+	l.policy = sched.New(opt.Policy, m)
 	l.inbox = make([][]*graph.Task, len(places))
 	l.live.jobs = make(map[*Job]struct{})
 	for i, p := range places {

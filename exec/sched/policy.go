@@ -26,7 +26,8 @@ type Policy interface {
 type Kind uint8
 
 // The policies. FIFO, LIFO, Locality and FIFOData are those of the paper on
-// linear algebra with PyCOMPSs (Amela et al., 2018), section 2.3.
+// linear algebra with PyCOMPSs (Amela et al., 2018), section 2.3; the choices of
+// victims are those of DaphneSched (Eleliemy and Ciorba, 2023).
 const (
 	// Priority takes the task with the largest priority; among equals the one
 	// that is first in program order. The default.
@@ -41,12 +42,22 @@ const (
 	// FIFOData takes, in FIFO order, a task freed by the one that the worker
 	// has just ended; if there is none it does as Locality.
 	FIFOData
+	// Steal takes the task that the worker itself has freed last; if there is
+	// none, the one that has been ready for longest of those that the next
+	// worker, or the one after it, has freed.
+	Steal
+	// StealRandom steals from workers beginning with one taken at random.
+	StealRandom
+	// StealNUMA steals from workers of the same NUMA node first.
+	StealNUMA
 )
 
-var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata"}
+var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata", "steal", "steal-random", "steal-numa"}
 
 // Kinds returns all policies.
-func Kinds() []Kind { return []Kind{Priority, FIFO, LIFO, Locality, FIFOData} }
+func Kinds() []Kind {
+	return []Kind{Priority, FIFO, LIFO, Locality, FIFOData, Steal, StealRandom, StealNUMA}
+}
 
 func (k Kind) String() string {
 	if int(k) < len(names) {
@@ -72,9 +83,20 @@ func Parse(s string) (Kind, error) {
 	return 0, &UnknownKindError{Word: s}
 }
 
-// New returns an empty policy for workers 0 … workers-1. It panics if kind is
-// not one of [Kinds].
-func New(kind Kind, workers int) Policy {
+// Machine is what a policy knows of the workers.
+type Machine struct {
+	// Nodes has the NUMA node of each worker; its length is their number, at
+	// least 1.
+	Nodes []int
+}
+
+// Workers returns the machine of n workers on one NUMA node.
+func Workers(n int) Machine { return Machine{Nodes: make([]int, n)} }
+
+// New returns an empty policy for the workers of m. It panics if kind is not one
+// of [Kinds].
+func New(kind Kind, m Machine) Policy {
+	workers := len(m.Nodes)
 	switch kind {
 	case Priority:
 		return &priority{}
@@ -86,6 +108,12 @@ func New(kind Kind, workers int) Policy {
 		return newLocality(workers)
 	case FIFOData:
 		return newFIFOData(workers)
+	case Steal:
+		return newStealing(workers, sequential(workers))
+	case StealRandom:
+		return newStealing(workers, newRandom(workers))
+	case StealNUMA:
+		return newStealing(workers, newNUMAFirst(m.Nodes))
 	}
 	panic(graph.Error("sched: no such policy: " + kind.String()))
 }

@@ -64,8 +64,13 @@ func TestOrder(t *testing.T) {
 		{Priority, []int{2, 5, 1, 3, 4}},
 		{Locality, []int{2, 5, 4, 1, 3}},
 		{FIFOData, []int{2, 5, 4, 1, 3}},
+		// Dealt to workers 0, 1, 0, 1, 0: the latest of its own, then the oldest
+		// of the other's.
+		{Steal, []int{5, 3, 1, 2, 4}},
+		{StealRandom, []int{5, 3, 1, 2, 4}},
+		{StealNUMA, []int{5, 3, 1, 2, 4}},
 	} {
-		p := New(c.kind, 2)
+		p := New(c.kind, Workers(2))
 		p.Push(tasks, -1)
 		if p.Len() != len(tasks) {
 			t.Errorf("%v: Len %d", c.kind, p.Len())
@@ -78,7 +83,7 @@ func TestOrder(t *testing.T) {
 
 func TestFIFODataTakesWhatItFreed(t *testing.T) {
 	g := &graph.Graph{}
-	p := New(FIFOData, 2)
+	p := New(FIFOData, Workers(2))
 	old := makeTask(g, 0, map[int]int64{0: 1000})
 	p.Push([]*graph.Task{old}, -1)
 	a, b := makeTask(g, 0, map[int]int64{1: 9}), makeTask(g, 0, nil)
@@ -146,17 +151,63 @@ func oracle(kind Kind, held []*graph.Task, since map[*graph.Task]int, freed []*g
 	return best
 }
 
+// steal is the oracle of the stealing policies: the last task of the thief's
+// own deque, or the first one of the first victim that has any.
+func steal(held []*graph.Task, owner, at map[*graph.Task]int, thief int, order []int) *graph.Task {
+	for _, v := range order {
+		var best *graph.Task
+		for _, t := range held {
+			if owner[t] == v && (best == nil || (v == thief) == (at[t] > at[best])) {
+				best = t
+			}
+		}
+		if best != nil {
+			return best
+		}
+	}
+	return nil
+}
+
+// TestVictims: whoever steals tries everyone once.
+func TestVictims(t *testing.T) {
+	nodes := []int{0, 1, 0, 1, 2}
+	for _, v := range []victims{sequential(5), newRandom(5), newNUMAFirst(nodes)} {
+		for thief := -1; thief < 5; thief++ {
+			var tried []int
+			for i := range 5 {
+				tried = append(tried, v.victim(thief, i))
+			}
+			if _, ok := v.(*numaFirst); ok && thief >= 0 {
+				for i, w := range tried {
+					if near := nodes[w] == nodes[thief]; near != (i < len(slices.DeleteFunc(slices.Clone(nodes), func(n int) bool { return n != nodes[thief] }))) {
+						t.Errorf("thief %d tries %v", thief, tried)
+					}
+				}
+			}
+			slices.Sort(tried)
+			if !slices.Equal(tried, []int{0, 1, 2, 3, 4}) {
+				t.Errorf("%T: thief %d tries %v", v, thief, tried)
+			}
+		}
+	}
+}
+
 // TestAgainstOracle drives every policy with random operations.
 func TestAgainstOracle(t *testing.T) {
 	const workers = 3
+	nodes := []int{0, 1, 0}
 	for _, kind := range Kinds() {
 		for seed := range uint64(50) {
 			r := rand.New(rand.NewPCG(seed, uint64(kind)))
 			g := &graph.Graph{}
-			p := New(kind, workers)
+			p := New(kind, Machine{Nodes: nodes})
 			var held []*graph.Task
 			since := map[*graph.Task]int{}
 			var freed [workers][]*graph.Task
+			dealt := 0
+			owner := map[*graph.Task]int{}
+			at := map[*graph.Task]int{} // place in its owner's deque
+			thefts := newRandom(workers)
 			for range 300 {
 				if r.IntN(2) == 0 {
 					from := r.IntN(workers+1) - 1
@@ -171,6 +222,13 @@ func TestAgainstOracle(t *testing.T) {
 						since[task] = len(since)
 					}
 					p.Push(batch, from)
+					for i, task := range batch {
+						owner[task], at[task] = from, 1000*len(since)-i
+						if from < 0 {
+							owner[task], at[task] = dealt%workers, 1000*len(since)+i
+							dealt++
+						}
+					}
 					held = append(held, batch...)
 					if from >= 0 {
 						freed[from] = batch
@@ -178,7 +236,21 @@ func TestAgainstOracle(t *testing.T) {
 					continue
 				}
 				w := r.IntN(workers)
-				want, got := oracle(kind, held, since, freed[w], w), p.Pop(w)
+				want := oracle(kind, held, since, freed[w], w)
+				switch kind {
+				case Steal:
+					want = steal(held, owner, at, w, []int{w, (w + 1) % 3, (w + 2) % 3})
+				case StealRandom:
+					order := []int{w}
+					if i := slices.IndexFunc(held, func(t *graph.Task) bool { return owner[t] == w }); i < 0 && len(held) > 0 {
+						first := thefts.victim(w, 0)
+						order = append(order, first, (first+1)%3, (first+2)%3)
+					}
+					want = steal(held, owner, at, w, order)
+				case StealNUMA:
+					want = steal(held, owner, at, w, [][]int{{0, 2, 1}, {1, 2, 0}, {2, 0, 1}}[w])
+				}
+				got := p.Pop(w)
 				if got != want {
 					t.Fatalf("%v, seed %d: got %v, want %v", kind, seed, got, want)
 				}
@@ -212,7 +284,7 @@ func BenchmarkPushPop(b *testing.B) {
 		for _, n := range []int{10, 1000, 100000} {
 			b.Run(fmt.Sprintf("%v/held=%d", kind, n), func(b *testing.B) {
 				g := &graph.Graph{}
-				p := New(kind, 2)
+				p := New(kind, Workers(2))
 				r := rand.New(rand.NewPCG(1, 1))
 				for range n {
 					p.Push([]*graph.Task{makeTask(g, int64(r.IntN(1000)), map[int]int64{r.IntN(2): int64(r.IntN(3))})}, -1)
