@@ -23,9 +23,22 @@ type Pivots struct {
 // columns; last a *Pivots (out), whose Rows get length min(m, n). U overwrites
 // the upper triangle, L what is below the diagonal; its ones are not stored.
 // The top tile has at least min(m, n) rows. Of elements of equal magnitude the
-// uppermost becomes the pivot, as in LAPACK. A zero pivot is no error: see
-// Pivots.Info, which is Offset plus the column in the panel.
+// uppermost becomes the pivot, as in LAPACK; a NaN only where it is on the
+// diagonal already. A zero pivot is no error: see Pivots.Info, which is Offset
+// plus the column in the panel.
 type Getrf struct {
+	Offset int // global index of the panel's first column
+}
+
+// Getrfnp is the parameter of op "getrfnp": the LU factorization without
+// exchanges of a panel of which the rows are in their order already,
+//
+//	A = L·U.
+//
+// Operands: as of op "getrf", but of the *Pivots (inout) only Info is written,
+// and neither it nor Rows is read. A zero pivot leaves the column below it as it
+// is.
+type Getrfnp struct {
 	Offset int // global index of the panel's first column
 }
 
@@ -33,8 +46,8 @@ type Getrf struct {
 // panel applied to another column of tiles, B = Pᵀ·B (what getrf did to the
 // rows of its panel), or B = P·B in reverse order if Inverse.
 //
-// Operands: a *Pivots (in), then the tiles from top to bottom (inout), of the
-// same rows as the panel's.
+// Operands: a *Pivots (in), then the tiles from top to bottom (inout), at least
+// one, all of the same number of columns, with the same rows as the panel's.
 type Laswp struct {
 	Inverse bool
 }

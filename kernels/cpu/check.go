@@ -18,6 +18,8 @@ const (
 	ErrStride    Error = "cpu: leading dimension smaller than the row"
 	ErrShort     Error = "cpu: slice too short for its matrix"
 	ErrWork      Error = "cpu: scratch too short"
+	ErrPivots    Error = "cpu: pivots do not fit the panel"
+	ErrBlocks    Error = "cpu: first block of a panel has fewer rows than there are pivots"
 )
 
 func checkTranspose(t blas.Transpose) (transposed bool) {

@@ -43,6 +43,12 @@ func Version(t *testing.T, op *versions.Op, v *versions.Version) {
 		Trsm(t, op, v)
 	case "potrf":
 		Potrf(t, op, v)
+	case "getrf":
+		Getrf(t, op, v)
+	case "getrfnp":
+		Getrfnp(t, op, v)
+	case "laswp":
+		Laswp(t, op, v)
 	default:
 		t.Fatalf("no suite for op %q", op.Name)
 	}

@@ -1,0 +1,164 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// Block is some rows of a matrix: element (i, j) is Data[i*Stride+j]. Blocks
+// one below the other make up a panel.
+type Block[T Element] struct {
+	Rows, Stride int
+	Data         []T
+}
+
+// LU is the routines of the LU factorization with the rows of their matrix in
+// several blocks, put together from one implementation of the level-3
+// routines. It is safe for concurrent use with distinct work slices.
+type LU[T Element] struct {
+	r      Routines[T]
+	leaves luLeaves[T]
+}
+
+// NewLU returns the LU routines on top of r. Those of an instruction set bring
+// kernels of their own for the innermost columns.
+func NewLU[T Element](r Routines[T]) *LU[T] {
+	return &LU[T]{r: r, leaves: luLeavesOf(r)}
+}
+
+// Work returns the number of elements of scratch that a call needs for an m×n
+// matrix.
+func (l *LU[T]) Work(m, n int) int {
+	k := min(m, n)
+	if k <= 0 {
+		return 0
+	}
+	return roundUp(l.leaves.work(m, k), 16) + l.r.Work(max(m, n))
+}
+
+// Getrf factors the m×n matrix A, whose rows the blocks hold from top to
+// bottom,
+//
+//	A = P·L·U,
+//
+// with partial pivoting. U overwrites the upper triangle, and L what is below
+// the diagonal; its ones are not stored. Row i was exchanged with row ipiv[i]
+// ≥ i, for i = 0, 1, … It returns 0, or the column, from 1, of the first
+// pivot that is exactly zero; the factorization is complete nevertheless.
+//
+// The pivots are LAPACK's: of elements of equal magnitude the uppermost, and
+// a NaN only where it is on the diagonal already, else never. By a pivot whose
+// reciprocal would overflow the column is divided.
+//
+// It panics unless ipiv has min(m, n) elements and block 0 at least as many
+// rows. Reference: LAPACK xGETRF2; S. Toledo, "Locality of reference in LU
+// decomposition with partial pivoting" (1997).
+func (l *LU[T]) Getrf(n int, a []Block[T], ipiv []int, work []T) (info int) {
+	if len(ipiv) != min(checkBlocks(n, a), n) {
+		panic(ErrPivots)
+	}
+	p := luPanel[T]{pivot: true, ipiv: ipiv}
+	l.factor(&p, n, a, work)
+	return p.info
+}
+
+// Getrfnp is Getrf without exchanges: A = L·U. A zero pivot leaves the column
+// below it undivided.
+func (l *LU[T]) Getrfnp(n int, a []Block[T], work []T) (info int) {
+	var p luPanel[T]
+	l.factor(&p, n, a, work)
+	return p.info
+}
+
+func (l *LU[T]) factor(p *luPanel[T], n int, a []Block[T], work []T) {
+	m := checkBlocks(n, a)
+	k := min(m, n)
+	if k == 0 {
+		return
+	}
+	if a[0].Rows < k {
+		panic(ErrBlocks)
+	}
+	if len(work) < l.Work(m, n) {
+		panic(ErrWork)
+	}
+	leaf := roundUp(l.leaves.work(m, k), 16)
+	p.r, p.leaves, p.a, p.m = l.r, l.leaves, a, m
+	p.scratch, p.work = work[:leaf], work[leaf:]
+	p.columns(0, k)
+	if n > k {
+		p.update(0, k, k, n-k)
+	}
+}
+
+// checkBlocks returns the number of rows of a.
+func checkBlocks[T Element](n int, a []Block[T]) (m int) {
+	if n < 0 {
+		panic(ErrDim)
+	}
+	for i := range a {
+		checkMatrix(a[i].Rows, n, len(a[i].Data), a[i].Stride)
+		m += a[i].Rows
+	}
+	return m
+}
+
+// luPanel is one call of Getrf or Getrfnp.
+type luPanel[T Element] struct {
+	r       Routines[T]
+	leaves  luLeaves[T]
+	a       []Block[T]
+	m       int // rows
+	pivot   bool
+	ipiv    []int
+	info    int
+	scratch []T // of the leaf
+	work    []T // of the routines
+}
+
+// columns factors columns c to c+w-1 from row c down, with the interchanges of
+// these columns applied to nothing else. It halves them:
+//
+//	     c   w1  w2
+//	    ┌───┬───┐
+//	w1  │L11│U12│    L11\U11 and L21 by recursion, interchanges to the right,
+//	    ├───┼───┤    U12 = L11⁻¹·A12,  A22 −= L21·U12 by update,
+//	    │L21│A22│    A22 by recursion, interchanges back to the left
+//	    └───┴───┘
+func (p *luPanel[T]) columns(c, w int) {
+	leaf := p.leaves.width(p.m - c)
+	if w <= leaf {
+		p.leaf(c, w)
+		return
+	}
+	w1 := half(w, leaf)
+	w2 := w - w1
+	p.columns(c, w1)
+	p.update(c, w1, c+w1, w2)
+	p.columns(c+w1, w2)
+	p.swap(c+w1, w2, c, w1)
+}
+
+// update does to the n columns from j on what columns c to c+w-1, which are
+// factored, call for.
+func (p *luPanel[T]) update(c, w, j, n int) {
+	top := &p.a[0]
+	ld := top.Stride
+	l11, u12 := top.Data[c*ld+c:], top.Data[c*ld+j:]
+	p.swap(c, w, j, n)
+	p.r.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, w, n, 1, l11, ld, u12, ld, p.work)
+	for b := range p.a {
+		x, r := &p.a[b], 0
+		if b == 0 {
+			r = c + w
+		}
+		if r < x.Rows {
+			p.r.Gemm(blas.NoTrans, blas.NoTrans, x.Rows-r, n, w, -1, x.Data[r*x.Stride+c:], x.Stride, u12, ld, 1, x.Data[r*x.Stride+j:], x.Stride, p.work)
+		}
+	}
+}
+
+// swap applies the interchanges of columns c to c+w-1 to the n columns from j
+// on.
+func (p *luPanel[T]) swap(c, w, j, n int) {
+	if p.pivot {
+		swapRows(p.a, j, n, c, p.ipiv[c:c+w])
+	}
+}

@@ -1,0 +1,231 @@
+package cpu
+
+import "unsafe"
+
+// luLeaves is how the innermost columns of a panel are factored: in a copy of
+// them by columns, which makes the columns, long and few, the vectors:
+//
+//	row-major          scratch, ld ≥ m
+//	┌──┐               ┌──────────┐ column 0
+//	│  │ m      →      ├──────────┤ column 1
+//	└──┘               └──────────┘ …
+//
+// The zero value has no kernels of an instruction set.
+type luLeaves[T Element] struct {
+	isa leafISA
+}
+
+// luLeavesOf returns the leaves that go with r.
+func luLeavesOf[T Element](r Routines[T]) luLeaves[T] {
+	if p, ok := r.(*Packed[T]); ok {
+		return luLeaves[T]{isa: p.leaves.isa}
+	}
+	return luLeaves[T]{}
+}
+
+// luWidth is the number of columns that are factored in scratch: the more, the
+// less is left to products with few columns, which are slow.
+const luWidth = 16
+
+// luCache is the room in bytes that the columns may take: more of them would
+// not stay in the second-level cache while they are gone through.
+const luCache = 384 << 10
+
+// width returns the number of columns of a leaf with m rows.
+func (l *luLeaves[T]) width(m int) int {
+	if m*luWidth*int(unsafe.Sizeof(*new(T))) > luCache {
+		return luWidth / 2
+	}
+	return luWidth
+}
+
+// ld returns the distance of the columns of a leaf with m rows: not one at
+// which they meet in the same sets of a cache.
+func (l *luLeaves[T]) ld(m int) int {
+	line := 64 / int(unsafe.Sizeof(*new(T)))
+	ld := roundUp(m, line)
+	if ld/line%2 == 0 {
+		ld += line
+	}
+	return ld
+}
+
+// work returns the scratch, in elements, for panels of m rows and k pivots.
+func (l *luLeaves[T]) work(m, k int) int {
+	return l.ld(m) * min(k, luWidth)
+}
+
+// leaf factors columns c to c+w-1 from row c down.
+func (p *luPanel[T]) leaf(c, w int) {
+	m := p.m - c
+	ld := p.leaves.ld(m)
+	x := p.scratch[:ld*w]
+	p.copyIn(x, ld, c, w)
+	var info int
+	if p.pivot {
+		ipiv := p.ipiv[c : c+w]
+		info = luColumns(m, w, x, ld, ipiv)
+		for i := range ipiv {
+			ipiv[i] += c
+		}
+	} else {
+		info = luColumns(m, w, x, ld, nil)
+	}
+	if info != 0 && p.info == 0 {
+		p.info = c + info
+	}
+	p.copyOut(x, ld, c, w)
+}
+
+// copyIn copies columns c to c+w-1 from row c down into the columns of x.
+func (p *luPanel[T]) copyIn(x []T, ld, c, w int) {
+	at := 0
+	for b := range p.a {
+		blk, r := &p.a[b], 0
+		if b == 0 {
+			r = c
+		}
+		for ; r < blk.Rows; r++ {
+			o := at
+			for _, v := range blk.Data[r*blk.Stride+c : r*blk.Stride+c+w] {
+				x[o] = v
+				o += ld
+			}
+			at++
+		}
+	}
+}
+
+// copyOut undoes copyIn.
+func (p *luPanel[T]) copyOut(x []T, ld, c, w int) {
+	at := 0
+	for b := range p.a {
+		blk, r := &p.a[b], 0
+		if b == 0 {
+			r = c
+		}
+		for ; r < blk.Rows; r++ {
+			o := at
+			row := blk.Data[r*blk.Stride+c : r*blk.Stride+c+w]
+			for j := range row {
+				row[j] = x[o]
+				o += ld
+			}
+			at++
+		}
+	}
+}
+
+// luColumns factors the m×n matrix, m ≥ n, whose columns lie ld apart in x,
+// from left to right: each column waits for its turn, gets the interchanges and
+// the updates of all before it, and then its pivot. With ipiv nil there are no
+// interchanges. It returns 0, or the first column, from 1, with a zero pivot.
+func luColumns[T Element](m, n int, x []T, ld int, ipiv []int) (info int) {
+	for j := range n {
+		col := x[j*ld : j*ld+m]
+		if ipiv != nil {
+			for i, r := range ipiv[:j] {
+				col[i], col[r] = col[r], col[i]
+			}
+		}
+		for k := range j {
+			subtract(col[k+1:j], x[k*ld+k+1:k*ld+j], col[k])
+		}
+		luUpdate(col, x, ld, j)
+		if ipiv != nil {
+			r := j + iamax(col[j:])
+			ipiv[j] = r
+			if r != j {
+				for o := 0; o <= j*ld; o += ld {
+					x[o+j], x[o+r] = x[o+r], x[o+j]
+				}
+			}
+		}
+		pivot := col[j]
+		if pivot == 0 {
+			if info == 0 {
+				info = j + 1
+			}
+			continue
+		}
+		divide(col[j+1:], pivot)
+	}
+	return info
+}
+
+// luUpdate subtracts from rows j and below of column j the products of the j
+// columns before it with its own first elements.
+func luUpdate[T Element](col, x []T, ld, j int) {
+	k := 0
+	y := col[j:]
+	m := len(y)
+	for ; k+4 <= j; k += 4 {
+		u0, u1, u2, u3 := col[k], col[k+1], col[k+2], col[k+3]
+		o := k*ld + j
+		l0, l1, l2, l3 := x[o:o+m], x[o+ld:o+ld+m], x[o+2*ld:o+2*ld+m], x[o+3*ld:o+3*ld+m]
+		for i, v := range y {
+			v -= l0[i] * u0
+			v -= l1[i] * u1
+			v -= l2[i] * u2
+			v -= l3[i] * u3
+			y[i] = v
+		}
+	}
+	for ; k < j; k++ {
+		subtract(y, x[k*ld+j:k*ld+j+m], col[k])
+	}
+}
+
+// subtract computes y −= u·x.
+func subtract[T Element](y, x []T, u T) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] -= u * x[i]
+	}
+}
+
+// iamax returns the index of the first element of the largest magnitude: 0 if
+// element 0 is NaN, while any other NaN is passed over. Reference: BLAS IxAMAX.
+func iamax[T Element](x []T) int {
+	most, at := magnitude(x[0]), 0
+	for i, v := range x {
+		if v = magnitude(v); v > most {
+			most, at = v, i
+		}
+	}
+	return at
+}
+
+func magnitude[T Element](v T) T {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+// divide divides x by the pivot: by way of its reciprocal, unless that
+// overflows.
+func divide[T Element](x []T, pivot T) {
+	if magnitude(pivot) < safeMin[T]() {
+		for i := range x {
+			x[i] /= pivot
+		}
+		return
+	}
+	r := 1 / pivot
+	for i := range x {
+		x[i] *= r
+	}
+}
+
+// safeMin returns the least positive number whose reciprocal does not overflow,
+// LAPACK's xLAMCH('S').
+func safeMin[T Element]() T {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return 0x1p-126
+	}
+	return T(safeMin64)
+}
+
+// safeMin64 is a variable's worth of a constant that float32 cannot hold.
+const safeMin64 float64 = 0x1p-1022
