@@ -14,24 +14,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-func newGemmCommand(a *app) *cobra.Command {
-	return newOpCommand(a, "gemm", "Multiply: C = A·B, C m×n, A m×k, B k×n")
-}
-
-func newSyrkCommand(a *app) *cobra.Command {
-	return newOpCommand(a, "syrk", "Multiply by the transpose: C = A·Aᵀ, C n×n, A n×k")
-}
-
-func newTrsmCommand(a *app) *cobra.Command {
-	return newOpCommand(a, "trsm", "Solve triangular systems: L·X = B, L m×m, B m×n")
-}
-
-func newCholeskyCommand(a *app) *cobra.Command {
-	return newOpCommand(a, "cholesky", "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n")
-}
-
 // opFlags is the command line of an operation.
 type opFlags struct {
+	op                               bench.Operation
 	spec                             bench.Spec
 	sched, versions, exclude, matrix string
 	profile                          string
@@ -41,12 +26,12 @@ type opFlags struct {
 }
 
 // newOpCommand returns the command that runs one operation.
-func newOpCommand(a *app, op, short string) *cobra.Command {
-	var f opFlags
-	f.spec.Op = op
+func newOpCommand(a *app, op bench.Operation) *cobra.Command {
+	f := opFlags{op: op}
+	f.spec.Op = op.Name
 	cmd := &cobra.Command{
-		Use:   op,
-		Short: short,
+		Use:   op.Name,
+		Short: op.Short,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.tags {
@@ -64,9 +49,21 @@ func newOpCommand(a *app, op, short string) *cobra.Command {
 func (f *opFlags) register(cmd *cobra.Command) {
 	s, op, fl := &f.spec, f.spec.Op, cmd.Flags()
 	fl.SortFlags = false
-	intFlag(cmd, &s.N, "n", "n", 0, fmt.Sprintf("order of the problem; columns of the result (default %d)", bench.DefaultN))
-	intFlag(cmd, &s.M, "m", "", 0, "rows of the result (default n)")
-	intFlag(cmd, &s.K, "k", "", 0, "inner dimension of a product (default n)")
+	defaults := bench.Spec{Op: op}.WithDefaults()
+	for _, size := range f.op.Sizes {
+		switch size {
+		case "n":
+			what := "order of the matrix"
+			if len(f.op.Sizes) > 1 {
+				what = "columns"
+			}
+			intFlag(cmd, &s.N, "n", "n", 0, fmt.Sprintf("%s (default %d)", what, defaults.N))
+		case "m":
+			intFlag(cmd, &s.M, "m", "m", 0, "rows (default n)")
+		case "k":
+			intFlag(cmd, &s.K, "k", "k", 0, "inner dimension of the product (default n)")
+		}
+	}
 	intFlag(cmd, &s.NB, "nb", "", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	intFlag(cmd, &s.Workers, "workers", "", 0, "number of workers (default one per core)")
@@ -159,14 +156,8 @@ func (f *opFlags) kind() (matgen.Kind, error) {
 		return kind, errors.New("--matrix and --input exclude each other: give one")
 	}
 	// In a Spec, Random stands for the default of the op.
-	if kind == matgen.Random {
-		known := strings.Join(bench.KindsFor(f.spec.Op), ", ")
-		switch f.spec.Op {
-		case "trsm":
-			return kind, fmt.Errorf("a random triangle is so ill conditioned that the solution overflows; for trsm there are: %s", known)
-		case "cholesky":
-			return kind, fmt.Errorf("a random matrix is not symmetric; for cholesky there are: %s", known)
-		}
+	if why := f.op.NotRandom(); kind == matgen.Random && why != "" {
+		return kind, fmt.Errorf("%s; for %s there are: %s", why, f.op.Name, strings.Join(bench.KindsFor(f.op.Name), ", "))
 	}
 	return kind, nil
 }

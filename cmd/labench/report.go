@@ -84,20 +84,11 @@ func vectors(m *topo.Machine) string {
 
 // problemLine says what was computed, of what.
 func problemLine(s bench.Spec, r bench.Result) string {
-	shape := fmt.Sprintf("n = %d", r.N)
-	switch {
-	case r.Op == "gemm" && (r.M != r.N || r.K != r.N):
-		shape = fmt.Sprintf("m = %d, n = %d, k = %d", r.M, r.N, r.K)
-	case r.Op == "syrk" && r.K != r.N:
-		shape = fmt.Sprintf("n = %d, k = %d", r.N, r.K)
-	case r.Op == "trsm" && r.M != r.N:
-		shape = fmt.Sprintf("m = %d, n = %d", r.M, r.N)
-	}
 	from := fmt.Sprintf("%v matrix, seed %d", s.Matrix, s.Seed)
 	if s.Input != "" {
 		from = s.Input
 	}
-	return fmt.Sprintf("%s %s, %s, %s", r.Op, r.Type, shape, from)
+	return fmt.Sprintf("%s %s, %s, %s", r.Op, r.Type, r.Shape(), from)
 }
 
 // runLine says how it was computed.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 )
 
 // newRoot returns the command labench with all its subcommands, which write
@@ -53,6 +54,9 @@ func (a *app) root() *cobra.Command {
 	})
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
+	for _, op := range bench.Operations() {
+		cmd.AddCommand(newOpCommand(a, op))
+	}
 	for _, f := range commands() {
 		cmd.AddCommand(f(a))
 	}
@@ -70,10 +74,9 @@ func names(cmd *cobra.Command) []string {
 	return all
 }
 
-// commands returns the makers of the subcommands.
+// commands returns the makers of the subcommands beside the operations.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newGemmCommand, newSyrkCommand, newTrsmCommand, newCholeskyCommand,
 		newScaleCommand, newTuneCommand, newPeersCommand, newPeakCommand, newListCommand, newDoctorCommand,
 	}
 }

@@ -105,9 +105,6 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// Ops returns the operations that there are.
-func Ops() []string { return []string{"gemm", "syrk", "trsm", "cholesky"} }
-
 // Types returns the element types that there are.
 func Types() []string { return []string{"f64", "f32"} }
 
@@ -115,42 +112,27 @@ func Types() []string { return []string{"f64", "f32"} }
 const DefaultN = 4096
 
 // WithDefaults returns s with its zero fields filled in: type f64; N 4096; M
-// and K as N, where the op has them; random matrices for gemm and syrk,
-// diagonally dominant ones (matgen.SPD) for trsm and cholesky; 3 timed runs
-// after one for warming up. What stays zero is decided by the run: NB by la,
-// Workers by the machine, and with an Input the shape by the file.
+// and K as N, where the op has them; random matrices where they do, else
+// diagonally dominant ones (matgen.SPD); 3 timed runs after one for warming up.
+// What stays zero is decided by the run: NB by la, Workers by the machine, and
+// with an Input the shape by the file.
 func (s Spec) WithDefaults() Spec {
 	if s.Type == "" {
 		s.Type = "f64"
 	}
-	if s.Input == "" {
-		if s.N == 0 {
-			s.N = DefaultN
-			if s.Op == "cholesky" && s.M > 0 {
-				s.N = s.M
-			}
+	if o := find(s.Op); o != nil {
+		if s.Input == "" {
+			s = o.fill(s)
 		}
-		s = s.square()
-	}
-	if s.Matrix == matgen.Random && (s.Op == "trsm" || s.Op == "cholesky") {
-		s.Matrix = matgen.SPD
+		if s.Matrix == matgen.Random {
+			s.Matrix = o.kind
+		}
 	}
 	if s.Repeat == 0 {
 		s.Repeat = 3
 	}
 	if s.Warmup == 0 {
 		s.Warmup = 1
-	}
-	return s
-}
-
-// square lets M and K follow from N where they are not given.
-func (s Spec) square() Spec {
-	if s.M == 0 {
-		s.M = s.N
-	}
-	if s.K == 0 && (s.Op == "gemm" || s.Op == "syrk") {
-		s.K = s.N
 	}
 	return s
 }

@@ -48,6 +48,13 @@ func (p *cholesky[T]) once(ctx context.Context, e *la.Engine) error {
 	return p.chol.FactorizeContext(ctx, upper)
 }
 
+// fork returns the problem on the same matrix, with a factor of its own.
+func (p *cholesky[T]) fork() problem[T] {
+	own := *p
+	own.chol, own.engine = nil, nil
+	return &own
+}
+
 // verify makes A − L·Lᵀ in A with syrk, panel by panel of L.
 func (p *cholesky[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	n := p.a.N

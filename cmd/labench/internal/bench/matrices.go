@@ -21,26 +21,15 @@ func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers
 		if input, err = blocked.ReadFile[T](s.Input, &blocked.ReadOptions{MaxBytes: usable, Workers: workers}); err != nil {
 			return nil, s, err
 		}
-		if s, err = s.take(input.Dims()); err != nil {
+		r, c := input.Dims()
+		if s, err = find(s.Op).take(s, r, c); err != nil {
 			return nil, s, err
 		}
 		if err := fits(s, usable); err != nil {
 			return nil, s, err
 		}
 	}
-	f := &maker[T]{ctx: ctx, spec: s, input: input, workers: workers}
-	var p problem[T]
-	var err error
-	switch s.Op {
-	case "gemm":
-		p, err = newGemm(f)
-	case "syrk":
-		p, err = newSyrk(f)
-	case "trsm":
-		p, err = newTrsm(f)
-	default:
-		p, err = newCholesky(f)
-	}
+	p, err := create(find(s.Op), &maker[T]{ctx: ctx, spec: s, input: input, workers: workers})
 	return p, s, err
 }
 
@@ -49,45 +38,6 @@ func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers
 type ShapeError struct{ File, Reason string }
 
 func (e *ShapeError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
-
-// take returns s with the shape of an r×c matrix A from a file.
-func (s Spec) take(r, c int) (Spec, error) {
-	fail := func(format string, args ...any) (Spec, error) {
-		return s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, %s", r, c, fmt.Sprintf(format, args...))}
-	}
-	if r == 0 || c == 0 {
-		return fail("which is nothing to measure")
-	}
-	if r != c && (s.Op == "cholesky" || s.Op == "trsm") {
-		return fail("and %s needs a square one", s.Op)
-	}
-	want := func(size *int, n int) bool {
-		ok := *size == 0 || *size == n
-		*size = n
-		return ok
-	}
-	ok := true
-	switch s.Op {
-	case "gemm":
-		ok = want(&s.M, r) && want(&s.K, c)
-		if s.N == 0 {
-			s.N = c
-		}
-	case "syrk":
-		ok = want(&s.N, r) && want(&s.K, c) && want(&s.M, r)
-	case "trsm":
-		ok = want(&s.M, r)
-		if s.N == 0 {
-			s.N = r
-		}
-	case "cholesky":
-		ok = want(&s.N, r) && want(&s.M, r)
-	}
-	if !ok {
-		return fail("and the shape that was asked for another: leave it out")
-	}
-	return s, nil
-}
 
 // maker makes the operands of a problem.
 type maker[T la.Element] struct {
@@ -114,7 +64,7 @@ func (f *maker[T]) first(m, n int, half bool) (la.General[T], error) {
 	} else {
 		f.input.CopyTo(g, f.workers)
 	}
-	symmetric := half && f.spec.Op == "cholesky"
+	symmetric := half && find(f.spec.Op).symmetric
 	f.input = nil // not needed any more
 	return g, f.finite(g, half, symmetric)
 }

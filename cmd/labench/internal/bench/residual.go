@@ -38,29 +38,6 @@ type verdict struct {
 	failure  string // what else is wrong, in words
 }
 
-// Limit returns what the residual of an operation must be below: 3 for
-// products, 30 for systems and factorizations.
-func Limit(op string) float64 {
-	if op == "gemm" || op == "syrk" {
-		return 3
-	}
-	return 30
-}
-
-// Formula returns the residual of an operation in words; all norms are
-// 1-norms, and ε is 2⁻⁵³ or, for float32, 2⁻²⁴.
-func Formula(op string) string {
-	switch op {
-	case "gemm":
-		return "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)"
-	case "syrk":
-		return "‖AAᵀ−C‖ / (√(k+2)·‖A‖·‖Aᵀ‖·ε)"
-	case "trsm":
-		return "‖B−LX‖ / (m·‖L‖·‖X‖·ε)"
-	}
-	return "‖LLᵀ−A‖ / (n·‖A‖·ε)"
-}
-
 // panel is the width of the pieces in which residuals are made. It must only
 // be large enough for the tiles of la.
 const panel = 512

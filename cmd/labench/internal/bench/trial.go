@@ -158,11 +158,8 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled[T], error) {
 		return tiled[T]{}, err
 	}
 	x := tiled[T]{nb, t.p, e}
-	if c, ok := any(t.p).(*cholesky[T]); ok {
-		// On the same matrix, with a factor of its own.
-		own := *c
-		own.chol, own.engine = nil, nil
-		x.p = &own
+	if f, ok := t.p.(interface{ fork() problem[T] }); ok {
+		x.p = f.fork()
 	}
 	t.recent = append(t.recent, x)
 	if t.shortest < long {

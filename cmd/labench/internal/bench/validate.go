@@ -47,7 +47,8 @@ func (s Spec) Validate() error {
 	s = s.WithDefaults()
 	var bad []string
 	note := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
-	if !slices.Contains(Ops(), s.Op) {
+	o := find(s.Op)
+	if o == nil {
 		note("unknown operation %q; known: %s", s.Op, strings.Join(Ops(), ", "))
 		return &InvalidError{bad} // the rest depends on it
 	}
@@ -62,10 +63,10 @@ func (s Spec) Validate() error {
 			note("%s is %d, want 1 to %d", d.name, d.size, math.MaxInt32)
 		}
 	}
-	if s.K != 0 && (s.Op == "trsm" || s.Op == "cholesky") {
+	if s.K != 0 && !o.Has("k") {
 		note("k is %d, but %s has no k", s.K, s.Op)
 	}
-	if s.M != 0 && s.M != s.N && (s.Op == "syrk" || s.Op == "cholesky") {
+	if s.M != 0 && s.M != s.N && !o.Has("m") {
 		note("m is %d and n %d, but the result of %s is square: give n alone", s.M, s.N, s.Op)
 	}
 	if s.NB < 0 || s.NB > 1<<14 {
@@ -81,7 +82,7 @@ func (s Spec) Validate() error {
 		note("unknown policy %v", s.Sched)
 	}
 	if s.Input == "" {
-		bad = append(bad, s.checkKind()...)
+		bad = append(bad, o.checkKind(s)...)
 	}
 	if bad != nil {
 		return &InvalidError{bad}
@@ -90,16 +91,23 @@ func (s Spec) Validate() error {
 }
 
 // checkKind returns what is wrong with the kind of matrix.
-func (s Spec) checkKind() []string {
+func (o *Operation) checkKind(s Spec) []string {
+	sizes := map[string]int{"m": s.M, "n": s.N, "k": s.K}
+	square := sizes[o.rows] == sizes[o.cols]
+	if o.allAlike {
+		square = s.M == s.N && s.N == s.K
+	}
 	switch {
 	case !slices.Contains(matgen.Kinds(), s.Matrix):
 		return []string{fmt.Sprintf("unknown kind of matrix %v", s.Matrix)}
-	case s.Op == "cholesky" && !s.Matrix.Symmetric():
-		return []string{fmt.Sprintf("a matrix of kind %v is not symmetric; for cholesky there are: %s", s.Matrix, strings.Join(KindsFor(s.Op), ", "))}
-	case s.Matrix.Square() && s.Op == "gemm" && (s.M != s.K || s.K != s.N):
-		return []string{fmt.Sprintf("a matrix of kind %v is square, and m, n and k are %d, %d and %d", s.Matrix, s.M, s.N, s.K)}
-	case s.Matrix.Square() && s.Op == "syrk" && s.N != s.K:
-		return []string{fmt.Sprintf("a matrix of kind %v is square, and n and k are %d and %d", s.Matrix, s.N, s.K)}
+	case o.symmetric && !s.Matrix.Symmetric():
+		return []string{fmt.Sprintf("a matrix of kind %v is not symmetric; for %s there are: %s", s.Matrix, o.Name, strings.Join(KindsFor(o.Name), ", "))}
+	case s.Matrix.Square() && !square:
+		var shape []string
+		for _, size := range o.Sizes {
+			shape = append(shape, fmt.Sprintf("%s = %d", size, sizes[size]))
+		}
+		return []string{fmt.Sprintf("a matrix of kind %v is square, and %s", s.Matrix, strings.Join(shape, ", "))}
 	}
 	return nil
 }
@@ -107,9 +115,10 @@ func (s Spec) checkKind() []string {
 // KindsFor returns the names of the kinds of matrices that an operation
 // takes.
 func KindsFor(op string) []string {
+	o := find(op)
 	var names []string
 	for _, k := range matgen.Kinds() {
-		if op == "cholesky" && !k.Symmetric() || op == "trsm" && k == matgen.Random {
+		if o.symmetric && !k.Symmetric() || o.notRandom != "" && k == matgen.Random {
 			continue
 		}
 		names = append(names, k.String())
@@ -119,29 +128,10 @@ func KindsFor(op string) []string {
 
 // bytes returns the memory that the matrices of s take, its shape known.
 func (s Spec) bytes() float64 {
-	m, n, k := float64(s.M), float64(s.N), float64(s.K)
-	size := 8.0
 	if s.Type == "f32" {
-		size = 4
+		return 4 * find(s.Op).elements(s)
 	}
-	var elements float64
-	switch s.Op {
-	case "gemm":
-		elements = m*k + k*n + m*n
-	case "syrk":
-		elements = n*k + n*n
-	case "trsm":
-		elements = m*m + m*n
-		if s.again() {
-			elements += m * n
-		}
-	case "cholesky":
-		elements = 1.5 * n * n // the matrix, and the half of it in tiles
-		if s.Verify {
-			elements += n * n // the factor in rows
-		}
-	}
-	return elements * size
+	return 8 * find(s.Op).elements(s)
 }
 
 // again reports whether the right-hand sides of a system are needed after they

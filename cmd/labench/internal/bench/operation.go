@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
+)
+
+// Operation is one line of the table of operations: what labench has to know of
+// one to run it, and to say what it does.
+type Operation struct {
+	Name  string
+	Short string // what it does, in a line
+	// Sizes are the dimensions that can be chosen, among "m", "n", "k" and
+	// "nrhs"; m stands for n where it cannot be.
+	Sizes []string
+	// Formula is the residual of a result in words — all norms are 1-norms,
+	// and ε is 2⁻⁵³ or, for float32, 2⁻²⁴ — and Limit what it must be below.
+	Formula string
+	Limit   float64
+
+	rows, cols string      // which dimension the rows and columns of A are
+	n, m       int         // defaults where nothing is said; 0: DefaultN, and n
+	kind       matgen.Kind // default
+	symmetric  bool        // A must be
+	notRandom  string      // why A cannot be of kind random; empty: it can
+	allAlike   bool        // all operands are of A's kind, so that a square kind makes all dimensions equal
+	// elements returns the number of elements of all matrices of a problem.
+	elements func(Spec) float64
+	f32      func(*maker[float32]) (problem[float32], error)
+	f64      func(*maker[float64]) (problem[float64], error)
+}
+
+// table is the operations, in the order of the help.
+var table = sync.OnceValue(func() []Operation {
+	product := Operation{Limit: 3}
+	gemm, syrk := product, product
+	gemm.Name, gemm.Short = "gemm", "Multiply: C = A·B, C m×n, A m×k, B k×n"
+	gemm.Sizes, gemm.rows, gemm.cols, gemm.allAlike = []string{"n", "m", "k"}, "m", "k", true
+	gemm.Formula = "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)"
+	gemm.elements = func(s Spec) float64 { m, n, k := s.floats(); return m*k + k*n + m*n }
+	gemm.f32, gemm.f64 = newGemm[float32], newGemm[float64]
+
+	syrk.Name, syrk.Short = "syrk", "Multiply by the transpose: C = A·Aᵀ, C n×n, A n×k"
+	syrk.Sizes, syrk.rows, syrk.cols = []string{"n", "k"}, "n", "k"
+	syrk.Formula = "‖AAᵀ−C‖ / (√(k+2)·‖A‖·‖Aᵀ‖·ε)"
+	syrk.elements = func(s Spec) float64 { _, n, k := s.floats(); return n*k + n*n }
+	syrk.f32, syrk.f64 = newSyrk[float32], newSyrk[float64]
+
+	trsm := Operation{
+		Name: "trsm", Short: "Solve triangular systems: L·X = B, L m×m, B m×n",
+		Sizes: []string{"n", "m"}, rows: "m", cols: "m",
+		Formula: "‖B−LX‖ / (m·‖L‖·‖X‖·ε)", Limit: 30,
+		kind: matgen.SPD, notRandom: "a random triangle is so ill conditioned that the solution overflows",
+		elements: func(s Spec) float64 {
+			m, n, _ := s.floats()
+			if s.again() {
+				return m*m + 2*m*n
+			}
+			return m*m + m*n
+		},
+		f32: newTrsm[float32], f64: newTrsm[float64],
+	}
+	cholesky := Operation{
+		Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
+		Sizes: []string{"n"}, rows: "n", cols: "n",
+		Formula: "‖LLᵀ−A‖ / (n·‖A‖·ε)", Limit: 30,
+		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
+		elements: func(s Spec) float64 {
+			_, n, _ := s.floats()
+			if s.Verify {
+				return 2.5 * n * n // also the factor in rows
+			}
+			return 1.5 * n * n // the matrix, and the half of it in tiles
+		},
+		f32: newCholesky[float32], f64: newCholesky[float64],
+	}
+	return []Operation{gemm, syrk, trsm, cholesky}
+})
+
+// Operations returns the table of operations, in the order of the help.
+func Operations() []Operation { return slices.Clone(table()) }
+
+// Ops returns the names of the operations that there are.
+func Ops() []string {
+	var names []string
+	for _, o := range table() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// find returns the operation called name, or nil.
+func find(name string) *Operation {
+	all := table()
+	if i := slices.IndexFunc(all, func(o Operation) bool { return o.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// Limit returns what the residual of an operation must be below: 3 for
+// products, 30 for systems and factorizations.
+func Limit(op string) float64 { return find(op).Limit }
+
+// Formula returns the residual of an operation in words: see [Operation].
+func Formula(op string) string { return find(op).Formula }
+
+// Has reports whether a dimension can be chosen.
+func (o *Operation) Has(size string) bool { return slices.Contains(o.Sizes, size) }
+
+// NotRandom says why there is no random matrix for o, or nothing.
+func (o *Operation) NotRandom() string { return o.notRandom }
+
+// Shape returns the dimensions of a problem in words, the fewest that tell
+// them.
+func (r Result) Shape() string {
+	o := find(r.Op)
+	square := r.M == r.N && (r.K == r.N || !o.Has("k"))
+	var words []string
+	for _, d := range []struct {
+		name string
+		size int
+	}{{"m", r.M}, {"n", r.N}, {"k", r.K}} {
+		if d.name == "n" || o.Has(d.name) && !square {
+			words = append(words, fmt.Sprintf("%s = %d", d.name, d.size))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// fill returns s with the dimensions that are not given.
+func (o *Operation) fill(s Spec) Spec {
+	if s.N == 0 {
+		if s.N = DefaultN; o.n > 0 {
+			s.N = o.n
+		}
+		if s.M > 0 && !o.Has("m") {
+			s.N = s.M
+		}
+	}
+	if s.M == 0 {
+		if s.M = s.N; o.m > 0 {
+			s.M = max(o.m, s.N)
+		}
+	}
+	if s.K == 0 && o.Has("k") {
+		s.K = s.N
+	}
+	return s
+}
+
+// take returns s with the shape of an r×c matrix A from a file.
+func (o *Operation) take(s Spec, r, c int) (Spec, error) {
+	fail := func(format string, args ...any) (Spec, error) {
+		return s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, %s", r, c, fmt.Sprintf(format, args...))}
+	}
+	if r == 0 || c == 0 {
+		return fail("which is nothing to measure")
+	}
+	if r != c && o.rows == o.cols {
+		return fail("and %s needs a square one", o.Name)
+	}
+	sizes := map[string]*int{"m": &s.M, "n": &s.N, "k": &s.K}
+	ok := true
+	set := func(name string, to int) {
+		size := sizes[name]
+		ok = ok && (*size == 0 || *size == to)
+		*size = to
+	}
+	set(o.rows, r)
+	set(o.cols, c)
+	if s.N == 0 {
+		s.N = c
+	}
+	if !o.Has("m") {
+		set("m", s.N)
+	}
+	if !ok {
+		return fail("and the shape that was asked for another: leave it out")
+	}
+	return s, nil
+}
+
+// create makes the matrices of a problem.
+func create[T la.Element](o *Operation, f *maker[T]) (problem[T], error) {
+	var p any
+	var err error
+	switch f := any(f).(type) {
+	case *maker[float32]:
+		p, err = o.f32(f)
+	case *maker[float64]:
+		p, err = o.f64(f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.(problem[T]), nil
+}
+
+// floats returns the dimensions of s, for products that may overflow an int.
+func (s Spec) floats() (m, n, k float64) { return float64(s.M), float64(s.N), float64(s.K) }
