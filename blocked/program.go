@@ -21,9 +21,12 @@ type Program[T Element] struct {
 	ops  kernels.Ops[T]
 	data map[*Matrix[T]]*operand[T]
 
-	spec graph.Spec
-	args [4]graph.Operand
-	n    int
+	pivots map[*Pivots][]graph.Datum
+
+	spec   graph.Spec
+	args   []graph.Operand // of the task that is submitted
+	column []graph.Operand // of the task that is put together
+	n      int
 }
 
 // NewProgram returns a Program that submits to job, with the ops given.
@@ -76,11 +79,14 @@ func (o *operand[T]) tile(i, j int) *graph.Datum {
 }
 
 func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
+func out(d *graph.Datum) graph.Operand   { return graph.Operand{Datum: d, Mode: graph.Out} }
 func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.InOut} }
 
-// submit submits one task.
+// submit submits one task with any number of operands. What holds them is used
+// again, so that a task costs no allocation.
 func (p *Program[T]) submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) error {
-	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args[:copy(p.args[:], operands)]}
+	p.args = append(p.args[:0], operands...)
+	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args}
 	_, err := p.job.Submit(&p.spec)
 	if err == nil {
 		p.n++

@@ -38,8 +38,11 @@ func evenly(n, parts int) int {
 func defaultParts(op Operation, n, workers int) int {
 	const smallest = 64
 	busy, largest := math.Sqrt(2*float64(workers)), 512
-	if op == OpCholesky {
+	switch op {
+	case OpCholesky:
 		busy, largest = math.Sqrt(12*float64(workers)), 704
+	case OpLU:
+		busy, largest = math.Sqrt(24*float64(workers)), 384
 	}
 	parts := max(min(int(math.Ceil(busy)), n/smallest), 1)
 	if (op == OpGemm || op == OpSyrk) && n <= 1024*parts {
@@ -57,9 +60,9 @@ func directUpTo[T Element](op Operation, workers int, ready bool) int {
 	if workers == 1 {
 		return 640
 	}
-	upTo := [...]int{OpGemm: 300, OpSyrk: 352, OpTrsm: 400, OpCholesky: 576}[op]
+	upTo := [...]int{OpGemm: 300, OpSyrk: 352, OpTrsm: 400, OpCholesky: 576, OpLU: 400}[op]
 	if ready {
-		upTo = [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440}[op]
+		upTo = [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440, OpLU: 320}[op]
 	}
 	var zero T
 	if _, ok := any(zero).(float32); ok {

@@ -47,6 +47,35 @@ func (e *NotPositiveDefiniteError) Error() string {
 	return fmt.Sprintf("la: matrix is not positive definite: the leading minor of order %d is not", e.Minor)
 }
 
+// SingularError reports a matrix that cannot be divided by.
+type SingularError struct {
+	// Column is the column, from 1, of the first zero on the diagonal of the
+	// factor U: LAPACK's info.
+	Column int
+}
+
+func (e *SingularError) Error() string {
+	return fmt.Sprintf("la: matrix is singular: column %d depends on those before it", e.Column)
+}
+
+// BreakdownError reports an LU factorization that is of no use because of the
+// way it looks for pivots, whatever the matrix is; with partial pivoting it
+// does not occur.
+type BreakdownError struct {
+	// Column is the column, from 1, in which all the elements that may become
+	// the pivot are zero; 0 if there is none, and the growth is too large.
+	Column int
+	// Growth and Limit are as in [LUOptions.GrowthLimit].
+	Growth, Limit float64
+}
+
+func (e *BreakdownError) Error() string {
+	if e.Column > 0 {
+		return fmt.Sprintf("la: no pivot for column %d in the rows that may have it; partial pivoting looks in all", e.Column)
+	}
+	return fmt.Sprintf("la: elements grew by %.3g, the limit is %.3g; partial pivoting is stable", e.Growth, e.Limit)
+}
+
 // translate turns the errors of the layers below that users of la know under
 // another name.
 func translate(err error) error {

@@ -17,10 +17,11 @@ const (
 	OpSyrk
 	OpTrsm
 	OpCholesky
+	OpLU
 )
 
 func (op Operation) String() string {
-	names := [...]string{"gemm", "syrk", "trsm", "cholesky"}
+	names := [...]string{"gemm", "syrk", "trsm", "cholesky", "lu"}
 	if int(op) < len(names) {
 		return names[op]
 	}

@@ -1,0 +1,158 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Getrf submits the LU factorization with partial pivoting of the m×n matrix
+// A,
+//
+//	A = P·L·U,
+//
+// where L is m×min(m, n), lower triangular (trapezoidal if m > n) with ones on
+// its diagonal, and U min(m, n)×n, upper triangular or trapezoidal. They
+// overwrite A, without the ones; P goes to v. All of it is LAPACK's: the pivots,
+// and L, whose rows are exchanged along.
+//
+// A zero on the diagonal of U is no error: the factorization is completed, and
+// [Pivots.Info] says where the first one is.
+//
+// For each k, the panel (tile column k from tile row k down) is one task. Every
+// column to the right of it then goes its own way, so that the next panel need
+// not wait for more than the one column that it is in:
+//
+//	┌─────┬─────┬─────┐
+//	│ U   │ U   │ U   │   k   getrf: panel k and its interchanges
+//	├─────┼─────┼─────┤       for every column j > k:
+//	│ L   │getrf│trsm │       laswp  interchanges, from tile row k down
+//	├─────┤  │  ├─────┤       trsm   A(k,j) = L(k,k)⁻¹·A(k,j)
+//	│ L   │  ▼  │gemm │       gemm   A(i,j) −= L(i,k)·A(k,j), i > k
+//	└─────┴─────┴─────┘       for every column j < k: laswp, whenever there is time
+//
+// It panics with ErrKind if a is not Full, and with ErrShape if v was not made
+// for the shape and tile size of a.
+//
+// Reference: LAPACK xGETRF.
+func (p *Program[T]) Getrf(a *Matrix[T], v *Pivots) error {
+	f := p.newGetrf(a, v)
+	for k := range f.steps {
+		err := f.submitTall(p.ops.Getrf, &kernels.Getrf{Offset: k * a.nb}, f.priority.panel(k), k, k, out(&f.pivots[k]))
+		if err == nil {
+			err = f.update(k, a.mt)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getrf is one LU factorization.
+type getrf[T Element] struct {
+	*Program[T]
+	a        *operand[T]
+	pivots   []graph.Datum
+	steps    int // number of panels
+	priority getrfPriority
+
+	laswp *kernels.Laswp
+	trsm  *kernels.Trsm
+	gemm  *kernels.Gemm
+}
+
+func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
+	if a.kind != Full {
+		panic(ErrKind)
+	}
+	if v.m != a.rows || v.n != a.cols || v.nb != a.nb {
+		panic(ErrShape)
+	}
+	return &getrf[T]{Program: p, a: p.operand(a), pivots: p.pivotData(v), steps: len(v.panels),
+		priority: getrfPriority{int64(a.mt), int64(a.nt), int64(len(v.panels))},
+		laswp:    &kernels.Laswp{},
+		trsm:     &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},
+		gemm:     &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1},
+	}
+}
+
+// submitTall submits a task on the tiles of column j from row k down, which it
+// changes, and then more.
+func (f *getrf[T]) submitTall(op *versions.Op, params any, priority int64, k, j int, more graph.Operand) error {
+	f.column = f.column[:0]
+	for i := k; i < f.a.mt; i++ {
+		f.column = append(f.column, inout(f.a.tile(i, j)))
+	}
+	f.column = append(f.column, more)
+	return f.submit(op, params, priority, f.column...)
+}
+
+// update submits what follows panel k in the other columns. The interchanges
+// go from tile row k to bottom-1.
+func (f *getrf[T]) update(k, bottom int) error {
+	a := f.a
+	for j := k + 1; j < a.nt; j++ {
+		err := f.exchange(k, j, bottom, f.priority.update(k, j))
+		if err == nil {
+			err = f.submit(f.ops.Trsm, f.trsm, f.priority.update(k, j)-1, in(a.tile(k, k)), inout(a.tile(k, j)))
+		}
+		for i := k + 1; i < a.mt && err == nil; i++ {
+			err = f.submit(f.ops.Gemm, f.gemm, f.priority.update(k, j)-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for j := range k {
+		if err := f.exchange(k, j, bottom, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exchange submits the interchanges of panel k in tile rows k to bottom-1 of
+// column j.
+func (f *getrf[T]) exchange(k, j, bottom int, priority int64) error {
+	return f.swapRows(f.laswp, &f.pivots[k], f.a, k, bottom, j, priority)
+}
+
+// swapRows submits the interchanges of a panel in tile rows k to bottom-1 of
+// column j.
+func (p *Program[T]) swapRows(params *kernels.Laswp, pivots *graph.Datum, a *operand[T], k, bottom, j int, priority int64) error {
+	p.column = append(p.column[:0], in(pivots))
+	for i := k; i < bottom; i++ {
+		p.column = append(p.column, inout(a.tile(i, j)))
+	}
+	return p.submit(p.ops.Laswp, params, priority, p.column...)
+}
+
+// getrfPriority gives the priorities of the tasks of a factorization: what is
+// still to be done, one after the other, from the task to the end. A step takes
+// 4 in each column (1 the interchanges, 1 trsm, 2 gemm, whose tasks run beside
+// one another), and a panel of i tiles 3·i: it has half the work of as many
+// gemm at a third of the speed and less, and nothing to share it with.
+type getrfPriority struct{ mt, nt, steps int64 }
+
+// panel returns the priority of panel k: those of it and of all that follow,
+// and a step between each and the next.
+func (p getrfPriority) panel(k int) int64 {
+	i := int64(k)
+	left := p.steps - i
+	path := 3*(left*p.mt-(p.steps-1+i)*left/2) + 4*(left-1)
+	if p.nt > p.steps {
+		path += 4
+	}
+	return path
+}
+
+// update returns the priority of the interchanges of step k in column j > k:
+// the way to panel j, or to the end.
+func (p getrfPriority) update(k, j int) int64 {
+	if int64(j) < p.steps {
+		return p.panel(j) + 4*int64(j-k)
+	}
+	return 4 * (p.steps - int64(k))
+}

@@ -1,0 +1,75 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Getrs submits the solution of
+//
+//	A·X = B (trans = NoTrans),  Aᵀ·X = B (otherwise)
+//
+// with the LU factorization of the n×n matrix A in a and v, as [Program.Getrf]
+// leaves it. B is n×nrhs, Full, of the tile size of a, and overwritten by X. A
+// zero on the diagonal of U gives infinities and NaN.
+//
+// It panics with ErrKind if a or b is not Full, and with ErrShape if a is not
+// square or the shapes or tile sizes do not fit.
+//
+// Reference: LAPACK xGETRS.
+func (p *Program[T]) Getrs(trans blas.Transpose, a *Matrix[T], v *Pivots, b *Matrix[T]) error {
+	switch {
+	case a.kind != Full || b.kind != Full:
+		panic(ErrKind)
+	case a.rows != a.cols || b.rows != a.rows || b.nb != a.nb || v.m != a.rows || v.n != a.cols || v.nb != a.nb:
+		panic(ErrShape)
+	}
+	if trans == blas.NoTrans {
+		if err := p.Laswp(v, false, b); err != nil {
+			return err
+		}
+		if err := p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 1, a, b); err != nil {
+			return err
+		}
+		return p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, b)
+	}
+	if err := p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, a, b); err != nil {
+		return err
+	}
+	if err := p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.Unit, 1, a, b); err != nil {
+		return err
+	}
+	return p.Laswp(v, true, b)
+}
+
+// Laswp submits the interchanges of v in the rows of B,
+//
+//	B = Pᵀ·B, or B = P·B if inverse,
+//
+// for the P of A = P·L·U. B is Full and has as many rows as A, and its tile
+// size. It panics with ErrKind or ErrShape otherwise.
+//
+// Reference: LAPACK xLASWP.
+func (p *Program[T]) Laswp(v *Pivots, inverse bool, b *Matrix[T]) error {
+	if b.kind != Full {
+		panic(ErrKind)
+	}
+	if b.rows != v.m || b.nb != v.nb {
+		panic(ErrShape)
+	}
+	params := &kernels.Laswp{Inverse: inverse}
+	pivots, o := p.pivotData(v), p.operand(b)
+	for step := range pivots {
+		k := step
+		if inverse {
+			k = len(pivots) - 1 - step
+		}
+		for j := range b.nt {
+			// Before all else: everything waits for the exchanged rows.
+			if err := p.swapRows(params, &pivots[k], o, k, b.mt, j, int64(2*b.mt-step)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,332 @@
+package la
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/mat"
+)
+
+// LU is the LU factorization of an m×n matrix,
+//
+//	A = P·L·U,
+//
+// after gonum's mat.LU: P is a permutation, L lower triangular (m×min(m, n))
+// with ones on its diagonal, U upper triangular (min(m, n)×n). What solves,
+// inverts or has a determinant needs m = n.
+//
+// The zero value is without a factorization, uses the default engine and pivots
+// partially. An LU may be read from several goroutines at once.
+type LU[T Element] struct {
+	engine *Engine
+	opt    LUOptions
+
+	// lu holds U, and below its diagonal L; nil if there is no factorization.
+	lu       *blocked.Matrix[T]
+	pivots   *blocked.Pivots
+	pivoting Pivoting // that the factorization was made with
+	norm     float64  // 1-norm of A
+	top      float64  // largest magnitude of A
+
+	// Memory of a former factorization.
+	spare       *blocked.Matrix[T]
+	sparePivots *blocked.Pivots
+}
+
+// NewLU returns an empty factorization with partial pivoting that computes on
+// e.
+func NewLU[T Element](e *Engine) *LU[T] { return &LU[T]{engine: e} }
+
+// NewLUWith returns an empty factorization that computes on e with the options
+// given. The error is that of [LUOptions.Validate].
+func NewLUWith[T Element](e *Engine, opt LUOptions) (*LU[T], error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	return &LU[T]{engine: e, opt: opt}, nil
+}
+
+// Factorize computes the factorization of a, which is not changed; a former
+// factorization is replaced and its memory used again.
+//
+// If there is a zero on the diagonal of U, the error is a *SingularError with
+// LAPACK's value. The factorization is complete nevertheless: the methods that
+// do not divide by the diagonal can be used. After any other error f is empty:
+// a *NonFiniteError, a *BreakdownError if the pivoting asked for has broken down
+// and [LUOptions.OnBreakdown] says so, an *exec.TaskError that names a version
+// that has failed, or exec.ErrClosed.
+//
+// Reference: LAPACK xGETRF.
+func (f *LU[T]) Factorize(a Source[T]) error {
+	return f.FactorizeContext(context.Background(), a)
+}
+
+// FactorizeContext is Factorize in a context. When ctx ends it returns the
+// cause as soon as the kernels that run have returned; f is then empty.
+func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
+	m, n := a.Dims()
+	f.Reset()
+	if err := f.engine.ready(ctx); err != nil {
+		return err
+	}
+	one := goesDirect[T](f.engine, OpLU, max(m, n))
+	nb := max(1, m, n)
+	if !one {
+		nb = tileSize[T](f.engine, OpLU, min(m, n))
+	}
+	workers := f.engine.options().Workers
+	opt := blocked.CopyOptions{Workers: workers, Stats: true}
+	var stats blocked.Stats
+	lu, pivots := f.spare, f.sparePivots
+	if fits(lu, m, n, nb) {
+		stats = lu.CopyFrom(a, opt)
+	} else {
+		lu, stats = blocked.From(a, blocked.Full, nb, opt)
+		pivots = blocked.NewPivots(m, n, nb)
+		f.spare, f.sparePivots = lu, pivots
+	}
+	if stats.NonFinite {
+		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	}
+	top := lu.Norm(lapack.MaxAbs, workers)
+	pivoting := f.opt.Pivoting
+	if one {
+		pivoting = PartialPivoting // in one tile all are the same
+	}
+	err := f.factorize(ctx, lu, pivots, pivoting, top)
+	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
+		pivoting = PartialPivoting
+		lu.CopyFrom(a, blocked.CopyOptions{Workers: workers})
+		err = f.factorize(ctx, lu, pivots, pivoting, top)
+	}
+	if err != nil {
+		return err
+	}
+	f.lu, f.pivots, f.spare, f.sparePivots = lu, pivots, nil, nil
+	f.pivoting, f.norm, f.top = pivoting, stats.Norm, top
+	return f.singular()
+}
+
+// fits reports whether there is an a that is m×n in tiles of nb×nb.
+func fits[T Element](a *blocked.Matrix[T], m, n, nb int) bool {
+	if a == nil || a.NB() != nb {
+		return false
+	}
+	r, c := a.Dims()
+	return r == m && c == n
+}
+
+// factorize overwrites lu, whose largest magnitude is top, with its
+// factorization. The error is a *BreakdownError if that is of no use.
+func (f *LU[T]) factorize(ctx context.Context, lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting, top float64) error {
+	mt, nt := lu.Tiles()
+	switch {
+	case mt == 0 || nt == 0:
+		return nil
+	case mt == 1 && nt == 1:
+		op := kernels.For[T](f.engine.ops()).Getrf
+		return direct(ctx, f.engine, op, &kernels.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
+	}
+	return run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error {
+		return p.Getrf(lu, pivots)
+	})
+}
+
+// luTasks returns the number of tasks of a factorization of mt×nt tiles.
+func luTasks(mt, nt int) (tasks int) {
+	for k := range min(mt, nt) {
+		tasks += 1 + (nt-1-k)*(1+mt-k) + k
+	}
+	return tasks
+}
+
+// valid panics with ErrNotFactorized if there is no factorization.
+func (f *LU[T]) valid() {
+	if f.lu == nil {
+		panic(ErrNotFactorized)
+	}
+}
+
+// order returns n. It panics with mat.ErrSquare if A is not n×n.
+func (f *LU[T]) order() int {
+	f.valid()
+	m, n := f.lu.Dims()
+	if m != n {
+		panic(mat.ErrSquare)
+	}
+	return n
+}
+
+// singular returns a *SingularError if there is a zero on the diagonal of U.
+func (f *LU[T]) singular() error {
+	if info := f.pivots.Info(); info != 0 {
+		return &SingularError{Column: info}
+	}
+	return nil
+}
+
+// IsEmpty reports whether f is without a factorization.
+func (f *LU[T]) IsEmpty() bool { return f.lu == nil }
+
+// Dims returns m and n. It panics with ErrNotFactorized, as all methods but
+// Factorize, FactorizeContext, IsEmpty, Reset and Clone do, if there is no
+// factorization.
+func (f *LU[T]) Dims() (m, n int) {
+	f.valid()
+	return f.lu.Dims()
+}
+
+// Pivoting returns what the factorization was made with: what the options ask
+// for, or PartialPivoting after a breakdown and for a problem that is given to
+// one kernel.
+func (f *LU[T]) Pivoting() Pivoting {
+	f.valid()
+	return f.pivoting
+}
+
+// Reset drops the factorization. Its memory is kept for the next one of the
+// same size; to free it, drop f.
+func (f *LU[T]) Reset() {
+	if f.lu != nil {
+		f.spare, f.sparePivots = f.lu, f.pivots
+	}
+	f.lu, f.pivots, f.norm, f.top, f.pivoting = nil, nil, 0, 0, 0
+}
+
+// Clone makes f a copy of src, on src's engine and with its options. It panics
+// with ErrNotFactorized if src is without a factorization.
+func (f *LU[T]) Clone(src *LU[T]) {
+	src.valid()
+	*f = LU[T]{engine: src.engine, opt: src.opt, lu: src.lu.Clone(), pivots: src.pivots.Clone(),
+		pivoting: src.pivoting, norm: src.norm, top: src.top}
+}
+
+// Det returns the determinant of A: 0 if A is singular or the determinant
+// underflows, an infinity if it overflows. It panics with mat.ErrSquare if A is
+// not square.
+func (f *LU[T]) Det() float64 {
+	logAbs, sign := f.LogDet()
+	if sign == 0 {
+		return 0
+	}
+	return math.Exp(logAbs) * sign
+}
+
+// LogDet returns the logarithm of the magnitude of the determinant of A, and
+// its sign, 1 or -1. The determinant of a singular matrix has logarithm -Inf
+// and sign 0. LogDet panics with mat.ErrSquare if A is not square.
+func (f *LU[T]) LogDet() (logAbs, sign float64) {
+	n := f.order()
+	sign = 1
+	for i, r := range f.Swaps(nil) {
+		if r != i {
+			sign = -sign
+		}
+	}
+	for i := range n {
+		d := float64(f.lu.At(i, i))
+		if d == 0 {
+			return math.Inf(-1), 0
+		}
+		if d < 0 {
+			sign = -sign
+		}
+		logAbs += math.Log(math.Abs(d))
+	}
+	return logAbs, sign
+}
+
+// Growth returns the growth factor of the factorization, the largest magnitude
+// in U divided by that in A: the error of L·U grows with it. It is 1 for a
+// matrix of zeros. Partial pivoting bounds it by 2ⁿ⁻¹; of matrices that occur it
+// seldom exceeds √n (random ones) or 10.
+//
+// Reference: N. J. Higham, Accuracy and Stability of Numerical Algorithms,
+// section 9.4.
+func (f *LU[T]) Growth() float64 {
+	f.valid()
+	if f.top == 0 {
+		return 1
+	}
+	return f.largestInU() / f.top
+}
+
+// largestInU returns the largest magnitude in U.
+func (f *LU[T]) largestInU() float64 {
+	m, n := f.lu.Dims()
+	k := min(m, n)
+	top := 0.0
+	for i := range k {
+		for j := i; j < n; j++ {
+			top = max(top, math.Abs(float64(f.lu.At(i, j))))
+		}
+	}
+	return top
+}
+
+// Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
+// estimate is a lower bound, but for rounding, that is rarely below a third of
+// the truth; +Inf if A is singular or A⁻¹ out of range. It costs a few
+// solutions, on the engine, and is not kept; if they fail, as those of a closed
+// engine do, it is NaN. It panics with mat.ErrSquare if A is not square.
+//
+// Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
+func (f *LU[T]) Cond() float64 {
+	n := f.order()
+	if n == 0 {
+		return 0
+	}
+	if f.singular() != nil {
+		return math.Inf(1)
+	}
+	return f.norm * norm1EstimateOf(n, f.inverseTimes(blas.NoTrans), f.inverseTimes(blas.Trans))
+}
+
+// inverseTimes returns the function that overwrites x with op(A)⁻¹·x.
+func (f *LU[T]) inverseTimes(trans blas.Transpose) func(x []float64) error {
+	return func(x []float64) error {
+		v := blocked.New[T](blocked.Full, len(x), 1, f.lu.NB())
+		for i, s := range x {
+			v.Set(i, 0, T(s))
+		}
+		if err := f.solve(context.Background(), trans, v); err != nil {
+			return err
+		}
+		for i := range x {
+			x[i] = float64(v.At(i, 0))
+		}
+		return nil
+	}
+}
+
+// conditionError returns a *SingularError, or a mat.Condition if the ratio of
+// the largest to the smallest diagonal element of U, which the condition number
+// of U is at least, shows that no digit of a solution can be relied on.
+func (f *LU[T]) conditionError() error {
+	if err := f.singular(); err != nil {
+		return err
+	}
+	lo, hi := math.Inf(1), 0.0
+	for i := range f.order() {
+		d := math.Abs(float64(f.lu.At(i, i)))
+		lo, hi = min(lo, d), max(hi, d)
+	}
+	if r := hi / lo; r*epsilon[T]() >= 1 {
+		return mat.Condition(r)
+	}
+	return nil
+}
+
+// check returns a *ShapeError if A is not square.
+func (f *LU[T]) check(op string) error {
+	f.valid()
+	if m, n := f.lu.Dims(); m != n {
+		return &ShapeError{op, fmt.Sprintf("A is %d×%d", m, n)}
+	}
+	return nil
+}
