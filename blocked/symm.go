@@ -1,0 +1,97 @@
+package blocked
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Diagonal is the diagonal tiles of a symmetric matrix, with both halves of
+// each.
+type Diagonal[T Element] struct {
+	nb, order int
+	tiles     []*Matrix[T] // of one tile each
+}
+
+// NewDiagonal returns a copy of the diagonal tiles of a. It panics with ErrKind
+// if a is neither SymLower nor SymUpper.
+func NewDiagonal[T Element](a *Matrix[T]) *Diagonal[T] {
+	if a.kind != SymLower && a.kind != SymUpper {
+		panic(ErrKind)
+	}
+	d := &Diagonal[T]{nb: a.nb, order: a.rows, tiles: make([]*Matrix[T], a.mt)}
+	for k := range d.tiles {
+		t := a.Tile(k, k)
+		s := Symmetric[T]{Uplo: a.kind.Uplo(), N: t.Rows, Data: t.Data, Stride: t.Stride}
+		d.tiles[k], _ = From[T](s, Full, max(1, t.Rows), CopyOptions{Workers: 1})
+	}
+	return d
+}
+
+// Symm submits
+//
+//	C = alpha·A·B + beta·C
+//
+// for a symmetric n×n matrix A, with half of which stored, and Full n×nrhs
+// matrices B and C, all with the same tile size. diag is A's diagonal, by
+// [NewDiagonal]. With beta = 0, C is not read. C must not share memory with A
+// or B.
+//
+// It panics with ErrShape if the shapes or tile sizes do not fit, and with
+// ErrKind if A is not symmetric, or B or C not Full.
+//
+// Reference: BLAS xSYMM.
+func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T], beta T, c *Matrix[T]) error {
+	switch {
+	case (a.kind != SymLower && a.kind != SymUpper) || b.kind != Full || c.kind != Full:
+		panic(ErrKind)
+	case b.rows != a.rows || c.rows != a.rows || b.cols != c.cols || b.nb != a.nb || c.nb != a.nb,
+		diag.order != a.rows || diag.nb != a.nb:
+		panic(ErrShape)
+	}
+	if alpha == 0 {
+		return p.scale(beta, c)
+	}
+	oa, ob, oc := p.operand(a), p.operand(b), p.operand(c)
+	first := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: float64(beta)}
+	plain := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	mirror := &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	// C(i, j) += A(i, k)·B(k, j)
+	add := func(params *kernels.Gemm, tile *graph.Datum, i, k, j int) error {
+		return p.submit(p.ops.Gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
+	}
+	for k, m := range diag.tiles {
+		t := m.Tile(0, 0)
+		d := &graph.Datum{Name: "diagonal", I: int32(k), J: int32(k), Value: t,
+			Bytes: int64(t.Rows) * int64(t.Cols) * int64(unsafe.Sizeof(alpha))}
+		for j := range c.nt {
+			if err := add(first, d, k, k, j); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range a.mt {
+		for k := range i {
+			// The two products with one stored tile follow each other, while
+			// it is in cache.
+			var tile *graph.Datum
+			lower, upper := plain, mirror
+			if a.kind == SymLower {
+				tile = oa.tile(i, k)
+			} else {
+				tile, lower, upper = oa.tile(k, i), mirror, plain
+			}
+			for j := range c.nt {
+				if err := add(lower, tile, i, k, j); err != nil {
+					return err
+				}
+				if err := add(upper, tile, k, i, j); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
