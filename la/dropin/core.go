@@ -19,6 +19,7 @@ import (
 type core struct {
 	opt      Options
 	own      bool // the engine was made here
+	units    int  // workers of the engine
 	former64 blas.Float64
 	former32 blas.Float32
 
@@ -34,7 +35,7 @@ type core struct {
 
 // newCore returns a core with the operations of opt's engine.
 func newCore(opt Options) *core {
-	return &core{opt: opt, ops64: la.Ops[float64](opt.Engine), ops32: la.Ops[float32](opt.Engine)}
+	return &core{opt: opt, units: len(opt.Engine.Workers()), ops64: la.Ops[float64](opt.Engine), ops32: la.Ops[float32](opt.Engine)}
 }
 
 // enter begins a computation and returns the engine for it, nil if there is
@@ -147,16 +148,30 @@ func newDirect[T la.Element]() any {
 	return d
 }
 
-func pool[T la.Element]() *sync.Pool {
-	var zero T
-	if _, ok := any(zero).(float32); ok {
-		return &directs32
+// one returns operands for a direct call; its run hands them back.
+func one[T la.Element]() *direct[T] {
+	var d *direct[T]
+	switch d := any(&d).(type) {
+	case **direct[float64]:
+		*d = directs64.Get().(*direct[float64])
+	case **direct[float32]:
+		*d = directs32.Get().(*direct[float32])
 	}
-	return &directs64
+	return d
 }
 
-// one returns operands for a direct call; its run hands them back.
-func one[T la.Element]() *direct[T] { return pool[T]().Get().(*direct[T]) }
+// release hands d back.
+func (d *direct[T]) release() {
+	for i := range d.tiles {
+		d.tiles[i].Data = nil
+	}
+	switch d := any(d).(type) {
+	case *direct[float64]:
+		directs64.Put(d)
+	case *direct[float32]:
+		directs32.Put(d)
+	}
+}
 
 // set makes operand i the r×c matrix in data.
 func (d *direct[T]) set(i, r, c int, data []T, ld int) {
@@ -168,10 +183,7 @@ func (d *direct[T]) run(c *core, routine string, op *versions.Op, params any, n 
 	e := c.enter()
 	defer c.leave()
 	err := la.Call(context.Background(), e, op, params, d.args[:n]...)
-	for i := range d.tiles {
-		d.tiles[i].Data = nil
-	}
-	pool[T]().Put(d)
+	d.release()
 	return check(routine, err)
 }
 
@@ -190,16 +202,21 @@ func mean(dims ...int) int {
 	return int(product)
 }
 
+// workers returns the number of goroutines for what memory bounds.
+func (c *core) workers() int {
+	n := runtime.GOMAXPROCS(0)
+	if c != nil && c.units > 0 {
+		n = min(n, c.units)
+	}
+	return n
+}
+
 // parallel cuts 0 … n into at most as many parts as there are workers, of at
 // least grain each and beginning at a multiple of 8, and calls f for all at
 // once. It is for what memory bounds: the parts run on goroutines, which have
 // ended when it returns.
 func parallel(c *core, n, grain int, f func(lo, hi int)) {
-	workers := runtime.GOMAXPROCS(0)
-	if c != nil && c.opt.Engine != nil {
-		workers = min(workers, len(c.opt.Engine.Workers()))
-	}
-	parts := min(workers, n/grain)
+	parts := min(c.workers(), n/grain)
 	if parts <= 1 {
 		f(0, n)
 		return

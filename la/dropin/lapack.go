@@ -1,7 +1,6 @@
 package dropin
 
 import (
-	blasgonum "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
@@ -23,6 +22,3 @@ var _ lapack.Float64 = LAPACK{}
 // NewLAPACK returns a LAPACK without registering it. An opt without an Engine
 // means la's default one.
 func NewLAPACK(opt Options) LAPACK { return LAPACK{blas: NewBLAS(opt)} }
-
-// vectors is the BLAS of vectors.
-type vectors = blasgonum.Implementation

@@ -48,6 +48,7 @@ func TestBLASSuites(t *testing.T) {
 		t.Run("Dsymm", func(t *testing.T) { testblas.DsymmTest(t, b) })
 		t.Run("Dtrmm", func(t *testing.T) { testblas.DtrmmTest(t, b) })
 		t.Run("Dtrsm", func(t *testing.T) { testblas.DtrsmTest(t, b) })
+		t.Run("Dtrsv", func(t *testing.T) { testblas.DtrsvTest(t, b) })
 		t.Run("Dgemv", func(t *testing.T) { testblas.DgemvTest(t, b) })
 	})
 }
@@ -56,6 +57,12 @@ func TestBLASSuites(t *testing.T) {
 func TestLAPACKSuites(t *testing.T) {
 	eachSize(t, func(t *testing.T, opt dropin.Options) {
 		l := dropin.NewLAPACK(opt)
+		t.Run("Dlange", func(t *testing.T) { testlapack.DlangeTest(t, l) })
+		t.Run("Dlansy", func(t *testing.T) { testlapack.DlansyTest(t, l) })
+		t.Run("Dlantr", func(t *testing.T) { testlapack.DlantrTest(t, l) })
+		t.Run("Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, l) })
+		t.Run("Dgecon", func(t *testing.T) { testlapack.DgeconTest(t, l) })
+		t.Run("Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, l) })
 		t.Run("Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, l) })
 	})
 }

@@ -60,3 +60,9 @@ func triangle(u blas.Uplo) bool { return u == blas.Upper || u == blas.Lower }
 func viewSym[T la.Element](uplo blas.Uplo, n int, a []T, ld, nb int) *blocked.Matrix[T] {
 	return blocked.ViewSymmetric(la.Symmetric[T]{Uplo: uplo, N: n, Stride: ld, Data: a}, nb)
 }
+
+// viewTri returns the n×n triangular matrix in the uplo triangle of a, with
+// tiles of nb×nb.
+func viewTri[T la.Element](uplo blas.Uplo, n int, a []T, ld, nb int) *blocked.Matrix[T] {
+	return blocked.ViewTriangular(la.Triangular[T]{Uplo: uplo, Diag: blas.NonUnit, N: n, Stride: ld, Data: a}, nb)
+}
