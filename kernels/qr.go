@@ -3,10 +3,15 @@ package kernels
 import "gonum.org/v1/gonum/blas"
 
 // The ops of the tile QR factorization. Every orthogonal factor is a product of
-// block reflectors I − V·T·Vᵀ of IB columns each: V is unit lower triangular or
-// trapezoidal, T upper triangular. A tile of T is IB×k for k reflectors; the
-// triangle of the block that begins at column j occupies its columns j to
-// j+min(IB, k−j)−1, as LAPACK's xGEQRT and xTPQRT store it.
+// block reflectors I − V·T·Vᵀ of IB columns each, T upper triangular. A tile of T is
+// min(IB, k)×k for k reflectors, or larger; the triangle of the block that
+// begins at column j occupies its columns j to j+min(IB, k−j)−1 from row 0 on,
+// as LAPACK's xGEQRT and xTPQRT store it. What is below the triangles is
+// neither read nor written.
+//
+// The factorizations scale where squares would over- or underflow. A column of
+// which nothing is left below the diagonal gets the reflector I, with T's
+// element zero. NaN and infinities propagate.
 
 // Trmm is the parameter of op "trmm" (BLAS xTRMM):
 //
@@ -28,7 +33,7 @@ type Trmm struct {
 //
 //	A = Q·R.
 //
-// Operands: A (inout), T (out, IB×min(m, n)). R overwrites the upper triangle
+// Operands: A (inout), T (out, for min(m, n) reflectors). R overwrites the upper triangle
 // of A, the columns of V what is below the diagonal; the ones on V's diagonal
 // are not stored.
 type Geqrt struct {
@@ -40,8 +45,9 @@ type Geqrt struct {
 //
 //	C = op(Q)·C (Side = Left, V m×k) or C = C·op(Q) (Side = Right, V n×k).
 //
-// Operands: V (in), T (in), C (inout, m×n). Of V only what is below the
-// diagonal is read.
+// Operands: V (in), T (in), C (inout, m×n). The tile of V may have more columns
+// than rows; k is the smaller number. Of V only what is below the diagonal is
+// read.
 type Unmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
@@ -54,9 +60,9 @@ type Unmqr struct {
 //	⎡R⎤       ⎡R'⎤
 //	⎣A⎦ = Q · ⎣0 ⎦.
 //
-// Operands: R (inout), A (inout), T (out, IB×n). R' overwrites the first n
-// rows of R's tile in the upper triangle — what is below is neither read nor
-// written, so that it may hold another V — and V overwrites A.
+// Operands: R (inout), A (inout), T (out, for n reflectors). R' overwrites the
+// first n rows of R's tile in the upper triangle — what is below is neither
+// read nor written, so that it may hold another V — and V overwrites A.
 type Tsqrt struct {
 	IB int
 }

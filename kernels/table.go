@@ -17,11 +17,20 @@ type Ops[T Element] struct {
 	Getrf   *versions.Op // parameter *Getrf
 	Getrfnp *versions.Op // parameter *Getrfnp
 	Laswp   *versions.Op // parameter *Laswp
+
+	Trmm  *versions.Op // parameter *Trmm
+	Geqrt *versions.Op // parameter *Geqrt
+	Unmqr *versions.Op // parameter *Unmqr
+	Tsqrt *versions.Op // parameter *Tsqrt
+	Tsmqr *versions.Op // parameter *Tsmqr
+	Ttqrt *versions.Op // parameter *Ttqrt
+	Ttmqr *versions.Op // parameter *Ttmqr
 }
 
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
-	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp}
+	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
+		o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr}
 }
 
 // Table lists for each op and element type the versions that this build
@@ -135,6 +144,14 @@ func newOps[T Element](typ string) Ops[T] {
 		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
 		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T]},
 		Laswp:   &versions.Op{Name: "laswp", Type: typ, Work: laswpWork[T]},
+
+		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T]},
+		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T]},
+		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T]},
+		Tsqrt: &versions.Op{Name: "tsqrt", Type: typ, Work: tsqrtWork[T]},
+		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T]},
+		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T]},
+		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T]},
 	}
 	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Run: gemm(r)})
@@ -160,6 +177,7 @@ func newOps[T Element](typ string) Ops[T] {
 		add(o.Trsm, g.trsm)
 		add(o.Potrf, g.potrf)
 		lu("knl", g.r, knl())
+		o.addQR("knl", g.r, knl())
 	}
 	// Ours come before the C library's: on one core of a Xeon (model 167),
 	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
@@ -170,11 +188,13 @@ func newOps[T Element](typ string) Ops[T] {
 		products("avx512", p, avx512())
 		solves("avx512", p, avx512())
 		lu("avx512", p, avx512())
+		o.addQR("avx512", p, avx512())
 	}
 	if p, ok := cpu.AVX2[T](caches()); ok {
 		products("avx2", p, avx2())
 		solves("avx2", p, avx2())
 		lu("avx2", p, avx2())
+		o.addQR("avx2", p, avx2())
 	}
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()
@@ -190,9 +210,11 @@ func newOps[T Element](typ string) Ops[T] {
 			solves(info.Name+splitSuffix, split, any)
 		}
 		lu(info.Name, r, any)
+		o.addQR(info.Name, r, any)
 	}
 	products("go", cpu.Portable[T](), any)
 	solves("go", cpu.Portable[T](), any)
 	lu("go", cpu.Portable[T](), any)
+	o.addQR("go", cpu.Portable[T](), any)
 	return o
 }

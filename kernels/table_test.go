@@ -30,7 +30,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	const want = "gemm/f32 syrk/f32 trsm/f32 potrf/f32 getrf/f32 getrfnp/f32 laswp/f32 " +
-		"gemm/f64 syrk/f64 trsm/f64 potrf/f64 getrf/f64 getrfnp/f64 laswp/f64"
+		"trmm/f32 geqrt/f32 unmqr/f32 tsqrt/f32 tsmqr/f32 ttqrt/f32 ttmqr/f32 " +
+		"gemm/f64 syrk/f64 trsm/f64 potrf/f64 getrf/f64 getrfnp/f64 laswp/f64 " +
+		"trmm/f64 geqrt/f64 unmqr/f64 tsqrt/f64 tsmqr/f64 ttqrt/f64 ttmqr/f64"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("ops %s, want %s", got, want)
 	}
@@ -135,7 +137,7 @@ func TestMisuse(t *testing.T) {
 		{"gemm", gemm, []any{tile(2, 3), tile(4, 4), tile(2, 4)}, kernels.ErrShape},
 		{"gemm", gemm, []any{tile(2, 3), tile(3, 4), tile(2, 5)}, kernels.ErrShape},
 		{"syrk", syrk, []any{tile(2, 3), tile(3, 3)}, kernels.ErrShape},
-		{"trsm", trsm, []any{tile(3, 3), tile(2, 3)}, kernels.ErrShape},
+		{"trsm", trsm, []any{tile(3, 1), tile(2, 3)}, kernels.ErrShape},
 		{"potrf", potrf, []any{tile(3, 4)}, kernels.ErrShape},
 		{"potrf", potrf, []any{tile(3, 3), tile(3, 3)}, kernels.ErrArgs},
 		{"getrf", getrfnp, []any{tile(3, 3), piv}, kernels.ErrParams},

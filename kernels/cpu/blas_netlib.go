@@ -98,6 +98,13 @@ func (netlib64) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag 
 	netlib.Implementation{}.Dtrsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
 }
 
+func (netlib32) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, _ []float32) {
+	if trmmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		return
+	}
+	netlib.Implementation{}.Strmm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
+}
+
 func (netlib32) Potrf(uplo blas.Uplo, n int, a []float32, lda int, _ []float32) (info int) {
 	checkUplo(uplo)
 	checkMatrix(n, n, len(a), lda)
@@ -106,6 +113,13 @@ func (netlib32) Potrf(uplo blas.Uplo, n int, a []float32, lda int, _ []float32) 
 	}
 	info = int(C.tessera_spotrf(columnMajor(uplo), C.int(n), (*C.float)(&a[0]), C.int(lda)))
 	return firstNaN(n, a, lda, info)
+}
+
+func (netlib64) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, _ []float64) {
+	if trmmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		return
+	}
+	netlib.Implementation{}.Dtrmm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
 }
 
 func (netlib64) Potrf(uplo blas.Uplo, n int, a []float64, lda int, _ []float64) (info int) {

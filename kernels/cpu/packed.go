@@ -70,9 +70,9 @@ func (p *Packed[T]) Work(dim int) int {
 		leafWork = p.leaves.work(min(dim, p.Leaf))
 	}
 	if p.small(dim, dim, dim) {
-		return leafWork
+		return max(leafWork, trmmWork(dim))
 	}
-	return max(leafWork, p.tile()+p.blockA(dim, dim)+p.blockB(dim, dim))
+	return max(leafWork, trmmWork(dim)+p.tile()+p.blockA(dim, dim)+p.blockB(dim, dim))
 }
 
 // small reports whether a product of m·n·k is not worth packing for.
@@ -85,7 +85,7 @@ func (p *Packed[T]) small(m, n, k int) bool {
 func (p *Packed[T]) tile() int { return roundUp(p.MR*p.NR, 16) }
 
 func (p *Packed[T]) blockA(m, k int) int {
-	return roundUp(roundUp(min(m, p.MC), p.MR)*min(k, p.KC), 16)
+	return roundUp(roundUp(min(m, p.MC), p.MR)*min(k, p.KC)+p.vectors.lanes, 16)
 }
 
 func (p *Packed[T]) blockB(n, k int) int {

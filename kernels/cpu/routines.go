@@ -51,6 +51,17 @@ type Routines[T Element] interface {
 	// Reference: BLAS xTRSM.
 	Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T)
 
+	// Trmm overwrites the m×n matrix B with
+	//
+	//	alpha·op(A)·B  (side = Left,  A m×m)
+	//	alpha·B·op(A)  (side = Right, A n×n)
+	//
+	// where A is triangular. Only the uplo triangle of A is read, and not its
+	// diagonal if diag is Unit; with alpha = 0, A is not read and B becomes
+	// zero. A NaN or an infinity in a column (left) or row (right) of B may
+	// make NaN of all of it, but of no other. Reference: BLAS xTRMM.
+	Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T)
+
 	// Potrf factors the n×n symmetric positive definite matrix A in place,
 	//
 	//	A = L·Lᵀ (uplo = Lower) or A = Uᵀ·U (uplo = Upper),

@@ -49,6 +49,20 @@ func Version(t *testing.T, op *versions.Op, v *versions.Version) {
 		Getrfnp(t, op, v)
 	case "laswp":
 		Laswp(t, op, v)
+	case "trmm":
+		Trmm(t, op, v)
+	case "geqrt":
+		Geqrt(t, op, v)
+	case "unmqr":
+		Unmqr(t, op, v)
+	case "tsqrt":
+		Tsqrt(t, op, v)
+	case "tsmqr":
+		Tsmqr(t, op, v)
+	case "ttqrt":
+		Ttqrt(t, op, v)
+	case "ttmqr":
+		Ttmqr(t, op, v)
 	default:
 		t.Fatalf("no suite for op %q", op.Name)
 	}

@@ -1,0 +1,106 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// panel is the columns of a matrix that become the columns of one V, from some
+// column on.
+type panel[T Element] struct {
+	sh shape
+	m  int // rows of a
+	// above is, for a triangle, the number of rows above its diagonal.
+	above int
+	// a begins at the diagonal of a trapezoid, otherwise in the first row; r
+	// begins at the diagonal of the triangle on top, unless a is a trapezoid.
+	a   []T
+	lda int
+	r   []T
+	ldr int
+	// t begins on the diagonal of T.
+	t   []T
+	ldt int
+}
+
+// from returns the panel from column c on.
+func (p panel[T]) from(c int) panel[T] {
+	p.t = p.t[c*p.ldt+c:]
+	if p.sh == trapezoid {
+		p.m -= c
+		p.a = p.a[c*p.lda+c:]
+		return p
+	}
+	p.above += c
+	p.a = from(p.a, c)
+	p.r = p.r[c*p.ldr+c:]
+	return p
+}
+
+// update applies the transpose of H, the first k columns of p, to the n
+// columns of the same matrix from column c on.
+func (q *QR[T]) update(p panel[T], k, c, n int, s *scratch[T]) {
+	if n == 0 {
+		return
+	}
+	var unit []T
+	if p.sh != trapezoid {
+		unit = p.r[c:]
+	}
+	h := q.block(p.sh, true, p.m, p.above, k, p.a, p.lda, p.t, p.ldt, unit, p.ldr, from(p.a, c), p.lda, s)
+	q.apply(h, true, true, n, s)
+}
+
+// factor computes the QR factorization of the first k columns of p with their
+// T. It halves them, so that most of the work is in products:
+//
+//	[A1 A2] = Q1·[R1 B2],  B2 = Q2·R2 below R1,  T = ⎡T1  −T1·(V1ᵀ·V2)·T2⎤
+//	                                                 ⎣          T2       ⎦
+//
+// Reference: Elmroth and Gustavson, "Applying recursion to serial and parallel
+// QR factorization leads to better performance", 2000; LAPACK xGEQRT3.
+func (q *QR[T]) factor(p panel[T], k int, s *scratch[T]) {
+	w := q.panels.width
+	if k <= w {
+		q.panels.factor(p, k)
+		return
+	}
+	k1 := roundUp((k+1)/2, w)
+	k2 := k - k1
+	q.factor(p, k1, s)
+	q.update(p, k1, k1, k2, s)
+	q.factor(p.from(k1), k2, s)
+	q.merge(p, k1, k2, s)
+}
+
+// merge computes the upper right part of the T of k1+k2 columns from the two
+// triangles on its diagonal.
+func (q *QR[T]) merge(p panel[T], k1, k2 int, s *scratch[T]) {
+	x, y := s.w[:k1*k2], s.w2[:k1*k2]
+	p2 := p.from(k1)
+	var beta T
+	add := func(m int, v1 []T, ld1 int, v2 []T, ld2 int) {
+		if m > 0 {
+			q.r.Gemm(blas.Trans, blas.NoTrans, k1, k2, m, 1, v1, ld1, v2, ld2, beta, x, k2, s.gemm)
+			beta = 1
+		}
+	}
+	switch k := k1 + k2; p.sh {
+	case trapezoid:
+		squareTriangle(k2, blas.Lower, blas.Unit, p2.a, p.lda, s.corner)
+		add(k2, p.a[k1*p.lda:], p.lda, s.corner, k2)
+		add(p.m-k, from(p.a, k*p.lda), p.lda, from(p.a, k*p.lda+k1), p.lda)
+	case square:
+		add(p.m, p.a, p.lda, p2.a, p.lda)
+	case triangle:
+		add(min(p.above, p.m), p.a, p.lda, p2.a, p.lda)
+		if d := min(k1, p.m-p.above); d > 0 {
+			squareTrapezoid(d, k1, p.a[p.above*p.lda:], p.lda, s.corner)
+			add(d, s.corner, k1, p2.a[p.above*p.lda:], p.lda)
+		}
+	}
+	if beta == 0 {
+		clear(x) // the matrix has no rows
+	}
+	squareTriangle(k1, blas.Upper, blas.NonUnit, p.t, p.ldt, s.t)
+	squareTriangle(k2, blas.Upper, blas.NonUnit, p2.t, p.ldt, s.t2)
+	q.r.Gemm(blas.NoTrans, blas.NoTrans, k1, k2, k2, 1, x, k2, s.t2, k2, 0, y, k2, s.gemm)
+	q.r.Gemm(blas.NoTrans, blas.NoTrans, k1, k2, k1, -1, s.t, k1, y, k2, 0, p.t[k1:], p.ldt, s.gemm)
+}

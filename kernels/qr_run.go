@@ -1,0 +1,231 @@
+package kernels
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// addQR adds versions of trmm and of the ops of the tile QR factorization over
+// the routines r.
+func (o *Ops[T]) addQR(name string, r cpu.Routines[T], c versions.Constraints) {
+	q := cpu.NewQR(r)
+	add := func(op *versions.Op, run func(*versions.Call) error) {
+		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Run: run})
+	}
+	add(o.Trmm, trmm(r))
+	add(o.Geqrt, geqrt(q))
+	add(o.Unmqr, unmqr(q))
+	add(o.Tsqrt, tsqrt(q))
+	add(o.Tsmqr, tsmqr(q))
+	add(o.Ttqrt, ttqrt(q))
+	add(o.Ttmqr, ttmqr(q))
+}
+
+// trmm returns the function of a version of op "trmm".
+func trmm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Trmm](call)
+		a, b := args[T](call, 2)
+		m, n := b.Rows, b.Cols
+		order := m
+		if p.Side == blas.Right {
+			order = n
+		}
+		if a.Rows != order || a.Cols != order {
+			panic(ErrShape)
+		}
+		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
+		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		return nil
+	}
+}
+
+// trmmWork returns m²·n or m·n².
+func trmmWork[T Element](call *versions.Call) float64 {
+	a, b := args[T](call, 2)
+	return float64(a.Rows) * float64(b.Rows) * float64(b.Cols)
+}
+
+// checkT panics unless t holds the triangles of k reflectors in blocks of ib.
+func checkT[T Element](t *Tile[T], ib, k int) {
+	if t.Rows < min(ib, k) || t.Cols < k {
+		panic(ErrShape)
+	}
+}
+
+// geqrt returns the function of a version of op "geqrt".
+func geqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Geqrt](call)
+		a, t := args[T](call, 2)
+		checkT(t, p.IB, min(a.Rows, a.Cols))
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), p.IB))
+		q.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
+		return nil
+	}
+}
+
+// geqrtWork returns 4·(m·n·k − (m+n)·k²/2 + k³/3) for k = min(m, n).
+func geqrtWork[T Element](call *versions.Call) float64 {
+	a, _ := args[T](call, 2)
+	m, n, k := float64(a.Rows), float64(a.Cols), float64(min(a.Rows, a.Cols))
+	return 4*m*n*k - 2*(m+n)*k*k + 4*k*k*k/3
+}
+
+// unmqrOf returns the operands and the number of reflectors of op "unmqr".
+func unmqrOf[T Element](call *versions.Call, p *Unmqr) (v, t, c *Tile[T], k int) {
+	v, c = args[T](call, 3)
+	t = arg[T](call, 1)
+	order := c.Rows
+	if p.Side == blas.Right {
+		order = c.Cols
+	}
+	if v.Rows != order {
+		panic(ErrShape)
+	}
+	k = min(v.Rows, v.Cols)
+	checkT(t, p.IB, k)
+	return v, t, c, k
+}
+
+// unmqr returns the function of a version of op "unmqr".
+func unmqr[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Unmqr](call)
+		v, t, c, k := unmqrOf[T](call, p)
+		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), p.IB))
+		q.Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
+		return nil
+	}
+}
+
+// unmqrWork returns 2·n·k·(2m−k) or 2·m·k·(2n−k).
+func unmqrWork[T Element](call *versions.Call) float64 {
+	p := params[Unmqr](call)
+	v, _, c, k := unmqrOf[T](call, p)
+	n := c.Cols
+	if p.Side == blas.Right {
+		n = c.Rows
+	}
+	return 2 * float64(n) * float64(k) * float64(2*v.Rows-k)
+}
+
+// tpqrtOf returns the operands of ops "tsqrt" and "ttqrt".
+func tpqrtOf[T Element](call *versions.Call, ib int) (r, a, t *Tile[T]) {
+	r, t = args[T](call, 3)
+	a = arg[T](call, 1)
+	if r.Rows < a.Cols || r.Cols != a.Cols {
+		panic(ErrShape)
+	}
+	checkT(t, ib, a.Cols)
+	return r, a, t
+}
+
+// tsqrt returns the function of a version of op "tsqrt".
+func tsqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Tsqrt](call)
+		r, a, t := tpqrtOf[T](call, p.IB)
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), p.IB))
+		q.Tpqrt(a.Rows, a.Cols, 0, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
+		return nil
+	}
+}
+
+// tsqrtWork returns 2·m·n².
+func tsqrtWork[T Element](call *versions.Call) float64 {
+	_, a, _ := tpqrtOf[T](call, params[Tsqrt](call).IB)
+	return 2 * float64(a.Rows) * float64(a.Cols) * float64(a.Cols)
+}
+
+// ttqrt returns the function of a version of op "ttqrt".
+func ttqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Ttqrt](call)
+		r, a, t := tpqrtOf[T](call, p.IB)
+		m := min(a.Rows, a.Cols)
+		work := versions.Scratch[T](call.Work, q.Work(a.Cols, p.IB))
+		q.Tpqrt(m, a.Cols, m, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
+		return nil
+	}
+}
+
+// ttqrtWork returns 2·k²·n − 4/3·k³ + 2·k·(n−k)² for k = min(m, n).
+func ttqrtWork[T Element](call *versions.Call) float64 {
+	_, a, _ := tpqrtOf[T](call, params[Ttqrt](call).IB)
+	n, k := float64(a.Cols), float64(min(a.Rows, a.Cols))
+	return 2*k*k*n - 4*k*k*k/3 + 2*k*(n-k)*(n-k)
+}
+
+// tpmqrtOf returns the operands of ops "tsmqr" and "ttmqr", and the number of
+// rows of V that take part, from which C2 must have as many rows (columns) or,
+// if it is a triangle, at least as many.
+func tpmqrtOf[T Element](call *versions.Call, side blas.Side, ib int, triangle bool) (v, t, c1, c2 *Tile[T], rows int) {
+	v, c2 = args[T](call, 4)
+	t, c1 = arg[T](call, 1), arg[T](call, 2)
+	k := v.Cols
+	rows = v.Rows
+	if triangle {
+		rows = min(rows, k)
+	}
+	r1, r2, n1, n2 := c1.Rows, c2.Rows, c1.Cols, c2.Cols
+	if side == blas.Right {
+		r1, r2, n1, n2 = n1, n2, r1, r2
+	}
+	if r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows {
+		panic(ErrShape)
+	}
+	checkT(t, ib, k)
+	return v, t, c1, c2, rows
+}
+
+// tpmqrt applies the factor of rows×k reflectors at V to C1 and C2.
+func tpmqrt[T Element](q *cpu.QR[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool) {
+	v, t, c1, c2, rows := tpmqrtOf[T](call, side, ib, triangle)
+	m, n, l := rows, c2.Cols, 0
+	if side == blas.Right {
+		m, n = c2.Rows, rows
+	}
+	if triangle {
+		l = rows
+	}
+	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), ib))
+	q.Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
+}
+
+// tsmqr returns the function of a version of op "tsmqr".
+func tsmqr[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Tsmqr](call)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, false)
+		return nil
+	}
+}
+
+// tsmqrWork returns 4·m·n·k.
+func tsmqrWork[T Element](call *versions.Call) float64 {
+	p := params[Tsmqr](call)
+	v, _, _, c2, _ := tpmqrtOf[T](call, p.Side, p.IB, false)
+	return 4 * float64(c2.Rows) * float64(c2.Cols) * float64(v.Cols)
+}
+
+// ttmqr returns the function of a version of op "ttmqr".
+func ttmqr[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Ttmqr](call)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, true)
+		return nil
+	}
+}
+
+// ttmqrWork returns 2·n·r·(2k−r) for the r ≤ k rows of V that take part.
+func ttmqrWork[T Element](call *versions.Call) float64 {
+	p := params[Ttmqr](call)
+	v, _, _, c2, rows := tpmqrtOf[T](call, p.Side, p.IB, true)
+	n := c2.Cols
+	if p.Side == blas.Right {
+		n = c2.Rows
+	}
+	return 2 * float64(n) * float64(rows) * float64(2*v.Cols-rows)
+}
