@@ -17,15 +17,16 @@ func fields() []field {
 		{"ARG_A", 0}, {"ARG_RS", 8}, {"ARG_CS", 16}, {"ARG_PS", 24},
 		{"ARG_B", 32}, {"ARG_LDB", 40}, {"ARG_C", 48}, {"ARG_LDC", 56},
 		{"ARG_K", 64}, {"ARG_PANELS", 72}, {"ARG_KIND", 80}, {"ARG_MODE", 88},
-		{"ARG_LANES", 96}, {"ARG_PANEL", 128}, {"ARG_ROWS", 136}, // scratch
-		{"ARG_LAST", 192}, {"ARG_ALPHA", 200},
+		{"ARG_NEXT", 96},
+		{"ARG_LANES", 104}, {"ARG_PANEL", 136}, {"ARG_ROWS", 144}, // scratch
+		{"ARG_LAST", 200}, {"ARG_ALPHA", 208},
 	}
 }
 
 // masks is the offset of the 24 masks of asm.Tiles.
-const masks = 144
+const masks = 152
 
-func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 200+g.size) }
+func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 208+g.size) }
 
 // Registers of the kernels:
 //
@@ -187,6 +188,7 @@ func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool)
 	if h == g.rows && !masked {
 		// While the first sums are computed C is on its way, a row at a time:
 		// requests for all of it at once would hold up those for A.
+		// Later it is what Tiles.Next points to, a cache line at a time.
 		four := func(fetch bool) {
 			lines := g.linesOfC(v)
 			for p := range 4 {
@@ -209,10 +211,14 @@ func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool)
 		g.p("ADDQ BX, DI")
 		g.p("DECQ ARG_ROWS")
 		g.p("JNE  %sfetch", label)
+		g.p("MOVQ ARG_NEXT, DI")
 		g.l("\n%s4:", label)
+		g.p("PREFETCHT1 (DI)")
+		g.p("ADDQ $64, DI")
 		four(false)
 		g.p("SUBQ $4, CX")
 		g.p("JGE  %s4", label)
+		g.p("MOVQ DI, ARG_NEXT")
 		g.l("\n%stail:", label)
 		g.p("ADDQ $4, CX")
 	} else {

@@ -119,10 +119,12 @@ func vectorized[T Element](mr int, c Caches, v vectors[T]) *Packed[T] {
 
 // blocks sets the sizes of the blocks:
 //
-//   - a strip of B, KC×NR, fills the first-level cache;
-//   - a block of A, MC×KC, takes an eighth of the second-level cache, but three
+//   - a strip of B, KC×NR, is one and a half times the first-level cache: it
+//     comes from the second again and again, which costs nothing, and C is
+//     read and written less often;
+//   - a block of A, MC×KC, takes a quarter of the second-level cache, but three
 //     eighths if it is all of A: smaller ones have to be left and come back to
-//     more often, larger ones do not stay while C passes through;
+//     more often, larger ones do not stay while B and C pass through;
 //   - a block of B, KC×NC, is for the third-level cache, which several cores
 //     share, and as large as makes the packing of A cheap.
 //
@@ -137,8 +139,9 @@ func (p *Packed[T]) blocks(c Caches) {
 	size := int(unsafe.Sizeof(*new(T)))
 	l1, l2 := int(min(c.L1, 1<<20))/size, int(min(c.L2, 1<<25))/size
 	v := &p.vectors
-	p.KC = max(128, min(512, l1/p.NR/8*8))
-	p.MC = max(64, min(1024, l2/8/p.KC)) / p.MR * p.MR
-	p.NC = 2048 / p.NR * p.NR
-	v.near, v.spanA, v.spanB = l2*3/8, l2*3/4, l2/16
+	p.KC = max(128, min(512, l1*3/2/p.NR/8*8))
+	p.MC = max(64, min(1024, l2/4/p.KC)) / p.MR * p.MR
+	p.NC = 4096 / p.NR * p.NR
+	v.near, v.spanA, v.spanB, v.all = l2*3/8, l2*3/4, l2/16, l2*9/8
+	v.narrow = 96
 }

@@ -50,6 +50,10 @@ func float64s() map[string]Routines[float64] {
 		small.MC, small.KC, small.NC, small.Leaf = 2*p.MR, 6, p.NR, 5
 		rs["tiny "+name] = &small
 		rs["packing "+name] = packing(p)
+		rs["large "+name] = large(p)
+		short := *large(p)
+		short.KC = 6
+		rs["large, short "+name] = &short
 	}
 	if r, ok := BLAS[float64](); ok {
 		rs["blas"] = r

@@ -19,8 +19,11 @@ type vectors[T Element] struct {
 
 	// Sizes in elements: of a block of A that stays in the second-level cache
 	// while B and C pass through, and of the memory that a block of A and of B
-	// may span, gaps included, if it is to be read in place.
-	near, spanA, spanB int
+	// may span, gaps included, if it is to be read in place; and of all three
+	// matrices up to which they stay in the second-level cache.
+	near, spanA, spanB, all int
+	// The rows and columns of C from which on packing all is worth its time.
+	narrow int
 }
 
 // strip is one call of a vector micro-kernel,
@@ -44,6 +47,10 @@ type strip[T Element] struct {
 	c           []T
 	ldc         int
 
+	// ahead, if set, is what is wanted next: the kernel has it brought to the
+	// second-level cache, about k/4 cache lines for each panel of A.
+	ahead []T
+
 	// Elements out of the uplo triangle of C are neither read nor written.
 	// diag is the row of C minus its column, in the whole matrix, of c[0].
 	// With uplo ≠ All, m is at most MR.
@@ -59,6 +66,11 @@ func (s *strip[T]) args(lanes int) (t asm.Tiles[T]) {
 	t.K = s.k
 	t.Alpha, t.Beta = s.alpha, s.beta
 	t.Last = uint16(1)<<((s.n-1)%lanes+1) - 1
+	next := s.ahead
+	if next == nil {
+		next = s.b // which is there already
+	}
+	t.Next = uintptr(unsafe.Pointer(unsafe.SliceData(next)))
 	return t
 }
 

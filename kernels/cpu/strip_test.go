@@ -80,6 +80,14 @@ func packing[T Element](p *Packed[T]) *Packed[T] {
 	return &q
 }
 
+// large returns p with small blocks that takes every product for a large one.
+func large[T Element](p *Packed[T]) *Packed[T] {
+	q := *p
+	q.MC, q.NC = 2*p.MR, 2*p.NR
+	q.vectors.all, q.vectors.narrow = -1, 0
+	return &q
+}
+
 func testSameBits[T Element](t *testing.T, p *Packed[T]) {
 	const n, k = 61, 37
 	a, b, c := randomSlice[T](n*n), randomSlice[T](n*n), randomSlice[T](n*n)
@@ -90,15 +98,16 @@ func testSameBits[T Element](t *testing.T, p *Packed[T]) {
 		p.Gemm(transpose[trans[0]], transpose[trans[1]], n, n, k, 0.75, a, n, b, n, 0.5, all, n, work)
 		for _, part := range [][4]int{{0, 0, 1, 1}, {3, 5, 13, 31}, {17, 1, 44, 7}, {60, 0, 1, 61}, {0, 60, 61, 1}} {
 			i, j, h, w := part[0], part[1], part[2], part[3]
-			r := []*Packed[T]{p, packing(p)}[i%2]
-			some := append(make([]T, 1, n*n+1), c...)[1:] // elsewhere
-			ai, _, _ := operand[T]{a, n, trans[0]}.from(i, 0)
-			bj, _, _ := operand[T]{b, n, trans[1]}.from(0, j)
-			r.Gemm(transpose[trans[0]], transpose[trans[1]], h, w, k, 0.75, ai, n, bj, n, 0.5, some[i*n+j:], n, work)
-			for y := i; y < i+h; y++ {
-				for x := j; x < j+w; x++ {
-					if some[y*n+x] != all[y*n+x] {
-						t.Fatalf("%v: (%d, %d) is %v in a part, %v in the whole", trans, y, x, some[y*n+x], all[y*n+x])
+			for name, r := range map[string]*Packed[T]{"itself": p, "packing": packing(p), "large": large(p)} {
+				some := append(make([]T, 1, n*n+1), c...)[1:] // elsewhere
+				ai, _, _ := operand[T]{a, n, trans[0]}.from(i, 0)
+				bj, _, _ := operand[T]{b, n, trans[1]}.from(0, j)
+				r.Gemm(transpose[trans[0]], transpose[trans[1]], h, w, k, 0.75, ai, n, bj, n, 0.5, some[i*n+j:], n, work)
+				for y := i; y < i+h; y++ {
+					for x := j; x < j+w; x++ {
+						if some[y*n+x] != all[y*n+x] {
+							t.Fatalf("%s, %v: (%d, %d) is %v in a part, %v in the whole", name, trans, y, x, some[y*n+x], all[y*n+x])
+						}
 					}
 				}
 			}

@@ -26,6 +26,11 @@ type Tiles[T float32 | float64] struct {
 	Kind       int // which kernel, as Kind returns
 	Mode       int // what becomes of the sums
 
+	// Next is memory to bring to the second-level cache meanwhile: about K/4
+	// cache lines for each panel. It is only a hint, and not a pointer, for it
+	// ends up anywhere.
+	Next uintptr
+
 	_           [6]int64                  // scratch of the kernel
 	Masks       [MaxRows * Vectors]uint16 // lanes of C, vector by vector
 	Last        uint16                    // lanes of the last vector in a row of B

@@ -24,7 +24,7 @@ func TestOffsets(t *testing.T) {
 			"A": unsafe.Offsetof(x.A), "RS": unsafe.Offsetof(x.RS), "CS": unsafe.Offsetof(x.CS), "PS": unsafe.Offsetof(x.PS),
 			"B": unsafe.Offsetof(x.B), "LDB": unsafe.Offsetof(x.LDB), "C": unsafe.Offsetof(x.C), "LDC": unsafe.Offsetof(x.LDC),
 			"K": unsafe.Offsetof(x.K), "PANELS": unsafe.Offsetof(x.Panels), "KIND": unsafe.Offsetof(x.Kind), "MODE": unsafe.Offsetof(x.Mode),
-			"LANES": unsafe.Offsetof(x.Mode) + 8, "LAST": unsafe.Offsetof(x.Last), "ALPHA": unsafe.Offsetof(x.Alpha),
+			"NEXT": unsafe.Offsetof(x.Next), "LANES": unsafe.Offsetof(x.Next) + 8, "LAST": unsafe.Offsetof(x.Last), "ALPHA": unsafe.Offsetof(x.Alpha),
 		} {
 			if line := fmt.Sprintf("#define ARG_%s %d(AX)\n", name, offset); !strings.Contains(string(src), line) {
 				t.Errorf("%s lacks %q", file, line)

@@ -1,0 +1,102 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// isLarge reports whether a product is one for large: if its matrices do not
+// fit into the second-level cache together, unless C is so narrow that packing
+// takes long beside the product.
+func (p *Packed[T]) isLarge(m, n, k int) bool {
+	v := &p.vectors
+	return min(m, n) >= v.narrow && float64(m)*float64(k)+float64(k)*float64(n)+float64(m)*float64(n) > float64(v.all)
+}
+
+// large is strips for products of which the operands do not stay in the
+// caches: both are packed.
+//
+//	for all columns of C, NC at a time
+//	  for all of k, KC at a time
+//	    pack op(B): KC×NC, strips of NR columns, for the third-level cache
+//	    for all rows of C, MC at a time
+//	      pack op(A): MC×KC, panels of MR rows, for the second-level cache
+//	      for all strips of B
+//	        for all panels of A
+//	          C += A·B; fetch the next strip of B
+//
+// Each strip of B is used MC/MR times, and the next one fetched meanwhile, so
+// that none is waited for.
+func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
+	v := &p.vectors
+	if len(work) < p.blockA(m, k)+p.blockB(n, k) {
+		panic(ErrWork)
+	}
+	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
+	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.NR)
+	for jc := 0; jc < n; jc += ncMax {
+		nc := min(ncMax, n-jc)
+		s := strip[T]{alpha: alpha, beta: beta, ldc: ldc, uplo: blas.All}
+		for pc := 0; pc < k; pc += kcMax {
+			s.k = min(kcMax, k-pc)
+			x, rs, cs := b.from(pc, jc)
+			p.packB(bp, x, rs, cs, nc, s.k)
+			for ic := 0; ic < m; ic += mcMax {
+				s.m = min(mcMax, m-ic)
+				x, rs, cs := a.from(ic, pc)
+				p.packA(ap, x, rs, cs, s.m, s.k)
+				s.a, s.rs, s.cs, s.ps, s.padded = ap, 1, p.MR, p.MR*s.k, true
+				for j := 0; j < nc; j += s.n {
+					s.n = p.width(nc - j)
+					s.b, s.ldb = bp[j*s.k:], roundUp(s.n, v.lanes)
+					s.ahead = bp
+					if j+s.n < nc {
+						s.ahead = bp[(j+s.n)*s.k:]
+					}
+					s.c = c[ic*ldc+jc+j:]
+					v.run(s)
+				}
+			}
+			s.beta = 1
+		}
+	}
+}
+
+// packB packs the k×n matrix B, whose element (l, j) is src[l*rs+j*cs], as
+// packStrips does. Rows are read a few at a time and as far as they go,
+// rather than in pieces of the width of a strip from all of memory.
+func (p *Packed[T]) packB(dst, src []T, rs, cs, n, k int) {
+	const rows = 16
+	if cs != 1 {
+		p.packStrips(dst, src, rs, cs, n, k)
+		return
+	}
+	for l := 0; l < k; l += rows {
+		h := min(rows, k-l)
+		for j := 0; j < n; {
+			w := p.width(n - j)
+			r := roundUp(w, p.vectors.lanes)
+			p.vectors.packB(dst[j*k+l*r:], src[l*rs+j:], rs, 1, w, h, r)
+			j += w
+		}
+	}
+}
+
+// packA packs the m×k matrix A, whose element (i, l) is src[i*rs+l*cs], into
+// panels of MR rows: element (i, l) becomes dst[i/MR*MR*k + l*MR + i%MR]. What
+// is beyond row m of the last panel becomes undefined.
+func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
+	v, mr := &p.vectors, p.MR
+	if cs != 1 {
+		const columns = 32
+		for l := 0; l < k; l += columns {
+			w := min(columns, k-l)
+			for i := 0; i < m; i += mr {
+				h := min(mr, m-i)
+				v.packB(dst[i*k+l*mr:], src[i+l*cs:], cs, 1, h, w, mr)
+			}
+		}
+		return
+	}
+	for i := 0; i < m; i += mr {
+		h := min(mr, m-i)
+		v.packB(dst[i*k:], src[i*rs:], 1, rs, h, k, mr)
+	}
+}
