@@ -17,6 +17,7 @@ import (
 type wrongError struct {
 	reason   string
 	overflow bool // it holds infinities or NaN
+	growth   bool // elements grew in an LU factorization, and that explains it
 }
 
 func (e *wrongError) Error() string { return "the result is wrong: " + e.reason }
@@ -25,6 +26,8 @@ func (e *wrongError) Error() string { return "the result is wrong: " + e.reason 
 func explain(err error) (text, remedy string) {
 	var (
 		npd     *la.NotPositiveDefiniteError
+		single  *la.SingularError
+		broken  *la.BreakdownError
 		nan     *la.NonFiniteError
 		input   *bench.InputError
 		memory  *bench.MemoryError
@@ -42,6 +45,11 @@ func explain(err error) (text, remedy string) {
 		return fmt.Sprintf("the matrix is not positive definite: its leading minor of order %d is not positive", npd.Minor),
 			fmt.Sprintf("A Cholesky factorization exists of positive definite matrices only. Row and column %d "+
 				"(counted from 1) are the first that spoil it.", npd.Minor)
+	case errors.As(err, &single):
+		return fmt.Sprintf("the matrix is singular: column %d (counted from 1) depends on those before it", single.Column),
+			"A system with it has no solution, or many."
+	case errors.As(err, &broken):
+		return strings.TrimPrefix(text, "la: "), "Take --pivot partial, or --on-breakdown fallback, which does that by itself."
 	case errors.As(err, &input):
 		return text, "Mend the matrix: nothing can be computed with it."
 	case errors.As(err, &nan):
@@ -65,6 +73,9 @@ func explain(err error) (text, remedy string) {
 	case errors.As(err, &none):
 		return text, "Name other versions with --versions, or fewer with --exclude; labench list shows them all."
 	case errors.As(err, &wrong):
+		if wrong.growth {
+			return text, "A factorization by labench qr is stable for every matrix."
+		}
 		if wrong.overflow {
 			return text, "Of some kinds of matrices, as huge, products overflow. If these should not, try other --versions " +
 				"to find the one that is at fault, and report it."

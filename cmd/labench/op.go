@@ -22,6 +22,7 @@ type opFlags struct {
 	profile                          string
 	json, tags                       bool
 	warmup                           int
+	choices                          map[string]*string
 	given                            func(flag string) bool
 }
 
@@ -64,6 +65,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 			intFlag(cmd, &s.K, "k", "k", 0, "inner dimension of the product (default n)")
 		}
 	}
+	f.choices = registerChoices(cmd, f.op)
 	intFlag(cmd, &s.NB, "nb", "", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	intFlag(cmd, &s.Workers, "workers", "", 0, "number of workers (default one per core)")
@@ -142,6 +144,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		s.Matrix, err = f.kind()
 		check(err)
 	}
+	errs = append(errs, applyChoices(&s, f.choices)...)
 	check(s.Validate())
 	return s, errors.Join(errs...)
 }
@@ -214,7 +217,7 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 		err = a.report(s.WithDefaults(), r)
 	}
 	if err == nil && !r.Passed {
-		err = &wrongError{r.Failure, math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0)}
+		err = &wrongError{r.Failure, math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0), r.Growth*r.Limit > r.Residual}
 	}
 	return err
 }

@@ -24,6 +24,10 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	b.WriteString(wrapped(label("problem"), problemLine(s, r)))
 	b.WriteString(wrapped(label("run"), runLine(s, r)))
 
+	if r.Pivoting != "" {
+		b.WriteString(wrapped(label("pivoting"), fmt.Sprintf("%s, growth %.3g", r.Pivoting, r.Growth)))
+	}
+
 	line := func(name, what string, seconds, rate float64) {
 		fmt.Fprintf(&b, "%s%-7s %10s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9s", gflops(rate))))
 	}

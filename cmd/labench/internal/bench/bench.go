@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -18,8 +19,9 @@ import (
 //	syrk      C = A·Aᵀ       C N×N, A N×K
 //	trsm      B = L⁻¹·B      B M×N, L M×M lower triangular
 //	cholesky  A = L·Lᵀ       A N×N
+//	lu        A = P·L·U      A M×N
 type Spec struct {
-	Op      string // "gemm", "syrk", "trsm" or "cholesky"
+	Op      string // one of Ops
 	Type    string // "f64" (default) or "f32"
 	M, N, K int    // shape; M and K default to N where the op has them
 	NB      int    // tile size; 0: automatic
@@ -30,6 +32,9 @@ type Spec struct {
 	Fixed   []versions.Pin // versions of single ops
 	Profile *versions.Profile
 	Target  versions.Target // declares the workers; see la.Options
+
+	Pivot       la.Pivoting    // of lu
+	OnBreakdown la.OnBreakdown // of lu
 
 	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
@@ -75,6 +80,9 @@ type Result struct {
 	// runs ended without an error.
 	Passed bool `json:"passed"`
 
+	Pivoting string  `json:"pivoting,omitempty"` // of lu: what was done in the end
+	Growth   float64 `json:"growth,omitempty"`   // of lu: of the elements, by pivoting
+
 	Direct  bool            `json:"-"` // one kernel did it all, without tasks
 	Limit   float64         `json:"-"` // Residual must be below it
 	Formula string          `json:"-"` // what Residual is, in words
@@ -93,7 +101,12 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		PeakFraction *float64 `json:"peak_fraction"`
 		Residual     *float64 `json:"residual"`
 		Passed       bool     `json:"passed"`
-	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed}
+		Pivoting     string   `json:"pivoting,omitempty"`
+		Growth       *float64 `json:"growth,omitempty"`
+	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed, Pivoting: r.Pivoting}
+	if r.Growth != 0 {
+		out.Growth = number(r.Growth)
+	}
 	return json.Marshal(out)
 }
 

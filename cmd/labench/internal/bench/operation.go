@@ -18,6 +18,8 @@ type Operation struct {
 	// Sizes are the dimensions that can be chosen, among "m", "n", "k" and
 	// "nrhs"; m stands for n where it cannot be.
 	Sizes []string
+	// Flags names what else can be chosen, as flags do.
+	Flags []string
 	// Formula is the residual of a result in words — all norms are 1-norms,
 	// and ε is 2⁻⁵³ or, for float32, 2⁻²⁴ — and Limit what it must be below.
 	Formula string
@@ -79,7 +81,20 @@ var table = sync.OnceValue(func() []Operation {
 		},
 		f32: newCholesky[float32], f64: newCholesky[float64],
 	}
-	return []Operation{gemm, syrk, trsm, cholesky}
+	lu := Operation{
+		Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"pivot", "on-breakdown"},
+		Formula: "‖PLU−A‖ / (n·‖A‖·ε)", Limit: 30,
+		elements: func(s Spec) float64 {
+			m, n, _ := s.floats()
+			if s.Verify {
+				return 5 * m * n // also the factors apart, and A with its rows exchanged
+			}
+			return 2 * m * n // the matrix, and what it is in tiles
+		},
+		f32: newLU[float32], f64: newLU[float64],
+	}
+	return []Operation{gemm, syrk, trsm, cholesky, lu}
 })
 
 // Operations returns the table of operations, in the order of the help.
@@ -112,6 +127,9 @@ func Formula(op string) string { return find(op).Formula }
 
 // Has reports whether a dimension can be chosen.
 func (o *Operation) Has(size string) bool { return slices.Contains(o.Sizes, size) }
+
+// Takes reports whether o has a flag.
+func (o *Operation) Takes(flag string) bool { return slices.Contains(o.Flags, flag) }
 
 // NotRandom says why there is no random matrix for o, or nothing.
 func (o *Operation) NotRandom() string { return o.notRandom }

@@ -11,7 +11,7 @@ import (
 // with the kernels.
 type plain[T la.Element] struct {
 	la.General[T]
-	half    bool // only the lower triangle is there …
+	half    bool // only the lower triangle, or trapezoid, is there …
 	mirror  bool // … and stands for the upper one, too
 	workers int
 }
@@ -23,7 +23,7 @@ const stripes = 32
 // width returns the number of elements of row i that are there.
 func (a *plain[T]) width(i int) int {
 	if a.half {
-		return i + 1
+		return min(i+1, a.Cols)
 	}
 	return a.Cols
 }

@@ -125,6 +125,9 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 		r.Times = append(r.Times, took)
 	}
 	r.Summary = s.Trace.Summary()
+	if d, ok := p.(interface{ describe(*Result) }); ok {
+		d.describe(&r)
+	}
 	if err := r.peak(ctx, s, workers); err != nil {
 		return Result{}, err
 	}
@@ -146,6 +149,9 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 		r.Failure = "the result holds infinities or NaN"
 	case r.Residual >= r.Limit:
 		r.Failure = fmt.Sprintf("the residual is %.3g and must be below %g", r.Residual, r.Limit)
+		if r.Growth*r.Limit > r.Residual {
+			r.Failure += fmt.Sprintf("; the elements grew by %.3g, which no pivoting keeps from all matrices", r.Growth)
+		}
 	}
 	r.Passed = r.Failure == ""
 	return r, nil

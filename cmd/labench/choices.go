@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/la"
+)
+
+// choice is a flag of some operations that takes one of several words.
+type choice struct {
+	flag  string
+	known []string // the first is the default
+	usage string
+	set   func(s *bench.Spec, word string) error
+}
+
+// choices returns what operations may have in their Flags.
+func choices() []choice {
+	return []choice{
+		{"pivot", namesOf(la.PartialPivoting, la.TournamentPivoting, la.TilePivoting), "where pivots are looked for",
+			func(s *bench.Spec, w string) (err error) { s.Pivot, err = la.ParsePivoting(w); return err }},
+		{"on-breakdown", namesOf(la.ReturnError, la.FallBack), "what follows when tile pivoting breaks down",
+			func(s *bench.Spec, w string) (err error) { s.OnBreakdown, err = la.ParseOnBreakdown(w); return err }},
+	}
+}
+
+// namesOf returns the names of typed constants.
+func namesOf[T fmt.Stringer](kinds ...T) []string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.String())
+	}
+	return all
+}
+
+// registerChoices defines the flags that an operation has, and returns where
+// their words will be.
+func registerChoices(cmd *cobra.Command, op bench.Operation) map[string]*string {
+	given := map[string]*string{}
+	for _, c := range choices() {
+		if !op.Takes(c.flag) {
+			continue
+		}
+		given[c.flag] = cmd.Flags().String(c.flag, c.known[0], c.usage+": "+strings.Join(c.known, ", "))
+		err := cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.known, cobra.ShellCompDirectiveNoFileComp))
+		if err != nil {
+			panic(err) // no such flag: a slip above
+		}
+	}
+	return given
+}
+
+// applyChoices puts the words into s, and reports those that are unknown.
+func applyChoices(s *bench.Spec, given map[string]*string) (errs []error) {
+	for _, c := range choices() {
+		if w := given[c.flag]; w != nil {
+			if err := c.set(s, *w); err != nil {
+				errs = append(errs, &listError{c.flag, *w, strings.Join(c.known, ", ")})
+			}
+		}
+	}
+	return errs
+}
