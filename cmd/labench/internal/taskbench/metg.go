@@ -1,0 +1,95 @@
+package taskbench
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+)
+
+// Point is a run with tasks of one size.
+type Point struct {
+	Iterations int
+	Kernel     time.Duration // what a task computes, on a core by itself
+	Wall       time.Duration // of the best run
+	// Granularity is the time that a task had: Wall·workers/tasks.
+	Granularity time.Duration
+	// Efficiency is Kernel/Granularity: the share of the machine's time that
+	// went into computing.
+	Efficiency float64
+}
+
+// Result is a measurement of METG.
+type Result struct {
+	Graph   Graph
+	Workers int
+	Tasks   int
+	Points  []Point // from the largest tasks to the smallest
+	// METG is the granularity at which the efficiency is one half, between two
+	// points; 0 if the efficiency never fell below or never reached it.
+	METG time.Duration
+}
+
+// Calibrate returns the time of one iteration of the tasks' computation on this
+// core: the least of several long runs.
+func Calibrate() time.Duration {
+	const iterations = 1 << 16
+	best := time.Duration(math.MaxInt64)
+	for range 5 {
+		start := time.Now()
+		spin(iterations)
+		best = min(best, time.Since(start))
+	}
+	return max(best/iterations, 1)
+}
+
+// Measure runs g with smaller and smaller tasks, each size several times, until
+// the efficiency is well below one half.
+func Measure(ctx context.Context, rt *exec.Local, g Graph, repeat int) (Result, error) {
+	p := NewProgram(g)
+	r := Result{Graph: g, Workers: len(rt.Workers()), Tasks: len(p.tasks)}
+	if _, err := p.Run(ctx, rt, 1); err != nil { // warms up
+		return r, err
+	}
+	const largest = 400 * time.Microsecond
+	for want := float64(largest); want > 50; want /= math.Sqrt2 {
+		// The speed of the machine drifts: each size has a measure of its own.
+		each := Calibrate()
+		iterations := max(1, int(want/float64(each)+0.5))
+		if n := len(r.Points); n > 0 && iterations >= r.Points[n-1].Iterations {
+			break
+		}
+		best := time.Duration(math.MaxInt64)
+		for range repeat {
+			wall, err := p.Run(ctx, rt, iterations)
+			if err != nil {
+				return r, err
+			}
+			best = min(best, wall)
+		}
+		pt := Point{Iterations: iterations, Kernel: each * time.Duration(iterations), Wall: best}
+		pt.Granularity = best * time.Duration(r.Workers) / time.Duration(r.Tasks)
+		pt.Efficiency = float64(pt.Kernel) / float64(pt.Granularity)
+		r.Points = append(r.Points, pt)
+		if pt.Efficiency < 0.25 {
+			break
+		}
+	}
+	r.METG = metg(r.Points)
+	return r, nil
+}
+
+// metg returns the granularity at which the efficiency falls through one half
+// for the last time, interpolated between the logarithms of two points.
+func metg(points []Point) time.Duration {
+	for i := len(points) - 1; i > 0; i-- {
+		hi, lo := points[i-1], points[i]
+		if hi.Efficiency >= 0.5 && lo.Efficiency < 0.5 {
+			x := (0.5 - lo.Efficiency) / (hi.Efficiency - lo.Efficiency)
+			a, b := math.Log(float64(lo.Granularity)), math.Log(float64(hi.Granularity))
+			return time.Duration(math.Exp(a + x*(b-a)))
+		}
+	}
+	return 0
+}

@@ -1,0 +1,149 @@
+package taskbench
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Pattern says what a task needs.
+type Pattern uint8
+
+// The patterns. Point i at step t > 0 needs, of step t−1,
+const (
+	Trivial       Pattern = iota // nothing
+	NoComm                       // i
+	Stencil1D                    // i−1, i and i+1
+	DOM                          // i−1 and i: a sweep of discrete ordinates
+	Tree                         // i/2, while the width doubles from 1; then i
+	FFT                          // i and i ± 2^(t−1 mod log₂ width)
+	AllToAll                     // every point
+	Nearest                      // the Radix points around i
+	Spread                       // Radix points as far from one another as possible, which shift with t
+	RandomNearest                // of the Radix points around i some, at random; always i
+)
+
+var names = [...]string{"trivial", "no_comm", "stencil_1d", "dom", "tree", "fft", "all_to_all", "nearest", "spread", "random_nearest"}
+
+// Patterns returns all patterns.
+func Patterns() []Pattern {
+	ps := make([]Pattern, len(names))
+	for i := range ps {
+		ps[i] = Pattern(i)
+	}
+	return ps
+}
+
+func (p Pattern) String() string {
+	if int(p) < len(names) {
+		return names[p]
+	}
+	return fmt.Sprintf("Pattern(%d)", uint8(p))
+}
+
+// UnknownPatternError reports a word that names no pattern.
+type UnknownPatternError struct{ Word string }
+
+func (e *UnknownPatternError) Error() string {
+	return fmt.Sprintf("unknown pattern %q; known: %s", e.Word, strings.Join(names[:], ", "))
+}
+
+// ParsePattern returns the pattern called s. The error is an
+// *UnknownPatternError.
+func ParsePattern(s string) (Pattern, error) {
+	for i, n := range names {
+		if strings.EqualFold(s, n) {
+			return Pattern(i), nil
+		}
+	}
+	return 0, &UnknownPatternError{Word: s}
+}
+
+// Graph is a graph of tasks.
+type Graph struct {
+	Pattern Pattern
+	Width   int // points, at least 1
+	Steps   int // at least 1
+	Radix   int // of Nearest, Spread and RandomNearest
+}
+
+// Points returns the number of points that have a task at step t.
+func (g *Graph) Points(t int) int {
+	if g.Pattern == Tree && t < bits.Len(uint(g.Width)) {
+		return min(g.Width, 1<<t)
+	}
+	return g.Width
+}
+
+// Tasks returns the number of tasks.
+func (g *Graph) Tasks() int {
+	n := 0
+	for t := range g.Steps {
+		n += g.Points(t)
+	}
+	return n
+}
+
+// Needs appends to dst the points of step t−1 that point i of step t needs, in
+// ascending order and each once. At step 0 there are none.
+func (g *Graph) Needs(t, i int, dst []int) []int {
+	if t == 0 {
+		return dst
+	}
+	last := g.Points(t-1) - 1
+	span := func(lo, hi int) []int {
+		for p := max(lo, 0); p <= min(hi, last); p++ {
+			dst = append(dst, p)
+		}
+		return dst
+	}
+	switch g.Pattern {
+	case NoComm:
+		return span(i, i)
+	case Stencil1D:
+		return span(i-1, i+1)
+	case DOM:
+		return span(i-1, i)
+	case Tree:
+		if g.Points(t) > g.Points(t-1) {
+			return span(i/2, i/2)
+		}
+		return span(i, i)
+	case FFT:
+		d := 1 << ((t - 1) % max(1, bits.Len(uint(g.Width-1))))
+		dst = span(i-d, i-d)
+		dst = span(i, i)
+		return span(i+d, i+d)
+	case AllToAll:
+		return span(0, last)
+	case Nearest:
+		lo, hi := g.around(i)
+		return span(lo, hi)
+	case Spread:
+		n := min(g.Radix, g.Width)
+		first := len(dst)
+		for k := range n {
+			p := (i + k*g.Width/n + t) % g.Width
+			dst = append(dst, p)
+		}
+		slices.Sort(dst[first:])
+		return dst
+	case RandomNearest:
+		lo, hi := g.around(i)
+		// The same for every run: the graph is not part of the chance.
+		rng := rand.New(rand.NewPCG(uint64(t), uint64(i)))
+		for p := lo; p <= hi; p++ {
+			if take := rng.Uint64()&1 == 0; (take || p == i) && p >= 0 && p <= last {
+				dst = append(dst, p)
+			}
+		}
+	}
+	return dst
+}
+
+// around returns the first and the last of the Radix points around i.
+func (g *Graph) around(i int) (lo, hi int) {
+	return i - g.Radix/2, i + (g.Radix-1)/2
+}

@@ -1,0 +1,130 @@
+package taskbench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// fields is the number of buffers that a point has: the results of as many
+// steps can be alive at once, so that a slow reader does not hold up the next
+// step.
+const fields = 4
+
+// result is what a task leaves for those who need it.
+type result struct{ step, point int }
+
+// task is the parameter of a task.
+type task struct {
+	step, point int
+	iterations  int
+	needs       []int
+}
+
+// WrongInputError says that a task got what it did not need.
+type WrongInputError struct {
+	Step, Point           int // of the task
+	Want                  int // the point of the step before whose result it needs
+	GotStep, GotPoint     int
+	GotInputs, WantInputs int // numbers of inputs, if they differ
+}
+
+func (e *WrongInputError) Error() string {
+	if e.GotInputs != e.WantInputs {
+		return fmt.Sprintf("point %d of step %d has %d inputs, want %d", e.Point, e.Step, e.GotInputs, e.WantInputs)
+	}
+	return fmt.Sprintf("point %d of step %d got the result of point %d of step %d, want point %d of step %d",
+		e.Point, e.Step, e.GotPoint, e.GotStep, e.Want, e.Step-1)
+}
+
+// newOp returns the op of the tasks: its operands are the results that the task
+// needs, then its own.
+func newOp() *versions.Op {
+	return &versions.Op{Name: "point", Versions: []versions.Version{{Name: "go", Run: run}}}
+}
+
+func run(c *versions.Call) error {
+	t := c.Params.(*task)
+	own := len(c.Args) - 1
+	if own != len(t.needs) {
+		return &WrongInputError{Step: t.step, Point: t.point, GotInputs: own, WantInputs: len(t.needs)}
+	}
+	for k, p := range t.needs {
+		if in := c.Args[k].(*result); in.step != t.step-1 || in.point != p {
+			return &WrongInputError{Step: t.step, Point: t.point, Want: p, GotStep: in.step, GotPoint: in.point}
+		}
+	}
+	spin(t.iterations)
+	*c.Args[own].(*result) = result{t.step, t.point}
+	return nil
+}
+
+// spin computes for a while: 64 multiplications and additions an iteration, in
+// registers.
+//
+//go:noinline
+func spin(iterations int) float64 {
+	a, b, c, d := 1.0, 1.1, 1.2, 1.3
+	for range iterations {
+		for range 8 {
+			a, b, c, d = a*0.999+0.001, b*0.998+0.002, c*0.997+0.003, d*0.996+0.004
+		}
+	}
+	return a + b + c + d
+}
+
+// Program is a graph made ready to be run many times.
+type Program struct {
+	graph Graph
+	op    *versions.Op
+	tasks []task
+	specs []graph.Spec
+	data  []graph.Datum
+}
+
+// NewProgram returns the program of g.
+func NewProgram(g Graph) *Program {
+	p := &Program{graph: g, op: newOp(), data: make([]graph.Datum, fields*g.Width)}
+	for i := range p.data {
+		d := &p.data[i]
+		d.Value, d.Bytes, d.Name, d.I, d.J = &result{-1, -1}, 16, "point", int32(i/g.Width), int32(i%g.Width)
+	}
+	p.tasks = make([]task, 0, g.Tasks())
+	at := func(step, point int) *graph.Datum { return &p.data[step%fields*g.Width+point] }
+	for t := range g.Steps {
+		for i := range g.Points(t) {
+			p.tasks = append(p.tasks, task{step: t, point: i, needs: g.Needs(t, i, nil)})
+			k := &p.tasks[len(p.tasks)-1]
+			s := graph.Spec{Op: p.op, Params: k, Priority: int64(g.Steps - t)}
+			for _, n := range k.needs {
+				s.Operands = append(s.Operands, graph.Operand{Datum: at(t-1, n), Mode: graph.In})
+			}
+			s.Operands = append(s.Operands, graph.Operand{Datum: at(t, i), Mode: graph.Out})
+			p.specs = append(p.specs, s)
+		}
+	}
+	return p
+}
+
+// Run runs the program once with tasks of so many iterations and returns the
+// time from the first submission to the end of the last task. The error is that
+// of the job: an *exec.TaskError around a *WrongInputError if the runtime let a
+// task see what it must not.
+func (p *Program) Run(ctx context.Context, rt *exec.Local, iterations int) (time.Duration, error) {
+	for i := range p.tasks {
+		p.tasks[i].iterations = iterations
+	}
+	job := rt.NewJob(ctx)
+	start := time.Now()
+	for i := range p.specs {
+		if _, err := job.Submit(&p.specs[i]); err != nil {
+			break // the job's error
+		}
+	}
+	err := job.Wait()
+	return time.Since(start), err
+}

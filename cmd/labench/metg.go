@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/taskbench"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// metgFlags are the flags of labench metg.
+type metgFlags struct {
+	pattern, sched                       string
+	width, steps, radix, workers, repeat int
+	points, json                         bool
+}
+
+// newMETGCommand returns the command labench metg.
+func newMETGCommand(a *app) *cobra.Command {
+	var f metgFlags
+	cmd := &cobra.Command{
+		Use:   "metg",
+		Short: "Measure how short tasks may be: METG(50 %) of Task Bench's patterns",
+		Long: "Runs graphs of tasks that compute for a while and check their inputs, with\n" +
+			"shorter and shorter tasks, and prints the minimum effective task granularity:\n" +
+			"the time per task at which the workers spend half of it computing. Less is\n" +
+			"better. After Slaughter et al., \"Task Bench\", SC20.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runMETG(cmd.Context(), &f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.pattern, "pattern", "stencil_1d", "patterns: all, "+words(taskbench.Patterns()))
+	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
+	intFlag(cmd, &f.width, "width", "", 0, "points, tasks of a step (default one per worker)")
+	intFlag(cmd, &f.steps, "steps", "", 1000, "steps")
+	intFlag(cmd, &f.radix, "radix", "", 5, "neighbours of nearest, spread and random_nearest")
+	intFlag(cmd, &f.workers, "workers", "", 0, "number of workers (default one per core)")
+	intFlag(cmd, &f.repeat, "repeat", "", 5, "runs of each size, of which the best counts")
+	boolFlag(cmd, &f.points, "points", false, "print each size of task, too")
+	boolFlag(cmd, &f.json, "json", false, "print one JSON document instead of a table")
+	return cmd
+}
+
+// metgDocument is what labench metg --json prints.
+type metgDocument struct {
+	Machine string    `json:"machine"`
+	Results []metgRow `json:"results"`
+}
+
+// metgRow is a measurement. Times are in microseconds.
+type metgRow struct {
+	Pattern string      `json:"pattern"`
+	Sched   string      `json:"sched"`
+	Width   int         `json:"width"`
+	Steps   int         `json:"steps"`
+	Radix   int         `json:"radix"`
+	Workers int         `json:"workers"`
+	Tasks   int         `json:"tasks"`
+	METG    float64     `json:"metg"` // 0 if the efficiency did not cross one half
+	Points  []metgPoint `json:"points"`
+}
+
+type metgPoint struct {
+	Iterations  int     `json:"iterations"`
+	Kernel      float64 `json:"kernel"`
+	Granularity float64 `json:"granularity"`
+	Efficiency  float64 `json:"efficiency"`
+}
+
+// runMETG measures and prints.
+func (a *app) runMETG(ctx context.Context, f *metgFlags) error {
+	patterns, err := parseWords("pattern", f.pattern, taskbench.Patterns(), taskbench.ParsePattern)
+	if err != nil {
+		return usage(err)
+	}
+	policies, err := parseWords("sched", f.sched, sched.Kinds(), sched.Parse)
+	if err != nil {
+		return usage(err)
+	}
+	for _, n := range []struct {
+		name       string
+		got, least int
+	}{{"width", f.width, 0}, {"steps", f.steps, 1}, {"radix", f.radix, 1}, {"workers", f.workers, 0}, {"repeat", f.repeat, 1}} {
+		if n.got < n.least {
+			return usage(fmt.Errorf("--%s is %d, want at least %d", n.name, n.got, n.least))
+		}
+	}
+	workers := f.workers
+	if workers == 0 {
+		workers = exec.DefaultWorkers()
+	}
+	a.warnCrowded(workers)
+	width := f.width
+	if width == 0 {
+		width = workers
+	}
+	doc := metgDocument{Machine: machineLine(topo.Detect())}
+	p := newPaint(a.out)
+	if !f.json {
+		fprintWrapped(a.out, label("machine"), doc.Machine)
+		fmt.Fprintf(a.out, "%s%d × %d steps, %s\n", label("graph"), width, f.steps, count(workers, "worker"))
+		fmt.Fprintln(a.out, p.faint(metgHead(f.points)))
+	}
+	for _, pattern := range patterns {
+		for _, policy := range policies {
+			g := taskbench.Graph{Pattern: pattern, Width: width, Steps: f.steps, Radix: f.radix}
+			r, err := a.measureMETG(ctx, g, policy, workers, f.repeat)
+			if err != nil {
+				return err
+			}
+			row := metgRow{Pattern: pattern.String(), Sched: policy.String(), Width: width, Steps: f.steps, Radix: f.radix,
+				Workers: workers, Tasks: r.Tasks, METG: micros(r.METG)}
+			for _, pt := range r.Points {
+				row.Points = append(row.Points, metgPoint{pt.Iterations, micros(pt.Kernel), micros(pt.Granularity), pt.Efficiency})
+			}
+			doc.Results = append(doc.Results, row)
+			if !f.json {
+				printMETG(a, p, row, f.points)
+			}
+		}
+	}
+	if f.json {
+		return a.document(doc)
+	}
+	return nil
+}
+
+// measureMETG measures one pattern under one policy.
+func (a *app) measureMETG(ctx context.Context, g taskbench.Graph, policy sched.Kind, workers, repeat int) (taskbench.Result, error) {
+	rt, err := exec.NewLocal(exec.Options{Workers: workers, Policy: policy})
+	if err != nil {
+		return taskbench.Result{}, err
+	}
+	defer rt.Close()
+	return taskbench.Measure(ctx, rt, g, repeat)
+}
+
+// metgHead is the head of the table.
+func metgHead(points bool) string {
+	head := fmt.Sprintf("%-15s%-14s%14s", "pattern", "policy", "METG(50 %)")
+	if points {
+		head += fmt.Sprintf("%14s%12s", "alone", "efficiency")
+	}
+	return head
+}
+
+// printMETG prints a row of the table, and the measurements behind it.
+func printMETG(a *app, p paint, r metgRow, points bool) {
+	metg := "not reached"
+	if r.METG > 0 {
+		metg = fmt.Sprintf("%.2f µs", r.METG)
+	}
+	fmt.Fprintf(a.out, "%-15s%-14s%s\n", r.Pattern, r.Sched, p.bold(fmt.Sprintf("%14s", metg)))
+	if !points {
+		return
+	}
+	for _, pt := range r.Points {
+		fmt.Fprintf(a.out, "%29s%11.2f µs%11.2f µs%10.1f %%\n", "", pt.Granularity, pt.Kernel, 100*pt.Efficiency)
+	}
+}
+
+// micros returns d in microseconds.
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
