@@ -38,6 +38,10 @@ func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k
 		!fitsOp(tA, m, k, a, lda) || !fitsOp(tB, k, n, b, ldb) {
 		return false
 	}
+	if m == 1 || n == 1 {
+		gemmVector(co, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return true
+	}
 	nb, whole := tileSize[T](co, la.OpGemm, mean(m, n), m, n, k)
 	ar, ac := shape(tA, m, k)
 	br, bc := shape(tB, k, n)
@@ -53,6 +57,26 @@ func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k
 	va, vb, vc := view(ar, ac, a, lda, nb), view(br, bc, b, ldb, nb), view(m, n, c, ldc, nb)
 	run(co, routine, func(p *blocked.Program[T]) error { return p.Gemm(tA, tB, alpha, va, vb, beta, vc) })
 	return true
+}
+
+// gemmVector is gemm where C is a column, or else a row: Cᵀ = op(B)ᵀ·op(A)ᵀ.
+func gemmVector[T la.Element](co *core, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	v := vectorsOf[T](BLAS{core: co})
+	if n == 1 {
+		inc := ldb
+		if tB != blas.NoTrans {
+			inc = 1
+		}
+		r, s := shape(tA, m, k)
+		v.gemv(tA, r, s, alpha, a, lda, b, inc, beta, c, ldc)
+		return
+	}
+	inc := 1
+	if tA != blas.NoTrans {
+		inc = lda
+	}
+	r, s := shape(tB, k, n)
+	v.gemv(flip(tB), r, s, alpha, b, ldb, a, inc, beta, c, 1)
 }
 
 // transpose reports whether t is a transposition.

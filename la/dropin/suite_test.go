@@ -63,6 +63,13 @@ func TestLAPACKSuites(t *testing.T) {
 		t.Run("Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, l) })
 		t.Run("Dgecon", func(t *testing.T) { testlapack.DgeconTest(t, l) })
 		t.Run("Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, l) })
+		t.Run("Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, l) })
+		t.Run("Dgetrs", func(t *testing.T) { testlapack.DgetrsTest(t, l) })
+		t.Run("Dgetri", func(t *testing.T) { testlapack.DgetriTest(t, l) })
+		t.Run("Dpotrs", func(t *testing.T) { testlapack.DpotrsTest(t, l) })
+		t.Run("Dpotri", func(t *testing.T) { testlapack.DpotriTest(t, l) })
+		t.Run("Dtrtri", func(t *testing.T) { testlapack.DtrtriTest(t, l) })
+		t.Run("Dtrtrs", func(t *testing.T) { testlapack.DtrtrsTest(t, l) })
 		t.Run("Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, l) })
 	})
 }

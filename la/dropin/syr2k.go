@@ -37,12 +37,8 @@ func syr2k[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Trans
 		!fits(n, n, c, ldc) || !fitsOp(tA, n, k, a, lda) || !fitsOp(tA, n, k, b, ldb) {
 		return false
 	}
-	tB := blas.Trans
-	if tA != blas.NoTrans {
-		tB = blas.NoTrans
-	}
 	w := make([]T, n*n)
-	if !gemm(co, routine, tA, tB, n, n, k, alpha, a, lda, b, ldb, 0, w, n) {
+	if !gemm(co, routine, tA, flip(tA), n, n, k, alpha, a, lda, b, ldb, 0, w, n) {
 		return false
 	}
 	parallel(co, n, 64, func(lo, hi int) { addSymmetric(uplo, lo, hi, n, w, beta, c, ldc) })

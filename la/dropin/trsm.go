@@ -42,6 +42,10 @@ func trsm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo
 		!fits(m, n, b, ldb) || !fits(order, order, a, lda) {
 		return false
 	}
+	if n == 1 && side == blas.Left || m == 1 && side == blas.Right {
+		trsmVector(co, side, uplo, tA, diag, order, alpha, a, lda, b, ldb)
+		return true
+	}
 	nb, whole := tileSize[T](co, la.OpTrsm, order, m, n, order)
 	if whole {
 		d := one[T]()
@@ -60,4 +64,28 @@ func trsm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo
 func fitsTri(side blas.Side, uplo blas.Uplo, t blas.Transpose, diag blas.Diag) bool {
 	return (side == blas.Left || side == blas.Right) && triangle(uplo) && transpose(t) &&
 		(diag == blas.Unit || diag == blas.NonUnit)
+}
+
+// trsmVector is trsm for one right-hand side.
+func trsmVector[T la.Element](co *core, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, alpha T, a []T, lda int, b []T, ldb int) {
+	inc := ldb
+	if side == blas.Right { // x·op(A) = b
+		inc, tA = 1, flip(tA)
+	}
+	x := make([]T, n)
+	for i := range x {
+		x[i] = alpha * b[i*inc]
+	}
+	trsv(vectorsOf[T](BLAS{core: co}), uplo, tA, diag, n, a, lda, x)
+	for i, v := range x {
+		b[i*inc] = v
+	}
+}
+
+// flip returns the other transposition.
+func flip(t blas.Transpose) blas.Transpose {
+	if t == blas.NoTrans {
+		return blas.Trans
+	}
+	return blas.NoTrans
 }

@@ -19,7 +19,7 @@ func (b BLAS) Dtrsv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 		b.Implementation.Dtrsv(uplo, tA, diag, n, a, lda, x, incX)
 		return
 	}
-	trsv(vectors64(b), uplo, tA, diag, n, a, lda, x)
+	trsv(vectorsOf[float64](b), uplo, tA, diag, n, a, lda, x)
 }
 
 // Strsv is Dtrsv in float32.
@@ -28,7 +28,7 @@ func (b BLAS) Strsv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 		b.Implementation.Strsv(uplo, tA, diag, n, a, lda, x, incX)
 		return
 	}
-	trsv(vectors32(b), uplo, tA, diag, n, a, lda, x)
+	trsv(vectorsOf[float32](b), uplo, tA, diag, n, a, lda, x)
 }
 
 // smallTrsv is the largest n·n left to gonum by default.
@@ -41,12 +41,15 @@ type vectors[T la.Element] struct {
 	axpy func(n int, alpha T, x []T, incX int, y []T, incY int)
 }
 
-func vectors64(b BLAS) vectors[float64] {
-	return vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
-}
-
-func vectors32(b BLAS) vectors[float32] {
-	return vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
+func vectorsOf[T la.Element](b BLAS) vectors[T] {
+	var v vectors[T]
+	switch v := any(&v).(type) {
+	case *vectors[float64]:
+		*v = vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
+	case *vectors[float32]:
+		*v = vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
+	}
+	return v
 }
 
 // trsv solves op(A)·x = b in blocks of x, such that A is read in panels of
