@@ -17,10 +17,10 @@ type LU[T Element] struct {
 	leaves luLeaves[T]
 }
 
-// NewLU returns the LU routines on top of r. Those of an instruction set bring
-// kernels of their own for the innermost columns.
-func NewLU[T Element](r Routines[T]) *LU[T] {
-	return &LU[T]{r: r, leaves: luLeavesOf(r)}
+// NewLU returns the LU routines on top of r, for a core with caches c. Those of
+// an instruction set bring kernels of their own for the innermost columns.
+func NewLU[T Element](r Routines[T], c Caches) *LU[T] {
+	return &LU[T]{r: r, leaves: luLeavesOf(r, c)}
 }
 
 // Work returns the number of elements of scratch that a call needs for an m×n

@@ -1,6 +1,10 @@
 package cpu
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+)
 
 // luLeaves is how the innermost columns of a panel are factored: in a copy of
 // them by columns, which makes the columns, long and few, the vectors:
@@ -12,38 +16,59 @@ import "unsafe"
 //
 // The zero value has no kernels of an instruction set.
 type luLeaves[T Element] struct {
-	isa leafISA
+	isa   leafISA
+	lanes int // in a vector
+	turn  int // vectors, see [asm.LUColumn]
+	cache int // room in elements that the columns of a leaf may take
 }
 
 // luLeavesOf returns the leaves that go with r.
-func luLeavesOf[T Element](r Routines[T]) luLeaves[T] {
-	if p, ok := r.(*Packed[T]); ok {
-		return luLeaves[T]{isa: p.leaves.isa}
+func luLeavesOf[T Element](r Routines[T], c Caches) luLeaves[T] {
+	if c.L2 <= 0 {
+		c.L2 = 256 << 10
 	}
-	return luLeaves[T]{}
+	// Columns that do not stay in the second-level cache would come from beyond
+	// it again and again.
+	l := luLeaves[T]{cache: int(min(c.L2, 1<<30)) * 5 / 8 / int(unsafe.Sizeof(*new(T)))}
+	p, ok := r.(*Packed[T])
+	if !ok {
+		return l
+	}
+	l.isa, l.lanes = p.leaves.isa, p.leaves.lanes
+	switch l.isa {
+	case leafAVX512F64, leafAVX512F32:
+		l.turn = asm.LUTurnAVX512
+	case leafAVX2F64, leafAVX2F32:
+		l.turn = asm.LUTurnAVX2
+	}
+	return l
 }
 
 // luWidth is the number of columns that are factored in scratch: the more, the
 // less is left to products with few columns, which are slow.
 const luWidth = 16
 
-// luCache is the room in bytes that the columns may take: more of them would
-// not stay in the second-level cache while they are gone through.
-const luCache = 384 << 10
-
 // width returns the number of columns of a leaf with m rows.
 func (l *luLeaves[T]) width(m int) int {
-	if m*luWidth*int(unsafe.Sizeof(*new(T))) > luCache {
+	if m*luWidth > l.cache {
 		return luWidth / 2
 	}
 	return luWidth
+}
+
+// block returns the number of rows in a block of a column.
+func (l *luLeaves[T]) block() int {
+	if l.isa == 0 {
+		return 1
+	}
+	return asm.LUVectors * l.lanes
 }
 
 // ld returns the distance of the columns of a leaf with m rows: not one at
 // which they meet in the same sets of a cache.
 func (l *luLeaves[T]) ld(m int) int {
 	line := 64 / int(unsafe.Sizeof(*new(T)))
-	ld := roundUp(m, line)
+	ld := roundUp(roundUp(m, l.block()), line)
 	if ld/line%2 == 0 {
 		ld += line
 	}
@@ -61,15 +86,18 @@ func (p *luPanel[T]) leaf(c, w int) {
 	ld := p.leaves.ld(m)
 	x := p.scratch[:ld*w]
 	p.copyIn(x, ld, c, w)
-	var info int
+	var ipiv []int
 	if p.pivot {
-		ipiv := p.ipiv[c : c+w]
-		info = luColumns(m, w, x, ld, ipiv)
-		for i := range ipiv {
-			ipiv[i] += c
-		}
+		ipiv = p.ipiv[c : c+w]
+	}
+	var info int
+	if p.leaves.isa != 0 {
+		info = p.leaves.columns(m, w, x, ld, ipiv)
 	} else {
-		info = luColumns(m, w, x, ld, nil)
+		info = luColumns(m, w, x, ld, ipiv)
+	}
+	for i := range ipiv {
+		ipiv[i] += c
 	}
 	if info != 0 && p.info == 0 {
 		p.info = c + info
@@ -85,13 +113,14 @@ func (p *luPanel[T]) copyIn(x []T, ld, c, w int) {
 		if b == 0 {
 			r = c
 		}
-		for ; r < blk.Rows; r++ {
-			o := at
-			for _, v := range blk.Data[r*blk.Stride+c : r*blk.Stride+c+w] {
-				x[o] = v
-				o += ld
-			}
-			at++
+		if h := blk.Rows - r; h > 0 {
+			p.leaves.gather(x[at:], ld, blk.Data[r*blk.Stride+c:], blk.Stride, h, w)
+			at += h
+		}
+	}
+	if end := roundUp(at, p.leaves.block()); end > at {
+		for j := range w {
+			clear(x[j*ld+at : j*ld+end])
 		}
 	}
 }
@@ -104,14 +133,57 @@ func (p *luPanel[T]) copyOut(x []T, ld, c, w int) {
 		if b == 0 {
 			r = c
 		}
-		for ; r < blk.Rows; r++ {
-			o := at
-			row := blk.Data[r*blk.Stride+c : r*blk.Stride+c+w]
+		if h := blk.Rows - r; h > 0 {
+			p.leaves.scatter(blk.Data[r*blk.Stride+c:], blk.Stride, x[at:], ld, h, w)
+			at += h
+		}
+	}
+}
+
+// gather transposes the h×w matrix A into the columns of x.
+func (l *luLeaves[T]) gather(x []T, ld int, a []T, lda, h, w int) {
+	if l.isa == 0 || h < l.lanes || w < l.lanes {
+		for i := range h {
+			o := i
+			for _, v := range a[i*lda : i*lda+w] {
+				x[o] = v
+				o += ld
+			}
+		}
+		return
+	}
+	// The last blocks overlap those before: what is copied twice is the same.
+	n, size := l.lanes, int(unsafe.Sizeof(*new(T)))
+	for j := 0; j < w; j += n {
+		j := min(j, w-n)
+		l.isa.transpose(at(x, j*ld), ld*size, n*size, at(a, j), lda*size, n*lda*size, h/n)
+		if h%n != 0 {
+			i := h - n
+			l.isa.transpose(at(x, j*ld+i), ld*size, 0, at(a, i*lda+j), lda*size, 0, 1)
+		}
+	}
+}
+
+// scatter undoes gather.
+func (l *luLeaves[T]) scatter(a []T, lda int, x []T, ld, h, w int) {
+	if l.isa == 0 || h < l.lanes || w < l.lanes {
+		for i := range h {
+			o := i
+			row := a[i*lda : i*lda+w]
 			for j := range row {
 				row[j] = x[o]
 				o += ld
 			}
-			at++
+		}
+		return
+	}
+	n, size := l.lanes, int(unsafe.Sizeof(*new(T)))
+	for j := 0; j < w; j += n {
+		j := min(j, w-n)
+		l.isa.transpose(at(a, j), lda*size, n*lda*size, at(x, j*ld), ld*size, n*size, h/n)
+		if h%n != 0 {
+			i := h - n
+			l.isa.transpose(at(a, i*lda+j), lda*size, 0, at(x, j*ld+i), ld*size, 0, 1)
 		}
 	}
 }

@@ -1,0 +1,114 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+)
+
+// columns is luColumns in vectors: each column is updated by all before it and
+// searched for its pivot in one pass, in which the column before it, whose
+// pivot is known since, is divided by that.
+func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
+	size := int(unsafe.Sizeof(*new(T)))
+	t := asm.LUColumn{X: at(x, 0), LD: ld * size, Blocks: roundUp(m, l.block()) / l.block()}
+	scale := T(1)
+	for j := range n {
+		col := x[j*ld : j*ld+m]
+		if ipiv != nil {
+			for i, r := range ipiv[:j] {
+				col[i], col[r] = col[r], col[i]
+			}
+		}
+		for k := range j {
+			subtract(col[k+1:j], x[k*ld+k+1:k*ld+j], col[k])
+		}
+		t.C, t.U, t.K, t.Row = at(col, 0), at(col, 0), j, j
+		t.Scale = bits(scale)
+		l.isa.luUpdate(&t)
+		if ipiv != nil {
+			r := l.pivot(&t, col, j)
+			ipiv[j] = r
+			if r != j {
+				for o := 0; o <= j*ld; o += ld {
+					x[o+j], x[o+r] = x[o+r], x[o+j]
+				}
+			}
+		}
+		scale = 1
+		switch pivot := col[j]; {
+		case pivot == 0:
+			if info == 0 {
+				info = j + 1
+			}
+		case magnitude(pivot) < safeMin[T]():
+			divide(col[j+1:], pivot)
+		default:
+			scale = 1 / pivot
+		}
+	}
+	t.Row, t.Scale = n, bits(scale)
+	l.isa.luScale(&t)
+	return info
+}
+
+// pivot returns the row of the greatest magnitude from row j on, as iamax does,
+// after t has gone through column col.
+func (l *luLeaves[T]) pivot(t *asm.LUColumn, col []T, j int) int {
+	r := j
+	if d := col[j]; d != d {
+		return r
+	}
+	most := T(0)
+	lanes := l.turn * l.lanes
+	for i, v := range unsafe.Slice((*T)(unsafe.Pointer(&t.Most)), lanes) {
+		if v < most || v == 0 {
+			continue
+		}
+		var where int
+		if unsafe.Sizeof(v) == 4 {
+			where = int((*[64]int32)(unsafe.Pointer(&t.Where))[i])
+		} else {
+			where = int((*[32]int64)(unsafe.Pointer(&t.Where))[i])
+		}
+		if where += i; v > most || where < r {
+			most, r = v, where
+		}
+	}
+	return r
+}
+
+// bits returns the bits of v.
+func bits[T Element](v T) uint64 {
+	if unsafe.Sizeof(v) == 4 {
+		return uint64(math.Float32bits(float32(v)))
+	}
+	return math.Float64bits(float64(v))
+}
+
+func (i leafISA) luUpdate(t *asm.LUColumn) {
+	switch i {
+	case leafAVX512F64:
+		asm.LUUpdateAVX512F64(t)
+	case leafAVX512F32:
+		asm.LUUpdateAVX512F32(t)
+	case leafAVX2F64:
+		asm.LUUpdateAVX2F64(t)
+	case leafAVX2F32:
+		asm.LUUpdateAVX2F32(t)
+	}
+}
+
+func (i leafISA) luScale(t *asm.LUColumn) {
+	switch i {
+	case leafAVX512F64:
+		asm.LUScaleAVX512F64(t)
+	case leafAVX512F32:
+		asm.LUScaleAVX512F32(t)
+	case leafAVX2F64:
+		asm.LUScaleAVX2F64(t)
+	case leafAVX2F32:
+		asm.LUScaleAVX2F32(t)
+	}
+}

@@ -1,0 +1,45 @@
+//go:build !noasm
+
+package asm
+
+//go:generate go run ../../../../internal/leafasm -lu -o lu_amd64.s
+
+// LUUpdateAVX512F64 updates a column of float64 in AVX-512F and looks for its pivot.
+//
+//go:noescape
+func LUUpdateAVX512F64(t *LUColumn)
+
+// LUScaleAVX512F64 multiplies a column of float64 in AVX-512F from row Row on by Scale.
+//
+//go:noescape
+func LUScaleAVX512F64(t *LUColumn)
+
+// LUUpdateAVX512F32 updates a column of float32 in AVX-512F and looks for its pivot.
+//
+//go:noescape
+func LUUpdateAVX512F32(t *LUColumn)
+
+// LUScaleAVX512F32 multiplies a column of float32 in AVX-512F from row Row on by Scale.
+//
+//go:noescape
+func LUScaleAVX512F32(t *LUColumn)
+
+// LUUpdateAVX2F64 updates a column of float64 in AVX2 and looks for its pivot.
+//
+//go:noescape
+func LUUpdateAVX2F64(t *LUColumn)
+
+// LUScaleAVX2F64 multiplies a column of float64 in AVX2 from row Row on by Scale.
+//
+//go:noescape
+func LUScaleAVX2F64(t *LUColumn)
+
+// LUUpdateAVX2F32 updates a column of float32 in AVX2 and looks for its pivot.
+//
+//go:noescape
+func LUUpdateAVX2F32(t *LUColumn)
+
+// LUScaleAVX2F32 multiplies a column of float32 in AVX2 from row Row on by Scale.
+//
+//go:noescape
+func LUScaleAVX2F32(t *LUColumn)
