@@ -38,6 +38,9 @@ func TestGanged(t *testing.T) {
 			}
 			v := kernels.GangedForTest(op)
 			run := v.Run
+			if run == nil {
+				continue // its versions use one unit
+			}
 			v.Run = func(c *versions.Call) error {
 				call := *c
 				call.Gang = gang

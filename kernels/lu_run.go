@@ -119,13 +119,18 @@ func getrfnp[T Element](l *cpu.LU[T]) func(*versions.Call) error {
 	}
 }
 
-// getrfWork returns the multiplications and additions of an LU factorization,
+// getrfWork returns the work of the factorization.
+func getrfWork[T Element](call *versions.Call) float64 {
+	_, m, n, _ := luArgs[T](call)
+	return getrfFlops(m, n)
+}
+
+// getrfFlops returns the multiplications and additions of an LU factorization,
 //
 //	2·Σ (m−j)·(n−j) = k·(2·m·n − (m + n)·(k − 1) + (k − 1)·(2·k − 1)/3)
 //
 // over j = 1 … k = min(m, n) up to terms of second order.
-func getrfWork[T Element](call *versions.Call) float64 {
-	_, rows, cols, _ := luArgs[T](call)
+func getrfFlops(rows, cols int) float64 {
 	m, n := float64(rows), float64(cols)
 	k := min(m, n)
 	return k * (2*m*n - (m+n)*(k-1) + (k-1)*(2*k-1)/3)

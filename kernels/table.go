@@ -17,6 +17,10 @@ type Ops[T Element] struct {
 	Getrf   *versions.Op // parameter *Getrf
 	Getrfnp *versions.Op // parameter *Getrfnp
 	Laswp   *versions.Op // parameter *Laswp
+	Lapmt   *versions.Op // parameter *Lapmt
+	Tntleaf *versions.Op // parameter *Tntleaf
+	Tntnode *versions.Op // parameter *Tntnode
+	Tntroot *versions.Op // parameter *Tntroot
 
 	Trmm  *versions.Op // parameter *Trmm
 	Geqrt *versions.Op // parameter *Geqrt
@@ -30,7 +34,7 @@ type Ops[T Element] struct {
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
 	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
-		o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr}
+		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr}
 }
 
 // Table lists for each op and element type the versions that this build
@@ -144,6 +148,10 @@ func newOps[T Element](typ string) Ops[T] {
 		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
 		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T]},
 		Laswp:   &versions.Op{Name: "laswp", Type: typ, Work: laswpWork[T]},
+		Lapmt:   &versions.Op{Name: "lapmt", Type: typ, Work: lapmtWork[T]},
+		Tntleaf: &versions.Op{Name: "tntleaf", Type: typ, Work: tntleafWork[T]},
+		Tntnode: &versions.Op{Name: "tntnode", Type: typ, Work: tntnodeWork[T]},
+		Tntroot: &versions.Op{Name: "tntroot", Type: typ, Work: tntrootWork[T]},
 
 		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T]},
 		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T]},
@@ -162,10 +170,11 @@ func newOps[T Element](typ string) Ops[T] {
 		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Run: potrf(r)})
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		l := cpu.NewLU(r, caches())
+		l := cpu.NewLU(r)
 		o.Getrf.Versions = append(o.Getrf.Versions, versions.Version{Name: name, Constraints: c, Run: getrf(l)})
 		o.Getrfnp.Versions = append(o.Getrfnp.Versions, versions.Version{Name: name, Constraints: c, Run: getrfnp(l)})
 		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp[T]()})
+		o.addTournament(name, l, c)
 	}
 	var any versions.Constraints
 	if g, ok := newKNL[T](); ok {

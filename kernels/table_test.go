@@ -29,9 +29,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s is not found by name", op.OpName())
 		}
 	}
-	const want = "gemm/f32 syrk/f32 trsm/f32 potrf/f32 getrf/f32 getrfnp/f32 laswp/f32 " +
+	const want = "gemm/f32 syrk/f32 trsm/f32 potrf/f32 getrf/f32 getrfnp/f32 laswp/f32 lapmt/f32 tntleaf/f32 tntnode/f32 tntroot/f32 " +
 		"trmm/f32 geqrt/f32 unmqr/f32 tsqrt/f32 tsmqr/f32 ttqrt/f32 ttmqr/f32 " +
-		"gemm/f64 syrk/f64 trsm/f64 potrf/f64 getrf/f64 getrfnp/f64 laswp/f64 " +
+		"gemm/f64 syrk/f64 trsm/f64 potrf/f64 getrf/f64 getrfnp/f64 laswp/f64 lapmt/f64 tntleaf/f64 tntnode/f64 tntroot/f64 " +
 		"trmm/f64 geqrt/f64 unmqr/f64 tsqrt/f64 tsmqr/f64 ttqrt/f64 ttmqr/f64"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("ops %s, want %s", got, want)
@@ -123,6 +123,12 @@ func TestMisuse(t *testing.T) {
 	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit}
 	potrf := &kernels.Potrf{Uplo: blas.Lower}
 	getrf, getrfnp, laswp, piv := &kernels.Getrf{}, &kernels.Getrfnp{}, &kernels.Laswp{}, &kernels.Pivots{}
+	lapmt, leaf, node, root := &kernels.Lapmt{}, &kernels.Tntleaf{}, &kernels.Tntnode{}, &kernels.Tntroot{}
+	rows := func(m, n int) *kernels.Candidates[float64] {
+		c := kernels.NewCandidates[float64](m, n)
+		c.Rows, c.Tile = make([]int, m), *tile(m, n)
+		return c
+	}
 	for i, v := range []struct {
 		op     string
 		params any
@@ -151,6 +157,20 @@ func TestMisuse(t *testing.T) {
 		{"laswp", laswp, []any{tile(3, 3), piv}, kernels.ErrArgs},
 		{"laswp", laswp, []any{piv, tile(3, 3), tile(3, 2)}, kernels.ErrShape},
 		{"laswp", laswp, []any{&kernels.Pivots{Rows: make([]int, 4)}, tile(3, 3)}, kernels.ErrShape},
+		{"lapmt", laswp, []any{piv, tile(3, 3)}, kernels.ErrParams},
+		{"lapmt", lapmt, []any{piv}, kernels.ErrArgs},
+		{"lapmt", lapmt, []any{tile(3, 3), piv}, kernels.ErrArgs},
+		{"lapmt", lapmt, []any{piv, tile(3, 3), tile(2, 3)}, kernels.ErrShape},
+		{"lapmt", lapmt, []any{piv, tile(3, 2), tile(3, 1), tile(3, 2)}, kernels.ErrShape},
+		{"lapmt", lapmt, []any{&kernels.Pivots{Rows: []int{3}}, tile(3, 3)}, kernels.ErrShape},
+		{"tntleaf", leaf, []any{tile(3, 3)}, kernels.ErrArgs},
+		{"tntleaf", leaf, []any{tile(3, 3), tile(3, 3)}, kernels.ErrArgs},
+		{"tntleaf", leaf, []any{tile(3, 3), tile(3, 2), rows(3, 3)}, kernels.ErrShape},
+		{"tntnode", node, []any{rows(3, 3)}, kernels.ErrArgs},
+		{"tntnode", node, []any{rows(3, 3), rows(3, 2)}, kernels.ErrShape},
+		{"tntnode", node, []any{rows(2, 3), rows(3, 3)}, kernels.ErrShape},
+		{"tntroot", root, []any{rows(3, 3), rows(3, 3)}, kernels.ErrArgs},
+		{"tntroot", root, []any{piv, piv}, kernels.ErrArgs},
 	} {
 		op := kernels.NewTable().Op(v.op, "f64")
 		for _, ver := range op.Versions {

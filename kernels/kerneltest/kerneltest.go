@@ -49,6 +49,14 @@ func Version(t *testing.T, op *versions.Op, v *versions.Version) {
 		Getrfnp(t, op, v)
 	case "laswp":
 		Laswp(t, op, v)
+	case "lapmt":
+		Lapmt(t, op, v)
+	case "tntleaf":
+		Tntleaf(t, op, v)
+	case "tntnode":
+		Tntnode(t, op, v)
+	case "tntroot":
+		Tntroot(t, op, v)
 	case "trmm":
 		Trmm(t, op, v)
 	case "geqrt":

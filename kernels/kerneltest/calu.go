@@ -1,0 +1,179 @@
+package kerneltest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Tntleaf is the suite of op "tntleaf".
+func Tntleaf(t *testing.T, op *versions.Op, v *versions.Version) {
+	byType(t, op, tntleafSuite[float32], tntleafSuite[float64], v)
+}
+
+// Tntnode is the suite of op "tntnode".
+func Tntnode(t *testing.T, op *versions.Op, v *versions.Version) {
+	byType(t, op, tntnodeSuite[float32], tntnodeSuite[float64], v)
+}
+
+// Tntroot is the suite of op "tntroot".
+func Tntroot(t *testing.T, op *versions.Op, v *versions.Version) {
+	byType(t, op, tntrootSuite[float32], tntrootSuite[float64], v)
+}
+
+// matrices are those that a game is tested with: general ones, and such whose
+// pivots are known exactly.
+func matrices(rnd *rand.Rand, f func(kind string, gen func(m, n int) func(i, j int) float64)) {
+	f("normal", func(m, n int) func(i, j int) float64 { return normal(rnd, m, n, 1) })
+	f("exact", func(m, n int) func(i, j int) float64 { return exact(rnd, m, n) })
+}
+
+// wantWinners fails t unless c holds rows of the panel f, each once and all of
+// them from from to from+m-1, and, if the pivots are exact, in their order.
+func wantWinners[T kernels.Element](t *testing.T, c *kernels.Candidates[T], from, m, n int, pivots bool, f func(i, j int) float64) {
+	t.Helper()
+	k := min(m, n)
+	if len(c.Rows) != k || c.Tile.Rows != k || c.Tile.Cols != n {
+		t.Fatalf("%d rows, tile %d×%d of %d×%d", len(c.Rows), c.Tile.Rows, c.Tile.Cols, m, n)
+	}
+	seen := make([]bool, m)
+	for i, r := range c.Rows {
+		r -= from
+		if r < 0 || r >= m || seen[r] {
+			t.Fatalf("%d×%d: row %d among %v", m, n, r, c.Rows)
+		}
+		seen[r] = true
+		for j := range n {
+			if got, want := c.Tile.At(i, j), T(f(r, j)); got != want {
+				t.Fatalf("%d×%d: row %d, column %d: %v, want %v", m, n, i, j, got, want)
+			}
+		}
+	}
+	if !pivots || m <= n {
+		return
+	}
+	swaps, u := referencePivots(m, n, f)
+	for i, r := range permutation(m, swaps)[:k] {
+		if c.Rows[i] != from+r {
+			t.Fatalf("%d×%d: winners %v, pivots %v", m, n, c.Rows, swaps)
+		}
+	}
+	if info := slices.Index(u, 0) + 1; c.Info != info {
+		t.Fatalf("%d×%d: info %d, want %d", m, n, c.Info, info)
+	}
+}
+
+func tntleafSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
+	rnd := rand.New(rand.NewPCG(9, 1))
+	r := &runner{v: v}
+	operands := func(c *panelCase[T], out *kernels.Candidates[T]) []any {
+		return append(c.args()[:len(c.tiles)], out)
+	}
+	matrices(rnd, func(kind string, gen func(m, n int) func(i, j int) float64) {
+		t.Run(kind, func(t *testing.T) {
+			panelSizes(func(m, n int) {
+				f := gen(m, n)
+				c := stack[T](rnd, m, n, f)
+				a0 := c.clone()
+				for _, out := range []*kernels.Candidates[T]{kernels.NewCandidates[T](m, n), {Info: 3}} {
+					r.must(t, &kernels.Tntleaf{Row: 70}, operands(c, out)...)
+					wantWinners(t, out, 70, m, n, kind == "exact", f)
+				}
+				for i := range c.tiles {
+					identical(t, "tile", c.tiles[i], a0.tiles[i])
+				}
+			})
+		})
+	})
+	t.Run("allocations", func(t *testing.T) {
+		r.noAllocs(t, &kernels.Tntleaf{}, operands(stack[T](rnd, 90, 33, normal(rnd, 90, 33, 1)), kernels.NewCandidates[T](90, 33))...)
+	})
+	t.Run("work", func(t *testing.T) {
+		c := &versions.Call{Params: &kernels.Tntleaf{}, Args: []any{newTile[T](3, 4, 0), &kernels.Candidates[T]{}}}
+		if got := op.Work(c); got != 12 {
+			t.Errorf("work %v, want 12", got)
+		}
+		c.Args[0] = newTile[T](7, 1, 0)
+		if got := op.Work(c); got != 14 {
+			t.Errorf("work %v, want 14", got)
+		}
+	})
+}
+
+// winners returns m candidates, from row from of a panel on, whose elements are
+// f's from row 0 on.
+func winners[T kernels.Element](from, m, n int, f func(i, j int) float64) *kernels.Candidates[T] {
+	c := kernels.NewCandidates[T](m, n)
+	c.Tile.Rows = m
+	c.Tile.Data = make([]T, m*c.Tile.Stride)
+	for i := range m {
+		c.Rows = append(c.Rows, from+i)
+		for j := range n {
+			c.Tile.Set(i, j, T(f(i, j)))
+		}
+	}
+	return c
+}
+
+func tntnodeSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
+	rnd := rand.New(rand.NewPCG(9, 2))
+	r := &runner{v: v}
+	matrices(rnd, func(kind string, gen func(m, n int) func(i, j int) float64) {
+		t.Run(kind, func(t *testing.T) {
+			for _, n := range []int{1, 2, 5, 16, 17, 33, 64, 100} {
+				for _, m := range []int{n, n + 1, n + n/2, 2 * n} {
+					f := gen(m, n)
+					x := winners[T](5, n, n, f)
+					y := winners[T](5+n, m-n, n, func(i, j int) float64 { return f(n+i, j) })
+					r.must(t, &kernels.Tntnode{}, x, y)
+					wantWinners(t, x, 5, m, n, kind == "exact", f)
+				}
+			}
+		})
+	})
+	t.Run("allocations", func(t *testing.T) {
+		f := normal(rnd, 33, 33, 1)
+		r.noAllocs(t, &kernels.Tntnode{}, winners[T](0, 33, 33, f), winners[T](33, 33, 33, f))
+	})
+	t.Run("work", func(t *testing.T) {
+		f := normal(rnd, 1, 1, 1)
+		c := &versions.Call{Params: &kernels.Tntnode{}, Args: []any{winners[T](0, 1, 1, f), winners[T](1, 1, 1, f)}}
+		if got := op.Work(c); got != 4 {
+			t.Errorf("work %v, want 4", got)
+		}
+	})
+}
+
+func tntrootSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
+	rnd := rand.New(rand.NewPCG(9, 3))
+	r := &runner{v: v}
+	for _, n := range []int{0, 1, 2, 7, 40} {
+		for _, m := range []int{n, n + 1, 3*n + 1} {
+			c := &kernels.Candidates[T]{Rows: rnd.Perm(m)[:n]}
+			rows := slices.Clone(c.Rows)
+			piv := kernels.Pivots{Info: 7}
+			r.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
+			for i, s := range piv.Rows {
+				if s < i {
+					t.Fatalf("row %d exchanged with row %d", i, s)
+				}
+			}
+			if got := permutation(m, piv.Rows)[:n]; !slices.Equal(got, rows) || !slices.Equal(c.Rows, rows) || piv.Info != 0 {
+				t.Fatalf("rows %v on top, want %v; info %d", got, rows, piv.Info)
+			}
+			c.Info = 2
+			r.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
+			if piv.Info != 102 {
+				t.Errorf("info %d, want 102", piv.Info)
+			}
+			r.noAllocs(t, &kernels.Tntroot{}, c, &piv)
+		}
+	}
+	c := &versions.Call{Params: &kernels.Tntroot{}, Args: []any{&kernels.Candidates[T]{Rows: make([]int, 3)}, &kernels.Pivots{}}}
+	if got := op.Work(c); got != 9 {
+		t.Errorf("work %v, want 9", got)
+	}
+}
