@@ -98,7 +98,13 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	t, ready := j.submit.graph.Add(s)
 	j.submit.count++
 	id := t.ID()
+	if r := j.rt.opt.Recorder; r != nil {
+		r.CountSubmitted(1)
+	}
 	if ready {
+		if r := j.rt.opt.Recorder; r != nil {
+			r.CountReady(1)
+		}
 		j.tell(t, graph.Ready, -1, "", nil)
 		j.submit.one[0] = t
 		j.rt.enqueue(j.submit.one[:])
@@ -371,6 +377,9 @@ func (j *Job) end(t *graph.Task, state graph.State, f *graph.Fault, freed []*gra
 		}
 		j.tell(t, state, -1, "", err)
 	}
+	if r := j.rt.opt.Recorder; r != nil {
+		r.CountEnded(t.State() == graph.Running || t.Attempt > 0)
+	}
 	n := len(freed)
 	freed = j.submit.graph.End(t, state, f, freed)
 	freed = append(freed[:n], j.arrived(freed[n:])...)
@@ -385,6 +394,9 @@ func (j *Job) arrived(ready []*graph.Task) []*graph.Task {
 		now := r.Now()
 		for _, t := range ready {
 			t.ReadyAt = now
+			if t.Watch() == nil {
+				r.CountReady(1)
+			}
 		}
 	}
 	for i := 0; i < len(ready); {

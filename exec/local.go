@@ -73,7 +73,7 @@ func NewLocal(opt Options) (*Local, error) {
 		w := &worker{rt: l, info: p, wake: make(chan struct{}, 1)}
 		w.info.ID = i
 		if opt.Recorder != nil {
-			w.record = opt.Recorder.Sink(i)
+			w.record, w.begin = opt.Recorder.Sink(i), opt.Recorder.Starter(i)
 		}
 		l.workers = append(l.workers, w)
 	}

@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -30,6 +31,14 @@ func TestRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		rt.Close()
+		if c := r.Counts(); c != (trace.Counts{Submitted: int64(n), Ended: int64(n), Attempts: int64(n)}) {
+			t.Errorf("%v: counts %+v after %d tasks", kind, c, n)
+		}
+		for w, run := range r.Running() {
+			if run != nil {
+				t.Errorf("%v: worker %d is still at %+v", kind, w, run)
+			}
+		}
 		rec := r.Recording()
 		if len(rec.Events) != n || len(rec.Edges) == 0 || rec.Workers != 3 {
 			t.Fatalf("%v: %d events of %d tasks, %d edges, %d workers", kind, len(rec.Events), n, len(rec.Edges), rec.Workers)
@@ -77,6 +86,47 @@ func TestRecordedPause(t *testing.T) {
 	p := r.Recording().Pauses
 	if len(p) != 1 || p[0].End-p[0].Start < time.Millisecond {
 		t.Errorf("pauses %v, want one of about 2 ms", p)
+	}
+}
+
+// TestCounts: what is counted while one task runs, one is ready and one waits,
+// and after a failure that cancels the rest.
+func TestCounts(t *testing.T) {
+	var r trace.Recorder
+	rt, err := exec.NewLocal(exec.Options{Workers: 1, Recorder: &r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	begun, end := make(chan bool), make(chan error)
+	block := &versions.Op{Name: "block", Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error {
+		begun <- true
+		return <-end
+	}}}}
+	d := &graph.Datum{}
+	job := rt.NewJob(context.Background())
+	for _, s := range []graph.Spec{
+		{Op: block, Operands: []graph.Operand{{Datum: d, Mode: graph.Out}}},
+		{Op: empty("next"), Operands: []graph.Operand{{Datum: d, Mode: graph.In}}},
+		{Op: empty("other")},
+	} {
+		if _, err := job.Submit(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-begun
+	if c := r.Counts(); c != (trace.Counts{Submitted: 3, Waiting: 1, Ready: 1, Running: 1}) {
+		t.Errorf("%+v", c)
+	}
+	if run := r.Running()[0]; run == nil || run.Op != "block" || run.Version != "go" || run.Task != 1 {
+		t.Errorf("running: %+v", run)
+	}
+	end <- errors.New("no")
+	if err := job.Wait(); err == nil {
+		t.Error("no error")
+	}
+	if c := r.Counts(); c != (trace.Counts{Submitted: 3, Ended: 3, Attempts: 1}) {
+		t.Errorf("at the end: %+v", c)
 	}
 }
 

@@ -25,8 +25,9 @@ type Worker struct {
 type worker struct {
 	rt     *Local
 	info   Worker
-	wake   chan struct{} // capacity 1: one token for each time it is roused
-	record func(trace.Event)
+	wake   chan struct{}             // capacity 1: one token for each time it is roused
+	record func(trace.Event)         // both nil
+	begin  func(trace.Running, bool) // without a recorder
 
 	call  versions.Call
 	work  versions.Workspace
@@ -176,6 +177,7 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration,
 	var at time.Duration
 	if w.record != nil {
 		at = w.rt.opt.Recorder.Now()
+		w.begin(trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name, Start: at}, t.Attempt == 0)
 	}
 	w.start = time.Now()
 	err := w.invoke(t)

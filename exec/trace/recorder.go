@@ -61,7 +61,12 @@ type Recorder struct {
 	// flows of [Recording.WriteChrome] and [Recording.WriteDOT]. It must be set
 	// before the recorder is used.
 	Dependencies bool
+	// Limit is the number of events that are kept of each worker, the latest
+	// ones; 0 keeps all. It must be set before the recorder is used. Edges and
+	// pauses are kept in any case.
+	Limit int
 
+	live    live
 	once    sync.Once
 	start   time.Time
 	mu      sync.Mutex // guards what follows; a leaf
@@ -73,10 +78,26 @@ type Recorder struct {
 // buffer holds the events of one worker. Its lock is taken by that worker and
 // by readers only, so recording does not contend.
 type buffer struct {
-	mu     sync.Mutex
-	events []Event
-	_      [64]byte // keeps neighbours off this cache line
+	mu      sync.Mutex
+	events  []Event
+	oldest  int     // where it is, once there are Limit events
+	running Running // what the worker is at, if busy
+	busy    bool
+	_       [64]byte // keeps neighbours off this cache line
 }
+
+// add appends e, or puts it in the place of the oldest event if there are limit.
+func (b *buffer) add(e Event, limit int) {
+	if limit <= 0 || len(b.events) < limit {
+		b.events = append(b.events, e)
+		return
+	}
+	b.events[b.oldest] = e
+	b.oldest = (b.oldest + 1) % len(b.events)
+}
+
+// inOrder returns the events, the oldest first, in two pieces.
+func (b *buffer) inOrder() (older, newer []Event) { return b.events[b.oldest:], b.events[:b.oldest] }
 
 // begin starts the clock.
 func (r *Recorder) begin() { r.once.Do(func() { r.start = time.Now() }) }
@@ -95,17 +116,24 @@ func (r *Recorder) Began() time.Time {
 
 // Sink returns the function that records the events of one worker.
 func (r *Recorder) Sink(worker int) func(Event) {
+	b := r.buffer(worker)
+	return func(e Event) {
+		b.mu.Lock()
+		b.add(e, r.Limit)
+		b.busy = false
+		b.mu.Unlock()
+		r.live.attempts.Add(1)
+	}
+}
+
+// buffer returns the buffer of a worker.
+func (r *Recorder) buffer(worker int) *buffer {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for len(r.buffers) <= worker {
 		r.buffers = append(r.buffers, &buffer{})
 	}
-	b := r.buffers[worker]
-	r.mu.Unlock()
-	return func(e Event) {
-		b.mu.Lock()
-		b.events = append(b.events, e)
-		b.mu.Unlock()
-	}
+	return r.buffers[worker]
 }
 
 // Depend records an edge.
@@ -128,7 +156,8 @@ func (r *Recorder) Events() []Event {
 	var all []Event
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		all = append(all, b.events...)
+		older, newer := b.inOrder()
+		all = append(append(all, older...), newer...)
 		b.mu.Unlock()
 	}
 	return all
@@ -150,7 +179,7 @@ func (r *Recorder) Summary() Summary { return r.Recording().Summary() }
 func (r *Recorder) Reset() {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		b.events = b.events[:0]
+		b.events, b.oldest = b.events[:0], 0
 		b.mu.Unlock()
 	}
 	r.mu.Lock()

@@ -423,3 +423,32 @@ func TestRandomRecordings(t *testing.T) {
 		}
 	}
 }
+
+// TestLimit: of each worker the latest events are kept, in order.
+func TestLimit(t *testing.T) {
+	r := Recorder{Limit: 3}
+	sink := r.Sink(0)
+	var all []Event
+	for i := range 10 {
+		e := Event{Task: uint64(i + 1), End: time.Duration(i + 1)}
+		sink(e)
+		all = append(all, e)
+		want := all[max(0, len(all)-3):]
+		if got := r.Events(); !slices.Equal(got, want) {
+			t.Fatalf("after %d: %v, want %v", i+1, got, want)
+		}
+		for since := range time.Duration(12) {
+			for most := range 5 {
+				after := slices.DeleteFunc(slices.Clone(want), func(e Event) bool { return e.End <= since })
+				after = after[max(0, len(after)-most):]
+				if got := r.After(since, most); !slices.Equal(got, after) {
+					t.Fatalf("%d events, %d after %v: %v, want %v", i+1, most, since, got, after)
+				}
+			}
+		}
+	}
+	r.Reset()
+	if got := r.Events(); len(got) != 0 {
+		t.Errorf("after Reset: %v", got)
+	}
+}
