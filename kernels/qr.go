@@ -37,7 +37,8 @@ type Trmm struct {
 // of A, the columns of V what is below the diagonal; the ones on V's diagonal
 // are not stored.
 type Geqrt struct {
-	IB int // columns of a block reflector, at least 1
+	IB  int // columns of a block reflector, at least 1
+	Row int // first row of the tile that takes part; those above are left alone
 }
 
 // Unmqr is the parameter of op "unmqr" (LAPACK xGEMQRT): the orthogonal factor
@@ -52,6 +53,9 @@ type Unmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
 	IB    int
+	// Row is the first row of V's tile that takes part, and of C's (Left) or
+	// its first column (Right); those before are left alone.
+	Row int
 }
 
 // Tsqrt is the parameter of op "tsqrt" (LAPACK xTPQRT with L = 0): the QR

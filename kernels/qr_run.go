@@ -58,7 +58,8 @@ func checkT[T Element](t *Tile[T], ib, k int) {
 func geqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Geqrt](call)
-		a, t := args[T](call, 2)
+		whole, t := args[T](call, 2)
+		a := below(whole, p.Row)
 		checkT(t, p.IB, min(a.Rows, a.Cols))
 		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), p.IB))
 		q.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
@@ -66,20 +67,42 @@ func geqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
 	}
 }
 
+// below returns t from a row on.
+func below[T Element](t *Tile[T], row int) Tile[T] {
+	if uint(row) > uint(t.Rows) {
+		panic(ErrShape)
+	}
+	return Tile[T]{Rows: t.Rows - row, Cols: t.Cols, Stride: t.Stride, Data: t.Data[min(row*t.Stride, len(t.Data)):]}
+}
+
+// beside returns t from a column on.
+func beside[T Element](t *Tile[T], col int) Tile[T] {
+	if uint(col) > uint(t.Cols) {
+		panic(ErrShape)
+	}
+	return Tile[T]{Rows: t.Rows, Cols: t.Cols - col, Stride: t.Stride, Data: t.Data[min(col, len(t.Data)):]}
+}
+
 // geqrtWork returns 4·(m·n·k − (m+n)·k²/2 + k³/3) for k = min(m, n).
 func geqrtWork[T Element](call *versions.Call) float64 {
-	a, _ := args[T](call, 2)
+	whole, _ := args[T](call, 2)
+	a := below(whole, params[Geqrt](call).Row)
 	m, n, k := float64(a.Rows), float64(a.Cols), float64(min(a.Rows, a.Cols))
 	return 4*m*n*k - 2*(m+n)*k*k + 4*k*k*k/3
 }
 
 // unmqrOf returns the operands and the number of reflectors of op "unmqr".
-func unmqrOf[T Element](call *versions.Call, p *Unmqr) (v, t, c *Tile[T], k int) {
-	v, c = args[T](call, 3)
+func unmqrOf[T Element](call *versions.Call, p *Unmqr) (v Tile[T], t *Tile[T], c Tile[T], k int) {
+	wholeV, wholeC := args[T](call, 3)
 	t = arg[T](call, 1)
-	order := c.Rows
+	v = below(wholeV, p.Row)
+	var order int
 	if p.Side == blas.Right {
+		c = beside(wholeC, p.Row)
 		order = c.Cols
+	} else {
+		c = below(wholeC, p.Row)
+		order = c.Rows
 	}
 	if v.Rows != order {
 		panic(ErrShape)
