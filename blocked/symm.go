@@ -15,20 +15,27 @@ type Diagonal[T Element] struct {
 	tiles     []*Matrix[T] // of one tile each
 }
 
-// NewDiagonal returns a copy of the diagonal tiles of a. It panics with ErrKind
-// if a is neither SymLower nor SymUpper.
-func NewDiagonal[T Element](a *Matrix[T]) *Diagonal[T] {
+// NewDiagonal returns a copy of the diagonal tiles of a, made by at most the
+// given number of goroutines (0 or less: GOMAXPROCS). It panics with ErrKind if
+// a is neither SymLower nor SymUpper.
+func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
 	if a.kind != SymLower && a.kind != SymUpper {
 		panic(ErrKind)
 	}
 	d := &Diagonal[T]{nb: a.nb, order: a.rows, tiles: make([]*Matrix[T], a.mt)}
-	for k := range d.tiles {
+	a.eachTile(workers, func(k, j int) {
+		if k != j {
+			return
+		}
 		t := a.Tile(k, k)
 		s := Symmetric[T]{Uplo: a.kind.Uplo(), N: t.Rows, Data: t.Data, Stride: t.Stride}
 		d.tiles[k], _ = From[T](s, Full, max(1, t.Rows), CopyOptions{Workers: 1})
-	}
+	})
 	return d
 }
+
+// Tile returns the diagonal tile k, a Full matrix of one tile.
+func (d *Diagonal[T]) Tile(k int) *Matrix[T] { return d.tiles[k] }
 
 // Symm submits
 //

@@ -43,7 +43,7 @@ func testSymm[T blocked.Element](t *testing.T, rt *exec.Local) {
 					want = tn * ts
 				}
 				va := viewKind(a, kind, nb)
-				diag := blocked.NewDiagonal(va)
+				diag := blocked.NewDiagonal(va, 2)
 				must(t, rt, what, want, func(p *blocked.Program[T]) error {
 					return p.Symm(T(alpha), va, diag, blocked.View(b, nb), T(beta), blocked.View(c, nb))
 				})
@@ -79,20 +79,20 @@ func TestSymmPanics(t *testing.T) {
 		return blocked.New[float64](kind, m, n, nb)
 	}
 	sym, b := matrix(blocked.SymLower, 5, 5, 2), matrix(blocked.Full, 5, 3, 2)
-	diag := blocked.NewDiagonal(sym)
+	diag := blocked.NewDiagonal(sym, 1)
 	compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, c := range map[string]struct {
 			f    func()
 			want any
 		}{
-			"diagonal of a full one": {func() { blocked.NewDiagonal(matrix(blocked.Full, 5, 5, 2)) }, blocked.ErrKind},
+			"diagonal of a full one": {func() { blocked.NewDiagonal(matrix(blocked.Full, 5, 5, 2), 1) }, blocked.ErrKind},
 			"A, full":                {func() { p.Symm(1, matrix(blocked.Full, 5, 5, 2), diag, b, 0, b) }, blocked.ErrKind},
 			"B":                      {func() { p.Symm(1, sym, diag, sym, 0, b) }, blocked.ErrKind},
 			"order":                  {func() { p.Symm(1, sym, diag, matrix(blocked.Full, 4, 3, 2), 0, b) }, blocked.ErrShape},
 			"right-hand sides":       {func() { p.Symm(1, sym, diag, matrix(blocked.Full, 5, 2, 2), 0, b) }, blocked.ErrShape},
 			"tile size":              {func() { p.Symm(1, sym, diag, matrix(blocked.Full, 5, 3, 3), 0, b) }, blocked.ErrShape},
 			"diagonal of another": {func() {
-				p.Symm(1, sym, blocked.NewDiagonal(matrix(blocked.SymLower, 4, 4, 2)), b, 0, matrix(blocked.Full, 5, 3, 2))
+				p.Symm(1, sym, blocked.NewDiagonal(matrix(blocked.SymLower, 4, 4, 2), 1), b, 0, matrix(blocked.Full, 5, 3, 2))
 			}, blocked.ErrShape},
 		} {
 			if v := recovered(c.f); v != c.want {

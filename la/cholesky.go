@@ -77,19 +77,26 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if stats.NonFinite {
 		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
 	}
+	return c.decompose(ctx, c.engine, u, stats.Norm)
+}
+
+// decompose makes c the factorization of the matrix in u, which stores its
+// upper half and becomes c's, computed on e. norm is its 1-norm.
+func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, u *blocked.Matrix[T], norm float64) error {
+	c.u, c.spare, c.norm = nil, u, 0
+	n := u.Dim()
 	var err error
-	switch {
+	switch t, _ := u.Tiles(); {
 	case n == 0:
-	case one:
-		err = direct(ctx, c.engine, kernels.For[T](c.engine.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
+	case t == 1 && goesDirect[T](e, OpCholesky, n):
+		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
-		t := tiles(n, nb)
-		err = run(ctx, c.engine, t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(u) })
+		err = run(ctx, e, t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(u) })
 	}
 	if err != nil {
 		return err
 	}
-	c.u, c.spare, c.norm = u, nil, stats.Norm
+	c.u, c.spare, c.norm = u, nil, norm
 	return nil
 }
 
