@@ -21,7 +21,8 @@ type Program[T Element] struct {
 	ops  kernels.Ops[T]
 	data map[*Matrix[T]]*operand[T]
 
-	pivots map[*Pivots][]graph.Datum
+	pivots    map[*Pivots][]graph.Datum
+	rotations map[*Rotations[T]]*rotation[T]
 
 	spec   graph.Spec
 	args   []graph.Operand // of the task that is submitted

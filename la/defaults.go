@@ -43,6 +43,10 @@ func defaultParts(op Operation, n, workers int) int {
 		busy, largest = math.Sqrt(12*float64(workers)), 704
 	case OpLU:
 		busy, largest = math.Sqrt(24*float64(workers)), 384
+	case OpQR:
+		// The chain of a column of tiles is long, and its kernels are slower than
+		// its updates: tiles grow with the matrix.
+		busy, largest = math.Sqrt(24*float64(workers)), int(min(max(4*math.Sqrt(float64(n)), 128), 320))
 	}
 	parts := max(min(int(math.Ceil(busy)), n/smallest), 1)
 	if (op == OpGemm || op == OpSyrk) && n <= 1024*parts {
@@ -60,9 +64,9 @@ func directUpTo[T Element](op Operation, workers int, ready bool) int {
 	if workers == 1 {
 		return 640
 	}
-	upTo := [...]int{OpGemm: 300, OpSyrk: 352, OpTrsm: 400, OpCholesky: 576, OpLU: 400}[op]
+	upTo := [...]int{OpGemm: 300, OpSyrk: 352, OpTrsm: 400, OpCholesky: 576, OpLU: 400, OpQR: 320}[op]
 	if ready {
-		upTo = [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440, OpLU: 320}[op]
+		upTo = [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440, OpLU: 320, OpQR: 256}[op]
 	}
 	var zero T
 	if _, ok := any(zero).(float32); ok {

@@ -18,10 +18,11 @@ const (
 	OpTrsm
 	OpCholesky
 	OpLU
+	OpQR
 )
 
 func (op Operation) String() string {
-	names := [...]string{"gemm", "syrk", "trsm", "cholesky", "lu"}
+	names := [...]string{"gemm", "syrk", "trsm", "cholesky", "lu", "qr"}
 	if int(op) < len(names) {
 		return names[op]
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func operations() []la.Operation {
-	return []la.Operation{la.OpGemm, la.OpSyrk, la.OpTrsm, la.OpCholesky}
+	return []la.Operation{la.OpGemm, la.OpSyrk, la.OpTrsm, la.OpCholesky, la.OpLU, la.OpQR}
 }
 
 // The default divides evenly, leaves work for every worker and is not extreme.

@@ -1,0 +1,149 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Geqrf submits the QR factorization of the m×n matrix A by block Givens
+// rotations,
+//
+//	A = Q·R,
+//
+// Q orthogonal of order m, R m×n upper triangular, or trapezoidal if m < n. R
+// overwrites the upper triangle of a, that of the tile (k, k) for every k and
+// the tiles above; what is below holds the rotations, together with q, which
+// says in what order they come. a must be Full, and q made for its shape and
+// tile size by [NewRotations].
+//
+// In the column k of tiles, op "geqrt" makes a tile a triangle, and ops "tsqrt"
+// and "ttqrt" annihilate a tile against the triangle of another: a Givens
+// rotation whose sines and cosines are matrices. Each of them is applied to the
+// columns on the right. The priority of a task is the work on the longest path
+// from it to the end.
+//
+// Other tasks of the same Program that write a must not follow without a Wait
+// for the job: the rotations may still be read. [Program.Ormqr] and
+// [Program.Orgqr] with the same q may follow.
+//
+// Geqrf panics with ErrKind if a is not Full, and with ErrShape if q does not
+// fit.
+//
+// Reference: LAPACK xGEQRF; LAWN 191 (Buttari et al., 2009); J. Dongarra,
+// M. Faverge, T. Herault, M. Jacquelin, J. Langou and Y. Robert, Hierarchical QR
+// factorization algorithms for multi-core cluster systems, Parallel Computing 39
+// (2013).
+func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
+	o, r := p.operand(a), p.rotation(a, q)
+	apply := newApplication(blas.Left, blas.Trans, q.ib)
+	priority, task := q.plan.priorities(), 0
+	for k, steps := range q.plan.columns {
+		for _, s := range steps {
+			pivot, row := int(s.pivot), int(s.row)
+			err := p.annihilate(r, s, k, o.tile(pivot, k), o.tile(row, k), int64(priority[task]))
+			task++
+			for j := k + 1; j < a.nt && err == nil; j++ {
+				err = p.rotate(r, apply, s, k, o.tile(pivot, j), o.tile(row, j), int64(priority[task]))
+				task++
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rotation is the data of a Rotations in a Program.
+//
+// A tile may hold three things: R, or a part of it on the way there, in the
+// upper triangle; the V of op "geqrt" below; and, once it is annihilated, the V
+// of op "tsqrt" or "ttqrt" instead of R. They are read and written at different
+// times, and to make one datum of them would have the rotations of a column wait
+// for the applications of the ones before: the next tsqrt writes the triangle
+// above the V that is still being applied. So V is a datum of its own for those
+// who apply it, behind which is the same memory. It is no one's result: the
+// order comes by the T that is made with it, which they read as well.
+type rotation[T Element] struct {
+	q              *Rotations[T]
+	v1, v2, t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
+}
+
+// rotation returns q as data, with the V that are in a.
+func (p *Program[T]) rotation(a *Matrix[T], q *Rotations[T]) *rotation[T] {
+	switch {
+	case a.kind != Full:
+		panic(ErrKind)
+	case a.rows != q.rows || a.cols != q.cols || a.nb != q.nb:
+		panic(ErrShape)
+	}
+	if r := p.rotations[q]; r != nil {
+		return r
+	}
+	size := a.mt * min(a.mt, a.nt)
+	r := &rotation[T]{q: q, v1: make([]graph.Datum, size), v2: make([]graph.Datum, size), t1: make([]graph.Datum, size), t2: make([]graph.Datum, size)}
+	for k, steps := range q.plan.columns {
+		for _, s := range steps {
+			i := int(s.row)
+			v, t, name := &r.v2[q.at(i, k)], &r.t2[q.at(i, k)], "T2"
+			tile, reflectors := *a.Tile(i, k), &q.t2[q.at(i, k)]
+			if s.kind == qrTriangle {
+				v, t, name = &r.v1[q.at(i, k)], &r.t1[q.at(i, k)], "T1"
+				reflectors = &q.t1[q.at(i, k)]
+				tile.Cols = min(tile.Rows, tile.Cols)
+			}
+			setDatum(v, "V", i, k, &tile)
+			setDatum(t, name, i, k, reflectors)
+		}
+	}
+	if p.rotations == nil {
+		p.rotations = make(map[*Rotations[T]]*rotation[T])
+	}
+	p.rotations[q] = r
+	return r
+}
+
+// annihilate submits the rotation s in column k: of the tiles pivot and row, the
+// same one if row only becomes a triangle.
+func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, pivot, row *graph.Datum, priority int64) error {
+	q, at := r.q, r.q.at(int(s.row), k)
+	switch s.kind {
+	case qrTriangle:
+		return p.submit(p.ops.Geqrt, &q.geqrt, priority, inout(row), out(&r.t1[at]))
+	case qrSquare:
+		return p.submit(p.ops.Tsqrt, &q.tsqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
+	default:
+		return p.submit(p.ops.Ttqrt, &q.ttqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
+	}
+}
+
+// application is the parameters of the ops that apply rotations.
+type application struct {
+	unmqr *kernels.Unmqr
+	tsmqr *kernels.Tsmqr
+	ttmqr *kernels.Ttmqr
+}
+
+func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
+	return &application{
+		unmqr: &kernels.Unmqr{Side: side, Trans: trans, IB: ib},
+		tsmqr: &kernels.Tsmqr{Side: side, Trans: trans, IB: ib},
+		ttmqr: &kernels.Ttmqr{Side: side, Trans: trans, IB: ib},
+	}
+}
+
+// rotate submits the application of the rotation s of column k to the tiles c1
+// and c2 of another matrix, which lie as its pivot and row do: above one
+// another, or side by side.
+func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, c1, c2 *graph.Datum, priority int64) error {
+	at := r.q.at(int(s.row), k)
+	switch s.kind {
+	case qrTriangle:
+		return p.submit(p.ops.Unmqr, x.unmqr, priority, in(&r.v1[at]), in(&r.t1[at]), inout(c2))
+	case qrSquare:
+		return p.submit(p.ops.Tsmqr, x.tsmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+	default:
+		return p.submit(p.ops.Ttmqr, x.ttmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+	}
+}

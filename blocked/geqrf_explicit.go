@@ -1,0 +1,328 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// GeqrfExplicit computes the QR factorization of the m×n matrix A with rotations
+// that are formed as matrices, and Q as the product of them all:
+//
+//	A = Q·R,  Q m×m.
+//
+// R overwrites the upper triangle of a as [Program.Geqrf] leaves it; what is
+// below is undefined. q must be made for a with TreeFlat; of it only what
+// [Rotations.Reflections] reads is left. Every rotation of two tiles is a matrix
+// of twice the tile size, made by applying the factor of op "tsqrt" to the
+// identity, by which columns of A and Q are multiplied with op "gemm".
+//
+// If sparse is false, Q begins as a dense identity, and all products are done.
+// Otherwise tiles of Q that are zero, or the identity, are neither stored nor
+// multiplied by. flops is the number of floating-point operations in all: to
+// leading order 20/3·n³ or 16/3·n³ for m = n, against 4/3·n³ that Geqrf takes for
+// R, and as many again that [Program.Orgqr] takes for Q.
+//
+// Unlike other algorithms, GeqrfExplicit waits for its tasks. It panics as Geqrf
+// does, and with ErrShape if the tree is another.
+//
+// Reference: R. Amela et al., Executing linear algebra kernels in heterogeneous
+// distributed infrastructures with PyCOMPSs, Oil & Gas Science and Technology 73
+// (2018), section 3.3, where sparse is called memory-save.
+func (p *Program[T]) GeqrfExplicit(a *Matrix[T], rot *Rotations[T], sparse bool) (q *Matrix[T], flops float64, err error) {
+	for _, steps := range rot.plan.columns {
+		for _, s := range steps {
+			if s.kind == qrPair || int(s.pivot) != int(steps[0].row) {
+				panic(ErrShape)
+			}
+		}
+	}
+	x := newExplicit(p, a, rot, sparse)
+	for k := range rot.plan.columns {
+		if err := x.triangle(k); err != nil {
+			return nil, 0, err
+		}
+		for i := k + 1; i < a.mt; i++ {
+			if err := x.rotate(k, i); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	if err := p.job.Wait(); err != nil {
+		return nil, 0, err
+	}
+	x.bringHome()
+	return x.collect(), x.flops, nil
+}
+
+// ExplicitTasks returns the number of tasks that [Program.GeqrfExplicit] submits.
+func (q *Rotations[T]) ExplicitTasks(sparse bool) int {
+	const zero, one, full = 0, 1, 2 // what a tile of Q is
+	mt, nt, n := q.plan.mt, q.plan.nt, 0
+	state := make([]uint8, mt*mt)
+	for i := range state {
+		state[i] = full
+		if sparse {
+			state[i] = zero
+			if i%(mt+1) == 0 {
+				state[i] = one
+			}
+		}
+	}
+	for k := range q.plan.columns {
+		n += 2 + nt - k - 1
+		for j := range mt {
+			switch b := &state[j*mt+k]; *b {
+			case full:
+				n++
+			case one:
+				*b = full
+			}
+		}
+		for i := k + 1; i < mt; i++ {
+			n += 3 + 4*(nt-k-1)
+			for j := range mt {
+				x, y := &state[j*mt+k], &state[j*mt+i]
+				switch {
+				case *x+*y == zero:
+					continue
+				case *x != zero && *y != zero:
+					n += 4
+				case *x+*y == full:
+					n += 2
+				}
+				*x, *y = full, full
+			}
+		}
+	}
+	return n
+}
+
+// explicit is one factorization with explicit rotations. A product cannot be
+// computed in place, so every tile of A and Q has a second one to go to, and
+// which of the two counts changes with every product.
+type explicit[T Element] struct {
+	*Program[T]
+	matrix *Matrix[T]
+	t      *rotation[T]
+	sparse bool
+	a, q   []block // mt×nt and mt×mt
+	flops  float64
+
+	times, transposed, timesAdd, transposedAdd *kernels.Gemm // by a rotation
+	form                                       *application
+}
+
+// block is a tile of A or Q: where it is now, nil if it is zero, and the tile
+// that the next product goes to, nil if there is none yet.
+type block struct {
+	now, next *graph.Datum
+	one       bool // the identity, without a tile
+}
+
+func newExplicit[T Element](p *Program[T], a *Matrix[T], rot *Rotations[T], sparse bool) *explicit[T] {
+	x := &explicit[T]{Program: p, matrix: a, t: p.rotation(a, rot), sparse: sparse,
+		a: make([]block, a.mt*a.nt), q: make([]block, a.mt*a.mt),
+		times:         &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1},
+		transposed:    &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1},
+		timesAdd:      &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
+		transposedAdd: &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
+		form:          newApplication(blas.Left, blas.NoTrans, rot.ib)}
+	o := p.operand(a)
+	for i := range a.mt {
+		for j := range a.nt {
+			x.a[i*a.nt+j].now = o.tile(i, j)
+		}
+		for j := range a.mt {
+			b := &x.q[i*a.mt+j]
+			switch {
+			case i == j && sparse:
+				b.one = true
+			case !sparse:
+				b.now = x.fresh("Q", i, j, i == j)
+			}
+		}
+	}
+	return x
+}
+
+// height returns the rows of the tiles in row i.
+func (x *explicit[T]) height(i int) int { return min(x.matrix.nb, x.matrix.rows-i*x.matrix.nb) }
+
+// fresh returns a new tile of as many rows as row i of A, and columns as row j:
+// zeros, or ones on its diagonal.
+func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
+	t := newTile[T](x.height(i), x.height(j))
+	if one {
+		for k := range min(t.Rows, t.Cols) {
+			t.Set(k, k, 1)
+		}
+	}
+	d := new(graph.Datum)
+	setDatum(d, name, i, j, &t)
+	return d
+}
+
+// triangle submits op "geqrt" for tile (k, k), and what follows from it.
+func (x *explicit[T]) triangle(k int) error {
+	nt := x.matrix.nt
+	at, own := x.t.q.at(k, k), x.a[k*nt+k].now
+	if err := x.submit(x.ops.Geqrt, &x.t.q.geqrt, 0, inout(own), out(&x.t.t1[at])); err != nil {
+		return err
+	}
+	e := x.fresh("E", k, k, true)
+	if err := x.submit(x.ops.Unmqr, x.form.unmqr, 0, in(own), in(&x.t.t1[at]), inout(e)); err != nil {
+		return err
+	}
+	m, n := x.t.q.tileDims(k, k)
+	f, g := stepFlops(qrTriangle, m, n, m)
+	x.flops += f + g
+	for j := k + 1; j < nt; j++ {
+		b := &x.a[k*nt+j]
+		if err := x.product(b, [2]*graph.Datum{e}, [2]*block{b}, true); err != nil {
+			return err
+		}
+		b.swap()
+	}
+	for i := range x.matrix.mt {
+		b := &x.q[i*x.matrix.mt+k]
+		if err := x.product(b, [2]*graph.Datum{e}, [2]*block{b}, false); err != nil {
+			return err
+		}
+		b.swap()
+	}
+	return nil
+}
+
+// rotate submits the rotation that annihilates tile (i, k), and what follows.
+func (x *explicit[T]) rotate(k, i int) error {
+	mt, nt := x.matrix.mt, x.matrix.nt
+	at, pivot, own := x.t.q.at(i, k), x.a[k*nt+k].now, x.a[i*nt+k].now
+	if err := x.submit(x.ops.Tsqrt, &x.t.q.tsqrt, 0, inout(pivot), inout(own), out(&x.t.t2[at])); err != nil {
+		return err
+	}
+	// The columns of the rotation are Q·[I 0]ᵀ and Q·[0 I]ᵀ.
+	var r [2][2]*graph.Datum
+	m, n := x.t.q.tileDims(i, k)
+	for c, column := range [2]int{k, i} {
+		r[0][c], r[1][c] = x.fresh("S", k, column, c == 0), x.fresh("S", i, column, c == 1)
+		if err := x.submit(x.ops.Tsmqr, x.form.tsmqr, 0, in(own), in(&x.t.t2[at]), inout(r[0][c]), inout(r[1][c])); err != nil {
+			return err
+		}
+		_, apply := stepFlops(qrSquare, m, n, x.height(column))
+		x.flops += apply
+	}
+	factor, _ := stepFlops(qrSquare, m, n, 0)
+	x.flops += factor
+	pair := func(b1, b2 *block, left bool) error {
+		both := [2]*block{b1, b2}
+		for c, b := range both {
+			if err := x.product(b, [2]*graph.Datum{r[0][c], r[1][c]}, both, left); err != nil {
+				return err
+			}
+		}
+		b1.swap()
+		b2.swap()
+		return nil
+	}
+	for j := k + 1; j < nt; j++ {
+		if err := pair(&x.a[k*nt+j], &x.a[i*nt+j], true); err != nil {
+			return err
+		}
+	}
+	for j := range mt {
+		if err := pair(&x.q[j*mt+k], &x.q[j*mt+i], false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// product submits b.next = Σ r[c]ᵀ·from[c] if left, Σ from[c]·r[c] otherwise.
+// Sources that are zero are left out; b.next is nil if all are. One that is the
+// identity alone needs no product.
+func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left bool) error {
+	var live []int
+	for c, f := range from {
+		if r[c] != nil && (f.now != nil || f.one) {
+			live = append(live, c)
+		}
+	}
+	switch {
+	case len(live) == 0:
+		b.next = nil
+		return nil
+	case len(live) == 1 && from[live[0]].one:
+		b.next = r[live[0]]
+		return nil
+	}
+	params := []*kernels.Gemm{x.times, x.timesAdd}
+	if left {
+		params = []*kernels.Gemm{x.transposed, x.transposedAdd}
+	}
+	for n, c := range live {
+		f := from[c]
+		l, o := f.now, r[c]
+		if f.one { // beside something that is not zero: rare
+			size := r[c].Value.(*Tile[T]).Rows
+			t := newTile[T](size, size)
+			for k := range size {
+				t.Set(k, k, 1)
+			}
+			l = new(graph.Datum)
+			setDatum(l, "I", 0, 0, &t)
+		}
+		lt, ot := l.Value.(*Tile[T]), o.Value.(*Tile[T])
+		rows, cols := lt.Rows, ot.Cols
+		if left {
+			l, o = o, l
+			rows, cols = ot.Cols, lt.Cols
+		}
+		if b.next == nil {
+			t := newTile[T](rows, cols)
+			b.next = new(graph.Datum)
+			setDatum(b.next, "X", 0, 0, &t)
+		}
+		if err := x.submit(x.ops.Gemm, params[n], 0, in(l), in(o), inout(b.next)); err != nil {
+			return err
+		}
+		x.flops += 2 * float64(rows) * float64(cols) * float64(ot.Rows)
+	}
+	return nil
+}
+
+// swap makes the result of the product count.
+func (b *block) swap() {
+	b.now, b.next = b.next, b.now
+	b.one = false
+}
+
+// bringHome copies R to where it belongs.
+func (x *explicit[T]) bringHome() {
+	a := x.matrix
+	a.eachTile(0, func(i, j int) {
+		home, now := &a.tiles[i*a.nt+j], x.a[i*a.nt+j].now.Value.(*Tile[T])
+		if now == home {
+			return
+		}
+		for r := range home.Rows {
+			copy(home.Row(r), now.Row(r))
+		}
+	})
+}
+
+// collect returns Q.
+func (x *explicit[T]) collect() *Matrix[T] {
+	a := x.matrix
+	q := header[T](Full, a.rows, a.rows, a.nb)
+	for i := range a.mt {
+		for j := range a.mt {
+			b := &x.q[i*a.mt+j]
+			if b.now == nil {
+				b.now = x.fresh("Q", i, j, b.one)
+			}
+			q.tiles[i*a.mt+j] = *b.now.Value.(*Tile[T])
+		}
+	}
+	return q
+}

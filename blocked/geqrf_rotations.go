@@ -1,0 +1,179 @@
+package blocked
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+)
+
+// RotationOptions says by which rotations a matrix is to be factored. The zero
+// value is useful.
+type RotationOptions struct {
+	// Tree is the order in which tiles are annihilated; the zero value is
+	// TreeAuto.
+	Tree Tree
+	// Domain is the number of tiles in a domain of TreeDomains; 0 means one
+	// domain of the first column for each core. The other trees ignore it.
+	Domain int
+	// IB is the number of columns of a block reflector; 0 means [DefaultIB]. It
+	// is at most the tile size.
+	IB int
+	// Cores is the number of cores that TreeAuto and TreeDomains go by; 0 means
+	// one.
+	Cores int
+}
+
+// DefaultIB is the number of columns of a block reflector by default.
+const DefaultIB = 32
+
+// Rotations is the block Givens rotations that make up the orthogonal factor of
+// a matrix, as [Program.Geqrf] leaves them: their order, and the triangular
+// factors T of their block reflectors I − V·T·Vᵀ. The V lie in the tiles of the
+// matrix itself.
+//
+// A tile takes part in up to two rotations: T1 belongs to the V below its
+// diagonal, of op "geqrt", and T2 to the one by which it was annihilated. Each T
+// is IB×nb; there is one only where there is a rotation.
+type Rotations[T Element] struct {
+	rows, cols, nb, ib int
+	plan               *qrPlan
+	t1, t2             []Tile[T] // mt×min(mt, nt); without data where there is none
+
+	geqrt kernels.Geqrt
+	tsqrt kernels.Tsqrt
+	ttqrt kernels.Ttqrt
+}
+
+// NewRotations returns room for the rotations of an m×n matrix with tiles of
+// nb×nb. It panics with ErrShape if m, n, nb or an option is negative or nb is
+// 0, and with ErrKind if there is no such tree.
+func NewRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
+	if m < 0 || n < 0 || nb < 1 || opt.Domain < 0 || opt.IB < 0 || opt.Cores < 0 {
+		panic(ErrShape)
+	}
+	if opt.Tree >= trees {
+		panic(ErrKind)
+	}
+	ib := opt.IB
+	if ib == 0 {
+		ib = DefaultIB
+	}
+	ib = min(ib, nb)
+	q := &Rotations[T]{rows: m, cols: n, nb: nb, ib: ib,
+		plan:  newQRPlan(opt.Tree, opt.Domain, count(m, nb), count(n, nb), max(1, opt.Cores)),
+		geqrt: kernels.Geqrt{IB: ib}, tsqrt: kernels.Tsqrt{IB: ib}, ttqrt: kernels.Ttqrt{IB: ib}}
+	size := q.plan.mt * len(q.plan.columns)
+	q.t1, q.t2 = make([]Tile[T], size), make([]Tile[T], size)
+	for k, steps := range q.plan.columns {
+		for _, s := range steps {
+			r, c := q.tileDims(int(s.row), k)
+			if s.kind == qrTriangle {
+				q.t1[q.at(int(s.row), k)] = newTile[T](ib, min(r, c))
+			} else {
+				q.t2[q.at(int(s.row), k)] = newTile[T](ib, c)
+			}
+		}
+	}
+	return q
+}
+
+// at returns where the rotations of tile (i, k) are.
+func (q *Rotations[T]) at(i, k int) int { return i*len(q.plan.columns) + k }
+
+// tileDims returns the shape of tile (i, j) of the matrix.
+func (q *Rotations[T]) tileDims(i, j int) (r, c int) {
+	return min(q.nb, q.rows-i*q.nb), min(q.nb, q.cols-j*q.nb)
+}
+
+// Dims returns the shape of the matrix.
+func (q *Rotations[T]) Dims() (m, n int) { return q.rows, q.cols }
+
+// NB returns the tile size.
+func (q *Rotations[T]) NB() int { return q.nb }
+
+// IB returns the number of columns of a block reflector.
+func (q *Rotations[T]) IB() int { return q.ib }
+
+// Tasks returns the number of tasks that [Program.Geqrf] submits.
+func (q *Rotations[T]) Tasks() int { return q.plan.tasks() }
+
+// ApplyTasks returns the number of tasks that [Program.Ormqr] submits for a
+// matrix that is lines tiles wide (from the left) or high (from the right).
+func (q *Rotations[T]) ApplyTasks(lines int) int { return q.plan.steps() * lines }
+
+// FirstT returns the T of the first tile: all there is to the rotations of a
+// matrix of one tile, beside V.
+func (q *Rotations[T]) FirstT() *Tile[T] { return &q.t1[0] }
+
+// Reflections returns the number of Householder reflections in the factor, each
+// of determinant -1, so that det Q is 1 if it is even and -1 if it is odd. A
+// column that needs none, being zero below the diagonal, has the identity.
+func (q *Rotations[T]) Reflections() int {
+	n := 0
+	for k, steps := range q.plan.columns {
+		for _, s := range steps {
+			t := &q.t2[q.at(int(s.row), k)]
+			if s.kind == qrTriangle {
+				t = &q.t1[q.at(int(s.row), k)]
+			}
+			// The diagonals of the blocks hold LAPACK's tau.
+			for j := range t.Cols {
+				if t.At(j%q.ib, j) != 0 {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Flops returns the floating-point operations of the factorization by these
+// rotations, without those that the T take: a share of about IB/(2·nb) more.
+func (q *Rotations[T]) Flops() float64 {
+	sum := 0.0
+	for k, steps := range q.plan.columns {
+		for _, s := range steps {
+			m, n := q.tileDims(int(s.row), k)
+			right := q.cols - k*q.nb - n
+			f, x := stepFlops(s.kind, m, n, right)
+			sum += f + x
+		}
+	}
+	return sum
+}
+
+// stepFlops returns the operations of a rotation of an m×n tile and of its
+// application to so many columns.
+func stepFlops(kind qrKind, m, n, columns int) (factor, apply float64) {
+	switch kind {
+	case qrTriangle:
+		k := float64(min(m, n))
+		return QRFlops(m, n), float64(columns) * (4*float64(m)*k - 2*k*k)
+	case qrSquare:
+		return 2 * float64(m) * float64(n) * float64(n), 4 * float64(m) * float64(n) * float64(columns)
+	}
+	for j := range n {
+		height := float64(min(j+1, m))
+		factor += 4 * height * float64(n-j)
+		apply += 4 * height * float64(columns)
+	}
+	return factor, apply
+}
+
+// QRFlops returns the floating-point operations, to leading order, of the QR
+// factorization of an m×n matrix by Householder reflections, by which the speed
+// of all of them is counted: 2·m·n² − 2/3·n³ for m ≥ n.
+//
+// Reference: LAWN 41, appendix C.
+func QRFlops(m, n int) float64 {
+	a, b, k := float64(m), float64(n), float64(min(m, n))
+	return 4*a*b*k - 2*(a+b)*k*k + 4*k*k*k/3
+}
+
+// setDatum makes d the datum of t.
+func setDatum[T Element](d *graph.Datum, name string, i, j int, t *Tile[T]) {
+	var zero T
+	d.Value, d.Bytes = t, int64(t.Rows)*int64(t.Cols)*int64(unsafe.Sizeof(zero))
+	d.Name, d.I, d.J = name, int32(i), int32(j)
+}

@@ -1,0 +1,214 @@
+package blocked_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"gonum.org/v1/gonum/blas"
+)
+
+// upper is R: what is above the diagonal of g.
+func upper[T blocked.Element](g *blocked.Matrix[T]) element {
+	return func(i, j int) float64 {
+		if i > j {
+			return 0
+		}
+		return float64(g.At(i, j))
+	}
+}
+
+func elementOf[T blocked.Element](g *blocked.Matrix[T]) element {
+	return func(i, j int) float64 { return float64(g.At(i, j)) }
+}
+
+// held returns f, whose elements are computed once.
+func (f element) held(m, n int) element {
+	x := make([]float64, m*n)
+	for i := range m {
+		for j := range n {
+			x[i*n+j] = f(i, j)
+		}
+	}
+	return func(i, j int) float64 { return x[i*n+j] }
+}
+
+func unit(i, j int) float64 {
+	if i == j {
+		return 1
+	}
+	return 0
+}
+
+// isQR fails t unless q, which is m×m, and r are the factors of the m×n matrix
+// a: ‖R−QᵀA‖ / (m‖A‖ε) and ‖I−QᵀQ‖ / (mε) are small.
+func isQR[T blocked.Element](t *testing.T, what string, m, n int, q, r, a element) {
+	t.Helper()
+	q = q.held(m, m)
+	eps := roundoff[T]() * float64(max(1, m))
+	if e := minus(1, q.t().times(q, m), 1, unit).norm(m, m); !(e <= 30*eps) {
+		t.Errorf("%s: ‖I−QᵀQ‖ = %g, want at most %g", what, e, 30*eps)
+	}
+	if e, norm := minus(1, q.t().times(a.held(m, n), m), 1, r).norm(m, n), a.norm(m, n); !(e <= 30*eps*norm) {
+		t.Errorf("%s: ‖R−QᵀA‖ = %g, want at most %g", what, e, 30*eps*norm)
+	}
+}
+
+// rotations are the trees to test, with domains.
+func rotations() []blocked.RotationOptions {
+	all := []blocked.RotationOptions{{Tree: blocked.TreeDomains, Domain: 2}, {Tree: blocked.TreeDomains, Domain: 3, Cores: 2}}
+	for _, tree := range blocked.Trees() {
+		all = append(all, blocked.RotationOptions{Tree: tree, Cores: 3})
+	}
+	return all
+}
+
+// qrShapes are shapes in tiles of nb: nothing, one element, around nb and
+// multiples of it, tall, and wide.
+func qrShapes(nb int) [][2]int {
+	all := [][2]int{{0, 0}, {5, 0}, {0, 5}, {1, 1}, {8*nb + 1, 1}, {1, 3 * nb}, {6*nb + nb/2, 2*nb + 1}, {2*nb + 1, 5*nb + nb/2}, {7*nb - 1, nb}}
+	for _, n := range []int{nb - 1, nb, nb + 1, 2*nb - 1, 2 * nb, 2*nb + 1, 3*nb + 2, 4*nb - 1} {
+		all = append(all, [2]int{n, n}, [2]int{n + 1, n}, [2]int{n, n + 1}, [2]int{n + nb, n})
+	}
+	return all
+}
+
+func testGeqrf[T blocked.Element](t *testing.T, rt *exec.Local, nbs []int) {
+	rnd := rand.New(rand.NewPCG(3, 1))
+	for _, nb := range nbs {
+		for _, s := range qrShapes(nb) {
+			m, n := s[0], s[1]
+			if m < 0 || n < 0 {
+				continue
+			}
+			full := normal[T](rnd, m, n)
+			a := of(full, blas.NoTrans).held(m, n)
+			for i, opt := range rotations() {
+				ibs := [][]int{{1}, {2}, {0}}[(i+m)%3]
+				if m < 3*nb {
+					ibs = []int{1, 2, 0}
+				}
+				for _, ib := range ibs {
+					opt.IB = ib
+					what := fmt.Sprintf("%d×%d, nb %d, %+v", m, n, nb, opt)
+					f, _ := blocked.From[T](full, blocked.Full, nb, blocked.CopyOptions{})
+					q := blocked.NewRotations[T](m, n, nb, opt)
+					all := blocked.New[T](blocked.Full, m, m, nb)
+					must(t, rt, what, q.Tasks()+q.ColumnTasks(tileCount(m, nb)), func(p *blocked.Program[T]) error {
+						if err := p.Geqrf(f, q); err != nil {
+							return err
+						}
+						return p.Orgqr(f, q, all)
+					})
+					isQR[T](t, what, m, n, elementOf(all), upper(f), a)
+					if ib == 2 {
+						testOrmqr(t, rt, what, f, q, all)
+					}
+				}
+			}
+		}
+	}
+}
+
+// testOrmqr compares products with Q with the ones of the Q that Orgqr has made.
+func testOrmqr[T blocked.Element](t *testing.T, rt *exec.Local, what string, f *blocked.Matrix[T], q *blocked.Rotations[T], all *blocked.Matrix[T]) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(3, 2))
+	m, n := f.Dims()
+	nb := f.NB()
+	thin := blocked.New[T](blocked.Full, m, min(m, n), nb)
+	must(t, rt, what, q.ColumnTasks(tileCount(min(m, n), nb)), func(p *blocked.Program[T]) error { return p.Orgqr(f, q, thin) })
+	for i := range m {
+		for j := range min(m, n) {
+			if thin.At(i, j) != all.At(i, j) {
+				t.Fatalf("%s: element (%d, %d) of Q depends on the number of columns", what, i, j)
+			}
+		}
+	}
+	dense := elementOf(all).held(m, m)
+	k := nb + 1
+	for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+		op := dense
+		if trans == blas.Trans {
+			op = dense.t()
+		}
+		for _, side := range []blas.Side{blas.Left, blas.Right} {
+			r, c := m, k
+			if side == blas.Right {
+				r, c = k, m
+			}
+			b := normal[T](rnd, r, c)
+			x, _ := blocked.From[T](b, blocked.Full, nb, blocked.CopyOptions{})
+			must(t, rt, what, q.ApplyTasks(tileCount(k, nb)), func(p *blocked.Program[T]) error { return p.Ormqr(side, trans, f, q, x) })
+			want := op.times(of(b, blas.NoTrans), m)
+			if side == blas.Right {
+				want = of(b, blas.NoTrans).times(op, m)
+			}
+			limit := 30 * float64(max(1, m)) * roundoff[T]() * (1 + of(b, blas.NoTrans).norm(r, c))
+			if e := minus(1, elementOf(x), 1, want).norm(r, c); !(e <= limit) {
+				t.Errorf("%s: side %c, trans %c: difference %g, want at most %g", what, side, trans, e, limit)
+			}
+		}
+	}
+}
+
+func TestGeqrf(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 1})
+	testGeqrf[float64](t, rt, []int{1, 3})
+	rt = startLocal(t, exec.Options{Workers: 3, Float: true, Window: 5})
+	testGeqrf[float64](t, rt, []int{3})
+	testGeqrf[float32](t, rt, []int{4})
+}
+
+// TestGeqrfExplicit forms rotations as matrices and compares what that takes
+// with what is said of it.
+func TestGeqrfExplicit(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 2})
+	t.Run("f64", func(t *testing.T) { testExplicit[float64](t, rt) })
+	t.Run("f32", func(t *testing.T) { testExplicit[float32](t, rt) })
+}
+
+func testExplicit[T blocked.Element](t *testing.T, rt *exec.Local) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	const nb = 4
+	for _, s := range qrShapes(nb) {
+		m, n := s[0], s[1]
+		full := normal[T](rnd, m, n)
+		var total [2]float64
+		for mode, sparse := range []bool{false, true} {
+			what := fmt.Sprintf("%d×%d, sparse %v", m, n, sparse)
+			f, _ := blocked.From[T](full, blocked.Full, nb, blocked.CopyOptions{})
+			rot := blocked.NewRotations[T](m, n, nb, blocked.RotationOptions{Tree: blocked.TreeFlat, IB: 2})
+			var q *blocked.Matrix[T]
+			if _, err := compute(t, rt, func(p *blocked.Program[T]) (err error) {
+				q, total[mode], err = p.GeqrfExplicit(f, rot, sparse)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			isQR[T](t, what, m, n, elementOf(q), upper(f), of(full, blas.NoTrans))
+		}
+		if total[1] > total[0] {
+			t.Errorf("%d×%d: sparse takes %g flops, dense %g", m, n, total[1], total[0])
+		}
+	}
+	// 20/3·n³ and 16/3·n³ in the limit of many tiles.
+	const tiles = 40
+	full := normal[T](rnd, tiles, tiles)
+	for sparse, want := range map[bool]float64{false: 20. / 3, true: 16. / 3} {
+		f, _ := blocked.From[T](full, blocked.Full, 1, blocked.CopyOptions{})
+		rot := blocked.NewRotations[T](tiles, tiles, 1, blocked.RotationOptions{Tree: blocked.TreeFlat})
+		if _, err := compute(t, rt, func(p *blocked.Program[T]) error {
+			_, flops, err := p.GeqrfExplicit(f, rot, sparse)
+			if got := flops / (tiles * tiles * tiles); math.Abs(got/want-1) > 0.1 {
+				t.Errorf("sparse %v: %.3g·n³ flops, want about %.3g·n³", sparse, got, want)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package blocked
+
+import "gonum.org/v1/gonum/blas"
+
+// Orgqr submits the computation of the first columns of the orthogonal factor Q
+// of an m×n matrix, as [Program.Geqrf] has left it in a and q:
+//
+//	C = Q·[I 0]ᵀ,
+//
+// for an m×k matrix C, k ≤ m, which is overwritten: all of Q with k = m, an
+// orthonormal basis of the columns of A with k = n if they are independent. C is
+// Full, has the tile size of a, and shares no memory with it.
+//
+// If tasks of the Program already use C, Orgqr waits for the job first: it
+// writes C itself before it submits.
+//
+// It panics with ErrKind if C or a is not Full, and with ErrShape if the shapes
+// or tile sizes do not fit.
+//
+// Reference: LAPACK xORGQR.
+func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
+	if c.kind != Full {
+		panic(ErrKind)
+	}
+	if c.rows != a.rows || c.cols > c.rows || c.nb != a.nb {
+		panic(ErrShape)
+	}
+	r := p.rotation(a, q)
+	if p.data[c] != nil { // earlier tasks may still use it
+		if err := p.job.Wait(); err != nil {
+			return err
+		}
+	}
+	c.SetIdentity()
+	o := p.operand(c)
+	apply := newApplication(blas.Left, blas.NoTrans, q.ib)
+	for k := len(q.plan.columns) - 1; k >= 0; k-- {
+		steps := q.plan.columns[k]
+		for i := len(steps) - 1; i >= 0; i-- {
+			s := steps[i]
+			// The columns before k are still those of the identity, and zero
+			// in the rows that the rotations of column k change.
+			for j := k; j < c.nt; j++ {
+				if err := p.rotate(r, apply, s, k, o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ColumnTasks returns the number of tasks that [Program.Orgqr] submits for a
+// matrix of nt tile columns.
+func (q *Rotations[T]) ColumnTasks(nt int) int {
+	n := 0
+	for k, steps := range q.plan.columns {
+		n += len(steps) * max(0, nt-k)
+	}
+	return n
+}

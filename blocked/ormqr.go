@@ -1,0 +1,61 @@
+package blocked
+
+import "gonum.org/v1/gonum/blas"
+
+// Ormqr submits the product of the orthogonal factor Q of an m×n matrix, as
+// [Program.Geqrf] has left it in a and q, with another matrix:
+//
+//	C = op(Q)·C (side = Left,  C m×k),
+//	C = C·op(Q) (side = Right, C k×m),
+//
+// op(Q) = Q or Qᵀ. C is Full, has the tile size of a, and shares no memory with
+// it.
+//
+// It panics with ErrKind if C or a is not Full, and with ErrShape if the shapes
+// or tile sizes do not fit.
+//
+// Reference: LAPACK xORMQR.
+func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
+	order, lines := c.rows, c.nt
+	if side == blas.Right {
+		order, lines = c.cols, c.mt
+	}
+	if c.kind != Full {
+		panic(ErrKind)
+	}
+	if order != a.rows || c.nb != a.nb {
+		panic(ErrShape)
+	}
+	o, r := p.operand(c), p.rotation(a, q)
+	apply := newApplication(side, trans, q.ib)
+	// Q is the product of the rotations in the order of the factorization: Qᵀ
+	// from the left, and Q from the right, begin with the first.
+	forward := (side == blas.Left) == (trans != blas.NoTrans)
+	columns := len(q.plan.columns)
+	for n := range columns {
+		k := n
+		if !forward {
+			k = columns - 1 - n
+		}
+		steps := q.plan.columns[k]
+		for i := range steps {
+			s := steps[i]
+			if !forward {
+				s = steps[len(steps)-1-i]
+			}
+			for line := range lines {
+				c1, c2 := int(s.pivot), int(s.row)
+				var err error
+				if side == blas.Left {
+					err = p.rotate(r, apply, s, k, o.tile(c1, line), o.tile(c2, line), int64(columns-n))
+				} else {
+					err = p.rotate(r, apply, s, k, o.tile(line, c1), o.tile(line, c2), int64(columns-n))
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package la
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// QR is the QR factorization of an m×n matrix,
+//
+//	A = Q·R,
+//
+// after gonum's mat.QR, but for any shape: Q is orthogonal of order m, R is m×n
+// and upper triangular, or trapezoidal if m < n. It solves linear systems and
+// least-squares problems, and finds the solution of least norm where there are
+// several.
+//
+// Columns are not exchanged: the factorization is as accurate for a matrix of
+// deficient rank, but R does not reveal the rank.
+//
+// The zero value is without a factorization, uses the default engine and the
+// zero QROptions. A QR may be read from several goroutines at once.
+type QR[T Element] struct {
+	engine *Engine
+	opt    QROptions
+
+	f     *qrFactors[T] // nil if there is no factorization
+	spare *qrFactors[T] // memory of a former factorization
+
+	// Rᵀ = Z·S of an A that is wider than high, made when it is first needed.
+	mu   sync.Mutex
+	wide *qrFactors[T]
+}
+
+// NewQR returns an empty factorization that computes on e.
+func NewQR[T Element](e *Engine) *QR[T] { return &QR[T]{engine: e} }
+
+// NewQRWith returns an empty factorization that computes on e with the options
+// given. The error is that of [QROptions.Validate].
+func NewQRWith[T Element](e *Engine, opt QROptions) (*QR[T], error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	return &QR[T]{engine: e, opt: opt}, nil
+}
+
+// Factorize computes the factorization of a, which is not changed; a former
+// factorization is replaced and its memory used again.
+//
+// Every finite matrix has one. The error is a *NonFiniteError, an
+// *exec.TaskError that names a version that has failed, or exec.ErrClosed; q is
+// then empty.
+//
+// Reference: LAPACK xGEQRF.
+func (q *QR[T]) Factorize(a Source[T]) error { return q.FactorizeContext(context.Background(), a) }
+
+// FactorizeContext is Factorize in a context. When ctx ends it returns the
+// cause as soon as the kernels that run have returned; q is then empty.
+func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
+	q.Reset()
+	if err := q.engine.ready(ctx); err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
+	opt := blocked.CopyOptions{Workers: q.engine.options().Workers, Stats: true}
+	f, stats := q.spare, blocked.Stats{}
+	if f != nil && f.one == one && fits(f.a, m, n, nb) {
+		stats = f.a.CopyFrom(a, opt)
+	} else {
+		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
+		f.a, stats = blocked.From(a, blocked.Full, nb, opt)
+		f.rotations = blocked.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
+		q.spare = f
+	}
+	if stats.NonFinite {
+		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	}
+	if err := f.factorize(ctx, q.engine); err != nil {
+		return err
+	}
+	q.f, q.spare = f, nil
+	return nil
+}
+
+// valid panics with ErrNotFactorized if there is no factorization.
+func (q *QR[T]) valid() {
+	if q.f == nil {
+		panic(ErrNotFactorized)
+	}
+}
+
+// IsEmpty reports whether q is without a factorization.
+func (q *QR[T]) IsEmpty() bool { return q.f == nil }
+
+// Reset drops the factorization. Its memory is kept for the next one of the
+// same size; to free it, drop q.
+func (q *QR[T]) Reset() {
+	if q.f != nil {
+		q.spare = q.f
+	}
+	q.f, q.wide = nil, nil
+}
+
+// Dims returns the shape of A. It panics with ErrNotFactorized, as all methods
+// but Factorize, FactorizeContext, IsEmpty and Reset do, if there is no
+// factorization.
+func (q *QR[T]) Dims() (m, n int) {
+	q.valid()
+	return q.f.a.Dims()
+}
+
+// Flops returns the floating-point operations of the factorization.
+func (q *QR[T]) Flops() QRFlops {
+	q.valid()
+	m, n := q.f.a.Dims()
+	return QRFlops{Standard: blocked.QRFlops(m, n), Performed: q.f.flops}
+}
+
+// RTo copies R to dst, zeros below the diagonal included: all of it if dst is
+// m×n, its first min(m, n) rows if dst has only as many. An empty *mat.Dense
+// becomes m×n. It panics with mat.ErrShape if dst has another shape.
+func (q *QR[T]) RTo(dst Sink[T]) {
+	q.valid()
+	m, n := q.f.a.Dims()
+	shape[T](dst, m, n)
+	r, c := dst.Dims()
+	if c != n || r != m && r != min(m, n) {
+		panic(mat.ErrShape)
+	}
+	if r == 0 || c == 0 {
+		return
+	}
+	v, _, back := writable(dst, q.f.a.NB(), false, q.engine.options().Workers)
+	q.f.copyR(v)
+	back()
+}
+
+// QTo computes all of Q in dst, which must be m×m; an empty *mat.Dense becomes
+// so. It costs more than the factorization if m is much larger than n: see
+// [QR.QThinTo] and [QR.ApplyQTo].
+//
+// The error is a *ShapeError, an *exec.TaskError that names a version that has
+// failed, or exec.ErrClosed; dst is undefined after the last two.
+//
+// Reference: LAPACK xORGQR.
+func (q *QR[T]) QTo(dst Sink[T]) error {
+	q.valid()
+	m, _ := q.f.a.Dims()
+	return q.columnsTo("QTo", dst, m)
+}
+
+// QThinTo computes the first min(m, n) columns of Q in dst, which has so many
+// columns, and m rows; an empty *mat.Dense becomes so. They are an orthonormal
+// basis of the columns of A, if those are independent, and suffice for A = Q·R
+// with the first min(m, n) rows of R.
+//
+// The errors are those of [QR.QTo].
+func (q *QR[T]) QThinTo(dst Sink[T]) error {
+	q.valid()
+	m, n := q.f.a.Dims()
+	return q.columnsTo("QThinTo", dst, min(m, n))
+}
+
+// columnsTo computes the first k columns of Q.
+func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
+	m, _ := q.f.a.Dims()
+	shape[T](dst, m, k)
+	if r, c := dst.Dims(); r != m || c != k {
+		return &ShapeError{op, fmt.Sprintf("the factor is %d×%d and dst %d×%d", m, k, r, c)}
+	}
+	if m == 0 || k == 0 {
+		return nil
+	}
+	v, _, back := writable(dst, q.f.a.NB(), false, q.engine.options().Workers)
+	if err := q.f.columns(context.Background(), q.engine, v); err != nil {
+		return err
+	}
+	back()
+	return nil
+}
+
+// ApplyQTo computes a product with Q without computing Q:
+//
+//	dst = op(Q)·B (side = blas.Left,  B m×k),
+//	dst = B·op(Q) (side = blas.Right, B k×m),
+//
+// op(Q) = Q, or Qᵀ if trans. dst may be b; an empty *mat.Dense takes the shape
+// of b.
+//
+// The error is a *ShapeError, also if side is neither, an *exec.TaskError that
+// names a version that has failed, or exec.ErrClosed; dst is then as it was, but
+// for the shape.
+//
+// Reference: LAPACK xORMQR.
+func (q *QR[T]) ApplyQTo(dst Sink[T], side blas.Side, trans bool, b Source[T]) error {
+	q.valid()
+	m, _ := q.f.a.Dims()
+	r, c := b.Dims()
+	switch {
+	case side != blas.Left && side != blas.Right:
+		return &ShapeError{"ApplyQTo", "side is neither blas.Left nor blas.Right"}
+	case side == blas.Left && r != m || side == blas.Right && c != m:
+		return &ShapeError{"ApplyQTo", fmt.Sprintf("Q is %d×%d and b %d×%d", m, m, r, c)}
+	}
+	shape[T](dst, r, c)
+	if s, t := dst.Dims(); s != r || t != c {
+		return &ShapeError{"ApplyQTo", fmt.Sprintf("the product is %d×%d and dst %d×%d", r, c, s, t)}
+	}
+	if r == 0 || c == 0 {
+		return nil
+	}
+	workers := q.engine.options().Workers
+	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), blocked.CopyOptions{Workers: workers})
+	x, err := q.f.apply(context.Background(), q.engine, side, transpose(trans), x)
+	if err != nil {
+		return err
+	}
+	x.CopyTo(dst, workers)
+	return nil
+}
+
+// Det returns the determinant of A, ±Inf or 0 if it is out of range. It panics
+// with mat.ErrSquare if A is not square.
+func (q *QR[T]) Det() float64 {
+	log, sign := q.LogDet()
+	return sign * math.Exp(log)
+}
+
+// LogDet returns the logarithm of the magnitude of the determinant of A, and its
+// sign: -Inf and 0 if it is zero. It panics with mat.ErrSquare if A is not
+// square.
+func (q *QR[T]) LogDet() (log, sign float64) {
+	q.valid()
+	m, n := q.f.a.Dims()
+	if m != n {
+		panic(mat.ErrSquare)
+	}
+	sign = 1
+	if q.f.rotations.Reflections()%2 == 1 {
+		sign = -1
+	}
+	for i := range n {
+		d := q.f.a.At(i, i)
+		switch {
+		case d == 0:
+			return math.Inf(-1), 0
+		case d < 0:
+			sign = -sign
+		}
+		log += logAbs(d)
+	}
+	return log, sign
+}

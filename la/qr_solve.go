@@ -1,0 +1,248 @@
+package la
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// SolveTo solves, for each column of B,
+//
+//	op(A)·x = b,  op(A) = A, or Aᵀ if trans.
+//
+// If op(A) is higher than wide, X is the least-squares solution: it minimizes
+// ‖b − op(A)·x‖₂. If it is wider than high, X is the solution of which ‖x‖₂ is
+// smallest. op(A) is p×q, B p×nrhs and dst = X q×nrhs. dst may be b, or a part of
+// it; an empty *mat.Dense takes the shape of X.
+//
+// If A is wider than high, the first solution factors R as well, which costs as
+// much as the factorization did; who needs nothing but such solutions factors
+// Aᵀ and has them with the opposite trans.
+//
+// The error is a *ShapeError, or a mat.Condition if already the diagonal of the
+// triangular factor shows that A has not full rank to working precision; dst
+// then holds a solution whose digits may all be wrong. If a zero is on the
+// diagonal the condition is +Inf, and dst is as it was, but for the shape; and so
+// it is after an *exec.TaskError that names a version that has failed, or
+// exec.ErrClosed. SolveTo panics with ErrNotFactorized if there is no
+// factorization.
+//
+// Reference: LAPACK xGELS.
+func (q *QR[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
+	q.valid()
+	rows, cols := q.operator(trans)
+	m, nrhs := b.Dims()
+	if m != rows {
+		return &ShapeError{"SolveTo", fmt.Sprintf("op(A) is %d×%d and b %d×%d", rows, cols, m, nrhs)}
+	}
+	shape[T](dst, cols, nrhs)
+	if r, s := dst.Dims(); r != cols || s != nrhs {
+		return &ShapeError{"SolveTo", fmt.Sprintf("the solution is %d×%d and dst %d×%d", cols, nrhs, r, s)}
+	}
+	if cols == 0 || nrhs == 0 {
+		return nil
+	}
+	x, err := q.solve(context.Background(), trans, b)
+	if x != nil {
+		x.CopyTo(dst, q.engine.options().Workers)
+	}
+	return err
+}
+
+// SolveVecTo solves for one right-hand side, dst = x, as SolveTo does.
+func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
+	q.valid()
+	rows, cols := q.operator(trans)
+	if b.Len() != rows {
+		return &ShapeError{"SolveVecTo", fmt.Sprintf("op(A) is %d×%d and b has %d elements", rows, cols, b.Len())}
+	}
+	if d, ok := any(dst).(*mat.VecDense); ok {
+		shape[float64](d, cols, 1)
+	}
+	if dst.Len() != cols {
+		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
+	}
+	if cols == 0 {
+		return nil
+	}
+	x, err := q.solve(context.Background(), trans, column[T]{b})
+	if x != nil {
+		for i := range cols {
+			dst.SetVec(i, x.At(i, 0))
+		}
+	}
+	return err
+}
+
+// column is a vector as a matrix of one column.
+type column[T Element] struct{ v VectorSource[T] }
+
+func (c column[T]) Dims() (m, n int) { return c.v.Len(), 1 }
+func (c column[T]) At(i, _ int) T    { return c.v.AtVec(i) }
+
+// operator returns the shape of A or Aᵀ.
+func (q *QR[T]) operator(trans bool) (rows, cols int) {
+	m, n := q.f.a.Dims()
+	if trans {
+		return n, m
+	}
+	return m, n
+}
+
+// solve returns the solution for b, nil if there is none, and what is wrong with
+// it.
+func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.Matrix[T], err error) {
+	e, end := q.engine.session()
+	defer end()
+	if err := e.ready(ctx); err != nil {
+		return nil, err
+	}
+	rows, cols := q.operator(trans)
+	_, nrhs := b.Dims()
+	if rows == 0 {
+		return blocked.New[T](blocked.Full, cols, nrhs, q.f.a.NB()), nil
+	}
+	f, z := q.f, (*qrFactors[T])(nil)
+	triangle := f
+	if m, n := q.f.a.Dims(); m < n {
+		if z, err = q.transposed(ctx, e); err != nil {
+			return nil, err
+		}
+		triangle = z
+	}
+	if err := triangle.singular(); err != nil {
+		return nil, err
+	}
+	copied, _ := blocked.From(b, blocked.Full, f.a.NB(), blocked.CopyOptions{Workers: e.options().Workers})
+	c := chain[T]{ctx: ctx, e: e, x: copied}
+	switch {
+	case z == nil && !trans: // x = R⁻¹·Qᵀ·b
+		c.apply(f, blas.Trans)
+		c.resize(cols)
+		c.divide(f, blas.NoTrans)
+	case z == nil: // Aᵀ = Rᵀ·Qᵀ: x = Q·R⁻ᵀ·b
+		c.divide(f, blas.Trans)
+		c.resize(cols)
+		c.apply(f, blas.NoTrans)
+	case !trans: // A = Q·Sᵀ·Zᵀ: x = Z·S⁻ᵀ·Qᵀ·b
+		c.apply(f, blas.Trans)
+		c.divide(z, blas.Trans)
+		c.resize(cols)
+		c.apply(z, blas.NoTrans)
+	default: // Aᵀ = Z·S·Qᵀ: x = Q·S⁻¹·Zᵀ·b
+		c.apply(z, blas.Trans)
+		c.resize(cols)
+		c.divide(z, blas.NoTrans)
+		c.apply(f, blas.NoTrans)
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.x, triangle.conditionError()
+}
+
+// chain is a matrix that is multiplied from the left by one factor after the
+// other, until one fails.
+type chain[T Element] struct {
+	ctx context.Context
+	e   *Engine
+	x   *blocked.Matrix[T]
+	err error
+}
+
+// apply multiplies by op(Q) of f.
+func (c *chain[T]) apply(f *qrFactors[T], trans blas.Transpose) {
+	if c.err == nil {
+		c.x, c.err = f.apply(c.ctx, c.e, blas.Left, trans, c.x)
+	}
+}
+
+// divide multiplies by the inverse of op(R) of f.
+func (c *chain[T]) divide(f *qrFactors[T], trans blas.Transpose) {
+	if c.err == nil {
+		c.err = f.solveR(c.ctx, c.e, trans, c.x)
+	}
+}
+
+// resize leaves the first rows of x, or adds rows of zeros.
+func (c *chain[T]) resize(rows int) {
+	if c.err != nil {
+		return
+	}
+	m, n := c.x.Dims()
+	if rows <= m {
+		c.x = c.x.Leading(rows, n)
+		return
+	}
+	y := blocked.New[T](blocked.Full, rows, n, c.x.NB())
+	y.Leading(m, n).CopyFrom(c.x, blocked.CopyOptions{Workers: c.e.options().Workers})
+	c.x = y
+}
+
+// transposed returns the factorization of Rᵀ for an A that is wider than high.
+// It is made once.
+func (q *QR[T]) transposed(ctx context.Context, e *Engine) (*qrFactors[T], error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.wide != nil {
+		return q.wide, nil
+	}
+	m, n := q.f.a.Dims()
+	nb := q.f.a.NB()
+	r := blocked.New[T](blocked.Full, m, n, nb)
+	q.f.copyR(r)
+	opt := q.opt
+	opt.Variant = CompactQR
+	z := &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(e))}
+	if err := z.factorize(ctx, e); err != nil {
+		return nil, err
+	}
+	q.wide = z
+	return z, nil
+}
+
+// Cond estimates the condition number of the triangular factor in the 1-norm,
+// ‖R‖₁·‖R⁻¹‖₁, which is that of A in the 2-norm but for a factor of at most
+// min(m, n). The estimate is a lower bound, but for rounding, that is rarely
+// below a third of the truth; +Inf if R⁻¹ is out of range or does not exist. It
+// costs a few solutions, on the engine, and for an A that is wider than high
+// what its first solution does, and is not kept; if they fail, as those of a
+// closed engine do, it is NaN.
+//
+// Reference: LAPACK xTRCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
+func (q *QR[T]) Cond() float64 {
+	q.valid()
+	e, end := q.engine.session()
+	defer end()
+	ctx, f := context.Background(), q.f
+	k := f.order()
+	if k == 0 {
+		return 0
+	}
+	if m, n := f.a.Dims(); m < n {
+		var err error
+		if f, err = q.transposed(ctx, e); err != nil {
+			return math.NaN()
+		}
+	}
+	inverse := func(trans blas.Transpose) func(x []float64) error {
+		return func(x []float64) error {
+			v := blocked.New[T](blocked.Full, k, 1, f.a.NB())
+			for i, s := range x {
+				v.Set(i, 0, T(s))
+			}
+			if err := f.solveR(ctx, e, trans, v); err != nil {
+				return err
+			}
+			for i := range x {
+				x[i] = float64(v.At(i, 0))
+			}
+			return nil
+		}
+	}
+	return f.normR() * norm1EstimateOf(k, inverse(blas.NoTrans), inverse(blas.Trans))
+}
