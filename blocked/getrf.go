@@ -3,7 +3,6 @@ package blocked
 import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -39,7 +38,7 @@ import (
 func (p *Program[T]) Getrf(a *Matrix[T], v *Pivots) error {
 	f := p.newGetrf(a, v)
 	for k := range f.steps {
-		err := f.submitTall(p.ops.Getrf, &kernels.Getrf{Offset: k * a.nb}, f.priority.panel(k), k, k, out(&f.pivots[k]))
+		err := f.panel(k)
 		if err == nil {
 			err = f.update(k, a.mt)
 		}
@@ -78,15 +77,14 @@ func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
 	}
 }
 
-// submitTall submits a task on the tiles of column j from row k down, which it
-// changes, and then more.
-func (f *getrf[T]) submitTall(op *versions.Op, params any, priority int64, k, j int, more graph.Operand) error {
+// panel submits the factorization of panel k in one task.
+func (f *getrf[T]) panel(k int) error {
 	f.column = f.column[:0]
 	for i := k; i < f.a.mt; i++ {
-		f.column = append(f.column, inout(f.a.tile(i, j)))
+		f.column = append(f.column, inout(f.a.tile(i, k)))
 	}
-	f.column = append(f.column, more)
-	return f.submit(op, params, priority, f.column...)
+	f.column = append(f.column, out(&f.pivots[k]))
+	return f.submit(f.ops.Getrf, &kernels.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
 }
 
 // update submits what follows panel k in the other columns. The interchanges

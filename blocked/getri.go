@@ -5,41 +5,76 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Getri submits the inverse of the product of the factors of an LU
-// factorization, as [Program.Getrf] leaves them in the n×n matrix a,
+// Getri submits the inverse of an n×n matrix from its LU factorization in a and
+// v, as [Program.Getrf] leaves it:
 //
-//	W = (L·U)⁻¹ = U⁻¹·L⁻¹.
+//	U·W = I,  X·L = W,  C = X·Pᵀ = A⁻¹.
 //
-// W must be the n×n identity, Full, of the tile size of a. The inverse of
-// A = P·L·U is W·Pᵀ: that is W with the interchanges of the rows done to its
-// columns, the last one first. A zero on the diagonal of U gives infinities and
-// NaN.
+// C is n×n, Full, of the tile size of a, and overwritten. A zero on the diagonal
+// of U gives infinities and NaN. If tasks of the Program already use C, Getri
+// waits for the job first: it writes C itself before it submits.
 //
-// Reference: LAPACK xGETRI, which solves the same for W·L = U⁻¹.
-func (p *Program[T]) Getri(a, w *Matrix[T]) error {
-	if a.kind != Full || w.kind != Full {
+// It panics with ErrKind if a or c is not Full, and with ErrShape if a is not
+// square or the shapes or tile sizes do not fit.
+//
+// Reference: LAPACK xGETRI.
+func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
+	switch {
+	case a.kind != Full || c.kind != Full:
 		panic(ErrKind)
-	}
-	if a.rows != a.cols || w.rows != a.rows || w.cols != a.cols || w.nb != a.nb {
+	case a.rows != a.cols || c.rows != a.rows || c.cols != a.cols || c.nb != a.nb || v.m != a.rows || v.n != a.cols || v.nb != a.nb:
 		panic(ErrShape)
 	}
-	l, o := p.operand(a), p.operand(w)
-	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1}
+	if p.data[c] != nil { // earlier tasks may still use it
+		if err := p.job.Wait(); err != nil {
+			return err
+		}
+	}
+	c.SetIdentity()
+	if err := p.invertUpper(p.operand(a), p.operand(c)); err != nil {
+		return err
+	}
+	if err := p.Trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c); err != nil {
+		return err
+	}
+	return p.lapmt(v, c)
+}
+
+// invertUpper submits the solution of U·W = I for the upper half of W.
+func (p *Program[T]) invertUpper(u, w *operand[T]) error {
+	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
 	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
-	mt := a.mt
-	for k := range mt {
-		for j := range k + 1 { // L⁻¹ is lower triangular
-			if err := p.submit(p.ops.Trsm, trsm, int64(2*mt-k), in(l.tile(k, k)), inout(o.tile(k, j))); err != nil {
+	for k := u.mt - 1; k >= 0; k-- {
+		for j := k; j < u.mt; j++ {
+			if err := p.submit(p.ops.Trsm, trsm, int64(2*u.mt+k), in(u.tile(k, k)), inout(w.tile(k, j))); err != nil {
 				return err
 			}
 		}
-		for i := k + 1; i < mt; i++ {
-			for j := range k + 1 {
-				if err := p.submit(p.ops.Gemm, gemm, int64(2*mt-i), in(l.tile(i, k)), in(o.tile(k, j)), inout(o.tile(i, j))); err != nil {
+		for i := range k {
+			for j := k; j < u.mt; j++ {
+				if err := p.submit(p.ops.Gemm, gemm, int64(2*u.mt+i), in(u.tile(i, k)), in(w.tile(k, j)), inout(w.tile(i, j))); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, w)
+	return nil
+}
+
+// lapmt submits C = C·Pᵀ.
+func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) error {
+	params := &kernels.Lapmt{Inverse: true}
+	pivots, o := p.pivotData(v), p.operand(c)
+	for k := len(pivots) - 1; k >= 0; k-- {
+		for i := range o.mt {
+			p.column = append(p.column[:0], in(&pivots[k]))
+			for j := k; j < o.nt; j++ {
+				p.column = append(p.column, inout(o.tile(i, j)))
+			}
+			if err := p.submit(p.ops.Lapmt, params, 0, p.column...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

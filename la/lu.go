@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
@@ -132,12 +133,51 @@ func (f *LU[T]) factorize(ctx context.Context, lu *blocked.Matrix[T], pivots *bl
 		op := kernels.For[T](f.engine.ops()).Getrf
 		return direct(ctx, f.engine, op, &kernels.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
 	}
-	return run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error {
-		return p.Getrf(lu, pivots)
-	})
+	var err error
+	switch pivoting {
+	case TournamentPivoting:
+		err = run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error { return p.GetrfTournament(lu, pivots) })
+	case TilePivoting:
+		err = run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error { return p.GetrfTile(lu, pivots) })
+	default:
+		return run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error { return p.Getrf(lu, pivots) })
+	}
+	if err != nil {
+		return err
+	}
+	return f.broken(lu, pivots, pivoting, top)
 }
 
-// luTasks returns the number of tasks of a factorization of mt×nt tiles.
+// broken returns a *BreakdownError if a factorization without partial pivoting,
+// of a matrix whose largest magnitude is top, is of no use.
+func (f *LU[T]) broken(lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting, top float64) error {
+	m, n := lu.Dims()
+	limit := f.opt.GrowthLimit
+	if limit == 0 {
+		limit = 100 * float64(max(m, n))
+	}
+	if info := pivots.Info(); info != 0 {
+		// In the last tile row there are no other rows that could have it.
+		if pivoting == TournamentPivoting || (info-1)/lu.NB() < tiles(m, lu.NB())-1 {
+			return &BreakdownError{Column: info, Growth: math.Inf(1), Limit: limit}
+		}
+	}
+	if top == 0 {
+		return nil
+	}
+	growth := 0.0
+	l, u := lu.FactorMaxima(f.engine.options().Workers)
+	for k := range l {
+		growth = max(growth, l[k]*(u[k]/top))
+	}
+	if !(growth <= limit) {
+		return &BreakdownError{Growth: growth, Limit: limit}
+	}
+	return nil
+}
+
+// luTasks returns about the number of tasks of a factorization of mt×nt tiles:
+// that with partial pivoting.
 func luTasks(mt, nt int) (tasks int) {
 	for k := range min(mt, nt) {
 		tasks += 1 + (nt-1-k)*(1+mt-k) + k
@@ -253,20 +293,8 @@ func (f *LU[T]) Growth() float64 {
 	if f.top == 0 {
 		return 1
 	}
-	return f.largestInU() / f.top
-}
-
-// largestInU returns the largest magnitude in U.
-func (f *LU[T]) largestInU() float64 {
-	m, n := f.lu.Dims()
-	k := min(m, n)
-	top := 0.0
-	for i := range k {
-		for j := i; j < n; j++ {
-			top = max(top, math.Abs(float64(f.lu.At(i, j))))
-		}
-	}
-	return top
+	_, u := f.lu.FactorMaxima(f.engine.options().Workers)
+	return slices.Max(u) / f.top
 }
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The

@@ -161,8 +161,16 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 		return nil
 	}
 	v, _, back := writable(dst, nb, false, f.engine.options().Workers)
-	v.SetIdentity()
-	if err := f.solve(context.Background(), blas.NoTrans, v); err != nil {
+	var err error
+	if t := tiles(n, nb); t == 1 && goesDirect[T](f.engine, OpLU, n) {
+		v.SetIdentity()
+		err = f.solveDirect(context.Background(), blas.NoTrans, v.Tile(0, 0))
+	} else {
+		err = run(context.Background(), f.engine, t*(t+1)*(5*t+4)/6+t*t, func(p *blocked.Program[T]) error {
+			return p.Getri(f.lu, f.pivots, v)
+		})
+	}
+	if err != nil {
 		return err
 	}
 	back()

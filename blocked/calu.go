@@ -1,0 +1,140 @@
+package blocked
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// GetrfTournament submits the LU factorization with tournament pivoting of the
+// m×n matrix A,
+//
+//	A = P·L·U,
+//
+// stored as [Program.Getrf] leaves it. The tiles of a panel play out its pivot
+// rows, at most four in one task, and then in pairs:
+//
+//	tntleaf  tntleaf  tntleaf      the rows with the pivots of four tiles each
+//	     └──┬──┘         │
+//	     tntnode         │         of two times as many rows
+//	        └─────┬──────┘
+//	           tntnode
+//	           tntroot             the interchanges that bring them to the top
+//
+// The panel is then factored without further exchanges: laswp, getrfnp on the
+// top tile, trsm on the others, which run beside one another. A panel of at most
+// four tiles is one task, as with partial pivoting.
+//
+// L is not bounded by 1, as it is with partial pivoting, but its elements are
+// small as a rule. If the rows of a panel do not suffice, so that there is no
+// pivot but zero, the factors hold infinities or NaN, [Pivots.Info] is not 0
+// and A has to be factored in another way; in the last panels, of one task, it
+// may also mean what it does in Getrf.
+//
+// It panics as Getrf does.
+//
+// Reference: L. Grigori, J. W. Demmel and H. Xiang, "CALU: a communication
+// optimal LU factorization algorithm", SIAM J. Matrix Anal. Appl. 32 (2011).
+func (p *Program[T]) GetrfTournament(a *Matrix[T], v *Pivots) error {
+	f := p.newGetrf(a, v)
+	t := newTournament(f)
+	for k := range f.steps {
+		var err error
+		if a.mt-k <= leafTiles {
+			err = f.panel(k)
+		} else {
+			err = t.panel(k)
+		}
+		if err == nil {
+			err = f.update(k, a.mt)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leafTiles is the number of tiles that play against one another in one task.
+// For each tile, 4 of them cost as many operations as its elimination, and what
+// is left to be played in pairs 5/3 of it in each round, but half as many tiles.
+const leafTiles = 4
+
+// tournament is the tournaments of one factorization.
+type tournament[T Element] struct {
+	*getrf[T]
+	winners []graph.Datum // *kernels.Candidates of each leaf
+	ignored graph.Datum   // *kernels.Pivots of getrfnp
+	node    *kernels.Tntnode
+	right   *kernels.Trsm
+}
+
+func newTournament[T Element](f *getrf[T]) *tournament[T] {
+	t := &tournament[T]{getrf: f, node: &kernels.Tntnode{}, right: rightUpper()}
+	t.ignored.Value, t.ignored.Name = new(kernels.Pivots), "ignored"
+	if f.a.mt <= leafTiles {
+		return t
+	}
+	t.winners = make([]graph.Datum, count(f.a.mt, leafTiles))
+	var zero T
+	nb := min(f.a.nb, f.a.cols)
+	for l := range t.winners {
+		d := &t.winners[l]
+		d.Value = kernels.NewCandidates[T](leafTiles*f.a.nb, nb)
+		d.Bytes = int64(nb) * int64(nb) * int64(unsafe.Sizeof(zero))
+		d.Name, d.I = "winners", int32(l)
+	}
+	return t
+}
+
+// rightUpper is the parameter of trsm that divides a tile by U(k,k).
+func rightUpper() *kernels.Trsm {
+	return &kernels.Trsm{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
+}
+
+// panel submits the factorization of panel k.
+func (t *tournament[T]) panel(k int) error {
+	a, priority := t.a, t.priority.panel(k)
+	leaves := count(a.mt-k, leafTiles)
+	for l := range leaves {
+		top := k + l*leafTiles
+		t.column = t.column[:0]
+		for i := top; i < min(top+leafTiles, a.mt); i++ {
+			t.column = append(t.column, in(a.tile(i, k)))
+		}
+		t.column = append(t.column, out(&t.winners[l]))
+		if err := t.submit(t.ops.Tntleaf, &kernels.Tntleaf{Row: l * leafTiles * a.nb}, priority, t.column...); err != nil {
+			return err
+		}
+	}
+	for step := 1; step < leaves; step *= 2 {
+		for l := 0; l+step < leaves; l += 2 * step {
+			if err := t.submit(t.ops.Tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step])); err != nil {
+				return err
+			}
+		}
+	}
+	err := t.submit(t.ops.Tntroot, &kernels.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
+	if err == nil {
+		err = t.exchange(k, k, a.mt, priority)
+	}
+	if err == nil {
+		err = t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), inout(&t.ignored))
+	}
+	if err != nil {
+		return err
+	}
+	return t.divide(k, t.right)
+}
+
+// divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
+func (f *getrf[T]) divide(k int, right *kernels.Trsm) error {
+	for i := k + 1; i < f.a.mt; i++ {
+		if err := f.submit(f.ops.Trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
