@@ -60,6 +60,8 @@ test: ## test what this machine can run, and say what it cannot
 	else
 		out+="  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"$$'\n'
 	fi
+	command -v dot >/dev/null || out+="  left out  drawing of task graphs: no graphviz; get it with: make deps"$$'\n'
+	command -v chromium >/dev/null || out+="  left out  the monitor's page in a browser: no Chromium; get it with: make deps"$$'\n'
 	out+="  left out  long tests and the race detector: make test-long, make test-race"$$'\n'
 	echo
 	echo "summary ($$SECONDS s)"
@@ -108,14 +110,18 @@ vet: ## run go vet, on the code behind noasm, too, and behind openblas and mkl w
 	if links $(LINK_OPENBLAS); then $(GO) vet -tags openblas ./...; fi
 	if links $(LINK_MKL); then $(GO) vet -tags mkl ./...; fi
 
-deps: ## install what the tag openblas needs (Debian, as root)
+deps: ## install what the tag openblas and the tests need (Debian, as root)
 	@$(FUNCTIONS)
-	if links $(LINK_OPENBLAS); then echo "a C compiler and OpenBLAS are here"; exit; fi
+	missing=()
+	links $(LINK_OPENBLAS) || missing+=(gcc libc6-dev libopenblas-pthread-dev)
+	command -v dot >/dev/null || missing+=(graphviz)
+	command -v chromium >/dev/null || missing+=(chromium)
+	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, graphviz and Chromium are here"; exit; fi
 	if ! command -v apt-get >/dev/null; then
-		echo "this is not Debian: install a C compiler and OpenBLAS with its headers" >&2; exit 1
+		echo "this is not Debian: install $${missing[*]} or what they are called here" >&2; exit 1
 	fi
 	apt-get update -q
-	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends gcc libc6-dev libopenblas-pthread-dev
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$${missing[@]}"
 
 deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (as root)
 	@$(FUNCTIONS)

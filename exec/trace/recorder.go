@@ -83,11 +83,19 @@ type buffer struct {
 	oldest  int     // where it is, once there are Limit events
 	running Running // what the worker is at, if busy
 	busy    bool
+	totals  usages   // also of events that are gone
 	_       [64]byte // keeps neighbours off this cache line
 }
 
-// add appends e, or puts it in the place of the oldest event if there are limit.
+// versionKey identifies a version of an op.
+type versionKey struct{ op, version string }
+
+// add counts e and appends it, or puts it in the place of the oldest event if there are limit.
 func (b *buffer) add(e Event, limit int) {
+	if b.totals == nil {
+		b.totals = usages{}
+	}
+	b.totals.of(e.Op, e.Version).add(&e)
 	if limit <= 0 || len(b.events) < limit {
 		b.events = append(b.events, e)
 		return
@@ -179,7 +187,7 @@ func (r *Recorder) Summary() Summary { return r.Recording().Summary() }
 func (r *Recorder) Reset() {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		b.events, b.oldest = b.events[:0], 0
+		b.events, b.oldest, b.totals = b.events[:0], 0, nil
 		b.mu.Unlock()
 	}
 	r.mu.Lock()

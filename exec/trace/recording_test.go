@@ -447,8 +447,11 @@ func TestLimit(t *testing.T) {
 			}
 		}
 	}
+	if got := r.Totals(); len(got) != 1 || got[0].Calls != 10 || got[0].Busy != 55 {
+		t.Errorf("totals %v", got)
+	}
 	r.Reset()
-	if got := r.Events(); len(got) != 0 {
+	if got := r.Events(); len(got) != 0 || len(r.Totals()) != 0 {
 		t.Errorf("after Reset: %v", got)
 	}
 }

@@ -14,6 +14,57 @@ type Usage struct {
 	Busy        time.Duration // sum over workers
 }
 
+// add counts one attempt.
+func (u *Usage) add(e *Event) {
+	u.Calls++
+	if e.Failed {
+		u.Failed++
+	}
+	u.Busy += e.End - e.Start
+}
+
+// usages gathers usage by op and version.
+type usages map[versionKey]*Usage
+
+func (m usages) of(op, version string) *Usage {
+	k := versionKey{op, version}
+	u := m[k]
+	if u == nil {
+		u = &Usage{Op: op, Version: version}
+		m[k] = u
+	}
+	return u
+}
+
+// sorted returns what was gathered, by op and version.
+func (m usages) sorted() []Usage {
+	all := make([]Usage, 0, len(m))
+	for _, u := range m {
+		all = append(all, *u)
+	}
+	slices.SortFunc(all, func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version))
+	})
+	return all
+}
+
+// Totals says how often each version ran and for how long since the start or
+// the last Reset, also of events that are not kept any more.
+func (r *Recorder) Totals() []Usage {
+	sum := usages{}
+	for _, b := range r.snapshot() {
+		b.mu.Lock()
+		for k, part := range b.totals {
+			u := sum.of(k.op, k.version)
+			u.Calls += part.Calls
+			u.Failed += part.Failed
+			u.Busy += part.Busy
+		}
+		b.mu.Unlock()
+	}
+	return sum.sorted()
+}
+
 // Summary condenses a recording.
 type Summary struct {
 	Usage []Usage         // by op and version, sorted by name
@@ -23,33 +74,17 @@ type Summary struct {
 
 // Summary condenses the recording.
 func (r *Recording) Summary() Summary {
-	type key struct{ op, version string }
 	var s Summary
-	index := map[key]int{}
+	usage := usages{}
 	for i := range r.Events {
 		e := &r.Events[i]
-		k := key{e.Op, e.Version}
-		i, ok := index[k]
-		if !ok {
-			i = len(s.Usage)
-			index[k] = i
-			s.Usage = append(s.Usage, Usage{Op: e.Op, Version: e.Version})
-		}
-		u := &s.Usage[i]
-		u.Calls++
-		if e.Failed {
-			u.Failed++
-		}
-		u.Busy += e.End - e.Start
+		usage.of(e.Op, e.Version).add(e)
 		for len(s.Busy) <= e.Worker {
 			s.Busy = append(s.Busy, 0)
 		}
 		s.Busy[e.Worker] += e.End - e.Start
 	}
 	first, last := r.span()
-	s.Span = last - first
-	slices.SortFunc(s.Usage, func(a, b Usage) int {
-		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version))
-	})
+	s.Usage, s.Span = usage.sorted(), last-first
 	return s
 }

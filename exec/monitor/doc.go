@@ -1,0 +1,14 @@
+// Package monitor shows a runtime at work on a web page: how far it is, what
+// each worker does and did, which versions run, and how much memory the process
+// has. It reads what a trace.Recorder holds and never steers.
+//
+//	events := trace.Recorder{Limit: 10_000}
+//	m, err := monitor.Listen("127.0.0.1:0", &events, monitor.Options{})
+//	defer m.Close()
+//	fmt.Println(m.URL())
+//	e, err := la.NewEngine(la.Options{Trace: &events})
+//
+// The page is in the binary. It is served on loopback only, unless
+// [Options.Remote] allows other interfaces; it has neither passwords nor
+// encryption.
+package monitor

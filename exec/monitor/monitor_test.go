@@ -1,0 +1,189 @@
+package monitor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/monitor"
+	"github.com/tessera-la/tessera/exec/trace"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recorder returns a recorder with some history: worker 0 has ended three tasks
+// of two ops, one of them badly, and worker 1 is at one.
+func recorder() *trace.Recorder {
+	r := &trace.Recorder{Limit: 100}
+	sink, begin := r.Sink(0), r.Starter(1)
+	r.CountSubmitted(10)
+	r.CountReady(6)
+	now := r.Now()
+	for i, op := range []string{"gemm/f64", "gemm/f64", "potrf/f64"} {
+		start := now + time.Duration(i)*time.Millisecond
+		r.Starter(0)(trace.Running{Op: op, Version: "avx2", Start: start}, true)
+		sink(trace.Event{Job: 1, Task: uint64(i + 1), Op: op, Version: "avx2", Start: start, End: start + time.Millisecond, Failed: i == 2})
+		r.CountEnded(true)
+	}
+	begin(trace.Running{Job: 1, Task: 4, Op: "trsm/f64", Version: "go", Start: r.Now()}, true)
+	return r
+}
+
+func listen(t *testing.T, r *trace.Recorder) *monitor.Server {
+	t.Helper()
+	m, err := monitor.Listen("127.0.0.1:0", r, monitor.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func get(t *testing.T, url string) (status int, header http.Header, body []byte) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err = io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, body
+}
+
+func TestState(t *testing.T) {
+	r := recorder()
+	m := listen(t, r)
+	status, header, body := get(t, m.URL()+"state")
+	var s monitor.State
+	if err := json.Unmarshal(body, &s); err != nil || status != 200 || header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d, %v\n%s", status, err, body)
+	}
+	if s.Counts != (trace.Counts{Submitted: 10, Waiting: 4, Ready: 2, Running: 1, Ended: 3, Attempts: 3}) {
+		t.Errorf("counts %+v", s.Counts)
+	}
+	if len(s.Workers) != 2 || s.Workers[0].Busy || s.Workers[1].Op != "trsm/f64" {
+		t.Errorf("workers %+v", s.Workers)
+	}
+	if len(s.Slices) != 3 || !s.Slices[2].Failed || s.Slices[0].End-s.Slices[0].Start != 1000 {
+		t.Errorf("slices %+v", s.Slices)
+	}
+	if len(s.Versions) != 2 || s.Versions[0].Calls != 2 || s.Versions[1].Failed != 1 || s.Memory.Heap == 0 || s.Memory.Total < s.Memory.Heap {
+		t.Errorf("versions %+v, memory %+v", s.Versions, s.Memory)
+	}
+	// Only what is new.
+	after := int64(s.Slices[1].End)
+	_, _, body = get(t, fmt.Sprintf("%sstate?after=%d", m.URL(), after+1))
+	s = monitor.State{}
+	if err := json.Unmarshal(body, &s); err != nil || len(s.Slices) != 1 || s.Slices[0].Op != "potrf/f64" {
+		t.Errorf("after %d µs: %v\n%s", after, err, body)
+	}
+	for _, bad := range []string{"state?after=x", "state?after=-1", "state?after=99999999999999999999"} {
+		if status, _, _ := get(t, m.URL()+bad); status != http.StatusBadRequest {
+			t.Errorf("%s: status %d", bad, status)
+		}
+	}
+	if status, _, _ := get(t, m.URL()+"else"); status != http.StatusNotFound {
+		t.Errorf("status %d for no page", status)
+	}
+}
+
+func TestForeignNameIsRefused(t *testing.T) {
+	m := listen(t, recorder())
+	req, err := http.NewRequest("GET", m.URL()+"state", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "example.org"
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("status %d", answer.StatusCode)
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	for _, addr := range []string{"", "127.0.0.1", "0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.org:0", "127.0.0.1:x", "127.0.0.1:99999"} {
+		m, err := monitor.Listen(addr, &trace.Recorder{}, monitor.Options{})
+		var bad *monitor.AddressError
+		if !errors.As(err, &bad) {
+			t.Errorf("%q: %v", addr, err)
+		}
+		if m != nil {
+			m.Close()
+		}
+	}
+	first := listen(t, &trace.Recorder{})
+	if _, err := monitor.Listen(first.Addr().String(), &trace.Recorder{}, monitor.Options{}); err == nil {
+		t.Error("listened twice on one address")
+	}
+	for _, addr := range []string{"localhost:0", "0.0.0.0:0"} {
+		m, err := monitor.Listen(addr, &trace.Recorder{}, monitor.Options{Remote: addr[0] == '0'})
+		if err != nil {
+			t.Errorf("%s: %v", addr, err)
+			continue
+		}
+		m.Close()
+		if err := m.Close(); err != nil {
+			t.Errorf("closed twice: %v", err)
+		}
+	}
+}
+
+// TestPage opens the page in a browser and looks at what its script made of the
+// state.
+func TestPage(t *testing.T) {
+	r := recorder()
+	m := listen(t, r)
+	_, header, body := get(t, m.URL())
+	if !strings.HasPrefix(header.Get("Content-Type"), "text/html") || len(body) == 0 {
+		t.Fatalf("%v", header)
+	}
+	if regexp.MustCompile(`(src|href)\s*=|https?://`).Match(body) {
+		t.Error("the page loads something from elsewhere")
+	}
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("Chromium is not installed: make deps")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=1500", "--dump-dom", m.URL())
+	c.WaitDelay = time.Second
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dom := string(out)
+	for _, want := range []string{
+		"1 of 2 workers busy",
+		`<div id="n-submitted"><b>10</b>submitted</div>`,
+		`<div id="n-done"><b>3</b>done</div>`,
+		"gemm/f64</td><td>avx2</td><td>2</td><td>2.00 ms</td>",
+		"potrf/f64</td><td>avx2</td><td>1</td><td>1.00 ms</td><td>1.00 ms</td><td>1</td>",
+	} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("no %q on the page:\n%s", want, dom)
+		}
+	}
+}

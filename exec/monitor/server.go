@@ -1,0 +1,157 @@
+package monitor
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+//go:embed page.html
+var page []byte
+
+// Options configures a [Server]. The zero value serves loopback only.
+type Options struct {
+	// Remote allows addresses other than those of loopback. Whoever can reach
+	// them can read the page.
+	Remote bool
+}
+
+// AddressError is returned for an address that the monitor does not listen on.
+type AddressError struct {
+	Addr   string
+	Reason string
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("monitor: address %q: %s", e.Addr, e.Reason)
+}
+
+// Server serves the page.
+type Server struct {
+	events   *trace.Recorder
+	listener net.Listener
+	server   *http.Server
+	done     chan struct{} // closed when Serve has returned
+}
+
+// Listen starts to serve the page of a recorder on addr, as in "127.0.0.1:0";
+// port 0 takes a free one. The error is an *AddressError for an address that
+// makes no sense or is not loopback's, or that of the system. The caller must
+// Close the server.
+func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
+	if err := check(addr, opt.Remote); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("monitor: %w", err)
+	}
+	s := &Server{events: events, listener: l, done: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /state", s.state)
+	s.server = &http.Server{
+		Handler:           s.local(opt.Remote, mux),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    1 << 14,
+	}
+	go func() {
+		defer close(s.done)
+		s.server.Serve(l) // ends with Close
+	}()
+	return s, nil
+}
+
+// check refuses what is no address, and what is not loopback's unless remote.
+func check(addr string, remote bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return &AddressError{addr, "want HOST:PORT, as in 127.0.0.1:0"}
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return &AddressError{addr, "the port is not a number from 0 to 65535"}
+	}
+	if remote || host == "localhost" {
+		return nil
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.IsLoopback() {
+		return &AddressError{addr, "it is not an address of loopback, which has to be allowed"}
+	}
+	return nil
+}
+
+// local refuses requests by names other than loopback's: a page elsewhere could
+// let its own name lead here and read the answers.
+func (s *Server) local(remote bool, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !remote {
+			host, _, err := net.SplitHostPort(r.Host)
+			if err != nil {
+				host = r.Host
+			}
+			if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+				http.Error(w, "only by the address of loopback", http.StatusForbidden)
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Addr returns the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// URL returns the address of the page.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
+
+// Close stops serving. It waits a second for answers under way.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := s.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close()
+	}
+	<-s.done
+	return err
+}
+
+func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.Write(page)
+}
+
+// state answers with what happened after the time that the query names, in
+// microseconds.
+func (s *Server) state(w http.ResponseWriter, r *http.Request) {
+	var after time.Duration
+	if q := r.URL.Query().Get("after"); q != "" {
+		us, err := strconv.ParseInt(q, 10, 62)
+		if err != nil || us < 0 {
+			http.Error(w, "after is not a number of microseconds", http.StatusBadRequest)
+			return
+		}
+		after = time.Duration(us) * time.Microsecond
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	json.NewEncoder(w).Encode(snapshot(s.events, after))
+}

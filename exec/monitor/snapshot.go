@@ -1,0 +1,89 @@
+package monitor
+
+import (
+	"runtime/metrics"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// most is how many events of a worker an answer has at most.
+const most = 2000
+
+// State is one answer of the server at /state: where the tasks stand now, and
+// what ended since the time that was asked for. Times are microseconds from the
+// recorder's start.
+type State struct {
+	Now      int64        `json:"now"`
+	Counts   trace.Counts `json:"counts"`
+	Workers  []Worker     `json:"workers"`
+	Slices   []Slice      `json:"slices"` // worker by worker, each in the order of time
+	Versions []Version    `json:"versions"`
+	Memory   Memory       `json:"memory"`
+}
+
+// Worker is what a worker is at.
+type Worker struct {
+	Busy    bool   `json:"busy"`
+	Op      string `json:"op,omitempty"`
+	Version string `json:"version,omitempty"`
+	Since   int64  `json:"since,omitempty"`
+}
+
+// Slice is an attempt at a task that has ended.
+type Slice struct {
+	Worker  int     `json:"w"`
+	Op      string  `json:"op"`
+	Version string  `json:"v"`
+	Start   float64 `json:"s"`
+	End     float64 `json:"e"`
+	Failed  bool    `json:"failed,omitempty"`
+}
+
+// Version is what a version of an op has done since the start.
+type Version struct {
+	Op      string  `json:"op"`
+	Version string  `json:"version"`
+	Calls   int     `json:"calls"`
+	Failed  int     `json:"failed"`
+	Busy    float64 `json:"busy"`
+}
+
+// Memory is that of the process, in bytes.
+type Memory struct {
+	Heap  uint64 `json:"heap"`  // objects in use or not yet swept
+	Total uint64 `json:"total"` // mapped by the Go runtime
+}
+
+// snapshot returns the state.
+func snapshot(r *trace.Recorder, after time.Duration) State {
+	s := State{Now: r.Now().Microseconds(), Counts: r.Counts(), Workers: []Worker{}, Slices: []Slice{}, Versions: []Version{}, Memory: memory()}
+	for _, t := range r.Running() {
+		var w Worker
+		if t != nil {
+			w = Worker{Busy: true, Op: t.Op, Version: t.Version, Since: t.Start.Microseconds()}
+		}
+		s.Workers = append(s.Workers, w)
+	}
+	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+	for _, e := range r.After(after, most) {
+		s.Slices = append(s.Slices, Slice{e.Worker, e.Op, e.Version, us(e.Start), us(e.End), e.Failed})
+	}
+	for _, u := range r.Totals() {
+		s.Versions = append(s.Versions, Version{u.Op, u.Version, u.Calls, u.Failed, us(u.Busy)})
+	}
+	return s
+}
+
+// memory asks the Go runtime, without stopping it.
+func memory() Memory {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}}
+	metrics.Read(samples)
+	var m Memory
+	for i, to := range []*uint64{&m.Heap, &m.Total} {
+		if samples[i].Value.Kind() == metrics.KindUint64 {
+			*to = samples[i].Value.Uint64()
+		}
+	}
+	return m
+}
