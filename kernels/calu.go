@@ -204,7 +204,7 @@ func tntnode[T Element](l *cpu.LU[T]) func(*versions.Call) error {
 		for i, c := range [...]*Candidates[T]{x, y} {
 			x.blocks[i] = cpu.Block[T]{Rows: c.Tile.Rows, Stride: c.Tile.Stride, Data: c.Tile.Data}
 		}
-		cpu.Laswp(n, x.blocks[:], swaps, false)
+		l.Laswp(n, x.blocks[:], swaps, false)
 		clear(x.blocks[:])
 		for i, r := range swaps {
 			if r < len(x.Rows) {

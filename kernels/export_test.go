@@ -18,5 +18,5 @@ func gangedForTest[T Element](op string) versions.Version {
 	lu := cpu.NewLU(g.r, caches())
 	return versions.Version{Name: "gang", Constraints: versions.Constraints{Units: 3},
 		Run: map[string]func(*versions.Call) error{"gemm": g.gemm, "syrk": g.syrk, "trsm": g.trsm, "potrf": g.potrf,
-			"getrf": getrf(lu), "getrfnp": getrfnp(lu), "laswp": laswp[T]()}[op]}
+			"getrf": getrf(lu), "getrfnp": getrfnp(lu), "laswp": laswp(lu)}[op]}
 }

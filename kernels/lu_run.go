@@ -137,7 +137,7 @@ func getrfFlops(rows, cols int) float64 {
 }
 
 // laswp returns the function of a version of op "laswp".
-func laswp[T Element]() func(*versions.Call) error {
+func laswp[T Element](l *cpu.LU[T]) func(*versions.Call) error {
 	lists := new(blockList[T])
 	return func(call *versions.Call) error {
 		p := params[Laswp](call)
@@ -148,7 +148,7 @@ func laswp[T Element]() func(*versions.Call) error {
 		b := lists.get()
 		defer lists.put(b)
 		*b = blocks(*b, tiles)
-		cpu.Laswp(n, *b, piv.Rows, p.Inverse)
+		l.Laswp(n, *b, piv.Rows, p.Inverse)
 		return nil
 	}
 }

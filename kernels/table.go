@@ -170,10 +170,10 @@ func newOps[T Element](typ string) Ops[T] {
 		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Run: potrf(r)})
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		l := cpu.NewLU(r)
+		l := cpu.NewLU(r, caches())
 		o.Getrf.Versions = append(o.Getrf.Versions, versions.Version{Name: name, Constraints: c, Run: getrf(l)})
 		o.Getrfnp.Versions = append(o.Getrfnp.Versions, versions.Version{Name: name, Constraints: c, Run: getrfnp(l)})
-		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp[T]()})
+		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp(l)})
 		o.addTournament(name, l, c)
 	}
 	var any versions.Constraints

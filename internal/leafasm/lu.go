@@ -8,6 +8,7 @@ import "fmt"
 //	DX  rows of column K    R8  the same rows of column 0    R9  from column to column
 //	R10 coefficients        R11 K                            CX  blocks left
 //	SI, DI, BX  column, coefficient and count in the loop over the columns before
+//	R12, R13    masks
 //
 // and of vectors, with n = luVecs and a = luAccs:
 //
@@ -20,6 +21,10 @@ import "fmt"
 // luVecs is the number of vectors in a block of rows: for so many products is
 // a coefficient broadcast once. asm.LUBlock says the same.
 const luVecs = 4
+
+// luDiagonal is the number of rows of the first block that may lie above the
+// diagonal, asm.LUDiagonal.
+const luDiagonal = 16
 
 // luAccs is the number of independent searches for the greatest magnitude.
 func (g *generator) luAccs() int {
@@ -35,6 +40,56 @@ func (g *generator) lu() {
 	g.luScale()
 }
 
+// luExchange writes the exchange of two pieces of memory, the bytes of which
+// are a multiple of four:
+//
+//	DI, SI  the pieces    DX  what is to be fetched    CX  bytes left
+func (g *generator) luExchange() {
+	g.l("// func Exchange%s(x, y, next unsafe.Pointer, n int)", g.name)
+	g.l("TEXT ·Exchange%s(SB), NOSPLIT, $0-32", g.name)
+	g.p("MOVQ x+0(FP), DI")
+	g.p("MOVQ y+8(FP), SI")
+	g.p("MOVQ next+16(FP), DX")
+	g.p("MOVQ n+24(FP), CX")
+	for _, vecs := range []int{128 / g.bytes, 1} {
+		g.p("SUBQ $%d, CX", vecs*g.bytes)
+		g.p("JLT  rest%d", vecs)
+		g.l("\nloop%d:", vecs)
+		for i := range vecs {
+			g.p("VMOVUPD %d(DI), %s", i*g.bytes, g.v(2*i))
+			g.p("VMOVUPD %d(SI), %s", i*g.bytes, g.v(2*i+1))
+		}
+		for i := 0; i < vecs*g.bytes; i += 64 {
+			g.p("PREFETCHT0 %d(DX)", i)
+		}
+		for i := range vecs {
+			g.p("VMOVUPD %s, %d(SI)", g.v(2*i), i*g.bytes)
+			g.p("VMOVUPD %s, %d(DI)", g.v(2*i+1), i*g.bytes)
+		}
+		for _, r := range []string{"DI", "SI", "DX"} {
+			g.p("ADDQ $%d, %s", vecs*g.bytes, r)
+		}
+		g.p("SUBQ $%d, CX", vecs*g.bytes)
+		g.p("JGE  loop%d", vecs)
+		g.l("\nrest%d:", vecs)
+		g.p("ADDQ $%d, CX", vecs*g.bytes)
+	}
+	g.p("JEQ  done")
+	g.l("\nloop:")
+	g.p("MOVL (DI), AX")
+	g.p("MOVL (SI), BX")
+	g.p("MOVL AX, (SI)")
+	g.p("MOVL BX, (DI)")
+	g.p("ADDQ $4, DI")
+	g.p("ADDQ $4, SI")
+	g.p("SUBQ $4, CX")
+	g.p("JNE  loop")
+	g.l("\ndone:")
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("")
+}
+
 // luTables writes the mask of a magnitude, and for AVX2 that of the rows that
 // follow the diagonal: as many zeros as a block has rows, then as many ones.
 func (g *generator) luTables() {
@@ -45,6 +100,8 @@ func (g *generator) luTables() {
 	g.l("DATA %s+0(SB)/%d, $%d", name, g.size, g.luAccs()*g.lanes())
 	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, g.size)
 	if g.avx512() {
+		g.l("DATA %s+0(SB)/%d, $%d", g.local("lulanes"), g.size, g.lanes())
+		g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", g.local("lulanes"), g.size)
 		return
 	}
 	name = g.local("lubelow")
@@ -59,31 +116,36 @@ func (g *generator) luTables() {
 	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, 2*n*g.size)
 }
 
-// luMask makes the mask of the rows from LU_ROW on in vector p of the first
-// block: K2, or the vector register mask.
+// R12 says which rows of the first block follow a diagonal: by its bits, or as
+// the address of lanes in luTables.
+
+// luMasks prepares luMask.
+func (g *generator) luMasks() {
+	if g.avx512() {
+		g.p("MOVQ R12, R13")
+	}
+}
+
+// luMask makes the mask of the rows that R12 stands for in vector p, one vector
+// after the other: K2, or the register mask.
 func (g *generator) luMask(p, mask int) {
 	if g.avx512() {
-		g.p("KMOVW R12, K2")
+		g.p("KMOVW R13, K2")
 		if p < luVecs-1 {
-			g.p("SHRQ $%d, R12", g.lanes())
+			g.p("SHRQ $%d, R13", g.lanes())
 		}
 		return
 	}
 	g.p("VMOVDQU %d(R12), %s", p*g.bytes, g.v(mask))
 }
 
-// luMasks prepares luMask.
-func (g *generator) luMasks() {
+// luBelow takes R12 on by a row.
+func (g *generator) luBelow() {
 	if g.avx512() {
-		g.p("MOVQ LU_ROW, CX")
-		g.p("MOVQ $-1, R12")
-		g.p("SHLQ CX, R12")
-		return
+		g.p("ADDQ R12, R12")
+	} else {
+		g.p("SUBQ $%d, R12", g.size)
 	}
-	g.p("MOVQ LU_ROW, R12")
-	g.p("NEGQ R12")
-	g.p("LEAQ %s(SB), R13", g.local("lubelow"))
-	g.p("LEAQ %d(R13)(R12*%d), R12", luVecs*g.bytes, g.size)
 }
 
 // luStore stores register v, in the lanes of the mask if there is one.
@@ -111,11 +173,10 @@ func (g *generator) luUpdate() {
 	g.l("TEXT ·LUUpdate%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
 	g.p("MOVQ t+0(FP), AX")
 	g.p("MOVQ LU_C, DX")
+	g.p("MOVQ DX, R10")
 	g.p("MOVQ LU_X, R8")
 	g.p("MOVQ LU_LD, R9")
-	g.p("MOVQ LU_U, R10")
 	g.p("MOVQ LU_K, R11")
-	g.luMasks()
 	g.p("MOVQ LU_BLOCKS, CX")
 	g.p("VBROADCAST%s LU_SCALE, %s", g.scalar, g.v(s))
 	g.p("VBROADCAST%s %s(SB), %s", g.scalar, g.local("luabs"), g.v(abs))
@@ -132,86 +193,129 @@ func (g *generator) luUpdate() {
 		zero(most + i)
 		zero(where + i)
 	}
-	for _, masked := range []bool{true, false} {
-		label := "block"
-		if masked {
-			label = "first"
-		}
-		g.l("\n%s:", label)
-		for p := range luVecs {
-			g.p("%s %d(DX), %s", g.op("VMOVU"), p*g.bytes, g.v(p))
-		}
-		g.p("MOVQ R11, BX")
-		g.p("MOVQ R8, SI")
-		g.p("MOVQ R10, DI")
-		g.p("SUBQ $1, BX")
-		g.p("JLT  %smax", label)
-		g.p("JEQ  %slast", label)
-		g.l("\n%sloop:", label)
-		g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(u))
-		for p := range luVecs {
-			g.p("%s %d(SI), %s, %s", g.op("VFNMADD231"), p*g.bytes, g.v(u), g.v(p))
-		}
-		g.p("ADDQ R9, SI")
-		g.p("ADDQ $%d, DI", g.size)
-		g.p("DECQ BX")
-		g.p("JNE  %sloop", label)
-		g.l("\n%slast:", label)
-		g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(u))
-		if masked && g.avx512() {
-			g.p("MOVQ R12, R13")
-		}
-		for p := range luVecs {
-			at := fmt.Sprintf("%d(SI)", p*g.bytes)
-			g.p("%s %s, %s, %s", g.op("VMUL"), at, g.v(s), g.v(t))
-			if masked {
-				g.luMask(p, mask)
-			}
-			g.luStore(t, at, masked, mask)
+
+	// The first block has the rows above the diagonal: each is a coefficient of
+	// those below it, itself included in the products with those before it.
+	g.l("")
+	for p := range luVecs {
+		g.p("%s %d(DX), %s", g.op("VMOVU"), p*g.bytes, g.v(p))
+	}
+	if g.avx512() {
+		g.p("MOVQ $-2, R12")
+	} else {
+		g.p("LEAQ %s+%d(SB), R12", g.local("lubelow"), luVecs*g.bytes-g.size)
+	}
+	g.p("MOVQ R11, BX")
+	g.p("MOVQ R8, SI")
+	g.p("MOVQ R10, DI")
+	g.p("SUBQ $1, BX")
+	g.p("JLT  top")
+	g.p("JEQ  diagonal")
+	g.l("\nabove:")
+	g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(u))
+	g.luMasks()
+	for p := range luVecs {
+		g.luMask(p, mask)
+		if g.avx512() {
+			g.p("%s %d(SI), %s, K2, %s", g.op("VFNMADD231"), p*g.bytes, g.v(u), g.v(p))
+		} else {
+			g.p("VPAND %d(SI), %s, %s", p*g.bytes, g.v(mask), g.v(t))
 			g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(t), g.v(u), g.v(p))
 		}
-		if masked && g.avx512() {
-			g.p("MOVQ R13, R12")
-		}
-		g.l("\n%smax:", label)
-		for p := range luVecs {
-			if masked {
-				g.luMask(p, mask)
-			}
-			g.luStore(p, fmt.Sprintf("%d(DX)", p*g.bytes), masked, mask)
-			acc := p % accs
-			if g.avx512() {
-				g.p("VPAND%s %s, %s, %s", integer, g.v(abs), g.v(p), g.v(p))
-				k := ""
-				if masked {
-					k = "K2, "
-				}
-				g.p("%s $0x1e, %s, %s, %sK1", g.op("VCMP"), g.v(most+acc), g.v(p), k)
-				g.p("%s %s, K1, %s", g.op("VMOVA"), g.v(p), g.v(most+acc))
-				g.p("VMOVDQA%d %s, K1, %s", 8*g.size, g.v(row), g.v(where+acc))
-			} else {
-				g.p("VPAND %s, %s, %s", g.v(abs), g.v(p), g.v(p))
-				g.p("%s $0x1e, %s, %s, %s", g.op("VCMP"), g.v(most+acc), g.v(p), g.v(t))
-				if masked {
-					g.p("VPAND %s, %s, %s", g.v(mask), g.v(t), g.v(t))
-				}
-				g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(t), g.v(p), g.v(most+acc), g.v(most+acc))
-				g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(t), g.v(row), g.v(where+acc), g.v(where+acc))
-			}
-			if acc == accs-1 {
-				g.p("VPADD%s %s, %s, %s", integer, g.v(step), g.v(row), g.v(row))
-			}
-		}
-		g.p("ADDQ $%d, DX", luVecs*g.bytes)
-		g.p("ADDQ $%d, R8", luVecs*g.bytes)
-		g.p("DECQ CX")
-		if masked {
-			g.p("JEQ  done")
-		} else {
-			g.p("JNE  block")
+		if p*g.lanes() < luDiagonal {
+			g.p("%s %s, %d(DX)", g.op("VMOVU"), g.v(p), p*g.bytes)
 		}
 	}
-	g.l("\ndone:")
+	g.luBelow()
+	g.p("ADDQ R9, SI")
+	g.p("ADDQ $%d, DI", g.size)
+	g.p("DECQ BX")
+	g.p("JNE  above")
+	g.l("\ndiagonal:")
+	g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(u))
+	g.luMasks()
+	for p := range luVecs {
+		at := fmt.Sprintf("%d(SI)", p*g.bytes)
+		g.luMask(p, mask)
+		if g.avx512() {
+			g.p("%s.Z %s, %s, K2, %s", g.op("VMUL"), at, g.v(s), g.v(t))
+		} else {
+			g.p("%s %s, %s, %s", g.op("VMUL"), at, g.v(s), g.v(t))
+			g.p("VPAND %s, %s, %s", g.v(mask), g.v(t), g.v(t))
+		}
+		g.luStore(t, at, true, mask)
+		g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(t), g.v(u), g.v(p))
+	}
+	g.luBelow()
+	g.l("\ntop:")
+	// Back to the rows from K on.
+	if g.avx512() {
+		g.p("SARQ $1, R12")
+	} else {
+		g.p("ADDQ $%d, R12", g.size)
+	}
+	g.luMasks()
+	for p := range luVecs {
+		g.p("%s %s, %d(DX)", g.op("VMOVU"), g.v(p), p*g.bytes)
+		g.luMask(p, mask)
+		g.luSearch(p, most, where, row, abs, t, step, mask)
+	}
+	g.p("JMP  next")
+
+	g.l("\nblock:")
+	for p := range luVecs {
+		g.p("%s %d(DX), %s", g.op("VMOVU"), p*g.bytes, g.v(p))
+	}
+	g.p("MOVQ R11, BX")
+	g.p("MOVQ R8, SI")
+	g.p("MOVQ R10, DI")
+	g.p("SUBQ $1, BX")
+	g.p("JLT  search")
+	g.p("JEQ  last")
+	g.l("\nloop:")
+	g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(u))
+	for p := range luVecs {
+		g.p("%s %d(SI), %s, %s", g.op("VFNMADD231"), p*g.bytes, g.v(u), g.v(p))
+	}
+	g.p("ADDQ R9, SI")
+	g.p("ADDQ $%d, DI", g.size)
+	g.p("DECQ BX")
+	g.p("JNE  loop")
+	g.l("\nlast:")
+	g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(u))
+	for p := range luVecs {
+		at := fmt.Sprintf("%d(SI)", p*g.bytes)
+		g.p("%s %s, %s, %s", g.op("VMUL"), at, g.v(s), g.v(t))
+		g.p("%s %s, %s", g.op("VMOVU"), g.v(t), at)
+		g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(t), g.v(u), g.v(p))
+	}
+	g.l("\nsearch:")
+	for p := range luVecs {
+		g.p("%s %s, %d(DX)", g.op("VMOVU"), g.v(p), p*g.bytes)
+		g.luSearch(p, most, where, row, abs, t, step, -1)
+	}
+	g.l("\nnext:")
+	g.p("ADDQ $%d, DX", luVecs*g.bytes)
+	g.p("ADDQ $%d, R8", luVecs*g.bytes)
+	g.p("DECQ CX")
+	g.p("JNE  block")
+	if g.avx512() {
+		// One of the searches takes over from the others what is greater, or as
+		// great and above.
+		g.p("VPBROADCAST%s %s(SB), %s", integer, g.local("lulanes"), g.v(t))
+		for i := 1; i < accs; i++ {
+			for j := i; j < accs; j++ {
+				g.p("VPADD%s %s, %s, %s", integer, g.v(t), g.v(where+j), g.v(where+j))
+			}
+			g.p("%s $0x1e, %s, %s, K1", g.op("VCMP"), g.v(most), g.v(most+i))
+			g.p("%s $0, %s, %s, K2", g.op("VCMP"), g.v(most), g.v(most+i))
+			g.p("VPCMP%s $1, %s, %s, K2, K2", integer, g.v(where), g.v(where+i))
+			g.p("KORW K1, K2, K1")
+			g.p("%s %s, K1, %s", g.op("VMOVA"), g.v(most+i), g.v(most))
+			g.p("VMOVDQA%d %s, K1, %s", 8*g.size, g.v(where+i), g.v(where))
+		}
+		accs = 1
+	}
 	for i := range accs {
 		g.p("%s %s, LU_MOST+%d(AX)", g.op("VMOVU"), g.v(most+i), i*g.bytes)
 		g.p("VMOVDQU%s %s, LU_WHERE+%d(AX)", map[bool]string{true: fmt.Sprint(8 * g.size)}[g.avx512()], g.v(where+i), i*g.bytes)
@@ -221,6 +325,35 @@ func (g *generator) luUpdate() {
 	g.l("")
 }
 
+// luSearch compares vector p, which it overwrites, with the greatest so far, in
+// the lanes of the mask if that is not negative.
+func (g *generator) luSearch(p, most, where, row, abs, t, step, mask int) {
+	accs := g.luAccs()
+	acc := p % accs
+	integer := map[int]string{8: "Q", 4: "D"}[g.size]
+	if g.avx512() {
+		g.p("VPAND%s %s, %s, %s", integer, g.v(abs), g.v(p), g.v(p))
+		k := ""
+		if mask >= 0 {
+			k = "K2, "
+		}
+		g.p("%s $0x1e, %s, %s, %sK1", g.op("VCMP"), g.v(most+acc), g.v(p), k)
+		g.p("%s %s, K1, %s", g.op("VMOVA"), g.v(p), g.v(most+acc))
+		g.p("VMOVDQA%d %s, K1, %s", 8*g.size, g.v(row), g.v(where+acc))
+	} else {
+		g.p("VPAND %s, %s, %s", g.v(abs), g.v(p), g.v(p))
+		g.p("%s $0x1e, %s, %s, %s", g.op("VCMP"), g.v(most+acc), g.v(p), g.v(t))
+		if mask >= 0 {
+			g.p("VPAND %s, %s, %s", g.v(mask), g.v(t), g.v(t))
+		}
+		g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(t), g.v(p), g.v(most+acc), g.v(most+acc))
+		g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(t), g.v(row), g.v(where+acc), g.v(where+acc))
+	}
+	if acc == accs-1 {
+		g.p("VPADD%s %s, %s, %s", integer, g.v(step), g.v(row), g.v(row))
+	}
+}
+
 // luScale writes the kernel that only scales a column.
 func (g *generator) luScale() {
 	s, mask := luVecs, luVecs+1
@@ -228,6 +361,16 @@ func (g *generator) luScale() {
 	g.l("TEXT ·LUScale%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
 	g.p("MOVQ t+0(FP), AX")
 	g.p("MOVQ LU_C, DX")
+	g.p("MOVQ LU_K, R11")
+	if g.avx512() {
+		g.p("MOVQ R11, CX")
+		g.p("MOVQ $-1, R12")
+		g.p("SHLQ CX, R12")
+	} else {
+		g.p("NEGQ R11")
+		g.p("LEAQ %s(SB), R12", g.local("lubelow"))
+		g.p("LEAQ %d(R12)(R11*%d), R12", luVecs*g.bytes, g.size)
+	}
 	g.luMasks()
 	g.p("MOVQ LU_BLOCKS, CX")
 	g.p("VBROADCAST%s LU_SCALE, %s", g.scalar, g.v(s))
@@ -261,16 +404,17 @@ func (g *generator) luScale() {
 func luFile() []byte {
 	g := newFile()
 	g.l("// Offsets of the fields of LUColumn.")
-	for i, f := range []string{"X", "LD", "C", "U", "K", "ROW", "BLOCKS", "SCALE"} {
+	for i, f := range []string{"X", "LD", "C", "K", "BLOCKS", "SCALE"} {
 		g.l("#define LU_%s %d(AX)", f, 8*i)
 	}
-	g.l("#define LU_MOST %d", 8*8)
-	g.l("#define LU_WHERE %d", 8*8+256)
+	g.l("#define LU_MOST %d", 8*6)
+	g.l("#define LU_WHERE %d", 8*6+64)
 	g.l("")
 	for _, g.isa = range isas() {
 		for _, g.elem = range elems() {
 			g.lu()
 		}
+		g.luExchange()
 	}
 	return g.text.Bytes()
 }

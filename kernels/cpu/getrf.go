@@ -159,6 +159,6 @@ func (p *luPanel[T]) update(c, w, j, n int) {
 // on.
 func (p *luPanel[T]) swap(c, w, j, n int) {
 	if p.pivot {
-		swapRows(p.a, j, n, c, p.ipiv[c:c+w])
+		p.leaves.swapRows(p.a, j, n, c, p.ipiv[c:c+w], false)
 	}
 }

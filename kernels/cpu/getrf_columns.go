@@ -7,31 +7,22 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
 )
 
-// columns is luColumns in vectors: each column is updated by all before it and
-// searched for its pivot in one pass, in which the column before it, whose
-// pivot is known since, is divided by that.
+// columns is luColumns in vectors, for n ≤ luWidth: each column is updated by all
+// before it and searched for its pivot in one pass, in which the column before
+// it, whose pivot is known since, is divided by that.
 func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
 	size := int(unsafe.Sizeof(*new(T)))
 	t := asm.LUColumn{X: at(x, 0), LD: ld * size, Blocks: roundUp(m, l.block()) / l.block()}
 	scale := T(1)
 	for j := range n {
 		col := x[j*ld : j*ld+m]
-		if ipiv != nil {
-			for i, r := range ipiv[:j] {
-				col[i], col[r] = col[r], col[i]
-			}
-		}
-		for k := range j {
-			subtract(col[k+1:j], x[k*ld+k+1:k*ld+j], col[k])
-		}
-		t.C, t.U, t.K, t.Row = at(col, 0), at(col, 0), j, j
-		t.Scale = bits(scale)
+		t.C, t.K, t.Scale = at(col, 0), j, bits(scale)
 		l.isa.luUpdate(&t)
 		if ipiv != nil {
 			r := l.pivot(&t, col, j)
 			ipiv[j] = r
 			if r != j {
-				for o := 0; o <= j*ld; o += ld {
+				for o := 0; o < n*ld; o += ld {
 					x[o+j], x[o+r] = x[o+r], x[o+j]
 				}
 			}
@@ -48,7 +39,7 @@ func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
 			scale = 1 / pivot
 		}
 	}
-	t.Row, t.Scale = n, bits(scale)
+	t.K, t.Scale = n, bits(scale)
 	l.isa.luScale(&t)
 	return info
 }
@@ -68,9 +59,9 @@ func (l *luLeaves[T]) pivot(t *asm.LUColumn, col []T, j int) int {
 		}
 		var where int
 		if unsafe.Sizeof(v) == 4 {
-			where = int((*[64]int32)(unsafe.Pointer(&t.Where))[i])
+			where = int((*[16]int32)(unsafe.Pointer(&t.Where))[i])
 		} else {
-			where = int((*[32]int64)(unsafe.Pointer(&t.Where))[i])
+			where = int((*[8]int64)(unsafe.Pointer(&t.Where))[i])
 		}
 		if where += i; v > most || where < r {
 			most, r = v, where

@@ -46,7 +46,7 @@ func luLeavesOf[T Element](r Routines[T], c Caches) luLeaves[T] {
 
 // luWidth is the number of columns that are factored in scratch: the more, the
 // less is left to products with few columns, which are slow.
-const luWidth = 16
+const luWidth = asm.LUDiagonal
 
 // width returns the number of columns of a leaf with m rows.
 func (l *luLeaves[T]) width(m int) int {

@@ -1,10 +1,16 @@
 package cpu
 
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+)
+
 // Laswp exchanges, in the n columns of the panel B whose rows the blocks hold
 // from top to bottom, row i with row ipiv[i], for i = 0, 1, …: B = Pᵀ·B for the
 // P of [LU.Getrf]. If inverse, it begins with the last one: B = P·B. It panics
 // if a row is not in the panel. Reference: LAPACK xLASWP.
-func Laswp[T Element](n int, b []Block[T], ipiv []int, inverse bool) {
+func (l *LU[T]) Laswp(n int, b []Block[T], ipiv []int, inverse bool) {
 	m := checkBlocks(n, b)
 	if len(ipiv) > m {
 		panic(ErrPivots)
@@ -17,27 +23,35 @@ func Laswp[T Element](n int, b []Block[T], ipiv []int, inverse bool) {
 	if n == 0 {
 		return
 	}
-	if !inverse {
-		swapRows(b, 0, n, 0, ipiv)
+	l.leaves.swapRows(b, 0, n, 0, ipiv, inverse)
+}
+
+// swapRows exchanges row c+i with row ipiv[i] in the n columns from j on, for i
+// = 0, 1, …, or if backward from the last to 0.
+func (l *luLeaves[T]) swapRows(a []Block[T], j, n, c int, ipiv []int, backward bool) {
+	i, end, step := 0, len(ipiv), 1
+	if backward {
+		i, end, step = end-1, -1, -1
+	}
+	if i == end {
 		return
 	}
-	for i := len(ipiv) - 1; i >= 0; i-- {
-		if r := ipiv[i]; r != i {
-			exchange(rowOf(b, i, 0, n), rowOf(b, r, 0, n))
+	y := rowOf(a, ipiv[i], j, n)
+	for i != end {
+		r := c + i
+		same := r == ipiv[i]
+		now := y
+		// The rows that come next are anywhere: they are asked for in time.
+		if i += step; i != end {
+			y = rowOf(a, ipiv[i], j, n)
+		}
+		if !same {
+			exchange(l.isa, rowOf(a, r, j, n), now, y)
 		}
 	}
 }
 
-// swapRows exchanges row c+i with row ipiv[i] in the n columns from j on.
-func swapRows[T Element](a []Block[T], j, n, c int, ipiv []int) {
-	for i, r := range ipiv {
-		if r != c+i {
-			exchange(rowOf(a, c+i, j, n), rowOf(a, r, j, n))
-		}
-	}
-}
-
-// rowOf returns the n elements from column j on of row i.
+// rowOf returns the n > 0 elements from column j on of row i.
 func rowOf[T Element](a []Block[T], i, j, n int) []T {
 	b := 0
 	for i >= a[b].Rows {
@@ -48,9 +62,23 @@ func rowOf[T Element](a []Block[T], i, j, n int) []T {
 	return a[b].Data[o : o+n : o+n]
 }
 
-// exchange exchanges the elements of x and y, which do not overlap. Long rows
-// go through a buffer in the first-level cache: the runtime copies by vectors.
-func exchange[T Element](x, y []T) {
+// exchange exchanges the elements of x and y, which do not overlap, and fetches
+// next, which is as long.
+func exchange[T Element](i leafISA, x, y, next []T) {
+	n := len(x) * int(unsafe.Sizeof(x[0]))
+	switch i {
+	case leafAVX512F64, leafAVX512F32:
+		asm.ExchangeAVX512(at(x, 0), at(y, 0), at(next, 0), n)
+	case leafAVX2F64, leafAVX2F32:
+		asm.ExchangeAVX2(at(x, 0), at(y, 0), at(next, 0), n)
+	default:
+		exchangeRows(x, y)
+	}
+}
+
+// exchangeRows is exchange in Go. Long rows go through a buffer in the
+// first-level cache: the runtime copies by vectors.
+func exchangeRows[T Element](x, y []T) {
 	const chunk = 128
 	var buf [chunk]T
 	for len(x) >= 16 {
