@@ -108,11 +108,18 @@ func (q *QR[T]) Reset() {
 }
 
 // Dims returns the shape of A. It panics with ErrNotFactorized, as all methods
-// but Factorize, FactorizeContext, IsEmpty and Reset do, if there is no
+// but Factorize, FactorizeContext, IsEmpty, Reset and TileSize do, if there is no
 // factorization.
 func (q *QR[T]) Dims() (m, n int) {
 	q.valid()
 	return q.f.a.Dims()
+}
+
+// TileSize returns the tile size with which Factorize cuts an m×n matrix. If it
+// gives such a matrix to one kernel as a whole, direct is true and nb is the
+// larger of m and n. It needs no factorization.
+func (q *QR[T]) TileSize(m, n int) (nb int, direct bool) {
+	return qrTileSize[T](q.engine, &q.opt, m, n)
 }
 
 // Flops returns the floating-point operations of the factorization.

@@ -229,6 +229,9 @@ func (q *QR[T]) Cond() float64 {
 			return math.NaN()
 		}
 	}
+	if f.singular() != nil {
+		return math.Inf(1)
+	}
 	inverse := func(trans blas.Transpose) func(x []float64) error {
 		return func(x []float64) error {
 			v := blocked.New[T](blocked.Full, k, 1, f.a.NB())
