@@ -29,30 +29,10 @@ func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 		nb = n
 	}
 	w := blocked.New[float64](blocked.Full, n, n, nb)
-	for i := range n {
-		w.Set(i, i, 1)
-	}
-	va := view(n, n, a, lda, nb)
-	run(co, "Dgetri", func(p *blocked.Program[float64]) error { return p.Getri(va, w) })
-	// A⁻¹ = W·Pᵀ: the interchanges of columns, the last one first.
-	from := make([]int, n)
-	for j := range from {
-		from[j] = j
-	}
-	for j := n - 1; j >= 0; j-- {
-		from[j], from[ipiv[j]] = from[ipiv[j]], from[j]
-	}
-	parallel(co, n, max(1, 1<<16/n), func(lo, hi int) {
-		row := make([]float64, n)
-		for i := lo; i < hi; i++ {
-			for j := 0; j < n; j += nb {
-				copy(row[j:], w.Tile(i/nb, j/nb).Row(i%nb))
-			}
-			for j, k := range from {
-				a[i*lda+j] = row[k]
-			}
-		}
-	})
+	va, v := view(n, n, a, lda, nb), blocked.NewPivots(n, n, nb)
+	v.SetSwaps(ipiv, 0)
+	run(co, "Dgetri", func(p *blocked.Program[float64]) error { return p.Getri(va, v, w) })
+	w.CopyTo(blocked.General[float64]{Rows: n, Cols: n, Data: a, Stride: lda}, co.workers())
 	work[0] = float64(n)
 	return true
 }
