@@ -11,12 +11,16 @@ import (
 func main() {
 	out := flag.String("o", "", "file to write")
 	lu := flag.Bool("lu", false, "write the kernels for columns of L and U")
+	qr := flag.Bool("qr", false, "write the kernels for panels of QR")
 	flag.Parse()
 	log.SetFlags(0)
 	log.SetPrefix("leafasm: ")
 	text := file
 	if *lu {
 		text = luFile
+	}
+	if *qr {
+		text = qrFile
 	}
 	if err := os.WriteFile(*out, text(), 0o644); err != nil {
 		log.Fatal(err)

@@ -21,12 +21,8 @@ func (q *QR[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T) {
 		return
 	}
 	s := q.scratch(work, max(m, n), ib)
-	for j := 0; j < k; j += ib {
-		b := min(ib, k-j)
-		p := panel[T]{sh: trapezoid, m: m - j, a: a[j*lda+j:], lda: lda, t: t[j:], ldt: ldt}
-		q.factor(p, b, &s)
-		q.update(p, b, b, n-j-b, &s)
-	}
+	f := s.reflectors(trapezoid, m, k, ib, a, lda)
+	q.factorBlocks(&f, n, nil, 0, a, lda, t, ldt, &s)
 }
 
 // Gemqrt computes, with the orthogonal factor Q of k reflectors that
@@ -40,10 +36,8 @@ func (q *QR[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T) {
 func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v []T, ldv int, t []T, ldt int, c []T, ldc int, work []T) {
 	left, transposed := checkApply(side, trans, ib)
 	order, width := m, n
-	step := ldc // from one row of V to the next, in C
 	if !left {
 		order, width = n, m
-		step = 1
 	}
 	if k < 0 || k > order {
 		panic(ErrDim)
@@ -55,22 +49,7 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 		return
 	}
 	s := q.scratch(work, max(m, n), ib)
-	for i := range blocks(k, ib) {
-		j := block(i, k, ib, left == transposed)
-		b := min(ib, k-j)
-		h := q.block(trapezoid, left, order-j, 0, b, v[j*ldv+j:], ldv, t[j:], ldt, nil, 0, c[j*step:], ldc, &s)
-		q.apply(h, left, transposed, width, &s)
-	}
-}
-
-// blocks returns the number of blocks of ib columns in k.
-func blocks(k, ib int) int { return (k-1)/ib + 1 }
-
-// block returns the first column of the block that is applied as number i:
-// the first block goes first in Qᵀ·C and in C·Q, the last in the others.
-func block(i, k, ib int, forward bool) int {
-	if !forward {
-		i = blocks(k, ib) - 1 - i
-	}
-	return i * ib
+	f := s.reflectors(trapezoid, order, k, ib, v, ldv)
+	f.loadAll(t, ldt)
+	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
 }

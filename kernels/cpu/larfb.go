@@ -1,14 +1,89 @@
 package cpu
 
-import "gonum.org/v1/gonum/blas"
+import (
+	"unsafe"
 
-// applySpan is the number of columns (rows, from the right) of C that a block
-// reflector is applied to at a time.
-const applySpan = 512
+	"gonum.org/v1/gonum/blas"
+)
 
 // applyStep is the number of rows of a triangle of T that are multiplied as a
 // rectangle: what is below the diagonal in them is in vain.
 const applyStep = 16
+
+// reflectors is an orthogonal factor in blocks of ib columns, with copies of
+// the triangles in it.
+type reflectors[T Element] struct {
+	sh       shape
+	m, k, ib int // V is m×k
+	above    int // rows of a triangle above its first diagonal element
+	v        []T
+	ldv      int
+
+	// The triangles of T and, but for a square, of V as squares with the zeros
+	// and ones that are not stored, one after the other.
+	t, corners []T
+}
+
+// blocks returns the number of blocks.
+func (f *reflectors[T]) blocks() int { return (f.k-1)/f.ib + 1 }
+
+// at returns the first column and the width of block b.
+func (f *reflectors[T]) at(b int) (j, w int) { return b * f.ib, min(f.ib, f.k-b*f.ib) }
+
+// load copies the triangles of block b, that of T from column j of t on.
+func (f *reflectors[T]) load(b int, t []T, ldt int) {
+	j, w := f.at(b)
+	squareTriangle(w, blas.Upper, blas.NonUnit, t[j:], ldt, f.t[j*f.ib:])
+	switch above := f.above + j; {
+	case f.sh == trapezoid:
+		squareTriangle(w, blas.Lower, blas.Unit, f.v[j*f.ldv+j:], f.ldv, f.corners[j*f.ib:])
+	case f.sh == triangle && f.m > above:
+		squareTrapezoid(min(w, f.m-above), w, f.v[above*f.ldv+j:], f.ldv, f.corners[j*f.ib:])
+	}
+}
+
+// loadAll copies the triangles of all blocks.
+func (f *reflectors[T]) loadAll(t []T, ldt int) {
+	for b := range f.blocks() {
+		f.load(b, t, ldt)
+	}
+}
+
+// block returns block b to be applied to c, of which row (left) or column i
+// meets row i of V, and to unit, of which row or column j meets column j.
+func (f *reflectors[T]) block(b int, left bool, unit []T, ldu int, c []T, ldc int) (h blockReflector[T]) {
+	j, w := f.at(b)
+	step, stepU := ldc, ldu // from one row of V to the next
+	if !left {
+		step, stepU = 1, 1
+	}
+	h.k, h.t = w, f.t[j*f.ib:j*f.ib+w*w]
+	if unit != nil {
+		h.unit, h.ldu = unit[j*stepU:], ldu
+	}
+	corner := rowsOf[T]{v: from(f.corners, j*f.ib), ldv: w, ldc: ldc}
+	switch above := f.above + j; f.sh {
+	case trapezoid:
+		corner.m, corner.c = w, c[j*step:]
+		h.corner = corner
+		h.rest = rowsOf[T]{f.m - j - w, from(f.v, (j+w)*f.ldv+j), f.ldv, from(c, (j+w)*step), ldc}
+	case square:
+		h.rest = rowsOf[T]{f.m, from(f.v, j), f.ldv, c, ldc}
+	case triangle:
+		h.rest = rowsOf[T]{min(above, f.m), from(f.v, j), f.ldv, c, ldc}
+		if f.m > above {
+			corner.m, corner.c = min(w, f.m-above), c[above*step:]
+			h.corner = corner
+		}
+	}
+	return h
+}
+
+// from returns x from i on; of an x that is too short to have elements there,
+// its end.
+func from[T Element](x []T, i int) []T {
+	return x[min(i, len(x)):]
+}
 
 // rowsOf is some rows of V and the rows of C that they meet, or the columns if
 // V comes from the right.
@@ -32,28 +107,46 @@ type blockReflector[T Element] struct {
 	rest   rowsOf[T]
 }
 
-// apply computes C = op(H)·C, or C·op(H) if not left. C has n columns, or n
-// rows if not left. Reference: LAPACK xLARFB and xTPRFB.
-func (q *QR[T]) apply(h blockReflector[T], left, trans bool, n int, s *scratch[T]) {
-	for j := 0; j < n; j += applySpan {
-		w := min(applySpan, n-j)
-		g := h
-		if left {
-			g.unit, g.corner.c, g.rest.c = from(h.unit, j), from(h.corner.c, j), from(h.rest.c, j)
-			q.applyLeft(g, trans, w, s)
-		} else {
-			g.unit, g.corner.c, g.rest.c = from(h.unit, j*h.ldu), from(h.corner.c, j*h.corner.ldc), from(h.rest.c, j*h.rest.ldc)
-			q.applyRight(g, trans, w, s)
+// apply computes C = op(Q)·C, or C·op(Q) if not left, for a C of n columns, or
+// rows if not left, of which unit is the part that the unit matrix meets.
+//
+// From the left, a strip of C at a time goes through a buffer, where it stays
+// while all blocks are applied to it. Reference: LAPACK xLARFB and xTPRFB.
+func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) {
+	blocks := f.blocks()
+	number := func(i int) int { // the first block goes first in Qᵀ·C and in C·Q
+		if left == trans {
+			return i
 		}
+		return blocks - 1 - i
+	}
+	if !left {
+		for j := 0; j < n; j += q.width {
+			w := min(q.width, n-j)
+			for i := range blocks {
+				h := f.block(number(i), false, from(unit, j*ldu), ldu, from(c, j*ldc), ldc)
+				q.applyRight(h, trans, w, s)
+			}
+		}
+		return
+	}
+	for j := 0; j < n; j += q.width {
+		w := min(q.width, n-j)
+		ld := padded[T](w)
+		q.panels.copy(s.p, ld, from(c, j), ldc, f.m, w)
+		for i := range blocks {
+			h := f.block(number(i), true, from(unit, j), ldu, s.p, ld)
+			q.applyLeft(h, trans, w, s)
+		}
+		q.panels.copy(from(c, j), ldc, s.p, ld, f.m, w)
 	}
 }
 
-// from returns x from i on; of a short x that has no elements in use, the end.
-func from[T Element](x []T, i int) []T {
-	if x == nil {
-		return nil
-	}
-	return x[min(i, len(x)):]
+// padded returns the distance of rows of w elements at which they fall into
+// all sets of a cache: an odd number of lines.
+func padded[T Element](w int) int {
+	line := 64 / int(unsafe.Sizeof(*new(T)))
+	return ((w+line-1)/line | 1) * line
 }
 
 // applyLeft computes W = Vᵀ·C, W = op(T)·W and C −= V·W.
@@ -62,7 +155,7 @@ func (q *QR[T]) applyLeft(h blockReflector[T], trans bool, n int, s *scratch[T])
 	w, w2 := s.w[:k*n], s.w2[:k*n]
 	var beta T
 	if h.unit != nil {
-		copyRows(w, 0, 1, n, h.unit, 0, 1, h.ldu, n, k)
+		q.panels.copy(w, n, h.unit, h.ldu, k, n)
 		beta = 1
 	}
 	for _, p := range [...]*rowsOf[T]{&h.corner, &h.rest} {
@@ -80,7 +173,7 @@ func (q *QR[T]) applyLeft(h blockReflector[T], trans bool, n int, s *scratch[T])
 		}
 	}
 	if h.unit != nil {
-		subtractRows(h.unit, h.ldu, w2, n, n, k)
+		q.panels.subtract(h.unit, h.ldu, w2, n, k, n)
 	}
 	for _, p := range [...]*rowsOf[T]{&h.corner, &h.rest} {
 		if p.m > 0 {
@@ -95,7 +188,7 @@ func (q *QR[T]) applyRight(h blockReflector[T], trans bool, n int, s *scratch[T]
 	w, w2 := s.w[:n*k], s.w2[:n*k]
 	var beta T
 	if h.unit != nil {
-		copyRows(w, 0, 1, k, h.unit, 0, 1, h.ldu, k, n)
+		q.panels.copy(w, k, h.unit, h.ldu, n, k)
 		beta = 1
 	}
 	for _, p := range [...]*rowsOf[T]{&h.corner, &h.rest} {
@@ -113,54 +206,13 @@ func (q *QR[T]) applyRight(h blockReflector[T], trans bool, n int, s *scratch[T]
 		}
 	}
 	if h.unit != nil {
-		subtractRows(h.unit, h.ldu, w2, k, k, n)
+		q.panels.subtract(h.unit, h.ldu, w2, k, n, k)
 	}
 	for _, p := range [...]*rowsOf[T]{&h.corner, &h.rest} {
 		if p.m > 0 {
 			r.Gemm(blas.NoTrans, blas.Trans, n, p.m, k, -1, w2, k, p.v, p.ldv, 1, p.c, p.ldc, s.gemm)
 		}
 	}
-}
-
-// subtractRows computes C −= W for n rows of w elements.
-func subtractRows[T Element](c []T, ldc int, x []T, ldx, w, n int) {
-	for i := range n {
-		ci := c[i*ldc : i*ldc+w]
-		for j, v := range x[i*ldx : i*ldx+w] {
-			ci[j] -= v
-		}
-	}
-}
-
-// block sets up H for the k columns at v of a V of the given shape, with m
-// rows: those of the trapezoid from the diagonal on, all of the square, and of
-// the triangle those from the first to the last that has a part in these
-// columns, of which the first above are full. c is the first row or column of
-// C that v meets, and unit the one that the unit matrix does.
-func (q *QR[T]) block(sh shape, left bool, m, above, k int, v []T, ldv int, t []T, ldt int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) blockReflector[T] {
-	h := blockReflector[T]{k: k, t: s.t[:k*k]}
-	squareTriangle(k, blas.Upper, blas.NonUnit, t, ldt, h.t)
-	step := ldc // from one row of V to the next, in C
-	if !left {
-		step = 1
-	}
-	switch sh {
-	case trapezoid:
-		squareTriangle(k, blas.Lower, blas.Unit, v, ldv, s.corner)
-		h.corner = rowsOf[T]{k, s.corner, k, c, ldc}
-		h.rest = rowsOf[T]{m - k, from(v, k*ldv), ldv, from(c, k*step), ldc}
-	case square:
-		h.unit, h.ldu = unit, ldu
-		h.rest = rowsOf[T]{m, v, ldv, c, ldc}
-	case triangle:
-		h.unit, h.ldu = unit, ldu
-		h.rest = rowsOf[T]{min(above, m), v, ldv, c, ldc}
-		if d := min(k, m-above); d > 0 {
-			squareTrapezoid(d, k, v[above*ldv:], ldv, s.corner)
-			h.corner = rowsOf[T]{d, s.corner, k, c[above*step:], ldc}
-		}
-	}
-	return h
 }
 
 // squareTrapezoid copies the upper trapezoid of the m×n matrix A into dst,

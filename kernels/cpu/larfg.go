@@ -5,45 +5,35 @@ import (
 	"unsafe"
 )
 
-// panels is what factors the narrow panels at which [QR] stops splitting.
-type panels[T Element] struct {
-	width int // columns at which it stops, at most maxPanel
-}
-
-const maxPanel = 16
-
-// panelsOf returns the panels that go with r.
-func panelsOf[T Element](r Routines[T]) panels[T] {
-	return panels[T]{width: 8}
-}
-
-// rowVector is one element for each column of a narrow panel.
-type rowVector[T Element] [maxPanel]T
-
-// factor computes the QR factorization of the first k ≤ width columns of p,
-// and their T. One pass over the rows applies reflector c and takes the inner
-// products of what becomes of column c+1 with all columns,
+// leaf computes the QR factorization of the first k columns of p, no more than
+// a narrow panel has, and their T. One pass over the rows applies reflector c
+// and takes the inner products of what becomes of column c+1 with all columns,
 //
-//	dots = xᵀ·[v(0) … v(c) x a(c+2) …],
+//	dots = xᵀ·[x(0) … x(c) x a(c+2) …],
 //
 // which hold all that reflector c+1 needs: the norm of x, the update of the
-// columns to its right, and the column of T from those to its left.
-func (ps *panels[T]) factor(p panel[T], k int) {
+// columns to its right, and the column of T from those to its left. The columns
+// of V are multiplied by their factors only in the end.
+func (ps panels[T]) leaf(p panel[T], k int) {
 	// The rows where every column has an element, and the others.
-	full, corner := p.a, p.a
-	fullRows, cornerRows := p.m, 0
+	full, corner := panelRows[T]{p.a, p.lda, p.m, k}, p.a
+	cornerRows := 0
 	switch p.sh {
 	case trapezoid:
 		cornerRows = k
-		full, fullRows = from(p.a, k*p.lda), p.m-k
+		full.a, full.m = from(p.a, k*p.lda), p.m-k
 	case triangle:
-		fullRows = min(p.above, p.m)
+		full.m = min(p.above, p.m)
 		if cornerRows = min(k, p.m-p.above); cornerRows > 0 {
 			corner = p.a[p.above*p.lda:]
 		}
 	}
-	var dots, w rowVector[T]
-	innerProducts(full, p.lda, fullRows, k, 0, &dots)
+	factors := rowVector[T]{}
+	for j := range factors {
+		factors[j] = 1
+	}
+	var dots, w, wf rowVector[T]
+	ps.dots(full, 0, &dots)
 	for c := range k {
 		top := from(p.r, c*p.ldr)
 		if p.sh == trapezoid {
@@ -51,47 +41,37 @@ func (ps *panels[T]) factor(p panel[T], k int) {
 		}
 		top = top[:k]
 		// The rows of the corner that have a part in column c.
-		lo, hi := 0, min(cornerRows, c+1)
+		col := column[T]{full, corner, 0, min(cornerRows, c+1), p.lda, p.sh == triangle}
 		if p.sh == trapezoid {
-			lo, hi = c+1, cornerRows
+			col.lo, col.hi = c+1, cornerRows
 		}
-		col := column[T]{full, fullRows, corner, lo, hi, p.lda, p.sh == triangle}
+		for j := range c {
+			dots[j] *= factors[j]
+		}
 		col.cornerProducts(c, k, &dots)
 
 		tau, beta, factor := reflector(top[c], dots[c])
-		if !finiteVector(dots[:k]) || !wellScaled(top[c], dots[c]) {
+		ok := wellScaled(top[c], dots[c])
+		if ok {
+			ok = rightSide(c, k, tau, factor, top, &dots, &w, &wf)
+		}
+		if !ok {
 			tau, beta = col.safeReflector(top[c], c)
 			factor = 1
-			col.products(c, k, &dots)
-		}
-		// w is τ·vᵀ times the columns to the right, z that times V.
-		w = rowVector[T]{}
-		if tau != 0 {
-			for j := c + 1; j < k; j++ {
-				w[j] = tau * (top[j] + factor*dots[j])
-				top[j] -= w[j]
+			ps.dots(full, c, &dots)
+			for j := range c {
+				dots[j] *= factors[j]
 			}
+			col.cornerProducts(c, k, &dots)
+			rightSide(c, k, tau, factor, top, &dots, &w, &wf)
 		}
+		factors[c] = factor
 		top[c] = beta
-		var z rowVector[T]
-		for j := range c {
-			z[j] = factor * dots[j]
-			if p.sh == trapezoid {
-				z[j] += top[j]
-			}
+		for j := c + 1; j < k; j++ {
+			top[j] -= w[j]
 		}
-		for i := range c {
-			var s T
-			if tau != 0 {
-				for j, v := range p.t[i*p.ldt+i : i*p.ldt+c] {
-					s += v * z[i+j]
-				}
-			}
-			p.t[i*p.ldt+c] = -tau * s
-		}
-		p.t[c*p.ldt+c] = tau
-
-		for i := lo; i < hi; i++ {
+		p.columnOfT(c, tau, factor, top, &dots)
+		for i := col.lo; i < col.hi; i++ {
 			row := corner[i*p.lda : i*p.lda+k]
 			v := factor * row[c]
 			row[c] = v
@@ -99,7 +79,55 @@ func (ps *panels[T]) factor(p panel[T], k int) {
 				row[j] -= v * w[j]
 			}
 		}
-		reflectRows(full, p.lda, fullRows, k, c, factor, &w, &dots)
+		if c+1 < k {
+			ps.reflect(full, c, &wf, &dots)
+		}
+	}
+	ps.scale(full, &factors)
+}
+
+// rightSide computes w, τ·vᵀ times the columns to the right of c, of which top
+// is the first row, and wf, which is for x = v/factor instead of v. It reports
+// whether all numbers are finite.
+func rightSide[T Element](c, k int, tau, factor T, top []T, dots, w, wf *rowVector[T]) (ok bool) {
+	*w, *wf = rowVector[T]{}, rowVector[T]{}
+	var s T
+	for j := range c {
+		s += dots[j] - dots[j]
+	}
+	if tau == 0 {
+		return s == 0
+	}
+	for j := c + 1; j < k; j++ {
+		v := tau * (top[j] + factor*dots[j])
+		w[j], wf[j] = v, v*factor
+		s += wf[j] - wf[j]
+	}
+	return s == 0
+}
+
+// columnOfT stores column c of T, −τ·T·(Vᵀ·v) above the diagonal.
+func (p panel[T]) columnOfT(c int, tau, factor T, top []T, dots *rowVector[T]) {
+	p.t[c*p.ldt+c] = tau
+	if tau == 0 {
+		for i := range c {
+			p.t[i*p.ldt+c] = 0
+		}
+		return
+	}
+	var z rowVector[T]
+	for j := range c {
+		z[j] = factor * dots[j]
+		if p.sh == trapezoid {
+			z[j] += top[j]
+		}
+	}
+	for i := range c {
+		var s T
+		for j, v := range p.t[i*p.ldt+i : i*p.ldt+c] {
+			s += v * z[i+j]
+		}
+		p.t[i*p.ldt+c] = -tau * s
 	}
 }
 
@@ -129,21 +157,11 @@ func wellScaled[T Element](alpha, dot T) bool {
 	return 0x1p-400 <= d && d <= 0x1p400 && t <= 0x1p200
 }
 
-// finiteVector reports whether there is neither a NaN nor an infinity in x.
-func finiteVector[T Element](x []T) bool {
-	var s T
-	for _, v := range x {
-		s += v - v
-	}
-	return s == 0
-}
-
 // column is where the elements of a column of a panel are that its reflector
 // is to annihilate: in all full rows, and in the rows from lo to hi of the
 // corner.
 type column[T Element] struct {
-	full     []T
-	rows     int
+	full     panelRows[T]
 	corner   []T
 	lo, hi   int
 	lda      int
@@ -163,12 +181,6 @@ func (x column[T]) cornerProducts(c, k int, dots *rowVector[T]) {
 			dots[j] += v * row[j]
 		}
 	}
-}
-
-// products computes the inner products of column c with all columns.
-func (x column[T]) products(c, k int, dots *rowVector[T]) {
-	innerProducts(x.full, x.lda, x.rows, k, c, dots)
-	x.cornerProducts(c, k, dots)
 }
 
 // safeReflector is reflector for any numbers, with the elements of column c
@@ -204,45 +216,10 @@ func (x column[T]) safeReflector(alpha T, c int) (tau, beta T) {
 
 // each calls f for every element of column c.
 func (x column[T]) each(c int, f func(v *T)) {
-	for i := range x.rows {
-		f(&x.full[i*x.lda+c])
+	for i := range x.full.m {
+		f(&x.full.a[i*x.lda+c])
 	}
 	for i := x.lo; i < x.hi; i++ {
 		f(&x.corner[i*x.lda+c])
-	}
-}
-
-// innerProducts computes the inner products of column c of the m×k matrix A
-// with all its columns.
-func innerProducts[T Element](a []T, lda, m, k, c int, dots *rowVector[T]) {
-	*dots = rowVector[T]{}
-	for i := range m {
-		row := a[i*lda : i*lda+k]
-		x := row[c]
-		for j, v := range row {
-			dots[j&(maxPanel-1)] += x * v
-		}
-	}
-}
-
-// reflectRows applies a reflector to the m×k matrix A, of which column c,
-// times factor, is v: it subtracts v·w from the columns to the right, stores v,
-// and computes the inner products of column c+1, if there is one.
-func reflectRows[T Element](a []T, lda, m, k, c int, factor T, w, dots *rowVector[T]) {
-	*dots = rowVector[T]{}
-	for i := range m {
-		row := a[i*lda : i*lda+k]
-		v := factor * row[c]
-		row[c] = v
-		if c+1 == k {
-			continue
-		}
-		for j := c + 1; j < k; j++ {
-			row[j] -= v * w[j&(maxPanel-1)]
-		}
-		x := row[c+1]
-		for j, y := range row {
-			dots[j&(maxPanel-1)] += x * y
-		}
 	}
 }

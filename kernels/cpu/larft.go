@@ -30,22 +30,17 @@ func (p panel[T]) from(c int) panel[T] {
 	}
 	p.above += c
 	p.a = from(p.a, c)
-	p.r = p.r[c*p.ldr+c:]
+	p.r = from(p.r, c*p.ldr+c)
 	return p
 }
 
 // update applies the transpose of H, the first k columns of p, to the n
-// columns of the same matrix from column c on.
-func (q *QR[T]) update(p panel[T], k, c, n int, s *scratch[T]) {
-	if n == 0 {
-		return
-	}
-	var unit []T
-	if p.sh != trapezoid {
-		unit = p.r[c:]
-	}
-	h := q.block(p.sh, true, p.m, p.above, k, p.a, p.lda, p.t, p.ldt, unit, p.ldr, from(p.a, c), p.lda, s)
-	q.apply(h, true, true, n, s)
+// columns after them.
+func (q *QR[T]) update(p panel[T], k, n int, s *scratch[T]) {
+	f := reflectors[T]{sh: p.sh, m: p.m, k: k, ib: k, above: p.above, v: p.a, ldv: p.lda, t: s.t, corners: s.corner}
+	f.load(0, p.t, p.ldt)
+	h := f.block(0, true, from(p.r, k), p.ldr, from(p.a, k), p.lda)
+	q.applyLeft(h, true, n, s)
 }
 
 // factor computes the QR factorization of the first k columns of p with their
@@ -57,15 +52,15 @@ func (q *QR[T]) update(p panel[T], k, c, n int, s *scratch[T]) {
 // Reference: Elmroth and Gustavson, "Applying recursion to serial and parallel
 // QR factorization leads to better performance", 2000; LAPACK xGEQRT3.
 func (q *QR[T]) factor(p panel[T], k int, s *scratch[T]) {
-	w := q.panels.width
+	w := q.panels.width()
 	if k <= w {
-		q.panels.factor(p, k)
+		q.panels.leaf(p, k)
 		return
 	}
 	k1 := roundUp((k+1)/2, w)
 	k2 := k - k1
 	q.factor(p, k1, s)
-	q.update(p, k1, k1, k2, s)
+	q.update(p, k1, k2, s)
 	q.factor(p.from(k1), k2, s)
 	q.merge(p, k1, k2, s)
 }
@@ -103,4 +98,41 @@ func (q *QR[T]) merge(p panel[T], k1, k2 int, s *scratch[T]) {
 	squareTriangle(k2, blas.Upper, blas.NonUnit, p2.t, p.ldt, s.t2)
 	q.r.Gemm(blas.NoTrans, blas.NoTrans, k1, k2, k2, 1, x, k2, s.t2, k2, 0, y, k2, s.gemm)
 	q.r.Gemm(blas.NoTrans, blas.NoTrans, k1, k2, k1, -1, s.t, k1, y, k2, 0, p.t[k1:], p.ldt, s.gemm)
+}
+
+// factorBlocks computes the QR factorization of the first k columns of an m×n
+// matrix A of the shape of f, below the triangle R unless f is a trapezoid, and
+// T. Each block of columns goes through a buffer: there the blocks before it
+// are applied, and it is factored.
+func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda int, t []T, ldt int, s *scratch[T]) {
+	for b := range f.blocks() {
+		j, w := f.at(b)
+		ld := padded[T](w)
+		full := f.m // rows of which all columns of the block have an element
+		if f.sh == triangle {
+			full = min(j, f.m)
+		}
+		q.panels.copy(s.p, ld, from(a, j), lda, full, w)
+		for i := full; i < min(f.m, j+w); i++ {
+			copy(s.p[i*ld+i-j:i*ld+w], a[i*lda+i:i*lda+j+w])
+		}
+		for i := range b {
+			q.applyLeft(f.block(i, true, from(r, j), ldr, s.p, ld), true, w, s)
+		}
+		p := panel[T]{sh: f.sh, m: f.m, above: j, a: s.p, lda: ld, t: t[j:], ldt: ldt}
+		if f.sh == trapezoid {
+			p.m, p.above, p.a = f.m-j, 0, s.p[j*ld:]
+		} else {
+			p.r, p.ldr = r[j*ldr+j:], ldr
+		}
+		q.factor(p, w, s)
+		q.panels.copy(from(a, j), lda, s.p, ld, full, w)
+		for i := full; i < min(f.m, j+w); i++ {
+			copy(a[i*lda+i:i*lda+j+w], s.p[i*ld+i-j:i*ld+w])
+		}
+		f.load(b, t, ldt)
+	}
+	if n > f.k {
+		q.apply(f, true, true, n-f.k, nil, 0, from(a, f.k), lda, s)
+	}
 }

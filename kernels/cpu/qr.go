@@ -21,11 +21,16 @@ import "gonum.org/v1/gonum/blas"
 type QR[T Element] struct {
 	r      Routines[T]
 	panels panels[T]
+	width  int // columns of C, or rows from the right, that go together
 }
 
 // NewQR returns the routines over r.
 func NewQR[T Element](r Routines[T]) *QR[T] {
-	return &QR[T]{r: r, panels: panelsOf(r)}
+	q := &QR[T]{r: r, panels: panelsOf(r), width: 256}
+	if p, ok := r.(*Packed[T]); ok && p.vectors.run != nil {
+		q.width = p.NR
+	}
+	return q
 }
 
 // Work returns the number of elements of scratch that a call needs whose
@@ -35,21 +40,21 @@ func (q *QR[T]) Work(dim, ib int) int {
 	if ib <= 0 {
 		return 0
 	}
-	return 4*roundUp(ib*ib, 16) + 2*roundUp(ib*span(dim, ib), 16) + q.r.Work(dim)
+	return 3*roundUp(ib*ib, 16) + 2*roundUp(roundUp(dim, ib)*ib, 16) + 2*roundUp(ib*q.span(dim, ib), 16) + roundUp(dim*padded[T](q.span(dim, ib)), 16) + q.r.Work(dim)
 }
 
-// span is the extent of the products that a block reflector of ib columns
-// makes with C, or with another one in its panel.
-func span(dim, ib int) int { return max(min(dim, applySpan), ib/2+1) }
+// span is the largest number of columns that a block of ib is applied to at a
+// time.
+func (q *QR[T]) span(dim, ib int) int { return max(min(dim, q.width), ib) }
 
 // scratch is the work slice of a call, cut up.
 type scratch[T Element] struct {
-	corner  []T // a triangle of V as a square, ib×ib
-	corner2 []T // another one
-	t       []T // a triangle of T as a square
-	t2      []T // another one
-	w, w2   []T // ib×span
-	gemm    []T
+	// Squares of ib×ib: for triangles of V and T within a panel.
+	corner, t, t2 []T
+	ts, corners   []T // of reflectors
+	w, w2         []T // ib×span
+	p             []T // dim×span, padded
+	gemm          []T
 }
 
 func (q *QR[T]) scratch(work []T, dim, ib int) (s scratch[T]) {
@@ -62,10 +67,17 @@ func (q *QR[T]) scratch(work []T, dim, ib int) (s scratch[T]) {
 		x, work = work[:n:n], work[n:]
 		return x
 	}
-	s.corner, s.corner2, s.t, s.t2 = cut(ib*ib), cut(ib*ib), cut(ib*ib), cut(ib*ib)
-	s.w, s.w2 = cut(ib*span(dim, ib)), cut(ib*span(dim, ib))
+	s.corner, s.t, s.t2 = cut(ib*ib), cut(ib*ib), cut(ib*ib)
+	s.ts, s.corners = cut(roundUp(dim, ib)*ib), cut(roundUp(dim, ib)*ib)
+	s.w, s.w2 = cut(ib*q.span(dim, ib)), cut(ib*q.span(dim, ib))
+	s.p = cut(dim * padded[T](q.span(dim, ib)))
 	s.gemm = work
 	return s
+}
+
+// reflectors returns those of an m×k matrix V, without their triangles.
+func (s *scratch[T]) reflectors(sh shape, m, k, ib int, v []T, ldv int) reflectors[T] {
+	return reflectors[T]{sh: sh, m: m, k: k, ib: min(ib, k), v: v, ldv: ldv, t: s.ts, corners: s.corners}
 }
 
 // shape says where the columns of V have their nonzero elements.

@@ -25,12 +25,8 @@ func (q *QR[T]) Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ld
 		return
 	}
 	s := q.scratch(work, max(m, n), ib)
-	for j := 0; j < n; j += ib {
-		w := min(ib, n-j)
-		p := panel[T]{sh: sh, m: m, above: j, a: from(b, j), lda: ldb, r: a[j*lda+j:], ldr: lda, t: t[j:], ldt: ldt}
-		q.factor(p, w, &s)
-		q.update(p, w, w, n-j-w, &s)
-	}
+	f := s.reflectors(sh, m, n, ib, b, ldb)
+	q.factorBlocks(&f, n, a, lda, b, ldb, t, ldt, &s)
 }
 
 // Tpmqrt computes, with the orthogonal factor Q of k reflectors that
@@ -45,14 +41,12 @@ func (q *QR[T]) Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ld
 func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int, v []T, ldv int, t []T, ldt int, a []T, lda int, b []T, ldb int, work []T) {
 	left, transposed := checkApply(side, trans, ib)
 	order, width := m, n
-	step := lda // from one row of the unit matrix to the next, in A
 	checkMatrix(m, n, len(b), ldb)
 	if left {
 		checkMatrix(k, n, len(a), lda)
 	} else {
 		checkMatrix(m, k, len(a), lda)
 		order, width = n, m
-		step = 1
 	}
 	checkMatrix(order, k, len(v), ldv)
 	checkMatrix(min(ib, k), k, len(t), ldt)
@@ -61,10 +55,7 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 		return
 	}
 	s := q.scratch(work, max(m, n, k), ib)
-	for i := range blocks(k, ib) {
-		j := block(i, k, ib, left == transposed)
-		w := min(ib, k-j)
-		h := q.block(sh, left, order, j, w, from(v, j), ldv, t[j:], ldt, a[j*step:], lda, b, ldb, &s)
-		q.apply(h, left, transposed, width, &s)
-	}
+	f := s.reflectors(sh, order, k, ib, v, ldv)
+	f.loadAll(t, ldt)
+	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
 }

@@ -1,0 +1,204 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+)
+
+// panels is what an instruction set brings to [QR]: kernels on rows of 64
+// bytes, for the narrow panels at which it stops splitting, and on blocks. The
+// zero value does the same in Go.
+type panels[T Element] struct {
+	isa leafISA
+}
+
+// panelsOf returns the panels that go with r.
+func panelsOf[T Element](r Routines[T]) panels[T] {
+	if p, ok := r.(*Packed[T]); ok {
+		return panels[T]{isa: p.leaves.isa}
+	}
+	return panels[T]{}
+}
+
+// rowVector is one element for each column of a narrow panel.
+type rowVector[T Element] [maxPanel]T
+
+// maxPanel is the number of elements in 64 bytes if they are small.
+const maxPanel = 16
+
+// width returns the number of columns of a narrow panel: 64 bytes.
+func (ps panels[T]) width() int { return 64 / int(unsafe.Sizeof(*new(T))) }
+
+// rows is some rows of a narrow panel of k columns. They begin at a cache line
+// and lie a number of cache lines apart, so that all of their 64 bytes are
+// there, and nobody's if there are fewer columns.
+type panelRows[T Element] struct {
+	a    []T
+	lda  int
+	m, k int
+}
+
+// The kernels are called by name, and not through functions, so that their
+// arguments need not live on the heap.
+
+// args returns the arguments of a kernel for column c.
+func (x panelRows[T]) args(c int, w, dots *rowVector[T]) asm.QRRows {
+	size := int(unsafe.Sizeof(*new(T)))
+	_ = x.a[(x.m-1)*x.lda+64/size-1]
+	return asm.QRRows{A: at(x.a, 0), LD: x.lda * size, M: x.m, C: c * size, W: unsafe.Pointer(w), Dots: unsafe.Pointer(dots)}
+}
+
+// dots computes the inner products of column c with all columns.
+func (ps panels[T]) dots(x panelRows[T], c int, dots *rowVector[T]) {
+	if x.m == 0 {
+		*dots = rowVector[T]{}
+		return
+	}
+	if ps.isa == 0 {
+		x.dots(c, dots)
+		return
+	}
+	t := x.args(c, dots, dots)
+	switch ps.isa {
+	case leafAVX512F64:
+		asm.QRDotsAVX512F64(&t)
+	case leafAVX512F32:
+		asm.QRDotsAVX512F32(&t)
+	case leafAVX2F64:
+		asm.QRDotsAVX2F64(&t)
+	case leafAVX2F32:
+		asm.QRDotsAVX2F32(&t)
+	}
+}
+
+// reflect subtracts column c times w from the columns after it, where w is not
+// zero, and computes the inner products of column c+1 with all columns.
+func (ps panels[T]) reflect(x panelRows[T], c int, w, dots *rowVector[T]) {
+	if x.m == 0 {
+		*dots = rowVector[T]{}
+		return
+	}
+	if ps.isa == 0 {
+		x.reflect(c, w, dots)
+		return
+	}
+	t := x.args(c, w, dots)
+	switch ps.isa {
+	case leafAVX512F64:
+		asm.QRReflectAVX512F64(&t)
+	case leafAVX512F32:
+		asm.QRReflectAVX512F32(&t)
+	case leafAVX2F64:
+		asm.QRReflectAVX2F64(&t)
+	case leafAVX2F32:
+		asm.QRReflectAVX2F32(&t)
+	}
+}
+
+// scale multiplies every column by its element of w.
+func (ps panels[T]) scale(x panelRows[T], w *rowVector[T]) {
+	if x.m == 0 {
+		return
+	}
+	if ps.isa == 0 {
+		x.scale(w)
+		return
+	}
+	t := x.args(0, w, w)
+	switch ps.isa {
+	case leafAVX512F64:
+		asm.QRScaleAVX512F64(&t)
+	case leafAVX512F32:
+		asm.QRScaleAVX512F32(&t)
+	case leafAVX2F64:
+		asm.QRScaleAVX2F64(&t)
+	case leafAVX2F32:
+		asm.QRScaleAVX2F32(&t)
+	}
+}
+
+// subtract computes C −= X for m×n matrices.
+func (ps panels[T]) subtract(c []T, ldc int, x []T, ldx, m, n int) {
+	if m == 0 || n == 0 {
+		return
+	}
+	size := int(unsafe.Sizeof(*new(T)))
+	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
+	switch ps.isa {
+	case leafAVX512F64:
+		asm.QRSubtractAVX512F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	case leafAVX512F32:
+		asm.QRSubtractAVX512F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	case leafAVX2F64:
+		asm.QRSubtractAVX2F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	case leafAVX2F32:
+		asm.QRSubtractAVX2F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	default:
+		for i := range m {
+			ci := c[i*ldc : i*ldc+n]
+			for j, v := range x[i*ldx : i*ldx+n] {
+				ci[j] -= v
+			}
+		}
+	}
+}
+
+// copy copies the m×n matrix X to C.
+func (ps panels[T]) copy(c []T, ldc int, x []T, ldx, m, n int) {
+	if m == 0 || n == 0 {
+		return
+	}
+	size := int(unsafe.Sizeof(*new(T)))
+	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
+	switch ps.isa {
+	case leafAVX512F64:
+		asm.QRCopyAVX512F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	case leafAVX512F32:
+		asm.QRCopyAVX512F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	case leafAVX2F64:
+		asm.QRCopyAVX2F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	case leafAVX2F32:
+		asm.QRCopyAVX2F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	default:
+		copyRows(c, 0, 1, ldc, x, 0, 1, ldx, n, m)
+	}
+}
+
+// dots is [panels.dots] in Go.
+func (x panelRows[T]) dots(c int, dots *rowVector[T]) {
+	*dots = rowVector[T]{}
+	for i := range x.m {
+		row := x.a[i*x.lda : i*x.lda+x.k]
+		v := row[c]
+		for j, y := range row {
+			dots[j&(maxPanel-1)] += v * y
+		}
+	}
+}
+
+// reflect is [panels.reflect] in Go.
+func (x panelRows[T]) reflect(c int, w, dots *rowVector[T]) {
+	*dots = rowVector[T]{}
+	for i := range x.m {
+		row := x.a[i*x.lda : i*x.lda+x.k]
+		v := row[c]
+		for j := c + 1; j < len(row); j++ {
+			row[j] -= v * w[j&(maxPanel-1)]
+		}
+		next := row[c+1]
+		for j, y := range row {
+			dots[j&(maxPanel-1)] += next * y
+		}
+	}
+}
+
+// scale is [panels.scale] in Go.
+func (x panelRows[T]) scale(w *rowVector[T]) {
+	for i := range x.m {
+		row := x.a[i*x.lda : i*x.lda+x.k]
+		for j := range row {
+			row[j] *= w[j&(maxPanel-1)]
+		}
+	}
+}
