@@ -20,6 +20,8 @@ type Program[T Element] struct {
 	job  *exec.Job
 	ops  kernels.Ops[T]
 	data map[*Matrix[T]]*operand[T]
+	// sliced is the data of Slices and Reflectors.
+	sliced map[any][]graph.Datum
 
 	pivots    map[*Pivots][]graph.Datum
 	rotations map[*Rotations[T]]*rotation[T]

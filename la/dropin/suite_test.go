@@ -70,6 +70,13 @@ func TestLAPACKSuites(t *testing.T) {
 		t.Run("Dpotri", func(t *testing.T) { testlapack.DpotriTest(t, l) })
 		t.Run("Dtrtri", func(t *testing.T) { testlapack.DtrtriTest(t, l) })
 		t.Run("Dtrtrs", func(t *testing.T) { testlapack.DtrtrsTest(t, l) })
+		t.Run("Dgeqrf", func(t *testing.T) { testlapack.DgeqrfTest(t, l) })
+		t.Run("Dorgqr", func(t *testing.T) { testlapack.DorgqrTest(t, l) })
+		t.Run("Dormqr", func(t *testing.T) { testlapack.DormqrTest(t, l) })
+		t.Run("Dgelqf", func(t *testing.T) { testlapack.DgelqfTest(t, l) })
+		t.Run("Dorglq", func(t *testing.T) { testlapack.DorglqTest(t, l) })
+		t.Run("Dormlq", func(t *testing.T) { testlapack.DormlqTest(t, l) })
+		t.Run("Dgels", func(t *testing.T) { testlapack.DgelsTest(t, l) })
 		t.Run("Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, l) })
 	})
 }

@@ -1,0 +1,131 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// GeqrfColumns submits the QR factorization of the m×n matrix A with LAPACK's
+// elementary reflectors, each of which annihilates a whole column below the
+// diagonal,
+//
+//	A = Q·R,  Q = H(0)·H(1)·…
+//
+// R overwrites the upper triangle (trapezoid) of A, the vectors of the
+// reflectors what is below the diagonal. a is in slices of columns; the
+// triangular factors go to t, whose [Reflectors.Tau] is LAPACK's.
+//
+//	┌────┬────┬────┐
+//	│ R  │ R  │ R  │
+//	│╲   ├────┼────┤   k   geqrt: slice k from row k·nb down
+//	│ ╲V │    │    │       unmqr: the reflectors of slice k, applied to each
+//	│  ╲ │    │    │              slice j > k
+//	└────┴────┴────┘
+//
+// Slice k+1 is next as soon as it has been updated, beside the updates of the
+// others. The tile algorithm in [Program.Geqrf] has more to do at once, but
+// reflectors of another form.
+//
+// It panics with ErrShape if t was not made for a.
+//
+// Reference: LAPACK xGEQRF.
+func (p *Program[T]) GeqrfColumns(a *Slices[T], t *Reflectors[T]) error {
+	t.fits(a)
+	data, factors := p.slices(a), p.factors(t)
+	nt := len(data)
+	for k := range factors {
+		row := k * a.nb
+		geqrt := &kernels.Geqrt{IB: t.ib, Row: row}
+		if err := p.submit(p.ops.Geqrt, geqrt, int64(2*(nt-k)), inout(&data[k]), out(&factors[k])); err != nil {
+			return err
+		}
+		unmqr := &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
+		for j := k + 1; j < nt; j++ {
+			// The rest of its slice's updates, and a panel and an update for
+			// each slice from there on.
+			if err := p.submit(p.ops.Unmqr, unmqr, int64(2*nt-j-k), in(&data[k]), in(&factors[k]), inout(&data[j])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// OrmqrColumns submits the product with the orthogonal matrix Q of a QR
+// factorization by [Program.GeqrfColumns],
+//
+//	C = op(Q)·C (side = Left,  C m×n, in slices of columns),
+//	C = C·op(Q) (side = Right, C n×m, in slices of rows),
+//
+// where v and t hold the reflectors of an m×k matrix.
+//
+// It panics with ErrShape if t was not made for v, or the shape or slices of C
+// do not fit.
+//
+// Reference: LAPACK xORMQR.
+func (p *Program[T]) OrmqrColumns(side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], c *Slices[T]) error {
+	t.fits(v)
+	order := c.rows
+	if side == blas.Right {
+		order = c.cols
+	}
+	if order != v.rows || c.byRows != (side == blas.Right) {
+		panic(ErrShape)
+	}
+	// Q = H(0)·H(1)·…: the last factor is next to C in Q·C, the first in the
+	// transpose and in C·Q.
+	forward := (side == blas.Left) == (trans != blas.NoTrans)
+	for step := range t.tiles {
+		k := step
+		if !forward {
+			k = len(t.tiles) - 1 - step
+		}
+		if err := p.reflect(side, trans, v, t, k, c, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reflect submits the reflectors of slice k, applied to slices of C from first
+// on.
+func (p *Program[T]) reflect(side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) error {
+	factors, panels, data := p.factors(t), p.slices(v), p.slices(c)
+	unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
+	for j := first; j < len(data); j++ {
+		if err := p.submit(p.ops.Unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OrgqrColumns submits the first n columns of the orthogonal matrix Q of a QR
+// factorization by [Program.GeqrfColumns], with reflectors of an m×k matrix,
+// n ≥ k, in v and t. Q is m×n, in slices of columns of v's width, and must be
+// the identity. It must not share memory with v.
+//
+// It panics with ErrShape if t was not made for v, or the shape or slices of Q
+// do not fit.
+//
+// Reference: LAPACK xORGQR.
+func (p *Program[T]) OrgqrColumns(v *Slices[T], t *Reflectors[T], q *Slices[T]) error {
+	t.fits(v)
+	if q.byRows || q.rows != v.rows || q.cols < t.Len() || q.nb != v.nb {
+		panic(ErrShape)
+	}
+	for k := len(t.tiles) - 1; k >= 0; k-- {
+		// Columns to the left are still those of the identity, and zero where
+		// the reflectors are not.
+		if err := p.reflect(blas.Left, blas.NoTrans, v, t, k, q, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// factors returns t as data.
+func (p *Program[T]) factors(t *Reflectors[T]) []graph.Datum {
+	return sliceData(p, t, t.tiles, "T")
+}

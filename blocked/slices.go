@@ -1,0 +1,83 @@
+package blocked
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// Slices is an m×n matrix in row-major memory of the caller's, cut in one
+// direction only: into slices of nb columns, each as high as the matrix, or of
+// nb rows, each as wide as it. The last slice is narrower if nb does not divide
+// the matrix. It is what algorithms want that work on whole columns, as the QR
+// factorization with LAPACK's reflectors does.
+type Slices[T Element] struct {
+	rows, cols, nb int
+	byRows         bool
+	tiles          []Tile[T]
+}
+
+// SliceColumns returns g in slices of nb columns, which alias g.Data. It panics
+// with ErrStorage if g's data cannot hold it, and with ErrShape if nb < 1.
+func SliceColumns[T Element](g General[T], nb int) *Slices[T] {
+	return slice(g, nb, g.Cols, false)
+}
+
+// SliceRows returns g in slices of nb rows, as SliceColumns does.
+func SliceRows[T Element](g General[T], nb int) *Slices[T] {
+	return slice(g, nb, g.Rows, true)
+}
+
+func slice[T Element](g General[T], nb, extent int, byRows bool) *Slices[T] {
+	if misfit(g.Rows, g.Cols, g.Stride, len(g.Data)) != "" {
+		panic(ErrStorage)
+	}
+	if nb < 1 {
+		panic(ErrShape)
+	}
+	s := &Slices[T]{rows: g.Rows, cols: g.Cols, nb: nb, byRows: byRows, tiles: make([]Tile[T], count(extent, nb))}
+	for k := range s.tiles {
+		lo := k * nb
+		w := min(nb, extent-lo)
+		t := Tile[T]{Rows: g.Rows, Cols: w, Stride: g.Stride}
+		first := lo
+		if byRows {
+			t.Rows, t.Cols = w, g.Cols
+			first = lo * g.Stride
+		}
+		if t.Rows > 0 && t.Cols > 0 {
+			end := first + (t.Rows-1)*g.Stride + t.Cols
+			t.Data = g.Data[first:end:end]
+		}
+		s.tiles[k] = t
+	}
+	return s
+}
+
+// Dims returns the number of rows and columns.
+func (s *Slices[T]) Dims() (r, c int) { return s.rows, s.cols }
+
+// slices returns s as data, the same for the same s.
+func (p *Program[T]) slices(s *Slices[T]) []graph.Datum {
+	return sliceData(p, s, s.tiles, "slices")
+}
+
+// sliceData returns the tiles of owner as data, which depend on one another
+// through owner only.
+func sliceData[T Element](p *Program[T], owner any, tiles []Tile[T], name string) []graph.Datum {
+	if d := p.sliced[owner]; d != nil {
+		return d
+	}
+	if p.sliced == nil {
+		p.sliced = make(map[any][]graph.Datum)
+	}
+	var zero T
+	d := make([]graph.Datum, len(tiles))
+	for k := range d {
+		t := &tiles[k]
+		d[k].Value, d[k].Bytes = t, int64(t.Rows)*int64(t.Cols)*int64(unsafe.Sizeof(zero))
+		d[k].Name, d[k].I = name, int32(k)
+	}
+	p.sliced[owner] = d
+	return d
+}

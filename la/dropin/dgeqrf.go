@@ -1,0 +1,64 @@
+package dropin
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/la"
+)
+
+// smallGeqrf is the largest product m·n·min(m, n) left to gonum by default, and
+// for what is made of its reflectors, the product of their dimensions and
+// number.
+const smallGeqrf = 24 * 24 * 24
+
+// Dgeqrf computes the QR factorization of the m×n matrix A in place,
+//
+//	A = Q·R,  Q = H(0)·H(1)·…·H(k-1),  H(i) = I − tau(i)·v·vᵀ,  k = min(m, n).
+//
+// R overwrites the upper triangle of A, the elements i+1 to m-1 of v column i
+// below the diagonal; v(i) is 1. These are the reflectors that xGEQR2 makes.
+// tau has k elements, and work lwork, at least n; with lwork = -1 work[0]
+// becomes the best lwork and nothing is computed. It panics as gonum's does.
+//
+// Reference: LAPACK xGEQRF.
+func (l LAPACK) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	co, k := l.blas.core, min(m, n)
+	if co.small(smallGeqrf, m, n, k) || !fits(m, n, a, lda) || len(tau) != k || lwork < n || len(work) < lwork {
+		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
+		return
+	}
+	nb, ib := reflectorSizes(co, m, n, k)
+	va := la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a}
+	geqrf(co, "Dgeqrf", va, tau, nb, ib)
+	work[0] = float64(n)
+}
+
+// geqrf factors a in slices of nb columns.
+func geqrf(co *core, routine string, a la.General[float64], tau []float64, nb, ib int) {
+	t := blocked.NewReflectors[float64](a.Rows, a.Cols, nb, ib)
+	v := blocked.SliceColumns(a, nb)
+	run(co, routine, func(p *blocked.Program[float64]) error { return p.GeqrfColumns(v, t) })
+	t.Tau(tau)
+}
+
+// reflectorSizes returns the width of slices for k reflectors of order m that
+// are applied to n columns, and of the block reflectors in them. If the problem
+// is better given to one kernel, the slice is as wide as there are columns.
+func reflectorSizes(co *core, m, n, k int) (nb, ib int) {
+	nb, whole := tileSize[float64](co, la.OpQR, mean(n, k), m, n, k)
+	if whole {
+		nb = max(n, k)
+	}
+	ib = 32
+	if nb >= 96 {
+		ib = 64
+	}
+	return nb, min(ib, nb)
+}
+
+// factored returns reflectors in LAPACK's form as a Program works with them: the
+// k columns of v, which are m high, and tau.
+func factored(co *core, v la.General[float64], n int) (*blocked.Slices[float64], *blocked.Reflectors[float64]) {
+	nb, ib := reflectorSizes(co, v.Rows, n, v.Cols)
+	nb = min(nb, v.Cols)
+	return blocked.SliceColumns(v, nb), blocked.NewReflectors[float64](v.Rows, v.Cols, nb, min(ib, nb))
+}
