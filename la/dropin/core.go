@@ -129,6 +129,7 @@ type direct[T la.Element] struct {
 	gemm  kernels.Gemm
 	syrk  kernels.Syrk
 	trsm  kernels.Trsm
+	trmm  kernels.Trmm
 	potrf kernels.Potrf
 
 	tiles [3]kernels.Tile[T]
