@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -82,6 +83,49 @@ func luSizes(nb int) (shapes [][2]int) {
 	return shapes
 }
 
+// tied returns an m×n matrix in which many elements compete for each pivot with
+// the same magnitude, and whose factorization is exact in whatever order it is
+// computed: the multipliers are 0, ½ and 1, and the pivots powers of two. Rows
+// of zeros lie among them, so that pivots have to be looked for further down.
+func tied(rnd *rand.Rand, m, n int) func(i, j int) float64 {
+	k := min(m/2, n)
+	l := make([][]float64, m)
+	for i := range l {
+		l[i] = make([]float64, k)
+		for j := range l[i] {
+			switch {
+			case i == j:
+				l[i][j] = 1
+			case i > j && i < k:
+				l[i][j] = float64(rnd.IntN(3)-1) / 2
+			case i >= 2*k:
+				l[i][j] = float64(rnd.IntN(5)-2) / 2
+			}
+		}
+	}
+	for i := range k {
+		if rnd.IntN(2) == 0 {
+			l[i], l[k+i] = l[k+i], l[i]
+		}
+	}
+	u := newDense(k, n, func(i, j int) float64 {
+		switch {
+		case i > j:
+			return 0
+		case i == j:
+			return float64(int(1) << rnd.IntN(3))
+		}
+		return float64(rnd.IntN(9) - 4)
+	})
+	return func(i, j int) float64 {
+		s := 0.0
+		for p := range k {
+			s += l[i][p] * u.at(p, j)
+		}
+		return s
+	}
+}
+
 // TestLUPivots compares pivots with those of gonum's Dgetrf, for random
 // matrices and for such with many elements of equal magnitude.
 func TestLUPivots(t *testing.T) {
@@ -89,18 +133,18 @@ func TestLUPivots(t *testing.T) {
 		f := la.NewLU[float64](e)
 		for _, s := range luSizes(5) {
 			m, n := s[0], s[1]
-			for what, at := range map[string]func(v float64) float64{
-				"random": func(v float64) float64 { return v },
-				"ties":   func(v float64) float64 { return math.Round(3 * v) },
-				"signs":  func(v float64) float64 { return math.Copysign(1, v) },
-				"ones":   func(v float64) float64 { return 1 },
-				"zeros":  func(v float64) float64 { return 0 },
+			seed := uint64(m + 100*n)
+			for what, at := range map[string]func(i, j int) float64{
+				"random": func(i, j int) float64 { return matgen.Uniform(seed, i, j) },
+				"ties":   tied(rand.New(rand.NewPCG(10, seed)), m, n),
+				"ones":   func(i, j int) float64 { return 1 },
+				"zeros":  func(i, j int) float64 { return 0 },
 			} {
 				a := padded[float64](m, n, 1)
 				want := make([]float64, m*n)
 				for i := range m {
 					for j := range n {
-						want[i*n+j] = at(matgen.Uniform(uint64(m+100*n), i, j))
+						want[i*n+j] = at(i, j)
 						a.Set(i, j, want[i*n+j])
 					}
 				}
