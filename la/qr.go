@@ -224,7 +224,14 @@ func (q *QR[T]) ApplyQTo(dst Sink[T], side blas.Side, trans bool, b Source[T]) e
 	}
 	workers := q.engine.options().Workers
 	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), blocked.CopyOptions{Workers: workers})
-	x, err := q.f.apply(context.Background(), q.engine, side, transpose(trans), x)
+	ctx, lines := context.Background(), tiles(c, x.NB())
+	if side == blas.Right {
+		lines = tiles(r, x.NB())
+	}
+	err := perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s stage[T]) (err error) {
+		x, err = q.f.apply(s, side, transpose(trans), x)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -21,62 +21,112 @@ type qrFactors[T Element] struct {
 }
 
 // factorize overwrites f.a with its factorization.
-func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine) (err error) {
-	m, n := f.a.Dims()
+func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine) error {
 	f.q, f.flops = nil, f.rotations.Flops()
-	switch {
-	case m == 0 || n == 0:
+	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
-	case f.one:
-		geqrt := &kernels.Geqrt{IB: f.rotations.IB()}
-		return direct(ctx, e, kernels.For[T](e.ops()).Geqrt, geqrt, f.a.Tile(0, 0), f.rotations.FirstT())
-	case f.variant == CompactQR:
-		return run(ctx, e, f.rotations.Tasks(), func(p *blocked.Program[T]) error { return p.Geqrf(f.a, f.rotations) })
 	}
-	sparse := f.variant == MemorySaveQR
-	return run(ctx, e, f.rotations.ExplicitTasks(sparse), func(p *blocked.Program[T]) (err error) {
-		f.q, f.flops, err = p.GeqrfExplicit(f.a, f.rotations, sparse)
+	tasks, sparse := f.rotations.Tasks(), f.variant == MemorySaveQR
+	if f.variant != CompactQR {
+		tasks = f.rotations.ExplicitTasks(sparse)
+	}
+	return perform(ctx, e, f.one, tasks, func(s stage[T]) (err error) {
+		if f.one || f.variant == CompactQR {
+			return f.submit(s)
+		}
+		f.q, f.flops, err = s.p.GeqrfExplicit(f.a, f.rotations, sparse)
 		return err
 	})
 }
 
-// apply returns op(Q)·x or x·op(Q), for which it may use the memory of x.
-func (f *qrFactors[T]) apply(ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, x *blocked.Matrix[T]) (*blocked.Matrix[T], error) {
-	r, c := x.Dims()
-	lines := tiles(c, x.NB())
-	if side == blas.Right {
-		lines = tiles(r, x.NB())
+// submit submits the factorization in compact form to s.
+func (f *qrFactors[T]) submit(s stage[T]) error {
+	if s.p != nil {
+		return s.p.Geqrf(f.a, f.rotations)
 	}
-	_, n := f.a.Dims()
-	switch {
-	case r == 0 || c == 0 || n == 0:
-		return x, nil // Q is the identity
-	case f.q != nil:
-		y := blocked.New[T](blocked.Full, r, c, x.NB())
-		mt, _ := f.a.Tiles()
-		return y, run(ctx, e, mt*mt*lines, func(p *blocked.Program[T]) error {
-			if side == blas.Left {
-				return p.Gemm(trans, blas.NoTrans, 1, f.q, x, 0, y)
-			}
-			return p.Gemm(blas.NoTrans, trans, 1, x, f.q, 0, y)
-		})
-	case f.one && goesDirect[T](e, OpQR, max(r, c)):
-		unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: f.rotations.IB()}
-		op := kernels.For[T](e.ops()).Unmqr
-		for l := range lines {
-			i, j := 0, l
-			if side == blas.Right {
-				i, j = l, 0
-			}
-			if err := direct(ctx, e, op, unmqr, f.a.Tile(0, 0), f.rotations.FirstT(), x.Tile(i, j)); err != nil {
-				return nil, err
+	geqrt := &kernels.Geqrt{IB: f.rotations.IB()}
+	return direct(s.ctx, s.e, kernels.For[T](s.e.ops()).Geqrt, geqrt, f.a.Tile(0, 0), f.rotations.FirstT())
+}
+
+// stage is where steps of a computation go: to a program of tasks, or, without
+// one, to kernels on the calling goroutine.
+type stage[T Element] struct {
+	ctx context.Context
+	e   *Engine
+	p   *blocked.Program[T]
+}
+
+// perform calls steps with a stage: a program of so many tasks, or kernels
+// called directly.
+func perform[T Element](ctx context.Context, e *Engine, direct bool, tasks int, steps func(s stage[T]) error) error {
+	if direct {
+		return steps(stage[T]{ctx, e, nil})
+	}
+	return run(ctx, e, tasks, func(p *blocked.Program[T]) error { return steps(stage[T]{ctx, e, p}) })
+}
+
+// wait waits until x is as the steps so far leave it.
+func (s stage[T]) wait(x *blocked.Matrix[T]) error {
+	if s.p == nil {
+		return nil
+	}
+	mt, nt := x.Tiles()
+	for i := range mt {
+		for j := range nt {
+			if err := s.p.Wait(x, i, j); err != nil {
+				return err
 			}
 		}
-		return x, nil
 	}
-	return x, run(ctx, e, f.rotations.ApplyTasks(lines), func(p *blocked.Program[T]) error {
-		return p.Ormqr(side, trans, f.a, f.rotations, x)
-	})
+	return nil
+}
+
+// direct reports whether computations with f that extend to so many rows or
+// columns go to kernels on the calling goroutine.
+func (f *qrFactors[T]) direct(e *Engine, extent int) bool {
+	return f.one && goesDirect[T](e, OpQR, max(extent, f.a.NB()))
+}
+
+// applyTasks returns the number of tasks of apply for so many tile lines.
+func (f *qrFactors[T]) applyTasks(lines int) int {
+	mt, nt := f.a.Tiles()
+	switch {
+	case nt == 0:
+		return 0
+	case f.q != nil:
+		return mt * mt * lines
+	}
+	return f.rotations.ApplyTasks(lines)
+}
+
+// apply returns op(Q)·x or x·op(Q), for which it may use the memory of x.
+func (f *qrFactors[T]) apply(s stage[T], side blas.Side, trans blas.Transpose, x *blocked.Matrix[T]) (*blocked.Matrix[T], error) {
+	mt, nt := x.Tiles()
+	_, n := f.a.Dims()
+	switch {
+	case mt == 0 || nt == 0 || n == 0:
+		return x, nil // Q is the identity
+	case f.q != nil:
+		r, c := x.Dims()
+		y := blocked.New[T](blocked.Full, r, c, x.NB())
+		if side == blas.Left {
+			return y, s.p.Gemm(trans, blas.NoTrans, 1, f.q, x, 0, y)
+		}
+		return y, s.p.Gemm(blas.NoTrans, trans, 1, x, f.q, 0, y)
+	case s.p != nil:
+		return x, s.p.Ormqr(side, trans, f.a, f.rotations, x)
+	}
+	unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: f.rotations.IB()}
+	for l := range max(mt, nt) { // one of the two is one
+		i, j := 0, l
+		if side == blas.Right {
+			i, j = l, 0
+		}
+		if err := direct(s.ctx, s.e, kernels.For[T](s.e.ops()).Unmqr, unmqr, f.a.Tile(0, 0), f.rotations.FirstT(), x.Tile(i, j)); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
 }
 
 // columns overwrites v with the first columns of Q.
@@ -91,9 +141,9 @@ func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix
 	case f.q != nil:
 		f.q.Leading(m, k).CopyTo(v, e.options().Workers)
 		return nil
-	case f.one:
+	case f.direct(e, 0):
 		v.SetIdentity()
-		_, err := f.apply(ctx, e, blas.Left, blas.NoTrans, v)
+		_, err := f.apply(stage[T]{ctx, e, nil}, blas.Left, blas.NoTrans, v)
 		return err
 	}
 	return run(ctx, e, f.rotations.ColumnTasks(nt), func(p *blocked.Program[T]) error {
@@ -124,23 +174,25 @@ func (f *qrFactors[T]) copyR(v *blocked.Matrix[T]) {
 	}
 }
 
+// solveTasks returns the number of tasks of solveR for so many tile columns.
+func (f *qrFactors[T]) solveTasks(nt int) int {
+	kt := tiles(f.order(), f.a.NB())
+	return kt * (kt + 1) / 2 * nt
+}
+
 // solveR overwrites x with op(R)⁻¹·x, for the triangle in R.
-func (f *qrFactors[T]) solveR(ctx context.Context, e *Engine, trans blas.Transpose, x *blocked.Matrix[T]) error {
-	k := f.order()
-	kt, nt := x.Tiles()
-	if _, nrhs := x.Dims(); f.one && goesDirect[T](e, OpTrsm, max(k, nrhs)) {
-		trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
-		for j := range nt {
-			if err := direct(ctx, e, kernels.For[T](e.ops()).Trsm, trsm, f.a.Tile(0, 0), x.Tile(0, j)); err != nil {
-				return err
-			}
-		}
-		return nil
+func (f *qrFactors[T]) solveR(s stage[T], trans blas.Transpose, x *blocked.Matrix[T]) error {
+	if s.p != nil {
+		return s.p.Trsm(blas.Left, blas.Upper, trans, blas.NonUnit, 1, f.a.Leading(f.order(), f.order()), x)
 	}
-	r := f.a.Leading(k, k)
-	return run(ctx, e, kt*(kt+1)/2*nt, func(p *blocked.Program[T]) error {
-		return p.Trsm(blas.Left, blas.Upper, trans, blas.NonUnit, 1, r, x)
-	})
+	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
+	_, nt := x.Tiles()
+	for j := range nt {
+		if err := direct(s.ctx, s.e, kernels.For[T](s.e.ops()).Trsm, trsm, f.a.Tile(0, 0), x.Tile(0, j)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // normR returns the 1-norm of the triangle in R.

@@ -96,60 +96,69 @@ func (q *QR[T]) operator(trans bool) (rows, cols int) {
 // solve returns the solution for b, nil if there is none, and what is wrong with
 // it.
 func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.Matrix[T], err error) {
-	e, end := q.engine.session()
-	defer end()
-	if err := e.ready(ctx); err != nil {
-		return nil, err
-	}
+	e, f := q.engine, q.f
 	rows, cols := q.operator(trans)
 	_, nrhs := b.Dims()
 	if rows == 0 {
-		return blocked.New[T](blocked.Full, cols, nrhs, q.f.a.NB()), nil
+		return blocked.New[T](blocked.Full, cols, nrhs, f.a.NB()), e.ready(ctx)
 	}
-	f, z := q.f, (*qrFactors[T])(nil)
-	triangle := f
-	if m, n := q.f.a.Dims(); m < n {
-		if z, err = q.transposed(ctx, e); err != nil {
-			return nil, err
+	triangle, more := f, 0
+	wide := rows < cols != trans
+	if wide {
+		// Nobody else needs what has no factorization yet.
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		triangle, more = q.transposed()
+	}
+	nt := tiles(nrhs, f.a.NB())
+	tasks := more + f.applyTasks(nt) + triangle.solveTasks(nt)
+	if wide {
+		tasks += triangle.applyTasks(nt)
+	}
+	b0, _ := blocked.From(b, blocked.Full, f.a.NB(), blocked.CopyOptions{Workers: e.options().Workers})
+	err = perform(ctx, e, f.direct(e, nrhs), tasks, func(s stage[T]) error {
+		if wide {
+			if err := q.factorizeTransposed(s, triangle); err != nil {
+				return err
+			}
 		}
-		triangle = z
-	}
-	if err := triangle.singular(); err != nil {
+		if err := triangle.singular(); err != nil {
+			return err
+		}
+		c := chain[T]{stage: s, x: b0}
+		switch {
+		case !wide && !trans: // x = R⁻¹·Qᵀ·b
+			c.apply(f, blas.Trans)
+			c.resize(cols)
+			c.divide(f, blas.NoTrans)
+		case !wide: // Aᵀ = Rᵀ·Qᵀ: x = Q·R⁻ᵀ·b
+			c.divide(f, blas.Trans)
+			c.resize(cols)
+			c.apply(f, blas.NoTrans)
+		case !trans: // A = Q·Sᵀ·Zᵀ: x = Z·S⁻ᵀ·Qᵀ·b
+			c.apply(f, blas.Trans)
+			c.divide(triangle, blas.Trans)
+			c.resize(cols)
+			c.apply(triangle, blas.NoTrans)
+		default: // Aᵀ = Z·S·Qᵀ: x = Q·S⁻¹·Zᵀ·b
+			c.apply(triangle, blas.Trans)
+			c.resize(cols)
+			c.divide(triangle, blas.NoTrans)
+			c.apply(f, blas.NoTrans)
+		}
+		x = c.x
+		return c.err
+	})
+	if err != nil {
 		return nil, err
 	}
-	copied, _ := blocked.From(b, blocked.Full, f.a.NB(), blocked.CopyOptions{Workers: e.options().Workers})
-	c := chain[T]{ctx: ctx, e: e, x: copied}
-	switch {
-	case z == nil && !trans: // x = R⁻¹·Qᵀ·b
-		c.apply(f, blas.Trans)
-		c.resize(cols)
-		c.divide(f, blas.NoTrans)
-	case z == nil: // Aᵀ = Rᵀ·Qᵀ: x = Q·R⁻ᵀ·b
-		c.divide(f, blas.Trans)
-		c.resize(cols)
-		c.apply(f, blas.NoTrans)
-	case !trans: // A = Q·Sᵀ·Zᵀ: x = Z·S⁻ᵀ·Qᵀ·b
-		c.apply(f, blas.Trans)
-		c.divide(z, blas.Trans)
-		c.resize(cols)
-		c.apply(z, blas.NoTrans)
-	default: // Aᵀ = Z·S·Qᵀ: x = Q·S⁻¹·Zᵀ·b
-		c.apply(z, blas.Trans)
-		c.resize(cols)
-		c.divide(z, blas.NoTrans)
-		c.apply(f, blas.NoTrans)
-	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	return c.x, triangle.conditionError()
+	return x, triangle.conditionError()
 }
 
 // chain is a matrix that is multiplied from the left by one factor after the
 // other, until one fails.
 type chain[T Element] struct {
-	ctx context.Context
-	e   *Engine
+	stage[T]
 	x   *blocked.Matrix[T]
 	err error
 }
@@ -157,39 +166,43 @@ type chain[T Element] struct {
 // apply multiplies by op(Q) of f.
 func (c *chain[T]) apply(f *qrFactors[T], trans blas.Transpose) {
 	if c.err == nil {
-		c.x, c.err = f.apply(c.ctx, c.e, blas.Left, trans, c.x)
+		c.x, c.err = f.apply(c.stage, blas.Left, trans, c.x)
 	}
 }
 
 // divide multiplies by the inverse of op(R) of f.
 func (c *chain[T]) divide(f *qrFactors[T], trans blas.Transpose) {
 	if c.err == nil {
-		c.err = f.solveR(c.ctx, c.e, trans, c.x)
+		c.err = f.solveR(c.stage, trans, c.x)
 	}
 }
 
 // resize leaves the first rows of x, or adds rows of zeros.
 func (c *chain[T]) resize(rows int) {
-	if c.err != nil {
-		return
+	if c.err == nil {
+		c.err = c.wait(c.x)
 	}
-	m, n := c.x.Dims()
-	if rows <= m {
+	m, n := 0, 0
+	if c.err == nil {
+		m, n = c.x.Dims()
+	}
+	switch {
+	case c.err != nil || rows == m:
+	case rows < m:
 		c.x = c.x.Leading(rows, n)
-		return
+	default:
+		y := blocked.New[T](blocked.Full, rows, n, c.x.NB())
+		y.Leading(m, n).CopyFrom(c.x, blocked.CopyOptions{Workers: c.e.options().Workers})
+		c.x = y
 	}
-	y := blocked.New[T](blocked.Full, rows, n, c.x.NB())
-	y.Leading(m, n).CopyFrom(c.x, blocked.CopyOptions{Workers: c.e.options().Workers})
-	c.x = y
 }
 
-// transposed returns the factorization of Rᵀ for an A that is wider than high.
-// It is made once.
-func (q *QR[T]) transposed(ctx context.Context, e *Engine) (*qrFactors[T], error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// transposed returns the factorization of Rᵀ for an A that is wider than high,
+// or, if more is not 0, the room for one that takes so many tasks. The caller
+// holds q.mu.
+func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
 	if q.wide != nil {
-		return q.wide, nil
+		return q.wide, 0
 	}
 	m, n := q.f.a.Dims()
 	nb := q.f.a.NB()
@@ -197,12 +210,24 @@ func (q *QR[T]) transposed(ctx context.Context, e *Engine) (*qrFactors[T], error
 	q.f.copyR(r)
 	opt := q.opt
 	opt.Variant = CompactQR
-	z := &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(e))}
-	if err := z.factorize(ctx, e); err != nil {
-		return nil, err
+	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
+	return z, z.rotations.Tasks()
+}
+
+// factorizeTransposed makes the factorization that transposed has returned,
+// unless it is there.
+func (q *QR[T]) factorizeTransposed(s stage[T], z *qrFactors[T]) error {
+	if q.wide != nil {
+		return nil
+	}
+	if err := z.submit(s); err != nil {
+		return err
+	}
+	if err := s.wait(z.a); err != nil {
+		return err
 	}
 	q.wide = z
-	return z, nil
+	return nil
 }
 
 // Cond estimates the condition number of the triangular factor in the 1-norm,
@@ -224,10 +249,14 @@ func (q *QR[T]) Cond() float64 {
 		return 0
 	}
 	if m, n := f.a.Dims(); m < n {
-		var err error
-		if f, err = q.transposed(ctx, e); err != nil {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		z, more := q.transposed()
+		err := perform(ctx, e, f.direct(e, 0), more, func(s stage[T]) error { return q.factorizeTransposed(s, z) })
+		if err != nil {
 			return math.NaN()
 		}
+		f = z
 	}
 	if f.singular() != nil {
 		return math.Inf(1)
@@ -238,7 +267,8 @@ func (q *QR[T]) Cond() float64 {
 			for i, s := range x {
 				v.Set(i, 0, T(s))
 			}
-			if err := f.solveR(ctx, e, trans, v); err != nil {
+			err := perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s stage[T]) error { return f.solveR(s, trans, v) })
+			if err != nil {
 				return err
 			}
 			for i := range x {

@@ -103,7 +103,9 @@ func testQRSolve[T la.Element](t *testing.T) {
 					if err := q.SolveVecTo(x, trans, b); err != nil {
 						t.Fatal(err)
 					}
-					vector := func(v la.Vector[T]) dense { return newDense(len(v), 1, func(i, _ int) float64 { return float64(v[i]) }) }
+					vector := func(v la.Vector[T]) dense {
+						return newDense(len(v), 1, func(i, _ int) float64 { return float64(v[i]) })
+					}
 					checkSolution[T](t, fmt.Sprintf("%s: %+v, %d×%d, trans %v, vector", engine, opt, m, n, trans), op, vector(x), vector(b))
 				}
 			}
