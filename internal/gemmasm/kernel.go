@@ -45,9 +45,23 @@ func (g *generator) beta() string { return fmt.Sprintf("%d(AX)", 208+g.size) }
 // so that four columns of A and rows of B are reached from one pointer:
 // additions to pointers would take turns from the multiply-adds.
 
+// layout is how the elements of A lie.
+type layout int
+
+const (
+	rows    layout = iota // adjacent rows, columns anywhere
+	columns               // adjacent columns, rows anywhere
+	panel                 // adjacent rows of adjacent columns, as packed
+)
+
+func (l layout) String() string { return [...]string{"rows", "columns", "panel"}[l] }
+
 // elementOfA returns the address of the element in row i and p columns on.
-func (g *generator) elementOfA(adjacentRows bool, i, p int) string {
-	if adjacentRows {
+func (g *generator) elementOfA(l layout, i, p int) string {
+	switch l {
+	case panel:
+		return fmt.Sprintf("%d(R14)", (p*g.rows+i)*g.size)
+	case rows:
 		return fmt.Sprintf("%d(R14)", i*g.size) + [...]string{"", "(R11*1)", "(R11*2)", "(SI*1)"}[p]
 	}
 	return fmt.Sprintf("%d(R14)", p*g.size) +
@@ -149,19 +163,28 @@ func (g *generator) kernel(h, v int, masked bool) {
 	if h == 1 {
 		// One row is as good as the other.
 		g.p("MOVQ ARG_CS, R11")
-		g.sums("rows", true, h, v, masked)
+		g.sums(rows, h, v, masked)
 	} else {
-		g.p("CMPQ ARG_CS, $%d", g.size)
-		g.p("JEQ  columns")
 		g.p("MOVQ ARG_CS, R11")
+		g.p("CMPQ R11, $%d", g.size)
+		g.p("JEQ  columns")
+		if h == g.rows && !masked {
+			g.p("CMPQ R11, $%d", g.rows*g.size)
+			g.p("JEQ  panels")
+		}
 		g.p("LEAQ (R11)(R11*2), SI")
 		if h == g.rows && !masked {
 			g.p("LEAQ (R11)(R11*4), R8")
 			g.p("LEAQ (R11)(R11*8), R10")
 			g.p("LEAQ (R11)(R8*2), R9")
 		}
-		g.sums("rows", true, h, v, masked)
+		g.sums(rows, h, v, masked)
 		g.p("JMP  done")
+		if h == g.rows && !masked {
+			g.l("\npanels:")
+			g.sums(panel, h, v, masked)
+			g.p("JMP  done")
+		}
 		g.l("\ncolumns:")
 		g.p("MOVQ ARG_RS, SI")
 		if h > 3 {
@@ -173,7 +196,7 @@ func (g *generator) kernel(h, v int, masked bool) {
 		if h > 7 {
 			g.p("LEAQ (R8)(SI*4), R10")
 		}
-		g.sums("columns", false, h, v, masked)
+		g.sums(columns, h, v, masked)
 	}
 	g.l("\ndone:")
 	g.epilogue(h, v, masked)
@@ -184,7 +207,7 @@ func (g *generator) kernel(h, v int, masked bool) {
 func (g *generator) sum(i, j int) string { return g.v(g.acc + i*g.vecs + j) }
 
 // sums writes the loop over k. Tiles of all rows take four steps at a time.
-func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool) {
+func (g *generator) sums(label layout, h, v int, masked bool) {
 	if h == g.rows && !masked {
 		// While the first sums are computed C is on its way, a row at a time:
 		// requests for all of it at once would hold up those for A.
@@ -195,53 +218,50 @@ func (g *generator) sums(label string, adjacentRows bool, h, v int, masked bool)
 				if fetch && p < len(lines) {
 					g.p("PREFETCHT0 %d(DI)", lines[p])
 				}
-				g.fetchA(adjacentRows, h, p)
-				g.step(adjacentRows, h, v, p, false)
+				g.fetchA(label, p)
+				g.step(label, h, v, p, false)
 			}
-			g.advance(adjacentRows, 4)
+			g.advance(label, 4)
 		}
 		g.p("SUBQ $4, CX")
-		g.p("JLT  %stail", label)
+		g.p("JLT  %vtail", label)
 		g.p("MOVQ DX, DI")
 		g.p("MOVQ $%d, ARG_ROWS", h)
-		g.l("\n%sfetch:", label)
+		g.l("\n%vfetch:", label)
 		four(true)
 		g.p("SUBQ $4, CX")
-		g.p("JLT  %stail", label)
+		g.p("JLT  %vtail", label)
 		g.p("ADDQ BX, DI")
 		g.p("DECQ ARG_ROWS")
-		g.p("JNE  %sfetch", label)
+		g.p("JNE  %vfetch", label)
 		g.p("MOVQ ARG_NEXT, DI")
-		g.l("\n%s4:", label)
+		g.l("\n%v4:", label)
 		g.p("PREFETCHT1 (DI)")
 		g.p("ADDQ $64, DI")
 		four(false)
 		g.p("SUBQ $4, CX")
-		g.p("JGE  %s4", label)
+		g.p("JGE  %v4", label)
 		g.p("MOVQ DI, ARG_NEXT")
-		g.l("\n%stail:", label)
+		g.l("\n%vtail:", label)
 		g.p("ADDQ $4, CX")
 	} else {
 		g.p("TESTQ CX, CX")
 	}
 	g.p("JEQ  done")
-	g.l("\n%s1:", label)
-	g.step(adjacentRows, h, v, 0, masked)
-	g.advance(adjacentRows, 1)
+	g.l("\n%v1:", label)
+	g.step(label, h, v, 0, masked)
+	g.advance(label, 1)
 	g.p("DECQ CX")
-	g.p("JNE  %s1", label)
+	g.p("JNE  %v1", label)
 }
 
-// fetchA asks for what is to be read of A soon: one of four columns, eight
-// columns on, which hardware does not foresee if they lie far apart; or two
-// of eight rows, two cache lines on.
-func (g *generator) fetchA(adjacentRows bool, h, p int) {
-	if adjacentRows {
+// fetchA asks for what is to be read of A soon, if hardware does not foresee it:
+// one of four columns far apart, eight columns on. Elsewhere it would only take
+// turns from the loads: there are 11 of them in the twelve cycles that the
+// multiply-adds of AVX-512 take, and a twelfth costs one twentieth of the speed.
+func (g *generator) fetchA(l layout, p int) {
+	if l == rows {
 		g.p("PREFETCHT0 (R14)%s", [...]string{"(R11*8)", "(R10*1)", "(R8*2)", "(R9*1)"}[p])
-		return
-	}
-	for i := p * h / 4; i < (p+1)*h/4; i++ {
-		g.p("PREFETCHT0 %s", g.elementOfA(false, i, 128/g.size))
 	}
 }
 
@@ -255,17 +275,20 @@ func (g *generator) linesOfC(v int) (offsets []int) {
 
 // advance moves the pointers on by n columns of A and rows of B, n being 1 or
 // 4.
-func (g *generator) advance(adjacentRows bool, n int) {
+func (g *generator) advance(l layout, n int) {
 	g.p("LEAQ (R12)(R13*%d), R12", n)
-	if adjacentRows {
+	switch l {
+	case rows:
 		g.p("LEAQ (R14)(R11*%d), R14", n)
-	} else {
+	case columns:
 		g.p("ADDQ $%d, R14", n*g.size)
+	case panel:
+		g.p("ADDQ $%d, R14", n*g.rows*g.size)
 	}
 }
 
 // step adds the product of the column of A and the row of B that are p on.
-func (g *generator) step(adjacentRows bool, h, v, p int, masked bool) {
+func (g *generator) step(l layout, h, v, p int, masked bool) {
 	for j := range v {
 		switch {
 		case !masked || j < v-1:
@@ -279,7 +302,7 @@ func (g *generator) step(adjacentRows bool, h, v, p int, masked bool) {
 	}
 	for i := range h {
 		a := g.v(g.a + i%g.as)
-		g.p("VBROADCAST%s %s, %s", g.scalar, g.elementOfA(adjacentRows, i, p), a)
+		g.p("VBROADCAST%s %s, %s", g.scalar, g.elementOfA(l, i, p), a)
 		for j := range v {
 			g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(g.b+j), a, g.sum(i, j))
 		}
