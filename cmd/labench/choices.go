@@ -24,6 +24,10 @@ func choices() []choice {
 			func(s *bench.Spec, w string) (err error) { s.Pivot, err = la.ParsePivoting(w); return err }},
 		{"on-breakdown", namesOf(la.ReturnError, la.FallBack), "what follows when tile pivoting breaks down",
 			func(s *bench.Spec, w string) (err error) { s.OnBreakdown, err = la.ParseOnBreakdown(w); return err }},
+		{"tree", namesOf(la.Trees()...), "order in which the tiles of a column are annihilated",
+			func(s *bench.Spec, w string) (err error) { s.Tree, err = la.ParseTree(w); return err }},
+		{"variant", namesOf(la.CompactQR, la.DenseQR, la.MemorySaveQR), "form of the rotations",
+			func(s *bench.Spec, w string) (err error) { s.Variant, err = la.ParseQRVariant(w); return err }},
 	}
 }
 

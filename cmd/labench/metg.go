@@ -24,7 +24,7 @@ func newMETGCommand(a *app) *cobra.Command {
 	var f metgFlags
 	cmd := &cobra.Command{
 		Use:   "metg",
-		Short: "Measure how short tasks may be: METG(50 %) of Task Bench's patterns",
+		Short: "Measure how short tasks may be: METG(50 %), Task Bench patterns",
 		Long: "Runs graphs of tasks that compute for a while and check their inputs, with\n" +
 			"shorter and shorter tasks, and prints the minimum effective task granularity:\n" +
 			"the time per task at which the workers spend half of it computing. Less is\n" +

@@ -66,6 +66,12 @@ func (f *opFlags) register(cmd *cobra.Command) {
 		}
 	}
 	f.choices = registerChoices(cmd, f.op)
+	if f.op.Takes("domain") {
+		intFlag(cmd, &s.Domain, "domain", "", 0, "tiles in a domain of --tree domains (default one domain per worker)")
+	}
+	if f.op.Takes("ib") {
+		intFlag(cmd, &s.IB, "ib", "", 0, "columns of a block reflector (default chosen)")
+	}
 	intFlag(cmd, &s.NB, "nb", "", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	intFlag(cmd, &s.Workers, "workers", "", 0, "number of workers (default one per core)")

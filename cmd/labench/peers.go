@@ -39,9 +39,9 @@ func newPeersCommand(a *app) *cobra.Command {
 		Use:   "peers",
 		Short: "Compare with the BLAS library's own threads",
 		Long: `Compare the tile algorithms, with the BLAS library's kernels on one thread in
-each worker, with the same library's own multi-threaded gemm and potrf: in one
+each worker, with the same library's own multi-threaded routines: in one
 process, on the same matrices, by turns. Needs a build with -tags openblas or
--tags mkl.
+-tags mkl. Of the operations, solve is gesv, solve-spd posv, and lstsq gels.
 
 Ours is the call as users make it: la.Gemm on row-major memory, Cholesky's
 Factorize with its check of the input and its copy into tiles, the tile size
@@ -64,8 +64,8 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers and ranges first:last:step")
-	fl.StringVar(&f.ops, "ops", "all", "gemm, cholesky, or all")
+	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers, ranges first:last:step,\nand rectangles as 65536x512")
+	fl.StringVar(&f.ops, "ops", "gemm,cholesky,lu", "all, or some of "+words(peers.Ops()))
 	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
 	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384,512,1024", "tile sizes to try beside the automatic one, or none")
 	fl.StringVar(&f.versions, "versions", "", "versions that our side may run (default all, the fastest is chosen)")
@@ -75,7 +75,7 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	durationFlag(cmd, &f.turn, "turn", 30*time.Millisecond, "repeat short calls in a turn for this long")
 	durationFlag(cmd, &f.settle, "settle", 60*time.Millisecond, "pause before each turn, for the other side's threads to stop spinning")
 	seedFlag(cmd, &f.seed, "seed of the matrices")
-	fl.StringArrayVar(&f.require, "require", nil, "fail if the ratio of the best times is lower: op:n:ratio; repeatable")
+	fl.StringArrayVar(&f.require, "require", nil, "fail if the ratio of the best times is lower: op:n:ratio\nor op:mxn:ratio; repeatable")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none\n(default tessera/profile.json in the user's cache)")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON object for each comparison")
 	boolFlag(cmd, &f.anyway, "anyway", false, "run although the environment keeps OpenBLAS from its best kernels")
@@ -86,8 +86,8 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 type peersMachine struct {
 	library   cpu.BLASInfo // empty if there is none
 	lookupEnv func(name string) (value string, ok bool)
-	compare64 func(context.Context, peers.Config, peers.Op, int) (peers.Result, error)
-	compare32 func(context.Context, peers.Config, peers.Op, int) (peers.Result, error)
+	compare64 func(context.Context, peers.Config, peers.Op, peers.Size) (peers.Result, error)
+	compare32 func(context.Context, peers.Config, peers.Op, peers.Size) (peers.Result, error)
 	peak      func(ctx context.Context, typ string, workers int) (peak.Rate, error)
 }
 
@@ -130,31 +130,78 @@ func parsePeersOp(s string) (peers.Op, error) {
 // requirement is a ratio that must be reached.
 type requirement struct {
 	op    peers.Op
-	n     int
+	size  peers.Size
 	ratio float64
 }
 
-func (r requirement) String() string { return fmt.Sprintf("%v:%d:%g", r.op, r.n, r.ratio) }
+func (r requirement) String() string { return fmt.Sprintf("%v:%v:%g", r.op, r.size, r.ratio) }
 
 // parseRequirement reads op:n:ratio. The error is a *listError.
 func parseRequirement(s string) (requirement, error) {
-	bad := &listError{"require", s, "op:n:ratio with op gemm or cholesky, n a size that runs, and a ratio above 0, as in cholesky:1024:1.3"}
+	bad := &listError{"require", s, "op:n:ratio with op one of " + words(peers.Ops()) + ", n a size that runs, and a ratio above 0, as in cholesky:1024:1.3"}
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 {
 		return requirement{}, bad
 	}
 	op, err := parsePeersOp(parts[0])
-	n, ok := positive(parts[1])
+	size, ok := parseSize(parts[1])
 	ratio, err2 := strconv.ParseFloat(parts[2], 64)
 	if err != nil || err2 != nil || !ok || !(ratio > 0 && ratio < 1e6) {
 		return requirement{}, bad
 	}
-	return requirement{op, n, ratio}, nil
+	return requirement{op, size, ratio}, nil
+}
+
+// parseSize reads "1024" or "65536x512".
+func parseSize(s string) (size peers.Size, ok bool) {
+	rows, cols, rectangle := strings.Cut(s, "x")
+	m, ok := positive(rows)
+	if !rectangle || !ok {
+		return peers.Square(m), ok
+	}
+	n, ok := positive(cols)
+	return peers.Size{M: m, N: n}, ok
+}
+
+// parseSizes reads a list as parseInts does, in which there may be rectangles.
+func parseSizes(flag, list string) (sizes []peers.Size, err error) {
+	for element := range strings.SplitSeq(list, ",") {
+		element = strings.TrimSpace(element)
+		if size, ok := parseSize(element); ok {
+			sizes = append(sizes, size)
+			continue
+		}
+		orders, err := parseInts(flag, element, nil)
+		if err != nil {
+			var bad *listError
+			if errors.As(err, &bad) {
+				bad.Allowed += ", or a rectangle as 65536x512"
+			}
+			return nil, err
+		}
+		for _, n := range orders {
+			sizes = append(sizes, peers.Square(n))
+		}
+	}
+	if len(sizes) > maxElements {
+		return nil, &listError{flag, list, fmt.Sprintf("at most %d values", maxElements)}
+	}
+	return uniq(sizes), nil
+}
+
+// uniq drops repetitions.
+func uniq[T comparable](list []T) (out []T) {
+	for _, v := range list {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // peersPlan is the command line, understood.
 type peersPlan struct {
-	sizes   []int
+	sizes   []peers.Size
 	ops     []peers.Op
 	types   []typeName
 	require []requirement
@@ -170,7 +217,7 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 		}
 	}
 	var err error
-	p.sizes, err = parseInts("sizes", f.sizes, nil)
+	p.sizes, err = parseSizes("sizes", f.sizes)
 	check(err)
 	p.ops, err = parseWords("ops", f.ops, peers.Ops(), parsePeersOp)
 	check(err)
@@ -185,7 +232,7 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 	check(err)
 	for _, s := range f.require {
 		r, err := parseRequirement(s)
-		if err == nil && len(errs) == 0 && (!slices.Contains(p.sizes, r.n) || !slices.Contains(p.ops, r.op)) {
+		if err == nil && len(errs) == 0 && !(slices.Contains(p.sizes, r.size) && slices.Contains(p.ops, r.op) && fits(r.op, r.size)) {
 			err = fmt.Errorf("--require %s: neither --sizes %s nor --ops %s would tell", s, f.sizes, f.ops)
 		}
 		check(err)
@@ -213,11 +260,15 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 	return &p, joinLine(errs)
 }
 
+// fits reports whether an operation takes a shape; what does not fit is left
+// out.
+func fits(op peers.Op, size peers.Size) bool { return size.M == size.N || op.Rectangular() }
+
 // shortfalls returns the requirements that r does not meet.
 func (p *peersPlan) shortfalls(r peers.Result) []error {
 	var errs []error
 	for _, q := range p.require {
-		if q.op.String() == r.Op && q.n == r.N && !(r.RatioBest >= q.ratio) {
+		if q.op.String() == r.Op && q.size == r.Size() && !(r.RatioBest >= q.ratio) {
 			errs = append(errs, &shortfallError{r, q})
 		}
 	}
@@ -231,8 +282,8 @@ type shortfallError struct {
 }
 
 func (e *shortfallError) Error() string {
-	return fmt.Sprintf("%s %s n=%d: the ratio is %.3f, and --require wants at least %g",
-		e.result.Op, e.result.Type, e.result.N, e.result.RatioBest, e.required.ratio)
+	return fmt.Sprintf("%s %s n=%v: the ratio is %.3f, and --require wants at least %g",
+		e.result.Op, e.result.Type, e.result.Size(), e.result.RatioBest, e.required.ratio)
 }
 
 // strawMan returns what in the environment makes OpenBLAS slower than it is on
@@ -294,20 +345,23 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 			compare = m.compare32
 		}
 		for _, op := range p.ops {
-			for _, n := range p.sizes {
-				line.set("%v %v n=%d …", op, t, n)
-				r, err := compare(ctx, p.config, op, n)
+			for _, size := range p.sizes {
+				if !fits(op, size) {
+					continue
+				}
+				line.set("%v %v n=%v …", op, t, size)
+				r, err := compare(ctx, p.config, op, size)
 				line.clear()
 				if err != nil {
-					return joinLine(append(problems, fmt.Errorf("%v %v n=%d: %w", op, t, n, err)))
+					return joinLine(append(problems, fmt.Errorf("%v %v n=%v: %w", op, t, size, err)))
 				}
 				r.PeakGFLOPS = rates[t].All
 				if err := report.row(r); err != nil {
 					return err
 				}
 				if !r.Passed {
-					problems = append(problems, fmt.Errorf("%v %v n=%d: wrong result: residual %.3g of ours, %.3g of %s's",
-						op, t, n, r.Ours.Residual, r.Peer.Residual, m.library.Name))
+					problems = append(problems, fmt.Errorf("%v %v n=%v: wrong result: residual %.3g of ours, %.3g of %s's",
+						op, t, size, r.Ours.Residual, r.Peer.Residual, m.library.Name))
 				}
 				problems = append(problems, p.shortfalls(r)...)
 			}

@@ -21,18 +21,18 @@ import (
 // fakePeers is a machine with a library on which ours is 1.25 times as fast
 // for cholesky, and 0.96 times for gemm.
 func fakePeers(env map[string]string) *peersMachine {
-	compare := func(typ string) func(context.Context, peers.Config, peers.Op, int) (peers.Result, error) {
-		return func(_ context.Context, cfg peers.Config, op peers.Op, n int) (peers.Result, error) {
+	compare := func(typ string) func(context.Context, peers.Config, peers.Op, peers.Size) (peers.Result, error) {
+		return func(_ context.Context, cfg peers.Config, op peers.Op, size peers.Size) (peers.Result, error) {
 			ours, peer := peers.Side{GFLOPSBest: 125, GFLOPSMedian: 120}, peers.Side{GFLOPSBest: 100, GFLOPSMedian: 100}
 			if op == peers.Gemm {
 				ours.GFLOPSBest = 96
 			}
-			r := peers.Result{Op: op.String(), Type: typ, N: n, Workers: cfg.Workers, Library: "openblas", NB: n / 8, Ours: ours, Peer: peer,
+			r := peers.Result{Op: op.String(), Type: typ, M: size.M, N: size.N, Workers: cfg.Workers, Library: "openblas", NB: size.N / 8, Ours: ours, Peer: peer,
 				RatioBest: ours.GFLOPSBest / peer.GFLOPSBest, RatioMedian: 1.2, Passed: true}
 			if len(cfg.SweepNB) > 0 {
 				r.SweepNB, r.Sweep, r.SweepRatio = cfg.SweepNB[0], &ours, 1.3
 			}
-			if n == 13 {
+			if size.N == 13 {
 				r.Passed, r.Peer.Residual = false, math.Inf(1)
 			}
 			return r, nil
@@ -50,7 +50,7 @@ func fakePeers(env map[string]string) *peersMachine {
 
 func runPeers(t *testing.T, m *peersMachine, change func(*peersFlags)) (out, errOut string, err error) {
 	t.Helper()
-	f := peersFlags{sizes: "512,1024", ops: "all", types: "f64", sweepNB: "96", profile: "none", workers: 2, repeat: 7, warmup: 2, turn: time.Millisecond, settle: time.Millisecond}
+	f := peersFlags{sizes: "512,1024", ops: "gemm,cholesky", types: "f64", sweepNB: "96", profile: "none", workers: 2, repeat: 7, warmup: 2, turn: time.Millisecond, settle: time.Millisecond}
 	if change != nil {
 		change(&f)
 	}
@@ -72,11 +72,11 @@ func TestPeersTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"openblas, kernels for SkylakeX\n", "DYNAMIC_ARCH", "FMA peak f64: 124.0 GFLOP/s one core, 248.0 on 2 (avx512)\n", `
-op               n   nb   ours median   peer median  ratio median best nb  ratio
-gemm     f64   512   64   96.0  120.0  100.0  100.0  0.960  1.200      96  1.300
-gemm     f64  1024  128   96.0  120.0  100.0  100.0  0.960  1.200      96  1.300
-cholesky f64   512   64  125.0  120.0  100.0  100.0  1.250  1.200      96  1.300
-cholesky f64  1024  128  125.0  120.0  100.0  100.0  1.250  1.200      96  1.300
+op                    n   nb   ours median   peer median  ratio best nb  ratio
+gemm      f64       512   64   96.0  120.0  100.0  100.0  0.960      96  1.300
+gemm      f64      1024  128   96.0  120.0  100.0  100.0  0.960      96  1.300
+cholesky  f64       512   64  125.0  120.0  100.0  100.0  1.250      96  1.300
+cholesky  f64      1024  128  125.0  120.0  100.0  100.0  1.250      96  1.300
 `} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
@@ -130,8 +130,8 @@ func TestPeersRequire(t *testing.T) {
 	}
 	m := fakePeers(nil)
 	compare := m.compare64
-	m.compare64 = func(ctx context.Context, cfg peers.Config, op peers.Op, n int) (peers.Result, error) {
-		r, err := compare(ctx, cfg, op, n)
+	m.compare64 = func(ctx context.Context, cfg peers.Config, op peers.Op, size peers.Size) (peers.Result, error) {
+		r, err := compare(ctx, cfg, op, size)
 		r.RatioBest = math.NaN()
 		return r, err
 	}
@@ -142,7 +142,8 @@ func TestPeersRequire(t *testing.T) {
 
 func TestParseRequirement(t *testing.T) {
 	for s, want := range map[string]requirement{
-		"cholesky:1024:1.3": {peers.Cholesky, 1024, 1.3}, "gemm:4096:0.95": {peers.Gemm, 4096, 0.95}, "gemm:1:1e-3": {peers.Gemm, 1, 1e-3},
+		"cholesky:1024:1.3": {peers.Cholesky, peers.Square(1024), 1.3}, "gemm:4096:0.95": {peers.Gemm, peers.Square(4096), 0.95}, "gemm:1:1e-3": {peers.Gemm, peers.Square(1), 1e-3},
+		"lu:65536x512:1.5": {peers.LU, peers.Size{M: 65536, N: 512}, 1.5},
 	} {
 		got, err := parseRequirement(s)
 		if err != nil || got != want {
@@ -158,7 +159,7 @@ func TestParseRequirement(t *testing.T) {
 		var bad *listError
 		if !errors.As(err, &bad) {
 			t.Errorf("parseRequirement(%q): error is %v", s, err)
-		} else if !strings.Contains(err.Error(), "op:n:ratio") || !strings.Contains(err.Error(), "gemm or cholesky") {
+		} else if !strings.Contains(err.Error(), "op:n:ratio") || !strings.Contains(err.Error(), "gemm, cholesky") {
 			t.Errorf("parseRequirement(%q): %q does not say what is allowed", s, err)
 		}
 	}
@@ -202,17 +203,45 @@ func TestPeersWrongResult(t *testing.T) {
 	}
 }
 
+// What an operation cannot do with a shape is left out.
+func TestPeersRectangles(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	out, _, err := runPeers(t, fakePeers(nil), func(f *peersFlags) { f.sizes, f.ops, f.require = "4096x512,256", "all", []string{"lu:4096x512:1.2"} })
+	if err != nil || strings.Count(out, "4096x512") != 1 || !strings.Contains(out, "lu        f64  4096x512   64  125.0") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(out) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
+			t.Errorf("a line of %d columns: %q", n, line)
+		}
+	}
+	if _, _, err := runPeers(t, fakePeers(nil), func(f *peersFlags) { f.sizes, f.ops, f.require = "4096x512", "all", []string{"gemm:4096x512:1"} }); err == nil {
+		t.Error("a shape that is left out is no error")
+	}
+	for list, want := range map[string]string{"64:256:x2,96x32,64": "[64 128 256 96x32]", "7": "[7]", "4x4": "[4]"} {
+		if got, err := parseSizes("sizes", list); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%q: %v, %v", list, got, err)
+		}
+	}
+	for _, list := range []string{"", "x", "3x", "x3", "3x0", "3x4x5", "3X4", "2:1:1"} {
+		var bad *listError
+		if got, err := parseSizes("sizes", list); !errors.As(err, &bad) || !strings.Contains(err.Error(), "65536x512") {
+			t.Errorf("%q: %v, %v", list, got, err)
+		}
+	}
+}
+
 // An error in the middle comes with what is known by then.
 func TestPeersError(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	m := fakePeers(nil)
 	boom := errors.New("boom")
 	compare := m.compare64
-	m.compare64 = func(ctx context.Context, cfg peers.Config, op peers.Op, n int) (peers.Result, error) {
+	m.compare64 = func(ctx context.Context, cfg peers.Config, op peers.Op, size peers.Size) (peers.Result, error) {
 		if op == peers.Cholesky {
 			return peers.Result{}, boom
 		}
-		return compare(ctx, cfg, op, n)
+		return compare(ctx, cfg, op, size)
 	}
 	out, _, err := runPeers(t, m, nil)
 	if !errors.Is(err, boom) || strings.Count(out, "gemm") != 2 {

@@ -28,6 +28,11 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 		b.WriteString(wrapped(label("pivoting"), fmt.Sprintf("%s, growth %.3g", r.Pivoting, r.Growth)))
 	}
 
+	if r.Performed > 1.05*r.Flops {
+		b.WriteString(wrapped(label("work"), fmt.Sprintf("%.4g Gflop were performed, %.2f times what the speed is counted by",
+			r.Performed/1e9, r.Performed/r.Flops)))
+	}
+
 	line := func(name, what string, seconds, rate float64) {
 		fmt.Fprintf(&b, "%s%-7s %10s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9s", gflops(rate))))
 	}
@@ -42,6 +47,21 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	switch {
 	case !s.Verify:
 		b.WriteString(label("residual") + p.alert("not checked") + "\n")
+	case len(r.Checks) > 0:
+		for i, c := range r.Checks {
+			name := label("")
+			if i == 0 {
+				name = label("residual")
+			}
+			if c.Residual < c.Limit {
+				fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", name, c.Residual, c.Limit, c.Formula, p.good("pass"))
+			} else {
+				fmt.Fprintf(&b, "%s%s, limit %g   %s   %s\n", name, residual(c.Residual), c.Limit, c.Formula, p.bad("FAIL"))
+			}
+		}
+		if !r.Passed {
+			b.WriteString(wrapped(label(""), r.Failure))
+		}
 	case r.Passed:
 		fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", label("residual"), r.Residual, r.Limit, r.Formula, p.good("pass"))
 	default:

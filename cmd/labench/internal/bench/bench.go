@@ -20,6 +20,7 @@ import (
 //	trsm      B = L⁻¹·B      B M×N, L M×M lower triangular
 //	cholesky  A = L·Lᵀ       A N×N
 //	lu        A = P·L·U      A M×N
+//	qr        A = Q·R        A M×N
 type Spec struct {
 	Op      string // one of Ops
 	Type    string // "f64" (default) or "f32"
@@ -35,6 +36,10 @@ type Spec struct {
 
 	Pivot       la.Pivoting    // of lu
 	OnBreakdown la.OnBreakdown // of lu
+	Tree        la.Tree        // of qr, as what follows
+	Domain      int            // tiles of a domain; 0: automatic
+	IB          int            // columns of a block reflector; 0: automatic
+	Variant     la.QRVariant
 
 	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
@@ -83,6 +88,13 @@ type Result struct {
 	Pivoting string  `json:"pivoting,omitempty"` // of lu: what was done in the end
 	Growth   float64 `json:"growth,omitempty"`   // of lu: of the elements, by pivoting
 
+	// Of qr: the operations by which the rate is counted, and those that were
+	// performed.
+	Flops     float64 `json:"flops,omitempty"`
+	Performed float64 `json:"flops_performed,omitempty"`
+	// Checks is the residuals if there are several; Residual is then the worst.
+	Checks []Check `json:"checks,omitempty"`
+
 	Direct  bool            `json:"-"` // one kernel did it all, without tasks
 	Limit   float64         `json:"-"` // Residual must be below it
 	Formula string          `json:"-"` // what Residual is, in words
@@ -103,7 +115,11 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		Passed       bool     `json:"passed"`
 		Pivoting     string   `json:"pivoting,omitempty"`
 		Growth       *float64 `json:"growth,omitempty"`
-	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed, Pivoting: r.Pivoting}
+		Flops        float64  `json:"flops,omitempty"`
+		Performed    float64  `json:"flops_performed,omitempty"`
+		Checks       []Check  `json:"checks,omitempty"`
+	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed, Pivoting: r.Pivoting,
+		Flops: r.Flops, Performed: r.Performed, Checks: r.Checks}
 	if r.Growth != 0 {
 		out.Growth = number(r.Growth)
 	}

@@ -69,5 +69,5 @@ func (p *gemm[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int))
 	}
 	view := func(g la.General[T]) float64 { return norm1(blocked.View(g, panel), p.workers) }
 	x := max(view(p.c), seen)
-	return verdict{productResidual[T](x, view(p.a), view(p.b), m, k), wrong}, nil
+	return verdict{residual: productResidual[T](x, view(p.a), view(p.b), m, k), failure: wrong}, nil
 }

@@ -94,7 +94,25 @@ var table = sync.OnceValue(func() []Operation {
 		},
 		f32: newLU[float32], f64: newLU[float64],
 	}
-	return []Operation{gemm, syrk, trsm, cholesky, lu}
+	qr := Operation{
+		Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "variant"},
+		Formula: "‖R−QᵀA‖ / (m·‖A‖·ε)", Limit: 30,
+		elements: func(s Spec) float64 {
+			m, n, _ := s.floats()
+			k := min(m, n)
+			elements := 2 * m * n // the matrix, and what it is in tiles
+			if s.Variant != la.CompactQR {
+				elements += 3 * m * m // Q, and the rotations
+			}
+			if s.Verify {
+				elements += 2*m*n + m*k + k*n + k*k
+			}
+			return elements
+		},
+		f32: newQR[float32], f64: newQR[float64],
+	}
+	return []Operation{gemm, syrk, trsm, cholesky, lu, qr}
 })
 
 // Operations returns the table of operations, in the order of the help.

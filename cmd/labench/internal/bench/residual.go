@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"unsafe"
@@ -35,7 +36,24 @@ import (
 // verdict is what a verification finds.
 type verdict struct {
 	residual float64
-	failure  string // what else is wrong, in words
+	checks   []Check // in place of residual, if there are several
+	failure  string  // what else is wrong, in words
+}
+
+// Check is one of several residuals of a result.
+type Check struct {
+	Formula  string // in words
+	Residual float64
+	Limit    float64 // Residual must be below it
+}
+
+// MarshalJSON writes a residual that JSON cannot hold as null.
+func (c Check) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Formula  string   `json:"formula"`
+		Residual *float64 `json:"residual"`
+		Limit    float64  `json:"limit"`
+	}{c.Formula, number(c.Residual), c.Limit})
 }
 
 // panel is the width of the pieces in which residuals are made. It must only

@@ -141,7 +141,12 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 		return Result{}, cause(ctx, err)
 	}
 	m.next() // small problems have no tasks and no progress of their own
-	r.Residual = v.residual
+	r.Residual, r.Checks = v.residual, v.checks
+	for i, c := range r.Checks {
+		if i == 0 || !(c.Residual/c.Limit <= r.Residual/r.Limit) { // NaN is the worst
+			r.Residual, r.Limit, r.Formula = c.Residual, c.Limit, c.Formula
+		}
+	}
 	switch {
 	case v.failure != "":
 		r.Failure = v.failure

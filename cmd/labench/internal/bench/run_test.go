@@ -228,7 +228,7 @@ func TestValidate(t *testing.T) {
 		want string // a part of the error
 	}{
 		{Spec{Op: "gemm", N: 3}, ""},
-		{Spec{Op: "cooking"}, `unknown operation "cooking"; known: gemm, syrk, trsm, cholesky, lu`},
+		{Spec{Op: "cooking"}, `unknown operation "cooking"; known: gemm, syrk, trsm, cholesky, lu, qr`},
 		{Spec{Op: "gemm", Type: "f16"}, `unknown type "f16"; known: f64, f32`},
 		{Spec{Op: "gemm", N: -1}, "n is -1"},
 		{Spec{Op: "gemm", N: 1, K: int(beyond)}, "k is 2147483648"},

@@ -70,5 +70,5 @@ func (p *syrk[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int))
 	x := max(norm1(blocked.ViewSymmetric(p.result(), panel), p.workers), seen)
 	va := blocked.View(p.a, panel)
 	rows := va.Norm(lapack.MaxRowSum, p.workers) // the 1-norm of Aᵀ
-	return verdict{productResidual[T](x, norm1(va, p.workers), rows, n, k), wrong}, nil
+	return verdict{residual: productResidual[T](x, norm1(va, p.workers), rows, n, k), failure: wrong}, nil
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
 )
 
 // InvalidError lists everything that is wrong with a Spec.
@@ -68,6 +70,12 @@ func (s Spec) Validate() error {
 	}
 	if s.M != 0 && s.M != s.N && !o.Has("m") {
 		note("m is %d and n %d, but the result of %s is square: give n alone", s.M, s.N, s.Op)
+	}
+	if q := s.qrOptions(); o.Takes("tree") {
+		var options *la.OptionsError
+		if errors.As(q.Validate(), &options) {
+			bad = append(bad, options.Problems...)
+		}
 	}
 	if s.NB < 0 || s.NB > 1<<14 {
 		note("nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)

@@ -14,8 +14,8 @@ import (
 
 // Residuals below these bounds pass.
 const (
-	gemmBound     = 3
-	choleskyBound = 30
+	gemmBound   = 3
+	factorBound = 30
 )
 
 // signs returns n random signs.
@@ -52,19 +52,27 @@ func dot[T matgen.Element](a []T, x []float64) float64 {
 	return s0 + s1 + s2 + s3
 }
 
-// times returns A·x for the n×n matrix A, row-major.
+// axpy computes y = y + t·a over a.
+func axpy[T matgen.Element](t float64, a []T, y []float64) {
+	y = y[:len(a)]
+	for i, v := range a {
+		y[i] += t * float64(v)
+	}
+}
+
+// times returns A·x for a matrix A of n columns, row-major.
 func times[T matgen.Element](n int, a []T, x []float64) []float64 {
-	y := make([]float64, n)
+	y := make([]float64, len(a)/n)
 	for i := range y {
 		y[i] = dot(a[i*n:(i+1)*n], x)
 	}
 	return y
 }
 
-// infNorm returns ‖A‖∞ of the n×n matrix A, row-major.
+// infNorm returns ‖A‖∞ of a matrix A of n columns, row-major.
 func infNorm[T matgen.Element](n int, a []T) float64 {
 	norm := 0.0
-	for i := range n {
+	for i := range len(a) / n {
 		sum := 0.0
 		for _, v := range a[i*n : (i+1)*n] {
 			sum += math.Abs(float64(v))
@@ -119,7 +127,7 @@ func newFactor[T matgen.Element](seed uint64, n int, a []T) *factor[T] {
 }
 
 // lower returns ‖L·Lᵀ·x - A·x‖∞ / (n·‖A‖∞·ε), which passes below
-// choleskyBound. L is the lower triangle of a row-major matrix; the other one
+// factorBound. L is the lower triangle of a row-major matrix; the other one
 // is not read.
 func (f *factor[T]) lower(l []T) float64 {
 	t := make([]float64, f.n) // Lᵀ·x

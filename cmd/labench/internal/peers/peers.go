@@ -4,49 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"time"
 
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
-
-// Op is what is compared.
-type Op uint8
-
-// The operations.
-const (
-	Gemm     Op = iota // C = A·B
-	Cholesky           // A = L·Lᵀ
-)
-
-// Ops returns all operations.
-func Ops() []Op { return []Op{Gemm, Cholesky} }
-
-func (o Op) String() string {
-	switch o {
-	case Gemm:
-		return "gemm"
-	case Cholesky:
-		return "cholesky"
-	}
-	return fmt.Sprintf("Op(%d)", uint8(o))
-}
-
-// flops returns the operations of o on n×n matrices, as LAPACK's timings
-// count them.
-func (o Op) flops(n int) float64 {
-	x := float64(n)
-	if o == Gemm {
-		return 2 * x * x * x
-	}
-	return x*x*x/3 + x*x/2 + x/6
-}
 
 // Config says how to compare. Workers and Repeat must be positive.
 type Config struct {
@@ -89,6 +57,7 @@ func (s Side) MarshalJSON() ([]byte, error) {
 type Result struct {
 	Op      string `json:"op"`
 	Type    string `json:"type"`
+	M       int    `json:"m"`
 	N       int    `json:"n"`
 	Workers int    `json:"workers"`
 	Library string `json:"library"` // "openblas" or "mkl"
@@ -115,15 +84,18 @@ type Result struct {
 // ErrNoLibrary is returned by Compare in a build without a C library.
 var ErrNoLibrary = errors.New("peers: this build has no BLAS library to compare with; build with -tags openblas or -tags mkl")
 
-// Compare compares op on n×n matrices of T. The error is ErrNoLibrary, la's,
+// Size returns the shape of A.
+func (r *Result) Size() Size { return Size{r.M, r.N} }
+
+// Compare compares op on matrices of T of a size. The error is ErrNoLibrary, la's,
 // or the cause of the context's end; a wrong result is none, but not Passed.
-func Compare[T matgen.Element](ctx context.Context, cfg Config, op Op, n int) (Result, error) {
+func Compare[T matgen.Element](ctx context.Context, cfg Config, op Op, size Size) (Result, error) {
 	lib, ok := linked[T]()
 	if !ok {
 		return Result{}, ErrNoLibrary
 	}
 	info, _ := cpu.BLASLibrary()
-	r, err := compare(ctx, cfg, lib, op, n)
+	r, err := compare(ctx, cfg, lib, op, size)
 	r.Library, r.Core, r.Config = info.Name, info.Core, info.Config
 	return r, err
 }
@@ -138,16 +110,16 @@ type contender struct {
 	worst    float64
 }
 
-func compare[T matgen.Element](ctx context.Context, cfg Config, lib library[T], op Op, n int) (r Result, err error) {
+func compare[T matgen.Element](ctx context.Context, cfg Config, lib library[T], op Op, size Size) (r Result, err error) {
 	var zero T
-	r = Result{Op: op.String(), Type: "f64", N: n, Workers: cfg.Workers}
+	r = Result{Op: op.String(), Type: "f64", M: size.M, N: size.N, Workers: cfg.Workers}
 	if _, single := any(zero).(float32); single {
 		r.Type = "f32"
 	}
 	if cfg.Profile == nil {
 		cfg.Profile = new(versions.Profile)
 	}
-	p, err := newProblem[T](cfg, lib, op, n)
+	p, err := newProblem[T](cfg, lib, op, size)
 	if err != nil {
 		return r, err
 	}
@@ -167,11 +139,13 @@ func compare[T matgen.Element](ctx context.Context, cfg Config, lib library[T], 
 	if err := alternate(ctx, cfg, cfg.Repeat, ours, peer); err != nil {
 		return r, err
 	}
-	r.NB, r.Versions = p.chosen()
-	r.Ours, r.Peer = ours.side(op.flops(n)), peer.side(op.flops(n))
+	if r.NB, r.Versions, err = p.chosen(); err != nil {
+		return r, err
+	}
+	r.Ours, r.Peer = ours.side(op.flops(size)), peer.side(op.flops(size))
 	r.RatioBest = r.Ours.GFLOPSBest / r.Peer.GFLOPSBest
 	r.RatioMedian = r.Ours.GFLOPSMedian / r.Peer.GFLOPSMedian
-	r.Passed = r.Ours.Residual < p.bound && r.Peer.Residual < p.bound
+	r.Passed = r.Ours.Residual < p.routine.bound() && r.Peer.Residual < p.routine.bound()
 	return r, p.sweep(ctx, &r)
 }
 
@@ -180,7 +154,7 @@ func (p *problem[T]) sweep(ctx context.Context, r *Result) error {
 	var sizes []int
 	for _, nb := range p.cfg.SweepNB {
 		// One tile is no tile algorithm.
-		if nb < p.n && nb != r.NB && !slices.Contains(sizes, nb) {
+		if nb < p.size.N && nb != r.NB && !slices.Contains(sizes, nb) {
 			sizes = append(sizes, nb)
 		}
 	}
@@ -203,8 +177,8 @@ func (p *problem[T]) sweep(ctx context.Context, r *Result) error {
 	best := r.Ours
 	r.SweepNB = r.NB
 	for i, c := range all {
-		s := c.side(p.op.flops(p.n))
-		r.Passed = r.Passed && s.Residual < p.bound
+		s := c.side(p.op.flops(p.size))
+		r.Passed = r.Passed && s.Residual < p.routine.bound()
 		if s.SecondsBest < best.SecondsBest {
 			best, r.SweepNB = s, sizes[i]
 		}
@@ -302,7 +276,7 @@ func (t *thread) time(f func()) time.Duration {
 func (t *thread) close() { close(t.do) }
 
 // engine returns an engine with our workers; nb = 0 is the automatic tile
-// size.
-func (cfg *Config) engine(nb int) (*la.Engine, error) {
-	return la.NewEngine(la.Options{Workers: cfg.Workers, NB: nb, Only: cfg.Only, Profile: cfg.Profile})
+// size. A recorder may be nil.
+func (cfg *Config) engine(nb int, r *trace.Recorder) (*la.Engine, error) {
+	return la.NewEngine(la.Options{Workers: cfg.Workers, NB: nb, Only: cfg.Only, Profile: cfg.Profile, Trace: r})
 }

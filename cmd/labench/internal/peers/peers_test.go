@@ -16,35 +16,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// portable is a library made of the portable kernels, so that comparisons are
-// tested in every build. calls counts those with more than one thread.
-func portable[T matgen.Element](t *testing.T) (l library[T], parallel *int) {
-	t.Helper()
-	r := cpu.Portable[T]()
-	threads := 0
-	parallel = new(int)
-	count := func() {
-		if threads > 1 {
-			*parallel++
-		} else {
-			t.Error("the library is called with one thread")
-		}
-	}
-	return library[T]{
-		threads: func(n int) { threads = n },
-		gemm: func(n int, a, b, c []T) {
-			count()
-			// Column-major C = A·B is row-major Cᵀ = Bᵀ·Aᵀ.
-			r.Gemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, b, n, a, n, 0, c, n, make([]T, r.Work(n)))
-		},
-		potrf: func(uplo byte, n int, a []T) int {
-			count()
-			flipped := map[byte]blas.Uplo{'L': blas.Upper, 'U': blas.Lower}[uplo]
-			return r.Potrf(flipped, n, a, n, make([]T, r.Work(n)))
-		},
-	}, parallel
-}
-
 func quick() Config {
 	return Config{Workers: 2, Repeat: 3, Warmup: 1, Seed: 7, SweepNB: []int{48, 64, 96, 500}, Only: []string{"go"}}
 }
@@ -57,7 +28,7 @@ func TestCompare(t *testing.T) {
 func testCompare[T matgen.Element](t *testing.T) {
 	for _, op := range Ops() {
 		lib, calls := portable[T](t)
-		r, err := compare(context.Background(), quick(), lib, op, 200)
+		r, err := compare(context.Background(), quick(), lib, op, Square(200))
 		if err != nil {
 			t.Fatalf("%v: %v", op, err)
 		}
@@ -68,7 +39,7 @@ func testCompare[T matgen.Element](t *testing.T) {
 			if s.Calls != 3 || !(s.SecondsBest > 0) || s.SecondsMedian < s.SecondsBest || s.GFLOPSMedian > s.GFLOPSBest {
 				t.Errorf("%v %s: %+v", op, name, s)
 			}
-			if math.Abs(s.GFLOPSBest*s.SecondsBest*1e9/op.flops(200)-1) > 1e-12 {
+			if math.Abs(s.GFLOPSBest*s.SecondsBest*1e9/op.flops(Square(200))-1) > 1e-12 {
 				t.Errorf("%v %s: rate %g in %g s", op, name, s.GFLOPSBest, s.SecondsBest)
 			}
 			if !(s.Residual > 0 && s.Residual < 1) {
@@ -90,8 +61,29 @@ func testCompare[T matgen.Element](t *testing.T) {
 				t.Errorf("%v: versions %v", op, r.Versions)
 			}
 		}
-		if (r.PeerUplo == "") != (op == Gemm) {
+		if (r.PeerUplo != "") != (op == Cholesky) {
 			t.Errorf("%v: uplo %q", op, r.PeerUplo)
+		}
+	}
+}
+
+// Tall and wide matrices, both sides of them right.
+func TestRectangles(t *testing.T) {
+	cfg := quick()
+	cfg.Repeat, cfg.SweepNB = 1, []int{32}
+	for _, op := range Ops() {
+		for _, size := range []Size{{300, 70}, {70, 300}} {
+			lib, _ := portable[float64](t)
+			r, err := compare(context.Background(), cfg, lib, op, size)
+			if !op.Rectangular() {
+				if err == nil {
+					t.Errorf("%v %v: no error", op, size)
+				}
+				continue
+			}
+			if err != nil || !r.Passed || r.Size() != size {
+				t.Errorf("%v %v: %+v, %v", op, size, r, err)
+			}
 		}
 	}
 }
@@ -130,14 +122,15 @@ func TestWrongLibraryFails(t *testing.T) {
 		"zero":      func(c []float64) { clear(c) },
 	} {
 		lib, _ := portable[float64](t)
-		gemm, potrf := lib.gemm, lib.potrf
+		gemm, potrf, getrf := lib.gemm, lib.potrf, lib.getrf
+		lib.getrf = func(m, n int, a []float64, ipiv []int32) int { info := getrf(m, n, a, ipiv); spoil(a); return info }
 		lib.gemm = func(n int, a, b, c []float64) { gemm(n, a, b, c); spoil(c) }
-		lib.potrf = func(uplo byte, n int, a []float64) int { info := potrf(uplo, n, a); spoil(a[:]); return info }
+		lib.potrf = func(uplo byte, n int, a []float64) int { info := potrf(uplo, n, a); spoil(a); return info }
 		for _, op := range Ops() {
 			if name == "NaN" && op == Cholesky {
 				continue // element 17 may be in the triangle that nobody reads
 			}
-			r, err := compare(context.Background(), cfg, lib, op, 200)
+			r, err := compare(context.Background(), cfg, lib, op, Square(200))
 			if err != nil || r.Passed {
 				t.Errorf("%s, %v: passed with residual %g, error %v", name, op, r.Peer.Residual, err)
 			}
@@ -148,7 +141,7 @@ func TestWrongLibraryFails(t *testing.T) {
 	}
 	lib, _ := portable[float64](t)
 	lib.potrf = func(byte, int, []float64) int { return 3 }
-	if _, err := compare(context.Background(), cfg, lib, Cholesky, 200); err == nil {
+	if _, err := compare(context.Background(), cfg, lib, Cholesky, Square(200)); err == nil {
 		t.Error("info = 3 is no error")
 	}
 }
@@ -160,7 +153,7 @@ func TestCancelled(t *testing.T) {
 	cfg.Settle = time.Hour
 	time.AfterFunc(20*time.Millisecond, func() { cancel(enough) })
 	lib, _ := portable[float64](t)
-	if _, err := compare(ctx, cfg, lib, Gemm, 64); !errors.Is(err, enough) {
+	if _, err := compare(ctx, cfg, lib, Gemm, Square(64)); !errors.Is(err, enough) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -169,7 +162,7 @@ func TestUnknownVersion(t *testing.T) {
 	cfg := quick()
 	cfg.Only = []string{"fortran"}
 	lib, _ := portable[float64](t)
-	if _, err := compare(context.Background(), cfg, lib, Gemm, 64); err == nil {
+	if _, err := compare(context.Background(), cfg, lib, Gemm, Square(64)); err == nil {
 		t.Error("no error")
 	}
 }
@@ -180,7 +173,7 @@ func TestLibraryOfTheBuild(t *testing.T) {
 	for _, op := range Ops() {
 		cfg := quick()
 		cfg.Only, cfg.SweepNB = nil, nil
-		r, err := Compare[float32](context.Background(), cfg, op, 130)
+		r, err := Compare[float32](context.Background(), cfg, op, Square(130))
 		if !ok {
 			if !errors.Is(err, ErrNoLibrary) {
 				t.Errorf("%v: error is %v", op, err)
@@ -199,7 +192,7 @@ func TestLibraryOfTheBuild(t *testing.T) {
 // The checks agree with the residuals that they bound from below.
 func TestResidualsBound(t *testing.T) {
 	const n = 60
-	a, err := generate[float64](matgen.SPD, n, 3)
+	a, err := generate[float64](matgen.SPD, Square(n), 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,61 +3,70 @@ package peers
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
-	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
-	"github.com/tessera-la/tessera/versions"
-	"gonum.org/v1/gonum/blas"
 )
 
-// problem is the operands of one comparison and what they are judged by.
+// problem is one comparison: a routine, and what both sides need beside it.
 type problem[T matgen.Element] struct {
-	cfg    Config
-	lib    library[T]
-	op     Op
-	n      int
-	bound  float64
-	a, b   []T // inputs, never written; no b for Cholesky
-	peerC  []T // what the library writes
-	oursC  []T // what we write; of Cholesky, where the factor is read
-	thread *thread
-
-	product *product[T]
-	factor  *factor[T]
+	cfg     Config
+	lib     library[T]
+	op      Op
+	size    Size
+	routine routine[T]
+	thread  *thread
 	engines []*la.Engine // the automatic one first
 }
 
-func newProblem[T matgen.Element](cfg Config, lib library[T], op Op, n int) (*problem[T], error) {
-	p := &problem[T]{cfg: cfg, lib: lib, op: op, n: n, bound: choleskyBound}
-	p.peerC, p.oursC = aligned[T](n*n), aligned[T](n*n)
-	clear(p.peerC) // touched
-	clear(p.oursC)
-	kind := matgen.SPD
-	if op == Gemm {
-		kind, p.bound = matgen.Random, gemmBound
+func newProblem[T matgen.Element](cfg Config, lib library[T], op Op, size Size) (*problem[T], error) {
+	if size.M != size.N && !op.Rectangular() {
+		return nil, fmt.Errorf("peers: %v needs a square matrix, and not %v", op, size)
 	}
+	var r routine[T]
 	var err error
-	if p.a, err = generate[T](kind, n, cfg.Seed); err != nil {
+	switch op {
+	case Gemm:
+		r, err = newGemm[T](cfg.Seed, size.N)
+	case Cholesky:
+		r, err = newCholesky[T](cfg.Seed, size.N)
+	case LU:
+		r, err = newLU[T](cfg.Seed, size)
+	default:
+		err = fmt.Errorf("peers: unknown operation %v", op)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if op == Gemm {
-		if p.b, err = generate[T](kind, n, cfg.Seed+1); err != nil {
-			return nil, err
-		}
-		p.product = newProduct(cfg.Seed+2, n, p.a, p.b)
-	} else {
-		p.factor = newFactor(cfg.Seed+2, n, p.a)
-	}
-	p.thread = newThread()
-	return p, nil
+	return &problem[T]{cfg: cfg, lib: lib, op: op, size: size, routine: r, thread: newThread()}, nil
 }
 
-func generate[T matgen.Element](kind matgen.Kind, n int, seed uint64) ([]T, error) {
-	a := aligned[T](n * n)
-	return a, matgen.Generate(matgen.Spec{Kind: kind, M: n, N: n, Seed: seed}, a, n)
+// generate returns a matrix by rows.
+func generate[T matgen.Element](kind matgen.Kind, size Size, seed uint64) ([]T, error) {
+	a := aligned[T](size.M * size.N)
+	return a, matgen.Generate(matgen.Spec{Kind: kind, M: size.M, N: size.N, Seed: seed}, a, size.N)
+}
+
+// transposed returns the m×n matrix a, by rows, in columns.
+func transposed[T matgen.Element](size Size, a []T) []T {
+	t := aligned[T](len(a))
+	for i := range size.M {
+		for j, v := range a[i*size.N : (i+1)*size.N] {
+			t[j*size.M+i] = v
+		}
+	}
+	return t
+}
+
+// touched returns n zeros in memory that is there.
+func touched[T matgen.Element](n int) []T {
+	x := aligned[T](n)
+	clear(x)
+	return x
 }
 
 // aligned returns n elements that begin at a page, for both sides.
@@ -73,6 +82,11 @@ func aligned[T matgen.Element](n int) []T {
 	return mem[skip : skip+n : skip+n]
 }
 
+// general returns a matrix by rows as la has it.
+func general[T matgen.Element](size Size, data []T) la.General[T] {
+	return la.General[T]{Rows: size.M, Cols: size.N, Data: data, Stride: size.N}
+}
+
 // close ends the threads.
 func (p *problem[T]) close() {
 	for _, e := range p.engines {
@@ -84,31 +98,13 @@ func (p *problem[T]) close() {
 
 // ours returns our side with tile size nb, 0 for automatic.
 func (p *problem[T]) ours(nb int) (*contender, error) {
-	e, err := p.cfg.engine(nb)
+	e, err := p.cfg.engine(nb, nil)
 	if err != nil {
 		return nil, err
 	}
 	p.engines = append(p.engines, e)
-	n := p.n
-	c := &contender{enter: func() { p.lib.threads(1) }, restore: func() {}}
-	if p.op == Gemm {
-		general := func(data []T) la.General[T] { return la.General[T]{Rows: n, Cols: n, Data: data, Stride: n} }
-		a, b, out := general(p.a), general(p.b), general(p.oursC)
-		c.call = timed(func() error {
-			return la.Gemm[T](context.Background(), e, blas.NoTrans, blas.NoTrans, 1, a, b, 0, out)
-		})
-		c.residual = func() float64 { return p.product.residual(p.oursC) }
-		return c, nil
-	}
-	chol := la.NewCholesky[T](e)
-	// The upper triangle, as gonum's SymDense has it.
-	a := la.Symmetric[T]{Uplo: blas.Upper, N: n, Data: p.a, Stride: n}
-	c.call = timed(func() error { return chol.Factorize(a) })
-	c.residual = func() float64 {
-		chol.LTo(la.Triangular[T]{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Data: p.oursC, Stride: n})
-		return p.factor.lower(p.oursC)
-	}
-	return c, nil
+	call, residual := p.routine.ours(e)
+	return &contender{enter: func() { p.lib.threads(1) }, restore: func() {}, call: timed(call), residual: residual}, nil
 }
 
 // timed returns f with the time that it takes.
@@ -120,81 +116,67 @@ func timed(f func() error) func() (time.Duration, error) {
 	}
 }
 
-// peer returns the library's side; uplo says which triangle of the
-// column-major matrix it factors.
-func (p *problem[T]) peer(uplo byte) *contender {
-	n := p.n
-	c := &contender{enter: func() { p.lib.threads(p.cfg.Workers) }, restore: func() {}}
-	if p.op == Gemm {
-		// Seen column-major, A and B are Aᵀ and Bᵀ, and Bᵀ·Aᵀ = (A·B)ᵀ.
-		c.call = func() (time.Duration, error) {
-			return p.thread.time(func() { p.lib.gemm(n, p.b, p.a, p.peerC) }), nil
-		}
-		c.residual = func() float64 { return p.product.residual(p.peerC) }
-		return c
-	}
-	c.restore = func() { copy(p.peerC, p.a) }
+// peer returns the library's side.
+func (p *problem[T]) peer(variant byte) *contender {
+	restore, call, residual := p.routine.theirs(&p.lib, variant)
+	c := &contender{enter: func() { p.lib.threads(p.cfg.Workers) }, restore: restore, residual: residual}
 	c.call = func() (time.Duration, error) {
 		info := 0
-		took := p.thread.time(func() { info = p.lib.potrf(uplo, n, p.peerC) })
+		took := p.thread.time(func() { info = call() })
 		if info != 0 {
-			return 0, fmt.Errorf("peers: the library's potrf returns info = %d for a positive definite matrix", info)
+			return 0, fmt.Errorf("peers: the library's routine for %v returns info = %d for a matrix that has nothing wrong", p.op, info)
 		}
 		return took, nil
-	}
-	// The column-major lower triangle is the upper one by rows.
-	c.residual = func() float64 { return p.factor.upper(p.peerC) }
-	if uplo == 'U' {
-		c.residual = func() float64 { return p.factor.lower(p.peerC) }
 	}
 	return c
 }
 
-// fasterPeer returns the library's side with the triangle that suits it, and
+// fasterPeer returns the library's side in the variant that suits it, and
 // notes that in r.
 func (p *problem[T]) fasterPeer(ctx context.Context, r *Result) (*contender, error) {
-	if p.op == Gemm {
-		return p.peer(0), nil
+	variants := p.routine.variants()
+	var all []*contender
+	for i := range len(variants) {
+		all = append(all, p.peer(variants[i]))
 	}
-	lower, upper := p.peer('L'), p.peer('U')
-	if err := alternate(ctx, p.cfg, 2, lower, upper); err != nil {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	if err := alternate(ctx, p.cfg, 2, all...); err != nil {
 		return nil, err
 	}
-	flops := p.op.flops(p.n)
-	r.PeerUplo = "L"
-	if upper.side(flops).SecondsBest < lower.side(flops).SecondsBest {
-		lower, r.PeerUplo = upper, "U"
-	}
-	lower.times = nil
-	return lower, nil
-}
-
-// chosen returns the automatic tile size and, for each operation on tiles of
-// it, the version that runs by now.
-func (p *problem[T]) chosen() (nb int, names map[string]string) {
-	e := p.engines[0]
-	operation := la.OpGemm
-	if p.op == Cholesky {
-		operation = la.OpCholesky
-	}
-	nb, _ = la.TileSize[T](e, operation, p.n, p.n)
-	tile := func() *kernels.Tile[T] {
-		return &kernels.Tile[T]{Rows: nb, Cols: nb, Stride: nb, Data: make([]T, nb*nb)}
-	}
-	calls := map[string]*versions.Call{
-		"gemm": {Params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, Args: []any{tile(), tile(), tile()}},
-	}
-	if p.op == Cholesky {
-		calls["potrf"] = &versions.Call{Params: &kernels.Potrf{Uplo: blas.Lower}, Args: []any{tile()}}
-		calls["trsm"] = &versions.Call{Params: &kernels.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1},
-			Args: []any{tile(), tile()}}
-		calls["syrk"] = &versions.Call{Params: &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1}, Args: []any{tile(), tile()}}
-	}
-	names = make(map[string]string)
-	for op, call := range calls {
-		if x, ok := la.Explain[T](e, op, call); ok {
-			names[op] = x.Chosen
+	fastest, flops := 0, p.op.flops(p.size)
+	for i, c := range all {
+		if c.side(flops).SecondsBest < all[fastest].side(flops).SecondsBest {
+			fastest = i
 		}
 	}
-	return nb, names
+	r.PeerUplo = variants[fastest : fastest+1]
+	all[fastest].times = nil
+	return all[fastest], nil
+}
+
+// chosen returns the automatic tile size and, for each operation on tiles, the
+// version that runs most by now.
+func (p *problem[T]) chosen() (nb int, names map[string]string, err error) {
+	op, n, longest := p.routine.tile()
+	nb, _ = la.TileSize[T](p.engines[0], op, n, longest)
+	var events trace.Recorder
+	e, err := p.cfg.engine(0, &events)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer e.Close()
+	p.lib.threads(1)
+	call, _ := p.routine.ours(e)
+	if err := call(); err != nil {
+		return 0, nil, err
+	}
+	names, calls := map[string]string{}, map[string]int{}
+	for _, u := range events.Summary().Usage {
+		if name, _, _ := strings.Cut(u.Op, "/"); u.Calls > calls[name] {
+			names[name], calls[name] = u.Version, u.Calls
+		}
+	}
+	return nb, names, nil
 }
