@@ -240,29 +240,33 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	}
 	v, _, back := writableSym(dst, nb, false, c.engine.options().Workers)
 	w := blocked.New[T](blocked.TriLower, n, n, nb)
-	var err error
-	if t := tiles(n, nb); t == 1 && goesDirect[T](c.engine, OpCholesky, n) {
-		err = c.invertDirect(w, v)
-	} else {
-		err = run(context.Background(), c.engine, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })
-	}
-	if err != nil {
+	if err := c.invert(context.Background(), c.engine, w, v); err != nil {
 		return err
 	}
 	back()
 	return c.conditionError()
 }
 
+// invert computes the inverse in the symmetric v, on e; w is scratch.
+func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
+	n := c.u.Dim()
+	t := tiles(n, c.u.NB())
+	if t == 1 && goesDirect[T](e, OpCholesky, n) {
+		return c.invertDirect(ctx, e, w, v)
+	}
+	return run(ctx, e, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })
+}
+
 // invertDirect is Potri for a matrix of one tile: w = (Uᵀ)⁻¹, v = wᵀ·w.
-func (c *Cholesky[T]) invertDirect(w, v *blocked.Matrix[T]) error {
+func (c *Cholesky[T]) invertDirect(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
 	w.SetIdentity()
-	ops := kernels.For[T](c.engine.ops())
+	ops := kernels.For[T](e.ops())
 	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
-	if err := direct(context.Background(), c.engine, ops.Trsm, trsm, c.u.Tile(0, 0), w.Tile(0, 0)); err != nil {
+	if err := direct(ctx, e, ops.Trsm, trsm, c.u.Tile(0, 0), w.Tile(0, 0)); err != nil {
 		return err
 	}
 	syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
-	return direct(context.Background(), c.engine, ops.Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
+	return direct(ctx, e, ops.Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
 }
 
 // LTo copies the factor L to dst, which must be lower triangular; an empty

@@ -9,7 +9,6 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack"
 )
 
 // Refinement tells how a solver of mixed precision came by its solution.
@@ -53,109 +52,6 @@ func (f Fallback) String() string {
 
 // maxRefinements is LAPACK's ITERMAX.
 const maxRefinements = 30
-
-// SolveSPD solves A·X = B for a symmetric positive definite n×n matrix A,
-// dst = X, where B is n×nrhs, by a Cholesky factorization in float32, which
-// takes half the time of one in float64, and refinement in float64:
-//
-//	r = b − A·x,  x = x + A⁻¹·r,
-//
-// until for every right-hand side ‖r‖∞ ≤ √n·ε·‖A‖∞·‖x‖∞ with ε = 2⁻⁵³. Where
-// that cannot be had — condition numbers above about 10⁷ — it falls back to
-// float64 and says so; this then took longer by the attempt. The solution is as
-// good as that of [Cholesky] either way.
-//
-// A is read as by [Cholesky.Factorize]. dst may share memory with A and B; an
-// empty *mat.Dense takes the shape of B. Beside A the solver needs the memory
-// of a quarter of it, or of half of it if it falls back.
-//
-// The error is a *ShapeError, a *NonFiniteError for A, or a
-// *NotPositiveDefiniteError, all found in float64; a mat.Condition as of
-// [Cholesky.SolveTo], where dst is set; the cause of the context's end, an
-// *exec.TaskError that names a version that has failed, or exec.ErrClosed. But
-// for a mat.Condition dst is then as it was, its shape excepted.
-//
-// Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical
-// Algorithms, chapter 12.
-func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSource[float64], b Source[float64]) (Refinement, error) {
-	n := a.SymmetricDim()
-	if err := checkSystem("SolveSPD", n, n, dst, b); err != nil {
-		return Refinement{}, err
-	}
-	e, end := e.session()
-	defer end()
-	if err := e.ready(ctx); err != nil {
-		return Refinement{}, err
-	}
-	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
-		return Refinement{}, nil
-	}
-	nb := mixedTileSize(e, OpCholesky, n)
-	half := blocked.SymUpper
-	if m, ok := any(a).(*blocked.Matrix[float64]); ok && m.Kind() == blocked.TriLower {
-		half = blocked.SymLower // all that is stored
-		a, _ = blocked.From[float64](m, half, nb, e.copying(false))
-	}
-	v, _, ok := blocked.ViewOf[float64](a, nb)
-	if !ok || v.Kind() != blocked.SymLower && v.Kind() != blocked.SymUpper {
-		v, _ = blocked.From[float64](a, half, nb, e.copying(false))
-	}
-	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.options().Workers)}
-	var single Cholesky[float32]
-	s.factor = func() error {
-		u, stats := blocked.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, e.copying(true))
-		if stats.NonFinite {
-			return errRange
-		}
-		s.norm = stats.Norm
-		if s.norm < underflows {
-			s.norm = v.Norm(lapack.MaxRowSum, e.options().Workers)
-		}
-		return single.decompose(ctx, e, u, stats.Norm)
-	}
-	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, e, d) }
-	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
-		single = Cholesky[float32]{} // the memory
-		double := Cholesky[float64]{engine: e}
-		if err := double.FactorizeContext(ctx, v); err != nil {
-			return nil, err
-		}
-		if nb := double.u.NB(); nb != x.NB() {
-			x, _ = blocked.From[float64](x, blocked.Full, nb, e.copying(false))
-		}
-		if err := double.solve(ctx, e, x); err != nil {
-			return nil, err
-		}
-		return x, double.conditionError()
-	}
-	return s.solve(dst, b)
-}
-
-// checkSystem checks the shapes of A·X = B, with A m×n, and gives dst its own.
-func checkSystem[T Element](op string, m, n int, dst Sink[T], b Source[T]) error {
-	mb, nrhs := b.Dims()
-	if mb != m {
-		return &ShapeError{op, fmt.Sprintf("A is %d×%d and b %d×%d", m, n, mb, nrhs)}
-	}
-	shape[T](dst, n, nrhs)
-	if r, c := dst.Dims(); r != n || c != nrhs {
-		return &ShapeError{op, fmt.Sprintf("the solution is %d×%d and dst %d×%d", n, nrhs, r, c)}
-	}
-	return nil
-}
-
-// copying returns the options of a conversion for e.
-func (e *Engine) copying(stats bool) blocked.CopyOptions {
-	return blocked.CopyOptions{Workers: e.options().Workers, Stats: stats}
-}
-
-// mixedTileSize returns the tile size of a factorization in float32.
-func mixedTileSize(e *Engine, op Operation, n int) int {
-	if goesDirect[float32](e, op, n) {
-		return n
-	}
-	return tileSize[float32](e, op, n)
-}
 
 // underflows is the norm in float32 below which one in float64 may differ,
 // because elements vanish: those below 2⁻¹⁴⁹.
@@ -209,9 +105,7 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 		return Refinement{}, err
 	}
 	x.CopyTo(dst, workers)
-	if x.NB() != nb {
-		x, _ = blocked.From[float64](x, blocked.Full, nb, s.engine.copying(false))
-	}
+	x = retiled(x, nb, s.engine)
 	if s.norm == 0 || s.norm-s.norm != 0 {
 		s.norm = s.a.Norm(infinityNorm(s.trans), workers)
 	}
@@ -227,11 +121,12 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 // refine returns A⁻¹·b, unless report says that it was not found.
 func (s *refiner) refine(b *blocked.Matrix[float64], report *Refinement) (*blocked.Matrix[float64], error) {
 	var npd *NotPositiveDefiniteError
+	var singular *SingularError
 	switch err := s.factor(); {
 	case err == errRange:
 		report.Fallback = OutOfRange
 		return nil, nil
-	case errors.As(err, &npd):
+	case errors.As(err, &npd), errors.As(err, &singular):
 		report.Fallback = NotFactored
 		return nil, nil
 	case err != nil:

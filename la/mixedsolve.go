@@ -1,0 +1,158 @@
+package la
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// SolveSPD solves A·X = B for a symmetric positive definite n×n matrix A,
+// dst = X, where B is n×nrhs, by a Cholesky factorization in float32, which
+// takes half the time of one in float64, and refinement in float64:
+//
+//	r = b − A·x,  x = x + A⁻¹·r,
+//
+// until for every right-hand side ‖r‖∞ ≤ √n·ε·‖A‖∞·‖x‖∞ with ε = 2⁻⁵³. Where
+// that cannot be had — condition numbers above about 10⁷ — it falls back to
+// float64 and says so; this then took longer by the attempt. The solution is as
+// good as that of [Cholesky] either way.
+//
+// A is read as by [Cholesky.Factorize]. dst may share memory with A and B; an
+// empty *mat.Dense takes the shape of B. Beside A the solver needs the memory
+// of a quarter of it, or of half of it if it falls back.
+//
+// The error is a *ShapeError, a *NonFiniteError for A, or a
+// *NotPositiveDefiniteError, all found in float64; a mat.Condition as of
+// [Cholesky.SolveTo], where dst is set; the cause of the context's end, an
+// *exec.TaskError that names a version that has failed, or exec.ErrClosed. But
+// for a mat.Condition dst is then as it was, its shape excepted.
+//
+// Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical
+// Algorithms, chapter 12.
+func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSource[float64], b Source[float64]) (Refinement, error) {
+	n := a.SymmetricDim()
+	if err := checkSystem("SolveSPD", n, n, dst, b); err != nil {
+		return Refinement{}, err
+	}
+	e, end := e.session()
+	defer end()
+	if err := e.ready(ctx); err != nil {
+		return Refinement{}, err
+	}
+	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
+		return Refinement{}, nil
+	}
+	nb := mixedTileSize(e, OpCholesky, n)
+	half := blocked.SymUpper
+	if m, ok := any(a).(*blocked.Matrix[float64]); ok && m.Kind() == blocked.TriLower {
+		half = blocked.SymLower // all that is stored
+		a, _ = blocked.From[float64](m, half, nb, e.copying(false))
+	}
+	v, _, ok := blocked.ViewOf[float64](a, nb)
+	if !ok || v.Kind() != blocked.SymLower && v.Kind() != blocked.SymUpper {
+		v, _ = blocked.From[float64](a, half, nb, e.copying(false))
+	}
+	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.options().Workers)}
+	var single Cholesky[float32]
+	s.factor = func() error {
+		u, stats := blocked.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, e.copying(true))
+		if stats.NonFinite {
+			return errRange
+		}
+		s.norm = stats.Norm
+		if s.norm < underflows {
+			s.norm = v.Norm(lapack.MaxRowSum, e.options().Workers)
+		}
+		return single.decompose(ctx, e, u, stats.Norm)
+	}
+	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, e, d) }
+	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
+		single = Cholesky[float32]{} // the memory
+		double := Cholesky[float64]{engine: e}
+		if err := double.FactorizeContext(ctx, v); err != nil {
+			return nil, err
+		}
+		x = retiled(x, double.u.NB(), e)
+		if err := double.solve(ctx, e, x); err != nil {
+			return nil, err
+		}
+		return x, double.conditionError()
+	}
+	return s.solve(dst, b)
+}
+
+// SolveGeneral solves A·X = B for an n×n matrix A, dst = X, where B is n×nrhs,
+// as [SolveSPD] does, by an LU factorization with partial pivoting in float32
+// and refinement in float64, and is as good as [LU]. A may be anything square;
+// of a positive definite A, SolveSPD takes half the time.
+//
+// dst may share memory with A and B; an empty *mat.Dense takes the shape of B.
+// Beside A the solver needs the memory of half of it, or of all of it if it
+// falls back or A does not lie in memory.
+//
+// The error is a *ShapeError, a *NonFiniteError for A, or a *SingularError, all
+// found in float64, and otherwise that of SolveSPD.
+//
+// Reference: LAPACK xDSGESV.
+func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source[float64]) (Refinement, error) {
+	n, cols := a.Dims()
+	if n != cols {
+		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d", n, cols)}
+	}
+	if err := checkSystem("SolveGeneral", n, n, dst, b); err != nil {
+		return Refinement{}, err
+	}
+	e, end := e.session()
+	defer end()
+	if err := e.ready(ctx); err != nil {
+		return Refinement{}, err
+	}
+	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
+		return Refinement{}, nil
+	}
+	nb := mixedTileSize(e, OpLU, n)
+	v, trans := readable(a, blas.NoTrans, nb, nil, e.options().Workers)
+	s := &refiner{ctx: ctx, engine: e, n: n, a: v, trans: trans}
+	single := &LU[float32]{engine: e}
+	s.factor = func() error {
+		lu, stats := blocked.Convert[float32](a, blocked.Full, nb, e.copying(true))
+		if stats.NonFinite {
+			return errRange
+		}
+		s.norm = lu.Norm(lapack.MaxRowSum, e.options().Workers)
+		if s.norm < underflows {
+			s.norm = v.Norm(infinityNorm(trans), e.options().Workers)
+		}
+		pivots := blocked.NewPivots(n, n, nb)
+		if err := single.factorize(ctx, lu, pivots, PartialPivoting, 0); err != nil {
+			return err
+		}
+		single.lu, single.pivots = lu, pivots
+		return single.singular()
+	}
+	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
+	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
+		single = nil // the memory
+		double := &LU[float64]{engine: e}
+		if err := double.FactorizeContext(ctx, a); err != nil {
+			return nil, err
+		}
+		x = retiled(x, double.lu.NB(), e)
+		if err := double.solve(ctx, blas.NoTrans, x); err != nil {
+			return nil, err
+		}
+		return x, double.conditionError()
+	}
+	return s.solve(dst, b)
+}
+
+// mixedTileSize returns the tile size of a factorization in float32.
+func mixedTileSize(e *Engine, op Operation, n int) int {
+	if goesDirect[float32](e, op, n) {
+		return n
+	}
+	return tileSize[float32](e, op, n)
+}

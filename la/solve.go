@@ -1,0 +1,424 @@
+package la
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Method is how [Solve] and [Inverse] treat a matrix.
+type Method uint8
+
+// The methods, with what they take for an n×n matrix to leading order.
+const (
+	// MethodNone: there was nothing to solve.
+	MethodNone Method = iota
+	// MethodDiagonal divides by the diagonal.
+	MethodDiagonal
+	// MethodTriangular substitutes, in n² flops for each right-hand side.
+	MethodTriangular
+	// MethodCholesky is that of [Cholesky]: n³/3 flops.
+	MethodCholesky
+	// MethodLU is that of [LU] with partial pivoting: 2n³/3 flops.
+	MethodLU
+	// MethodQR is that of [QR], for matrices that are not square: 2n²(m−n/3)
+	// flops of an m×n one with m ≥ n.
+	MethodQR
+)
+
+func (m Method) String() string {
+	names := [...]string{"none", "diagonal", "triangular", "Cholesky", "LU", "QR"}
+	if int(m) < len(names) {
+		return names[m]
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// SolveReport tells how a system was solved.
+type SolveReport struct {
+	// Method is the method that gave the solution, or the error.
+	Method Method
+	// Minor is not 0 if a symmetric matrix with a positive diagonal turned out
+	// not to be positive definite, and was then treated by MethodLU: the order
+	// of the minor that is not, as in [NotPositiveDefiniteError].
+	Minor int
+}
+
+// Solve solves A·X = B, dst = X, where A is m×n and B m×nrhs, by the method that
+// A calls for:
+//
+//	m = n, diagonal                 division
+//	m = n, triangular               substitution
+//	m = n, symmetric, all aᵢᵢ > 0   Cholesky, or LU where that fails
+//	m = n, any other                LU
+//	m > n                           QR: X minimizes ‖b−A·x‖₂ for each column
+//	m < n                           QR: of all solutions X has the smallest ‖x‖₂
+//
+// What A looks like is seen from its type, or else from its elements; a matrix
+// that is almost symmetric is not. Bands are not made use of. Who knows the
+// method and solves more than once keeps the factorization instead: see
+// [Cholesky], [LU] and [QR]; see [SolveSPD] and [SolveGeneral] for large systems.
+//
+// dst may share memory with A and B; an empty *mat.Dense becomes n×nrhs.
+//
+// The error is a *ShapeError; a *NonFiniteError for A; for a square A that is
+// singular a *SingularError, and for one that is not square and has not full
+// rank a mat.Condition of +Inf. Any other mat.Condition says that A is singular
+// to working precision, by what the diagonals of the factors show: only then is
+// dst set, to a solution whose digits may all be wrong. Otherwise the error is
+// the cause of the context's end, an *exec.TaskError that names a version that
+// has failed, or exec.ErrClosed. But for the mat.Condition dst is as it was, its
+// shape excepted.
+//
+// Reference: LAPACK xPOSV, xGESV, xGELS, xTRTRS; gonum's mat.Dense.Solve.
+func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T]) (SolveReport, error) {
+	m, n := a.Dims()
+	if err := checkSystem("Solve", m, n, dst, b); err != nil {
+		return SolveReport{}, err
+	}
+	e, end := e.session()
+	defer end()
+	if err := e.ready(ctx); err != nil {
+		return SolveReport{}, err
+	}
+	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
+		return SolveReport{}, nil
+	}
+	if m != n {
+		x, err := solveQR(ctx, e, a, b)
+		return deliver(e, SolveReport{Method: MethodQR}, dst, x, err)
+	}
+	d, err := divide(ctx, e, a)
+	if err != nil {
+		return d.report, err
+	}
+	x, _ := blocked.From(b, blocked.Full, d.nb, e.copying(false))
+	if err := d.solve(x); err != nil {
+		return d.report, err
+	}
+	return deliver(e, d.report, dst, x, d.condition())
+}
+
+// deliver copies a solution, if there is one, to where it belongs.
+func deliver[T Element](e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], err error) (SolveReport, error) {
+	if x != nil {
+		x.CopyTo(dst, e.options().Workers)
+	}
+	return report, err
+}
+
+// checkSystem checks the shapes of A·X = B, with A m×n, and gives dst its own.
+func checkSystem[T Element](op string, m, n int, dst Sink[T], b Source[T]) error {
+	mb, nrhs := b.Dims()
+	if mb != m {
+		return &ShapeError{op, fmt.Sprintf("A is %d×%d and b %d×%d", m, n, mb, nrhs)}
+	}
+	shape[T](dst, n, nrhs)
+	if r, c := dst.Dims(); r != n || c != nrhs {
+		return &ShapeError{op, fmt.Sprintf("the solution is %d×%d and dst %d×%d", n, nrhs, r, c)}
+	}
+	return nil
+}
+
+// copying returns the options of a conversion for e.
+func (e *Engine) copying(stats bool) blocked.CopyOptions {
+	return blocked.CopyOptions{Workers: e.options().Workers, Stats: stats}
+}
+
+// retiled returns x in tiles of nb×nb.
+func retiled[T Element](x *blocked.Matrix[T], nb int, e *Engine) *blocked.Matrix[T] {
+	if x.NB() != nb {
+		x, _ = blocked.From[T](x, blocked.Full, nb, e.copying(false))
+	}
+	return x
+}
+
+// divisor is a square matrix that can be divided by.
+type divisor[T Element] struct {
+	report SolveReport
+	nb     int // tile size of what is divided
+	// solve overwrites x with A⁻¹·x, and transposed with A⁻ᵀ·x.
+	solve, transposed func(x *blocked.Matrix[T]) error
+	// condition returns a mat.Condition if A is singular to working precision.
+	condition func() error
+	// inverse, if not nil, writes A⁻¹ to a Full v in fewer flops than solve;
+	// symmetric returns it in half a matrix.
+	inverse   func(v *blocked.Matrix[T]) error
+	symmetric func() (*blocked.Matrix[T], error)
+}
+
+// divide looks at the n×n matrix a and factors it, on an engine that is not nil
+// or a session's.
+func divide[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T], error) {
+	workers := e.options().Workers
+	n, _ := a.Dims()
+	if d, ok := a.(interface{ Diag() int }); ok && d.Diag() == n {
+		return divideDiagonal(e, a)
+	}
+	nb := n
+	if !goesDirect[T](e, OpTrsm, n) {
+		nb = tileSize[T](e, OpTrsm, n)
+	}
+	v, trans, ok := blocked.ViewOf(a, nb)
+	if !ok {
+		kind := blocked.Full
+		if t, ok := a.(TriangularSource[T]); ok {
+			kind = blocked.TriLower
+			if _, k := t.Triangle(); k == mat.Upper {
+				kind = blocked.TriUpper
+			}
+		}
+		v, _ = blocked.From(a, kind, nb, e.copying(false))
+		a, trans = v, blas.NoTrans
+	}
+	s := v.Structure(workers)
+	switch {
+	case s.Lower && s.Upper:
+		return divideDiagonal(e, a)
+	case s.Lower || s.Upper:
+		return divideTriangular(ctx, e, v, trans, s.Upper)
+	case s.Symmetric && positiveDiagonal(v):
+		d, err := divideCholesky[T](ctx, e, v)
+		var npd *NotPositiveDefiniteError
+		if !errors.As(err, &npd) {
+			return d, err
+		}
+		d, err = divideLU(ctx, e, a)
+		d.report.Minor = npd.Minor
+		return d, err
+	}
+	return divideLU(ctx, e, a)
+}
+
+func positiveDiagonal[T Element](a *blocked.Matrix[T]) bool {
+	for i := range a.Dim() {
+		if !(a.At(i, i) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func divideDiagonal[T Element](e *Engine, a Source[T]) (divisor[T], error) {
+	n, _ := a.Dims()
+	diag := make([]T, n)
+	for i := range diag {
+		diag[i] = a.At(i, i)
+	}
+	d := divisor[T]{report: SolveReport{Method: MethodDiagonal}, nb: n}
+	if err := checkDiagonal(diag); err != nil {
+		return d, err
+	}
+	d.solve = func(x *blocked.Matrix[T]) error {
+		mt, nt := x.Tiles()
+		for i := range mt {
+			for j := range nt {
+				t := x.Tile(i, j)
+				for r := range t.Rows {
+					row := t.Row(r)
+					for c := range row {
+						row[c] /= diag[i*x.NB()+r]
+					}
+				}
+			}
+		}
+		return nil
+	}
+	d.transposed = d.solve
+	// A diagonal matrix is as well conditioned as its scaling: every element
+	// of the solution is right.
+	d.condition = func() error { return nil }
+	return d, nil
+}
+
+// checkDiagonal returns a *NonFiniteError or a *SingularError.
+func checkDiagonal[T Element](diag []T) error {
+	for i, v := range diag {
+		if v-v != 0 {
+			return &NonFiniteError{Row: i, Col: i}
+		}
+	}
+	for i, v := range diag {
+		if v == 0 {
+			return &SingularError{Column: i + 1}
+		}
+	}
+	return nil
+}
+
+// divideTriangular divides by op(v), of which one triangle is zero or not
+// stored. upper says that it is v's upper triangle that is not.
+func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose, upper bool) (divisor[T], error) {
+	n := v.Dim()
+	d := divisor[T]{report: SolveReport{Method: MethodTriangular}, nb: v.NB()}
+	if err := checkFinite(v, trans, e.options().Workers); err != nil {
+		return d, err
+	}
+	diag := make([]T, n)
+	for i := range diag {
+		diag[i] = v.At(i, i)
+	}
+	if err := checkDiagonal(diag); err != nil {
+		return d, err
+	}
+	uplo := blas.Lower
+	if upper {
+		uplo = blas.Upper
+	}
+	substitute := func(trans blas.Transpose) func(x *blocked.Matrix[T]) error {
+		return func(x *blocked.Matrix[T]) error {
+			mt, nt := x.Tiles()
+			_, nrhs := x.Dims()
+			if mt == 1 && goesDirect[T](e, OpTrsm, max(n, nrhs)) {
+				params := &kernels.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
+				for j := range nt {
+					if err := direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, v.Tile(0, 0), x.Tile(0, j)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			return run(ctx, e, mt*(mt+1)/2*nt, func(p *blocked.Program[T]) error {
+				return p.Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, v, x)
+			})
+		}
+	}
+	d.solve, d.transposed = substitute(trans), substitute(compose(trans, blas.Trans))
+	d.condition = func() error {
+		lo, hi := math.Inf(1), 0.0
+		for _, s := range diag {
+			s := math.Abs(float64(s))
+			lo, hi = min(lo, s), max(hi, s)
+		}
+		if r := hi / lo; r*epsilon[T]() >= 1 {
+			return mat.Condition(r)
+		}
+		return nil
+	}
+	return d, nil
+}
+
+// checkFinite returns a *NonFiniteError if op(v) holds an element that is not
+// finite.
+func checkFinite[T Element](v *blocked.Matrix[T], trans blas.Transpose, workers int) error {
+	if top := v.Norm(lapack.MaxAbs, workers); top-top == 0 {
+		return nil
+	}
+	m, n := v.Dims()
+	if trans != blas.NoTrans {
+		m, n = n, m
+	}
+	for i := range m {
+		for j := range n {
+			p, q := i, j
+			if trans != blas.NoTrans {
+				p, q = q, p
+			}
+			if s := v.At(p, q); s-s != 0 {
+				return &NonFiniteError{Row: i, Col: j}
+			}
+		}
+	}
+	return nil
+}
+
+func divideCholesky[T Element](ctx context.Context, e *Engine, a SymmetricSource[T]) (divisor[T], error) {
+	d := divisor[T]{report: SolveReport{Method: MethodCholesky}}
+	c := &Cholesky[T]{engine: e}
+	if err := c.FactorizeContext(ctx, a); err != nil {
+		return d, err
+	}
+	d.nb = c.u.NB()
+	d.solve = func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }
+	d.transposed = d.solve
+	d.condition = c.conditionError
+	d.symmetric = func() (*blocked.Matrix[T], error) {
+		n := c.u.Dim()
+		w, v := blocked.New[T](blocked.TriLower, n, n, d.nb), blocked.New[T](blocked.SymLower, n, n, d.nb)
+		return v, c.invert(ctx, e, w, v)
+	}
+	return d, nil
+}
+
+func divideLU[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T], error) {
+	d := divisor[T]{report: SolveReport{Method: MethodLU}}
+	f := &LU[T]{engine: e}
+	if err := f.FactorizeContext(ctx, a); err != nil {
+		return d, err
+	}
+	d.nb = f.lu.NB()
+	d.solve = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.NoTrans, x) }
+	d.transposed = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.Trans, x) }
+	d.condition = f.conditionError
+	d.inverse = func(v *blocked.Matrix[T]) error { return f.invert(ctx, v) }
+	return d, nil
+}
+
+// solveQR returns the least-squares or minimum-norm solution, nil if there is
+// none.
+func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (*blocked.Matrix[T], error) {
+	m, n := a.Dims()
+	q := &QR[T]{engine: e}
+	if m >= n {
+		if err := q.FactorizeContext(ctx, a); err != nil {
+			return nil, err
+		}
+		return q.solve(ctx, false, b)
+	}
+	// The factorization of Aᵀ gives the solution without another one.
+	nb, _ := qrTileSize[T](e, &q.opt, n, m)
+	at, trans := readable(a, blas.NoTrans, nb, nil, e.options().Workers)
+	if trans == blas.NoTrans {
+		at = at.Transposed()
+	}
+	err := q.FactorizeContext(ctx, at)
+	var nf *NonFiniteError
+	if errors.As(err, &nf) {
+		return nil, checkFinite(at, blas.Trans, e.options().Workers) // the first by rows of A
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.solve(ctx, true, b)
+}
+
+// LeastSquares computes, for each column of B,
+//
+//	dst = the x that minimizes ‖b − A·x‖₂,
+//
+// and, where there are several, the one of smallest ‖x‖₂, by a QR factorization.
+// A is m×n, of any shape, and of full rank; B is m×nrhs. dst may share memory
+// with A and B; an empty *mat.Dense becomes n×nrhs.
+//
+// The error is a *ShapeError; a *NonFiniteError for A; a mat.Condition if A has
+// not full rank to working precision, by what the diagonal of R shows: dst then
+// holds a solution whose digits may all be wrong, unless the condition is +Inf;
+// the cause of the context's end, an *exec.TaskError that names a version that
+// has failed, or exec.ErrClosed. But for the finite mat.Condition dst is as it
+// was, its shape excepted.
+//
+// Reference: LAPACK xGELS.
+func LeastSquares[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T]) error {
+	m, n := a.Dims()
+	if err := checkSystem("LeastSquares", m, n, dst, b); err != nil {
+		return err
+	}
+	e, end := e.session()
+	defer end()
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
+		return nil
+	}
+	x, err := solveQR(ctx, e, a, b)
+	_, err = deliver(e, SolveReport{}, dst, x, err)
+	return err
+}
