@@ -24,9 +24,16 @@
 // the one reported. So the error of a job is that of the sequential program,
 // on any number of workers and under any policy.
 //
+// # Tasks in tasks
+//
+// A version may hand on an operand before it ends (versions.Call.Finished): those
+// who wait for that operand only start at once. It may have children ([Nested])
+// that work on parts of its operands, and wait for them, or for anything else
+// ([Await]), without holding up its cores: others run on them meanwhile.
+//
 // # Back-pressure
 //
 // Submit blocks while Options.Window tasks of the job are in flight, so that
 // the memory of a job does not grow with its number of tasks. Therefore a
-// task must not submit to its own job.
+// task must not submit to its own job; it may have children.
 package exec

@@ -43,6 +43,7 @@ type Job struct {
 	saved sync.Map // graph.TaskID → []func(): restores what retries need
 
 	stories *stories
+	parent  *worker // that executes the task whose children these are, if they are
 
 	_    [64]byte
 	done atomic.Int64 // tasks ended
@@ -51,6 +52,8 @@ type Job struct {
 	news struct {
 		sync.Mutex // a leaf
 		sync.Cond
+		drained   func() // called once when done reaches drainGoal
+		drainGoal int64
 	}
 }
 
@@ -84,7 +87,8 @@ func newJob(l *Local, ctx context.Context) *Job {
 // and nothing submitted later will be.
 //
 // Submit panics with a graph.Error if the spec makes no sense. A task must not
-// submit to its own job: it would wait for a window that it helps to fill.
+// submit to its own job: it would wait for a window that it helps to fill. It
+// can have children: see [Nested].
 func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	s.Check()
 	j.submit.Lock()
@@ -127,7 +131,8 @@ func (j *Job) admit() error {
 		// Waking the submitter for every task that ends would cost a thread
 		// switch each: let a quarter of the window run empty first.
 		resume := j.rt.pause(j.id)
-		j.waitDone(j.submit.count - window + (window+3)/4)
+		goal := j.submit.count - window + (window+3)/4
+		j.idle(func() { j.waitDone(goal) })
 		resume()
 		if j.last.Load() <= uint64(j.submit.graph.Len()) {
 			return j.Err()
@@ -157,7 +162,12 @@ func (j *Job) enlist() error {
 // the smallest number, the cause of the context's end, or ErrClosed. A failure
 // under graph.Ignore is no error. After a nil error the job can go on.
 func (j *Job) Wait() error {
-	j.drain()
+	j.submit.Lock()
+	over := j.done.Load() == j.submit.count
+	j.submit.Unlock()
+	if !over {
+		j.idle(j.drain)
+	}
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	if j.submit.enlisted && j.done.Load() == j.submit.count {
@@ -167,6 +177,16 @@ func (j *Job) Wait() error {
 		j.submit.graph.Release()
 	}
 	return j.Err()
+}
+
+// idle calls f, which waits for tasks of the job. The parent of children lends
+// its cores to them meanwhile.
+func (j *Job) idle(f func()) {
+	if j.parent != nil {
+		j.parent.yield(f)
+		return
+	}
+	f()
 }
 
 // drain waits for every task submitted so far.
@@ -182,17 +202,29 @@ func (j *Job) drain() {
 // Tasks submitted later that write d may already change it.
 func (j *Job) WaitOn(d *graph.Datum) error {
 	got := make(chan *graph.Fault, 1)
+	j.watch(d, func(f *graph.Fault) { got <- f })
+	var f *graph.Fault
+	select {
+	case f = <-got:
+	default:
+		j.idle(func() { f = <-got })
+	}
+	if f != nil {
+		return f.Err
+	}
+	return nil
+}
+
+// watch has done called when the latest version of d is there, or cannot be
+// made.
+func (j *Job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.submit.Lock()
-	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) { got <- f }})
+	defer j.submit.Unlock()
+	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: done})
 	if ready {
 		freed := j.arrived([]*graph.Task{t})
 		j.rt.enqueue(freed)
 	}
-	j.submit.Unlock()
-	if f := <-got; f != nil {
-		return f.Err
-	}
-	return nil
 }
 
 // Err returns the job's error so far, as Wait would.
@@ -244,8 +276,19 @@ func (j *Job) ended() {
 	}
 	j.news.Lock()
 	j.goal.Store(math.MaxInt64) // whoever still waits sets it again
+	drained := j.news.drained
+	if drained != nil && j.done.Load() < j.news.drainGoal {
+		j.goal.Store(j.news.drainGoal)
+		drained = nil
+	}
+	if drained != nil {
+		j.news.drained = nil
+	}
 	j.news.Broadcast()
 	j.news.Unlock()
+	if drained != nil {
+		drained()
+	}
 }
 
 // abort cancels what has not started.
@@ -261,6 +304,12 @@ func (j *Job) abort(cause error) {
 // cancelled returns why t must not run, nil if it may.
 func (j *Job) cancelled(t *graph.Task) *graph.Fault {
 	if f := t.Tainted(); f != nil {
+		// The fault may be that of an earlier job on the same data.
+		j.outcome.Lock()
+		if j.outcome.fault == nil {
+			j.outcome.fault = f
+		}
+		j.outcome.Unlock()
 		return f
 	}
 	if uint64(t.ID()) <= j.last.Load() {
@@ -301,7 +350,7 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 	// A task that heeds its context fails with the context's end: that is the
 	// job's error then, as it is if the task has not started.
 	end := j.ctx.Err()
-	late := end != nil && errors.Is(err, end)
+	late := end != nil && (errors.Is(err, end) || errors.Is(err, context.Cause(j.ctx)))
 	if late {
 		j.abort(context.Cause(j.ctx))
 	}
@@ -320,7 +369,8 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 // again decides whether t, whose attempt has failed, is to be run again, and
 // prepares it.
 func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
-	if t.Failure == nil || int(t.Attempt) >= t.Failure.Retries || uint64(t.ID()) > j.last.Load() {
+	// What was handed on may have been used, and changed, already.
+	if t.Failure == nil || int(t.Attempt) >= t.Failure.Retries || uint64(t.ID()) > j.last.Load() || t.Gave() {
 		return false
 	}
 	j.tell(t, graph.Ready, w.info.ID, version, err)

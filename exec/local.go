@@ -27,15 +27,17 @@ type Local struct {
 	queued atomic.Int64
 	_      [56]byte
 
-	mu       sync.Mutex // guards what follows; a leaf
-	policy   sched.Policy
-	inbox    [][]*graph.Task // by worker: tasks only for that worker
-	boxed    int             // tasks in all inboxes
-	gangs    []*gang         // gangs whose task runs
-	slots    int             // members that they still want
-	parked   []*worker       // asleep, the latest last
-	spinning int             // workers that look for work
-	stop     bool            // workers end when nothing is queued
+	mu     sync.Mutex // guards what follows; a leaf
+	policy sched.Policy
+	inbox  [][]*graph.Task // by worker: tasks only for that worker
+	boxed  int             // tasks in all inboxes
+	gangs  []*gang         // gangs whose task runs
+	slots  int             // members that they still want
+	parked []*worker       // asleep, the latest last
+	// returning is how many workers want their slots back.
+	returning int
+	spinning  int  // workers that look for work
+	stop      bool // workers end when nothing is queued
 
 	live struct { // a lock of its own: taken before mu, never inside it
 		sync.Mutex
@@ -70,8 +72,9 @@ func NewLocal(opt Options) (*Local, error) {
 	l.inbox = make([][]*graph.Task, len(places))
 	l.live.jobs = make(map[*Job]struct{})
 	for i, p := range places {
-		w := &worker{rt: l, info: p, wake: make(chan struct{}, 1)}
+		w := &worker{rt: l, info: p, slot: &slot{}, wake: make(chan struct{}, 1)}
 		w.info.ID = i
+		w.call.Task = w
 		if opt.Recorder != nil {
 			w.record, w.begin = opt.Recorder.Sink(i), opt.Recorder.Starter(i)
 		}
@@ -188,7 +191,7 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 }
 
 // count brings queued up to date. The caller holds mu.
-func (l *Local) count() { l.queued.Store(int64(l.policy.Len() + l.boxed + l.slots)) }
+func (l *Local) count() { l.queued.Store(int64(l.policy.Len() + l.boxed + l.slots + l.returning)) }
 
 // rouse brings queued up to date and takes a sleeping worker off the list if
 // there is work that no worker looks for. The caller holds mu, and must wake
@@ -205,8 +208,11 @@ func (l *Local) rouse() *worker {
 }
 
 // pop takes a task for w off the queues, or makes w a member of a gang, which
-// w.gang then is. The caller holds mu.
+// w.gang then is, or lets w's slot go to w.heir. The caller holds mu.
 func (l *Local) pop(w *worker) *graph.Task {
+	if w.heir = l.yieldTo(w); w.heir != nil {
+		return nil
+	}
 	if w.gang = l.join(w); w.gang != nil {
 		return nil
 	}
@@ -220,13 +226,13 @@ func (l *Local) pop(w *worker) *graph.Task {
 }
 
 // exchange hands over what w's last task has freed and returns the next task
-// for w, nil if there is none or w has joined a gang.
+// for w, nil if there is none, w has joined a gang, or has an heir.
 func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
 	t := l.pop(w)
 	var other *worker
-	if t != nil || w.gang != nil {
+	if t != nil || w.gang != nil || w.heir != nil {
 		other = l.rouse()
 	} else {
 		l.spinning++
@@ -243,7 +249,8 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 const spins = 300
 
 // await returns the next task for w, which found none before; nil means that
-// w has joined a gang or else that the runtime is closed. w counts among the spinning workers on entry.
+// w has joined a gang or has an heir, or else that the runtime is closed. w
+// counts among the spinning workers on entry.
 func (l *Local) await(w *worker) *graph.Task {
 	for {
 		if runtime.GOMAXPROCS(0) > 1 {
@@ -253,7 +260,7 @@ func (l *Local) await(w *worker) *graph.Task {
 		}
 		l.mu.Lock()
 		t := l.pop(w)
-		if t != nil || w.gang != nil {
+		if t != nil || w.gang != nil || w.heir != nil {
 			l.spinning--
 			other := l.rouse()
 			l.mu.Unlock()

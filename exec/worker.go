@@ -25,6 +25,8 @@ type Worker struct {
 type worker struct {
 	rt     *Local
 	info   Worker
+	slot   *slot
+	heir   *worker                   // that is to have the slot, when this one is at its end
 	wake   chan struct{}             // capacity 1: one token for each time it is roused
 	record func(trace.Event)         // both nil
 	begin  func(trace.Running, bool) // without a recorder
@@ -35,6 +37,8 @@ type worker struct {
 	gang  *gang              // that the worker has joined
 	lead  *gang              // of the task that it executes
 	freed []*graph.Task
+
+	nested *Job // of the children of the task that it executes
 
 	// What is being executed, for the case that the task ends the goroutine.
 	task   *graph.Task
@@ -56,7 +60,7 @@ func (w *worker) loop() {
 	w.freed = w.freed[:0]
 	for {
 		t := w.rt.exchange(w, w.freed)
-		if t == nil && w.gang == nil {
+		if t == nil && w.gang == nil && w.heir == nil {
 			// An idle worker keeps no data alive.
 			clear(w.call.Args[:cap(w.call.Args)])
 			w.call.Ctx, w.call.Params = nil, nil
@@ -71,6 +75,9 @@ func (w *worker) loop() {
 			w.gang = nil
 		default:
 			release()
+			if w.heir != nil {
+				w.heir.wake <- struct{}{}
+			}
 			w.rt.running.Done()
 			return
 		}
@@ -91,18 +98,19 @@ func (w *worker) survive() {
 		return
 	}
 	w.dismiss()
-	w.task = nil
 	if w.choice.Timed {
 		w.rt.selector.Abandon(w.choice)
 	}
 	err := &PanicError{Stack: debug.Stack()}
+	w.disown(err)
+	w.task = nil
 	if t.Graph().Owner.(*Job).again(w, t, w.choice.Version.Name, err) {
 		w.freed = w.freed[:0]
 		w.rt.enqueue([]*graph.Task{t})
 		go w.loop()
 		return
 	}
-	freed := w.conclude(t, err, time.Since(w.start), w.freed[:0])
+	freed := w.conclude(t, w.choice.Version.Name, err, w.freed[:0])
 	w.rt.enqueue(freed)
 	go w.loop()
 }
@@ -132,9 +140,12 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 			return j.fail(w, t, "", err, freed)
 		}
 		w.choice = choice
-		took, err := w.attempt(j, op, t)
+		later, err := w.attempt(j, op, t)
+		if later {
+			return freed
+		}
 		if err == nil || !j.again(w, t, choice.Version.Name, err) {
-			return w.conclude(t, err, took, freed)
+			return w.conclude(t, choice.Version.Name, err, freed)
 		}
 		// The first retry stays here; later ones go to another worker.
 		if t.Attempt > 1 && len(w.rt.workers) > 1 {
@@ -158,15 +169,16 @@ func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (c versions.Cho
 	return w.rt.selector.Select(op, &w.call, w.info.Target)
 }
 
-// attempt runs the chosen version once.
-func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration, error) {
+// attempt runs the chosen version once. Later means that children of the task
+// will end it.
+func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	limit := time.Duration(0)
 	if t.Failure != nil {
 		limit = t.Failure.Timeout
 	}
 	if !w.choice.Timed && w.record == nil && limit == 0 && j.stories == nil {
-		return 0, w.invoke(t)
+		return w.family(t, w.invoke(t), false)
 	}
 	j.tell(t, graph.Running, w.info.ID, w.choice.Version.Name, nil)
 	if limit > 0 {
@@ -180,8 +192,12 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration,
 		w.begin(trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name, Start: at}, t.Attempt == 0)
 	}
 	w.start = time.Now()
-	err := w.invoke(t)
+	err = w.invoke(t)
 	took := time.Since(w.start)
+	if limit > 0 && w.nested != nil { // the context of the children ends with this call
+		_, err = w.family(t, err, true)
+		took = time.Since(w.start)
+	}
 	if limit > 0 && took > limit {
 		err = &TimeoutError{Limit: limit, Took: took, Err: err}
 	}
@@ -196,6 +212,12 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration,
 		}
 		w.record(e)
 	}
+	if w.nested != nil {
+		if later, err = w.family(t, err, false); later {
+			return true, nil // and timed at the end
+		}
+		took = time.Since(w.start)
+	}
 	if w.choice.Timed {
 		if err == nil {
 			w.rt.selector.Record(op, w.choice, w.info.Target, w.choice.Work, took.Seconds())
@@ -203,7 +225,7 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (time.Duration,
 			w.rt.selector.Abandon(w.choice)
 		}
 	}
-	return took, err
+	return false, err
 }
 
 // dismiss disbands the gang that w leads, if any.
@@ -234,13 +256,16 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 }
 
 // conclude records how t has ended after its last attempt.
-func (w *worker) conclude(t *graph.Task, err error, took time.Duration, freed []*graph.Task) []*graph.Task {
+//
+// It may run on another worker's goroutine than w's, for a task that its
+// children end.
+func (w *worker) conclude(t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
 	j := t.Graph().Owner.(*Job)
 	if err != nil {
-		return j.fail(w, t, w.choice.Version.Name, err, freed)
+		return j.fail(w, t, version, err, freed)
 	}
 	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.Out != 0 {
+		if o := t.Operand(i); o.Mode&graph.Out != 0 && !t.Given(i) {
 			o.Datum.SetHome(w.info.ID)
 		}
 	}

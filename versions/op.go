@@ -102,6 +102,33 @@ type Call struct {
 	// Gang is the computing units of a version whose Constraints ask for more
 	// than one; nil for others, and where there is only one.
 	Gang Gang
+	// Task is the runtime's handle on the task that the call belongs to; nil
+	// outside of tasks.
+	Task Task
+}
+
+// Task is what a call can tell the runtime of its task.
+type Task interface {
+	// Finished says that the task has finished with operand i.
+	Finished(i int)
+}
+
+// Finished says that the call has finished with operand i before its end:
+// tasks that wait for that operand only may start. It must neither read nor
+// write the operand any more. Units of a gang may call it for different
+// operands at the same time; all calls must have returned when Run does. What
+// was handed on stays good if the call fails later, and the task is then not
+// retried. Outside of tasks it does nothing.
+//
+// It panics if there is no operand i, and if the call has finished with it
+// already.
+//
+// Reference: "Accelerated execution via eager release of dependencies in
+// task-based workflows" (Elshazly et al., 2021).
+func (c *Call) Finished(i int) {
+	if c.Task != nil {
+		c.Task.Finished(i)
+	}
 }
 
 // Gang is several computing units that execute one call. The runtime makes

@@ -26,6 +26,10 @@
 // produced; whoever reads those is cancelled in turn. A task that only
 // overwrites a tainted version is not.
 //
+// A running task may finish with single operands before its end ([Graph.Give]):
+// those who wait for that version only are released at once. What was given
+// stays good if the task fails afterwards.
+//
 // The package is pure: no goroutine, clock or I/O. [Graph.Add] must be called
 // by one goroutine at a time; [Graph.End] may run at any time, from any
 // number of goroutines, one call per task.

@@ -15,6 +15,8 @@ const (
 	ErrNoOp    Error = "graph: task without an op"
 	ErrNoDatum Error = "graph: operand without a datum"
 	ErrMode    Error = "graph: access mode is not IN, OUT or INOUT"
+	ErrOperand Error = "graph: no such operand"
+	ErrGiven   Error = "graph: the task has finished with the operand before"
 )
 
 // Dependence is the kind of an edge.
@@ -254,9 +256,9 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	t.state.Store(uint32(state))
 	for i := range t.uses {
 		u := &t.uses[i]
-		switch u.mode {
-		case 0:
-		case In:
+		switch {
+		case u.mode == 0 || u.given:
+		case u.mode == In:
 			ready = g.endRead(u, ready)
 		default:
 			ready = endWrite(u, fault, ready)
@@ -265,6 +267,39 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	}
 	t.unref()
 	return ready
+}
+
+// Give records that running task t has finished with operand i: the version
+// that it makes is there, or the one that it reads may be overwritten, although
+// the task has not ended. It appends the tasks that have become ready by it to
+// ready and returns the slice. A fault at the end of t does not taint what was
+// given.
+//
+// Give may be called for several operands of t at once, but before End. It
+// panics with ErrOperand if there is no operand i, and with ErrGiven if t has
+// finished with its datum already.
+func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
+	if i < 0 || i >= len(t.uses) {
+		panic(ErrOperand)
+	}
+	u := &t.uses[i]
+	if u.mode == 0 {
+		for k := range i {
+			if t.uses[k].datum == u.datum {
+				u = &t.uses[k]
+				break
+			}
+		}
+	}
+	if u.given {
+		panic(ErrGiven)
+	}
+	u.given = true
+	t.gave.Store(true)
+	if u.mode == In {
+		return g.endRead(u, ready)
+	}
+	return endWrite(u, nil, ready)
 }
 
 // endRead takes u off the readers of the version it read.
@@ -347,6 +382,7 @@ func (g *Graph) newTask(n int) *Task {
 		g.free, t.nextFree = t.nextFree, nil
 		t.graph = g
 		t.Attempt = 0
+		t.gave.Store(false)
 		t.tainted.Store(nil)
 		t.state.Store(uint32(Waiting))
 	}
@@ -366,6 +402,7 @@ func (t *Task) fit(n int) {
 	}
 	for i := range t.uses {
 		t.uses[i].out.task = t
+		t.uses[i].given = false
 	}
 }
 

@@ -163,6 +163,7 @@ type Task struct {
 	state    atomic.Uint32 // a State
 	pending  atomic.Int32  // versions and readers still awaited
 	refs     atomic.Int32  // own life + versions of it that somebody may touch
+	gave     atomic.Bool   // some use is given
 	id       TaskID
 	graph    *Graph
 	tainted  atomic.Pointer[Fault] // an input is tainted
@@ -177,6 +178,7 @@ type use struct {
 	datum  *Datum
 	mode   Mode // 0: same datum as an earlier operand, nothing to infer
 	in     *version
+	given  bool    // the task has finished with it before its end
 	waiter *use    // next in the list of those who wait for in
 	out    version // the version made, for Out and InOut; its task is set for In too
 }
@@ -228,6 +230,13 @@ func (t *Task) Operand(i int) Operand {
 	}
 	return Operand{u.datum, u.mode}
 }
+
+// Gave reports whether the task has finished with some operand before its end:
+// see [Graph.Give].
+func (t *Task) Gave() bool { return t.gave.Load() }
+
+// Given reports whether the task has finished with operand i before its end.
+func (t *Task) Given(i int) bool { return t.uses[i].given }
 
 // Watch returns the Watch that the task stands for, nil for a task that was
 // added with [Graph.Add].

@@ -1,0 +1,152 @@
+package exec
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// ErrNoTask is returned by [Nested] for a call that no runtime made.
+var ErrNoTask = errors.New("exec: the call belongs to no task")
+
+// Nested returns the job of the children of the task that call executes. It
+// makes the job at the first call. Children are tasks like others, on data of
+// their own — for example on the parts of the parent's tile — and run on the
+// workers of the same runtime, in the order that their data ask for. They may
+// have children in turn.
+//
+// The parent ends when they have ended: if Run returns nil before, its worker
+// goes on to other tasks, and the last child ends the parent. An error of the
+// children is the parent's. [Job.Wait], [Job.WaitOn] and a [Job.Submit] that
+// waits for room lend the parent's cores to others, as [Await] does; only the
+// goroutine of Run may call them. [Job.Hand] passes the parent's operands on as
+// children make them.
+//
+// The error is ErrNoTask outside of tasks: then the version must do the work by
+// itself.
+//
+// Reference: "Hierarchical management of extreme-scale task-based applications"
+// (Lordan et al., 2023).
+func Nested(call *versions.Call) (*Job, error) {
+	w, ok := call.Task.(*worker)
+	if !ok {
+		return nil, ErrNoTask
+	}
+	if w.nested == nil {
+		w.nested = newJob(w.rt, call.Ctx)
+		w.nested.parent = w
+	}
+	return w.nested, nil
+}
+
+// Hand hands operand i of the parent on, as [versions.Call.Finished] does, as
+// soon as the version of d that the latest task submitted so far makes is
+// there. The children submitted later must not touch what the operand stands
+// for. If the version cannot be made, the parent fails and with it the operand.
+//
+// It panics if the job is not one of [Nested].
+func (j *Job) Hand(d *graph.Datum, i int) {
+	if j.parent == nil {
+		panic(graph.Error("exec: only the job of children can hand on operands"))
+	}
+	t, w := j.parent.task, j.parent
+	j.watch(d, func(f *graph.Fault) {
+		if f == nil {
+			w.give(t, i)
+		}
+	})
+}
+
+// Finished implements versions.Task.
+func (w *worker) Finished(i int) { w.give(w.task, i) }
+
+// give records that t, which w executes, has finished with operand i.
+func (w *worker) give(t *graph.Task, i int) {
+	if i < 0 || i >= t.Len() {
+		panic(graph.ErrOperand)
+	}
+	if o := t.Operand(i); o.Mode&graph.Out != 0 {
+		o.Datum.SetHome(w.info.ID)
+	}
+	j := t.Graph().Owner.(*Job)
+	var room [8]*graph.Task
+	freed := j.arrived(j.submit.graph.Give(t, i, room[:0]))
+	if len(freed) > 0 {
+		w.rt.enqueue(freed)
+	}
+}
+
+// family does what is to be done about the children of t when its version has
+// returned err. Later means that the last of them will end t. With wait set it
+// waits for them.
+func (w *worker) family(t *graph.Task, err error, wait bool) (later bool, _ error) {
+	children := w.nested
+	if children == nil {
+		return false, err
+	}
+	if err != nil {
+		w.disown(err)
+		return false, err
+	}
+	if !wait && w.adopt(t, children) {
+		w.nested = nil
+		return true, nil
+	}
+	err = children.Wait()
+	w.nested = nil
+	return false, err
+}
+
+// disown cancels the children of a task that has failed, and waits for those
+// that run.
+func (w *worker) disown(err error) {
+	if w.nested == nil {
+		return
+	}
+	w.nested.abort(err)
+	w.nested.Wait()
+	w.nested = nil
+}
+
+// adopt leaves the end of t to the last of its children. It returns false if all
+// of them have ended already.
+func (w *worker) adopt(t *graph.Task, children *Job) bool {
+	choice, started := w.choice, w.start
+	return children.whenDrained(func() {
+		err := children.Wait() // all have ended: it tidies up
+		if choice.Timed {
+			if err == nil {
+				w.rt.selector.Record(t.Op.(*versions.Op), choice, w.info.Target, choice.Work, time.Since(started).Seconds())
+			} else {
+				w.rt.selector.Abandon(choice)
+			}
+		}
+		j := t.Graph().Owner.(*Job)
+		if err != nil && j.again(w, t, choice.Version.Name, err) {
+			w.rt.enqueue([]*graph.Task{t})
+			return
+		}
+		w.rt.enqueue(w.conclude(t, choice.Version.Name, err, nil))
+	})
+}
+
+// whenDrained has f called when all tasks submitted so far have ended, by the
+// worker that ends the last one. It returns false, and f is not called, if they
+// have.
+func (j *Job) whenDrained(f func()) bool {
+	j.submit.Lock()
+	goal := j.submit.count
+	j.submit.Unlock()
+	j.news.Lock()
+	defer j.news.Unlock()
+	if goal < j.goal.Load() {
+		j.goal.Store(goal)
+	}
+	if j.done.Load() >= goal {
+		return false
+	}
+	j.news.drained, j.news.drainGoal = f, goal
+	return true
+}

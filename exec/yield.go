@@ -1,0 +1,76 @@
+package exec
+
+import (
+	"github.com/tessera-la/tessera/versions"
+)
+
+// slot is a place for a worker: its cores, its inbox, its number. At any time
+// one worker has it; those that wait inside a task have given it to a
+// substitute.
+type slot struct {
+	// returning are workers that want the slot back, first come first served.
+	// The runtime's lock guards it.
+	returning []*worker
+}
+
+// Await calls f, which waits for something, in a task, and lends the cores of
+// the worker that executes call to others until it returns. So any number of
+// tasks may wait without holding up the machine, at the cost of a thread each.
+// The units of a gang must not call it. Outside of a runtime it only calls f.
+//
+// A job of [Nested] does the same while it waits.
+func Await(call *versions.Call, f func()) {
+	if w, ok := call.Task.(*worker); ok {
+		w.yield(f)
+		return
+	}
+	f()
+}
+
+// yield lets a substitute have w's slot while f waits, and takes it back when
+// the substitute has ended its task.
+func (w *worker) yield(f func()) {
+	l := w.rt
+	s := &worker{rt: l, info: w.info, slot: w.slot, wake: make(chan struct{}, 1), record: w.record, begin: w.begin}
+	s.call.Task = s
+	l.running.Add(1)
+	go s.loop()
+	defer l.reclaim(w)
+	f()
+}
+
+// reclaim waits until w has its slot again.
+func (l *Local) reclaim(w *worker) {
+	l.mu.Lock()
+	w.slot.returning = append(w.slot.returning, w)
+	l.returning++
+	l.count()
+	var sleeper *worker
+	for i, p := range l.parked {
+		if p.slot == w.slot {
+			l.parked = append(l.parked[:i], l.parked[i+1:]...)
+			l.spinning++
+			sleeper = p
+			break
+		}
+	}
+	l.mu.Unlock()
+	if sleeper != nil {
+		sleeper.wake <- struct{}{}
+	}
+	<-w.wake
+}
+
+// yieldTo returns the worker that w must give its slot to now, nil if there is
+// none. The caller holds mu, and wakes that worker when it has given mu back; w
+// is at its end then.
+func (l *Local) yieldTo(w *worker) *worker {
+	s := w.slot
+	if len(s.returning) == 0 {
+		return nil
+	}
+	r := s.returning[0]
+	s.returning = append(s.returning[:0], s.returning[1:]...)
+	l.returning--
+	return r
+}
