@@ -11,10 +11,12 @@ import (
 const applyStep = 16
 
 // reflectors is an orthogonal factor in blocks of ib columns, with copies of
-// the triangles in it.
+// the triangles in it. The blocks may be parts of those that T was made for:
+// a triangle on the diagonal of T is the T of its columns.
 type reflectors[T Element] struct {
 	sh       shape
 	m, k, ib int // V is m×k
+	tb       int // columns of a block of T, a multiple of ib
 	above    int // rows of a triangle above its first diagonal element
 	v        []T
 	ldv      int
@@ -30,10 +32,10 @@ func (f *reflectors[T]) blocks() int { return (f.k-1)/f.ib + 1 }
 // at returns the first column and the width of block b.
 func (f *reflectors[T]) at(b int) (j, w int) { return b * f.ib, min(f.ib, f.k-b*f.ib) }
 
-// load copies the triangles of block b, that of T from column j of t on.
+// load copies the triangles of block b.
 func (f *reflectors[T]) load(b int, t []T, ldt int) {
 	j, w := f.at(b)
-	squareTriangle(w, blas.Upper, blas.NonUnit, t[j:], ldt, f.t[j*f.ib:])
+	squareTriangle(w, blas.Upper, blas.NonUnit, t[j%f.tb*ldt+j:], ldt, f.t[j*f.ib:])
 	switch above := f.above + j; {
 	case f.sh == trapezoid:
 		squareTriangle(w, blas.Lower, blas.Unit, f.v[j*f.ldv+j:], f.ldv, f.corners[j*f.ib:])
@@ -121,8 +123,8 @@ func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu i
 		return blocks - 1 - i
 	}
 	if !left {
-		for j := 0; j < n; j += q.width {
-			w := min(q.width, n-j)
+		for j := 0; j < n; j += rightRows {
+			w := min(rightRows, n-j)
 			for i := range blocks {
 				h := f.block(number(i), false, from(unit, j*ldu), ldu, from(c, j*ldc), ldc)
 				q.applyRight(h, trans, w, s)
@@ -141,6 +143,10 @@ func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu i
 		q.panels.copy(from(c, j), ldc, s.p, ld, f.m, w)
 	}
 }
+
+// rightRows is the number of rows of C that blocks are applied to from the
+// right at a time.
+const rightRows = 256
 
 // padded returns the distance of rows of w elements at which they fall into
 // all sets of a cache: an odd number of lines.

@@ -37,7 +37,7 @@ func (p panel[T]) from(c int) panel[T] {
 // update applies the transpose of H, the first k columns of p, to the n
 // columns after them.
 func (q *QR[T]) update(p panel[T], k, n int, s *scratch[T]) {
-	f := reflectors[T]{sh: p.sh, m: p.m, k: k, ib: k, above: p.above, v: p.a, ldv: p.lda, t: s.t, corners: s.corner}
+	f := reflectors[T]{sh: p.sh, m: p.m, k: k, ib: k, tb: k, above: p.above, v: p.a, ldv: p.lda, t: s.t, corners: s.corner}
 	f.load(0, p.t, p.ldt)
 	h := f.block(0, true, from(p.r, k), p.ldr, from(p.a, k), p.lda)
 	q.applyLeft(h, true, n, s)
@@ -100,6 +100,16 @@ func (q *QR[T]) merge(p panel[T], k1, k2 int, s *scratch[T]) {
 	q.r.Gemm(blas.NoTrans, blas.NoTrans, k1, k2, k1, -1, s.t, k1, y, k2, 0, p.t[k1:], p.ldt, s.gemm)
 }
 
+// panel returns the panel that begins at column j of A, without the triangle on
+// top.
+func (f *reflectors[T]) panel(j int, a []T, lda int, t []T, ldt int) panel[T] {
+	p := panel[T]{sh: f.sh, m: f.m, above: j, a: from(a, j), lda: lda, t: t[j:], ldt: ldt}
+	if f.sh == trapezoid {
+		p.m, p.above, p.a = f.m-j, 0, a[j*lda+j:]
+	}
+	return p
+}
+
 // factorBlocks computes the QR factorization of the first k columns of an m×n
 // matrix A of the shape of f, below the triangle R unless f is a trapezoid, and
 // T. Each block of columns goes through a buffer: there the blocks before it
@@ -119,7 +129,7 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 		for i := range b {
 			q.applyLeft(f.block(i, true, from(r, j), ldr, s.p, ld), true, w, s)
 		}
-		p := panel[T]{sh: f.sh, m: f.m, above: j, a: s.p, lda: ld, t: t[j:], ldt: ldt}
+		p := panel[T]{sh: f.sh, m: f.m, above: j, a: s.p, lda: ld, t: t[j%f.tb*ldt+j:], ldt: ldt}
 		if f.sh == trapezoid {
 			p.m, p.above, p.a = f.m-j, 0, s.p[j*ld:]
 		} else {
@@ -131,6 +141,9 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 			copy(a[i*lda+i:i*lda+j+w], s.p[i*ld+i-j:i*ld+w])
 		}
 		f.load(b, t, ldt)
+		if before := j % f.tb; before > 0 {
+			q.merge(f.panel(j-before, a, lda, t, ldt), before, w, s)
+		}
 	}
 	if n > f.k {
 		q.apply(f, true, true, n-f.k, nil, 0, from(a, f.k), lda, s)

@@ -21,7 +21,7 @@ import "gonum.org/v1/gonum/blas"
 type QR[T Element] struct {
 	r      Routines[T]
 	panels panels[T]
-	width  int // columns of C, or rows from the right, that go together
+	width  int // columns of C that go together
 }
 
 // NewQR returns the routines over r.
@@ -43,9 +43,9 @@ func (q *QR[T]) Work(dim, ib int) int {
 	return 3*roundUp(ib*ib, 16) + 2*roundUp(roundUp(dim, ib)*ib, 16) + 2*roundUp(ib*q.span(dim, ib), 16) + roundUp(dim*padded[T](q.span(dim, ib)), 16) + q.r.Work(dim)
 }
 
-// span is the largest number of columns that a block of ib is applied to at a
-// time.
-func (q *QR[T]) span(dim, ib int) int { return max(min(dim, q.width), ib) }
+// span is the largest number of columns, or rows from the right, that a block
+// of ib is applied to at a time.
+func (q *QR[T]) span(dim, ib int) int { return max(min(dim, max(q.width, rightRows)), ib) }
 
 // scratch is the work slice of a call, cut up.
 type scratch[T Element] struct {
@@ -75,9 +75,28 @@ func (q *QR[T]) scratch(work []T, dim, ib int) (s scratch[T]) {
 	return s
 }
 
-// reflectors returns those of an m×k matrix V, without their triangles.
+// reflectors returns those of an m×k matrix V, without their triangles, in
+// blocks that are parts of those of ib columns.
 func (s *scratch[T]) reflectors(sh shape, m, k, ib int, v []T, ldv int) reflectors[T] {
-	return reflectors[T]{sh: sh, m: m, k: k, ib: min(ib, k), v: v, ldv: ldv, t: s.ts, corners: s.corners}
+	most := 64
+	if sh != square {
+		most = 32
+	}
+	ib = min(ib, k)
+	return reflectors[T]{sh: sh, m: m, k: k, ib: blockPart(ib, most), tb: ib, v: v, ldv: ldv, t: s.ts, corners: s.corners}
+}
+
+// blockPart returns the size of the parts of blocks of ib columns that a factor
+// is applied in: at most most, unless they would be less than half of that.
+// Larger ones make more of what is multiplied in vain, in triangles that are
+// taken for squares, smaller ones have their products run slower.
+func blockPart(ib, most int) int {
+	for parts := (ib + most - 1) / most; parts <= 2*ib/most; parts++ {
+		if ib%parts == 0 {
+			return ib / parts
+		}
+	}
+	return ib
 }
 
 // shape says where the columns of V have their nonzero elements.
