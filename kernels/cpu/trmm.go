@@ -138,11 +138,17 @@ func (t triangularProduct[T]) leaf(n int, a, b []T) {
 // rows lie n apart, with zeros in the other one and, if diag is Unit, ones on
 // the diagonal.
 func squareTriangle[T Element](n int, uplo blas.Uplo, diag blas.Diag, a []T, lda int, dst []T) {
+	// A unit diagonal is not read: above the V of a tile that is applied here
+	// another task may be writing R.
+	skip := 0
+	if diag == blas.Unit {
+		skip = 1
+	}
 	for i := range n {
 		row := dst[i*n : i*n+n]
-		lo, hi := 0, i+1
+		lo, hi := 0, i+1-skip
 		if uplo == blas.Upper {
-			lo, hi = i, n
+			lo, hi = i+skip, n
 		}
 		clear(row[:lo])
 		copy(row[lo:hi], a[i*lda+lo:i*lda+hi])
