@@ -42,7 +42,7 @@ func (p *Program[T]) GetrfTournament(a *Matrix[T], v *Pivots) error {
 	t := newTournament(f)
 	for k := range f.steps {
 		var err error
-		if a.mt-k <= leafTiles {
+		if a.mt-k <= TournamentTiles {
 			err = f.panel(k)
 		} else {
 			err = t.panel(k)
@@ -57,10 +57,10 @@ func (p *Program[T]) GetrfTournament(a *Matrix[T], v *Pivots) error {
 	return nil
 }
 
-// leafTiles is the number of tiles that play against one another in one task.
+// TournamentTiles is the number of tiles that play against one another in one task.
 // For each tile, 4 of them cost as many operations as its elimination, and what
 // is left to be played in pairs 5/3 of it in each round, but half as many tiles.
-const leafTiles = 4
+const TournamentTiles = 4
 
 // tournament is the tournaments of one factorization.
 type tournament[T Element] struct {
@@ -74,15 +74,15 @@ type tournament[T Element] struct {
 func newTournament[T Element](f *getrf[T]) *tournament[T] {
 	t := &tournament[T]{getrf: f, node: &kernels.Tntnode{}, right: rightUpper()}
 	t.ignored.Value, t.ignored.Name = new(kernels.Pivots), "ignored"
-	if f.a.mt <= leafTiles {
+	if f.a.mt <= TournamentTiles {
 		return t
 	}
-	t.winners = make([]graph.Datum, count(f.a.mt, leafTiles))
+	t.winners = make([]graph.Datum, count(f.a.mt, TournamentTiles))
 	var zero T
 	nb := min(f.a.nb, f.a.cols)
 	for l := range t.winners {
 		d := &t.winners[l]
-		d.Value = kernels.NewCandidates[T](leafTiles*f.a.nb, nb)
+		d.Value = kernels.NewCandidates[T](TournamentTiles*f.a.nb, nb)
 		d.Bytes = int64(nb) * int64(nb) * int64(unsafe.Sizeof(zero))
 		d.Name, d.I = "winners", int32(l)
 	}
@@ -97,15 +97,15 @@ func rightUpper() *kernels.Trsm {
 // panel submits the factorization of panel k.
 func (t *tournament[T]) panel(k int) error {
 	a, priority := t.a, t.priority.panel(k)
-	leaves := count(a.mt-k, leafTiles)
+	leaves := count(a.mt-k, TournamentTiles)
 	for l := range leaves {
-		top := k + l*leafTiles
+		top := k + l*TournamentTiles
 		t.column = t.column[:0]
-		for i := top; i < min(top+leafTiles, a.mt); i++ {
+		for i := top; i < min(top+TournamentTiles, a.mt); i++ {
 			t.column = append(t.column, in(a.tile(i, k)))
 		}
 		t.column = append(t.column, out(&t.winners[l]))
-		if err := t.submit(t.ops.Tntleaf, &kernels.Tntleaf{Row: l * leafTiles * a.nb}, priority, t.column...); err != nil {
+		if err := t.submit(t.ops.Tntleaf, &kernels.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...); err != nil {
 			return err
 		}
 	}

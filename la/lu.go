@@ -136,11 +136,11 @@ func (f *LU[T]) factorize(ctx context.Context, lu *blocked.Matrix[T], pivots *bl
 	var err error
 	switch pivoting {
 	case TournamentPivoting:
-		err = run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error { return p.GetrfTournament(lu, pivots) })
+		err = run(ctx, f.engine, luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error { return p.GetrfTournament(lu, pivots) })
 	case TilePivoting:
-		err = run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error { return p.GetrfTile(lu, pivots) })
+		err = run(ctx, f.engine, luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error { return p.GetrfTile(lu, pivots) })
 	default:
-		return run(ctx, f.engine, luTasks(mt, nt), func(p *blocked.Program[T]) error { return p.Getrf(lu, pivots) })
+		return run(ctx, f.engine, luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error { return p.Getrf(lu, pivots) })
 	}
 	if err != nil {
 		return err
@@ -176,11 +176,18 @@ func (f *LU[T]) broken(lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting P
 	return nil
 }
 
-// luTasks returns about the number of tasks of a factorization of mt×nt tiles:
-// that with partial pivoting.
-func luTasks(mt, nt int) (tasks int) {
+// luTasks returns the number of tasks of a factorization of mt×nt tiles.
+func luTasks(mt, nt int, pivoting Pivoting) (tasks int) {
 	for k := range min(mt, nt) {
-		tasks += 1 + (nt-1-k)*(1+mt-k) + k
+		left := mt - k
+		tasks += 1 + (nt-1-k)*(1+left) + k
+		switch {
+		case pivoting == TilePivoting:
+			tasks += left - 1
+		case pivoting == TournamentPivoting && left > blocked.TournamentTiles:
+			// Each leaf and a game less, the interchanges, and then as above.
+			tasks += 2*tiles(left, blocked.TournamentTiles) + left
+		}
 	}
 	return tasks
 }
@@ -312,11 +319,7 @@ func (f *LU[T]) Cond() float64 {
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	e, end := f.engine.session()
-	defer end()
-	g := *f
-	g.engine = e // for all solutions
-	return f.norm * norm1EstimateOf(n, g.inverseTimes(blas.NoTrans), g.inverseTimes(blas.Trans))
+	return f.norm * norm1EstimateOf(n, f.inverseTimes(blas.NoTrans), f.inverseTimes(blas.Trans))
 }
 
 // inverseTimes returns the function that overwrites x with op(A)⁻¹·x.

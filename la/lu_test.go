@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -233,4 +235,255 @@ func hpl[T la.Element](a, x, b dense) float64 {
 func TestLUSolve(t *testing.T) {
 	t.Run("f64", testLUSolve[float64])
 	t.Run("f32", testLUSolve[float32])
+}
+
+// lus are the factorizations with every pivoting; where that breaks down they
+// fall back.
+func lus[T la.Element](t testing.TB, e *la.Engine) map[string]*la.LU[T] {
+	t.Helper()
+	all := map[string]*la.LU[T]{"default": la.NewLU[T](e)}
+	for _, p := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting, la.TilePivoting} {
+		f, err := la.NewLUWith[T](e, la.LUOptions{Pivoting: p, OnBreakdown: la.FallBack})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[p.String()] = f
+	}
+	return all
+}
+
+// factorized fails t unless err is nil, or a *SingularError where f has a zero
+// on the diagonal of U in the column that it names, and none before. It reports
+// whether A is singular.
+func factorized[T la.Element](t *testing.T, f *la.LU[T], err error, format string, args ...any) (singular bool) {
+	t.Helper()
+	first := 0
+	m, n := f.Dims()
+	g := padded[T](m, n, 0)
+	f.FactorTo(g)
+	for i := min(m, n) - 1; i >= 0; i-- {
+		if g.At(i, i) == 0 {
+			first = i + 1
+		}
+	}
+	var s *la.SingularError
+	if first == 0 && err != nil || first != 0 && (!errors.As(err, &s) || s.Column != first) {
+		t.Errorf(format+": %v, the first zero is in column %d", append(args, err, first)...)
+	}
+	return first != 0
+}
+
+func testLUKinds[T la.Element](t *testing.T, opt la.Options, sizes []int) {
+	e := start(t, opt)
+	nb := max(1, opt.NB)
+	for name, f := range lus[T](t, e) {
+		for _, kind := range matgen.Kinds() {
+			for at, n := range sizes {
+				for _, m := range []int{n, n + 2, sizes[(at+2)%len(sizes)]} {
+					if m != n && kind.Square() {
+						continue
+					}
+					if kind == matgen.Wilkinson && n > 100 && eps[T]() > 0x1p-30 {
+						continue // 2¹²⁸ is out of range
+					}
+					tile := min(1, max(0, (min(m, n)-1)/nb))
+					s := matgen.Spec{Kind: kind, M: m, N: n, Seed: uint64(n), NB: nb, TileRow: at % (tile + 1), TileCol: at / 2 % (tile + 1)}
+					if kind.Symmetric() {
+						s.TileCol = s.TileRow
+					}
+					what := fmt.Sprintf("%s, %v, %d×%d", name, kind, m, n)
+					a := rectangle[T](t, s, n%3)
+					a0 := clone(a)
+					singular := factorized(t, f, f.Factorize(a), "%s", what)
+					unchanged(t, what, a, a0, nil)
+					limit := 30.0
+					if kind == matgen.Foster {
+						limit *= f.Growth() // what it is for
+					}
+					small(t, luResidual(f, load[T](a, blas.NoTrans)), limit, "%s", what)
+					switch kind {
+					case matgen.FirstColumnZero, matgen.LastColumnZero, matgen.LastHalfZero, matgen.FirstZero, matgen.LastZero, matgen.MiddleZero:
+						if !singular && min(m, n) == n && n > 0 {
+							t.Errorf("%s: not singular", what)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLUKinds factors every matrix of matgen, LAPACK's eleven types among them,
+// with every pivoting.
+func TestLUKinds(t *testing.T) {
+	for _, v := range []struct {
+		name  string
+		opt   la.Options
+		sizes []int
+	}{
+		{"nb=3", la.Options{Workers: 2, NB: 3, Direct: -1}, []int{0, 1, 2, 3, 4, 6, 7, 11, 20}},
+		{"nb=7", la.Options{Workers: 3, NB: 7, Direct: -1}, []int{6, 8, 15, 40}},
+		{"nb=64", la.Options{Workers: 2, NB: 64, Direct: -1}, []int{63, 129}},
+		{"auto", la.Options{Workers: 2}, []int{0, 1, 2, 33}},
+	} {
+		t.Run("f64/"+v.name, func(t *testing.T) { testLUKinds[float64](t, v.opt, v.sizes) })
+		t.Run("f32/"+v.name, func(t *testing.T) { testLUKinds[float32](t, v.opt, v.sizes) })
+	}
+}
+
+// TestLUZeroPivots has the first zero pivot in every position, and others after
+// it: the column is LAPACK's, and the factorization complete.
+func TestLUZeroPivots(t *testing.T) {
+	for _, nb := range []int{1, 3, 7, 100} {
+		e := start(t, la.Options{Workers: 2, NB: nb, Direct: -1})
+		for name, f := range lus[float64](t, e) {
+			for _, shape := range [][2]int{{16, 16}, {19, 16}, {16, 19}, {40, 8}} {
+				m, n := shape[0], shape[1]
+				for zero := range min(m, n) {
+					a := rectangle[float64](t, matgen.Spec{M: m, N: n, Seed: uint64(zero)}, 0)
+					for i := range m {
+						a.Set(i, zero, 0)
+						if zero%3 == 0 {
+							a.Set(i, n-1, 0)
+						}
+					}
+					what := fmt.Sprintf("nb %d, %s, %d×%d", nb, name, m, n)
+					var s *la.SingularError
+					if err := f.Factorize(a); !errors.As(err, &s) || s.Column != zero+1 {
+						t.Errorf("%s: %v, want column %d", what, err, zero+1)
+						continue
+					}
+					small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, zero in column %d", what, zero)
+					if m != n {
+						continue
+					}
+					if log, sign := f.LogDet(); f.Det() != 0 || !math.IsInf(log, -1) || sign != 0 || !math.IsInf(f.Cond(), 1) {
+						t.Errorf("%s: determinant %v, condition %v", what, f.Det(), f.Cond())
+					}
+					x := rectangle[float64](t, matgen.Spec{M: n, N: 2}, 1)
+					x0 := clone(x)
+					for call, err := range map[string]error{
+						"SolveTo": f.SolveTo(x, false, x), "transposed": f.SolveTo(x, true, x),
+						"SolveVecTo": f.SolveVecTo(make(la.Vector[float64], n), false, make(la.Vector[float64], n)),
+						"InverseTo":  f.InverseTo(padded[float64](n, n, 0)),
+					} {
+						if !errors.As(err, &s) || s.Column != zero+1 {
+							t.Errorf("%s: %s: %v, want column %d", what, call, err, zero+1)
+						}
+					}
+					unchanged(t, what, x, x0, nil)
+				}
+			}
+		}
+	}
+}
+
+// TestLUNonFinite puts infinities and NaN everywhere.
+func TestLUNonFinite(t *testing.T) {
+	const m, n = 12, 9
+	for engine, e := range engines(t) {
+		for name, f := range lus[float32](t, e) {
+			for i := range m {
+				for j := range n {
+					a := rectangle[float32](t, matgen.Spec{M: m, N: n}, 1)
+					a.Set(m-1, n-1, float32(math.NaN())) // the first one counts
+					a.Set(i, j, float32([]float64{math.NaN(), math.Inf(1), math.Inf(-1)}[(i+j)%3]))
+					var nf *la.NonFiniteError
+					if err := f.Factorize(a); !errors.As(err, &nf) || nf.Row != i || nf.Col != j {
+						t.Errorf("%s: %s, (%d, %d): %v", engine, name, i, j, err)
+					}
+					if !f.IsEmpty() {
+						t.Fatal("a factorization that has failed")
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLUSources factors one matrix in all the forms in which it can be had.
+func TestLUSources(t *testing.T) {
+	const n = 17
+	g := rectangle[float64](t, matgen.Spec{M: n, N: n}, 2)
+	full, sym := load[float64](g, blas.NoTrans), symmetric[float64](t, matgen.Spec{Kind: matgen.SPD, N: n}, blas.Lower, 1)
+	big := mat.NewDense(n+4, n+4, nil)
+	big.Slice(2, n+2, 2, n+2).(*mat.Dense).Copy(mat.NewDense(n, n, full.x))
+	tiled, _ := blocked.From[float64](g, blocked.Full, 5, blocked.CopyOptions{})
+	other, _ := blocked.From[float64](g, blocked.Full, 4, blocked.CopyOptions{})
+	tri := mat.NewTriDense(n, mat.Lower, full.x)
+	for engine, e := range engines(t) {
+		for name, src := range map[string]la.Source[float64]{
+			"general": g, "*General": &g, "hidden": hidden[float64]{g}, "Dense": mat.NewDense(n, n, full.x), "transposed": mat.NewDense(n, n, full.x).T(),
+			"slice": big.Slice(2, n+2, 2, n+2), "tiles": tiled, "other tiles": other, "symmetric": sym, "triangle": tri, "triangle, transposed": tri.T(),
+			"vector": mat.NewVecDense(n, full.x[:n]), "rows": big.Slice(3, 6, 2, n),
+		} {
+			for pivoting, f := range lus[float64](t, e) {
+				factorized(t, f, f.Factorize(src), "%s: %s, %s", engine, pivoting, name)
+				small(t, luResidual(f, load[float64](src, blas.NoTrans)), 30, "%s: %s, %s", engine, pivoting, name)
+			}
+		}
+	}
+}
+
+// TestLURefactorize factors one matrix after another with one LU, after failures
+// too, and checks that memory is used again.
+func TestLURefactorize(t *testing.T) {
+	for _, opt := range []la.Options{{Workers: 2, NB: 5, Direct: -1}, {Workers: 2, NB: 16, Direct: 20}} {
+		for name, f := range lus[float64](t, start(t, opt)) {
+			for round, s := range [][2]int{{12, 12}, {12, 12}, {30, 30}, {3, 3}, {0, 0}, {30, 20}, {30, 20}, {20, 30}, {12, 12}, {21, 21}} {
+				a := rectangle[float64](t, matgen.Spec{M: s[0], N: s[1], Seed: uint64(round)}, 0)
+				what := fmt.Sprintf("%s, round %d", name, round)
+				if round%3 == 2 {
+					bad := clone(a)
+					if len(bad.Data) > 3 {
+						bad.Data[0] = math.NaN()
+						if err := f.Factorize(bad); err == nil || !f.IsEmpty() {
+							t.Errorf("%s: %v", what, err)
+						}
+					}
+				}
+				factorized(t, f, f.Factorize(a), "%s", what)
+				small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s", what)
+				if round%2 == 0 {
+					f.Reset()
+					if !f.IsEmpty() {
+						t.Fatal("not empty after Reset")
+					}
+				}
+			}
+		}
+	}
+	a := rectangle[float64](t, matgen.Spec{M: 400, N: 400}, 0)
+	f := la.NewLU[float64](start(t, la.Options{Workers: 1, Deterministic: true}))
+	if err := f.Factorize(a); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 3 {
+		if err := f.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 400*400*8 {
+		t.Errorf("%d bytes allocated for three factorizations in memory that is there", got)
+	}
+}
+
+// TestLULarge factors matrices of the sizes that people have.
+func TestLULarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("factors matrices of order 1000: run by make test-long")
+	}
+	e := start(t, la.Options{})
+	for name, f := range lus[float64](t, e) {
+		for _, kind := range []matgen.Kind{matgen.Random, matgen.Cond, matgen.CondSqrt, matgen.CondMax, matgen.Graded, matgen.Tiny, matgen.Huge, matgen.ZeroTile, matgen.ScaledTile, matgen.LastHalfZero, matgen.Hilbert, matgen.Lehmer} {
+			for _, n := range []int{511, 1000} {
+				a := rectangle[float64](t, matgen.Spec{Kind: kind, M: n, N: n, NB: 128}, 0)
+				factorized(t, f, f.Factorize(a), "%s, %v, n %d", name, kind, n)
+				small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, %v, n %d", name, kind, n)
+			}
+		}
+	}
 }
