@@ -319,7 +319,11 @@ func (f *LU[T]) Cond() float64 {
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	return f.norm * norm1EstimateOf(n, f.inverseTimes(blas.NoTrans), f.inverseTimes(blas.Trans))
+	e, end := f.engine.session()
+	defer end()
+	g := *f
+	g.engine = e // for all solutions
+	return f.norm * norm1EstimateOf(n, g.inverseTimes(blas.NoTrans), g.inverseTimes(blas.Trans))
 }
 
 // inverseTimes returns the function that overwrites x with op(A)⁻¹·x.

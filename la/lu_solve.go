@@ -161,18 +161,21 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 		return nil
 	}
 	v, _, back := writable(dst, nb, false, f.engine.options().Workers)
-	var err error
-	if t := tiles(n, nb); t == 1 && goesDirect[T](f.engine, OpLU, n) {
-		v.SetIdentity()
-		err = f.solveDirect(context.Background(), blas.NoTrans, v.Tile(0, 0))
-	} else {
-		err = run(context.Background(), f.engine, t*(t+1)*(2*t+1)/3+t*t, func(p *blocked.Program[T]) error {
-			return p.Getri(f.lu, f.pivots, v)
-		})
-	}
-	if err != nil {
+	if err := f.invert(context.Background(), v); err != nil {
 		return err
 	}
 	back()
 	return f.conditionError()
+}
+
+// invert writes A⁻¹ to the Full v, n×n in the tile size of the factors.
+func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
+	n := f.order()
+	if t := tiles(n, f.lu.NB()); t > 1 || !goesDirect[T](f.engine, OpLU, n) {
+		return run(ctx, f.engine, t*(t+1)*(2*t+1)/3+t*t, func(p *blocked.Program[T]) error {
+			return p.Getri(f.lu, f.pivots, v)
+		})
+	}
+	v.SetIdentity()
+	return f.solveDirect(ctx, blas.NoTrans, v.Tile(0, 0))
 }
