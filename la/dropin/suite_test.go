@@ -13,18 +13,55 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// eachSize runs f with routines whose tiles are forced to sizes that do not
-// divide anything, and with those that choose by themselves.
-func eachSize(t *testing.T, f func(t *testing.T, opt dropin.Options)) {
+// suite is one of gonum's suites.
+type suite struct {
+	name string
+	// large says that the suite has matrices of which tiles of 3×3 are a
+	// hundred thousand: with -short it is run with larger ones only.
+	large bool
+	run   func(t *testing.T, b dropin.BLAS, l dropin.LAPACK)
+}
+
+// The routines keep gonum's contract, by gonum's own suites.
+func TestSuites(t *testing.T) {
+	suites := []suite{
+		{"Dgemm", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.TestDgemm(t, b) }},
+		{"Dsyrk", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DsyrkTest(t, b) }},
+		{"Dsyr2k", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.Dsyr2kTest(t, b) }},
+		{"Dsymm", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DsymmTest(t, b) }},
+		{"Dtrmm", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DtrmmTest(t, b) }},
+		{"Dtrsm", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DtrsmTest(t, b) }},
+		{"Dgemv", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DgemvTest(t, b) }},
+		{"Dtrsv", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DtrsvTest(t, b) }},
+		{"Dlange", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DlangeTest(t, l) }},
+		{"Dlansy", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DlansyTest(t, l) }},
+		{"Dlantr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DlantrTest(t, l) }},
+		{"Dpotrf", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DpotrfTest(t, l) }},
+		{"Dpotrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DpotrsTest(t, l) }},
+		{"Dpotri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DpotriTest(t, l) }},
+		{"Dpocon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DpoconTest(t, l) }},
+		{"Dgetrf", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgetrfTest(t, l) }},
+		{"Dgetrs", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgetrsTest(t, l) }},
+		{"Dgetri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgetriTest(t, l) }},
+		{"Dgecon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgeconTest(t, l) }},
+		{"Dgeqrf", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgeqrfTest(t, l) }},
+		{"Dorgqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorgqrTest(t, l) }},
+		{"Dormqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormqrTest(t, l) }},
+		{"Dgelqf", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgelqfTest(t, l) }},
+		{"Dorglq", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorglqTest(t, l) }},
+		{"Dormlq", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormlqTest(t, l) }},
+		{"Dgels", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgelsTest(t, l) }},
+		{"Dtrtri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtriTest(t, l) }},
+		{"Dtrtrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtrsTest(t, l) }},
+		{"Dtrcon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrconTest(t, l) }},
+	}
 	for _, nb := range []int{3, 7, 64, 0} {
-		name := fmt.Sprint("nb=", nb)
+		name, small := fmt.Sprint("nb=", nb), -1
 		opt := la.Options{Workers: 2, Float: true, Static: true, NB: nb}
-		small := -1
 		switch nb {
 		case 0:
 			name, small = "nb=auto", 0
-		case 64:
-		default:
+		case 3, 7:
 			opt.Direct = -1
 		}
 		t.Run(name, func(t *testing.T) {
@@ -33,50 +70,14 @@ func eachSize(t *testing.T, f func(t *testing.T, opt dropin.Options)) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			f(t, dropin.Options{Engine: e, Small: small})
+			o := dropin.Options{Engine: e, Small: small}
+			b, l := dropin.NewBLAS(o), dropin.NewLAPACK(o)
+			for _, s := range suites {
+				if nb == 3 && s.large && testing.Short() {
+					continue
+				}
+				t.Run(s.name, func(t *testing.T) { s.run(t, b, l) })
+			}
 		})
 	}
-}
-
-// The routines of BLAS keep gonum's contract, by gonum's own suites.
-func TestBLASSuites(t *testing.T) {
-	eachSize(t, func(t *testing.T, opt dropin.Options) {
-		b := dropin.NewBLAS(opt)
-		t.Run("Dgemm", func(t *testing.T) { testblas.TestDgemm(t, b) })
-		t.Run("Dsyrk", func(t *testing.T) { testblas.DsyrkTest(t, b) })
-		t.Run("Dsyr2k", func(t *testing.T) { testblas.Dsyr2kTest(t, b) })
-		t.Run("Dsymm", func(t *testing.T) { testblas.DsymmTest(t, b) })
-		t.Run("Dtrmm", func(t *testing.T) { testblas.DtrmmTest(t, b) })
-		t.Run("Dtrsm", func(t *testing.T) { testblas.DtrsmTest(t, b) })
-		t.Run("Dtrsv", func(t *testing.T) { testblas.DtrsvTest(t, b) })
-		t.Run("Dgemv", func(t *testing.T) { testblas.DgemvTest(t, b) })
-	})
-}
-
-// The routines of LAPACK keep gonum's contract, by gonum's own suites.
-func TestLAPACKSuites(t *testing.T) {
-	eachSize(t, func(t *testing.T, opt dropin.Options) {
-		l := dropin.NewLAPACK(opt)
-		t.Run("Dlange", func(t *testing.T) { testlapack.DlangeTest(t, l) })
-		t.Run("Dlansy", func(t *testing.T) { testlapack.DlansyTest(t, l) })
-		t.Run("Dlantr", func(t *testing.T) { testlapack.DlantrTest(t, l) })
-		t.Run("Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, l) })
-		t.Run("Dgecon", func(t *testing.T) { testlapack.DgeconTest(t, l) })
-		t.Run("Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, l) })
-		t.Run("Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, l) })
-		t.Run("Dgetrs", func(t *testing.T) { testlapack.DgetrsTest(t, l) })
-		t.Run("Dgetri", func(t *testing.T) { testlapack.DgetriTest(t, l) })
-		t.Run("Dpotrs", func(t *testing.T) { testlapack.DpotrsTest(t, l) })
-		t.Run("Dpotri", func(t *testing.T) { testlapack.DpotriTest(t, l) })
-		t.Run("Dtrtri", func(t *testing.T) { testlapack.DtrtriTest(t, l) })
-		t.Run("Dtrtrs", func(t *testing.T) { testlapack.DtrtrsTest(t, l) })
-		t.Run("Dgeqrf", func(t *testing.T) { testlapack.DgeqrfTest(t, l) })
-		t.Run("Dorgqr", func(t *testing.T) { testlapack.DorgqrTest(t, l) })
-		t.Run("Dormqr", func(t *testing.T) { testlapack.DormqrTest(t, l) })
-		t.Run("Dgelqf", func(t *testing.T) { testlapack.DgelqfTest(t, l) })
-		t.Run("Dorglq", func(t *testing.T) { testlapack.DorglqTest(t, l) })
-		t.Run("Dormlq", func(t *testing.T) { testlapack.DormlqTest(t, l) })
-		t.Run("Dgels", func(t *testing.T) { testlapack.DgelsTest(t, l) })
-		t.Run("Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, l) })
-	})
 }
