@@ -16,6 +16,9 @@ func GangedForTest(op *versions.Op) versions.Version {
 func gangedForTest[T Element](op string) versions.Version {
 	g := &ganged[T]{r: cpu.Portable[T](), units: 3, grain: 5, block: 7}
 	lu := cpu.NewLU(g.r, caches())
+	if run, ok := (&gangedQR[T]{g, cpu.NewQR(g.r)}).functions()[op]; ok {
+		return versions.Version{Name: "gang", Constraints: versions.Constraints{Units: 3}, Run: run}
+	}
 	return versions.Version{Name: "gang", Constraints: versions.Constraints{Units: 3},
 		Run: map[string]func(*versions.Call) error{"gemm": g.gemm, "syrk": g.syrk, "trsm": g.trsm, "potrf": g.potrf,
 			"getrf": getrf(lu), "getrfnp": getrfnp(lu), "laswp": laswp(lu)}[op]}

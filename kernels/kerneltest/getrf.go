@@ -302,8 +302,9 @@ func getrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 	t.Run("ties", func(t *testing.T) {
 		panelSizes(func(m, n int) {
 			stack[T](rnd, m, n, exact(rnd, m, n)).reference(t, r, "exact")
-			// In one leaf equal rows stay so.
-			if n <= 16 && 2*n <= m {
+			// In a few columns equal rows stay so; products may treat them
+			// differently, where they lie in different blocks.
+			if n <= 7 && 2*n <= m {
 				stack[T](rnd, m, n, twins(rnd, m, n)).reference(t, r, "twins")
 			}
 			stack[T](rnd, m, n, func(i, j int) float64 { return 1 }).reference(t, r, "ones")
