@@ -7,34 +7,45 @@ import (
 )
 
 // addQR adds versions of trmm and of the ops of the tile QR factorization over
-// the routines r.
-func (o *Ops[T]) addQR(name string, r cpu.Routines[T], c versions.Constraints) {
+// the routines r, on the units of g if it is not nil.
+func (o *Ops[T]) addQR(name string, r cpu.Routines[T], g *ganged[T], c versions.Constraints) {
 	q := cpu.NewQR(r)
-	add := func(op *versions.Op, run func(*versions.Call) error) {
-		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Run: run})
+	run := qrFunctions(q, r)
+	if g != nil {
+		run = (&gangedQR[T]{g, q}).functions()
 	}
-	add(o.Trmm, trmm(r))
-	add(o.Geqrt, geqrt(q))
-	add(o.Unmqr, unmqr(q))
-	add(o.Tsqrt, tsqrt(q))
-	add(o.Tsmqr, tsmqr(q))
-	add(o.Ttqrt, ttqrt(q))
-	add(o.Ttmqr, ttmqr(q))
+	for _, op := range []*versions.Op{o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr} {
+		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Run: run[op.Name]})
+	}
+}
+
+// qrFunctions returns the functions of versions by the names of their ops.
+func qrFunctions[T Element](q *cpu.QR[T], r cpu.Routines[T]) map[string]func(*versions.Call) error {
+	return map[string]func(*versions.Call) error{
+		"trmm": trmm(r), "geqrt": geqrt(q), "unmqr": unmqr(q),
+		"tsqrt": tsqrt(q), "tsmqr": tsmqr(q), "ttqrt": ttqrt(q), "ttmqr": ttmqr(q),
+	}
+}
+
+// trmmOf returns the operands of op "trmm".
+func trmmOf[T Element](call *versions.Call, p *Trmm) (a, b *Tile[T]) {
+	a, b = args[T](call, 2)
+	order := b.Rows
+	if p.Side == blas.Right {
+		order = b.Cols
+	}
+	if a.Rows != order || a.Cols != order {
+		panic(ErrShape)
+	}
+	return a, b
 }
 
 // trmm returns the function of a version of op "trmm".
 func trmm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Trmm](call)
-		a, b := args[T](call, 2)
+		a, b := trmmOf[T](call, p)
 		m, n := b.Rows, b.Cols
-		order := m
-		if p.Side == blas.Right {
-			order = n
-		}
-		if a.Rows != order || a.Cols != order {
-			panic(ErrShape)
-		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
 		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
 		return nil

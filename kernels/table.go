@@ -185,7 +185,11 @@ func newOps[T Element](typ string) Ops[T] {
 		add(o.Syrk, g.syrk)
 		add(o.Trsm, g.trsm)
 		add(o.Potrf, g.potrf)
-		lu("knl", g.r, knl())
+		l := cpu.NewLU(g.r, caches())
+		add(o.Getrf, g.getrf(l))
+		add(o.Getrfnp, g.getrfnp(l))
+		add(o.Laswp, g.laswp(l))
+		o.addTournament("knl", l, knl())
 		o.addQR("knl", g.r, g, knl())
 	}
 	// Ours come before the C library's: on one core of a Xeon (model 167),
