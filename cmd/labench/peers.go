@@ -238,26 +238,33 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 		check(err)
 		p.require = append(p.require, r)
 	}
+	check(checkTurns(f.workers, f.repeat, f.warmup, f.turn, f.settle))
+	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
+		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only}
+	return &p, joinLine(errs)
+}
+
+// checkTurns reports everything that is wrong with how sides take turns.
+func checkTurns(workers, repeat, warmup int, turn, settle time.Duration) error {
+	var errs []error
 	for _, v := range []struct {
 		flag     string
 		value    int
 		min, max int
-	}{{"workers", f.workers, 0, 1 << 16}, {"repeat", f.repeat, 1, 1 << 20}, {"warmup", f.warmup, 0, 1 << 20}} {
+	}{{"workers", workers, 0, 1 << 16}, {"repeat", repeat, 1, 1 << 20}, {"warmup", warmup, 0, 1 << 20}} {
 		if v.value < v.min || v.value > v.max {
-			check(&listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("%d to %d", v.min, v.max)})
+			errs = append(errs, &listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("%d to %d", v.min, v.max)})
 		}
 	}
 	for _, v := range []struct {
 		flag  string
 		value time.Duration
-	}{{"turn", f.turn}, {"settle", f.settle}} {
+	}{{"turn", turn}, {"settle", settle}} {
 		if v.value < 0 || v.value > time.Minute {
-			check(&listError{v.flag, v.value.String(), "0s to 1m"})
+			errs = append(errs, &listError{v.flag, v.value.String(), "0s to 1m"})
 		}
 	}
-	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
-		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only}
-	return &p, joinLine(errs)
+	return joinLine(errs)
 }
 
 // fits reports whether an operation takes a shape; what does not fit is left
@@ -298,6 +305,22 @@ func strawMan(lookupEnv func(string) (string, bool)) []string {
 	return set
 }
 
+// refuseStrawMan returns an error if the environment makes OpenBLAS slower than
+// it is, or warns if that is wanted anyway.
+func (a *app) refuseStrawMan(lookupEnv func(string) (string, bool), anyway bool, command string) error {
+	set := strawMan(lookupEnv)
+	switch {
+	case set == nil:
+		return nil
+	case anyway:
+		a.warn(strings.Join(set, " and ") + " may keep OpenBLAS from the kernels it would choose by itself")
+		return nil
+	}
+	return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
+		"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
+		"-u OPENBLAS_L2_SIZE labench %s, or insist with --anyway", strings.Join(set, " and "), command)
+}
+
 // run compares and reports. Whatever is wrong in the end comes after the
 // results.
 func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
@@ -309,13 +332,10 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 		return fmt.Errorf("there is no BLAS library to compare with: %s, and without tag mkl; take one of them, as in "+
 			"go run -tags openblas ./cmd/labench peers", cpu.WhyNoBLAS("openblas"))
 	}
-	if set := strawMan(m.lookupEnv); len(set) > 0 && m.library.Name == "openblas" {
-		if !f.anyway {
-			return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
-				"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
-				"-u OPENBLAS_L2_SIZE labench peers, or insist with --anyway", strings.Join(set, " and "))
+	if m.library.Name == "openblas" {
+		if err := a.refuseStrawMan(m.lookupEnv, f.anyway, "peers"); err != nil {
+			return err
 		}
-		a.warn(strings.Join(set, " and ") + " may keep OpenBLAS from the kernels it would choose by itself")
 	}
 	profile, err := a.openProfile(f.profile)
 	if err != nil {

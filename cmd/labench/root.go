@@ -77,6 +77,6 @@ func names(cmd *cobra.Command) []string {
 // commands returns the makers of the subcommands beside the operations.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newScaleCommand, newTuneCommand, newPeersCommand, newPeakCommand, newMETGCommand, newListCommand, newDoctorCommand,
+		newScaleCommand, newTuneCommand, newPeersCommand, newDropinCommand, newPeakCommand, newMETGCommand, newListCommand, newDoctorCommand,
 	}
 }

@@ -23,10 +23,16 @@ func newLU[T matgen.Element](seed uint64, size Size) (routine[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &lu[T]{size: size, a: a, columns: transposed(size, a), oursF: touched[T](len(a)), theF: touched[T](len(a)),
-		pivots: make([]int32, min(size.M, size.N)), x: signs(seed+2, size.N)}
-	f.y, f.unit = times(size.N, a, f.x), float64(size.N)*infNorm(size.N, a)*epsilon[T]()
+	f := judgeLU(seed+2, size, a)
+	f.columns, f.oursF, f.theF = transposed(size, a), touched[T](len(a)), touched[T](len(a))
+	f.pivots = make([]int32, min(size.M, size.N))
 	return f, nil
+}
+
+// judgeLU returns what judges factors of A.
+func judgeLU[T matgen.Element](seed uint64, size Size, a []T) *lu[T] {
+	x := signs(seed, size.N)
+	return &lu[T]{size: size, a: a, x: x, y: times(size.N, a, x), unit: float64(size.N) * infNorm(size.N, a) * epsilon[T]()}
 }
 
 func (f *lu[T]) ours(e *la.Engine) (call func() error, residual func() float64) {

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/peers"
+	"github.com/tessera-la/tessera/kernels/cpu"
+)
+
+// fakeDropin is a machine on which la/dropin is 12 times as fast as gonum, and
+// twice as fast as netlib, if it has that.
+func fakeDropin(netlib bool, env map[string]string) *dropinMachine {
+	return &dropinMachine{
+		library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX"},
+		lookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		netlib:    netlib,
+		compare: func(_ context.Context, cfg peers.Config, op peers.MatOp, n int) (peers.MatResult, error) {
+			side := func(rate float64) peers.Side { return peers.Side{GFLOPSBest: rate, GFLOPSMedian: rate - 1} }
+			r := peers.MatResult{Op: op.String(), N: n, Workers: cfg.Workers, Dropin: side(120), Gonum: side(10), OverGonum: 12, Passed: n != 13}
+			if netlib {
+				s, ratio := side(60), 2.0
+				r.Netlib, r.OverNetlib = &s, &ratio
+			}
+			return r, nil
+		},
+	}
+}
+
+func runDropin(t *testing.T, m *dropinMachine, change func(*dropinFlags)) (out, errOut string, err error) {
+	t.Helper()
+	f := dropinFlags{sizes: "512,1024", ops: "mul,qr", workers: 2, repeat: 7, warmup: 2}
+	if change != nil {
+		change(&f)
+	}
+	var stdout, stderr bytes.Buffer
+	err = f.run(t.Context(), &app{out: &stdout, err: &stderr, cores: 2}, m)
+	if !f.json {
+		narrow(t, "dropin", stdout.String()+stderr.String())
+	}
+	return stdout.String(), stderr.String(), err
+}
+
+func TestDropinTable(t *testing.T) {
+	out, _, err := runDropin(t, fakeDropin(true, nil), nil)
+	const want = `
+netlib: openblas, kernels for SkylakeX, 2 threads
+la/dropin: 2 workers; GFLOP/s, best of 7 turns; ratio = dropin over the others
+
+mat           n     dropin   median     netlib    gonum     ratio     ratio
+mul         512      120.0    119.0       60.0     10.0     2.000    12.000
+mul        1024      120.0    119.0       60.0     10.0     2.000    12.000
+qr          512      120.0    119.0       60.0     10.0     2.000    12.000
+qr         1024      120.0    119.0       60.0     10.0     2.000    12.000
+`
+	if err != nil || !strings.HasSuffix(out, want) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, _, err = runDropin(t, fakeDropin(false, nil), func(f *dropinFlags) { f.sizes = "13" })
+	if err == nil || !strings.Contains(err.Error(), "mul n=13: wrong result") || !strings.Contains(out, "! wrong result") ||
+		!strings.Contains(out, "mul          13      120.0    119.0          -     10.0         -    12.000\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestDropinJSON(t *testing.T) {
+	out, _, err := runDropin(t, fakeDropin(true, nil), func(f *dropinFlags) { f.json = true })
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if err != nil || len(lines) != 4 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, line := range lines {
+		var r peers.MatResult
+		if err := json.Unmarshal([]byte(line), &r); err != nil || *r.OverNetlib != 2 || r.OverGonum != 12 || r.Library != "openblas" {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+}
+
+func TestDropinRequire(t *testing.T) {
+	require := func(s ...string) func(*dropinFlags) { return func(f *dropinFlags) { f.require = s } }
+	if _, _, err := runDropin(t, fakeDropin(true, nil), require("mul:512:netlib:2", "qr:1024:gonum:12")); err != nil {
+		t.Error(err)
+	}
+	_, _, err := runDropin(t, fakeDropin(true, nil), require("mul:512:netlib:2.1", "qr:1024:gonum:13"))
+	if err == nil || !strings.Contains(err.Error(), "mul n=512: the ratio to netlib is 2.000, and --require wants at least 2.1") ||
+		!strings.Contains(err.Error(), "qr n=1024: the ratio to gonum is 12.000") {
+		t.Error(err)
+	}
+	var wrong *usageError
+	if _, _, err := runDropin(t, fakeDropin(false, nil), require("mul:512:netlib:1")); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "openblas,lapacke") {
+		t.Errorf("netlib in a build without it: %v", err)
+	}
+	for _, s := range []string{"", "mul:512:2", "mul:512:eigen:2", "svd:512:gonum:2", "mul:0:gonum:2", "mul:512:gonum:0", "mul:512:gonum:NaN", "mul:77:gonum:1"} {
+		if _, _, err := runDropin(t, fakeDropin(true, nil), require(s)); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--require") {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestDropinUsage(t *testing.T) {
+	var wrong *usageError
+	for name, change := range map[string]func(*dropinFlags){
+		"sizes": func(f *dropinFlags) { f.sizes = "x" }, "ops": func(f *dropinFlags) { f.ops = "svd" },
+		"workers": func(f *dropinFlags) { f.workers = -1 }, "repeat": func(f *dropinFlags) { f.repeat = 0 },
+		"turn": func(f *dropinFlags) { f.turn = time.Hour },
+	} {
+		if _, _, err := runDropin(t, fakeDropin(true, nil), change); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--"+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	env := map[string]string{"OPENBLAS_CORETYPE": "Haswell"}
+	if out, _, err := runDropin(t, fakeDropin(true, env), nil); err == nil || out != "" || !strings.Contains(err.Error(), "labench dropin") {
+		t.Errorf("a straw man: %v\n%s", err, out)
+	}
+	if _, _, err := runDropin(t, fakeDropin(false, env), nil); err != nil {
+		t.Errorf("a straw man that does not take part: %v", err)
+	}
+	boom := errors.New("boom")
+	m := fakeDropin(true, nil)
+	m.compare = func(context.Context, peers.Config, peers.MatOp, int) (peers.MatResult, error) {
+		return peers.MatResult{}, boom
+	}
+	if _, _, err := runDropin(t, m, nil); !errors.Is(err, boom) {
+		t.Error(err)
+	}
+}
+
+// The whole way, through the root command, gonum and la.
+func TestDropinRuns(t *testing.T) {
+	code, out, errs := labench(t, "dropin", "--sizes", "96", "--repeat", "1", "--turn", "0s", "--settle", "0s", "--anyway")
+	narrow(t, "dropin", out)
+	if code != exitPassed || strings.Count(out, " 96 ") != 4 {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}

@@ -1,0 +1,104 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	blasgonum "gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/lapack"
+	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
+)
+
+func TestCompareMat(t *testing.T) {
+	before := blas64.Implementation()
+	for _, op := range MatOps() {
+		for _, n := range []int{5, 300} {
+			r, err := CompareMat(context.Background(), quick(), op, n)
+			if err != nil || !r.Passed || r.Op != op.String() || r.N != n {
+				t.Errorf("%v %d: %+v, %v", op, n, r, err)
+			}
+			if ratio, ok := r.Ratio("gonum"); !ok || ratio != r.Dropin.GFLOPSBest/r.Gonum.GFLOPSBest {
+				t.Errorf("%v %d: ratio %g", op, n, ratio)
+			}
+			if _, ok := r.Ratio("netlib"); ok != HasNetlib() || ok != (r.Netlib != nil) {
+				t.Errorf("%v %d: ratio to netlib: %v", op, n, ok)
+			}
+			if _, ok := r.Ratio("eigen"); ok {
+				t.Error("a ratio to what there is not")
+			}
+			for _, s := range []Side{r.Dropin, r.Gonum} {
+				if s.Calls != 3 || !(s.GFLOPSBest > 0) || !(s.Residual >= 0 && s.Residual < 3) {
+					t.Errorf("%v %d: %+v", op, n, s)
+				}
+			}
+		}
+	}
+	if blas64.Implementation() != before {
+		t.Error("gonum has another BLAS than before")
+	}
+}
+
+// sloppy is a BLAS and LAPACK that gets one element wrong.
+type sloppy struct{ lapackgonum.Implementation }
+
+func (s sloppy) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) bool {
+	ok := s.Implementation.Dpotrf(ul, n, a, lda)
+	a[lda+1] += 1e-6
+	return ok
+}
+
+func (s sloppy) Dgetrf(m, n int, a []float64, lda int, ipiv []int) bool {
+	ok := s.Implementation.Dgetrf(m, n, a, lda, ipiv)
+	a[lda+1] += 1e-6
+	return ok
+}
+
+func (s sloppy) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	s.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
+	if lwork != -1 {
+		a[lda+1] += 1e-6
+	}
+}
+
+var _ lapack.Float64 = sloppy{}
+
+// The judges of mat's calls see an element that is wrong.
+func TestMatJudges(t *testing.T) {
+	defer implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}.use()
+	for _, op := range MatOps() {
+		for _, wrong := range []bool{false, true} {
+			c, err := newMatCall(3, op, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			impl := implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}
+			if wrong {
+				if op == MatMul {
+					continue // TestWrongLibraryFails has it
+				}
+				impl.lapack = sloppy{}
+			}
+			impl.use()
+			c.call()
+			if x := c.residual(); (x < c.bound) == wrong || math.IsNaN(x) {
+				t.Errorf("%v, wrong %v: residual %g", op, wrong, x)
+			}
+		}
+	}
+}
+
+func TestCompareMatCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	enough := errors.New("enough")
+	cfg := quick()
+	cfg.Settle = time.Hour
+	time.AfterFunc(20*time.Millisecond, func() { cancel(enough) })
+	if _, err := CompareMat(ctx, cfg, MatMul, 64); !errors.Is(err, enough) {
+		t.Errorf("error is %v", err)
+	}
+}

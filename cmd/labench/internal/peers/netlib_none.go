@@ -1,0 +1,7 @@
+//go:build !(cgo && openblas && lapacke)
+
+package peers
+
+// netlibMat returns gonum's binding of the C library; ok is false in builds
+// without it.
+func netlibMat() (i implementation, ok bool) { return i, false }
