@@ -30,8 +30,11 @@ func evenly(n, parts int) int {
 //
 // In a product the fewest are halves, whether one worker computes or two. Up to
 // n = 2048 they were within 2 % of the best, but twice 5 %; thirds give two
-// workers nine tiles, and took a tenth longer. Of 4096, tiles of 512 were the
-// fastest. In a solution, too, where from 1536 on halves won less often. In a
+// workers nine tiles, and took a tenth longer, so the number is even. Larger
+// products pack their operands, which costs the less the larger the tiles are:
+// one core did 4096 at 0.79 of the peak with tiles of 1024 or 2048 and at 0.69
+// with 512 (docs/kernels-gemm.md). In a solution tiles of 512 were the fastest,
+// where from 1536 on halves won less often. In a
 // factorization fewer and fewer tiles are left to work on: fifths were within 2 %
 // of the best for two workers and n from 1024 to 2048, fourths within 3 % for
 // one; at 4096 and 8192, 688 was.
@@ -49,11 +52,18 @@ func defaultParts(op Operation, n, workers int) int {
 		busy, largest = math.Sqrt(24*float64(workers)), int(min(max(4*math.Sqrt(float64(n)), 128), 320))
 	}
 	parts := max(min(int(math.Ceil(busy)), n/smallest), 1)
-	if (op == OpGemm || op == OpSyrk) && n <= 1024*parts {
-		return parts
+	if op == OpGemm || op == OpSyrk {
+		const largest = 1024
+		if n <= largest*parts {
+			return parts
+		}
+		return roundUp(tiles(n, largest), 2)
 	}
 	return max(parts, tiles(n, largest))
 }
+
+// roundUp returns the least multiple of m that is at least n.
+func roundUp(n, m int) int { return tiles(n, m) * m }
 
 // directUpTo returns the largest order of a problem on T that is given to one
 // kernel by default: up to there it takes less time than tasks do, on workers

@@ -331,25 +331,35 @@ func direct(ctx context.Context, e *Engine, op *versions.Op, params any, args ..
 	}
 	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
 	defer scratch.Put(call.Work)
+	return invokeDirect(e, op, call)
+}
+
+// invokeDirect is direct for a call that is complete.
+func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
 	selector, target := e.selection()
 	choice, err := selector.Select(op, call, target)
 	if err != nil {
 		return &exec.TaskError{Op: op.OpName(), Worker: -1, Err: err}
 	}
-	end := e.recordDirect(op, choice.Version.Name, &err)
-	begin := time.Now()
-	err = invoke(choice.Version, call)
-	end()
+	var begin time.Time
+	if choice.Timed {
+		begin = time.Now()
+	}
+	if e != nil && e.opt.Trace != nil {
+		err = e.traced(op, choice.Version, call)
+	} else {
+		err = invoke(choice.Version, call)
+	}
 	switch {
 	case err == nil && choice.Timed:
 		selector.Record(op, choice, target, choice.Work, time.Since(begin).Seconds())
 	case choice.Timed:
 		selector.Abandon(choice)
 	}
-	if err != nil {
-		err = &exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err}
+	if err == nil {
+		return nil
 	}
-	return translate(err)
+	return translate(&exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err})
 }
 
 // invoke calls a version and turns a panic into an error.
@@ -362,16 +372,12 @@ func invoke(v *versions.Version, call *versions.Call) (err error) {
 	return v.Run(call)
 }
 
-// recordDirect starts the event of a kernel called directly; the function that
-// it returns ends it and puts it into the trace, if there is one.
-func (e *Engine) recordDirect(op *versions.Op, version string, err *error) (end func()) {
-	r := e.options().Trace
-	if r == nil {
-		return func() {}
-	}
-	worker, start := len(e.rt.Workers()), r.Now()
-	return func() {
-		r.Sink(worker)(trace.Event{Op: op.OpName(), Version: version, Worker: worker,
-			Start: start, End: r.Now(), Failed: *err != nil})
-	}
+// traced is invoke with an event in the trace.
+func (e *Engine) traced(op *versions.Op, v *versions.Version, call *versions.Call) error {
+	r, worker := e.opt.Trace, len(e.rt.Workers())
+	start := r.Now()
+	err := invoke(v, call)
+	r.Sink(worker)(trace.Event{Op: op.OpName(), Version: v.Name, Worker: worker,
+		Start: start, End: r.Now(), Failed: err != nil})
+	return err
 }

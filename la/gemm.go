@@ -64,7 +64,11 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 	}
 	one := goesDirect[T](e, OpGemm, max(m, n, k))
 	nb := max(m, n, k)
-	if !one {
+	if one {
+		if done, err := directGemm(ctx, e, transA, transB, alpha, a, b, beta, c); done {
+			return err
+		}
+	} else {
 		nb = tileSize[T](e, OpGemm, geometric(m, n))
 	}
 	vc, in, back := writable(c, nb, beta != 0, e.options().Workers)

@@ -9,11 +9,7 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	}
 	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
 	if p.vectors.run != nil {
-		if p.isLarge(m, n, k) {
-			p.large(operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, beta, c, ldc, work)
-			return
-		}
-		p.strips(blas.All, operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, beta, c, ldc, work)
+		p.product(operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, beta, c, ldc, work)
 		return
 	}
 	scale(m, n, beta, c, ldc)

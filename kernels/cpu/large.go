@@ -2,6 +2,15 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
+// product computes C = alpha·A·B + beta·C with vector micro-kernels.
+func (p *Packed[T]) product(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
+	if p.isLarge(m, n, k) {
+		p.large(a, b, m, n, k, alpha, beta, c, ldc, work)
+	} else {
+		p.strips(a, b, m, n, k, alpha, beta, c, ldc, work)
+	}
+}
+
 // isLarge reports whether a product is one for large: if its matrices do not
 // fit into the second-level cache together, unless C is so narrow that packing
 // takes long beside the product.
@@ -37,7 +46,7 @@ func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 		for pc := 0; pc < k; pc += kcMax {
 			s.k = min(kcMax, k-pc)
 			x, rs, cs := b.from(pc, jc)
-			p.packB(bp, x, rs, cs, nc, s.k)
+			p.packAllB(bp, x, rs, cs, nc, s.k)
 			for ic := 0; ic < m; ic += mcMax {
 				s.m = min(mcMax, m-ic)
 				x, rs, cs := a.from(ic, pc)
@@ -56,47 +65,5 @@ func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 			}
 			s.beta = 1
 		}
-	}
-}
-
-// packB packs the k×n matrix B, whose element (l, j) is src[l*rs+j*cs], as
-// packStrips does. Rows are read a few at a time and as far as they go,
-// rather than in pieces of the width of a strip from all of memory.
-func (p *Packed[T]) packB(dst, src []T, rs, cs, n, k int) {
-	const rows = 16
-	if cs != 1 {
-		p.packStrips(dst, src, rs, cs, n, k)
-		return
-	}
-	for l := 0; l < k; l += rows {
-		h := min(rows, k-l)
-		for j := 0; j < n; {
-			w := p.width(n - j)
-			r := roundUp(w, p.vectors.lanes)
-			p.vectors.packB(dst[j*k+l*r:], src[l*rs+j:], rs, 1, w, h, r)
-			j += w
-		}
-	}
-}
-
-// packA packs the m×k matrix A, whose element (i, l) is src[i*rs+l*cs], into
-// panels of MR rows: element (i, l) becomes dst[i/MR*MR*k + l*MR + i%MR]. What
-// is beyond row m of the last panel becomes undefined.
-func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
-	v, mr := &p.vectors, p.MR
-	if cs != 1 {
-		const columns = 32
-		for l := 0; l < k; l += columns {
-			w := min(columns, k-l)
-			for i := 0; i < m; i += mr {
-				h := min(mr, m-i)
-				v.packB(dst[i*k+l*mr:], src[i+l*cs:], cs, 1, h, w, mr)
-			}
-		}
-		return
-	}
-	for i := 0; i < m; i += mr {
-		h := min(mr, m-i)
-		v.packB(dst[i*k:], src[i*rs:], 1, rs, h, k, mr)
 	}
 }

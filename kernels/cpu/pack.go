@@ -6,29 +6,6 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
 )
 
-// packA packs the m×k matrix A, whose element (i, p) is src[i*rs+p*cs], and
-// returns the strides of the copy as strip has them. Rows stay rows and
-// columns stay columns: the micro-kernels read either.
-func (v *vectors[T]) packA(dst, src []T, rs, cs, m, k, mr int) (prs, pcs, ps int) {
-	if cs == 1 {
-		for i := range m {
-			copy(dst[i*k:(i+1)*k], src[i*rs:])
-		}
-		return k, 1, mr * k
-	}
-	size := int(unsafe.Sizeof(*new(T)))
-	for i := 0; i < m; i += mr {
-		h := min(mr, m-i)
-		_, _ = dst[(i+mr)*k-1], src[i+h-1+(k-1)*cs]
-		v.copy(asm.Panel{
-			Dst: unsafe.Pointer(&dst[i*k]), Pitch: mr * size,
-			Src: unsafe.Pointer(&src[i]), Stride: cs * size,
-			K: k, W: h * size,
-		})
-	}
-	return 1, mr, mr * k
-}
-
 // packB packs a strip of B: the k×w matrix whose element (p, j) is
 // src[p*rs+j*cs], into rows of r elements, a multiple of a vector, that end in
 // zeros.
@@ -49,5 +26,58 @@ func (v *vectors[T]) packB(dst, src []T, rs, cs, w, k, r int) {
 			Src: unsafe.Pointer(&src[j*cs]), Stride: cs * size,
 			K: k, W: min(v.lanes, w-j),
 		})
+	}
+}
+
+// packStrips packs the k×n matrix B, whose element (l, j) is
+// src[l*rs+j*cs], strip by strip. The one at column j begins at dst[j*k].
+func (p *Packed[T]) packStrips(dst, src []T, rs, cs, n, k int) {
+	for j := 0; j < n; {
+		w := p.width(n - j)
+		p.vectors.packB(dst[j*k:], src[j*cs:], rs, cs, w, k, roundUp(w, p.vectors.lanes))
+		j += w
+	}
+}
+
+// packAllB packs the k×n matrix B, whose element (l, j) is src[l*rs+j*cs], as
+// packStrips does. Rows are read a few at a time and as far as they go,
+// rather than in pieces of the width of a strip from all of memory.
+func (p *Packed[T]) packAllB(dst, src []T, rs, cs, n, k int) {
+	const rows = 16
+	if cs != 1 {
+		p.packStrips(dst, src, rs, cs, n, k)
+		return
+	}
+	for l := 0; l < k; l += rows {
+		h := min(rows, k-l)
+		for j := 0; j < n; {
+			w := p.width(n - j)
+			r := roundUp(w, p.vectors.lanes)
+			p.vectors.packB(dst[j*k+l*r:], src[l*rs+j:], rs, 1, w, h, r)
+			j += w
+		}
+	}
+}
+
+// packA packs the m×k matrix A, whose element (i, l) is src[i*rs+l*cs], into
+// panels of MR rows: element (i, l) becomes dst[i/MR*MR*k + l*MR + i%MR]. What
+// is beyond row m of the last panel, and up to a vector behind it, becomes
+// undefined.
+func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
+	v, mr := &p.vectors, p.MR
+	if cs != 1 {
+		const columns = 32
+		for l := 0; l < k; l += columns {
+			w := min(columns, k-l)
+			for i := 0; i < m; i += mr {
+				h := min(mr, m-i)
+				v.packB(dst[i*k+l*mr:], src[i+l*cs:], cs, 1, h, w, mr)
+			}
+		}
+		return
+	}
+	for i := 0; i < m; i += mr {
+		h := min(mr, m-i)
+		v.packB(dst[i*k:], src[i*rs:], 1, rs, h, k, mr)
 	}
 }

@@ -146,8 +146,8 @@ func (s *strip[T]) mask(t *asm.Tiles[T], h, v, lanes int) {
 // below returns the mask of the lanes before lane n.
 func below(n int) uint32 { return 1<<uint(min(max(n, 0), 16)) - 1 }
 
-// strips is update for the vector micro-kernels, in which alpha and beta cost
-// nothing. It packs what it must:
+// strips computes C = alpha·A·B + beta·C with vector micro-kernels, for
+// matrices that the caches hold. It packs what it must:
 //
 //   - A if it lies so far apart that a block of it would not stay in the
 //     caches;
@@ -155,7 +155,7 @@ func below(n int) uint32 { return 1<<uint(min(max(n, 0), 16)) - 1 }
 //     it is used, so that it is in the first-level cache then and next to
 //     nothing in the second; but all strips of a block of B at once if there
 //     are several blocks of A to multiply.
-func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T, beta T, c []T, ldc int, work []T) {
+func (p *Packed[T]) strips(a, b operand[T], m, n, k int, alpha T, beta T, c []T, ldc int, work []T) {
 	if len(work) < p.tile()+p.blockA(m, k)+p.blockB(n, k) {
 		panic(ErrWork)
 	}
@@ -169,13 +169,6 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 	}
 	for jc := 0; jc < n; jc += ncMax {
 		nc := min(ncMax, n-jc)
-		first, last := 0, m // the rows that have a part in these columns
-		switch uplo {
-		case blas.Lower:
-			first = jc
-		case blas.Upper:
-			last = min(m, jc+nc)
-		}
 		s := strip[T]{alpha: alpha, beta: beta, ldc: ldc, uplo: blas.All}
 		for pc := 0; pc < k; pc += kcMax {
 			s.k = min(kcMax, k-pc)
@@ -183,13 +176,13 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 			if packB && !once {
 				p.packStrips(bp, bx, brs, bcs, nc, s.k)
 			}
-			for ic := first; ic < last; ic += mcMax {
-				mc := min(mcMax, last-ic)
+			for ic := 0; ic < m; ic += mcMax {
+				mc := min(mcMax, m-ic)
 				ax, ars, acs := a.from(ic, pc)
 				s.a, s.rs, s.cs, s.ps = ax, ars, acs, p.MR*ars
 				if packA {
-					s.a = ap
-					s.rs, s.cs, s.ps = v.packA(ap, ax, ars, acs, mc, s.k, p.MR)
+					p.packA(ap, ax, ars, acs, mc, s.k)
+					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
 				}
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
@@ -204,12 +197,8 @@ func (p *Packed[T]) strips(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T
 						s.b, s.ldb, s.padded = bx[j:], brs, false
 					}
 					s.c = c[ic*ldc+jc+j:]
-					if uplo == blas.All {
-						s.m = mc
-						v.run(s)
-					} else {
-						p.triangle(s, uplo, ic-jc-j, mc)
-					}
+					s.m = mc
+					v.run(s)
 				}
 			}
 			s.beta = 1
@@ -240,16 +229,6 @@ func (p *Packed[T]) packs(a, b operand[T], m, mc, kc int) (packA, packB bool) {
 	packA = span > v.spanA
 	packB = b.trans || m > 2*p.MR && kc*b.ld > v.spanB
 	return packA, packB
-}
-
-// packStrips packs the k×n matrix B, whose element (l, j) is
-// src[l*rs+j*cs], strip by strip. The one at column j begins at dst[j*k].
-func (p *Packed[T]) packStrips(dst, src []T, rs, cs, n, k int) {
-	for j := 0; j < n; {
-		w := p.width(n - j)
-		p.vectors.packB(dst[j*k:], src[j*cs:], rs, cs, w, k, roundUp(w, p.vectors.lanes))
-		j += w
-	}
 }
 
 // triangle runs those rows of a strip of mc rows that have elements in the

@@ -46,8 +46,9 @@ func testPackStrips[T Element](t *testing.T, p *Packed[T]) {
 		for m := 1; m <= 2*p.MR+1; m++ {
 			for _, strides := range [][2]int{{ld, 1}, {1, ld}} {
 				rs, cs := strides[0], strides[1]
-				dst := randomSlice[T](roundUp(m, p.MR) * k)
-				prs, pcs, ps := p.vectors.packA(dst, src[:(m-1)*rs+(k-1)*cs+1], rs, cs, m, k, p.MR)
+				dst := randomSlice[T](roundUp(m, p.MR)*k + p.vectors.lanes)
+				p.packA(dst, src[:(m-1)*rs+(k-1)*cs+1], rs, cs, m, k)
+				prs, pcs, ps := 1, p.MR, p.MR*k
 				for i := range m {
 					for l := range k {
 						want := src[i*rs+l*cs]

@@ -9,11 +9,7 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 	}
 	t := trans != blas.NoTrans
 	if p.vectors.run != nil {
-		if n <= p.NC {
-			p.syrkStrips(uplo, operand[T]{a, lda, !t}, n, k, alpha, beta, c, ldc, work)
-		} else {
-			p.strips(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
-		}
+		p.syrkHalves(uplo, t, n, k, alpha, a, lda, beta, c, ldc, work)
 		return
 	}
 	scaleTriangle(uplo, n, beta, c, ldc)
@@ -22,6 +18,27 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		return
 	}
 	p.update(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, c, ldc, work)
+}
+
+// syrkHalves halves C until what syrkStrips packs stays in the second-level
+// cache; the square between the halves is a product.
+func (p *Packed[T]) syrkHalves(uplo blas.Uplo, t bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int, work []T) {
+	if n <= p.NC && (n <= 2*p.NR || n*min(k, p.KC) <= p.vectors.spanA) {
+		p.syrkStrips(uplo, operand[T]{a, lda, !t}, n, k, alpha, beta, c, ldc, work)
+		return
+	}
+	h := roundUp(n/2, p.NR)
+	rest := a[h*lda:]
+	if t {
+		rest = a[h:]
+	}
+	p.syrkHalves(uplo, t, h, k, alpha, a, lda, beta, c, ldc, work)
+	p.syrkHalves(uplo, t, n-h, k, alpha, rest, lda, beta, c[h*ldc+h:], ldc, work)
+	if uplo == blas.Lower {
+		p.product(operand[T]{rest, lda, t}, operand[T]{a, lda, !t}, n-h, h, k, alpha, beta, c[h*ldc:], ldc, work)
+	} else {
+		p.product(operand[T]{a, lda, t}, operand[T]{rest, lda, !t}, h, n-h, k, alpha, beta, c[h:], ldc, work)
+	}
 }
 
 // syrkStrips computes the uplo triangle of C = alpha·Bᵀ·B + beta·C for a k×n

@@ -1,0 +1,114 @@
+package la
+
+import (
+	"context"
+	"sync"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// product is the call of a kernel for C = alpha·op(A)·op(B) + beta·C on three
+// matrices in memory, with all that it points to: of a small product, to
+// allocate that would take longer than to multiply.
+type product[T Element] struct {
+	call   versions.Call
+	params kernels.Gemm
+	tiles  [3]kernels.Tile[T] // A, B, C
+	args   [3]any
+	work   versions.Workspace
+}
+
+func newProduct[T Element]() *product[T] {
+	p := new(product[T])
+	for i := range p.tiles {
+		p.args[i] = &p.tiles[i]
+	}
+	p.call.Params, p.call.Args, p.call.Work = &p.params, p.args[:], &p.work
+	return p
+}
+
+// products64 and products32 keep products from call to call. What is in them
+// between calls is only scratch.
+var (
+	products64 = sync.Pool{New: func() any { return newProduct[float64]() }}
+	products32 = sync.Pool{New: func() any { return newProduct[float32]() }}
+)
+
+func products[T Element]() *sync.Pool {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return &products32
+	}
+	return &products64
+}
+
+// directGemm does a product by one kernel on the calling goroutine if all of
+// its matrices are in row-major memory and C shares none with the others;
+// otherwise it returns false.
+func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Sink[T]) (done bool, err error) {
+	pool := products[T]()
+	p := pool.Get().(*product[T])
+	defer pool.Put(p)
+	ta, okA := tileOf[T](a, &p.tiles[0])
+	tb, okB := tileOf[T](b, &p.tiles[1])
+	tc, okC := tileOf[T](c, &p.tiles[2])
+	if okA && okB && okC && tc == blas.NoTrans && apart(&p.tiles[0], &p.tiles[2]) && apart(&p.tiles[1], &p.tiles[2]) {
+		p.params = kernels.Gemm{TransA: compose(transA, ta), TransB: compose(transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
+		p.call.Ctx = ctx
+		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Gemm, &p.call)
+		p.call.Ctx = nil
+	}
+	for i := range p.tiles {
+		p.tiles[i].Data = nil
+	}
+	return done, err
+}
+
+// tileOf makes t the memory of a, or that of which a is the transpose. It
+// returns false if a has no elements in row-major memory, or not enough.
+func tileOf[T Element](a Source[T], t *kernels.Tile[T]) (blas.Transpose, bool) {
+	var g blocked.General[T]
+	trans := blas.NoTrans
+	switch a := any(a).(type) {
+	case blocked.General[T]:
+		g = a
+	case *mat.Dense:
+		g = general[T](a)
+	case mat.Transpose:
+		d, ok := a.Matrix.(*mat.Dense)
+		if !ok {
+			return trans, false
+		}
+		g, trans = general[T](d), blas.Trans
+	default:
+		return trans, false
+	}
+	r, c, s := g.Rows, g.Cols, g.Stride
+	if r <= 0 || c <= 0 || s < c || len(g.Data) < c || r-1 > (len(g.Data)-c)/s {
+		return trans, false
+	}
+	*t = kernels.Tile[T]{Rows: r, Cols: c, Stride: s, Data: g.Data[:(r-1)*s+c]}
+	return trans, true
+}
+
+// general returns the memory of d; nothing if T is not float64.
+func general[T Element](d *mat.Dense) (g blocked.General[T]) {
+	r := d.RawMatrix()
+	if data, ok := any(&r.Data).(*[]T); ok {
+		g = blocked.General[T]{Rows: r.Rows, Cols: r.Cols, Stride: r.Stride, Data: *data}
+	}
+	return g
+}
+
+// apart reports whether the ranges of memory from the first to the last
+// element of a and of c do not meet.
+func apart[T Element](a, c *kernels.Tile[T]) bool {
+	size := unsafe.Sizeof(*new(T))
+	p, q := uintptr(unsafe.Pointer(unsafe.SliceData(a.Data))), uintptr(unsafe.Pointer(unsafe.SliceData(c.Data)))
+	return p+uintptr(len(a.Data))*size <= q || q+uintptr(len(c.Data))*size <= p
+}
