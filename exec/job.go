@@ -64,6 +64,7 @@ func newJob(l *Local, ctx context.Context) *Job {
 	j := &Job{rt: l, id: l.jobs.Add(1), ctx: ctx, over: ctx.Done()}
 	j.news.L = &j.news.Mutex
 	j.submit.graph.Owner = j
+	j.submit.graph.Failed = j.broken
 	j.submit.graph.Pool = &l.tasks
 	j.last.Store(math.MaxUint64)
 	j.goal.Store(math.MaxInt64)
@@ -163,6 +164,7 @@ func (j *Job) enlist() error {
 // under graph.Ignore is no error. After a nil error the job can go on.
 func (j *Job) Wait() error {
 	j.submit.Lock()
+	j.submit.graph.Seal()
 	over := j.done.Load() == j.submit.count
 	j.submit.Unlock()
 	if !over {
@@ -246,6 +248,10 @@ func (j *Job) Ignored() int {
 	defer j.outcome.Unlock()
 	return j.outcome.ignored
 }
+
+// Copies returns how much memory the job's data have beside their own values: see
+// graph.Graph.Copies.
+func (j *Job) Copies() graph.Copies { return j.submit.graph.Copies() }
 
 // Completed returns the number of tasks that have ended in any way.
 func (j *Job) Completed() int { return int(j.done.Load()) }
@@ -366,6 +372,16 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 	return j.end(t, graph.Failed, f, freed)
 }
 
+// broken records the failure of a reduction.
+func (j *Job) broken(f *graph.Fault) {
+	f.Err = &TaskError{Task: f.Task, Op: "reduction", Worker: -1, Err: f.Err}
+	j.outcome.Lock()
+	if j.outcome.fault == nil || f.Task < j.outcome.fault.Task {
+		j.outcome.fault = f
+	}
+	j.outcome.Unlock()
+}
+
 // again decides whether t, whose attempt has failed, is to be run again, and
 // prepares it.
 func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
@@ -404,8 +420,8 @@ type Snapshotter interface {
 func (j *Job) save(t *graph.Task) {
 	var restores []func()
 	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode == graph.InOut {
-			if s, ok := o.Datum.Value.(Snapshotter); ok {
+		if o := t.Operand(i); o.Mode&graph.InOut == graph.InOut {
+			if s, ok := t.Value(i).(Snapshotter); ok {
 				restores = append(restores, s.Snapshot())
 			}
 		}

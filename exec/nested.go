@@ -137,6 +137,7 @@ func (w *worker) adopt(t *graph.Task, children *Job) bool {
 // have.
 func (j *Job) whenDrained(f func()) bool {
 	j.submit.Lock()
+	j.submit.graph.Seal()
 	goal := j.submit.count
 	j.submit.Unlock()
 	j.news.Lock()

@@ -18,6 +18,7 @@ type Datum struct {
 	Name string
 	I, J int32
 
+	special *special // nil for most
 	current *version
 	initial version
 	home    atomic.Int32

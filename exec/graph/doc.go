@@ -26,6 +26,11 @@
 // produced; whoever reads those is cancelled in turn. A task that only
 // overwrites a tainted version is not.
 //
+// Three more ways of access are opt-in: tasks that [Commute] update a datum in any
+// order, one at a time; those that [Reduce] add to it at once, on copies; and a
+// datum that is renamed ([Datum.SetRenaming]) gets a new value from each task
+// that overwrites it, so that nobody waits for those who still read the old one.
+//
 // A running task may finish with single operands before its end ([Graph.Give]):
 // those who wait for that version only are released at once. What was given
 // stays good if the task fails afterwards.

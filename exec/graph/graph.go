@@ -14,7 +14,7 @@ func (e Error) Error() string { return string(e) }
 const (
 	ErrNoOp    Error = "graph: task without an op"
 	ErrNoDatum Error = "graph: operand without a datum"
-	ErrMode    Error = "graph: access mode is not IN, OUT or INOUT"
+	ErrMode    Error = "graph: no such access mode, REDUCE without a Reduction, or COMMUTE and REDUCE at once"
 	ErrOperand Error = "graph: no such operand"
 	ErrGiven   Error = "graph: the task has finished with the operand before"
 )
@@ -55,7 +55,11 @@ type Graph struct {
 	// [Task.Added].
 	Clock func() time.Duration
 
+	// Failed, if not nil, is told when a Reduction's Combine has panicked.
+	Failed func(*Fault)
+
 	readers map[*version][]TaskID // kept for the Observer
+	groups  groups
 
 	last  TaskID
 	free  *Task                // tasks to reuse, Add's
@@ -93,9 +97,12 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 	t.pending.Store(bias)
 	for i := range t.uses {
 		u := &t.uses[i]
-		switch u.mode {
-		case 0:
-		case In:
+		switch {
+		case u.mode == 0:
+		case u.mode > InOut || u.datum.special != nil:
+			a, w := g.special(t, u)
+			await, writes = await+a, writes+w
+		case u.mode == In:
 			await += g.read(t, u)
 		default:
 			await += g.write(t, u)
@@ -106,6 +113,9 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 	// Nobody can drop one before the task has run, so a plain store is enough.
 	t.refs.Store(1 + writes)
 	ready = t.settle(await)
+	if ready && t.special {
+		ready = len(g.enter(t, nil)) == 1
+	}
 	if ready && g.Clock != nil {
 		t.ReadyAt = g.Clock()
 	}
@@ -118,7 +128,9 @@ func (t *Task) settle(await int32) bool {
 	if t.pending.Add(await-bias) != 0 {
 		return false
 	}
-	t.state.Store(uint32(Ready))
+	if !t.special {
+		t.state.Store(uint32(Ready))
+	}
 	return true
 }
 
@@ -133,8 +145,8 @@ func (g *Graph) read(t *Task, u *use) int32 {
 			g.readers = make(map[*version][]TaskID)
 		}
 		g.readers[v] = append(g.readers[v], t.id)
-		if v.task != nil {
-			g.Observer.Depends(v.task.id, t.id, RAW, u.datum, v.number)
+		for _, m := range v.makers() {
+			g.Observer.Depends(m, t.id, RAW, u.datum, v.number)
 		}
 	}
 	return t.await(u, v)
@@ -165,17 +177,20 @@ func (g *Graph) write(t *Task, u *use) int32 {
 
 // observeWrite reports the edges into the maker of the version after v.
 func (g *Graph) observeWrite(t *Task, u *use, v *version) {
-	if v.task != nil {
-		kind := WAW
-		if u.mode&In != 0 {
-			kind = RAW
-		}
-		g.Observer.Depends(v.task.id, t.id, kind, u.datum, v.number)
+	defer delete(g.readers, v)
+	if t.fence != nil {
+		return
+	}
+	kind := WAW
+	if u.mode&In != 0 {
+		kind = RAW
+	}
+	for _, m := range v.makers() {
+		g.Observer.Depends(m, t.id, kind, u.datum, v.number)
 	}
 	for _, r := range g.readers[v] {
 		g.Observer.Depends(r, t.id, WAR, u.datum, v.number)
 	}
-	delete(g.readers, v)
 }
 
 // await puts u on the list of those who wait for v and returns 1, or returns
@@ -198,10 +213,13 @@ func (t *Task) await(u *use, v *version) int32 {
 
 // taint notes a tainted input. Of several the fault of the smallest task
 // stands, whichever came first.
-func (t *Task) taint(f *Fault) {
+func (t *Task) taint(f *Fault) { smallest(&t.tainted, f) }
+
+// smallest stores f unless the fault of a smaller task is there.
+func smallest(p *atomic.Pointer[Fault], f *Fault) {
 	for {
-		old := t.tainted.Load()
-		if (old != nil && old.Task <= f.Task) || t.tainted.CompareAndSwap(old, f) {
+		old := p.Load()
+		if (old != nil && old.Task <= f.Task) || p.CompareAndSwap(old, f) {
 			return
 		}
 	}
@@ -216,7 +234,7 @@ func (s *Spec) Check() {
 		if o.Datum == nil {
 			panic(ErrNoDatum)
 		}
-		if o.Mode-1 >= InOut {
+		if !o.Mode.valid() || o.Mode == Reduce && (o.Datum.special == nil || o.Datum.special.combine == nil) {
 			panic(ErrMode)
 		}
 	}
@@ -228,8 +246,7 @@ func join(uses []use) {
 		for i := 1; i < len(uses); i++ {
 			for k := range i {
 				if uses[k].datum == uses[i].datum {
-					uses[k].mode |= uses[i].mode
-					uses[i].mode = 0
+					uses[k].merge(&uses[i])
 					break
 				}
 			}
@@ -239,11 +256,19 @@ func join(uses []use) {
 	first := make(map[*Datum]int, len(uses))
 	for i := range uses {
 		if k, ok := first[uses[i].datum]; ok {
-			uses[k].mode |= uses[i].mode
-			uses[i].mode = 0
+			uses[k].merge(&uses[i])
 		} else {
 			first[uses[i].datum] = i
 		}
+	}
+}
+
+// merge makes v part of u, which is on the same datum.
+func (u *use) merge(v *use) {
+	u.mode |= v.mode
+	v.mode = 0
+	if !u.mode.valid() {
+		panic(ErrMode)
 	}
 }
 
@@ -258,6 +283,8 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 		u := &t.uses[i]
 		switch {
 		case u.mode == 0 || u.given:
+		case t.special && u.datum.special != nil:
+			ready = g.endSpecial(u, fault, ready)
 		case u.mode == In:
 			ready = g.endRead(u, ready)
 		default:
@@ -282,24 +309,31 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 	if i < 0 || i >= len(t.uses) {
 		panic(ErrOperand)
 	}
-	u := &t.uses[i]
-	if u.mode == 0 {
-		for k := range i {
-			if t.uses[k].datum == u.datum {
-				u = &t.uses[k]
-				break
-			}
-		}
-	}
+	u := t.first(i)
 	if u.given {
 		panic(ErrGiven)
 	}
 	u.given = true
 	t.gave.Store(true)
-	if u.mode == In {
+	switch {
+	case t.special && u.datum.special != nil:
+		return g.endSpecial(u, nil, ready)
+	case u.mode == In:
 		return g.endRead(u, ready)
 	}
 	return endWrite(u, nil, ready)
+}
+
+// endSpecial ends a use of a datum that is special.
+func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
+	g.letGo(u)
+	switch u.mode {
+	case Commute, Reduce:
+		return g.endMember(u, fault, ready)
+	case In:
+		return g.endRead(u, ready)
+	}
+	return endWrite(u, fault, ready)
 }
 
 // endRead takes u off the readers of the version it read.
@@ -308,9 +342,12 @@ func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 	if v.readers.Add(-1) != 0 {
 		return ready
 	}
-	next := v.next.out.task
+	next := v.next
 	g.release(v)
-	return next.arrive(ready)
+	if next == nil { // renamed: nobody waits for the readers
+		return ready
+	}
+	return next.out.task.arrive(ready)
 }
 
 // endWrite publishes the version that u made.
@@ -339,6 +376,9 @@ func (t *Task) arrive(ready []*Task) []*Task {
 	if t.pending.Add(-1) != 0 {
 		return ready
 	}
+	if t.special {
+		return t.graph.enter(t, ready)
+	}
 	t.state.Store(uint32(Ready))
 	return append(ready, t)
 }
@@ -352,7 +392,7 @@ func (g *Graph) release(v *version) {
 
 // unref drops a reference; the last one gives the task back for reuse.
 func (t *Task) unref() {
-	if t.refs.Add(-1) != 0 || t.watch != nil {
+	if t.refs.Add(-1) != 0 || t.watch != nil || t.fence != nil {
 		return
 	}
 	g := t.graph
@@ -383,6 +423,7 @@ func (g *Graph) newTask(n int) *Task {
 		t.graph = g
 		t.Attempt = 0
 		t.gave.Store(false)
+		t.special = false
 		t.tainted.Store(nil)
 		t.state.Store(uint32(Waiting))
 	}
@@ -419,6 +460,9 @@ type Watch struct {
 func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
 	if d == nil {
 		panic(ErrNoDatum)
+	}
+	if d.special != nil {
+		g.seal(d.special)
 	}
 	t = &Task{graph: g, watch: w}
 	t.fit(1)

@@ -14,7 +14,20 @@ const (
 	In    Mode = 1        // reads the current version
 	Out   Mode = 2        // makes a new version without reading the current one
 	InOut Mode = In | Out // reads the current version and makes the next one in place
+
+	// Commute is InOut for tasks that may run in any order, but not at once:
+	// successive ones on a datum do not wait for one another, and a task that
+	// is ready but for another one's turn waits without holding up a worker.
+	// Results may depend on the order.
+	Commute Mode = InOut | 4
+	// Reduce is InOut for tasks that add to the datum, and may run in any order
+	// and at once: each gets a copy to add to. See [Reduction], which the datum
+	// must have.
+	Reduce Mode = InOut | 8
 )
+
+// valid reports whether m is one of the modes.
+func (m Mode) valid() bool { return m-1 < InOut || m == Commute || m == Reduce }
 
 func (m Mode) String() string {
 	switch m {
@@ -24,6 +37,10 @@ func (m Mode) String() string {
 		return "OUT"
 	case InOut:
 		return "INOUT"
+	case Commute:
+		return "COMMUTE"
+	case Reduce:
+		return "REDUCE"
 	}
 	return fmt.Sprintf("Mode(%d)", uint8(m))
 }
@@ -169,6 +186,8 @@ type Task struct {
 	tainted  atomic.Pointer[Fault] // an input is tainted
 	nextFree *Task
 	watch    *Watch // the task is a Watch's
+	fence    *fence // the task is one
+	special  bool   // it is a fence, or some datum or mode is special
 	uses     []use
 	own      [inline]use
 }
@@ -220,14 +239,7 @@ func (t *Task) Len() int { return len(t.uses) }
 // Operand returns operand i, its mode joined with that of an earlier operand
 // if both are the same datum.
 func (t *Task) Operand(i int) Operand {
-	u := &t.uses[i]
-	if u.mode == 0 {
-		for k := range i {
-			if t.uses[k].datum == u.datum {
-				return Operand{u.datum, t.uses[k].mode}
-			}
-		}
-	}
+	u := t.first(i)
 	return Operand{u.datum, u.mode}
 }
 
@@ -243,4 +255,22 @@ func (t *Task) Given(i int) bool { return t.uses[i].given }
 func (t *Task) Watch() *Watch { return t.watch }
 
 // Value returns the value of operand i's datum.
-func (t *Task) Value(i int) any { return t.uses[i].datum.Value }
+func (t *Task) Value(i int) any {
+	u := &t.uses[i]
+	if u.datum.special == nil {
+		return u.datum.Value
+	}
+	return t.graph.value(t.first(i))
+}
+
+// first returns the use that stands for operand i: that of an earlier operand if
+// both are the same datum.
+func (t *Task) first(i int) *use {
+	u := &t.uses[i]
+	for k := 0; u.mode == 0 && k < i; k++ {
+		if t.uses[k].datum == u.datum {
+			u = &t.uses[k]
+		}
+	}
+	return u
+}

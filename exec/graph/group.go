@@ -1,0 +1,329 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A group is a run of tasks in program order that access one datum by Commute,
+// or by Reduce, with no other access between them. Its members do not wait for
+// one another. To the rest of the graph they are readers of a version that a
+// fence makes before them; a fence after them waits for these readers and makes
+// the version that all members together have produced:
+//
+//	          ┌─► member ─┐
+//	write ─► fence ─► member ─► fence ─► read
+//	          └─► member ─┘
+//
+// A fence is a task without an op that ends as soon as it is ready.
+type group struct {
+	mode  Mode
+	datum *Datum
+	first TaskID                // the first member
+	into  any                   // the value to which a Reduce group is added
+	holds *renamed              // the same, if it has to be kept
+	fault atomic.Pointer[Fault] // of the smallest member that failed
+
+	// The graph's lock for groups guards the rest.
+	held    bool    // by a member of a Commute group that is ready or runs
+	waiting []*Task // members that are ready but for that
+	copies  []any   // of a Reduce group: all
+	free    []any   // those that no member has
+}
+
+// special is what a datum has that is accessed in uncommon ways.
+type special struct {
+	group *group // the latest accesses, if nothing came after them
+
+	neutral func() any
+	combine func(dst, src any)
+
+	renew func() any
+	value *renamed // of the latest version, if there is renew
+}
+
+// groups is the state of a graph's special accesses.
+type groups struct {
+	mu     sync.Mutex // a leaf, but for the functions of Reduction.New
+	of     map[*use]*group
+	values map[*use]any // what Value returns, for copies and renamed versions
+	open   []*group
+
+	copies Copies
+}
+
+// uncommon returns d's special, which it makes if there is none.
+func (d *Datum) uncommon() *special {
+	if d.special == nil {
+		d.special = &special{}
+	}
+	return d.special
+}
+
+// Reduction says how tasks that access a datum by [Reduce] share it. Each has a
+// copy to itself while it runs; copies go from task to task, so there are as
+// many as tasks that run at once. When all members of a group have ended, Combine
+// adds every copy to the datum's value.
+type Reduction struct {
+	// New returns a neutral element: the value of a new copy.
+	New func() any
+	// Combine adds src to dst; the two are of the type that New returns, and dst
+	// may be the datum's Value. It must be associative and commutative, but for
+	// rounding: copies come in any order. It runs on the goroutine that ends the
+	// last task, or submits the next one. A panic in it is the failure of the
+	// group's first task.
+	Combine func(dst, src any)
+}
+
+// SetReduction allows access to d by [Reduce]. It must be called before the
+// first such task is added.
+func (d *Datum) SetReduction(r Reduction) {
+	x := d.uncommon()
+	x.neutral, x.combine = r.New, r.Combine
+}
+
+// special infers what u waits for where the datum or the mode is uncommon. It
+// returns the number of events and of versions made.
+func (g *Graph) special(t *Task, u *use) (await, writes int32) {
+	x := u.datum.uncommon()
+	t.special = true
+	if u.mode <= InOut {
+		g.seal(x)
+		if x.renew != nil {
+			return g.renaming(t, u, x)
+		}
+		if u.mode == In {
+			return g.read(t, u), 0
+		}
+		return g.write(t, u), 1
+	}
+	if x.group == nil || x.group.mode != u.mode {
+		g.seal(x)
+		g.fence(u.datum, nil)
+		x.group = &group{mode: u.mode, datum: u.datum, first: t.id, into: u.datum.Latest()}
+		if u.mode == Reduce && x.value != nil {
+			x.group.holds = x.value
+			x.value.uses.Add(1)
+		}
+		g.groups.mu.Lock()
+		g.groups.open = append(g.groups.open, x.group)
+		g.groups.mu.Unlock()
+	}
+	g.groups.mu.Lock()
+	if g.groups.of == nil {
+		g.groups.of = make(map[*use]*group)
+	}
+	g.groups.of[u] = x.group
+	g.groups.mu.Unlock()
+	if x.renew != nil && u.mode == Commute {
+		g.hold(u, x.value)
+	}
+	return g.read(t, u), 0
+}
+
+// seal ends the group of a datum: what is added from now on waits for all of
+// it.
+func (g *Graph) seal(x *special) {
+	gr := x.group
+	if gr == nil {
+		return
+	}
+	x.group = nil
+	g.groups.mu.Lock()
+	for i, o := range g.groups.open {
+		if o == gr {
+			g.groups.open = append(g.groups.open[:i], g.groups.open[i+1:]...)
+			break
+		}
+	}
+	g.groups.mu.Unlock()
+	g.fence(gr.datum, gr)
+}
+
+// Seal ends all groups: reductions are combined when the tasks added so far have
+// ended, and not only when a task wants the result. It follows the rules of
+// [Graph.Add].
+func (g *Graph) Seal() {
+	g.groups.mu.Lock()
+	open := append([]*group(nil), g.groups.open...)
+	g.groups.mu.Unlock()
+	for _, gr := range open {
+		g.seal(gr.datum.special)
+	}
+}
+
+// fence adds a fence on d: before a group if gr is nil, or else after gr.
+func (g *Graph) fence(d *Datum, gr *group) {
+	f := &Task{graph: g, special: true, fence: &fence{group: gr}}
+	f.fit(1)
+	u := &f.uses[0]
+	u.datum, u.mode = d, InOut
+	f.pending.Store(bias)
+	f.refs.Store(2)
+	if g.Observer != nil {
+		v := d.latest()
+		f.fence.sources = slices.Clone(g.readers[v])
+		if gr == nil {
+			f.fence.sources = append(f.fence.sources, v.makers()...)
+		}
+	}
+	if f.settle(g.write(f, u)) {
+		g.enter(f, nil) // nobody waits for it yet
+	}
+}
+
+// fence is what makes a task a fence.
+type fence struct {
+	group   *group
+	sources []TaskID // whom the observer is told of instead of the fence
+}
+
+// makers returns the tasks that made v, for the observer: several if a group
+// did.
+func (v *version) makers() []TaskID {
+	switch {
+	case v.task == nil:
+		return nil
+	case v.task.fence != nil:
+		return v.task.fence.sources
+	}
+	return []TaskID{v.task.id}
+}
+
+// enter makes a task ready for which nothing is missing but, if it is a member
+// of Commute groups, its turn. Fences end at once.
+func (g *Graph) enter(t *Task, ready []*Task) []*Task {
+	if t.fence != nil {
+		return g.endFence(t, ready)
+	}
+	g.groups.mu.Lock()
+	entered := g.acquire(t)
+	g.groups.mu.Unlock()
+	if !entered {
+		return ready
+	}
+	t.state.Store(uint32(Ready))
+	return append(ready, t)
+}
+
+// acquire takes all groups of t that exclude others, or none and puts t on the
+// list of the first that is held. The caller holds the lock.
+func (g *Graph) acquire(t *Task) bool {
+	for i := range t.uses {
+		if gr := g.commuting(&t.uses[i]); gr != nil && gr.held {
+			gr.waiting = append(gr.waiting, t)
+			return false
+		}
+	}
+	for i := range t.uses {
+		if gr := g.commuting(&t.uses[i]); gr != nil {
+			gr.held = true
+		}
+	}
+	return true
+}
+
+func (g *Graph) commuting(u *use) *group {
+	if u.mode == Commute && !u.given {
+		return g.groups.of[u]
+	}
+	return nil
+}
+
+// endMember records that a member of a group has finished with the datum.
+func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
+	g.groups.mu.Lock()
+	gr := g.groups.of[u]
+	delete(g.groups.of, u)
+	if c, ok := g.groups.values[u]; ok && u.mode == Reduce {
+		gr.free = append(gr.free, c)
+		delete(g.groups.values, u)
+	}
+	var waiting []*Task
+	if u.mode == Commute {
+		gr.held = false
+		waiting, gr.waiting = gr.waiting, nil
+	}
+	for _, t := range waiting {
+		if g.acquire(t) {
+			t.state.Store(uint32(Ready))
+			ready = append(ready, t)
+		}
+	}
+	g.groups.mu.Unlock()
+	if fault != nil {
+		smallest(&gr.fault, fault)
+	}
+	return g.endRead(u, ready)
+}
+
+// endFence ends a fence that is ready.
+func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
+	fault := t.Tainted()
+	if gr := t.fence.group; gr != nil {
+		if f := gr.fault.Load(); f != nil && (fault == nil || f.Task < fault.Task) {
+			fault = f
+		}
+		if fault == nil && gr.mode == Reduce {
+			fault = g.reduce(gr)
+		}
+		g.groups.mu.Lock()
+		g.groups.copies.count(-len(gr.copies), gr.datum.Bytes)
+		g.groups.mu.Unlock()
+		if gr.holds != nil {
+			g.drop(gr.holds)
+		}
+	}
+	return g.End(t, Done, fault, ready)
+}
+
+// reduce combines the copies of a group whose members have ended.
+func (g *Graph) reduce(gr *group) (fault *Fault) {
+	defer func() {
+		if v := recover(); v != nil {
+			err, ok := v.(error)
+			if !ok {
+				err = fmt.Errorf("graph: combining %v: panic: %v", gr.datum, v)
+			}
+			fault = &Fault{Task: gr.first, Err: err}
+			if g.Failed != nil {
+				g.Failed(fault)
+			}
+		}
+	}()
+	for _, c := range gr.copies {
+		gr.datum.special.combine(gr.into, c)
+	}
+	return nil
+}
+
+// value is Task.Value for a datum that is special.
+func (g *Graph) value(u *use) any {
+	g.groups.mu.Lock()
+	defer g.groups.mu.Unlock()
+	if v, ok := g.groups.values[u]; ok {
+		if r, ok := v.(*renamed); ok {
+			return r.value
+		}
+		return v
+	}
+	gr := g.groups.of[u]
+	if u.mode != Reduce || gr == nil {
+		return u.datum.Value
+	}
+	var c any
+	if n := len(gr.free); n > 0 {
+		c, gr.free = gr.free[n-1], gr.free[:n-1]
+	} else {
+		c = u.datum.special.neutral()
+		gr.copies = append(gr.copies, c)
+		g.groups.copies.count(1, u.datum.Bytes)
+	}
+	if g.groups.values == nil {
+		g.groups.values = make(map[*use]any)
+	}
+	g.groups.values[u] = c
+	return c
+}

@@ -1,0 +1,131 @@
+package graph
+
+import "sync/atomic"
+
+// renamed is the value of a version of a datum that is renamed.
+type renamed struct {
+	value any
+	bytes int64
+	given bool // by the program: Datum.Value
+	// uses counts the tasks that access it, and the datum as long as it is the
+	// latest.
+	uses atomic.Int32
+}
+
+// count counts a value more, or with n negative less. The caller holds the lock
+// for groups.
+func (c *Copies) count(n int, bytes int64) {
+	c.Live += int64(n)
+	c.Bytes += int64(n) * bytes
+	c.Peak, c.PeakBytes = max(c.Peak, c.Live), max(c.PeakBytes, c.Bytes)
+}
+
+// Copies says how many values beside their own data have at present, and had at
+// most: those of renamed data, and the copies of reductions.
+type Copies struct {
+	Live, Peak       int64
+	Bytes, PeakBytes int64 // Datum.Bytes of each
+}
+
+// SetRenaming lets every task that writes d by Out, without reading it, write a
+// new value, which renew returns, so that it need not wait for those that still
+// use the old one. The memory of a value is dropped when its last user has
+// ended. [Datum.Latest] is the value at the end. It must be called before the
+// first task on d is added.
+func (d *Datum) SetRenaming(renew func() any) {
+	x := d.uncommon()
+	x.renew = renew
+	x.value = &renamed{value: d.Value, given: true}
+	x.value.uses.Store(1)
+}
+
+// Latest returns the value that the last task added writes: Value, or another
+// one if the datum is renamed. It is there when the tasks have ended.
+func (d *Datum) Latest() any {
+	if d.special != nil && d.special.value != nil {
+		return d.special.value.value
+	}
+	return d.Value
+}
+
+// Copies returns what renamed data and reductions of the graph have allocated,
+// beyond the values that the data had at the beginning. It may be called at any
+// time.
+func (g *Graph) Copies() Copies {
+	g.groups.mu.Lock()
+	defer g.groups.mu.Unlock()
+	return g.groups.copies
+}
+
+// renaming infers what a common access to a renamed datum waits for.
+func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
+	if u.mode == Out {
+		old := x.value
+		x.value = &renamed{value: x.renew(), bytes: u.datum.Bytes}
+		x.value.uses.Store(1)
+		g.groups.mu.Lock()
+		g.groups.copies.count(1, u.datum.Bytes)
+		g.groups.mu.Unlock()
+		g.drop(old)
+		g.hold(u, x.value)
+		g.detach(u)
+		return 0, 1
+	}
+	g.hold(u, x.value)
+	if u.mode == In {
+		return g.read(t, u), 0
+	}
+	return g.write(t, u), 1
+}
+
+// hold makes v the value of u.
+func (g *Graph) hold(u *use, v *renamed) {
+	v.uses.Add(1)
+	g.groups.mu.Lock()
+	if g.groups.values == nil {
+		g.groups.values = make(map[*use]any)
+	}
+	g.groups.values[u] = v
+	g.groups.mu.Unlock()
+}
+
+// letGo ends the use of a renamed value by u, if it has one.
+func (g *Graph) letGo(u *use) {
+	g.groups.mu.Lock()
+	v, ok := g.groups.values[u].(*renamed)
+	if ok {
+		delete(g.groups.values, u)
+	}
+	g.groups.mu.Unlock()
+	if ok {
+		g.drop(v)
+	}
+}
+
+// drop takes one user off v.
+func (g *Graph) drop(v *renamed) {
+	if v.uses.Add(-1) != 0 || v.given {
+		return
+	}
+	g.groups.mu.Lock()
+	g.groups.copies.count(-1, v.bytes)
+	g.groups.mu.Unlock()
+}
+
+// detach makes u the maker of a version that does not touch the one before: it
+// waits neither for that nor for its readers.
+func (g *Graph) detach(u *use) {
+	v := u.datum.latest()
+	if g.Observer != nil {
+		delete(g.readers, v)
+	}
+	u.out.number = v.number + 1
+	u.out.next, u.out.fault = nil, nil
+	u.out.waiters.Store(nil)
+	u.out.readers.Store(1)
+	u.datum.current = &u.out
+	// v has no successor: its last reader, or this, drops it.
+	if v.readers.Add(-1) == 0 {
+		g.release(v)
+	}
+}
