@@ -4,25 +4,31 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 )
 
 func TestGemv(t *testing.T) {
-	t.Run("float64", testGemv[float64])
-	t.Run("float32", testGemv[float32])
+	t.Run("go/float64", func(t *testing.T) { testGemv(t, Portable[float64]()) })
+	t.Run("go/float32", func(t *testing.T) { testGemv(t, Portable[float32]()) })
+	for name, p := range natives[float64](Caches{}) {
+		t.Run(name+"/float64", func(t *testing.T) { testGemv(t, p) })
+	}
+	for name, p := range natives[float32](Caches{}) {
+		t.Run(name+"/float32", func(t *testing.T) { testGemv(t, p) })
+	}
 }
 
 // testGemv compares Gemv with inner products in float64. What must not be read
 // is NaN, and so is what lies between the elements of the vectors.
-func testGemv[T Element](t *testing.T) {
-	p := Portable[T]()
+func testGemv[T Element](t *testing.T, p *Packed[T]) {
 	nan := T(math.NaN())
 	eps := 0x1p-52
 	if T(1)+T(1e-12) == 1 {
 		eps = 0x1p-23
 	}
-	for _, dims := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {4, 4}, {5, 3}, {3, 5}, {17, 9}, {2, 513}, {1030, 5}, {7, 1100}} {
+	for _, dims := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {4, 4}, {5, 3}, {3, 5}, {17, 9}, {2, 513}, {1030, 5}, {7, 1100}, {9, 16}, {8, 31}, {6, 530}} {
 		for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
 			for k, inc := range [][2]int{{1, 1}, {3, 8}, {8, 2}} {
 				m, n := dims[0], dims[1]
@@ -113,5 +119,28 @@ func TestGemvReads(t *testing.T) {
 			}()
 			v.f()
 		}()
+	}
+}
+
+func BenchmarkGemv(b *testing.B) {
+	b.Run("float64", benchmarkGemv[float64])
+	b.Run("float32", benchmarkGemv[float32])
+}
+
+func benchmarkGemv[T Element](b *testing.B) {
+	versions := natives[T](Caches{})
+	versions["go"] = Portable[T]()
+	for name, p := range versions {
+		for _, n := range []int{512, 4096} {
+			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+				b.Run(fmt.Sprintf("%s/n=%d/%c", name, n, trans), func(b *testing.B) {
+					a, x, y := randomSlice[T](n*n), randomSlice[T](n), randomSlice[T](n)
+					b.SetBytes(int64(n) * int64(n) * int64(unsafe.Sizeof(a[0])))
+					for b.Loop() {
+						p.Gemv(trans, n, n, 1, a, n, x, 1, 1, y, 1)
+					}
+				})
+			}
+		}
 	}
 }
