@@ -35,16 +35,19 @@ func newProduct[T Element]() *product[T] {
 // products64 and products32 keep products from call to call. What is in them
 // between calls is only scratch.
 var (
-	products64 = sync.Pool{New: func() any { return newProduct[float64]() }}
-	products32 = sync.Pool{New: func() any { return newProduct[float32]() }}
+	products64 = sync.OnceValue(newProducts[float64])
+	products32 = sync.OnceValue(newProducts[float32])
 )
 
+func newProducts[T Element]() *sync.Pool {
+	return &sync.Pool{New: func() any { return newProduct[T]() }}
+}
+
 func products[T Element]() *sync.Pool {
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		return &products32
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return products32()
 	}
-	return &products64
+	return products64()
 }
 
 // directGemm does a product by one kernel on the calling goroutine if all of
