@@ -12,7 +12,7 @@ import (
 // one unit: a panel has too few rows to share.
 type gangedQR[T Element] struct {
 	*ganged[T]
-	q *cpu.QR[T]
+	q cpu.QRRoutines[T]
 }
 
 // functions returns the functions of versions by the names of their ops.

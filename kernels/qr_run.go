@@ -6,10 +6,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// addQR adds versions of trmm and of the ops of the tile QR factorization over
-// the routines r, on the units of g if it is not nil.
-func (o *Ops[T]) addQR(name string, r cpu.Routines[T], g *ganged[T], c versions.Constraints) {
-	q := cpu.NewQR(r)
+// addQR adds versions of trmm and of the ops of the tile QR factorization by r
+// and q, on the units of g if it is not nil.
+func (o *Ops[T]) addQR(name string, r cpu.Routines[T], q cpu.QRRoutines[T], g *ganged[T], c versions.Constraints) {
 	run := qrFunctions(q, r)
 	if g != nil {
 		run = (&gangedQR[T]{g, q}).functions()
@@ -20,7 +19,7 @@ func (o *Ops[T]) addQR(name string, r cpu.Routines[T], g *ganged[T], c versions.
 }
 
 // qrFunctions returns the functions of versions by the names of their ops.
-func qrFunctions[T Element](q *cpu.QR[T], r cpu.Routines[T]) map[string]func(*versions.Call) error {
+func qrFunctions[T Element](q cpu.QRRoutines[T], r cpu.Routines[T]) map[string]func(*versions.Call) error {
 	return map[string]func(*versions.Call) error{
 		"trmm": trmm(r), "geqrt": geqrt(q), "unmqr": unmqr(q),
 		"tsqrt": tsqrt(q), "tsmqr": tsmqr(q), "ttqrt": ttqrt(q), "ttmqr": ttmqr(q),
@@ -66,7 +65,7 @@ func checkT[T Element](t *Tile[T], ib, k int) {
 }
 
 // geqrt returns the function of a version of op "geqrt".
-func geqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+func geqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Geqrt](call)
 		whole, t := args[T](call, 2)
@@ -124,7 +123,7 @@ func unmqrOf[T Element](call *versions.Call, p *Unmqr) (v Tile[T], t *Tile[T], c
 }
 
 // unmqr returns the function of a version of op "unmqr".
-func unmqr[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+func unmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Unmqr](call)
 		v, t, c, k := unmqrOf[T](call, p)
@@ -157,7 +156,7 @@ func tpqrtOf[T Element](call *versions.Call, ib int) (r, a, t *Tile[T]) {
 }
 
 // tsqrt returns the function of a version of op "tsqrt".
-func tsqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+func tsqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Tsqrt](call)
 		r, a, t := tpqrtOf[T](call, p.IB)
@@ -174,7 +173,7 @@ func tsqrtWork[T Element](call *versions.Call) float64 {
 }
 
 // ttqrt returns the function of a version of op "ttqrt".
-func ttqrt[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+func ttqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Ttqrt](call)
 		r, a, t := tpqrtOf[T](call, p.IB)
@@ -215,7 +214,7 @@ func tpmqrtOf[T Element](call *versions.Call, side blas.Side, ib int, triangle b
 }
 
 // tpmqrt applies the factor of rows×k reflectors at V to C1 and C2.
-func tpmqrt[T Element](q *cpu.QR[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool) {
+func tpmqrt[T Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool) {
 	v, t, c1, c2, rows := tpmqrtOf[T](call, side, ib, triangle)
 	m, n, l := rows, c2.Cols, 0
 	if side == blas.Right {
@@ -229,7 +228,7 @@ func tpmqrt[T Element](q *cpu.QR[T], call *versions.Call, side blas.Side, trans 
 }
 
 // tsmqr returns the function of a version of op "tsmqr".
-func tsmqr[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+func tsmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Tsmqr](call)
 		tpmqrt(q, call, p.Side, p.Trans, p.IB, false)
@@ -245,7 +244,7 @@ func tsmqrWork[T Element](call *versions.Call) float64 {
 }
 
 // ttmqr returns the function of a version of op "ttmqr".
-func ttmqr[T Element](q *cpu.QR[T]) func(*versions.Call) error {
+func ttmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Ttmqr](call)
 		tpmqrt(q, call, p.Side, p.Trans, p.IB, true)

@@ -190,7 +190,7 @@ func newOps[T Element](typ string) Ops[T] {
 		add(o.Getrfnp, g.getrfnp(l))
 		add(o.Laswp, g.laswp(l))
 		o.addTournament("knl", l, knl())
-		o.addQR("knl", g.r, g, knl())
+		o.addQR("knl", g.r, cpu.NewQR(g.r), g, knl())
 	}
 	// Ours come before the C library's: on one core of a Xeon (model 167),
 	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
@@ -201,13 +201,13 @@ func newOps[T Element](typ string) Ops[T] {
 		products("avx512", p, avx512())
 		solves("avx512", p, avx512())
 		lu("avx512", p, avx512())
-		o.addQR("avx512", p, nil, avx512())
+		o.addQR("avx512", p, cpu.NewQR[T](p), nil, avx512())
 	}
 	if p, ok := cpu.AVX2[T](caches()); ok {
 		products("avx2", p, avx2())
 		solves("avx2", p, avx2())
 		lu("avx2", p, avx2())
-		o.addQR("avx2", p, nil, avx2())
+		o.addQR("avx2", p, cpu.NewQR[T](p), nil, avx2())
 	}
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()
@@ -223,11 +223,12 @@ func newOps[T Element](typ string) Ops[T] {
 			solves(info.Name+splitSuffix, split, any)
 		}
 		lu(info.Name, r, any)
-		o.addQR(info.Name, r, nil, any)
+		qr, _ := cpu.BLASQR[T]()
+		o.addQR(info.Name, r, qr, nil, any)
 	}
 	products("go", cpu.Portable[T](), any)
 	solves("go", cpu.Portable[T](), any)
 	lu("go", cpu.Portable[T](), any)
-	o.addQR("go", cpu.Portable[T](), nil, any)
+	o.addQR("go", cpu.Portable[T](), cpu.NewQR[T](cpu.Portable[T]()), nil, any)
 	return o
 }

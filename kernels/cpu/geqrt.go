@@ -2,42 +2,49 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// Geqrt computes the QR factorization of the m×n matrix A,
-//
-//	A = Q·R,
-//
-// in block reflectors of ib ≥ 1 columns. R overwrites the upper triangle (or
-// trapezoid) of A, the columns of V what is below the diagonal; the ones on
-// V's diagonal are not stored. T is min(ib, k)×k with k = min(m, n). Nothing
-// over- or underflows that need not; a column that is zero below the diagonal
-// gets the reflector H = I. NaN and infinities propagate. Reference: LAPACK
-// xGEQRT.
+// Geqrt implements [QRRoutines].
 func (q *QR[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T) {
-	checkBlock(ib)
-	checkMatrix(m, n, len(a), lda)
-	k := min(m, n)
-	checkMatrix(min(ib, k), k, len(t), ldt)
-	if k == 0 {
+	if geqrtTrivial(m, n, ib, a, lda, t, ldt) {
 		return
 	}
+	k := min(m, n)
 	s := q.scratch(work, max(m, n), ib)
 	f := s.reflectors(trapezoid, m, k, ib, a, lda)
 	q.factorBlocks(&f, n, nil, 0, a, lda, t, ldt, &s)
 }
 
-// Gemqrt computes, with the orthogonal factor Q of k reflectors that
-// [QR.Geqrt] left in V and T for the same ib,
-//
-//	C = op(Q)·C  (side = Left,  V m×k)
-//	C = C·op(Q)  (side = Right, V n×k)
-//
-// for the m×n matrix C. Of V only what is below the diagonal is read.
-// Reference: LAPACK xGEMQRT.
+// Gemqrt implements [QRRoutines].
 func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v []T, ldv int, t []T, ldt int, c []T, ldc int, work []T) {
 	left, transposed := checkApply(side, trans, ib)
+	if gemqrtTrivial(left, m, n, k, ib, v, ldv, t, ldt, c, ldc) {
+		return
+	}
 	order, width := m, n
 	if !left {
 		order, width = n, m
+	}
+	s := q.scratch(work, max(m, n), ib)
+	f := s.reflectors(trapezoid, order, k, ib, v, ldv)
+	f.loadAll(t, ldt)
+	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
+}
+
+// geqrtTrivial checks the arguments of geqrt, and reports true if there is
+// nothing to factor.
+func geqrtTrivial[T Element](m, n, ib int, a []T, lda int, t []T, ldt int) bool {
+	checkBlock(ib)
+	checkMatrix(m, n, len(a), lda)
+	k := min(m, n)
+	checkMatrix(min(ib, k), k, len(t), ldt)
+	return k == 0
+}
+
+// gemqrtTrivial checks the arguments of gemqrt, and reports true if there is
+// nothing to multiply.
+func gemqrtTrivial[T Element](left bool, m, n, k, ib int, v []T, ldv int, t []T, ldt int, c []T, ldc int) bool {
+	order := m
+	if !left {
+		order = n
 	}
 	if k < 0 || k > order {
 		panic(ErrDim)
@@ -45,11 +52,5 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 	checkMatrix(m, n, len(c), ldc)
 	checkMatrix(order, k, len(v), ldv)
 	checkMatrix(min(ib, k), k, len(t), ldt)
-	if m == 0 || n == 0 || k == 0 {
-		return
-	}
-	s := q.scratch(work, max(m, n), ib)
-	f := s.reflectors(trapezoid, order, k, ib, v, ldv)
-	f.loadAll(t, ldt)
-	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
+	return m == 0 || n == 0 || k == 0
 }

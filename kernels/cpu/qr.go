@@ -2,9 +2,9 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// QR is the routines of the tile QR factorization over one implementation of
-// the level-3 routines, of which it uses Gemm. Matrices are as [Routines] has
-// them, and misuse panics as it does there.
+// QRRoutines is one implementation of the routines of the tile QR
+// factorization. Matrices are as [Routines] has them, and misuse panics as it
+// does there.
 //
 // An orthogonal factor of k elementary reflectors is a product of block
 // reflectors of ib columns each, Q = H(0)·H(1)·…, the last of which may have
@@ -16,8 +16,64 @@ import "gonum.org/v1/gonum/blas"
 // of V occupies columns j to j+min(ib, k−j)−1 of the min(ib, k)×k matrix T,
 // from its row 0 on; what is below the triangles is neither read nor written.
 //
-// The work slice is scratch of at least [QR.Work] elements. A QR is safe for
-// concurrent use with distinct work slices.
+// The work slice is scratch of at least Work elements. An implementation is
+// safe for concurrent use with distinct work slices.
+type QRRoutines[T Element] interface {
+	// Work returns the number of elements of scratch that a call needs whose
+	// dimensions do not exceed dim and whose block reflectors have ib columns.
+	Work(dim, ib int) int
+
+	// Geqrt computes the QR factorization of the m×n matrix A,
+	//
+	//	A = Q·R,
+	//
+	// in block reflectors of ib ≥ 1 columns. R overwrites the upper triangle (or
+	// trapezoid) of A, the columns of V what is below the diagonal; the ones on
+	// V's diagonal are not stored. T is min(ib, k)×k with k = min(m, n). Nothing
+	// over- or underflows that need not; a column that is zero below the diagonal
+	// gets the reflector H = I. NaN and infinities propagate. Reference: LAPACK
+	// xGEQRT.
+	Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T)
+
+	// Gemqrt computes, with the orthogonal factor Q of k reflectors that
+	// [QRRoutines.Geqrt] left in V and T for the same ib,
+	//
+	//	C = op(Q)·C  (side = Left,  V m×k)
+	//	C = C·op(Q)  (side = Right, V n×k)
+	//
+	// for the m×n matrix C. Of V only what is below the diagonal is read.
+	// Reference: LAPACK xGEMQRT.
+	Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v []T, ldv int, t []T, ldt int, c []T, ldc int, work []T)
+
+	// Tpqrt computes the QR factorization of an upper triangle A of order n on top
+	// of the m×n matrix B,
+	//
+	//	⎡A⎤       ⎡R⎤
+	//	⎣B⎦ = Q · ⎣0⎦,
+	//
+	// in block reflectors of ib ≥ 1 columns. B is full (l = 0), or upper
+	// trapezoidal as a whole (l = m ≤ n). R overwrites the upper triangle of A;
+	// what is below it is neither read nor written. V, which is a unit matrix on
+	// top of a matrix of the shape of B, overwrites B; what is below the diagonal
+	// of an upper trapezoidal one is neither read nor written. T is min(ib, n)×n.
+	// Numbers of all sizes, NaN and infinities are treated as by [QRRoutines.Geqrt].
+	// Reference: LAPACK xTPQRT.
+	Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ldt int, work []T)
+
+	// Tpmqrt computes, with the orthogonal factor Q of k reflectors that
+	// [QRRoutines.Tpqrt] left in V and T for the same l and ib,
+	//
+	//	⎡A⎤         ⎡A⎤
+	//	⎣B⎦ = op(Q)·⎣B⎦  (side = Left,  V m×k, A k×n)
+	//
+	//	[A B] = [A B]·op(Q)  (side = Right, V n×k, A m×k)
+	//
+	// for the m×n matrix B. Reference: LAPACK xTPMQRT.
+	Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int, v []T, ldv int, t []T, ldt int, a []T, lda int, b []T, ldb int, work []T)
+}
+
+// QR is [QRRoutines] over one implementation of the level-3 routines, of which
+// it uses Gemm.
 type QR[T Element] struct {
 	r      Routines[T]
 	panels panels[T]
@@ -33,8 +89,7 @@ func NewQR[T Element](r Routines[T]) *QR[T] {
 	return q
 }
 
-// Work returns the number of elements of scratch that a call needs whose
-// dimensions do not exceed dim and whose block reflectors have ib columns.
+// Work implements [QRRoutines].
 func (q *QR[T]) Work(dim, ib int) int {
 	ib = min(ib, dim)
 	if ib <= 0 {
@@ -125,16 +180,21 @@ func checkBlock(ib int) {
 // trapezoidal as a whole.
 const ErrL Error = "cpu: trapezoid of neither no nor all rows, or of more rows than columns"
 
-// checkL returns the shape of an m×n V of which the last l rows are an upper
-// trapezoid.
-func checkL(l, m, n int) shape {
-	switch {
-	case l == 0:
-		return square
-	case l == m && m <= n:
-		return triangle
+// checkL panics unless the last l rows of an m×n V can be an upper trapezoid
+// that is nothing of it or all.
+func checkL(l, m, n int) {
+	if l != 0 && (l != m || m > n) {
+		panic(ErrL)
 	}
-	panic(ErrL)
+}
+
+// shapeOf returns the shape of a V of which the last l rows are an upper
+// trapezoid.
+func shapeOf(l int) shape {
+	if l == 0 {
+		return square
+	}
+	return triangle
 }
 
 func checkApply(side blas.Side, trans blas.Transpose, ib int) (left, transposed bool) {

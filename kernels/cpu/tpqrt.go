@@ -2,46 +2,63 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// Tpqrt computes the QR factorization of an upper triangle A of order n on top
-// of the m×n matrix B,
-//
-//	⎡A⎤       ⎡R⎤
-//	⎣B⎦ = Q · ⎣0⎦,
-//
-// in block reflectors of ib ≥ 1 columns. B is full (l = 0), or upper
-// trapezoidal as a whole (l = m ≤ n). R overwrites the upper triangle of A;
-// what is below it is neither read nor written. V, which is a unit matrix on
-// top of a matrix of the shape of B, overwrites B; what is below the diagonal
-// of an upper trapezoidal one is neither read nor written. T is min(ib, n)×n.
-// Numbers of all sizes, NaN and infinities are treated as by [QR.Geqrt].
-// Reference: LAPACK xTPQRT.
+// Tpqrt implements [QRRoutines].
 func (q *QR[T]) Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ldt int, work []T) {
-	checkBlock(ib)
-	checkMatrix(n, n, len(a), lda)
-	checkMatrix(m, n, len(b), ldb)
-	checkMatrix(min(ib, n), n, len(t), ldt)
-	sh := checkL(l, m, n)
-	if n == 0 {
+	if tpqrtTrivial(m, n, l, ib, a, lda, b, ldb, t, ldt) {
 		return
 	}
+	if m == 0 {
+		clearT(n, ib, t, ldt)
+		return
+	}
+	sh := shapeOf(l)
 	s := q.scratch(work, max(m, n), ib)
 	f := s.reflectors(sh, m, n, ib, b, ldb)
 	q.factorBlocks(&f, n, a, lda, b, ldb, t, ldt, &s)
 }
 
-// Tpmqrt computes, with the orthogonal factor Q of k reflectors that
-// [QR.Tpqrt] left in V and T for the same l and ib,
-//
-//	⎡A⎤         ⎡A⎤
-//	⎣B⎦ = op(Q)·⎣B⎦  (side = Left,  V m×k, A k×n)
-//
-//	[A B] = [A B]·op(Q)  (side = Right, V n×k, A m×k)
-//
-// for the m×n matrix B. Reference: LAPACK xTPMQRT.
+// Tpmqrt implements [QRRoutines].
 func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int, v []T, ldv int, t []T, ldt int, a []T, lda int, b []T, ldb int, work []T) {
 	left, transposed := checkApply(side, trans, ib)
+	if tpmqrtTrivial(left, m, n, k, l, ib, v, ldv, t, ldt, a, lda, b, ldb) {
+		return
+	}
 	order, width := m, n
+	if !left {
+		order, width = n, m
+	}
+	sh := shapeOf(l)
+	s := q.scratch(work, max(m, n, k), ib)
+	f := s.reflectors(sh, order, k, ib, v, ldv)
+	f.loadAll(t, ldt)
+	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
+}
+
+// clearT makes T that of n reflectors that are all H = I, for want of rows.
+func clearT[T Element](n, ib int, t []T, ldt int) {
+	for j := range n {
+		for i := range j%ib + 1 {
+			t[i*ldt+j] = 0
+		}
+	}
+}
+
+// tpqrtTrivial checks the arguments of tpqrt, and reports true if there is
+// nothing to factor.
+func tpqrtTrivial[T Element](m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ldt int) bool {
+	checkBlock(ib)
+	checkMatrix(n, n, len(a), lda)
 	checkMatrix(m, n, len(b), ldb)
+	checkMatrix(min(ib, n), n, len(t), ldt)
+	checkL(l, m, n)
+	return n == 0
+}
+
+// tpmqrtTrivial checks the arguments of tpmqrt, and reports true if there is
+// nothing to multiply.
+func tpmqrtTrivial[T Element](left bool, m, n, k, l, ib int, v []T, ldv int, t []T, ldt int, a []T, lda int, b []T, ldb int) bool {
+	checkMatrix(m, n, len(b), ldb)
+	order, width := m, n
 	if left {
 		checkMatrix(k, n, len(a), lda)
 	} else {
@@ -50,12 +67,6 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 	}
 	checkMatrix(order, k, len(v), ldv)
 	checkMatrix(min(ib, k), k, len(t), ldt)
-	sh := checkL(l, order, k)
-	if width == 0 || k == 0 {
-		return
-	}
-	s := q.scratch(work, max(m, n, k), ib)
-	f := s.reflectors(sh, order, k, ib, v, ldv)
-	f.loadAll(t, ldt)
-	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
+	checkL(l, order, k)
+	return width == 0 || k == 0
 }

@@ -101,25 +101,41 @@ func geqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 // geqrtCase checks one factorization by ‖R−QᵀA‖ / (m‖A‖ε) and ‖I−QᵀQ‖ / (mε).
 func geqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, a *kernels.Tile[T], ib int) {
 	t.Helper()
-	m, n := a.Rows, a.Cols
+	b := clone(a)
+	geqrtFrom(t, r, rnd, a, ib, 0)
+	if b.Rows > 0 {
+		geqrtFrom(t, r, rnd, b, ib, rnd.IntN(b.Rows))
+	}
+}
+
+// geqrtFrom is geqrtCase from a row of the tile on.
+func geqrtFrom[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, a *kernels.Tile[T], ib, row int) {
+	t.Helper()
+	m, n := a.Rows-row, a.Cols
 	k := min(m, n)
-	what := fmt.Sprintf("m=%d n=%d ib=%d stride=%d", m, n, ib, a.Stride)
+	what := fmt.Sprintf("m=%d n=%d ib=%d stride=%d row=%d", m, n, ib, a.Stride, row)
+	in := func(i, j int) bool { return i >= row }
+	for i := range row {
+		for j := range n {
+			a.Set(i, j, T(math.NaN()))
+		}
+	}
 	extra := rnd.IntN(3)
 	tt := newTile[T](min(ib, k)+extra, k+extra, extra)
 	mark(rnd, tt, inT(ib, k))
-	mark(rnd, a, nil)
+	mark(rnd, a, in)
 	a0, t0 := clone(a), clone(tt)
-	r.must(t, &kernels.Geqrt{IB: ib}, a, tt)
-	untouched(t, what+": A", a, a0, func(i, j int) bool { return true })
+	r.must(t, &kernels.Geqrt{IB: ib, Row: row}, a, tt)
+	untouched(t, what+": A", a, a0, in)
 	untouched(t, what+": T", tt, t0, inT(ib, k))
 
-	q := reflectors[T]{order: m, k: k, ib: ib, v: trapezoidal(a), t: tt}
+	q := reflectors[T]{order: m, k: k, ib: ib, v: trapezoidal(a, row), t: tt}
 	q.orthogonal(t, what)
-	factored(t, what, q, m, n, at(a0, false), func(i, j int) float64 {
+	factored(t, what, q, m, n, func(i, j int) float64 { return float64(a0.At(i+row, j)) }, func(i, j int) float64 {
 		if i > j {
 			return 0
 		}
-		return float64(a.At(i, j))
+		return float64(a.At(i+row, j))
 	})
 }
 
@@ -246,28 +262,42 @@ func eachApplication(f func(side blas.Side, trans blas.Transpose)) {
 // unmqrCase checks op(Q)·C and C·op(Q) for the Q of an order×k tile.
 func unmqrCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, order, n, cols, ib, pad int) {
 	t.Helper()
+	unmqrFrom[T](t, r, rnd, order, n, cols, ib, pad, 0)
+	unmqrFrom[T](t, r, rnd, order, n, cols, ib, pad, 1+rnd.IntN(9))
+}
+
+// unmqrFrom is unmqrCase with row more rows of V's tile above, and of C's or as
+// many more columns.
+func unmqrFrom[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, order, n, cols, ib, pad, row int) {
+	t.Helper()
 	k := min(order, cols)
-	v := newTile[T](order, cols, pad)
-	below := func(i, j int) bool { return i > j && j < k }
-	q := randomReflectors(rnd, v, order, k, ib, pad, below, trapezoidal(v))
+	v := newTile[T](row+order, cols, pad)
+	below := func(i, j int) bool { return i-row > j && j < k }
+	q := randomReflectors(rnd, v, order, k, ib, pad, below, trapezoidal(v, row))
 	mark(rnd, v, below)
 	mark(rnd, q.t, inT(ib, k))
 	eachApplication(func(side blas.Side, trans blas.Transpose) {
-		what := fmt.Sprintf("%c%c order=%d n=%d k=%d of %d ib=%d pad=%d", side, trans, order, n, k, cols, ib, pad)
-		m, n := order, n
-		if side == blas.Right {
-			m, n = n, m
+		what := fmt.Sprintf("%c%c order=%d n=%d k=%d of %d ib=%d pad=%d row=%d", side, trans, order, n, k, cols, ib, pad, row)
+		right := side == blas.Right
+		c := newTile[T](row+order, n, pad)
+		in := func(i, j int) bool { return i >= row }
+		if right {
+			c = newTile[T](n, row+order, pad)
+			in = func(i, j int) bool { return j >= row }
 		}
-		c := random[T](rnd, m, n, pad, 1)
-		mark(rnd, c, nil)
+		fill(rnd, c, 1, in)
+		mark(rnd, c, in)
 		v0, t0, c0 := clone(v), clone(q.t), clone(c)
-		r.must(t, &kernels.Unmqr{Side: side, Trans: trans, IB: ib}, v, q.t, c)
+		r.must(t, &kernels.Unmqr{Side: side, Trans: trans, IB: ib, Row: row}, v, q.t, c)
 		identical(t, what+": V", v, v0)
 		identical(t, what+": T", q.t, t0)
-		untouched(t, what+": C", c, c0, func(i, j int) bool { return true })
+		untouched(t, what+": C", c, c0, in)
 		// C·op(Q) is (op(Q)ᵀ·Cᵀ)ᵀ.
-		right := side == blas.Right
-		applied(t, what, q, (trans != blas.NoTrans) != right, max(m, n)+min(m, n)-order, at(c0, right), at(c, right))
+		part := func(c *kernels.Tile[T]) func(i, j int) float64 {
+			f := at(c, right)
+			return func(i, j int) float64 { return f(i+row, j) }
+		}
+		applied(t, what, q, (trans != blas.NoTrans) != right, n, part(c0), part(c))
 	})
 }
 
@@ -283,7 +313,7 @@ func applied[T kernels.Element](t *testing.T, what string, q reflectors[T], tran
 func unmqrRepeat[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
 	for _, n := range [...]int{7, 33, 131} {
 		v := newTile[T](n, n, 0)
-		q := randomReflectors(rnd, v, n, n, 32, 0, func(i, j int) bool { return i > j }, trapezoidal(v))
+		q := randomReflectors(rnd, v, n, n, 32, 0, func(i, j int) bool { return i > j }, trapezoidal(v, 0))
 		eachApplication(func(side blas.Side, trans blas.Transpose) {
 			p := &kernels.Unmqr{Side: side, Trans: trans, IB: 32}
 			c := random[T](rnd, n, n, 1, 1)

@@ -20,8 +20,8 @@ type reflectors[T kernels.Element] struct {
 	t            *kernels.Tile[T]
 }
 
-// trapezoidal returns the V of op "geqrt" in an m×n tile.
-func trapezoidal[T kernels.Element](a *kernels.Tile[T]) func(i, j int) float64 {
+// trapezoidal returns the V of op "geqrt" in a tile from a row on.
+func trapezoidal[T kernels.Element](a *kernels.Tile[T], row int) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		switch {
 		case i < j:
@@ -29,7 +29,7 @@ func trapezoidal[T kernels.Element](a *kernels.Tile[T]) func(i, j int) float64 {
 		case i == j:
 			return 1
 		}
-		return float64(a.At(i, j))
+		return float64(a.At(i+row, j))
 	}
 }
 

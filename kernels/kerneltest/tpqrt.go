@@ -238,6 +238,9 @@ func tpmqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, tria
 		part = min(m, k)
 	}
 	q := randomReflectors(rnd, v, k+part, k, ib, pad, in, pentagonal(v, triangle))
+	if part == 0 {
+		fill(rnd, q.t, 0, inT(ib, k)) // nothing to annihilate makes H = I
+	}
 	mark(rnd, v, in)
 	mark(rnd, q.t, inT(ib, k))
 	extra1, extra2 := rnd.IntN(3), 0
