@@ -1,6 +1,6 @@
 // Package la is dense linear algebra on all cores of a machine: products,
-// triangular systems and the Cholesky factorization of float32 and float64
-// matrices, computed as graphs of tasks on tiles.
+// triangular systems and the Cholesky, LU and QR factorizations of float32 and
+// float64 matrices, computed as graphs of tasks on tiles.
 //
 // It reads and writes gonum's matrices: every mat.Matrix is a
 // Source[float64], *mat.Dense is a Sink[float64], and so on. For float32, and
@@ -9,6 +9,9 @@
 //	var chol la.Cholesky[float64]
 //	if err := chol.Factorize(a); err != nil { … }
 //	err := chol.SolveTo(&x, b)
+//
+// [Solve] looks at a matrix and takes the method that it calls for, [SolveSPD]
+// and [SolveGeneral] factor in float32 and refine in float64.
 //
 // # Engines
 //

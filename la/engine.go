@@ -64,7 +64,8 @@ type Options struct {
 	// Progress, if not nil, is called every 100 ms while tasks run, and once
 	// at the end, with the number of tasks that have ended and of all tasks
 	// of the call. After a failure, or the end of the context, the number
-	// stays where it was. Progress is never called twice at once, not even when
+	// stays where it was. A call that does several things one after the other,
+	// as SolveSPD does, counts each anew. Progress is never called twice at once, not even when
 	// several computations share the engine; it must not compute with it. A
 	// problem that goes to one kernel has no tasks and no progress.
 	Progress func(done, total int)
