@@ -67,6 +67,7 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 // order comes by the T that is made with it, which they read as well.
 type rotation[T Element] struct {
 	q              *Rotations[T]
+	a              *Matrix[T]    // where the V are
 	v1, v2, t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
 }
 
@@ -78,29 +79,31 @@ func (p *Program[T]) rotation(a *Matrix[T], q *Rotations[T]) *rotation[T] {
 	case a.rows != q.rows || a.cols != q.cols || a.nb != q.nb:
 		panic(ErrShape)
 	}
-	if r := p.rotations[q]; r != nil {
+	r, size := p.rotations[q], a.mt*min(a.mt, a.nt)
+	if r == nil {
+		r = &rotation[T]{q: q, t1: make([]graph.Datum, size), t2: make([]graph.Datum, size)}
+		for i := range size {
+			row, k := i/len(q.plan.columns), i%len(q.plan.columns)
+			setDatum(&r.t1[i], "T1", row, k, &q.t1[i])
+			setDatum(&r.t2[i], "T2", row, k, &q.t2[i])
+		}
+		if p.rotations == nil {
+			p.rotations = make(map[*Rotations[T]]*rotation[T])
+		}
+		p.rotations[q] = r
+	}
+	if r.a == a {
 		return r
 	}
-	size := a.mt * min(a.mt, a.nt)
-	r := &rotation[T]{q: q, v1: make([]graph.Datum, size), v2: make([]graph.Datum, size), t1: make([]graph.Datum, size), t2: make([]graph.Datum, size)}
-	for k, steps := range q.plan.columns {
-		for _, s := range steps {
-			i := int(s.row)
-			v, t, name := &r.v2[q.at(i, k)], &r.t2[q.at(i, k)], "T2"
-			tile, reflectors := *a.Tile(i, k), &q.t2[q.at(i, k)]
-			if s.kind == qrTriangle {
-				v, t, name = &r.v1[q.at(i, k)], &r.t1[q.at(i, k)], "T1"
-				reflectors = &q.t1[q.at(i, k)]
-				tile.Cols = min(tile.Rows, tile.Cols)
-			}
-			setDatum(v, "V", i, k, &tile)
-			setDatum(t, name, i, k, reflectors)
-		}
+	// Those that apply the V of another matrix may still read what stood for them.
+	r.a, r.v1, r.v2 = a, make([]graph.Datum, size), make([]graph.Datum, size)
+	for i := range size {
+		row, k := i/len(q.plan.columns), i%len(q.plan.columns)
+		below, all := *a.Tile(row, k), *a.Tile(row, k)
+		below.Cols = min(below.Rows, below.Cols)
+		setDatum(&r.v1[i], "V", row, k, &below)
+		setDatum(&r.v2[i], "V", row, k, &all)
 	}
-	if p.rotations == nil {
-		p.rotations = make(map[*Rotations[T]]*rotation[T])
-	}
-	p.rotations[q] = r
 	return r
 }
 

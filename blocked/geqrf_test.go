@@ -2,6 +2,7 @@ package blocked_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -215,6 +216,24 @@ func testExplicit[T blocked.Element](t *testing.T, rt *exec.Local) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestGeqrfTwice factors two matrices with the same Rotations in one program: the
+// second factorization takes the place of the first.
+func TestGeqrfTwice(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 3, Float: true})
+	rnd := rand.New(rand.NewPCG(3, 4))
+	const m, n, nb = 17, 11, 3
+	first, second := normal[float64](rnd, m, n), normal[float64](rnd, m, n)
+	a, _ := blocked.From[float64](first, blocked.Full, nb, blocked.CopyOptions{})
+	b, _ := blocked.From[float64](second, blocked.Full, nb, blocked.CopyOptions{})
+	q := blocked.NewRotations[float64](m, n, nb, blocked.RotationOptions{Cores: 3})
+	qa, qb := blocked.New[float64](blocked.Full, m, m, nb), blocked.New[float64](blocked.Full, m, m, nb)
+	must(t, rt, "twice", 2*(q.Tasks()+q.ColumnTasks(6)), func(p *blocked.Program[float64]) error {
+		return errors.Join(p.Geqrf(a, q), p.Orgqr(a, q, qa), p.Geqrf(b, q), p.Orgqr(b, q, qb))
+	})
+	isQR[float64](t, "first", m, n, elementOf(qa), upper(a), of(first, blas.NoTrans))
+	isQR[float64](t, "second", m, n, elementOf(qb), upper(b), of(second, blas.NoTrans))
 }
 
 // TestGeqrfGraph compares the tasks of factorizations, with their operands and
