@@ -36,8 +36,21 @@ import (
 //
 // Reference: LAPACK xGETRF.
 func (p *Program[T]) Getrf(a *Matrix[T], v *Pivots) error {
+	return p.GetrfSteps(a, v, 0, len(v.panels))
+}
+
+// GetrfSteps submits steps from to to-1 of [Program.Getrf], of as many as there
+// are panels: step k factors panel k and makes its interchanges and updates in
+// all other tile columns. After step k-1 the tiles of a and the panels of v are
+// the state from which the factorization goes on with step k.
+//
+// It panics as Getrf does, and with ErrIndex if there are no such steps.
+func (p *Program[T]) GetrfSteps(a *Matrix[T], v *Pivots, from, to int) error {
 	f := p.newGetrf(a, v)
-	for k := range f.steps {
+	if from < 0 || to < from || to > f.steps {
+		panic(ErrIndex)
+	}
+	for k := from; k < to; k++ {
 		err := f.panel(k)
 		if err == nil {
 			err = f.update(k, a.mt)

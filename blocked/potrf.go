@@ -23,9 +23,21 @@ import (
 // It panics with ErrShape if A is not square.
 //
 // Reference: LAPACK xPOTRF; LAWN 191 (Buttari et al., 2009).
-func (p *Program[T]) Potrf(a *Matrix[T]) error {
+func (p *Program[T]) Potrf(a *Matrix[T]) error { return p.PotrfSteps(a, 0, a.mt) }
+
+// PotrfSteps submits steps from to to-1 of [Program.Potrf], of as many as there
+// are tile rows: step k factors tile (k, k), finishes tile column k of the factor
+// and updates all that follows. After step k-1 the tiles of a are the state from
+// which the factorization goes on with step k.
+//
+// It panics with ErrShape if A is not square, and with ErrIndex if there are no
+// such steps.
+func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
 	if a.rows != a.cols {
 		panic(ErrShape)
+	}
+	if from < 0 || to < from || to > a.mt {
+		panic(ErrIndex)
 	}
 	upper := a.kind.Uplo() == blas.Upper
 	uplo := blas.Lower
@@ -46,7 +58,7 @@ func (p *Program[T]) Potrf(a *Matrix[T]) error {
 	}
 	mt := a.mt
 	pr := potrfPriority(mt)
-	for k := range mt {
+	for k := from; k < to; k++ {
 		err := p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: uplo, Offset: k * a.nb}, pr.potrf(k), inout(at(k, k)))
 		for m := k + 1; m < mt && err == nil; m++ {
 			err = p.submit(p.ops.Trsm, trsm, pr.trsm(k, m), in(at(k, k)), inout(at(m, k)))

@@ -62,10 +62,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if !one {
 		nb = tileSize[T](c.engine, OpCholesky, n)
 	}
-	if m, ok := any(a).(*blocked.Matrix[T]); ok && m.Kind() == blocked.TriLower {
-		// Its upper half would be zeros.
-		a, _ = blocked.From[T](m, blocked.SymLower, nb, blocked.CopyOptions{Workers: c.engine.options().Workers})
-	}
+	a = c.upper(a, nb)
 	opt := blocked.CopyOptions{Workers: c.engine.options().Workers, Stats: true}
 	var stats blocked.Stats
 	if u != nil && u.NB() == nb && u.Dim() == n {
@@ -98,6 +95,14 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, u *blocked.Matri
 	}
 	c.u, c.spare, c.norm = u, nil, norm
 	return nil
+}
+
+// upper returns a, or if it has no upper half one that has.
+func (c *Cholesky[T]) upper(a SymmetricSource[T], nb int) SymmetricSource[T] {
+	if m, ok := any(a).(*blocked.Matrix[T]); ok && m.Kind() == blocked.TriLower {
+		a, _ = blocked.From[T](m, blocked.SymLower, nb, blocked.CopyOptions{Workers: c.engine.options().Workers})
+	}
+	return a
 }
 
 // valid panics with ErrNotFactorized if there is no factorization.

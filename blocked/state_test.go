@@ -1,0 +1,113 @@
+package blocked
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// sample returns a state of an m×n factorization.
+func sample[T Element](op string, kind Kind, m, n, nb int) *State[T] {
+	a := New[T](kind, m, n, nb)
+	for i := range m {
+		for j := range n {
+			if a.Stored(i/nb, j/nb) {
+				a.Tile(i/nb, j/nb).Set(i%nb, j%nb, T(i*100+j)+0.5)
+			}
+		}
+	}
+	s := &State[T]{Op: op, Step: 1, Input: 1 << 63, Matrix: a}
+	if op == "getrf" {
+		s.Pivots = NewPivots(m, n, nb)
+		swaps := make([]int, s.Pivots.Len())
+		for i := range swaps {
+			swaps[i] = m - 1
+		}
+		s.Pivots.SetSwaps(swaps, 3)
+	}
+	return s
+}
+
+func testState[T Element](t *testing.T) {
+	for _, s := range []*State[T]{sample[T]("potrf", SymUpper, 11, 11, 4), sample[T]("getrf", Full, 9, 7, 3), sample[T]("getrf", Full, 4, 9, 4)} {
+		var b bytes.Buffer
+		if err := WriteState(&b, s); err != nil {
+			t.Fatal(err)
+		}
+		file := b.Bytes()
+		got, err := ReadState[T](&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Op != s.Op || got.Step != s.Step || got.Input != s.Input || got.Matrix.Fingerprint() != s.Matrix.Fingerprint() {
+			t.Errorf("%+v became %+v", s, got)
+		}
+		if s.Pivots != nil {
+			want, have := make([]int, s.Pivots.Len()), make([]int, s.Pivots.Len())
+			s.Pivots.Swaps(want)
+			got.Pivots.Swaps(have)
+			if !slices.Equal(want, have) || got.Pivots.Info() != 3 {
+				t.Errorf("pivots %v became %v", want, have)
+			}
+		}
+		// Every byte counts, and every length.
+		for i := range file {
+			spoiled := slices.Clone(file)
+			spoiled[i] ^= 0x10
+			var bad *StateError
+			if _, err := ReadState[T](bytes.NewReader(spoiled)); !errors.As(err, &bad) {
+				t.Fatalf("byte %d of %d: %v", i, len(file), err)
+			}
+			if _, err := ReadState[T](bytes.NewReader(file[:i])); !errors.As(err, &bad) {
+				t.Fatalf("%d bytes of %d: %v", i, len(file), err)
+			}
+		}
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Run("f64", testState[float64])
+	t.Run("f32", testState[float32])
+	var b bytes.Buffer
+	if err := WriteState(&b, sample[float32]("potrf", SymLower, 5, 5, 2)); err != nil {
+		t.Fatal(err)
+	}
+	var bad *StateError
+	if _, err := ReadState[float64](&b); !errors.As(err, &bad) {
+		t.Errorf("float32 read as float64: %v", err)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	a := sample[float64]("potrf", SymUpper, 11, 11, 4).Matrix
+	f := a.Fingerprint()
+	a.Tile(1, 1).Set(3, 0, 7) // below the diagonal: means nothing
+	if a.Fingerprint() != f {
+		t.Error("the fingerprint depends on what is not stored")
+	}
+	a.Tile(1, 1).Set(0, 3, 7)
+	if a.Fingerprint() == f {
+		t.Error("the fingerprint does not depend on an element")
+	}
+	if New[float64](Full, 4, 4, 2).Fingerprint() == New[float64](Full, 2, 8, 2).Fingerprint() {
+		t.Error("the fingerprint does not depend on the shape")
+	}
+}
+
+// FuzzReadState: whatever is read gives a state or an error, in memory that the
+// file pays for.
+func FuzzReadState(f *testing.F) {
+	var b bytes.Buffer
+	if err := WriteState(&b, sample[float64]("getrf", Full, 5, 5, 2)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte(stateMagic))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s, err := ReadState[float64](bytes.NewReader(file))
+		if (s == nil) == (err == nil) {
+			t.Errorf("%v, %v", s, err)
+		}
+	})
+}

@@ -1,0 +1,324 @@
+package la
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// Checkpoint keeps the state of a long factorization in a directory, so that it
+// can go on where it was after the program, or the machine, has died.
+//
+// After every so many panels all tasks are waited for and the state is written:
+// to a new file, with checksums, flushed to the device and renamed, so that a
+// file is whole or not there. The two latest states are kept until the
+// factorization ends well, and are then removed. The next factorization of the
+// same matrix with the same directory goes on from the latest state that is
+// whole, with the state's tile size. Where results do not depend on what was
+// measured (Options.Deterministic, or one version in Options.Only), it has the
+// same bits as one that was not interrupted.
+type Checkpoint struct {
+	// Dir is the directory; it is made if it does not exist. Factorizations of
+	// different matrices want different ones.
+	Dir string
+	// Every is the number of panels between two states; 0 means an eighth of
+	// them, at least one.
+	Every int
+}
+
+// CheckpointError reports a checkpoint that cannot be written, or from which the
+// factorization cannot go on. What is in the directory is left as it is.
+type CheckpointError struct {
+	Path   string
+	Reason string
+	Err    error // what went wrong underneath, or nil
+}
+
+func (e *CheckpointError) Error() string {
+	msg := "la: checkpoint " + e.Path + ": " + e.Reason
+	if e.Err != nil {
+		msg += ": " + e.Err.Error()
+	}
+	return msg
+}
+
+// Unwrap returns the cause.
+func (e *CheckpointError) Unwrap() error { return e.Err }
+
+// stateSuffix ends the names of states.
+const stateSuffix = ".state"
+
+// validate reports a checkpoint that makes no sense.
+func (c *Checkpoint) validate() error {
+	switch {
+	case c.Dir == "":
+		return &CheckpointError{Path: `""`, Reason: "Dir is empty"}
+	case c.Every < 0:
+		return &CheckpointError{Path: c.Dir, Reason: fmt.Sprintf("Every is %d, want at least 0", c.Every)}
+	}
+	return nil
+}
+
+// every returns the number of panels between two states, of so many panels.
+func (c *Checkpoint) every(panels int) int {
+	if c.Every > 0 {
+		return c.Every
+	}
+	return max(1, panels/8)
+}
+
+// path returns the file of the state before step.
+func (c *Checkpoint) path(op string, step int) string {
+	return filepath.Join(c.Dir, fmt.Sprintf("%s-%08d%s", op, step, stateSuffix))
+}
+
+// states returns the files of states of op, the latest first. It also removes
+// files that were being written when the program died.
+func (c *Checkpoint) states(op string) ([]string, error) {
+	entries, err := os.ReadDir(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &CheckpointError{c.Dir, "cannot be read", err}
+	}
+	var paths []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case !strings.HasPrefix(name, op+"-"):
+		case strings.HasSuffix(name, stateSuffix):
+			paths = append(paths, filepath.Join(c.Dir, name))
+		case strings.HasSuffix(name, stateSuffix+".tmp"):
+			os.Remove(filepath.Join(c.Dir, name))
+		}
+	}
+	slices.Sort(paths)
+	slices.Reverse(paths)
+	return paths, nil
+}
+
+// load returns the latest state of op that is whole, nil if there are none.
+func load[T Element](c *Checkpoint, op string) (*blocked.State[T], string, error) {
+	paths, err := c.states(op)
+	if err != nil {
+		return nil, "", err
+	}
+	var first error
+	for _, path := range paths {
+		s, err := loadFile[T](path)
+		if err == nil && s.Op != op {
+			err = &blocked.StateError{Reason: "it is one of " + s.Op}
+		}
+		if err == nil {
+			return s, path, nil
+		}
+		if first == nil {
+			first = &CheckpointError{path, "cannot go on from it, nor from an older one", err}
+		}
+	}
+	return nil, "", first
+}
+
+func loadFile[T Element](path string) (*blocked.State[T], error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return blocked.ReadState[T](f)
+}
+
+// save writes a state and removes all but the two latest.
+func save[T Element](c *Checkpoint, s *blocked.State[T]) error {
+	path := c.path(s.Op, s.Step)
+	if err := writeDurably(path, func(w *bufio.Writer) error { return blocked.WriteState(w, s) }); err != nil {
+		return &CheckpointError{path, "cannot be written", err}
+	}
+	paths, err := c.states(s.Op)
+	if err != nil {
+		return err
+	}
+	for _, old := range paths[min(2, len(paths)):] {
+		os.Remove(old)
+	}
+	return nil
+}
+
+// writeDurably gives path the content that write makes, or leaves it as it was;
+// both the content and the name are on the device when it returns.
+func writeDurably(path string, write func(*bufio.Writer) error) (err error) {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(tmp)
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<20)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	if d, err := os.Open(filepath.Dir(path)); err == nil {
+		d.Sync() // some systems cannot; the name then gets there later
+		d.Close()
+	}
+	return nil
+}
+
+// checkpointed runs steps of a factorization from the state s on, and keeps the
+// state after every few of them. At the end it removes what it has kept.
+func checkpointed[T Element](ctx context.Context, c *Checkpoint, s *blocked.State[T], steps int, run func(from, to int) error) error {
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+		return &CheckpointError{c.Dir, "cannot be made", err}
+	}
+	every := c.every(steps)
+	for s.Step < steps {
+		to := min(s.Step+every, steps)
+		if err := run(s.Step, to); err != nil {
+			return err
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if s.Step = to; to < steps {
+			if err := save(c, s); err != nil {
+				return err
+			}
+		}
+	}
+	paths, err := c.states(s.Op)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		os.Remove(p)
+	}
+	return nil
+}
+
+// resume puts the latest state that is whole into fresh, whose Matrix holds what
+// is to be factored in the tile size nb(m, n) or, if there is a state, in that
+// one's. It returns how many panels are done.
+func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*blocked.State[T], blocked.Stats, error) {
+	if err := c.validate(); err != nil {
+		return nil, blocked.Stats{}, err
+	}
+	old, path, err := load[T](c, op)
+	if err != nil {
+		return nil, blocked.Stats{}, err
+	}
+	nb := 0
+	if old != nil {
+		nb = old.Matrix.NB()
+	}
+	a, stats := tile(nb)
+	if stats.NonFinite {
+		return nil, stats, &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	}
+	fresh := &blocked.State[T]{Op: op, Input: a.Fingerprint(), Matrix: a}
+	if old == nil {
+		return fresh, stats, nil
+	}
+	if old.Input != fresh.Input || old.Matrix.Kind() != kind {
+		return nil, stats, &CheckpointError{Path: path, Reason: "it is the state of another matrix"}
+	}
+	return old, stats, nil
+}
+
+// FactorizeCheckpoint is [Cholesky.FactorizeContext] with a checkpoint. It
+// returns the number of panels that an earlier call had done, 0 if there was no
+// state to go on from. Beside the errors of FactorizeContext there is the
+// *CheckpointError; when ctx ends, the states are kept.
+func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource[T], keep Checkpoint) (resumed int, err error) {
+	n := a.SymmetricDim()
+	c.Reset()
+	c.spare = nil
+	if err := c.engine.ready(ctx); err != nil {
+		return 0, err
+	}
+	workers := c.engine.options().Workers
+	s, stats, err := resume[T](&keep, "potrf", blocked.SymUpper, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
+		if nb == 0 {
+			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
+		}
+		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, blocked.CopyOptions{Workers: workers, Stats: true})
+	})
+	if err != nil {
+		return 0, err
+	}
+	resumed = s.Step
+	steps, _ := s.Matrix.Tiles()
+	err = checkpointed(ctx, &keep, s, steps, func(from, to int) error {
+		return run(ctx, c.engine, 0, func(p *blocked.Program[T]) error { return p.PotrfSteps(s.Matrix, from, to) })
+	})
+	if err != nil {
+		return resumed, err
+	}
+	c.u, c.norm = s.Matrix, stats.Norm
+	return resumed, nil
+}
+
+// FactorizeCheckpoint is [LU.FactorizeContext] with a checkpoint, for partial
+// pivoting. It returns the number of panels that an earlier call had done, 0 if
+// there was no state to go on from. Beside the errors of FactorizeContext there
+// is the *CheckpointError; when ctx ends, the states are kept.
+func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Checkpoint) (resumed int, err error) {
+	m, n := a.Dims()
+	f.Reset()
+	f.spare, f.sparePivots = nil, nil
+	if f.opt.Pivoting != PartialPivoting {
+		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
+	}
+	if err := f.engine.ready(ctx); err != nil {
+		return 0, err
+	}
+	workers := f.engine.options().Workers
+	var top float64
+	s, stats, err := resume[T](&keep, "getrf", blocked.Full, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
+		if nb == 0 {
+			nb = tileSize[T](f.engine, OpLU, max(1, min(m, n)))
+		}
+		lu, stats := blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: workers, Stats: true})
+		top = lu.Norm(lapack.MaxAbs, workers)
+		return lu, stats
+	})
+	if err != nil {
+		return 0, err
+	}
+	if s.Pivots == nil {
+		s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
+	}
+	resumed = s.Step
+	mt, nt := s.Matrix.Tiles()
+	err = checkpointed(ctx, &keep, s, min(mt, nt), func(from, to int) error {
+		return run(ctx, f.engine, 0, func(p *blocked.Program[T]) error { return p.GetrfSteps(s.Matrix, s.Pivots, from, to) })
+	})
+	if err != nil {
+		return resumed, err
+	}
+	f.lu, f.pivots = s.Matrix, s.Pivots
+	f.pivoting, f.norm, f.top = PartialPivoting, stats.Norm, top
+	return resumed, f.singular()
+}

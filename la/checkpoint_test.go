@@ -1,0 +1,261 @@
+package la_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
+
+// stable are options under which results have the same bits in every run.
+func stable() la.Options { return la.Options{Workers: 2, NB: 16, Deterministic: true} }
+
+// kept is a factorization that keeps a checkpoint.
+type kept struct {
+	name   string
+	factor func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (resumed int, result []float64, err error)
+}
+
+const keptOrder, keptPanels = 150, 10 // tiles of 16
+
+func keptMatrix(seed uint64) la.General[float64] {
+	a := random[float64](rand.New(rand.NewPCG(seed, 8)), keptOrder, keptOrder, 0)
+	for i := range keptOrder {
+		for j := range i {
+			a.Data[i*a.Stride+j] = a.Data[j*a.Stride+i]
+		}
+		a.Data[i*a.Stride+i] += keptOrder
+	}
+	return a
+}
+
+// factorizations returns what keeps checkpoints.
+func factorizations() []kept {
+	return []kept{
+		{"cholesky", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
+			a := keptMatrix(seed)
+			c := la.NewCholesky[float64](e)
+			resumed, err := c.FactorizeCheckpoint(ctx, la.Symmetric[float64]{Uplo: blas.Upper, N: keptOrder, Stride: a.Stride, Data: a.Data}, keep)
+			if err != nil {
+				return resumed, nil, err
+			}
+			u := la.Triangular[float64]{Uplo: blas.Upper, Diag: blas.NonUnit, N: keptOrder, Stride: keptOrder, Data: make([]float64, keptOrder*keptOrder)}
+			c.UTo(u)
+			return resumed, append(u.Data, c.Cond()), nil
+		}},
+		{"lu", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
+			f := la.NewLU[float64](e)
+			resumed, err := f.FactorizeCheckpoint(ctx, keptMatrix(seed), keep)
+			if err != nil {
+				return resumed, nil, err
+			}
+			var result []float64
+			for _, p := range f.Pivots(nil) {
+				result = append(result, float64(p))
+			}
+			u := la.Triangular[float64]{Uplo: blas.Upper, Diag: blas.NonUnit, N: keptOrder, Stride: keptOrder, Data: make([]float64, keptOrder*keptOrder)}
+			f.UTo(u)
+			return resumed, append(append(result, u.Data...), f.Cond(), f.Growth()), nil
+		}},
+	}
+}
+
+// TestCheckpointKilled kills a process in the middle of a factorization, at
+// every state that it writes, and goes on in this one.
+func TestCheckpointKilled(t *testing.T) {
+	if dir := os.Getenv("TESSERA_TEST_CHECKPOINT"); dir != "" {
+		e, err := la.NewEngine(stable())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := factorizations()[0]
+		if os.Getenv("TESSERA_TEST_FACTOR") == "lu" {
+			f = factorizations()[1]
+		}
+		// The parent kills the process when it has read enough.
+		go func() {
+			seen := 0
+			for {
+				names, _ := filepath.Glob(filepath.Join(dir, "*.state"))
+				if len(names) > 0 && names[len(names)-1] != "" && len(names) != seen {
+					seen = len(names)
+					fmt.Println(filepath.Base(names[len(names)-1]))
+				}
+			}
+		}()
+		for seed := uint64(1); ; {
+			f.factor(context.Background(), e, seed, la.Checkpoint{Dir: dir, Every: 1})
+		}
+	}
+	e, err := la.NewEngine(stable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, f := range factorizations() {
+		_, want, err := f.factor(context.Background(), e, 1, la.Checkpoint{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wentOn := 0
+		for range 6 {
+			dir := t.TempDir()
+			c := exec.Command(os.Args[0], "-test.run=^TestCheckpointKilled$")
+			c.Env = append(os.Environ(), "TESSERA_TEST_CHECKPOINT="+dir, "TESSERA_TEST_FACTOR="+f.name)
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			bufio.NewReader(out).ReadString('\n') // a state is there
+			c.Process.Kill()                      // SIGKILL where there is one
+			c.Wait()
+			resumed, got, err := f.factor(context.Background(), e, 1, la.Checkpoint{Dir: dir, Every: 3})
+			if err != nil {
+				t.Fatalf("%s: %v", f.name, err)
+			}
+			if resumed > 0 {
+				wentOn++
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: resumed after %d of %d panels: another result", f.name, resumed, keptPanels)
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 0 {
+				t.Errorf("%s: %v is left at the end", f.name, left)
+			}
+		}
+		if wentOn == 0 {
+			t.Errorf("%s: none of the killed factorizations left a state", f.name)
+		}
+	}
+}
+
+// interrupted leaves the states of a factorization whose context ends.
+func interrupted(t *testing.T, e *la.Engine, f kept, dir string) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	watch := make(chan bool)
+	go func() {
+		defer close(watch)
+		for {
+			if names, _ := filepath.Glob(filepath.Join(dir, "*.state")); len(names) == 2 {
+				cancel(why)
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			default:
+			}
+		}
+	}()
+	_, _, err := f.factor(ctx, e, 1, la.Checkpoint{Dir: dir, Every: 1})
+	cancel(nil)
+	<-watch
+	if err == nil {
+		t.Skip("the factorization ended before its context: the machine is too busy for this test")
+	}
+	if !errors.Is(err, why) {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+}
+
+func TestCheckpointDamaged(t *testing.T) {
+	e, err := la.NewEngine(stable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	f := factorizations()[0]
+	_, want, err := f.factor(context.Background(), e, 1, la.Checkpoint{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	interrupted(t, e, f, dir)
+	names, _ := filepath.Glob(filepath.Join(dir, "*.state"))
+	if len(names) < 1 {
+		t.Fatal("no states")
+	}
+	var bad *la.CheckpointError
+	// Another matrix is not factored over the state of this one.
+	if _, _, err := f.factor(context.Background(), e, 2, la.Checkpoint{Dir: dir}); !errors.As(err, &bad) {
+		t.Errorf("another matrix: %v", err)
+	}
+	// A damaged state gives way to an older one.
+	latest := names[len(names)-1]
+	whole, err := os.ReadFile(latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spoil := range []func([]byte) []byte{
+		func(b []byte) []byte { return b[:len(b)/2] },
+		func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		func(b []byte) []byte { b[30] ^= 1; return b },
+		func(b []byte) []byte { return nil },
+	} {
+		copied := t.TempDir()
+		for _, n := range names {
+			b, err := os.ReadFile(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == latest {
+				b = spoil(slices.Clone(whole))
+			}
+			if err := os.WriteFile(filepath.Join(copied, filepath.Base(n)), b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resumed, got, err := f.factor(context.Background(), e, 1, la.Checkpoint{Dir: copied})
+		if len(names) == 1 {
+			if !errors.As(err, &bad) {
+				t.Errorf("the only state is damaged: %v", err)
+			}
+			continue
+		}
+		if err != nil || resumed == 0 || !slices.Equal(got, want) {
+			t.Errorf("resumed after %d panels, %v", resumed, err)
+		}
+	}
+}
+
+func TestCheckpointMisuse(t *testing.T) {
+	e, err := la.NewEngine(stable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range factorizations() {
+		for _, keep := range []la.Checkpoint{{}, {Dir: t.TempDir(), Every: -1}, {Dir: file}, {Dir: filepath.Join(file, "sub")}} {
+			var bad *la.CheckpointError
+			if _, _, err := f.factor(context.Background(), e, 1, keep); !errors.As(err, &bad) {
+				t.Errorf("%s, %+v: %v", f.name, keep, err)
+			}
+		}
+	}
+	lu, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TournamentPivoting})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *la.CheckpointError
+	if _, err := lu.FactorizeCheckpoint(context.Background(), keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
+		t.Errorf("tournament pivoting: %v", err)
+	}
+}
