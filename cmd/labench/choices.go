@@ -28,6 +28,8 @@ func choices() []choice {
 			func(s *bench.Spec, w string) (err error) { s.Tree, err = la.ParseTree(w); return err }},
 		{"variant", namesOf(la.CompactQR, la.DenseQR, la.MemorySaveQR), "form of the rotations",
 			func(s *bench.Spec, w string) (err error) { s.Variant, err = la.ParseQRVariant(w); return err }},
+		{"method", namesOf(bench.Methods()...), "how to solve",
+			func(s *bench.Spec, w string) (err error) { s.Method, err = bench.ParseMethod(w); return err }},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/mat"
 )
 
 // wrongError says that a result did not pass; the report has said the rest.
@@ -28,6 +29,7 @@ func explain(err error) (text, remedy string) {
 		npd     *la.NotPositiveDefiniteError
 		single  *la.SingularError
 		broken  *la.BreakdownError
+		rank    mat.Condition
 		nan     *la.NonFiniteError
 		input   *bench.InputError
 		memory  *bench.MemoryError
@@ -48,6 +50,8 @@ func explain(err error) (text, remedy string) {
 	case errors.As(err, &single):
 		return fmt.Sprintf("the matrix is singular: column %d (counted from 1) depends on those before it", single.Column),
 			"A system with it has no solution, or many."
+	case errors.As(err, &rank):
+		return "the matrix has not full rank: a column depends on others", "Leave such columns out."
 	case errors.As(err, &broken):
 		return strings.TrimPrefix(text, "la: "), "Take --pivot partial, or --on-breakdown fallback, which does that by itself."
 	case errors.As(err, &input):

@@ -60,12 +60,21 @@ func (f *opFlags) register(cmd *cobra.Command) {
 			}
 			intFlag(cmd, &s.N, "n", "n", 0, fmt.Sprintf("%s (default %d)", what, defaults.N))
 		case "m":
-			intFlag(cmd, &s.M, "m", "m", 0, "rows (default n)")
+			usage := "rows (default n)"
+			if defaults.M != defaults.N {
+				usage = fmt.Sprintf("rows (default n, but at least %d)", defaults.M)
+			}
+			intFlag(cmd, &s.M, "m", "m", 0, usage)
+		case "nrhs":
+			intFlag(cmd, &s.NRHS, "nrhs", "", 1, "right-hand sides")
 		case "k":
 			intFlag(cmd, &s.K, "k", "k", 0, "inner dimension of the product (default n)")
 		}
 	}
 	f.choices = registerChoices(cmd, f.op)
+	if f.op.Takes("mixed") {
+		boolFlag(cmd, &s.Mixed, "mixed", false, "factor in f32 and refine in f64: --method cholesky, or else by LU")
+	}
 	if f.op.Takes("domain") {
 		intFlag(cmd, &s.Domain, "domain", "", 0, "tiles in a domain of --tree domains (default one domain per worker)")
 	}
@@ -128,7 +137,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	for _, d := range []struct {
 		flag  string
 		value int
-	}{{"n", s.N}, {"m", s.M}, {"k", s.K}} {
+	}{{"n", s.N}, {"m", s.M}, {"k", s.K}, {"nrhs", s.NRHS}} {
 		if f.given(d.flag) {
 			atLeast(d.flag, d.value, 1)
 		}
@@ -165,6 +174,9 @@ func (f *opFlags) kind() (matgen.Kind, error) {
 		return kind, errors.New("--matrix and --input exclude each other: give one")
 	}
 	// In a Spec, Random stands for the default of the op.
+	if w := f.choices["method"]; kind == matgen.Random && w != nil && *w == bench.ByCholesky.String() {
+		return kind, errors.New("a random matrix is not symmetric, and --method cholesky needs one that is")
+	}
 	if why := f.op.NotRandom(); kind == matgen.Random && why != "" {
 		return kind, fmt.Errorf("%s; for %s there are: %s", why, f.op.Name, strings.Join(bench.KindsFor(f.op.Name), ", "))
 	}

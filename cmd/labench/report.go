@@ -33,6 +33,17 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 			r.Performed/1e9, r.Performed/r.Flops)))
 	}
 
+	if r.Method != "" {
+		method := r.Method
+		if r.Refinement != nil {
+			method += ", " + r.Refinement.Says()
+		}
+		b.WriteString(wrapped(label("method"), method))
+	}
+	if r.Condition > 0 {
+		b.WriteString(wrapped(label("condition"), fmt.Sprintf("at least %.2g: every digit of the solution may be wrong", r.Condition)))
+	}
+
 	line := func(name, what string, seconds, rate float64) {
 		fmt.Fprintf(&b, "%s%-7s %10s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9s", gflops(rate))))
 	}

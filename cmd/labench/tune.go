@@ -30,7 +30,7 @@ type tuneFlags struct {
 func newTuneCommand(a *app) *cobra.Command {
 	var f tuneFlags
 	cmd := &cobra.Command{
-		Use:   "tune [" + strings.Join(bench.Ops(), "|") + "] …",
+		Use:   "tune [" + strings.Join(bench.Tunable(), "|") + "] …",
 		Short: "Find the fastest tile sizes, and keep them in the profile",
 		Long: `Look for the tile size at which each of the operations (default cholesky and
 gemm) runs fastest, for every type and order, and save it in the profile, where
@@ -44,7 +44,7 @@ unless another is more than a percent faster. Results are not checked.`,
 		Example: `  labench tune                          cholesky and gemm, in a minute
   labench tune trsm syrk -n 512:8192:x2 --budget 5m
   labench tune gemm --type f32 -n 3000 --nb 64:1024:64 --plot nb.png`,
-		ValidArgs: bench.Ops(),
+		ValidArgs: bench.Tunable(),
 		Args:      cobra.ArbitraryArgs, // plan has a better answer
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ops = args
@@ -89,8 +89,8 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 		ops = []string{"cholesky", "gemm"}
 	}
 	for _, op := range ops {
-		if !slices.Contains(bench.Ops(), op) {
-			note(fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(bench.Ops(), ", ")))
+		if !slices.Contains(bench.Tunable(), op) {
+			note(fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(bench.Tunable(), ", ")))
 		}
 	}
 	types := strings.Split(f.types, ",")

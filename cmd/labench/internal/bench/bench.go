@@ -21,10 +21,13 @@ import (
 //	cholesky  A = L·Lᵀ       A N×N
 //	lu        A = P·L·U      A M×N
 //	qr        A = Q·R        A M×N
+//	solve     A·X = B        A N×N, B N×NRHS
+//	lstsq     min ‖B−A·X‖    A M×N, B M×NRHS
 type Spec struct {
 	Op      string // one of Ops
 	Type    string // "f64" (default) or "f32"
 	M, N, K int    // shape; M and K default to N where the op has them
+	NRHS    int    // right-hand sides of solve and lstsq; default 1
 	NB      int    // tile size; 0: automatic
 	Workers int    // 0: one per core
 	Sched   sched.Kind
@@ -40,6 +43,8 @@ type Spec struct {
 	Domain      int            // tiles of a domain; 0: automatic
 	IB          int            // columns of a block reflector; 0: automatic
 	Variant     la.QRVariant
+	Method      Method // of solve
+	Mixed       bool   // of solve: factor in float32, refine in float64
 
 	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
@@ -95,6 +100,13 @@ type Result struct {
 	// Checks is the residuals if there are several; Residual is then the worst.
 	Checks []Check `json:"checks,omitempty"`
 
+	// Of solve and lstsq. Condition is what la warned of: a lower bound of the
+	// condition number, with which no digit of the solution can be relied on.
+	NRHS       int         `json:"nrhs,omitempty"`
+	Method     string      `json:"method,omitempty"`
+	Refinement *Refinement `json:"refinement,omitempty"` // if mixed
+	Condition  float64     `json:"condition,omitempty"`
+
 	Direct  bool            `json:"-"` // one kernel did it all, without tasks
 	Limit   float64         `json:"-"` // Residual must be below it
 	Formula string          `json:"-"` // what Residual is, in words
@@ -118,8 +130,18 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		Flops        float64  `json:"flops,omitempty"`
 		Performed    float64  `json:"flops_performed,omitempty"`
 		Checks       []Check  `json:"checks,omitempty"`
+		NRHS         int      `json:"nrhs,omitempty"`
+		Method       string   `json:"method,omitempty"`
+		Refinement   any      `json:"refinement,omitempty"`
+		Condition    *float64 `json:"condition,omitempty"`
 	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed, Pivoting: r.Pivoting,
-		Flops: r.Flops, Performed: r.Performed, Checks: r.Checks}
+		Flops: r.Flops, Performed: r.Performed, Checks: r.Checks, NRHS: r.NRHS, Method: r.Method}
+	if r.Refinement != nil {
+		out.Refinement = r.Refinement
+	}
+	if r.Condition != 0 {
+		out.Condition = number(r.Condition)
+	}
 	if r.Growth != 0 {
 		out.Growth = number(r.Growth)
 	}
@@ -153,8 +175,14 @@ func (s Spec) WithDefaults() Spec {
 		if s.Input == "" {
 			s = o.fill(s)
 		}
+		if s.NRHS == 0 && o.Has("nrhs") {
+			s.NRHS = 1
+		}
 		if s.Matrix == matgen.Random {
 			s.Matrix = o.kind
+			if s.Method == ByCholesky {
+				s.Matrix = matgen.SPD
+			}
 		}
 	}
 	if s.Repeat == 0 {

@@ -64,7 +64,7 @@ func (f *maker[T]) first(m, n int, half bool) (la.General[T], error) {
 	} else {
 		f.input.CopyTo(g, f.workers)
 	}
-	symmetric := half && find(f.spec.Op).symmetric
+	symmetric := half && find(f.spec.Op).needsSymmetric(f.spec)
 	f.input = nil // not needed any more
 	return g, f.finite(g, half, symmetric)
 }

@@ -16,7 +16,7 @@ type Operation struct {
 	Name  string
 	Short string // what it does, in a line
 	// Sizes are the dimensions that can be chosen, among "m", "n", "k" and
-	// "nrhs"; m stands for n where it cannot be.
+	// "nrhs", the number of right-hand sides; m stands for n where it cannot be.
 	Sizes []string
 	// Flags names what else can be chosen, as flags do.
 	Flags []string
@@ -30,6 +30,7 @@ type Operation struct {
 	kind       matgen.Kind // default
 	symmetric  bool        // A must be
 	notRandom  string      // why A cannot be of kind random; empty: it can
+	compound   bool        // made of others, whose tile sizes count
 	allAlike   bool        // all operands are of A's kind, so that a square kind makes all dimensions equal
 	// elements returns the number of elements of all matrices of a problem.
 	elements func(Spec) float64
@@ -112,7 +113,27 @@ var table = sync.OnceValue(func() []Operation {
 		},
 		f32: newQR[float32], f64: newQR[float64],
 	}
-	return []Operation{gemm, syrk, trsm, cholesky, lu, qr}
+	solve := Operation{
+		Name: "solve", Short: "Solve a system of linear equations: A·X = B, n×n",
+		Sizes: []string{"n", "nrhs"}, rows: "n", cols: "n", Flags: []string{"method", "mixed"}, compound: true,
+		Formula: "‖B−AX‖ / (n·‖A‖·‖X‖·ε)", Limit: 30,
+		elements: func(s Spec) float64 {
+			_, n, _ := s.floats()
+			return 2*n*n + 4*n*float64(s.NRHS)
+		},
+		f32: newSystem[float32], f64: newSystem[float64],
+	}
+	lstsq := Operation{
+		Name: "lstsq", Short: "Solve a least-squares problem: min ‖B−A·X‖, m×n",
+		Sizes: []string{"n", "m", "nrhs"}, rows: "m", cols: "n", n: 1024, m: DefaultN, compound: true,
+		Formula: "‖(B−AX)ᵀA‖ / (m·‖A‖·(‖A‖·‖X‖+‖B‖)·ε)", Limit: 30,
+		elements: func(s Spec) float64 {
+			m, n, _ := s.floats()
+			return 2*m*n + 3*max(m, n)*float64(s.NRHS)
+		},
+		f32: newLstsq[float32], f64: newLstsq[float64],
+	}
+	return []Operation{gemm, syrk, trsm, cholesky, lu, qr, solve, lstsq}
 })
 
 // Operations returns the table of operations, in the order of the help.
@@ -123,6 +144,18 @@ func Ops() []string {
 	var names []string
 	for _, o := range table() {
 		names = append(names, o.Name)
+	}
+	return names
+}
+
+// Tunable returns the names of the operations that have tile sizes of their
+// own.
+func Tunable() []string {
+	var names []string
+	for _, o := range table() {
+		if !o.compound {
+			names = append(names, o.Name)
+		}
 	}
 	return names
 }
@@ -166,8 +199,14 @@ func (r Result) Shape() string {
 			words = append(words, fmt.Sprintf("%s = %d", d.name, d.size))
 		}
 	}
+	if o.Has("nrhs") {
+		words = append(words, fmt.Sprintf("nrhs = %d", r.NRHS))
+	}
 	return strings.Join(words, ", ")
 }
+
+// needsSymmetric reports whether A must be symmetric.
+func (o *Operation) needsSymmetric(s Spec) bool { return o.symmetric || s.Method == ByCholesky }
 
 // fill returns s with the dimensions that are not given.
 func (o *Operation) fill(s Spec) Spec {

@@ -108,7 +108,7 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.Sched.String(),
-		Residual: math.NaN(), Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
+		Residual: math.NaN(), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
 	if err := r.peak(ctx, s, workers); err != nil {

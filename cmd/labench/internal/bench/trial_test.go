@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/versions"
@@ -13,6 +14,9 @@ import (
 func TestTrial(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	each(t, func(t *testing.T, op, typ string) {
+		if !slices.Contains(Tunable(), op) {
+			return
+		}
 		p := new(versions.Profile)
 		s := Spec{Op: op, Type: typ, N: 300, Workers: 2, Profile: p}
 		trial, err := NewTrial(t.Context(), s)

@@ -60,7 +60,7 @@ func (s Spec) Validate() error {
 	for _, d := range []struct {
 		name string
 		size int
-	}{{"m", s.M}, {"n", s.N}, {"k", s.K}} {
+	}{{"m", s.M}, {"n", s.N}, {"k", s.K}, {"nrhs", s.NRHS}} {
 		if d.size < 0 || d.size > math.MaxInt32 {
 			note("%s is %d, want 1 to %d", d.name, d.size, math.MaxInt32)
 		}
@@ -76,6 +76,15 @@ func (s Spec) Validate() error {
 		if errors.As(q.Validate(), &options) {
 			bad = append(bad, options.Problems...)
 		}
+	}
+	if s.NRHS != 0 && !o.Has("nrhs") {
+		note("nrhs is %d, but %s has no right-hand sides to choose", s.NRHS, s.Op)
+	}
+	if !slices.Contains(Methods(), s.Method) || s.Method != Auto && !o.Takes("method") {
+		note("method is %v, which %s does not have", s.Method, s.Op)
+	}
+	if s.Mixed && (!o.Takes("mixed") || s.Type != "f64" || s.Method == ByQR) {
+		note("mixed precision is for solve by cholesky or lu, of type f64")
 	}
 	if s.NB < 0 || s.NB > 1<<14 {
 		note("nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)
@@ -108,8 +117,8 @@ func (o *Operation) checkKind(s Spec) []string {
 	switch {
 	case !slices.Contains(matgen.Kinds(), s.Matrix):
 		return []string{fmt.Sprintf("unknown kind of matrix %v", s.Matrix)}
-	case o.symmetric && !s.Matrix.Symmetric():
-		return []string{fmt.Sprintf("a matrix of kind %v is not symmetric; for %s there are: %s", s.Matrix, o.Name, strings.Join(KindsFor(o.Name), ", "))}
+	case o.needsSymmetric(s) && !s.Matrix.Symmetric():
+		return []string{fmt.Sprintf("a matrix of kind %v is not symmetric; for %s there are: %s", s.Matrix, o.Name, strings.Join(kindsFor(o, s), ", "))}
 	case s.Matrix.Square() && !square:
 		var shape []string
 		for _, size := range o.Sizes {
@@ -122,11 +131,12 @@ func (o *Operation) checkKind(s Spec) []string {
 
 // KindsFor returns the names of the kinds of matrices that an operation
 // takes.
-func KindsFor(op string) []string {
-	o := find(op)
+func KindsFor(op string) []string { return kindsFor(find(op), Spec{Op: op}) }
+
+func kindsFor(o *Operation, s Spec) []string {
 	var names []string
 	for _, k := range matgen.Kinds() {
-		if o.symmetric && !k.Symmetric() || o.notRandom != "" && k == matgen.Random {
+		if o.needsSymmetric(s) && !k.Symmetric() || o.notRandom != "" && k == matgen.Random {
 			continue
 		}
 		names = append(names, k.String())

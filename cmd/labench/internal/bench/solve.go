@@ -1,0 +1,308 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Method is how a system is solved.
+type Method uint8
+
+// The methods.
+const (
+	Auto       Method = iota // by la.Solve, which looks at the matrix
+	ByCholesky               // by la.Cholesky
+	ByLU                     // by la.LU
+	ByQR                     // by la.QR
+)
+
+// Methods returns all methods.
+func Methods() []Method { return []Method{Auto, ByCholesky, ByLU, ByQR} }
+
+func (m Method) String() string {
+	names := [...]string{"auto", "cholesky", "lu", "qr"}
+	if int(m) < len(names) {
+		return names[m]
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// ParseMethod returns the method called name.
+func ParseMethod(name string) (Method, error) {
+	for _, m := range Methods() {
+		if m.String() == name {
+			return m, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown method %q", name)
+}
+
+// system is A·X = B, A n×n, B n×nrhs.
+type system[T la.Element] struct {
+	a, b, x la.General[T]
+	method  Method
+	mixed   bool
+	seed    uint64
+	workers int
+
+	used    Method        // that la.Solve chose
+	refined la.Refinement // if mixed
+	cond    float64       // what la warned of; 0: nothing
+}
+
+func newSystem[T la.Element](f *maker[T]) (problem[T], error) {
+	s := f.spec
+	var a la.General[T]
+	var err error
+	if s.Method == ByCholesky {
+		var half la.Symmetric[T]
+		if half, err = f.symmetric(s.N); err == nil {
+			mirror(half, f.workers)
+			a = la.General[T]{Rows: s.N, Cols: s.N, Stride: half.Stride, Data: half.Data}
+		}
+	} else {
+		a, err = f.first(s.N, s.N, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.generate(matgen.Random, 1, s.N, s.NRHS, false)
+	if err != nil {
+		return nil, err
+	}
+	used := s.Method
+	if used == Auto {
+		used = ByLU // until la says otherwise
+	}
+	return &system[T]{a: a, b: b, x: f.empty(s.N, s.NRHS), method: s.Method, mixed: s.Mixed, used: used, seed: s.Seed, workers: f.workers}, nil
+}
+
+func (p *system[T]) order() (op la.Operation, n, longest int) {
+	op = map[Method]la.Operation{ByCholesky: la.OpCholesky, ByLU: la.OpLU, ByQR: la.OpQR}[p.used]
+	return op, p.a.Rows, p.a.Rows
+}
+
+// flops returns the operations of the method, in whatever precision they were.
+func (p *system[T]) flops() float64 {
+	n, nrhs := float64(p.a.Rows), float64(p.b.Cols)
+	switch p.used {
+	case ByCholesky:
+		return n*n*n/3 + n*n/2 + n/6 + 2*n*n*nrhs
+	case ByQR:
+		return blocked.QRFlops(p.a.Rows, p.a.Rows) + 3*n*n*nrhs
+	}
+	return luFlops(p.a.Rows, p.a.Rows) + 2*n*n*nrhs
+}
+
+func (p *system[T]) reset() { spoil(p.x, p.workers) }
+
+func (p *system[T]) once(ctx context.Context, e *la.Engine) error {
+	err := p.solve(ctx, e)
+	var c mat.Condition
+	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
+		p.cond, err = float64(c), nil // X is there, and will be judged
+	}
+	return err
+}
+
+func (p *system[T]) solve(ctx context.Context, e *la.Engine) error {
+	upper := la.Symmetric[T]{Uplo: blas.Upper, N: p.a.Rows, Stride: p.a.Stride, Data: p.a.Data}
+	switch {
+	case p.mixed:
+		return p.refine(ctx, e)
+	case p.method == ByCholesky:
+		c := la.NewCholesky[T](e)
+		if err := c.FactorizeContext(ctx, upper); err != nil {
+			return err
+		}
+		return c.SolveTo(p.x, p.b)
+	case p.method == ByLU:
+		f := la.NewLU[T](e)
+		if err := f.FactorizeContext(ctx, p.a); err != nil {
+			return err
+		}
+		return f.SolveTo(p.x, false, p.b)
+	case p.method == ByQR:
+		q := la.NewQR[T](e)
+		if err := q.FactorizeContext(ctx, p.a); err != nil {
+			return err
+		}
+		return q.SolveTo(p.x, false, p.b)
+	}
+	report, err := la.Solve[T](ctx, e, p.x, p.a, p.b)
+	if p.used = ByLU; report.Method == la.MethodCholesky {
+		p.used = ByCholesky
+	}
+	return err
+}
+
+// refine solves in mixed precision, which la has for float64 only.
+func (p *system[T]) refine(ctx context.Context, e *la.Engine) (err error) {
+	q, ok := any(p).(*system[float64])
+	if !ok {
+		return errors.New("bench: mixed precision is for f64") // Validate does not let it come here
+	}
+	if q.method == ByCholesky {
+		upper := la.Symmetric[float64]{Uplo: blas.Upper, N: q.a.Rows, Stride: q.a.Stride, Data: q.a.Data}
+		q.refined, err = la.SolveSPD(ctx, e, q.x, upper, q.b)
+	} else {
+		q.refined, err = la.SolveGeneral(ctx, e, q.x, q.a, q.b)
+	}
+	return err
+}
+
+// describe tells the method.
+func (p *system[T]) describe(r *Result) {
+	r.Method, r.NRHS, r.Condition = p.used.String(), p.b.Cols, p.cond
+	if p.mixed {
+		r.Refinement = &Refinement{Iterations: p.refined.Iterations}
+		if p.refined.Fallback != la.NoFallback {
+			r.Refinement.Fallback = p.refined.Fallback.String()
+		}
+	}
+}
+
+// verify makes B − A·X in B with gemm, panel by panel of A.
+func (p *system[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
+	n := p.a.Rows
+	a, b, x := plain[T]{General: p.a, workers: p.workers}, plain[T]{General: p.b, workers: p.workers}, plain[T]{General: p.x, workers: p.workers}
+	seen, err := probe(ctx, p.seed, n, func(y []float64) []float64 {
+		return difference(b.left(y), x.left(a.left(y)))
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	if err := remainder(ctx, e, p.a, p.x, p.b, step); err != nil {
+		return verdict{}, err
+	}
+	norm := func(g la.General[T]) float64 { return norm1(blocked.View(g, panel), p.workers) }
+	return verdict{residual: over(max(norm(p.b), seen), norm(p.a), norm(p.x), epsilon[T](), float64(n))}, nil
+}
+
+// remainder makes B − A·X in B.
+func remainder[T la.Element](ctx context.Context, e *la.Engine, a, x, b la.General[T], step func(i, n int)) error {
+	m, n := a.Dims()
+	count := (n + panel - 1) / panel
+	for i := range count {
+		step(i, count)
+		k, w := i*panel, min(panel, n-i*panel)
+		if err := subtract(ctx, e, blas.NoTrans, window(a, 0, k, m, w), window(x, k, 0, w, x.Cols), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Refinement tells how a solution of mixed precision came about.
+type Refinement struct {
+	Iterations int    `json:"iterations"`
+	Fallback   string `json:"fallback,omitempty"` // why all was done in float64, if it was
+}
+
+// lstsq is min ‖B − A·X‖, A m×n, B m×nrhs; for m < n of all solutions the
+// shortest.
+type lstsq[T la.Element] struct {
+	a, b, x la.General[T]
+	seed    uint64
+	workers int
+	cond    float64
+	engine  *la.Engine // that ran last
+}
+
+func newLstsq[T la.Element](f *maker[T]) (problem[T], error) {
+	s := f.spec
+	a, err := f.first(s.M, s.N, false)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.generate(matgen.Random, 1, s.M, s.NRHS, false)
+	if err != nil {
+		return nil, err
+	}
+	return &lstsq[T]{a: a, b: b, x: f.empty(s.N, s.NRHS), seed: s.Seed, workers: f.workers}, nil
+}
+
+func (p *lstsq[T]) order() (op la.Operation, n, longest int) {
+	mean := math.Sqrt(float64(p.a.Rows) * float64(p.a.Cols))
+	return la.OpQR, int(math.Round(mean)), max(p.a.Rows, p.a.Cols)
+}
+
+// flops returns the operations of the factorization, of Qᵀ times B, and of the
+// triangle.
+func (p *lstsq[T]) flops() float64 {
+	m, n := p.a.Dims()
+	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(p.b.Cols)
+	return blocked.QRFlops(m, n) + (4*long*short-short*short)*nrhs
+}
+
+func (p *lstsq[T]) reset() { spoil(p.x, p.workers) }
+
+func (p *lstsq[T]) once(ctx context.Context, e *la.Engine) error {
+	p.engine = e
+	err := la.LeastSquares[T](ctx, e, p.x, p.a, p.b)
+	var c mat.Condition
+	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
+		p.cond, err = float64(c), nil
+	}
+	return err
+}
+
+func (p *lstsq[T]) describe(r *Result) {
+	r.NRHS, r.Condition = p.b.Cols, p.cond
+	r.NB, r.Direct = la.NewQR[T](p.engine).TileSize(p.a.Dims())
+}
+
+// verify makes R = B − A·X in B, which must be orthogonal to the columns of A,
+// or zero if there are more columns than rows. X solves a problem with A + E in
+// place of A, ‖E‖ ≈ ε‖A‖, so that RᵀA is as large as EᵀR and AᵀEX may be: that
+// allows for more than LAPACK's xQRT17 where A is ill conditioned and X large.
+func (p *lstsq[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
+	m, n := p.a.Dims()
+	nrhs := p.b.Cols
+	norm := func(g la.General[T]) float64 { return norm1(blocked.View(g, panel), p.workers) }
+	normA, normB := norm(p.a), norm(p.b)
+	a, b, x := plain[T]{General: p.a, workers: p.workers}, plain[T]{General: p.b, workers: p.workers}, plain[T]{General: p.x, workers: p.workers}
+	if m < n {
+		seen, err := probe(ctx, p.seed, m, func(y []float64) []float64 { return difference(b.left(y), x.left(a.left(y))) })
+		if err == nil {
+			err = remainder(ctx, e, p.a, p.x, p.b, step)
+		}
+		x := over(max(norm(p.b), seen), normA, norm(p.x), epsilon[T](), float64(n))
+		return verdict{checks: []Check{{Formula("solve"), x, Limit("solve")}}}, err
+	}
+	seen, err := probe(ctx, p.seed, nrhs, func(y []float64) []float64 {
+		return a.left(difference(b.right(y), a.right(x.right(y))))
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	if err := remainder(ctx, e, p.a, p.x, p.b, step); err != nil {
+		return verdict{}, err
+	}
+	g := la.General[T]{Rows: nrhs, Cols: n, Stride: n, Data: make([]T, nrhs*n)}
+	if err := la.Gemm[T](ctx, e, blas.Trans, blas.NoTrans, 1, p.b, p.a, 0, g); err != nil {
+		return verdict{}, err
+	}
+	return verdict{residual: over(max(norm(g), seen), normA, normA*norm(p.x)+normB, epsilon[T](), float64(max(m, nrhs)))}, nil
+}
+
+// Says returns the refinement in words.
+func (r *Refinement) Says() string {
+	words := []string{"factored in f32", fmt.Sprintf("%d refinements in f64", r.Iterations)}
+	if r.Iterations == 1 {
+		words[1] = "1 refinement in f64"
+	}
+	if r.Fallback != "" {
+		words = append(words, "and then all in f64: "+r.Fallback)
+	}
+	return strings.Join(words, ", ")
+}
