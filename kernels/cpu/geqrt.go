@@ -9,7 +9,7 @@ func (q *QR[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T) {
 	}
 	k := min(m, n)
 	s := q.scratch(work, max(m, n), ib)
-	f := s.reflectors(trapezoid, m, k, ib, a, lda)
+	f := s.reflectors(trapezoid, m, k, ib, narrowBlock, a, lda)
 	q.factorBlocks(&f, n, nil, 0, a, lda, t, ldt, &s)
 }
 
@@ -24,7 +24,7 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 		order, width = n, m
 	}
 	s := q.scratch(work, max(m, n), ib)
-	f := s.reflectors(trapezoid, order, k, ib, v, ldv)
+	f := s.reflectors(trapezoid, order, k, ib, narrowBlock, v, ldv)
 	f.loadAll(t, ldt)
 	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
 }

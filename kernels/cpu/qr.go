@@ -84,7 +84,7 @@ type QR[T Element] struct {
 func NewQR[T Element](r Routines[T]) *QR[T] {
 	q := &QR[T]{r: r, panels: panelsOf(r), width: 256}
 	if p, ok := r.(*Packed[T]); ok && p.vectors.run != nil {
-		q.width = p.NR
+		q.width = 2 * p.NR
 	}
 	return q
 }
@@ -130,13 +130,16 @@ func (q *QR[T]) scratch(work []T, dim, ib int) (s scratch[T]) {
 	return s
 }
 
+// The size of blocks up to which they are not cut: narrow where the triangles
+// in V would be squares, or where the block is a panel to be factored.
+const (
+	wideBlock   = 64
+	narrowBlock = 32
+)
+
 // reflectors returns those of an m×k matrix V, without their triangles, in
-// blocks that are parts of those of ib columns.
-func (s *scratch[T]) reflectors(sh shape, m, k, ib int, v []T, ldv int) reflectors[T] {
-	most := 64
-	if sh != square {
-		most = 32
-	}
+// blocks that are parts of those of ib columns, of about most.
+func (s *scratch[T]) reflectors(sh shape, m, k, ib, most int, v []T, ldv int) reflectors[T] {
 	ib = min(ib, k)
 	return reflectors[T]{sh: sh, m: m, k: k, ib: blockPart(ib, most), tb: ib, v: v, ldv: ldv, t: s.ts, corners: s.corners}
 }

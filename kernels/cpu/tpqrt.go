@@ -13,7 +13,7 @@ func (q *QR[T]) Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ld
 	}
 	sh := shapeOf(l)
 	s := q.scratch(work, max(m, n), ib)
-	f := s.reflectors(sh, m, n, ib, b, ldb)
+	f := s.reflectors(sh, m, n, ib, narrowBlock, b, ldb)
 	q.factorBlocks(&f, n, a, lda, b, ldb, t, ldt, &s)
 }
 
@@ -29,7 +29,11 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 	}
 	sh := shapeOf(l)
 	s := q.scratch(work, max(m, n, k), ib)
-	f := s.reflectors(sh, order, k, ib, v, ldv)
+	most := narrowBlock
+	if sh == square {
+		most = wideBlock
+	}
+	f := s.reflectors(sh, order, k, ib, most, v, ldv)
 	f.loadAll(t, ldt)
 	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
 }
