@@ -35,6 +35,18 @@ func NewReflectors[T Element](m, n, nb, ib int) *Reflectors[T] {
 // Len returns the number of elementary reflectors, min(m, n).
 func (t *Reflectors[T]) Len() int { return min(t.m, t.n) }
 
+// IB returns the width of the block reflectors.
+func (t *Reflectors[T]) IB() int { return t.ib }
+
+// Tile returns the triangular factors of slice k, for a kernel that is called
+// without a task. It panics with ErrIndex if there is no such slice.
+func (t *Reflectors[T]) Tile(k int) *Tile[T] {
+	if uint(k) >= uint(len(t.tiles)) {
+		panic(ErrIndex)
+	}
+	return &t.tiles[k]
+}
+
 // Tau writes the factors of the elementary reflectors, H = I − tau·v·vᵀ, to dst,
 // which has [Reflectors.Len] elements: LAPACK's tau.
 func (t *Reflectors[T]) Tau(dst []T) {

@@ -118,6 +118,7 @@ func testEntry() entry {
 		tessera: []string{"kernels/kerneltest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
+			"gonum.org/v1/netlib/...", // what ours is measured against
 			"github.com/sbinet/npyio/...", "golang.org/x/sys/...",
 		},
 	}

@@ -68,17 +68,16 @@ func (c *core) close() error {
 	return nil
 }
 
-// small reports whether a problem of so many multiplications is left to
-// gonum, with the default limit given.
-func (c *core) small(limit int, dims ...int) bool {
+// small reports whether a problem of m·n multiplications is left to gonum, with
+// the default limit given.
+func (c *core) small(limit, m, n int) bool { return c.smallCube(limit, m, n, 1) }
+
+// smallCube is small for m·n·k multiplications.
+func (c *core) smallCube(limit, m, n, k int) bool {
 	if c != nil && c.opt.Small != 0 {
 		limit = c.opt.Small
 	}
-	work := 1.0
-	for _, d := range dims {
-		work *= float64(d)
-	}
-	return work <= float64(limit)
+	return float64(m)*float64(n)*float64(k) <= float64(limit)
 }
 
 // ops returns the operations on tiles of T.

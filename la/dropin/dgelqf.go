@@ -17,7 +17,7 @@ import (
 // Reference: LAPACK xGELQF.
 func (l LAPACK) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	co, k := l.blas.core, min(m, n)
-	if co.small(smallGeqrf, m, n, k) || !fits(m, n, a, lda) || len(tau) < k || lwork < m || len(work) < lwork {
+	if co.smallCube(smallGeqrf, m, n, k) || !fits(m, n, a, lda) || len(tau) < k || lwork < m || len(work) < lwork {
 		l.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork)
 		return
 	}
@@ -45,7 +45,7 @@ func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 	if side == blas.Right {
 		order, others = n, m
 	}
-	if co.small(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
+	if co.smallCube(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
 		!fits(k, order, a, lda) || !fits(m, n, c, ldc) {
 		l.Implementation.Dormlq(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
@@ -66,7 +66,7 @@ func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 // Reference: LAPACK xORGLQ.
 func (l LAPACK) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	co := l.blas.core
-	if co.small(smallOrmqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > m || m > n || len(tau) != k ||
+	if co.smallCube(smallOrmqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > m || m > n || len(tau) != k ||
 		lwork < m || len(work) < lwork {
 		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
 		return

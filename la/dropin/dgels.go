@@ -24,7 +24,7 @@ import (
 // Reference: LAPACK xGELS.
 func (l LAPACK) Dgels(trans blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64, lwork int) bool {
 	mn := min(m, n)
-	if l.blas.core.small(smallOrmqr, m, n, mn) || (trans != blas.NoTrans && trans != blas.Trans) || nrhs <= 0 ||
+	if l.blas.core.smallCube(smallOrmqr, m, n, mn) || (trans != blas.NoTrans && trans != blas.Trans) || nrhs <= 0 ||
 		!fits(m, n, a, lda) || !fits(max(m, n), nrhs, b, ldb) || lwork < mn+max(mn, nrhs) || len(work) < lwork ||
 		!l.moderate(m, n, a, lda) || !l.moderate(max(m, n), nrhs, b, ldb) {
 		return l.Implementation.Dgels(trans, m, n, nrhs, a, lda, b, ldb, work, lwork)

@@ -25,7 +25,7 @@ const smallGetrf = 24 * 24 * 24
 func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 	co := l.blas.core
 	k := min(m, n)
-	if co.small(smallGetrf, m, n, k) || !fits(m, n, a, lda) || len(ipiv) != k {
+	if co.smallCube(smallGetrf, m, n, k) || !fits(m, n, a, lda) || len(ipiv) != k {
 		return l.Implementation.Dgetrf(m, n, a, lda, ipiv)
 	}
 	nb, whole := tileSize[float64](co, la.OpLU, k, m, n, k)

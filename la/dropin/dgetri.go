@@ -16,7 +16,7 @@ const smallGetri = 64 * 64 * 64
 // Reference: LAPACK xGETRI.
 func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, lwork int) (ok bool) {
 	co := l.blas.core
-	if co.small(smallGetri, n, n, n) || !fits(n, n, a, lda) || len(ipiv) != n || lwork < n || len(work) < lwork {
+	if co.smallCube(smallGetri, n, n, n) || !fits(n, n, a, lda) || len(ipiv) != n || lwork < n || len(work) < lwork {
 		return l.Implementation.Dgetri(n, a, lda, ipiv, work, lwork)
 	}
 	for i := range n {

@@ -8,7 +8,7 @@ import "gonum.org/v1/gonum/blas"
 //
 // Reference: LAPACK xGETRS.
 func (l LAPACK) Dgetrs(trans blas.Transpose, n, nrhs int, a []float64, lda int, ipiv []int, b []float64, ldb int) {
-	if l.blas.core.small(smallTrsm, n, n, nrhs) || !transpose(trans) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) || len(ipiv) != n {
+	if l.blas.core.smallCube(smallTrsm, n, n, nrhs) || !transpose(trans) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) || len(ipiv) != n {
 		l.Implementation.Dgetrs(trans, n, nrhs, a, lda, ipiv, b, ldb)
 		return
 	}

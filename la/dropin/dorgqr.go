@@ -14,7 +14,7 @@ import (
 // Reference: LAPACK xORGQR.
 func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	co := l.blas.core
-	if co.small(smallOrmqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > n || n > m || len(tau) != k ||
+	if co.smallCube(smallOrmqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > n || n > m || len(tau) != k ||
 		lwork < n || len(work) < lwork {
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
 		return

@@ -26,7 +26,7 @@ func (l LAPACK) Dormqr(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 	if side == blas.Right {
 		order, others = n, m
 	}
-	if co.small(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
+	if co.smallCube(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
 		!fits(order, k, a, lda) || !fits(m, n, c, ldc) {
 		l.Implementation.Dormqr(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return

@@ -22,7 +22,7 @@ const smallPotrf = 24 * 24 * 24
 // Reference: LAPACK xPOTRF.
 func (l LAPACK) Dpotrf(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	co := l.blas.core
-	if co.small(smallPotrf, n, n, n) || !triangle(uplo) || !fits(n, n, a, lda) {
+	if co.smallCube(smallPotrf, n, n, n) || !triangle(uplo) || !fits(n, n, a, lda) {
 		return l.Implementation.Dpotrf(uplo, n, a, lda)
 	}
 	nb, whole := tileSize[float64](co, la.OpCholesky, n, n, n, n)

@@ -18,7 +18,7 @@ const smallPotri = 64 * 64 * 64
 // Reference: LAPACK xPOTRI.
 func (l LAPACK) Dpotri(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	co := l.blas.core
-	if co.small(smallPotri, n, n, n) || !triangle(uplo) || !fits(n, n, a, lda) {
+	if co.smallCube(smallPotri, n, n, n) || !triangle(uplo) || !fits(n, n, a, lda) {
 		return l.Implementation.Dpotri(uplo, n, a, lda)
 	}
 	for i := range n {

@@ -8,7 +8,7 @@ import "gonum.org/v1/gonum/blas"
 //
 // Reference: LAPACK xPOTRS.
 func (l LAPACK) Dpotrs(uplo blas.Uplo, n, nrhs int, a []float64, lda int, b []float64, ldb int) {
-	if l.blas.core.small(smallTrsm, n, n, nrhs) || !triangle(uplo) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) {
+	if l.blas.core.smallCube(smallTrsm, n, n, nrhs) || !triangle(uplo) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) {
 		l.Implementation.Dpotrs(uplo, n, nrhs, a, lda, b, ldb)
 		return
 	}

@@ -12,7 +12,7 @@ const smallTrtri = 48 * 48 * 48
 //
 // Reference: LAPACK xTRTRI; in halves, where LAPACK has blocks.
 func (l LAPACK) Dtrtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda int) (ok bool) {
-	if l.blas.core.small(smallTrtri, n, n, n) || !fitsTri(blas.Left, uplo, blas.NoTrans, diag) || !fits(n, n, a, lda) {
+	if l.blas.core.smallCube(smallTrtri, n, n, n) || !fitsTri(blas.Left, uplo, blas.NoTrans, diag) || !fits(n, n, a, lda) {
 		return l.Implementation.Dtrtri(uplo, diag, n, a, lda)
 	}
 	if diag == blas.NonUnit {
@@ -31,7 +31,7 @@ func (l LAPACK) Dtrtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda i
 //	⎡A11    ⎤⁻¹   ⎡A11⁻¹              ⎤
 //	⎣A21 A22⎦   = ⎣−A22⁻¹·A21·A11⁻¹  A22⁻¹⎦, and the transpose of it.
 func (l LAPACK) trtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda int) {
-	if n < 2 || l.blas.core.small(smallTrtri, n, n, n) {
+	if n < 2 || l.blas.core.smallCube(smallTrtri, n, n, n) {
 		l.Dtrti2(uplo, diag, n, a, lda)
 		return
 	}
@@ -59,7 +59,7 @@ func (l LAPACK) trtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda in
 //
 // Reference: LAPACK xTRTRS.
 func (l LAPACK) Dtrtrs(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, n, nrhs int, a []float64, lda int, b []float64, ldb int) (ok bool) {
-	if l.blas.core.small(smallTrsm, n, n, nrhs) || !fitsTri(blas.Left, uplo, trans, diag) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) {
+	if l.blas.core.smallCube(smallTrsm, n, n, nrhs) || !fitsTri(blas.Left, uplo, trans, diag) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) {
 		return l.Implementation.Dtrtrs(uplo, trans, diag, n, nrhs, a, lda, b, ldb)
 	}
 	if diag == blas.NonUnit {

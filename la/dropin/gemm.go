@@ -33,7 +33,7 @@ const smallGemm = 12 * 12 * 12
 // gemm computes xGEMM, unless it returns false: the problem is small or
 // trivial, or the arguments are wrong, and gonum's routine is to see to it.
 func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
-	if co.small(smallGemm, m, n, k) || alpha == 0 ||
+	if co.smallCube(smallGemm, m, n, k) || alpha == 0 ||
 		!transpose(tA) || !transpose(tB) || !fits(m, n, c, ldc) ||
 		!fitsOp(tA, m, k, a, lda) || !fitsOp(tB, k, n, b, ldb) {
 		return false

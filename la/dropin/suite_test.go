@@ -17,7 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type suite struct {
 	name string
 	// large says that the suite has matrices of which tiles of 3×3 are a
-	// hundred thousand: with -short it is run with larger ones only.
+	// hundred thousand: with -short, and where the race detector watches every
+	// access, it is run with larger ones only.
 	large bool
 	run   func(t *testing.T, b dropin.BLAS, l dropin.LAPACK)
 }
@@ -73,7 +74,7 @@ func TestSuites(t *testing.T) {
 			o := dropin.Options{Engine: e, Small: small}
 			b, l := dropin.NewBLAS(o), dropin.NewLAPACK(o)
 			for _, s := range suites {
-				if nb == 3 && s.large && testing.Short() {
+				if s.large && (nb == 3 && testing.Short() || opt.Direct < 0 && raceEnabled) {
 					continue
 				}
 				t.Run(s.name, func(t *testing.T) { s.run(t, b, l) })

@@ -37,7 +37,7 @@ func symm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo
 	if side == blas.Left {
 		order = m
 	}
-	if co.small(smallSymm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, blas.NoTrans, blas.Unit) ||
+	if co.smallCube(smallSymm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, blas.NoTrans, blas.Unit) ||
 		!fits(m, n, b, ldb) || !fits(m, n, c, ldc) || !fits(order, order, a, lda) {
 		return false
 	}

@@ -33,7 +33,7 @@ const smallSyr2k = 32 * 32 * 32
 
 // syr2k computes xSYR2K, or returns false as [gemm] does.
 func syr2k[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
-	if co.small(smallSyr2k, n, n, k) || alpha == 0 || !triangle(uplo) || !transpose(tA) ||
+	if co.smallCube(smallSyr2k, n, n, k) || alpha == 0 || !triangle(uplo) || !transpose(tA) ||
 		!fits(n, n, c, ldc) || !fitsOp(tA, n, k, a, lda) || !fitsOp(tA, n, k, b, ldb) {
 		return false
 	}

@@ -33,7 +33,7 @@ const smallSyrk = 16 * 16 * 16
 
 // syrk computes xSYRK, or returns false as [gemm] does.
 func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
-	if co.small(smallSyrk, n, n, k) || alpha == 0 || !triangle(uplo) || !transpose(tA) ||
+	if co.smallCube(smallSyrk, n, n, k) || alpha == 0 || !triangle(uplo) || !transpose(tA) ||
 		!fits(n, n, c, ldc) || !fitsOp(tA, n, k, a, lda) {
 		return false
 	}

@@ -38,7 +38,7 @@ func trmm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo
 	if side == blas.Left {
 		order = m
 	}
-	if co.small(smallTrmm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, tA, diag) ||
+	if co.smallCube(smallTrmm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, tA, diag) ||
 		!fits(m, n, b, ldb) || !fits(order, order, a, lda) {
 		return false
 	}
