@@ -1,0 +1,101 @@
+// Command 05-gonum-dropin runs a program that knows gonum only, as it is and
+// then after one call of dropin.Install. The program is in pagerank.go: it ranks
+// the pages of a small web, and does with gonum's mat what such programs do, a
+// product, a solution, a least-squares fit and a Cholesky factorization.
+//
+// Results must agree up to rounding. The times are printed, and not judged:
+// how much is gained depends on the machine and on what else it does.
+//
+//	go run ./examples/05-gonum-dropin
+package main
+
+import (
+	"fmt"
+	"log"
+	"math"
+	"time"
+
+	"github.com/tessera-la/tessera/la/dropin"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+func main() {
+	log.SetFlags(0)
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run() error {
+	web := newWeb(pages)
+	alone, err := measure(web)
+	if err != nil {
+		return err
+	}
+
+	// This is all that changes. It takes effect for everything in the process
+	// that computes with gonum, packages of others included.
+	if err := dropin.Install(); err != nil {
+		return err
+	}
+	installed, err := measure(web)
+	if err != nil {
+		return err
+	}
+	if err := dropin.Restore(); err != nil {
+		return err
+	}
+	fmt.Printf("%-30s %10s %10s %8s\n", fmt.Sprintf("%d pages", pages), "gonum", "dropin", "ratio")
+	for i, s := range alone.steps {
+		d := installed.steps[i]
+		fmt.Printf("%-30s %10s %10s %7.1f×\n", s.name, s.took.Round(time.Microsecond*100), d.took.Round(time.Microsecond*100),
+			s.took.Seconds()/d.took.Seconds())
+	}
+	fmt.Println()
+	for i, s := range alone.steps {
+		difference, bound := distance(s.result, installed.steps[i].result), s.bound
+		fmt.Printf("%-30s difference %.1e\n", s.name, difference)
+		if !(difference < bound) { // so that a NaN fails, too
+			return fmt.Errorf("%s: results differ by %g, want below %g", s.name, difference, bound)
+		}
+	}
+	if _, ours := blas64.Implementation().(dropin.BLAS); ours {
+		return fmt.Errorf("gonum still computes with %T", blas64.Implementation())
+	}
+	return nil
+}
+
+// step is a part of the program: what it took, and what came out.
+type step struct {
+	name   string
+	took   time.Duration
+	result *mat.VecDense
+	bound  float64 // of what rounding may do to the result, relative
+}
+
+type measured struct{ steps []step }
+
+// measure runs the program, twice as the first time is for memory to be mapped
+// and versions to be looked at.
+func measure(w *web) (m measured, err error) {
+	for range 2 {
+		m = measured{}
+		if err := rank(w, func(name string, bound float64, f func() (*mat.VecDense, error)) error {
+			begin := time.Now()
+			result, err := f()
+			m.steps = append(m.steps, step{name, time.Since(begin), result, bound})
+			return err
+		}); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// distance returns ‖x − y‖∞ / ‖x‖∞.
+func distance(x, y *mat.VecDense) float64 {
+	var d mat.VecDense
+	d.SubVec(x, y)
+	return mat.Norm(&d, math.Inf(1)) / mat.Norm(x, math.Inf(1))
+}
