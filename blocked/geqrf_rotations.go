@@ -24,7 +24,11 @@ type RotationOptions struct {
 	Cores int
 }
 
-// DefaultIB is the number of columns of a block reflector by default.
+// DefaultIB is the number of columns of a block reflector by default. On one core
+// of an Intel Xeon (model 167) that was also doing other work, version avx512,
+// commit 78401df, it was within 7 % of the best of 16, 24, 32, 48 and 64 — as much
+// as the figures varied — for 1024×1024, 2048×2048 and 8192×256 in tiles of 128 to
+// 320 (go test ./la -run '^$' -bench QROptions compares them).
 const DefaultIB = 32
 
 // Rotations is the block Givens rotations that make up the orthogonal factor of
