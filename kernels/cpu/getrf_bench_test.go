@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/peak"
@@ -51,5 +52,34 @@ func getrfCase[T Element](l *LU[T], tiles, n int) ratioCase {
 			}
 		},
 		run: func() { l.Getrf(n, a, ipiv, work) },
+	}
+}
+
+// BenchmarkLaswp reports the rate at which the interchanges of a panel move the
+// rows of a column of tiles, each of which is read and written.
+func BenchmarkLaswp(b *testing.B) {
+	const n = 256
+	m := topo.Detect()
+	c := Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
+	ls := map[string]*LU[float64]{"go": NewLU(Portable[float64](), c)}
+	for name, p := range natives[float64](c) {
+		ls[name] = NewLU(p, c)
+	}
+	for name, l := range ls {
+		for _, tiles := range []int{1, 8, 32} {
+			b.Run(fmt.Sprintf("%s/%dx%d", name, tiles*n, n), func(b *testing.B) {
+				a, ipiv := make([]Block[float64], tiles), make([]int, n)
+				for i := range a {
+					a[i] = Block[float64]{Rows: n, Stride: n, Data: randomSlice[float64](n * n)}
+				}
+				for i := range ipiv {
+					ipiv[i] = i + rand.IntN(tiles*n-i)
+				}
+				for b.Loop() {
+					l.Laswp(n, a, ipiv, false)
+				}
+				b.SetBytes(4 * 8 * n * n)
+			})
+		}
 	}
 }
