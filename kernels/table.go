@@ -57,11 +57,11 @@ type Table struct {
 // threads sets it with [SetBLASThreads] and back.
 func NewTable() *Table {
 	SetBLASThreads(1)
-	return builtin()
+	return builtin(TableOptions{})
 }
 
-func builtin() *Table {
-	return &Table{f32: newOps[float32]("f32"), f64: newOps[float64]("f64")}
+func builtin(opt TableOptions) *Table {
+	return &Table{f32: newOps[float32]("f32", opt), f64: newOps[float64]("f64", opt)}
 }
 
 // For returns the ops of t on tiles of T. The ops belong to t.
@@ -113,7 +113,7 @@ func Absent() []AbsentVersion {
 		present = info.Name
 	}
 	var absent []AbsentVersion
-	for _, op := range builtin().All() {
+	for _, op := range builtin(TableOptions{}).All() {
 		if why := cpu.WhyNoAssembly(); why != "" {
 			for _, name := range []string{"knl", "avx512", "avx2"} {
 				absent = append(absent, AbsentVersion{op.Name, op.Type, name, why})
@@ -138,7 +138,7 @@ const splitSuffix = "-split"
 
 // newOps returns the ops on T, each with one version per implementation of
 // the routines.
-func newOps[T Element](typ string) Ops[T] {
+func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 	o := Ops[T]{
 		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T]},
 		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
@@ -198,12 +198,14 @@ func newOps[T Element](typ string) Ops[T] {
 	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
 	// 25; at 64 and 512 they are ahead as well (docs/kernels-gemm.md).
 	if p, ok := cpu.AVX512[T](caches()); ok {
+		p = p.WithBlocks(blocksOf[T](opt.AVX512))
 		products("avx512", p, avx512())
 		solves("avx512", p, avx512())
 		lu("avx512", p, avx512())
 		o.addQR("avx512", p, cpu.NewQR[T](p), nil, avx512())
 	}
 	if p, ok := cpu.AVX2[T](caches()); ok {
+		p = p.WithBlocks(blocksOf[T](opt.AVX2))
 		products("avx2", p, avx2())
 		solves("avx2", p, avx2())
 		lu("avx2", p, avx2())

@@ -20,7 +20,8 @@ func (p *Packed[T]) isLarge(m, n, k int) bool {
 }
 
 // large is strips for products of which the operands do not stay in the
-// caches: both are packed.
+// caches: both are packed, but A not if its rows lie near enough to each other
+// to stay in the second-level cache as they are.
 //
 //	for all columns of C, NC at a time
 //	  for all of k, KC at a time
@@ -40,9 +41,10 @@ func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 	}
 	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
 	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.NR)
+	packA := a.trans || mcMax*a.ld > v.spanA
 	for jc := 0; jc < n; jc += ncMax {
 		nc := min(ncMax, n-jc)
-		s := strip[T]{alpha: alpha, beta: beta, ldc: ldc, uplo: blas.All}
+		s := strip[T]{alpha: alpha, beta: beta, padded: true, ldc: ldc, uplo: blas.All}
 		for pc := 0; pc < k; pc += kcMax {
 			s.k = min(kcMax, k-pc)
 			x, rs, cs := b.from(pc, jc)
@@ -50,8 +52,11 @@ func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 			for ic := 0; ic < m; ic += mcMax {
 				s.m = min(mcMax, m-ic)
 				x, rs, cs := a.from(ic, pc)
-				p.packA(ap, x, rs, cs, s.m, s.k)
-				s.a, s.rs, s.cs, s.ps, s.padded = ap, 1, p.MR, p.MR*s.k, true
+				s.a, s.rs, s.cs, s.ps = x, rs, cs, p.MR*rs
+				if packA {
+					p.packA(ap, x, rs, cs, s.m, s.k)
+					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
+				}
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
 					s.b, s.ldb = bp[j*s.k:], roundUp(s.n, v.lanes)

@@ -52,7 +52,7 @@ func float64s() map[string]Routines[float64] {
 		rs["packing "+name] = packing(p)
 		rs["large "+name] = large(p)
 		short := *large(p)
-		short.KC = 6
+		short.KC, short.vectors.spanA = 6, 0
 		rs["large, short "+name] = &short
 	}
 	if r, ok := BLAS[float64](); ok {
