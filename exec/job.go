@@ -40,6 +40,9 @@ type Job struct {
 		ignored    int
 	}
 
+	adopter   *Job         // of the task whose children these are, if they are
+	submitted atomic.Int64 // submit.count for the watchdog, if there is one
+
 	saved sync.Map // graph.TaskID → []func(): restores what retries need
 
 	stories *stories
@@ -102,6 +105,9 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	}
 	t, ready := j.submit.graph.Add(s)
 	j.submit.count++
+	if j.rt.dog != nil {
+		j.submitted.Store(j.submit.count)
+	}
 	id := t.ID()
 	if r := j.rt.opt.Recorder; r != nil {
 		r.CountSubmitted(1)
@@ -360,12 +366,19 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 	if late {
 		j.abort(context.Cause(j.ctx))
 	}
+	// And so it is if the end has kept the task from another attempt.
+	if t.Failure != nil && int(t.Attempt) < t.Failure.Retries && !t.Gave() && j.last.Load() == 0 {
+		late = true
+	}
 	j.outcome.Lock()
+	if late {
+		f = j.outcome.aborted
+	}
 	if !late && (j.outcome.fault == nil || f.Task < j.outcome.fault.Task) {
 		j.outcome.fault = f
 	}
-	if action == graph.Fail && uint64(f.Task) < j.last.Load() {
-		j.last.Store(uint64(f.Task))
+	if id := uint64(t.ID()); action == graph.Fail && id < j.last.Load() {
+		j.last.Store(id)
 	}
 	j.outcome.Unlock()
 	j.tell(t, graph.Failed, w.info.ID, version, err)

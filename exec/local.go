@@ -18,6 +18,7 @@ type Local struct {
 	selector *versions.Selector
 	workers  []*worker
 	running  sync.WaitGroup // worker goroutines
+	dog      *dog           // nil if there is no watchdog
 	jobs     atomic.Uint64  // number of the last job
 	tasks    graph.Pool     // memory for tasks, passed on from job to job
 
@@ -80,6 +81,9 @@ func NewLocal(opt Options) (*Local, error) {
 		}
 		l.workers = append(l.workers, w)
 	}
+	if opt.Watchdog != nil {
+		l.dog = newDog(l, opt.Watchdog)
+	}
 	l.running.Add(len(l.workers))
 	for _, w := range l.workers {
 		go w.loop()
@@ -136,6 +140,9 @@ func (l *Local) Close() error {
 		w.wake <- struct{}{}
 	}
 	l.running.Wait()
+	if l.dog != nil {
+		l.dog.stop()
+	}
 	return nil
 }
 

@@ -36,7 +36,7 @@ func Nested(call *versions.Call) (*Job, error) {
 	}
 	if w.nested == nil {
 		w.nested = newJob(w.rt, call.Ctx)
-		w.nested.parent = w
+		w.nested.parent, w.nested.adopter = w, w.task.Graph().Owner.(*Job)
 	}
 	return w.nested, nil
 }

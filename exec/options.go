@@ -32,6 +32,9 @@ type Options struct {
 	Target versions.Target
 	// Recorder, if not nil, gets an event for each attempt at a task.
 	Recorder *trace.Recorder
+	// Watchdog, if not nil, is told of tasks that do not end and of jobs that do
+	// not get on.
+	Watchdog *Watchdog
 	// Stories is the number of tasks of each job, the latest ones, whose
 	// story is kept for [Job.Story]. 0 keeps none and costs nothing.
 	Stories int
@@ -53,6 +56,9 @@ func (o *Options) validate() error {
 	}
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
+	}
+	if w := o.Watchdog; w != nil && (w.After <= 0 || w.Report == nil) {
+		bad = append(bad, "Watchdog wants a time After which it is to Report, and a function that does")
 	}
 	if o.Stories < 0 {
 		bad = append(bad, fmt.Sprintf("Stories is %d, want at least 0", o.Stories))

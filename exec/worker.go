@@ -244,6 +244,9 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 		defer w.dismiss()
 	}
 	w.task = t
+	if d := w.rt.dog; d != nil {
+		defer d.begin(w, t)()
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}

@@ -29,8 +29,18 @@ func Await(call *versions.Call, f func()) {
 
 // yield lets a substitute have w's slot while f waits, and takes it back when
 // the substitute has ended its task.
+//
+// Members of a gang that w leads go their ways meanwhile: if they waited for its
+// next part, all workers could come to wait for tasks that wait for others.
 func (w *worker) yield(f func()) {
 	l := w.rt
+	if g := w.lead; g != nil {
+		l.disband(g)
+		defer func() {
+			w.lead = l.form(w, g.limit+1)
+			w.call.Gang = w.lead
+		}()
+	}
 	s := &worker{rt: l, info: w.info, slot: w.slot, wake: make(chan struct{}, 1), record: w.record, begin: w.begin}
 	s.call.Task = s
 	l.running.Add(1)

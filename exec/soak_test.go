@@ -1,0 +1,226 @@
+package exec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// TestSoak runs random programs of tasks that fail, panic, exit, outlast their
+// time-out, are retried, wait, hand operands on and have children, under every
+// policy, on jobs that share a runtime and are cancelled now and then. It checks
+// every value that a task sees and the error of every job, and expects a
+// watchdog to keep quiet. TESSERA_SOAK is how long it runs, as in "10m".
+func TestSoak(t *testing.T) {
+	limit := 2 * time.Second
+	if !testing.Short() {
+		limit = 20 * time.Second
+	}
+	if s := os.Getenv("TESSERA_SOAK"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatalf("TESSERA_SOAK: %v", err)
+		}
+		limit = d
+	}
+	deadline := time.Now().Add(limit)
+	programs := 0
+	for seed := uint64(1); time.Now().Before(deadline); seed++ {
+		kind := sched.Kinds()[int(seed)%len(sched.Kinds())]
+		rnd := rand.New(rand.NewPCG(seed, 9))
+		o := exec.Options{Workers: 1 + rnd.IntN(4), Policy: kind, Window: 1 + rnd.IntN(100), Target: versions.Target{Units: 2}}
+		if rnd.IntN(2) == 0 {
+			o.Stories = 10
+		}
+		o.Watchdog = &exec.Watchdog{After: 30 * time.Second, Report: func(s exec.Stuck) { t.Errorf("seed %d: %v", seed, s) }}
+		rt, err := exec.NewLocal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		jobs := 1 + rnd.IntN(3)
+		for k := range jobs {
+			go func() { done <- soak(rt, seed, uint64(k)) }()
+		}
+		for range jobs {
+			if err := <-done; err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			programs++
+		}
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d programs in %v", programs, limit)
+}
+
+var errSoak = errors.New("a failure on purpose")
+
+// soakTask says what a task of the soak test does.
+type soakTask struct {
+	id     int
+	sees   []int
+	writes []bool
+	what   string
+	tries  atomic.Int32
+}
+
+// soakOp executes a soakTask.
+func soakOp() *versions.Op {
+	child := opOf("child", func(c *versions.Call) error {
+		*c.Args[0].(*int)++
+		if c.Params.(*soakTask).what == "child fails" {
+			return errSoak
+		}
+		runtime.Gosched()
+		return nil
+	})
+	return &versions.Op{Name: "soak", Versions: []versions.Version{{Name: "go", Constraints: versions.Constraints{Units: 2}, Run: func(c *versions.Call) error {
+		k := c.Params.(*soakTask)
+		for i, a := range c.Args {
+			if got := *a.(*int); got != k.sees[i] {
+				return fmt.Errorf("wrong value: task %d operand %d holds %d, want %d", k.id, i, got, k.sees[i])
+			}
+		}
+		first := k.tries.Add(1) == 1
+		switch k.what {
+		case "fails":
+			return errSoak
+		case "panics":
+			panic(errSoak)
+		case "exits":
+			runtime.Goexit()
+		case "fails once":
+			if first {
+				return errSoak
+			}
+		case "too late":
+			<-c.Ctx.Done()
+			return c.Ctx.Err()
+		case "gang":
+			var n atomic.Int32
+			c.Parallel(5, func(int, *versions.Workspace) { n.Add(1) })
+			if n.Load() != 5 {
+				return errors.New("wrong value: parts of a gang are missing")
+			}
+		case "waits":
+			exec.Await(c, func() { time.Sleep(50 * time.Microsecond) })
+		case "children", "children wait", "child fails":
+			job, err := exec.Nested(c)
+			if err != nil {
+				return err
+			}
+			n := 0
+			d := graph.Datum{Value: &n}
+			for range 4 {
+				if _, err := job.Submit(&graph.Spec{Op: child, Params: k, Operands: []graph.Operand{inout(&d)}}); err != nil {
+					return err
+				}
+			}
+			if k.what == "children wait" {
+				if err := job.Wait(); err != nil {
+					return err
+				}
+				if n != 4 {
+					return fmt.Errorf("wrong value: %d children counted, want 4", n)
+				}
+			}
+		}
+		for i, a := range c.Args {
+			if k.writes[i] {
+				*a.(*int) = k.id
+			}
+		}
+		if k.what == "hands on" {
+			for i := range c.Args {
+				c.Finished(i)
+			}
+		}
+		return nil
+	}}}}
+}
+
+// soak runs one random program and checks its outcome.
+func soak(rt *exec.Local, seed, stream uint64) error {
+	rnd := rand.New(rand.NewPCG(seed, 100+stream))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	why := errors.New("cancelled on purpose")
+	cancels := rnd.IntN(4) == 0
+	job := rt.NewJob(ctx)
+	const data = 8
+	var d [data]graph.Datum
+	var writer [data]int
+	for i := range d {
+		d[i].Value, d[i].Bytes = new(int), int64(i)
+	}
+	well := []string{"", "", "gang", "waits", "children", "children wait", "fails once", "hands on"}
+	bad := []string{"fails", "panics", "exits", "child fails", "too late"}
+	tasks := 50 + rnd.IntN(300)
+	failing := 0 // number of the task that makes the job fail, if one does
+	if rnd.IntN(3) == 0 {
+		failing = 1 + rnd.IntN(tasks)
+	}
+	op := soakOp()
+	for n := 1; n <= tasks; n++ {
+		k := &soakTask{id: n, what: well[rnd.IntN(len(well))]}
+		s := graph.Spec{Op: op, Params: k, Priority: int64(rnd.IntN(5))}
+		switch {
+		case n == failing:
+			k.what = bad[rnd.IntN(len(bad))]
+		case k.what == "fails once":
+			s.Failure = &graph.Failure{Retries: 2}
+		}
+		if k.what == "too late" {
+			s.Failure = &graph.Failure{Timeout: time.Millisecond}
+		}
+		for _, x := range rnd.Perm(data)[:rnd.IntN(4)] {
+			mode := graph.Mode(1 + rnd.IntN(3))
+			s.Operands = append(s.Operands, graph.Operand{Datum: &d[x], Mode: mode})
+			k.sees = append(k.sees, writer[x])
+			k.writes = append(k.writes, mode&graph.Out != 0)
+			if mode&graph.Out != 0 {
+				writer[x] = n
+			}
+		}
+		if cancels && n == tasks/2 {
+			cancel(why)
+		}
+		if _, err := job.Submit(&s); err != nil {
+			break
+		}
+	}
+	err := job.Wait()
+	var te *exec.TaskError
+	switch {
+	case errors.As(err, &te) && failing > 0 && int(te.Task) == failing:
+		return nil
+	case cancels && errors.Is(err, why):
+		return nil
+	case err != nil:
+		return fmt.Errorf("stream %d: %w (task %d was to fail, cancelled %v)", stream, err, failing, cancels)
+	case failing > 0:
+		return fmt.Errorf("stream %d: no error although task %d fails", stream, failing)
+	}
+	for i := range d {
+		if got := *d[i].Value.(*int); got != writer[i] {
+			return fmt.Errorf("stream %d: datum %d is %d at the end, want %d", stream, i, got, writer[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// Watchdog looks after a runtime: it tells of what is stuck, and does nothing
+// about it.
+type Watchdog struct {
+	// After is the time after which a task that runs, or a job in which nothing
+	// happens, is taken for stuck. It must be longer than the longest task.
+	After time.Duration
+	// Report is called once for each thing that is stuck, on a goroutine of the
+	// runtime. It may call Job methods that do not wait.
+	Report func(Stuck)
+}
+
+// Stuck is what a watchdog has found.
+type Stuck struct {
+	Job uint64 // number of the job in its runtime
+	// Tasks are those that have been running for longer than Watchdog.After; of a
+	// job in which no task runs, none.
+	Tasks []StuckTask
+	// Completed and Submitted count the tasks of the job.
+	Completed, Submitted int64
+}
+
+// StuckTask is a task that does not end.
+type StuckTask struct {
+	Task     graph.TaskID
+	Op       string
+	Version  string
+	Operands []string // as in "INOUT A(3,2)"
+	Worker   int
+	For      time.Duration
+}
+
+// String returns the report, a line for the job and one for each task.
+func (s Stuck) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "job %d is stuck after %d of %d tasks", s.Job, s.Completed, s.Submitted)
+	if len(s.Tasks) == 0 {
+		b.WriteString(": none of the others runs")
+	}
+	for _, t := range s.Tasks {
+		fmt.Fprintf(&b, "\n  task %d, %s (%s) on worker %d runs for %v: %s", t.Task, t.Op, t.Version, t.Worker,
+			t.For.Round(time.Millisecond), strings.Join(t.Operands, ", "))
+	}
+	return b.String()
+}
+
+// dog is the watchdog's goroutine.
+type dog struct {
+	rt   *Local
+	opt  *Watchdog
+	quit chan struct{}
+	over chan struct{}
+
+	mu      sync.Mutex // a leaf
+	running map[*StuckTask]begun
+}
+
+// begun is when a task began, and of which job it is.
+type begun struct {
+	at       time.Time
+	job      *Job
+	reported bool
+}
+
+func newDog(l *Local, opt *Watchdog) *dog {
+	d := &dog{rt: l, opt: opt, quit: make(chan struct{}), over: make(chan struct{}), running: make(map[*StuckTask]begun)}
+	go d.watch()
+	return d
+}
+
+func (d *dog) stop() {
+	close(d.quit)
+	<-d.over
+}
+
+// begin notes that w begins to execute t, until the function that it returns is
+// called.
+func (d *dog) begin(w *worker, t *graph.Task) (end func()) {
+	s := &StuckTask{Task: t.ID(), Op: t.Op.OpName(), Version: w.choice.Version.Name, Worker: w.info.ID}
+	for i := range t.Len() {
+		o := t.Operand(i)
+		s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
+	}
+	d.mu.Lock()
+	d.running[s] = begun{at: time.Now(), job: t.Graph().Owner.(*Job)}
+	d.mu.Unlock()
+	return func() {
+		d.mu.Lock()
+		delete(d.running, s)
+		d.mu.Unlock()
+	}
+}
+
+// progress is how far a job was when it last got on.
+type progress struct {
+	done     int64
+	since    time.Time
+	reported bool
+}
+
+// watch looks at everything four times in the time that is too long.
+func (d *dog) watch() {
+	defer close(d.over)
+	tick := time.NewTicker(max(d.opt.After/4, time.Millisecond))
+	defer tick.Stop()
+	jobs := map[*Job]*progress{}
+	for {
+		select {
+		case <-d.quit:
+			return
+		case <-tick.C:
+		}
+		for _, s := range d.look(time.Now(), jobs) {
+			d.opt.Report(s)
+		}
+	}
+}
+
+// look returns what is newly stuck.
+func (d *dog) look(now time.Time, jobs map[*Job]*progress) (found []Stuck) {
+	alive := map[*Job]bool{}
+	d.rt.live.Lock()
+	for j := range d.rt.live.jobs {
+		alive[j] = true
+	}
+	d.rt.live.Unlock()
+
+	busy := map[*Job]bool{}
+	late := map[*Job][]StuckTask{}
+	d.mu.Lock()
+	for s, b := range d.running {
+		// A task that waits for its children is not at fault.
+		for j := b.job; j != nil && !busy[j]; j = j.adopter {
+			busy[j] = true
+		}
+		if took := now.Sub(b.at); took > d.opt.After && !b.reported {
+			b.reported = true
+			d.running[s] = b
+			t := *s
+			t.For = took
+			late[b.job] = append(late[b.job], t)
+		}
+	}
+	d.mu.Unlock()
+	for j, tasks := range late {
+		found = append(found, Stuck{j.id, tasks, j.done.Load(), j.submitted.Load()})
+	}
+	for j := range jobs {
+		if !alive[j] {
+			delete(jobs, j)
+		}
+	}
+	for j := range alive {
+		done, all := j.done.Load(), j.submitted.Load()
+		p := jobs[j]
+		if p == nil || p.done != done || busy[j] || done == all {
+			jobs[j] = &progress{done: done, since: now}
+			continue
+		}
+		if now.Sub(p.since) > d.opt.After && !p.reported {
+			p.reported = true
+			found = append(found, Stuck{j.id, nil, done, all})
+		}
+	}
+	return found
+}
