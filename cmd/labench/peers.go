@@ -65,7 +65,7 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers, ranges first:last:step,\nand rectangles as 65536x512")
-	fl.StringVar(&f.ops, "ops", "gemm,cholesky,lu", "all, or some of "+words(peers.Ops()))
+	fl.StringVar(&f.ops, "ops", "gemm,cholesky,lu,qr", "all, or some of "+words(peers.Ops()))
 	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
 	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384,512,1024", "tile sizes to try beside the automatic one, or none")
 	fl.StringVar(&f.versions, "versions", "", "versions that our side may run (default all, the fastest is chosen)")
@@ -232,7 +232,7 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 	check(err)
 	for _, s := range f.require {
 		r, err := parseRequirement(s)
-		if err == nil && len(errs) == 0 && !(slices.Contains(p.sizes, r.size) && slices.Contains(p.ops, r.op) && fits(r.op, r.size)) {
+		if err == nil && len(errs) == 0 && !(slices.Contains(p.sizes, r.size) && slices.Contains(p.ops, r.op) && r.op.Takes(r.size)) {
 			err = fmt.Errorf("--require %s: neither --sizes %s nor --ops %s would tell", s, f.sizes, f.ops)
 		}
 		check(err)
@@ -266,10 +266,6 @@ func checkTurns(workers, repeat, warmup int, turn, settle time.Duration) error {
 	}
 	return joinLine(errs)
 }
-
-// fits reports whether an operation takes a shape; what does not fit is left
-// out.
-func fits(op peers.Op, size peers.Size) bool { return size.M == size.N || op.Rectangular() }
 
 // shortfalls returns the requirements that r does not meet.
 func (p *peersPlan) shortfalls(r peers.Result) []error {
@@ -366,8 +362,8 @@ func (f *peersFlags) run(ctx context.Context, a *app, m *peersMachine) error {
 		}
 		for _, op := range p.ops {
 			for _, size := range p.sizes {
-				if !fits(op, size) {
-					continue
+				if !op.Takes(size) {
+					continue // lists are for all operations
 				}
 				line.set("%v %v n=%v …", op, t, size)
 				r, err := compare(ctx, p.config, op, size)

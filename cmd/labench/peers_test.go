@@ -207,7 +207,7 @@ func TestPeersWrongResult(t *testing.T) {
 func TestPeersRectangles(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	out, _, err := runPeers(t, fakePeers(nil), func(f *peersFlags) { f.sizes, f.ops, f.require = "4096x512,256", "all", []string{"lu:4096x512:1.2"} })
-	if err != nil || strings.Count(out, "4096x512") != 1 || !strings.Contains(out, "lu        f64  4096x512   64  125.0") {
+	if err != nil || strings.Count(out, "4096x512") != 3 || !strings.Contains(out, "lu        f64  4096x512   64  125.0") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for line := range strings.Lines(out) {

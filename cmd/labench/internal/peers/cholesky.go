@@ -45,4 +45,7 @@ func (c *cholesky[T]) theirs(lib *library[T], uplo byte) (restore func(), call f
 func (c *cholesky[T]) variants() string { return "LU" }
 func (c *cholesky[T]) bound() float64   { return factorBound }
 
-func (c *cholesky[T]) tile() (op la.Operation, n, longest int) { return la.OpCholesky, c.n, c.n }
+func (c *cholesky[T]) tile(e *la.Engine) int {
+	nb, _ := la.TileSize[T](e, la.OpCholesky, c.n, c.n)
+	return nb
+}

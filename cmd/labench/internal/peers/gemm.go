@@ -43,4 +43,7 @@ func (g *gemm[T]) theirs(lib *library[T], _ byte) (restore func(), call func() i
 func (g *gemm[T]) variants() string { return "-" }
 func (g *gemm[T]) bound() float64   { return gemmBound }
 
-func (g *gemm[T]) tile() (op la.Operation, n, longest int) { return la.OpGemm, g.n, g.n }
+func (g *gemm[T]) tile(e *la.Engine) int {
+	nb, _ := la.TileSize[T](e, la.OpGemm, g.n, g.n)
+	return nb
+}

@@ -98,6 +98,7 @@ func (f *lu[T]) inColumns(g []T, ipiv []int32) float64 {
 func (f *lu[T]) variants() string { return "-" }
 func (f *lu[T]) bound() float64   { return factorBound }
 
-func (f *lu[T]) tile() (op la.Operation, n, longest int) {
-	return la.OpLU, min(f.size.M, f.size.N), max(f.size.M, f.size.N)
+func (f *lu[T]) tile(e *la.Engine) int {
+	nb, _ := la.TileSize[T](e, la.OpLU, min(f.size.M, f.size.N), max(f.size.M, f.size.N))
+	return nb
 }

@@ -12,28 +12,37 @@ type Op uint8
 
 // The operations.
 const (
-	Gemm     Op = iota // C = A·B: xGEMM
-	Cholesky           // A = L·Lᵀ: xPOTRF
-	LU                 // A = P·L·U: xGETRF
+	Gemm         Op = iota // C = A·B: xGEMM
+	Cholesky               // A = L·Lᵀ: xPOTRF
+	LU                     // A = P·L·U: xGETRF
+	QR                     // A = Q·R: xGEQRF
+	Solve                  // A·x = b by LU: xGESV
+	SolveSPD               // A·x = b by Cholesky: xPOSV
+	LeastSquares           // min ‖b−A·x‖: xGELS
 )
 
 // Ops returns all operations.
-func Ops() []Op { return []Op{Gemm, Cholesky, LU} }
+func Ops() []Op { return []Op{Gemm, Cholesky, LU, QR, Solve, SolveSPD, LeastSquares} }
 
 func (o Op) String() string {
-	switch o {
-	case Gemm:
-		return "gemm"
-	case Cholesky:
-		return "cholesky"
-	case LU:
-		return "lu"
+	names := [...]string{"gemm", "cholesky", "lu", "qr", "solve", "solve-spd", "lstsq"}
+	if int(o) < len(names) {
+		return names[o]
 	}
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Rectangular reports whether o takes matrices that are not square.
-func (o Op) Rectangular() bool { return o == LU }
+// Takes reports whether o takes matrices of a size: those of systems and
+// products are square, and those of least squares not wider than high.
+func (o Op) Takes(s Size) bool {
+	switch o {
+	case LU, QR:
+		return true
+	case LeastSquares:
+		return s.M >= s.N
+	}
+	return s.M == s.N
+}
 
 // Size is the shape of A, M×N.
 type Size struct{ M, N int }
@@ -61,6 +70,14 @@ func (o Op) flops(s Size) float64 {
 		return 2 * n * n * n
 	case Cholesky:
 		return n*n*n/3 + n*n/2 + n/6
+	case QR:
+		return 4 * factor
+	case Solve:
+		return 2*factor - n*k/2 + 2*n*n
+	case SolveSPD:
+		return n*n*n/3 + n*n/2 + n/6 + 2*n*n
+	case LeastSquares:
+		return 4*factor + 4*m*n - n*n
 	}
 	return 2*factor - n*k/2
 }
@@ -69,8 +86,8 @@ func (o Op) flops(s Size) float64 {
 type routine[T matgen.Element] interface {
 	// ours returns la's call on e, and what judges its last result.
 	ours(e *la.Engine) (call func() error, residual func() float64)
-	// tile returns what la's tile size goes by: see la.TileSize.
-	tile() (op la.Operation, n, longest int)
+	// tile returns la's tile size.
+	tile(e *la.Engine) int
 	// theirs returns the library's call, which returns LAPACK's info, and what
 	// judges its last result; restore puts its operands back before a call.
 	// variant is one of variants.

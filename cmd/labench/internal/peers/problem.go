@@ -24,8 +24,8 @@ type problem[T matgen.Element] struct {
 }
 
 func newProblem[T matgen.Element](cfg Config, lib library[T], op Op, size Size) (*problem[T], error) {
-	if size.M != size.N && !op.Rectangular() {
-		return nil, fmt.Errorf("peers: %v needs a square matrix, and not %v", op, size)
+	if !op.Takes(size) {
+		return nil, fmt.Errorf("peers: %v does not take a matrix of %v", op, size)
 	}
 	var r routine[T]
 	var err error
@@ -36,8 +36,10 @@ func newProblem[T matgen.Element](cfg Config, lib library[T], op Op, size Size) 
 		r, err = newCholesky[T](cfg.Seed, size.N)
 	case LU:
 		r, err = newLU[T](cfg.Seed, size)
+	case QR:
+		r, err = newQR[T](cfg.Seed, size)
 	default:
-		err = fmt.Errorf("peers: unknown operation %v", op)
+		r, err = newSystem[T](cfg.Seed, op, size)
 	}
 	if err != nil {
 		return nil, err
@@ -159,8 +161,7 @@ func (p *problem[T]) fasterPeer(ctx context.Context, r *Result) (*contender, err
 // chosen returns the automatic tile size and, for each operation on tiles, the
 // version that runs most by now.
 func (p *problem[T]) chosen() (nb int, names map[string]string, err error) {
-	op, n, longest := p.routine.tile()
-	nb, _ = la.TileSize[T](p.engines[0], op, n, longest)
+	nb = p.routine.tile(p.engines[0])
 	var events trace.Recorder
 	e, err := p.cfg.engine(0, &events)
 	if err != nil {
