@@ -78,8 +78,10 @@ func (p *Program[T]) trmmTile(trmm *kernels.Trmm, gemm *kernels.Gemm, side blas.
 		lo, hi = 0, k
 	}
 	for i := lo; i < hi; i++ {
-		left, right := in(at(a, trans, k, i)), in(tile(i))
-		if side == blas.Right {
+		var left, right graph.Operand
+		if side == blas.Left {
+			left, right = in(at(a, trans, k, i)), in(tile(i))
+		} else {
 			left, right = in(tile(i)), in(at(a, trans, i, k))
 		}
 		if err := p.submit(p.ops.Gemm, gemm, 0, left, right, inout(tile(k))); err != nil {

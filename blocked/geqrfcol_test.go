@@ -1,0 +1,143 @@
+package blocked_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"gonum.org/v1/gonum/blas"
+)
+
+// testGeqrfColumns factors, makes Q from the reflectors and tau alone, and
+// checks the factorization, Q, and products with it.
+func testGeqrfColumns[T blocked.Element](t *testing.T, rt *exec.Local) {
+	rnd := rand.New(rand.NewPCG(7, 1))
+	sizes := []int{0, 1, 3, 4, 5, 8, 13}
+	for _, nb := range []int{1, 3, 4} {
+		for _, ib := range []int{1, 2, 64} {
+			for _, m := range sizes {
+				for _, n := range sizes {
+					columnsCase[T](t, rt, rnd, m, n, nb, ib)
+				}
+			}
+		}
+	}
+	columnsCase[T](t, rt, rnd, 70, 45, 32, 16)
+	columnsCase[T](t, rt, rnd, 45, 70, 32, 16)
+}
+
+func columnsCase[T blocked.Element](t *testing.T, rt *exec.Local, rnd *rand.Rand, m, n, nb, ib int) {
+	t.Helper()
+	what := fmt.Sprintf("m %d, n %d, nb %d, ib %d", m, n, nb, ib)
+	k := min(m, n)
+	kt := tileCount(k, nb)
+	a := normal[T](rnd, m, n)
+	a0 := copyOf(a)
+	v := blocked.SliceColumns(a, nb)
+	factors := blocked.NewReflectors[T](m, n, nb, ib)
+	want := 0
+	for j := range kt {
+		want += tileCount(n, nb) - j
+	}
+	must(t, rt, what, want, func(p *blocked.Program[T]) error { return p.GeqrfColumns(v, factors) })
+	kept(t, what, a, a0, anywhere)
+
+	tau := make([]T, k)
+	factors.Tau(tau)
+	again := blocked.NewReflectors[T](m, n, nb, ib)
+	q := memory[T](m, m)
+	q0 := copyOf(q)
+	for i := range m {
+		for j := range m {
+			q.Set(i, j, 0)
+		}
+		q.Set(i, i, 1)
+	}
+	if _, err := compute(t, rt, func(p *blocked.Program[T]) error {
+		if err := p.SetTau(again, v, tau); err != nil {
+			return err
+		}
+		return p.OrgqrColumns(v, again, blocked.SliceColumns(q, nb))
+	}); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	kept(t, what+": Q", q, q0, anywhere)
+	orthogonal := of(q, blas.NoTrans)
+	r := of(a, blas.NoTrans).only(blas.Upper)
+	tol := 30 * float64(max(m, n)) * roundoff[T]()
+	x := of(a0, blas.NoTrans)
+	if got := minus(1, x, 1, orthogonal.times(r, m)).norm(m, n); !(got <= tol*x.norm(m, n)) {
+		t.Errorf("%s: ‖A−QR‖ = %g", what, got)
+	}
+	one := element(func(i, j int) float64 { return float64(1 - min(1, max(i-j, j-i))) })
+	if got := minus(1, one, 1, orthogonal.t().times(orthogonal, m)).norm(m, m); !(got <= tol) {
+		t.Errorf("%s: ‖I−QᵀQ‖ = %g", what, got)
+	}
+
+	const others = 5
+	for _, side := range []blas.Side{blas.Left, blas.Right} {
+		for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			c := normal[T](rnd, m, others)
+			cs := blocked.SliceColumns(c, 3)
+			if side == blas.Right {
+				c = normal[T](rnd, others, m)
+				cs = blocked.SliceRows(c, 3)
+			}
+			c0 := copyOf(c)
+			what := fmt.Sprintf("%s, %c %c", what, side, trans)
+			must(t, rt, what, kt*2, func(p *blocked.Program[T]) error { return p.OrmqrColumns(side, trans, v, factors, cs) })
+			kept(t, what, c, c0, anywhere)
+			op := orthogonal
+			if trans != blas.NoTrans {
+				op = op.t()
+			}
+			got, was := of(c, blas.NoTrans), of(c0, blas.NoTrans)
+			if side == blas.Right {
+				op, got, was = op.t(), got.t(), was.t()
+			}
+			if d := minus(1, op.times(was, m), 1, got).norm(m, others); !(d <= tol*was.norm(m, others)) {
+				t.Errorf("%s: off by %g", what, d)
+			}
+		}
+	}
+}
+
+func TestGeqrfColumns(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 2})
+	testGeqrfColumns[float64](t, rt)
+	testGeqrfColumns[float32](t, rt)
+}
+
+func TestSlicesPanics(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 1})
+	g := blocked.General[float64]{Rows: 4, Cols: 3, Stride: 3, Data: make([]float64, 12)}
+	square := blocked.General[float64]{Rows: 4, Cols: 4, Stride: 4, Data: make([]float64, 16)}
+	v, rows := blocked.SliceColumns(g, 2), blocked.SliceRows(g, 2)
+	factors := blocked.NewReflectors[float64](4, 3, 2, 2)
+	compute(t, rt, func(p *blocked.Program[float64]) error {
+		for name, c := range map[string]struct {
+			f    func()
+			want any
+		}{
+			"width":     {func() { blocked.SliceColumns(g, 0) }, blocked.ErrShape},
+			"storage":   {func() { blocked.SliceRows(blocked.General[float64]{Rows: 4, Cols: 3, Stride: 2}, 1) }, blocked.ErrStorage},
+			"no IB":     {func() { blocked.NewReflectors[float64](4, 3, 2, 0) }, blocked.ErrShape},
+			"no slice":  {func() { factors.Tile(2) }, blocked.ErrIndex},
+			"rows":      {func() { p.GeqrfColumns(rows, factors) }, blocked.ErrShape},
+			"foreign T": {func() { p.GeqrfColumns(v, blocked.NewReflectors[float64](4, 4, 2, 2)) }, blocked.ErrShape},
+			"tau":       {func() { p.SetTau(factors, v, make([]float64, 2)) }, blocked.ErrShape},
+			"side":      {func() { p.OrmqrColumns(blas.Left, blas.Trans, v, factors, rows) }, blocked.ErrShape},
+			"order": {func() {
+				p.OrmqrColumns(blas.Right, blas.Trans, v, factors, blocked.SliceRows(g, 2))
+			}, blocked.ErrShape},
+			"Q": {func() { p.OrgqrColumns(v, factors, blocked.SliceColumns(square, 3)) }, blocked.ErrShape},
+		} {
+			if v := recovered(c.f); v != c.want {
+				t.Errorf("%s: panic %v, want %v", name, v, c.want)
+			}
+		}
+		return nil
+	})
+}
