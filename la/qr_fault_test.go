@@ -459,3 +459,32 @@ func TestQRVersionsMissing(t *testing.T) {
 		t.Errorf("no version of tsqrt: %v", err)
 	}
 }
+
+// TestQRVersions factors with one version of the ops at a time; knl takes several
+// units, and the processor is declared to be one.
+func TestQRVersions(t *testing.T) {
+	for _, v := range kernels.For[float64](kernels.NewTable()).Tsmqr.Versions {
+		opt := la.Options{Workers: 3, NB: 50, Direct: -1, Float: true, Only: []string{v.Name}}
+		if v.Name == "knl" {
+			opt.Target = versions.Target{Processor: "KNL", Units: 2}
+		}
+		e, err := la.NewEngine(opt)
+		if err != nil {
+			t.Logf("%s: %v", v.Name, err) // not on this machine
+			continue
+		}
+		t.Cleanup(func() { e.Close() })
+		for _, tree := range []la.Tree{la.TreeFlat, la.TreeGreedy} {
+			for _, s := range [][2]int{{170, 130}, {90, 160}} {
+				what := fmt.Sprintf("%s, %v, %v", v.Name, tree, s)
+				q, a := factoredQR[float64](t, e, la.QROptions{Tree: tree}, matgen.Spec{Kind: matgen.Cond, M: s[0], N: s[1], Cond: 1e3})
+				checkQR(t, q, a, "%s", what)
+				b, x := random[float64](rand.New(rand.NewPCG(9, 9)), s[0], 60, 0), padded[float64](s[1], 60, 0)
+				if err := q.SolveTo(x, false, b); err != nil {
+					t.Fatal(err)
+				}
+				checkSolution[float64](t, what, a, load[float64](x, blas.NoTrans), load[float64](b, blas.NoTrans))
+			}
+		}
+	}
+}
