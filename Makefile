@@ -27,7 +27,7 @@ blas_packages() { $(GO) list -tags "$$1" -f '{{$$p := .ImportPath}}{{range .Deps
 endef
 
 .PHONY: help build test test-race test-long test-noasm fuzz lint fmt fmt-check vet deps deps-mkl \
-	bench bench-peers examples generate-check clean
+	bench bench-peers bench-tasks examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -133,6 +133,20 @@ bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 
 bench-peers: ## compare with OpenBLAS's own threads (PEERS='--require cholesky:1024:1.3')
 	@$(CLEAN_ENV) $(GO) run -tags openblas ./cmd/labench peers $(PEERS)
+
+bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	$(GO) test -c -o "$$dir/ours" ./exec
+	if command -v $(CC) >/dev/null && $(CC) -O2 -fopenmp exec/testdata/peers/openmp.c -o "$$dir/openmp" 2>/dev/null; then :
+	else echo "left out: OpenMP; it needs gcc: make deps"; fi
+	if command -v pkg-config >/dev/null && pkg-config --exists starpu-1.3 &&
+		$(CC) -O2 exec/testdata/peers/starpu.c $$(pkg-config --cflags --libs starpu-1.3) -o "$$dir/starpu"; then :
+	else echo "left out: StarPU; it needs the packages libstarpu-dev and pkg-config"; fi
+	for turn in 1 2 3; do
+		"$$dir/ours" -test.run '^$$' -test.bench 'CholeskyEmpty/sched=(priority|fifo)/tiles=64$$|Independent' -test.benchtime 1s | grep ^Benchmark
+		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 64 31
+		[[ ! -x $$dir/starpu ]] || STARPU_NCPU=2 STARPU_SILENT=1 "$$dir/starpu" 64 11
+	done
 
 examples: ## run every example; each checks its own result
 	@count=0
