@@ -19,6 +19,8 @@ type tally[T Element] struct {
 	// sums is mt×n: row i holds the column sums of tile row i. The tile that
 	// a symmetric matrix does not store is summed from its mirror image.
 	sums []float64
+	// tops is the largest magnitude of every tile.
+	tops []float64
 
 	mu       sync.Mutex // a leaf lock; guards the rest
 	found    bool
@@ -26,7 +28,7 @@ type tally[T Element] struct {
 }
 
 func newTally[T Element](a *Matrix[T]) *tally[T] {
-	return &tally[T]{a: a, sums: make([]float64, a.mt*a.cols)}
+	return &tally[T]{a: a, sums: make([]float64, a.mt*a.cols), tops: make([]float64, len(a.tiles))}
 }
 
 // stats returns the Stats of a.
@@ -50,14 +52,15 @@ func (s *tally[T]) columns(i, j int) []float64 {
 // add sums rows r to end of tile (i, j).
 func (s *tally[T]) add(i, j, r, end int) {
 	t := &s.a.tiles[i*s.a.nt+j]
+	top := &s.tops[i*s.a.nt+j]
 	symmetric := s.a.kind == SymLower || s.a.kind == SymUpper
 	switch {
 	case i == j && s.a.kind != Full:
-		absTriangle(t, r, end, s.a.kind.Uplo(), symmetric, s.columns(i, i))
+		absTriangle(t, r, end, s.a.kind.Uplo(), symmetric, s.columns(i, i), top)
 	case symmetric:
-		absBoth(t, r, end, s.columns(i, j), s.columns(j, i))
+		absBoth(t, r, end, s.columns(i, j), s.columns(j, i), top)
 	default:
-		absColumns(t, r, end, s.columns(i, j))
+		absColumns(t, r, end, s.columns(i, j), top)
 	}
 }
 
@@ -128,39 +131,44 @@ func (s *tally[T]) stats() Stats {
 		}
 		norm = max(norm, sum) // NaN if either is
 	}
-	return Stats{Norm: norm, NonFinite: s.found, Row: s.row, Col: s.col}
+	top := 0.0
+	for _, v := range s.tops {
+		top = max(top, v)
+	}
+	return Stats{Norm: norm, Max: top, NonFinite: s.found, Row: s.row, Col: s.col}
 }
 
 // absColumns adds the magnitudes of rows r to end of t to the sums of their
-// columns.
-func absColumns[T Element](t *Tile[T], r, end int, col []float64) {
+// columns, and raises top to the largest.
+func absColumns[T Element](t *Tile[T], r, end int, col []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
-		absFour(t, r, col)
+		absFour(t, r, col, top)
 	}
 	for ; r < end; r++ {
-		absOne(t, r, col)
+		absOne(t, r, col, top)
 	}
 }
 
 // absBoth does what absColumns does and adds the magnitudes to the sums of
 // their rows too.
-func absBoth[T Element](t *Tile[T], r, end int, col, row []float64) {
+func absBoth[T Element](t *Tile[T], r, end int, col, row []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
-		for i, s := range absFour(t, r, col) {
+		for i, s := range absFour(t, r, col, top) {
 			row[r+i] += s
 		}
 	}
 	for ; r < end; r++ {
-		row[r] += absOne(t, r, col)
+		row[r] += absOne(t, r, col, top)
 	}
 }
 
 // absFour adds the magnitudes of row r of t and the next three to the sums of
-// their columns and returns those of the rows.
-func absFour[T Element](t *Tile[T], r int, col []float64) (s [4]float64) {
+// their columns, raises top to the largest, and returns the sums of the rows.
+func absFour[T Element](t *Tile[T], r int, col []float64, top *float64) [4]float64 {
 	n := len(col)
 	x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
-	for j := absSums(t.Data[r*t.Stride:], t.Stride, col, &s); j < n; j++ {
+	var s, tops [4]float64
+	for j := absSums(t.Data[r*t.Stride:], t.Stride, col, &s, &tops); j < n; j++ {
 		v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
 		v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
 		s[0] += v0
@@ -168,29 +176,34 @@ func absFour[T Element](t *Tile[T], r int, col []float64) (s [4]float64) {
 		s[2] += v2
 		s[3] += v3
 		col[j] += v0 + v1 + (v2 + v3)
+		tops[j%4] = max(tops[j%4], v0, v1, v2, v3)
 	}
+	*top = max(*top, tops[0], tops[1], tops[2], tops[3])
 	return s
 }
 
-// absOne adds the magnitudes of row r of t to the sums of their columns and
-// returns that of the row.
-func absOne[T Element](t *Tile[T], r int, col []float64) (s float64) {
+// absOne adds the magnitudes of row r of t to the sums of their columns, raises
+// top to the largest, and returns the sum of the row.
+func absOne[T Element](t *Tile[T], r int, col []float64, top *float64) (s float64) {
 	x := t.Row(r)[:len(col)]
 	for j := range col {
 		v := math.Abs(float64(x[j]))
 		s += v
 		col[j] += v
+		*top = max(*top, v)
 	}
 	return s
 }
 
 // absTriangle adds the magnitudes in the uplo triangle of rows r to end of
 // the diagonal tile t to the sums of their columns, and if the matrix is
-// symmetric those off the diagonal to the sums of their mirror images'.
-func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bool, col []float64) {
+// symmetric those off the diagonal to the sums of their mirror images'. It
+// raises top to the largest.
+func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bool, col []float64, top *float64) {
 	for ; r < end; r++ {
 		x := t.Row(r)
-		col[r] += math.Abs(float64(x[r]))
+		diagonal := math.Abs(float64(x[r]))
+		col[r] += diagonal
 		lo, hi := 0, r
 		if uplo == blas.Upper {
 			lo, hi = r+1, t.Cols
@@ -200,9 +213,22 @@ func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bo
 			v := math.Abs(float64(x[j]))
 			sum += v
 			col[j] += v
+			diagonal = max(diagonal, v)
 		}
+		*top = max(*top, diagonal)
 		if symmetric {
 			col[r] += sum
 		}
 	}
+}
+
+// topBits returns the bits, as a float64, of the largest magnitude of x.
+// Magnitudes are ordered as their bits are, NaN above all; comparing those is
+// many times as fast as max of float64.
+func topBits[T Element](x []T) uint64 {
+	n, top := topVector(x)
+	for _, v := range x[n:] {
+		top = max(top, math.Float64bits(float64(v))&^(1<<63))
+	}
+	return top
 }

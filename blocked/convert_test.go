@@ -198,7 +198,7 @@ func TestStatsFirstNonFinite(t *testing.T) {
 			g.Set(rapid.IntRange(0, n-1).Draw(rt, "i"), rapid.IntRange(0, n-1).Draw(rt, "j"), float32(v))
 		}
 		a, got := blocked.From[float32](g, kind, nb, blocked.CopyOptions{Stats: true})
-		want := blocked.Stats{Norm: got.Norm}
+		want := blocked.Stats{Norm: got.Norm, Max: got.Max}
 		for i := n - 1; i >= 0; i-- {
 			for j := n - 1; j >= 0; j-- {
 				if v := a.At(i, j); v-v != 0 {

@@ -50,12 +50,3 @@ func (a *Matrix[T]) FactorMaxima(workers int) (l, u []float64) {
 	}
 	return l, u
 }
-
-// topBits returns the bits of the largest magnitude of x. Magnitudes are
-// ordered as their bits are, NaN above all.
-func topBits[T Element](x []T) (top uint64) {
-	for _, v := range x {
-		top = max(top, math.Float64bits(float64(v))&^(1<<63))
-	}
-	return top
-}

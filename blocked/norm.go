@@ -64,14 +64,10 @@ func (a *Matrix[T]) normMax(workers int) float64 {
 	tops := make([]float64, len(a.tiles))
 	a.eachTile(workers, func(i, j int) {
 		t := &a.tiles[i*a.nt+j]
-		// Magnitudes are ordered as their bits are, NaN above all; comparing
-		// those is many times as fast as max of float64.
 		top := uint64(0)
 		for r := range t.Rows {
 			lo, hi := a.storedColumns(i, j, r)
-			for _, v := range t.Row(r)[lo:hi] {
-				top = max(top, math.Float64bits(float64(v))&^(1<<63))
-			}
+			top = max(top, topBits(t.Row(r)[lo:hi]))
 		}
 		tops[i*a.nt+j] = math.Float64frombits(top)
 	})

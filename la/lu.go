@@ -9,7 +9,6 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -94,7 +93,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	if stats.NonFinite {
 		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
 	}
-	top := lu.Norm(lapack.MaxAbs, workers)
+	top := stats.Max
 	pivoting := f.opt.Pivoting
 	if one {
 		pivoting = PartialPivoting // in one tile all are the same
