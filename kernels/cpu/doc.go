@@ -5,7 +5,8 @@
 // of Goto: operands are packed into panels and one small micro-kernel does
 // the arithmetic; syrk, trsm and potrf are blocked down to it. [Portable] is
 // Packed around a micro-kernel in plain Go. [BLAS] is the C library that the
-// build tag openblas or mkl links in. [LU] is put together from any of them.
+// build tag openblas or mkl links in. [LU] and [QR] are put
+// together from any of them.
 //
 // The argument lists are those of gonum's BLAS with one more at the end, the
 // scratch memory that the caller lends; nothing is allocated by a call and no
