@@ -239,8 +239,9 @@ func (x *explicit[T]) rotate(k, i int) error {
 }
 
 // product submits b.next = Σ r[c]ᵀ·from[c] if left, Σ from[c]·r[c] otherwise.
-// Sources that are zero are left out; b.next is nil if all are. One that is the
-// identity alone needs no product.
+// Sources that are zero are left out; b.next is nil if all are. The identity needs
+// no product: it only ever stands beside a zero, for the rotations of the first
+// column leave none of it.
 func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left bool) error {
 	var live []int
 	for c, f := range from {
@@ -261,17 +262,7 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 		params = []*kernels.Gemm{x.transposed, x.transposedAdd}
 	}
 	for n, c := range live {
-		f := from[c]
-		l, o := f.now, r[c]
-		if f.one { // beside something that is not zero: rare
-			size := r[c].Value.(*Tile[T]).Rows
-			t := newTile[T](size, size)
-			for k := range size {
-				t.Set(k, k, 1)
-			}
-			l = new(graph.Datum)
-			setDatum(l, "I", 0, 0, &t)
-		}
+		l, o := from[c].now, r[c]
 		lt, ot := l.Value.(*Tile[T]), o.Value.(*Tile[T])
 		rows, cols := lt.Rows, ot.Cols
 		if left {
