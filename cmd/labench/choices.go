@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,12 +43,12 @@ func namesOf[T fmt.Stringer](kinds ...T) []string {
 	return all
 }
 
-// registerChoices defines the flags that an operation has, and returns where
-// their words will be.
-func registerChoices(cmd *cobra.Command, op bench.Operation) map[string]*string {
+// registerChoices defines the flags that one of the operations has, and returns
+// where their words will be.
+func registerChoices(cmd *cobra.Command, ops ...bench.Operation) map[string]*string {
 	given := map[string]*string{}
 	for _, c := range choices() {
-		if !op.Takes(c.flag) {
+		if !slices.ContainsFunc(ops, func(op bench.Operation) bool { return op.Takes(c.flag) }) {
 			continue
 		}
 		given[c.flag] = cmd.Flags().String(c.flag, c.known[0], c.usage+": "+strings.Join(c.known, ", "))
@@ -59,10 +60,18 @@ func registerChoices(cmd *cobra.Command, op bench.Operation) map[string]*string 
 	return given
 }
 
-// applyChoices puts the words into s, and reports those that are unknown.
+// applyChoices puts the words into s, and reports those that are unknown, or
+// that its operation does not have.
 func applyChoices(s *bench.Spec, given map[string]*string) (errs []error) {
 	for _, c := range choices() {
 		if w := given[c.flag]; w != nil {
+			known := slices.ContainsFunc(bench.Operations(), func(op bench.Operation) bool { return op.Name == s.Op && op.Takes(c.flag) })
+			if !known && *w != c.known[0] {
+				errs = append(errs, fmt.Errorf("--%s is nothing that %s has", c.flag, s.Op))
+			}
+			if !known {
+				continue
+			}
 			if err := c.set(s, *w); err != nil {
 				errs = append(errs, &listError{c.flag, *w, strings.Join(c.known, ", ")})
 			}

@@ -294,7 +294,7 @@ func TestHelp(t *testing.T) {
 	golden(t, "help-cholesky", out)
 	code, out, _ := labench(t, "gemm", "--tags-info", "--json")
 	var tags []tagRow
-	if err := json.Unmarshal([]byte(out), &tags); code != exitPassed || err != nil || len(tags) != 3 || tags[0].Tag != "openblas" {
+	if err := json.Unmarshal([]byte(out), &tags); code != exitPassed || err != nil || len(tags) != 4 || tags[0].Tag != "openblas" {
 		t.Errorf("--tags-info --json: %v: %s", err, out)
 	}
 	if newRoot().Name() != "labench" {

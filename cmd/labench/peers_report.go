@@ -55,8 +55,9 @@ func (t peersTable) row(r peers.Result) error {
 		sweep, ratio = fmt.Sprint(r.SweepNB), fmt.Sprintf("%.3f", r.SweepRatio)
 	}
 	rate := func(x float64) string { return fmt.Sprintf("%.1f", x) }
-	_, err := fmt.Fprintf(t.w, peersLayout, r.Op, r.Type, r.Size().String(), fmt.Sprint(r.NB), rate(r.Ours.GFLOPSBest), rate(r.Ours.GFLOPSMedian),
+	row := fmt.Sprintf(peersLayout, r.Op, r.Type, r.Size().String(), fmt.Sprint(r.NB), rate(r.Ours.GFLOPSBest), rate(r.Ours.GFLOPSMedian),
 		rate(r.Peer.GFLOPSBest), rate(r.Peer.GFLOPSMedian), fmt.Sprintf("%.3f", r.RatioBest), sweep, ratio)
+	_, err := fmt.Fprintln(t.w, strings.TrimRight(row, " \n"))
 	if err == nil && !r.Passed {
 		_, err = fmt.Fprintf(t.w, "  ! wrong result: residual %.3g of ours, %.3g of the peer's\n", r.Ours.Residual, r.Peer.Residual)
 	}

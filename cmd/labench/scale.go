@@ -30,6 +30,7 @@ type scaleFlags struct {
 	verify, json                           bool
 	csv, plot                              string
 	profile                                string
+	choices                                map[string]*string
 }
 
 // newScaleCommand returns the command labench scale.
@@ -72,6 +73,7 @@ peak of each number of workers is measured once, before the first point.`,
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	f.choices = registerChoices(cmd, bench.Operations()...)
 	seedFlag(cmd, &f.seed, "seed of the generated matrices")
 	intFlag(cmd, &f.repeat, "repeat", "", 3, "timed runs of each point")
 	intFlag(cmd, &f.warmup, "warmup", "", 1, "runs of each point before them")
@@ -139,6 +141,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 			note(fmt.Errorf("--%s %s: there is no such directory", flag, file))
 		}
 	}
+	errs = append(errs, applyChoices(&s.base, f.choices)...)
 	p.x = s.widest()
 	if f.x != "" {
 		if xs, err := parseWords("x", f.x, variables(), parseVariable); err != nil || len(xs) != 1 {

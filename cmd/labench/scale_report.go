@@ -91,6 +91,7 @@ func percent(x float64) string {
 // fixed says what is the same for all points.
 func (s *sweep) fixed() string {
 	words := []string{s.base.Op + " " + s.base.Type}
+	words = append(words, s.base.Chosen()...)
 	one := s.settings()[0]
 	if !s.swept(varN) {
 		words = append(words, fmt.Sprintf("n = %d", one.n))

@@ -22,6 +22,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 )
@@ -420,6 +421,32 @@ func TestScaleUsage(t *testing.T) {
 	_, _, err = runFake(t, t.Context(), scaleFlags{versions: "fortran"}, never)
 	if want := (*versions.UnknownNameError)(nil); !errors.As(err, &want) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// What an operation has of its own holds for all points, and is said.
+func TestScaleChoices(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	words := map[string]string{"pivot": "tile", "on-breakdown": "fallback", "tree": "auto", "variant": "compact", "method": "auto"}
+	given := map[string]*string{}
+	for flag := range words {
+		w := words[flag]
+		given[flag] = &w
+	}
+	var ran []bench.Spec
+	run := func(ctx context.Context, s bench.Spec) (bench.Result, error) {
+		ran = append(ran, s)
+		return fakeRun(ctx, s)
+	}
+	out, _, err := runFake(t, t.Context(), scaleFlags{op: "lu", choices: given}, run)
+	if err != nil || !strings.Contains(out, "\nlu f64, tile pivoting, nb automatic") || len(ran) != 4 || ran[3].Pivot != la.TilePivoting || ran[3].OnBreakdown != la.FallBack {
+		t.Errorf("%v, %d runs:\n%s", err, len(ran), out)
+	}
+	for flag, word := range map[string]string{"tree": "greedy", "pivot": "none"} {
+		given := map[string]*string{flag: &word}
+		if _, _, err := runFake(t, t.Context(), scaleFlags{op: "lu", choices: given}, run); err == nil || !strings.Contains(err.Error(), "--"+flag) {
+			t.Errorf("--%s %s: %v", flag, word, err)
+		}
 	}
 }
 

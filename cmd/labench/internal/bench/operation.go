@@ -205,6 +205,23 @@ func (r Result) Shape() string {
 	return strings.Join(words, ", ")
 }
 
+// Chosen says what of the operation's own choices is not the default.
+func (s Spec) Chosen() (words []string) {
+	if s.Pivot != la.PartialPivoting {
+		words = append(words, s.Pivot.String()+" pivoting")
+	}
+	if s.Tree != la.TreeAuto {
+		words = append(words, s.Tree.String()+" tree")
+	}
+	if s.Variant != la.CompactQR {
+		words = append(words, s.Variant.String())
+	}
+	if s.Method != Auto {
+		words = append(words, "by "+s.Method.String())
+	}
+	return words
+}
+
 // needsSymmetric reports whether A must be symmetric.
 func (o *Operation) needsSymmetric(s Spec) bool { return o.symmetric || s.Method == ByCholesky }
 
