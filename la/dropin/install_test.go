@@ -316,6 +316,24 @@ func near(t *testing.T, what string, got, want []float64, tol float64) {
 	}
 }
 
+// The zero values compute too.
+func TestZeroValue(t *testing.T) {
+	const n = 300
+	a := random(n * n)
+	got, want := make([]float64, n*n), make([]float64, n*n)
+	dropin.BLAS{}.Dgemm(blas.Trans, blas.NoTrans, n, n, n, 1, a, n, a, n, 0, got, n)
+	blasgonum.Implementation{}.Dgemm(blas.Trans, blas.NoTrans, n, n, n, 1, a, n, a, n, 0, want, n)
+	near(t, "Dgemm", got, want, 1e-12)
+	for i := range n {
+		got[i*n+i] += 1
+		want[i*n+i] += 1
+	}
+	if !(dropin.LAPACK{}).Dpotrf(blas.Upper, n, got, n) || !(lapackgonum.Implementation{}).Dpotrf(blas.Upper, n, want, n) {
+		t.Fatal("AᵀA + I is not positive definite")
+	}
+	near(t, "Dpotrf", got, want, 1e-12)
+}
+
 // The float32 routines agree with gonum's in float64.
 func TestFloat32(t *testing.T) {
 	for _, nb := range []int{7, 0} {
