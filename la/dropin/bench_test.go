@@ -119,3 +119,34 @@ func check(err error) {
 		panic(err)
 	}
 }
+
+// BenchmarkBorder compares gonum's routines with a kernel of ours where one
+// becomes faster than the other.
+func BenchmarkBorder(b *testing.B) {
+	e, err := la.NewEngine(la.Options{Static: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	for _, n := range []int{8, 12, 16, 24, 32} {
+		a, c := random(n*n), random(n*n)
+		for i := range n {
+			a[i*n+i] = 9
+		}
+		for name, small := range map[string]int{"gonum": math.MaxInt32, "kernel": -1} {
+			im := dropin.NewBLAS(dropin.Options{Engine: e, Small: small})
+			for op, call := range map[string]func(){
+				"gemm": func() { im.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, a, n, a, n, 0, c, n) },
+				"syrk": func() { im.Dsyrk(blas.Lower, blas.NoTrans, n, n, 1, a, n, 0, c, n) },
+				"trsm": func() { im.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, n, n, 1, a, n, c, n) },
+				"trmm": func() { im.Dtrmm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, n, n, 0.1, a, n, c, n) },
+			} {
+				b.Run(fmt.Sprintf("%s/%d/%s", op, n, name), func(b *testing.B) {
+					for b.Loop() {
+						call()
+					}
+				})
+			}
+		}
+	}
+}

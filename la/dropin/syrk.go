@@ -28,8 +28,9 @@ func (b BLAS) Ssyrk(uplo blas.Uplo, tA blas.Transpose, n, k int, alpha float32, 
 	}
 }
 
-// smallSyrk is the largest product n·n·k left to gonum by default.
-const smallSyrk = 16 * 16 * 16
+// smallSyrk is the largest product n·n·k left to gonum by default: gonum took
+// 0.43 µs for 12×12 and 0.82 for 16×16, a kernel 0.53 and 0.58 (as smallGemm).
+const smallSyrk = 13 * 13 * 13
 
 // syrk computes xSYRK, or returns false as [gemm] does.
 func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {

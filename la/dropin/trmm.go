@@ -29,8 +29,10 @@ func (b BLAS) Strmm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas
 	}
 }
 
-// smallTrmm is the largest product m²·n or m·n² left to gonum by default.
-const smallTrmm = 16 * 16 * 16
+// smallTrmm is the largest product m²·n or m·n² left to gonum by default: gonum
+// took 0.66 µs for 12×12 and 1.73 for 16×16, a kernel 1.11 and 0.71 (as
+// smallGemm).
+const smallTrmm = 13 * 13 * 13
 
 // trmm computes xTRMM, or returns false as [gemm] does.
 func trmm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {

@@ -29,8 +29,10 @@ func (b BLAS) Strsm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas
 	}
 }
 
-// smallTrsm is the largest product m²·n or m·n² left to gonum by default.
-const smallTrsm = 16 * 16 * 16
+// smallTrsm is the largest product m²·n or m·n² left to gonum by default: gonum
+// took 0.39 µs for 12×12 and 0.77 for 16×16, a kernel 0.61 and 0.44 (as
+// smallGemm).
+const smallTrsm = 13 * 13 * 13
 
 // trsm computes xTRSM, or returns false as [gemm] does.
 func trsm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {
