@@ -65,7 +65,7 @@ func NewLocal(opt Options) (*Local, error) {
 			return nil, err
 		}
 	}
-	var m sched.Machine
+	m := sched.Machine{Costs: &costs{rt: l}}
 	for _, p := range places {
 		m.Nodes = append(m.Nodes, p.Node)
 	}
@@ -205,6 +205,17 @@ func (l *Local) count() { l.queued.Store(int64(l.policy.Len() + l.boxed + l.slot
 // the worker that rouse returns when it has released mu.
 func (l *Local) rouse() *worker {
 	l.count()
+	if l.opt.Policy == sched.EarliestFinish && l.policy.Len() > 0 {
+		// The task may be for any one of the sleepers, and be refused to the
+		// others: all look. A token always has room: see docs/locks.md.
+		for _, w := range l.parked {
+			l.spinning++
+			w.wake <- struct{}{}
+		}
+		clear(l.parked)
+		l.parked = l.parked[:0]
+		return nil
+	}
 	if l.policy.Len() == 0 || l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}

@@ -17,7 +17,8 @@ type Options struct {
 	// sched.Priority.
 	Policy sched.Kind
 	// Selector chooses among the versions of an op; nil takes the first
-	// eligible version of each op and measures nothing.
+	// eligible version of each op and measures nothing. Under
+	// sched.EarliestFinish it should have versions.Config.Measure.
 	Selector *versions.Selector
 	// Window is the number of tasks of one job that may be in flight, that
 	// is submitted and not ended: Submit blocks when it is reached. 0 means

@@ -118,7 +118,8 @@ func NewEngine(opt Options) (*Engine, error) {
 	if e.table == nil {
 		e.table = builtin()
 	}
-	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile}
+	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile,
+		Measure: opt.Policy == sched.EarliestFinish}
 	if opt.Deterministic || opt.Static {
 		cfg.Mode = versions.Static
 	}

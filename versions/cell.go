@@ -255,3 +255,17 @@ func (c *cell) abandon(i int) {
 	}
 	c.group.gen.Add(1)
 }
+
+// least returns the lowest mean time per unit of work that is known, 0 if none
+// is.
+func (c *cell) least() float64 {
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	least := 0.0
+	for _, st := range c.stats {
+		if m := st.mean(); st.known() && (least == 0 || m < least) {
+			least = m
+		}
+	}
+	return least
+}

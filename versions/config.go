@@ -75,6 +75,9 @@ type Config struct {
 	// Fixed fixes the version of single ops, against Only. The last pin
 	// that names an op's type ("gemm/f64") wins over those that do not.
 	Fixed []Pin
+	// Measure times also versions that have no rival, for those who ask for
+	// [Selector.Expect].
+	Measure bool
 	// Profile is what is known from earlier runs; what is learned is added
 	// to it. Nil means an empty one. Several selectors may share it.
 	Profile *Profile

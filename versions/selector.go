@@ -165,6 +165,21 @@ func (s *Selector) Select(op *Op, call *Call, on *Target) (Choice, error) {
 	}, nil
 }
 
+// Expect returns the time in seconds that the call is expected to take on a
+// target by the version that is the fastest as far as is known: 0 if nothing is
+// known, +Inf if no version can run there. It chooses nothing.
+func (s *Selector) Expect(op *Op, call *Call, on *Target) float64 {
+	t := s.table(op, on)
+	if t.err != nil {
+		return math.Inf(1)
+	}
+	if t.cells == nil {
+		return 0
+	}
+	work := workOf(op, call)
+	return s.cell(op, t, ClassOf(work)).least() * unitsOf(work)
+}
+
 // Record adds the time that a run took. Of a choice that is not Timed it
 // takes no notice. Time that is negative or not finite counts as
 // [Selector.Abandon]; zero, as from a coarse clock, as a nanosecond.
@@ -261,6 +276,11 @@ func (s *Selector) newTable(op *Op, on *Target) *table {
 	}
 	t.sole = Choice{Version: &op.Versions[order[0]], Index: order[0], Class: -1}
 	switch allowed, _ := s.config.candidates(op); {
+	case s.config.Measure:
+		t.cells = new([NumClasses]atomic.Pointer[cell])
+		if len(order) > 1 && s.config.Mode == Static {
+			t.order = order[:1]
+		}
 	case len(op.Versions) > 1 && len(allowed) == 1:
 		t.done, t.sole.Why = true, s.config.soleBecause(op)
 	case len(order) == 1:

@@ -16,7 +16,8 @@ type Policy interface {
 	// when that is nothing, before its next Pop.
 	Push(ready []*graph.Task, from int)
 	// Pop returns the task that the worker is to execute, nil if none is
-	// ready.
+	// ready for it. If the policy holds tasks and each of them is better left to
+	// another worker, that worker must be busy: its next Push is the next chance.
 	Pop(worker int) *graph.Task
 	// Len returns the number of tasks held.
 	Len() int
@@ -50,13 +51,16 @@ const (
 	StealRandom
 	// StealNUMA steals from workers of the same NUMA node first.
 	StealNUMA
+	// EarliestFinish gives each task to the worker that is expected to finish it
+	// first, by the times that are known of its versions and of moving its data.
+	EarliestFinish
 )
 
-var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata", "steal", "steal-random", "steal-numa"}
+var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata", "steal", "steal-random", "steal-numa", "eft"}
 
 // Kinds returns all policies.
 func Kinds() []Kind {
-	return []Kind{Priority, FIFO, LIFO, Locality, FIFOData, Steal, StealRandom, StealNUMA}
+	return []Kind{Priority, FIFO, LIFO, Locality, FIFOData, Steal, StealRandom, StealNUMA, EarliestFinish}
 }
 
 func (k Kind) String() string {
@@ -88,6 +92,8 @@ type Machine struct {
 	// Nodes has the NUMA node of each worker; its length is their number, at
 	// least 1.
 	Nodes []int
+	// Costs is for EarliestFinish; nil means NoCosts.
+	Costs Costs
 }
 
 // Workers returns the machine of n workers on one NUMA node.
@@ -114,6 +120,8 @@ func New(kind Kind, m Machine) Policy {
 		return newStealing(workers, newRandom(workers))
 	case StealNUMA:
 		return newStealing(workers, newNUMAFirst(m.Nodes))
+	case EarliestFinish:
+		return newEarliestFinish(workers, m.Costs)
 	}
 	panic(graph.Error("sched: no such policy: " + kind.String()))
 }
