@@ -59,7 +59,7 @@ type findings struct {
 	lookupEnv  func(string) (string, bool)
 
 	library cpu.BLASInfo // empty Name if there is none
-	kernels []string     // the version of gemm, syrk, trsm and potrf on f64 that is preferred
+	kernels []string     // "gemm avx512": each op on f64 and the version that is preferred
 
 	profile string // file of the versions' profile, empty if there is no place for it
 
@@ -158,7 +158,7 @@ func (x *findings) chart(p paint) string {
 			line("", "%s", x.library.Config)
 		}
 	}
-	line("kernels", "%s", strings.Join(x.kernels, ", "))
+	line("kernels", "%s", byVersion(x.kernels))
 	if x.profile != "" {
 		line("profile", "%s", x.profile)
 	}
@@ -177,6 +177,23 @@ func (x *findings) chart(p paint) string {
 		b.WriteString(wrapped(label("  remedy"), d.remedy))
 	}
 	return b.String()
+}
+
+// byVersion returns ops and their versions, "gemm avx512", as "avx512 for gemm".
+func byVersion(kernels []string) string {
+	var versions []string
+	ops := map[string][]string{}
+	for _, k := range kernels {
+		op, v, _ := strings.Cut(k, " ")
+		if ops[v] == nil {
+			versions = append(versions, v)
+		}
+		ops[v] = append(ops[v], op)
+	}
+	for i, v := range versions {
+		versions[i] = v + " for " + strings.Join(ops[v], ", ")
+	}
+	return strings.Join(versions, "; ")
 }
 
 // instructionSets returns the extensions that matter to linear algebra.
