@@ -67,6 +67,9 @@ func (k Kind) Uplo() blas.Uplo {
 //	   │ 20 │ 21 │22│
 //	   └────┴────┴──┘
 //
+// Where rows would lie a multiple of 2 KiB apart, 64 bytes more are between
+// them: see [Tile].Stride.
+//
 // A symmetric or triangular Matrix keeps only the tiles of its half. A Matrix
 // made by [View] aliases memory in another layout instead: its tiles have the
 // stride of that memory.
@@ -135,6 +138,13 @@ func newTile[T Element](r, c int) Tile[T] {
 	const align = 64
 	lane := align / int(unsafe.Sizeof(zero))
 	stride := count(c, lane) * lane
+	// Rows a multiple of 2 KiB apart fall into few sets of the caches. One line
+	// more between them made Cholesky of order 4096 in tiles of 256 8 % faster,
+	// QR 6 % and LU 2 % (Xeon model 167, 2 cores, version avx512); for rows of an
+	// odd multiple of 1 KiB it made no difference.
+	if stride/lane*align%2048 == 0 && r > 1 {
+		stride += lane
+	}
 	if stride < c || (stride > 0 && r > int(^uint(0)>>1)/align/stride) {
 		panic(ErrShape)
 	}
