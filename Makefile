@@ -17,6 +17,7 @@ BENCHTIME ?= 1s
 CLEAN_ENV := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
 LINK_OPENBLAS := -lopenblas
+LINK_LAPACKE  := -l:liblapacke.so.3 -lopenblas
 LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lm -ldl -lpthread
 
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
@@ -54,6 +55,12 @@ test: ## test what this machine can run, and say what it cannot
 		check "tag openblas" $(CLEAN_ENV) $(GO) test -short -tags openblas $$(blas_packages openblas)
 	else
 		out+="  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"$$'\n'
+	fi
+	if links $(LINK_LAPACKE); then
+		check "tag lapacke" $(CLEAN_ENV) $(GO) test -short -tags openblas,lapacke ./cmd/labench/internal/peers
+		check "vet of tag lapacke" $(GO) vet -tags openblas,lapacke ./cmd/... ./la/dropin
+	else
+		out+="  left out  tag lapacke: no LAPACKE; get it with: make deps"$$'\n'
 	fi
 	if links $(LINK_MKL); then
 		check "tag mkl" $(GO) test -short -tags mkl $$(blas_packages mkl)
@@ -114,9 +121,10 @@ deps: ## install what the tag openblas and the tests need (Debian, as root)
 	@$(FUNCTIONS)
 	missing=()
 	links $(LINK_OPENBLAS) || missing+=(gcc libc6-dev libopenblas-pthread-dev)
+	links $(LINK_LAPACKE) || missing+=(liblapacke)
 	command -v dot >/dev/null || missing+=(graphviz)
 	command -v chromium >/dev/null || missing+=(chromium)
-	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, graphviz and Chromium are here"; exit; fi
+	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, LAPACKE, graphviz and Chromium are here"; exit; fi
 	if ! command -v apt-get >/dev/null; then
 		echo "this is not Debian: install $${missing[*]} or what they are called here" >&2; exit 1
 	fi
@@ -143,7 +151,8 @@ bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they ar
 		$(CC) -O2 exec/testdata/peers/starpu.c $$(pkg-config --cflags --libs starpu-1.3) -o "$$dir/starpu"; then :
 	else echo "left out: StarPU; it needs the packages libstarpu-dev and pkg-config"; fi
 	for turn in 1 2 3; do
-		"$$dir/ours" -test.run '^$$' -test.bench 'CholeskyEmpty/sched=(priority|fifo)/tiles=64$$|Independent' -test.benchtime 1s | grep ^Benchmark
+		"$$dir/ours" -test.run '^$$' -test.bench 'CholeskyEmpty/sched=(priority|fifo)$$/tiles=64' -test.benchtime 1s | grep ^Benchmark
+		"$$dir/ours" -test.run '^$$' -test.bench Independent -test.benchtime 1s | grep ^Benchmark
 		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 64 31
 		[[ ! -x $$dir/starpu ]] || STARPU_NCPU=2 STARPU_SILENT=1 "$$dir/starpu" 64 11
 	done
