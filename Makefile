@@ -18,7 +18,7 @@ CLEAN_ENV := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
 LINK_OPENBLAS := -lopenblas
 LINK_LAPACKE  := -l:liblapacke.so.3 -lopenblas
-LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lm -ldl -lpthread
+LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lgomp -lm -ldl -lpthread
 
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
 define FUNCTIONS

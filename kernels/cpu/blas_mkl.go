@@ -3,22 +3,36 @@
 package cpu
 
 /*
-#cgo LDFLAGS: -Wl,--no-as-needed -lmkl_rt -lm -ldl -lpthread
+#cgo LDFLAGS: -Wl,--no-as-needed -lmkl_rt -lgomp -lm -ldl -lpthread
 
+extern int MKL_Set_Threading_Layer(int);
 extern void MKL_Set_Num_Threads(int);
 extern int MKL_Get_Max_Threads(void);
 extern void MKL_Get_Version_String(char *, int);
 */
 import "C"
 
-// mkl_rt loads its layers at the first call. For threads it wants Intel's
-// OpenMP library, or LLVM's in its place, unless the environment variable
-// MKL_THREADING_LAYER says GNU or SEQUENTIAL; without --no-as-needed the
-// layers do not find the symbols of the C libraries named after it.
+import (
+	"os"
+	"sync"
+)
+
+// prepareBLAS lets mkl_rt take its threads from GNU's OpenMP library, which
+// comes with the C compiler, unless MKL_THREADING_LAYER says otherwise; the
+// default is Intel's, which Debian does not have. It must come before any other
+// call into MKL, which loads its layers then; and without --no-as-needed the
+// layers do not find the symbols of the libraries named after mkl_rt.
+var prepareBLAS = sync.OnceFunc(func() {
+	if os.Getenv("MKL_THREADING_LAYER") == "" {
+		const gnu = 3
+		C.MKL_Set_Threading_Layer(gnu)
+	}
+})
 
 // BLASLibrary returns what [BLASInfo] describes; ok is false if this build
 // has no C library.
 func BLASLibrary() (info BLASInfo, ok bool) {
+	prepareBLAS()
 	// MKL names the processor in its version string and nowhere else.
 	var buf [256]C.char
 	C.MKL_Get_Version_String(&buf[0], C.int(len(buf)))
@@ -34,6 +48,7 @@ func BLASLibrary() (info BLASInfo, ok bool) {
 // may use, for the whole process, and reports whether there is a library. The
 // runtime wants 1: parallelism is its own business.
 func SetBLASThreads(n int) (ok bool) {
+	prepareBLAS()
 	C.MKL_Set_Num_Threads(C.int(n))
 	return true
 }

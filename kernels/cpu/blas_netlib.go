@@ -37,6 +37,7 @@ import (
 // none, that is without one of the build tags openblas and mkl or without
 // cgo.
 func BLAS[T Element]() (r Routines[T], ok bool) {
+	prepareBLAS()
 	var zero T
 	var impl any = netlib64{}
 	if unsafe.Sizeof(zero) == 4 {

@@ -30,3 +30,7 @@ func SetBLASThreads(n int) (ok bool) {
 	C.openblas_set_num_threads(C.int(n))
 	return true
 }
+
+// prepareBLAS does what must come before the first call into the library:
+// nothing.
+func prepareBLAS() {}

@@ -80,6 +80,7 @@ import (
 // the transpose of ours: gelqt, gemlqt, tplqt and tpmlqt do it in place. Only
 // T has to be transposed, for LAPACK does not.
 func BLASQR[T Element]() (q QRRoutines[T], ok bool) {
+	prepareBLAS()
 	var zero T
 	var impl any = netlibQR64{}
 	if unsafe.Sizeof(zero) == 4 {
