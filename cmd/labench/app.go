@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
@@ -65,8 +66,9 @@ func exitCode(err error) int {
 		unknown *versions.UnknownNameError
 		config  *versions.ConfigError
 		options *la.OptionsError
+		address *monitor.AddressError
 	)
-	if errors.As(err, &command) || errors.As(err, &unknown) || errors.As(err, &config) || errors.As(err, &options) {
+	if errors.As(err, &command) || errors.As(err, &address) || errors.As(err, &unknown) || errors.As(err, &config) || errors.As(err, &options) {
 		return exitUsage
 	}
 	return exitFailed

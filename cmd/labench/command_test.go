@@ -152,6 +152,9 @@ func TestFailures(t *testing.T) {
 	general := file("general.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n0\n1\n")
 	corrupt := file("corrupt.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\nx\n0\n1\n")
 	nan := file("nan.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\nnan\n1\n")
+	if err := os.Mkdir("directory.dot", 0o755); err != nil {
+		t.Fatal(err)
+	}
 	messages := map[string]string{}
 	for _, test := range []struct {
 		name string
@@ -181,6 +184,9 @@ func TestFailures(t *testing.T) {
 		{"seed", []string{"gemm", "--seed", "-1"}, exitUsage},
 		{"truth", []string{"gemm", "--verify=perhaps"}, exitUsage},
 		{"time", []string{"tune", "--budget", "soon"}, exitUsage},
+		{"endings", []string{"gemm", "--trace", "run.txt", "--dot", "run.svg", "--report", "--json"}, exitUsage},
+		{"places", []string{"gemm", "--trace", "nowhere/run.prv", "--dot", "directory.dot"}, exitUsage},
+		{"address", []string{"gemm", "--monitor", "0.0.0.0:80"}, exitUsage},
 	} {
 		code, out, errs := labench(t, test.args...)
 		if code != test.code {

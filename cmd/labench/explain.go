@@ -8,6 +8,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
@@ -40,6 +41,8 @@ func explain(err error) (text, remedy string) {
 		wrong   *wrongError
 		options *la.OptionsError
 		command *usageError
+		address *monitor.AddressError
+		noTasks *noTasksError
 	)
 	text = strings.TrimSpace(err.Error())
 	switch {
@@ -61,6 +64,11 @@ func explain(err error) (text, remedy string) {
 			"Mend the matrix: nothing can be computed with it."
 	case errors.As(err, &options):
 		return strings.TrimPrefix(text, "la: "), "What --processor and --units declare is the Target; labench list shows what versions ask for."
+	case errors.As(err, &address):
+		return strings.TrimPrefix(text, "monitor: "), "The page has no password: it is served on this machine only, as with --monitor 127.0.0.1:0. " +
+			"To see it from another one, forward the port by ssh -L."
+	case errors.As(err, &noTasks):
+		return text, "Take a larger problem, or cut it into tiles with --nb."
 	case errors.As(err, &memory):
 		return text, "Take a smaller problem, or half the memory with --type f32, or none for the check with --verify=false."
 	case errors.As(err, &format):

@@ -24,6 +24,7 @@ type opFlags struct {
 	warmup                           int
 	choices                          map[string]*string
 	given                            func(flag string) bool
+	record                           recordFlags
 }
 
 // newOpCommand returns the command that runs one operation.
@@ -43,6 +44,8 @@ func newOpCommand(a *app, op bench.Operation) *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	f.record.register(cmd)
+	boolFlag(cmd, &f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	return cmd
 }
 
@@ -97,7 +100,6 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	boolFlag(cmd, &s.Verify, "verify", true, "check the result")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
-	boolFlag(cmd, &f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	for flag, known := range map[string][]string{"type": bench.Types(), "sched": strings.Split(words(sched.Kinds()), ", "), "matrix": bench.KindsFor(op)} {
 		err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 		if err != nil {
@@ -160,6 +162,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		check(err)
 	}
 	errs = append(errs, applyChoices(&s, f.choices)...)
+	errs = append(errs, f.record.check(f.json)...)
 	check(s.Validate())
 	return s, errors.Join(errs...)
 }
@@ -216,6 +219,11 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	}
 	s.Profile = profile.Profile
 	a.warnCrowded(s.Workers)
+	recorded, err := f.record.begin(a, &s)
+	if err != nil {
+		return err
+	}
+	defer recorded.end()
 	var bar *progress
 	if !f.json && terminal(a.err) {
 		bar = newProgress(a.err, s.Op)
@@ -234,10 +242,21 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	} else {
 		err = a.report(s.WithDefaults(), r)
 	}
-	if err == nil && !r.Passed {
-		err = &wrongError{r.Failure, math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0), r.Growth*r.Limit > r.Residual}
+	if err == nil {
+		err = recorded.show(a, f.json)
+	}
+	if err == nil {
+		err = wrong(r)
 	}
 	return err
+}
+
+// wrong returns a *wrongError for a result that did not pass.
+func wrong(r bench.Result) error {
+	if r.Passed {
+		return nil
+	}
+	return &wrongError{r.Failure, math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0), r.Growth*r.Limit > r.Residual}
 }
 
 // kindsHelp lists the kinds of matrices that op takes.

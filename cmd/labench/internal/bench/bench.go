@@ -64,6 +64,9 @@ type Spec struct {
 	// Trace, if not nil, is emptied before the timed runs and holds their
 	// tasks afterwards.
 	Trace *trace.Recorder
+	// Recorded, if not nil, gets what was recorded of each timed run, in order,
+	// and how long the run took; the trace is emptied before the next one.
+	Recorded func(r *trace.Recording, took time.Duration)
 }
 
 // Result is the outcome of a Spec: one line of labench's --json.
@@ -112,7 +115,9 @@ type Result struct {
 	Formula string          `json:"-"` // what Residual is, in words
 	Failure string          `json:"-"` // what is wrong if the result did not pass
 	Times   []time.Duration `json:"-"` // of the timed runs, in order
-	Summary trace.Summary   `json:"-"` // of the timed runs
+	// Summary is that of the timed runs; of the last one but for Usage if they
+	// were Recorded.
+	Summary trace.Summary `json:"-"`
 }
 
 // MarshalJSON writes numbers that JSON cannot hold, NaN and infinities, as

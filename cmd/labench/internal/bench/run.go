@@ -116,15 +116,28 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	}
 	s.Trace.Reset()
 	runtime.GC() // what was left until here is not for the runs to clean up
-	for range s.Repeat {
+	var before []trace.Usage
+	for i := range s.Repeat {
+		if s.Recorded != nil && i > 0 {
+			before = r.Summary.Usage
+			s.Trace.Reset()
+		}
 		took, err := timed[T](ctx, p, e)
 		if err != nil {
 			return Result{}, cause(ctx, err)
 		}
 		m.next()
 		r.Times = append(r.Times, took)
+		if s.Recorded != nil {
+			recording := s.Trace.Recording()
+			r.Summary = recording.Summary()
+			r.Summary.Usage = addUsage(r.Summary.Usage, before)
+			s.Recorded(recording, took)
+		}
 	}
-	r.Summary = s.Trace.Summary()
+	if s.Recorded == nil {
+		r.Summary = s.Trace.Summary()
+	}
 	if d, ok := p.(interface{ describe(*Result) }); ok {
 		d.describe(&r)
 	}
@@ -160,6 +173,19 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	}
 	r.Passed = r.Failure == ""
 	return r, nil
+}
+
+// addUsage returns the sum of two usages.
+func addUsage(a, b []trace.Usage) []trace.Usage {
+	for _, u := range b {
+		i := slices.IndexFunc(a, func(x trace.Usage) bool { return x.Op == u.Op && x.Version == u.Version })
+		if i < 0 {
+			a = append(a, u)
+			continue
+		}
+		a[i].Calls, a[i].Failed, a[i].Busy = a[i].Calls+u.Calls, a[i].Failed+u.Failed, a[i].Busy+u.Busy
+	}
+	return a
 }
 
 // engine is la.NewEngine, with an error that names the op on T if there is no

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/monitor"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// choleskyTasks is the number of tasks of a Cholesky factorization of 5×5
+// tiles.
+const choleskyTasks = 5 + 10 + 10 + 10
+
+// tiled is the command line of a problem of 5×5 tiles.
+func tiled(more ...string) []string {
+	return append([]string{"cholesky", "-n", "150", "--nb", "32", "--workers", "2", "--versions", "go", "--repeat", "3"}, more...)
+}
+
+// Each file holds the tasks of one run, and can be read by whom it is for.
+func TestTraceFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, out, errs := labench(t, tiled("--trace", "Run.JSON", "--dot", "run.gv", "--report")...)
+	if code != exitPassed || errs != "" {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	narrow(t, "--report", out)
+	for _, want := range []string{"\nlast run ", "\ncritical path: ", "data awaited", "\nworkers busy", "Run.JSON: 35 tasks, for Perfetto", "run.gv: 35 tasks, draw it"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if !regexp.MustCompile(`gemm/f64 +go +30 `).MatchString(out) { // of three runs
+		t.Errorf("versions:\n%s", out)
+	}
+	var file struct {
+		Events []struct {
+			Phase string `json:"ph"`
+			Name  string `json:"name"`
+		} `json:"traceEvents"`
+	}
+	text, err := os.ReadFile("Run.JSON")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	phases := map[string]int{}
+	for _, e := range file.Events {
+		phases[e.Phase]++
+	}
+	if phases["X"] != choleskyTasks || phases["s"] == 0 || phases["s"] != phases["f"] {
+		t.Errorf("events %v", phases)
+	}
+	graph, err := os.ReadFile("run.gv")
+	if err != nil || !bytes.HasPrefix(graph, []byte("digraph")) || bytes.Count(graph, []byte("fillcolor")) != choleskyTasks {
+		t.Errorf("%v: %s", err, graph)
+	}
+	if dot, err := exec.LookPath("dot"); err == nil {
+		if out, err := exec.Command(dot, "-Tsvg", "-o", "run.svg", "run.gv").CombinedOutput(); err != nil {
+			t.Errorf("dot: %v: %s", err, out)
+		}
+	}
+
+	// Nothing of it is on standard output that is for programs.
+	code, out, errs = labench(t, tiled("--trace", "run.prv", "--json")...)
+	if code != exitPassed || errs != "" || strings.Count(out, "\n") != 1 || !json.Valid([]byte(out)) {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	checkParaver(t)
+	if left, err := filepath.Glob("*.part*"); err != nil || left != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// checkParaver checks run.prv line by line, and that what its numbers mean
+// stands beside it.
+func checkParaver(t *testing.T) {
+	t.Helper()
+	prv, err := os.ReadFile("run.prv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := regexp.MustCompile(`^#Paraver \(\d\d/\d\d/\d\d at \d\d:\d\d\):\d+_ns:1\(\d+\):1:1\(\d+:1\)$`)
+	fields := regexp.MustCompile(`^([123])(:\d+)+$`)
+	tasks := 0
+	for i, line := range strings.Split(strings.TrimSuffix(string(prv), "\n"), "\n") {
+		switch {
+		case i == 0 && !header.MatchString(line), i > 0 && !fields.MatchString(line):
+			t.Errorf("line %d: %s", i+1, line)
+		case strings.HasPrefix(line, "1:") && strings.HasSuffix(line, ":1"):
+			tasks++ // a worker is running
+		}
+	}
+	if tasks != choleskyTasks {
+		t.Errorf("%d tasks", tasks)
+	}
+	for file, want := range map[string]string{"run.pcf": "EVENT_TYPE", "run.row": "LEVEL THREAD SIZE"} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v: %s", file, err, text)
+		}
+	}
+}
+
+// Where one kernel does it all there is nothing to draw, and what was there
+// before stays.
+func TestTraceWithoutTasks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("run.json", []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := labench(t, "gemm", "-n", "20", "--trace", "run.json", "--report")
+	if code != exitFailed || !strings.Contains(errs, "one kernel") || !strings.Contains(errs, "--nb") || !strings.Contains(out, "no tasks to") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if text, err := os.ReadFile("run.json"); err != nil || string(text) != "before" {
+		t.Errorf("%v: %s", err, text)
+	}
+	if code, _, errs = labench(t, "gemm", "-n", "20", "--report"); code != exitPassed {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+func TestWriteWhole(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "a.part0"} { // the second is somebody's
+		if err := os.WriteFile(name, []byte("before"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := errors.New("the disk is full")
+	paths := []string{"a", "b"}
+	err := writeWhole(paths, func(to []io.Writer) error {
+		fmt.Fprint(to[0], "half")
+		return failed
+	})
+	text, _ := os.ReadFile("a")
+	if files, _ := filepath.Glob("*"); err != failed || string(text) != "before" || len(files) != 2 {
+		t.Errorf("%v, %q, %v", err, text, files)
+	}
+	err = writeWhole(paths, func(to []io.Writer) error {
+		fmt.Fprint(to[0], "one")
+		fmt.Fprint(to[1], "two")
+		return nil
+	})
+	a, _ := os.ReadFile("a")
+	b, _ := os.ReadFile("b")
+	if files, _ := filepath.Glob("*"); err != nil || string(a)+string(b) != "onetwo" || len(files) != 3 {
+		t.Errorf("%v, %q, %q, %v", err, a, b, files)
+	}
+	if err := writeWhole([]string{"no/such/file"}, nil); err == nil {
+		t.Error("no error")
+	}
+}
+
+// What is recorded of a run does not depend on what was asked for: edges are
+// kept only for those who need them.
+func TestRecordOnlyWhatIsNeeded(t *testing.T) {
+	for _, test := range []struct {
+		flags            recordFlags
+		records, depends bool
+	}{
+		{recordFlags{}, false, false},
+		{recordFlags{monitor: "127.0.0.1:0"}, true, false},
+		{recordFlags{report: true}, true, true},
+		{recordFlags{dot: "x.dot"}, true, true},
+		{recordFlags{trace: "x.prv"}, true, true},
+	} {
+		var s bench.Spec
+		r, err := test.flags.begin(&app{out: io.Discard, err: io.Discard}, &s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.end()
+		if (s.Trace != nil) != test.records || s.Trace != nil && s.Trace.Dependencies != test.depends || (s.Recorded != nil) != test.depends {
+			t.Errorf("%+v: %+v", test.flags, s)
+		}
+	}
+	if n := tasksOf(&trace.Recording{Events: []trace.Event{{Task: 1}, {}, {Task: 2}}}); n != 2 {
+		t.Errorf("%d tasks", n)
+	}
+}
+
+// lines is a writer that hands on what is written.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// The page answers while the tasks run.
+func TestMonitor(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	errs, code := make(lines, 10), make(chan int)
+	a := &app{out: io.Discard, err: errs, noPeak: true, cores: 64}
+	go func() {
+		code <- a.run(ctx, []string{"gemm", "-n", "300", "--nb", "64", "--versions", "go", "--repeat", "1000000", "--monitor", "127.0.0.1:0"})
+	}()
+	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(<-errs)
+	if url == "" {
+		t.Fatal("no URL")
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(url string) (text []byte) {
+		answer, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if text, err = io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%v, status %d", err, answer.StatusCode)
+		}
+		return text
+	}
+	if page := get(url); !bytes.Contains(page, []byte("<html")) {
+		t.Errorf("%s", page)
+	}
+	var state monitor.State
+	for state.Counts.Ended == 0 && ctx.Err() == nil {
+		if err := json.Unmarshal(get(url+"state"), &state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state.Counts.Ended == 0 || len(state.Workers) == 0 {
+		t.Errorf("%+v", state)
+	}
+	cancel()
+	if got := <-code; got != exitInterrupted {
+		t.Errorf("exit code %d", got)
+	}
+	if _, err := client.Get(url); err == nil {
+		t.Error("the page is still there")
+	}
+}
+
+// Addresses that the page is not served on have a typed error, before anything
+// runs.
+func TestMonitorAddresses(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", "127.0.0.1", "example.com:80", "127.0.0.1:99999"} {
+		var address *monitor.AddressError
+		if _, err := (&recordFlags{monitor: addr}).begin(&app{err: io.Discard}, &bench.Spec{}); !errors.As(err, &address) {
+			t.Errorf("%s: %v", addr, err)
+		}
+		if code, out, errs := labench(t, "gemm", "--monitor", addr); code != exitUsage || out != "" || !strings.Contains(errs, "--monitor 127.0.0.1:0") {
+			t.Errorf("%s: exit code %d: %s", addr, code, errs)
+		}
+	}
+}
+
+func TestTraceFormats(t *testing.T) {
+	for file, want := range map[string][]string{"a/b.prv": {"a/b.prv", "a/b.pcf", "a/b.row"}, "x.y.JSON": {"x.y.JSON"}} {
+		f, err := formatOf(file)
+		if got := f.paths(file); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", file, got, err)
+		}
+	}
+	for _, file := range []string{"x", "x.txt", "prv"} {
+		var bad *listError
+		if _, err := formatOf(file); !errors.As(err, &bad) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// writeWhole writes files that belong together, each of them whole or not at
+// all: what write puts into its writers goes into new files beside those named,
+// which take their names once all is written. The files that were there before
+// stay as they are if anything fails until then.
+func writeWhole(paths []string, write func(to []io.Writer) error) error {
+	var parts []*os.File
+	defer func() {
+		for _, f := range parts {
+			f.Close()           // again, after success
+			os.Remove(f.Name()) // unless it has its name
+		}
+	}()
+	var to []io.Writer
+	for _, path := range paths {
+		f, err := newPart(path)
+		if err != nil {
+			return err
+		}
+		parts, to = append(parts, f), append(to, f)
+	}
+	if err := write(to); err != nil {
+		return err
+	}
+	for _, f := range parts {
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	for i, f := range parts {
+		if err := os.Rename(f.Name(), paths[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newPart creates a file beside path that did not exist, with the permissions
+// that a new file has by default: os.CreateTemp makes them private.
+func newPart(path string) (*os.File, error) {
+	for i := 0; ; i++ {
+		f, err := os.OpenFile(fmt.Sprintf("%s.part%d", path, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || i == 1000 {
+			return f, err
+		}
+	}
+}
+
+// checkTarget says why a file cannot be written under that name, as far as that
+// can be seen before.
+func checkTarget(path string) error {
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return errors.New("there is no such directory")
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("there is something of that name that is not a file")
+	}
+	return nil
+}
