@@ -289,12 +289,14 @@ func (j *Job) ended() {
 	j.news.Lock()
 	j.goal.Store(math.MaxInt64) // whoever still waits sets it again
 	drained := j.news.drained
-	if drained != nil && j.done.Load() < j.news.drainGoal {
-		j.goal.Store(j.news.drainGoal)
-		drained = nil
-	}
 	if drained != nil {
-		j.news.drained = nil
+		// The goal first: who ends a task after this look at done sees it.
+		j.goal.Store(j.news.drainGoal)
+		if j.done.Load() < j.news.drainGoal {
+			drained = nil
+		} else {
+			j.news.drained = nil
+		}
 	}
 	j.news.Broadcast()
 	j.news.Unlock()
@@ -385,9 +387,10 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 	return j.end(t, graph.Failed, f, freed)
 }
 
-// broken records the failure of a reduction.
-func (j *Job) broken(f *graph.Fault) {
-	f.Err = &TaskError{Task: f.Task, Op: "reduction", Worker: -1, Err: f.Err}
+// broken records that a function of the program that the graph calls has
+// panicked.
+func (j *Job) broken(what string, f *graph.Fault) {
+	f.Err = &TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
 	j.outcome.Lock()
 	if j.outcome.fault == nil || f.Task < j.outcome.fault.Task {
 		j.outcome.fault = f

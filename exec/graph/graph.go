@@ -55,8 +55,10 @@ type Graph struct {
 	// [Task.Added].
 	Clock func() time.Duration
 
-	// Failed, if not nil, is told when a Reduction's Combine has panicked.
-	Failed func(*Fault)
+	// Failed, if not nil, is told when a function of the program has panicked:
+	// what is "reduction" for a Reduction's Combine, "renaming" for what
+	// SetRenaming was given.
+	Failed func(what string, f *Fault)
 
 	readers map[*version][]TaskID // kept for the Observer
 	groups  groups
@@ -166,9 +168,14 @@ func (g *Graph) write(t *Task, u *use) int32 {
 	u.datum.current = &u.out
 
 	n := t.await(u, v)
-	v.next = u
 	// New readers of v come only from Add, and there are none any more.
-	if v.readers.Load() == 1 || v.readers.Add(-1) == 0 {
+	if v.readers.Load() == 1 {
+		g.release(v)
+		return n
+	}
+	v.next = u
+	if v.readers.Add(-1) == 0 {
+		v.next = nil
 		g.release(v)
 		return n
 	}
@@ -237,7 +244,21 @@ func (s *Spec) Check() {
 		if !o.Mode.valid() || o.Mode == Reduce && (o.Datum.special == nil || o.Datum.special.combine == nil) {
 			panic(ErrMode)
 		}
+		if o.Mode > InOut && s.clashes(o) {
+			panic(ErrMode)
+		}
 	}
+}
+
+// clashes reports whether another operand has o's datum in the other uncommon
+// mode.
+func (s *Spec) clashes(o Operand) bool {
+	for _, x := range s.Operands {
+		if x.Datum == o.Datum && !(x.Mode | o.Mode).valid() {
+			return true
+		}
+	}
+	return false
 }
 
 // join merges operands on the same datum into the first of them.
@@ -267,9 +288,6 @@ func join(uses []use) {
 func (u *use) merge(v *use) {
 	u.mode |= v.mode
 	v.mode = 0
-	if !u.mode.valid() {
-		panic(ErrMode)
-	}
 }
 
 // End records the end of task t: well (fault nil and state Done), failed or
@@ -282,8 +300,8 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
-		case u.mode == 0 || u.given:
-		case t.special && u.datum.special != nil:
+		case u.mode == 0 || u.given.Load():
+		case u.special:
 			ready = g.endSpecial(u, fault, ready)
 		case u.mode == In:
 			ready = g.endRead(u, ready)
@@ -310,13 +328,12 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 		panic(ErrOperand)
 	}
 	u := t.first(i)
-	if u.given {
+	if u.given.Swap(true) {
 		panic(ErrGiven)
 	}
-	u.given = true
 	t.gave.Store(true)
 	switch {
-	case t.special && u.datum.special != nil:
+	case u.special:
 		return g.endSpecial(u, nil, ready)
 	case u.mode == In:
 		return g.endRead(u, ready)
@@ -343,6 +360,7 @@ func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 		return ready
 	}
 	next := v.next
+	v.next = nil // or old versions would keep all later ones
 	g.release(v)
 	if next == nil { // renamed: nobody waits for the readers
 		return ready
@@ -422,7 +440,9 @@ func (g *Graph) newTask(n int) *Task {
 		g.free, t.nextFree = t.nextFree, nil
 		t.graph = g
 		t.Attempt = 0
-		t.gave.Store(false)
+		if t.gave.Load() { // an atomic store costs more than the rest of this
+			t.gave.Store(false)
+		}
 		t.special = false
 		t.tainted.Store(nil)
 		t.state.Store(uint32(Waiting))
@@ -443,7 +463,10 @@ func (t *Task) fit(n int) {
 	}
 	for i := range t.uses {
 		t.uses[i].out.task = t
-		t.uses[i].given = false
+		t.uses[i].special = false
+		if t.uses[i].given.Load() {
+			t.uses[i].given.Store(false)
+		}
 	}
 }
 

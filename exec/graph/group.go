@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +45,7 @@ type special struct {
 
 // groups is the state of a graph's special accesses.
 type groups struct {
-	mu     sync.Mutex // a leaf, but for the functions of Reduction.New
+	mu     sync.Mutex // a leaf
 	of     map[*use]*group
 	values map[*use]any // what Value returns, for copies and renamed versions
 	open   []*group
@@ -72,8 +71,8 @@ type Reduction struct {
 	// Combine adds src to dst; the two are of the type that New returns, and dst
 	// may be the datum's Value. It must be associative and commutative, but for
 	// rounding: copies come in any order. It runs on the goroutine that ends the
-	// last task, or submits the next one. A panic in it is the failure of the
-	// group's first task.
+	// last task, or submits the next one, and must not use the job. A panic in it
+	// is the failure of the group's first task.
 	Combine func(dst, src any)
 }
 
@@ -88,7 +87,7 @@ func (d *Datum) SetReduction(r Reduction) {
 // returns the number of events and of versions made.
 func (g *Graph) special(t *Task, u *use) (await, writes int32) {
 	x := u.datum.uncommon()
-	t.special = true
+	t.special, u.special = true, true
 	if u.mode <= InOut {
 		g.seal(x)
 		if x.renew != nil {
@@ -132,11 +131,8 @@ func (g *Graph) seal(x *special) {
 	}
 	x.group = nil
 	g.groups.mu.Lock()
-	for i, o := range g.groups.open {
-		if o == gr {
-			g.groups.open = append(g.groups.open[:i], g.groups.open[i+1:]...)
-			break
-		}
+	if i := slices.Index(g.groups.open, gr); i >= 0 {
+		g.groups.open = slices.Delete(g.groups.open, i, i+1)
 	}
 	g.groups.mu.Unlock()
 	g.fence(gr.datum, gr)
@@ -226,7 +222,7 @@ func (g *Graph) acquire(t *Task) bool {
 }
 
 func (g *Graph) commuting(u *use) *group {
-	if u.mode == Commute && !u.given {
+	if u.mode == Commute {
 		return g.groups.of[u]
 	}
 	return nil
@@ -246,7 +242,12 @@ func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
 		gr.held = false
 		waiting, gr.waiting = gr.waiting, nil
 	}
-	for _, t := range waiting {
+	for i, t := range waiting {
+		if gr.held { // nobody else gets it now
+			gr.waiting = waiting[i:]
+			break
+		}
+		waiting[i] = nil
 		if g.acquire(t) {
 			t.state.Store(uint32(Ready))
 			ready = append(ready, t)
@@ -275,6 +276,7 @@ func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 		if gr.holds != nil {
 			g.drop(gr.holds)
 		}
+		t.fence.group = nil // the fence stays as long as the version that it has made
 	}
 	return g.End(t, Done, fault, ready)
 }
@@ -283,14 +285,7 @@ func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 func (g *Graph) reduce(gr *group) (fault *Fault) {
 	defer func() {
 		if v := recover(); v != nil {
-			err, ok := v.(error)
-			if !ok {
-				err = fmt.Errorf("graph: combining %v: panic: %v", gr.datum, v)
-			}
-			fault = &Fault{Task: gr.first, Err: err}
-			if g.Failed != nil {
-				g.Failed(fault)
-			}
+			fault = g.blame("reduction", gr.datum, gr.first, v)
 		}
 	}()
 	for _, c := range gr.copies {
@@ -302,28 +297,40 @@ func (g *Graph) reduce(gr *group) (fault *Fault) {
 // value is Task.Value for a datum that is special.
 func (g *Graph) value(u *use) any {
 	g.groups.mu.Lock()
-	defer g.groups.mu.Unlock()
-	if v, ok := g.groups.values[u]; ok {
-		if r, ok := v.(*renamed); ok {
-			return r.value
-		}
-		return v
-	}
+	v, ok := g.groups.values[u]
 	gr := g.groups.of[u]
-	if u.mode != Reduce || gr == nil {
+	if ok || u.mode != Reduce {
+		g.groups.mu.Unlock()
+		switch r, is := v.(*renamed); {
+		case is:
+			return r.value
+		case ok:
+			return v
+		}
 		return u.datum.Value
 	}
-	var c any
 	if n := len(gr.free); n > 0 {
-		c, gr.free = gr.free[n-1], gr.free[:n-1]
-	} else {
-		c = u.datum.special.neutral()
-		gr.copies = append(gr.copies, c)
-		g.groups.copies.count(1, u.datum.Bytes)
+		c := gr.free[n-1]
+		gr.free = gr.free[:n-1]
+		g.groups.keep(u, c)
+		g.groups.mu.Unlock()
+		return c
 	}
-	if g.groups.values == nil {
-		g.groups.values = make(map[*use]any)
-	}
-	g.groups.values[u] = c
+	g.groups.mu.Unlock()
+	// It may take its time, and panic. Nobody else asks for this use meanwhile.
+	c := u.datum.special.neutral()
+	g.groups.mu.Lock()
+	gr.copies = append(gr.copies, c)
+	g.groups.copies.count(1, u.datum.Bytes)
+	g.groups.keep(u, c)
+	g.groups.mu.Unlock()
 	return c
+}
+
+// keep makes v the value of u. The caller holds the lock.
+func (s *groups) keep(u *use, v any) {
+	if s.values == nil {
+		s.values = make(map[*use]any)
+	}
+	s.values[u] = v
 }

@@ -332,7 +332,7 @@ func TestModesFaults(t *testing.T) {
 		}
 	}
 	var told *Fault
-	g := &Graph{Failed: func(f *Fault) { told = f }}
+	g := &Graph{Failed: func(_ string, f *Fault) { told = f }}
 	x := &Datum{Name: "x", Value: new(int)}
 	x.SetReduction(Reduction{New: func() any { return new(int) }, Combine: func(dst, src any) { panic(bad) }})
 	a, _ := g.Add(&Spec{Op: op("t"), Operands: []Operand{{x, Reduce}}})

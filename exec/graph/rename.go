@@ -1,6 +1,9 @@
 package graph
 
-import "sync/atomic"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // renamed is the value of a version of a datum that is renamed.
 type renamed struct {
@@ -31,7 +34,8 @@ type Copies struct {
 // new value, which renew returns, so that it need not wait for those that still
 // use the old one. The memory of a value is dropped when its last user has
 // ended. [Datum.Latest] is the value at the end. It must be called before the
-// first task on d is added.
+// first task on d is added. Renew runs on the goroutine that adds the task; a
+// panic in it is the failure of that task, which is then not executed.
 func (d *Datum) SetRenaming(renew func() any) {
 	x := d.uncommon()
 	x.renew = renew
@@ -59,10 +63,9 @@ func (g *Graph) Copies() Copies {
 
 // renaming infers what a common access to a renamed datum waits for.
 func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
-	if u.mode == Out {
+	if v := g.renew(t, u, x); v != nil {
 		old := x.value
-		x.value = &renamed{value: x.renew(), bytes: u.datum.Bytes}
-		x.value.uses.Store(1)
+		x.value = v
 		g.groups.mu.Lock()
 		g.groups.copies.count(1, u.datum.Bytes)
 		g.groups.mu.Unlock()
@@ -78,14 +81,41 @@ func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
 	return g.write(t, u), 1
 }
 
+// renew returns a new value if u overwrites the old one, else nil. If the
+// program's function panics t is tainted: it is not going to run.
+func (g *Graph) renew(t *Task, u *use, x *special) (v *renamed) {
+	if u.mode != Out {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			t.taint(g.blame("renaming", u.datum, t.id, p))
+			v = nil
+		}
+	}()
+	v = &renamed{value: x.renew(), bytes: u.datum.Bytes}
+	v.uses.Store(1)
+	return v
+}
+
+// blame makes a panic of a function of the program, on d, the fault of a task.
+func (g *Graph) blame(what string, d *Datum, task TaskID, panicked any) *Fault {
+	err, ok := panicked.(error)
+	if !ok {
+		err = fmt.Errorf("graph: %s of %v: panic: %v", what, d, panicked)
+	}
+	f := &Fault{Task: task, Err: err}
+	if g.Failed != nil {
+		g.Failed(what, f)
+	}
+	return f
+}
+
 // hold makes v the value of u.
 func (g *Graph) hold(u *use, v *renamed) {
 	v.uses.Add(1)
 	g.groups.mu.Lock()
-	if g.groups.values == nil {
-		g.groups.values = make(map[*use]any)
-	}
-	g.groups.values[u] = v
+	g.groups.keep(u, v)
 	g.groups.mu.Unlock()
 }
 

@@ -187,19 +187,20 @@ type Task struct {
 	nextFree *Task
 	watch    *Watch // the task is a Watch's
 	fence    *fence // the task is one
-	special  bool   // it is a fence, or some datum or mode is special
+	special  bool   // it is a fence, or some use is special
 	uses     []use
 	own      [inline]use
 }
 
 // use is one operand of a task and its place in the graph.
 type use struct {
-	datum  *Datum
-	mode   Mode // 0: same datum as an earlier operand, nothing to infer
-	in     *version
-	given  bool    // the task has finished with it before its end
-	waiter *use    // next in the list of those who wait for in
-	out    version // the version made, for Out and InOut; its task is set for In too
+	datum   *Datum
+	mode    Mode        // 0: same datum as an earlier operand, nothing to infer
+	special bool        // the mode is uncommon, or the datum was when the task was added
+	given   atomic.Bool // the task has finished with it before its end
+	in      *version
+	waiter  *use    // next in the list of those who wait for in
+	out     version // the version made, for Out and InOut; its task is set for In too
 }
 
 // version is one version of a datum. It lives in the use that makes it, or in
@@ -248,19 +249,22 @@ func (t *Task) Operand(i int) Operand {
 func (t *Task) Gave() bool { return t.gave.Load() }
 
 // Given reports whether the task has finished with operand i before its end.
-func (t *Task) Given(i int) bool { return t.uses[i].given }
+func (t *Task) Given(i int) bool { return t.first(i).given.Load() }
 
 // Watch returns the Watch that the task stands for, nil for a task that was
 // added with [Graph.Add].
 func (t *Task) Watch() *Watch { return t.watch }
 
-// Value returns the value of operand i's datum.
+// Value returns the value of operand i's datum. It panics if Reduction.New does.
 func (t *Task) Value(i int) any {
 	u := &t.uses[i]
-	if u.datum.special == nil {
+	if !t.special {
 		return u.datum.Value
 	}
-	return t.graph.value(t.first(i))
+	if u = t.first(i); !u.special {
+		return u.datum.Value
+	}
+	return t.graph.value(u)
 }
 
 // first returns the use that stands for operand i: that of an earlier operand if
