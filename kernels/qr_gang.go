@@ -72,7 +72,7 @@ func (g *gangedQR[T]) unmqr(call *versions.Call) error {
 	p := params[Unmqr](call)
 	v, t, c, k := unmqrOf[T](call, p)
 	n, step := across(&c, p.Side)
-	g.strips(call, n, g.q.Work(max(c.Rows, c.Cols), p.IB), func(lo, hi int, work []T) {
+	g.strips(call, n, g.q.Work(max(c.Rows, c.Cols), k, p.IB), func(lo, hi int, work []T) {
 		m, n := between(p.Side, c.Rows, c.Cols, lo, hi)
 		g.q.Gemqrt(p.Side, p.Trans, m, n, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data[min(lo*step, len(c.Data)):], c.Stride, work)
 	})
@@ -88,7 +88,7 @@ func (g *gangedQR[T]) tpmqrt(call *versions.Call, side blas.Side, trans blas.Tra
 	}
 	n, step2 := across(c2, side)
 	_, step1 := across(c1, side)
-	g.strips(call, n, g.q.Work(max(n, rows, v.Cols), ib), func(lo, hi int, work []T) {
+	g.strips(call, n, g.q.Work(max(n, rows, v.Cols), v.Cols, ib), func(lo, hi int, work []T) {
 		m, n := between(side, rows, rows, lo, hi)
 		g.q.Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride,
 			c1.Data[min(lo*step1, len(c1.Data)):], c1.Stride, c2.Data[min(lo*step2, len(c2.Data)):], c2.Stride, work)

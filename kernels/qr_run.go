@@ -71,7 +71,7 @@ func geqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 		whole, t := args[T](call, 2)
 		a := below(whole, p.Row)
 		checkT(t, p.IB, min(a.Rows, a.Cols))
-		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), p.IB))
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), min(a.Rows, a.Cols), p.IB))
 		q.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
 		return nil
 	}
@@ -127,7 +127,7 @@ func unmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Unmqr](call)
 		v, t, c, k := unmqrOf[T](call, p)
-		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), p.IB))
+		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), k, p.IB))
 		q.Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
 		return nil
 	}
@@ -160,7 +160,7 @@ func tsqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Tsqrt](call)
 		r, a, t := tpqrtOf[T](call, p.IB)
-		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), p.IB))
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), a.Cols, p.IB))
 		q.Tpqrt(a.Rows, a.Cols, 0, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
 		return nil
 	}
@@ -178,7 +178,7 @@ func ttqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 		p := params[Ttqrt](call)
 		r, a, t := tpqrtOf[T](call, p.IB)
 		m := min(a.Rows, a.Cols)
-		work := versions.Scratch[T](call.Work, q.Work(a.Cols, p.IB))
+		work := versions.Scratch[T](call.Work, q.Work(a.Cols, a.Cols, p.IB))
 		q.Tpqrt(m, a.Cols, m, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
 		return nil
 	}
@@ -223,7 +223,7 @@ func tpmqrt[T Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side,
 	if triangle {
 		l = rows
 	}
-	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), ib))
+	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, ib))
 	q.Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
 }
 

@@ -8,7 +8,7 @@ func (q *QR[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T) {
 		return
 	}
 	k := min(m, n)
-	s := q.scratch(work, max(m, n), ib)
+	s := q.scratch(work, max(m, n), k, ib)
 	f := s.reflectors(trapezoid, m, k, ib, narrowBlock, a, lda)
 	q.factorBlocks(&f, n, nil, 0, a, lda, t, ldt, &s)
 }
@@ -23,7 +23,7 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 	if !left {
 		order, width = n, m
 	}
-	s := q.scratch(work, max(m, n), ib)
+	s := q.scratch(work, max(m, n), k, ib)
 	f := s.reflectors(trapezoid, order, k, ib, narrowBlock, v, ldv)
 	f.loadAll(t, ldt)
 	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)

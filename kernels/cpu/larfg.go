@@ -88,9 +88,12 @@ func (ps panels[T]) leaf(p panel[T], k int) {
 
 // rightSide computes w, τ·vᵀ times the columns to the right of c, of which top
 // is the first row, and wf, which is for x = v/factor instead of v. It reports
-// whether all numbers are finite.
+// whether all numbers are finite, and none has lost bits in an underflow that
+// it would not have had with v.
 func rightSide[T Element](c, k int, tau, factor T, top []T, dots, w, wf *rowVector[T]) (ok bool) {
 	*w, *wf = rowVector[T]{}, rowVector[T]{}
+	far, least := underflow[T]()
+	size := magnitude(factor)
 	var s T
 	for j := range c {
 		s += dots[j] - dots[j]
@@ -102,9 +105,29 @@ func rightSide[T Element](c, k int, tau, factor T, top []T, dots, w, wf *rowVect
 		v := tau * (top[j] + factor*dots[j])
 		w[j], wf[j] = v, v*factor
 		s += wf[j] - wf[j]
+		// The columns may be of very different sizes: with x much smaller than v
+		// the product has underflowed, with x much larger the quotient.
+		if size > far && magnitude(dots[j]) < least || size < 1/far && v != 0 && magnitude(wf[j]) < least {
+			return false
+		}
 	}
 	return s == 0
 }
+
+// underflow returns the factor between x and v up to which it makes no
+// difference which of the two is multiplied by, as long as columns are not of
+// numbers that hardly have bits left, and the magnitude from which on a sum of
+// products has all bits that it should, whatever the factor.
+func underflow[T Element]() (far, least T) {
+	if unsafe.Sizeof(far) == 4 {
+		return 0x1p10, 0x1p-105
+	}
+	return 0x1p40, T(least64)
+}
+
+// least64 is a variable's worth of a constant that float32 cannot hold: it is
+// far enough above the least number for sums of a million products.
+const least64 float64 = 0x1p-1000
 
 // columnOfT stores column c of T, −τ·T·(Vᵀ·v) above the diagonal.
 func (p panel[T]) columnOfT(c int, tau, factor T, top []T, dots *rowVector[T]) {

@@ -20,8 +20,10 @@ import "gonum.org/v1/gonum/blas"
 // safe for concurrent use with distinct work slices.
 type QRRoutines[T Element] interface {
 	// Work returns the number of elements of scratch that a call needs whose
-	// dimensions do not exceed dim and whose block reflectors have ib columns.
-	Work(dim, ib int) int
+	// dimensions do not exceed dim and whose k reflectors are in blocks of ib. It
+	// grows as dim does, not as its square: a panel may be as high as a whole
+	// matrix.
+	Work(dim, k, ib int) int
 
 	// Geqrt computes the QR factorization of the m×n matrix A,
 	//
@@ -90,17 +92,21 @@ func NewQR[T Element](r Routines[T]) *QR[T] {
 }
 
 // Work implements [QRRoutines].
-func (q *QR[T]) Work(dim, ib int) int {
-	ib = min(ib, dim)
+func (q *QR[T]) Work(dim, k, ib int) int {
+	ib = min(ib, k)
 	if ib <= 0 {
 		return 0
 	}
-	return 3*roundUp(ib*ib, 16) + 2*roundUp(roundUp(dim, ib)*ib, 16) + 2*roundUp(ib*q.span(dim, ib), 16) + roundUp(dim*padded[T](q.span(dim, ib)), 16) + q.r.Work(dim)
+	return 3*roundUp(ib*ib, 16) + 2*roundUp(roundUp(k, ib)*ib, 16) + 2*roundUp(ib*q.span(dim, ib), 16) + roundUp(dim*q.strip(dim, ib), 16) + q.r.Work(dim)
 }
 
 // span is the largest number of columns, or rows from the right, that a block
 // of ib is applied to at a time.
 func (q *QR[T]) span(dim, ib int) int { return max(min(dim, max(q.width, rightRows)), ib) }
+
+// strip is the distance of the rows of a buffer for a strip of C, or for a
+// block of ib columns.
+func (q *QR[T]) strip(dim, ib int) int { return padded[T](max(min(dim, q.width), ib)) }
 
 // scratch is the work slice of a call, cut up.
 type scratch[T Element] struct {
@@ -108,24 +114,24 @@ type scratch[T Element] struct {
 	corner, t, t2 []T
 	ts, corners   []T // of reflectors
 	w, w2         []T // ib×span
-	p             []T // dim×span, padded
+	p             []T // dim×strip
 	gemm          []T
 }
 
-func (q *QR[T]) scratch(work []T, dim, ib int) (s scratch[T]) {
-	if len(work) < q.Work(dim, ib) {
+func (q *QR[T]) scratch(work []T, dim, k, ib int) (s scratch[T]) {
+	if len(work) < q.Work(dim, k, ib) {
 		panic(ErrWork)
 	}
-	ib = min(ib, dim)
+	ib = min(ib, k)
 	cut := func(n int) (x []T) {
 		n = roundUp(n, 16)
 		x, work = work[:n:n], work[n:]
 		return x
 	}
 	s.corner, s.t, s.t2 = cut(ib*ib), cut(ib*ib), cut(ib*ib)
-	s.ts, s.corners = cut(roundUp(dim, ib)*ib), cut(roundUp(dim, ib)*ib)
+	s.ts, s.corners = cut(roundUp(k, ib)*ib), cut(roundUp(k, ib)*ib)
 	s.w, s.w2 = cut(ib*q.span(dim, ib)), cut(ib*q.span(dim, ib))
-	s.p = cut(dim * padded[T](q.span(dim, ib)))
+	s.p = cut(dim * q.strip(dim, ib))
 	s.gemm = work
 	return s
 }

@@ -42,7 +42,7 @@ func qrCases[T Element](p *Packed[T], n, ib int) []ratioCase {
 	a0, r0 := randomSlice[T](n*n), randomSlice[T](n*n)
 	c, d, a, r := randomSlice[T](n*n), randomSlice[T](n*n), make([]T, n*n), make([]T, n*n)
 	line := 64 / int(unsafe.Sizeof(a[0]))
-	work := make([]T, q.Work(n, ib)+line)
+	work := make([]T, q.Work(n, n, ib)+line)
 	for uintptr(unsafe.Pointer(&work[0]))%64 != 0 {
 		work = work[1:]
 	}

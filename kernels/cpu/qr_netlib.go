@@ -95,17 +95,23 @@ type (
 )
 
 // netlibQRWork is room for T, a triangular V, and LAPACK's own scratch.
-func netlibQRWork(dim, ib int) int { return (2*min(ib, dim) + dim) * max(dim, 0) }
+func netlibQRWork(dim, k, ib int) int {
+	ib = min(ib, k)
+	if ib <= 0 {
+		return 0
+	}
+	return ib*k + k*k + ib*dim
+}
 
 // Work implements [QRRoutines].
-func (netlibQR32) Work(dim, ib int) int { return netlibQRWork(dim, ib) }
+func (netlibQR32) Work(dim, k, ib int) int { return netlibQRWork(dim, k, ib) }
 
 // Work implements [QRRoutines].
-func (netlibQR64) Work(dim, ib int) int { return netlibQRWork(dim, ib) }
+func (netlibQR64) Work(dim, k, ib int) int { return netlibQRWork(dim, k, ib) }
 
 // cutQRWork returns the parts of the scratch of a call with k reflectors.
 func cutQRWork[T Element](work []T, dim, k, ib int) (t, rest []T) {
-	if len(work) < netlibQRWork(dim, ib) {
+	if len(work) < netlibQRWork(dim, k, ib) {
 		panic(ErrWork)
 	}
 	return work[:min(ib, k)*k], work[min(ib, k)*k:]

@@ -12,7 +12,7 @@ func (q *QR[T]) Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ld
 		return
 	}
 	sh := shapeOf(l)
-	s := q.scratch(work, max(m, n), ib)
+	s := q.scratch(work, max(m, n), n, ib)
 	f := s.reflectors(sh, m, n, ib, narrowBlock, b, ldb)
 	q.factorBlocks(&f, n, a, lda, b, ldb, t, ldt, &s)
 }
@@ -28,7 +28,7 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 		order, width = n, m
 	}
 	sh := shapeOf(l)
-	s := q.scratch(work, max(m, n, k), ib)
+	s := q.scratch(work, max(m, n, k), k, ib)
 	most := narrowBlock
 	if sh == square {
 		most = wideBlock
