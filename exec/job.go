@@ -190,11 +190,15 @@ func (j *Job) Wait() error {
 // idle calls f, which waits for tasks of the job. The parent of children lends
 // its cores to them meanwhile.
 func (j *Job) idle(f func()) {
-	if j.parent != nil {
-		j.parent.yield(f)
+	w := j.parent
+	if w == nil {
+		f()
 		return
 	}
-	f()
+	if d := w.rt.dog; d != nil {
+		defer d.excuse(w)()
+	}
+	w.yield(f)
 }
 
 // drain waits for every task submitted so far.

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -118,6 +119,7 @@ func (l *Local) NewJob(ctx context.Context) *Job {
 // failed before. Close may be called more than once.
 func (l *Local) Close() error {
 	l.live.Lock()
+	again := l.live.closed
 	l.live.closed = true
 	var jobs []*Job
 	for j := range l.live.jobs {
@@ -140,7 +142,7 @@ func (l *Local) Close() error {
 		w.wake <- struct{}{}
 	}
 	l.running.Wait()
-	if l.dog != nil {
+	if l.dog != nil && !again {
 		l.dog.stop()
 	}
 	return nil
@@ -185,7 +187,7 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 	var sleeper *worker
 	for i, p := range l.parked {
 		if p.info.ID == to {
-			l.parked = append(l.parked[:i], l.parked[i+1:]...)
+			l.parked = slices.Delete(l.parked, i, i+1)
 			l.spinning++
 			sleeper = p
 			break
@@ -219,8 +221,9 @@ func (l *Local) rouse() *worker {
 	if l.policy.Len() == 0 || l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}
-	w := l.parked[len(l.parked)-1]
-	l.parked = l.parked[:len(l.parked)-1]
+	last := len(l.parked) - 1
+	w := l.parked[last]
+	l.parked = slices.Delete(l.parked, last, last+1)
 	l.spinning++
 	return w
 }
@@ -236,7 +239,7 @@ func (l *Local) pop(w *worker) *graph.Task {
 	}
 	if box := l.inbox[w.info.ID]; len(box) > 0 {
 		t := box[0]
-		l.inbox[w.info.ID] = append(box[:0], box[1:]...)
+		l.inbox[w.info.ID] = slices.Delete(box, 0, 1)
 		l.boxed--
 		return t
 	}
@@ -249,10 +252,9 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
 	t := l.pop(w)
-	var other *worker
-	if t != nil || w.gang != nil || w.heir != nil {
-		other = l.rouse()
-	} else {
+	// Also if there is nothing for w: what it has freed may be for others only.
+	other := l.rouse()
+	if t == nil && w.gang == nil && w.heir == nil {
 		l.spinning++
 	}
 	l.mu.Unlock()

@@ -72,6 +72,28 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestModesPanic: panics of the functions that make values are failures of the
+// tasks that need them.
+func TestModesPanic(t *testing.T) {
+	bad := errors.New("bad")
+	fail := func() any { panic(bad) }
+	for _, mode := range []graph.Mode{graph.Reduce, graph.Out} {
+		rt := start(t, exec.Options{Workers: 1})
+		job := rt.NewJob(context.Background())
+		d := graph.Datum{Value: new(int)}
+		if mode == graph.Out {
+			d.SetRenaming(fail)
+		} else {
+			d.SetReduction(graph.Reduction{New: fail, Combine: func(any, any) {}})
+		}
+		submit(t, job, graph.Spec{Op: empty("t"), Operands: []graph.Operand{{Datum: &d, Mode: mode}}})
+		var te *exec.TaskError
+		if err := job.Wait(); !errors.Is(err, bad) || !errors.As(err, &te) || te.Task != 1 {
+			t.Errorf("%v: %v", mode, err)
+		}
+	}
+}
+
 // TestReductionPanics: a Combine that panics is the job's error.
 func TestReductionPanics(t *testing.T) {
 	rt := start(t, exec.Options{Workers: 1})

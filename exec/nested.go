@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
@@ -46,16 +47,30 @@ func Nested(call *versions.Call) (*Job, error) {
 // there. The children submitted later must not touch what the operand stands
 // for. If the version cannot be made, the parent fails and with it the operand.
 //
-// It panics if the job is not one of [Nested].
+// It panics if the job is not one of [Nested], and with graph.ErrOperand or
+// graph.ErrGiven if the parent has no operand i or has finished with it. An
+// operand that is handed on twice makes the parent fail.
 func (j *Job) Hand(d *graph.Datum, i int) {
 	if j.parent == nil {
 		panic(graph.Error("exec: only the job of children can hand on operands"))
 	}
 	t, w := j.parent.task, j.parent
+	if i < 0 || i >= t.Len() {
+		panic(graph.ErrOperand)
+	}
+	if t.Given(i) {
+		panic(graph.ErrGiven)
+	}
 	j.watch(d, func(f *graph.Fault) {
-		if f == nil {
-			w.give(t, i)
+		if f != nil {
+			return
 		}
+		defer func() {
+			if v := recover(); v != nil { // given meanwhile
+				j.abort(&PanicError{Value: v, Stack: debug.Stack()})
+			}
+		}()
+		w.give(t, i)
 	})
 }
 

@@ -272,6 +272,41 @@ func TestHand(t *testing.T) {
 	start(t, exec.Options{Workers: 1}).NewJob(context.Background()).Hand(&graph.Datum{}, 0)
 }
 
+// TestHandMisuse: an operand that there is none of, or that is handed on twice,
+// fails the parent.
+func TestHandMisuse(t *testing.T) {
+	make := empty("make")
+	for name, misuse := range map[string]struct {
+		what func(c *versions.Call, children *exec.Job, d *graph.Datum)
+		want error
+	}{
+		"no such operand": {func(_ *versions.Call, children *exec.Job, d *graph.Datum) { children.Hand(d, 1) }, graph.ErrOperand},
+		"twice":           {func(_ *versions.Call, children *exec.Job, d *graph.Datum) { children.Hand(d, 0); children.Hand(d, 0) }, graph.ErrGiven},
+		"finished before": {func(c *versions.Call, children *exec.Job, d *graph.Datum) { c.Finished(0); children.Hand(d, 0) }, graph.ErrGiven},
+	} {
+		for _, wait := range []bool{false, true} {
+			rt := start(t, exec.Options{Workers: 2})
+			job := rt.NewJob(context.Background())
+			var a, x graph.Datum
+			submit(t, job, graph.Spec{Operands: []graph.Operand{out(&a)}, Op: opOf("parent", func(c *versions.Call) error {
+				children, err := exec.Nested(c)
+				if err != nil {
+					return err
+				}
+				children.Submit(&graph.Spec{Op: make, Operands: []graph.Operand{out(&x)}})
+				if wait {
+					children.WaitOn(&x)
+				}
+				misuse.what(c, children, &x)
+				return nil
+			})})
+			if err := job.Wait(); !errors.Is(err, misuse.want) {
+				t.Errorf("%s, wait %v: %v", name, wait, err)
+			}
+		}
+	}
+}
+
 // TestRandomNested runs random programs whose tasks split themselves into
 // programs of children on parts of their operand, down to single numbers, and
 // compares with the sequential program.

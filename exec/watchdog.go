@@ -13,7 +13,8 @@ import (
 // about it.
 type Watchdog struct {
 	// After is the time after which a task that runs, or a job in which nothing
-	// happens, is taken for stuck. It must be longer than the longest task.
+	// happens although a worker is idle, is taken for stuck. It must be longer than
+	// the longest task. The time that a task waits for its children does not count.
 	After time.Duration
 	// Report is called once for each thing that is stuck, on a goroutine of the
 	// runtime. It may call Job methods that do not wait.
@@ -23,8 +24,8 @@ type Watchdog struct {
 // Stuck is what a watchdog has found.
 type Stuck struct {
 	Job uint64 // number of the job in its runtime
-	// Tasks are those that have been running for longer than Watchdog.After; of a
-	// job in which no task runs, none.
+	// Tasks are those that have been running for longer than Watchdog.After, since
+	// they began or last waited for children; of a job in which no task runs, none.
 	Tasks []StuckTask
 	// Completed and Submitted count the tasks of the job.
 	Completed, Submitted int64
@@ -69,6 +70,7 @@ type dog struct {
 type begun struct {
 	at       time.Time
 	job      *Job
+	excused  bool // it waits for its children
 	reported bool
 }
 
@@ -91,20 +93,45 @@ func (d *dog) begin(w *worker, t *graph.Task) (end func()) {
 		o := t.Operand(i)
 		s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
 	}
+	w.watched = s
 	d.mu.Lock()
 	d.running[s] = begun{at: time.Now(), job: t.Graph().Owner.(*Job)}
 	d.mu.Unlock()
 	return func() {
+		w.watched = nil
 		d.mu.Lock()
 		delete(d.running, s)
 		d.mu.Unlock()
 	}
 }
 
+// excuse notes that the task that w executes, if it still does, waits for its
+// children until the function that it returns is called.
+func (d *dog) excuse(w *worker) (end func()) {
+	s := w.watched
+	note := func(waits bool) {
+		d.mu.Lock()
+		if b, ok := d.running[s]; ok {
+			b.excused, b.at = waits, time.Now()
+			d.running[s] = b
+		}
+		d.mu.Unlock()
+	}
+	note(true)
+	return func() { note(false) }
+}
+
+// idle reports whether a worker has found nothing to do.
+func (l *Local) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.parked)+l.spinning > 0
+}
+
 // progress is how far a job was when it last got on.
 type progress struct {
 	done     int64
-	since    time.Time
+	since    time.Time // and when all that kept it from it was others' tasks
 	reported bool
 }
 
@@ -135,6 +162,8 @@ func (d *dog) look(now time.Time, jobs map[*Job]*progress) (found []Stuck) {
 	}
 	d.rt.live.Unlock()
 
+	// While all workers are busy a job may have to wait for its turn.
+	idle := d.rt.idle()
 	busy := map[*Job]bool{}
 	late := map[*Job][]StuckTask{}
 	d.mu.Lock()
@@ -143,7 +172,7 @@ func (d *dog) look(now time.Time, jobs map[*Job]*progress) (found []Stuck) {
 		for j := b.job; j != nil && !busy[j]; j = j.adopter {
 			busy[j] = true
 		}
-		if took := now.Sub(b.at); took > d.opt.After && !b.reported {
+		if took := now.Sub(b.at); took > d.opt.After && !b.reported && !b.excused {
 			b.reported = true
 			d.running[s] = b
 			t := *s
@@ -163,7 +192,7 @@ func (d *dog) look(now time.Time, jobs map[*Job]*progress) (found []Stuck) {
 	for j := range alive {
 		done, all := j.done.Load(), j.submitted.Load()
 		p := jobs[j]
-		if p == nil || p.done != done || busy[j] || done == all {
+		if p == nil || p.done != done || busy[j] || !idle || done == all {
 			jobs[j] = &progress{done: done, since: now}
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -48,6 +49,46 @@ func TestWatchdog(t *testing.T) {
 	}
 	if len(reports) != 0 {
 		t.Errorf("reported twice: %v", <-reports)
+	}
+}
+
+// TestWatchdogExcuses: neither a task that waits for one child after the other
+// for longer than a task may run, nor a job whose turn does not come because
+// another one keeps all workers busy, is stuck. The runtime may be closed twice.
+func TestWatchdogExcuses(t *testing.T) {
+	const after, nap = 80 * time.Millisecond, 20 * time.Millisecond
+	rt := start(t, exec.Options{Workers: 1, Policy: sched.Priority,
+		Watchdog: &exec.Watchdog{After: after, Report: func(s exec.Stuck) { t.Error(s) }}})
+	sleep := opOf("sleep", func(*versions.Call) error { time.Sleep(nap); return nil })
+	first, second := rt.NewJob(context.Background()), rt.NewJob(context.Background())
+	submit(t, first, graph.Spec{Priority: 1, Op: opOf("parent", func(c *versions.Call) error {
+		children, err := exec.Nested(c)
+		if err != nil {
+			return err
+		}
+		for range 8 {
+			if _, err := children.Submit(&graph.Spec{Op: sleep, Priority: 1}); err != nil {
+				return err
+			}
+			if err := children.Wait(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})})
+	submit(t, second, graph.Spec{Op: sleep})
+	for range 8 {
+		submit(t, first, graph.Spec{Op: sleep, Priority: 1})
+	}
+	for _, job := range []*exec.Job{first, second} {
+		if err := job.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

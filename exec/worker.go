@@ -40,6 +40,8 @@ type worker struct {
 
 	nested *Job // of the children of the task that it executes
 
+	watched *StuckTask // what the watchdog knows of that task, if there is one
+
 	// What is being executed, for the case that the task ends the goroutine.
 	task   *graph.Task
 	choice versions.Choice
@@ -61,9 +63,7 @@ func (w *worker) loop() {
 	for {
 		t := w.rt.exchange(w, w.freed)
 		if t == nil && w.gang == nil && w.heir == nil {
-			// An idle worker keeps no data alive.
-			clear(w.call.Args[:cap(w.call.Args)])
-			w.call.Ctx, w.call.Params = nil, nil
+			w.forget()
 			t = w.rt.await(w)
 		}
 		w.freed = w.freed[:0]
@@ -74,6 +74,8 @@ func (w *worker) loop() {
 			w.gang.serve(w)
 			w.gang = nil
 		default:
+			w.forget()
+			w.work, w.part = versions.Workspace{}, versions.Workspace{}
 			release()
 			if w.heir != nil {
 				w.heir.wake <- struct{}{}
@@ -82,6 +84,14 @@ func (w *worker) loop() {
 			return
 		}
 	}
+}
+
+// forget drops what w still knows of its last task: a worker without one keeps
+// no data alive.
+func (w *worker) forget() {
+	clear(w.call.Args[:cap(w.call.Args)])
+	w.call.Ctx, w.call.Params = nil, nil
+	clear(w.freed[:cap(w.freed)])
 }
 
 // survive continues the worker on a new goroutine when a task, or its part in
@@ -131,10 +141,6 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		w.call.Ctx = j.ctx
 		w.call.Params = t.Params
 		w.call.Work = &w.work
-		w.call.Args = w.call.Args[:0]
-		for i := range t.Len() {
-			w.call.Args = append(w.call.Args, t.Value(i))
-		}
 		choice, err := w.prepare(j, op, t)
 		if err != nil {
 			return j.fail(w, t, "", err, freed)
@@ -155,14 +161,19 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	}
 }
 
-// prepare chooses a version and saves what a retry will need. Both call code
-// that is not ours, Op.Work and Snapshot, whose panics become errors.
+// prepare looks up the operands, chooses a version and saves what a retry will
+// need. All call code that is not ours, Reduction.New, Op.Work and Snapshot,
+// whose panics become errors.
 func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (c versions.Choice, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
+	w.call.Args = w.call.Args[:0]
+	for i := range t.Len() {
+		w.call.Args = append(w.call.Args, t.Value(i))
+	}
 	if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
 		j.save(t)
 	}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -58,7 +60,7 @@ func (l *Local) reclaim(w *worker) {
 	var sleeper *worker
 	for i, p := range l.parked {
 		if p.slot == w.slot {
-			l.parked = append(l.parked[:i], l.parked[i+1:]...)
+			l.parked = slices.Delete(l.parked, i, i+1)
 			l.spinning++
 			sleeper = p
 			break
@@ -80,7 +82,7 @@ func (l *Local) yieldTo(w *worker) *worker {
 		return nil
 	}
 	r := s.returning[0]
-	s.returning = append(s.returning[:0], s.returning[1:]...)
+	s.returning = slices.Delete(s.returning, 0, 1)
 	l.returning--
 	return r
 }
