@@ -14,14 +14,16 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // TestSoak runs random programs of tasks that fail, panic, exit, outlast their
-// time-out, are retried, wait, hand operands on and have children, under every
-// policy, on jobs that share a runtime and are cancelled now and then. It checks
-// every value that a task sees and the error of every job, and expects a
-// watchdog to keep quiet. TESSERA_SOAK is how long it runs, as in "10m".
+// time-out, are retried, wait, hand operands on and have children, and access
+// data in every mode, under every policy, on jobs that share a runtime and are
+// cancelled now and then. It checks every value that a task sees and the error of
+// every job, and expects a watchdog to keep quiet. TESSERA_SOAK is how long it
+// runs, as in "10m".
 func TestSoak(t *testing.T) {
 	limit := 2 * time.Second
 	if !testing.Short() {
@@ -42,6 +44,15 @@ func TestSoak(t *testing.T) {
 		o := exec.Options{Workers: 1 + rnd.IntN(4), Policy: kind, Window: 1 + rnd.IntN(100), Target: versions.Target{Units: 2}}
 		if rnd.IntN(2) == 0 {
 			o.Stories = 10
+		}
+		if rnd.IntN(3) == 0 {
+			o.Recorder = &trace.Recorder{Limit: 50, Dependencies: rnd.IntN(2) == 0}
+		}
+		if rnd.IntN(2) == 0 {
+			var err error
+			if o.Selector, err = versions.NewSelector(versions.Config{Mode: versions.Static, Measure: true}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		o.Watchdog = &exec.Watchdog{After: 30 * time.Second, Report: func(s exec.Stuck) { t.Errorf("seed %d: %v", seed, s) }}
 		rt, err := exec.NewLocal(o)
@@ -71,13 +82,50 @@ func TestSoak(t *testing.T) {
 
 var errSoak = errors.New("a failure on purpose")
 
+// soakValue is the value of a datum of the soak test.
+type soakValue struct {
+	last int // task that has overwritten it
+	sum  int // of the tasks that have commuted or been reduced since
+}
+
 // soakTask says what a task of the soak test does.
 type soakTask struct {
-	id     int
-	sees   []int
-	writes []bool
-	what   string
-	tries  atomic.Int32
+	id    int
+	sees  []soakValue
+	modes []graph.Mode
+	what  string
+	tries atomic.Int32
+}
+
+// check compares operand i with what it must be when the task starts.
+func (k *soakTask) check(i int, v *soakValue) error {
+	want := k.sees[i]
+	switch k.modes[i] {
+	case graph.Out, graph.Reduce:
+		return nil
+	case graph.Commute:
+		want.sum = v.sum
+	}
+	if *v != want {
+		return fmt.Errorf("wrong value: task %d operand %d holds %v, want %v", k.id, i, *v, want)
+	}
+	return nil
+}
+
+// write does what the task is there for with operand i.
+func (k *soakTask) write(i int, v *soakValue) {
+	switch k.modes[i] {
+	case graph.Out, graph.InOut:
+		*v = soakValue{last: k.id}
+	case graph.Commute, graph.Reduce:
+		v.sum += k.id
+	}
+}
+
+// soakPart is an operand of a soakTask, for a child.
+type soakPart struct {
+	*soakTask
+	operand int
 }
 
 // soakOp executes a soakTask.
@@ -90,11 +138,20 @@ func soakOp() *versions.Op {
 		runtime.Gosched()
 		return nil
 	})
-	return &versions.Op{Name: "soak", Versions: []versions.Version{{Name: "go", Constraints: versions.Constraints{Units: 2}, Run: func(c *versions.Call) error {
+	part := opOf("part", func(c *versions.Call) error {
+		k, v := c.Params.(*soakPart), c.Args[0].(*soakValue)
+		if err := k.check(k.operand, v); err != nil {
+			return err
+		}
+		k.write(k.operand, v)
+		return nil
+	})
+	work := func(c *versions.Call) float64 { return float64(1 + len(c.Args)) }
+	return &versions.Op{Name: "soak", Work: work, Versions: []versions.Version{{Name: "go", Constraints: versions.Constraints{Units: 2}, Run: func(c *versions.Call) error {
 		k := c.Params.(*soakTask)
 		for i, a := range c.Args {
-			if got := *a.(*int); got != k.sees[i] {
-				return fmt.Errorf("wrong value: task %d operand %d holds %d, want %d", k.id, i, got, k.sees[i])
+			if err := k.check(i, a.(*soakValue)); err != nil {
+				return err
 			}
 		}
 		first := k.tries.Add(1) == 1
@@ -140,11 +197,24 @@ func soakOp() *versions.Op {
 					return fmt.Errorf("wrong value: %d children counted, want 4", n)
 				}
 			}
+		case "children hand on":
+			job, err := exec.Nested(c)
+			if err != nil {
+				return err
+			}
+			d := make([]graph.Datum, len(c.Args))
+			for i, a := range c.Args {
+				d[i].Value = a
+				s := graph.Spec{Op: part, Params: &soakPart{k, i}, Operands: []graph.Operand{inout(&d[i])}}
+				if _, err := job.Submit(&s); err != nil {
+					return err
+				}
+				job.Hand(&d[i], i)
+			}
+			return nil
 		}
 		for i, a := range c.Args {
-			if k.writes[i] {
-				*a.(*int) = k.id
-			}
+			k.write(i, a.(*soakValue))
 		}
 		if k.what == "hands on" {
 			for i := range c.Args {
@@ -165,11 +235,18 @@ func soak(rt *exec.Local, seed, stream uint64) error {
 	job := rt.NewJob(ctx)
 	const data = 8
 	var d [data]graph.Datum
-	var writer [data]int
+	var now [data]soakValue // by the sequential program
+	value := func() any { return new(soakValue) }
 	for i := range d {
-		d[i].Value, d[i].Bytes = new(int), int64(i)
+		d[i].Value, d[i].Bytes = value(), int64(i)
+		if i%3 == 0 {
+			d[i].SetRenaming(value)
+		}
+		d[i].SetReduction(graph.Reduction{New: value,
+			Combine: func(dst, src any) { dst.(*soakValue).sum += src.(*soakValue).sum }})
 	}
-	well := []string{"", "", "gang", "waits", "children", "children wait", "fails once", "hands on"}
+	modes := []graph.Mode{graph.In, graph.In, graph.Out, graph.InOut, graph.Commute, graph.Commute, graph.Reduce, graph.Reduce}
+	well := []string{"", "", "gang", "waits", "children", "children wait", "fails once", "hands on", "children hand on"}
 	bad := []string{"fails", "panics", "exits", "child fails", "too late"}
 	tasks := 50 + rnd.IntN(300)
 	failing := 0 // number of the task that makes the job fail, if one does
@@ -190,13 +267,11 @@ func soak(rt *exec.Local, seed, stream uint64) error {
 			s.Failure = &graph.Failure{Timeout: time.Millisecond}
 		}
 		for _, x := range rnd.Perm(data)[:rnd.IntN(4)] {
-			mode := graph.Mode(1 + rnd.IntN(3))
+			mode := modes[rnd.IntN(len(modes))]
 			s.Operands = append(s.Operands, graph.Operand{Datum: &d[x], Mode: mode})
-			k.sees = append(k.sees, writer[x])
-			k.writes = append(k.writes, mode&graph.Out != 0)
-			if mode&graph.Out != 0 {
-				writer[x] = n
-			}
+			k.sees = append(k.sees, now[x])
+			k.modes = append(k.modes, mode)
+			k.write(len(k.modes)-1, &now[x])
 		}
 		if cancels && n == tasks/2 {
 			cancel(why)
@@ -218,8 +293,8 @@ func soak(rt *exec.Local, seed, stream uint64) error {
 		return fmt.Errorf("stream %d: no error although task %d fails", stream, failing)
 	}
 	for i := range d {
-		if got := *d[i].Value.(*int); got != writer[i] {
-			return fmt.Errorf("stream %d: datum %d is %d at the end, want %d", stream, i, got, writer[i])
+		if got := *d[i].Latest().(*soakValue); got != now[i] {
+			return fmt.Errorf("stream %d: datum %d is %v at the end, want %v", stream, i, got, now[i])
 		}
 	}
 	return nil
