@@ -23,6 +23,7 @@ func (a *app) root() *cobra.Command {
 		Example: `  labench cholesky                      factor a 4096×4096 matrix, and check it
   labench gemm -n 2048 --type f32       multiply in single precision
   labench cholesky --input A.mtx        factor a matrix from a file
+  labench explain cholesky              why two workers are not twice as fast
   labench doctor                        what slows this machine down`,
 		// run prints the error, once and with its remedy.
 		SilenceErrors: true,
@@ -77,6 +78,6 @@ func names(cmd *cobra.Command) []string {
 // commands returns the makers of the subcommands beside the operations.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newScaleCommand, newTuneCommand, newPeersCommand, newDropinCommand, newPeakCommand, newMETGCommand, newListCommand, newDoctorCommand,
+		newScaleCommand, newWhyCommand, newTuneCommand, newPeersCommand, newDropinCommand, newPeakCommand, newMETGCommand, newListCommand, newDoctorCommand,
 	}
 }

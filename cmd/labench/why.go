@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// newWhyCommand returns the command labench explain.
+func newWhyCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain OPERATION",
+		Short: "Say why an operation is not faster with more workers",
+		Long: `Run an operation with one worker and with all, on the same tiles, and say where
+the time goes that keeps them from being as many times as fast: tasks that take
+longer beside others, idle workers and why, work outside tasks. The losses add
+up to the whole. Each is said with the numbers it rests on and with what can be
+done about it, the largest first.`,
+		Example: `  labench explain cholesky
+  labench explain qr -m 20000 -n 500 --workers 8 --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("nothing known of %q; labench explain takes: %s", args[0], strings.Join(bench.Ops(), ", ")))
+			}
+			return usage(fmt.Errorf("explain what? One of: %s", strings.Join(bench.Ops(), ", ")))
+		},
+		Args: cobra.ArbitraryArgs, // RunE has a better answer
+	}
+	for _, op := range bench.Operations() {
+		f := &opFlags{op: op}
+		f.spec.Op = op.Name
+		sub := &cobra.Command{
+			Use:   op.Name,
+			Short: op.Short,
+			Args:  noArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				f.given = cmd.Flags().Changed
+				return a.runWhy(cmd.Context(), f)
+			},
+		}
+		f.register(sub)
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
+
+// runWhy measures and explains.
+func (a *app) runWhy(ctx context.Context, f *opFlags) error {
+	if f.matrix == "help" {
+		return a.kindsHelp(f.spec.Op)
+	}
+	s, err := f.parse()
+	if err != nil {
+		return usage(err)
+	}
+	s.NoPeak = a.noPeak
+	s.Workers = cmp.Or(s.Workers, topo.Detect().Workers())
+	if s.Workers == 1 {
+		return usage(fmt.Errorf("with one worker there is nothing to compare; --workers 2 makes two share this core"))
+	}
+	profile, err := a.openProfile(f.profile)
+	if err != nil {
+		return err
+	}
+	s.Profile = profile.Profile
+	a.warnCrowded(s.Workers)
+	all, err := a.fastest(ctx, f, s)
+	if err != nil {
+		return err
+	}
+	if tasksOf(all.recording) == 0 {
+		if err := wrong(all.result); err != nil {
+			return err
+		}
+		return a.whyNoTasks(f, all)
+	}
+	// The same tiles, so that the same tasks are compared; the result is
+	// checked once.
+	single := s
+	single.Workers, single.NB, single.Verify = 1, all.result.NB, false
+	one, err := a.fastest(ctx, f, single)
+	if err != nil {
+		return err
+	}
+	profile.save(a)
+	x := newAccount(one, all)
+	if f.json {
+		err = a.document(x.document())
+	} else {
+		_, err = a.out.Write([]byte(x.text(s.WithDefaults(), newPaint(a.out))))
+	}
+	if err != nil {
+		return err
+	}
+	return wrong(all.result)
+}
+
+// fastest runs s and returns the fastest of its runs.
+func (a *app) fastest(ctx context.Context, f *opFlags, s bench.Spec) (side, error) {
+	best := side{workers: s.Workers}
+	s.Trace = &trace.Recorder{Dependencies: true}
+	s.Recorded = func(r *trace.Recording, took time.Duration) {
+		if took = max(took, 1); best.recording == nil || took < best.took { // a coarse clock may say zero
+			best.recording, best.took = r, took
+		}
+	}
+	var bar *progress
+	if !f.json && terminal(a.err) {
+		bar = newProgress(a.err, fmt.Sprintf("%s, %s", s.Op, workers(s.Workers)))
+		s.Progress = bar.update
+	}
+	var err error
+	best.result, err = bench.Run(ctx, s)
+	bar.end()
+	return best, err
+}
+
+// whyNoTasks explains a problem that went to one kernel.
+func (a *app) whyNoTasks(f *opFlags, all side) error {
+	text := fmt.Sprintf("The problem goes to one kernel on the calling goroutine, without tasks, and takes %s: more workers do not matter to it. "+
+		"Compute several of them at once, one on each goroutine, or cut it into tiles with --nb.", duration(all.took.Seconds()))
+	if f.json {
+		return a.document(whyDocument{Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
+			Direct: true, Verdict: []string{text}})
+	}
+	fprintWrapped(a.out, "", text)
+	return nil
+}
+
+// whyDocument is what labench explain --json prints. Times are in seconds.
+type whyDocument struct {
+	Op      string    `json:"op"`
+	Type    string    `json:"type"`
+	M       int       `json:"m"`
+	N       int       `json:"n"`
+	K       int       `json:"k"`
+	NB      int       `json:"nb"`
+	Sched   string    `json:"sched"`
+	Direct  bool      `json:"direct"`        // one kernel, and nothing else below but the verdict
+	One     *whySide  `json:"one,omitempty"` // worker
+	All     *whySide  `json:"all,omitempty"`
+	Speedup float64   `json:"speedup"`
+	Path    *whyPath  `json:"critical_path,omitempty"`
+	Ops     []whyOp   `json:"ops,omitempty"`
+	Lost    float64   `json:"lost"`             // part of the workers' time
+	Losses  []whyLoss `json:"losses,omitempty"` // that Lost is the sum of
+	Verdict []string  `json:"verdict"`
+}
+
+type whySide struct {
+	Workers      int     `json:"workers"`
+	Seconds      float64 `json:"seconds"`
+	Outside      float64 `json:"outside"` // before the first task and after the last
+	GFLOPS       float64 `json:"gflops"`
+	PeakGFLOPS   float64 `json:"peak_gflops"`
+	PeakFraction float64 `json:"peak_fraction"`
+}
+
+type whyPath struct {
+	Seconds float64 `json:"seconds"`
+	Work    float64 `json:"work"` // all tasks
+	Tasks   int     `json:"tasks"`
+	Bound   float64 `json:"bound"` // of the speed-up
+}
+
+type whyOp struct {
+	Op       string  `json:"op"`
+	TasksOne int     `json:"tasks_one"`
+	TasksAll int     `json:"tasks_all"`
+	EachOne  float64 `json:"each_one"`
+	EachAll  float64 `json:"each_all"`
+}
+
+type whyLoss struct {
+	Kind    string  `json:"kind"`
+	Share   float64 `json:"share"` // of the workers' time; negative if won
+	Seconds float64 `json:"seconds"`
+}
+
+// document returns the account for programs.
+func (x *account) document() whyDocument {
+	r := x.all.result
+	d := whyDocument{Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Sched: r.Sched, Speedup: x.speedup(),
+		Lost: x.share(x.lost()), Verdict: x.verdict(),
+		Path: &whyPath{x.path.Length.Seconds(), x.path.Work.Seconds(), len(x.path.Tasks), x.path.Bound()}}
+	of := func(s side, outside time.Duration) *whySide {
+		return &whySide{s.workers, s.took.Seconds(), outside.Seconds(), s.result.GFLOPSBest, s.result.PeakGFLOPS, s.result.PeakFraction}
+	}
+	d.One, d.All = of(x.one, x.outside[0]), of(x.all, x.outside[1])
+	for _, o := range x.ops {
+		d.Ops = append(d.Ops, whyOp{o.op, o.callsOne, o.callsAll, each(o.busyOne, o.callsOne).Seconds(), each(o.busyAll, o.callsAll).Seconds()})
+	}
+	for _, l := range x.losses {
+		d.Losses = append(d.Losses, whyLoss{l.kind.String(), x.share(l.time), l.time.Seconds()})
+	}
+	return d
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// lossKind is why p workers are not p times as fast as one.
+type lossKind uint8
+
+const (
+	lossMemory    lossKind = iota // kernels take longer beside others: caches, memory
+	lossCores                     // … because the cores themselves are slower together
+	lossWork                      // other tasks than one worker has
+	lossReady                     // idle although a task was ready
+	lossThrottled                 // idle as the window of tasks in flight was full
+	lossWaiting                   // idle as tasks waited for the data of others
+	lossNoTask                    // idle as all that was submitted had started
+	lossOutside                   // before the first task and after the last one
+
+	lossKinds
+)
+
+// String returns the name in JSON.
+func (k lossKind) String() string {
+	return [...]string{"memory", "cores", "work", "ready", "throttled", "waiting", "no-task", "outside"}[k]
+}
+
+// side is one of the two measurements: the fastest run with so many workers.
+type side struct {
+	workers   int
+	result    bench.Result
+	recording *trace.Recording
+	took      time.Duration // of that run
+}
+
+// opTimes is the time that the tasks of an op take on either side.
+type opTimes struct {
+	op                     string
+	callsOne, callsAll     int
+	busyOne, busyAll       time.Duration // of all its tasks
+	versionOne, versionAll string        // those that took most of the time
+}
+
+// each returns the mean time of a task, 0 if there is none.
+func each(busy time.Duration, calls int) time.Duration { return busy / time.Duration(max(calls, 1)) }
+
+// slower returns by what part a task takes longer with all workers, 0 if it
+// cannot be said.
+func (o *opTimes) slower() float64 {
+	one, all := each(o.busyOne, o.callsOne), each(o.busyAll, o.callsAll)
+	if one == 0 || all == 0 {
+		return 0
+	}
+	return float64(all)/float64(one) - 1
+}
+
+// loss is time of workers that is lost for one reason; a negative one is won.
+type loss struct {
+	kind lossKind
+	time time.Duration // of all workers together
+}
+
+// account is what became of the workers' time. With T₁ and Tₚ, the times of
+// one worker and of p, the loss is
+//
+//	p·Tₚ − T₁ = Σ losses
+//
+// without a rest: either side's time is the time inside tasks, idle by reason
+// between the first task and the last one, and before and after them.
+type account struct {
+	one, all side
+	ops      []opTimes // the longest first
+	losses   []loss    // the largest first
+	path     trace.CriticalPath
+	span     time.Duration // of the tasks of all workers
+	outside  [2]time.Duration
+}
+
+// newAccount condenses two measurements of one problem.
+func newAccount(one, all side) *account {
+	x := &account{one: one, all: all, path: all.recording.CriticalPath()}
+	var lost [lossKinds]time.Duration
+	x.span = all.recording.Summary().Span
+	for sign, s := range map[time.Duration]side{-1: one, 1: all} {
+		span := s.recording.Summary().Span
+		outside := s.took - span
+		x.outside[(sign+1)/2] = outside
+		lost[lossOutside] += sign * time.Duration(s.workers) * outside
+		for w, idle := range s.recording.Idle() {
+			if w >= s.workers { // kernels that were called without a task
+				continue
+			}
+			for why, t := range idle {
+				lost[idleLoss(trace.Reason(why))] += sign * t
+			}
+		}
+	}
+	x.ops = opsOf(one, all)
+	var busyOne time.Duration
+	for _, o := range x.ops {
+		busyOne += o.busyOne
+		// Had each task taken as long as with one worker …
+		same := each(o.busyOne, o.callsOne) * time.Duration(o.callsAll)
+		if o.callsOne == o.callsAll {
+			same = o.busyOne
+		}
+		if o.callsOne == 0 {
+			same = o.busyAll
+		}
+		lost[lossWork] += same - o.busyOne
+		lost[lossMemory] += o.busyAll - same
+	}
+	cores := min(time.Duration(float64(busyOne)*x.coresSlower()), lost[lossMemory])
+	if cores > 0 {
+		lost[lossCores], lost[lossMemory] = cores, lost[lossMemory]-cores
+	}
+	for kind, t := range lost {
+		x.losses = append(x.losses, loss{lossKind(kind), t})
+	}
+	slices.SortStableFunc(x.losses, func(a, b loss) int { return cmp.Compare(b.time, a.time) })
+	return x
+}
+
+func idleLoss(why trace.Reason) lossKind {
+	switch why {
+	case trace.Overhead:
+		return lossReady
+	case trace.Throttled:
+		return lossThrottled
+	case trace.Waiting:
+		return lossWaiting
+	}
+	return lossNoTask
+}
+
+// opsOf adds up the tasks of each op on either side.
+func opsOf(one, all side) []opTimes {
+	var ops []opTimes
+	of := func(op string) *opTimes {
+		i := slices.IndexFunc(ops, func(o opTimes) bool { return o.op == op })
+		if i < 0 {
+			i = len(ops)
+			ops = append(ops, opTimes{op: op})
+		}
+		return &ops[i]
+	}
+	for _, e := range one.recording.Events {
+		if e.Worker < one.workers {
+			o := of(e.Op)
+			o.callsOne, o.busyOne = o.callsOne+1, o.busyOne+e.End-e.Start
+		}
+	}
+	for _, e := range all.recording.Events {
+		if e.Worker < all.workers {
+			o := of(e.Op)
+			o.callsAll, o.busyAll = o.callsAll+1, o.busyAll+e.End-e.Start
+		}
+	}
+	for i := range ops {
+		ops[i].versionOne, ops[i].versionAll = mainVersion(one, ops[i].op), mainVersion(all, ops[i].op)
+	}
+	slices.SortStableFunc(ops, func(a, b opTimes) int { return cmp.Compare(b.busyAll, a.busyAll) })
+	return ops
+}
+
+// mainVersion returns the version in which an op spent most of its time.
+func mainVersion(s side, op string) (name string) {
+	var most time.Duration
+	for _, u := range s.recording.Summary().Usage {
+		if u.Op == op && u.Busy > most {
+			name, most = u.Version, u.Busy
+		}
+	}
+	return name
+}
+
+// coresSlower returns by what part a loop of FMAs takes longer on all cores
+// than on one: the clock, siblings of one core, other programs. It is 0 if the
+// peak was not measured, or if the difference is within what such a
+// measurement may be off.
+func (x *account) coresSlower() float64 {
+	const noise = 0.02
+	one, all := x.one.result.PeakGFLOPS, x.all.result.PeakGFLOPS
+	if one <= 0 || all <= 0 {
+		return 0
+	}
+	if slower := one*float64(x.all.workers)/all - 1; slower > noise {
+		return slower
+	}
+	return 0
+}
+
+// total returns the time of all workers, p·Tₚ.
+func (x *account) total() time.Duration { return time.Duration(x.all.workers) * x.all.took }
+
+// share returns the part of the workers' time that t is.
+func (x *account) share(t time.Duration) float64 { return float64(t) / float64(max(x.total(), 1)) }
+
+// speedup returns T₁/Tₚ.
+func (x *account) speedup() float64 { return float64(x.one.took) / float64(max(x.all.took, 1)) }
+
+// lost returns the sum of the losses, which is p·Tₚ − T₁.
+func (x *account) lost() (sum time.Duration) {
+	for _, l := range x.losses {
+		sum += l.time
+	}
+	return sum
+}
+
+// worst returns the op that loses most by slower tasks, or nil.
+func (x *account) worst() *opTimes {
+	var worst *opTimes
+	var most time.Duration
+	for i := range x.ops {
+		o := &x.ops[i]
+		if more := time.Duration(o.slower() * float64(each(o.busyOne, o.callsOne)) * float64(o.callsAll)); more > most {
+			worst, most = o, more
+		}
+	}
+	return worst
+}
+
+// tasks returns the mean time of a task with all workers, and their number.
+func (x *account) tasks() (mean time.Duration, n int) {
+	var busy time.Duration
+	for _, o := range x.ops {
+		busy, n = busy+o.busyAll, n+o.callsAll
+	}
+	return each(busy, n), n
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// worthSaying is the part of the workers' time from which a loss has a sentence
+// of its own.
+const worthSaying = 0.01
+
+// short names a loss in the table, or what is won instead.
+func (l loss) short() string {
+	if l.time < 0 && l.kind == lossMemory {
+		return "won: tasks are faster together"
+	}
+	what := [...]string{
+		"tasks slower together: caches, memory",
+		"tasks slower together: the cores themselves",
+		"other tasks than with one worker",
+		"idle, although a task was ready",
+		"idle, the window of tasks was full",
+		"idle, tasks waited for the data of others",
+		"idle, no task was left to start",
+		"before the first task and after the last",
+	}[l.kind]
+	if l.time < 0 {
+		return "won: " + what
+	}
+	return what
+}
+
+// text returns the report of an account, in lines of at most 80 columns.
+func (x *account) text(s bench.Spec, p paint) string {
+	var b strings.Builder
+	b.WriteString(wrapped(label("machine"), machineLine(topo.Detect())))
+	b.WriteString(x.measured(s, p))
+	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %7s %11s %11s   %s", label("tasks"), "op", "tasks", workers(1), workers(x.all.workers), "time each")) + "\n")
+	for _, o := range x.ops {
+		calls, change := fmt.Sprint(o.callsAll), fmt.Sprintf("%+.1f %%", 100*o.slower())
+		switch {
+		case o.callsOne == 0 || o.callsAll == 0:
+			calls, change = fmt.Sprintf("%d→%d", o.callsOne, o.callsAll), "-"
+		case o.callsOne != o.callsAll:
+			calls = fmt.Sprintf("%d→%d", o.callsOne, o.callsAll)
+		case o.versionOne != o.versionAll:
+			change += ", " + clip(o.versionOne+"→"+o.versionAll, 20)
+		}
+		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, eachOf(o.busyOne, o.callsOne), eachOf(o.busyAll, o.callsAll), change)
+	}
+	name := "lost"
+	for _, l := range x.losses {
+		if part := 100 * x.share(l.time); part >= 0.05 || part <= -0.05 {
+			fmt.Fprintf(&b, "%s%6.1f %% %11s   %s\n", label(name), part, spent(l.time), l.short())
+			name = ""
+		}
+	}
+	b.WriteByte('\n')
+	for i, sentence := range x.verdict() {
+		if i == 0 {
+			b.WriteString(wrapped("", p.bold(sentence)))
+			continue
+		}
+		b.WriteString(wrapped(fmt.Sprintf("%d. ", i), sentence))
+	}
+	return b.String()
+}
+
+// measured returns what was measured: the problem, the rates and the bound.
+func (x *account) measured(s bench.Spec, p paint) string {
+	var b strings.Builder
+	b.WriteString(wrapped(label("problem"), problemLine(s, x.all.result)))
+	b.WriteString(wrapped(label("run"), fmt.Sprintf("nb = %d, 1 and %s, policy %s, fastest of %s",
+		x.all.result.NB, workers(x.all.workers), x.all.result.Sched, count(s.Repeat, "run"))))
+	for i, r := range []side{x.one, x.all} {
+		name := "speed"
+		if i > 0 {
+			name = ""
+		}
+		fmt.Fprintf(&b, "%s%-11s %10s %s GFLOP/s", label(name), workers(r.workers), duration(r.took.Seconds()), p.bold(fmt.Sprintf("%9s", gflops(r.result.GFLOPSBest))))
+		if r.result.PeakGFLOPS > 0 {
+			fmt.Fprintf(&b, "   %.1f %% of peak %s", 100*r.result.PeakFraction, gflops(r.result.PeakGFLOPS))
+		}
+		b.WriteByte('\n')
+	}
+	lost := "nothing is lost"
+	if x.lost() > 0 {
+		lost = fmt.Sprintf("%.1f %% of the workers' time is lost, %s of %s", 100*x.share(x.lost()), brief(x.lost()), brief(x.total()))
+	}
+	b.WriteString(wrapped(label("speed-up"), fmt.Sprintf("%.2f of %d: %s", x.speedup(), x.all.workers, lost)))
+	b.WriteString(wrapped(label("bound"), fmt.Sprintf("%.1f for any number of workers: the critical path is %s of %s in tasks",
+		x.path.Bound(), brief(x.path.Length), brief(x.path.Work))))
+	return b.String()
+}
+
+// eachOf returns the mean time of a task in words.
+func eachOf(busy time.Duration, calls int) string {
+	if calls == 0 {
+		return "-"
+	}
+	return spent(each(busy, calls))
+}
+
+// workers returns a number of workers in words.
+func workers(n int) string { return count(n, "worker") }
+
+// spent returns a time that may be negative.
+func spent(d time.Duration) string {
+	if d < 0 {
+		return "-" + duration(-d.Seconds())
+	}
+	return duration(d.Seconds())
+}
+
+// brief returns a time with three digits.
+func brief(d time.Duration) string {
+	switch s := d.Seconds(); {
+	case s >= 1:
+		return fmt.Sprintf("%.3g s", s)
+	case s >= 1e-3:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	default:
+		return fmt.Sprintf("%.3g µs", s*1e6)
+	}
+}
+
+// verdict says in words why p workers are not p times as fast as one, a
+// sentence in general and then the losses worth saying, the largest first, with
+// what can be done about each.
+func (x *account) verdict() []string {
+	var reasons []string
+	for _, l := range x.losses {
+		if x.share(l.time) >= worthSaying {
+			reasons = append(reasons, fmt.Sprintf("%.1f %%: %s", 100*x.share(l.time), x.reason(l.kind)))
+		}
+	}
+	head := fmt.Sprintf("%s are %.2f times as fast as one.", workers(x.all.workers), x.speedup())
+	switch {
+	case len(reasons) == 0:
+		head += " Nothing worth mention is lost."
+	case len(reasons) == 1:
+		head += " The reason:"
+	default:
+		head += " The reasons, the largest first:"
+	}
+	if r := x.one.result; r.PeakGFLOPS > 0 && r.PeakFraction < 0.5 {
+		reasons = append(reasons, fmt.Sprintf("Not lost by scaling, but lost: one worker reaches %.0f %% of what its core can do. "+
+			"Larger problems and larger tiles (labench tune) are faster; labench list says whether better versions of the kernels are left out.", 100*r.PeakFraction))
+	}
+	for _, s := range []side{x.one, x.all} {
+		if longest := slices.Max(append(s.result.Times, s.took)); longest > s.took+s.took/5 {
+			reasons = append(reasons, fmt.Sprintf("Take care: with %s the runs took from %s to %s. Other programs disturb; "+
+				"try again on a quiet machine, or with --repeat 9.", workers(s.workers), brief(s.took), brief(longest)))
+		}
+	}
+	return append([]string{head}, reasons...)
+}
+
+// reason says what a loss rests on, and which knob there is.
+func (x *account) reason(k lossKind) string {
+	mean, n := x.tasks()
+	switch k {
+	case lossMemory:
+		what := "Tasks take longer while others run"
+		if o := x.worst(); o != nil {
+			what += fmt.Sprintf(", %s by %.1f %%", o.op, 100*o.slower())
+		}
+		if x.one.result.PeakGFLOPS <= 0 || x.all.result.PeakGFLOPS <= 0 {
+			return what + ": they share caches and memory, or the cores are slower together (labench peak). Larger tiles (--nb) read less."
+		}
+		return what + ": they share caches and memory. Larger tiles (--nb) read less for the same work; labench peak says how much memory gives one core and all."
+	case lossCores:
+		return fmt.Sprintf("The cores are slower together. A loop that needs no memory runs at %s GFLOP/s on one and at %s on %d, %.2f times as much: "+
+			"other programs, clock rates or siblings of one core. labench doctor looks for them; no tile size helps.",
+			gflops(x.one.result.PeakGFLOPS), gflops(x.all.result.PeakGFLOPS), x.all.workers, x.all.result.PeakGFLOPS/x.one.result.PeakGFLOPS)
+	case lossWork:
+		return fmt.Sprintf("Other tasks ran, %d in all, than with one worker: the algorithm goes by the number of workers. The choices of the operation "+
+			"(--tree of qr) and --nb decide on it.", n)
+	case lossReady:
+		what := fmt.Sprintf("Workers were idle although a task was ready: the runtime was handing it over, or another program had the core. Tasks take %s on average: ", brief(mean))
+		if mean < 50*time.Microsecond {
+			return what + "that is short, so take larger tiles (--nb)."
+		}
+		return what + "that is long enough for the runtime, so look for other programs (top), and try again."
+	case lossThrottled:
+		return "The window of tasks in flight was full, and none of them was ready: la.Options.Window."
+	case lossWaiting:
+		if part := float64(x.path.Length) / float64(max(x.span, 1)); part > 0.6 {
+			return fmt.Sprintf("Tasks waited for the data of others. The critical path alone takes %s of %s: there is not enough to do beside it. "+
+				"Smaller tiles (--nb), or a larger problem.", brief(x.path.Length), brief(x.span))
+		}
+		return fmt.Sprintf("Tasks waited for the data of others. It is not the critical path, which takes %s of %s, but the order, or the beginning and the end, "+
+			"where few tasks are left: smaller tiles (--nb), another --sched; --report and --trace show when.", brief(x.path.Length), brief(x.span))
+	case lossNoTask:
+		return fmt.Sprintf("No task was left to start. Workers do not end together, and parts of a computation follow one another: "+
+			"%d tasks of %s on average could be divided better as more and smaller ones (--nb).", n, brief(mean))
+	}
+	return fmt.Sprintf("Before the first task and after the last one: %s of %s, and %s of %s with one worker. That is memory and not arithmetic, "+
+		"matrices into tiles and back; it counts less in larger problems.", brief(x.outside[1]), brief(x.all.took), brief(x.outside[0]), brief(x.one.took))
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+const ms = time.Millisecond
+
+// measured is a side whose tasks ran one after the other on each worker: two
+// potrf with gemm between them, so long and with such pauses that every kind of
+// loss can be foreseen.
+func measured(workers int, took time.Duration, peak float64, tasks ...trace.Event) side {
+	r := bench.Result{Op: "cholesky", Type: "f64", M: 4096, N: 4096, NB: 512, Workers: workers, Sched: "priority", Passed: true,
+		PeakGFLOPS: peak, GFLOPSBest: 22.9 / took.Seconds(), Times: []time.Duration{took, took + took/10}}
+	if peak > 0 {
+		r.PeakFraction = r.GFLOPSBest / peak
+	}
+	return side{workers, r, &trace.Recording{Workers: workers, Events: tasks,
+		Edges: []trace.Edge{{Job: 1, From: 1, To: 2}, {Job: 1, From: 1, To: 3}}}, took}
+}
+
+// ran is a task that was ready from its start on.
+func ran(id uint64, op string, worker, start, end int) trace.Event {
+	at := func(t int) time.Duration { return time.Duration(t) * ms }
+	return trace.Event{Job: 1, Task: id, Op: op, Version: "go", Worker: worker, Submitted: at(10), Ready: at(start), Start: at(start), End: at(end)}
+}
+
+// example is a measurement with 1 worker and with 2.
+func example() (one, all side) {
+	one = measured(1, 340*ms, 100, ran(1, "potrf/f64", 0, 20, 120), ran(2, "gemm/f64", 0, 120, 220), ran(3, "gemm/f64", 0, 220, 320))
+	all = measured(2, 270*ms, 180, ran(1, "potrf/f64", 0, 20, 120), ran(2, "gemm/f64", 0, 120, 240), ran(3, "gemm/f64", 1, 125, 255))
+	return one, all
+}
+
+func TestAccount(t *testing.T) {
+	x := newAccount(example())
+	want := map[lossKind]time.Duration{
+		lossCores:   33333333,               // of the 300 ms of one worker, as 2·100/180 says …
+		lossMemory:  50*ms - 33333333,       // … of 20 and 30 that the products take longer
+		lossWaiting: 105 * ms,               // worker 1, for the first task
+		lossNoTask:  15 * ms,                // worker 0, at the end
+		lossOutside: 2*(270-235)*ms - 40*ms, // 70 of two, and 40 of one
+	}
+	for i, l := range x.losses {
+		if l.time != want[l.kind] {
+			t.Errorf("%v: %v, want %v", l.kind, l.time, want[l.kind])
+		}
+		if i > 0 && l.time > x.losses[i-1].time {
+			t.Errorf("%v stands behind %v", l.kind, x.losses[i-1].kind)
+		}
+	}
+	if x.lost() != 200*ms || x.total() != 540*ms || x.path.Length != 230*ms || x.worst().op != "gemm/f64" {
+		t.Errorf("lost %v of %v, path %v, worst %+v", x.lost(), x.total(), x.path.Length, x.worst())
+	}
+}
+
+// The losses add up to the whole, whatever was measured.
+func TestAccountAddsUp(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		side := func(workers int) side {
+			var tasks []trace.Event
+			end := 0
+			for w := range workers {
+				for at, i := 10+r.IntN(9), 0; i < 1+r.IntN(9); i++ {
+					begin := at + r.IntN(5)
+					at = begin + 1 + r.IntN(20)
+					tasks = append(tasks, ran(uint64(len(tasks)+1), []string{"a", "b", "c"}[r.IntN(3)], w, begin, at))
+					tasks[len(tasks)-1].Ready -= time.Duration(r.IntN(10)) * ms
+					end = max(end, at)
+				}
+			}
+			s := measured(workers, time.Duration(end+r.IntN(9))*ms, 50*float64(workers)*(1-0.2*r.Float64()), tasks...)
+			s.recording.Pauses = []trace.Pause{{Job: 1, Start: 12 * ms, End: 20 * ms}}
+			return s
+		}
+		x := newAccount(side(1), side(1+r.IntN(4)))
+		want := x.total() - x.one.took
+		if d := x.lost() - want; d < -time.Microsecond || d > time.Microsecond { // means are rounded
+			t.Errorf("seed %d: losses of %v, want %v: %v", seed, x.lost(), want, x.losses)
+		}
+		narrow(t, "explain", x.text(bench.Spec{Op: "cholesky"}.WithDefaults(), paint{}))
+	}
+}
+
+func TestWhyReport(t *testing.T) {
+	s := bench.Spec{Op: "cholesky", N: 4096, Seed: 1}.WithDefaults()
+	one, all := example()
+	var text strings.Builder
+	show := func(name string, one, all side) {
+		text.WriteString("== " + name + "\n")
+		for line := range strings.Lines(newAccount(one, all).text(s, paint{})) {
+			if !strings.HasPrefix(line, "machine") { // the one that the test runs on
+				text.WriteString(line)
+			}
+		}
+	}
+	show("every kind", one, all)
+
+	// Twice as fast, and with the peak unknown.
+	perfect := measured(2, 170*ms, 0, ran(1, "potrf/f64", 0, 20, 70), ran(2, "gemm/f64", 0, 70, 170), ran(3, "gemm/f64", 1, 20, 120), ran(4, "potrf/f64", 1, 120, 170))
+	single := measured(1, 360*ms, 0, ran(1, "potrf/f64", 0, 20, 70), ran(2, "gemm/f64", 0, 70, 180), ran(3, "gemm/f64", 0, 180, 290), ran(4, "potrf/f64", 0, 290, 340))
+	show("nothing lost", single, perfect)
+
+	// Short tasks of other kinds than with one worker, in an unsteady run.
+	other := measured(2, 300*ms, 0, ran(1, "potrf/f64", 0, 20, 120), ran(2, "syrk/f64", 1, 130, 240), ran(3, "gemm/f64", 1, 240, 290))
+	for i := range other.recording.Events {
+		other.recording.Events[i].Ready = 15 * ms
+	}
+	other.recording.Edges = nil
+	other.recording.Pauses = []trace.Pause{{Job: 1, Start: 130 * ms, End: 280 * ms}}
+	other.result.Times = append(other.result.Times, 400*ms)
+	show("other tasks", one, other)
+	narrow(t, "explain", text.String())
+	golden(t, "explain", text.String())
+}
+
+// The whole way, as text and as JSON.
+func TestWhy(t *testing.T) {
+	code, out, errs := labench(t, "explain", "cholesky", "-n", "150", "--nb", "32", "--workers", "2", "--versions", "go")
+	narrow(t, "explain", out)
+	if code != exitPassed || errs != "" || !strings.Contains(out, "times as fast as one.") || !strings.Contains(out, "gemm/f64") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	code, out, errs = labench(t, "explain", "gemm", "-n", "150", "--nb", "64", "--workers", "2", "--json")
+	var d whyDocument
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != exitPassed {
+		t.Fatalf("exit code %d, %v: %s", code, err, errs)
+	}
+	sum := 0.0
+	for _, l := range d.Losses {
+		sum += l.Share
+	}
+	if d.Op != "gemm" || d.NB != 64 || d.One.Workers != 1 || d.All.Workers != 2 || len(d.Losses) != int(lossKinds) || len(d.Verdict) == 0 ||
+		sum-d.Lost > 1e-6 || d.Lost-sum > 1e-6 || len(d.Ops) != 1 || d.Ops[0].TasksOne != d.Ops[0].TasksAll || d.Path.Tasks == 0 {
+		t.Errorf("%s", out)
+	}
+
+	// One kernel has nothing to scale.
+	if code, out, errs = labench(t, "explain", "gemm", "-n", "20", "--workers", "2"); code != exitPassed || !strings.Contains(out, "one kernel") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	d = whyDocument{}
+	if _, out, _ = labench(t, "explain", "gemm", "-n", "20", "--workers", "2", "--json"); json.Unmarshal([]byte(out), &d) != nil || !d.Direct || len(d.Verdict) != 1 {
+		t.Error(out)
+	}
+	for _, args := range [][]string{{"explain"}, {"explain", "frobnicate"}, {"explain", "gemm", "cholesky"}, {"explain", "gemm", "--workers", "1"},
+		{"explain", "gemm", "--trace", "x.prv"}, {"explain", "gemm", "--nb", "-3"}} {
+		if code, out, errs := labench(t, args...); code != exitUsage || out != "" || errs == "" {
+			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+	}
+	for _, args := range [][]string{{"explain", "--help"}, {"explain", "lu", "--help"}, {"explain", "lu", "--matrix", "help"}} {
+		code, out, errs := labench(t, args...)
+		narrow(t, strings.Join(args, " "), out)
+		if code != exitPassed || out == "" {
+			t.Errorf("%v: exit code %d: %s", args, code, errs)
+		}
+	}
+}
+
+// What goes wrong with one side is the error of both.
+func TestWhyErrors(t *testing.T) {
+	code, out, errs := labench(t, "explain", "cholesky", "-n", "300", "--matrix", "middle-zero", "--workers", "2")
+	if code != exitFailed || out != "" || !strings.Contains(errs, "not positive definite") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if err := wrong(bench.Result{Passed: true}); err != nil {
+		t.Error(err)
+	}
+	var bad *wrongError
+	if err := wrong(bench.Result{Failure: "it is"}); !errors.As(err, &bad) || bad.reason != "it is" {
+		t.Error(err)
+	}
+}
