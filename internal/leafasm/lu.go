@@ -19,7 +19,7 @@ import "fmt"
 //	K1, K2           masks
 
 // luVecs is the number of vectors in a block of rows: for so many products is
-// a coefficient broadcast once. asm.LUBlock says the same.
+// a coefficient broadcast once. asm.LUVectors says the same.
 const luVecs = 4
 
 // luDiagonal is the number of rows of the first block that may lie above the
@@ -160,6 +160,19 @@ func (g *generator) luStore(v int, at string, masked bool, mask int) {
 	}
 }
 
+// luMasked subtracts the product of register t, which is zero out of the mask,
+// and coefficient u from p in the lanes of the mask, K2 or the register, which
+// it overwrites. The others must not have 0·u subtracted: it is NaN if u is
+// infinite.
+func (g *generator) luMasked(t, u, p, mask int) {
+	if g.avx512() {
+		g.p("%s %s, %s, K2, %s", g.op("VFNMADD231"), g.v(t), g.v(u), g.v(p))
+		return
+	}
+	g.p("VPAND %s, %s, %s", g.v(u), g.v(mask), g.v(mask))
+	g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(t), g.v(mask), g.v(p))
+}
+
 // luUpdate writes the kernel that updates a column and looks for its pivot.
 func (g *generator) luUpdate() {
 	accs := g.luAccs()
@@ -220,7 +233,7 @@ func (g *generator) luUpdate() {
 			g.p("%s %d(SI), %s, K2, %s", g.op("VFNMADD231"), p*g.bytes, g.v(u), g.v(p))
 		} else {
 			g.p("VPAND %d(SI), %s, %s", p*g.bytes, g.v(mask), g.v(t))
-			g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(t), g.v(u), g.v(p))
+			g.luMasked(t, u, p, mask)
 		}
 		if p*g.lanes() < luDiagonal {
 			g.p("%s %s, %d(DX)", g.op("VMOVU"), g.v(p), p*g.bytes)
@@ -244,7 +257,7 @@ func (g *generator) luUpdate() {
 			g.p("VPAND %s, %s, %s", g.v(mask), g.v(t), g.v(t))
 		}
 		g.luStore(t, at, true, mask)
-		g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(t), g.v(u), g.v(p))
+		g.luMasked(t, u, p, mask)
 	}
 	g.luBelow()
 	g.l("\ntop:")

@@ -175,3 +175,37 @@ func TestGetrfMisuse(t *testing.T) {
 		}()
 	}
 }
+
+// An infinity in a column of U is no concern of the rows above it.
+func TestGetrfnpInfinity(t *testing.T) {
+	t.Run("float64", testGetrfnpInfinity[float64])
+	t.Run("float32", testGetrfnpInfinity[float32])
+}
+
+func testGetrfnpInfinity[T Element](t *testing.T) {
+	const m, n = 20, luWidth / 2 // one leaf
+	rnd := rand.New(rand.NewPCG(3, 1))
+	for name, l := range luOf[T]() {
+		for col := range n {
+			for row := range col + 1 {
+				a := make([]T, m*n)
+				for i := range a {
+					a[i] = T(rnd.NormFloat64() / 10)
+				}
+				for i := range n {
+					a[i*n+i] = 3
+				}
+				a[row*n+col] = T(math.Inf(1))
+				l.Getrfnp(n, []Block[T]{{Rows: m, Stride: n, Data: a}}, make([]T, l.Work(m, n)))
+				for i := range row {
+					if v := float64(a[i*n+col]); math.IsNaN(v) || math.IsInf(v, 0) {
+						t.Fatalf("%s: infinity at (%d, %d): U(%d, %d) = %v", name, row, col, i, col, v)
+					}
+				}
+				if v := float64(a[row*n+col]); !math.IsInf(v, 1) {
+					t.Fatalf("%s: infinity at (%d, %d) became %v", name, row, col, v)
+				}
+			}
+		}
+	}
+}
