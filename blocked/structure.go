@@ -97,7 +97,7 @@ func (p pair[T]) look(compare bool) (below, above, unequal bool) {
 	if below != above {
 		return below, above, true
 	}
-	if !compare || !below {
+	if !compare || !below && !p.diagonal {
 		return below, above, false
 	}
 	for r := p.r0; r < p.r1; r++ {

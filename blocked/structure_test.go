@@ -31,6 +31,12 @@ func TestStructure(t *testing.T) {
 				}
 			}
 			check("diagonal", diagonal, blocked.Structure{Lower: true, Upper: true, Symmetric: true})
+			if n > 0 {
+				bad := diagonal.Clone()
+				i := rnd.IntN(n)
+				bad.Set(i, i, math.NaN())
+				check("diagonal with NaN", bad, blocked.Structure{Lower: true, Upper: true})
+			}
 			if n < 2 {
 				continue
 			}

@@ -19,7 +19,9 @@ import "gonum.org/v1/gonum/blas"
 //	B = Alpha·B·op(A)  (Side = Right, A n×n)
 //
 // Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
-// not its diagonal if Diag is Unit.
+// not its diagonal if Diag is Unit. A NaN or an infinity in B stays in its
+// column (row, from the right), where it may make NaN even of elements that the
+// triangle keeps it from: parts of that are multiplied as squares.
 type Trmm struct {
 	Side  blas.Side
 	Uplo  blas.Uplo
