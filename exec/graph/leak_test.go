@@ -4,8 +4,17 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"unsafe"
 	"weak"
 )
+
+// TestTaskSize: a few bytes more would cost a size class of the allocator, and a
+// cache line for each task.
+func TestTaskSize(t *testing.T) {
+	if n := unsafe.Sizeof(Task{}); unsafe.Sizeof(uintptr(0)) == 8 && n > 448 {
+		t.Errorf("a task has %d bytes, want at most 448", n)
+	}
+}
 
 // gone reports whether the collector takes what p points to.
 func gone[T any](p weak.Pointer[T]) bool {

@@ -160,7 +160,7 @@ type Fault struct {
 // The tile operations of a factorization have at most three or four.
 const inline = 4
 
-// Task is a node of the graph. The graph reuses the memory of a task some
+// Task is a node of the graph: seven cache lines, and no more. The graph reuses the memory of a task some
 // time after its end: a *Task must not be kept beyond the call of [Graph.End]
 // for it; its ID may.
 type Task struct {
@@ -172,6 +172,7 @@ type Task struct {
 
 	// Attempt counts the failed attempts so far; the runtime's.
 	Attempt int32
+	special bool // it is a fence, or some use is special
 
 	// Added is when the task was added, by [Graph.Clock], and ReadyAt when it
 	// became ready, which the runtime notes; both 0 without a clock.
@@ -187,7 +188,6 @@ type Task struct {
 	nextFree *Task
 	watch    *Watch // the task is a Watch's
 	fence    *fence // the task is one
-	special  bool   // it is a fence, or some use is special
 	uses     []use
 	own      [inline]use
 }

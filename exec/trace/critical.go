@@ -6,7 +6,8 @@ import (
 )
 
 // CriticalPath is the longest path through the graph of tasks, each as long as
-// it took: no number of workers can do it in less time.
+// it took, or until the next one on the path began if its operand was handed on
+// before its end: no number of workers can do it in less time.
 type CriticalPath struct {
 	Tasks  []Event // in the order of the path
 	Length time.Duration
@@ -49,15 +50,14 @@ func (r *Recording) CriticalPath() CriticalPath {
 		took := events[i].End - events[i].Start
 		path.Work += took
 		before[i] = -1
+		longest := time.Duration(0)
 		for _, k := range into[i] {
-			if before[i] < 0 || length[k] > length[before[i]] {
-				before[i] = k
+			up := max(length[k]-max(events[k].End-events[i].Start, 0), 0)
+			if before[i] < 0 || up > longest {
+				before[i], longest = k, up
 			}
 		}
-		length[i] = took
-		if before[i] >= 0 {
-			length[i] += length[before[i]]
-		}
+		length[i] = took + longest
 		if end < 0 || length[i] > length[end] {
 			end = i
 		}

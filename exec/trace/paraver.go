@@ -89,7 +89,9 @@ func (p *paraver) trace(w io.Writer) error {
 	for _, e := range p.byTime() {
 		w := e.Worker
 		state(w, busyUntil[w], e.Start, paraverIdle)
-		state(w, e.Start, e.End, paraverRunning)
+		// A task that waits in another one's slot lies over the tasks that run
+		// there meanwhile: their time counts once.
+		state(w, max(e.Start, busyUntil[w]), e.End, paraverRunning)
 		busyUntil[w] = max(busyUntil[w], e.End)
 		failed := 0
 		if e.Failed {

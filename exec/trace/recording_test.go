@@ -45,8 +45,9 @@ func TestCriticalPath(t *testing.T) {
 	for _, e := range p.Tasks {
 		ids = append(ids, e.Task)
 	}
-	// 3 waits for 2 by an anti-dependency: the path goes through both.
-	if !slices.Equal(ids, []uint64{1, 2, 3, 4}) || p.Length != 54*ms || p.Work != 54*ms || p.Bound() != 1 {
+	// 3 waits for 2 by an anti-dependency: the path goes through both, and through
+	// the 5 ms in which they overlap once.
+	if !slices.Equal(ids, []uint64{1, 2, 3, 4}) || p.Length != 49*ms || p.Work != 54*ms {
 		t.Errorf("path %v, %v of %v", ids, p.Length, p.Work)
 	}
 	r.Edges = r.Edges[:4]
@@ -76,7 +77,7 @@ func TestCriticalPathRandom(t *testing.T) {
 		took, into := map[uint64]time.Duration{}, map[uint64][]uint64{}
 		for i := uint64(1); i <= uint64(n); i++ {
 			took[i] = time.Duration(1 + rnd.IntN(50))
-			r.Events = append(r.Events, Event{Job: 1, Task: i, Start: 100, End: 100 + took[i]})
+			r.Events = append(r.Events, Event{Job: 1, Task: i, Start: time.Duration(100 * i), End: time.Duration(100*i) + took[i]})
 			for k := uint64(1); k < i; k++ {
 				if rnd.IntN(4) == 0 {
 					r.Edges = append(r.Edges, Edge{Job: 1, From: k, To: i})
@@ -453,5 +454,36 @@ func TestLimit(t *testing.T) {
 	r.Reset()
 	if got := r.Events(); len(got) != 0 || len(r.Totals()) != 0 {
 		t.Errorf("after Reset: %v", got)
+	}
+}
+
+// TestEager: tasks that begin before those that they depend on end, because
+// operands are handed on, and tasks that run while another one waits in the same
+// slot, make neither a path longer than the time that all took nor states that
+// overlap.
+func TestEager(t *testing.T) {
+	at := func(task uint64, worker int, start, end time.Duration) Event {
+		return Event{Job: 1, Task: task, Op: "op", Worker: worker, Submitted: 1, Ready: 1, Start: start * ms, End: end * ms}
+	}
+	r := &Recording{Workers: 2, Events: []Event{at(1, 0, 0, 10), at(2, 1, 4, 20), at(3, 0, 2, 5), at(4, 0, 6, 12)}, Edges: []Edge{{1, 1, 2, RAW}}}
+	if p := r.CriticalPath(); p.Length != 20*ms || len(p.Tasks) != 2 {
+		t.Errorf("%v by %d tasks", p.Length, len(p.Tasks))
+	}
+	var prv bytes.Buffer
+	if err := r.WriteParaver(&prv, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	until := map[string]int{}
+	for line := range strings.Lines(prv.String()) {
+		f := strings.Split(strings.TrimSpace(line), ":")
+		if f[0] != "1" {
+			continue
+		}
+		from, err1 := strconv.Atoi(f[5])
+		to, err2 := strconv.Atoi(f[6])
+		if err1 != nil || err2 != nil || from < until[f[1]] || to <= from {
+			t.Errorf("a state that overlaps: %s", line)
+		}
+		until[f[1]] = to
 	}
 }
