@@ -49,6 +49,14 @@ func (e *StateError) Error() string { return "blocked: state of a factorization:
 // it is room for the interchanges of a matrix of 10⁷ rows.
 const maxStateHeader = 128 << 20
 
+// What is allocated for a matrix before any of its elements is read: the
+// descriptions of so many tiles, and a tile of so many elements. That is virtual
+// memory, which a file that ends early does not touch.
+const (
+	maxStateTiles = 1 << 26
+	directTile    = 1 << 24
+)
+
 // castagnoli is the polynomial for which processors have an instruction.
 func castagnoli() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
@@ -140,33 +148,67 @@ func ReadState[T Element](r io.Reader) (*State[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	for k := range s.Matrix.tiles {
-		t := &s.Matrix.tiles[k]
-		if t.Data == nil {
+	a := s.Matrix
+	for k := range a.tiles {
+		i, j := k/a.nt, k%a.nt
+		if !a.Stored(i, j) {
 			continue
 		}
 		sum.Reset()
-		for i := range t.Rows {
-			if err := readRow(br, sum, t.Row(i)); err != nil {
-				return nil, err
-			}
+		if a.tiles[k], err = readTile(br, sum, a, i, j, directTile); err != nil {
+			return nil, err
 		}
-		if err := checkSum(br, sum, fmt.Sprintf("tile (%d, %d)", k/s.Matrix.nt, k%s.Matrix.nt)); err != nil {
+		if err := checkSum(br, sum, fmt.Sprintf("tile (%d, %d)", i, j)); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// newState makes what the header describes.
+// readTile reads tile (i, j) of a. One of more than direct elements is put
+// together first, in memory that grows with what is there.
+func readTile[T Element](r io.Reader, sum hash.Hash32, a *Matrix[T], i, j, direct int) (t Tile[T], err error) {
+	rows, cols := a.TileDims(i, j)
+	var all []T
+	if rows > direct/cols {
+		if rows > math.MaxInt/cols {
+			return t, &StateError{"its header makes no sense: such a large tile"}
+		}
+		for n := rows * cols; len(all) < n; {
+			part := make([]T, min(direct, n-len(all)))
+			if err := readRow(r, sum, part); err != nil {
+				return t, err
+			}
+			all = append(all, part...)
+		}
+	}
+	t = newTile[T](rows, cols)
+	for i := range rows {
+		if all != nil {
+			copy(t.Row(i), all[i*cols:])
+		} else if err := readRow(r, sum, t.Row(i)); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// newState makes what the header describes, of the matrix all but the tiles'
+// memory.
 func newState[T Element](h *stateHeader) (s *State[T], err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s, err = nil, &StateError{fmt.Sprintf("its header makes no sense: %v", v)}
 		}
 	}()
-	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: New[T](h.Kind, h.Rows, h.Cols, h.NB)}
+	if h.NB > 0 && float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > maxStateTiles {
+		panic(ErrShape)
+	}
+	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: header[T](h.Kind, h.Rows, h.Cols, h.NB)}
 	if h.Pivots != nil {
+		if len(h.Pivots) != min(h.Rows, h.Cols) {
+			panic(ErrShape)
+		}
 		s.Pivots = NewPivots(h.Rows, h.Cols, h.NB)
 		s.Pivots.SetSwaps(h.Pivots, h.Info)
 	}

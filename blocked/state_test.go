@@ -1,7 +1,9 @@
 package blocked
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"testing"
@@ -92,6 +94,65 @@ func TestFingerprint(t *testing.T) {
 	}
 	if New[float64](Full, 4, 4, 2).Fingerprint() == New[float64](Full, 2, 8, 2).Fingerprint() {
 		t.Error("the fingerprint does not depend on the shape")
+	}
+}
+
+// A tile is the same however large it is thought to be.
+func TestReadTile(t *testing.T) {
+	a := sample[float64]("getrf", Full, 9, 8, 4).Matrix
+	for k := range a.tiles {
+		i, j := k/a.nt, k%a.nt
+		want := a.Tile(i, j)
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		for r := range want.Rows {
+			if err := writeElements(w, want.Row(r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Flush()
+		for direct := 1; direct <= 17; direct++ {
+			sum := castagnoli()
+			got, err := readTile(bytes.NewReader(b.Bytes()), sum, a, i, j, direct)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for r := range want.Rows {
+				if !slices.Equal(got.Row(r), want.Row(r)) {
+					t.Fatalf("tile (%d, %d), row %d, by %d: %v, want %v", i, j, r, direct, got.Row(r), want.Row(r))
+				}
+			}
+			whole := castagnoli()
+			whole.Write(b.Bytes())
+			if sum.Sum32() != whole.Sum32() {
+				t.Fatalf("tile (%d, %d) by %d: another checksum", i, j, direct)
+			}
+		}
+	}
+}
+
+// A header whose checksum is right may still describe a matrix that no memory
+// holds, and nothing of which follows.
+func TestReadStateTooLarge(t *testing.T) {
+	for _, head := range []string{
+		`{"op":"potrf","type":"f64","rows":100000000,"cols":100000000,"nb":100000000}`,
+		`{"op":"potrf","type":"f64","rows":10000000,"cols":10000000,"nb":100000}`,
+		`{"op":"potrf","type":"f64","rows":100000000,"cols":100000000,"nb":1}`,
+		`{"op":"potrf","type":"f64","rows":1,"cols":100000000000,"nb":100000000000}`,
+		`{"op":"getrf","type":"f64","rows":1000000000000,"cols":1000000000000,"nb":1000000000,"pivots":[1]}`,
+		`{"op":"potrf","type":"f64","rows":-5,"cols":-5,"nb":2}`,
+		`{"op":"potrf","type":"f64","rows":5,"cols":5,"nb":0}`,
+		`{"op":"potrf","type":"f64","rows":5,"cols":5,"nb":5,"kind":77}`,
+	} {
+		file := binary.LittleEndian.AppendUint32([]byte(stateMagic), uint32(len(head)))
+		file = append(file, head...)
+		sum := castagnoli()
+		sum.Write([]byte(head))
+		file = append(sum.Sum(file), 1, 2, 3)
+		var bad *StateError
+		if _, err := ReadState[float64](bytes.NewReader(file)); !errors.As(err, &bad) {
+			t.Errorf("%s: %v", head, err)
+		}
 	}
 }
 
