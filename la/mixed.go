@@ -100,11 +100,11 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 		}
 	}
 	x, _ := blocked.From[float64](right, blocked.Full, nb, s.engine.copying(false))
-	x, err := s.double(x)
+	x, condition := s.double(x)
 	if x == nil {
-		return Refinement{}, err
+		return Refinement{}, condition
 	}
-	x.CopyTo(dst, workers)
+	// dst may lie in the memory of A, so it is set when A has been read.
 	x = retiled(x, nb, s.engine)
 	if s.norm == 0 || s.norm-s.norm != 0 {
 		s.norm = s.a.Norm(infinityNorm(s.trans), workers)
@@ -115,7 +115,8 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 		return Refinement{}, err
 	}
 	_, report.BackwardError = s.judge(r, x, right.ColumnMax(workers))
-	return report, err
+	x.CopyTo(dst, workers)
+	return report, condition
 }
 
 // refine returns A⁻¹·b, unless report says that it was not found.

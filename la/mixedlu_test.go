@@ -241,3 +241,21 @@ func TestSolveGeneralErrors(t *testing.T) {
 		}
 	}
 }
+
+// The solution may take the place of A, also after a fall-back: what is said of
+// it is then the same as elsewhere.
+func TestSolveGeneralInPlace(t *testing.T) {
+	const n = 40
+	for name, e := range engines(t) {
+		a, b := mat.DenseCopyOf(conditioned(n, 1e11)), asDense(random[float64](rand.New(rand.NewPCG(4, 2)), n, n, 0))
+		var x mat.Dense
+		want, err := la.SolveGeneral(t.Context(), e, &x, a, b)
+		if err != nil || want.Fallback == la.NoFallback {
+			t.Fatalf("%s: %+v, %v", name, want, err)
+		}
+		got, err := la.SolveGeneral(t.Context(), e, a, a, b)
+		if err != nil || got.BackwardError > 1e-14 || got.Fallback != want.Fallback || !mat.EqualApprox(a, &x, 1e-6*mat.Norm(&x, 1)) {
+			t.Errorf("%s: %+v in the place of A, %+v elsewhere: %v", name, got, want, err)
+		}
+	}
+}
