@@ -116,8 +116,8 @@ func (c *Cholesky[T]) valid() {
 func (c *Cholesky[T]) IsEmpty() bool { return c.u == nil }
 
 // SymmetricDim returns n. It panics with ErrNotFactorized, as all methods but
-// Factorize, FactorizeContext, IsEmpty, Reset and Clone do, if there is no
-// factorization.
+// Factorize, FactorizeContext, FactorizeCheckpoint, IsEmpty, Reset and Clone do,
+// if there is no factorization.
 func (c *Cholesky[T]) SymmetricDim() int {
 	c.valid()
 	return c.u.Dim()
@@ -229,8 +229,8 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A.
 // Solving with A is cheaper and more accurate than multiplying by its inverse.
 //
-// The errors and the panic are those of SolveTo, but when a version has failed or the engine
-// was closed, dst is undefined.
+// The errors and the panic are those of SolveTo, but when a version has failed
+// or the engine was closed, dst is undefined.
 //
 // Reference: LAPACK xPOTRI.
 func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
@@ -357,21 +357,9 @@ func (c *Cholesky[T]) applyInverse(e *Engine, x []float64) error {
 	return nil
 }
 
-// conditionError returns a mat.Condition if the ratio of the largest to the
-// smallest diagonal element of L, whose square the condition number is at
-// least, shows that no digit of a solution can be relied on.
-func (c *Cholesky[T]) conditionError() error {
-	lo, hi := math.Inf(1), 0.0
-	for i := range c.u.Dim() {
-		d := float64(c.u.At(i, i))
-		lo, hi = min(lo, d), max(hi, d)
-	}
-	r := hi / lo
-	if r*r*epsilon[T]() >= 1 {
-		return mat.Condition(r * r)
-	}
-	return nil
-}
+// conditionError returns a mat.Condition if U, the square of whose condition
+// number is that of A, shows that no digit of a solution can be relied on.
+func (c *Cholesky[T]) conditionError() error { return nearSingular(c.u, c.u.Dim(), 2) }
 
 // epsilon returns LAPACK's eps of T: half the distance from 1 to the next
 // number.

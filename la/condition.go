@@ -1,6 +1,11 @@
 package la
 
-import "math"
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/mat"
+)
 
 // norm1Estimate is [norm1EstimateOf] for a symmetric matrix, which apply
 // multiplies a vector by.
@@ -111,4 +116,40 @@ func argmax(x []float64) int {
 		}
 	}
 	return k
+}
+
+// nearSingular returns a mat.Condition if the upper triangle R of order n in r
+// shows that no digit of a solution with A can be relied on, where the condition
+// number of A is that of R to the power given. It is what the condition number
+// is at least, or +Inf if R cannot be divided by.
+//
+// What shows it is a diagonal element of at most 8·ε of another one or of one in
+// its own column: that column depends on those before it but for rounding. Of
+// random matrices with such a column QR left 2 to 6·ε of it in the middle, of
+// up to 20000 rows, in float64 and float32; 8.4·ε at most. Only columns with
+// small diagonal elements are read.
+func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
+	lo, hi := math.Inf(1), 0.0
+	for i := range n {
+		d := math.Abs(float64(r.At(i, i)))
+		lo, hi = min(lo, d), max(hi, d)
+	}
+	if lo == 0 || lo != lo {
+		return mat.Condition(math.Inf(1))
+	}
+	limit := 1 / (8 * epsilon[T]())
+	cond := math.Pow(hi/lo, power)
+	for j := 0; j < n && cond < limit; j++ {
+		d := math.Abs(float64(r.At(j, j)))
+		if math.Pow(hi/d, power) < math.Sqrt(limit) {
+			continue
+		}
+		for i := range j {
+			cond = max(cond, math.Pow(math.Abs(float64(r.At(i, j)))/d, power))
+		}
+	}
+	if cond < limit {
+		return nil
+	}
+	return mat.Condition(cond)
 }

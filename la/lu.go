@@ -220,8 +220,8 @@ func (f *LU[T]) singular() error {
 func (f *LU[T]) IsEmpty() bool { return f.lu == nil }
 
 // Dims returns m and n. It panics with ErrNotFactorized, as all methods but
-// Factorize, FactorizeContext, IsEmpty, Reset and Clone do, if there is no
-// factorization.
+// Factorize, FactorizeContext, FactorizeCheckpoint, IsEmpty, Reset and Clone do,
+// if there is no factorization.
 func (f *LU[T]) Dims() (m, n int) {
 	f.valid()
 	return f.lu.Dims()
@@ -342,29 +342,20 @@ func (f *LU[T]) inverseTimes(trans blas.Transpose) func(x []float64) error {
 	}
 }
 
-// conditionError returns a *SingularError, or a mat.Condition if the ratio of
-// the largest to the smallest diagonal element of U, which the condition number
-// of U is at least, shows that no digit of a solution can be relied on.
+// conditionError returns a *SingularError, or a mat.Condition if U shows that no
+// digit of a solution can be relied on.
 func (f *LU[T]) conditionError() error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	lo, hi := math.Inf(1), 0.0
-	for i := range f.order() {
-		d := math.Abs(float64(f.lu.At(i, i)))
-		lo, hi = min(lo, d), max(hi, d)
-	}
-	if r := hi / lo; r*epsilon[T]() >= 1 {
-		return mat.Condition(r)
-	}
-	return nil
+	return nearSingular(f.lu, f.order(), 1)
 }
 
 // check returns a *ShapeError if A is not square.
 func (f *LU[T]) check(op string) error {
 	f.valid()
 	if m, n := f.lu.Dims(); m != n {
-		return &ShapeError{op, fmt.Sprintf("A is %d×%d", m, n)}
+		return &ShapeError{op, fmt.Sprintf("A is %d×%d, and must be square", m, n)}
 	}
 	return nil
 }

@@ -211,23 +211,9 @@ func (f *qrFactors[T]) normR() float64 {
 	return norm
 }
 
-// conditionError returns a mat.Condition if the ratio of the largest to the
-// smallest diagonal element of R, which the condition number is at least, shows
-// that no digit of a solution can be relied on: +Inf if the smallest is zero.
-func (f *qrFactors[T]) conditionError() error {
-	lo, hi := math.Inf(1), 0.0
-	for i := range f.order() {
-		d := math.Abs(float64(f.a.At(i, i)))
-		lo, hi = min(lo, d), max(hi, d)
-	}
-	switch {
-	case lo == 0:
-		return mat.Condition(math.Inf(1))
-	case hi/lo*epsilon[T]() >= 1:
-		return mat.Condition(hi / lo)
-	}
-	return nil
-}
+// conditionError returns a mat.Condition if R shows that no digit of a solution
+// can be relied on: +Inf if it cannot be divided by.
+func (f *qrFactors[T]) conditionError() error { return nearSingular(f.a, f.order(), 1) }
 
 // singular returns the mat.Condition of an R that cannot be divided by.
 func (f *qrFactors[T]) singular() error {

@@ -23,11 +23,11 @@ import (
 // much as the factorization did; who needs nothing but such solutions factors
 // Aᵀ and has them with the opposite trans.
 //
-// The error is a *ShapeError, or a mat.Condition if already the diagonal of the
-// triangular factor shows that A has not full rank to working precision; dst
-// then holds a solution whose digits may all be wrong. If a zero is on the
-// diagonal the condition is +Inf, and dst is as it was, but for the shape; and so
-// it is after an *exec.TaskError that names a version that has failed, or
+// The error is a *ShapeError, or a mat.Condition if already the triangular
+// factor shows that A has not full rank to working precision; dst then holds a
+// solution whose digits may all be wrong. If a zero is on the diagonal, or what
+// is out of range, the condition is +Inf, and dst is as it was, but for the
+// shape; and so it is after an *exec.TaskError that names a version that has failed, or
 // exec.ErrClosed. SolveTo panics with ErrNotFactorized if there is no
 // factorization.
 //

@@ -1,0 +1,151 @@
+package la_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// testDependent solves with matrices that have a column which depends on two
+// others, and with the same where a part of it does not.
+func testDependent[T la.Element](t *testing.T) {
+	for name, e := range engines(t) {
+		rnd := rand.New(rand.NewPCG(11, 4))
+		for _, s := range [][3]int{{5, 3, 2}, {60, 20, 19}, {200, 12, 7}, {40, 40, 21}, {90, 60, 59}} {
+			m, n, j := s[0], s[1], s[2]
+			a, b := random[T](rnd, m, n, 1), random[T](rnd, m, 2, 0)
+			at := la.General[T]{Rows: n, Cols: m, Stride: m, Data: make([]T, n*m)}
+			for _, apart := range []float64{0, math.Sqrt(eps[T]())} {
+				for i := range m {
+					v := 0.25*float64(a.At(i, 0)) + 0.75*float64(a.At(i, 1))
+					a.Set(i, j, T(v+apart*rnd.NormFloat64()))
+				}
+				for i := range n {
+					for k := range m {
+						at.Set(i, k, a.At(k, i))
+					}
+				}
+				what := fmt.Sprintf("%s, %v, %.1g apart", name, s, apart)
+				check := func(method string, err error) {
+					t.Helper()
+					c, is := err.(mat.Condition)
+					switch {
+					case apart == 0 && (!is || !(float64(c)*eps[T]() >= 1./8)):
+						t.Errorf("%s, %s: %v for a column that depends on others", what, method, err)
+					case apart != 0 && err != nil:
+						t.Errorf("%s, %s: %v", what, method, err)
+					}
+				}
+				check("least squares", la.LeastSquares[T](t.Context(), e, padded[T](n, 2, 0), a, b))
+				if m == n {
+					continue // rows that depend on others show in no column
+				}
+				check("least norm", la.LeastSquares[T](t.Context(), e, padded[T](m, 2, 0), at, random[T](rnd, n, 2, 0)))
+				q := la.NewQR[T](e)
+				if err := q.Factorize(at); err != nil {
+					t.Fatal(err)
+				}
+				check("QR of the transpose", q.SolveTo(padded[T](m, 2, 0), false, random[T](rnd, n, 2, 0)))
+				check("QR, trans", q.SolveTo(padded[T](n, 2, 0), true, b))
+			}
+		}
+	}
+}
+
+// A column that depends on others is noticed, though rounding has left a
+// diagonal element that is not zero.
+func TestDependentColumns(t *testing.T) {
+	t.Run("f64", testDependent[float64])
+	t.Run("f32", testDependent[float32])
+}
+
+// Columns of any scale are no sign of dependence, as long as their diagonal
+// elements can be compared at all.
+func TestScaledColumns(t *testing.T) {
+	const m, n = 50, 12
+	for name, e := range engines(t) {
+		a := asDense(random[float64](rand.New(rand.NewPCG(3, 9)), m, n, 0))
+		for j := range n {
+			for i := range m {
+				a.Set(i, j, a.At(i, j)*math.Pow(10, -float64(j)))
+			}
+		}
+		var x mat.Dense
+		if err := la.LeastSquares[float64](t.Context(), e, &x, a, a.Slice(0, m, 0, 3)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for j := range 3 {
+			if !(math.Abs(x.At(j, j)-1) < 1e-12) {
+				t.Errorf("%s: x[%d] is %g, want 1", name, j, x.At(j, j))
+			}
+		}
+	}
+}
+
+// Where R overflows there is no solution, and the error says so.
+func TestQROverflow(t *testing.T) {
+	const n = 60
+	for name, e := range engines(t) {
+		a := mat.NewDense(n, n, nil)
+		for i := range n {
+			for j := range n {
+				a.Set(i, j, math.MaxFloat64)
+				if i > j {
+					a.Set(i, j, -math.MaxFloat64)
+				}
+			}
+		}
+		q := la.NewQR[float64](e)
+		if err := q.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+		x := mat.NewDense(n, 1, nil)
+		x.Set(0, 0, 7)
+		if c, ok := q.SolveTo(x, false, a.Slice(0, n, 0, 1)).(mat.Condition); !ok || !math.IsInf(float64(c), 1) || x.At(0, 0) != 7 {
+			t.Errorf("%s: condition %v, x[0] %v", name, c, x.At(0, 0))
+		}
+		if c := q.Cond(); !math.IsInf(c, 1) {
+			t.Errorf("%s: condition number %v", name, c)
+		}
+	}
+}
+
+// LU and Cholesky notice dependent columns, too. What rounding leaves of them
+// is a matter of chance here: some matrices are singular as they stand, or not
+// positive definite, and those that are not have to be told.
+func TestDependentSquare(t *testing.T) {
+	const n = 50
+	for name, e := range engines(t) {
+		rnd := rand.New(rand.NewPCG(8, 8))
+		for range 10 {
+			g := asDense(random[float64](rnd, n, n-1, 0))
+			a := mat.NewDense(n, n, nil)
+			a.Slice(0, n, 0, n-1).(*mat.Dense).Copy(g)
+			for i := range n {
+				a.Set(i, n-1, 0.5*g.At(i, 3)+0.125*g.At(i, 8))
+			}
+			lu := la.NewLU[float64](e)
+			if lu.Factorize(a) == nil {
+				if err := lu.SolveTo(&mat.Dense{}, false, g); err == nil {
+					t.Errorf("%s: LU solves with a matrix of rank %d; condition number %.3g", name, n-1, lu.Cond())
+				}
+			}
+			a = mat.DenseCopyOf(a.T())
+			s := mat.NewSymDense(n, nil)
+			if err := la.Syrk[float64](t.Context(), e, blas.NoTrans, 1, a, 0, s); err != nil {
+				t.Fatal(err)
+			}
+			chol := la.NewCholesky[float64](e)
+			if chol.Factorize(s) == nil {
+				if err := chol.SolveTo(&mat.Dense{}, g); err == nil {
+					t.Errorf("%s: Cholesky solves with a matrix of rank %d; condition number %.3g", name, n-1, chol.Cond())
+				}
+			}
+		}
+	}
+}
