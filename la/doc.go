@@ -23,11 +23,15 @@
 //
 // # Errors
 //
-// What depends on data is returned: *[ShapeError], *[NonFiniteError],
-// *[NotPositiveDefiniteError], or the cause of a context's end. Misuse that no
-// data can cause panics: every method of a Cholesky that needs a factorization
-// panics with [ErrNotFactorized] where there is none, and raw matrices whose
-// fields make no sense — no Uplo, too small a Stride, too little Data — panic
-// with a constant of package blocked; its NewGeneral, NewSymmetric and
-// NewTriangular check them and return an error.
+// What depends on data, files or time is returned: *[ShapeError],
+// *[NonFiniteError], *[NotPositiveDefiniteError], *[SingularError],
+// *[BreakdownError], *[CheckpointError], the cause of a context's end, an
+// *exec.TaskError where a version has failed, or exec.ErrClosed. A gonum
+// mat.Condition says that a matrix is singular to working precision; if it is
+// finite there is a solution beside it, as with gonum. Misuse that no data can
+// cause panics: every method of a [Cholesky], [LU] or [QR] that needs a
+// factorization panics with [ErrNotFactorized] where there is none, and raw
+// matrices whose fields make no sense — no Uplo, too small a Stride, too little
+// Data — panic with a constant of package blocked; its NewGeneral, NewSymmetric
+// and NewTriangular check them and return an error.
 package la

@@ -63,9 +63,10 @@ type Options struct {
 
 	// Progress, if not nil, is called every 100 ms while tasks run, and once
 	// at the end, with the number of tasks that have ended and of all tasks
-	// of the call. After a failure, or the end of the context, the number
-	// stays where it was. A call that does several things one after the other,
-	// as SolveSPD does, counts each anew. Progress is never called twice at once, not even when
+	// of the call; total is 0 if that is not known, as with a checkpoint. After
+	// a failure, or the end of the context, the number stays where it was. A
+	// call that does several things one after the other, as SolveSPD does,
+	// counts each anew. Progress is never called twice at once, not even when
 	// several computations share the engine; it must not compute with it. A
 	// problem that goes to one kernel has no tasks and no progress.
 	Progress func(done, total int)
@@ -227,9 +228,9 @@ func (e *Engine) Workers() []exec.Worker {
 	return e.rt.Workers()
 }
 
-// Explain says which version of an operation ("gemm", "syrk", "trsm",
-// "potrf") on T the engine would take for the operands and parameter of call,
-// and why. It returns false if there is no such operation.
+// Explain says which version of an operation on T, by its name in package
+// kernels as in "gemm" or "getrf", the engine would take for the operands and
+// parameter of call, and why. It returns false if there is no such operation.
 func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
 	for _, o := range kernels.For[T](e.ops()).All() {
 		if o.Name == op {

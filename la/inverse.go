@@ -17,7 +17,7 @@ import (
 func Inverse[T Element](ctx context.Context, e *Engine, dst Sink[T], a Source[T]) (SolveReport, error) {
 	n, cols := a.Dims()
 	if n != cols {
-		return SolveReport{}, &ShapeError{"Inverse", fmt.Sprintf("A is %d×%d", n, cols)}
+		return SolveReport{}, &ShapeError{"Inverse", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
 	shape[T](dst, n, n)
 	if r, c := dst.Dims(); r != n || c != n {

@@ -100,7 +100,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSour
 func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source[float64]) (Refinement, error) {
 	n, cols := a.Dims()
 	if n != cols {
-		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d", n, cols)}
+		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
 	if err := checkSystem("SolveGeneral", n, n, dst, b); err != nil {
 		return Refinement{}, err

@@ -78,7 +78,7 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 	}
 	n, cols := a.Dims()
 	if n != cols {
-		return 0, &ShapeError{"Cond", fmt.Sprintf("A is %d×%d", n, cols)}
+		return 0, &ShapeError{"Cond", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
 	e, end := e.session()
 	defer end()
