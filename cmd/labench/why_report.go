@@ -140,6 +140,9 @@ func (x *account) verdict() []string {
 		}
 	}
 	head := fmt.Sprintf("%s are %.2f times as fast as one.", workers(x.all.workers), x.speedup())
+	if care := x.unsteady(); care != "" {
+		head += " " + care
+	}
 	switch {
 	case len(reasons) == 0:
 		head += " Nothing worth mention is lost."
@@ -152,13 +155,22 @@ func (x *account) verdict() []string {
 		reasons = append(reasons, fmt.Sprintf("Not lost by scaling, but lost: one worker reaches %.0f %% of what its core can do. "+
 			"Larger problems and larger tiles (labench tune) are faster; labench list says whether better versions of the kernels are left out.", 100*r.PeakFraction))
 	}
+	return append([]string{head}, reasons...)
+}
+
+// unsteady warns of runs that took longer than the fastest one, by which
+// everything is counted.
+func (x *account) unsteady() string {
+	var ranges []string
 	for _, s := range []side{x.one, x.all} {
 		if longest := slices.Max(append(s.result.Times, s.took)); longest > s.took+s.took/5 {
-			reasons = append(reasons, fmt.Sprintf("Take care: with %s the runs took from %s to %s. Other programs disturb; "+
-				"try again on a quiet machine, or with --repeat 9.", workers(s.workers), brief(s.took), brief(longest)))
+			ranges = append(ranges, fmt.Sprintf("with %s the runs took from %s to %s", workers(s.workers), brief(s.took), brief(longest)))
 		}
 	}
-	return append([]string{head}, reasons...)
+	if ranges == nil {
+		return ""
+	}
+	return "But take care: " + strings.Join(ranges, ", and ") + ". Other programs disturb; try again on a quiet machine, or with --repeat 9."
 }
 
 // reason says what a loss rests on, and which knob there is.
@@ -172,6 +184,9 @@ func (x *account) reason(k lossKind) string {
 		}
 		if x.one.result.PeakGFLOPS <= 0 || x.all.result.PeakGFLOPS <= 0 {
 			return what + ": they share caches and memory, or the cores are slower together (labench peak). Larger tiles (--nb) read less."
+		}
+		if x.unsteady() != "" {
+			return what + ": they share caches and memory, or lost their cores to other programs meanwhile. Larger tiles (--nb) read less for the same work."
 		}
 		return what + ": they share caches and memory. Larger tiles (--nb) read less for the same work; labench peak says how much memory gives one core and all."
 	case lossCores:
