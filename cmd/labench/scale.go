@@ -28,7 +28,7 @@ type scaleFlags struct {
 	seed                                   uint64
 	repeat, warmup                         int
 	verify, json                           bool
-	csv, plot                              string
+	csv, plot, oversubscribe               string
 	profile                                string
 	choices                                map[string]*string
 }
@@ -46,10 +46,15 @@ first:last:step, or first:last:xfactor for steps that multiply.
 
 The speed-up is over one worker with everything else the same, and the
 efficiency is the speed-up per worker: both need 1 among the workers. The FMA
-peak of each number of workers is measured once, before the first point.`,
+peak of each number of workers is measured once, before the first point.
+
+With --oversubscribe there are more workers than cores, spread evenly, as in the
+first figure of the results of Amela et al. (2018): what waits for something
+other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 		Example: `  labench scale --workers 1:16:x2 --plot scaling.png
   labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
-  labench scale cholesky -n 4096 --sched all --versions go,openblas`,
+  labench scale cholesky -n 4096 --sched all --versions go,openblas
+  labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg`,
 		ValidArgs: bench.Ops(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -69,6 +74,7 @@ peak of each number of workers is measured once, before the first point.`,
 	fl.SortFlags = false
 	fl.StringVarP(&f.sizes, "n", "n", "1024,2048,4096", "orders of the problem")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers (default 1, 2, 4 … and one per core)")
+	fl.StringVar(&f.oversubscribe, "oversubscribe", "", "factors of oversubscription, as in 1:8: so many\nworkers on each core, instead of --workers")
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
@@ -118,7 +124,17 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	var err error
 	s.sizes, err = parseInts("n", f.sizes, nil)
 	note(err)
-	if f.workers == "" {
+	if f.oversubscribe != "" {
+		if f.workers != "" {
+			note(errors.New("--workers and --oversubscribe exclude each other: give one"))
+		}
+		s.cores = topo.Detect().Workers()
+		s.workers, err = parseFactors(f.oversubscribe)
+		note(err)
+		for i := range s.workers {
+			s.workers[i] *= s.cores
+		}
+	} else if f.workers == "" {
 		s.workers = doublings(topo.Detect().Workers())
 	} else {
 		s.workers, err = parseInts("workers", f.workers, nil)
@@ -154,6 +170,18 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 		note(s.validate())
 	}
 	return p, joinLine(errs)
+}
+
+// parseFactors reads a list of factors, as parseInts does; the step of a range
+// may be left out and is 1 then. The error is a *listError.
+func parseFactors(list string) ([]int, error) {
+	elements := strings.Split(list, ",")
+	for i, e := range elements {
+		if strings.Count(e, ":") == 1 {
+			elements[i] += ":1"
+		}
+	}
+	return parseInts("oversubscribe", strings.Join(elements, ","), nil)
 }
 
 // doublings returns 1, 2, 4 … and n.
@@ -204,7 +232,9 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error
 		return err
 	}
 	p.sweep.base.Profile = profile.Profile
-	a.warnCrowded(slices.Max(p.sweep.workers))
+	if p.sweep.cores == 0 {
+		a.warnCrowded(slices.Max(p.sweep.workers))
+	}
 
 	line := newStatus(a.err)
 	defer line.clear()

@@ -36,6 +36,9 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 			c.Categories = append(c.Categories, v.name)
 		}
 	}
+	if s.cores > 0 && x == varWorkers {
+		c.XLabel = fmt.Sprintf("oversubscription: workers per core, of %s", count(s.cores, "core"))
+	}
 	var firsts []setting // of each series
 	ideal := make(map[int][]plotting.Point)
 	for i := range points {
@@ -51,7 +54,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 		}
 		at := s.place(q, x)
 		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed})
-		if one := baseline(points, q.setting); one != nil && s.compares() && (x == varWorkers || q.workers > 1) {
+		if one := s.baseline(points, q.setting); one != nil && s.compares() && (x == varWorkers || q.workers > 1) {
 			ideal[k] = append(ideal[k], plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
 		}
 	}
@@ -101,7 +104,7 @@ func (s *sweep) seriesName(t setting, x variable) string {
 func (s *sweep) place(p *point, x variable) float64 {
 	switch x {
 	case varWorkers:
-		return float64(p.workers)
+		return float64(p.workers) / float64(s.baseWorkers())
 	case varNB:
 		return float64(p.result.NB) // an automatic one is what it came to
 	case varSched:
@@ -137,7 +140,7 @@ func (s *sweep) peakLines(x variable, points []point) []plotting.Reference {
 			if lines == nil {
 				lines = []plotting.Reference{{Name: "measured FMA peak", Series: -1}}
 			}
-			lines[0].Points = append(lines[0].Points, plotting.Point{X: float64(w), Y: y})
+			lines[0].Points = append(lines[0].Points, plotting.Point{X: float64(w) / float64(s.baseWorkers()), Y: y})
 			continue
 		}
 		name := "measured FMA peak"

@@ -34,6 +34,9 @@ func newScaleTable(s *sweep) *scaleTable {
 	if s.swept(varN) {
 		add(scaleColumn{"n", 5, false, func(p *point) string { return number(p.n) }})
 	}
+	if s.cores > 0 {
+		add(scaleColumn{"factor", 6, false, func(p *point) string { return number(p.factor) }})
+	}
 	if s.swept(varWorkers) {
 		add(scaleColumn{"workers", 7, false, func(p *point) string { return number(p.workers) }})
 	}
@@ -57,6 +60,9 @@ func newScaleTable(s *sweep) *scaleTable {
 	if s.compares() {
 		add(scaleColumn{"speed-up", 8, false, func(p *point) string { return known(p.speedup, "%.2f") }})
 		add(scaleColumn{"effic.", 6, false, func(p *point) string { return percent(p.efficiency()) }})
+	}
+	if s.cores > 0 && s.workers[0] == s.cores {
+		add(scaleColumn{"of 1x", 7, false, func(p *point) string { return percent(p.speedup) }})
 	}
 	if s.swept(varVersions) {
 		// The only column of unknown width gets what the others leave.
@@ -131,6 +137,9 @@ func (t *scaleTable) head() string {
 	if s.swept(varNB) && slices.Contains(s.nb, 0) {
 		text += "a before nb: automatic\n"
 	}
+	if s.cores > 0 {
+		text += wrapped("", fmt.Sprintf("factor = workers on each of %s; of 1x = share of the rate with factor 1", count(s.cores, "core")))
+	}
 	return text + "\n" + t.line(func(c scaleColumn) string { return c.name }, " ")
 }
 
@@ -141,7 +150,7 @@ func (t *scaleTable) row(p point) string {
 	if p.err != nil {
 		return t.line(func(c scaleColumn) string {
 			switch c.name {
-			case "n", "workers", "sched", "versions":
+			case "n", "factor", "workers", "sched", "versions":
 				return c.value(&p)
 			}
 			return "-"
@@ -171,7 +180,7 @@ func (t *scaleTable) line(cell func(scaleColumn) string, mark string) string {
 func csvColumns() []string {
 	return []string{"op", "type", "m", "n", "k", "nb", "nb_auto", "workers", "sched", "versions_allowed", "versions",
 		"seconds_best", "seconds_median", "gflops_best", "gflops_median", "peak_gflops", "peak_fraction",
-		"speedup", "efficiency", "residual", "passed", "error"}
+		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe"}
 }
 
 // csvOf returns the points as a CSV file (RFC 4180) with a header. Numbers are
@@ -195,10 +204,14 @@ func csvOf(points []point) []byte {
 			calls = append(calls, fmt.Sprintf("%s:%d", v, n))
 		}
 		slices.Sort(calls)
+		factor := ""
+		if p.factor > 0 {
+			factor = strconv.Itoa(p.factor)
+		}
 		w.Write([]string{r.Op, r.Type, strconv.Itoa(r.M), strconv.Itoa(r.N), strconv.Itoa(r.K), strconv.Itoa(r.NB), strconv.FormatBool(p.nb == 0),
 			strconv.Itoa(r.Workers), r.Sched, p.versions.name, strings.Join(calls, ";"),
 			number(r.SecondsBest), number(r.SecondsMedian), number(r.GFLOPSBest), number(r.GFLOPSMedian), number(r.PeakGFLOPS), number(r.PeakFraction),
-			number(p.speedup), number(p.efficiency()), number(r.Residual), strconv.FormatBool(r.Passed && p.err == nil), p.failure()})
+			number(p.speedup), number(p.efficiency()), number(r.Residual), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor})
 	}
 	w.Flush() // into memory: there is no error
 	return out.Bytes()

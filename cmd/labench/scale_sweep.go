@@ -76,6 +76,9 @@ type sweep struct {
 	policies []sched.Kind
 	versions []versionSet
 	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
+	// cores, if not 0, says that the workers are virtual units, cores times a
+	// factor of oversubscription, 1 and larger.
+	cores int
 }
 
 // measurePeaks measures the peak of each number of workers, once: a table and
@@ -83,6 +86,10 @@ type sweep struct {
 func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
 	s.peaks = make(map[int]float64)
 	for _, w := range s.workers {
+		if s.cores > 0 && len(s.peaks) > 0 {
+			s.peaks[w] = s.peaks[s.workers[0]] // that of the cores
+			continue
+		}
 		r, err := measure(ctx, s.base.Type, w)
 		if err != nil {
 			return err
@@ -140,7 +147,20 @@ func (s *sweep) values(v variable) int {
 func (s *sweep) swept(v variable) bool { return s.values(v) > 1 }
 
 // compares reports whether there are speed-ups.
-func (s *sweep) compares() bool { return s.swept(varWorkers) && s.workers[0] == 1 }
+func (s *sweep) compares() bool { return s.cores == 0 && s.swept(varWorkers) && s.workers[0] == 1 }
+
+// baseWorkers returns the number of workers that others are compared with: one, or one
+// for each core.
+func (s *sweep) baseWorkers() int { return max(s.cores, 1) }
+
+// factor returns the factor of oversubscription of a setting, 0 if there is
+// none.
+func (s *sweep) factor(t setting) int {
+	if s.cores == 0 {
+		return 0
+	}
+	return t.workers / s.cores
+}
 
 // widest returns the variable with the most values, one of numbers before
 // those of words, and n if nothing is swept.
@@ -184,19 +204,28 @@ func (s *sweep) validate() error {
 // point is the outcome of a setting.
 type point struct {
 	setting
-	result  bench.Result
-	err     error
-	speedup float64 // over one worker; NaN if that was not run, or not rightly
+	result bench.Result
+	err    error
+	// speedup is over one worker, or one for each core of a sweep of
+	// oversubscription; NaN if that was not run, or not rightly.
+	speedup float64
+	factor  int // of oversubscription; 0: none
 }
 
 // run runs one setting; before are the points that have been run. The error is
 // that of ctx; any other is the point's.
 func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
-	p := point{setting: t, speedup: math.NaN()}
+	p := point{setting: t, speedup: math.NaN(), factor: s.factor(t)}
 	if err := ctx.Err(); err != nil {
 		return p, err
 	}
-	p.result, p.err = run(ctx, s.spec(t))
+	spec := s.spec(t)
+	one := s.baseline(before, t)
+	if s.cores > 0 && t.nb == 0 && one != nil && !one.result.Direct {
+		// la would take smaller tiles for more workers: a curve of two things.
+		spec.NB = one.result.NB
+	}
+	p.result, p.err = run(ctx, spec)
 	if p.err != nil {
 		// What the table and the files say of a point that has no result.
 		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
@@ -209,27 +238,33 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 	if p.failure() != "" {
 		return p, nil
 	}
-	if t.workers == 1 {
+	if t.workers == s.baseWorkers() {
 		p.speedup = 1
-	} else if one := baseline(before, t); one != nil {
+	} else if one != nil {
 		p.speedup = p.result.GFLOPSBest / one.result.GFLOPSBest
 	}
 	return p, nil
 }
 
-// baseline returns the point of one worker for a setting, or nil.
-func baseline(points []point, t setting) *point {
+// baseline returns the point that a setting is compared with, or nil.
+func (s *sweep) baseline(points []point, t setting) *point {
 	for i := range points {
 		q := &points[i]
-		if q.workers == 1 && q.same(t, varWorkers) && q.failure() == "" && q.result.GFLOPSBest > 0 {
+		if q.workers == s.baseWorkers() && q.same(t, varWorkers) && q.failure() == "" && q.result.GFLOPSBest > 0 {
 			return q
 		}
 	}
 	return nil
 }
 
-// efficiency returns the speed-up per worker.
-func (p *point) efficiency() float64 { return p.speedup / float64(p.workers) }
+// efficiency returns the speed-up per worker; of virtual units nothing is
+// expected that it could be measured by.
+func (p *point) efficiency() float64 {
+	if p.factor > 0 {
+		return math.NaN()
+	}
+	return p.speedup / float64(p.workers)
+}
 
 // failure says what is wrong with a point, or nothing.
 func (p *point) failure() string {
@@ -245,8 +280,8 @@ func (p *point) failure() string {
 }
 
 // MarshalJSON writes the object of the result with more fields at the end:
-// nb_auto, versions_allowed, speedup and efficiency, null if unknown, and
-// error, if it failed.
+// nb_auto, versions_allowed, speedup and efficiency, null if unknown,
+// oversubscribe, the factor if there is one, and error, if it failed.
 func (p point) MarshalJSON() ([]byte, error) {
 	result, err := json.Marshal(p.result)
 	if err != nil {
@@ -257,8 +292,9 @@ func (p point) MarshalJSON() ([]byte, error) {
 		Versions   string   `json:"versions_allowed"`
 		Speedup    *float64 `json:"speedup"`
 		Efficiency *float64 `json:"efficiency"`
+		Factor     int      `json:"oversubscribe,omitempty"`
 		Error      string   `json:"error,omitempty"`
-	}{p.nb == 0, p.versions.name, finite(p.speedup), finite(p.efficiency()), p.failure()})
+	}{p.nb == 0, p.versions.name, finite(p.speedup), finite(p.efficiency()), p.factor, p.failure()})
 	if err != nil {
 		return nil, err
 	}
