@@ -40,7 +40,8 @@ type worker struct {
 
 	nested *Job // of the children of the task that it executes
 
-	watched *StuckTask // what the watchdog knows of that task, if there is one
+	doing   trace.Running // that task, if there is a recorder
+	watched *StuckTask    // what the watchdog knows of that task, if there is one
 
 	// What is being executed, for the case that the task ends the goroutine.
 	task   *graph.Task
@@ -200,7 +201,8 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 	var at time.Duration
 	if w.record != nil {
 		at = w.rt.opt.Recorder.Now()
-		w.begin(trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name, Start: at}, t.Attempt == 0)
+		w.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name, Start: at}
+		w.begin(w.doing, t.Attempt == 0)
 	}
 	w.start = time.Now()
 	err = w.invoke(t)

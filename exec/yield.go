@@ -71,6 +71,9 @@ func (l *Local) reclaim(w *worker) {
 		sleeper.wake <- struct{}{}
 	}
 	<-w.wake
+	if w.begin != nil && w.task != nil { // the substitute has said what it was at
+		w.begin(w.doing, false)
+	}
 }
 
 // yieldTo returns the worker that w must give its slot to now, nil if there is

@@ -127,7 +127,7 @@ func (s *Selector) Check(op *Op, on *Target) error { return s.table(op, on).err 
 // and the constraints leave none it returns a *[NoVersionError].
 //
 // Where one version is left, and in mode [Static], the call is not looked at
-// and may be nil.
+// and may be nil, unless [Config.Measure] is set.
 func (s *Selector) Select(op *Op, call *Call, on *Target) (Choice, error) {
 	t := s.table(op, on)
 	if t.done {

@@ -274,7 +274,7 @@ func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 		g.groups.copies.count(-len(gr.copies), gr.datum.Bytes)
 		g.groups.mu.Unlock()
 		if gr.holds != nil {
-			g.drop(gr.holds)
+			gr.holds.drop()
 		}
 		t.fence.group = nil // the fence stays as long as the version that it has made
 	}

@@ -100,6 +100,20 @@ func TestRenewPanics(t *testing.T) {
 	}
 }
 
+// TestCopiesOfSeveralGraphs: each graph counts the values that it has made.
+func TestCopiesOfSeveralGraphs(t *testing.T) {
+	x := &Datum{Name: "x", Value: new(int), Bytes: 8}
+	x.SetRenaming(func() any { return new(int) })
+	var g [2]Graph
+	for i := range g {
+		task, _ := g[i].Add(&Spec{Op: op("t"), Operands: []Operand{{x, Out}}})
+		g[i].End(task, Done, nil, nil)
+	}
+	if a, b := g[0].Copies(), g[1].Copies(); a != (Copies{0, 1, 0, 8}) || b != (Copies{1, 1, 8, 8}) {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
 // TestGiveTwice: of two that give the same operand at once one is refused.
 func TestGiveTwice(t *testing.T) {
 	for range 200 {

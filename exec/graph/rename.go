@@ -9,7 +9,7 @@ import (
 type renamed struct {
 	value any
 	bytes int64
-	given bool // by the program: Datum.Value
+	of    *Graph // that counts it; nil for what the program has given: Datum.Value
 	// uses counts the tasks that access it, and the datum as long as it is the
 	// latest.
 	uses atomic.Int32
@@ -39,7 +39,7 @@ type Copies struct {
 func (d *Datum) SetRenaming(renew func() any) {
 	x := d.uncommon()
 	x.renew = renew
-	x.value = &renamed{value: d.Value, given: true}
+	x.value = &renamed{value: d.Value}
 	x.value.uses.Store(1)
 }
 
@@ -53,8 +53,9 @@ func (d *Datum) Latest() any {
 }
 
 // Copies returns what renamed data and reductions of the graph have allocated,
-// beyond the values that the data had at the beginning. It may be called at any
-// time.
+// beyond the values that the data had at the beginning. A value that outlives the
+// graph, because it is a datum's latest one, is the graph's until another graph
+// replaces it. It may be called at any time.
 func (g *Graph) Copies() Copies {
 	g.groups.mu.Lock()
 	defer g.groups.mu.Unlock()
@@ -69,7 +70,7 @@ func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
 		g.groups.mu.Lock()
 		g.groups.copies.count(1, u.datum.Bytes)
 		g.groups.mu.Unlock()
-		g.drop(old)
+		old.drop()
 		g.hold(u, x.value)
 		g.detach(u)
 		return 0, 1
@@ -93,7 +94,7 @@ func (g *Graph) renew(t *Task, u *use, x *special) (v *renamed) {
 			v = nil
 		}
 	}()
-	v = &renamed{value: x.renew(), bytes: u.datum.Bytes}
+	v = &renamed{value: x.renew(), bytes: u.datum.Bytes, of: g}
 	v.uses.Store(1)
 	return v
 }
@@ -128,18 +129,18 @@ func (g *Graph) letGo(u *use) {
 	}
 	g.groups.mu.Unlock()
 	if ok {
-		g.drop(v)
+		v.drop()
 	}
 }
 
 // drop takes one user off v.
-func (g *Graph) drop(v *renamed) {
-	if v.uses.Add(-1) != 0 || v.given {
+func (v *renamed) drop() {
+	if v.uses.Add(-1) != 0 || v.of == nil {
 		return
 	}
-	g.groups.mu.Lock()
-	g.groups.copies.count(-1, v.bytes)
-	g.groups.mu.Unlock()
+	v.of.groups.mu.Lock()
+	v.of.groups.copies.count(-1, v.bytes)
+	v.of.groups.mu.Unlock()
 }
 
 // detach makes u the maker of a version that does not touch the one before: it
