@@ -83,7 +83,7 @@ func TestQRWork(t *testing.T) {
 
 func testQRWork[T Element](t *testing.T) {
 	for name, q := range everyQR[T]() {
-		const high, k, ib = 1 << 24, 48, 32
+		const high, k, ib = 1 << 20, 48, 32
 		// A strip of C, and the Go version's is wide.
 		most := high * 128
 		if name == "go" {
