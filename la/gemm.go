@@ -69,7 +69,8 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 			return err
 		}
 	} else {
-		nb = tileSize[T](e, OpGemm, geometric(m, n))
+		size := geometric(m, n)
+		nb = narrow(e, tileSize[T](e, OpGemm, size), size, max(m, n, k))
 	}
 	vc, in, back := writable(c, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
@@ -126,7 +127,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 	one := goesDirect[T](e, OpSyrk, max(n, k))
 	nb := max(n, k)
 	if !one {
-		nb = tileSize[T](e, OpSyrk, n)
+		nb = narrow(e, tileSize[T](e, OpSyrk, n), n, max(n, k))
 	}
 	vc, in, back := writableSym(c, nb, beta != 0, e.options().Workers)
 	va, trans := readable(a, trans, nb, in, e.options().Workers)
@@ -186,7 +187,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	one := goesDirect[T](e, OpTrsm, max(m, n))
 	nb := max(m, n)
 	if !one {
-		nb = tileSize[T](e, OpTrsm, order)
+		nb = narrow(e, tileSize[T](e, OpTrsm, order), order, max(m, n))
 	}
 	vb, in, back := writable(b, nb, true, e.options().Workers)
 	va, trans := readableTri(a, trans, nb, in, e.options().Workers)

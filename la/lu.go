@@ -77,7 +77,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	one := goesDirect[T](f.engine, OpLU, max(m, n))
 	nb := max(1, m, n)
 	if !one {
-		nb = tileSize[T](f.engine, OpLU, min(m, n))
+		nb = narrow(f.engine, tileSize[T](f.engine, OpLU, min(m, n)), min(m, n), max(m, n))
 	}
 	workers := f.engine.options().Workers
 	opt := blocked.CopyOptions{Workers: workers, Stats: true}
