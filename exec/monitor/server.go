@@ -142,7 +142,7 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	var after time.Duration
 	if q := r.URL.Query().Get("after"); q != "" {
-		us, err := strconv.ParseInt(q, 10, 62)
+		us, err := strconv.ParseInt(q, 10, 53) // nanoseconds have to fit, too
 		if err != nil || us < 0 {
 			http.Error(w, "after is not a number of microseconds", http.StatusBadRequest)
 			return
