@@ -128,8 +128,9 @@ func testOrmqr[T blocked.Element](t *testing.T, rt *exec.Local, what string, f *
 	must(t, rt, what, q.ColumnTasks(tileCount(min(m, n), nb)), func(p *blocked.Program[T]) error { return p.Orgqr(f, q, thin) })
 	for i := range m {
 		for j := range min(m, n) {
-			if thin.At(i, j) != all.At(i, j) {
-				t.Fatalf("%s: element (%d, %d) of Q depends on the number of columns", what, i, j)
+			// Products of one column may be summed up in another order.
+			if d := math.Abs(float64(thin.At(i, j) - all.At(i, j))); !(d <= 30*roundoff[T]()*float64(m)) {
+				t.Fatalf("%s: element (%d, %d) of Q depends on the number of columns: %v and %v", what, i, j, thin.At(i, j), all.At(i, j))
 			}
 		}
 	}
