@@ -8,7 +8,7 @@ import "github.com/tessera-la/tessera/versions"
 //
 // Operands: a *Pivots (in), then the tiles from left to right (inout), at least
 // one, all of the same number of rows, and of the same number of columns but for
-// the last. Column i is exchanged with column Rows[i] of all of them together.
+// the last, which may have fewer. Column i is exchanged with column Rows[i] of all of them together.
 type Lapmt struct {
 	Inverse bool
 }
@@ -26,7 +26,7 @@ func lapmt[T Element]() func(*versions.Call) error {
 		width := 0
 		for i := range tiles {
 			t := arg[T](call, i+1)
-			if t.Rows != first.Rows || width != i*first.Cols {
+			if t.Rows != first.Rows || t.Cols > first.Cols || width != i*first.Cols {
 				panic(ErrShape)
 			}
 			width += t.Cols

@@ -163,6 +163,7 @@ func TestMisuse(t *testing.T) {
 		{"lapmt", lapmt, []any{piv, tile(3, 3), tile(2, 3)}, kernels.ErrShape},
 		{"lapmt", lapmt, []any{piv, tile(3, 2), tile(3, 1), tile(3, 2)}, kernels.ErrShape},
 		{"lapmt", lapmt, []any{&kernels.Pivots{Rows: []int{3}}, tile(3, 3)}, kernels.ErrShape},
+		{"lapmt", lapmt, []any{&kernels.Pivots{Rows: []int{3}}, tile(3, 1), tile(3, 4)}, kernels.ErrShape},
 		{"tntleaf", leaf, []any{tile(3, 3)}, kernels.ErrArgs},
 		{"tntleaf", leaf, []any{tile(3, 3), tile(3, 3)}, kernels.ErrArgs},
 		{"tntleaf", leaf, []any{tile(3, 3), tile(3, 2), rows(3, 3)}, kernels.ErrShape},
@@ -171,6 +172,20 @@ func TestMisuse(t *testing.T) {
 		{"tntnode", node, []any{rows(2, 3), rows(3, 3)}, kernels.ErrShape},
 		{"tntroot", root, []any{rows(3, 3), rows(3, 3)}, kernels.ErrArgs},
 		{"tntroot", root, []any{piv, piv}, kernels.ErrArgs},
+		{"trmm", &kernels.Trmm{Side: blas.Right}, []any{tile(3, 3), tile(3, 2)}, kernels.ErrShape},
+		{"geqrt", &kernels.Geqrt{IB: 2}, []any{tile(4, 3)}, kernels.ErrArgs},
+		{"geqrt", &kernels.Geqrt{IB: 2}, []any{tile(4, 3), tile(1, 3)}, kernels.ErrShape},
+		{"geqrt", &kernels.Geqrt{IB: 2}, []any{tile(4, 3), tile(2, 2)}, kernels.ErrShape},
+		{"geqrt", &kernels.Geqrt{IB: 2, Row: 5}, []any{tile(4, 3), tile(2, 3)}, kernels.ErrShape},
+		{"unmqr", &kernels.Unmqr{Side: blas.Left, IB: 2}, []any{tile(4, 3), tile(2, 3), tile(3, 4)}, kernels.ErrShape},
+		{"unmqr", &kernels.Unmqr{Side: blas.Right, IB: 2}, []any{tile(4, 3), tile(2, 3), tile(4, 3)}, kernels.ErrShape},
+		{"unmqr", &kernels.Unmqr{Side: blas.Left, IB: 2, Row: -1}, []any{tile(4, 3), tile(2, 3), tile(4, 3)}, kernels.ErrShape},
+		{"tsqrt", &kernels.Tsqrt{IB: 2}, []any{tile(2, 3), tile(4, 3), tile(2, 3)}, kernels.ErrShape},
+		{"tsqrt", &kernels.Tsqrt{IB: 2}, []any{tile(3, 4), tile(4, 3), tile(2, 3)}, kernels.ErrShape},
+		{"ttqrt", &kernels.Ttqrt{IB: 2}, []any{tile(3, 3), tile(3, 3), tile(2, 2)}, kernels.ErrShape},
+		{"tsmqr", &kernels.Tsmqr{Side: blas.Left, IB: 2}, []any{tile(4, 3), tile(2, 3), tile(3, 5), tile(3, 5)}, kernels.ErrShape},
+		{"tsmqr", &kernels.Tsmqr{Side: blas.Right, IB: 2}, []any{tile(4, 3), tile(2, 3), tile(5, 3), tile(6, 4)}, kernels.ErrShape},
+		{"ttmqr", &kernels.Ttmqr{Side: blas.Left, IB: 2}, []any{tile(3, 3), tile(2, 3), tile(2, 5), tile(3, 5)}, kernels.ErrShape},
 	} {
 		op := kernels.NewTable().Op(v.op, "f64")
 		for _, ver := range op.Versions {

@@ -21,8 +21,8 @@ import (
 // the memory gives, 13 GB/s, where Gemm with version avx512 came to 7 GB/s, and
 // transposed to 4 (go test ./kernels/cpu -run '^$' -bench Gemv, commit c56f71b).
 //
-// It is not part of Gemm, because there a sum has the same bits whatever is
-// around it, and here it is added up in another order.
+// It is not part of Gemm, because in vector micro-kernels a sum has the same
+// bits whatever is around it, and here it is added up in another order.
 //
 // Reference: BLAS xGEMV.
 func (p *Packed[T]) Gemv(trans blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
