@@ -44,7 +44,7 @@ func (x *findings) kernelsTooPortable() (string, string) {
 func (x *findings) tagWithoutLibrary() (string, string) {
 	for _, name := range cpu.BLASLibraries() {
 		if slices.Contains(x.tags, name) && x.library.Name != name {
-			return fmt.Sprintf("the build has the tag %s and yet not the library: %s", name, cpu.WhyNoBLAS(name)),
+			return fmt.Sprintf("the build has the tag %s and yet not the library: %s", name, x.without(name)),
 				"build with CGO_ENABLED=1 and one of these tags alone"
 		}
 	}

@@ -58,8 +58,9 @@ type findings struct {
 	cgo        string
 	lookupEnv  func(string) (string, bool)
 
-	library cpu.BLASInfo // empty Name if there is none
-	kernels []string     // "gemm avx512": each op on f64 and the version that is preferred
+	library cpu.BLASInfo             // empty Name if there is none
+	without func(name string) string // why a library is not there
+	kernels []string                 // "gemm avx512": each op on f64 and the version that is preferred
 
 	profile string // file of the versions' profile, empty if there is no place for it
 
@@ -68,7 +69,8 @@ type findings struct {
 
 // examine looks at the machine and measures its peaks.
 func (a *app) examine(ctx context.Context) (*findings, error) {
-	x := &findings{machine: topo.Detect(), goVersion: runtime.Version(), gomaxprocs: runtime.GOMAXPROCS(0), lookupEnv: os.LookupEnv}
+	x := &findings{machine: topo.Detect(), goVersion: runtime.Version(), gomaxprocs: runtime.GOMAXPROCS(0), lookupEnv: os.LookupEnv,
+		without: cpu.WhyNoBLAS}
 	x.tags, x.cgo = buildTags()
 	x.library, _ = cpu.BLASLibrary()
 	x.governor, x.driver = governor(os.DirFS("/"), x.machine.Allowed[0])

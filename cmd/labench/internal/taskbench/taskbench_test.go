@@ -121,8 +121,12 @@ func TestMETG(t *testing.T) {
 	}
 	defer rt.Close()
 	r, err := Measure(context.Background(), rt, Graph{Pattern: Stencil1D, Width: 4, Steps: 20}, 1)
-	if err != nil || len(r.Points) < 3 || r.Tasks != 80 {
-		t.Errorf("%+v, %v", r, err)
+	if err != nil || len(r.Points) == 0 || r.Tasks != 80 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	// A machine that is busy with other things ends it early.
+	if last := r.Points[len(r.Points)-1]; len(r.Points) < 3 && last.Efficiency >= 0.25 {
+		t.Errorf("%+v", r)
 	}
 	if !slices.IsSortedFunc(r.Points, func(a, b Point) int { return b.Iterations - a.Iterations }) {
 		t.Error("points are not in the order of size")
