@@ -151,7 +151,7 @@ func (x *account) verdict() []string {
 	default:
 		head += " The reasons, the largest first:"
 	}
-	if r := x.one.result; r.PeakGFLOPS > 0 && r.PeakFraction < 0.5 {
+	if r := x.one.result; r.PeakGFLOPS > 0 && r.PeakFraction < 0.5 && x.unsteady() == "" {
 		reasons = append(reasons, fmt.Sprintf("Not lost by scaling, but lost: one worker reaches %.0f %% of what its core can do. "+
 			"Larger problems and larger tiles (labench tune) are faster; labench list says whether better versions of the kernels are left out.", 100*r.PeakFraction))
 	}
