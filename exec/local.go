@@ -252,9 +252,12 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
 	t := l.pop(w)
-	// Also if there is nothing for w: what it has freed may be for others only.
-	other := l.rouse()
-	if t == nil && w.gang == nil && w.heir == nil {
+	found := t != nil || w.gang != nil || w.heir != nil
+	var other *worker
+	if found || l.policy.Len() > 0 { // what is left may be for others only
+		other = l.rouse()
+	}
+	if !found {
 		l.spinning++
 	}
 	l.mu.Unlock()

@@ -92,7 +92,6 @@ func (w *worker) loop() {
 func (w *worker) forget() {
 	clear(w.call.Args[:cap(w.call.Args)])
 	w.call.Ctx, w.call.Params = nil, nil
-	clear(w.freed[:cap(w.freed)])
 }
 
 // survive continues the worker on a new goroutine when a task, or its part in
