@@ -177,7 +177,7 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
 	u := c.u
 	mt, nt := x.Tiles()
-	if _, nrhs := x.Dims(); mt == 1 && goesDirect[T](e, OpTrsm, max(u.Dim(), nrhs)) {
+	if _, nrhs := x.Dims(); solvesDirect[T](e, mt, u.Dim(), nrhs) {
 		trsm := kernels.For[T](e.ops()).Trsm
 		for j := range nt {
 			for _, trans := range []blas.Transpose{blas.Trans, blas.NoTrans} {

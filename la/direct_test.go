@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -91,4 +93,47 @@ func benchDirect[T la.Element](b *testing.B, typ string) {
 func BenchmarkDirect(b *testing.B) {
 	benchDirect[float64](b, "f64")
 	benchDirect[float32](b, "f32")
+}
+
+// TestDirectSolve checks that a solution for few right-hand sides is no tasks
+// where the factorization was one kernel, and bit for bit what it is by tasks.
+func TestDirectSolve(t *testing.T) {
+	const n = 400 // a Cholesky factorization is one kernel, a square trsm is not
+	recorder := new(trace.Recorder)
+	e := start(t, la.Options{Workers: 2, Static: true, Trace: recorder})
+	tasks := start(t, la.Options{Workers: 2, Static: true, Direct: -1, NB: n})
+	rnd := rand.New(rand.NewPCG(1, 2))
+	a := symmetric[float64](t, matgen.Spec{Kind: matgen.SPD, N: n}, blas.Upper, 0)
+	for _, c := range []struct {
+		nrhs   int
+		direct bool
+	}{{1, true}, {3, true}, {n, false}} {
+		b, x, want := random[float64](rnd, n, c.nrhs, 0), random[float64](rnd, n, c.nrhs, 0), random[float64](rnd, n, c.nrhs, 0)
+		solve := func(e *la.Engine, x blocked.General[float64]) {
+			f := la.NewCholesky[float64](e)
+			if err := f.Factorize(a); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.SolveTo(x, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		recorder.Reset()
+		solve(e, x)
+		solve(tasks, want)
+		direct := true
+		for _, event := range recorder.Events() {
+			direct = direct && event.Worker == 2 // none of them
+		}
+		if direct != c.direct {
+			t.Errorf("%d right-hand sides: direct %v, want %v", c.nrhs, direct, c.direct)
+		}
+		for i := range n {
+			for j := range c.nrhs {
+				if x.At(i, j) != want.At(i, j) {
+					t.Fatalf("%d right-hand sides: (%d, %d) is %g, and by tasks %g", c.nrhs, i, j, x.At(i, j), want.At(i, j))
+				}
+			}
+		}
+	}
 }

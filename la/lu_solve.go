@@ -101,7 +101,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 func (f *LU[T]) solve(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
 	mt, nt := x.Tiles()
 	n, nrhs := x.Dims()
-	if mt == 1 && goesDirect[T](f.engine, OpTrsm, max(n, nrhs)) {
+	if solvesDirect[T](f.engine, mt, n, nrhs) {
 		for j := range nt {
 			if err := f.solveDirect(ctx, trans, x.Tile(0, j)); err != nil {
 				return err

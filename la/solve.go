@@ -276,7 +276,7 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 		return func(x *blocked.Matrix[T]) error {
 			mt, nt := x.Tiles()
 			_, nrhs := x.Dims()
-			if mt == 1 && goesDirect[T](e, OpTrsm, max(n, nrhs)) {
+			if solvesDirect[T](e, mt, n, nrhs) {
 				params := &kernels.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
 				for j := range nt {
 					if err := direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, v.Tile(0, 0), x.Tile(0, j)); err != nil {
