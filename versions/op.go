@@ -105,6 +105,10 @@ type Call struct {
 	// Task is the runtime's handle on the task that the call belongs to; nil
 	// outside of tasks.
 	Task Task
+	// Device is what an accelerator gives to versions of its kind, where they
+	// find their operands and the stream that they are to enqueue their work on:
+	// a *cuda.Queue for the kind "cuda". It is nil on other workers.
+	Device any
 }
 
 // Task is what a call can tell the runtime of its task.

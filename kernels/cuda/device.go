@@ -1,0 +1,132 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Ptr is an address in the memory of a device; 0 is none. It can be added to,
+// and must not be followed.
+type Ptr uintptr
+
+// Type is the element type of a matrix on a device.
+type Type uint8
+
+// The element types.
+const (
+	F32 Type = iota
+	F64
+)
+
+// Size returns the bytes of an element.
+func (t Type) Size() int64 {
+	if t == F32 {
+		return 4
+	}
+	return 8
+}
+
+// Matrix is a column-major matrix on a device: element (i, j) lies i + j·Ld
+// elements from Data.
+type Matrix struct {
+	Data Ptr
+	Ld   int
+}
+
+// Info describes a device.
+type Info struct {
+	Name    string   // "NVIDIA H200"
+	Ordinal int      // among the devices of its kind
+	Memory  int64    // bytes
+	Notes   []string // what the user should know of it: versions of libraries, math mode
+}
+
+// Device is a processor with memory of its own and streams of work. There are
+// two implementations: [Simulated], and the real ones of [Devices], which only
+// a build with the tag cuda has. Its methods are safe for concurrent use.
+//
+// Errors of the driver and the libraries are *[DeviceError]; one whose Lost is
+// set means that the device is gone, with all that was in its memory: every
+// later call returns such an error too.
+type Device interface {
+	Info() Info
+
+	// Alloc returns n bytes of memory of the device, aligned to 256 bytes. The
+	// error is an *[OutOfMemoryError] if there is no room.
+	Alloc(n int64) (Ptr, error)
+	// Free gives memory back. The caller sees to it that no stream still uses it.
+	Free(p Ptr) error
+
+	// AllocHost returns n bytes of host memory that copies reach without a
+	// detour (pinned memory), and FreeHost gives it back.
+	AllocHost(n int64) (unsafe.Pointer, error)
+	FreeHost(p unsafe.Pointer) error
+	// Pin makes n bytes of the program's own memory reachable without a detour
+	// until Unpin, which the memory must outlive.
+	Pin(p unsafe.Pointer, n int64) error
+	Unpin(p unsafe.Pointer) error
+
+	NewStream() (Stream, error)
+	NewEvent() (Event, error)
+
+	// Close ends all streams and frees all memory.
+	Close() error
+}
+
+// Event is a point in a stream.
+type Event interface {
+	// Done reports whether the point that was recorded last has been reached;
+	// an event that was never recorded is done. Errors of the work before it
+	// show here.
+	Done() (bool, error)
+	// Synchronize waits until it has been reached.
+	Synchronize() error
+	// Since returns the milliseconds between two events that have been reached.
+	Since(earlier Event) (float64, error)
+	Close() error
+}
+
+// Stream is a queue of work that a device does in order, concurrently with
+// that of other streams. All methods but Synchronize and Close return when the
+// work is enqueued. A Stream is for one goroutine at a time.
+//
+// The routines are BLAS's and LAPACK's for column-major matrices of typ. An
+// info is an int32 on the device.
+type Stream interface {
+	// CopyIn copies rows of width bytes from the host to the device. Rows lie
+	// spitch bytes apart on the host and dpitch on the device. The host's
+	// memory must stay as it is until the copy is done.
+	CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error
+	// CopyOut copies rows from the device to the host.
+	CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, width int64, rows int) error
+	// Copy copies rows inside the device.
+	Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error
+	// Fill sets n bytes.
+	Fill(dst Ptr, value byte, n int64) error
+
+	// Record marks the end of what has been enqueued so far as e, and Wait
+	// keeps what is enqueued later from starting before e is reached.
+	Record(e Event) error
+	Wait(e Event) error
+	// Synchronize waits until all that has been enqueued is done.
+	Synchronize() error
+	Close() error
+
+	// Gemm computes C = α·op(A)·op(B) + β·C, C being m×n.
+	Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error
+	// Syrk computes the triangle uplo of C = α·op(A)·op(A)ᵀ + β·C, C being n×n.
+	Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error
+	// Trsm solves op(A)·X = α·B or X·op(A) = α·B in place, B being m×n.
+	Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error
+	// Trmm computes B = α·op(A)·B or B = α·B·op(A) in place, B being m×n.
+	Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error
+	// Potrf factors A = L·Lᵀ or UᵀU in place, A being n×n. It needs
+	// PotrfWork bytes of work.
+	Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error
+	PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes int64, err error)
+	// SwapColumns exchanges, for i from 0 to k-1 in this order (from k-1 down to
+	// 0 if back), columns i and pivots[i] of A, which has m rows. The pivots are
+	// int32 on the device, counted from 0.
+	SwapColumns(typ Type, m int, a Matrix, k int, pivots Ptr, back bool) error
+}

@@ -1,0 +1,58 @@
+package cuda
+
+import "fmt"
+
+// DeviceError is an error of a driver or of a library on a device.
+type DeviceError struct {
+	Device string // "cuda0"
+	Op     string // the call: "cuMemAlloc", "cublasDgemm_v2"
+	Stream string // "compute"; empty if it belongs to none
+	Code   int    // the library's
+	Reason string // the library's name for the code
+	Lost   bool   // the device is gone
+}
+
+func (e *DeviceError) Error() string {
+	where := e.Device
+	if e.Stream != "" {
+		where += ", stream " + e.Stream
+	}
+	msg := fmt.Sprintf("cuda: %s on %s: %s (%d)", e.Op, where, e.Reason, e.Code)
+	if e.Lost {
+		msg += "; the device is lost"
+	}
+	return msg
+}
+
+// OutOfMemoryError says that a device has no room for an allocation.
+type OutOfMemoryError struct {
+	Device     string
+	Want, Free int64 // bytes
+}
+
+func (e *OutOfMemoryError) Error() string {
+	return fmt.Sprintf("cuda: no room for %d bytes on %s, %d are free", e.Want, e.Device, e.Free)
+}
+
+// TooLargeError says that the operands of a call can never be in a device's
+// memory at once.
+type TooLargeError struct {
+	Device     string
+	Want, Have int64 // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("cuda: a call needs %d bytes at once, %s keeps at most %d", e.Want, e.Device, e.Have)
+}
+
+// LostError says that a value is gone with the device that alone had it.
+type LostError struct {
+	Device string
+	Err    error // how the device was lost
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("cuda: a value that only %s had is lost: %v", e.Device, e.Err)
+}
+
+func (e *LostError) Unwrap() error { return e.Err }
