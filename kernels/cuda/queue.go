@@ -1,0 +1,115 @@
+package cuda
+
+import (
+	"unsafe"
+)
+
+// Queue is what a version of the kind "cuda" gets as Call.Device: where the
+// operands of the call are on the device, and the stream to enqueue its work
+// on. Such a version enqueues and returns; it does not wait. A Queue is for one
+// call, and for the goroutine that runs the version.
+type Queue struct {
+	device   Device
+	stream   Stream
+	operands []operand
+	memory   lender
+	results  []result
+	atEnd    []func() error
+}
+
+// operand is where an operand of a call is on the device.
+type operand struct {
+	at    Ptr
+	pitch int64
+}
+
+// result is memory of the device that is copied to the host when the call's
+// work is done.
+type result struct {
+	dst unsafe.Pointer
+	src Ptr
+	n   int64
+}
+
+// lender lends memory to one call until its end on the device.
+type lender interface {
+	// scratch lends memory of the device, and pinned memory of the host.
+	scratch(n int64) (Ptr, error)
+	pinned(n int64) (unsafe.Pointer, error)
+}
+
+// Device returns the device.
+func (q *Queue) Device() Device { return q.device }
+
+// Stream returns the stream that the call's work is to be enqueued on. The
+// operands are there when that work starts.
+func (q *Queue) Stream() Stream { return q.stream }
+
+// Operand returns where Call.Args[i] is on the device. Its rows lie pitch bytes
+// apart there, which may be less than on the host. It returns zeros for an
+// operand without memory. The operand is the same memory as another if it is
+// the same value. What the call only writes has no defined contents before.
+//
+// It panics if there is no operand i.
+func (q *Queue) Operand(i int) (p Ptr, pitch int64) {
+	return q.operands[i].at, q.operands[i].pitch
+}
+
+// Scratch returns n bytes of the device's memory, aligned to 256 bytes, that
+// are the call's until it has ended on the device. Their contents are
+// undefined. The error is an *[OutOfMemoryError], if the version asks for more
+// than its constraints said, or a *[DeviceError].
+func (q *Queue) Scratch(n int64) (Ptr, error) {
+	if n <= 0 {
+		return 0, nil
+	}
+	return q.memory.scratch(n)
+}
+
+// Upload enqueues a copy of b to scratch memory and returns where it is. It has
+// read b when it returns. It is meant for small things: pivots, lists of
+// pointers.
+func (q *Queue) Upload(b []byte) (Ptr, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	n := int64(len(b))
+	p, err := q.memory.scratch(n)
+	if err != nil {
+		return 0, err
+	}
+	src, err := q.memory.pinned(n)
+	if err != nil {
+		return 0, err
+	}
+	copy(unsafe.Slice((*byte)(src), n), b)
+	return p, q.stream.CopyIn(p, n, src, n, n, 1)
+}
+
+// Ints returns n integers on the device, which are zero when the call's work
+// starts and are copied back after it. Host returns them; only functions given
+// to AtEnd may call it.
+func (q *Queue) Ints(n int) (p Ptr, host func() []int32, err error) {
+	if n <= 0 {
+		return 0, func() []int32 { return nil }, nil
+	}
+	size := 4 * int64(n)
+	p, err = q.memory.scratch(size)
+	if err != nil {
+		return 0, nil, err
+	}
+	dst, err := q.memory.pinned(size)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := q.stream.Fill(p, 0, size); err != nil {
+		return 0, nil, err
+	}
+	q.results = append(q.results, result{dst, p, size})
+	return p, func() []int32 { return unsafe.Slice((*int32)(dst), n) }, nil
+}
+
+// AtEnd has f called when the call has ended on the device, before that is
+// reported; f's error becomes the call's if it has none yet. Functions are
+// called in the order in which they were given.
+func (q *Queue) AtEnd(f func() error) { q.atEnd = append(q.atEnd, f) }
