@@ -91,8 +91,16 @@ type Event interface {
 // that of other streams. All methods but Synchronize and Close return when the
 // work is enqueued. A Stream is for one goroutine at a time.
 //
-// The routines are BLAS's and LAPACK's for column-major matrices of typ. An
-// info is an int32 on the device.
+// The routines are BLAS's and LAPACK's for column-major matrices of typ. What a
+// real device needs for them is
+//
+//	Gemm Syrk Trsm Trmm Geam   cuBLAS, cublas<t>gemm and so on
+//	Potrf PotrfWork            cuSOLVER, cusolverDn<t>potrf, _bufferSize
+//	CopyVectors                a kernel of our own, the only one
+//
+// A matrix without elements may have any Data, 0 too, and is not looked at. Ld
+// is at least max(1, rows). Transposes are NoTrans or Trans. An info is an int32
+// on the device, 4-byte aligned.
 type Stream interface {
 	// CopyIn copies rows of width bytes from the host to the device. Rows lie
 	// spitch bytes apart on the host and dpitch on the device. The host's
@@ -100,33 +108,48 @@ type Stream interface {
 	CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error
 	// CopyOut copies rows from the device to the host.
 	CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, width int64, rows int) error
-	// Copy copies rows inside the device.
+	// Copy copies rows inside the device, which must not overlap.
 	Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error
 	// Fill sets n bytes.
 	Fill(dst Ptr, value byte, n int64) error
 
 	// Record marks the end of what has been enqueued so far as e, and Wait
-	// keeps what is enqueued later from starting before e is reached.
+	// keeps what is enqueued later from starting before e is reached; it does
+	// nothing if e was never recorded. Both mean e as it is at that moment: it may
+	// be recorded again.
 	Record(e Event) error
 	Wait(e Event) error
 	// Synchronize waits until all that has been enqueued is done.
 	Synchronize() error
+	// Close waits for that too.
 	Close() error
 
-	// Gemm computes C = α·op(A)·op(B) + β·C, C being m×n.
+	// Gemm computes C = α·op(A)·op(B) + β·C, C being m×n. With β = 0, C is not
+	// read; with α = 0 or k = 0, A and B are not.
 	Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error
-	// Syrk computes the triangle uplo of C = α·op(A)·op(A)ᵀ + β·C, C being n×n.
+	// Syrk computes the triangle uplo of C = α·op(A)·op(A)ᵀ + β·C, C being n×n
+	// and op(A) n×k. The other triangle is neither read nor written. Of α and β
+	// what Gemm says holds.
 	Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error
-	// Trsm solves op(A)·X = α·B or X·op(A) = α·B in place, B being m×n.
+	// Trsm solves op(A)·X = α·B or X·op(A) = α·B in place, B being m×n. Of A only
+	// the triangle uplo is read, and not its diagonal if diag is Unit.
 	Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error
-	// Trmm computes B = α·op(A)·B or B = α·B·op(A) in place, B being m×n.
-	Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error
-	// Potrf factors A = L·Lᵀ or UᵀU in place, A being n×n. It needs
-	// PotrfWork bytes of work.
+	// Trmm computes C = α·op(A)·B or C = α·B·op(A), B and C being m×n. C may be B,
+	// with the same Ld; otherwise they must not overlap. Of A is read what Trsm
+	// reads.
+	Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error
+	// Geam computes C = α·A + β·B, all m×n. C may be A or B, with the same Ld;
+	// otherwise they must not overlap.
+	Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error
+	// Potrf factors A = L·Lᵀ or UᵀU in place, A being n×n; the other triangle is
+	// neither read nor written. It needs PotrfWork bytes of work, which may be 0.
+	// It sets info to 0, or to the order of the first leading minor that is not
+	// positive definite; where there is a NaN in one, info may be either.
 	Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error
 	PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes int64, err error)
-	// SwapColumns exchanges, for i from 0 to k-1 in this order (from k-1 down to
-	// 0 if back), columns i and pivots[i] of A, which has m rows. The pivots are
-	// int32 on the device, counted from 0.
-	SwapColumns(typ Type, m int, a Matrix, k int, pivots Ptr, back bool) error
+	// CopyVectors copies count vectors of n elements, which are contiguous each,
+	// in no order. The table at pairs, 8-byte aligned, has 2·count addresses of
+	// 8 bytes, little-endian: where vector i goes to, then where it comes from.
+	// What is written must not overlap anything else.
+	CopyVectors(typ Type, n, count int, pairs Ptr) error
 }
