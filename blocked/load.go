@@ -1,0 +1,182 @@
+package blocked
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// LoadOptions says how [Program.Load] reads its source. The zero value reads
+// rows and hands every tile on as soon as it is filled.
+type LoadOptions struct {
+	// ByColumns fills tile column by tile column, each from top to bottom,
+	// instead of row by row. An algorithm that begins with whole columns, as
+	// Getrf and Geqrf do, starts after the first of them; Potrf, and products,
+	// start after a row.
+	ByColumns bool
+	// Lazy hands the tiles of a task on when the task ends: what eager release
+	// gains is measured against it.
+	Lazy bool
+}
+
+// Load submits tasks that overwrite A with src as [Matrix.CopyFrom] does,
+//
+//	a(i, j) = src(i, j) for every (i, j) in the part that a stores,
+//
+// so that what is submitted after them starts on the first tiles while the
+// others are still read:
+//
+//	CopyFrom, then Potrf        Load, and Potrf with it
+//	┌──────────┬─────────┐      ┌──────────┬─────┐
+//	│ read     │ factor  │      │ read     │fact.│
+//	└──────────┼─────────┤      ├──┬───────┴─────┤
+//	           │ factor  │         │ factor      │
+//	           └─────────┘         └─────────────┘
+//
+// A src that can only be read through At is read by one task, one element
+// after the other, as At need not be safe for concurrent use: a task of many
+// operands that it finishes with one by one (versions.Call.Finished). Memory,
+// as CopyFrom knows it, is read by a task for each tile row or column, several
+// at once.
+//
+// src must not be written, nor A read or written otherwise, before the job's
+// Wait, and src must not share memory with A. A panic of At fails the job with
+// an *exec.TaskError of op "load"; tiles handed on before keep their values,
+// and what has used them is right.
+//
+// It panics with ErrShape if the dimensions differ, and with ErrStorage if the
+// data of a raw src cannot hold it.
+//
+// Reference: "Accelerated execution via eager release of dependencies in
+// task-based workflows" (Elshazly et al., 2021).
+func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
+	if m, n := src.Dims(); m != a.rows || n != a.cols {
+		panic(ErrShape)
+	}
+	o := p.operand(a)
+	raw, inMemory := originOf(src, 0)
+	lines, across := a.mt, a.nt
+	if opt.ByColumns {
+		lines, across = across, lines
+	}
+	l := &load[T]{a: a, opt: opt, src: src}
+	p.column = p.column[:0]
+	for line := range lines {
+		for k := range across {
+			i, j := line, k
+			if opt.ByColumns {
+				i, j = k, line
+			}
+			if a.Stored(i, j) {
+				p.column = append(p.column, inout(o.tile(i, j)))
+				l.tiles = append(l.tiles, i*a.nt+j)
+			}
+		}
+		if inMemory && len(l.tiles) > 0 {
+			l.raw = &raw
+			if err := p.submit(loadOp[T](), l, 0, p.column...); err != nil {
+				return err
+			}
+			l = &load[T]{a: a, opt: opt}
+			p.column = p.column[:0]
+		}
+	}
+	if len(l.tiles) == 0 {
+		return nil
+	}
+	return p.submit(loadOp[T](), l, 0, p.column...)
+}
+
+// load is the parameter of op "load", which fills tiles of a matrix. Operands:
+// the tiles (inout: of a diagonal one, only the stored triangle is written).
+type load[T Element] struct {
+	a     *Matrix[T] // for its shape
+	tiles []int      // i·nt + j of each operand, in the order of filling
+	opt   LoadOptions
+	src   Source[T]
+	raw   *origin[T] // the memory of src, if it is there
+}
+
+// ops is an op for each element type.
+type ops struct{ f32, f64 *versions.Op }
+
+// loads is op "load".
+var loads = sync.OnceValue(func() ops {
+	return ops{newLoad[float32]("f32"), newLoad[float64]("f64")}
+})
+
+func loadOp[T Element]() *versions.Op {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return loads().f32
+	}
+	return loads().f64
+}
+
+func newLoad[T Element](typ string) *versions.Op {
+	return &versions.Op{
+		Name: "load", Type: typ,
+		Versions: []versions.Version{{Name: "go", Run: runLoad[T]}},
+		Work: func(c *versions.Call) (elements float64) {
+			for i := range c.Args {
+				t := c.Args[i].(*Tile[T])
+				elements += float64(t.Rows) * float64(t.Cols)
+			}
+			return elements
+		},
+	}
+}
+
+// runLoad is version "go" of op "load".
+func runLoad[T Element](c *versions.Call) error {
+	l := c.Params.(*load[T])
+	for first := 0; first < len(l.tiles); {
+		end := first + 1
+		if l.raw == nil && !l.opt.ByColumns { // whole rows, for a src that makes them one by one
+			for end < len(l.tiles) && l.tiles[end]/l.a.nt == l.tiles[first]/l.a.nt {
+				end++
+			}
+		}
+		if err := c.Ctx.Err(); err != nil {
+			return err
+		}
+		l.fill(c.Args, first, end)
+		for i := first; i < end && !l.opt.Lazy; i++ {
+			c.Finished(i)
+		}
+		first = end
+	}
+	return nil
+}
+
+// fill fills the operands first to end-1, which are beside one another.
+func (l *load[T]) fill(args []any, first, end int) {
+	rows := args[first].(*Tile[T]).Rows
+	if l.raw != nil {
+		k := l.tiles[first]
+		w := window[T]{args[first].(*Tile[T]), k / l.a.nt * l.a.nb, k % l.a.nt * l.a.nb}
+		l.raw.copyStrip(w, 0, rows, l.uplo(k))
+		return
+	}
+	src, nt, nb := l.src, l.a.nt, l.a.nb
+	for r := range rows {
+		for i := first; i < end; i++ {
+			k := l.tiles[i]
+			lo, hi := l.a.storedColumns(k/nt, k%nt, r)
+			g, row := k/nt*nb+r, args[i].(*Tile[T]).Row(r)[lo:hi]
+			c := k%nt*nb + lo
+			for j := range row {
+				row[j] = src.At(g, c+j)
+			}
+		}
+	}
+}
+
+// uplo returns the part of tile k that is stored.
+func (l *load[T]) uplo(k int) blas.Uplo {
+	if k/l.a.nt == k%l.a.nt {
+		return l.a.kind.Uplo()
+	}
+	return blas.All
+}
