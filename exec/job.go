@@ -479,7 +479,7 @@ func (j *Job) arrived(ready []*graph.Task) []*graph.Task {
 	if r := j.rt.opt.Recorder; r != nil && len(ready) > 0 {
 		now := r.Now()
 		for _, t := range ready {
-			t.ReadyAt = now
+			t.SetReadyAt(now)
 			if t.Watch() == nil {
 				r.CountReady(1)
 			}

@@ -19,9 +19,13 @@ type Datum struct {
 	I, J int32
 
 	special *special // nil for most
+	home    atomic.Int32
+	_       [4]byte // to a cache line: workers need what comes before, Add also the rest
+
 	current *version
 	initial version
-	home    atomic.Int32
+	number  uint32 // of current; for the Observer
+	_       [20]byte
 }
 
 // String returns the datum's name, as in "A(3,2)".
@@ -47,7 +51,6 @@ func (d *Datum) SetHome(loc int) {
 func (d *Datum) latest() *version {
 	if d.current == nil {
 		d.initial.waiters.Store(produced)
-		d.initial.readers.Store(1)
 		d.current = &d.initial
 	}
 	return d.current

@@ -63,16 +63,16 @@ type Graph struct {
 	readers map[*version][]TaskID // kept for the Observer
 	groups  groups
 
-	last  TaskID
-	free  *Task                // tasks to reuse, Add's
+	last TaskID
+	free *Task // tasks to reuse, Add's
+
+	_     [64]byte
 	ended atomic.Pointer[Task] // tasks to reuse, from End
+	_     [56]byte
 }
 
 // Len returns the number of tasks added.
 func (g *Graph) Len() int { return int(g.last) }
-
-// bias keeps a task's count of awaited events above zero while Add counts.
-const bias = 1 << 30
 
 // Add appends a task to the program. It returns the task and whether it is
 // ready: then nothing else will say so, and the caller must see to its
@@ -88,15 +88,14 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 	t.id = g.last
 	t.Op, t.Params, t.Priority, t.Failure = s.Op, s.Params, s.Priority, s.Failure
 	if g.Clock != nil {
-		t.Added = g.Clock()
+		t.extra.added = g.Clock()
 	}
-	for i, o := range s.Operands {
-		t.uses[i].datum, t.uses[i].mode = o.Datum, o.Mode
+	for i := range s.Operands {
+		t.uses[i].begin(t, s.Operands[i])
 	}
 	join(t.uses)
 
 	writes, await := int32(0), int32(0)
-	t.pending.Store(bias)
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
@@ -112,26 +111,26 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 		}
 	}
 	// The task's own life is one reference; each version it makes is another.
-	// Nobody can drop one before the task has run, so a plain store is enough.
-	t.refs.Store(1 + writes)
+	// Nobody can drop one before the task has run.
+	t.refs = 1 + writes
 	ready = t.settle(await)
 	if ready && t.special {
 		ready = len(g.enter(t, nil)) == 1
 	}
 	if ready && g.Clock != nil {
-		t.ReadyAt = g.Clock()
+		t.extra.ready = g.Clock()
 	}
 	return t, ready
 }
 
-// settle replaces the bias by the number of events awaited and reports
-// whether all of them have happened.
+// settle adds the number of events awaited to minus those that have happened,
+// and reports whether that is all of them.
 func (t *Task) settle(await int32) bool {
-	if t.pending.Add(await-bias) != 0 {
+	if await != 0 && t.pending.Add(await) != 0 {
 		return false
 	}
 	if !t.special {
-		t.state.Store(uint32(Ready))
+		t.state = uint8(Ready)
 	}
 	return true
 }
@@ -141,14 +140,14 @@ func (t *Task) settle(await int32) bool {
 func (g *Graph) read(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	u.in = v
-	v.readers.Add(1)
+	v.reads++
 	if g.Observer != nil {
 		if g.readers == nil {
 			g.readers = make(map[*version][]TaskID)
 		}
 		g.readers[v] = append(g.readers[v], t.id)
 		for _, m := range v.makers() {
-			g.Observer.Depends(m, t.id, RAW, u.datum, v.number)
+			g.Observer.Depends(m, t.id, RAW, u.datum, u.datum.number)
 		}
 	}
 	return t.await(u, v)
@@ -161,20 +160,21 @@ func (g *Graph) write(t *Task, u *use) int32 {
 	if g.Observer != nil {
 		g.observeWrite(t, u, v)
 	}
-	u.out.number = v.number + 1
-	u.out.next, u.out.fault = nil, nil
-	u.out.waiters.Store(nil)
-	u.out.readers.Store(1)
+	u.datum.number++
 	u.datum.current = &u.out
 
-	n := t.await(u, v)
 	// New readers of v come only from Add, and there are none any more.
-	if v.readers.Load() == 1 {
+	if v.reads == 0 {
+		u.lone = true
+		if t.await(u, v) == 1 {
+			return 1
+		}
 		g.release(v)
-		return n
+		return 0
 	}
+	n := t.await(u, v)
 	v.next = u
-	if v.readers.Add(-1) == 0 {
+	if v.ended.Add(v.reads) == 0 {
 		v.next = nil
 		g.release(v)
 		return n
@@ -185,7 +185,7 @@ func (g *Graph) write(t *Task, u *use) int32 {
 // observeWrite reports the edges into the maker of the version after v.
 func (g *Graph) observeWrite(t *Task, u *use, v *version) {
 	defer delete(g.readers, v)
-	if t.fence != nil {
+	if t.fence() != nil {
 		return
 	}
 	kind := WAW
@@ -193,10 +193,10 @@ func (g *Graph) observeWrite(t *Task, u *use, v *version) {
 		kind = RAW
 	}
 	for _, m := range v.makers() {
-		g.Observer.Depends(m, t.id, kind, u.datum, v.number)
+		g.Observer.Depends(m, t.id, kind, u.datum, u.datum.number)
 	}
 	for _, r := range g.readers[v] {
-		g.Observer.Depends(r, t.id, WAR, u.datum, v.number)
+		g.Observer.Depends(r, t.id, WAR, u.datum, u.datum.number)
 	}
 }
 
@@ -206,8 +206,11 @@ func (t *Task) await(u *use, v *version) int32 {
 	for {
 		head := v.waiters.Load()
 		if head == produced {
-			if v.fault != nil && u.mode&In != 0 {
-				t.taint(v.fault)
+			return 0
+		}
+		if head == broken {
+			if u.mode&In != 0 {
+				t.taint(v.task.Tainted())
 			}
 			return 0
 		}
@@ -296,7 +299,11 @@ func (u *use) merge(v *use) {
 // were added for each output, and returns the slice. t must not be used
 // afterwards.
 func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
-	t.state.Store(uint32(state))
+	t.state = uint8(state)
+	if fault != nil {
+		t.tainted.Store(fault)
+	}
+	drop := int32(1)
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
@@ -306,11 +313,15 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 		case u.mode == In:
 			ready = g.endRead(u, ready)
 		default:
-			ready = endWrite(u, fault, ready)
+			var lone int32
+			ready, lone = endWrite(u, fault, ready)
+			drop += lone
 		}
 		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
 	}
-	t.unref()
+	if t.unref(drop) {
+		g.recycle(t)
+	}
 	return ready
 }
 
@@ -331,14 +342,22 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 	if u.given.Swap(true) {
 		panic(ErrGiven)
 	}
-	t.gave.Store(true)
 	switch {
 	case u.special:
 		return g.endSpecial(u, nil, ready)
 	case u.mode == In:
 		return g.endRead(u, ready)
 	}
-	return endWrite(u, nil, ready)
+	return g.publish(u, nil, ready)
+}
+
+// publish is endWrite where it is not a part of End.
+func (g *Graph) publish(u *use, fault *Fault, ready []*Task) []*Task {
+	ready, lone := endWrite(u, fault, ready)
+	if lone != 0 {
+		g.release(&u.out)
+	}
+	return ready
 }
 
 // endSpecial ends a use of a datum that is special.
@@ -350,13 +369,13 @@ func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
 	case In:
 		return g.endRead(u, ready)
 	}
-	return endWrite(u, fault, ready)
+	return g.publish(u, fault, ready)
 }
 
 // endRead takes u off the readers of the version it read.
 func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 	v := u.in
-	if v.readers.Add(-1) != 0 {
+	if v.ended.Add(-1) != 0 {
 		return ready
 	}
 	next := v.next
@@ -368,16 +387,29 @@ func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 	return next.out.task.arrive(ready)
 }
 
-// endWrite publishes the version that u made.
-func endWrite(u *use, fault *Fault, ready []*Task) []*Task {
-	u.out.fault = fault
-	// The list holds the latest first; successors are to come out in the
-	// order in which they were added.
+// endWrite publishes the version that u made. The other result is how many
+// references to u's task the caller must drop for it.
+func endWrite(u *use, fault *Fault, ready []*Task) ([]*Task, int32) {
+	end := produced
+	if fault != nil {
+		end = broken
+	}
+	w := u.out.waiters.Swap(end)
+	if w == nil {
+		return ready, 0
+	}
+	// The list holds the latest first: a task that overwrites the version, if
+	// there is one.
+	drop := int32(0)
+	if w.lone {
+		drop = 1
+	}
+	// Successors are to come out in the order in which they were added.
 	var first *use
-	for w := u.out.waiters.Swap(produced); w != nil; {
+	for w != nil {
 		w.waiter, w, first = first, w.waiter, w
 	}
-	for w := first; w != nil; {
+	for w = first; w != nil; {
 		t, after := w.out.task, w.waiter
 		if fault != nil && w.mode&In != 0 {
 			t.taint(fault)
@@ -386,7 +418,7 @@ func endWrite(u *use, fault *Fault, ready []*Task) []*Task {
 		ready = t.arrive(ready)
 		w = after
 	}
-	return ready
+	return ready, drop
 }
 
 // arrive counts one awaited event and appends t to ready if it was the last.
@@ -397,23 +429,28 @@ func (t *Task) arrive(ready []*Task) []*Task {
 	if t.special {
 		return t.graph.enter(t, ready)
 	}
-	t.state.Store(uint32(Ready))
+	t.state = uint8(Ready)
 	return append(ready, t)
 }
 
 // release drops a version that no task will touch again.
 func (g *Graph) release(v *version) {
-	if v.task != nil {
-		v.task.unref()
+	if v.task != nil && v.task.unref(1) {
+		g.recycle(v.task)
 	}
 }
 
-// unref drops a reference; the last one gives the task back for reuse.
-func (t *Task) unref() {
-	if t.refs.Add(-1) != 0 || t.watch != nil || t.fence != nil {
+// unref drops n references and reports whether those were the last ones.
+func (t *Task) unref(n int32) bool {
+	// Who has all that are left is alone with the task.
+	return atomic.LoadInt32(&t.refs) == n || atomic.AddInt32(&t.refs, -n) == 0
+}
+
+// recycle gives back the memory of a task that nobody refers to.
+func (g *Graph) recycle(t *Task) {
+	if x := t.extra; x != nil && (x.watch != nil || x.fence != nil) {
 		return
 	}
-	g := t.graph
 	t.graph, t.Op, t.Params, t.Failure = nil, nil, nil, nil
 	for {
 		head := g.ended.Load()
@@ -439,13 +476,17 @@ func (g *Graph) newTask(n int) *Task {
 	} else {
 		g.free, t.nextFree = t.nextFree, nil
 		t.graph = g
-		t.Attempt = 0
-		if t.gave.Load() { // an atomic store costs more than the rest of this
-			t.gave.Store(false)
-		}
-		t.special = false
-		t.tainted.Store(nil)
-		t.state.Store(uint32(Waiting))
+		t.Attempt, t.state, t.special = 0, uint8(Waiting), false
+		// Nobody else has the task: a store that is not atomic costs less.
+		t.tainted = atomic.Pointer[Fault]{}
+	}
+	switch {
+	case g.Clock == nil:
+		t.extra = nil
+	case t.extra == nil:
+		t.extra = &extra{}
+	default:
+		*t.extra = extra{}
 	}
 	t.fit(n)
 	return t
@@ -461,13 +502,16 @@ func (t *Task) fit(n int) {
 	default:
 		t.uses = make([]use, n)
 	}
-	for i := range t.uses {
-		t.uses[i].out.task = t
-		t.uses[i].special = false
-		if t.uses[i].given.Load() {
-			t.uses[i].given.Store(false)
-		}
-	}
+}
+
+// begin makes u, which may be of an ended task, the use of o by t.
+func (u *use) begin(t *Task, o Operand) {
+	u.datum, u.mode, u.special, u.lone = o.Datum, o.Mode, false, false
+	u.given = atomic.Bool{}
+	u.out.task = t
+	u.out.waiters = atomic.Pointer[use]{}
+	u.out.ended = atomic.Int32{}
+	u.out.reads = 0
 }
 
 // Watch waits for a datum's version without being a task of the program.
@@ -487,14 +531,13 @@ func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
 	if d.special != nil {
 		g.seal(d.special)
 	}
-	t = &Task{graph: g, watch: w}
+	t = &Task{graph: g, extra: &extra{watch: w}}
 	t.fit(1)
 	u := &t.uses[0]
-	u.datum, u.mode = d, In
-	t.pending.Store(bias)
-	t.refs.Store(1)
+	u.begin(t, Operand{d, In})
+	t.refs = 1
 	v := d.latest()
 	u.in = v
-	v.readers.Add(1)
+	v.reads++
 	return t, t.settle(t.await(u, v))
 }

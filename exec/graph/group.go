@@ -152,17 +152,16 @@ func (g *Graph) Seal() {
 
 // fence adds a fence on d: before a group if gr is nil, or else after gr.
 func (g *Graph) fence(d *Datum, gr *group) {
-	f := &Task{graph: g, special: true, fence: &fence{group: gr}}
+	f := &Task{graph: g, special: true, extra: &extra{fence: &fence{group: gr}}}
 	f.fit(1)
 	u := &f.uses[0]
-	u.datum, u.mode = d, InOut
-	f.pending.Store(bias)
-	f.refs.Store(2)
+	u.begin(f, Operand{d, InOut})
+	f.refs = 2
 	if g.Observer != nil {
 		v := d.latest()
-		f.fence.sources = slices.Clone(g.readers[v])
+		f.extra.fence.sources = slices.Clone(g.readers[v])
 		if gr == nil {
-			f.fence.sources = append(f.fence.sources, v.makers()...)
+			f.extra.fence.sources = append(f.extra.fence.sources, v.makers()...)
 		}
 	}
 	if f.settle(g.write(f, u)) {
@@ -182,8 +181,8 @@ func (v *version) makers() []TaskID {
 	switch {
 	case v.task == nil:
 		return nil
-	case v.task.fence != nil:
-		return v.task.fence.sources
+	case v.task.fence() != nil:
+		return v.task.extra.fence.sources
 	}
 	return []TaskID{v.task.id}
 }
@@ -191,7 +190,7 @@ func (v *version) makers() []TaskID {
 // enter makes a task ready for which nothing is missing but, if it is a member
 // of Commute groups, its turn. Fences end at once.
 func (g *Graph) enter(t *Task, ready []*Task) []*Task {
-	if t.fence != nil {
+	if t.fence() != nil {
 		return g.endFence(t, ready)
 	}
 	g.groups.mu.Lock()
@@ -200,7 +199,7 @@ func (g *Graph) enter(t *Task, ready []*Task) []*Task {
 	if !entered {
 		return ready
 	}
-	t.state.Store(uint32(Ready))
+	t.state = uint8(Ready)
 	return append(ready, t)
 }
 
@@ -249,7 +248,7 @@ func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
 		}
 		waiting[i] = nil
 		if g.acquire(t) {
-			t.state.Store(uint32(Ready))
+			t.state = uint8(Ready)
 			ready = append(ready, t)
 		}
 	}
@@ -263,7 +262,7 @@ func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
 // endFence ends a fence that is ready.
 func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 	fault := t.Tainted()
-	if gr := t.fence.group; gr != nil {
+	if gr := t.extra.fence.group; gr != nil {
 		if f := gr.fault.Load(); f != nil && (fault == nil || f.Task < fault.Task) {
 			fault = f
 		}
@@ -276,7 +275,7 @@ func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 		if gr.holds != nil {
 			gr.holds.drop()
 		}
-		t.fence.group = nil // the fence stays as long as the version that it has made
+		t.extra.fence.group = nil // the fence stays as long as the version that it has made
 	}
 	return g.End(t, Done, fault, ready)
 }

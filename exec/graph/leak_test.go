@@ -11,8 +11,8 @@ import (
 // TestTaskSize: a few bytes more would cost a size class of the allocator, and a
 // cache line for each task.
 func TestTaskSize(t *testing.T) {
-	if n := unsafe.Sizeof(Task{}); unsafe.Sizeof(uintptr(0)) == 8 && n > 448 {
-		t.Errorf("a task has %d bytes, want at most 448", n)
+	if n := unsafe.Sizeof(Task{}); unsafe.Sizeof(uintptr(0)) == 8 && n > 384 {
+		t.Errorf("a task has %d bytes, want at most 384", n)
 	}
 }
 

@@ -150,13 +150,10 @@ func (g *Graph) detach(u *use) {
 	if g.Observer != nil {
 		delete(g.readers, v)
 	}
-	u.out.number = v.number + 1
-	u.out.next, u.out.fault = nil, nil
-	u.out.waiters.Store(nil)
-	u.out.readers.Store(1)
+	u.datum.number++
 	u.datum.current = &u.out
 	// v has no successor: its last reader, or this, drops it.
-	if v.readers.Add(-1) == 0 {
+	if v.ended.Add(v.reads) == 0 {
 		g.release(v)
 	}
 }

@@ -160,62 +160,72 @@ type Fault struct {
 // The tile operations of a factorization have at most three or four.
 const inline = 4
 
-// Task is a node of the graph: seven cache lines, and no more. The graph reuses the memory of a task some
+// Task is a node of the graph. The graph reuses the memory of a task some
 // time after its end: a *Task must not be kept beyond the call of [Graph.End]
 // for it; its ID may.
+//
+// A task is written on one core and read on another, and each of its cache lines
+// has to move twice. It has six: one for those who wait for it to become ready,
+// and for queues; one more to run it; and one for each operand that it has. What
+// few tasks have is in extra. Fields are atomic only where several goroutines
+// may be at them at once; the others belong to whoever has the task: Add, the
+// last of those that it waits for, the worker.
 type Task struct {
-	// Op, Params, Priority and Failure are the Spec's; read-only.
-	Op       Op
-	Params   any
-	Priority int64
-	Failure  *Failure
+	pending atomic.Int32 // versions and readers still awaited; below 0 while Add counts
+	refs    int32        // own life + versions of it that somebody may touch; atomic after Add
 
 	// Attempt counts the failed attempts so far; the runtime's.
 	Attempt int32
-	special bool // it is a fence, or some use is special
+	state   uint8 // a State
+	special bool  // it is a fence, or some use is special
 
-	// Added is when the task was added, by [Graph.Clock], and ReadyAt when it
-	// became ready, which the runtime notes; both 0 without a clock.
-	Added, ReadyAt time.Duration
-
-	state    atomic.Uint32 // a State
-	pending  atomic.Int32  // versions and readers still awaited
-	refs     atomic.Int32  // own life + versions of it that somebody may touch
-	gave     atomic.Bool   // some use is given
+	// Op, Params, Priority and Failure are the Spec's; read-only.
+	Priority int64
 	id       TaskID
+	Op       Op
+	Params   any
+
+	Failure  *Failure
 	graph    *Graph
-	tainted  atomic.Pointer[Fault] // an input is tainted
-	nextFree *Task
-	watch    *Watch // the task is a Watch's
-	fence    *fence // the task is one
 	uses     []use
+	tainted  atomic.Pointer[Fault] // an input is tainted, or what it has made
+	nextFree *Task
+	extra    *extra
 	own      [inline]use
 }
 
-// use is one operand of a task and its place in the graph.
+// extra is what few tasks have.
+type extra struct {
+	added, ready time.Duration // see [Task.Added] and [Task.ReadyAt]
+	watch        *Watch        // the task is a Watch's
+	fence        *fence        // the task is one
+}
+
+// use is one operand of a task and its place in the graph: a cache line.
 type use struct {
 	datum   *Datum
+	in      *version
+	waiter  *use        // next in the list of those who wait for in
 	mode    Mode        // 0: same datum as an earlier operand, nothing to infer
 	special bool        // the mode is uncommon, or the datum was when the task was added
+	lone    bool        // nobody else reads in: when it is there its maker may drop it
 	given   atomic.Bool // the task has finished with it before its end
-	in      *version
-	waiter  *use    // next in the list of those who wait for in
-	out     version // the version made, for Out and InOut; its task is set for In too
+	out     version     // the version made, for Out and InOut; its task is set for In too
 }
 
 // version is one version of a datum. It lives in the use that makes it, or in
 // the Datum for the one that was there before any task.
 type version struct {
-	task    *Task // who makes it; nil if it was there before
-	next    *use  // who makes the following version; set once, before readers can be 0
-	fault   *Fault
-	waiters atomic.Pointer[use] // who waits for it; &produced once it is there
-	readers atomic.Int32        // unfinished readers, plus 1 until next is set
-	number  uint32
+	task    *Task               // who makes it; nil if it was there before
+	next    *use                // who makes the following version; set once, before readers can be 0
+	waiters atomic.Pointer[use] // who waits for it; produced or broken once it is there
+	ended   atomic.Int32        // minus the readers that have ended, plus reads once next is set
+	reads   int32               // readers so far; Add's
 }
 
-// produced closes a version's list of waiters.
-var produced = new(use)
+// These close a version's list of waiters: produced if it is good, broken if its
+// task's fault taints it.
+var produced, broken = new(use), new(use)
 
 // ID returns the task's number.
 func (t *Task) ID() TaskID { return t.id }
@@ -224,11 +234,37 @@ func (t *Task) ID() TaskID { return t.id }
 func (t *Task) Graph() *Graph { return t.graph }
 
 // State returns where the task stands.
-func (t *Task) State() State { return State(t.state.Load()) }
+//
+// As the rest of the task it is for whoever has the task at present.
+func (t *Task) State() State { return State(t.state) }
 
 // SetState records a transition that the runtime decides: to Running, and
 // back to Ready for another attempt.
-func (t *Task) SetState(s State) { t.state.Store(uint32(s)) }
+func (t *Task) SetState(s State) { t.state = uint8(s) }
+
+// Added returns when the task was added, by [Graph.Clock]; 0 without a clock.
+func (t *Task) Added() time.Duration {
+	if t.extra == nil {
+		return 0
+	}
+	return t.extra.added
+}
+
+// ReadyAt returns when the task became ready; 0 without a clock.
+func (t *Task) ReadyAt() time.Duration {
+	if t.extra == nil {
+		return 0
+	}
+	return t.extra.ready
+}
+
+// SetReadyAt notes when the task became ready, for the runtime. Without a
+// [Graph.Clock] it does nothing.
+func (t *Task) SetReadyAt(at time.Duration) {
+	if t.extra != nil {
+		t.extra.ready = at
+	}
+}
 
 // Tainted returns the fault of a tainted input, nil if there is none. It is
 // final once the task is ready.
@@ -246,14 +282,34 @@ func (t *Task) Operand(i int) Operand {
 
 // Gave reports whether the task has finished with some operand before its end:
 // see [Graph.Give].
-func (t *Task) Gave() bool { return t.gave.Load() }
+func (t *Task) Gave() bool {
+	for i := range t.uses {
+		if t.uses[i].given.Load() {
+			return true
+		}
+	}
+	return false
+}
 
 // Given reports whether the task has finished with operand i before its end.
 func (t *Task) Given(i int) bool { return t.first(i).given.Load() }
 
 // Watch returns the Watch that the task stands for, nil for a task that was
 // added with [Graph.Add].
-func (t *Task) Watch() *Watch { return t.watch }
+func (t *Task) Watch() *Watch {
+	if t.extra == nil {
+		return nil
+	}
+	return t.extra.watch
+}
+
+// fence returns the fence that the task is, nil for others.
+func (t *Task) fence() *fence {
+	if t.extra == nil {
+		return nil
+	}
+	return t.extra.fence
+}
 
 // Value returns the value of operand i's datum. It panics if Reduction.New does.
 func (t *Task) Value(i int) any {
