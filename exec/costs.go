@@ -1,11 +1,14 @@
 package exec
 
 import (
+	"math"
+
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// costs tells the policy EarliestFinish what the selector knows.
+// costs tells the policy EarliestFinish what the selector knows, and what the
+// accelerators know of where values are.
 type costs struct {
 	rt   *Local
 	call versions.Call
@@ -23,6 +26,9 @@ func (c *costs) Run(t *graph.Task, worker int) (seconds float64) {
 			seconds = 0
 		}
 	}()
+	if worker >= c.rt.hosts && c.rt.devices[worker-c.rt.hosts].accepts(t) != nil {
+		return math.Inf(1)
+	}
 	c.call.Params, c.call.Args = t.Params, c.call.Args[:0]
 	for i := range t.Len() {
 		c.call.Args = append(c.call.Args, t.Operand(i).Datum.Value)
@@ -38,11 +44,44 @@ func (c *costs) Run(t *graph.Task, worker int) (seconds float64) {
 // equal. Nothing here was measured.
 const remoteBytes = 10e9
 
-// Move implements sched.Costs.
-func (c *costs) Move(bytes int64, from, to int) float64 {
-	w := c.rt.workers
-	if from >= len(w) || w[from].info.Node == w[to].info.Node {
-		return 0
+// Move implements sched.Costs: from where a host has made a value, if that is on
+// another node, and from accelerators, or to one.
+func (c *costs) Move(t *graph.Task, worker int) (seconds float64) {
+	l := c.rt
+	if worker >= l.hosts {
+		return l.devices[worker-l.hosts].moving(t)
 	}
-	return float64(bytes) / remoteBytes
+	for i := range t.Len() {
+		o := t.Operand(i)
+		if o.Mode&graph.In == 0 {
+			continue
+		}
+		if from := o.Datum.Home(); from >= 0 && from < l.hosts && l.workers[from].info.Node != l.workers[worker].info.Node {
+			seconds += float64(o.Datum.Bytes) / remoteBytes
+		}
+		for _, d := range l.devices {
+			seconds += d.acc.Back(o.Datum.Value).Seconds()
+		}
+	}
+	return seconds
+}
+
+// moving returns the expected time to bring what t reads to the accelerator, by
+// way of the host if another one has it.
+func (d *device) moving(t *graph.Task) (seconds float64) {
+	for i := range t.Len() {
+		o := t.Operand(i)
+		if o.Mode&graph.In == 0 {
+			continue
+		}
+		for _, other := range d.rt.devices {
+			if other != d {
+				seconds += other.acc.Back(o.Datum.Value).Seconds()
+			}
+		}
+	}
+	if bytes := d.missing(t); bytes > 0 {
+		seconds += d.acc.Bring(bytes).Seconds()
+	}
+	return seconds
 }

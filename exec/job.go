@@ -41,6 +41,7 @@ type Job struct {
 	}
 
 	adopter   *Job         // of the task whose children these are, if they are
+	used      atomic.Bool  // accelerators may have some of its data
 	submitted atomic.Int64 // submit.count for the watchdog, if there is one
 
 	saved sync.Map // graph.TaskID → []func(): restores what retries need
@@ -178,6 +179,7 @@ func (j *Job) Wait() error {
 	}
 	j.submit.Lock()
 	defer j.submit.Unlock()
+	j.flush()
 	if j.submit.enlisted && j.done.Load() == j.submit.count {
 		j.submit.enlisted = false
 		j.stopWatching()
@@ -214,7 +216,12 @@ func (j *Job) drain() {
 // Tasks submitted later that write d may already change it.
 func (j *Job) WaitOn(d *graph.Datum) error {
 	got := make(chan *graph.Fault, 1)
-	j.watch(d, func(f *graph.Fault) { got <- f })
+	j.watch(d, func(f *graph.Fault) {
+		if f == nil {
+			f = j.rt.bring(d) // before a later task can write it
+		}
+		got <- f
+	})
 	var f *graph.Fault
 	select {
 	case f = <-got:
@@ -420,6 +427,7 @@ func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
 func (j *Job) restore(t *graph.Task) (ok bool) {
 	defer func() { ok = recover() == nil && ok }()
 	if r, found := j.saved.Load(t.ID()); found {
+		j.rt.claim(t)
 		for _, restore := range r.([]func()) {
 			restore()
 		}

@@ -18,6 +18,8 @@ type Local struct {
 	opt      Options
 	selector *versions.Selector
 	workers  []*worker
+	hosts    int            // those on cores, which come first
+	devices  []*device      // the workers of accelerators; nil if there are none
 	running  sync.WaitGroup // worker goroutines
 	dog      *dog           // nil if there is no watchdog
 	jobs     atomic.Uint64  // number of the last job
@@ -29,13 +31,14 @@ type Local struct {
 	queued atomic.Int64
 	_      [56]byte
 
-	mu     sync.Mutex // guards what follows; a leaf
-	policy sched.Policy
-	inbox  [][]*graph.Task // by worker: tasks only for that worker
-	boxed  int             // tasks in all inboxes
-	gangs  []*gang         // gangs whose task runs
-	slots  int             // members that they still want
-	parked []*worker       // asleep, the latest last
+	mu      sync.Mutex // guards what follows; a leaf
+	policy  sched.Policy
+	inbox   [][]*graph.Task // by worker: tasks only for that worker
+	boxed   int             // tasks in all inboxes, and refused
+	refused []*graph.Task   // by accelerators: only for hosts
+	gangs   []*gang         // gangs whose task runs
+	slots   int             // members that they still want
+	parked  []*worker       // asleep, the latest last
 	// returning is how many workers want their slots back.
 	returning int
 	spinning  int  // workers that look for work
@@ -70,6 +73,8 @@ func NewLocal(opt Options) (*Local, error) {
 	for _, p := range places {
 		m.Nodes = append(m.Nodes, p.Node)
 	}
+	m.Accelerators = len(opt.Accelerators)
+	m.Nodes = append(m.Nodes, make([]int, m.Accelerators)...)
 	l.policy = sched.New(opt.Policy, m)
 	l.inbox = make([][]*graph.Task, len(places))
 	l.live.jobs = make(map[*Job]struct{})
@@ -82,12 +87,16 @@ func NewLocal(opt Options) (*Local, error) {
 		}
 		l.workers = append(l.workers, w)
 	}
+	l.addDevices()
 	if opt.Watchdog != nil {
 		l.dog = newDog(l, opt.Watchdog)
 	}
 	l.running.Add(len(l.workers))
-	for _, w := range l.workers {
+	for _, w := range l.workers[:l.hosts] {
 		go w.loop()
+	}
+	for _, d := range l.devices {
+		go d.loop()
 	}
 	return l, nil
 }
@@ -101,8 +110,8 @@ func (l *Local) Workers() []Worker {
 	return ws
 }
 
-// Target returns what the workers offer to versions; it is the same for all
-// of them and must not be changed.
+// Target returns what the workers on cores offer to versions; it is the same for
+// all of them and must not be changed.
 func (l *Local) Target() *versions.Target { return l.workers[0].info.Target }
 
 // Policy returns the scheduling policy.
@@ -131,9 +140,13 @@ func (l *Local) Close() error {
 	}
 	for _, j := range jobs {
 		j.drain()
+		j.submit.Lock()
+		j.flush()
+		j.submit.Unlock()
 	}
 	l.mu.Lock()
 	l.stop = true
+	l.stopDevices()
 	parked := l.parked
 	l.parked = nil
 	l.spinning += len(parked)
@@ -179,7 +192,7 @@ func (l *Local) enqueue(ready []*graph.Task) {
 
 // redirect hands a task to a worker other than w, if there is another.
 func (l *Local) redirect(t *graph.Task, w *worker) {
-	to := (w.info.ID + 1) % len(l.workers)
+	to := (w.info.ID + 1) % l.hosts
 	l.mu.Lock()
 	l.inbox[to] = append(l.inbox[to], t)
 	l.boxed++
@@ -207,6 +220,9 @@ func (l *Local) count() { l.queued.Store(int64(l.policy.Len() + l.boxed + l.slot
 // the worker that rouse returns when it has released mu.
 func (l *Local) rouse() *worker {
 	l.count()
+	if l.devices != nil {
+		l.rouseDevices()
+	}
 	if l.opt.Policy == sched.EarliestFinish && l.policy.Len() > 0 {
 		// The task may be for any one of the sleepers, and be refused to the
 		// others: all look. A token always has room: see docs/locks.md.
@@ -242,6 +258,9 @@ func (l *Local) pop(w *worker) *graph.Task {
 		l.inbox[w.info.ID] = slices.Delete(box, 0, 1)
 		l.boxed--
 		return t
+	}
+	if l.devices != nil {
+		return l.popHost(w)
 	}
 	return l.policy.Pop(w.info.ID)
 }

@@ -62,6 +62,9 @@ func (j *Job) Hand(d *graph.Datum, i int) {
 		panic(graph.ErrGiven)
 	}
 	j.watch(d, func(f *graph.Fault) {
+		if f == nil {
+			f = j.rt.bring(d)
+		}
 		if f != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
@@ -31,6 +32,10 @@ type Options struct {
 	// Target overrides what the machine says of itself to the selector: for
 	// declaring a processor name. Empty fields are filled in.
 	Target versions.Target
+	// Accelerators each get a worker, after those on cores. The runtime uses them
+	// until its Close and does not close them. No two runtimes may have one at
+	// the same time.
+	Accelerators []Accelerator
 	// Recorder, if not nil, gets an event for each attempt at a task.
 	Recorder *trace.Recorder
 	// Watchdog, if not nil, is told of tasks that do not end and of jobs that do
@@ -63,6 +68,11 @@ func (o *Options) validate() error {
 	}
 	if o.Stories < 0 {
 		bad = append(bad, fmt.Sprintf("Stories is %d, want at least 0", o.Stories))
+	}
+	for i, a := range o.Accelerators {
+		if a == nil || slices.Contains(o.Accelerators[:i], a) {
+			bad = append(bad, fmt.Sprintf("Accelerators has nil, or one twice, at %d", i))
+		}
 	}
 	if bad != nil {
 		return &OptionsError{Problems: bad}

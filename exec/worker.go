@@ -19,6 +19,9 @@ type Worker struct {
 	Node   int              // NUMA node of its cores; 0 if it floats
 	Note   string           // why it floats although it should not, if so
 	Target *versions.Target // what it offers to versions; read-only
+	// Accelerator is the name of the accelerator whose worker it is; empty for
+	// workers on cores.
+	Accelerator string
 }
 
 // worker executes tasks one at a time.
@@ -37,6 +40,8 @@ type worker struct {
 	gang  *gang              // that the worker has joined
 	lead  *gang              // of the task that it executes
 	freed []*graph.Task
+
+	device *device // whose call it is, for a flight
 
 	nested *Job // of the children of the task that it executes
 
@@ -137,6 +142,9 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		err := errors.New("exec: the op of a task must be a *versions.Op")
 		return j.fail(w, t, "", err, freed)
 	}
+	if w.rt.devices != nil && w.rt.passOn(t, op) {
+		return freed
+	}
 	for {
 		w.call.Ctx = j.ctx
 		w.call.Params = t.Params
@@ -154,7 +162,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 			return w.conclude(t, choice.Version.Name, err, freed)
 		}
 		// The first retry stays here; later ones go to another worker.
-		if t.Attempt > 1 && len(w.rt.workers) > 1 {
+		if t.Attempt > 1 && w.rt.hosts > 1 {
 			w.rt.redirect(t, w)
 			return freed
 		}
@@ -173,6 +181,11 @@ func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (c versions.Cho
 	w.call.Args = w.call.Args[:0]
 	for i := range t.Len() {
 		w.call.Args = append(w.call.Args, t.Value(i))
+	}
+	if w.rt.devices != nil {
+		if err := w.fetch(t, op); err != nil {
+			return c, err
+		}
 	}
 	if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
 		j.save(t)

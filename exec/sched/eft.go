@@ -14,9 +14,9 @@ type Costs interface {
 	// Run returns the expected time of a task on a worker: +Inf if it cannot run
 	// there, 0 if nothing is known.
 	Run(t *graph.Task, worker int) float64
-	// Move returns the expected time to bring bytes from where one worker made
-	// them to another one; 0 where both see the same memory.
-	Move(bytes int64, from, to int) float64
+	// Move returns the expected time to bring what a task reads to a worker from
+	// where it is at present; 0 where nothing has to be moved.
+	Move(t *graph.Task, worker int) float64
 }
 
 // NoCosts knows nothing: every task takes no time anywhere.
@@ -26,46 +26,52 @@ type NoCosts struct{}
 func (NoCosts) Run(*graph.Task, int) float64 { return 0 }
 
 // Move returns 0.
-func (NoCosts) Move(int64, int, int) float64 { return 0 }
+func (NoCosts) Move(*graph.Task, int) float64 { return 0 }
 
 // earliestFinish gives every task, when it becomes ready, to the worker that is
 // expected to finish it first: what that worker has to do already, and the
 // moving of data, and the task itself. Each worker takes its tasks by priority.
-// A worker without tasks takes one from another, the one that comes last there,
-// if it is going to finish it before the other one would begin it: so slow
-// workers keep off the last tasks of a job, which a fast one will have done
-// sooner.
+// A worker without tasks takes one from another, one of those that come last
+// there, if it is going to finish it before the other one would: so slow workers
+// keep off the last tasks of a job, which a fast one will have done sooner. And
+// one on cores, before it begins a task of its own, asks whether an accelerator
+// would finish it sooner by now.
+//
+// What nothing is known of is expected to take no time, so that it is found out.
 //
 // Reference: Topcuoglu, Hariri and Wu, "Performance-effective and low-complexity
 // task scheduling for heterogeneous computing", IEEE TPDS 13 (2002), of which
 // this is the dynamic form, as StarPU's dmda.
 type earliestFinish struct {
-	costs Costs
-	queue []queue   // by worker
-	load  []float64 // expected time of what is queued for a worker, and of what it runs
-	runs  []float64 // of that, what it runs
-	cost  map[*graph.Task]float64
-	n     int
+	costs   Costs
+	hosts   int         // workers on cores, which come first
+	queue   []queue     // by worker
+	load    []float64   // expected time of what is queued for a worker, and of what it runs
+	runs    [][]float64 // of that, what it runs: each task's, the first taken first
+	unknown []int       // tasks queued whose time was not known when they were
+	cost    map[*graph.Task]float64
+	n       int
 }
 
 // queue is the tasks of a worker, by priority.
 type queue struct{ tasks []prioritised }
 
-func newEarliestFinish(workers int, c Costs) *earliestFinish {
+func newEarliestFinish(workers, hosts int, c Costs) *earliestFinish {
 	if c == nil {
 		c = NoCosts{}
 	}
-	return &earliestFinish{costs: c, queue: make([]queue, workers), load: make([]float64, workers),
-		runs: make([]float64, workers), cost: make(map[*graph.Task]float64)}
+	return &earliestFinish{costs: c, hosts: hosts, queue: make([]queue, workers), load: make([]float64, workers),
+		runs: make([][]float64, workers), unknown: make([]int, workers), cost: make(map[*graph.Task]float64)}
 }
 
 func (q *earliestFinish) Len() int { return q.n }
 
 func (q *earliestFinish) Push(ready []*graph.Task, from int) {
-	if from >= 0 && from < len(q.load) {
-		// Its task has ended, sooner or later than was expected.
-		q.load[from] = max(q.load[from]-q.runs[from], 0)
-		q.runs[from] = 0
+	if from >= 0 && from < len(q.load) && len(q.runs[from]) > 0 {
+		// Its task has ended, sooner or later than was expected; of several the one
+		// that it took first.
+		q.load[from] = max(q.load[from]-q.runs[from][0], 0)
+		q.runs[from] = slices.Delete(q.runs[from], 0, 1)
 	}
 	order := slices.Clone(ready)
 	slices.SortStableFunc(order, func(a, b *graph.Task) int { return cmp.Compare(b.Priority, a.Priority) })
@@ -74,62 +80,136 @@ func (q *earliestFinish) Push(ready []*graph.Task, from int) {
 		for i := range q.load {
 			// Of workers alike the one that has freed the task comes first.
 			w := (max(from, 0) + i) % len(q.load)
+			q.refresh(w)
 			c := q.on(t, w)
 			if f := q.load[w] + c; f < finish {
 				best, finish, cost = w, f, c
 			}
 		}
 		// A task that nobody can run goes to the first: the runtime says so.
-		q.queue[best].push(prioritised{t.Priority, t.ID(), t})
-		q.cost[t] = cost
-		q.load[best] += cost
-		q.n++
+		q.put(t, best, cost)
+	}
+}
+
+// put queues t, which costs c there, for a worker.
+func (q *earliestFinish) put(t *graph.Task, worker int, c float64) {
+	q.queue[worker].push(prioritised{t.Priority, t.ID(), t})
+	q.cost[t] = c
+	q.load[worker] += c
+	if c == 0 {
+		q.unknown[worker]++
+	}
+	q.n++
+}
+
+// refresh learns what tasks cost that were queued for a worker when that was not
+// known, if it is known by now of the last of them.
+func (q *earliestFinish) refresh(worker int) {
+	if q.unknown[worker] == 0 {
+		return
+	}
+	tasks := q.queue[worker].tasks
+	if last := tasks[len(tasks)-1].task; q.cost[last] != 0 || q.on(last, worker) == 0 {
+		return
+	}
+	for _, x := range tasks {
+		if q.cost[x.task] != 0 {
+			continue
+		}
+		if c := q.on(x.task, worker); c > 0 && !math.IsInf(c, 1) {
+			q.cost[x.task] = c
+			q.load[worker] += c
+			q.unknown[worker]--
+		}
 	}
 }
 
 // on returns the expected time of t on a worker, with what must be moved for it.
 func (q *earliestFinish) on(t *graph.Task, worker int) float64 {
 	c := q.costs.Run(t, worker)
-	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.In != 0 {
-			if home := o.Datum.Home(); home >= 0 && home != worker {
-				c += q.costs.Move(o.Datum.Bytes, home, worker)
-			}
-		}
+	if math.IsInf(c, 1) {
+		return c
 	}
-	return c
+	return c + q.costs.Move(t, worker)
 }
 
 func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if q.n == 0 || worker < 0 || worker >= len(q.queue) {
 		return nil
 	}
-	if mine := &q.queue[worker]; len(mine.tasks) > 0 {
-		return q.take(worker, worker, 0, q.cost[mine.tasks[0].task])
+	mine := &q.queue[worker]
+	for len(mine.tasks) > 0 {
+		if worker >= q.hosts || !q.delegate(worker) {
+			return q.take(worker, worker, 0, q.cost[mine.tasks[0].task])
+		}
 	}
 	// From whoever has most to do.
 	victim := -1
 	for w := range q.queue {
-		if len(q.queue[w].tasks) > 0 && (victim < 0 || q.load[w] > q.load[victim]) {
+		if len(q.queue[w].tasks) == 0 {
+			continue
+		}
+		if q.refresh(w); victim < 0 || q.load[w] > q.load[victim] {
 			victim = w
 		}
 	}
-	last := len(q.queue[victim].tasks) - 1
-	t := q.queue[victim].tasks[last].task
-	if c := q.on(t, worker); c <= q.load[victim] && !math.IsInf(c, 1) {
-		return q.take(worker, victim, last, c)
+	if victim < 0 {
+		return nil
+	}
+	// The last may be one that only the other can run.
+	const tries = 8
+	tasks := q.queue[victim].tasks
+	for i := len(tasks) - 1; i >= max(len(tasks)-tries, 0); i-- {
+		c := q.on(tasks[i].task, worker)
+		if !math.IsInf(c, 1) && c <= max(q.load[victim], q.on(tasks[i].task, victim)) {
+			return q.take(worker, victim, i, c)
+		}
 	}
 	return nil
 }
 
+// delegate leaves the first task of a worker on cores, which is free, to an
+// accelerator that is expected to finish it sooner, and reports whether there is
+// one.
+func (q *earliestFinish) delegate(worker int) bool {
+	if q.hosts == len(q.queue) {
+		return false
+	}
+	t := q.queue[worker].tasks[0].task
+	best, finish, cost := -1, q.on(t, worker), 0.0
+	for w := q.hosts; w < len(q.queue); w++ {
+		q.refresh(w)
+		c := q.on(t, w)
+		if f := q.load[w] + c; f < finish {
+			best, finish, cost = w, f, c
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	q.remove(worker, 0)
+	q.put(t, best, cost)
+	return true
+}
+
+// remove takes task i out of a worker's queue.
+func (q *earliestFinish) remove(worker, i int) *graph.Task {
+	t := q.queue[worker].remove(i)
+	c := q.cost[t]
+	if c == 0 {
+		q.unknown[worker]--
+	}
+	q.load[worker] = max(q.load[worker]-c, 0)
+	delete(q.cost, t)
+	q.n--
+	return t
+}
+
 // take hands task i of a victim's queue to a worker, on which it costs c.
 func (q *earliestFinish) take(worker, victim, i int, c float64) *graph.Task {
-	t := q.queue[victim].remove(i)
-	q.load[victim] = max(q.load[victim]-q.cost[t], 0)
-	delete(q.cost, t)
+	t := q.remove(victim, i)
 	q.load[worker] += c
-	q.runs[worker] += c
-	q.n--
+	q.runs[worker] = append(q.runs[worker], c)
 	return t
 }
 

@@ -16,7 +16,14 @@ type speeds struct {
 
 func (s speeds) Run(t *graph.Task, worker int) float64 { return s.run(t, worker) }
 
-func (speeds) Move(bytes int64, from, to int) float64 { return float64(bytes) }
+func (speeds) Move(t *graph.Task, to int) (seconds float64) {
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&graph.In != 0 && o.Datum.Home() >= 0 && o.Datum.Home() != to {
+			seconds += float64(o.Datum.Bytes)
+		}
+	}
+	return seconds
+}
 
 // TestEarliestFinish has a worker that is ten times as fast as the other one.
 func TestEarliestFinish(t *testing.T) {
@@ -75,7 +82,7 @@ func TestEarliestFinishRandom(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		g := &graph.Graph{}
 		cost := map[*graph.Task][workers]float64{}
-		p := newEarliestFinish(workers, speeds{func(task *graph.Task, w int) float64 { return cost[task][w] }})
+		p := newEarliestFinish(workers, workers, speeds{func(task *graph.Task, w int) float64 { return cost[task][w] }})
 		held := map[*graph.Task]bool{}
 		var running [workers]bool
 		for range 400 {

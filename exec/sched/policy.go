@@ -92,6 +92,9 @@ type Machine struct {
 	// Nodes has the NUMA node of each worker; its length is their number, at
 	// least 1.
 	Nodes []int
+	// Accelerators is how many of the workers, the last ones, are those of
+	// accelerators.
+	Accelerators int
 	// Costs is for EarliestFinish; nil means NoCosts.
 	Costs Costs
 }
@@ -121,7 +124,7 @@ func New(kind Kind, m Machine) Policy {
 	case StealNUMA:
 		return newStealing(workers, newNUMAFirst(m.Nodes))
 	case EarliestFinish:
-		return newEarliestFinish(workers, m.Costs)
+		return newEarliestFinish(workers, workers-m.Accelerators, m.Costs)
 	}
 	panic(graph.Error("sched: no such policy: " + kind.String()))
 }

@@ -1,0 +1,132 @@
+package exec
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// ErrHostOnly is why an accelerator refuses a task one of whose operands is
+// renamed, reduced or commutes: the runtime makes, combines and drops their
+// values on the host.
+var ErrHostOnly = errors.New("exec: an operand that is renamed, reduced or commutes stays on the host")
+
+// accepts returns nil if the accelerator can execute t, or why it cannot.
+func (d *device) accepts(t *graph.Task) error {
+	op, ok := t.Op.(*versions.Op)
+	if !ok {
+		return errors.New("exec: not an op with versions")
+	}
+	if d.lost.Load() {
+		return d.acc.Lost()
+	}
+	if err := d.rt.selector.Check(op, d.info.Target); err != nil {
+		return err
+	}
+	if t.Special() {
+		return ErrHostOnly
+	}
+	extra := int64(-1)
+	for i := range op.Versions {
+		if c := &op.Versions[i].Constraints; c.Unmet(d.info.Target) == "" && (extra < 0 || c.Memory < extra) {
+			extra = c.Memory
+		}
+	}
+	values := make([]any, 0, 8)
+	for i := range t.Len() {
+		values = append(values, t.Operand(i).Datum.Value)
+	}
+	return d.acc.Fits(values, max(extra, 0))
+}
+
+// refuse hands a task that d has taken to others.
+func (d *device) refuse(t *graph.Task) {
+	l := d.rt
+	if op, ok := t.Op.(*versions.Op); ok && l.selector.Check(op, l.Target()) != nil && l.elsewhere(t) {
+		d.over(nil)
+		return
+	}
+	l.mu.Lock()
+	l.policy.Push(nil, d.info.ID)
+	l.refused = append(l.refused, t)
+	l.boxed++
+	l.count()
+	var w *worker
+	if n := len(l.parked); n > 0 {
+		w = l.parked[n-1]
+		l.parked = slices.Delete(l.parked, n-1, n)
+		l.spinning++
+	}
+	l.mu.Unlock()
+	if w != nil {
+		w.wake <- struct{}{}
+	}
+}
+
+// popHost takes a task for w, a host: what accelerators have refused comes first.
+// The caller holds mu.
+func (l *Local) popHost(w *worker) *graph.Task {
+	if len(l.refused) > 0 {
+		t := l.refused[0]
+		l.refused = slices.Delete(l.refused, 0, 1)
+		l.boxed--
+		return t
+	}
+	t := l.policy.Pop(w.info.ID)
+	if t == nil {
+		l.rouseDevices() // the policy may have left it to one of them just now
+	}
+	return t
+}
+
+// elsewhere gives t to an accelerator that can execute it, that which misses the
+// fewest of its bytes, and reports whether there is one.
+func (l *Local) elsewhere(t *graph.Task) bool {
+	var best *device
+	least := int64(0)
+	for _, d := range l.devices {
+		if d.accepts(t) != nil {
+			continue
+		}
+		if m := d.missing(t); best == nil || m < least {
+			best, least = d, m
+		}
+	}
+	if best == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if best.lost.Load() { // and has given away what it had
+		return false
+	}
+	l.inbox[best.info.ID] = append(l.inbox[best.info.ID], t)
+	l.boxed++
+	l.count()
+	l.rouseDevices()
+	return true
+}
+
+// passOn gives a task that a host has taken and cannot execute to an
+// accelerator, if there is one that can.
+func (l *Local) passOn(t *graph.Task, op *versions.Op) bool {
+	return l.selector.Check(op, l.Target()) != nil && l.elsewhere(t)
+}
+
+// unable returns why neither hosts nor accelerators can execute t; nil if hosts
+// can.
+func (l *Local) unable(t *graph.Task, op *versions.Op) error {
+	err := l.selector.Check(op, l.Target())
+	if err == nil {
+		return nil
+	}
+	all := []error{err}
+	for _, d := range l.devices {
+		if err := d.accepts(t); err != nil {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
