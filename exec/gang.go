@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -38,6 +39,7 @@ type phase struct {
 	unfinished atomic.Int64
 	done       chan struct{} // closed by whoever finishes the last part
 	panicked   atomic.Pointer[PanicError]
+	share      trace.Event // what members record of it, if there is a recorder
 }
 
 // Units implements versions.Gang.
@@ -48,7 +50,7 @@ func (g *gang) Do(parts int, f func(part int, work *versions.Workspace)) {
 	if parts <= 0 {
 		return
 	}
-	p := &phase{parts: int64(parts), f: f, done: make(chan struct{})}
+	p := &phase{parts: int64(parts), f: f, done: make(chan struct{}), share: g.leader.share()}
 	p.unfinished.Store(p.parts)
 	g.mu.Lock()
 	g.current.Store(p)
@@ -68,22 +70,31 @@ func (g *gang) Do(parts int, f func(part int, work *versions.Workspace)) {
 
 // finish starts no further part and waits for those that run.
 func (p *phase) finish() {
-	if left := p.parts - p.next.Swap(p.parts); left > 0 && p.unfinished.Add(-left) == 0 {
-		close(p.done)
+	if left := p.parts - p.next.Swap(p.parts); left > 0 {
+		p.less(left)
 	}
 	<-p.done
 }
 
+// less counts n parts less that are not finished.
+func (p *phase) less(n int64) {
+	if p.unfinished.Add(-n) == 0 {
+		close(p.done)
+	}
+}
+
 // work runs parts until none is left to start.
-func (p *phase) work(scratch *versions.Workspace) {
-	for {
-		i := p.next.Add(1) - 1
-		if i >= p.parts {
-			return
-		}
+func (p *phase) work(scratch *versions.Workspace) { p.workFrom(p.take(), scratch) }
+
+// workFrom runs part i, which was taken, and goes on until none is left to start.
+func (p *phase) workFrom(i int64, scratch *versions.Workspace) {
+	for ; i < p.parts; i = p.take() {
 		p.run(int(i), scratch)
 	}
 }
+
+// take returns the next part to start; there are none from p.parts on.
+func (p *phase) take() int64 { return p.next.Add(1) - 1 }
 
 // run runs one part. A panic in it, and a Goexit, become the leader's panic.
 func (p *phase) run(i int, scratch *versions.Workspace) {
@@ -93,9 +104,7 @@ func (p *phase) run(i int, scratch *versions.Workspace) {
 			e := &PanicError{Value: recover(), Stack: debug.Stack()}
 			p.panicked.CompareAndSwap(nil, e)
 		}
-		if p.unfinished.Add(-1) == 0 {
-			close(p.done)
-		}
+		p.less(1)
 	}()
 	p.f(i, scratch)
 	ok = true
@@ -120,7 +129,7 @@ func (g *gang) serve(w *worker) {
 				return
 			}
 		}
-		p.work(&w.part)
+		p.help(w)
 		last = p
 	}
 }

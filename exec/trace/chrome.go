@@ -27,8 +27,11 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 
 // WriteChrome writes the recording as JSON in the Trace Event Format, which
 // Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) show: a row for each
-// worker, a slice for each attempt at a task, an arrow for each edge along which
-// data flow, and a row for the times in which the window was full.
+// worker, a slice for each attempt at a task and for each share of a gang's member
+// in one, an arrow for each edge along which data flow, and a row for the times in
+// which the window was full. Slices on a row nest: a task that ran while another
+// one waited, and went on longer than that, is on a further row below its
+// worker's.
 //
 // Reference: "Trace Event Format", Google, 2016.
 func (r *Recording) WriteChrome(w io.Writer) error {
@@ -52,35 +55,44 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 		put(chromeEvent{Name: kind, Phase: "M", Pid: process, Tid: tid, Args: map[string]any{"name": name}})
 	}
 	name("process_name", 0, "tessera")
-	n := r.workers()
-	for i := range n {
-		name("thread_name", i, fmt.Sprintf("worker %d", i))
-	}
-	if len(r.Pauses) > 0 {
-		name("thread_name", n, "submission")
-	}
-	for _, e := range r.byTime() {
-		dur := micros(e.End - e.Start)
-		c := chromeEvent{Name: e.Op, Cat: e.Version, Phase: "X", Time: micros(e.Start), Dur: &dur, Pid: process, Tid: e.Worker,
-			Args: map[string]any{"job": e.Job, "task": e.Task, "version": e.Version}}
-		if e.Datum != "" {
-			c.Args["writes"] = fmt.Sprintf("%s(%d,%d)", e.Datum, e.I, e.J)
-		}
-		if e.Ready > 0 {
-			c.Args["waited for a worker, µs"] = micros(max(e.Start-e.Ready, 0))
-		}
-		if e.Failed {
-			c.Args["failed"], c.Color = true, "terrible"
-		}
-		put(c)
-	}
-	for _, p := range r.Pauses {
-		dur := micros(p.End - p.Start)
-		put(chromeEvent{Name: "window full", Phase: "X", Time: micros(p.Start), Dur: &dur, Pid: process, Tid: n, Args: map[string]any{"job": p.Job}})
-	}
 	tasks := make(map[taskKey]Event, len(r.Events))
 	for _, e := range r.byTask() {
 		tasks[e.key()] = e
+	}
+	rows := r.byWorker()
+	submission, order := len(rows), 0
+	next := submission + 1 // tid of a further row
+	tids := make(map[taskKey]int, len(tasks))
+	for worker, row := range rows {
+		lane, lanes := row.lanes()
+		tid := make([]int, lanes)
+		for k := range tid {
+			tid[k] = worker
+			title := fmt.Sprintf("worker %d", worker)
+			if k > 0 {
+				tid[k] = next
+				next++
+				title += fmt.Sprintf(" (%d)", k+1)
+			}
+			name("thread_name", tid[k], title)
+			put(chromeEvent{Name: "thread_sort_index", Phase: "M", Pid: process, Tid: tid[k], Args: map[string]any{"sort_index": order}})
+			order++
+		}
+		for i := range row {
+			o := &row[i]
+			put(r.chromeSlice(o, process, tid[lane[i]], tasks))
+			if key := o.key(); !o.share && tasks[key] == o.Event {
+				tids[key] = tid[lane[i]]
+			}
+		}
+	}
+	if len(r.Pauses) > 0 {
+		name("thread_name", submission, "submission")
+		put(chromeEvent{Name: "thread_sort_index", Phase: "M", Pid: process, Tid: submission, Args: map[string]any{"sort_index": order}})
+	}
+	for _, p := range r.Pauses {
+		dur := micros(p.End - p.Start)
+		put(chromeEvent{Name: "window full", Phase: "X", Time: micros(p.Start), Dur: &dur, Pid: process, Tid: submission, Args: map[string]any{"job": p.Job}})
 	}
 	for i, d := range r.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
@@ -88,9 +100,33 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 		if !ok || !ok2 || d.Kind != RAW {
 			continue
 		}
-		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "s", Time: micros(from.End), Pid: process, Tid: from.Worker, ID: i + 1})
-		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "f", Bind: "e", Time: micros(to.Start), Pid: process, Tid: to.Worker, ID: i + 1})
+		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "s", Time: micros(from.End), Pid: process, Tid: tids[from.key()], ID: i + 1})
+		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "f", Bind: "e", Time: micros(to.Start), Pid: process, Tid: tids[to.key()], ID: i + 1})
 	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
+}
+
+// chromeSlice returns the slice of an attempt or a share. tasks are the last
+// attempts.
+func (r *Recording) chromeSlice(o *occupation, process, tid int, tasks map[taskKey]Event) chromeEvent {
+	dur := micros(o.End - o.Start)
+	c := chromeEvent{Name: o.Op, Cat: o.Version, Phase: "X", Time: micros(o.Start), Dur: &dur, Pid: process, Tid: tid,
+		Args: map[string]any{"job": o.Job, "task": o.Task, "version": o.Version}}
+	if o.Datum != "" {
+		c.Args["writes"] = fmt.Sprintf("%s(%d,%d)", o.Datum, o.I, o.J)
+	}
+	if o.Ready > 0 {
+		c.Args["waited for a worker, µs"] = micros(max(o.Start-o.Ready, 0))
+	}
+	if o.share {
+		c.Args["share"] = "as a member of the gang"
+		if e, ok := tasks[o.key()]; ok {
+			c.Args["share"] = fmt.Sprintf("as a member of the gang of worker %d", e.Worker)
+		}
+	}
+	if o.Failed {
+		c.Args["failed"], c.Color = true, "terrible"
+	}
+	return c
 }

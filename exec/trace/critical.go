@@ -11,8 +11,8 @@ import (
 type CriticalPath struct {
 	Tasks  []Event // in the order of the path
 	Length time.Duration
-	// Work is the sum over all tasks. Work/Length bounds the speed-up over one
-	// worker.
+	// Work is the sum over all tasks, with the shares that members of gangs had in
+	// them. Work/Length bounds the speed-up over one worker.
 	Work time.Duration
 }
 
@@ -46,6 +46,9 @@ func (r *Recording) CriticalPath() CriticalPath {
 	length := make([]time.Duration, len(events))
 	before := make([]int32, len(events))
 	end := -1
+	for i := range r.Shares {
+		path.Work += r.Shares[i].End - r.Shares[i].Start
+	}
 	for i := range events {
 		took := events[i].End - events[i].Start
 		path.Work += took

@@ -11,8 +11,9 @@ type Reason uint8
 
 // The reasons, the first that applies.
 const (
-	// Overhead: a task was ready. The runtime was about to hand it over, or
-	// another worker's inbox held it.
+	// Overhead: a task was ready. The runtime was about to hand it over, another
+	// worker's inbox held it, or the worker was in a gang whose leader had no
+	// part for it at the time.
 	Overhead Reason = iota
 	// Throttled: none was ready, and the window was full, so that no further
 	// tasks could be submitted.
@@ -64,7 +65,7 @@ func (r *Recording) Idle() []Idle {
 		steps = append(steps,
 			step{at: e.Start, worker: e.Worker, busy: 1},
 			step{at: e.End, worker: e.Worker, busy: -1})
-		if e.Submitted == 0 && e.Ready == 0 || seen[e.key()] {
+		if e.share || e.Submitted == 0 && e.Ready == 0 || seen[e.key()] {
 			continue
 		}
 		seen[e.key()] = true
@@ -117,11 +118,12 @@ func (r *Recording) Parallelism(bins int) []float64 {
 		return mean
 	}
 	width := float64(last-first) / float64(bins)
-	for i := range r.Events {
-		lo := float64(r.Events[i].Start-first) / width
-		hi := float64(r.Events[i].End-first) / width
-		for b := int(lo); b < bins && float64(b) < hi; b++ {
-			mean[b] += min(hi, float64(b+1)) - max(lo, float64(b))
+	for _, intervals := range r.busy() {
+		for _, t := range intervals {
+			lo, hi := float64(t.from-first)/width, float64(t.to-first)/width
+			for b := int(lo); b < bins && float64(b) < hi; b++ {
+				mean[b] += min(hi, float64(b+1)) - max(lo, float64(b))
+			}
 		}
 	}
 	return mean

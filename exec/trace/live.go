@@ -94,7 +94,7 @@ func (r *Recorder) After(t time.Duration, most int) []Event {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
 		first := len(all)
-		older, newer := b.inOrder()
+		older, newer := b.events.inOrder()
 		for _, part := range [][]Event{newer, older} {
 			i := len(part)
 			for i > 0 && part[i-1].End > t && len(all)-first < most {

@@ -17,6 +17,7 @@ const (
 	paraverTask    = 60000003
 	paraverJob     = 60000004
 	paraverFailed  = 60000005
+	paraverShare   = 60000006
 )
 
 // The states of a worker in a Paraver trace, of those that Paraver knows.
@@ -34,8 +35,10 @@ type paraver struct {
 
 func (r *Recording) paraver() *paraver {
 	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers())}
-	for i := range r.Events {
-		p.ops[r.Events[i].Op], p.versions[r.Events[i].Version] = 0, 0
+	for _, events := range [][]Event{r.Events, r.Shares} {
+		for i := range events {
+			p.ops[events[i].Op], p.versions[events[i].Version] = 0, 0
+		}
 	}
 	for _, m := range []map[string]int{p.ops, p.versions} {
 		for i, name := range slices.Sorted(maps.Keys(m)) {
@@ -50,8 +53,9 @@ func (r *Recording) paraver() *paraver {
 // into files of the same name beside one another. Every worker is a thread, on
 // a CPU of its own; each has a state record for the time in a task and between
 // tasks, and event records with the op, the version, the number of the task and
-// of its job, which become 0 when the task ends; edges along which data flow are
-// communication records.
+// of its job, and whether it is a share in a task that another worker leads. They
+// become 0 when the task ends, or what they are for the task that waits
+// underneath; edges along which data flow are communication records.
 //
 // Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace
 // file description", Barcelona Supercomputing Center.
@@ -80,30 +84,29 @@ func (p *paraver) trace(w io.Writer) error {
 	put := func(at time.Duration, kind int, format string, args ...any) {
 		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
 	}
-	busyUntil := make([]time.Duration, p.n)
-	state := func(w int, from, to time.Duration, state int) {
-		if to > from {
-			put(from, 1, "1:%d:1:1:%d:%d:%d:%d", w+1, w+1, from.Nanoseconds(), to.Nanoseconds(), state)
+	for w, intervals := range p.busy() {
+		until := time.Duration(0)
+		state := func(from, to time.Duration, state int) {
+			if to > from {
+				put(from, 1, "1:%d:1:1:%d:%d:%d:%d", w+1, w+1, from.Nanoseconds(), to.Nanoseconds(), state)
+			}
 		}
-	}
-	for _, e := range p.byTime() {
-		w := e.Worker
-		state(w, busyUntil[w], e.Start, paraverIdle)
-		// A task that waits in another one's slot lies over the tasks that run
-		// there meanwhile: their time counts once.
-		state(w, max(e.Start, busyUntil[w]), e.End, paraverRunning)
-		busyUntil[w] = max(busyUntil[w], e.End)
-		failed := 0
-		if e.Failed {
-			failed = 1
+		for _, t := range intervals {
+			state(until, t.from, paraverIdle)
+			state(t.from, t.to, paraverRunning)
+			until = t.to
 		}
-		put(e.Start, 2, "2:%d:1:1:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d", w+1, w+1, e.Start.Nanoseconds(),
-			paraverOp, p.ops[e.Op], paraverVersion, p.versions[e.Version], paraverTask, e.Task, paraverJob, e.Job, paraverFailed, failed)
-		put(e.End, 2, "2:%d:1:1:%d:%d:%d:0:%d:0:%d:0:%d:0:%d:0", w+1, w+1, e.End.Nanoseconds(),
-			paraverOp, paraverVersion, paraverTask, paraverJob, paraverFailed)
+		state(until, last, paraverIdle)
 	}
-	for w, until := range busyUntil {
-		state(w, until, last, paraverIdle)
+	for w, row := range p.byWorker() {
+		for _, c := range row.changes() {
+			var v paraverValues
+			if c.now != nil {
+				v = p.values(c.now)
+			}
+			put(c.at, 2, "2:%d:1:1:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d", w+1, w+1, c.at.Nanoseconds(), paraverOp, v.op,
+				paraverVersion, v.version, paraverTask, v.task, paraverJob, v.job, paraverFailed, v.failed, paraverShare, v.share)
+		}
 	}
 	tasks := make(map[taskKey]Event, len(p.Events))
 	for _, e := range p.byTask() {
@@ -127,6 +130,23 @@ func (p *paraver) trace(w io.Writer) error {
 		out.WriteByte('\n')
 	}
 	return out.Flush()
+}
+
+// paraverValues are the values of the event types for a task, 0 for none.
+type paraverValues struct {
+	op, version, failed, share int
+	task, job                  uint64
+}
+
+func (p *paraver) values(o *occupation) paraverValues {
+	v := paraverValues{op: p.ops[o.Op], version: p.versions[o.Version], task: o.Task, job: o.Job}
+	if o.Failed {
+		v.failed = 1
+	}
+	if o.share {
+		v.share = 1
+	}
+	return v
 }
 
 func (p *paraver) config(w io.Writer) error {
@@ -169,6 +189,7 @@ STATES_COLOR
 	types(paraverTask, "Task", nil)
 	types(paraverJob, "Job", nil)
 	types(paraverFailed, "Failed attempt", map[string]int{"Failed": 1})
+	types(paraverShare, "Member of a gang", map[string]int{"Share of a task that another worker leads": 1})
 	return out.Flush()
 }
 

@@ -62,8 +62,8 @@ type Recorder struct {
 	// before the recorder is used.
 	Dependencies bool
 	// Limit is the number of events that are kept of each worker, the latest
-	// ones; 0 keeps all. It must be set before the recorder is used. Edges and
-	// pauses are kept in any case.
+	// ones, and as many of its shares in others' tasks; 0 keeps all. It must be set
+	// before the recorder is used. Edges and pauses are kept in any case.
 	Limit int
 
 	live    live
@@ -79,33 +79,52 @@ type Recorder struct {
 // by readers only, so recording does not contend.
 type buffer struct {
 	mu      sync.Mutex
-	events  []Event
-	oldest  int     // where it is, once there are Limit events
+	events  ring
+	shares  ring
 	running Running // what the worker is at, if busy
 	busy    bool
 	totals  usages   // also of events that are gone
 	_       [64]byte // keeps neighbours off this cache line
 }
 
-// versionKey identifies a version of an op.
-type versionKey struct{ op, version string }
+// ring is the latest events of a kind.
+type ring struct {
+	events []Event
+	oldest int // where it is, once there are as many as are kept
+}
 
-// add counts e and appends it, or puts it in the place of the oldest event if there are limit.
-func (b *buffer) add(e Event, limit int) {
-	if b.totals == nil {
-		b.totals = usages{}
-	}
-	b.totals.of(e.Op, e.Version).add(&e)
-	if limit <= 0 || len(b.events) < limit {
-		b.events = append(b.events, e)
+// put appends e, or puts it in the place of the oldest event if there are limit.
+func (q *ring) put(e Event, limit int) {
+	if limit <= 0 || len(q.events) < limit {
+		q.events = append(q.events, e)
 		return
 	}
-	b.events[b.oldest] = e
-	b.oldest = (b.oldest + 1) % len(b.events)
+	q.events[q.oldest] = e
+	q.oldest = (q.oldest + 1) % len(q.events)
 }
 
 // inOrder returns the events, the oldest first, in two pieces.
-func (b *buffer) inOrder() (older, newer []Event) { return b.events[b.oldest:], b.events[:b.oldest] }
+func (q *ring) inOrder() (older, newer []Event) { return q.events[q.oldest:], q.events[:q.oldest] }
+
+// appendTo appends the events in order to dst.
+func (q *ring) appendTo(dst []Event) []Event {
+	older, newer := q.inOrder()
+	return append(append(dst, older...), newer...)
+}
+
+// reset forgets all events, and keeps their room.
+func (q *ring) reset() { q.events, q.oldest = q.events[:0], 0 }
+
+// versionKey identifies a version of an op.
+type versionKey struct{ op, version string }
+
+// usage returns where the events of e's version are counted.
+func (b *buffer) usage(e *Event) *Usage {
+	if b.totals == nil {
+		b.totals = usages{}
+	}
+	return b.totals.of(e.Op, e.Version)
+}
 
 // begin starts the clock.
 func (r *Recorder) begin() { r.once.Do(func() { r.start = time.Now() }) }
@@ -127,11 +146,23 @@ func (r *Recorder) Sink(worker int) func(Event) {
 	b := r.buffer(worker)
 	return func(e Event) {
 		b.mu.Lock()
-		b.add(e, r.Limit)
+		b.usage(&e).add(&e)
+		b.events.put(e, r.Limit)
 		b.busy = false
 		b.mu.Unlock()
 		r.live.attempts.Add(1)
 	}
+}
+
+// Share records what e.Worker did, as a member of a gang, for an attempt at a task
+// that another worker leads: see [Recording.Shares].
+func (r *Recorder) Share(e Event) {
+	b := r.buffer(e.Worker)
+	b.mu.Lock()
+	b.usage(&e).Busy += e.End - e.Start
+	b.shares.put(e, r.Limit)
+	b.busy = false
+	b.mu.Unlock()
 }
 
 // buffer returns the buffer of a worker.
@@ -164,8 +195,18 @@ func (r *Recorder) Events() []Event {
 	var all []Event
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		older, newer := b.inOrder()
-		all = append(append(all, older...), newer...)
+		all = b.events.appendTo(all)
+		b.mu.Unlock()
+	}
+	return all
+}
+
+// shares returns a copy of the shares so far, as Events does.
+func (r *Recorder) shares() []Event {
+	var all []Event
+	for _, b := range r.snapshot() {
+		b.mu.Lock()
+		all = b.shares.appendTo(all)
 		b.mu.Unlock()
 	}
 	return all
@@ -173,7 +214,7 @@ func (r *Recorder) Events() []Event {
 
 // Recording returns a copy of everything recorded so far.
 func (r *Recorder) Recording() *Recording {
-	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events()}
+	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events(), Shares: r.shares()}
 	r.mu.Lock()
 	rec.Edges, rec.Pauses = slices.Clone(r.edges), slices.Clone(r.pauses)
 	r.mu.Unlock()
@@ -187,7 +228,9 @@ func (r *Recorder) Summary() Summary { return r.Recording().Summary() }
 func (r *Recorder) Reset() {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		b.events, b.oldest, b.totals = b.events[:0], 0, nil
+		b.events.reset()
+		b.shares.reset()
+		b.totals = nil
 		b.mu.Unlock()
 	}
 	r.mu.Lock()

@@ -12,8 +12,13 @@ type Recording struct {
 	Began   time.Time // the time from which all others count
 	Workers int       // workers 0 to Workers-1 may have events
 	Events  []Event
-	Edges   []Edge // empty unless Recorder.Dependencies was set
-	Pauses  []Pause
+	// Shares are what members of gangs have done for the attempts of Events that
+	// other workers lead: one for each time that a member took parts of the task,
+	// with the job, the task, the op and the version of the attempt. They have no
+	// times of submission and are no attempts.
+	Shares []Event
+	Edges  []Edge // empty unless Recorder.Dependencies was set
+	Pauses []Pause
 }
 
 // taskKey identifies a task.
@@ -23,12 +28,15 @@ func (e *Event) key() taskKey { return taskKey{e.Job, e.Task} }
 
 // span returns the first start and the last end.
 func (r *Recording) span() (first, last time.Duration) {
-	for i := range r.Events {
-		e := &r.Events[i]
-		if i == 0 || e.Start < first {
-			first = e.Start
+	any := false
+	for _, events := range [][]Event{r.Events, r.Shares} {
+		for i := range events {
+			e := &events[i]
+			if !any || e.Start < first {
+				first = e.Start
+			}
+			any, last = true, max(last, e.End)
 		}
-		last = max(last, e.End)
 	}
 	return first, last
 }
@@ -48,20 +56,52 @@ func (r *Recording) byTask() []Event {
 	return slices.CompactFunc(events, func(a, b Event) bool { return a.key() == b.key() })
 }
 
-// byTime returns the events in the order of their starts.
-func (r *Recording) byTime() []Event {
-	events := slices.Clone(r.Events)
-	slices.SortStableFunc(events, func(a, b Event) int {
+// occupation is an event or a share.
+type occupation struct {
+	Event
+	share bool
+}
+
+// byTime returns the events and the shares in the order of their starts.
+func (r *Recording) byTime() []occupation {
+	all := make([]occupation, 0, len(r.Events)+len(r.Shares))
+	for _, e := range r.Events {
+		all = append(all, occupation{e, false})
+	}
+	for _, e := range r.Shares {
+		all = append(all, occupation{e, true})
+	}
+	slices.SortStableFunc(all, func(a, b occupation) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Worker, b.Worker))
 	})
-	return events
+	return all
+}
+
+// interval is a time from and to.
+type interval struct{ from, to time.Duration }
+
+// busy returns when each worker was inside tasks. A task that waits in another
+// one's slot lies over the tasks that run there meanwhile: their time counts once.
+func (r *Recording) busy() [][]interval {
+	busy := make([][]interval, r.workers())
+	for _, e := range r.byTime() {
+		b := &busy[e.Worker]
+		if n := len(*b); n > 0 && e.Start < (*b)[n-1].to {
+			(*b)[n-1].to = max((*b)[n-1].to, e.End)
+			continue
+		}
+		*b = append(*b, interval{e.Start, e.End})
+	}
+	return busy
 }
 
 // workers returns the number of workers, at least those that have events.
 func (r *Recording) workers() int {
 	n := r.Workers
-	for i := range r.Events {
-		n = max(n, r.Events[i].Worker+1)
+	for _, events := range [][]Event{r.Events, r.Shares} {
+		for i := range events {
+			n = max(n, events[i].Worker+1)
+		}
 	}
 	return n
 }

@@ -194,6 +194,7 @@ func checkChrome(t *testing.T, file []byte, slicesWant, arrows int) {
 	if len(tasks) != slicesWant || len(starts) != arrows || len(ends) != arrows {
 		t.Errorf("%d slices, %d starts, %d ends", len(tasks), len(starts), len(ends))
 	}
+	checkNesting(t, file)
 	in := func(at slice) bool {
 		return slices.ContainsFunc(tasks, func(s slice) bool { return s.tid == at.tid && s.from <= at.from && at.from <= s.to+1e-6 })
 	}
@@ -262,6 +263,7 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 		}
 	}
 	now := int64(0)
+	at := make([]map[int64]int64, workers+1) // values by type
 	until := make([]int64, workers+1)
 	for _, l := range lines[1:] {
 		var f []int64
@@ -294,6 +296,10 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 				if !ok || values != nil && !values[f[i+1]] {
 					t.Errorf("type or value without a name in %q", l)
 				}
+				if at[f[1]] == nil {
+					at[f[1]] = map[int64]int64{}
+				}
+				at[f[1]][f[i]] = f[i+1]
 			}
 		case f[0] == 3 && len(f) == 15:
 			thread(f[7:])
@@ -302,6 +308,13 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 			}
 		default:
 			t.Errorf("record %q", l)
+		}
+	}
+	for w, values := range at {
+		for typ, v := range values {
+			if v != 0 {
+				t.Errorf("worker %d is left with value %d of type %d", w-1, v, typ)
+			}
 		}
 	}
 	for w, u := range until[1:] {
@@ -393,7 +406,16 @@ func TestRandomRecordings(t *testing.T) {
 			}
 			e.Start = max(e.Ready, free[w]) + time.Duration(rnd.IntN(3))
 			e.End = e.Start + time.Duration(rnd.IntN(1000))
-			free[w], end[i] = e.End, e.End
+			end[i], free[w] = e.End, e.End
+			if seed%2 == 1 { // waits, and lets others begin
+				free[w] = e.Start + time.Duration(rnd.IntN(int(e.End-e.Start)+1))
+			}
+			if rnd.IntN(4) == 0 {
+				share := e
+				share.Worker, share.Submitted, share.Ready = rnd.IntN(workers), 0, 0
+				share.Start += time.Duration(rnd.IntN(int(e.End-e.Start) + 1))
+				r.Shares = append(r.Shares, share)
+			}
 			r.Events = append(r.Events, e)
 		}
 		var prv, pcf, row, js bytes.Buffer
@@ -404,7 +426,7 @@ func TestRandomRecordings(t *testing.T) {
 		if err := r.WriteChrome(&js); err != nil {
 			t.Fatal(err)
 		}
-		checkChrome(t, js.Bytes(), len(r.Events), len(r.Edges))
+		checkChrome(t, js.Bytes(), len(r.Events)+len(r.Shares), len(r.Edges))
 		if err := r.WriteDOT(io.Discard, rnd.IntN(20)); err != nil {
 			t.Fatal(err)
 		}
@@ -422,68 +444,5 @@ func TestRandomRecordings(t *testing.T) {
 		if err := r.WriteReport(io.Discard, 80); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestLimit: of each worker the latest events are kept, in order.
-func TestLimit(t *testing.T) {
-	r := Recorder{Limit: 3}
-	sink := r.Sink(0)
-	var all []Event
-	for i := range 10 {
-		e := Event{Task: uint64(i + 1), End: time.Duration(i + 1)}
-		sink(e)
-		all = append(all, e)
-		want := all[max(0, len(all)-3):]
-		if got := r.Events(); !slices.Equal(got, want) {
-			t.Fatalf("after %d: %v, want %v", i+1, got, want)
-		}
-		for since := range time.Duration(12) {
-			for most := range 5 {
-				after := slices.DeleteFunc(slices.Clone(want), func(e Event) bool { return e.End <= since })
-				after = after[max(0, len(after)-most):]
-				if got := r.After(since, most); !slices.Equal(got, after) {
-					t.Fatalf("%d events, %d after %v: %v, want %v", i+1, most, since, got, after)
-				}
-			}
-		}
-	}
-	if got := r.Totals(); len(got) != 1 || got[0].Calls != 10 || got[0].Busy != 55 {
-		t.Errorf("totals %v", got)
-	}
-	r.Reset()
-	if got := r.Events(); len(got) != 0 || len(r.Totals()) != 0 {
-		t.Errorf("after Reset: %v", got)
-	}
-}
-
-// TestEager: tasks that begin before those that they depend on end, because
-// operands are handed on, and tasks that run while another one waits in the same
-// slot, make neither a path longer than the time that all took nor states that
-// overlap.
-func TestEager(t *testing.T) {
-	at := func(task uint64, worker int, start, end time.Duration) Event {
-		return Event{Job: 1, Task: task, Op: "op", Worker: worker, Submitted: 1, Ready: 1, Start: start * ms, End: end * ms}
-	}
-	r := &Recording{Workers: 2, Events: []Event{at(1, 0, 0, 10), at(2, 1, 4, 20), at(3, 0, 2, 5), at(4, 0, 6, 12)}, Edges: []Edge{{1, 1, 2, RAW}}}
-	if p := r.CriticalPath(); p.Length != 20*ms || len(p.Tasks) != 2 {
-		t.Errorf("%v by %d tasks", p.Length, len(p.Tasks))
-	}
-	var prv bytes.Buffer
-	if err := r.WriteParaver(&prv, io.Discard, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	until := map[string]int{}
-	for line := range strings.Lines(prv.String()) {
-		f := strings.Split(strings.TrimSpace(line), ":")
-		if f[0] != "1" {
-			continue
-		}
-		from, err1 := strconv.Atoi(f[5])
-		to, err2 := strconv.Atoi(f[6])
-		if err1 != nil || err2 != nil || from < until[f[1]] || to <= from {
-			t.Errorf("a state that overlaps: %s", line)
-		}
-		until[f[1]] = to
 	}
 }

@@ -22,8 +22,8 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 		return out.Flush()
 	}
 	var all time.Duration
-	for _, b := range s.Busy {
-		all += b
+	for i := range s.Usage {
+		all += s.Usage[i].Busy
 	}
 	share := func(part, of time.Duration) string {
 		if of == 0 {
@@ -38,7 +38,7 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 		if u.Failed > 0 {
 			failed = fmt.Sprintf("%d failed", u.Failed)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy), share(u.Busy, all), short(u.Busy/time.Duration(u.Calls)), failed)
+		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy), share(u.Busy, all), short(u.Busy/time.Duration(max(u.Calls, 1))), failed)
 	}
 	tab.Flush()
 	fmt.Fprintln(out)

@@ -11,7 +11,7 @@ type Usage struct {
 	Op, Version string
 	Calls       int
 	Failed      int
-	Busy        time.Duration // sum over workers
+	Busy        time.Duration // sum over workers, members of gangs too
 }
 
 // add counts one attempt.
@@ -68,7 +68,7 @@ func (r *Recorder) Totals() []Usage {
 // Summary condenses a recording.
 type Summary struct {
 	Usage []Usage         // by op and version, sorted by name
-	Busy  []time.Duration // by worker: time inside tasks
+	Busy  []time.Duration // by worker: time inside tasks, where several overlap once
 	Span  time.Duration   // from the first start to the last end
 }
 
@@ -79,10 +79,17 @@ func (r *Recording) Summary() Summary {
 	for i := range r.Events {
 		e := &r.Events[i]
 		usage.of(e.Op, e.Version).add(e)
-		for len(s.Busy) <= e.Worker {
-			s.Busy = append(s.Busy, 0)
+	}
+	for i := range r.Shares {
+		e := &r.Shares[i]
+		usage.of(e.Op, e.Version).Busy += e.End - e.Start
+	}
+	for _, intervals := range r.busy() {
+		var sum time.Duration
+		for _, t := range intervals {
+			sum += t.to - t.from
 		}
-		s.Busy[e.Worker] += e.End - e.Start
+		s.Busy = append(s.Busy, sum)
 	}
 	first, last := r.span()
 	s.Usage, s.Span = usage.sorted(), last-first

@@ -1,0 +1,94 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// row is what happened on one worker, in the order of the starts. Occupations may
+// overlap in any way: a task that waits gives its cores to others, which may wait
+// in turn, and goes on when the one that runs then has ended or waits itself.
+type row []occupation
+
+// byWorker returns the rows of all workers.
+func (r *Recording) byWorker() []row {
+	rows := make([]row, r.workers())
+	for _, e := range r.byTime() {
+		rows[e.Worker] = append(rows[e.Worker], e)
+	}
+	return rows
+}
+
+// lanes gives each occupation a lane, from 0, so that two on one lane have no
+// time in common or one lies within the other. It returns the lanes in the order
+// of the row, and their number, at least 1.
+func (w row) lanes() (lane []int, n int) {
+	lane = make([]int, len(w))
+	order := make([]int, len(w))
+	for i := range order {
+		order[i] = i
+	}
+	// Of those that start together the longest is outside.
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(w[a].Start, w[b].Start), cmp.Compare(w[b].End, w[a].End))
+	})
+	open := [][]time.Duration{nil} // ends of what is around the latest, by lane
+	for _, i := range order {
+		k := 0
+		for ; ; k++ {
+			if k == len(open) {
+				open = append(open, nil)
+			}
+			for top := len(open[k]) - 1; top >= 0 && open[k][top] <= w[i].Start; top-- {
+				open[k] = open[k][:top]
+			}
+			if top := len(open[k]) - 1; top < 0 || w[i].End <= open[k][top] {
+				break
+			}
+		}
+		open[k] = append(open[k], w[i].End)
+		lane[i] = k
+	}
+	return lane, len(open)
+}
+
+// change is a time from which a worker is at now, nil for nothing.
+type change struct {
+	at  time.Duration
+	now *occupation
+}
+
+// changes returns what the worker was at, of occupations that overlap the one
+// that started last, at each start and end.
+func (w row) changes() []change {
+	ends := make([]int, len(w))
+	for i := range ends {
+		ends[i] = i
+	}
+	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(w[a].End, w[b].End) })
+	var all []change
+	var open []int // begun and not ended, in the order of the starts
+	end := func(i int) {
+		at := slices.Index(open, i)
+		open = slices.Delete(open, at, at+1)
+		c := change{at: w[i].End}
+		if len(open) > 0 {
+			c.now = &w[open[len(open)-1]]
+		}
+		all = append(all, c)
+	}
+	next := 0
+	for i := range w {
+		// What has ended by now; what takes no time ends after its start.
+		for ; next < len(ends) && w[ends[next]].End <= w[i].Start && slices.Contains(open, ends[next]); next++ {
+			end(ends[next])
+		}
+		open = append(open, i)
+		all = append(all, change{w[i].Start, &w[i]})
+	}
+	for ; next < len(ends); next++ {
+		end(ends[next])
+	}
+	return all
+}
