@@ -377,7 +377,9 @@ func (a *fake) Lose() {
 func (a *fake) loseLocked() {
 	a.lost = errLost
 	for c, e := range a.copies {
-		e.n = freed
+		if e.uses == 0 { // else the call in flight looks at it
+			e.n = freed
+		}
 		if e.lost = e.modified; !e.lost && e.uses == 0 {
 			delete(a.copies, c)
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // ErrHostOnly is why an accelerator refuses a task one of whose operands is
-// renamed, reduced or commutes: the runtime makes, combines and drops their
-// values on the host.
-var ErrHostOnly = errors.New("exec: an operand that is renamed, reduced or commutes stays on the host")
+// renamed or reduced: the graph makes, combines and drops their values on the
+// host.
+var ErrHostOnly = errors.New("exec: an operand that is renamed or reduced stays on the host")
 
 // accepts returns nil if the accelerator can execute t, or why it cannot.
 func (d *device) accepts(t *graph.Task) error {
@@ -25,7 +25,7 @@ func (d *device) accepts(t *graph.Task) error {
 	if err := d.rt.selector.Check(op, d.info.Target); err != nil {
 		return err
 	}
-	if t.Special() {
+	if t.Shadowed() {
 		return ErrHostOnly
 	}
 	extra := int64(-1)

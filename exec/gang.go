@@ -136,7 +136,7 @@ func (g *gang) serve(w *worker) {
 
 // form opens a gang of at most units workers under w.
 func (l *Local) form(w *worker, units int) *gang {
-	g := &gang{leader: w, limit: min(units, len(l.workers)) - 1}
+	g := &gang{leader: w, limit: min(units, l.hosts) - 1}
 	g.news.L = &g.mu
 	if g.limit <= 0 {
 		return g

@@ -294,9 +294,19 @@ func (t *Task) Gave() bool {
 // Given reports whether the task has finished with operand i before its end.
 func (t *Task) Given(i int) bool { return t.first(i).given.Load() }
 
-// Special reports whether an operand is renamed, reduced or commutes: then its
-// value may be another one than the datum's.
-func (t *Task) Special() bool { return t.special }
+// Shadowed reports whether an operand is renamed or reduced: then its value may
+// be another one than the datum's.
+func (t *Task) Shadowed() bool {
+	if !t.special {
+		return false
+	}
+	for i := range t.uses {
+		if u := t.first(i); u.special && (u.mode == Reduce || u.datum.special.renew != nil) {
+			return true
+		}
+	}
+	return false
+}
 
 // Watch returns the Watch that the task stands for, nil for a task that was
 // added with [Graph.Add].
