@@ -32,8 +32,9 @@ func table() []entry {
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		{
-			pkg:     "blocked",
-			tessera: []string{"kernels", "exec", "exec/graph", "versions"},
+			pkg: "blocked",
+			// topo for the NUMA nodes on which tiles are to be.
+			tessera: []string{"kernels", "exec", "exec/graph", "versions", "internal/topo"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"golang.org/x/sys/unix", // to map large files
@@ -61,8 +62,10 @@ func table() []entry {
 		},
 		{pkg: "kernels/cpu/internal/asm"},
 		{
-			pkg:     "kernels/cuda",
-			tessera: []string{"versions"},
+			pkg: "kernels/cuda",
+			// cpu and topo for the simulated device, which computes with the
+			// fastest routines of this machine.
+			tessera: []string{"versions", "kernels/cpu", "internal/topo"},
 			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
 		// x/sys for replacing a file where rename does not.

@@ -1,0 +1,234 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// SimOptions configures a [Simulated]. The zero value is a device of 1 GiB that
+// takes no longer than the host does to compute and copy. No delay has a default:
+// there would be no measurement behind it.
+type SimOptions struct {
+	Name    string // Info.Name; "simulated" if empty
+	Ordinal int    // Info.Ordinal
+	Memory  int64  // bytes; 0 means 1 GiB
+
+	// A routine takes Launch plus its floating point operations over Rate (twice
+	// that in float32), or what the host takes if that is longer. The device
+	// works on one routine at a time, from whichever stream.
+	Launch time.Duration
+	Rate   float64 // floating point operations a second; 0 means no limit
+
+	// A copy between host and device takes Latency plus its bytes over Bandwidth.
+	// Copies of one direction queue for the bandwidth.
+	Latency   time.Duration
+	Bandwidth float64 // bytes a second; 0 means no limit
+
+	// Everything on a stream takes up to Jitter longer, at random from Seed.
+	Jitter time.Duration
+	Seed   uint64
+
+	// Faults are errors to come.
+	Faults []Fault
+
+	// Unwatched keeps the race detector from seeing what copies read and write of
+	// the host's memory. The tile QR factorization needs it: it copies a V while
+	// a task writes the R above it, of which the copy is not used.
+	Unwatched bool
+}
+
+// Validate returns an error that lists all that is wrong.
+func (o SimOptions) Validate() error {
+	var bad []error
+	negative := func(name string, is bool) {
+		if is {
+			bad = append(bad, fmt.Errorf("cuda: SimOptions.%s is negative", name))
+		}
+	}
+	negative("Ordinal", o.Ordinal < 0)
+	negative("Memory", o.Memory < 0)
+	negative("Launch", o.Launch < 0)
+	negative("Rate", !(o.Rate >= 0))
+	negative("Latency", o.Latency < 0)
+	negative("Bandwidth", !(o.Bandwidth >= 0))
+	negative("Jitter", o.Jitter < 0)
+	for i, f := range o.Faults {
+		if f.N < 1 {
+			bad = append(bad, fmt.Errorf("cuda: SimOptions.Faults[%d].N is %d, want at least 1", i, f.N))
+		}
+		if f.Op != "" && !slices.Contains(simOps(), f.Op) {
+			bad = append(bad, fmt.Errorf("cuda: SimOptions.Faults[%d].Op is %q, want one of %v", i, f.Op, simOps()))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// Simulated is a device of which the memory and the streams are the host's: it
+// truly copies, and computes with the routines of kernels/cpu, later. It is for
+// tests of what works with devices, and is strict: an access outside an
+// allocation, a use after a free and the like are recorded, fail what did them
+// with a *[DeviceError], and come back from Close. Memory is full of NaN when
+// it is allocated, and so is what a copy or a routine is about to write: what
+// is read too early shows.
+type Simulated struct {
+	opt  SimOptions
+	name string // in errors
+
+	memory simMemory
+	host   simHost
+
+	// The engines are taken by what runs on a stream; compute has the scratch of
+	// the routines.
+	in, out engine
+	compute struct {
+		engine
+		routines simRoutines
+		work     versions.Workspace
+	}
+
+	mu      sync.Mutex
+	closed  bool
+	calls   map[string]int
+	all     int // calls
+	lost    *DeviceError
+	misuse  []error
+	streams []*simStream
+	rnd     *rand.Rand
+	stats   SimStats
+}
+
+// SimStats is what a [Simulated] has done so far.
+type SimStats struct {
+	Calls             map[string]int // of the methods of Device and Stream, by their names
+	BytesIn, BytesOut int64          // copied between host and device
+	Unpinned          int64          // of these bytes, from or to memory that was not pinned
+	Used, Peak        int64          // bytes that are, and at most were, allocated on the device
+	Pinned            int64          // bytes of the host that are pinned or from AllocHost
+}
+
+// NewSimulated returns a device, or the error of the options' Validate.
+func NewSimulated(opt SimOptions) (*Simulated, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	if opt.Name == "" {
+		opt.Name = "simulated"
+	}
+	if opt.Memory == 0 {
+		opt.Memory = 1 << 30
+	}
+	d := &Simulated{
+		opt: opt, name: fmt.Sprintf("sim%d", opt.Ordinal),
+		calls: make(map[string]int), rnd: rand.New(rand.NewPCG(opt.Seed, 0)),
+	}
+	d.memory.init(opt.Ordinal, opt.Memory)
+	d.compute.routines = newSimRoutines()
+	return d, nil
+}
+
+// Info implements [Device].
+func (d *Simulated) Info() Info {
+	return Info{Name: d.opt.Name, Ordinal: d.opt.Ordinal, Memory: d.opt.Memory,
+		Notes: []string{"simulated on the host: its speed says nothing of any device"}}
+}
+
+// Stats returns what d has done so far.
+func (d *Simulated) Stats() SimStats {
+	d.mu.Lock()
+	s := d.stats
+	s.Calls = make(map[string]int, len(d.calls))
+	for op, n := range d.calls {
+		s.Calls[op] = n
+	}
+	d.mu.Unlock()
+	s.Used, s.Peak = d.memory.usage()
+	s.Pinned = d.host.bytes()
+	return s
+}
+
+// Lose makes d lost.
+func (d *Simulated) Lose() { d.lose(&DeviceError{Op: "Lose", Reason: "lost on demand"}) }
+
+// lose makes d lost because of err, unless it is already.
+func (d *Simulated) lose(err *DeviceError) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lost == nil {
+		e := *err
+		e.Device, e.Lost = d.name, true
+		if e.Code == 0 {
+			e.Code = codeUnknown
+		}
+		d.lost = &e
+	}
+}
+
+// lostError returns the error of a lost device for a call, or nil.
+func (d *Simulated) lostError(op, stream string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lostErrorLocked(op, stream)
+}
+
+func (d *Simulated) lostErrorLocked(op, stream string) error {
+	if d.lost == nil {
+		return nil
+	}
+	e := *d.lost
+	if e.Op != op {
+		e.Reason = fmt.Sprintf("%s, in %s", e.Reason, e.Op)
+	}
+	e.Op, e.Stream = op, stream
+	return &e
+}
+
+// misused records a misuse of d and returns the error for it.
+func (d *Simulated) misused(op, stream string, code int, format string, a ...any) *DeviceError {
+	err := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: code, Reason: fmt.Sprintf(format, a...)}
+	d.mu.Lock()
+	d.misuse = append(d.misuse, err)
+	d.mu.Unlock()
+	return err
+}
+
+// jitter returns a random delay.
+func (d *Simulated) jitter() time.Duration {
+	if d.opt.Jitter == 0 {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Duration(d.rnd.Int64N(int64(d.opt.Jitter)))
+}
+
+// Close implements [Device]. Its error is what d was misused for, joined.
+func (d *Simulated) Close() error {
+	d.mu.Lock()
+	streams := d.streams
+	d.streams, d.closed = nil, true
+	d.mu.Unlock()
+	for _, s := range streams {
+		s.stop()
+	}
+	d.memory.clear()
+	d.host.clear()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return errors.Join(d.misuse...)
+}
+
+// Codes of errors, those of NVIDIA's driver for the like.
+const (
+	codeInvalid  = 1   // invalid value
+	codePinned   = 712 // host memory already registered
+	codeUnpinned = 713 // host memory not registered
+	codeAddress  = 700 // illegal address
+	codeUnknown  = 999
+	codeInjected = 998
+)

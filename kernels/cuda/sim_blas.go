@@ -1,0 +1,156 @@
+package cuda
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"gonum.org/v1/gonum/blas"
+)
+
+// typed returns the one of two instances of a routine that is for typ.
+func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
+	if typ == F32 {
+		return f32
+	}
+	return f64
+}
+
+// Gemm implements [Stream].
+func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+	am, an := applied(transA, m, k)
+	bm, bn := applied(transB, k, n)
+	if err := s.check("Gemm", typ, okTrans(transA) && okTrans(transB), shape{am, an, a.Ld}, shape{bm, bn, b.Ld}, shape{m, n, c.Ld}); err != nil {
+		return err
+	}
+	p := gemmCall{transA, transB, m, n, k, alpha, beta, a, b, c}
+	return s.enqueue("Gemm", typed(typ, gemmOn[float32](s, p), gemmOn[float64](s, p)))
+}
+
+type gemmCall struct {
+	transA, transB blas.Transpose
+	m, n, k        int
+	alpha, beta    float64
+	a, b, c        Matrix
+}
+
+func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Gemm"}
+		if p.alpha == 0 {
+			p.k = 0
+		}
+		am, an := applied(p.transA, p.m, p.k)
+		bm, bn := applied(p.transB, p.k, p.n)
+		a, b, c := o.matrix(am, an, p.a), o.matrix(bm, bn, p.b), o.matrix(p.m, p.n, p.c)
+		if o.err != nil || c.data == nil {
+			return o.err
+		}
+		var from view[T]
+		if p.beta != 0 {
+			from = c
+		}
+		r := hostOf[T](s)
+		output(s, 2*float64(p.m)*float64(p.n)*float64(p.k), c, from, r.Work(max(p.m, p.n, p.k)), func(x, work []T) {
+			// Cᵀ = α·op(B)ᵀ·op(A)ᵀ + β·Cᵀ
+			r.Gemm(p.transB, p.transA, p.n, p.m, p.k, T(p.alpha), b.data, max(b.ld, bm), a.data, max(a.ld, am), T(p.beta), x, c.ld, work)
+		})
+		return nil
+	}
+}
+
+// Syrk implements [Stream].
+func (s *simStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
+	am, an := applied(trans, n, k)
+	if err := s.check("Syrk", typ, okUplo(uplo) && okTrans(trans), shape{am, an, a.Ld}, shape{n, n, c.Ld}); err != nil {
+		return err
+	}
+	p := syrkCall{uplo, trans, n, k, alpha, beta, a, c}
+	return s.enqueue("Syrk", typed(typ, syrkOn[float32](s, p), syrkOn[float64](s, p)))
+}
+
+type syrkCall struct {
+	uplo        blas.Uplo
+	trans       blas.Transpose
+	n, k        int
+	alpha, beta float64
+	a, c        Matrix
+}
+
+func syrkOn[T cpu.Element](s *simStream, p syrkCall) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Syrk"}
+		if p.alpha == 0 {
+			p.k = 0
+		}
+		am, an := applied(p.trans, p.n, p.k)
+		a, c := o.matrix(am, an, p.a), o.matrix(p.n, p.n, p.c)
+		if o.err != nil || c.data == nil {
+			return o.err
+		}
+		c.uplo = p.uplo
+		var from view[T]
+		if p.beta != 0 {
+			from = c
+		}
+		trans := blas.Trans
+		if p.trans != blas.NoTrans {
+			trans = blas.NoTrans
+		}
+		r := hostOf[T](s)
+		n, k := float64(p.n), float64(p.k)
+		output(s, n*n*k, c, from, r.Work(max(p.n, p.k)), func(x, work []T) {
+			r.Syrk(turned(p.uplo), trans, p.n, p.k, T(p.alpha), a.data, a.ld, T(p.beta), x, c.ld, work)
+		})
+		return nil
+	}
+}
+
+type triangular struct {
+	side       blas.Side
+	uplo       blas.Uplo
+	trans      blas.Transpose
+	diag       blas.Diag
+	m, n       int
+	alpha      float64
+	a, from, b Matrix // b is what is written
+}
+
+func (s *simStream) triangular(op string, typ Type, p triangular) error {
+	k := order(p.side, p.m, p.n)
+	rest := okSide(p.side) && okUplo(p.uplo) && okTrans(p.trans) && okDiag(p.diag)
+	return s.check(op, typ, rest, shape{k, k, p.a.Ld}, shape{p.m, p.n, p.from.Ld}, shape{p.m, p.n, p.b.Ld})
+}
+
+// Trsm implements [Stream].
+func (s *simStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
+	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, b}
+	if err := s.triangular("Trsm", typ, p); err != nil {
+		return err
+	}
+	return s.enqueue("Trsm", typed(typ,
+		triangularOn("Trsm", s, p, hostOf[float32](s).Trsm), triangularOn("Trsm", s, p, hostOf[float64](s).Trsm)))
+}
+
+// Trmm implements [Stream].
+func (s *simStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
+	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, c}
+	if err := s.triangular("Trmm", typ, p); err != nil {
+		return err
+	}
+	return s.enqueue("Trmm", typed(typ,
+		triangularOn("Trmm", s, p, hostOf[float32](s).Trmm), triangularOn("Trmm", s, p, hostOf[float64](s).Trmm)))
+}
+
+func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
+	routine func(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T)) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: op}
+		k := order(p.side, p.m, p.n)
+		a, from, b := o.matrix(k, k, p.a), o.matrix(p.m, p.n, p.from), o.matrix(p.m, p.n, p.b)
+		if o.err != nil || b.data == nil {
+			return o.err
+		}
+		output(s, float64(p.m)*float64(p.n)*float64(k), b, from, hostOf[T](s).Work(max(p.m, p.n)), func(x, work []T) {
+			routine(turnedSide(p.side), turned(p.uplo), p.trans, p.diag, p.n, p.m, T(p.alpha), a.data, a.ld, x, b.ld, work)
+		})
+		return nil
+	}
+}

@@ -1,0 +1,65 @@
+package cuda
+
+// Fault is an error that a [Simulated] is to have.
+type Fault struct {
+	// Op is the name of a method of Device or Stream, as "Alloc", "CopyIn" or
+	// "Gemm"; any if empty. N says which call of it fails, from 1.
+	Op string
+	N  int
+	// Lost has the device be lost by it.
+	Lost bool
+	// Late has a method that enqueues work return as if all were well, and the
+	// device be lost when it comes to the work, as by most errors of devices.
+	Late bool
+}
+
+// simOps returns the names of the methods that can fail.
+func simOps() []string {
+	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "Pin", "Unpin", "NewStream", "NewEvent",
+		"CopyIn", "CopyOut", "Copy", "Fill", "Record", "Wait", "Synchronize",
+		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors"}
+}
+
+// called counts a call. It returns the error that the call is to fail with.
+func (d *Simulated) called(op, stream string) error {
+	_, err := d.count(op, stream, false)
+	return err
+}
+
+// calledLate is called for a method that enqueues work, which may have to fail
+// late instead.
+func (d *Simulated) calledLate(op, stream string) (late bool, err error) {
+	return d.count(op, stream, true)
+}
+
+func (d *Simulated) count(op, stream string, works bool) (late bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.lostErrorLocked(op, stream); err != nil {
+		return false, err
+	}
+	if d.closed {
+		return false, &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInvalid, Reason: "the device is closed"}
+	}
+	d.calls[op]++
+	d.all++
+	for _, f := range d.opt.Faults {
+		n := d.calls[op]
+		if f.Op == "" {
+			n = d.all
+		}
+		if f.Op != "" && f.Op != op || f.N != n {
+			continue
+		}
+		if f.Late && works {
+			late = true
+			continue
+		}
+		e := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInjected, Reason: "injected", Lost: f.Lost || f.Late}
+		if e.Lost {
+			d.lost = e
+		}
+		return false, e
+	}
+	return late, nil
+}

@@ -1,0 +1,270 @@
+package cuda
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// alignment is that of the device's allocations.
+const alignment = 256
+
+// simMemory is the memory of a [Simulated]. An address is a tag and an offset
+// that only grows, so that none is ever valid again after a free, and lies where
+// the host has no memory.
+type simMemory struct {
+	mu         sync.RWMutex
+	next       Ptr
+	cap        int64
+	used, peak int64
+	blocks     []simBlock // in the order of their addresses
+	dead       int        // of them, how many were freed
+}
+
+// simBlock is an allocation; nil data if it was freed.
+type simBlock struct {
+	at   Ptr
+	size int64
+	data []byte
+}
+
+func (b simBlock) compare(p Ptr) int { return cmp.Compare(b.at, p) }
+
+// init makes m memory of n bytes of the device with the given number.
+func (m *simMemory) init(ordinal int, n int64) {
+	m.cap = n
+	// Addresses of which bit 62 is not bit 63 are none of a process on any
+	// processor of 64 bits that Go knows.
+	const tag = bits.UintSize - 2
+	m.next = 1<<tag | Ptr(ordinal%64)<<(tag-8) | alignment
+}
+
+func wholeBlocks(n int64) int64 { return (n + alignment - 1) / alignment * alignment }
+
+// Alloc implements [Device].
+func (d *Simulated) Alloc(n int64) (Ptr, error) {
+	if err := d.called("Alloc", ""); err != nil {
+		return 0, err
+	}
+	if n <= 0 {
+		return 0, d.misused("Alloc", "", codeInvalid, "%d bytes", n)
+	}
+	p, free := d.memory.alloc(n)
+	if p == 0 {
+		return 0, &OutOfMemoryError{Device: d.name, Want: n, Free: free}
+	}
+	return p, nil
+}
+
+// alloc returns memory, or 0 and how much is left.
+func (m *simMemory) alloc(n int64) (p Ptr, free int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := wholeBlocks(n)
+	if free := m.cap - m.used; size > free {
+		return 0, free
+	}
+	b := simBlock{at: m.next, size: n, data: aligned(n)}
+	poison(b.data)
+	m.next += Ptr(size + alignment) // what lies between is nobody's
+	m.blocks = append(m.blocks, b)
+	m.used += size
+	m.peak = max(m.peak, m.used)
+	return b.at, 0
+}
+
+// Free implements [Device].
+func (d *Simulated) Free(p Ptr) error {
+	if err := d.called("Free", ""); err != nil {
+		return err
+	}
+	if why := d.memory.free(p); why != "" {
+		return d.misused("Free", "", codeInvalid, "%#x %s", p, why)
+	}
+	return nil
+}
+
+// free gives memory back, or says why it cannot.
+func (m *simMemory) free(p Ptr) (why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(m.blocks, p, simBlock.compare)
+	switch {
+	case !ok:
+		return "is no address that Alloc returned"
+	case m.blocks[i].data == nil:
+		return "was freed before"
+	}
+	m.used -= wholeBlocks(m.blocks[i].size)
+	m.blocks[i].data = nil
+	if m.dead++; m.dead > 1024 && 2*m.dead > len(m.blocks) {
+		m.blocks = slices.DeleteFunc(m.blocks, func(b simBlock) bool { return b.data == nil })
+		m.dead = 0
+	}
+	return ""
+}
+
+// find returns n bytes at p, or why they are not there.
+func (m *simMemory) find(p Ptr, n int64) (b []byte, why string) {
+	if n == 0 {
+		return nil, ""
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	i, ok := slices.BinarySearchFunc(m.blocks, p, simBlock.compare)
+	if !ok {
+		i--
+	}
+	switch {
+	case i < 0 || uint64(p-m.blocks[i].at) >= uint64(m.blocks[i].size):
+		return nil, "no allocation has it"
+	case m.blocks[i].data == nil:
+		return nil, "the allocation was freed"
+	case int64(p-m.blocks[i].at) > m.blocks[i].size-n:
+		return nil, "beyond the end of the allocation"
+	}
+	o := int64(p - m.blocks[i].at)
+	return m.blocks[i].data[o : o+n : o+n], ""
+}
+
+func (m *simMemory) usage() (used, peak int64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.used, m.peak
+}
+
+func (m *simMemory) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.blocks, m.used, m.dead = nil, 0, 0
+}
+
+// simHost is the host memory that a [Simulated] knows of.
+type simHost struct {
+	mu     sync.Mutex
+	ranges []hostRange // in the order of their addresses
+}
+
+// hostRange is memory that is pinned; ours if it is from AllocHost.
+type hostRange struct {
+	p    unsafe.Pointer
+	n    int64
+	ours bool
+}
+
+func (r hostRange) compare(p unsafe.Pointer) int { return cmp.Compare(uintptr(r.p), uintptr(p)) }
+
+// AllocHost implements [Device].
+func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
+	if err := d.called("AllocHost", ""); err != nil {
+		return nil, err
+	}
+	if n <= 0 {
+		return nil, d.misused("AllocHost", "", codeInvalid, "%d bytes", n)
+	}
+	b := aligned(n)
+	poison(b)
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	d.host.add(hostRange{p, n, true})
+	return p, nil
+}
+
+// FreeHost implements [Device].
+func (d *Simulated) FreeHost(p unsafe.Pointer) error { return d.release("FreeHost", p, true) }
+
+// Pin implements [Device].
+func (d *Simulated) Pin(p unsafe.Pointer, n int64) error {
+	if err := d.called("Pin", ""); err != nil {
+		return err
+	}
+	if p == nil || n <= 0 {
+		return d.misused("Pin", "", codeInvalid, "%d bytes at %p", n, p)
+	}
+	if !d.host.add(hostRange{p, n, false}) {
+		return d.misused("Pin", "", codePinned, "some of %d bytes at %p are pinned", n, p)
+	}
+	return nil
+}
+
+// Unpin implements [Device].
+func (d *Simulated) Unpin(p unsafe.Pointer) error { return d.release("Unpin", p, false) }
+
+func (d *Simulated) release(op string, p unsafe.Pointer, ours bool) error {
+	if err := d.called(op, ""); err != nil {
+		return err
+	}
+	if !d.host.remove(p, ours) {
+		return d.misused(op, "", codeUnpinned, "%p is not the beginning of such memory", p)
+	}
+	return nil
+}
+
+// add notes a range and reports true, or false if it overlaps another one.
+func (h *simHost) add(r hostRange) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(h.ranges, r.p, hostRange.compare)
+	if ok || i > 0 && h.ranges[i-1].overlaps(r) || i < len(h.ranges) && h.ranges[i].overlaps(r) {
+		return false
+	}
+	h.ranges = slices.Insert(h.ranges, i, r)
+	return true
+}
+
+func (r hostRange) overlaps(s hostRange) bool {
+	return uintptr(r.p) < uintptr(s.p)+uintptr(s.n) && uintptr(s.p) < uintptr(r.p)+uintptr(r.n)
+}
+
+func (h *simHost) remove(p unsafe.Pointer, ours bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(h.ranges, p, hostRange.compare)
+	if !ok || h.ranges[i].ours != ours {
+		return false
+	}
+	h.ranges = slices.Delete(h.ranges, i, i+1)
+	return true
+}
+
+// pinned reports whether all of n bytes at p are.
+func (h *simHost) pinned(p unsafe.Pointer, n int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(h.ranges, p, hostRange.compare)
+	if !ok {
+		i--
+	}
+	return i >= 0 && uintptr(p)-uintptr(h.ranges[i].p)+uintptr(n) <= uintptr(h.ranges[i].n)
+}
+
+func (h *simHost) bytes() (n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.ranges {
+		n += r.n
+	}
+	return n
+}
+
+func (h *simHost) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ranges = nil
+}
+
+// aligned returns n bytes that begin on a cache line.
+func aligned(n int64) []byte {
+	const line = 64
+	raw := make([]byte, n+line)
+	o := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % line)
+	return raw[o : o+n : o+n]
+}
+
+// poison makes every element of b a NaN, of whichever type.
+func poison(b []byte) {
+	for i := range b {
+		b[i] = 0xff
+	}
+}

@@ -1,0 +1,196 @@
+package cuda
+
+import (
+	"math"
+	"time"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// The routines of a [Simulated] are those of kernels/cpu, which are row-major: a
+// column-major matrix is the transpose of a row-major one in the same memory.
+// What a routine writes is NaN until it has ended; it works on a copy.
+
+// simRoutines are the fastest routines that this machine has.
+type simRoutines struct {
+	f32 cpu.Routines[float32]
+	f64 cpu.Routines[float64]
+}
+
+func newSimRoutines() simRoutines {
+	id := topo.Identify()
+	return simRoutines{hostRoutines[float32](&id), hostRoutines[float64](&id)}
+}
+
+func hostRoutines[T cpu.Element](id *topo.Identity) cpu.Routines[T] {
+	if r, ok := cpu.AVX512[T](cpu.Caches{}); ok && id.Has("avx512f") {
+		return r
+	}
+	if r, ok := cpu.AVX2[T](cpu.Caches{}); ok && id.Has("avx2", "fma3") {
+		return r
+	}
+	return cpu.Portable[T]()
+}
+
+// view is a column-major matrix, or one triangle of it, in the device's memory.
+type view[T cpu.Element] struct {
+	m, n, ld int
+	uplo     blas.Uplo // of which only this triangle is meant, unless it is 0
+	data     []T
+}
+
+// column returns the part of column j that is meant.
+func (v view[T]) column(data []T, j int) []T {
+	lo, hi := 0, v.m
+	switch v.uplo {
+	case blas.Lower:
+		lo = j
+	case blas.Upper:
+		hi = j + 1
+	}
+	return data[j*v.ld+lo : j*v.ld+hi]
+}
+
+// extent returns the number of elements from the first to the last of an m×n
+// matrix.
+func extent(m, n, ld int) int {
+	if m == 0 || n == 0 {
+		return 0
+	}
+	return (n-1)*ld + m
+}
+
+// operands looks up the operands of a routine.
+type operands[T cpu.Element] struct {
+	s   *simStream
+	op  string
+	err *DeviceError
+}
+
+func (o *operands[T]) matrix(m, n int, a Matrix) view[T] {
+	return view[T]{m: m, n: n, ld: a.Ld, data: o.vector(a.Data, extent(m, n, a.Ld))}
+}
+
+func (o *operands[T]) vector(p Ptr, n int) []T {
+	size := int64(unsafe.Sizeof(*new(T)))
+	if o.err != nil || n == 0 {
+		return nil
+	}
+	if int64(p)%size != 0 {
+		o.err = o.s.d.misused(o.op, o.s.name, codeAddress, "misaligned address %#x", p)
+		return nil
+	}
+	var b []byte
+	if b, o.err = o.s.at(o.op, p, int64(n)*size); o.err != nil {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+func nan[T cpu.Element]() T { return T(math.NaN()) }
+
+// output runs a routine that writes v. It is given a copy of from, or NaN if
+// that has no data, and scratch; what it leaves in the copy becomes v.
+func output[T cpu.Element](s *simStream, flops float64, v, from view[T], scratch int, routine func(x, work []T)) {
+	d := s.d
+	var x []T
+	d.compute.use(d.routine(flops, int(unsafe.Sizeof(*new(T)))), func() {
+		n := len(v.data)
+		all := versions.Scratch[T](&d.compute.work, n+scratch)
+		x = all[:n:n]
+		for i := range all {
+			all[i] = nan[T]() // the routine should read nothing else
+		}
+		for j := range v.n {
+			if from.data != nil {
+				copy(v.column(x, j), from.column(from.data, j))
+			}
+		}
+		for j := range v.n {
+			c := v.column(v.data, j)
+			for i := range c {
+				c[i] = nan[T]()
+			}
+		}
+		routine(x, all[n:])
+	}, func() {
+		for j := range v.n {
+			copy(v.column(v.data, j), v.column(x, j))
+		}
+	})
+}
+
+// routine returns how long one takes.
+func (d *Simulated) routine(flops float64, size int) time.Duration {
+	return d.opt.Launch + seconds(flops*float64(size)/8, d.opt.Rate)
+}
+
+// hostOf returns the routines for T.
+func hostOf[T cpu.Element](s *simStream) cpu.Routines[T] {
+	r := &s.d.compute.routines
+	if host, ok := any(r.f32).(cpu.Routines[T]); ok {
+		return host
+	}
+	return any(r.f64).(cpu.Routines[T])
+}
+
+// shape is the shape of an operand.
+type shape struct{ m, n, ld int }
+
+// check returns an error unless typ and the shapes are right, and all the rest
+// is.
+func (s *simStream) check(op string, typ Type, rest bool, shapes ...shape) error {
+	if typ != F32 && typ != F64 {
+		return s.d.misused(op, s.name, codeInvalid, "element type %d", typ)
+	}
+	for _, x := range shapes {
+		if x.m < 0 || x.n < 0 || x.ld < max(1, x.m) {
+			return s.d.misused(op, s.name, codeInvalid, "a %d×%d operand with leading dimension %d", x.m, x.n, x.ld)
+		}
+	}
+	if !rest {
+		return s.d.misused(op, s.name, codeInvalid, "bad transpose, triangle, side or diagonal")
+	}
+	return nil
+}
+
+func okTrans(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans }
+func okUplo(u blas.Uplo) bool       { return u == blas.Lower || u == blas.Upper }
+func okSide(s blas.Side) bool       { return s == blas.Left || s == blas.Right }
+func okDiag(d blas.Diag) bool       { return d == blas.Unit || d == blas.NonUnit }
+
+// turned returns the triangle of the transpose.
+func turned(u blas.Uplo) blas.Uplo {
+	if u == blas.Lower {
+		return blas.Upper
+	}
+	return blas.Lower
+}
+
+// turnedSide returns the side on which a factor of a transposed product is.
+func turnedSide(s blas.Side) blas.Side {
+	if s == blas.Left {
+		return blas.Right
+	}
+	return blas.Left
+}
+
+// applied returns the shape of A for an m×n op(A).
+func applied(trans blas.Transpose, m, n int) (int, int) {
+	if trans == blas.NoTrans {
+		return m, n
+	}
+	return n, m
+}
+
+// order returns the order of a triangle that is multiplied with an m×n matrix.
+func order(side blas.Side, m, n int) int {
+	if side == blas.Left {
+		return m
+	}
+	return n
+}

@@ -1,0 +1,305 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// simStream is a [Stream] of a [Simulated]: a goroutine that does what is
+// queued.
+type simStream struct {
+	d    *Simulated
+	name string
+
+	mu     sync.Mutex
+	more   sync.Cond // something was queued, or the stream closed
+	queue  []simWork
+	closed bool
+	ended  chan struct{}
+}
+
+// simWork is something that a stream does. It is left out if the device is lost,
+// unless it always happens.
+type simWork struct {
+	op     string
+	do     func() *DeviceError
+	late   bool // it is lost by it
+	always bool
+}
+
+// NewStream implements [Device].
+func (d *Simulated) NewStream() (Stream, error) {
+	if err := d.called("NewStream", ""); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := &simStream{d: d, name: fmt.Sprint(d.calls["NewStream"]), ended: make(chan struct{})}
+	s.more.L = &s.mu
+	d.streams = append(d.streams, s)
+	go s.run()
+	return s, nil
+}
+
+// run does what is queued until the stream is closed and nothing is left.
+func (s *simStream) run() {
+	defer close(s.ended)
+	for {
+		s.mu.Lock()
+		for len(s.queue) == 0 && !s.closed {
+			s.more.Wait()
+		}
+		work := s.queue
+		s.queue = nil
+		s.mu.Unlock()
+		if len(work) == 0 {
+			return
+		}
+		for i := range work {
+			s.execute(&work[i])
+			work[i] = simWork{}
+		}
+	}
+}
+
+func (s *simStream) execute(w *simWork) {
+	if w.always {
+		w.do()
+		return
+	}
+	if s.d.lostError(w.op, s.name) != nil {
+		return
+	}
+	pause(s.d.jitter())
+	if w.late {
+		s.d.lose(&DeviceError{Op: w.op, Stream: s.name, Code: codeInjected, Reason: "injected"})
+		return
+	}
+	if err := w.do(); err != nil {
+		s.d.lose(err)
+	}
+}
+
+// enqueue queues what a method does, unless the method is to fail. An error of
+// do means that the device is lost.
+func (s *simStream) enqueue(op string, do func() *DeviceError) error {
+	late, err := s.d.calledLate(op, s.name)
+	if err != nil {
+		return err
+	}
+	return s.add(simWork{op: op, do: do, late: late})
+}
+
+func (s *simStream) add(w simWork) error {
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.queue = append(s.queue, w)
+		s.more.Signal()
+	}
+	s.mu.Unlock()
+	if closed {
+		return s.d.misused(w.op, s.name, codeInvalid, "the stream is closed")
+	}
+	return nil
+}
+
+// stop has the stream end after what is queued, and waits for that.
+func (s *simStream) stop() {
+	s.mu.Lock()
+	s.closed = true
+	s.more.Signal()
+	s.mu.Unlock()
+	<-s.ended
+}
+
+// Close implements [Stream].
+func (s *simStream) Close() error {
+	s.d.mu.Lock()
+	for i, t := range s.d.streams {
+		if t == s {
+			s.d.streams = append(s.d.streams[:i:i], s.d.streams[i+1:]...)
+			break
+		}
+	}
+	s.d.mu.Unlock()
+	s.stop()
+	return s.d.lostError("Close", s.name)
+}
+
+// simPoint is a point in a stream.
+type simPoint struct {
+	reached chan struct{}
+	at      time.Time // when it was; to be read after that
+}
+
+// Record implements [Stream].
+func (s *simStream) Record(e Event) error {
+	ev, err := s.event("Record", e)
+	if err != nil {
+		return err
+	}
+	if err := s.d.called("Record", s.name); err != nil {
+		return err
+	}
+	p := &simPoint{reached: make(chan struct{})}
+	if err := s.mark("Record", p); err != nil {
+		return err
+	}
+	ev.mu.Lock()
+	ev.point = p
+	ev.mu.Unlock()
+	return nil
+}
+
+// mark queues a point. It is reached when the device is lost, too.
+func (s *simStream) mark(op string, p *simPoint) error {
+	return s.add(simWork{op: op, always: true, do: func() *DeviceError {
+		p.at = time.Now()
+		close(p.reached)
+		return nil
+	}})
+}
+
+// Wait implements [Stream].
+func (s *simStream) Wait(e Event) error {
+	ev, err := s.event("Wait", e)
+	if err != nil {
+		return err
+	}
+	if err := s.d.called("Wait", s.name); err != nil {
+		return err
+	}
+	p := ev.last()
+	if p == nil {
+		return nil
+	}
+	return s.add(simWork{op: "Wait", always: true, do: func() *DeviceError {
+		<-p.reached
+		return nil
+	}})
+}
+
+// Synchronize implements [Stream].
+func (s *simStream) Synchronize() error {
+	if err := s.d.called("Synchronize", s.name); err != nil {
+		return err
+	}
+	p := &simPoint{reached: make(chan struct{})}
+	if err := s.mark("Synchronize", p); err != nil {
+		return err
+	}
+	<-p.reached
+	return s.d.lostError("Synchronize", s.name)
+}
+
+// event returns e as one of the device's.
+func (s *simStream) event(op string, e Event) (*simEvent, error) {
+	ev, ok := e.(*simEvent)
+	if !ok || ev.d != s.d {
+		return nil, s.d.misused(op, s.name, codeInvalid, "an event of another device")
+	}
+	return ev, nil
+}
+
+// simEvent is an [Event] of a [Simulated].
+type simEvent struct {
+	d     *Simulated
+	mu    sync.Mutex
+	point *simPoint // recorded last
+}
+
+// NewEvent implements [Device].
+func (d *Simulated) NewEvent() (Event, error) {
+	if err := d.called("NewEvent", ""); err != nil {
+		return nil, err
+	}
+	return &simEvent{d: d}, nil
+}
+
+func (e *simEvent) last() *simPoint {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.point
+}
+
+// Done implements [Event].
+func (e *simEvent) Done() (bool, error) {
+	if p := e.last(); p != nil {
+		select {
+		case <-p.reached:
+		default:
+			return false, nil
+		}
+	}
+	return true, e.d.lostError("Done", "")
+}
+
+// Synchronize implements [Event].
+func (e *simEvent) Synchronize() error {
+	if p := e.last(); p != nil {
+		<-p.reached
+	}
+	return e.d.lostError("Synchronize", "")
+}
+
+// Since implements [Event].
+func (e *simEvent) Since(earlier Event) (float64, error) {
+	if err := e.d.lostError("Since", ""); err != nil {
+		return 0, err
+	}
+	from, ok := earlier.(*simEvent)
+	if !ok {
+		return 0, e.d.misused("Since", "", codeInvalid, "an event of another device")
+	}
+	var at [2]time.Time
+	for i, p := range []*simPoint{from.last(), e.last()} {
+		if p == nil {
+			return 0, e.d.misused("Since", "", codeInvalid, "an event that was never recorded")
+		}
+		select {
+		case <-p.reached:
+			at[i] = p.at
+		default:
+			return 0, e.d.misused("Since", "", codeInvalid, "an event that has not been reached")
+		}
+	}
+	return float64(at[1].Sub(at[0])) / float64(time.Millisecond), nil
+}
+
+// Close implements [Event].
+func (e *simEvent) Close() error { return nil }
+
+// engine is a part of a device that does one thing at a time.
+type engine struct {
+	mu   sync.Mutex
+	free time.Time // from when on, in the time that is modelled
+}
+
+// use has the engine do something in two steps, of which the second comes after
+// d, or when the first is done if that takes longer.
+func (e *engine) use(d time.Duration, first, second func()) {
+	end := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.free.After(end) {
+		end = e.free
+	}
+	end = end.Add(d)
+	first()
+	if now := time.Now(); now.Before(end) {
+		pause(end.Sub(now))
+	} else {
+		end = now
+	}
+	second()
+	e.free = end
+}
+
+// pause waits.
+func pause(d time.Duration) {
+	if d > 0 {
+		time.Sleep(d)
+	}
+}
