@@ -49,6 +49,10 @@ var here = sync.OnceValue(func() *versions.Target { return complete(versions.Tar
 // be changed.
 func Here() *versions.Target { return here() }
 
+// TargetOf returns the target of workers on this machine that are declared to be
+// as o says: what empty fields of Options.Target are filled in with.
+func TargetOf(o versions.Target) *versions.Target { return target(&Options{Target: o}, machine()) }
+
 // target returns the target that opt asks for.
 func target(opt *Options, m *topo.Machine) *versions.Target {
 	o := &opt.Target

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,9 +36,18 @@ type Options struct {
 	// the calling goroutine, without tasks; 0 chooses it by operation, and
 	// none above NB, if that is set; -1 is never. See [TileSize].
 	Direct int
-	// Policy decides which ready task a worker takes next; the zero value is
-	// sched.Priority.
-	Policy sched.Kind
+	// Policy decides which ready task a worker takes next. The zero value is
+	// sched.Priority; with Accelerators it stands for sched.EarliestFinish, unless
+	// ByPriority is set.
+	Policy     sched.Kind
+	ByPriority bool
+	// Accelerators execute tasks beside the workers on cores: see
+	// [OpenAccelerators]. The caller opens them, and closes them after the engine;
+	// no two engines may have one at the same time. Which tasks run there, the
+	// expected times decide, and Only, Exclude and Fixed: an operation that is
+	// fixed to a version of theirs runs nowhere else. A Deterministic engine gives
+	// them only what is fixed so.
+	Accelerators []exec.Accelerator
 
 	// Only names the versions that may run, in order of preference; see
 	// versions.Config. Exclude names those that may not, and Fixed fixes the
@@ -88,6 +98,7 @@ type Engine struct {
 	table    *kernels.Table
 	selector *versions.Selector
 	rt       *exec.Local
+	remote   bool // some operations have no version for the workers on cores
 	closed   atomic.Bool
 	brief    bool // a session's: see Engine.session
 
@@ -120,7 +131,7 @@ func NewEngine(opt Options) (*Engine, error) {
 		e.table = builtin()
 	}
 	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile,
-		Measure: opt.Policy == sched.EarliestFinish}
+		Measure: opt.policy() == sched.EarliestFinish}
 	if opt.Deterministic || opt.Static {
 		cfg.Mode = versions.Static
 	}
@@ -131,16 +142,17 @@ func NewEngine(opt Options) (*Engine, error) {
 	if err := e.selector.Validate(e.table.All()); err != nil {
 		return nil, err
 	}
+	if opt.Deterministic && len(opt.Accelerators) > 0 {
+		if err := e.settle(cfg); err != nil {
+			return nil, err
+		}
+	}
 	if e.rt, err = e.start(); err != nil {
 		return nil, err
 	}
-	// A selection that leaves an operation without a version is known now.
-	target := e.rt.Target()
-	for _, op := range e.table.All() {
-		if err := e.selector.Check(op, target); err != nil {
-			e.rt.Close()
-			return nil, err
-		}
+	if err := e.check(); err != nil {
+		e.rt.Close()
+		return nil, err
 	}
 	return e, nil
 }
@@ -182,6 +194,19 @@ func (o *Options) Validate() error {
 	if int(o.Policy) >= len(sched.Kinds()) {
 		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, sched.Kinds()))
 	}
+	for i, a := range o.Accelerators {
+		switch {
+		case a == nil:
+			bad = append(bad, fmt.Sprintf("Accelerators[%d] is nil", i))
+		case slices.Contains(o.Accelerators[:i], a):
+			bad = append(bad, fmt.Sprintf("Accelerators[%d] is %s once more", i, a.Name()))
+		case a.Lost() != nil:
+			bad = append(bad, fmt.Sprintf("Accelerators[%d] is of no use: %v", i, a.Lost()))
+		}
+	}
+	if o.ByPriority && o.Policy != sched.Priority {
+		bad = append(bad, fmt.Sprintf("ByPriority is set and Policy is %v", o.Policy))
+	}
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
 	}
@@ -193,7 +218,7 @@ func (o *Options) Validate() error {
 
 // start returns a runtime for the engine's options.
 func (e *Engine) start() (*exec.Local, error) {
-	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Policy,
+	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.policy(), Accelerators: e.opt.Accelerators,
 		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
 }
 
@@ -219,7 +244,7 @@ func (e *Engine) ready(ctx context.Context) error {
 	return nil
 }
 
-// Workers describes the engine's workers; those of a nil engine exist only
+// Workers describes the engine's workers, those on cores first; those of a nil engine exist only
 // during calls.
 func (e *Engine) Workers() []exec.Worker {
 	if e == nil {
@@ -340,6 +365,9 @@ func direct(ctx context.Context, e *Engine, op *versions.Op, params any, args ..
 // invokeDirect is direct for a call that is complete.
 func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
 	selector, target := e.selection()
+	if e.isRemote(op) {
+		return e.submitCall(op, call)
+	}
 	choice, err := selector.Select(op, call, target)
 	if err != nil {
 		return &exec.TaskError{Op: op.OpName(), Worker: -1, Err: err}

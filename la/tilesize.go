@@ -94,7 +94,7 @@ func (e *Engine) target() *versions.Target {
 func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 	o := e.options()
 	switch {
-	case o.Direct < 0:
+	case o.Direct < 0, e != nil && e.remote:
 		return false
 	case o.Direct > 0:
 		return n <= o.Direct

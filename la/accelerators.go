@@ -1,0 +1,84 @@
+package la
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// policy returns the policy that the options stand for.
+func (o *Options) policy() sched.Kind {
+	if len(o.Accelerators) > 0 && !o.ByPriority {
+		return cmp.Or(o.Policy, sched.EarliestFinish)
+	}
+	return o.Policy
+}
+
+// settle fixes, for an engine whose results must not depend on times, each
+// operation that workers on cores and accelerators can both run to its version for
+// cores: of where it runs the bits depend.
+func (e *Engine) settle(cfg versions.Config) error {
+	plain := cfg
+	plain.Mode, plain.Measure = versions.Static, false
+	first, err := versions.NewSelector(plain)
+	if err != nil {
+		return err
+	}
+	cfg.Fixed = slices.Clone(cfg.Fixed)
+	on := exec.TargetOf(e.opt.Target)
+	for _, op := range e.table.All() {
+		// No call is looked at, and an operation without a version for cores is
+		// not settled.
+		if choice, err := first.Select(op, nil, on); err == nil {
+			cfg.Fixed = append(cfg.Fixed, versions.Pin{Op: op.OpName(), Version: choice.Version.Name})
+		}
+	}
+	e.selector, err = versions.NewSelector(cfg)
+	return err
+}
+
+// check finds out whether the selection leaves an operation without a version
+// that a worker can run, which is a *versions.NoVersionError, and whether some
+// have none for those on cores.
+func (e *Engine) check() error {
+	for _, op := range e.table.All() {
+		err := e.selector.Check(op, e.rt.Target())
+		if err == nil {
+			continue
+		}
+		e.remote = true
+		if !slices.ContainsFunc(e.opt.Accelerators, func(a exec.Accelerator) bool { return e.selector.Check(op, a.Target()) == nil }) {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRemote reports whether only accelerators can run op.
+func (e *Engine) isRemote(op *versions.Op) bool {
+	return e != nil && e.remote && e.selector.Check(op, e.rt.Target()) != nil
+}
+
+// submitCall executes a call as a task of its own, on the worker that can run it.
+func (e *Engine) submitCall(op *versions.Op, call *versions.Call) error {
+	data := make([]graph.Datum, len(call.Args))
+	spec := graph.Spec{Op: op, Params: call.Params}
+	for i, a := range call.Args {
+		data[i].Value = a
+		d := &data[i]
+		if t := reflect.TypeOf(a); t != nil && t.Comparable() {
+			d = &data[slices.Index(call.Args, a)]
+		}
+		spec.Operands = append(spec.Operands, graph.Operand{Datum: d, Mode: graph.InOut})
+	}
+	job := e.rt.NewJob(call.Ctx)
+	if _, err := job.Submit(&spec); err != nil {
+		return translate(err)
+	}
+	return translate(job.Wait())
+}
