@@ -21,17 +21,19 @@ type Job struct {
 	// stopWatching ends the watch on ctx.
 	stopWatching func() bool
 
-	submit struct {
-		sync.Mutex // held before every other lock
-		graph      graph.Graph
-		count      int64
-		enlisted   bool
-		one        [1]*graph.Task
-	}
-
 	// last is the number of the last task that may start: the smallest one
 	// that failed, or 0 when everything is to be cancelled.
 	last atomic.Uint64
+
+	_      [64]byte // what workers read for each task comes before, what Submit writes after
+	submit struct {
+		sync.Mutex // held before every other lock
+		count      int64
+		ended      int64 // of these, as far as Submit has seen
+		enlisted   bool
+		one        [1]*graph.Task
+		graph      graph.Graph
+	}
 
 	outcome struct {
 		sync.Mutex              // a leaf
@@ -135,7 +137,11 @@ func (j *Job) admit() error {
 		}
 	}
 	window := int64(j.rt.opt.Window)
-	if j.submit.count-j.done.Load() >= window {
+	if j.submit.count-j.submit.ended < window {
+		return nil
+	}
+	// Workers write done all the time: to look at it costs a cache miss.
+	if j.submit.ended = j.done.Load(); j.submit.count-j.submit.ended >= window {
 		// Waking the submitter for every task that ends would cost a thread
 		// switch each: let a quarter of the window run empty first.
 		resume := j.rt.pause(j.id)

@@ -25,11 +25,10 @@ type Local struct {
 	jobs     atomic.Uint64  // number of the last job
 	tasks    graph.Pool     // memory for tasks, passed on from job to job
 
-	// queued mirrors the number of tasks that wait in policy and inboxes, and
-	// of members that gangs want, for spinning workers to look at without the
-	// lock.
-	queued atomic.Int64
-	_      [56]byte
+	// queued says whether tasks wait in policy and inboxes, or gangs want
+	// members, for spinning workers to look at without the lock.
+	queued atomic.Bool
+	_      [60]byte
 
 	mu      sync.Mutex // guards what follows; a leaf
 	policy  sched.Policy
@@ -213,7 +212,11 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 }
 
 // count brings queued up to date. The caller holds mu.
-func (l *Local) count() { l.queued.Store(int64(l.policy.Len() + l.boxed + l.slots + l.returning)) }
+func (l *Local) count() {
+	if some := l.policy.Len() > 0 || l.boxed+l.slots+l.returning > 0; some != l.queued.Load() {
+		l.queued.Store(some)
+	}
+}
 
 // rouse brings queued up to date and takes a sleeping worker off the list if
 // there is work that no worker looks for. The caller holds mu, and must wake
@@ -296,7 +299,7 @@ const spins = 300
 func (l *Local) await(w *worker) *graph.Task {
 	for {
 		if runtime.GOMAXPROCS(0) > 1 {
-			for i := 0; i < spins && l.queued.Load() == 0; i++ {
+			for i := 0; i < spins && !l.queued.Load(); i++ {
 				pause()
 			}
 		}

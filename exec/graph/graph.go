@@ -43,6 +43,8 @@ type Observer interface {
 // Graph infers dependencies among the tasks added to it. The zero value is an
 // empty graph.
 type Graph struct {
+	_ [64]byte // what comes next is read only, but often
+
 	// Owner is for whoever runs the graph; the package does not use it.
 	Owner any
 	// Observer, if not nil, is told of every edge. It costs memory and time;
@@ -60,6 +62,7 @@ type Graph struct {
 	// SetRenaming was given.
 	Failed func(what string, f *Fault)
 
+	_       [64]byte
 	readers map[*version][]TaskID // kept for the Observer
 	groups  groups
 
