@@ -60,6 +60,9 @@ type CopyOptions struct {
 	// Stats asks for the [Stats] of what is copied, taken while it is in
 	// cache.
 	Stats bool
+	// Home says on which NUMA node the memory of a tile that is made on the
+	// way is to be: see [NewOn]. Nil deals tiles out to the nodes.
+	Home Layout
 }
 
 // Stats is what a conversion learns about the matrix on the way. It is the
@@ -85,8 +88,8 @@ type Stats struct {
 // kind is not Full and src is not square.
 func From[T Element](src Source[T], kind Kind, nb int, opt CopyOptions) (*Matrix[T], Stats) {
 	m, n := src.Dims()
-	// The tiles are allocated by the goroutine that fills them: their pages
-	// are touched once, while cached, and on its socket.
+	// The tiles are allocated by the goroutine that fills them, so that their
+	// pages are touched once, while cached; or where they have a place, before.
 	a := header[T](kind, m, n, nb)
 	return a, a.CopyFrom(src, opt)
 }
@@ -115,11 +118,10 @@ func (a *Matrix[T]) CopyFrom(src Source[T], opt CopyOptions) Stats {
 	if o, ok := originOf(src, 0); ok {
 		return a.copyFrom(o, opt)
 	}
-	for i := range a.tiles {
-		if a.tiles[i].Data == nil && a.Stored(i/a.nt, i%a.nt) {
-			a.tiles[i] = newTile[T](a.TileDims(i/a.nt, i%a.nt))
-		}
+	if nodes, several := a.placed(); several {
+		a.allocate(nodes, opt.Home)
 	}
+	a.allocateHere()
 	for i := range a.rows {
 		lo, hi := 0, a.cols
 		switch a.kind.Uplo() {

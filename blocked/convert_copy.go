@@ -12,6 +12,9 @@ func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
 	if opt.Stats {
 		sum = newTally(a)
 	}
+	if nodes, several := a.placed(); several {
+		a.allocate(nodes, opt.Home)
+	}
 	a.eachTile(opt.Workers, func(i, j int) {
 		t := &a.tiles[i*a.nt+j]
 		if t.Data == nil {

@@ -93,20 +93,26 @@ type Matrix[T Element] struct {
 	owners         []int     // mt×nt, what layout said
 }
 
-// New returns an m×n Matrix of zeros with tiles of nb×nb. It panics with
-// ErrShape if m or n is negative, nb < 1, or kind is not Full and m ≠ n, and
-// if the size of a tile overflows.
+// New returns an m×n Matrix of zeros with tiles of nb×nb. On a machine with
+// several NUMA nodes the tiles of a large one are dealt out to them: see
+// [FirstTouch]. It panics with ErrShape if m or n is negative, nb < 1, or kind is
+// not Full and m ≠ n, and if the size of a tile overflows.
 func New[T Element](kind Kind, m, n, nb int) *Matrix[T] {
+	return NewOn[T](kind, m, n, nb, nil)
+}
+
+// NewOn is [New] with tile (i, j) in the memory of NUMA node home.Owner(i, j), if
+// there are several nodes: of a program that knows which of them will work on it.
+// Numbers are taken modulo that of the nodes, in the order of the machine's. If
+// home is nil, it is [New].
+func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
 	a := header[T](kind, m, n, nb)
 	// Each tile is its own allocation: a freed Matrix returns in pieces, and
 	// no single contiguous arena of the matrix's size is needed.
-	for i := range a.mt {
-		for j := range a.nt {
-			if a.Stored(i, j) {
-				r, c := a.TileDims(i, j)
-				a.tiles[i*a.nt+j] = newTile[T](r, c)
-			}
-		}
+	if nodes, several := a.placed(); several {
+		a.allocate(nodes, home)
+	} else {
+		a.allocateHere()
 	}
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/peak"
@@ -51,6 +52,7 @@ type findings struct {
 	governor string // of the frequency of the first CPU, empty if unknown
 	driver   string // that the governor works with
 	workers  []exec.Worker
+	tiles    string // on which NUMA nodes the memory of tiles is
 
 	goVersion  string
 	gomaxprocs int
@@ -81,6 +83,7 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 	}
 	x.workers = rt.Workers()
 	rt.Close()
+	x.tiles = placement(blocked.FirstTouch())
 	for _, op := range kernels.NewTable().All() {
 		if op.Type != "f64" {
 			continue
@@ -135,6 +138,9 @@ func (x *findings) chart(p paint) string {
 			memory = ", " + bench.Bytes(float64(n.Memory))
 		}
 		line("numa", "node %d: CPUs %v%s", n.ID, n.CPUs, memory)
+	}
+	if x.tiles != "" {
+		line("", "%s", x.tiles)
 	}
 	line("limits", "%s", limits(m))
 	line("clock", "%s", clock(x.governor, x.driver))
@@ -256,6 +262,14 @@ func clock(governor, driver string) string {
 		return fmt.Sprintf("governor %s, driver %s", governor, driver)
 	}
 	return "governor " + governor
+}
+
+// placement says where tiles are, of what [blocked.FirstTouch] returns.
+func placement(nodes int, why string) string {
+	if nodes < 2 {
+		return "tiles are touched first by whoever fills them: " + why
+	}
+	return fmt.Sprintf("tiles of 64 KiB and more are dealt out to %d nodes and touched first there", nodes)
 }
 
 // pinning returns where workers run.

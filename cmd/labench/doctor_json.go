@@ -30,6 +30,7 @@ type doctorMachine struct {
 	Allowed    string   `json:"cpus_allowed"`
 	Caches     string   `json:"caches"`
 	Numa       []string `json:"numa"`         // CPUs of each node
+	Tiles      string   `json:"tiles"`        // on which of them tiles are
 	Quota      float64  `json:"cpu_quota"`    // CPUs; 0 if there is none
 	Memory     int64    `json:"memory"`       // bytes; 0 if unknown
 	Limit      int64    `json:"memory_limit"` // of the control group; 0 if there is none
@@ -75,7 +76,7 @@ func (x *findings) document() doctorDocument {
 	doc := doctorDocument{
 		Machine: doctorMachine{Processor: m.Brand, Hypervisor: m.Hypervisor, OS: m.OS, Arch: m.Arch, Features: append([]string{}, m.Features...),
 			Cores: len(m.Cores), Sockets: m.Packages(), Online: m.Online.String(), Allowed: m.Allowed.String(), Caches: caches(m),
-			Numa: []string{}, Quota: m.CPUQuota, Memory: m.Memory, Limit: m.MemoryLimit, Governor: x.governor, Driver: x.driver,
+			Numa: []string{}, Tiles: x.tiles, Quota: m.CPUQuota, Memory: m.Memory, Limit: m.MemoryLimit, Governor: x.governor, Driver: x.driver,
 			Notes: append([]string{}, m.Notes...)},
 		Workers:   []doctorWorker{},
 		Build:     doctorBuild{Go: x.goVersion, GOMAXPROCS: x.gomaxprocs, Tags: append([]string{}, x.tags...), CGO: x.cgo},

@@ -135,7 +135,7 @@ func healthy() *findings {
 		lookupEnv: func(string) (string, bool) { return "", false },
 		library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX", Config: "OpenBLAS 0.3.21 DYNAMIC_ARCH", Threads: 1},
 		without:   func(name string) string { return "built without tag " + name },
-		kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"},
+		kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, tiles: placement(2, ""),
 		fma:       peak.Rate{One: 100, All: 780, Cores: 8, ISA: peak.AVX512}, triad: peak.Rate{One: 20, All: 80, Cores: 8}}
 	for i := range 8 {
 		x.workers = append(x.workers, exec.Worker{ID: i, CPUs: []int{i}})
