@@ -52,7 +52,7 @@ type fake struct {
 	over    chan struct{}
 	started int
 	moved   int // cells copied in or out
-	held    int // cells that calls in flight need
+	copied  func(versions.Copy)
 }
 
 type fakeCopy struct {
@@ -156,12 +156,26 @@ func (a *fake) in(c *cell, e *fakeCopy) {
 		a.t.Errorf("%s reads a stale value of the host", a.name)
 	}
 	e.n, e.valid = c.n, true
-	a.moved++
+	a.tell(false)
 }
 
 func (a *fake) out(c *cell, e *fakeCopy) {
 	c.n, e.modified = e.n, false
+	a.tell(true)
+}
+
+// OnCopy makes fake an exec.Copier.
+func (a *fake) OnCopy(f func(versions.Copy)) {
+	a.mu.Lock()
+	a.copied = f
+	a.mu.Unlock()
+}
+
+func (a *fake) tell(out bool) {
 	a.moved++
+	if a.copied != nil {
+		a.copied(versions.Copy{Out: out, Bytes: 8, Begin: time.Now(), Took: time.Microsecond})
+	}
 }
 
 func (a *fake) Launch(l *versions.Launch) error {

@@ -163,8 +163,9 @@ func TestAccelerator(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%d", kind, devices), func(t *testing.T) {
 				t.Parallel()
 				fakes, all := accelerators(t, devices, 4, uint64(kind))
+				events := &trace.Recorder{}
 				rt := start(t, exec.Options{Workers: 2, Policy: kind, Window: 64, Accelerators: all, Selector: measuring(t), Stories: 5,
-					Recorder: &trace.Recorder{}, Watchdog: &exec.Watchdog{After: 10 * time.Second, Report: func(s exec.Stuck) { t.Error(s) }}})
+					Recorder: events, Watchdog: &exec.Watchdog{After: 10 * time.Second, Report: func(s exec.Stuck) { t.Error(s) }}})
 				if ws := rt.Workers(); len(ws) != 2+devices || ws[2].Accelerator != "fake0" || ws[2].ID != 2 {
 					t.Errorf("workers %+v", ws)
 				}
@@ -193,6 +194,21 @@ func TestAccelerator(t *testing.T) {
 					for _, a := range fakes {
 						a.empty(t)
 					}
+				}
+				s := events.Summary()
+				attempts, copies := 0, 0
+				for _, u := range s.Usage {
+					attempts += u.Calls
+				}
+				for _, x := range s.Transfers {
+					copies += x.Copies
+				}
+				moved := 0
+				for _, a := range fakes {
+					moved += a.moved
+				}
+				if attempts < p.last || copies != moved || len(s.Waited) == 0 {
+					t.Errorf("%d attempts recorded, want at least %d; %d copies, want %d; waited %v", attempts, p.last, copies, moved, s.Waited)
 				}
 				if p.where[0].Load() == 0 || p.where[1].Load() == 0 {
 					t.Errorf("%d calls on hosts and %d on accelerators", p.where[0].Load(), p.where[1].Load())

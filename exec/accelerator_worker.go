@@ -74,6 +74,7 @@ func (l *Local) addDevices() {
 		l.workers = append(l.workers, w)
 		l.inbox = append(l.inbox, nil)
 		l.devices = append(l.devices, &device{rt: l, acc: a, info: w.info, wake: make(chan struct{}, 1)})
+		l.record(a, id)
 	}
 }
 

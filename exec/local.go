@@ -154,6 +154,7 @@ func (l *Local) Close() error {
 		w.wake <- struct{}{}
 	}
 	l.running.Wait()
+	l.release()
 	if l.dog != nil && !again {
 		l.dog.stop()
 	}

@@ -257,13 +257,13 @@ func (c *cell) abandon(i int) {
 }
 
 // least returns the lowest mean time per unit of work that is known, 0 if none
-// is.
+// is. Warm-ups tell nothing: the first call on an accelerator may load libraries.
 func (c *cell) least() float64 {
 	c.group.mu.Lock()
 	defer c.group.mu.Unlock()
 	least := 0.0
 	for _, st := range c.stats {
-		if m := st.mean(); st.known() && (least == 0 || m < least) {
+		if m := st.total.mean; st.total.count > 0 && (least == 0 || m < least) {
 			least = m
 		}
 	}

@@ -32,3 +32,12 @@ type Launch struct {
 	Busy   time.Duration
 	Copied int64
 }
+
+// Copy is a copy of a value to an accelerator, or back to the host.
+type Copy struct {
+	Out   bool
+	Job   uint64 // for which it was made; 0 if unknown
+	Bytes int64
+	Begin time.Time
+	Took  time.Duration
+}

@@ -29,7 +29,9 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 // Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) show: a row for each
 // worker, a slice for each attempt at a task and for each share of a gang's member
 // in one, an arrow for each edge along which data flow, and a row for the times in
-// which the window was full. Slices on a row nest: a task that ran while another
+// which the window was full. An accelerator has two rows more, for the copies in
+// and out; the time that a worker on cores waited for such a copy is a slice of
+// its own before the task's. Slices on a row nest: a task that ran while another
 // one waited, and went on longer than that, is on a further row below its
 // worker's.
 //
@@ -68,7 +70,7 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 		tid := make([]int, lanes)
 		for k := range tid {
 			tid[k] = worker
-			title := fmt.Sprintf("worker %d", worker)
+			title := r.name(worker)
 			if k > 0 {
 				tid[k] = next
 				next++
@@ -85,6 +87,21 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 				tids[key] = tid[lane[i]]
 			}
 		}
+	}
+	for _, c := range r.channels() {
+		name("thread_name", next, c.title)
+		put(chromeEvent{Name: "thread_sort_index", Phase: "M", Pid: process, Tid: next, Args: map[string]any{"sort_index": order}})
+		for _, x := range c.copies {
+			dur := micros(x.End - x.Start)
+			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "X", Time: micros(x.Start), Dur: &dur, Pid: process, Tid: next, Args: map[string]any{"job": x.Job, "bytes": x.Bytes}})
+		}
+		next++
+		order++
+	}
+	for _, x := range r.Waits {
+		dur := micros(x.End - x.Start)
+		put(chromeEvent{Name: "waits for data", Cat: "copy", Phase: "X", Time: micros(x.Start), Dur: &dur, Pid: process, Tid: x.Worker, Color: "grey",
+			Args: map[string]any{"job": x.Job, "task": x.Task}})
 	}
 	if len(r.Pauses) > 0 {
 		name("thread_name", submission, "submission")

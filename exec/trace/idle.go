@@ -23,13 +23,16 @@ const (
 	// NoTask: nothing was submitted that had not run; what there was to do was
 	// not known yet, or there was nothing left.
 	NoTask
+	// Copying: the worker had a task, and waited for its data to come back from an
+	// accelerator.
+	Copying
 
 	reasons
 )
 
 func (r Reason) String() string {
 	if r < reasons {
-		return [...]string{"a task was ready", "the window was full", "tasks waited for data", "no task submitted"}[r]
+		return [...]string{"a task was ready", "the window was full", "tasks waited for data", "no task submitted", "data came from an accelerator"}[r]
 	}
 	return "unknown"
 }
@@ -73,6 +76,12 @@ func (r *Recording) Idle() []Idle {
 			step{at: min(e.Submitted, e.Start), worker: -1, submitted: 1},
 			step{at: min(e.Ready, e.Start), worker: -1, ready: 1},
 			step{at: e.Start, worker: -1, submitted: -1, ready: -1})
+	}
+	for _, w := range r.Waits {
+		if d := min(w.End, last) - max(w.Start, first); d > 0 {
+			idle[w.Worker][Copying] += d
+			steps = append(steps, step{at: w.Start, worker: w.Worker, busy: 1}, step{at: w.End, worker: w.Worker, busy: -1})
+		}
 	}
 	for _, p := range r.Pauses {
 		steps = append(steps, step{at: p.Start, worker: -1, paused: 1}, step{at: p.End, worker: -1, paused: -1})

@@ -18,12 +18,14 @@ const (
 	paraverJob     = 60000004
 	paraverFailed  = 60000005
 	paraverShare   = 60000006
+	paraverCopy    = 60000007
 )
 
 // The states of a worker in a Paraver trace, of those that Paraver knows.
 const (
 	paraverIdle    = 0
 	paraverRunning = 1
+	paraverWaiting = 3 // for what is on an accelerator
 )
 
 // paraver numbers what Paraver wants as numbers.
@@ -31,10 +33,11 @@ type paraver struct {
 	*Recording
 	ops, versions map[string]int
 	n             int // workers
+	channels      []channel
 }
 
 func (r *Recording) paraver() *paraver {
-	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers())}
+	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers()), channels: r.channels()}
 	for _, events := range [][]Event{r.Events, r.Shares} {
 		for i := range events {
 			p.ops[events[i].Op], p.versions[events[i].Version] = 0, 0
@@ -69,6 +72,35 @@ func (r *Recording) WriteParaver(prv, pcf, row io.Writer) error {
 	return nil
 }
 
+// during is the state of a worker in an interval.
+type during struct {
+	interval
+	state int
+}
+
+// states returns when workers were inside tasks or waited for data, and when the
+// channels of accelerators copied, in the order of the starts.
+func (p *paraver) states() [][]during {
+	all := make([][]during, p.n+len(p.channels))
+	for w, intervals := range p.busy() {
+		for _, t := range intervals {
+			all[w] = append(all[w], during{t, paraverRunning})
+		}
+	}
+	for _, x := range p.Waits {
+		all[x.Worker] = append(all[x.Worker], during{interval{x.Start, x.End}, paraverWaiting})
+	}
+	for i, c := range p.channels {
+		for _, x := range c.copies {
+			all[p.n+i] = append(all[p.n+i], during{interval{x.Start, x.End}, paraverRunning})
+		}
+	}
+	for _, states := range all {
+		slices.SortStableFunc(states, func(a, b during) int { return cmp.Compare(a.from, b.from) })
+	}
+	return all
+}
+
 // record is a line of the trace.
 type record struct {
 	at   time.Duration
@@ -79,24 +111,31 @@ type record struct {
 func (p *paraver) trace(w io.Writer) error {
 	_, last := p.span()
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "#Paraver (%s):%d_ns:1(%d):1:1(%d:1)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(), p.n, p.n)
+	fmt.Fprintf(out, "#Paraver (%s):%d_ns:1(%d):1:1(%d:1)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(), p.n+len(p.channels), p.n+len(p.channels))
 	var records []record
 	put := func(at time.Duration, kind int, format string, args ...any) {
 		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
 	}
-	for w, intervals := range p.busy() {
+	for w, states := range p.states() {
 		until := time.Duration(0)
 		state := func(from, to time.Duration, state int) {
 			if to > from {
 				put(from, 1, "1:%d:1:1:%d:%d:%d:%d", w+1, w+1, from.Nanoseconds(), to.Nanoseconds(), state)
 			}
 		}
-		for _, t := range intervals {
+		for _, t := range states {
 			state(until, t.from, paraverIdle)
-			state(t.from, t.to, paraverRunning)
-			until = t.to
+			state(max(until, t.from), t.to, t.state)
+			until = max(until, t.to)
 		}
 		state(until, last, paraverIdle)
+	}
+	for i, c := range p.channels {
+		row := p.n + i + 1
+		for _, x := range c.copies {
+			put(x.Start, 2, "2:%d:1:1:%d:%d:%d:%d", row, row, x.Start.Nanoseconds(), paraverCopy, x.Bytes)
+			put(x.End, 2, "2:%d:1:1:%d:%d:%d:0", row, row, x.End.Nanoseconds(), paraverCopy)
+		}
 	}
 	for w, row := range p.byWorker() {
 		for _, c := range row.changes() {
@@ -168,10 +207,12 @@ THREAD_FUNC         State As Is
 STATES
 0    Idle
 1    Running
+3    Waiting for data
 
 STATES_COLOR
 0    {117,195,255}
 1    {0,0,255}
+3    {255,0,0}
 `)
 	types := func(id int, name string, values map[string]int) {
 		fmt.Fprintf(out, "\nEVENT_TYPE\n0    %d    %s\n", id, name)
@@ -189,21 +230,29 @@ STATES_COLOR
 	types(paraverTask, "Task", nil)
 	types(paraverJob, "Job", nil)
 	types(paraverFailed, "Failed attempt", map[string]int{"Failed": 1})
+	types(paraverCopy, "Bytes copied", nil)
 	types(paraverShare, "Member of a gang", map[string]int{"Share of a task that another worker leads": 1})
 	return out.Flush()
 }
 
 func (p *paraver) rows(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	level := func(name, format string, n int) {
-		fmt.Fprintf(out, "LEVEL %s SIZE %d\n", name, n)
-		for i := range n {
-			fmt.Fprintf(out, format+"\n", i)
+	level := func(kind string, names ...string) {
+		fmt.Fprintf(out, "LEVEL %s SIZE %d\n", kind, len(names))
+		for _, n := range names {
+			fmt.Fprintln(out, n)
 		}
 		fmt.Fprintln(out)
 	}
-	level("CPU", "worker %d", p.n)
-	level("NODE", "node %d", 1)
-	level("THREAD", "worker %d", p.n)
+	var names []string
+	for w := range p.n {
+		names = append(names, p.name(w))
+	}
+	for _, c := range p.channels {
+		names = append(names, c.title)
+	}
+	level("CPU", names...)
+	level("NODE", "node 0")
+	level("THREAD", names...)
 	return out.Flush()
 }

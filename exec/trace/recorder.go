@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -73,6 +74,9 @@ type Recorder struct {
 	buffers []*buffer
 	edges   []Edge
 	pauses  []Pause
+	copies  []Copy
+	waits   []Wait
+	names   map[int]string // of workers that have one
 }
 
 // buffer holds the events of one worker. Its lock is taken by that worker and
@@ -217,6 +221,7 @@ func (r *Recorder) Recording() *Recording {
 	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events(), Shares: r.shares()}
 	r.mu.Lock()
 	rec.Edges, rec.Pauses = slices.Clone(r.edges), slices.Clone(r.pauses)
+	rec.Copies, rec.Waits, rec.Names = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names)
 	r.mu.Unlock()
 	return rec
 }
@@ -234,7 +239,7 @@ func (r *Recorder) Reset() {
 		b.mu.Unlock()
 	}
 	r.mu.Lock()
-	r.edges, r.pauses = nil, nil
+	r.edges, r.pauses, r.copies, r.waits = nil, nil, nil, nil
 	r.mu.Unlock()
 }
 

@@ -19,6 +19,11 @@ type Recording struct {
 	Shares []Event
 	Edges  []Edge // empty unless Recorder.Dependencies was set
 	Pauses []Pause
+	// Copies are those between the host and accelerators, Waits the times in which
+	// workers on cores had to wait for some.
+	Copies []Copy
+	Waits  []Wait
+	Names  map[int]string // of workers that have one: accelerators'
 }
 
 // taskKey identifies a task.
@@ -102,6 +107,12 @@ func (r *Recording) workers() int {
 		for i := range events {
 			n = max(n, events[i].Worker+1)
 		}
+	}
+	for i := range r.Copies {
+		n = max(n, r.Copies[i].Worker+1)
+	}
+	for i := range r.Waits {
+		n = max(n, r.Waits[i].Worker+1)
 	}
 	return n
 }

@@ -46,18 +46,32 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 	idle := r.Idle()
 	tab = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tab, "worker\tbusy\tidle:\t")
-	for why := range reasons {
-		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task"}[why])
+	columns := reasons
+	if s.Waited == nil {
+		columns = Copying // which comes last
+	}
+	for why := range columns {
+		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task", "copy awaited"}[why])
 	}
 	fmt.Fprintln(tab)
 	for i := range idle {
-		fmt.Fprintf(tab, "%d\t%s\t\t", i, share(s.Span-idle[i].Total(), s.Span))
-		for why := range reasons {
+		fmt.Fprintf(tab, "%s\t%s\t\t", r.label(i), share(s.Span-idle[i].Total(), s.Span))
+		for why := range columns {
 			fmt.Fprintf(tab, "%s\t", share(idle[i][why], s.Span))
 		}
 		fmt.Fprintln(tab)
 	}
 	tab.Flush()
+
+	if len(s.Transfers) > 0 {
+		fmt.Fprintln(out)
+		tab = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(tab, "copies\tnumber\tbytes\ttime\tbusy\t")
+		for _, t := range s.Transfers {
+			fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t\n", t.Name, t.Copies, size(t.Bytes), short(t.Busy), share(t.Busy, s.Span))
+		}
+		tab.Flush()
+	}
 
 	if p := r.CriticalPath(); len(r.Edges) > 0 {
 		fmt.Fprintf(out, "\ncritical path: %d tasks, %s of %s of work in %s;\nno number of workers is more than %.1f times as fast as one\n",

@@ -70,6 +70,10 @@ type Summary struct {
 	Usage []Usage         // by op and version, sorted by name
 	Busy  []time.Duration // by worker: time inside tasks, where several overlap once
 	Span  time.Duration   // from the first start to the last end
+	// Transfers are the copies to and from accelerators, by accelerator; Waited is
+	// by worker how long it waited for some, nil if none did.
+	Transfers []Transfer
+	Waited    []time.Duration
 }
 
 // Summary condenses the recording.
@@ -90,6 +94,13 @@ func (r *Recording) Summary() Summary {
 			sum += t.to - t.from
 		}
 		s.Busy = append(s.Busy, sum)
+	}
+	s.Transfers = r.transfers()
+	for _, w := range r.Waits {
+		if s.Waited == nil {
+			s.Waited = make([]time.Duration, r.workers())
+		}
+		s.Waited[w.Worker] += w.End - w.Start
 	}
 	first, last := r.span()
 	s.Usage, s.Span = usage.sorted(), last-first

@@ -1,0 +1,132 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Copy is a copy of a value from the host to an accelerator, or back.
+type Copy struct {
+	Worker     int // of the accelerator
+	Out        bool
+	Job        uint64 // 0 if unknown
+	Bytes      int64
+	Start, End time.Duration
+}
+
+// Wait is a time in which a worker on cores could not begin a task because what
+// it uses had to come back from an accelerator.
+type Wait struct {
+	Worker     int
+	Job, Task  uint64
+	Start, End time.Duration
+}
+
+// Name gives a worker a name for people, as "cuda0".
+func (r *Recorder) Name(worker int, name string) {
+	r.buffer(worker)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.names == nil {
+		r.names = map[int]string{}
+	}
+	r.names[worker] = name
+}
+
+// Copy records a copy.
+func (r *Recorder) Copy(c Copy) {
+	r.mu.Lock()
+	r.copies = append(r.copies, c)
+	r.mu.Unlock()
+}
+
+// Wait records that a worker waited for data.
+func (r *Recorder) Wait(w Wait) {
+	r.mu.Lock()
+	r.waits = append(r.waits, w)
+	r.mu.Unlock()
+}
+
+// name returns how a worker is called.
+func (r *Recording) name(worker int) string {
+	if n := r.Names[worker]; n != "" {
+		return n
+	}
+	return fmt.Sprintf("worker %d", worker)
+}
+
+// label is the name of a worker in a table: its number, if it has no other.
+func (r *Recording) label(worker int) string {
+	if n := r.Names[worker]; n != "" {
+		return n
+	}
+	return fmt.Sprint(worker)
+}
+
+// channel is the copies of an accelerator in one direction, in the order of their
+// starts: a row of its own.
+type channel struct {
+	worker int
+	out    bool
+	title  string
+	copies []Copy
+}
+
+// channels returns those that have copies, by worker, in before out.
+func (r *Recording) channels() (all []channel) {
+	for worker := range r.workers() {
+		for _, out := range []bool{false, true} {
+			c := channel{worker: worker, out: out, title: r.name(worker) + " copies " + map[bool]string{false: "in", true: "out"}[out]}
+			for _, x := range r.Copies {
+				if x.Worker == worker && x.Out == out {
+					c.copies = append(c.copies, x)
+				}
+			}
+			if c.copies == nil {
+				continue
+			}
+			slices.SortStableFunc(c.copies, func(a, b Copy) int { return int(a.Start - b.Start) })
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Transfer condenses the copies of an accelerator in one direction.
+type Transfer struct {
+	Worker int
+	Name   string // "cuda0 copies in"
+	Out    bool
+	Copies int
+	Bytes  int64
+	Busy   time.Duration // where several overlap once
+}
+
+// transfers condenses all copies.
+func (r *Recording) transfers() (all []Transfer) {
+	for _, c := range r.channels() {
+		t := Transfer{Worker: c.worker, Name: c.title, Out: c.out, Copies: len(c.copies)}
+		until := time.Duration(0)
+		for _, x := range c.copies {
+			t.Bytes += x.Bytes
+			t.Busy += max(0, x.End-max(x.Start, until))
+			until = max(until, x.End)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// size formats a number of bytes with three digits.
+func size(n int64) string {
+	for _, u := range []struct {
+		unit float64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if float64(n) >= u.unit {
+			return fmt.Sprintf("%.3g %s", float64(n)/u.unit, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,65 @@
+package trace
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withCopies is a recording of a worker and an accelerator.
+func withCopies() *Recording {
+	r := &Recorder{}
+	r.Sink(0)(Event{Job: 1, Task: 1, Op: "potrf/f64", Version: "go", Worker: 0, Start: 0, End: 4 * time.Millisecond})
+	r.Sink(0)(Event{Job: 1, Task: 3, Op: "potrf/f64", Version: "go", Worker: 0, Start: 8 * time.Millisecond, End: 10 * time.Millisecond})
+	r.Sink(1)(Event{Job: 1, Task: 2, Op: "gemm/f64", Version: "cuda", Worker: 1, Start: 5 * time.Millisecond, End: 6 * time.Millisecond})
+	r.Name(1, "cuda0")
+	r.Copy(Copy{Worker: 1, Job: 1, Bytes: 2048, Start: 4 * time.Millisecond, End: 5 * time.Millisecond})
+	r.Copy(Copy{Worker: 1, Job: 1, Bytes: 1024, Start: 4500 * time.Microsecond, End: 5500 * time.Microsecond})
+	r.Copy(Copy{Worker: 1, Out: true, Job: 1, Bytes: 1024, Start: 6 * time.Millisecond, End: 7 * time.Millisecond})
+	r.Wait(Wait{Worker: 0, Job: 1, Task: 3, Start: 6 * time.Millisecond, End: 8 * time.Millisecond})
+	return r.Recording()
+}
+
+func TestCopies(t *testing.T) {
+	r := withCopies()
+	s := r.Summary()
+	if len(s.Transfers) != 2 || s.Transfers[0] != (Transfer{1, "cuda0 copies in", false, 2, 3072, 1500 * time.Microsecond}) ||
+		s.Transfers[1] != (Transfer{1, "cuda0 copies out", true, 1, 1024, time.Millisecond}) {
+		t.Errorf("transfers %+v", s.Transfers)
+	}
+	if len(s.Waited) != 2 || s.Waited[0] != 2*time.Millisecond || s.Waited[1] != 0 {
+		t.Errorf("waited %v", s.Waited)
+	}
+	idle := r.Idle()
+	if idle[0][Copying] != 2*time.Millisecond || idle[0].Total() != 4*time.Millisecond || idle[1].Total() != 9*time.Millisecond {
+		t.Errorf("idle %v", idle)
+	}
+	var chrome, prv, pcf, row, report bytes.Buffer
+	if err := r.WriteChrome(&chrome); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteParaver(&prv, &pcf, &row); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteReport(&report, 80); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		what string
+		have string
+		want []string
+	}{
+		{"chrome", chrome.String(), []string{`"worker 0"`, `"cuda0"`, `"cuda0 copies in"`, `"cuda0 copies out"`, `"waits for data"`, `"bytes":2048`}},
+		{"prv", prv.String(), []string{":1(4):1:1(4:1)\n", "1:1:1:1:1:6000000:8000000:3\n", "1:3:1:1:3:5000000:5500000:1\n", "2:4:1:1:4:6000000:60000007:1024\n"}},
+		{"pcf", pcf.String(), []string{"Waiting for data", "60000007    Bytes copied"}},
+		{"row", row.String(), []string{"LEVEL THREAD SIZE 4\nworker 0\ncuda0\ncuda0 copies in\ncuda0 copies out\n"}},
+		{"report", report.String(), []string{"copy awaited", "cuda0 copies in", "3 KiB", "20.0 %"}},
+	} {
+		for _, want := range test.want {
+			if !strings.Contains(test.have, want) {
+				t.Errorf("%s: no %q in\n%s", test.what, want, test.have)
+			}
+		}
+	}
+}
