@@ -1,0 +1,4 @@
+package cuda
+
+type transfer struct{}
+type running struct{}

@@ -1,0 +1,244 @@
+package cuda
+
+import "slices"
+
+// state says where the valid copy of a value is.
+type state uint8
+
+// The states of a value on a device. What calls write becomes modified when
+// they have ended: until then the host still has the value as it was.
+const (
+	invalid  state = iota // the host only
+	shared                // the host and the device
+	modified              // the device only
+)
+
+// entry is what the cache knows of a value.
+type entry struct {
+	key   Stored
+	mem   Memory
+	pitch int64 // of its rows on the device
+	size  int64 // of its block
+	jobs  []uint64
+	state state
+	block *block // nil if it has none
+	lost  bool   // it was modified when the device was lost
+
+	holds   int  // launches that use it, from before they have room
+	in, out bool // a copy in or out is under way
+
+	last, gap int64 // the launch that used it last, and how long after the one before
+	wanted    bool  // prefetched, and not used since
+
+	list       *list
+	prev, next *entry
+
+	arriving *transfer  // the copy in that is under way
+	writer   *running   // the launch in flight that writes it
+	readers  []*running // those that read it
+}
+
+// cache decides what of the values that calls use is in the memory of a device.
+// It has neither locks nor streams: it is told what happens and answers what to
+// do, and whoever owns it copies.
+//
+//	       place, endIn                     wrote
+//	invalid ───────────► shared ───────────────────────────► modified
+//	   ▲                    │  ▲                                 │
+//	   └────────────────────┘  └─────────────────────────────────┘
+//	            drop                endOut (write-back)
+//
+// An entry that nobody uses and that no copy is under way for is in one of two
+// lists, in the order of last use: clean ones have room to give at once, dirty
+// ones after they have been written back. Entries without a block stay until
+// the job that used them is over, since what is known of their use decides what
+// is given up: see [cache.victim].
+type cache struct {
+	arena        *arena
+	entries      map[Stored]*entry
+	clean, dirty list
+	leaving      list // unused ones that are being written back
+	now          int64
+	evictions    int64
+}
+
+func newCache(capacity int64) *cache {
+	return &cache{arena: newArena(capacity), entries: map[Stored]*entry{}}
+}
+
+// devicePitch returns how far rows of m lie apart on the device: as on the
+// host, so that the tile is copied in one piece, but where it is a part of a
+// matrix with long rows.
+func devicePitch(m Memory) int64 {
+	if tight := roundUp(m.Width, 64); m.Pitch > tight {
+		return tight
+	}
+	return m.Pitch
+}
+
+// deviceSize returns the bytes that m takes on the device.
+func deviceSize(m Memory) int64 {
+	if m.Rows <= 0 || m.Width <= 0 {
+		return 0
+	}
+	return roundUp(devicePitch(m)*int64(m.Rows-1)+m.Width, grain)
+}
+
+// entry returns that of a value, and notes that job uses it.
+func (c *cache) entry(key Stored, m Memory, job uint64) *entry {
+	e := c.entries[key]
+	if e == nil {
+		e = &entry{key: key, mem: m, pitch: devicePitch(m), size: deviceSize(m)}
+		c.entries[key] = e
+	}
+	if !slices.Contains(e.jobs, job) {
+		e.jobs = append(e.jobs, job)
+	}
+	return e
+}
+
+// bytes returns what a copy of e moves.
+func (e *entry) bytes() int64 { return int64(e.mem.Rows) * e.mem.Width }
+
+// hold keeps e where it is until release.
+func (c *cache) hold(e *entry) {
+	e.holds++
+	c.sort(e)
+}
+
+func (c *cache) release(e *entry) {
+	e.holds--
+	c.sort(e)
+}
+
+// tick begins the next launch: time is counted in launches.
+func (c *cache) tick() { c.now++ }
+
+// touch says that the launch of now uses e.
+func (c *cache) touch(e *entry) {
+	if e.last > 0 {
+		e.gap = c.now - e.last
+	}
+	e.last = c.now
+	e.wanted = false
+}
+
+// beginIn says that a copy of e to the device is under way.
+func (c *cache) beginIn(e *entry) {
+	e.in = true
+	c.sort(e)
+}
+
+// endIn ends it. If it went well the device has the value, too.
+func (c *cache) endIn(e *entry, ok bool) {
+	e.in = false
+	if ok {
+		e.state = shared
+	}
+	c.sort(e)
+}
+
+// beginOut says that a copy of e to the host is under way.
+func (c *cache) beginOut(e *entry) {
+	e.out = true
+	c.sort(e)
+}
+
+// endOut ends it. If it went well the host has the value again.
+func (c *cache) endOut(e *entry, ok bool) {
+	e.out = false
+	if ok {
+		e.state = shared
+	}
+	c.sort(e)
+}
+
+// wrote says that a call has written e.
+func (c *cache) wrote(e *entry) {
+	e.state = modified
+	c.sort(e)
+}
+
+// busy reports whether e has to stay where it is.
+func (e *entry) busy() bool { return e.holds > 0 || e.in || e.out }
+
+// drop gives up the device's copy of e.
+func (c *cache) drop(e *entry) {
+	if e.busy() {
+		panic("cuda: a value is dropped that is in use")
+	}
+	e.state = invalid
+	e.wanted = false
+	if e.block != nil {
+		b := e.block
+		e.block = nil
+		c.sort(e)
+		c.arena.release(b)
+	}
+}
+
+// forget ends what is known of e, which has no block.
+func (c *cache) forget(e *entry) { delete(c.entries, e.key) }
+
+// sort puts e in the list where it belongs. It stays where it is in a list that
+// it is in already; what has been written back comes first in the clean one, as
+// what was used longest ago.
+func (c *cache) sort(e *entry) {
+	var to *list
+	old := false
+	switch {
+	case e.block == nil || e.holds > 0 || e.in:
+	case e.out:
+		to = &c.leaving
+	case e.state == modified:
+		to = &c.dirty
+	default:
+		to, old = &c.clean, e.list == &c.leaving
+	}
+	if to == e.list {
+		return
+	}
+	if e.list != nil {
+		e.list.remove(e)
+	}
+	if to != nil {
+		to.insert(e, old)
+	}
+}
+
+// list is a list of entries in the order of last use.
+type list struct {
+	first, last *entry
+	bytes       int64
+}
+
+// insert adds e as the one that was used last, or first.
+func (l *list) insert(e *entry, first bool) {
+	e.list = l
+	l.bytes += e.size
+	switch {
+	case l.first == nil:
+		l.first, l.last = e, e
+	case first:
+		e.next, l.first.prev = l.first, e
+		l.first = e
+	default:
+		e.prev, l.last.next = l.last, e
+		l.last = e
+	}
+}
+
+func (l *list) remove(e *entry) {
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		l.first = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	} else {
+		l.last = e.prev
+	}
+	e.list, e.prev, e.next = nil, nil, nil
+	l.bytes -= e.size
+}

@@ -1,0 +1,120 @@
+package cuda
+
+import "math"
+
+// verdict is what has to happen before an entry can have a block.
+type verdict uint8
+
+// The verdicts.
+const (
+	placed verdict = iota // nothing: it has one
+	save                  // another one has to be written back first
+	wait                  // something that is under way has to end
+)
+
+// place gives e a block. It evicts clean entries for it where it has to. If it
+// cannot it returns what has to happen first, and for save the entry that has to
+// be written back.
+//
+// What no call waits for yet, a cold place, takes no room from what is expected
+// to be used again, and never asks for more than there is.
+func (c *cache) place(e *entry, cold bool) (verdict, *entry) {
+	v, d := c.room(e.size, cold)
+	if v == nil {
+		if d == nil {
+			return wait, nil
+		}
+		return save, d
+	}
+	e.block = v
+	c.sort(e)
+	return placed, nil
+}
+
+// room returns a block of n bytes, or nil and the entry that has to be written
+// back for it, or nil and nil if something under way has to end.
+func (c *cache) room(n int64, cold bool) (*block, *entry) {
+	for {
+		if b := c.arena.alloc(n); b != nil {
+			return b, nil
+		}
+		v := c.victim(n, cold)
+		switch {
+		case v == nil || v.out:
+			return nil, nil
+		case v.state == modified:
+			return nil, v
+		}
+		c.evictions++
+		c.drop(v)
+	}
+}
+
+// reach is how many entries from either end of a list are looked at as victims:
+// a small cache is seen as a whole, where a wrong choice costs most, and in a
+// large one a choice costs no more.
+const reach = 16
+
+// never is the distance of a use that is not expected.
+const never = math.MaxInt32
+
+// victim returns the entry to give up so that there is room for n bytes: of
+// those that nobody uses the one whose next use is farthest away, after Belady.
+// When that is, is guessed: see [cache.distance]. A dirty one has to be farther
+// away than a clean one, as it takes a copy, and a wait for it.
+//
+// The guess is what LRU lacks. A tiled factorization goes through a column of
+// tiles again and again; if it is longer than the cache, LRU evicts every tile
+// just before its next use.
+func (c *cache) victim(n int64, cold bool) *entry {
+	var best *entry
+	var bestFits bool
+	bestScore := int64(-1)
+	look := func(e *entry, score int64) {
+		if cold && (e.wanted || score < never) {
+			return
+		}
+		fits := e.block.hole() >= n
+		if fits && !bestFits || fits == bestFits && score > bestScore {
+			best, bestScore, bestFits = e, score, fits
+		}
+	}
+	c.clean.ends(func(e *entry) { look(e, 2*c.distance(e)) })
+	if cold {
+		return best
+	}
+	c.leaving.ends(func(e *entry) { look(e, 2*c.distance(e)) })
+	c.dirty.ends(func(e *entry) { look(e, c.distance(e)) })
+	return best
+}
+
+// distance guesses in how many launches e will be used next: at the pace of its
+// last two uses.
+func (c *cache) distance(e *entry) int64 {
+	age := c.now - e.last
+	switch {
+	case e.wanted:
+		return 0
+	case e.gap == 0:
+		return never
+	case age <= e.gap:
+		return e.gap - age
+	default: // overdue: the longer, the less likely
+		return never + age
+	}
+}
+
+// ends calls f for the first and the last entries of l.
+func (l *list) ends(f func(*entry)) {
+	i, e := 0, l.first
+	for ; e != nil && i < reach; e, i = e.next, i+1 {
+		f(e)
+	}
+	if e == nil {
+		return
+	}
+	stop := e.prev
+	for e, i = l.last, 0; e != stop && i < reach; e, i = e.prev, i+1 {
+		f(e)
+	}
+}
