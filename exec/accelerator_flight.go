@@ -33,13 +33,12 @@ func (d *device) start(t *graph.Task) {
 	op := t.Op.(*versions.Op)
 	f.call.Ctx, f.call.Params, f.call.Work = j.ctx, t.Params, &d.work
 	j.used.Store(true)
-	choice, err := f.prepare(j, op, t)
-	if err != nil {
+	if err := f.prepare(j, op, t); err != nil {
 		d.land(f)
 		d.over(j.fail(&f.worker, t, "", err, d.freed))
 		return
 	}
-	f.choice = choice
+	choice := f.choice
 	for i := range t.Len() {
 		f.uses = append(f.uses, useOf(t.Operand(i).Mode))
 	}

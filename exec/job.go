@@ -97,13 +97,13 @@ func newJob(l *Local, ctx context.Context) *Job {
 // submit to its own job: it would wait for a window that it helps to fill. It
 // can have children: see [Nested].
 func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
-	s.Check()
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
 	if j.stories != nil {
+		s.Check() // as Add does
 		j.stories.submitted(graph.TaskID(j.submit.graph.Len()+1), s)
 	}
 	t, ready := j.submit.graph.Add(s)
@@ -482,7 +482,9 @@ func (j *Job) end(t *graph.Task, state graph.State, f *graph.Fault, freed []*gra
 	}
 	n := len(freed)
 	freed = j.submit.graph.End(t, state, f, freed)
-	freed = append(freed[:n], j.arrived(freed[n:])...)
+	if r := freed[n:]; len(r) > 0 {
+		freed = append(freed[:n], j.arrived(r)...)
+	}
 	j.ended()
 	return freed
 }

@@ -214,7 +214,7 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 
 // count brings queued up to date. The caller holds mu.
 func (l *Local) count() {
-	if some := l.policy.Len() > 0 || l.boxed+l.slots+l.returning > 0; some != l.queued.Load() {
+	if some := l.policy.Len()+l.boxed+l.slots+l.returning > 0; some != l.queued.Load() {
 		l.queued.Store(some)
 	}
 }

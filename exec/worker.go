@@ -52,6 +52,16 @@ type worker struct {
 	task   *graph.Task
 	choice versions.Choice
 	start  time.Time
+
+	settled [4]settled // some ops whose version is the same for all calls
+	settle  int        // how many have been put there
+}
+
+// settled is an op with the choice that the selector makes for every call on a
+// target.
+type settled struct {
+	op     *versions.Op
+	choice versions.Choice
 }
 
 // loop is the goroutine of a worker.
@@ -149,17 +159,15 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		w.call.Ctx = j.ctx
 		w.call.Params = t.Params
 		w.call.Work = &w.work
-		choice, err := w.prepare(j, op, t)
-		if err != nil {
+		if err := w.prepare(j, op, t); err != nil {
 			return j.fail(w, t, "", err, freed)
 		}
-		w.choice = choice
 		later, err := w.attempt(j, op, t)
 		if later {
 			return freed
 		}
-		if err == nil || !j.again(w, t, choice.Version.Name, err) {
-			return w.conclude(t, choice.Version.Name, err, freed)
+		if err == nil || !j.again(w, t, w.choice.Version.Name, err) {
+			return w.conclude(t, w.choice.Version.Name, err, freed)
 		}
 		// The first retry stays here; later ones go to another worker.
 		if t.Attempt > 1 && w.rt.hosts > 1 {
@@ -172,25 +180,37 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 // prepare looks up the operands, chooses a version and saves what a retry will
 // need. All call code that is not ours, Reduction.New, Op.Work and Snapshot,
 // whose panics become errors.
-func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (c versions.Choice, err error) {
+func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
-	w.call.Args = w.call.Args[:0]
-	for i := range t.Len() {
-		w.call.Args = append(w.call.Args, t.Value(i))
-	}
+	w.call.Args = t.Values(w.call.Args[:0])
 	if w.rt.devices != nil {
 		if err := w.fetch(t, op); err != nil {
-			return c, err
+			return err
 		}
 	}
 	if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
 		j.save(t)
 	}
-	return w.rt.selector.Select(op, &w.call, w.info.Target)
+	for i := range w.settled {
+		if s := &w.settled[i]; s.op == op {
+			w.choice = s.choice
+			return nil
+		}
+	}
+	c, err := w.rt.selector.Select(op, &w.call, w.info.Target)
+	if err != nil {
+		return err
+	}
+	w.choice = c
+	if c.Class < 0 {
+		w.settled[w.settle%len(w.settled)] = settled{op, c}
+		w.settle++
+	}
+	return nil
 }
 
 // attempt runs the chosen version once. Later means that children of the task
@@ -292,10 +312,6 @@ func (w *worker) conclude(t *graph.Task, version string, err error, freed []*gra
 	if err != nil {
 		return j.fail(w, t, version, err, freed)
 	}
-	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.Out != 0 && !t.Given(i) {
-			o.Datum.SetHome(w.info.ID)
-		}
-	}
+	t.SetHomes(w.info.ID)
 	return j.end(t, graph.Done, nil, freed)
 }

@@ -172,14 +172,14 @@ func (g *Graph) write(t *Task, u *use) int32 {
 		if t.await(u, v) == 1 {
 			return 1
 		}
-		g.release(v)
+		g.drop(v)
 		return 0
 	}
 	n := t.await(u, v)
 	v.next = u
 	if v.ended.Add(v.reads) == 0 {
 		v.next = nil
-		g.release(v)
+		g.drop(v)
 		return n
 	}
 	return n + 1
@@ -443,6 +443,13 @@ func (g *Graph) release(v *version) {
 	}
 }
 
+// drop is release for Add, which has a list of its own for the memory.
+func (g *Graph) drop(v *version) {
+	if t := v.task; t != nil && t.unref(1) && t.forget() {
+		t.nextFree, g.free = g.free, t
+	}
+}
+
 // unref drops n references and reports whether those were the last ones.
 func (t *Task) unref(n int32) bool {
 	// Who has all that are left is alone with the task.
@@ -451,10 +458,9 @@ func (t *Task) unref(n int32) bool {
 
 // recycle gives back the memory of a task that nobody refers to.
 func (g *Graph) recycle(t *Task) {
-	if x := t.extra; x != nil && (x.watch != nil || x.fence != nil) {
+	if !t.forget() {
 		return
 	}
-	t.graph, t.Op, t.Params, t.Failure = nil, nil, nil, nil
 	for {
 		head := g.ended.Load()
 		t.nextFree = head
@@ -462,6 +468,16 @@ func (g *Graph) recycle(t *Task) {
 			return
 		}
 	}
+}
+
+// forget empties a task that nobody refers to, and reports whether it can be used
+// again.
+func (t *Task) forget() bool {
+	if t.odd {
+		return false
+	}
+	t.graph, t.Op, t.Params, t.Failure = nil, nil, nil, nil
+	return true
 }
 
 // newTask returns a task with n uses, a used one if there is one.
@@ -534,7 +550,7 @@ func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
 	if d.special != nil {
 		g.seal(d.special)
 	}
-	t = &Task{graph: g, extra: &extra{watch: w}}
+	t = &Task{graph: g, odd: true, extra: &extra{watch: w}}
 	t.fit(1)
 	u := &t.uses[0]
 	u.begin(t, Operand{d, In})

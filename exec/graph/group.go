@@ -152,7 +152,7 @@ func (g *Graph) Seal() {
 
 // fence adds a fence on d: before a group if gr is nil, or else after gr.
 func (g *Graph) fence(d *Datum, gr *group) {
-	f := &Task{graph: g, special: true, extra: &extra{fence: &fence{group: gr}}}
+	f := &Task{graph: g, special: true, odd: true, extra: &extra{fence: &fence{group: gr}}}
 	f.fit(1)
 	u := &f.uses[0]
 	u.begin(f, Operand{d, InOut})

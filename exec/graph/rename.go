@@ -154,6 +154,6 @@ func (g *Graph) detach(u *use) {
 	u.datum.current = &u.out
 	// v has no successor: its last reader, or this, drops it.
 	if v.ended.Add(v.reads) == 0 {
-		g.release(v)
+		g.drop(v)
 	}
 }

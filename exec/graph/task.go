@@ -178,6 +178,7 @@ type Task struct {
 	Attempt int32
 	state   uint8 // a State
 	special bool  // it is a fence, or some use is special
+	odd     bool  // it is a Watch or a fence: see extra
 
 	// Op, Params, Priority and Failure are the Spec's; read-only.
 	Priority int64
@@ -311,7 +312,7 @@ func (t *Task) Shadowed() bool {
 // Watch returns the Watch that the task stands for, nil for a task that was
 // added with [Graph.Add].
 func (t *Task) Watch() *Watch {
-	if t.extra == nil {
+	if !t.odd {
 		return nil
 	}
 	return t.extra.watch
@@ -319,10 +320,32 @@ func (t *Task) Watch() *Watch {
 
 // fence returns the fence that the task is, nil for others.
 func (t *Task) fence() *fence {
-	if t.extra == nil {
+	if !t.odd {
 		return nil
 	}
 	return t.extra.fence
+}
+
+// SetHomes calls [Datum.SetHome] for what the task has written, but for what it
+// had finished with before.
+func (t *Task) SetHomes(loc int) {
+	for i := range t.uses {
+		if u := &t.uses[i]; u.mode&Out != 0 && !u.given.Load() {
+			u.datum.SetHome(loc)
+		}
+	}
+}
+
+// Values appends [Task.Value] of each operand to values.
+func (t *Task) Values(values []any) []any {
+	for i := range t.uses {
+		if t.special {
+			values = append(values, t.Value(i))
+		} else {
+			values = append(values, t.uses[i].datum.Value)
+		}
+	}
+	return values
 }
 
 // Value returns the value of operand i's datum. It panics if Reduction.New does.
