@@ -18,6 +18,7 @@ const (
 	ErrParams  Error = "kernels: parameter is not of the op's type"
 	ErrArgs    Error = "kernels: wrong number or type of operands"
 	ErrShape   Error = "kernels: shapes of the tiles do not fit together"
+	ErrDevice  Error = "kernels: a version for devices called without one"
 	ErrVersion Error = "kernels: version without a name or function, or one that the op has, or a foreign op"
 )
 
@@ -54,18 +55,24 @@ func dims[T Element](t *Tile[T], trans blas.Transpose) (r, c int) {
 	return t.Cols, t.Rows
 }
 
+// gemmOf returns the operands of op "gemm" and its dimensions.
+func gemmOf[T Element](call *versions.Call, p *Gemm) (a, b, c *Tile[T], m, n, k int) {
+	a, c = args[T](call, 3)
+	b = arg[T](call, 1)
+	m, k = dims(a, p.TransA)
+	kb, n := dims(b, p.TransB)
+	if k != kb || c.Rows != m || c.Cols != n {
+		panic(ErrShape)
+	}
+	return a, b, c, m, n, k
+}
+
 // gemm returns the function of a version of op "gemm".
 func gemm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 	packed, ours := r.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
 		p := params[Gemm](call)
-		a, c := args[T](call, 3)
-		b := arg[T](call, 1)
-		m, k := dims(a, p.TransA)
-		kb, n := dims(b, p.TransB)
-		if k != kb || c.Rows != m || c.Cols != n {
-			panic(ErrShape)
-		}
+		a, b, c, m, n, k := gemmOf[T](call, p)
 		if ours && (m == 1 || n == 1) {
 			gemv(packed, p, a, b, c)
 			return nil
@@ -83,15 +90,21 @@ func gemmWork[T Element](call *versions.Call) float64 {
 	return 2 * float64(c.Rows) * float64(c.Cols) * float64(k)
 }
 
+// syrkOf returns the operands of op "syrk" and its dimensions.
+func syrkOf[T Element](call *versions.Call, p *Syrk) (a, c *Tile[T], n, k int) {
+	a, c = args[T](call, 2)
+	n, k = dims(a, p.Trans)
+	if c.Rows != n || c.Cols != n {
+		panic(ErrShape)
+	}
+	return a, c, n, k
+}
+
 // syrk returns the function of a version of op "syrk".
 func syrk[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Syrk](call)
-		a, c := args[T](call, 2)
-		n, k := dims(a, p.Trans)
-		if c.Rows != n || c.Cols != n {
-			panic(ErrShape)
-		}
+		a, c, n, k := syrkOf[T](call, p)
 		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
 		r.Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
 		return nil
@@ -105,19 +118,25 @@ func syrkWork[T Element](call *versions.Call) float64 {
 	return float64(n) * float64(n+1) * float64(k)
 }
 
+// trsmOf returns the operands of op "trsm".
+func trsmOf[T Element](call *versions.Call, p *Trsm) (a, b *Tile[T]) {
+	a, b = args[T](call, 2)
+	order := b.Rows
+	if p.Side == blas.Right {
+		order = b.Cols
+	}
+	if a.Rows < order || a.Cols < order {
+		panic(ErrShape)
+	}
+	return a, b
+}
+
 // trsm returns the function of a version of op "trsm".
 func trsm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Trsm](call)
-		a, b := args[T](call, 2)
+		a, b := trsmOf[T](call, p)
 		m, n := b.Rows, b.Cols
-		order := m
-		if p.Side == blas.Right {
-			order = n
-		}
-		if a.Rows < order || a.Cols < order {
-			panic(ErrShape)
-		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
 		r.Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
 		return nil
@@ -134,15 +153,21 @@ func trsmWork[T Element](call *versions.Call) float64 {
 	return float64(order) * float64(b.Rows) * float64(b.Cols)
 }
 
+// potrfOf returns the operand of op "potrf".
+func potrfOf[T Element](call *versions.Call) *Tile[T] {
+	a, _ := args[T](call, 1)
+	if a.Cols != a.Rows {
+		panic(ErrShape)
+	}
+	return a
+}
+
 // potrf returns the function of a version of op "potrf".
 func potrf[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Potrf](call)
-		a, _ := args[T](call, 1)
+		a := potrfOf[T](call)
 		n := a.Rows
-		if a.Cols != n {
-			panic(ErrShape)
-		}
 		work := versions.Scratch[T](call.Work, r.Work(n))
 		if info := r.Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
 			return &NotPositiveDefiniteError{Minor: p.Offset + info}

@@ -47,7 +47,8 @@ type Table struct {
 }
 
 // NewTable returns a new table of all ops with the versions of this build in
-// order of preference: assembly for one processor ("knl") and for instruction
+// order of preference: those that run on a device ("cuda", which no worker on
+// the CPU takes), assembly for one processor ("knl") and for instruction
 // sets ("avx512", "avx2"), the C library where a build tag has linked one in
 // ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
 // made of smaller calls), portable Go ("go") last.
@@ -232,5 +233,6 @@ func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 	solves("go", cpu.Portable[T](), any)
 	lu("go", cpu.Portable[T](), any)
 	o.addQR("go", cpu.Portable[T](), cpu.NewQR[T](cpu.Portable[T]()), nil, any)
+	o.addCUDA()
 	return o
 }

@@ -50,6 +50,20 @@ type Version struct {
 	// Run executes the call. It must not start goroutines or threads and may
 	// keep nothing of the call after it returns. An error fails the task.
 	Run func(*Call) error
+	// Memory returns the bytes of the worker's memory that a call needs beside
+	// its operands and beside what Constraints.Memory says; nil means none. It
+	// panics as Run does if the call is not the op's.
+	Memory func(*Call) int64
+}
+
+// Beside returns the bytes of the worker's memory that a call needs beside its
+// operands.
+func (v *Version) Beside(call *Call) int64 {
+	n := v.Constraints.Memory
+	if v.Memory != nil {
+		n += v.Memory(call)
+	}
+	return n
 }
 
 // Constraints is what a version asks of the worker that runs it, after the
@@ -70,8 +84,9 @@ type Constraints struct {
 	// Units is the number of computing units (cores) that one call occupies;
 	// 0 means 1.
 	Units int
-	// Memory is the number of bytes of device or node memory that one call
-	// needs beside its operands; 0 means no demand.
+	// Memory is the number of bytes of device or node memory that any call
+	// needs beside its operands; 0 means no demand. See [Version.Memory] for
+	// what depends on the call.
 	Memory int64
 }
 

@@ -1,0 +1,67 @@
+package kernels
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// addCUDA gives the ops that devices have routines for a version "cuda", before
+// all others. The panels of LU and QR stay on the CPU: getrf, geqrt, tsqrt and
+// ttqrt are long chains of small steps.
+func (o *Ops[T]) addCUDA() {
+	add := func(op *versions.Op, run func(*versions.Call) error, memory func(*versions.Call) int64) {
+		v := versions.Version{Name: "cuda", Constraints: onCUDA(), Run: run, Memory: memory}
+		op.Versions = append([]versions.Version{v}, op.Versions...)
+	}
+	add(o.Gemm, cudaGemm[T], nil)
+	add(o.Syrk, cudaSyrk[T], nil)
+	add(o.Trsm, cudaTrsm[T], nil)
+	add(o.Trmm, cudaTrmm[T], nil)
+	add(o.Potrf, cudaPotrf[T], cudaPotrfMemory[T])
+	add(o.Laswp, cudaLaswp[T], cudaLaswpMemory[T])
+	add(o.Unmqr, cudaUnmqr[T], cudaUnmqrMemory[T])
+	add(o.Tsmqr, cudaTsmqr[T], cudaTsmqrMemory[T])
+	add(o.Ttmqr, cudaTtmqr[T], cudaTtmqrMemory[T])
+}
+
+// cudaGemm is the function of version "cuda" of op "gemm".
+func cudaGemm[T Element](call *versions.Call) error {
+	p := params[Gemm](call)
+	_, _, _, m, n, k := gemmOf[T](call, p)
+	q := queueOf[T](call)
+	return q.gemm(p.TransA, p.TransB, m, n, k, p.Alpha, q.operand(0), q.operand(1), p.Beta, q.operand(2))
+}
+
+// cudaSyrk is the function of version "cuda" of op "syrk".
+func cudaSyrk[T Element](call *versions.Call) error {
+	p := params[Syrk](call)
+	_, _, n, k := syrkOf[T](call, p)
+	q := queueOf[T](call)
+	return q.syrk(p.Uplo, p.Trans, n, k, p.Alpha, q.operand(0), p.Beta, q.operand(1))
+}
+
+// cudaTrsm is the function of version "cuda" of op "trsm".
+func cudaTrsm[T Element](call *versions.Call) error {
+	p := params[Trsm](call)
+	_, b := trsmOf[T](call, p)
+	checkDiag(p.Diag)
+	q := queueOf[T](call)
+	return q.trsm(p.Side, p.Uplo, p.Trans, p.Diag, b.Rows, b.Cols, p.Alpha, q.operand(0), q.operand(1))
+}
+
+// cudaTrmm is the function of version "cuda" of op "trmm".
+func cudaTrmm[T Element](call *versions.Call) error {
+	p := params[Trmm](call)
+	_, b := trmmOf[T](call, p)
+	checkDiag(p.Diag)
+	q := queueOf[T](call)
+	x := q.operand(1)
+	return q.trmm(p.Side, p.Uplo, p.Trans, p.Diag, b.Rows, b.Cols, p.Alpha, q.operand(0), x, x)
+}
+
+func checkDiag(diag blas.Diag) {
+	if diag != blas.Unit && diag != blas.NonUnit {
+		panic(cpu.ErrDiag)
+	}
+}
