@@ -28,17 +28,34 @@ func (d *device) accepts(t *graph.Task) error {
 	if t.Shadowed() {
 		return ErrHostOnly
 	}
-	extra := int64(-1)
+	var room [8]any
+	call := versions.Call{Params: t.Params, Args: room[:0]}
+	for i := range t.Len() {
+		call.Args = append(call.Args, t.Operand(i).Datum.Value)
+	}
+	return d.acc.Fits(call.Args, d.beside(op, &call))
+}
+
+// beside returns the memory that a call needs beside its operands, in the version
+// that needs least. A call that makes no sense needs none: it is going to say so
+// when it runs.
+func (d *device) beside(op *versions.Op, call *versions.Call) (least int64) {
+	defer func() {
+		if recover() != nil {
+			least = 0
+		}
+	}()
+	least = -1
 	for i := range op.Versions {
-		if c := &op.Versions[i].Constraints; c.Unmet(d.info.Target) == "" && (extra < 0 || c.Memory < extra) {
-			extra = c.Memory
+		v := &op.Versions[i]
+		if v.Constraints.Unmet(d.info.Target) != "" {
+			continue
+		}
+		if n := v.Beside(call); least < 0 || n < least {
+			least = n
 		}
 	}
-	values := make([]any, 0, 8)
-	for i := range t.Len() {
-		values = append(values, t.Operand(i).Datum.Value)
-	}
-	return d.acc.Fits(values, max(extra, 0))
+	return max(least, 0)
 }
 
 // refuse hands a task that d has taken to others.
