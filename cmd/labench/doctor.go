@@ -52,6 +52,7 @@ type findings struct {
 	governor string // of the frequency of the first CPU, empty if unknown
 	driver   string // that the governor works with
 	workers  []exec.Worker
+	devices  devices
 	tiles    string // on which NUMA nodes the memory of tiles is
 
 	goVersion  string
@@ -83,6 +84,7 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 	}
 	x.workers = rt.Workers()
 	rt.Close()
+	x.devices = findDevices()
 	x.tiles = placement(blocked.FirstTouch())
 	for _, op := range kernels.NewTable().All() {
 		if op.Type != "f64" {
@@ -145,6 +147,12 @@ func (x *findings) chart(p paint) string {
 	line("limits", "%s", limits(m))
 	line("clock", "%s", clock(x.governor, x.driver))
 	line("workers", "%s", pinning(x.workers))
+	if x.devices.why != "" {
+		line("devices", "none: %s", x.devices.why)
+	}
+	for i, d := range x.devices.rows {
+		line(map[bool]string{true: "devices"}[i == 0], "%s", d)
+	}
 	if x.fma.One > 0 {
 		line("peak", "FMA f64 (%v): %.1f GFLOP/s on one core, %.1f on %d", x.fma.ISA, x.fma.One, x.fma.All, x.fma.Cores)
 		line("", "memory (triad): %.1f GB/s on one core, %.1f on %d", x.triad.One, x.triad.All, x.triad.Cores)

@@ -9,6 +9,8 @@ import (
 type doctorDocument struct {
 	Machine   doctorMachine     `json:"machine"`
 	Workers   []doctorWorker    `json:"workers"`
+	Devices   []deviceRow       `json:"devices"`
+	NoDevice  string            `json:"no_device,omitempty"` // why there is none
 	Build     doctorBuild       `json:"build"`
 	Library   *doctorLibrary    `json:"blas"`             // null if there is none in this build
 	Kernels   []string          `json:"kernels"`          // "gemm avx512": what is preferred, for f64
@@ -79,6 +81,8 @@ func (x *findings) document() doctorDocument {
 			Numa: []string{}, Tiles: x.tiles, Quota: m.CPUQuota, Memory: m.Memory, Limit: m.MemoryLimit, Governor: x.governor, Driver: x.driver,
 			Notes: append([]string{}, m.Notes...)},
 		Workers:   []doctorWorker{},
+		Devices:   append([]deviceRow{}, x.devices.rows...),
+		NoDevice:  x.devices.why,
 		Build:     doctorBuild{Go: x.goVersion, GOMAXPROCS: x.gomaxprocs, Tags: append([]string{}, x.tags...), CGO: x.cgo},
 		Kernels:   append([]string{}, x.kernels...),
 		Profile:   x.profile,

@@ -18,11 +18,12 @@ func newListCommand(a *app) *cobra.Command {
 		Short: "List the versions of each op: present, eligible, or why not",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			rows := inventory(kernels.NewTable().All(), kernels.Absent(), exec.Here())
+			found := findDevices()
+			rows := inventory(kernels.NewTable().All(), kernels.Absent(), exec.Here(), found)
 			if asJSON {
-				return a.document(inventoryDocument{newTargetRow(exec.Here()), rows})
+				return a.document(inventoryDocument{newTargetRow(exec.Here()), append([]deviceRow{}, found.rows...), rows})
 			}
-			_, err := a.out.Write([]byte(listTable(rows, newPaint(a.out))))
+			_, err := a.out.Write([]byte(listTable(rows, newPaint(a.out)) + found.list()))
 			return err
 		},
 	}
@@ -33,6 +34,7 @@ func newListCommand(a *app) *cobra.Command {
 // inventoryDocument is what labench list --json prints.
 type inventoryDocument struct {
 	Target   targetRow      `json:"target"` // this machine, as versions see it
+	Devices  []deviceRow    `json:"devices"`
 	Versions []inventoryRow `json:"versions"`
 }
 
@@ -61,12 +63,12 @@ type inventoryRow struct {
 }
 
 // inventory returns the versions of ops, and those that this build has not,
-// with what keeps them from running on a target.
-func inventory(ops []*versions.Op, absent []kernels.AbsentVersion, on *versions.Target) []inventoryRow {
+// with what keeps them from running on a target, and on devices.
+func inventory(ops []*versions.Op, absent []kernels.AbsentVersion, on *versions.Target, found devices) []inventoryRow {
 	var rows []inventoryRow
 	for _, op := range ops {
 		for _, v := range op.Versions {
-			why := v.Constraints.Unmet(on)
+			why := found.unmet(v.Constraints, on)
 			rows = append(rows, inventoryRow{op.Name, op.Type, v.Name, true, why == "", why})
 		}
 		for _, x := range absent {

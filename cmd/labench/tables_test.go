@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 		{Op: "gemm", Type: "f64", Name: "openblas", Reason: "built without tag openblas"},
 		{Op: "potrf", Type: "f64", Name: "openblas", Reason: strings.Repeat("a long reason ", 10)}}
 	target := &versions.Target{Arch: "amd64", Processor: "Test", Features: []string{"avx2", "fma3"}, Units: 1}
-	rows := inventory(ops, absent, target)
+	rows := inventory(ops, absent, target, devices{})
 	table := listTable(rows, paint{})
 	narrow(t, "list", table)
 	golden(t, "list", table)
@@ -136,7 +136,7 @@ func healthy() *findings {
 		library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX", Config: "OpenBLAS 0.3.21 DYNAMIC_ARCH", Threads: 1},
 		without:   func(name string) string { return "built without tag " + name },
 		kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, tiles: placement(2, ""),
-		fma:       peak.Rate{One: 100, All: 780, Cores: 8, ISA: peak.AVX512}, triad: peak.Rate{One: 20, All: 80, Cores: 8}}
+		fma: peak.Rate{One: 100, All: 780, Cores: 8, ISA: peak.AVX512}, triad: peak.Rate{One: 20, All: 80, Cores: 8}}
 	for i := range 8 {
 		x.workers = append(x.workers, exec.Worker{ID: i, CPUs: []int{i}})
 	}

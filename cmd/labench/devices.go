@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// deviceRow is a device of this machine.
+type deviceRow struct {
+	Name   string   `json:"name"` // "cuda0"
+	Model  string   `json:"model"`
+	Memory int64    `json:"memory"` // bytes
+	Notes  []string `json:"notes"`
+}
+
+// String returns the device in words.
+func (d deviceRow) String() string {
+	s := fmt.Sprintf("%s: %s, %s", d.Name, d.Model, bench.Bytes(float64(d.Memory)))
+	for _, n := range d.Notes {
+		s += ", " + n
+	}
+	return s
+}
+
+// devices is what there is, and why there is nothing.
+type devices struct {
+	rows []deviceRow
+	why  string // there are none; empty if there are
+}
+
+// findDevices looks for the devices of this machine.
+func findDevices() devices {
+	all, err := cuda.Devices()
+	if none := (*cuda.NoDeviceError)(nil); errors.As(err, &none) {
+		return devices{why: none.Reason}
+	}
+	if err != nil {
+		return devices{why: err.Error()}
+	}
+	var found devices
+	for _, d := range all {
+		info := d.Info()
+		row := deviceRow{fmt.Sprintf("cuda%d", info.Ordinal), info.Name, info.Memory, append([]string{}, info.Notes...)}
+		if err := d.Close(); err != nil {
+			row.Notes = append(row.Notes, err.Error())
+		}
+		found.rows = append(found.rows, row)
+	}
+	if found.rows == nil {
+		found.why = "this machine has none"
+	}
+	return found
+}
+
+// list returns a line for each device.
+func (d devices) list() string {
+	var b strings.Builder
+	for _, r := range d.rows {
+		b.WriteString(wrapped("device ", r.String()))
+	}
+	return b.String()
+}
+
+// unmet returns why a version cannot run on the workers of this machine, those on
+// cores, which on describes, or those of devices; "" if it can.
+func (d devices) unmet(c versions.Constraints, on *versions.Target) string {
+	if !strings.EqualFold(c.Kind, "cuda") {
+		return c.Unmet(on)
+	}
+	if d.why != "" {
+		return "needs a CUDA device: " + d.why
+	}
+	return ""
+}
+
+// requestDevices checks what --devices says. The error is a *listError.
+func requestDevices(s string) error {
+	_, err := cuda.ParseRequest(s)
+	if bad := (*cuda.RequestError)(nil); errors.As(err, &bad) {
+		return &listError{"devices", bad.Word, deviceWords}
+	}
+	return err
+}
+
+const deviceWords = "none, auto, sim or sim:2 for simulated ones, or real ones by number, as in cuda0,cuda1"

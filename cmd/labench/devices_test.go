@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+func TestDevices(t *testing.T) {
+	op := &versions.Op{Name: "gemm", Type: "f64", Versions: []versions.Version{{Name: "cuda", Constraints: versions.Constraints{Kind: "cuda"}}, {Name: "go"}}}
+	on := &versions.Target{Kind: "cpu"}
+	with := devices{rows: []deviceRow{{"cuda0", "NVIDIA H200", 139 << 30, []string{"cuBLAS 12.4"}}}}
+	without := devices{why: "this program was built without the tag cuda"}
+	if rows := inventory([]*versions.Op{op}, nil, on, with); !rows[0].Eligible || !rows[1].Eligible {
+		t.Errorf("with a device: %+v", rows)
+	}
+	if rows := inventory([]*versions.Op{op}, nil, on, without); rows[0].Eligible || !strings.Contains(rows[0].Reason, "tag cuda") || !rows[1].Eligible {
+		t.Errorf("without: %+v", rows)
+	}
+	if got := with.list(); got != "device cuda0: NVIDIA H200, 139 GiB, cuBLAS 12.4\n" {
+		t.Errorf("got %q", got)
+	}
+	x := healthy()
+	x.devices = with
+	if chart := x.chart(paint{}); !strings.Contains(chart, "cuda0: NVIDIA H200") {
+		t.Errorf("no device in\n%s", chart)
+	}
+	x.devices = without
+	if chart := x.chart(paint{}); !strings.Contains(chart, "none: this program was built without the tag cuda") {
+		t.Errorf("no reason in\n%s", chart)
+	}
+	if doc := x.document(); doc.NoDevice == "" || doc.Devices == nil {
+		t.Errorf("document %+v", doc)
+	}
+}
+
+func TestRequestDevices(t *testing.T) {
+	for _, good := range []string{"none", "auto", "sim", "sim:2", "cuda0,cuda3"} {
+		if err := requestDevices(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	var bad *listError
+	if err := requestDevices("sim,gpu0"); !errors.As(err, &bad) || bad.Flag != "devices" || bad.Element != "gpu0" {
+		t.Errorf("got %v", err)
+	}
+}
