@@ -11,5 +11,7 @@
 // The functions behind the versions live in kernels/cpu (portable Go; OpenBLAS
 // and MKL behind their build tags); this package gives them the common shape
 // that the runtime calls, and is the only place, with kernels/cpu, where
-// row-major meets column-major.
+// row-major meets column-major. The versions "cuda" enqueue routines of a device
+// of kernels/cuda: products, solves, Cholesky, and what LU and QR do beside
+// their panels, which stay on the CPU.
 package kernels

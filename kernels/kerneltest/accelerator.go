@@ -1,0 +1,82 @@
+package kerneltest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Runner executes calls on its own, with memory of its own: what these tests
+// need of an exec.Accelerator.
+type Runner interface {
+	Target() *versions.Target
+	Launch(l *versions.Launch) error
+	Ended(ended []*versions.Launch, wait time.Duration) []*versions.Launch
+	Flush(job uint64) error
+}
+
+// On runs the suites on every version of every op of tab that r can run. They
+// are called one at a time, each with operands that r has not seen before.
+func On(t *testing.T, tab *kernels.Table, r Runner) {
+	for _, op := range tab.All() {
+		for i := range op.Versions {
+			v := &op.Versions[i]
+			if v.Constraints.Unmet(r.Target()) != "" {
+				continue
+			}
+			t.Run(op.OpName()+"/"+v.Name, func(t *testing.T) {
+				Version(t, op, launched(t, op, v, r))
+			})
+		}
+	}
+}
+
+// launched returns v as a version that waits for its call to end on r and has
+// everything brought back.
+func launched(t *testing.T, op *versions.Op, v *versions.Version, r Runner) *versions.Version {
+	job := uint64(0)
+	alone := *v
+	alone.Run = func(call *versions.Call) error {
+		job++
+		l := &versions.Launch{Call: *call, Version: v, Uses: uses(t, op, len(call.Args)), Job: job}
+		if err := r.Launch(l); err != nil {
+			return err
+		}
+		var ended []*versions.Launch
+		for begin := time.Now(); len(ended) == 0; ended = r.Ended(nil, time.Second) {
+			if time.Since(begin) > time.Minute {
+				t.Fatal("a call has not ended after a minute")
+			}
+		}
+		if len(ended) != 1 || ended[0] != l {
+			return fmt.Errorf("kerneltest: %d launches have ended, want the only one", len(ended))
+		}
+		if err := r.Flush(job); err != nil {
+			return err
+		}
+		return l.Err
+	}
+	return &alone
+}
+
+// uses returns what op does with its n operands.
+func uses(t *testing.T, op *versions.Op, n int) []versions.Use {
+	const in, inout = versions.Reads, versions.Reads | versions.Writes
+	u := make([]versions.Use, n)
+	for i := range u {
+		u[i] = inout
+	}
+	switch op.Name {
+	case "potrf":
+	case "syrk", "trsm", "trmm", "laswp":
+		u[0] = in
+	case "gemm", "unmqr", "tsmqr", "ttmqr":
+		u[0], u[1] = in, in
+	default:
+		t.Fatalf("it is not known what op %q does with its operands", op.Name)
+	}
+	return u
+}
