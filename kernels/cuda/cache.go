@@ -23,12 +23,13 @@ type entry struct {
 	state state
 	block *block // nil if it has none
 	lost  bool   // it was modified when the device was lost
+	tries int    // copies out that have failed
 
 	holds   int  // launches that use it, from before they have room
 	in, out bool // a copy in or out is under way
 
 	last, gap int64 // the launch that used it last, and how long after the one before
-	wanted    bool  // prefetched, and not used since
+	wanted    int64 // when a call was said to use it soon, and did not since; 0 if none
 
 	list       *list
 	prev, next *entry
@@ -120,7 +121,7 @@ func (c *cache) touch(e *entry) {
 		e.gap = c.now - e.last
 	}
 	e.last = c.now
-	e.wanted = false
+	e.wanted = 0
 }
 
 // beginIn says that a copy of e to the device is under way.
@@ -168,7 +169,7 @@ func (c *cache) drop(e *entry) {
 		panic("cuda: a value is dropped that is in use")
 	}
 	e.state = invalid
-	e.wanted = false
+	e.wanted = 0
 	if e.block != nil {
 		b := e.block
 		e.block = nil

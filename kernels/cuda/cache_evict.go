@@ -40,7 +40,7 @@ func (c *cache) room(n int64, cold bool) (*block, *entry) {
 		}
 		v := c.victim(n, cold)
 		switch {
-		case v == nil || v.out:
+		case v == nil || v.out || v.state == modified && c.leaving.bytes >= n:
 			return nil, nil
 		case v.state == modified:
 			return nil, v
@@ -71,7 +71,7 @@ func (c *cache) victim(n int64, cold bool) *entry {
 	var bestFits bool
 	bestScore := int64(-1)
 	look := func(e *entry, score int64) {
-		if cold && (e.wanted || score < never) {
+		if cold && score < never {
 			return
 		}
 		fits := e.block.hole() >= n
@@ -88,12 +88,16 @@ func (c *cache) victim(n int64, cold bool) *entry {
 	return best
 }
 
+// soon is for how many launches a value stays wanted: the call that it was
+// wanted for may have gone elsewhere.
+const soon = 64
+
 // distance guesses in how many launches e will be used next: at the pace of its
 // last two uses.
 func (c *cache) distance(e *entry) int64 {
 	age := c.now - e.last
 	switch {
-	case e.wanted:
+	case e.wanted > 0 && c.now-e.wanted <= soon:
 		return 0
 	case e.gap == 0:
 		return never
@@ -117,4 +121,17 @@ func (l *list) ends(f func(*entry)) {
 	for e, i = l.last, 0; e != stop && i < reach; e, i = e.prev, i+1 {
 		f(e)
 	}
+}
+
+// tired returns the dirty entry whose next use is farthest away, or nil if there
+// is none that will not be used soon.
+func (c *cache) tired() *entry {
+	var best *entry
+	score := int64(0)
+	c.dirty.ends(func(e *entry) {
+		if d := c.distance(e); d > score {
+			best, score = e, d
+		}
+	})
+	return best
 }

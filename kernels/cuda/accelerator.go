@@ -1,0 +1,301 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// smallScratch is the size up to which scratch memory is small, and smallBytes
+// how much there is for it.
+const (
+	smallScratch = 64 << 10
+	smallBytes   = 1 << 20
+)
+
+// NewAccelerator returns an accelerator on d, which is its own from then on:
+// Close closes it. The memory for tiles is allocated when it is first used. The
+// error lists what is wrong with the options, or is the device's; then d is as
+// it was.
+func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	info := d.Info()
+	opt = opt.ensureDefaults(info)
+	a := &Accelerator{
+		device: d, opt: opt,
+		target: &versions.Target{Kind: "cuda", Arch: runtime.GOARCH, Processor: info.Name, Units: 1, Memory: opt.Memory},
+		cache:  newCache(opt.Memory), small: newArena(smallBytes), pins: pinned{device: d},
+		wake: make(chan struct{}, 1),
+	}
+	a.work.L = &a.mu
+	if err := a.open(); err != nil {
+		a.closeStreams()
+		return nil, err
+	}
+	for range opt.Movers {
+		for _, l := range []*lane{&a.in, &a.out} {
+			a.movers.Add(1)
+			go (&mover{a: a, lane: l}).run()
+		}
+	}
+	return a, nil
+}
+
+// open makes the streams, and relates the device's time to the host's.
+func (a *Accelerator) open() (err error) {
+	for range a.opt.Streams {
+		s, err := a.device.NewStream()
+		if err != nil {
+			return err
+		}
+		a.streams = append(a.streams, s)
+	}
+	if a.in.stream, err = a.device.NewStream(); err != nil {
+		return err
+	}
+	if a.out.stream, err = a.device.NewStream(); err != nil {
+		return err
+	}
+	if a.zero, err = a.device.NewEvent(); err != nil {
+		return err
+	}
+	if err := a.streams[0].Record(a.zero); err != nil {
+		return err
+	}
+	if err := a.zero.Synchronize(); err != nil {
+		return err
+	}
+	a.since = time.Now()
+	return nil
+}
+
+// Name returns what people call it.
+func (a *Accelerator) Name() string { return a.opt.Name }
+
+// Target returns what it offers to versions.
+func (a *Accelerator) Target() *versions.Target { return a.target }
+
+// Device returns the device.
+func (a *Accelerator) Device() Device { return a.device }
+
+// Stats returns what a has done so far.
+func (a *Accelerator) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stats
+	s.Evictions = a.cache.evictions
+	return s
+}
+
+// NotStoredError says that a value has no memory that could be copied to a
+// device.
+type NotStoredError struct {
+	Value string // its type
+}
+
+func (e *NotStoredError) Error() string {
+	return fmt.Sprintf("cuda: an operand of type %s cannot be copied to a device", e.Value)
+}
+
+// Fits returns nil if all values can be on the device at once, with extra bytes
+// of scratch memory, else a *[TooLargeError], a *[NotStoredError], or why the
+// device is lost.
+func (a *Accelerator) Fits(values []any, extra int64) error {
+	var size int64
+	for i, v := range values {
+		s, ok := v.(Stored)
+		if !ok {
+			return &NotStoredError{fmt.Sprintf("%T", v)}
+		}
+		if !contains(values[:i], v) {
+			size += deviceSize(s.Memory())
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lost != nil {
+		return a.lost
+	}
+	return a.fits(size, extra)
+}
+
+func contains(values []any, v any) bool {
+	for _, w := range values {
+		if w == v {
+			return true
+		}
+	}
+	return false
+}
+
+// fits is Fits for the size of all operands. The caller holds mu.
+func (a *Accelerator) fits(size, extra int64) error {
+	if extra > smallScratch {
+		size += roundUp(extra, grain)
+	}
+	if have := a.cache.arena.size; size > have {
+		return &TooLargeError{Device: a.opt.Name, Want: size, Have: have}
+	}
+	return nil
+}
+
+// find returns what is known of a value, or nil. The caller holds mu.
+func (a *Accelerator) find(value any) *entry {
+	s, ok := value.(Stored)
+	if !ok {
+		return nil
+	}
+	return a.cache.entries[s]
+}
+
+// Missing returns how many bytes of a value would have to be copied in before a
+// call could read it.
+func (a *Accelerator) Missing(value any) int64 {
+	s, ok := value.(Stored)
+	if !ok {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := a.cache.entries[s]; e != nil && (e.state != invalid || e.in || e.writer != nil) {
+		return 0
+	}
+	m := s.Memory()
+	return int64(m.Rows) * m.Width
+}
+
+// Bring returns how long it is expected to take to copy so many bytes in: at the
+// pace of the copies of late.
+func (a *Accelerator) Bring(bytes int64) time.Duration {
+	if bytes <= 0 {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.in.speed.time(bytes)
+}
+
+// Back returns how long it is expected to take to copy a value back, 0 if the
+// host has it.
+func (a *Accelerator) Back(value any) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e := a.find(value)
+	if e == nil || e.state != modified && !e.lost {
+		return 0
+	}
+	return a.out.speed.time(e.bytes())
+}
+
+// Lost returns why the accelerator is of no use any more, or nil.
+func (a *Accelerator) Lost() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lost
+}
+
+// OnCopy has f called for each copy that has ended; nil ends that.
+func (a *Accelerator) OnCopy(f func(versions.Copy)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.onCopy = f
+}
+
+// tellCopies tells of copies that have ended. The caller holds mu, which is given
+// up meanwhile.
+func (a *Accelerator) tellCopies() {
+	for len(a.told) > 0 {
+		told, f := a.told, a.onCopy
+		a.told = nil
+		if f == nil {
+			return
+		}
+		a.mu.Unlock()
+		for _, c := range told {
+			f(c)
+		}
+		a.mu.Lock()
+	}
+}
+
+// event returns an unused event. The caller holds mu.
+func (a *Accelerator) event() (Event, error) {
+	if n := len(a.events); n > 0 {
+		e := a.events[n-1]
+		a.events = a.events[:n-1]
+		return e, nil
+	}
+	return a.device.NewEvent()
+}
+
+// recycle takes events back, of which nobody waits for any. The caller holds mu.
+func (a *Accelerator) recycle(events ...Event) {
+	for _, e := range events {
+		if e != nil {
+			a.events = append(a.events, e)
+		}
+	}
+}
+
+// keep notes an error of something that is given back.
+func (a *Accelerator) keep(err error) {
+	if err != nil {
+		a.bad = append(a.bad, err)
+	}
+}
+
+// Close gives everything back, the device included. What only the device has is
+// lost: see Flush. All calls must have ended. The error is what the device said
+// of it, unless it is lost.
+func (a *Accelerator) Close() error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil
+	}
+	for a.lost == nil && a.moving+len(a.flying) > 0 {
+		a.pause(20)
+	}
+	a.closed = true
+	a.work.Broadcast()
+	a.mu.Unlock()
+	a.movers.Wait()
+	for _, r := range a.over {
+		a.report(r)
+	}
+	a.over = nil
+	for _, s := range a.streams {
+		a.keep(s.Synchronize())
+	}
+	a.closeStreams()
+	a.keep(a.pins.free())
+	for _, p := range []Ptr{a.base, a.under} {
+		if p != 0 {
+			a.keep(a.device.Free(p))
+		}
+	}
+	err := a.device.Close()
+	if a.lost != nil {
+		a.bad = nil // it could not give anything back
+	}
+	return errors.Join(append(a.bad, err)...)
+}
+
+func (a *Accelerator) closeStreams() {
+	for _, s := range append(a.streams, a.in.stream, a.out.stream) {
+		if s != nil {
+			a.keep(s.Close())
+		}
+	}
+	for _, e := range append(a.events, a.zero) {
+		if e != nil {
+			a.keep(e.Close())
+		}
+	}
+	a.events, a.zero = nil, nil
+}

@@ -1,0 +1,279 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// poll looks for what has ended on the device. The caller holds mu.
+func (a *Accelerator) poll() {
+	if a.lost != nil {
+		return
+	}
+	for i := 0; i < len(a.arriving); i++ {
+		t := a.arriving[i]
+		done, err := t.done.Done()
+		if err != nil {
+			a.lose(err)
+			return
+		}
+		if done {
+			a.arriving = slices.Delete(a.arriving, i, i+1)
+			i--
+			a.endIn(t, nil)
+		}
+	}
+	for i := 0; i < len(a.flying); i++ {
+		r := a.flying[i]
+		done, err := r.end.Done()
+		if err != nil {
+			a.lose(err)
+			return
+		}
+		if done {
+			a.flying = slices.Delete(a.flying, i, i+1)
+			i--
+			a.settle(r)
+		}
+	}
+	a.early()
+}
+
+// settle closes the books on a launch that has ended on the device, or never
+// will. The caller holds mu.
+func (a *Accelerator) settle(r *running) {
+	if r.err == nil && !r.failed {
+		if err := a.clock(r); err != nil {
+			a.lose(err)
+			r.err = a.lost
+		}
+	}
+	good := r.err == nil && !r.failed
+	for _, u := range r.ops {
+		e := u.e
+		if t := u.in; t != nil && !t.over && a.lost == nil {
+			// The call has waited for it.
+			a.arriving = slices.DeleteFunc(a.arriving, func(o *transfer) bool { return o == t })
+			a.endIn(t, nil)
+		}
+		if e.writer == r {
+			e.writer = nil
+		}
+		e.readers = slices.DeleteFunc(e.readers, func(o *running) bool { return o == r })
+		if u.how&versions.Writes != 0 && e.size > 0 {
+			switch {
+			case good:
+				e.lost = false
+				a.cache.wrote(e)
+			case e.state == shared && a.lost == nil:
+				e.state = invalid // the host has it as it was
+			}
+		}
+		a.cache.release(e)
+		if e.state == invalid && e.block != nil && !e.busy() {
+			a.cache.drop(e)
+		}
+		if good && a.opt.WriteThrough && e.state == modified && !e.busy() {
+			a.stats.Early++
+			a.startOut(e)
+		}
+	}
+	a.giveBack(r)
+	a.recycle(r.begin, r.end)
+	r.begin, r.end = nil, nil
+	if r.failed {
+		a.unpin(r)
+		return
+	}
+	a.over = append(a.over, r)
+}
+
+// clock sets when r ran.
+func (a *Accelerator) clock(r *running) error {
+	at, err := r.begin.Since(a.zero)
+	if err != nil {
+		return err
+	}
+	took, err := r.end.Since(r.begin)
+	if err != nil {
+		return err
+	}
+	r.began = a.since.Add(time.Duration(at * 1e6))
+	r.busy = time.Duration(took * 1e6)
+	return nil
+}
+
+func (a *Accelerator) unpin(r *running) {
+	for _, p := range r.pins {
+		if err := a.pins.giveBack(p); err != nil && a.lost == nil {
+			a.keep(err)
+		}
+	}
+	r.pins = nil
+}
+
+// early begins to write dirty tiles back when there is little room that could be
+// had at once: a quarter of the memory. Those go first whose next use is farthest
+// away. The caller holds mu.
+func (a *Accelerator) early() {
+	c := a.cache
+	for a.lost == nil && a.outs < 2*a.opt.Movers {
+		if c.arena.size-c.arena.used+c.clean.bytes+c.leaving.bytes >= c.arena.size/4 {
+			return
+		}
+		e := c.tired()
+		if e == nil {
+			return
+		}
+		a.stats.Early++
+		a.startOut(e)
+	}
+}
+
+// pause gives up mu for a moment, the longer the more often it was called before
+// in vain, and looks for what has ended.
+func (a *Accelerator) pause(n int) {
+	a.tellCopies()
+	a.mu.Unlock()
+	if n < 50 {
+		runtime.Gosched()
+	} else {
+		time.Sleep(min(time.Duration(n-49)*5*time.Microsecond, 200*time.Microsecond))
+	}
+	a.mu.Lock()
+	a.poll()
+}
+
+// Ended appends the launches that have ended since the last call to ended. If
+// there are none it waits for the first at most for the given time, and no
+// longer than until Wake.
+func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*versions.Launch {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.poll()
+	if wait > 0 {
+		until := time.Now().Add(wait)
+		for n := 0; len(a.over) == 0 && !a.woken && time.Now().Before(until); n++ {
+			if len(a.flying) > 0 || n < 50 {
+				a.pause(n)
+				continue
+			}
+			a.mu.Unlock()
+			timer := time.NewTimer(time.Until(until))
+			select {
+			case <-a.wake:
+			case <-timer.C:
+			}
+			timer.Stop()
+			a.mu.Lock()
+			a.poll()
+		}
+		a.woken = false
+		select {
+		case <-a.wake:
+		default:
+		}
+	}
+	a.tellCopies()
+	over := a.over
+	a.over = nil
+	for _, r := range over {
+		a.mu.Unlock()
+		err := r.conclude()
+		a.mu.Lock()
+		if r.err == nil {
+			r.err = err
+		}
+		a.report(r)
+		ended = append(ended, r.launch)
+	}
+	return ended
+}
+
+// conclude calls what was given to AtEnd.
+func (r *running) conclude() (err error) {
+	if r.err != nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("cuda: the end of a call panicked: %v", v)
+		}
+	}()
+	for _, f := range r.queue.atEnd {
+		if e := f(); e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// report tells the launch how it has ended. The caller holds mu.
+func (a *Accelerator) report(r *running) {
+	a.unpin(r)
+	l := r.launch
+	l.Err, l.Begin, l.Busy, l.Copied = r.err, r.began, r.busy, r.copied
+	l.Call.Device = nil
+}
+
+// Wake ends a wait in Ended, or the next one.
+func (a *Accelerator) Wake() {
+	a.mu.Lock()
+	a.woken = true
+	a.mu.Unlock()
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// failed takes note of a device that is lost. The caller holds mu.
+func (a *Accelerator) failed(err error) {
+	var d *DeviceError
+	if errors.As(err, &d) && d.Lost {
+		a.lose(err)
+	}
+}
+
+// lose gives the device up: calls in flight fail, values that only it had are
+// lost. The caller holds mu.
+func (a *Accelerator) lose(err error) {
+	if a.lost != nil {
+		return
+	}
+	var d *DeviceError
+	if !errors.As(err, &d) || !d.Lost {
+		d = &DeviceError{Device: a.opt.Name, Op: "lost", Reason: err.Error(), Lost: true}
+		var is *DeviceError
+		if errors.As(err, &is) {
+			d.Op, d.Stream, d.Code, d.Reason = is.Op, is.Stream, is.Code, is.Reason
+		}
+	}
+	a.lost = d
+	for _, e := range a.cache.entries {
+		if e.state == modified {
+			e.lost = true
+		}
+	}
+	flying := a.flying
+	a.flying = nil
+	for _, r := range flying {
+		r.err = a.lost
+		a.settle(r)
+	}
+	arriving := append(a.arriving, a.in.waiting...)
+	a.arriving, a.in.waiting = nil, nil
+	for _, t := range arriving {
+		a.endIn(t, a.lost)
+	}
+	leaving := a.out.waiting
+	a.out.waiting = nil
+	for _, t := range leaving {
+		a.endOut(t, a.lost)
+	}
+}

@@ -1,0 +1,132 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Prefetch begins to copy values in that a call will soon read. A value that is
+// there already is not given up soon. It takes no room from anything that is
+// expected to be used again, and does not wait.
+func (a *Accelerator) Prefetch(values []any, job uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.tellCopies()
+	if a.lost != nil || a.closed || a.allocate() != nil {
+		return
+	}
+	a.poll()
+	c := a.cache
+	for _, v := range values {
+		s, ok := v.(Stored)
+		if !ok {
+			continue
+		}
+		m := s.Memory()
+		if size := deviceSize(m); size == 0 || size > c.arena.size {
+			continue
+		}
+		e := c.entry(s, m, job)
+		e.wanted = max(c.now, 1)
+		if e.state != invalid || e.in || e.holds > 0 || e.lost {
+			continue
+		}
+		if e.block == nil {
+			if v, _ := c.place(e, true); v != placed {
+				e.wanted = 0
+				continue
+			}
+		}
+		a.startIn(e, false)
+	}
+}
+
+// Fetch prepares a value for a use by the host: what it reads is copied back if
+// only the device has it, and of what it writes the device's copy is given up.
+// The error is a *[LostError].
+func (a *Accelerator) Fetch(value any, how versions.Use) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.tellCopies()
+	e := a.find(value)
+	if e == nil {
+		return nil
+	}
+	return a.fetch(e, how)
+}
+
+// fetch is Fetch for an entry. The caller holds mu.
+func (a *Accelerator) fetch(e *entry, how versions.Use) error {
+	reads, writes := how&versions.Reads != 0, how&versions.Writes != 0
+	for n := 0; ; n++ {
+		// A copy that is under way reads or writes the host's memory, and calls in
+		// flight use the device's, though the order of tasks lets none be in the way.
+		moves := e.out || writes && e.in
+		uses := a.lost == nil && (e.writer != nil || writes && e.holds > 0)
+		switch {
+		case moves || uses:
+		case e.lost:
+			if reads {
+				return &LostError{Device: a.opt.Name, Err: a.lost}
+			}
+			if writes {
+				e.lost = false
+				a.giveUp(e)
+			}
+			return nil
+		case reads && e.state == modified:
+			a.startOut(e)
+		default:
+			if writes {
+				a.giveUp(e)
+			}
+			return nil
+		}
+		a.pause(n)
+	}
+}
+
+// giveUp gives up the device's copy of e, if nobody uses it. The caller holds mu.
+func (a *Accelerator) giveUp(e *entry) {
+	if !e.busy() {
+		a.cache.drop(e)
+	}
+}
+
+// Flush fetches all values that calls of a job have used, and gives up the
+// device's copies of those that no other job uses. The error is a *[LostError] if
+// a value is lost; then it is forgotten like the others.
+func (a *Accelerator) Flush(job uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.tellCopies()
+	var mine []*entry
+	for _, e := range a.cache.entries {
+		if slices.Contains(e.jobs, job) {
+			mine = append(mine, e)
+			if e.state == modified && !e.busy() && a.lost == nil {
+				a.startOut(e)
+			}
+		}
+	}
+	var first error
+	for _, e := range mine {
+		if err := a.fetch(e, versions.Reads); err != nil && first == nil {
+			first = err
+		}
+		if len(e.jobs) > 1 {
+			e.jobs = slices.DeleteFunc(e.jobs, func(j uint64) bool { return j == job })
+			continue
+		}
+		for n := 0; e.in || a.lost == nil && e.holds > 0; n++ {
+			a.pause(n)
+		}
+		e.lost = false
+		a.giveUp(e)
+		if e.block == nil {
+			a.cache.forget(e)
+		}
+	}
+	return first
+}

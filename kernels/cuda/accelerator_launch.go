@@ -1,0 +1,441 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Launch starts a call. It waits until the operands have room, and until those
+// that come from the host are on their way, but not for the device. It returns
+// an error if the call was not started: *[TooLargeError], *[NotStoredError],
+// *[LostError] if an operand is lost, the device's, or the version's own.
+//
+// A version whose Run fails may have enqueued some of its work. What it writes
+// and the host had before is then as the host had it.
+func (a *Accelerator) Launch(l *versions.Launch) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.tellCopies()
+	if a.lost != nil {
+		return a.lost
+	}
+	if err := a.allocate(); err != nil {
+		a.failed(err)
+		return err
+	}
+	extra := l.Version.Beside(&l.Call)
+	r, err := a.operands(l, extra)
+	if err != nil {
+		return err
+	}
+	a.cache.tick()
+	err = a.bring(r, extra)
+	if err == nil {
+		err = a.begin(r)
+	}
+	if err != nil {
+		a.abandon(r)
+		return err
+	}
+	return a.run(r)
+}
+
+// allocate gets the memory for tiles, once. Less will do. The caller holds mu.
+func (a *Accelerator) allocate() error {
+	if a.base != 0 {
+		return nil
+	}
+	if a.under == 0 {
+		p, err := a.device.Alloc(smallBytes)
+		if err != nil {
+			return err
+		}
+		a.under = p
+	}
+	size := a.cache.arena.size
+	for {
+		p, err := a.device.Alloc(size)
+		if err == nil {
+			a.base = p
+			if size < a.cache.arena.size {
+				a.cache.arena = newArena(size)
+			}
+			return nil
+		}
+		var full *OutOfMemoryError
+		if !errors.As(err, &full) {
+			return err
+		}
+		// What is free may be in several pieces.
+		next := min(full.Free, size-size/16) / grain * grain
+		if next <= 0 || next >= size {
+			return err
+		}
+		size = next
+	}
+}
+
+// operands returns a launch with its operands, each value once, which it holds.
+// The caller holds mu.
+func (a *Accelerator) operands(l *versions.Launch, extra int64) (*running, error) {
+	r := &running{launch: l}
+	var size int64
+	for i, v := range l.Call.Args {
+		s, ok := v.(Stored)
+		if !ok {
+			return nil, &NotStoredError{fmt.Sprintf("%T", v)}
+		}
+		if contains(l.Call.Args[:i], v) {
+			continue
+		}
+		size += deviceSize(s.Memory())
+	}
+	if err := a.fits(size, extra); err != nil {
+		return nil, err
+	}
+	for i, v := range l.Call.Args {
+		s := v.(Stored)
+		e := a.cache.entry(s, s.Memory(), l.Job)
+		k := slices.IndexFunc(r.ops, func(u use) bool { return u.e == e })
+		if k < 0 {
+			k = len(r.ops)
+			r.ops = append(r.ops, use{e: e})
+		}
+		r.ops[k].how |= l.Uses[i]
+	}
+	for _, u := range r.ops {
+		a.cache.hold(u.e)
+	}
+	return r, nil
+}
+
+// bring gives all operands of r room, and those that it reads their values, as
+// far as onto the stream. The caller holds mu.
+func (a *Accelerator) bring(r *running, extra int64) error {
+	for _, u := range r.ops {
+		if u.e.lost && u.how&versions.Reads != 0 {
+			return &LostError{Device: a.opt.Name, Err: a.lost}
+		}
+		if u.how&versions.Reads != 0 && (u.e.state != invalid || u.e.in) {
+			a.stats.Hits++
+		}
+	}
+	if extra > 0 {
+		if _, err := a.scratch(r, roundUp(extra, grain), true); err != nil {
+			return err
+		}
+	}
+	for i := 0; i < len(r.ops); i++ {
+		u := &r.ops[i]
+		if u.e.size == 0 {
+			continue
+		}
+		if u.e.block == nil {
+			stuck, err := a.makeRoom(func() (bool, *entry) {
+				v, d := a.cache.place(u.e, false)
+				return v == placed, d
+			})
+			if err != nil {
+				return err
+			}
+			if stuck {
+				if err := a.repack(r); err != nil {
+					return err
+				}
+				return a.bring(r, extra)
+			}
+		}
+		if u.how&versions.Reads == 0 {
+			continue
+		}
+		if u.e.state == invalid && !u.e.in && u.e.writer == nil {
+			a.startIn(u.e, true)
+			r.copied += u.e.bytes()
+		}
+		if u.e.in {
+			u.in = u.e.arriving
+			a.hurry(u.in)
+		}
+	}
+	for _, u := range r.ops {
+		for n := 0; u.in != nil && !u.in.staged && !u.in.over; n++ {
+			a.pause(n)
+		}
+		// A value that is being written to the host must stay as it is meanwhile.
+		for n := 0; u.how&versions.Writes != 0 && (u.e.out || u.how&versions.Reads == 0 && u.e.in); n++ {
+			a.pause(n)
+		}
+		switch {
+		case a.lost != nil:
+			return a.lost
+		case u.in != nil && u.in.err != nil:
+			return u.in.err
+		}
+	}
+	return nil
+}
+
+// makeRoom calls try until it reports true. It writes back what try returns, and
+// waits for what is under way. It reports stuck if there is nothing of either:
+// what is free is in too small pieces. The caller holds mu.
+func (a *Accelerator) makeRoom(try func() (bool, *entry)) (stuck bool, err error) {
+	for n := 0; ; n++ {
+		if a.lost != nil {
+			return false, a.lost
+		}
+		ok, dirty := try()
+		switch {
+		case ok:
+			return false, nil
+		case dirty != nil:
+			a.startOut(dirty)
+		case a.moving == 0 && len(a.flying) == 0:
+			return true, nil
+		}
+		a.pause(n)
+	}
+}
+
+// repack gives up all that the device has, so that what r needs finds room in one
+// piece. Nothing is under way. The caller holds mu.
+func (a *Accelerator) repack(r *running) error {
+	a.stats.Repacks++
+	for _, u := range r.ops {
+		a.cache.release(u.e)
+	}
+	a.giveBack(r)
+	err := a.empty()
+	for i := range r.ops {
+		r.ops[i].in = nil
+		a.cache.hold(r.ops[i].e)
+	}
+	return err
+}
+
+// empty gives up everything that the device has. The caller holds mu.
+func (a *Accelerator) empty() error {
+	for n := 0; ; n++ {
+		left := false
+		for _, e := range a.cache.entries {
+			switch {
+			case a.lost != nil:
+				return a.lost
+			case e.block == nil:
+			case e.busy():
+				left = true
+			case e.state == modified:
+				a.startOut(e)
+				left = true
+			default:
+				a.cache.drop(e)
+			}
+		}
+		if !left {
+			return nil
+		}
+		a.pause(n)
+	}
+}
+
+// scratch lends r memory; in the small arena if it is little. The caller holds
+// mu.
+func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
+	of, base := a.cache.arena, a.base
+	if n <= smallScratch {
+		of, base = a.small, a.under
+	}
+	var b *block
+	stuck, err := a.makeRoom(func() (ok bool, dirty *entry) {
+		if of == a.small {
+			b = of.alloc(n)
+		} else {
+			b, dirty = a.cache.room(n, false)
+		}
+		return b != nil, dirty
+	})
+	if stuck && reserve && of != a.small {
+		if err = a.repack(r); err == nil {
+			if b = of.alloc(n); b == nil {
+				stuck = true
+			} else {
+				stuck = false
+			}
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if stuck {
+		return 0, &OutOfMemoryError{Device: a.opt.Name, Want: n, Free: of.size - of.used}
+	}
+	r.blocks = append(r.blocks, lent{of, b})
+	p := base + Ptr(b.at)
+	if reserve {
+		r.spare, r.spareEnd = p, p+Ptr(n)
+	}
+	return p, nil
+}
+
+// begin enqueues what r's stream has to wait for. The caller holds mu.
+func (a *Accelerator) begin(r *running) (err error) {
+	r.stream = a.turn
+	a.turn = (a.turn + 1) % len(a.streams)
+	s := a.streams[r.stream]
+	for _, u := range r.ops {
+		if u.in != nil && !u.in.over {
+			err = errors.Join(err, s.Wait(u.in.done))
+		}
+		if w := u.e.writer; w != nil && w.stream != r.stream {
+			err = errors.Join(err, s.Wait(w.end))
+		}
+		if u.how&versions.Writes != 0 {
+			for _, o := range u.e.readers {
+				if o.stream != r.stream {
+					err = errors.Join(err, s.Wait(o.end))
+				}
+			}
+		}
+		if a.opt.Poison && u.how&versions.Reads == 0 && u.e.size > 0 {
+			err = errors.Join(err, s.Fill(a.base+Ptr(u.e.block.at), 0xff, u.e.size))
+		}
+	}
+	var e error
+	for _, p := range []*Event{&r.begin, &r.end} {
+		if *p, e = a.event(); e != nil {
+			*p, err = nil, errors.Join(err, e)
+		}
+	}
+	if err == nil {
+		err = s.Record(r.begin)
+	}
+	if err != nil {
+		_ = s.Synchronize() // it may be about to fill a block
+		a.failed(err)
+	}
+	return err
+}
+
+// run has the version of r enqueue its work. The caller holds mu, which is given
+// up meanwhile.
+func (a *Accelerator) run(r *running) error {
+	l := r.launch
+	r.queue = Queue{device: a.device, stream: a.streams[r.stream], memory: r}
+	r.owner = a
+	for _, v := range l.Call.Args {
+		e := a.cache.entries[v.(Stored)]
+		o := operand{pitch: e.pitch}
+		if e.block != nil {
+			o.at = a.base + Ptr(e.block.at)
+		}
+		r.queue.operands = append(r.queue.operands, o)
+	}
+	for _, u := range r.ops {
+		a.cache.touch(u.e)
+	}
+	l.Call.Device = &r.queue
+	// Run may panic, or end the goroutine: then the work that it has enqueued goes
+	// on, and keeps its memory until it has ended.
+	r.failed = true
+	defer a.end(r)
+	err := a.enqueue(r)
+	if err != nil {
+		a.failed(err)
+	}
+	return err
+}
+
+// enqueue calls the version, and has its results copied behind it. The caller
+// holds mu, which is given up meanwhile.
+func (a *Accelerator) enqueue(r *running) error {
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	l := r.launch
+	if err := l.Version.Run(&l.Call); err != nil {
+		return err
+	}
+	for _, x := range r.queue.results {
+		if err := r.queue.stream.CopyOut(x.dst, x.n, x.src, x.n, x.n, 1); err != nil {
+			return err
+		}
+	}
+	r.failed = false
+	return nil
+}
+
+// end marks the end of r's work. The caller holds mu.
+func (a *Accelerator) end(r *running) {
+	if a.lost == nil {
+		if err := a.streams[r.stream].Record(r.end); err != nil {
+			a.lose(err)
+		}
+	}
+	for _, u := range r.ops {
+		if u.how&versions.Writes != 0 {
+			u.e.writer = r
+		} else {
+			u.e.readers = append(u.e.readers, r)
+		}
+	}
+	if !r.failed {
+		a.stats.Launches++
+	}
+	if a.lost != nil {
+		r.err = a.lost
+		a.settle(r)
+		return
+	}
+	a.flying = append(a.flying, r)
+	a.early()
+}
+
+// abandon gives up a launch that has enqueued nothing. The caller holds mu.
+func (a *Accelerator) abandon(r *running) {
+	for _, u := range r.ops {
+		a.cache.release(u.e)
+		if u.e.state == invalid && !u.e.busy() && u.e.block != nil {
+			a.cache.drop(u.e)
+		}
+	}
+	a.recycle(r.begin, r.end)
+	a.giveBack(r)
+}
+
+// giveBack takes the memory back that r was lent. The caller holds mu.
+func (a *Accelerator) giveBack(r *running) {
+	for _, b := range r.blocks {
+		b.of.release(b.b)
+	}
+	r.blocks = nil
+	r.spare, r.spareEnd = 0, 0
+}
+
+// scratch implements lender.
+func (r *running) scratch(n int64) (Ptr, error) {
+	n = roundUp(n, grain)
+	if r.spare+Ptr(n) <= r.spareEnd {
+		p := r.spare
+		r.spare += Ptr(n)
+		return p, nil
+	}
+	a := r.owner
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.scratch(r, n, false)
+}
+
+// pinned implements lender.
+func (r *running) pinned(n int64) (unsafe.Pointer, error) {
+	a := r.owner
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, err := a.pins.lend(n)
+	if err != nil {
+		return nil, err
+	}
+	r.pins = append(r.pins, p)
+	return p.p, nil
+}

@@ -1,0 +1,55 @@
+package cuda
+
+import "unsafe"
+
+// pinnedBytes is how much pinned memory is kept for what calls send and get
+// beside tiles.
+const pinnedBytes = 1 << 20
+
+// pinned lends small pieces of pinned memory of the host.
+type pinned struct {
+	device Device
+	arena  *arena
+	base   unsafe.Pointer
+}
+
+// pin is a piece of pinned memory.
+type pin struct {
+	p unsafe.Pointer
+	b *block // of the arena; nil if it was allocated for itself
+}
+
+// lend returns n bytes.
+func (m *pinned) lend(n int64) (pin, error) {
+	if m.base == nil {
+		p, err := m.device.AllocHost(pinnedBytes)
+		if err != nil {
+			return pin{}, err
+		}
+		m.base, m.arena = p, newArena(pinnedBytes)
+	}
+	if b := m.arena.alloc(roundUp(n, grain)); b != nil {
+		return pin{unsafe.Add(m.base, b.at), b}, nil
+	}
+	p, err := m.device.AllocHost(n)
+	return pin{p, nil}, err
+}
+
+// giveBack takes a piece back.
+func (m *pinned) giveBack(p pin) error {
+	if p.b != nil {
+		m.arena.release(p.b)
+		return nil
+	}
+	return m.device.FreeHost(p.p)
+}
+
+// free frees everything.
+func (m *pinned) free() error {
+	if m.base == nil {
+		return nil
+	}
+	p := m.base
+	m.base = nil
+	return m.device.FreeHost(p)
+}
