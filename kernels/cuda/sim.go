@@ -75,7 +75,8 @@ func (o SimOptions) Validate() error {
 // allocation, a use after a free and the like are recorded, fail what did them
 // with a *[DeviceError], and come back from Close. Memory is full of NaN when
 // it is allocated, and so is what a copy or a routine is about to write: what
-// is read too early shows.
+// is read too early shows. Of the host it uses a thread that computes, and one
+// for copies in each direction, at a time.
 type Simulated struct {
 	opt  SimOptions
 	name string // in errors

@@ -39,7 +39,7 @@ func (d *Simulated) count(op, stream string, works bool) (late bool, err error) 
 		return false, err
 	}
 	if d.closed {
-		return false, &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInvalid, Reason: "the device is closed"}
+		return false, d.closedError(op, stream)
 	}
 	d.calls[op]++
 	d.all++
@@ -62,4 +62,9 @@ func (d *Simulated) count(op, stream string, works bool) (late bool, err error) 
 		return false, e
 	}
 	return late, nil
+}
+
+// closedError returns the error of a call on a closed device.
+func (d *Simulated) closedError(op, stream string) error {
+	return &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInvalid, Reason: "the device is closed"}
 }

@@ -35,6 +35,9 @@ func (d *Simulated) NewStream() (Stream, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return nil, d.closedError("NewStream", "")
+	}
 	s := &simStream{d: d, name: fmt.Sprint(d.calls["NewStream"]), ended: make(chan struct{})}
 	s.more.L = &s.mu
 	d.streams = append(d.streams, s)
