@@ -23,9 +23,11 @@ type Datum struct {
 	_       [4]byte // to a cache line: workers need what comes before, Add also the rest
 
 	current *version
-	initial version
+	reads   int32  // readers of current so far
+	there   bool   // current has been seen to be there, and good
 	number  uint32 // of current; for the Observer
-	_       [20]byte
+	initial version
+	_       [8]byte
 }
 
 // String returns the datum's name, as in "A(3,2)".
@@ -45,6 +47,12 @@ func (d *Datum) SetHome(loc int) {
 	if d.home.Load() != int32(loc+1) { // an unchanged cache line stays shared
 		d.home.Store(int32(loc + 1))
 	}
+}
+
+// advance makes v the version that the next task sees.
+func (d *Datum) advance(v *version) {
+	d.current, d.reads, d.there = v, 0, false
+	d.number++
 }
 
 // latest returns the version that the next task in program order sees.

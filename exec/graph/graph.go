@@ -143,7 +143,7 @@ func (t *Task) settle(await int32) bool {
 func (g *Graph) read(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	u.in = v
-	v.reads++
+	u.datum.reads++
 	if g.Observer != nil {
 		if g.readers == nil {
 			g.readers = make(map[*version][]TaskID)
@@ -152,6 +152,13 @@ func (g *Graph) read(t *Task, u *use) int32 {
 		for _, m := range v.makers() {
 			g.Observer.Depends(m, t.id, RAW, u.datum, u.datum.number)
 		}
+	}
+	if u.datum.there { // it saves a look at what workers write
+		return 0
+	}
+	if v.waiters.Load() == produced {
+		u.datum.there = true
+		return 0
 	}
 	return t.await(u, v)
 }
@@ -163,11 +170,11 @@ func (g *Graph) write(t *Task, u *use) int32 {
 	if g.Observer != nil {
 		g.observeWrite(t, u, v)
 	}
-	u.datum.number++
-	u.datum.current = &u.out
+	reads, there := u.datum.reads, u.datum.there
+	u.datum.advance(&u.out)
 
 	// New readers of v come only from Add, and there are none any more.
-	if v.reads == 0 {
+	if reads == 0 {
 		u.lone = true
 		if t.await(u, v) == 1 {
 			return 1
@@ -175,9 +182,12 @@ func (g *Graph) write(t *Task, u *use) int32 {
 		g.drop(v)
 		return 0
 	}
-	n := t.await(u, v)
+	n := int32(0)
+	if !there {
+		n = t.await(u, v)
+	}
 	v.next = u
-	if v.ended.Add(v.reads) == 0 {
+	if v.ended.Add(reads) == 0 {
 		v.next = nil
 		g.drop(v)
 		return n
@@ -530,7 +540,6 @@ func (u *use) begin(t *Task, o Operand) {
 	u.out.task = t
 	u.out.waiters = atomic.Pointer[use]{}
 	u.out.ended = atomic.Int32{}
-	u.out.reads = 0
 }
 
 // Watch waits for a datum's version without being a task of the program.
@@ -557,6 +566,6 @@ func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
 	t.refs = 1
 	v := d.latest()
 	u.in = v
-	v.reads++
+	d.reads++
 	return t, t.settle(t.await(u, v))
 }

@@ -8,11 +8,27 @@ import (
 	"weak"
 )
 
-// TestTaskSize: a few bytes more would cost a size class of the allocator, and a
-// cache line for each task.
-func TestTaskSize(t *testing.T) {
-	if n := unsafe.Sizeof(Task{}); unsafe.Sizeof(uintptr(0)) == 8 && n > 384 {
-		t.Errorf("a task has %d bytes, want at most 384", n)
+// TestSizes: the parts of a task and of a datum that different goroutines are at
+// fill cache lines, without remainder. A few bytes more would cost a line for each
+// task.
+func TestSizes(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		return
+	}
+	for _, x := range []struct {
+		what      string
+		got, want uintptr
+	}{
+		{"a task", unsafe.Sizeof(Task{}), 6 * 64},
+		{"what a queue sees of it", unsafe.Offsetof(Task{}.Failure), 64},
+		{"a task without its operands", unsafe.Offsetof(Task{}.own), 2 * 64},
+		{"an operand", unsafe.Sizeof(use{}), 64},
+		{"a datum", unsafe.Sizeof(Datum{}), 2 * 64},
+		{"what workers see of it", unsafe.Offsetof(Datum{}.current), 64},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s takes %d bytes, want %d", x.what, x.got, x.want)
+		}
 	}
 }
 

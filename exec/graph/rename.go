@@ -150,10 +150,10 @@ func (g *Graph) detach(u *use) {
 	if g.Observer != nil {
 		delete(g.readers, v)
 	}
-	u.datum.number++
-	u.datum.current = &u.out
+	reads := u.datum.reads
+	u.datum.advance(&u.out)
 	// v has no successor: its last reader, or this, drops it.
-	if v.ended.Add(v.reads) == 0 {
+	if v.ended.Add(reads) == 0 {
 		g.drop(v)
 	}
 }

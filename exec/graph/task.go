@@ -220,8 +220,7 @@ type version struct {
 	task    *Task               // who makes it; nil if it was there before
 	next    *use                // who makes the following version; set once, before readers can be 0
 	waiters atomic.Pointer[use] // who waits for it; produced or broken once it is there
-	ended   atomic.Int32        // minus the readers that have ended, plus reads once next is set
-	reads   int32               // readers so far; Add's
+	ended   atomic.Int32        // minus the readers that have ended, plus all of them once next is set
 }
 
 // These close a version's list of waiters: produced if it is good, broken if its
