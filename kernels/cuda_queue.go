@@ -22,6 +22,10 @@ func (t *Tile[T]) Memory() cuda.Memory {
 	}
 }
 
+// Memory implements [cuda.Stored]: the versions that get pivots read them on the
+// host.
+func (v *Pivots) Memory() cuda.Memory { return cuda.Memory{} }
+
 // onCUDA is what versions "cuda" ask of a worker. What they need beside their
 // operands depends on the call: see [versions.Version.Memory].
 func onCUDA() versions.Constraints { return versions.Constraints{Kind: "cuda"} }
