@@ -39,7 +39,7 @@ func newMETGCommand(a *app) *cobra.Command {
 	intFlag(cmd, &f.steps, "steps", "", 1000, "steps")
 	intFlag(cmd, &f.radix, "radix", "", 5, "neighbours of nearest, spread and random_nearest")
 	intFlag(cmd, &f.workers, "workers", "", 0, "number of workers (default one per core)")
-	intFlag(cmd, &f.repeat, "repeat", "", 5, "runs of each size, of which the best counts")
+	intFlag(cmd, &f.repeat, "repeat", "", 5, "runs of each size, of which the best counts;\nshort ones are repeated more often")
 	boolFlag(cmd, &f.points, "points", false, "print each size of task, too")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON document instead of a table")
 	return cmd
