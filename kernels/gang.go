@@ -159,23 +159,28 @@ func (g *ganged[T]) trsmStrips(call *versions.Call, side blas.Side, uplo blas.Up
 func (g *ganged[T]) potrf(call *versions.Call) error {
 	p := params[Potrf](call)
 	t, _ := args[T](call, 1)
-	n, a, lda := t.Rows, t.Data, t.Stride
-	if t.Cols != n {
+	if t.Cols != t.Rows {
 		panic(ErrShape)
 	}
+	return g.factor(call, p.Uplo, p.Offset, t)
+}
+
+// factor is potrf of a tile.
+func (g *ganged[T]) factor(call *versions.Call, uplo blas.Uplo, offset int, t *Tile[T]) error {
+	n, a, lda := t.Rows, t.Data, t.Stride
 	for k := 0; k < n; k += g.block {
 		kb := min(g.block, n-k)
 		rest := n - k - kb
 		diagonal := a[k*lda+k:]
 		work := versions.Scratch[T](call.Work, g.r.Work(kb))
-		if info := g.r.Potrf(p.Uplo, kb, diagonal, lda, work); info != 0 {
-			return &NotPositiveDefiniteError{Minor: p.Offset + k + info}
+		if info := g.r.Potrf(uplo, kb, diagonal, lda, work); info != 0 {
+			return &NotPositiveDefiniteError{Minor: offset + k + info}
 		}
 		if rest == 0 {
 			break
 		}
 		trailing := a[(k+kb)*lda+k+kb:]
-		if p.Uplo == blas.Lower {
+		if uplo == blas.Lower {
 			panel := a[(k+kb)*lda+k:]
 			g.trsmStrips(call, blas.Right, blas.Lower, blas.Trans, blas.NonUnit, rest, kb, 1, diagonal, lda, panel, lda)
 			g.syrkStrips(call, blas.Lower, blas.NoTrans, rest, kb, -1, panel, lda, 1, trailing, lda)

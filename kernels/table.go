@@ -14,6 +14,8 @@ type Ops[T Element] struct {
 	Trsm  *versions.Op // parameter *Trsm
 	Potrf *versions.Op // parameter *Potrf
 
+	Potrfp *versions.Op // parameter *Potrfp
+
 	Getrf   *versions.Op // parameter *Getrf
 	Getrfnp *versions.Op // parameter *Getrfnp
 	Laswp   *versions.Op // parameter *Laswp
@@ -33,7 +35,7 @@ type Ops[T Element] struct {
 
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
-	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
+	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Potrfp, o.Getrf, o.Getrfnp, o.Laswp,
 		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr}
 }
 
@@ -125,7 +127,7 @@ func Absent() []AbsentVersion {
 				continue
 			}
 			absent = append(absent, AbsentVersion{op.Name, op.Type, name, cpu.WhyNoBLAS(name)})
-			if op.Name == "trsm" || op.Name == "potrf" {
+			if op.Name == "trsm" || op.Name == "potrf" || op.Name == "potrfp" {
 				absent = append(absent, AbsentVersion{op.Name, op.Type, name + splitSuffix, cpu.WhyNoBLAS(name)})
 			}
 		}
@@ -145,6 +147,8 @@ func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
 		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
 		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
+
+		Potrfp: &versions.Op{Name: "potrfp", Type: typ, Work: potrfpWork[T]},
 
 		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
 		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T]},
@@ -169,6 +173,7 @@ func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 	solves := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Run: trsm(r)})
 		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Run: potrf(r)})
+		o.Potrfp.Versions = append(o.Potrfp.Versions, versions.Version{Name: name, Constraints: c, Run: potrfp(r)})
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		l := cpu.NewLU(r, caches())
@@ -186,6 +191,7 @@ func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 		add(o.Syrk, g.syrk)
 		add(o.Trsm, g.trsm)
 		add(o.Potrf, g.potrf)
+		add(o.Potrfp, g.potrfp)
 		l := cpu.NewLU(g.r, caches())
 		add(o.Getrf, g.getrf(l))
 		add(o.Getrfnp, g.getrfnp(l))

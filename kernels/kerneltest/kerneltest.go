@@ -43,6 +43,8 @@ func Version(t *testing.T, op *versions.Op, v *versions.Version) {
 		Trsm(t, op, v)
 	case "potrf":
 		Potrf(t, op, v)
+	case "potrfp":
+		Potrfp(t, op, v)
 	case "getrf":
 		Getrf(t, op, v)
 	case "getrfnp":
