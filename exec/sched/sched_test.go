@@ -1,8 +1,10 @@
 package sched
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -78,6 +80,29 @@ func TestOrder(t *testing.T) {
 		}
 		if got := ids(popAll(p, 0)); !slices.Equal(got, c.want) {
 			t.Errorf("%v: order %v, want %v", c.kind, got, c.want)
+		}
+	}
+}
+
+// TestPriorityExtremes: heaps of all small sizes, with the priorities at the ends of
+// their range.
+func TestPriorityExtremes(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	levels := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
+	for n := range 100 {
+		g := &graph.Graph{}
+		var tasks []*graph.Task
+		for range n {
+			tasks = append(tasks, makeTask(g, levels[r.IntN(len(levels))], nil))
+		}
+		r.Shuffle(n, func(i, k int) { tasks[i], tasks[k] = tasks[k], tasks[i] })
+		p := New(Priority, Workers(1))
+		p.Push(tasks, -1)
+		slices.SortFunc(tasks, func(a, b *graph.Task) int {
+			return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID(), b.ID()))
+		})
+		if got := popAll(p, 0); !slices.Equal(got, tasks) {
+			t.Fatalf("%d tasks: order %v, want %v", n, ids(got), ids(tasks))
 		}
 	}
 }
