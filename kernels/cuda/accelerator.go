@@ -39,8 +39,10 @@ func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	}
 	for range opt.Movers {
 		for _, l := range []*lane{&a.in, &a.out} {
+			m := &mover{a: a, lane: l}
+			a.crew = append(a.crew, m)
 			a.movers.Add(1)
-			go (&mover{a: a, lane: l}).run()
+			go m.run()
 		}
 	}
 	return a, nil
@@ -242,9 +244,11 @@ func (a *Accelerator) recycle(events ...Event) {
 	}
 }
 
-// keep notes an error of something that is given back.
+// keep notes an error of something that is given back. A device that is lost
+// cannot take it.
 func (a *Accelerator) keep(err error) {
-	if err != nil {
+	var d *DeviceError
+	if err != nil && !(errors.As(err, &d) && d.Lost) {
 		a.bad = append(a.bad, err)
 	}
 }
@@ -265,6 +269,9 @@ func (a *Accelerator) Close() error {
 	a.work.Broadcast()
 	a.mu.Unlock()
 	a.movers.Wait()
+	for _, m := range a.crew {
+		m.free()
+	}
 	for _, r := range a.over {
 		a.report(r)
 	}
@@ -279,11 +286,7 @@ func (a *Accelerator) Close() error {
 			a.keep(a.device.Free(p))
 		}
 	}
-	err := a.device.Close()
-	if a.lost != nil {
-		a.bad = nil // it could not give anything back
-	}
-	return errors.Join(append(a.bad, err)...)
+	return errors.Join(append(a.bad, a.device.Close())...)
 }
 
 func (a *Accelerator) closeStreams() {

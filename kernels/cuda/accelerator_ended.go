@@ -110,9 +110,7 @@ func (a *Accelerator) clock(r *running) error {
 
 func (a *Accelerator) unpin(r *running) {
 	for _, p := range r.pins {
-		if err := a.pins.giveBack(p); err != nil && a.lost == nil {
-			a.keep(err)
-		}
+		a.keep(a.pins.giveBack(p))
 	}
 	r.pins = nil
 }

@@ -117,6 +117,10 @@ func (a *Accelerator) operands(l *versions.Launch, extra int64) (*running, error
 // far as onto the stream. The caller holds mu.
 func (a *Accelerator) bring(r *running, extra int64) error {
 	for _, u := range r.ops {
+		// What a call has left that could not be enqueued as a whole is not wanted.
+		for n := 0; u.e.writer != nil && u.e.writer.failed; n++ {
+			a.pause(n)
+		}
 		if u.e.lost && u.how&versions.Reads != 0 {
 			return &LostError{Device: a.opt.Name, Err: a.lost}
 		}

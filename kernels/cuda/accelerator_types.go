@@ -94,6 +94,7 @@ type Accelerator struct {
 	mu     sync.Mutex // guards all that follows; not held while anything waits
 	work   sync.Cond  // transfers wait, or the accelerator is closed
 	movers sync.WaitGroup
+	crew   []*mover
 	closed bool
 	lost   error
 	bad    []error // what went wrong when things were given back

@@ -150,7 +150,6 @@ type mover struct {
 func (m *mover) run() {
 	a := m.a
 	defer a.movers.Done()
-	defer m.free()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for {
