@@ -134,6 +134,20 @@ func (g *gang) serve(w *worker) {
 	}
 }
 
+// lead makes w the leader of a gang for its call of v, if that has several units.
+func (l *Local) lead(w *worker, v *versions.Version) *gang {
+	units := v.Constraints.Units
+	if v.Share != nil && len(l.workers) > 1 {
+		units = max(units, v.Share(&w.call))
+	}
+	if units <= 1 {
+		return nil
+	}
+	g := l.form(w, units)
+	w.call.Gang = g
+	return g
+}
+
 // form opens a gang of at most units workers under w.
 func (l *Local) form(w *worker, units int) *gang {
 	g := &gang{leader: w, limit: min(units, l.hosts) - 1}

@@ -283,21 +283,20 @@ func (w *worker) dismiss() {
 
 // invoke calls the version and turns a panic into an error.
 func (w *worker) invoke(t *graph.Task) (err error) {
-	if units := w.choice.Version.Constraints.Units; units > 1 {
-		w.lead = w.rt.form(w, units)
-		w.call.Gang = w.lead
-		defer w.dismiss()
-	}
-	w.task = t
-	if d := w.rt.dog; d != nil {
-		defer d.begin(w, t)()
-	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 			w.task = nil
 		}
 	}()
+	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil {
+		w.lead = w.rt.lead(w, v)
+		defer w.dismiss()
+	}
+	w.task = t
+	if d := w.rt.dog; d != nil {
+		defer d.begin(w, t)()
+	}
 	err = w.choice.Version.Run(&w.call)
 	w.task = nil
 	return err

@@ -100,8 +100,25 @@ func getrf[T Element](l *cpu.LU[T]) func(*versions.Call) error {
 			piv.Rows = make([]int, k)
 		}
 		piv.Rows = piv.Rows[:k]
-		piv.Info = info(p.Offset, l.Getrf(n, *a, piv.Rows, versions.Scratch[T](call.Work, l.Work(m, n))))
+		var zero int
+		if call.Gang != nil && l.Parts(m, n) > 1 {
+			crew := func(parts, work int, f func(part, parts int, work []T)) {
+				call.Parallel(parts, func(i int, w *versions.Workspace) { f(i, parts, versions.Scratch[T](w, work)) })
+			}
+			zero = l.GetrfTall(n, *a, piv.Rows, versions.Scratch[T](call.Work, l.TallWork(m, n)), crew)
+		} else {
+			zero = l.Getrf(n, *a, piv.Rows, versions.Scratch[T](call.Work, l.Work(m, n)))
+		}
+		piv.Info = info(p.Offset, zero)
 		return nil
+	}
+}
+
+// getrfShare returns how many units a call of op "getrf" makes use of.
+func getrfShare[T Element](l *cpu.LU[T]) func(*versions.Call) int {
+	return func(call *versions.Call) int {
+		_, m, n, _ := luArgs[T](call)
+		return l.Parts(m, n)
 	}
 }
 

@@ -177,7 +177,7 @@ func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		l := cpu.NewLU(r, caches())
-		o.Getrf.Versions = append(o.Getrf.Versions, versions.Version{Name: name, Constraints: c, Run: getrf(l)})
+		o.Getrf.Versions = append(o.Getrf.Versions, versions.Version{Name: name, Constraints: c, Share: getrfShare(l), Run: getrf(l)})
 		o.Getrfnp.Versions = append(o.Getrfnp.Versions, versions.Version{Name: name, Constraints: c, Run: getrfnp(l)})
 		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp(l)})
 		o.addTournament(name, l, c)

@@ -74,11 +74,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	if err := f.engine.ready(ctx); err != nil {
 		return err
 	}
-	one := goesDirect[T](f.engine, OpLU, max(m, n))
-	nb := max(1, m, n)
-	if !one {
-		nb = narrow(f.engine, tileSize[T](f.engine, OpLU, min(m, n)), min(m, n), max(m, n))
-	}
+	nb, one := f.TileSize(m, n)
 	workers := f.engine.options().Workers
 	opt := blocked.CopyOptions{Workers: workers, Stats: true}
 	var stats blocked.Stats

@@ -47,6 +47,10 @@ type Version struct {
 	Name string
 	// Constraints that a worker must meet to run it.
 	Constraints Constraints
+	// Share returns how many computing units a call makes use of, if the runtime
+	// has any idle ones, beyond those that the constraints ask for; nil, or a
+	// number that is not more, means none. It gets what Run gets.
+	Share func(*Call) int
 	// Run executes the call. It must not start goroutines or threads and may
 	// keep nothing of the call after it returns. An error fails the task.
 	Run func(*Call) error
@@ -114,8 +118,9 @@ type Call struct {
 	Args []any
 	// Work is the worker's scratch memory.
 	Work *Workspace
-	// Gang is the computing units of a version whose Constraints ask for more
-	// than one; nil for others, and where there is only one.
+	// Gang is the computing units of a call that has more than one: see
+	// Constraints.Units and Version.Share. It is nil for others, and may be so
+	// where there is only one.
 	Gang Gang
 	// Task is the runtime's handle on the task that the call belongs to; nil
 	// outside of tasks.

@@ -76,10 +76,13 @@ func (l *LU[T]) factor(p *luPanel[T], n int, a []Block[T], work []T) {
 	if a[0].Rows < k {
 		panic(ErrBlocks)
 	}
-	if len(work) < l.Work(m, n) {
+	leaf := roundUp(l.leaves.work(m, k), 16)
+	if p.tall != nil {
+		leaf = roundUp(p.tall.work(&l.leaves, m, k), 16)
+	}
+	if len(work) < leaf+l.r.Work(max(m, n)) {
 		panic(ErrWork)
 	}
-	leaf := roundUp(l.leaves.work(m, k), 16)
 	p.r, p.leaves, p.a, p.m = l.r, l.leaves, a, m
 	p.scratch, p.work = work[:leaf], work[leaf:]
 	p.columns(0, k)
@@ -109,8 +112,9 @@ type luPanel[T Element] struct {
 	pivot   bool
 	ipiv    []int
 	info    int
-	scratch []T // of the leaf
-	work    []T // of the routines
+	scratch []T      // of the leaf
+	work    []T      // of the routines
+	tall    *tall[T] // nil unless several cores are at work
 }
 
 // columns factors columns c to c+w-1 from row c down, with the interchanges of
@@ -124,7 +128,13 @@ type luPanel[T Element] struct {
 //	    └───┴───┘
 func (p *luPanel[T]) columns(c, w int) {
 	leaf := p.leaves.width(p.m - c)
-	if w <= leaf {
+	switch {
+	case w <= leaf && p.tall != nil:
+		own := *p // what a crew gets escapes, and only then
+		p.tall.leaf(&own, c, w)
+		p.info = own.info
+		return
+	case w <= leaf:
 		p.leaf(c, w)
 		return
 	}
@@ -144,13 +154,28 @@ func (p *luPanel[T]) update(c, w, j, n int) {
 	l11, u12 := top.Data[c*ld+c:], top.Data[c*ld+j:]
 	p.swap(c, w, j, n)
 	p.r.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, w, n, 1, l11, ld, u12, ld, p.work)
-	for b := range p.a {
+	if p.tall != nil {
+		p := *p // what a crew gets escapes, and only then
+		p.tall.crew(min(len(p.a), p.tall.parts(p.m)), p.r.Work(max(p.m, n)), func(i, parts int, work []T) {
+			p.product(c, w, j, n, len(p.a)*i/parts, len(p.a)*(i+1)/parts, work)
+		})
+		return
+	}
+	p.product(c, w, j, n, 0, len(p.a), p.work)
+}
+
+// product subtracts from the n columns from j on, below row c+w-1 and in blocks
+// from to to-1, the product of L21 and U12.
+func (p *luPanel[T]) product(c, w, j, n, from, to int, work []T) {
+	ld := p.a[0].Stride
+	u12 := p.a[0].Data[c*ld+j:]
+	for b := from; b < to; b++ {
 		x, r := &p.a[b], 0
 		if b == 0 {
 			r = c + w
 		}
 		if r < x.Rows {
-			p.r.Gemm(blas.NoTrans, blas.NoTrans, x.Rows-r, n, w, -1, x.Data[r*x.Stride+c:], x.Stride, u12, ld, 1, x.Data[r*x.Stride+j:], x.Stride, p.work)
+			p.r.Gemm(blas.NoTrans, blas.NoTrans, x.Rows-r, n, w, -1, x.Data[r*x.Stride+c:], x.Stride, u12, ld, 1, x.Data[r*x.Stride+j:], x.Stride, work)
 		}
 	}
 }

@@ -107,37 +107,50 @@ func (p *luPanel[T]) leaf(c, w int) {
 
 // copyIn copies columns c to c+w-1 from row c down into the columns of x.
 func (p *luPanel[T]) copyIn(x []T, ld, c, w int) {
-	at := 0
-	for b := range p.a {
-		blk, r := &p.a[b], 0
-		if b == 0 {
-			r = c
-		}
-		if h := blk.Rows - r; h > 0 {
-			p.leaves.gather(x[at:], ld, blk.Data[r*blk.Stride+c:], blk.Stride, h, w)
-			at += h
-		}
-	}
-	if end := roundUp(at, p.leaves.block()); end > at {
+	m := p.m - c
+	p.gatherRows(x, ld, c, w, c, p.m)
+	if end := roundUp(m, p.leaves.block()); end > m {
 		for j := range w {
-			clear(x[j*ld+at : j*ld+end])
+			clear(x[j*ld+m : j*ld+end])
 		}
 	}
 }
 
 // copyOut undoes copyIn.
-func (p *luPanel[T]) copyOut(x []T, ld, c, w int) {
-	at := 0
-	for b := range p.a {
-		blk, r := &p.a[b], 0
-		if b == 0 {
-			r = c
-		}
-		if h := blk.Rows - r; h > 0 {
-			p.leaves.scatter(blk.Data[r*blk.Stride+c:], blk.Stride, x[at:], ld, h, w)
+func (p *luPanel[T]) copyOut(x []T, ld, c, w int) { p.scatterRows(x, ld, c, w, c, p.m) }
+
+// gatherRows copies rows lo to hi-1 of columns c to c+w-1 into the columns of x.
+func (p *luPanel[T]) gatherRows(x []T, ld, c, w, lo, hi int) {
+	b, r := p.row(lo)
+	for at := lo; at < hi; b, r = b+1, 0 {
+		blk := &p.a[b]
+		if h := min(blk.Rows-r, hi-at); h > 0 {
+			p.leaves.gather(x[at-lo:], ld, blk.Data[r*blk.Stride+c:], blk.Stride, h, w)
 			at += h
 		}
 	}
+}
+
+// scatterRows undoes gatherRows.
+func (p *luPanel[T]) scatterRows(x []T, ld, c, w, lo, hi int) {
+	b, r := p.row(lo)
+	for at := lo; at < hi; b, r = b+1, 0 {
+		blk := &p.a[b]
+		if h := min(blk.Rows-r, hi-at); h > 0 {
+			p.leaves.scatter(blk.Data[r*blk.Stride+c:], blk.Stride, x[at-lo:], ld, h, w)
+			at += h
+		}
+	}
+}
+
+// row returns the block that row i of the panel is in, and the row of it that it
+// is.
+func (p *luPanel[T]) row(i int) (b, r int) {
+	for b < len(p.a) && i >= p.a[b].Rows {
+		i -= p.a[b].Rows
+		b++
+	}
+	return b, i
 }
 
 // gather transposes the h×w matrix A into the columns of x.

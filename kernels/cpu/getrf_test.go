@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -81,6 +82,87 @@ func testGetrf[T Element](t *testing.T) {
 				t.Fatalf("%s, %d×%d: info %d without exchanges", name, m, n, info)
 			}
 			nearly(t, fmt.Sprintf("%s, %d×%d, without exchanges", name, m, n), again, want, 1e4*float64(k))
+		}
+	}
+}
+
+// Several cores factor a panel as one does, bit for bit, whatever the number of
+// parts and the order in which they come.
+func TestGetrfTall(t *testing.T) {
+	t.Run("float64", testGetrfTall[float64])
+	t.Run("float32", testGetrfTall[float32])
+}
+
+func testGetrfTall[T Element](t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	spoil := map[string]func(a []Block[T]){
+		"random": func([]Block[T]) {},
+		"equal magnitudes": func(a []Block[T]) {
+			for _, b := range a {
+				for i := range b.Data {
+					b.Data[i] = T(1 - 2*rnd.IntN(2))
+				}
+			}
+		},
+		"zero columns": func(a []Block[T]) {
+			for _, b := range a {
+				for i := range b.Rows {
+					b.Data[i*b.Stride+1], b.Data[i*b.Stride+17] = 0, 0
+				}
+			}
+		},
+		"tiny": func(a []Block[T]) {
+			for _, b := range a {
+				for i := range b.Data {
+					b.Data[i] *= safeMin[T]() / 8
+				}
+			}
+		},
+		"NaN": func(a []Block[T]) {
+			a[0].Data[0] = T(math.NaN())
+			last := a[len(a)-1]
+			if last.Rows > 0 && last.Stride > 3 {
+				last.Data[3] = T(math.NaN())
+			}
+		},
+	}
+	for _, s := range [][2]int{{400, 1}, {401, 7}, {1000, 16}, {999, 33}, {777, 65}, {64, 20}} {
+		m, n := s[0], s[1]
+		for what, change := range spoil {
+			if n < 18 && what == "zero columns" {
+				continue
+			}
+			a := panelOf[T](rnd, m, n)
+			change(a)
+			for name, l := range luOf[T]() {
+				want, pivots := clonePanel(a), make([]int, n)
+				info := l.Getrf(n, want, pivots, make([]T, l.Work(m, n)))
+				for _, rows := range []int{64, 100, 300} {
+					crew := func(parts, work int, f func(part, parts int, work []T)) {
+						var wg sync.WaitGroup
+						for _, i := range rnd.Perm(parts) {
+							wg.Go(func() { f(i, parts, make([]T, work)) })
+						}
+						wg.Wait()
+					}
+					s := &tall[T]{rows: rows, crew: crew}
+					got, ipiv := clonePanel(a), make([]int, n)
+					work := make([]T, roundUp(max(s.work(&l.leaves, m, n), l.leaves.work(m, n)), 16)+l.r.Work(m))
+					if i := l.getrfTall(n, got, ipiv, work, s); i != info {
+						t.Fatalf("%s, %s, %d×%d: info %d, want %d", name, what, m, n, i, info)
+					}
+					if !slices.Equal(ipiv, pivots) {
+						t.Fatalf("%s, %s, %d×%d, parts of %d: pivots\n%v, want\n%v", name, what, m, n, rows, ipiv, pivots)
+					}
+					for b := range got {
+						for i, v := range got[b].Data {
+							if w := want[b].Data[i]; v != w && (v == v || w == w) {
+								t.Fatalf("%s, %s, %d×%d, parts of %d: block %d, element %d: %v, want %v", name, what, m, n, rows, b, i, v, w)
+							}
+						}
+					}
+				}
+			}
 		}
 	}
 }

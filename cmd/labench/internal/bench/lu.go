@@ -71,6 +71,7 @@ func (p *lu[T]) fork() problem[T] {
 // growth.
 func (p *lu[T]) describe(r *Result) {
 	r.Pivoting, r.Growth = p.f.Pivoting().String(), p.f.Growth()
+	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not know of tall matrices
 }
 
 // verify makes P⁻¹·A − L·U with gemm, panel by panel of L.

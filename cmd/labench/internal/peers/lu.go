@@ -99,6 +99,6 @@ func (f *lu[T]) variants() string { return "-" }
 func (f *lu[T]) bound() float64   { return factorBound }
 
 func (f *lu[T]) tile(e *la.Engine) int {
-	nb, _ := la.TileSize[T](e, la.OpLU, min(f.size.M, f.size.N), max(f.size.M, f.size.N))
+	nb, _ := la.NewLU[T](e).TileSize(f.size.M, f.size.N)
 	return nb
 }
