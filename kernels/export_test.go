@@ -20,6 +20,6 @@ func gangedForTest[T Element](op string) versions.Version {
 		return versions.Version{Name: "gang", Constraints: versions.Constraints{Units: 3}, Run: run}
 	}
 	return versions.Version{Name: "gang", Constraints: versions.Constraints{Units: 3},
-		Run: map[string]func(*versions.Call) error{"gemm": g.gemm, "syrk": g.syrk, "trsm": g.trsm, "potrf": g.potrf,
+		Run: map[string]func(*versions.Call) error{"gemm": g.gemm, "syrk": g.syrk, "trsm": g.trsm, "potrf": g.potrf, "potrfp": g.potrfp,
 			"getrf": g.getrf(lu), "getrfnp": g.getrfnp(lu), "laswp": g.laswp(lu)}[op]}
 }
