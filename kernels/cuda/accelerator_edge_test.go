@@ -1,0 +1,360 @@
+package cuda_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// TestAcceleratorFragments: values that leave holes between them do not keep a
+// call out whose operands fit.
+func TestAcceleratorFragments(t *testing.T) {
+	a, _ := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{Memory: 8 * 2048})
+	defer closed(t, a, false)
+	h := &host{t: t, a: a}
+	var small []*matrix
+	for i := range 8 {
+		small = append(small, newMatrix(16, 16, 0, float64(i)))
+	}
+	big := newMatrix(96, 16, 0, 1) // six times as large
+	nothing := &versions.Version{Name: "cuda", Run: func(*versions.Call) error { return nil }}
+	for round := range 3 {
+		for i := range small {
+			h.launch((&mix{}).launch(1, small[(i+1)%8], small[i]), 1)
+		}
+		h.drain()
+		l := (&mix{}).launch(1, small[1], small[5+round%2], big)
+		l.Version = nothing
+		if err := a.Fits(l.Call.Args, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Launch(l); err != nil {
+			t.Fatal(err)
+		}
+		for ended := a.Ended(nil, time.Second); len(ended) == 0; ended = a.Ended(nil, time.Second) {
+		}
+	}
+	if a.Stats().Repacks == 0 {
+		t.Error("the test does not make it repack")
+	}
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
+	}
+	for i, v := range append(small, big) {
+		if err := v.check(); err != nil {
+			t.Errorf("value %d: %v", i, err)
+		}
+	}
+}
+
+// TestAcceleratorLessMemory: a device with less memory than was promised serves
+// with what it has, and says what does not fit.
+func TestAcceleratorLessMemory(t *testing.T) {
+	a, d := newAccelerator(t, cuda.SimOptions{Memory: 1<<20 + 5*2048}, cuda.Options{Memory: 64 << 20})
+	defer closed(t, a, false)
+	h := &host{t: t, a: a}
+	values := []*matrix{newMatrix(16, 16, 0, 1), newMatrix(16, 16, 0, 2), newMatrix(16, 16, 0, 3)}
+	for i := range 9 {
+		h.launch((&mix{}).launch(1, values[i%3], values[(i+1)%3]), 2)
+	}
+	h.drain()
+	if used := d.Stats().Used; used <= 1<<20 || used > 1<<20+5*2048 {
+		t.Errorf("%d bytes are used", used)
+	}
+	var large *cuda.TooLargeError
+	if err := a.Fits([]any{newMatrix(160, 160, 0, 1)}, 0); !errors.As(err, &large) {
+		t.Error(err)
+	}
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
+	}
+	for _, v := range values {
+		if err := v.check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAcceleratorLost: what only a lost device had is lost, until it is
+// overwritten; with WriteThrough nothing is, a moment later.
+func TestAcceleratorLost(t *testing.T) {
+	for _, through := range []bool{false, true} {
+		a, d := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{Memory: 16 * 2048, WriteThrough: through})
+		h := &host{t: t, a: a, faults: true}
+		x, y, z := newMatrix(16, 16, 0, 1), newMatrix(16, 16, 0, 2), newMatrix(16, 16, 0, 3)
+		h.launch((&mix{}).launch(1, x, y), 1)
+		h.drain()
+		for begin := time.Now(); through && a.Back(y) > 0; a.Ended(nil, time.Millisecond) {
+			if time.Since(begin) > 10*time.Second {
+				t.Fatal("it is not written back")
+			}
+		}
+		if through == (a.Back(y) > 0) || a.Back(x) != 0 {
+			t.Errorf("through %v: back in %v", through, a.Back(y))
+		}
+		d.Lose()
+		if err := a.Launch((&mix{}).launch(1, x, z)); err == nil {
+			if l := a.Ended(nil, time.Second); len(l) != 1 || l[0].Err == nil {
+				t.Errorf("a call ends well on a lost device: %v", l)
+			}
+		}
+		var lost *cuda.LostError
+		var why *cuda.DeviceError
+		if err := a.Lost(); !errors.As(err, &why) || !why.Lost {
+			t.Errorf("lost: %v", err)
+		}
+		if err := a.Fits([]any{x}, 0); !errors.As(err, &why) {
+			t.Error(err)
+		}
+		for range 2 { // it stays so
+			err := a.Fetch(y, inout)
+			if through != (err == nil) || err != nil && !errors.As(err, &lost) {
+				t.Errorf("through %v: %v", through, err)
+			}
+		}
+		if err := a.Fetch(x, inout); err != nil {
+			t.Error(err)
+		}
+		if err := a.Fetch(z, versions.Reads); err != nil || z.check() != nil {
+			t.Error(err, z.check())
+		}
+		if err := a.Fetch(y, versions.Writes); err != nil {
+			t.Error(err)
+		}
+		if err := a.Fetch(y, versions.Reads); err != nil {
+			t.Errorf("it is lost though it was overwritten: %v", err)
+		}
+		if err := a.Flush(1); err != nil {
+			t.Error(err)
+		}
+		closed(t, a, false)
+	}
+}
+
+// TestAcceleratorFetchMany: any number of goroutines may ask for values while
+// calls read them.
+func TestAcceleratorFetchMany(t *testing.T) {
+	a, _ := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20, Jitter: 20 * time.Microsecond}, cuda.Options{Memory: 6 * 2048})
+	defer closed(t, a, false)
+	h := &host{t: t, a: a}
+	var shared []*matrix
+	for i := range 5 {
+		v := newMatrix(16, 16, 0, float64(i))
+		shared = append(shared, v)
+		h.launch((&mix{}).launch(1, newMatrix(16, 16, 0, 1), v), 2)
+	}
+	h.drain()
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for i := g; !stop.Load(); i++ {
+				v := shared[i%len(shared)]
+				if err := a.Fetch(v, versions.Reads); err != nil {
+					t.Error(err)
+				} else if err := v.check(); err != nil {
+					t.Error(err)
+				}
+				a.Missing(v)
+				a.Back(v)
+				a.Bring(100)
+				a.Stats()
+				if g == 0 {
+					a.Wake()
+				}
+				time.Sleep(50 * time.Microsecond)
+			}
+		}()
+	}
+	own := newMatrix(16, 16, 0, 9)
+	for i := range 100 {
+		h.launch((&mix{}).launch(2, shared[i%5], shared[(i+1)%5], own), 3)
+	}
+	h.drain()
+	stop.Store(true)
+	all.Wait()
+	// The values that both jobs used stay until the second is over.
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
+	}
+	there := 0
+	for _, v := range shared {
+		if a.Missing(v) == 0 {
+			there++
+		}
+		if a.Back(v) > 0 {
+			t.Error("a value was not written back")
+		}
+	}
+	if there == 0 {
+		t.Error("what another job uses was given up")
+	}
+	if err := a.Flush(2); err != nil {
+		t.Error(err)
+	}
+	for _, v := range append(shared, own) {
+		if a.Missing(v) == 0 || v.check() != nil {
+			t.Error(a.Missing(v), v.check())
+		}
+	}
+}
+
+// TestAcceleratorBadVersion: a version that fails, panics or ends its goroutine
+// when it has enqueued half of its work leaves the operands as they were.
+func TestAcceleratorBadVersion(t *testing.T) {
+	a, _ := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{Memory: 6 * 2048})
+	defer closed(t, a, false)
+	bad := errors.New("bad")
+	for name, end := range map[string]func() error{
+		"error": func() error { return bad },
+		"panic": func() error { panic(bad) },
+		"exit":  func() error { runtime.Goexit(); return nil },
+	} {
+		x, y := newMatrix(16, 16, 0, 1), newMatrix(16, 16, 0, 2)
+		p := &mix{}
+		l := p.launch(1, x, y)
+		run := l.Version.Run
+		l.Version.Run = func(c *versions.Call) error {
+			if err := run(c); err != nil {
+				t.Error(err)
+			}
+			return end()
+		}
+		over := make(chan any)
+		go func() {
+			var err error
+			defer func() {
+				if v := recover(); v != nil {
+					over <- v
+				} else {
+					over <- err
+				}
+			}()
+			err = a.Launch(l)
+		}()
+		if got := <-over; name == "exit" && got != nil || name != "exit" && got != bad {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got := a.Ended(nil, time.Millisecond); len(got) != 0 {
+			t.Errorf("%s: it was not started, and ends", name)
+		}
+		h := &host{t: t, a: a}
+		h.launch(p.launch(1, x, y), 1)
+		h.drain()
+		if err := a.Flush(1); err != nil {
+			t.Error(err)
+		}
+		if err := y.check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The end of a call fails it, and what it wrote stands.
+	x, y := newMatrix(16, 16, 0, 1), newMatrix(16, 16, 0, 2)
+	for i, f := range []func() error{func() error { return bad }, func() error { panic(bad) }} {
+		l := (&mix{}).launch(1, x, y)
+		run := l.Version.Run
+		l.Version.Run = func(c *versions.Call) error {
+			c.Device.(*cuda.Queue).AtEnd(f)
+			return run(c)
+		}
+		if err := a.Launch(l); err != nil {
+			t.Fatal(err)
+		}
+		ended := a.Ended(nil, time.Second)
+		if len(ended) != 1 || ended[0].Err == nil || !strings.Contains(ended[0].Err.Error(), "bad") || l.Call.Device != nil {
+			t.Errorf("end %d: %v", i, ended)
+		}
+		(&mix{}).expect(l.Call.Args)
+	}
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
+	}
+	if err := y.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAcceleratorPrefetch: what is asked for comes, and nothing goes for it that
+// is used again and again; the times and the copies are told.
+func TestAcceleratorPrefetch(t *testing.T) {
+	a, _ := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20, Bandwidth: 20e6}, cuda.Options{Memory: 4 * 2048})
+	defer closed(t, a, false)
+	var told atomic.Int64
+	a.OnCopy(func(c versions.Copy) {
+		if c.Bytes != 2048 || c.Took <= 0 || c.Begin.IsZero() || c.Job != 1 {
+			t.Errorf("%+v", c)
+		}
+		told.Add(1)
+	})
+	h := &host{t: t, a: a}
+	x, y := newMatrix(16, 16, 0, 1), newMatrix(16, 16, 0, 2)
+	for range 4 {
+		h.launch((&mix{}).launch(1, x, y), 1)
+		h.drain()
+	}
+	var more []any
+	for i := range 4 {
+		more = append(more, newMatrix(16, 16, 0, float64(i)))
+	}
+	a.Prefetch(append(more, 7, newMatrix(0, 3, 0, 0), newMatrix(100, 100, 0, 0)), 1)
+	if a.Missing(x) > 0 || a.Back(y) == 0 {
+		t.Error("what is used went for what may be")
+	}
+	there := 0
+	for _, v := range more {
+		if a.Missing(v) == 0 {
+			there++
+		}
+	}
+	if there != 2 {
+		t.Errorf("%d are there, want 2", there)
+	}
+	z := newMatrix(16, 16, 0, 5)
+	l := (&mix{}).launch(1, more[0], more[1], z)
+	h.launch(l, 1)
+	h.drain()
+	if l.Copied != 2048 {
+		t.Errorf("%d bytes were copied for a call, want 2048", l.Copied)
+	}
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
+	}
+	if s := a.Stats(); told.Load() != s.Ins+s.Outs || s.Hits < 8 {
+		t.Errorf("told of %d copies; %+v", told.Load(), s)
+	}
+	// 2048 bytes take 0.1 ms at least.
+	if d := a.Bring(2048); d < 50*time.Microsecond || d > 50*time.Millisecond {
+		t.Errorf("%v a copy", d)
+	}
+	a.OnCopy(nil)
+}
+
+// TestAcceleratorWake: a wait ends when it is told to, before or after it began.
+func TestAcceleratorWake(t *testing.T) {
+	a, _ := newAccelerator(t, cuda.SimOptions{}, cuda.Options{Memory: 2048})
+	defer closed(t, a, false)
+	for _, delay := range []time.Duration{0, 20 * time.Millisecond} {
+		begin := time.Now()
+		if delay == 0 {
+			a.Wake()
+		} else {
+			time.AfterFunc(delay, a.Wake)
+		}
+		if l := a.Ended(nil, 10*time.Second); len(l) != 0 || time.Since(begin) > 5*time.Second {
+			t.Errorf("%v, after %v", l, time.Since(begin))
+		}
+	}
+	begin := time.Now()
+	if a.Ended(nil, 10*time.Millisecond); time.Since(begin) < 10*time.Millisecond {
+		t.Error("an old call of Wake ends a wait")
+	}
+}
