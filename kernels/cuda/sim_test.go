@@ -321,6 +321,21 @@ func TestSimInFlight(t *testing.T) {
 	}
 }
 
+// TestSimUnwatched: the race detector says nothing of what is written while it is
+// copied.
+func TestSimUnwatched(t *testing.T) {
+	d, s := simulated(t, SimOptions{Unwatched: true})
+	x := make([]byte, 99)
+	p, _ := d.Alloc(99)
+	s.CopyIn(p, 99, unsafe.Pointer(&x[0]), 99, 99, 1)
+	x[7], x[98] = 1, 1
+	s.CopyOut(unsafe.Pointer(&x[0]), 99, p, 99, 99, 1)
+	x[8]++
+	if err := s.Synchronize(); err != nil {
+		t.Error(err)
+	}
+}
+
 //go:norace
 func loadUnwatched(x *float64) float64 { return *x }
 
