@@ -355,7 +355,7 @@ func (a *Accelerator) moveRows(dst unsafe.Pointer, dpitch int64, src unsafe.Poin
 //go:norace
 func moveUnwatched(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
 	for i := range int64(rows) {
-		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
+		copyUnwatched(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
 	}
 }
 
