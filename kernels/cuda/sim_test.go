@@ -321,15 +321,19 @@ func TestSimInFlight(t *testing.T) {
 	}
 }
 
-// TestSimUnwatched: the race detector says nothing of what is written while it is
+// TestSimUnwatched: the race detector says nothing of what is used while it is
 // copied.
 func TestSimUnwatched(t *testing.T) {
-	d, s := simulated(t, SimOptions{Unwatched: true})
+	d, s := simulated(t, SimOptions{Unwatched: true, Latency: 40 * time.Millisecond})
 	x := make([]byte, 99)
 	p, _ := d.Alloc(99)
+	// The stream's last look at any lock is before the writes here.
 	s.CopyIn(p, 99, unsafe.Pointer(&x[0]), 99, 99, 1)
+	time.Sleep(20 * time.Millisecond)
 	x[7], x[98] = 1, 1
+	s.Synchronize()
 	s.CopyOut(unsafe.Pointer(&x[0]), 99, p, 99, 99, 1)
+	time.Sleep(20 * time.Millisecond)
 	x[8]++
 	if err := s.Synchronize(); err != nil {
 		t.Error(err)
