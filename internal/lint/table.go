@@ -64,9 +64,14 @@ func table() []entry {
 		{
 			pkg: "kernels/cuda",
 			// cpu and topo for the simulated device, which computes with the
-			// fastest routines of this machine.
-			tessera: []string{"versions", "kernels/cpu", "internal/topo"},
+			// fastest routines of this machine; nvidia for the real ones.
+			tessera: []string{"versions", "kernels/cpu", "internal/topo", "kernels/cuda/internal/nvidia"},
 			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
+		},
+		{
+			// What has to be in C, so that the rest does without.
+			pkg:   "kernels/cuda/internal/nvidia",
+			third: []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
 		// x/sys for replacing a file where rename does not.
 		{pkg: "versions", third: []string{"golang.org/x/sys/..."}},

@@ -1,0 +1,123 @@
+//go:build cuda && linux
+
+#include "shim.h"
+
+int tessera_handles_open(tessera_handles *h, const tessera_libraries *l, CUcontext ctx, CUstream s, const char **failed) {
+	int r;
+	h->l = l;
+	h->ctx = ctx;
+	h->blas = NULL;
+	h->solver = NULL;
+	*failed = "cuCtxSetCurrent";
+	if ((r = cuCtxSetCurrent(ctx)) != 0)
+		return TESSERA_OF_DRIVER + r;
+#define STEP(name, ...) \
+	*failed = #name; \
+	if ((r = l->p_##name(__VA_ARGS__)) != 0) { \
+		tessera_handles_close(h); \
+		return r; \
+	}
+	STEP(cublasCreate_v2, &h->blas)
+	STEP(cublasSetStream_v2, h->blas, s)
+	/* The default mode has no emulation and no TF32: what it computes in
+	 * float32 and float64 is that. */
+	STEP(cublasSetMathMode, h->blas, CUBLAS_DEFAULT_MATH)
+	STEP(cusolverDnCreate, &h->solver)
+	STEP(cusolverDnSetStream, h->solver, s)
+#undef STEP
+	*failed = NULL;
+	return 0;
+}
+
+int tessera_handles_close(tessera_handles *h) {
+	int r = cuCtxSetCurrent(h->ctx), q;
+	if (h->solver != NULL && (q = h->l->p_cusolverDnDestroy(h->solver)) != 0)
+		r = q;
+	if (h->blas != NULL && (q = h->l->p_cublasDestroy_v2(h->blas)) != 0)
+		r = q;
+	h->solver = NULL;
+	h->blas = NULL;
+	return r;
+}
+
+int tessera_versions(tessera_handles *h, int *blas, int *solver, int *mode) {
+	cublasMath_t m = CUBLAS_DEFAULT_MATH;
+	int r = h->l->p_cublasGetVersion_v2(h->blas, blas);
+	if (r == 0)
+		r = h->l->p_cublasGetMathMode(h->blas, &m);
+	if (r == 0)
+		r = h->l->p_cusolverGetVersion(solver);
+	*mode = (int)m;
+	return r;
+}
+
+/* CURRENT: see memory.c. */
+#define CURRENT(h) \
+	do { \
+		CUresult r_ = cuCtxSetCurrent((h)->ctx); \
+		if (r_ != CUDA_SUCCESS) \
+			return TESSERA_OF_DRIVER + r_; \
+	} while (0)
+
+#define F32(p) ((float *)(uintptr_t)(p))
+#define F64(p) ((double *)(uintptr_t)(p))
+
+int tessera_gemm(tessera_handles *h, int f64, int ta, int tb, int m, int n, int k, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, double beta, CUdeviceptr c, int ldc) {
+	float x = (float)alpha, y = (float)beta;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDgemm_v2(h->blas, ta, tb, m, n, k, &alpha, F64(a), lda, F64(b), ldb, &beta, F64(c), ldc);
+	return h->l->p_cublasSgemm_v2(h->blas, ta, tb, m, n, k, &x, F32(a), lda, F32(b), ldb, &y, F32(c), ldc);
+}
+
+int tessera_syrk(tessera_handles *h, int f64, int uplo, int trans, int n, int k, double alpha,
+	CUdeviceptr a, int lda, double beta, CUdeviceptr c, int ldc) {
+	float x = (float)alpha, y = (float)beta;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDsyrk_v2(h->blas, uplo, trans, n, k, &alpha, F64(a), lda, &beta, F64(c), ldc);
+	return h->l->p_cublasSsyrk_v2(h->blas, uplo, trans, n, k, &x, F32(a), lda, &y, F32(c), ldc);
+}
+
+int tessera_trsm(tessera_handles *h, int f64, int side, int uplo, int trans, int diag, int m, int n, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb) {
+	float x = (float)alpha;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDtrsm_v2(h->blas, side, uplo, trans, diag, m, n, &alpha, F64(a), lda, F64(b), ldb);
+	return h->l->p_cublasStrsm_v2(h->blas, side, uplo, trans, diag, m, n, &x, F32(a), lda, F32(b), ldb);
+}
+
+int tessera_trmm(tessera_handles *h, int f64, int side, int uplo, int trans, int diag, int m, int n, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, CUdeviceptr c, int ldc) {
+	float x = (float)alpha;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDtrmm_v2(h->blas, side, uplo, trans, diag, m, n, &alpha, F64(a), lda, F64(b), ldb, F64(c), ldc);
+	return h->l->p_cublasStrmm_v2(h->blas, side, uplo, trans, diag, m, n, &x, F32(a), lda, F32(b), ldb, F32(c), ldc);
+}
+
+int tessera_geam(tessera_handles *h, int f64, int m, int n, double alpha,
+	CUdeviceptr a, int lda, double beta, CUdeviceptr b, int ldb, CUdeviceptr c, int ldc) {
+	float x = (float)alpha, y = (float)beta;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDgeam(h->blas, CUBLAS_OP_N, CUBLAS_OP_N, m, n, &alpha, F64(a), lda, &beta, F64(b), ldb, F64(c), ldc);
+	return h->l->p_cublasSgeam(h->blas, CUBLAS_OP_N, CUBLAS_OP_N, m, n, &x, F32(a), lda, &y, F32(b), ldb, F32(c), ldc);
+}
+
+int tessera_potrf_work(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, int *work) {
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cusolverDnDpotrf_bufferSize(h->solver, uplo, n, F64(a), lda, work);
+	return h->l->p_cusolverDnSpotrf_bufferSize(h->solver, uplo, n, F32(a), lda, work);
+}
+
+int tessera_potrf(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, CUdeviceptr work, int lwork, CUdeviceptr info) {
+	int *at = (int *)(uintptr_t)info;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cusolverDnDpotrf(h->solver, uplo, n, F64(a), lda, F64(work), lwork, at);
+	return h->l->p_cusolverDnSpotrf(h->solver, uplo, n, F32(a), lda, F32(work), lwork, at);
+}

@@ -1,0 +1,234 @@
+//go:build cuda && linux
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cuda/internal/nvidia"
+	"gorgonia.org/cu"
+)
+
+// Devices opens the machine's CUDA devices, of which there may be none: then
+// the error is an *[UnavailableError] that says why. If only some of them can be
+// used, it returns these, and an error for the others. Whoever calls it closes
+// them. It needs a build with the tag cuda, for Linux.
+func Devices() ([]Device, error) {
+	if err := nvidia.OpenDriver(); err != nil {
+		var code nvidia.Code
+		if errors.As(err, &code) && code.NoDevice() {
+			return nil, &UnavailableError{NoDevice, err}
+		}
+		return nil, &UnavailableError{NoDriver, err}
+	}
+	n, err := cu.NumDevices()
+	if err != nil {
+		return nil, &UnavailableError{NoDriver, driverError(err)}
+	}
+	if n == 0 {
+		return nil, &UnavailableError{NoDevice, errors.New("the driver reports 0 devices")}
+	}
+	version := cu.Version()
+	libraries, err := nvidia.OpenLibraries(version / 1000)
+	if err != nil {
+		return nil, &UnavailableError{NoLibraries, err}
+	}
+	var devices []Device
+	var errs []error
+	for i := range n {
+		d := &real{name: fmt.Sprintf("cuda%d", i), libraries: libraries,
+			streams: map[*realStream]bool{}, memory: map[Ptr]bool{}, host: map[unsafe.Pointer]bool{}, pinned: map[unsafe.Pointer]bool{}}
+		if err := d.open(i, version); err != nil {
+			errs = append(errs, &UnavailableError{NoAccess, err})
+			continue
+		}
+		devices = append(devices, d)
+	}
+	return devices, errors.Join(errs...)
+}
+
+// real is a device of NVIDIA's driver.
+//
+// The driver keeps a current context per thread, and a goroutine changes
+// threads: so every call sets it, within the same call into C where the
+// function is ours, and otherwise with the goroutine locked to its thread for
+// that long (see in). That costs some tens of nanoseconds. A goroutine that owns
+// a thread and does all calls would cost two switches of goroutines for each,
+// and would hold up those that may last, as Synchronize and Alloc.
+type real struct {
+	name      string
+	info      Info
+	libraries *nvidia.Libraries
+	device    cu.Device
+	ctx       cu.CUContext
+	current   nvidia.Context // the same, for calls into C
+	module    cu.Module
+	vectors   [2]cu.Function // CopyVectors, by Type
+
+	lost   atomic.Pointer[DeviceError] // how, once the device is lost
+	closed atomic.Bool
+
+	mu      sync.Mutex // guards what Close has to end
+	streams map[*realStream]bool
+	memory  map[Ptr]bool
+	host    map[unsafe.Pointer]bool
+	pinned  map[unsafe.Pointer]bool
+}
+
+// open takes the device's primary context, compiles the kernels, and learns
+// what the libraries say of themselves.
+func (d *real) open(ordinal, version int) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var err error
+	if d.device, err = cu.GetDevice(ordinal); err != nil {
+		return d.failed("cuDeviceGet", "", err)
+	}
+	d.info = Info{Ordinal: ordinal}
+	if d.info.Name, err = d.device.Name(); err != nil {
+		return d.failed("cuDeviceGetName", "", err)
+	}
+	if d.info.Memory, err = d.device.TotalMem(); err != nil {
+		return d.failed("cuDeviceTotalMem", "", err)
+	}
+	if d.ctx, err = d.device.RetainPrimaryCtx(); err != nil {
+		return d.failed("cuDevicePrimaryCtxRetain", "", err)
+	}
+	if err := d.prepare(version); err != nil {
+		return errors.Join(err, d.release())
+	}
+	return nil
+}
+
+func (d *real) prepare(version int) error {
+	if err := cu.SetCurrentContext(d.ctx); err != nil {
+		return d.failed("cuCtxSetCurrent", "", err)
+	}
+	var err error
+	if d.current, err = nvidia.CurrentContext(); err != nil {
+		return d.failed("cuCtxGetCurrent", "", err)
+	}
+	if err := d.compile(); err != nil {
+		return err
+	}
+	s, err := d.newStream("info")
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	h, err := s.libraries()
+	if err != nil {
+		return err
+	}
+	blas, solver, mode, err := h.Versions()
+	if err != nil {
+		return d.failed("cublasGetVersion", "", err)
+	}
+	d.info.Notes = append(notes(mode),
+		fmt.Sprintf("driver for CUDA %d.%d", version/1000, version%1000/10),
+		fmt.Sprintf("cuBLAS %d of CUDA %d, %s", blas, d.libraries.CUDA, d.libraries.Path),
+		fmt.Sprintf("cuSOLVER %d", solver))
+	return nil
+}
+
+// notes says how cuBLAS computes.
+func notes(mode int) []string {
+	var all []string
+	switch mode {
+	case 0:
+		all = []string{"cuBLAS's math mode: default, neither TF32 nor emulation"}
+	case 2:
+		all = []string{"cuBLAS's math mode: pedantic"}
+	default:
+		all = []string{fmt.Sprintf("cuBLAS's math mode: %d", mode)}
+	}
+	// The environment overrides the mode.
+	for _, name := range []string{"CUBLAS_EMULATE_DOUBLE_PRECISION", "CUBLAS_EMULATE_SINGLE_PRECISION",
+		"CUBLAS_EMULATION_STRATEGY", "NVIDIA_TF32_OVERRIDE"} {
+		if v, ok := os.LookupEnv(name); ok {
+			all = append(all, name+"="+v+" in the environment may change the precision")
+		}
+	}
+	return all
+}
+
+// Info implements [Device].
+func (d *real) Info() Info { return d.info }
+
+// usable returns the error with which every call on a lost or closed device
+// fails.
+func (d *real) usable(op, stream string) error {
+	if lost := d.lost.Load(); lost != nil {
+		e := *lost
+		e.Op, e.Stream = op, stream
+		return &e
+	}
+	if d.closed.Load() {
+		return &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInvalid, Reason: "the device is closed"}
+	}
+	return nil
+}
+
+// in runs f, which calls gorgonia.org/cu, with the device's context current.
+func (d *real) in(op, stream string, f func() error) error {
+	if err := d.usable(op, stream); err != nil {
+		return err
+	}
+	return d.failed(op, stream, d.locked(f))
+}
+
+func (d *real) locked(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cu.SetCurrentContext(d.ctx); err != nil {
+		return err
+	}
+	return f()
+}
+
+// Close implements [Device].
+func (d *real) Close() error {
+	if d.closed.Swap(true) {
+		return nil
+	}
+	d.mu.Lock()
+	streams, memory, host, pinned := d.streams, d.memory, d.host, d.pinned
+	d.streams, d.memory, d.host, d.pinned = nil, nil, nil, nil
+	d.mu.Unlock()
+	var errs []error
+	for s := range streams {
+		errs = append(errs, s.end())
+	}
+	for p := range memory {
+		errs = append(errs, d.failed("cuMemFree", "", d.locked(func() error { return cu.MemFree(cu.DevicePtr(p)) })))
+	}
+	for p := range host {
+		errs = append(errs, d.failed("cuMemFreeHost", "", d.current.FreeHost(p)))
+	}
+	for p := range pinned {
+		errs = append(errs, d.failed("cuMemHostUnregister", "", d.current.Unregister(p)))
+	}
+	errs = append(errs, d.release())
+	if d.lost.Load() != nil {
+		return nil // nothing of it was left to free
+	}
+	return errors.Join(errs...)
+}
+
+// release gives back the module and the primary context.
+func (d *real) release() error {
+	err := d.locked(func() error {
+		if d.module == (cu.Module{}) {
+			return nil
+		}
+		return d.module.Unload()
+	})
+	return errors.Join(d.failed("cuModuleUnload", "", err),
+		d.failed("cuDevicePrimaryCtxRelease", "", d.device.ReleasePrimaryCtx()))
+}

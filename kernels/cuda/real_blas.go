@@ -1,0 +1,99 @@
+//go:build cuda && linux
+
+package cuda
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/kernels/cuda/internal/nvidia"
+	"gonum.org/v1/gonum/blas"
+)
+
+// routine returns the handles for a routine of the libraries, whose name for
+// errors is that of typ.
+func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.Handles, op string, err error) {
+	op = f64
+	if typ == F32 {
+		op = f32
+	}
+	for _, n := range dims {
+		if n < 0 || n > math.MaxInt32 {
+			return nil, op, s.d.invalid(op, s.name, "a dimension of %d", n)
+		}
+	}
+	h, err = s.libraries()
+	return h, op, err
+}
+
+func (a Matrix) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Data), Ld: a.Ld} }
+
+// Gemm implements [Stream].
+func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+	h, op, err := s.routine(typ, "cublasSgemm", "cublasDgemm", m, n, k, a.Ld, b.Ld, c.Ld)
+	if err != nil || m == 0 || n == 0 {
+		return err
+	}
+	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
+}
+
+// Syrk implements [Stream].
+func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
+	h, op, err := s.routine(typ, "cublasSsyrk", "cublasDsyrk", n, k, a.Ld, c.Ld)
+	if err != nil || n == 0 {
+		return err
+	}
+	return s.failedCall(op, h.Syrk(typ == F64, uplo, trans, n, k, alpha, a.nvidia(), beta, c.nvidia()))
+}
+
+// Trsm implements [Stream].
+func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
+	h, op, err := s.routine(typ, "cublasStrsm", "cublasDtrsm", m, n, a.Ld, b.Ld)
+	if err != nil || m == 0 || n == 0 {
+		return err
+	}
+	return s.failedCall(op, h.Trsm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia()))
+}
+
+// Trmm implements [Stream].
+func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
+	h, op, err := s.routine(typ, "cublasStrmm", "cublasDtrmm", m, n, a.Ld, b.Ld, c.Ld)
+	if err != nil || m == 0 || n == 0 {
+		return err
+	}
+	return s.failedCall(op, h.Trmm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), c.nvidia()))
+}
+
+// Geam implements [Stream].
+func (s *realStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error {
+	h, op, err := s.routine(typ, "cublasSgeam", "cublasDgeam", m, n, a.Ld, b.Ld, c.Ld)
+	if err != nil || m == 0 || n == 0 {
+		return err
+	}
+	return s.failedCall(op, h.Geam(typ == F64, m, n, alpha, a.nvidia(), beta, b.nvidia(), c.nvidia()))
+}
+
+// PotrfWork implements [Stream].
+func (s *realStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (int64, error) {
+	h, op, err := s.routine(typ, "cusolverDnSpotrf_bufferSize", "cusolverDnDpotrf_bufferSize", n, a.Ld)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	elements, err := h.PotrfWork(typ == F64, uplo, n, a.nvidia())
+	return int64(elements) * typ.Size(), s.failedCall(op, err)
+}
+
+// Potrf implements [Stream].
+func (s *realStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
+	h, op, err := s.routine(typ, "cusolverDnSpotrf", "cusolverDnDpotrf", n, a.Ld)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return s.Fill(info, 0, 4)
+	}
+	elements, err := h.PotrfWork(typ == F64, uplo, n, a.nvidia())
+	if err != nil {
+		return s.failedCall(op+"_bufferSize", err)
+	}
+	return s.failedCall(op, h.Potrf(typ == F64, uplo, n, a.nvidia(), uintptr(work), elements, uintptr(info)))
+}

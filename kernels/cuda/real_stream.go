@@ -1,0 +1,167 @@
+//go:build cuda && linux
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cuda/internal/nvidia"
+	"gorgonia.org/cu"
+)
+
+// realStream is a stream of the driver, with handles of cuBLAS and cuSOLVER of
+// its own once it has needed them.
+type realStream struct {
+	d       *real
+	name    string
+	s       cu.Stream
+	handles *nvidia.Handles
+	done    bool
+}
+
+// NewStream implements [Device].
+func (d *real) NewStream() (Stream, error) {
+	d.mu.Lock()
+	name := fmt.Sprint(len(d.streams))
+	d.mu.Unlock()
+	s, err := d.newStream(name)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *real) newStream(name string) (*realStream, error) {
+	const op = "cuStreamCreate"
+	s := &realStream{d: d, name: name}
+	err := d.in(op, name, func() (err error) {
+		// Not one that waits for the default stream, which a library may use.
+		s.s, err = cu.MakeStream(cu.NonBlocking)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.keep(op, func() { d.streams[s] = true }, s.s.Destroy); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// libraries returns the stream's handles. It makes them at the first call,
+// which takes a while: streams that only copy need none.
+func (s *realStream) libraries() (*nvidia.Handles, error) {
+	if err := s.usable("cublasCreate"); err != nil {
+		return nil, err
+	}
+	if s.handles == nil {
+		h, failed, err := s.d.libraries.Open(s.d.current, s.s)
+		if err != nil {
+			return nil, s.failedCall(failed, err)
+		}
+		s.handles = h
+	}
+	return s.handles, nil
+}
+
+func (s *realStream) usable(op string) error {
+	if s.done && !s.d.closed.Load() {
+		return s.d.invalid(op, s.name, "the stream is closed")
+	}
+	return s.d.usable(op, s.name)
+}
+
+func (s *realStream) in(op string, f func() error) error {
+	if err := s.usable(op); err != nil {
+		return err
+	}
+	return s.d.failed(op, s.name, s.d.locked(f))
+}
+
+// Synchronize implements [Stream].
+func (s *realStream) Synchronize() error { return s.in("cuStreamSynchronize", s.s.Synchronize) }
+
+// Close implements [Stream].
+func (s *realStream) Close() error {
+	if !drop(s.d, &s.d.streams, s) {
+		return nil
+	}
+	return s.end()
+}
+
+// end waits for the stream's work and destroys it.
+func (s *realStream) end() error {
+	s.done = true
+	err := s.d.failed("cuStreamSynchronize", s.name, s.d.locked(s.s.Synchronize))
+	if s.handles != nil {
+		err = errors.Join(err, s.d.failed("cublasDestroy", s.name, s.handles.Close()))
+	}
+	return errors.Join(err, s.d.failed("cuStreamDestroy", s.name, s.d.locked(s.s.Destroy)))
+}
+
+// rows returns an error for a copy that cannot be, and whether there is nothing
+// to copy. One row, or rows without gaps, are copied as one stretch of bytes.
+func (s *realStream) rows(op string, dpitch, spitch, width int64, rows int) (nothing, stretch bool, err error) {
+	if err := s.usable(op); err != nil {
+		return false, false, err
+	}
+	if width < 0 || rows < 0 || rows > 1 && (dpitch < width || spitch < width) {
+		return false, false, s.d.invalid(op, s.name, "%d rows of %d bytes, %d and %d apart", rows, width, spitch, dpitch)
+	}
+	return width == 0 || rows == 0, rows == 1 || dpitch == width && spitch == width, nil
+}
+
+// CopyIn implements [Stream].
+func (s *realStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
+	const op = "cuMemcpyHtoDAsync"
+	nothing, stretch, err := s.rows(op, dpitch, spitch, width, rows)
+	if nothing || err != nil {
+		return err
+	}
+	if stretch {
+		return s.in(op, func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, width*int64(rows), s.s) })
+	}
+	return s.d.failed("cuMemcpy2DAsync", s.name, s.d.current.CopyIn(s.s, uintptr(dst), dpitch, src, spitch, width, rows))
+}
+
+// CopyOut implements [Stream].
+func (s *realStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, width int64, rows int) error {
+	const op = "cuMemcpyDtoHAsync"
+	nothing, stretch, err := s.rows(op, dpitch, spitch, width, rows)
+	if nothing || err != nil {
+		return err
+	}
+	if stretch {
+		return s.in(op, func() error { return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), width*int64(rows), s.s) })
+	}
+	return s.d.failed("cuMemcpy2DAsync", s.name, s.d.current.CopyOut(s.s, dst, dpitch, uintptr(src), spitch, width, rows))
+}
+
+// Copy implements [Stream].
+func (s *realStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error {
+	const op = "cuMemcpyDtoDAsync"
+	nothing, stretch, err := s.rows(op, dpitch, spitch, width, rows)
+	if nothing || err != nil {
+		return err
+	}
+	if stretch {
+		return s.in(op, func() error {
+			return cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), width*int64(rows), s.s)
+		})
+	}
+	return s.d.failed("cuMemcpy2DAsync", s.name, s.d.current.Copy(s.s, uintptr(dst), dpitch, uintptr(src), spitch, width, rows))
+}
+
+// Fill implements [Stream].
+func (s *realStream) Fill(dst Ptr, value byte, n int64) error {
+	const op = "cuMemsetD8Async"
+	if n < 0 {
+		return s.d.invalid(op, s.name, "%d bytes", n)
+	}
+	if n == 0 {
+		return s.usable(op)
+	}
+	return s.in(op, func() error { return cu.MemsetD8Async(cu.DevicePtr(dst), value, n, s.s) })
+}
