@@ -8,11 +8,32 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// policy returns the policy that the options stand for.
-func (o *Options) policy() sched.Kind {
+// OpenAccelerators opens the accelerators that names asks for, for
+// [Options.Accelerators]: "auto" stands for every device there is, "cuda0,cuda1"
+// for some by number, "sim" or "sim:2" for simulated ones, to try out what works
+// with devices, and "none" or nothing for none. The caller closes each of them,
+// after the engine. That "auto" finds none is no error. The error is a
+// *cuda.RequestError for other words, a *cuda.NoDeviceError if there is no such
+// device, or what the driver says.
+//
+//	devices, err := la.OpenAccelerators("auto")
+//	…
+//	e, err := la.NewEngine(la.Options{Accelerators: devices})
+func OpenAccelerators(names string) ([]exec.Accelerator, error) {
+	opened, err := kernels.OpenAccelerators(names)
+	var all []exec.Accelerator
+	for _, a := range opened {
+		all = append(all, a)
+	}
+	return all, err
+}
+
+// Scheduling returns the policy that the options stand for.
+func (o *Options) Scheduling() sched.Kind {
 	if len(o.Accelerators) > 0 && !o.ByPriority {
 		return cmp.Or(o.Policy, sched.EarliestFinish)
 	}

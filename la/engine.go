@@ -131,7 +131,7 @@ func NewEngine(opt Options) (*Engine, error) {
 		e.table = builtin()
 	}
 	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile,
-		Measure: opt.policy() == sched.EarliestFinish}
+		Measure: opt.Scheduling() == sched.EarliestFinish}
 	if opt.Deterministic || opt.Static {
 		cfg.Mode = versions.Static
 	}
@@ -218,7 +218,7 @@ func (o *Options) Validate() error {
 
 // start returns a runtime for the engine's options.
 func (e *Engine) start() (*exec.Local, error) {
-	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.policy(), Accelerators: e.opt.Accelerators,
+	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Scheduling(), Accelerators: e.opt.Accelerators,
 		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
 }
 

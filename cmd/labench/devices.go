@@ -36,10 +36,7 @@ type devices struct {
 // findDevices looks for the devices of this machine.
 func findDevices() devices {
 	all, err := cuda.Devices()
-	if none := (*cuda.NoDeviceError)(nil); errors.As(err, &none) {
-		return devices{why: none.Reason}
-	}
-	if err != nil {
+	if err != nil && len(all) == 0 {
 		return devices{why: err.Error()}
 	}
 	var found devices
@@ -88,3 +85,34 @@ func requestDevices(s string) error {
 }
 
 const deviceWords = "none, auto, sim or sim:2 for simulated ones, or real ones by number, as in cuda0,cuda1"
+
+// warnNoDevice says that "auto" has found nothing, and why.
+func (a *app) warnNoDevice(request string) (none bool) {
+	if r, err := cuda.ParseRequest(request); err != nil || !r.Auto {
+		return false
+	}
+	found := findDevices()
+	if found.why == "" {
+		return false
+	}
+	a.warn("no device: " + found.why)
+	return true
+}
+
+// deviceSet is the devices that a point of a sweep has.
+type deviceSet struct {
+	name    string // "none", "sim", "sim only"
+	request string
+	only    bool // the workers do only what devices cannot
+}
+
+// deviceSets returns what is compared: the workers alone, devices alone, and
+// both.
+func deviceSets(request string) []deviceSet {
+	r, err := cuda.ParseRequest(request)
+	if err != nil || r.String() == "none" {
+		return []deviceSet{{name: "none"}}
+	}
+	name := r.String()
+	return []deviceSet{{name: "none"}, {name + " only", name, true}, {name + " too", name, false}}
+}

@@ -22,6 +22,7 @@ type opFlags struct {
 	profile                          string
 	json, tags                       bool
 	warmup                           int
+	devices                          string
 	choices                          map[string]*string
 	given                            func(flag string) bool
 	record                           recordFlags
@@ -90,6 +91,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policy: "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
+	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+deviceWords)
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
 	intFlag(cmd, &s.Target.Units, "units", "", 0, "declare how many cores a task may take, for versions that take several")
 	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
@@ -153,6 +155,9 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	var err error
 	s.Sched, err = sched.Parse(f.sched)
 	check(err)
+	s.ByPriority = f.given("sched") && s.Sched == sched.Priority
+	check(requestDevices(f.devices))
+	s.Devices = f.devices
 	s.Only, s.Fixed, err = parseVersions(f.versions)
 	check(err)
 	s.Exclude, err = versions.ParseNames(f.exclude)
@@ -213,6 +218,7 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 		return usage(err)
 	}
 	s.NoPeak = a.noPeak
+	a.warnNoDevice(f.devices)
 	profile, err := a.openProfile(f.profile)
 	if err != nil {
 		return err

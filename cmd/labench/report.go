@@ -132,7 +132,11 @@ func runLine(s bench.Spec, r bench.Result) string {
 	if r.Direct {
 		return fmt.Sprintf("one kernel, no tasks, %s", runs)
 	}
-	return fmt.Sprintf("nb = %d, %s, policy %s, %s", r.NB, count(r.Workers, "worker"), r.Sched, runs)
+	workers := count(r.Workers, "worker")
+	if len(r.Devices) > 0 {
+		workers += " and " + strings.Join(r.Devices, ", ")
+	}
+	return fmt.Sprintf("nb = %d, %s, policy %s, %s", r.NB, workers, r.Sched, runs)
 }
 
 // usageTable prints which version of which op ran how often, and its share of the

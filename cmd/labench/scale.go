@@ -29,7 +29,8 @@ type scaleFlags struct {
 	repeat, warmup                         int
 	verify, json                           bool
 	csv, plot, oversubscribe               string
-	profile                                string
+	profile, devices                       string
+	given                                  func(flag string) bool
 	choices                                map[string]*string
 }
 
@@ -40,8 +41,8 @@ func newScaleCommand(a *app) *cobra.Command {
 		Use:   "scale [" + strings.Join(bench.Ops(), "|") + "]",
 		Short: "Sweep over sizes, workers, tile sizes, policies and versions",
 		Long: `Run an operation (default cholesky) for every combination of the sizes, workers,
-tile sizes, policies and versions given, and print a table, and on request a CSV
-file and a plot. Lists are separated by commas and may have ranges
+tile sizes, policies, versions and devices given, and print a table, and on
+request a CSV file and a plot. Lists are separated by commas and may have ranges
 first:last:step, or first:last:xfactor for steps that multiply.
 
 The speed-up is over one worker with everything else the same, and the
@@ -67,6 +68,7 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 			if len(args) > 0 {
 				f.op = args[0]
 			}
+			f.given = cmd.Flags().Changed
 			return a.runScale(cmd.Context(), &f, scaleMachine{bench.Run, quickPeak})
 		},
 	}
@@ -78,6 +80,7 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
 	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
 	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
+	fl.StringVar(&f.devices, "devices", "none", "accelerators, as in cuda0, sim or auto: three points,\nthe workers alone, the devices alone, and both")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	f.choices = registerChoices(cmd, bench.Operations()...)
 	seedFlag(cmd, &f.seed, "seed of the generated matrices")
@@ -146,8 +149,11 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	note(err)
 	s.policies, err = parseWords("sched", f.sched, sched.Kinds(), sched.Parse)
 	note(err)
+	s.base.ByPriority = f.given != nil && f.given("sched")
 	s.versions, err = parseVersionSets(f.versions)
 	note(err)
+	note(requestDevices(f.devices))
+	s.devices = deviceSets(f.devices)
 	if f.plot != "" {
 		p.format, err = plotting.FormatOf(f.plot)
 		note(err)
@@ -216,6 +222,9 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error
 	p, err := f.plan()
 	if err != nil {
 		return usage(err)
+	}
+	if a.warnNoDevice(f.devices) {
+		p.sweep.devices = deviceSets("none")
 	}
 	// Names of versions that do not exist would fail in every point.
 	for _, v := range p.sweep.versions {

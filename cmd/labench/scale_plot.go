@@ -23,7 +23,7 @@ func (p *scalePlan) picture(points []point) ([]byte, error) {
 func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 	c := &plotting.Chart{
 		Title:  topo.Detect().String() + "\n" + s.fixed(),
-		XLabel: map[variable]string{varN: "n (order)", varWorkers: "workers", varNB: "nb (tile size)", varSched: "scheduling policy", varVersions: "versions allowed"}[x],
+		XLabel: map[variable]string{varN: "n (order)", varWorkers: "workers", varNB: "nb (tile size)", varSched: "scheduling policy", varVersions: "versions allowed", varDevices: "devices"}[x],
 		YLabel: fmt.Sprintf("GFLOP/s (best of %d)", s.base.Repeat),
 	}
 	switch x {
@@ -34,6 +34,10 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 	case varVersions:
 		for _, v := range s.versions {
 			c.Categories = append(c.Categories, v.name)
+		}
+	case varDevices:
+		for _, d := range s.devices {
+			c.Categories = append(c.Categories, d.name)
 		}
 	}
 	if s.cores > 0 && x == varWorkers {
@@ -92,6 +96,8 @@ func (s *sweep) seriesName(t setting, x variable) string {
 			words = append(words, t.policy.String())
 		case varVersions:
 			words = append(words, t.versions.name)
+		case varDevices:
+			words = append(words, t.devices.name)
 		}
 	}
 	if words == nil {
@@ -111,6 +117,8 @@ func (s *sweep) place(p *point, x variable) float64 {
 		return float64(slices.Index(s.policies, p.policy))
 	case varVersions:
 		return float64(slices.IndexFunc(s.versions, func(v versionSet) bool { return v.name == p.versions.name }))
+	case varDevices:
+		return float64(slices.IndexFunc(s.devices, func(d deviceSet) bool { return d == p.devices }))
 	}
 	return float64(p.n)
 }

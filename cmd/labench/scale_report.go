@@ -52,6 +52,13 @@ func newScaleTable(s *sweep) *scaleTable {
 	if s.swept(varSched) {
 		add(scaleColumn{"sched", 8, true, func(p *point) string { return p.policy.String() }})
 	}
+	if s.swept(varDevices) {
+		width := len("devices")
+		for _, d := range s.devices {
+			width = max(width, len(d.name))
+		}
+		add(scaleColumn{"devices", min(width, 15), true, func(p *point) string { return p.devices.name }})
+	}
 	at := len(t.columns)
 	rate := func(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 	add(scaleColumn{"best", 7, false, func(p *point) string { return rate(p.result.GFLOPSBest) }})
@@ -150,7 +157,7 @@ func (t *scaleTable) row(p point) string {
 	if p.err != nil {
 		return t.line(func(c scaleColumn) string {
 			switch c.name {
-			case "n", "factor", "workers", "sched", "versions":
+			case "n", "factor", "workers", "sched", "versions", "devices":
 				return c.value(&p)
 			}
 			return "-"
@@ -180,7 +187,7 @@ func (t *scaleTable) line(cell func(scaleColumn) string, mark string) string {
 func csvColumns() []string {
 	return []string{"op", "type", "m", "n", "k", "nb", "nb_auto", "workers", "sched", "versions_allowed", "versions",
 		"seconds_best", "seconds_median", "gflops_best", "gflops_median", "peak_gflops", "peak_fraction",
-		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe"}
+		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe", "devices"}
 }
 
 // csvOf returns the points as a CSV file (RFC 4180) with a header. Numbers are
@@ -211,7 +218,7 @@ func csvOf(points []point) []byte {
 		w.Write([]string{r.Op, r.Type, strconv.Itoa(r.M), strconv.Itoa(r.N), strconv.Itoa(r.K), strconv.Itoa(r.NB), strconv.FormatBool(p.nb == 0),
 			strconv.Itoa(r.Workers), r.Sched, p.versions.name, strings.Join(calls, ";"),
 			number(r.SecondsBest), number(r.SecondsMedian), number(r.GFLOPSBest), number(r.GFLOPSMedian), number(r.PeakGFLOPS), number(r.PeakFraction),
-			number(p.speedup), number(p.efficiency()), number(r.Residual), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor})
+			number(p.speedup), number(p.efficiency()), number(r.Residual), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor, p.devices.name})
 	}
 	w.Flush() // into memory: there is no error
 	return out.Bytes()

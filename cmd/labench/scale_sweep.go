@@ -24,11 +24,16 @@ const (
 	varNB
 	varSched
 	varVersions
+	varDevices
 )
 
-func variables() []variable { return []variable{varN, varWorkers, varNB, varSched, varVersions} }
+func variables() []variable {
+	return []variable{varN, varWorkers, varNB, varSched, varVersions, varDevices}
+}
 
-func (v variable) String() string { return [...]string{"n", "workers", "nb", "sched", "versions"}[v] }
+func (v variable) String() string {
+	return [...]string{"n", "workers", "nb", "sched", "versions", "devices"}[v]
+}
 
 func parseVariable(s string) (variable, error) {
 	for _, v := range variables() {
@@ -75,6 +80,7 @@ type sweep struct {
 	nb       []int
 	policies []sched.Kind
 	versions []versionSet
+	devices  []deviceSet     // empty: none
 	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
 	// cores, if not 0, says that the workers are virtual units, cores times a
 	// factor of oversubscription, 1 and larger.
@@ -104,6 +110,7 @@ type setting struct {
 	n, workers, nb int
 	policy         sched.Kind
 	versions       versionSet
+	devices        deviceSet
 }
 
 func (s setting) String() string {
@@ -111,25 +118,36 @@ func (s setting) String() string {
 	if s.nb > 0 {
 		nb = fmt.Sprint(s.nb)
 	}
-	return fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, nb, s.policy, s.versions.name)
+	text := fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, nb, s.policy, s.versions.name)
+	if s.devices.request != "" {
+		text += " devices=" + s.devices.name
+	}
+	return text
 }
 
 // same reports whether s and t agree in everything but the listed variables.
 func (s setting) same(t setting, but ...variable) bool {
 	equal := func(v variable, eq bool) bool { return eq || slices.Contains(but, v) }
 	return equal(varN, s.n == t.n) && equal(varWorkers, s.workers == t.workers) && equal(varNB, s.nb == t.nb) &&
-		equal(varSched, s.policy == t.policy) && equal(varVersions, s.versions.name == t.versions.name)
+		equal(varSched, s.policy == t.policy) && equal(varVersions, s.versions.name == t.versions.name) &&
+		equal(varDevices, s.devices.request == t.devices.request && s.devices.only == t.devices.only)
 }
 
 // settings returns all combinations; the workers vary fastest.
 func (s *sweep) settings() []setting {
 	var all []setting
+	devices := s.devices
+	if len(devices) == 0 {
+		devices = deviceSets("none")
+	}
 	for _, n := range s.sizes {
 		for _, v := range s.versions {
-			for _, policy := range s.policies {
-				for _, nb := range s.nb {
-					for _, w := range s.workers {
-						all = append(all, setting{n, w, nb, policy, v})
+			for _, d := range devices {
+				for _, policy := range s.policies {
+					for _, nb := range s.nb {
+						for _, w := range s.workers {
+							all = append(all, setting{n, w, nb, policy, v, d})
+						}
 					}
 				}
 			}
@@ -140,7 +158,7 @@ func (s *sweep) settings() []setting {
 
 // values returns the number of values of a variable.
 func (s *sweep) values(v variable) int {
-	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions)}[v]
+	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions), max(len(s.devices), 1)}[v]
 }
 
 // swept reports whether v has more than one value.
@@ -178,6 +196,8 @@ func (s *sweep) spec(t setting) bench.Spec {
 	spec := s.base
 	spec.NoPeak = true // see peaks
 	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
+	spec.Devices, spec.DevicesOnly = t.devices.request, t.devices.only
+	spec.ByPriority = spec.ByPriority && t.policy == sched.Priority
 	return spec
 }
 

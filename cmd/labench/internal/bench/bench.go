@@ -31,11 +31,17 @@ type Spec struct {
 	NB      int    // tile size; 0: automatic
 	Workers int    // 0: one per core
 	Sched   sched.Kind
-	Only    []string       // versions that may run; empty: all
-	Exclude []string       // versions that may not
-	Fixed   []versions.Pin // versions of single ops
-	Profile *versions.Profile
-	Target  versions.Target // declares the workers; see la.Options
+	// ByPriority has Sched, the zero value, mean sched.Priority also with Devices:
+	// see la.Options.
+	ByPriority bool
+	Only       []string       // versions that may run; empty: all
+	Exclude    []string       // versions that may not
+	Fixed      []versions.Pin // versions of single ops
+	Profile    *versions.Profile
+	Target     versions.Target // declares the workers; see la.Options
+	Devices    string          // accelerators beside the workers: see la.OpenAccelerators
+	// DevicesOnly keeps the workers off what the devices have versions for.
+	DevicesOnly bool
 
 	Pivot       la.Pivoting    // of lu
 	OnBreakdown la.OnBreakdown // of lu
@@ -79,7 +85,8 @@ type Result struct {
 	NB            int            `json:"nb"`
 	Workers       int            `json:"workers"`
 	Sched         string         `json:"sched"`
-	Versions      map[string]int `json:"versions"` // "gemm/openblas" → calls in the timed runs
+	Devices       []string       `json:"devices,omitempty"` // accelerators
+	Versions      map[string]int `json:"versions"`          // "gemm/openblas" → calls in the timed runs
 	SecondsBest   float64        `json:"seconds_best"`
 	SecondsMedian float64        `json:"seconds_median"`
 	GFLOPSBest    float64        `json:"gflops_best"`

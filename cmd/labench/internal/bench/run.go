@@ -74,7 +74,7 @@ func (r *Result) peak(ctx context.Context, s Spec, workers int) error {
 	return nil
 }
 
-func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
+func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	usable := topo.Detect().UsableMemory()
 	if err := fits(s, usable); err != nil {
 		return Result{}, err
@@ -88,17 +88,26 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	m := newMeter(s)
 	// The engine comes first: it knows the names of the versions, and memory
 	// is dear.
-	opt := la.Options{Workers: s.Workers, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
+	opt := la.Options{Workers: s.Workers, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude, Fixed: slices.Clone(s.Fixed),
 		Profile: s.Profile, Target: s.Target, Progress: m.progress, Trace: s.Trace}
 	if s.NB > 0 {
 		opt.Direct = -1 // who asks for tiles gets tiles
 	}
+	closeDevices, names, err := openDevices(s, &opt)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() {
+		if err := closeDevices(); err != nil && failed == nil {
+			failed = err
+		}
+	}()
 	e, err := engine[T](opt)
 	if err != nil {
 		return Result{}, err
 	}
 	defer e.Close()
-	workers := len(e.Workers())
+	workers := len(e.Workers()) - len(names)
 
 	p, s, err := newProblem[T](ctx, s, usable, workers)
 	if err != nil {
@@ -107,7 +116,7 @@ func run[T la.Element](ctx context.Context, s Spec) (Result, error) {
 	if err := warm[T](ctx, s, p, e, m); err != nil {
 		return Result{}, err
 	}
-	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.Sched.String(),
+	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: opt.Scheduling().String(), Devices: names,
 		Residual: math.NaN(), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)

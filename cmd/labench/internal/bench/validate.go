@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -91,6 +92,12 @@ func (s Spec) Validate() error {
 	}
 	if s.Workers < 0 || s.Workers > 1<<14 {
 		note("workers is %d, want 1 to %d, or 0 for one per core", s.Workers, 1<<14)
+	}
+	if _, err := cuda.ParseRequest(s.Devices); err != nil {
+		note("%v", err)
+	}
+	if s.DevicesOnly && (s.Devices == "" || s.Devices == "none") {
+		note("work is for devices only, of which there are none")
 	}
 	if s.Repeat < 0 {
 		note("repeat is %d, want at least 1", s.Repeat)
