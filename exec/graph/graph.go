@@ -436,7 +436,8 @@ func endWrite(u *use, fault *Fault, ready []*Task) ([]*Task, int32) {
 
 // arrive counts one awaited event and appends t to ready if it was the last.
 func (t *Task) arrive(ready []*Task) []*Task {
-	if t.pending.Add(-1) != 0 {
+	// Who sees 1 is the last one: nobody else is going to touch it.
+	if t.pending.Load() != 1 && t.pending.Add(-1) != 0 {
 		return ready
 	}
 	if t.special {
@@ -507,7 +508,7 @@ func (g *Graph) newTask(n int) *Task {
 		t.graph = g
 		t.Attempt, t.state, t.special = 0, uint8(Waiting), false
 		// Nobody else has the task: a store that is not atomic costs less.
-		t.tainted = atomic.Pointer[Fault]{}
+		t.tainted, t.pending = atomic.Pointer[Fault]{}, atomic.Int32{}
 	}
 	switch {
 	case g.Clock == nil:
