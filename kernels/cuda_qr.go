@@ -128,10 +128,10 @@ func (f *cudaFactor[T]) spread(r, w int, v, from, c stored) error {
 	return f.gemm(blas.NoTrans, blas.Trans, f.n, r, w, -1, from, v, 1, c)
 }
 
-// plus computes C = C + beta·W in w rows, from the right columns.
-func (f *cudaFactor[T]) plus(w int, c stored, beta float64, x, to stored) error {
+// plus computes dst = x + beta·y in w rows, from the right in w columns.
+func (f *cudaFactor[T]) plus(w int, x stored, beta float64, y, dst stored) error {
 	m, n := f.strip(w)
-	return f.add(m, n, c, beta, x, to)
+	return f.add(m, n, x, beta, y, dst)
 }
 
 // middle computes W = op(T)·W, from the right W·op(T), for the block that begins
