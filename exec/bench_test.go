@@ -3,7 +3,9 @@ package exec_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -69,15 +71,18 @@ func BenchmarkCholeskyEmpty(b *testing.B) {
 				defer rt.Close()
 				ops := newCholeskyOps()
 				b.ReportAllocs()
-				tasks := 0
+				tasks, best := 0, math.Inf(1)
 				for b.Loop() {
+					start := time.Now()
 					job := rt.NewJob(context.Background())
 					n := ops.submit(b, job, mt)
 					if err := job.Wait(); err != nil {
 						b.Fatal(err)
 					}
 					tasks += n
+					best = min(best, float64(time.Since(start).Nanoseconds())/float64(n))
 				}
+				b.ReportMetric(best, "best-ns/task") // as testdata/peers/openmp.c has it
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(tasks), "ns/task")
 			})
 		}
