@@ -17,7 +17,7 @@ const (
 )
 
 // NewAccelerator returns an accelerator on d, which is its own from then on:
-// Close closes it. The memory for tiles is allocated when it is first used. The
+// Close closes it. Memory for tiles is allocated as it is needed. The
 // error lists what is wrong with the options, or is the device's; then d is as
 // it was.
 func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
@@ -29,7 +29,7 @@ func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	a := &Accelerator{
 		device: d, opt: opt,
 		target: &versions.Target{Kind: "cuda", Arch: runtime.GOARCH, Processor: info.Name, Units: 1, Memory: opt.Memory},
-		cache:  newCache(opt.Memory), small: newArena(smallBytes), pins: pinned{device: d},
+		cache:  newCache(opt.Memory), small: newArena(), pins: pinned{device: d},
 		wake: make(chan struct{}, 1),
 	}
 	a.work.L = &a.mu
@@ -140,7 +140,7 @@ func (a *Accelerator) fits(size, extra int64) error {
 	if extra > smallScratch {
 		size += roundUp(extra, grain)
 	}
-	if have := a.cache.arena.size; size > have {
+	if have := a.cache.limit; size > have {
 		return &TooLargeError{Device: a.opt.Name, Want: size, Have: have}
 	}
 	return nil
@@ -281,7 +281,7 @@ func (a *Accelerator) Close() error {
 	}
 	a.closeStreams()
 	a.keep(a.pins.free())
-	for _, p := range []Ptr{a.base, a.under} {
+	for _, p := range append(a.parts, a.under) {
 		if p != 0 {
 			a.keep(a.device.Free(p))
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
@@ -356,5 +357,51 @@ func TestAcceleratorWake(t *testing.T) {
 	begin := time.Now()
 	if a.Ended(nil, 10*time.Millisecond); time.Since(begin) < 10*time.Millisecond {
 		t.Error("an old call of Wake ends a wait")
+	}
+}
+
+// blob is a value that is nothing but large.
+type blob struct{ m cuda.Memory }
+
+func (b *blob) Memory() cuda.Memory { return b.m }
+
+// TestAcceleratorParts: memory that was allocated in parts becomes one where a call
+// needs it.
+func TestAcceleratorParts(t *testing.T) {
+	a, d := newAccelerator(t, cuda.SimOptions{Memory: 100 << 20}, cuda.Options{Memory: 80 << 20})
+	defer closed(t, a, false)
+	data := make([]float64, 40<<20/8)
+	values := make([]any, 3)
+	for i, mib := range []int{40, 38, 2} {
+		values[i] = &blob{cuda.Memory{Data: unsafe.Pointer(unsafe.SliceData(data)), Rows: mib, Width: 1 << 20, Pitch: 1 << 20}}
+	}
+	nothing := &versions.Version{Name: "cuda", Run: func(*versions.Call) error { return nil }}
+	launch := func(values ...any) {
+		t.Helper()
+		l := &versions.Launch{Call: versions.Call{Args: values}, Version: nothing, Job: 1}
+		for range values {
+			l.Uses = append(l.Uses, versions.Reads)
+		}
+		if err := a.Launch(l); err != nil {
+			t.Fatal(err)
+		}
+		for len(a.Ended(nil, time.Second)) == 0 {
+		}
+	}
+	launch(values[2])
+	if used := d.Stats().Used; used > 66<<20 {
+		t.Errorf("%d bytes for a value of 2 MiB", used)
+	}
+	launch(values[0], values[2])
+	launch(values[0], values[1], values[2])
+	if s, used := a.Stats(), d.Stats().Used; s.Repacks != 1 || used > 81<<20 {
+		t.Errorf("%d bytes are used, %+v", used, s)
+	}
+	launch(values[0], values[1], values[2])
+	if s := a.Stats(); s.Repacks != 1 {
+		t.Errorf("%+v", s)
+	}
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.tellCopies()
-	if a.lost != nil || a.closed || a.allocate() != nil {
+	if a.lost != nil || a.closed {
 		return
 	}
 	a.poll()
@@ -24,7 +24,7 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 			continue
 		}
 		m := s.Memory()
-		if size := deviceSize(m); size == 0 || size > c.arena.size {
+		if size := deviceSize(m); size == 0 || size > c.limit {
 			continue
 		}
 		e := c.entry(s, m, job)
@@ -33,12 +33,15 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 			continue
 		}
 		if e.block == nil {
+			if a.grow(e.size) != nil {
+				return
+			}
 			if v, _ := c.place(e, true); v != placed {
 				e.wanted = 0
 				continue
 			}
 		}
-		a.startIn(e, false)
+		a.startIn(e)
 	}
 }
 
@@ -66,6 +69,8 @@ func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 		uses := a.lost == nil && (e.writer != nil || writes && e.holds > 0)
 		switch {
 		case moves || uses:
+			a.in.hurry(e)
+			a.out.hurry(e)
 		case e.lost:
 			if reads {
 				return &LostError{Device: a.opt.Name, Err: a.lost}
@@ -77,6 +82,7 @@ func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 			return nil
 		case reads && e.state == modified:
 			a.startOut(e)
+			a.out.hurry(e)
 		default:
 			if writes {
 				a.giveUp(e)

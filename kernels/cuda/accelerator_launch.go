@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/versions"
 )
@@ -23,10 +22,6 @@ func (a *Accelerator) Launch(l *versions.Launch) error {
 	if a.lost != nil {
 		return a.lost
 	}
-	if err := a.allocate(); err != nil {
-		a.failed(err)
-		return err
-	}
 	extra := l.Version.Beside(&l.Call)
 	r, err := a.operands(l, extra)
 	if err != nil {
@@ -42,41 +37,6 @@ func (a *Accelerator) Launch(l *versions.Launch) error {
 		return err
 	}
 	return a.run(r)
-}
-
-// allocate gets the memory for tiles, once. Less will do. The caller holds mu.
-func (a *Accelerator) allocate() error {
-	if a.base != 0 {
-		return nil
-	}
-	if a.under == 0 {
-		p, err := a.device.Alloc(smallBytes)
-		if err != nil {
-			return err
-		}
-		a.under = p
-	}
-	size := a.cache.arena.size
-	for {
-		p, err := a.device.Alloc(size)
-		if err == nil {
-			a.base = p
-			if size < a.cache.arena.size {
-				a.cache.arena = newArena(size)
-			}
-			return nil
-		}
-		var full *OutOfMemoryError
-		if !errors.As(err, &full) {
-			return err
-		}
-		// What is free may be in several pieces.
-		next := min(full.Free, size-size/16) / grain * grain
-		if next <= 0 || next >= size {
-			return err
-		}
-		size = next
-	}
 }
 
 // operands returns a launch with its operands, each value once, which it holds.
@@ -139,7 +99,7 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 			continue
 		}
 		if u.e.block == nil {
-			stuck, err := a.makeRoom(func() (bool, *entry) {
+			stuck, err := a.makeRoom(u.e.size, func() (bool, *entry) {
 				v, d := a.cache.place(u.e, false)
 				return v == placed, d
 			})
@@ -147,7 +107,7 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 				return err
 			}
 			if stuck {
-				if err := a.repack(r); err != nil {
+				if err := a.repack(r, extra); err != nil {
 					return err
 				}
 				return a.bring(r, extra)
@@ -157,12 +117,12 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 			continue
 		}
 		if u.e.state == invalid && !u.e.in && u.e.writer == nil {
-			a.startIn(u.e, true)
+			a.startIn(u.e)
 			r.copied += u.e.bytes()
 		}
 		if u.e.in {
 			u.in = u.e.arriving
-			a.hurry(u.in)
+			a.in.hurry(u.e)
 		}
 	}
 	for _, u := range r.ops {
@@ -181,107 +141,6 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 		}
 	}
 	return nil
-}
-
-// makeRoom calls try until it reports true. It writes back what try returns, and
-// waits for what is under way. It reports stuck if there is nothing of either:
-// what is free is in too small pieces. The caller holds mu.
-func (a *Accelerator) makeRoom(try func() (bool, *entry)) (stuck bool, err error) {
-	for n := 0; ; n++ {
-		if a.lost != nil {
-			return false, a.lost
-		}
-		ok, dirty := try()
-		switch {
-		case ok:
-			return false, nil
-		case dirty != nil:
-			a.startOut(dirty)
-		case a.moving == 0 && len(a.flying) == 0:
-			return true, nil
-		}
-		a.pause(n)
-	}
-}
-
-// repack gives up all that the device has, so that what r needs finds room in one
-// piece. Nothing is under way. The caller holds mu.
-func (a *Accelerator) repack(r *running) error {
-	a.stats.Repacks++
-	for _, u := range r.ops {
-		a.cache.release(u.e)
-	}
-	a.giveBack(r)
-	err := a.empty()
-	for i := range r.ops {
-		r.ops[i].in = nil
-		a.cache.hold(r.ops[i].e)
-	}
-	return err
-}
-
-// empty gives up everything that the device has. The caller holds mu.
-func (a *Accelerator) empty() error {
-	for n := 0; ; n++ {
-		left := false
-		for _, e := range a.cache.entries {
-			switch {
-			case a.lost != nil:
-				return a.lost
-			case e.block == nil:
-			case e.busy():
-				left = true
-			case e.state == modified:
-				a.startOut(e)
-				left = true
-			default:
-				a.cache.drop(e)
-			}
-		}
-		if !left {
-			return nil
-		}
-		a.pause(n)
-	}
-}
-
-// scratch lends r memory; in the small arena if it is little. The caller holds
-// mu.
-func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
-	of, base := a.cache.arena, a.base
-	if n <= smallScratch {
-		of, base = a.small, a.under
-	}
-	var b *block
-	stuck, err := a.makeRoom(func() (ok bool, dirty *entry) {
-		if of == a.small {
-			b = of.alloc(n)
-		} else {
-			b, dirty = a.cache.room(n, false)
-		}
-		return b != nil, dirty
-	})
-	if stuck && reserve && of != a.small {
-		if err = a.repack(r); err == nil {
-			if b = of.alloc(n); b == nil {
-				stuck = true
-			} else {
-				stuck = false
-			}
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	if stuck {
-		return 0, &OutOfMemoryError{Device: a.opt.Name, Want: n, Free: of.size - of.used}
-	}
-	r.blocks = append(r.blocks, lent{of, b})
-	p := base + Ptr(b.at)
-	if reserve {
-		r.spare, r.spareEnd = p, p+Ptr(n)
-	}
-	return p, nil
 }
 
 // begin enqueues what r's stream has to wait for. The caller holds mu.
@@ -304,7 +163,7 @@ func (a *Accelerator) begin(r *running) (err error) {
 			}
 		}
 		if a.opt.Poison && u.how&versions.Reads == 0 && u.e.size > 0 {
-			err = errors.Join(err, s.Fill(a.base+Ptr(u.e.block.at), 0xff, u.e.size))
+			err = errors.Join(err, s.Fill(Ptr(u.e.block.at), 0xff, u.e.size))
 		}
 	}
 	var e error
@@ -333,7 +192,7 @@ func (a *Accelerator) run(r *running) error {
 		e := a.cache.entries[v.(Stored)]
 		o := operand{pitch: e.pitch}
 		if e.block != nil {
-			o.at = a.base + Ptr(e.block.at)
+			o.at = Ptr(e.block.at)
 		}
 		r.queue.operands = append(r.queue.operands, o)
 	}
@@ -406,40 +265,4 @@ func (a *Accelerator) abandon(r *running) {
 	}
 	a.recycle(r.begin, r.end)
 	a.giveBack(r)
-}
-
-// giveBack takes the memory back that r was lent. The caller holds mu.
-func (a *Accelerator) giveBack(r *running) {
-	for _, b := range r.blocks {
-		b.of.release(b.b)
-	}
-	r.blocks = nil
-	r.spare, r.spareEnd = 0, 0
-}
-
-// scratch implements lender.
-func (r *running) scratch(n int64) (Ptr, error) {
-	n = roundUp(n, grain)
-	if r.spare+Ptr(n) <= r.spareEnd {
-		p := r.spare
-		r.spare += Ptr(n)
-		return p, nil
-	}
-	a := r.owner
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.scratch(r, n, false)
-}
-
-// pinned implements lender.
-func (r *running) pinned(n int64) (unsafe.Pointer, error) {
-	a := r.owner
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p, err := a.pins.lend(n)
-	if err != nil {
-		return nil, err
-	}
-	r.pins = append(r.pins, p)
-	return p.p, nil
 }

@@ -100,9 +100,9 @@ type Accelerator struct {
 	bad    []error // what went wrong when things were given back
 
 	cache  *cache
-	base   Ptr    // of the cache's arena; 0 before the first use
+	parts  []Ptr  // the allocations of its arena
 	small  *arena // for small scratch memory, so that it does not break up the other
-	under  Ptr    // its base
+	under  Ptr    // its allocation; 0 before the first use
 	pins   pinned
 	events []Event // unused
 

@@ -56,6 +56,7 @@ type entry struct {
 // is given up: see [cache.victim].
 type cache struct {
 	arena        *arena
+	limit        int64 // of the arena's size
 	entries      map[Stored]*entry
 	clean, dirty list
 	leaving      list // unused ones that are being written back
@@ -63,8 +64,20 @@ type cache struct {
 	evictions    int64
 }
 
-func newCache(capacity int64) *cache {
-	return &cache{arena: newArena(capacity), entries: map[Stored]*entry{}}
+func newCache(limit int64) *cache {
+	return &cache{arena: newArena(), limit: limit / grain * grain, entries: map[Stored]*entry{}}
+}
+
+// least is what an arena grows by at least, if it may.
+const least = 64 << 20
+
+// growth returns how much the arena should grow, before anything is given up, to
+// have room for n bytes: it doubles. It is 0 if there is room, and if it may not.
+func (c *cache) growth(n int64) int64 {
+	if c.arena.largest() >= n || c.limit-c.arena.size < n {
+		return 0
+	}
+	return min(max(n, c.arena.size, least), c.limit-c.arena.size)
 }
 
 // devicePitch returns how far rows of m lie apart on the device: as on the

@@ -9,7 +9,8 @@ import (
 // TestArena allocates and releases at random and looks at the books.
 func TestArena(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	a := newArena(64*grain + 100)
+	a := newArena()
+	a.grow(7*grain, 64*grain)
 	var used []*block
 	full := 0
 	for range 5000 {
@@ -112,6 +113,7 @@ func (c *cache) check() error {
 func TestCacheBooks(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 1))
 	c := newCache(20 * grain)
+	c.arena.grow(0, c.growth(grain))
 	var all []*entry
 	for i := range 40 {
 		v := &named{fmt.Sprint(i), int64(1+i%3) * grain}
@@ -177,7 +179,11 @@ func TestCacheBooks(t *testing.T) {
 // TestCacheVictims: of what nobody uses, the value is given up whose next use is
 // farthest away by what was seen so far, and never one that is held.
 func TestCacheVictims(t *testing.T) {
-	c := newCache(4 * grain)
+	c := newCache(4*grain + 1)
+	c.arena.grow(0, c.growth(grain))
+	if c.growth(grain) != 0 || c.arena.size != 4*grain {
+		t.Fatalf("%d bytes", c.arena.size)
+	}
 	get := map[string]*entry{}
 	use := func(name string) {
 		c.tick()

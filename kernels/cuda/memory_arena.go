@@ -12,9 +12,8 @@ const grain = 256
 // roundUp returns n rounded up to a multiple of unit.
 func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 
-// arena divides one allocation of a device into blocks, so that tiles come and
-// go without calls of the driver, which would wait for the device. It knows
-// offsets only.
+// arena divides a few allocations of a device into blocks, so that tiles come
+// and go without calls of the driver, which would wait for the device.
 //
 //	│ used │  free   │ used │ used │ free │      neighbours that are free are
 //	└──────┴─────────┴──────┴──────┴──────┘      one block
@@ -22,7 +21,7 @@ func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 // A block is found by its exact size in constant time, else in the smallest
 // free one that is large enough. Its overhead is what [grain] rounds off.
 type arena struct {
-	size, used int64
+	size, used int64            // of all allocations
 	sizes      []int64          // of free blocks, ascending
 	free       map[int64]*block // those of one size, a list by nextFree
 }
@@ -35,12 +34,20 @@ type block struct {
 	prevFree, nextFree *block // others of the same size
 }
 
-func newArena(size int64) *arena {
-	a := &arena{size: size / grain * grain, free: map[int64]*block{}}
-	if a.size > 0 {
-		a.addFree(&block{size: a.size})
+func newArena() *arena { return &arena{free: map[int64]*block{}} }
+
+// grow adds an allocation of n bytes, n being a multiple of grain.
+func (a *arena) grow(at, n int64) {
+	a.size += n
+	a.addFree(&block{at: at, size: n})
+}
+
+// largest returns the size of the largest free block.
+func (a *arena) largest() int64 {
+	if len(a.sizes) == 0 {
+		return 0
 	}
-	return a
+	return a.sizes[len(a.sizes)-1]
 }
 
 // alloc returns a block of n bytes, n being a multiple of grain, or nil if
@@ -134,13 +141,14 @@ func (a *arena) takeFree(b *block) {
 	b.prevFree, b.nextFree = nil, nil
 }
 
-// check returns what is wrong with the books, given any block that is a part of
-// the arena: it is for tests.
+// check returns what is wrong with the books of an arena of one allocation, given
+// any block: it is for tests.
 func (a *arena) check(b *block) error {
 	for b.prev != nil {
 		b = b.prev
 	}
-	var at, used int64
+	begin := b.at
+	at, used := begin, int64(0)
 	for ; b != nil; b = b.next {
 		switch {
 		case b.at != at || b.size <= 0:
@@ -152,8 +160,8 @@ func (a *arena) check(b *block) error {
 		}
 		at += b.size
 	}
-	if at != a.size || used != a.used {
-		return fmt.Errorf("%d bytes, %d used; want %d, %d", at, used, a.size, a.used)
+	if at-begin != a.size || used != a.used {
+		return fmt.Errorf("%d bytes, %d used; want %d, %d", at-begin, used, a.size, a.used)
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func (m *pinned) lend(n int64) (pin, error) {
 		if err != nil {
 			return pin{}, err
 		}
-		m.base, m.arena = p, newArena(pinnedBytes)
+		m.base, m.arena = p, newArena()
+		m.arena.grow(0, pinnedBytes)
 	}
 	if b := m.arena.alloc(roundUp(n, grain)); b != nil {
 		return pin{unsafe.Add(m.base, b.at), b}, nil

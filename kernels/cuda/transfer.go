@@ -44,27 +44,22 @@ type lane struct {
 // maxTries is how often a copy to the host is tried.
 const maxTries = 3
 
-// startIn begins to bring e in, which has a block. A call waits for it if it is
-// urgent. The caller holds mu.
-func (a *Accelerator) startIn(e *entry, urgent bool) {
+// startIn begins to bring e in, which has a block. The caller holds mu.
+func (a *Accelerator) startIn(e *entry) {
 	t := &transfer{e: e}
 	e.arriving = t
 	a.cache.beginIn(e)
 	a.moving++
-	if urgent {
-		a.in.waiting = append([]*transfer{t}, a.in.waiting...)
-	} else {
-		a.in.waiting = append(a.in.waiting, t)
-	}
+	a.in.waiting = append(a.in.waiting, t)
 	a.work.Broadcast()
 }
 
-// hurry has a copy that waits be the next one: a call waits for it. The caller
-// holds mu.
-func (a *Accelerator) hurry(t *transfer) {
-	w := a.in.waiting
-	for i, x := range w {
-		if x == t {
+// hurry has the copy of e that waits in a lane, if it does, be the next one:
+// somebody waits for it. The caller holds mu.
+func (l *lane) hurry(e *entry) {
+	w := l.waiting
+	for i, t := range w {
+		if t.e == e {
 			copy(w[1:i+1], w[:i])
 			w[0] = t
 			return
@@ -176,7 +171,7 @@ func (m *mover) takeIn(t *transfer) {
 	done, err := a.event()
 	t.done, t.begin = done, time.Now()
 	if err == nil {
-		at := a.base + Ptr(e.block.at)
+		at := Ptr(e.block.at)
 		a.mu.Unlock()
 		if err = m.copyIn(at, e, done); err != nil {
 			m.settle()
@@ -199,7 +194,7 @@ func (m *mover) takeIn(t *transfer) {
 func (m *mover) takeOut(t *transfer) {
 	a, e := m.a, t.e
 	t.begin = time.Now()
-	at := a.base + Ptr(e.block.at)
+	at := Ptr(e.block.at)
 	a.mu.Unlock()
 	err := m.copyOut(at, e)
 	if err != nil {

@@ -1,0 +1,226 @@
+package cuda
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// grow gets memory for n bytes, if there is no room for them and more memory may
+// be had. A device with less than was promised serves with what it has. The caller
+// holds mu.
+func (a *Accelerator) grow(n int64) error {
+	c := a.cache
+	size := c.growth(n)
+	if size == 0 {
+		return nil
+	}
+	if err := a.growSmall(); err != nil { // before tiles take all there is
+		return err
+	}
+	for {
+		p, err := a.device.Alloc(size)
+		if err == nil {
+			a.parts = append(a.parts, p)
+			c.arena.grow(int64(p), size)
+			return nil
+		}
+		var full *OutOfMemoryError
+		if !errors.As(err, &full) {
+			a.failed(err)
+			return err
+		}
+		// What is free may be in several pieces.
+		if size = min(full.Free, size-size/16-grain) / grain * grain; size < n {
+			c.limit = c.arena.size
+			if c.limit == 0 {
+				return err
+			}
+			return nil
+		}
+		c.limit = c.arena.size + size
+	}
+}
+
+// growSmall gets the memory for small scratch, once. The caller holds mu.
+func (a *Accelerator) growSmall() error {
+	if a.under != 0 {
+		return nil
+	}
+	p, err := a.device.Alloc(smallBytes)
+	if err != nil {
+		a.failed(err)
+		return err
+	}
+	a.under = p
+	a.small.grow(int64(p), smallBytes)
+	return nil
+}
+
+// makeRoom calls try until it reports true, to place n bytes. It writes back what
+// try returns, and waits for what is under way. It reports stuck if there is
+// nothing of either: what is free is in too small pieces. The caller holds mu.
+func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, err error) {
+	if err := a.grow(n); err != nil {
+		return false, err
+	}
+	for k := 0; ; k++ {
+		if a.lost != nil {
+			return false, a.lost
+		}
+		ok, dirty := try()
+		switch {
+		case ok:
+			return false, nil
+		case dirty != nil:
+			a.startOut(dirty)
+			a.out.hurry(dirty)
+		case a.moving == 0 && len(a.flying) == 0:
+			return true, nil
+		}
+		a.pause(k)
+	}
+}
+
+// repack gives up all that the device has, so that what r needs finds room in one
+// piece of memory. Nothing is under way. The caller holds mu.
+func (a *Accelerator) repack(r *running, extra int64) error {
+	a.stats.Repacks++
+	for _, u := range r.ops {
+		a.cache.release(u.e)
+	}
+	a.giveBack(r)
+	err := a.empty()
+	var size int64
+	for i := range r.ops {
+		r.ops[i].in = nil
+		a.cache.hold(r.ops[i].e)
+		size += r.ops[i].e.size
+	}
+	if extra > smallScratch {
+		size += roundUp(extra, grain)
+	}
+	if err == nil && a.cache.arena.largest() < size {
+		err = a.join(size)
+	}
+	if err != nil {
+		return err
+	}
+	return a.fits(size, 0)
+}
+
+// empty gives up everything that the device has. The caller holds mu.
+func (a *Accelerator) empty() error {
+	for n := 0; ; n++ {
+		left := false
+		for _, e := range a.cache.entries {
+			switch {
+			case a.lost != nil:
+				return a.lost
+			case e.block == nil:
+			case e.busy():
+				left = true
+			case e.state == modified:
+				a.startOut(e)
+				left = true
+			default:
+				a.cache.drop(e)
+			}
+		}
+		if !left {
+			return nil
+		}
+		a.pause(n)
+	}
+}
+
+// join replaces the allocations of the arena, which is empty, by one of at least n
+// bytes. The caller holds mu.
+func (a *Accelerator) join(n int64) error {
+	for _, p := range a.parts {
+		if err := a.device.Free(p); err != nil {
+			a.failed(err)
+			return err
+		}
+	}
+	a.parts = nil
+	a.cache.arena = newArena()
+	return a.grow(n)
+}
+
+// scratch lends r n bytes, a multiple of grain; small ones apart, so that they do
+// not break up the room for tiles. What is reserved is lent piece by piece. The
+// caller holds mu.
+func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
+	var x lent
+	var stuck bool
+	var err error
+	if n <= smallScratch {
+		if err := a.growSmall(); err != nil {
+			return 0, err
+		}
+		x.of = a.small
+		stuck, err = a.makeRoom(0, func() (bool, *entry) {
+			x.b = a.small.alloc(n)
+			return x.b != nil, nil
+		})
+	} else {
+		x.of = a.cache.arena
+		stuck, err = a.makeRoom(n, func() (ok bool, dirty *entry) {
+			x.b, dirty = a.cache.room(n, false)
+			return x.b != nil, dirty
+		})
+	}
+	if stuck && reserve {
+		if err = a.repack(r, n); err == nil {
+			return a.scratch(r, n, reserve)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if stuck {
+		return 0, &OutOfMemoryError{Device: a.opt.Name, Want: n, Free: x.of.largest()}
+	}
+	r.blocks = append(r.blocks, x)
+	p := Ptr(x.b.at)
+	if reserve {
+		r.spare, r.spareEnd = p, p+Ptr(n)
+	}
+	return p, nil
+}
+
+// giveBack takes the memory back that r was lent. The caller holds mu.
+func (a *Accelerator) giveBack(r *running) {
+	for _, b := range r.blocks {
+		b.of.release(b.b)
+	}
+	r.blocks = nil
+	r.spare, r.spareEnd = 0, 0
+}
+
+// scratch implements lender.
+func (r *running) scratch(n int64) (Ptr, error) {
+	n = roundUp(n, grain)
+	if r.spare+Ptr(n) <= r.spareEnd {
+		p := r.spare
+		r.spare += Ptr(n)
+		return p, nil
+	}
+	a := r.owner
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.scratch(r, n, false)
+}
+
+// pinned implements lender.
+func (r *running) pinned(n int64) (unsafe.Pointer, error) {
+	a := r.owner
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, err := a.pins.lend(n)
+	if err != nil {
+		return nil, err
+	}
+	r.pins = append(r.pins, p)
+	return p.p, nil
+}
