@@ -32,7 +32,7 @@ func (n covariance) At(i, j int) float64 {
 func BenchmarkLoad(b *testing.B) {
 	for _, op := range []string{"potrf", "getrf", "geqrf"} {
 		for _, source := range []string{"covariance", "at", "memory"} {
-			for _, size := range [][2]int{{1024, 128}, {2048, 128}, {2048, 256}, {4096, 256}} {
+			for _, size := range [][2]int{{512, 64}, {1024, 128}, {2048, 128}, {2048, 256}, {4096, 256}} {
 				n, nb := size[0], size[1]
 				b.Run(fmt.Sprintf("%s/%s/n=%d/nb=%d", op, source, n, nb), func(b *testing.B) {
 					g := spd(n)
