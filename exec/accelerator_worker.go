@@ -18,8 +18,10 @@ const (
 	inFlight = 4
 	// ahead is how many tasks beyond these its worker takes, to bring their
 	// operands in meanwhile and to begin with those that are there. The more it
-	// takes the fewer remain for others.
-	ahead = 8
+	// takes the fewer remain for others. On a device with room for twelve tiles, of
+	// a Cholesky factorization of 32×32 under eft, what was copied was 1.19 times
+	// the least with 16, and 1.28 with 8 (blocked, TestPotrfTraffic).
+	ahead = 16
 	// patience is how often a task may see others go first whose operands were
 	// there already.
 	patience = 2 * ahead
@@ -180,7 +182,7 @@ func (d *device) next() *graph.Task {
 		}
 		missing := int64(0)
 		if len(d.ready) > 1 {
-			missing = d.missing(c.task)
+			missing = d.price(c.task)
 		}
 		if least < 0 || missing < least {
 			best, least = i, missing
@@ -192,6 +194,21 @@ func (d *device) next() *graph.Task {
 	}
 	d.ready = slices.Delete(d.ready, best, best+1)
 	return t
+}
+
+// price is what starting t now costs in copies: the bytes that it reads and that
+// the accelerator does not have, those that it writes as well twice, as they have
+// to leave again if they are not there to stay.
+func (d *device) price(t *graph.Task) (bytes int64) {
+	for i := range t.Len() {
+		switch o := t.Operand(i); o.Mode & graph.InOut {
+		case graph.In:
+			bytes += d.acc.Missing(o.Datum.Value)
+		case graph.InOut:
+			bytes += 2 * d.acc.Missing(o.Datum.Value)
+		}
+	}
+	return bytes
 }
 
 // missing returns how many bytes t reads that the accelerator does not have.

@@ -123,7 +123,8 @@ func programModules() []string {
 // everything below it.
 func testEntry() entry {
 	return entry{
-		tessera: []string{"kernels/kerneltest", "internal/matgen", "internal/peak", "internal/topo"},
+		// kernels/cuda for simulated devices with little memory.
+		tessera: []string{"kernels/kerneltest", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -1,0 +1,119 @@
+package blocked_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// noted is an accelerator that notes the calls that were started on it.
+type noted struct {
+	*cuda.Accelerator
+	mu    sync.Mutex
+	calls [][]kerneltest.Operand
+}
+
+func (a *noted) Launch(l *versions.Launch) error {
+	var ops []kerneltest.Operand
+	for i, v := range l.Call.Args {
+		ops = append(ops, kerneltest.Operand{Value: v, Use: l.Uses[i]})
+	}
+	err := a.Accelerator.Launch(l)
+	if err == nil {
+		a.mu.Lock()
+		a.calls = append(a.calls, ops)
+		a.mu.Unlock()
+	}
+	return err
+}
+
+// TestPotrfTraffic factors a matrix of 32×32 tiles on a simulated device that has
+// room for twelve of them, under every policy, and compares what was copied with
+// the least that is possible for the calls in their order. What is read before it
+// is there is NaN.
+func TestPotrfTraffic(t *testing.T) {
+	const nb, places, bound = 8, 12, 1.3
+	tiles := 32
+	if testing.Short() {
+		tiles = 16
+	}
+	n := tiles * nb
+	selector, err := versions.NewSelector(versions.Config{Only: []string{"cuda"}, Measure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g0 := generated[float64](t, matgen.Spec{Kind: matgen.SPDCond, N: n, Seed: 1}, blas.Lower)
+	want := copyOf(g0)
+	must(t, startLocal(t, exec.Options{Workers: 1}), "host", tiles*(tiles+1)*(tiles+2)/6,
+		func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(want, blocked.SymLower, nb)) })
+	for _, kind := range sched.Kinds() {
+		t.Run(kind.String(), func(t *testing.T) {
+			device, err := cuda.NewSimulated(cuda.SimOptions{Memory: 8 << 20, Jitter: 20 * time.Microsecond, Seed: uint64(kind)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			inner, err := cuda.NewAccelerator(device, cuda.Options{Memory: places * nb * nb * 8, Movers: 1, Poison: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := inner.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			a := &noted{Accelerator: inner}
+			rt, err := exec.NewLocal(exec.Options{Workers: 1, Policy: kind, Selector: selector, Accelerators: []exec.Accelerator{a}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rt.Close()
+			m := blocked.New[float64](blocked.SymLower, n, n, nb)
+			for i := range n {
+				for j := range i + 1 {
+					m.Tile(i/nb, j/nb).Set(i%nb, j%nb, g0.Data[i*g0.Stride+j])
+				}
+			}
+			job := rt.NewJob(context.Background())
+			err = blocked.NewProgram(job, kernels.For[float64](kernels.NewTable())).Potrf(m)
+			if jobErr := job.Wait(); jobErr != nil {
+				err = jobErr
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			worst := 0.0
+			for i := range n {
+				for j := range i + 1 {
+					d := m.Tile(i/nb, j/nb).At(i%nb, j%nb) - want.Data[i*want.Stride+j]
+					if !(max(d, -d) <= worst) {
+						worst = max(d, -d)
+					}
+				}
+			}
+			if !(worst <= 1e-10) {
+				t.Errorf("the factor differs from the host's by %g", worst)
+			}
+			if calls := tiles * (tiles + 1) * (tiles + 2) / 6; len(a.calls) != calls {
+				t.Errorf("%d calls, want %d", len(a.calls), calls)
+			}
+			in, out := kerneltest.LeastTraffic(a.calls, places)
+			s := inner.Stats()
+			ratio := float64(s.Ins+s.Outs) / float64(in+out)
+			t.Logf("%d in and %d out, least %d and %d for %d calls: %.3f", s.Ins, s.Outs, in, out, len(a.calls), ratio)
+			if ratio > bound || ratio < 1 {
+				t.Errorf("%.3f times the least traffic, want 1 to %g", ratio, bound)
+			}
+		})
+	}
+}
