@@ -405,3 +405,42 @@ func TestAcceleratorParts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAcceleratorFinished: in a product with room for everything, most of the
+// result is back before it is asked for, and is copied once.
+func TestAcceleratorFinished(t *testing.T) {
+	a, _ := newAccelerator(t, cuda.SimOptions{Memory: 8 << 20}, cuda.Options{Memory: 4 << 20})
+	defer closed(t, a, false)
+	h := &host{t: t, a: a}
+	const n = 6
+	var x, y, z [n][n]*matrix
+	for i := range n {
+		for j := range n {
+			x[i][j], y[i][j], z[i][j] = newMatrix(8, 8, 0, 1), newMatrix(8, 8, 0, 2), newMatrix(8, 8, 0, 3)
+		}
+	}
+	for i := range n {
+		for j := range n {
+			for k := range n {
+				h.launch((&mix{}).launch(1, x[i][k], y[k][j], z[i][j]), 4)
+			}
+		}
+	}
+	h.drain()
+	if s := a.Stats(); s.Early < n*n/2 || s.Ins != 3*n*n {
+		t.Errorf("%+v", s)
+	}
+	if err := a.Flush(1); err != nil {
+		t.Error(err)
+	}
+	if s := a.Stats(); s.Outs != n*n {
+		t.Errorf("%d values were copied back, want %d", s.Outs, n*n)
+	}
+	for i := range n {
+		for j := range n {
+			if err := z[i][j].check(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -117,14 +117,17 @@ func (a *Accelerator) unpin(r *running) {
 
 // early begins to write dirty tiles back when there is little room that could be
 // had at once: a quarter of the memory. Those go first whose next use is farthest
-// away. The caller holds mu.
+// away. While nothing else is written, those go that seem to be finished, so that
+// less is left for the end. The caller holds mu.
 func (a *Accelerator) early() {
 	c := a.cache
 	for a.lost == nil && a.outs < 2*a.opt.Movers {
-		if c.arena.size-c.arena.used+c.clean.bytes+c.leaving.bytes >= c.arena.size/4 {
-			return
+		var e *entry
+		if c.limit-c.arena.used+c.clean.bytes+c.leaving.bytes < c.limit/4 {
+			e = c.tired()
+		} else if a.outs < a.opt.Movers {
+			e = c.finished()
 		}
-		e := c.tired()
 		if e == nil {
 			return
 		}

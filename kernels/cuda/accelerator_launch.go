@@ -28,7 +28,9 @@ func (a *Accelerator) Launch(l *versions.Launch) error {
 		return err
 	}
 	a.cache.tick()
-	err = a.bring(r, extra)
+	if err = a.look(r); err == nil {
+		err = a.bring(r, extra)
+	}
 	if err == nil {
 		err = a.begin(r)
 	}
@@ -73,9 +75,8 @@ func (a *Accelerator) operands(l *versions.Launch, extra int64) (*running, error
 	return r, nil
 }
 
-// bring gives all operands of r room, and those that it reads their values, as
-// far as onto the stream. The caller holds mu.
-func (a *Accelerator) bring(r *running, extra int64) error {
+// look finds out whether what r reads is lost. The caller holds mu.
+func (a *Accelerator) look(r *running) error {
 	for _, u := range r.ops {
 		// What a call has left that could not be enqueued as a whole is not wanted.
 		for n := 0; u.e.writer != nil && u.e.writer.failed; n++ {
@@ -88,6 +89,12 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 			a.stats.Hits++
 		}
 	}
+	return nil
+}
+
+// bring gives all operands of r room, and those that it reads their values, as
+// far as onto the stream. The caller holds mu.
+func (a *Accelerator) bring(r *running, extra int64) error {
 	if extra > 0 {
 		if _, err := a.scratch(r, roundUp(extra, grain), true); err != nil {
 			return err

@@ -135,3 +135,16 @@ func (c *cache) tired() *entry {
 	})
 	return best
 }
+
+// finished returns a dirty entry that seems to have been written for the last
+// time, or nil: it was used at a certain pace, and then not for a good while.
+func (c *cache) finished() *entry {
+	var best *entry
+	longest := int64(8) // not at once
+	c.dirty.ends(func(e *entry) {
+		if age := c.now - e.last; e.gap > 0 && age > 2*e.gap && age > longest {
+			best, longest = e, age
+		}
+	})
+	return best
+}
