@@ -33,8 +33,8 @@
 //
 // Nothing waits between the two: a tile of B is solved for as soon as the
 // tiles of L that it needs are there. [Program.Load] before them reads a in the
-// same way, tile by tile while Potrf has begun already. There is one file per algorithm, named
-// after its LAPACK or BLAS routine.
+// same way, tile by tile while Potrf has begun already. There is one file per
+// algorithm, named after its LAPACK or BLAS routine.
 //
 // A [Layout] says which process of several owns which tile.
 package blocked

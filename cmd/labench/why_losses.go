@@ -161,6 +161,16 @@ func opsOf(one, all side) []opTimes {
 			o.callsAll, o.busyAll = o.callsAll+1, o.busyAll+e.End-e.Start
 		}
 	}
+	for _, e := range one.recording.Shares {
+		if e.Worker < one.workers {
+			of(e.Op).busyOne += e.End - e.Start
+		}
+	}
+	for _, e := range all.recording.Shares {
+		if e.Worker < all.workers {
+			of(e.Op).busyAll += e.End - e.Start
+		}
+	}
 	for i := range ops {
 		ops[i].versionOne, ops[i].versionAll = mainVersion(one, ops[i].op), mainVersion(all, ops[i].op)
 	}
