@@ -397,7 +397,7 @@ func TestAcceleratorRandom(t *testing.T) {
 // TestAcceleratorFaults has every call of the device fail in turn, with and
 // without the loss of it. Nothing hangs, and what is not lost is right.
 func TestAcceleratorFaults(t *testing.T) {
-	step, last := 1, 900
+	step, last := 1, 500
 	if testing.Short() {
 		step = 7
 	}

@@ -44,14 +44,14 @@ func LeastTraffic(calls [][]Operand, places int) (in, out int) {
 	}
 	g := newLine(len(calls))
 	latest := map[any]seen{}
-	dropped := 0
+	dropped := int64(0)
 	for t, ops := range calls {
 		// Its own operands have their places, whatever that costs others.
 		g.add(t, t+1, len(ops), -must)
 		g.add(t, t+1, places, 0)
 		for _, o := range ops {
 			before, again := latest[o.Value]
-			cost := 0
+			cost := int64(0)
 			if o.Use&versions.Reads != 0 {
 				cost = 1
 				if again && before.wrote && lastWrite[o.Value] != before.call {
@@ -60,16 +60,16 @@ func LeastTraffic(calls [][]Operand, places int) (in, out int) {
 			}
 			switch {
 			case !again:
-				in += cost
+				in += int(cost)
 			case cost > 0 && before.call < t-1:
 				dropped += cost
 				g.add(before.call+1, t, 1, -cost)
 			}
 			latest[o.Value] = seen{t, o.Use&versions.Writes != 0}
 		}
-		dropped += must * len(ops)
+		dropped += must * int64(len(ops))
 	}
-	return in + dropped + g.flow(places), len(lastWrite)
+	return in + int(dropped+g.flow(places)), len(lastWrite)
 }
 
 // must is a cost above that of all intervals together.
@@ -81,23 +81,24 @@ type line struct {
 }
 
 type arc struct {
-	to, room, cost int
-	back           int // the index of its reverse among those of to
+	to, room int
+	cost     int64
+	back     int // the index of its reverse among those of to
 }
 
 func newLine(n int) *line { return &line{make([][]arc, n+1)} }
 
-func (g *line) add(from, to, room, cost int) {
+func (g *line) add(from, to, room int, cost int64) {
 	g.arcs[from] = append(g.arcs[from], arc{to, room, cost, len(g.arcs[to])})
 	g.arcs[to] = append(g.arcs[to], arc{from, 0, -cost, len(g.arcs[from]) - 1})
 }
 
 // flow sends so many units from the first point to the last one and returns the
 // least cost: one shortest path after the other (Busacker and Gowen 1960).
-func (g *line) flow(units int) (cost int) {
-	const far = 1 << 60
+func (g *line) flow(units int) (cost int64) {
+	const far = int64(1) << 60
 	n := len(g.arcs)
-	potential := make([]int, n) // costs less their differences are not negative
+	potential := make([]int64, n) // costs less their differences are not negative
 	for i := 1; i < n; i++ {
 		potential[i] = far
 	}
@@ -108,7 +109,7 @@ func (g *line) flow(units int) (cost int) {
 			}
 		}
 	}
-	distance := make([]int, n)
+	distance := make([]int64, n)
 	from := make([]*arc, n) // the reverse of the arc on the way here
 	for range units {
 		for i := 1; i < n; i++ {
@@ -144,7 +145,10 @@ func (g *line) flow(units int) (cost int) {
 }
 
 // point is a point of a line, and how far it is.
-type point struct{ distance, at int }
+type point struct {
+	distance int64
+	at       int
+}
 
 // queue is a heap of points, the nearest first.
 type queue []point

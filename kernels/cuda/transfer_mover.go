@@ -1,0 +1,234 @@
+package cuda
+
+import (
+	"time"
+	"unsafe"
+)
+
+// stage is pinned memory on the way of a copy, and when it is free again.
+type stage struct {
+	p    unsafe.Pointer
+	n    int64
+	done Event
+}
+
+// mover is a goroutine that copies in one direction.
+type mover struct {
+	a      *Accelerator
+	lane   *lane
+	stages [2]stage
+	next   int
+}
+
+// run copies until the accelerator is closed.
+func (m *mover) run() {
+	a := m.a
+	defer a.movers.Done()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		for len(m.lane.waiting) == 0 && !a.closed {
+			a.work.Wait()
+		}
+		if a.closed {
+			return
+		}
+		t := m.lane.waiting[0]
+		m.lane.waiting = m.lane.waiting[1:]
+		if t.out {
+			m.takeOut(t)
+		} else {
+			m.takeIn(t)
+		}
+		a.tellCopies()
+	}
+}
+
+// takeIn brings a value as far as onto the stream. The caller holds mu.
+func (m *mover) takeIn(t *transfer) {
+	a, e := m.a, t.e
+	done, err := a.event()
+	t.done, t.begin = done, time.Now()
+	if err == nil {
+		at := Ptr(e.block.at)
+		a.mu.Unlock()
+		if err = m.copyIn(at, e, done); err != nil {
+			m.settle()
+		}
+		a.mu.Lock()
+	}
+	switch {
+	case err != nil:
+		a.failed(err)
+		a.endIn(t, err)
+	case a.lost != nil:
+		a.endIn(t, a.lost)
+	default:
+		t.staged = true
+		a.arriving = append(a.arriving, t)
+	}
+}
+
+// takeOut brings a value to the host. The caller holds mu.
+func (m *mover) takeOut(t *transfer) {
+	a, e := m.a, t.e
+	t.begin = time.Now()
+	at := Ptr(e.block.at)
+	a.mu.Unlock()
+	err := m.copyOut(at, e)
+	if err != nil {
+		m.settle()
+	}
+	a.mu.Lock()
+	if err == nil {
+		e.lost = false // it came in time
+	} else {
+		a.failed(err)
+	}
+	a.endOut(t, err)
+}
+
+// settle waits for what a copy that has failed has left on the stream, which
+// uses the block and the stages. The device may be lost.
+func (m *mover) settle() {
+	m.lane.mu.Lock()
+	_ = m.lane.stream.Synchronize()
+	m.lane.mu.Unlock()
+}
+
+// chunk returns how many rows of e travel at once.
+func (m *mover) chunk(e *entry) int {
+	return int(min(max(1, m.a.opt.Stage/e.mem.Width), int64(e.mem.Rows)))
+}
+
+// stage returns the next stage, of at least n bytes, when it is free.
+func (m *mover) stage(n int64) (*stage, error) {
+	s := &m.stages[m.next]
+	m.next = 1 - m.next
+	d := m.a.device
+	if s.done == nil {
+		var err error
+		if s.done, err = d.NewEvent(); err != nil {
+			s.done = nil
+			return nil, err
+		}
+	}
+	if err := s.done.Synchronize(); err != nil {
+		return nil, err
+	}
+	if s.n < n {
+		if s.p != nil {
+			if err := d.FreeHost(s.p); err != nil {
+				return nil, err
+			}
+			s.p, s.n = nil, 0
+		}
+		p, err := d.AllocHost(n)
+		if err != nil {
+			return nil, err
+		}
+		s.p, s.n = p, n
+	}
+	return s, nil
+}
+
+func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
+	rows := m.chunk(e)
+	for i := 0; i < e.mem.Rows; i += rows {
+		n := min(rows, e.mem.Rows-i)
+		s, err := m.stage(int64(n) * e.mem.Width)
+		if err != nil {
+			return err
+		}
+		m.a.moveRows(s.p, e.mem.Width, unsafe.Add(e.mem.Data, int64(i)*e.mem.Pitch), e.mem.Pitch, e.mem.Width, n)
+		m.lane.mu.Lock()
+		if m.a.opt.Poison && i == 0 {
+			err = m.lane.stream.Fill(at, 0xff, e.size)
+		}
+		if err == nil {
+			err = m.lane.stream.CopyIn(at+Ptr(int64(i)*e.pitch), e.pitch, s.p, e.mem.Width, e.mem.Width, n)
+		}
+		if err == nil {
+			err = m.lane.stream.Record(s.done)
+		}
+		if err == nil && i+n == e.mem.Rows {
+			err = m.lane.stream.Record(done)
+		}
+		m.lane.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mover) copyOut(at Ptr, e *entry) error {
+	rows := m.chunk(e)
+	var last *stage
+	var first, n int // the rows that travel by way of last
+	land := func() error {
+		if last == nil {
+			return nil
+		}
+		if err := last.done.Synchronize(); err != nil {
+			return err
+		}
+		m.a.moveRows(unsafe.Add(e.mem.Data, int64(first)*e.mem.Pitch), e.mem.Pitch, last.p, e.mem.Width, e.mem.Width, n)
+		return nil
+	}
+	for i := 0; i < e.mem.Rows; i += rows {
+		k := min(rows, e.mem.Rows-i)
+		s, err := m.stage(int64(k) * e.mem.Width)
+		if err != nil {
+			return err
+		}
+		m.lane.mu.Lock()
+		err = m.lane.stream.CopyOut(s.p, e.mem.Width, at+Ptr(int64(i)*e.pitch), e.pitch, e.mem.Width, k)
+		if err == nil {
+			err = m.lane.stream.Record(s.done)
+		}
+		m.lane.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if err := land(); err != nil {
+			return err
+		}
+		last, first, n = s, i, k
+	}
+	return land()
+}
+
+// free gives the stages back. The device may be lost.
+func (m *mover) free() {
+	for i := range m.stages {
+		s := &m.stages[i]
+		if s.done != nil {
+			_ = s.done.Synchronize()
+			m.a.keep(s.done.Close())
+		}
+		if s.p != nil {
+			m.a.keep(m.a.device.FreeHost(s.p))
+		}
+	}
+}
+
+// moveRows copies rows of width bytes on the host.
+func (a *Accelerator) moveRows(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
+	if a.opt.Unwatched {
+		moveUnwatched(dst, dpitch, src, spitch, width, rows)
+		return
+	}
+	for i := range int64(rows) {
+		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
+	}
+}
+
+// moveUnwatched is moveRows without the race detector.
+//
+//go:norace
+func moveUnwatched(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
+	for i := range int64(rows) {
+		copyUnwatched(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
+	}
+}
