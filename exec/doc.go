@@ -15,6 +15,15 @@
 // the versions of its op are chosen among by a versions.Selector. Several
 // jobs share the workers of a runtime.
 //
+// # Accelerators
+//
+// Options.Accelerators are processors with memory of their own, each with a worker
+// that starts calls there and hears of their end. The runtime brings values back
+// before anything on the host uses them: a task, what follows [Job.Wait] and
+// [Job.WaitOn], a parent whose children have ended, and the next attempt at a task.
+// It knows values by the data that tasks name; memory that two data share, or that
+// a task uses beside its operands, is not looked after.
+//
 // # Failure
 //
 // A task fails when its version returns an error, panics or outlasts its

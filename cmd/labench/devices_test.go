@@ -47,3 +47,25 @@ func TestRequestDevices(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestScaleDevices has the workers alone, the devices alone, and both.
+func TestScaleDevices(t *testing.T) {
+	code, out, errs := labench(t, "scale", "gemm", "-n", "64", "--nb", "32", "--workers", "1", "--devices", "sim", "--repeat", "1", "--profile", "none")
+	if code != exitPassed || errs != "" {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	narrow(t, "scale", out)
+	for _, want := range []string{" devices ", " none ", " sim only ", " sim too "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	code, _, errs = labench(t, "scale", "--devices", "gpu")
+	if code != exitUsage || !strings.Contains(errs, `--devices: "gpu" is not allowed`) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	code, _, errs = labench(t, "gemm", "--devices", "sim:0")
+	if code != exitUsage || !strings.Contains(errs, `--devices: "sim:0" is not allowed`) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
