@@ -20,6 +20,10 @@ LINK_OPENBLAS := -lopenblas
 LINK_LAPACKE  := -l:liblapacke.so.3 -lopenblas
 LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lgomp -lm -ldl -lpthread
 
+# The header for machines without CUDA's toolkit; it includes the toolkit's own
+# where there is one. gorgonia.org/cu can be told of it by the environment only.
+CUDA_ENV := CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/kernels/cuda/include"
+
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
 define FUNCTIONS
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
@@ -27,7 +31,7 @@ links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $
 blas_packages() { $(GO) list -tags "$$1" -f '{{$$p := .ImportPath}}{{range .Deps}}{{if eq . "github.com/tessera-la/tessera/kernels/cpu"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... && echo github.com/tessera-la/tessera/kernels/cpu; }
 endef
 
-.PHONY: help build test test-race test-long test-noasm fuzz lint fmt fmt-check vet deps deps-mkl \
+.PHONY: help build test test-race test-long test-noasm test-cuda fuzz lint fmt fmt-check vet deps deps-mkl \
 	bench bench-peers bench-tasks examples generate-check clean
 
 help: ## list the targets
@@ -35,8 +39,9 @@ help: ## list the targets
 	echo
 	echo "  variables: TAGS='$(TAGS)' FUZZTIME=$(FUZZTIME) BENCH='$(BENCH)' BENCHTIME=$(BENCHTIME)"
 
-build: ## compile everything, and labench into bin/ (TAGS=openblas for that version)
-	@$(GO) build -tags '$(TAGS)' ./...
+build: ## compile everything, and labench into bin/ (TAGS=openblas or cuda for those versions)
+	@[[ ',$(TAGS),' != *[,\ ]cuda[,\ ]* ]] || export $(CUDA_ENV)
+	$(GO) build -tags '$(TAGS)' ./...
 	mkdir -p bin
 	$(GO) build -tags '$(TAGS)' -o bin/ ./cmd/...
 
@@ -67,6 +72,8 @@ test: ## test what this machine can run, and say what it cannot
 	else
 		out+="  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"$$'\n'
 	fi
+	if command -v $(CC) >/dev/null; then out+="  left out  tag cuda: make test-cuda tests it on fake libraries"$$'\n'
+	else out+="  left out  tag cuda: no C compiler; get it with: make deps"$$'\n'; fi
 	command -v dot >/dev/null || out+="  left out  drawing of task graphs: no graphviz; get it with: make deps"$$'\n'
 	command -v chromium >/dev/null || out+="  left out  the monitor's page in a browser: no Chromium; get it with: make deps"$$'\n'
 	out+="  left out  long tests and the race detector: make test-long, make test-race"$$'\n'
@@ -87,6 +94,17 @@ test-noasm: ## test the portable twins of assembly
 	@packages=$$(find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n' | sort -u)
 	if [[ -z $$packages ]]; then echo "no assembly here"; exit; fi
 	$(GO) test -short -tags noasm $$packages
+
+test-cuda: ## test the tag cuda on fake libraries, under the race detector (needs a C compiler)
+	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
+	export $(CUDA_ENV)
+	$(GO) build -tags cuda ./...
+	$(GO) vet -tags cuda ./kernels/... ./la/... ./cmd/...
+	$(GO) build -tags cuda -buildmode=pie -o /dev/null ./cmd/labench
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	kernels/cuda/testdata/fake/build "$$dir"
+	$(GO) test -short -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -race -tags cuda -run TestDevice ./kernels ./la
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@targets=$$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/' | sort)

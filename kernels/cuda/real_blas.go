@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/kernels/cuda/internal/nvidia"
 	"gonum.org/v1/gonum/blas"
+	"gorgonia.org/cu"
 )
 
 // routine returns the handles for a routine of the libraries, whose name for
@@ -25,6 +26,22 @@ func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.
 	return h, op, err
 }
 
+// used returns k, or 0 if what is multiplied by alpha is not to be read.
+func used(k int, alpha float64) int {
+	if alpha == 0 {
+		return 0
+	}
+	return k
+}
+
+// clear sets an m×n matrix to 0, whatever is in it.
+func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
+	size := typ.Size()
+	return s.in("cuMemsetD2D8Async", func() error {
+		return cu.MemsetD2D8Async(cu.DevicePtr(c.Data), int64(c.Ld)*size, 0, int64(m)*size, int64(n), s.s)
+	})
+}
+
 func (a Matrix) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Data), Ld: a.Ld} }
 
 // Gemm implements [Stream].
@@ -33,7 +50,7 @@ func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, 
 	if err != nil || m == 0 || n == 0 {
 		return err
 	}
-	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
+	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, used(k, alpha), alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
 }
 
 // Syrk implements [Stream].
@@ -42,7 +59,7 @@ func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k i
 	if err != nil || n == 0 {
 		return err
 	}
-	return s.failedCall(op, h.Syrk(typ == F64, uplo, trans, n, k, alpha, a.nvidia(), beta, c.nvidia()))
+	return s.failedCall(op, h.Syrk(typ == F64, uplo, trans, n, used(k, alpha), alpha, a.nvidia(), beta, c.nvidia()))
 }
 
 // Trsm implements [Stream].
@@ -50,6 +67,9 @@ func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.T
 	h, op, err := s.routine(typ, "cublasStrsm", "cublasDtrsm", m, n, a.Ld, b.Ld)
 	if err != nil || m == 0 || n == 0 {
 		return err
+	}
+	if alpha == 0 {
+		return s.clear(typ, m, n, b)
 	}
 	return s.failedCall(op, h.Trsm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia()))
 }
@@ -59,6 +79,9 @@ func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.T
 	h, op, err := s.routine(typ, "cublasStrmm", "cublasDtrmm", m, n, a.Ld, b.Ld, c.Ld)
 	if err != nil || m == 0 || n == 0 {
 		return err
+	}
+	if alpha == 0 {
+		return s.clear(typ, m, n, c)
 	}
 	return s.failedCall(op, h.Trmm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), c.nvidia()))
 }

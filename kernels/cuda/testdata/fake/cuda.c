@@ -62,7 +62,7 @@ static long number(const char *name, long otherwise) {
 	return s ? atol(s) : otherwise;
 }
 
-static int is_lost(int code) { return code == 46 || code == 214 || code == 220 || (code >= 700 && code <= 719 && code != 701 && code != 712 && code != 713); }
+static int is_lost(int code) { return code == 214 || code == 220 || (code >= 700 && code <= 719 && code != 701 && code != 712 && code != 713); }
 
 static void lose(int code) {
 	pthread_mutex_lock(&mutex);
@@ -110,7 +110,7 @@ void fake_pause(void) {
 	long most = number("FAKE_DELAY", 100);
 	if (seed == 0)
 		seed = (unsigned)(uintptr_t)&seed ^ (unsigned)time(NULL);
-	if (most > 0)
+	if (most > 0 && rand_r(&seed) % 8 == 0)
 		usleep(rand_r(&seed) % most);
 }
 
@@ -567,6 +567,27 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream
 	CTX("cuMemsetD8Async");
 	struct fill f = {to, value, n};
 	return fake_enqueue(s, fill, &f, sizeof f);
+}
+
+struct fill_rows {
+	CUdeviceptr to;
+	size_t pitch, width, rows;
+	int value;
+};
+
+static void fill_rows(void *args) {
+	struct fill_rows *f = args;
+	char *to = fake_at(f->to, (f->rows - 1) * f->pitch + f->width);
+	for (size_t i = 0; to && i < f->rows; i++)
+		memset(to + i * f->pitch, f->value, f->width);
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t rows, CUstream s) {
+	CTX("cuMemsetD2D8Async");
+	if (pitch < width || rows == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct fill_rows f = {to, pitch, width, rows, value};
+	return fake_enqueue(s, fill_rows, &f, sizeof f);
 }
 
 /* Kernels, which are known by their names. */

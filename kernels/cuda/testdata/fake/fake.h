@@ -7,7 +7,7 @@
  *	FAKE_DEVICES  how many there are (1)
  *	FAKE_VERSION  the driver's version of CUDA (12040)
  *	FAKE_MEMORY   bytes of a device (256 MiB)
- *	FAKE_DELAY    microseconds that work waits at most, at random (100)
+ *	FAKE_DELAY    microseconds that some of the work waits at most, at random (100)
  *	FAKE_FAIL     FUNCTION:N:CODE, the N-th call returns CODE; with ":late" the
  *	              call succeeds, and its work fails
  */
@@ -29,7 +29,7 @@ int fake_enqueue(CUstream s, void (*work)(void *args), const void *args, size_t 
  * of one allocation, the device is lost, and the result NULL. */
 void *fake_at(CUdeviceptr p, size_t n);
 
-/* fake_pause waits for a random time. */
+/* fake_pause waits for a random time, now and then. */
 void fake_pause(void);
 
 /* fake_live reports whether s is a stream. */
