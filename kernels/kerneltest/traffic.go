@@ -26,6 +26,9 @@ type Operand struct {
 // then read, and is given up before it is written again, is counted as if it were
 // clean: so the result may be less than what is possible. It is exact where a
 // value is only read after its last write, as in the tiled Cholesky.
+//
+// The sum counts. Of it, out is one copy for each value that is written; copies out
+// that a later one makes good are counted with those in.
 func LeastTraffic(calls [][]Operand, places int) (in, out int) {
 	type seen struct {
 		call  int
