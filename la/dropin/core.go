@@ -35,7 +35,13 @@ type core struct {
 
 // newCore returns a core with the operations of opt's engine.
 func newCore(opt Options) *core {
-	return &core{opt: opt, units: len(opt.Engine.Workers()), ops64: la.Ops[float64](opt.Engine), ops32: la.Ops[float32](opt.Engine)}
+	units := 0 // those on cores
+	for _, w := range opt.Engine.Workers() {
+		if w.Accelerator == "" {
+			units++
+		}
+	}
+	return &core{opt: opt, units: units, ops64: la.Ops[float64](opt.Engine), ops32: la.Ops[float32](opt.Engine)}
 }
 
 // enter begins a computation and returns the engine for it, nil if there is
