@@ -44,11 +44,12 @@ func (a *noted) Launch(l *versions.Launch) error {
 // is there is NaN.
 func TestPotrfTraffic(t *testing.T) {
 	const nb, places, bound = 8, 12, 1.3
-	tiles := 32
+	const tiles = 32
+	const n = tiles * nb
+	kinds := sched.Kinds()
 	if testing.Short() {
-		tiles = 16
+		kinds = []sched.Kind{sched.Priority, sched.Locality, sched.EarliestFinish}
 	}
-	n := tiles * nb
 	selector, err := versions.NewSelector(versions.Config{Only: []string{"cuda"}, Measure: true})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestPotrfTraffic(t *testing.T) {
 	want := copyOf(g0)
 	must(t, startLocal(t, exec.Options{Workers: 1}), "host", tiles*(tiles+1)*(tiles+2)/6,
 		func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(want, blocked.SymLower, nb)) })
-	for _, kind := range sched.Kinds() {
+	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			device, err := cuda.NewSimulated(cuda.SimOptions{Memory: 8 << 20, Jitter: 20 * time.Microsecond, Seed: uint64(kind)})
 			if err != nil {
