@@ -99,8 +99,8 @@ test-cuda: ## test the tag cuda on fake libraries, under the race detector (need
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
 	export $(CUDA_ENV)
 	$(GO) build -tags cuda ./...
-	$(GO) vet -tags cuda ./kernels/... ./la/... ./cmd/...
-	$(GO) build -tags cuda -buildmode=pie -o /dev/null ./cmd/labench
+	$(GO) vet -tags cuda ./kernels/... ./la
+	$(GO) test -c -tags cuda -buildmode=pie -o /dev/null ./kernels/cuda
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
 	$(GO) test -short -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
