@@ -15,30 +15,34 @@ func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
 	if nodes, several := a.placed(); several {
 		a.allocate(nodes, opt.Home)
 	}
-	a.eachTile(opt.Workers, func(i, j int) {
-		t := &a.tiles[i*a.nt+j]
-		if t.Data == nil {
-			*t = newTile[T](a.TileDims(i, j))
-		}
-		uplo := blas.All
-		if i == j {
-			uplo = a.kind.Uplo()
-		}
-		for r := 0; r < t.Rows; r += stripRows {
-			end := min(r+stripRows, t.Rows)
-			o.copyStrip(window[T]{t, i * a.nb, j * a.nb}, r, end, uplo)
-			if sum != nil {
-				sum.add(i, j, r, end)
-			}
-		}
-		if sum != nil {
-			sum.close(i, j)
-		}
-	})
+	a.shape()
+	a.eachTile(opt.Workers, func(i, j int) { a.fill(o, i, j, sum) })
 	if sum == nil {
 		return Stats{}
 	}
 	return sum.stats()
+}
+
+// fill fills tile (i, j) of a from o, and adds it to sum if that is not nil.
+func (a *Matrix[T]) fill(o origin[T], i, j int, sum *tally[T]) {
+	t := &a.tiles[i*a.nt+j]
+	if t.Data == nil { // the shape is known, and maybe being read
+		t.Data = newTile[T](t.Rows, t.Cols).Data
+	}
+	uplo := blas.All
+	if i == j {
+		uplo = a.kind.Uplo()
+	}
+	for r := 0; r < t.Rows; r += stripRows {
+		end := min(r+stripRows, t.Rows)
+		o.copyStrip(window[T]{t, i * a.nb, j * a.nb}, r, end, uplo)
+		if sum != nil {
+			sum.add(i, j, r, end)
+		}
+	}
+	if sum != nil {
+		sum.close(i, j)
+	}
 }
 
 // window is a tile and the index of its first element.

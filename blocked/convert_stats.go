@@ -142,10 +142,10 @@ func (s *tally[T]) stats() Stats {
 // columns, and raises top to the largest.
 func absColumns[T Element](t *Tile[T], r, end int, col []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
-		absFour(t, r, col, top)
+		absFour(t, r, 0, col, top)
 	}
 	for ; r < end; r++ {
-		absOne(t, r, col, top)
+		absOne(t, r, 0, col, top)
 	}
 }
 
@@ -153,22 +153,23 @@ func absColumns[T Element](t *Tile[T], r, end int, col []float64, top *float64) 
 // their rows too.
 func absBoth[T Element](t *Tile[T], r, end int, col, row []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
-		for i, s := range absFour(t, r, col, top) {
+		for i, s := range absFour(t, r, 0, col, top) {
 			row[r+i] += s
 		}
 	}
 	for ; r < end; r++ {
-		row[r] += absOne(t, r, col, top)
+		row[r] += absOne(t, r, 0, col, top)
 	}
 }
 
-// absFour adds the magnitudes of row r of t and the next three to the sums of
-// their columns, raises top to the largest, and returns the sums of the rows.
-func absFour[T Element](t *Tile[T], r int, col []float64, top *float64) [4]float64 {
+// absFour adds the magnitudes of row r of t and the next three, from column lo
+// on, to the sums of these columns in col, raises top to the largest, and returns
+// the sums of the rows.
+func absFour[T Element](t *Tile[T], r, lo int, col []float64, top *float64) [4]float64 {
 	n := len(col)
-	x0, x1, x2, x3 := t.Row(r)[:n], t.Row(r + 1)[:n], t.Row(r + 2)[:n], t.Row(r + 3)[:n]
+	x0, x1, x2, x3 := t.Row(r)[lo:lo+n], t.Row(r + 1)[lo:lo+n], t.Row(r + 2)[lo:lo+n], t.Row(r + 3)[lo:lo+n]
 	var s, tops [4]float64
-	for j := absSums(t.Data[r*t.Stride:], t.Stride, col, &s, &tops); j < n; j++ {
+	for j := absSums(t.Data[r*t.Stride+lo:], t.Stride, col, &s, &tops); j < n; j++ {
 		v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
 		v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
 		s[0] += v0
@@ -182,10 +183,10 @@ func absFour[T Element](t *Tile[T], r int, col []float64, top *float64) [4]float
 	return s
 }
 
-// absOne adds the magnitudes of row r of t to the sums of their columns, raises
-// top to the largest, and returns the sum of the row.
-func absOne[T Element](t *Tile[T], r int, col []float64, top *float64) (s float64) {
-	x := t.Row(r)[:len(col)]
+// absOne adds the magnitudes of row r of t, from column lo on, to the sums of
+// these columns in col, raises top to the largest, and returns the sum of the row.
+func absOne[T Element](t *Tile[T], r, lo int, col []float64, top *float64) (s float64) {
+	x := t.Row(r)[lo : lo+len(col)]
 	for j := range col {
 		v := math.Abs(float64(x[j]))
 		s += v
@@ -199,25 +200,39 @@ func absOne[T Element](t *Tile[T], r int, col []float64, top *float64) (s float6
 // the diagonal tile t to the sums of their columns, and if the matrix is
 // symmetric those off the diagonal to the sums of their mirror images'. It
 // raises top to the largest.
+//
+// Four rows at a time are a triangle on the diagonal and a rectangle beside it.
 func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bool, col []float64, top *float64) {
-	for ; r < end; r++ {
-		x := t.Row(r)
-		diagonal := math.Abs(float64(x[r]))
-		col[r] += diagonal
+	n := t.Cols
+	for ; r < end; r += 4 {
+		next := min(r+4, end)
+		for i := r; i < next; i++ {
+			col[i] += math.Abs(float64(t.Data[i*t.Stride+i]))
+			*top = max(*top, math.Abs(float64(t.Data[i*t.Stride+i])))
+			lo, hi := r, i
+			if uplo == blas.Upper {
+				lo, hi = i+1, min(next, n)
+			}
+			if sum := absOne(t, i, lo, col[lo:hi], top); symmetric {
+				col[i] += sum
+			}
+		}
 		lo, hi := 0, r
 		if uplo == blas.Upper {
-			lo, hi = r+1, t.Cols
+			lo, hi = min(next, n), n
 		}
-		sum := 0.0
-		for j := lo; j < hi; j++ {
-			v := math.Abs(float64(x[j]))
-			sum += v
-			col[j] += v
-			diagonal = max(diagonal, v)
+		if next < r+4 {
+			for i := r; i < next; i++ {
+				if sum := absOne(t, i, lo, col[lo:hi], top); symmetric {
+					col[i] += sum
+				}
+			}
+			continue
 		}
-		*top = max(*top, diagonal)
-		if symmetric {
-			col[r] += sum
+		for i, sum := range absFour(t, r, lo, col[lo:hi], top) {
+			if symmetric {
+				col[r+i] += sum
+			}
 		}
 	}
 }

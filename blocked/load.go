@@ -2,10 +2,10 @@ package blocked
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/versions"
-	"gonum.org/v1/gonum/blas"
 )
 
 // LoadOptions says how [Program.Load] reads its source. The zero value reads
@@ -52,6 +52,47 @@ type LoadOptions struct {
 // Reference: "Accelerated execution via eager release of dependencies in
 // task-based workflows" (Elshazly et al., 2021).
 func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
+	return p.load(a, src, opt, nil)
+}
+
+// LoadStats is [Program.Load] with the [Stats] of A, taken while its tiles are in
+// cache.
+func (p *Program[T]) LoadStats(a *Matrix[T], src Source[T], opt LoadOptions) (*Loaded[T], error) {
+	var tiles int64
+	for k := range a.tiles {
+		if a.Stored(k/a.nt, k%a.nt) {
+			tiles++
+		}
+	}
+	l := &Loaded[T]{sum: newTally(a)}
+	l.left.Store(tiles)
+	return l, p.load(a, src, opt, l)
+}
+
+// Loaded is what LoadStats learns.
+type Loaded[T Element] struct {
+	sum  *tally[T]
+	left atomic.Int64 // tiles that are not filled yet
+}
+
+// Stats returns the Stats of the matrix; ok is false if some of it was not read,
+// since the job has failed or was cancelled. It must not be called before the
+// job's Wait has returned.
+func (l *Loaded[T]) Stats() (s Stats, ok bool) {
+	if l.left.Load() != 0 {
+		return Stats{}, false
+	}
+	return l.sum.stats(), true
+}
+
+// InMemory reports whether src lies in memory that tiles are filled from by
+// several goroutines, not through At by one: see [Matrix.CopyFrom].
+func InMemory[T Element](src Source[T]) bool {
+	_, ok := originOf(src, 0)
+	return ok
+}
+
+func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Loaded[T]) error {
 	if m, n := src.Dims(); m != a.rows || n != a.cols {
 		panic(ErrShape)
 	}
@@ -61,7 +102,7 @@ func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
 	if opt.ByColumns {
 		lines, across = across, lines
 	}
-	l := &load[T]{a: a, opt: opt, src: src}
+	l := &load[T]{a: a, opt: opt, src: src, into: into}
 	p.column = p.column[:0]
 	for line := range lines {
 		for k := range across {
@@ -79,7 +120,7 @@ func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
 			if err := p.submit(loadOp[T](), l, 0, p.column...); err != nil {
 				return err
 			}
-			l = &load[T]{a: a, opt: opt}
+			l = &load[T]{a: a, opt: opt, into: into}
 			p.column = p.column[:0]
 		}
 	}
@@ -97,6 +138,7 @@ type load[T Element] struct {
 	opt   LoadOptions
 	src   Source[T]
 	raw   *origin[T] // the memory of src, if it is there
+	into  *Loaded[T] // nil: nobody wants to know
 }
 
 // ops is an op for each element type.
@@ -117,7 +159,7 @@ func loadOp[T Element]() *versions.Op {
 func newLoad[T Element](typ string) *versions.Op {
 	return &versions.Op{
 		Name: "load", Type: typ,
-		Versions: []versions.Version{{Name: "go", Run: runLoad[T]}},
+		Versions: []versions.Version{{Name: "copy", Run: runLoad[T]}},
 		Work: func(c *versions.Call) (elements float64) {
 			for i := range c.Args {
 				t := c.Args[i].(*Tile[T])
@@ -128,7 +170,8 @@ func newLoad[T Element](typ string) *versions.Op {
 	}
 }
 
-// runLoad is version "go" of op "load".
+// runLoad is the one version of op "load". It is not called "go", so that who
+// excludes portable kernels can still read matrices.
 func runLoad[T Element](c *versions.Call) error {
 	l := c.Params.(*load[T])
 	for first := 0; first < len(l.tiles); {
@@ -152,14 +195,25 @@ func runLoad[T Element](c *versions.Call) error {
 
 // fill fills the operands first to end-1, which are beside one another.
 func (l *load[T]) fill(args []any, first, end int) {
-	rows := args[first].(*Tile[T]).Rows
+	src, nt, nb := l.src, l.a.nt, l.a.nb
+	var sum *tally[T]
+	if l.into != nil {
+		sum = l.into.sum
+	}
 	if l.raw != nil {
 		k := l.tiles[first]
-		w := window[T]{args[first].(*Tile[T]), k / l.a.nt * l.a.nb, k % l.a.nt * l.a.nb}
-		l.raw.copyStrip(w, 0, rows, l.uplo(k))
+		l.a.fill(*l.raw, k/nt, k%nt, sum)
+		if sum != nil {
+			l.into.left.Add(-1)
+		}
 		return
 	}
-	src, nt, nb := l.src, l.a.nt, l.a.nb
+	for _, k := range l.tiles[first:end] {
+		if t := &l.a.tiles[k]; t.Data == nil {
+			t.Data = newTile[T](t.Rows, t.Cols).Data
+		}
+	}
+	rows := args[first].(*Tile[T]).Rows
 	for r := range rows {
 		for i := first; i < end; i++ {
 			k := l.tiles[i]
@@ -171,12 +225,12 @@ func (l *load[T]) fill(args []any, first, end int) {
 			}
 		}
 	}
-}
-
-// uplo returns the part of tile k that is stored.
-func (l *load[T]) uplo(k int) blas.Uplo {
-	if k/l.a.nt == k%l.a.nt {
-		return l.a.kind.Uplo()
+	if sum == nil {
+		return
 	}
-	return blas.All
+	for _, k := range l.tiles[first:end] {
+		sum.add(k/nt, k%nt, 0, rows)
+		sum.close(k/nt, k%nt)
+		l.into.left.Add(-1)
+	}
 }

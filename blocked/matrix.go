@@ -137,12 +137,50 @@ func count(n, nb int) int {
 	return (n-1)/nb + 1
 }
 
+// Unfilled returns a Matrix as New does, but its tiles have no memory before
+// [Matrix.CopyFrom] or [Program.Load] fill them: who fills one allocates it. Until
+// then elements must be neither read nor written.
+func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
+	a := header[T](kind, m, n, nb)
+	if nodes, several := a.placed(); several {
+		a.allocate(nodes, nil)
+	} else {
+		a.shape()
+	}
+	return a
+}
+
+// shape gives the tiles that are to have memory, and have none yet, their shapes.
+func (a *Matrix[T]) shape() {
+	for i := range a.mt {
+		for j := range a.nt {
+			if t := &a.tiles[i*a.nt+j]; t.Data == nil && a.Stored(i, j) {
+				t.Rows, t.Cols = a.TileDims(i, j)
+				t.Stride = strideOf[T](t.Rows, t.Cols)
+			}
+		}
+	}
+}
+
 // newTile returns an r×c tile of zeros whose rows and first element are
 // aligned to 64 bytes.
 func newTile[T Element](r, c int) Tile[T] {
-	var zero T
 	const align = 64
-	lane := align / int(unsafe.Sizeof(zero))
+	lane := align / int(unsafe.Sizeof(*new(T)))
+	stride := strideOf[T](r, c)
+	raw := make([]T, r*stride+lane-1)
+	off := 0
+	if len(raw) > 0 {
+		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / int(unsafe.Sizeof(*new(T)))
+	}
+	return Tile[T]{Rows: r, Cols: c, Stride: stride, Data: raw[off : off+r*stride : off+r*stride]}
+}
+
+// strideOf returns the distance of the rows of an r×c tile. It panics with
+// ErrShape if the size of the tile overflows.
+func strideOf[T Element](r, c int) int {
+	const align = 64
+	lane := align / int(unsafe.Sizeof(*new(T)))
 	stride := count(c, lane) * lane
 	// Rows a multiple of 2 KiB apart fall into few sets of the caches. One line
 	// more between them made Cholesky of order 4096 in tiles of 256 8 % faster,
@@ -154,12 +192,7 @@ func newTile[T Element](r, c int) Tile[T] {
 	if stride < c || (stride > 0 && r > int(^uint(0)>>1)/align/stride) {
 		panic(ErrShape)
 	}
-	raw := make([]T, r*stride+lane-1)
-	off := 0
-	if len(raw) > 0 {
-		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / int(unsafe.Sizeof(zero))
-	}
-	return Tile[T]{Rows: r, Cols: c, Stride: stride, Data: raw[off : off+r*stride : off+r*stride]}
+	return stride
 }
 
 // Dims returns the number of rows and columns.

@@ -63,23 +63,21 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 		nb = tileSize[T](c.engine, OpCholesky, n)
 	}
 	a = c.upper(a, nb)
-	opt := blocked.CopyOptions{Workers: c.engine.options().Workers, Stats: true}
-	var stats blocked.Stats
-	if u != nil && u.NB() == nb && u.Dim() == n {
-		stats = u.CopyFrom(a, opt)
-	} else {
-		u, stats = blocked.From[T](a, blocked.SymUpper, nb, opt)
+	if u != nil && (u.NB() != nb || u.Dim() != n) {
+		u = nil
 	}
-	c.spare = u
-	if stats.NonFinite {
-		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	r := read(c.engine, u, Source[T](a), blocked.SymUpper, nb, one, false)
+	c.spare = r.a
+	if err := r.refused(); err != nil {
+		return err
 	}
-	return c.decompose(ctx, c.engine, u, stats.Norm)
+	return c.decompose(ctx, c.engine, r)
 }
 
-// decompose makes c the factorization of the matrix in u, which stores its
-// upper half and becomes c's, computed on e. norm is its 1-norm.
-func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, u *blocked.Matrix[T], norm float64) error {
+// decompose makes c the factorization, computed on e, of the matrix that r reads,
+// of which the upper half is stored, and which becomes c's.
+func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) error {
+	u := r.a
 	c.u, c.spare, c.norm = nil, u, 0
 	n := u.Dim()
 	var err error
@@ -88,12 +86,17 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, u *blocked.Matri
 	case t == 1 && goesDirect[T](e, OpCholesky, n):
 		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
-		err = run(ctx, e, t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(u) })
+		err = run(ctx, e, r.tasks+t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error {
+			if err := r.submit(p); err != nil {
+				return err
+			}
+			return p.Potrf(u)
+		})
 	}
-	if err != nil {
+	if err = r.end(err); err != nil {
 		return err
 	}
-	c.u, c.spare, c.norm = u, nil, norm
+	c.u, c.spare, c.norm = u, nil, r.stats.Norm
 	return nil
 }
 

@@ -76,35 +76,34 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	}
 	nb, one := f.TileSize(m, n)
 	workers := f.engine.options().Workers
-	opt := blocked.CopyOptions{Workers: workers, Stats: true}
-	var stats blocked.Stats
 	lu, pivots := f.spare, f.sparePivots
-	if fits(lu, m, n, nb) {
-		stats = lu.CopyFrom(a, opt)
-	} else {
-		lu, stats = blocked.From(a, blocked.Full, nb, opt)
-		pivots = blocked.NewPivots(m, n, nb)
-		f.spare, f.sparePivots = lu, pivots
+	if !fits(lu, m, n, nb) {
+		lu, pivots = nil, blocked.NewPivots(m, n, nb)
 	}
-	if stats.NonFinite {
-		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	r := read(f.engine, lu, a, blocked.Full, nb, one, true)
+	lu = r.a
+	f.spare, f.sparePivots = lu, pivots
+	if err := r.refused(); err != nil {
+		return err
 	}
-	top := stats.Max
 	pivoting := f.opt.Pivoting
 	if one {
 		pivoting = PartialPivoting // in one tile all are the same
 	}
-	err := f.factorize(ctx, lu, pivots, pivoting, top)
+	err := r.end(f.factorize(ctx, r, pivots, pivoting))
+	if err == nil {
+		err = f.broken(lu, pivots, pivoting, r.stats.Max)
+	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
 		lu.CopyFrom(a, blocked.CopyOptions{Workers: workers})
-		err = f.factorize(ctx, lu, pivots, pivoting, top)
+		err = f.factorize(ctx, r, pivots, pivoting)
 	}
 	if err != nil {
 		return err
 	}
 	f.lu, f.pivots, f.spare, f.sparePivots = lu, pivots, nil, nil
-	f.pivoting, f.norm, f.top = pivoting, stats.Norm, top
+	f.pivoting, f.norm, f.top = pivoting, r.stats.Norm, r.stats.Max
 	return f.singular()
 }
 
@@ -117,36 +116,38 @@ func fits[T Element](a *blocked.Matrix[T], m, n, nb int) bool {
 	return r == m && c == n
 }
 
-// factorize overwrites lu, whose largest magnitude is top, with its
-// factorization. The error is a *BreakdownError if that is of no use.
-func (f *LU[T]) factorize(ctx context.Context, lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting, top float64) error {
+// factorize overwrites the matrix that r reads with its factorization.
+func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pivots, pivoting Pivoting) error {
+	lu := r.a
 	mt, nt := lu.Tiles()
 	switch {
 	case mt == 0 || nt == 0:
 		return nil
-	case mt == 1 && nt == 1:
+	case mt == 1 && nt == 1 && r.src == nil:
 		op := kernels.For[T](f.engine.ops()).Getrf
 		return direct(ctx, f.engine, op, &kernels.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
 	}
-	var err error
-	switch pivoting {
-	case TournamentPivoting:
-		err = run(ctx, f.engine, luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error { return p.GetrfTournament(lu, pivots) })
-	case TilePivoting:
-		err = run(ctx, f.engine, luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error { return p.GetrfTile(lu, pivots) })
-	default:
-		return run(ctx, f.engine, luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error { return p.Getrf(lu, pivots) })
-	}
-	if err != nil {
-		return err
-	}
-	return f.broken(lu, pivots, pivoting, top)
+	return run(ctx, f.engine, r.tasks+luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error {
+		if err := r.submit(p); err != nil {
+			return err
+		}
+		switch pivoting {
+		case TournamentPivoting:
+			return p.GetrfTournament(lu, pivots)
+		case TilePivoting:
+			return p.GetrfTile(lu, pivots)
+		}
+		return p.Getrf(lu, pivots)
+	})
 }
 
 // broken returns a *BreakdownError if a factorization without partial pivoting,
 // of a matrix whose largest magnitude is top, is of no use.
 func (f *LU[T]) broken(lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting, top float64) error {
 	m, n := lu.Dims()
+	if mt, nt := lu.Tiles(); pivoting == PartialPivoting || mt == 0 || nt == 0 {
+		return nil
+	}
 	limit := f.opt.GrowthLimit
 	if limit == 0 {
 		limit = 100 * float64(max(m, n))

@@ -66,7 +66,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSour
 		if s.norm < underflows {
 			s.norm = v.Norm(lapack.MaxRowSum, e.options().Workers)
 		}
-		return single.decompose(ctx, e, u, stats.Norm)
+		return single.decompose(ctx, e, &reading[float32]{a: u, stats: stats})
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, e, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -127,7 +127,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source
 			s.norm = v.Norm(infinityNorm(trans), e.options().Workers)
 		}
 		pivots := blocked.NewPivots(n, n, nb)
-		if err := single.factorize(ctx, lu, pivots, PartialPivoting, 0); err != nil {
+		if err := single.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
 			return err
 		}
 		single.lu, single.pivots = lu, pivots

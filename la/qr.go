@@ -68,20 +68,21 @@ func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	}
 	m, n := a.Dims()
 	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
-	opt := blocked.CopyOptions{Workers: q.engine.options().Workers, Stats: true}
-	f, stats := q.spare, blocked.Stats{}
-	if f != nil && f.one == one && fits(f.a, m, n, nb) {
-		stats = f.a.CopyFrom(a, opt)
-	} else {
+	f := q.spare
+	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
 		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
-		f.a, stats = blocked.From(a, blocked.Full, nb, opt)
 		f.rotations = blocked.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
-		q.spare = f
 	}
-	if stats.NonFinite {
-		return &NonFiniteError{Row: stats.Row, Col: stats.Col}
+	later := !one && f.variant == CompactQR
+	if later && f.a == nil {
+		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles
 	}
-	if err := f.factorize(ctx, q.engine); err != nil {
+	r := read(q.engine, f.a, a, blocked.Full, nb, !later, true)
+	f.a, q.spare = r.a, f
+	if err := r.refused(); err != nil {
+		return err
+	}
+	if err := r.end(f.factorize(ctx, q.engine, r)); err != nil {
 		return err
 	}
 	q.f, q.spare = f, nil

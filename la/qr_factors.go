@@ -20,8 +20,8 @@ type qrFactors[T Element] struct {
 	flops     float64
 }
 
-// factorize overwrites f.a with its factorization.
-func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine) error {
+// factorize overwrites f.a, which r reads, with its factorization.
+func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) error {
 	f.q, f.flops = nil, f.rotations.Flops()
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
@@ -30,7 +30,12 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine) error {
 	if f.variant != CompactQR {
 		tasks = f.rotations.ExplicitTasks(sparse)
 	}
-	return perform(ctx, e, f.one, tasks, func(s stage[T]) (err error) {
+	return perform(ctx, e, f.one, r.tasks+tasks, func(s stage[T]) (err error) {
+		if s.p != nil {
+			if err := r.submit(s.p); err != nil {
+				return err
+			}
+		}
 		if f.one || f.variant == CompactQR {
 			return f.submit(s)
 		}

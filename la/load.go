@@ -1,0 +1,79 @@
+package la
+
+import "github.com/tessera-la/tessera/blocked"
+
+// reading is a matrix on its way into tiles: what lies in memory is read by tasks
+// of the computation that it is for, which so begins with the first tiles while
+// others are still read; all else is there already.
+type reading[T Element] struct {
+	a     *blocked.Matrix[T]
+	tasks int // beside those of the computation
+
+	src       Source[T] // nil if a is filled
+	byColumns bool
+	loaded    *blocked.Loaded[T]
+	stats     blocked.Stats
+}
+
+// laterFrom is the number of bytes in tiles from which on a matrix is read by
+// tasks: less stays in the caches between being read and being used.
+const laterFrom = 1 << 20
+
+// read begins to read src into a, which has its shape, or if a is nil into a
+// matrix of the given kind and tile size. One says that no tasks will follow. A
+// computation that begins with whole columns of tiles has them read byColumns.
+func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocked.Kind, nb int, one, byColumns bool) *reading[T] {
+	m, n := src.Dims()
+	if one || !blocked.InMemory(src) || int64(m)*int64(n)*8 < laterFrom {
+		r := &reading[T]{a: a}
+		opt := blocked.CopyOptions{Workers: e.options().Workers, Stats: true}
+		if a != nil {
+			r.stats = a.CopyFrom(src, opt)
+		} else {
+			r.a, r.stats = blocked.From(src, kind, nb, opt)
+		}
+		return r
+	}
+	if a == nil {
+		a = blocked.Unfilled[T](kind, m, n, nb)
+	}
+	mt, nt := a.Tiles()
+	r := &reading[T]{a: a, src: src, byColumns: byColumns, tasks: mt}
+	if byColumns {
+		r.tasks = nt
+	}
+	return r
+}
+
+// refused returns a *NonFiniteError if that is known already.
+func (r *reading[T]) refused() error {
+	if r.src == nil && r.stats.NonFinite {
+		return &NonFiniteError{Row: r.stats.Row, Col: r.stats.Col}
+	}
+	return nil
+}
+
+// submit submits the tasks that read, before any others.
+func (r *reading[T]) submit(p *blocked.Program[T]) (err error) {
+	if r.src == nil || r.loaded != nil {
+		return nil
+	}
+	r.loaded, err = p.LoadStats(r.a, r.src, blocked.LoadOptions{ByColumns: r.byColumns})
+	return err
+}
+
+// end returns the error of a computation that has had err: that the matrix is not
+// finite, if it is not, whatever became of it.
+func (r *reading[T]) end(err error) error {
+	if r.loaded != nil {
+		var all bool
+		if r.stats, all = r.loaded.Stats(); !all {
+			return err // the matrix was not read to its end
+		}
+		r.src, r.tasks = nil, 0
+	}
+	if bad := r.refused(); bad != nil {
+		return bad
+	}
+	return err
+}
