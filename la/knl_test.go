@@ -50,7 +50,7 @@ func TestDeclaredKNL(t *testing.T) {
 			t.Errorf("%d workers: residual %g", workers, r)
 		}
 		for _, u := range rec.Summary().Usage {
-			if u.Version != "knl" {
+			if u.Version != "knl" && u.Op != "load/f64" { // which has one version
 				t.Errorf("%d workers: %s ran as %s", workers, u.Op, u.Version)
 			}
 		}
