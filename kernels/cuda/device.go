@@ -34,6 +34,14 @@ type Matrix struct {
 	Ld   int
 }
 
+// Matrices are column-major matrices of the same shape on a device, all with the
+// leading dimension Ld. At Table, which is 8-byte aligned, are their addresses of
+// 8 bytes, little-endian.
+type Matrices struct {
+	Table Ptr
+	Ld    int
+}
+
 // Info describes a device.
 type Info struct {
 	Name    string   // "NVIDIA H200"
@@ -95,6 +103,7 @@ type Event interface {
 // real device needs for them is
 //
 //	Gemm Syrk Trsm Trmm Geam   cuBLAS, cublas<t>gemm and so on
+//	GemmBatched TrsmBatched    cuBLAS, cublas<t>gemmBatched, cublas<t>trsmBatched
 //	Potrf PotrfWork            cuSOLVER, cusolverDn<t>potrf, _bufferSize
 //	CopyVectors                a kernel of our own, the only one
 //
@@ -141,6 +150,11 @@ type Stream interface {
 	// Geam computes C = α·A + β·B, all m×n. C may be A or B, with the same Ld;
 	// otherwise they must not overlap.
 	Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error
+	// GemmBatched is Gemm for count matrices each, and TrsmBatched is Trsm: one
+	// launch for all. What is written must not overlap anything else of the call.
+	// With alpha 0 and dimensions of 0 they fail: there is nothing to gain.
+	GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error
+	TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error
 	// Potrf factors A = L·Lᵀ or UᵀU in place, A being n×n; the other triangle is
 	// neither read nor written. It needs PotrfWork bytes of work, which may be 0.
 	// It sets info to 0, or to the order of the first leading minor that is not

@@ -20,11 +20,13 @@ func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, a
 	if err := s.check("Gemm", typ, okTrans(transA) && okTrans(transB), shape{am, an, a.Ld}, shape{bm, bn, b.Ld}, shape{m, n, c.Ld}); err != nil {
 		return err
 	}
-	p := gemmCall{transA, transB, m, n, k, alpha, beta, a, b, c}
+	p := gemmCall{"Gemm", false, transA, transB, m, n, k, alpha, beta, a, b, c}
 	return s.enqueue("Gemm", typed(typ, gemmOn[float32](s, p), gemmOn[float64](s, p)))
 }
 
 type gemmCall struct {
+	op             string
+	more           bool // it is launched together with another one
 	transA, transB blas.Transpose
 	m, n, k        int
 	alpha, beta    float64
@@ -33,7 +35,7 @@ type gemmCall struct {
 
 func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
 	return func() *DeviceError {
-		o := operands[T]{s: s, op: "Gemm"}
+		o := operands[T]{s: s, op: p.op}
 		if p.alpha == 0 {
 			p.k = 0
 		}
@@ -48,7 +50,7 @@ func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
 			from = c
 		}
 		r := hostOf[T](s)
-		output(s, 2*float64(p.m)*float64(p.n)*float64(p.k), c, from, r.Work(max(p.m, p.n, p.k)), func(x, work []T) {
+		outputIn(s, launched[T](s, 2*float64(p.m)*float64(p.n)*float64(p.k), p.more), c, from, r.Work(max(p.m, p.n, p.k)), func(x, work []T) {
 			// Cᵀ = α·op(B)ᵀ·op(A)ᵀ + β·Cᵀ
 			r.Gemm(p.transB, p.transA, p.n, p.m, p.k, T(p.alpha), b.data, max(b.ld, bm), a.data, max(a.ld, am), T(p.beta), x, c.ld, work)
 		})
@@ -111,6 +113,7 @@ type triangular struct {
 	m, n       int
 	alpha      float64
 	a, from, b Matrix // b is what is written
+	more       bool   // it is launched together with another one
 }
 
 func (s *simStream) triangular(op string, typ Type, p triangular) error {
@@ -121,7 +124,7 @@ func (s *simStream) triangular(op string, typ Type, p triangular) error {
 
 // Trsm implements [Stream].
 func (s *simStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
-	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, b}
+	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, b, false}
 	if err := s.triangular("Trsm", typ, p); err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (s *simStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Tr
 
 // Trmm implements [Stream].
 func (s *simStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
-	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, c}
+	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, c, false}
 	if err := s.triangular("Trmm", typ, p); err != nil {
 		return err
 	}
@@ -148,7 +151,7 @@ func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
 		if o.err != nil || b.data == nil {
 			return o.err
 		}
-		output(s, float64(p.m)*float64(p.n)*float64(k), b, from, hostOf[T](s).Work(max(p.m, p.n)), func(x, work []T) {
+		outputIn(s, launched[T](s, float64(p.m)*float64(p.n)*float64(k), p.more), b, from, hostOf[T](s).Work(max(p.m, p.n)), func(x, work []T) {
 			routine(turnedSide(p.side), turned(p.uplo), p.trans, p.diag, p.n, p.m, T(p.alpha), a.data, a.ld, x, b.ld, work)
 		})
 		return nil

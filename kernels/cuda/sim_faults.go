@@ -17,7 +17,7 @@ type Fault struct {
 func simOps() []string {
 	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "Pin", "Unpin", "NewStream", "NewEvent",
 		"CopyIn", "CopyOut", "Copy", "Fill", "Record", "Wait", "Synchronize",
-		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors"}
+		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors", "GemmBatched", "TrsmBatched"}
 }
 
 // called counts a call. It returns the error that the call is to fail with.

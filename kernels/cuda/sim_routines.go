@@ -96,9 +96,14 @@ func nan[T cpu.Element]() T { return T(math.NaN()) }
 // output runs a routine that writes v. It is given a copy of from, or NaN if
 // that has no data, and scratch; what it leaves in the copy becomes v.
 func output[T cpu.Element](s *simStream, flops float64, v, from view[T], scratch int, routine func(x, work []T)) {
+	outputIn(s, launched[T](s, flops, false), v, from, scratch, routine)
+}
+
+// outputIn is output by a routine that takes so long.
+func outputIn[T cpu.Element](s *simStream, time time.Duration, v, from view[T], scratch int, routine func(x, work []T)) {
 	d := s.d
 	var x []T
-	d.compute.use(d.routine(flops, int(unsafe.Sizeof(*new(T)))), func() {
+	d.compute.use(time, func() {
 		n := len(v.data)
 		all := versions.Scratch[T](&d.compute.work, n+scratch)
 		x = all[:n:n]
@@ -124,9 +129,9 @@ func output[T cpu.Element](s *simStream, flops float64, v, from view[T], scratch
 	})
 }
 
-// routine returns how long one takes.
-func (d *Simulated) routine(flops float64, size int) time.Duration {
-	return d.opt.Launch + seconds(flops*float64(size)/8, d.opt.Rate)
+// takes returns how long a routine takes beside its launch.
+func (d *Simulated) takes(flops float64, size int) time.Duration {
+	return seconds(flops*float64(size)/8, d.opt.Rate)
 }
 
 // hostOf returns the routines for T.

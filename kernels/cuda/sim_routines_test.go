@@ -136,12 +136,14 @@ func (b bench[T]) routines() {
 		for _, trans := range transposes {
 			for _, tb := range transposes {
 				b.gemm(rnd, trans, tb, m, n, k)
+				b.gemmBatched(rnd, trans, tb, m+1, n+1, k+1)
 			}
 			for _, uplo := range uplos {
 				b.syrk(rnd, uplo, trans, n, k)
 				for _, side := range [...]blas.Side{blas.Left, blas.Right} {
 					for _, diag := range [...]blas.Diag{blas.Unit, blas.NonUnit} {
 						b.triangular(rnd, side, uplo, trans, diag, m, n)
+						b.trsmBatched(rnd, side, uplo, trans, diag, m+1, n+1)
 					}
 				}
 			}

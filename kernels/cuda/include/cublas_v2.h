@@ -75,6 +75,14 @@ cublasStatus_t cublasSgeam(cublasHandle_t handle, cublasOperation_t transa, cubl
 	const float *alpha, const float *a, int lda, const float *beta, const float *b, int ldb, float *c, int ldc);
 cublasStatus_t cublasDgeam(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
 	const double *alpha, const double *a, int lda, const double *beta, const double *b, int ldb, double *c, int ldc);
+cublasStatus_t cublasSgemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
+	const float *alpha, const float *const a[], int lda, const float *const b[], int ldb, const float *beta, float *const c[], int ldc, int count);
+cublasStatus_t cublasStrsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans,
+	cublasDiagType_t diag, int m, int n, const float *alpha, const float *const a[], int lda, float *const b[], int ldb, int count);
+cublasStatus_t cublasDgemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
+	const double *alpha, const double *const a[], int lda, const double *const b[], int ldb, const double *beta, double *const c[], int ldc, int count);
+cublasStatus_t cublasDtrsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans,
+	cublasDiagType_t diag, int m, int n, const double *alpha, const double *const a[], int lda, double *const b[], int ldb, int count);
 
 #ifdef __cplusplus
 }

@@ -107,6 +107,30 @@ int tessera_geam(tessera_handles *h, int f64, int m, int n, double alpha,
 	return h->l->p_cublasSgeam(h->blas, CUBLAS_OP_N, CUBLAS_OP_N, m, n, &x, F32(a), lda, &y, F32(b), ldb, F32(c), ldc);
 }
 
+#define TABLE(type, p) ((type)(uintptr_t)(p))
+
+int tessera_gemm_batched(tessera_handles *h, int f64, int ta, int tb, int m, int n, int k, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, double beta, CUdeviceptr c, int ldc, int count) {
+	float x = (float)alpha, y = (float)beta;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDgemmBatched(h->blas, ta, tb, m, n, k, &alpha, TABLE(const double *const *, a), lda,
+			TABLE(const double *const *, b), ldb, &beta, TABLE(double *const *, c), ldc, count);
+	return h->l->p_cublasSgemmBatched(h->blas, ta, tb, m, n, k, &x, TABLE(const float *const *, a), lda,
+		TABLE(const float *const *, b), ldb, &y, TABLE(float *const *, c), ldc, count);
+}
+
+int tessera_trsm_batched(tessera_handles *h, int f64, int side, int uplo, int trans, int diag, int m, int n, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, int count) {
+	float x = (float)alpha;
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cublasDtrsmBatched(h->blas, side, uplo, trans, diag, m, n, &alpha, TABLE(const double *const *, a), lda,
+			TABLE(double *const *, b), ldb, count);
+	return h->l->p_cublasStrsmBatched(h->blas, side, uplo, trans, diag, m, n, &x, TABLE(const float *const *, a), lda,
+		TABLE(float *const *, b), ldb, count);
+}
+
 int tessera_potrf_work(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, int *work) {
 	CURRENT(h);
 	if (f64)

@@ -101,6 +101,20 @@ func (h *Handles) Gemm(f64 bool, ta, tb blas.Transpose, m, n, k int, alpha float
 		a.c(), a.ld(), b.c(), b.ld(), C.double(beta), c.c(), c.ld()))
 }
 
+// GemmBatched enqueues cublas<t>gemmBatched: At is where the addresses of the
+// matrices are.
+func (h *Handles) GemmBatched(f64 bool, ta, tb blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix, count int) error {
+	return code(CUBLAS, C.tessera_gemm_batched(h.c, flag(f64), op(ta), op(tb), C.int(m), C.int(n), C.int(k), C.double(alpha),
+		a.c(), a.ld(), b.c(), b.ld(), C.double(beta), c.c(), c.ld(), C.int(count)))
+}
+
+// TrsmBatched enqueues cublas<t>trsmBatched: At is where the addresses of the
+// matrices are.
+func (h *Handles) TrsmBatched(f64 bool, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix, count int) error {
+	return code(CUBLAS, C.tessera_trsm_batched(h.c, flag(f64), sideOf(side), fill(uplo), op(trans), diagonal(diag),
+		C.int(m), C.int(n), C.double(alpha), a.c(), a.ld(), b.c(), b.ld(), C.int(count)))
+}
+
 // Syrk enqueues cublas<t>syrk.
 func (h *Handles) Syrk(f64 bool, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
 	return code(CUBLAS, C.tessera_syrk(h.c, flag(f64), fill(uplo), op(trans), C.int(n), C.int(k), C.double(alpha),

@@ -33,7 +33,8 @@ int tessera_copy(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, CUde
 	X(cublasSetMathMode) X(cublasGetMathMode) \
 	X(cublasSgemm_v2) X(cublasDgemm_v2) X(cublasSsyrk_v2) X(cublasDsyrk_v2) \
 	X(cublasStrsm_v2) X(cublasDtrsm_v2) X(cublasStrmm_v2) X(cublasDtrmm_v2) \
-	X(cublasSgeam) X(cublasDgeam)
+	X(cublasSgeam) X(cublasDgeam) \
+	X(cublasSgemmBatched) X(cublasDgemmBatched) X(cublasStrsmBatched) X(cublasDtrsmBatched)
 #define TESSERA_CUSOLVER(X) \
 	X(cusolverGetVersion) X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) \
 	X(cusolverDnSpotrf_bufferSize) X(cusolverDnDpotrf_bufferSize) X(cusolverDnSpotrf) X(cusolverDnDpotrf)
@@ -75,6 +76,11 @@ int tessera_trmm(tessera_handles *h, int f64, int side, int uplo, int trans, int
 	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, CUdeviceptr c, int ldc);
 int tessera_geam(tessera_handles *h, int f64, int m, int n, double alpha,
 	CUdeviceptr a, int lda, double beta, CUdeviceptr b, int ldb, CUdeviceptr c, int ldc);
+/* a, b and c are where the addresses of the matrices are. */
+int tessera_gemm_batched(tessera_handles *h, int f64, int ta, int tb, int m, int n, int k, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, double beta, CUdeviceptr c, int ldc, int count);
+int tessera_trsm_batched(tessera_handles *h, int f64, int side, int uplo, int trans, int diag, int m, int n, double alpha,
+	CUdeviceptr a, int lda, CUdeviceptr b, int ldb, int count);
 /* The size of the work is in elements. */
 int tessera_potrf_work(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, int *work);
 int tessera_potrf(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, CUdeviceptr work, int lwork, CUdeviceptr info);

@@ -204,3 +204,49 @@ cublasStatus_t API(geam)(cublasHandle_t h, cublasOperation_t ta, cublasOperation
 		.c = (uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc};
 	return enqueue(h, NAME(geam), &p, sizeof p);
 }
+
+/* NAME(batch) is a call for count matrices each, of which the addresses are at
+ * a, b and c; those that are 0 have none. */
+struct NAME(batch) {
+	struct NAME(call) call;
+	void (*work)(void *);
+	int count;
+};
+
+static void NAME(batched)(void *args) {
+	struct NAME(batch) *p = args;
+	size_t n = (size_t)p->count * sizeof(CUdeviceptr);
+	CUdeviceptr *a = fake_at(p->call.a, n), *b = fake_at(p->call.b, n), *c = NULL;
+	if (p->call.c)
+		c = fake_at(p->call.c, n);
+	if (a == NULL || b == NULL || (p->call.c && c == NULL))
+		return;
+	for (int i = 0; i < p->count; i++) {
+		struct NAME(call) one = p->call;
+		one.a = a[i];
+		one.b = b[i];
+		one.c = c ? c[i] : 0;
+		p->work(&one);
+	}
+}
+
+cublasStatus_t API(gemmBatched)(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+	const T *alpha, const T *const a[], int lda, const T *const b[], int ldb, const T *beta, T *const c[], int ldc, int count) {
+	CALL(h, API_NAME("gemmBatched"));
+	if (m < 0 || n < 0 || k < 0 || count < 0 || BAD(lda, ta ? k : m) || BAD(ldb, tb ? n : k) || BAD(ldc, m))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	struct NAME(batch) p = {.call = {.op1 = (int)ta, .op2 = (int)tb, .m = m, .n = n, .k = k, .alpha = *alpha, .beta = *beta,
+		.a = (uintptr_t)a, .b = (uintptr_t)b, .c = (uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc},
+		.work = NAME(gemm), .count = count};
+	return enqueue(h, NAME(batched), &p, sizeof p);
+}
+
+cublasStatus_t API(trsmBatched)(cublasHandle_t h, cublasSideMode_t side, cublasFillMode_t uplo, cublasOperation_t trans,
+	cublasDiagType_t diag, int m, int n, const T *alpha, const T *const a[], int lda, T *const b[], int ldb, int count) {
+	CALL(h, API_NAME("trsmBatched"));
+	if (m < 0 || n < 0 || count < 0 || BAD(lda, side == CUBLAS_SIDE_LEFT ? m : n) || BAD(ldb, m))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	struct NAME(batch) p = {.call = {.side = (int)side, .uplo = (int)uplo, .op1 = (int)trans, .diag = (int)diag, .m = m, .n = n,
+		.alpha = *alpha, .a = (uintptr_t)a, .b = (uintptr_t)b, .lda = lda, .ldb = ldb}, .work = NAME(trsm), .count = count};
+	return enqueue(h, NAME(batched), &p, sizeof p);
+}

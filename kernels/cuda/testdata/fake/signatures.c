@@ -70,6 +70,10 @@ BLAS(cublasDsyrk_v2, cublasHandle_t, cublasFillMode_t, cublasOperation_t, int, i
 BLAS(cublasDtrsm_v2, cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t, int, int, const double *, const double *, int, double *, int);
 BLAS(cublasDtrmm_v2, cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t, int, int, const double *, const double *, int, const double *, int, double *, int);
 BLAS(cublasDgeam, cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, const double *, const double *, int, const double *, const double *, int, double *, int);
+BLAS(cublasSgemmBatched, cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const float *, const float *const *, int, const float *const *, int, const float *, float *const *, int, int);
+BLAS(cublasStrsmBatched, cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t, int, int, const float *, const float *const *, int, float *const *, int, int);
+BLAS(cublasDgemmBatched, cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const double *, const double *const *, int, const double *const *, int, const double *, double *const *, int, int);
+BLAS(cublasDtrsmBatched, cublasHandle_t, cublasSideMode_t, cublasFillMode_t, cublasOperation_t, cublasDiagType_t, int, int, const double *, const double *const *, int, double *const *, int, int);
 
 SOLVER(cusolverGetVersion, int *);
 SOLVER(cusolverDnCreate, cusolverDnHandle_t *);
