@@ -1,10 +1,17 @@
 package la
 
-import "github.com/tessera-la/tessera/blocked"
+import (
+	"errors"
+	"unsafe"
 
-// reading is a matrix on its way into tiles: what lies in memory is read by tasks
-// of the computation that it is for, which so begins with the first tiles while
-// others are still read; all else is there already.
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+)
+
+// reading is a matrix on its way into tiles: unless it is small it is read by
+// tasks of the computation that it is for, which so begins with the first tiles
+// while others are still read. One that is not in memory is read by one task,
+// through At.
 type reading[T Element] struct {
 	a     *blocked.Matrix[T]
 	tasks int // beside those of the computation
@@ -24,7 +31,7 @@ const laterFrom = 1 << 20
 // computation that begins with whole columns of tiles has them read byColumns.
 func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocked.Kind, nb int, one, byColumns bool) *reading[T] {
 	m, n := src.Dims()
-	if one || !blocked.InMemory(src) || int64(m)*int64(n)*8 < laterFrom {
+	if one || int64(m)*int64(n)*8 < laterFrom {
 		r := &reading[T]{a: a}
 		opt := blocked.CopyOptions{Workers: e.options().Workers, Stats: true}
 		if a != nil {
@@ -39,10 +46,21 @@ func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocke
 	}
 	mt, nt := a.Tiles()
 	r := &reading[T]{a: a, src: src, byColumns: byColumns, tasks: mt}
-	if byColumns {
+	switch {
+	case !blocked.InMemory(src):
+		r.tasks = 1
+	case byColumns:
 		r.tasks = nt
 	}
 	return r
+}
+
+// op returns the name of the op that reads.
+func (r *reading[T]) op() string {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return "load/f32"
+	}
+	return "load/f64"
 }
 
 // refused returns a *NonFiniteError if that is known already.
@@ -63,8 +81,14 @@ func (r *reading[T]) submit(p *blocked.Program[T]) (err error) {
 }
 
 // end returns the error of a computation that has had err: that the matrix is not
-// finite, if it is not, whatever became of it.
+// finite, if it is not, whatever became of it. A panic of the source's At becomes
+// that of the caller.
 func (r *reading[T]) end(err error) error {
+	var failed *exec.TaskError
+	var panicked *exec.PanicError
+	if r.src != nil && errors.As(err, &failed) && failed.Op == r.op() && errors.As(failed.Err, &panicked) {
+		panic(panicked.Value)
+	}
 	if r.loaded != nil {
 		var all bool
 		if r.stats, all = r.loaded.Stats(); !all {
