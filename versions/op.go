@@ -58,6 +58,23 @@ type Version struct {
 	// its operands and beside what Constraints.Memory says; nil means none. It
 	// panics as Run does if the call is not the op's.
 	Memory func(*Call) int64
+	// Batch is how several small calls are executed as one; nil if they are not.
+	Batch *Batch
+}
+
+// Batch executes several calls of a version at once on an accelerator, where each
+// of them is too short to be worth a start of its own. The calls do not depend on
+// one another.
+type Batch struct {
+	// Key returns a comparable value: calls with equal ones may be executed
+	// together. It is nil for a call that is to be executed alone. It gets what
+	// Run of the version gets but for Device, Work and Gang, and may panic as that
+	// does.
+	Key func(*Call) any
+	// Run does for all calls, of which there are two at least, what Run of the
+	// version does for one. If it returns an error, nothing of what the calls write
+	// has been touched, nor will be: each can be executed alone.
+	Run func([]*Call) error
 }
 
 // Beside returns the bytes of the worker's memory that a call needs beside its

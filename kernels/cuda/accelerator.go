@@ -273,6 +273,9 @@ func (a *Accelerator) Close() error {
 		m.free()
 	}
 	for _, r := range a.over {
+		for _, l := range r.launches {
+			l.Err = r.err
+		}
 		a.report(r)
 	}
 	a.over = nil

@@ -185,28 +185,27 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	a.over = nil
 	for _, r := range over {
 		a.mu.Unlock()
-		err := r.conclude()
-		a.mu.Lock()
-		if r.err == nil {
-			r.err = err
+		for i := range r.launches {
+			r.launches[i].Err = r.conclude(&r.queues[i])
 		}
+		a.mu.Lock()
 		a.report(r)
-		ended = append(ended, r.launch)
+		ended = append(ended, r.launches...)
 	}
 	return ended
 }
 
-// conclude calls what was given to AtEnd.
-func (r *running) conclude() (err error) {
+// conclude calls what was given to AtEnd of q, and returns how its call has ended.
+func (r *running) conclude(q *Queue) (err error) {
 	if r.err != nil {
-		return nil
+		return r.err
 	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("cuda: the end of a call panicked: %v", v)
 		}
 	}()
-	for _, f := range r.queue.atEnd {
+	for _, f := range q.atEnd {
 		if e := f(); e != nil && err == nil {
 			err = e
 		}
@@ -214,12 +213,20 @@ func (r *running) conclude() (err error) {
 	return err
 }
 
-// report tells the launch how it has ended. The caller holds mu.
+// report tells the launches how they have ended, apart from their errors. Of
+// those that were one each gets its share, one after the other. The caller holds
+// mu.
 func (a *Accelerator) report(r *running) {
 	a.unpin(r)
-	l := r.launch
-	l.Err, l.Begin, l.Busy, l.Copied = r.err, r.began, r.busy, r.copied
-	l.Call.Device = nil
+	n := len(r.launches)
+	share := r.busy / time.Duration(n)
+	for i, l := range r.launches {
+		l.Begin, l.Busy, l.Copied = r.began, share, r.copied/int64(n)
+		if !r.began.IsZero() {
+			l.Begin = r.began.Add(time.Duration(i) * share)
+		}
+		l.Call.Device = nil
+	}
 }
 
 // Wake ends a wait in Ended, or the next one.

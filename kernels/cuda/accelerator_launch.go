@@ -16,14 +16,22 @@ import (
 // A version whose Run fails may have enqueued some of its work. What it writes
 // and the host had before is then as the host had it.
 func (a *Accelerator) Launch(l *versions.Launch) error {
+	return a.launch([]*versions.Launch{l})
+}
+
+// launch starts calls as one on the device.
+func (a *Accelerator) launch(all []*versions.Launch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.tellCopies()
 	if a.lost != nil {
 		return a.lost
 	}
-	extra := l.Version.Beside(&l.Call)
-	r, err := a.operands(l, extra)
+	var extra int64
+	for _, l := range all {
+		extra += roundUp(l.Version.Beside(&l.Call), grain)
+	}
+	r, err := a.operands(all, extra)
 	if err != nil {
 		return err
 	}
@@ -41,33 +49,38 @@ func (a *Accelerator) Launch(l *versions.Launch) error {
 	return a.run(r)
 }
 
-// operands returns a launch with its operands, each value once, which it holds.
-// The caller holds mu.
-func (a *Accelerator) operands(l *versions.Launch, extra int64) (*running, error) {
-	r := &running{launch: l}
+// operands returns the launch of all calls, with their operands, each value once,
+// which it holds. The caller holds mu.
+func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, error) {
+	r := &running{launches: all}
 	var size int64
-	for i, v := range l.Call.Args {
-		s, ok := v.(Stored)
-		if !ok {
-			return nil, &NotStoredError{fmt.Sprintf("%T", v)}
+	var seen []any
+	for _, l := range all {
+		for _, v := range l.Call.Args {
+			s, ok := v.(Stored)
+			if !ok {
+				return nil, &NotStoredError{fmt.Sprintf("%T", v)}
+			}
+			if !contains(seen, v) {
+				seen = append(seen, v)
+				size += deviceSize(s.Memory())
+			}
 		}
-		if contains(l.Call.Args[:i], v) {
-			continue
-		}
-		size += deviceSize(s.Memory())
 	}
 	if err := a.fits(size, extra); err != nil {
 		return nil, err
 	}
-	for i, v := range l.Call.Args {
-		s := v.(Stored)
-		e := a.cache.entry(s, s.Memory(), l.Job)
-		k := slices.IndexFunc(r.ops, func(u use) bool { return u.e == e })
-		if k < 0 {
-			k = len(r.ops)
-			r.ops = append(r.ops, use{e: e})
+	for _, l := range all {
+		for i, v := range l.Call.Args {
+			s := v.(Stored)
+			e := a.cache.entry(s, s.Memory(), l.Job)
+			k := slices.IndexFunc(r.ops, func(u use) bool { return u.e == e })
+			if k < 0 {
+				k = len(r.ops)
+				r.ops = append(r.ops, use{e: e})
+			}
+			r.ops[k].how |= l.Uses[i]
 		}
-		r.ops[k].how |= l.Uses[i]
 	}
 	for _, u := range r.ops {
 		a.cache.hold(u.e)
@@ -192,21 +205,24 @@ func (a *Accelerator) begin(r *running) (err error) {
 // run has the version of r enqueue its work. The caller holds mu, which is given
 // up meanwhile.
 func (a *Accelerator) run(r *running) error {
-	l := r.launch
-	r.queue = Queue{device: a.device, stream: a.streams[r.stream], memory: r}
 	r.owner = a
-	for _, v := range l.Call.Args {
-		e := a.cache.entries[v.(Stored)]
-		o := operand{pitch: e.pitch}
-		if e.block != nil {
-			o.at = Ptr(e.block.at)
+	r.queues = make([]Queue, len(r.launches))
+	for i, l := range r.launches {
+		q := &r.queues[i]
+		*q = Queue{device: a.device, stream: a.streams[r.stream], memory: r}
+		for _, v := range l.Call.Args {
+			e := a.cache.entries[v.(Stored)]
+			o := operand{pitch: e.pitch}
+			if e.block != nil {
+				o.at = Ptr(e.block.at)
+			}
+			q.operands = append(q.operands, o)
 		}
-		r.queue.operands = append(r.queue.operands, o)
+		l.Call.Device = q
 	}
 	for _, u := range r.ops {
 		a.cache.touch(u.e)
 	}
-	l.Call.Device = &r.queue
 	// Run may panic, or end the goroutine: then the work that it has enqueued goes
 	// on, and keeps its memory until it has ended.
 	r.failed = true
@@ -223,17 +239,36 @@ func (a *Accelerator) run(r *running) error {
 func (a *Accelerator) enqueue(r *running) error {
 	a.mu.Unlock()
 	defer a.mu.Lock()
-	l := r.launch
-	if err := l.Version.Run(&l.Call); err != nil {
+	if err := r.call(); err != nil {
 		return err
 	}
-	for _, x := range r.queue.results {
-		if err := r.queue.stream.CopyOut(x.dst, x.n, x.src, x.n, x.n, 1); err != nil {
-			return err
+	for i := range r.queues {
+		q := &r.queues[i]
+		for _, x := range q.results {
+			if err := q.stream.CopyOut(x.dst, x.n, x.src, x.n, x.n, 1); err != nil {
+				if len(r.launches) == 1 {
+					return err
+				}
+				// The calls have been started, and cannot be again.
+				r.err = err
+			}
 		}
 	}
 	r.failed = false
 	return nil
+}
+
+// call calls the version.
+func (r *running) call() error {
+	first := r.launches[0]
+	if len(r.launches) == 1 {
+		return first.Version.Run(&first.Call)
+	}
+	calls := make([]*versions.Call, len(r.launches))
+	for i, l := range r.launches {
+		calls[i] = &l.Call
+	}
+	return first.Version.Batch.Run(calls)
 }
 
 // end marks the end of r's work. The caller holds mu.
@@ -251,7 +286,10 @@ func (a *Accelerator) end(r *running) {
 		}
 	}
 	if !r.failed {
-		a.stats.Launches++
+		a.stats.Launches += int64(len(r.launches))
+		if len(r.launches) > 1 {
+			a.stats.Batches++
+		}
 	}
 	if a.lost != nil {
 		r.err = a.lost

@@ -76,6 +76,7 @@ func (o Options) ensureDefaults(info Info) Options {
 // Stats is what an [Accelerator] has done so far.
 type Stats struct {
 	Launches  int64 // calls that were started
+	Batches   int64 // times that several of them were started as one
 	In, Out   int64 // bytes that were copied
 	Ins, Outs int64 // values that were copied
 	Hits      int64 // operands that calls read and that were there already
@@ -126,10 +127,11 @@ type Accelerator struct {
 	told   []versions.Copy
 }
 
-// running is a launch from its start to its report.
+// running is a launch, or several that are one on the device, from its start to
+// its report.
 type running struct {
-	launch          *versions.Launch
-	queue           Queue
+	launches        []*versions.Launch
+	queues          []Queue // of each
 	stream          int
 	ops             []use
 	blocks          []lent // scratch memory, and what is left of what was reserved
