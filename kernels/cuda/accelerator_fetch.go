@@ -101,8 +101,9 @@ func (a *Accelerator) giveUp(e *entry) {
 }
 
 // Flush fetches all values that calls of a job have used, and gives up the
-// device's copies of those that no other job uses. The error is a *[LostError] if
-// a value is lost; then it is forgotten like the others.
+// device's copies, but for what calls of another job use just now. The error is a
+// *[LostError] if a value is lost; then it is forgotten like the others, unless
+// another job has used it as well.
 func (a *Accelerator) Flush(job uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,16 +122,20 @@ func (a *Accelerator) Flush(job uint64) error {
 		if err := a.fetch(e, versions.Reads); err != nil && first == nil {
 			first = err
 		}
-		if len(e.jobs) > 1 {
-			e.jobs = slices.DeleteFunc(e.jobs, func(j uint64) bool { return j == job })
-			continue
-		}
-		for n := 0; e.in || a.lost == nil && e.holds > 0; n++ {
+		// Another job may begin to use it, and then what becomes of it is that one's.
+		for n := 0; len(e.jobs) == 1 && (e.in || a.lost == nil && e.holds > 0); n++ {
 			a.pause(n)
 		}
-		e.lost = false
+		others := len(e.jobs) > 1
+		e.jobs = slices.DeleteFunc(e.jobs, func(j uint64) bool { return j == job })
+		if others && e.state == modified {
+			continue
+		}
+		if !others {
+			e.lost = false
+		}
 		a.giveUp(e)
-		if e.block == nil {
+		if !others && e.block == nil {
 			a.cache.forget(e)
 		}
 	}
