@@ -8,37 +8,61 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
+// tallLU returns both factors and the pivots of a, factored on an engine with the
+// options given, and the tile size.
+func tallLU[T la.Element](t *testing.T, a la.General[T], opt la.Options) (la.General[T], []int, int) {
+	t.Helper()
+	f := la.NewLU[T](start(t, opt))
+	if err := f.Factorize(a); err != nil {
+		t.Fatal(err)
+	}
+	g := padded[T](a.Rows, a.Cols, 0)
+	f.FactorTo(g)
+	nb, _ := f.TileSize(a.Rows, a.Cols)
+	return g, f.Pivots(nil), nb
+}
+
 // A tall matrix is factored in panels that the workers share as one worker factors
 // it.
 func TestLUTall(t *testing.T) {
-	for _, n := range []int{24, 200} {
-		a := rectangle[float64](t, matgen.Spec{Kind: matgen.Random, M: 16384 + 77, N: n, Seed: uint64(n)}, 3)
-		var want la.General[float64]
-		var pivots []int
-		for _, workers := range []int{1, 3} {
-			e := start(t, la.Options{Workers: workers, Static: true, Float: true})
-			f := la.NewLU[float64](e)
-			nb, _ := f.TileSize(a.Rows, n)
-			t.Logf("n = %d, %d workers: tiles of %d", n, workers, nb)
-			if err := f.Factorize(a); err != nil {
-				t.Fatal(err)
-			}
-			g := padded[float64](a.Rows, n, 0)
-			f.FactorTo(g)
-			if workers == 1 {
-				want, pivots = g, f.Pivots(nil)
-				continue
-			}
-			if !slices.Equal(f.Pivots(nil), pivots) {
-				t.Errorf("n = %d: other pivots", n)
-			}
-			// Other tiles, other roundings.
-			for i := range g.Rows {
-				for j := range n {
-					if d := g.At(i, j) - want.At(i, j); d > 1e-10 || d < -1e-10 {
-						t.Fatalf("n = %d: element (%d, %d) is %v, want %v", n, i, j, g.At(i, j), want.At(i, j))
-					}
+	t.Run("float64", func(t *testing.T) { testLUTall[float64](t, 1e-10) })
+	t.Run("float32", func(t *testing.T) { testLUTall[float32](t, 1e-2) })
+}
+
+func testLUTall[T la.Element](t *testing.T, tol T) {
+	for _, s := range [][2]int{{16384 + 77, 24}, {16384, 200}} {
+		m, n := s[0], s[1]
+		a := rectangle[T](t, matgen.Spec{Kind: matgen.Random, M: m, N: n, Seed: uint64(n)}, 3)
+		want, pivots, _ := tallLU(t, a, la.Options{Workers: 1, Static: true, Float: true})
+		got, p, nb := tallLU(t, a, la.Options{Workers: 3, Static: true, Float: true})
+		t.Logf("%d×%d: tiles of %d", m, n, nb)
+		if !slices.Equal(p, pivots) {
+			t.Errorf("%d×%d: other pivots", m, n)
+		}
+		// Other tiles, other roundings.
+		for i := range m {
+			for j := range n {
+				if d := got.At(i, j) - want.At(i, j); d > tol || d < -tol {
+					t.Fatalf("%d×%d: element (%d, %d) is %v, want %v", m, n, i, j, got.At(i, j), want.At(i, j))
 				}
+			}
+		}
+	}
+}
+
+// TestLUTallDeterministic: whoever shares a panel, the bits are the same.
+func TestLUTallDeterministic(t *testing.T) {
+	const m, n = 16384 + 5, 136
+	a := rectangle[float32](t, matgen.Spec{Kind: matgen.Random, M: m, N: n, Seed: 6}, 0)
+	want, pivots, nb := tallLU(t, a, la.Options{Workers: 1, Deterministic: true, Float: true})
+	for _, workers := range []int{2, 5} {
+		got, p, again := tallLU(t, a, la.Options{Workers: workers, Deterministic: true, Float: true})
+		if again != nb || !slices.Equal(p, pivots) {
+			t.Errorf("%d workers: tiles of %d and %d, or other pivots", workers, again, nb)
+		}
+		for i := range m {
+			if x, y := got.Data[i*n:(i+1)*n], want.Data[i*n:(i+1)*n]; !slices.Equal(x, y) {
+				t.Fatalf("%d workers: row %d is\n%v\nand with one\n%v", workers, i, x, y)
 			}
 		}
 	}

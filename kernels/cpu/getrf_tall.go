@@ -104,10 +104,11 @@ type luPart[T Element] struct {
 // parts returns the number of parts for m rows.
 func (s *tall[T]) parts(m int) int { return max(1, m/s.rows) }
 
-// work returns the scratch, in elements, for panels of m rows and k pivots.
+// work returns the scratch, in elements, for panels of m rows and k pivots, and
+// for what is left of them further down: fewer rows in fewer parts may be longer
+// ones. Every part has the rows of the top besides, and is rounded up.
 func (s *tall[T]) work(l *luLeaves[T], m, k int) int {
-	n := s.parts(m)
-	return n * l.ld(l.block()+(m+n-1)/n) * min(k, luWidth)
+	return (m + s.parts(m)*l.ld(2*l.block())) * min(k, luWidth)
 }
 
 // leaf does what luPanel.leaf does.

@@ -167,6 +167,44 @@ func testGetrfTall[T Element](t *testing.T) {
 	}
 }
 
+// The scratch of a tall panel is enough for each of its leaves: further down there
+// are fewer rows, but maybe in fewer parts, which are longer.
+func TestTallWork(t *testing.T) {
+	t.Run("float64", testTallWork[float64])
+	t.Run("float32", testTallWork[float32])
+}
+
+func testTallWork[T Element](t *testing.T) {
+	for name, l := range luOf[T]() {
+		if l.leaves.isa == 0 {
+			continue // one core does it
+		}
+		top := l.leaves.block()
+		for _, rows := range []int{100, luRows} {
+			s := tall[T]{rows: rows}
+			for _, k := range []int{1, 5, luWidth, luWidth + 1, 100} {
+				for m := 8 * rows; m < 10*rows; m += 1 + rows/40 {
+					have := s.work(&l.leaves, m, k)
+					for c := range k {
+						left, w := m-c, min(luWidth, k-c)
+						n, need := s.parts(left), 0
+						for i := range n {
+							q := left*(i+1)/n - left*i/n
+							if i > 0 {
+								q += top
+							}
+							need += l.leaves.ld(q) * w
+						}
+						if need > have {
+							t.Fatalf("%s, %d×%d in parts of %d, from column %d on: %d elements, has %d", name, m, k, rows, c, need, have)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // nearly fails t unless got is want but for some units of rounding.
 func nearly[T Element](t *testing.T, what string, got, want []Block[T], units float64) {
 	t.Helper()
