@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
-	"gonum.org/v1/gonum/lapack"
 )
 
 // Checkpoint keeps the state of a long factorization in a directory, so that it
@@ -295,14 +294,11 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return 0, err
 	}
 	workers := f.engine.options().Workers
-	var top float64
 	s, stats, err := resume[T](&keep, "getrf", blocked.Full, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
-			nb = tileSize[T](f.engine, OpLU, max(1, min(m, n)))
+			nb = f.tileSize(m, n)
 		}
-		lu, stats := blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: workers, Stats: true})
-		top = lu.Norm(lapack.MaxAbs, workers)
-		return lu, stats
+		return blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: workers, Stats: true})
 	})
 	if err != nil {
 		return 0, err
@@ -319,6 +315,6 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return resumed, err
 	}
 	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.top = PartialPivoting, stats.Norm, top
+	f.pivoting, f.norm, f.top = PartialPivoting, stats.Norm, stats.Max
 	return resumed, f.singular()
 }

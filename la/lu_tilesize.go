@@ -14,12 +14,17 @@ func (f *LU[T]) TileSize(m, n int) (nb int, direct bool) {
 	if goesDirect[T](f.engine, OpLU, max(m, n)) {
 		return max(1, m, n), true
 	}
+	return f.tileSize(m, n), false
+}
+
+// tileSize is TileSize for a matrix that is cut into tiles.
+func (f *LU[T]) tileSize(m, n int) int {
 	k := min(m, n)
-	nb = tileSize[T](f.engine, OpLU, k)
+	nb := tileSize[T](f.engine, OpLU, k)
 	if f.opt.Pivoting == PartialPivoting && f.engine.options().NB == 0 && f.engine.cores() > 1 && sharedPanels[T](f.engine, m, k) {
 		nb = sharedPanel(k)
 	}
-	return narrow(f.engine, nb, k, max(m, n)), false
+	return narrow(f.engine, nb, k, max(m, n))
 }
 
 // sharedPanel returns the width of panels that several workers share, for k
