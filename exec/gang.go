@@ -137,7 +137,7 @@ func (g *gang) serve(w *worker) {
 // lead makes w the leader of a gang for its call of v, if that has several units.
 func (l *Local) lead(w *worker, v *versions.Version) *gang {
 	units := v.Constraints.Units
-	if v.Share != nil && len(l.workers) > 1 {
+	if v.Share != nil && l.hosts > 1 {
 		units = max(units, v.Share(&w.call))
 	}
 	if units <= 1 {
