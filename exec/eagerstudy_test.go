@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,8 +23,8 @@ type study struct {
 	producers []int // outputs of each
 	make      time.Duration
 	consume   time.Duration
-	together  bool    // all outputs of a producer are there only at its end
-	gain      float64 // least part of the lazy time that eager release saves
+	together  bool // all outputs of a producer are there only at its end
+	ordered   bool // the producers wait for consumers, and see which have run
 }
 
 func studies() []study {
@@ -36,7 +37,7 @@ func studies() []study {
 		{name: "together", workers: 4, producers: []int{50, 50}, make: time.Millisecond, consume: time.Millisecond, together: true},
 		// One generator of subdomains and a solver for each of them, as many
 		// workers as keep up with it.
-		{name: "domain", workers: 8, producers: []int{100}, make: time.Millisecond, consume: 7 * time.Millisecond, gain: 0.4},
+		{name: "domain", workers: 8, producers: []int{100}, make: time.Millisecond, consume: 7 * time.Millisecond},
 	}
 }
 
@@ -48,14 +49,9 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 	begin := time.Now()
 	ends := make([]time.Duration, len(s.producers))
 	var consumers []graph.Spec
-	consume := opOf("consume", func(*versions.Call) error {
-		if s.consume > 0 {
-			time.Sleep(s.consume)
-		}
-		return nil
-	})
 	for k, n := range s.producers {
 		data := make([]graph.Datum, n)
+		consumed := make([]atomic.Bool, n)
 		spec := graph.Spec{Priority: 1, Op: opOf("produce", func(c *versions.Call) error {
 			for i := range n {
 				if s.make > 0 {
@@ -63,6 +59,17 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 				}
 				if eager && !s.together {
 					c.Finished(i)
+					for s.ordered && !consumed[i].Load() {
+						if time.Since(begin) > time.Minute {
+							return fmt.Errorf("output %d is not consumed before the end of its producer", i)
+						}
+						time.Sleep(time.Microsecond)
+					}
+				}
+			}
+			for i := range consumed {
+				if s.ordered && (!eager || s.together) && consumed[i].Load() {
+					return fmt.Errorf("output %d was consumed before it was finished", i)
 				}
 			}
 			if eager && s.together {
@@ -73,7 +80,15 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 			ends[k] = time.Since(begin)
 			return nil
 		})}
+		consume := opOf("consume", func(c *versions.Call) error {
+			if s.consume > 0 {
+				time.Sleep(s.consume)
+			}
+			c.Args[0].(*atomic.Bool).Store(true)
+			return nil
+		})
 		for i := range data {
+			data[i].Value = &consumed[i]
 			spec.Operands = append(spec.Operands, out(&data[i]))
 			consumers = append(consumers, graph.Spec{Op: consume, Operands: []graph.Operand{in(&data[i])}})
 		}
@@ -83,7 +98,7 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 		submit(tb, job, consumers[i])
 	}
 	if err := job.Wait(); err != nil {
-		tb.Fatal(err)
+		tb.Fatalf("%s, eager %v: %v", s.name, eager, err)
 	}
 	for _, e := range ends {
 		producer = max(producer, e)
@@ -91,41 +106,45 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 	return producer, time.Since(begin)
 }
 
-// TestEagerStudies holds the runtime to what eager release is for: the whole
-// takes no less than the producers and no longer than with lazy release; it loses
-// nothing where all outputs end together, and wins much in the pattern of domain
-// decomposition.
+// TestEagerStudies goes through the studies, with tasks that take no time, and
+// holds the runtime to the order that eager release promises whatever the machine
+// does meanwhile: a producer that waits, before its next output, for the consumer
+// of the one before gets there; and without eager release, and where all outputs
+// are there at the end only, no consumer runs before the end of its producer. How
+// much time that saves is for BenchmarkEagerStudies to say.
 func TestEagerStudies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes some seconds: make test-long")
-	}
 	for _, s := range studies() {
-		// The best of each, and of more runs where it does not hold yet: others use
-		// the machine too, and a sleep of a millisecond then takes two.
-		var eager, lazy, producer, slack time.Duration
-		holds := func() bool {
-			slack = lazy/20 + 2*time.Millisecond
-			return producer <= eager && eager <= lazy+slack && float64(eager) <= (1-s.gain)*float64(lazy)+float64(slack)
-		}
-		most := 20
-		if s.producers[0] >= 1000 { // seconds each
-			most = 2
-		}
-		for n := 0; n == 0 || n < most && !holds(); n++ {
-			p, e := s.run(t, true)
-			_, l := s.run(t, false)
-			if eager == 0 || e < eager {
-				eager, producer = e, p
+		s.make, s.consume, s.ordered = 0, 0, true
+		for _, eager := range []bool{true, false} {
+			if n := s.producers[0]; eager && n > 1000 {
+				s.producers = []int{1000} // each output is waited for
 			}
-			if lazy == 0 || l < lazy {
-				lazy = l
+			s.run(t, eager)
+		}
+	}
+}
+
+// BenchmarkEagerStudies says what part of the lazy time eager release saves, and
+// how much longer than the last producer the whole takes. Lazy and eager runs take
+// turns, and the best of each are compared. "domain" should save 40 %, "together"
+// nothing.
+func BenchmarkEagerStudies(b *testing.B) {
+	for _, s := range studies() {
+		b.Run(s.name, func(b *testing.B) {
+			var producer, eager, lazy time.Duration
+			for b.Loop() {
+				p, e := s.run(b, true)
+				_, l := s.run(b, false)
+				if eager == 0 || e < eager {
+					eager, producer = e, p
+				}
+				if lazy == 0 || l < lazy {
+					lazy = l
+				}
 			}
-		}
-		t.Logf("%-14s producer %8v  eager %8v  lazy %8v  saves %4.1f %%", s.name, producer.Round(time.Microsecond),
-			eager.Round(time.Microsecond), lazy.Round(time.Microsecond), 100*(1-float64(eager)/float64(lazy)))
-		if !holds() {
-			t.Errorf("%s: producer %v, eager %v, lazy %v; eager release should save %.0f %%, give or take %v", s.name, producer, eager, lazy, 100*s.gain, slack)
-		}
+			b.ReportMetric(100*(1-float64(eager)/float64(lazy)), "%saved")
+			b.ReportMetric(100*(float64(eager)/float64(producer)-1), "%more-than-producer")
+		})
 	}
 }
 
