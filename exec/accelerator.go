@@ -20,6 +20,10 @@ type Accelerator interface {
 	Name() string
 	// Target is what it offers to versions.
 	Target() *versions.Target
+	// Claim has it serve one runtime, until Release, and reports false if another
+	// one has it: two would take the ends of each other's calls.
+	Claim() bool
+	Release()
 	// Fits returns nil if a call can have all these values in the accelerator's
 	// memory at once, with extra bytes beside them, or an error that says why it
 	// never can.

@@ -51,8 +51,10 @@ type fake struct {
 	closed  bool
 	over    chan struct{}
 	started int
+	batches int
 	moved   int // cells copied in or out
 	copied  func(versions.Copy)
+	claimed bool
 }
 
 type fakeCopy struct {
@@ -86,6 +88,20 @@ func newFake(t testing.TB, name string, room int, seed uint64) *fake {
 
 func (a *fake) Name() string             { return a.name }
 func (a *fake) Target() *versions.Target { return a.target }
+
+func (a *fake) Claim() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	was := a.claimed
+	a.claimed = true
+	return !was
+}
+
+func (a *fake) Release() {
+	a.mu.Lock()
+	a.claimed = false
+	a.mu.Unlock()
+}
 
 func (a *fake) Fits(values []any, _ int64) error {
 	if n := len(cells(values)); n > a.room {
@@ -179,11 +195,44 @@ func (a *fake) tell(out bool) {
 }
 
 func (a *fake) Launch(l *versions.Launch) error {
+	return a.launch([]*versions.Launch{l}, func([]*versions.Call) error { return l.Version.Run(&l.Call) })
+}
+
+// LaunchBatch makes fake an exec.Batcher.
+func (a *fake) LaunchBatch(all []*versions.Launch) error {
+	b := all[0].Version.Batch
+	for _, l := range all {
+		if len(all) < 2 || l.Version != all[0].Version || b.Key(&l.Call) != b.Key(&all[0].Call) || b.Key(&l.Call) == nil {
+			a.t.Errorf("%s: a batch of %d calls that do not go together", a.name, len(all))
+		}
+	}
+	err := a.launch(all, b.Run)
+	if err == nil {
+		a.mu.Lock()
+		a.batches++
+		a.mu.Unlock()
+	}
+	return err
+}
+
+// launch starts calls that run enqueues.
+func (a *fake) launch(all []*versions.Launch, run func([]*versions.Call) error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	q := &fakeQueue{launch: l, cells: cells(l.Call.Args)}
+	var queues []*fakeQueue
+	var calls []*versions.Call
+	var values []any
+	for _, l := range all {
+		q := &fakeQueue{launch: l, cells: cells(l.Call.Args)}
+		queues, calls, values = append(queues, q), append(calls, &l.Call), append(values, l.Call.Args...)
+		l.Call.Device = q
+	}
+	used := cells(values)
+	if len(used) > a.room {
+		return fmt.Errorf("%d cells do not fit", len(used))
+	}
 	fresh := func() (n int) {
-		for _, c := range q.cells {
+		for _, c := range used {
 			if a.copies[c] == nil {
 				n++
 			}
@@ -193,7 +242,7 @@ func (a *fake) Launch(l *versions.Launch) error {
 	for a.lost == nil && len(a.copies)+fresh() > a.room {
 		var old *cell
 		for c, e := range a.copies {
-			if e.uses == 0 && !slices.Contains(q.cells, c) && (old == nil || e.last < a.copies[old].last) {
+			if e.uses == 0 && !slices.Contains(used, c) && (old == nil || e.last < a.copies[old].last) {
 				old = c
 			}
 		}
@@ -206,26 +255,28 @@ func (a *fake) Launch(l *versions.Launch) error {
 	if a.lost != nil {
 		return a.lost
 	}
-	l.Call.Device = q
-	if err := l.Version.Run(&l.Call); err != nil {
+	if err := run(calls); err != nil {
 		return err
 	}
-	for _, c := range q.cells {
-		e := a.entry(c, l.Job)
-		e.uses++
-		if a.uses(l, c)&versions.Writes != 0 {
-			if e.uses > 1 {
-				a.t.Errorf("%s: a call writes what another in flight uses", a.name)
+	for _, q := range queues {
+		l := q.launch
+		for _, c := range q.cells {
+			e := a.entry(c, l.Job)
+			e.uses++
+			if a.uses(l, c)&versions.Writes != 0 {
+				if e.uses > 1 {
+					a.t.Errorf("%s: a call writes what another in flight uses", a.name)
+				}
+				e.writers++
+			} else if e.writers > 0 {
+				a.t.Errorf("%s: a call reads what another in flight writes", a.name)
 			}
-			e.writers++
-		} else if e.writers > 0 {
-			a.t.Errorf("%s: a call reads what another in flight writes", a.name)
 		}
-	}
-	a.queue = append(a.queue, q)
-	a.started++
-	if a.started == a.loseAt {
-		a.loseLocked()
+		a.queue = append(a.queue, q)
+		a.started++
+		if a.started == a.loseAt {
+			a.loseLocked()
+		}
 	}
 	a.news.Broadcast()
 	return nil
@@ -426,4 +477,7 @@ func (a *fake) empty(t testing.TB) {
 	}
 }
 
-var _ exec.Accelerator = (*fake)(nil)
+var (
+	_ exec.Accelerator = (*fake)(nil)
+	_ exec.Batcher     = (*fake)(nil)
+)

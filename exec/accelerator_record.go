@@ -29,13 +29,14 @@ func (l *Local) record(a Accelerator, id int) {
 	}
 }
 
-// release has accelerators tell no more of their copies.
+// release has accelerators tell no more of their copies, and gives them back.
 func (l *Local) release() {
 	for _, d := range l.devices {
 		if c, ok := d.acc.(Copier); ok && l.opt.Recorder != nil {
 			c.OnCopy(nil)
 		}
 	}
+	releaseAll(l.opt.Accelerators)
 }
 
 // recordWait records, if an operand of t is on an accelerator only, that w waits

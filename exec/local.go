@@ -51,10 +51,14 @@ type Local struct {
 }
 
 // NewLocal starts a runtime. The error is an *OptionsError for options that
-// make no sense. The caller must Close the runtime: its workers are goroutines
+// make no sense, and an *InUseError for an accelerator that another runtime has.
+// The caller must Close the runtime: its workers are goroutines
 // and, unless Options.Float is set, locked threads.
 func NewLocal(opt Options) (*Local, error) {
 	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	if err := claimAll(opt.Accelerators); err != nil {
 		return nil, err
 	}
 	if opt.Window == 0 {
@@ -65,6 +69,7 @@ func NewLocal(opt Options) (*Local, error) {
 	if l.selector == nil {
 		var err error
 		if l.selector, err = versions.NewSelector(versions.Config{Mode: versions.Static}); err != nil {
+			releaseAll(opt.Accelerators)
 			return nil, err
 		}
 	}
@@ -154,9 +159,11 @@ func (l *Local) Close() error {
 		w.wake <- struct{}{}
 	}
 	l.running.Wait()
-	l.release()
-	if l.dog != nil && !again {
-		l.dog.stop()
+	if !again {
+		l.release()
+		if l.dog != nil {
+			l.dog.stop()
+		}
 	}
 	return nil
 }

@@ -82,6 +82,23 @@ func (a *Accelerator) Name() string { return a.opt.Name }
 // Target returns what it offers to versions.
 func (a *Accelerator) Target() *versions.Target { return a.target }
 
+// Claim has a serve one user, until Release, and reports false if another one has
+// it.
+func (a *Accelerator) Claim() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	was := a.taken
+	a.taken = true
+	return !was
+}
+
+// Release ends a claim.
+func (a *Accelerator) Release() {
+	a.mu.Lock()
+	a.taken = false
+	a.mu.Unlock()
+}
+
 // Device returns the device.
 func (a *Accelerator) Device() Device { return a.device }
 

@@ -97,6 +97,7 @@ type Accelerator struct {
 	movers sync.WaitGroup
 	crew   []*mover
 	closed bool
+	taken  bool // by a runtime
 	lost   error
 	bad    []error // what went wrong when things were given back
 
