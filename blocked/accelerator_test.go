@@ -25,17 +25,31 @@ type noted struct {
 }
 
 func (a *noted) Launch(l *versions.Launch) error {
-	var ops []kerneltest.Operand
-	for i, v := range l.Call.Args {
-		ops = append(ops, kerneltest.Operand{Value: v, Use: l.Uses[i]})
-	}
 	err := a.Accelerator.Launch(l)
 	if err == nil {
-		a.mu.Lock()
-		a.calls = append(a.calls, ops)
-		a.mu.Unlock()
+		a.note(l)
 	}
 	return err
+}
+
+func (a *noted) LaunchBatch(all []*versions.Launch) error {
+	err := a.Accelerator.LaunchBatch(all)
+	if err == nil {
+		a.note(all...)
+	}
+	return err
+}
+
+func (a *noted) note(all ...*versions.Launch) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, l := range all {
+		var ops []kerneltest.Operand
+		for i, v := range l.Call.Args {
+			ops = append(ops, kerneltest.Operand{Value: v, Use: l.Uses[i]})
+		}
+		a.calls = append(a.calls, ops)
+	}
 }
 
 // TestPotrfTraffic factors a matrix of 32×32 tiles on a simulated device that has

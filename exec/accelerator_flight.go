@@ -20,14 +20,30 @@ type flight struct {
 	limit  time.Duration
 	cancel context.CancelFunc // of the context with a time-out; nil without
 	end    func()             // the watchdog's; nil without
+	last   bool               // of those that were started as one
 }
 
-// start begins t, or concludes it at once if it must not run, or cannot be begun.
+// start begins t, and with it what can be executed as one with it.
 func (d *device) start(t *graph.Task) {
+	here := len(d.ready) > 0 && d.price(t) == 0
+	f := d.board(t)
+	if f == nil {
+		return
+	}
+	d.group = []*flight{f}
+	if here {
+		d.gather(f)
+	}
+	d.depart()
+}
+
+// board makes an attempt at t ready to be started. It concludes t at once, and
+// returns nil, if it must not run, or cannot.
+func (d *device) board(t *graph.Task) *flight {
 	j := t.Graph().Owner.(*Job)
 	if f := j.cancelled(t); f != nil {
 		d.over(j.end(t, graph.Cancelled, f, d.freed))
-		return
+		return nil
 	}
 	f := d.flight(t)
 	op := t.Op.(*versions.Op)
@@ -36,7 +52,7 @@ func (d *device) start(t *graph.Task) {
 	if err := f.prepare(j, op, t); err != nil {
 		d.land(f)
 		d.over(j.fail(&f.worker, t, "", err, d.freed))
-		return
+		return nil
 	}
 	choice := f.choice
 	for i := range t.Len() {
@@ -57,11 +73,7 @@ func (d *device) start(t *graph.Task) {
 	}
 	f.start = time.Now()
 	f.launch = versions.Launch{Call: f.call, Version: choice.Version, Uses: f.uses, Job: j.id, Owner: f}
-	if err := d.invoke(f); err != nil {
-		d.finish(f, err)
-		return
-	}
-	d.flying++
+	return f
 }
 
 // useOf says in the words of versions what a task does with an operand.
@@ -99,21 +111,29 @@ func (d *device) land(f *flight) {
 		f.end()
 	}
 	f.forget()
-	f.task, f.cancel, f.end, f.limit = nil, nil, nil, 0
+	f.task, f.cancel, f.end, f.limit, f.last = nil, nil, nil, 0, false
 	f.launch, f.choice, f.uses = versions.Launch{}, versions.Choice{}, f.uses[:0]
 	d.spare = append(d.spare, f)
 }
 
-// invoke starts the call and turns a panic into an error.
-func (d *device) invoke(f *flight) (err error) {
-	d.first = f
+// invoke starts the calls of flights as one, and turns a panic into an error.
+func (d *device) invoke(flights []*flight) (err error) {
+	d.first = flights
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 			d.first = nil
 		}
 	}()
-	err = d.acc.Launch(&f.launch)
+	if len(flights) == 1 {
+		err = d.acc.Launch(&flights[0].launch)
+	} else {
+		var all []*versions.Launch
+		for _, f := range flights {
+			all = append(all, &f.launch)
+		}
+		err = d.acc.(Batcher).LaunchBatch(all)
+	}
 	d.first = nil
 	return err
 }

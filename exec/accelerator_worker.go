@@ -48,13 +48,15 @@ type device struct {
 	// What follows is the goroutine's.
 	batch  []*graph.Task // just taken from the policy
 	ready  []candidate   // taken and accepted, not started
-	flying int           // calls started and not ended
+	flying int           // calls, or batches of them, started and not ended
 	ended  []*versions.Launch
 	freed  []*graph.Task
 	spare  []*flight
 	values []any
 	work   versions.Workspace // what versions need on the host while they enqueue
-	first  *flight            // that is being started, in case it ends the goroutine
+	group  []*flight          // to be started next
+	first  []*flight          // those that are being started, in case they end the goroutine
+	call   versions.Call      // of a task that may join the group
 }
 
 // candidate is a task that waits to be started, and how many that came after it
@@ -92,6 +94,9 @@ func (d *device) loop() {
 			d.rt.running.Done()
 			return
 		}
+		if len(d.group) > 0 { // it was interrupted
+			d.depart()
+		}
 		if d.flying < inFlight && len(d.ready) > 0 {
 			d.start(d.next())
 			d.collect(0)
@@ -107,12 +112,14 @@ func (d *device) loop() {
 // survive continues the worker on a new goroutine when a call has ended the old
 // one by runtime.Goexit.
 func (d *device) survive() {
-	f := d.first
-	if f == nil {
+	first := d.first
+	if first == nil {
 		return
 	}
 	d.first = nil
-	d.finish(f, &PanicError{Stack: debug.Stack()})
+	for _, f := range first {
+		d.finish(f, &PanicError{Stack: debug.Stack()})
+	}
 	go d.loop()
 }
 
@@ -251,8 +258,11 @@ func (d *device) collect(wait time.Duration) {
 	d.ended = d.acc.Ended(d.ended[:0], wait)
 	for i, l := range d.ended {
 		d.ended[i] = nil
-		d.flying--
-		d.finish(l.Owner.(*flight), l.Err)
+		f := l.Owner.(*flight)
+		if f.last {
+			d.flying--
+		}
+		d.finish(f, l.Err)
 	}
 }
 

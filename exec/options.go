@@ -36,6 +36,11 @@ type Options struct {
 	// until its Close and does not close them. No two runtimes may have one at
 	// the same time.
 	Accelerators []Accelerator
+	// Alone has accelerators start every call on its own. By default small ones
+	// that can start at the same time are started as one, if the accelerator is a
+	// [Batcher], and may be computed by another routine: of when they were ready
+	// the last bits of results may depend then.
+	Alone bool
 	// Recorder, if not nil, gets an event for each attempt at a task.
 	Recorder *trace.Recorder
 	// Watchdog, if not nil, is told of tasks that do not end and of jobs that do

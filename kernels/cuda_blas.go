@@ -19,6 +19,8 @@ func (o *Ops[T]) addCUDA() {
 	add(o.Trsm, cudaTrsm[T], nil)
 	add(o.Trmm, cudaTrmm[T], nil)
 	add(o.Potrf, cudaPotrf[T], cudaPotrfMemory[T])
+	o.Gemm.Versions[0].Batch = cudaGemmBatch[T]()
+	o.Trsm.Versions[0].Batch = cudaTrsmBatch[T]()
 	add(o.Laswp, cudaLaswp[T], cudaLaswpMemory[T])
 	add(o.Unmqr, cudaUnmqr[T], cudaUnmqrMemory[T])
 	add(o.Tsmqr, cudaTsmqr[T], cudaTsmqrMemory[T])
