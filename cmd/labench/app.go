@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -34,6 +35,7 @@ const (
 	exitPassed      = 0
 	exitFailed      = 1   // a wrong result, or an error
 	exitUsage       = 2   // a command line that makes no sense
+	exitNoDevice    = 3   // there is not the device that was asked for
 	exitInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
@@ -59,7 +61,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 }
 
 // exitCode returns the exit code for an error: that of a command line that
-// makes no sense also where only the engine knew.
+// makes no sense also where only the engine knew, and that of a device that is
+// not there.
 func exitCode(err error) int {
 	var (
 		command *usageError
@@ -70,6 +73,9 @@ func exitCode(err error) int {
 	)
 	if errors.As(err, &command) || errors.As(err, &address) || errors.As(err, &unknown) || errors.As(err, &config) || errors.As(err, &options) {
 		return exitUsage
+	}
+	if none := (*cuda.NoDeviceError)(nil); errors.As(err, &none) {
+		return exitNoDevice
 	}
 	return exitFailed
 }

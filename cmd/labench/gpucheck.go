@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cuda"
+)
+
+// gpuCheckFlags is the command line of labench gpu-check.
+type gpuCheckFlags struct {
+	opt  gpucheck.Options
+	json string        // the file
+	late time.Duration // beyond the budget, until a point that hangs is given up
+}
+
+// newGPUCheckCommand returns the command labench gpu-check.
+func newGPUCheckCommand(a *app) *cobra.Command {
+	f := gpuCheckFlags{late: 25 * time.Second}
+	cmd := &cobra.Command{
+		Use:   "gpu-check",
+		Short: "Verify and measure everything that runs on a GPU, in eight minutes",
+		Long: "Verify every version cuda against the CPU; measure copies, tile kernels, products\n" +
+			"and factorizations beside cuBLAS and cuSOLVER; and say which bars are met.\n" +
+			"docs/gpu.md says what the report means.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGPUCheck(cmd.Context(), &f, gpucheck.Run) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.opt.Device, "devices", "auto", "the device: auto for the first one, cuda1, or sim for a simulated one, with small sizes")
+	durationFlag(cmd, &f.opt.Budget, "budget", gpucheck.DefaultBudget, "what has not begun by then is left out")
+	boolFlag(cmd, &f.opt.Small, "small", false, "small sizes only, to see that everything works; no bar is judged")
+	intFlag(cmd, &f.opt.Workers, "workers", "", 0, "number of workers (default one per core)")
+	fl.StringVar(&f.json, "json", "", "file for the report as a JSON document, written anew after each point")
+	return cmd
+}
+
+// checkFunc is gpucheck.Run, or what stands in for it.
+type checkFunc func(ctx context.Context, opt gpucheck.Options) (gpucheck.Report, error)
+
+// runGPUCheck checks a device, writes the report, and returns a *gpuError if
+// something is wrong.
+func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) error {
+	if err := f.parse(); err != nil {
+		return usage(err)
+	}
+	var bar *progress
+	if terminal(a.err) {
+		bar = newProgress(a.err, "gpu-check")
+	}
+	type outcome struct {
+		report gpucheck.Report
+		err    error
+	}
+	var (
+		latest struct {
+			sync.Mutex
+			report gpucheck.Report
+			saving error // the first error of writing it
+		}
+		over = make(chan outcome, 1)
+		opt  = f.opt
+	)
+	opt.Machine, opt.Build = machineLine(topo.Detect()), versionLine(debug.ReadBuildInfo())
+	opt.Saved = func(r gpucheck.Report) {
+		latest.Lock()
+		defer latest.Unlock()
+		latest.report = r
+		if err := f.write(r); latest.saving == nil {
+			latest.saving = err
+		}
+		bar.update(int(r.Seconds), int(r.Budget))
+	}
+	go func() {
+		r, err := run(ctx, opt)
+		over <- outcome{r, err}
+	}()
+	hung := time.NewTimer(opt.Budget + f.late)
+	defer hung.Stop()
+	var end outcome
+	select {
+	case end = <-over:
+	case <-hung.C:
+		// Calls of a driver that has hung cannot be stopped: the process ends.
+		latest.Lock()
+		end.report = latest.report
+		latest.Unlock()
+	}
+	if errors.Is(end.err, context.Canceled) {
+		latest.Lock()
+		end.report = latest.report
+		latest.Unlock()
+	}
+	bar.end()
+	if end.report.Device.Name == "" {
+		if end.err == nil {
+			end.err = errors.New("the device could not be opened in time")
+		}
+		return end.err
+	}
+	if _, err := io.WriteString(a.out, gpuReport(&end.report, newPaint(a.out))); err != nil {
+		return err
+	}
+	latest.Lock()
+	defer latest.Unlock()
+	switch wrong := end.report.Wrong(); {
+	case end.err != nil:
+		return end.err
+	case latest.saving != nil:
+		return latest.saving
+	case wrong != "":
+		return &gpuError{wrong}
+	}
+	return nil
+}
+
+// gpuError says that a device, or what runs on it, is not right.
+type gpuError struct{ what string }
+
+func (e *gpuError) Error() string { return "gpu-check: " + e.what }
+
+// parse looks at the words of the command line. The error joins all that is
+// wrong with them.
+func (f *gpuCheckFlags) parse() error {
+	var errs []error
+	if err := requestDevices(f.opt.Device); err != nil {
+		errs = append(errs, err)
+	} else if r, err := cuda.ParseRequest(f.opt.Device); err == nil && !r.Auto && r.Simulated+len(r.Ordinals) != 1 {
+		errs = append(errs, &listError{"devices", f.opt.Device, "one device: auto, sim, or a real one by number, as in cuda0"})
+	}
+	if f.opt.Budget < time.Second {
+		errs = append(errs, fmt.Errorf("--budget is %v, want at least 1s", f.opt.Budget))
+	}
+	if f.opt.Workers < 0 || f.opt.Workers > 1<<14 {
+		errs = append(errs, fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.opt.Workers, 1<<14))
+	}
+	if f.json != "" {
+		if err := checkTarget(f.json); err != nil {
+			errs = append(errs, fmt.Errorf("--json %s: %w", f.json, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write writes the report into the file of --json, if there is one.
+func (f *gpuCheckFlags) write(r gpucheck.Report) error {
+	if f.json == "" {
+		return nil
+	}
+	return writeWhole([]string{f.json}, func(to []io.Writer) error {
+		e := json.NewEncoder(to[0])
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	})
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
+)
+
+// gpuReport returns what labench gpu-check prints.
+func gpuReport(r *gpucheck.Report, p paint) string {
+	var b strings.Builder
+	line := func(name, text string) { b.WriteString(wrapped(label(name), text)) }
+	head := func(name, text string) { b.WriteString(label(name) + p.faint(text) + "\n") }
+	line("machine", r.Machine)
+	line("program", r.Build)
+	line("device", fmt.Sprintf("%s: %s, %s", r.Device.Name, r.Device.Model, bench.Bytes(float64(r.Device.Memory))))
+	for _, n := range r.Device.Notes {
+		line("", n)
+	}
+
+	if len(r.Versions) > 0 {
+		head("versions", fmt.Sprintf("%-12s %-10s %6s %10s %6s", "op", "against", "cases", "worst", "limit"))
+		for _, v := range r.Versions {
+			verdict := p.good("pass")
+			if !v.Passed() {
+				verdict = p.bad("FAIL")
+			}
+			fmt.Fprintf(&b, "%s%-12s %-10s %6d %10.3g %6g   %s\n", label(""), clip(v.Op, 12), clip(v.CPU, 10), v.Cases, v.Worst, v.Limit, verdict)
+			if !v.Passed() {
+				line("", "  "+v.Failure)
+			}
+		}
+	}
+	if len(r.Copies) > 0 {
+		head("copies", fmt.Sprintf("%-12s %10s %10s %10s %10s", "GB/s", "bytes", "in", "out", "both"))
+		for _, c := range r.Copies {
+			fmt.Fprintf(&b, "%s%-12s %10s %10s %10s %10s\n", label(""), c.Memory, bench.Bytes(float64(c.Bytes)), figure(c.In), figure(c.Out), figure(c.Both))
+		}
+	}
+	if l := r.Latency; l != nil {
+		line("latency", fmt.Sprintf("8 bytes %.1f µs, a product of 1×1 %.1f µs, as a tile %.1f µs", l.Copy, l.Gemm, l.Tile))
+	}
+	if len(r.Tiles) > 0 {
+		head("tiles", fmt.Sprintf("%-12s %6s %12s %12s %8s", "GFLOP/s", "nb", "tiles", "library", "ratio"))
+		for _, t := range r.Tiles {
+			fmt.Fprintf(&b, "%s%-12s %6d %12s %12s %8s\n", label(""), t.Op+"/"+t.Type, t.NB, figure(t.GFLOPS), figure(t.Library), ratio(t.Ratio))
+		}
+	}
+	if len(r.Whole) > 0 {
+		head("whole", fmt.Sprintf("%-12s %6s %5s %8s %8s %8s %9s %8s", "GFLOP/s", "n", "nb", "CPU", "GPU", "both", "resident", "library"))
+		for _, w := range r.Whole {
+			fmt.Fprintf(&b, "%s%-12s %6d %5s %8s %8s %8s %9s %8s\n", label(""), clip(w.Op+"/"+w.Type, 12), w.N, figure(float64(max(w.GPU.NB, w.Both.NB))),
+				figure(w.CPU.GFLOPS), figure(w.GPU.GFLOPS), figure(w.Both.GFLOPS), figure(w.Resident), figure(w.Library))
+		}
+		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
+	}
+	for i, bar := range r.Bars {
+		name := ""
+		if i == 0 {
+			name = "bars"
+		}
+		outcome := pad(bar.Outcome, 15)
+		text := wrapped(label(name)+outcome, bar.Name)
+		painted := map[string]func(string) string{gpucheck.Met: p.good, gpucheck.NotMet: p.bad, gpucheck.NotMeasured: p.alert}[bar.Outcome]
+		b.WriteString(strings.Replace(text, bar.Outcome, painted(bar.Outcome), 1))
+		got := "want at least " + ratio(bar.Want)
+		if bar.Outcome != gpucheck.NotMeasured {
+			got = fmt.Sprintf("%s, want at least %s", ratio(bar.Got), ratio(bar.Want))
+		}
+		b.WriteString(wrapped(label("")+pad("", 15), got+": "+bar.Why))
+	}
+	for i, s := range r.Skipped {
+		name := ""
+		if i == 0 {
+			name = "left out"
+		}
+		line(name, s.Point+": "+s.Why)
+	}
+	for i, f := range r.Errors {
+		name := ""
+		if i == 0 {
+			name = "failed"
+		}
+		line(name, f.Point+": "+f.Error)
+	}
+	if r.Point != "" {
+		line("unfinished", r.Point)
+	}
+	verdict := p.good("everything that was looked at is right")
+	if why := r.Wrong(); why != "" {
+		verdict = p.bad("something is wrong")
+	}
+	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second / 10)
+	fmt.Fprintf(&b, "%s%s, in %v of %v\n", label("result"), verdict, took, time.Duration(r.Budget*float64(time.Second)))
+	return b.String()
+}
+
+// figure returns a rate in at most eight columns, a dash for what was not
+// measured.
+func figure(x float64) string {
+	if x == 0 {
+		return "–"
+	}
+	return gflops(x)
+}
+
+// ratio returns a ratio with three digits, a dash for none.
+func ratio(x float64) string {
+	if x == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", x)
+}

@@ -1,0 +1,231 @@
+package gpucheck
+
+import (
+	"math"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// copies measures bandwidths, and how long the smallest things take.
+func (c *check) copies() {
+	var (
+		d cuda.Device
+		a *cuda.Accelerator
+	)
+	section := func() {
+		for _, memory := range []string{"pinned", "pageable", "device"} {
+			c.point("copies, "+memory, 2*time.Second, func() error {
+				row, err := copying(d, memory, c.sizes.copied, c.sizes.times)
+				if err == nil {
+					c.report.Copies = append(c.report.Copies, row)
+				}
+				return err
+			})
+		}
+		c.point("latency", time.Second, func() error {
+			l, err := latency(&station{a: a}, 20*c.sizes.times)
+			if err == nil {
+				c.report.Latency = &l
+			}
+			return err
+		})
+	}
+	c.within("copies", func() (interface{ Close() error }, error) {
+		var err error
+		if a, err = c.accelerator(16<<20, false); err != nil {
+			return nil, err
+		}
+		d = a.Device()
+		return a, nil
+	}, section)
+}
+
+// best returns the shortest time of some runs of f, which is run once before.
+func best(times int, f func() error) (time.Duration, error) {
+	shortest := time.Duration(math.MaxInt64)
+	for i := range times + 1 {
+		begin := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		if took := time.Since(begin); i > 0 {
+			shortest = min(shortest, took)
+		}
+	}
+	return max(shortest, 1), nil
+}
+
+// room is memory of a device, with streams, that is given back at once.
+type room struct {
+	d       cuda.Device
+	memory  []cuda.Ptr
+	host    []unsafe.Pointer
+	streams []cuda.Stream
+	err     error // the first
+}
+
+func (r *room) alloc(n int64) cuda.Ptr {
+	if r.err != nil {
+		return 0
+	}
+	p, err := r.d.Alloc(n)
+	if r.err = err; err == nil {
+		r.memory = append(r.memory, p)
+	}
+	return p
+}
+
+func (r *room) pinned(n int64) unsafe.Pointer {
+	if r.err != nil {
+		return nil
+	}
+	p, err := r.d.AllocHost(n)
+	if r.err = err; err == nil {
+		r.host = append(r.host, p)
+	}
+	return p
+}
+
+func (r *room) stream() cuda.Stream {
+	if r.err != nil {
+		return nil
+	}
+	s, err := r.d.NewStream()
+	if r.err = err; err == nil {
+		r.streams = append(r.streams, s)
+	}
+	return s
+}
+
+// free gives everything back; *err becomes its error if it is nil.
+func (r *room) free(err *error) {
+	note := func(e error) {
+		if *err == nil {
+			*err = e
+		}
+	}
+	for _, s := range r.streams {
+		note(s.Close())
+	}
+	for _, p := range r.memory {
+		note(r.d.Free(p))
+	}
+	for _, p := range r.host {
+		note(r.d.FreeHost(p))
+	}
+}
+
+// copying measures one row of the bandwidths.
+func copying(d cuda.Device, memory string, bytes int64, times int) (row Copies, err error) {
+	row = Copies{Memory: memory, Bytes: bytes}
+	r := &room{d: d}
+	defer r.free(&err)
+	x, y := r.alloc(bytes), r.alloc(bytes)
+	s, t := r.stream(), r.stream()
+	var from, to unsafe.Pointer
+	switch memory {
+	case "pinned":
+		from, to = r.pinned(bytes), r.pinned(bytes)
+		if r.err == nil {
+			touch(from, bytes)
+			touch(to, bytes)
+		}
+	case "pageable":
+		a, b := make([]byte, bytes), make([]byte, bytes)
+		defer runtime.KeepAlive(a)
+		defer runtime.KeepAlive(b)
+		from, to = unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0])
+		touch(from, bytes)
+		touch(to, bytes)
+	}
+	if r.err != nil {
+		return row, r.err
+	}
+	if err := firstError(s.Fill(x, 0, bytes), s.Fill(y, 0, bytes), s.Synchronize()); err != nil {
+		return row, err
+	}
+	rate := func(bytes int64, f func() error) (float64, error) {
+		took, err := best(times, f)
+		return float64(bytes) / took.Seconds() / 1e9, err
+	}
+	if memory == "device" {
+		row.In, err = rate(2*bytes, func() error { return firstError(s.Copy(y, bytes, x, bytes, bytes, 1), s.Synchronize()) })
+		return row, err
+	}
+	if row.In, err = rate(bytes, func() error { return firstError(s.CopyIn(x, bytes, from, bytes, bytes, 1), s.Synchronize()) }); err != nil {
+		return row, err
+	}
+	if row.Out, err = rate(bytes, func() error { return firstError(s.CopyOut(to, bytes, y, bytes, bytes, 1), s.Synchronize()) }); err != nil {
+		return row, err
+	}
+	// A copy from pageable memory may be done when the call returns: so each
+	// direction has a goroutine of its own.
+	row.Both, err = rate(2*bytes, func() error {
+		back := make(chan error, 1)
+		go func() { back <- firstError(t.CopyOut(to, bytes, y, bytes, bytes, 1), t.Synchronize()) }()
+		err := firstError(s.CopyIn(x, bytes, from, bytes, bytes, 1), s.Synchronize())
+		return firstError(err, <-back)
+	})
+	return row, err
+}
+
+// touch writes to all pages, so that they are there.
+func touch(p unsafe.Pointer, n int64) {
+	b := unsafe.Slice((*byte)(p), n)
+	for i := int64(0); i < n; i += 512 {
+		b[i] = 1
+	}
+}
+
+// firstError returns the first error. Unlike errors.Join it keeps the type, and
+// what follows the first one is mostly its echo.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// latency measures the smallest things.
+func latency(on *station, times int) (l Latency, err error) {
+	d := on.a.Device()
+	r := &room{d: d}
+	defer r.free(&err)
+	x, s, h := r.alloc(256), r.stream(), r.pinned(8)
+	if r.err != nil {
+		return l, r.err
+	}
+	if err := firstError(s.Fill(x, 0, 256), s.Synchronize()); err != nil {
+		return l, err
+	}
+	measure := func(us *float64, f func() error) error {
+		took, err := best(times, f)
+		*us = took.Seconds() * 1e6
+		return err
+	}
+	a := cuda.Matrix{Data: x, Ld: 1}
+	gemm := func() error {
+		return firstError(s.Gemm(cuda.F64, blas.NoTrans, blas.NoTrans, 1, 1, 1, 1, a, a, 0, cuda.Matrix{Data: x + 8, Ld: 1}), s.Synchronize())
+	}
+	args := []any{}
+	for range 3 {
+		args = append(args, &tile[float64]{Rows: 1, Cols: 1, Stride: 1, Data: make([]float64, 1)})
+	}
+	v := kernels.For[float64](kernels.NewTable()).Gemm.Version("cuda")
+	small := func() error {
+		p := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+		return firstError(on.start(v, p, args, []versions.Use{in, in, inout}), on.wait(0))
+	}
+	err = firstError(
+		measure(&l.Copy, func() error { return firstError(s.CopyIn(x, 8, h, 8, 8, 1), s.Synchronize()) }),
+		measure(&l.Gemm, gemm), measure(&l.Tile, small), on.flush())
+	return l, err
+}

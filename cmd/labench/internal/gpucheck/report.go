@@ -1,0 +1,147 @@
+package gpucheck
+
+import (
+	"fmt"
+	"time"
+)
+
+// Report is what a check has found. Its slices are only added to, so that a copy
+// stays as it was.
+type Report struct {
+	Machine   string    `json:"machine"`
+	Build     string    `json:"build"`
+	Began     time.Time `json:"began"`
+	Seconds   float64   `json:"seconds"`
+	Budget    float64   `json:"budget_seconds"`
+	Device    Device    `json:"device"`
+	Simulated bool      `json:"simulated"` // speeds say nothing of any device
+	Small     bool      `json:"small"`     // small sizes only: no bar applies
+
+	Versions []Verified `json:"versions"`
+	Copies   []Copies   `json:"copies"`
+	Latency  *Latency   `json:"latency,omitempty"`
+	Tiles    []Tile     `json:"tiles"`
+	Whole    []Whole    `json:"whole"`
+	Bars     []Bar      `json:"bars"`
+	Skipped  []Skipped  `json:"skipped"`
+	Errors   []Failure  `json:"errors"`
+	// Point is what was under way when the report was made; empty at the end.
+	Point string `json:"point,omitempty"`
+}
+
+// Device describes the device.
+type Device struct {
+	Name   string   `json:"name"` // "cuda0"
+	Model  string   `json:"model"`
+	Memory int64    `json:"memory"` // bytes
+	Notes  []string `json:"notes"`
+}
+
+// Verified is what became of the version "cuda" of an op.
+type Verified struct {
+	Op    string `json:"op"` // "gemm/f64"
+	Cases int    `json:"cases"`
+	CPU   string `json:"cpu"` // the version that it was compared with
+	// Worst is the largest scaled difference, which must be below Limit.
+	Worst   float64 `json:"worst"`
+	Limit   float64 `json:"limit"`
+	Failure string  `json:"failure,omitempty"` // the first; empty if all passed
+}
+
+// Passed reports whether the version is right.
+func (v Verified) Passed() bool { return v.Failure == "" }
+
+// Copies are bandwidths in GB/s.
+type Copies struct {
+	Memory string  `json:"memory"` // "pinned", "pageable", "device"
+	Bytes  int64   `json:"bytes"`  // of a copy
+	In     float64 `json:"in"`     // within the device for "device"
+	Out    float64 `json:"out"`
+	Both   float64 `json:"both"` // of both directions together
+}
+
+// Latency is how long the smallest things take, in microseconds.
+type Latency struct {
+	Copy float64 `json:"copy_us"` // 8 bytes in, and waiting for it
+	Gemm float64 `json:"gemm_us"` // a product of 1×1, and waiting for it
+	Tile float64 `json:"tile_us"` // the same as a tile of 1×1 by way of the accelerator
+}
+
+// Tile is the speed of a version on resident tiles of nb×nb, and of the library's
+// routine on the same device, in turns.
+type Tile struct {
+	Op      string  `json:"op"`
+	Type    string  `json:"type"`
+	NB      int     `json:"nb"`
+	GFLOPS  float64 `json:"gflops"`
+	Library float64 `json:"library_gflops,omitempty"` // 0: there is no such routine
+	Ratio   float64 `json:"ratio,omitempty"`
+}
+
+// Whole is a product or a factorization of whole matrices.
+type Whole struct {
+	Op   string `json:"op"` // "gemm", "cholesky", "lu", "qr"
+	Type string `json:"type"`
+	N    int    `json:"n"`
+
+	// From and to the host's memory, tiled on the way; 0 if not measured.
+	CPU  Speed `json:"cpu"`
+	GPU  Speed `json:"gpu"`
+	Both Speed `json:"both"`
+	// Library is the library's routine on a resident matrix, and Resident our
+	// tiles, all of them resident. 0 if not measured.
+	Library  float64 `json:"library_gflops,omitempty"`
+	Resident float64 `json:"resident_gflops,omitempty"`
+	// Residual is the scaled residual of the result of GPU and Both, the worse of
+	// them, where it was looked at: Verified.
+	Verified bool    `json:"verified"`
+	Residual float64 `json:"residual"`
+}
+
+// Speed is the best of some runs.
+type Speed struct {
+	NB      int     `json:"nb,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+	GFLOPS  float64 `json:"gflops,omitempty"`
+}
+
+// Skipped is a point that was not measured.
+type Skipped struct {
+	Point string `json:"point"`
+	Why   string `json:"why"`
+}
+
+// Failure is a point that failed.
+type Failure struct {
+	Point string `json:"point"`
+	Error string `json:"error"`
+}
+
+// Passed reports whether nothing was found wrong. What was skipped is not wrong.
+func (r *Report) Passed() bool {
+	for _, v := range r.Versions {
+		if !v.Passed() {
+			return false
+		}
+	}
+	return len(r.Errors) == 0 && r.Point == ""
+}
+
+// Wrong says in words what is wrong, and nothing if nothing is.
+func (r *Report) Wrong() string {
+	bad := 0
+	for _, v := range r.Versions {
+		if !v.Passed() {
+			bad++
+		}
+	}
+	switch {
+	case r.Point != "":
+		return fmt.Sprintf("%s did not end in time", r.Point)
+	case bad > 0:
+		return fmt.Sprintf("%d of %d versions are wrong on this device", bad, len(r.Versions))
+	case len(r.Errors) > 0:
+		return fmt.Sprintf("%d points failed, the first one %s: %s", len(r.Errors), r.Errors[0].Point, r.Errors[0].Error)
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package gpucheck
+
+import "time"
+
+// sizes are what is measured.
+type sizes struct {
+	edge   int   // of the largest tile that is verified
+	copied int64 // bytes of a copy
+	times  int   // that a copy is repeated
+	tiles  []int // nb, ascending
+	target time.Duration
+	rounds int
+	whole  []problem
+}
+
+// problem is a product or a factorization at one size.
+type problem struct {
+	op, typ  string
+	n        int
+	nb       []int // tile sizes to try on the device; 0: what la chooses
+	verify   bool
+	resident int // nb of resident tiles; 0: not measured
+}
+
+// full returns the sizes for a real device, the most wanted first within each
+// operation, as far as larger ones can do without what smaller ones have learned.
+func full() sizes {
+	s := sizes{edge: 1024, copied: 256 << 20, times: 5, tiles: []int{256, 512, 1024, 2048, 4096}, target: 100 * time.Millisecond, rounds: 3}
+	s.whole = []problem{
+		{op: "gemm", typ: "f64", n: 4096, nb: []int{0, 1024}, verify: true, resident: 1024},
+		{op: "cholesky", typ: "f64", n: 4096, nb: []int{0, 1024}, verify: true},
+		{op: "gemm", typ: "f64", n: 16384, nb: []int{0, 2048}, resident: 2048},
+		{op: "cholesky", typ: "f64", n: 32768, nb: []int{0, 2048}},
+		{op: "lu", typ: "f64", n: 4096, nb: []int{0}, verify: true},
+		{op: "qr", typ: "f64", n: 4096, nb: []int{0}, verify: true},
+		{op: "gemm", typ: "f64", n: 8192, nb: []int{0, 2048}, resident: 2048},
+		{op: "cholesky", typ: "f64", n: 16384, nb: []int{0, 2048}},
+		{op: "lu", typ: "f64", n: 16384, nb: []int{0, 1024}},
+		{op: "qr", typ: "f64", n: 8192, nb: []int{0, 1024}},
+		{op: "gemm", typ: "f32", n: 16384, nb: []int{0, 2048}, resident: 2048},
+		{op: "cholesky", typ: "f32", n: 32768, nb: []int{0, 2048}},
+		{op: "lu", typ: "f64", n: 32768, nb: []int{1024}},
+		{op: "qr", typ: "f64", n: 16384, nb: []int{1024}},
+	}
+	return s
+}
+
+// small returns sizes that a simulated device has done within seconds.
+func small() sizes {
+	s := sizes{edge: 150, copied: 1 << 20, times: 2, tiles: []int{32, 64}, target: 2 * time.Millisecond, rounds: 2}
+	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
+		p := problem{op: op, typ: "f64", n: 200, nb: []int{64}, verify: true}
+		if op == "gemm" {
+			p.resident = 64
+		}
+		s.whole = append(s.whole, p)
+	}
+	s.whole = append(s.whole, problem{op: "cholesky", typ: "f32", n: 320, nb: []int{64}})
+	return s
+}

@@ -1,0 +1,92 @@
+package gpucheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// tile is a tile that a call works on.
+type tile[T kernels.Element] = kernels.Tile[T]
+
+// station has calls executed by an accelerator, without a runtime: whoever
+// launches sees to it that calls in flight do not need one another.
+type station struct {
+	a      *cuda.Accelerator
+	job    uint64
+	flying int
+	ended  []*versions.Launch
+}
+
+// patience is how long a call may take. On a device that has hung the driver
+// says nothing.
+const patience = time.Minute
+
+// start starts a call.
+func (s *station) start(v *versions.Version, params any, args []any, uses []versions.Use) error {
+	l := &versions.Launch{Call: versions.Call{Ctx: context.Background(), Params: params, Args: args}, Version: v, Uses: uses, Job: s.job}
+	if err := s.a.Launch(l); err != nil {
+		return err
+	}
+	s.flying++
+	return nil
+}
+
+// wait waits until at most so many calls are in flight, and returns the errors
+// of those that have ended.
+func (s *station) wait(flying int) error {
+	var errs []error
+	for begin := time.Now(); s.flying > flying; {
+		s.ended = s.a.Ended(s.ended[:0], time.Second)
+		for _, l := range s.ended {
+			errs = append(errs, l.Err)
+		}
+		s.flying -= len(s.ended)
+		if len(s.ended) > 0 {
+			begin = time.Now()
+		}
+		if time.Since(begin) > patience {
+			return fmt.Errorf("gpucheck: %d calls have not ended within %v", s.flying, patience)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// flush brings everything home and forgets it.
+func (s *station) flush() error {
+	err := s.a.Flush(s.job)
+	s.job++
+	return err
+}
+
+// typeOf returns the element type as devices and as people know it.
+func typeOf[T kernels.Element]() (cuda.Type, string) {
+	if unsafe.Sizeof(*new(T)) == 4 {
+		return cuda.F32, "f32"
+	}
+	return cuda.F64, "f64"
+}
+
+// eps returns the unit roundoff of T.
+func eps[T kernels.Element]() float64 {
+	if typ, _ := typeOf[T](); typ == cuda.F32 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// onCores returns the version of op that workers on this machine's cores prefer.
+func onCores(op *versions.Op, on *versions.Target) *versions.Version {
+	for i := range op.Versions {
+		if v := &op.Versions[i]; v.Constraints.Unmet(on) == "" {
+			return v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package gpucheck
+
+import (
+	"fmt"
+	"math"
+	"time"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// kernel is an op whose version "cuda" is measured on tiles.
+type kernel struct {
+	op     string
+	params any
+	ins    int // operands that are only read; they are shared by all calls
+	outs   int // operands of each call's own
+	ib     int // rows of the second operand, which holds triangles; 0: it is square
+	// unit has the first operand, or what there is, be the unit matrix but for little:
+	// so it can be solved with and factored again and again.
+	unit bool
+	// raw enqueues the library's routine on the same matrices; nil: there is none.
+	raw func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, work, info cuda.Ptr) error
+}
+
+// kernelsMeasured returns the kernels with the parameters of la's factorizations,
+// and the libraries' routines with those that are the same on transposes.
+func kernelsMeasured(nb int) []kernel {
+	ib := min(64, nb)
+	return []kernel{
+		{op: "gemm", params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1,
+			raw: func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, _, _ cuda.Ptr) error {
+				return s.Gemm(typ, blas.NoTrans, blas.NoTrans, nb, nb, nb, 1, in[1], in[0], 1, out)
+			}},
+		{op: "syrk", params: &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1,
+			raw: func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, _, _ cuda.Ptr) error {
+				return s.Syrk(typ, blas.Lower, blas.NoTrans, nb, nb, 1, in[0], 1, out)
+			}},
+		{op: "trsm", params: &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true,
+			raw: func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, _, _ cuda.Ptr) error {
+				return s.Trsm(typ, blas.Right, blas.Lower, blas.Trans, blas.NonUnit, nb, nb, 1, in[0], out)
+			}},
+		{op: "potrf", params: &kernels.Potrf{Uplo: blas.Upper}, outs: 1, unit: true,
+			raw: func(s cuda.Stream, typ cuda.Type, nb int, _ []cuda.Matrix, out cuda.Matrix, work, info cuda.Ptr) error {
+				return s.Potrf(typ, blas.Lower, nb, out, work, info)
+			}},
+		{op: "tsmqr", params: &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, ins: 2, outs: 2, ib: ib},
+	}
+}
+
+// tiles measures the versions on resident tiles beside the libraries.
+func (c *check) tiles() {
+	var a *cuda.Accelerator
+	section := func() {
+		for _, nb := range c.sizes.tiles {
+			for _, k := range kernelsMeasured(nb) {
+				for _, typ := range []string{"f64", "f32"} {
+					name := fmt.Sprintf("tile %s/%s, nb = %d", k.op, typ, nb)
+					c.point(name, 2*time.Second, func() error {
+						var t Tile
+						var err error
+						if typ == "f32" {
+							t, err = measureTile[float32](c, a, &k, nb)
+						} else {
+							t, err = measureTile[float64](c, a, &k, nb)
+						}
+						if err == nil {
+							c.report.Tiles = append(c.report.Tiles, t)
+						}
+						return err
+					})
+				}
+			}
+		}
+	}
+	c.within("tiles", func() (interface{ Close() error }, error) {
+		// Half of the device for tiles, the rest for the libraries' matrices.
+		var err error
+		a, err = c.accelerator(c.report.Device.Memory/2, false)
+		return a, err
+	}, section)
+}
+
+// slots is the number of calls in flight.
+func slots(nb int) int {
+	if nb <= 1024 {
+		return 8
+	}
+	return 4
+}
+
+// element returns a number that is no power of two, different from place to place.
+func element(p int) float64 { return float64(p*7919%1021)/1021 - 0.5 }
+
+// square returns an nb×nb tile of numbers, or nearly a unit matrix.
+func square[T kernels.Element](rows, nb int, unit bool) *tile[T] {
+	t := &tile[T]{Rows: rows, Cols: nb, Stride: nb, Data: make([]T, rows*nb)}
+	scale := 1.0
+	if unit {
+		scale = 1e-3 / float64(nb)
+	}
+	for p := range t.Data {
+		t.Data[p] = T(scale * element(p))
+	}
+	for i := range min(rows, nb) {
+		if unit {
+			t.Data[i*nb+i] = 1
+		}
+	}
+	return t
+}
+
+// measureTile measures one kernel at one size.
+func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb int) (row Tile, err error) {
+	typ, name := typeOf[T]()
+	row = Tile{Op: k.op, Type: name, NB: nb}
+	op := kernels.NewTable().Op(k.op, name)
+	v := op.Version("cuda")
+	if v == nil {
+		return row, fmt.Errorf("gpucheck: %s has no version cuda", op.OpName())
+	}
+	ins := make([]any, k.ins)
+	for i := range ins {
+		rows := nb
+		if i == 1 && k.ib > 0 {
+			rows = k.ib
+		}
+		// Reflectors that are not orthogonal would make numbers grow: T is small.
+		ins[i] = square[T](rows, nb, k.unit || k.ib > 0)
+	}
+	n := slots(nb)
+	calls := make([][]any, n)
+	uses := []versions.Use{}
+	for range ins {
+		uses = append(uses, in)
+	}
+	for range k.outs {
+		uses = append(uses, inout)
+	}
+	for i := range calls {
+		calls[i] = append(calls[i], ins...)
+		for range k.outs {
+			calls[i] = append(calls[i], square[T](nb, nb, k.unit && k.ins == 0))
+		}
+	}
+	s := &station{a: a}
+	tiled := func(times int) (time.Duration, error) {
+		begin := time.Now()
+		for i := range times {
+			// The call before the last one on these tiles has ended.
+			if err := s.wait(n - 1); err != nil {
+				return 0, err
+			}
+			if err := s.start(v, k.params, calls[i%n], uses); err != nil {
+				return 0, err
+			}
+		}
+		err := s.wait(0)
+		return time.Since(begin), err
+	}
+	defer func() { err = firstError(err, s.flush()) }()
+	if _, err := tiled(n); err != nil { // brings the tiles in
+		return row, err
+	}
+	once, err := tiled(n)
+	if err != nil {
+		return row, err
+	}
+	times := n * min(max(int(c.sizes.target/max(once, 1)), 1), 64)
+
+	library := func(int) (time.Duration, error) { return 0, nil }
+	r := &room{d: a.Device()}
+	defer r.free(&err)
+	if k.raw != nil {
+		if library, err = rawTiles[T](r, k, typ, nb, calls); err != nil {
+			return row, err
+		}
+		if _, err := library(n); err != nil {
+			return row, err
+		}
+	}
+	ours, theirs := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range c.sizes.rounds {
+		x, err := tiled(times)
+		if err != nil {
+			return row, err
+		}
+		y, err := library(times)
+		if err != nil {
+			return row, err
+		}
+		ours, theirs = min(ours, max(x, 1)), min(theirs, max(y, 1))
+	}
+	flops := op.Work(&versions.Call{Params: k.params, Args: calls[0]}) * float64(times)
+	row.GFLOPS = flops / ours.Seconds() / 1e9
+	if k.raw != nil {
+		row.Library = flops / theirs.Seconds() / 1e9
+		row.Ratio = row.GFLOPS / row.Library
+	}
+	return row, nil
+}
+
+// rawTiles returns what runs the library's routine so many times, and waits, on
+// copies of the operands of calls in memory of its own.
+func rawTiles[T kernels.Element](r *room, k *kernel, typ cuda.Type, nb int, calls [][]any) (func(int) (time.Duration, error), error) {
+	s := r.stream()
+	bring := func(x any) cuda.Matrix {
+		t := x.(*tile[T])
+		width := int64(t.Cols) * typ.Size()
+		p := r.alloc(width * int64(t.Rows))
+		if r.err == nil {
+			r.err = s.CopyIn(p, width, unsafe.Pointer(&t.Data[0]), width, width, t.Rows)
+		}
+		return cuda.Matrix{Data: p, Ld: nb}
+	}
+	var ins, outs []cuda.Matrix
+	for _, x := range calls[0][:k.ins] {
+		ins = append(ins, bring(x))
+	}
+	for _, args := range calls {
+		outs = append(outs, bring(args[k.ins]))
+	}
+	info := r.alloc(256)
+	if r.err != nil {
+		return nil, r.err
+	}
+	bytes, err := s.PotrfWork(typ, blas.Lower, nb, outs[0])
+	if err != nil {
+		return nil, err
+	}
+	work := r.alloc(max(bytes, 256))
+	if r.err != nil {
+		return nil, r.err
+	}
+	if err := s.Synchronize(); err != nil {
+		return nil, err
+	}
+	return func(times int) (time.Duration, error) {
+		begin := time.Now()
+		for i := range times {
+			if err := k.raw(s, typ, nb, ins, outs[i%len(outs)], work, info); err != nil {
+				return 0, err
+			}
+		}
+		err := s.Synchronize()
+		return time.Since(begin), err
+	}, nil
+}

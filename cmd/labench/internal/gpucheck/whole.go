@@ -1,0 +1,203 @@
+package gpucheck
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cuda"
+)
+
+// whole measures whole matrices: the library first, which is quick and what the
+// others are compared with.
+func (c *check) whole() {
+	rates := map[string]float64{} // flops a second of each kind of point, at the size before
+	for _, p := range c.sizes.whole {
+		row := Whole{Op: p.op, Type: p.typ, N: p.n}
+		timed := func(kind string, runs int, f func() (gflops float64, err error)) {
+			name, of := fmt.Sprintf("%s %s, n = %d, %s", p.op, p.typ, p.n, kind), p.op+kind
+			c.point(name, c.expected(p, runs, rates[of]), func() error {
+				gflops, err := f()
+				if err == nil {
+					rates[of] = gflops * 1e9
+				}
+				return err
+			})
+		}
+		c.raw(p, &row, timed)
+		timed("GPU", 2*len(p.nb), func() (_ float64, err error) {
+			row.GPU, err = c.device(p, &row, true, p.nb)
+			return row.GPU.GFLOPS, err
+		})
+		sizes := p.nb
+		if row.GPU.NB > 0 {
+			sizes = []int{row.GPU.NB}
+		}
+		timed("both", 2*len(sizes), func() (_ float64, err error) {
+			row.Both, err = c.device(p, &row, false, sizes)
+			return row.Both.GFLOPS, err
+		})
+		timed("CPU", 1, func() (_ float64, err error) {
+			row.CPU, err = c.cores(p)
+			return row.CPU.GFLOPS, err
+		})
+		if row.GPU.Seconds+row.Both.Seconds+row.CPU.Seconds+row.Library > 0 {
+			c.report.Whole = append(c.report.Whole, row)
+		}
+	}
+}
+
+// expected is how long a point takes of so many runs at that rate, which is not
+// known at first: matrices are made at 10 ns an element, and devices opened.
+func (c *check) expected(p problem, runs int, rate float64) time.Duration {
+	need := 3 * time.Second
+	if c.report.Small {
+		return need
+	}
+	need += time.Duration(p.n) * time.Duration(p.n) * 10
+	if rate > 0 {
+		need += time.Duration(float64(runs) * flops(p) / rate * 1e9)
+	}
+	return need
+}
+
+// flops counts as LAPACK does.
+func flops(p problem) float64 {
+	n := float64(p.n)
+	switch p.op {
+	case "gemm":
+		return 2 * n * n * n
+	case "cholesky":
+		return n * n * n / 3
+	case "lu":
+		return 2 * n * n * n / 3
+	}
+	return 4 * n * n * n / 3
+}
+
+// raw measures the library on a resident matrix, and resident tiles of ours.
+func (c *check) raw(p problem, row *Whole, timed func(kind string, runs int, f func() (float64, error))) {
+	times := c.sizes.rounds
+	on := func(kind string, to *float64, f func(a *cuda.Accelerator) (float64, error)) {
+		timed(kind, times, func() (rate float64, err error) {
+			a, err := c.accelerator(0, false)
+			if err != nil {
+				return 0, err
+			}
+			defer func() { err = firstError(err, a.Close()) }()
+			rate, err = f(a)
+			*to = rate
+			return rate, err
+		})
+	}
+	typ := cuda.F64
+	if p.typ == "f32" {
+		typ = cuda.F32
+	}
+	switch p.op {
+	case "gemm":
+		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGemm(a.Device(), typ, p.n, times) })
+	case "cholesky":
+		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawPotrf(a.Device(), typ, p.n, times) })
+	default:
+		c.skip(fmt.Sprintf("%s %s, n = %d, library", p.op, p.typ, p.n), "no raw routine: cuSOLVER's is not among those that devices have here")
+	}
+	if p.resident > 0 {
+		on("resident tiles", &row.Resident, func(a *cuda.Accelerator) (float64, error) {
+			if p.typ == "f32" {
+				return residentGemm[float32](a, p.n, p.resident, times)
+			}
+			return residentGemm[float64](a, p.n, p.resident, times)
+		})
+	}
+}
+
+// device measures la with the device, alone or beside the workers, with the best
+// of some tile sizes.
+func (c *check) device(p problem, row *Whole, only bool, sizes []int) (fastest Speed, err error) {
+	for i, nb := range sizes {
+		s := c.spec(p)
+		s.NB, s.Devices, s.DevicesOnly = nb, c.request, only
+		// One is enough to see whether results are right.
+		s.Verify = p.verify && i == 0
+		if p.n > 8192 && !c.report.Small {
+			s.Repeat = 2
+		}
+		r, err := c.run(s)
+		if err != nil {
+			return fastest, err
+		}
+		if s.Verify {
+			row.Verified, row.Residual = true, math.Max(row.Residual, r.Residual)
+		}
+		if r.GFLOPSBest > fastest.GFLOPS {
+			fastest = Speed{r.NB, r.SecondsBest, r.GFLOPSBest}
+		}
+	}
+	return fastest, nil
+}
+
+// cores measures la without the device.
+func (c *check) cores(p problem) (Speed, error) {
+	s := c.spec(p)
+	if p.n > 8192 {
+		s.Repeat = 1
+	}
+	r, err := c.run(s)
+	return Speed{r.NB, r.SecondsBest, r.GFLOPSBest}, err
+}
+
+// spec returns what all runs of p have in common. Of the versions on cores only
+// those that are preferred take part: there is no time to explore.
+func (c *check) spec(p problem) bench.Spec {
+	s := bench.Spec{Op: p.op, Type: p.typ, N: p.n, Seed: 1, Repeat: 3, Warmup: -1, NoPeak: true, Workers: c.opt.Workers,
+		Profile: c.profile, Exclude: slower()}
+	if p.verify {
+		s.Warmup = 1 // and more until the versions are known
+	}
+	if c.report.Small {
+		s.NB, s.Repeat = p.nb[0], 2
+	}
+	return s
+}
+
+// run runs s. A wrong result is an error.
+func (c *check) run(s bench.Spec) (bench.Result, error) {
+	r, err := bench.Run(c.ctx, s)
+	if err == nil && !r.Passed {
+		err = fmt.Errorf("wrong: %s", r.Failure)
+	}
+	return r, err
+}
+
+// slower returns the names of the versions that are the preferred ones of no op
+// on this machine's cores.
+func slower() []string {
+	on := exec.Here()
+	var preferred, others []string
+	all := kernels.NewTable().All()
+	for _, op := range all {
+		if v := onCores(op, on); v != nil {
+			preferred = append(preferred, v.Name)
+		}
+	}
+	for _, op := range all {
+		for _, v := range op.Versions {
+			if v.Constraints.Unmet(on) == "" && !slices.Contains(preferred, v.Name) && !slices.Contains(others, v.Name) {
+				others = append(others, v.Name)
+			}
+		}
+	}
+	return others
+}
+
+// roomless reports whether the machine has too little memory for a point.
+func roomless(err error) bool {
+	var room *bench.MemoryError
+	return errors.As(err, &room)
+}
