@@ -26,14 +26,6 @@ func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.
 	return h, op, err
 }
 
-// used returns k, or 0 if what is multiplied by alpha is not to be read.
-func used(k int, alpha float64) int {
-	if alpha == 0 {
-		return 0
-	}
-	return k
-}
-
 // clear sets an m×n matrix to 0, whatever is in it.
 func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 	size := typ.Size()
@@ -50,7 +42,10 @@ func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, 
 	if err != nil || m == 0 || n == 0 {
 		return err
 	}
-	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, used(k, alpha), alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
+	if k == 0 || alpha == 0 {
+		return s.scale(typ, m, n, beta, c)
+	}
+	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
 }
 
 // Syrk implements [Stream].
@@ -59,7 +54,10 @@ func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k i
 	if err != nil || n == 0 {
 		return err
 	}
-	return s.failedCall(op, h.Syrk(typ == F64, uplo, trans, n, used(k, alpha), alpha, a.nvidia(), beta, c.nvidia()))
+	if k == 0 || alpha == 0 {
+		return s.scaleTriangle(typ, uplo, n, beta, c)
+	}
+	return s.failedCall(op, h.Syrk(typ == F64, uplo, trans, n, k, alpha, a.nvidia(), beta, c.nvidia()))
 }
 
 // Trsm implements [Stream].

@@ -187,8 +187,22 @@ func (b bench[T]) syrk(rnd *rand.Rand, uplo blas.Uplo, trans blas.Transpose, n, 
 	p := b.up(z)
 	a := x.full(trans, 0, 0)
 	prod := product(k, a, func(i, j int) float64 { return a(j, i) })
+	what := fmt.Sprintf("syrk %c%c n=%d k=%d", uplo, trans, n, k)
 	err := b.s.Syrk(b.typ, uplo, trans, n, k, 0.5, b.up(x), 3, p)
-	b.same(fmt.Sprintf("syrk %c%c n=%d k=%d", uplo, trans, n, k), err, p, z, within(uplo), func(i, j int) float64 { return 0.5*prod(i, j) + 3*z.at(i, j) })
+	b.same(what, err, p, z, within(uplo), func(i, j int) float64 { return 0.5*prod(i, j) + 3*z.at(i, j) })
+
+	err = b.s.Syrk(b.typ, uplo, trans, n, k, 0, Matrix{0, x.ld}, 2, p)
+	b.same(what+" alpha=0", err, p, z, within(uplo), func(i, j int) float64 { return prod(i, j) + 6*z.at(i, j) })
+	for i := range n {
+		for j := range n {
+			if within(uplo)(i, j) {
+				z.x[i+j*z.ld] = nan[T]()
+			}
+		}
+	}
+	p = b.up(z)
+	err = b.s.Syrk(b.typ, uplo, trans, n, k, 1, b.up(x), 0, p)
+	b.same(what+" beta=0", err, p, z, within(uplo), prod)
 }
 
 func (b bench[T]) triangular(rnd *rand.Rand, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int) {

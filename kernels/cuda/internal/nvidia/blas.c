@@ -31,6 +31,8 @@ int tessera_handles_open(tessera_handles *h, const tessera_libraries *l, CUconte
 
 int tessera_handles_close(tessera_handles *h) {
 	int r = cuCtxSetCurrent(h->ctx), q;
+	if (r != 0)
+		r += TESSERA_OF_DRIVER;
 	if (h->solver != NULL && (q = h->l->p_cusolverDnDestroy(h->solver)) != 0)
 		r = q;
 	if (h->blas != NULL && (q = h->l->p_cublasDestroy_v2(h->blas)) != 0)

@@ -41,7 +41,9 @@ static T *NAME(work)(int m, int n) { return malloc(((size_t)m * (size_t)n + 1) *
 
 static void NAME(gemm)(void *args) {
 	struct NAME(call) *p = args;
-	int none = p->alpha == 0 || p->k == 0;
+	int none = p->alpha == 0;
+	if (p->k == 0) /* cuBLAS does not promise to scale C then */
+		return;
 	T *a = none ? NULL : NAME(at)(p->a, p->op1 ? p->k : p->m, p->op1 ? p->m : p->k, p->lda);
 	T *b = none ? NULL : NAME(at)(p->b, p->op2 ? p->n : p->k, p->op2 ? p->k : p->n, p->ldb);
 	T *c = NAME(at)(p->c, p->m, p->n, p->ldc);
@@ -62,7 +64,9 @@ static void NAME(gemm)(void *args) {
 
 static void NAME(syrk)(void *args) {
 	struct NAME(call) *p = args;
-	int none = p->alpha == 0 || p->k == 0;
+	int none = p->alpha == 0;
+	if (p->k == 0) /* as in gemm */
+		return;
 	T *a = none ? NULL : NAME(at)(p->a, p->op1 ? p->k : p->n, p->op1 ? p->n : p->k, p->lda);
 	T *c = NAME(at)(p->c, p->n, p->n, p->ldc);
 	if (c == NULL || (!none && a == NULL))
