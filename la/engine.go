@@ -43,10 +43,10 @@ type Options struct {
 	ByPriority bool
 	// Accelerators execute tasks beside the workers on cores: see
 	// [OpenAccelerators]. The caller opens them, and closes them after the engine;
-	// no two engines may have one at the same time. Which tasks run there, the
-	// expected times decide, and Only, Exclude and Fixed: an operation that is
-	// fixed to a version of theirs runs nowhere else. A Deterministic engine gives
-	// them only what is fixed so.
+	// no two engines have one at the same time: see exec.InUseError. Which tasks run
+	// there, the expected times decide, and Only, Exclude and Fixed: an operation
+	// that is fixed to a version of theirs runs nowhere else. A Deterministic engine
+	// gives them only what is fixed so.
 	Accelerators []exec.Accelerator
 
 	// Only names the versions that may run, in order of preference; see
@@ -219,7 +219,7 @@ func (o *Options) Validate() error {
 // start returns a runtime for the engine's options.
 func (e *Engine) start() (*exec.Local, error) {
 	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Scheduling(), Accelerators: e.opt.Accelerators,
-		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace})
+		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace, Alone: e.opt.Deterministic})
 }
 
 // Close ends the workers. Calls under way and later ones return exec.ErrClosed.
