@@ -46,7 +46,7 @@ func Bars(r *Report) []Bar {
 
 // tileBar is about tiles in the device's memory.
 func tileBar(r *Report) Bar {
-	b := Bar{Name: "tile gemm, nb = 2048, over raw cuBLAS", Want: 0.95, Why: "no such point"}
+	b := Bar{Name: "tile gemm, nb = 2048, over raw cuBLAS", Want: 0.95, Why: "no such point was measured"}
 	for _, t := range r.Tiles {
 		if t.Op == "gemm" && t.Type == "f64" && t.NB == 2048 && t.Library > 0 {
 			b.Got = t.Ratio
@@ -79,7 +79,7 @@ func (w Whole) fastest() Speed {
 // resident ones.
 func hostBar(r *Report) Bar {
 	const n = 16384
-	b := Bar{Name: "gemm from host memory, n = 16384, over max(transfer, compute)", Want: 0.8, Why: "no such point"}
+	b := Bar{Name: "gemm from host memory, n = 16384, over max(transfer, compute)", Want: 0.8, Why: "no such point was measured"}
 	w := r.whole("gemm", n)
 	var pinned Copies
 	for _, c := range r.Copies {
@@ -100,7 +100,7 @@ func hostBar(r *Report) Bar {
 
 // residentBar is about a product of tiles that are all on the device.
 func residentBar(r *Report) Bar {
-	b := Bar{Name: "gemm of resident tiles, n = 16384, over raw cuBLAS", Want: 0.85, Why: "no such point"}
+	b := Bar{Name: "gemm of resident tiles, n = 16384, over raw cuBLAS", Want: 0.85, Why: "no such point was measured"}
 	if w := r.whole("gemm", 16384); w.Resident > 0 && w.Library > 0 {
 		b.Got = w.Resident / w.Library
 		b.Why = fmt.Sprintf("%.0f of %.0f GFLOP/s", w.Resident, w.Library)
@@ -111,7 +111,7 @@ func residentBar(r *Report) Bar {
 // choleskyBar compares ours, from and to host memory, with cuSOLVER's on a
 // resident matrix.
 func choleskyBar(r *Report) Bar {
-	b := Bar{Name: "cholesky, n = 32768, over raw cuSOLVER", Want: 0.7, Why: "no such point"}
+	b := Bar{Name: "cholesky, n = 32768, over raw cuSOLVER", Want: 0.7, Why: "no such point was measured"}
 	if w := r.whole("cholesky", 32768); w.fastest().GFLOPS > 0 && w.Library > 0 {
 		b.Got = w.fastest().GFLOPS / w.Library
 		b.Why = fmt.Sprintf("%.0f GFLOP/s from host memory, nb = %d, of %.0f on a resident matrix", w.fastest().GFLOPS, w.fastest().NB, w.Library)
@@ -122,7 +122,7 @@ func choleskyBar(r *Report) Bar {
 // togetherBar is about workers and the device together, wherever both were
 // measured.
 func togetherBar(r *Report) Bar {
-	b := Bar{Name: "CPU and GPU together, over GPU alone, the worst", Want: 0.98, Why: "no such point"}
+	b := Bar{Name: "CPU and GPU together, over GPU alone, the worst", Want: 0.98, Why: "no such point was measured"}
 	for _, w := range r.Whole {
 		if w.Both.GFLOPS == 0 || w.GPU.GFLOPS == 0 {
 			continue

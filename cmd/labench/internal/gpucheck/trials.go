@@ -21,17 +21,22 @@ const (
 	inout = versions.Reads | versions.Writes
 )
 
-// tile returns an r×c tile whose elements are NaN where use does not hold, and
-// so is the padding of its rows. Where it does they are normal variates.
+// tile returns an r×c tile whose elements are normal variates where use holds. The
+// others, and the padding, are NaN, which shows what is read that must not be, or
+// a number, which shows what is written.
 func (m *maker[T]) tile(r, c int, use func(i, j int) bool) *tile[T] {
 	stride := max(c, 1) + m.rnd.IntN(4)
 	t := &tile[T]{Rows: r, Cols: c, Stride: stride}
 	if r > 0 && c > 0 {
 		t.Data = make([]T, (r-1)*stride+c)
 	}
+	unused := T(math.NaN())
+	if m.rnd.IntN(2) == 0 {
+		unused = 0.625
+	}
 	for p := range t.Data {
 		i, j := p/stride, p%stride
-		t.Data[p] = T(math.NaN())
+		t.Data[p] = unused
 		if j < c && (use == nil || use(i, j)) {
 			t.Data[p] = T(m.rnd.NormFloat64())
 		}
