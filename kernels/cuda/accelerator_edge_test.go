@@ -183,21 +183,17 @@ func TestAcceleratorFetchMany(t *testing.T) {
 	h.drain()
 	stop.Store(true)
 	all.Wait()
-	// The values that both jobs used stay until the second is over.
+	// The host may write what both jobs used after either's end.
 	if err := a.Flush(1); err != nil {
 		t.Error(err)
 	}
-	there := 0
 	for _, v := range shared {
 		if a.Missing(v) == 0 {
-			there++
+			t.Error("a value of a job that is over is still there")
 		}
 		if a.Back(v) > 0 {
 			t.Error("a value was not written back")
 		}
-	}
-	if there == 0 {
-		t.Error("what another job uses was given up")
 	}
 	if err := a.Flush(2); err != nil {
 		t.Error(err)

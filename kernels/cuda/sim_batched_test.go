@@ -32,6 +32,9 @@ func (b bench[T]) alike(rnd *rand.Rand, m, n int, uplo blas.Uplo, count int) (ho
 		}
 		host, device = append(host, c), append(device, b.up(c))
 	}
+	if err := b.s.Synchronize(); err != nil { // the caller may change what is on the host
+		b.t.Fatal(err)
+	}
 	return host, device
 }
 
