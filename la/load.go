@@ -82,11 +82,11 @@ func (r *reading[T]) submit(p *blocked.Program[T]) (err error) {
 
 // end returns the error of a computation that has had err: that the matrix is not
 // finite, if it is not, whatever became of it. A panic of the source's At becomes
-// that of the caller.
+// that of the caller; if At has ended the goroutine, that is an error.
 func (r *reading[T]) end(err error) error {
 	var failed *exec.TaskError
 	var panicked *exec.PanicError
-	if r.src != nil && errors.As(err, &failed) && failed.Op == r.op() && errors.As(failed.Err, &panicked) {
+	if r.src != nil && errors.As(err, &failed) && failed.Op == r.op() && errors.As(failed.Err, &panicked) && panicked.Value != nil {
 		panic(panicked.Value)
 	}
 	if r.loaded != nil {

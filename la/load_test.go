@@ -1,174 +1,91 @@
 package la_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
+	"runtime"
+	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/la"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/mat"
 )
 
-// reader is what this package makes of a matrix that is read by tasks.
-type reader[T la.Element] struct {
-	name   string
-	factor func(ctx context.Context, a la.Source[T]) error
-	// result returns what the last call of factor has computed.
-	result func() la.General[T]
+// formula is a matrix that can only be read through At, by one goroutine at a
+// time.
+type formula struct {
+	n     int
+	at    func(i, j int) float64
+	alone atomic.Int32
+	calls int // not atomic: the race detector is to see a second reader
 }
 
-// byElement hides the memory of a symmetric matrix, which is then not read by tasks.
-type byElement[T la.Element] struct{ la.SymmetricSource[T] }
-
-// large is an order from which on matrices are read by tasks.
-const large = 420
-
-// readers are all of them, on e, for matrices of order large.
-func readers[T la.Element](t *testing.T, e *la.Engine) (all []reader[T]) {
-	t.Helper()
-	c := la.NewCholesky[T](e)
-	all = append(all, reader[T]{"Cholesky", func(ctx context.Context, a la.Source[T]) error {
-		return c.FactorizeContext(ctx, a.(la.SymmetricSource[T]))
-	}, func() la.General[T] {
-		g := la.General[T]{Rows: large, Cols: large, Stride: large, Data: make([]T, large*large)}
-		c.UTo(la.Triangular[T]{Uplo: blas.Upper, Diag: blas.NonUnit, N: large, Data: g.Data, Stride: g.Stride})
-		return g
-	}})
-	for _, p := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting, la.TilePivoting} {
-		f, err := la.NewLUWith[T](e, la.LUOptions{Pivoting: p})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, reader[T]{"LU, " + p.String(), f.FactorizeContext, func() la.General[T] {
-			g := padded[T](large, large, 0)
-			f.FactorTo(g)
-			return g
-		}})
+func (f *formula) Dims() (r, c int)  { return f.n, f.n }
+func (f *formula) SymmetricDim() int { return f.n }
+func (f *formula) At(i, j int) float64 {
+	if f.alone.Add(1) != 1 {
+		panic("read by two at once")
 	}
-	for _, v := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
-		q, err := la.NewQRWith[T](e, la.QROptions{Variant: v})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, reader[T]{"QR, " + v.String(), q.FactorizeContext, func() la.General[T] {
-			g := padded[T](large, large, 0)
-			q.RTo(g)
-			return g
-		}})
+	defer f.alone.Add(-1)
+	f.calls++
+	return f.at(i, j)
+}
+
+// A matrix that is made by a formula is read by one task, and what the formula
+// does wrong comes back to the caller.
+func TestReadThroughAt(t *testing.T) {
+	const n = 400
+	good := func(i, j int) float64 { return math.Exp(-math.Abs(float64(i-j)) / 10) }
+	factorize := map[string]func(e *la.Engine, f *formula) (int, error){
+		"cholesky": func(e *la.Engine, f *formula) (int, error) {
+			err := la.NewCholesky[float64](e).Factorize(f)
+			return n * (n + 1) / 2, err
+		},
+		"lu": func(e *la.Engine, f *formula) (int, error) {
+			return n * n, la.NewLU[float64](e).Factorize(f)
+		},
+		"qr": func(e *la.Engine, f *formula) (int, error) {
+			return n * n, la.NewQR[float64](e).Factorize(f)
+		},
 	}
-	return all
-}
-
-// loaded is the settings under which matrices of order large are read by tasks.
-func loaded() []la.Options {
-	return []la.Options{
-		{Workers: 1, NB: 64, Static: true, Float: true}, {Workers: 3, NB: 56, Static: true, Float: true},
-		{Workers: 2, NB: 512, Static: true, Float: true}, // one tile, which is not given to a kernel
-	}
-}
-
-// TestLoad: a matrix that is read by the tasks of a factorization gives the bits
-// that one gives which is read before, also after calls that were cancelled while
-// they read, and Progress counts the tasks that read.
-func TestLoad(t *testing.T) {
-	t.Run("float64", testLoad[float64])
-	t.Run("float32", testLoad[float32])
-}
-
-func testLoad[T la.Element](t *testing.T) {
-	rnd := rand.New(rand.NewPCG(5, 8))
-	a := symmetric[T](t, matgen.Spec{Kind: matgen.SPD, N: large}, blas.Lower, 1)
-	for _, opt := range loaded() {
-		var last, total int
-		opt.Progress = func(done, of int) { last, total = done, of }
-		for _, f := range readers[T](t, start(t, opt)) {
-			what := fmt.Sprintf("%s, %d workers", f.name, opt.Workers)
-			var want la.General[T]
-			for round := range 6 {
-				var src la.Source[T] = a
-				if round%2 == 0 {
-					src = byElement[T]{a}
+	for name, factor := range factorize {
+		t.Run(name, func(t *testing.T) {
+			e := start(t, la.Options{Workers: 3, Float: true, NB: 64, Static: true})
+			f := &formula{n: n, at: good}
+			calls, err := factor(e, f)
+			if err != nil || f.calls < calls {
+				t.Errorf("%d calls of At, want %d; %v", f.calls, calls, err)
+			}
+			f = &formula{n: n, at: func(i, j int) float64 {
+				if i == 100 && j == 301 {
+					return math.NaN()
 				}
-				last, total = -1, -2
-				if err := f.factor(context.Background(), src); err != nil {
-					t.Fatalf("%s, round %d: %v", what, round, err)
+				return good(i, j)
+			}}
+			var bad *la.NonFiniteError
+			if _, err := factor(e, f); !errors.As(err, &bad) || bad.Row != 100 || bad.Col != 301 {
+				t.Errorf("a NaN: %v", err)
+			}
+			f = &formula{n: n, at: func(i, j int) float64 {
+				if i == 5 && j == 350 {
+					panic("no such element")
 				}
-				if last != total && opt.NB < large { // a kernel called directly is no task
-					t.Errorf("%s, round %d: %d of %d tasks", what, round, last, total)
-				}
-				got := f.result()
-				if round == 0 {
-					want = got
-				}
-				for i := range large {
-					x, y := got.Data[i*got.Stride:][:large], want.Data[i*want.Stride:][:large]
-					if !slices.Equal(x, y) {
-						t.Fatalf("%s, round %d: row %d differs", what, round, i)
+				return good(i, j)
+			}}
+			func() {
+				defer func() {
+					if v := recover(); v != "no such element" {
+						t.Errorf("recovered %v", v)
 					}
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rnd.IntN(1500))*time.Microsecond)
-				if err := f.factor(ctx, a); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					t.Fatalf("%s, round %d, cancelled: %v", what, round, err)
-				}
-				cancel()
+				}()
+				_, err := factor(e, f)
+				t.Errorf("no panic, %v", err)
+			}()
+			f = &formula{n: n, at: func(i, j int) float64 { runtime.Goexit(); return 0 }}
+			var ended *exec.PanicError
+			if _, err := factor(e, f); !errors.As(err, &ended) {
+				t.Errorf("an end of the goroutine: %v", err)
 			}
-		}
-	}
-}
-
-// TestLoadNonFinite: the first element that is not finite is the error, whatever
-// becomes of a factorization that began before it was seen.
-func TestLoadNonFinite(t *testing.T) {
-	t.Run("float64", testLoadNonFinite[float64])
-	t.Run("float32", testLoadNonFinite[float32])
-}
-
-func testLoadNonFinite[T la.Element](t *testing.T) {
-	for _, opt := range loaded() {
-		for _, f := range readers[T](t, start(t, opt)) {
-			for k, at := range [][2]int{{0, 0}, {0, large - 1}, {63, 64}, {200, 200}, {large - 1, large - 1}} {
-				a := symmetric[T](t, matgen.Spec{Kind: matgen.SPD, N: large}, blas.Upper, 0)
-				a.SetSym(at[0], at[1], T([]float64{math.NaN(), math.Inf(1), math.Inf(-1)}[k%3]))
-				a.SetSym(large-1, large-1, T(math.NaN()))
-				var bad *la.NonFiniteError
-				if err := f.factor(context.Background(), a); !errors.As(err, &bad) || bad.Row != at[0] || bad.Col != at[1] {
-					t.Errorf("%s, %d workers, (%d, %d): %v", f.name, opt.Workers, at[0], at[1], err)
-				}
-			}
-		}
-	}
-}
-
-// TestLoadAccelerators: what tasks on cores read goes to accelerators, too.
-func TestLoadAccelerators(t *testing.T) {
-	acc, _ := simulated(t, 2, 64, 30)
-	e := engineOf(t, la.Options{Workers: 2, NB: 64, Float: true, Accelerators: acc})
-	a := symmetric[float64](t, matgen.Spec{Kind: matgen.SPD, N: large}, blas.Lower, 0)
-	for _, f := range readers[float64](t, e) {
-		var want *mat.Dense
-		for round := range 4 {
-			var src la.Source[float64] = a
-			if round == 0 {
-				src = byElement[float64]{a}
-			}
-			if err := f.factor(context.Background(), src); err != nil {
-				t.Fatalf("%s: %v", f.name, err)
-			}
-			g := f.result()
-			got := mat.NewDense(large, large, g.Data[:large*large])
-			if round == 0 {
-				want = got
-			}
-			if d := farApart(got, want); !(d < 1e-9) { // not every version rounds alike
-				t.Errorf("%s, round %d: off by %g", f.name, round, d)
-			}
-		}
+		})
 	}
 }

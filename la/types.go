@@ -8,7 +8,9 @@ import (
 type Element = blocked.Element
 
 // Source is a matrix that can be read; every gonum mat.Matrix is a
-// Source[float64].
+// Source[float64]. One that does not lie in memory is read through At by one
+// goroutine at a time. That may be a worker of the engine, for which At must not
+// wait: it must not compute on that engine.
 type Source[T Element] = blocked.Source[T]
 
 // Sink is a matrix that can be written; *mat.Dense is a Sink[float64]. An
