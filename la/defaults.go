@@ -64,6 +64,26 @@ func defaultParts(op Operation, n, workers int) int {
 	return max(parts, tiles(n, largest))
 }
 
+// deviceParts returns the number of tiles along a side if there are accelerators,
+// cores being what it is for the cores alone. Nothing of it was measured. Tile
+// libraries take tiles of 960 to 2048 where there are devices: on an H200 one of
+// 512 costs as much to launch as to compute, and one of 1024 computes in 40 µs and
+// is moved in 150, so larger ones move less. Sixteen along a side leave a
+// factorization enough that can go on at once. The panels of LU and QR stay on the
+// cores, which wide ones keep for long: those are not as large. Below
+// 4096 a device has little to do for what is moved, and what suits the cores stays.
+func deviceParts(op Operation, n, cores int) int {
+	const least, smallest, largest = 4096, 1024, 2048
+	if n < least {
+		return cores
+	}
+	nb := min(max(n/16, smallest), largest)
+	if op == OpLU || op == OpQR {
+		nb = smallest
+	}
+	return min(tiles(n, nb), cores)
+}
+
 // roundUp returns the least multiple of m that is at least n.
 func roundUp(n, m int) int { return tiles(n, m) * m }
 

@@ -46,7 +46,9 @@ func TuningKey[T Element](op Operation) string {
 //
 // The tile size is Options.NB. Else n is divided evenly: into as many tiles as
 // what tuning has left in the profile for the nearest size makes of it, or into
-// a default number by operation, size and number of workers.
+// a default number by operation, size and number of workers; if there are
+// accelerators, and the engine is not Deterministic, into larger tiles, which suit
+// these, from n = 4096 on.
 func TileSize[T Element](e *Engine, op Operation, n, longest int) (nb int, direct bool) {
 	if goesDirect[T](e, op, longest) {
 		return longest, true
@@ -65,7 +67,11 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 			return evenly(n, tiles(n, nb))
 		}
 	}
-	return evenly(n, defaultParts(op, n, e.cores()))
+	parts := defaultParts(op, n, e.cores())
+	if len(o.Accelerators) > 0 && !o.Deterministic {
+		parts = deviceParts(op, n, parts)
+	}
+	return evenly(n, parts)
 }
 
 // cores returns the number of workers that defaults go by: where they must not

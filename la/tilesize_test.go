@@ -34,6 +34,55 @@ func TestTileSizeByDefault(t *testing.T) {
 	}
 }
 
+// TestTileSizeForAccelerators: what suits devices from some size on, unless
+// somebody knows better.
+func TestTileSizeForAccelerators(t *testing.T) {
+	devices, _ := simulated(t, 1, 64, 12)
+	p := new(versions.Profile)
+	p.SetTileSize(la.TuningKey[float64](la.OpGemm), exec.Here(), 2, 8192, 256, 1e9)
+	size := func(opt la.Options, op la.Operation, n int) int {
+		e, err := la.NewEngine(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		nb, _ := la.TileSize[float64](e, op, n, n)
+		return nb
+	}
+	plain, with := la.Options{Workers: 2}, la.Options{Workers: 2, Accelerators: devices}
+	for _, op := range operations() {
+		for _, n := range []int{1024, 2048, 4000} {
+			if a, b := size(plain, op, n), size(with, op, n); a != b {
+				t.Errorf("%v, n = %d: %d with a device and %d without", op, n, b, a)
+			}
+		}
+		for n, want := range map[int]int{4096: 1024, 8192: 1024, 16384: 1024, 32768: 2048, 65536: 2048} {
+			if want > 1024 && (op == la.OpLU || op == la.OpQR) {
+				want = 1024
+			}
+			if nb := size(with, op, n); nb != want {
+				t.Errorf("%v, n = %d: %d, want %d", op, n, nb, want)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		set  func(o *la.Options)
+		want int
+	}{
+		"nb":            {func(o *la.Options) { o.NB = 100 }, 100},
+		"profile":       {func(o *la.Options) { o.Profile = p }, 256},
+		"deterministic": {func(o *la.Options) { o.Deterministic = true }, size(la.Options{Workers: 2, Deterministic: true}, la.OpCholesky, 8192)},
+	} {
+		op, opt := la.OpGemm, with
+		if name == "deterministic" {
+			op = la.OpCholesky
+		}
+		if c.set(&opt); size(opt, op, 8192) != c.want {
+			t.Errorf("%s: %d, want %d", name, size(opt, op, 8192), c.want)
+		}
+	}
+}
+
 func TestTileSizeOfOptions(t *testing.T) {
 	p := new(versions.Profile)
 	p.SetTileSize(la.TuningKey[float64](la.OpGemm), exec.Here(), 2, 1000, 256, 1e9)
