@@ -67,3 +67,32 @@ func TestLUTallDeterministic(t *testing.T) {
 		}
 	}
 }
+
+// TestLUTallTileSize: panels are as wide as is good for sharing them only where a
+// version that shares them may be chosen.
+func TestLUTallTileSize(t *testing.T) {
+	const m, n = 65536, 512
+	size := func(opt la.Options) int {
+		opt.Workers, opt.Float = 2, true
+		nb, _ := la.NewLU[float64](start(t, opt)).TileSize(m, n)
+		return nb
+	}
+	usual, _ := la.TileSize[float64](start(t, la.Options{Workers: 2, Float: true}), la.OpLU, n, m)
+	if nb := size(la.Options{Only: []string{"go"}}); nb != usual {
+		t.Errorf("tiles of %d with version go, which shares nothing, want %d", nb, usual)
+	}
+	if nb := size(la.Options{Only: []string{"go"}, Deterministic: true}); nb != usual {
+		t.Errorf("deterministic: tiles of %d with version go, want %d", nb, usual)
+	}
+	e := start(t, la.Options{Workers: 1, Float: true})
+	for _, version := range []string{"avx2", "avx512"} {
+		x, _ := la.Explain[float64](e, "getrf", nil)
+		for _, v := range x.Versions {
+			if v.Name == version && v.Reason == "" {
+				if nb := size(la.Options{Only: []string{version}}); nb != 256 {
+					t.Errorf("tiles of %d with version %s, want 256", nb, version)
+				}
+			}
+		}
+	}
+}

@@ -43,7 +43,7 @@ func sharedPanel(k int) int {
 }
 
 // sharedPanels reports whether workers share the panels of an m×n matrix with k
-// pivots, if there is a version of getrf here that lets them.
+// pivots: if a version of getrf that may run here lets them.
 func sharedPanels[T Element](e *Engine, m, k int) bool {
 	if k == 0 {
 		return false
@@ -53,7 +53,18 @@ func sharedPanels[T Element](e *Engine, m, k int) bool {
 	call := &versions.Call{Params: &kernels.Getrf{}, Args: []any{
 		&kernels.Tile[T]{Rows: m, Cols: nb, Stride: nb}, &kernels.Pivots{},
 	}}
-	return slices.ContainsFunc(kernels.For[T](e.ops()).Getrf.Versions, func(v versions.Version) bool {
-		return v.Share != nil && v.Constraints.Unmet(e.target()) == "" && v.Share(call) > 1
-	})
+	op := kernels.For[T](e.ops()).Getrf
+	share := func(v versions.Version) bool { return v.Share != nil && v.Share(call) > 1 }
+	if !slices.ContainsFunc(op.Versions, share) {
+		return false
+	}
+	selector, target := e.selection()
+	x := selector.Explain(op, nil, target)
+	settled := x.Why == versions.Sole || x.Why == versions.Pinned || x.Why == versions.Remaining || x.Why == versions.First
+	for i, v := range op.Versions {
+		if x.Versions[i].Reason == "" && (v.Name == x.Chosen || !settled) && share(v) {
+			return true
+		}
+	}
+	return false
 }
