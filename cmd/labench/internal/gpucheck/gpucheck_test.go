@@ -3,6 +3,7 @@ package gpucheck
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,37 @@ func TestVerifyFinds(t *testing.T) {
 		r := verify[float64](t.Context(), s, test.op, changed(test.op, test.change), 70)
 		if r.Passed() != (test.want == "") || !strings.Contains(r.Failure, test.want) || r.Cases == 0 {
 			t.Errorf("%s: %+v, want %q", test.name, r, test.want)
+		}
+	}
+}
+
+// TestLesserPrecision: products of factors that are rounded as TF32 has them, to
+// eleven bits, are found wrong in all but tiny or trivial trials, long sums too.
+func TestLesserPrecision(t *testing.T) {
+	op := kernels.For[float32](kernels.NewTable()).Gemm
+	trials, err := trialsOf[float32](rand.New(rand.NewPCG(1, 2)), "gemm", 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range trials {
+		x := trial.args[0].(*tile[float32])
+		if x.Rows*x.Cols < 100 || trial.params.(*kernels.Gemm).Alpha == 0 || trial.bad != nil {
+			continue
+		}
+		want, got := cloned[float32](trial.args), cloned[float32](trial.args)
+		for _, a := range got[:2] {
+			for p, v := range a.(*tile[float32]).Data {
+				a.(*tile[float32]).Data[p] = math.Float32frombits((math.Float32bits(v) + 1<<12) &^ (1<<13 - 1))
+			}
+		}
+		for _, args := range [][]any{want, got} {
+			if err := factor[float32](op, trial.params, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		copy(got, trial.args[:2])
+		if ratio, err := trial.compare(want, got); err == nil {
+			t.Errorf("%s: passes with %.3g", trial.what, ratio)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // X being the device's result and Y the CPU's, and scale the size of what is
 // added up, or a little more. The roundings of a sum of k products leave about
 // 1/√k of that, and products in a lesser precision, which some modes of cuBLAS
-// allow, a thousand times more than the limit.
+// allow, more than the limit: TF32 some 5000/√k.
 const limit = 30
 
 // trial is a call that the CPU and the device both execute.
