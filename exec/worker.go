@@ -289,11 +289,11 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 			w.task = nil
 		}
 	}()
+	w.task = t
 	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil {
 		w.lead = w.rt.lead(w, v)
 		defer w.dismiss()
 	}
-	w.task = t
 	if d := w.rt.dog; d != nil {
 		defer d.begin(w, t)()
 	}
