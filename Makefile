@@ -85,7 +85,11 @@ test: ## test what this machine can run, and say what it cannot
 
 test-race: ## test under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
-	CGO_ENABLED=1 $(GO) test -short -race -timeout 20m ./...
+	# What kernels do on one goroutine is not for the race detector, which makes it
+	# twenty times as slow: of package kernels/cpu it runs what several share, and
+	# not the suites of the versions, which make test has run.
+	CGO_ENABLED=1 $(GO) test -short -race -timeout 20m -skip '^TestConformance$$' $$($(GO) list ./... | grep -v '/kernels/cpu$$')
+	CGO_ENABLED=1 $(GO) test -short -race -run Tall ./kernels/cpu
 
 test-long: ## test without leaving out what takes long (TAGS=openblas for that version)
 	@$(CLEAN_ENV) $(GO) test -tags '$(TAGS)' -timeout 60m ./...
