@@ -83,6 +83,34 @@ func TestAcceleratorLessMemory(t *testing.T) {
 	}
 }
 
+// TestAcceleratorNoMemory: a device that others have filled executes nothing, and
+// says so to whoever asks next.
+func TestAcceleratorNoMemory(t *testing.T) {
+	for _, left := range []int64{1 << 18, 1<<20 + 1024} {
+		a, d := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{})
+		p, err := d.Alloc(4<<20 - left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := newMatrix(16, 16, 0, 1), newMatrix(16, 16, 0, 2)
+		if err := a.Fits([]any{x, y}, 0); err != nil {
+			t.Error(err)
+		}
+		var full *cuda.OutOfMemoryError
+		if err := a.Launch((&mix{}).launch(1, x, y)); !errors.As(err, &full) {
+			t.Errorf("got %v", err)
+		}
+		var large *cuda.TooLargeError
+		if err := a.Fits([]any{x, y}, 0); !errors.As(err, &large) {
+			t.Errorf("%d left: got %v", left, err)
+		}
+		if err := d.Free(p); err != nil {
+			t.Error(err)
+		}
+		closed(t, a, false)
+	}
+}
+
 // TestAcceleratorLost: what only a lost device had is lost, until it is
 // overwritten; with WriteThrough nothing is, a moment later.
 func TestAcceleratorLost(t *testing.T) {

@@ -15,6 +15,10 @@ func (a *Accelerator) grow(n int64) error {
 		return nil
 	}
 	if err := a.growSmall(); err != nil { // before tiles take all there is
+		var full *OutOfMemoryError
+		if errors.As(err, &full) {
+			c.limit = c.arena.size // for Fits
+		}
 		return err
 	}
 	for {
