@@ -90,12 +90,12 @@ func (d *device) loop() {
 		if d.acc.Lost() != nil {
 			d.retire()
 		}
-		if !d.take() {
-			d.rt.running.Done()
-			return
-		}
 		if len(d.group) > 0 { // it was interrupted
 			d.depart()
+		}
+		if !d.take() { // which may sleep
+			d.rt.running.Done()
+			return
 		}
 		if d.flying < inFlight && len(d.ready) > 0 {
 			d.start(d.next())
