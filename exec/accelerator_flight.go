@@ -208,11 +208,6 @@ func (f *flight) event(j *Job, op *versions.Op, err error) {
 		e.Start = max(b.Sub(r.Began()), 0)
 	}
 	e.End = e.Start + f.launch.Busy
-	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.Out != 0 {
-			e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
-			break
-		}
-	}
+	writes(&e, t)
 	f.record(e)
 }

@@ -1,9 +1,6 @@
 package exec
 
-import (
-	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/trace"
-)
+import "github.com/tessera-la/tessera/exec/trace"
 
 // share returns what all shares in the task that w executes have in common, if
 // there is a recorder.
@@ -12,12 +9,7 @@ func (w *worker) share() (e trace.Event) {
 		return e
 	}
 	e = trace.Event{Job: w.doing.Job, Task: w.doing.Task, Op: w.doing.Op, Version: w.doing.Version}
-	for i := range w.task.Len() {
-		if o := w.task.Operand(i); o.Mode&graph.Out != 0 {
-			e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
-			break
-		}
-	}
+	writes(&e, w.task)
 	return e
 }
 

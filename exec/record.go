@@ -47,3 +47,13 @@ func (l *Local) pause(job uint64) (resume func()) {
 	start := r.Now()
 	return func() { r.Pause(trace.Pause{Job: job, Start: start, End: r.Now()}) }
 }
+
+// writes puts into e what t writes, the first datum of several.
+func writes(e *trace.Event, t *graph.Task) {
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&graph.Out != 0 {
+			e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
+			return
+		}
+	}
+}

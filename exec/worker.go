@@ -249,12 +249,7 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 	if w.record != nil {
 		e := trace.Event{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name,
 			Worker: w.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: at, End: at + took, Failed: err != nil}
-		for i := range t.Len() {
-			if o := t.Operand(i); o.Mode&graph.Out != 0 {
-				e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
-				break
-			}
-		}
+		writes(&e, t)
 		w.record(e)
 	}
 	if w.nested != nil {

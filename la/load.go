@@ -22,8 +22,8 @@ type reading[T Element] struct {
 	stats     blocked.Stats
 }
 
-// laterFrom is the number of bytes in tiles from which on a matrix is read by
-// tasks: less stays in the caches between being read and being used.
+// laterFrom is the number of bytes, of as many float64, from which on a matrix is
+// read by tasks: less stays in the caches between being read and being used.
 const laterFrom = 1 << 20
 
 // read begins to read src into a, which has its shape, or if a is nil into a
