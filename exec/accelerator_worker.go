@@ -86,12 +86,12 @@ func (l *Local) addDevices() {
 func (d *device) loop() {
 	runtime.LockOSThread()
 	defer d.survive()
+	if len(d.group) > 0 { // the start of these was interrupted
+		d.depart()
+	}
 	for {
 		if d.acc.Lost() != nil {
 			d.retire()
-		}
-		if len(d.group) > 0 { // it was interrupted
-			d.depart()
 		}
 		if !d.take() { // which may sleep
 			d.rt.running.Done()
