@@ -109,6 +109,7 @@ test-cuda: ## test the tag cuda on fake libraries, under the race detector (need
 	kernels/cuda/testdata/fake/build "$$dir"
 	$(GO) test -short -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
 	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -race -tags cuda -run TestDevice ./kernels ./la
+	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@targets=$$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/' | sort)
