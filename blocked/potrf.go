@@ -39,39 +39,68 @@ func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
 	if from < 0 || to < from || to > a.mt {
 		panic(ErrIndex)
 	}
-	upper := a.kind.Uplo() == blas.Upper
-	uplo := blas.Lower
+	f := p.newPotrf(a)
 	trsm := &kernels.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
-	syrk := &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1}
-	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}
-	if upper {
-		uplo = blas.Upper
+	if f.uplo == blas.Upper {
 		trsm = &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
-		syrk = &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
-		gemm = &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 	}
-	o := p.operand(a)
-	// A(i, j) of the lower half is stored, transposed, at (j, i) of the upper.
-	at := o.tile
-	if upper {
-		at = func(i, j int) *graph.Datum { return o.tile(j, i) }
-	}
-	mt := a.mt
-	pr := potrfPriority(mt)
 	for k := from; k < to; k++ {
-		err := p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: uplo, Offset: k * a.nb}, pr.potrf(k), inout(at(k, k)))
-		for m := k + 1; m < mt && err == nil; m++ {
-			err = p.submit(p.ops.Trsm, trsm, pr.trsm(k, m), in(at(k, k)), inout(at(m, k)))
+		err := p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
+		for m := k + 1; m < a.mt && err == nil; m++ {
+			err = p.submit(p.ops.Trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
 		}
-		for m := k + 1; m < mt && err == nil; m++ {
-			err = p.submit(p.ops.Syrk, syrk, pr.syrk(k, m), in(at(m, k)), inout(at(m, m)))
-			for n := k + 1; n < m && err == nil; n++ {
-				left, right := at(m, k), at(n, k)
-				if upper {
-					left, right = right, left
-				}
-				err = p.submit(p.ops.Gemm, gemm, pr.gemm(k, m, n), in(left), in(right), inout(at(m, n)))
+		if err == nil {
+			err = f.update(k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// potrf is one Cholesky factorization.
+type potrf[T Element] struct {
+	*Program[T]
+	a        *operand[T]
+	uplo     blas.Uplo // that a stores
+	priority potrfPriority
+
+	syrk *kernels.Syrk
+	gemm *kernels.Gemm
+}
+
+func (p *Program[T]) newPotrf(a *Matrix[T]) *potrf[T] {
+	f := &potrf[T]{Program: p, a: p.operand(a), uplo: blas.Lower, priority: potrfPriority(a.mt),
+		syrk: &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
+		gemm: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
+	if a.kind.Uplo() == blas.Upper {
+		f.uplo = blas.Upper
+		f.syrk = &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
+		f.gemm = &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+	}
+	return f
+}
+
+// at returns tile (i, j) of the lower half; it is stored, transposed, at (j, i) of
+// the upper.
+func (f *potrf[T]) at(i, j int) *graph.Datum {
+	if f.uplo == blas.Upper {
+		i, j = j, i
+	}
+	return f.a.tile(i, j)
+}
+
+// update submits what follows tile column k of the factor in all others.
+func (f *potrf[T]) update(k int) error {
+	for m := k + 1; m < f.a.mt; m++ {
+		err := f.submit(f.ops.Syrk, f.syrk, f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
+		for n := k + 1; n < m && err == nil; n++ {
+			left, right := f.at(m, k), f.at(n, k)
+			if f.uplo == blas.Upper {
+				left, right = right, left
 			}
+			err = f.submit(f.ops.Gemm, f.gemm, f.priority.gemm(k, m, n), in(left), in(right), inout(f.at(m, n)))
 		}
 		if err != nil {
 			return err

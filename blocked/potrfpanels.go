@@ -1,10 +1,6 @@
 package blocked
 
-import (
-	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
-	"gonum.org/v1/gonum/blas"
-)
+import "github.com/tessera-la/tessera/kernels"
 
 // PanelOptions says how [Program.PotrfPanels] hands on what a panel has made. The
 // zero value hands on each tile as soon as it is done.
@@ -32,38 +28,15 @@ func (p *Program[T]) PotrfPanels(a *Matrix[T], opt PanelOptions) error {
 	if a.rows != a.cols {
 		panic(ErrShape)
 	}
-	upper := a.kind.Uplo() == blas.Upper
-	uplo := blas.Lower
-	syrk := &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1}
-	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}
-	if upper {
-		uplo = blas.Upper
-		syrk = &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
-		gemm = &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
-	}
-	o := p.operand(a)
-	// A(i, j) of the lower half is stored, transposed, at (j, i) of the upper.
-	at := o.tile
-	if upper {
-		at = func(i, j int) *graph.Datum { return o.tile(j, i) }
-	}
-	mt := a.mt
-	pr := potrfPriority(mt)
-	for k := range mt {
+	f := p.newPotrf(a)
+	for k := range a.mt {
 		p.column = p.column[:0]
-		for m := k; m < mt; m++ {
-			p.column = append(p.column, inout(at(m, k)))
+		for m := k; m < a.mt; m++ {
+			p.column = append(p.column, inout(f.at(m, k)))
 		}
-		err := p.submit(p.ops.Potrfp, &kernels.Potrfp{Uplo: uplo, Offset: k * a.nb, Lazy: opt.Lazy}, pr.potrf(k), p.column...)
-		for m := k + 1; m < mt && err == nil; m++ {
-			err = p.submit(p.ops.Syrk, syrk, pr.syrk(k, m), in(at(m, k)), inout(at(m, m)))
-			for n := k + 1; n < m && err == nil; n++ {
-				left, right := at(m, k), at(n, k)
-				if upper {
-					left, right = right, left
-				}
-				err = p.submit(p.ops.Gemm, gemm, pr.gemm(k, m, n), in(left), in(right), inout(at(m, n)))
-			}
+		err := p.submit(p.ops.Potrfp, &kernels.Potrfp{Uplo: f.uplo, Offset: k * a.nb, Lazy: opt.Lazy}, f.priority.potrf(k), p.column...)
+		if err == nil {
+			err = f.update(k)
 		}
 		if err != nil {
 			return err
