@@ -15,11 +15,8 @@ import (
 func everyQR[T Element]() map[string]QRRoutines[T] {
 	c := Caches{L1: 32 << 10, L2: 1 << 20, L3: 8 << 20}
 	all := map[string]QRRoutines[T]{"go": NewQR[T](Portable[T]())}
-	if p, ok := AVX512[T](c); ok {
-		all["avx512"] = NewQR[T](p)
-	}
-	if p, ok := AVX2[T](c); ok {
-		all["avx2"] = NewQR[T](p)
+	for name, p := range natives[T](c) {
+		all[name] = NewQR[T](p)
 	}
 	if q, ok := BLASQR[T](); ok {
 		all["blas"] = q
