@@ -43,29 +43,26 @@ func (g *generator) firsts() {
 // copy writes the function that packs rows of B or Aᵀ as they are. It moves
 // words of four bytes.
 func (g *generator) copy() {
-	name := map[bool]string{true: "AVX512Copy", false: "AVX2Copy"}[g.avx512()]
-	g.l("// func %s(p *Panel)", name)
-	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", name)
+	if !g.avx512() {
+		g.copyAVX2()
+		return
+	}
+	g.l("// func AVX512Copy(p *Panel)")
+	g.l("TEXT ·AVX512Copy(SB), NOSPLIT, $0-8")
 	g.panelRegisters()
 	// The last vector of a row is read and written by masks: what W has of
 	// it, and what the pitch has.
 	last := func(bytes, dst string, vec int) {
-		if g.avx512() {
-			g.p("MOVQ %s, DX", bytes)
-			g.p("SUBQ $%d, DX", (vec-1)*g.bytes)
-			g.p("SHRQ $2, DX")
-			g.p("MOVL $1, R10")
-			g.p("MOVQ CX, R11")
-			g.p("MOVQ DX, CX")
-			g.p("SHLQ CX, R10")
-			g.p("DECQ R10")
-			g.p("MOVQ R11, CX")
-			g.p("KMOVW R10, %s", dst)
-			return
-		}
-		g.p("LEAQ firsts<>+%d(SB), DX", 32+(vec-1)*g.bytes)
-		g.p("SUBQ %s, DX", bytes)
-		g.p("VMOVDQU (DX), %s", dst)
+		g.p("MOVQ %s, DX", bytes)
+		g.p("SUBQ $%d, DX", (vec-1)*g.bytes)
+		g.p("SHRQ $2, DX")
+		g.p("MOVL $1, R10")
+		g.p("MOVQ CX, R11")
+		g.p("MOVQ DX, CX")
+		g.p("SHLQ CX, R10")
+		g.p("DECQ R10")
+		g.p("MOVQ R11, CX")
+		g.p("KMOVW R10, %s", dst)
 	}
 	g.p("TESTQ CX, CX")
 	g.p("JEQ  done")
@@ -74,51 +71,25 @@ func (g *generator) copy() {
 			g.p("CMPQ BX, $%d", vec*g.bytes)
 			g.p("JGT  more%d", vec)
 		}
-		read, write := "K1", "K2"
-		if !g.avx512() {
-			read, write = "Y14", "Y15"
-		}
-		last("BX", read, vec)
+		last("BX", "K1", vec)
 		// A pitch beyond this vector means that all of it is there.
 		g.p("MOVQ R9, BX")
 		g.p("CMPQ BX, $%d", vec*g.bytes)
 		g.p("JLE  fits%d", vec)
 		g.p("MOVQ $%d, BX", vec*g.bytes)
 		g.l("fits%d:", vec)
-		last("BX", write, vec)
+		last("BX", "K2", vec)
 		g.l("\nloop%d:", vec)
-		for line := 0; line < vec*g.bytes; line += 64 {
-			g.p("PREFETCHT0 %d(SI)(R8*8)", line)
+		g.fetchRow(vec)
+		for j := range vec - 1 {
+			g.p("VMOVDQU32 %d(SI), %s", j*g.bytes, g.v(j))
 		}
-		for j := range vec {
-			switch {
-			case j < vec-1 && g.avx512():
-				g.p("VMOVDQU32 %d(SI), %s", j*g.bytes, g.v(j))
-			case j < vec-1:
-				g.p("VMOVDQU %d(SI), %s", j*g.bytes, g.v(j))
-			case g.avx512():
-				g.p("VMOVDQU32.Z %d(SI), K1, %s", j*g.bytes, g.v(j))
-			default:
-				g.p("VPMASKMOVD %d(SI), Y14, %s", j*g.bytes, g.v(j))
-			}
+		g.p("VMOVDQU32.Z %d(SI), K1, %s", (vec-1)*g.bytes, g.v(vec-1))
+		for j := range vec - 1 {
+			g.p("VMOVDQU32 %s, %d(DI)", g.v(j), j*g.bytes)
 		}
-		for j := range vec {
-			switch {
-			case j < vec-1 && g.avx512():
-				g.p("VMOVDQU32 %s, %d(DI)", g.v(j), j*g.bytes)
-			case j < vec-1:
-				g.p("VMOVDQU %s, %d(DI)", g.v(j), j*g.bytes)
-			case g.avx512():
-				g.p("VMOVDQU32 %s, K2, %d(DI)", g.v(j), j*g.bytes)
-			default:
-				g.p("VPMASKMOVD %s, Y15, %d(DI)", g.v(j), j*g.bytes)
-			}
-		}
-		g.p("ADDQ R8, SI")
-		g.p("ADDQ R9, DI")
-		g.p("DECQ CX")
-		g.p("JNE  loop%d", vec)
-		g.p("JMP  done")
+		g.p("VMOVDQU32 %s, K2, %d(DI)", g.v(vec-1), (vec-1)*g.bytes)
+		g.nextRow("loop%d", vec)
 		if vec < g.vecs {
 			g.l("\nmore%d:", vec)
 		}
@@ -127,6 +98,88 @@ func (g *generator) copy() {
 	g.p("VZEROUPPER")
 	g.p("RET")
 	g.l("")
+}
+
+// copyAVX2 is copy for AVX2, which has no masks for stores that are worth
+// their time on every processor: they take twelve cycles on Zen 3. Here nothing
+// is stored but whole vectors, or halves if that is the pitch.
+func (g *generator) copyAVX2() {
+	const mask, half = "Y15", 16
+	g.l("// func AVX2Copy(p *Panel)")
+	g.l("TEXT ·AVX2Copy(SB), NOSPLIT, $0-8")
+	g.panelRegisters()
+	g.p("TESTQ CX, CX")
+	g.p("JEQ  done")
+	// Whole vectors.
+	for vec := 1; vec <= g.vecs; vec++ {
+		g.p("CMPQ BX, $%d", vec*g.bytes)
+		g.p("JNE  not%d", vec)
+		g.l("\nwhole%d:", vec)
+		g.fetchRow(vec)
+		for j := range vec {
+			g.p("VMOVDQU %d(SI), %s", j*g.bytes, g.v(j))
+		}
+		for j := range vec {
+			g.p("VMOVDQU %s, %d(DI)", g.v(j), j*g.bytes)
+		}
+		g.nextRow("whole%d", vec)
+		g.l("\nnot%d:", vec)
+	}
+	// The last vector of a row is read by a mask: what W has of it.
+	masked := func(vec int) {
+		g.p("LEAQ firsts<>+%d(SB), DX", 32+(vec-1)*g.bytes)
+		g.p("SUBQ BX, DX")
+		g.p("VMOVDQU (DX), %s", mask)
+	}
+	g.p("CMPQ R9, $%d", half)
+	g.p("JEQ  half")
+	for vec := 1; vec <= g.vecs; vec++ {
+		if vec < g.vecs {
+			g.p("CMPQ BX, $%d", vec*g.bytes)
+			g.p("JGT  more%d", vec)
+		}
+		masked(vec)
+		g.l("\nloop%d:", vec)
+		g.fetchRow(vec)
+		for j := range vec - 1 {
+			g.p("VMOVDQU %d(SI), %s", j*g.bytes, g.v(j))
+		}
+		g.p("VPMASKMOVD %d(SI), %s, %s", (vec-1)*g.bytes, mask, g.v(vec-1))
+		for j := range vec {
+			g.p("VMOVDQU %s, %d(DI)", g.v(j), j*g.bytes)
+		}
+		g.nextRow("loop%d", vec)
+		if vec < g.vecs {
+			g.l("\nmore%d:", vec)
+		}
+	}
+	g.l("\nhalf:")
+	masked(1)
+	g.l("\nhalves:")
+	g.fetchRow(1)
+	g.p("VPMASKMOVD (SI), X15, X0")
+	g.p("VMOVDQU X0, (DI)")
+	g.nextRow("halves")
+	g.l("\ndone:")
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("")
+}
+
+// fetchRow asks for a row of vec vectors, eight rows on.
+func (g *generator) fetchRow(vec int) {
+	for line := 0; line < vec*g.bytes; line += 64 {
+		g.p("PREFETCHT0 %d(SI)(R8*8)", line)
+	}
+}
+
+// nextRow writes the end of a loop over rows.
+func (g *generator) nextRow(label string, args ...any) {
+	g.p("ADDQ R8, SI")
+	g.p("ADDQ R9, DI")
+	g.p("DECQ CX")
+	g.p("JNE  "+label, args...)
+	g.p("JMP  done")
 }
 
 // transpose writes the function that packs rows of Bᵀ: as many of them as a
