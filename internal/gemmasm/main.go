@@ -91,6 +91,7 @@ func (g *generator) file() []byte {
 	g.l("")
 	g.firsts()
 	g.copy()
+	g.abreast()
 	for _, e := range []elem{{"f64", "PD", "SD", 8}, {"f32", "PS", "SS", 4}} {
 		g.elem = e
 		g.kernels()

@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // Registers of the packing:
 //
 //	AX *Panel    DI dst     R9  pitch      CX columns left
@@ -160,6 +162,56 @@ func (g *generator) copyAVX2() {
 	g.p("VPMASKMOVD (SI), X15, X0")
 	g.p("VMOVDQU X0, (DI)")
 	g.nextRow("halves")
+	g.l("\ndone:")
+	g.p("VZEROUPPER")
+	g.p("RET")
+	g.l("")
+}
+
+// abreast writes the functions that pack several panels of A or strips of B at
+// a time: whole cache lines of rows that are far apart.
+func (g *generator) abreast() {
+	if g.avx512() {
+		return
+	}
+	g.piecesOf("AVX2Strips", 2, 3*g.bytes)
+	g.piecesOf("AVX2PanelsF64", 4, 32)
+	g.piecesOf("AVX2PanelsF32", 4, 16)
+}
+
+// piecesOf writes the function that cuts rows into n pieces, at most 4, of some
+// bytes, and puts those of a row Far apart.
+func (g *generator) piecesOf(name string, n, bytes int) {
+	g.l("// func %s(p *Panel)", name)
+	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", name)
+	g.panelRegisters()
+	g.p("MOVQ 48(AX), R11")
+	g.p("LEAQ (R11)(R11*2), R12")
+	g.p("TESTQ CX, CX")
+	g.p("JEQ  done")
+	g.l("\nrow:")
+	for line := 0; line < n*bytes; line += 64 {
+		g.p("PREFETCHT0 %d(SI)(R8*8)", line)
+	}
+	for i := range n * bytes / g.bytes {
+		g.p("VMOVDQU %d(SI), %s", i*g.bytes, g.v(i))
+	}
+	for at := 0; at < n*bytes; {
+		to := fmt.Sprintf("%d(DI)", at%bytes) + [...]string{"", "(R11*1)", "(R11*2)", "(R12*1)"}[at/bytes]
+		r := at / g.bytes
+		switch {
+		case bytes >= g.bytes:
+			g.p("VMOVDQU %s, %s", g.v(r), to)
+			at += g.bytes
+		case at%g.bytes == 0:
+			g.p("VMOVDQU X%d, %s", r, to)
+			at += bytes
+		default:
+			g.p("VEXTRACTF128 $1, %s, %s", g.v(r), to)
+			at += bytes
+		}
+	}
+	g.nextRow("row")
 	g.l("\ndone:")
 	g.p("VZEROUPPER")
 	g.p("RET")

@@ -71,6 +71,8 @@ func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
 			},
 			copy:      func(p asm.Panel) { asm.AVX2Copy(&p) },
 			transpose: func(p asm.Panel) { asm.AVX2TransposeF64(&p) },
+			strips:    func(p asm.Panel) { asm.AVX2Strips(&p) },
+			panels:    func(p asm.Panel) { asm.AVX2PanelsF64(&p) },
 		})
 	case **Packed[float32]:
 		*p = vectorized(4, c, vectors[float32]{
@@ -83,6 +85,8 @@ func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
 			},
 			copy:      func(p asm.Panel) { asm.AVX2Copy(&p) },
 			transpose: func(p asm.Panel) { asm.AVX2TransposeF32(&p) },
+			strips:    func(p asm.Panel) { asm.AVX2Strips(&p) },
+			panels:    func(p asm.Panel) { asm.AVX2PanelsF32(&p) },
 		})
 	}
 	p.leaves = leavesAVX2[T]()

@@ -32,19 +32,38 @@ func (v *vectors[T]) packB(dst, src []T, rs, cs, w, k, r int) {
 // packStrips packs the k×n matrix B, whose element (l, j) is
 // src[l*rs+j*cs], strip by strip. The one at column j begins at dst[j*k].
 func (p *Packed[T]) packStrips(dst, src []T, rs, cs, n, k int) {
-	for j := 0; j < n; {
+	v, j := &p.vectors, 0
+	if cs == 1 && v.strips != nil {
+		for w := asm.AVX2Strip * p.NR; p.width(n-j) == p.NR && p.width(n-j-p.NR) == p.NR; j += w {
+			abreast(v.strips, dst[j*k:], src[j:], rs, k, p.NR, asm.AVX2Strip)
+		}
+	}
+	for j < n {
 		w := p.width(n - j)
-		p.vectors.packB(dst[j*k:], src[j*cs:], rs, cs, w, k, roundUp(w, p.vectors.lanes))
+		v.packB(dst[j*k:], src[j*cs:], rs, cs, w, k, roundUp(w, v.lanes))
 		j += w
 	}
 }
 
+// abreast has f pack n pieces, of k rows of w elements, of rows of src that are
+// rs elements apart. They follow each other in dst.
+func abreast[T Element](f func(asm.Panel), dst, src []T, rs, k, w, n int) {
+	size := int(unsafe.Sizeof(dst[0]))
+	_, _ = dst[n*w*k-1], src[(k-1)*rs+n*w-1]
+	f(asm.Panel{
+		Dst: unsafe.Pointer(&dst[0]), Pitch: w * size, Far: w * k * size,
+		Src: unsafe.Pointer(&src[0]), Stride: rs * size,
+		K: k,
+	})
+}
+
 // packAllB packs the k×n matrix B, whose element (l, j) is src[l*rs+j*cs], as
-// packStrips does. Rows are read a few at a time and as far as they go,
-// rather than in pieces of the width of a strip from all of memory.
+// packStrips does. If strips are packed one at a time, then rows are read a few
+// at a time and as far as they go, rather than in pieces of the width of a
+// strip from all of memory.
 func (p *Packed[T]) packAllB(dst, src []T, rs, cs, n, k int) {
 	const rows = 16
-	if cs != 1 {
+	if cs != 1 || p.vectors.strips != nil {
 		p.packStrips(dst, src, rs, cs, n, k)
 		return
 	}
@@ -65,7 +84,13 @@ func (p *Packed[T]) packAllB(dst, src []T, rs, cs, n, k int) {
 // undefined.
 func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
 	v, mr := &p.vectors, p.MR
-	if cs != 1 {
+	i := 0
+	switch {
+	case cs != 1 && v.panels != nil:
+		for ; m-i >= asm.AVX2Panel*mr; i += asm.AVX2Panel * mr {
+			abreast(v.panels, dst[i*k:], src[i:], cs, k, mr, asm.AVX2Panel)
+		}
+	case cs != 1:
 		const columns = 32
 		for l := 0; l < k; l += columns {
 			w := min(columns, k-l)
@@ -76,8 +101,8 @@ func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
 		}
 		return
 	}
-	for i := 0; i < m; i += mr {
+	for ; i < m; i += mr {
 		h := min(mr, m-i)
-		v.packB(dst[i*k:], src[i*rs:], 1, rs, h, k, mr)
+		v.packB(dst[i*k:], src[i*rs:], cs, rs, h, k, mr)
 	}
 }

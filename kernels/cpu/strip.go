@@ -16,6 +16,9 @@ type vectors[T Element] struct {
 
 	// How operands are packed.
 	copy, transpose func(p asm.Panel)
+	// If set, strips packs asm.AVX2Strip strips of B at a time, and panels
+	// asm.AVX2Panel panels of A whose rows are adjacent.
+	strips, panels func(p asm.Panel)
 
 	// Sizes in elements: of a block of A that stays in the second-level cache
 	// while B and C pass through, and of the memory that a block of A and of B

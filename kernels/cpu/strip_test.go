@@ -17,7 +17,7 @@ func TestPackStrips(t *testing.T) {
 }
 
 func testPackStrips[T Element](t *testing.T, p *Packed[T]) {
-	const ld = 67
+	const ld = 263
 	src := randomSlice[T](ld * ld)
 	for _, k := range []int{1, 2, 3, 7, 8, 9, 15, 16, 17, 33} {
 		for w := 1; w <= p.NR; w++ {
@@ -43,7 +43,32 @@ func testPackStrips[T Element](t *testing.T, p *Packed[T]) {
 				}
 			}
 		}
-		for m := 1; m <= 2*p.MR+1; m++ {
+		for _, n := range []int{1, p.NR, p.NR + p.vectors.lanes, 2*p.NR - 1, 2 * p.NR, 2*p.NR + 1, 2*p.NR + p.vectors.lanes, 3 * p.NR, 4*p.NR + 1, 5*p.NR + 3} {
+			for _, strides := range [][2]int{{ld, 1}, {1, ld}} {
+				rs, cs := strides[0], strides[1]
+				room := roundUp(n, p.NR) * k
+				for name, pack := range map[string]func(dst, src []T, rs, cs, n, k int){"strips": p.packStrips, "all": p.packAllB} {
+					dst := randomSlice[T](room + 1)
+					guard := dst[room]
+					pack(dst[:room], src[:(k-1)*rs+(n-1)*cs+1], rs, cs, n, k)
+					for j, w := 0, 0; j < n; j += w {
+						w = p.width(n - j)
+						for l := range k {
+							for x := range w {
+								want := src[l*rs+(j+x)*cs]
+								if got := dst[j*k+l*roundUp(w, p.vectors.lanes)+x]; got != want {
+									t.Fatalf("%s of B %d×%d strides %v: (%d, %d) is %v, want %v", name, k, n, strides, l, j+x, got, want)
+								}
+							}
+						}
+					}
+					if dst[room] != guard {
+						t.Fatalf("%s of B %d×%d strides %v: written beyond the end", name, k, n, strides)
+					}
+				}
+			}
+		}
+		for m := 1; m <= 9*p.MR+1; m++ {
 			for _, strides := range [][2]int{{ld, 1}, {1, ld}} {
 				rs, cs := strides[0], strides[1]
 				dst := randomSlice[T](roundUp(m, p.MR)*k + p.vectors.lanes)

@@ -31,3 +31,18 @@ func AVX2TransposeF64(p *Panel)
 //
 //go:noescape
 func AVX2TransposeF32(p *Panel)
+
+// AVX2Strips packs AVX2Strip strips of B abreast.
+//
+//go:noescape
+func AVX2Strips(p *Panel)
+
+// AVX2PanelsF64 packs AVX2Panel panels of Aᵀ abreast.
+//
+//go:noescape
+func AVX2PanelsF64(p *Panel)
+
+// AVX2PanelsF32 packs AVX2Panel panels of Aᵀ abreast.
+//
+//go:noescape
+func AVX2PanelsF32(p *Panel)

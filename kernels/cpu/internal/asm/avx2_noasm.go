@@ -19,3 +19,12 @@ func AVX2TransposeF64(p *Panel) { panic("asm: no AVX2 in this build") }
 
 // AVX2TransposeF32 packs the transpose of rows of float32.
 func AVX2TransposeF32(p *Panel) { panic("asm: no AVX2 in this build") }
+
+// AVX2Strips packs AVX2Strip strips of B abreast.
+func AVX2Strips(p *Panel) { panic("asm: no AVX2 in this build") }
+
+// AVX2PanelsF64 packs AVX2Panel panels of Aᵀ abreast.
+func AVX2PanelsF64(p *Panel) { panic("asm: no AVX2 in this build") }
+
+// AVX2PanelsF32 packs AVX2Panel panels of Aᵀ abreast.
+func AVX2PanelsF32(p *Panel) { panic("asm: no AVX2 in this build") }

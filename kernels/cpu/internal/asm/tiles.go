@@ -58,17 +58,29 @@ func Kind(h, v int, masked bool) int {
 	return kind
 }
 
-// Panel is one call of a packing function. Stride, Pitch, and for a copy W,
-// are in bytes.
+// Panel is one call of a packing function. Stride, Pitch, Far, and for a copy
+// W, are in bytes.
 //
 // A copy packs K rows of W bytes, Stride apart, into rows of Pitch bytes, and
 // fills them up with zeros; there must be at most three vectors in a row and
-// less than one vector to fill.
+// less than one vector to fill. With AVX2 Pitch is a multiple of a vector, or
+// half of one.
 //
 // A transposition packs W rows, Stride apart, of K elements: they become the
 // W lanes of K vectors, Pitch apart, the other lanes of which become zero.
+//
+// Strips and panels abreast are copies of K rows, Stride apart, that are cut
+// into pieces: those of one row go Far apart, those of one column Pitch apart.
 type Panel struct {
 	Dst, Src      unsafe.Pointer
 	Stride, Pitch int
 	K, W          int
+	Far           int
 }
+
+// Pieces in a row of what is packed abreast with AVX2: strips of three vectors,
+// panels of four elements.
+const (
+	AVX2Strip = 2
+	AVX2Panel = 4
+)
