@@ -19,6 +19,11 @@ type LoadOptions struct {
 	// Lazy hands the tiles of a task on when the task ends: what eager release
 	// gains is measured against it.
 	Lazy bool
+	// Priority returns the priority of the task that fills a tile row, or with
+	// ByColumns a tile column, and of one that fills all that of row 0. Nil
+	// stands for 0, behind whatever computes: rows are then read when there is
+	// nothing else to do. See [PotrfLoads].
+	Priority func(line int) int64
 }
 
 // Load submits tasks that overwrite A with src as [Matrix.CopyFrom] does,
@@ -102,6 +107,12 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 	if opt.ByColumns {
 		lines, across = across, lines
 	}
+	priority := func(line int) int64 {
+		if opt.Priority == nil {
+			return 0
+		}
+		return opt.Priority(line)
+	}
 	l := &load[T]{a: a, opt: opt, src: src, into: into}
 	p.column = p.column[:0]
 	for line := range lines {
@@ -117,7 +128,7 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 		}
 		if inMemory && len(l.tiles) > 0 {
 			l.raw = &raw
-			if err := p.submit(loadOp[T](), l, 0, p.column...); err != nil {
+			if err := p.submit(loadOp[T](), l, priority(line), p.column...); err != nil {
 				return err
 			}
 			l = &load[T]{a: a, opt: opt, into: into}
@@ -127,7 +138,7 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 	if len(l.tiles) == 0 {
 		return nil
 	}
-	return p.submit(loadOp[T](), l, 0, p.column...)
+	return p.submit(loadOp[T](), l, priority(0), p.column...)
 }
 
 // load is the parameter of op "load", which fills tiles of a matrix. Operands:

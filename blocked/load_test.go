@@ -1,6 +1,7 @@
 package blocked_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -48,8 +51,8 @@ func testLoad[T blocked.Element](t *testing.T, rt *exec.Local) {
 					blocked.Triangular[T]{Uplo: blas.Upper, Diag: blas.Unit, N: n, Data: g.Data, Stride: g.Stride})
 			}
 			for _, src := range sources {
-				for _, opt := range []blocked.LoadOptions{{}, {ByColumns: true}, {Lazy: true}, {Lazy: true, ByColumns: true}} {
-					what := fmt.Sprintf("%T, %v, %d×%d, %+v", src, kind, m, n, opt)
+				for _, opt := range []blocked.LoadOptions{{}, {ByColumns: true, Priority: blocked.PotrfLoads(5)}, {Lazy: true, Priority: blocked.PotrfLoads(5)}, {Lazy: true, ByColumns: true}} {
+					what := fmt.Sprintf("%T, %v, %d×%d, by columns: %t, lazy: %t", src, kind, m, n, opt.ByColumns, opt.Lazy)
 					want, got := blocked.New[T](kind, m, n, 3), blocked.New[T](kind, m, n, 3)
 					mt, nt := want.Tiles()
 					for i := range mt { // what is not to be written
@@ -181,6 +184,39 @@ func TestLoadHandsOn(t *testing.T) {
 					t.Fatalf("%+v: element (%d, %d) is %v, want %v", opt, i, j, a.At(i, j), want.At(i, j))
 				}
 			}
+		}
+	}
+}
+
+// TestLoadPriority: rows and columns of tiles are read by their priorities.
+func TestLoadPriority(t *testing.T) {
+	const n, nb = 16, 4
+	var events trace.Recorder
+	rt := startLocal(t, exec.Options{Workers: 1, Policy: sched.Priority, Recorder: &events})
+	g := spd(n)
+	for _, byColumns := range []bool{false, true} {
+		events.Reset()
+		job := rt.NewJob(t.Context())
+		submitted := make(chan struct{})
+		p := blocked.NewProgram(job, watched(func() { <-submitted })) // the worker waits
+		first, a := blocked.New[float64](blocked.SymUpper, nb, nb, nb), blocked.New[float64](blocked.Full, n, n, nb)
+		first.SetIdentity()
+		opt := blocked.LoadOptions{ByColumns: byColumns, Priority: func(line int) int64 { return int64(1 + (line+2)%4) }}
+		err := errors.Join(p.Potrf(first), p.Load(a, g, opt))
+		close(submitted)
+		if err := errors.Join(err, job.Wait()); err != nil {
+			t.Fatal(err)
+		}
+		r := events.Recording()
+		slices.SortFunc(r.Events, func(x, y trace.Event) int { return cmp.Compare(x.Start, y.Start) })
+		var lines []int32
+		for _, e := range r.Events {
+			if e.Op == "load/f64" {
+				lines = append(lines, max(e.I, e.J)) // of the first tile, where the other is 0
+			}
+		}
+		if want := []int32{1, 0, 3, 2}; !slices.Equal(lines, want) {
+			t.Errorf("by columns %t: read in the order %v, want %v", byColumns, lines, want)
 		}
 	}
 }

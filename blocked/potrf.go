@@ -128,4 +128,23 @@ func (mt potrfPriority) gemm(k, m, n int) int64 {
 	return cube(int64(mt)-int64(m)) + 3*int64(m-n)*(2*int64(mt)-int64(m+n)-3) + 6*int64(m-k)
 }
 
+// PotrfLoads returns the priorities with which [Program.Load] reads a matrix of
+// mt×mt tiles, the upper half by rows or the lower one by columns, for
+// [Program.Potrf]: a line comes just before the most urgent task that waits for
+// it. If lines are read when there is nothing else to do, all updates of the last
+// ones are left for the end, where they wait for one another.
+func PotrfLoads(mt int) func(line int) int64 {
+	p := potrfPriority(mt)
+	return func(line int) int64 {
+		if line == 0 {
+			return p.potrf(0) + 1
+		}
+		first := p.syrk(0, line)
+		for m := line + 1; m < mt; m++ {
+			first = max(first, p.gemm(0, m, line))
+		}
+		return first + 1
+	}
+}
+
 func cube(x int64) int64 { return x * x * x }

@@ -43,3 +43,26 @@ func TestPotrfPriority(t *testing.T) {
 		t.Error("overflow")
 	}
 }
+
+// TestPotrfLoads checks that lines of tiles are read from the first to the last,
+// and before what waits for them only is most urgent.
+func TestPotrfLoads(t *testing.T) {
+	for mt := 1; mt < 14; mt++ {
+		p, load := potrfPriority(mt), PotrfLoads(mt)
+		before := func(what string, first, then int64) {
+			t.Helper()
+			if first <= then {
+				t.Errorf("mt %d: %s: %d is not above %d", mt, what, first, then)
+			}
+		}
+		before("load, potrf", load(0), p.potrf(0))
+		for i := 1; i < mt; i++ {
+			before("load, next load", load(i-1), load(i))
+			before("trsm, load of what it updates", p.trsm(0, i), load(i))
+			before("load, syrk", load(i), p.syrk(0, i))
+			for m := i + 1; m < mt; m++ {
+				before("load, gemm", load(i), p.gemm(0, m, i))
+			}
+		}
+	}
+}

@@ -87,6 +87,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
 		err = run(ctx, e, r.tasks+t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error {
+			r.priority = blocked.PotrfLoads(t)
 			if err := r.submit(p); err != nil {
 				return err
 			}

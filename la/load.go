@@ -18,6 +18,7 @@ type reading[T Element] struct {
 
 	src       Source[T] // nil if a is filled
 	byColumns bool
+	priority  func(line int) int64 // of the tasks; nil: see blocked.LoadOptions
 	loaded    *blocked.Loaded[T]
 	stats     blocked.Stats
 }
@@ -76,7 +77,7 @@ func (r *reading[T]) submit(p *blocked.Program[T]) (err error) {
 	if r.src == nil || r.loaded != nil {
 		return nil
 	}
-	r.loaded, err = p.LoadStats(r.a, r.src, blocked.LoadOptions{ByColumns: r.byColumns})
+	r.loaded, err = p.LoadStats(r.a, r.src, blocked.LoadOptions{ByColumns: r.byColumns, Priority: r.priority})
 	return err
 }
 
