@@ -5,7 +5,7 @@ import "gonum.org/v1/gonum/blas"
 // product computes C = alpha·A·B + beta·C with vector micro-kernels.
 func (p *Packed[T]) product(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
 	if p.isLarge(m, n, k) {
-		p.large(a, b, m, n, k, alpha, beta, c, ldc, work)
+		p.large(blas.All, a, b, m, n, k, alpha, beta, c, ldc, work)
 	} else {
 		p.strips(a, b, m, n, k, alpha, beta, c, ldc, work)
 	}
@@ -34,7 +34,11 @@ func (p *Packed[T]) isLarge(m, n, k int) bool {
 //
 // Each strip of B is used MC/MR times, and the next one fetched meanwhile, so
 // that none is waited for.
-func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
+//
+// Elements out of the uplo triangle of C are neither read nor written, and of
+// their sums no more are computed than what shares a panel and a vector with
+// the diagonal.
+func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
 	v := &p.vectors
 	if len(work) < p.blockA(m, k)+p.blockB(n, k) {
 		panic(ErrWork)
@@ -49,8 +53,15 @@ func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 			s.k = min(kcMax, k-pc)
 			x, rs, cs := b.from(pc, jc)
 			p.packAllB(bp, x, rs, cs, nc, s.k)
-			for ic := 0; ic < m; ic += mcMax {
-				s.m = min(mcMax, m-ic)
+			first, last := 0, m // the rows that have a part in these columns
+			switch uplo {
+			case blas.Lower:
+				first = jc
+			case blas.Upper:
+				last = min(m, jc+nc)
+			}
+			for ic := first; ic < last; ic += mcMax {
+				s.m = min(mcMax, last-ic)
 				x, rs, cs := a.from(ic, pc)
 				s.a, s.rs, s.cs, s.ps = x, rs, cs, p.MR*rs
 				if packA {
@@ -59,13 +70,21 @@ func (p *Packed[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 				}
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
+					diag := ic - jc - j
+					if uplo == blas.Lower && diag+s.m <= 0 || uplo == blas.Upper && diag >= s.n {
+						continue
+					}
 					s.b, s.ldb = bp[j*s.k:], roundUp(s.n, v.lanes)
 					s.ahead = bp
 					if j+s.n < nc {
 						s.ahead = bp[(j+s.n)*s.k:]
 					}
 					s.c = c[ic*ldc+jc+j:]
-					v.run(s)
+					if uplo == blas.All {
+						v.run(s)
+					} else {
+						p.triangle(s, uplo, diag, s.m)
+					}
 				}
 			}
 			s.beta = 1

@@ -8,8 +8,15 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		return
 	}
 	t := trans != blas.NoTrans
-	if p.vectors.run != nil {
-		p.syrkHalves(uplo, t, n, k, alpha, a, lda, beta, c, ldc, work)
+	if v := &p.vectors; v.run != nil {
+		// With panels as narrow as those of AVX2, strips that are read as panels
+		// come from the second-level cache once for each panel. Measured on an
+		// EPYC (Zen 3) by the commands in docs/kernels-gemm.md.
+		if v.strips != nil && n > v.narrow*3/2 {
+			p.large(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
+		} else {
+			p.syrkHalves(uplo, t, n, k, alpha, a, lda, beta, c, ldc, work)
+		}
 		return
 	}
 	scaleTriangle(uplo, n, beta, c, ldc)
