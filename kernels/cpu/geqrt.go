@@ -9,7 +9,7 @@ func (q *QR[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int, work []T) {
 	}
 	k := min(m, n)
 	s := q.scratch(work, max(m, n), k, ib)
-	f := s.reflectors(trapezoid, m, k, ib, narrowBlock, a, lda)
+	f := q.reflectors(trapezoid, m, k, ib, narrowBlock, a, lda, &s)
 	q.factorBlocks(&f, n, nil, 0, a, lda, t, ldt, &s)
 }
 
@@ -24,8 +24,8 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 		order, width = n, m
 	}
 	s := q.scratch(work, max(m, n), k, ib)
-	f := s.reflectors(trapezoid, order, k, ib, narrowBlock, v, ldv)
-	f.loadAll(t, ldt)
+	f := q.reflectors(trapezoid, order, k, ib, narrowBlock, v, ldv, &s)
+	f.loadAll(t, ldt, q.panels)
 	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
 }
 

@@ -24,6 +24,10 @@ type reflectors[T Element] struct {
 	// The triangles of T and, but for a square, of V as squares with the zeros
 	// and ones that are not stored, one after the other.
 	t, corners []T
+
+	// V with the zeros and ones of its triangles, one block after the other,
+	// each with its rows next to one another; nil if V is read where it lies.
+	packed []T
 }
 
 // blocks returns the number of blocks.
@@ -44,11 +48,59 @@ func (f *reflectors[T]) load(b int, t []T, ldt int) {
 	}
 }
 
-// loadAll copies the triangles of all blocks.
-func (f *reflectors[T]) loadAll(t []T, ldt int) {
+// pack copies V of block b, of which load has copied the triangles.
+func (f *reflectors[T]) pack(b int, ps panels[T]) {
+	j, w := f.at(b)
+	dst, corner := f.packed[j*f.m:], f.corners[min(j*f.ib, len(f.corners)):]
+	switch above := f.above + j; f.sh {
+	case trapezoid:
+		ps.copy(dst, w, corner, w, w, w)
+		ps.copy(from(dst, w*w), w, from(f.v, (j+w)*f.ldv+j), f.ldv, f.m-j-w, w)
+	case square:
+		ps.copy(dst, w, from(f.v, j), f.ldv, f.m, w)
+	case triangle:
+		full := min(above, f.m)
+		ps.copy(dst, w, from(f.v, j), f.ldv, full, w)
+		ps.copy(from(dst, full*w), w, corner, w, min(w, f.m-full), w)
+	}
+}
+
+// loadAll copies the triangles of all blocks, and V if it is to be packed.
+func (f *reflectors[T]) loadAll(t []T, ldt int, ps panels[T]) {
 	for b := range f.blocks() {
 		f.load(b, t, ldt)
+		if f.packed != nil {
+			f.pack(b, ps)
+		}
 	}
+}
+
+// parts returns the rows of V in which block b has elements: its triangle, as
+// a square, and the rest. All of them are in one if V is packed.
+func (f *reflectors[T]) parts(b int) (corner, rest rowsOf[T]) {
+	j, w := f.at(b)
+	above := f.above + j
+	if f.packed != nil {
+		rest = rowsOf[T]{m: f.m, v: f.packed[j*f.m:], ldv: w}
+		switch f.sh {
+		case trapezoid:
+			rest.first, rest.m = j, f.m-j
+		case triangle:
+			rest.m = min(f.m, above+w)
+		}
+		return corner, rest
+	}
+	corner = rowsOf[T]{v: from(f.corners, j*f.ib), ldv: w}
+	rest = rowsOf[T]{m: f.m, v: from(f.v, j), ldv: f.ldv}
+	switch f.sh {
+	case trapezoid:
+		corner.first, corner.m = j, w
+		rest.first, rest.m, rest.v = j+w, f.m-j-w, from(f.v, (j+w)*f.ldv+j)
+	case triangle:
+		rest.m = min(above, f.m)
+		corner.first, corner.m = rest.m, min(w, f.m-rest.m)
+	}
+	return corner, rest
 }
 
 // block returns block b to be applied to c, of which row (left) or column i
@@ -63,20 +115,9 @@ func (f *reflectors[T]) block(b int, left bool, unit []T, ldu int, c []T, ldc in
 	if unit != nil {
 		h.unit, h.ldu = unit[j*stepU:], ldu
 	}
-	corner := rowsOf[T]{v: from(f.corners, j*f.ib), ldv: w, ldc: ldc}
-	switch above := f.above + j; f.sh {
-	case trapezoid:
-		corner.m, corner.c = w, c[j*step:]
-		h.corner = corner
-		h.rest = rowsOf[T]{f.m - j - w, from(f.v, (j+w)*f.ldv+j), f.ldv, from(c, (j+w)*step), ldc}
-	case square:
-		h.rest = rowsOf[T]{f.m, from(f.v, j), f.ldv, c, ldc}
-	case triangle:
-		h.rest = rowsOf[T]{min(above, f.m), from(f.v, j), f.ldv, c, ldc}
-		if f.m > above {
-			corner.m, corner.c = min(w, f.m-above), c[above*step:]
-			h.corner = corner
-		}
+	h.corner, h.rest = f.parts(b)
+	for _, p := range [...]*rowsOf[T]{&h.corner, &h.rest} {
+		p.c, p.ldc = from(c, p.first*step), ldc
 	}
 	return h
 }
@@ -87,14 +128,14 @@ func from[T Element](x []T, i int) []T {
 	return x[min(i, len(x)):]
 }
 
-// rowsOf is some rows of V and the rows of C that they meet, or the columns if
-// V comes from the right.
+// rowsOf is m rows of V from the row first on, and the rows of C that they
+// meet, or the columns if V comes from the right.
 type rowsOf[T Element] struct {
-	m   int
-	v   []T
-	ldv int
-	c   []T
-	ldc int
+	first, m int
+	v        []T
+	ldv      int
+	c        []T
+	ldc      int
 }
 
 // blockReflector is H = I − V·T·Vᵀ with k columns and the C it is applied to.
@@ -123,8 +164,8 @@ func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu i
 		return blocks - 1 - i
 	}
 	if !left {
-		for j := 0; j < n; j += rightRows {
-			w := min(rightRows, n-j)
+		for j := 0; j < n; j += acrossMax {
+			w := min(acrossMax, n-j)
 			for i := range blocks {
 				h := f.block(number(i), false, from(unit, j*ldu), ldu, from(c, j*ldc), ldc)
 				q.applyRight(h, trans, w, s)
@@ -132,12 +173,12 @@ func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu i
 		}
 		return
 	}
-	width := q.width
-	if f.m*padded[T](width)*int(unsafe.Sizeof(*new(T))) > stripBytes {
-		width /= 2
+	if q.vec != nil {
+		q.applyStrips(f, trans, n, unit, ldu, c, ldc, s)
+		return
 	}
-	for j := 0; j < n; j += width {
-		w := min(width, n-j)
+	for j := 0; j < n; j += acrossMax {
+		w := min(acrossMax, n-j)
 		ld := padded[T](w)
 		q.panels.copy(s.p, ld, from(c, j), ldc, f.m, w)
 		for i := range blocks {
@@ -148,15 +189,9 @@ func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu i
 	}
 }
 
-// stripBytes is the size of a strip of C above which a half is taken. Of 256
-// rows, 48 columns of float64 ran up to 3 % faster with AVX-512 than 24, of 384
-// rows, 10 % slower: they do not stay beside V in the second-level cache
-// (docs/kernels-qr.md).
-const stripBytes = 128 << 10
-
-// rightRows is the number of rows of C that blocks are applied to from the
-// right at a time.
-const rightRows = 256
+// acrossMax is the largest number of columns of C that blocks are applied to from
+// the left at a time, and of rows from the right.
+const acrossMax = 256
 
 // padded returns the distance of rows of w elements at which they fall into
 // all sets of a cache: an odd number of lines.

@@ -122,12 +122,26 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 		if f.sh == triangle {
 			full = min(j, f.m)
 		}
-		q.panels.copy(s.p, ld, from(a, j), lda, full, w)
+		if q.vec != nil && b > 0 {
+			g := stripGroup[T]{c: s.c, m: full, n: w, ldu: ldr}
+			if f.sh != trapezoid {
+				g.unit = from(r, j)
+			}
+			q.load(&g, from(a, j), lda)
+			for i := range b {
+				q.applyGroup(f, i, true, &g, s)
+			}
+			q.store(&g, s.p, ld)
+		} else {
+			q.panels.copy(s.p, ld, from(a, j), lda, full, w)
+		}
 		for i := full; i < min(f.m, j+w); i++ {
 			copy(s.p[i*ld+i-j:i*ld+w], a[i*lda+i:i*lda+j+w])
 		}
 		for i := range b {
-			q.applyLeft(f.block(i, true, from(r, j), ldr, s.p, ld), true, w, s)
+			if q.vec == nil {
+				q.applyLeft(f.block(i, true, from(r, j), ldr, s.p, ld), true, w, s)
+			}
 		}
 		p := panel[T]{sh: f.sh, m: f.m, above: j, a: s.p, lda: ld, t: t[j%f.tb*ldt+j:], ldt: ldt}
 		if f.sh == trapezoid {
@@ -141,6 +155,9 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 			copy(a[i*lda+i:i*lda+j+w], s.p[i*ld+i-j:i*ld+w])
 		}
 		f.load(b, t, ldt)
+		if f.packed != nil {
+			f.pack(b, q.panels)
+		}
 		if before := j % f.tb; before > 0 {
 			q.merge(f.panel(j-before, a, lda, t, ldt), before, w, s)
 		}

@@ -79,14 +79,15 @@ type QRRoutines[T Element] interface {
 type QR[T Element] struct {
 	r      Routines[T]
 	panels panels[T]
-	width  int // columns of C that go together
+	vec    *Packed[T] // r if it has vector micro-kernels, else nil
+	most   int        // elements of V up to which all of it is packed
 }
 
 // NewQR returns the routines over r.
 func NewQR[T Element](r Routines[T]) *QR[T] {
-	q := &QR[T]{r: r, panels: panelsOf(r), width: 256}
+	q := &QR[T]{r: r, panels: panelsOf(r), most: packedMost}
 	if p, ok := r.(*Packed[T]); ok && p.vectors.run != nil {
-		q.width = 2 * p.NR
+		q.vec = p
 	}
 	return q
 }
@@ -97,16 +98,49 @@ func (q *QR[T]) Work(dim, k, ib int) int {
 	if ib <= 0 {
 		return 0
 	}
-	return 3*roundUp(ib*ib, 16) + 2*roundUp(roundUp(k, ib)*ib, 16) + 2*roundUp(ib*q.span(dim, ib), 16) + roundUp(dim*q.strip(dim, ib), 16) + q.r.Work(dim)
+	return 3*roundUp(ib*ib, 16) + 2*roundUp(roundUp(k, ib)*ib, 16) + 2*roundUp(ib*q.span(dim, ib), 16) + roundUp(dim*q.strip(dim, ib), 16) +
+		roundUp(q.strips(dim, ib), 16) + roundUp(q.packed(dim, k, ib), 16) + q.r.Work(dim)
 }
 
 // span is the largest number of columns, or rows from the right, that a block
 // of ib is applied to at a time.
-func (q *QR[T]) span(dim, ib int) int { return max(min(dim, max(q.width, rightRows)), ib) }
+func (q *QR[T]) span(dim, ib int) int { return max(min(roundUp(dim, 16), acrossMax), ib) }
 
 // strip is the distance of the rows of a buffer for a strip of C, or for a
 // block of ib columns.
-func (q *QR[T]) strip(dim, ib int) int { return padded[T](max(min(dim, q.width), ib)) }
+func (q *QR[T]) strip(dim, ib int) int {
+	if q.vec != nil {
+		return padded[T](ib)
+	}
+	return padded[T](max(min(dim, acrossMax), ib))
+}
+
+// strips is the size of a group of strips, or of one of the ib columns of a
+// block.
+func (q *QR[T]) strips(dim, ib int) int {
+	if q.vec == nil {
+		return 0
+	}
+	wide := roundUp(dim, q.vec.vectors.lanes)
+	return max(min(wide*dim, q.groupSize(dim)), dim*roundUp(ib, q.vec.vectors.lanes))
+}
+
+// packed is the room for a V of dim×k with its rows next to one another, or, if
+// that is too much, for the rows of a block of ib columns that are needed at a
+// time.
+func (q *QR[T]) packed(dim, k, ib int) int {
+	switch {
+	case q.vec == nil:
+		return 0
+	case dim*k <= q.most:
+		return dim * k
+	}
+	return max(q.most, min(dim, q.vec.KC)*ib)
+}
+
+// packedMost is the number of elements up to which all of V is packed: beyond, a
+// panel as high as a large matrix would need as much scratch as it has memory.
+const packedMost = 1 << 19
 
 // scratch is the work slice of a call, cut up.
 type scratch[T Element] struct {
@@ -115,6 +149,7 @@ type scratch[T Element] struct {
 	ts, corners   []T // of reflectors
 	w, w2         []T // ib×span
 	p             []T // dim×strip
+	c, packed     []T // strips of C, and V
 	gemm          []T
 }
 
@@ -132,6 +167,7 @@ func (q *QR[T]) scratch(work []T, dim, k, ib int) (s scratch[T]) {
 	s.ts, s.corners = cut(roundUp(k, ib)*ib), cut(roundUp(k, ib)*ib)
 	s.w, s.w2 = cut(ib*q.span(dim, ib)), cut(ib*q.span(dim, ib))
 	s.p = cut(dim * q.strip(dim, ib))
+	s.c, s.packed = cut(q.strips(dim, ib)), cut(q.packed(dim, k, ib))
 	s.gemm = work
 	return s
 }
@@ -145,9 +181,13 @@ const (
 
 // reflectors returns those of an m×k matrix V, without their triangles, in
 // blocks that are parts of those of ib columns, of about most.
-func (s *scratch[T]) reflectors(sh shape, m, k, ib, most int, v []T, ldv int) reflectors[T] {
+func (q *QR[T]) reflectors(sh shape, m, k, ib, most int, v []T, ldv int, s *scratch[T]) reflectors[T] {
 	ib = min(ib, k)
-	return reflectors[T]{sh: sh, m: m, k: k, ib: blockPart(ib, most), tb: ib, v: v, ldv: ldv, t: s.ts, corners: s.corners}
+	f := reflectors[T]{sh: sh, m: m, k: k, ib: blockPart(ib, most), tb: ib, v: v, ldv: ldv, t: s.ts, corners: s.corners}
+	if q.vec != nil && m*k <= q.most {
+		f.packed = s.packed
+	}
+	return f
 }
 
 // blockPart returns the size of the parts of blocks of ib columns that a factor

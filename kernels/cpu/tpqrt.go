@@ -13,7 +13,7 @@ func (q *QR[T]) Tpqrt(m, n, l, ib int, a []T, lda int, b []T, ldb int, t []T, ld
 	}
 	sh := shapeOf(l)
 	s := q.scratch(work, max(m, n), n, ib)
-	f := s.reflectors(sh, m, n, ib, narrowBlock, b, ldb)
+	f := q.reflectors(sh, m, n, ib, narrowBlock, b, ldb, &s)
 	q.factorBlocks(&f, n, a, lda, b, ldb, t, ldt, &s)
 }
 
@@ -33,8 +33,8 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 	if sh == square {
 		most = wideBlock
 	}
-	f := s.reflectors(sh, order, k, ib, most, v, ldv)
-	f.loadAll(t, ldt)
+	f := q.reflectors(sh, order, k, ib, most, v, ldv, &s)
+	f.loadAll(t, ldt, q.panels)
 	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
 }
 
