@@ -28,7 +28,7 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 	if co.smallCube(smallGetrf, m, n, k) || !fits(m, n, a, lda) || len(ipiv) != k {
 		return l.Implementation.Dgetrf(m, n, a, lda, ipiv)
 	}
-	nb, whole := tileSize[float64](co, la.OpLU, k, m, n, k)
+	_, whole := tileSize[float64](co, la.OpLU, k, m, n, k)
 	if whole {
 		v := &kernels.Pivots{Rows: ipiv[:0:k]}
 		t := &kernels.Tile[float64]{Rows: m, Cols: n, Stride: lda, Data: a}
@@ -47,6 +47,9 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 		}
 		return v.Info == 0
 	}
+	e := co.enter()
+	nb, _ := la.NewLU[float64](e).TileSize(m, n) // that for square ones is too narrow for a tall matrix
+	co.leave()
 	v := blocked.NewPivots(m, n, nb)
 	va := view(m, n, a, lda, nb)
 	run(co, "Dgetrf", func(p *blocked.Program[float64]) error { return p.Getrf(va, v) })
