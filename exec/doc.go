@@ -15,6 +15,15 @@
 // the versions of its op are chosen among by a versions.Selector. Several
 // jobs share the workers of a runtime.
 //
+// # Short tasks
+//
+// Tasks of less than 0.3 µs cost more on several cores than on one. While such
+// tasks come one after the other, one worker executes all of them and Submit leaves
+// their dependencies to that worker, which looks some hundred tasks ahead: of those
+// beyond, a policy knows nothing yet. The other workers come back within a
+// millisecond of a task that takes long. This happens only without accelerators,
+// recorder and stories, and not under sched.EarliestFinish.
+//
 // # Accelerators
 //
 // Options.Accelerators are processors with memory of their own, each with a worker

@@ -56,10 +56,16 @@ func TestRandomGraphs(t *testing.T) {
 		sees []int
 	}
 	for _, kind := range sched.Kinds() {
-		for _, workers := range []int{1, 2, 5} {
-			t.Run(fmt.Sprintf("%v/%d", kind, workers), func(t *testing.T) {
+		for run := range 6 {
+			workers, hurry := []int{1, 2, 5}[run%3], run >= 3 // see Hurry
+			t.Run(fmt.Sprintf("%v/%d/hurry=%v", kind, workers, hurry), func(t *testing.T) {
 				t.Parallel()
-				rt := start(t, exec.Options{Workers: workers, Policy: kind, Window: 64})
+				o := exec.Options{Workers: workers, Policy: kind, Window: 64}
+				if hurry {
+					o.Window = 300
+					o.Hurry()
+				}
+				rt := start(t, o)
 				var ran atomic.Int64
 				check := opOf("check", func(c *versions.Call) error {
 					w := c.Params.(*want)

@@ -51,6 +51,8 @@ type Job struct {
 	stories *stories
 	parent  *worker // that executes the task whose children these are, if they are
 
+	backlog backlog
+
 	_    [64]byte
 	done atomic.Int64 // tasks ended
 	goal atomic.Int64 // when done reaches it, somebody wants to know
@@ -102,15 +104,18 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
+	s.Check()
 	if j.stories != nil {
-		s.Check() // as Add does
-		j.stories.submitted(graph.TaskID(j.submit.graph.Len()+1), s)
+		j.stories.submitted(graph.TaskID(j.submit.count+1), s)
 	}
+	if j.parent == nil && j.postpone(s) {
+		j.counted()
+		return graph.TaskID(j.submit.count), nil
+	}
+	j.settle()
 	t, ready := j.submit.graph.Add(s)
-	j.submit.count++
-	if j.rt.dog != nil {
-		j.submitted.Store(j.submit.count)
-	}
+	j.counted()
+	j.backlog.base++
 	id := t.ID()
 	if r := j.rt.opt.Recorder; r != nil {
 		r.CountSubmitted(1)
@@ -126,9 +131,17 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	return id, nil
 }
 
+// counted counts a task that has been submitted. The caller holds submit.
+func (j *Job) counted() {
+	j.submit.count++
+	if j.rt.dog != nil {
+		j.submitted.Store(j.submit.count)
+	}
+}
+
 // admit waits for room in the window. The caller holds submit.
 func (j *Job) admit() error {
-	if j.last.Load() <= uint64(j.submit.graph.Len()) {
+	if j.last.Load() <= uint64(j.submit.count) {
 		return j.Err()
 	}
 	if !j.submit.enlisted {
@@ -148,7 +161,7 @@ func (j *Job) admit() error {
 		goal := j.submit.count - window + (window+3)/4
 		j.idle(func() { j.waitDone(goal) })
 		resume()
-		if j.last.Load() <= uint64(j.submit.graph.Len()) {
+		if j.last.Load() <= uint64(j.submit.count) {
 			return j.Err()
 		}
 	}
@@ -177,7 +190,10 @@ func (j *Job) enlist() error {
 // under graph.Ignore is no error. After a nil error the job can go on.
 func (j *Job) Wait() error {
 	j.submit.Lock()
-	j.submit.graph.Seal()
+	if j.submit.graph.Open() {
+		j.settle()
+		j.submit.graph.Seal()
+	}
 	over := j.done.Load() == j.submit.count
 	j.submit.Unlock()
 	if !over {
@@ -190,6 +206,7 @@ func (j *Job) Wait() error {
 		j.submit.enlisted = false
 		j.stopWatching()
 		j.rt.delist(j)
+		j.giveBack()
 		j.submit.graph.Release()
 	}
 	return j.Err()
@@ -245,6 +262,7 @@ func (j *Job) WaitOn(d *graph.Datum) error {
 func (j *Job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
+	j.settle()
 	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: done})
 	if ready {
 		freed := j.arrived([]*graph.Task{t})

@@ -25,6 +25,11 @@ type Local struct {
 	jobs     atomic.Uint64  // number of the last job
 	tasks    graph.Pool     // memory for tasks, passed on from job to job
 
+	lonely bool // tasks may be left to one worker: see solo
+	_      [64]byte
+	solo   atomic.Pointer[worker] // that executes all tasks, if there is one
+	_      [56]byte
+
 	// queued says whether tasks wait in policy and inboxes, or gangs want
 	// members, for spinning workers to look at without the lock.
 	queued atomic.Bool
@@ -42,6 +47,10 @@ type Local struct {
 	returning int
 	spinning  int  // workers that look for work
 	stop      bool // workers end when nothing is queued
+	watched   bool // a sleeping worker looks after solo
+
+	backlogs []*Job   // jobs with a backlog, which may be empty
+	rings    [][]note // for backlogs, passed on from job to job
 
 	live struct { // a lock of its own: taken before mu, never inside it
 		sync.Mutex
@@ -65,6 +74,9 @@ func NewLocal(opt Options) (*Local, error) {
 		opt.Window = DefaultWindow
 	}
 	places := place(&opt)
+	if opt.tempo == (tempo{}) {
+		opt.tempo = usual()
+	}
 	l := &Local{opt: opt, selector: opt.Selector}
 	if l.selector == nil {
 		var err error
@@ -92,6 +104,7 @@ func NewLocal(opt Options) (*Local, error) {
 		l.workers = append(l.workers, w)
 	}
 	l.addDevices()
+	l.lonely = l.devices == nil && opt.Policy != sched.EarliestFinish && opt.Recorder == nil && opt.Stories == 0
 	if opt.Watchdog != nil {
 		l.dog = newDog(l, opt.Watchdog)
 	}
@@ -248,16 +261,30 @@ func (l *Local) rouse() *worker {
 	if l.policy.Len() == 0 || l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}
-	last := len(l.parked) - 1
-	w := l.parked[last]
-	l.parked = slices.Delete(l.parked, last, last+1)
+	if l.watched && l.solo.Load() != nil {
+		return nil
+	}
+	w := l.wakeLast()
+	if l.lonely && l.solo.Load() == nil && w.pace.score >= enough && l.spinning == 0 && len(l.parked) >= l.hosts-1 {
+		l.entrust(w) // nobody else is awake: it goes on as it was
+	}
 	l.spinning++
 	return w
 }
 
+// wakeLast takes the worker that went to sleep last off the list; it is to count
+// as spinning, and to be woken. The caller holds mu.
+func (l *Local) wakeLast() *worker {
+	last := len(l.parked) - 1
+	w := l.parked[last]
+	l.parked = slices.Delete(l.parked, last, last+1)
+	return w
+}
+
 // pop takes a task for w off the queues, or makes w a member of a gang, which
-// w.gang then is, or lets w's slot go to w.heir. The caller holds mu.
-func (l *Local) pop(w *worker) *graph.Task {
+// w.gang then is, or lets w's slot go to w.heir. If w is apart it leaves the
+// queues to the worker that executes all tasks. The caller holds mu.
+func (l *Local) pop(w *worker, apart bool) *graph.Task {
 	if w.heir = l.yieldTo(w); w.heir != nil {
 		return nil
 	}
@@ -270,6 +297,9 @@ func (l *Local) pop(w *worker) *graph.Task {
 		l.boxed--
 		return t
 	}
+	if apart {
+		return nil
+	}
 	if l.devices != nil {
 		return l.popHost(w)
 	}
@@ -281,7 +311,17 @@ func (l *Local) pop(w *worker) *graph.Task {
 func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
-	t := l.pop(w)
+	if w.pace.claims {
+		w.pace.claims = false
+		if l.solo.Load() == nil {
+			l.entrust(w)
+		}
+	}
+	apart := w.pace.score >= enough && l.apart(w)
+	if !apart {
+		l.absorb()
+	}
+	t := l.pop(w, apart)
 	found := t != nil || w.gang != nil || w.heir != nil
 	var other *worker
 	if found || l.policy.Len() > 0 { // what is left may be for others only
@@ -305,14 +345,24 @@ const spins = 300
 // w has joined a gang or has an heir, or else that the runtime is closed. w
 // counts among the spinning workers on entry.
 func (l *Local) await(w *worker) *graph.Task {
-	for {
-		if runtime.GOMAXPROCS(0) > 1 {
-			for i := 0; i < spins && !l.queued.Load(); i++ {
-				pause()
+	for woken := false; ; woken = true {
+		if !woken {
+			l.resign(w) // before the last look at backlogs
+			if runtime.GOMAXPROCS(0) > 1 {
+				for i := 0; i < spins && !l.queued.Load(); i++ {
+					pause()
+				}
 			}
 		}
 		l.mu.Lock()
-		t := l.pop(w)
+		apart := l.apart(w)
+		if !apart {
+			l.absorb()
+			if l.policy.Len() == 0 && l.resign(w) {
+				l.absorb()
+			}
+		}
+		t := l.pop(w, apart)
 		if t != nil || w.gang != nil || w.heir != nil {
 			l.spinning--
 			other := l.rouse()
@@ -328,7 +378,13 @@ func (l *Local) await(w *worker) *graph.Task {
 			return nil
 		}
 		l.parked = append(l.parked, w)
+		watch := apart && !l.watched
+		l.watched = l.watched || watch
 		l.mu.Unlock()
+		if watch {
+			l.watch(w)
+			continue
+		}
 		<-w.wake // who wakes w has counted it as spinning
 	}
 }

@@ -49,6 +49,8 @@ type Options struct {
 	// Stories is the number of tasks of each job, the latest ones, whose
 	// story is kept for [Job.Story]. 0 keeps none and costs nothing.
 	Stories int
+
+	tempo tempo // for tests; the zero value is the usual one
 }
 
 // DefaultWindow is the default of Options.Window. At some 400 bytes a task it

@@ -54,6 +54,11 @@ func TestSoak(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if rnd.IntN(2) == 0 {
+			o.Hurry()
+			o.Stories, o.Recorder, o.Selector = 0, nil, nil
+			o.Window = 1 + rnd.IntN(400)
+		}
 		o.Watchdog = &exec.Watchdog{After: 30 * time.Second, Report: func(s exec.Stuck) { t.Errorf("seed %d: %v", seed, s) }}
 		rt, err := exec.NewLocal(o)
 		if err != nil {
@@ -237,15 +242,22 @@ func soak(rt *exec.Local, seed, stream uint64) error {
 	var d [data]graph.Datum
 	var now [data]soakValue // by the sequential program
 	value := func() any { return new(soakValue) }
+	modes := []graph.Mode{graph.In, graph.In, graph.Out, graph.InOut, graph.Commute, graph.Commute, graph.Reduce, graph.Reduce}
+	special := data // from which datum on none is accessed in an uncommon way
+	if rnd.IntN(2) == 0 {
+		special = rnd.IntN(data)
+	}
 	for i := range d {
 		d[i].Value, d[i].Bytes = value(), int64(i)
+		if i >= special {
+			continue
+		}
 		if i%3 == 0 {
 			d[i].SetRenaming(value)
 		}
 		d[i].SetReduction(graph.Reduction{New: value,
 			Combine: func(dst, src any) { dst.(*soakValue).sum += src.(*soakValue).sum }})
 	}
-	modes := []graph.Mode{graph.In, graph.In, graph.Out, graph.InOut, graph.Commute, graph.Commute, graph.Reduce, graph.Reduce}
 	well := []string{"", "", "gang", "waits", "children", "children wait", "fails once", "hands on", "children hand on"}
 	bad := []string{"fails", "panics", "exits", "child fails", "too late"}
 	tasks := 50 + rnd.IntN(300)
@@ -268,6 +280,9 @@ func soak(rt *exec.Local, seed, stream uint64) error {
 		}
 		for _, x := range rnd.Perm(data)[:rnd.IntN(4)] {
 			mode := modes[rnd.IntN(len(modes))]
+			if x >= special {
+				mode = modes[rnd.IntN(4)]
+			}
 			s.Operands = append(s.Operands, graph.Operand{Datum: &d[x], Mode: mode})
 			k.sees = append(k.sees, now[x])
 			k.modes = append(k.modes, mode)

@@ -55,6 +55,8 @@ type worker struct {
 
 	settled [4]settled // some ops whose version is the same for all calls
 	settle  int        // how many have been put there
+
+	pace pace
 }
 
 // settled is an op with the choice that the selector makes for every call on a
@@ -81,6 +83,7 @@ func (w *worker) loop() {
 		if t == nil && w.gang == nil && w.heir == nil {
 			w.forget()
 			t = w.rt.await(w)
+			w.begins()
 		}
 		w.freed = w.freed[:0]
 		switch {
@@ -92,6 +95,7 @@ func (w *worker) loop() {
 		default:
 			w.forget()
 			w.work, w.part = versions.Workspace{}, versions.Workspace{}
+			w.rt.resign(w)
 			release()
 			if w.heir != nil {
 				w.heir.wake <- struct{}{}
@@ -222,6 +226,9 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 		limit = t.Failure.Timeout
 	}
 	if !w.choice.Timed && w.record == nil && limit == 0 && j.stories == nil {
+		if w.pace.left--; w.pace.left < 0 && w.rt.lonely {
+			return w.family(t, w.timed(t), false)
+		}
 		return w.family(t, w.invoke(t), false)
 	}
 	j.tell(t, graph.Running, w.info.ID, w.choice.Version.Name, nil)

@@ -36,6 +36,7 @@ func Await(call *versions.Call, f func()) {
 // next part, all workers could come to wait for tasks that wait for others.
 func (w *worker) yield(f func()) {
 	l := w.rt
+	l.resign(w)
 	if g := w.lead; g != nil {
 		l.disband(g)
 		defer func() {

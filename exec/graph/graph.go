@@ -86,6 +86,14 @@ func (g *Graph) Len() int { return int(g.last) }
 // sense.
 func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 	s.Check()
+	return g.add(s, false)
+}
+
+// AddPlain is [Graph.Add] for a spec that has been checked before, and was plain
+// then: see [Spec.Check] and [Spec.Plain]. It calls no function of the program.
+func (g *Graph) AddPlain(s *Spec) (t *Task, ready bool) { return g.add(s, true) }
+
+func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	g.last++
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
@@ -103,7 +111,7 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
 		u := &t.uses[i]
 		switch {
 		case u.mode == 0:
-		case u.mode > InOut || u.datum.special != nil:
+		case !plain && (u.mode > InOut || u.datum.special != nil):
 			a, w := g.special(t, u)
 			await, writes = await+a, writes+w
 		case u.mode == In:
@@ -264,6 +272,17 @@ func (s *Spec) Check() {
 			panic(ErrMode)
 		}
 	}
+}
+
+// Plain reports whether the operands are accessed in the common modes only, and
+// none of their data is renamed, reduced or commuted on.
+func (s *Spec) Plain() bool {
+	for i := range s.Operands {
+		if o := &s.Operands[i]; o.Mode > InOut || o.Datum.special != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // clashes reports whether another operand has o's datum in the other uncommon

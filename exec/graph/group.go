@@ -138,6 +138,14 @@ func (g *Graph) seal(x *special) {
 	g.fence(gr.datum, gr)
 }
 
+// Open reports whether there are groups for [Graph.Seal] to end. It may be called
+// at any time.
+func (g *Graph) Open() bool {
+	g.groups.mu.Lock()
+	defer g.groups.mu.Unlock()
+	return len(g.groups.open) > 0
+}
+
 // Seal ends all groups: reductions are combined when the tasks added so far have
 // ended, and not only when a task wants the result. It follows the rules of
 // [Graph.Add].
