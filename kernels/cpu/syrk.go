@@ -12,7 +12,7 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		// With panels as narrow as those of AVX2, strips that are read as panels
 		// come from the second-level cache once for each panel. Measured on an
 		// EPYC (Zen 3) by the commands in docs/kernels-gemm.md.
-		if v.strips != nil && n > v.narrow*3/2 {
+		if v.strips != nil && n > 2*v.narrow {
 			p.large(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
 		} else {
 			p.syrkHalves(uplo, t, n, k, alpha, a, lda, beta, c, ldc, work)
