@@ -140,3 +140,45 @@ func testSameBits[T Element](t *testing.T, p *Packed[T]) {
 		}
 	}
 }
+
+// Halves of C have the bits of a product, also of a matrix with fewer rows than
+// C has.
+func TestSyrkHalves(t *testing.T) {
+	for name, p := range natives[float64](Caches{}) {
+		t.Run(name+"/float64", func(t *testing.T) { testSyrkHalves(t, p) })
+	}
+	for name, p := range natives[float32](Caches{}) {
+		t.Run(name+"/float32", func(t *testing.T) { testSyrkHalves(t, p) })
+	}
+}
+
+func testSyrkHalves[T Element](t *testing.T, p *Packed[T]) {
+	const n, k = 301, 5
+	q := packing(p)
+	a, c := randomSlice[T](n*k), randomSlice[T](n*n)
+	work := make([]T, p.Work(n))
+	for _, trans := range []bool{false, true} {
+		lda, tA, tB := k, blas.NoTrans, blas.Trans
+		if trans {
+			lda, tA, tB = n, blas.Trans, blas.NoTrans
+		}
+		want := append([]T(nil), c...)
+		p.Gemm(tA, tB, n, n, k, 0.75, a, lda, a, lda, 0.5, want, n, work)
+		for _, uplo := range []blas.Uplo{blas.Upper, blas.Lower} {
+			got := append([]T(nil), c...)
+			q.syrkHalves(uplo, trans, n, k, 0.75, a, lda, 0.5, got, n, work)
+			for i := range n {
+				lo, hi := triangleRow(uplo, i, n)
+				for j := range n {
+					w := c[i*n+j]
+					if lo <= j && j < hi {
+						w = want[i*n+j]
+					}
+					if got[i*n+j] != w {
+						t.Fatalf("%c, %c: (%d, %d) is %v, want %v", uplo, tA, i, j, got[i*n+j], w)
+					}
+				}
+			}
+		}
+	}
+}

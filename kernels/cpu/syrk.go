@@ -35,9 +35,9 @@ func (p *Packed[T]) syrkHalves(uplo blas.Uplo, t bool, n, k int, alpha T, a []T,
 		return
 	}
 	h := roundUp(n/2, p.NR)
-	rest := a[h*lda:]
-	if t {
-		rest = a[h:]
+	rest := a[h:]
+	if !t {
+		rest = a[h*lda:]
 	}
 	p.syrkHalves(uplo, t, h, k, alpha, a, lda, beta, c, ldc, work)
 	p.syrkHalves(uplo, t, n-h, k, alpha, rest, lda, beta, c[h*ldc+h:], ldc, work)
