@@ -102,9 +102,11 @@ func (q *QR[T]) Work(dim, k, ib int) int {
 		roundUp(q.strips(dim, ib), 16) + roundUp(q.packed(dim, k, ib), 16) + q.r.Work(dim)
 }
 
-// span is the largest number of columns, or rows from the right, that a block
-// of ib is applied to at a time.
-func (q *QR[T]) span(dim, ib int) int { return max(min(roundUp(dim, 16), acrossMax), ib) }
+// span is the largest number of columns, in whole vectors, or of rows from the
+// right, that a block of ib is applied to at a time.
+func (q *QR[T]) span(dim, ib int) int {
+	return roundUp(max(min(dim, acrossMax), ib), 16)
+}
 
 // strip is the distance of the rows of a buffer for a strip of C, or for a
 // block of ib columns.
