@@ -48,29 +48,32 @@ func (f *reflectors[T]) load(b int, t []T, ldt int) {
 	}
 }
 
-// pack copies V of block b, of which load has copied the triangles.
-func (f *reflectors[T]) pack(b int, ps panels[T]) {
-	j, w := f.at(b)
-	dst, corner := f.packed[j*f.m:], f.corners[min(j*f.ib, len(f.corners)):]
-	switch above := f.above + j; f.sh {
-	case trapezoid:
-		ps.copy(dst, w, corner, w, w, w)
-		ps.copy(from(dst, w*w), w, from(f.v, (j+w)*f.ldv+j), f.ldv, f.m-j-w, w)
-	case square:
-		ps.copy(dst, w, from(f.v, j), f.ldv, f.m, w)
-	case triangle:
-		full := min(above, f.m)
-		ps.copy(dst, w, from(f.v, j), f.ldv, full, w)
-		ps.copy(from(dst, full*w), w, corner, w, min(w, f.m-full), w)
-	}
-}
-
 // loadAll copies the triangles of all blocks, and V if it is to be packed.
 func (f *reflectors[T]) loadAll(t []T, ldt int, ps panels[T]) {
 	for b := range f.blocks() {
 		f.load(b, t, ldt)
-		if f.packed != nil {
-			f.pack(b, ps)
+	}
+	if f.packed == nil {
+		return
+	}
+	const rows = 16 // of V are read from end to end at a time
+	for i := 0; i < f.m; i += rows {
+		for b := range f.blocks() {
+			f.packRows(b, i, min(i+rows, f.m), ps)
+		}
+	}
+}
+
+// packRows copies the rows of V from lo to hi of block b, of which load has
+// copied the triangles.
+func (f *reflectors[T]) packRows(b, lo, hi int, ps panels[T]) {
+	j, w := f.at(b)
+	dst := f.packed[j*f.m:]
+	corner, rest := f.unpacked(b)
+	first := min(corner.first, rest.first)
+	for _, p := range [...]*rowsOf[T]{&corner, &rest} {
+		if i, end := max(lo, p.first), min(hi, p.first+p.m); i < end {
+			ps.copy(dst[(i-first)*w:], w, p.v[(i-p.first)*p.ldv:], p.ldv, end-i, w)
 		}
 	}
 }
@@ -78,18 +81,18 @@ func (f *reflectors[T]) loadAll(t []T, ldt int, ps panels[T]) {
 // parts returns the rows of V in which block b has elements: its triangle, as
 // a square, and the rest. All of them are in one if V is packed.
 func (f *reflectors[T]) parts(b int) (corner, rest rowsOf[T]) {
-	j, w := f.at(b)
-	above := f.above + j
-	if f.packed != nil {
-		rest = rowsOf[T]{m: f.m, v: f.packed[j*f.m:], ldv: w}
-		switch f.sh {
-		case trapezoid:
-			rest.first, rest.m = j, f.m-j
-		case triangle:
-			rest.m = min(f.m, above+w)
-		}
+	corner, rest = f.unpacked(b)
+	if f.packed == nil {
 		return corner, rest
 	}
+	j, w := f.at(b)
+	all := rowsOf[T]{first: min(corner.first, rest.first), m: corner.m + rest.m, v: f.packed[j*f.m:], ldv: w}
+	return rowsOf[T]{}, all
+}
+
+// unpacked is parts of a V that is not packed.
+func (f *reflectors[T]) unpacked(b int) (corner, rest rowsOf[T]) {
+	j, w := f.at(b)
 	corner = rowsOf[T]{v: from(f.corners, j*f.ib), ldv: w}
 	rest = rowsOf[T]{m: f.m, v: from(f.v, j), ldv: f.ldv}
 	switch f.sh {
@@ -97,7 +100,7 @@ func (f *reflectors[T]) parts(b int) (corner, rest rowsOf[T]) {
 		corner.first, corner.m = j, w
 		rest.first, rest.m, rest.v = j+w, f.m-j-w, from(f.v, (j+w)*f.ldv+j)
 	case triangle:
-		rest.m = min(above, f.m)
+		rest.m = min(f.above+j, f.m)
 		corner.first, corner.m = rest.m, min(w, f.m-rest.m)
 	}
 	return corner, rest

@@ -52,10 +52,15 @@ func (q *QR[T]) applyStrips(f *reflectors[T], trans bool, n int, unit []T, ldu i
 		q.load(&g, from(c, j), ldc)
 		blocks := f.blocks()
 		for i := range blocks {
+			b, next := i, i+1
 			if !trans { // the first block goes first in Qᵀ·C
-				i = blocks - 1 - i
+				b, next = blocks-1-i, blocks-2-i
 			}
-			q.applyGroup(f, i, trans, &g, s)
+			var ahead []T
+			if f.packed != nil && i+1 < blocks {
+				ahead = f.packed[next*f.ib*f.m:]
+			}
+			q.applyGroup(f, b, trans, &g, ahead, s)
 		}
 		q.store(&g, from(c, j), ldc)
 	}
@@ -69,15 +74,16 @@ func (q *QR[T]) applyStrips(f *reflectors[T], trans bool, n int, unit []T, ldu i
 //
 // where C1 is what the unit matrix meets. All that the micro-kernels read
 // follows one another: KC rows of V stay in the second-level cache while the
-// strips pass, and those of a strip in the first.
-func (q *QR[T]) applyGroup(f *reflectors[T], b int, trans bool, g *stripGroup[T], s *scratch[T]) {
+// strips pass, and those of a strip in the first. If ahead is set, it is what will
+// be wanted after that.
+func (q *QR[T]) applyGroup(f *reflectors[T], b int, trans bool, g *stripGroup[T], ahead []T, s *scratch[T]) {
 	v, mr := &q.vec.vectors, q.vec.MR
 	j, k := f.at(b)
 	t := f.t[j*f.ib : j*f.ib+k*k]
 	corner, rest := f.parts(b)
 
 	// Strip x of W and of W2 begins at its element x·k.
-	r := strip[T]{alpha: 1, padded: true, uplo: blas.All}
+	r := strip[T]{alpha: 1, padded: true, uplo: blas.All, ahead: ahead}
 	if g.unit != nil {
 		for x := 0; x < g.n; {
 			n, wide := q.next(g, x)

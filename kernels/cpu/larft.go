@@ -129,7 +129,7 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 			}
 			q.load(&g, from(a, j), lda)
 			for i := range b {
-				q.applyGroup(f, i, true, &g, s)
+				q.applyGroup(f, i, true, &g, nil, s)
 			}
 			q.store(&g, s.p, ld)
 		} else {
@@ -156,7 +156,7 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 		}
 		f.load(b, t, ldt)
 		if f.packed != nil {
-			f.pack(b, q.panels)
+			f.packRows(b, 0, f.m, q.panels)
 		}
 		if before := j % f.tb; before > 0 {
 			q.merge(f.panel(j-before, a, lda, t, ldt), before, w, s)
