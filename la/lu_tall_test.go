@@ -30,7 +30,7 @@ func TestLUTall(t *testing.T) {
 }
 
 func testLUTall[T la.Element](t *testing.T, tol T) {
-	for _, s := range [][2]int{{16384 + 77, 24}, {16384, 200}} {
+	for _, s := range [][2]int{{24576 + 77, 24}, {24576, 200}} {
 		m, n := s[0], s[1]
 		a := rectangle[T](t, matgen.Spec{Kind: matgen.Random, M: m, N: n, Seed: uint64(n)}, 3)
 		want, pivots, _ := tallLU(t, a, la.Options{Workers: 1, Static: true, Float: true})
@@ -52,7 +52,7 @@ func testLUTall[T la.Element](t *testing.T, tol T) {
 
 // TestLUTallDeterministic: whoever shares a panel, the bits are the same.
 func TestLUTallDeterministic(t *testing.T) {
-	const m, n = 16384 + 5, 136
+	const m, n = 24576 + 5, 136
 	a := rectangle[float32](t, matgen.Spec{Kind: matgen.Random, M: m, N: n, Seed: 6}, 0)
 	want, pivots, nb := tallLU(t, a, la.Options{Workers: 1, Deterministic: true, Float: true})
 	for _, workers := range []int{2, 5} {

@@ -24,11 +24,21 @@ const luRows = 2048
 // of 256 0.65 to 0.74 times (labench lu --versions avx512 --nb, best of 5 to 9).
 const luTall = 16384
 
+// luTallAVX2 is luTall in AVX2: on two cores of a Zen 3, with 512 KiB of
+// second-level cache, 16384×256 took 1.2 to 1.4 times as long with shared panels,
+// 32768×256 0.8 times and 32768×512 0.7 to 1.04 times (best of 4 to 12,
+// 2026-11-22).
+const luTallAVX2 = 24576
+
 // Parts returns how many cores [LU.GetrfTall] makes use of for an m×n panel: 1
 // unless it is so much higher than wide that there is little else that they could
 // do meanwhile, and has rows for more than one.
 func (l *LU[T]) Parts(m, n int) int {
-	if l.leaves.isa == 0 || m < luTall || m/64 < n {
+	least := luTall
+	if l.leaves.isa == leafAVX2F64 || l.leaves.isa == leafAVX2F32 {
+		least = luTallAVX2
+	}
+	if l.leaves.isa == 0 || m < least || m/64 < n {
 		return 1
 	}
 	s := tall[T]{rows: luRows}
