@@ -362,6 +362,9 @@ func (j *Job) cancelled(t *graph.Task) *graph.Fault {
 		return f
 	}
 	if uint64(t.ID()) <= j.last.Load() {
+		if j.over == nil {
+			return nil
+		}
 		select {
 		case <-j.over: // the watch may come late when all cores are busy
 			j.abort(context.Cause(j.ctx))

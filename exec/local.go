@@ -324,7 +324,9 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	t := l.pop(w, apart)
 	found := t != nil || w.gang != nil || w.heir != nil
 	var other *worker
-	if found || l.policy.Len() > 0 { // what is left may be for others only
+	switch {
+	case l.watched && l.solo.Load() == w: // nobody is wanted
+	case found || l.policy.Len() > 0: // what is left may be for others only
 		other = l.rouse()
 	}
 	if !found {
