@@ -5,7 +5,7 @@ import "time"
 // Hurry makes a runtime take every task for one that is so short that one worker
 // had better execute all of them.
 func (o *Options) Hurry() {
-	o.tempo = tempo{stretch: 1, quick: time.Hour, brisk: time.Hour, shared: time.Hour}
+	o.tempo = tempo{stretch: 1, quick: time.Hour, long: time.Hour, brisk: time.Hour, shared: time.Hour}
 }
 
 // Postponed returns how many tasks of j a worker has put into the graph.

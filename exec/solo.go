@@ -36,8 +36,8 @@ type tempo struct {
 	// stretch is the number of tasks from one look at the clock to the next.
 	stretch int
 	// quick is the longest time of a task that is better left to one worker, two
-	// looks at the clock included.
-	quick time.Duration
+	// looks at the clock included. One that takes long ends it.
+	quick, long time.Duration
 	// brisk is the longest mean time of the tasks of a stretch, with what is
 	// between them, for one worker that executes all of them, and shared for one of
 	// several.
@@ -47,7 +47,7 @@ type tempo struct {
 // usual is the tempo of all runtimes but those of tests. A task costs 0.3 µs if
 // one worker executes all, 0.5 to 1.5 if two share them (docs/benchmarking.md).
 func usual() tempo {
-	return tempo{stretch: 32, quick: 300 * time.Nanosecond, brisk: 2 * time.Microsecond, shared: 4 * time.Microsecond}
+	return tempo{stretch: 32, quick: 300 * time.Nanosecond, long: 1500 * time.Nanosecond, brisk: 2 * time.Microsecond, shared: 4 * time.Microsecond}
 }
 
 const (
@@ -83,9 +83,12 @@ func (w *worker) timed(t *graph.Task) error {
 	if alone {
 		limit = tempo.brisk
 	}
-	if end-start < tempo.quick && end-p.since < limit*time.Duration(tempo.stretch) {
+	switch {
+	case end-start >= tempo.long:
+		p.score = 0
+	case end-start < tempo.quick && end-p.since < limit*time.Duration(tempo.stretch):
 		p.score = min(p.score+1, full)
-	} else {
+	default:
 		p.score = max(p.score-slack, 0)
 	}
 	p.left, p.since = tempo.stretch, end

@@ -49,19 +49,25 @@ type earliestFinish struct {
 	load    []float64   // expected time of what is queued for a worker, and of what it runs
 	runs    [][]float64 // of that, what it runs: each task's, the first taken first
 	unknown []int       // tasks queued whose time was not known when they were
-	cost    map[*graph.Task]float64
+	order   []*graph.Task
 	n       int
 }
 
 // queue is the tasks of a worker, by priority.
-type queue struct{ tasks []prioritised }
+type queue struct{ tasks []costed }
+
+// costed is a task with what it costs the worker that it is queued for.
+type costed struct {
+	prioritised
+	cost float64
+}
 
 func newEarliestFinish(workers, hosts int, c Costs) *earliestFinish {
 	if c == nil {
 		c = NoCosts{}
 	}
 	return &earliestFinish{costs: c, hosts: hosts, queue: make([]queue, workers), load: make([]float64, workers),
-		runs: make([][]float64, workers), unknown: make([]int, workers), cost: make(map[*graph.Task]float64)}
+		runs: make([][]float64, workers), unknown: make([]int, workers)}
 }
 
 func (q *earliestFinish) Len() int { return q.n }
@@ -73,8 +79,13 @@ func (q *earliestFinish) Push(ready []*graph.Task, from int) {
 		q.load[from] = max(q.load[from]-q.runs[from][0], 0)
 		q.runs[from] = slices.Delete(q.runs[from], 0, 1)
 	}
-	order := slices.Clone(ready)
-	slices.SortStableFunc(order, func(a, b *graph.Task) int { return cmp.Compare(b.Priority, a.Priority) })
+	order := ready
+	if len(ready) > 1 {
+		order = append(q.order[:0], ready...)
+		slices.SortStableFunc(order, func(a, b *graph.Task) int { return cmp.Compare(b.Priority, a.Priority) })
+		q.order = order
+		defer clear(order)
+	}
 	for _, t := range order {
 		best, finish, cost := 0, math.Inf(1), 0.0
 		for i := range q.load {
@@ -93,8 +104,7 @@ func (q *earliestFinish) Push(ready []*graph.Task, from int) {
 
 // put queues t, which costs c there, for a worker.
 func (q *earliestFinish) put(t *graph.Task, worker int, c float64) {
-	q.queue[worker].push(prioritised{t.Priority, t.ID(), t})
-	q.cost[t] = c
+	q.queue[worker].push(costed{prioritised{t.Priority, t.ID(), t}, c})
 	q.load[worker] += c
 	if c == 0 {
 		q.unknown[worker]++
@@ -109,15 +119,16 @@ func (q *earliestFinish) refresh(worker int) {
 		return
 	}
 	tasks := q.queue[worker].tasks
-	if last := tasks[len(tasks)-1].task; q.cost[last] != 0 || q.on(last, worker) == 0 {
+	if last := &tasks[len(tasks)-1]; last.cost != 0 || q.on(last.task, worker) == 0 {
 		return
 	}
-	for _, x := range tasks {
-		if q.cost[x.task] != 0 {
+	for i := range tasks {
+		x := &tasks[i]
+		if x.cost != 0 {
 			continue
 		}
 		if c := q.on(x.task, worker); c > 0 && !math.IsInf(c, 1) {
-			q.cost[x.task] = c
+			x.cost = c
 			q.load[worker] += c
 			q.unknown[worker]--
 		}
@@ -140,7 +151,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	mine := &q.queue[worker]
 	for len(mine.tasks) > 0 {
 		if worker >= q.hosts || !q.delegate(worker) {
-			return q.take(worker, worker, 0, q.cost[mine.tasks[0].task])
+			return q.take(worker, worker, 0, mine.tasks[0].cost)
 		}
 	}
 	// From whoever has most to do.
@@ -194,15 +205,14 @@ func (q *earliestFinish) delegate(worker int) bool {
 
 // remove takes task i out of a worker's queue.
 func (q *earliestFinish) remove(worker, i int) *graph.Task {
-	t := q.queue[worker].remove(i)
-	c := q.cost[t]
+	x := q.queue[worker].remove(i)
+	c := x.cost
 	if c == 0 {
 		q.unknown[worker]--
 	}
 	q.load[worker] = max(q.load[worker]-c, 0)
-	delete(q.cost, t)
 	q.n--
-	return t
+	return x.task
 }
 
 // take hands task i of a victim's queue to a worker, on which it costs c.
@@ -214,7 +224,7 @@ func (q *earliestFinish) take(worker, victim, i int, c float64) *graph.Task {
 }
 
 // push puts x in its place in a binary heap.
-func (h *queue) push(x prioritised) {
+func (h *queue) push(x costed) {
 	h.tasks = append(h.tasks, x)
 	h.up(len(h.tasks) - 1)
 }
@@ -222,7 +232,7 @@ func (h *queue) push(x prioritised) {
 func (h *queue) up(i int) {
 	for i > 0 {
 		up := (i - 1) / 2
-		if !h.tasks[i].before(&h.tasks[up]) {
+		if !h.tasks[i].before(&h.tasks[up].prioritised) {
 			return
 		}
 		h.tasks[i], h.tasks[up] = h.tasks[up], h.tasks[i]
@@ -231,11 +241,11 @@ func (h *queue) up(i int) {
 }
 
 // remove takes task i out.
-func (h *queue) remove(i int) *graph.Task {
+func (h *queue) remove(i int) costed {
 	n := len(h.tasks) - 1
-	t := h.tasks[i].task
+	t := h.tasks[i]
 	h.tasks[i] = h.tasks[n]
-	h.tasks[n] = prioritised{}
+	h.tasks[n] = costed{}
 	h.tasks = h.tasks[:n]
 	if i == n {
 		return t
@@ -246,10 +256,10 @@ func (h *queue) remove(i int) *graph.Task {
 		if c >= n {
 			return t
 		}
-		if c+1 < n && h.tasks[c+1].before(&h.tasks[c]) {
+		if c+1 < n && h.tasks[c+1].before(&h.tasks[c].prioritised) {
 			c++
 		}
-		if !h.tasks[c].before(&h.tasks[i]) {
+		if !h.tasks[c].before(&h.tasks[i].prioritised) {
 			return t
 		}
 		h.tasks[i], h.tasks[c] = h.tasks[c], h.tasks[i]
