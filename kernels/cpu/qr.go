@@ -75,7 +75,7 @@ type QRRoutines[T Element] interface {
 }
 
 // QR is [QRRoutines] over one implementation of the level-3 routines, of which
-// it uses Gemm.
+// it uses Gemm, and from the left its vector micro-kernels if it has them.
 type QR[T Element] struct {
 	r      Routines[T]
 	panels panels[T]
