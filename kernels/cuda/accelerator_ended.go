@@ -83,6 +83,9 @@ func (a *Accelerator) settle(r *running) {
 			a.startOut(e)
 		}
 	}
+	if good {
+		a.sendHome(r)
+	}
 	a.giveBack(r)
 	a.recycle(r.begin, r.end)
 	r.begin, r.end = nil, nil
@@ -90,7 +93,51 @@ func (a *Accelerator) settle(r *running) {
 		a.unpin(r)
 		return
 	}
-	a.over = append(a.over, r)
+	if r.away == 0 {
+		a.over = append(a.over, r)
+	}
+}
+
+// sendHome begins to write back what the host has to have before r has ended:
+// see [versions.Version.Home]. The caller holds mu.
+func (a *Accelerator) sendHome(r *running) {
+	for _, l := range r.launches {
+		for _, i := range l.Version.Home {
+			e := a.cache.entries[l.Call.Args[i].(Stored)]
+			if e.state != modified || e.home != nil {
+				continue
+			}
+			e.home = r
+			r.away++
+			a.away++
+			if !e.out {
+				a.startOut(e)
+			}
+			a.out.hurry(e)
+		}
+	}
+}
+
+// atHome takes note of a copy of e to the host that has ended: the launch that
+// waits for it has ended with the last one, has failed, or it is tried again. The
+// caller holds mu.
+func (a *Accelerator) atHome(e *entry, err error) {
+	r := e.home
+	switch {
+	case r == nil:
+		return
+	case err != nil && a.lost == nil:
+		a.startOut(e)
+		return
+	case err != nil:
+		r.err = a.lost
+	}
+	e.home = nil
+	r.away--
+	a.away--
+	if r.away == 0 {
+		a.over = append(a.over, r)
+	}
 }
 
 // clock sets when r ran.
@@ -160,7 +207,7 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	if wait > 0 {
 		until := time.Now().Add(wait)
 		for n := 0; len(a.over) == 0 && !a.woken && time.Now().Before(until); n++ {
-			if len(a.flying) > 0 || n < 50 {
+			if len(a.flying)+a.away > 0 || n < 50 {
 				a.pause(n)
 				continue
 			}

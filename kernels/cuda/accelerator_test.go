@@ -234,7 +234,13 @@ func (h *host) conclude(l *versions.Launch, err error) {
 		for i, x := range l.Call.Args {
 			known = known && (l.Uses[i]&versions.Reads == 0 || !x.(*matrix).unknown)
 		}
-		l.Call.Args[len(l.Call.Args)-1].(*matrix).unknown = !known
+		c := l.Call.Args[len(l.Call.Args)-1].(*matrix)
+		c.unknown = !known
+		if l.Version.Home != nil {
+			if err := c.check(); err != nil {
+				h.t.Errorf("at home: %v", err)
+			}
+		}
 		return
 	}
 	h.failed++
@@ -336,7 +342,11 @@ func (h *host) program(rnd *rand.Rand, steps int, values []*matrix) {
 			}
 		default:
 			p := &mix{fresh: k == 3}
-			h.launch(p.launch(1, append(args, c)...), 1+rnd.IntN(4))
+			l := p.launch(1, append(args, c)...)
+			if k == 4 || k == 5 {
+				l.Version.Home = []int{len(args)}
+			}
+			h.launch(l, 1+rnd.IntN(4))
 		}
 	}
 	h.drain()

@@ -115,6 +115,7 @@ type Accelerator struct {
 	moving   int // transfers that are not over
 	outs     int // of these, to the host
 	flying   []*running
+	away     int        // operands that launches wait for on their way to the host
 	over     []*running // ended, not reported
 
 	woken bool
@@ -142,6 +143,7 @@ type running struct {
 	begin           Event
 	end             Event
 	copied          int64
+	away            int  // operands that are on their way to the host: see versions.Version.Home
 	failed          bool // it could not be enqueued as a whole: it is not reported
 	err             error
 

@@ -37,6 +37,7 @@ type entry struct {
 	arriving *transfer  // the copy in that is under way
 	writer   *running   // the launch in flight that writes it
 	readers  []*running // those that read it
+	home     *running   // the launch that has ended but for its copy to the host
 }
 
 // cache decides what of the values that calls use is in the memory of a device.

@@ -105,11 +105,10 @@ func (a *Accelerator) endOut(t *transfer, err error) {
 		a.stats.Out += e.bytes()
 		a.stats.Outs++
 		a.tell(t, &a.out)
-		return
-	}
-	if e.tries++; e.tries >= maxTries {
+	} else if e.tries++; e.tries >= maxTries {
 		a.lose(err)
 	}
+	a.atHome(e, err)
 }
 
 // tell learns from a copy that has ended, and tells of it.
