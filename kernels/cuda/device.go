@@ -42,6 +42,14 @@ type Matrices struct {
 	Ld    int
 }
 
+// Strided is a matrix on a device with its rows and columns at any distance:
+// element (i, j) lies i·Row + j·Col elements from Data. So it is column-major
+// with Row = 1 and row-major with Col = 1.
+type Strided struct {
+	Data     Ptr
+	Row, Col int
+}
+
 // Info describes a device.
 type Info struct {
 	Name    string   // "NVIDIA H200"
@@ -104,8 +112,9 @@ type Event interface {
 //
 //	Gemm Syrk Trsm Trmm Geam   cuBLAS, cublas<t>gemm and so on
 //	GemmBatched TrsmBatched    cuBLAS, cublas<t>gemmBatched, cublas<t>trsmBatched
-//	Potrf PotrfWork            cuSOLVER, cusolverDn<t>potrf, _bufferSize
-//	CopyVectors                a kernel of our own, the only one
+//	Potrf Geqrf Getrf …Work    cuSOLVER, cusolverDn<t>potrf and so on, _bufferSize
+//	CopyVectors CopyUpper      kernels of our own
+//	SetUpper Larft
 //
 // A matrix without elements may have any Data, 0 too, and is not looked at. Ld
 // is at least max(1, rows). Transposes are NoTrans or Trans. An info is an int32
@@ -161,6 +170,36 @@ type Stream interface {
 	// positive definite; where there is a NaN in one, info may be either.
 	Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error
 	PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes int64, err error)
+	// Geqrf factors A = Q·R in place, A being m×n, as LAPACK's xGEQRF does: R is
+	// the upper triangle or trapezoid, below are the columns of V without the ones
+	// on the diagonal, and the k = min(m, n) factors of the reflectors are at tau. A
+	// column of which nothing is left below the diagonal gets the factor 0. It needs
+	// GeqrfWork bytes of work, which may be 0. It sets info to 0.
+	Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error
+	GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error)
+	// Getrf factors P·A = L·U in place, A being m×n, as LAPACK's xGETRF does: the
+	// min(m, n) interchanges at ipiv are int32, and count from 1. It needs GetrfWork
+	// bytes of work, which may be 0. It sets info to 0, or to the column, from 1, of
+	// the first pivot that is 0.
+	Getrf(typ Type, m, n int, a Matrix, ipiv, work, info Ptr) error
+	GetrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error)
+	// Larft computes the upper triangle of the n×n matrix T, which makes one of n
+	// reflectors,
+	//
+	//	H(0)·…·H(n−1) = I − V·T·Vᵀ,
+	//
+	// from their factors at tau and G = Vᵀ·V, of which only the upper triangle above
+	// the diagonal is read. What is below the diagonal of T is neither read nor
+	// written.
+	Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error
+	// CopyUpper copies what is on and above the diagonal d of A, the elements
+	// (i, j) with j − i ≥ d, to B; both are m×n. What is below in B becomes 0 if
+	// clear, and is left alone otherwise; below in A is not read. A and B must not
+	// overlap.
+	CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) error
+	// SetUpper sets the elements above the main diagonal of A, which is m×n, to 0,
+	// and those on it to diag.
+	SetUpper(typ Type, m, n int, diag float64, a Strided) error
 	// CopyVectors copies count vectors of n elements, which are contiguous each,
 	// in no order. The table at pairs, 8-byte aligned, has 2·count addresses of
 	// 8 bytes, little-endian: where vector i goes to, then where it comes from.

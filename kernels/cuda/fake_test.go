@@ -93,6 +93,8 @@ func TestDeviceReport(t *testing.T) {
 	in := s.CopyIn(p, 512, unsafe.Pointer(&x[0]), 512, 512, 1)
 	fmt.Printf("report: copy: %v\n", in)
 	fmt.Printf("report: gemm: %v\n", s.Gemm(F64, blas.NoTrans, blas.NoTrans, 4, 4, 4, 1, a, a, 0, Matrix{p + 32*8, 8}))
+	fmt.Printf("report: triangle: %v\n", s.SetUpper(F64, 4, 4, 1, Strided{p, 1, 8}))
+	fmt.Printf("report: geqrf: %v\n", s.Geqrf(F64, 4, 4, a, p+32*8, p+36*8, p+60*8))
 	fmt.Printf("report: synchronize: %v\n", s.Synchronize())
 	_, err = d.Alloc(512)
 	fmt.Printf("report: later: %v\n", err)
@@ -128,7 +130,7 @@ func TestFakeFaults(t *testing.T) {
 		env       string
 		want      map[string]string // the begin of what is reported, or all of it
 	}{
-		{"nothing fails", dir, "", map[string]string{"devices": "1, <nil>", "gemm": "<nil>", "synchronize": "<nil>", "close": "<nil>"}},
+		{"nothing fails", dir, "", map[string]string{"devices": "1, <nil>", "gemm": "<nil>", "triangle": "<nil>", "geqrf": "<nil>", "synchronize": "<nil>", "close": "<nil>"}},
 		{"several devices", dir, "FAKE_DEVICES=3", map[string]string{"devices": "3, <nil>", "gemm": "<nil>", "synchronize": "<nil>"}},
 		{"newer driver", dir, "FAKE_VERSION=13000", map[string]string{"devices": "1, <nil>"}},
 
@@ -160,6 +162,12 @@ func TestFakeFaults(t *testing.T) {
 			map[string]string{"copy": `cuda: cuMemcpyHtoDAsync on cuda0, stream 0: InvalidValue \(1\)$`, "gemm": "<nil>", "close": "<nil>"}},
 		{"routine", dir, "FAKE_FAIL=cublasDgemm_v2:1:14",
 			map[string]string{"gemm": `cuda: cublasDgemm on cuda0, stream 0: internal error \(14\)$`, "synchronize": "<nil>", "later": "<nil>"}},
+		{"factorization", dir, "FAKE_FAIL=cusolverDnDgeqrf:1:7",
+			map[string]string{"geqrf": `cuda: cusolverDnDgeqrf on cuda0, stream 0: internal error \(7\)$`, "synchronize": "<nil>", "later": "<nil>"}},
+		{"kernel", dir, "FAKE_FAIL=cuLaunchKernel:1:701",
+			map[string]string{"triangle": `cuda: cuLaunchKernel on cuda0, stream 0: code 701 \(701\)$`, "geqrf": "<nil>", "synchronize": "<nil>"}},
+		{"lost by a kernel", dir, "FAKE_FAIL=cuLaunchKernel:1:719:late",
+			map[string]string{"triangle": "<nil>", "synchronize": ".*the device is lost$", "close": "<nil>"}},
 		{"lost by a routine", dir, "FAKE_FAIL=cublasDgemm_v2:1:719",
 			map[string]string{"gemm": `cuda: cublasDgemm on cuda0, stream 0: LaunchFailed \(719\); the device is lost$`,
 				"later": `.* cuMemAlloc on cuda0: LaunchFailed \(719\); the device is lost`, "close": "<nil>"}},

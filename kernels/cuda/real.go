@@ -70,6 +70,8 @@ type real struct {
 	current   nvidia.Context // the same, for calls into C
 	module    cu.Module
 	vectors   [2]cu.Function // CopyVectors, by Type
+	upper     [2]cu.Function // CopyUpper and SetUpper
+	larft     [2]cu.Function
 
 	lost   atomic.Pointer[DeviceError] // how, once the device is lost
 	closed atomic.Bool

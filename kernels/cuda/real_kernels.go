@@ -4,6 +4,8 @@ package cuda
 
 import (
 	_ "embed"
+	"fmt"
+	"math"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -28,12 +30,26 @@ func (d *real) compile() error {
 	if d.module, err = cu.LoadData(ptx); err != nil {
 		return d.failed("cuModuleLoadData", "", err)
 	}
-	for typ, name := range map[Type]string{F32: "tessera_copy_vectors_32", F64: "tessera_copy_vectors_64"} {
-		if d.vectors[typ], err = d.module.Function(name); err != nil {
-			return d.failed("cuModuleGetFunction", "", err)
+	for _, k := range []struct {
+		name string
+		of   *[2]cu.Function
+	}{{"copy_vectors", &d.vectors}, {"upper", &d.upper}, {"larft", &d.larft}} {
+		for typ, bits := range map[Type]int{F32: 32, F64: 64} {
+			if k.of[typ], err = d.module.Function(fmt.Sprintf("tessera_%s_%d", k.name, bits)); err != nil {
+				return d.failed("cuModuleGetFunction", "", err)
+			}
 		}
 	}
 	return nil
+}
+
+// kernel launches blocks of threads, with 64-bit parameters.
+func (s *realStream) kernel(f cu.Function, x, y, threads int, params ...uint64) error {
+	at := make([]unsafe.Pointer, len(params))
+	for i := range params {
+		at[i] = unsafe.Pointer(&params[i])
+	}
+	return s.in("cuLaunchKernel", func() error { return f.Launch(x, y, 1, threads, 1, 1, 0, s.s, at) })
 }
 
 // CopyVectors implements [Stream].
@@ -45,10 +61,59 @@ func (s *realStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	if n == 0 || count == 0 {
 		return s.usable(op)
 	}
-	at, length := uint64(pairs), uint64(n)
 	blocks := min((n+vectorThreads-1)/vectorThreads, vectorBlocks)
-	return s.in(op, func() error {
-		return s.d.vectors[typ].Launch(count, blocks, 1, vectorThreads, 1, 1, 0, s.s,
-			[]unsafe.Pointer{unsafe.Pointer(&at), unsafe.Pointer(&length)})
-	})
+	return s.kernel(s.d.vectors[typ], count, blocks, vectorThreads, uint64(pairs), uint64(n))
+}
+
+// What the kernel "upper" does beside copying.
+const (
+	leaveLower = iota
+	clearLower
+	setUpper
+)
+
+// triangle calls the kernel "upper".
+func (s *realStream) triangle(typ Type, m, n, d int, a, b Strided, mode, diag uint64) error {
+	const op = "cuLaunchKernel"
+	if m < 0 || n < 0 || int64(m)*int64(n) > math.MaxInt32 || b.Row < 1 || b.Col < 1 || mode != setUpper && (a.Row < 1 || a.Col < 1) {
+		return s.d.invalid(op, s.name, "a triangle of %d×%d from rows and columns %d and %d apart, to %d and %d", m, n, a.Row, a.Col, b.Row, b.Col)
+	}
+	if m == 0 || n == 0 {
+		return s.usable(op)
+	}
+	const threads = 256
+	return s.kernel(s.d.upper[typ], (m*n+threads-1)/threads, 1, threads, uint64(a.Data), uint64(a.Row), uint64(a.Col),
+		uint64(b.Data), uint64(b.Row), uint64(b.Col), uint64(m), uint64(n), uint64(d), mode, diag)
+}
+
+// CopyUpper implements [Stream].
+func (s *realStream) CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) error {
+	mode := uint64(leaveLower)
+	if clear {
+		mode = clearLower
+	}
+	return s.triangle(typ, m, n, d, a, b, mode, 0)
+}
+
+// SetUpper implements [Stream].
+func (s *realStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error {
+	bits := math.Float64bits(diag)
+	if typ == F32 {
+		bits = uint64(math.Float32bits(float32(diag)))
+	}
+	return s.triangle(typ, m, n, 0, Strided{}, a, setUpper, bits)
+}
+
+// Larft implements [Stream].
+func (s *realStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
+	const op = "cuLaunchKernel"
+	if n < 0 || g.Ld < n || t.Row < 1 || t.Col < 1 {
+		return s.d.invalid(op, s.name, "a triangle of order %d, rows and columns %d and %d apart, from one with leading dimension %d", n, t.Row, t.Col, g.Ld)
+	}
+	if n == 0 {
+		return s.usable(op)
+	}
+	const warp = 32
+	return s.kernel(s.d.larft[typ], n, 1, warp, uint64(g.Data), uint64(g.Ld), uint64(tau),
+		uint64(t.Data), uint64(t.Row), uint64(t.Col), uint64(n))
 }

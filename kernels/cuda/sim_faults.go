@@ -17,7 +17,8 @@ type Fault struct {
 func simOps() []string {
 	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "Pin", "Unpin", "NewStream", "NewEvent",
 		"CopyIn", "CopyOut", "Copy", "Fill", "Record", "Wait", "Synchronize",
-		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors", "GemmBatched", "TrsmBatched"}
+		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors", "GemmBatched", "TrsmBatched",
+		"Geqrf", "GeqrfWork", "Getrf", "GetrfWork", "Larft", "CopyUpper", "SetUpper"}
 }
 
 // called counts a call. It returns the error that the call is to fail with.

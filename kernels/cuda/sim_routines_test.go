@@ -156,6 +156,17 @@ func (b bench[T]) routines() {
 		}
 	}
 	b.copyVectors(rnd)
+	for _, d := range [...][2]int{{0, 0}, {0, 3}, {4, 0}, {1, 1}, {5, 5}, {9, 4}, {4, 9}, {40, 33}} {
+		b.geqrf(rnd, d[0], d[1])
+		b.getrf(rnd, d[0], d[1], false)
+		b.getrf(rnd, d[0], d[1], true)
+	}
+	for _, n := range [...]int{0, 1, 2, 5, 31, 32, 33, 70} {
+		b.larft(rnd, n)
+	}
+	b.upper(rnd, 5, 4)
+	b.upper(rnd, 3, 6)
+	b.upper(rnd, 0, 2)
 }
 
 func (b bench[T]) gemm(rnd *rand.Rand, ta, tb blas.Transpose, m, n, k int) {

@@ -151,3 +151,29 @@ func (h *Handles) Potrf(f64 bool, uplo blas.Uplo, n int, a Matrix, work uintptr,
 	return code(CUSOLVER, C.tessera_potrf(h.c, flag(f64), fill(uplo), C.int(n), a.c(), a.ld(),
 		C.CUdeviceptr(work), C.int(elements), C.CUdeviceptr(info)))
 }
+
+// GeqrfWork returns how many elements of work Geqrf needs.
+func (h *Handles) GeqrfWork(f64 bool, m, n int, a Matrix) (int, error) {
+	var elements C.int
+	err := code(CUSOLVER, C.tessera_geqrf_work(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(), &elements))
+	return int(elements), err
+}
+
+// Geqrf enqueues cusolverDn<t>geqrf.
+func (h *Handles) Geqrf(f64 bool, m, n int, a Matrix, tau, work uintptr, elements int, info uintptr) error {
+	return code(CUSOLVER, C.tessera_geqrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(),
+		C.CUdeviceptr(tau), C.CUdeviceptr(work), C.int(elements), C.CUdeviceptr(info)))
+}
+
+// GetrfWork returns how many elements of work Getrf needs.
+func (h *Handles) GetrfWork(f64 bool, m, n int, a Matrix) (int, error) {
+	var elements C.int
+	err := code(CUSOLVER, C.tessera_getrf_work(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(), &elements))
+	return int(elements), err
+}
+
+// Getrf enqueues cusolverDn<t>getrf, with interchanges at ipiv.
+func (h *Handles) Getrf(f64 bool, m, n int, a Matrix, ipiv, work, info uintptr) error {
+	return code(CUSOLVER, C.tessera_getrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(),
+		C.CUdeviceptr(ipiv), C.CUdeviceptr(work), C.CUdeviceptr(info)))
+}

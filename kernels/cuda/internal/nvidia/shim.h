@@ -37,7 +37,9 @@ int tessera_copy(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, CUde
 	X(cublasSgemmBatched) X(cublasDgemmBatched) X(cublasStrsmBatched) X(cublasDtrsmBatched)
 #define TESSERA_CUSOLVER(X) \
 	X(cusolverGetVersion) X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) \
-	X(cusolverDnSpotrf_bufferSize) X(cusolverDnDpotrf_bufferSize) X(cusolverDnSpotrf) X(cusolverDnDpotrf)
+	X(cusolverDnSpotrf_bufferSize) X(cusolverDnDpotrf_bufferSize) X(cusolverDnSpotrf) X(cusolverDnDpotrf) \
+	X(cusolverDnSgeqrf_bufferSize) X(cusolverDnDgeqrf_bufferSize) X(cusolverDnSgeqrf) X(cusolverDnDgeqrf) \
+	X(cusolverDnSgetrf_bufferSize) X(cusolverDnDgetrf_bufferSize) X(cusolverDnSgetrf) X(cusolverDnDgetrf)
 
 /* tessera_libraries holds their functions. The types are the header's. */
 typedef struct {
@@ -84,5 +86,9 @@ int tessera_trsm_batched(tessera_handles *h, int f64, int side, int uplo, int tr
 /* The size of the work is in elements. */
 int tessera_potrf_work(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, int *work);
 int tessera_potrf(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, CUdeviceptr work, int lwork, CUdeviceptr info);
+int tessera_geqrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, int *work);
+int tessera_geqrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr tau, CUdeviceptr work, int lwork, CUdeviceptr info);
+int tessera_getrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, int *work);
+int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr ipiv, CUdeviceptr work, CUdeviceptr info);
 
 #endif

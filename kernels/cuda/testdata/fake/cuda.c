@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fake.h"
+#include "ptx.h"
 
 /* Addresses of the device are the host's plus this, which no processor follows. */
 #define TAG (1ull << 56)
@@ -40,10 +41,7 @@ struct CUctx_st {
 	int device, retained;
 };
 struct CUmod_st {
-	char *text;
-};
-struct CUfunc_st {
-	int bytes; /* of an element that it copies */
+	struct ptx_module *m;
 };
 
 /* One lock and one condition for all: nothing here is about speed. */
@@ -53,7 +51,6 @@ static int sticky; /* the code with which the device was lost */
 static struct range *device_memory, *host_memory, *registered;
 static size_t used;
 static struct CUctx_st contexts[16];
-static struct CUfunc_st functions[2] = {{4}, {8}};
 static __thread CUcontext current;
 static __thread int late;
 
@@ -114,17 +111,28 @@ void fake_pause(void) {
 		usleep(rand_r(&seed) % most);
 }
 
-void *fake_at(CUdeviceptr p, size_t n) {
-	char *at = (char *)(uintptr_t)(p - TAG);
+void *fake_address(CUdeviceptr p) { return (void *)(uintptr_t)(p - TAG); }
+
+void *fake_range(CUdeviceptr p, size_t n, CUdeviceptr *from, CUdeviceptr *to) {
+	char *at = fake_address(p);
 	pthread_mutex_lock(&mutex);
 	struct range *r = device_memory;
 	while (r && !(at >= r->at && at + n <= r->at + r->n))
 		r = r->next;
+	if (r) {
+		*from = (uintptr_t)r->at + TAG;
+		*to = *from + r->n;
+	}
 	pthread_mutex_unlock(&mutex);
 	if (r)
 		return at;
 	lose(CUDA_ERROR_ILLEGAL_ADDRESS);
 	return NULL;
+}
+
+void *fake_at(CUdeviceptr p, size_t n) {
+	CUdeviceptr from, to;
+	return fake_range(p, n, &from, &to);
 }
 
 /* The device. */
@@ -590,71 +598,52 @@ CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, si
 	return fake_enqueue(s, fill_rows, &f, sizeof f);
 }
 
-/* Kernels, which are known by their names. */
+/* Kernels. A function is a struct ptx_kernel. */
 
 CUresult cuModuleLoadData(CUmodule *m, const void *image) {
 	CTX("cuModuleLoadData");
 	if (strncmp(image, ".version ", 9) || strstr(image, ".target sm_") == NULL)
 		return CUDA_ERROR_INVALID_PTX;
+	struct ptx_module *p = ptx_parse(image);
+	if (p == NULL)
+		return CUDA_ERROR_INVALID_PTX;
 	*m = malloc(sizeof **m);
-	(*m)->text = strdup(image);
+	(*m)->m = p;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleUnload(CUmodule m) {
 	CTX("cuModuleUnload");
-	free(m->text);
+	ptx_free(m->m);
 	free(m);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
 	CTX("cuModuleGetFunction");
-	char entry[256];
-	snprintf(entry, sizeof entry, ".entry %s(.param .u64 pairs, .param .u64 n)", name);
-	if (strstr(m->text, entry) == NULL)
-		return CUDA_ERROR_NOT_FOUND;
-	if (strcmp(name, "tessera_copy_vectors_32") == 0)
-		*f = &functions[0];
-	else if (strcmp(name, "tessera_copy_vectors_64") == 0)
-		*f = &functions[1];
-	else
-		return CUDA_ERROR_NOT_FOUND;
-	return CUDA_SUCCESS;
+	*f = (CUfunction)ptx_find(m->m, name);
+	return *f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 struct launch {
-	CUdeviceptr pairs;
-	unsigned long long n;
-	unsigned count;
-	int bytes;
+	struct ptx_kernel *k;
+	uint64_t params[16];
+	unsigned gx, gy, threads;
 };
 
-static void copy_vectors(void *args) {
+static void grid(void *args) {
 	struct launch *l = args;
-	CUdeviceptr *pairs = fake_at(l->pairs, 16ull * l->count);
-	if (pairs == NULL)
-		return;
-	size_t n = l->n * (size_t)l->bytes;
-	for (int wait = 1; wait >= 0; wait--) {
-		for (unsigned i = l->count; i-- > 0;) { /* in no order */
-			void *to = fake_at(pairs[2 * i], n), *from = fake_at(pairs[2 * i + 1], n);
-			if (to == NULL || from == NULL)
-				return;
-			if (wait)
-				memset(to, 0xff, n);
-			else
-				memcpy(to, from, n);
-		}
-		fake_pause();
-	}
+	if (!ptx_run(l->k, l->params, l->gx, l->gy, l->threads))
+		lose(CUDA_ERROR_LAUNCH_FAILED);
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
 	unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra) {
 	CTX("cuLaunchKernel");
-	if (gx == 0 || gy == 0 || gy > 65535 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1 || shared || extra)
+	if (gx == 0 || gx > 0x7fffffff || gy == 0 || gy > 65535 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1 || shared || extra)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct launch l = {*(CUdeviceptr *)params[0], *(unsigned long long *)params[1], gx, f->bytes};
-	return fake_enqueue(s, copy_vectors, &l, sizeof l);
+	struct launch l = {.k = (struct ptx_kernel *)f, .gx = gx, .gy = gy, .threads = bx};
+	for (int i = 0; i < ptx_params(l.k); i++)
+		l.params[i] = *(uint64_t *)params[i];
+	return fake_enqueue(s, grid, &l, sizeof l);
 }

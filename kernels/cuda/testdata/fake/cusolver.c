@@ -88,3 +88,127 @@ struct call {
 
 POTRF(float, S)
 POTRF(double, D)
+
+/* What a factorization of an m×n matrix works on. */
+struct factor {
+	int m, n, lda;
+	CUdeviceptr a, extra, work, info;
+};
+
+static int least(int m, int n) { return m < n ? m : n; }
+
+/* A long double has room for squares that overflow in a double. */
+#define FACTOR(T, letter) \
+	static void letter##_geqrf(void *args) { \
+		struct factor *p = args; \
+		size_t m = (size_t)p->m, n = (size_t)p->n, ld = (size_t)p->lda, k = (size_t)least(p->m, p->n); \
+		T *a = fake_at(p->a, ((n - 1) * ld + m) * sizeof(T)), *tau = fake_at(p->extra, k * sizeof(T)); \
+		T *w = fake_at(p->work, (size_t)columns(p->n) * sizeof(T)); \
+		int *info = fake_at(p->info, sizeof(int)); \
+		if (a == NULL || tau == NULL || w == NULL || info == NULL) \
+			return; \
+		memset(w, 0xff, (size_t)columns(p->n) * sizeof(T)); \
+		memset(tau, 0xff, k * sizeof(T)); \
+		*info = -1; \
+		fake_pause(); \
+		for (size_t j = 0; j < k; j++) { \
+			T *v = a + j * ld; \
+			long double sum = 0, alpha = v[j], beta; \
+			int zero = 1; \
+			for (size_t i = j + 1; i < m; i++) { \
+				sum += (long double)v[i] * v[i]; \
+				zero = zero && v[i] == 0; \
+			} \
+			tau[j] = 0; \
+			if (zero) \
+				continue; \
+			beta = sqrtl(alpha * alpha + sum); \
+			if (alpha >= 0) \
+				beta = -beta; \
+			tau[j] = (T)((beta - alpha) / beta); \
+			for (size_t i = j + 1; i < m; i++) \
+				v[i] = (T)(v[i] / (alpha - beta)); \
+			v[j] = (T)beta; \
+			for (size_t c = j + 1; c < n; c++) { \
+				T *x = a + c * ld; \
+				long double dot = x[j]; \
+				for (size_t i = j + 1; i < m; i++) \
+					dot += (long double)v[i] * x[i]; \
+				dot *= tau[j]; \
+				x[j] = (T)(x[j] - dot); \
+				for (size_t i = j + 1; i < m; i++) \
+					x[i] = (T)(x[i] - v[i] * dot); \
+			} \
+		} \
+		*info = 0; \
+	} \
+	static void letter##_getrf(void *args) { \
+		struct factor *p = args; \
+		size_t m = (size_t)p->m, n = (size_t)p->n, ld = (size_t)p->lda, k = (size_t)least(p->m, p->n); \
+		T *a = fake_at(p->a, ((n - 1) * ld + m) * sizeof(T)), *w = fake_at(p->work, (size_t)columns(p->n) * sizeof(T)); \
+		int *ipiv = fake_at(p->extra, k * sizeof(int)), *info = fake_at(p->info, sizeof(int)), first = 0; \
+		if (a == NULL || ipiv == NULL || w == NULL || info == NULL) \
+			return; \
+		memset(w, 0xff, (size_t)columns(p->n) * sizeof(T)); \
+		memset(ipiv, 0xff, k * sizeof(int)); \
+		*info = -1; \
+		fake_pause(); \
+		for (size_t j = 0; j < k; j++) { \
+			size_t r = j; \
+			for (size_t i = j + 1; i < m; i++) \
+				if (fabs((double)a[i + j * ld]) > fabs((double)a[r + j * ld])) \
+					r = i; \
+			ipiv[j] = (int)r + 1; \
+			for (size_t c = 0; c < n; c++) { \
+				T x = a[j + c * ld]; \
+				a[j + c * ld] = a[r + c * ld]; \
+				a[r + c * ld] = x; \
+			} \
+			if (a[j + j * ld] == 0) { \
+				if (first == 0) \
+					first = (int)j + 1; \
+				continue; \
+			} \
+			for (size_t i = j + 1; i < m; i++) { \
+				a[i + j * ld] /= a[j + j * ld]; \
+				for (size_t c = j + 1; c < n; c++) \
+					a[i + c * ld] -= a[i + j * ld] * a[j + c * ld]; \
+			} \
+		} \
+		*info = first; \
+	} \
+	static cusolverStatus_t letter##_size(int m, int n, int lda, int *work) { \
+		if (m < 0 || n < 0 || lda < m || lda < 1) \
+			return CUSOLVER_STATUS_INVALID_VALUE; \
+		*work = columns(n); \
+		return CUSOLVER_STATUS_SUCCESS; \
+	} \
+	static cusolverStatus_t letter##_factor(const char *name, cusolverDnHandle_t h, int m, int n, T *a, int lda, void *extra, T *work, int *info, \
+		void (*routine)(void *)) { \
+		int r = fake_call(name); \
+		if (r) \
+			return (cusolverStatus_t)(r > 100 ? CUSOLVER_STATUS_EXECUTION_FAILED : r); \
+		if (m < 1 || n < 1 || lda < m) \
+			return CUSOLVER_STATUS_INVALID_VALUE; \
+		struct factor p = {m, n, lda, (uintptr_t)a, (uintptr_t)extra, (uintptr_t)work, (uintptr_t)info}; \
+		return fake_enqueue(h->stream, routine, &p, sizeof p) ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS; \
+	} \
+	cusolverStatus_t cusolverDn##letter##geqrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *work) { \
+		(void)h, (void)a; \
+		return letter##_size(m, n, lda, work); \
+	} \
+	cusolverStatus_t cusolverDn##letter##geqrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *tau, T *work, int lwork, int *info) { \
+		if (lwork < columns(n)) \
+			return CUSOLVER_STATUS_INVALID_VALUE; \
+		return letter##_factor("cusolverDn" #letter "geqrf", h, m, n, a, lda, tau, work, info, letter##_geqrf); \
+	} \
+	cusolverStatus_t cusolverDn##letter##getrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *work) { \
+		(void)h, (void)a; \
+		return letter##_size(m, n, lda, work); \
+	} \
+	cusolverStatus_t cusolverDn##letter##getrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *work, int *ipiv, int *info) { \
+		return letter##_factor("cusolverDn" #letter "getrf", h, m, n, a, lda, ipiv, work, info, letter##_getrf); \
+	}
+
+FACTOR(float, S)
+FACTOR(double, D)

@@ -29,6 +29,11 @@ int fake_enqueue(CUstream s, void (*work)(void *args), const void *args, size_t 
  * of one allocation, the device is lost, and the result NULL. */
 void *fake_at(CUdeviceptr p, size_t n);
 
+/* fake_range does it, and tells the bounds of the allocation. fake_address is for
+ * what lies within them. */
+void *fake_range(CUdeviceptr p, size_t n, CUdeviceptr *from, CUdeviceptr *to);
+void *fake_address(CUdeviceptr p);
+
 /* fake_pause waits for a random time, now and then. */
 void fake_pause(void);
 

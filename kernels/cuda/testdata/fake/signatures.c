@@ -83,6 +83,14 @@ SOLVER(cusolverDnSpotrf_bufferSize, cusolverDnHandle_t, cublasFillMode_t, int, f
 SOLVER(cusolverDnSpotrf, cusolverDnHandle_t, cublasFillMode_t, int, float *, int, float *, int, int *);
 SOLVER(cusolverDnDpotrf_bufferSize, cusolverDnHandle_t, cublasFillMode_t, int, double *, int, int *);
 SOLVER(cusolverDnDpotrf, cusolverDnHandle_t, cublasFillMode_t, int, double *, int, double *, int, int *);
+SOLVER(cusolverDnSgeqrf_bufferSize, cusolverDnHandle_t, int, int, float *, int, int *);
+SOLVER(cusolverDnSgeqrf, cusolverDnHandle_t, int, int, float *, int, float *, float *, int, int *);
+SOLVER(cusolverDnSgetrf_bufferSize, cusolverDnHandle_t, int, int, float *, int, int *);
+SOLVER(cusolverDnSgetrf, cusolverDnHandle_t, int, int, float *, int, float *, int *, int *);
+SOLVER(cusolverDnDgeqrf_bufferSize, cusolverDnHandle_t, int, int, double *, int, int *);
+SOLVER(cusolverDnDgeqrf, cusolverDnHandle_t, int, int, double *, int, double *, double *, int, int *);
+SOLVER(cusolverDnDgetrf_bufferSize, cusolverDnHandle_t, int, int, double *, int, int *);
+SOLVER(cusolverDnDgetrf, cusolverDnHandle_t, int, int, double *, int, double *, int *, int *);
 
 _Static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1, "cublasOperation_t");
 _Static_assert(CUBLAS_FILL_MODE_LOWER == 0 && CUBLAS_FILL_MODE_UPPER == 1, "cublasFillMode_t");
