@@ -7,8 +7,8 @@ import (
 )
 
 // addCUDA gives the ops that devices have routines for a version "cuda", before
-// all others. The panels of LU and QR stay on the CPU: getrf, geqrt, tsqrt and
-// ttqrt are long chains of small steps.
+// all others. The panel of LU stays on the CPU: getrf looks for a pivot in every
+// column of a stack of tiles.
 func (o *Ops[T]) addCUDA() {
 	add := func(op *versions.Op, run func(*versions.Call) error, memory func(*versions.Call) int64) {
 		v := versions.Version{Name: "cuda", Constraints: onCUDA(), Run: run, Memory: memory}
@@ -22,6 +22,12 @@ func (o *Ops[T]) addCUDA() {
 	o.Gemm.Versions[0].Batch = cudaGemmBatch[T]()
 	o.Trsm.Versions[0].Batch = cudaTrsmBatch[T]()
 	add(o.Laswp, cudaLaswp[T], cudaLaswpMemory[T])
+	add(o.Geqrt, cudaGeqrt[T], cudaGeqrtMemory[T])
+	add(o.Tsqrt, cudaTsqrt[T], cudaTsqrtMemory[T])
+	add(o.Ttqrt, cudaTtqrt[T], cudaTtqrtMemory[T])
+	o.Geqrt.Versions[0].Home = []int{0}
+	o.Tsqrt.Versions[0].Home = []int{1}
+	o.Ttqrt.Versions[0].Home = []int{1}
 	add(o.Unmqr, cudaUnmqr[T], cudaUnmqrMemory[T])
 	add(o.Tsmqr, cudaTsmqr[T], cudaTsmqrMemory[T])
 	add(o.Ttmqr, cudaTtmqr[T], cudaTtmqrMemory[T])

@@ -3,7 +3,6 @@ package kernels
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -40,9 +39,7 @@ func newCUDAFactor[T Element](call *versions.Call, side blas.Side, trans blas.Tr
 func checkFactor(side blas.Side, trans blas.Transpose, ib int) {
 	facing(side)
 	plain(trans)
-	if ib < 1 {
-		panic(cpu.ErrBlock)
-	}
+	checkIB(ib)
 }
 
 // strip returns the dimensions of r rows of C, from the right of r columns.

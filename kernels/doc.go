@@ -12,6 +12,6 @@
 // and MKL behind their build tags); this package gives them the common shape
 // that the runtime calls, and is the only place, with kernels/cpu, where
 // row-major meets column-major. The versions "cuda" enqueue routines of a device
-// of kernels/cuda: products, solves, Cholesky, and what LU and QR do beside
-// their panels, which stay on the CPU.
+// of kernels/cuda: products, solves, Cholesky, QR, and what LU does beside its
+// panel, which stays on the CPU.
 package kernels

@@ -64,14 +64,22 @@ func checkT[T Element](t *Tile[T], ib, k int) {
 	}
 }
 
+// geqrtOf returns the parameter, the operands and the number of reflectors of op
+// "geqrt".
+func geqrtOf[T Element](call *versions.Call) (p *Geqrt, a Tile[T], t *Tile[T], k int) {
+	p = params[Geqrt](call)
+	whole, t := args[T](call, 2)
+	a = below(whole, p.Row)
+	k = min(a.Rows, a.Cols)
+	checkT(t, p.IB, k)
+	return p, a, t, k
+}
+
 // geqrt returns the function of a version of op "geqrt".
 func geqrt[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		p := params[Geqrt](call)
-		whole, t := args[T](call, 2)
-		a := below(whole, p.Row)
-		checkT(t, p.IB, min(a.Rows, a.Cols))
-		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), min(a.Rows, a.Cols), p.IB))
+		p, a, t, k := geqrtOf[T](call)
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), k, p.IB))
 		q.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
 		return nil
 	}

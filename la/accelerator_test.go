@@ -13,6 +13,7 @@ import (
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -300,6 +301,52 @@ func TestAcceleratorOptions(t *testing.T) {
 	for _, a := range opened {
 		if err := a.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestAcceleratorsPanels has devices factor the panels of QR whose reflectors the
+// cores apply, and the other way round: they read them in the memory of a tile
+// whose triangle is still being worked on.
+func TestAcceleratorsPanels(t *testing.T) {
+	const m, n, nb = 130, 70, 16
+	a := mat.NewDense(m, n, nil)
+	a.Copy(generatedDense(t, matgen.Random, m, 4).Slice(0, m, 0, n))
+	pins := func(panels, applications string) []versions.Pin {
+		var all []versions.Pin
+		for _, op := range []string{"geqrt", "tsqrt", "ttqrt"} {
+			all = append(all, versions.Pin{Op: op, Version: panels})
+		}
+		for _, op := range []string{"unmqr", "tsmqr", "ttmqr"} {
+			all = append(all, versions.Pin{Op: op, Version: applications})
+		}
+		return all
+	}
+	for name, fixed := range map[string][]versions.Pin{"panels": pins("cuda", "go"), "applications": pins("go", "cuda"), "both": pins("cuda", "cuda")} {
+		for _, tree := range []la.Tree{la.TreeFlat, la.TreeBinary, la.TreeGreedy} {
+			for _, devices := range []int{1, 2} {
+				all, sims := simulated(t, devices, nb, 12)
+				e := engineOf(t, la.Options{Accelerators: all, Workers: 2, NB: nb, Direct: -1, Fixed: fixed})
+				f, err := la.NewQRWith[float64](e, la.QROptions{Tree: tree})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var q, r, qr mat.Dense
+				if err := f.Factorize(a); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.QTo(&q); err != nil {
+					t.Fatal(err)
+				}
+				f.RTo(&r)
+				qr.Mul(&q, &r)
+				if d := farApart(&qr, a); !(d < 1e-12) {
+					t.Errorf("%s, %v, %d devices: Q·R is not A but off by %g", name, tree, devices, d)
+				}
+				if calls := sims[0].Stats().Calls; (calls["Geqrf"] > 0) != (name != "applications") {
+					t.Errorf("%s: %v", name, calls)
+				}
+			}
 		}
 	}
 }

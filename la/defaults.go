@@ -69,7 +69,7 @@ func defaultParts(op Operation, n, workers int) int {
 // libraries take tiles of 960 to 2048 where there are devices: on an H200 one of
 // 512 costs as much to launch as to compute, and one of 1024 computes in 40 µs and
 // is moved in 150, so larger ones move less. Sixteen along a side leave a
-// factorization enough that can go on at once. The panels of LU and QR stay on the
+// factorization enough that can go on at once. The panels of LU stay on the
 // cores, which wide ones keep for long: those are not as large. Below
 // 4096 a device has little to do for what is moved, and what suits the cores stays.
 func deviceParts(op Operation, n, cores int) int {

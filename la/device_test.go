@@ -12,7 +12,7 @@ import (
 )
 
 // TestFactorizationsOnDevice solves systems with all operations that have a
-// version for devices on a simulated one, and the panels of LU and QR on the CPU.
+// version for devices on a simulated one, and the panel of LU on the CPU.
 func TestFactorizationsOnDevice(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	d, err := cuda.NewSimulated(cuda.SimOptions{Unwatched: true})
@@ -70,7 +70,7 @@ func TestFactorizationsOnDevice(t *testing.T) {
 	check("QR", x, qr.Factorize(x), func(s *mat.Dense) error { return qr.SolveTo(s, false, b) })
 	chol := la.NewCholesky[float64](e)
 	check("Cholesky", spd, chol.Factorize(spd), func(s *mat.Dense) error { return chol.SolveTo(s, b) })
-	for _, op := range []string{"Trsm", "Trmm", "Syrk", "Potrf", "Geam", "CopyVectors"} {
+	for _, op := range []string{"Trsm", "Trmm", "Syrk", "Potrf", "Geam", "CopyVectors", "Geqrf", "Larft"} {
 		if d.Stats().Calls[op] == 0 {
 			t.Errorf("%s was not called", op)
 		}
