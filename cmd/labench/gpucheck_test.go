@@ -23,7 +23,7 @@ func TestGPUCheck(t *testing.T) {
 	}
 	narrow(t, "gpu-check", out)
 	for _, want := range []string{"device     sim0: simulated", "potrf/f32 ", "pageable ", "latency ", "tsmqr/f64 ", "cholesky/f64 ",
-		"\nbars       not measured   tile gemm", "no raw routine", "everything that was looked at is right"} {
+		"\nbars       not measured   tile gemm", "ttqrt/f64 ", "everything that was looked at is right"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -36,13 +36,13 @@ func TestGPUCheck(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	// 9 ops of 2 types have a version cuda.
-	if !r.Passed() || !r.Simulated || r.Point != "" || len(r.Versions) < 18 || len(r.Copies) != 3 || r.Latency == nil ||
+	// 12 ops of 2 types have a version cuda.
+	if !r.Passed() || !r.Simulated || r.Point != "" || len(r.Versions) < 24 || len(r.Copies) != 3 || r.Latency == nil ||
 		len(r.Tiles) < 20 || len(r.Whole) != 5 || len(r.Bars) != 5 || len(r.Errors) != 0 {
 		t.Errorf("report %+v", r)
 	}
 	for _, w := range r.Whole {
-		if w.CPU.GFLOPS == 0 || w.GPU.GFLOPS == 0 || w.Both.GFLOPS == 0 || w.Verified && w.Residual == 0 {
+		if w.CPU.GFLOPS == 0 || w.GPU.GFLOPS == 0 || w.Both.GFLOPS == 0 || w.Library == 0 || w.Verified && w.Residual == 0 {
 			t.Errorf("%+v", w)
 		}
 	}

@@ -2,6 +2,7 @@ package gpucheck
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 	"unsafe"
@@ -38,6 +39,19 @@ func fill(s cuda.Stream, typ cuda.Type, p cuda.Ptr, n int64, scale float64) erro
 	return s.Synchronize()
 }
 
+// fillAround fills an n×n matrix, and sets its diagonal to ones.
+func fillAround(s cuda.Stream, typ cuda.Type, p cuda.Ptr, n int, scale float64) error {
+	size := typ.Size()
+	diagonal := unsafe.Pointer(unsafe.SliceData(ones[float64](n)))
+	if typ == cuda.F32 {
+		diagonal = unsafe.Pointer(unsafe.SliceData(ones[float32](n)))
+	}
+	err := firstError(fill(s, typ, p, int64(n)*int64(n)*size, scale),
+		s.CopyIn(p, int64(n+1)*size, diagonal, size, size, n), s.Synchronize())
+	runtime.KeepAlive(diagonal)
+	return err
+}
+
 func numbers[T kernels.Element](n int, scale float64) unsafe.Pointer {
 	x := make([]T, n)
 	for i := range x {
@@ -71,9 +85,7 @@ func rawGemm(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err erro
 func rawPotrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
 	r := &room{d: d}
 	defer r.free(&err)
-	size := typ.Size()
-	bytes := int64(n) * int64(n) * size
-	m := cuda.Matrix{Data: r.alloc(bytes), Ld: n}
+	m := cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
 	info, s := r.alloc(256), r.stream()
 	if r.err != nil {
 		return 0, r.err
@@ -86,14 +98,7 @@ func rawPotrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err err
 	if r.err != nil {
 		return 0, r.err
 	}
-	diagonal := unsafe.Pointer(unsafe.SliceData(ones[float64](n)))
-	if typ == cuda.F32 {
-		diagonal = unsafe.Pointer(unsafe.SliceData(ones[float32](n)))
-	}
-	err = firstError(fill(s, typ, m.Data, bytes, 0.01/float64(n)),
-		s.CopyIn(m.Data, int64(n+1)*size, diagonal, size, size, n), s.Synchronize())
-	runtime.KeepAlive(diagonal)
-	if err != nil {
+	if err := fillAround(s, typ, m.Data, n, 0.01/float64(n)); err != nil {
 		return 0, err
 	}
 	took, err := best(times, func() error {
@@ -110,6 +115,61 @@ func rawPotrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err err
 		return 0, fmt.Errorf("gpucheck: the library says that minor %d of a matrix near the unit matrix is not positive definite", found)
 	}
 	return flops(problem{op: "cholesky", n: n}) / took.Seconds() / 1e9, nil
+}
+
+// rawGetrf returns the GFLOP/s of the library's LU factorization, with pivoting, of
+// an n×n matrix in the device's memory.
+func rawGetrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
+	return rawFactorization(d, typ, problem{op: "lu", n: n}, times, cuda.Stream.GetrfWork, cuda.Stream.Getrf)
+}
+
+// rawGeqrf returns the same of the QR factorization.
+func rawGeqrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
+	return rawFactorization(d, typ, problem{op: "qr", n: n}, times, cuda.Stream.GeqrfWork, cuda.Stream.Geqrf)
+}
+
+// rawFactorization returns the GFLOP/s of a routine that has interchanges or the
+// factors of reflectors as another result, the restoring of the matrix left out.
+func rawFactorization(d cuda.Device, typ cuda.Type, p problem, times int, workOf func(s cuda.Stream, typ cuda.Type, m, n int, a cuda.Matrix) (int64, error),
+	routine func(s cuda.Stream, typ cuda.Type, m, n int, a cuda.Matrix, extra, work, info cuda.Ptr) error) (rate float64, err error) {
+	r := &room{d: d}
+	defer r.free(&err)
+	n := p.n
+	m := cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
+	info, extra, s := r.alloc(256), r.alloc(int64(n)*8), r.stream()
+	if r.err != nil {
+		return 0, r.err
+	}
+	work, err := workOf(s, typ, n, n, m)
+	if err != nil {
+		return 0, err
+	}
+	scratch := r.alloc(max(work, 256))
+	if r.err != nil {
+		return 0, r.err
+	}
+	took := time.Duration(math.MaxInt64)
+	for i := range times + 1 {
+		// The numbers repeat, and without the diagonal the matrix would be singular.
+		if err := fillAround(s, typ, m.Data, n, 1); err != nil {
+			return 0, err
+		}
+		begin := time.Now()
+		if err := firstError(routine(s, typ, n, n, m, extra, scratch, info), s.Synchronize()); err != nil {
+			return 0, err
+		}
+		if i > 0 {
+			took = min(took, max(time.Since(begin), 1))
+		}
+	}
+	var found int32
+	if err := firstError(s.CopyOut(unsafe.Pointer(&found), 4, info, 4, 4, 1), s.Synchronize()); err != nil {
+		return 0, err
+	}
+	if found != 0 {
+		return 0, fmt.Errorf("gpucheck: the library's info is %d for %s of a matrix of full rank", found, p.op)
+	}
+	return flops(p) / took.Seconds() / 1e9, nil
 }
 
 func ones[T kernels.Element](n int) []T {

@@ -104,8 +104,10 @@ func (c *check) raw(p problem, row *Whole, timed func(kind string, runs int, f f
 		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGemm(a.Device(), typ, p.n, times) })
 	case "cholesky":
 		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawPotrf(a.Device(), typ, p.n, times) })
-	default:
-		c.skip(fmt.Sprintf("%s %s, n = %d, library", p.op, p.typ, p.n), "no raw routine: cuSOLVER's is not among those that devices have here")
+	case "lu":
+		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGetrf(a.Device(), typ, p.n, times) })
+	case "qr":
+		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGeqrf(a.Device(), typ, p.n, times) })
 	}
 	if p.resident > 0 {
 		on("resident tiles", &row.Resident, func(a *cuda.Accelerator) (float64, error) {
