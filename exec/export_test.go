@@ -14,3 +14,7 @@ func (j *Job) Postponed() int {
 	defer j.submit.Unlock()
 	return int(j.backlog.read.Load())
 }
+
+// Queued reports whether workers that are about to go to sleep take it that there
+// are tasks.
+func (l *Local) Queued() bool { return l.queued.Load() }

@@ -35,7 +35,7 @@ type Local struct {
 	queued atomic.Bool
 	_      [60]byte
 
-	mu      sync.Mutex // guards what follows; a leaf
+	mu      sync.Mutex // guards what follows: see docs/locks.md
 	policy  sched.Policy
 	inbox   [][]*graph.Task // by worker: tasks only for that worker
 	boxed   int             // tasks in all inboxes, and refused
@@ -240,8 +240,9 @@ func (l *Local) count() {
 }
 
 // rouse brings queued up to date and takes a sleeping worker off the list if
-// there is work that no worker looks for. The caller holds mu, and must wake
-// the worker that rouse returns when it has released mu.
+// there is work that no worker looks for, or one worker executes all tasks and
+// nobody looks after it. The caller holds mu, and must wake the worker that
+// rouse returns when it has released mu.
 func (l *Local) rouse() *worker {
 	l.count()
 	if l.devices != nil {
@@ -258,14 +259,15 @@ func (l *Local) rouse() *worker {
 		l.parked = l.parked[:0]
 		return nil
 	}
-	if l.policy.Len() == 0 || l.spinning > 0 || len(l.parked) == 0 {
+	if l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}
-	if l.watched && l.solo.Load() != nil {
+	solo := l.solo.Load() != nil
+	if solo && l.watched || !solo && l.policy.Len() == 0 {
 		return nil
 	}
 	w := l.wakeLast()
-	if l.lonely && l.solo.Load() == nil && w.pace.score >= enough && l.spinning == 0 && len(l.parked) >= l.hosts-1 {
+	if l.lonely && !solo && w.pace.score >= enough && len(l.parked) >= l.hosts-1 {
 		l.entrust(w) // nobody else is awake: it goes on as it was
 	}
 	l.spinning++
@@ -331,6 +333,7 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	}
 	if !found {
 		l.spinning++
+		l.count() // or w would not wait for tasks before it goes to sleep
 	}
 	l.mu.Unlock()
 	if other != nil {

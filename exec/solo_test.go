@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,6 +109,71 @@ func TestSoloStuck(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestSoloUnwatched: no worker sleeps while one that executes all tasks waits for a
+// later one, also where the worker that was to look after it had something else to
+// do, an attempt at a task that others had failed.
+func TestSoloUnwatched(t *testing.T) {
+	_, job := hurried(t, exec.Options{Workers: 3})
+	submit := func(f *graph.Failure, run func() error) {
+		op := opOf("step", func(*versions.Call) error { return run() })
+		if _, err := job.Submit(&graph.Spec{Op: op, Failure: f}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
+	for round := range rounds {
+		gate := make(chan struct{})
+		var waiting atomic.Int32
+		wait := func() error {
+			waiting.Add(1)
+			<-gate
+			return nil
+		}
+		tries := 0
+		submit(&graph.Failure{Retries: 2}, func() error {
+			if tries++; tries < 3 {
+				return errors.New("not yet")
+			}
+			return wait()
+		})
+		for range round % 12 {
+			submit(nil, func() error { return nil })
+		}
+		submit(nil, wait)
+		// The third attempt may be for the worker that waits already.
+		for end := time.Now().Add(20 * time.Millisecond); waiting.Load() < 2 && time.Now().Before(end); {
+			runtime.Gosched()
+		}
+		open := func() error { close(gate); return nil }
+		if waiting.Load() == 2 {
+			submit(nil, open)
+		} else {
+			open()
+		}
+		within(t, func() { <-gate })
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSoloIdle: workers without tasks know that there are none, and wait a moment
+// for some before they go to sleep.
+func TestSoloIdle(t *testing.T) {
+	rt, job := hurried(t, exec.Options{Workers: 2})
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); rt.Queued(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("there is nothing to do, and workers are told that there is")
+		}
+	}
 }
 
 // TestSoloSubmitterGoesOn: the submitter may do whatever a task waits for, as long
