@@ -64,8 +64,13 @@ func TestCloseWhileTasksWait(t *testing.T) {
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(seed, 21))
 		kinds := sched.Kinds()
-		rt, err := exec.NewLocal(exec.Options{Workers: 1 + rnd.IntN(4), Window: 1 + rnd.IntN(8), Float: true,
-			Policy: kinds[rnd.IntN(len(kinds))], Target: versions.Target{Units: 2}})
+		o := exec.Options{Workers: 1 + rnd.IntN(4), Window: 1 + rnd.IntN(8), Float: true,
+			Policy: kinds[rnd.IntN(len(kinds))], Target: versions.Target{Units: 2}}
+		hurry := rnd.IntN(2) == 0
+		if hurry {
+			o.Hurry()
+		}
+		rt, err := exec.NewLocal(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +80,10 @@ func TestCloseWhileTasksWait(t *testing.T) {
 		go func() {
 			job := rt.NewJob(context.Background())
 			for range 20 {
-				mode := []graph.Mode{graph.InOut, graph.Commute}[rnd.IntN(2)]
+				mode := graph.InOut
+				if !hurry && rnd.IntN(2) == 0 { // a backlog has only common modes
+					mode = graph.Commute
+				}
 				s := graph.Spec{Op: op, Params: rnd.IntN(5), Operands: []graph.Operand{{Datum: &d[rnd.IntN(2)], Mode: mode}}}
 				if _, err := job.Submit(&s); err != nil {
 					break
