@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
@@ -40,6 +41,10 @@ type phase struct {
 	done       chan struct{} // closed by whoever finishes the last part
 	panicked   atomic.Pointer[PanicError]
 	share      trace.Event // what members record of it, if there is a recorder
+
+	crew    *crew        // that it is of; nil for a gang's
+	limit   int32        // helpers
+	helpers atomic.Int32 // at work
 }
 
 // Units implements versions.Gang.
@@ -56,9 +61,19 @@ func (g *gang) Do(parts int, f func(part int, work *versions.Workspace)) {
 	g.current.Store(p)
 	g.news.Broadcast()
 	g.mu.Unlock()
+	p.lead(&g.leader.part)
+}
+
+// lead does what the leader does of p.
+func (p *phase) lead(scratch *versions.Workspace) {
 	// Also when the leader's part ends its goroutine: no part may outlive Do.
 	defer p.finish()
-	p.work(&g.leader.part)
+	for i := p.take(); i < p.parts; i = p.take() {
+		p.run(int(i), scratch)
+	}
+	if p.crew != nil {
+		defer p.crew.wait(time.Now())
+	}
 	for i := 0; i < spins && p.unfinished.Load() > 0; i++ {
 		pause()
 	}
@@ -80,16 +95,6 @@ func (p *phase) finish() {
 func (p *phase) less(n int64) {
 	if p.unfinished.Add(-n) == 0 {
 		close(p.done)
-	}
-}
-
-// work runs parts until none is left to start.
-func (p *phase) work(scratch *versions.Workspace) { p.workFrom(p.take(), scratch) }
-
-// workFrom runs part i, which was taken, and goes on until none is left to start.
-func (p *phase) workFrom(i int64, scratch *versions.Workspace) {
-	for ; i < p.parts; i = p.take() {
-		p.run(int(i), scratch)
 	}
 }
 
@@ -134,18 +139,24 @@ func (g *gang) serve(w *worker) {
 	}
 }
 
-// lead makes w the leader of a gang for its call of v, if that has several units.
-func (l *Local) lead(w *worker, v *versions.Version) *gang {
+// lead makes w the leader of a gang, or of a crew, for its call of v, if that has
+// several units.
+func (l *Local) lead(w *worker, v *versions.Version) {
 	units := v.Constraints.Units
 	if v.Share != nil && l.hosts > 1 {
 		units = max(units, v.Share(&w.call))
 	}
-	if units <= 1 {
-		return nil
+	if units > 1 {
+		w.lead = l.form(w, units)
+		w.call.Gang = w.lead
+		return
 	}
-	g := l.form(w, units)
-	w.call.Gang = g
-	return g
+	if v.Help != nil && l.hosts > 1 {
+		if units = min(v.Help(&w.call), l.hosts); units > 1 {
+			w.crew = crew{leader: w, units: units, timed: w.choice.Timed}
+			w.call.Gang = &w.crew
+		}
+	}
 }
 
 // form opens a gang of at most units workers under w.

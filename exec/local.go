@@ -33,7 +33,10 @@ type Local struct {
 	// queued says whether tasks wait in policy and inboxes, or gangs want
 	// members, for spinning workers to look at without the lock.
 	queued atomic.Bool
-	_      [60]byte
+	// offers is how many phases in open have parts for whoever has nothing to do.
+	offers atomic.Int32
+	_      [56]byte
+	open   []atomic.Pointer[phase] // by the number of the leader
 
 	mu      sync.Mutex // guards what follows: see docs/locks.md
 	policy  sched.Policy
@@ -93,6 +96,7 @@ func NewLocal(opt Options) (*Local, error) {
 	m.Nodes = append(m.Nodes, make([]int, m.Accelerators)...)
 	l.policy = sched.New(opt.Policy, m)
 	l.inbox = make([][]*graph.Task, len(places))
+	l.open = make([]atomic.Pointer[phase], len(places))
 	l.live.jobs = make(map[*Job]struct{})
 	for i, p := range places {
 		w := &worker{rt: l, info: p, slot: &slot{}, wake: make(chan struct{}, 1)}
@@ -348,15 +352,14 @@ const spins = 300
 
 // await returns the next task for w, which found none before; nil means that
 // w has joined a gang or has an heir, or else that the runtime is closed. w
-// counts among the spinning workers on entry.
+// counts among the spinning workers on entry. Meanwhile it helps with tasks of
+// others.
 func (l *Local) await(w *worker) *graph.Task {
 	for woken := false; ; woken = true {
 		if !woken {
 			l.resign(w) // before the last look at backlogs
 			if runtime.GOMAXPROCS(0) > 1 {
-				for i := 0; i < spins && !l.queued.Load(); i++ {
-					pause()
-				}
+				l.spin(w)
 			}
 		}
 		l.mu.Lock()
@@ -382,6 +385,17 @@ func (l *Local) await(w *worker) *graph.Task {
 			l.mu.Unlock()
 			return nil
 		}
+		if p := l.offer(w); p != nil {
+			l.mu.Unlock()
+			w.helps = true
+			p.help(w)
+			w.helps = false
+			l.mu.Lock()
+			l.spinning++
+			l.mu.Unlock()
+			l.spin(w) // its leader may have more
+			continue
+		}
 		l.parked = append(l.parked, w)
 		watch := apart && !l.watched
 		l.watched = l.watched || watch
@@ -391,6 +405,13 @@ func (l *Local) await(w *worker) *graph.Task {
 			continue
 		}
 		<-w.wake // who wakes w has counted it as spinning
+	}
+}
+
+// spin waits a little for a task, or for one of somebody else to help with.
+func (l *Local) spin(w *worker) {
+	for i := 0; i < spins && !l.queued.Load() && l.offer(w) == nil; i++ {
+		pause()
 	}
 }
 

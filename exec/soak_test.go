@@ -133,8 +133,8 @@ type soakPart struct {
 	operand int
 }
 
-// soakOp executes a soakTask.
-func soakOp() *versions.Op {
+// soakOp executes a soakTask, with a gang, or with whoever helps.
+func soakOp(gang bool) *versions.Op {
 	child := opOf("child", func(c *versions.Call) error {
 		*c.Args[0].(*int)++
 		if c.Params.(*soakTask).what == "child fails" {
@@ -152,7 +152,11 @@ func soakOp() *versions.Op {
 		return nil
 	})
 	work := func(c *versions.Call) float64 { return float64(1 + len(c.Args)) }
-	return &versions.Op{Name: "soak", Work: work, Versions: []versions.Version{{Name: "go", Constraints: versions.Constraints{Units: 2}, Run: func(c *versions.Call) error {
+	constraints, help := versions.Constraints{Units: 2}, (func(*versions.Call) int)(nil)
+	if !gang {
+		constraints, help = versions.Constraints{}, func(*versions.Call) int { return 3 }
+	}
+	return &versions.Op{Name: "soak", Work: work, Versions: []versions.Version{{Name: "go", Constraints: constraints, Help: help, Run: func(c *versions.Call) error {
 		k := c.Params.(*soakTask)
 		for i, a := range c.Args {
 			if err := k.check(i, a.(*soakValue)); err != nil {
@@ -265,7 +269,7 @@ func soak(rt *exec.Local, seed, stream uint64) error {
 	if rnd.IntN(3) == 0 {
 		failing = 1 + rnd.IntN(tasks)
 	}
-	op := soakOp()
+	op := soakOp(seed%2 == 0)
 	for n := 1; n <= tasks; n++ {
 		k := &soakTask{id: n, what: well[rnd.IntN(len(well))]}
 		s := graph.Spec{Op: op, Params: k, Priority: int64(rnd.IntN(5))}

@@ -39,6 +39,9 @@ type worker struct {
 	part  versions.Workspace // for parts of a gang's task
 	gang  *gang              // that the worker has joined
 	lead  *gang              // of the task that it executes
+	crew  crew               // that helps with the task that it executes
+	spent time.Duration      // on that task, beyond the time that it took
+	helps bool               // it is at a part of another worker's task
 	freed []*graph.Task
 
 	device *device // whose call it is, for a flight
@@ -116,8 +119,8 @@ func (w *worker) forget() {
 // survive continues the worker on a new goroutine when a task, or its part in
 // a gang's, has ended the old one by runtime.Goexit.
 func (w *worker) survive() {
-	if w.gang != nil {
-		w.gang = nil
+	if w.gang != nil || w.helps {
+		w.gang, w.helps = nil, false
 		w.freed = w.freed[:0]
 		go w.loop()
 		return
@@ -267,7 +270,7 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 	}
 	if w.choice.Timed {
 		if err == nil {
-			w.rt.selector.Record(op, w.choice, w.info.Target, w.choice.Work, took.Seconds())
+			w.rt.selector.Record(op, w.choice, w.info.Target, w.choice.Work, (took + w.spent).Seconds())
 		} else {
 			w.rt.selector.Abandon(w.choice)
 		}
@@ -279,8 +282,11 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 func (w *worker) dismiss() {
 	if w.lead != nil {
 		w.rt.disband(w.lead)
-		w.lead, w.call.Gang = nil, nil
+		w.lead = nil
+	} else if w.call.Gang != nil {
+		w.spent = w.crew.spent()
 	}
+	w.call.Gang = nil
 }
 
 // invoke calls the version and turns a panic into an error.
@@ -291,9 +297,9 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 			w.task = nil
 		}
 	}()
-	w.task = t
-	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil {
-		w.lead = w.rt.lead(w, v)
+	w.task, w.spent = t, 0
+	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil || v.Help != nil && w.rt.hosts > 1 {
+		w.rt.lead(w, v)
 		defer w.dismiss()
 	}
 	if d := w.rt.dog; d != nil {

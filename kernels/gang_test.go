@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/kerneltest"
 	"github.com/tessera-la/tessera/versions"
@@ -47,6 +48,31 @@ func TestGanged(t *testing.T) {
 				return run(&call)
 			}
 			kerneltest.Version(t, op, &v)
+		}
+	}
+}
+
+// TestHelped puts the versions that others can help with through the suites, with
+// somebody there for every part.
+func TestHelped(t *testing.T) {
+	tab, m := kernels.NewTable(), topo.Detect()
+	here := &versions.Target{Arch: m.Arch, Features: m.Features}
+	for _, op := range tab.All() {
+		if testing.Short() && op.Type == "f32" {
+			continue
+		}
+		for _, v := range op.Versions {
+			run := v.Run
+			if v.Help == nil || v.Constraints.Unmet(here) != "" || testing.Short() && v.Name == "go" {
+				continue
+			}
+			v.Name += ", helped" // what a gang needs is allocated
+			v.Run = func(c *versions.Call) error {
+				call := *c
+				call.Gang = threads(3)
+				return run(&call)
+			}
+			t.Run(op.OpName()+"/"+v.Name, func(t *testing.T) { kerneltest.Version(t, op, &v) })
 		}
 	}
 }

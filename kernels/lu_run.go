@@ -102,10 +102,7 @@ func getrf[T Element](l *cpu.LU[T]) func(*versions.Call) error {
 		piv.Rows = piv.Rows[:k]
 		var zero int
 		if call.Gang != nil && l.Parts(m, n) > 1 {
-			crew := func(parts, work int, f func(part, parts int, work []T)) {
-				call.Parallel(parts, func(i int, w *versions.Workspace) { f(i, parts, versions.Scratch[T](w, work)) })
-			}
-			zero = l.GetrfTall(n, *a, piv.Rows, versions.Scratch[T](call.Work, l.TallWork(m, n)), crew)
+			zero = l.GetrfTall(n, *a, piv.Rows, versions.Scratch[T](call.Work, l.TallWork(m, n)), crew[T](call))
 		} else {
 			zero = l.Getrf(n, *a, piv.Rows, versions.Scratch[T](call.Work, l.Work(m, n)))
 		}

@@ -13,8 +13,14 @@ func (o *Ops[T]) addQR(name string, r cpu.Routines[T], q cpu.QRRoutines[T], g *g
 	if g != nil {
 		run = (&gangedQR[T]{g, q}).functions()
 	}
+	helps := map[*versions.Op]func(*versions.Call) int{}
+	if g == nil {
+		for _, op := range []*versions.Op{o.Unmqr, o.Tsmqr, o.Ttmqr} {
+			helps[op] = helpWith[T](q, op.Work)
+		}
+	}
 	for _, op := range []*versions.Op{o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr} {
-		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Run: run[op.Name]})
+		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Help: helps[op], Run: run[op.Name]})
 	}
 }
 
@@ -136,7 +142,7 @@ func unmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 		p := params[Unmqr](call)
 		v, t, c, k := unmqrOf[T](call, p)
 		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), k, p.IB))
-		q.Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
+		sharedQR(q, call).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
 		return nil
 	}
 }
@@ -232,7 +238,7 @@ func tpmqrt[T Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side,
 		l = rows
 	}
 	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, ib))
-	q.Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
+	sharedQR(q, call).Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
 }
 
 // tsmqr returns the function of a version of op "tsmqr".

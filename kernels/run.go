@@ -78,7 +78,7 @@ func gemm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 			return nil
 		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
-		r.Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
+		shared(r, call).Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
 		return nil
 	}
 }
@@ -106,7 +106,7 @@ func syrk[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 		p := params[Syrk](call)
 		a, c, n, k := syrkOf[T](call, p)
 		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
-		r.Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
+		shared(r, call).Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
 		return nil
 	}
 }
@@ -138,7 +138,7 @@ func trsm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 		a, b := trsmOf[T](call, p)
 		m, n := b.Rows, b.Cols
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		r.Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		shared(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
 		return nil
 	}
 }
@@ -169,7 +169,7 @@ func potrf[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 		a := potrfOf[T](call)
 		n := a.Rows
 		work := versions.Scratch[T](call.Work, r.Work(n))
-		if info := r.Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
+		if info := shared(r, call).Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
 			return &NotPositiveDefiniteError{Minor: p.Offset + info}
 		}
 		return nil

@@ -167,12 +167,12 @@ func newOps[T Element](typ string, opt TableOptions) Ops[T] {
 		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T]},
 	}
 	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Run: gemm(r)})
-		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Constraints: c, Run: syrk(r)})
+		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, gemmWork[T]), Run: gemm(r)})
+		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, syrkWork[T]), Run: syrk(r)})
 	}
 	solves := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Run: trsm(r)})
-		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Run: potrf(r)})
+		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, trsmWork[T]), Run: trsm(r)})
+		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Help: helpPotrf(r), Run: potrf(r)})
 		o.Potrfp.Versions = append(o.Potrfp.Versions, versions.Version{Name: name, Constraints: c, Run: potrfp(r)})
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {

@@ -51,6 +51,11 @@ type Version struct {
 	// has any idle ones, beyond those that the constraints ask for; nil, or a
 	// number that is not more, means none. It gets what Run gets.
 	Share func(*Call) int
+	// Help returns how many computing units a call makes use of if workers have
+	// nothing else to do: these take parts of the call ([Gang.Do]) and go when there
+	// is a task for them. Nil, or a number below two, means one. It gets what Run
+	// gets. A version with Share, or with several units, needs none.
+	Help func(*Call) int
 	// Run executes the call. It must not start goroutines or threads and may
 	// keep nothing of the call after it returns. An error fails the task.
 	Run func(*Call) error
@@ -140,8 +145,8 @@ type Call struct {
 	// Work is the worker's scratch memory.
 	Work *Workspace
 	// Gang is the computing units of a call that has more than one: see
-	// Constraints.Units and Version.Share. It is nil for others, and may be so
-	// where there is only one.
+	// Constraints.Units, Version.Share and Version.Help. It is nil for others, and
+	// may be so where there is only one.
 	Gang Gang
 	// Task is the runtime's handle on the task that the call belongs to; nil
 	// outside of tasks.
@@ -180,7 +185,7 @@ func (c *Call) Finished(i int) {
 // it; a kernel never starts threads of its own.
 type Gang interface {
 	// Units returns the number of computing units that the call may have.
-	// Fewer may be at work, and their number may grow during the call.
+	// Fewer may be at work, and their number may change during the call.
 	Units() int
 	// Do calls f(0, …) to f(parts-1, …) on the units of the gang, each part
 	// once, and returns when all have returned. Units take the parts one at a

@@ -68,26 +68,33 @@ func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, b
 					p.packA(ap, x, rs, cs, s.m, s.k)
 					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
 				}
-				for j := 0; j < nc; j += s.n {
-					s.n = p.width(nc - j)
-					diag := ic - jc - j
-					if uplo == blas.Lower && diag+s.m <= 0 || uplo == blas.Upper && diag >= s.n {
-						continue
-					}
-					s.b, s.ldb = bp[j*s.k:], roundUp(s.n, v.lanes)
-					s.ahead = bp
-					if j+s.n < nc {
-						s.ahead = bp[(j+s.n)*s.k:]
-					}
-					s.c = c[ic*ldc+jc+j:]
-					if uplo == blas.All {
-						v.run(s)
-					} else {
-						p.triangle(s, uplo, diag, s.m)
-					}
-				}
+				p.blockStrips(s, uplo, ic-jc, bp, nc, 0, nc, c[ic*ldc+jc:])
 			}
 			s.beta = 1
+		}
+	}
+}
+
+// blockStrips multiplies the block of A that s has with the strips of the packed B,
+// of nc columns, from column lo to hi. Of the triangle of C that uplo says, diag is
+// the row minus the column of its first element.
+func (p *Packed[T]) blockStrips(s strip[T], uplo blas.Uplo, diag int, bp []T, nc, lo, hi int, c []T) {
+	v, h := &p.vectors, s.m
+	for j := lo; j < hi; j += s.n {
+		s.n = p.width(nc - j)
+		if uplo == blas.Lower && diag-j+h <= 0 || uplo == blas.Upper && diag-j >= s.n {
+			continue
+		}
+		s.b, s.ldb = bp[j*s.k:], roundUp(s.n, v.lanes)
+		s.ahead = bp
+		if j+s.n < nc {
+			s.ahead = bp[(j+s.n)*s.k:]
+		}
+		s.c = c[j:]
+		if uplo == blas.All {
+			v.run(s)
+		} else {
+			p.triangle(s, uplo, diag-j, h)
 		}
 	}
 }

@@ -62,19 +62,29 @@ func abreast[T Element](f func(asm.Panel), dst, src []T, rs, k, w, n int) {
 // at a time and as far as they go, rather than in pieces of the width of a
 // strip from all of memory.
 func (p *Packed[T]) packAllB(dst, src []T, rs, cs, n, k int) {
-	const rows = 16
-	if cs != 1 || p.vectors.strips != nil {
+	if p.byStrips(cs) {
 		p.packStrips(dst, src, rs, cs, n, k)
 		return
 	}
-	for l := 0; l < k; l += rows {
-		h := min(rows, k-l)
-		for j := 0; j < n; {
-			w := p.width(n - j)
-			r := roundUp(w, p.vectors.lanes)
-			p.vectors.packB(dst[j*k+l*r:], src[l*rs+j:], rs, 1, w, h, r)
-			j += w
-		}
+	for l := 0; l < k; l += packRows {
+		p.packSlab(dst, src, rs, n, k, l, min(packRows, k-l))
+	}
+}
+
+// byStrips reports whether packAllB packs a B, of which columns lie cs apart, strip
+// by strip.
+func (p *Packed[T]) byStrips(cs int) bool { return cs != 1 || p.vectors.strips != nil }
+
+// packRows is how many rows of B packAllB reads at a time.
+const packRows = 16
+
+// packSlab packs h rows of B, from row l on.
+func (p *Packed[T]) packSlab(dst, src []T, rs, n, k, l, h int) {
+	for j := 0; j < n; {
+		w := p.width(n - j)
+		r := roundUp(w, p.vectors.lanes)
+		p.vectors.packB(dst[j*k+l*r:], src[l*rs+j:], rs, 1, w, h, r)
+		j += w
 	}
 }
 

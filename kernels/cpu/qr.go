@@ -81,6 +81,9 @@ type QR[T Element] struct {
 	panels panels[T]
 	vec    *Packed[T] // r if it has vector micro-kernels, else nil
 	most   int        // elements of V up to which all of it is packed
+
+	units int // of the crew, if there is one
+	crew  Crew[T]
 }
 
 // NewQR returns the routines over r.
