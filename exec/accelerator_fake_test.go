@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,6 +56,9 @@ type fake struct {
 	moved   int // cells copied in or out
 	copied  func(versions.Copy)
 	claimed bool
+
+	peers  []*fake
+	broken atomic.Bool // lost is set, for peers
 }
 
 type fakeCopy struct {
@@ -148,9 +152,17 @@ func (a *fake) Prefetch(values []any, job uint64) {
 		if a.lost != nil || len(a.copies) >= a.room || a.copies[c] != nil && a.copies[c].valid {
 			continue
 		}
+		if c.n == stale && a.bereft() {
+			continue // it may be gone: whoever wants to read it is told so
+		}
 		e := a.entry(c, job)
 		a.in(c, e)
 	}
+}
+
+// bereft reports whether another accelerator has been lost, with what it had.
+func (a *fake) bereft() bool {
+	return slices.ContainsFunc(a.peers, func(p *fake) bool { return p.broken.Load() })
 }
 
 // entry returns the copy of c, maybe without its value. The caller holds mu.
@@ -441,6 +453,7 @@ func (a *fake) Lose() {
 
 func (a *fake) loseLocked() {
 	a.lost = errLost
+	a.broken.Store(true)
 	for c, e := range a.copies {
 		if e.uses == 0 { // else the call in flight looks at it
 			e.n = freed

@@ -90,6 +90,9 @@ func accelerators(t testing.TB, n, room int, seed uint64) (fakes []*fake, all []
 		t.Cleanup(func() { a.Close() })
 		fakes, all = append(fakes, a), append(all, a)
 	}
+	for _, a := range fakes {
+		a.peers = fakes
+	}
 	return fakes, all
 }
 
