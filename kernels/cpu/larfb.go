@@ -159,9 +159,13 @@ type blockReflector[T Element] struct {
 // From the left, a strip of C at a time goes through a buffer, where it stays
 // while all blocks are applied to it. Reference: LAPACK xLARFB and xTPRFB.
 func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) {
-	if q.shareApply(f, left, trans, n, unit, ldu, c, ldc) {
-		return
+	if !q.shareApply(f, left, trans, n, unit, ldu, c, ldc) {
+		q.applyAlone(f, left, trans, n, unit, ldu, c, ldc, s)
 	}
+}
+
+// applyAlone is apply by one core.
+func (q *QR[T]) applyAlone(f *reflectors[T], left, trans bool, n int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) {
 	blocks := f.blocks()
 	number := func(i int) int { // the first block goes first in Qᵀ·C and in C·Q
 		if left == trans {

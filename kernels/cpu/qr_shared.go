@@ -26,13 +26,12 @@ func (q *QR[T]) shareApply(f *reflectors[T], left, trans bool, n int, unit []T, 
 		return false
 	}
 	size := roundUp((n+parts-1)/parts, grain)
-	one := *q
-	one.crew = nil
+	one, all := *q, *f // copies: what others get to see is on the heap, and f is not
 	dim := max(f.m, size, f.k)
 	q.crew((n+size-1)/size, q.Work(dim, f.k, f.tb), func(i, _ int, work []T) {
-		s := one.scratch(work, dim, f.k, f.tb)
+		s := one.scratch(work, dim, all.k, all.tb)
 		lo := i * size
-		one.apply(f, left, trans, min(size, n-lo), from(unit, lo*stepU), ldu, from(c, lo*step), ldc, &s)
+		one.applyAlone(&all, left, trans, min(size, n-lo), from(unit, lo*stepU), ldu, from(c, lo*step), ldc, &s)
 	})
 	return true
 }
