@@ -13,14 +13,6 @@ const (
 	// warm-up is left out. Should the best prove to be slower than it seemed,
 	// exploring goes on.
 	tooSlow = 8
-	// slower is the factor over the best mean of its class from which on a
-	// version is explored with restraint: not again before the best is settled,
-	// and no further once two runs are as slow, of which one may be its warm-up.
-	// One can have been disturbed, two hardly, of which the second comes later.
-	// Portable Go takes four to five times as long as AVX2: five runs of
-	// each of its kernels made the first Cholesky of order 2048 take three to four
-	// times as long as later ones (docs/benchmarking.md).
-	slower = 2
 	// giveUp is the number of exploring runs in a row that may fail before
 	// a version is explored no further: a version that never works must not
 	// be tried for ever.
@@ -63,7 +55,7 @@ type stat struct {
 	warm *atomic.Bool
 }
 
-func (s *stat) known() bool { return s != nil && (s.total.count > 0 || s.cold.count > 0) }
+func (s *stat) known() bool { return s.total.count > 0 || s.cold.count > 0 }
 
 func (s *stat) mean() float64 {
 	if s.total.count > 0 {
@@ -121,29 +113,12 @@ func (s *stat) forget() {
 }
 
 // wanted reports whether more must be known of s before the class can go by
-// expected times, of which that of best, if not nil, is the lowest.
-func (s *stat) wanted(explore uint64, best *stat) bool {
+// expected times, of which best is the lowest.
+func (s *stat) wanted(explore uint64, best float64) bool {
 	if s.total.runs >= explore || s.failed >= giveUp {
 		return false
 	}
-	if !s.known() || !best.known() {
-		return true
-	}
-	low := s.low
-	if low == 0 { // a warm-up, or from a file
-		low = s.mean()
-	}
-	switch mean := best.mean(); {
-	case s.total.count > 0 && s.total.mean > tooSlow*mean:
-		return false
-	case low <= slower*mean, best.total.count == 0:
-		return true
-	}
-	seen := s.total.count
-	if s.cold.count > 0 && s.cold.mean > slower*best.mean() {
-		seen++
-	}
-	return (s.total.count == 0 || seen < 2) && best.total.count >= settled
+	return s.total.count == 0 || s.total.mean <= tooSlow*best
 }
 
 // open reports whether an exploring run of s may begin now. Until one run has
@@ -184,11 +159,15 @@ const (
 // pick returns the candidate to run next and why. It changes nothing. The
 // group's lock must be held.
 func (c *cell) pick(explore uint64) (i int, why Why) {
-	best, known := -1, (*stat)(nil)
+	best := -1
 	for j, s := range c.stats {
-		if s.known() && (best < 0 || s.mean() < known.mean()) {
-			best, known = j, s
+		if s.known() && (best < 0 || s.mean() < c.stats[best].mean()) {
+			best = j
 		}
+	}
+	bestMean := 0.0
+	if best >= 0 {
+		bestMean = c.stats[best].mean()
 	}
 
 	next, waiting := -1, false
@@ -197,7 +176,7 @@ func (c *cell) pick(explore uint64) (i int, why Why) {
 		if s.inflight > 0 {
 			waiting = true
 		}
-		if !s.wanted(explore, known) || !s.open(explore) {
+		if !s.wanted(explore, bestMean) || !s.open(explore) {
 			continue
 		}
 		if next < 0 || load(s) < load(c.stats[next]) {

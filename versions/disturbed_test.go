@@ -8,12 +8,11 @@ import (
 )
 
 // TestDisturbedRuns times a version that is fast but was preempted in some of
-// its exploring runs, whichever they are, but for the first two that count, of
-// which one at least was not; it must be chosen all the same.
+// its exploring runs, whichever they are; it must be chosen all the same.
 func TestDisturbedRuns(t *testing.T) {
 	for mask := range 16 { // which of four exploring runs were disturbed
-		if mask&3 == 3 {
-			continue // it is given up
+		if mask == 15 {
+			continue // nothing can be known then
 		}
 		s, err := versions.NewSelector(versions.Config{})
 		if err != nil {

@@ -21,10 +21,9 @@
 //  1. Each version is explored [Config.Explore] times, the least explored
 //     one first. Of a version of which no time is known, one run is under
 //     way at a time; other workers meanwhile run the best one known, or the
-//     first in order. A version that takes over twice as long as the best
-//     waits until that one is settled, and is explored no further after
-//     another such run, nor is one that takes over eight times as long, or
-//     that failed five times in a row.
+//     first in order. As long as a version is over eight times slower than
+//     the best it is explored no further, nor is one that failed five times
+//     in a row.
 //  2. Then the version with the lowest mean time per unit of work runs. It
 //     is timed until 32 runs are in its mean; if that rises above the next
 //     one's, the next one takes its place.

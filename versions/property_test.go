@@ -13,7 +13,7 @@ import (
 // abandoning, with several runs under way at a time, and checks that
 //
 //   - exactly k runs of each version are explored in each class, fewer only
-//     of one that then is more than twice as slow as the best;
+//     of one that then is more than eight times slower than the best;
 //   - once nothing is left to explore the lowest mean is chosen;
 //   - Explain says what Select then does.
 func TestSelectorProperties(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSelectorProperties(t *testing.T) {
 			}
 			for i, v := range e.Versions {
 				n := explored[fmt.Sprint(i, class)]
-				if n > k || n < 1 || n < k && v.Mean <= 2*best.Mean {
+				if n > k || n < 1 || n < k && v.Mean <= 8*best.Mean {
 					t.Fatalf("%s explored %d times, k = %d\n%v", v.Name, n, k, e)
 				}
 			}

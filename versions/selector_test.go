@@ -87,7 +87,7 @@ func TestNoVersionErrorText(t *testing.T) {
 // TestExploresThenFastest follows a class from nothing known to settled.
 func TestExploresThenFastest(t *testing.T) {
 	op, on := opOf("gemm", "go", "avx2", "openblas"), cpu()
-	speed := map[string]float64{"go": 1.9e-9, "avx2": 1e-9, "openblas": 1.5e-9}
+	speed := map[string]float64{"go": 3e-9, "avx2": 1e-9, "openblas": 2e-9}
 	s := newSelector(t, versions.Config{})
 	explored := run(t, s, op, on, 100, 3*versions.DefaultExplore, speed)
 	for name := range speed {
@@ -152,13 +152,12 @@ func TestRaggedTiles(t *testing.T) {
 	}
 }
 
-// TestWarmUp checks that a slow first run in the process does not count, though
-// who is slow in it may have to wait for the second.
+// TestWarmUp checks that a slow first run in the process does not count.
 func TestWarmUp(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
 	s := newSelector(t, versions.Config{Explore: 3})
 	first := map[string]bool{}
-	for range 100 {
+	for range 6 {
 		c := choose(t, s, op, 1, on)
 		seconds := map[string]float64{"a": 2, "b": 1}[c.Version.Name]
 		if !first[c.Version.Name] {
@@ -168,7 +167,7 @@ func TestWarmUp(t *testing.T) {
 		s.Record(op, c, on, 1, seconds)
 	}
 	for _, got := range s.Profile().Timings() {
-		if got.Runs != got.Count+1 || got.Count < 2 || got.Mean != map[string]float64{"a": 2, "b": 1}[got.Version] {
+		if got.Runs != 3 || got.Count != 2 || got.Mean != map[string]float64{"a": 2, "b": 1}[got.Version] {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -188,38 +187,6 @@ func TestTooSlow(t *testing.T) {
 	}
 	if got := run(t, s, op, on, 1e6, 40, speed); got["slow"] != 1 || got["fast"] != 10 {
 		t.Errorf("second class: explored %v", got)
-	}
-}
-
-// TestSlower checks that a version which is slower by more than a factor of two is
-// left alone after a run until the best is settled, and for good once there are
-// two, a warm-up and one that counts among them; but that one which was slow by
-// chance is explored.
-func TestSlower(t *testing.T) {
-	op, on := opOf("gemm", "slow", "fast"), cpu()
-	speed := map[string]float64{"slow": 3, "fast": 1}
-	s := newSelector(t, versions.Config{})
-	if got := run(t, s, op, on, 1, 30, speed); got["slow"] != 2 || got["fast"] != versions.DefaultExplore {
-		t.Errorf("at first: explored %v", got)
-	}
-	if got := run(t, s, op, on, 1, 100, speed); len(got) != 0 {
-		t.Errorf("then: explored %v", got)
-	}
-	if got := run(t, s, op, on, 1e3, 30, speed); got["slow"] != 1 {
-		t.Errorf("second class: explored %v", got)
-	}
-	if got := run(t, s, op, on, 1e3, 100, speed); got["slow"] != 1 {
-		t.Errorf("second class, then: explored %v", got)
-	}
-	if got := run(t, s, op, on, 1e6, 30, speed); got["slow"] != 1 {
-		t.Errorf("third class: explored %v", got)
-	}
-	speed["slow"] = 0.5
-	if got := run(t, s, op, on, 1e6, 100, speed); got["slow"] != versions.DefaultExplore-1 {
-		t.Errorf("third class, slow by chance: explored %v", got)
-	}
-	if c := choose(t, s, op, 1e6, on); c.Version.Name != "slow" || c.Why != versions.Fastest {
-		t.Errorf("slow by chance: %+v", c)
 	}
 }
 
@@ -331,7 +298,7 @@ func TestExploresExactlyConcurrently(t *testing.T) {
 					explored[fmt.Sprint(c.Version.Name, c.Class)]++
 					mu.Unlock()
 				}
-				s.Record(op, c, on, work, float64(8-c.Index)*work*1e-9)
+				s.Record(op, c, on, work, float64(4-c.Index)*work*1e-9)
 			}
 		})
 	}
@@ -410,12 +377,12 @@ chosen: go, exploring run 1 of 3
 	}
 	for i := range 6 {
 		c := choose(t, s, op, 1e6, on)
-		s.Record(op, c, on, 1e6, []float64{1.8e-3, 1e-3}[c.Index]*(1+0.1*float64(i/2)))
+		s.Record(op, c, on, 1e6, []float64{3e-3, 1e-3}[c.Index]*(1+0.1*float64(i/2)))
 	}
 	want = `gemm/f64 on cpu amd64, Test Processor
 work 1e+06, size class 9 (from 2.62e+05 to below 1.05e+06)
   version            runs  seconds per unit, mean ± sd    expected
-  go                    2  2.07e-09 ± 1.3e-10             2.07 ms
+  go                    2  3.45e-09 ± 2.1e-10             3.45 ms
 > avx2                  2  1.15e-09 ± 7.1e-11             1.15 ms
   avx512           needs avx512f, which this processor lacks
   cuda             needs a cuda worker, this one is cpu
