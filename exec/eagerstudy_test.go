@@ -23,6 +23,7 @@ type study struct {
 	producers []int // outputs of each
 	make      time.Duration
 	consume   time.Duration
+	bytes     int  // of an output, which is written and read besides
 	together  bool // all outputs of a producer are there only at its end
 	ordered   bool // the producers wait for consumers, and see which have run
 }
@@ -33,6 +34,9 @@ func studies() []study {
 		{name: "outputs=100", workers: 4, producers: []int{100}, make: time.Millisecond, consume: time.Millisecond},
 		{name: "outputs=1000", workers: 4, producers: []int{1000}, make: 200 * time.Microsecond, consume: 200 * time.Microsecond},
 		{name: "outputs=10000", workers: 4, producers: []int{10000}, make: 50 * time.Microsecond, consume: 50 * time.Microsecond},
+		{name: "size=4KiB", workers: 2, producers: []int{256}, bytes: 4 << 10},
+		{name: "size=256KiB", workers: 2, producers: []int{64}, bytes: 256 << 10},
+		{name: "size=4MiB", workers: 2, producers: []int{16}, bytes: 4 << 20},
 		{name: "unequal", workers: 4, producers: []int{10, 40, 90}, make: time.Millisecond, consume: 2 * time.Millisecond},
 		{name: "together", workers: 4, producers: []int{50, 50}, make: time.Millisecond, consume: time.Millisecond, together: true},
 		// One generator of subdomains and a solver for each of them, as many
@@ -52,10 +56,15 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 	for k, n := range s.producers {
 		data := make([]graph.Datum, n)
 		consumed := make([]atomic.Bool, n)
+		memory := make([]byte, n*s.bytes)
+		output := func(i int) []byte { return memory[i*s.bytes : (i+1)*s.bytes] }
 		spec := graph.Spec{Priority: 1, Op: opOf("produce", func(c *versions.Call) error {
 			for i := range n {
 				if s.make > 0 {
 					time.Sleep(s.make)
+				}
+				for x := output(i); len(x) > 0; x = x[1:] {
+					x[0] = byte(len(x))
 				}
 				if eager && !s.together {
 					c.Finished(i)
@@ -84,11 +93,17 @@ func (s *study) run(tb testing.TB, eager bool) (producer, total time.Duration) {
 			if s.consume > 0 {
 				time.Sleep(s.consume)
 			}
-			c.Args[0].(*atomic.Bool).Store(true)
+			i := c.Args[0].(int)
+			for at, x := range output(i) {
+				if x != byte(s.bytes-at) {
+					return fmt.Errorf("byte %d of output %d is %d", at, i, x)
+				}
+			}
+			consumed[i].Store(true)
 			return nil
 		})
 		for i := range data {
-			data[i].Value = &consumed[i]
+			data[i].Value = i
 			spec.Operands = append(spec.Operands, out(&data[i]))
 			consumers = append(consumers, graph.Spec{Op: consume, Operands: []graph.Operand{in(&data[i])}})
 		}
