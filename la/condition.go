@@ -121,7 +121,8 @@ func argmax(x []float64) int {
 // nearSingular returns a mat.Condition if the upper triangle R of order n in r
 // shows that no digit of a solution with A can be relied on, where the condition
 // number of A is that of R to the power given. It is what the condition number
-// is at least, or +Inf if R cannot be divided by.
+// is at least, or +Inf if R cannot be divided by: it has a zero on the
+// diagonal, or is out of range. A finite one that overflows is cut off.
 //
 // What shows it is a diagonal element of at most 8·ε of another one or of one in
 // its own column: that column depends on those before it but for rounding. Of
@@ -134,7 +135,7 @@ func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
 		d := math.Abs(float64(r.At(i, i)))
 		lo, hi = min(lo, d), max(hi, d)
 	}
-	if lo == 0 || lo != lo {
+	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is
 		return mat.Condition(math.Inf(1))
 	}
 	limit := 1 / (8 * epsilon[T]())
@@ -145,11 +146,15 @@ func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
 			continue
 		}
 		for i := range j {
-			cond = max(cond, math.Pow(math.Abs(float64(r.At(i, j)))/d, power))
+			s := math.Abs(float64(r.At(i, j)))
+			if s-s != 0 {
+				return mat.Condition(math.Inf(1))
+			}
+			cond = max(cond, math.Pow(s/d, power))
 		}
 	}
 	if cond < limit {
 		return nil
 	}
-	return mat.Condition(cond)
+	return mat.Condition(min(cond, math.MaxFloat64))
 }

@@ -115,6 +115,58 @@ func TestQROverflow(t *testing.T) {
 	}
 }
 
+// Where the quotient of two diagonal elements overflows, they can be divided by
+// all the same: the condition is finite, and there is a solution beside it.
+func TestConditionOverflow(t *testing.T) {
+	lu := mat.NewDense(3, 3, []float64{1e200, 1, 0, 1, 1e-200, 1e-200, 0, 2e-200, 1e-200})
+	wide := mat.NewDense(2, 3, []float64{1e200, 1, 0, 0, 1e-200, 0})
+	for what, a := range map[string]mat.Matrix{
+		"triangular": mat.NewTriDense(2, mat.Upper, []float64{1e200, 1, 0, 1e-200}),
+		"Cholesky":   mat.NewSymDense(2, []float64{1e200, 1, 1, 2e-200}),
+		"LU":         lu, "tall": wide.T(), "wide": wide,
+	} {
+		for name, e := range engines(t) {
+			m, n := a.Dims()
+			b, x := mat.NewDense(m, 1, nil), mat.NewDense(n, 1, nil)
+			b.Set(m-1, 0, 1)
+			x.Set(0, 0, 7)
+			report, err := la.Solve[float64](t.Context(), e, x, a, b)
+			if c, ok := err.(mat.Condition); !ok || math.IsInf(float64(c), 0) || c != c || x.At(0, 0) == 7 {
+				t.Errorf("%s: %s: %v: %v, x[0] %v", name, what, report, err, x.At(0, 0))
+			}
+			err = la.LeastSquares[float64](t.Context(), e, x, a, b)
+			if c, ok := err.(mat.Condition); !ok || math.IsInf(float64(c), 0) || c != c || x.At(0, 0) == 7 {
+				t.Errorf("%s: %s: least squares: %v, x[0] %v", name, what, err, x.At(0, 0))
+			}
+		}
+	}
+}
+
+// Where a diagonal element of a factor overflows there is none.
+func TestFactorOverflow(t *testing.T) {
+	const top = math.MaxFloat64
+	a := mat.NewDense(2, 2, []float64{top, top, top, -top})
+	for name, e := range engines(t) {
+		x := mat.NewDense(2, 1, []float64{7, 7})
+		q := la.NewQR[float64](e)
+		if err := q.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+		if cond := q.Cond(); !math.IsInf(cond, 1) {
+			t.Errorf("%s: condition number %v", name, cond)
+		}
+		_, err := la.Solve[float64](t.Context(), e, x, a, mat.NewDense(2, 1, []float64{1, 1}))
+		for what, err := range map[string]error{
+			"QR": q.SolveTo(x, false, mat.NewDense(2, 1, []float64{1, 1})),
+			"LU": err,
+		} {
+			if c, ok := err.(mat.Condition); !ok || !math.IsInf(float64(c), 1) || x.At(0, 0) != 7 {
+				t.Errorf("%s: %s: %v, x[0] %v", name, what, err, x.At(0, 0))
+			}
+		}
+	}
+}
+
 // LU and Cholesky notice dependent columns, too. What rounding leaves of them
 // is a matter of chance here: some matrices are singular as they stand, or not
 // positive definite, and those that are not have to be told.

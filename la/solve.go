@@ -70,12 +70,12 @@ type SolveReport struct {
 //
 // The error is a *ShapeError; a *NonFiniteError for A; for a square A that is
 // singular a *SingularError, and for one that is not square and has not full
-// rank a mat.Condition of +Inf. Any other mat.Condition says that A is singular
-// to working precision, by what the diagonals of the factors show: only then is
-// dst set, to a solution whose digits may all be wrong. Otherwise the error is
-// the cause of the context's end, an *exec.TaskError that names a version that
-// has failed, or exec.ErrClosed. But for the mat.Condition dst is as it was, its
-// shape excepted.
+// rank, or whose factors are out of range, a mat.Condition of +Inf. Any other
+// mat.Condition says that A is singular to working precision, by what the
+// diagonals of the factors show: only then is dst set, to a solution whose
+// digits may all be wrong. Otherwise the error is the cause of the context's end,
+// an *exec.TaskError that names a version that has failed, or exec.ErrClosed. But
+// for the finite mat.Condition dst is as it was, its shape excepted.
 //
 // Reference: LAPACK xPOSV, xGESV, xGELS, xTRTRS; gonum's mat.Dense.Solve.
 func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T]) (SolveReport, error) {
@@ -106,9 +106,10 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T
 	return deliver(e, d.report, dst, x, d.condition())
 }
 
-// deliver copies a solution, if there is one, to where it belongs.
+// deliver copies a solution, if there is one, to where it belongs. With a
+// mat.Condition of +Inf there is none.
 func deliver[T Element](e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], err error) (SolveReport, error) {
-	if x != nil {
+	if c, ok := err.(mat.Condition); x != nil && !(ok && math.IsInf(float64(c), 1)) {
 		x.CopyTo(dst, e.options().Workers)
 	}
 	return report, err
@@ -298,7 +299,7 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 			lo, hi = min(lo, s), max(hi, s)
 		}
 		if r := hi / lo; r*epsilon[T]() >= 1 {
-			return mat.Condition(r)
+			return mat.Condition(min(r, math.MaxFloat64))
 		}
 		return nil
 	}
