@@ -134,6 +134,17 @@ func (l *Local) unread(j *Job) bool {
 	return at != b.known
 }
 
+// behind reports whether there is something in a backlog: absorb has left it there
+// while tasks were ready. The caller holds mu.
+func (l *Local) behind() bool {
+	for _, j := range l.backlogs {
+		if l.unread(j) {
+			return true
+		}
+	}
+	return false
+}
+
 // read puts at most n tasks of j's backlog into its graph. The caller holds mu.
 func (l *Local) read(j *Job, n uint64) {
 	b := &j.backlog

@@ -244,9 +244,9 @@ func (l *Local) count() {
 }
 
 // rouse brings queued up to date and takes a sleeping worker off the list if
-// there is work that no worker looks for, or one worker executes all tasks and
-// nobody looks after it. The caller holds mu, and must wake the worker that
-// rouse returns when it has released mu.
+// there is work that no worker looks for, in the policy or in a backlog, or one
+// worker executes all tasks and nobody looks after it. The caller holds mu, and
+// must wake the worker that rouse returns when it has released mu.
 func (l *Local) rouse() *worker {
 	l.count()
 	if l.devices != nil {
@@ -267,7 +267,7 @@ func (l *Local) rouse() *worker {
 		return nil
 	}
 	solo := l.solo.Load() != nil
-	if solo && l.watched || !solo && l.policy.Len() == 0 {
+	if solo && l.watched || !solo && l.policy.Len() == 0 && !l.behind() {
 		return nil
 	}
 	w := l.wakeLast()

@@ -111,6 +111,34 @@ func TestSoloStuck(t *testing.T) {
 	})
 }
 
+// TestSoloNarrow: while all that is in the graph waits for tasks that run, whoever
+// has none looks further on in the backlog, also where the last ready task was taken
+// by one who looked after the worker that executed all.
+func TestSoloNarrow(t *testing.T) {
+	_, job := hurried(t, exec.Options{Workers: 3, Float: true})
+	short, behind := empty("short"), empty("behind")
+	for range 20 {
+		gate := make(chan struct{})
+		wait := opOf("wait", func(*versions.Call) error { <-gate; return nil })
+		var d graph.Datum
+		add := func(n int, op *versions.Op, on ...graph.Operand) {
+			for range n {
+				submit(t, job, graph.Spec{Op: op, Operands: on})
+			}
+		}
+		add(3000, short)
+		add(1, wait, inout(&d))
+		add(400, behind, inout(&d))
+		add(1, wait)
+		add(200, behind, inout(&d))
+		add(1, opOf("open", func(*versions.Call) error { close(gate); return nil }))
+		within(t, func() { <-gate })
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestSoloUnwatched: no worker sleeps while one that executes all tasks waits for a
 // later one, also where the worker that was to look after it had something else to
 // do, an attempt at a task that others had failed.
