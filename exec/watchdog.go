@@ -121,11 +121,12 @@ func (d *dog) excuse(w *worker) (end func()) {
 	return func() { note(false) }
 }
 
-// idle reports whether a worker has found nothing to do.
+// idle reports whether a worker has found nothing to do. Those that leave all tasks
+// to one have not looked.
 func (l *Local) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.parked)+l.spinning > 0
+	return l.solo.Load() == nil && len(l.parked)+l.spinning > 0
 }
 
 // progress is how far a job was when it last got on.
