@@ -54,17 +54,25 @@ func (c *crew) spent() time.Duration {
 }
 
 // call rouses as many workers of w's node as are wanted and do not look about
-// already.
+// already. Who helps does not look after the worker that executes all tasks: if that
+// is w, it is so no more, or nobody would come to what is in a backlog.
 func (l *Local) call(w *worker, wanted int) {
 	var room [16]*worker
 	idle := room[:0]
 	l.mu.Lock()
+	alone := l.resign(w)
 	wanted -= l.spinning
 	for i := len(l.parked) - 1; i >= 0 && len(idle) < wanted; i-- {
 		if p := l.parked[i]; p.info.Node == w.info.Node {
 			l.parked = slices.Delete(l.parked, i, i+1)
 			l.spinning++
 			idle = append(idle, p)
+		}
+	}
+	if alone {
+		l.absorb()
+		if other := l.rouse(); other != nil {
+			idle = append(idle, other)
 		}
 	}
 	l.mu.Unlock()

@@ -131,6 +131,49 @@ func TestHelpGoes(t *testing.T) {
 	}
 }
 
+// TestHelpSolo: who helps the worker that executes all tasks goes when one is
+// submitted, too.
+func TestHelpSolo(t *testing.T) {
+	_, job := hurried(t, exec.Options{Workers: 2, Float: true})
+	for range 50 {
+		var ran atomic.Bool
+		helping := make(chan struct{})
+		op := helpedOp(2, func(c *versions.Call) error {
+			const parts = 1 << 12
+			part, met := meet(2)
+			var after atomic.Int32
+			c.Parallel(parts, func(i int, _ *versions.Workspace) {
+				if i < 2 {
+					part()
+					if i == 0 {
+						close(helping)
+					}
+					return
+				}
+				if ran.Load() {
+					return
+				}
+				after.Add(1)
+				time.Sleep(50 * time.Microsecond)
+			})
+			if !met() || after.Load() > parts/2 {
+				return errors.New("the task had to wait")
+			}
+			return nil
+		})
+		short := empty("short")
+		for range 200 {
+			submit(t, job, graph.Spec{Op: short})
+		}
+		submit(t, job, graph.Spec{Op: op})
+		<-helping
+		submit(t, job, graph.Spec{Op: opOf("task", func(*versions.Call) error { ran.Store(true); return nil })})
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestHelpPanics: what goes wrong in a part of somebody who helps is the failure of
 // the task, and everybody goes on.
 func TestHelpPanics(t *testing.T) {
