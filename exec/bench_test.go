@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -89,6 +90,47 @@ func BenchmarkCholeskyEmpty(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkRecording is what it costs to record the graph of a Cholesky
+// factorization of 32×32 tiles with tasks of 20 µs. Runs with a recorder, which
+// notes dependencies, too, and without take turns; the best and the medians are
+// compared.
+func BenchmarkRecording(b *testing.B) {
+	spin := func(name string) *versions.Op {
+		return opOf(name, func(*versions.Call) error {
+			for start := time.Now(); time.Since(start) < 20*time.Microsecond; {
+			}
+			return nil
+		})
+	}
+	ops := choleskyOps{spin("potrf"), spin("trsm"), spin("syrk"), spin("gemm")}
+	var took [2][]float64
+	for b.Loop() {
+		for recorded := range took {
+			o := exec.Options{Workers: 2}
+			if recorded == 1 {
+				o.Recorder = &trace.Recorder{Dependencies: true}
+			}
+			rt, err := exec.NewLocal(o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			start := time.Now()
+			job := rt.NewJob(context.Background())
+			ops.submit(b, job, 32)
+			if err := job.Wait(); err != nil {
+				b.Fatal(err)
+			}
+			took[recorded] = append(took[recorded], time.Since(start).Seconds())
+			rt.Close()
+		}
+	}
+	for _, x := range took {
+		slices.Sort(x)
+	}
+	b.ReportMetric(100*(took[1][0]/took[0][0]-1), "%more")
+	b.ReportMetric(100*(took[1][b.N/2]/took[0][b.N/2]-1), "%more-in-the-median")
 }
 
 // BenchmarkIndependentEmpty is the cost of a task that depends on nothing.

@@ -95,11 +95,11 @@ func (r *Recorder) After(t time.Duration, most int) []Event {
 		b.mu.Lock()
 		first := len(all)
 		older, newer := b.events.inOrder()
-		for _, part := range [][]Event{newer, older} {
+		for _, part := range [][]entry{newer, older} {
 			i := len(part)
-			for i > 0 && part[i-1].End > t && len(all)-first < most {
+			for i > 0 && part[i-1].end > t && len(all)-first < most {
 				i--
-				all = append(all, part[i])
+				all = append(all, b.events.unpack(&part[i]))
 			}
 			if i > 0 {
 				break

@@ -88,46 +88,23 @@ type buffer struct {
 	running Running // what the worker is at, if busy
 	busy    bool
 	totals  usages   // also of events that are gone
+	last    *Usage   // of totals
 	_       [64]byte // keeps neighbours off this cache line
 }
-
-// ring is the latest events of a kind.
-type ring struct {
-	events []Event
-	oldest int // where it is, once there are as many as are kept
-}
-
-// put appends e, or puts it in the place of the oldest event if there are limit.
-func (q *ring) put(e Event, limit int) {
-	if limit <= 0 || len(q.events) < limit {
-		q.events = append(q.events, e)
-		return
-	}
-	q.events[q.oldest] = e
-	q.oldest = (q.oldest + 1) % len(q.events)
-}
-
-// inOrder returns the events, the oldest first, in two pieces.
-func (q *ring) inOrder() (older, newer []Event) { return q.events[q.oldest:], q.events[:q.oldest] }
-
-// appendTo appends the events in order to dst.
-func (q *ring) appendTo(dst []Event) []Event {
-	older, newer := q.inOrder()
-	return append(append(dst, older...), newer...)
-}
-
-// reset forgets all events, and keeps their room.
-func (q *ring) reset() { q.events, q.oldest = q.events[:0], 0 }
 
 // versionKey identifies a version of an op.
 type versionKey struct{ op, version string }
 
 // usage returns where the events of e's version are counted.
 func (b *buffer) usage(e *Event) *Usage {
+	if u := b.last; u != nil && u.Op == e.Op && u.Version == e.Version {
+		return u
+	}
 	if b.totals == nil {
 		b.totals = usages{}
 	}
-	return b.totals.of(e.Op, e.Version)
+	b.last = b.totals.of(e.Op, e.Version)
+	return b.last
 }
 
 // begin starts the clock.
@@ -151,7 +128,7 @@ func (r *Recorder) Sink(worker int) func(Event) {
 	return func(e Event) {
 		b.mu.Lock()
 		b.usage(&e).add(&e)
-		b.events.put(e, r.Limit)
+		b.events.put(&e, r.Limit)
 		b.busy = false
 		b.mu.Unlock()
 		r.live.attempts.Add(1)
@@ -164,7 +141,7 @@ func (r *Recorder) Share(e Event) {
 	b := r.buffer(e.Worker)
 	b.mu.Lock()
 	b.usage(&e).Busy += e.End - e.Start
-	b.shares.put(e, r.Limit)
+	b.shares.put(&e, r.Limit)
 	b.busy = false
 	b.mu.Unlock()
 }
@@ -182,7 +159,7 @@ func (r *Recorder) buffer(worker int) *buffer {
 // Depend records an edge.
 func (r *Recorder) Depend(e Edge) {
 	r.mu.Lock()
-	r.edges = append(r.edges, e)
+	r.edges = append(grown(r.edges), e)
 	r.mu.Unlock()
 }
 
@@ -235,7 +212,7 @@ func (r *Recorder) Reset() {
 		b.mu.Lock()
 		b.events.reset()
 		b.shares.reset()
-		b.totals = nil
+		b.totals, b.last = nil, nil
 		b.mu.Unlock()
 	}
 	r.mu.Lock()

@@ -42,6 +42,29 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestWords: events keep their texts, whichever they have in common, and those of
+// events that are gone are forgotten in the end.
+func TestWords(t *testing.T) {
+	const limit = 7
+	var q ring
+	var all []Event
+	for i := range 5000 {
+		n := strconv.Itoa(i)
+		e := Event{Task: uint64(i), Op: "op" + strconv.Itoa(i/3%4), Version: "op" + strconv.Itoa(i%5), Datum: n, Worker: i % 3, I: int32(i), J: -1, Failed: i%2 == 0}
+		if i%4 == 0 {
+			e.Datum = ""
+		}
+		q.put(&e, limit)
+		all = append(all, e)
+		if want, got := all[max(0, len(all)-limit):], q.appendTo(nil); !slices.Equal(got, want) {
+			t.Fatalf("after %d: %v, want %v", i+1, got, want)
+		}
+	}
+	if n := len(q.words.text); n > 3*limit+1001 {
+		t.Errorf("%d texts are kept for %d events", n, limit)
+	}
+}
+
 // TestEager: tasks that begin before those that they depend on end, because
 // operands are handed on, and tasks that run while another one waits in the same
 // slot, make neither a path longer than the time that all took nor states that
