@@ -64,6 +64,7 @@ type Graph struct {
 
 	_       [64]byte
 	readers map[*version][]TaskID // kept for the Observer
+	spare   [][]TaskID            // room for more of them
 	groups  groups
 
 	last TaskID
@@ -156,7 +157,11 @@ func (g *Graph) read(t *Task, u *use) int32 {
 		if g.readers == nil {
 			g.readers = make(map[*version][]TaskID)
 		}
-		g.readers[v] = append(g.readers[v], t.id)
+		list, ok := g.readers[v]
+		if n := len(g.spare); !ok && n > 0 {
+			list, g.spare = g.spare[n-1], g.spare[:n-1]
+		}
+		g.readers[v] = append(list, t.id)
 		for _, m := range v.makers() {
 			g.Observer.Depends(m, t.id, RAW, u.datum, u.datum.number)
 		}
@@ -205,7 +210,12 @@ func (g *Graph) write(t *Task, u *use) int32 {
 
 // observeWrite reports the edges into the maker of the version after v.
 func (g *Graph) observeWrite(t *Task, u *use, v *version) {
-	defer delete(g.readers, v)
+	if list, ok := g.readers[v]; ok {
+		defer func() {
+			delete(g.readers, v)
+			g.spare = append(g.spare, list[:0])
+		}()
+	}
 	if t.fence() != nil {
 		return
 	}

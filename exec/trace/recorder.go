@@ -72,7 +72,7 @@ type Recorder struct {
 	start   time.Time
 	mu      sync.Mutex // guards what follows; a leaf
 	buffers []*buffer
-	edges   []Edge
+	edges   [][]Edge // all but the last are full
 	pauses  []Pause
 	copies  []Copy
 	waits   []Wait
@@ -159,7 +159,12 @@ func (r *Recorder) buffer(worker int) *buffer {
 // Depend records an edge.
 func (r *Recorder) Depend(e Edge) {
 	r.mu.Lock()
-	r.edges = append(grown(r.edges), e)
+	last := len(r.edges) - 1
+	if last < 0 || len(r.edges[last]) == cap(r.edges[last]) {
+		last++
+		r.edges = append(r.edges, make([]Edge, 0, min(256<<last, 8192)))
+	}
+	r.edges[last] = append(r.edges[last], e)
 	r.mu.Unlock()
 }
 
@@ -197,7 +202,7 @@ func (r *Recorder) shares() []Event {
 func (r *Recorder) Recording() *Recording {
 	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events(), Shares: r.shares()}
 	r.mu.Lock()
-	rec.Edges, rec.Pauses = slices.Clone(r.edges), slices.Clone(r.pauses)
+	rec.Edges, rec.Pauses = slices.Concat(r.edges...), slices.Clone(r.pauses)
 	rec.Copies, rec.Waits, rec.Names = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names)
 	r.mu.Unlock()
 	return rec

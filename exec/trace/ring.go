@@ -91,8 +91,8 @@ func (q *ring) tidy() {
 }
 
 // grown returns x with room for one more, for as many more as there are if there is
-// none. By itself append takes a quarter more, and so moves each element five
-// times: more than all else that recording costs.
+// none. By itself append takes a quarter more, and so moves each element some five
+// times.
 func grown[T any](x []T) []T {
 	if len(x) == cap(x) {
 		x = slices.Grow(x, max(256, len(x)))
