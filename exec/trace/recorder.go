@@ -162,7 +162,7 @@ func (r *Recorder) Depend(e Edge) {
 	last := len(r.edges) - 1
 	if last < 0 || len(r.edges[last]) == cap(r.edges[last]) {
 		last++
-		r.edges = append(r.edges, make([]Edge, 0, min(256<<last, 8192)))
+		r.edges = append(r.edges, make([]Edge, 0, 256<<min(last, 5)))
 	}
 	r.edges[last] = append(r.edges[last], e)
 	r.mu.Unlock()
