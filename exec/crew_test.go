@@ -93,15 +93,12 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestHelpGoes: who helps goes when there is a task, after the part that it is at.
-func TestHelpGoes(t *testing.T) {
-	rt := start(t, exec.Options{Workers: 2, Float: true})
-	job := rt.NewJob(context.Background())
-	var ran atomic.Bool
-	task := opOf("task", func(*versions.Call) error { ran.Store(true); return nil })
-	helping := make(chan struct{})
-	op := helpedOp(2, func(c *versions.Call) error {
-		const parts = 1 << 20
+// longHelped is a task with so many parts that whoever helps is wanted elsewhere
+// before they are done. It says when somebody helps, and fails if it has had to do
+// most parts before ran was set.
+func longHelped(parts int, ran *atomic.Bool) (op *versions.Op, helping chan struct{}) {
+	helping = make(chan struct{})
+	return helpedOp(2, func(c *versions.Call) error {
 		part, met := meet(2)
 		var after atomic.Int32
 		c.Parallel(parts, func(i int, _ *versions.Workspace) {
@@ -118,14 +115,22 @@ func TestHelpGoes(t *testing.T) {
 			after.Add(1)
 			time.Sleep(50 * time.Microsecond)
 		})
-		if !met() || after.Load() > parts/2 {
+		if !met() || int(after.Load()) > parts/2 {
 			return errors.New("the task had to wait")
 		}
 		return nil
-	})
+	}), helping
+}
+
+// TestHelpGoes: who helps goes when there is a task, after the part that it is at.
+func TestHelpGoes(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 2, Float: true})
+	job := rt.NewJob(context.Background())
+	var ran atomic.Bool
+	op, helping := longHelped(1<<20, &ran)
 	submit(t, job, graph.Spec{Op: op})
 	<-helping
-	submit(t, job, graph.Spec{Op: task})
+	submit(t, job, graph.Spec{Op: opOf("task", func(*versions.Call) error { ran.Store(true); return nil })})
 	if err := job.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -135,33 +140,10 @@ func TestHelpGoes(t *testing.T) {
 // submitted, too.
 func TestHelpSolo(t *testing.T) {
 	_, job := hurried(t, exec.Options{Workers: 2, Float: true})
+	short := empty("short")
 	for range 50 {
 		var ran atomic.Bool
-		helping := make(chan struct{})
-		op := helpedOp(2, func(c *versions.Call) error {
-			const parts = 1 << 12
-			part, met := meet(2)
-			var after atomic.Int32
-			c.Parallel(parts, func(i int, _ *versions.Workspace) {
-				if i < 2 {
-					part()
-					if i == 0 {
-						close(helping)
-					}
-					return
-				}
-				if ran.Load() {
-					return
-				}
-				after.Add(1)
-				time.Sleep(50 * time.Microsecond)
-			})
-			if !met() || after.Load() > parts/2 {
-				return errors.New("the task had to wait")
-			}
-			return nil
-		})
-		short := empty("short")
+		op, helping := longHelped(1<<12, &ran)
 		for range 200 {
 			submit(t, job, graph.Spec{Op: short})
 		}

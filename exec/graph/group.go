@@ -183,18 +183,6 @@ type fence struct {
 	sources []TaskID // whom the observer is told of instead of the fence
 }
 
-// makers returns the tasks that made v, for the observer: several if a group
-// did.
-func (v *version) makers() []TaskID {
-	switch {
-	case v.task == nil:
-		return nil
-	case v.task.fence() != nil:
-		return v.task.extra.fence.sources
-	}
-	return []TaskID{v.task.id}
-}
-
 // enter makes a task ready for which nothing is missing but, if it is a member
 // of Commute groups, its turn. Fences end at once.
 func (g *Graph) enter(t *Task, ready []*Task) []*Task {
