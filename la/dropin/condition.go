@@ -65,8 +65,11 @@ func (l LAPACK) Dtrcon(norm lapack.MatrixNorm, uplo blas.Uplo, diag blas.Diag, n
 		return l.Implementation.Dtrcon(norm, uplo, diag, n, a, lda, work, iwork)
 	}
 	anorm := l.Dlantr(norm, uplo, diag, n, n, a, lda, work)
-	if !(anorm > 0) {
+	switch {
+	case anorm == 0:
 		return 0
+	case math.IsNaN(anorm):
+		return l.Implementation.Dtrcon(norm, uplo, diag, n, a, lda, work, iwork)
 	}
 	s := system{l, n, a, lda, work[:n], work[2*n : 3*n]}
 	inverse, ok := s.norm1(work, iwork, safeMin*float64(n), func(kase int) float64 {

@@ -109,8 +109,13 @@ func (v vectors[T]) triangle(upper bool, tA blas.Transpose, diag blas.Diag, a []
 		if diag == blas.NonUnit {
 			x[i] /= a[i*lda+i]
 		}
-		if beside {
+		switch {
+		case beside && x[i] != 0:
 			v.axpy(to-from, -x[i], a[i*lda+from:], 1, x[from:to], 1)
+		case beside: // axpy does nothing, and would lose NaN
+			for j, s := range a[i*lda+from : i*lda+to] {
+				x[from+j] -= x[i] * s
+			}
 		}
 	}
 }
