@@ -329,9 +329,9 @@ func (c *Cholesky[T]) LogDet() float64 {
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
 // estimate is a lower bound, but for rounding, that is rarely below a third of
-// the truth; +Inf if A⁻¹ is out of range. It costs a few solutions, on the
-// engine, and is not kept; if they fail, as those of a closed engine do, it is
-// NaN.
+// the truth; +Inf if one of the norms is out of range. It costs a few solutions,
+// on the engine, and is not kept; if they fail, as those of a closed engine do, it
+// is NaN.
 //
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {

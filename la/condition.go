@@ -118,6 +118,13 @@ func argmax(x []float64) int {
 	return k
 }
 
+// unsolvable reports whether err is that of factors that cannot be divided by: a
+// mat.Condition of +Inf.
+func unsolvable(err error) bool {
+	c, ok := err.(mat.Condition)
+	return ok && math.IsInf(float64(c), 1)
+}
+
 // nearSingular returns a mat.Condition if the upper triangle R of order n in r
 // shows that no digit of a solution with A can be relied on, where the condition
 // number of A is that of R to the power given. It is what the condition number

@@ -156,11 +156,20 @@ func TestFactorOverflow(t *testing.T) {
 			t.Errorf("%s: condition number %v", name, cond)
 		}
 		_, err := la.Solve[float64](t.Context(), e, x, a, mat.NewDense(2, 1, []float64{1, 1}))
+		_, mixed := la.SolveGeneral(t.Context(), e, x, a, mat.NewDense(2, 1, []float64{1, 1}))
+		lu, inverse := la.NewLU[float64](e), mat.NewDense(2, 2, []float64{7, 7, 7, 7})
+		if err := lu.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
 		for what, err := range map[string]error{
-			"QR": q.SolveTo(x, false, mat.NewDense(2, 1, []float64{1, 1})),
-			"LU": err,
+			"QR":       q.SolveTo(x, false, mat.NewDense(2, 1, []float64{1, 1})),
+			"LU":       err,
+			"LU, kept": lu.SolveTo(x, false, mat.NewDense(2, 1, []float64{1, 1})),
+			"vector":   lu.SolveVecTo(x.ColView(0).(*mat.VecDense), true, mat.NewVecDense(2, []float64{1, 1})),
+			"inverse":  lu.InverseTo(inverse),
+			"mixed":    mixed,
 		} {
-			if c, ok := err.(mat.Condition); !ok || !math.IsInf(float64(c), 1) || x.At(0, 0) != 7 {
+			if c, ok := err.(mat.Condition); !ok || !math.IsInf(float64(c), 1) || x.At(0, 0) != 7 || inverse.At(0, 0) != 7 {
 				t.Errorf("%s: %s: %v, x[0] %v", name, what, err, x.At(0, 0))
 			}
 		}

@@ -302,7 +302,7 @@ func (f *LU[T]) Growth() float64 {
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
 // estimate is a lower bound, but for rounding, that is rarely below a third of
-// the truth; +Inf if A is singular or A⁻¹ out of range. It costs a few
+// the truth; +Inf if A is singular or one of the norms out of range. It costs a few
 // solutions, on the engine, and is not kept; if they fail, as those of a closed
 // engine do, it is NaN. It panics with mat.ErrSquare if A is not square.
 //

@@ -20,8 +20,9 @@ import (
 // The error is a *ShapeError, a *SingularError if there is a zero on the
 // diagonal of U (dst is then as it was), or a mat.Condition if already the
 // diagonal shows that A is singular to working precision; dst then holds a
-// solution whose digits may all be wrong. For an estimate of the condition
-// number see [LU.Cond]. Otherwise it is an *exec.TaskError that names a version
+// solution whose digits may all be wrong, unless the condition is +Inf because U
+// is out of range: dst is then as it was, too, but for the shape. For an estimate
+// of the condition number see [LU.Cond]. Otherwise it is an *exec.TaskError that names a version
 // that has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
 // SolveTo panics with ErrNotFactorized if there is no factorization.
 //
@@ -45,13 +46,17 @@ func (f *LU[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 	if m == 0 || nrhs == 0 {
 		return nil
 	}
+	condition := f.conditionError()
+	if unsolvable(condition) {
+		return condition
+	}
 	workers := f.engine.options().Workers
 	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), blocked.CopyOptions{Workers: workers})
 	if err := f.solve(context.Background(), transpose(trans), x); err != nil {
 		return err
 	}
 	x.CopyTo(dst, workers)
-	return f.conditionError()
+	return condition
 }
 
 // transpose returns the constant that trans stands for.
@@ -84,6 +89,10 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 	if n == 0 {
 		return nil
 	}
+	condition := f.conditionError()
+	if unsolvable(condition) {
+		return condition
+	}
 	x := blocked.New[T](blocked.Full, n, 1, f.lu.NB())
 	for i := range n {
 		x.Set(i, 0, b.AtVec(i))
@@ -94,7 +103,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 	for i := range n {
 		dst.SetVec(i, x.At(i, 0))
 	}
-	return f.conditionError()
+	return condition
 }
 
 // solve overwrites x with op(A)⁻¹·x.
@@ -160,12 +169,16 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	if n == 0 {
 		return nil
 	}
+	condition := f.conditionError()
+	if unsolvable(condition) {
+		return condition
+	}
 	v, _, back := writable(dst, nb, false, f.engine.options().Workers)
 	if err := f.invert(context.Background(), v); err != nil {
 		return err
 	}
 	back()
-	return f.conditionError()
+	return condition
 }
 
 // invert writes A⁻¹ to the Full v, n×n in the tile size of the factors.

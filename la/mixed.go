@@ -85,7 +85,7 @@ type refiner struct {
 	factor func() error
 	// correct overwrites d with A⁻¹·d in float32.
 	correct func(d *blocked.Matrix[float32]) error
-	// double returns A⁻¹·x in float64; x may be overwritten. With a
+	// double returns A⁻¹·x in float64; x may be overwritten. With a finite
 	// mat.Condition it returns the solution as well.
 	double func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error)
 }

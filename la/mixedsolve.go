@@ -26,9 +26,9 @@ import (
 //
 // The error is a *ShapeError, a *NonFiniteError for A, or a
 // *NotPositiveDefiniteError, all found in float64; a mat.Condition as of
-// [Cholesky.SolveTo], where dst is set; the cause of the context's end, an
-// *exec.TaskError that names a version that has failed, or exec.ErrClosed. But
-// for a mat.Condition dst is then as it was, its shape excepted.
+// [Cholesky.SolveTo], where dst is set if it is finite; the cause of the context's
+// end, an *exec.TaskError that names a version that has failed, or exec.ErrClosed.
+// But for a finite mat.Condition dst is then as it was, its shape excepted.
 //
 // Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical
 // Algorithms, chapter 12.
@@ -140,11 +140,15 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source
 		if err := double.FactorizeContext(ctx, a); err != nil {
 			return nil, err
 		}
+		condition := double.conditionError()
+		if unsolvable(condition) {
+			return nil, condition
+		}
 		x = retiled(x, double.lu.NB(), e)
 		if err := double.solve(ctx, blas.NoTrans, x); err != nil {
 			return nil, err
 		}
-		return x, double.conditionError()
+		return x, condition
 	}
 	return s.solve(dst, b)
 }

@@ -61,8 +61,8 @@ func infinityNorm(trans blas.Transpose) lapack.MatrixNorm {
 // (lapack.MaxColumnSum) or the ∞-norm (lapack.MaxRowSum), from the factorization
 // that [Solve] would use: Cholesky for a positive definite A, otherwise LU, or
 // none. The estimate is a lower bound, but for rounding, that is rarely below a
-// third of the truth. It is +Inf if A is singular or A⁻¹ out of range, and 0 if
-// n = 0.
+// third of the truth. It is +Inf if A is singular or one of the norms out of range,
+// and 0 if n = 0.
 //
 // Half the digits of a solution are right where the condition number is 1/√ε,
 // and none where it is 1/ε: 10⁸ and 10¹⁶ in float64.

@@ -7,7 +7,6 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/mat"
 )
 
 // qrFactors is one factorization A = Q·R, and the memory of one.
@@ -222,8 +221,8 @@ func (f *qrFactors[T]) conditionError() error { return nearSingular(f.a, f.order
 
 // singular returns the mat.Condition of an R that cannot be divided by.
 func (f *qrFactors[T]) singular() error {
-	if c, ok := f.conditionError().(mat.Condition); ok && math.IsInf(float64(c), 1) {
-		return c
+	if err := f.conditionError(); unsolvable(err) {
+		return err
 	}
 	return nil
 }

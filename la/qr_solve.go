@@ -233,7 +233,7 @@ func (q *QR[T]) factorizeTransposed(s stage[T], z *qrFactors[T]) error {
 // Cond estimates the condition number of the triangular factor in the 1-norm,
 // ‖R‖₁·‖R⁻¹‖₁, which is that of A in the 2-norm but for a factor of at most
 // min(m, n). The estimate is a lower bound, but for rounding, that is rarely
-// below a third of the truth; +Inf if R⁻¹ is out of range or does not exist. It
+// below a third of the truth; +Inf if a norm is out of range or R⁻¹ does not exist. It
 // costs a few solutions, on the engine, and for an A that is wider than high
 // what its first solution does, and is not kept; if they fail, as those of a
 // closed engine do, it is NaN.

@@ -109,7 +109,7 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T
 // deliver copies a solution, if there is one, to where it belongs. With a
 // mat.Condition of +Inf there is none.
 func deliver[T Element](e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], err error) (SolveReport, error) {
-	if c, ok := err.(mat.Condition); x != nil && !(ok && math.IsInf(float64(c), 1)) {
+	if x != nil && !unsolvable(err) {
 		x.CopyTo(dst, e.options().Workers)
 	}
 	return report, err
