@@ -56,27 +56,34 @@ func (s *refiner) backwardError(b, x *blocked.Matrix[float64]) (float64, error) 
 func (s *refiner) shift(exp int) {
 	workers := s.engine.options().Workers
 	a, _ := blocked.From[float64](s.a, s.a.Kind(), s.a.NB(), s.engine.copying(false))
-	factor := math.Ldexp(1, exp)
-	mt, nt := a.Tiles()
-	for i := range mt {
-		for j := range nt {
-			if !a.Stored(i, j) {
-				continue
-			}
-			t := a.Tile(i, j)
-			for r := range t.Rows {
-				row := t.Row(r)
-				for c := range row {
-					row[c] *= factor
-				}
-			}
-		}
-	}
+	multiply(a, exp)
 	s.a = a
 	if s.diag != nil {
 		s.diag = blocked.NewDiagonal(a, workers)
 	}
 	s.norm = a.Norm(infinityNorm(s.trans), workers)
+}
+
+// multiply multiplies a by two to the power given.
+func multiply[T Element](a *blocked.Matrix[T], exp int) {
+	exp = min(max(exp, -2000), 2000)
+	mt, nt := a.Tiles()
+	for _, e := range []int{exp / 2, exp - exp/2} { // one power may be out of range
+		factor := math.Ldexp(1, e)
+		for i := range mt {
+			for j := range nt {
+				if !a.Stored(i, j) {
+					continue
+				}
+				t := a.Tile(i, j)
+				for r := range t.Rows {
+					for c, v := range t.Row(r) {
+						t.Row(r)[c] = T(float64(v) * factor)
+					}
+				}
+			}
+		}
+	}
 }
 
 // centred returns b with the columns that are near the ends of the range brought

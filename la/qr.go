@@ -30,6 +30,7 @@ type QR[T Element] struct {
 	opt    QROptions
 
 	f     *qrFactors[T] // nil if there is no factorization
+	top   float64       // largest magnitude of A
 	spare *qrFactors[T] // memory of a former factorization
 
 	// Rᵀ = Z·S of an A that is wider than high, made when it is first needed.
@@ -85,7 +86,7 @@ func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	if err := r.end(f.factorize(ctx, q.engine, r)); err != nil {
 		return err
 	}
-	q.f, q.spare = f, nil
+	q.f, q.spare, q.top = f, nil, r.stats.Max
 	return nil
 }
 
