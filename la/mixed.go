@@ -35,8 +35,8 @@ type Fallback uint8
 const (
 	// NoFallback: the solution is the refined one.
 	NoFallback Fallback = iota
-	// OutOfRange: an element of A or b is not finite, or not in float32, or a
-	// solution for a b of about 1 is not.
+	// OutOfRange: an element of A or b is not finite, or one of A not in float32, or
+	// A so small that its inverse is not.
 	OutOfRange
 	// NotFactored: in float32 A is not positive definite, or singular.
 	NotFactored
@@ -171,7 +171,7 @@ func (s *refiner) refine(b *blocked.Matrix[float64], report *Refinement) (*block
 			switch {
 			case excess*math.Sqrt(float64(s.n)) <= residualRounding:
 				return x, nil
-			case excess-excess != 0:
+			case excess-excess != 0 && s.norm < underflows: // otherwise it diverges
 				report.Fallback = OutOfRange
 			default:
 				report.Fallback = NoConvergence
