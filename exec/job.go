@@ -76,18 +76,16 @@ func newJob(l *Local, ctx context.Context) *Job {
 	j.submit.graph.Pool = &l.tasks
 	j.last.Store(math.MaxUint64)
 	j.goal.Store(math.MaxInt64)
-	var watchers observers
 	if n := l.opt.Stories; n > 0 {
 		j.stories = newStories(n)
-		watchers = append(watchers, j.stories)
+		j.submit.graph.Observer = j.stories
 	}
 	if r := l.opt.Recorder; r != nil {
 		j.submit.graph.Clock = r.Now
 		if r.Dependencies {
-			watchers = append(watchers, edgeRecorder{r, j.id})
+			j.submit.graph.Log = edgeLog(r, j.id)
 		}
 	}
-	j.submit.graph.Observer = watchers.one()
 	return j
 }
 

@@ -5,36 +5,16 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// observers passes on what a graph tells to several.
-type observers []graph.Observer
-
-// Depends makes observers a graph.Observer.
-func (o observers) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph.Datum, v uint32) {
-	for _, x := range o {
-		x.Depends(on, task, kind, d, v)
+// edgeLog returns a log from which r takes the edges of a job.
+func edgeLog(r *trace.Recorder, job uint64) *graph.Log {
+	l := &graph.Log{}
+	edges := func(yield func(trace.Edge)) {
+		l.Edges(func(on, task graph.TaskID, kind graph.Dependence) {
+			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind)})
+		})
 	}
-}
-
-// one returns o as one observer, nil if there is none.
-func (o observers) one() graph.Observer {
-	switch len(o) {
-	case 0:
-		return nil
-	case 1:
-		return o[0]
-	}
-	return o
-}
-
-// edgeRecorder puts the edges of a job into a recorder.
-type edgeRecorder struct {
-	r   *trace.Recorder
-	job uint64
-}
-
-// Depends makes edgeRecorder a graph.Observer.
-func (e edgeRecorder) Depends(on, task graph.TaskID, kind graph.Dependence, _ *graph.Datum, _ uint32) {
-	e.r.Depend(trace.Edge{Job: e.job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind)})
+	l.Begun = func() { r.Derive(edges, l.Forget) }
+	return l
 }
 
 // pause records that the submission of a job stands still until the function

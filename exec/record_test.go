@@ -1,8 +1,13 @@
 package exec_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,5 +141,148 @@ func TestDependenceKinds(t *testing.T) {
 		if got := trace.Dependence(k).String(); got != k.String() {
 			t.Errorf("%v became %v", k, got)
 		}
+	}
+}
+
+// edgeList is a graph.Observer that keeps edges as a recording has them.
+type edgeList []trace.Edge
+
+func (l *edgeList) Depends(on, task graph.TaskID, kind graph.Dependence, _ *graph.Datum, _ uint32) {
+	*l = append(*l, trace.Edge{From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind)})
+}
+
+// TestRecordedEdges: a recording has the edges of each job, of children's too, as a
+// graph tells an observer that runs none of the tasks.
+func TestRecordedEdges(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	// program calls add for each task of a random program.
+	program := func(seed uint64, add func(graph.Spec)) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		data := make([]graph.Datum, 1+r.IntN(6))
+		for i := range data {
+			data[i].Value = new(int)
+			data[i].SetReduction(graph.Reduction{New: func() any { return new(int) }, Combine: func(dst, src any) {}})
+			if r.IntN(3) == 0 {
+				data[i].SetRenaming(func() any { return new(int) })
+			}
+		}
+		modes := []graph.Mode{graph.In, graph.In, graph.Out, graph.InOut, graph.Commute, graph.Reduce}
+		for range 1 + r.IntN(60) {
+			var s graph.Spec
+			for _, k := range r.Perm(len(data))[:r.IntN(len(data)+1)] {
+				s.Operands = append(s.Operands, graph.Operand{Datum: &data[k], Mode: modes[r.IntN(len(modes))]})
+			}
+			add(s)
+		}
+	}
+	leaf := opOf("leaf", func(call *versions.Call) error {
+		if len(call.Args) > 0 {
+			call.Finished(0)
+		}
+		return nil
+	})
+	seed := atomic.Uint64{}
+	parent := opOf("parent", func(call *versions.Call) error {
+		job, err := exec.Nested(call)
+		if err != nil {
+			return err
+		}
+		program(seed.Add(1), func(s graph.Spec) {
+			s.Op = leaf
+			if _, err := job.Submit(&s); err != nil {
+				t.Error(err)
+			}
+		})
+		return nil
+	})
+	r := trace.Recorder{Dependencies: true}
+	rt, err := exec.NewLocal(exec.Options{Workers: 3, Recorder: &r, Window: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	var wait sync.WaitGroup
+	for range 4 { // jobs at once
+		job, own := rt.NewJob(context.Background()), seed.Add(1)
+		wait.Go(func() {
+			n := 0
+			program(own, func(s graph.Spec) {
+				s.Op = leaf
+				if n++; n%4 == 0 && len(s.Operands) == 0 {
+					s.Op = parent
+				}
+				if _, err := job.Submit(&s); err != nil {
+					t.Error(err)
+				}
+				if n%20 == 0 {
+					r.Recording() // at any time
+				}
+			})
+			if err := job.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	var want, got []edgeList
+	for s := range seed.Load() {
+		var l edgeList
+		g := graph.Graph{Observer: &l}
+		program(s+1, func(s graph.Spec) {
+			s.Op = leaf
+			g.Add(&s)
+		})
+		if len(l) > 0 {
+			want = append(want, l)
+		}
+	}
+	last := uint64(0)
+	for _, e := range r.Recording().Edges {
+		if e.Job != last {
+			got = append(got, nil)
+		}
+		last, e.Job = e.Job, 0
+		got[len(got)-1] = append(got[len(got)-1], e)
+	}
+	order := func(a, b edgeList) int {
+		return slices.CompareFunc(a, b, func(x, y trace.Edge) int {
+			return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.Kind, y.Kind))
+		})
+	}
+	slices.SortFunc(want, order)
+	slices.SortFunc(got, order)
+	if len(want) < 5 || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("edges of %d jobs, want %d:\n%v\nwant\n%v", len(got), len(want), got, want)
+	}
+}
+
+// TestResetOfRecorder: after a Reset there are the edges of later tasks only, those
+// from earlier tasks, too.
+func TestResetOfRecorder(t *testing.T) {
+	r := trace.Recorder{Dependencies: true}
+	rt, err := exec.NewLocal(exec.Options{Workers: 1, Recorder: &r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	job, d := rt.NewJob(context.Background()), &graph.Datum{}
+	for n := uint64(1); n <= 3; n++ {
+		if _, err := job.Submit(&graph.Spec{Op: empty("x"), Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}}); err != nil {
+			t.Fatal(err)
+		}
+		var want []trace.Edge
+		if n > 1 {
+			want = []trace.Edge{{Job: 1, From: n - 1, To: n}}
+		}
+		if got := r.Recording().Edges; !slices.Equal(got, want) {
+			t.Errorf("after task %d: %v, want %v", n, got, want)
+		}
+		r.Reset()
+		if got := r.Recording().Edges; len(got) > 0 {
+			t.Errorf("after Reset: %v", got)
+		}
+	}
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -26,8 +26,10 @@ type Datum struct {
 	reads   int32  // readers of current so far
 	there   bool   // current has been seen to be there, and good
 	number  uint32 // of current; for the Observer
+	index   uint32 // of the datum in numbered
 	initial version
-	_       [8]byte
+
+	numbered *numbering // by the graph that was the last to observe it
 }
 
 // String returns the datum's name, as in "A(3,2)".

@@ -29,6 +29,9 @@ type Graph struct {
 	// Observer, if not nil, is told of every edge. It costs memory and time;
 	// set it before the first Add.
 	Observer Observer
+	// Log, if not nil, notes what the edges follow from, for less; set it before the
+	// first Add.
+	Log *Log
 	// Pool, if not nil, is where memory for tasks comes from and where
 	// [Graph.Release] puts it.
 	Pool *Pool
@@ -41,10 +44,10 @@ type Graph struct {
 	// SetRenaming was given.
 	Failed func(what string, f *Fault)
 
-	_       [64]byte
-	readers map[*version][]TaskID // kept for the Observer
-	spare   [][]TaskID            // room for more of them
-	groups  groups
+	_         [64]byte
+	past      past       // for the Observer
+	numbering *numbering // of data, if there is an Observer or a Log
+	groups    groups
 
 	last TaskID
 	free *Task // tasks to reuse, Add's
@@ -101,6 +104,9 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 			writes++
 		}
 	}
+	if g.Observer != nil || g.Log != nil {
+		g.observe(t)
+	}
 	// The task's own life is one reference; each version it makes is another.
 	// Nobody can drop one before the task has run.
 	t.refs = 1 + writes
@@ -132,9 +138,6 @@ func (g *Graph) read(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	u.in = v
 	u.datum.reads++
-	if g.Observer != nil {
-		g.observeRead(t, u, v)
-	}
 	if u.datum.there { // it saves a look at what workers write
 		return 0
 	}
@@ -149,9 +152,6 @@ func (g *Graph) read(t *Task, u *use) int32 {
 // events to wait for.
 func (g *Graph) write(t *Task, u *use) int32 {
 	v := u.datum.latest()
-	if g.Observer != nil {
-		g.observeWrite(t, u, v)
-	}
 	reads, there := u.datum.reads, u.datum.there
 	u.datum.advance(&u.out)
 

@@ -165,12 +165,10 @@ func (g *Graph) fence(d *Datum, gr *group) {
 	u := &f.uses[0]
 	u.begin(f, Operand{d, InOut})
 	f.refs = 2
-	if g.Observer != nil {
-		v := d.latest()
-		f.extra.fence.sources = slices.Clone(g.readers[v])
-		if gr == nil {
-			f.extra.fence.sources = append(f.extra.fence.sources, v.makers()...)
-		}
+	if gr == nil {
+		g.happens(opens, d)
+	} else {
+		g.happens(closes, d)
 	}
 	if f.settle(g.write(f, u)) {
 		g.enter(f, nil) // nobody waits for it yet
@@ -178,10 +176,7 @@ func (g *Graph) fence(d *Datum, gr *group) {
 }
 
 // fence is what makes a task a fence.
-type fence struct {
-	group   *group
-	sources []TaskID // whom the observer is told of instead of the fence
-}
+type fence struct{ group *group }
 
 // enter makes a task ready for which nothing is missing but, if it is a member
 // of Commute groups, its turn. Fences end at once.

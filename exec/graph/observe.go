@@ -21,53 +21,131 @@ type Observer interface {
 	Depends(on, task TaskID, kind Dependence, d *Datum, v uint32)
 }
 
-// observeRead reports the edges into t, a reader of v, and notes it for who
-// overwrites v.
-func (g *Graph) observeRead(t *Task, u *use, v *version) {
-	if g.readers == nil {
-		g.readers = make(map[*version][]TaskID)
+// numbering numbers the data of a graph that is observed, from 0. A datum knows
+// which one its number is of, and gets another one in another graph.
+type numbering struct{ count uint32 }
+
+// access is what edges follow from: what a task does with a datum, or what
+// happens to the datum between two tasks.
+type access struct {
+	task  TaskID // for what happens in between: the latest
+	datum uint32 // its number
+	kind  accessKind
+}
+
+// accessKind fits into kindBits bits.
+type accessKind uint8
+
+const (
+	reads      accessKind = iota
+	updates               // reads it and makes the next version
+	overwrites            // makes the next version
+	opens                 // a group begins: its members come after whoever has made or read the version
+	closes                // it ends: what has read the version has made the next one
+	renews                // the next version has nothing to do with those before
+)
+
+// observe notes what t does with its operands. It is called when t is in the
+// graph, and before it can run.
+func (g *Graph) observe(t *Task) {
+	var room [inline]access
+	list := room[:0]
+	for i := range t.uses {
+		u := &t.uses[i]
+		a := access{task: t.id}
+		switch u.mode {
+		case 0:
+			continue
+		case Out:
+			a.kind = overwrites
+		case InOut:
+			a.kind = updates
+		}
+		a.datum = g.number(u.datum)
+		list = append(list, a)
+		if g.Observer != nil {
+			g.tell(a, u.datum)
+		}
 	}
-	list, ok := g.readers[v]
-	if n := len(g.spare); !ok && n > 0 {
-		list, g.spare = g.spare[n-1], g.spare[:n-1]
-	}
-	g.readers[v] = append(list, t.id)
-	for _, m := range v.makers() {
-		g.Observer.Depends(m, t.id, RAW, u.datum, u.datum.number)
+	if g.Log != nil && len(list) > 0 {
+		g.Log.add(list)
 	}
 }
 
-// observeWrite reports the edges into the maker of the version after v.
-func (g *Graph) observeWrite(t *Task, u *use, v *version) {
-	if list, ok := g.readers[v]; ok {
-		defer func() {
-			delete(g.readers, v)
-			g.spare = append(g.spare, list[:0])
-		}()
-	}
-	if t.fence() != nil {
+// happens notes what happens to d between two tasks.
+func (g *Graph) happens(kind accessKind, d *Datum) {
+	if g.Observer == nil && g.Log == nil {
 		return
 	}
-	kind := WAW
-	if u.mode&In != 0 {
-		kind = RAW
+	a := access{g.last, g.number(d), kind}
+	if g.Observer != nil {
+		g.tell(a, d)
 	}
-	for _, m := range v.makers() {
-		g.Observer.Depends(m, t.id, kind, u.datum, u.datum.number)
-	}
-	for _, r := range g.readers[v] {
-		g.Observer.Depends(r, t.id, WAR, u.datum, u.datum.number)
+	if g.Log != nil {
+		g.Log.add([]access{a})
 	}
 }
 
-// makers returns the tasks that made v, for the observer: several if a group
-// did.
-func (v *version) makers() []TaskID {
-	switch {
-	case v.task == nil:
-		return nil
-	case v.task.fence() != nil:
-		return v.task.extra.fence.sources
+// number returns the number of d in the graph.
+func (g *Graph) number(d *Datum) uint32 {
+	if g.numbering == nil {
+		g.numbering = &numbering{}
 	}
-	return []TaskID{v.task.id}
+	if n := g.numbering; d.numbered != n {
+		d.numbered, d.index = n, n.count
+		n.count++
+	}
+	return d.index
+}
+
+// tell tells the Observer of the edges that follow from a, an access to d.
+func (g *Graph) tell(a access, d *Datum) {
+	v := d.number
+	if a.kind == updates || a.kind == overwrites {
+		v-- // a has made another one
+	}
+	g.past.after(a, func(on TaskID, kind Dependence) { g.Observer.Depends(on, a.task, kind, d, v) })
+}
+
+// past is for each datum, by its number, who has made the latest version, several
+// if a group has, and who has read it.
+type past []struct{ makers, readers []TaskID }
+
+// after makes a part of the past and yields the edges that follow from it, if
+// yield is not nil.
+func (p *past) after(a access, yield func(on TaskID, kind Dependence)) {
+	for int(a.datum) >= len(*p) {
+		*p = append(*p, struct{ makers, readers []TaskID }{})
+	}
+	x := &(*p)[a.datum]
+	switch a.kind {
+	case opens:
+		x.makers, x.readers = append(x.readers, x.makers...), nil
+		return
+	case closes:
+		x.makers, x.readers = x.readers, x.makers[:0]
+		return
+	case renews:
+		x.makers, x.readers = x.makers[:0], x.readers[:0]
+		return
+	}
+	if yield != nil {
+		made := RAW
+		if a.kind == overwrites {
+			made = WAW
+		}
+		for _, m := range x.makers {
+			yield(m, made)
+		}
+		if a.kind != reads {
+			for _, r := range x.readers {
+				yield(r, WAR)
+			}
+		}
+	}
+	if a.kind == reads {
+		x.readers = append(x.readers, a.task)
+		return
+	}
+	x.makers, x.readers = append(x.makers[:0], a.task), x.readers[:0]
 }

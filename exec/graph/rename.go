@@ -147,9 +147,7 @@ func (v *renamed) drop() {
 // waits neither for that nor for its readers.
 func (g *Graph) detach(u *use) {
 	v := u.datum.latest()
-	if g.Observer != nil {
-		delete(g.readers, v)
-	}
+	g.happens(renews, u.datum)
 	reads := u.datum.reads
 	u.datum.advance(&u.out)
 	// v has no successor: its last reader, or this, drops it.

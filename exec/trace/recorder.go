@@ -73,6 +73,7 @@ type Recorder struct {
 	mu      sync.Mutex // guards what follows; a leaf
 	buffers []*buffer
 	edges   [][]Edge // all but the last are full
+	sources []source
 	pauses  []Pause
 	copies  []Copy
 	waits   []Wait
@@ -168,6 +169,22 @@ func (r *Recorder) Depend(e Edge) {
 	r.mu.Unlock()
 }
 
+// source is where edges come from that are not recorded one by one.
+type source struct {
+	edges  func(yield func(Edge))
+	forget func()
+}
+
+// Derive has each Recording contain the edges that a function yields when it is
+// asked for: what is not done while tasks run does not hold them up. Edges of several
+// functions come one after the other, after those of Depend. Reset calls forget
+// and the functions no more. They are called without locks.
+func (r *Recorder) Derive(edges func(yield func(Edge)), forget func()) {
+	r.mu.Lock()
+	r.sources = append(r.sources, source{edges, forget})
+	r.mu.Unlock()
+}
+
 // Pause records that a submission stood still.
 func (r *Recorder) Pause(p Pause) {
 	r.mu.Lock()
@@ -204,7 +221,11 @@ func (r *Recorder) Recording() *Recording {
 	r.mu.Lock()
 	rec.Edges, rec.Pauses = slices.Concat(r.edges...), slices.Clone(r.pauses)
 	rec.Copies, rec.Waits, rec.Names = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names)
+	sources := slices.Clone(r.sources)
 	r.mu.Unlock()
+	for _, s := range sources {
+		s.edges(func(e Edge) { rec.Edges = append(rec.Edges, e) })
+	}
 	return rec
 }
 
@@ -221,8 +242,12 @@ func (r *Recorder) Reset() {
 		b.mu.Unlock()
 	}
 	r.mu.Lock()
-	r.edges, r.pauses, r.copies, r.waits = nil, nil, nil, nil
+	sources := r.sources
+	r.edges, r.sources, r.pauses, r.copies, r.waits = nil, nil, nil, nil, nil
 	r.mu.Unlock()
+	for _, s := range sources {
+		s.forget()
+	}
 }
 
 func (r *Recorder) snapshot() []*buffer {

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"slices"
+	"sync"
+)
+
+// Log notes who accesses what, from which all edges follow later: a task costs
+// less so than where an [Observer] is told of its edges, while others wait for it
+// to be added. The zero value is an empty log. It is of one [Graph].
+type Log struct {
+	// Begun, if not nil, is called when something is noted for the first time, and
+	// for the first time after Forget.
+	Begun func()
+
+	mu     sync.Mutex // a leaf
+	begun  bool
+	pieces []piece // since past; all but the last are full
+	past   past
+}
+
+// piece is some accesses that are not moved, for that costs as much as to write
+// them. It has room for fewer tasks than brief.task can say.
+type piece struct {
+	first TaskID
+	list  []brief
+}
+
+// brief is an [access] without pointers, in 8 bytes.
+type brief struct {
+	task  uint32 // after the first one of the piece, by what is beside the kind
+	datum uint32
+}
+
+const (
+	kindBits = 3
+	most     = 1<<(32-kindBits) - 1 // is how far a task can be from the first one
+)
+
+// add notes accesses.
+func (l *Log) add(list []access) {
+	l.mu.Lock()
+	begins := !l.begun
+	l.begun = true
+	last := len(l.pieces) - 1
+	for _, a := range list {
+		if last < 0 || len(l.pieces[last].list) == cap(l.pieces[last].list) || a.task-l.pieces[last].first > most {
+			last++
+			l.pieces = append(l.pieces, piece{a.task, make([]brief, 0, 16<<min(2*last, 8))})
+		}
+		p := &l.pieces[last]
+		p.list = append(p.list, brief{uint32(a.task-p.first)<<kindBits | uint32(a.kind), a.datum})
+	}
+	l.mu.Unlock()
+	if begins && l.Begun != nil {
+		l.Begun()
+	}
+}
+
+// all yields the accesses of p.
+func (p *piece) all(yield func(access) bool) {
+	for _, b := range p.list {
+		if !yield(access{p.first + TaskID(b.task>>kindBits), b.datum, accessKind(b.task & (1<<kindBits - 1))}) {
+			return
+		}
+	}
+}
+
+// Edges yields the edges so far, or since Forget, as an [Observer] would have been
+// told of them. It may be called at any time.
+func (l *Log) Edges(yield func(on, task TaskID, kind Dependence)) {
+	l.mu.Lock()
+	pieces := slices.Clone(l.pieces) // with the lists as long as they are now
+	known := slices.Clone(l.past)
+	for i := range known {
+		known[i].makers, known[i].readers = slices.Clone(known[i].makers), slices.Clone(known[i].readers)
+	}
+	l.mu.Unlock()
+	for i := range pieces {
+		for a := range pieces[i].all {
+			known.after(a, func(on TaskID, kind Dependence) { yield(on, a.task, kind) })
+		}
+	}
+}
+
+// Forget drops what was noted so far, but for what is needed for edges between it
+// and what comes later. It may be called at any time.
+func (l *Log) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.pieces {
+		for a := range l.pieces[i].all {
+			l.past.after(a, nil)
+		}
+	}
+	l.pieces, l.begun = nil, false
+}
