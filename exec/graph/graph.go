@@ -82,7 +82,7 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	t.id = g.last
 	t.Op, t.Params, t.Priority, t.Failure = s.Op, s.Params, s.Priority, s.Failure
 	if g.Clock != nil {
-		t.extra.added = g.Clock()
+		t.added = g.Clock()
 	}
 	for i := range s.Operands {
 		t.uses[i].begin(t, s.Operands[i])
@@ -115,7 +115,7 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 		ready = len(g.enter(t, nil)) == 1
 	}
 	if ready && g.Clock != nil {
-		t.extra.ready = g.Clock()
+		t.ready = g.Clock()
 	}
 	return t, ready
 }
@@ -432,7 +432,7 @@ func (g *Graph) release(v *version) {
 // drop is release for Add, which has a list of its own for the memory.
 func (g *Graph) drop(v *version) {
 	if t := v.task; t != nil && t.unref(1) && t.forget() {
-		t.nextFree, g.free = g.free, t
+		*t.nextFree(), g.free = g.free, t
 	}
 }
 
@@ -449,7 +449,7 @@ func (g *Graph) recycle(t *Task) {
 	}
 	for {
 		head := g.ended.Load()
-		t.nextFree = head
+		*t.nextFree() = head
 		if g.ended.CompareAndSwap(head, t) {
 			return
 		}
@@ -479,19 +479,12 @@ func (g *Graph) newTask(n int) *Task {
 	if t == nil {
 		t = &Task{graph: g}
 	} else {
-		g.free, t.nextFree = t.nextFree, nil
+		g.free, *t.nextFree() = *t.nextFree(), nil
 		t.graph = g
 		t.Attempt, t.state, t.special = 0, uint8(Waiting), false
+		t.added, t.ready = 0, 0
 		// Nobody else has the task: a store that is not atomic costs less.
 		t.tainted, t.pending = atomic.Pointer[Fault]{}, atomic.Int32{}
-	}
-	switch {
-	case g.Clock == nil:
-		t.extra = nil
-	case t.extra == nil:
-		t.extra = &extra{}
-	default:
-		*t.extra = extra{}
 	}
 	t.fit(n)
 	return t
@@ -535,7 +528,7 @@ func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
 	if d.special != nil {
 		g.seal(d.special)
 	}
-	t = &Task{graph: g, odd: true, extra: &extra{watch: w}}
+	t = &Task{graph: g, odd: true, Params: w}
 	t.fit(1)
 	u := &t.uses[0]
 	u.begin(t, Operand{d, In})

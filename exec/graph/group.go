@@ -160,7 +160,7 @@ func (g *Graph) Seal() {
 
 // fence adds a fence on d: before a group if gr is nil, or else after gr.
 func (g *Graph) fence(d *Datum, gr *group) {
-	f := &Task{graph: g, special: true, odd: true, extra: &extra{fence: &fence{group: gr}}}
+	f := &Task{graph: g, special: true, odd: true, Params: &fence{group: gr}}
 	f.fit(1)
 	u := &f.uses[0]
 	u.begin(f, Operand{d, InOut})
@@ -253,7 +253,7 @@ func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
 // endFence ends a fence that is ready.
 func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 	fault := t.Tainted()
-	if gr := t.extra.fence.group; gr != nil {
+	if gr := t.fence().group; gr != nil {
 		if f := gr.fault.Load(); f != nil && (fault == nil || f.Task < fault.Task) {
 			fault = f
 		}
@@ -266,7 +266,7 @@ func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 		if gr.holds != nil {
 			gr.holds.drop()
 		}
-		t.extra.fence.group = nil // the fence stays as long as the version that it has made
+		t.fence().group = nil // the fence stays as long as the version that it has made
 	}
 	return g.End(t, Done, fault, ready)
 }

@@ -166,10 +166,10 @@ const inline = 4
 //
 // A task is written on one core and read on another, and each of its cache lines
 // has to move twice. It has six: one for those who wait for it to become ready,
-// and for queues; one more to run it; and one for each operand that it has. What
-// few tasks have is in extra. Fields are atomic only where several goroutines
-// may be at them at once; the others belong to whoever has the task: Add, the
-// last of those that it waits for, the worker.
+// and for queues; one more to run it; and one for each operand that it has. Fields
+// are atomic only where several goroutines may be at them at once; the others
+// belong to whoever has the task: Add, the last of those that it waits for, the
+// worker.
 type Task struct {
 	pending atomic.Int32 // versions and readers still awaited; below 0 while Add counts
 	refs    int32        // own life + versions of it that somebody may touch; atomic after Add
@@ -178,7 +178,7 @@ type Task struct {
 	Attempt int32
 	state   uint8 // a State
 	special bool  // it is a fence, or some use is special
-	odd     bool  // it is a Watch or a fence: see extra
+	odd     bool  // it stands for a Watch or a fence: Params is that
 
 	// Op, Params, Priority and Failure are the Spec's; read-only.
 	Priority int64
@@ -186,21 +186,18 @@ type Task struct {
 	Op       Op
 	Params   any
 
-	Failure  *Failure
-	graph    *Graph
-	uses     []use
-	tainted  atomic.Pointer[Fault] // an input is tainted, or what it has made
-	nextFree *Task
-	extra    *extra
-	own      [inline]use
+	Failure *Failure
+	graph   *Graph
+	uses    []use
+	tainted atomic.Pointer[Fault] // an input is tainted, or what it has made
+	added   time.Duration         // these two stay 0
+	ready   time.Duration         // without a clock
+	own     [inline]use
 }
 
-// extra is what few tasks have.
-type extra struct {
-	added, ready time.Duration // see [Task.Added] and [Task.ReadyAt]
-	watch        *Watch        // the task is a Watch's
-	fence        *fence        // the task is one
-}
+// nextFree is the next task on a list of those whose memory can be used again: the
+// place for it is in a version that nobody looks at any more.
+func (t *Task) nextFree() **Task { return &t.own[0].out.task }
 
 // use is one operand of a task and its place in the graph: a cache line.
 type use struct {
@@ -243,28 +240,13 @@ func (t *Task) State() State { return State(t.state) }
 func (t *Task) SetState(s State) { t.state = uint8(s) }
 
 // Added returns when the task was added, by [Graph.Clock]; 0 without a clock.
-func (t *Task) Added() time.Duration {
-	if t.extra == nil {
-		return 0
-	}
-	return t.extra.added
-}
+func (t *Task) Added() time.Duration { return t.added }
 
 // ReadyAt returns when the task became ready; 0 without a clock.
-func (t *Task) ReadyAt() time.Duration {
-	if t.extra == nil {
-		return 0
-	}
-	return t.extra.ready
-}
+func (t *Task) ReadyAt() time.Duration { return t.ready }
 
-// SetReadyAt notes when the task became ready, for the runtime. Without a
-// [Graph.Clock] it does nothing.
-func (t *Task) SetReadyAt(at time.Duration) {
-	if t.extra != nil {
-		t.extra.ready = at
-	}
-}
+// SetReadyAt notes when the task became ready, for the runtime.
+func (t *Task) SetReadyAt(at time.Duration) { t.ready = at }
 
 // Tainted returns the fault of a tainted input, nil if there is none. It is
 // final once the task is ready.
@@ -314,7 +296,8 @@ func (t *Task) Watch() *Watch {
 	if !t.odd {
 		return nil
 	}
-	return t.extra.watch
+	w, _ := t.Params.(*Watch)
+	return w
 }
 
 // fence returns the fence that the task is, nil for others.
@@ -322,7 +305,8 @@ func (t *Task) fence() *fence {
 	if !t.odd {
 		return nil
 	}
-	return t.extra.fence
+	f, _ := t.Params.(*fence)
+	return f
 }
 
 // SetHomes calls [Datum.SetHome] for what the task has written, but for what it
