@@ -41,11 +41,12 @@ func (d *device) start(t *graph.Task) {
 // returns nil, if it must not run, or cannot.
 func (d *device) board(t *graph.Task) *flight {
 	j := t.Graph().Owner.(*Job)
-	if f := j.cancelled(t); f != nil {
-		d.over(j.end(t, graph.Cancelled, f, d.freed))
+	f := d.flight(t)
+	if fault := j.cancelled(t); fault != nil {
+		d.land(f)
+		d.over(j.end(&f.worker, t, graph.Cancelled, fault, d.freed))
 		return nil
 	}
-	f := d.flight(t)
 	op := t.Op.(*versions.Op)
 	f.call.Ctx, f.call.Params, f.call.Work = j.ctx, t.Params, &d.work
 	j.used.Store(true)
@@ -95,7 +96,7 @@ func (d *device) flight(t *graph.Task) *flight {
 	} else {
 		f = &flight{worker: worker{rt: d.rt, info: d.info, device: d}}
 		if r := d.rt.opt.Recorder; r != nil {
-			f.record, f.begin = r.Sink(d.info.ID), r.Starter(d.info.ID)
+			f.record, f.begin, f.tally = r.Sink(d.info.ID), r.Starter(d.info.ID), r.Tally(d.info.ID)
 		}
 	}
 	f.task = t

@@ -263,7 +263,7 @@ func (j *Job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.settle()
 	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: done})
 	if ready {
-		freed := j.arrived([]*graph.Task{t})
+		freed := j.arrived(nil, []*graph.Task{t})
 		j.rt.enqueue(freed)
 	}
 }
@@ -390,7 +390,7 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 		j.outcome.ignored++
 		j.outcome.Unlock()
 		j.tell(t, graph.Failed, w.info.ID, version, err)
-		return j.end(t, graph.Done, nil, freed)
+		return j.end(w, t, graph.Done, nil, freed)
 	}
 	te := &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}
 	if version == "" { // none could be chosen, so none was run
@@ -420,7 +420,7 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 	}
 	j.outcome.Unlock()
 	j.tell(t, graph.Failed, w.info.ID, version, err)
-	return j.end(t, graph.Failed, f, freed)
+	return j.end(w, t, graph.Failed, f, freed)
 }
 
 // broken records that a function of the program that the graph calls has
@@ -484,8 +484,8 @@ func (j *Job) save(t *graph.Task) {
 	}
 }
 
-// end takes t out of the graph and appends what it has freed to freed.
-func (j *Job) end(t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
+// end takes t, which w has executed, out of the graph and appends what it has freed to freed.
+func (j *Job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
 	if t.Failure != nil && t.Failure.Retries > 0 {
 		j.saved.Delete(t.ID())
 	}
@@ -496,41 +496,47 @@ func (j *Job) end(t *graph.Task, state graph.State, f *graph.Fault, freed []*gra
 		}
 		j.tell(t, state, -1, "", err)
 	}
-	if r := j.rt.opt.Recorder; r != nil {
-		r.CountEnded(t.State() == graph.Running || t.Attempt > 0)
+	if w.tally != nil {
+		w.tally.Ended(t.State() == graph.Running || t.Attempt > 0)
 	}
 	n := len(freed)
 	freed = j.submit.graph.End(t, state, f, freed)
 	if r := freed[n:]; len(r) > 0 {
-		freed = append(freed[:n], j.arrived(r)...)
+		freed = append(freed[:n], j.arrived(w, r)...)
 	}
 	j.ended()
 	return freed
 }
 
 // arrived notifies the watches among tasks that have become ready and returns
-// the others, with what the watches' ends have freed.
-func (j *Job) arrived(ready []*graph.Task) []*graph.Task {
+// the others, with what the watches' ends have freed. It is called by w, if that is
+// not nil.
+func (j *Job) arrived(w *worker, ready []*graph.Task) []*graph.Task {
 	if r := j.rt.opt.Recorder; r != nil && len(ready) > 0 {
-		now := r.Now()
+		now, tasks := r.Now(), 0
 		for _, t := range ready {
 			t.SetReadyAt(now)
 			if t.Watch() == nil {
-				r.CountReady(1)
+				tasks++
 			}
+		}
+		if w != nil {
+			w.tally.Ready(tasks)
+		} else {
+			r.CountReady(tasks)
 		}
 	}
 	for i := 0; i < len(ready); {
 		t := ready[i]
-		w := t.Watch()
-		if w == nil {
+		watch := t.Watch()
+		if watch == nil {
 			if j.stories != nil {
 				j.tell(t, graph.Ready, -1, "", nil)
 			}
 			i++
 			continue
 		}
-		w.Done(t.Tainted())
+		watch.Done(t.Tainted())
 		ready = append(ready[:i], ready[i+1:]...)
 		ready = j.submit.graph.End(t, graph.Done, nil, ready)
 	}

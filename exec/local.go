@@ -103,7 +103,7 @@ func NewLocal(opt Options) (*Local, error) {
 		w.info.ID = i
 		w.call.Task = w
 		if opt.Recorder != nil {
-			w.record, w.begin = opt.Recorder.Sink(i), opt.Recorder.Starter(i)
+			w.record, w.begin, w.tally = opt.Recorder.Sink(i), opt.Recorder.Starter(i), opt.Recorder.Tally(i)
 		}
 		l.workers = append(l.workers, w)
 	}

@@ -90,7 +90,7 @@ func (w *worker) give(t *graph.Task, i int) {
 	}
 	j := t.Graph().Owner.(*Job)
 	var room [8]*graph.Task
-	freed := j.arrived(j.submit.graph.Give(t, i, room[:0]))
+	freed := j.arrived(w, j.submit.graph.Give(t, i, room[:0]))
 	if len(freed) > 0 {
 		w.rt.enqueue(freed)
 	}

@@ -31,8 +31,9 @@ type worker struct {
 	slot   *slot
 	heir   *worker                   // that is to have the slot, when this one is at its end
 	wake   chan struct{}             // capacity 1: one token for each time it is roused
-	record func(trace.Event)         // both nil
-	begin  func(trace.Running, bool) // without a recorder
+	record func(trace.Event)         // these are nil
+	begin  func(trace.Running, bool) // without
+	tally  *trace.Tally              // a recorder
 
 	call  versions.Call
 	work  versions.Workspace
@@ -152,7 +153,7 @@ func (w *worker) survive() {
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	j := t.Graph().Owner.(*Job)
 	if f := j.cancelled(t); f != nil {
-		return j.end(t, graph.Cancelled, f, freed)
+		return j.end(w, t, graph.Cancelled, f, freed)
 	}
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
@@ -243,10 +244,12 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 	var at time.Duration
 	if w.record != nil {
 		at = w.rt.opt.Recorder.Now()
+		w.start = w.rt.opt.Recorder.Began().Add(at)
 		w.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name, Start: at}
 		w.begin(w.doing, t.Attempt == 0)
+	} else {
+		w.start = time.Now()
 	}
-	w.start = time.Now()
 	err = w.invoke(t)
 	took := time.Since(w.start)
 	if limit > 0 && w.nested != nil { // the context of the children ends with this call
@@ -320,5 +323,5 @@ func (w *worker) conclude(t *graph.Task, version string, err error, freed []*gra
 		return j.fail(w, t, version, err, freed)
 	}
 	t.SetHomes(w.info.ID)
-	return j.end(t, graph.Done, nil, freed)
+	return j.end(w, t, graph.Done, nil, freed)
 }

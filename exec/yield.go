@@ -44,7 +44,7 @@ func (w *worker) yield(f func()) {
 			w.call.Gang = w.lead
 		}()
 	}
-	s := &worker{rt: l, info: w.info, slot: w.slot, wake: make(chan struct{}, 1), record: w.record, begin: w.begin}
+	s := &worker{rt: l, info: w.info, slot: w.slot, wake: make(chan struct{}, 1), record: w.record, begin: w.begin, tally: w.tally}
 	s.call.Task = s
 	l.running.Add(1)
 	go s.loop()

@@ -6,10 +6,27 @@ import (
 	"time"
 )
 
-// live is what the recorder knows of tasks that have not ended.
-type live struct {
+// Tally counts tasks. Each worker has one of its own: where all count in one place
+// they wait for one another's cache.
+type Tally struct {
 	submitted, ready, started, attempts, ended atomic.Int64
+
+	_ [64]byte // keeps neighbours off this cache line
 }
+
+// Ready counts n tasks that have become ready.
+func (t *Tally) Ready(n int) { t.ready.Add(int64(n)) }
+
+// Ended counts a task that has ended in any way, started or not.
+func (t *Tally) Ended(started bool) {
+	if !started {
+		t.started.Add(1)
+	}
+	t.ended.Add(1)
+}
+
+// Tally returns what a worker counts in.
+func (r *Recorder) Tally(worker int) *Tally { return &r.buffer(worker).tally }
 
 // Running is a task that a worker is at.
 type Running struct {
@@ -31,10 +48,26 @@ type Counts struct {
 // Counts returns where the tasks stand. They are counted while others go on:
 // the numbers belong to about the same time.
 func (r *Recorder) Counts() Counts {
-	c := Counts{Ended: r.live.ended.Load(), Attempts: r.live.attempts.Load()}
-	started := r.live.started.Load()
-	ready := r.live.ready.Load()
-	c.Submitted = r.live.submitted.Load()
+	tallies := []*Tally{&r.tally}
+	for _, b := range r.snapshot() {
+		tallies = append(tallies, &b.tally)
+	}
+	var c Counts
+	var started, ready int64
+	// What a task does last is looked at first: no task has ended and not started.
+	for _, t := range tallies {
+		c.Ended += t.ended.Load()
+		c.Attempts += t.attempts.Load()
+	}
+	for _, t := range tallies {
+		started += t.started.Load()
+	}
+	for _, t := range tallies {
+		ready += t.ready.Load()
+	}
+	for _, t := range tallies {
+		c.Submitted += t.submitted.Load()
+	}
 	c.Running = max(started-c.Ended, 0)
 	c.Ready = max(ready-started, 0)
 	c.Waiting = max(c.Submitted-ready, 0)
@@ -42,20 +75,16 @@ func (r *Recorder) Counts() Counts {
 }
 
 // CountSubmitted, CountReady and CountEnded count tasks that were submitted,
-// that have become ready, and that have ended in any way.
-func (r *Recorder) CountSubmitted(n int) { r.live.submitted.Add(int64(n)) }
+// that have become ready, and that have ended in any way. Workers count in a
+// [Tally].
+func (r *Recorder) CountSubmitted(n int) { r.tally.submitted.Add(int64(n)) }
 
 // CountReady counts tasks that have become ready: see [Recorder.CountSubmitted].
-func (r *Recorder) CountReady(n int) { r.live.ready.Add(int64(n)) }
+func (r *Recorder) CountReady(n int) { r.tally.Ready(n) }
 
 // CountEnded counts a task that has ended, started or not: see
 // [Recorder.CountSubmitted].
-func (r *Recorder) CountEnded(started bool) {
-	if !started {
-		r.live.started.Add(1)
-	}
-	r.live.ended.Add(1)
-}
+func (r *Recorder) CountEnded(started bool) { r.tally.Ended(started) }
 
 // Starter returns the function that says that a worker begins an attempt, the
 // first one at its task if first is set; the function of [Recorder.Sink] says
@@ -64,7 +93,7 @@ func (r *Recorder) Starter(worker int) func(t Running, first bool) {
 	b := r.buffer(worker)
 	return func(t Running, first bool) {
 		if first {
-			r.live.started.Add(1)
+			b.tally.started.Add(1)
 		}
 		b.mu.Lock()
 		b.running, b.busy = t, true
@@ -94,16 +123,12 @@ func (r *Recorder) After(t time.Duration, most int) []Event {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
 		first := len(all)
-		older, newer := b.events.inOrder()
-		for _, part := range [][]entry{newer, older} {
-			i := len(part)
-			for i > 0 && part[i-1].end > t && len(all)-first < most {
-				i--
-				all = append(all, b.events.unpack(&part[i]))
-			}
-			if i > 0 {
+		for i := b.events.n - 1; i >= 0 && len(all)-first < most; i-- {
+			x := b.events.inOrder(i)
+			if x.end <= t {
 				break
 			}
+			all = append(all, b.events.unpack(x))
 		}
 		b.mu.Unlock()
 		slices.Reverse(all[first:])

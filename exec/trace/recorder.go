@@ -67,10 +67,12 @@ type Recorder struct {
 	// before the recorder is used. Edges and pauses are kept in any case.
 	Limit int
 
-	live    live
-	once    sync.Once
-	start   time.Time
-	mu      sync.Mutex // guards what follows; a leaf
+	once  sync.Once
+	start time.Time
+	_     [64]byte   // what comes before is read often
+	tally Tally      // of those that are no workers
+	mu    sync.Mutex // guards what follows; a leaf
+
 	buffers []*buffer
 	edges   [][]Edge // all but the last are full
 	sources []source
@@ -83,14 +85,16 @@ type Recorder struct {
 // buffer holds the events of one worker. Its lock is taken by that worker and
 // by readers only, so recording does not contend.
 type buffer struct {
+	tally   Tally
 	mu      sync.Mutex
 	events  ring
 	shares  ring
 	running Running // what the worker is at, if busy
 	busy    bool
-	totals  usages   // also of events that are gone
-	last    *Usage   // of totals
-	_       [64]byte // keeps neighbours off this cache line
+	totals  usages    // also of events that are gone
+	recent  [4]*Usage // some of totals
+	next    int       // of recent, to be replaced
+	_       [64]byte  // keeps neighbours off this cache line
 }
 
 // versionKey identifies a version of an op.
@@ -98,14 +102,18 @@ type versionKey struct{ op, version string }
 
 // usage returns where the events of e's version are counted.
 func (b *buffer) usage(e *Event) *Usage {
-	if u := b.last; u != nil && u.Op == e.Op && u.Version == e.Version {
-		return u
+	for _, u := range b.recent {
+		if u != nil && u.Op == e.Op && u.Version == e.Version {
+			return u
+		}
 	}
 	if b.totals == nil {
 		b.totals = usages{}
 	}
-	b.last = b.totals.of(e.Op, e.Version)
-	return b.last
+	u := b.totals.of(e.Op, e.Version)
+	b.recent[b.next] = u
+	b.next = (b.next + 1) % len(b.recent)
+	return u
 }
 
 // begin starts the clock.
@@ -132,7 +140,7 @@ func (r *Recorder) Sink(worker int) func(Event) {
 		b.events.put(&e, r.Limit)
 		b.busy = false
 		b.mu.Unlock()
-		r.live.attempts.Add(1)
+		b.tally.attempts.Add(1)
 	}
 }
 
@@ -238,7 +246,7 @@ func (r *Recorder) Reset() {
 		b.mu.Lock()
 		b.events.reset()
 		b.shares.reset()
-		b.totals, b.last = nil, nil
+		b.totals, b.recent = nil, [4]*Usage{}
 		b.mu.Unlock()
 	}
 	r.mu.Lock()

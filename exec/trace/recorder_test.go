@@ -78,7 +78,7 @@ func TestWords(t *testing.T) {
 			t.Fatalf("after %d: %v, want %v", i+1, got, want)
 		}
 	}
-	if n := len(q.words.text); n > 3*limit+1001 {
+	if n := len(q.sorts.all) + len(q.data.all); n > 3*limit+1001 {
 		t.Errorf("%d texts are kept for %d events", n, limit)
 	}
 }

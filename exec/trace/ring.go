@@ -6,114 +6,125 @@ import (
 )
 
 // ring is the latest events of a kind. It keeps them without pointers, for the
-// garbage collector would look at all of them again and again.
+// garbage collector would look at all of them again and again, and where they are:
+// to move them costs as much as to write them.
 type ring struct {
-	entries []entry
-	oldest  int // where it is, once there are as many as are kept
-	words   words
+	pieces [][]entry // of pieceSize entries each
+	n      int       // how many there are
+	oldest int       // which one it is, once there are as many as are kept
+	sorts  numbers[sort]
+	data   numbers[string]
 }
 
-// entry is an [Event] with its texts by number.
+const pieceSize = 256
+
+// entry is an [Event] in a cache line.
 type entry struct {
 	job, task                    uint64
 	submitted, ready, start, end time.Duration
-	op, version, datum           uint32
-	worker, i, j                 int32
-	failed                       bool
+	sort                         uint32 // its number
+	datum                        uint32 // the number of its name
+	i, j                         int32
 }
 
-// words numbers texts.
-type words struct {
-	text   []string
-	number map[string]uint32
-	last   [3]uint32 // asked for by an op, a version and a datum
+// sort is what many events have in common.
+type sort struct {
+	op, version string
+	worker      int
+	failed      bool
 }
 
-// of returns the number of s, which is the text of that kind of an event.
-func (w *words) of(kind int, s string) uint32 {
-	if n := w.last[kind]; int(n) < len(w.text) && w.text[n] == s {
-		return n
-	}
-	n, ok := w.number[s]
-	if !ok {
-		if w.number == nil {
-			w.number = make(map[string]uint32)
+// numbers gives things numbers, from 0.
+type numbers[T comparable] struct {
+	all    []T
+	of     map[T]uint32
+	recent [4]uint32 // some of those that were asked for last
+	next   int       // of recent, to be replaced
+}
+
+// number returns the number of x.
+func (n *numbers[T]) number(x T) uint32 {
+	for _, k := range n.recent {
+		if int(k) < len(n.all) && n.all[k] == x {
+			return k
 		}
-		n = uint32(len(w.text))
-		w.text = append(w.text, s)
-		w.number[s] = n
 	}
-	w.last[kind] = n
-	return n
+	k, ok := n.of[x]
+	if !ok {
+		if n.of == nil {
+			n.of = make(map[T]uint32)
+		}
+		k = uint32(len(n.all))
+		n.all = append(n.all, x)
+		n.of[x] = k
+	}
+	n.recent[n.next] = k
+	n.next = (n.next + 1) % len(n.recent)
+	return k
 }
 
-// pack returns e as an entry.
-func (q *ring) pack(e *Event) entry {
-	return entry{
+// at returns entry i, not in their order.
+func (q *ring) at(i int) *entry { return &q.pieces[i/pieceSize][i%pieceSize] }
+
+// pack makes an entry of e.
+func (q *ring) pack(x *entry, e *Event) {
+	*x = entry{
 		job: e.Job, task: e.Task,
 		submitted: e.Submitted, ready: e.Ready, start: e.Start, end: e.End,
-		op: q.words.of(0, e.Op), version: q.words.of(1, e.Version), datum: q.words.of(2, e.Datum),
-		worker: int32(e.Worker), i: e.I, j: e.J, failed: e.Failed,
+		sort: q.sorts.number(sort{e.Op, e.Version, e.Worker, e.Failed}), datum: q.data.number(e.Datum),
+		i: e.I, j: e.J,
 	}
 }
 
 // unpack returns x as an event.
 func (q *ring) unpack(x *entry) Event {
-	text := q.words.text
+	s := &q.sorts.all[x.sort]
 	return Event{
-		Job: x.job, Task: x.task, Op: text[x.op], Version: text[x.version], Worker: int(x.worker),
-		Datum: text[x.datum], I: x.i, J: x.j,
-		Submitted: x.submitted, Ready: x.ready, Start: x.start, End: x.end, Failed: x.failed,
+		Job: x.job, Task: x.task, Op: s.op, Version: s.version, Worker: s.worker,
+		Datum: q.data.all[x.datum], I: x.i, J: x.j,
+		Submitted: x.submitted, Ready: x.ready, Start: x.start, End: x.end, Failed: s.failed,
 	}
 }
 
 // put appends e, or puts it in the place of the oldest event if there are limit.
 func (q *ring) put(e *Event, limit int) {
-	if limit <= 0 || len(q.entries) < limit {
-		q.entries = append(grown(q.entries), q.pack(e))
+	if limit <= 0 || q.n < limit {
+		if q.n == len(q.pieces)*pieceSize {
+			q.pieces = append(q.pieces, make([]entry, pieceSize))
+		}
+		q.n++
+		q.pack(q.at(q.n-1), e)
 		return
 	}
-	q.entries[q.oldest] = q.pack(e)
-	q.oldest = (q.oldest + 1) % len(q.entries)
-	if len(q.words.text) > 3*limit+1000 {
+	q.pack(q.at(q.oldest), e)
+	q.oldest = (q.oldest + 1) % q.n
+	if len(q.sorts.all)+len(q.data.all) > 3*limit+1000 {
 		q.tidy()
 	}
 }
 
-// tidy forgets the texts of events that are gone.
+// tidy forgets what events that are gone had alone.
 func (q *ring) tidy() {
 	old := *q
-	q.words = words{}
-	for i := range q.entries {
-		e := old.unpack(&q.entries[i])
-		q.entries[i] = q.pack(&e)
+	q.sorts, q.data = numbers[sort]{}, numbers[string]{}
+	for i := range q.n {
+		x := q.at(i)
+		e := old.unpack(x)
+		q.pack(x, &e)
 	}
 }
 
-// grown returns x with room for one more, for as many more as there are if there is
-// none. By itself append takes a quarter more, and so moves each element some five
-// times.
-func grown[T any](x []T) []T {
-	if len(x) == cap(x) {
-		x = slices.Grow(x, max(256, len(x)))
-	}
-	return x
-}
-
-// inOrder returns the entries, the oldest first, in two pieces.
-func (q *ring) inOrder() (older, newer []entry) { return q.entries[q.oldest:], q.entries[:q.oldest] }
+// inOrder returns entry i of the n that there are, from the oldest on.
+func (q *ring) inOrder(i int) *entry { return q.at((q.oldest + i) % q.n) }
 
 // appendTo appends the events in order to dst.
 func (q *ring) appendTo(dst []Event) []Event {
-	older, newer := q.inOrder()
-	dst = slices.Grow(dst, len(q.entries))
-	for _, part := range [][]entry{older, newer} {
-		for i := range part {
-			dst = append(dst, q.unpack(&part[i]))
-		}
+	dst = slices.Grow(dst, q.n)
+	for i := range q.n {
+		dst = append(dst, q.unpack(q.inOrder(i)))
 	}
 	return dst
 }
 
 // reset forgets all events, and keeps their room.
-func (q *ring) reset() { q.entries, q.oldest, q.words = q.entries[:0], 0, words{} }
+func (q *ring) reset() { q.n, q.oldest, q.sorts, q.data = 0, 0, numbers[sort]{}, numbers[string]{} }
