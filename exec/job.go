@@ -484,7 +484,8 @@ func (j *Job) save(t *graph.Task) {
 	}
 }
 
-// end takes t, which w has executed, out of the graph and appends what it has freed to freed.
+// end takes t, which w has executed, out of the graph and appends what it has freed
+// to freed.
 func (j *Job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
 	if t.Failure != nil && t.Failure.Retries > 0 {
 		j.saved.Delete(t.ID())

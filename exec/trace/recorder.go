@@ -55,8 +55,8 @@ type Pause struct {
 
 // Recorder collects what a runtime does. The zero value is ready to use; it
 // starts with the first clock reading. It is safe for concurrent use. A runtime
-// records into it as long as it runs; the memory grows by one Event an attempt
-// until [Recorder.Reset].
+// records into it as long as it runs; the memory grows with each attempt, and
+// with Dependencies by what each task accesses, until [Recorder.Reset].
 type Recorder struct {
 	// Dependencies says that edges are recorded, too: for the critical path, the
 	// flows of [Recording.WriteChrome] and [Recording.WriteDOT]. It must be set
