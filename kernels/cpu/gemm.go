@@ -9,7 +9,7 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	}
 	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
 	if p.vectors.run != nil {
-		p.product(operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, beta, c, ldc, work)
+		p.product(operand[T]{a, lda, ta, nil}, operand[T]{b, ldb, tb, nil}, m, n, k, alpha, beta, c, ldc, work)
 		return
 	}
 	scale(m, n, beta, c, ldc)
@@ -17,7 +17,7 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
 		return
 	}
-	p.update(blas.All, operand[T]{a, lda, ta}, operand[T]{b, ldb, tb}, m, n, k, alpha, c, ldc, work)
+	p.update(blas.All, operand[T]{a, lda, ta, nil}, operand[T]{b, ldb, tb, nil}, m, n, k, alpha, c, ldc, work)
 }
 
 // gemmTrivial checks the arguments of gemm, and does the call and reports true
@@ -46,11 +46,13 @@ func gemmTrivial[T Element](transA, transB blas.Transpose, m, n, k int, alpha T,
 	return false
 }
 
-// operand is op(X): x with its leading dimension, transposed or not.
+// operand is op(X): x with its leading dimension, transposed or not. If packed is
+// not nil, it is the same as [Packed.PackA] or PackB leaves it.
 type operand[T Element] struct {
-	x     []T
-	ld    int
-	trans bool
+	x      []T
+	ld     int
+	trans  bool
+	packed []T
 }
 
 // from returns op(X) from row i and column j on, as the slice and the strides

@@ -24,8 +24,7 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 		order, width = n, m
 	}
 	s := q.scratch(work, max(m, n), k, ib)
-	f := q.reflectors(trapezoid, order, k, ib, narrowBlock, v, ldv, &s)
-	f.loadAll(t, ldt, q.panels)
+	f := q.factorOf(trapezoid, order, k, ib, narrowBlock, v, ldv, t, ldt, &s)
 	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
 }
 

@@ -52,7 +52,11 @@ func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, b
 		for pc := 0; pc < k; pc += kcMax {
 			s.k = min(kcMax, k-pc)
 			x, rs, cs := b.from(pc, jc)
-			p.packAllB(bp, x, rs, cs, nc, s.k)
+			if b.packed != nil {
+				bp = p.packedB(b, n, k, pc)
+			} else {
+				p.packAllB(bp, x, rs, cs, nc, s.k)
+			}
 			first, last := 0, m // the rows that have a part in these columns
 			switch uplo {
 			case blas.Lower:
@@ -64,7 +68,10 @@ func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, b
 				s.m = min(mcMax, last-ic)
 				x, rs, cs := a.from(ic, pc)
 				s.a, s.rs, s.cs, s.ps = x, rs, cs, p.MR*rs
-				if packA {
+				switch {
+				case a.packed != nil:
+					s.a, s.rs, s.cs, s.ps = p.packedA(a, m, k, ic, pc, s.k), 1, p.MR, p.MR*s.k
+				case packA:
 					p.packA(ap, x, rs, cs, s.m, s.k)
 					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
 				}

@@ -82,6 +82,8 @@ type QR[T Element] struct {
 	vec    *Packed[T] // r if it has vector micro-kernels, else nil
 	most   int        // elements of V up to which all of it is packed
 
+	packedV []T // the factor that is applied, if it was packed before
+
 	units int // of the crew, if there is one
 	crew  Crew[T]
 }
@@ -240,6 +242,15 @@ func checkL(l, m, n int) {
 	if l != 0 && (l != m || m > n) {
 		panic(ErrL)
 	}
+}
+
+// widest returns the largest number of columns of the blocks in which a factor
+// whose V has this shape, below a unit matrix, is applied.
+func (sh shape) widest() int {
+	if sh == square {
+		return wideBlock
+	}
+	return narrowBlock
 }
 
 // shapeOf returns the shape of a V of which the last l rows are an upper

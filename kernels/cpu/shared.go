@@ -32,7 +32,7 @@ func (s *Shared[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	}
 	if p.vectors.run != nil && p.isLarge(m, n, k) {
 		if !gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-			s.large(operand[T]{a, lda, transA != blas.NoTrans}, operand[T]{b, ldb, transB != blas.NoTrans}, m, n, k, alpha, beta, c, ldc, work)
+			s.large(operand[T]{a, lda, transA != blas.NoTrans, nil}, operand[T]{b, ldb, transB != blas.NoTrans, nil}, m, n, k, alpha, beta, c, ldc, work)
 		}
 		return
 	}
@@ -46,6 +46,14 @@ func (s *Shared[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	s.strips(n, p.NR, p.Work(dim), func(lo, hi int, work []T) {
 		p.Gemm(transA, transB, m, hi-lo, k, alpha, a, lda, fromRow(b, ldb, other(transB), lo), ldb, beta, c[lo:], ldc, work)
 	})
+}
+
+// GemmPacked is [Packed.GemmPacked].
+func (s *Shared[T]) GemmPacked(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, ap []T, b []T, ldb int, bp []T, beta T, c []T, ldc int, work []T) {
+	if gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		return
+	}
+	s.large(operand[T]{a, lda, transA != blas.NoTrans, ap}, operand[T]{b, ldb, transB != blas.NoTrans, bp}, m, n, k, alpha, beta, c, ldc, work)
 }
 
 // narrowStrip is the least extent of a strip: a narrower one might be computed in
@@ -98,7 +106,11 @@ func (s *Shared[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 		beta := beta
 		for pc := 0; pc < k; pc += kcMax {
 			kc := min(kcMax, k-pc)
-			s.packB(bp, b, pc, jc, nc, kc)
+			if b.packed != nil {
+				bp = p.packedB(b, n, k, pc)
+			} else {
+				s.packB(bp, b, pc, jc, nc, kc)
+			}
 			s.crew(rows*groups, p.blockA(m, k), func(i, _ int, ap []T) {
 				ic, lo := i/groups*mcMax, i%groups*width
 				hi := lo + width
@@ -108,7 +120,10 @@ func (s *Shared[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 				t := strip[T]{m: min(mcMax, m-ic), k: kc, alpha: alpha, beta: beta, padded: true, ldc: ldc, uplo: blas.All}
 				x, rs, cs := a.from(ic, pc)
 				t.a, t.rs, t.cs, t.ps = x, rs, cs, p.MR*rs
-				if packA {
+				switch {
+				case a.packed != nil:
+					t.a, t.rs, t.cs, t.ps = p.packedA(a, m, k, ic, pc, kc), 1, p.MR, p.MR*kc
+				case packA:
 					p.packA(ap, x, rs, cs, t.m, kc)
 					t.a, t.rs, t.cs, t.ps = ap, 1, p.MR, p.MR*kc
 				}

@@ -126,8 +126,8 @@ func testSameBits[T Element](t *testing.T, p *Packed[T]) {
 			i, j, h, w := part[0], part[1], part[2], part[3]
 			for name, r := range map[string]*Packed[T]{"itself": p, "packing": packing(p), "large": large(p)} {
 				some := append(make([]T, 1, n*n+1), c...)[1:] // elsewhere
-				ai, _, _ := operand[T]{a, n, trans[0]}.from(i, 0)
-				bj, _, _ := operand[T]{b, n, trans[1]}.from(0, j)
+				ai, _, _ := operand[T]{a, n, trans[0], nil}.from(i, 0)
+				bj, _, _ := operand[T]{b, n, trans[1], nil}.from(0, j)
 				r.Gemm(transpose[trans[0]], transpose[trans[1]], h, w, k, 0.75, ai, n, bj, n, 0.5, some[i*n+j:], n, work)
 				for y := i; y < i+h; y++ {
 					for x := j; x < j+w; x++ {

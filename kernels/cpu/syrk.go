@@ -9,11 +9,8 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 	}
 	t := trans != blas.NoTrans
 	if v := &p.vectors; v.run != nil {
-		// With panels as narrow as those of AVX2, strips that are read as panels
-		// come from the second-level cache once for each panel. Measured on an
-		// EPYC (Zen 3) by the commands in docs/kernels-gemm.md.
-		if v.strips != nil && n > 2*v.narrow {
-			p.large(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, beta, c, ldc, work)
+		if p.syrkLarge(n) {
+			p.large(uplo, operand[T]{a, lda, t, nil}, operand[T]{a, lda, !t, nil}, n, n, k, alpha, beta, c, ldc, work)
 		} else {
 			p.syrkHalves(uplo, t, n, k, alpha, a, lda, beta, c, ldc, work)
 		}
@@ -24,14 +21,22 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		syrkSmall(uplo, t, n, k, alpha, a, lda, c, ldc)
 		return
 	}
-	p.update(uplo, operand[T]{a, lda, t}, operand[T]{a, lda, !t}, n, n, k, alpha, c, ldc, work)
+	p.update(uplo, operand[T]{a, lda, t, nil}, operand[T]{a, lda, !t, nil}, n, n, k, alpha, c, ldc, work)
+}
+
+// syrkLarge reports whether a product of order n goes the way of large. With panels
+// as narrow as those of AVX2, strips that are read as panels come from the
+// second-level cache once for each panel. Measured on an EPYC (Zen 3) by the
+// commands in docs/kernels-gemm.md.
+func (p *Packed[T]) syrkLarge(n int) bool {
+	return p.vectors.strips != nil && n > 2*p.vectors.narrow
 }
 
 // syrkHalves halves C until what syrkStrips packs stays in the second-level
 // cache; the square between the halves is a product.
 func (p *Packed[T]) syrkHalves(uplo blas.Uplo, t bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int, work []T) {
 	if n <= p.NC && (n <= 2*p.NR || n*min(k, p.KC) <= p.vectors.spanA) {
-		p.syrkStrips(uplo, operand[T]{a, lda, !t}, n, k, alpha, beta, c, ldc, work)
+		p.syrkStrips(uplo, operand[T]{a, lda, !t, nil}, n, k, alpha, beta, c, ldc, work)
 		return
 	}
 	h := roundUp(n/2, p.NR)
@@ -42,9 +47,9 @@ func (p *Packed[T]) syrkHalves(uplo blas.Uplo, t bool, n, k int, alpha T, a []T,
 	p.syrkHalves(uplo, t, h, k, alpha, a, lda, beta, c, ldc, work)
 	p.syrkHalves(uplo, t, n-h, k, alpha, rest, lda, beta, c[h*ldc+h:], ldc, work)
 	if uplo == blas.Lower {
-		p.product(operand[T]{rest, lda, t}, operand[T]{a, lda, !t}, n-h, h, k, alpha, beta, c[h*ldc:], ldc, work)
+		p.product(operand[T]{rest, lda, t, nil}, operand[T]{a, lda, !t, nil}, n-h, h, k, alpha, beta, c[h*ldc:], ldc, work)
 	} else {
-		p.product(operand[T]{a, lda, t}, operand[T]{rest, lda, !t}, h, n-h, k, alpha, beta, c[h:], ldc, work)
+		p.product(operand[T]{a, lda, t, nil}, operand[T]{rest, lda, !t, nil}, h, n-h, k, alpha, beta, c[h:], ldc, work)
 	}
 }
 

@@ -29,12 +29,7 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 	}
 	sh := shapeOf(l)
 	s := q.scratch(work, max(m, n, k), k, ib)
-	most := narrowBlock
-	if sh == square {
-		most = wideBlock
-	}
-	f := q.reflectors(sh, order, k, ib, most, v, ldv, &s)
-	f.loadAll(t, ldt, q.panels)
+	f := q.factorOf(sh, order, k, ib, sh.widest(), v, ldv, t, ldt, &s)
 	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
 }
 
