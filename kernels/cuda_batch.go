@@ -53,6 +53,11 @@ func cudaGemmKey[T Element](call *versions.Call) any {
 
 // cudaGemms computes the products of calls with the same gemmKey.
 func cudaGemms[T Element](calls []*versions.Call) error {
+	for _, call := range calls {
+		p := params[Gemm](call)
+		p.PackA.Pass()
+		p.PackB.Pass()
+	}
 	key := cudaGemmKey[T](calls[0]).(gemmKey)
 	q := queueOf[T](calls[0])
 	t, err := tables[T](q, calls, 3)

@@ -37,6 +37,8 @@ func (o *Ops[T]) addCUDA() {
 func cudaGemm[T Element](call *versions.Call) error {
 	p := params[Gemm](call)
 	_, _, _, m, n, k := gemmOf[T](call, p)
+	p.PackA.Pass()
+	p.PackB.Pass()
 	q := queueOf[T](call)
 	return q.gemm(p.TransA, p.TransB, m, n, k, p.Alpha, q.operand(0), q.operand(1), p.Beta, q.operand(2))
 }
@@ -45,6 +47,8 @@ func cudaGemm[T Element](call *versions.Call) error {
 func cudaSyrk[T Element](call *versions.Call) error {
 	p := params[Syrk](call)
 	_, _, n, k := syrkOf[T](call, p)
+	p.PackA.Pass()
+	p.PackB.Pass()
 	q := queueOf[T](call)
 	return q.syrk(p.Uplo, p.Trans, n, k, p.Alpha, q.operand(0), p.Beta, q.operand(1))
 }

@@ -143,6 +143,7 @@ func cudaUnmqr[T Element](call *versions.Call) error {
 	p := params[Unmqr](call)
 	v, _, c, k := unmqrOf[T](call, p)
 	checkFactor(p.Side, p.Trans, p.IB)
+	p.PackV.Pass()
 	n := c.Cols
 	if p.Side == blas.Right {
 		n = c.Rows
@@ -184,6 +185,7 @@ func inOrder(steps ...func() error) error {
 // which meets C1, on top of a full one, which meets C2.
 func cudaTsmqr[T Element](call *versions.Call) error {
 	p := params[Tsmqr](call)
+	p.PackV.Pass()
 	return cudaTpmqrt[T](call, p.Side, p.Trans, p.IB, false)
 }
 
@@ -191,6 +193,7 @@ func cudaTsmqr[T Element](call *versions.Call) error {
 // which meets C1, on top of an upper trapezoid, which meets C2.
 func cudaTtmqr[T Element](call *versions.Call) error {
 	p := params[Ttmqr](call)
+	p.PackV.Pass()
 	return cudaTpmqrt[T](call, p.Side, p.Trans, p.IB, true)
 }
 
@@ -266,11 +269,13 @@ func cudaUnmqrMemory[T Element](call *versions.Call) int64 {
 
 func cudaTsmqrMemory[T Element](call *versions.Call) int64 {
 	p := params[Tsmqr](call)
+	p.PackV.Pass()
 	return cudaTpmqrtMemory[T](call, p.Side, p.IB, false)
 }
 
 func cudaTtmqrMemory[T Element](call *versions.Call) int64 {
 	p := params[Ttmqr](call)
+	p.PackV.Pass()
 	return cudaTpmqrtMemory[T](call, p.Side, p.IB, true)
 }
 

@@ -54,6 +54,8 @@ func (g *ganged[T]) gemm(call *versions.Call) error {
 	if k != kb || c.Rows != m || c.Cols != n {
 		panic(ErrShape)
 	}
+	p.PackA.Pass()
+	p.PackB.Pass()
 	g.gemmStrips(call, p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride)
 	return nil
 }
@@ -98,6 +100,8 @@ func (g *ganged[T]) syrk(call *versions.Call) error {
 	if c.Rows != n || c.Cols != n {
 		panic(ErrShape)
 	}
+	p.PackA.Pass()
+	p.PackB.Pass()
 	g.syrkStrips(call, p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride)
 	return nil
 }

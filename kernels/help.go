@@ -3,6 +3,7 @@ package kernels
 import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
 )
 
 // helpFrom is the work, in flops, from which on it is worth while that another core
@@ -58,6 +59,19 @@ func shared[T Element](r cpu.Routines[T], call *versions.Call) cpu.Routines[T] {
 	return p.Shared(call.Gang.Units(), crew[T](call))
 }
 
+// multiplier is products of operands that may have been packed before.
+type multiplier[T Element] interface {
+	GemmPacked(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, ap []T, b []T, ldb int, bp []T, beta T, c []T, ldc int, work []T)
+}
+
+// sharedPacked is [shared] for products of packed operands.
+func sharedPacked[T Element](p *cpu.Packed[T], call *versions.Call) multiplier[T] {
+	if call.Gang == nil {
+		return p
+	}
+	return p.Shared(call.Gang.Units(), crew[T](call))
+}
+
 // crew returns those who help with a call.
 func crew[T Element](call *versions.Call) cpu.Crew[T] {
 	return func(parts, work int, f func(part, parts int, work []T)) {
@@ -65,10 +79,18 @@ func crew[T Element](call *versions.Call) cpu.Crew[T] {
 	}
 }
 
-// sharedQR returns q for a call, as [shared] returns r.
-func sharedQR[T Element](q cpu.QRRoutines[T], call *versions.Call) cpu.QRRoutines[T] {
-	if ours, ok := q.(*cpu.QR[T]); ok && call.Gang != nil {
-		return ours.Shared(call.Gang.Units(), crew[T](call))
+// sharedQR returns q for a call, as [shared] returns r, and for the factor vp if that
+// is not nil.
+func sharedQR[T Element](q cpu.QRRoutines[T], call *versions.Call, vp []T) cpu.QRRoutines[T] {
+	ours, ok := q.(*cpu.QR[T])
+	if !ok {
+		return q
 	}
-	return q
+	if vp != nil {
+		ours = ours.Packed(vp)
+	}
+	if call.Gang != nil {
+		ours = ours.Shared(call.Gang.Units(), crew[T](call))
+	}
+	return ours
 }

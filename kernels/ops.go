@@ -37,9 +37,12 @@ func (t *Tile[T]) Row(i int) []T { return t.Data[i*t.Stride : i*t.Stride+t.Cols 
 //
 // Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
 // C m×n. With Beta = 0, C is not read and may hold NaN.
+//
+// PackA and PackB, if set, are op(A) and op(B) for all tasks that read them.
 type Gemm struct {
 	TransA, TransB blas.Transpose
 	Alpha, Beta    float64
+	PackA, PackB   *Packing
 }
 
 // Syrk is the parameter of op "syrk" (BLAS xSYRK):
@@ -49,10 +52,14 @@ type Gemm struct {
 //
 // Operands: A (in), C (inout). Only the Uplo triangle of C (n×n) is read or
 // written. With Beta = 0, C is not read.
+//
+// PackA and PackB, if set, are op(A) for all products that have it on their left,
+// and its transpose for those that have that on their right.
 type Syrk struct {
-	Uplo        blas.Uplo
-	Trans       blas.Transpose
-	Alpha, Beta float64
+	Uplo         blas.Uplo
+	Trans        blas.Transpose
+	Alpha, Beta  float64
+	PackA, PackB *Packing
 }
 
 // Trsm is the parameter of op "trsm" (BLAS xTRSM):

@@ -71,6 +71,7 @@ func (g *gangedQR[T]) trmm(call *versions.Call) error {
 func (g *gangedQR[T]) unmqr(call *versions.Call) error {
 	p := params[Unmqr](call)
 	v, t, c, k := unmqrOf[T](call, p)
+	p.PackV.Pass()
 	n, step := across(&c, p.Side)
 	g.strips(call, n, g.q.Work(max(c.Rows, c.Cols), k, p.IB), func(lo, hi int, work []T) {
 		m, n := between(p.Side, c.Rows, c.Cols, lo, hi)
@@ -97,12 +98,14 @@ func (g *gangedQR[T]) tpmqrt(call *versions.Call, side blas.Side, trans blas.Tra
 
 func (g *gangedQR[T]) tsmqr(call *versions.Call) error {
 	p := params[Tsmqr](call)
+	p.PackV.Pass()
 	g.tpmqrt(call, p.Side, p.Trans, p.IB, false)
 	return nil
 }
 
 func (g *gangedQR[T]) ttmqr(call *versions.Call) error {
 	p := params[Ttmqr](call)
+	p.PackV.Pass()
 	g.tpmqrt(call, p.Side, p.Trans, p.IB, true)
 	return nil
 }

@@ -142,7 +142,11 @@ func unmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 		p := params[Unmqr](call)
 		v, t, c, k := unmqrOf[T](call, p)
 		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), k, p.IB))
-		sharedQR(q, call).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
+		vp := packedFactor(p.PackV, q, packingForm{dim: v.Rows, k: k, ib: p.IB}, func(ours *cpu.QR[T], dst []T) {
+			ours.PackGeqrt(dst, v.Rows, k, p.IB, v.Data, v.Stride, t.Data, t.Stride)
+		})
+		defer done(p.PackV, vp)
+		sharedQR(q, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
 		return nil
 	}
 }
@@ -228,7 +232,7 @@ func tpmqrtOf[T Element](call *versions.Call, side blas.Side, ib int, triangle b
 }
 
 // tpmqrt applies the factor of rows×k reflectors at V to C1 and C2.
-func tpmqrt[T Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool) {
+func tpmqrt[T Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool, pack *Packing) {
 	v, t, c1, c2, rows := tpmqrtOf[T](call, side, ib, triangle)
 	m, n, l := rows, c2.Cols, 0
 	if side == blas.Right {
@@ -238,14 +242,18 @@ func tpmqrt[T Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side,
 		l = rows
 	}
 	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, ib))
-	sharedQR(q, call).Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
+	vp := packedFactor(pack, q, packingForm{dim: rows, k: v.Cols, ib: ib, trapezoid: triangle}, func(ours *cpu.QR[T], dst []T) {
+		ours.PackTpqrt(dst, rows, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride)
+	})
+	defer done(pack, vp)
+	sharedQR(q, call, vp).Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
 }
 
 // tsmqr returns the function of a version of op "tsmqr".
 func tsmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Tsmqr](call)
-		tpmqrt(q, call, p.Side, p.Trans, p.IB, false)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, false, p.PackV)
 		return nil
 	}
 }
@@ -261,7 +269,7 @@ func tsmqrWork[T Element](call *versions.Call) float64 {
 func ttmqr[T Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Ttmqr](call)
-		tpmqrt(q, call, p.Side, p.Trans, p.IB, true)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, true, p.PackV)
 		return nil
 	}
 }

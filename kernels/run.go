@@ -73,11 +73,21 @@ func gemm[T Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Gemm](call)
 		a, b, c, m, n, k := gemmOf[T](call, p)
+		var ap, bp []T
+		defer func() { done(p.PackA, ap); done(p.PackB, bp) }()
 		if ours && (m == 1 || n == 1) {
 			gemv(packed, p, a, b, c)
 			return nil
 		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
+		if ours && packed.Prepacks(m, n, k) {
+			ap = packedLeft(p.PackA, packed, a, p.TransA, m, k)
+			bp = packedRight(p.PackB, packed, b, p.TransB, n, k)
+		}
+		if ap != nil || bp != nil {
+			sharedPacked(packed, call).GemmPacked(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, ap, b.Data, b.Stride, bp, T(p.Beta), c.Data, c.Stride, work)
+			return nil
+		}
 		shared(r, call).Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
 		return nil
 	}
@@ -102,10 +112,21 @@ func syrkOf[T Element](call *versions.Call, p *Syrk) (a, c *Tile[T], n, k int) {
 
 // syrk returns the function of a version of op "syrk".
 func syrk[T Element](r cpu.Routines[T]) func(*versions.Call) error {
+	packed, ours := r.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
 		p := params[Syrk](call)
 		a, c, n, k := syrkOf[T](call, p)
+		var ap, bp []T
+		defer func() { done(p.PackA, ap); done(p.PackB, bp) }()
 		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
+		if ours && call.Gang == nil && packed.PrepacksSyrk(n, k) {
+			ap = packedLeft(p.PackA, packed, a, p.Trans, n, k)
+			bp = packedRight(p.PackB, packed, a, flip(p.Trans), n, k)
+		}
+		if ap != nil || bp != nil {
+			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data, c.Stride, work)
+			return nil
+		}
 		shared(r, call).Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
 		return nil
 	}

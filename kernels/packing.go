@@ -1,0 +1,172 @@
+package kernels
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Packing is an operand in the form in which a version reads it, for several tasks
+// with the same operand: the first of them makes it, and the others use it. A task
+// does without if its version packs otherwise or not at all, if another one is
+// still packing, or if there is no room. Results do not depend on it.
+//
+// It stands for one state of the operand: all tasks must read what the same task
+// has written. [Packing.Init] comes first. A version from elsewhere that does not
+// know it calls [Packing.Pass].
+type Packing struct {
+	mu     sync.Mutex
+	room   *PackingRoom
+	coming int // tasks that have not ended
+	users  int // those of them that read work
+	stage  packingStage
+	form   packingForm
+	size   int64
+	work   *versions.Workspace
+}
+
+// packingForm is what must be the same for a packed operand to be of use. It is
+// op(X), dim×k on the left or k×dim on the right of a product, or a factor of k
+// reflectors of dim elements in blocks of ib.
+type packingForm struct {
+	routines     any
+	dim, k, ib   int
+	right, trans bool
+	trapezoid    bool
+}
+
+type packingStage uint8
+
+const (
+	unpacked packingStage = iota
+	beingPacked
+	packed
+	unpackable // there was no room, or nobody is to come
+)
+
+// Init makes p the Packing of an operand that so many tasks will read, its memory
+// out of room.
+func (p *Packing) Init(room *PackingRoom, tasks int) { p.room, p.coming = room, tasks }
+
+// PackingRoom bounds the memory of several Packings.
+type PackingRoom struct{ left atomic.Int64 }
+
+// NewPackingRoom returns room for so many bytes.
+func NewPackingRoom(bytes int64) *PackingRoom {
+	r := &PackingRoom{}
+	r.left.Store(bytes)
+	return r
+}
+
+// Left returns how many bytes are left.
+func (r *PackingRoom) Left() int64 { return r.left.Load() }
+
+// take takes size bytes and reports whether they were there.
+func (r *PackingRoom) take(size int64) bool {
+	if r.left.Add(-size) >= 0 {
+		return true
+	}
+	r.left.Add(size)
+	return false
+}
+
+// workspaces keeps the memory of Packings from one factorization to the next: new
+// memory costs as much time as packing does.
+var workspaces = sync.Pool{New: func() any { return new(versions.Workspace) }}
+
+// use returns the operand of one of the tasks of p in the form given, n elements
+// that pack writes, or nil if the task has to do without. It then calls done with
+// what it was given.
+func use[T Element](p *Packing, form packingForm, n int, pack func(dst []T)) []T {
+	if p == nil {
+		return nil
+	}
+	ok, first := p.begin(form, int64(n)*int64(unsafe.Sizeof(*new(T))))
+	if !ok {
+		return nil
+	}
+	x := versions.Scratch[T](p.work, n)
+	if first {
+		pack(x) // if it panics, all others do without
+		p.mu.Lock()
+		p.stage = packed
+		p.mu.Unlock()
+	}
+	return x
+}
+
+// begin reports whether a task may use what is, or is to be, packed, and whether it
+// is the one to pack.
+func (p *Packing) begin(form packingForm, size int64) (ok, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch p.stage {
+	case unpacked:
+		if p.coming < 2 || !p.room.take(size) {
+			p.stage = unpackable
+			return false, false
+		}
+		p.stage, p.form, p.size = beingPacked, form, size
+		p.work = workspaces.Get().(*versions.Workspace)
+		p.users++
+		return true, true
+	case packed:
+		if p.form != form {
+			return false, false
+		}
+		p.users++
+		return true, false
+	}
+	return false, false
+}
+
+// Pass says that one of the tasks does without. p may be nil.
+func (p *Packing) Pass() { done[float64](p, nil) }
+
+// done says that a task has ended, with what use has returned to it. After the
+// last one the memory goes to others.
+func done[T Element](p *Packing, got []T) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.coming--
+	if got != nil {
+		p.users--
+	}
+	if p.coming <= 0 && p.users == 0 && p.stage == packed {
+		workspaces.Put(p.work)
+		p.room.left.Add(p.size)
+		p.work, p.stage, p.form = nil, unpackable, packingForm{}
+	}
+}
+
+// packedLeft returns the tile t, of which op(t) is m×k, on the left of products.
+func packedLeft[T Element](p *Packing, r *cpu.Packed[T], t *Tile[T], trans blas.Transpose, m, k int) []T {
+	return use(p, packingForm{routines: r, dim: m, k: k, trans: trans != blas.NoTrans}, r.SizeA(m, k), func(dst []T) {
+		r.PackA(dst, trans, m, k, t.Data, t.Stride)
+	})
+}
+
+// packedRight returns the tile t, of which op(t) is k×n, on the right of products.
+func packedRight[T Element](p *Packing, r *cpu.Packed[T], t *Tile[T], trans blas.Transpose, n, k int) []T {
+	return use(p, packingForm{routines: r, dim: n, k: k, right: true, trans: trans != blas.NoTrans}, r.SizeB(n, k), func(dst []T) {
+		r.PackB(dst, trans, n, k, t.Data, t.Stride)
+	})
+}
+
+// packedFactor returns the orthogonal factor that form describes but for the
+// routines, which are q.
+func packedFactor[T Element](p *Packing, q cpu.QRRoutines[T], form packingForm, pack func(ours *cpu.QR[T], dst []T)) []T {
+	ours, ok := q.(*cpu.QR[T])
+	if p == nil || !ok || !ours.Prepacks(form.dim, form.k) {
+		return nil
+	}
+	form.routines = ours
+	return use(p, form, ours.SizeV(form.dim, form.k, form.ib), func(dst []T) { pack(ours, dst) })
+}

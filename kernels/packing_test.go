@@ -1,0 +1,204 @@
+package kernels
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Tasks that share packed operands have the bits of tasks that do not, whichever
+// versions they are, and the memory is given back after the last one.
+func TestPacking(t *testing.T) {
+	t.Run("f64", testPacking[float64])
+	t.Run("f32", testPacking[float32])
+}
+
+func testPacking[T Element](t *testing.T) {
+	m := topo.Detect()
+	here := &versions.Target{Arch: m.Arch, Features: m.Features}
+	const n, ib = 224, 32
+	tasks := func(v *versions.Version) int {
+		if v.Name == "go" { // slow, and packs nothing
+			return 1
+		}
+		return 6
+	}
+	random := func(r, c int) *Tile[T] {
+		x := &Tile[T]{Rows: r, Cols: c, Stride: c + 3, Data: make([]T, r*(c+3))}
+		for i := range x.Data {
+			x.Data[i] = T(rand.NormFloat64())
+		}
+		return x
+	}
+	clone := func(x *Tile[T]) *Tile[T] {
+		y := *x
+		y.Data = slices.Clone(x.Data)
+		return &y
+	}
+	ops := For[T](NewTable())
+	version := func(op *versions.Op) (all []*versions.Version) {
+		for i := range op.Versions {
+			if v := &op.Versions[i]; v.Constraints.Unmet(here) == "" && v.Constraints.Units < 2 {
+				all = append(all, v)
+			}
+		}
+		return all
+	}
+	run := func(v *versions.Version, params any, args ...any) {
+		var work versions.Workspace
+		if err := v.Run(&versions.Call{Ctx: t.Context(), Params: params, Args: args, Work: &work}); err != nil {
+			t.Error(err)
+		}
+	}
+	a, b := random(n, n), random(n, n)
+	factor := func(op *versions.Op, params any, args int) (v, tr *Tile[T]) {
+		v, tr = random(n, n), random(ib, n)
+		if args == 2 {
+			run(version(op)[0], params, v, tr)
+		} else {
+			run(version(op)[0], params, random(n, n), v, tr)
+		}
+		return v, tr
+	}
+	vg, tg := factor(ops.Geqrt, &Geqrt{IB: ib}, 2)
+	vs, ts := factor(ops.Tsqrt, &Tsqrt{IB: ib}, 3)
+	vt, tt := factor(ops.Ttqrt, &Ttqrt{IB: ib}, 3)
+
+	cases := []struct {
+		op     *versions.Op
+		in     []any
+		outs   int
+		params func(x, y *Packing) any
+	}{
+		{ops.Gemm, []any{a, b}, 1, func(x, y *Packing) any {
+			return &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
+		}},
+		{ops.Gemm, []any{a, b}, 1, func(x, y *Packing) any {
+			return &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5, PackB: y}
+		}},
+		{ops.Gemm, []any{a, b}, 1, func(x, y *Packing) any {
+			return &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2, PackA: x, PackB: y}
+		}},
+		{ops.Syrk, []any{a}, 1, func(x, y *Packing) any {
+			return &Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
+		}},
+		{ops.Unmqr, []any{vg, tg}, 1, func(x, _ *Packing) any {
+			return &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
+		}},
+		{ops.Tsmqr, []any{vs, ts}, 2, func(x, _ *Packing) any {
+			return &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
+		}},
+		{ops.Ttmqr, []any{vt, tt}, 2, func(x, _ *Packing) any {
+			return &Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib, PackV: x}
+		}},
+	}
+	const bytes = 64 << 20
+	for _, c := range cases {
+		var outs []*Tile[T]
+		for range c.outs {
+			outs = append(outs, random(n, n))
+		}
+		call := func(v *versions.Version, params any) (got []*Tile[T]) {
+			args := slices.Clone(c.in)
+			for _, x := range outs {
+				got = append(got, clone(x))
+				args = append(args, got[len(got)-1])
+			}
+			run(v, params, args...)
+			return got
+		}
+		all := version(c.op)
+		for _, size := range []int64{bytes, 1000, 0} {
+			room, sum := NewPackingRoom(size), 0
+			for _, v := range all {
+				sum += tasks(v)
+			}
+			var x, y Packing
+			x.Init(room, sum)
+			y.Init(room, sum)
+			params := c.params(&x, &y)
+			var wg sync.WaitGroup
+			for _, v := range all {
+				want := call(v, c.params(nil, nil))
+				for range tasks(v) {
+					wg.Go(func() {
+						for i, got := range call(v, params) {
+							if !slices.Equal(got.Data, want[i].Data) {
+								t.Errorf("%s, version %s, room for %d: other bits", c.op.Name, v.Name, size)
+							}
+						}
+					})
+				}
+			}
+			wg.Wait()
+			if left := room.Left(); left != size {
+				t.Errorf("%s: room for %d of %d bytes is left", c.op.Name, left, size)
+			}
+			if x.work != nil || y.work != nil || x.users != 0 || y.users != 0 {
+				t.Errorf("%s: memory is kept", c.op.Name)
+			}
+		}
+	}
+}
+
+// An operand is packed once, by the first of several tasks, and by nobody for one.
+func TestPackingOnce(t *testing.T) {
+	const n = 100
+	var p Packing
+	p.Init(NewPackingRoom(n*8), 3)
+	packed, form := 0, packingForm{routines: "some", dim: 10, k: 10}
+	pack := func(x []float64) { packed++; x[n-1] = 7 }
+	x := use(&p, form, n, pack)
+	y := use(&p, form, n, pack)
+	if packed != 1 || len(x) != n || y == nil || y[n-1] != 7 {
+		t.Fatalf("packed %d times, got %d and %d elements", packed, len(x), len(y))
+	}
+	done(&p, x)
+	if z := use(&p, packingForm{routines: "others", dim: 10, k: 10}, n, pack); z != nil {
+		t.Error("the form of other routines was used")
+	}
+	p.Pass() // that one
+	if p.work == nil {
+		t.Error("memory given back while a task reads it")
+	}
+	done(&p, y)
+	if p.work != nil || p.room.Left() != n*8 {
+		t.Error("memory not given back")
+	}
+	if x := use(&p, form, n, pack); x != nil || packed != 1 { // a task that is repeated
+		t.Error("packed when nobody is to come")
+	}
+	p.Pass()
+
+	var one Packing
+	one.Init(NewPackingRoom(n*8), 1)
+	if x := use(&one, form, n, pack); x != nil || packed != 1 {
+		t.Error("packed for one task")
+	}
+}
+
+// If packing panics, that task does, and the others do without.
+func TestPackingPanics(t *testing.T) {
+	var p Packing
+	p.Init(NewPackingRoom(1<<20), 3)
+	form := packingForm{dim: 1}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		use(&p, form, 10, func([]float64) { panic("bad tile") })
+	}()
+	p.Pass()
+	if x := use(&p, form, 10, func([]float64) { t.Error("packed again") }); x != nil {
+		t.Error("half packed operand used")
+	}
+	p.Pass()
+	p.Pass()
+}
