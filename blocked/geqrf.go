@@ -43,6 +43,7 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 			pivot, row := int(s.pivot), int(s.row)
 			err := p.annihilate(r, s, k, o.tile(pivot, k), o.tile(row, k), int64(priority[task]))
 			task++
+			apply := p.packFactor(apply, s.kind, a.nt-k-1, a)
 			for j := k + 1; j < a.nt && err == nil; j++ {
 				err = p.rotate(r, apply, s, k, o.tile(pivot, j), o.tile(row, j), int64(priority[task]))
 				task++

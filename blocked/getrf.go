@@ -104,13 +104,14 @@ func (f *getrf[T]) panel(k int) error {
 // go from tile row k to bottom-1.
 func (f *getrf[T]) update(k, bottom int) error {
 	a := f.a
+	packed := f.pack(a, k, func(int) int { return a.nt - k - 1 }, func(int) int { return a.mt - k - 1 })
 	for j := k + 1; j < a.nt; j++ {
 		err := f.exchange(k, j, bottom, f.priority.update(k, j))
 		if err == nil {
 			err = f.submit(f.ops.Trsm, f.trsm, f.priority.update(k, j)-1, in(a.tile(k, k)), inout(a.tile(k, j)))
 		}
 		for i := k + 1; i < a.mt && err == nil; i++ {
-			err = f.submit(f.ops.Gemm, f.gemm, f.priority.update(k, j)-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
+			err = f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), f.priority.update(k, j)-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
 		}
 		if err != nil {
 			return err

@@ -43,6 +43,7 @@ func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q
 			if !forward {
 				s = steps[len(steps)-1-i]
 			}
+			apply := p.packFactor(apply, s.kind, lines, a)
 			for line := range lines {
 				c1, c2 := int(s.pivot), int(s.row)
 				var err error

@@ -93,14 +93,22 @@ func (f *potrf[T]) at(i, j int) *graph.Datum {
 
 // update submits what follows tile column k of the factor in all others.
 func (f *potrf[T]) update(k int) error {
+	upper := f.uplo == blas.Upper
+	// A tile of the column is on one side in the products beside the diagonal, on the
+	// other in those below it, and on both on the diagonal.
+	beside, below := func(i int) int { return i - k }, func(i int) int { return f.a.mt - i }
+	if upper {
+		beside, below = below, beside
+	}
+	packed := f.pack(f.a, k, beside, below)
 	for m := k + 1; m < f.a.mt; m++ {
-		err := f.submit(f.ops.Syrk, f.syrk, f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
+		err := f.submit(f.ops.Syrk, packed.syrk(f.syrk, m), f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
 		for n := k + 1; n < m && err == nil; n++ {
-			left, right := f.at(m, k), f.at(n, k)
-			if f.uplo == blas.Upper {
-				left, right = right, left
+			i, j := m, n // of the product
+			if upper {
+				i, j = n, m
 			}
-			err = f.submit(f.ops.Gemm, f.gemm, f.priority.gemm(k, m, n), in(left), in(right), inout(f.at(m, n)))
+			err = f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
 		}
 		if err != nil {
 			return err

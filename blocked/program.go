@@ -30,6 +30,8 @@ type Program[T Element] struct {
 	args   []graph.Operand // of the task that is submitted
 	column []graph.Operand // of the task that is put together
 	n      int
+
+	room *kernels.PackingRoom // for packed operands
 }
 
 // NewProgram returns a Program that submits to job, with the ops given.

@@ -1,0 +1,90 @@
+package blocked
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+)
+
+// packFrom is the tile size from which tasks share packed operands: below, products
+// read operands where they lie, or take less time than sharing does.
+const packFrom = 128
+
+// packings is the operands of the products of one step of a factorization: those on
+// the left by the tile row of the product, those on the right by its tile column,
+// both from tile first on. A nil *packings shares nothing.
+type packings struct {
+	first       int
+	left, right []kernels.Packing
+}
+
+// pack returns the packings for the products of step k of a; lefts and rights are
+// how many tasks read the operand of a row or a column.
+func (p *Program[T]) pack(a *operand[T], k int, lefts, rights func(i int) int) *packings {
+	rows, cols := a.mt-k-1, a.nt-k-1
+	if a.nb < packFrom || rows < 1 || cols < 1 {
+		return nil
+	}
+	room := p.packingRoom(a.Matrix)
+	all := make([]kernels.Packing, rows+cols)
+	x := &packings{first: k + 1, left: all[:rows], right: all[rows:]}
+	for i := range x.left {
+		x.left[i].Init(room, lefts(k+1+i))
+	}
+	for j := range x.right {
+		x.right[j].Init(room, rights(k+1+j))
+	}
+	return x
+}
+
+// packingRoom returns the room for packed operands: by default a quarter of what the
+// matrix takes, and as much as some tiles do anyway.
+func (p *Program[T]) packingRoom(a *Matrix[T]) *kernels.PackingRoom {
+	const least = 64 << 20
+	if p.room == nil {
+		p.room = kernels.NewPackingRoom(max(least, int64(a.rows)*int64(a.cols)*int64(unsafe.Sizeof(*new(T)))/4))
+	}
+	return p.room
+}
+
+// gemm returns p for the product in tile row i and column j.
+func (x *packings) gemm(p *kernels.Gemm, i, j int) *kernels.Gemm {
+	if x == nil {
+		return p
+	}
+	q := *p
+	q.PackA, q.PackB = &x.left[i-x.first], &x.right[j-x.first]
+	return &q
+}
+
+// syrk returns p for the square in tile row i.
+func (x *packings) syrk(p *kernels.Syrk, i int) *kernels.Syrk {
+	if x == nil {
+		return p
+	}
+	q := *p
+	q.PackA, q.PackB = &x.left[i-x.first], &x.right[i-x.first]
+	return &q
+}
+
+// packFactor returns x for one rotation of kind, in a, that so many tasks apply.
+func (p *Program[T]) packFactor(x *application, kind qrKind, tasks int, a *Matrix[T]) *application {
+	if a.nb < packFrom || tasks < 2 {
+		return x
+	}
+	pack := &kernels.Packing{}
+	pack.Init(p.packingRoom(a), tasks)
+	y := *x
+	switch kind {
+	case qrTriangle:
+		z := *x.unmqr
+		z.PackV, y.unmqr = pack, &z
+	case qrSquare:
+		z := *x.tsmqr
+		z.PackV, y.tsmqr = pack, &z
+	default:
+		z := *x.ttmqr
+		z.PackV, y.ttmqr = pack, &z
+	}
+	return &y
+}
