@@ -8,7 +8,7 @@ import (
 
 // packFrom is the tile size from which tasks share packed operands: below, products
 // read operands where they lie, or take less time than sharing does.
-const packFrom = 128
+const packFrom = 160
 
 // packings is the operands of the products of one step of a factorization: those on
 // the left by the tile row of the product, those on the right by its tile column,
