@@ -66,8 +66,8 @@ func (d *device) board(t *graph.Task) *flight {
 		f.call.Ctx, f.cancel = context.WithTimeout(j.ctx, f.limit)
 	}
 	if f.record != nil {
-		f.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: choice.Version.Name, Start: d.rt.opt.Recorder.Now()}
-		f.begin(f.doing, t.Attempt == 0)
+		f.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: choice.Version.Name}
+		f.doing.Start = f.begin(f.doing, t.Attempt == 0)
 	}
 	if w := d.rt.dog; w != nil {
 		f.end = w.begin(&f.worker, t)

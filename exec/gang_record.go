@@ -49,8 +49,8 @@ func (p *phase) help(w *worker) {
 func (p *phase) begin(w *worker) (e trace.Event) {
 	if w.record != nil {
 		e = p.share
-		e.Worker, e.Start = w.info.ID, w.rt.opt.Recorder.Now()
-		w.begin(trace.Running{Job: e.Job, Task: e.Task, Op: e.Op, Version: e.Version, Start: e.Start}, false)
+		e.Worker = w.info.ID
+		e.Start = w.begin(trace.Running{Job: e.Job, Task: e.Task, Op: e.Op, Version: e.Version}, false)
 	}
 	return e
 }

@@ -286,3 +286,46 @@ func TestResetOfRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestReadWhileRecorded: what a task takes is not what its worker waits for one who
+// copies what was recorded.
+func TestReadWhileRecorded(t *testing.T) {
+	var r trace.Recorder
+	sink := r.Sink(0)
+	for range 300_000 { // to copy these takes tens of milliseconds
+		sink(trace.Event{})
+	}
+	first := r.Now()
+	rt, err := exec.NewLocal(exec.Options{Workers: 1, Recorder: &r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	var over atomic.Bool
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for !over.Load() {
+			r.Events()
+		}
+	})
+	job := rt.NewJob(context.Background())
+	for range 9 {
+		time.Sleep(3 * time.Millisecond) // most of them begin in the middle of a copy
+		if _, err := job.Submit(&graph.Spec{Op: empty("x")}); err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over.Store(true)
+	wait.Wait()
+	var took []time.Duration
+	for _, e := range r.After(first, 9) {
+		took = append(took, e.End-e.Start)
+	}
+	slices.Sort(took)
+	if len(took) != 9 || took[4] > 5*time.Millisecond {
+		t.Errorf("tasks that do nothing take %v", took)
+	}
+}

@@ -29,11 +29,11 @@ type worker struct {
 	rt     *Local
 	info   Worker
 	slot   *slot
-	heir   *worker                   // that is to have the slot, when this one is at its end
-	wake   chan struct{}             // capacity 1: one token for each time it is roused
-	record func(trace.Event)         // these are nil
-	begin  func(trace.Running, bool) // without
-	tally  *trace.Tally              // a recorder
+	heir   *worker           // that is to have the slot, when this one is at its end
+	wake   chan struct{}     // capacity 1: one token for each time it is roused
+	record func(trace.Event) // these are nil without a recorder
+	begin  func(trace.Running, bool) time.Duration
+	tally  *trace.Tally
 
 	call  versions.Call
 	work  versions.Workspace
@@ -243,10 +243,10 @@ func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, er
 	}
 	var at time.Duration
 	if w.record != nil {
-		at = w.rt.opt.Recorder.Now()
+		w.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name}
+		at = w.begin(w.doing, t.Attempt == 0)
+		w.doing.Start = at // without the time that begin has waited
 		w.start = w.rt.opt.Recorder.Began().Add(at)
-		w.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name, Start: at}
-		w.begin(w.doing, t.Attempt == 0)
 	} else {
 		w.start = time.Now()
 	}

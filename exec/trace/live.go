@@ -88,16 +88,21 @@ func (r *Recorder) CountEnded(started bool) { r.tally.Ended(started) }
 
 // Starter returns the function that says that a worker begins an attempt, the
 // first one at its task if first is set; the function of [Recorder.Sink] says
-// that it has ended.
-func (r *Recorder) Starter(worker int) func(t Running, first bool) {
+// that it has ended. If t.Start is 0 the attempt starts when it is noted: to wait
+// for who reads what was recorded is no part of it. The result is when it starts.
+func (r *Recorder) Starter(worker int) func(t Running, first bool) time.Duration {
 	b := r.buffer(worker)
-	return func(t Running, first bool) {
+	return func(t Running, first bool) time.Duration {
 		if first {
 			b.tally.started.Add(1)
 		}
 		b.mu.Lock()
+		if t.Start == 0 {
+			t.Start = r.Now()
+		}
 		b.running, b.busy = t, true
 		b.mu.Unlock()
+		return t.Start
 	}
 }
 
