@@ -14,6 +14,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -30,9 +31,15 @@ func TestAcceleratorLost(t *testing.T) {
 				fakes, all := accelerators(t, devices, 3, seed)
 				fakes[0].loseAt = 1 + int(seed)*2
 				kinds := sched.Kinds()
-				rt := start(t, exec.Options{Workers: 2, Policy: kinds[int(seed)%len(kinds)], Window: 32, Accelerators: all, Selector: measuring(t)})
+				var r trace.Recorder
+				rt := start(t, exec.Options{Workers: 2, Policy: kinds[int(seed)%len(kinds)], Window: 32, Accelerators: all, Selector: measuring(t), Recorder: &r})
 				p := newProgram(seed, 8, roleOp(true, true))
 				job := rt.NewJob(context.Background())
+				defer func() {
+					if c := r.Counts(); c.Ended != c.Submitted || c.Running != 0 || c.Ready != 0 || c.Waiting != 0 {
+						t.Errorf("at the end: %+v", c)
+					}
+				}()
 				for range 200 {
 					if p.submit(job) != nil {
 						break

@@ -195,6 +195,9 @@ func (d *device) forsake(f *flight, version string, why error, freed []*graph.Ta
 		}
 	}
 	j.tell(t, graph.Ready, d.info.ID, version, why)
+	if f.tally != nil && t.Attempt == 0 {
+		f.tally.Forsaken()
+	}
 	t.SetState(graph.Ready)
 	d.rt.enqueue([]*graph.Task{t})
 	return freed

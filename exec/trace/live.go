@@ -25,6 +25,10 @@ func (t *Tally) Ended(started bool) {
 	t.ended.Add(1)
 }
 
+// Forsaken counts a task back that was started, for it is to be started again as if
+// it never was.
+func (t *Tally) Forsaken() { t.started.Add(-1) }
+
 // Tally returns what a worker counts in.
 func (r *Recorder) Tally(worker int) *Tally { return &r.buffer(worker).tally }
 
