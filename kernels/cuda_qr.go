@@ -269,13 +269,11 @@ func cudaUnmqrMemory[T Element](call *versions.Call) int64 {
 
 func cudaTsmqrMemory[T Element](call *versions.Call) int64 {
 	p := params[Tsmqr](call)
-	p.PackV.Pass()
 	return cudaTpmqrtMemory[T](call, p.Side, p.IB, false)
 }
 
 func cudaTtmqrMemory[T Element](call *versions.Call) int64 {
 	p := params[Ttmqr](call)
-	p.PackV.Pass()
 	return cudaTpmqrtMemory[T](call, p.Side, p.IB, true)
 }
 

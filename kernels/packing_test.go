@@ -202,3 +202,49 @@ func TestPackingPanics(t *testing.T) {
 	p.Pass()
 	p.Pass()
 }
+
+// Who asks what a call would take, as a scheduler may do many times, is not a task
+// that has ended.
+func TestPackingAsked(t *testing.T) {
+	const n, ib = 40, 8
+	ops := For[float64](NewTable())
+	tile := func(r, c int) *Tile[float64] {
+		return &Tile[float64]{Rows: r, Cols: c, Stride: c, Data: make([]float64, r*c)}
+	}
+	a, f, c := tile(n, n), tile(ib, n), tile(n, n)
+	for _, x := range []struct {
+		op     *versions.Op
+		params func(p *Packing) any
+		args   []any
+	}{
+		{ops.Gemm, func(p *Packing) any {
+			return &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, PackA: p, PackB: p}
+		}, []any{a, a, c}},
+		{ops.Syrk, func(p *Packing) any {
+			return &Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1, PackA: p, PackB: p}
+		}, []any{a, c}},
+		{ops.Unmqr, func(p *Packing) any { return &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: p} }, []any{a, f, c}},
+		{ops.Tsmqr, func(p *Packing) any { return &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: p} }, []any{a, f, c, c}},
+		{ops.Ttmqr, func(p *Packing) any { return &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: p} }, []any{a, f, c, c}},
+	} {
+		var p Packing
+		p.Init(NewPackingRoom(1<<20), 2)
+		call := &versions.Call{Ctx: t.Context(), Params: x.params(&p), Args: x.args}
+		x.op.Work(call)
+		for _, v := range x.op.Versions {
+			v.Beside(call)
+			for _, ask := range []func(*versions.Call) int{v.Share, v.Help} {
+				if ask != nil {
+					ask(call)
+				}
+			}
+			if v.Batch != nil {
+				v.Batch.Key(call)
+			}
+			if p.coming != 2 {
+				t.Errorf("%s, version %s: of 2 tasks %d are still to come", x.op.Name, v.Name, p.coming)
+				p.coming = 2
+			}
+		}
+	}
+}
