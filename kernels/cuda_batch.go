@@ -53,18 +53,21 @@ func cudaGemmKey[T Element](call *versions.Call) any {
 
 // cudaGemms computes the products of calls with the same gemmKey.
 func cudaGemms[T Element](calls []*versions.Call) error {
+	key := cudaGemmKey[T](calls[0]).(gemmKey)
+	q := queueOf[T](calls[0])
+	t, err := tables[T](q, calls, 3)
+	if err == nil {
+		err = q.s.GemmBatched(q.typ, key.transB, key.transA, key.n, key.m, key.k, key.alpha, t[1], t[0], key.beta, t[2], len(calls))
+	}
+	if err != nil {
+		return err // each says when it has ended as it goes alone
+	}
 	for _, call := range calls {
 		p := params[Gemm](call)
 		p.PackA.Pass()
 		p.PackB.Pass()
 	}
-	key := cudaGemmKey[T](calls[0]).(gemmKey)
-	q := queueOf[T](calls[0])
-	t, err := tables[T](q, calls, 3)
-	if err != nil {
-		return err
-	}
-	return q.s.GemmBatched(q.typ, key.transB, key.transA, key.n, key.m, key.k, key.alpha, t[1], t[0], key.beta, t[2], len(calls))
+	return nil
 }
 
 // trsmKey is what solutions that go together have in common. Sides and triangles

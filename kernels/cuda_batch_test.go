@@ -206,6 +206,30 @@ func TestCUDABatchLost(t *testing.T) {
 	}
 }
 
+// TestCUDABatchPacking: a call whose batch cannot be started, and which then goes
+// alone, ends one task that shares its packed operands.
+func TestCUDABatchPacking(t *testing.T) {
+	for _, faults := range [][]cuda.Fault{nil, {{Op: "GemmBatched", N: 1}}} {
+		all := smallCalls()
+		a, _ := batchAccelerator(t, faults...)
+		var left, right kernels.Packing
+		left.Init(kernels.NewPackingRoom(0), len(all))
+		right.Init(kernels.NewPackingRoom(0), len(all))
+		products := 0
+		for _, l := range all {
+			if p, ok := l.Call.Params.(*kernels.Gemm); ok {
+				p.PackA, p.PackB = &left, &right
+				products++
+			}
+		}
+		inBatches(t, a, all)
+		ended(t, a, len(all))
+		if x, y, want := left.ComingForTest(), right.ComingForTest(), len(all)-products; x != want || y != want {
+			t.Errorf("faults %v: %d and %d tasks are to come, want %d", faults, x, y, want)
+		}
+	}
+}
+
 // TestCUDABatchRefused: calls that do not go together.
 func TestCUDABatchRefused(t *testing.T) {
 	a, _ := batchAccelerator(t)

@@ -5,6 +5,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// ComingForTest returns how many of the tasks of p have not ended.
+func (p *Packing) ComingForTest() int { return p.coming }
+
 // GangedForTest returns op in parts of few elements, on portable routines.
 func GangedForTest(op *versions.Op) versions.Version {
 	if op.Type == "f32" {
