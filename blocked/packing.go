@@ -38,7 +38,7 @@ func (p *Program[T]) pack(a *operand[T], k int, lefts, rights func(i int) int) *
 }
 
 // packingRoom returns the room for packed operands: by default a quarter of what the
-// matrix takes, and as much as some tiles do anyway.
+// matrix would take with all its tiles, and as much as some tiles do anyway.
 func (p *Program[T]) packingRoom(a *Matrix[T]) *kernels.PackingRoom {
 	const least = 64 << 20
 	if p.room == nil {
