@@ -16,8 +16,8 @@ import (
 // still packing, or if there is no room. Results do not depend on it.
 //
 // It stands for one state of the operand: all tasks must read what the same task
-// has written. [Packing.Init] comes first. A version from elsewhere that does not
-// know it calls [Packing.Pass].
+// has written. [Packing.Init] comes first. Every task counts once: versions that make
+// no use of a Packing call [Packing.Pass].
 type Packing struct {
 	mu     sync.Mutex
 	room   *PackingRoom

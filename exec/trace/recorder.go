@@ -240,7 +240,7 @@ func (r *Recorder) Recording() *Recording {
 // Summary condenses what was recorded so far.
 func (r *Recorder) Summary() Summary { return r.Recording().Summary() }
 
-// Reset forgets everything. The clock goes on.
+// Reset forgets all events and dependencies. The clock goes on, and so do Counts.
 func (r *Recorder) Reset() {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
