@@ -343,8 +343,12 @@ func TestAcceleratorsPanels(t *testing.T) {
 				if d := farApart(&qr, a); !(d < 1e-12) {
 					t.Errorf("%s, %v, %d devices: Q·R is not A but off by %g", name, tree, devices, d)
 				}
-				if calls := sims[0].Stats().Calls; (calls["Geqrf"] > 0) != (name != "applications") {
-					t.Errorf("%s: %v", name, calls)
+				panels := 0 // one device may have taken all
+				for _, sim := range sims {
+					panels += sim.Stats().Calls["Geqrf"]
+				}
+				if (panels > 0) != (name != "applications") {
+					t.Errorf("%s: %d panels on %d devices", name, panels, devices)
 				}
 			}
 		}
