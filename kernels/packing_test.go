@@ -1,12 +1,14 @@
 package kernels
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -244,6 +246,126 @@ func TestPackingAsked(t *testing.T) {
 			if p.coming != 2 {
 				t.Errorf("%s, version %s: of 2 tasks %d are still to come", x.op.Name, v.Name, p.coming)
 				p.coming = 2
+			}
+		}
+	}
+}
+
+// In the versions in assembly of this machine, the second of two tasks reads what
+// the first one has packed, not its operand, wherever a call packs at all.
+func TestPackingRead(t *testing.T) {
+	t.Run("f64", testPackingRead[float64])
+	t.Run("f32", testPackingRead[float32])
+}
+
+func testPackingRead[T Element](t *testing.T) {
+	m := topo.Detect()
+	here := &versions.Target{Arch: m.Arch, Features: m.Features}
+	routines := map[string]*cpu.Packed[T]{}
+	if r, ok := cpu.AVX512[T](caches()); ok && avx512().Unmet(here) == "" {
+		routines["avx512"] = r
+	}
+	if r, ok := cpu.AVX2[T](caches()); ok && avx2().Unmet(here) == "" {
+		routines["avx2"] = r
+	}
+	if len(routines) == 0 {
+		t.Skip("no versions in assembly")
+	}
+	ops := For[T](NewTable())
+	for name, r := range routines {
+		const ib = 32
+		n := 224
+		for !r.Prepacks(n, n, n) { // with large caches
+			if n += 64; n > r.NC {
+				t.Fatalf("%s: products pack no operands before", name)
+			}
+		}
+		factors := cpu.NewQR[T](r).Prepacks(n, n)
+		if !factors && n == 224 {
+			t.Errorf("%s: no factors are packed before", name)
+		}
+		tile := func(rows int, value func() T) *Tile[T] {
+			x := &Tile[T]{Rows: rows, Cols: n, Stride: n + 3, Data: make([]T, rows*(n+3))}
+			for i := range x.Data {
+				x.Data[i] = value()
+			}
+			return x
+		}
+		normal := func() T { return T(rand.NormFloat64()) }
+		nan := func() T { return T(math.NaN()) }
+		run := func(op *versions.Op, params any, in []*Tile[T], outs ...*Tile[T]) (got []*Tile[T]) {
+			call := &versions.Call{Ctx: t.Context(), Params: params, Work: new(versions.Workspace)}
+			for _, x := range in {
+				call.Args = append(call.Args, x)
+			}
+			for _, x := range outs {
+				y := *x
+				y.Data = slices.Clone(x.Data)
+				got, call.Args = append(got, &y), append(call.Args, &y)
+			}
+			if err := op.Version(name).Run(call); err != nil {
+				t.Error(err)
+			}
+			return got
+		}
+		a, b, f := tile(n, normal), tile(n, normal), tile(ib, normal)
+		bad, badT := tile(n, nan), tile(ib, nan)
+		vg := run(ops.Geqrt, &Geqrt{IB: ib}, nil, a, f)
+		vs := run(ops.Tsqrt, &Tsqrt{IB: ib}, nil, a, b, f)[1:]
+		vt := run(ops.Ttqrt, &Ttqrt{IB: ib}, nil, a, b, f)[1:]
+		for _, c := range []struct {
+			op      *versions.Op
+			packs   bool
+			in, bad []*Tile[T] // of the first task and of the second
+			params  func(x, y *Packing) any
+		}{
+			{ops.Gemm, true, []*Tile[T]{a, b}, []*Tile[T]{bad, bad}, func(x, y *Packing) any {
+				return &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
+			}},
+			{ops.Gemm, true, []*Tile[T]{a, b}, []*Tile[T]{a, bad}, func(x, y *Packing) any {
+				x.Pass()
+				x.Pass()
+				return &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1, PackB: y}
+			}},
+			{ops.Syrk, r.PrepacksSyrk(n, n), []*Tile[T]{a}, []*Tile[T]{bad}, func(x, y *Packing) any {
+				return &Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
+			}},
+			{ops.Unmqr, factors, vg, []*Tile[T]{bad, badT}, func(x, _ *Packing) any {
+				return &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
+			}},
+			{ops.Tsmqr, factors, vs, []*Tile[T]{bad, badT}, func(x, _ *Packing) any {
+				return &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
+			}},
+			{ops.Ttmqr, factors, vt, []*Tile[T]{bad, badT}, func(x, _ *Packing) any {
+				return &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
+			}},
+		} {
+			const bytes = 1 << 30
+			room := NewPackingRoom(bytes)
+			var x, y Packing
+			x.Init(room, 2)
+			y.Init(room, 2)
+			params := c.params(&x, &y)
+			outs := []*Tile[T]{tile(n, normal)}
+			if c.op == ops.Tsmqr || c.op == ops.Ttmqr {
+				outs = append(outs, tile(n, normal))
+			}
+			want := run(c.op, params, c.in, outs...)
+			for _, p := range []*Packing{&x, &y} {
+				if packed := p.stage == packed; packed != (c.packs && p.coming == 1) {
+					t.Errorf("%s, version %s, %d×%d: packed: %v", c.op.Name, name, n, n, packed)
+				}
+			}
+			if !c.packs {
+				continue
+			}
+			for i, got := range run(c.op, params, c.bad, outs...) {
+				if !slices.Equal(got.Data, want[i].Data) {
+					t.Errorf("%s, version %s, %d×%d: the second task read its operand", c.op.Name, name, n, n)
+				}
+			}
+			if left := room.Left(); left != bytes {
+				t.Errorf("%s, version %s: room for %d of %d bytes is left", c.op.Name, name, left, bytes)
 			}
 		}
 	}
