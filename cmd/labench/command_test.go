@@ -303,8 +303,8 @@ func TestHelp(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &tags); code != exitPassed || err != nil || len(tags) != 4 || tags[0].Tag != "openblas" {
 		t.Errorf("--tags-info --json: %v: %s", err, out)
 	}
-	if newRoot().Name() != "labench" {
-		t.Error(newRoot().Name())
+	if newApp().root().Name() != "labench" {
+		t.Error(newApp().root().Name())
 	}
 }
 

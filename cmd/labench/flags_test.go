@@ -41,7 +41,7 @@ func TestFlagsSpeakPlainly(t *testing.T) {
 			}
 		}
 	}
-	commands(newRoot(), nil)
+	commands(newApp().root(), nil)
 	if flags < 30 {
 		t.Errorf("only %d flags seen", flags)
 	}

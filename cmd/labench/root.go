@@ -10,11 +10,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 )
 
-// newRoot returns the command labench with all its subcommands, which write
-// to the process's standard output and error.
-func newRoot() *cobra.Command { return newApp().root() }
-
-// root returns the command labench, writing to a's writers.
+// root returns the command labench with all its subcommands, writing to a's writers.
 func (a *app) root() *cobra.Command {
 	var tags, version bool
 	cmd := &cobra.Command{

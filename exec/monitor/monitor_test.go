@@ -32,7 +32,7 @@ func recorder() *trace.Recorder {
 		start := now + time.Duration(i)*time.Millisecond
 		r.Starter(0)(trace.Running{Op: op, Version: "avx2", Start: start}, true)
 		sink(trace.Event{Job: 1, Task: uint64(i + 1), Op: op, Version: "avx2", Start: start, End: start + time.Millisecond, Failed: i == 2})
-		r.CountEnded(true)
+		r.Tally(0).Ended(true)
 	}
 	begin(trace.Running{Job: 1, Task: 4, Op: "trsm/f64", Version: "go", Start: r.Now()}, true)
 	return r

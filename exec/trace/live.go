@@ -78,17 +78,12 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// CountSubmitted, CountReady and CountEnded count tasks that were submitted,
-// that have become ready, and that have ended in any way. Workers count in a
-// [Tally].
+// CountSubmitted and CountReady count tasks that were submitted and that have
+// become ready. Workers count in a [Tally].
 func (r *Recorder) CountSubmitted(n int) { r.tally.submitted.Add(int64(n)) }
 
 // CountReady counts tasks that have become ready: see [Recorder.CountSubmitted].
 func (r *Recorder) CountReady(n int) { r.tally.Ready(n) }
-
-// CountEnded counts a task that has ended, started or not: see
-// [Recorder.CountSubmitted].
-func (r *Recorder) CountEnded(started bool) { r.tally.Ended(started) }
 
 // Starter returns the function that says that a worker begins an attempt, the
 // first one at its task if first is set; the function of [Recorder.Sink] says

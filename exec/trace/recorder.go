@@ -74,7 +74,6 @@ type Recorder struct {
 	mu    sync.Mutex // guards what follows; a leaf
 
 	buffers []*buffer
-	edges   [][]Edge // all but the last are full
 	sources []source
 	pauses  []Pause
 	copies  []Copy
@@ -165,19 +164,7 @@ func (r *Recorder) buffer(worker int) *buffer {
 	return r.buffers[worker]
 }
 
-// Depend records an edge.
-func (r *Recorder) Depend(e Edge) {
-	r.mu.Lock()
-	last := len(r.edges) - 1
-	if last < 0 || len(r.edges[last]) == cap(r.edges[last]) {
-		last++
-		r.edges = append(r.edges, make([]Edge, 0, 256<<min(last, 5)))
-	}
-	r.edges[last] = append(r.edges[last], e)
-	r.mu.Unlock()
-}
-
-// source is where edges come from that are not recorded one by one.
+// source is where edges come from.
 type source struct {
 	edges  func(yield func(Edge))
 	forget func()
@@ -185,8 +172,8 @@ type source struct {
 
 // Derive has each Recording contain the edges that a function yields when it is
 // asked for: what is not done while tasks run does not hold them up. Edges of several
-// functions come one after the other, after those of Depend. Reset calls forget
-// and the functions no more. They are called without locks.
+// functions come one after the other. Reset calls forget and the functions no more.
+// They are called without locks.
 func (r *Recorder) Derive(edges func(yield func(Edge)), forget func()) {
 	r.mu.Lock()
 	r.sources = append(r.sources, source{edges, forget})
@@ -227,7 +214,7 @@ func (r *Recorder) shares() []Event {
 func (r *Recorder) Recording() *Recording {
 	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events(), Shares: r.shares()}
 	r.mu.Lock()
-	rec.Edges, rec.Pauses = slices.Concat(r.edges...), slices.Clone(r.pauses)
+	rec.Pauses = slices.Clone(r.pauses)
 	rec.Copies, rec.Waits, rec.Names = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names)
 	sources := slices.Clone(r.sources)
 	r.mu.Unlock()
@@ -251,7 +238,7 @@ func (r *Recorder) Reset() {
 	}
 	r.mu.Lock()
 	sources := r.sources
-	r.edges, r.sources, r.pauses, r.copies, r.waits = nil, nil, nil, nil, nil
+	r.sources, r.pauses, r.copies, r.waits = nil, nil, nil, nil
 	r.mu.Unlock()
 	for _, s := range sources {
 		s.forget()

@@ -42,24 +42,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestManyEdges: all edges are kept, in order.
-func TestManyEdges(t *testing.T) {
-	var r Recorder
-	const n = 700_000
-	for i := range uint64(n) {
-		r.Depend(Edge{From: i, To: i + 1})
-	}
-	edges := r.Recording().Edges
-	if len(edges) != n {
-		t.Fatalf("%d edges of %d", len(edges), n)
-	}
-	for i, e := range edges {
-		if e.From != uint64(i) {
-			t.Fatalf("edge %d is from %d", i, e.From)
-		}
-	}
-}
-
 // TestWords: events keep their texts, whichever they have in common, and those of
 // events that are gone are forgotten in the end.
 func TestWords(t *testing.T) {
