@@ -143,7 +143,7 @@ func (d *device) take() bool {
 	if len(d.batch) > 0 {
 		l.count()
 	} else if d.flying == 0 && len(d.ready) == 0 {
-		if l.stop {
+		if l.closing.Load() {
 			l.mu.Unlock()
 			return false
 		}

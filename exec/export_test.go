@@ -18,3 +18,17 @@ func (j *Job) Postponed() int {
 // Queued reports whether workers that are about to go to sleep take it that there
 // are tasks.
 func (l *Local) Queued() bool { return l.queued.Load() }
+
+// Linger has workers without a task look for one for so long, where that is worth
+// while.
+func (o *Options) Linger(d time.Duration) {
+	o.tempo = usual()
+	o.tempo.linger = d
+}
+
+// Looking returns how many workers look for tasks.
+func (l *Local) Looking() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spinning
+}

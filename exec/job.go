@@ -31,6 +31,7 @@ type Job struct {
 		count      int64
 		ended      int64 // of these, as far as Submit has seen
 		enlisted   bool
+		active     bool // since Submit nobody has waited: counts in Local.submitting
 		one        [1]*graph.Task
 		graph      graph.Graph
 	}
@@ -132,8 +133,20 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 // counted counts a task that has been submitted. The caller holds submit.
 func (j *Job) counted() {
 	j.submit.count++
+	if !j.submit.active {
+		j.submit.active = true
+		j.rt.submitting.Add(1)
+	}
 	if j.rt.dog != nil {
 		j.submitted.Store(j.submit.count)
+	}
+}
+
+// rests notes that who submits is about to wait for tasks. The caller holds submit.
+func (j *Job) rests() {
+	if j.submit.active {
+		j.submit.active = false
+		j.rt.submitting.Add(-1)
 	}
 }
 
@@ -193,6 +206,7 @@ func (j *Job) Wait() error {
 		j.submit.graph.Seal()
 	}
 	over := j.done.Load() == j.submit.count
+	j.rests()
 	j.submit.Unlock()
 	if !over {
 		j.idle(j.drain)
@@ -247,6 +261,9 @@ func (j *Job) WaitOn(d *graph.Datum) error {
 	select {
 	case f = <-got:
 	default:
+		j.submit.Lock()
+		j.rests()
+		j.submit.Unlock()
 		j.idle(func() { f = <-got })
 	}
 	if f != nil {

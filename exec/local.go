@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sched"
@@ -23,7 +24,11 @@ type Local struct {
 	running  sync.WaitGroup // worker goroutines
 	dog      *dog           // nil if there is no watchdog
 	jobs     atomic.Uint64  // number of the last job
-	tasks    graph.Pool     // memory for tasks, passed on from job to job
+	closing  atomic.Bool    // workers end when nothing is queued
+	// submitting is the number of jobs for which nobody has waited since the last
+	// task was submitted: more may come.
+	submitting atomic.Int32
+	tasks      graph.Pool // memory for tasks, passed on from job to job
 
 	lonely bool // tasks may be left to one worker: see solo
 	_      [64]byte
@@ -49,7 +54,6 @@ type Local struct {
 	// returning is how many workers want their slots back.
 	returning int
 	spinning  int  // workers that look for work
-	stop      bool // workers end when nothing is queued
 	watched   bool // a sleeping worker looks after solo
 
 	backlogs []*Job   // jobs with a backlog, which may be empty
@@ -166,7 +170,7 @@ func (l *Local) Close() error {
 		j.submit.Unlock()
 	}
 	l.mu.Lock()
-	l.stop = true
+	l.closing.Store(true)
 	l.stopDevices()
 	parked := l.parked
 	l.parked = nil
@@ -271,11 +275,17 @@ func (l *Local) rouse() *worker {
 		return nil
 	}
 	w := l.wakeLast()
-	if l.lonely && !solo && w.pace.score >= enough && len(l.parked) >= l.hosts-1 {
-		l.entrust(w) // nobody else is awake: it goes on as it was
-	}
+	l.goOn(w)
 	l.spinning++
 	return w
+}
+
+// goOn makes w, which has rested, the worker that executes all tasks once more if it
+// has been that before and nobody else is awake. The caller holds mu.
+func (l *Local) goOn(w *worker) {
+	if l.lonely && l.solo.Load() == nil && w.pace.score >= enough && len(l.parked) >= l.hosts-1 {
+		l.entrust(w)
+	}
 }
 
 // wakeLast takes the worker that went to sleep last off the list; it is to count
@@ -355,11 +365,12 @@ const spins = 300
 // counts among the spinning workers on entry. Meanwhile it helps with tasks of
 // others.
 func (l *Local) await(w *worker) *graph.Task {
+	lingers, procs := true, runtime.GOMAXPROCS(0)
 	for woken := false; ; woken = true {
 		if !woken {
 			l.resign(w) // before the last look at backlogs
-			if runtime.GOMAXPROCS(0) > 1 {
-				l.spin(w)
+			if procs > 1 {
+				l.spin(w, spins)
 			}
 		}
 		l.mu.Lock()
@@ -373,6 +384,9 @@ func (l *Local) await(w *worker) *graph.Task {
 		t := l.pop(w, apart)
 		if t != nil || w.gang != nil || w.heir != nil {
 			l.spinning--
+			if !lingers {
+				l.goOn(w)
+			}
 			other := l.rouse()
 			l.mu.Unlock()
 			if other != nil {
@@ -380,8 +394,14 @@ func (l *Local) await(w *worker) *graph.Task {
 			}
 			return t
 		}
+		if lingers && !apart && l.worthLingering(procs) {
+			lingers = false
+			l.mu.Unlock()
+			l.linger(w)
+			continue
+		}
 		l.spinning--
-		if l.stop {
+		if l.closing.Load() {
 			l.mu.Unlock()
 			return nil
 		}
@@ -393,7 +413,7 @@ func (l *Local) await(w *worker) *graph.Task {
 			l.mu.Lock()
 			l.spinning++
 			l.mu.Unlock()
-			l.spin(w) // its leader may have more
+			l.spin(w, spins) // its leader may have more
 			continue
 		}
 		l.parked = append(l.parked, w)
@@ -408,10 +428,34 @@ func (l *Local) await(w *worker) *graph.Task {
 	}
 }
 
-// spin waits a little for a task, or for one of somebody else to help with.
-func (l *Local) spin(w *worker) {
-	for i := 0; i < spins && !l.queued.Load() && l.offer(w) == nil; i++ {
+// spin waits a little, n looks, for a task, or for one of somebody else to help
+// with, and reports whether there is one.
+func (l *Local) spin(w *worker, n int) bool {
+	for range n {
+		if l.queued.Load() || l.offer(w) != nil {
+			return true
+		}
 		pause()
+	}
+	return false
+}
+
+// worthLingering reports whether a worker that finds no task had better look for
+// longer than [spins] before it goes to sleep: who has waited for one operation
+// often calls the next one, and in a small factorization the next task comes soon.
+// It keeps nobody from running that brings tasks: those who submit wait, or there are
+// none, and one of procs processors is left for them. Where a single worker executes
+// all tasks, nobody else is wanted. The caller holds mu, and counts as spinning.
+func (l *Local) worthLingering(procs int) bool {
+	return l.spinning < procs && l.hosts <= procs && l.submitting.Load() == 0 && l.solo.Load() == nil && !l.closing.Load()
+}
+
+// linger is spin for the time that it may take.
+func (l *Local) linger(w *worker) {
+	for start := time.Now(); time.Since(start) < l.opt.tempo.linger && !l.closing.Load(); {
+		if l.spin(w, 32) {
+			return
+		}
 	}
 }
 

@@ -42,12 +42,15 @@ type tempo struct {
 	// between them, for one worker that executes all of them, and shared for one of
 	// several.
 	brisk, shared time.Duration
+	// linger is how long a worker without a task looks for one, if that is worth
+	// while: some times what waking a sleeping thread costs.
+	linger time.Duration
 }
 
 // usual is the tempo of all runtimes but those of tests. A task costs 0.3 µs if
 // one worker executes all, 0.5 to 1.5 if two share them (docs/benchmarking.md).
 func usual() tempo {
-	return tempo{stretch: 32, quick: 300 * time.Nanosecond, long: 1500 * time.Nanosecond, brisk: 2 * time.Microsecond, shared: 4 * time.Microsecond}
+	return tempo{stretch: 32, quick: 300 * time.Nanosecond, long: 1500 * time.Nanosecond, brisk: 2 * time.Microsecond, shared: 4 * time.Microsecond, linger: 500 * time.Microsecond}
 }
 
 const (
