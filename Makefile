@@ -32,7 +32,7 @@ blas_packages() { $(GO) list -tags "$$1" -f '{{$$p := .ImportPath}}{{range .Deps
 endef
 
 .PHONY: help build test test-race test-long test-noasm test-cuda fuzz lint fmt fmt-check vet deps deps-mkl \
-	bench bench-peers bench-tasks examples generate-check clean
+	bench bench-libraries bench-peers bench-tasks examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -164,6 +164,9 @@ bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 
 bench-peers: ## compare with OpenBLAS's own threads (PEERS='--require cholesky:1024:1.3')
 	@$(CLEAN_ENV) $(GO) run -tags openblas ./cmd/labench peers $(PEERS)
+
+bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TURNS= RUN=)
+	@OPS='$(OPS)' SIZES='$(SIZES)' TURNS='$(TURNS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
 
 bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
