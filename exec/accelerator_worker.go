@@ -325,7 +325,7 @@ func (d *device) rouse() {
 }
 
 // stopDevices ends the sleep of workers of accelerators: there will be no more
-// tasks. The caller holds mu, and has set stop.
+// tasks. The caller holds mu, and has set closing.
 func (l *Local) stopDevices() {
 	for _, d := range l.devices {
 		d.rouse()

@@ -62,6 +62,9 @@ func (l *Local) call(w *worker, wanted int) {
 	l.mu.Lock()
 	alone := l.resign(w)
 	wanted -= l.spinning
+	if p := l.lingering; p != nil && p.info.Node != w.info.Node {
+		wanted++
+	}
 	for i := len(l.parked) - 1; i >= 0 && len(idle) < wanted; i-- {
 		if p := l.parked[i]; p.info.Node == w.info.Node {
 			l.parked = slices.Delete(l.parked, i, i+1)

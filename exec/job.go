@@ -261,9 +261,6 @@ func (j *Job) WaitOn(d *graph.Datum) error {
 	select {
 	case f = <-got:
 	default:
-		j.submit.Lock()
-		j.rests()
-		j.submit.Unlock()
 		j.idle(func() { f = <-got })
 	}
 	if f != nil {

@@ -3,6 +3,8 @@ package exec_test
 import (
 	"context"
 	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,41 +13,111 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// One worker of two goes on looking for tasks while nobody submits any, and leaves
-// the other processor alone. The next job finds it there, and Close ends it. None
-// does while somebody may be about to submit more.
+// One worker of two goes on looking for tasks when a job has ended. The next job
+// finds it there, one of another runtime sends it to sleep, and Close ends it.
 func TestLinger(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	nap := opOf("nap", func(*versions.Call) error { time.Sleep(time.Millisecond); return nil })
-	for _, waits := range []bool{true, false} {
-		o := exec.Options{Workers: 2}
-		o.Linger(time.Hour)
-		rt := start(t, o)
-		job := rt.NewJob(context.Background())
-		run := func() {
-			for range 4 {
-				submit(t, job, graph.Spec{Op: nap})
-			}
-		}
-		if waits {
-			// Not after the first job if it ends before somebody waits for it.
-			eventually(t, "one worker goes on looking for tasks", func() bool {
-				run()
-				if err := job.Wait(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(20 * time.Millisecond)
-				return rt.Looking() == 1
-			})
-		} else {
-			run()
-			eventually(t, "all tasks end", func() bool { return job.Completed() == 4 })
-			eventually(t, "no worker looks for tasks", func() bool { return rt.Looking() == 0 })
+	rt, meet := lingerer(t)
+	next := func() {
+		within(t, func() {
+			job := rt.NewJob(context.Background())
+			meet(job)
 			if err := job.Wait(); err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
+		})
+	}
+	// Not after the first job if it ends before somebody waits for it.
+	stays := func() bool {
+		next()
+		time.Sleep(20 * time.Millisecond)
+		return rt.Looking() == 1
+	}
+	eventually(t, "one worker goes on looking for tasks", stays)
+	eventually(t, "one does after another job", stays)
+
+	other := start(t, exec.Options{Workers: 1})
+	job := other.NewJob(context.Background())
+	submit(t, job, graph.Spec{Op: opOf("nop", func(*versions.Call) error { return nil })})
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a job of another runtime sends it to sleep", func() bool { return rt.Looking() == 0 })
+	eventually(t, "one looks for tasks again", stays)
+	within(t, func() { rt.Close() })
+}
+
+// No worker lingers while somebody may be about to submit more.
+func TestLingerSubmitting(t *testing.T) {
+	rt, meet := lingerer(t)
+	job := rt.NewJob(context.Background())
+	meet(job)
+	eventually(t, "all tasks end", func() bool { return job.Completed() == 2 })
+	eventually(t, "no worker looks for tasks", func() bool { return rt.Looking() == 0 })
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Who waits for a job goes on when that has ended, although one worker has a task of
+// another job: the one without a task leaves its processor to others.
+func TestLingerLeavesProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	const linger = 20 * time.Millisecond
+	o := exec.Options{Workers: 2}
+	o.Linger(linger)
+	rt := start(t, o)
+	burn := func(d time.Duration, ended *time.Time) *versions.Op {
+		return opOf(d.String(), func(*versions.Call) error {
+			start := time.Now()
+			for time.Since(start) < d {
+			}
+			*ended = time.Now()
+			return nil
+		})
+	}
+	var ended, endedLong time.Time
+	short, long := burn(2*time.Millisecond, &ended), burn(3*linger, &endedLong)
+	var late []time.Duration
+	for range 15 {
+		job, other := rt.NewJob(context.Background()), rt.NewJob(context.Background())
+		submit(t, other, graph.Spec{Op: long})
+		over := make(chan error)
+		go func() { over <- other.Wait() }()
+		submit(t, job, graph.Spec{Op: short})
+		if err := job.Wait(); err != nil {
+			t.Fatal(err)
 		}
-		within(t, func() { rt.Close() })
+		late = append(late, time.Since(ended))
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(late)
+	if median := late[len(late)/2]; median > linger/2 {
+		t.Errorf("Wait returns %v after the job has ended", median)
+	}
+}
+
+// lingerer returns a runtime of two workers on two processors that linger for an
+// hour, and a function that submits a task for each of them.
+func lingerer(t *testing.T) (rt *exec.Local, meet func(*exec.Job)) {
+	procs := runtime.GOMAXPROCS(2)
+	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
+	o := exec.Options{Workers: 2}
+	o.Linger(time.Hour)
+	return start(t, o), func(job *exec.Job) {
+		var here atomic.Int32
+		both := make(chan struct{})
+		op := opOf("meet", func(*versions.Call) error {
+			if here.Add(1) == 2 {
+				close(both)
+			}
+			<-both
+			return nil
+		})
+		for range 2 {
+			submit(t, job, graph.Spec{Op: op})
+		}
 	}
 }
 

@@ -55,6 +55,8 @@ type Local struct {
 	returning int
 	spinning  int  // workers that look for work
 	watched   bool // a sleeping worker looks after solo
+	// lingering is the one of the spinning workers that looks for longer, if any.
+	lingering *worker
 
 	backlogs []*Job   // jobs with a backlog, which may be empty
 	rings    [][]note // for backlogs, passed on from job to job
@@ -180,6 +182,7 @@ func (l *Local) Close() error {
 		w.wake <- struct{}{}
 	}
 	l.running.Wait()
+	latest.CompareAndSwap(l, nil)
 	if !again {
 		l.release()
 		if l.dog != nil {
@@ -189,6 +192,9 @@ func (l *Local) Close() error {
 	return nil
 }
 
+// latest is the runtime in which a job has begun last, unless that is closed.
+var latest atomic.Pointer[Local]
+
 // enlist notes that j has tasks in flight.
 func (l *Local) enlist(j *Job) error {
 	l.live.Lock()
@@ -197,6 +203,7 @@ func (l *Local) enlist(j *Job) error {
 		return ErrClosed
 	}
 	l.live.jobs[j] = struct{}{}
+	latest.Store(l)
 	return nil
 }
 
@@ -270,7 +277,7 @@ func (l *Local) rouse() *worker {
 	if l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}
-	solo := l.solo.Load() != nil
+	solo := l.solo.Load() != nil || latest.Load() != l
 	if solo && l.watched || !solo && l.policy.Len() == 0 && !l.behind() {
 		return nil
 	}
@@ -374,6 +381,9 @@ func (l *Local) await(w *worker) *graph.Task {
 			}
 		}
 		l.mu.Lock()
+		if l.lingering == w {
+			l.lingering = nil
+		}
 		apart := l.apart(w)
 		if !apart {
 			l.absorb()
@@ -384,7 +394,7 @@ func (l *Local) await(w *worker) *graph.Task {
 		t := l.pop(w, apart)
 		if t != nil || w.gang != nil || w.heir != nil {
 			l.spinning--
-			if !lingers {
+			if !lingers && t != nil {
 				l.goOn(w)
 			}
 			other := l.rouse()
@@ -394,8 +404,9 @@ func (l *Local) await(w *worker) *graph.Task {
 			}
 			return t
 		}
-		if lingers && !apart && l.worthLingering(procs) {
+		if lingers && l.worthLingering(procs) {
 			lingers = false
+			l.lingering = w
 			l.mu.Unlock()
 			l.linger(w)
 			continue
@@ -442,17 +453,24 @@ func (l *Local) spin(w *worker, n int) bool {
 
 // worthLingering reports whether a worker that finds no task had better look for
 // longer than [spins] before it goes to sleep: who has waited for one operation
-// often calls the next one, and in a small factorization the next task comes soon.
-// It keeps nobody from running that brings tasks: those who submit wait, or there are
-// none, and one of procs processors is left for them. Where a single worker executes
-// all tasks, nobody else is wanted. The caller holds mu, and counts as spinning.
+// often calls the next one. One worker does, if those who submit wait, or there are
+// none, and of procs processors one is left for other goroutines: one that waits for
+// another worker's task, say. Where a single worker executes all tasks, nobody else
+// is wanted. The caller holds mu.
 func (l *Local) worthLingering(procs int) bool {
-	return l.spinning < procs && l.hosts <= procs && l.submitting.Load() == 0 && l.solo.Load() == nil && !l.closing.Load()
+	return l.lingering == nil && l.hosts-len(l.parked) < procs && l.devices == nil && l.submitting.Load() == 0 && !l.disturbed()
+}
+
+// disturbed reports whether a worker must not linger, or no more: the runtime is
+// closing, one worker executes all tasks, which wants to be looked after, or another
+// runtime has jobs.
+func (l *Local) disturbed() bool {
+	return l.closing.Load() || l.solo.Load() != nil || latest.Load() != l
 }
 
 // linger is spin for the time that it may take.
 func (l *Local) linger(w *worker) {
-	for start := time.Now(); time.Since(start) < l.opt.tempo.linger && !l.closing.Load(); {
+	for start := time.Now(); time.Since(start) < l.opt.tempo.linger && !l.disturbed(); {
 		if l.spin(w, 32) {
 			return
 		}

@@ -156,6 +156,7 @@ func (w *worker) adopt(t *graph.Task, children *Job) bool {
 func (j *Job) whenDrained(f func()) bool {
 	j.submit.Lock()
 	j.submit.graph.Seal()
+	j.rests()
 	goal := j.submit.count
 	j.submit.Unlock()
 	j.news.Lock()
