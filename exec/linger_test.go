@@ -14,7 +14,7 @@ import (
 )
 
 // One worker of two goes on looking for tasks when a job has ended. The next job
-// finds it there, one of another runtime sends it to sleep, and Close ends it.
+// finds it there, and Close ends it.
 func TestLinger(t *testing.T) {
 	rt, meet := lingerer(t)
 	next := func() {
@@ -34,15 +34,6 @@ func TestLinger(t *testing.T) {
 	}
 	eventually(t, "one worker goes on looking for tasks", stays)
 	eventually(t, "one does after another job", stays)
-
-	other := start(t, exec.Options{Workers: 1})
-	job := other.NewJob(context.Background())
-	submit(t, job, graph.Spec{Op: opOf("nop", func(*versions.Call) error { return nil })})
-	if err := job.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "a job of another runtime sends it to sleep", func() bool { return rt.Looking() == 0 })
-	eventually(t, "one looks for tasks again", stays)
 	within(t, func() { rt.Close() })
 }
 

@@ -182,7 +182,6 @@ func (l *Local) Close() error {
 		w.wake <- struct{}{}
 	}
 	l.running.Wait()
-	latest.CompareAndSwap(l, nil)
 	if !again {
 		l.release()
 		if l.dog != nil {
@@ -192,9 +191,6 @@ func (l *Local) Close() error {
 	return nil
 }
 
-// latest is the runtime in which a job has begun last, unless that is closed.
-var latest atomic.Pointer[Local]
-
 // enlist notes that j has tasks in flight.
 func (l *Local) enlist(j *Job) error {
 	l.live.Lock()
@@ -203,7 +199,6 @@ func (l *Local) enlist(j *Job) error {
 		return ErrClosed
 	}
 	l.live.jobs[j] = struct{}{}
-	latest.Store(l)
 	return nil
 }
 
@@ -277,7 +272,7 @@ func (l *Local) rouse() *worker {
 	if l.spinning > 0 || len(l.parked) == 0 {
 		return nil
 	}
-	solo := l.solo.Load() != nil || latest.Load() != l
+	solo := l.solo.Load() != nil
 	if solo && l.watched || !solo && l.policy.Len() == 0 && !l.behind() {
 		return nil
 	}
@@ -462,11 +457,8 @@ func (l *Local) worthLingering(procs int) bool {
 }
 
 // disturbed reports whether a worker must not linger, or no more: the runtime is
-// closing, one worker executes all tasks, which wants to be looked after, or another
-// runtime has jobs.
-func (l *Local) disturbed() bool {
-	return l.closing.Load() || l.solo.Load() != nil || latest.Load() != l
-}
+// closing, or one worker executes all tasks, which wants to be looked after.
+func (l *Local) disturbed() bool { return l.closing.Load() || l.solo.Load() != nil }
 
 // linger is spin for the time that it may take.
 func (l *Local) linger(w *worker) {
