@@ -16,13 +16,14 @@ type CPUSet []int
 const maxCPU = 1 << 17
 
 // ParseCPUSet reads the list format of the Linux kernel, as in "0-3,8,10-11".
-// An empty list is the empty set.
+// An empty list is the empty set. Ranges may overlap, and cost nothing then.
 func ParseCPUSet(s string) (CPUSet, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return nil, nil
 	}
-	var set CPUSet
+	type span struct{ first, last int }
+	var spans []span
 	for part := range strings.SplitSeq(s, ",") {
 		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		lo, err := strconv.Atoi(first)
@@ -33,11 +34,17 @@ func ParseCPUSet(s string) (CPUSet, error) {
 		if err != nil || lo < 0 || hi < lo || hi >= maxCPU {
 			return nil, fmt.Errorf("topo: %q is not a list of CPUs", s)
 		}
-		for c := lo; c <= hi; c++ {
-			set = append(set, c)
+		spans = append(spans, span{lo, hi})
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.first - b.first })
+	var set CPUSet
+	next := 0
+	for _, sp := range spans {
+		for next = max(next, sp.first); next <= sp.last; next++ {
+			set = append(set, next)
 		}
 	}
-	return newCPUSet(set), nil
+	return set, nil
 }
 
 // newCPUSet sorts cpus and drops repetitions, in place.
