@@ -96,7 +96,8 @@ func TestTuneSaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, err := tuneFake(t, t.Context(), tuneFlags{profile: path, sizes: "100,512,1024", workers: "1,2"}, fakeTrial)
-	if err != nil || errs != "" || !strings.Contains(strings.Join(strings.Fields(out), " "), "8 tile sizes saved in "+path) {
+	warned := errs != "" && !strings.Contains(errs, "2 workers share 1 core") // on a machine of one core it does
+	if err != nil || warned || !strings.Contains(strings.Join(strings.Fields(out), " "), "8 tile sizes saved in "+path) {
 		t.Fatalf("%v %s\n%s", err, errs, out)
 	}
 	p, warning, err := versions.Load(path)
