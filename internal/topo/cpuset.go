@@ -16,7 +16,7 @@ type CPUSet []int
 const maxCPU = 1 << 17
 
 // ParseCPUSet reads the list format of the Linux kernel, as in "0-3,8,10-11".
-// An empty list is the empty set. Ranges may overlap, and cost nothing then.
+// An empty list is the empty set. Ranges may overlap.
 func ParseCPUSet(s string) (CPUSet, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -246,6 +247,39 @@ func TestDetect(t *testing.T) {
 		t.Errorf("amd64 without sse2: %v", m.Features)
 	}
 	t.Logf("%v; family %d model %#x; hypervisor %q; notes %q", m, m.Family, m.Model, m.Hypervisor, m.Notes)
+}
+
+func TestParseCPUSet(t *testing.T) {
+	for list, want := range map[string]CPUSet{
+		"":                       nil,
+		"7":                      {7},
+		"0-3,8,10-11":            {0, 1, 2, 3, 8, 10, 11},
+		"8,2-3,0,3":              {0, 2, 3, 8},
+		"4-6,0-9,2,5-7,9-10,0-1": upTo(11),
+	} {
+		if got, err := ParseCPUSet(list); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%q is %v, want %v (%v)", list, got, want, err)
+		}
+	}
+	for _, bad := range []string{",", "-1", "5-2", "1-", "a", "0-131072", "0-999999999999999999999"} {
+		if got, err := ParseCPUSet(bad); err == nil {
+			t.Errorf("%q is %v", bad, got)
+		}
+	}
+}
+
+// A list that names its CPUs again and again takes no more memory than the set.
+func TestParseCPUSetOverlapping(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	set, err := ParseCPUSet("0-131071" + strings.Repeat(",0-131071", 999))
+	runtime.ReadMemStats(&after)
+	if err != nil || len(set) != maxCPU {
+		t.Fatal(len(set), err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 64<<20 {
+		t.Errorf("%d MiB allocated for a set of 1 MiB", got>>20)
+	}
 }
 
 func FuzzParseCPUSet(f *testing.F) {
