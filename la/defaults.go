@@ -39,9 +39,9 @@ func evenly(n, parts int) int {
 // of the best for two workers and n from 1024 to 2048, fourths within 3 % for
 // one. Above, in turns in one process on two workers (commit fd55c6d), Cholesky in
 // tiles of 592 was the fastest at 4096, where 688 took 4 % longer and 376 as long,
-// and at 8192 as fast as in tiles of 688, where 376 took 7 % longer. LU at 8192 in
-// tiles of 512 and 640 was up to 6 % faster than in 376, in the median 2 %, with
-// AVX2.
+// and at 8192 as fast as in tiles of 688, where 376 took 7 % longer. With AVX2
+// LU at 8192 was 1 % faster in tiles of 512 than in 376, in the median of five rounds
+// on each of two days, and at 6144 as fast in tiles of 384, 440 and 512.
 func defaultParts(op Operation, n, workers int) int {
 	const smallest = 64
 	busy, largest := math.Sqrt(2*float64(workers)), 512
