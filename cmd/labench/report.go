@@ -54,6 +54,9 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	b.WriteByte('\n')
 	line("", "median", r.SecondsMedian, r.GFLOPSMedian)
 	b.WriteByte('\n')
+	if r.PeakFraction > 1.02 && r.Refinement == nil { // which works in single precision
+		b.WriteString(wrapped(label(""), "faster than the peak can be: another program, or the hypervisor, had a part of these cores when that was measured; run it again"))
+	}
 
 	switch {
 	case !s.Verify:

@@ -82,6 +82,7 @@ func TestReport(t *testing.T) {
 	direct.Direct, direct.M, direct.N, direct.NB = true, 100, 100, 100
 	direct.SecondsBest, direct.GFLOPSBest, direct.Summary.Usage = 1.25e-6, 1e-4, usages[1:2]
 	unchecked.PeakGFLOPS = 0
+	direct.PeakGFLOPS, direct.PeakFraction = 5e-5, 2
 	notVerified := s
 	notVerified.Verify, notVerified.Input = false, "/a/directory/with/a/long/name/and/another/one/in/it/matrix-with-a-long-name.mtx.gz"
 	rectangle.Op, rectangle.M, rectangle.K, rectangle.Formula, rectangle.Limit = "gemm", 10, 2000000, bench.Formula("gemm"), 3
