@@ -8,7 +8,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
@@ -60,9 +60,9 @@ func TestPotrfTraffic(t *testing.T) {
 	const nb, places, bound = 8, 12, 1.3
 	const tiles = 32
 	const n = tiles * nb
-	kinds := sched.Kinds()
+	kinds := dispatch.Kinds()
 	if testing.Short() {
-		kinds = []sched.Kind{sched.Priority, sched.Locality, sched.EarliestFinish}
+		kinds = []dispatch.Kind{dispatch.Priority, dispatch.Locality, dispatch.EarliestFinish}
 	}
 	selector, err := versions.NewSelector(versions.Config{Only: []string{"cuda"}, Measure: true})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -192,7 +192,7 @@ func TestLoadHandsOn(t *testing.T) {
 func TestLoadPriority(t *testing.T) {
 	const n, nb = 16, 4
 	var events trace.Recorder
-	rt := startLocal(t, exec.Options{Workers: 1, Policy: sched.Priority, Recorder: &events})
+	rt := startLocal(t, exec.Options{Workers: 1, Policy: dispatch.Priority, Recorder: &events})
 	g := spd(n)
 	for _, byColumns := range []bool{false, true} {
 		events.Reset()

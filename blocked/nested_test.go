@@ -8,7 +8,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -69,7 +69,7 @@ func TestNestedCholesky(t *testing.T) {
 	for _, kind := range []blocked.Kind{blocked.SymLower, blocked.SymUpper} {
 		uplo := kind.Uplo()
 		want := ""
-		for _, policy := range sched.Kinds() {
+		for _, policy := range dispatch.Kinds() {
 			for _, workers := range []int{1, 2, 3} {
 				g := generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo)
 				a := viewKind(g, kind, nb)

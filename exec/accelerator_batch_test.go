@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -37,7 +37,7 @@ func batched(name string) *versions.Op {
 // on half of the accelerators everything is lost: tasks that go together see and
 // leave what they would alone.
 func TestAcceleratorBatch(t *testing.T) {
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		for _, lose := range []bool{false, true} {
 			for _, alone := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%v/lose=%v/alone=%v", kind, lose, alone), func(t *testing.T) {

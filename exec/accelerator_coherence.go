@@ -19,7 +19,7 @@ func (w *worker) fetch(t *graph.Task, op *versions.Op) error {
 	if w.record != nil && w.device == nil {
 		defer l.recordWait(w, t)()
 	}
-	saves := t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0
+	saves := t.Failure() != nil && t.Failure().Retries > 0 && t.Attempt == 0
 	for i := range t.Len() {
 		o := t.Operand(i)
 		use := useOf(o.Mode)

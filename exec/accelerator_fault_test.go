@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -30,7 +30,7 @@ func TestAcceleratorLost(t *testing.T) {
 				devices := 1 + int(seed%2)
 				fakes, all := accelerators(t, devices, 3, seed)
 				fakes[0].loseAt = 1 + int(seed)*2
-				kinds := sched.Kinds()
+				kinds := dispatch.Kinds()
 				var r trace.Recorder
 				rt := start(t, exec.Options{Workers: 2, Policy: kinds[int(seed)%len(kinds)], Window: 32, Accelerators: all, Selector: measuring(t), Recorder: &r})
 				p := newProgram(seed, 8, roleOp(true, true))
@@ -232,7 +232,7 @@ func TestAcceleratorTimeout(t *testing.T) {
 func TestAcceleratorCancelled(t *testing.T) {
 	for seed := range uint64(16) {
 		fakes, all := accelerators(t, 2, 4, seed)
-		rt := start(t, exec.Options{Workers: 1, Accelerators: all, Policy: sched.EarliestFinish, Selector: measuring(t)})
+		rt := start(t, exec.Options{Workers: 1, Accelerators: all, Policy: dispatch.EarliestFinish, Selector: measuring(t)})
 		ctx, cancel := context.WithCancel(context.Background())
 		p := newProgram(seed, 8, roleOp(true, true))
 		job := rt.NewJob(ctx)

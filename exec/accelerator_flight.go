@@ -48,7 +48,7 @@ func (d *device) board(t *graph.Task) *flight {
 		return nil
 	}
 	op := t.Op.(*versions.Op)
-	f.call.Ctx, f.call.Params, f.call.Work = j.ctx, t.Params, &d.work
+	f.call.Ctx, f.call.Params, f.call.Local, f.call.Work = j.ctx, t.Params, t.Local(), &d.work
 	j.used.Store(true)
 	if err := f.prepare(j, op, t); err != nil {
 		d.land(f)
@@ -61,8 +61,8 @@ func (d *device) board(t *graph.Task) *flight {
 	}
 	t.SetState(graph.Running)
 	j.tell(t, graph.Running, d.info.ID, choice.Version.Name, nil)
-	if t.Failure != nil && t.Failure.Timeout > 0 {
-		f.limit = t.Failure.Timeout
+	if t.Failure() != nil && t.Failure().Timeout > 0 {
+		f.limit = t.Failure().Timeout
 		f.call.Ctx, f.cancel = context.WithTimeout(j.ctx, f.limit)
 	}
 	if f.record != nil {

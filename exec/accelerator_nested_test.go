@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // TestAcceleratorNested: children run on accelerators, and their parents and who
 // comes after these find the values on the host, also what is handed on early.
 func TestAcceleratorNested(t *testing.T) {
-	for _, kind := range []sched.Kind{sched.Priority, sched.EarliestFinish} {
+	for _, kind := range []dispatch.Kind{dispatch.Priority, dispatch.EarliestFinish} {
 		fakes, all := accelerators(t, 2, 4, 7)
 		rt := start(t, exec.Options{Workers: 2, Policy: kind, Accelerators: all, Selector: measuring(t)})
 		child := &versions.Op{Name: "child", Versions: []versions.Version{{Name: "fake", Constraints: versions.Constraints{Kind: "fake"}, Run: func(c *versions.Call) error {

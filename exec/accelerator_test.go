@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -161,7 +161,7 @@ func (p *program) check(t testing.TB) {
 // it see; accelerators have hardly any room, and their copies and delays are
 // random.
 func TestAccelerator(t *testing.T) {
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		for _, devices := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%v/%d", kind, devices), func(t *testing.T) {
 				t.Parallel()

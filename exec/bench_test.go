@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -62,7 +62,7 @@ func (c choleskyOps) submit(tb testing.TB, job *exec.Job, mt int) int {
 // scheduling, execution — on the graph of a Cholesky factorization whose tasks
 // do nothing: 64×64 tiles are 45,760 tasks.
 func BenchmarkCholeskyEmpty(b *testing.B) {
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		for _, mt := range []int{17, 64, 180} { // 969, 45,760 and 988,260 tasks
 			b.Run(fmt.Sprintf("sched=%v/tiles=%d", kind, mt), func(b *testing.B) {
 				rt, err := exec.NewLocal(exec.Options{Workers: 2, Policy: kind})
@@ -135,7 +135,7 @@ func BenchmarkRecording(b *testing.B) {
 
 // BenchmarkIndependentEmpty is the cost of a task that depends on nothing.
 func BenchmarkIndependentEmpty(b *testing.B) {
-	rt, err := exec.NewLocal(exec.Options{Workers: 2, Policy: sched.FIFO})
+	rt, err := exec.NewLocal(exec.Options{Workers: 2, Policy: dispatch.FIFO})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -63,7 +63,7 @@ func TestCloseWhileTasksWait(t *testing.T) {
 	op := closeOp()
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(seed, 21))
-		kinds := sched.Kinds()
+		kinds := dispatch.Kinds()
 		o := exec.Options{Workers: 1 + rnd.IntN(4), Window: 1 + rnd.IntN(8), Float: true,
 			Policy: kinds[rnd.IntN(len(kinds))], Target: versions.Target{Units: 2}}
 		hurry := rnd.IntN(2) == 0

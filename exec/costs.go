@@ -14,7 +14,7 @@ type costs struct {
 	call versions.Call
 }
 
-// Run implements sched.Costs. An op whose Work panics costs nothing; the panic
+// Run implements dispatch.Costs. An op whose Work panics costs nothing; the panic
 // comes again, and is the task's failure, when it is to run.
 func (c *costs) Run(t *graph.Task, worker int) (seconds float64) {
 	op, ok := t.Op.(*versions.Op)
@@ -44,7 +44,7 @@ func (c *costs) Run(t *graph.Task, worker int) (seconds float64) {
 // equal. Nothing here was measured.
 const remoteBytes = 10e9
 
-// Move implements sched.Costs: from where a host has made a value, if that is on
+// Move implements dispatch.Costs: from where a host has made a value, if that is on
 // another node, and from accelerators, or to one.
 func (c *costs) Move(t *graph.Task, worker int) (seconds float64) {
 	l := c.rt

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -40,7 +40,7 @@ func meet(n int32) (part func(), met func() bool) {
 // TestHelp: workers without a task of their own help, as many as the call makes use
 // of, under every policy; each part of each phase runs once.
 func TestHelp(t *testing.T) {
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		for _, workers := range []int{1, 2, 4} {
 			rt := start(t, exec.Options{Workers: workers, Policy: kind, Float: true})
 			units := min(3, workers)
@@ -241,7 +241,7 @@ func TestHelpTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := start(t, exec.Options{Workers: workers, Float: true, Policy: sched.EarliestFinish, Selector: selector})
+	rt := start(t, exec.Options{Workers: workers, Float: true, Policy: dispatch.EarliestFinish, Selector: selector})
 	met := true
 	op := helpedOp(workers, func(c *versions.Call) error {
 		part, all := meet(workers)

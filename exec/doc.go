@@ -11,7 +11,7 @@
 // A [Local] runtime owns a set of workers, each a thread pinned to a core. A
 // [Job] is a sequential program: tasks are submitted in its order, from one
 // or several goroutines, while others already run; [graph] infers who must
-// wait for whom; a policy of [sched] decides which ready task a worker takes;
+// wait for whom; a policy of [dispatch] decides which ready task a worker takes;
 // the versions of its op are chosen among by a versions.Selector. Several
 // jobs share the workers of a runtime.
 //
@@ -22,7 +22,7 @@
 // their dependencies to that worker, which looks some hundred tasks ahead: of those
 // beyond, a policy knows nothing yet. The other workers come back within a
 // millisecond of a task that takes long. This happens only without accelerators,
-// recorder and stories, and not under sched.EarliestFinish.
+// recorder and stories, and not under dispatch.EarliestFinish.
 //
 // # Accelerators
 //

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -165,7 +165,7 @@ func TestRandomFinished(t *testing.T) {
 		}
 		return errors.Join(errs...)
 	}}}}
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		for _, workers := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%v/%d", kind, workers), func(t *testing.T) {
 				rt := start(t, exec.Options{Workers: workers, Policy: kind, Window: 64, Target: versions.Target{Units: 2}})

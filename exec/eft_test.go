@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -19,7 +19,7 @@ func TestEarliestFinishWakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := start(t, exec.Options{Workers: 2, Policy: sched.EarliestFinish, Selector: selector})
+	rt := start(t, exec.Options{Workers: 2, Policy: dispatch.EarliestFinish, Selector: selector})
 	job := rt.NewJob(context.Background())
 	first := opOf("first", func(*versions.Call) error { time.Sleep(5 * time.Millisecond); return nil })
 	op := opOf("second", func(*versions.Call) error { time.Sleep(time.Millisecond); return nil })

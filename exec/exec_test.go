@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
@@ -55,7 +55,7 @@ func TestRandomGraphs(t *testing.T) {
 		id   int
 		sees []int
 	}
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		for run := range 6 {
 			workers, hurry := []int{1, 2, 5}[run%3], run >= 3 // see Hurry
 			t.Run(fmt.Sprintf("%v/%d/hurry=%v", kind, workers, hurry), func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRandomGraphs(t *testing.T) {
 // TestSmallestFailure lets many independent tasks fail in an order that has
 // nothing to do with their numbers.
 func TestSmallestFailure(t *testing.T) {
-	rt := start(t, exec.Options{Workers: 4, Policy: sched.LIFO})
+	rt := start(t, exec.Options{Workers: 4, Policy: dispatch.LIFO})
 	errBad := errors.New("bad")
 	for round := range 50 {
 		rnd := rand.New(rand.NewPCG(uint64(round), 0))
@@ -404,7 +404,7 @@ func TestWindow(t *testing.T) {
 
 // TestJobsShareWorkers runs jobs from several goroutines, some of which fail.
 func TestJobsShareWorkers(t *testing.T) {
-	rt := start(t, exec.Options{Workers: 2, Policy: sched.FIFOData})
+	rt := start(t, exec.Options{Workers: 2, Policy: dispatch.FIFOData})
 	errBad := errors.New("bad")
 	var wg sync.WaitGroup
 	for n := range 8 {
@@ -532,7 +532,7 @@ func TestEarliestFinishKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := start(t, exec.Options{Workers: 2, Policy: sched.EarliestFinish, Selector: s})
+	rt := start(t, exec.Options{Workers: 2, Policy: dispatch.EarliestFinish, Selector: s})
 	job := rt.NewJob(context.Background())
 	nap := opOf("nap", func(*versions.Call) error { time.Sleep(2 * time.Millisecond); return nil })
 	for range 20 {

@@ -396,8 +396,8 @@ func (j *Job) cancelled(t *graph.Task) *graph.Fault {
 func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
 	j.saved.Delete(t.ID())
 	action := graph.Fail
-	if t.Failure != nil {
-		action = t.Failure.Then
+	if t.Failure() != nil {
+		action = t.Failure().Then
 	}
 	if action == graph.Ignore {
 		j.outcome.Lock()
@@ -419,7 +419,7 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 		j.abort(context.Cause(j.ctx))
 	}
 	// And so it is if the end has kept the task from another attempt.
-	if t.Failure != nil && int(t.Attempt) < t.Failure.Retries && !t.Gave() && j.last.Load() == 0 {
+	if t.Failure() != nil && int(t.Attempt) < t.Failure().Retries && !t.Gave() && j.last.Load() == 0 {
 		late = true
 	}
 	j.outcome.Lock()
@@ -452,7 +452,7 @@ func (j *Job) broken(what string, f *graph.Fault) {
 // prepares it.
 func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
 	// What was handed on may have been used, and changed, already.
-	if t.Failure == nil || int(t.Attempt) >= t.Failure.Retries || uint64(t.ID()) > j.last.Load() || t.Gave() {
+	if t.Failure() == nil || int(t.Attempt) >= t.Failure().Retries || uint64(t.ID()) > j.last.Load() || t.Gave() {
 		return false
 	}
 	j.tell(t, graph.Ready, w.info.ID, version, err)
@@ -501,7 +501,7 @@ func (j *Job) save(t *graph.Task) {
 // end takes t, which w has executed, out of the graph and appends what it has freed
 // to freed.
 func (j *Job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
-	if t.Failure != nil && t.Failure.Retries > 0 {
+	if t.Failure() != nil && t.Failure().Retries > 0 {
 		j.saved.Delete(t.ID())
 	}
 	if j.stories != nil && state != graph.Failed {

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -44,7 +44,7 @@ type Local struct {
 	open   []atomic.Pointer[phase] // by the number of the leader
 
 	mu      sync.Mutex // guards what follows: see docs/locks.md
-	policy  sched.Policy
+	policy  dispatch.Policy
 	inbox   [][]*graph.Task // by worker: tasks only for that worker
 	boxed   int             // tasks in all inboxes, and refused
 	refused []*graph.Task   // by accelerators: only for hosts
@@ -94,13 +94,13 @@ func NewLocal(opt Options) (*Local, error) {
 			return nil, err
 		}
 	}
-	m := sched.Machine{Costs: &costs{rt: l}}
+	m := dispatch.Machine{Costs: &costs{rt: l}}
 	for _, p := range places {
 		m.Nodes = append(m.Nodes, p.Node)
 	}
 	m.Accelerators = len(opt.Accelerators)
 	m.Nodes = append(m.Nodes, make([]int, m.Accelerators)...)
-	l.policy = sched.New(opt.Policy, m)
+	l.policy = dispatch.New(opt.Policy, m)
 	l.inbox = make([][]*graph.Task, len(places))
 	l.open = make([]atomic.Pointer[phase], len(places))
 	l.live.jobs = make(map[*Job]struct{})
@@ -114,7 +114,7 @@ func NewLocal(opt Options) (*Local, error) {
 		l.workers = append(l.workers, w)
 	}
 	l.addDevices()
-	l.lonely = l.devices == nil && opt.Policy != sched.EarliestFinish && opt.Recorder == nil && opt.Stories == 0
+	l.lonely = l.devices == nil && opt.Policy != dispatch.EarliestFinish && opt.Recorder == nil && opt.Stories == 0
 	if opt.Watchdog != nil {
 		l.dog = newDog(l, opt.Watchdog)
 	}
@@ -142,7 +142,7 @@ func (l *Local) Workers() []Worker {
 func (l *Local) Target() *versions.Target { return l.workers[0].info.Target }
 
 // Policy returns the scheduling policy.
-func (l *Local) Policy() sched.Kind { return l.opt.Policy }
+func (l *Local) Policy() dispatch.Kind { return l.opt.Policy }
 
 // NewJob returns a job without tasks. When ctx ends, tasks of the job that
 // have not started are cancelled and those that run see their context end.
@@ -258,7 +258,7 @@ func (l *Local) rouse() *worker {
 	if l.devices != nil {
 		l.rouseDevices()
 	}
-	if l.opt.Policy == sched.EarliestFinish && l.policy.Len() > 0 {
+	if l.opt.Policy == dispatch.EarliestFinish && l.policy.Len() > 0 {
 		// The task may be for any one of the sleepers, and be refused to the
 		// others: all look. A token always has room: see docs/locks.md.
 		for _, w := range l.parked {

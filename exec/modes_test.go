@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -17,7 +17,7 @@ import (
 // and into values that are renamed while readers still look at them.
 func TestModes(t *testing.T) {
 	const n = 300
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		rt := start(t, exec.Options{Workers: 3, Policy: kind, Window: 40})
 		job := rt.NewJob(context.Background())
 		var inside atomic.Int32

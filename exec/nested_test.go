@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -56,7 +56,7 @@ func fib(wait bool) *versions.Op {
 
 func TestNestedFib(t *testing.T) {
 	for _, wait := range []bool{false, true} {
-		for _, kind := range sched.Kinds() {
+		for _, kind := range dispatch.Kinds() {
 			for _, o := range []exec.Options{{Workers: 1}, {Workers: 2}, {Workers: 3, Window: 1}} {
 				o.Policy = kind
 				rt := start(t, o)
@@ -344,7 +344,7 @@ func TestRandomNested(t *testing.T) {
 		}
 		return nil
 	}}}
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		rnd := rand.New(rand.NewPCG(5, uint64(kind)))
 		rt := start(t, exec.Options{Workers: 2, Policy: kind, Window: 16})
 		job := rt.NewJob(context.Background())

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -15,11 +15,11 @@ type Options struct {
 	// process may use. More workers than cores share cores.
 	Workers int
 	// Policy decides which ready task a worker takes next; the zero value is
-	// sched.Priority.
-	Policy sched.Kind
+	// dispatch.Priority.
+	Policy dispatch.Kind
 	// Selector chooses among the versions of an op; nil takes the first
 	// eligible version of each op and measures nothing. Under
-	// sched.EarliestFinish it should have versions.Config.Measure.
+	// dispatch.EarliestFinish it should have versions.Config.Measure.
 	Selector *versions.Selector
 	// Window is the number of tasks of one job that may be in flight, that
 	// is submitted and not ended: Submit blocks when it is reached. 0 means
@@ -64,8 +64,8 @@ func (o *Options) validate() error {
 	if o.Workers < 0 || o.Workers > 1<<14 {
 		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, 1<<14))
 	}
-	if int(o.Policy) >= len(sched.Kinds()) {
-		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, sched.Kinds()))
+	if int(o.Policy) >= len(dispatch.Kinds()) {
+		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, dispatch.Kinds()))
 	}
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))

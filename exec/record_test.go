@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
@@ -24,7 +24,7 @@ import (
 // not ready before, and times are in order.
 func TestRecording(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		r := trace.Recorder{Dependencies: true}
 		rt, err := exec.NewLocal(exec.Options{Workers: 3, Policy: kind, Recorder: &r, Window: 20, Stories: 5})
 		if err != nil {

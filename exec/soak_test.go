@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -39,7 +39,7 @@ func TestSoak(t *testing.T) {
 	deadline := time.Now().Add(limit)
 	programs := 0
 	for seed := uint64(1); time.Now().Before(deadline); seed++ {
-		kind := sched.Kinds()[int(seed)%len(sched.Kinds())]
+		kind := dispatch.Kinds()[int(seed)%len(dispatch.Kinds())]
 		rnd := rand.New(rand.NewPCG(seed, 9))
 		o := exec.Options{Workers: 1 + rnd.IntN(4), Policy: kind, Window: 1 + rnd.IntN(100), Target: versions.Target{Units: 2}}
 		if rnd.IntN(2) == 0 {

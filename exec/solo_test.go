@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -52,8 +52,8 @@ func within(t *testing.T, f func()) {
 // TestSoloChain: what one worker puts into the graph runs in the order that its
 // data ask for, under every policy.
 func TestSoloChain(t *testing.T) {
-	for _, kind := range sched.Kinds() {
-		if kind == sched.EarliestFinish {
+	for _, kind := range dispatch.Kinds() {
+		if kind == dispatch.EarliestFinish {
 			continue
 		}
 		_, job := hurried(t, exec.Options{Workers: 3, Policy: kind})

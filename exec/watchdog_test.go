@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -58,7 +58,7 @@ func TestWatchdog(t *testing.T) {
 // another one keeps all workers busy, is stuck. The runtime may be closed twice.
 func TestWatchdogExcuses(t *testing.T) {
 	const after, nap = 320 * time.Millisecond, 80 * time.Millisecond // a busy machine may hold up a nap
-	rt := start(t, exec.Options{Workers: 1, Policy: sched.Priority,
+	rt := start(t, exec.Options{Workers: 1, Policy: dispatch.Priority,
 		Watchdog: &exec.Watchdog{After: after, Report: func(s exec.Stuck) { t.Error(s) }}})
 	sleep := opOf("sleep", func(*versions.Call) error { time.Sleep(nap); return nil })
 	first, second := rt.NewJob(context.Background()), rt.NewJob(context.Background())

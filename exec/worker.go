@@ -114,7 +114,7 @@ func (w *worker) loop() {
 // no data alive.
 func (w *worker) forget() {
 	clear(w.call.Args[:cap(w.call.Args)])
-	w.call.Ctx, w.call.Params = nil, nil
+	w.call.Ctx, w.call.Params, w.call.Local = nil, nil, nil
 }
 
 // survive continues the worker on a new goroutine when a task, or its part in
@@ -165,7 +165,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	}
 	for {
 		w.call.Ctx = j.ctx
-		w.call.Params = t.Params
+		w.call.Params, w.call.Local = t.Params, t.Local()
 		w.call.Work = &w.work
 		if err := w.prepare(j, op, t); err != nil {
 			return j.fail(w, t, "", err, freed)
@@ -200,7 +200,7 @@ func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (err error) {
 			return err
 		}
 	}
-	if t.Failure != nil && t.Failure.Retries > 0 && t.Attempt == 0 {
+	if t.Failure() != nil && t.Failure().Retries > 0 && t.Attempt == 0 {
 		j.save(t)
 	}
 	for i := range w.settled {
@@ -226,8 +226,8 @@ func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (err error) {
 func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	limit := time.Duration(0)
-	if t.Failure != nil {
-		limit = t.Failure.Timeout
+	if t.Failure() != nil {
+		limit = t.Failure().Timeout
 	}
 	if !w.choice.Timed && w.record == nil && limit == 0 && j.stories == nil {
 		if w.pace.left--; w.pace.left < 0 && w.rt.lonely {

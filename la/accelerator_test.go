@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
@@ -170,7 +170,7 @@ func TestAccelerators(t *testing.T) {
 	for name, opt := range map[string]la.Options{
 		"chosen":        {},
 		"devices":       {Only: []string{"cuda"}},
-		"fifo":          {Only: []string{"cuda"}, Policy: sched.FIFO},
+		"fifo":          {Only: []string{"cuda"}, Policy: dispatch.FIFO},
 		"priority":      {ByPriority: true},
 		"deterministic": {Deterministic: true, Only: []string{"cuda"}},
 	} {
@@ -237,7 +237,7 @@ func TestAcceleratorsLost(t *testing.T) {
 	good, bad := 0, 0
 	for at := 20; at < 3000; at += 157 {
 		all, devices := simulated(t, 1, nb, 12, cuda.Fault{N: at, Lost: true})
-		e := engineOf(t, la.Options{Accelerators: all, Workers: 2, NB: nb, Direct: -1, Policy: sched.FIFO})
+		e := engineOf(t, la.Options{Accelerators: all, Workers: 2, NB: nb, Direct: -1, Policy: dispatch.FIFO})
 		err := everything(context.Background(), e, a, spd, b)
 		var lost *cuda.LostError
 		switch {
@@ -283,7 +283,7 @@ func TestAcceleratorOptions(t *testing.T) {
 	all, devices := simulated(t, 1, 8, 4)
 	devices[0].Lose()
 	_ = all[0].(*cuda.Accelerator).Fits(nil, 0)
-	opt := la.Options{Accelerators: []exec.Accelerator{all[0], nil, all[0]}, ByPriority: true, Policy: sched.LIFO}
+	opt := la.Options{Accelerators: []exec.Accelerator{all[0], nil, all[0]}, ByPriority: true, Policy: dispatch.LIFO}
 	var bad *la.OptionsError
 	if err := opt.Validate(); !errors.As(err, &bad) || len(bad.Problems) != 3 {
 		t.Errorf("got %v", err)

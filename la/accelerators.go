@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/sched"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -33,9 +33,9 @@ func OpenAccelerators(names string) ([]exec.Accelerator, error) {
 }
 
 // Scheduling returns the policy that the options stand for.
-func (o *Options) Scheduling() sched.Kind {
+func (o *Options) Scheduling() dispatch.Kind {
 	if len(o.Accelerators) > 0 && !o.ByPriority {
-		return cmp.Or(o.Policy, sched.EarliestFinish)
+		return cmp.Or(o.Policy, dispatch.EarliestFinish)
 	}
 	return o.Policy
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -242,7 +242,7 @@ func testMinors[T la.Element](t *testing.T, e *la.Engine, what string, n int) {
 // borders, whatever the policy and the number of workers.
 func TestMinors(t *testing.T) {
 	for _, nb := range []int{3, 7, 16} {
-		for _, policy := range sched.Kinds() {
+		for _, policy := range dispatch.Kinds() {
 			for _, workers := range []int{1, 2, 3} {
 				e := start(t, la.Options{Workers: workers, NB: nb, Direct: -1, Policy: policy, Float: true})
 				what := fmt.Sprintf("nb %d, %v, %d workers", nb, policy, workers)

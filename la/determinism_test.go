@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -55,7 +55,7 @@ func results[T la.Element](t *testing.T, e *la.Engine, n int) []T {
 func testDeterminism[T la.Element](t *testing.T, n int, base la.Options) {
 	var want []T
 	for _, workers := range []int{1, 2, 3, 7} {
-		for _, policy := range sched.Kinds() {
+		for _, policy := range dispatch.Kinds() {
 			for _, window := range []int{0, 1, 5} {
 				for run := range 2 {
 					if run == 1 && (window != 0 || workers == 1) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -37,9 +37,9 @@ type Options struct {
 	// none above NB, if that is set; -1 is never. See [TileSize].
 	Direct int
 	// Policy decides which ready task a worker takes next. The zero value is
-	// sched.Priority; with Accelerators it stands for sched.EarliestFinish, unless
+	// dispatch.Priority; with Accelerators it stands for dispatch.EarliestFinish, unless
 	// ByPriority is set.
-	Policy     sched.Kind
+	Policy     dispatch.Kind
 	ByPriority bool
 	// Accelerators execute tasks beside the workers on cores: see
 	// [OpenAccelerators]. The caller opens them, and closes them after the engine;
@@ -131,7 +131,7 @@ func NewEngine(opt Options) (*Engine, error) {
 		e.table = builtin()
 	}
 	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile,
-		Measure: opt.Scheduling() == sched.EarliestFinish}
+		Measure: opt.Scheduling() == dispatch.EarliestFinish}
 	if opt.Deterministic || opt.Static {
 		cfg.Mode = versions.Static
 	}
@@ -191,8 +191,8 @@ func (o *Options) Validate() error {
 	if o.Direct < -1 {
 		bad = append(bad, fmt.Sprintf("Direct is %d, want at least -1", o.Direct))
 	}
-	if int(o.Policy) >= len(sched.Kinds()) {
-		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, sched.Kinds()))
+	if int(o.Policy) >= len(dispatch.Kinds()) {
+		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, dispatch.Kinds()))
 	}
 	for i, a := range o.Accelerators {
 		switch {
@@ -204,7 +204,7 @@ func (o *Options) Validate() error {
 			bad = append(bad, fmt.Sprintf("Accelerators[%d] is of no use: %v", i, a.Lost()))
 		}
 	}
-	if o.ByPriority && o.Policy != sched.Priority {
+	if o.ByPriority && o.Policy != dispatch.Priority {
 		bad = append(bad, fmt.Sprintf("ByPriority is set and Policy is %v", o.Policy))
 	}
 	if o.Window < 0 {

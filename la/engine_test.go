@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
@@ -295,7 +295,7 @@ func TestSweep(t *testing.T) {
 	a := symmetric[float64](t, matgen.Spec{Kind: matgen.SPDCond, N: 50}, blas.Lower, 1)
 	rnd := rand.New(rand.NewPCG(7, 3))
 	b, c := random[float64](rnd, 50, 21, 0), padded[float64](50, 21, 0)
-	for _, policy := range sched.Kinds() {
+	for _, policy := range dispatch.Kinds() {
 		for _, workers := range all {
 			for _, nb := range nbs {
 				e := start(t, la.Options{Workers: workers, NB: nb, Direct: -1, Policy: policy, Float: workers == 5, Window: workers * nb})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
@@ -62,7 +62,7 @@ func TestHelpBesideDevice(t *testing.T) {
 	const n, nb = 1040, 640
 	a, spd, b := deviceProblems(t, n)
 	all, _ := simulated(t, 1, nb, 20)
-	e := engineOf(t, la.Options{Accelerators: all, Workers: 3, Float: true, NB: nb, Direct: -1, Policy: sched.EarliestFinish})
+	e := engineOf(t, la.Options{Accelerators: all, Workers: 3, Float: true, NB: nb, Direct: -1, Policy: dispatch.EarliestFinish})
 	if err := everything(context.Background(), e, a, spd, b); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -247,7 +247,7 @@ func TestLUDeterminism(t *testing.T) {
 		var want []float64
 		var want32 []float32
 		for _, workers := range []int{1, 2, 3, 7} {
-			for _, policy := range sched.Kinds() {
+			for _, policy := range dispatch.Kinds() {
 				for _, window := range []int{0, 5} {
 					e := start(t, la.Options{Deterministic: true, NB: 8, Direct: -1, Workers: workers, Policy: policy, Window: window, Float: true})
 					got, got32 := luResults[float64](t, e, 67, pivoting), luResults[float32](t, e, 67, pivoting)

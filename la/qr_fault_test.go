@@ -11,7 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
@@ -310,7 +310,7 @@ func qrNumbers[T la.Element](t *testing.T, e *la.Engine, opt la.QROptions, m, n 
 func testQRDeterminism[T la.Element](t *testing.T, base la.Options, qo la.QROptions, m, n int) {
 	var want []T
 	for _, workers := range []int{1, 2, 5} {
-		for _, policy := range sched.Kinds() {
+		for _, policy := range dispatch.Kinds() {
 			for _, window := range []int{0, 3} {
 				opt := base
 				opt.Workers, opt.Policy, opt.Window, opt.Float = workers, policy, window, true

@@ -20,6 +20,12 @@ type Op struct {
 	// point operations. It decides the size class, and expected time is
 	// proportional to it inside a class. Nil means every call is one unit.
 	Work func(*Call) float64
+	// NewParams returns a new parameter of the op, with every field zero, by
+	// pointer: a struct of plain data. Nil means that the op takes none.
+	NewParams func() any
+	// Bound says that calls of the op read or write what only this process has, the
+	// source of a matrix, say: its tasks are never sent to another one.
+	Bound bool
 }
 
 // OpName returns the operation's name with its type, as in "gemm/f64". It
@@ -139,6 +145,10 @@ type Call struct {
 	// Params is the op's parameter struct, by pointer, as the op documents;
 	// it is shared between tasks and must not be written.
 	Params any
+	// Local is what the task shares with others of this process, and is never sent:
+	// operands that are packed already, say. Results do not depend on it, and it may
+	// be nil.
+	Local any
 	// Args holds the operands in the op's order: the values of the task's
 	// data. The slice belongs to the worker; its elements to the task.
 	Args []any

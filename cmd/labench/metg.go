@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/taskbench"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -34,7 +34,7 @@ func newMETGCommand(a *app) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.pattern, "pattern", "stencil_1d", "patterns: all, "+words(taskbench.Patterns()))
-	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policies: all, "+words(dispatch.Kinds()))
 	intFlag(cmd, &f.width, "width", "", 0, "points, tasks of a step (default one per worker)")
 	intFlag(cmd, &f.steps, "steps", "", 1000, "steps")
 	intFlag(cmd, &f.radix, "radix", "", 5, "neighbours of nearest, spread and random_nearest")
@@ -77,7 +77,7 @@ func (a *app) runMETG(ctx context.Context, f *metgFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	policies, err := parseWords("sched", f.sched, sched.Kinds(), sched.Parse)
+	policies, err := parseWords("sched", f.sched, dispatch.Kinds(), dispatch.Parse)
 	if err != nil {
 		return usage(err)
 	}
@@ -130,7 +130,7 @@ func (a *app) runMETG(ctx context.Context, f *metgFlags) error {
 }
 
 // measureMETG measures one pattern under one policy.
-func (a *app) measureMETG(ctx context.Context, g taskbench.Graph, policy sched.Kind, workers, repeat int) (taskbench.Result, error) {
+func (a *app) measureMETG(ctx context.Context, g taskbench.Graph, policy dispatch.Kind, workers, repeat int) (taskbench.Result, error) {
 	rt, err := exec.NewLocal(exec.Options{Workers: workers, Policy: policy})
 	if err != nil {
 		return taskbench.Result{}, err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -88,7 +88,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	intFlag(cmd, &s.NB, "nb", "", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	intFlag(cmd, &s.Workers, "workers", "", 0, "number of workers (default one per core)")
-	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policy: "+words(sched.Kinds()))
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+words(dispatch.Kinds()))
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
 	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+deviceWords)
@@ -102,7 +102,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	boolFlag(cmd, &s.Verify, "verify", true, "check the result")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
-	for flag, known := range map[string][]string{"type": bench.Types(), "sched": strings.Split(words(sched.Kinds()), ", "), "matrix": bench.KindsFor(op)} {
+	for flag, known := range map[string][]string{"type": bench.Types(), "sched": strings.Split(words(dispatch.Kinds()), ", "), "matrix": bench.KindsFor(op)} {
 		err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 		if err != nil {
 			panic(err) // no such flag: a slip above
@@ -153,9 +153,9 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		s.Warmup = -1 // none, where the zero Spec means the default
 	}
 	var err error
-	s.Sched, err = sched.Parse(f.sched)
+	s.Sched, err = dispatch.Parse(f.sched)
 	check(err)
-	s.ByPriority = f.given("sched") && s.Sched == sched.Priority
+	s.ByPriority = f.given("sched") && s.Sched == dispatch.Priority
 	check(requestDevices(f.devices))
 	s.Devices = f.devices
 	s.Only, s.Fixed, err = parseVersions(f.versions)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
@@ -78,7 +78,7 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers (default 1, 2, 4 … and one per core)")
 	fl.StringVar(&f.oversubscribe, "oversubscribe", "", "factors of oversubscription, as in 1:8: so many\nworkers on each core, instead of --workers")
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
-	fl.StringVar(&f.sched, "sched", sched.Priority.String(), "scheduling policies: all, "+words(sched.Kinds()))
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policies: all, "+words(dispatch.Kinds()))
 	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
 	fl.StringVar(&f.devices, "devices", "none", "accelerators, as in cuda0, sim or auto: three points,\nthe workers alone, the devices alone, and both")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
@@ -147,7 +147,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	slices.Sort(s.workers)
 	s.nb, err = parseInts("nb", f.nb, map[string]int{"auto": 0})
 	note(err)
-	s.policies, err = parseWords("sched", f.sched, sched.Kinds(), sched.Parse)
+	s.policies, err = parseWords("sched", f.sched, dispatch.Kinds(), dispatch.Parse)
 	note(err)
 	s.base.ByPriority = f.given != nil && f.given("sched")
 	s.versions, err = parseVersionSets(f.versions)

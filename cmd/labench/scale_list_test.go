@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 )
 
 func TestParseInts(t *testing.T) {
@@ -67,20 +67,20 @@ func FuzzParseInts(f *testing.F) {
 }
 
 func TestParseWords(t *testing.T) {
-	for list, want := range map[string][]sched.Kind{
-		"fifo":              {sched.FIFO},
-		"lifo, fifo,lifo":   {sched.LIFO, sched.FIFO},
-		"all":               sched.Kinds(),
-		"locality,all":      append([]sched.Kind{sched.Locality}, slices.DeleteFunc(sched.Kinds(), func(k sched.Kind) bool { return k == sched.Locality })...),
-		"priority,fifodata": {sched.Priority, sched.FIFOData},
+	for list, want := range map[string][]dispatch.Kind{
+		"fifo":              {dispatch.FIFO},
+		"lifo, fifo,lifo":   {dispatch.LIFO, dispatch.FIFO},
+		"all":               dispatch.Kinds(),
+		"locality,all":      append([]dispatch.Kind{dispatch.Locality}, slices.DeleteFunc(dispatch.Kinds(), func(k dispatch.Kind) bool { return k == dispatch.Locality })...),
+		"priority,fifodata": {dispatch.Priority, dispatch.FIFOData},
 	} {
-		got, err := parseWords("sched", list, sched.Kinds(), sched.Parse)
+		got, err := parseWords("sched", list, dispatch.Kinds(), dispatch.Parse)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("parseWords(%q) = %v, %v; want %v", list, got, err, want)
 		}
 	}
 	for _, list := range []string{"", "fifo,", "nice", "All"} {
-		_, err := parseWords("sched", list, sched.Kinds(), sched.Parse)
+		_, err := parseWords("sched", list, dispatch.Kinds(), dispatch.Parse)
 		var bad *listError
 		if !errors.As(err, &bad) {
 			t.Errorf("parseWords(%q): error is %v", list, err)

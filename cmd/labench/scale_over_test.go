@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/topo"
 	"go.uber.org/goleak"
 )
@@ -47,7 +47,7 @@ func fakeOver(_ context.Context, s bench.Spec) (bench.Result, error) {
 // The tiles are those of factor 1, and so is what the others are compared with.
 func TestOversubscribe(t *testing.T) {
 	s := &sweep{base: bench.Spec{Op: "gemm", Type: "f64", Repeat: 3}, sizes: []int{1024}, workers: []int{2, 4, 16}, nb: []int{0}, cores: 2,
-		policies: []sched.Kind{sched.Priority}, versions: []versionSet{{name: "all"}}}
+		policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
 	if err := s.measurePeaks(t.Context(), fakePeak); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -78,7 +78,7 @@ type sweep struct {
 	sizes    []int
 	workers  []int // ascending
 	nb       []int
-	policies []sched.Kind
+	policies []dispatch.Kind
 	versions []versionSet
 	devices  []deviceSet     // empty: none
 	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
@@ -108,7 +108,7 @@ func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
 // setting is one combination.
 type setting struct {
 	n, workers, nb int
-	policy         sched.Kind
+	policy         dispatch.Kind
 	versions       versionSet
 	devices        deviceSet
 }
@@ -197,7 +197,7 @@ func (s *sweep) spec(t setting) bench.Spec {
 	spec.NoPeak = true // see peaks
 	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
 	spec.Devices, spec.DevicesOnly = t.devices.request, t.devices.only
-	spec.ByPriority = spec.ByPriority && t.policy == sched.Priority
+	spec.ByPriority = spec.ByPriority && t.policy == dispatch.Priority
 	return spec
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
@@ -127,7 +127,7 @@ a before nb: automatic
 		t.Errorf("%d lines:\n%s", n, got)
 	}
 
-	s := &sweep{base: bench.Spec{Repeat: 3}, sizes: []int{1, 2}, workers: []int{1, 2}, nb: []int{0, 64}, policies: sched.Kinds(),
+	s := &sweep{base: bench.Spec{Repeat: 3}, sizes: []int{1, 2}, workers: []int{1, 2}, nb: []int{0, 64}, policies: dispatch.Kinds(),
 		versions: []versionSet{{name: "all"}, {name: strings.Repeat("version+", 9)}}}
 	for line := range strings.Lines(newScaleTable(s).head()) {
 		if utf8.RuneCountInString(line) > columns+1 {
@@ -355,7 +355,7 @@ func TestScaleChart(t *testing.T) {
 		return all
 	}
 	s := &sweep{base: bench.Spec{Op: "gemm", Type: "f64", Repeat: 3}, sizes: []int{1024, 512}, workers: []int{1, 2, 4}, nb: []int{64},
-		policies: []sched.Kind{sched.FIFO}, versions: []versionSet{{name: "all"}}}
+		policies: []dispatch.Kind{dispatch.FIFO}, versions: []versionSet{{name: "all"}}}
 	xy := func(v ...float64) (all []plotting.Point) {
 		for i := 0; i < len(v); i += 2 {
 			all = append(all, plotting.Point{X: v[i], Y: v[i+1]})
@@ -383,7 +383,7 @@ func TestScaleChart(t *testing.T) {
 		t.Error(diff)
 	}
 
-	s.workers, s.sizes, s.policies = []int{2}, []int{1024}, []sched.Kind{sched.LIFO, sched.FIFO}
+	s.workers, s.sizes, s.policies = []int{2}, []int{1024}, []dispatch.Kind{dispatch.LIFO, dispatch.FIFO}
 	c = chartOf(s, varSched, points(s))
 	if diff := cmp.Diff([]string{"lifo", "fifo"}, c.Categories); diff != "" {
 		t.Error(diff)
@@ -451,7 +451,7 @@ func TestScaleChoices(t *testing.T) {
 }
 
 func TestWidest(t *testing.T) {
-	s := &sweep{sizes: []int{1}, workers: []int{1}, nb: []int{1}, policies: sched.Kinds()[:1], versions: make([]versionSet, 1)}
+	s := &sweep{sizes: []int{1}, workers: []int{1}, nb: []int{1}, policies: dispatch.Kinds()[:1], versions: make([]versionSet, 1)}
 	if v := s.widest(); v != varN {
 		t.Errorf("%v with one point", v)
 	}
@@ -459,7 +459,7 @@ func TestWidest(t *testing.T) {
 	if v := s.widest(); v != varN {
 		t.Errorf("%v of n and workers", v)
 	}
-	s.policies = sched.Kinds()[:3]
+	s.policies = dispatch.Kinds()[:3]
 	if v := s.widest(); v != varSched {
 		t.Errorf("%v with three policies", v)
 	}

@@ -80,7 +80,10 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	g.last++
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
-	t.Op, t.Params, t.Priority, t.Failure = s.Op, s.Params, s.Priority, s.Failure
+	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
+	if s.Failure != nil || s.Local != nil {
+		t.aside = &aside{s.Failure, s.Local}
+	}
 	if g.Clock != nil {
 		t.added = g.Clock()
 	}
@@ -231,8 +234,11 @@ func (s *Spec) Check() {
 }
 
 // Plain reports whether the operands are accessed in the common modes only, and
-// none of their data is renamed, reduced or commuted on.
+// none of their data is renamed, reduced or commuted on, nor has the task a Local.
 func (s *Spec) Plain() bool {
+	if s.Local != nil {
+		return false
+	}
 	for i := range s.Operands {
 		if o := &s.Operands[i]; o.Mode > InOut || o.Datum.special != nil {
 			return false
@@ -462,7 +468,7 @@ func (t *Task) forget() bool {
 	if t.odd {
 		return false
 	}
-	t.graph, t.Op, t.Params, t.Failure = nil, nil, nil, nil
+	t.graph, t.Op, t.Params, t.aside = nil, nil, nil, nil
 	return true
 }
 

@@ -147,6 +147,31 @@ type Spec struct {
 	Priority int64
 	// Failure is the failure policy; nil means the zero Failure.
 	Failure *Failure
+	// Local is what the task shares with others of this process, for versions.Call:
+	// it is no part of what the task means, and is never sent.
+	Local any
+}
+
+// aside is what only some tasks have.
+type aside struct {
+	failure *Failure
+	local   any
+}
+
+// Failure returns the Spec's, nil if there is none.
+func (t *Task) Failure() *Failure {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.failure
+}
+
+// Local returns the Spec's, nil if there is none.
+func (t *Task) Local() any {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.local
 }
 
 // Fault is why a version is tainted: the task that failed first on the way to
@@ -180,13 +205,13 @@ type Task struct {
 	special bool  // it is a fence, or some use is special
 	odd     bool  // it stands for a Watch or a fence: Params is that
 
-	// Op, Params, Priority and Failure are the Spec's; read-only.
+	// Op, Params, Priority and aside are the Spec's; read-only.
 	Priority int64
 	id       TaskID
 	Op       Op
 	Params   any
 
-	Failure *Failure
+	aside   *aside
 	graph   *Graph
 	uses    []use
 	tainted atomic.Pointer[Fault] // an input is tainted, or what it has made

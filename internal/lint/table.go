@@ -19,7 +19,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "exec", "exec/graph", "exec/sched", "exec/trace", "kernels", "versions",
+				"blocked", "exec", "exec/graph", "exec/dispatch", "exec/trace", "kernels", "versions",
 			},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat"},
 		},
@@ -78,13 +78,13 @@ func table() []entry {
 
 		{
 			pkg:     "exec",
-			tessera: []string{"exec/graph", "exec/sched", "exec/trace", "versions", "internal/topo"},
+			tessera: []string{"exec/graph", "exec/dispatch", "exec/trace", "versions", "internal/topo"},
 		},
 		{pkg: "exec/graph"},
-		{pkg: "exec/sched", tessera: []string{"exec/graph"}},
+		{pkg: "exec/dispatch", tessera: []string{"exec/graph"}},
 		{pkg: "exec/trace"},
 		{pkg: "exec/loop", tessera: []string{"exec"}},
-		{pkg: "exec/sim", tessera: []string{"exec/graph", "exec/sched", "exec/trace", "versions"}},
+		{pkg: "exec/sim", tessera: []string{"exec/graph", "exec/dispatch", "exec/trace", "versions"}},
 		{
 			pkg:     "exec/cluster",
 			tessera: []string{"exec", "exec/trace", "transport"},

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
@@ -30,8 +30,8 @@ type Spec struct {
 	NRHS    int    // right-hand sides of solve and lstsq; default 1
 	NB      int    // tile size; 0: automatic
 	Workers int    // 0: one per core
-	Sched   sched.Kind
-	// ByPriority has Sched, the zero value, mean sched.Priority also with Devices:
+	Sched   dispatch.Kind
+	// ByPriority has Sched, the zero value, mean dispatch.Priority also with Devices:
 	// see la.Options.
 	ByPriority bool
 	Only       []string       // versions that may run; empty: all

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
@@ -19,7 +19,7 @@ func TestDevices(t *testing.T) {
 		if err != nil || !r.Passed {
 			t.Fatalf("%s: %v, %s", op, err, r.Failure)
 		}
-		if r.Workers != 2 || !slices.Equal(r.Devices, []string{"sim0", "sim1"}) || r.Sched != sched.EarliestFinish.String() {
+		if r.Workers != 2 || !slices.Equal(r.Devices, []string{"sim0", "sim1"}) || r.Sched != dispatch.EarliestFinish.String() {
 			t.Errorf("%s: %d workers, devices %v, policy %s", op, r.Workers, r.Devices, r.Sched)
 		}
 		on, off := 0, 0
@@ -35,7 +35,7 @@ func TestDevices(t *testing.T) {
 		}
 	}
 	r, err := Run(context.Background(), Spec{Op: "gemm", N: 64, NB: 32, Devices: "sim", ByPriority: true, Repeat: 1, NoPeak: true})
-	if err != nil || r.Sched != sched.Priority.String() {
+	if err != nil || r.Sched != dispatch.Priority.String() {
 		t.Errorf("got %v, policy %s", err, r.Sched)
 	}
 	_, err = Run(context.Background(), Spec{Op: "gemm", N: 64, Devices: "gpu"})

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
@@ -36,10 +36,10 @@ func TestRun(t *testing.T) {
 			{N: 1},
 			{N: 65},
 			{N: 33, NB: 33},
-			{N: 200, NB: 48, Workers: 3, Sched: sched.FIFO},
+			{N: 200, NB: 48, Workers: 3, Sched: dispatch.FIFO},
 			{N: 700},
 			{M: 70, N: 31, K: 130},
-			{M: 300, N: 40, K: 5, NB: 32, Sched: sched.Locality},
+			{M: 300, N: 40, K: 5, NB: 32, Sched: dispatch.Locality},
 		} {
 			switch {
 			case !find(op).Has("m"):

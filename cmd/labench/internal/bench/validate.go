@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
@@ -102,7 +102,7 @@ func (s Spec) Validate() error {
 	if s.Repeat < 0 {
 		note("repeat is %d, want at least 1", s.Repeat)
 	}
-	if !slices.Contains(sched.Kinds(), s.Sched) {
+	if !slices.Contains(dispatch.Kinds(), s.Sched) {
 		note("unknown policy %v", s.Sched)
 	}
 	if s.Input == "" {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/sched"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 )
@@ -68,7 +68,7 @@ func TestNeedsExist(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	for _, kind := range sched.Kinds() {
+	for _, kind := range dispatch.Kinds() {
 		rt, err := exec.NewLocal(exec.Options{Workers: 3, Policy: kind, Window: 50})
 		if err != nil {
 			t.Fatal(err)

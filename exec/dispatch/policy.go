@@ -1,4 +1,4 @@
-package sched
+package dispatch
 
 import (
 	"fmt"
@@ -126,5 +126,5 @@ func New(kind Kind, m Machine) Policy {
 	case EarliestFinish:
 		return newEarliestFinish(workers, workers-m.Accelerators, m.Costs)
 	}
-	panic(graph.Error("sched: no such policy: " + kind.String()))
+	panic(graph.Error("dispatch: no such policy: " + kind.String()))
 }

@@ -1,4 +1,4 @@
-package sched
+package dispatch
 
 import (
 	"math/bits"

@@ -1,4 +1,4 @@
-package sched
+package dispatch
 
 import "github.com/tessera-la/tessera/exec/graph"
 

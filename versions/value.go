@@ -1,0 +1,30 @@
+package versions
+
+import "io"
+
+// Value is what a task's operand stands for: a tile, the pivots of a panel, the
+// candidates of a tournament. A value knows how large it is and how it is saved,
+// restored and sent, so that whoever moves values need not know what they are:
+// retries and checkpoints, the caches of devices, and messages between nodes.
+//
+// Only the order of tasks keeps a value from being read while it is written: no
+// method locks anything.
+type Value interface {
+	// Bytes returns the size of what Encode writes but for its header: of the
+	// elements, without padding.
+	Bytes() int64
+	// Snapshot returns a copy that shares no memory with the value.
+	Snapshot() Value
+	// Restore overwrites the value with a snapshot of it, in the memory that it
+	// has. The snapshot can be restored from more than once. Restore panics if it
+	// is given a value of another type or shape.
+	Restore(snapshot Value)
+	// Encode writes a short header, which says what the value is and its shape, and
+	// then the elements as they lie in memory, little-endian.
+	Encode(w io.Writer) error
+	// Decode overwrites the value with what Encode has written, and reads no more
+	// than that. A value that has no memory yet gets it. The error says what is
+	// wrong with the header, before anything is overwritten or allocated, or is r's.
+	// A value of another shape, where the shape is known, is wrong.
+	Decode(r io.Reader) error
+}
