@@ -5,6 +5,7 @@
 //
 // The rules run as tests over all Go files of the module, whatever their
 // build tags, so that a file which this machine does not build is held to
-// them, too. [Rules] lists them; a rule is a function from the parsed module
-// to its findings, and has a test of its own that feeds it an offender.
+// them, too. Nothing but tests is in this package: Rules lists the rules. A rule
+// is a function from the parsed module to its findings, and has a test of its own
+// that feeds it an offender.
 package lint

@@ -3,6 +3,7 @@ package lint
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -45,6 +46,44 @@ func TestTable(t *testing.T) {
 			}
 			if p != "..." && find(rules, p) == nil {
 				t.Errorf("%s may import %s, which has no line", e.pkg, p)
+			}
+		}
+	}
+}
+
+// TestTableIsUsed checks that the table promises nothing that is not there: each
+// line has its package, and what it allows is imported by a file that is no test.
+func TestTableIsUsed(t *testing.T) {
+	m, err := Load(os.DirFS(filepath.Join("..", "..")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range table() {
+		var imported []string
+		there := false
+		for _, p := range m.Packages {
+			if !matches(e.pkg, p.Path) {
+				continue
+			}
+			there = true
+			for _, f := range p.Library() {
+				imported = append(imported, f.Imports()...)
+			}
+		}
+		if !there {
+			t.Errorf("there is no package %s", e.pkg)
+		}
+		if strings.HasSuffix(e.pkg, "...") {
+			continue // programs share what they may import
+		}
+		for _, p := range e.tessera {
+			if !anyMatches(imported, modulePath+"/"+p) {
+				t.Errorf("%s may import %s, and does not", e.pkg, p)
+			}
+		}
+		for _, p := range e.third {
+			if !slices.ContainsFunc(imported, func(i string) bool { return matches(p, i) }) {
+				t.Errorf("%s may import %s, and does not", e.pkg, p)
 			}
 		}
 	}

@@ -49,16 +49,13 @@ func table() []entry {
 		},
 		{
 			pkg:     "kernels/kerneltest",
-			tessera: []string{"kernels", "kernels/cpu", "versions", "internal/matgen", "internal/topo"},
+			tessera: []string{"kernels", "versions", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
 		},
 		{
 			pkg:     "kernels/cpu",
 			tessera: []string{"kernels/cpu/internal/asm"},
-			third: []string{
-				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/netlib/...",
-				"github.com/klauspost/cpuid/v2", "golang.org/x/sys/cpu",
-			},
+			third:   []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/netlib/..."},
 		},
 		{pkg: "kernels/cpu/internal/asm"},
 		{
@@ -83,19 +80,7 @@ func table() []entry {
 		{pkg: "exec/graph"},
 		{pkg: "exec/dispatch", tessera: []string{"exec/graph"}},
 		{pkg: "exec/trace"},
-		{pkg: "exec/loop", tessera: []string{"exec"}},
-		{pkg: "exec/sim", tessera: []string{"exec/graph", "exec/dispatch", "exec/trace", "versions"}},
-		{
-			pkg:     "exec/cluster",
-			tessera: []string{"exec", "exec/trace", "transport"},
-			third:   []string{"github.com/hashicorp/memberlist"},
-		},
-		{
-			pkg:     "exec/monitor",
-			tessera: []string{"exec/trace"},
-			third:   []string{"github.com/VictoriaMetrics/metrics"},
-		},
-		{pkg: "transport", third: []string{"github.com/valyala/fasthttp/..."}},
+		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
 
 		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
@@ -103,7 +88,6 @@ func table() []entry {
 		{pkg: "internal/lint"},
 		{pkg: "internal/gemmasm"},
 		{pkg: "internal/leafasm"},
-		{pkg: "internal/invariants"},
 
 		// The heavy modules stay in programs: an importer of la gets none.
 		{pkg: "cmd/...", tessera: []string{"..."}, third: programModules()},
@@ -115,7 +99,6 @@ func programModules() []string {
 	return []string{
 		"gonum.org/v1/gonum/...", "gonum.org/v1/netlib/...", "gonum.org/v1/plot/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"github.com/vbauerster/mpb/v8/...", "github.com/sbinet/npyio/...", "golang.org/x/sys/...",
-		"github.com/goccy/go-yaml", "github.com/BurntSushi/toml",
 	}
 }
 
@@ -128,7 +111,7 @@ func testEntry() entry {
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against
-			"github.com/sbinet/npyio/...", "golang.org/x/sys/...",
+			"github.com/sbinet/npyio/...", "golang.org/x/sys/...", "github.com/klauspost/cpuid/v2",
 		},
 	}
 }
