@@ -19,7 +19,7 @@ func (w *worker) fetch(t *graph.Task, op *versions.Op) error {
 	if w.record != nil && w.device == nil {
 		defer l.recordWait(w, t)()
 	}
-	saves := t.Failure() != nil && t.Failure().Retries > 0 && t.Attempt == 0
+	saves := saves(t)
 	for i := range t.Len() {
 		o := t.Operand(i)
 		use := useOf(o.Mode)
@@ -30,7 +30,7 @@ func (w *worker) fetch(t *graph.Task, op *versions.Op) error {
 				// The datum's own value is what a reduction adds to at its end, on
 				// the host, whoever comes to do it.
 				err = d.acc.Fetch(o.Datum.Value, use)
-			case saves && o.Mode&graph.InOut == graph.InOut:
+			case saves && inPlace(o.Mode):
 				err = d.acc.Fetch(o.Datum.Value, versions.Reads)
 			}
 			if err != nil {
@@ -56,7 +56,7 @@ func (l *Local) away(value any, d *device) bool {
 // about to restore them.
 func (l *Local) claim(t *graph.Task) {
 	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.InOut == graph.InOut {
+		if o := t.Operand(i); inPlace(o.Mode) {
 			for _, d := range l.devices {
 				// It is lost or not: nobody is going to read it.
 				_ = d.acc.Fetch(o.Datum.Value, versions.Writes)

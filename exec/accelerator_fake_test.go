@@ -15,7 +15,10 @@ import (
 )
 
 // cell is a value that can go to a fake accelerator.
-type cell struct{ n int }
+type cell struct {
+	local
+	n int
+}
 
 // What a cell holds where nobody may read it.
 const (

@@ -34,6 +34,7 @@ func TestAcceleratorLost(t *testing.T) {
 				var r trace.Recorder
 				rt := start(t, exec.Options{Workers: 2, Policy: kinds[int(seed)%len(kinds)], Window: 32, Accelerators: all, Selector: measuring(t), Recorder: &r})
 				p := newProgram(seed, 8, roleOp(true, true))
+				p.fails = seed%4 > 1
 				job := rt.NewJob(context.Background())
 				defer func() {
 					if c := r.Counts(); c.Ended != c.Submitted || c.Running != 0 || c.Ready != 0 || c.Waiting != 0 {

@@ -182,17 +182,20 @@ func (d *device) finish(f *flight, err error) {
 }
 
 // forsake sees to a task that was on an accelerator when it was lost: another
-// worker begins it anew, unless what it reads is lost as well. That is no attempt
-// of its own.
+// worker begins it anew, unless what it reads is lost as well and was not saved.
+// That is no attempt of its own.
 func (d *device) forsake(f *flight, version string, why error, freed []*graph.Task) []*graph.Task {
 	t := f.task
 	j := t.Graph().Owner.(*Job)
 	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.In != 0 {
+		if o := t.Operand(i); o.Mode&graph.In != 0 && (t.Kept() == nil || !inPlace(o.Mode)) {
 			if err := d.acc.Fetch(o.Datum.Value, useOf(o.Mode)); err != nil {
 				return f.conclude(t, version, err, freed)
 			}
 		}
+	}
+	if !d.rt.restore(t) {
+		return f.conclude(t, version, why, freed)
 	}
 	j.tell(t, graph.Ready, d.info.ID, version, why)
 	if f.tally != nil && t.Attempt == 0 {

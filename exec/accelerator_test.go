@@ -77,12 +77,6 @@ func roleOp(host, device bool) *versions.Op {
 	return op
 }
 
-// Snapshot makes a cell restorable.
-func (c *cell) Snapshot() func() {
-	n := c.n
-	return func() { c.n = n }
-}
-
 // accelerators returns n fakes that are closed after the runtimes of the test.
 func accelerators(t testing.TB, n, room int, seed uint64) (fakes []*fake, all []exec.Accelerator) {
 	for k := range n {

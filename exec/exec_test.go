@@ -52,8 +52,9 @@ func submit(t testing.TB, job *exec.Job, s graph.Spec) graph.TaskID {
 func TestRandomGraphs(t *testing.T) {
 	const data, tasks = 12, 1500
 	type want struct {
-		id   int
-		sees []int
+		id    int
+		sees  []int
+		reads []bool
 	}
 	for _, kind := range dispatch.Kinds() {
 		for run := range 6 {
@@ -70,7 +71,7 @@ func TestRandomGraphs(t *testing.T) {
 				check := opOf("check", func(c *versions.Call) error {
 					w := c.Params.(*want)
 					for i, a := range c.Args {
-						if got := *a.(*int); got != w.sees[i] {
+						if got := a.(*cell).n; w.reads[i] && got != w.sees[i] {
 							return fmt.Errorf("task %d operand %d holds the value of task %d, want %d", w.id, i, got, w.sees[i])
 						}
 					}
@@ -85,6 +86,7 @@ func TestRandomGraphs(t *testing.T) {
 				type role struct {
 					want
 					writes []bool
+					fails  atomic.Int32
 				}
 				task := opOf("task", func(c *versions.Call) error {
 					r := c.Params.(*role)
@@ -95,8 +97,12 @@ func TestRandomGraphs(t *testing.T) {
 					}
 					for i, a := range c.Args {
 						if r.writes[i] {
-							*a.(*int) = r.id
+							a.(*cell).n = r.id
 						}
+					}
+					if r.fails.Add(-1) >= 0 { // it must not see what it has written here
+						ran.Add(-1)
+						return errRole
 					}
 					return nil
 				})
@@ -104,7 +110,7 @@ func TestRandomGraphs(t *testing.T) {
 				var d [data]graph.Datum
 				var writer [data]int
 				for i := range d {
-					d[i] = graph.Datum{Value: new(int), Bytes: int64(i), Name: "d", I: int32(i)}
+					d[i] = graph.Datum{Value: &cell{}, Bytes: int64(i), Name: "d", I: int32(i)}
 				}
 				job := rt.NewJob(context.Background())
 				for n := 1; n <= tasks; n++ {
@@ -113,11 +119,15 @@ func TestRandomGraphs(t *testing.T) {
 					for _, k := range rnd.Perm(data)[:rnd.IntN(5)] {
 						mode := graph.Mode(1 + rnd.IntN(3))
 						s.Operands = append(s.Operands, graph.Operand{Datum: &d[k], Mode: mode})
-						r.sees = append(r.sees, writer[k])
+						r.sees, r.reads = append(r.sees, writer[k]), append(r.reads, mode&graph.In != 0)
 						r.writes = append(r.writes, mode&graph.Out != 0)
 						if mode&graph.Out != 0 {
 							writer[k] = n
 						}
+					}
+					if rnd.IntN(8) == 0 {
+						r.fails.Store(int32(1 + rnd.IntN(3)))
+						s.Failure = &graph.Failure{Retries: 3}
 					}
 					submit(t, job, s)
 					if n%100 == 0 {
@@ -125,7 +135,7 @@ func TestRandomGraphs(t *testing.T) {
 						if err := job.WaitOn(&d[k]); err != nil {
 							t.Fatal(err)
 						}
-						if got := *d[k].Value.(*int); got != writer[k] {
+						if got := d[k].Value.(*cell).n; got != writer[k] {
 							t.Fatalf("after WaitOn datum %d holds the value of task %d, want %d", k, got, writer[k])
 						}
 					}
@@ -205,14 +215,6 @@ func TestFailurePolicies(t *testing.T) {
 	}
 }
 
-// counter is a value that can be restored.
-type counter struct{ n int }
-
-func (c *counter) Snapshot() func() {
-	saved := c.n
-	return func() { c.n = saved }
-}
-
 func TestRetry(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		rt := start(t, exec.Options{Workers: workers, Stories: 10})
@@ -220,19 +222,19 @@ func TestRetry(t *testing.T) {
 		attempts := 0
 		flaky := opOf("flaky", func(c *versions.Call) error {
 			attempts++
-			c.Args[0].(*counter).n++ // must not add up over attempts
+			c.Args[0].(*cell).n++ // must not add up over attempts
 			if attempts < 4 {
 				return errBad
 			}
 			return nil
 		})
-		d := graph.Datum{Value: &counter{n: 10}}
+		d := graph.Datum{Value: &cell{n: 10}}
 		job := rt.NewJob(context.Background())
 		id := submit(t, job, graph.Spec{Op: flaky, Failure: &graph.Failure{Retries: 3}, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}})
 		if err := job.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.Value.(*counter).n; attempts != 4 || got != 11 {
+		if got := d.Value.(*cell).n; attempts != 4 || got != 11 {
 			t.Errorf("%d attempts and value %d, want 4 and 11", attempts, got)
 		}
 		st, err := job.Story(id)
@@ -256,6 +258,54 @@ func TestRetry(t *testing.T) {
 			t.Errorf("after the last retry: %v", err)
 		}
 	}
+}
+
+// finalError is an error that no attempt more can do away with.
+type finalError struct{ error }
+
+func (finalError) Final() bool { return true }
+
+// TestRetryDoubles: an op that doubles and fails once gives 2, and not 4, in every
+// mode that updates in place, also where the copy of a reduction has something in
+// it; an error that is final is not tried again; and a task that cannot be restored
+// is refused.
+func TestRetryDoubles(t *testing.T) {
+	rt := start(t, exec.Options{Workers: 1})
+	errBad := errors.New("bad")
+	for _, mode := range []graph.Mode{graph.InOut, graph.Commute, graph.Reduce} {
+		d := graph.Datum{Value: &cell{n: 1}}
+		d.SetReduction(graph.Reduction{New: func() any { return &cell{n: 1} }, Combine: func(dst, src any) { dst.(*cell).n = src.(*cell).n }})
+		job := rt.NewJob(context.Background())
+		tries := 0
+		double := graph.Spec{Operands: []graph.Operand{{Datum: &d, Mode: mode}}, Failure: &graph.Failure{Retries: 1}, Op: opOf("double", func(c *versions.Call) error {
+			c.Args[0].(*cell).n *= 2
+			if tries++; tries == 1 || tries == 3 {
+				return errBad
+			}
+			return nil
+		})}
+		submit(t, job, double)
+		submit(t, job, double)
+		if err := job.Wait(); err != nil || d.Value.(*cell).n != 4 {
+			t.Errorf("%v: %d after two tasks that double and fail once each, want 4; %v", mode, d.Value.(*cell).n, err)
+		}
+	}
+	job := rt.NewJob(context.Background())
+	var x graph.Datum
+	var te *exec.TaskError
+	submit(t, job, graph.Spec{Failure: &graph.Failure{Retries: 5}, Op: opOf("final", func(*versions.Call) error {
+		return fmt.Errorf("a matrix is to blame: %w", finalError{errBad})
+	}), Operands: []graph.Operand{out(&x)}})
+	if err := job.Wait(); !errors.As(err, &te) || te.Attempts != 1 {
+		t.Errorf("a final error: %v", err)
+	}
+	defer func() {
+		if v := recover(); v != exec.ErrNotRestorable {
+			t.Errorf("Submit of a task that cannot be restored: panic %v", v)
+		}
+	}()
+	rt.NewJob(context.Background()).Submit(&graph.Spec{Op: empty("t"), Failure: &graph.Failure{Retries: 1},
+		Operands: []graph.Operand{in(&x), out(&x)}})
 }
 
 func TestTimeout(t *testing.T) {

@@ -47,8 +47,6 @@ type Job struct {
 	used      atomic.Bool  // accelerators may have some of its data
 	submitted atomic.Int64 // submit.count for the watchdog, if there is one
 
-	saved sync.Map // graph.TaskID → []func(): restores what retries need
-
 	stories *stories
 	parent  *worker // that executes the task whose children these are, if they are
 
@@ -94,7 +92,8 @@ func newJob(l *Local, ctx context.Context) *Job {
 // the job's, if it has failed or been cancelled: then the task was not added,
 // and nothing submitted later will be.
 //
-// Submit panics with a graph.Error if the spec makes no sense. A task must not
+// Submit panics with a graph.Error if the spec makes no sense, as
+// [ErrNotRestorable]. A task must not
 // submit to its own job: it would wait for a window that it helps to fill. It
 // can have children: see [Nested].
 func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
@@ -104,6 +103,7 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		return 0, err
 	}
 	s.Check()
+	checkRestorable(s)
 	if j.stories != nil {
 		j.stories.submitted(graph.TaskID(j.submit.count+1), s)
 	}
@@ -394,7 +394,6 @@ func (j *Job) cancelled(t *graph.Task) *graph.Fault {
 
 // fail records that t has failed for good and does what its policy says.
 func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
-	j.saved.Delete(t.ID())
 	action := graph.Fail
 	if t.Failure() != nil {
 		action = t.Failure().Then
@@ -419,7 +418,7 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 		j.abort(context.Cause(j.ctx))
 	}
 	// And so it is if the end has kept the task from another attempt.
-	if t.Failure() != nil && int(t.Attempt) < t.Failure().Retries && !t.Gave() && j.last.Load() == 0 {
+	if retriable(t, err) && j.last.Load() == 0 {
 		late = true
 	}
 	j.outcome.Lock()
@@ -448,62 +447,9 @@ func (j *Job) broken(what string, f *graph.Fault) {
 	j.outcome.Unlock()
 }
 
-// again decides whether t, whose attempt has failed, is to be run again, and
-// prepares it.
-func (j *Job) again(w *worker, t *graph.Task, version string, err error) bool {
-	// What was handed on may have been used, and changed, already.
-	if t.Failure() == nil || int(t.Attempt) >= t.Failure().Retries || uint64(t.ID()) > j.last.Load() || t.Gave() {
-		return false
-	}
-	j.tell(t, graph.Ready, w.info.ID, version, err)
-	t.Attempt++
-	t.SetState(graph.Ready)
-	return j.restore(t)
-}
-
-// restore undoes what a failed attempt has done to data that can be restored.
-// It reports false if that panics.
-func (j *Job) restore(t *graph.Task) (ok bool) {
-	defer func() { ok = recover() == nil && ok }()
-	if r, found := j.saved.Load(t.ID()); found {
-		j.rt.claim(t)
-		for _, restore := range r.([]func()) {
-			restore()
-		}
-	}
-	return true
-}
-
-// Snapshotter is implemented by values of data that can be restored before
-// another attempt at a task that updates them in place. Without it, a retry
-// sees what the failed attempt has left.
-type Snapshotter interface {
-	// Snapshot saves the value and returns the function that restores it. It
-	// may be called more than once.
-	Snapshot() (restore func())
-}
-
-// save snapshots what t updates in place.
-func (j *Job) save(t *graph.Task) {
-	var restores []func()
-	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.InOut == graph.InOut {
-			if s, ok := t.Value(i).(Snapshotter); ok {
-				restores = append(restores, s.Snapshot())
-			}
-		}
-	}
-	if restores != nil {
-		j.saved.Store(t.ID(), restores)
-	}
-}
-
 // end takes t, which w has executed, out of the graph and appends what it has freed
 // to freed.
 func (j *Job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
-	if t.Failure() != nil && t.Failure().Retries > 0 {
-		j.saved.Delete(t.ID())
-	}
 	if j.stories != nil && state != graph.Failed {
 		var err error
 		if f != nil {

@@ -89,6 +89,7 @@ var errSoak = errors.New("a failure on purpose")
 
 // soakValue is the value of a datum of the soak test.
 type soakValue struct {
+	local
 	last int // task that has overwritten it
 	sum  int // of the tasks that have commuted or been reduced since
 }
@@ -171,10 +172,6 @@ func soakOp(gang bool) *versions.Op {
 			panic(errSoak)
 		case "exits":
 			runtime.Goexit()
-		case "fails once":
-			if first {
-				return errSoak
-			}
 		case "too late":
 			<-c.Ctx.Done()
 			return c.Ctx.Err()
@@ -225,7 +222,12 @@ func soakOp(gang bool) *versions.Op {
 		for i, a := range c.Args {
 			k.write(i, a.(*soakValue))
 		}
-		if k.what == "hands on" {
+		switch k.what {
+		case "fails once":
+			if first {
+				return errSoak
+			}
+		case "hands on":
 			for i := range c.Args {
 				c.Finished(i)
 			}

@@ -200,8 +200,8 @@ func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (err error) {
 			return err
 		}
 	}
-	if t.Failure() != nil && t.Failure().Retries > 0 && t.Attempt == 0 {
-		j.save(t)
+	if saves(t) {
+		save(t)
 	}
 	for i := range w.settled {
 		if s := &w.settled[i]; s.op == op {

@@ -102,3 +102,6 @@ type NotPositiveDefiniteError struct {
 func (e *NotPositiveDefiniteError) Error() string {
 	return fmt.Sprintf("potrf: the leading minor of order %d is not positive definite", e.Minor)
 }
+
+// Final says that another attempt would find the same: see graph.Failure.
+func (e *NotPositiveDefiniteError) Final() bool { return true }

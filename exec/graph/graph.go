@@ -82,7 +82,7 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
 	if s.Failure != nil || s.Local != nil {
-		t.aside = &aside{s.Failure, s.Local}
+		t.aside = &aside{failure: s.Failure, local: s.Local}
 	}
 	if g.Clock != nil {
 		t.added = g.Clock()
@@ -312,6 +312,9 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 			drop += lone
 		}
 		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
+	}
+	if t.aside != nil {
+		t.aside = nil
 	}
 	if t.unref(drop) {
 		g.recycle(t)

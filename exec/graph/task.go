@@ -110,7 +110,10 @@ func (a Action) String() string {
 // first error. It may be shared by many tasks and must not change.
 type Failure struct {
 	// Retries is how often the task is run again after an error: the first
-	// time on the same worker, then on another one.
+	// time on the same worker, then on another one. An attempt starts from what
+	// the first one has found: what the task updates in place is saved before, and
+	// its values have to be versions.Value. An error that has a method Final() bool,
+	// which returns true, is one that another attempt would only repeat: it stands.
 	Retries int
 	// Then is what happens after the last attempt.
 	Then Action
@@ -156,6 +159,7 @@ type Spec struct {
 type aside struct {
 	failure *Failure
 	local   any
+	kept    any
 }
 
 // Failure returns the Spec's, nil if there is none.
@@ -172,6 +176,18 @@ func (t *Task) Local() any {
 		return nil
 	}
 	return t.aside.local
+}
+
+// Keep has the task keep something until its end, for the runtime: what another
+// attempt has to start from. The task must have a Failure.
+func (t *Task) Keep(v any) { t.aside.kept = v }
+
+// Kept returns what [Task.Keep] was given, or nil.
+func (t *Task) Kept() any {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.kept
 }
 
 // Fault is why a version is tainted: the task that failed first on the way to
