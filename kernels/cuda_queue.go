@@ -13,18 +13,18 @@ import (
 // routines are column-major: a row-major matrix is the transpose of a
 // column-major one in the same memory.
 
-// Memory implements [cuda.Stored].
-func (t *Tile[T]) Memory() cuda.Memory {
+// Memory implements [versions.Stored].
+func (t *Tile[T]) Memory() versions.Memory {
 	size := int64(unsafe.Sizeof(*new(T)))
-	return cuda.Memory{
+	return versions.Memory{
 		Data: unsafe.Pointer(unsafe.SliceData(t.Data)),
 		Rows: t.Rows, Width: int64(t.Cols) * size, Pitch: int64(t.Stride) * size,
 	}
 }
 
-// Memory implements [cuda.Stored]: the versions that get pivots read them on the
+// Memory implements [versions.Stored]: the versions that get pivots read them on the
 // host.
-func (v *Pivots) Memory() cuda.Memory { return cuda.Memory{} }
+func (v *Pivots) Memory() versions.Memory { return versions.Memory{} }
 
 // onCUDA is what versions "cuda" ask of a worker. What they need beside their
 // operands depends on the call: see [versions.Version.Memory].

@@ -1,6 +1,9 @@
 package versions
 
-import "io"
+import (
+	"io"
+	"unsafe"
+)
 
 // Value is what a task's operand stands for: a tile, the pivots of a panel, the
 // candidates of a tournament. A value knows how large it is and how it is saved,
@@ -27,4 +30,21 @@ type Value interface {
 	// wrong with the header, before anything is overwritten or allocated, or is r's.
 	// A value of another shape, where the shape is known, is wrong.
 	Decode(r io.Reader) error
+}
+
+// Stored is a value whose elements lie in rows in memory that stays where it is: a
+// tile. A device with memory of its own copies these rows; any other Value stays
+// with the host, where versions for devices read it when they start.
+//
+// A Stored value is comparable: it is the key under which its copy is found.
+type Stored interface {
+	Memory() Memory
+}
+
+// Memory is where a value lies on the host: Rows rows of Width bytes, Pitch bytes
+// apart.
+type Memory struct {
+	Data         unsafe.Pointer
+	Rows         int
+	Width, Pitch int64
 }

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -111,29 +110,13 @@ func (a *Accelerator) Stats() Stats {
 	return s
 }
 
-// NotStoredError says that a value has no memory that could be copied to a
-// device.
-type NotStoredError struct {
-	Value string // its type
-}
-
-func (e *NotStoredError) Error() string {
-	return fmt.Sprintf("cuda: an operand of type %s cannot be copied to a device", e.Value)
-}
-
 // Fits returns nil if all values can be on the device at once, with extra bytes
 // of scratch memory, else a *[TooLargeError], a *[NotStoredError], or why the
 // device is lost.
 func (a *Accelerator) Fits(values []any, extra int64) error {
-	var size int64
-	for i, v := range values {
-		s, ok := v.(Stored)
-		if !ok {
-			return &NotStoredError{fmt.Sprintf("%T", v)}
-		}
-		if !contains(values[:i], v) {
-			size += deviceSize(s.Memory())
-		}
+	_, size, err := distinct(nil, values)
+	if err != nil {
+		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,15 +124,6 @@ func (a *Accelerator) Fits(values []any, extra int64) error {
 		return a.lost
 	}
 	return a.fits(size, extra)
-}
-
-func contains(values []any, v any) bool {
-	for _, w := range values {
-		if w == v {
-			return true
-		}
-	}
-	return false
 }
 
 // fits is Fits for the size of all operands. The caller holds mu.
@@ -165,17 +139,14 @@ func (a *Accelerator) fits(size, extra int64) error {
 
 // find returns what is known of a value, or nil. The caller holds mu.
 func (a *Accelerator) find(value any) *entry {
-	s, ok := value.(Stored)
-	if !ok {
-		return nil
-	}
-	return a.cache.entries[s]
+	s, _ := value.(versions.Stored)
+	return a.cache.entries[s] // there is none for nil
 }
 
 // Missing returns how many bytes of a value would have to be copied in before a
 // call could read it.
 func (a *Accelerator) Missing(value any) int64 {
-	s, ok := value.(Stored)
+	s, ok := value.(versions.Stored)
 	if !ok {
 		return 0
 	}
@@ -184,8 +155,7 @@ func (a *Accelerator) Missing(value any) int64 {
 	if e := a.cache.entries[s]; e != nil && (e.state != invalid || e.in || e.writer != nil) {
 		return 0
 	}
-	m := s.Memory()
-	return int64(m.Rows) * m.Width
+	return bytesOf(s.Memory())
 }
 
 // Bring returns how long it is expected to take to copy so many bytes in: at the

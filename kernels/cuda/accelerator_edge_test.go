@@ -1,7 +1,9 @@
 package cuda_test
 
 import (
+	"context"
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -385,9 +387,9 @@ func TestAcceleratorWake(t *testing.T) {
 }
 
 // blob is a value that is nothing but large.
-type blob struct{ m cuda.Memory }
+type blob struct{ m versions.Memory }
 
-func (b *blob) Memory() cuda.Memory { return b.m }
+func (b *blob) Memory() versions.Memory { return b.m }
 
 // TestAcceleratorParts: memory that was allocated in parts becomes one where a call
 // needs it.
@@ -397,7 +399,7 @@ func TestAcceleratorParts(t *testing.T) {
 	data := make([]float64, 40<<20/8)
 	values := make([]any, 3)
 	for i, mib := range []int{40, 38, 2} {
-		values[i] = &blob{cuda.Memory{Data: unsafe.Pointer(unsafe.SliceData(data)), Rows: mib, Width: 1 << 20, Pitch: 1 << 20}}
+		values[i] = &blob{versions.Memory{Data: unsafe.Pointer(unsafe.SliceData(data)), Rows: mib, Width: 1 << 20, Pitch: 1 << 20}}
 	}
 	nothing := &versions.Version{Name: "cuda", Run: func(*versions.Call) error { return nil }}
 	launch := func(values ...any) {
@@ -470,5 +472,46 @@ func TestAcceleratorFinished(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// note is a value that stays with the host.
+type note struct {
+	versions.Value
+	says int
+}
+
+// TestAcceleratorHostValue: a call reads a value that stays with the host where it
+// is, and writes it at its end.
+func TestAcceleratorHostValue(t *testing.T) {
+	a, d := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{Memory: 8 * 2048})
+	defer closed(t, a, false)
+	n, x := &note{says: 3}, newMatrix(2, 2, 0, 1)
+	v := &versions.Version{Name: "cuda", Run: func(c *versions.Call) error {
+		q := c.Device.(*cuda.Queue)
+		if at, pitch := q.Operand(0); at != 0 || pitch != 0 {
+			t.Errorf("the note is at %#x on the device, with pitch %d", at, pitch)
+		}
+		at, pitch := q.Operand(1)
+		q.AtEnd(func() error { n.says++; return nil })
+		return q.Stream().Fill(at+cuda.Ptr(pitch), byte(n.says), 8)
+	}}
+	l := &versions.Launch{Call: versions.Call{Ctx: context.Background(), Args: []any{n, x}}, Version: v,
+		Uses: []versions.Use{versions.Reads | versions.Writes, versions.Reads | versions.Writes}}
+	if err := errors.Join(a.Fits(l.Call.Args, 0), a.Launch(l)); err != nil {
+		t.Fatal(err)
+	}
+	if ended := a.Ended(nil, time.Minute); len(ended) != 1 || l.Err != nil || n.says != 4 {
+		t.Errorf("%d ended: %v; the note says %d", len(ended), l.Err, n.says)
+	}
+	a.Prefetch([]any{n}, 0)
+	if err := errors.Join(a.Fetch(n, versions.Reads), a.Flush(0)); err != nil {
+		t.Error(err)
+	}
+	if got := math.Float64bits(x.data[2]); got != 0x0303030303030303 {
+		t.Errorf("the result is %x", got)
+	}
+	if s := d.Stats(); a.Missing(n) != 0 || s.BytesIn != 4*8 {
+		t.Errorf("%d bytes of the note are missing, %d were copied in", a.Missing(n), s.BytesIn)
 	}
 }

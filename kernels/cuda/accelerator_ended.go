@@ -103,7 +103,7 @@ func (a *Accelerator) settle(r *running) {
 func (a *Accelerator) sendHome(r *running) {
 	for _, l := range r.launches {
 		for _, i := range l.Version.Home {
-			e := a.cache.entries[l.Call.Args[i].(Stored)]
+			e := a.cache.entries[l.Call.Args[i].(versions.Stored)]
 			if e.state != modified || e.home != nil {
 				continue
 			}

@@ -19,15 +19,14 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 	a.poll()
 	c := a.cache
 	for _, v := range values {
-		s, ok := v.(Stored)
+		s, ok := v.(versions.Stored)
 		if !ok {
 			continue
 		}
-		m := s.Memory()
-		if size := deviceSize(m); size == 0 || size > c.limit {
+		if size := deviceSize(s.Memory()); size == 0 || size > c.limit {
 			continue
 		}
-		e := c.entry(s, m, job)
+		e := c.entry(s, job)
 		e.wanted = max(c.now, 1)
 		if e.state != invalid || e.in || e.holds > 0 || e.lost {
 			continue

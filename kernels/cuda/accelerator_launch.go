@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tessera-la/tessera/versions"
@@ -54,26 +53,25 @@ func (a *Accelerator) launch(all []*versions.Launch) error {
 func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, error) {
 	r := &running{launches: all}
 	var size int64
-	var seen []any
+	var seen []versions.Stored
 	for _, l := range all {
-		for _, v := range l.Call.Args {
-			s, ok := v.(Stored)
-			if !ok {
-				return nil, &NotStoredError{fmt.Sprintf("%T", v)}
-			}
-			if !contains(seen, v) {
-				seen = append(seen, v)
-				size += deviceSize(s.Memory())
-			}
+		var more int64
+		var err error
+		if seen, more, err = distinct(seen, l.Call.Args); err != nil {
+			return nil, err
 		}
+		size += more
 	}
 	if err := a.fits(size, extra); err != nil {
 		return nil, err
 	}
 	for _, l := range all {
 		for i, v := range l.Call.Args {
-			s := v.(Stored)
-			e := a.cache.entry(s, s.Memory(), l.Job)
+			s, ok := v.(versions.Stored)
+			if !ok {
+				continue
+			}
+			e := a.cache.entry(s, l.Job)
 			k := slices.IndexFunc(r.ops, func(u use) bool { return u.e == e })
 			if k < 0 {
 				k = len(r.ops)
@@ -211,10 +209,12 @@ func (a *Accelerator) run(r *running) error {
 		q := &r.queues[i]
 		*q = Queue{device: a.device, stream: a.streams[r.stream], memory: r}
 		for _, v := range l.Call.Args {
-			e := a.cache.entries[v.(Stored)]
-			o := operand{pitch: e.pitch}
-			if e.block != nil {
-				o.at = Ptr(e.block.at)
+			var o operand
+			if e := a.find(v); e != nil {
+				o.pitch = e.pitch
+				if e.block != nil {
+					o.at = Ptr(e.block.at)
+				}
 			}
 			q.operands = append(q.operands, o)
 		}

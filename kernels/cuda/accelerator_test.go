@@ -40,8 +40,8 @@ func newMatrix(rows, cols, padding int, x float64) *matrix {
 	return m
 }
 
-func (m *matrix) Memory() cuda.Memory {
-	return cuda.Memory{Data: unsafe.Pointer(unsafe.SliceData(m.data)), Rows: m.rows, Width: int64(m.cols) * 8, Pitch: int64(m.stride) * 8}
+func (m *matrix) Memory() versions.Memory {
+	return versions.Memory{Data: unsafe.Pointer(unsafe.SliceData(m.data)), Rows: m.rows, Width: int64(m.cols) * 8, Pitch: int64(m.stride) * 8}
 }
 
 // check compares with the oracle.

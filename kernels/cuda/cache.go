@@ -1,6 +1,11 @@
 package cuda
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tessera-la/tessera/versions"
+)
 
 // state says where the valid copy of a value is.
 type state uint8
@@ -15,8 +20,8 @@ const (
 
 // entry is what the cache knows of a value.
 type entry struct {
-	key   Stored
-	mem   Memory
+	key   versions.Stored
+	mem   versions.Memory
 	pitch int64 // of its rows on the device
 	size  int64 // of its block
 	jobs  []uint64
@@ -58,7 +63,7 @@ type entry struct {
 type cache struct {
 	arena        *arena
 	limit        int64 // of the arena's size
-	entries      map[Stored]*entry
+	entries      map[versions.Stored]*entry
 	clean, dirty list
 	leaving      list // unused ones that are being written back
 	now          int64
@@ -66,7 +71,7 @@ type cache struct {
 }
 
 func newCache(limit int64) *cache {
-	return &cache{arena: newArena(), limit: limit / grain * grain, entries: map[Stored]*entry{}}
+	return &cache{arena: newArena(), limit: limit / grain * grain, entries: map[versions.Stored]*entry{}}
 }
 
 // least is what an arena grows by at least, if it may.
@@ -84,7 +89,7 @@ func (c *cache) growth(n int64) int64 {
 // devicePitch returns how far rows of m lie apart on the device: as on the
 // host, so that the tile is copied in one piece, but where it is a part of a
 // matrix with long rows.
-func devicePitch(m Memory) int64 {
+func devicePitch(m versions.Memory) int64 {
 	if tight := roundUp(m.Width, 64); m.Pitch > tight {
 		return tight
 	}
@@ -92,7 +97,7 @@ func devicePitch(m Memory) int64 {
 }
 
 // deviceSize returns the bytes that m takes on the device.
-func deviceSize(m Memory) int64 {
+func deviceSize(m versions.Memory) int64 {
 	if m.Rows <= 0 || m.Width <= 0 {
 		return 0
 	}
@@ -100,9 +105,10 @@ func deviceSize(m Memory) int64 {
 }
 
 // entry returns that of a value, and notes that job uses it.
-func (c *cache) entry(key Stored, m Memory, job uint64) *entry {
+func (c *cache) entry(key versions.Stored, job uint64) *entry {
 	e := c.entries[key]
 	if e == nil {
+		m := key.Memory()
 		e = &entry{key: key, mem: m, pitch: devicePitch(m), size: deviceSize(m)}
 		c.entries[key] = e
 	}
@@ -113,7 +119,38 @@ func (c *cache) entry(key Stored, m Memory, job uint64) *entry {
 }
 
 // bytes returns what a copy of e moves.
-func (e *entry) bytes() int64 { return int64(e.mem.Rows) * e.mem.Width }
+func (e *entry) bytes() int64 { return bytesOf(e.mem) }
+
+// bytesOf returns what a copy of m moves.
+func bytesOf(m versions.Memory) int64 { return int64(m.Rows) * m.Width }
+
+// storedOf returns what a device keeps a copy of for a value, or nil if that stays
+// with the host. The error is a *NotStoredError.
+func storedOf(value any) (versions.Stored, error) {
+	switch v := value.(type) {
+	case versions.Stored:
+		return v, nil
+	case versions.Value:
+		return nil, nil
+	}
+	return nil, &NotStoredError{fmt.Sprintf("%T", value)}
+}
+
+// distinct appends those of values that a device keeps a copy of, each once, and
+// returns the bytes that the new ones take there. The error is a *NotStoredError.
+func distinct(all []versions.Stored, values []any) (_ []versions.Stored, size int64, err error) {
+	for _, v := range values {
+		s, err := storedOf(v)
+		if err != nil {
+			return nil, 0, err
+		}
+		if s != nil && !slices.Contains(all, s) {
+			all = append(all, s)
+			size += deviceSize(s.Memory())
+		}
+	}
+	return all, size, nil
+}
 
 // hold keeps e where it is until release.
 func (c *cache) hold(e *entry) {

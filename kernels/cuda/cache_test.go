@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tessera-la/tessera/versions"
 )
 
 // TestArena allocates and releases at random and looks at the books.
@@ -60,7 +62,7 @@ type named struct {
 	n    int64
 }
 
-func (v *named) Memory() Memory { return Memory{Rows: 1, Width: v.n, Pitch: v.n} }
+func (v *named) Memory() versions.Memory { return versions.Memory{Rows: 1, Width: v.n, Pitch: v.n} }
 
 // check returns what is wrong with the books of c.
 func (c *cache) check() error {
@@ -117,7 +119,7 @@ func TestCacheBooks(t *testing.T) {
 	var all []*entry
 	for i := range 40 {
 		v := &named{fmt.Sprint(i), int64(1+i%3) * grain}
-		all = append(all, c.entry(v, v.Memory(), 1))
+		all = append(all, c.entry(v, 1))
 	}
 	placements := 0
 	for range 20000 {
@@ -190,7 +192,7 @@ func TestCacheVictims(t *testing.T) {
 		e := get[name]
 		if e == nil {
 			v := &named{name, grain}
-			e = c.entry(v, v.Memory(), 1)
+			e = c.entry(v, 1)
 			get[name] = e
 		}
 		c.hold(e)
@@ -226,7 +228,7 @@ func TestCacheVictims(t *testing.T) {
 		}
 	}
 	v := &named{"f", grain}
-	f := c.entry(v, v.Memory(), 1)
+	f := c.entry(v, 1)
 	if got, d := c.place(f, false); got != wait || d != nil {
 		t.Errorf("verdict %d when all are held", got)
 	}

@@ -56,3 +56,13 @@ func (e *LostError) Error() string {
 }
 
 func (e *LostError) Unwrap() error { return e.Err }
+
+// NotStoredError says that a value is neither a [versions.Stored], which can be
+// copied to a device, nor another [versions.Value], which stays with the host.
+type NotStoredError struct {
+	Value string // its type
+}
+
+func (e *NotStoredError) Error() string {
+	return fmt.Sprintf("cuda: an operand of type %s cannot be copied to a device", e.Value)
+}

@@ -1,8 +1,6 @@
 package cuda
 
-import (
-	"unsafe"
-)
+import "unsafe"
 
 // Queue is what a version of the kind "cuda" gets as Call.Device: where the
 // operands of the call are on the device, and the stream to enqueue its work
@@ -47,7 +45,8 @@ func (q *Queue) Stream() Stream { return q.stream }
 
 // Operand returns where Call.Args[i] is on the device. Its rows lie pitch bytes
 // apart there, which may be less than on the host. It returns zeros for an
-// operand without memory. The operand is the same memory as another if it is
+// operand without memory, and for one that stays with the host (see
+// [versions.Stored]). The operand is the same memory as another if it is
 // the same value. What the call only writes has no defined contents before.
 //
 // It panics if there is no operand i.
