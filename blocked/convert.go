@@ -90,7 +90,7 @@ func From[T Element](src Source[T], kind Kind, nb int, opt CopyOptions) (*Matrix
 	m, n := src.Dims()
 	// The tiles are allocated by the goroutine that fills them, so that their
 	// pages are touched once, while cached; or where they have a place, before.
-	a := header[T](kind, m, n, nb)
+	a := Outline[T](kind, m, n, nb)
 	return a, a.CopyFrom(src, opt)
 }
 

@@ -11,7 +11,7 @@ import (
 // does.
 func Convert[T, U Element](src Source[U], kind Kind, nb int, opt CopyOptions) (*Matrix[T], Stats) {
 	m, n := src.Dims()
-	a := header[T](kind, m, n, nb)
+	a := Outline[T](kind, m, n, nb)
 	return a, ConvertTo(a, src, opt)
 }
 

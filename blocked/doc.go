@@ -1,7 +1,7 @@
-// Package blocked holds the tiled matrix, the matrix files, and the tile
-// algorithms. Most programs use it through package la, and directly for what
-// la has not: files, and matrices that stay in tiles from one operation to the
-// next.
+// Package blocked holds the tiled matrix and the tile algorithms. Most programs
+// use it through package la, and directly for what la has not: matrices that
+// stay in tiles from one operation to the next. Package blocked/file reads and
+// writes matrix files.
 //
 // # Matrices
 //
@@ -13,12 +13,6 @@
 //
 // [General], [Symmetric] and [Triangular] are matrices in plain row-major
 // memory, for types and strides that gonum's matrices do not have.
-//
-// # Files
-//
-// [ReadFile] reads NumPy's .npy and Matrix Market, compressed or not, and
-// [WriteFile] writes them. What is wrong with a file comes back as a
-// *[FormatError] with its line.
 //
 // # Algorithms
 //

@@ -305,7 +305,7 @@ func (x *explicit[T]) bringHome() {
 // collect returns Q.
 func (x *explicit[T]) collect() *Matrix[T] {
 	a := x.matrix
-	q := header[T](Full, a.rows, a.rows, a.nb)
+	q := Outline[T](Full, a.rows, a.rows, a.nb)
 	for i := range a.mt {
 		for j := range a.mt {
 			b := &x.q[i*a.mt+j]

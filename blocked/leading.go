@@ -10,7 +10,7 @@ func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 	if m < 0 || n < 0 || m > a.rows || n > a.cols {
 		panic(ErrShape)
 	}
-	b := header[T](Full, m, n, a.nb)
+	b := Outline[T](Full, m, n, a.nb)
 	b.aliased = true
 	for i := range b.mt {
 		for j := range b.nt {

@@ -2,6 +2,7 @@ package blocked
 
 import (
 	"fmt"
+	"iter"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels"
@@ -106,7 +107,7 @@ func New[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 // Numbers are taken modulo that of the nodes, in the order of the machine's. If
 // home is nil, it is [New].
 func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
-	a := header[T](kind, m, n, nb)
+	a := Outline[T](kind, m, n, nb)
 	// Each tile is its own allocation: a freed Matrix returns in pieces, and
 	// no single contiguous arena of the matrix's size is needed.
 	if nodes, several := a.placed(); several {
@@ -117,8 +118,10 @@ func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
 	return a
 }
 
-// header returns a Matrix without its tiles' memory.
-func header[T Element](kind Kind, m, n, nb int) *Matrix[T] {
+// Outline returns a Matrix as New does, but its tiles have neither memory nor a
+// shape before [Matrix.MakeTile] gives them: for who fills tile by tile, and may
+// stop early. It panics as New does.
+func Outline[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	if m < 0 || n < 0 || nb < 1 || kind > TriUpper || (kind != Full && m != n) {
 		panic(ErrShape)
 	}
@@ -141,7 +144,7 @@ func count(n, nb int) int {
 // [Matrix.CopyFrom] or [Program.Load] fill them: who fills one allocates it. Until
 // then elements must be neither read nor written.
 func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
-	a := header[T](kind, m, n, nb)
+	a := Outline[T](kind, m, n, nb)
 	if nodes, several := a.placed(); several {
 		a.allocate(nodes, nil)
 	} else {
@@ -236,6 +239,28 @@ func (a *Matrix[T]) Stored(i, j int) bool {
 // TileDims returns the shape of tile (i, j), stored or not.
 func (a *Matrix[T]) TileDims(i, j int) (r, c int) {
 	return min(a.nb, a.rows-i*a.nb), min(a.nb, a.cols-j*a.nb)
+}
+
+// StoredTiles returns the rows and columns of the tiles that a keeps, row by
+// row.
+func (a *Matrix[T]) StoredTiles() iter.Seq2[int, int] {
+	return func(yield func(i, j int) bool) {
+		for k := range a.tiles {
+			if i, j := k/a.nt, k%a.nt; a.Stored(i, j) && !yield(i, j) {
+				return
+			}
+		}
+	}
+}
+
+// MakeTile is [Matrix.Tile] and gives the tile memory, zeros, if it has none:
+// of an [Outline].
+func (a *Matrix[T]) MakeTile(i, j int) *Tile[T] {
+	t := a.Tile(i, j)
+	if t.Data == nil {
+		*t = newTile[T](a.TileDims(i, j))
+	}
+	return t
 }
 
 // Tile returns tile (i, j). It panics with ErrNotStored if a does not keep
@@ -337,7 +362,7 @@ func (a *Matrix[T]) Transposed() *Matrix[T] {
 	case SymLower, SymUpper:
 		trans = false
 	}
-	b := header[T](kind, a.cols, a.rows, a.nb)
+	b := Outline[T](kind, a.cols, a.rows, a.nb)
 	b.copyFrom(origin[T]{m: a, trans: trans}, CopyOptions{})
 	return b
 }

@@ -68,7 +68,7 @@ func TestFirstTouch(t *testing.T) {
 			lock.Unlock()
 			really.touch(memory)
 		}
-		a := header[float64](SymLower, 5*nb+7, 5*nb+7, nb)
+		a := Outline[float64](SymLower, 5*nb+7, 5*nb+7, nb)
 		kept := newTile[float64](a.TileDims(1, 0)) // what has memory keeps it
 		kept.Data[3] = 5
 		a.tiles[a.nt] = kept
@@ -114,7 +114,7 @@ func TestFirstTouch(t *testing.T) {
 func TestFirstTouchFails(t *testing.T) {
 	n := nodesOf(&topo.Machine{Nodes: []topo.Node{{CPUs: topo.CPUSet{0}}, {CPUs: topo.CPUSet{1}}}}, nil)
 	n.lock = func(...int) (func(), error) { return func() {}, errors.New("no") }
-	a := header[float32](Full, 300, 310, 150)
+	a := Outline[float32](Full, 300, 310, 150)
 	a.allocate(n, nil)
 	for k := range a.tiles {
 		if a.tiles[k].Data == nil {

@@ -258,7 +258,7 @@ func view[T Element](kind Kind, m, n, stride int, data []T, nb int) *Matrix[T] {
 	if misfit(m, n, stride, len(data)) != "" {
 		panic(ErrStorage)
 	}
-	a := header[T](kind, m, n, nb)
+	a := Outline[T](kind, m, n, nb)
 	a.aliased = true
 	for i := range a.mt {
 		for j := range a.nt {

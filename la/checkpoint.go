@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 )
 
 // Checkpoint keeps the state of a long factorization in a directory, so that it
@@ -106,7 +107,7 @@ func (c *Checkpoint) states(op string) ([]string, error) {
 }
 
 // load returns the latest state of op that is whole, nil if there are none.
-func load[T Element](c *Checkpoint, op string) (*blocked.State[T], string, error) {
+func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
 	paths, err := c.states(op)
 	if err != nil {
 		return nil, "", err
@@ -115,7 +116,7 @@ func load[T Element](c *Checkpoint, op string) (*blocked.State[T], string, error
 	for _, path := range paths {
 		s, err := loadFile[T](path)
 		if err == nil && s.Op != op {
-			err = &blocked.StateError{Reason: "it is one of " + s.Op}
+			err = &file.StateError{Reason: "it is one of " + s.Op}
 		}
 		if err == nil {
 			return s, path, nil
@@ -127,19 +128,19 @@ func load[T Element](c *Checkpoint, op string) (*blocked.State[T], string, error
 	return nil, "", first
 }
 
-func loadFile[T Element](path string) (*blocked.State[T], error) {
+func loadFile[T Element](path string) (*file.State[T], error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return blocked.ReadState[T](f)
+	return file.ReadState[T](f)
 }
 
 // save writes a state and removes all but the two latest.
-func save[T Element](c *Checkpoint, s *blocked.State[T]) error {
+func save[T Element](c *Checkpoint, s *file.State[T]) error {
 	path := c.path(s.Op, s.Step)
-	if err := writeDurably(path, func(w *bufio.Writer) error { return blocked.WriteState(w, s) }); err != nil {
+	if err := writeDurably(path, func(w *bufio.Writer) error { return file.WriteState(w, s) }); err != nil {
 		return &CheckpointError{path, "cannot be written", err}
 	}
 	paths, err := c.states(s.Op)
@@ -188,7 +189,7 @@ func writeDurably(path string, write func(*bufio.Writer) error) (err error) {
 
 // checkpointed runs steps of a factorization from the state s on, and keeps the
 // state after every few of them. At the end it removes what it has kept.
-func checkpointed[T Element](ctx context.Context, c *Checkpoint, s *blocked.State[T], steps int, run func(from, to int) error) error {
+func checkpointed[T Element](ctx context.Context, c *Checkpoint, s *file.State[T], steps int, run func(from, to int) error) error {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return &CheckpointError{c.Dir, "cannot be made", err}
 	}
@@ -220,7 +221,7 @@ func checkpointed[T Element](ctx context.Context, c *Checkpoint, s *blocked.Stat
 // resume puts the latest state that is whole into fresh, whose Matrix holds what
 // is to be factored in the tile size nb(m, n) or, if there is a state, in that
 // one's. It returns how many panels are done.
-func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*blocked.State[T], blocked.Stats, error) {
+func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*file.State[T], blocked.Stats, error) {
 	if err := c.validate(); err != nil {
 		return nil, blocked.Stats{}, err
 	}
@@ -236,7 +237,7 @@ func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb
 	if stats.NonFinite {
 		return nil, stats, &NonFiniteError{Row: stats.Row, Col: stats.Col}
 	}
-	fresh := &blocked.State[T]{Op: op, Input: a.Fingerprint(), Matrix: a}
+	fresh := &file.State[T]{Op: op, Input: file.Fingerprint(a), Matrix: a}
 	if old == nil {
 		return fresh, stats, nil
 	}

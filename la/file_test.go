@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -24,10 +25,10 @@ func TestMatrixFiles(t *testing.T) {
 			m, _ := blocked.From[float64](a, blocked.SymLower, 50, blocked.CopyOptions{})
 			for _, ext := range []string{".mtx", ".mtx.gz", ".npy"} {
 				path := filepath.Join(dir, fmt.Sprintf("%v-%d%s", s.Kind, s.N, ext))
-				if err := blocked.WriteFile(path, m, &blocked.WriteOptions{Coordinate: true, Comment: "stiffness\nof something"}); err != nil {
+				if err := file.Write(path, m, &file.WriteOptions{Coordinate: true, Comment: "stiffness\nof something"}); err != nil {
 					t.Fatal(err)
 				}
-				back, err := blocked.ReadFile[float64](path, &blocked.ReadOptions{NB: 64})
+				back, err := file.Read[float64](path, &file.ReadOptions{NB: 64})
 				if err != nil {
 					t.Fatal(err)
 				}

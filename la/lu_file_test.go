@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
 
-var rewriteUnsymmetric = flag.Bool("rewrite-unsymmetric", false, "rewrite the unsymmetric matrices in ../blocked/testdata/files")
+var rewriteUnsymmetric = flag.Bool("rewrite-unsymmetric", false, "rewrite the unsymmetric matrices in ../blocked/file/testdata/files")
 
 // convection is the upwind discretization of -Δu + v·∇u on a grid of nx×ny
 // points, with a flow that turns around the middle of the grid: unsymmetric, and
@@ -111,9 +112,9 @@ func TestUnsymmetricFiles(t *testing.T) {
 		{"kinetics61.mtx", kinetics(61), 1e7},
 		{"smooth32.mtx", smoothing(32), 1e14},
 	} {
-		path := filepath.Join("..", "blocked", "testdata", "files", c.name)
+		path := filepath.Join("..", "blocked", "file", "testdata", "files", c.name)
 		var buf bytes.Buffer
-		if err := blocked.WriteMatrixMarket(&buf, c.a, &blocked.WriteOptions{Coordinate: true, Comment: "made by TestUnsymmetricFiles"}); err != nil {
+		if err := file.WriteMatrixMarket(&buf, c.a, &file.WriteOptions{Coordinate: true, Comment: "made by TestUnsymmetricFiles"}); err != nil {
 			t.Fatal(err)
 		}
 		if *rewriteUnsymmetric {
@@ -121,7 +122,7 @@ func TestUnsymmetricFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m, err := blocked.ReadFile[float64](path, &blocked.ReadOptions{NB: 32})
+		m, err := file.Read[float64](path, &file.ReadOptions{NB: 32})
 		if err != nil {
 			t.Fatal(err)
 		}

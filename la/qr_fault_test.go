@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -348,7 +349,7 @@ func TestQRDeterminism(t *testing.T) {
 // TestQRFiles factors the matrices of the files in package blocked, and an
 // unsymmetric one of condition 10¹⁵ that goes through a file.
 func TestQRFiles(t *testing.T) {
-	paths, err := filepath.Glob("../blocked/testdata/files/*.mtx")
+	paths, err := filepath.Glob("../blocked/file/testdata/files/*.mtx")
 	if err != nil || len(paths) < 3 {
 		t.Fatalf("%v in %v", paths, err)
 	}
@@ -358,13 +359,13 @@ func TestQRFiles(t *testing.T) {
 	}
 	m, _ := blocked.From[float64](gen, blocked.Full, 50, blocked.CopyOptions{})
 	worst := filepath.Join(t.TempDir(), "worst.mtx")
-	if err := blocked.WriteFile(worst, m, nil); err != nil {
+	if err := file.Write(worst, m, nil); err != nil {
 		t.Fatal(err)
 	}
 	rnd := rand.New(rand.NewPCG(9, 8))
 	for engine, e := range map[string]*la.Engine{"tiles": start(t, la.Options{Workers: 2, NB: 32, Direct: -1}), "auto": nil} {
 		for _, path := range append(paths, worst) {
-			a, err := blocked.ReadFile[float64](path, &blocked.ReadOptions{NB: 64})
+			a, err := file.Read[float64](path, &file.ReadOptions{NB: 64})
 			if err != nil {
 				t.Fatal(err)
 			}

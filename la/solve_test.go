@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -340,10 +341,10 @@ func TestSolveFiles(t *testing.T) {
 			a := rectangle[float64](t, c.s, 0)
 			m, _ := blocked.From[float64](a, blocked.Full, 50, blocked.CopyOptions{})
 			path := filepath.Join(dir, fmt.Sprintf("%v-%d.mtx", c.s.Kind, c.s.M))
-			if err := blocked.WriteFile(path, m, &blocked.WriteOptions{Coordinate: true}); err != nil {
+			if err := file.Write(path, m, &file.WriteOptions{Coordinate: true}); err != nil {
 				t.Fatal(err)
 			}
-			back, err := blocked.ReadFile[float64](path, &blocked.ReadOptions{NB: 64})
+			back, err := file.Read[float64](path, &file.ReadOptions{NB: 64})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/kernels"
@@ -34,7 +34,7 @@ func explain(err error) (text, remedy string) {
 		nan     *la.NonFiniteError
 		input   *bench.InputError
 		memory  *bench.MemoryError
-		format  *blocked.FormatError
+		format  *file.FormatError
 		shape   *bench.ShapeError
 		unknown *versions.UnknownNameError
 		none    *versions.NoVersionError

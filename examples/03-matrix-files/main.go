@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -87,7 +88,7 @@ func solve(dir string) error {
 
 	// A symmetric matrix becomes a symmetric file. Coordinate leaves out the
 	// zeros. The name says the format, and .gz that it is compressed.
-	err := blocked.WriteFile(stiffness, beam(), &blocked.WriteOptions{
+	err := file.Write(stiffness, beam(), &file.WriteOptions{
 		Coordinate: true,
 		Comment:    "beam, clamped at node 0",
 	})
@@ -96,17 +97,17 @@ func solve(dir string) error {
 	}
 	f := blocked.New[float64](blocked.Full, n, 1, nb)
 	f.Set(n-1, 0, 1) // one unit at the free end
-	if err := blocked.WriteFile(loads, f, nil); err != nil {
+	if err := file.Write(loads, f, nil); err != nil {
 		return err
 	}
 
 	// Reading tells the formats apart by the content. In Python the same file
 	// is numpy.load("loads.npy").
-	k, err := blocked.ReadFile[float64](stiffness, &blocked.ReadOptions{NB: nb})
+	k, err := file.Read[float64](stiffness, &file.ReadOptions{NB: nb})
 	if err != nil {
 		return err
 	}
-	if f, err = blocked.ReadFile[float64](loads, &blocked.ReadOptions{NB: nb}); err != nil {
+	if f, err = file.Read[float64](loads, &file.ReadOptions{NB: nb}); err != nil {
 		return err
 	}
 	if !same(k, beam()) {
@@ -123,7 +124,7 @@ func solve(dir string) error {
 	if err := chol.SolveTo(w, f); err != nil {
 		return err
 	}
-	if err := blocked.WriteFile(filepath.Join(dir, "deflections.npy"), w, nil); err != nil {
+	if err := file.Write(filepath.Join(dir, "deflections.npy"), w, nil); err != nil {
 		return err
 	}
 	return check(&chol, k, w, f)
@@ -188,8 +189,8 @@ func malformed(dir string) error {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	_, err := blocked.ReadFile[float64](path, nil)
-	var format *blocked.FormatError
+	_, err := file.Read[float64](path, nil)
+	var format *file.FormatError
 	if !errors.As(err, &format) || format.Line != 4 {
 		return fmt.Errorf("reading a malformed file: got error %v, want a FormatError for line 4", err)
 	}
@@ -204,12 +205,12 @@ func indefinite(dir string) error {
 	k := beam()
 	k.Set(node, node, 0)
 	path := filepath.Join(dir, "broken.npy")
-	if err := blocked.WriteFile(path, k, nil); err != nil {
+	if err := file.Write(path, k, nil); err != nil {
 		return err
 	}
 
 	// A .npy file does not say that its matrix is symmetric: ask for a half.
-	k, err := blocked.ReadFile[float64](path, &blocked.ReadOptions{NB: nb, Want: blocked.WantSymLower})
+	k, err := file.Read[float64](path, &file.ReadOptions{NB: nb, Want: file.WantSymLower})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "exec", "exec/graph", "exec/dispatch", "exec/trace", "kernels", "versions",
+				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/trace", "kernels", "versions",
 			},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat"},
 		},
@@ -37,9 +37,14 @@ func table() []entry {
 			tessera: []string{"kernels", "exec", "exec/graph", "versions", "internal/topo"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
-				"golang.org/x/sys/unix", // to map large files
+				"golang.org/x/sys/unix", // for the NUMA nodes' memory
 				"golang.org/x/sys/cpu",  // to know whether there is AVX2
 			},
+		},
+		// x/sys to map large files.
+		{
+			pkg: "blocked/file", tessera: []string{"blocked"},
+			third: []string{"gonum.org/v1/gonum/blas", "golang.org/x/sys/unix"},
 		},
 		{
 			pkg: "kernels",

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 )
@@ -27,7 +28,7 @@ func write(t *testing.T, name string, kind blocked.Kind, spec matgen.Spec, chang
 		change(a)
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := blocked.WriteFile(path, a, nil); err != nil {
+	if err := file.Write(path, a, nil); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -136,7 +137,7 @@ func TestBadInput(t *testing.T) {
 	if err := os.WriteFile(path, []byte("%%MatrixMarket matrix array real general\n2 2\n1\n2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var format *blocked.FormatError
+	var format *file.FormatError
 	if _, err = Run(context.Background(), Spec{Op: "gemm", Input: path}); !errors.As(err, &format) || format.File != path {
 		t.Errorf("format: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -18,7 +19,7 @@ func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers
 	var input *blocked.Matrix[T]
 	if s.Input != "" {
 		var err error
-		if input, err = blocked.ReadFile[T](s.Input, &blocked.ReadOptions{MaxBytes: usable, Workers: workers}); err != nil {
+		if input, err = file.Read[T](s.Input, &file.ReadOptions{MaxBytes: usable, Workers: workers}); err != nil {
 			return nil, s, err
 		}
 		r, c := input.Dims()

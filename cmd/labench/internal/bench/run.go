@@ -42,7 +42,7 @@ type problem[T la.Element] interface {
 //
 // The error is an *InvalidError or *MemoryError; one of la's or versions' if
 // the options are refused, as *versions.UnknownNameError; what reading the
-// Input gave, such as *blocked.FormatError; *InputError,
+// Input gave, such as *file.FormatError; *InputError,
 // *la.NotPositiveDefiniteError or *la.NonFiniteError; or the cause of the end of ctx. A result that is wrong
 // is no error: then Passed is false and Failure says why.
 func Run(ctx context.Context, s Spec) (Result, error) {

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // ReadMatrixMarket reads a matrix in the Matrix Market exchange format, plain
@@ -38,7 +40,7 @@ import (
 //
 // Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats:
 // Initial Design, NISTIR 5935, 1996.
-func ReadMatrixMarket[T Element](r io.Reader, opt *ReadOptions) (*Matrix[T], error) {
+func ReadMatrixMarket[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocked.Matrix[T], error) {
 	o, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func ReadMatrixMarket[T Element](r io.Reader, opt *ReadOptions) (*Matrix[T], err
 // readMatrixMarket reads plain text. Tiles get memory when their first entry
 // has arrived and the rest of them at the end, when all entries have been
 // found good.
-func readMatrixMarket[T Element](r io.Reader, o ReadOptions) (*Matrix[T], error) {
+func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matrix[T], error) {
 	s := newMtxScanner(r)
 	h, err := readMtxHeader(s)
 	if err != nil {
@@ -89,7 +91,9 @@ func readMatrixMarket[T Element](r io.Reader, o ReadOptions) (*Matrix[T], error)
 	default:
 		return nil, s.fail(err)
 	}
-	a.ensureAll()
+	for i, j := range a.StoredTiles() {
+		a.MakeTile(i, j)
+	}
 	return a, nil
 }
 
@@ -106,7 +110,7 @@ func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 }
 
 // readMtxCoordinate reads lines of row, column and, but for a pattern, value.
-func readMtxCoordinate[T Element](s *mtxScanner, h *mtxHeader, a *Matrix[T]) error {
+func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Matrix[T]) error {
 
 	put := newMtxPlacer(a, h.symmetry)
 	bad := func(format string, args ...any) error {
@@ -159,7 +163,7 @@ func readMtxCoordinate[T Element](s *mtxScanner, h *mtxHeader, a *Matrix[T]) err
 }
 
 // readMtxArray reads a value a line, column by column.
-func readMtxArray[T Element](s *mtxScanner, h *mtxHeader, a *Matrix[T]) error {
+func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Matrix[T]) error {
 
 	put := newMtxPlacer(a, h.symmetry)
 	if h.m == 0 {
@@ -173,7 +177,7 @@ func readMtxArray[T Element](s *mtxScanner, h *mtxHeader, a *Matrix[T]) error {
 		want = h.n * (h.n - 1) / 2
 	}
 	var have int64
-	for j := range a.cols {
+	for j := range int(h.n) {
 		first := 0
 		switch h.symmetry {
 		case mtxSymmetric:
@@ -181,7 +185,7 @@ func readMtxArray[T Element](s *mtxScanner, h *mtxHeader, a *Matrix[T]) error {
 		case mtxSkew:
 			first = j + 1
 		}
-		for i := first; i < a.rows; i++ {
+		for i := first; i < int(h.m); i++ {
 			line, err := s.entry(have, want)
 			if err != nil {
 				return err
@@ -204,18 +208,18 @@ func readMtxArray[T Element](s *mtxScanner, h *mtxHeader, a *Matrix[T]) error {
 }
 
 // mtxPlacer puts the entries of a file where the kind of the Matrix has them.
-type mtxPlacer[T Element] struct {
-	a            *Matrix[T]
+type mtxPlacer[T blocked.Element] struct {
+	a            *blocked.Matrix[T]
 	nb           uint32
-	lower, upper bool // the half to keep; both for Full
+	lower, upper bool // the half to keep; both for blocked.Full
 	mirror       bool // an entry stands for two
 	sign         T    // of the mirrored one
 }
 
-func newMtxPlacer[T Element](a *Matrix[T], sym mtxSymmetry) mtxPlacer[T] {
-	p := mtxPlacer[T]{a: a, nb: uint32(a.nb), mirror: sym != mtxGeneral, sign: 1}
-	p.lower = a.kind != SymUpper && a.kind != TriUpper
-	p.upper = a.kind != SymLower && a.kind != TriLower
+func newMtxPlacer[T blocked.Element](a *blocked.Matrix[T], sym mtxSymmetry) mtxPlacer[T] {
+	p := mtxPlacer[T]{a: a, nb: uint32(a.NB()), mirror: sym != mtxGeneral, sign: 1}
+	p.lower = a.Kind() != blocked.SymUpper && a.Kind() != blocked.TriUpper
+	p.upper = a.Kind() != blocked.SymLower && a.Kind() != blocked.TriLower
 	if sym == mtxSkew {
 		p.sign = -1
 	}
@@ -234,7 +238,7 @@ func (p *mtxPlacer[T]) add(i, j int, v T) {
 func (p *mtxPlacer[T]) addTo(i, j int, v T) {
 	// Dimensions are below 2³¹: 32-bit division is the cheaper one.
 	ti, tj := uint32(i)/p.nb, uint32(j)/p.nb
-	t := p.a.ensure(int(ti), int(tj))
+	t := p.a.MakeTile(int(ti), int(tj))
 	e := &t.Data[(i-int(ti*p.nb))*t.Stride+j-int(tj*p.nb)]
 	if *e == 0 {
 		*e = v // and not 0+v, which would lose the sign of -0
@@ -243,7 +247,7 @@ func (p *mtxPlacer[T]) addTo(i, j int, v T) {
 	*e += v
 }
 
-func parseValue[T Element](f mtxField, b []byte) (T, error) {
+func parseValue[T blocked.Element](f mtxField, b []byte) (T, error) {
 	if len(b) == 0 {
 		return 0, errors.New("missing")
 	}

@@ -1,20 +1,22 @@
-package blocked
+package file
 
 import (
 	"encoding/binary"
 	"math"
 	"math/bits"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // npyDecoder converts n elements of a .npy file that lie one behind the other
 // in src into dst[0], dst[inc], …, dst[(n-1)·inc]. It returns n, or the number
 // of a finite element that overflows T.
-type npyDecoder[T Element] func(dst []T, inc, n int, src []byte) int
+type npyDecoder[T blocked.Element] func(dst []T, inc, n int, src []byte) int
 
 // decoder returns the conversion of elements of type t to T: exact where T can
 // hold the value, otherwise rounded to nearest.
-func decoder[T Element](t npyType) npyDecoder[T] {
+func decoder[T blocked.Element](t npyType) npyDecoder[T] {
 	var zero T
 	if t.kind == 'f' {
 		convert := decodeFloat64[T](t.big)
@@ -62,7 +64,7 @@ func decoder[T Element](t npyType) npyDecoder[T] {
 	}
 }
 
-func decodeFloat64[T Element](big bool) npyDecoder[T] {
+func decodeFloat64[T blocked.Element](big bool) npyDecoder[T] {
 	return func(dst []T, inc, n int, src []byte) int {
 		bad := n
 		src = src[:8*n]
@@ -82,7 +84,7 @@ func decodeFloat64[T Element](big bool) npyDecoder[T] {
 	}
 }
 
-func decodeFloat32[T Element](big bool) npyDecoder[T] {
+func decodeFloat32[T blocked.Element](big bool) npyDecoder[T] {
 	return func(dst []T, inc, n int, src []byte) int {
 		src = src[:4*n]
 		for k, p := 0, 0; k < n; k, p = k+1, p+inc {
@@ -114,7 +116,7 @@ func intLoader(t npyType) func([]byte) uint64 {
 }
 
 // elementBytes returns the memory of s.
-func elementBytes[T Element](s []T) []byte {
+func elementBytes[T blocked.Element](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
 }

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 	fileBuffer = 256 << 10
 )
 
-// ReadFile reads the matrix file path: NumPy's .npy or Matrix Market, either
+// Read reads the matrix file path: NumPy's .npy or Matrix Market, either
 // of them compressed with gzip or not, told apart by the content and not by
 // the name. A large .npy file is mapped into memory and its tiles are filled
 // in parallel. A pipe or device is read as a stream. Nothing but blanks may
@@ -31,7 +33,7 @@ const (
 // with the content is reported as a *[FormatError] that names the file, what
 // is wrong with the file or its device as an error that wraps that of the
 // operating system. opt may be nil.
-func ReadFile[T Element](path string, opt *ReadOptions) (*Matrix[T], error) {
+func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T], error) {
 	o, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -47,12 +49,12 @@ func ReadFile[T Element](path string, opt *ReadOptions) (*Matrix[T], error) {
 			fe.File = path
 			return nil, fe
 		}
-		return nil, fmt.Errorf("blocked: reading %s: %w", path, err)
+		return nil, fmt.Errorf("file: reading %s: %w", path, err)
 	}
 	return a, nil
 }
 
-func readOpened[T Element](f *os.File, o ReadOptions) (*Matrix[T], error) {
+func readOpened[T blocked.Element](f *os.File, o ReadOptions) (*blocked.Matrix[T], error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
-package blocked
+package file
 
 import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // fuzzOptions keep what a fuzzed header may ask for small.
@@ -27,7 +29,7 @@ func FuzzReadNPY(f *testing.F) {
 	})
 }
 
-func fuzzNPY[T Element](t *testing.T, file []byte, o *ReadOptions) {
+func fuzzNPY[T blocked.Element](t *testing.T, file []byte, o *ReadOptions) {
 	a, err := ReadNPY[T](bytes.NewReader(file), o)
 	if !accepted(t, a != nil, err) {
 		return
@@ -69,7 +71,7 @@ func FuzzReadMatrixMarket(f *testing.F) {
 	})
 }
 
-func fuzzMatrixMarket[T Element](t *testing.T, file []byte, o *ReadOptions) {
+func fuzzMatrixMarket[T blocked.Element](t *testing.T, file []byte, o *ReadOptions) {
 	a, err := ReadMatrixMarket[T](bytes.NewReader(file), o)
 	if !accepted(t, a != nil, err) {
 		return

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
-// WriteFile writes a to the file path in the format that its extension names:
+// Write writes a to the file path in the format that its extension names:
 // .npy ([WriteNPY]), .mtx ([WriteMatrixMarket]), and either followed by .gz
 // for gzip. opt may be nil.
 //
@@ -21,7 +23,7 @@ import (
 // the device and renamed to path, so that path holds either what it held
 // before or all of a. An existing file keeps its permissions, a symbolic link
 // is followed; a pipe or device is written to directly.
-func WriteFile[T Element](path string, a *Matrix[T], opt *WriteOptions) error {
+func Write[T blocked.Element](path string, a *blocked.Matrix[T], opt *WriteOptions) error {
 	name, zipped := strings.CutSuffix(strings.ToLower(path), ".gz")
 	var write func(io.Writer) error
 	switch ext := filepath.Ext(name); ext {
@@ -30,7 +32,7 @@ func WriteFile[T Element](path string, a *Matrix[T], opt *WriteOptions) error {
 	case ".mtx":
 		write = func(w io.Writer) error { return WriteMatrixMarket(w, a, opt) }
 	default:
-		return fmt.Errorf("blocked: writing %s: unknown extension %q; known: .npy, .mtx, .npy.gz, .mtx.gz", path, filepath.Ext(path))
+		return fmt.Errorf("file: writing %s: unknown extension %q; known: .npy, .mtx, .npy.gz, .mtx.gz", path, filepath.Ext(path))
 	}
 	if zipped {
 		plain := write
@@ -43,7 +45,7 @@ func WriteFile[T Element](path string, a *Matrix[T], opt *WriteOptions) error {
 		}
 	}
 	if err := replaceFile(path, write); err != nil {
-		return fmt.Errorf("blocked: writing %s: %w", path, err)
+		return fmt.Errorf("file: writing %s: %w", path, err)
 	}
 	return nil
 }
@@ -113,17 +115,17 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 }
 
 // rowInto copies row i of a into dst, with the elements that a does not store.
-func (a *Matrix[T]) rowInto(dst []T, i int) {
-	ti, r := i/a.nb, i%a.nb
-	symmetric := a.kind == SymLower || a.kind == SymUpper
-	for tj := range a.nt {
-		j0 := tj * a.nb
-		seg := dst[j0:min(j0+a.nb, a.cols)]
+func rowInto[T blocked.Element](a *blocked.Matrix[T], dst []T, i int) {
+	nb := a.NB()
+	ti, r := i/nb, i%nb
+	symmetric := a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
+	for j0 := 0; j0 < len(dst); j0 += nb {
+		tj, seg := j0/nb, dst[j0:min(j0+nb, len(dst))]
 		switch {
-		case a.kind == Full || ti != tj && a.Stored(ti, tj):
-			copy(seg, a.tiles[ti*a.nt+tj].Row(r))
+		case a.Kind() == blocked.Full || ti != tj && a.Stored(ti, tj):
+			copy(seg, a.Tile(ti, tj).Row(r))
 		case symmetric && ti != tj:
-			stridedCopy(seg, &a.tiles[tj*a.nt+ti], r)
+			stridedCopy(seg, a.Tile(tj, ti), r)
 		default:
 			for k := range seg {
 				seg[k] = a.At(i, j0+k)
@@ -134,17 +136,17 @@ func (a *Matrix[T]) rowInto(dst []T, i int) {
 
 // colInto copies rows i ≥ first of column j of a into dst[i], with the
 // elements that a does not store.
-func (a *Matrix[T]) colInto(dst []T, first, j int) {
-	tj, c := j/a.nb, j%a.nb
-	symmetric := a.kind == SymLower || a.kind == SymUpper
-	for ti := first / a.nb; ti < a.mt; ti++ {
-		i0 := ti * a.nb
-		seg := dst[i0:min(i0+a.nb, a.rows)]
+func colInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, j int) {
+	nb := a.NB()
+	tj, c := j/nb, j%nb
+	symmetric := a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
+	for i0 := first / nb * nb; i0 < len(dst); i0 += nb {
+		ti, seg := i0/nb, dst[i0:min(i0+nb, len(dst))]
 		switch {
-		case a.kind == Full || ti != tj && a.Stored(ti, tj):
-			stridedCopy(seg, &a.tiles[ti*a.nt+tj], c)
+		case a.Kind() == blocked.Full || ti != tj && a.Stored(ti, tj):
+			stridedCopy(seg, a.Tile(ti, tj), c)
 		case symmetric && ti != tj:
-			copy(seg, a.tiles[tj*a.nt+ti].Row(c))
+			copy(seg, a.Tile(tj, ti).Row(c))
 		default:
 			for k := range seg {
 				seg[k] = a.At(i0+k, j)
@@ -154,7 +156,7 @@ func (a *Matrix[T]) colInto(dst []T, first, j int) {
 }
 
 // stridedCopy copies column c of t into dst.
-func stridedCopy[T Element](dst []T, t *Tile[T], c int) {
+func stridedCopy[T blocked.Element](dst []T, t *blocked.Tile[T], c int) {
 	for k := range dst {
 		dst[k] = t.Data[k*t.Stride+c]
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package blocked
+package file
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // A file that another process cuts short while it is mapped is an error and
@@ -37,7 +39,7 @@ func TestMappedFileShrinks(t *testing.T) {
 		if err := os.Truncate(path, 8192); err != nil {
 			t.Fatal(err)
 		}
-		a := header[float64](Full, 600, 500, 64)
+		a := blocked.Outline[float64](blocked.Full, 600, 500, 64)
 		if err := fillFromMemory(a, h, data[h.offset:], 4); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}
@@ -52,7 +54,7 @@ func TestReadFilePipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := someMatrix[float64](Full, 300, 200, 64)
+	want := someMatrix[float64](blocked.Full, 300, 200, 64)
 	for _, write := range []func(io.Writer) error{
 		func(w io.Writer) error { return WriteNPY(w, want, nil) },
 		func(w io.Writer) error { return WriteMatrixMarket(w, want, nil) },
@@ -65,7 +67,7 @@ func TestReadFilePipe(t *testing.T) {
 			}
 			done <- err
 		}()
-		a, err := ReadFile[float64](path, nil)
+		a, err := Read[float64](path, nil)
 		if err := errors.Join(err, <-done); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bytes"
@@ -7,22 +7,24 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // BenchmarkReadFileNPY reads a 2048×2048 float64 array that the page cache
 // holds.
 func BenchmarkReadFileNPY(b *testing.B) {
 	const n = 2048
-	a := someMatrix[float64](Full, n, n, 256)
+	a := someMatrix[float64](blocked.Full, n, n, 256)
 	for name, fortran := range map[string]bool{"c": false, "fortran": true} {
 		path := filepath.Join(b.TempDir(), name+".npy")
-		if err := WriteFile(path, a, &WriteOptions{Fortran: fortran}); err != nil {
+		if err := Write(path, a, &WriteOptions{Fortran: fortran}); err != nil {
 			b.Fatal(err)
 		}
 		b.Run(name+"/mapped", func(b *testing.B) {
 			b.SetBytes(8 * n * n)
 			for b.Loop() {
-				if _, err := ReadFile[float64](path, nil); err != nil {
+				if _, err := Read[float64](path, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -45,7 +47,7 @@ func BenchmarkReadFileNPY(b *testing.B) {
 func BenchmarkReadMatrixMarket(b *testing.B) {
 	const n = 700
 	// Numbers as simulations print them: 16 or 17 digits, small exponents.
-	a := New[float64](Full, n, n, 256)
+	a := blocked.New[float64](blocked.Full, n, n, 256)
 	for i := range n {
 		for j := range n {
 			a.Set(i, j, 1e4*math.Sin(float64(i*n+j)))
@@ -84,7 +86,7 @@ func benchmarkMtx(b *testing.B, name string, text []byte) {
 
 func BenchmarkWrite(b *testing.B) {
 	const n = 700
-	a := someMatrix[float64](SymLower, n, n, 256)
+	a := someMatrix[float64](blocked.SymLower, n, n, 256)
 	b.Run("npy", func(b *testing.B) {
 		b.SetBytes(8 * n * n)
 		for b.Loop() {

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 const (
@@ -40,7 +42,7 @@ const (
 // *[FormatError]; an error of r is returned as it is.
 //
 // Source: numpy.lib.format, NEP 1.
-func ReadNPY[T Element](r io.Reader, opt *ReadOptions) (*Matrix[T], error) {
+func ReadNPY[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocked.Matrix[T], error) {
 	o, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func ReadNPY[T Element](r io.Reader, opt *ReadOptions) (*Matrix[T], error) {
 // readNPYStream reads the array from r front to back. A tile gets memory when
 // its first element has arrived, so a header that promises more than follows
 // costs a table of tiles and no more.
-func readNPYStream[T Element](r io.Reader, o ReadOptions) (*Matrix[T], error) {
+func readNPYStream[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matrix[T], error) {
 	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func readNPYStream[T Element](r io.Reader, o ReadOptions) (*Matrix[T], error) {
 	return a, nil
 }
 
-func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
+func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.Reader) error {
 	total, ok := h.dataBytes()
 	if !ok {
 		return &FormatError{Reason: fmt.Sprintf("%d×%d array is larger than any file", h.m, h.n)}
@@ -76,13 +78,14 @@ func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
 	}
 	br := bufio.NewReaderSize(io.LimitReader(r, total), fileBuffer)
 	decode := decoder[T](h.dtype)
-	lines, length := a.rows, a.cols
+	lines, length := a.Dims()
+	nb := a.NB()
 	if h.fortran {
 		lines, length = length, lines
 	}
 	for line := range lines {
 		for p, w := 0, 0; p < length; p += w {
-			w = min(length-p, a.nb-p%a.nb, npyPiece)
+			w = min(length-p, nb-p%nb, npyPiece)
 			i, j := line, p
 			if h.fortran {
 				i, j = p, line
@@ -91,13 +94,13 @@ func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
 			if err != nil {
 				return contentError(0, err)
 			}
-			if ti, tj := i/a.nb, j/a.nb; a.Stored(ti, tj) {
-				t := a.ensure(ti, tj)
+			if ti, tj := i/nb, j/nb; a.Stored(ti, tj) {
+				t := a.MakeTile(ti, tj)
 				inc := 1
 				if h.fortran {
 					inc = t.Stride
 				}
-				if k := decode(t.Data[i%a.nb*t.Stride+j%a.nb:], inc, w, src); k < w {
+				if k := decode(t.Data[i%nb*t.Stride+j%nb:], inc, w, src); k < w {
 					if h.fortran {
 						return overflowError[T](i+k, j)
 					}
@@ -110,14 +113,14 @@ func fillFromStream[T Element](a *Matrix[T], h *npyHeader, r io.Reader) error {
 	return nil
 }
 
-func overflowError[T Element](i, j int) error {
+func overflowError[T blocked.Element](i, j int) error {
 	var zero T
 	return &FormatError{Reason: fmt.Sprintf("element (%d, %d), counted from 0, overflows %T", i, j, zero)}
 }
 
 // readNPYFile reads the array of the regular file f of the given size; br
 // reads f from its beginning.
-func readNPYFile[T Element](f *os.File, br *bufio.Reader, size int64, o ReadOptions) (*Matrix[T], error) {
+func readNPYFile[T blocked.Element](f *os.File, br *bufio.Reader, size int64, o ReadOptions) (*blocked.Matrix[T], error) {
 	h, err := readNPYHeader(br)
 	if err != nil {
 		return nil, err
@@ -146,8 +149,9 @@ func readNPYFile[T Element](f *os.File, br *bufio.Reader, size int64, o ReadOpti
 
 // fillFromMemory fills the tiles of a from data, the array's elements,
 // with the given number of goroutines.
-func fillFromMemory[T Element](a *Matrix[T], h *npyHeader, data []byte, workers int) error {
-	n := a.mt * a.nt
+func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data []byte, workers int) error {
+	mt, nt := a.Tiles()
+	n := mt * nt
 	var (
 		wg     sync.WaitGroup
 		next   atomic.Int64
@@ -162,9 +166,9 @@ func fillFromMemory[T Element](a *Matrix[T], h *npyHeader, data []byte, workers 
 					return
 				}
 				// In the order of the file, for the sake of its read-ahead.
-				i, j := k/a.nt, k%a.nt
+				i, j := k/nt, k%nt
 				if h.fortran {
-					i, j = k%a.mt, k/a.mt
+					i, j = k%mt, k/mt
 				}
 				if !a.Stored(i, j) {
 					continue
@@ -184,7 +188,7 @@ func fillFromMemory[T Element](a *Matrix[T], h *npyHeader, data []byte, workers 
 // fillTile makes and fills tile (i, j). A mapped file that another process
 // cuts short, or whose device fails, faults on access; the fault becomes an
 // error.
-func fillTile[T Element](a *Matrix[T], i, j int, h *npyHeader, data []byte) (err error) {
+func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, data []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch r := recover().(type) {
@@ -200,11 +204,12 @@ func fillTile[T Element](a *Matrix[T], i, j int, h *npyHeader, data []byte) (err
 	}()
 
 	decode := decoder[T](h.dtype)
-	t := a.ensure(i, j)
-	i0, j0, size := i*a.nb, j*a.nb, h.dtype.size
+	t := a.MakeTile(i, j)
+	rows, cols := a.Dims()
+	i0, j0, size := i*a.NB(), j*a.NB(), h.dtype.size
 	if !h.fortran {
 		for r := range t.Rows {
-			off := ((i0+r)*a.cols + j0) * size
+			off := ((i0+r)*cols + j0) * size
 			if k := decode(t.Data[r*t.Stride:], 1, t.Cols, data[off:off+t.Cols*size]); k < t.Cols {
 				return overflowError[T](i0+r, j0+k)
 			}
@@ -217,7 +222,7 @@ func fillTile[T Element](a *Matrix[T], i, j int, h *npyHeader, data []byte) (err
 	for r := 0; r < t.Rows; r += strip {
 		w := min(strip, t.Rows-r)
 		for c := range t.Cols {
-			off := ((j0+c)*a.rows + i0 + r) * size
+			off := ((j0+c)*rows + i0 + r) * size
 			if k := decode(t.Data[r*t.Stride+c:], t.Stride, w, data[off:off+w*size]); k < w {
 				return overflowError[T](i0+r+k, j0+c)
 			}

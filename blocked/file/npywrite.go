@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -7,33 +7,36 @@ import (
 	"io"
 	"math"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // WriteNPY writes a to w as an array in NumPy's .npy format, version 1.0:
 // little-endian float32 or float64, all m·n elements whatever the kind of a,
 // since the format knows no symmetry; row-major, or column-major with
 // opt.Fortran. opt may be nil. An error of w is returned as it is.
-func WriteNPY[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) error {
+func WriteNPY[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt *WriteOptions) error {
 	o := opt.orZero()
+	m, n := a.Dims()
 	bw := bufio.NewWriterSize(w, fileBuffer)
 	// An error of bw stays and comes back from Flush.
-	bw.Write(npyPreamble[T](a.rows, a.cols, o.Fortran))
-	if len(a.tiles) == 0 {
+	bw.Write(npyPreamble[T](m, n, o.Fortran))
+	if m == 0 || n == 0 {
 		return bw.Flush() // and no buffer for 10⁹ rows of nothing
 	}
 	if o.Fortran {
-		line := make([]T, a.rows)
-		for j := range a.cols {
-			a.colInto(line, 0, j)
+		line := make([]T, m)
+		for j := range n {
+			colInto(a, line, 0, j)
 			if err := writeElements(bw, line); err != nil {
 				return err
 			}
 		}
 		return bw.Flush()
 	}
-	line := make([]T, a.cols)
-	for i := range a.rows {
-		a.rowInto(line, i)
+	line := make([]T, n)
+	for i := range m {
+		rowInto(a, line, i)
 		if err := writeElements(bw, line); err != nil {
 			return err
 		}
@@ -43,7 +46,7 @@ func WriteNPY[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) error {
 
 // npyPreamble returns everything before the data, padded to a multiple of 64
 // bytes as the format asks for.
-func npyPreamble[T Element](m, n int, fortran bool) []byte {
+func npyPreamble[T blocked.Element](m, n int, fortran bool) []byte {
 	var zero T
 	order := "False"
 	if fortran {
@@ -60,7 +63,7 @@ func npyPreamble[T Element](m, n int, fortran bool) []byte {
 }
 
 // writeElements writes s in little-endian order.
-func writeElements[T Element](w *bufio.Writer, s []T) error {
+func writeElements[T blocked.Element](w *bufio.Writer, s []T) error {
 	if littleEndian() {
 		_, err := w.Write(elementBytes(s))
 		return err

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bytes"
@@ -13,27 +13,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/mat"
 )
 
 func TestFileRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	for _, ext := range []string{".npy", ".npy.gz", ".mtx", ".mtx.gz", ".MTX"} {
-		for _, kind := range []Kind{Full, SymLower, TriUpper} {
+		for _, kind := range []blocked.Kind{blocked.Full, blocked.SymLower, blocked.TriUpper} {
 			n := 101
 			if ext == ".npy" {
 				n = 401 // large enough to be mapped
 			}
 			a := someMatrix[float64](kind, n, n, 100)
 			path := filepath.Join(dir, "a"+ext)
-			if err := WriteFile(path, a, nil); err != nil {
+			if err := Write(path, a, nil); err != nil {
 				t.Fatal(err)
 			}
 			o := &ReadOptions{NB: 128, Workers: 2}
-			if kind == TriUpper {
+			if kind == blocked.TriUpper {
 				o.Want = WantTriUpper
 			}
-			b, err := ReadFile[float64](path, o)
+			b, err := Read[float64](path, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +45,7 @@ func TestFileRoundTrip(t *testing.T) {
 			if err := os.Rename(path, other); err != nil {
 				t.Fatal(err)
 			}
-			if b, err = ReadFile[float64](other, o); err != nil {
+			if b, err = Read[float64](other, o); err != nil {
 				t.Fatal(err)
 			}
 			wantSame(t, b, a)
@@ -57,11 +58,11 @@ func TestFileRoundTrip(t *testing.T) {
 
 func TestReadFileErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := ReadFile[float64](filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read[float64](filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
 	var fe *FormatError
-	if _, err := ReadFile[float64](dir, nil); err == nil || errors.As(err, &fe) {
+	if _, err := Read[float64](dir, nil); err == nil || errors.As(err, &fe) {
 		t.Errorf("directory: %v", err)
 	}
 	whole := npySample(1, "<f8", false, 3, 3)
@@ -81,7 +82,7 @@ func TestReadFileErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(name, func(t *testing.T) {
-			wantFormatError(t, path, func() error { _, err := ReadFile[float64](path, nil); return err })
+			wantFormatError(t, path, func() error { _, err := Read[float64](path, nil); return err })
 		})
 	}
 }
@@ -132,17 +133,17 @@ func TestWriteFileFails(t *testing.T) {
 		t.Errorf("left behind: %v", files)
 	}
 
-	a := New[float64](Full, 2, 2, 2)
-	if err := WriteFile(path, a, nil); err != nil {
+	a := blocked.New[float64](blocked.Full, 2, 2, 2)
+	if err := Write(path, a, nil); err != nil {
 		t.Fatal(err)
 	}
 	if st, _ := os.Stat(path); runtime.GOOS != "windows" && st.Mode().Perm() != 0o640 {
 		t.Errorf("mode became %v", st.Mode())
 	}
-	if err := WriteFile(filepath.Join(dir, "a.csv"), a, nil); err == nil || !strings.Contains(err.Error(), ".mtx.gz") {
+	if err := Write(filepath.Join(dir, "a.csv"), a, nil); err == nil || !strings.Contains(err.Error(), ".mtx.gz") {
 		t.Errorf("got %v", err)
 	}
-	if err := WriteFile(filepath.Join(dir, "none", "a.npy"), a, nil); !errors.Is(err, fs.ErrNotExist) {
+	if err := Write(filepath.Join(dir, "none", "a.npy"), a, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -156,13 +157,13 @@ func TestWriteFileSymlink(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	if err := WriteFile(link, New[float64](Full, 3, 3, 2), nil); err != nil {
+	if err := Write(link, blocked.New[float64](blocked.Full, 3, 3, 2), nil); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := os.Lstat(link); err != nil || st.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", st, err)
 	}
-	if _, err := ReadFile[float64](target, nil); err != nil {
+	if _, err := Read[float64](target, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -175,7 +176,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the matrix files in testdata/
 func TestStiffness(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		a    *Matrix[float64]
+		a    *blocked.Matrix[float64]
 		cond float64 // at least
 	}{
 		{"bar120.mtx", laplacian1D(120), 1e3},
@@ -194,11 +195,11 @@ func TestStiffness(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b, err := ReadFile[float64](path, &ReadOptions{NB: 32})
+			b, err := Read[float64](path, &ReadOptions{NB: 32})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b.Kind() != SymLower {
+			if b.Kind() != blocked.SymLower {
 				t.Errorf("kind %v", b.Kind())
 			}
 			wantSame(t, b, tt.a)
@@ -218,8 +219,8 @@ func TestStiffness(t *testing.T) {
 	}
 }
 
-func laplacian1D(n int) *Matrix[float64] {
-	a := New[float64](SymLower, n, n, 32)
+func laplacian1D(n int) *blocked.Matrix[float64] {
+	a := blocked.New[float64](blocked.SymLower, n, n, 32)
 	for i := range n {
 		a.Set(i, i, 2)
 		if i > 0 {
@@ -229,8 +230,8 @@ func laplacian1D(n int) *Matrix[float64] {
 	return a
 }
 
-func laplacian2D(p, q int) *Matrix[float64] {
-	a := New[float64](SymLower, p*q, p*q, 32)
+func laplacian2D(p, q int) *blocked.Matrix[float64] {
+	a := blocked.New[float64](blocked.SymLower, p*q, p*q, 32)
 	for i := range p * q {
 		a.Set(i, i, 4)
 		if i%q > 0 {
@@ -246,7 +247,7 @@ func laplacian2D(p, q int) *Matrix[float64] {
 // cantilever returns the stiffness matrix of a clamped Euler–Bernoulli beam
 // of unit length and rigidity with the given number of elements: two degrees
 // of freedom a node, deflection and slope, on scales that are far apart.
-func cantilever(elements int) *Matrix[float64] {
+func cantilever(elements int) *blocked.Matrix[float64] {
 	h := 1 / float64(elements)
 	k := [4][4]float64{
 		{12, 6 * h, -12, 6 * h},
@@ -254,7 +255,7 @@ func cantilever(elements int) *Matrix[float64] {
 		{-12, -6 * h, 12, -6 * h},
 		{6 * h, 2 * h * h, -6 * h, 4 * h * h},
 	}
-	a := New[float64](SymLower, 2*elements, 2*elements, 32)
+	a := blocked.New[float64](blocked.SymLower, 2*elements, 2*elements, 32)
 	for e := range elements {
 		for r := range 4 {
 			for c := range r + 1 {

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // TestReadMatrixMarket holds what is accepted against what it means: the rows
@@ -19,35 +21,35 @@ func TestReadMatrixMarket(t *testing.T) {
 	tests := []struct {
 		name, text string
 		want       Want
-		kind       Kind
+		kind       blocked.Kind
 		rows       [][]float64
 	}{
-		{"array", "%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6\n", 0, Full, [][]float64{{1, 3, 5}, {2, 4, 6}}},
-		{"no newline at the end", "%%MatrixMarket matrix array real general\n1 2\n1\n2", 0, Full, [][]float64{{1, 2}}},
-		{"coordinate", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 5\n2 1 -1e-3\n", 0, Full, [][]float64{{0, 5}, {-1e-3, 0}}},
-		{"case, CRLF, tabs, blanks", "%%matrixmarket MATRIX Coordinate REAL General\r\n% c\r\n\r\n 2\t2  1 \r\n\t1\t2\t5\t\r\n \t\r\n", 0, Full, [][]float64{{0, 5}, {0, 0}}},
-		{"comments anywhere", "%%MatrixMarket matrix array double general\n%\n%a\n1 2\n%b\n1\n\n  %c\n2\n%d\n\n", 0, Full, [][]float64{{1, 2}}},
-		{"long comment", "%%MatrixMarket matrix array real general\n%" + strings.Repeat("x", 3*mtxBuffer+7) + "\n1 1\n5\n%" + strings.Repeat("y", mtxBuffer), 0, Full, [][]float64{{5}}},
-		{"long line", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat(" ", mtxBuffer-10) + "5\n", 0, Full, [][]float64{{5}}},
-		{"long number", "%%MatrixMarket matrix array real general\n1 1\n0." + strings.Repeat("3", 4000) + "\n", 0, Full, [][]float64{{1.0 / 3}}},
-		{"duplicates are added", "%%MatrixMarket matrix coordinate real general\n1 2 3\n1 2 5\n1 2 -2\n1 2 0.5\n", 0, Full, [][]float64{{0, 3.5}}},
-		{"integer", "%%MatrixMarket matrix coordinate integer general\n1 3 3\n1 1 -7\n1 2 +9\n1 3 -9223372036854775808\n", 0, Full, [][]float64{{-7, 9, math.MinInt64}}},
-		{"pattern", "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 1\n2 1\n", 0, Full, [][]float64{{1, 0}, {2, 0}}},
-		{"pattern symmetric", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", 0, SymLower, [][]float64{{0, 1}, {1, 0}}},
-		{"numbers", "%%MatrixMarket matrix array real general\n1 14\n+1\n-0\n.5\n5.\n1E3\n1e-400\n123456789012345678901234567890\nNaN\n-nan\ninf\n-INF\nInfinity\n+Inf\n007\n", 0, Full,
+		{"array", "%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6\n", 0, blocked.Full, [][]float64{{1, 3, 5}, {2, 4, 6}}},
+		{"no newline at the end", "%%MatrixMarket matrix array real general\n1 2\n1\n2", 0, blocked.Full, [][]float64{{1, 2}}},
+		{"coordinate", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 5\n2 1 -1e-3\n", 0, blocked.Full, [][]float64{{0, 5}, {-1e-3, 0}}},
+		{"case, CRLF, tabs, blanks", "%%matrixmarket MATRIX Coordinate REAL General\r\n% c\r\n\r\n 2\t2  1 \r\n\t1\t2\t5\t\r\n \t\r\n", 0, blocked.Full, [][]float64{{0, 5}, {0, 0}}},
+		{"comments anywhere", "%%MatrixMarket matrix array double general\n%\n%a\n1 2\n%b\n1\n\n  %c\n2\n%d\n\n", 0, blocked.Full, [][]float64{{1, 2}}},
+		{"long comment", "%%MatrixMarket matrix array real general\n%" + strings.Repeat("x", 3*mtxBuffer+7) + "\n1 1\n5\n%" + strings.Repeat("y", mtxBuffer), 0, blocked.Full, [][]float64{{5}}},
+		{"long line", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat(" ", mtxBuffer-10) + "5\n", 0, blocked.Full, [][]float64{{5}}},
+		{"long number", "%%MatrixMarket matrix array real general\n1 1\n0." + strings.Repeat("3", 4000) + "\n", 0, blocked.Full, [][]float64{{1.0 / 3}}},
+		{"duplicates are added", "%%MatrixMarket matrix coordinate real general\n1 2 3\n1 2 5\n1 2 -2\n1 2 0.5\n", 0, blocked.Full, [][]float64{{0, 3.5}}},
+		{"integer", "%%MatrixMarket matrix coordinate integer general\n1 3 3\n1 1 -7\n1 2 +9\n1 3 -9223372036854775808\n", 0, blocked.Full, [][]float64{{-7, 9, math.MinInt64}}},
+		{"pattern", "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 1\n2 1\n", 0, blocked.Full, [][]float64{{1, 0}, {2, 0}}},
+		{"pattern symmetric", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", 0, blocked.SymLower, [][]float64{{0, 1}, {1, 0}}},
+		{"numbers", "%%MatrixMarket matrix array real general\n1 14\n+1\n-0\n.5\n5.\n1E3\n1e-400\n123456789012345678901234567890\nNaN\n-nan\ninf\n-INF\nInfinity\n+Inf\n007\n", 0, blocked.Full,
 			[][]float64{{1, math.Copysign(0, -1), .5, 5, 1000, 0, 123456789012345678901234567890, math.NaN(), math.NaN(), inf, -inf, inf, inf, 7}}},
-		{"symmetric array", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", 0, SymLower, [][]float64{{1, 2}, {2, 3}}},
-		{"symmetric as full", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", WantFull, Full, [][]float64{{1, 2}, {2, 3}}},
-		{"symmetric as upper", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", WantSymUpper, SymUpper, [][]float64{{1, 2}, {2, 3}}},
-		{"symmetric as lower triangle", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 2\n", WantTriLower, TriLower, [][]float64{{1, 0}, {2, 0}}},
-		{"symmetric as upper triangle", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 2\n", WantTriUpper, TriUpper, [][]float64{{1, 2}, {0, 0}}},
-		{"general as symmetric lower", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", WantSymLower, SymLower, [][]float64{{1, 2}, {2, 4}}},
-		{"general as symmetric upper", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", WantSymUpper, SymUpper, [][]float64{{1, 3}, {3, 4}}},
-		{"skew array", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", 0, Full, [][]float64{{0, -1, -2}, {1, 0, -3}, {2, 3, 0}}},
-		{"skew coordinate", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n3 1 4\n", 0, Full, [][]float64{{0, 0, -4}, {0, 0, 0}, {4, 0, 0}}},
-		{"skew as upper triangle", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n3 1 4\n", WantTriUpper, TriUpper, [][]float64{{0, 0, -4}, {0, 0, 0}, {0, 0, 0}}},
-		{"no entries", "%%MatrixMarket matrix coordinate real general\n2 1 0\n", 0, Full, [][]float64{{0}, {0}}},
-		{"0×0", "%%MatrixMarket matrix array real symmetric\n0 0\n", 0, SymLower, [][]float64{}},
+		{"symmetric array", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", 0, blocked.SymLower, [][]float64{{1, 2}, {2, 3}}},
+		{"symmetric as full", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", WantFull, blocked.Full, [][]float64{{1, 2}, {2, 3}}},
+		{"symmetric as upper", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", WantSymUpper, blocked.SymUpper, [][]float64{{1, 2}, {2, 3}}},
+		{"symmetric as lower triangle", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 2\n", WantTriLower, blocked.TriLower, [][]float64{{1, 0}, {2, 0}}},
+		{"symmetric as upper triangle", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 2\n", WantTriUpper, blocked.TriUpper, [][]float64{{1, 2}, {0, 0}}},
+		{"general as symmetric lower", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", WantSymLower, blocked.SymLower, [][]float64{{1, 2}, {2, 4}}},
+		{"general as symmetric upper", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", WantSymUpper, blocked.SymUpper, [][]float64{{1, 3}, {3, 4}}},
+		{"skew array", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", 0, blocked.Full, [][]float64{{0, -1, -2}, {1, 0, -3}, {2, 3, 0}}},
+		{"skew coordinate", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n3 1 4\n", 0, blocked.Full, [][]float64{{0, 0, -4}, {0, 0, 0}, {4, 0, 0}}},
+		{"skew as upper triangle", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n3 1 4\n", WantTriUpper, blocked.TriUpper, [][]float64{{0, 0, -4}, {0, 0, 0}, {0, 0, 0}}},
+		{"no entries", "%%MatrixMarket matrix coordinate real general\n2 1 0\n", 0, blocked.Full, [][]float64{{0}, {0}}},
+		{"0×0", "%%MatrixMarket matrix array real symmetric\n0 0\n", 0, blocked.SymLower, [][]float64{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,7 +69,7 @@ func TestReadMatrixMarket(t *testing.T) {
 				if a.Kind() != tt.kind {
 					t.Errorf("%s: kind %v, want %v", name, a.Kind(), tt.kind)
 				}
-				want := New[float64](Full, len(tt.rows), len(append(tt.rows, nil)[0]), 4)
+				want := blocked.New[float64](blocked.Full, len(tt.rows), len(append(tt.rows, nil)[0]), 4)
 				for i, row := range tt.rows {
 					for j, v := range row {
 						want.Set(i, j, v)
@@ -241,11 +243,11 @@ func TestWriteMatrixMarketKinds(t *testing.T) {
 	testWriteMatrixMarketKinds[float64](t)
 }
 
-func testWriteMatrixMarketKinds[T Element](t *testing.T) {
-	for kind := Full; kind <= TriUpper; kind++ {
+func testWriteMatrixMarketKinds[T blocked.Element](t *testing.T) {
+	for kind := blocked.Full; kind <= blocked.TriUpper; kind++ {
 		for _, n := range []int{0, 1, 3, 4, 5, 11} {
 			m := n
-			if kind == Full {
+			if kind == blocked.Full {
 				m = n + 2
 			}
 			a := someMatrix[T](kind, m, n, 4)
@@ -259,7 +261,7 @@ func testWriteMatrixMarketKinds[T Element](t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
-				if symmetric := kind == SymLower || kind == SymUpper; symmetric != (b.Kind() == SymLower) {
+				if symmetric := kind == blocked.SymLower || kind == blocked.SymUpper; symmetric != (b.Kind() == blocked.SymLower) {
 					t.Errorf("%v came back as %v", kind, b.Kind())
 				}
 				wantSame(t, b, a)
@@ -269,7 +271,7 @@ func testWriteMatrixMarketKinds[T Element](t *testing.T) {
 }
 
 func TestWriteMatrixMarketText(t *testing.T) {
-	a := New[float64](SymLower, 2, 2, 8)
+	a := blocked.New[float64](blocked.SymLower, 2, 2, 8)
 	a.Set(0, 0, 0.1)
 	a.Set(1, 1, 1e100)
 	for _, tt := range []struct {
@@ -287,12 +289,12 @@ func TestWriteMatrixMarketText(t *testing.T) {
 }
 
 func TestStoredBytes(t *testing.T) {
-	for kind := Full; kind <= TriUpper; kind++ {
+	for kind := blocked.Full; kind <= blocked.TriUpper; kind++ {
 		for _, nb := range []int{1, 3, 8, 16, 17} {
 			for _, n := range []int{0, 1, 7, 16, 17, 40} {
 				testStoredBytes[float32](t, kind, n, n, nb)
 				testStoredBytes[float64](t, kind, n, n, nb)
-				if kind == Full {
+				if kind == blocked.Full {
 					testStoredBytes[float64](t, kind, n, n+5, nb)
 				}
 			}
@@ -300,7 +302,7 @@ func TestStoredBytes(t *testing.T) {
 	}
 	for _, big := range []int64{1 << 20, maxDim} {
 		for _, nb := range []int64{1, 256, maxNB} {
-			for kind := Full; kind <= TriUpper; kind++ {
+			for kind := blocked.Full; kind <= blocked.TriUpper; kind++ {
 				if got := storedBytes[float64](kind, big, big, nb); got < big*big*3 && big < 1<<30 || got <= defaultMaxBytes {
 					t.Errorf("%v n=%d nb=%d: %d bytes", kind, big, nb, got)
 				}
@@ -309,14 +311,16 @@ func TestStoredBytes(t *testing.T) {
 	}
 }
 
-func testStoredBytes[T Element](t *testing.T, kind Kind, m, n, nb int) {
-	a := New[T](kind, m, n, nb)
+func testStoredBytes[T blocked.Element](t *testing.T, kind blocked.Kind, m, n, nb int) {
+	a := blocked.New[T](kind, m, n, nb)
 	var elems int
-	for k := range a.tiles {
-		elems += len(a.tiles[k].Data)
+	for i, j := range a.StoredTiles() {
+		elems += len(a.Tile(i, j).Data)
 	}
+	mt, nt := a.Tiles()
+	tiles := mt * nt
 	got := storedBytes[T](kind, int64(m), int64(n), int64(nb))
-	if data := int64(len(elementBytes(make([]T, elems)))); got < data || got > data+int64(len(a.tiles))*128 {
+	if data := int64(len(elementBytes(make([]T, elems)))); got < data || got > data+int64(tiles)*128 {
 		t.Errorf("%v %d×%d nb=%d: %d bytes, tiles hold %d", kind, m, n, nb, got, data)
 	}
 }

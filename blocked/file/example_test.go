@@ -1,4 +1,4 @@
-package blocked_test
+package file_test
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 )
 
 // A symmetric matrix goes into a compressed Matrix Market file and comes back
 // symmetric, in its lower half.
-func ExampleReadFile() {
+func ExampleRead() {
 	dir, err := os.MkdirTemp("", "matrix")
 	if err != nil {
 		log.Fatal(err)
@@ -28,10 +29,10 @@ func ExampleReadFile() {
 			a.Set(i, i-1, -1)
 		}
 	}
-	if err := blocked.WriteFile(path, a, &blocked.WriteOptions{Coordinate: true}); err != nil {
+	if err := file.Write(path, a, &file.WriteOptions{Coordinate: true}); err != nil {
 		log.Fatal(err)
 	}
-	b, err := blocked.ReadFile[float64](path, nil)
+	b, err := file.Read[float64](path, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,8 +55,8 @@ func ExampleReadMatrixMarket() {
 1 1 4.0
 1 3 0.5
 `
-	_, err := blocked.ReadMatrixMarket[float64](strings.NewReader(text), nil)
-	var fe *blocked.FormatError
+	_, err := file.ReadMatrixMarket[float64](strings.NewReader(text), nil)
+	var fe *file.FormatError
 	if errors.As(err, &fe) {
 		fmt.Println("line", fe.Line)
 		fmt.Println(fe.Reason)

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // WriteMatrixMarket writes a to w in the Matrix Market exchange format, field
@@ -17,16 +19,17 @@ import (
 // opt.Coordinate those that are not +0. NaN and infinities are written as NaN,
 // +Inf and -Inf, which [ReadMatrixMarket] and C's strtod take. opt may be nil.
 // An error of w is returned as it is.
-func WriteMatrixMarket[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) error {
+func WriteMatrixMarket[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt *WriteOptions) error {
 	o := opt.orZero()
 	format, symmetry := "array", "general"
-	symmetric := a.kind == SymLower || a.kind == SymUpper
+	symmetric := a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
 	if symmetric {
 		symmetry = "symmetric"
 	}
 	if o.Coordinate {
 		format = "coordinate"
 	}
+	m, n := a.Dims()
 	bw := bufio.NewWriterSize(w, fileBuffer)
 	// An error of bw stays and comes back from a later call.
 	fmt.Fprintf(bw, "%s matrix %s real %s\n", mtxMagic, format, symmetry)
@@ -36,25 +39,25 @@ func WriteMatrixMarket[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) 
 		}
 	}
 	if o.Coordinate {
-		fmt.Fprintf(bw, "%d %d %d\n", a.rows, a.cols, a.countEntries(symmetric))
+		fmt.Fprintf(bw, "%d %d %d\n", m, n, countEntries(a, symmetric))
 	} else {
-		fmt.Fprintf(bw, "%d %d\n", a.rows, a.cols)
+		fmt.Fprintf(bw, "%d %d\n", m, n)
 	}
 
-	if len(a.tiles) == 0 {
+	if m == 0 || n == 0 {
 		return bw.Flush() // and no buffer for 10⁹ rows of nothing
 	}
 	var zero T
 	bitSize := 8 * int(unsafe.Sizeof(zero))
-	col := make([]T, a.rows)
+	col := make([]T, m)
 	var text []byte
-	for j := range a.cols {
+	for j := range n {
 		first := 0
 		if symmetric {
 			first = j
 		}
-		a.colInto(col, first, j)
-		for i := first; i < a.rows; i++ {
+		colInto(a, col, first, j)
+		for i := first; i < m; i++ {
 			text = text[:0]
 			if o.Coordinate {
 				if isPlusZero(col[i]) {
@@ -76,25 +79,25 @@ func WriteMatrixMarket[T Element](w io.Writer, a *Matrix[T], opt *WriteOptions) 
 }
 
 // countEntries returns the number of elements that coordinate format writes.
-func (a *Matrix[T]) countEntries(symmetric bool) int64 {
-	if len(a.tiles) == 0 {
+func countEntries[T blocked.Element](a *blocked.Matrix[T], symmetric bool) (entries int64) {
+	m, n := a.Dims()
+	if m == 0 || n == 0 {
 		return 0
 	}
-	var n int64
-	col := make([]T, a.rows)
-	for j := range a.cols {
+	col := make([]T, m)
+	for j := range n {
 		first := 0
 		if symmetric {
 			first = j
 		}
-		a.colInto(col, first, j)
+		colInto(a, col, first, j)
 		for _, v := range col[first:] {
 			if !isPlusZero(v) {
-				n++
+				entries++
 			}
 		}
 	}
-	return n
+	return entries
 }
 
-func isPlusZero[T Element](v T) bool { return v == 0 && !math.Signbit(float64(v)) }
+func isPlusZero[T blocked.Element](v T) bool { return v == 0 && !math.Signbit(float64(v)) }

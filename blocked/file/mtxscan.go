@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 // mtxBuffer is the size of the scanner's buffer, and so the longest line that
@@ -135,7 +137,7 @@ func parseCount(b []byte) (int64, error) {
 }
 
 // parseInteger returns the value of a decimal integer in the range of int64.
-func parseInteger[T Element](b []byte) (T, error) {
+func parseInteger[T blocked.Element](b []byte) (T, error) {
 	digits, neg := b, false
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		digits, neg = b[1:], b[0] == '-'
@@ -154,7 +156,7 @@ func parseInteger[T Element](b []byte) (T, error) {
 // with an optional sign, point and exponent, or inf, infinity or nan in any
 // case and with an optional sign, as C's strtod takes them and printf makes
 // them. A number too small for T becomes 0, one too large is an error.
-func parseReal[T Element](b []byte) (T, error) {
+func parseReal[T blocked.Element](b []byte) (T, error) {
 	var zero T
 	p, neg := 0, false
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
@@ -214,7 +216,7 @@ func parseReal[T Element](b []byte) (T, error) {
 	return T(f), nil
 }
 
-func parseNonFinite[T Element](b []byte, neg bool) (T, error) {
+func parseNonFinite[T blocked.Element](b []byte, neg bool) (T, error) {
 	var v float64
 	switch {
 	case bytes.EqualFold(b, []byte("inf")), bytes.EqualFold(b, []byte("infinity")):

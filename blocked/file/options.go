@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
 )
 
 const (
@@ -36,7 +38,7 @@ type Want uint8
 // every kind; a skew-symmetric one into every kind but the symmetric ones. A
 // file that is not square can only become Full.
 const (
-	WantAsStored Want = iota // SymLower if the file says symmetric, otherwise Full
+	WantAsStored Want = iota // blocked.SymLower if the file says symmetric, otherwise blocked.Full
 	WantFull
 	WantSymLower
 	WantSymUpper
@@ -61,26 +63,26 @@ func ParseWant(s string) (Want, error) {
 	if i := slices.Index(wantNames(), s); i >= 0 {
 		return Want(i), nil
 	}
-	return 0, fmt.Errorf("blocked: unknown kind of matrix %q; known: %s", s, strings.Join(wantNames(), ", "))
+	return 0, fmt.Errorf("file: unknown kind of matrix %q; known: %s", s, strings.Join(wantNames(), ", "))
 }
 
 // kind returns the Kind that w asks for, of a file that is symmetric or not.
-func (w Want) kind(symmetric bool) Kind {
+func (w Want) kind(symmetric bool) blocked.Kind {
 	switch w {
 	case WantSymLower:
-		return SymLower
+		return blocked.SymLower
 	case WantSymUpper:
-		return SymUpper
+		return blocked.SymUpper
 	case WantTriLower:
-		return TriLower
+		return blocked.TriLower
 	case WantTriUpper:
-		return TriUpper
+		return blocked.TriUpper
 	case WantAsStored:
 		if symmetric {
-			return SymLower
+			return blocked.SymLower
 		}
 	}
-	return Full
+	return blocked.Full
 }
 
 // ReadOptions says how a matrix file is read. The zero value works, and nil
@@ -114,16 +116,16 @@ func (o *ReadOptions) Validate() error {
 	}
 	var errs []error
 	if o.NB < 0 || o.NB > maxNB {
-		errs = append(errs, fmt.Errorf("blocked: ReadOptions.NB = %d is outside 0..%d", o.NB, maxNB))
+		errs = append(errs, fmt.Errorf("file: ReadOptions.NB = %d is outside 0..%d", o.NB, maxNB))
 	}
 	if o.Want > WantTriUpper {
-		errs = append(errs, fmt.Errorf("blocked: ReadOptions.Want = %v is unknown", o.Want))
+		errs = append(errs, fmt.Errorf("file: ReadOptions.Want = %v is unknown", o.Want))
 	}
 	if o.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("blocked: ReadOptions.MaxBytes = %d is negative", o.MaxBytes))
+		errs = append(errs, fmt.Errorf("file: ReadOptions.MaxBytes = %d is negative", o.MaxBytes))
 	}
 	if o.Workers < 0 {
-		errs = append(errs, fmt.Errorf("blocked: ReadOptions.Workers = %d is negative", o.Workers))
+		errs = append(errs, fmt.Errorf("file: ReadOptions.Workers = %d is negative", o.Workers))
 	}
 	return errors.Join(errs...)
 }
@@ -173,14 +175,14 @@ func (o *WriteOptions) orZero() WriteOptions {
 // fill as data arrives. It fails with a *FormatError when w cannot be had of
 // a file of that shape and symmetry, or when the Matrix would take more than
 // limit bytes; it allocates only after that.
-func outline[T Element](w Want, symmetric, skew bool, m, n int64, nb int, limit int64) (*Matrix[T], error) {
+func outline[T blocked.Element](w Want, symmetric, skew bool, m, n int64, nb int, limit int64) (*blocked.Matrix[T], error) {
 	kind := w.kind(symmetric)
 	switch {
 	case m > maxDim || n > maxDim:
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix: a dimension is above %d", m, n, maxDim)}
-	case kind != Full && m != n:
+	case kind != blocked.Full && m != n:
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix is not square and cannot be read as %v", m, n, kind)}
-	case skew && (kind == SymLower || kind == SymUpper):
+	case skew && (kind == blocked.SymLower || kind == blocked.SymUpper):
 		return nil, &FormatError{Reason: fmt.Sprintf("skew-symmetric matrix cannot be read as %v", kind)}
 	}
 	// No limit lets a table or a tile be larger than a slice can be.
@@ -188,13 +190,13 @@ func outline[T Element](w Want, symmetric, skew bool, m, n int64, nb int, limit 
 	if need := storedBytes[T](kind, m, n, int64(nb)); need > limit {
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix takes %d bytes, more than the limit of %d (ReadOptions.MaxBytes)", m, n, need, limit)}
 	}
-	return header[T](kind, int(m), int(n), nb), nil
+	return blocked.Outline[T](kind, int(m), int(n), nb), nil
 }
 
 // storedBytes returns the memory of an m×n Matrix, with the padding of its
 // rows and its table of tiles; math.MaxInt64 stands for anything beyond.
 // Dimensions are at most maxDim and nb at most maxNB.
-func storedBytes[T Element](kind Kind, m, n, nb int64) int64 {
+func storedBytes[T blocked.Element](kind blocked.Kind, m, n, nb int64) int64 {
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	lane := 64 / size
@@ -204,45 +206,22 @@ func storedBytes[T Element](kind Kind, m, n, nb int64) int64 {
 		return math.MaxInt64
 	}
 	// Each tile has its entry in the table and up to 63 bytes to align it.
-	overhead := mt * nt * (int64(unsafe.Sizeof(Tile[T]{})) + 64)
+	overhead := mt * nt * (int64(unsafe.Sizeof(blocked.Tile[T]{})) + 64)
 
 	perRow := n/nb*pad(nb) + pad(n%nb)
 	if m > 0 && perRow > math.MaxInt64/256/m {
 		return math.MaxInt64
 	}
 	elems := m * perRow
-	if kind != Full {
+	if kind != blocked.Full {
 		// n = m: q whole tiles on the diagonal and a last one of r.
 		q, r := n/nb, n%nb
 		elems = nb * pad(nb) * (q * (q + 1) / 2)
-		if kind == SymLower || kind == TriLower {
+		if kind == blocked.SymLower || kind == blocked.TriLower {
 			elems += r * (q*pad(nb) + pad(r))
 		} else {
 			elems += n * pad(r)
 		}
 	}
 	return elems*size + overhead
-}
-
-// ensure returns tile (i, j), made now if it has no memory yet.
-func (a *Matrix[T]) ensure(i, j int) *Tile[T] {
-	t := &a.tiles[i*a.nt+j]
-	if t.Data == nil {
-		*t = newTile[T](a.TileDims(i, j))
-	}
-	return t
-}
-
-// ensureAll makes the memory of every tile that is stored and has none.
-func (a *Matrix[T]) ensureAll() {
-	if len(a.tiles) == 0 {
-		return // and no walk over 10⁹ tile rows of nothing
-	}
-	for i := range a.mt {
-		for j := range a.nt {
-			if a.Stored(i, j) {
-				a.ensure(i, j)
-			}
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sbinet/npyio/npy"
+	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -109,7 +110,7 @@ func TestReadNPYTypes(t *testing.T) {
 
 // testReadNPYType reads the type in every version, order and way of filling
 // tiles, over shapes around the tile size.
-func testReadNPYType[T Element](t *testing.T, descr string) {
+func testReadNPYType[T blocked.Element](t *testing.T, descr string) {
 	const nb = 5
 	for _, s := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 7}, {7, 1}, {5, 5}, {4, 6}, {11, 9}, {40, 37}} {
 		for _, fortran := range []bool{false, true} {
@@ -121,8 +122,8 @@ func testReadNPYType[T Element](t *testing.T, descr string) {
 					t.Fatalf("%v fortran=%t: %v", s, fortran, err)
 				}
 				filled := fromMemory[T](t, file, o)
-				for name, a := range map[string]*Matrix[T]{"stream": streamed, "memory": filled} {
-					if m, n := a.Dims(); m != s[0] || n != s[1] || a.NB() != nb || a.Kind() != Full {
+				for name, a := range map[string]*blocked.Matrix[T]{"stream": streamed, "memory": filled} {
+					if m, n := a.Dims(); m != s[0] || n != s[1] || a.NB() != nb || a.Kind() != blocked.Full {
 						t.Fatalf("%s: got %d×%d nb=%d %v, want %v", name, m, n, a.NB(), a.Kind(), s)
 					}
 					for i := range s[0] {
@@ -139,7 +140,7 @@ func testReadNPYType[T Element](t *testing.T, descr string) {
 }
 
 // fromMemory reads file the way that a mapped one is read.
-func fromMemory[T Element](t *testing.T, file []byte, o ReadOptions) *Matrix[T] {
+func fromMemory[T blocked.Element](t *testing.T, file []byte, o ReadOptions) *blocked.Matrix[T] {
 	t.Helper()
 	h, err := readNPYHeader(bytes.NewReader(file))
 	if err != nil {
@@ -234,7 +235,7 @@ func TestReadNPYHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantFormatError(t, "", func() error { _, err := ReadNPY[float64](bytes.NewReader(file), nil); return err })
-			wantFormatError(t, path, func() error { _, err := ReadFile[float32](path, nil); return err })
+			wantFormatError(t, path, func() error { _, err := Read[float32](path, nil); return err })
 		})
 	}
 }
@@ -279,9 +280,9 @@ func TestReadNPYWant(t *testing.T) {
 				for j := range n {
 					want := full.At(i, j)
 					switch {
-					case a.Kind() == SymLower && i < j, a.Kind() == SymUpper && i > j:
+					case a.Kind() == blocked.SymLower && i < j, a.Kind() == blocked.SymUpper && i > j:
 						want = full.At(j, i)
-					case a.Kind() == TriLower && i < j, a.Kind() == TriUpper && i > j:
+					case a.Kind() == blocked.TriLower && i < j, a.Kind() == blocked.TriUpper && i > j:
 						want = 0
 					}
 					if a.At(i, j) != want || b.At(i, j) != want {
@@ -328,7 +329,7 @@ func TestReadNPYConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, streamed := ReadNPY[float32](bytes.NewReader(file), &ReadOptions{NB: 4})
-	filled := fillFromMemory(New[float32](Full, 2, 9, 4), h, file[h.offset:], 2)
+	filled := fillFromMemory(blocked.New[float32](blocked.Full, 2, 9, 4), h, file[h.offset:], 2)
 	for _, err := range []error{streamed, filled} {
 		if err == nil || !strings.Contains(err.Error(), "element (1, 7)") {
 			t.Errorf("overflow in element (1, 7): %v", err)
@@ -412,7 +413,7 @@ func TestNPYInterop(t *testing.T) {
 // direction.
 func TestFileEmpty(t *testing.T) {
 	for _, shape := range [][2]int{{maxDim, 0}, {0, maxDim}} {
-		a := New[float64](Full, shape[0], shape[1], 1<<16)
+		a := blocked.New[float64](blocked.Full, shape[0], shape[1], 1<<16)
 		for _, o := range []*WriteOptions{nil, {Fortran: true, Coordinate: true}} {
 			var npyFile, mtxFile bytes.Buffer
 			if err := errors.Join(WriteNPY(&npyFile, a, o), WriteMatrixMarket(&mtxFile, a, o)); err != nil {
@@ -436,8 +437,8 @@ func TestWriteNPYKinds(t *testing.T) {
 	testWriteNPYKinds[float64](t)
 }
 
-func testWriteNPYKinds[T Element](t *testing.T) {
-	for kind := Full; kind <= TriUpper; kind++ {
+func testWriteNPYKinds[T blocked.Element](t *testing.T) {
+	for kind := blocked.Full; kind <= blocked.TriUpper; kind++ {
 		for _, n := range []int{0, 1, 3, 4, 5, 11} {
 			a := someMatrix[T](kind, n, n, 4)
 			for _, fortran := range []bool{false, true} {
@@ -460,16 +461,17 @@ func testWriteNPYKinds[T Element](t *testing.T) {
 
 // someMatrix returns a matrix of values that need all their digits, with NaN
 // wherever a kind keeps memory that means nothing.
-func someMatrix[T Element](kind Kind, m, n, nb int) *Matrix[T] {
-	a := New[T](kind, m, n, nb)
-	for k := range a.tiles {
-		for e := range a.tiles[k].Data {
-			a.tiles[k].Data[e] = T(math.NaN())
+func someMatrix[T blocked.Element](kind blocked.Kind, m, n, nb int) *blocked.Matrix[T] {
+	a := blocked.New[T](kind, m, n, nb)
+	for i, j := range a.StoredTiles() {
+		t := a.Tile(i, j)
+		for e := range t.Data {
+			t.Data[e] = T(math.NaN())
 		}
 	}
 	for i := range m {
 		for j := range n {
-			if up := kind; (up == TriLower || up == SymLower) && i < j || (up == TriUpper || up == SymUpper) && i > j {
+			if up := kind; (up == blocked.TriLower || up == blocked.SymLower) && i < j || (up == blocked.TriUpper || up == blocked.SymUpper) && i > j {
 				continue
 			}
 			a.Set(i, j, T(math.Exp(float64(i-j)*5)*math.Sin(float64(1+i*31+j))))
@@ -483,7 +485,7 @@ func someMatrix[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 }
 
 // wantSame expects the same elements to the bit, but for the payload of NaN.
-func wantSame[T Element](t *testing.T, got, want *Matrix[T]) {
+func wantSame[T blocked.Element](t *testing.T, got, want *blocked.Matrix[T]) {
 	t.Helper()
 	m, n := want.Dims()
 	if r, c := got.Dims(); r != m || c != n {

@@ -1,4 +1,4 @@
-package blocked
+package file
 
 import (
 	"bufio"
@@ -11,15 +11,18 @@ import (
 	"io"
 	"math"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
 )
 
 // State is a factorization between two of its steps: what a checkpoint keeps.
-type State[T Element] struct {
+type State[T blocked.Element] struct {
 	Op     string // "potrf" or "getrf"
 	Step   int    // the next one
-	Input  uint64 // the [Matrix.Fingerprint] of what is factored
-	Matrix *Matrix[T]
-	Pivots *Pivots // of getrf; else nil
+	Input  uint64 // the [Fingerprint] of what is factored
+	Matrix *blocked.Matrix[T]
+	Pivots *blocked.Pivots // of getrf; else nil
 }
 
 // stateMagic begins a file of a State.
@@ -27,23 +30,23 @@ const stateMagic = "tessera state 1\n"
 
 // stateHeader is the second part of the file, as JSON.
 type stateHeader struct {
-	Op     string `json:"op"`
-	Type   string `json:"type"`
-	Step   int    `json:"step"`
-	Input  uint64 `json:"input"`
-	Kind   Kind   `json:"kind"`
-	Rows   int    `json:"rows"`
-	Cols   int    `json:"cols"`
-	NB     int    `json:"nb"`
-	Pivots []int  `json:"pivots,omitempty"`
-	Info   int    `json:"info,omitempty"`
+	Op     string       `json:"op"`
+	Type   string       `json:"type"`
+	Step   int          `json:"step"`
+	Input  uint64       `json:"input"`
+	Kind   blocked.Kind `json:"kind"`
+	Rows   int          `json:"rows"`
+	Cols   int          `json:"cols"`
+	NB     int          `json:"nb"`
+	Pivots []int        `json:"pivots,omitempty"`
+	Info   int          `json:"info,omitempty"`
 }
 
 // StateError reports a state that cannot be read: a file that is not one, or
 // that is damaged or cut off.
 type StateError struct{ Reason string }
 
-func (e *StateError) Error() string { return "blocked: state of a factorization: " + e.Reason }
+func (e *StateError) Error() string { return "file: state of a factorization: " + e.Reason }
 
 // maxStateHeader bounds what is read before the checksum is known to be right:
 // it is room for the interchanges of a matrix of 10⁷ rows.
@@ -61,7 +64,7 @@ const (
 func castagnoli() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
 // typeName returns "f32" or "f64".
-func typeName[T Element]() string {
+func typeName[T blocked.Element]() string {
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		return "f32"
@@ -72,9 +75,10 @@ func typeName[T Element]() string {
 // WriteState writes s: a line of identification, the length of a header, the
 // header as JSON, its CRC-32C, then the stored tiles row by row in little-endian
 // order, each followed by its CRC-32C. An error of w is returned as it is.
-func WriteState[T Element](w io.Writer, s *State[T]) error {
+func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 	a := s.Matrix
-	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.kind, Rows: a.rows, Cols: a.cols, NB: a.nb}
+	m, n := a.Dims()
+	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB()}
 	if s.Pivots != nil {
 		h.Pivots, h.Info = make([]int, s.Pivots.Len()), s.Pivots.Info()
 		s.Pivots.Swaps(h.Pivots)
@@ -90,11 +94,8 @@ func WriteState[T Element](w io.Writer, s *State[T]) error {
 	bw.Write(head)
 	sum.Write(head)
 	bw.Write(sum.Sum(nil))
-	for k := range a.tiles {
-		t := &a.tiles[k]
-		if t.Data == nil {
-			continue
-		}
+	for i, j := range a.StoredTiles() {
+		t := a.Tile(i, j)
 		sum.Reset()
 		both := bufio.NewWriterSize(io.MultiWriter(bw, sum), fileBuffer)
 		for i := range t.Rows {
@@ -112,7 +113,7 @@ func WriteState[T Element](w io.Writer, s *State[T]) error {
 
 // ReadState reads what [WriteState] has written. The error is a *StateError for
 // what is no state on T, or a damaged one, or that of r.
-func ReadState[T Element](r io.Reader) (*State[T], error) {
+func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	br := bufio.NewReaderSize(r, fileBuffer)
 	var start [len(stateMagic) + 4]byte
 	if err := readFull(br, start[:]); err != nil {
@@ -149,13 +150,9 @@ func ReadState[T Element](r io.Reader) (*State[T], error) {
 		return nil, err
 	}
 	a := s.Matrix
-	for k := range a.tiles {
-		i, j := k/a.nt, k%a.nt
-		if !a.Stored(i, j) {
-			continue
-		}
+	for i, j := range a.StoredTiles() {
 		sum.Reset()
-		if a.tiles[k], err = readTile(br, sum, a, i, j, directTile); err != nil {
+		if err := readTile(br, sum, a, i, j, directTile); err != nil {
 			return nil, err
 		}
 		if err := checkSum(br, sum, fmt.Sprintf("tile (%d, %d)", i, j)); err != nil {
@@ -167,53 +164,53 @@ func ReadState[T Element](r io.Reader) (*State[T], error) {
 
 // readTile reads tile (i, j) of a. One of more than direct elements is put
 // together first, in memory that grows with what is there.
-func readTile[T Element](r io.Reader, sum hash.Hash32, a *Matrix[T], i, j, direct int) (t Tile[T], err error) {
+func readTile[T blocked.Element](r io.Reader, sum hash.Hash32, a *blocked.Matrix[T], i, j, direct int) error {
 	rows, cols := a.TileDims(i, j)
 	var all []T
 	if rows > direct/cols {
 		if rows > math.MaxInt/cols {
-			return t, &StateError{"its header makes no sense: such a large tile"}
+			return &StateError{"its header makes no sense: such a large tile"}
 		}
 		for n := rows * cols; len(all) < n; {
 			part := make([]T, min(direct, n-len(all)))
 			if err := readRow(r, sum, part); err != nil {
-				return t, err
+				return err
 			}
 			all = append(all, part...)
 		}
 	}
-	t = newTile[T](rows, cols)
+	t := a.MakeTile(i, j)
 	for i := range rows {
 		if all != nil {
 			copy(t.Row(i), all[i*cols:])
 		} else if err := readRow(r, sum, t.Row(i)); err != nil {
-			return t, err
+			return err
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // newState makes what the header describes, of the matrix all but the tiles'
 // memory.
-func newState[T Element](h *stateHeader) (s *State[T], err error) {
+func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s, err = nil, &StateError{fmt.Sprintf("its header makes no sense: %v", v)}
 		}
 	}()
 	if h.NB > 0 && float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > maxStateTiles {
-		panic(ErrShape)
+		panic(blocked.ErrShape)
 	}
-	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: header[T](h.Kind, h.Rows, h.Cols, h.NB)}
+	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: blocked.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)}
 	if h.Pivots != nil {
 		if len(h.Pivots) != min(h.Rows, h.Cols) {
-			panic(ErrShape)
+			panic(blocked.ErrShape)
 		}
-		s.Pivots = NewPivots(h.Rows, h.Cols, h.NB)
+		s.Pivots = blocked.NewPivots(h.Rows, h.Cols, h.NB)
 		s.Pivots.SetSwaps(h.Pivots, h.Info)
 	}
-	if h.Step < 0 || h.Step > min(s.Matrix.mt, s.Matrix.nt) {
-		panic(ErrIndex)
+	if h.Step < 0 || h.Step > min(s.Matrix.Tiles()) {
+		panic(blocked.ErrIndex)
 	}
 	return s, nil
 }
@@ -240,7 +237,7 @@ func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 }
 
 // readRow reads a row of elements and adds its bytes to sum.
-func readRow[T Element](r io.Reader, sum hash.Hash32, row []T) error {
+func readRow[T blocked.Element](r io.Reader, sum hash.Hash32, row []T) error {
 	if littleEndian() {
 		b := elementBytes(row)
 		if err := readFull(r, b); err != nil {
@@ -270,28 +267,26 @@ func readRow[T Element](r io.Reader, sum hash.Hash32, row []T) error {
 // size and every stored element of a: two CRC-32C. Matrices that differ have
 // different ones but for bad luck; it protects against mistakes, not against
 // intent.
-func (a *Matrix[T]) Fingerprint() uint64 {
+func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
+	m, n := a.Dims()
 	sums := [2]hash.Hash32{castagnoli(), castagnoli()}
 	var w [2]*bufio.Writer
 	for i := range w {
 		w[i] = bufio.NewWriterSize(sums[i], fileBuffer)
 	}
-	fmt.Fprint(w[0], typeName[T](), a.kind, a.rows, a.cols, a.nb)
-	for k := range a.tiles {
-		t := &a.tiles[k]
-		if t.Data == nil {
-			continue
-		}
-		for i := range t.Rows {
+	fmt.Fprint(w[0], typeName[T](), a.Kind(), m, n, a.NB())
+	uplo := a.Kind().Uplo()
+	for i, j := range a.StoredTiles() {
+		t := a.Tile(i, j)
+		for r := range t.Rows {
 			lo, hi := 0, t.Cols
-			if a.kind != Full && k/a.nt == k%a.nt { // the other triangle means nothing
-				if a.kind == SymLower || a.kind == TriLower {
-					hi = i + 1
-				} else {
-					lo = i
-				}
+			switch { // the other triangle means nothing
+			case i == j && uplo == blas.Lower:
+				hi = r + 1
+			case i == j && uplo == blas.Upper:
+				lo = r
 			}
-			writeElements(w[(k/a.nt+k%a.nt)%2], t.Row(i)[lo:hi]) // sums do not fail
+			writeElements(w[(i+j)%2], t.Row(r)[lo:hi]) // sums do not fail
 		}
 	}
 	w[0].Flush()

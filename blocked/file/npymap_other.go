@@ -1,6 +1,6 @@
 //go:build !unix
 
-package blocked
+package file
 
 import (
 	"errors"

@@ -1,0 +1,17 @@
+// Package file reads and writes matrix files: NumPy's .npy, Matrix Market, and
+// the states that checkpoints keep.
+//
+// [Read] tells .npy from Matrix Market by the content, compressed with gzip or
+// not, and fills a tiled matrix; [Write] goes by the extension:
+//
+//	a, err := file.Read[float64]("a.mtx.gz", nil)
+//	err = file.Write("a.npy", a, nil)
+//
+// What is wrong with the content of a file comes back as a *[FormatError] with
+// its line. A few bytes can name a matrix of any size: [ReadOptions] limits the
+// memory. [ReadNPY], [ReadMatrixMarket], [WriteNPY] and [WriteMatrixMarket] work
+// on streams.
+//
+// [WriteState] and [ReadState] keep a factorization between two of its steps,
+// with checksums.
+package file
