@@ -1,34 +1,17 @@
 package kerneltest
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 )
-
-// Tntleaf is the suite of op "tntleaf".
-func Tntleaf(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tntleafSuite[float32], tntleafSuite[float64], v)
-}
-
-// Tntnode is the suite of op "tntnode".
-func Tntnode(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tntnodeSuite[float32], tntnodeSuite[float64], v)
-}
-
-// Tntroot is the suite of op "tntroot".
-func Tntroot(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tntrootSuite[float32], tntrootSuite[float64], v)
-}
 
 // matrices are those that a game is tested with: general ones, and such whose
 // pivots are known exactly.
-func matrices(rnd *rand.Rand, f func(kind string, gen func(m, n int) func(i, j int) float64)) {
-	f("normal", func(m, n int) func(i, j int) float64 { return normal(rnd, m, n, 1) })
-	f("exact", func(m, n int) func(i, j int) float64 { return exact(rnd, m, n) })
+func (s *suite[T]) matrices(f func(kind string, gen func(m, n int) func(i, j int) float64)) {
+	f("normal", func(m, n int) func(i, j int) float64 { return s.normal(m, n, 1) })
+	f("exact", func(m, n int) func(i, j int) float64 { return s.exact(m, n) })
 }
 
 // wantWinners fails t unless c holds rows of the panel f, each once and all of
@@ -66,20 +49,18 @@ func wantWinners[T kernels.Element](t *testing.T, c *kernels.Candidates[T], from
 	}
 }
 
-func tntleafSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(9, 1))
-	r := &runner{v: v}
+func (s *suite[T]) tntleaf(t *testing.T) {
 	operands := func(c *panelCase[T], out *kernels.Candidates[T]) []any {
 		return append(c.args()[:len(c.tiles)], out)
 	}
-	matrices(rnd, func(kind string, gen func(m, n int) func(i, j int) float64) {
+	s.matrices(func(kind string, gen func(m, n int) func(i, j int) float64) {
 		t.Run(kind, func(t *testing.T) {
 			panelSizes(func(m, n int) {
 				f := gen(m, n)
-				c := stack[T](rnd, m, n, f)
+				c := s.stack(m, n, f)
 				a0 := c.clone()
 				for _, out := range []*kernels.Candidates[T]{kernels.NewCandidates[T](m, n), {Info: 3}} {
-					r.must(t, &kernels.Tntleaf{Row: 70}, operands(c, out)...)
+					s.must(t, &kernels.Tntleaf{Row: 70}, operands(c, out)...)
 					wantWinners(t, out, 70, m, n, kind == "exact", f)
 				}
 				for i := range c.tiles {
@@ -89,18 +70,10 @@ func tntleafSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.
 		})
 	})
 	t.Run("allocations", func(t *testing.T) {
-		r.noAllocs(t, &kernels.Tntleaf{}, operands(stack[T](rnd, 90, 33, normal(rnd, 90, 33, 1)), kernels.NewCandidates[T](90, 33))...)
+		s.noAllocs(t, &kernels.Tntleaf{}, operands(s.stack(90, 33, s.normal(90, 33, 1)), kernels.NewCandidates[T](90, 33))...)
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Tntleaf{}, Args: []any{newTile[T](3, 4, 0), &kernels.Candidates[T]{}}}
-		if got := op.Work(c); got != 12 {
-			t.Errorf("work %v, want 12", got)
-		}
-		c.Args[0] = newTile[T](7, 1, 0)
-		if got := op.Work(c); got != 14 {
-			t.Errorf("work %v, want 14", got)
-		}
-	})
+	s.work(t, 12, &kernels.Tntleaf{}, newTile[T](3, 4, 0), &kernels.Candidates[T]{})
+	s.work(t, 14, &kernels.Tntleaf{}, newTile[T](7, 1, 0), &kernels.Candidates[T]{})
 }
 
 // winners returns m candidates, from row from of a panel on, whose elements are
@@ -118,44 +91,35 @@ func winners[T kernels.Element](from, m, n int, f func(i, j int) float64) *kerne
 	return c
 }
 
-func tntnodeSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(9, 2))
-	r := &runner{v: v}
-	matrices(rnd, func(kind string, gen func(m, n int) func(i, j int) float64) {
+func (s *suite[T]) tntnode(t *testing.T) {
+	s.matrices(func(kind string, gen func(m, n int) func(i, j int) float64) {
 		t.Run(kind, func(t *testing.T) {
 			for _, n := range []int{1, 2, 5, 16, 17, 33, 64, 100} {
 				for _, m := range []int{n, n + 1, n + n/2, 2 * n} {
 					f := gen(m, n)
 					x := winners[T](5, n, n, f)
 					y := winners[T](5+n, m-n, n, func(i, j int) float64 { return f(n+i, j) })
-					r.must(t, &kernels.Tntnode{}, x, y)
+					s.must(t, &kernels.Tntnode{}, x, y)
 					wantWinners(t, x, 5, m, n, kind == "exact", f)
 				}
 			}
 		})
 	})
 	t.Run("allocations", func(t *testing.T) {
-		f := normal(rnd, 33, 33, 1)
-		r.noAllocs(t, &kernels.Tntnode{}, winners[T](0, 33, 33, f), winners[T](33, 33, 33, f))
+		f := s.normal(33, 33, 1)
+		s.noAllocs(t, &kernels.Tntnode{}, winners[T](0, 33, 33, f), winners[T](33, 33, 33, f))
 	})
-	t.Run("work", func(t *testing.T) {
-		f := normal(rnd, 1, 1, 1)
-		c := &versions.Call{Params: &kernels.Tntnode{}, Args: []any{winners[T](0, 1, 1, f), winners[T](1, 1, 1, f)}}
-		if got := op.Work(c); got != 4 {
-			t.Errorf("work %v, want 4", got)
-		}
-	})
+	f := s.normal(1, 1, 1)
+	s.work(t, 4, &kernels.Tntnode{}, winners[T](0, 1, 1, f), winners[T](1, 1, 1, f))
 }
 
-func tntrootSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(9, 3))
-	r := &runner{v: v}
+func (s *suite[T]) tntroot(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 40} {
 		for _, m := range []int{n, n + 1, 3*n + 1} {
-			c := &kernels.Candidates[T]{Rows: rnd.Perm(m)[:n]}
+			c := &kernels.Candidates[T]{Rows: s.rnd.Perm(m)[:n]}
 			rows := slices.Clone(c.Rows)
 			piv := kernels.Pivots{Info: 7}
-			r.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
+			s.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
 			for i, s := range piv.Rows {
 				if s < i {
 					t.Fatalf("row %d exchanged with row %d", i, s)
@@ -165,15 +129,12 @@ func tntrootSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.
 				t.Fatalf("rows %v on top, want %v; info %d", got, rows, piv.Info)
 			}
 			c.Info = 2
-			r.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
+			s.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
 			if piv.Info != 102 {
 				t.Errorf("info %d, want 102", piv.Info)
 			}
-			r.noAllocs(t, &kernels.Tntroot{}, c, &piv)
+			s.noAllocs(t, &kernels.Tntroot{}, c, &piv)
 		}
 	}
-	c := &versions.Call{Params: &kernels.Tntroot{}, Args: []any{&kernels.Candidates[T]{Rows: make([]int, 3)}, &kernels.Pivots{}}}
-	if got := op.Work(c); got != 9 {
-		t.Errorf("work %v, want 9", got)
-	}
+	s.work(t, 9, &kernels.Tntroot{}, &kernels.Candidates[T]{Rows: make([]int, 3)}, &kernels.Pivots{})
 }

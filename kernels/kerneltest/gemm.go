@@ -3,81 +3,63 @@ package kerneltest
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
 var transposes = [...]blas.Transpose{blas.NoTrans, blas.Trans}
 
-// Gemm is the suite of op "gemm".
-func Gemm(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, gemmSuite[float32], gemmSuite[float64], v)
-}
-
-func gemmSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(1, 1))
-	r := &runner{v: v}
+func (s *suite[T]) gemm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, p := range gemmParams(1, 1) {
 			for _, m := range sizes {
-				n, k := sizes[rnd.IntN(len(sizes))], sizes[rnd.IntN(len(sizes))]
-				gemmCase[T](t, r, rnd, p, m, n, k, rnd.IntN(4), 1)
-				gemmCase[T](t, r, rnd, p, n, m, k, rnd.IntN(4), 1)
-				gemmCase[T](t, r, rnd, p, n, k, m, rnd.IntN(4), 1)
-				gemmCase[T](t, r, rnd, p, m, m, m, 0, 1)
+				n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
+				s.gemmCase(t, p, m, n, k, s.rnd.IntN(4), 1)
+				s.gemmCase(t, p, n, m, k, s.rnd.IntN(4), 1)
+				s.gemmCase(t, p, n, k, m, s.rnd.IntN(4), 1)
+				s.gemmCase(t, p, m, m, m, 0, 1)
 			}
 		}
 		for _, d := range large {
-			p := gemmParams(-1, 1)[rnd.IntN(4)]
-			gemmCase[T](t, r, rnd, p, d, 33, 34, 1, 1)
-			gemmCase[T](t, r, rnd, p, 33, d, 34, 1, 1)
-			gemmCase[T](t, r, rnd, p, 33, 34, d, 1, 1)
+			p := gemmParams(-1, 1)[s.rnd.IntN(4)]
+			s.gemmCase(t, p, d, 33, 34, 1, 1)
+			s.gemmCase(t, p, 33, d, 34, 1, 1)
+			s.gemmCase(t, p, 33, 34, d, 1, 1)
 		}
-		gemmCase[T](t, r, rnd, gemmParams(1, 1)[1], 259, 261, 260, 3, 1)
+		s.gemmCase(t, gemmParams(1, 1)[1], 259, 261, 260, 3, 1)
 	})
 	t.Run("scalars", func(t *testing.T) {
 		for _, alpha := range scalars {
 			for _, beta := range scalars {
 				for _, p := range gemmParams(alpha, beta) {
 					for _, d := range [...]int{1, 5, 18, 33} {
-						gemmCase[T](t, r, rnd, p, d, d+1, d+2, 1, 1)
+						s.gemmCase(t, p, d, d+1, d+2, 1, 1)
 					}
 				}
 			}
 		}
 		p := kernels.Gemm{TransA: blas.ConjTrans, TransB: blas.ConjTrans, Alpha: 1}
-		gemmCase[T](t, r, rnd, p, 9, 8, 7, 0, 1)
+		s.gemmCase(t, p, 9, 8, 7, 0, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
-		for _, s := range [...]float64{extreme[T](), 1 / extreme[T]()} {
+		for _, size := range [...]float64{extreme[T](), 1 / extreme[T]()} {
 			for _, p := range gemmParams(1, 0) {
-				gemmCase[T](t, r, rnd, p, 37, 38, 39, 1, s)
+				s.gemmCase(t, p, 37, 38, 39, 1, size)
 			}
 		}
 	})
-	t.Run("nonfinite", func(t *testing.T) { gemmNonFinite[T](t, r, rnd) })
+	t.Run("nonfinite", func(t *testing.T) { s.gemmNonFinite(t) })
 	t.Run("repeat", func(t *testing.T) {
 		for _, p := range gemmParams(-1, 1) {
 			for _, d := range [...]int{7, 33, 131} {
-				a, b, c := random[T](rnd, d, d, 1, 1), random[T](rnd, d, d, 2, 1), random[T](rnd, d, d, 3, 1)
-				c1, c2 := clone(c), clone(c)
-				r.must(t, &p, a, b, c1)
-				r.must(t, &p, a, b, c2)
-				identical(t, "second run", c2, c1)
-				r.noAllocs(t, &p, a, b, c)
+				a, b, c := s.random(d, d, 1, 1), s.random(d, d, 2, 1), s.random(d, d, 3, 1)
+				s.repeat(t, &p, a, b, c)
 			}
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans}, Args: []any{newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0)}}
-		if got := op.Work(c); got != 2*3*4*5 {
-			t.Errorf("work %v, want 120", got)
-		}
-	})
+	s.work(t, 2*3*4*5, &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans}, newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0))
 }
 
 // gemmParams returns the four pairs of transposes.
@@ -108,61 +90,73 @@ func gemmTiles[T kernels.Element](p kernels.Gemm, m, n, k, pad int) (a, b *kerne
 //
 // What the call must not read, C with beta = 0 and A and B with alpha = 0,
 // holds NaN.
-func gemmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kernels.Gemm, m, n, k, pad int, scale float64) {
+func (s *suite[T]) gemmCase(t *testing.T, p kernels.Gemm, m, n, k, pad int, scale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c m=%d n=%d k=%d alpha=%v beta=%v pad=%d scale=%.3g", p.TransA, p.TransB, m, n, k, p.Alpha, p.Beta, pad, scale)
 	a, b := gemmTiles[T](p, m, n, k, pad)
 	c := newTile[T](m, n, 2*pad)
 	if p.Alpha != 0 {
-		fill(rnd, a, scale, nil)
-		fill(rnd, b, scale, nil)
+		s.fill(a, scale, nil)
+		s.fill(b, scale, nil)
 	}
 	if p.Beta != 0 {
-		fill(rnd, c, scale, nil)
+		s.fill(c, scale, nil)
 	}
-	mark(rnd, c, nil)
+	s.mark(c, nil)
 	a0, b0, c0 := clone(a), clone(b), clone(c)
-	r.must(t, &p, a, b, c)
+	s.must(t, &p, a, b, c)
 	identical(t, what+": A", a, a0)
 	identical(t, what+": B", b, b0)
 	untouched(t, what+": C", c, c0, func(i, j int) bool { return true })
 
-	fa, fb, fc := at(a, p.TransA != blas.NoTrans), at(b, p.TransB != blas.NoTrans), at(c0, false)
-	ra, rb := rows(m, k, fa), rows(n, k, transpose(fb))
-	residual := norm1(m, n, func(i, j int) float64 {
-		want := 0.0
-		if p.Alpha != 0 {
-			want = p.Alpha * dot(ra[i], rb[j])
+	everywhere := func(i, j int) bool { return true }
+	accumulated(t, what, c, c0, everywhere, k, p.Alpha, at(a, p.TransA != blas.NoTrans), at(b, p.TransB != blas.NoTrans), p.Beta)
+}
+
+// accumulated fails t unless c, where in holds, is alpha·A·B + beta·C, C in c0,
+// with A m×k and B k×n: see gemmCase.
+func accumulated[T kernels.Element](t *testing.T, what string, c, c0 *kernels.Tile[T], in func(i, j int) bool, k int, alpha float64,
+	a, b func(i, j int) float64, beta float64) {
+	t.Helper()
+	m, n := c.Rows, c.Cols
+	ra, rb := rows(m, k, a), rows(n, k, transpose(b))
+	former := func(i, j int) float64 {
+		if beta == 0 || !in(i, j) {
+			return 0
 		}
-		if p.Beta != 0 {
-			want += p.Beta * fc(i, j)
+		return beta * float64(c0.At(i, j))
+	}
+	residual := norm1(m, n, func(i, j int) float64 {
+		if !in(i, j) {
+			return 0
+		}
+		want := former(i, j)
+		if alpha != 0 {
+			want += alpha * dot(ra[i], rb[j])
 		}
 		return float64(c.At(i, j)) - want
 	})
-	bound := 0.0
-	if p.Alpha != 0 {
-		bound += math.Sqrt(float64(k+2)) * math.Abs(p.Alpha) * norm1(m, k, fa) * norm1(k, n, fb)
-	}
-	if p.Beta != 0 {
-		bound += 2 * math.Abs(p.Beta) * norm1(m, n, fc)
+	bound := 2 * norm1(m, n, former)
+	if alpha != 0 {
+		bound += math.Sqrt(float64(k+2)) * math.Abs(alpha) * norm1(m, k, a) * norm1(k, n, b)
 	}
 	ratio(t, what, residual, eps[T]()*bound, 3)
 }
 
 // gemmNonFinite checks that a NaN or an infinity in an operand reaches those
 // elements of C that depend on it, and no other.
-func gemmNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+func (s *suite[T]) gemmNonFinite(t *testing.T) {
 	for _, p := range gemmParams(1, 1) {
 		for _, d := range [...]int{3, 19, 37} {
 			for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 				m, n, k := d, d+1, d+2
-				i0, j0, l0 := rnd.IntN(m), rnd.IntN(n), rnd.IntN(k)
+				i0, j0, l0 := s.rnd.IntN(m), s.rnd.IntN(n), s.rnd.IntN(k)
 				for _, in := range [...]string{"A", "B", "C"} {
 					what := fmt.Sprintf("%c%c m=%d n=%d k=%d, %v in %s", p.TransA, p.TransB, m, n, k, bad, in)
 					a, b := gemmTiles[T](p, m, n, k, 1)
-					fill(rnd, a, 1, nil)
-					fill(rnd, b, 1, nil)
-					c := random[T](rnd, m, n, 1, 1)
+					s.fill(a, 1, nil)
+					s.fill(b, 1, nil)
+					c := s.random(m, n, 1, 1)
 					switch in {
 					case "A":
 						setOp(a, p.TransA, i0, l0, T(bad))
@@ -171,7 +165,7 @@ func gemmNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
 					case "C":
 						c.Set(i0, j0, T(bad))
 					}
-					r.must(t, &p, a, b, c)
+					s.must(t, &p, a, b, c)
 					for i := range m {
 						for j := range n {
 							hit := in != "B" && i == i0 || in == "B" && j == j0

@@ -3,57 +3,48 @@ package kerneltest
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
-// Geqrt is the suite of op "geqrt".
-func Geqrt(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, geqrtSuite[float32], geqrtSuite[float64], v)
-}
-
-func geqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(9, 1))
-	r := &runner{v: v}
+func (s *suite[T]) geqrt(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
 			for range 4 {
-				n, ib := sizes[rnd.IntN(len(sizes))], blockings[rnd.IntN(len(blockings))]
-				geqrtCase(t, r, rnd, random[T](rnd, m, n, rnd.IntN(4), 1), ib)
-				geqrtCase(t, r, rnd, random[T](rnd, n, m, rnd.IntN(4), 1), ib)
+				n, ib := sizes[s.rnd.IntN(len(sizes))], blockings[s.rnd.IntN(len(blockings))]
+				s.geqrtCase(t, s.random(m, n, s.rnd.IntN(4), 1), ib)
+				s.geqrtCase(t, s.random(n, m, s.rnd.IntN(4), 1), ib)
 			}
-			geqrtCase(t, r, rnd, random[T](rnd, m, m, 0, 1), 32)
+			s.geqrtCase(t, s.random(m, m, 0, 1), 32)
 		}
-		geqrtCase(t, r, rnd, random[T](rnd, 300, 129, 1, 1), 64)
-		geqrtCase(t, r, rnd, random[T](rnd, 129, 257, 1, 1), 48)
-		geqrtCase(t, r, rnd, random[T](rnd, 128, 128, 0, 1), 128)
+		s.geqrtCase(t, s.random(300, 129, 1, 1), 64)
+		s.geqrtCase(t, s.random(129, 257, 1, 1), 48)
+		s.geqrtCase(t, s.random(128, 128, 0, 1), 128)
 	})
 	t.Run("hostile", func(t *testing.T) {
 		for _, ib := range [...]int{3, 8, 20, 64} {
-			for _, h := range hostile[T]() {
+			s.hostile(func(set func(a *kernels.Tile[T], use func(i, j int) bool)) {
 				for _, d := range [...][2]int{{40, 40}, {65, 33}, {20, 50}} {
 					a := newTile[T](d[0], d[1], 1)
-					h.set(rnd, a, func(i, j int) bool { return true })
-					geqrtCase(t, r, rnd, a, ib)
+					set(a, func(i, j int) bool { return true })
+					s.geqrtCase(t, a, ib)
 				}
-			}
+			})
 		}
 	})
 	t.Run("triangle", func(t *testing.T) {
 		// What is zero below the diagonal already stays as it is.
 		a, tt := newTile[T](30, 30, 1), newTile[T](8, 30, 0)
-		fill(rnd, a, 1, nil)
+		s.fill(a, 1, nil)
 		for i := range 30 {
 			for j := range i {
 				a.Set(i, j, 0)
 			}
 		}
 		was := clone(a)
-		r.must(t, &kernels.Geqrt{IB: 8}, a, tt)
+		s.must(t, &kernels.Geqrt{IB: 8}, a, tt)
 		identical(t, "upper triangular A", a, was)
 		for j := range 30 {
 			for i := range j%8 + 1 {
@@ -66,10 +57,10 @@ func geqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 	t.Run("nonfinite", func(t *testing.T) {
 		for _, bad := range [...]float64{math.NaN(), math.Inf(1)} {
 			for range 20 {
-				a, tt := random[T](rnd, 40, 35, 0, 1), newTile[T](16, 35, 0)
-				i0, j0 := rnd.IntN(40), rnd.IntN(35)
+				a, tt := s.random(40, 35, 0, 1), newTile[T](16, 35, 0)
+				i0, j0 := s.rnd.IntN(40), s.rnd.IntN(35)
 				a.Set(i0, j0, T(bad))
-				r.must(t, &kernels.Geqrt{IB: 16}, a, tt)
+				s.must(t, &kernels.Geqrt{IB: 16}, a, tt)
 				for j := range 35 {
 					if j < j0 != finite(a.At(j, j)) {
 						t.Fatalf("%v at (%d, %d): R(%d, %d) = %v", bad, i0, j0, j, j, a.At(j, j))
@@ -81,35 +72,25 @@ func geqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 	t.Run("repeat", func(t *testing.T) {
 		for _, n := range [...]int{7, 33, 131} {
 			p := &kernels.Geqrt{IB: 32}
-			a, tt := random[T](rnd, n, n, 1, 1), newTile[T](32, n, 0)
-			a1, a2, t1, t2 := clone(a), clone(a), clone(tt), clone(tt)
-			r.must(t, p, a1, t1)
-			r.must(t, p, a2, t2)
-			identical(t, "second run: A", a2, a1)
-			identical(t, "second run: T", t2, t1)
-			r.noAllocs(t, p, a, tt)
+			a, tt := s.random(n, n, 1, 1), newTile[T](32, n, 0)
+			s.repeat(t, p, a, tt)
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Geqrt{IB: 2}, Args: []any{newTile[T](6, 3, 0), newTile[T](2, 3, 0)}}
-		if got := op.Work(c); got != 90 {
-			t.Errorf("work %v, want 90", got)
-		}
-	})
+	s.work(t, 90, &kernels.Geqrt{IB: 2}, newTile[T](6, 3, 0), newTile[T](2, 3, 0))
 }
 
 // geqrtCase checks one factorization by ‖R−QᵀA‖ / (m‖A‖ε) and ‖I−QᵀQ‖ / (mε).
-func geqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, a *kernels.Tile[T], ib int) {
+func (s *suite[T]) geqrtCase(t *testing.T, a *kernels.Tile[T], ib int) {
 	t.Helper()
 	b := clone(a)
-	geqrtFrom(t, r, rnd, a, ib, 0)
+	s.geqrtFrom(t, a, ib, 0)
 	if b.Rows > 0 {
-		geqrtFrom(t, r, rnd, b, ib, rnd.IntN(b.Rows))
+		s.geqrtFrom(t, b, ib, s.rnd.IntN(b.Rows))
 	}
 }
 
 // geqrtFrom is geqrtCase from a row of the tile on.
-func geqrtFrom[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, a *kernels.Tile[T], ib, row int) {
+func (s *suite[T]) geqrtFrom(t *testing.T, a *kernels.Tile[T], ib, row int) {
 	t.Helper()
 	m, n := a.Rows-row, a.Cols
 	k := min(m, n)
@@ -120,12 +101,12 @@ func geqrtFrom[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, a *ke
 			a.Set(i, j, T(math.NaN()))
 		}
 	}
-	extra := rnd.IntN(3)
+	extra := s.rnd.IntN(3)
 	tt := newTile[T](min(ib, k)+extra, k+extra, extra)
-	mark(rnd, tt, inT(ib, k))
-	mark(rnd, a, in)
+	s.mark(tt, inT(ib, k))
+	s.mark(a, in)
 	a0, t0 := clone(a), clone(tt)
-	r.must(t, &kernels.Geqrt{IB: ib, Row: row}, a, tt)
+	s.must(t, &kernels.Geqrt{IB: ib, Row: row}, a, tt)
 	untouched(t, what+": A", a, a0, in)
 	untouched(t, what+": T", tt, t0, inT(ib, k))
 
@@ -164,90 +145,57 @@ func factored[T kernels.Element](t *testing.T, what string, q reflectors[T], m, 
 	ratio(t, what+": R−QᵀA", residual, float64(m)*(norm*eps[T]()+float64(n)*least/size), 30)
 }
 
-// hostileMatrix fills a matrix, where use holds, in a way that is hard on a
-// factorization.
-type hostileMatrix[T kernels.Element] struct {
-	name string
-	set  func(rnd *rand.Rand, a *kernels.Tile[T], use func(i, j int) bool)
-}
-
-func hostile[T kernels.Element]() []hostileMatrix[T] {
+// hostile fills a matrix, where use holds, in one way after the other that is hard
+// on a factorization, and calls f each time.
+func (s *suite[T]) hostile(f func(set func(a *kernels.Tile[T], use func(i, j int) bool))) {
 	most, least := 0x1.8p1015, 0x1p-1074
 	if eps[T]() > 1e-10 {
 		most, least = 0x1.8p119, 0x1p-149
 	}
-	scaled := func(f func(rnd *rand.Rand, i, j int) float64) func(*rand.Rand, *kernels.Tile[T], func(i, j int) bool) {
-		return func(rnd *rand.Rand, a *kernels.Tile[T], use func(i, j int) bool) {
+	// power returns a number between 1/most and most.
+	power := func(f float64) float64 { return math.Pow(most, 1-2*f) }
+	up := func(x float64) float64 { return x * (1 - 2*s.rnd.Float64()) }
+	for _, element := range []func(i, j int) float64{
+		func(_, _ int) float64 { return 0 },
+		func(_, _ int) float64 { return up(most) },
+		func(_, _ int) float64 { return up(1 / most) },
+		func(_, _ int) float64 { return up(100 * least) },
+		func(_, j int) float64 { return up(float64(j % 3 & 1)) }, // zero columns
+		func(i, _ int) float64 { return up(float64(i % 3 & 1)) },
+		func(_, j int) float64 { return up(power(float64(j*7%20) / 20)) }, // columns of all sizes
+		func(i, _ int) float64 { return up(power(float64(i*7%20) / 20)) },
+		func(_, _ int) float64 { return up(power(s.rnd.Float64())) },
+		func(_, _ int) float64 { return up(float64(s.rnd.IntN(9) / 8)) }, // mostly zeros
+		func(i, j int) float64 { return float64((i%5 - 2) * (j%7 - 3)) }, // rank one
+		func(_, _ int) float64 { return 1 },
+	} {
+		f(func(a *kernels.Tile[T], use func(i, j int) bool) {
 			for i := range a.Rows {
 				for j := range a.Cols {
 					if use(i, j) {
-						a.Set(i, j, T(f(rnd, i, j)*(1-2*rnd.Float64())))
+						a.Set(i, j, T(element(i, j)))
 					}
 				}
 			}
-		}
-	}
-	power := func(lo, hi, f float64) float64 { return math.Pow(lo, 1-f) * math.Pow(hi, f) }
-	return []hostileMatrix[T]{
-		{"zero", scaled(func(*rand.Rand, int, int) float64 { return 0 })},
-		{"huge", scaled(func(*rand.Rand, int, int) float64 { return most })},
-		{"tiny", scaled(func(*rand.Rand, int, int) float64 { return 1 / most })},
-		{"denormal", scaled(func(*rand.Rand, int, int) float64 { return 100 * least })},
-		{"zero columns", scaled(func(_ *rand.Rand, _, j int) float64 { return float64(j % 3 & 1) })},
-		{"zero rows", scaled(func(_ *rand.Rand, i, _ int) float64 { return float64(i % 3 & 1) })},
-		{"columns of all sizes", scaled(func(_ *rand.Rand, _, j int) float64 { return power(most, 1/most, float64(j*7%20)/20) })},
-		{"rows of all sizes", scaled(func(_ *rand.Rand, i, _ int) float64 { return power(most, 1/most, float64(i*7%20)/20) })},
-		{"elements of all sizes", scaled(func(rnd *rand.Rand, _, _ int) float64 { return power(most, 1/most, rnd.Float64()) })},
-		{"mostly zeros", scaled(func(rnd *rand.Rand, _, _ int) float64 { return float64(rnd.IntN(9) / 8) })},
-		{"rank one", func(_ *rand.Rand, a *kernels.Tile[T], use func(i, j int) bool) {
-			for i := range a.Rows {
-				for j := range a.Cols {
-					if use(i, j) {
-						a.Set(i, j, T((i%5-2)*(j%7-3)))
-					}
-				}
-			}
-		}},
-		{"ones", func(_ *rand.Rand, a *kernels.Tile[T], use func(i, j int) bool) {
-			for i := range a.Rows {
-				for j := range a.Cols {
-					if use(i, j) {
-						a.Set(i, j, 1)
-					}
-				}
-			}
-		}},
+		})
 	}
 }
 
-// Unmqr is the suite of op "unmqr".
-func Unmqr(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, unmqrSuite[float32], unmqrSuite[float64], v)
-}
-
-func unmqrSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(10, 1))
-	r := &runner{v: v}
+func (s *suite[T]) unmqr(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
 			for range 4 {
-				n, k := sizes[rnd.IntN(len(sizes))], sizes[rnd.IntN(len(sizes))]
-				unmqrCase[T](t, r, rnd, m, n, k, blockings[rnd.IntN(len(blockings))], rnd.IntN(4))
+				n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
+				s.unmqrCase(t, m, n, k, blockings[s.rnd.IntN(len(blockings))], s.rnd.IntN(4))
 			}
-			unmqrCase[T](t, r, rnd, m, m, m, 32, 0)
+			s.unmqrCase(t, m, m, m, 32, 0)
 		}
-		unmqrCase[T](t, r, rnd, 129, 300, 129, 64, 1)
-		unmqrCase[T](t, r, rnd, 257, 31, 100, 100, 1)
-		unmqrCase[T](t, r, rnd, 20, 600, 20, 16, 1)
+		s.unmqrCase(t, 129, 300, 129, 64, 1)
+		s.unmqrCase(t, 257, 31, 100, 100, 1)
+		s.unmqrCase(t, 20, 600, 20, 16, 1)
 	})
-	t.Run("repeat", func(t *testing.T) { unmqrRepeat[T](t, r, rnd) })
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Unmqr{Side: blas.Right, Trans: blas.Trans, IB: 2},
-			Args: []any{newTile[T](6, 3, 0), newTile[T](2, 3, 0), newTile[T](5, 6, 0)}}
-		if got := op.Work(c); got != 2*5*3*9 {
-			t.Errorf("work %v, want 270", got)
-		}
-	})
+	t.Run("repeat", func(t *testing.T) { s.unmqrRepeat(t) })
+	s.work(t, 2*5*3*9, &kernels.Unmqr{Side: blas.Right, Trans: blas.Trans, IB: 2}, newTile[T](6, 3, 0), newTile[T](2, 3, 0), newTile[T](5, 6, 0))
 }
 
 // eachApplication calls f for both sides and transposes.
@@ -260,22 +208,22 @@ func eachApplication(f func(side blas.Side, trans blas.Transpose)) {
 }
 
 // unmqrCase checks op(Q)·C and C·op(Q) for the Q of an order×k tile.
-func unmqrCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, order, n, cols, ib, pad int) {
+func (s *suite[T]) unmqrCase(t *testing.T, order, n, cols, ib, pad int) {
 	t.Helper()
-	unmqrFrom[T](t, r, rnd, order, n, cols, ib, pad, 0)
-	unmqrFrom[T](t, r, rnd, order, n, cols, ib, pad, 1+rnd.IntN(9))
+	s.unmqrFrom(t, order, n, cols, ib, pad, 0)
+	s.unmqrFrom(t, order, n, cols, ib, pad, 1+s.rnd.IntN(9))
 }
 
 // unmqrFrom is unmqrCase with row more rows of V's tile above, and of C's or as
 // many more columns.
-func unmqrFrom[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, order, n, cols, ib, pad, row int) {
+func (s *suite[T]) unmqrFrom(t *testing.T, order, n, cols, ib, pad, row int) {
 	t.Helper()
 	k := min(order, cols)
 	v := newTile[T](row+order, cols, pad)
 	below := func(i, j int) bool { return i-row > j && j < k }
-	q := randomReflectors(rnd, v, order, k, ib, pad, below, trapezoidal(v, row))
-	mark(rnd, v, below)
-	mark(rnd, q.t, inT(ib, k))
+	q := s.randomReflectors(v, order, k, ib, pad, below, trapezoidal(v, row))
+	s.mark(v, below)
+	s.mark(q.t, inT(ib, k))
 	eachApplication(func(side blas.Side, trans blas.Transpose) {
 		what := fmt.Sprintf("%c%c order=%d n=%d k=%d of %d ib=%d pad=%d row=%d", side, trans, order, n, k, cols, ib, pad, row)
 		right := side == blas.Right
@@ -285,10 +233,10 @@ func unmqrFrom[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, order
 			c = newTile[T](n, row+order, pad)
 			in = func(i, j int) bool { return j >= row }
 		}
-		fill(rnd, c, 1, in)
-		mark(rnd, c, in)
+		s.fill(c, 1, in)
+		s.mark(c, in)
 		v0, t0, c0 := clone(v), clone(q.t), clone(c)
-		r.must(t, &kernels.Unmqr{Side: side, Trans: trans, IB: ib, Row: row}, v, q.t, c)
+		s.must(t, &kernels.Unmqr{Side: side, Trans: trans, IB: ib, Row: row}, v, q.t, c)
 		identical(t, what+": V", v, v0)
 		identical(t, what+": T", q.t, t0)
 		untouched(t, what+": C", c, c0, in)
@@ -310,18 +258,13 @@ func applied[T kernels.Element](t *testing.T, what string, q reflectors[T], tran
 	ratio(t, what, residual, float64(q.order)*norm1(q.order, n, c)*eps[T](), 30)
 }
 
-func unmqrRepeat[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+func (s *suite[T]) unmqrRepeat(t *testing.T) {
 	for _, n := range [...]int{7, 33, 131} {
 		v := newTile[T](n, n, 0)
-		q := randomReflectors(rnd, v, n, n, 32, 0, func(i, j int) bool { return i > j }, trapezoidal(v, 0))
+		q := s.randomReflectors(v, n, n, 32, 0, func(i, j int) bool { return i > j }, trapezoidal(v, 0))
 		eachApplication(func(side blas.Side, trans blas.Transpose) {
 			p := &kernels.Unmqr{Side: side, Trans: trans, IB: 32}
-			c := random[T](rnd, n, n, 1, 1)
-			c1, c2 := clone(c), clone(c)
-			r.must(t, p, v, q.t, c1)
-			r.must(t, p, v, q.t, c2)
-			identical(t, "second run", c2, c1)
-			r.noAllocs(t, p, v, q.t, c)
+			s.repeat(t, p, v, q.t, s.random(n, n, 1, 1))
 		})
 	}
 }

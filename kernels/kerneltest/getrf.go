@@ -1,31 +1,17 @@
 package kerneltest
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	lapack "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// Getrf is the suite of op "getrf".
-func Getrf(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, getrfSuite[float32], getrfSuite[float64], v)
-}
-
-// Getrfnp is the suite of op "getrfnp".
-func Getrfnp(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, getrfnpSuite[float32], getrfnpSuite[float64], v)
-}
-
 // panelCase is a call of an op on a panel.
 type panelCase[T kernels.Element] struct {
-	r     *runner
 	tiles []*kernels.Tile[T]
 	m, n  int
 	piv   kernels.Pivots
@@ -34,23 +20,23 @@ type panelCase[T kernels.Element] struct {
 
 // stack cuts an m×n panel with elements f(i, j) into tiles: the first has at
 // least min(m, n) rows, the others are ragged.
-func stack[T kernels.Element](rnd *rand.Rand, m, n int, f func(i, j int) float64) *panelCase[T] {
+func (s *suite[T]) stack(m, n int, f func(i, j int) float64) *panelCase[T] {
 	c := &panelCase[T]{m: m, n: n}
 	for top := 0; top < m || top == 0; {
 		h := m - top
 		switch {
-		case top == 0 && rnd.IntN(2) == 0:
-			h = min(m, n) + rnd.IntN(m-min(m, n)+1)
+		case top == 0 && s.rnd.IntN(2) == 0:
+			h = min(m, n) + s.rnd.IntN(m-min(m, n)+1)
 		case top > 0:
-			h = rnd.IntN(h + 1)
+			h = s.rnd.IntN(h + 1)
 		}
-		t := newTile[T](h, n, rnd.IntN(4))
+		t := newTile[T](h, n, s.rnd.IntN(4))
 		for i := range h {
 			for j := range n {
 				t.Set(i, j, T(f(top+i, j)))
 			}
 		}
-		mark(rnd, t, nil)
+		s.mark(t, nil)
 		c.tiles = append(c.tiles, t)
 		top += h
 		if m == 0 {
@@ -100,11 +86,11 @@ func (c *panelCase[T]) args() []any {
 
 // check runs getrf and checks ‖P·L·U−A‖ / (n·‖A‖·ε) < 30, that no multiplier
 // exceeds one, and that nothing else was written.
-func (c *panelCase[T]) check(t *testing.T, r *runner) {
+func (s *suite[T]) check(t *testing.T, c *panelCase[T]) {
 	t.Helper()
 	a0 := c.clone()
 	c.piv = kernels.Pivots{Rows: []int{-7, -7}, Info: -7}
-	r.must(t, &kernels.Getrf{Offset: 100}, c.args()...)
+	s.must(t, &kernels.Getrf{Offset: 100}, c.args()...)
 	k := min(c.m, c.n)
 	if len(c.piv.Rows) != k {
 		t.Fatalf("%v: %d pivots", c, len(c.piv.Rows))
@@ -170,12 +156,13 @@ func permutation(m int, ipiv []int) []int {
 	return perm
 }
 
-// reference compares the pivots and info with those of gonum's Dgetrf for the
-// same elements.
-func (c *panelCase[T]) reference(t *testing.T, r *runner, what string) {
+// reference compares the pivots and info for the m×n panel f with those of
+// gonum's Dgetrf.
+func (s *suite[T]) reference(t *testing.T, what string, m, n int, f func(i, j int) float64) {
 	t.Helper()
+	c := s.stack(m, n, f)
 	ipiv, u := referencePivots(c.m, c.n, c.at)
-	r.must(t, &kernels.Getrf{}, c.args()...)
+	s.must(t, &kernels.Getrf{}, c.args()...)
 	if !slices.Equal(c.piv.Rows, ipiv) {
 		t.Fatalf("%s, %v: pivots\n%v, want\n%v", what, c, c.piv.Rows, ipiv)
 	}
@@ -207,8 +194,8 @@ func referencePivots(m, n int, f func(i, j int) float64) (ipiv []int, u []float6
 }
 
 // normal returns a matrix of normal variates times scale.
-func normal(rnd *rand.Rand, m, n int, scale float64) func(i, j int) float64 {
-	x := rows(m, n, func(i, j int) float64 { return scale * rnd.NormFloat64() })
+func (s *suite[T]) normal(m, n int, scale float64) func(i, j int) float64 {
+	x := rows(m, n, func(i, j int) float64 { return scale * s.rnd.NormFloat64() })
 	return func(i, j int) float64 { return x[i][j] }
 }
 
@@ -216,7 +203,7 @@ func normal(rnd *rand.Rand, m, n int, scale float64) func(i, j int) float64 {
 // factorization is exact in any order: pivots are powers of two, multipliers 0,
 // ½ and 1. Those of 1 are ties that the pivot wins by lying above, while often
 // not on the diagonal.
-func exact(rnd *rand.Rand, m, n int) func(i, j int) float64 {
+func (s *suite[T]) exact(m, n int) func(i, j int) float64 {
 	k := min(m/2, n, 20)
 	l := rows(m, k, func(i, j int) float64 {
 		switch {
@@ -225,23 +212,23 @@ func exact(rnd *rand.Rand, m, n int) func(i, j int) float64 {
 		case i < j || i >= k && i < 2*k:
 			return 0
 		case i < k:
-			return float64(rnd.IntN(3)-1) / 2
+			return float64(s.rnd.IntN(3)-1) / 2
 		}
-		return float64(rnd.IntN(5)-2) / 2
+		return float64(s.rnd.IntN(5)-2) / 2
 	})
 	for i := range k {
-		if rnd.IntN(2) == 0 {
+		if s.rnd.IntN(2) == 0 {
 			l[i], l[k+i] = l[k+i], l[i]
 		}
 	}
 	u := rows(k, n, func(i, j int) float64 {
 		switch {
 		case i == j:
-			return math.Ldexp(1, rnd.IntN(3))
+			return math.Ldexp(1, s.rnd.IntN(3))
 		case i > j:
 			return 0
 		}
-		return float64(rnd.IntN(9) - 4)
+		return float64(s.rnd.IntN(9) - 4)
 	})
 	return func(i, j int) float64 {
 		s := 0.0
@@ -254,11 +241,11 @@ func exact(rnd *rand.Rand, m, n int) func(i, j int) float64 {
 
 // twins returns a matrix in which rows occur twice, or with their sign changed.
 // Half of its rows are different from all others.
-func twins(rnd *rand.Rand, m, n int) func(i, j int) float64 {
-	f := normal(rnd, m, n, 1)
+func (s *suite[T]) twins(m, n int) func(i, j int) float64 {
+	f := s.normal(m, n, 1)
 	of := make([]int, m)
 	for i := range of {
-		of[i] = rnd.IntN(m)
+		of[i] = s.rnd.IntN(m)
 	}
 	return func(i, j int) float64 {
 		if i%2 == 1 {
@@ -284,41 +271,39 @@ func panelSizes(f func(m, n int)) {
 	f(700, 48)
 }
 
-func getrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(5, 1))
-	r := &runner{v: v}
-	double := op.Type == "f64"
+func (s *suite[T]) getrf(t *testing.T) {
+	double := s.op.Type == "f64"
 	t.Run("sizes", func(t *testing.T) {
-		panelSizes(func(m, n int) { stack[T](rnd, m, n, normal(rnd, m, n, 1)).check(t, r) })
+		panelSizes(func(m, n int) { s.check(t, s.stack(m, n, s.normal(m, n, 1))) })
 	})
 	t.Run("pivots", func(t *testing.T) {
 		panelSizes(func(m, n int) {
 			if double || m*n < 1000 {
-				f := normal(rnd, m, n, 1)
-				stack[T](rnd, m, n, func(i, j int) float64 { return float64(T(f(i, j))) }).reference(t, r, "normal")
+				f := s.normal(m, n, 1)
+				s.reference(t, "normal", m, n, func(i, j int) float64 { return float64(T(f(i, j))) })
 			}
 		})
 	})
 	t.Run("ties", func(t *testing.T) {
 		panelSizes(func(m, n int) {
-			stack[T](rnd, m, n, exact(rnd, m, n)).reference(t, r, "exact")
+			s.reference(t, "exact", m, n, s.exact(m, n))
 			// In a few columns equal rows stay so; products may treat them
 			// differently, where they lie in different blocks.
 			if n <= 7 && 2*n <= m {
-				stack[T](rnd, m, n, twins(rnd, m, n)).reference(t, r, "twins")
+				s.reference(t, "twins", m, n, s.twins(m, n))
 			}
-			stack[T](rnd, m, n, func(i, j int) float64 { return 1 }).reference(t, r, "ones")
-			stack[T](rnd, m, n, func(i, j int) float64 { return 0 }).reference(t, r, "zeros")
+			s.reference(t, "ones", m, n, func(i, j int) float64 { return 1 })
+			s.reference(t, "zeros", m, n, func(i, j int) float64 { return 0 })
 		})
 	})
 	t.Run("zero columns", func(t *testing.T) {
 		for _, m := range sizes {
-			n := sizes[rnd.IntN(len(sizes))]
+			n := sizes[s.rnd.IntN(len(sizes))]
 			if n == 0 || m == 0 {
 				continue
 			}
-			f, zero := normal(rnd, m, n, 1), rnd.IntN(n)
-			c := stack[T](rnd, m, n, func(i, j int) float64 {
+			f, zero := s.normal(m, n, 1), s.rnd.IntN(n)
+			c := s.stack(m, n, func(i, j int) float64 {
 				if j == zero {
 					return 0
 				}
@@ -327,7 +312,7 @@ func getrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 			if zero < min(m, n) {
 				c.info = zero + 1
 			}
-			c.check(t, r)
+			s.check(t, c)
 		}
 	})
 	t.Run("scales", func(t *testing.T) {
@@ -335,41 +320,33 @@ func getrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 		for _, n := range [...]int{5, 33, 70} {
 			// Below 1/big² a reciprocal overflows.
 			for _, scale := range [...]float64{big, 1 / big, 1 / big / 0x1p40} {
-				stack[T](rnd, n+10, n, func(i, j int) float64 { return 0 }).graded(t, r, rnd, scale)
+				s.scaled(t, s.stack(n+10, n, func(i, j int) float64 { return 0 }), scale)
 			}
 		}
 	})
-	t.Run("nonfinite", func(t *testing.T) { getrfNonFinite[T](t, r, rnd) })
+	t.Run("nonfinite", func(t *testing.T) { s.getrfNonFinite(t) })
 	t.Run("repeat", func(t *testing.T) {
 		for _, d := range [...]int{7, 33, 131} {
-			a := stack[T](rnd, d+50, d, normal(rnd, d+50, d, 1))
-			b := a.clone()
-			r.must(t, &kernels.Getrf{}, a.args()...)
-			r.must(t, &kernels.Getrf{}, b.args()...)
-			for i := range a.tiles {
-				identical(t, "second run", b.tiles[i], a.tiles[i])
-			}
-			r.noAllocs(t, &kernels.Getrf{}, a.args()...)
+			a := s.stack(d+50, d, s.normal(d+50, d, 1))
+			s.repeat(t, &kernels.Getrf{}, a.args()...)
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Ctx: context.Background(), Params: &kernels.Getrf{}, Args: []any{newTile[T](3, 2, 0), newTile[T](1, 2, 0), &kernels.Pivots{}}}
-		// Column 1: 3 rows and 1 column are left; column 2: 2 rows.
-		if got := op.Work(c); got < 2*3*1 || got > 2*(4*2+3*1) {
-			t.Errorf("work %v", got)
-		}
-	})
+	// Column 1: 3 rows and 1 column are left; column 2: 2 rows.
+	work := s.op.Work(s.call(&kernels.Getrf{}, newTile[T](3, 2, 0), newTile[T](1, 2, 0), &kernels.Pivots{}))
+	if work < 2*3*1 || work > 2*(4*2+3*1) {
+		t.Errorf("work %v", work)
+	}
 }
 
-// graded replaces the panel by one of normal variates of size scale and
+// scaled replaces the panel by one of normal variates of size scale and
 // checks it.
-func (c *panelCase[T]) graded(t *testing.T, r *runner, rnd *rand.Rand, scale float64) {
+func (s *suite[T]) scaled(t *testing.T, c *panelCase[T], scale float64) {
 	t.Helper()
 	for _, x := range c.tiles {
-		fill(rnd, x, scale, nil)
+		s.fill(x, scale, nil)
 	}
 	a0 := c.clone()
-	r.must(t, &kernels.Getrf{}, c.args()...)
+	s.must(t, &kernels.Getrf{}, c.args()...)
 	for i := range c.m {
 		for j := range min(i, c.n) {
 			if l := c.at(i, j); !(math.Abs(l) <= 1) {
@@ -384,12 +361,12 @@ func (c *panelCase[T]) graded(t *testing.T, r *runner, rnd *rand.Rand, scale flo
 
 // getrfNonFinite checks that with a NaN or an infinity in the last column the
 // pivots are the reference's, and that one elsewhere comes to an end.
-func getrfNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+func (s *suite[T]) getrfNonFinite(t *testing.T) {
 	for _, m := range [...]int{1, 5, 20, 40, 70} {
 		for _, n := range [...]int{1, 4, 18, 35} {
 			for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 				for range 4 {
-					f, row := normal(rnd, m, n, 1), rnd.IntN(m)
+					f, row := s.normal(m, n, 1), s.rnd.IntN(m)
 					at := func(column int) func(i, j int) float64 {
 						return func(i, j int) float64 {
 							if i == row && j == column {
@@ -398,9 +375,9 @@ func getrfNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) 
 							return float64(T(f(i, j)))
 						}
 					}
-					stack[T](rnd, m, n, at(n-1)).reference(t, r, fmt.Sprint(bad))
-					c := stack[T](rnd, m, n, at(rnd.IntN(n)))
-					r.must(t, &kernels.Getrf{}, c.args()...)
+					s.reference(t, fmt.Sprint(bad), m, n, at(n-1))
+					c := s.stack(m, n, at(s.rnd.IntN(n)))
+					s.must(t, &kernels.Getrf{}, c.args()...)
 					for i, p := range c.piv.Rows {
 						if p < i || p >= m {
 							t.Fatalf("%v, %v: row %d exchanged with row %d", bad, c, i, p)
@@ -412,15 +389,13 @@ func getrfNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) 
 	}
 }
 
-func getrfnpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(6, 1))
-	r := &runner{v: v}
+func (s *suite[T]) getrfnp(t *testing.T) {
 	p := &kernels.Getrfnp{Offset: 10}
 	dominant := func(m, n int) *panelCase[T] {
-		f := normal(rnd, m, n, 1/math.Sqrt(float64(m+n+1)))
-		return stack[T](rnd, m, n, func(i, j int) float64 {
+		f := s.normal(m, n, 1/math.Sqrt(float64(m+n+1)))
+		return s.stack(m, n, func(i, j int) float64 {
 			if i == j {
-				return 4 + rnd.Float64()
+				return 4 + s.rnd.Float64()
 			}
 			return f(i, j)
 		})
@@ -430,7 +405,7 @@ func getrfnpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.
 			c := dominant(m, n)
 			a0 := c.clone()
 			c.piv = kernels.Pivots{Rows: []int{5, 4}, Info: -7}
-			r.must(t, p, c.args()...)
+			s.must(t, p, c.args()...)
 			c.residual(t, a0, nil)
 			if c.piv.Info != 0 || !slices.Equal(c.piv.Rows, []int{5, 4}) {
 				t.Fatalf("%v: %+v", c, c.piv)
@@ -441,8 +416,8 @@ func getrfnpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.
 		for _, d := range [...]int{3, 17, 40} {
 			for z := range d {
 				// Row z of L·U is that of a zero pivot.
-				f := exact(rnd, d, d)
-				c := stack[T](rnd, d, d, func(i, j int) float64 {
+				f := s.exact(d, d)
+				c := s.stack(d, d, func(i, j int) float64 {
 					switch {
 					case i == z || j == z:
 						return 0
@@ -451,7 +426,7 @@ func getrfnpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.
 					}
 					return math.Mod(f(i, j), 2)
 				})
-				r.must(t, p, c.args()...)
+				s.must(t, p, c.args()...)
 				if c.piv.Info != 10+z+1 {
 					t.Fatalf("n=%d: info %d, want %d", d, c.piv.Info, 10+z+1)
 				}
@@ -460,12 +435,6 @@ func getrfnpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.
 	})
 	t.Run("repeat", func(t *testing.T) {
 		a := dominant(133, 70)
-		b := a.clone()
-		r.must(t, p, a.args()...)
-		r.must(t, p, b.args()...)
-		for i := range a.tiles {
-			identical(t, "second run", b.tiles[i], a.tiles[i])
-		}
-		r.noAllocs(t, p, a.args()...)
+		s.repeat(t, p, a.args()...)
 	})
 }

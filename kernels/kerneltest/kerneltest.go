@@ -2,8 +2,10 @@ package kerneltest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -34,60 +36,112 @@ func Table(t *testing.T, tab *kernels.Table) {
 // Version runs the suite of op on its version v, which need not be in a
 // table. It fails t at once if there is no suite for op.
 func Version(t *testing.T, op *versions.Op, v *versions.Version) {
-	switch op.Name {
-	case "gemm":
-		Gemm(t, op, v)
-	case "syrk":
-		Syrk(t, op, v)
-	case "trsm":
-		Trsm(t, op, v)
-	case "potrf":
-		Potrf(t, op, v)
-	case "potrfp":
-		Potrfp(t, op, v)
-	case "getrf":
-		Getrf(t, op, v)
-	case "getrfnp":
-		Getrfnp(t, op, v)
-	case "laswp":
-		Laswp(t, op, v)
-	case "lapmt":
-		Lapmt(t, op, v)
-	case "tntleaf":
-		Tntleaf(t, op, v)
-	case "tntnode":
-		Tntnode(t, op, v)
-	case "tntroot":
-		Tntroot(t, op, v)
-	case "trmm":
-		Trmm(t, op, v)
-	case "geqrt":
-		Geqrt(t, op, v)
-	case "unmqr":
-		Unmqr(t, op, v)
-	case "tsqrt":
-		Tsqrt(t, op, v)
-	case "tsmqr":
-		Tsmqr(t, op, v)
-	case "ttqrt":
-		Ttqrt(t, op, v)
-	case "ttmqr":
-		Ttmqr(t, op, v)
+	switch op.Type {
+	case "f32":
+		run[float32](t, op, v)
+	case "f64":
+		run[float64](t, op, v)
 	default:
-		t.Fatalf("no suite for op %q", op.Name)
+		t.Fatalf("no suite for element type %q", op.Type)
 	}
 }
 
-// byType runs one of two instances of a suite, by the op's element type.
-func byType(t *testing.T, op *versions.Op, f32, f64 func(*testing.T, *versions.Op, *versions.Version), v *versions.Version) {
+// run runs the suite of op for element type T.
+func run[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
+	s := &suite[T]{op: op, v: v, rnd: rand.New(rand.NewPCG(1, 1))}
+	test, ok := map[string]func(*testing.T){
+		"gemm": s.gemm, "syrk": s.syrk, "trsm": s.trsm, "trmm": s.trsm,
+		"potrf": s.potrf, "potrfp": s.potrfp,
+		"getrf": s.getrf, "getrfnp": s.getrfnp, "laswp": s.laswp, "lapmt": s.lapmt,
+		"tntleaf": s.tntleaf, "tntnode": s.tntnode, "tntroot": s.tntroot,
+		"geqrt": s.geqrt, "tsqrt": s.tpqrt, "ttqrt": s.tpqrt,
+		"unmqr": s.unmqr, "tsmqr": s.tpmqrt, "ttmqr": s.tpmqrt,
+	}[op.Name]
+	if !ok {
+		t.Fatalf("no suite for op %q", op.Name)
+	}
+	test(t)
+}
+
+// suite is what the tests of one version share. It calls the version with
+// scratch that is full of NaN.
+type suite[T kernels.Element] struct {
+	op      *versions.Op
+	v       *versions.Version
+	rnd     *rand.Rand
+	scratch versions.Workspace
+}
+
+func (s *suite[T]) call(params any, args ...any) *versions.Call {
+	return &versions.Call{Ctx: context.Background(), Params: params, Args: args, Work: &s.scratch}
+}
+
+func (s *suite[T]) run(params any, args ...any) error {
+	b := s.scratch.Bytes(1 << 16)
+	for i := range b {
+		b[i] = 0xff
+	}
+	return s.v.Run(s.call(params, args...))
+}
+
+// must is run for ops that cannot fail.
+func (s *suite[T]) must(t *testing.T, params any, args ...any) {
 	t.Helper()
-	switch op.Type {
-	case "f32":
-		f32(t, op, v)
-	case "f64":
-		f64(t, op, v)
-	default:
-		t.Fatalf("no suite for element type %q", op.Type)
+	if err := s.run(params, args...); err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// noAllocs fails t if version "go" allocates for a call once its scratch is
+// there. Versions of C libraries are not ours to judge.
+func (s *suite[T]) noAllocs(t *testing.T, params any, args ...any) {
+	t.Helper()
+	if s.v.Name != "go" {
+		return
+	}
+	call := s.call(params, args...)
+	if n := testing.AllocsPerRun(3, func() { s.v.Run(call) }); n != 0 {
+		t.Errorf("%v allocations per call, want 0", n)
+	}
+}
+
+// twice fails t unless two calls give the same bits.
+func (s *suite[T]) twice(t *testing.T, params any, args ...any) {
+	t.Helper()
+	copies := func() (all []any) {
+		for _, a := range args {
+			switch x := a.(type) {
+			case *kernels.Tile[T]:
+				a = clone(x)
+			case *kernels.Pivots:
+				a = &kernels.Pivots{Rows: slices.Clone(x.Rows), Info: x.Info}
+			}
+			all = append(all, a)
+		}
+		return all
+	}
+	first, second := copies(), copies()
+	s.must(t, params, first...)
+	s.must(t, params, second...)
+	for i := range args {
+		if a, ok := first[i].(*kernels.Tile[T]); ok {
+			identical(t, fmt.Sprintf("second run: operand %d", i), second[i].(*kernels.Tile[T]), a)
+		}
+	}
+}
+
+// repeat is twice and noAllocs.
+func (s *suite[T]) repeat(t *testing.T, params any, args ...any) {
+	t.Helper()
+	s.twice(t, params, args...)
+	s.noAllocs(t, params, args...)
+}
+
+// work fails t unless the op says that a call costs so many operations.
+func (s *suite[T]) work(t *testing.T, want float64, params any, args ...any) {
+	t.Helper()
+	if got := s.op.Work(s.call(params, args...)); got != want {
+		t.Errorf("work %v, want %v", got, want)
 	}
 }
 
@@ -143,8 +197,8 @@ func newTile[T kernels.Element](r, c, pad int) *kernels.Tile[T] {
 // a number, in half of all cases: NaN shows what is read that must not be, but
 // what is added to it stays NaN, and so does not show what is written. Nil
 // stands for all elements, which leaves the padding and the guard.
-func mark[T kernels.Element](rnd *rand.Rand, a *kernels.Tile[T], use func(i, j int) bool) {
-	if rnd.IntN(2) == 0 {
+func (s *suite[T]) mark(a *kernels.Tile[T], use func(i, j int) bool) {
+	if s.rnd.IntN(2) == 0 {
 		return
 	}
 	full := a.Data[:len(a.Data)+guard]
@@ -159,20 +213,20 @@ func mark[T kernels.Element](rnd *rand.Rand, a *kernels.Tile[T], use func(i, j i
 
 // fill sets the elements for which use(i, j) holds to normal variates times
 // scale; nil means all.
-func fill[T kernels.Element](rnd *rand.Rand, a *kernels.Tile[T], scale float64, use func(i, j int) bool) {
+func (s *suite[T]) fill(a *kernels.Tile[T], scale float64, use func(i, j int) bool) {
 	for i := range a.Rows {
 		for j := range a.Cols {
 			if use == nil || use(i, j) {
-				a.Set(i, j, T(scale*rnd.NormFloat64()))
+				a.Set(i, j, T(scale*s.rnd.NormFloat64()))
 			}
 		}
 	}
 }
 
 // random returns a full random tile.
-func random[T kernels.Element](rnd *rand.Rand, r, c, pad int, scale float64) *kernels.Tile[T] {
+func (s *suite[T]) random(r, c, pad int, scale float64) *kernels.Tile[T] {
 	a := newTile[T](r, c, pad)
-	fill(rnd, a, scale, nil)
+	s.fill(a, scale, nil)
 	return a
 }
 
@@ -218,41 +272,6 @@ func finite[T kernels.Element](x T) bool { return x-x == 0 }
 func identical[T kernels.Element](t *testing.T, what string, a, b *kernels.Tile[T]) {
 	t.Helper()
 	untouched(t, what, a, b, nil)
-}
-
-// runner calls a version with scratch that is full of NaN.
-type runner struct {
-	v    *versions.Version
-	work versions.Workspace
-}
-
-func (r *runner) run(params any, args ...any) error {
-	b := r.work.Bytes(1 << 16)
-	for i := range b {
-		b[i] = 0xff
-	}
-	return r.v.Run(&versions.Call{Ctx: context.Background(), Params: params, Args: args, Work: &r.work})
-}
-
-// must is run for ops that cannot fail.
-func (r *runner) must(t *testing.T, params any, args ...any) {
-	t.Helper()
-	if err := r.run(params, args...); err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-// noAllocs fails t if version "go" allocates for a call once its scratch is
-// there. Versions of C libraries are not ours to judge.
-func (r *runner) noAllocs(t *testing.T, params any, args ...any) {
-	t.Helper()
-	if r.v.Name != "go" {
-		return
-	}
-	call := &versions.Call{Ctx: context.Background(), Params: params, Args: args, Work: &r.work}
-	if n := testing.AllocsPerRun(3, func() { r.v.Run(call) }); n != 0 {
-		t.Errorf("%v allocations per call, want 0", n)
-	}
 }
 
 // dot returns Σ x[i]·y[i], accumulated in twice the precision of float64

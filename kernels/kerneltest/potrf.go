@@ -4,32 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
-// Potrf is the suite of op "potrf".
-func Potrf(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, potrfSuite[float32], potrfSuite[float64], v)
-}
-
-func potrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(4, 1))
-	r := &runner{v: v}
+func (s *suite[T]) potrf(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, uplo := range uplos {
 			for n := range 40 {
-				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, rnd.IntN(4), 1))
+				s.potrfCase(t, uplo, s.spd(uplo, n, s.rnd.IntN(4), 1))
 			}
 			for _, n := range [...]int{47, 48, 49, 63, 64, 65, 70} {
-				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, rnd.IntN(4), 1))
+				s.potrfCase(t, uplo, s.spd(uplo, n, s.rnd.IntN(4), 1))
 			}
 			for _, n := range large {
-				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, 1, 1))
+				s.potrfCase(t, uplo, s.spd(uplo, n, 1, 1))
 			}
 		}
 	})
@@ -37,7 +28,7 @@ func potrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 		for _, uplo := range uplos {
 			for _, n := range [...]int{5, 33, 70} {
 				for _, kappa := range [...]float64{2, math.Sqrt(0.1 / eps[T]()), 0.01 / eps[T]()} {
-					potrfCase(t, r, uplo, graded[T](rnd, uplo, n, kappa))
+					s.potrfCase(t, uplo, s.graded(uplo, n, kappa))
 				}
 			}
 		}
@@ -46,60 +37,52 @@ func potrfSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 		big := extreme[T]() * extreme[T]() / 0x1p20
 		for _, uplo := range uplos {
 			for _, n := range [...]int{5, 33, 70} {
-				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, 1, big))
-				potrfCase(t, r, uplo, spd[T](rnd, uplo, n, 1, 1/big))
+				s.potrfCase(t, uplo, s.spd(uplo, n, 1, big))
+				s.potrfCase(t, uplo, s.spd(uplo, n, 1, 1/big))
 			}
 		}
 	})
-	t.Run("minor", func(t *testing.T) { potrfMinor[T](t, r, rnd) })
+	t.Run("minor", func(t *testing.T) { s.potrfMinor(t) })
 	t.Run("repeat", func(t *testing.T) {
 		for _, uplo := range uplos {
 			p := &kernels.Potrf{Uplo: uplo}
 			for _, n := range [...]int{7, 33, 131} {
-				a := spd[T](rnd, uplo, n, 1, 1)
-				a1, a2 := clone(a), clone(a)
-				r.must(t, p, a1)
-				r.must(t, p, a2)
-				identical(t, "second run", a2, a1)
+				a := s.spd(uplo, n, 1, 1)
+				s.twice(t, p, a)
 				// A factor is not positive definite as a rule, and an error
 				// allocates: the identity is its own factor.
-				id := spd[T](rnd, uplo, n, 1, 0)
+				id := s.spd(uplo, n, 1, 0)
 				for i := range n {
 					id.Set(i, i, 1)
 				}
-				r.noAllocs(t, p, id)
+				s.noAllocs(t, p, id)
 			}
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Potrf{Uplo: blas.Lower}, Args: []any{newTile[T](3, 3, 0)}}
-		if got := op.Work(c); got != 14 {
-			t.Errorf("work %v, want 14", got)
-		}
-	})
+	s.work(t, 14, &kernels.Potrf{Uplo: blas.Lower}, newTile[T](3, 3, 0))
 }
 
 // spd returns the uplo triangle of a symmetric positive definite matrix of
 // order n, diagonally dominant and of size scale, with NaN or a mark in the other one.
-func spd[T kernels.Element](rnd *rand.Rand, uplo blas.Uplo, n, pad int, scale float64) *kernels.Tile[T] {
+func (s *suite[T]) spd(uplo blas.Uplo, n, pad int, scale float64) *kernels.Tile[T] {
 	a := newTile[T](n, n, pad)
-	fill(rnd, a, scale/math.Sqrt(float64(n)), inTriangle(uplo))
+	s.fill(a, scale/math.Sqrt(float64(n)), inTriangle(uplo))
 	for i := range n {
-		a.Set(i, i, T(scale*(4+rnd.Float64())))
+		a.Set(i, i, T(scale*(4+s.rnd.Float64())))
 	}
-	mark(rnd, a, inTriangle(uplo))
+	s.mark(a, inTriangle(uplo))
 	return a
 }
 
 // graded returns the uplo triangle of L·Lᵀ with a condition number of about
 // kappa: L is unit lower triangular but for columns that fall off to κ^-½.
-func graded[T kernels.Element](rnd *rand.Rand, uplo blas.Uplo, n int, kappa float64) *kernels.Tile[T] {
+func (s *suite[T]) graded(uplo blas.Uplo, n int, kappa float64) *kernels.Tile[T] {
 	l := make([]float64, n*n)
 	for j := range n {
 		d := math.Pow(kappa, -0.5*float64(j)/float64(max(1, n-1)))
 		l[j*n+j] = d
 		for i := j + 1; i < n; i++ {
-			l[i*n+j] = d * rnd.NormFloat64() / math.Sqrt(float64(n))
+			l[i*n+j] = d * s.rnd.NormFloat64() / math.Sqrt(float64(n))
 		}
 	}
 	a := newTile[T](n, n, 1)
@@ -117,12 +100,12 @@ func graded[T kernels.Element](rnd *rand.Rand, uplo blas.Uplo, n int, kappa floa
 }
 
 // potrfCase checks one factorization by ‖L·Lᵀ−A‖ / (n·‖A‖·ε) < 30.
-func potrfCase[T kernels.Element](t *testing.T, r *runner, uplo blas.Uplo, a *kernels.Tile[T]) {
+func (s *suite[T]) potrfCase(t *testing.T, uplo blas.Uplo, a *kernels.Tile[T]) {
 	t.Helper()
 	n := a.Rows
 	what := fmt.Sprintf("%c n=%d stride=%d", uplo, n, a.Stride)
 	a0 := clone(a)
-	if err := r.run(&kernels.Potrf{Uplo: uplo}, a); err != nil {
+	if err := s.run(&kernels.Potrf{Uplo: uplo}, a); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	untouched(t, what, a, a0, inTriangle(uplo))
@@ -144,12 +127,12 @@ func potrfCase[T kernels.Element](t *testing.T, r *runner, uplo blas.Uplo, a *ke
 
 // potrfMinor puts the failing minor in every position of a matrix that spans
 // several leaves, in several ways.
-func potrfMinor[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+func (s *suite[T]) potrfMinor(t *testing.T) {
 	const n, offset = 70, 1000
 	fails := func(what string, uplo blas.Uplo, a *kernels.Tile[T], minor int) {
 		t.Helper()
 		a0 := clone(a)
-		err := r.run(&kernels.Potrf{Uplo: uplo, Offset: offset}, a)
+		err := s.run(&kernels.Potrf{Uplo: uplo, Offset: offset}, a)
 		var npd *kernels.NotPositiveDefiniteError
 		if !errors.As(err, &npd) {
 			t.Fatalf("%c, %s, minor %d: error %v", uplo, what, minor, err)
@@ -169,7 +152,7 @@ func potrfMinor[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
 	for _, uplo := range uplos {
 		for i := range n {
 			for _, bad := range [...]float64{-1, 0, math.NaN(), math.Inf(-1)} {
-				a := spd[T](rnd, uplo, n, 1, 1)
+				a := s.spd(uplo, n, 1, 1)
 				a.Set(i, i, T(bad))
 				if bad == 0 {
 					// Alone in its row and column, the pivot is exactly zero.
@@ -182,22 +165,22 @@ func potrfMinor[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
 				fails(fmt.Sprintf("%v on the diagonal", bad), uplo, a, i+1)
 			}
 			// The first of two counts.
-			a := spd[T](rnd, uplo, n, 1, 1)
+			a := s.spd(uplo, n, 1, 1)
 			a.Set(i, i, -1)
 			a.Set(n-1, n-1, -1)
 			fails("two on the diagonal", uplo, a, i+1)
 			// Off the diagonal, the later of row and column is the one.
 			if i > 0 {
 				for _, bad := range [...]float64{100, math.NaN(), math.Inf(1)} {
-					a := spd[T](rnd, uplo, n, 1, 1)
-					set(uplo, a, i, rnd.IntN(i), bad)
+					a := s.spd(uplo, n, 1, 1)
+					set(uplo, a, i, s.rnd.IntN(i), bad)
 					fails(fmt.Sprintf("%v off the diagonal", bad), uplo, a, i+1)
 				}
 			}
 		}
-		zero := spd[T](rnd, uplo, n, 1, 0)
+		zero := s.spd(uplo, n, 1, 0)
 		fails("zero matrix", uplo, zero, 1)
-		ones := spd[T](rnd, uplo, n, 1, 0)
+		ones := s.spd(uplo, n, 1, 0)
 		for i := range n {
 			for j := range i + 1 {
 				set(uplo, ones, i, j, 1)

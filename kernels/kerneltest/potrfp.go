@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -14,34 +13,27 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Potrfp is the suite of op "potrfp".
-func Potrfp(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, potrfpSuite[float32], potrfpSuite[float64], v)
-}
-
-func potrfpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(5, 2))
-	r := &runner{v: v}
+func (s *suite[T]) potrfp(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, uplo := range uplos {
 			for _, n := range [...]int{0, 1, 2, 7, 8, 9, 31, 32, 33, 65, 129} {
 				for _, tiles := range [...]int{0, 1, 3} {
-					potrfpCase[T](t, rnd, r, uplo, n, tiles)
+					s.potrfpCase(t, uplo, n, tiles)
 				}
 			}
 		}
 	})
 	t.Run("finished", func(t *testing.T) {
 		for _, lazy := range []bool{false, true} {
-			a := spd[T](rnd, blas.Lower, 9, 0, 1)
+			a := s.spd(blas.Lower, 9, 0, 1)
 			call := []any{a}
 			for range 3 {
 				b := newTile[T](5, 9, 0)
-				fill(rnd, b, 1, nil)
+				s.fill(b, 1, nil)
 				call = append(call, b)
 			}
 			var done finished
-			if err := v.Run(&versions.Call{Ctx: t.Context(), Params: &kernels.Potrfp{Uplo: blas.Lower, Lazy: lazy}, Args: call, Work: new(versions.Workspace), Task: &done}); err != nil {
+			if err := s.v.Run(&versions.Call{Ctx: t.Context(), Params: &kernels.Potrfp{Uplo: blas.Lower, Lazy: lazy}, Args: call, Work: new(versions.Workspace), Task: &done}); err != nil {
 				t.Fatal(err)
 			}
 			slices.Sort(done.operands)
@@ -56,12 +48,12 @@ func potrfpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.V
 	})
 	t.Run("minor", func(t *testing.T) {
 		for _, uplo := range uplos {
-			a := spd[T](rnd, uplo, 20, 1, 1)
+			a := s.spd(uplo, 20, 1, 1)
 			a.Set(12, 12, -1)
 			b := newTile[T](20, 20, 0)
-			fill(rnd, b, 1, nil)
+			s.fill(b, 1, nil)
 			b0 := clone(b)
-			err := r.run(&kernels.Potrfp{Uplo: uplo, Offset: 100}, a, b)
+			err := s.run(&kernels.Potrfp{Uplo: uplo, Offset: 100}, a, b)
 			var npd *kernels.NotPositiveDefiniteError
 			if !errors.As(err, &npd) || npd.Minor != 113 {
 				t.Errorf("%c: %v", uplo, err)
@@ -69,12 +61,7 @@ func potrfpSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.V
 			identical(t, "B after a failure", b, b0)
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Potrfp{Uplo: blas.Lower}, Args: []any{newTile[T](3, 3, 0), newTile[T](5, 3, 0), newTile[T](1, 3, 0)}}
-		if got := op.Work(c); got != 14+45+9 {
-			t.Errorf("work %v, want 68", got)
-		}
-	})
+	s.work(t, 14+45+9, &kernels.Potrfp{Uplo: blas.Lower}, newTile[T](3, 3, 0), newTile[T](5, 3, 0), newTile[T](1, 3, 0))
 }
 
 // finished is a task that notes which operands are handed on.
@@ -92,28 +79,28 @@ func (f *finished) Finished(i int) {
 
 // potrfpCase checks that the diagonal tile is factored as potrfCase does, and
 // every other one by ‖X·Lᵀ−B‖ / (n·‖B‖·ε) < 30 or its transpose.
-func potrfpCase[T kernels.Element](t *testing.T, rnd *rand.Rand, r *runner, uplo blas.Uplo, n, tiles int) {
+func (s *suite[T]) potrfpCase(t *testing.T, uplo blas.Uplo, n, tiles int) {
 	t.Helper()
 	upper := uplo == blas.Upper
-	a := spd[T](rnd, uplo, n, rnd.IntN(3), 1)
+	a := s.spd(uplo, n, s.rnd.IntN(3), 1)
 	a0 := clone(a)
 	args, all := []*kernels.Tile[T]{a}, []any{a}
 	var before []*kernels.Tile[T]
 	for range tiles {
-		m, c := 1+rnd.IntN(40), n
+		m, c := 1+s.rnd.IntN(40), n
 		if upper {
 			m, c = c, m
 		}
-		b := newTile[T](m, c, rnd.IntN(3))
-		fill(rnd, b, 1, nil)
+		b := newTile[T](m, c, s.rnd.IntN(3))
+		s.fill(b, 1, nil)
 		args, all, before = append(args, b), append(all, b), append(before, clone(b))
 	}
 	what := fmt.Sprintf("%c n=%d with %d tiles", uplo, n, tiles)
-	if err := r.run(&kernels.Potrfp{Uplo: uplo}, all...); err != nil {
+	if err := s.run(&kernels.Potrfp{Uplo: uplo}, all...); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	factored := clone(a0)
-	if err := r.run(&kernels.Potrfp{Uplo: uplo}, factored); err != nil {
+	if err := s.run(&kernels.Potrfp{Uplo: uplo}, factored); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	identical(t, what+": the diagonal tile, with others and alone", a, factored)

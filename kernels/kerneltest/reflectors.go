@@ -2,7 +2,6 @@ package kerneltest
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
@@ -134,8 +133,8 @@ func identity(n int) [][]float64 {
 // randomReflectors sets the elements of V for which use holds, tile elements
 // (i, j), and the triangles of T, to k random reflectors in blocks of ib. v
 // says how the tile is read, top(j) where its rows begin.
-func randomReflectors[T kernels.Element](rnd *rand.Rand, tile *kernels.Tile[T], order, k, ib, padT int, use func(i, j int) bool, v func(i, j int) float64) reflectors[T] {
-	fill(rnd, tile, 1/math.Sqrt(float64(max(1, order))), use)
+func (s *suite[T]) randomReflectors(tile *kernels.Tile[T], order, k, ib, padT int, use func(i, j int) bool, v func(i, j int) float64) reflectors[T] {
+	s.fill(tile, 1/math.Sqrt(float64(max(1, order))), use)
 	q := reflectors[T]{order: order, k: k, ib: ib, v: v, t: newTile[T](min(ib, k)+padT, k+padT, padT)}
 	col := make([][]float64, k)
 	for j := range col {

@@ -3,33 +3,11 @@ package kerneltest
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
-
-// Tsqrt is the suite of op "tsqrt".
-func Tsqrt(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tpqrtSuite[float32], tpqrtSuite[float64], v)
-}
-
-// Ttqrt is the suite of op "ttqrt".
-func Ttqrt(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tpqrtSuite[float32], tpqrtSuite[float64], v)
-}
-
-// Tsmqr is the suite of op "tsmqr".
-func Tsmqr(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tpmqrtSuite[float32], tpmqrtSuite[float64], v)
-}
-
-// Ttmqr is the suite of op "ttmqr".
-func Ttmqr(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, tpmqrtSuite[float32], tpmqrtSuite[float64], v)
-}
 
 // tpqrtParams returns the parameter of op "tsqrt" or "ttqrt".
 func tpqrtParams(triangle bool, ib int) any {
@@ -52,37 +30,35 @@ func inPentagon(triangle bool) func(i, j int) bool {
 	return func(i, j int) bool { return !triangle || i <= j }
 }
 
-func tpqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(11, 1))
-	r := &runner{v: v}
-	triangle := op.Name == "ttqrt"
+func (s *suite[T]) tpqrt(t *testing.T) {
+	triangle := s.op.Name == "ttqrt"
 	in := inPentagon(triangle)
-	normal := func(a *kernels.Tile[T], use func(i, j int) bool) { fill(rnd, a, 1, use) }
+	normal := func(a *kernels.Tile[T], use func(i, j int) bool) { s.fill(a, 1, use) }
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
 			for range 4 {
-				n, ib := sizes[rnd.IntN(len(sizes))], blockings[rnd.IntN(len(blockings))]
-				tpqrtCase(t, r, rnd, triangle, m, n, ib, normal)
-				tpqrtCase(t, r, rnd, triangle, n, m, ib, normal)
+				n, ib := sizes[s.rnd.IntN(len(sizes))], blockings[s.rnd.IntN(len(blockings))]
+				s.tpqrtCase(t, triangle, m, n, ib, normal)
+				s.tpqrtCase(t, triangle, n, m, ib, normal)
 			}
-			tpqrtCase(t, r, rnd, triangle, m, m, 32, normal)
+			s.tpqrtCase(t, triangle, m, m, 32, normal)
 		}
-		tpqrtCase(t, r, rnd, triangle, 257, 129, 64, normal)
-		tpqrtCase(t, r, rnd, triangle, 129, 128, 128, normal)
+		s.tpqrtCase(t, triangle, 257, 129, 64, normal)
+		s.tpqrtCase(t, triangle, 129, 128, 128, normal)
 	})
 	t.Run("hostile", func(t *testing.T) {
 		for _, ib := range [...]int{3, 8, 20, 64} {
-			for _, h := range hostile[T]() {
+			s.hostile(func(set func(a *kernels.Tile[T], use func(i, j int) bool)) {
 				for _, d := range [...][2]int{{40, 40}, {65, 33}, {20, 50}} {
-					tpqrtCase(t, r, rnd, triangle, d[0], d[1], ib, func(a *kernels.Tile[T], use func(i, j int) bool) { h.set(rnd, a, use) })
+					s.tpqrtCase(t, triangle, d[0], d[1], ib, set)
 				}
-			}
+			})
 		}
 	})
 	t.Run("zero below", func(t *testing.T) {
 		top, a, tt := newTile[T](30, 30, 1), newTile[T](30, 30, 1), newTile[T](8, 30, 0)
-		fill(rnd, top, 1, inTriangle(blas.Upper))
-		fill(rnd, a, 0, in)
+		s.fill(top, 1, inTriangle(blas.Upper))
+		s.fill(a, 0, in)
 		top0, a0 := clone(top), clone(a)
 		for i := range 30 {
 			for j := range 30 {
@@ -92,7 +68,7 @@ func tpqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 				}
 			}
 		}
-		r.must(t, tpqrtParams(triangle, 8), top, a, tt)
+		s.must(t, tpqrtParams(triangle, 8), top, a, tt)
 		identical(t, "R", top, top0)
 		identical(t, "A", a, a0)
 		for j := range 30 {
@@ -107,11 +83,11 @@ func tpqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 		for _, bad := range [...]float64{math.NaN(), math.Inf(1)} {
 			for range 20 {
 				top, a, tt := newTile[T](35, 35, 0), newTile[T](35, 35, 0), newTile[T](16, 35, 0)
-				fill(rnd, top, 1, inTriangle(blas.Upper))
-				fill(rnd, a, 1, in)
-				j0 := rnd.IntN(35)
-				a.Set(rnd.IntN(j0+1), j0, T(bad))
-				r.must(t, tpqrtParams(triangle, 16), top, a, tt)
+				s.fill(top, 1, inTriangle(blas.Upper))
+				s.fill(a, 1, in)
+				j0 := s.rnd.IntN(35)
+				a.Set(s.rnd.IntN(j0+1), j0, T(bad))
+				s.must(t, tpqrtParams(triangle, 16), top, a, tt)
 				for j := range 35 {
 					if j < j0 != finite(top.At(j, j)) {
 						t.Fatalf("%v in column %d: R(%d, %d) = %v", bad, j0, j, j, top.At(j, j))
@@ -123,44 +99,29 @@ func tpqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Ve
 	t.Run("repeat", func(t *testing.T) {
 		for _, n := range [...]int{7, 33, 131} {
 			p := tpqrtParams(triangle, 32)
-			top, a, tt := random[T](rnd, n, n, 0, 1), random[T](rnd, n, n, 1, 1), newTile[T](32, n, 0)
-			top1, top2, a1, a2, t1, t2 := clone(top), clone(top), clone(a), clone(a), clone(tt), clone(tt)
-			r.must(t, p, top1, a1, t1)
-			r.must(t, p, top2, a2, t2)
-			identical(t, "second run: R", top2, top1)
-			identical(t, "second run: A", a2, a1)
-			identical(t, "second run: T", t2, t1)
-			r.noAllocs(t, p, top, a, tt)
+			top, a, tt := s.random(n, n, 0, 1), s.random(n, n, 1, 1), newTile[T](32, n, 0)
+			s.repeat(t, p, top, a, tt)
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: tpqrtParams(triangle, 2), Args: []any{newTile[T](3, 3, 0), newTile[T](3, 3, 0), newTile[T](2, 3, 0)}}
-		want := 54.0
-		if triangle {
-			want = 18
-		}
-		if got := op.Work(c); got != want {
-			t.Errorf("work %v, want %v", got, want)
-		}
-	})
+	s.work(t, map[bool]float64{false: 54, true: 18}[triangle], tpqrtParams(triangle, 2), newTile[T](3, 3, 0), newTile[T](3, 3, 0), newTile[T](2, 3, 0))
 }
 
 // tpqrtCase checks the factorization of a triangle on top of an m×n tile, both
 // filled by set.
-func tpqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, triangle bool, m, n, ib int, set func(a *kernels.Tile[T], use func(i, j int) bool)) {
+func (s *suite[T]) tpqrtCase(t *testing.T, triangle bool, m, n, ib int, set func(a *kernels.Tile[T], use func(i, j int) bool)) {
 	t.Helper()
 	what := fmt.Sprintf("m=%d n=%d ib=%d", m, n, ib)
-	extra := rnd.IntN(3)
+	extra := s.rnd.IntN(3)
 	in, upper := inPentagon(triangle), inTriangle(blas.Upper)
-	top, a := newTile[T](n+extra, n, extra), newTile[T](m, n, rnd.IntN(4))
+	top, a := newTile[T](n+extra, n, extra), newTile[T](m, n, s.rnd.IntN(4))
 	tt := newTile[T](min(ib, n)+extra, n+extra, extra)
 	set(top, upper)
 	set(a, in)
-	mark(rnd, top, upper)
-	mark(rnd, a, in)
-	mark(rnd, tt, inT(ib, n))
+	s.mark(top, upper)
+	s.mark(a, in)
+	s.mark(tt, inT(ib, n))
 	top0, a0, t0 := clone(top), clone(a), clone(tt)
-	r.must(t, tpqrtParams(triangle, ib), top, a, tt)
+	s.must(t, tpqrtParams(triangle, ib), top, a, tt)
 	untouched(t, what+": R", top, top0, upper)
 	untouched(t, what+": A", a, a0, in)
 	untouched(t, what+": T", tt, t0, inT(ib, n))
@@ -183,53 +144,36 @@ func tpqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, trian
 	})
 }
 
-func tpmqrtSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(12, 1))
-	r := &runner{v: v}
-	triangle := op.Name == "ttmqr"
+func (s *suite[T]) tpmqrt(t *testing.T) {
+	triangle := s.op.Name == "ttmqr"
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
 			for range 4 {
-				n, k := sizes[rnd.IntN(len(sizes))], sizes[rnd.IntN(len(sizes))]
-				tpmqrtCase[T](t, r, rnd, triangle, m, n, k, blockings[rnd.IntN(len(blockings))], rnd.IntN(4))
+				n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
+				s.tpmqrtCase(t, triangle, m, n, k, blockings[s.rnd.IntN(len(blockings))], s.rnd.IntN(4))
 			}
-			tpmqrtCase[T](t, r, rnd, triangle, m, m, m, 32, 0)
+			s.tpmqrtCase(t, triangle, m, m, m, 32, 0)
 		}
-		tpmqrtCase[T](t, r, rnd, triangle, 129, 300, 129, 64, 1)
-		tpmqrtCase[T](t, r, rnd, triangle, 257, 31, 100, 100, 1)
-		tpmqrtCase[T](t, r, rnd, triangle, 20, 600, 20, 16, 1)
+		s.tpmqrtCase(t, triangle, 129, 300, 129, 64, 1)
+		s.tpmqrtCase(t, triangle, 257, 31, 100, 100, 1)
+		s.tpmqrtCase(t, triangle, 20, 600, 20, 16, 1)
 	})
 	t.Run("repeat", func(t *testing.T) {
 		for _, n := range [...]int{7, 33, 131} {
 			v := newTile[T](n, n, 0)
-			q := randomReflectors(rnd, v, 2*n, n, 32, 0, inPentagon(triangle), pentagonal(v, triangle))
+			q := s.randomReflectors(v, 2*n, n, 32, 0, inPentagon(triangle), pentagonal(v, triangle))
 			eachApplication(func(side blas.Side, trans blas.Transpose) {
 				p := tpmqrtParams(triangle, side, trans, 32)
-				c, d := random[T](rnd, n, n, 1, 1), random[T](rnd, n, n, 0, 1)
-				c1, c2, d1, d2 := clone(c), clone(c), clone(d), clone(d)
-				r.must(t, p, v, q.t, c1, d1)
-				r.must(t, p, v, q.t, c2, d2)
-				identical(t, "second run: C1", c2, c1)
-				identical(t, "second run: C2", d2, d1)
-				r.noAllocs(t, p, v, q.t, c, d)
+				s.repeat(t, p, v, q.t, s.random(n, n, 1, 1), s.random(n, n, 0, 1))
 			})
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: tpmqrtParams(triangle, blas.Left, blas.Trans, 2),
-			Args: []any{newTile[T](3, 3, 0), newTile[T](2, 3, 0), newTile[T](3, 5, 0), newTile[T](3, 5, 0)}}
-		want := 180.0
-		if triangle {
-			want = 90
-		}
-		if got := op.Work(c); got != want {
-			t.Errorf("work %v, want %v", got, want)
-		}
-	})
+	s.work(t, map[bool]float64{false: 180, true: 90}[triangle], tpmqrtParams(triangle, blas.Left, blas.Trans, 2),
+		newTile[T](3, 3, 0), newTile[T](2, 3, 0), newTile[T](3, 5, 0), newTile[T](3, 5, 0))
 }
 
 // tpmqrtCase checks op(Q)·[C1; C2] and [C1 C2]·op(Q) for the Q of an m×k tile.
-func tpmqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, triangle bool, m, n, k, ib, pad int) {
+func (s *suite[T]) tpmqrtCase(t *testing.T, triangle bool, m, n, k, ib, pad int) {
 	t.Helper()
 	in := inPentagon(triangle)
 	v := newTile[T](m, k, pad)
@@ -237,15 +181,15 @@ func tpmqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, tria
 	if triangle {
 		part = min(m, k)
 	}
-	q := randomReflectors(rnd, v, k+part, k, ib, pad, in, pentagonal(v, triangle))
+	q := s.randomReflectors(v, k+part, k, ib, pad, in, pentagonal(v, triangle))
 	if part == 0 {
-		fill(rnd, q.t, 0, inT(ib, k)) // nothing to annihilate makes H = I
+		s.fill(q.t, 0, inT(ib, k)) // nothing to annihilate makes H = I
 	}
-	mark(rnd, v, in)
-	mark(rnd, q.t, inT(ib, k))
-	extra1, extra2 := rnd.IntN(3), 0
+	s.mark(v, in)
+	s.mark(q.t, inT(ib, k))
+	extra1, extra2 := s.rnd.IntN(3), 0
 	if triangle {
-		extra2 = rnd.IntN(3)
+		extra2 = s.rnd.IntN(3)
 	}
 	eachApplication(func(side blas.Side, trans blas.Transpose) {
 		what := fmt.Sprintf("%c%c m=%d n=%d k=%d ib=%d pad=%d", side, trans, m, n, k, ib, pad)
@@ -254,19 +198,19 @@ func tpmqrtCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, tria
 			if right {
 				x := newTile[T](c, r, pad)
 				use := func(_, j int) bool { return j < used }
-				fill(rnd, x, 1, use)
-				mark(rnd, x, use)
+				s.fill(x, 1, use)
+				s.mark(x, use)
 				return x
 			}
 			x := newTile[T](r, c, pad)
 			use := func(i, _ int) bool { return i < used }
-			fill(rnd, x, 1, use)
-			mark(rnd, x, use)
+			s.fill(x, 1, use)
+			s.mark(x, use)
 			return x
 		}
 		c1, c2 := shaped(k+extra1, n, k), shaped(part+extra2, n, part)
 		v0, t0, c10, c20 := clone(v), clone(q.t), clone(c1), clone(c2)
-		r.must(t, tpmqrtParams(triangle, side, trans, ib), v, q.t, c1, c2)
+		s.must(t, tpmqrtParams(triangle, side, trans, ib), v, q.t, c1, c2)
 		identical(t, what+": V", v, v0)
 		identical(t, what+": T", q.t, t0)
 		first := func(used int) func(i, j int) bool {

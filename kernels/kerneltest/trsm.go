@@ -3,77 +3,76 @@ package kerneltest
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
-// Trsm is the suite of op "trsm".
-func Trsm(t *testing.T, op *versions.Op, v *versions.Version) {
-	byType(t, op, trsmSuite[float32], trsmSuite[float64], v)
-}
-
-func trsmSuite[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
-	rnd := rand.New(rand.NewPCG(3, 1))
-	r := &runner{v: v}
+// trsm is the suite of ops "trsm" and "trmm", which take the same operands.
+func (s *suite[T]) trsm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, p := range trsmParams(1) {
 			for _, m := range sizes {
-				n := sizes[rnd.IntN(len(sizes))]
-				trsmCase[T](t, r, rnd, p, m, n, rnd.IntN(4), 1, 1)
-				trsmCase[T](t, r, rnd, p, n, m, rnd.IntN(4), 1, 1)
-				trsmCase[T](t, r, rnd, p, m, m, 0, 1, 1)
+				n := sizes[s.rnd.IntN(len(sizes))]
+				s.trsmCase(t, p, m, n, s.rnd.IntN(4), 1, 1)
+				s.trsmCase(t, p, n, m, s.rnd.IntN(4), 1, 1)
+				s.trsmCase(t, p, m, m, 0, 1, 1)
 			}
-			d := large[rnd.IntN(len(large))]
-			trsmCase[T](t, r, rnd, p, d, 17, 1, 1, 1)
-			trsmCase[T](t, r, rnd, p, 17, d, 1, 1, 1)
+			d := large[s.rnd.IntN(len(large))]
+			s.trsmCase(t, p, d, 17, 1, 1, 1)
+			s.trsmCase(t, p, 17, d, 1, 1, 1)
 		}
 	})
 	t.Run("scalars", func(t *testing.T) {
 		for _, alpha := range scalars {
 			for _, p := range trsmParams(alpha) {
-				for _, d := range [...]int{1, 5, 18, 35} {
-					trsmCase[T](t, r, rnd, p, d, d+1, 1, 1, 1)
+				for _, d := range [...]int{1, 5, 18, 35, 67} {
+					s.trsmCase(t, p, d, d+1, 1, 1, 1)
 				}
 			}
 		}
 		p := kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.ConjTrans, Diag: blas.Unit, Alpha: 1}
-		trsmCase[T](t, r, rnd, p, 9, 8, 0, 1, 1)
+		s.trsmCase(t, p, 9, 8, 0, 1, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
 		big := extreme[T]() * extreme[T]() / 0x1p20
 		for _, p := range trsmParams(1) {
-			if p.Diag == blas.NonUnit {
-				trsmCase[T](t, r, rnd, p, 37, 38, 1, big, 1)
-				trsmCase[T](t, r, rnd, p, 37, 38, 1, 1/big, 1)
-				trsmCase[T](t, r, rnd, p, 37, 38, 1, extreme[T](), 1/extreme[T]())
-				trsmCase[T](t, r, rnd, p, 37, 38, 1, 1/extreme[T](), extreme[T]())
+			if s.multiplies() {
+				s.trsmCase(t, p, 37, 38, 1, extreme[T]()/0x1p6, 1)
+				s.trsmCase(t, p, 37, 38, 1, 0x1p6/extreme[T](), 1)
+			} else if p.Diag == blas.NonUnit {
+				s.trsmCase(t, p, 37, 38, 1, big, 1)
+				s.trsmCase(t, p, 37, 38, 1, 1/big, 1)
+				s.trsmCase(t, p, 37, 38, 1, extreme[T](), 1/extreme[T]())
+				s.trsmCase(t, p, 37, 38, 1, 1/extreme[T](), extreme[T]())
 			}
 		}
 	})
-	t.Run("nonfinite", func(t *testing.T) { trsmNonFinite[T](t, r, rnd) })
-	t.Run("singular", func(t *testing.T) { trsmSingular[T](t, r, rnd) })
+	t.Run("nonfinite", func(t *testing.T) { s.trsmNonFinite(t) })
+	if !s.multiplies() {
+		t.Run("singular", func(t *testing.T) { s.trsmSingular(t) })
+	}
 	t.Run("repeat", func(t *testing.T) {
 		for _, p := range trsmParams(-1) {
 			for _, d := range [...]int{7, 33, 131} {
-				a, b := triangle[T](rnd, p, d, 1, 1), random[T](rnd, d, d, 3, 1)
-				b1, b2 := clone(b), clone(b)
-				r.must(t, &p, a, b1)
-				r.must(t, &p, a, b2)
-				identical(t, "second run", b2, b1)
-				r.noAllocs(t, &p, a, b)
+				s.repeat(t, s.trsmParam(p), s.triangle(p, d, 1, 1), s.random(d, d, 3, 1))
 			}
 		}
 	})
-	t.Run("work", func(t *testing.T) {
-		c := &versions.Call{Params: &kernels.Trsm{Side: blas.Right}, Args: []any{newTile[T](5, 5, 0), newTile[T](3, 5, 0)}}
-		if got := op.Work(c); got != 3*5*5 {
-			t.Errorf("work %v, want 75", got)
-		}
-	})
+	s.work(t, 3*5*5, s.trsmParam(kernels.Trsm{Side: blas.Right}), newTile[T](5, 5, 0), newTile[T](3, 5, 0))
+}
+
+// multiplies reports whether the op is "trmm".
+func (s *suite[T]) multiplies() bool { return s.op.Name == "trmm" }
+
+// trsmParam returns p as the op takes it.
+func (s *suite[T]) trsmParam(p kernels.Trsm) any {
+	if s.multiplies() {
+		product := kernels.Trmm(p)
+		return &product
+	}
+	return &p
 }
 
 // trsmParams returns the 16 cases.
@@ -92,13 +91,13 @@ func trsmParams(alpha float64) (ps []kernels.Trsm) {
 
 // triangle returns a well-conditioned triangle of order n with NaN wherever
 // trsm must not read.
-func triangle[T kernels.Element](rnd *rand.Rand, p kernels.Trsm, n, pad int, scale float64) *kernels.Tile[T] {
+func (s *suite[T]) triangle(p kernels.Trsm, n, pad int, scale float64) *kernels.Tile[T] {
 	a := newTile[T](n, n, pad)
 	in := inTriangle(p.Uplo)
-	fill(rnd, a, scale/math.Sqrt(float64(2*n)), func(i, j int) bool { return i != j && in(i, j) })
+	s.fill(a, scale/math.Sqrt(float64(2*n)), func(i, j int) bool { return i != j && in(i, j) })
 	for i := range n {
 		if p.Diag == blas.NonUnit {
-			a.Set(i, i, T(scale*math.Copysign(1+rnd.Float64(), rnd.NormFloat64())))
+			a.Set(i, i, T(scale*math.Copysign(1+s.rnd.Float64(), s.rnd.NormFloat64())))
 		}
 	}
 	return a
@@ -122,10 +121,10 @@ func triangleAt[T kernels.Element](a *kernels.Tile[T], p kernels.Trsm) func(i, j
 	}
 }
 
-// trsmCase checks one call by ‖αB − op(A)·X‖ / (‖A‖·‖X‖·ε·n) < 30, or the
-// like for the right side, with A of size scale and B such that X is of size
-// xscale.
-func trsmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kernels.Trsm, m, n, pad int, scale, xscale float64) {
+// trsmCase checks one call of trsm by ‖αB − op(A)·X‖ / (‖A‖·‖X‖·ε·n) < 30, and
+// one of trmm by ‖X − αop(A)·B‖ / (|α|·‖A‖·‖B‖·ε·n) < 30, or the like for the
+// right side, with A of size scale and B of size scale·xscale.
+func (s *suite[T]) trsmCase(t *testing.T, p kernels.Trsm, m, n, pad int, scale, xscale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c%c%c m=%d n=%d alpha=%v pad=%d scale=%.3g, %.3g", p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, pad, scale, xscale)
 	order := m
@@ -134,12 +133,12 @@ func trsmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 	}
 	a, b := newTile[T](order, order, pad), newTile[T](m, n, 2*pad)
 	if p.Alpha != 0 {
-		a = triangle[T](rnd, p, order, pad, scale)
+		a = s.triangle(p, order, pad, scale)
 	}
-	fill(rnd, b, scale*xscale, nil)
-	mark(rnd, b, nil)
+	s.fill(b, scale*xscale, nil)
+	s.mark(b, nil)
 	a0, b0 := clone(a), clone(b)
-	r.must(t, &p, a, b)
+	s.must(t, s.trsmParam(p), a, b)
 	identical(t, what+": A", a, a0)
 	untouched(t, what+": B", b, b0, func(i, j int) bool { return true })
 
@@ -148,6 +147,11 @@ func trsmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 		ratio(t, what, norm1(m, n, fx), 0, 0)
 		return
 	}
+	// β·op(A)·X is to be α·B.
+	beta, alpha := 1.0, p.Alpha
+	if s.multiplies() {
+		beta, alpha, fx, fb = p.Alpha, 1, fb, fx
+	}
 	// op(A)·X by the rows of op(A) and the columns of X, or X·op(A) by the
 	// rows of X and the columns of op(A).
 	left, right := fa, fx
@@ -155,20 +159,20 @@ func trsmCase[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand, p kern
 		left, right = fx, fa
 	}
 	rl, rr := rows(m, order, left), rows(n, order, transpose(right))
-	residual := norm1(m, n, func(i, j int) float64 { return p.Alpha*fb(i, j) - dot(rl[i], rr[j]) })
-	ratio(t, what, residual, norm1(order, order, fa)*norm1(m, n, fx)*eps[T]()*float64(order), 30)
+	residual := norm1(m, n, func(i, j int) float64 { return alpha*fb(i, j) - beta*dot(rl[i], rr[j]) })
+	ratio(t, what, residual, math.Abs(beta)*norm1(order, order, fa)*norm1(m, n, fx)*eps[T]()*float64(order), 30)
 }
 
-// trsmNonFinite checks that a NaN or an infinity in one right-hand side stays
-// in it.
-func trsmNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+// trsmNonFinite checks that a NaN or an infinity in one vector of B stays in it
+// and does not get lost.
+func (s *suite[T]) trsmNonFinite(t *testing.T) {
 	for _, p := range trsmParams(1) {
 		for _, d := range [...]int{3, 19, 45} {
 			for _, bad := range [...]float64{math.NaN(), math.Inf(-1)} {
-				a, b := triangle[T](rnd, p, d, 1, 1), random[T](rnd, d, d, 1, 1)
-				i0, j0 := rnd.IntN(d), rnd.IntN(d)
+				a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1, 1)
+				i0, j0 := s.rnd.IntN(d), s.rnd.IntN(d)
 				b.Set(i0, j0, T(bad))
-				r.must(t, &p, a, b)
+				s.must(t, s.trsmParam(p), a, b)
 				for i := range d {
 					for j := range d {
 						other := j != j0
@@ -188,16 +192,16 @@ func trsmNonFinite[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
 
 // trsmSingular checks that a zero on the diagonal makes its unknown infinite
 // or NaN in every right-hand side, and does not panic.
-func trsmSingular[T kernels.Element](t *testing.T, r *runner, rnd *rand.Rand) {
+func (s *suite[T]) trsmSingular(t *testing.T) {
 	for _, p := range trsmParams(1) {
 		if p.Diag == blas.Unit {
 			continue
 		}
 		const d = 21
 		for i0 := range d {
-			a, b := triangle[T](rnd, p, d, 1, 1), random[T](rnd, d, d, 1, 1)
+			a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1, 1)
 			a.Set(i0, i0, 0)
-			r.must(t, &p, a, b)
+			s.must(t, &p, a, b)
 			for v := range d {
 				x := b.At(i0, v)
 				if p.Side == blas.Right {
