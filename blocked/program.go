@@ -17,7 +17,11 @@ import (
 // otherwise the caller learns it from the job's Wait, before which it must
 // neither read nor write the matrices.
 type Program[T Element] struct {
-	job  *exec.Job
+	// Failure is the failure policy of the tasks submitted from now on; nil means the
+	// usual one. With retries, what a task updates in place is copied first.
+	Failure *graph.Failure
+
+	job  exec.Job
 	ops  kernels.Ops[T]
 	data map[*Matrix[T]]*operand[T]
 	// sliced is the data of Slices and Reflectors.
@@ -35,7 +39,7 @@ type Program[T Element] struct {
 }
 
 // NewProgram returns a Program that submits to job, with the ops given.
-func NewProgram[T Element](job *exec.Job, ops kernels.Ops[T]) *Program[T] {
+func NewProgram[T Element](job exec.Job, ops kernels.Ops[T]) *Program[T] {
 	return &Program[T]{job: job, ops: ops, data: make(map[*Matrix[T]]*operand[T])}
 }
 
@@ -91,7 +95,7 @@ func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: 
 // again, so that a task costs no allocation.
 func (p *Program[T]) submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) error {
 	p.args = append(p.args[:0], operands...)
-	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args}
+	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: p.Failure}
 	_, err := p.job.Submit(&p.spec)
 	if err == nil {
 		p.n++

@@ -99,7 +99,7 @@ func TestAcceleratorBatchPanics(t *testing.T) {
 			for i := range data {
 				data[i].Value = &cell{}
 			}
-			var job *exec.Job
+			var job exec.Job
 			for round := 0; began.Load() == 0; round++ {
 				if round == 100 {
 					t.Fatal("no batch was begun")

@@ -78,7 +78,7 @@ func (l *Local) bring(d *graph.Datum) *graph.Fault {
 // flush has the host have everything that tasks of j have left on accelerators,
 // and keeps nothing of it there. An error is the job's. The caller holds submit:
 // what others have submitted meanwhile ends first.
-func (j *Job) flush() {
+func (j *job) flush() {
 	if !j.used.Load() {
 		return
 	}

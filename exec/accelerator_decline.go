@@ -14,7 +14,7 @@ func (d *device) unstarted(f *flight, err error) {
 		d.finish(f, err)
 		return
 	}
-	j := t.Graph().Owner.(*Job)
+	j := jobOf(t)
 	if f.record != nil {
 		f.event(j, t.Op.(*versions.Op), err)
 	}

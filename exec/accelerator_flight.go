@@ -40,7 +40,7 @@ func (d *device) start(t *graph.Task) {
 // board makes an attempt at t ready to be started. It concludes t at once, and
 // returns nil, if it must not run, or cannot.
 func (d *device) board(t *graph.Task) *flight {
-	j := t.Graph().Owner.(*Job)
+	j := jobOf(t)
 	f := d.flight(t)
 	if fault := j.cancelled(t); fault != nil {
 		d.land(f)
@@ -142,7 +142,7 @@ func (d *device) invoke(flights []*flight) (err error) {
 // finish concludes an attempt that has ended with err.
 func (d *device) finish(f *flight, err error) {
 	t, l := f.task, &f.launch
-	j, op := t.Graph().Owner.(*Job), t.Op.(*versions.Op)
+	j, op := jobOf(t), t.Op.(*versions.Op)
 	lost := err != nil && d.acc.Lost() != nil
 	if f.limit > 0 && l.Busy > f.limit {
 		err = &TimeoutError{Limit: f.limit, Took: l.Busy, Err: err}
@@ -186,7 +186,7 @@ func (d *device) finish(f *flight, err error) {
 // That is no attempt of its own.
 func (d *device) forsake(f *flight, version string, why error, freed []*graph.Task) []*graph.Task {
 	t := f.task
-	j := t.Graph().Owner.(*Job)
+	j := jobOf(t)
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 && (t.Kept() == nil || !inPlace(o.Mode)) {
 			if err := d.acc.Fetch(o.Datum.Value, useOf(o.Mode)); err != nil {
@@ -207,7 +207,7 @@ func (d *device) forsake(f *flight, version string, why error, freed []*graph.Ta
 }
 
 // event records the attempt.
-func (f *flight) event(j *Job, op *versions.Op, err error) {
+func (f *flight) event(j *job, op *versions.Op, err error) {
 	t, r := f.task, f.rt.opt.Recorder
 	e := trace.Event{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: f.choice.Version.Name,
 		Worker: f.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: f.doing.Start, Failed: err != nil}

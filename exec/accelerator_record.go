@@ -45,7 +45,7 @@ func (l *Local) recordWait(w *worker, t *graph.Task) (end func()) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 && l.away(o.Datum.Value, nil) {
 			r := l.opt.Recorder
-			x := trace.Wait{Worker: w.info.ID, Job: t.Graph().Owner.(*Job).id, Task: uint64(t.ID()), Start: r.Now()}
+			x := trace.Wait{Worker: w.info.ID, Job: jobOf(t).id, Task: uint64(t.ID()), Start: r.Now()}
 			return func() {
 				x.End = r.Now()
 				r.Wait(x)

@@ -118,7 +118,7 @@ func newProgram(seed uint64, data int, ops ...*versions.Op) *program {
 	return p
 }
 
-func (p *program) submit(job *exec.Job) error {
+func (p *program) submit(job exec.Job) error {
 	p.last++
 	r := &role{id: p.last, where: &p.where}
 	s := graph.Spec{Op: p.ops[p.rng.IntN(len(p.ops))], Params: r, Priority: int64(p.rng.IntN(10))}

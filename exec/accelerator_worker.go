@@ -242,7 +242,7 @@ func (d *device) prefetch() {
 				d.values = append(d.values, o.Datum.Value)
 			}
 		}
-		j := c.task.Graph().Owner.(*Job)
+		j := jobOf(c.task)
 		j.used.Store(true)
 		d.acc.Prefetch(d.values, j.id)
 	}

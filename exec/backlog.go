@@ -61,7 +61,7 @@ const (
 // postpone leaves it to whoever executes tasks to add s, if one worker executes all
 // of them or some have been left so before, and reports whether it did. The caller
 // holds submit, and has checked s.
-func (j *Job) postpone(s *graph.Spec) bool {
+func (j *job) postpone(s *graph.Spec) bool {
 	l, b := j.rt, &j.backlog
 	if l.solo.Load() == nil && b.empty() || len(s.Operands) > noted || !s.Plain() {
 		return false
@@ -94,7 +94,7 @@ func (j *Job) postpone(s *graph.Spec) bool {
 func (b *backlog) empty() bool { return b.ring == nil || b.read.Load() == b.written.Load() }
 
 // help puts some of the backlog into the graph, and more if nothing is ready then.
-func (j *Job) help() {
+func (j *job) help() {
 	l := j.rt
 	l.mu.Lock()
 	l.read(j, gulp)
@@ -107,7 +107,7 @@ func (j *Job) help() {
 }
 
 // settle puts everything in the backlog into the graph. The caller holds submit.
-func (j *Job) settle() {
+func (j *job) settle() {
 	for !j.backlog.empty() {
 		j.help()
 	}
@@ -125,7 +125,7 @@ func (l *Local) absorb() {
 }
 
 // unread reports whether there is something in j's backlog. The caller holds mu.
-func (l *Local) unread(j *Job) bool {
+func (l *Local) unread(j *job) bool {
 	b := &j.backlog
 	at := b.read.Load()
 	if at == b.known { // the writer's cache line is looked at no more than needed
@@ -146,7 +146,7 @@ func (l *Local) behind() bool {
 }
 
 // read puts at most n tasks of j's backlog into its graph. The caller holds mu.
-func (l *Local) read(j *Job, n uint64) {
+func (l *Local) read(j *job, n uint64) {
 	b := &j.backlog
 	at := b.read.Load()
 	if at+n > b.known {
@@ -170,7 +170,7 @@ func (l *Local) read(j *Job, n uint64) {
 }
 
 // takeRing makes the backlog ready for use.
-func (j *Job) takeRing() {
+func (j *job) takeRing() {
 	l, b := j.rt, &j.backlog
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +189,7 @@ func (j *Job) takeRing() {
 
 // giveBack gives back what takeRing took: all tasks have ended. The caller holds
 // submit.
-func (j *Job) giveBack() {
+func (j *job) giveBack() {
 	l, b := j.rt, &j.backlog
 	if b.ring == nil {
 		return

@@ -28,7 +28,7 @@ func newCholeskyOps() choleskyOps {
 
 // submit submits the tasks of a Cholesky factorization of mt×mt tiles and
 // returns their number.
-func (c choleskyOps) submit(tb testing.TB, job *exec.Job, mt int) int {
+func (c choleskyOps) submit(tb testing.TB, job exec.Job, mt int) int {
 	tiles := make([]graph.Datum, mt*mt)
 	a := func(i, j int) *graph.Datum { return &tiles[i*mt+j] }
 	n := 0

@@ -38,7 +38,7 @@ func start(t testing.TB, opt exec.Options) *exec.Local {
 	return rt
 }
 
-func submit(t testing.TB, job *exec.Job, s graph.Spec) graph.TaskID {
+func submit(t testing.TB, job exec.Job, s graph.Spec) graph.TaskID {
 	t.Helper()
 	id, err := job.Submit(&s)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestFailurePolicies(t *testing.T) {
 	var ran atomic.Int64
 	bad := opOf("bad", func(*versions.Call) error { return errBad })
 	good := opOf("good", func(*versions.Call) error { ran.Add(1); return nil })
-	run := func(f *graph.Failure) (job *exec.Job, err error) {
+	run := func(f *graph.Failure) (job exec.Job, err error) {
 		ran.Store(0)
 		var x, y graph.Datum
 		job = rt.NewJob(context.Background())

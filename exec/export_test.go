@@ -9,7 +9,8 @@ func (o *Options) Hurry() {
 }
 
 // Postponed returns how many tasks of j a worker has put into the graph.
-func (j *Job) Postponed() int {
+func Postponed(of Job) int {
+	j := of.(*job)
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	return int(j.backlog.read.Load())

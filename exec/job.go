@@ -10,10 +10,8 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Job is a sequence of tasks and their execution. Its methods are safe for
-// concurrent use, except that the order of tasks submitted by several
-// goroutines at once is theirs to settle.
-type Job struct {
+// job is a [Job] of a Local runtime.
+type job struct {
 	rt   *Local
 	id   uint64
 	ctx  context.Context
@@ -43,7 +41,7 @@ type Job struct {
 		ignored    int
 	}
 
-	adopter   *Job         // of the task whose children these are, if they are
+	adopter   *job         // of the task whose children these are, if they are
 	used      atomic.Bool  // accelerators may have some of its data
 	submitted atomic.Int64 // submit.count for the watchdog, if there is one
 
@@ -64,11 +62,11 @@ type Job struct {
 	}
 }
 
-func newJob(l *Local, ctx context.Context) *Job {
+func newJob(l *Local, ctx context.Context) *job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	j := &Job{rt: l, id: l.jobs.Add(1), ctx: ctx, over: ctx.Done()}
+	j := &job{rt: l, id: l.jobs.Add(1), ctx: ctx, over: ctx.Done()}
 	j.news.L = &j.news.Mutex
 	j.submit.graph.Owner = j
 	j.submit.graph.Failed = j.broken
@@ -88,15 +86,11 @@ func newJob(l *Local, ctx context.Context) *Job {
 	return j
 }
 
-// Submit adds a task. It blocks while the job's window is full. The error is
-// the job's, if it has failed or been cancelled: then the task was not added,
-// and nothing submitted later will be.
-//
-// Submit panics with a graph.Error if the spec makes no sense, as
-// [ErrNotRestorable]. A task must not
-// submit to its own job: it would wait for a window that it helps to fill. It
-// can have children: see [Nested].
-func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
+// jobOf returns the job of a task.
+func jobOf(t *graph.Task) *job { return t.Graph().Owner.(*job) }
+
+// Submit implements [Job].
+func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	if err := j.admit(); err != nil {
@@ -131,7 +125,7 @@ func (j *Job) Submit(s *graph.Spec) (graph.TaskID, error) {
 }
 
 // counted counts a task that has been submitted. The caller holds submit.
-func (j *Job) counted() {
+func (j *job) counted() {
 	j.submit.count++
 	if !j.submit.active {
 		j.submit.active = true
@@ -143,7 +137,7 @@ func (j *Job) counted() {
 }
 
 // rests notes that who submits is about to wait for tasks. The caller holds submit.
-func (j *Job) rests() {
+func (j *job) rests() {
 	if j.submit.active {
 		j.submit.active = false
 		j.rt.submitting.Add(-1)
@@ -151,7 +145,7 @@ func (j *Job) rests() {
 }
 
 // admit waits for room in the window. The caller holds submit.
-func (j *Job) admit() error {
+func (j *job) admit() error {
 	if j.last.Load() <= uint64(j.submit.count) {
 		return j.Err()
 	}
@@ -181,7 +175,7 @@ func (j *Job) admit() error {
 
 // enlist tells the runtime that the job is about to have tasks in flight, and
 // watches the context from now on. The caller holds submit.
-func (j *Job) enlist() error {
+func (j *job) enlist() error {
 	if err := j.ctx.Err(); err != nil {
 		j.abort(context.Cause(j.ctx))
 		return j.Err()
@@ -195,11 +189,8 @@ func (j *Job) enlist() error {
 	return nil
 }
 
-// Wait waits until every task submitted so far has ended and returns the
-// job's error: nil if all went well, a *TaskError for the failed task with
-// the smallest number, the cause of the context's end, or ErrClosed. A failure
-// under graph.Ignore is no error. After a nil error the job can go on.
-func (j *Job) Wait() error {
+// Wait implements [Job].
+func (j *job) Wait() error {
 	j.submit.Lock()
 	if j.submit.graph.Open() {
 		j.settle()
@@ -226,7 +217,7 @@ func (j *Job) Wait() error {
 
 // idle calls f, which waits for tasks of the job. The parent of children lends
 // its cores to them meanwhile.
-func (j *Job) idle(f func()) {
+func (j *job) idle(f func()) {
 	w := j.parent
 	if w == nil {
 		f()
@@ -239,17 +230,15 @@ func (j *Job) idle(f func()) {
 }
 
 // drain waits for every task submitted so far.
-func (j *Job) drain() {
+func (j *job) drain() {
 	j.submit.Lock()
 	n := j.submit.count
 	j.submit.Unlock()
 	j.waitDone(n)
 }
 
-// WaitOn waits until the version of d that the latest task submitted so far
-// makes is there, and returns the error that keeps it from being made, if any.
-// Tasks submitted later that write d may already change it.
-func (j *Job) WaitOn(d *graph.Datum) error {
+// WaitOn implements [Job].
+func (j *job) WaitOn(d *graph.Datum) error {
 	got := make(chan *graph.Fault, 1)
 	j.watch(d, func(f *graph.Fault) {
 		if f == nil {
@@ -271,7 +260,7 @@ func (j *Job) WaitOn(d *graph.Datum) error {
 
 // watch has done called when the latest version of d is there, or cannot be
 // made.
-func (j *Job) watch(d *graph.Datum, done func(*graph.Fault)) {
+func (j *job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	j.settle()
@@ -282,8 +271,8 @@ func (j *Job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	}
 }
 
-// Err returns the job's error so far, as Wait would.
-func (j *Job) Err() error {
+// Err implements [Job].
+func (j *job) Err() error {
 	j.outcome.Lock()
 	defer j.outcome.Unlock()
 	switch {
@@ -295,22 +284,21 @@ func (j *Job) Err() error {
 	return nil
 }
 
-// Ignored returns the number of tasks whose failure was ignored.
-func (j *Job) Ignored() int {
+// Ignored implements [Job].
+func (j *job) Ignored() int {
 	j.outcome.Lock()
 	defer j.outcome.Unlock()
 	return j.outcome.ignored
 }
 
-// Copies returns how much memory the job's data have beside their own values: see
-// graph.Graph.Copies.
-func (j *Job) Copies() graph.Copies { return j.submit.graph.Copies() }
+// Copies implements [Job].
+func (j *job) Copies() graph.Copies { return j.submit.graph.Copies() }
 
-// Completed returns the number of tasks that have ended in any way.
-func (j *Job) Completed() int { return int(j.done.Load()) }
+// Completed implements [Job].
+func (j *job) Completed() int { return int(j.done.Load()) }
 
 // waitDone waits until goal tasks have ended.
-func (j *Job) waitDone(goal int64) {
+func (j *job) waitDone(goal int64) {
 	if j.done.Load() >= goal {
 		return
 	}
@@ -329,7 +317,7 @@ func (j *Job) waitDone(goal int64) {
 }
 
 // ended counts a task that has ended.
-func (j *Job) ended() {
+func (j *job) ended() {
 	if j.done.Add(1) < j.goal.Load() {
 		return
 	}
@@ -353,7 +341,7 @@ func (j *Job) ended() {
 }
 
 // abort cancels what has not started.
-func (j *Job) abort(cause error) {
+func (j *job) abort(cause error) {
 	j.outcome.Lock()
 	if j.outcome.aborted == nil {
 		j.outcome.aborted = &graph.Fault{Err: cause}
@@ -363,7 +351,7 @@ func (j *Job) abort(cause error) {
 }
 
 // cancelled returns why t must not run, nil if it may.
-func (j *Job) cancelled(t *graph.Task) *graph.Fault {
+func (j *job) cancelled(t *graph.Task) *graph.Fault {
 	if f := t.Tainted(); f != nil {
 		// The fault may be that of an earlier job on the same data.
 		j.outcome.Lock()
@@ -393,7 +381,7 @@ func (j *Job) cancelled(t *graph.Task) *graph.Fault {
 }
 
 // fail records that t has failed for good and does what its policy says.
-func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
+func (j *job) fail(w *worker, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
 	action := graph.Fail
 	if t.Failure() != nil {
 		action = t.Failure().Then
@@ -438,7 +426,7 @@ func (j *Job) fail(w *worker, t *graph.Task, version string, err error, freed []
 
 // broken records that a function of the program that the graph calls has
 // panicked.
-func (j *Job) broken(what string, f *graph.Fault) {
+func (j *job) broken(what string, f *graph.Fault) {
 	f.Err = &TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
 	j.outcome.Lock()
 	if j.outcome.fault == nil || f.Task < j.outcome.fault.Task {
@@ -449,7 +437,7 @@ func (j *Job) broken(what string, f *graph.Fault) {
 
 // end takes t, which w has executed, out of the graph and appends what it has freed
 // to freed.
-func (j *Job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
+func (j *job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
 	if j.stories != nil && state != graph.Failed {
 		var err error
 		if f != nil {
@@ -472,7 +460,7 @@ func (j *Job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, f
 // arrived notifies the watches among tasks that have become ready and returns
 // the others, with what the watches' ends have freed. It is called by w, if that is
 // not nil.
-func (j *Job) arrived(w *worker, ready []*graph.Task) []*graph.Task {
+func (j *job) arrived(w *worker, ready []*graph.Task) []*graph.Task {
 	if r := j.rt.opt.Recorder; r != nil && len(ready) > 0 {
 		now, tasks := r.Now(), 0
 		for _, t := range ready {

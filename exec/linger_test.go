@@ -91,12 +91,12 @@ func TestLingerLeavesProcessor(t *testing.T) {
 
 // lingerer returns a runtime of two workers on two processors that linger for an
 // hour, and a function that submits a task for each of them.
-func lingerer(t *testing.T) (rt *exec.Local, meet func(*exec.Job)) {
+func lingerer(t *testing.T) (rt *exec.Local, meet func(exec.Job)) {
 	procs := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	o := exec.Options{Workers: 2}
 	o.Linger(time.Hour)
-	return start(t, o), func(job *exec.Job) {
+	return start(t, o), func(job exec.Job) {
 		var here atomic.Int32
 		both := make(chan struct{})
 		op := opOf("meet", func(*versions.Call) error {

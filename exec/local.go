@@ -58,12 +58,12 @@ type Local struct {
 	// lingering is the one of the spinning workers that looks for longer, if any.
 	lingering *worker
 
-	backlogs []*Job   // jobs with a backlog, which may be empty
+	backlogs []*job   // jobs with a backlog, which may be empty
 	rings    [][]note // for backlogs, passed on from job to job
 
 	live struct { // a lock of its own: taken before mu, never inside it
 		sync.Mutex
-		jobs   map[*Job]struct{} // jobs with tasks in flight
+		jobs   map[*job]struct{} // jobs with tasks in flight
 		closed bool
 	}
 }
@@ -103,7 +103,7 @@ func NewLocal(opt Options) (*Local, error) {
 	l.policy = dispatch.New(opt.Policy, m)
 	l.inbox = make([][]*graph.Task, len(places))
 	l.open = make([]atomic.Pointer[phase], len(places))
-	l.live.jobs = make(map[*Job]struct{})
+	l.live.jobs = make(map[*job]struct{})
 	for i, p := range places {
 		w := &worker{rt: l, info: p, slot: &slot{}, wake: make(chan struct{}, 1)}
 		w.info.ID = i
@@ -128,7 +128,7 @@ func NewLocal(opt Options) (*Local, error) {
 	return l, nil
 }
 
-// Workers describes the workers.
+// Workers implements [Runtime].
 func (l *Local) Workers() []Worker {
 	ws := make([]Worker, len(l.workers))
 	for i, w := range l.workers {
@@ -137,27 +137,21 @@ func (l *Local) Workers() []Worker {
 	return ws
 }
 
-// Target returns what the workers on cores offer to versions; it is the same for
-// all of them and must not be changed.
+// Target implements [Runtime].
 func (l *Local) Target() *versions.Target { return l.workers[0].info.Target }
 
-// Policy returns the scheduling policy.
-func (l *Local) Policy() dispatch.Kind { return l.opt.Policy }
+// Selector implements [Runtime].
+func (l *Local) Selector() *versions.Selector { return l.selector }
 
-// NewJob returns a job without tasks. When ctx ends, tasks of the job that
-// have not started are cancelled and those that run see their context end.
-func (l *Local) NewJob(ctx context.Context) *Job {
-	return newJob(l, ctx)
-}
+// NewJob implements [Runtime].
+func (l *Local) NewJob(ctx context.Context) Job { return newJob(l, ctx) }
 
-// Close cancels what has not started of all jobs, waits for the tasks that
-// run, and ends the workers. The jobs' Wait returns ErrClosed, unless they had
-// failed before. Close may be called more than once.
+// Close implements [Runtime].
 func (l *Local) Close() error {
 	l.live.Lock()
 	again := l.live.closed
 	l.live.closed = true
-	var jobs []*Job
+	var jobs []*job
 	for j := range l.live.jobs {
 		jobs = append(jobs, j)
 	}
@@ -192,7 +186,7 @@ func (l *Local) Close() error {
 }
 
 // enlist notes that j has tasks in flight.
-func (l *Local) enlist(j *Job) error {
+func (l *Local) enlist(j *job) error {
 	l.live.Lock()
 	defer l.live.Unlock()
 	if l.live.closed {
@@ -203,7 +197,7 @@ func (l *Local) enlist(j *Job) error {
 }
 
 // delist notes that j has none any more.
-func (l *Local) delist(j *Job) {
+func (l *Local) delist(j *job) {
 	l.live.Lock()
 	delete(l.live.jobs, j)
 	l.live.Unlock()

@@ -22,7 +22,7 @@ var ErrNoTask = errors.New("exec: the call belongs to no task")
 // goes on to other tasks, and the last child ends the parent. An error of the
 // children is the parent's. [Job.Wait], [Job.WaitOn] and a [Job.Submit] that
 // waits for room lend the parent's cores to others, as [Await] does; only the
-// goroutine of Run may call them. [Job.Hand] passes the parent's operands on as
+// goroutine of Run may call them. [Children.Hand] passes the parent's operands on as
 // children make them.
 //
 // The error is ErrNoTask outside of tasks: then the version must do the work by
@@ -30,30 +30,29 @@ var ErrNoTask = errors.New("exec: the call belongs to no task")
 //
 // Reference: "Hierarchical management of extreme-scale task-based applications"
 // (Lordan et al., 2023).
-func Nested(call *versions.Call) (*Job, error) {
+func Nested(call *versions.Call) (Children, error) {
 	w, ok := call.Task.(*worker)
 	if !ok {
-		return nil, ErrNoTask
+		return Children{}, ErrNoTask
 	}
 	if w.nested == nil {
 		w.nested = newJob(w.rt, call.Ctx)
-		w.nested.parent, w.nested.adopter = w, w.task.Graph().Owner.(*Job)
+		w.nested.parent, w.nested.adopter = w, jobOf(w.task)
 	}
-	return w.nested, nil
+	return Children{w.nested}, nil
 }
+
+// Children is the job of a task's children.
+type Children struct{ *job }
 
 // Hand hands operand i of the parent on, as [versions.Call.Finished] does, as
 // soon as the version of d that the latest task submitted so far makes is
 // there. The children submitted later must not touch what the operand stands
 // for. If the version cannot be made, the parent fails and with it the operand.
 //
-// It panics if the job is not one of [Nested], and with graph.ErrOperand or
-// graph.ErrGiven if the parent has no operand i or has finished with it. An
-// operand that is handed on twice makes the parent fail.
-func (j *Job) Hand(d *graph.Datum, i int) {
-	if j.parent == nil {
-		panic(graph.Error("exec: only the job of children can hand on operands"))
-	}
+// It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i
+// or has finished with it. An operand that is handed on twice makes the parent fail.
+func (j Children) Hand(d *graph.Datum, i int) {
 	t, w := j.parent.task, j.parent
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
@@ -88,7 +87,7 @@ func (w *worker) give(t *graph.Task, i int) {
 	if o := t.Operand(i); o.Mode&graph.Out != 0 {
 		o.Datum.SetHome(w.info.ID)
 	}
-	j := t.Graph().Owner.(*Job)
+	j := jobOf(t)
 	var room [8]*graph.Task
 	freed := j.arrived(w, j.submit.graph.Give(t, i, room[:0]))
 	if len(freed) > 0 {
@@ -130,7 +129,7 @@ func (w *worker) disown(err error) {
 
 // adopt leaves the end of t to the last of its children. It returns false if all
 // of them have ended already.
-func (w *worker) adopt(t *graph.Task, children *Job) bool {
+func (w *worker) adopt(t *graph.Task, children *job) bool {
 	choice, started := w.choice, w.start
 	return children.whenDrained(func() {
 		err := children.Wait() // all have ended: it tidies up
@@ -141,7 +140,7 @@ func (w *worker) adopt(t *graph.Task, children *Job) bool {
 				w.rt.selector.Abandon(choice)
 			}
 		}
-		j := t.Graph().Owner.(*Job)
+		j := jobOf(t)
 		if err != nil && j.again(w, t, choice.Version.Name, err) {
 			w.rt.enqueue([]*graph.Task{t})
 			return
@@ -153,7 +152,7 @@ func (w *worker) adopt(t *graph.Task, children *Job) bool {
 // whenDrained has f called when all tasks submitted so far have ended, by the
 // worker that ends the last one. It returns false, and f is not called, if they
 // have.
-func (j *Job) whenDrained(f func()) bool {
+func (j *job) whenDrained(f func()) bool {
 	j.submit.Lock()
 	j.submit.graph.Seal()
 	j.rests()

@@ -16,7 +16,7 @@ import (
 
 // hurried returns a runtime that takes all tasks for short, and a job that has had
 // enough of them for one worker to execute everything.
-func hurried(t *testing.T, o exec.Options) (*exec.Local, *exec.Job) {
+func hurried(t *testing.T, o exec.Options) (*exec.Local, exec.Job) {
 	t.Helper()
 	if runtime.GOMAXPROCS(0) == 1 { // who submits would never find the one at work
 		runtime.GOMAXPROCS(2)
@@ -26,7 +26,7 @@ func hurried(t *testing.T, o exec.Options) (*exec.Local, *exec.Job) {
 	rt := start(t, o)
 	job := rt.NewJob(context.Background())
 	spec := graph.Spec{Op: empty("warm")}
-	for job.Postponed() < 2000 {
+	for exec.Postponed(job) < 2000 {
 		if _, err := job.Submit(&spec); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestSoloChain(t *testing.T) {
 			*v++
 			return nil
 		})
-		before := job.Postponed()
+		before := exec.Postponed(job)
 		for i := range int64(tasks) {
 			if _, err := job.Submit(&graph.Spec{Op: op, Params: &i, Operands: []graph.Operand{inout(&d)}}); err != nil {
 				submitted.Store(tasks)
@@ -90,7 +90,7 @@ func TestSoloChain(t *testing.T) {
 		if n != tasks || wrong.Load() > 0 {
 			t.Errorf("%v: %d of %d, %d out of order", kind, n, tasks, wrong.Load())
 		}
-		if got := job.Postponed() - before; got == 0 {
+		if got := exec.Postponed(job) - before; got == 0 {
 			t.Errorf("%v: the submitter has put all tasks into the graph", kind)
 		}
 	}

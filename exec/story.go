@@ -71,9 +71,8 @@ func (e *NoStoryError) Error() string {
 	return fmt.Sprintf("exec: no story of task %d: not submitted, or not among the latest %d", e.Task, e.Kept)
 }
 
-// Story returns what happened so far to a task of the job. The error is a
-// *NoStoryError if Options.Stories does not reach back to it.
-func (j *Job) Story(id graph.TaskID) (Story, error) {
+// Story implements [Job].
+func (j *job) Story(id graph.TaskID) (Story, error) {
 	if j.stories == nil {
 		return Story{}, &NoStoryError{Task: id}
 	}
@@ -81,7 +80,7 @@ func (j *Job) Story(id graph.TaskID) (Story, error) {
 }
 
 // tell adds a step to the story of t, if stories are kept.
-func (j *Job) tell(t *graph.Task, state graph.State, worker int, version string, err error) {
+func (j *job) tell(t *graph.Task, state graph.State, worker int, version string, err error) {
 	if j.stories != nil {
 		j.stories.add(t.ID(), Step{State: state, Worker: worker, Version: version, Err: err})
 	}

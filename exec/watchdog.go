@@ -69,7 +69,7 @@ type dog struct {
 // begun is when a task began, and of which job it is.
 type begun struct {
 	at       time.Time
-	job      *Job
+	job      *job
 	excused  bool // it waits for its children
 	reported bool
 }
@@ -95,7 +95,7 @@ func (d *dog) begin(w *worker, t *graph.Task) (end func()) {
 	}
 	w.watched = s
 	d.mu.Lock()
-	d.running[s] = begun{at: time.Now(), job: t.Graph().Owner.(*Job)}
+	d.running[s] = begun{at: time.Now(), job: jobOf(t)}
 	d.mu.Unlock()
 	return func() {
 		w.watched = nil
@@ -141,7 +141,7 @@ func (d *dog) watch() {
 	defer close(d.over)
 	tick := time.NewTicker(max(d.opt.After/4, time.Millisecond))
 	defer tick.Stop()
-	jobs := map[*Job]*progress{}
+	jobs := map[*job]*progress{}
 	for {
 		select {
 		case <-d.quit:
@@ -155,8 +155,8 @@ func (d *dog) watch() {
 }
 
 // look returns what is newly stuck.
-func (d *dog) look(now time.Time, jobs map[*Job]*progress) (found []Stuck) {
-	alive := map[*Job]bool{}
+func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
+	alive := map[*job]bool{}
 	d.rt.live.Lock()
 	for j := range d.rt.live.jobs {
 		alive[j] = true
@@ -165,8 +165,8 @@ func (d *dog) look(now time.Time, jobs map[*Job]*progress) (found []Stuck) {
 
 	// While all workers are busy a job may have to wait for its turn.
 	idle := d.rt.idle()
-	busy := map[*Job]bool{}
-	late := map[*Job][]StuckTask{}
+	busy := map[*job]bool{}
+	late := map[*job][]StuckTask{}
 	d.mu.Lock()
 	for s, b := range d.running {
 		// A task that waits for its children is not at fault.

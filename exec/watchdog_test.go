@@ -81,7 +81,7 @@ func TestWatchdogExcuses(t *testing.T) {
 	for range 8 {
 		submit(t, first, graph.Spec{Op: sleep, Priority: 1})
 	}
-	for _, job := range []*exec.Job{first, second} {
+	for _, job := range []exec.Job{first, second} {
 		if err := job.Wait(); err != nil {
 			t.Error(err)
 		}

@@ -47,7 +47,7 @@ type worker struct {
 
 	device *device // whose call it is, for a flight
 
-	nested *Job // of the children of the task that it executes
+	nested *job // of the children of the task that it executes
 
 	doing   trace.Running // that task, if there is a recorder
 	watched *StuckTask    // what the watchdog knows of that task, if there is one
@@ -137,7 +137,7 @@ func (w *worker) survive() {
 	err := &PanicError{Stack: debug.Stack()}
 	w.disown(err)
 	w.task = nil
-	if t.Graph().Owner.(*Job).again(w, t, w.choice.Version.Name, err) {
+	if jobOf(t).again(w, t, w.choice.Version.Name, err) {
 		w.freed = w.freed[:0]
 		w.rt.enqueue([]*graph.Task{t})
 		go w.loop()
@@ -151,7 +151,7 @@ func (w *worker) survive() {
 // execute runs t, or cancels it if it must not run, and appends the tasks
 // that it has freed to freed.
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
-	j := t.Graph().Owner.(*Job)
+	j := jobOf(t)
 	if f := j.cancelled(t); f != nil {
 		return j.end(w, t, graph.Cancelled, f, freed)
 	}
@@ -188,7 +188,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 // prepare looks up the operands, chooses a version and saves what a retry will
 // need. All call code that is not ours, Reduction.New, Op.Work and Snapshot,
 // whose panics become errors.
-func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (err error) {
+func (w *worker) prepare(j *job, op *versions.Op, t *graph.Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
@@ -223,7 +223,7 @@ func (w *worker) prepare(j *Job, op *versions.Op, t *graph.Task) (err error) {
 
 // attempt runs the chosen version once. Later means that children of the task
 // will end it.
-func (w *worker) attempt(j *Job, op *versions.Op, t *graph.Task) (later bool, err error) {
+func (w *worker) attempt(j *job, op *versions.Op, t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	limit := time.Duration(0)
 	if t.Failure() != nil {
@@ -318,7 +318,7 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 // It may run on another worker's goroutine than w's, for a task that its
 // children end.
 func (w *worker) conclude(t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
-	j := t.Graph().Owner.(*Job)
+	j := jobOf(t)
 	if err != nil {
 		return j.fail(w, t, version, err, freed)
 	}

@@ -73,7 +73,7 @@ func (e *Engine) check() error {
 			continue
 		}
 		e.remote = true
-		if !slices.ContainsFunc(e.opt.Accelerators, func(a exec.Accelerator) bool { return e.selector.Check(op, a.Target()) == nil }) {
+		if !slices.ContainsFunc(e.rt.Workers(), func(w exec.Worker) bool { return e.selector.Check(op, w.Target) == nil }) {
 			return err
 		}
 	}
@@ -85,10 +85,11 @@ func (e *Engine) isRemote(op *versions.Op) bool {
 	return e != nil && e.remote && e.selector.Check(op, e.rt.Target()) != nil
 }
 
-// submitCall executes a call as a task of its own, on the worker that can run it.
+// submitCall executes a call as a task of its own, on the worker that can run it, and
+// again if it fails.
 func (e *Engine) submitCall(op *versions.Op, call *versions.Call) error {
 	data := make([]graph.Datum, len(call.Args))
-	spec := graph.Spec{Op: op, Params: call.Params}
+	spec := graph.Spec{Op: op, Params: call.Params, Local: call.Local, Failure: e.failure()}
 	for i, a := range call.Args {
 		data[i].Value = a
 		d := &data[i]

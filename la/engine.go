@@ -3,8 +3,10 @@ package la
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -87,6 +90,17 @@ type Options struct {
 	// Window is the number of tasks of a call that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
+	// Retries is how often a task that has failed is tried again before its failure
+	// stands, but for those that depend on the matrix: see graph.Failure. What a task
+	// updates in place is saved before, which costs a copy; without retries nothing is
+	// copied.
+	Retries int
+
+	// Runtime executes the tasks, if it is not nil: one that the program shares with
+	// other work, or has given what these options have no word for. Its workers,
+	// policy, versions, trace and window count, and the options for them must not be
+	// set. Close leaves it running, and it must outlive the engine.
+	Runtime exec.Runtime
 }
 
 // Engine holds workers and what is known about the versions of operations. It
@@ -97,7 +111,9 @@ type Engine struct {
 	opt      Options
 	table    *kernels.Table
 	selector *versions.Selector
-	rt       *exec.Local
+	rt       exec.Runtime
+	hosts    int  // workers on cores
+	devices  bool // there are accelerators
 	remote   bool // some operations have no version for the workers on cores
 	closed   atomic.Bool
 	brief    bool // a session's: see Engine.session
@@ -130,6 +146,12 @@ func NewEngine(opt Options) (*Engine, error) {
 	if e.table == nil {
 		e.table = builtin()
 	}
+	if opt.Runtime != nil {
+		if err := e.use(opt.Runtime); err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
 	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile,
 		Measure: opt.Scheduling() == dispatch.EarliestFinish}
 	if opt.Deterministic || opt.Static {
@@ -147,14 +169,28 @@ func NewEngine(opt Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	if e.rt, err = e.start(); err != nil {
+	rt, err := e.start()
+	if err != nil {
 		return nil, err
 	}
-	if err := e.check(); err != nil {
-		e.rt.Close()
+	if err := e.use(rt); err != nil {
+		rt.Close()
 		return nil, err
 	}
 	return e, nil
+}
+
+// use has the engine work with a runtime.
+func (e *Engine) use(rt exec.Runtime) error {
+	e.rt, e.selector = rt, rt.Selector()
+	for _, w := range rt.Workers() {
+		if w.Accelerator == "" {
+			e.hosts++
+		} else {
+			e.devices = true
+		}
+	}
+	return e.check()
 }
 
 // OptionsError lists everything that is wrong with an Options.
@@ -210,10 +246,28 @@ func (o *Options) Validate() error {
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
 	}
+	if o.Retries < 0 {
+		bad = append(bad, fmt.Sprintf("Retries is %d, want at least 0", o.Retries))
+	}
+	if set := o.clashes(); o.Runtime != nil && len(set) > 0 {
+		bad = append(bad, fmt.Sprintf("Runtime has its own %s", strings.Join(set, ", ")))
+	}
 	if bad = append(bad, o.checkTarget()...); bad != nil {
 		return &OptionsError{Problems: bad}
 	}
 	return nil
+}
+
+// clashes returns the names of the options that are set and are a runtime's.
+func (o *Options) clashes() (set []string) {
+	ours := []string{"NB", "Direct", "Table", "Progress", "Retries", "Runtime"}
+	v := reflect.ValueOf(*o)
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; !v.Field(i).IsZero() && !slices.Contains(ours, name) {
+			set = append(set, name)
+		}
+	}
+	return set
 }
 
 // start returns a runtime for the engine's options.
@@ -222,13 +276,17 @@ func (e *Engine) start() (*exec.Local, error) {
 		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace, Alone: e.opt.Deterministic})
 }
 
-// Close ends the workers. Calls under way and later ones return exec.ErrClosed.
+// Close ends the workers, unless they are Options.Runtime's. Calls under way, whose
+// workers end, and later ones return exec.ErrClosed.
 // A nil engine has nothing to close.
 func (e *Engine) Close() error {
 	if e == nil {
 		return nil
 	}
 	e.closed.Store(true)
+	if e.opt.Runtime != nil {
+		return nil
+	}
 	return e.rt.Close()
 }
 
@@ -290,6 +348,14 @@ func (e *Engine) options() *Options {
 	return &e.opt
 }
 
+// failure returns the failure policy of tasks, nil for the usual one.
+func (e *Engine) failure() *graph.Failure {
+	if n := e.options().Retries; n > 0 {
+		return &graph.Failure{Retries: n}
+	}
+	return nil
+}
+
 // run executes a program of tile algorithms and waits for its end. tasks is
 // the number of tasks that it is going to submit.
 func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blocked.Program[T]) error) (err error) {
@@ -305,7 +371,9 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 	if e != nil && e.opt.Progress != nil {
 		defer e.follow(job, tasks)()
 	}
-	err = program(blocked.NewProgram(job, kernels.For[T](e.ops())))
+	p := blocked.NewProgram(job, kernels.For[T](e.ops()))
+	p.Failure = e.failure()
+	err = program(p)
 	if jobErr := job.Wait(); jobErr != nil {
 		err = jobErr // a failed submission only repeats it, maybe too early
 	}
@@ -314,7 +382,7 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 
 // follow reports the progress of job until the function that it returns is
 // called.
-func (e *Engine) follow(job *exec.Job, total int) (stop func()) {
+func (e *Engine) follow(job exec.Job, total int) (stop func()) {
 	done := 0
 	report := func() {
 		e.reporting.Lock()
@@ -365,7 +433,7 @@ func direct(ctx context.Context, e *Engine, op *versions.Op, params any, args ..
 // invokeDirect is direct for a call that is complete.
 func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
 	selector, target := e.selection()
-	if e.isRemote(op) {
+	if e.isRemote(op) || e.options().Retries > 0 {
 		return e.submitCall(op, call)
 	}
 	choice, err := selector.Select(op, call, target)

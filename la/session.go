@@ -20,17 +20,20 @@ func (e *Engine) session() (s *Engine, end func()) {
 
 // runtime returns the workers for one call, and the function that gives them
 // back.
-func (e *Engine) runtime() (rt *exec.Local, end func(), err error) {
+func (e *Engine) runtime() (rt exec.Runtime, end func(), err error) {
 	switch {
 	case e == nil:
-		if rt, err = exec.NewLocal(exec.Options{Selector: preferred()}); err != nil {
+		local, err := exec.NewLocal(exec.Options{Selector: preferred()})
+		if err != nil {
 			return nil, nil, err
 		}
-		return rt, func() { rt.Close() }, nil
+		return local, func() { local.Close() }, nil
 	case e.rt == nil: // a session's first tasks
-		if e.rt, err = e.start(); err != nil {
+		local, err := e.start()
+		if err != nil {
 			return nil, nil, err
 		}
+		e.rt = local
 	}
 	return e.rt, func() {}, nil
 }

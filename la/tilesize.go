@@ -68,7 +68,7 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 		}
 	}
 	parts := defaultParts(op, n, e.cores())
-	if len(o.Accelerators) > 0 && !o.Deterministic {
+	if e != nil && e.devices && !o.Deterministic {
 		parts = deviceParts(op, n, parts)
 	}
 	return evenly(n, parts)
@@ -82,8 +82,8 @@ func (e *Engine) cores() int {
 		return exec.DefaultWorkers()
 	case e.opt.Deterministic:
 		return 2
-	case e.opt.Workers > 0:
-		return e.opt.Workers
+	case e.hosts > 0:
+		return e.hosts
 	}
 	return exec.DefaultWorkers()
 }

@@ -1,0 +1,67 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Runtime executes tasks: [Local] does on the cores and accelerators of this
+// machine. It is safe for concurrent use.
+type Runtime interface {
+	// NewJob returns a job without tasks. When ctx ends, tasks of the job that have
+	// not started are cancelled and those that run see their context end.
+	NewJob(ctx context.Context) Job
+	// Workers describes the workers, those on cores first.
+	Workers() []Worker
+	// Target returns what the workers on cores offer to versions; it is the same for
+	// all of them and must not be changed.
+	Target() *versions.Target
+	// Selector returns what chooses among the versions of an op.
+	Selector() *versions.Selector
+	// Close cancels what has not started of all jobs, waits for the tasks that run,
+	// and ends the workers. The jobs' Wait returns ErrClosed, unless they had failed
+	// before. Close may be called more than once.
+	Close() error
+}
+
+// Job is a sequence of tasks and their execution. Its methods are safe for
+// concurrent use, except that the order of tasks submitted by several
+// goroutines at once is theirs to settle.
+type Job interface {
+	// Submit adds a task. It blocks while the job's window is full. The error is
+	// the job's, if it has failed or been cancelled: then the task was not added,
+	// and nothing submitted later will be.
+	//
+	// Submit panics with a graph.Error if the spec makes no sense, as
+	// ErrNotRestorable. A task must not submit to its own job: it would wait for a
+	// window that it helps to fill. It can have children: see [Nested].
+	Submit(s *graph.Spec) (graph.TaskID, error)
+	// Wait waits until every task submitted so far has ended and returns the
+	// job's error: nil if all went well, a *TaskError for the failed task with
+	// the smallest number, the cause of the context's end, or ErrClosed. A failure
+	// under graph.Ignore is no error. After a nil error the job can go on.
+	Wait() error
+	// WaitOn waits until the version of d that the latest task submitted so far
+	// makes is there, and returns the error that keeps it from being made, if any.
+	// Tasks submitted later that write d may already change it.
+	WaitOn(d *graph.Datum) error
+	// Err returns the job's error so far, as Wait would.
+	Err() error
+	// Completed returns the number of tasks that have ended in any way, and Ignored
+	// of those whose failure was ignored.
+	Completed() int
+	Ignored() int
+	// Copies returns how much memory the job's data have beside their own values:
+	// see graph.Graph.Copies.
+	Copies() graph.Copies
+	// Story returns what happened so far to a task of the job. The error is a
+	// *NoStoryError if Options.Stories does not reach back to it.
+	Story(id graph.TaskID) (Story, error)
+}
+
+var (
+	_ Runtime = (*Local)(nil)
+	_ Job     = (*job)(nil)
+)
