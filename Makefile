@@ -12,6 +12,12 @@ FUZZTIME ?= 10s
 BENCH    ?= .
 BENCHTIME ?= 1s
 
+# The packages that have tests.
+TESTED := $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...
+
+# Tests of versions that are in every build, and so not tested again with a library.
+OTHERS := ^TestConformance$$/././^(go|avx2|avx512|knl)$$
+
 # OpenBLAS reads both when the process starts, and runs kernels below the
 # machine's instruction set if some environment sets them.
 CLEAN_ENV := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
@@ -27,12 +33,10 @@ CUDA_ENV := CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/kernels/cuda/include"
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
 define FUNCTIONS
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
-# The packages that a BLAS tag changes: those that are, or depend on, kernels/cpu.
-blas_packages() { $(GO) list -tags "$$1" -f '{{$$p := .ImportPath}}{{range .Deps}}{{if eq . "github.com/tessera-la/tessera/kernels/cpu"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... && echo github.com/tessera-la/tessera/kernels/cpu; }
 endef
 
-.PHONY: help build test test-race test-long test-noasm test-cuda fuzz lint fmt fmt-check vet deps deps-mkl \
-	bench bench-libraries bench-peers bench-tasks examples generate-check clean
+.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz lint fmt fmt-check vet \
+	deps deps-mkl bench bench-libraries bench-peers bench-tasks examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,70 +49,72 @@ build: ## compile everything, and labench into bin/ (TAGS=openblas or cuda for t
 	mkdir -p bin
 	$(GO) build -tags '$(TAGS)' -o bin/ ./cmd/...
 
-test: ## test what this machine can run, and say what it cannot
-	@$(FUNCTIONS)
-	ran=; out=; failed=
-	check() {
-		name=$$1; shift
-		echo "== test: $$name"
-		start=$$SECONDS
-		if "$$@"; then ran+="  passed    $$name ($$((SECONDS - start)) s)"$$'\n'
-		else failed=1; ran+="  FAILED    $$name ($$((SECONDS - start)) s)"$$'\n'; fi
-	}
-	check "default build" $(GO) test -short ./...
-	if links $(LINK_OPENBLAS); then
-		check "tag openblas" $(CLEAN_ENV) $(GO) test -short -tags openblas $$(blas_packages openblas)
-	else
-		out+="  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"$$'\n'
-	fi
-	if links $(LINK_LAPACKE); then
-		check "tag lapacke" $(CLEAN_ENV) $(GO) test -short -tags openblas,lapacke ./cmd/labench/internal/peers
-		check "vet of tag lapacke" $(GO) vet -tags openblas,lapacke ./cmd/... ./la/dropin
-	else
-		out+="  left out  tag lapacke: no LAPACKE; get it with: make deps"$$'\n'
-	fi
-	if links $(LINK_MKL); then
-		check "tag mkl" $(GO) test -short -tags mkl $$(blas_packages mkl)
-	else
-		out+="  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"$$'\n'
-	fi
-	if command -v $(CC) >/dev/null; then out+="  left out  tag cuda: make test-cuda tests it on fake libraries"$$'\n'
-	else out+="  left out  tag cuda: no C compiler; get it with: make deps"$$'\n'; fi
-	command -v dot >/dev/null || out+="  left out  drawing of task graphs: no graphviz; get it with: make deps"$$'\n'
-	command -v chromium >/dev/null || out+="  left out  the monitor's page in a browser: no Chromium; get it with: make deps"$$'\n'
-	out+="  left out  long tests and the race detector: make test-long, make test-race"$$'\n'
+test: ## test the default build, in six minutes of processor time
+	@packages=$$($(TESTED))
+	# What takes long, make vet and the C libraries' versions are for test-all.
+	$(GO) test -short -vet=off $$packages
 	echo
-	echo "summary ($$SECONDS s)"
-	printf '%s' "$$ran" "$$out"
-	if [[ $$failed ]]; then echo "make test: FAILED"; exit 1; fi
+	command -v dot >/dev/null || echo "  left out  drawing of task graphs: no graphviz; get it with: make deps"
+	command -v chromium >/dev/null || echo "  left out  the monitor's page in a browser: no Chromium; get it with: make deps"
+	echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda and noasm, builds without C, examples: make test-all"
 	echo "make test: passed"
 
-test-race: ## test under the race detector (needs a C compiler)
-	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
-	# What kernels do on one goroutine is not for the race detector, which makes it
-	# twenty times as slow: of package kernels/cpu it runs what several share, and
-	# not the suites of the versions, which make test has run.
-	CGO_ENABLED=1 $(GO) test -short -race -timeout 20m -skip '^TestConformance$$' $$($(GO) list ./... | grep -v '/kernels/cpu$$')
-	CGO_ENABLED=1 $(GO) test -short -race -run Tall ./kernels/cpu
+test-all: test test-blas test-noasm test-nocgo test-long test-race test-cuda examples ## test all that this machine can run, in half an hour
 
-test-long: ## test without leaving out what takes long (TAGS=openblas for that version)
-	@$(CLEAN_ENV) $(GO) test -tags '$(TAGS)' -timeout 60m ./...
+# A C library brings versions of the kernels and changes nothing above them. So
+# its tags test these versions, and one factorization of each kind in the rooms
+# above.
+test-blas: ## test the versions of OpenBLAS and MKL, where they link
+	@$(FUNCTIONS)
+	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf|TestCholeskySolve|TestLUSolve|TestQRSolve)$$'
+	check() { # TAGS
+		$(GO) vet -tags "$$1" ./kernels/cpu ./cmd/labench/internal/peers
+		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda) ./cmd/labench/internal/peers
+		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -run "$$above" ./blocked ./la
+	}
+	if links $(LINK_OPENBLAS); then check openblas
+	else echo "  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"; fi
+	if links $(LINK_LAPACKE); then
+		$(CLEAN_ENV) $(GO) test -short -vet=off -tags openblas,lapacke ./cmd/labench/internal/peers
+		$(GO) vet -tags openblas,lapacke ./cmd/labench/internal/peers ./la/dropin
+	else echo "  left out  tag lapacke: no LAPACKE; get it with: make deps"; fi
+	if links $(LINK_MKL); then check mkl
+	else echo "  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"; fi
+
+# The detector makes a test ten to twenty times as slow. So it sees what has
+# goroutines: of the kernels what several workers share, and of la a job of each
+# kind.
+test-race: ## test what runs concurrently under the race detector (needs a C compiler)
+	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
+	export CGO_ENABLED=1
+	$(GO) test -short -vet=off -race -timeout 20m -skip '^TestConformance$$' $$($(TESTED) | grep -vE '/(kernels/cpu(/.*)?|internal/(lint|matgen|asm)|plotting)$$')
+	$(GO) test -short -vet=off -race -run Tall ./kernels/cpu
+
+# The tests that have run with -short are not run again.
+test-long: ## run the tests that take long
+	@for package in $$(grep -rl 'testing\.Short()' --include='*_test.go' . | xargs -n 1 dirname | sort -u); do
+		tests=$$(awk '/^func /{name = $$2; sub(/\(.*/, "", name)} /testing\.Short\(\)/ && name ~ /^Test/{print name}' $$package/*_test.go | sort -u | paste -s -d '|')
+		if [[ $$tests ]]; then $(GO) test -vet=off -timeout 60m -run "^($$tests)\$$" $$package; fi
+	done
 
 test-noasm: ## test the portable twins of assembly
 	@packages=$$(find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n' | sort -u)
-	if [[ -z $$packages ]]; then echo "no assembly here"; exit; fi
-	$(GO) test -short -tags noasm $$packages
+	$(GO) vet -tags noasm $$packages
+	$(GO) test -short -vet=off -tags noasm $$packages
+
+test-nocgo: ## build all without C, and test which versions there are then
+	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) test -short -vet=off -run '^(TestAbsent|TestTable)$$' ./kernels/...
 
 test-cuda: ## test the tag cuda on fake libraries, under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
 	export $(CUDA_ENV)
-	$(GO) build -tags cuda ./...
-	$(GO) vet -tags cuda ./kernels/... ./la
+	$(GO) vet -race -tags cuda ./kernels ./kernels/cuda/... ./la
 	$(GO) test -c -tags cuda -buildmode=pie -o /dev/null ./kernels/cuda
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
-	$(GO) test -short -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
-	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -race -tags cuda -run TestDevice ./kernels ./la
+	$(GO) test -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels ./la
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 # Now and then Go's fuzzer takes the end of FUZZTIME for a failure
@@ -143,12 +149,8 @@ fmt-check: ## fail if a Go file is not formatted
 	@files=$$(gofmt -l .)
 	if [[ $$files ]]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
 
-vet: ## run go vet, on the code behind noasm, too, and behind openblas and mkl where they link
-	@$(FUNCTIONS)
+vet: ## run go vet on the default build; test-noasm, test-blas and test-cuda vet what their tags change
 	$(GO) vet ./...
-	$(GO) vet -tags noasm ./...
-	if links $(LINK_OPENBLAS); then $(GO) vet -tags openblas ./...; fi
-	if links $(LINK_MKL); then $(GO) vet -tags mkl ./...; fi
 
 deps: ## install what the tag openblas and the tests need (Debian, as root)
 	@$(FUNCTIONS)
