@@ -21,19 +21,6 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 		line("", n)
 	}
 
-	if len(r.Versions) > 0 {
-		head("versions", fmt.Sprintf("%-12s %-10s %6s %10s %6s", "op", "against", "cases", "worst", "limit"))
-		for _, v := range r.Versions {
-			verdict := p.good("pass")
-			if !v.Passed() {
-				verdict = p.bad("FAIL")
-			}
-			fmt.Fprintf(&b, "%s%-12s %-10s %6d %10.3g %6g   %s\n", label(""), clip(v.Op, 12), clip(v.CPU, 10), v.Cases, v.Worst, v.Limit, verdict)
-			if !v.Passed() {
-				line("", "  "+v.Failure)
-			}
-		}
-	}
 	if len(r.Copies) > 0 {
 		head("copies", fmt.Sprintf("%-12s %10s %10s %10s %10s", "GB/s", "bytes", "in", "out", "both"))
 		for _, c := range r.Copies {
@@ -44,9 +31,9 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 		line("latency", fmt.Sprintf("8 bytes %.1f µs, a product of 1×1 %.1f µs, as a tile %.1f µs", l.Copy, l.Gemm, l.Tile))
 	}
 	if len(r.Tiles) > 0 {
-		head("tiles", fmt.Sprintf("%-12s %6s %12s %12s %8s", "GFLOP/s", "nb", "tiles", "library", "ratio"))
+		head("tiles", fmt.Sprintf("%-12s %6s %12s %12s %8s %8s", "GFLOP/s", "nb", "tiles", "library", "ratio", "apart"))
 		for _, t := range r.Tiles {
-			fmt.Fprintf(&b, "%s%-12s %6d %12s %12s %8s\n", label(""), t.Op+"/"+t.Type, t.NB, figure(t.GFLOPS), figure(t.Library), ratio(t.Ratio))
+			fmt.Fprintf(&b, "%s%-12s %6d %12s %12s %8s %8s\n", label(""), t.Op+"/"+t.Type, t.NB, figure(t.GFLOPS), figure(t.Library), ratio(t.Ratio), figure(t.Apart))
 		}
 	}
 	if len(r.Whole) > 0 {
@@ -56,21 +43,6 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 				figure(w.CPU.GFLOPS), figure(w.GPU.GFLOPS), figure(w.Both.GFLOPS), figure(w.Resident), figure(w.Library))
 		}
 		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
-	}
-	for i, bar := range r.Bars {
-		name := ""
-		if i == 0 {
-			name = "bars"
-		}
-		outcome := pad(bar.Outcome, 15)
-		text := wrapped(label(name)+outcome, bar.Name)
-		painted := map[string]func(string) string{gpucheck.Met: p.good, gpucheck.NotMet: p.bad, gpucheck.NotMeasured: p.alert}[bar.Outcome]
-		b.WriteString(strings.Replace(text, bar.Outcome, painted(bar.Outcome), 1))
-		got := "want at least " + ratio(bar.Want)
-		if bar.Outcome != gpucheck.NotMeasured {
-			got = fmt.Sprintf("%s, want at least %s", ratio(bar.Got), ratio(bar.Want))
-		}
-		b.WriteString(wrapped(label("")+pad("", 15), got+": "+bar.Why))
 	}
 	for i, s := range r.Skipped {
 		name := ""

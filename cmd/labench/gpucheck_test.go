@@ -22,8 +22,8 @@ func TestGPUCheck(t *testing.T) {
 		t.Fatalf("exit code %d: %s\n%s", code, errs, out)
 	}
 	narrow(t, "gpu-check", out)
-	for _, want := range []string{"device     sim0: simulated", "potrf/f32 ", "pageable ", "latency ", "tsmqr/f64 ", "cholesky/f64 ",
-		"\nbars       not measured   tile gemm", "ttqrt/f64 ", "everything that was looked at is right"} {
+	for _, want := range []string{"device     sim0: simulated", "pageable ", "latency ", "potrf/f32 ", "tsmqr/f64 ", "cholesky/f64 ",
+		"everything that was looked at is right"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -36,13 +36,17 @@ func TestGPUCheck(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	// 12 ops of 2 types have a version cuda.
-	if !r.Passed() || !r.Simulated || r.Point != "" || len(r.Versions) < 24 || len(r.Copies) != 3 || r.Latency == nil ||
-		len(r.Tiles) < 20 || len(r.Whole) != 5 || len(r.Bars) != 5 || len(r.Errors) != 0 {
+	if !r.Passed() || !r.Simulated || r.Point != "" || len(r.Copies) != 3 || r.Latency == nil ||
+		len(r.Tiles) < 20 || len(r.Whole) != 8 || len(r.Errors) != 0 {
 		t.Errorf("report %+v", r)
 	}
+	for _, x := range r.Tiles {
+		if x.GFLOPS == 0 || (x.Library == 0) != (x.Op == "tsmqr") {
+			t.Errorf("%+v", x)
+		}
+	}
 	for _, w := range r.Whole {
-		if w.CPU.GFLOPS == 0 || w.GPU.GFLOPS == 0 || w.Both.GFLOPS == 0 || w.Library == 0 || w.Verified && w.Residual == 0 {
+		if w.CPU.GFLOPS == 0 || w.GPU.GFLOPS == 0 || w.Both.GFLOPS == 0 || (w.Library == 0) != (w.Op == "lu") || !w.Verified || w.Residual == 0 {
 			t.Errorf("%+v", w)
 		}
 	}
@@ -79,14 +83,12 @@ func TestGPUCheckRefuses(t *testing.T) {
 
 // exampleReport is that of a machine that is made up.
 func exampleReport() gpucheck.Report {
-	r := gpucheck.Report{Machine: "Example CPU, 16 cores, AVX-512, 128 GiB", Build: "labench devel (commit 0123456789ab), go1.26.8", Seconds: 412.34, Budget: 450,
+	return gpucheck.Report{Machine: "Example CPU, 16 cores, AVX-512, 128 GiB", Build: "labench devel (commit 0123456789ab), go1.26.8", Seconds: 412.34, Budget: 450,
 		Device: gpucheck.Device{Name: "cuda0", Model: "NVIDIA Example", Memory: 139 << 30,
 			Notes: []string{"cuBLAS's math mode: default, neither TF32 nor emulation", "driver for CUDA 12.8"}},
-		Versions: []gpucheck.Verified{{Op: "gemm/f64", Cases: 41, CPU: "avx512", Worst: 0.217, Limit: 30},
-			{Op: "potrf/f32", Cases: 34, CPU: "avx512", Worst: 1.5e6, Limit: 30, Failure: "n=40 L: scaled difference 1.5e+06, want < 30"}},
 		Copies:  []gpucheck.Copies{{Memory: "pinned", Bytes: 256 << 20, In: 50, Out: 40, Both: 80}, {Memory: "device", Bytes: 256 << 20, In: 4000}},
 		Latency: &gpucheck.Latency{Copy: 9.5, Gemm: 12.25, Tile: 31},
-		Tiles: []gpucheck.Tile{{Op: "gemm", Type: "f64", NB: 2048, GFLOPS: 49000, Library: 50000, Ratio: 0.98},
+		Tiles: []gpucheck.Tile{{Op: "gemm", Type: "f64", NB: 2048, GFLOPS: 49000, Library: 50000, Ratio: 0.98, Apart: 2.25},
 			{Op: "tsmqr", Type: "f64", NB: 2048, GFLOPS: 9000}},
 		Whole: []gpucheck.Whole{
 			{Op: "gemm", Type: "f64", N: 16384, CPU: gpucheck.Speed{NB: 1024, Seconds: 8.8, GFLOPS: 1000}, GPU: gpucheck.Speed{NB: 2048, Seconds: 0.25, GFLOPS: 35184},
@@ -94,8 +96,6 @@ func exampleReport() gpucheck.Report {
 			{Op: "lu", Type: "f64", N: 4096, GPU: gpucheck.Speed{NB: 1024, Seconds: 0.05, GFLOPS: 916}}},
 		Skipped: []gpucheck.Skipped{{Point: "cholesky f64, n = 32768, GPU", Why: "no time: 4s left, 20s expected"}},
 		Errors:  []gpucheck.Failure{{Point: "tile potrf/f64, nb = 4096", Error: "cuda: cusolverDnDpotrf on cuda0, stream 3: CUSOLVER_STATUS_INTERNAL_ERROR (7)"}}}
-	r.Bars = gpucheck.Bars(&r)
-	return r
 }
 
 func TestGPUReport(t *testing.T) {
@@ -103,7 +103,7 @@ func TestGPUReport(t *testing.T) {
 	text := gpuReport(&r, paint{})
 	narrow(t, "report", text)
 	golden(t, "gpu-check", text)
-	if colour := gpuReport(&r, paint{on: true}); !strings.Contains(colour, "\x1b[1;32mmet\x1b[0m") {
+	if colour := gpuReport(&r, paint{on: true}); !strings.Contains(colour, "\x1b[1;31msomething is wrong\x1b[0m") {
 		t.Errorf("no colour in\n%s", colour)
 	}
 }
@@ -121,7 +121,7 @@ func TestGPUCheckEnds(t *testing.T) {
 			r := exampleReport()
 			opt.Saved(r)
 			return r, nil
-		}, exitFailed, "1 of 2 versions are wrong"},
+		}, exitFailed, "1 points failed, the first one tile potrf/f64"},
 		{"hung", func(_ context.Context, opt gpucheck.Options) (gpucheck.Report, error) {
 			defer close(ended)
 			r := gpucheck.Report{Device: gpucheck.Device{Name: "cuda0"}, Point: "tile gemm/f64, nb = 256"}

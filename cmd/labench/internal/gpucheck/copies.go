@@ -38,7 +38,7 @@ func (c *check) copies() {
 	}
 	c.within("copies", func() (interface{ Close() error }, error) {
 		var err error
-		if a, err = c.accelerator(16<<20, false); err != nil {
+		if a, err = c.accelerator(16 << 20); err != nil {
 			return nil, err
 		}
 		d = a.Device()

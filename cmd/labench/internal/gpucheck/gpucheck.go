@@ -76,11 +76,10 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	limited, stop := context.WithDeadline(ctx, c.end)
 	defer stop()
 	c.ctx = limited
-	for _, section := range []func(){c.versions, c.copies, c.tiles, c.whole} {
+	for _, section := range []func(){c.copies, c.tiles, c.whole} {
 		section()
 	}
 	c.report.Seconds = time.Since(c.began).Seconds()
-	c.report.Bars = Bars(&c.report)
 	if ctx.Err() != nil {
 		return c.report, context.Cause(ctx)
 	}
@@ -125,7 +124,7 @@ func (c *check) named(d cuda.Device, simulated bool) cuda.Device {
 	c.report = Report{Machine: c.opt.Machine, Build: c.opt.Build, Began: c.began.UTC().Truncate(time.Second), Budget: c.opt.Budget.Seconds(),
 		Device:    Device{Name: name, Model: info.Name, Memory: info.Memory, Notes: append([]string{}, info.Notes...)},
 		Simulated: simulated, Small: simulated || c.opt.Small,
-		Versions: []Verified{}, Copies: []Copies{}, Tiles: []Tile{}, Whole: []Whole{}, Skipped: []Skipped{}, Errors: []Failure{}}
+		Copies: []Copies{}, Tiles: []Tile{}, Whole: []Whole{}, Skipped: []Skipped{}, Errors: []Failure{}}
 	return d
 }
 
@@ -144,12 +143,12 @@ func (c *check) open() (cuda.Device, error) {
 
 // accelerator opens the device as an accelerator with so much memory for tiles,
 // 0 for as much as there is.
-func (c *check) accelerator(memory int64, poison bool) (*cuda.Accelerator, error) {
+func (c *check) accelerator(memory int64) (*cuda.Accelerator, error) {
 	d, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	opt := cuda.Options{Name: c.report.Device.Name, Memory: memory, Poison: poison, Unwatched: c.report.Simulated}
+	opt := cuda.Options{Name: c.report.Device.Name, Memory: memory, Unwatched: c.report.Simulated}
 	a, err := cuda.NewAccelerator(d, opt)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -219,7 +218,6 @@ func (c *check) save(point string) {
 	}
 	r := c.report
 	r.Seconds, r.Point = time.Since(c.began).Seconds(), point
-	r.Bars = Bars(&r)
 	c.opt.Saved(r)
 }
 

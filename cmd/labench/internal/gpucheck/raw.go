@@ -60,105 +60,58 @@ func numbers[T kernels.Element](n int, scale float64) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(x))
 }
 
-// rawGemm returns the GFLOP/s of the library's product of n×n matrices in the
-// device's memory.
-func rawGemm(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
+// raw returns the GFLOP/s of the library's routine for p on matrices in the
+// device's memory. They are filled anew before each run, which is not timed.
+func raw(d cuda.Device, p problem, times int) (rate float64, err error) {
 	r := &room{d: d}
 	defer r.free(&err)
-	bytes := int64(n) * int64(n) * typ.Size()
-	a, b, c, s := r.alloc(bytes), r.alloc(bytes), r.alloc(bytes), r.stream()
+	typ, n := p.element(), p.n
+	square := func() cuda.Matrix {
+		return cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
+	}
+	s, info, tau, a := r.stream(), r.alloc(256), r.alloc(8*int64(n)), square()
+	var b, c cuda.Matrix
+	if p.op == "gemm" {
+		b, c = square(), square()
+	}
 	if r.err != nil {
 		return 0, r.err
 	}
-	if err := firstError(fill(s, typ, a, bytes, 1), fill(s, typ, b, bytes, 1), fill(s, typ, c, bytes, 1)); err != nil {
+	// The numbers repeat: without the diagonal the matrix would be singular.
+	scale, bytes := 1.0, int64(0)
+	switch p.op {
+	case "cholesky":
+		scale = 0.01 / float64(n) // close to the unit matrix
+		bytes, err = s.PotrfWork(typ, blas.Lower, n, a)
+	case "qr":
+		bytes, err = s.GeqrfWork(typ, n, n, a)
+	}
+	work := r.alloc(max(bytes, 256))
+	if err := firstError(err, r.err, s.Fill(info, 0, 256)); err != nil {
 		return 0, err
-	}
-	took, err := best(times, func() error {
-		return firstError(s.Gemm(typ, blas.NoTrans, blas.NoTrans, n, n, n, 1, cuda.Matrix{Data: a, Ld: n}, cuda.Matrix{Data: b, Ld: n}, 0, cuda.Matrix{Data: c, Ld: n}), s.Synchronize())
-	})
-	return flops(problem{op: "gemm", n: n}) / took.Seconds() / 1e9, err
-}
-
-// rawPotrf returns the GFLOP/s of the library's Cholesky factorization of an n×n
-// matrix in the device's memory. The matrix is close to a multiple of the unit
-// matrix, and its factor too, so that it can be factored again and again.
-func rawPotrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
-	r := &room{d: d}
-	defer r.free(&err)
-	m := cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
-	info, s := r.alloc(256), r.stream()
-	if r.err != nil {
-		return 0, r.err
-	}
-	work, err := s.PotrfWork(typ, blas.Lower, n, m)
-	if err != nil {
-		return 0, err
-	}
-	scratch := r.alloc(max(work, 256))
-	if r.err != nil {
-		return 0, r.err
-	}
-	if err := fillAround(s, typ, m.Data, n, 0.01/float64(n)); err != nil {
-		return 0, err
-	}
-	took, err := best(times, func() error {
-		return firstError(s.Potrf(typ, blas.Lower, n, m, scratch, info), s.Synchronize())
-	})
-	if err != nil {
-		return 0, err
-	}
-	var found int32
-	if err := firstError(s.CopyOut(unsafe.Pointer(&found), 4, info, 4, 4, 1), s.Synchronize()); err != nil {
-		return 0, err
-	}
-	if found != 0 {
-		return 0, fmt.Errorf("gpucheck: the library says that minor %d of a matrix near the unit matrix is not positive definite", found)
-	}
-	return flops(problem{op: "cholesky", n: n}) / took.Seconds() / 1e9, nil
-}
-
-// rawGetrf returns the GFLOP/s of the library's LU factorization, with pivoting, of
-// an n×n matrix in the device's memory.
-func rawGetrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
-	return rawFactorization(d, typ, problem{op: "lu", n: n}, times, cuda.Stream.GetrfWork, cuda.Stream.Getrf)
-}
-
-// rawGeqrf returns the same of the QR factorization.
-func rawGeqrf(d cuda.Device, typ cuda.Type, n, times int) (rate float64, err error) {
-	return rawFactorization(d, typ, problem{op: "qr", n: n}, times, cuda.Stream.GeqrfWork, cuda.Stream.Geqrf)
-}
-
-// rawFactorization returns the GFLOP/s of a routine that has interchanges or the
-// factors of reflectors as another result, the restoring of the matrix left out.
-func rawFactorization(d cuda.Device, typ cuda.Type, p problem, times int, workOf func(s cuda.Stream, typ cuda.Type, m, n int, a cuda.Matrix) (int64, error),
-	routine func(s cuda.Stream, typ cuda.Type, m, n int, a cuda.Matrix, extra, work, info cuda.Ptr) error) (rate float64, err error) {
-	r := &room{d: d}
-	defer r.free(&err)
-	n := p.n
-	m := cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
-	info, extra, s := r.alloc(256), r.alloc(int64(n)*8), r.stream()
-	if r.err != nil {
-		return 0, r.err
-	}
-	work, err := workOf(s, typ, n, n, m)
-	if err != nil {
-		return 0, err
-	}
-	scratch := r.alloc(max(work, 256))
-	if r.err != nil {
-		return 0, r.err
 	}
 	took := time.Duration(math.MaxInt64)
 	for i := range times + 1 {
-		// The numbers repeat, and without the diagonal the matrix would be singular.
-		if err := fillAround(s, typ, m.Data, n, 1); err != nil {
+		err := fillAround(s, typ, a.Data, n, scale)
+		if p.op == "gemm" {
+			err = firstError(err, fillAround(s, typ, b.Data, n, scale))
+		}
+		if err != nil {
 			return 0, err
 		}
 		begin := time.Now()
-		if err := firstError(routine(s, typ, n, n, m, extra, scratch, info), s.Synchronize()); err != nil {
+		switch p.op {
+		case "gemm":
+			err = s.Gemm(typ, blas.NoTrans, blas.NoTrans, n, n, n, 1, a, b, 0, c)
+		case "cholesky":
+			err = s.Potrf(typ, blas.Lower, n, a, work, info)
+		case "qr":
+			err = s.Geqrf(typ, n, n, a, tau, work, info)
+		}
+		if err := firstError(err, s.Synchronize()); err != nil {
 			return 0, err
 		}
-		if i > 0 {
+		if i > 0 { // the first one warms up
 			took = min(took, max(time.Since(begin), 1))
 		}
 	}
@@ -167,7 +120,7 @@ func rawFactorization(d cuda.Device, typ cuda.Type, p problem, times int, workOf
 		return 0, err
 	}
 	if found != 0 {
-		return 0, fmt.Errorf("gpucheck: the library's info is %d for %s of a matrix of full rank", found, p.op)
+		return 0, fmt.Errorf("gpucheck: the library's info is %d for %s of a matrix that it can factor", found, p.op)
 	}
 	return flops(p) / took.Seconds() / 1e9, nil
 }

@@ -15,16 +15,14 @@ type Report struct {
 	Budget    float64   `json:"budget_seconds"`
 	Device    Device    `json:"device"`
 	Simulated bool      `json:"simulated"` // speeds say nothing of any device
-	Small     bool      `json:"small"`     // small sizes only: no bar applies
+	Small     bool      `json:"small"`     // small sizes only
 
-	Versions []Verified `json:"versions"`
-	Copies   []Copies   `json:"copies"`
-	Latency  *Latency   `json:"latency,omitempty"`
-	Tiles    []Tile     `json:"tiles"`
-	Whole    []Whole    `json:"whole"`
-	Bars     []Bar      `json:"bars"`
-	Skipped  []Skipped  `json:"skipped"`
-	Errors   []Failure  `json:"errors"`
+	Copies  []Copies  `json:"copies"`
+	Latency *Latency  `json:"latency,omitempty"`
+	Tiles   []Tile    `json:"tiles"`
+	Whole   []Whole   `json:"whole"`
+	Skipped []Skipped `json:"skipped"`
+	Errors  []Failure `json:"errors"`
 	// Point is what was under way when the report was made; empty at the end.
 	Point string `json:"point,omitempty"`
 }
@@ -36,20 +34,6 @@ type Device struct {
 	Memory int64    `json:"memory"` // bytes
 	Notes  []string `json:"notes"`
 }
-
-// Verified is what became of the version "cuda" of an op.
-type Verified struct {
-	Op    string `json:"op"` // "gemm/f64"
-	Cases int    `json:"cases"`
-	CPU   string `json:"cpu"` // the version that it was compared with
-	// Worst is the largest scaled difference, which must be below Limit.
-	Worst   float64 `json:"worst"`
-	Limit   float64 `json:"limit"`
-	Failure string  `json:"failure,omitempty"` // the first; empty if all passed
-}
-
-// Passed reports whether the version is right.
-func (v Verified) Passed() bool { return v.Failure == "" }
 
 // Copies are bandwidths in GB/s.
 type Copies struct {
@@ -76,6 +60,9 @@ type Tile struct {
 	GFLOPS  float64 `json:"gflops"`
 	Library float64 `json:"library_gflops,omitempty"` // 0: there is no such routine
 	Ratio   float64 `json:"ratio,omitempty"`
+	// Apart is how far the result is from the CPU's: ‖X − Y‖ / (ε·‖Y‖) in the
+	// Frobenius norm. 0 if it was not looked at, or nothing.
+	Apart float64 `json:"apart,omitempty"`
 }
 
 // Whole is a product or a factorization of whole matrices.
@@ -118,28 +105,13 @@ type Failure struct {
 }
 
 // Passed reports whether nothing was found wrong. What was skipped is not wrong.
-func (r *Report) Passed() bool {
-	for _, v := range r.Versions {
-		if !v.Passed() {
-			return false
-		}
-	}
-	return len(r.Errors) == 0 && r.Point == ""
-}
+func (r *Report) Passed() bool { return r.Wrong() == "" }
 
 // Wrong says in words what is wrong, and nothing if nothing is.
 func (r *Report) Wrong() string {
-	bad := 0
-	for _, v := range r.Versions {
-		if !v.Passed() {
-			bad++
-		}
-	}
 	switch {
 	case r.Point != "":
 		return fmt.Sprintf("%s did not end in time", r.Point)
-	case bad > 0:
-		return fmt.Sprintf("%d of %d versions are wrong on this device", bad, len(r.Versions))
 	case len(r.Errors) > 0:
 		return fmt.Sprintf("%d points failed, the first one %s: %s", len(r.Errors), r.Errors[0].Point, r.Errors[0].Error)
 	}

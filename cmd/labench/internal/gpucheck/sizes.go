@@ -4,7 +4,6 @@ import "time"
 
 // sizes are what is measured.
 type sizes struct {
-	edge   int   // of the largest tile that is verified
 	copied int64 // bytes of a copy
 	times  int   // that a copy is repeated
 	tiles  []int // nb, ascending
@@ -25,7 +24,7 @@ type problem struct {
 // full returns the sizes for a real device, the most wanted first within each
 // operation, as far as larger ones can do without what smaller ones have learned.
 func full() sizes {
-	s := sizes{edge: 1024, copied: 256 << 20, times: 5, tiles: []int{256, 512, 1024, 2048, 4096}, target: 100 * time.Millisecond, rounds: 3}
+	s := sizes{copied: 256 << 20, times: 5, tiles: []int{256, 512, 1024, 2048, 4096}, target: 100 * time.Millisecond, rounds: 3}
 	s.whole = []problem{
 		{op: "gemm", typ: "f64", n: 4096, nb: []int{0, 1024}, verify: true, resident: 1024},
 		{op: "cholesky", typ: "f64", n: 4096, nb: []int{0, 1024}, verify: true},
@@ -33,6 +32,10 @@ func full() sizes {
 		{op: "cholesky", typ: "f64", n: 32768, nb: []int{0, 2048}},
 		{op: "lu", typ: "f64", n: 4096, nb: []int{0}, verify: true},
 		{op: "qr", typ: "f64", n: 4096, nb: []int{0}, verify: true},
+		{op: "gemm", typ: "f32", n: 4096, nb: []int{0}, verify: true},
+		{op: "cholesky", typ: "f32", n: 4096, nb: []int{0}, verify: true},
+		{op: "lu", typ: "f32", n: 4096, nb: []int{0}, verify: true},
+		{op: "qr", typ: "f32", n: 4096, nb: []int{0}, verify: true},
 		{op: "gemm", typ: "f64", n: 8192, nb: []int{0, 2048}, resident: 2048},
 		{op: "cholesky", typ: "f64", n: 16384, nb: []int{0, 2048}},
 		{op: "lu", typ: "f64", n: 16384, nb: []int{0, 1024}},
@@ -47,14 +50,15 @@ func full() sizes {
 
 // small returns sizes that a simulated device has done within seconds.
 func small() sizes {
-	s := sizes{edge: 150, copied: 1 << 20, times: 2, tiles: []int{32, 64}, target: 2 * time.Millisecond, rounds: 2}
+	s := sizes{copied: 1 << 20, times: 2, tiles: []int{32, 64}, target: 2 * time.Millisecond, rounds: 2}
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
-		p := problem{op: op, typ: "f64", n: 200, nb: []int{64}, verify: true}
-		if op == "gemm" {
-			p.resident = 64
+		for _, typ := range []string{"f64", "f32"} {
+			p := problem{op: op, typ: typ, n: 200, nb: []int{64}, verify: true}
+			if op == "gemm" {
+				p.resident = 64
+			}
+			s.whole = append(s.whole, p)
 		}
-		s.whole = append(s.whole, p)
 	}
-	s.whole = append(s.whole, problem{op: "cholesky", typ: "f32", n: 320, nb: []int{64}})
 	return s
 }

@@ -73,6 +73,11 @@ func typeOf[T kernels.Element]() (cuda.Type, string) {
 	return cuda.F64, "f64"
 }
 
+const (
+	in    = versions.Reads
+	inout = versions.Reads | versions.Writes
+)
+
 // eps returns the unit roundoff of T.
 func eps[T kernels.Element]() float64 {
 	if typ, _ := typeOf[T](); typ == cuda.F32 {

@@ -1,11 +1,14 @@
 package gpucheck
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
@@ -79,7 +82,7 @@ func (c *check) tiles() {
 	c.within("tiles", func() (interface{ Close() error }, error) {
 		// Half of the device for tiles, the rest for the libraries' matrices.
 		var err error
-		a, err = c.accelerator(c.report.Device.Memory/2, false)
+		a, err = c.accelerator(c.report.Device.Memory / 2)
 		return a, err
 	}, section)
 }
@@ -147,6 +150,11 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 		}
 	}
 	s := &station{a: a}
+	if nb <= checked {
+		if row.Apart, err = apart[T](s, op, v, k.params, calls[0], uses); err != nil {
+			return row, err
+		}
+	}
 	tiled := func(times int) (time.Duration, error) {
 		begin := time.Now()
 		for i := range times {
@@ -201,6 +209,47 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 		row.Ratio = row.GFLOPS / row.Library
 	}
 	return row, nil
+}
+
+// checked is the order up to which results are compared with the CPU's: a product
+// of larger tiles takes one core seconds.
+const checked = 1024
+
+// limit is what two right results are apart at most; products of that order in TF32
+// are 4000 apart, as random roundings to 11 bits are, and right ones some tens.
+const limit = 300
+
+// apart executes a call on the device and on the CPU, and returns how far apart
+// the results are: ‖X − Y‖ / (ε·‖Y‖) in the Frobenius norm, of the operand where
+// that is most. Too far is an error.
+func apart[T kernels.Element](s *station, op *versions.Op, v *versions.Version, params any, args []any, uses []versions.Use) (worst float64, err error) {
+	got, want := make([]any, len(args)), make([]any, len(args))
+	for i, a := range args {
+		for _, to := range [][]any{got, want} {
+			t := *a.(*tile[T])
+			t.Data = slices.Clone(t.Data)
+			to[i] = &t
+		}
+	}
+	var work versions.Workspace
+	cpu := onCores(op, exec.Here())
+	if err := firstError(cpu.Run(&versions.Call{Ctx: context.Background(), Params: params, Args: want, Work: &work}),
+		s.start(v, params, got, uses), s.wait(0), s.flush()); err != nil {
+		return 0, err
+	}
+	for i := range args {
+		diff, norm := 0.0, 0.0
+		for p, y := range want[i].(*tile[T]).Data {
+			d := float64(got[i].(*tile[T]).Data[p]) - float64(y)
+			diff, norm = diff+d*d, norm+float64(y)*float64(y)
+		}
+		if x := math.Sqrt(diff/norm) / eps[T](); !(x < limit) {
+			return 0, fmt.Errorf("gpucheck: wrong: operand %d is %.3g times the unit roundoff from what version %s computes, want < %d", i, x, cpu.Name, limit)
+		} else {
+			worst = max(worst, x)
+		}
+	}
+	return worst, nil
 }
 
 // rawTiles returns what runs the library's routine so many times, and waits, on

@@ -29,7 +29,7 @@ func (c *check) whole() {
 				return err
 			})
 		}
-		c.raw(p, &row, timed)
+		c.resident(p, &row, timed)
 		timed("GPU", 2*len(p.nb), func() (_ float64, err error) {
 			row.GPU, err = c.device(p, &row, true, p.nb)
 			return row.GPU.GFLOPS, err
@@ -66,6 +66,14 @@ func (c *check) expected(p problem, runs int, rate float64) time.Duration {
 	return need
 }
 
+// element returns the element type of p.
+func (p problem) element() cuda.Type {
+	if p.typ == "f32" {
+		return cuda.F32
+	}
+	return cuda.F64
+}
+
 // flops counts as LAPACK does.
 func flops(p problem) float64 {
 	n := float64(p.n)
@@ -80,12 +88,12 @@ func flops(p problem) float64 {
 	return 4 * n * n * n / 3
 }
 
-// raw measures the library on a resident matrix, and resident tiles of ours.
-func (c *check) raw(p problem, row *Whole, timed func(kind string, runs int, f func() (float64, error))) {
+// resident measures the library on a resident matrix, and resident tiles of ours.
+func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int, f func() (float64, error))) {
 	times := c.sizes.rounds
 	on := func(kind string, to *float64, f func(a *cuda.Accelerator) (float64, error)) {
 		timed(kind, times, func() (rate float64, err error) {
-			a, err := c.accelerator(0, false)
+			a, err := c.accelerator(0)
 			if err != nil {
 				return 0, err
 			}
@@ -95,19 +103,8 @@ func (c *check) raw(p problem, row *Whole, timed func(kind string, runs int, f f
 			return rate, err
 		})
 	}
-	typ := cuda.F64
-	if p.typ == "f32" {
-		typ = cuda.F32
-	}
-	switch p.op {
-	case "gemm":
-		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGemm(a.Device(), typ, p.n, times) })
-	case "cholesky":
-		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawPotrf(a.Device(), typ, p.n, times) })
-	case "lu":
-		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGetrf(a.Device(), typ, p.n, times) })
-	case "qr":
-		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return rawGeqrf(a.Device(), typ, p.n, times) })
+	if p.op != "lu" { // no version of ours is the library's
+		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return raw(a.Device(), p, times) })
 	}
 	if p.resident > 0 {
 		on("resident tiles", &row.Resident, func(a *cuda.Accelerator) (float64, error) {
