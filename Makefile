@@ -109,12 +109,12 @@ test-nocgo: ## build all without C, and test which versions there are then
 test-cuda: ## test the tag cuda on fake libraries, under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
 	export $(CUDA_ENV)
-	$(GO) vet -race -tags cuda ./kernels ./kernels/cuda/... ./la
+	$(GO) vet -race -tags cuda ./kernels/builtin ./kernels/cuda/... ./la
 	$(GO) test -c -tags cuda -buildmode=pie -o /dev/null ./kernels/cuda
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
 	$(GO) test -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
-	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels ./la
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels/builtin ./la
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 # Now and then Go's fuzzer takes the end of FUZZTIME for a failure

@@ -13,6 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -272,7 +273,7 @@ ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 11 12
 		a := blocked.New[float64](blocked.Full, 6, 4, 2)
 		a.SetIdentity()
 		job := rt.NewJob(t.Context())
-		p := blocked.NewProgram(job, kernels.For[float64](kernels.NewTable()))
+		p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
 		if err := p.Geqrf(a, blocked.NewRotations[float64](6, 4, 2, blocked.RotationOptions{Tree: tree})); err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +310,7 @@ func TestGeqrfEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	job := rt.NewJob(ctx)
-	p := blocked.NewProgram(job, kernels.For[float64](kernels.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
 	a, c := blocked.New[float64](blocked.Full, 9, 7, 4), blocked.New[float64](blocked.Full, 9, 9, 4)
 	q := blocked.NewRotations[float64](9, 7, 4, blocked.RotationOptions{Tree: blocked.TreeFlat})
 	_, _, explicit := p.GeqrfExplicit(a, q, true)

@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 )
 
 // covariance is the matrix exp(−|i−j|/n) + I of a Gaussian process at n places, as
@@ -51,7 +52,7 @@ func BenchmarkLoad(b *testing.B) {
 					pivots := blocked.NewPivots(n, n, nb)
 					rotations := blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Cores: 2})
 					rt := startLocal(b, exec.Options{})
-					ops := kernels.For[float64](kernels.NewTable())
+					ops := kernels.For[float64](builtin.NewTable())
 					factor := func(p *blocked.Program[float64]) error {
 						switch op {
 						case "potrf":

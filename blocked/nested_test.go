@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -19,8 +20,8 @@ import (
 // tiles of nb and run the tile algorithm on them, as children of the task: what a
 // CPU does with tiles that are as large as a GPU wants them.
 func splitting(t *testing.T, nb int) kernels.Ops[float64] {
-	table := kernels.NewTable()
-	inner := kernels.For[float64](kernels.NewTable())
+	table := builtin.NewTable()
+	inner := kernels.For[float64](builtin.NewTable())
 	view := func(c *versions.Call, i int) blocked.General[float64] {
 		a := c.Args[i].(*blocked.Tile[float64])
 		return blocked.General[float64]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: a.Data}

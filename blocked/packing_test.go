@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -19,7 +20,7 @@ import (
 // end.
 func TestPackingSameBits(t *testing.T) {
 	const n, nb, room = 5*packFrom + 40, packFrom + 32, 1 << 30
-	table := kernels.NewTable()
+	table := builtin.NewTable()
 	rt, err := exec.NewLocal(exec.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestPackingShared(t *testing.T) {
 			}},
 	} {
 		for _, nb := range []int{packFrom, packFrom - 1} {
-			spy, table := &packingSpy{}, kernels.NewTable()
+			spy, table := &packingSpy{}, builtin.NewTable()
 			spy.reset()
 			spy.add(table)
 			const room = 1 << 30

@@ -13,13 +13,14 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // goVersions returns a table in which every op has version "go" only, so that two
 // algorithms compute the same bits.
 func goVersions() *kernels.Table {
-	table := kernels.NewTable()
+	table := builtin.NewTable()
 	for _, op := range table.All() {
 		op.Versions = slices.DeleteFunc(op.Versions, func(v versions.Version) bool { return v.Name != "go" })
 	}
@@ -149,7 +150,7 @@ func BenchmarkPotrfPanels(b *testing.B) {
 			g := spd(n)
 			a := blocked.New[float64](blocked.SymUpper, n, n, nb)
 			rt := startLocal(b, exec.Options{})
-			ops := kernels.For[float64](kernels.NewTable())
+			ops := kernels.For[float64](builtin.NewTable())
 			best := [3]time.Duration{math.MaxInt64, math.MaxInt64, math.MaxInt64}
 			for b.Loop() {
 				for way := range best {

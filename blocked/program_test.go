@@ -13,6 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas"
 )
@@ -34,7 +35,7 @@ func startLocal(t testing.TB, opt exec.Options) *exec.Local {
 func compute[T blocked.Element](t testing.TB, rt *exec.Local, f func(p *blocked.Program[T]) error) (tasks int, err error) {
 	t.Helper()
 	job := rt.NewJob(t.Context())
-	p := blocked.NewProgram(job, kernels.For[T](kernels.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[T](builtin.NewTable()))
 	err = f(p)
 	if e := job.Wait(); e != nil {
 		err = e
@@ -232,7 +233,7 @@ func TestProgramWait(t *testing.T) {
 		a.Set(i, i, 4)
 	}
 	job := rt.NewJob(t.Context())
-	p := blocked.NewProgram(job, kernels.For[float64](kernels.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
 	if err := p.Potrf(a); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +259,7 @@ func TestProgramWait(t *testing.T) {
 	}
 	b.Set(nb+2, nb+2, -1)
 	job = rt.NewJob(t.Context())
-	p = blocked.NewProgram(job, kernels.For[float64](kernels.NewTable()))
+	p = blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
 	failed := p.Potrf(b)
 	if failed == nil {
 		if err := p.Wait(b, 0, 0); err != nil {
@@ -281,7 +282,7 @@ func TestProgramEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	job := rt.NewJob(ctx)
-	p := blocked.NewProgram(job, kernels.For[float64](kernels.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
 	a := blocked.New[float64](blocked.Full, 9, 9, 4)
 	s := blocked.New[float64](blocked.SymLower, 9, 9, 4)
 	w := blocked.New[float64](blocked.TriLower, 9, 9, 4)
@@ -339,7 +340,7 @@ potrf(INOUT A(2,2)) after 9
 		a := blocked.New[float64](kind, 5, 5, 2)
 		a.SetIdentity()
 		job := rt.NewJob(t.Context())
-		p := blocked.NewProgram(job, kernels.For[float64](kernels.NewTable()))
+		p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
 		if err := p.Potrf(a); err != nil {
 			t.Fatal(err)
 		}

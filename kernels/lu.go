@@ -1,5 +1,7 @@
 package kernels
 
+import "github.com/tessera-la/tessera/versions"
+
 // The ops of the tile LU factorization.
 
 // Pivots is the row interchanges of a panel of rows, a datum of its own beside
@@ -51,3 +53,18 @@ type Getrfnp struct {
 type Laswp struct {
 	Inverse bool
 }
+
+// Lapmt is the parameter of op "lapmt" (after LAPACK xLAPMT): the interchanges
+// of a panel applied to the columns of a row of tiles, B = B·P, or B = B·Pᵀ if
+// Inverse, for the P of op "getrf".
+//
+// Operands: a *Pivots (in), then the tiles from left to right (inout), at least
+// one, all of the same number of rows, and of the same number of columns but for
+// the last, which may have fewer. Column i is exchanged with column Rows[i] of all of them together.
+type Lapmt struct {
+	Inverse bool
+}
+
+// Memory implements [versions.Stored]: the versions that get pivots read them on the
+// host.
+func (v *Pivots) Memory() versions.Memory { return versions.Memory{} }

@@ -1,35 +1,8 @@
 package kernels
 
 import (
-	"fmt"
-
 	"gonum.org/v1/gonum/blas"
 )
-
-// Element is the constraint of every generic type and function of Tessera.
-type Element interface {
-	float32 | float64
-}
-
-// Tile is a dense row-major matrix: element (i, j) is Data[i*Stride+j].
-//
-//	0 ≤ i < Rows, 0 ≤ j < Cols ≤ Stride, len(Data) ≥ (Rows-1)*Stride+Cols.
-//
-// What lies between Cols and Stride is padding that no kernel reads or
-// writes. Operands of tasks are *Tile[T].
-type Tile[T Element] struct {
-	Rows, Cols, Stride int
-	Data               []T
-}
-
-// At returns element (i, j). It does not check the column against Cols.
-func (t *Tile[T]) At(i, j int) T { return t.Data[i*t.Stride+j] }
-
-// Set sets element (i, j). It does not check the column against Cols.
-func (t *Tile[T]) Set(i, j int, v T) { t.Data[i*t.Stride+j] = v }
-
-// Row returns row i, without the padding.
-func (t *Tile[T]) Row(i int) []T { return t.Data[i*t.Stride : i*t.Stride+t.Cols : i*t.Stride+t.Cols] }
 
 // Gemm is the parameter of op "gemm" (BLAS xGEMM):
 //
@@ -93,15 +66,20 @@ type Potrf struct {
 	Offset int // global index of the tile's first row
 }
 
-// NotPositiveDefiniteError is what op "potrf" returns for a tile whose
-// leading minor is not positive definite, or holds a NaN.
-type NotPositiveDefiniteError struct {
-	Minor int // order of the minor, from 1, in the whole matrix
+// Potrfp is the parameter of op "potrfp": the Cholesky factorization of a panel,
+// a diagonal tile and the tiles below it (Uplo = Lower) or to the right of it
+// (Upper),
+//
+//	A = L·Lᵀ,  B = B·L⁻ᵀ  for every B (Uplo = Lower),
+//	A = Uᵀ·U,  B = U⁻ᵀ·B  for every B (Uplo = Upper).
+//
+// Operands: A (inout, n×n), of which the Uplo triangle is read and written; then
+// any number of tiles B (inout, m×n or n×m). The call finishes with each B as soon
+// as it is done, in their order or, on the units of a gang, in any. If A is not
+// positive definite the version returns *[NotPositiveDefiniteError] as op "potrf"
+// does, and no B has been touched.
+type Potrfp struct {
+	Uplo   blas.Uplo
+	Offset int  // global index of the first row of A
+	Lazy   bool // hands on every B at the end: what eager release gains is measured against it
 }
-
-func (e *NotPositiveDefiniteError) Error() string {
-	return fmt.Sprintf("potrf: the leading minor of order %d is not positive definite", e.Minor)
-}
-
-// Final says that another attempt would find the same: see graph.Failure.
-func (e *NotPositiveDefiniteError) Final() bool { return true }

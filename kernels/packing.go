@@ -5,9 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
-	"gonum.org/v1/gonum/blas"
 )
 
 // Packing is an operand in the form in which a version reads it, for several tasks
@@ -17,26 +15,26 @@ import (
 //
 // It stands for one state of the operand: all tasks must read what the same task
 // has written. [Packing.Init] comes first. Every task counts once: versions that make
-// no use of a Packing call [Packing.Pass].
+// no use of a Packing call [Packing.Done] all the same.
 type Packing struct {
 	mu     sync.Mutex
 	room   *PackingRoom
 	coming int // tasks that have not ended
 	users  int // those of them that read work
 	stage  packingStage
-	form   packingForm
+	form   PackingForm
 	size   int64
 	work   *versions.Workspace
 }
 
-// packingForm is what must be the same for a packed operand to be of use. It is
-// op(X), dim×k on the left or k×dim on the right of a product, or a factor of k
-// reflectors of dim elements in blocks of ib.
-type packingForm struct {
-	routines     any
-	dim, k, ib   int
-	right, trans bool
-	trapezoid    bool
+// PackingForm is what must be the same for a packed operand to be of use. It is
+// op(X), Dim×K on the left or K×Dim on the right of a product, or a factor of K
+// reflectors of Dim elements in blocks of IB.
+type PackingForm struct {
+	Routines     any // comparable
+	Dim, K, IB   int
+	Right, Trans bool
+	Trapezoid    bool
 }
 
 type packingStage uint8
@@ -78,10 +76,10 @@ func (r *PackingRoom) take(size int64) bool {
 // memory costs as much time as packing does.
 var workspaces = sync.Pool{New: func() any { return new(versions.Workspace) }}
 
-// use returns the operand of one of the tasks of p in the form given, n elements
-// that pack writes, or nil if the task has to do without. It then calls done with
-// what it was given.
-func use[T Element](p *Packing, form packingForm, n int, pack func(dst []T)) []T {
+// Packed returns the operand of one of the tasks of p in the form given, n elements
+// that pack writes, or nil if the task has to do without. p may be nil. The task calls
+// [Packing.Done] when it has read them.
+func Packed[T Element](p *Packing, form PackingForm, n int, pack func(dst []T)) []T {
 	if p == nil {
 		return nil
 	}
@@ -101,7 +99,7 @@ func use[T Element](p *Packing, form packingForm, n int, pack func(dst []T)) []T
 
 // begin reports whether a task may use what is, or is to be, packed, and whether it
 // is the one to pack.
-func (p *Packing) begin(form packingForm, size int64) (ok, first bool) {
+func (p *Packing) begin(form PackingForm, size int64) (ok, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch p.stage {
@@ -124,49 +122,28 @@ func (p *Packing) begin(form packingForm, size int64) (ok, first bool) {
 	return false, false
 }
 
-// Pass says that one of the tasks does without. p may be nil.
-func (p *Packing) Pass() { done[float64](p, nil) }
+// Coming returns how many of the tasks have not ended.
+func (p *Packing) Coming() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.coming
+}
 
-// done says that a task has ended, with what use has returned to it. After the
-// last one the memory goes to others.
-func done[T Element](p *Packing, got []T) {
+// Done says that one of the tasks has ended, and whether [Packed] had anything for it.
+// After the last one the memory goes to others. p may be nil.
+func (p *Packing) Done(used bool) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.coming--
-	if got != nil {
+	if used {
 		p.users--
 	}
 	if p.coming <= 0 && p.users == 0 && p.stage == packed {
 		workspaces.Put(p.work)
 		p.room.left.Add(p.size)
-		p.work, p.stage, p.form = nil, unpackable, packingForm{}
+		p.work, p.stage, p.form = nil, unpackable, PackingForm{}
 	}
-}
-
-// packedLeft returns the tile t, of which op(t) is m×k, on the left of products.
-func packedLeft[T Element](p *Packing, r *cpu.Packed[T], t *Tile[T], trans blas.Transpose, m, k int) []T {
-	return use(p, packingForm{routines: r, dim: m, k: k, trans: trans != blas.NoTrans}, r.SizeA(m, k), func(dst []T) {
-		r.PackA(dst, trans, m, k, t.Data, t.Stride)
-	})
-}
-
-// packedRight returns the tile t, of which op(t) is k×n, on the right of products.
-func packedRight[T Element](p *Packing, r *cpu.Packed[T], t *Tile[T], trans blas.Transpose, n, k int) []T {
-	return use(p, packingForm{routines: r, dim: n, k: k, right: true, trans: trans != blas.NoTrans}, r.SizeB(n, k), func(dst []T) {
-		r.PackB(dst, trans, n, k, t.Data, t.Stride)
-	})
-}
-
-// packedFactor returns the orthogonal factor that form describes but for the
-// routines, which are q.
-func packedFactor[T Element](p *Packing, q cpu.QRRoutines[T], form packingForm, pack func(ours *cpu.QR[T], dst []T)) []T {
-	ours, ok := q.(*cpu.QR[T])
-	if p == nil || !ok || !ours.Prepacks(form.dim, form.k) {
-		return nil
-	}
-	form.routines = ours
-	return use(p, form, ours.SizeV(form.dim, form.k, form.ib), func(dst []T) { pack(ours, dst) })
 }

@@ -3,7 +3,6 @@ package kernels
 import (
 	"slices"
 
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -44,41 +43,22 @@ func (o Ops[T]) All() []*versions.Op {
 // read-only from the first use of one of its ops on; it is then safe for
 // concurrent use.
 type Table struct {
-	f32 Ops[float32]
-	f64 Ops[float64]
-}
-
-// NewTable returns a new table of all ops with the versions of this build in
-// order of preference: those that run on a device ("cuda", which no worker on
-// the CPU takes), assembly for one processor ("knl") and for instruction
-// sets ("avx512", "avx2"), the C library where a build tag has linked one in
-// ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
-// made of smaller calls), portable Go ("go") last.
-//
-// A kernel uses one thread, so NewTable sets the number of threads of the C
-// library to one, for the whole process. Who compares with the library's own
-// threads sets it with [SetBLASThreads] and back.
-func NewTable() *Table {
-	SetBLASThreads(1)
-	return builtin(TableOptions{})
-}
-
-func builtin(opt TableOptions) *Table {
-	return &Table{f32: newOps[float32]("f32", opt), f64: newOps[float64]("f64", opt)}
+	F32 Ops[float32]
+	F64 Ops[float64]
 }
 
 // For returns the ops of t on tiles of T. The ops belong to t.
 func For[T Element](t *Table) Ops[T] {
-	if o, ok := any(t.f32).(Ops[T]); ok {
+	if o, ok := any(t.F32).(Ops[T]); ok {
 		return o
 	}
-	return any(t.f64).(Ops[T])
+	return any(t.F64).(Ops[T])
 }
 
 // All returns all ops of t: those on float32 in the order of the fields of
 // [Ops], then the same on float64.
 func (t *Table) All() []*versions.Op {
-	return append(t.f32.All(), t.f64.All()...)
+	return append(t.F32.All(), t.F64.All()...)
 }
 
 // Op returns the op called name ("gemm") on tiles of typ ("f32" or "f64"), or
@@ -100,145 +80,4 @@ func (t *Table) Add(op *versions.Op, v versions.Version) {
 		panic(ErrVersion)
 	}
 	op.Versions = slices.Insert(op.Versions, 0, v)
-}
-
-// AbsentVersion is a version of an op that another build of Tessera has.
-type AbsentVersion struct {
-	Op, Type, Name string
-	Reason         string // why this build has it not
-}
-
-// Absent returns the versions that this build lacks, op by op in the order of
-// [Table.All], with the reason.
-func Absent() []AbsentVersion {
-	present := ""
-	if info, ok := cpu.BLASLibrary(); ok {
-		present = info.Name
-	}
-	var absent []AbsentVersion
-	for _, op := range builtin(TableOptions{}).All() {
-		if why := cpu.WhyNoAssembly(); why != "" {
-			for _, name := range []string{"knl", "avx512", "avx2"} {
-				absent = append(absent, AbsentVersion{op.Name, op.Type, name, why})
-			}
-		}
-		for _, name := range cpu.BLASLibraries() {
-			if name == present {
-				continue
-			}
-			absent = append(absent, AbsentVersion{op.Name, op.Type, name, cpu.WhyNoBLAS(name)})
-			if op.Name == "trsm" || op.Name == "potrf" || op.Name == "potrfp" {
-				absent = append(absent, AbsentVersion{op.Name, op.Type, name + splitSuffix, cpu.WhyNoBLAS(name)})
-			}
-		}
-	}
-	return absent
-}
-
-// splitSuffix marks the versions of trsm and potrf that are put together from
-// smaller calls of a library.
-const splitSuffix = "-split"
-
-// newOps returns the ops on T, each with one version per implementation of
-// the routines.
-func newOps[T Element](typ string, opt TableOptions) Ops[T] {
-	o := Ops[T]{
-		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T]},
-		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
-		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
-		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
-
-		Potrfp: &versions.Op{Name: "potrfp", Type: typ, Work: potrfpWork[T]},
-
-		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
-		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T]},
-		Laswp:   &versions.Op{Name: "laswp", Type: typ, Work: laswpWork[T]},
-		Lapmt:   &versions.Op{Name: "lapmt", Type: typ, Work: lapmtWork[T]},
-		Tntleaf: &versions.Op{Name: "tntleaf", Type: typ, Work: tntleafWork[T]},
-		Tntnode: &versions.Op{Name: "tntnode", Type: typ, Work: tntnodeWork[T]},
-		Tntroot: &versions.Op{Name: "tntroot", Type: typ, Work: tntrootWork[T]},
-
-		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T]},
-		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T]},
-		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T]},
-		Tsqrt: &versions.Op{Name: "tsqrt", Type: typ, Work: tsqrtWork[T]},
-		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T]},
-		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T]},
-		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T]},
-	}
-	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, gemmWork[T]), Run: gemm(r)})
-		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, syrkWork[T]), Run: syrk(r)})
-	}
-	solves := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, trsmWork[T]), Run: trsm(r)})
-		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Help: helpPotrf(r), Run: potrf(r)})
-		o.Potrfp.Versions = append(o.Potrfp.Versions, versions.Version{Name: name, Constraints: c, Run: potrfp(r)})
-	}
-	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		l := cpu.NewLU(r, caches())
-		o.Getrf.Versions = append(o.Getrf.Versions, versions.Version{Name: name, Constraints: c, Share: getrfShare(l), Run: getrf(l)})
-		o.Getrfnp.Versions = append(o.Getrfnp.Versions, versions.Version{Name: name, Constraints: c, Run: getrfnp(l)})
-		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp(l)})
-		o.addTournament(name, l, c)
-	}
-	var any versions.Constraints
-	if g, ok := newKNL[T](); ok {
-		add := func(op *versions.Op, run func(*versions.Call) error) {
-			op.Versions = append(op.Versions, versions.Version{Name: "knl", Constraints: knl(), Run: run})
-		}
-		add(o.Gemm, g.gemm)
-		add(o.Syrk, g.syrk)
-		add(o.Trsm, g.trsm)
-		add(o.Potrf, g.potrf)
-		add(o.Potrfp, g.potrfp)
-		l := cpu.NewLU(g.r, caches())
-		add(o.Getrf, g.getrf(l))
-		add(o.Getrfnp, g.getrfnp(l))
-		add(o.Laswp, g.laswp(l))
-		o.addTournament("knl", l, knl())
-		o.addQR("knl", g.r, cpu.NewQR(g.r), g, knl())
-	}
-	// Ours come before the C library's: on one core of a Xeon (model 167),
-	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
-	// of 256×256 ran at 87, 81, 74 and 52 GF/s in float64 against 68, 64, 29
-	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
-	// 25; at 64 and 512 they are ahead as well (docs/kernels-gemm.md).
-	if p, ok := cpu.AVX512[T](caches()); ok {
-		p = p.WithBlocks(blocksOf[T](opt.AVX512))
-		products("avx512", p, avx512())
-		solves("avx512", p, avx512())
-		lu("avx512", p, avx512())
-		o.addQR("avx512", p, cpu.NewQR[T](p), nil, avx512())
-	}
-	if p, ok := cpu.AVX2[T](caches()); ok {
-		p = p.WithBlocks(blocksOf[T](opt.AVX2))
-		products("avx2", p, avx2())
-		solves("avx2", p, avx2())
-		lu("avx2", p, avx2())
-		o.addQR("avx2", p, cpu.NewQR[T](p), nil, avx2())
-	}
-	if r, ok := cpu.BLAS[T](); ok {
-		split, _ := cpu.BLASSplit[T]()
-		info, _ := cpu.BLASLibrary()
-		products(info.Name, r, any)
-		// On a core with AVX-512 OpenBLAS gains by the split in float64 and
-		// is about as fast either way in float32: see [cpu.BLASSplit].
-		if info.Name == "openblas" && typ == "f64" {
-			solves(info.Name+splitSuffix, split, any)
-			solves(info.Name, r, any)
-		} else {
-			solves(info.Name, r, any)
-			solves(info.Name+splitSuffix, split, any)
-		}
-		lu(info.Name, r, any)
-		qr, _ := cpu.BLASQR[T]()
-		o.addQR(info.Name, r, qr, nil, any)
-	}
-	products("go", cpu.Portable[T](), any)
-	solves("go", cpu.Portable[T](), any)
-	lu("go", cpu.Portable[T](), any)
-	o.addQR("go", cpu.Portable[T](), cpu.NewQR[T](cpu.Portable[T]()), nil, any)
-	o.addCUDA()
-	return o
 }

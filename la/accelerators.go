@@ -8,7 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -24,7 +24,7 @@ import (
 //	…
 //	e, err := la.NewEngine(la.Options{Accelerators: devices})
 func OpenAccelerators(names string) ([]exec.Accelerator, error) {
-	opened, err := kernels.OpenAccelerators(names)
+	opened, err := builtin.OpenAccelerators(names)
 	var all []exec.Accelerator
 	for _, a := range opened {
 		all = append(all, a)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -148,7 +149,7 @@ func TestCheckpointKilled(t *testing.T) {
 func interrupted(t *testing.T, f kept, dir string) {
 	t.Helper()
 	why := errors.New("enough")
-	table := kernels.NewTable()
+	table := builtin.NewTable()
 	potrf := kernels.For[float64](table).Potrf
 	whole := potrf.Versions[len(potrf.Versions)-1]
 	table.Add(potrf, versions.Version{Name: "faulty", Run: func(c *versions.Call) error {

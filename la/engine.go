@@ -17,6 +17,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -121,11 +122,11 @@ type Engine struct {
 	reporting sync.Mutex // held while Options.Progress is called
 }
 
-// builtin is the table of this build, and preferred the selector of a nil
+// buildTable is the table of this build, and preferred the selector of a nil
 // engine; neither is configured after it is made.
 var (
-	builtin   = sync.OnceValue(kernels.NewTable)
-	preferred = sync.OnceValue(func() *versions.Selector {
+	buildTable = sync.OnceValue(builtin.NewTable)
+	preferred  = sync.OnceValue(func() *versions.Selector {
 		s, err := versions.NewSelector(versions.Config{Mode: versions.Static})
 		if err != nil {
 			panic(err) // there is nothing in it that could be wrong
@@ -144,7 +145,7 @@ func NewEngine(opt Options) (*Engine, error) {
 	}
 	e := &Engine{opt: opt, table: opt.Table}
 	if e.table == nil {
-		e.table = builtin()
+		e.table = buildTable()
 	}
 	if opt.Runtime != nil {
 		if err := e.use(opt.Runtime); err != nil {
@@ -327,7 +328,7 @@ func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Exp
 // ops returns the engine's table.
 func (e *Engine) ops() *kernels.Table {
 	if e == nil {
-		return builtin()
+		return buildTable()
 	}
 	return e.table
 }

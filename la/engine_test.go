@@ -14,6 +14,7 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -43,7 +44,7 @@ func TestOptions(t *testing.T) {
 	if _, err := la.NewEngine(la.Options{Only: []string{"go"}, Exclude: []string{"go"}}); !errors.As(err, &config) {
 		t.Errorf("only what is excluded: %v", err)
 	}
-	table := kernels.NewTable()
+	table := builtin.NewTable()
 	for _, op := range table.All() {
 		op.Versions = op.Versions[len(op.Versions)-1:] // portable Go
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -17,7 +17,7 @@ import (
 // several units run, in gangs, on any machine with AVX-512F.
 func TestDeclaredKNL(t *testing.T) {
 	processor := topo.Identify()
-	if kernels.NewTable().Op("gemm", "f64").Version("knl") == nil || !processor.Has("avx512f") {
+	if builtin.NewTable().Op("gemm", "f64").Version("knl") == nil || !processor.Has("avx512f") {
 		t.Skip("no AVX-512F here")
 	}
 	for _, workers := range []int{1, 2, 3} {

@@ -10,7 +10,7 @@ func (e *Engine) session() (s *Engine, end func()) {
 	if e != nil {
 		return e, func() {}
 	}
-	s = &Engine{table: builtin(), selector: preferred(), brief: true}
+	s = &Engine{table: buildTable(), selector: preferred(), brief: true}
 	return s, func() {
 		if s.rt != nil {
 			s.rt.Close()

@@ -47,7 +47,7 @@ func (o *Options) checkTarget() (bad []string) {
 func (o *Options) constraints() (all []versions.Constraints) {
 	table := o.Table
 	if table == nil {
-		table = builtin()
+		table = buildTable()
 	}
 	for _, op := range table.All() {
 		for _, v := range op.Versions {

@@ -15,7 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
@@ -86,7 +86,7 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 	rt.Close()
 	x.devices = findDevices()
 	x.tiles = placement(blocked.FirstTouch())
-	for _, op := range kernels.NewTable().All() {
+	for _, op := range builtin.NewTable().All() {
 		if op.Type != "f64" {
 			continue
 		}

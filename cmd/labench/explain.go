@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/monitor"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
@@ -76,7 +76,7 @@ func explain(err error) (text, remedy string) {
 	case errors.As(err, &shape):
 		return text, ""
 	case errors.As(err, &unknown):
-		for _, x := range kernels.Absent() {
+		for _, x := range builtin.Absent() {
 			if x.Name == unknown.Name {
 				return text, fmt.Sprintf("%s is in other builds of labench: this one was %s. See labench --tags-info.", x.Name, x.Reason)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -19,7 +19,7 @@ func newListCommand(a *app) *cobra.Command {
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			found := findDevices()
-			rows := inventory(kernels.NewTable().All(), kernels.Absent(), exec.Here(), found)
+			rows := inventory(builtin.NewTable().All(), builtin.Absent(), exec.Here(), found)
 			if asJSON {
 				return a.document(inventoryDocument{newTargetRow(exec.Here()), append([]deviceRow{}, found.rows...), rows})
 			}
@@ -64,7 +64,7 @@ type inventoryRow struct {
 
 // inventory returns the versions of ops, and those that this build has not,
 // with what keeps them from running on a target, and on devices.
-func inventory(ops []*versions.Op, absent []kernels.AbsentVersion, on *versions.Target, found devices) []inventoryRow {
+func inventory(ops []*versions.Op, absent []builtin.AbsentVersion, on *versions.Target, found devices) []inventoryRow {
 	var rows []inventoryRow
 	for _, op := range ops {
 		for _, v := range op.Versions {

@@ -15,7 +15,7 @@ import (
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -30,7 +30,7 @@ func TestList(t *testing.T) {
 		}}
 	}
 	ops := []*versions.Op{op("gemm", "f32"), op("potrf", "f32"), op("gemm", "f64"), op("potrf", "f64")}
-	absent := []kernels.AbsentVersion{{Op: "gemm", Type: "f32", Name: "openblas", Reason: "built without tag openblas"},
+	absent := []builtin.AbsentVersion{{Op: "gemm", Type: "f32", Name: "openblas", Reason: "built without tag openblas"},
 		{Op: "gemm", Type: "f64", Name: "openblas", Reason: "built without tag openblas"},
 		{Op: "potrf", Type: "f64", Name: "openblas", Reason: strings.Repeat("a long reason ", 10)}}
 	target := &versions.Target{Arch: "amd64", Processor: "Test", Features: []string{"avx2", "fma3"}, Units: 1}
@@ -56,7 +56,7 @@ func TestList(t *testing.T) {
 			seen[r.Op+"/"+r.Type] = true
 		}
 	}
-	for _, op := range kernels.NewTable().All() {
+	for _, op := range builtin.NewTable().All() {
 		if !seen[op.OpName()] {
 			t.Errorf("no portable version of %s", op.OpName())
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -25,7 +26,7 @@ type blockSizes struct {
 	GFLOPS float64 `json:"gflops"`
 }
 
-func (b blockSizes) blocks() kernels.Blocks { return kernels.Blocks{MC: b.MC, KC: b.KC, NC: b.NC} }
+func (b blockSizes) blocks() builtin.Blocks { return builtin.Blocks{MC: b.MC, KC: b.KC, NC: b.NC} }
 
 // tunedBlocks is the outcome for one type and order: a line of labench tune
 // --blocks --json.
@@ -42,7 +43,7 @@ type tunedBlocks struct {
 
 // blockMeter measures the rate of an n×n product on one core with blocks of
 // given sizes, in GFLOP/s.
-type blockMeter func(ctx context.Context, typ string, n int, b kernels.Blocks) (rate float64, err error)
+type blockMeter func(ctx context.Context, typ string, n int, b builtin.Blocks) (rate float64, err error)
 
 // dimension is one of the three sizes, and those that are tried.
 type dimension struct {
@@ -102,7 +103,7 @@ func tuneBlocks(ctx context.Context, typ string, n int, end time.Time, measure b
 				return t, err
 			}
 			t.Best.GFLOPS, b.GFLOPS = max(t.Best.GFLOPS, old), max(b.GFLOPS, again)
-			if t.Best.blocks() == (kernels.Blocks{}) {
+			if t.Best.blocks() == (builtin.Blocks{}) {
 				t.ByGFLOPS = t.Best.GFLOPS
 			}
 			if again >= 1.01*old {
@@ -129,7 +130,7 @@ func (t *tunedBlocks) report(p paint) string {
 		fmt.Fprintf(b, "%6s %6s %6s %8.1f\n", size(q.MC), size(q.KC), size(q.NC), q.GFLOPS)
 	}
 	text := "the sizes that follow from the caches stay: nothing is more than 1 % faster"
-	if t.Best.blocks() != (kernels.Blocks{}) {
+	if t.Best.blocks() != (builtin.Blocks{}) {
 		text = fmt.Sprintf("MC %s, KC %s, NC %s: %.1f %% faster than what follows from the caches", size(t.Best.MC), size(t.Best.KC), size(t.Best.NC),
 			100*(t.Best.GFLOPS/t.ByGFLOPS-1))
 	}
@@ -147,7 +148,7 @@ func (a *app) runTuneBlocks(ctx context.Context, f *tuneFlags, p *tunePlan, meas
 		return errors.New("this machine and build have no version with blocks to tune: they are those of the assembly, avx512 and avx2")
 	}
 	if !f.json {
-		fprintWrapped(a.out, "", "A - is what follows from the caches. Nothing is saved: programs set blocks by kernels.TableOptions and la.Options.Table.")
+		fprintWrapped(a.out, "", "A - is what follows from the caches. Nothing is saved: programs set blocks by builtin.TableOptions and la.Options.Table.")
 	}
 	line := newStatus(a.err)
 	defer line.clear()
@@ -185,7 +186,7 @@ func (a *app) runTuneBlocks(ctx context.Context, f *tuneFlags, p *tunePlan, meas
 // blockVersion returns the version whose blocks are tuned: the first of the
 // assembly's that runs here, or "".
 func blockVersion() string {
-	for _, v := range kernels.NewTable().Op("gemm", "f64").Versions {
+	for _, v := range builtin.NewTable().Op("gemm", "f64").Versions {
 		if (v.Name == "avx512" || v.Name == "avx2") && v.Constraints.Unmet(exec.Here()) == "" {
 			return v.Name
 		}
@@ -195,9 +196,9 @@ func blockVersion() string {
 
 // measureBlocks is the blockMeter of this machine.
 func measureBlocks(version string) blockMeter {
-	return func(_ context.Context, typ string, n int, b kernels.Blocks) (float64, error) {
-		both := kernels.TypeBlocks{F32: b, F64: b}
-		table, err := kernels.NewTableWith(kernels.TableOptions{AVX512: both, AVX2: both})
+	return func(_ context.Context, typ string, n int, b builtin.Blocks) (float64, error) {
+		both := builtin.TypeBlocks{F32: b, F64: b}
+		table, err := builtin.NewTableWith(builtin.TableOptions{AVX512: both, AVX2: both})
 		if err != nil {
 			return 0, err
 		}

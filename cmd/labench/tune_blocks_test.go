@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 )
 
 // hill is a machine whose product is fastest with KC = 320 and NC = 1024; what
 // follows from the caches is KC = 256, MC = 192 and NC = 4096.
-func hill(_ context.Context, _ string, _ int, b kernels.Blocks) (float64, error) {
+func hill(_ context.Context, _ string, _ int, b builtin.Blocks) (float64, error) {
 	or := func(x, byDefault int) float64 {
 		if x == 0 {
 			x = byDefault
@@ -37,8 +37,8 @@ func TestTuneBlocks(t *testing.T) {
 	if !strings.Contains(text, "MC -, KC 320, NC 1024: ") || !strings.Contains(text, "gemm f64, n = 1024, version avx512, one core") {
 		t.Errorf("%s", text)
 	}
-	flat := func(context.Context, string, int, kernels.Blocks) (float64, error) { return 7, nil }
-	if got, err = tuneBlocks(t.Context(), "f32", 1024, later, flat); err != nil || got.Best.blocks() != (kernels.Blocks{}) ||
+	flat := func(context.Context, string, int, builtin.Blocks) (float64, error) { return 7, nil }
+	if got, err = tuneBlocks(t.Context(), "f32", 1024, later, flat); err != nil || got.Best.blocks() != (builtin.Blocks{}) ||
 		len(got.Points) != 1+27 || !strings.Contains(got.report(paint{}), "nothing is more than 1 % faster") {
 		t.Errorf("flat: %+v, %v", got.Best, err)
 	}

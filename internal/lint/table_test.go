@@ -19,7 +19,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/trace", "kernels", "versions",
+				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/trace", "kernels", "kernels/builtin", "versions",
 			},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat"},
 		},
@@ -46,10 +46,12 @@ func table() []entry {
 			pkg: "blocked/file", tessera: []string{"blocked"},
 			third: []string{"gonum.org/v1/gonum/blas", "golang.org/x/sys/unix"},
 		},
+		// The contract: no arithmetic, no device.
+		{pkg: "kernels", tessera: []string{"versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{
-			pkg: "kernels",
+			pkg: "kernels/builtin",
 			// topo for the sizes of the caches
-			tessera: []string{"kernels/cpu", "kernels/cuda", "versions", "internal/topo"},
+			tessera: []string{"kernels", "kernels/cpu", "kernels/cuda", "versions", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -111,8 +113,9 @@ func programModules() []string {
 // everything below it.
 func testEntry() entry {
 	return entry{
-		// kernels/cuda for simulated devices with little memory.
-		tessera: []string{"kernels/kerneltest", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
+		// little memory.
+		tessera: []string{"kernels/kerneltest", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

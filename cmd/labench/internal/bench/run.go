@@ -15,6 +15,7 @@ import (
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -213,7 +214,7 @@ func engine[T la.Element](opt la.Options) (*la.Engine, error) {
 		return nil, ours
 	}
 	defer rt.Close()
-	for _, op := range kernels.For[T](kernels.NewTable()).All() {
+	for _, op := range kernels.For[T](builtin.NewTable()).All() {
 		if ours := selector.Check(op, rt.Target()); ours != nil {
 			return nil, ours
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -80,7 +81,7 @@ func wrongElement[T la.Element](t *testing.T, op string) {
 func TestWrongKernel(t *testing.T) {
 	ctx := context.Background()
 	for _, op := range Ops() {
-		table := kernels.NewTable()
+		table := builtin.NewTable()
 		ops := kernels.For[float64](table)
 		for _, o := range []*versions.Op{ops.Gemm, ops.Syrk} {
 			right := o.Version("go").Run

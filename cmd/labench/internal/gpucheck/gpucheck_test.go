@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
@@ -27,7 +28,7 @@ func TestApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	s, op := &station{a: a}, kernels.For[float32](kernels.NewTable()).Gemm
+	s, op := &station{a: a}, kernels.For[float32](builtin.NewTable()).Gemm
 	p := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	for name, change := range map[string]func(c *versions.Call){
 		"": func(*versions.Call) {},

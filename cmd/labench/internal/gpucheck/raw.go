@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -138,7 +139,7 @@ func ones[T kernels.Element](n int) []T {
 // write different tiles.
 func residentGemm[T kernels.Element](a *cuda.Accelerator, n, nb, times int) (rate float64, err error) {
 	_, name := typeOf[T]()
-	op := kernels.NewTable().Op("gemm", name)
+	op := builtin.NewTable().Op("gemm", name)
 	v := op.Version("cuda")
 	k := (n + nb - 1) / nb
 	// Tiles that are only read may lie in one another's memory.

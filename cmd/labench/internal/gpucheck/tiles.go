@@ -10,6 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -120,7 +121,7 @@ func square[T kernels.Element](rows, nb int, unit bool) *tile[T] {
 func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb int) (row Tile, err error) {
 	typ, name := typeOf[T]()
 	row = Tile{Op: k.op, Type: name, NB: nb}
-	op := kernels.NewTable().Op(k.op, name)
+	op := builtin.NewTable().Op(k.op, name)
 	v := op.Version("cuda")
 	if v == nil {
 		return row, fmt.Errorf("gpucheck: %s has no version cuda", op.OpName())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
@@ -179,7 +179,7 @@ func (c *check) run(s bench.Spec) (bench.Result, error) {
 func slower() []string {
 	on := exec.Here()
 	var preferred, others []string
-	all := kernels.NewTable().All()
+	all := builtin.NewTable().All()
 	for _, op := range all {
 		if v := onCores(op, on); v != nil {
 			preferred = append(preferred, v.Name)

@@ -7,7 +7,7 @@ import (
 	"runtime"
 
 	"github.com/tessera-la/tessera/internal/matgen"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/dropin"
 	"gonum.org/v1/gonum/blas"
@@ -85,7 +85,7 @@ type implementation struct {
 }
 
 func (i implementation) use() {
-	kernels.SetBLASThreads(i.threads)
+	builtin.SetBLASThreads(i.threads)
 	blas64.Use(i.blas)
 	lapack64.Use(i.lapack)
 }
@@ -100,7 +100,7 @@ func HasNetlib() bool { _, ok := netlibMat(); return ok }
 func CompareMat(ctx context.Context, cfg Config, op MatOp, n int) (MatResult, error) {
 	r := MatResult{Op: op.String(), N: n, Workers: cfg.Workers}
 	former := blas64.Implementation()
-	kernels.NewTable() // sets the library's threads, and must not do so later
+	builtin.NewTable() // sets the library's threads, and must not do so later
 	alone := implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}
 	defer implementation{former, lapackgonum.Implementation{}, 1}.use()
 

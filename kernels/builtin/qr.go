@@ -1,0 +1,287 @@
+package builtin
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// addQR adds versions of trmm and of the ops of the tile QR factorization by r
+// and q, on the units of g if it is not nil.
+func addQR[T kernels.Element](o *kernels.Ops[T], name string, r cpu.Routines[T], q cpu.QRRoutines[T], g *ganged[T], c versions.Constraints) {
+	run := qrFunctions(q, r)
+	if g != nil {
+		run = (&gangedQR[T]{g, q}).functions()
+	}
+	helps := map[*versions.Op]func(*versions.Call) int{}
+	if g == nil {
+		for _, op := range []*versions.Op{o.Unmqr, o.Tsmqr, o.Ttmqr} {
+			helps[op] = helpWith[T](q, op.Work)
+		}
+	}
+	for _, op := range []*versions.Op{o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr} {
+		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Help: helps[op], Run: run[op.Name]})
+	}
+}
+
+// qrFunctions returns the functions of versions by the names of their ops.
+func qrFunctions[T kernels.Element](q cpu.QRRoutines[T], r cpu.Routines[T]) map[string]func(*versions.Call) error {
+	return map[string]func(*versions.Call) error{
+		"trmm": trmm(r), "geqrt": geqrt(q), "unmqr": unmqr(q),
+		"tsqrt": tsqrt(q), "tsmqr": tsmqr(q), "ttqrt": ttqrt(q), "ttmqr": ttmqr(q),
+	}
+}
+
+// trmmOf returns the operands of op "trmm".
+func trmmOf[T kernels.Element](call *versions.Call, p *kernels.Trmm) (a, b *kernels.Tile[T]) {
+	a, b = args[T](call, 2)
+	order := b.Rows
+	if p.Side == blas.Right {
+		order = b.Cols
+	}
+	if a.Rows != order || a.Cols != order {
+		panic(kernels.ErrShape)
+	}
+	return a, b
+}
+
+// trmm returns the function of a version of op "trmm".
+func trmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[kernels.Trmm](call)
+		a, b := trmmOf[T](call, p)
+		m, n := b.Rows, b.Cols
+		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
+		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		return nil
+	}
+}
+
+// trmmWork returns m²·n or m·n².
+func trmmWork[T kernels.Element](call *versions.Call) float64 {
+	a, b := args[T](call, 2)
+	return float64(a.Rows) * float64(b.Rows) * float64(b.Cols)
+}
+
+// checkT panics unless t holds the triangles of k reflectors in blocks of ib.
+func checkT[T kernels.Element](t *kernels.Tile[T], ib, k int) {
+	if t.Rows < min(ib, k) || t.Cols < k {
+		panic(kernels.ErrShape)
+	}
+}
+
+// geqrtOf returns the parameter, the operands and the number of reflectors of op
+// "geqrt".
+func geqrtOf[T kernels.Element](call *versions.Call) (p *kernels.Geqrt, a kernels.Tile[T], t *kernels.Tile[T], k int) {
+	p = params[kernels.Geqrt](call)
+	whole, t := args[T](call, 2)
+	a = below(whole, p.Row)
+	k = min(a.Rows, a.Cols)
+	checkT(t, p.IB, k)
+	return p, a, t, k
+}
+
+// geqrt returns the function of a version of op "geqrt".
+func geqrt[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p, a, t, k := geqrtOf[T](call)
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), k, p.IB))
+		q.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
+		return nil
+	}
+}
+
+// below returns t from a row on.
+func below[T kernels.Element](t *kernels.Tile[T], row int) kernels.Tile[T] {
+	if uint(row) > uint(t.Rows) {
+		panic(kernels.ErrShape)
+	}
+	return kernels.Tile[T]{Rows: t.Rows - row, Cols: t.Cols, Stride: t.Stride, Data: t.Data[min(row*t.Stride, len(t.Data)):]}
+}
+
+// beside returns t from a column on.
+func beside[T kernels.Element](t *kernels.Tile[T], col int) kernels.Tile[T] {
+	if uint(col) > uint(t.Cols) {
+		panic(kernels.ErrShape)
+	}
+	return kernels.Tile[T]{Rows: t.Rows, Cols: t.Cols - col, Stride: t.Stride, Data: t.Data[min(col, len(t.Data)):]}
+}
+
+// geqrtWork returns 4·(m·n·k − (m+n)·k²/2 + k³/3) for k = min(m, n).
+func geqrtWork[T kernels.Element](call *versions.Call) float64 {
+	whole, _ := args[T](call, 2)
+	a := below(whole, params[kernels.Geqrt](call).Row)
+	m, n, k := float64(a.Rows), float64(a.Cols), float64(min(a.Rows, a.Cols))
+	return 4*m*n*k - 2*(m+n)*k*k + 4*k*k*k/3
+}
+
+// unmqrOf returns the operands and the number of reflectors of op "unmqr".
+func unmqrOf[T kernels.Element](call *versions.Call, p *kernels.Unmqr) (v kernels.Tile[T], t *kernels.Tile[T], c kernels.Tile[T], k int) {
+	wholeV, wholeC := args[T](call, 3)
+	t = arg[T](call, 1)
+	v = below(wholeV, p.Row)
+	var order int
+	if p.Side == blas.Right {
+		c = beside(wholeC, p.Row)
+		order = c.Cols
+	} else {
+		c = below(wholeC, p.Row)
+		order = c.Rows
+	}
+	if v.Rows != order {
+		panic(kernels.ErrShape)
+	}
+	k = min(v.Rows, v.Cols)
+	checkT(t, p.IB, k)
+	return v, t, c, k
+}
+
+// unmqr returns the function of a version of op "unmqr".
+func unmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[kernels.Unmqr](call)
+		v, t, c, k := unmqrOf[T](call, p)
+		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), k, p.IB))
+		vp := packedFactor(p.PackV, q, kernels.PackingForm{Dim: v.Rows, K: k, IB: p.IB}, func(ours *cpu.QR[T], dst []T) {
+			ours.PackGeqrt(dst, v.Rows, k, p.IB, v.Data, v.Stride, t.Data, t.Stride)
+		})
+		defer p.PackV.Done(vp != nil)
+		sharedQR(q, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
+		return nil
+	}
+}
+
+// unmqrWork returns 2·n·k·(2m−k) or 2·m·k·(2n−k).
+func unmqrWork[T kernels.Element](call *versions.Call) float64 {
+	p := params[kernels.Unmqr](call)
+	v, _, c, k := unmqrOf[T](call, p)
+	n := c.Cols
+	if p.Side == blas.Right {
+		n = c.Rows
+	}
+	return 2 * float64(n) * float64(k) * float64(2*v.Rows-k)
+}
+
+// tpqrtOf returns the operands of ops "tsqrt" and "ttqrt".
+func tpqrtOf[T kernels.Element](call *versions.Call, ib int) (r, a, t *kernels.Tile[T]) {
+	r, t = args[T](call, 3)
+	a = arg[T](call, 1)
+	if r.Rows < a.Cols || r.Cols != a.Cols {
+		panic(kernels.ErrShape)
+	}
+	checkT(t, ib, a.Cols)
+	return r, a, t
+}
+
+// tsqrt returns the function of a version of op "tsqrt".
+func tsqrt[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[kernels.Tsqrt](call)
+		r, a, t := tpqrtOf[T](call, p.IB)
+		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), a.Cols, p.IB))
+		q.Tpqrt(a.Rows, a.Cols, 0, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
+		return nil
+	}
+}
+
+// tsqrtWork returns 2·m·n².
+func tsqrtWork[T kernels.Element](call *versions.Call) float64 {
+	_, a, _ := tpqrtOf[T](call, params[kernels.Tsqrt](call).IB)
+	return 2 * float64(a.Rows) * float64(a.Cols) * float64(a.Cols)
+}
+
+// ttqrt returns the function of a version of op "ttqrt".
+func ttqrt[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[kernels.Ttqrt](call)
+		r, a, t := tpqrtOf[T](call, p.IB)
+		m := min(a.Rows, a.Cols)
+		work := versions.Scratch[T](call.Work, q.Work(a.Cols, a.Cols, p.IB))
+		q.Tpqrt(m, a.Cols, m, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
+		return nil
+	}
+}
+
+// ttqrtWork returns 2·k²·n − 4/3·k³ + 2·k·(n−k)² for k = min(m, n).
+func ttqrtWork[T kernels.Element](call *versions.Call) float64 {
+	_, a, _ := tpqrtOf[T](call, params[kernels.Ttqrt](call).IB)
+	n, k := float64(a.Cols), float64(min(a.Rows, a.Cols))
+	return 2*k*k*n - 4*k*k*k/3 + 2*k*(n-k)*(n-k)
+}
+
+// tpmqrtOf returns the operands of ops "tsmqr" and "ttmqr", and the number of
+// rows of V that take part, from which C2 must have as many rows (columns) or,
+// if it is a triangle, at least as many.
+func tpmqrtOf[T kernels.Element](call *versions.Call, side blas.Side, ib int, triangle bool) (v, t, c1, c2 *kernels.Tile[T], rows int) {
+	v, c2 = args[T](call, 4)
+	t, c1 = arg[T](call, 1), arg[T](call, 2)
+	k := v.Cols
+	rows = v.Rows
+	if triangle {
+		rows = min(rows, k)
+	}
+	r1, r2, n1, n2 := c1.Rows, c2.Rows, c1.Cols, c2.Cols
+	if side == blas.Right {
+		r1, r2, n1, n2 = n1, n2, r1, r2
+	}
+	if r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows {
+		panic(kernels.ErrShape)
+	}
+	checkT(t, ib, k)
+	return v, t, c1, c2, rows
+}
+
+// tpmqrt applies the factor of rows×k reflectors at V to C1 and C2.
+func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool, pack *kernels.Packing) {
+	v, t, c1, c2, rows := tpmqrtOf[T](call, side, ib, triangle)
+	m, n, l := rows, c2.Cols, 0
+	if side == blas.Right {
+		m, n = c2.Rows, rows
+	}
+	if triangle {
+		l = rows
+	}
+	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, ib))
+	vp := packedFactor(pack, q, kernels.PackingForm{Dim: rows, K: v.Cols, IB: ib, Trapezoid: triangle}, func(ours *cpu.QR[T], dst []T) {
+		ours.PackTpqrt(dst, rows, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride)
+	})
+	defer pack.Done(vp != nil)
+	sharedQR(q, call, vp).Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
+}
+
+// tsmqr returns the function of a version of op "tsmqr".
+func tsmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[kernels.Tsmqr](call)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, false, p.PackV)
+		return nil
+	}
+}
+
+// tsmqrWork returns 4·m·n·k.
+func tsmqrWork[T kernels.Element](call *versions.Call) float64 {
+	p := params[kernels.Tsmqr](call)
+	v, _, _, c2, _ := tpmqrtOf[T](call, p.Side, p.IB, false)
+	return 4 * float64(c2.Rows) * float64(c2.Cols) * float64(v.Cols)
+}
+
+// ttmqr returns the function of a version of op "ttmqr".
+func ttmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[kernels.Ttmqr](call)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, true, p.PackV)
+		return nil
+	}
+}
+
+// ttmqrWork returns 2·n·r·(2k−r) for the r ≤ k rows of V that take part.
+func ttmqrWork[T kernels.Element](call *versions.Call) float64 {
+	p := params[kernels.Ttmqr](call)
+	v, _, _, c2, rows := tpmqrtOf[T](call, p.Side, p.IB, true)
+	n := c2.Cols
+	if p.Side == blas.Right {
+		n = c2.Rows
+	}
+	return 2 * float64(n) * float64(rows) * float64(2*v.Cols-rows)
+}
