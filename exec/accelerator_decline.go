@@ -2,7 +2,6 @@ package exec
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/versions"
 )
 
 // unstarted concludes an attempt whose call the accelerator has not started. If it
@@ -15,12 +14,7 @@ func (d *device) unstarted(f *flight, err error) {
 		return
 	}
 	j := jobOf(t)
-	if f.record != nil {
-		f.event(j, t.Op.(*versions.Op), err)
-	}
-	if f.choice.Timed {
-		d.rt.selector.Abandon(f.choice)
-	}
+	err = f.ends(err)
 	j.tell(t, graph.Ready, d.info.ID, f.choice.Version.Name, err)
 	t.SetState(graph.Ready)
 	d.land(f)

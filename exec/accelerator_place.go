@@ -128,8 +128,9 @@ func (l *Local) elsewhere(t *graph.Task) bool {
 
 // passOn gives a task that a host has taken and cannot execute to an
 // accelerator, if there is one that can.
-func (l *Local) passOn(t *graph.Task, op *versions.Op) bool {
-	return l.selector.Check(op, l.Target()) != nil && l.elsewhere(t)
+func (l *Local) passOn(t *graph.Task) bool {
+	op, ok := t.Op.(*versions.Op)
+	return ok && l.selector.Check(op, l.Target()) != nil && l.elsewhere(t)
 }
 
 // unable returns why neither hosts nor accelerators can execute t; nil if hosts

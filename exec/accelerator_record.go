@@ -41,7 +41,7 @@ func (l *Local) release() {
 
 // recordWait records, if an operand of t is on an accelerator only, that w waits
 // for it until the function that it returns is called.
-func (l *Local) recordWait(w *worker, t *graph.Task) (end func()) {
+func (l *Local) recordWait(w *site, t *graph.Task) (end func()) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 && l.away(o.Datum.Value, nil) {
 			r := l.opt.Recorder

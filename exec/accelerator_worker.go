@@ -34,9 +34,8 @@ const (
 // takes ready tasks in batches, starts calls, and concludes those that have
 // ended.
 type device struct {
-	rt   *Local
+	site
 	acc  Accelerator
-	info Worker
 	wake chan struct{} // capacity 1
 	lost atomic.Bool   // nothing is started there any more
 
@@ -74,10 +73,11 @@ func (l *Local) addDevices() {
 	l.hosts = len(l.workers)
 	for _, a := range l.opt.Accelerators {
 		id := len(l.workers)
-		w := &worker{rt: l, slot: &slot{}, info: Worker{ID: id, Accelerator: a.Name(), Target: a.Target()}}
-		l.workers = append(l.workers, w)
+		d := &device{acc: a, wake: make(chan struct{}, 1)}
+		d.site = newSite(l, Worker{ID: id, Accelerator: a.Name(), Target: a.Target()}, d)
+		l.workers = append(l.workers, newWorker(d.site, &slot{}))
 		l.inbox = append(l.inbox, nil)
-		l.devices = append(l.devices, &device{rt: l, acc: a, info: w.info, wake: make(chan struct{}, 1)})
+		l.devices = append(l.devices, d)
 		l.record(a, id)
 	}
 }

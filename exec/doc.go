@@ -22,7 +22,7 @@
 // their dependencies to that worker, which looks some hundred tasks ahead: of those
 // beyond, a policy knows nothing yet. The other workers come back within a
 // millisecond of a task that takes long. This happens only without accelerators,
-// recorder and stories, and not under dispatch.EarliestFinish.
+// recorder, stories and watchdog, and not under dispatch.EarliestFinish.
 //
 // # Accelerators
 //

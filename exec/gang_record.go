@@ -50,7 +50,7 @@ func (p *phase) begin(w *worker) (e trace.Event) {
 	if w.record != nil {
 		e = p.share
 		e.Worker = w.info.ID
-		e.Start = w.begin(trace.Running{Job: e.Job, Task: e.Task, Op: e.Op, Version: e.Version}, false)
+		e.Start = w.running(trace.Running{Job: e.Job, Task: e.Task, Op: e.Op, Version: e.Version}, false)
 	}
 	return e
 }

@@ -381,7 +381,7 @@ func (j *job) cancelled(t *graph.Task) *graph.Fault {
 }
 
 // fail records that t has failed for good and does what its policy says.
-func (j *job) fail(w *worker, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
+func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
 	action := graph.Fail
 	if t.Failure() != nil {
 		action = t.Failure().Then
@@ -435,9 +435,9 @@ func (j *job) broken(what string, f *graph.Fault) {
 	j.outcome.Unlock()
 }
 
-// end takes t, which w has executed, out of the graph and appends what it has freed
+// end takes t, which was executed at w, out of the graph and appends what it has freed
 // to freed.
-func (j *job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
+func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
 	if j.stories != nil && state != graph.Failed {
 		var err error
 		if f != nil {
@@ -458,9 +458,9 @@ func (j *job) end(w *worker, t *graph.Task, state graph.State, f *graph.Fault, f
 }
 
 // arrived notifies the watches among tasks that have become ready and returns
-// the others, with what the watches' ends have freed. It is called by w, if that is
+// the others, with what the watches' ends have freed. It is called at w, if that is
 // not nil.
-func (j *job) arrived(w *worker, ready []*graph.Task) []*graph.Task {
+func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 	if r := j.rt.opt.Recorder; r != nil && len(ready) > 0 {
 		now, tasks := r.Now(), 0
 		for _, t := range ready {

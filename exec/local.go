@@ -30,6 +30,8 @@ type Local struct {
 	submitting atomic.Int32
 	tasks      graph.Pool // memory for tasks, passed on from job to job
 
+	observed bool // somebody looks at each attempt
+
 	lonely bool // tasks may be left to one worker: see solo
 	_      [64]byte
 	solo   atomic.Pointer[worker] // that executes all tasks, if there is one
@@ -105,16 +107,12 @@ func NewLocal(opt Options) (*Local, error) {
 	l.open = make([]atomic.Pointer[phase], len(places))
 	l.live.jobs = make(map[*job]struct{})
 	for i, p := range places {
-		w := &worker{rt: l, info: p, slot: &slot{}, wake: make(chan struct{}, 1)}
-		w.info.ID = i
-		w.call.Task = w
-		if opt.Recorder != nil {
-			w.record, w.begin, w.tally = opt.Recorder.Sink(i), opt.Recorder.Starter(i), opt.Recorder.Tally(i)
-		}
-		l.workers = append(l.workers, w)
+		p.ID = i
+		l.workers = append(l.workers, newWorker(newSite(l, p, nil), &slot{}))
 	}
 	l.addDevices()
-	l.lonely = l.devices == nil && opt.Policy != dispatch.EarliestFinish && opt.Recorder == nil && opt.Stories == 0
+	l.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
+	l.lonely = l.devices == nil && opt.Policy != dispatch.EarliestFinish && !l.observed
 	if opt.Watchdog != nil {
 		l.dog = newDog(l, opt.Watchdog)
 	}

@@ -89,7 +89,7 @@ func (w *worker) give(t *graph.Task, i int) {
 	}
 	j := jobOf(t)
 	var room [8]*graph.Task
-	freed := j.arrived(w, j.submit.graph.Give(t, i, room[:0]))
+	freed := j.arrived(&w.site, j.submit.graph.Give(t, i, room[:0]))
 	if len(freed) > 0 {
 		w.rt.enqueue(freed)
 	}
@@ -130,22 +130,15 @@ func (w *worker) disown(err error) {
 // adopt leaves the end of t to the last of its children. It returns false if all
 // of them have ended already.
 func (w *worker) adopt(t *graph.Task, children *job) bool {
-	choice, started := w.choice, w.start
+	a := w.attempt // w goes on to others
 	return children.whenDrained(func() {
 		err := children.Wait() // all have ended: it tidies up
-		if choice.Timed {
-			if err == nil {
-				w.rt.selector.Record(t.Op.(*versions.Op), choice, w.info.Target, choice.Work, time.Since(started).Seconds())
-			} else {
-				w.rt.selector.Abandon(choice)
-			}
+		a.learn(t, time.Since(a.start), err)
+		freed, again := a.conclude(t, err, nil)
+		if again {
+			freed = append(freed, t)
 		}
-		j := jobOf(t)
-		if err != nil && j.again(w, t, choice.Version.Name, err) {
-			w.rt.enqueue([]*graph.Task{t})
-			return
-		}
-		w.rt.enqueue(w.conclude(t, choice.Version.Name, err, nil))
+		w.rt.enqueue(freed)
 	})
 }
 

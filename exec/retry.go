@@ -80,7 +80,7 @@ func retriable(t *graph.Task, err error) bool {
 
 // again decides whether t, whose attempt has failed, is to be run again, and
 // prepares it.
-func (j *job) again(w *worker, t *graph.Task, version string, err error) bool {
+func (j *job) again(w *site, t *graph.Task, version string, err error) bool {
 	if !retriable(t, err) || uint64(t.ID()) > j.last.Load() {
 		return false
 	}

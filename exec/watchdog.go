@@ -85,24 +85,24 @@ func (d *dog) stop() {
 	<-d.over
 }
 
-// begin notes that w begins to execute t, until the function that it returns is
-// called.
-func (d *dog) begin(w *worker, t *graph.Task) (end func()) {
-	s := &StuckTask{Task: t.ID(), Op: t.Op.OpName(), Version: w.choice.Version.Name, Worker: w.info.ID}
+// begin notes that a worker begins to execute t, until [dog.end].
+func (d *dog) begin(t *graph.Task, version string, worker int) *StuckTask {
+	s := &StuckTask{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: worker}
 	for i := range t.Len() {
 		o := t.Operand(i)
 		s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
 	}
-	w.watched = s
 	d.mu.Lock()
 	d.running[s] = begun{at: time.Now(), job: jobOf(t)}
 	d.mu.Unlock()
-	return func() {
-		w.watched = nil
-		d.mu.Lock()
-		delete(d.running, s)
-		d.mu.Unlock()
-	}
+	return s
+}
+
+// end notes that what begin has returned has ended.
+func (d *dog) end(s *StuckTask) {
+	d.mu.Lock()
+	delete(d.running, s)
+	d.mu.Unlock()
 }
 
 // excuse notes that the task that w executes, if it still does, waits for its
@@ -121,12 +121,11 @@ func (d *dog) excuse(w *worker) (end func()) {
 	return func() { note(false) }
 }
 
-// idle reports whether a worker has found nothing to do. Those that leave all tasks
-// to one have not looked.
+// idle reports whether a worker has found nothing to do.
 func (l *Local) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.solo.Load() == nil && len(l.parked)+l.spinning > 0
+	return len(l.parked)+l.spinning > 0
 }
 
 // progress is how far a job was when it last got on.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,38 +98,5 @@ func TestWatchdogOptions(t *testing.T) {
 		if _, err := exec.NewLocal(exec.Options{Watchdog: &w}); !errors.As(err, &bad) {
 			t.Errorf("%+v: %v", w, err)
 		}
-	}
-}
-
-// TestWatchdogSolo: a job whose tasks come after another's is not stuck while one
-// worker executes all of them, although others sleep.
-func TestWatchdogSolo(t *testing.T) {
-	var found atomic.Pointer[exec.Stuck]
-	report := func(s exec.Stuck) {
-		if len(s.Tasks) == 0 { // a busy machine may hold up tasks
-			found.Store(&s)
-		}
-	}
-	rt, job := hurried(t, exec.Options{Workers: 2, Float: true, Watchdog: &exec.Watchdog{After: 50 * time.Millisecond, Report: report}})
-	other := rt.NewJob(context.Background())
-	first := graph.Spec{Op: opOf("first", func(*versions.Call) error {
-		for start := time.Now(); time.Since(start) < 20*time.Microsecond; {
-		}
-		return nil
-	}), Priority: 1}
-	for i, end := 0, time.Now().Add(400*time.Millisecond); time.Now().Before(end); i++ {
-		submit(t, job, first)
-		if i == 1000 {
-			submit(t, other, graph.Spec{Op: empty("second")})
-		}
-	}
-	if err := job.Wait(); err != nil {
-		t.Error(err)
-	}
-	if err := other.Wait(); err != nil {
-		t.Error(err)
-	}
-	if s := found.Load(); s != nil {
-		t.Error(s)
 	}
 }

@@ -1,13 +1,10 @@
 package exec
 
 import (
-	"context"
-	"errors"
 	"runtime/debug"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -24,18 +21,14 @@ type Worker struct {
 	Accelerator string
 }
 
-// worker executes tasks one at a time.
+// worker executes tasks on cores, one at a time.
 type worker struct {
-	rt     *Local
-	info   Worker
-	slot   *slot
-	heir   *worker           // that is to have the slot, when this one is at its end
-	wake   chan struct{}     // capacity 1: one token for each time it is roused
-	record func(trace.Event) // these are nil without a recorder
-	begin  func(trace.Running, bool) time.Duration
-	tally  *trace.Tally
+	site
+	attempt // the task that it executes
+	slot    *slot
+	heir    *worker       // that is to have the slot, when this one is at its end
+	wake    chan struct{} // capacity 1: one token for each time it is roused
 
-	call  versions.Call
 	work  versions.Workspace
 	part  versions.Workspace // for parts of a gang's task
 	gang  *gang              // that the worker has joined
@@ -45,29 +38,16 @@ type worker struct {
 	helps bool               // it is at a part of another worker's task
 	freed []*graph.Task
 
-	device *device // whose call it is, for a flight
-
 	nested *job // of the children of the task that it executes
-
-	doing   trace.Running // that task, if there is a recorder
-	watched *StuckTask    // what the watchdog knows of that task, if there is one
-
-	// What is being executed, for the case that the task ends the goroutine.
-	task   *graph.Task
-	choice versions.Choice
-	start  time.Time
-
-	settled [4]settled // some ops whose version is the same for all calls
-	settle  int        // how many have been put there
 
 	pace pace
 }
 
-// settled is an op with the choice that the selector makes for every call on a
-// target.
-type settled struct {
-	op     *versions.Op
-	choice versions.Choice
+// newWorker returns a worker for a slot.
+func newWorker(at site, s *slot) *worker {
+	w := &worker{site: at, slot: s, wake: make(chan struct{}, 1)}
+	w.at, w.call.Task = &w.site, w
+	return w
 }
 
 // loop is the goroutine of a worker.
@@ -110,72 +90,52 @@ func (w *worker) loop() {
 	}
 }
 
-// forget drops what w still knows of its last task: a worker without one keeps
-// no data alive.
-func (w *worker) forget() {
-	clear(w.call.Args[:cap(w.call.Args)])
-	w.call.Ctx, w.call.Params, w.call.Local = nil, nil, nil
-}
-
 // survive continues the worker on a new goroutine when a task, or its part in
 // a gang's, has ended the old one by runtime.Goexit.
 func (w *worker) survive() {
-	if w.gang != nil || w.helps {
-		w.gang, w.helps = nil, false
-		w.freed = w.freed[:0]
-		go w.loop()
-		return
-	}
 	t := w.task
-	if t == nil {
+	switch {
+	case w.gang != nil || w.helps:
+		w.gang, w.helps = nil, false
+	case t == nil:
 		return
+	default:
+		w.task = nil
+		w.dismiss()
+		var err error = &PanicError{Stack: debug.Stack()}
+		if !w.unseen(t) {
+			err = w.ends(t, time.Since(w.start), err)
+		}
+		w.disown(err)
+		w.learn(t, 0, err)
+		freed, again := w.conclude(t, err, w.freed[:0])
+		if again {
+			freed = append(freed, t)
+		}
+		w.rt.enqueue(freed)
 	}
-	w.dismiss()
-	if w.choice.Timed {
-		w.rt.selector.Abandon(w.choice)
-	}
-	err := &PanicError{Stack: debug.Stack()}
-	w.disown(err)
-	w.task = nil
-	if jobOf(t).again(w, t, w.choice.Version.Name, err) {
-		w.freed = w.freed[:0]
-		w.rt.enqueue([]*graph.Task{t})
-		go w.loop()
-		return
-	}
-	freed := w.conclude(t, w.choice.Version.Name, err, w.freed[:0])
-	w.rt.enqueue(freed)
+	w.freed = w.freed[:0]
 	go w.loop()
 }
 
 // execute runs t, or cancels it if it must not run, and appends the tasks
 // that it has freed to freed.
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
-	j := jobOf(t)
-	if f := j.cancelled(t); f != nil {
-		return j.end(w, t, graph.Cancelled, f, freed)
-	}
-	op, ok := t.Op.(*versions.Op)
-	if !ok {
-		err := errors.New("exec: the op of a task must be a *versions.Op")
-		return j.fail(w, t, "", err, freed)
-	}
-	if w.rt.devices != nil && w.rt.passOn(t, op) {
+	if w.rt.devices != nil && w.rt.passOn(t) {
 		return freed
 	}
 	for {
-		w.call.Ctx = j.ctx
-		w.call.Params, w.call.Local = t.Params, t.Local()
-		w.call.Work = &w.work
-		if err := w.prepare(j, op, t); err != nil {
-			return j.fail(w, t, "", err, freed)
+		freed, ok := w.open(t, &w.work, freed)
+		if !ok {
+			return freed
 		}
-		later, err := w.attempt(j, op, t)
+		later, err := w.run(t)
 		if later {
 			return freed
 		}
-		if err == nil || !j.again(w, t, w.choice.Version.Name, err) {
-			return w.conclude(t, w.choice.Version.Name, err, freed)
+		freed, again := w.conclude(t, err, freed)
+		if !again {
+			return freed
 		}
 		// The first retry stays here; later ones go to another worker.
 		if t.Attempt > 1 && w.rt.hosts > 1 {
@@ -185,100 +145,26 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	}
 }
 
-// prepare looks up the operands, chooses a version and saves what a retry will
-// need. All call code that is not ours, Reduction.New, Op.Work and Snapshot,
-// whose panics become errors.
-func (w *worker) prepare(j *job, op *versions.Op, t *graph.Task) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	w.call.Args = t.Values(w.call.Args[:0])
-	if w.rt.devices != nil {
-		if err := w.fetch(t, op); err != nil {
-			return err
-		}
-	}
-	if saves(t) {
-		save(t)
-	}
-	for i := range w.settled {
-		if s := &w.settled[i]; s.op == op {
-			w.choice = s.choice
-			return nil
-		}
-	}
-	c, err := w.rt.selector.Select(op, &w.call, w.info.Target)
-	if err != nil {
-		return err
-	}
-	w.choice = c
-	if c.Class < 0 {
-		w.settled[w.settle%len(w.settled)] = settled{op, c}
-		w.settle++
-	}
-	return nil
-}
-
-// attempt runs the chosen version once. Later means that children of the task
-// will end it.
-func (w *worker) attempt(j *job, op *versions.Op, t *graph.Task) (later bool, err error) {
+// run runs the chosen version once. Later means that children of the task will end
+// it.
+func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
-	limit := time.Duration(0)
-	if t.Failure() != nil {
-		limit = t.Failure().Timeout
-	}
-	if !w.choice.Timed && w.record == nil && limit == 0 && j.stories == nil {
+	if w.unseen(t) {
 		if w.pace.left--; w.pace.left < 0 && w.rt.lonely {
 			return w.family(t, w.timed(t), false)
 		}
 		return w.family(t, w.invoke(t), false)
 	}
-	j.tell(t, graph.Running, w.info.ID, w.choice.Version.Name, nil)
-	if limit > 0 {
-		var cancel context.CancelFunc
-		w.call.Ctx, cancel = context.WithTimeout(j.ctx, limit)
-		defer cancel()
-	}
-	var at time.Duration
-	if w.record != nil {
-		w.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name}
-		at = w.begin(w.doing, t.Attempt == 0)
-		w.doing.Start = at // without the time that begin has waited
-		w.start = w.rt.opt.Recorder.Began().Add(at)
-	} else {
-		w.start = time.Now()
-	}
+	w.starts(t)
 	err = w.invoke(t)
-	took := time.Since(w.start)
-	if limit > 0 && w.nested != nil { // the context of the children ends with this call
+	if w.limit > 0 { // the context of the children ends with this call
 		_, err = w.family(t, err, true)
-		took = time.Since(w.start)
 	}
-	if limit > 0 && took > limit {
-		err = &TimeoutError{Limit: limit, Took: took, Err: err}
+	err = w.ends(t, time.Since(w.start), err)
+	if later, err = w.family(t, err, false); !later { // else it is learned at the end
+		w.learn(t, time.Since(w.start)+w.spent, err)
 	}
-	if w.record != nil {
-		e := trace.Event{Job: j.id, Task: uint64(t.ID()), Op: op.OpName(), Version: w.choice.Version.Name,
-			Worker: w.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: at, End: at + took, Failed: err != nil}
-		writes(&e, t)
-		w.record(e)
-	}
-	if w.nested != nil {
-		if later, err = w.family(t, err, false); later {
-			return true, nil // and timed at the end
-		}
-		took = time.Since(w.start)
-	}
-	if w.choice.Timed {
-		if err == nil {
-			w.rt.selector.Record(op, w.choice, w.info.Target, w.choice.Work, (took + w.spent).Seconds())
-		} else {
-			w.rt.selector.Abandon(w.choice)
-		}
-	}
-	return false, err
+	return later, err
 }
 
 // dismiss disbands the gang that w leads, if any.
@@ -305,23 +191,7 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 		w.rt.lead(w, v)
 		defer w.dismiss()
 	}
-	if d := w.rt.dog; d != nil {
-		defer d.begin(w, t)()
-	}
 	err = w.choice.Version.Run(&w.call)
 	w.task = nil
 	return err
-}
-
-// conclude records how t has ended after its last attempt.
-//
-// It may run on another worker's goroutine than w's, for a task that its
-// children end.
-func (w *worker) conclude(t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
-	j := jobOf(t)
-	if err != nil {
-		return j.fail(w, t, version, err, freed)
-	}
-	t.SetHomes(w.info.ID)
-	return j.end(w, t, graph.Done, nil, freed)
 }

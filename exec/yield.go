@@ -44,8 +44,7 @@ func (w *worker) yield(f func()) {
 			w.call.Gang = w.lead
 		}()
 	}
-	s := &worker{rt: l, info: w.info, slot: w.slot, wake: make(chan struct{}, 1), record: w.record, begin: w.begin, tally: w.tally}
-	s.call.Task = s
+	s := newWorker(w.site, w.slot)
 	l.running.Add(1)
 	go s.loop()
 	defer l.reclaim(w)
@@ -72,8 +71,8 @@ func (l *Local) reclaim(w *worker) {
 		sleeper.wake <- struct{}{}
 	}
 	<-w.wake
-	if w.begin != nil && w.task != nil { // the substitute has said what it was at
-		w.begin(w.doing, false)
+	if w.running != nil && w.task != nil { // the substitute has said what it was at
+		w.running(w.doing, false)
 	}
 }
 

@@ -1,0 +1,207 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// site is where attempts at tasks are made: a worker on cores, or an accelerator.
+type site struct {
+	rt     *Local
+	info   Worker
+	device *device // nil for cores
+
+	record  func(trace.Event) // these are nil without a recorder
+	running func(trace.Running, bool) time.Duration
+	tally   *trace.Tally
+
+	settled [4]settled // some ops whose version is the same for all calls
+	settle  int        // how many have been put there
+}
+
+// settled is an op with the choice that the selector makes for every call on a
+// target.
+type settled struct {
+	op     *versions.Op
+	choice versions.Choice
+}
+
+// newSite returns the place for attempts of the worker that info describes.
+func newSite(l *Local, info Worker, d *device) site {
+	s := site{rt: l, info: info, device: d}
+	if r := l.opt.Recorder; r != nil {
+		s.record, s.running, s.tally = r.Sink(info.ID), r.Starter(info.ID), r.Tally(info.ID)
+	}
+	return s
+}
+
+// attempt is one attempt at a task, wherever it is made:
+//
+//	open ──► starts ──► the version runs ──► ends ──► learn ──► conclude
+//	 │                                                            │  │
+//	 └─► the task is cancelled, or fails: no version can run      │  └─► ready: once more
+//	                                   done, failed or ignored ◄──┘
+//
+// Workers on cores and accelerators differ in how the version runs, and in who makes
+// the next attempt. An attempt belongs to one goroutine at a time, and so do its
+// task's fields; between its children's beginning and end that is nobody.
+type attempt struct {
+	at     *site
+	task   *graph.Task // nil between attempts
+	call   versions.Call
+	choice versions.Choice
+
+	// What follows is set by starts only, so never for an attempt that nobody looks
+	// at: without recorder, stories, watchdog, time-out and measurement.
+	start   time.Time
+	limit   time.Duration      // the time-out; 0 if there is none
+	cancel  context.CancelFunc // of the context with a time-out
+	doing   trace.Running      // the task, for the recorder
+	watched *StuckTask         // what the watchdog knows of it
+}
+
+// open begins an attempt at t: it looks up the operands, brings them to where the
+// attempt is made, saves what another attempt needs, and chooses a version. It reports
+// false if t has ended instead, because it is cancelled, or has no version here, and
+// appends to freed what that has freed.
+func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.Task) (_ []*graph.Task, ok bool) {
+	j := jobOf(t)
+	if f := j.cancelled(t); f != nil {
+		return j.end(a.at, t, graph.Cancelled, f, freed), false
+	}
+	a.call.Ctx, a.call.Params, a.call.Local, a.call.Work = j.ctx, t.Params, t.Local(), work
+	if err := a.choose(t); err != nil {
+		return j.fail(a.at, t, "", err, freed), false
+	}
+	return freed, true
+}
+
+// choose does what open does but for the end of the task. All call code that is not
+// ours, Reduction.New, Op.Work and Snapshot, whose panics become errors.
+func (a *attempt) choose(t *graph.Task) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	op, ok := t.Op.(*versions.Op)
+	if !ok {
+		return errors.New("exec: the op of a task must be a *versions.Op")
+	}
+	s := a.at
+	a.call.Args = t.Values(a.call.Args[:0])
+	if s.rt.devices != nil {
+		if err := s.fetch(t, op); err != nil {
+			return err
+		}
+	}
+	if saves(t) {
+		save(t)
+	}
+	for i := range s.settled {
+		if x := &s.settled[i]; x.op == op {
+			a.choice = x.choice
+			return nil
+		}
+	}
+	c, err := s.rt.selector.Select(op, &a.call, s.info.Target)
+	if err != nil {
+		return err
+	}
+	a.choice = c
+	if c.Class < 0 {
+		s.settled[s.settle%len(s.settled)] = settled{op, c}
+		s.settle++
+	}
+	return nil
+}
+
+// unseen reports whether nobody wants to know when the attempt at t starts and ends.
+func (a *attempt) unseen(t *graph.Task) bool {
+	return !a.choice.Timed && !a.at.rt.observed && (t.Failure() == nil || t.Failure().Timeout == 0)
+}
+
+// starts tells everybody who wants to know that the attempt starts now.
+func (a *attempt) starts(t *graph.Task) {
+	s, j := a.at, jobOf(t)
+	j.tell(t, graph.Running, s.info.ID, a.choice.Version.Name, nil)
+	if f := t.Failure(); f != nil && f.Timeout > 0 {
+		a.limit = f.Timeout
+		a.call.Ctx, a.cancel = context.WithTimeout(j.ctx, a.limit)
+	}
+	if d := s.rt.dog; d != nil {
+		a.watched = d.begin(t, a.choice.Version.Name, s.info.ID)
+	}
+	if s.record == nil {
+		a.start = time.Now()
+		return
+	}
+	a.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name}
+	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time that this has waited
+	a.start = s.rt.opt.Recorder.Began().Add(a.doing.Start)
+}
+
+// ends tells them that it has ended, with err, after the time that it took, and
+// returns the error that counts.
+func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
+	s := a.at
+	if a.limit > 0 && took > a.limit {
+		err = &TimeoutError{Limit: a.limit, Took: took, Err: err}
+	}
+	if a.watched != nil {
+		s.rt.dog.end(a.watched)
+	}
+	if a.cancel != nil {
+		a.cancel()
+	}
+	a.limit, a.cancel, a.watched = 0, nil, nil
+	if s.record != nil {
+		start := max(a.start.Sub(s.rt.opt.Recorder.Began()), 0)
+		e := trace.Event{Job: jobOf(t).id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name,
+			Worker: s.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: start, End: start + took, Failed: err != nil}
+		writes(&e, t)
+		s.record(e)
+	}
+	return err
+}
+
+// learn tells the selector how long the version has taken, or that it has failed.
+func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
+	switch {
+	case !a.choice.Timed:
+	case err == nil:
+		a.at.rt.selector.Record(t.Op.(*versions.Op), a.choice, a.at.info.Target, a.choice.Work, took.Seconds())
+	default:
+		a.at.rt.selector.Abandon(a.choice)
+	}
+}
+
+// conclude ends t, whose attempt has ended with err, and appends what that has freed
+// to freed; or it reports that there is to be another attempt, which t is ready for.
+//
+// Where children end the task it runs on the goroutine that has ended the last one.
+func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
+	j := jobOf(t)
+	if err == nil {
+		t.SetHomes(a.at.info.ID)
+		return j.end(a.at, t, graph.Done, nil, freed), false
+	}
+	version := a.choice.Version.Name
+	if j.again(a.at, t, version, err) {
+		return freed, true
+	}
+	return j.fail(a.at, t, version, err, freed), false
+}
+
+// forget drops what the attempt still knows of its task: who has none keeps no data
+// alive.
+func (a *attempt) forget() {
+	clear(a.call.Args[:cap(a.call.Args)])
+	a.call.Ctx, a.call.Params, a.call.Local = nil, nil, nil
+}
