@@ -41,20 +41,14 @@ func (p *Program[T]) GetrfTournament(a *Matrix[T], v *Pivots) error {
 	f := p.newGetrf(a, v)
 	t := newTournament(f)
 	for k := range f.steps {
-		var err error
 		if a.mt-k <= TournamentTiles {
-			err = f.panel(k)
+			f.panel(k)
 		} else {
-			err = t.panel(k)
+			t.panel(k)
 		}
-		if err == nil {
-			err = f.update(k, a.mt)
-		}
-		if err != nil {
-			return err
-		}
+		f.update(k, a.mt)
 	}
-	return nil
+	return p.err
 }
 
 // TournamentTiles is the number of tiles that play against one another in one task.
@@ -95,7 +89,7 @@ func rightUpper() *kernels.Trsm {
 }
 
 // panel submits the factorization of panel k.
-func (t *tournament[T]) panel(k int) error {
+func (t *tournament[T]) panel(k int) {
 	a, priority := t.a, t.priority.panel(k)
 	leaves := count(a.mt-k, TournamentTiles)
 	for l := range leaves {
@@ -105,36 +99,22 @@ func (t *tournament[T]) panel(k int) error {
 			t.column = append(t.column, in(a.tile(i, k)))
 		}
 		t.column = append(t.column, out(&t.winners[l]))
-		if err := t.submit(t.ops.Tntleaf, &kernels.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...); err != nil {
-			return err
-		}
+		t.submit(t.ops.Tntleaf, &kernels.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...)
 	}
 	for step := 1; step < leaves; step *= 2 {
 		for l := 0; l+step < leaves; l += 2 * step {
-			if err := t.submit(t.ops.Tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step])); err != nil {
-				return err
-			}
+			t.submit(t.ops.Tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step]))
 		}
 	}
-	err := t.submit(t.ops.Tntroot, &kernels.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
-	if err == nil {
-		err = t.exchange(k, k, a.mt, priority)
-	}
-	if err == nil {
-		err = t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), inout(&t.ignored))
-	}
-	if err != nil {
-		return err
-	}
-	return t.divide(k, t.right)
+	t.submit(t.ops.Tntroot, &kernels.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
+	t.exchange(k, k, a.mt, priority)
+	t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), inout(&t.ignored))
+	t.divide(k, t.right)
 }
 
 // divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
-func (f *getrf[T]) divide(k int, right *kernels.Trsm) error {
+func (f *getrf[T]) divide(k int, right *kernels.Trsm) {
 	for i := k + 1; i < f.a.mt; i++ {
-		if err := f.submit(f.ops.Trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k))); err != nil {
-			return err
-		}
+		f.submit(f.ops.Trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k)))
 	}
-	return nil
 }

@@ -27,7 +27,6 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	if k != kb || c.rows != m || c.cols != n || a.nb != c.nb || b.nb != c.nb {
 		panic(ErrShape)
 	}
-	kt := (k + c.nb - 1) / c.nb
 	if alpha == 0 || k == 0 {
 		return p.scale(beta, c)
 	}
@@ -37,46 +36,34 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	for i := range c.mt {
 		for j := range c.nt {
 			params := first
-			for l := range kt {
+			for l := range count(k, c.nb) {
 				// A tile of C that has been begun goes first: its inputs are
 				// warm, and C is done tile by tile.
-				err := p.submit(p.ops.Gemm, params, int64(l), in(at(oa, transA, i, l)), in(at(ob, transB, l, j)), inout(oc.tile(i, j)))
-				if err != nil {
-					return err
-				}
+				p.submit(p.ops.Gemm, params, int64(l), in(at(oa, transA, i, l)), in(at(ob, transB, l, j)), inout(oc.tile(i, j)))
 				params = rest
 			}
 		}
 	}
-	return nil
+	return p.err
 }
 
 // scale submits C = beta·C on the part of C that is stored.
 func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	if beta == 1 {
-		return nil
+		return p.err
 	}
 	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: float64(beta)}
 	syrk := &kernels.Syrk{Uplo: c.kind.Uplo(), Trans: blas.NoTrans, Beta: float64(beta)}
 	oc := p.operand(c)
-	for i := range c.mt {
-		for j := range c.nt {
-			if !c.Stored(i, j) {
-				continue
-			}
-			r, q := c.TileDims(i, j)
-			var err error
-			if i == j && c.kind != Full {
-				err = p.submit(p.ops.Syrk, syrk, 0, in(empty[T](r, 0)), inout(oc.tile(i, j)))
-			} else {
-				err = p.submit(p.ops.Gemm, gemm, 0, in(empty[T](r, 0)), in(empty[T](0, q)), inout(oc.tile(i, j)))
-			}
-			if err != nil {
-				return err
-			}
+	for i, j := range c.StoredTiles() {
+		r, q := c.TileDims(i, j)
+		if i == j && c.kind != Full {
+			p.submit(p.ops.Syrk, syrk, 0, in(empty[T](r, 0)), inout(oc.tile(i, j)))
+		} else {
+			p.submit(p.ops.Gemm, gemm, 0, in(empty[T](r, 0)), in(empty[T](0, q)), inout(oc.tile(i, j)))
 		}
 	}
-	return nil
+	return p.err
 }
 
 // dims returns the shape of op(a).

@@ -39,21 +39,21 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
 	priority, task := q.plan.priorities(), 0
 	for k, steps := range q.plan.columns {
+		if p.err != nil {
+			break
+		}
 		for _, s := range steps {
 			pivot, row := int(s.pivot), int(s.row)
-			err := p.annihilate(r, s, k, o.tile(pivot, k), o.tile(row, k), int64(priority[task]))
+			p.annihilate(r, s, k, o.tile(pivot, k), o.tile(row, k), int64(priority[task]))
 			task++
 			apply := p.packFactor(apply, s.kind, a.nt-k-1, a)
-			for j := k + 1; j < a.nt && err == nil; j++ {
-				err = p.rotate(r, apply, s, k, o.tile(pivot, j), o.tile(row, j), int64(priority[task]))
+			for j := k + 1; j < a.nt; j++ {
+				p.rotate(r, apply, s, k, o.tile(pivot, j), o.tile(row, j), int64(priority[task]))
 				task++
-			}
-			if err != nil {
-				return err
 			}
 		}
 	}
-	return nil
+	return p.err
 }
 
 // rotation is the data of a Rotations in a Program.
@@ -110,15 +110,15 @@ func (p *Program[T]) rotation(a *Matrix[T], q *Rotations[T]) *rotation[T] {
 
 // annihilate submits the rotation s in column k: of the tiles pivot and row, the
 // same one if row only becomes a triangle.
-func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, pivot, row *graph.Datum, priority int64) error {
+func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, pivot, row *graph.Datum, priority int64) {
 	q, at := r.q, r.q.at(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		return p.submit(p.ops.Geqrt, &q.geqrt, priority, inout(row), out(&r.t1[at]))
+		p.submit(p.ops.Geqrt, &q.geqrt, priority, inout(row), out(&r.t1[at]))
 	case qrSquare:
-		return p.submit(p.ops.Tsqrt, &q.tsqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
+		p.submit(p.ops.Tsqrt, &q.tsqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
 	default:
-		return p.submit(p.ops.Ttqrt, &q.ttqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
+		p.submit(p.ops.Ttqrt, &q.ttqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
 	}
 }
 
@@ -140,14 +140,14 @@ func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
 // rotate submits the application of the rotation s of column k to the tiles c1
 // and c2 of another matrix, which lie as its pivot and row do: above one
 // another, or side by side.
-func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, c1, c2 *graph.Datum, priority int64) error {
+func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, c1, c2 *graph.Datum, priority int64) {
 	at := r.q.at(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		return p.submit(p.ops.Unmqr, x.unmqr, priority, in(&r.v1[at]), in(&r.t1[at]), inout(c2))
+		p.submit(p.ops.Unmqr, x.unmqr, priority, in(&r.v1[at]), in(&r.t1[at]), inout(c2))
 	case qrSquare:
-		return p.submit(p.ops.Tsmqr, x.tsmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submit(p.ops.Tsmqr, x.tsmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
 	default:
-		return p.submit(p.ops.Ttmqr, x.ttmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submit(p.ops.Ttmqr, x.ttmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
 	}
 }

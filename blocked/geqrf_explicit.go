@@ -39,13 +39,9 @@ func (p *Program[T]) GeqrfExplicit(a *Matrix[T], rot *Rotations[T], sparse bool)
 	}
 	x := newExplicit(p, a, rot, sparse)
 	for k := range rot.plan.columns {
-		if err := x.triangle(k); err != nil {
-			return nil, 0, err
-		}
-		for i := k + 1; i < a.mt; i++ {
-			if err := x.rotate(k, i); err != nil {
-				return nil, 0, err
-			}
+		x.triangle(k)
+		for i := k + 1; i < a.mt && p.err == nil; i++ {
+			x.rotate(k, i)
 		}
 	}
 	if err := p.job.Wait(); err != nil {
@@ -164,85 +160,64 @@ func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
 }
 
 // triangle submits op "geqrt" for tile (k, k), and what follows from it.
-func (x *explicit[T]) triangle(k int) error {
+func (x *explicit[T]) triangle(k int) {
 	nt := x.matrix.nt
 	at, own := x.t.q.at(k, k), x.a[k*nt+k].now
-	if err := x.submit(x.ops.Geqrt, &x.t.q.geqrt, 0, inout(own), out(&x.t.t1[at])); err != nil {
-		return err
-	}
+	x.submit(x.ops.Geqrt, &x.t.q.geqrt, 0, inout(own), out(&x.t.t1[at]))
 	e := x.fresh("E", k, k, true)
-	if err := x.submit(x.ops.Unmqr, x.form.unmqr, 0, in(own), in(&x.t.t1[at]), inout(e)); err != nil {
-		return err
-	}
+	x.submit(x.ops.Unmqr, x.form.unmqr, 0, in(own), in(&x.t.t1[at]), inout(e))
 	m, n := x.t.q.tileDims(k, k)
 	f, g := stepFlops(qrTriangle, m, n, m)
 	x.flops += f + g
 	for j := k + 1; j < nt; j++ {
 		b := &x.a[k*nt+j]
-		if err := x.product(b, [2]*graph.Datum{e}, [2]*block{b}, true); err != nil {
-			return err
-		}
+		x.product(b, [2]*graph.Datum{e}, [2]*block{b}, true)
 		b.swap()
 	}
 	for i := range x.matrix.mt {
 		b := &x.q[i*x.matrix.mt+k]
-		if err := x.product(b, [2]*graph.Datum{e}, [2]*block{b}, false); err != nil {
-			return err
-		}
+		x.product(b, [2]*graph.Datum{e}, [2]*block{b}, false)
 		b.swap()
 	}
-	return nil
 }
 
 // rotate submits the rotation that annihilates tile (i, k), and what follows.
-func (x *explicit[T]) rotate(k, i int) error {
+func (x *explicit[T]) rotate(k, i int) {
 	mt, nt := x.matrix.mt, x.matrix.nt
 	at, pivot, own := x.t.q.at(i, k), x.a[k*nt+k].now, x.a[i*nt+k].now
-	if err := x.submit(x.ops.Tsqrt, &x.t.q.tsqrt, 0, inout(pivot), inout(own), out(&x.t.t2[at])); err != nil {
-		return err
-	}
+	x.submit(x.ops.Tsqrt, &x.t.q.tsqrt, 0, inout(pivot), inout(own), out(&x.t.t2[at]))
 	// The columns of the rotation are Q·[I 0]ᵀ and Q·[0 I]ᵀ.
 	var r [2][2]*graph.Datum
 	m, n := x.t.q.tileDims(i, k)
 	for c, column := range [2]int{k, i} {
 		r[0][c], r[1][c] = x.fresh("S", k, column, c == 0), x.fresh("S", i, column, c == 1)
-		if err := x.submit(x.ops.Tsmqr, x.form.tsmqr, 0, in(own), in(&x.t.t2[at]), inout(r[0][c]), inout(r[1][c])); err != nil {
-			return err
-		}
+		x.submit(x.ops.Tsmqr, x.form.tsmqr, 0, in(own), in(&x.t.t2[at]), inout(r[0][c]), inout(r[1][c]))
 		_, apply := stepFlops(qrSquare, m, n, x.height(column))
 		x.flops += apply
 	}
 	factor, _ := stepFlops(qrSquare, m, n, 0)
 	x.flops += factor
-	pair := func(b1, b2 *block, left bool) error {
+	pair := func(b1, b2 *block, left bool) {
 		both := [2]*block{b1, b2}
 		for c, b := range both {
-			if err := x.product(b, [2]*graph.Datum{r[0][c], r[1][c]}, both, left); err != nil {
-				return err
-			}
+			x.product(b, [2]*graph.Datum{r[0][c], r[1][c]}, both, left)
 		}
 		b1.swap()
 		b2.swap()
-		return nil
 	}
 	for j := k + 1; j < nt; j++ {
-		if err := pair(&x.a[k*nt+j], &x.a[i*nt+j], true); err != nil {
-			return err
-		}
+		pair(&x.a[k*nt+j], &x.a[i*nt+j], true)
 	}
 	for j := range mt {
-		if err := pair(&x.q[j*mt+k], &x.q[j*mt+i], false); err != nil {
-			return err
-		}
+		pair(&x.q[j*mt+k], &x.q[j*mt+i], false)
 	}
-	return nil
 }
 
 // product submits b.next = Σ r[c]ᵀ·from[c] if left, Σ from[c]·r[c] otherwise.
 // Sources that are zero are left out; b.next is nil if all are. The identity needs
 // no product: it only ever stands beside a zero, for the rotations of the first
 // column leave none of it.
-func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left bool) error {
+func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left bool) {
 	var live []int
 	for c, f := range from {
 		if r[c] != nil && (f.now != nil || f.one) {
@@ -252,10 +227,10 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 	switch {
 	case len(live) == 0:
 		b.next = nil
-		return nil
+		return
 	case len(live) == 1 && from[live[0]].one:
 		b.next = r[live[0]]
-		return nil
+		return
 	}
 	params := []*kernels.Gemm{x.times, x.timesAdd}
 	if left {
@@ -274,12 +249,9 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 			b.next = new(graph.Datum)
 			setDatum(b.next, "X", 0, 0, &t)
 		}
-		if err := x.submit(x.ops.Gemm, params[n], 0, in(l), in(o), inout(b.next)); err != nil {
-			return err
-		}
+		x.submit(x.ops.Gemm, params[n], 0, in(l), in(o), inout(b.next))
 		x.flops += 2 * float64(rows) * float64(cols) * float64(ot.Rows)
 	}
-	return nil
 }
 
 // swap makes the result of the product count.

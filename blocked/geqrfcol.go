@@ -37,19 +37,15 @@ func (p *Program[T]) GeqrfColumns(a *Slices[T], t *Reflectors[T]) error {
 	for k := range factors {
 		row := k * a.nb
 		geqrt := &kernels.Geqrt{IB: t.ib, Row: row}
-		if err := p.submit(p.ops.Geqrt, geqrt, int64(2*(nt-k)), inout(&data[k]), out(&factors[k])); err != nil {
-			return err
-		}
+		p.submit(p.ops.Geqrt, geqrt, int64(2*(nt-k)), inout(&data[k]), out(&factors[k]))
 		unmqr := &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
 		for j := k + 1; j < nt; j++ {
 			// The rest of its slice's updates, and a panel and an update for
 			// each slice from there on.
-			if err := p.submit(p.ops.Unmqr, unmqr, int64(2*nt-j-k), in(&data[k]), in(&factors[k]), inout(&data[j])); err != nil {
-				return err
-			}
+			p.submit(p.ops.Unmqr, unmqr, int64(2*nt-j-k), in(&data[k]), in(&factors[k]), inout(&data[j]))
 		}
 	}
-	return nil
+	return p.err
 }
 
 // OrmqrColumns submits the product with the orthogonal matrix Q of a QR
@@ -81,24 +77,19 @@ func (p *Program[T]) OrmqrColumns(side blas.Side, trans blas.Transpose, v *Slice
 		if !forward {
 			k = len(t.tiles) - 1 - step
 		}
-		if err := p.reflect(side, trans, v, t, k, c, 0); err != nil {
-			return err
-		}
+		p.reflect(side, trans, v, t, k, c, 0)
 	}
-	return nil
+	return p.err
 }
 
 // reflect submits the reflectors of slice k, applied to slices of C from first
 // on.
-func (p *Program[T]) reflect(side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) error {
+func (p *Program[T]) reflect(side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) {
 	factors, panels, data := p.factors(t), p.slices(v), p.slices(c)
 	unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
 	for j := first; j < len(data); j++ {
-		if err := p.submit(p.ops.Unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j])); err != nil {
-			return err
-		}
+		p.submit(p.ops.Unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j]))
 	}
-	return nil
 }
 
 // OrgqrColumns submits the first n columns of the orthogonal matrix Q of a QR
@@ -118,11 +109,9 @@ func (p *Program[T]) OrgqrColumns(v *Slices[T], t *Reflectors[T], q *Slices[T]) 
 	for k := len(t.tiles) - 1; k >= 0; k-- {
 		// Columns to the left are still those of the identity, and zero where
 		// the reflectors are not.
-		if err := p.reflect(blas.Left, blas.NoTrans, v, t, k, q, k); err != nil {
-			return err
-		}
+		p.reflect(blas.Left, blas.NoTrans, v, t, k, q, k)
 	}
-	return nil
+	return p.err
 }
 
 // factors returns t as data.

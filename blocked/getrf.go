@@ -50,16 +50,11 @@ func (p *Program[T]) GetrfSteps(a *Matrix[T], v *Pivots, from, to int) error {
 	if from < 0 || to < from || to > f.steps {
 		panic(ErrIndex)
 	}
-	for k := from; k < to; k++ {
-		err := f.panel(k)
-		if err == nil {
-			err = f.update(k, a.mt)
-		}
-		if err != nil {
-			return err
-		}
+	for k := from; k < to && p.err == nil; k++ {
+		f.panel(k)
+		f.update(k, a.mt)
 	}
-	return nil
+	return p.err
 }
 
 // getrf is one LU factorization.
@@ -91,54 +86,47 @@ func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
 }
 
 // panel submits the factorization of panel k in one task.
-func (f *getrf[T]) panel(k int) error {
+func (f *getrf[T]) panel(k int) {
 	f.column = f.column[:0]
 	for i := k; i < f.a.mt; i++ {
 		f.column = append(f.column, inout(f.a.tile(i, k)))
 	}
 	f.column = append(f.column, out(&f.pivots[k]))
-	return f.submit(f.ops.Getrf, &kernels.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
+	f.submit(f.ops.Getrf, &kernels.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
 }
 
 // update submits what follows panel k in the other columns. The interchanges
 // go from tile row k to bottom-1.
-func (f *getrf[T]) update(k, bottom int) error {
+func (f *getrf[T]) update(k, bottom int) {
 	a := f.a
 	packed := f.pack(a, k, func(int) int { return a.nt - k - 1 }, func(int) int { return a.mt - k - 1 })
 	for j := k + 1; j < a.nt; j++ {
-		err := f.exchange(k, j, bottom, f.priority.update(k, j))
-		if err == nil {
-			err = f.submit(f.ops.Trsm, f.trsm, f.priority.update(k, j)-1, in(a.tile(k, k)), inout(a.tile(k, j)))
-		}
-		for i := k + 1; i < a.mt && err == nil; i++ {
-			err = f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), f.priority.update(k, j)-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
-		}
-		if err != nil {
-			return err
+		priority := f.priority.update(k, j)
+		f.exchange(k, j, bottom, priority)
+		f.submit(f.ops.Trsm, f.trsm, priority-1, in(a.tile(k, k)), inout(a.tile(k, j)))
+		for i := k + 1; i < a.mt; i++ {
+			f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), priority-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
 		}
 	}
 	for j := range k {
-		if err := f.exchange(k, j, bottom, 0); err != nil {
-			return err
-		}
+		f.exchange(k, j, bottom, 0)
 	}
-	return nil
 }
 
 // exchange submits the interchanges of panel k in tile rows k to bottom-1 of
 // column j.
-func (f *getrf[T]) exchange(k, j, bottom int, priority int64) error {
-	return f.swapRows(f.laswp, &f.pivots[k], f.a, k, bottom, j, priority)
+func (f *getrf[T]) exchange(k, j, bottom int, priority int64) {
+	f.swapRows(f.laswp, &f.pivots[k], f.a, k, bottom, j, priority)
 }
 
 // swapRows submits the interchanges of a panel in tile rows k to bottom-1 of
 // column j.
-func (p *Program[T]) swapRows(params *kernels.Laswp, pivots *graph.Datum, a *operand[T], k, bottom, j int, priority int64) error {
+func (p *Program[T]) swapRows(params *kernels.Laswp, pivots *graph.Datum, a *operand[T], k, bottom, j int, priority int64) {
 	p.column = append(p.column[:0], in(pivots))
 	for i := k; i < bottom; i++ {
 		p.column = append(p.column, inout(a.tile(i, j)))
 	}
-	return p.submit(p.ops.Laswp, params, priority, p.column...)
+	p.submit(p.ops.Laswp, params, priority, p.column...)
 }
 
 // getrfPriority gives the priorities of the tasks of a factorization: what is

@@ -30,16 +30,9 @@ func (p *Program[T]) GetrfTile(a *Matrix[T], v *Pivots) error {
 	f := p.newGetrf(a, v)
 	right := rightUpper()
 	for k := range f.steps {
-		err := f.submit(p.ops.Getrf, &kernels.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
-		if err == nil {
-			err = f.divide(k, right)
-		}
-		if err == nil {
-			err = f.update(k, k+1)
-		}
-		if err != nil {
-			return err
-		}
+		f.submit(p.ops.Getrf, &kernels.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
+		f.divide(k, right)
+		f.update(k, k+1)
 	}
-	return nil
+	return p.err
 }

@@ -31,38 +31,14 @@ func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
 		}
 	}
 	c.SetIdentity()
-	if err := p.invertUpper(p.operand(a), p.operand(c)); err != nil {
-		return err
-	}
-	if err := p.Trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c); err != nil {
-		return err
-	}
-	return p.lapmt(v, c)
-}
-
-// invertUpper submits the solution of U·W = I for the upper half of W.
-func (p *Program[T]) invertUpper(u, w *operand[T]) error {
-	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
-	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
-	for k := u.mt - 1; k >= 0; k-- {
-		for j := k; j < u.mt; j++ {
-			if err := p.submit(p.ops.Trsm, trsm, int64(2*u.mt+k), in(u.tile(k, k)), inout(w.tile(k, j))); err != nil {
-				return err
-			}
-		}
-		for i := range k {
-			for j := k; j < u.mt; j++ {
-				if err := p.submit(p.ops.Gemm, gemm, int64(2*u.mt+i), in(u.tile(i, k)), in(w.tile(k, j)), inout(w.tile(i, j))); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+	p.trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, c, blas.Upper)
+	p.trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c, blas.All)
+	p.lapmt(v, c)
+	return p.err
 }
 
 // lapmt submits C = C·Pᵀ.
-func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) error {
+func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) {
 	params := &kernels.Lapmt{Inverse: true}
 	pivots, o := p.pivotData(v), p.operand(c)
 	for k := len(pivots) - 1; k >= 0; k-- {
@@ -71,10 +47,7 @@ func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) error {
 			for j := k; j < o.nt; j++ {
 				p.column = append(p.column, inout(o.tile(i, j)))
 			}
-			if err := p.submit(p.ops.Lapmt, params, 0, p.column...); err != nil {
-				return err
-			}
+			p.submit(p.ops.Lapmt, params, 0, p.column...)
 		}
 	}
-	return nil
 }

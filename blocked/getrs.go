@@ -25,20 +25,12 @@ func (p *Program[T]) Getrs(trans blas.Transpose, a *Matrix[T], v *Pivots, b *Mat
 		panic(ErrShape)
 	}
 	if trans == blas.NoTrans {
-		if err := p.Laswp(v, false, b); err != nil {
-			return err
-		}
-		if err := p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 1, a, b); err != nil {
-			return err
-		}
+		p.Laswp(v, false, b)
+		p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 1, a, b)
 		return p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, b)
 	}
-	if err := p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, a, b); err != nil {
-		return err
-	}
-	if err := p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.Unit, 1, a, b); err != nil {
-		return err
-	}
+	p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, a, b)
+	p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.Unit, 1, a, b)
 	return p.Laswp(v, true, b)
 }
 
@@ -66,10 +58,8 @@ func (p *Program[T]) Laswp(v *Pivots, inverse bool, b *Matrix[T]) error {
 		}
 		for j := range b.nt {
 			// Before all else: everything waits for the exchanged rows.
-			if err := p.swapRows(params, &pivots[k], o, k, b.mt, j, int64(2*b.mt-step)); err != nil {
-				return err
-			}
+			p.swapRows(params, &pivots[k], o, k, b.mt, j, int64(2*b.mt-step))
 		}
 	}
-	return nil
+	return p.err
 }

@@ -128,17 +128,15 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 		}
 		if inMemory && len(l.tiles) > 0 {
 			l.raw = &raw
-			if err := p.submit(loadOp[T](), l, priority(line), p.column...); err != nil {
-				return err
-			}
+			p.submit(loadOp[T](), l, priority(line), p.column...)
 			l = &load[T]{a: a, opt: opt, into: into}
 			p.column = p.column[:0]
 		}
 	}
-	if len(l.tiles) == 0 {
-		return nil
+	if len(l.tiles) > 0 {
+		p.submit(loadOp[T](), l, priority(0), p.column...)
 	}
-	return p.submit(loadOp[T](), l, priority(0), p.column...)
+	return p.err
 }
 
 // load is the parameter of op "load", which fills tiles of a matrix. Operands:

@@ -42,13 +42,11 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 			// in the rows that the rotations of column k change.
 			apply := p.packFactor(apply, s.kind, c.nt-k, a)
 			for j := k; j < c.nt; j++ {
-				if err := p.rotate(r, apply, s, k, o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k)); err != nil {
-					return err
-				}
+				p.rotate(r, apply, s, k, o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k))
 			}
 		}
 	}
-	return nil
+	return p.err
 }
 
 // ColumnTasks returns the number of tasks that [Program.Orgqr] submits for a

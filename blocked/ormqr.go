@@ -45,18 +45,9 @@ func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q
 			}
 			apply := p.packFactor(apply, s.kind, lines, a)
 			for line := range lines {
-				c1, c2 := int(s.pivot), int(s.row)
-				var err error
-				if side == blas.Left {
-					err = p.rotate(r, apply, s, k, o.tile(c1, line), o.tile(c2, line), int64(columns-n))
-				} else {
-					err = p.rotate(r, apply, s, k, o.tile(line, c1), o.tile(line, c2), int64(columns-n))
-				}
-				if err != nil {
-					return err
-				}
+				p.rotate(r, apply, s, k, o.block(side, int(s.pivot), line), o.block(side, int(s.row), line), int64(columns-n))
 			}
 		}
 	}
-	return nil
+	return p.err
 }

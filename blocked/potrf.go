@@ -44,19 +44,14 @@ func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
 	if f.uplo == blas.Upper {
 		trsm = &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	}
-	for k := from; k < to; k++ {
-		err := p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
-		for m := k + 1; m < a.mt && err == nil; m++ {
-			err = p.submit(p.ops.Trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
+	for k := from; k < to && p.err == nil; k++ {
+		p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
+		for m := k + 1; m < a.mt; m++ {
+			p.submit(p.ops.Trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
 		}
-		if err == nil {
-			err = f.update(k)
-		}
-		if err != nil {
-			return err
-		}
+		f.update(k)
 	}
-	return nil
+	return p.err
 }
 
 // potrf is one Cholesky factorization.
@@ -92,7 +87,7 @@ func (f *potrf[T]) at(i, j int) *graph.Datum {
 }
 
 // update submits what follows tile column k of the factor in all others.
-func (f *potrf[T]) update(k int) error {
+func (f *potrf[T]) update(k int) {
 	upper := f.uplo == blas.Upper
 	// A tile of the column is on one side in the products beside the diagonal, on the
 	// other in those below it, and on both on the diagonal.
@@ -102,19 +97,15 @@ func (f *potrf[T]) update(k int) error {
 	}
 	packed := f.pack(f.a, k, beside, below)
 	for m := k + 1; m < f.a.mt; m++ {
-		err := f.submit(f.ops.Syrk, packed.syrk(f.syrk, m), f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
-		for n := k + 1; n < m && err == nil; n++ {
+		f.submit(f.ops.Syrk, packed.syrk(f.syrk, m), f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
+		for n := k + 1; n < m; n++ {
 			i, j := m, n // of the product
 			if upper {
 				i, j = n, m
 			}
-			err = f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
-		}
-		if err != nil {
-			return err
+			f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
 		}
 	}
-	return nil
 }
 
 // potrfPriority gives the priorities of the tasks of a factorization of mt×mt

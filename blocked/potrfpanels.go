@@ -34,13 +34,8 @@ func (p *Program[T]) PotrfPanels(a *Matrix[T], opt PanelOptions) error {
 		for m := k; m < a.mt; m++ {
 			p.column = append(p.column, inout(f.at(m, k)))
 		}
-		err := p.submit(p.ops.Potrfp, &kernels.Potrfp{Uplo: f.uplo, Offset: k * a.nb, Lazy: opt.Lazy}, f.priority.potrf(k), p.column...)
-		if err == nil {
-			err = f.update(k)
-		}
-		if err != nil {
-			return err
-		}
+		p.submit(p.ops.Potrfp, &kernels.Potrfp{Uplo: f.uplo, Offset: k * a.nb, Lazy: opt.Lazy}, f.priority.potrf(k), p.column...)
+		f.update(k)
 	}
-	return nil
+	return p.err
 }

@@ -13,9 +13,9 @@ import (
 // may follow one another in one Program without waiting: the graph orders
 // what must be ordered. A Program is not safe for concurrent use.
 //
-// Algorithms return the error of the job as soon as a submission meets one;
-// otherwise the caller learns it from the job's Wait, before which it must
-// neither read nor write the matrices.
+// The first error of a submission, which is the job's, stays: nothing is submitted
+// after it, and the algorithms return it. Otherwise the caller learns of errors
+// from the job's Wait, before which it must neither read nor write the matrices.
 type Program[T Element] struct {
 	// Failure is the failure policy of the tasks submitted from now on; nil means the
 	// usual one. With retries, what a task updates in place is copied first.
@@ -34,6 +34,7 @@ type Program[T Element] struct {
 	args   []graph.Operand // of the task that is submitted
 	column []graph.Operand // of the task that is put together
 	n      int
+	err    error // of the first submission that failed
 
 	room *kernels.PackingRoom // for packed operands
 }
@@ -91,16 +92,18 @@ func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: 
 func out(d *graph.Datum) graph.Operand   { return graph.Operand{Datum: d, Mode: graph.Out} }
 func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.InOut} }
 
-// submit submits one task with any number of operands. What holds them is used
-// again, so that a task costs no allocation.
-func (p *Program[T]) submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) error {
+// submit submits one task with any number of operands, unless a submission has
+// failed. What holds the operands is used again, so that a task costs no
+// allocation.
+func (p *Program[T]) submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) {
+	if p.err != nil {
+		return
+	}
 	p.args = append(p.args[:0], operands...)
 	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: p.Failure}
-	_, err := p.job.Submit(&p.spec)
-	if err == nil {
+	if _, p.err = p.job.Submit(&p.spec); p.err == nil {
 		p.n++
 	}
-	return err
 }
 
 // empty returns a tile without elements: the operand of a product over

@@ -66,17 +66,15 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	plain := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	mirror := &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	// C(i, j) += A(i, k)·B(k, j)
-	add := func(params *kernels.Gemm, tile *graph.Datum, i, k, j int) error {
-		return p.submit(p.ops.Gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
+	add := func(params *kernels.Gemm, tile *graph.Datum, i, k, j int) {
+		p.submit(p.ops.Gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
 	}
 	for k, m := range diag.tiles {
 		t := m.Tile(0, 0)
 		d := &graph.Datum{Name: "diagonal", I: int32(k), J: int32(k), Value: t,
 			Bytes: int64(t.Rows) * int64(t.Cols) * int64(unsafe.Sizeof(alpha))}
 		for j := range c.nt {
-			if err := add(first, d, k, k, j); err != nil {
-				return err
-			}
+			add(first, d, k, k, j)
 		}
 	}
 	for i := range a.mt {
@@ -91,14 +89,10 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 				tile, lower, upper = oa.tile(k, i), mirror, plain
 			}
 			for j := range c.nt {
-				if err := add(lower, tile, i, k, j); err != nil {
-					return err
-				}
-				if err := add(upper, tile, k, i, j); err != nil {
-					return err
-				}
+				add(lower, tile, i, k, j)
+				add(upper, tile, k, i, j)
 			}
 		}
 	}
-	return nil
+	return p.err
 }

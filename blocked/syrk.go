@@ -26,51 +26,38 @@ func (p *Program[T]) Syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 	if c.rows != n || a.nb != c.nb {
 		panic(ErrShape)
 	}
-	kt := (k + c.nb - 1) / c.nb
 	if alpha == 0 || k == 0 {
 		return p.scale(beta, c)
 	}
+	p.syrk(trans, alpha, a, beta, c)
+	return p.err
+}
+
+// syrk submits the tasks of Syrk. Of an A that is lower triangular the tiles that
+// are zero are left out.
+func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c *Matrix[T]) {
 	other := blas.Transpose(blas.Trans)
 	if trans != blas.NoTrans {
 		other = blas.NoTrans
 	}
+	syrk := [2]kernels.Syrk{{Uplo: c.kind.Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
+	gemm := [2]kernels.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
+	syrk[1], gemm[1] = syrk[0], gemm[0] // the first on each tile, and the later ones
+	syrk[1].Beta, gemm[1].Beta = 1, 1
 	oa, oc := p.operand(a), p.operand(c)
-	for i := range c.mt {
-		for j := range c.nt {
-			if !c.Stored(i, j) {
-				continue
-			}
-			first, rest := c.syrkParams(i == j, trans, other, alpha, beta)
-			params := first
-			for l := range kt {
-				left, right, out := in(at(oa, trans, i, l)), in(at(oa, trans, j, l)), inout(oc.tile(i, j))
-				var err error
-				if i == j {
-					err = p.submit(p.ops.Syrk, params, int64(l), left, out)
-				} else {
-					err = p.submit(p.ops.Gemm, params, int64(l), left, right, out)
-				}
-				if err != nil {
-					return err
-				}
-				params = rest
+	_, k := dims(a, trans)
+	for i, j := range c.StoredTiles() {
+		lo := 0
+		if a.kind == TriLower {
+			lo = max(i, j)
+		}
+		for l := lo; l < count(k, c.nb); l++ {
+			left, right, out := in(at(oa, trans, i, l)), in(at(oa, trans, j, l)), inout(oc.tile(i, j))
+			if later := min(l-lo, 1); i == j {
+				p.submit(p.ops.Syrk, &syrk[later], int64(l), left, out)
+			} else {
+				p.submit(p.ops.Gemm, &gemm[later], int64(l), left, right, out)
 			}
 		}
 	}
-	return nil
-}
-
-// syrkParams returns the parameters of the first and of the later updates of
-// a tile of c.
-func (c *Matrix[T]) syrkParams(diagonal bool, trans, other blas.Transpose, alpha, beta T) (first, rest any) {
-	if diagonal {
-		s := kernels.Syrk{Uplo: c.kind.Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
-		r := s
-		r.Beta = 1
-		return &s, &r
-	}
-	g := kernels.Gemm{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}
-	r := g
-	r.Beta = 1
-	return &g, &r
 }

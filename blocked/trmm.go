@@ -21,16 +21,7 @@ import (
 //
 // Reference: BLAS xTRMM.
 func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, alpha T, a, b *Matrix[T]) error {
-	order := b.rows
-	if side == blas.Right {
-		order = b.cols
-	}
-	switch stored := a.kind.Uplo(); {
-	case b.kind != Full || (stored != blas.All && stored != uplo):
-		panic(ErrKind)
-	case a.rows != order || a.cols != order || a.nb != b.nb:
-		panic(ErrShape)
-	}
+	checkTriangular(side, uplo, a, b)
 	if alpha == 0 {
 		return p.scale(0, b)
 	}
@@ -47,46 +38,50 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 	// not transposed, or the opposite of both; then row block i needs those
 	// above it and column block j those to its right.
 	lower := (uplo == blas.Lower) == (trans == blas.NoTrans)
-	fromEnd := lower == (side == blas.Left)
 	for step := range a.nt {
-		k := step
-		if fromEnd {
-			k = a.nt - 1 - step
+		k, lo, hi := step, step+1, a.nt // lo to hi: blocks that are not done yet
+		if lower == (side == blas.Left) {
+			k, lo, hi = a.nt-1-step, 0, a.nt-1-step
 		}
 		for line := range lines {
-			if err := p.trmmTile(trmm, gemm, side, trans, oa, ob, k, line, fromEnd); err != nil {
-				return err
+			p.submit(p.ops.Trmm, trmm, 0, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
+			for i := lo; i < hi; i++ {
+				left, right := factors(side, oa, trans, k, i, ob.block(side, i, line))
+				p.submit(p.ops.Gemm, gemm, 0, left, right, inout(ob.block(side, k, line)))
 			}
 		}
 	}
-	return nil
+	return p.err
 }
 
-// trmmTile submits block k of a product, in one line of tiles.
-func (p *Program[T]) trmmTile(trmm *kernels.Trmm, gemm *kernels.Gemm, side blas.Side, trans blas.Transpose, a, b *operand[T], k, line int, fromEnd bool) error {
-	tile := func(i int) *graph.Datum {
-		if side == blas.Left {
-			return b.tile(i, line)
-		}
-		return b.tile(line, i)
+// checkTriangular panics unless the uplo triangle of a can stand on that side of b.
+func checkTriangular[T Element](side blas.Side, uplo blas.Uplo, a, b *Matrix[T]) {
+	order := b.rows
+	if side == blas.Right {
+		order = b.cols
 	}
-	if err := p.submit(p.ops.Trmm, trmm, 0, in(a.tile(k, k)), inout(tile(k))); err != nil {
-		return err
+	switch stored := a.kind.Uplo(); {
+	case b.kind != Full || (stored != blas.All && stored != uplo):
+		panic(ErrKind)
+	case a.rows != order || a.cols != order || a.nb != b.nb:
+		panic(ErrShape)
 	}
-	lo, hi := k+1, a.nt // blocks that are not done yet
-	if fromEnd {
-		lo, hi = 0, k
+}
+
+// factors returns the operands of a product with a triangular matrix: op(A)(i, k)·X
+// from the left, X·op(A)(k, i) from the right.
+func factors[T Element](side blas.Side, a *operand[T], trans blas.Transpose, i, k int, x *graph.Datum) (left, right graph.Operand) {
+	if side == blas.Left {
+		return in(at(a, trans, i, k)), in(x)
 	}
-	for i := lo; i < hi; i++ {
-		var left, right graph.Operand
-		if side == blas.Left {
-			left, right = in(at(a, trans, k, i)), in(tile(i))
-		} else {
-			left, right = in(tile(i)), in(at(a, trans, i, k))
-		}
-		if err := p.submit(p.ops.Gemm, gemm, 0, left, right, inout(tile(k))); err != nil {
-			return err
-		}
+	return in(x), in(at(a, trans, k, i))
+}
+
+// block returns the tile of block i in one line of tiles: a block is a row of tiles
+// for what stands to the left, a column for what stands to the right.
+func (o *operand[T]) block(side blas.Side, i, line int) *graph.Datum {
+	if side == blas.Left {
+		return o.tile(i, line)
 	}
-	return nil
+	return o.tile(line, i)
 }

@@ -13,9 +13,7 @@ import (
 // engine then interleaves:
 //
 //	err := la.Run(ctx, e, func(p *blocked.Program[float64]) error {
-//		if err := p.Potrf(a); err != nil {
-//			return err
-//		}
+//		p.Potrf(a)
 //		return p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, b)
 //	})
 //
