@@ -78,10 +78,6 @@ type Device interface {
 	// detour (pinned memory), and FreeHost gives it back.
 	AllocHost(n int64) (unsafe.Pointer, error)
 	FreeHost(p unsafe.Pointer) error
-	// Pin makes n bytes of the program's own memory reachable without a detour
-	// until Unpin, which the memory must outlive.
-	Pin(p unsafe.Pointer, n int64) error
-	Unpin(p unsafe.Pointer) error
 
 	NewStream() (Stream, error)
 	NewEvent() (Event, error)
@@ -112,7 +108,7 @@ type Event interface {
 //
 //	Gemm Syrk Trsm Trmm Geam   cuBLAS, cublas<t>gemm and so on
 //	GemmBatched TrsmBatched    cuBLAS, cublas<t>gemmBatched, cublas<t>trsmBatched
-//	Potrf Geqrf Getrf …Work    cuSOLVER, cusolverDn<t>potrf and so on, _bufferSize
+//	Potrf Geqrf …Work          cuSOLVER, cusolverDn<t>potrf and so on, _bufferSize
 //	CopyVectors CopyUpper      kernels of our own
 //	SetUpper Larft
 //
@@ -177,12 +173,6 @@ type Stream interface {
 	// GeqrfWork bytes of work, which may be 0. It sets info to 0.
 	Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error
 	GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error)
-	// Getrf factors P·A = L·U in place, A being m×n, as LAPACK's xGETRF does: the
-	// min(m, n) interchanges at ipiv are int32, and count from 1. It needs GetrfWork
-	// bytes of work, which may be 0. It sets info to 0, or to the column, from 1, of
-	// the first pivot that is 0.
-	Getrf(typ Type, m, n int, a Matrix, ipiv, work, info Ptr) error
-	GetrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error)
 	// Larft computes the upper triangle of the n×n matrix T, which makes one of n
 	// reflectors,
 	//

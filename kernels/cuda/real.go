@@ -43,7 +43,7 @@ func Devices() ([]Device, error) {
 	var errs []error
 	for i := range n {
 		d := &real{name: fmt.Sprintf("cuda%d", i), libraries: libraries,
-			streams: map[*realStream]bool{}, memory: map[Ptr]bool{}, host: map[unsafe.Pointer]bool{}, pinned: map[unsafe.Pointer]bool{}}
+			streams: map[*realStream]bool{}, memory: map[Ptr]bool{}, host: map[unsafe.Pointer]bool{}}
 		if err := d.open(i, version); err != nil {
 			errs = append(errs, &UnavailableError{NoAccess, err})
 			continue
@@ -80,7 +80,6 @@ type real struct {
 	streams map[*realStream]bool
 	memory  map[Ptr]bool
 	host    map[unsafe.Pointer]bool
-	pinned  map[unsafe.Pointer]bool
 }
 
 // open takes the device's primary context, compiles the kernels, and learns
@@ -200,8 +199,8 @@ func (d *real) Close() error {
 		return nil
 	}
 	d.mu.Lock()
-	streams, memory, host, pinned := d.streams, d.memory, d.host, d.pinned
-	d.streams, d.memory, d.host, d.pinned = nil, nil, nil, nil
+	streams, memory, host := d.streams, d.memory, d.host
+	d.streams, d.memory, d.host = nil, nil, nil
 	d.mu.Unlock()
 	var errs []error
 	for s := range streams {
@@ -212,9 +211,6 @@ func (d *real) Close() error {
 	}
 	for p := range host {
 		errs = append(errs, d.failed("cuMemFreeHost", "", d.current.FreeHost(p)))
-	}
-	for p := range pinned {
-		errs = append(errs, d.failed("cuMemHostUnregister", "", d.current.Unregister(p)))
 	}
 	errs = append(errs, d.release())
 	if d.lost.Load() != nil {

@@ -27,25 +27,3 @@ func (s *realStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) er
 	}
 	return s.failedCall(op, h.Geqrf(typ == F64, m, n, a.nvidia(), uintptr(tau), uintptr(work), elements, uintptr(info)))
 }
-
-// GetrfWork implements [Stream].
-func (s *realStream) GetrfWork(typ Type, m, n int, a Matrix) (int64, error) {
-	h, op, err := s.routine(typ, "cusolverDnSgetrf_bufferSize", "cusolverDnDgetrf_bufferSize", m, n, a.Ld)
-	if err != nil || m == 0 || n == 0 {
-		return 0, err
-	}
-	elements, err := h.GetrfWork(typ == F64, m, n, a.nvidia())
-	return int64(elements) * typ.Size(), s.failedCall(op, err)
-}
-
-// Getrf implements [Stream].
-func (s *realStream) Getrf(typ Type, m, n int, a Matrix, ipiv, work, info Ptr) error {
-	h, op, err := s.routine(typ, "cusolverDnSgetrf", "cusolverDnDgetrf", m, n, a.Ld)
-	if err != nil {
-		return err
-	}
-	if m == 0 || n == 0 {
-		return s.Fill(info, 0, 4)
-	}
-	return s.failedCall(op, h.Getrf(typ == F64, m, n, a.nvidia(), uintptr(ipiv), uintptr(work), uintptr(info)))
-}

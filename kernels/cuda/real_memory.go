@@ -99,30 +99,3 @@ func (d *real) FreeHost(p unsafe.Pointer) error {
 	}
 	return d.failed(op, "", d.current.FreeHost(p))
 }
-
-// Pin implements [Device].
-func (d *real) Pin(p unsafe.Pointer, n int64) error {
-	const op = "cuMemHostRegister"
-	if p == nil || n <= 0 {
-		return d.invalid(op, "", "%d bytes at %p", n, p)
-	}
-	if err := d.usable(op, ""); err != nil {
-		return err
-	}
-	if err := d.current.Register(p, n); err != nil {
-		return d.failed(op, "", err)
-	}
-	return d.keep(op, func() { d.pinned[p] = true }, func() error { return d.current.Unregister(p) })
-}
-
-// Unpin implements [Device].
-func (d *real) Unpin(p unsafe.Pointer) error {
-	const op = "cuMemHostUnregister"
-	if err := d.usable(op, ""); err != nil {
-		return err
-	}
-	if !drop(d, &d.pinned, p) {
-		return d.invalid(op, "", "%p is not pinned", p)
-	}
-	return d.failed(op, "", d.current.Unregister(p))
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/versions"
 )
@@ -82,7 +83,6 @@ type Simulated struct {
 	name string // in errors
 
 	memory simMemory
-	host   simHost
 
 	// The engines are taken by what runs on a stream; compute has the scratch of
 	// the routines.
@@ -102,15 +102,15 @@ type Simulated struct {
 	streams []*simStream
 	rnd     *rand.Rand
 	stats   SimStats
+	pinned  map[unsafe.Pointer]int64 // bytes, from AllocHost
 }
 
 // SimStats is what a [Simulated] has done so far.
 type SimStats struct {
 	Calls             map[string]int // of the methods of Device and Stream, by their names
 	BytesIn, BytesOut int64          // copied between host and device
-	Unpinned          int64          // of these bytes, from or to memory that was not pinned
 	Used, Peak        int64          // bytes that are, and at most were, allocated on the device
-	Pinned            int64          // bytes of the host that are pinned or from AllocHost
+	Pinned            int64          // bytes of the host that are from AllocHost
 }
 
 // NewSimulated returns a device, or the error of the options' Validate.
@@ -126,7 +126,7 @@ func NewSimulated(opt SimOptions) (*Simulated, error) {
 	}
 	d := &Simulated{
 		opt: opt, name: fmt.Sprintf("sim%d", opt.Ordinal),
-		calls: make(map[string]int), rnd: rand.New(rand.NewPCG(opt.Seed, 0)),
+		calls: make(map[string]int), pinned: make(map[unsafe.Pointer]int64), rnd: rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	d.memory.init(opt.Ordinal, opt.Memory)
 	d.compute.routines = newSimRoutines()
@@ -147,9 +147,11 @@ func (d *Simulated) Stats() SimStats {
 	for op, n := range d.calls {
 		s.Calls[op] = n
 	}
+	for _, n := range d.pinned {
+		s.Pinned += n
+	}
 	d.mu.Unlock()
 	s.Used, s.Peak = d.memory.usage()
-	s.Pinned = d.host.bytes()
 	return s
 }
 
@@ -218,17 +220,15 @@ func (d *Simulated) Close() error {
 		s.stop()
 	}
 	d.memory.clear()
-	d.host.clear()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	clear(d.pinned)
 	return errors.Join(d.misuse...)
 }
 
 // Codes of errors, those of NVIDIA's driver for the like.
 const (
 	codeInvalid  = 1   // invalid value
-	codePinned   = 712 // host memory already registered
-	codeUnpinned = 713 // host memory not registered
 	codeAddress  = 700 // illegal address
 	codeUnknown  = 999
 	codeInjected = 998

@@ -82,7 +82,7 @@ func (s *simStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, wi
 			return err
 		}
 		from := unsafe.Slice((*byte)(src), sa.extent())
-		d.moved(src, sa, &d.stats.BytesIn)
+		d.moved(sa, &d.stats.BytesIn)
 		pause(d.opt.Latency)
 		d.in.use(d.transfer(da.bytes()), func() { poisonRows(to, da) }, func() {
 			if d.opt.Unwatched {
@@ -108,7 +108,7 @@ func (s *simStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, w
 			return err
 		}
 		to := unsafe.Slice((*byte)(dst), da.extent())
-		d.moved(dst, da, &d.stats.BytesOut)
+		d.moved(da, &d.stats.BytesOut)
 		fill, move := poisonRows, copyRows
 		if d.opt.Unwatched {
 			fill, move = poisonRowsUnwatched, copyRowsUnwatched
@@ -187,12 +187,8 @@ func seconds(work, rate float64) time.Duration {
 }
 
 // moved counts a copy from or to the host.
-func (d *Simulated) moved(host unsafe.Pointer, a area, bytes *int64) {
-	pinned := d.host.pinned(host, a.extent())
+func (d *Simulated) moved(a area, bytes *int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	*bytes += a.bytes()
-	if !pinned {
-		d.stats.Unpinned += a.bytes()
-	}
 }

@@ -15,10 +15,10 @@ type Fault struct {
 
 // simOps returns the names of the methods that can fail.
 func simOps() []string {
-	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "Pin", "Unpin", "NewStream", "NewEvent",
+	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "NewStream", "NewEvent",
 		"CopyIn", "CopyOut", "Copy", "Fill", "Record", "Wait", "Synchronize",
 		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors", "GemmBatched", "TrsmBatched",
-		"Geqrf", "GeqrfWork", "Getrf", "GetrfWork", "Larft", "CopyUpper", "SetUpper"}
+		"Geqrf", "GeqrfWork", "Larft", "CopyUpper", "SetUpper"}
 }
 
 // called counts a call. It returns the error that the call is to fail with.

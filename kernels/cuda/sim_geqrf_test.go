@@ -96,41 +96,6 @@ func (b bench[T]) geqrf(rnd *rand.Rand, m, n int) {
 	b.same(what, nil, b.up(x), a, all, a.at)
 }
 
-func (b bench[T]) getrf(rnd *rand.Rand, m, n int, singular bool) {
-	b.t.Helper()
-	what := fmt.Sprintf("getrf m=%d n=%d singular=%t", m, n, singular)
-	a, k, want := randomColumns[T](rnd, m, n, 0), min(m, n), 0
-	if singular && k > 0 {
-		want = 1
-		for i := range m {
-			a.x[i] = 0
-		}
-	}
-	p := b.up(a)
-	at, info := b.factorization(what, p, m, n, b.s.GetrfWork, b.s.Getrf)
-	if info != want {
-		b.t.Fatalf("%s: info %d, want %d", what, info, want)
-	}
-	f := columns[T]{m, n, a.ld, b.values(p.Data, len(a.x))}
-	x := columns[T]{m, n, a.ld, append([]T(nil), a.x...)}
-	for i, r := range b.ints(at, k) {
-		if r < i+1 || r > m {
-			b.t.Fatalf("%s: interchange %d is with %d", what, i+1, r)
-		}
-		for j := range n {
-			x.x[i+j*x.ld], x.x[r-1+j*x.ld] = x.x[r-1+j*x.ld], x.x[i+j*x.ld]
-		}
-	}
-	lu := product(k, f.full(blas.NoTrans, blas.Lower, blas.Unit), f.full(blas.NoTrans, blas.Upper, blas.NonUnit))
-	got := columns[T]{m, n, a.ld, append([]T(nil), x.x...)}
-	for j := range n {
-		for i := range m {
-			got.x[i+j*got.ld] = T(lu(i, j))
-		}
-	}
-	b.same(what, nil, b.up(got), x, all, x.at)
-}
-
 func (b bench[T]) larft(rnd *rand.Rand, n int) {
 	b.t.Helper()
 	what := fmt.Sprintf("larft n=%d", n)
@@ -261,7 +226,7 @@ func TestSimFactorizationsRefuse(t *testing.T) {
 	good, narrow := Matrix{p, 4}, Matrix{p, 3}
 	for i, err := range []error{
 		s.Geqrf(F64, 4, 4, narrow, p, p, p), s.Geqrf(F64, -1, 4, good, p, p, p), s.Geqrf(9, 4, 4, good, p, p, p),
-		s.Getrf(F64, 4, 4, narrow, p, p, p), s.Larft(F64, 4, narrow, p, Strided{p, 4, 1}), s.Larft(F64, 4, good, p, Strided{p, 0, 1}),
+		s.Larft(F64, 4, narrow, p, Strided{p, 4, 1}), s.Larft(F64, 4, good, p, Strided{p, 0, 1}),
 		s.CopyUpper(F64, 4, 4, 0, Strided{p, 1, 0}, Strided{p, 4, 1}, true), s.CopyUpper(F64, 4, -4, 0, Strided{p, 1, 4}, Strided{p, 4, 1}, true),
 		s.SetUpper(F64, 4, 4, 1, Strided{p, -1, 4}),
 	} {
@@ -272,7 +237,7 @@ func TestSimFactorizationsRefuse(t *testing.T) {
 	if _, err := s.GeqrfWork(F64, 4, 4, narrow); err == nil {
 		t.Error("work of a matrix with a short leading dimension")
 	}
-	if _, err := s.GetrfWork(F64, 4, -4, good); err == nil {
+	if _, err := s.GeqrfWork(F64, 4, -4, good); err == nil {
 		t.Error("work of a matrix with negative columns")
 	}
 	if err := s.Geqrf(F64, 4, 4, good, p+Ptr(1<<20), p, p); err != nil {

@@ -141,21 +141,6 @@ func (m *simMemory) clear() {
 	m.blocks, m.used, m.dead = nil, 0, 0
 }
 
-// simHost is the host memory that a [Simulated] knows of.
-type simHost struct {
-	mu     sync.Mutex
-	ranges []hostRange // in the order of their addresses
-}
-
-// hostRange is memory that is pinned; ours if it is from AllocHost.
-type hostRange struct {
-	p    unsafe.Pointer
-	n    int64
-	ours bool
-}
-
-func (r hostRange) compare(p unsafe.Pointer) int { return cmp.Compare(uintptr(r.p), uintptr(p)) }
-
 // AllocHost implements [Device].
 func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
 	if err := d.called("AllocHost", ""); err != nil {
@@ -167,91 +152,25 @@ func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
 	b := aligned(n)
 	poison(b)
 	p := unsafe.Pointer(unsafe.SliceData(b))
-	d.host.add(hostRange{p, n, true})
+	d.mu.Lock()
+	d.pinned[p] = n
+	d.mu.Unlock()
 	return p, nil
 }
 
 // FreeHost implements [Device].
-func (d *Simulated) FreeHost(p unsafe.Pointer) error { return d.release("FreeHost", p, true) }
-
-// Pin implements [Device].
-func (d *Simulated) Pin(p unsafe.Pointer, n int64) error {
-	if err := d.called("Pin", ""); err != nil {
+func (d *Simulated) FreeHost(p unsafe.Pointer) error {
+	if err := d.called("FreeHost", ""); err != nil {
 		return err
 	}
-	if p == nil || n <= 0 {
-		return d.misused("Pin", "", codeInvalid, "%d bytes at %p", n, p)
-	}
-	if !d.host.add(hostRange{p, n, false}) {
-		return d.misused("Pin", "", codePinned, "some of %d bytes at %p are pinned", n, p)
-	}
-	return nil
-}
-
-// Unpin implements [Device].
-func (d *Simulated) Unpin(p unsafe.Pointer) error { return d.release("Unpin", p, false) }
-
-func (d *Simulated) release(op string, p unsafe.Pointer, ours bool) error {
-	if err := d.called(op, ""); err != nil {
-		return err
-	}
-	if !d.host.remove(p, ours) {
-		return d.misused(op, "", codeUnpinned, "%p is not the beginning of such memory", p)
-	}
-	return nil
-}
-
-// add notes a range and reports true, or false if it overlaps another one.
-func (h *simHost) add(r hostRange) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i, ok := slices.BinarySearchFunc(h.ranges, r.p, hostRange.compare)
-	if ok || i > 0 && h.ranges[i-1].overlaps(r) || i < len(h.ranges) && h.ranges[i].overlaps(r) {
-		return false
-	}
-	h.ranges = slices.Insert(h.ranges, i, r)
-	return true
-}
-
-func (r hostRange) overlaps(s hostRange) bool {
-	return uintptr(r.p) < uintptr(s.p)+uintptr(s.n) && uintptr(s.p) < uintptr(r.p)+uintptr(r.n)
-}
-
-func (h *simHost) remove(p unsafe.Pointer, ours bool) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i, ok := slices.BinarySearchFunc(h.ranges, p, hostRange.compare)
-	if !ok || h.ranges[i].ours != ours {
-		return false
-	}
-	h.ranges = slices.Delete(h.ranges, i, i+1)
-	return true
-}
-
-// pinned reports whether all of n bytes at p are.
-func (h *simHost) pinned(p unsafe.Pointer, n int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i, ok := slices.BinarySearchFunc(h.ranges, p, hostRange.compare)
+	d.mu.Lock()
+	_, ok := d.pinned[p]
+	delete(d.pinned, p)
+	d.mu.Unlock()
 	if !ok {
-		i--
+		return d.misused("FreeHost", "", codeInvalid, "%p is no address that AllocHost returned", p)
 	}
-	return i >= 0 && uintptr(p)-uintptr(h.ranges[i].p)+uintptr(n) <= uintptr(h.ranges[i].n)
-}
-
-func (h *simHost) bytes() (n int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, r := range h.ranges {
-		n += r.n
-	}
-	return n
-}
-
-func (h *simHost) clear() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ranges = nil
+	return nil
 }
 
 // aligned returns n bytes that begin on a cache line.

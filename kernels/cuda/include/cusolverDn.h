@@ -46,13 +46,9 @@ cusolverStatus_t cusolverDnDpotrf(cusolverDnHandle_t handle, cublasFillMode_t up
 cusolverStatus_t cusolverDnSgeqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, float *a, int lda, int *work);
 cusolverStatus_t cusolverDnSgeqrf(cusolverDnHandle_t handle, int m, int n, float *a, int lda, float *tau,
 	float *work, int lwork, int *info);
-cusolverStatus_t cusolverDnSgetrf_bufferSize(cusolverDnHandle_t handle, int m, int n, float *a, int lda, int *work);
-cusolverStatus_t cusolverDnSgetrf(cusolverDnHandle_t handle, int m, int n, float *a, int lda, float *work, int *ipiv, int *info);
 cusolverStatus_t cusolverDnDgeqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, double *a, int lda, int *work);
 cusolverStatus_t cusolverDnDgeqrf(cusolverDnHandle_t handle, int m, int n, double *a, int lda, double *tau,
 	double *work, int lwork, int *info);
-cusolverStatus_t cusolverDnDgetrf_bufferSize(cusolverDnHandle_t handle, int m, int n, double *a, int lda, int *work);
-cusolverStatus_t cusolverDnDgetrf(cusolverDnHandle_t handle, int m, int n, double *a, int lda, double *work, int *ipiv, int *info);
 
 #ifdef __cplusplus
 }

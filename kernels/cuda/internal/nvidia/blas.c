@@ -162,18 +162,3 @@ int tessera_geqrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int 
 		return h->l->p_cusolverDnDgeqrf(h->solver, m, n, F64(a), lda, F64(tau), F64(work), lwork, at);
 	return h->l->p_cusolverDnSgeqrf(h->solver, m, n, F32(a), lda, F32(tau), F32(work), lwork, at);
 }
-
-int tessera_getrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, int *work) {
-	CURRENT(h);
-	if (f64)
-		return h->l->p_cusolverDnDgetrf_bufferSize(h->solver, m, n, F64(a), lda, work);
-	return h->l->p_cusolverDnSgetrf_bufferSize(h->solver, m, n, F32(a), lda, work);
-}
-
-int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr ipiv, CUdeviceptr work, CUdeviceptr info) {
-	int *rows = (int *)(uintptr_t)ipiv, *at = (int *)(uintptr_t)info;
-	CURRENT(h);
-	if (f64)
-		return h->l->p_cusolverDnDgetrf(h->solver, m, n, F64(a), lda, F64(work), rows, at);
-	return h->l->p_cusolverDnSgetrf(h->solver, m, n, F32(a), lda, F32(work), rows, at);
-}

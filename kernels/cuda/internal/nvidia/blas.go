@@ -164,16 +164,3 @@ func (h *Handles) Geqrf(f64 bool, m, n int, a Matrix, tau, work uintptr, element
 	return code(CUSOLVER, C.tessera_geqrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(),
 		C.CUdeviceptr(tau), C.CUdeviceptr(work), C.int(elements), C.CUdeviceptr(info)))
 }
-
-// GetrfWork returns how many elements of work Getrf needs.
-func (h *Handles) GetrfWork(f64 bool, m, n int, a Matrix) (int, error) {
-	var elements C.int
-	err := code(CUSOLVER, C.tessera_getrf_work(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(), &elements))
-	return int(elements), err
-}
-
-// Getrf enqueues cusolverDn<t>getrf, with interchanges at ipiv.
-func (h *Handles) Getrf(f64 bool, m, n int, a Matrix, ipiv, work, info uintptr) error {
-	return code(CUSOLVER, C.tessera_getrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(),
-		C.CUdeviceptr(ipiv), C.CUdeviceptr(work), C.CUdeviceptr(info)))
-}

@@ -22,16 +22,6 @@ int tessera_host_free(CUcontext ctx, void *p) {
 	return cuMemFreeHost(p);
 }
 
-int tessera_host_register(CUcontext ctx, void *p, size_t n) {
-	CURRENT(ctx);
-	return cuMemHostRegister(p, n, CU_MEMHOSTREGISTER_PORTABLE);
-}
-
-int tessera_host_unregister(CUcontext ctx, void *p) {
-	CURRENT(ctx);
-	return cuMemHostUnregister(p);
-}
-
 /* rows_of is the part of a 2-D copy that does not depend on its direction. */
 static CUDA_MEMCPY2D rows_of(size_t dpitch, size_t spitch, size_t width, size_t rows) {
 	CUDA_MEMCPY2D c = {0};

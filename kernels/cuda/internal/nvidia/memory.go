@@ -36,16 +36,6 @@ func (ctx Context) AllocHost(n int64) (unsafe.Pointer, error) {
 // FreeHost frees what AllocHost returned.
 func (ctx Context) FreeHost(p unsafe.Pointer) error { return driver(C.tessera_host_free(ctx.c, p)) }
 
-// Register pins memory of the program.
-func (ctx Context) Register(p unsafe.Pointer, n int64) error {
-	return driver(C.tessera_host_register(ctx.c, p, C.size_t(n)))
-}
-
-// Unregister undoes Register.
-func (ctx Context) Unregister(p unsafe.Pointer) error {
-	return driver(C.tessera_host_unregister(ctx.c, p))
-}
-
 // CopyIn enqueues a copy of rows of width bytes to the device.
 func (ctx Context) CopyIn(s cu.Stream, dst uintptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
 	return driver(C.tessera_copy_in(ctx.c, stream(s), C.CUdeviceptr(dst), C.size_t(dpitch), src, C.size_t(spitch), C.size_t(width), C.size_t(rows)))

@@ -19,8 +19,6 @@ int tessera_bind(void *libcuda);
 /* Pinned memory of the host. */
 int tessera_host_alloc(CUcontext ctx, size_t n, void **p);
 int tessera_host_free(CUcontext ctx, void *p);
-int tessera_host_register(CUcontext ctx, void *p, size_t n);
-int tessera_host_unregister(CUcontext ctx, void *p);
 
 /* Copies of rows. */
 int tessera_copy_in(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t rows);
@@ -38,8 +36,7 @@ int tessera_copy(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, CUde
 #define TESSERA_CUSOLVER(X) \
 	X(cusolverGetVersion) X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) \
 	X(cusolverDnSpotrf_bufferSize) X(cusolverDnDpotrf_bufferSize) X(cusolverDnSpotrf) X(cusolverDnDpotrf) \
-	X(cusolverDnSgeqrf_bufferSize) X(cusolverDnDgeqrf_bufferSize) X(cusolverDnSgeqrf) X(cusolverDnDgeqrf) \
-	X(cusolverDnSgetrf_bufferSize) X(cusolverDnDgetrf_bufferSize) X(cusolverDnSgetrf) X(cusolverDnDgetrf)
+	X(cusolverDnSgeqrf_bufferSize) X(cusolverDnDgeqrf_bufferSize) X(cusolverDnSgeqrf) X(cusolverDnDgeqrf)
 
 /* tessera_libraries holds their functions. The types are the header's. */
 typedef struct {
@@ -88,7 +85,5 @@ int tessera_potrf_work(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr
 int tessera_potrf(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, CUdeviceptr work, int lwork, CUdeviceptr info);
 int tessera_geqrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, int *work);
 int tessera_geqrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr tau, CUdeviceptr work, int lwork, CUdeviceptr info);
-int tessera_getrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, int *work);
-int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr ipiv, CUdeviceptr work, CUdeviceptr info);
 
 #endif

@@ -48,7 +48,7 @@ struct CUmod_st {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int sticky; /* the code with which the device was lost */
-static struct range *device_memory, *host_memory, *registered;
+static struct range *device_memory, *host_memory;
 static size_t used;
 static struct CUctx_st contexts[16];
 static __thread CUcontext current;
@@ -285,28 +285,6 @@ CUresult cuMemFreeHost(void *p) {
 		return CUDA_ERROR_INVALID_VALUE;
 	free(p);
 	return CUDA_SUCCESS;
-}
-
-CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned int flags) {
-	(void)flags;
-	CTX("cuMemHostRegister_v2");
-	int r = CUDA_SUCCESS;
-	pthread_mutex_lock(&mutex);
-	for (struct range *q = registered; q; q = q->next)
-		if ((char *)p < q->at + q->n && q->at < (char *)p + n)
-			r = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	if (r == CUDA_SUCCESS)
-		add(&registered, p, n);
-	pthread_mutex_unlock(&mutex);
-	return r;
-}
-
-CUresult cuMemHostUnregister(void *p) {
-	CTX("cuMemHostUnregister");
-	pthread_mutex_lock(&mutex);
-	size_t n = take(&registered, p);
-	pthread_mutex_unlock(&mutex);
-	return n ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
 /* Streams. */

@@ -142,41 +142,6 @@ static int least(int m, int n) { return m < n ? m : n; }
 		} \
 		*info = 0; \
 	} \
-	static void letter##_getrf(void *args) { \
-		struct factor *p = args; \
-		size_t m = (size_t)p->m, n = (size_t)p->n, ld = (size_t)p->lda, k = (size_t)least(p->m, p->n); \
-		T *a = fake_at(p->a, ((n - 1) * ld + m) * sizeof(T)), *w = fake_at(p->work, (size_t)columns(p->n) * sizeof(T)); \
-		int *ipiv = fake_at(p->extra, k * sizeof(int)), *info = fake_at(p->info, sizeof(int)), first = 0; \
-		if (a == NULL || ipiv == NULL || w == NULL || info == NULL) \
-			return; \
-		memset(w, 0xff, (size_t)columns(p->n) * sizeof(T)); \
-		memset(ipiv, 0xff, k * sizeof(int)); \
-		*info = -1; \
-		fake_pause(); \
-		for (size_t j = 0; j < k; j++) { \
-			size_t r = j; \
-			for (size_t i = j + 1; i < m; i++) \
-				if (fabs((double)a[i + j * ld]) > fabs((double)a[r + j * ld])) \
-					r = i; \
-			ipiv[j] = (int)r + 1; \
-			for (size_t c = 0; c < n; c++) { \
-				T x = a[j + c * ld]; \
-				a[j + c * ld] = a[r + c * ld]; \
-				a[r + c * ld] = x; \
-			} \
-			if (a[j + j * ld] == 0) { \
-				if (first == 0) \
-					first = (int)j + 1; \
-				continue; \
-			} \
-			for (size_t i = j + 1; i < m; i++) { \
-				a[i + j * ld] /= a[j + j * ld]; \
-				for (size_t c = j + 1; c < n; c++) \
-					a[i + c * ld] -= a[i + j * ld] * a[j + c * ld]; \
-			} \
-		} \
-		*info = first; \
-	} \
 	static cusolverStatus_t letter##_size(int m, int n, int lda, int *work) { \
 		if (m < 0 || n < 0 || lda < m || lda < 1) \
 			return CUSOLVER_STATUS_INVALID_VALUE; \
@@ -201,13 +166,6 @@ static int least(int m, int n) { return m < n ? m : n; }
 		if (lwork < columns(n)) \
 			return CUSOLVER_STATUS_INVALID_VALUE; \
 		return letter##_factor("cusolverDn" #letter "geqrf", h, m, n, a, lda, tau, work, info, letter##_geqrf); \
-	} \
-	cusolverStatus_t cusolverDn##letter##getrf_bufferSize(cusolverDnHandle_t h, int m, int n, T *a, int lda, int *work) { \
-		(void)h, (void)a; \
-		return letter##_size(m, n, lda, work); \
-	} \
-	cusolverStatus_t cusolverDn##letter##getrf(cusolverDnHandle_t h, int m, int n, T *a, int lda, T *work, int *ipiv, int *info) { \
-		return letter##_factor("cusolverDn" #letter "getrf", h, m, n, a, lda, ipiv, work, info, letter##_getrf); \
 	}
 
 FACTOR(float, S)

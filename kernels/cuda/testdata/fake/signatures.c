@@ -31,8 +31,6 @@ DRIVER(cuMemAlloc_v2, CUdeviceptr *, size_t);
 DRIVER(cuMemFree_v2, CUdeviceptr);
 DRIVER(cuMemHostAlloc, void **, size_t, unsigned int);
 DRIVER(cuMemFreeHost, void *);
-DRIVER(cuMemHostRegister_v2, void *, size_t, unsigned int);
-DRIVER(cuMemHostUnregister, void *);
 DRIVER(cuStreamCreate, CUstream *, unsigned int);
 DRIVER(cuStreamDestroy_v2, CUstream);
 DRIVER(cuStreamQuery, CUstream);
@@ -85,12 +83,8 @@ SOLVER(cusolverDnDpotrf_bufferSize, cusolverDnHandle_t, cublasFillMode_t, int, d
 SOLVER(cusolverDnDpotrf, cusolverDnHandle_t, cublasFillMode_t, int, double *, int, double *, int, int *);
 SOLVER(cusolverDnSgeqrf_bufferSize, cusolverDnHandle_t, int, int, float *, int, int *);
 SOLVER(cusolverDnSgeqrf, cusolverDnHandle_t, int, int, float *, int, float *, float *, int, int *);
-SOLVER(cusolverDnSgetrf_bufferSize, cusolverDnHandle_t, int, int, float *, int, int *);
-SOLVER(cusolverDnSgetrf, cusolverDnHandle_t, int, int, float *, int, float *, int *, int *);
 SOLVER(cusolverDnDgeqrf_bufferSize, cusolverDnHandle_t, int, int, double *, int, int *);
 SOLVER(cusolverDnDgeqrf, cusolverDnHandle_t, int, int, double *, int, double *, double *, int, int *);
-SOLVER(cusolverDnDgetrf_bufferSize, cusolverDnHandle_t, int, int, double *, int, int *);
-SOLVER(cusolverDnDgetrf, cusolverDnHandle_t, int, int, double *, int, double *, int *, int *);
 
 _Static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1, "cublasOperation_t");
 _Static_assert(CUBLAS_FILL_MODE_LOWER == 0 && CUBLAS_FILL_MODE_UPPER == 1, "cublasFillMode_t");
@@ -99,7 +93,7 @@ _Static_assert(CUBLAS_DIAG_NON_UNIT == 0 && CUBLAS_DIAG_UNIT == 1, "cublasDiagTy
 _Static_assert(CUBLAS_DEFAULT_MATH == 0 && CUBLAS_PEDANTIC_MATH == 2, "cublasMath_t");
 _Static_assert(CU_MEMORYTYPE_HOST == 1 && CU_MEMORYTYPE_DEVICE == 2, "CUmemorytype");
 _Static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_EVENT_BLOCKING_SYNC == 1, "flags");
-_Static_assert(CU_MEMHOSTALLOC_PORTABLE == 1 && CU_MEMHOSTREGISTER_PORTABLE == 1, "flags of pinned memory");
+_Static_assert(CU_MEMHOSTALLOC_PORTABLE == 1, "flags of pinned memory");
 _Static_assert(CUDA_ERROR_OUT_OF_MEMORY == 2 && CUDA_ERROR_NO_DEVICE == 100 && CUDA_ERROR_NOT_READY == 600, "CUresult");
 _Static_assert(CUDA_ERROR_DEVICE_UNAVAILABLE == 46 && CUDA_ERROR_ECC_UNCORRECTABLE == 214 && CUDA_ERROR_NVLINK_UNCORRECTABLE == 220 &&
 	CUDA_ERROR_ILLEGAL_ADDRESS == 700 && CUDA_ERROR_LAUNCH_FAILED == 719 && CUDA_ERROR_UNKNOWN == 999, "CUresult");
