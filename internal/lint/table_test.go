@@ -93,6 +93,7 @@ func table() []entry {
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},
 		{pkg: "internal/lint"},
+		{pkg: "internal/asmdecl"},
 		{pkg: "internal/gemmasm"},
 		{pkg: "internal/leafasm"},
 

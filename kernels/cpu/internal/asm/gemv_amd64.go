@@ -2,6 +2,12 @@
 
 package asm
 
+// HasAVX2 reports whether this build has the functions for AVX2.
+func HasAVX2() bool { return true }
+
+// HasAVX512 reports whether this build has the functions for AVX512.
+func HasAVX512() bool { return true }
+
 // DotsF64 computes the inner products of four rows of n elements, lda apart,
 // with x, by AVX2 and FMA3: s[i] = Σ a[i*lda+l]·x[l]. n is a positive multiple
 // of 8.
