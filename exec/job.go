@@ -97,7 +97,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		return 0, err
 	}
 	s.Check()
-	checkRestorable(s)
+	j.checkRestorable(s)
 	if j.stories != nil {
 		j.stories.submitted(graph.TaskID(j.submit.count+1), s)
 	}
@@ -206,6 +206,9 @@ func (j *job) Wait() error {
 	defer j.submit.Unlock()
 	j.flush()
 	if j.submit.enlisted && j.done.Load() == j.submit.count {
+		if j.parent != nil && j.Err() == nil {
+			j.putBack()
+		}
 		j.submit.enlisted = false
 		j.stopWatching()
 		j.rt.delist(j)

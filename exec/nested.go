@@ -23,7 +23,8 @@ var ErrNoTask = errors.New("exec: the call belongs to no task")
 // children is the parent's. [Job.Wait], [Job.WaitOn] and a [Job.Submit] that
 // waits for room lend the parent's cores to others, as [Await] does; only the
 // goroutine of Run may call them. [Children.Hand] passes the parent's operands on as
-// children make them.
+// children make them. Data of children may be renamed: when they have ended, the
+// latest value is copied into the first one, a versions.Value, which the parent knows.
 //
 // The error is ErrNoTask outside of tasks: then the version must do the work by
 // itself.
@@ -47,8 +48,8 @@ type Children struct{ *job }
 
 // Hand hands operand i of the parent on, as [versions.Call.Finished] does, as
 // soon as the version of d that the latest task submitted so far makes is
-// there. The children submitted later must not touch what the operand stands
-// for. If the version cannot be made, the parent fails and with it the operand.
+// there, but at the end of the parent if d is renamed. The children submitted later
+// must not touch what the operand stands for. If the version cannot be made, the parent fails and with it the operand.
 //
 // It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i
 // or has finished with it. An operand that is handed on twice makes the parent fail.
@@ -59,6 +60,9 @@ func (j Children) Hand(d *graph.Datum, i int) {
 	}
 	if t.Given(i) {
 		panic(graph.ErrGiven)
+	}
+	if d.Renamed() {
+		return // others may still read the value into which the latest is copied
 	}
 	j.watch(d, func(f *graph.Fault) {
 		if f == nil {

@@ -378,3 +378,61 @@ func TestNestedOutsideOfTasks(t *testing.T) {
 		t.Error("Await did not call")
 	}
 }
+
+// TestNestedRenamed: what children write into new memory comes to the parent's datum,
+// whether the parent waits for them, hands the operand on, or leaves the end to them,
+// and whether its own operand is renamed or not.
+func TestNestedRenamed(t *testing.T) {
+	for k := range 6 {
+		wait, hand, renamed := k%3 == 1, k%3 == 2, k >= 3
+		rt := start(t, exec.Options{Workers: 2})
+		job := rt.NewJob(context.Background())
+		d := graph.Datum{Value: &cell{n: 1}}
+		if renamed {
+			d.SetRenaming(func() any { return &cell{n: 1} })
+		}
+		read := make(chan bool)
+		submit(t, job, graph.Spec{Operands: []graph.Operand{out(&d)}, Op: opOf("parent", func(c *versions.Call) error {
+			children, err := exec.Nested(c)
+			if err != nil {
+				return err
+			}
+			x := graph.Datum{Value: c.Args[0]}
+			x.SetRenaming(func() any { return &cell{} })
+			children.Submit(&graph.Spec{Operands: []graph.Operand{in(&x)}, Op: opOf("read", func(c *versions.Call) error {
+				<-read // the task that comes next does not wait for this one
+				if n := c.Args[0].(*cell).n; n != 1 {
+					return fmt.Errorf("the first reader sees %d, want 1", n)
+				}
+				return nil
+			})})
+			for n := 2; n <= 4; n++ {
+				children.Submit(&graph.Spec{Operands: []graph.Operand{out(&x)}, Op: opOf("write", func(c *versions.Call) error {
+					if c.Args[0].(*cell).n = n; n == 4 {
+						close(read)
+					}
+					return nil
+				})})
+			}
+			if hand {
+				children.Hand(&x, 0)
+			}
+			if !wait {
+				return nil
+			}
+			if err := children.Wait(); err != nil || c.Args[0].(*cell).n != 4 || x.Latest() != c.Args[0] || children.Copies().Live != 0 {
+				return fmt.Errorf("after Wait: %v, %v, %+v", c.Args[0], err, children.Copies())
+			}
+			return nil
+		})})
+		submit(t, job, graph.Spec{Operands: []graph.Operand{in(&d)}, Op: opOf("look", func(c *versions.Call) error {
+			if n := c.Args[0].(*cell).n; n != 4 {
+				return fmt.Errorf("the parent's datum is %d, want 4", n)
+			}
+			return nil
+		})})
+		if err := job.Wait(); err != nil {
+			t.Errorf("wait %v, hand %v, renamed %v: %v", wait, hand, renamed, err)
+		}
+	}
+}

@@ -9,8 +9,9 @@ import (
 
 // ErrNotRestorable is the panic of [Job.Submit] for a task with retries that
 // updates something in place that is no versions.Value: a second attempt would
-// compute on what the first one has left.
-const ErrNotRestorable graph.Error = "exec: a task with retries updates in place what cannot be restored"
+// compute on what the first one has left. So it is for a child that overwrites a
+// renamed datum of that kind: what it makes could not come into the datum's value.
+const ErrNotRestorable graph.Error = "exec: a value that has to be restored, or replaced, is no versions.Value"
 
 // inPlace reports whether a task with that mode changes the value that it reads.
 func inPlace(m graph.Mode) bool { return m&graph.InOut == graph.InOut }
@@ -19,9 +20,10 @@ func inPlace(m graph.Mode) bool { return m&graph.InOut == graph.InOut }
 func mayRetry(f *graph.Failure) bool { return f != nil && f.Retries > 0 }
 
 // checkRestorable panics with ErrNotRestorable if s has retries and cannot be
-// retried. The copies of a reduction are of the datum's own type.
-func checkRestorable(s *graph.Spec) {
-	if !mayRetry(s.Failure) {
+// retried, or if it is a child and gives a datum a value that cannot be put back. The
+// copies of a reduction are of the datum's own type.
+func (j *job) checkRestorable(s *graph.Spec) {
+	if !mayRetry(s.Failure) && j.parent == nil {
 		return
 	}
 	for i, o := range s.Operands {
@@ -30,7 +32,10 @@ func checkRestorable(s *graph.Spec) {
 				o.Mode |= x.Mode
 			}
 		}
-		if _, ok := o.Datum.Value.(versions.Value); !ok && inPlace(o.Mode) {
+		if _, ok := o.Datum.Value.(versions.Value); ok {
+			continue
+		}
+		if inPlace(o.Mode) && mayRetry(s.Failure) || o.Mode == graph.Out && j.parent != nil && o.Datum.Renamed() {
 			panic(ErrNotRestorable)
 		}
 	}
@@ -65,6 +70,12 @@ func (l *Local) restore(t *graph.Task) (ok bool) {
 		}
 	}
 	return true
+}
+
+// putBack copies what children have made in new memory, of data that are renamed, to
+// where their parent has it. The caller holds submit, and all tasks have ended.
+func (j *job) putBack() {
+	j.submit.graph.PutBack(func(value, latest any) { value.(versions.Value).Restore(latest.(versions.Value)) })
 }
 
 // retriable reports whether t, which has failed with err, has an attempt left. What

@@ -48,6 +48,7 @@ type Graph struct {
 	past      past       // for the Observer
 	numbering *numbering // of data, if there is an Observer or a Log
 	groups    groups
+	replaced  []*Datum // whose value is another one than their own: see PutBack
 
 	last TaskID
 	free *Task // tasks to reuse, Add's

@@ -62,6 +62,33 @@ func (g *Graph) Copies() Copies {
 	return g.groups.copies
 }
 
+// Renamed reports whether [Datum.SetRenaming] was called.
+func (d *Datum) Renamed() bool { return d.special != nil && d.special.renew != nil }
+
+// PutBack has every renamed datum of the graph that has got another value since the
+// last call have its first one again, Value, into which assign is to copy the latest.
+// All tasks must have ended, and those on them well. A panic of assign is a failure:
+// see Failed.
+func (g *Graph) PutBack(assign func(value, latest any)) {
+	for _, d := range g.replaced {
+		g.putBack(d, assign)
+	}
+	g.replaced = nil
+}
+
+func (g *Graph) putBack(d *Datum, assign func(value, latest any)) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.blame("renaming", d, g.last, p)
+		}
+	}()
+	old := d.special.value
+	assign(d.Value, old.value)
+	d.special.value = &renamed{value: d.Value}
+	d.special.value.uses.Store(1)
+	old.drop()
+}
+
 // renaming infers what a common access to a renamed datum waits for.
 func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
 	if v := g.renew(t, u, x); v != nil {
@@ -71,6 +98,9 @@ func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
 		g.groups.copies.count(1, u.datum.Bytes)
 		g.groups.mu.Unlock()
 		old.drop()
+		if old.of == nil {
+			g.replaced = append(g.replaced, u.datum)
+		}
 		g.hold(u, x.value)
 		g.detach(u)
 		return 0, 1
