@@ -52,7 +52,7 @@ func BenchmarkSelect(b *testing.B) {
 // versions are being explored.
 func BenchmarkSelectRecord(b *testing.B) {
 	on, op, call := cpu(), opOf("gemm", "go", "avx2", "openblas"), callOf(1e6)
-	s := newSelector(b, versions.Config{Explore: 1 << 20})
+	s := newSelector(b, versions.Config{Mode: versions.Thorough, Explore: 1 << 20})
 	b.ReportAllocs()
 	for b.Loop() {
 		c, err := s.Select(op, call, on)

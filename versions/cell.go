@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -34,8 +35,8 @@ const (
 	believed = 4
 )
 
-// stat is what is known of one version in one size class. Its group's lock
-// guards all but warm.
+// stat is what is known of one version in one size class. The book's lock guards
+// it.
 type stat struct {
 	total   moments   // loaded and measured, without warm-ups
 	cold    moments   // warm-ups, used while there is nothing else
@@ -48,11 +49,6 @@ type stat struct {
 
 	inflight int // exploring runs begun and not ended
 	failed   int // exploring runs that failed since the last good one
-
-	// warm tells whether a run of the version has ended in this process, in
-	// any class. Runs begun before pay for page faults, for the set-up of
-	// libraries and for waking the vector units.
-	warm *atomic.Bool
 }
 
 func (s *stat) known() bool { return s.total.count > 0 || s.cold.count > 0 }
@@ -131,67 +127,150 @@ func (s *stat) open(explore uint64) bool {
 	return s.total.count > 0 && s.total.runs+uint64(s.inflight) < explore
 }
 
-// group holds the stats of the versions of one op, target and size class.
-// Selectors that share a profile share its groups.
-type group struct {
-	gen   atomic.Uint64 // from 1, changes with every change of a stat
-	mu    sync.Mutex    // a leaf
-	stats map[string]*stat
+// book holds what is known of the versions of one op on one target. Selectors that
+// share a profile share its books.
+type book struct {
+	gen     atomic.Uint64 // from 1, changes with every change of a stat
+	mu      sync.Mutex    // a leaf
+	records map[string]*record
 }
 
-// cell is a group as seen by a table: the candidates in their order, and the
-// choice among them while it holds.
-type cell struct {
-	group *group
-	stats []*stat // per candidate
+// record is what is known of one version: a stat for each size class, nil where
+// nobody has asked. The book's lock guards the stats.
+type record struct {
+	stats [NumClasses]*stat
+	// warm tells whether a run of the version has ended in this process, in
+	// any class. Runs begun before pay for page faults, for the set-up of
+	// libraries and for waking the vector units.
+	warm atomic.Bool
+}
 
-	// choice is valid as long as its generation is the group's. From the top
-	// its bits are the generation, timedBit, firstBit and the candidate.
+// record returns the record of a version, and makes a new one. The lock must be held.
+func (b *book) record(version string) *record {
+	r := b.records[version]
+	if r == nil {
+		r = new(record)
+		b.records[version] = r
+	}
+	return r
+}
+
+// stat returns the stat of a class, and makes a new one. The book's lock must be held.
+func (r *record) stat(class int) *stat {
+	if r.stats[class] == nil {
+		r.stats[class] = new(stat)
+	}
+	return r.stats[class]
+}
+
+// cell is one size class of a book as seen by a table: the candidates in their
+// order, and the choice among them while it holds.
+type cell struct {
+	book    *book
+	class   int
+	records []*record // per candidate
+	stats   []*stat   // per candidate, those of the class
+
+	// choice is valid as long as its generation is the book's. From the top
+	// its bits are the generation, the flags below and the candidate.
 	choice atomic.Uint64
+	// need is what the cheapest run of exploring costs per unit of work, where
+	// choice says that one awaits a budget: the bits of a float64.
+	need atomic.Uint64
 }
 
 const (
+	awaitBit = 1 << 13 // exploring awaits a budget
 	firstBit = 1 << 14 // chosen because of First, not Fastest
 	timedBit = 1 << 15
 	genShift = 16
 )
 
-// pick returns the candidate to run next and why. It changes nothing. The
-// group's lock must be held.
-func (c *cell) pick(explore uint64) (i int, why Why) {
-	best := -1
-	for j, s := range c.stats {
-		if s.known() && (best < 0 || s.mean() < c.stats[best].mean()) {
-			best = j
+// newCell returns a cell on what p knows of the named versions.
+func (p *Profile) newCell(key bookKey, class int, versions []string) *cell {
+	c := &cell{book: p.book(key), class: class}
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
+	for _, v := range versions {
+		r := c.book.record(clean(v))
+		c.records, c.stats = append(c.records, r), append(c.stats, r.stat(class))
+	}
+	return c
+}
+
+// best returns the candidate with the lowest known mean in a class, its mean, and
+// of how many one is known: -1, 0 and 0 if none is. The lock must be held.
+func (c *cell) best(class int) (best int, mean float64, known int) {
+	best = -1
+	for j, r := range c.records {
+		s := r.stats[class]
+		if s == nil || !s.known() {
+			continue
+		}
+		if known++; best < 0 || s.mean() < mean {
+			best, mean = j, s.mean()
 		}
 	}
-	bestMean := 0.0
-	if best >= 0 {
-		bestMean = c.stats[best].mean()
-	}
+	return best, mean, known
+}
 
-	next, waiting := -1, false
+// verdict is what pick has found.
+type verdict struct {
+	candidate int
+	why       Why
+	best      float64 // lowest known mean, 0 if none is
+	// cost is what a run of exploring is expected to take beyond the best, per
+	// unit of work; where nothing is explored, the least of what was too dear,
+	// +Inf if nothing was.
+	cost float64
+}
+
+// pick returns the candidate to run next. Exploring must not cost more than spare
+// per unit of work. It changes nothing. The lock must be held.
+func (c *cell) pick(explore uint64, spare float64) verdict {
+	best, mean, _ := c.best(c.class)
+	v := verdict{candidate: -1, best: mean, cost: math.Inf(1)}
+	waiting, first := false, -1
+	dear := math.Inf(1)
 	load := func(s *stat) uint64 { return s.total.runs + uint64(s.inflight+s.failed) }
 	for j, s := range c.stats {
+		if first < 0 && s.failed < giveUp {
+			first = j
+		}
 		if s.inflight > 0 {
 			waiting = true
 		}
-		if !s.wanted(explore, bestMean) || !s.open(explore) {
+		if !s.wanted(explore, mean) || !s.open(explore) {
 			continue
 		}
-		if next < 0 || load(s) < load(c.stats[next]) {
-			next = j
+		cost := 0.0
+		switch {
+		case best >= 0:
+			cost = mean * max(0, c.ratio(j, mean)-1)
+		case j != first:
+			cost = math.Inf(1)
+		}
+		if cost > spare {
+			dear = min(dear, cost)
+		} else if v.candidate < 0 || load(s) < load(c.stats[v.candidate]) {
+			v.candidate, v.why, v.cost = j, Exploring, cost
 		}
 	}
-	switch {
-	case next >= 0:
-		return next, Exploring
-	case waiting:
-		return max(best, 0), Waiting
-	case best < 0:
-		return 0, First
+	if v.candidate >= 0 {
+		return v
 	}
-	return best, Fastest
+	v.cost = dear
+	switch {
+	case waiting && best < 0:
+		v.candidate, v.why = max(first, 0), Waiting
+	case waiting:
+		v.candidate, v.why = best, Waiting
+	case best < 0:
+		v.candidate, v.why = 0, First
+	default:
+		v.candidate, v.why = best, Fastest
+	}
+	return v
 }
 
 // timed reports whether a run of candidate i that was picked because of why
@@ -208,59 +287,63 @@ func (c *cell) timed(i int, why Why) bool {
 
 // choose picks the next candidate, takes its slot if it is to be explored,
 // and keeps the choice if it is final.
-func (c *cell) choose(explore uint64) (i int, why Why, timed bool) {
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
-	i, why = c.pick(explore)
-	timed = c.timed(i, why)
-	switch why {
+func (c *cell) choose(explore uint64, spare float64) (v verdict, timed bool) {
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
+	v = c.pick(explore, spare)
+	timed = c.timed(v.candidate, v.why)
+	switch v.why {
 	case Exploring:
-		c.stats[i].inflight++
-		c.group.gen.Add(1)
+		c.stats[v.candidate].inflight++
+		c.book.gen.Add(1)
 	case Fastest, First:
-		kept := c.group.gen.Load()<<genShift | uint64(i)
+		kept := c.book.gen.Load()<<genShift | uint64(v.candidate)
 		if timed {
 			kept |= timedBit
 		}
-		if why == First {
+		if v.why == First {
 			kept |= firstBit
+		}
+		if !math.IsInf(v.cost, 1) {
+			kept |= awaitBit
+			c.need.Store(math.Float64bits(v.cost))
 		}
 		c.choice.Store(kept)
 	}
-	return i, why, timed
+	return v, timed
 }
 
-// record ends a run of candidate i; slot says that it held one.
-func (c *cell) record(i int, perUnit float64, cold, slot bool) {
+// end ends a run of candidate i; slot says that it held one.
+func (c *cell) end(i int, perUnit float64, cold, slot bool) {
+	c.records[i].warm.Store(true)
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
 	s := c.stats[i]
-	s.warm.Store(true)
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
 	s.add(perUnit, cold)
 	s.failed = 0
 	if slot && s.inflight > 0 {
 		s.inflight--
 	}
-	c.group.gen.Add(1)
+	c.book.gen.Add(1)
 }
 
 // abandon gives the slot of candidate i back.
 func (c *cell) abandon(i int) {
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
 	s := c.stats[i]
 	s.failed++
 	if s.inflight > 0 {
 		s.inflight--
 	}
-	c.group.gen.Add(1)
+	c.book.gen.Add(1)
 }
 
 // least returns the lowest mean time per unit of work that is known, 0 if none
 // is. Warm-ups tell nothing: the first call on an accelerator may load libraries.
 func (c *cell) least() float64 {
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
 	least := 0.0
 	for _, st := range c.stats {
 		if m := st.total.mean; st.total.count > 0 && (least == 0 || m < least) {

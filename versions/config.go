@@ -11,15 +11,18 @@ import (
 type Mode uint8
 
 const (
-	// Profiled runs every eligible version a few times per size class and
-	// then takes the one with the lowest expected time. The default.
+	// Profiled runs every eligible version a few times per size class, as far as
+	// the budget of the calls' job ([Call.Budget]) allows, and takes the one with
+	// the lowest expected time of those known. The default.
 	Profiled Mode = iota
 	// Static takes the first eligible version in the order of preference
 	// ([Config.Only], else [Op.Versions]). It explores and times nothing.
 	Static
+	// Thorough is Profiled whatever exploring costs: for tuning.
+	Thorough
 )
 
-var modeNames = [...]string{Profiled: "profiled", Static: "static"}
+var modeNames = [...]string{Profiled: "profiled", Static: "static", Thorough: "thorough"}
 
 // String returns the mode's name as [ParseMode] reads it.
 func (m Mode) String() string {

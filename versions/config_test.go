@@ -10,7 +10,7 @@ import (
 )
 
 func TestParseMode(t *testing.T) {
-	for _, m := range []versions.Mode{versions.Profiled, versions.Static} {
+	for _, m := range []versions.Mode{versions.Profiled, versions.Static, versions.Thorough} {
 		got, err := versions.ParseMode(strings.ToUpper(m.String()))
 		if err != nil || got != m {
 			t.Errorf("%v: got %v, %v", m, got, err)

@@ -14,7 +14,7 @@ func TestDisturbedRuns(t *testing.T) {
 		if mask == 15 {
 			continue // nothing can be known then
 		}
-		s, err := versions.NewSelector(versions.Config{})
+		s, err := versions.NewSelector(versions.Config{Mode: versions.Thorough})
 		if err != nil {
 			t.Fatal(err)
 		}

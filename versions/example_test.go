@@ -19,7 +19,7 @@ func ExampleSelector() {
 	worker := &versions.Target{Arch: "amd64", Processor: "Example 1", Features: []string{"avx2"}}
 	seconds := map[string]float64{"go": 4e-3, "avx2": 1e-3} // instead of a clock
 
-	s, err := versions.NewSelector(versions.Config{Explore: 3})
+	s, err := versions.NewSelector(versions.Config{Mode: versions.Thorough, Explore: 3})
 	if err != nil {
 		fmt.Println(err)
 		return

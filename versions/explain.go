@@ -28,6 +28,7 @@ type VersionExplanation struct {
 	Mean     float64 // seconds per unit of work
 	SD       float64 // sample standard deviation of the same
 	Expected float64 // seconds that the call should take; 0 if unknown
+	Untried  bool    // it may run but never has, and Expected is a guess
 }
 
 // Explain tells what [Selector.Select] would choose for the same call, and
@@ -46,39 +47,35 @@ func (s *Selector) Explain(op *Op, call *Call, on *Target) Explanation {
 		Versions: make([]VersionExplanation, len(op.Versions)),
 		Explore:  int(s.explore),
 	}
-	names := make([]string, len(op.Versions))
 	for i := range op.Versions {
-		names[i] = op.Versions[i].Name
-		e.Versions[i] = VersionExplanation{Name: names[i], Reason: reasons[i]}
+		e.Versions[i] = VersionExplanation{Name: op.Versions[i].Name, Reason: reasons[i]}
 	}
-	c := s.profile.cell(groupKey{key, clean(op.OpName()), e.Class}, names)
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
+	if t.err != nil {
+		return e
+	}
+	c := s.newCell(op, t, e.Class)
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
+	_, best, _ := c.best(e.Class)
 	for i, st := range c.stats {
-		v := &e.Versions[i]
-		switch m := st.total; {
-		case m.count > 0:
-			v.Count, v.Mean, v.SD = m.count, m.mean, m.sd()
-		case st.known():
-			v.Count, v.Mean, v.SD = st.cold.count, st.cold.mean, st.cold.sd()
+		v := &e.Versions[t.order[i]]
+		m := st.total
+		if m.count == 0 {
+			m = st.cold
 		}
-		v.Expected = v.Mean * work
+		v.Count, v.Mean, v.SD, v.Expected = m.count, m.mean, m.sd(), m.mean*work
+		if v.Untried = m.count == 0; v.Untried && best > 0 && !t.done {
+			v.Expected = c.ratio(i, best) * best * work
+		}
 	}
-
-	switch {
-	case t.err != nil:
-	case t.done:
+	if t.done {
 		e.Chosen, e.Why = t.sole.Version.Name, t.sole.Why
-	default:
-		seen := &cell{group: c.group, stats: make([]*stat, len(t.order))}
-		for i, index := range t.order {
-			seen.stats[i] = c.stats[index]
-		}
-		i, why := seen.pick(s.explore)
-		e.Chosen, e.Why = names[t.order[i]], why
-		if why == Exploring {
-			e.Run = int(seen.stats[i].total.runs) + seen.stats[i].inflight + 1
-		}
+		return e
+	}
+	v := c.pick(s.explore, s.spare(call, work))
+	e.Chosen, e.Why = op.Versions[t.order[v.candidate]].Name, v.why
+	if st := c.stats[v.candidate]; v.why == Exploring {
+		e.Run = int(st.total.runs) + st.inflight + 1
 	}
 	return e
 }
@@ -100,6 +97,8 @@ func (e Explanation) String() string {
 		switch {
 		case v.Reason != "":
 			wrap(&b, head, v.Reason)
+		case v.Untried && v.Expected > 0:
+			fmt.Fprintf(&b, "%s%6d  %-29s  %s?\n", head, 0, "not tried yet", secondsText(v.Expected))
 		case v.Count == 0:
 			fmt.Fprintf(&b, "%s%6d  not measured\n", head, 0)
 		default:

@@ -158,6 +158,9 @@ type Call struct {
 	// Constraints.Units, Version.Share and Version.Help. It is nil for others, and
 	// may be so where there is only one.
 	Gang Gang
+	// Budget is what the job that the call belongs to may lose by exploring
+	// versions; nil means nothing.
+	Budget *Budget
 	// Task is the runtime's handle on the task that the call belongs to; nil
 	// outside of tasks.
 	Task Task

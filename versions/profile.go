@@ -2,10 +2,10 @@ package versions
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // Profile is what is known about the speed of versions: the mean and variance
@@ -17,22 +17,15 @@ import (
 // [Load] reads a profile from a file, [Profile.Save] merges it into one.
 type Profile struct {
 	mu     sync.Mutex // guards the fields below, not what they point to; a leaf
-	groups map[groupKey]*group
-	warm   map[versionKey]*atomic.Bool
-	files  []string // that this profile was loaded from or saved to
-	tiles  map[tileKey]TileSize
-	tuned  map[tileKey]bool // those of tiles that were set, not loaded
+	books map[bookKey]*book
+	files []string // that this profile was loaded from or saved to
+	tiles map[tileKey]TileSize
+	tuned map[tileKey]bool // those of tiles that were set, not loaded
 }
 
-type groupKey struct {
+type bookKey struct {
 	targetKey
-	op    string
-	class int
-}
-
-type versionKey struct {
-	targetKey
-	op, version string
+	op string
 }
 
 // Timing is one entry of a profile: the runs of one version of one op in one
@@ -52,12 +45,13 @@ type Timing struct {
 
 // timingKey identifies a Timing among others.
 type timingKey struct {
-	groupKey
+	bookKey
+	class   int
 	version string
 }
 
 func (t *Timing) key() timingKey {
-	return timingKey{groupKey{targetKey{t.Kind, t.Arch, t.Processor}, t.Op, t.Class}, t.Version}
+	return timingKey{bookKey{targetKey{t.Kind, t.Arch, t.Processor}, t.Op}, t.Class, t.Version}
 }
 
 func (t *Timing) moments() moments {
@@ -92,75 +86,47 @@ func compareTimings(a, b Timing) int {
 // class and version. Versions of which there are only warm-ups are left out.
 func (p *Profile) Timings() []Timing {
 	var all []Timing
-	for key, g := range p.snapshot() {
-		g.mu.Lock()
-		for version, s := range g.stats {
-			if s.total.count > 0 {
-				all = append(all, timingOf(timingKey{key, version}, s.total))
-			}
+	p.each(func(key timingKey, _ *book, s *stat) {
+		if s.total.count > 0 {
+			all = append(all, timingOf(key, s.total))
 		}
-		g.mu.Unlock()
-	}
+	})
 	slices.SortFunc(all, compareTimings)
 	return all
 }
 
-// snapshot returns the groups there are now, so that their locks need not be
-// taken under p's.
-func (p *Profile) snapshot() map[groupKey]*group {
+// each calls f for every stat, with the lock of its book held but not that of p.
+func (p *Profile) each(f func(timingKey, *book, *stat)) {
+	p.mu.Lock()
+	books := maps.Clone(p.books)
+	p.mu.Unlock()
+	for key, b := range books {
+		b.mu.Lock()
+		for version, r := range b.records {
+			for class, s := range r.stats {
+				if s != nil {
+					f(timingKey{key, class, version}, b, s)
+				}
+			}
+		}
+		b.mu.Unlock()
+	}
+}
+
+// book returns the book of key, and makes a new one.
+func (p *Profile) book(key bookKey) *book {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	groups := make(map[groupKey]*group, len(p.groups))
-	for key, g := range p.groups {
-		groups[key] = g
+	if p.books == nil {
+		p.books = make(map[bookKey]*book)
 	}
-	return groups
-}
-
-// stats returns the stats of the named versions in a group, and makes those
-// that are new.
-func (p *Profile) stats(key groupKey, versions []string) (*group, []*stat) {
-	warm := make([]*atomic.Bool, len(versions))
-	p.mu.Lock()
-	if p.groups == nil {
-		p.groups = make(map[groupKey]*group)
-		p.warm = make(map[versionKey]*atomic.Bool)
+	b := p.books[key]
+	if b == nil {
+		b = &book{records: make(map[string]*record)}
+		b.gen.Store(1)
+		p.books[key] = b
 	}
-	g := p.groups[key]
-	if g == nil {
-		g = &group{stats: make(map[string]*stat)}
-		g.gen.Store(1)
-		p.groups[key] = g
-	}
-	for i, v := range versions {
-		k := versionKey{key.targetKey, key.op, v}
-		if p.warm[k] == nil {
-			p.warm[k] = new(atomic.Bool)
-		}
-		warm[i] = p.warm[k]
-	}
-	p.mu.Unlock()
-
-	stats := make([]*stat, len(versions))
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i, v := range versions {
-		if g.stats[v] == nil {
-			g.stats[v] = &stat{warm: warm[i]}
-		}
-		stats[i] = g.stats[v]
-	}
-	return g, stats
-}
-
-// cell returns a new cell on the group of key.
-func (p *Profile) cell(key groupKey, versions []string) *cell {
-	names := make([]string, len(versions))
-	for i, v := range versions {
-		names[i] = clean(v)
-	}
-	g, stats := p.stats(key, names)
-	return &cell{group: g, stats: stats}
+	return b
 }
 
 // load fills the empty p with what file holds. Of that, nothing is unsaved.
@@ -172,10 +138,11 @@ func (p *Profile) load(file string, c contents) {
 	}
 	for i := range c.Timings {
 		t := &c.Timings[i]
-		_, stats := p.stats(t.key().groupKey, []string{t.Version})
-		stats[0].total = t.moments()
-		stats[0].low = t.Mean
-		stats[0].unsaved = make([]moments, 1)
+		b := p.book(t.key().bookKey)
+		b.mu.Lock()
+		s := b.record(t.Version).stat(t.Class)
+		s.total, s.low, s.unsaved = t.moments(), t.Mean, make([]moments, 1)
+		b.mu.Unlock()
 	}
 }
 
@@ -194,7 +161,7 @@ func (p *Profile) fileIndex(file string) int {
 // taken is what one stat adds to a file.
 type taken struct {
 	key   timingKey
-	group *group
+	book  *book
 	stat  *stat
 	delta moments // what the file does not hold yet
 	fresh bool    // the file is to drop what it holds for total
@@ -205,31 +172,27 @@ type taken struct {
 // only warm-ups stays where it is.
 func (p *Profile) take(i int) []taken {
 	var all []taken
-	for key, g := range p.snapshot() {
-		g.mu.Lock()
-		for version, s := range g.stats {
-			// A file that p has not met holds nothing of p yet.
-			for len(s.unsaved) <= i {
-				s.unsaved = append(s.unsaved, s.total)
-			}
-			if d := s.unsaved[i]; d.count > 0 {
-				all = append(all, taken{timingKey{key, version}, g, s, d, s.replaced, s.total})
-				s.unsaved[i], s.replaced = moments{}, false
-			} else if s.total.count > 0 {
-				all = append(all, taken{timingKey{key, version}, g, s, moments{}, s.replaced, s.total})
-			}
+	p.each(func(key timingKey, b *book, s *stat) {
+		// A file that p has not met holds nothing of p yet.
+		for len(s.unsaved) <= i {
+			s.unsaved = append(s.unsaved, s.total)
 		}
-		g.mu.Unlock()
-	}
+		if d := s.unsaved[i]; d.count > 0 {
+			all = append(all, taken{key, b, s, d, s.replaced, s.total})
+			s.unsaved[i], s.replaced = moments{}, false
+		} else if s.total.count > 0 {
+			all = append(all, taken{key, b, s, moments{}, s.replaced, s.total})
+		}
+	})
 	return all
 }
 
 // giveBack undoes take after file i could not be written.
 func giveBack(i int, all []taken) {
 	for _, t := range all {
-		t.group.mu.Lock()
+		t.book.mu.Lock()
 		t.stat.unsaved[i].merge(t.delta)
 		t.stat.replaced = t.stat.replaced || t.fresh
-		t.group.mu.Unlock()
+		t.book.mu.Unlock()
 	}
 }

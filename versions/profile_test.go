@@ -16,9 +16,9 @@ import (
 
 // measured adds n runs of version v to p, past its warm-up.
 func measured(p *Profile, v string, n int) {
-	c := p.cell(groupKey{targetKey{"cpu", "amd64", "Test"}, "gemm/f64", 3}, []string{v})
+	c := p.newCell(bookKey{targetKey{"cpu", "amd64", "Test"}, "gemm/f64"}, 3, []string{v})
 	for i := range n {
-		c.record(0, 1e-9*float64(1+i%3), false, false)
+		c.end(0, 1e-9*float64(1+i%3), false, false)
 	}
 }
 
@@ -105,9 +105,9 @@ func TestProfileRoundTrip(t *testing.T) {
 
 func TestProfileText(t *testing.T) {
 	p := new(Profile)
-	c := p.cell(groupKey{targetKey{"cpu", "amd64", "Test"}, "gemm/f64", 3}, []string{"go"})
-	c.record(0, 1, false, false)
-	c.record(0, 3, false, false)
+	c := p.newCell(bookKey{targetKey{"cpu", "amd64", "Test"}, "gemm/f64"}, 3, []string{"go"})
+	c.end(0, 1, false, false)
+	c.end(0, 3, false, false)
 	path := filepath.Join(t.TempDir(), "profile.json")
 	mustSave(t, p, path)
 	got, err := os.ReadFile(path)
@@ -181,13 +181,13 @@ func TestSaveMergesDelta(t *testing.T) {
 func TestWarmUpsAreNotSaved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	p := new(Profile)
-	c := p.cell(groupKey{targetKey{"cpu", "", ""}, "gemm", 3}, []string{"go"})
-	c.record(0, 1, true, false)
+	c := p.newCell(bookKey{targetKey{"cpu", "", ""}, "gemm"}, 3, []string{"go"})
+	c.end(0, 1, true, false)
 	mustSave(t, p, path)
 	if got := counts(mustLoad(t, path)); got != "" {
 		t.Errorf("got %s", got)
 	}
-	c.record(0, 1, false, false)
+	c.end(0, 1, false, false)
 	mustSave(t, p, path)
 	if got := counts(mustLoad(t, path)); got != "go 1/2" {
 		t.Errorf("got %s", got)

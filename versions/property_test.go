@@ -23,7 +23,7 @@ func TestSelectorProperties(t *testing.T) {
 		works := []float64{3, 300, 30000}[:rapid.IntRange(1, 3).Draw(t, "classes")]
 		speed := rapid.SliceOfN(rapid.Float64Range(1e-9, 30e-9), len(names), len(names)).Draw(t, "speed")
 		op, on := opOf("op", names...), cpu()
-		s, err := versions.NewSelector(versions.Config{Explore: k})
+		s, err := versions.NewSelector(versions.Config{Mode: versions.Thorough, Explore: k})
 		if err != nil {
 			t.Fatal(err)
 		}

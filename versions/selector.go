@@ -59,9 +59,11 @@ type Choice struct {
 	Timed   bool    // the run should be timed and recorded
 	Why     Why
 
-	cold bool // the version has not run yet in this process
-	pos  int  // among the candidates of cell
-	cell *cell
+	cold   bool // the version has not run yet in this process
+	pos    int  // among the candidates of cell
+	cell   *cell
+	budget *Budget // that pays for the run beyond what the best would have taken …
+	paid   float64 // … and the seconds that it is taken to last
 }
 
 // Selector chooses versions. It is safe for concurrent use; once the versions
@@ -140,29 +142,45 @@ func (s *Selector) Select(op *Op, call *Call, on *Target) (Choice, error) {
 		c = s.cell(op, t, class)
 	}
 
-	var i int
-	var timed bool
-	why := Fastest
-	if kept := c.choice.Load(); kept>>genShift == c.group.gen.Load() {
-		i, timed = int(kept&(firstBit-1)), kept&timedBit != 0
+	v, timed := verdict{why: Fastest}, false
+	if kept := c.choice.Load(); kept>>genShift == c.book.gen.Load() &&
+		(kept&awaitBit == 0 || math.Float64frombits(c.need.Load()) > s.spare(call, work)) {
+		v.candidate, timed = int(kept&(awaitBit-1)), kept&timedBit != 0
 		if kept&firstBit != 0 {
-			why = First
+			v.why = First
 		}
 	} else {
-		i, why, timed = c.choose(s.explore)
+		v, timed = c.choose(s.explore, s.spare(call, work))
 	}
-	index := t.order[i]
-	return Choice{
+	index := t.order[v.candidate]
+	choice := Choice{
 		Version: &op.Versions[index],
 		Index:   index,
 		Class:   class,
 		Work:    work,
 		Timed:   timed,
-		Why:     why,
-		cold:    timed && !c.stats[i].warm.Load(),
-		pos:     i,
+		Why:     v.why,
+		cold:    timed && !c.records[v.candidate].warm.Load(),
+		pos:     v.candidate,
 		cell:    c,
-	}, nil
+	}
+	if v.why == Exploring && v.cost > 0 && s.config.Mode != Thorough {
+		units := unitsOf(work)
+		choice.budget, choice.paid = call.Budget, units*(v.best+v.cost)
+		call.Budget.spend(units * v.cost)
+	}
+	return choice, nil
+}
+
+// spare returns the seconds per unit of work that a run of exploring may cost.
+func (s *Selector) spare(call *Call, work float64) float64 {
+	switch {
+	case s.config.Mode == Thorough:
+		return math.Inf(1)
+	case call == nil:
+		return 0
+	}
+	return max(0, call.Budget.spare()/unitsOf(work))
 }
 
 // Expect returns the time in seconds that the call is expected to take on a
@@ -204,8 +222,9 @@ func (s *Selector) Record(op *Op, choice Choice, on *Target, work, seconds float
 		}
 		c = s.cell(op, t, choice.Class)
 	}
+	choice.budget.spend(seconds - choice.paid)
 	perUnit := math.Max(seconds, 1e-9) / unitsOf(work)
-	c.record(pos, perUnit, choice.cold, choice.Why == Exploring && choice.cell != nil)
+	c.end(pos, perUnit, choice.cold, choice.Why == Exploring && choice.cell != nil)
 }
 
 // Abandon ends a choice whose run failed or did not take place. A run of
@@ -310,13 +329,17 @@ func (s *Selector) cell(op *Op, t *table, class int) *cell {
 	if c := t.cells[class].Load(); c != nil {
 		return c
 	}
+	if c := s.newCell(op, t, class); t.cells[class].CompareAndSwap(nil, c) {
+		return c
+	}
+	return t.cells[class].Load()
+}
+
+// newCell returns a cell on what the profile knows of the versions in t.
+func (s *Selector) newCell(op *Op, t *table, class int) *cell {
 	names := make([]string, len(t.order))
 	for i, index := range t.order {
 		names[i] = op.Versions[index].Name
 	}
-	c := s.profile.cell(groupKey{t.key, clean(op.OpName()), class}, names)
-	if t.cells[class].CompareAndSwap(nil, c) {
-		return c
-	}
-	return t.cells[class].Load()
+	return s.profile.newCell(bookKey{t.key, clean(op.OpName())}, class, names)
 }

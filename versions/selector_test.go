@@ -78,7 +78,7 @@ func TestNoVersionErrorText(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
-	_, err = newSelector(t, versions.Config{Explore: 3}).Select(opOf("empty"), nil, cpu())
+	_, err = newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3}).Select(opOf("empty"), nil, cpu())
 	if err == nil || err.Error() != "versions: empty/f64 has no versions" {
 		t.Errorf("got %v", err)
 	}
@@ -88,7 +88,7 @@ func TestNoVersionErrorText(t *testing.T) {
 func TestExploresThenFastest(t *testing.T) {
 	op, on := opOf("gemm", "go", "avx2", "openblas"), cpu()
 	speed := map[string]float64{"go": 3e-9, "avx2": 1e-9, "openblas": 2e-9}
-	s := newSelector(t, versions.Config{})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough})
 	explored := run(t, s, op, on, 100, 3*versions.DefaultExplore, speed)
 	for name := range speed {
 		if explored[name] != versions.DefaultExplore {
@@ -124,7 +124,7 @@ func TestExploresThenFastest(t *testing.T) {
 // makes way for the next.
 func TestLosesLead(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	run(t, s, op, on, 1, 6, map[string]float64{"a": 1, "b": 1.5})
 	for range 20 {
 		c := choose(t, s, op, 1, on)
@@ -138,7 +138,7 @@ func TestLosesLead(t *testing.T) {
 // TestRaggedTiles checks that calls of one class compare by time per unit.
 func TestRaggedTiles(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	for {
 		c := choose(t, s, op, 64, on)
 		if c.Why != versions.Exploring {
@@ -155,7 +155,7 @@ func TestRaggedTiles(t *testing.T) {
 // TestWarmUp checks that a slow first run in the process does not count.
 func TestWarmUp(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	first := map[string]bool{}
 	for range 6 {
 		c := choose(t, s, op, 1, on)
@@ -180,7 +180,7 @@ func TestWarmUp(t *testing.T) {
 // the warm-up and one run, and after one run in other classes.
 func TestTooSlow(t *testing.T) {
 	op, on := opOf("gemm", "slow", "fast"), cpu()
-	s := newSelector(t, versions.Config{Explore: 10})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 10})
 	speed := map[string]float64{"slow": 100, "fast": 1}
 	if got := run(t, s, op, on, 1, 40, speed); got["slow"] != 2 || got["fast"] != 10 {
 		t.Errorf("first class: explored %v", got)
@@ -194,7 +194,7 @@ func TestTooSlow(t *testing.T) {
 // nothing is known.
 func TestOneAtATime(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	a, b, c := choose(t, s, op, 1, on), choose(t, s, op, 1, on), choose(t, s, op, 1, on)
 	if a.Version.Name != "a" || b.Version.Name != "b" || a.Why != versions.Exploring || b.Why != versions.Exploring {
 		t.Fatalf("got %+v, %+v", a, b)
@@ -212,7 +212,7 @@ func TestOneAtATime(t *testing.T) {
 func TestAbandon(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
 	speed := map[string]float64{"a": 1, "b": 2}
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	for range 4 {
 		s.Abandon(choose(t, s, op, 1, on))
 	}
@@ -227,7 +227,7 @@ func TestAbandon(t *testing.T) {
 // TestGivesUp checks that a version which always fails is not tried for ever.
 func TestGivesUp(t *testing.T) {
 	op, on := opOf("gemm", "broken", "good"), cpu()
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	failed := 0
 	for range 50 {
 		c := choose(t, s, op, 1, on)
@@ -242,7 +242,7 @@ func TestGivesUp(t *testing.T) {
 		t.Errorf("tried %d times", failed)
 	}
 	// Where nothing works the first one runs, so that its error is seen.
-	s = newSelector(t, versions.Config{Explore: 3})
+	s = newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	for range 50 {
 		s.Abandon(choose(t, s, op, 1, on))
 	}
@@ -256,8 +256,8 @@ func TestGivesUp(t *testing.T) {
 // TestRecordFromElsewhere records choices that another selector made.
 func TestRecordFromElsewhere(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
-	s := newSelector(t, versions.Config{Explore: 3})
-	c := choose(t, newSelector(t, versions.Config{Explore: 3}), op, 5, on)
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
+	c := choose(t, newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3}), op, 5, on)
 	s.Record(op, versions.Choice{Version: c.Version, Index: c.Index, Class: c.Class, Timed: true}, on, 5, 10)
 	s.Record(op, versions.Choice{Index: 9, Class: 1, Timed: true}, on, 5, 10)
 	s.Record(op, versions.Choice{Index: 0, Class: -1, Timed: true}, on, 5, 10)
@@ -275,7 +275,7 @@ func TestExploresExactlyConcurrently(t *testing.T) {
 	const workers, calls, explore = 16, 400, 7
 	names := []string{"a", "b", "c", "d"}
 	op := opOf("gemm", names...)
-	s := newSelector(t, versions.Config{Explore: explore})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: explore})
 	var mu sync.Mutex
 	explored := make(map[string]int)
 	var wg sync.WaitGroup
@@ -318,7 +318,7 @@ func TestExploresExactlyConcurrently(t *testing.T) {
 func TestSelectorsShareProfile(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
 	p := new(versions.Profile)
-	s1, s2 := newSelector(t, versions.Config{Profile: p}), newSelector(t, versions.Config{Profile: p})
+	s1, s2 := newSelector(t, versions.Config{Mode: versions.Thorough, Profile: p}), newSelector(t, versions.Config{Mode: versions.Thorough, Profile: p})
 	run(t, s1, op, on, 1, 2*versions.DefaultExplore, map[string]float64{"a": 1, "b": 2})
 	if c := choose(t, s2, op, 1, on); c.Why != versions.Fastest || c.Version.Name != "a" {
 		t.Fatalf("got %+v", c)
@@ -350,7 +350,7 @@ func TestSelectDoesNotAllocate(t *testing.T) {
 func TestOpWithoutWork(t *testing.T) {
 	op, on := opOf("gemm", "a", "b"), cpu()
 	op.Work = nil
-	c, err := newSelector(t, versions.Config{Explore: 3}).Select(op, &versions.Call{}, on)
+	c, err := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3}).Select(op, &versions.Call{}, on)
 	if err != nil || c.Class != 0 || c.Work != 1 {
 		t.Errorf("got %+v, %v", c, err)
 	}
@@ -360,7 +360,7 @@ func TestExplain(t *testing.T) {
 	op, on := opOf("gemm", "go", "avx2", "avx512", "cuda"), cpu()
 	op.Versions[2].Constraints.Features = []string{"avx512f"}
 	op.Versions[3].Constraints.Kind = "cuda"
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	explain := func() string { return s.Explain(op, callOf(1e6), on).String() }
 
 	want := `gemm/f64 on cpu amd64, Test Processor
@@ -401,7 +401,7 @@ func TestExplainFitsLine(t *testing.T) {
 	op := opOf("gemm", strings.Repeat("version", 9), "b")
 	op.Versions[1].Constraints.Processor = long + " II"
 	on := &versions.Target{Processor: long}
-	s := newSelector(t, versions.Config{Explore: 3})
+	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
 	text := s.Explain(op, nil, on).String()
 	for line := range strings.Lines(text) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
