@@ -75,7 +75,7 @@ func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.T
 	if f := j.cancelled(t); f != nil {
 		return j.end(a.at, t, graph.Cancelled, f, freed), false
 	}
-	a.call.Ctx, a.call.Params, a.call.Local, a.call.Work = j.ctx, t.Params, t.Local(), work
+	a.call.Ctx, a.call.Params, a.call.Local, a.call.Work, a.call.Budget = j.ctx, t.Params, t.Local(), work, &j.budget
 	if err := a.choose(t); err != nil {
 		return j.fail(a.at, t, "", err, freed), false
 	}
@@ -203,5 +203,5 @@ func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*
 // alive.
 func (a *attempt) forget() {
 	clear(a.call.Args[:cap(a.call.Args)])
-	a.call.Ctx, a.call.Params, a.call.Local = nil, nil, nil
+	a.call.Ctx, a.call.Params, a.call.Local, a.call.Budget = nil, nil, nil, nil
 }

@@ -552,7 +552,7 @@ func TestNoVersion(t *testing.T) {
 }
 
 // TestSelection runs an op with two versions and expects the faster one to be
-// found.
+// found, once the job has run for as long as trying it might be worth.
 func TestSelection(t *testing.T) {
 	sel, err := versions.NewSelector(versions.Config{})
 	if err != nil {
@@ -571,8 +571,8 @@ func TestSelection(t *testing.T) {
 	if err := job.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if slow.Load() > 20 || slow.Load() == 0 {
-		t.Errorf("slow version ran %d times of 500, want a few", slow.Load())
+	if slow.Load() > 150 || slow.Load() == 0 {
+		t.Errorf("slow version ran %d times of 500, want far fewer", slow.Load())
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // job is a [Job] of a Local runtime.
@@ -46,7 +48,8 @@ type job struct {
 	submitted atomic.Int64 // submit.count for the watchdog, if there is one
 
 	stories *stories
-	parent  *worker // that executes the task whose children these are, if they are
+	budget  versions.Budget // for exploring versions
+	parent  *worker         // that executes the task whose children these are, if they are
 
 	backlog backlog
 
@@ -67,6 +70,8 @@ func newJob(l *Local, ctx context.Context) *job {
 		ctx = context.Background()
 	}
 	j := &job{rt: l, id: l.jobs.Add(1), ctx: ctx, over: ctx.Done()}
+	began := time.Now()
+	j.budget.Elapsed = func() float64 { return time.Since(began).Seconds() }
 	j.news.L = &j.news.Mutex
 	j.submit.graph.Owner = j
 	j.submit.graph.Failed = j.broken

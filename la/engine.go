@@ -68,9 +68,13 @@ type Options struct {
 	// size does not depend on the number of workers.
 	Deterministic bool
 	// Static takes the first eligible version of each operation, as a nil
-	// engine does, and measures nothing: for programs that are too short to
-	// learn from, since the slow versions have to be run too to be known.
+	// engine does, and measures nothing.
 	Static bool
+	// Thorough explores every version of each operation at once, as tuning does,
+	// whatever that costs. Without it a version that may be slow is tried only in a
+	// call that this makes hardly longer; see docs/versions.md. An engine that is
+	// Static or Deterministic explores nothing.
+	Thorough bool
 	// Table lists the operations and their versions; nil means those of the
 	// build.
 	Table *kernels.Table
@@ -155,8 +159,11 @@ func NewEngine(opt Options) (*Engine, error) {
 	}
 	cfg := versions.Config{Only: opt.Only, Exclude: opt.Exclude, Fixed: opt.Fixed, Profile: opt.Profile,
 		Measure: opt.Scheduling() == dispatch.EarliestFinish}
-	if opt.Deterministic || opt.Static {
+	switch {
+	case opt.Deterministic || opt.Static:
 		cfg.Mode = versions.Static
+	case opt.Thorough:
+		cfg.Mode = versions.Thorough
 	}
 	var err error
 	if e.selector, err = versions.NewSelector(cfg); err != nil {

@@ -76,7 +76,7 @@ func (c *cell) ratio(j int, best float64) float64 {
 		}
 	}
 	if s := c.stats[j]; s.known() {
-		return max(guess, min(unlikely, s.mean()/best))
+		return min(unlikely, s.mean()/best)
 	}
 	return guess
 }

@@ -57,13 +57,13 @@ const DefaultExplore = 5
 const maxExplore = 1 << 20
 
 // Config is what a [Selector] works by. The zero value explores every
-// eligible version [DefaultExplore] times per size class, and forgets what it
-// learned when the process ends.
+// eligible version [DefaultExplore] times per size class where a [Budget]
+// allows it, and forgets what it learned when the process ends.
 type Config struct {
 	// Mode is how to choose where more than one version is left.
 	Mode Mode
-	// Explore is the number of runs of each version per size class before
-	// the choice goes by expected time; 0 means DefaultExplore.
+	// Explore is the number of runs of each version per size class that are
+	// enough to know it; 0 means DefaultExplore.
 	Explore int
 	// Only names the versions that may run, in order of preference. An op
 	// that has at least one of them is restricted to those it has. An op

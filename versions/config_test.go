@@ -18,7 +18,7 @@ func TestParseMode(t *testing.T) {
 	}
 	_, err := versions.ParseMode("fast")
 	var unknown *versions.UnknownNameError
-	if !errors.As(err, &unknown) || !slices.Equal(unknown.Known, []string{"profiled", "static"}) {
+	if !errors.As(err, &unknown) || !slices.Equal(unknown.Known, []string{"profiled", "static", "thorough"}) {
 		t.Errorf("got %v", err)
 	}
 	if got := versions.Mode(9).String(); got != "Mode(9)" {

@@ -2,9 +2,9 @@
 // Go, AVX2, OpenBLAS, CUDA … — and chooses among them.
 //
 // An [Op] is what a task asks for ("gemm" on float64); a [Version] is one way
-// to do it, with the [Constraints] a worker must meet. The [Selector] runs
-// each eligible version a few times per size class and from then on takes the
-// one with the lowest expected time; what it learns is a [Profile], which can
+// to do it, with the [Constraints] a worker must meet. The [Selector] takes
+// the one with the lowest expected time, and tries the others where that costs
+// next to nothing; what it learns is a [Profile], which can
 // be kept in a file between runs. [Selector.Explain] says why a version was
 // chosen for a task.
 //
@@ -18,15 +18,14 @@
 // the worker meets. Where one is left, it runs and is not timed. Otherwise,
 // for each size class ([ClassOf]) of the op on that processor:
 //
-//  1. Each version is explored [Config.Explore] times, the least explored
-//     one first. Of a version of which no time is known, one run is under
-//     way at a time; other workers meanwhile run the best one known, or the
-//     first in order. As long as a version is over eight times slower than
-//     the best it is explored no further, nor is one that failed five times
-//     in a row.
-//  2. Then the version with the lowest mean time per unit of work runs. It
-//     is timed until 32 runs are in its mean; if that rises above the next
-//     one's, the next one takes its place.
+//  1. The version with the lowest mean time per unit of work runs, at first the
+//     first one in order. It is timed until 32 runs are in its mean; if that
+//     rises above the next one's, the next one takes its place.
+//  2. The others are explored [Config.Explore] times each, as far as the
+//     [Budget] of the call allows, the least explored one first. Of a version of
+//     which no time is known, one run is under way at a time. As long as a
+//     version is over eight times slower than the best it is explored no
+//     further, nor is one that failed five times in a row.
 //
 // The first run of a version in a process is a warm-up. It counts as
 // explored, but its time only stands in until there is another.

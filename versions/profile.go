@@ -16,7 +16,7 @@ import (
 //
 // [Load] reads a profile from a file, [Profile.Save] merges it into one.
 type Profile struct {
-	mu     sync.Mutex // guards the fields below, not what they point to; a leaf
+	mu    sync.Mutex // guards the fields below, not what they point to; a leaf
 	books map[bookKey]*book
 	files []string // that this profile was loaded from or saved to
 	tiles map[tileKey]TileSize

@@ -228,7 +228,7 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error
 	}
 	// Names of versions that do not exist would fail in every point.
 	for _, v := range p.sweep.versions {
-		e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Only: v.only})
+		e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Only: v.only, Thorough: true})
 		if err != nil {
 			return err
 		}

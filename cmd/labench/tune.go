@@ -193,7 +193,7 @@ func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
 		return a.runTuneBlocks(ctx, f, p, measureBlocks(version), version)
 	}
 	// Names of versions that do not exist would fail with every problem.
-	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Only: p.problems[0].Only, Fixed: p.problems[0].Fixed})
+	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Thorough: true, Only: p.problems[0].Only, Fixed: p.problems[0].Fixed})
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 }
 
 func trialOptions(s Spec) la.Options {
-	o := la.Options{Workers: s.Workers, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
+	o := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
 		Profile: s.Profile, Target: s.Target, Trace: s.Trace}
 	if s.NB > 0 {
 		o.Direct = -1

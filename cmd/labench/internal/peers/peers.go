@@ -278,5 +278,5 @@ func (t *thread) close() { close(t.do) }
 // engine returns an engine with our workers; nb = 0 is the automatic tile
 // size. A recorder may be nil.
 func (cfg *Config) engine(nb int, r *trace.Recorder) (*la.Engine, error) {
-	return la.NewEngine(la.Options{Workers: cfg.Workers, NB: nb, Only: cfg.Only, Profile: cfg.Profile, Trace: r})
+	return la.NewEngine(la.Options{Workers: cfg.Workers, Thorough: true, NB: nb, Only: cfg.Only, Profile: cfg.Profile, Trace: r})
 }
