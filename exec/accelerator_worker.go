@@ -71,10 +71,15 @@ type candidate struct {
 // the workers on cores. They do not run yet.
 func (l *Local) addDevices() {
 	l.hosts = len(l.workers)
-	for _, a := range l.opt.Accelerators {
+	next := 0
+	for _, w := range l.workers {
+		l.fixed |= 1 << uint(w.info.Location)
+		next = max(next, w.info.Location+1)
+	}
+	for i, a := range l.opt.Accelerators {
 		id := len(l.workers)
 		d := &device{acc: a, wake: make(chan struct{}, 1)}
-		d.site = newSite(l, Worker{ID: id, Accelerator: a.Name(), Target: a.Target()}, d)
+		d.site = newSite(l, Worker{ID: id, Location: next + i, Accelerator: a.Name(), Target: a.Target()}, d)
 		l.workers = append(l.workers, newWorker(d.site, &slot{}))
 		l.inbox = append(l.inbox, nil)
 		l.devices = append(l.devices, d)

@@ -41,6 +41,15 @@ func newSite(l *Local, info Worker, d *device) site {
 	return s
 }
 
+// fixed returns the locations of the memory that the site sees, within which values
+// do not move.
+func (s *site) fixed() graph.Locations {
+	if s.device != nil {
+		return 0
+	}
+	return s.rt.fixed
+}
+
 // attempt is one attempt at a task, wherever it is made:
 //
 //	open ──► starts ──► the version runs ──► ends ──► learn ──► conclude
@@ -189,7 +198,9 @@ func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
 func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
 	j := jobOf(t)
 	if err == nil {
-		t.SetHomes(a.at.info.ID)
+		if s := a.at; s.rt.far {
+			t.Used(s.info.Location, s.fixed())
+		}
 		return j.end(a.at, t, graph.Done, nil, freed), false
 	}
 	version := a.choice.Version.Name

@@ -44,19 +44,20 @@ func (c *costs) Run(t *graph.Task, worker int) (seconds float64) {
 // equal. Nothing here was measured.
 const remoteBytes = 10e9
 
-// Move implements dispatch.Costs: from where a host has made a value, if that is on
-// another node, and from accelerators, or to one.
+// Move implements dispatch.Costs: from the memory of another node, if a value
+// lies there, and from accelerators, or to one.
 func (c *costs) Move(t *graph.Task, worker int) (seconds float64) {
 	l := c.rt
 	if worker >= l.hosts {
 		return l.devices[worker-l.hosts].moving(t)
 	}
+	here := l.workers[worker].info.Location
 	for i := range t.Len() {
 		o := t.Operand(i)
 		if o.Mode&graph.In == 0 {
 			continue
 		}
-		if from := o.Datum.Home(); from >= 0 && from < l.hosts && l.workers[from].info.Node != l.workers[worker].info.Node {
+		if at := o.Datum.At() & l.fixed; at != 0 && !at.Has(here) {
 			seconds += float64(o.Datum.Bytes) / remoteBytes
 		}
 		for _, d := range l.devices {

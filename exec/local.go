@@ -19,12 +19,14 @@ type Local struct {
 	opt      Options
 	selector *versions.Selector
 	workers  []*worker
-	hosts    int            // those on cores, which come first
-	devices  []*device      // the workers of accelerators; nil if there are none
-	running  sync.WaitGroup // worker goroutines
-	dog      *dog           // nil if there is no watchdog
-	jobs     atomic.Uint64  // number of the last job
-	closing  atomic.Bool    // workers end when nothing is queued
+	hosts    int             // those on cores, which come first
+	fixed    graph.Locations // theirs, within which values do not move
+	far      bool            // there are several locations
+	devices  []*device       // the workers of accelerators; nil if there are none
+	running  sync.WaitGroup  // worker goroutines
+	dog      *dog            // nil if there is no watchdog
+	jobs     atomic.Uint64   // number of the last job
+	closing  atomic.Bool     // workers end when nothing is queued
 	// submitting is the number of jobs for which nobody has waited since the last
 	// task was submitted: more may come.
 	submitting atomic.Int32
@@ -45,14 +47,17 @@ type Local struct {
 	_      [56]byte
 	open   []atomic.Pointer[phase] // by the number of the leader
 
-	mu      sync.Mutex // guards what follows: see docs/locks.md
-	policy  dispatch.Policy
-	inbox   [][]*graph.Task // by worker: tasks only for that worker
-	boxed   int             // tasks in all inboxes, and refused
-	refused []*graph.Task   // by accelerators: only for hosts
-	gangs   []*gang         // gangs whose task runs
-	slots   int             // members that they still want
-	parked  []*worker       // asleep, the latest last
+	mu     sync.Mutex // guards what follows: see docs/locks.md
+	policy dispatch.Policy
+	// reserver is the policy, if it may leave tasks to other workers than the one
+	// that asks.
+	reserver dispatch.Reserver
+	inbox    [][]*graph.Task // by worker: tasks only for that worker
+	boxed    int             // tasks in all inboxes, and refused
+	refused  []*graph.Task   // by accelerators: only for hosts
+	gangs    []*gang         // gangs whose task runs
+	slots    int             // members that they still want
+	parked   []*worker       // asleep, the latest last
 	// returning is how many workers want their slots back.
 	returning int
 	spinning  int  // workers that look for work
@@ -96,13 +101,6 @@ func NewLocal(opt Options) (*Local, error) {
 			return nil, err
 		}
 	}
-	m := dispatch.Machine{Costs: &costs{rt: l}}
-	for _, p := range places {
-		m.Nodes = append(m.Nodes, p.Node)
-	}
-	m.Accelerators = len(opt.Accelerators)
-	m.Nodes = append(m.Nodes, make([]int, m.Accelerators)...)
-	l.policy = dispatch.New(opt.Policy, m)
 	l.inbox = make([][]*graph.Task, len(places))
 	l.open = make([]atomic.Pointer[phase], len(places))
 	l.live.jobs = make(map[*job]struct{})
@@ -111,8 +109,10 @@ func NewLocal(opt Options) (*Local, error) {
 		l.workers = append(l.workers, newWorker(newSite(l, p, nil), &slot{}))
 	}
 	l.addDevices()
+	l.policy = l.newPolicy()
+	l.reserver, _ = l.policy.(dispatch.Reserver)
 	l.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
-	l.lonely = l.devices == nil && opt.Policy != dispatch.EarliestFinish && !l.observed
+	l.lonely = l.devices == nil && l.reserver == nil && !l.observed
 	if opt.Watchdog != nil {
 		l.dog = newDog(l, opt.Watchdog)
 	}
@@ -250,15 +250,17 @@ func (l *Local) rouse() *worker {
 	if l.devices != nil {
 		l.rouseDevices()
 	}
-	if l.opt.Policy == dispatch.EarliestFinish && l.policy.Len() > 0 {
-		// The task may be for any one of the sleepers, and be refused to the
-		// others: all look. A token always has room: see docs/locks.md.
-		for _, w := range l.parked {
+	if l.reserver != nil && l.policy.Len() > 0 {
+		// All look for whom there may be a task. A token always has room: see
+		// docs/locks.md.
+		l.parked = slices.DeleteFunc(l.parked, func(w *worker) bool {
+			if !l.reserver.Wants(w.info.ID) {
+				return false
+			}
 			l.spinning++
 			w.wake <- struct{}{}
-		}
-		clear(l.parked)
-		l.parked = l.parked[:0]
+			return true
+		})
 		return nil
 	}
 	if l.spinning > 0 || len(l.parked) == 0 {

@@ -88,8 +88,8 @@ func (w *worker) give(t *graph.Task, i int) {
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
 	}
-	if o := t.Operand(i); o.Mode&graph.Out != 0 {
-		o.Datum.SetHome(w.info.ID)
+	if w.rt.far {
+		t.UsedOperand(i, w.info.Location, w.fixed())
 	}
 	j := jobOf(t)
 	var room [8]*graph.Task

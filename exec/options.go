@@ -17,6 +17,10 @@ type Options struct {
 	// Policy decides which ready task a worker takes next; the zero value is
 	// dispatch.Priority.
 	Policy dispatch.Kind
+	// NewPolicy makes a policy of the program's own, which Policy does not name: see
+	// dispatch.ByScore and docs/add-a-policy.md. Its methods are called under the
+	// runtime's lock.
+	NewPolicy func(dispatch.Machine) dispatch.Policy
 	// Selector chooses among the versions of an op; nil takes the first
 	// eligible version of each op and measures nothing. Under
 	// dispatch.EarliestFinish it should have versions.Config.Measure.
@@ -50,7 +54,9 @@ type Options struct {
 	// story is kept for [Job.Story]. 0 keeps none and costs nothing.
 	Stories int
 
-	tempo tempo // for tests; the zero value is the usual one
+	// For tests; the zero values are the usual ones.
+	tempo tempo
+	nodes int // NUMA nodes that the workers are said to be on, in turns
 }
 
 // DefaultWindow is the default of Options.Window. At some 400 bytes a task it
@@ -66,6 +72,9 @@ func (o *Options) validate() error {
 	}
 	if int(o.Policy) >= len(dispatch.Kinds()) {
 		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, dispatch.Kinds()))
+	}
+	if o.NewPolicy != nil && o.Policy != 0 {
+		bad = append(bad, fmt.Sprintf("NewPolicy is set and Policy is %v", o.Policy))
 	}
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))

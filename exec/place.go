@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -37,8 +38,37 @@ func place(opt *Options) []Worker {
 			workers[i].CPUs = sets[i]
 			workers[i].Node = m.NodeOf(sets[i][0])
 		}
+		if opt.nodes > 0 {
+			workers[i].Node = i % opt.nodes
+		}
 	}
+	locate(workers)
 	return workers
+}
+
+// locate numbers the locations of workers.
+func locate(workers []Worker) {
+	nodes := map[int]int{}
+	for i := range workers {
+		w := &workers[i]
+		if _, known := nodes[w.Node]; !known {
+			nodes[w.Node] = len(nodes)
+		}
+		w.Location = nodes[w.Node]
+	}
+}
+
+// newPolicy returns the policy that the options ask for, for workers that are there.
+func (l *Local) newPolicy() dispatch.Policy {
+	m := dispatch.Machine{Accelerators: len(l.devices), Costs: &costs{rt: l}}
+	for _, w := range l.workers {
+		m.Locations = append(m.Locations, w.info.Location)
+	}
+	l.far = m.Places() > 1
+	if l.opt.NewPolicy != nil {
+		return l.opt.NewPolicy(m)
+	}
+	return dispatch.New(l.opt.Policy, m)
 }
 
 // here is what Here returns.

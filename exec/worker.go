@@ -11,11 +11,14 @@ import (
 
 // Worker describes a worker of a runtime.
 type Worker struct {
-	ID     int
-	CPUs   []int            // cores that it is pinned to; nil if it floats
-	Node   int              // NUMA node of its cores; 0 if it floats
-	Note   string           // why it floats although it should not, if so
-	Target *versions.Target // what it offers to versions; read-only
+	ID   int
+	CPUs []int // cores that it is pinned to; nil if it floats
+	Node int   // NUMA node of its cores; 0 if it floats
+	// Location numbers the memory that is near to it: the NUMA nodes that have
+	// workers, and then the accelerators.
+	Location int
+	Note     string           // why it floats although it should not, if so
+	Target   *versions.Target // what it offers to versions; read-only
 	// Accelerator is the name of the accelerator whose worker it is; empty for
 	// workers on cores.
 	Accelerator string

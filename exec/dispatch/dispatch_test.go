@@ -22,7 +22,9 @@ func makeTask(g *graph.Graph, priority int64, at map[int]int64) *graph.Task {
 	s := graph.Spec{Op: op{}, Priority: priority}
 	for loc, bytes := range at {
 		d := &graph.Datum{Bytes: bytes}
-		d.SetHome(loc)
+		if loc >= 0 {
+			d.SetAt(1 << loc)
+		}
 		s.Operands = append(s.Operands, graph.Operand{Datum: d, Mode: graph.In})
 	}
 	t, ready := g.Add(&s)
@@ -47,40 +49,112 @@ func popAll(p Policy, worker int) (order []*graph.Task) {
 	return order
 }
 
-func TestOrder(t *testing.T) {
-	g := &graph.Graph{}
-	// Number, priority and where the input is.
-	tasks := []*graph.Task{
-		makeTask(g, 5, nil),                           // 1
-		makeTask(g, 9, map[int]int64{0: 100}),         // 2
-		makeTask(g, 5, map[int]int64{1: 50}),          // 3
-		makeTask(g, -1, map[int]int64{0: 10, 1: 200}), // 4
-		makeTask(g, 9, map[int]int64{0: 100}),         // 5
+// each makes the policies that the tests drive: all kinds, and one of a program.
+func each(m Machine, f func(name string, p Policy)) {
+	for _, kind := range Kinds() {
+		f(kind.String(), New(kind, m))
 	}
-	for _, c := range []struct {
-		kind Kind
-		want []int // order for worker 0
-	}{
-		{FIFO, []int{1, 2, 3, 4, 5}},
-		{LIFO, []int{5, 4, 3, 2, 1}},
-		{Priority, []int{2, 5, 1, 3, 4}},
-		{Locality, []int{2, 5, 4, 1, 3}},
-		{FIFOData, []int{2, 5, 4, 1, 3}},
+	f("score", ByScore(oddest)(m))
+}
+
+// oddest is a score of which all kinds of numbers come out.
+func oddest(t *graph.Task, location int) float64 {
+	switch (int(t.ID()) + location) % 5 {
+	case 0:
+		return math.NaN()
+	case 1:
+		return math.Inf(-1)
+	case 2:
+		return math.Inf(1)
+	}
+	return float64(int(t.ID())*(location+1)%3) - 1
+}
+
+func TestOrder(t *testing.T) {
+	for name, want := range map[string][3][]int{ // order for worker 0, if nobody or worker 0 or worker 1 has freed them
+		"priority": {{2, 5, 1, 3, 4}, {2, 5, 1, 3, 4}, {2, 5, 1, 3, 4}},
+		"fifo":     {{1, 2, 3, 4, 5}, {2, 5, 1, 3, 4}, {2, 5, 1, 3, 4}},
+		"lifo":     {{5, 4, 3, 2, 1}, {2, 5, 1, 3, 4}, {2, 5, 1, 3, 4}},
+		"locality": {{2, 5, 4, 1, 3}, {2, 5, 4, 1, 3}, {2, 5, 4, 1, 3}},
+		"fifodata": {{2, 5, 4, 1, 3}, {2, 5, 1, 3, 4}, {2, 5, 4, 1, 3}},
 		// Dealt to workers 0, 1, 0, 1, 0: the latest of its own, then the oldest
-		// of the other's.
-		{Steal, []int{5, 3, 1, 2, 4}},
-		{StealRandom, []int{5, 3, 1, 2, 4}},
-		{StealNUMA, []int{5, 3, 1, 2, 4}},
-		{EarliestFinish, []int{2, 5, 1, 3, 4}}, // nothing is known: all to worker 0
+		// of the other's, which is the last in order.
+		"steal": {{5, 3, 1, 2, 4}, {2, 5, 1, 3, 4}, {4, 3, 1, 5, 2}},
+		"eft":   {{2, 5, 1, 3, 4}, {2, 5, 1, 3, 4}, nil}, // nothing is known: all to one worker
+		"score": {{2, 4, 3, 5, 1}, {2, 4, 3, 5, 1}, {2, 4, 3, 5, 1}},
 	} {
-		p := New(c.kind, Workers(2))
-		p.Push(tasks, -1)
-		if p.Len() != len(tasks) {
-			t.Errorf("%v: Len %d", c.kind, p.Len())
+		for from, want := range want {
+			each(Machine{Locations: []int{0, 1}}, func(kind string, p Policy) {
+				if kind != name || want == nil {
+					return
+				}
+				g := &graph.Graph{}
+				// Number, priority and where the input is.
+				tasks := []*graph.Task{
+					makeTask(g, 5, nil),                           // 1
+					makeTask(g, 9, map[int]int64{0: 100}),         // 2
+					makeTask(g, 5, map[int]int64{1: 50}),          // 3
+					makeTask(g, -1, map[int]int64{0: 10, 1: 200}), // 4
+					makeTask(g, 9, map[int]int64{0: 100}),         // 5
+				}
+				p.Push(tasks, from-1)
+				if p.Len() != len(tasks) {
+					t.Errorf("%v: Len %d", name, p.Len())
+				}
+				if got := ids(popAll(p, 0)); !slices.Equal(got, want) {
+					t.Errorf("%v, freed by %d: order %v, want %v", name, from-1, got, want)
+				}
+			})
 		}
-		if got := ids(popAll(p, 0)); !slices.Equal(got, c.want) {
-			t.Errorf("%v: order %v, want %v", c.kind, got, c.want)
+	}
+}
+
+// TestOneLocation: where all workers are at one location, locality is priority.
+func TestOneLocation(t *testing.T) {
+	g := &graph.Graph{}
+	low, high := makeTask(g, 1, map[int]int64{0: 100}), makeTask(g, 2, nil)
+	for _, kind := range []Kind{Locality, FIFOData} {
+		p := New(kind, Workers(3))
+		p.Push([]*graph.Task{low, high}, -1)
+		if got := popAll(p, 2); !slices.Equal(got, []*graph.Task{high, low}) {
+			t.Errorf("%v: order %v", kind, ids(got))
 		}
+	}
+}
+
+// TestReplicas: a copy counts as the value does, until somebody writes the value;
+// and memory that a host has stays where it is.
+func TestReplicas(t *testing.T) {
+	const node0, node1, device = 0, 1, 2
+	const host = graph.Locations(1<<node0 | 1<<node1)
+	g := &graph.Graph{}
+	d := &graph.Datum{Bytes: 8}
+	use := func(mode graph.Mode, at int, fixed graph.Locations) {
+		task, _ := g.Add(&graph.Spec{Op: op{}, Operands: []graph.Operand{{Datum: d, Mode: mode}}})
+		task.Used(at, fixed)
+		g.End(task, graph.Done, nil, nil)
+	}
+	for i, step := range []struct {
+		mode  graph.Mode
+		at    int
+		fixed graph.Locations
+		want  graph.Locations
+	}{
+		{graph.In, node1, host, 1 << node1},           // touched there first
+		{graph.Out, node0, host, 1 << node1},          // and there its memory stays
+		{graph.In, device, 0, 1<<node1 | 1<<device},   // a copy
+		{graph.InOut, node0, host, 1 << node1},        // that is old now
+		{graph.InOut, device, 0, 1 << device},         // the host's is
+		{graph.In, node0, host, 1<<node0 | 1<<device}, // comes back
+		{graph.In, 77, 0, 1<<node0 | 1<<device},       // where nobody counts
+	} {
+		if use(step.mode, step.at, step.fixed); d.At() != step.want {
+			t.Fatalf("step %d: at %b, want %b", i, d.At(), step.want)
+		}
+	}
+	task, _ := g.Add(&graph.Spec{Op: op{}, Operands: []graph.Operand{{Datum: d, Mode: graph.In}, {Datum: d, Mode: graph.In}, {Datum: &graph.Datum{Bytes: 100}, Mode: graph.In}}})
+	if task.BytesAt(device) != 8 || task.BytesAt(node1) != 0 || task.BytesAt(99) != 0 {
+		t.Errorf("%d bytes on the device, %d on node 1", task.BytesAt(device), task.BytesAt(node1))
 	}
 }
 
@@ -109,7 +183,7 @@ func TestPriorityExtremes(t *testing.T) {
 
 func TestFIFODataTakesWhatItFreed(t *testing.T) {
 	g := &graph.Graph{}
-	p := New(FIFOData, Workers(2))
+	p := New(FIFOData, Machine{Locations: []int{0, 1}})
 	old := makeTask(g, 0, map[int]int64{0: 1000})
 	p.Push([]*graph.Task{old}, -1)
 	a, b := makeTask(g, 0, map[int]int64{1: 9}), makeTask(g, 0, nil)
@@ -117,10 +191,10 @@ func TestFIFODataTakesWhatItFreed(t *testing.T) {
 	if got := p.Pop(0); got != a {
 		t.Fatalf("first is task %d, want the first one freed", got.ID())
 	}
-	// Worker 1 may take what worker 0 has freed; here by locality it is the
-	// oldest one, then the other.
+	// Worker 1 may take what worker 0 has freed; here, where none of its data are, it
+	// is the oldest one, then the other.
 	if got := p.Pop(1); got != old {
-		t.Fatalf("worker 1 got task %d, want the one ready for longest", got.ID())
+		t.Fatalf("worker 1 got task %d, want the first in order", got.ID())
 	}
 	c := makeTask(g, 0, map[int]int64{0: 5})
 	p.Push([]*graph.Task{c}, -1)
@@ -137,159 +211,124 @@ func TestFIFODataTakesWhatItFreed(t *testing.T) {
 	}
 }
 
-// oracle says which tasks a policy may hand to a worker next, slowly.
-func oracle(kind Kind, held []*graph.Task, since map[*graph.Task]int, freed []*graph.Task, worker int) *graph.Task {
-	local := func(t *graph.Task) (n int64) {
-		for i := range t.Len() {
-			if o := t.Operand(i); o.Datum.Home() == worker {
-				n += o.Datum.Bytes
-			}
-		}
-		return n
-	}
-	if kind == FIFOData {
-		for _, t := range freed {
-			if slices.Contains(held, t) {
-				return t
-			}
-		}
-	}
-	var best *graph.Task
-	for _, t := range held {
-		better := best == nil
-		if !better {
-			switch kind {
-			case FIFO:
-				better = since[t] < since[best]
-			case LIFO:
-				better = since[t] > since[best]
-			case Priority:
-				better = t.Priority > best.Priority || (t.Priority == best.Priority && t.ID() < best.ID())
-			default:
-				lt, lb := local(t), local(best)
-				better = lt > lb || (lt == lb && since[t] < since[best])
-			}
-		}
-		if better {
-			best = t
-		}
-	}
-	return best
+// held is a task in a policy, as the oracle sees it.
+type held struct {
+	task  *graph.Task
+	batch int // when it became ready
+	owner int // who has freed it; -1 if it comes from elsewhere
+	dealt int // who was dealt it, or has freed it
 }
 
-// steal is the oracle of the stealing policies: the last task of the thief's
-// own deque, or the first one of the first victim that has any.
-func steal(held []*graph.Task, owner, at map[*graph.Task]int, thief int, order []int) *graph.Task {
-	for _, v := range order {
-		var best *graph.Task
-		for _, t := range held {
-			if owner[t] == v && (best == nil || (v == thief) == (at[t] > at[best])) {
-				best = t
+// oracle says which task a policy must hand to a worker next, slowly.
+func oracle(kind string, all []held, freed int, locations []int, worker int) *graph.Task {
+	score := func(h held) float64 { return 0 }
+	switch local := func(h held) float64 { return float64(h.task.BytesAt(locations[worker])) }; kind {
+	case "fifo":
+		score = func(h held) float64 { return -float64(h.batch) }
+	case "lifo":
+		score = func(h held) float64 { return float64(h.batch) }
+	case "locality":
+		score = local
+	case "fifodata":
+		score = func(h held) float64 {
+			if h.owner == worker && h.batch == freed {
+				return math.Inf(1)
 			}
+			return local(h)
 		}
-		if best != nil {
-			return best
-		}
-	}
-	return nil
-}
-
-// TestVictims: whoever steals tries everyone once.
-func TestVictims(t *testing.T) {
-	nodes := []int{0, 1, 0, 1, 2}
-	for _, v := range []victims{sequential(5), newRandom(5), newNUMAFirst(nodes)} {
-		for thief := -1; thief < 5; thief++ {
-			var tried []int
-			for i := range 5 {
-				tried = append(tried, v.victim(thief, i))
+	case "score":
+		score = func(h held) float64 {
+			if s := oddest(h.task, locations[worker]); s == s {
+				return s
 			}
-			if _, ok := v.(*numaFirst); ok && thief >= 0 {
-				for i, w := range tried {
-					if near := nodes[w] == nodes[thief]; near != (i < len(slices.DeleteFunc(slices.Clone(nodes), func(n int) bool { return n != nodes[thief] }))) {
-						t.Errorf("thief %d tries %v", thief, tried)
-					}
+			return math.Inf(-1)
+		}
+	case "steal":
+		n := len(locations)
+		for _, far := range []bool{false, true} {
+			for i := range n {
+				victim := (worker + i) % n
+				if far == (locations[victim] == locations[worker]) || !slices.ContainsFunc(all, func(h held) bool { return h.dealt == victim }) {
+					continue
 				}
-			}
-			slices.Sort(tried)
-			if !slices.Equal(tried, []int{0, 1, 2, 3, 4}) {
-				t.Errorf("%T: thief %d tries %v", v, thief, tried)
+				all = slices.DeleteFunc(slices.Clone(all), func(h held) bool { return h.dealt != victim })
+				if victim == worker {
+					return oracle("lifo", all, freed, locations, worker)
+				}
+				// The oldest, and of those freed at once the one that would come last.
+				slices.SortFunc(all, func(a, b held) int {
+					return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.task.Priority, b.task.Priority), cmp.Compare(b.task.ID(), a.task.ID()))
+				})
+				return all[0].task
 			}
 		}
 	}
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.MinFunc(all, func(a, b held) int {
+		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(b.task.Priority, a.task.Priority), cmp.Compare(a.task.ID(), b.task.ID()))
+	}).task
 }
 
 // TestAgainstOracle drives every policy with random operations.
 func TestAgainstOracle(t *testing.T) {
-	const workers = 3
-	nodes := []int{0, 1, 0}
-	for _, kind := range Kinds() {
-		if kind == EarliestFinish {
-			continue // TestEarliestFinishRandom
-		}
+	for _, locations := range [][]int{{0, 0, 0}, {0, 1, 0}} {
 		for seed := range uint64(50) {
-			r := rand.New(rand.NewPCG(seed, uint64(kind)))
-			g := &graph.Graph{}
-			p := New(kind, Machine{Nodes: nodes})
-			var held []*graph.Task
-			since := map[*graph.Task]int{}
-			var freed [workers][]*graph.Task
-			dealt := 0
-			owner := map[*graph.Task]int{}
-			at := map[*graph.Task]int{} // place in its owner's deque
-			thefts := newRandom(workers)
-			for range 300 {
-				if r.IntN(2) == 0 {
-					from := r.IntN(workers+1) - 1
-					var batch []*graph.Task
-					for range r.IntN(4) {
-						at := map[int]int64{}
-						for range r.IntN(3) {
-							at[r.IntN(workers+1)-1] = int64(r.IntN(4))
-						}
-						task := makeTask(g, int64(r.IntN(5)), at)
-						batch = append(batch, task)
-						since[task] = len(since)
-					}
-					p.Push(batch, from)
-					for i, task := range batch {
-						owner[task], at[task] = from, 1000*len(since)-i
-						if from < 0 {
-							owner[task], at[task] = dealt%workers, 1000*len(since)+i
-							dealt++
-						}
-					}
-					held = append(held, batch...)
-					if from >= 0 {
-						freed[from] = batch
-					}
-					continue
+			each(Machine{Locations: locations}, func(kind string, p Policy) {
+				if kind == "eft" {
+					return // TestEarliestFinishRandom
 				}
-				w := r.IntN(workers)
-				want := oracle(kind, held, since, freed[w], w)
-				switch kind {
-				case Steal:
-					want = steal(held, owner, at, w, []int{w, (w + 1) % 3, (w + 2) % 3})
-				case StealRandom:
-					order := []int{w}
-					if i := slices.IndexFunc(held, func(t *graph.Task) bool { return owner[t] == w }); i < 0 && len(held) > 0 {
-						first := thefts.victim(w, 0)
-						order = append(order, first, (first+1)%3, (first+2)%3)
-					}
-					want = steal(held, owner, at, w, order)
-				case StealNUMA:
-					want = steal(held, owner, at, w, [][]int{{0, 2, 1}, {1, 2, 0}, {2, 0, 1}}[w])
+				if locations[1] == 0 && kind == "locality" {
+					kind = "priority"
 				}
-				got := p.Pop(w)
-				if got != want {
-					t.Fatalf("%v, seed %d: got %v, want %v", kind, seed, got, want)
-				}
-				if i := slices.Index(held, got); i >= 0 {
-					held = slices.Delete(held, i, i+1)
-				}
-				if p.Len() != len(held) {
-					t.Fatalf("%v, seed %d: Len %d, want %d", kind, seed, p.Len(), len(held))
-				}
+				againstOracle(t, kind, seed, p, locations)
+			})
+		}
+	}
+}
+
+func againstOracle(t *testing.T, kind string, seed uint64, p Policy, locations []int) {
+	workers := len(locations)
+	r := rand.New(rand.NewPCG(seed, uint64(len(kind))))
+	g := &graph.Graph{}
+	var all []held
+	freed := make([]int, workers) // the last batch of each
+	batch, dealt := 0, 0
+	for range 300 {
+		if r.IntN(2) == 0 {
+			from := r.IntN(workers+1) - 1
+			if batch++; from >= 0 {
+				freed[from] = batch
 			}
+			var tasks []*graph.Task
+			for range r.IntN(4) {
+				at := map[int]int64{}
+				for range r.IntN(3) {
+					at[r.IntN(workers+1)-1] = int64(r.IntN(4))
+				}
+				if kind == "fifodata" && locations[1] == 0 {
+					at = nil // where there is one location it makes no difference
+				}
+				h := held{task: makeTask(g, int64(r.IntN(5)), at), batch: batch, owner: from, dealt: from}
+				if tasks = append(tasks, h.task); from < 0 {
+					h.dealt = dealt % workers
+					dealt++
+					batch++
+				}
+				all = append(all, h)
+			}
+			p.Push(tasks, from)
+			continue
+		}
+		w := r.IntN(workers)
+		want, got := oracle(kind, all, freed[w], locations, w), p.Pop(w)
+		if got != want {
+			t.Fatalf("%v on %v, seed %d: got %v, want %v", kind, locations, seed, got, want)
+		}
+		all = slices.DeleteFunc(all, func(h held) bool { return h.task == got })
+		if p.Len() != len(all) {
+			t.Fatalf("%v, seed %d: Len %d, want %d", kind, seed, p.Len(), len(all))
 		}
 	}
 }
@@ -313,7 +352,7 @@ func BenchmarkPushPop(b *testing.B) {
 		for _, n := range []int{10, 1000, 100000} {
 			b.Run(fmt.Sprintf("%v/held=%d", kind, n), func(b *testing.B) {
 				g := &graph.Graph{}
-				p := New(kind, Workers(2))
+				p := New(kind, Machine{Locations: []int{0, 1}})
 				r := rand.New(rand.NewPCG(1, 1))
 				for range n {
 					p.Push([]*graph.Task{makeTask(g, int64(r.IntN(1000)), map[int]int64{r.IntN(2): int64(r.IntN(3))})}, -1)

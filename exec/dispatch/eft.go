@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -49,7 +48,6 @@ type earliestFinish struct {
 	load    []float64   // expected time of what is queued for a worker, and of what it runs
 	runs    [][]float64 // of that, what it runs: each task's, the first taken first
 	unknown []int       // tasks queued whose time was not known when they were
-	order   []*graph.Task
 	n       int
 }
 
@@ -72,21 +70,19 @@ func newEarliestFinish(workers, hosts int, c Costs) *earliestFinish {
 
 func (q *earliestFinish) Len() int { return q.n }
 
+// Wants implements [Reserver]: each task may be for any worker, and be refused to
+// the others.
+func (q *earliestFinish) Wants(int) bool { return q.n > 0 }
+
 func (q *earliestFinish) Push(ready []*graph.Task, from int) {
-	if from >= 0 && from < len(q.load) && len(q.runs[from]) > 0 {
+	if from >= 0 && len(q.runs[from]) > 0 {
 		// Its task has ended, sooner or later than was expected; of several the one
 		// that it took first.
 		q.load[from] = max(q.load[from]-q.runs[from][0], 0)
 		q.runs[from] = slices.Delete(q.runs[from], 0, 1)
 	}
-	order := ready
-	if len(ready) > 1 {
-		order = append(q.order[:0], ready...)
-		slices.SortStableFunc(order, func(a, b *graph.Task) int { return cmp.Compare(b.Priority, a.Priority) })
-		q.order = order
-		defer clear(order)
-	}
-	for _, t := range order {
+	arrange(ready)
+	for _, t := range ready {
 		best, finish, cost := 0, math.Inf(1), 0.0
 		for i := range q.load {
 			// Of workers alike the one that has freed the task comes first.
@@ -145,7 +141,7 @@ func (q *earliestFinish) on(t *graph.Task, worker int) float64 {
 }
 
 func (q *earliestFinish) Pop(worker int) *graph.Task {
-	if q.n == 0 || worker < 0 || worker >= len(q.queue) {
+	if q.n == 0 {
 		return nil
 	}
 	mine := &q.queue[worker]

@@ -11,7 +11,7 @@ import (
 // runs several tasks at once and is ten times as fast.
 func TestEarliestFinishAccelerator(t *testing.T) {
 	g := &graph.Graph{}
-	p := New(EarliestFinish, Machine{Nodes: []int{0, 0}, Accelerators: 1, Costs: speeds{func(_ *graph.Task, w int) float64 { return []float64{10, 1}[w] }}})
+	p := New(EarliestFinish, Machine{Locations: []int{0, 0}, Accelerators: 1, Costs: speeds{func(_ *graph.Task, w int) float64 { return []float64{10, 1}[w] }}})
 	var tasks []*graph.Task
 	for range 12 {
 		tasks = append(tasks, makeTask(g, 0, nil))
@@ -80,7 +80,7 @@ func TestEarliestFinishUnknown(t *testing.T) {
 // TestEarliestFinishPinned: tasks that only one kind can run stay off the other.
 func TestEarliestFinishPinned(t *testing.T) {
 	g := &graph.Graph{}
-	p := New(EarliestFinish, Machine{Nodes: []int{0, 0, 0}, Accelerators: 1, Costs: speeds{func(task *graph.Task, w int) float64 {
+	p := New(EarliestFinish, Machine{Locations: []int{0, 0, 0}, Accelerators: 1, Costs: speeds{func(task *graph.Task, w int) float64 {
 		if (w == 2) != (task.Priority == 1) {
 			return math.Inf(1)
 		}

@@ -18,7 +18,7 @@ func (s speeds) Run(t *graph.Task, worker int) float64 { return s.run(t, worker)
 
 func (speeds) Move(t *graph.Task, to int) (seconds float64) {
 	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.In != 0 && o.Datum.Home() >= 0 && o.Datum.Home() != to {
+		if o := t.Operand(i); o.Mode&graph.In != 0 && o.Datum.At() != 0 && !o.Datum.At().Has(to) {
 			seconds += float64(o.Datum.Bytes)
 		}
 	}
@@ -28,7 +28,7 @@ func (speeds) Move(t *graph.Task, to int) (seconds float64) {
 // TestEarliestFinish has a worker that is ten times as fast as the other one.
 func TestEarliestFinish(t *testing.T) {
 	g := &graph.Graph{}
-	p := New(EarliestFinish, Machine{Nodes: []int{0, 0}, Costs: speeds{func(_ *graph.Task, w int) float64 { return []float64{10, 1}[w] }}})
+	p := New(EarliestFinish, Machine{Locations: []int{0, 0}, Costs: speeds{func(_ *graph.Task, w int) float64 { return []float64{10, 1}[w] }}})
 	var tasks []*graph.Task
 	for range 13 {
 		tasks = append(tasks, makeTask(g, 0, nil))
@@ -59,7 +59,7 @@ func TestEarliestFinish(t *testing.T) {
 		t.Errorf("the slow worker takes %v, which it would hold up", got.ID())
 	}
 	popAll(p, 1)
-	p = New(EarliestFinish, Machine{Nodes: []int{0, 0}, Costs: speeds{func(task *graph.Task, w int) float64 {
+	p = New(EarliestFinish, Machine{Locations: []int{0, 0}, Costs: speeds{func(task *graph.Task, w int) float64 {
 		if w == 1 && task.Priority == 7 {
 			return math.Inf(1)
 		}

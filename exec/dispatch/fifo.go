@@ -2,40 +2,84 @@ package dispatch
 
 import "github.com/tessera-la/tessera/exec/graph"
 
-// fifo is a ring buffer.
-type fifo struct {
+// fifo is a queue.
+type fifo struct{ deque }
+
+func (q *fifo) Push(ready []*graph.Task, from int) {
+	if from >= 0 {
+		arrange(ready)
+	}
+	for _, t := range ready {
+		q.pushBack(t)
+	}
+}
+
+func (q *fifo) Pop(int) *graph.Task { return q.popFront() }
+
+// lifo is a stack.
+type lifo struct{ deque }
+
+func (q *lifo) Push(ready []*graph.Task, from int) { q.stack(ready, from) }
+
+func (q *lifo) Pop(int) *graph.Task { return q.popBack() }
+
+// deque is a ring of tasks that is open at both ends.
+type deque struct {
 	ring  []*graph.Task // len is a power of two
 	first int
 	n     int
 }
 
-func (q *fifo) Len() int { return q.n }
+func (d *deque) Len() int { return d.n }
 
-func (q *fifo) Push(ready []*graph.Task, _ int) {
-	for _, t := range ready {
-		if q.n == len(q.ring) {
-			q.grow()
+// stack pushes tasks so that the last one to become ready, and of those that a
+// worker's task has freed the first in order, is at the back.
+func (d *deque) stack(ready []*graph.Task, from int) {
+	if from >= 0 {
+		arrange(ready)
+	}
+	for i, t := range ready {
+		if from >= 0 {
+			t = ready[len(ready)-1-i]
 		}
-		q.ring[(q.first+q.n)&(len(q.ring)-1)] = t
-		q.n++
+		d.pushBack(t)
 	}
 }
 
-func (q *fifo) Pop(int) *graph.Task {
-	if q.n == 0 {
+func (d *deque) at(i int) *(*graph.Task) { return &d.ring[(d.first+i)&(len(d.ring)-1)] }
+
+func (d *deque) pushBack(t *graph.Task) {
+	if d.n == len(d.ring) {
+		ring := make([]*graph.Task, max(64, 2*d.n))
+		n := copy(ring, d.ring[d.first:])
+		copy(ring[n:], d.ring[:d.first])
+		d.ring, d.first = ring, 0
+	}
+	*d.at(d.n) = t
+	d.n++
+}
+
+// popBack returns the last task, nil if there is none.
+func (d *deque) popBack() *graph.Task {
+	if d.n == 0 {
 		return nil
 	}
-	t := q.ring[q.first]
-	q.ring[q.first] = nil
-	q.first = (q.first + 1) & (len(q.ring) - 1)
-	q.n--
+	d.n--
+	p := d.at(d.n)
+	t := *p
+	*p = nil
 	return t
 }
 
-// grow doubles the ring.
-func (q *fifo) grow() {
-	ring := make([]*graph.Task, max(64, 2*len(q.ring)))
-	n := copy(ring, q.ring[q.first:])
-	copy(ring[n:], q.ring[:q.first])
-	q.ring, q.first = ring, 0
+// popFront returns the first task, nil if there is none.
+func (d *deque) popFront() *graph.Task {
+	if d.n == 0 {
+		return nil
+	}
+	p := d.at(0)
+	t := *p
+	*p = nil
+	d.first = (d.first + 1) & (len(d.ring) - 1)
+	d.n--
+	return t
 }

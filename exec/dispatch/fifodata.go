@@ -3,10 +3,10 @@ package dispatch
 import "github.com/tessera-la/tessera/exec/graph"
 
 // fifodata is locality, with the tasks that a worker has just freed before
-// all others on that worker. Freed tasks are in the locality structure too,
-// so that other workers can take them.
+// all others on that worker. Freed tasks are among the others too, so that other
+// workers can take them.
 type fifodata struct {
-	locality
+	scored
 	freed []freedList // by worker
 }
 
@@ -22,15 +22,20 @@ type entryRef struct {
 	gen uint64
 }
 
-func newFIFOData(workers int) *fifodata {
-	return &fifodata{locality: *newLocality(workers), freed: make([]freedList, workers)}
+func newFIFOData(m Machine) *fifodata {
+	score := bytesAt
+	if m.Places() == 1 {
+		score = func(*graph.Task, int) float64 { return 0 }
+	}
+	return &fifodata{scored: *newScored(m, score), freed: make([]freedList, len(m.Locations))}
 }
 
 func (q *fifodata) Push(ready []*graph.Task, from int) {
-	if from < 0 || from >= len(q.freed) {
-		q.locality.Push(ready, from)
+	if from < 0 {
+		q.scored.Push(ready, from)
 		return
 	}
+	arrange(ready)
 	f := &q.freed[from]
 	f.refs, f.next = f.refs[:0], 0
 	for _, t := range ready {
@@ -40,15 +45,12 @@ func (q *fifodata) Push(ready []*graph.Task, from int) {
 }
 
 func (q *fifodata) Pop(worker int) *graph.Task {
-	if worker >= 0 && worker < len(q.freed) {
-		f := &q.freed[worker]
-		for f.next < len(f.refs) {
-			r := f.refs[f.next]
-			f.next++
-			if r.e.gen == r.gen {
-				return q.take(r.e)
-			}
+	for f := &q.freed[worker]; f.next < len(f.refs); {
+		r := f.refs[f.next]
+		f.next++
+		if r.e.gen == r.gen {
+			return q.take(r.e)
 		}
 	}
-	return q.locality.Pop(worker)
+	return q.scored.Pop(worker)
 }

@@ -89,14 +89,3 @@ func (q *priority) Pop(int) *graph.Task {
 	q.up(i, x)
 	return t
 }
-
-// prioritised is a task with what ranks it.
-type prioritised struct {
-	priority int64
-	id       graph.TaskID
-	task     *graph.Task
-}
-
-func (a *prioritised) before(b *prioritised) bool {
-	return a.priority > b.priority || (a.priority == b.priority && a.id < b.id)
-}

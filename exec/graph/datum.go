@@ -18,9 +18,8 @@ type Datum struct {
 	Name string
 	I, J int32
 
-	special *special // nil for most
-	home    atomic.Int32
-	_       [4]byte // to a cache line: workers need what comes before, Add also the rest
+	special *special      // nil for most
+	at      atomic.Uint64 // Locations; it ends a cache line: workers need what comes before, Add also the rest
 
 	current *version
 	reads   int32  // readers of current so far
@@ -40,15 +39,35 @@ func (d *Datum) String() string {
 	return fmt.Sprintf("%s(%d,%d)", d.Name, d.I, d.J)
 }
 
-// Home returns the location where the datum's current version was made, -1 if
-// it is nowhere in particular.
-func (d *Datum) Home() int { return int(d.home.Load()) - 1 }
+// Locations is a set of locations: memories that are near to some workers and far
+// from others, as NUMA nodes and accelerators have. They are numbered from 0; those
+// from 64 on are in no set, as if nobody knew what is there.
+type Locations uint64
 
-// SetHome sets the location. Locations are numbered from 0; -1 is none.
-func (d *Datum) SetHome(loc int) {
-	if d.home.Load() != int32(loc+1) { // an unchanged cache line stays shared
-		d.home.Store(int32(loc + 1))
+// Has reports whether a location is in the set.
+func (l Locations) Has(location int) bool { return l>>uint(location)&1 != 0 }
+
+// At returns where the value of the datum is as it is: where it was made, and where
+// it was read since. It is empty as long as nobody has said or used it.
+func (d *Datum) At() Locations { return Locations(d.at.Load()) }
+
+// SetAt says where the value is, for data that no task has made.
+func (d *Datum) SetAt(l Locations) {
+	if d.at.Load() != uint64(l) { // an unchanged cache line stays shared
+		d.at.Store(uint64(l))
 	}
+}
+
+// used is [Task.Used] for one datum.
+func (d *Datum) used(mode Mode, location int, fixed Locations) {
+	at := d.At()
+	if mode&Out != 0 {
+		at &= fixed
+	}
+	if at&fixed == 0 {
+		at |= 1 << uint(location)
+	}
+	d.SetAt(at)
 }
 
 // advance makes v the version that the next task sees.

@@ -350,14 +350,32 @@ func (t *Task) fence() *fence {
 	return f
 }
 
-// SetHomes calls [Datum.SetHome] for what the task has written, but for what it
-// had finished with before.
-func (t *Task) SetHomes(loc int) {
+// Used notes that the task has accessed its data at a location, but for those that
+// it had finished with before: what it has read is there too from now on, and what
+// it has written is there only. Fixed are the locations that share a memory, in which
+// a value stays where it was touched first: the NUMA nodes of a host.
+func (t *Task) Used(location int, fixed Locations) {
 	for i := range t.uses {
-		if u := &t.uses[i]; u.mode&Out != 0 && !u.given.Load() {
-			u.datum.SetHome(loc)
+		if u := &t.uses[i]; u.mode != 0 && !u.given.Load() {
+			u.datum.used(u.mode, location, fixed)
 		}
 	}
+}
+
+// UsedOperand is [Task.Used] for operand i alone.
+func (t *Task) UsedOperand(i, location int, fixed Locations) {
+	u := t.first(i)
+	u.datum.used(u.mode, location, fixed)
+}
+
+// BytesAt returns how many bytes of what the task reads are at a location.
+func (t *Task) BytesAt(location int) (bytes int64) {
+	for i := range t.uses {
+		if u := &t.uses[i]; u.mode&In != 0 && u.datum.At().Has(location) {
+			bytes += u.datum.Bytes
+		}
+	}
+	return bytes
 }
 
 // Values appends [Task.Value] of each operand to values.
