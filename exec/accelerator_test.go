@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
@@ -155,14 +154,16 @@ func (p *program) check(t testing.TB) {
 // it see; accelerators have hardly any room, and their copies and delays are
 // random.
 func TestAccelerator(t *testing.T) {
-	for _, kind := range dispatch.Kinds() {
+	for _, kind := range policies() {
 		for _, devices := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%v/%d", kind, devices), func(t *testing.T) {
 				t.Parallel()
 				fakes, all := accelerators(t, devices, 4, uint64(kind))
 				events := &trace.Recorder{}
-				rt := start(t, exec.Options{Workers: 2, Policy: kind, Window: 64, Accelerators: all, Selector: measuring(t), Stories: 5,
-					Recorder: events, Watchdog: &exec.Watchdog{After: 10 * time.Second, Report: func(s exec.Stuck) { t.Error(s) }}})
+				o := exec.Options{Workers: 2, Window: 64, Accelerators: all, Selector: measuring(t), Stories: 5,
+					Recorder: events, Watchdog: &exec.Watchdog{After: 10 * time.Second, Report: func(s exec.Stuck) { t.Error(s) }}}
+				schedule(&o, kind)
+				rt := start(t, o)
 				if ws := rt.Workers(); len(ws) != 2+devices || ws[2].Accelerator != "fake0" || ws[2].ID != 2 {
 					t.Errorf("workers %+v", ws)
 				}

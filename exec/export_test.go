@@ -33,3 +33,6 @@ func (l *Local) Looking() int {
 	defer l.mu.Unlock()
 	return l.spinning
 }
+
+// Nodes has the workers be on so many NUMA nodes, in turns.
+func (o *Options) Nodes(n int) { o.nodes = n }

@@ -32,9 +32,9 @@ func OpenAccelerators(names string) ([]exec.Accelerator, error) {
 	return all, err
 }
 
-// Scheduling returns the policy that the options stand for.
+// Scheduling returns the built-in policy that the options stand for.
 func (o *Options) Scheduling() dispatch.Kind {
-	if len(o.Accelerators) > 0 && !o.ByPriority {
+	if len(o.Accelerators) > 0 && !o.ByPriority && o.NewPolicy == nil {
 		return cmp.Or(o.Policy, dispatch.EarliestFinish)
 	}
 	return o.Policy

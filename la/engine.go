@@ -45,6 +45,9 @@ type Options struct {
 	// ByPriority is set.
 	Policy     dispatch.Kind
 	ByPriority bool
+	// NewPolicy makes a policy of the program's own instead: see dispatch.ByScore and
+	// docs/add-a-policy.md.
+	NewPolicy func(dispatch.Machine) dispatch.Policy
 	// Accelerators execute tasks beside the workers on cores: see
 	// [OpenAccelerators]. The caller opens them, and closes them after the engine;
 	// no two engines have one at the same time: see exec.InUseError. Which tasks run
@@ -251,6 +254,9 @@ func (o *Options) Validate() error {
 	if o.ByPriority && o.Policy != dispatch.Priority {
 		bad = append(bad, fmt.Sprintf("ByPriority is set and Policy is %v", o.Policy))
 	}
+	if o.NewPolicy != nil && (o.ByPriority || o.Policy != 0) {
+		bad = append(bad, fmt.Sprintf("NewPolicy is set, and so is Policy (%v) or ByPriority", o.Policy))
+	}
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
 	}
@@ -280,7 +286,7 @@ func (o *Options) clashes() (set []string) {
 
 // start returns a runtime for the engine's options.
 func (e *Engine) start() (*exec.Local, error) {
-	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Scheduling(), Accelerators: e.opt.Accelerators,
+	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Scheduling(), NewPolicy: e.opt.NewPolicy, Accelerators: e.opt.Accelerators,
 		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace, Alone: e.opt.Deterministic})
 }
 
