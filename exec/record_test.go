@@ -160,10 +160,10 @@ func TestRecordedEdges(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		data := make([]graph.Datum, 1+r.IntN(6))
 		for i := range data {
-			data[i].Value = new(int)
-			data[i].SetReduction(graph.Reduction{New: func() any { return new(int) }, Combine: func(dst, src any) {}})
+			data[i].Value = new(cell)
+			data[i].SetReduction(graph.Reduction{New: func() any { return new(cell) }, Combine: func(dst, src any) {}})
 			if r.IntN(3) == 0 {
-				data[i].SetRenaming(func() any { return new(int) })
+				data[i].SetRenaming(func() any { return new(cell) })
 			}
 		}
 		modes := []graph.Mode{graph.In, graph.In, graph.Out, graph.InOut, graph.Commute, graph.Reduce}
