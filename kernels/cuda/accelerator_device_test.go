@@ -27,7 +27,7 @@ func TestDeviceAccelerator(t *testing.T) {
 			}
 		}
 		a, err := cuda.NewAccelerator(all[0], cuda.Options{Memory: int64(3+seed) * 16 * 16 * 8, Streams: 1 + int(seed%3),
-			WriteThrough: seed%4 == 0, Movers: 1 + int(seed%2), Stage: 1 << 12, Poison: true})
+			Movers: 1 + int(seed%2), Stage: 1 << 12, Poison: true})
 		if err != nil {
 			t.Fatal(err)
 		}

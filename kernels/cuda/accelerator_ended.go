@@ -10,7 +10,21 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// poll looks for what has ended on the device. The caller holds mu.
+// Nothing tells the host when work on the device has ended: it has to ask. Whoever
+// waits for something polls, and does the books for everybody.
+//
+//	arriving ── done reached ──► endIn:  the entry is shared
+//	flying   ── end reached ───► settle: what was written is modified, operands go
+//	                             │
+//	                             ├─► nothing, if the call had failed: Launch has said so
+//	                             └─► over ── Ended ──► conclude, report
+//
+// A driver can call a function of the host instead, on a thread of its own; that
+// would take the lock there, and must not call the driver.
+
+// poll looks for what has ended on the device, and begins early copies. Calls and
+// copies in are looked at one by one, as those on several streams end in any
+// order. The caller holds mu.
 func (a *Accelerator) poll() {
 	if a.lost != nil {
 		return
@@ -57,7 +71,8 @@ func (a *Accelerator) settle(r *running) {
 	for _, u := range r.ops {
 		e := u.e
 		if t := u.in; t != nil && !t.over && a.lost == nil {
-			// The call has waited for it.
+			// The call has waited for it on its stream: so it has ended, though poll
+			// has not come to it.
 			a.arriving = slices.DeleteFunc(a.arriving, func(o *transfer) bool { return o == t })
 			a.endIn(t, nil)
 		}
@@ -71,16 +86,14 @@ func (a *Accelerator) settle(r *running) {
 				e.lost = false
 				a.cache.wrote(e)
 			case e.state == shared && a.lost == nil:
-				e.state = invalid // the host has it as it was
+				// It may have been written in part; the host has it as it was. One
+				// that was modified stays what it is: nobody has it as it was.
+				e.state = invalid
 			}
 		}
 		a.cache.release(e)
 		if e.state == invalid && e.block != nil && !e.busy() {
 			a.cache.drop(e)
-		}
-		if good && a.opt.WriteThrough && e.state == modified && !e.busy() {
-			a.stats.Early++
-			a.startOut(e)
 		}
 	}
 	if good {
@@ -140,7 +153,8 @@ func (a *Accelerator) atHome(e *entry, err error) {
 	}
 }
 
-// clock sets when r ran.
+// clock sets when r ran, in the host's time: the device tells only how long after
+// another event something was. The caller holds mu.
 func (a *Accelerator) clock(r *running) error {
 	at, err := r.begin.Since(a.zero)
 	if err != nil {
@@ -155,6 +169,7 @@ func (a *Accelerator) clock(r *running) error {
 	return nil
 }
 
+// unpin gives pinned memory back that r was lent. The caller holds mu.
 func (a *Accelerator) unpin(r *running) {
 	for _, p := range r.pins {
 		a.keep(a.pins.giveBack(p))
@@ -168,6 +183,8 @@ func (a *Accelerator) unpin(r *running) {
 // less is left for the end. The caller holds mu.
 func (a *Accelerator) early() {
 	c := a.cache
+	// No more than two copies for each mover: what is begun cannot be taken back,
+	// and would be in the way of one that somebody waits for.
 	for a.lost == nil && a.outs < 2*a.opt.Movers {
 		var e *entry
 		if c.limit-c.arena.used+c.clean.bytes+c.leaving.bytes < c.limit/4 {
@@ -184,7 +201,12 @@ func (a *Accelerator) early() {
 }
 
 // pause gives up mu for a moment, the longer the more often it was called before
-// in vain, and looks for what has ended.
+// in vain (n times), and looks for what has ended. Everything may have changed when
+// it returns: callers look again at what they wait for, and at lost.
+//
+// At first it only lets other goroutines run, since calls on small tiles are over
+// soon. Then it sleeps 5 µs more each time, up to 200 µs: what lasts so long does
+// not mind, and the cores are the CPU workers'.
 func (a *Accelerator) pause(n int) {
 	a.tellCopies()
 	a.mu.Unlock()
@@ -207,6 +229,8 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	if wait > 0 {
 		until := time.Now().Add(wait)
 		for n := 0; len(a.over) == 0 && !a.woken && time.Now().Before(until); n++ {
+			// What is in flight can only be polled for. Without that nothing happens
+			// but Wake, and a channel costs no processor.
 			if len(a.flying)+a.away > 0 || n < 50 {
 				a.pause(n)
 				continue
@@ -221,6 +245,7 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 			a.mu.Lock()
 			a.poll()
 		}
+		// One Wake ends one wait: the message goes with the flag.
 		a.woken = false
 		select {
 		case <-a.wake:
@@ -228,6 +253,8 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 		}
 	}
 	a.tellCopies()
+	// Functions given to AtEnd are the versions': they run without the lock. Nobody
+	// else knows of these calls any more.
 	over := a.over
 	a.over = nil
 	for _, r := range over {
@@ -242,7 +269,9 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	return ended
 }
 
-// conclude calls what was given to AtEnd of q, and returns how its call has ended.
+// conclude calls what was given to AtEnd of q, and returns how its call has ended:
+// r's error, or the first of those functions. A panic there is the call's, as it is
+// on cores. The caller does not hold mu.
 func (r *running) conclude(q *Queue) (err error) {
 	if r.err != nil {
 		return r.err
@@ -296,7 +325,9 @@ func (a *Accelerator) failed(err error) {
 }
 
 // lose gives the device up: calls in flight fail, values that only it had are
-// lost. The caller holds mu.
+// lost. Events of a lost device may never be reached, so nothing is waited for; the
+// driver has ended all work on it, as far as it was begun. What movers are at they
+// conclude themselves: they find lost set. The caller holds mu.
 func (a *Accelerator) lose(err error) {
 	if a.lost != nil {
 		return

@@ -6,6 +6,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// What the runtime asks for between calls: Prefetch before a call is launched here,
+// Fetch before the host uses a value, Flush at the end of a job.
+
 // Prefetch begins to copy values in that a call will soon read. A value that is
 // there already is not given up soon. It takes no room from anything that is
 // expected to be used again, and does not wait.
@@ -27,10 +30,13 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 			continue
 		}
 		e := c.entry(s, job)
+		// From now on it is not given up for others, though it may be there already.
 		e.wanted = max(c.now, 1)
 		if e.state != invalid || e.in || e.holds > 0 || e.lost {
 			continue
 		}
+		// A cold place: of what is used again, nothing is evicted for a guess. An
+		// error of the device is left to who needs it: this is only a hint.
 		if e.block == nil {
 			if a.grow(e.size) != nil {
 				return
@@ -58,7 +64,16 @@ func (a *Accelerator) Fetch(value any, how versions.Use) error {
 	return a.fetch(e, how)
 }
 
-// fetch is Fetch for an entry. The caller holds mu.
+// fetch is Fetch for an entry. The caller holds mu, which is given up while it
+// waits:
+//
+//	a copy out under way      for any use: it reads what others may write, and its
+//	                          memory is the host's
+//	a copy in under way       if the host will write: it reads the host's memory
+//	a call that writes        for any use: the value is not there yet
+//	a call that reads         if the host will write: the device's copy goes
+//
+// Then it decides by the state of the entry, and starts over if it has begun a copy.
 func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 	reads, writes := how&versions.Reads != 0, how&versions.Writes != 0
 	for n := 0; ; n++ {
@@ -71,6 +86,7 @@ func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 			a.in.hurry(e)
 			a.out.hurry(e)
 		case e.lost:
+			// Lost values stay lost until somebody writes them as a whole.
 			if reads {
 				return &LostError{Device: a.opt.Name, Err: a.lost}
 			}
@@ -107,6 +123,7 @@ func (a *Accelerator) Flush(job uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.tellCopies()
+	// All copies are begun before the first is waited for.
 	var mine []*entry
 	for _, e := range a.cache.entries {
 		if slices.Contains(e.jobs, job) {
@@ -127,6 +144,7 @@ func (a *Accelerator) Flush(job uint64) error {
 		}
 		others := len(e.jobs) > 1
 		e.jobs = slices.DeleteFunc(e.jobs, func(j uint64) bool { return j == job })
+		// While fetch waited another job may have come to use it, and written it.
 		if others && e.state == modified {
 			continue
 		}

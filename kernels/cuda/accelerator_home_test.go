@@ -23,10 +23,9 @@ func TestAcceleratorHome(t *testing.T) {
 		"lost by the copy": {faults: []cuda.Fault{{Op: "CopyOut", N: 2, Lost: true}}, lost: true},
 		"lost in the copy": {faults: []cuda.Fault{{Op: "CopyOut", N: 2, Late: true}}, lost: true},
 		"lost by then":     {faults: []cuda.Fault{{Op: "Gemm", N: 1, Late: true}}, lost: true},
-		"written through":  {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := cuda.Options{Memory: 16 * 2048, Movers: 1, Poison: true, WriteThrough: name == "written through"}
+			opt := cuda.Options{Memory: 16 * 2048, Movers: 1, Poison: true}
 			a, _ := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20, Faults: test.faults, Latency: 2 * time.Millisecond}, opt)
 			x, y := newMatrix(16, 16, 2, 1), newMatrix(16, 16, 3, 2)
 			p := &mix{}

@@ -18,7 +18,17 @@ func (a *Accelerator) Launch(l *versions.Launch) error {
 	return a.launch([]*versions.Launch{l})
 }
 
-// launch starts calls as one on the device.
+// launch starts calls as one on the device. Its steps, in this order:
+//
+//	operands   finds out how large it is, and holds the entries
+//	look       refuses what cannot be read any more
+//	bring      reserves scratch memory first, then room for each operand, and has
+//	           copies begin: the only step that waits for room
+//	begin      has the stream wait, and marks the beginning
+//	run        calls the version
+//
+// Until run nothing is enqueued that would have to be waited for, so that an error
+// costs no more than what abandon does.
 func (a *Accelerator) launch(all []*versions.Launch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +99,9 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 // look finds out whether what r reads is lost. The caller holds mu.
 func (a *Accelerator) look(r *running) error {
 	for _, u := range r.ops {
-		// What a call has left that could not be enqueued as a whole is not wanted.
+		// A call that could not be enqueued as a whole may still write here. What it
+		// leaves is not wanted, and settle makes the entry what it was before: so
+		// this waits, as it must not read in between.
 		for n := 0; u.e.writer != nil && u.e.writer.failed; n++ {
 			a.pause(n)
 		}
@@ -106,15 +118,18 @@ func (a *Accelerator) look(r *running) error {
 // bring gives all operands of r room, and those that it reads their values, as
 // far as onto the stream. The caller holds mu.
 func (a *Accelerator) bring(r *running, extra int64) error {
+	// Scratch memory first: if it has no room, nothing was copied in vain. What the
+	// version asks for later comes out of it.
 	if extra > 0 {
 		if _, err := a.scratch(r, roundUp(extra, grain), true); err != nil {
 			return err
 		}
 	}
+	// Operands are held, so that making room for one does not take that of another.
 	for i := 0; i < len(r.ops); i++ {
 		u := &r.ops[i]
 		if u.e.size == 0 {
-			continue
+			continue // without elements it needs no room
 		}
 		if u.e.block == nil {
 			stuck, err := a.makeRoom(u.e.size, func() (bool, *entry) {
@@ -125,6 +140,8 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 				return err
 			}
 			if stuck {
+				// There is enough memory, but not in one piece. Afterwards everything
+				// has to be placed and brought anew.
 				if err := a.repack(r, extra); err != nil {
 					return err
 				}
@@ -134,20 +151,26 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 		if u.how&versions.Reads == 0 {
 			continue
 		}
+		// With a writer in flight the value comes to be on the device: the stream
+		// waits for that in begin.
 		if u.e.state == invalid && !u.e.in && u.e.writer == nil {
 			a.startIn(u.e)
 			r.copied += u.e.bytes()
 		}
 		if u.e.in {
+			// Prefetch may have begun it, behind others.
 			u.in = u.e.arriving
 			a.in.hurry(u.e)
 		}
 	}
 	for _, u := range r.ops {
+		// Until a copy is on its stream there is no event to wait for.
 		for n := 0; u.in != nil && !u.in.staged && !u.in.over; n++ {
 			a.pause(n)
 		}
-		// A value that is being written to the host must stay as it is meanwhile.
+		// A value that is being written to the host must stay as it is meanwhile, and
+		// one that is only written must not be overwritten by a copy that Prefetch
+		// has begun.
 		for n := 0; u.how&versions.Writes != 0 && (u.e.out || u.how&versions.Reads == 0 && u.e.in); n++ {
 			a.pause(n)
 		}
@@ -163,6 +186,7 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 
 // begin enqueues what r's stream has to wait for. The caller holds mu.
 func (a *Accelerator) begin(r *running) (err error) {
+	// Events only where another stream is concerned: on one stream work is in order.
 	r.stream = a.turn
 	a.turn = (a.turn + 1) % len(a.streams)
 	s := a.streams[r.stream]
@@ -170,9 +194,11 @@ func (a *Accelerator) begin(r *running) (err error) {
 		if u.in != nil && !u.in.over {
 			err = errors.Join(err, s.Wait(u.in.done))
 		}
+		// Read after write, and write after write.
 		if w := u.e.writer; w != nil && w.stream != r.stream {
 			err = errors.Join(err, s.Wait(w.end))
 		}
+		// Write after read.
 		if u.how&versions.Writes != 0 {
 			for _, o := range u.e.readers {
 				if o.stream != r.stream {
@@ -180,6 +206,7 @@ func (a *Accelerator) begin(r *running) (err error) {
 				}
 			}
 		}
+		// What is only written has no contents: a version that reads it shows.
 		if a.opt.Poison && u.how&versions.Reads == 0 && u.e.size > 0 {
 			err = errors.Join(err, s.Fill(Ptr(u.e.block.at), 0xff, u.e.size))
 		}
@@ -223,8 +250,9 @@ func (a *Accelerator) run(r *running) error {
 	for _, u := range r.ops {
 		a.cache.touch(u.e)
 	}
-	// Run may panic, or end the goroutine: then the work that it has enqueued goes
-	// on, and keeps its memory until it has ended.
+	// Run may panic, or end the goroutine (t.Fatal does): then the work that it has
+	// enqueued goes on, and keeps its memory until it has ended. So the end is
+	// marked in any case, and failed is taken back only after the last step.
 	r.failed = true
 	defer a.end(r)
 	err := a.enqueue(r)
@@ -242,6 +270,8 @@ func (a *Accelerator) enqueue(r *running) error {
 	if err := r.call(); err != nil {
 		return err
 	}
+	// The integers of Queue.Ints go to the host behind the version's work, on the
+	// same stream: when end is reached they are there.
 	for i := range r.queues {
 		q := &r.queues[i]
 		for _, x := range q.results {
@@ -271,7 +301,9 @@ func (r *running) call() error {
 	return first.Version.Batch.Run(calls)
 }
 
-// end marks the end of r's work. The caller holds mu.
+// end marks the end of r's work, and has the entries know of it: later calls wait
+// for it, and settle takes it off again. A call that has failed is in flight like
+// others, as some of its work may be. The caller holds mu.
 func (a *Accelerator) end(r *running) {
 	if a.lost == nil {
 		if err := a.streams[r.stream].Record(r.end); err != nil {
@@ -300,7 +332,9 @@ func (a *Accelerator) end(r *running) {
 	a.early()
 }
 
-// abandon gives up a launch that has enqueued nothing. The caller holds mu.
+// abandon gives up a launch of which no work is enqueued. Values that it has brought
+// in stay: they are as good for the next one. Room that nothing was copied to goes.
+// The caller holds mu.
 func (a *Accelerator) abandon(r *running) {
 	for _, u := range r.ops {
 		a.cache.release(u.e)

@@ -5,6 +5,15 @@ import (
 	"unsafe"
 )
 
+// Where memory of the device comes from:
+//
+//	device ── Alloc ──► parts ──► cache.arena ──► blocks of tiles
+//	                                          └─► large scratch memory of calls
+//	       ── Alloc, 1 MiB ─────► small ────────► scratch memory up to 64 KiB
+//
+// The arena grows by doubling, up to the limit. Then clean tiles are given up, then
+// dirty ones written back, then everything is given up: see makeRoom and repack.
+
 // grow gets memory for n bytes, if there is no room for them and more memory may
 // be had. A device with less than was promised serves with what it has. The caller
 // holds mu.
@@ -21,6 +30,8 @@ func (a *Accelerator) grow(n int64) error {
 		}
 		return err
 	}
+	// Other programs may have taken memory since the limit was set: then the arena
+	// grows by less, and the limit becomes what there is.
 	for {
 		p, err := a.device.Alloc(size)
 		if err == nil {
@@ -61,8 +72,9 @@ func (a *Accelerator) growSmall() error {
 }
 
 // makeRoom calls try until it reports true, to place n bytes. It writes back what
-// try returns, and waits for what is under way. It reports stuck if there is
-// nothing of either: what is free is in too small pieces. The caller holds mu.
+// try returns, and waits for what is under way: calls that end give scratch memory
+// and operands back, copies that end make values clean. It reports stuck if there
+// is nothing of either: what is free is in too small pieces. The caller holds mu.
 func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, err error) {
 	if err := a.grow(n); err != nil {
 		return false, err
@@ -85,9 +97,12 @@ func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, 
 	}
 }
 
-// repack gives up all that the device has, so that what r needs finds room in one
+// repack is the last resort against fragmentation; it costs a copy out of all that
+// is dirty, and in of what is used again. It gives up all that the device has, so that what r needs finds room in one
 // piece of memory. Nothing is under way. The caller holds mu.
 func (a *Accelerator) repack(r *running, extra int64) error {
+	// r's own operands go, too: they are let go, and held again afterwards. As
+	// nothing is under way, nobody else takes what they leave.
 	a.stats.Repacks++
 	for _, u := range r.ops {
 		a.cache.release(u.e)
@@ -103,6 +118,7 @@ func (a *Accelerator) repack(r *running, extra int64) error {
 	if extra > smallScratch {
 		size += roundUp(extra, grain)
 	}
+	// Empty, and still too small: the arena is of several allocations.
 	if err == nil && a.cache.arena.largest() < size {
 		err = a.join(size)
 	}
@@ -202,7 +218,9 @@ func (a *Accelerator) giveBack(r *running) {
 	r.spare, r.spareEnd = 0, 0
 }
 
-// scratch implements lender.
+// scratch implements lender. The version calls it without mu. What was reserved for
+// the call is handed out from the front; only a version that asks for more than it
+// said waits here for room, and for nothing that needs this call to end.
 func (r *running) scratch(n int64) (Ptr, error) {
 	n = roundUp(n, grain)
 	if r.spare+Ptr(n) <= r.spareEnd {

@@ -380,7 +380,7 @@ func TestAcceleratorRandom(t *testing.T) {
 			room := int64(3+rnd.IntN(6)) * 16 * 16 * 8
 			a, _ := newAccelerator(t,
 				cuda.SimOptions{Memory: 4 << 20, Jitter: time.Duration(rnd.IntN(50)) * time.Microsecond, Seed: seed},
-				cuda.Options{Memory: room, Streams: 1 + int(seed%3), WriteThrough: seed%4 == 0, Movers: 1 + rnd.IntN(3), Stage: int64(64 << rnd.IntN(8))})
+				cuda.Options{Memory: room, Streams: 1 + int(seed%3), Movers: 1 + rnd.IntN(3), Stage: int64(64 << rnd.IntN(8))})
 			values := matrices(4 + rnd.IntN(16))
 			h := &host{t: t, a: a}
 			h.program(rnd, 150, values)
@@ -416,7 +416,7 @@ func TestAcceleratorFaults(t *testing.T) {
 		for _, f := range []cuda.Fault{{N: n}, {N: n, Lost: true}, {N: n, Late: true}} {
 			rnd := rand.New(rand.NewPCG(uint64(n), 2))
 			a, d := newAccelerator(t, cuda.SimOptions{Memory: 2 << 20, Faults: []cuda.Fault{f}},
-				cuda.Options{Memory: 5 * 16 * 16 * 8, Streams: 1 + n%2, WriteThrough: n%3 == 0, Movers: 1, Stage: 1 << 10})
+				cuda.Options{Memory: 5 * 16 * 16 * 8, Streams: 1 + n%2, Movers: 1, Stage: 1 << 10})
 			if a == nil {
 				continue
 			}

@@ -18,9 +18,6 @@ type Options struct {
 	// memory: libraries need some for themselves. If the device has less to give,
 	// it is what it has.
 	Memory int64
-	// WriteThrough has every output copied back at once, so that little is lost
-	// with the device. A call that writes a value again waits for that.
-	WriteThrough bool
 	// Streams is the number of streams that compute. 0 means 1: then the times of
 	// calls do not contain those of others.
 	Streams int
@@ -86,76 +83,107 @@ type Stats struct {
 }
 
 // Accelerator executes calls on a [Device], in whose memory it keeps tiles that
-// calls use. It implements the interface of that name of package exec.
+// calls use. It implements the interface of that name of package exec. Its methods
+// are safe for concurrent use, but for Launch, LaunchBatch and Ended, which are
+// for one goroutine at a time: the worker's. The package's overview says how it
+// works.
 type Accelerator struct {
 	device Device
 	opt    Options
 	target *versions.Target
 
-	mu     sync.Mutex // guards all that follows; not held while anything waits
-	work   sync.Cond  // transfers wait, or the accelerator is closed
+	// mu guards all that follows. It is not held while anything waits.
+	mu sync.Mutex
+	// work wakes movers: transfers wait, or the accelerator is closed.
+	work   sync.Cond
 	movers sync.WaitGroup
 	crew   []*mover
 	closed bool
 	taken  bool // by a runtime
-	lost   error
-	bad    []error // what went wrong when things were given back
+	// lost is why the device is of no use any more. Once it is set, nothing is
+	// enqueued, and what is in flight has been settled with it.
+	lost error
+	// bad is what went wrong when things were given back: Close returns it.
+	bad []error
 
-	cache  *cache
-	parts  []Ptr  // the allocations of its arena
-	small  *arena // for small scratch memory, so that it does not break up the other
-	under  Ptr    // its allocation; 0 before the first use
-	pins   pinned
-	events []Event // unused
+	cache *cache
+	// parts are the allocations that the cache's arena consists of.
+	parts []Ptr
+	// small lends small scratch memory, out of an allocation of its own, under: small
+	// blocks among tiles would break up the room for them.
+	small *arena
+	under Ptr // 0 before the first use
+	pins  pinned
+	// events are unused ones: to make one is a call of the driver.
+	events []Event
 
-	in, out  lane
-	streams  []Stream // that compute; for the goroutine that launches
-	turn     int
+	in, out lane
+	// streams compute. Calls go to them in turn.
+	streams []Stream
+	turn    int
+
+	// arriving are copies in that are on their stream as a whole. poll ends them.
 	arriving []*transfer
-	moving   int // transfers that are not over
-	outs     int // of these, to the host
-	flying   []*running
-	away     int        // operands that launches wait for on their way to the host
-	over     []*running // ended, not reported
+	// moving is the number of transfers that are not over, waiting ones included,
+	// and outs of those of them that go to the host.
+	moving, outs int
+	// flying are calls that are enqueued, in the order in which they were, and over
+	// those that have been settled and not reported.
+	flying []*running
+	away   int // operands that launches wait for on their way to the host
+	over   []*running
 
+	// woken says that Wake was called since the last wait in Ended. wake, of
+	// capacity 1, ends a wait that nothing in flight would.
 	woken bool
-	wake  chan struct{} // capacity 1
+	wake  chan struct{}
 
-	zero  Event // a point in time on the device that is known on the host
+	// zero is a point in time on the device that was since on the host: the device's
+	// times are told relative to it.
+	zero  Event
 	since time.Time
 
 	stats  Stats
 	onCopy func(versions.Copy)
-	told   []versions.Copy
+	// told are copies that onCopy was not called for yet, as it runs without mu.
+	told []versions.Copy
 }
 
 // running is a launch, or several that are one on the device, from its start to
 // its report.
 type running struct {
-	launches        []*versions.Launch
-	queues          []Queue // of each
-	stream          int
-	ops             []use
-	blocks          []lent // scratch memory, and what is left of what was reserved
+	launches []*versions.Launch
+	queues   []Queue // of each
+	stream   int     // of Accelerator.streams
+	ops      []use
+	// blocks are scratch memory of the device, and pins of the host, until the
+	// work has ended. From spare to spareEnd is what is left of what was reserved
+	// before the version was called.
+	blocks          []lent
 	spare, spareEnd Ptr
 	owner           *Accelerator
-	pins            []pin // on the host
+	pins            []pin
 	begin           Event
 	end             Event
-	copied          int64
-	away            int  // operands that are on their way to the host: see versions.Version.Home
-	failed          bool // it could not be enqueued as a whole: it is not reported
-	err             error
+	// copied is the bytes that were brought in for it.
+	copied int64
+	away   int // operands that are on their way to the host: see versions.Version.Home
+	// failed says that it could not be enqueued as a whole: Launch has returned the
+	// error, and it is not reported.
+	failed bool
+	err    error
 
 	began time.Time
 	busy  time.Duration
 }
 
-// use is an operand of a launch: each value once.
+// use is an operand of a launch: each value once, however many operands it is.
 type use struct {
 	e   *entry
-	how versions.Use
-	in  *transfer // what it waits for
+	how versions.Use // of all these operands
+	// in is the copy in that the call waits for; nil if the value was there, or is
+	// not read.
+	in *transfer
 }
 
 // lent is scratch memory: a block and whose.
