@@ -1,7 +1,5 @@
 package kernels
 
-import "github.com/tessera-la/tessera/versions"
-
 // The ops of the tile LU factorization.
 
 // Pivots is the row interchanges of a panel of rows, a datum of its own beside
@@ -64,7 +62,3 @@ type Laswp struct {
 type Lapmt struct {
 	Inverse bool
 }
-
-// Memory implements [versions.Stored]: the versions that get pivots read them on the
-// host.
-func (v *Pivots) Memory() versions.Memory { return versions.Memory{} }
