@@ -65,21 +65,3 @@ type Potrf struct {
 	Uplo   blas.Uplo
 	Offset int // global index of the tile's first row
 }
-
-// Potrfp is the parameter of op "potrfp": the Cholesky factorization of a panel,
-// a diagonal tile and the tiles below it (Uplo = Lower) or to the right of it
-// (Upper),
-//
-//	A = L·Lᵀ,  B = B·L⁻ᵀ  for every B (Uplo = Lower),
-//	A = Uᵀ·U,  B = U⁻ᵀ·B  for every B (Uplo = Upper).
-//
-// Operands: A (inout, n×n), of which the Uplo triangle is read and written; then
-// any number of tiles B (inout, m×n or n×m). The call finishes with each B as soon
-// as it is done, in their order or, on the units of a gang, in any. If A is not
-// positive definite the version returns *[NotPositiveDefiniteError] as op "potrf"
-// does, and no B has been touched.
-type Potrfp struct {
-	Uplo   blas.Uplo
-	Offset int  // global index of the first row of A
-	Lazy   bool // hands on every B at the end: what eager release gains is measured against it
-}

@@ -13,8 +13,6 @@ type Ops[T Element] struct {
 	Trsm  *versions.Op // parameter *Trsm
 	Potrf *versions.Op // parameter *Potrf
 
-	Potrfp *versions.Op // parameter *Potrfp
-
 	Getrf   *versions.Op // parameter *Getrf
 	Getrfnp *versions.Op // parameter *Getrfnp
 	Laswp   *versions.Op // parameter *Laswp
@@ -34,7 +32,7 @@ type Ops[T Element] struct {
 
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
-	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Potrfp, o.Getrf, o.Getrfnp, o.Laswp,
+	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
 		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr}
 }
 

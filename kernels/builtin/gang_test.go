@@ -23,40 +23,11 @@ func (n threads) Do(parts int, f func(int, *versions.Workspace)) {
 	wg.Wait()
 }
 
-// TestGanged puts the versions for several units through the suites, with
-// parts so small that every tile is cut, alone and on a gang. The short test
-// leaves out float32, where only the routines below differ, and being alone.
-func TestGanged(t *testing.T) {
-	gangs := []versions.Gang{threads(3), nil}
-	if testing.Short() {
-		gangs = gangs[:1]
-	}
-	for _, gang := range gangs {
-		tab := builtin.NewTable()
-		for _, op := range tab.All() {
-			if testing.Short() && op.Type == "f32" {
-				continue
-			}
-			v := builtin.GangedForTest(op)
-			run := v.Run
-			if run == nil {
-				continue // its versions use one unit
-			}
-			v.Run = func(c *versions.Call) error {
-				call := *c
-				call.Gang = gang
-				return run(&call)
-			}
-			kerneltest.Version(t, op, &v)
-		}
-	}
-}
-
-// TestHelped puts the versions that others can help with through the suites, with
-// somebody there for every part.
+// TestHelped puts the versions that others can help with, or that have several units,
+// through the suites, with somebody there for every part.
 func TestHelped(t *testing.T) {
 	tab, m := builtin.NewTable(), topo.Detect()
-	here := &versions.Target{Arch: m.Arch, Features: m.Features}
+	here := &versions.Target{Arch: m.Arch, Features: m.Features, Processor: "KNL", Units: 2}
 	for _, op := range tab.All() {
 		if testing.Short() && op.Type == "f32" {
 			continue

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -34,13 +33,6 @@ func knl() versions.Constraints {
 	return versions.Constraints{Arch: "amd64", Processor: "KNL", Features: []string{"avx512f"}, Units: knlUnits}
 }
 
-// newKNL returns the routines of version "knl": the AVX-512F kernels, with
-// blocks for the chip's caches — 32 KiB a core, 1 MiB for the two cores of a
-// tile, no third level — on the units of a gang.
-func newKNL[T kernels.Element]() (g *ganged[T], ok bool) {
-	p, ok := cpu.AVX512[T](cpu.Caches{L1: 32 << 10, L2: 512 << 10})
-	if !ok {
-		return nil, false
-	}
-	return &ganged[T]{r: p, units: knlUnits, grain: 2 * p.NR, block: 128}, true
-}
+// knlCaches is the chip's caches: 32 KiB a core, 1 MiB for the two cores of a tile,
+// no third level.
+func knlCaches() cpu.Caches { return cpu.Caches{L1: 32 << 10, L2: 512 << 10} }

@@ -7,30 +7,18 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// addQR adds versions of trmm and of the ops of the tile QR factorization by r
-// and q, on the units of g if it is not nil.
-func addQR[T kernels.Element](o *kernels.Ops[T], name string, r cpu.Routines[T], q cpu.QRRoutines[T], g *ganged[T], c versions.Constraints) {
-	run := qrFunctions(q, r)
-	if g != nil {
-		run = (&gangedQR[T]{g, q}).functions()
+// addQR adds versions of trmm and of the ops of the tile QR factorization by r and q.
+func addQR[T kernels.Element](o *kernels.Ops[T], name string, r cpu.Routines[T], q cpu.QRRoutines[T], c versions.Constraints) {
+	add := func(op *versions.Op, help func(*versions.Call) int, run func(*versions.Call) error) {
+		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Help: help, Run: run})
 	}
-	helps := map[*versions.Op]func(*versions.Call) int{}
-	if g == nil {
-		for _, op := range []*versions.Op{o.Unmqr, o.Tsmqr, o.Ttmqr} {
-			helps[op] = helpWith[T](q, op.Work)
-		}
-	}
-	for _, op := range []*versions.Op{o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr} {
-		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Help: helps[op], Run: run[op.Name]})
-	}
-}
-
-// qrFunctions returns the functions of versions by the names of their ops.
-func qrFunctions[T kernels.Element](q cpu.QRRoutines[T], r cpu.Routines[T]) map[string]func(*versions.Call) error {
-	return map[string]func(*versions.Call) error{
-		"trmm": trmm(r), "geqrt": geqrt(q), "unmqr": unmqr(q),
-		"tsqrt": tsqrt(q), "tsmqr": tsmqr(q), "ttqrt": ttqrt(q), "ttmqr": ttmqr(q),
-	}
+	add(o.Trmm, nil, trmm(r))
+	add(o.Geqrt, nil, geqrt(q))
+	add(o.Unmqr, helpWith[T](q, o.Unmqr.Work), unmqr(q))
+	add(o.Tsqrt, nil, tsqrt(q))
+	add(o.Tsmqr, helpWith[T](q, o.Tsmqr.Work), tsmqr(q))
+	add(o.Ttqrt, nil, ttqrt(q))
+	add(o.Ttmqr, helpWith[T](q, o.Ttmqr.Work), ttmqr(q))
 }
 
 // trmmOf returns the operands of op "trmm".

@@ -188,3 +188,11 @@ func potrfWork[T kernels.Element](call *versions.Call) float64 {
 	n := float64(a.Rows)
 	return n * (n + 1) * (2*n + 1) / 6
 }
+
+// flip returns the other of NoTrans and Trans; conjugation means nothing here.
+func flip(trans blas.Transpose) blas.Transpose {
+	if trans == blas.NoTrans {
+		return blas.Trans
+	}
+	return blas.NoTrans
+}

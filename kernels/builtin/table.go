@@ -50,7 +50,7 @@ func Absent() []AbsentVersion {
 				continue
 			}
 			absent = append(absent, AbsentVersion{op.Name, op.Type, name, cpu.WhyNoBLAS(name)})
-			if op.Name == "trsm" || op.Name == "potrf" || op.Name == "potrfp" {
+			if op.Name == "trsm" || op.Name == "potrf" {
 				absent = append(absent, AbsentVersion{op.Name, op.Type, name + splitSuffix, cpu.WhyNoBLAS(name)})
 			}
 		}
@@ -70,8 +70,6 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
 		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
 		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
-
-		Potrfp: &versions.Op{Name: "potrfp", Type: typ, Work: potrfpWork[T]},
 
 		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
 		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T]},
@@ -96,7 +94,6 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 	solves := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, trsmWork[T]), Run: trsm(r)})
 		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Help: helpPotrf(r), Run: potrf(r)})
-		o.Potrfp.Versions = append(o.Potrfp.Versions, versions.Version{Name: name, Constraints: c, Run: potrfp(r)})
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		l := cpu.NewLU(r, caches())
@@ -106,21 +103,14 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 		addTournament(&o, name, l, c)
 	}
 	var any versions.Constraints
-	if g, ok := newKNL[T](); ok {
-		add := func(op *versions.Op, run func(*versions.Call) error) {
-			op.Versions = append(op.Versions, versions.Version{Name: "knl", Constraints: knl(), Run: run})
-		}
-		add(o.Gemm, g.gemm)
-		add(o.Syrk, g.syrk)
-		add(o.Trsm, g.trsm)
-		add(o.Potrf, g.potrf)
-		add(o.Potrfp, g.potrfp)
-		l := cpu.NewLU(g.r, caches())
-		add(o.Getrf, g.getrf(l))
-		add(o.Getrfnp, g.getrfnp(l))
-		add(o.Laswp, g.laswp(l))
-		addTournament(&o, "knl", l, knl())
-		addQR(&o, "knl", g.r, cpu.NewQR(g.r), g, knl())
+	ours := func(name string, p *cpu.Packed[T], c versions.Constraints) {
+		products(name, p, c)
+		solves(name, p, c)
+		lu(name, p, c)
+		addQR(&o, name, p, cpu.NewQR[T](p), c)
+	}
+	if p, ok := cpu.AVX512[T](knlCaches()); ok {
+		ours("knl", p, knl())
 	}
 	// Ours come before the C library's: on one core of a Xeon (model 167),
 	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
@@ -128,18 +118,10 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
 	// 25; at 64 and 512 they are ahead as well (docs/kernels-gemm.md).
 	if p, ok := cpu.AVX512[T](caches()); ok {
-		p = p.WithBlocks(blocksOf[T](opt.AVX512))
-		products("avx512", p, avx512())
-		solves("avx512", p, avx512())
-		lu("avx512", p, avx512())
-		addQR(&o, "avx512", p, cpu.NewQR[T](p), nil, avx512())
+		ours("avx512", p.WithBlocks(blocksOf[T](opt.AVX512)), avx512())
 	}
 	if p, ok := cpu.AVX2[T](caches()); ok {
-		p = p.WithBlocks(blocksOf[T](opt.AVX2))
-		products("avx2", p, avx2())
-		solves("avx2", p, avx2())
-		lu("avx2", p, avx2())
-		addQR(&o, "avx2", p, cpu.NewQR[T](p), nil, avx2())
+		ours("avx2", p.WithBlocks(blocksOf[T](opt.AVX2)), avx2())
 	}
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()
@@ -156,12 +138,12 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 		}
 		lu(info.Name, r, any)
 		qr, _ := cpu.BLASQR[T]()
-		addQR(&o, info.Name, r, qr, nil, any)
+		addQR(&o, info.Name, r, qr, any)
 	}
 	products("go", cpu.Portable[T](), any)
 	solves("go", cpu.Portable[T](), any)
 	lu("go", cpu.Portable[T](), any)
-	addQR(&o, "go", cpu.Portable[T](), cpu.NewQR[T](cpu.Portable[T]()), nil, any)
+	addQR(&o, "go", cpu.Portable[T](), cpu.NewQR[T](cpu.Portable[T]()), any)
 	addCUDA(&o)
 	return o
 }
