@@ -9,8 +9,8 @@ import (
 func edgeLog(r *trace.Recorder, job uint64) *graph.Log {
 	l := &graph.Log{}
 	edges := func(yield func(trace.Edge)) {
-		l.Edges(func(on, task graph.TaskID, kind graph.Dependence) {
-			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind)})
+		l.Edges(func(on, task graph.TaskID, kind graph.Dependence, bytes int64) {
+			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
 		})
 	}
 	l.Begun = func() { r.Derive(edges, l.Forget) }

@@ -147,8 +147,8 @@ func TestDependenceKinds(t *testing.T) {
 // edgeList is a graph.Observer that keeps edges as a recording has them.
 type edgeList []trace.Edge
 
-func (l *edgeList) Depends(on, task graph.TaskID, kind graph.Dependence, _ *graph.Datum, _ uint32) {
-	*l = append(*l, trace.Edge{From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind)})
+func (l *edgeList) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph.Datum, _ uint32) {
+	*l = append(*l, trace.Edge{From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: d.Bytes})
 }
 
 // TestRecordedEdges: a recording has the edges of each job, of children's too, as a
@@ -265,14 +265,14 @@ func TestResetOfRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close()
-	job, d := rt.NewJob(context.Background()), &graph.Datum{}
+	job, d := rt.NewJob(context.Background()), &graph.Datum{Bytes: 800}
 	for n := uint64(1); n <= 3; n++ {
 		if _, err := job.Submit(&graph.Spec{Op: empty("x"), Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}}); err != nil {
 			t.Fatal(err)
 		}
 		var want []trace.Edge
 		if n > 1 {
-			want = []trace.Edge{{Job: 1, From: n - 1, To: n}}
+			want = []trace.Edge{{Job: 1, From: n - 1, To: n, Bytes: 800}}
 		}
 		if got := r.Recording().Edges; !slices.Equal(got, want) {
 			t.Errorf("after task %d: %v, want %v", n, got, want)

@@ -17,6 +17,14 @@ type Log struct {
 	begun  bool
 	pieces []piece // since past; all but the last are full
 	past   past
+	bytes  []int64 // of each datum, by its number
+}
+
+// size notes the size of the next datum, by number.
+func (l *Log) size(bytes int64) {
+	l.mu.Lock()
+	l.bytes = append(l.bytes, bytes)
+	l.mu.Unlock()
 }
 
 // piece is some accesses that are not moved, for that costs as much as to write
@@ -67,18 +75,19 @@ func (p *piece) all(yield func(access) bool) {
 }
 
 // Edges yields the edges so far, or since Forget, as an [Observer] would have been
-// told of them. It may be called at any time.
-func (l *Log) Edges(yield func(on, task TaskID, kind Dependence)) {
+// told of them, with the size of the datum that each is about. It may be called at
+// any time.
+func (l *Log) Edges(yield func(on, task TaskID, kind Dependence, bytes int64)) {
 	l.mu.Lock()
 	pieces := slices.Clone(l.pieces) // with the lists as long as they are now
-	known := slices.Clone(l.past)
+	known, bytes := slices.Clone(l.past), l.bytes
 	for i := range known {
 		known[i].makers, known[i].readers = slices.Clone(known[i].makers), slices.Clone(known[i].readers)
 	}
 	l.mu.Unlock()
 	for i := range pieces {
 		for a := range pieces[i].all {
-			known.after(a, func(on TaskID, kind Dependence) { yield(on, a.task, kind) })
+			known.after(a, func(on TaskID, kind Dependence) { yield(on, a.task, kind, bytes[a.datum]) })
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (l *lines) Depends(on, task TaskID, kind Dependence, _ *Datum, _ uint32) {
 	*l = append(*l, fmt.Sprint(on, task, kind))
 }
 
-func (l *lines) edge(on, task TaskID, kind Dependence) { l.Depends(on, task, kind, nil, 0) }
+func (l *lines) edge(on, task TaskID, kind Dependence, _ int64) { l.Depends(on, task, kind, nil, 0) }
 
 // TestLog holds the edges that follow from a log, and those that an observer is
 // told of, to what a look back at the whole program says: for random programs with
@@ -190,7 +190,7 @@ func TestLongLog(t *testing.T) {
 		g.End(task, Done, nil, nil)
 	}
 	var got []TaskID
-	g.Log.Edges(func(on, _ TaskID, _ Dependence) { got = append(got, on) })
+	g.Log.Edges(func(on, _ TaskID, _ Dependence, _ int64) { got = append(got, on) })
 	if !slices.Equal(got, want) {
 		t.Errorf("%d edges, want %d", len(got), len(want))
 	}

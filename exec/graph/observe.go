@@ -94,6 +94,9 @@ func (g *Graph) number(d *Datum) uint32 {
 	if n := g.numbering; d.numbered != n {
 		d.numbered, d.index = n, n.count
 		n.count++
+		if g.Log != nil {
+			g.Log.size(d.Bytes)
+		}
 	}
 	return d.index
 }

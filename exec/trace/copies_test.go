@@ -45,15 +45,17 @@ func TestCopies(t *testing.T) {
 	if err := r.WriteReport(&report, 80); err != nil {
 		t.Fatal(err)
 	}
+	checkParaver(t, prv.String(), pcf.String(), row.String(), 5)
 	for _, test := range []struct {
 		what string
 		have string
 		want []string
 	}{
 		{"chrome", chrome.String(), []string{`"worker 0"`, `"cuda0"`, `"cuda0 copies in"`, `"cuda0 copies out"`, `"waits for data"`, `"bytes":2048`}},
-		{"prv", prv.String(), []string{":1(4):1:1(4:1)\n", "1:1:1:1:1:6000000:8000000:3\n", "1:3:1:1:3:5000000:5500000:1\n", "2:4:1:1:4:6000000:60000007:1024\n"}},
-		{"pcf", pcf.String(), []string{"Waiting for data", "60000007    Bytes copied"}},
-		{"row", row.String(), []string{"LEVEL THREAD SIZE 4\nworker 0\ncuda0\ncuda0 copies in\ncuda0 copies out\n"}},
+		{"prv", prv.String(), []string{":1(5):1:1(5:1)\n", "1:1:1:1:1:6000000:8000000:3\n", "1:4:1:1:4:5000000:5500000:1\n",
+			"3:3:1:1:3:4000000:4000000:2:1:1:2:5000000:5000000:2048:1\n", "3:2:1:1:2:6000000:6000000:3:1:1:3:7000000:7000000:1024:1\n"}},
+		{"pcf", pcf.String(), []string{"Waiting for data"}},
+		{"row", row.String(), []string{"LEVEL THREAD SIZE 5\nworker 0\ncuda0\nhost memory\ncuda0 copies in\ncuda0 copies out\n"}},
 		{"report", report.String(), []string{"copy awaited", "cuda0 copies in", "3 KiB", "20.0 %"}},
 	} {
 		for _, want := range test.want {

@@ -18,7 +18,6 @@ const (
 	paraverJob     = 60000004
 	paraverFailed  = 60000005
 	paraverShare   = 60000006
-	paraverCopy    = 60000007
 )
 
 // The states of a worker in a Paraver trace, of those that Paraver knows.
@@ -34,10 +33,20 @@ type paraver struct {
 	ops, versions map[string]int
 	n             int // workers
 	channels      []channel
+	names         []string // of the rows: workers, the host's memory if there are copies, channels
 }
 
 func (r *Recording) paraver() *paraver {
 	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers()), channels: r.channels()}
+	for w := range p.n {
+		p.names = append(p.names, p.name(w))
+	}
+	for i, c := range p.channels {
+		if i == 0 {
+			p.names = append(p.names, "host memory")
+		}
+		p.names = append(p.names, c.title)
+	}
 	for _, events := range [][]Event{r.Events, r.Shares} {
 		for i := range events {
 			p.ops[events[i].Op], p.versions[events[i].Version] = 0, 0
@@ -58,7 +67,9 @@ func (r *Recording) paraver() *paraver {
 // tasks, and event records with the op, the version, the number of the task and
 // of its job, and whether it is a share in a task that another worker leads. They
 // become 0 when the task ends, or what they are for the task that waits
-// underneath; edges along which data flow are communication records.
+// underneath. Communication records, with the bytes that move, are the edges along
+// which data flow, and the copies between the host's memory, a row of its own, and
+// the accelerators.
 //
 // Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace
 // file description", Barcelona Supercomputing Center.
@@ -81,7 +92,7 @@ type during struct {
 // states returns when workers were inside tasks or waited for data, and when the
 // channels of accelerators copied, in the order of the starts.
 func (p *paraver) states() [][]during {
-	all := make([][]during, p.n+len(p.channels))
+	all := make([][]during, len(p.names))
 	for w, intervals := range p.busy() {
 		for _, t := range intervals {
 			all[w] = append(all[w], during{t, paraverRunning})
@@ -92,7 +103,7 @@ func (p *paraver) states() [][]during {
 	}
 	for i, c := range p.channels {
 		for _, x := range c.copies {
-			all[p.n+i] = append(all[p.n+i], during{interval{x.Start, x.End}, paraverRunning})
+			all[p.n+1+i] = append(all[p.n+1+i], during{interval{x.Start, x.End}, paraverRunning})
 		}
 	}
 	for _, states := range all {
@@ -110,8 +121,11 @@ type record struct {
 
 func (p *paraver) trace(w io.Writer) error {
 	_, last := p.span()
+	for _, x := range p.Copies {
+		last = max(last, x.End)
+	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "#Paraver (%s):%d_ns:1(%d):1:1(%d:1)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(), p.n+len(p.channels), p.n+len(p.channels))
+	fmt.Fprintf(out, "#Paraver (%s):%d_ns:1(%d):1:1(%d:1)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(), len(p.names), len(p.names))
 	var records []record
 	put := func(at time.Duration, kind int, format string, args ...any) {
 		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
@@ -130,12 +144,17 @@ func (p *paraver) trace(w io.Writer) error {
 		}
 		state(until, last, paraverIdle)
 	}
-	for i, c := range p.channels {
-		row := p.n + i + 1
-		for _, x := range c.copies {
-			put(x.Start, 2, "2:%d:1:1:%d:%d:%d:%d", row, row, x.Start.Nanoseconds(), paraverCopy, x.Bytes)
-			put(x.End, 2, "2:%d:1:1:%d:%d:%d:0", row, row, x.End.Nanoseconds(), paraverCopy)
+	// communicate puts a communication between workers.
+	communicate := func(from int, sent time.Duration, to int, received time.Duration, bytes int64, job uint64) {
+		put(sent, 3, "3:%d:1:1:%d:%d:%d:%d:1:1:%d:%d:%d:%d:%d", from+1, from+1, sent.Nanoseconds(), sent.Nanoseconds(),
+			to+1, to+1, received.Nanoseconds(), received.Nanoseconds(), bytes, job)
+	}
+	for _, x := range p.Copies {
+		from, to := p.n, x.Worker // the host's memory follows the workers
+		if x.Out {
+			from, to = to, from
 		}
+		communicate(from, x.Start, to, x.End, x.Bytes, x.Job)
 	}
 	for w, row := range p.byWorker() {
 		for _, c := range row.changes() {
@@ -155,8 +174,7 @@ func (p *paraver) trace(w io.Writer) error {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
 		if ok && ok2 && d.Kind == RAW && from.End <= to.Start {
-			put(from.End, 3, "3:%d:1:1:%d:%d:%d:%d:1:1:%d:%d:%d:1:%d", from.Worker+1, from.Worker+1, from.End.Nanoseconds(), from.End.Nanoseconds(),
-				to.Worker+1, to.Worker+1, to.Start.Nanoseconds(), to.Start.Nanoseconds(), d.Job)
+			communicate(from.Worker, from.End, to.Worker, to.Start, d.Bytes, d.Job)
 		}
 	}
 	// In the order of time; at one time states before events, and what ends
@@ -230,7 +248,6 @@ STATES_COLOR
 	types(paraverTask, "Task", nil)
 	types(paraverJob, "Job", nil)
 	types(paraverFailed, "Failed attempt", map[string]int{"Failed": 1})
-	types(paraverCopy, "Bytes copied", nil)
 	types(paraverShare, "Member of a gang", map[string]int{"Share of a task that another worker leads": 1})
 	return out.Flush()
 }
@@ -244,15 +261,8 @@ func (p *paraver) rows(w io.Writer) error {
 		}
 		fmt.Fprintln(out)
 	}
-	var names []string
-	for w := range p.n {
-		names = append(names, p.name(w))
-	}
-	for _, c := range p.channels {
-		names = append(names, c.title)
-	}
-	level("CPU", names...)
+	level("CPU", p.names...)
 	level("NODE", "node 0")
-	level("THREAD", names...)
+	level("THREAD", p.names...)
 	return out.Flush()
 }

@@ -44,6 +44,7 @@ type Edge struct {
 	Job      uint64
 	From, To uint64 // tasks
 	Kind     Dependence
+	Bytes    int64 // size of the datum that it is about
 }
 
 // Pause is a time in which the submission of a job stood still because its

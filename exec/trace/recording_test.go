@@ -33,7 +33,7 @@ func diamond() *Recording {
 		at(3, 1, 20*ms, 20*ms, 25*ms), at(3, 1, 20*ms, 25*ms, 50*ms),
 	}}
 	r.Events[3].Failed = true
-	r.Edges = []Edge{{1, 1, 2, RAW}, {1, 1, 3, RAW}, {1, 2, 4, RAW}, {1, 3, 4, RAW}, {1, 2, 3, WAR}, {1, 4, 9, RAW}}
+	r.Edges = []Edge{{1, 1, 2, RAW, 800}, {1, 1, 3, RAW, 800}, {1, 2, 4, RAW, 400}, {1, 3, 4, RAW, 200}, {1, 2, 3, WAR, 800}, {1, 4, 9, RAW, 800}}
 	r.Pauses = []Pause{{1, 35 * ms, 40 * ms}}
 	return r
 }
@@ -216,7 +216,7 @@ func TestWriteParaver(t *testing.T) {
 		"#Paraver (20/11/26 at 18:40):60000000_ns:1(2):1:1(2:1)\n",
 		"\n1:1:1:1:1:30000000:51000000:0\n",
 		"\n1:2:1:1:2:25000000:50000000:1\n",
-		"\n3:1:1:1:1:20000000:20000000:2:1:1:2:25000000:25000000:1:1\n",
+		"\n3:1:1:1:1:20000000:20000000:2:1:1:2:25000000:25000000:800:1\n",
 	} {
 		if !strings.Contains(prv.String(), want) {
 			t.Errorf("no %q in\n%s", want, prv.String())
@@ -286,7 +286,7 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 		now = f[5]
 		switch {
 		case f[0] == 1 && len(f) == 8:
-			if f[5] != until[f[1]] || f[6] <= f[5] || f[6] > end || f[7] > 1 {
+			if f[5] != until[f[1]] || f[6] <= f[5] || f[6] > end || f[7] > 3 {
 				t.Errorf("state %q, the one before ends at %d", l, until[f[1]])
 			}
 			until[f[1]] = f[6]
@@ -322,8 +322,8 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 			t.Errorf("the states of worker %d end at %d, want %d", w, u, end)
 		}
 	}
-	if got := strings.Count(row, "worker"); got != 2*workers {
-		t.Errorf("%d rows named in\n%s", got, row)
+	if got := strings.Count(row, "\n"); got != 2*workers+7 { // two levels with all names
+		t.Errorf("%d lines in\n%s", got, row)
 	}
 }
 
