@@ -165,28 +165,31 @@ func deviceProblems(t *testing.T, n int) (a *mat.Dense, spd *mat.SymDense, b *ma
 // room, where what is read before it is there is NaN: with what the times decide,
 // with all on devices that can be, and under another policy.
 func TestAccelerators(t *testing.T) {
-	const n, nb = 100, 16
+	const n, nb = 70, 16
 	a, spd, b := deviceProblems(t, n)
-	for name, opt := range map[string]la.Options{
-		"chosen":        {},
-		"devices":       {Only: []string{"cuda"}},
-		"fifo":          {Only: []string{"cuda"}, Policy: dispatch.FIFO},
-		"priority":      {ByPriority: true},
-		"deterministic": {Deterministic: true, Only: []string{"cuda"}},
+	for name, test := range map[string]struct {
+		devices int
+		opt     la.Options
+	}{
+		"chosen":        {2, la.Options{}},
+		"device":        {1, la.Options{Only: []string{"cuda"}}},
+		"devices":       {2, la.Options{Only: []string{"cuda"}}},
+		"fifo":          {2, la.Options{Only: []string{"cuda"}, Policy: dispatch.FIFO}},
+		"priority":      {1, la.Options{ByPriority: true}},
+		"deterministic": {2, la.Options{Deterministic: true, Only: []string{"cuda"}}},
 	} {
-		for _, devices := range []int{1, 2} {
-			t.Run(fmt.Sprintf("%s/%d", name, devices), func(t *testing.T) {
-				all, _ := simulated(t, devices, nb, 12)
-				opt.Accelerators, opt.Workers, opt.NB, opt.Direct = all, 2, nb, -1
-				e := engineOf(t, opt)
-				if err := everything(context.Background(), e, a, spd, b); err != nil {
-					t.Fatal(err)
-				}
-				if launches := all[0].(*cuda.Accelerator).Stats().Launches; launches == 0 {
-					t.Error("nothing ran on a device")
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			all, _ := simulated(t, test.devices, nb, 12)
+			opt := test.opt
+			opt.Accelerators, opt.Workers, opt.NB, opt.Direct = all, 2, nb, -1
+			e := engineOf(t, opt)
+			if err := everything(context.Background(), e, a, spd, b); err != nil {
+				t.Fatal(err)
+			}
+			if launches := all[0].(*cuda.Accelerator).Stats().Launches; launches == 0 {
+				t.Error("nothing ran on a device")
+			}
+		})
 	}
 }
 

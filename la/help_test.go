@@ -59,7 +59,7 @@ func TestHelpBits(t *testing.T) {
 // TestHelpBesideDevice computes everything on a device and on cores, in tiles so
 // large that cores with nothing to do share those that come to others.
 func TestHelpBesideDevice(t *testing.T) {
-	const n, nb = 1040, 640
+	const n, nb = 840, 640
 	a, spd, b := deviceProblems(t, n)
 	all, _ := simulated(t, 1, nb, 20)
 	e := engineOf(t, la.Options{Accelerators: all, Workers: 3, Float: true, NB: nb, Direct: -1, Policy: dispatch.EarliestFinish})

@@ -83,7 +83,10 @@ func TestKinds(t *testing.T) {
 	indefinite := []matgen.Kind{matgen.FirstZero, matgen.LastZero, matgen.MiddleZero, matgen.Indefinite, matgen.SPDCondMax,
 		matgen.Hilbert, matgen.Prolate, matgen.Beam, matgen.Moler}
 	each(t, func(t *testing.T, op, typ string) {
-		for _, name := range KindsFor(op) {
+		for i, name := range KindsFor(op) {
+			if typ == "f32" && i%4 != len(op)%4 {
+				continue // each kind by some op
+			}
 			kind, err := matgen.ParseKind(name)
 			if err != nil {
 				t.Fatal(err)
@@ -182,27 +185,27 @@ func TestProgress(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	each(t, func(t *testing.T, op, typ string) {
+	for _, op := range Ops() {
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(why)
-		if _, err := Run(ctx, Spec{Op: op, Type: typ, N: 100}); !errors.Is(err, why) {
-			t.Errorf("before: %v", err)
+		if _, err := Run(ctx, Spec{Op: op, N: 100}); !errors.Is(err, why) {
+			t.Errorf("%s: before: %v", op, err)
 		}
 		for stage := range 5 {
 			ctx, cancel := context.WithCancelCause(context.Background())
-			_, err := Run(ctx, Spec{Op: op, Type: typ, N: 150, NB: 16, Verify: true, NoPeak: true, Repeat: 3,
+			_, err := Run(ctx, Spec{Op: op, N: 150, NB: 16, Verify: true, NoPeak: true, Repeat: 3,
 				Progress: func(done, total int) {
 					if done >= stage*grain {
 						cancel(why)
 					}
 				}})
 			if !errors.Is(err, why) && stage < 4 {
-				t.Errorf("in stage %d: %v", stage, err)
+				t.Errorf("%s: in stage %d: %v", op, stage, err)
 			}
 			cancel(nil)
 		}
-	})
+	}
 }
 
 func TestMemory(t *testing.T) {
