@@ -157,15 +157,10 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 	c.valid()
 	n := c.u.Dim()
-	m, nrhs := b.Dims()
-	if m != n {
-		return &ShapeError{"SolveTo", fmt.Sprintf("A is %d×%d and b %d×%d", n, n, m, nrhs)}
+	if err := checkSystem("SolveTo", n, n, dst, b); err != nil {
+		return err
 	}
-	shape[T](dst, m, nrhs)
-	if r, s := dst.Dims(); r != m || s != nrhs {
-		return &ShapeError{"SolveTo", fmt.Sprintf("the solution is %d×%d and dst %d×%d", m, nrhs, r, s)}
-	}
-	if m == 0 || nrhs == 0 {
+	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
 		return nil
 	}
 	workers := c.engine.options().Workers
@@ -202,30 +197,7 @@ func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]
 // SolveVecTo solves A·x = b for one right-hand side, dst = x, as SolveTo does.
 func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 	c.valid()
-	n := c.u.Dim()
-	if b.Len() != n {
-		return &ShapeError{"SolveVecTo", fmt.Sprintf("A is %d×%d and b has %d elements", n, n, b.Len())}
-	}
-	if d, ok := any(dst).(*mat.VecDense); ok {
-		shape[float64](d, n, 1)
-	}
-	if dst.Len() != n {
-		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", n, dst.Len())}
-	}
-	if n == 0 {
-		return nil
-	}
-	x := blocked.New[T](blocked.Full, n, 1, c.u.NB())
-	for i := range n {
-		x.Set(i, 0, b.AtVec(i))
-	}
-	if err := c.solve(context.Background(), c.engine, x); err != nil {
-		return err
-	}
-	for i := range n {
-		dst.SetVec(i, x.At(i, 0))
-	}
-	return c.conditionError()
+	return solveVector("A", c.u.Dim(), c.u.Dim(), dst, b, c.SolveTo)
 }
 
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A.
@@ -288,25 +260,8 @@ func (c *Cholesky[T]) UTo(dst TriangularSink[T]) { c.factorTo(dst, mat.Upper) }
 
 func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 	c.valid()
-	n := c.u.Dim()
-	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() {
-		if n == 0 {
-			return
-		}
-		d.ReuseAsTri(n, kind)
-	}
-	unit := false
-	switch d := any(dst).(type) {
-	case Triangular[T]:
-		unit = d.Diag == blas.Unit
-	case *Triangular[T]:
-		unit = d.Diag == blas.Unit
-	}
-	switch m, k := dst.Triangle(); {
-	case m != n:
-		panic(mat.ErrShape)
-	case k != kind || unit:
-		panic(mat.ErrTriangle)
+	if _, empty := shapeTriangle(dst, c.u.Dim(), kind, false); empty {
+		return
 	}
 	// A symmetric view of U gives U above and Uᵀ = L below the diagonal.
 	c.u.CopyTo(dst, c.engine.options().Workers)
@@ -340,23 +295,8 @@ func (c *Cholesky[T]) Cond() float64 {
 	}
 	e, end := c.engine.session()
 	defer end()
-	inv := norm1Estimate(n, func(x []float64) error { return c.applyInverse(e, x) })
+	inv := norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(context.Background(), e, x) }))
 	return c.norm * inv
-}
-
-// applyInverse overwrites x with A⁻¹·x, on e.
-func (c *Cholesky[T]) applyInverse(e *Engine, x []float64) error {
-	v := blocked.New[T](blocked.Full, len(x), 1, c.u.NB())
-	for i, s := range x {
-		v.Set(i, 0, T(s))
-	}
-	if err := c.solve(context.Background(), e, v); err != nil {
-		return err
-	}
-	for i := range x {
-		x[i] = float64(v.At(i, 0))
-	}
-	return nil
 }
 
 // conditionError returns a mat.Condition if U, the square of whose condition

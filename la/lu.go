@@ -319,24 +319,10 @@ func (f *LU[T]) Cond() float64 {
 	defer end()
 	g := *f
 	g.engine = e // for all solutions
-	return f.norm * norm1EstimateOf(n, g.inverseTimes(blas.NoTrans), g.inverseTimes(blas.Trans))
-}
-
-// inverseTimes returns the function that overwrites x with op(A)⁻¹·x.
-func (f *LU[T]) inverseTimes(trans blas.Transpose) func(x []float64) error {
-	return func(x []float64) error {
-		v := blocked.New[T](blocked.Full, len(x), 1, f.lu.NB())
-		for i, s := range x {
-			v.Set(i, 0, T(s))
-		}
-		if err := f.solve(context.Background(), trans, v); err != nil {
-			return err
-		}
-		for i := range x {
-			x[i] = float64(v.At(i, 0))
-		}
-		return nil
+	inverse := func(trans blas.Transpose) func(x []float64) error {
+		return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(context.Background(), trans, x) })
 	}
+	return f.norm * norm1EstimateOf(n, inverse(blas.NoTrans), inverse(blas.Trans))
 }
 
 // conditionError returns a *SingularError, or a mat.Condition if U shows that no

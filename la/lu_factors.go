@@ -94,11 +94,23 @@ func (f *LU[T]) UTo(dst TriangularSink[T]) {
 // triangleTo copies a triangle of the leading k×k block to dst, and reports
 // whether the diagonal of dst is all ones.
 func (f *LU[T]) triangleTo(dst TriangularSink[T], k int, kind mat.TriKind, unitAllowed bool) (unit bool) {
+	unit, empty := shapeTriangle(dst, k, kind, unitAllowed)
+	if empty {
+		return true
+	}
+	f.lu.Leading(k, k).CopyTo(dst, f.engine.options().Workers)
+	return unit
+}
+
+// shapeTriangle makes an empty *mat.TriDense a triangle of order n, or says that
+// there is nothing to make. It panics unless dst is such a triangle, and returns
+// whether its diagonal is all ones, which it may be if unitAllowed.
+func shapeTriangle[T Element](dst TriangularSink[T], n int, kind mat.TriKind, unitAllowed bool) (unit, empty bool) {
 	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() {
-		if k == 0 {
-			return true
+		if n == 0 {
+			return false, true
 		}
-		d.ReuseAsTri(k, kind)
+		d.ReuseAsTri(n, kind)
 	}
 	switch d := any(dst).(type) {
 	case Triangular[T]:
@@ -107,11 +119,10 @@ func (f *LU[T]) triangleTo(dst TriangularSink[T], k int, kind mat.TriKind, unitA
 		unit = d.Diag == blas.Unit
 	}
 	switch r, c := dst.Triangle(); {
-	case r != k:
+	case r != n:
 		panic(mat.ErrShape)
 	case c != kind || unit && !unitAllowed:
 		panic(mat.ErrTriangle)
 	}
-	f.lu.Leading(k, k).CopyTo(dst, f.engine.options().Workers)
-	return unit
+	return unit, false
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/mat"
 )
 
 // SolveTo solves
@@ -74,36 +73,10 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 		return err
 	}
 	n := f.order()
-	if b.Len() != n {
-		return &ShapeError{"SolveVecTo", fmt.Sprintf("A is %d×%d and b has %d elements", n, n, b.Len())}
+	if err := f.singular(); err != nil && b.Len() == n {
+		return err // dst does not get its shape
 	}
-	if err := f.singular(); err != nil {
-		return err
-	}
-	if d, ok := any(dst).(*mat.VecDense); ok {
-		shape[float64](d, n, 1)
-	}
-	if dst.Len() != n {
-		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", n, dst.Len())}
-	}
-	if n == 0 {
-		return nil
-	}
-	condition := f.conditionError()
-	if unsolvable(condition) {
-		return condition
-	}
-	x := blocked.New[T](blocked.Full, n, 1, f.lu.NB())
-	for i := range n {
-		x.Set(i, 0, b.AtVec(i))
-	}
-	if err := f.solve(context.Background(), transpose(trans), x); err != nil {
-		return err
-	}
-	for i := range n {
-		dst.SetVec(i, x.At(i, 0))
-	}
-	return condition
+	return solveVector("A", n, n, dst, b, func(dst Sink[T], b Source[T]) error { return f.SolveTo(dst, trans, b) })
 }
 
 // solve overwrites x with op(A)⁻¹·x.

@@ -97,20 +97,11 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 	case err != nil:
 		return 0, err
 	}
-	x := blocked.New[T](blocked.Full, n, 1, d.nb)
 	product := func(solve func(x *blocked.Matrix[T]) error) func([]float64) error {
-		return func(v []float64) error {
-			for i, s := range v {
-				x.Set(i, 0, T(s))
-			}
-			if err = solve(x); err != nil {
-				return err
-			}
-			for i := range v {
-				v[i] = float64(x.At(i, 0))
-			}
-			return nil
-		}
+		return onVector(d.nb, func(x *blocked.Matrix[T]) error {
+			err = solve(x)
+			return err
+		})
 	}
 	apply, transposed := product(d.solve), product(d.transposed)
 	if norm == lapack.MaxRowSum {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/mat"
 )
 
 // SolveTo solves, for each column of B,
@@ -57,32 +56,8 @@ func (q *QR[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
 	q.valid()
 	rows, cols := q.operator(trans)
-	if b.Len() != rows {
-		return &ShapeError{"SolveVecTo", fmt.Sprintf("op(A) is %d×%d and b has %d elements", rows, cols, b.Len())}
-	}
-	if d, ok := any(dst).(*mat.VecDense); ok {
-		shape[float64](d, cols, 1)
-	}
-	if dst.Len() != cols {
-		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
-	}
-	if cols == 0 {
-		return nil
-	}
-	x, err := q.solve(context.Background(), trans, column[T]{b})
-	if x != nil {
-		for i := range cols {
-			dst.SetVec(i, x.At(i, 0))
-		}
-	}
-	return err
+	return solveVector("op(A)", rows, cols, dst, b, func(dst Sink[T], b Source[T]) error { return q.SolveTo(dst, trans, b) })
 }
-
-// column is a vector as a matrix of one column.
-type column[T Element] struct{ v VectorSource[T] }
-
-func (c column[T]) Dims() (m, n int) { return c.v.Len(), 1 }
-func (c column[T]) At(i, _ int) T    { return c.v.AtVec(i) }
 
 // operator returns the shape of A or Aᵀ.
 func (q *QR[T]) operator(trans bool) (rows, cols int) {
@@ -262,20 +237,9 @@ func (q *QR[T]) Cond() float64 {
 		return math.Inf(1)
 	}
 	inverse := func(trans blas.Transpose) func(x []float64) error {
-		return func(x []float64) error {
-			v := blocked.New[T](blocked.Full, k, 1, f.a.NB())
-			for i, s := range x {
-				v.Set(i, 0, T(s))
-			}
-			err := perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s stage[T]) error { return f.solveR(s, trans, v) })
-			if err != nil {
-				return err
-			}
-			for i := range x {
-				x[i] = float64(v.At(i, 0))
-			}
-			return nil
-		}
+		return onVector(f.a.NB(), func(v *blocked.Matrix[T]) error {
+			return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s stage[T]) error { return f.solveR(s, trans, v) })
+		})
 	}
 	return f.normR() * norm1EstimateOf(k, inverse(blas.NoTrans), inverse(blas.Trans))
 }

@@ -128,6 +128,53 @@ func checkSystem[T Element](op string, m, n int, dst Sink[T], b Source[T]) error
 	return nil
 }
 
+// solveVector solves for one right-hand side as solve does for several: it looks
+// at the lengths for a matrix of rows×cols, called name, and gives dst its own.
+func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b VectorSource[T], solve func(dst Sink[T], b Source[T]) error) error {
+	if b.Len() != rows {
+		return &ShapeError{"SolveVecTo", fmt.Sprintf("%s is %d×%d and b has %d elements", name, rows, cols, b.Len())}
+	}
+	if d, ok := any(dst).(*mat.VecDense); ok {
+		shape[float64](d, cols, 1)
+	}
+	if dst.Len() != cols {
+		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
+	}
+	return solve(columnSink[T]{column[T]{dst}, dst}, column[T]{b})
+}
+
+// column is a vector as a matrix of one column.
+type column[T Element] struct{ v VectorSource[T] }
+
+func (c column[T]) Dims() (m, n int) { return c.v.Len(), 1 }
+func (c column[T]) At(i, _ int) T    { return c.v.AtVec(i) }
+
+// columnSink is a column that can be written.
+type columnSink[T Element] struct {
+	column[T]
+	to VectorSink[T]
+}
+
+func (c columnSink[T]) Set(i, _ int, x T) { c.to.SetVec(i, x) }
+
+// onVector returns f, which overwrites a matrix of one column in tiles of nb rows,
+// for vectors in float64.
+func onVector[T Element](nb int, f func(x *blocked.Matrix[T]) error) func(x []float64) error {
+	return func(x []float64) error {
+		v := blocked.New[T](blocked.Full, len(x), 1, nb)
+		for i, s := range x {
+			v.Set(i, 0, T(s))
+		}
+		if err := f(v); err != nil {
+			return err
+		}
+		for i := range x {
+			x[i] = float64(v.At(i, 0))
+		}
+		return nil
+	}
+}
+
 // copying returns the options of a conversion for e.
 func (e *Engine) copying(stats bool) blocked.CopyOptions {
 	return blocked.CopyOptions{Workers: e.options().Workers, Stats: stats}
