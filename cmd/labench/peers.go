@@ -22,7 +22,6 @@ import (
 // peersFlags is the command line of labench peers.
 type peersFlags struct {
 	sizes, ops, types string
-	sweepNB           string
 	versions, profile string
 	workers           int
 	repeat, warmup    int
@@ -67,7 +66,6 @@ A ratio is ours/theirs in GFLOP/s: above 1, ours is faster.`,
 	fl.StringVar(&f.sizes, "sizes", "512,1024,2048,4096", "orders of the matrices: numbers, ranges first:last:step,\nand rectangles as 65536x512")
 	fl.StringVar(&f.ops, "ops", "gemm,cholesky,lu,qr", "all, or some of "+words(peers.Ops()))
 	fl.StringVar(&f.types, "type", "f64", "f64, f32, or all")
-	fl.StringVar(&f.sweepNB, "sweep-nb", "96,128,192,256,384,512,1024", "tile sizes to try beside the automatic one, or none")
 	fl.StringVar(&f.versions, "versions", "", "versions that our side may run (default all, the fastest is chosen)")
 	intFlag(cmd, &f.workers, "workers", "", 0, "our workers, and the library's threads (default one per core)")
 	intFlag(cmd, &f.repeat, "repeat", "", 7, "turns of each side")
@@ -223,11 +221,6 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 	check(err)
 	p.types, err = parseWords("type", f.types, typeNames(), parseType)
 	check(err)
-	var sweep []int
-	if f.sweepNB != "none" {
-		sweep, err = parseInts("sweep-nb", f.sweepNB, nil)
-		check(err)
-	}
 	only, err := versions.ParseNames(f.versions)
 	check(err)
 	for _, s := range f.require {
@@ -240,7 +233,7 @@ func (f *peersFlags) plan() (*peersPlan, error) {
 	}
 	check(checkTurns(f.workers, f.repeat, f.warmup, f.turn, f.settle))
 	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
-		Turn: f.turn, Settle: f.settle, SweepNB: sweep, Seed: f.seed, Only: only}
+		Turn: f.turn, Settle: f.settle, Seed: f.seed, Only: only}
 	return &p, joinLine(errs)
 }
 

@@ -42,21 +42,17 @@ func (t peersTable) begin(library cpu.BLASInfo, p *peersPlan, rates map[typeName
 		fmt.Fprintf(&b, "FMA peak %s: %.1f GFLOP/s one core, %.1f on %d (%v)\n", typ, r.One, r.All, r.Cores, r.ISA)
 	}
 	fmt.Fprintf(&b, "GFLOP/s, best and median of %d turns each; ratio = ours/%s\n\n", p.config.Repeat, library.Name)
-	fmt.Fprintf(&b, peersLayout, "op", "", "n", "nb", "ours", "median", "peer", "median", "ratio", "best nb", "ratio")
+	fmt.Fprintf(&b, peersLayout, "op", "", "n", "nb", "ours", "median", "peer", "median", "ratio")
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
-const peersLayout = "%-9s %3s %9s %4s %6s %6s %6s %6s %6s %7s %6s\n"
+const peersLayout = "%-9s %3s %9s %4s %6s %6s %6s %6s %6s\n"
 
 func (t peersTable) row(r peers.Result) error {
-	sweep, ratio := "", ""
-	if r.Sweep != nil {
-		sweep, ratio = fmt.Sprint(r.SweepNB), fmt.Sprintf("%.3f", r.SweepRatio)
-	}
 	rate := func(x float64) string { return fmt.Sprintf("%.1f", x) }
 	row := fmt.Sprintf(peersLayout, r.Op, r.Type, r.Size().String(), fmt.Sprint(r.NB), rate(r.Ours.GFLOPSBest), rate(r.Ours.GFLOPSMedian),
-		rate(r.Peer.GFLOPSBest), rate(r.Peer.GFLOPSMedian), fmt.Sprintf("%.3f", r.RatioBest), sweep, ratio)
+		rate(r.Peer.GFLOPSBest), rate(r.Peer.GFLOPSMedian), fmt.Sprintf("%.3f", r.RatioBest))
 	_, err := fmt.Fprintln(t.w, strings.TrimRight(row, " \n"))
 	if err == nil && !r.Passed {
 		_, err = fmt.Fprintf(t.w, "  ! wrong result: residual %.3g of ours, %.3g of the peer's\n", r.Ours.Residual, r.Peer.Residual)

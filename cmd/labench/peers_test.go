@@ -29,9 +29,6 @@ func fakePeers(env map[string]string) *peersMachine {
 			}
 			r := peers.Result{Op: op.String(), Type: typ, M: size.M, N: size.N, Workers: cfg.Workers, Library: "openblas", NB: size.N / 8, Ours: ours, Peer: peer,
 				RatioBest: ours.GFLOPSBest / peer.GFLOPSBest, RatioMedian: 1.2, Passed: true}
-			if len(cfg.SweepNB) > 0 {
-				r.SweepNB, r.Sweep, r.SweepRatio = cfg.SweepNB[0], &ours, 1.3
-			}
 			if size.N == 13 {
 				r.Passed, r.Peer.Residual = false, math.Inf(1)
 			}
@@ -50,7 +47,7 @@ func fakePeers(env map[string]string) *peersMachine {
 
 func runPeers(t *testing.T, m *peersMachine, change func(*peersFlags)) (out, errOut string, err error) {
 	t.Helper()
-	f := peersFlags{sizes: "512,1024", ops: "gemm,cholesky", types: "f64", sweepNB: "96", profile: "none", workers: 2, repeat: 7, warmup: 2, turn: time.Millisecond, settle: time.Millisecond}
+	f := peersFlags{sizes: "512,1024", ops: "gemm,cholesky", types: "f64", profile: "none", workers: 2, repeat: 7, warmup: 2, turn: time.Millisecond, settle: time.Millisecond}
 	if change != nil {
 		change(&f)
 	}
@@ -72,11 +69,11 @@ func TestPeersTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"openblas, kernels for SkylakeX\n", "DYNAMIC_ARCH", "FMA peak f64: 124.0 GFLOP/s one core, 248.0 on 2 (avx512)\n", `
-op                    n   nb   ours median   peer median  ratio best nb  ratio
-gemm      f64       512   64   96.0  120.0  100.0  100.0  0.960      96  1.300
-gemm      f64      1024  128   96.0  120.0  100.0  100.0  0.960      96  1.300
-cholesky  f64       512   64  125.0  120.0  100.0  100.0  1.250      96  1.300
-cholesky  f64      1024  128  125.0  120.0  100.0  100.0  1.250      96  1.300
+op                    n   nb   ours median   peer median  ratio
+gemm      f64       512   64   96.0  120.0  100.0  100.0  0.960
+gemm      f64      1024  128   96.0  120.0  100.0  100.0  0.960
+cholesky  f64       512   64  125.0  120.0  100.0  100.0  1.250
+cholesky  f64      1024  128  125.0  120.0  100.0  100.0  1.250
 `} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
@@ -253,8 +250,8 @@ func TestPeersUsage(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for name, change := range map[string]func(*peersFlags){
 		"sizes": func(f *peersFlags) { f.sizes = "x" }, "ops": func(f *peersFlags) { f.ops = "syrk" }, "type": func(f *peersFlags) { f.types = "f16" },
-		"sweep-nb": func(f *peersFlags) { f.sweepNB = "auto" }, "workers": func(f *peersFlags) { f.workers = -1 },
-		"repeat": func(f *peersFlags) { f.repeat = 0 }, "warmup": func(f *peersFlags) { f.warmup = -1 },
+		"workers": func(f *peersFlags) { f.workers = -1 },
+		"repeat":  func(f *peersFlags) { f.repeat = 0 }, "warmup": func(f *peersFlags) { f.warmup = -1 },
 		"turn": func(f *peersFlags) { f.turn = -1 }, "settle": func(f *peersFlags) { f.settle = time.Hour },
 		"require": func(f *peersFlags) { f.require = []string{"x"} },
 	} {
@@ -262,9 +259,6 @@ func TestPeersUsage(t *testing.T) {
 		if want := (*usageError)(nil); !errors.As(err, &want) || !strings.Contains(err.Error(), "--"+name) {
 			t.Errorf("%s: error is %v", name, err)
 		}
-	}
-	if out, _, err := runPeers(t, fakePeers(nil), func(f *peersFlags) { f.sweepNB = "none" }); err != nil || strings.Contains(out, "1.300") {
-		t.Errorf("without a sweep: %v\n%s", err, out)
 	}
 }
 

@@ -178,31 +178,6 @@ func portableTriad(dst, x, y []float64, s float64) {
 	}
 }
 
-// Report is all that a machine can be measured for.
-type Report struct {
-	Float64, Float32 Rate // GFLOP/s
-	Memory           Rate // GB/s
-}
-
-// Measure measures the FMA peak of both element types and the bandwidth of
-// memory. It returns the error of [Options.Validate] or that of ctx.
-func Measure(ctx context.Context, o Options) (Report, error) {
-	var r Report
-	if err := o.Validate(); err != nil {
-		return r, err
-	}
-	o = o.withDefaults()
-	var err error
-	if r.Float64, err = FMA[float64](ctx, o); err != nil {
-		return r, err
-	}
-	if r.Float32, err = FMA[float32](ctx, o); err != nil {
-		return r, err
-	}
-	r.Memory, err = Triad(ctx, o)
-	return r, err
-}
-
 // measure returns the best rate of work on one core and on all. For each
 // thread, work returns the step that is repeated and that returns how much it
 // did.

@@ -23,7 +23,6 @@ type Config struct {
 	Warmup  int           // turns before that are not timed
 	Turn    time.Duration // a turn repeats short calls until this time has passed
 	Settle  time.Duration // pause before each turn: the library's threads spin for a while after a call
-	SweepNB []int         // tile sizes to try beside the automatic one, with at most three turns each
 	Seed    uint64
 
 	Only    []string          // versions that our side may run; empty: all of the build
@@ -64,7 +63,7 @@ type Result struct {
 	Core    string `json:"core"`    // the processor that its kernels are for
 	Config  string `json:"config"`
 
-	NB       int               `json:"nb"` // the automatic tile size
+	NB       int               `json:"nb"` // the tile size, which la chose
 	Versions map[string]string `json:"versions"`
 	Ours     Side              `json:"ours"`
 	Peer     Side              `json:"peer"`
@@ -72,10 +71,6 @@ type Result struct {
 
 	RatioBest   float64 `json:"ratio_best"` // of GFLOPSBest, ours to the peer's
 	RatioMedian float64 `json:"ratio_median"`
-
-	SweepNB    int     `json:"sweep_nb,omitempty"` // tile size with the best time
-	Sweep      *Side   `json:"sweep,omitempty"`
-	SweepRatio float64 `json:"sweep_ratio,omitempty"`
 
 	PeakGFLOPS float64 `json:"peak_gflops"` // FMA peak of the workers' cores; left to the caller
 	Passed     bool    `json:"passed"`
@@ -128,7 +123,7 @@ func compare[T matgen.Element](ctx context.Context, cfg Config, lib library[T], 
 	// What was made and dropped before must not be collected in between.
 	runtime.GC()
 
-	ours, err := p.ours(0)
+	ours, err := p.ours()
 	if err != nil {
 		return r, err
 	}
@@ -146,45 +141,7 @@ func compare[T matgen.Element](ctx context.Context, cfg Config, lib library[T], 
 	r.RatioBest = r.Ours.GFLOPSBest / r.Peer.GFLOPSBest
 	r.RatioMedian = r.Ours.GFLOPSMedian / r.Peer.GFLOPSMedian
 	r.Passed = r.Ours.Residual < p.routine.bound() && r.Peer.Residual < p.routine.bound()
-	return r, p.sweep(ctx, &r)
-}
-
-// sweep adds the best tile size to r.
-func (p *problem[T]) sweep(ctx context.Context, r *Result) error {
-	var sizes []int
-	for _, nb := range p.cfg.SweepNB {
-		// One tile is no tile algorithm.
-		if nb < p.size.N && nb != r.NB && !slices.Contains(sizes, nb) {
-			sizes = append(sizes, nb)
-		}
-	}
-	if sizes == nil {
-		return nil
-	}
-	var all []*contender
-	for _, nb := range sizes {
-		c, err := p.ours(nb)
-		if err != nil {
-			return err
-		}
-		all = append(all, c)
-	}
-	cfg := p.cfg
-	cfg.Warmup = min(cfg.Warmup, 1)
-	if err := alternate(ctx, cfg, min(cfg.Repeat, 3), all...); err != nil {
-		return err
-	}
-	best := r.Ours
-	r.SweepNB = r.NB
-	for i, c := range all {
-		s := c.side(p.op.flops(p.size))
-		r.Passed = r.Passed && s.Residual < p.routine.bound()
-		if s.SecondsBest < best.SecondsBest {
-			best, r.SweepNB = s, sizes[i]
-		}
-	}
-	r.Sweep, r.SweepRatio = &best, best.GFLOPSBest/r.Peer.GFLOPSBest
-	return nil
+	return r, nil
 }
 
 // alternate lets the contenders take turns: the warm-up, and then the number
@@ -275,8 +232,7 @@ func (t *thread) time(f func()) time.Duration {
 
 func (t *thread) close() { close(t.do) }
 
-// engine returns an engine with our workers; nb = 0 is the automatic tile
-// size. A recorder may be nil.
-func (cfg *Config) engine(nb int, r *trace.Recorder) (*la.Engine, error) {
-	return la.NewEngine(la.Options{Workers: cfg.Workers, Thorough: true, NB: nb, Only: cfg.Only, Profile: cfg.Profile, Trace: r})
+// engine returns an engine with our workers. A recorder may be nil.
+func (cfg *Config) engine(r *trace.Recorder) (*la.Engine, error) {
+	return la.NewEngine(la.Options{Workers: cfg.Workers, Thorough: true, Only: cfg.Only, Profile: cfg.Profile, Trace: r})
 }

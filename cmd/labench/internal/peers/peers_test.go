@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func quick() Config {
-	return Config{Workers: 2, Repeat: 3, Warmup: 1, Seed: 7, SweepNB: []int{48, 64, 96, 500}, Only: []string{"go"}}
+	return Config{Workers: 2, Repeat: 3, Warmup: 1, Seed: 7, Only: []string{"go"}}
 }
 
 func TestCompare(t *testing.T) {
@@ -35,7 +35,7 @@ func testCompare[T matgen.Element](t *testing.T) {
 		if !r.Passed || r.Op != op.String() || r.N != 200 || r.Workers != 2 {
 			t.Errorf("%v: %+v", op, r)
 		}
-		for name, s := range map[string]Side{"ours": r.Ours, "peer": r.Peer, "sweep": *r.Sweep} {
+		for name, s := range map[string]Side{"ours": r.Ours, "peer": r.Peer} {
 			if s.Calls != 3 || !(s.SecondsBest > 0) || s.SecondsMedian < s.SecondsBest || s.GFLOPSMedian > s.GFLOPSBest {
 				t.Errorf("%v %s: %+v", op, name, s)
 			}
@@ -46,8 +46,8 @@ func testCompare[T matgen.Element](t *testing.T) {
 				t.Errorf("%v %s: residual %g", op, name, s.Residual)
 			}
 		}
-		if r.RatioBest != r.Ours.GFLOPSBest/r.Peer.GFLOPSBest || r.SweepRatio < r.RatioBest {
-			t.Errorf("%v: ratios %g and %g", op, r.RatioBest, r.SweepRatio)
+		if r.RatioBest != r.Ours.GFLOPSBest/r.Peer.GFLOPSBest {
+			t.Errorf("%v: ratio %g", op, r.RatioBest)
 		}
 		want := 4 // one to warm up, three timed
 		if op == Cholesky || op == SolveSPD {
@@ -70,7 +70,7 @@ func testCompare[T matgen.Element](t *testing.T) {
 // Tall and wide matrices, both sides of them right.
 func TestRectangles(t *testing.T) {
 	cfg := quick()
-	cfg.Repeat, cfg.SweepNB = 1, []int{32}
+	cfg.Repeat = 1
 	for _, op := range Ops() {
 		for _, size := range []Size{{300, 70}, {70, 300}} {
 			lib, _ := portable[float64](t)
@@ -115,7 +115,6 @@ func TestTurns(t *testing.T) {
 // leaves out an element.
 func TestWrongLibraryFails(t *testing.T) {
 	cfg := quick()
-	cfg.SweepNB = nil
 	for name, spoil := range map[string]func(c []float64){
 		"NaN":       func(c []float64) { c[17] = math.NaN() },
 		"one value": func(c []float64) { c[17*200+17] *= 1 + 1e-6 },
@@ -149,7 +148,6 @@ func TestWrongLibraryFails(t *testing.T) {
 // So it is with the routines that leave more than one matrix.
 func TestWrongSolutionFails(t *testing.T) {
 	cfg := quick()
-	cfg.SweepNB = nil
 	for name, spoil := range map[string]func(x []float64){
 		"NaN":       func(x []float64) { x[17] = math.NaN() },
 		"one value": func(x []float64) { x[17] += 1e-4 },
@@ -199,7 +197,7 @@ func TestLibraryOfTheBuild(t *testing.T) {
 	info, ok := cpu.BLASLibrary()
 	for _, op := range Ops() {
 		cfg := quick()
-		cfg.Only, cfg.SweepNB = nil, nil
+		cfg.Only = nil
 		r, err := Compare[float32](context.Background(), cfg, op, Square(130))
 		if !ok {
 			if !errors.Is(err, ErrNoLibrary) {

@@ -20,7 +20,7 @@ type problem[T matgen.Element] struct {
 	size    Size
 	routine routine[T]
 	thread  *thread
-	engines []*la.Engine // the automatic one first
+	engine  *la.Engine // of our side
 }
 
 func newProblem[T matgen.Element](cfg Config, lib library[T], op Op, size Size) (*problem[T], error) {
@@ -91,20 +91,19 @@ func general[T matgen.Element](size Size, data []T) la.General[T] {
 
 // close ends the threads.
 func (p *problem[T]) close() {
-	for _, e := range p.engines {
-		// The only error would be of tasks under way, and there are none.
-		e.Close()
+	if p.engine != nil {
+		p.engine.Close() // the only error would be of tasks under way, and there are none
 	}
 	p.thread.close()
 }
 
-// ours returns our side with tile size nb, 0 for automatic.
-func (p *problem[T]) ours(nb int) (*contender, error) {
-	e, err := p.cfg.engine(nb, nil)
+// ours returns our side.
+func (p *problem[T]) ours() (*contender, error) {
+	e, err := p.cfg.engine(nil)
 	if err != nil {
 		return nil, err
 	}
-	p.engines = append(p.engines, e)
+	p.engine = e
 	call, residual := p.routine.ours(e)
 	return &contender{enter: func() { p.lib.threads(1) }, restore: func() {}, call: timed(call), residual: residual}, nil
 }
@@ -161,9 +160,9 @@ func (p *problem[T]) fasterPeer(ctx context.Context, r *Result) (*contender, err
 // chosen returns the automatic tile size and, for each operation on tiles, the
 // version that runs most by now.
 func (p *problem[T]) chosen() (nb int, names map[string]string, err error) {
-	nb = p.routine.tile(p.engines[0])
+	nb = p.routine.tile(p.engine)
 	var events trace.Recorder
-	e, err := p.cfg.engine(0, &events)
+	e, err := p.cfg.engine(&events)
 	if err != nil {
 		return 0, nil, err
 	}
