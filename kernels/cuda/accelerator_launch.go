@@ -234,7 +234,7 @@ func (a *Accelerator) run(r *running) error {
 	r.queues = make([]Queue, len(r.launches))
 	for i, l := range r.launches {
 		q := &r.queues[i]
-		*q = Queue{device: a.device, stream: a.streams[r.stream], memory: r}
+		*q = Queue{device: a.device, stream: a.streams[r.stream], call: r}
 		for _, v := range l.Call.Args {
 			var o operand
 			if e := a.find(v); e != nil {

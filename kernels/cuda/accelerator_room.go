@@ -218,7 +218,7 @@ func (a *Accelerator) giveBack(r *running) {
 	r.spare, r.spareEnd = 0, 0
 }
 
-// scratch implements lender. The version calls it without mu. What was reserved for
+// scratch lends the call n bytes of the device. The version calls it without mu. What was reserved for
 // the call is handed out from the front; only a version that asks for more than it
 // said waits here for room, and for nothing that needs this call to end.
 func (r *running) scratch(n int64) (Ptr, error) {
@@ -234,7 +234,7 @@ func (r *running) scratch(n int64) (Ptr, error) {
 	return a.scratch(r, n, false)
 }
 
-// pinned implements lender.
+// pinned lends the call n bytes of the host. The version calls it without mu.
 func (r *running) pinned(n int64) (unsafe.Pointer, error) {
 	a := r.owner
 	a.mu.Lock()

@@ -20,29 +20,40 @@ const (
 
 // entry is what the cache knows of a value.
 type entry struct {
-	key   versions.Stored
-	mem   versions.Memory
-	pitch int64 // of its rows on the device
-	size  int64 // of its block
+	key versions.Stored
+	mem versions.Memory
+	// pitch is how far its rows lie apart on the device, and size the bytes of its
+	// block; 0 for a value without elements, which never has one.
+	pitch int64
+	size  int64
+	// jobs have used it and were not flushed since.
 	jobs  []uint64
 	state state
 	block *block // nil if it has none
 	lost  bool   // it was modified when the device was lost
 	tries int    // copies out that have failed
 
-	holds   int  // launches that use it, from before they have room
-	in, out bool // a copy in or out is under way
+	// holds is the number of launches that use it: from before they have room to
+	// the end of their work. in and out say that a copy is under way. Any of them
+	// keeps the block where it is.
+	holds   int
+	in, out bool
 
-	last, gap int64 // the launch that used it last, and how long after the one before
-	wanted    int64 // when a call was said to use it soon, and did not since; 0 if none
+	// last is the launch that used it last, by the cache's count, and gap how long
+	// that was after the one before; 0 if there was none.
+	last, gap int64
+	// wanted is when a call was said to use it soon, and did not since; 0 if never.
+	wanted int64
 
-	list       *list
+	list       *list // one of the cache's, or nil
 	prev, next *entry
 
-	arriving *transfer  // the copy in that is under way
-	writer   *running   // the launch in flight that writes it
-	readers  []*running // those that read it
-	home     *running   // the launch that has ended but for its copy to the host
+	// The rest is the accelerator's: the copy in that is under way, the latest launch
+	// in flight that writes it, and those that read it.
+	arriving *transfer
+	writer   *running
+	readers  []*running
+	home     *running // the launch that has ended but for its copy to the host
 }
 
 // cache decides what of the values that calls use is in the memory of a device.
@@ -55,11 +66,19 @@ type entry struct {
 //	   └────────────────────┘  └─────────────────────────────────┘
 //	            drop                endOut (write-back)
 //
-// An entry that nobody uses and that no copy is under way for is in one of two
-// lists, in the order of last use: clean ones have room to give at once, dirty
-// ones after they have been written back. Entries without a block stay until
-// the job that used them is over, since what is known of their use decides what
-// is given up: see [cache.victim].
+// A call that only writes takes an entry from invalid to modified: place, wrote.
+// drop may also give up what is modified: when the host is to overwrite it.
+//
+// An entry with a block is in one of three lists, in the order of last use, or in
+// none:
+//
+//	held, or copied in    none     has to stay where it is
+//	clean                 clean    has room to give at once
+//	modified              dirty    has room to give after it was written back
+//	being written back    leaving  will have in a moment
+//
+// Entries without a block stay until the job that used them is over, since what is
+// known of their use decides what is given up: see [cache.victim].
 type cache struct {
 	arena        *arena
 	limit        int64 // of the arena's size
@@ -88,7 +107,8 @@ func (c *cache) growth(n int64) int64 {
 
 // devicePitch returns how far rows of m lie apart on the device: as on the
 // host, so that the tile is copied in one piece, but where it is a part of a
-// matrix with long rows.
+// matrix with long rows. There the padding would be most of the block: rows then
+// begin on 64 bytes, as those of tiles do.
 func devicePitch(m versions.Memory) int64 {
 	if tight := roundUp(m.Width, 64); m.Pitch > tight {
 		return tight
@@ -104,7 +124,8 @@ func deviceSize(m versions.Memory) int64 {
 	return roundUp(devicePitch(m)*int64(m.Rows-1)+m.Width, grain)
 }
 
-// entry returns that of a value, and notes that job uses it.
+// entry returns that of a value, and notes that job uses it. The layout is asked for
+// once: it stays as it is.
 func (c *cache) entry(key versions.Stored, job uint64) *entry {
 	e := c.entries[key]
 	if e == nil {
@@ -158,6 +179,7 @@ func (c *cache) hold(e *entry) {
 	c.sort(e)
 }
 
+// release undoes a hold.
 func (c *cache) release(e *entry) {
 	e.holds--
 	c.sort(e)
@@ -214,7 +236,7 @@ func (c *cache) wrote(e *entry) {
 // busy reports whether e has to stay where it is.
 func (e *entry) busy() bool { return e.holds > 0 || e.in || e.out }
 
-// drop gives up the device's copy of e.
+// drop gives up the device's copy of e, which nobody uses. The entry stays.
 func (c *cache) drop(e *entry) {
 	if e.busy() {
 		panic("cuda: a value is dropped that is in use")

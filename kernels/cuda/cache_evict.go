@@ -5,7 +5,8 @@ import "math"
 // verdict is what has to happen before an entry can have a block.
 type verdict uint8
 
-// The verdicts.
+// The verdicts. Who gets one that is not placed does what it says, waits, and asks
+// again: see Accelerator.makeRoom.
 const (
 	placed verdict = iota // nothing: it has one
 	save                  // another one has to be written back first
@@ -38,8 +39,11 @@ func (c *cache) room(n int64, cold bool) (*block, *entry) {
 		if b := c.arena.alloc(n); b != nil {
 			return b, nil
 		}
+		// One victim may not be enough, as blocks differ in size and have to be
+		// neighbours: this goes on until there is a hole, or nothing to give up.
 		v := c.victim(n, cold)
 		switch {
+		// Where enough is on its way out already, no more is written back.
 		case v == nil || v.out || v.state == modified && c.leaving.bytes >= n:
 			return nil, nil
 		case v.state == modified:
@@ -70,6 +74,8 @@ func (c *cache) victim(n int64, cold bool) *entry {
 	var best *entry
 	var bestFits bool
 	bestScore := int64(-1)
+	// Whose room, with the holes beside it, is enough comes before whose is not:
+	// otherwise small tiles would be given up one by one for a large one.
 	look := func(e *entry, score int64) {
 		if cold && score < never {
 			return
@@ -79,6 +85,7 @@ func (c *cache) victim(n int64, cold bool) *entry {
 			best, bestScore, bestFits = e, score, fits
 		}
 	}
+	// A clean entry counts as twice as far away.
 	c.clean.ends(func(e *entry) { look(e, 2*c.distance(e)) })
 	if cold {
 		return best
@@ -94,6 +101,11 @@ const soon = 64
 
 // distance guesses in how many launches e will be used next: at the pace of its
 // last two uses.
+//
+//	uses      ×─────gap─────×────age────┬──distance──┄×
+//	                      last         now
+//
+// What was used once only is not expected again, and what is overdue less and less.
 func (c *cache) distance(e *entry) int64 {
 	age := c.now - e.last
 	switch {

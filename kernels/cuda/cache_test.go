@@ -259,3 +259,28 @@ func TestCacheVictims(t *testing.T) {
 		t.Errorf("verdict %d when one was written back", got)
 	}
 }
+
+// check returns what is wrong with the books of an arena of one allocation, given
+// any block.
+func (a *arena) check(b *block) error {
+	for b.prev != nil {
+		b = b.prev
+	}
+	begin := b.at
+	at, used := begin, int64(0)
+	for ; b != nil; b = b.next {
+		switch {
+		case b.at != at || b.size <= 0:
+			return fmt.Errorf("block at %d of %d bytes, want one at %d", b.at, b.size, at)
+		case b.next != nil && (b.next.prev != b || b.isFree && b.next.isFree):
+			return fmt.Errorf("blocks at %d and %d: not neighbours, or both free", b.at, b.next.at)
+		case !b.isFree:
+			used += b.size
+		}
+		at += b.size
+	}
+	if at-begin != a.size || used != a.used {
+		return fmt.Errorf("%d bytes, %d used; want %d, %d", at-begin, used, a.size, a.used)
+	}
+	return nil
+}

@@ -1,9 +1,6 @@
 package cuda
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // grain is what sizes and addresses in an arena are multiples of: the alignment
 // of Device.Alloc.
@@ -19,24 +16,34 @@ func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 //	└──────┴─────────┴──────┴──────┴──────┘      one block
 //
 // A block is found by its exact size in constant time, else in the smallest
-// free one that is large enough. Its overhead is what [grain] rounds off.
+// free one that is large enough. Its overhead is what [grain] rounds off. Tiles of a
+// matrix are of few sizes: so most blocks are found at once, and fit exactly.
+//
+// It keeps books only, and never touches the memory: addresses are numbers. It also
+// serves pinned memory of the host, from address 0 on. It has no lock.
 type arena struct {
-	size, used int64            // of all allocations
-	sizes      []int64          // of free blocks, ascending
-	free       map[int64]*block // those of one size, a list by nextFree
+	// size is the bytes of all allocations, used those of blocks that are lent.
+	size, used int64
+	// free holds the blocks of each size, as a list by nextFree, and sizes its keys,
+	// ascending.
+	sizes []int64
+	free  map[int64]*block
 }
 
-// block is a part of an arena.
+// block is a part of an arena, lent or free.
 type block struct {
-	at, size           int64
-	isFree             bool
-	prev, next         *block // neighbours
-	prevFree, nextFree *block // others of the same size
+	at, size int64
+	isFree   bool
+	// prev and next are its neighbours in the same allocation, and prevFree and
+	// nextFree other free ones of its size.
+	prev, next         *block
+	prevFree, nextFree *block
 }
 
 func newArena() *arena { return &arena{free: map[int64]*block{}} }
 
-// grow adds an allocation of n bytes, n being a multiple of grain.
+// grow adds an allocation of n bytes, n being a multiple of grain. Blocks of
+// different allocations are never joined, even if one lies behind the other.
 func (a *arena) grow(at, n int64) {
 	a.size += n
 	a.addFree(&block{at: at, size: n})
@@ -51,7 +58,8 @@ func (a *arena) largest() int64 {
 }
 
 // alloc returns a block of n bytes, n being a multiple of grain, or nil if
-// there is no free one that is large enough.
+// there is no free one that is large enough. The rest of a larger one stays free,
+// behind it.
 func (a *arena) alloc(n int64) *block {
 	i, _ := slices.BinarySearch(a.sizes, n)
 	if i == len(a.sizes) {
@@ -71,7 +79,8 @@ func (a *arena) alloc(n int64) *block {
 	return b
 }
 
-// release gives b back.
+// release gives b back, and joins it with neighbours that are free: no two free
+// blocks are ever neighbours.
 func (a *arena) release(b *block) {
 	if b.isFree {
 		panic("cuda: a block is released twice")
@@ -110,6 +119,8 @@ func (b *block) hole() int64 {
 	return n
 }
 
+// addFree enters b in the books as free, first among those of its size: what was
+// released last is lent first.
 func (a *arena) addFree(b *block) {
 	b.isFree = true
 	head := a.free[b.size]
@@ -123,6 +134,7 @@ func (a *arena) addFree(b *block) {
 	a.free[b.size] = b
 }
 
+// takeFree undoes it.
 func (a *arena) takeFree(b *block) {
 	b.isFree = false
 	if b.nextFree != nil {
@@ -139,29 +151,4 @@ func (a *arena) takeFree(b *block) {
 		a.sizes = slices.Delete(a.sizes, i, i+1)
 	}
 	b.prevFree, b.nextFree = nil, nil
-}
-
-// check returns what is wrong with the books of an arena of one allocation, given
-// any block: it is for tests.
-func (a *arena) check(b *block) error {
-	for b.prev != nil {
-		b = b.prev
-	}
-	begin := b.at
-	at, used := begin, int64(0)
-	for ; b != nil; b = b.next {
-		switch {
-		case b.at != at || b.size <= 0:
-			return fmt.Errorf("block at %d of %d bytes, want one at %d", b.at, b.size, at)
-		case b.next != nil && (b.next.prev != b || b.isFree && b.next.isFree):
-			return fmt.Errorf("blocks at %d and %d: not neighbours, or both free", b.at, b.next.at)
-		case !b.isFree:
-			used += b.size
-		}
-		at += b.size
-	}
-	if at-begin != a.size || used != a.used {
-		return fmt.Errorf("%d bytes, %d used; want %d, %d", at-begin, used, a.size, a.used)
-	}
-	return nil
 }

@@ -6,7 +6,11 @@ import "unsafe"
 // beside tiles.
 const pinnedBytes = 1 << 20
 
-// pinned lends small pieces of pinned memory of the host.
+// pinned lends small pieces of pinned memory of the host, which copies to and from
+// a device need to run beside the program: from other memory the driver copies
+// while the caller waits. Pieces come from one allocation, since the driver may wait
+// for the device to make one; large ones have one of their own. The accelerator's
+// lock guards it.
 type pinned struct {
 	device Device
 	arena  *arena
@@ -19,7 +23,7 @@ type pin struct {
 	b *block // of the arena; nil if it was allocated for itself
 }
 
-// lend returns n bytes.
+// lend returns n bytes. The error is the device's.
 func (m *pinned) lend(n int64) (pin, error) {
 	if m.base == nil {
 		p, err := m.device.AllocHost(pinnedBytes)
@@ -36,7 +40,7 @@ func (m *pinned) lend(n int64) (pin, error) {
 	return pin{p, nil}, err
 }
 
-// giveBack takes a piece back.
+// giveBack takes a piece back, which nothing on the device uses any more.
 func (m *pinned) giveBack(p pin) error {
 	if p.b != nil {
 		m.arena.release(p.b)
@@ -45,7 +49,7 @@ func (m *pinned) giveBack(p pin) error {
 	return m.device.FreeHost(p.p)
 }
 
-// free frees everything.
+// free frees the allocation. Nothing may be lent.
 func (m *pinned) free() error {
 	if m.base == nil {
 		return nil

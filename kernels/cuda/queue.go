@@ -5,14 +5,24 @@ import "unsafe"
 // Queue is what a version of the kind "cuda" gets as Call.Device: where the
 // operands of the call are on the device, and the stream to enqueue its work
 // on. Such a version enqueues and returns; it does not wait. A Queue is for one
-// call, and for the goroutine that runs the version.
+// call, and for the goroutine that runs the version:
+//
+//	at, pitch := q.Operand(0)          on the device when the work starts
+//	tmp, err := q.Scratch(n)           until the work has ended
+//	info, host, err := q.Ints(1)       zero before, on the host after
+//	err = q.Stream().Potrf(…, info)    enqueues
+//	q.AtEnd(func() error { … host() … })
+//
+// What Scratch lends counts against what the version says it needs (Memory or
+// Constraints.Memory of versions.Version); that is reserved before it runs.
 type Queue struct {
 	device   Device
 	stream   Stream
-	operands []operand
-	memory   lender
-	results  []result
-	atEnd    []func() error
+	operands []operand // by number of Call.Args
+	call     *running  // lends memory until its end on the device
+	// results are copied to the host behind all work.
+	results []result
+	atEnd   []func() error
 }
 
 // operand is where an operand of a call is on the device.
@@ -27,13 +37,6 @@ type result struct {
 	dst unsafe.Pointer
 	src Ptr
 	n   int64
-}
-
-// lender lends memory to one call until its end on the device.
-type lender interface {
-	// scratch lends memory of the device, and pinned memory of the host.
-	scratch(n int64) (Ptr, error)
-	pinned(n int64) (unsafe.Pointer, error)
 }
 
 // Device returns the device.
@@ -62,7 +65,7 @@ func (q *Queue) Scratch(n int64) (Ptr, error) {
 	if n <= 0 {
 		return 0, nil
 	}
-	return q.memory.scratch(n)
+	return q.call.scratch(n)
 }
 
 // Upload enqueues a copy of b to scratch memory and returns where it is. It has
@@ -73,11 +76,11 @@ func (q *Queue) Upload(b []byte) (Ptr, error) {
 		return 0, nil
 	}
 	n := int64(len(b))
-	p, err := q.memory.scratch(n)
+	p, err := q.call.scratch(n)
 	if err != nil {
 		return 0, err
 	}
-	src, err := q.memory.pinned(n)
+	src, err := q.call.pinned(n)
 	if err != nil {
 		return 0, err
 	}
@@ -93,11 +96,11 @@ func (q *Queue) Ints(n int) (p Ptr, host func() []int32, err error) {
 		return 0, func() []int32 { return nil }, nil
 	}
 	size := 4 * int64(n)
-	p, err = q.memory.scratch(size)
+	p, err = q.call.scratch(size)
 	if err != nil {
 		return 0, nil, err
 	}
-	dst, err := q.memory.pinned(size)
+	dst, err := q.call.pinned(size)
 	if err != nil {
 		return 0, nil, err
 	}

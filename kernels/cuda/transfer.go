@@ -17,14 +17,28 @@ import (
 // What the memcpy costs is hidden by several goroutines that copy at once, each
 // with two stages, of which one is filled while the other one travels.
 
-// transfer is a copy of a value in or out.
+// A transfer waits in its lane until a mover takes it:
+//
+//	         startIn               takeIn                      poll
+//	in   ───────────► waiting ───────────────► arriving ──────────────► over
+//	                  (hurry: first)          on the stream   done reached
+//
+//	         startOut              takeOut
+//	out  ───────────► waiting ───────────────────────────────────────► over
+//	                               the mover waits for the device itself
+//
+// A copy in need not be waited for: calls that read the value wait on the device.
+// A copy out has to be, since its bytes go from the stage to the tile when they are
+// there; so it keeps its mover until then.
+
+// transfer is a copy of a value in or out. The accelerator's lock guards it.
 type transfer struct {
 	e     *entry
 	out   bool
 	begin time.Time
 
 	// In: all of it is on the stream, and done is behind it. Then the host's
-	// memory is not read any more.
+	// memory is not read any more, only the stages are.
 	staged bool
 	done   Event
 
@@ -34,13 +48,17 @@ type transfer struct {
 
 // lane is the stream of one direction and the transfers that wait for it.
 type lane struct {
-	mu      sync.Mutex // of the stream
-	stream  Stream
-	waiting []*transfer // the accelerator's lock guards it
-	speed   speed       // and this
+	// mu guards the stream: a Stream is for one goroutine at a time, and several
+	// movers use it.
+	mu     sync.Mutex
+	stream Stream
+	// The accelerator's lock guards these.
+	waiting []*transfer
+	speed   speed
 }
 
-// maxTries is how often a copy to the host is tried.
+// maxTries is how often a copy to the host is tried. Then the device is given up:
+// what only it has cannot be had, and whoever waits for room would wait for ever.
 const maxTries = 3
 
 // startIn begins to bring e in, which has a block. The caller holds mu.
@@ -75,7 +93,8 @@ func (a *Accelerator) startOut(e *entry) {
 	a.work.Broadcast()
 }
 
-// endIn concludes a copy in. The caller holds mu.
+// endIn concludes a copy in. If it failed, the entry has no contents, and its room
+// goes unless a call holds it; that call finds the error. The caller holds mu.
 func (a *Accelerator) endIn(t *transfer, err error) {
 	e := t.e
 	t.over, t.err = true, err
@@ -94,7 +113,8 @@ func (a *Accelerator) endIn(t *transfer, err error) {
 	}
 }
 
-// endOut concludes a copy out, or has it tried again. The caller holds mu.
+// endOut concludes a copy out. One that failed leaves the entry modified: whoever
+// wants the value begins another one. The caller holds mu.
 func (a *Accelerator) endOut(t *transfer, err error) {
 	e := t.e
 	a.moving--
@@ -111,7 +131,8 @@ func (a *Accelerator) endOut(t *transfer, err error) {
 	a.atHome(e, err)
 }
 
-// tell learns from a copy that has ended, and tells of it.
+// tell learns from a copy that has ended, and notes it for OnCopy, in the name of
+// the job that used the value last. The caller holds mu.
 func (a *Accelerator) tell(t *transfer, l *lane) {
 	now := time.Now()
 	l.speed.learn(t.e.bytes(), t.begin, now)
@@ -124,7 +145,8 @@ func (a *Accelerator) tell(t *transfer, l *lane) {
 	}
 }
 
-// speed is how fast one direction has been of late.
+// speed is how fast one direction has been of late: a mean in which each copy
+// counts for an eighth.
 type speed struct {
 	perByte float64 // seconds
 	last    time.Time

@@ -5,14 +5,28 @@ import (
 	"unsafe"
 )
 
-// stage is pinned memory on the way of a copy, and when it is free again.
+// A mover cuts a value into chunks of rows, so that the host copies one chunk while
+// the device copies the one before:
+//
+//	in    host      │ 0 → stage a │ 1 → stage b │ 2 → stage a │
+//	      stream                  │  a → tile   │  b → tile   │  a → tile   │ done
+//
+//	out   stream    │ 0 → stage a │ 1 → stage b │ 2 → stage a │
+//	      host                    │  a → tile   │  b → tile   │  a → tile   │
+//
+// An event behind each copy says when its stage may be used again. Rows travel
+// without their padding: stages hold them tightly.
+
+// stage is pinned memory on the way of a copy. done is behind the last copy that
+// used it; nil before the first.
 type stage struct {
 	p    unsafe.Pointer
 	n    int64
 	done Event
 }
 
-// mover is a goroutine that copies in one direction.
+// mover is a goroutine that copies in one direction, one value at a time. Its stages
+// are its own.
 type mover struct {
 	a      *Accelerator
 	lane   *lane
@@ -20,7 +34,8 @@ type mover struct {
 	next   int
 }
 
-// run copies until the accelerator is closed.
+// run copies until the accelerator is closed. It holds the accelerator's lock but
+// while it copies.
 func (m *mover) run() {
 	a := m.a
 	defer a.movers.Done()
@@ -44,7 +59,8 @@ func (m *mover) run() {
 	}
 }
 
-// takeIn brings a value as far as onto the stream. The caller holds mu.
+// takeIn brings a value as far as onto the stream. The caller holds mu, which is
+// given up meanwhile; the entry keeps its block, as in is set.
 func (m *mover) takeIn(t *transfer) {
 	a, e := m.a, t.e
 	done, err := a.event()
@@ -62,6 +78,7 @@ func (m *mover) takeIn(t *transfer) {
 		a.failed(err)
 		a.endIn(t, err)
 	case a.lost != nil:
+		// Nobody polls for it any more.
 		a.endIn(t, a.lost)
 	default:
 		t.staged = true
@@ -69,7 +86,8 @@ func (m *mover) takeIn(t *transfer) {
 	}
 }
 
-// takeOut brings a value to the host. The caller holds mu.
+// takeOut brings a value to the host. The caller holds mu, which is given up
+// meanwhile.
 func (m *mover) takeOut(t *transfer) {
 	a, e := m.a, t.e
 	t.begin = time.Now()
@@ -81,7 +99,9 @@ func (m *mover) takeOut(t *transfer) {
 	}
 	a.mu.Lock()
 	if err == nil {
-		e.lost = false // it came in time
+		// If the device was lost meanwhile the value was declared lost, too. It came
+		// in time.
+		e.lost = false
 	} else {
 		a.failed(err)
 	}
@@ -89,7 +109,8 @@ func (m *mover) takeOut(t *transfer) {
 }
 
 // settle waits for what a copy that has failed has left on the stream, which
-// uses the block and the stages. The device may be lost.
+// uses the block and the stages: only then may they be given to others. The device
+// may be lost; then nothing uses them.
 func (m *mover) settle() {
 	m.lane.mu.Lock()
 	_ = m.lane.stream.Synchronize()
@@ -101,7 +122,8 @@ func (m *mover) chunk(e *entry) int {
 	return int(min(max(1, m.a.opt.Stage/e.mem.Width), int64(e.mem.Rows)))
 }
 
-// stage returns the next stage, of at least n bytes, when it is free.
+// stage returns the next stage, of at least n bytes, when it is free: it waits for
+// the copy before the last one. It grows to the largest chunk that has come by.
 func (m *mover) stage(n int64) (*stage, error) {
 	s := &m.stages[m.next]
 	m.next = 1 - m.next
@@ -132,6 +154,9 @@ func (m *mover) stage(n int64) (*stage, error) {
 	return s, nil
 }
 
+// copyIn enqueues a copy of e to its block at at, and done behind it. The stream's
+// lock is held for one chunk at a time, so that other movers' chunks come between:
+// they share the bus in any case.
 func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 	rows := m.chunk(e)
 	for i := 0; i < e.mem.Rows; i += rows {
@@ -162,10 +187,13 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 	return nil
 }
 
+// copyOut copies e from its block at at to the host, and returns when it is there.
 func (m *mover) copyOut(at Ptr, e *entry) error {
 	rows := m.chunk(e)
 	var last *stage
 	var first, n int // the rows that travel by way of last
+	// land waits for the chunk before, while the one after is under way, and copies
+	// it to the tile.
 	land := func() error {
 		if last == nil {
 			return nil
