@@ -39,13 +39,13 @@ type Local struct {
 	solo   atomic.Pointer[worker] // that executes all tasks, if there is one
 	_      [56]byte
 
-	// queued says whether tasks wait in policy and inboxes, or gangs want
-	// members, for spinning workers to look at without the lock.
+	// queued says whether tasks wait in policy and inboxes, for spinning workers to
+	// look at without the lock.
 	queued atomic.Bool
-	// offers is how many phases in open have parts for whoever has nothing to do.
+	// offers is how many teams are in open.
 	offers atomic.Int32
 	_      [56]byte
-	open   []atomic.Pointer[phase] // by the number of the leader
+	open   []atomic.Pointer[team] // by the number of the leader
 
 	mu     sync.Mutex // guards what follows: see docs/locks.md
 	policy dispatch.Policy
@@ -55,8 +55,6 @@ type Local struct {
 	inbox    [][]*graph.Task // by worker: tasks only for that worker
 	boxed    int             // tasks in all inboxes, and refused
 	refused  []*graph.Task   // by accelerators: only for hosts
-	gangs    []*gang         // gangs whose task runs
-	slots    int             // members that they still want
 	parked   []*worker       // asleep, the latest last
 	// returning is how many workers want their slots back.
 	returning int
@@ -102,7 +100,7 @@ func NewLocal(opt Options) (*Local, error) {
 		}
 	}
 	l.inbox = make([][]*graph.Task, len(places))
-	l.open = make([]atomic.Pointer[phase], len(places))
+	l.open = make([]atomic.Pointer[team], len(places))
 	l.live.jobs = make(map[*job]struct{})
 	for i, p := range places {
 		p.ID = i
@@ -236,7 +234,7 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 
 // count brings queued up to date. The caller holds mu.
 func (l *Local) count() {
-	if some := l.policy.Len()+l.boxed+l.slots+l.returning > 0; some != l.queued.Load() {
+	if some := l.policy.Len()+l.boxed+l.returning > 0; some != l.queued.Load() {
 		l.queued.Store(some)
 	}
 }
@@ -293,14 +291,14 @@ func (l *Local) wakeLast() *worker {
 	return w
 }
 
-// pop takes a task for w off the queues, or makes w a member of a gang, which
-// w.gang then is, or lets w's slot go to w.heir. If w is apart it leaves the
+// pop takes a task for w off the queues, or has w join a team, which w.team then is,
+// or lets w's slot go to w.heir. If w is apart it leaves the
 // queues to the worker that executes all tasks. The caller holds mu.
 func (l *Local) pop(w *worker, apart bool) *graph.Task {
 	if w.heir = l.yieldTo(w); w.heir != nil {
 		return nil
 	}
-	if w.gang = l.join(w); w.gang != nil {
+	if w.team = l.offer(w, true); w.team != nil {
 		return nil
 	}
 	if box := l.inbox[w.info.ID]; len(box) > 0 {
@@ -309,17 +307,22 @@ func (l *Local) pop(w *worker, apart bool) *graph.Task {
 		l.boxed--
 		return t
 	}
-	if apart {
-		return nil
+	var t *graph.Task
+	switch {
+	case apart:
+	case l.devices != nil:
+		t = l.popHost(w)
+	default:
+		t = l.policy.Pop(w.info.ID)
 	}
-	if l.devices != nil {
-		return l.popHost(w)
+	if t == nil {
+		w.team = l.offer(w, false)
 	}
-	return l.policy.Pop(w.info.ID)
+	return t
 }
 
 // exchange hands over what w's last task has freed and returns the next task
-// for w, nil if there is none, w has joined a gang, or has an heir.
+// for w, nil if there is none, w has joined a team, or has an heir.
 func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
@@ -334,7 +337,7 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 		l.absorb()
 	}
 	t := l.pop(w, apart)
-	found := t != nil || w.gang != nil || w.heir != nil
+	found := t != nil || w.team != nil || w.heir != nil
 	var other *worker
 	switch {
 	case l.watched && l.solo.Load() == w: // nobody is wanted
@@ -357,9 +360,8 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 const spins = 300
 
 // await returns the next task for w, which found none before; nil means that
-// w has joined a gang or has an heir, or else that the runtime is closed. w
-// counts among the spinning workers on entry. Meanwhile it helps with tasks of
-// others.
+// w has joined a team or has an heir, or else that the runtime is closed. w
+// counts among the spinning workers on entry.
 func (l *Local) await(w *worker) *graph.Task {
 	lingers, procs := true, runtime.GOMAXPROCS(0)
 	for woken := false; ; woken = true {
@@ -381,7 +383,7 @@ func (l *Local) await(w *worker) *graph.Task {
 			}
 		}
 		t := l.pop(w, apart)
-		if t != nil || w.gang != nil || w.heir != nil {
+		if t != nil || w.team != nil || w.heir != nil {
 			l.spinning--
 			if !lingers && t != nil {
 				l.goOn(w)
@@ -405,17 +407,6 @@ func (l *Local) await(w *worker) *graph.Task {
 			l.mu.Unlock()
 			return nil
 		}
-		if p := l.offer(w); p != nil {
-			l.mu.Unlock()
-			w.helps = true
-			p.help(w)
-			w.helps = false
-			l.mu.Lock()
-			l.spinning++
-			l.mu.Unlock()
-			l.spin(w, spins) // its leader may have more
-			continue
-		}
 		l.parked = append(l.parked, w)
 		watch := apart && !l.watched
 		l.watched = l.watched || watch
@@ -432,7 +423,7 @@ func (l *Local) await(w *worker) *graph.Task {
 // with, and reports whether there is one.
 func (l *Local) spin(w *worker, n int) bool {
 	for range n {
-		if l.queued.Load() || l.offer(w) != nil {
+		if l.queued.Load() || l.offer(w, false) != nil {
 			return true
 		}
 		pause()

@@ -15,7 +15,7 @@ import (
 // put tasks into the graph: see [backlog]. The other workers sleep; one of them
 // looks every millisecond whether the one is still getting on.
 //
-// Which worker executes a task is all that it decides. Policies, retries, gangs
+// Which worker executes a task is all that it decides. Policies, retries, teams
 // and slots are as ever.
 type pace struct {
 	left    int           // tasks until the next look at the clock

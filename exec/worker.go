@@ -33,12 +33,10 @@ type worker struct {
 	wake    chan struct{} // capacity 1: one token for each time it is roused
 
 	work  versions.Workspace
-	part  versions.Workspace // for parts of a gang's task
-	gang  *gang              // that the worker has joined
-	lead  *gang              // of the task that it executes
-	crew  crew               // that helps with the task that it executes
+	part  versions.Workspace // for parts of a team's task
+	team  *team              // that the worker has joined
+	lead  *team              // of the task that it executes
 	spent time.Duration      // on that task, beyond the time that it took
-	helps bool               // it is at a part of another worker's task
 	freed []*graph.Task
 
 	nested *job // of the children of the task that it executes
@@ -67,7 +65,7 @@ func (w *worker) loop() {
 	w.freed = w.freed[:0]
 	for {
 		t := w.rt.exchange(w, w.freed)
-		if t == nil && w.gang == nil && w.heir == nil {
+		if t == nil && w.team == nil && w.heir == nil {
 			w.forget()
 			t = w.rt.await(w)
 			w.begins()
@@ -76,9 +74,9 @@ func (w *worker) loop() {
 		switch {
 		case t != nil:
 			w.freed = w.execute(t, w.freed)
-		case w.gang != nil:
-			w.gang.serve(w)
-			w.gang = nil
+		case w.team != nil:
+			w.team.serve(w)
+			w.team = nil
 		default:
 			w.forget()
 			w.work, w.part = versions.Workspace{}, versions.Workspace{}
@@ -94,12 +92,12 @@ func (w *worker) loop() {
 }
 
 // survive continues the worker on a new goroutine when a task, or its part in
-// a gang's, has ended the old one by runtime.Goexit.
+// a team's, has ended the old one by runtime.Goexit.
 func (w *worker) survive() {
 	t := w.task
 	switch {
-	case w.gang != nil || w.helps:
-		w.gang, w.helps = nil, false
+	case w.team != nil:
+		w.team = nil
 	case t == nil:
 		return
 	default:
@@ -168,17 +166,6 @@ func (w *worker) run(t *graph.Task) (later bool, err error) {
 		w.learn(t, time.Since(w.start)+w.spent, err)
 	}
 	return later, err
-}
-
-// dismiss disbands the gang that w leads, if any.
-func (w *worker) dismiss() {
-	if w.lead != nil {
-		w.rt.disband(w.lead)
-		w.lead = nil
-	} else if w.call.Gang != nil {
-		w.spent = w.crew.spent()
-	}
-	w.call.Gang = nil
 }
 
 // invoke calls the version and turns a panic into an error.

@@ -18,7 +18,7 @@ type slot struct {
 // Await calls f, which waits for something, in a task, and lends the cores of
 // the worker that executes call to others until it returns. So any number of
 // tasks may wait without holding up the machine, at the cost of a thread each.
-// The units of a gang must not call it. Outside of a runtime it only calls f.
+// The members of a team must not call it. Outside of a runtime it only calls f.
 //
 // A job of [Nested] does the same while it waits.
 func Await(call *versions.Call, f func()) {
@@ -32,17 +32,14 @@ func Await(call *versions.Call, f func()) {
 // yield lets a substitute have w's slot while f waits, and takes it back when
 // the substitute has ended its task.
 //
-// Members of a gang that w leads go their ways meanwhile: if they waited for its
+// Members that stay with w's team go their ways meanwhile: if they waited for its
 // next part, all workers could come to wait for tasks that wait for others.
 func (w *worker) yield(f func()) {
 	l := w.rt
 	l.resign(w)
-	if g := w.lead; g != nil {
-		l.disband(g)
-		defer func() {
-			w.lead = l.form(w, g.limit+1)
-			w.call.Gang = w.lead
-		}()
+	if t := w.lead; t != nil && t.stays {
+		w.dismiss()
+		defer l.form(w, t.limit, true)
 	}
 	s := newWorker(w.site, w.slot)
 	l.running.Add(1)

@@ -13,7 +13,7 @@ import (
 
 // A worker of another node that lingers does not stand in for one of the leader's
 // node that sleeps and could help.
-func TestCrewLingerNode(t *testing.T) {
+func TestTeamLingerNode(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	alone, suited := 0, 0
 	for try := 0; try < 200 && suited < 4; try++ {

@@ -1,0 +1,327 @@
+package exec
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// team is the workers that execute one task together: the one that has taken it, who
+// leads, and members of the same NUMA node, who come when they can.
+//
+//	leader:  Do ─► a phase: its parts are there ─► takes parts ─► waits for members at parts ─► Do …
+//	member:        joins ─► takes parts ──► none left, or a task of its own is ready ──► goes
+//	                                    └─► the team stays: sleeps until the next phase, or the end
+//
+// A leader does not wait for members to come: what nobody has come for, it does
+// itself. So teams cannot wait for one another, and a task with more units than there
+// are idle workers just has fewer of them. There are two kinds:
+//
+//   - Where the version could use workers that have nothing else to do
+//     (versions.Version.Help), these come when they find no task, and go when there is
+//     one.
+//   - Where it asks for units (Constraints.Units, or Share), its team stays: workers
+//     join before they take a task of their own, and go when its task ends.
+type team struct {
+	leader *worker
+	limit  int32 // members beside the leader
+	stays  bool
+	timed  bool // what members have spent is asked for
+
+	members atomic.Int32
+	current atomic.Pointer[phase] // the latest one
+	over    atomic.Bool
+	mu      sync.Mutex // with news, for members that sleep between phases; a leaf
+	news    sync.Cond
+
+	worked atomic.Int64  // what members have spent on the task, in nanoseconds
+	waited time.Duration // what the leader has waited for them
+}
+
+// phase is one call of Do.
+type phase struct {
+	team       *team
+	parts      int64
+	f          func(part int, work *versions.Workspace)
+	next       atomic.Int64 // next part to start
+	unfinished atomic.Int64
+	done       chan struct{} // closed by whoever finishes the last part
+	panicked   atomic.Pointer[PanicError]
+	share      trace.Event // what members record of it, if there is a recorder
+}
+
+// lead makes w the leader of a team for its call of v, if that has several units.
+func (l *Local) lead(w *worker, v *versions.Version) {
+	units, stays := v.Constraints.Units, true
+	if l.hosts > 1 {
+		if v.Share != nil {
+			units = max(units, v.Share(&w.call))
+		}
+		if units <= 1 && v.Help != nil {
+			units, stays = v.Help(&w.call), false
+		}
+	}
+	if units > 1 {
+		l.form(w, int32(min(units, l.hosts)-1), stays)
+	}
+}
+
+// form makes a team under w, with so many members at most.
+func (l *Local) form(w *worker, limit int32, stays bool) {
+	t := &team{leader: w, limit: limit, stays: stays, timed: !stays && w.choice.Timed}
+	t.news.L = &t.mu
+	w.lead, w.call.Gang = t, t
+	if stays {
+		l.publish(t)
+		l.call(t, int(limit))
+	}
+}
+
+// dismiss ends the team that w leads, if any: its members go their ways.
+func (w *worker) dismiss() {
+	t := w.lead
+	if t == nil {
+		return
+	}
+	w.lead, w.call.Gang = nil, nil
+	if !t.stays {
+		w.spent = time.Duration(t.worked.Load()) - t.waited
+		return
+	}
+	w.rt.withdraw(t)
+	t.mu.Lock()
+	t.over.Store(true)
+	t.news.Broadcast()
+	t.mu.Unlock()
+}
+
+// Units implements versions.Gang.
+func (t *team) Units() int { return int(t.limit) + 1 }
+
+// Do implements versions.Gang.
+func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
+	if parts <= 0 {
+		return
+	}
+	l := t.leader.rt
+	p := &phase{team: t, parts: int64(parts), f: f, done: make(chan struct{}), share: t.leader.share()}
+	p.unfinished.Store(p.parts)
+	t.mu.Lock()
+	t.current.Store(p)
+	t.news.Broadcast()
+	t.mu.Unlock()
+	if !t.stays && parts > 1 {
+		l.publish(t)
+		defer l.withdraw(t)
+	}
+	if wanted := min(int(t.limit), parts-1) - int(t.members.Load()); wanted > 0 {
+		l.call(t, wanted)
+	}
+	p.lead(&t.leader.part)
+}
+
+// lead does what the leader does of p.
+func (p *phase) lead(scratch *versions.Workspace) {
+	// Also when the leader's part ends its goroutine: no part may outlive Do.
+	defer p.finish()
+	for i := p.take(); i < p.parts; i = p.take() {
+		p.run(int(i), scratch)
+	}
+	since := time.Now()
+	for i := 0; i < spins && p.unfinished.Load() > 0; i++ {
+		pause()
+	}
+	<-p.done
+	p.team.waited += time.Since(since)
+	if e := p.panicked.Load(); e != nil {
+		panic(e)
+	}
+}
+
+// finish starts no further part and waits for those that run.
+func (p *phase) finish() {
+	if left := p.parts - p.next.Swap(p.parts); left > 0 {
+		p.less(left)
+	}
+	<-p.done
+}
+
+// less counts n parts less that are not finished.
+func (p *phase) less(n int64) {
+	if p.unfinished.Add(-n) == 0 {
+		close(p.done)
+	}
+}
+
+// take returns the next part to start; there are none from p.parts on.
+func (p *phase) take() int64 { return p.next.Add(1) - 1 }
+
+// run runs one part. A panic in it, and a Goexit, become the leader's panic.
+func (p *phase) run(i int, scratch *versions.Workspace) {
+	ok := false
+	defer func() {
+		if !ok {
+			e := &PanicError{Value: recover(), Stack: debug.Stack()}
+			p.panicked.CompareAndSwap(nil, e)
+		}
+		p.less(1)
+	}()
+	p.f(i, scratch)
+	ok = true
+}
+
+// serve is what a member does until it goes.
+func (t *team) serve(w *worker) {
+	defer t.members.Add(-1)
+	if t.members.Add(1) > t.limit {
+		return
+	}
+	var last *phase
+	for p := t.after(last); p != nil && p.help(w); p = t.after(last) {
+		last = p
+	}
+}
+
+// after returns the phase that a member comes to after the last one, or nil if it is
+// to go.
+func (t *team) after(last *phase) *phase {
+	p := t.current.Load()
+	if t.stays {
+		for i := 0; i < spins && p == last && !t.over.Load() && runtime.GOMAXPROCS(0) > 1; i++ {
+			pause()
+			p = t.current.Load()
+		}
+		if p == last {
+			t.mu.Lock()
+			for t.current.Load() == last && !t.over.Load() {
+				t.news.Wait()
+			}
+			t.mu.Unlock()
+			p = t.current.Load()
+		}
+	}
+	if p == last {
+		return nil
+	}
+	return p
+}
+
+// help is the work of a member at a phase, recorded as its share in the task: from
+// the first part that it takes to the end of its last one. It reports false if the
+// member goes: there is work of its own.
+func (p *phase) help(w *worker) (stays bool) {
+	i := p.take()
+	if i >= p.parts { // it came too late
+		return true
+	}
+	if w.record != nil || p.team.timed {
+		// The part in hand keeps the phase open; this count goes on to do so until
+		// the share is recorded, before the end of the task.
+		p.unfinished.Add(1)
+		defer p.shared(w, p.begin(w), time.Now()) // also when a part ends the goroutine
+	}
+	for ; i < p.parts; i = p.take() {
+		p.run(int(i), &w.part)
+		if !p.team.stays && w.rt.queued.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// share returns what all shares in the task that w executes have in common, if
+// there is a recorder.
+func (w *worker) share() (e trace.Event) {
+	if w.record == nil || w.task == nil {
+		return e
+	}
+	e = trace.Event{Job: w.doing.Job, Task: w.doing.Task, Op: w.doing.Op, Version: w.doing.Version}
+	writes(&e, w.task)
+	return e
+}
+
+// begin records that w has begun with its share, if there is a recorder.
+func (p *phase) begin(w *worker) (e trace.Event) {
+	if w.record != nil {
+		e = p.share
+		e.Worker = w.info.ID
+		e.Start = w.running(trace.Running{Job: e.Job, Task: e.Task, Op: e.Op, Version: e.Version}, false)
+	}
+	return e
+}
+
+// shared records the share that e says the beginning of.
+func (p *phase) shared(w *worker, e trace.Event, began time.Time) {
+	if r := w.rt.opt.Recorder; w.record != nil {
+		e.End = r.Now()
+		r.Share(e)
+	}
+	p.team.worked.Add(int64(time.Since(began)))
+	p.less(1)
+}
+
+// publish lets workers see a team, until withdraw.
+func (l *Local) publish(t *team) {
+	l.open[t.leader.info.ID].Store(t)
+	l.offers.Add(1)
+}
+
+func (l *Local) withdraw(t *team) {
+	l.open[t.leader.info.ID].Store(nil)
+	l.offers.Add(-1)
+}
+
+// offer returns a team that w can join, nil if there is none: one that stays, or,
+// unless only those are meant, one that has parts.
+func (l *Local) offer(w *worker, staying bool) *team {
+	if l.offers.Load() == 0 {
+		return nil
+	}
+	for i := range l.open {
+		t := l.open[i].Load()
+		if t == nil || t.members.Load() >= t.limit || t.leader.info.Node != w.info.Node || staying && !t.stays {
+			continue
+		}
+		if p := t.current.Load(); t.stays || p != nil && p.next.Load() < p.parts {
+			return t
+		}
+	}
+	return nil
+}
+
+// call rouses as many workers of the leader's node as are wanted and do not look about
+// already. Who joins a team does not look after the worker that executes all tasks: if
+// that is the leader, it is so no more, or nobody would come to what is in a backlog.
+func (l *Local) call(t *team, wanted int) {
+	var room [16]*worker
+	idle, w := room[:0], t.leader
+	l.mu.Lock()
+	alone := l.resign(w)
+	wanted -= l.spinning
+	if p := l.lingering; p != nil && p.info.Node != w.info.Node {
+		wanted++
+	}
+	for i := len(l.parked) - 1; i >= 0 && len(idle) < wanted; i-- {
+		if p := l.parked[i]; p.info.Node == w.info.Node {
+			l.parked = slices.Delete(l.parked, i, i+1)
+			l.spinning++
+			idle = append(idle, p)
+		}
+	}
+	if alone {
+		l.absorb()
+		if other := l.rouse(); other != nil {
+			idle = append(idle, other)
+		}
+	}
+	l.mu.Unlock()
+	for _, p := range idle {
+		p.wake <- struct{}{}
+	}
+}
