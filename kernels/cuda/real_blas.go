@@ -152,3 +152,59 @@ func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans
 	}
 	return s.failedCall(op, h.TrsmBatched(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), count))
 }
+
+// Products of nothing only scale C. NVIDIA's documentation does not say that its
+// products do so for k = 0, nor that they leave A and B alone for alpha = 0; what
+// it does say is that geam does not read B for beta = 0.
+
+// scale computes C = beta·C, C being m×n. With beta = 0, C is not read.
+func (s *realStream) scale(typ Type, m, n int, beta float64, c Matrix) error {
+	switch {
+	case m == 0 || n == 0 || beta == 1:
+		return nil
+	case beta == 0:
+		return s.clear(typ, m, n, c)
+	}
+	return s.Geam(typ, m, n, beta, c, 0, c, c)
+}
+
+// scaleTriangle does it to a triangle of C, which is n×n, column by column.
+func (s *realStream) scaleTriangle(typ Type, uplo blas.Uplo, n int, beta float64, c Matrix) error {
+	for j := range n {
+		first, rows := 0, j+1
+		if uplo == blas.Lower {
+			first, rows = j, n-j
+		}
+		column := Matrix{c.Data + Ptr(int64(first+j*c.Ld)*typ.Size()), c.Ld}
+		if err := s.scale(typ, rows, 1, beta, column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GeqrfWork implements [Stream].
+func (s *realStream) GeqrfWork(typ Type, m, n int, a Matrix) (int64, error) {
+	h, op, err := s.routine(typ, "cusolverDnSgeqrf_bufferSize", "cusolverDnDgeqrf_bufferSize", m, n, a.Ld)
+	if err != nil || m == 0 || n == 0 {
+		return 0, err
+	}
+	elements, err := h.GeqrfWork(typ == F64, m, n, a.nvidia())
+	return int64(elements) * typ.Size(), s.failedCall(op, err)
+}
+
+// Geqrf implements [Stream].
+func (s *realStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error {
+	h, op, err := s.routine(typ, "cusolverDnSgeqrf", "cusolverDnDgeqrf", m, n, a.Ld)
+	if err != nil {
+		return err
+	}
+	if m == 0 || n == 0 {
+		return s.Fill(info, 0, 4)
+	}
+	elements, err := h.GeqrfWork(typ == F64, m, n, a.nvidia())
+	if err != nil {
+		return s.failedCall(op+"_bufferSize", err)
+	}
+	return s.failedCall(op, h.Geqrf(typ == F64, m, n, a.nvidia(), uintptr(tau), uintptr(work), elements, uintptr(info)))
+}

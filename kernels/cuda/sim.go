@@ -12,6 +12,21 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// The parts of a simulated device, and who uses what:
+//
+//	            caller                       goroutine of each stream
+//	 Stream:    check, count, enqueue ─────► execute, in order
+//	                                            │ engine.use: one thing at a time
+//	                                            ▼
+//	                            in ──────── compute ──────── out
+//	                                            │
+//	 Device:    Alloc, Free ──────────────► simMemory ◄── find
+//
+// What a real driver notices when a call is made (arguments, a closed stream) is an
+// error of the call; what the device notices later (addresses) makes it lost, and
+// shows at the next call or when somebody waits. Both count as misuse, which Close
+// returns, so that no test passes that does not look.
+
 // SimOptions configures a [Simulated]. The zero value is a device of 1 GiB that
 // takes no longer than the host does to compute and copy. No delay has a default:
 // there would be no measurement behind it.
@@ -80,8 +95,10 @@ func (o SimOptions) Validate() error {
 // for copies in each direction, at a time.
 type Simulated struct {
 	opt  SimOptions
-	name string // in errors
+	name string // in errors: "sim0"
 
+	// memory has a lock of its own, as routines look up their operands while others
+	// allocate.
 	memory simMemory
 
 	// The engines are taken by what runs on a stream; compute has the scratch of
@@ -93,12 +110,16 @@ type Simulated struct {
 		work     versions.Workspace
 	}
 
-	mu      sync.Mutex
-	closed  bool
-	calls   map[string]int
-	all     int // calls
-	lost    *DeviceError
-	misuse  []error
+	// mu guards the rest. It is held for moments: neither while something is computed
+	// or copied nor while anything waits.
+	mu     sync.Mutex
+	closed bool
+	// calls counts the methods by name, and all of them together, for Faults.
+	calls  map[string]int
+	all    int
+	lost   *DeviceError // how; nil while it is not
+	misuse []error
+	// streams are open ones, for Close.
 	streams []*simStream
 	rnd     *rand.Rand
 	stats   SimStats
@@ -155,7 +176,7 @@ func (d *Simulated) Stats() SimStats {
 	return s
 }
 
-// Lose makes d lost.
+// Lose makes d lost: what is queued is left out, and every later call fails.
 func (d *Simulated) Lose() { d.lose(&DeviceError{Op: "Lose", Reason: "lost on demand"}) }
 
 // lose makes d lost because of err, unless it is already.
@@ -179,6 +200,8 @@ func (d *Simulated) lostError(op, stream string) error {
 	return d.lostErrorLocked(op, stream)
 }
 
+// lostErrorLocked is lostError for who holds mu. The error is that of the call, and
+// says in its reason what had the device be lost.
 func (d *Simulated) lostErrorLocked(op, stream string) error {
 	if d.lost == nil {
 		return nil
@@ -191,7 +214,8 @@ func (d *Simulated) lostErrorLocked(op, stream string) error {
 	return &e
 }
 
-// misused records a misuse of d and returns the error for it.
+// misused records a misuse of d and returns the error for it. It does not make d
+// lost: who calls it where a device would notice only later does.
 func (d *Simulated) misused(op, stream string, code int, format string, a ...any) *DeviceError {
 	err := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: code, Reason: fmt.Sprintf(format, a...)}
 	d.mu.Lock()
@@ -200,7 +224,7 @@ func (d *Simulated) misused(op, stream string, code int, format string, a ...any
 	return err
 }
 
-// jitter returns a random delay.
+// jitter returns a random delay, so that streams overtake one another in tests.
 func (d *Simulated) jitter() time.Duration {
 	if d.opt.Jitter == 0 {
 		return 0
@@ -210,7 +234,8 @@ func (d *Simulated) jitter() time.Duration {
 	return time.Duration(d.rnd.Int64N(int64(d.opt.Jitter)))
 }
 
-// Close implements [Device]. Its error is what d was misused for, joined.
+// Close implements [Device]. Its error is what d was misused for, joined. Streams do
+// first what is queued: a routine that is wrong shows.
 func (d *Simulated) Close() error {
 	d.mu.Lock()
 	streams := d.streams

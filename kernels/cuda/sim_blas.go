@@ -1,6 +1,10 @@
 package cuda
 
 import (
+	"encoding/binary"
+	"time"
+	"unsafe"
+
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"gonum.org/v1/gonum/blas"
 )
@@ -24,6 +28,7 @@ func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, a
 	return s.enqueue("Gemm", typed(typ, gemmOn[float32](s, p), gemmOn[float64](s, p)))
 }
 
+// gemmCall is the arguments of a product.
 type gemmCall struct {
 	op             string
 	more           bool // it is launched together with another one
@@ -33,6 +38,8 @@ type gemmCall struct {
 	a, b, c        Matrix
 }
 
+// gemmOn returns what the stream does for it: as BLAS has it, A and B are not
+// looked at where they do not count, nor is C.
 func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: p.op}
@@ -68,6 +75,7 @@ func (s *simStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k in
 	return s.enqueue("Syrk", typed(typ, syrkOn[float32](s, p), syrkOn[float64](s, p)))
 }
 
+// syrkCall is the arguments of a symmetric product.
 type syrkCall struct {
 	uplo        blas.Uplo
 	trans       blas.Transpose
@@ -76,6 +84,8 @@ type syrkCall struct {
 	a, c        Matrix
 }
 
+// syrkOn returns what the stream does for it. The triangle of C is the other one of
+// Cᵀ, and Aᵀ·A of A is A·Aᵀ of Aᵀ.
 func syrkOn[T cpu.Element](s *simStream, p syrkCall) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Syrk"}
@@ -105,6 +115,7 @@ func syrkOn[T cpu.Element](s *simStream, p syrkCall) func() *DeviceError {
 	}
 }
 
+// triangular is the arguments of a product with a triangle, or of a solution.
 type triangular struct {
 	side       blas.Side
 	uplo       blas.Uplo
@@ -116,6 +127,7 @@ type triangular struct {
 	more       bool   // it is launched together with another one
 }
 
+// triangular checks them.
 func (s *simStream) triangular(op string, typ Type, p triangular) error {
 	k := order(p.side, p.m, p.n)
 	rest := okSide(p.side) && okUplo(p.uplo) && okTrans(p.trans) && okDiag(p.diag)
@@ -142,6 +154,8 @@ func (s *simStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Tr
 		triangularOn("Trmm", s, p, hostOf[float32](s).Trmm), triangularOn("Trmm", s, p, hostOf[float64](s).Trmm)))
 }
 
+// triangularOn returns what the stream does for them by a routine of kernels/cpu,
+// which computes in place: on a copy of what it reads.
 func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
 	routine func(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T)) func() *DeviceError {
 	return func() *DeviceError {
@@ -156,4 +170,88 @@ func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
 		})
 		return nil
 	}
+}
+
+// A batch is so many single calls, of which the first costs a launch. The addresses
+// of their matrices lie in tables on the device, one for each operand:
+//
+//	a.Table ─► │ &A0 │ &A1 │ &A2 │ …     8 bytes each, little-endian
+
+// GemmBatched implements [Stream].
+func (s *simStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error {
+	const op = "GemmBatched"
+	am, an := applied(transA, m, k)
+	bm, bn := applied(transB, k, n)
+	if err := s.check(op, typ, okTrans(transA) && okTrans(transB), shape{am, an, a.Ld}, shape{bm, bn, b.Ld}, shape{m, n, c.Ld}); err != nil {
+		return err
+	}
+	if err := s.checkBatch(op, alpha, m, n, k, count); err != nil {
+		return err
+	}
+	each := func(at []Matrix, first bool) func() *DeviceError {
+		p := gemmCall{op, !first, transA, transB, m, n, k, alpha, beta, at[0], at[1], at[2]}
+		return typed(typ, gemmOn[float32](s, p), gemmOn[float64](s, p))
+	}
+	return s.enqueue(op, func() *DeviceError { return s.batch(op, count, each, a, b, c) })
+}
+
+// TrsmBatched implements [Stream].
+func (s *simStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error {
+	const op = "TrsmBatched"
+	p := triangular{side: side, uplo: uplo, trans: trans, diag: diag, m: m, n: n, alpha: alpha, a: Matrix{0, a.Ld}, from: Matrix{0, b.Ld}, b: Matrix{0, b.Ld}}
+	if err := s.triangular(op, typ, p); err != nil {
+		return err
+	}
+	if err := s.checkBatch(op, alpha, m, n, m, count); err != nil {
+		return err
+	}
+	each := func(at []Matrix, first bool) func() *DeviceError {
+		p := p
+		p.more, p.a, p.from, p.b = !first, at[0], at[1], at[1]
+		return typed(typ, triangularOn(op, s, p, hostOf[float32](s).Trsm), triangularOn(op, s, p, hostOf[float64](s).Trsm))
+	}
+	return s.enqueue(op, func() *DeviceError { return s.batch(op, count, each, a, b) })
+}
+
+// checkBatch refuses batches in which there is nothing to do, for which the
+// libraries' documentation promises nothing.
+func (s *simStream) checkBatch(op string, alpha float64, m, n, k, count int) error {
+	if alpha == 0 || m == 0 || n == 0 || k == 0 || count < 1 {
+		return s.d.misused(op, s.name, codeInvalid, "nothing to do: alpha=%v, m=%d, n=%d, k=%d, count=%d", alpha, m, n, k, count)
+	}
+	return nil
+}
+
+// batch does what each returns for the matrices i of all tables, i from 0 to
+// count-1. The tables are read before anything is written.
+func (s *simStream) batch(op string, count int, each func(at []Matrix, first bool) func() *DeviceError, tables ...Matrices) *DeviceError {
+	at := make([]Matrix, count*len(tables))
+	for j, t := range tables {
+		addresses, err := s.at(op, t.Table, 8*int64(count))
+		if err != nil {
+			return err
+		}
+		if t.Table%8 != 0 {
+			return s.d.misused(op, s.name, codeAddress, "misaligned address %#x", t.Table)
+		}
+		for i := range count {
+			at[i*len(tables)+j] = Matrix{Ptr(binary.LittleEndian.Uint64(addresses[8*i:])), t.Ld}
+		}
+	}
+	for i := range count {
+		if err := each(at[i*len(tables):][:len(tables)], i == 0)(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launched returns how long a routine on T takes, without its launch if it goes
+// with another one.
+func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
+	d := s.d.takes(flops, int(unsafe.Sizeof(*new(T))))
+	if !more {
+		d += s.d.opt.Launch
+	}
+	return d
 }

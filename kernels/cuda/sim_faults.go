@@ -1,6 +1,11 @@
 package cuda
 
-// Fault is an error that a [Simulated] is to have.
+// Fault is an error that a [Simulated] is to have:
+//
+//	           the call returns    the device      what was queued
+//	neither    the error           goes on         is done
+//	Lost       the error           is lost         is left out from then on
+//	Late       nil                 is lost when the queue comes to the call
 type Fault struct {
 	// Op is the name of a method of Device or Stream, as "Alloc", "CopyIn" or
 	// "Gemm"; any if empty. N says which call of it fails, from 1.
@@ -33,6 +38,7 @@ func (d *Simulated) calledLate(op, stream string) (late bool, err error) {
 	return d.count(op, stream, true)
 }
 
+// count is both of them; works says that the method enqueues work.
 func (d *Simulated) count(op, stream string, works bool) (late bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,14 +13,22 @@ const alignment = 256
 
 // simMemory is the memory of a [Simulated]. An address is a tag and an offset
 // that only grows, so that none is ever valid again after a free, and lies where
-// the host has no memory.
+// the host has no memory:
+//
+//	bits 63, 62    01: no process has addresses there, on 64 bits
+//	bits 59–54     the device's number
+//	below          the offset; allocations are 256 bytes apart at least
 type simMemory struct {
-	mu         sync.RWMutex
-	next       Ptr
+	mu   sync.RWMutex
+	next Ptr // of the next allocation
+	// cap is the bytes of the device, of which used are allocated, and peak were at
+	// most.
 	cap        int64
 	used, peak int64
-	blocks     []simBlock // in the order of their addresses
-	dead       int        // of them, how many were freed
+	// blocks are in the order of their addresses, the dead ones, which were freed,
+	// among them: that a pointer is old can be told from that it is wrong.
+	blocks []simBlock
+	dead   int
 }
 
 // simBlock is an allocation; nil data if it was freed.
@@ -41,6 +49,7 @@ func (m *simMemory) init(ordinal int, n int64) {
 	m.next = 1<<tag | Ptr(ordinal%64)<<(tag-8) | alignment
 }
 
+// wholeBlocks returns what n bytes take of the device.
 func wholeBlocks(n int64) int64 { return (n + alignment - 1) / alignment * alignment }
 
 // Alloc implements [Device].
@@ -99,6 +108,8 @@ func (m *simMemory) free(p Ptr) (why string) {
 	}
 	m.used -= wholeBlocks(m.blocks[i].size)
 	m.blocks[i].data = nil
+	// Dead blocks are forgotten when they are most of them, so that to find one does
+	// not take longer and longer.
 	if m.dead++; m.dead > 1024 && 2*m.dead > len(m.blocks) {
 		m.blocks = slices.DeleteFunc(m.blocks, func(b simBlock) bool { return b.data == nil })
 		m.dead = 0
@@ -129,12 +140,14 @@ func (m *simMemory) find(p Ptr, n int64) (b []byte, why string) {
 	return m.blocks[i].data[o : o+n : o+n], ""
 }
 
+// usage returns the bytes that are allocated, and at most were.
 func (m *simMemory) usage() (used, peak int64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.used, m.peak
 }
 
+// clear frees everything.
 func (m *simMemory) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

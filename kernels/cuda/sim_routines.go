@@ -12,8 +12,16 @@ import (
 )
 
 // The routines of a [Simulated] are those of kernels/cpu, which are row-major: a
-// column-major matrix is the transpose of a row-major one in the same memory.
-// What a routine writes is NaN until it has ended; it works on a copy.
+// column-major matrix is the transpose of a row-major one in the same memory. So
+//
+//	C  = op(A)·op(B)     is computed as  Cᵀ = op(B)ᵀ·op(A)ᵀ
+//	op(A)·X = B          as              Xᵀ·op(A)ᵀ = Bᵀ
+//	a lower triangle     is              an upper one
+//
+// Each routine of [Stream] has two parts. The method checks its arguments, on the
+// caller's goroutine, and queues a function for the element type (typed). That one
+// looks up the operands when the stream comes to it, and computes within an engine,
+// by output: on a copy, while the memory that it will write is NaN.
 
 // simRoutines are the fastest routines that this machine has.
 type simRoutines struct {
@@ -26,6 +34,7 @@ func newSimRoutines() simRoutines {
 	return simRoutines{hostRoutines[float32](&id), hostRoutines[float64](&id)}
 }
 
+// hostRoutines returns those of the best instruction set.
 func hostRoutines[T cpu.Element](id *topo.Identity) cpu.Routines[T] {
 	if r, ok := cpu.AVX512[T](cpu.Caches{}); ok && id.Has("avx512f") {
 		return r
@@ -64,17 +73,20 @@ func extent(m, n, ld int) int {
 	return (n-1)*ld + m
 }
 
-// operands looks up the operands of a routine.
+// operands looks up the operands of a routine. It keeps the first error, which the
+// routine returns before it computes: addresses of the rest are then nil.
 type operands[T cpu.Element] struct {
 	s   *simStream
 	op  string
 	err *DeviceError
 }
 
+// matrix returns an m×n matrix; without data if it has no elements.
 func (o *operands[T]) matrix(m, n int, a Matrix) view[T] {
 	return view[T]{m: m, n: n, ld: a.Ld, data: o.vector(a.Data, extent(m, n, a.Ld))}
 }
 
+// vector returns n elements at p.
 func (o *operands[T]) vector(p Ptr, n int) []T {
 	size := int64(unsafe.Sizeof(*new(T)))
 	if o.err != nil || n == 0 {
@@ -94,7 +106,9 @@ func (o *operands[T]) vector(p Ptr, n int) []T {
 func nan[T cpu.Element]() T { return T(math.NaN()) }
 
 // output runs a routine that writes v. It is given a copy of from, or NaN if
-// that has no data, and scratch; what it leaves in the copy becomes v.
+// that has no data, and scratch; what it leaves in the copy becomes v. Of v only
+// what is meant is spoiled and written: padding, and the other triangle, stay as
+// they are to the bit.
 func output[T cpu.Element](s *simStream, flops float64, v, from view[T], scratch int, routine func(x, work []T)) {
 	outputIn(s, launched[T](s, flops, false), v, from, scratch, routine)
 }
@@ -143,7 +157,7 @@ func hostOf[T cpu.Element](s *simStream) cpu.Routines[T] {
 	return any(r.f64).(cpu.Routines[T])
 }
 
-// shape is the shape of an operand.
+// shape is the shape of an operand, and its leading dimension, in elements.
 type shape struct{ m, n, ld int }
 
 // check returns an error unless typ and the shapes are right, and all the rest

@@ -6,25 +6,38 @@ import (
 	"time"
 )
 
+// A stream is a queue and a goroutine. Events are points in queues:
+//
+//	stream 1   │ gemm │ mark p │ …           Record(e): e's point is p from then on
+//	                      │ p.reached closed when the queue comes to it
+//	stream 2   │ copy │ wait p │ gemm │      Wait(e): as e was at that moment
+//	host                  └► Done, Synchronize, Since
+//
+// A point is made anew for each Record, so that an event may be recorded again while
+// streams still wait for what it was.
+
 // simStream is a [Stream] of a [Simulated]: a goroutine that does what is
 // queued.
 type simStream struct {
 	d    *Simulated
-	name string
+	name string // its number among the device's
 
+	// mu guards the queue. more says that something was queued, or the stream closed.
 	mu     sync.Mutex
-	more   sync.Cond // something was queued, or the stream closed
+	more   sync.Cond
 	queue  []simWork
 	closed bool
-	ended  chan struct{}
+	// ended is closed when the goroutine has ended.
+	ended chan struct{}
 }
 
 // simWork is something that a stream does. It is left out if the device is lost,
-// unless it always happens.
+// unless it always happens: points are reached even then, so that nobody waits for
+// ever.
 type simWork struct {
-	op     string
+	op     string // the method that queued it
 	do     func() *DeviceError
-	late   bool // it is lost by it
+	late   bool // the device is lost by it: see Fault.Late
 	always bool
 }
 
@@ -66,6 +79,8 @@ func (s *simStream) run() {
 	}
 }
 
+// execute does one thing. An error of it has the device be lost, as by an illegal
+// address.
 func (s *simStream) execute(w *simWork) {
 	if w.always {
 		w.do()
@@ -94,6 +109,7 @@ func (s *simStream) enqueue(op string, do func() *DeviceError) error {
 	return s.add(simWork{op: op, do: do, late: late})
 }
 
+// add queues w, whatever has become of the device.
 func (s *simStream) add(w simWork) error {
 	s.mu.Lock()
 	closed := s.closed
@@ -156,7 +172,8 @@ func (s *simStream) Record(e Event) error {
 	return nil
 }
 
-// mark queues a point. It is reached when the device is lost, too.
+// mark queues a point. It is reached when the device is lost, too; whoever waited
+// then asks whether it is.
 func (s *simStream) mark(op string, p *simPoint) error {
 	return s.add(simWork{op: op, always: true, do: func() *DeviceError {
 		p.at = time.Now()
@@ -221,6 +238,7 @@ func (d *Simulated) NewEvent() (Event, error) {
 	return &simEvent{d: d}, nil
 }
 
+// last returns the point that was recorded last, nil if none was.
 func (e *simEvent) last() *simPoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -274,6 +292,14 @@ func (e *simEvent) Since(earlier Event) (float64, error) {
 // Close implements [Event].
 func (e *simEvent) Close() error { return nil }
 
+// An engine does what it is given in two steps, d apart:
+//
+//	       first                    second
+//	time ───┼────── d (modelled) ─────┼───►
+//
+// The first step spoils what will be written, the second writes it. So whoever reads
+// in between, because it does not wait for the right event, reads NaN.
+
 // engine is a part of a device that does one thing at a time.
 type engine struct {
 	mu   sync.Mutex
@@ -281,7 +307,9 @@ type engine struct {
 }
 
 // use has the engine do something in two steps, of which the second comes after
-// d, or when the first is done if that takes longer.
+// d, or when the first is done if that takes longer. In the time that is modelled
+// things come one after the other without the pauses between them on the host: so
+// a queue of short ones takes as long as they say.
 func (e *engine) use(d time.Duration, first, second func()) {
 	end := time.Now()
 	e.mu.Lock()

@@ -1,8 +1,95 @@
 package cuda
 
 import (
+	"encoding/binary"
+
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
+
+// Geam implements [Stream].
+func (s *simStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error {
+	if err := s.check("Geam", typ, true, shape{m, n, a.Ld}, shape{m, n, b.Ld}, shape{m, n, c.Ld}); err != nil {
+		return err
+	}
+	p := geamCall{m, n, alpha, beta, a, b, c}
+	return s.enqueue("Geam", typed(typ, geamOn[float32](s, p), geamOn[float64](s, p)))
+}
+
+// geamCall is the arguments of a sum.
+type geamCall struct {
+	m, n        int
+	alpha, beta float64
+	a, b, c     Matrix
+}
+
+// geamOn returns what the stream does for it.
+func geamOn[T cpu.Element](s *simStream, p geamCall) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Geam"}
+		a, b, c := o.matrix(p.m, p.n, p.a), o.matrix(p.m, p.n, p.b), o.matrix(p.m, p.n, p.c)
+		if o.err != nil || c.data == nil {
+			return o.err
+		}
+		// C may be A or B, and is NaN by the time it is written.
+		sum := make([]T, len(c.data))
+		for j := range p.n {
+			addTo(sum[j*c.ld:], T(p.alpha), a.column(a.data, j))
+			addTo(sum[j*c.ld:], T(p.beta), b.column(b.data, j))
+		}
+		output(s, float64(p.m)*float64(p.n), c, view[T]{}, 0, func(x, _ []T) { copy(x, sum) })
+		return nil
+	}
+}
+
+// addTo computes y += alpha·x. With alpha = 0, x is not read.
+func addTo[T cpu.Element](y []T, alpha T, x []T) {
+	if alpha == 0 {
+		return
+	}
+	for i, v := range x {
+		y[i] += alpha * v
+	}
+}
+
+// CopyVectors implements [Stream].
+func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
+	if err := s.check("CopyVectors", typ, true, shape{n, count, max(n, 1)}); err != nil {
+		return err
+	}
+	if n == 0 || count == 0 {
+		return nil
+	}
+	return s.enqueue("CopyVectors", func() *DeviceError {
+		table, err := s.at("CopyVectors", pairs, 16*int64(count))
+		if err != nil {
+			return err
+		}
+		if pairs%8 != 0 {
+			return s.d.misused("CopyVectors", s.name, codeAddress, "misaligned address %#x", pairs)
+		}
+		vectors := make([][]byte, 2*count)
+		for i := range vectors {
+			p := Ptr(binary.LittleEndian.Uint64(table[8*i:]))
+			if int64(p)%typ.Size() != 0 {
+				return s.d.misused("CopyVectors", s.name, codeAddress, "misaligned address %#x", p)
+			}
+			if vectors[i], err = s.at("CopyVectors", p, int64(n)*typ.Size()); err != nil {
+				return err
+			}
+		}
+		s.d.compute.use(s.d.opt.Launch, func() {
+			for i := 0; i < len(vectors); i += 2 {
+				poison(vectors[i])
+			}
+		}, func() {
+			// In the opposite order of the table: which one it is must not matter.
+			for i := len(vectors) - 2; i >= 0; i -= 2 {
+				copy(vectors[i], vectors[i+1])
+			}
+		})
+		return nil
+	})
+}
 
 // Larft implements [Stream].
 func (s *simStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
@@ -12,6 +99,12 @@ func (s *simStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
 	return s.enqueue("Larft", typed(typ, larftOn[float32](s, n, g, tau, t), larftOn[float64](s, n, g, tau, t)))
 }
 
+// larftOn returns what the stream does for Larft, as LAPACK's xLARFT does but with
+// the products of columns of V in G: column i of T is
+//
+//	T(0:i, i) = −τ(i)·T(0:i, 0:i)·G(0:i, i),  T(i, i) = τ(i)
+//
+// computed by rows, so that row p needs only itself.
 func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Larft"}
@@ -49,6 +142,8 @@ func (s *simStream) CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) e
 	return s.enqueue("CopyUpper", typed(typ, copyUpperOn[float32](s, m, n, d, a, b, clear), copyUpperOn[float64](s, m, n, d, a, b, clear)))
 }
 
+// copyUpperOn returns what the stream does for CopyUpper. The views may be row-major
+// or column-major.
 func copyUpperOn[T cpu.Element](s *simStream, m, n, d int, a, b Strided, clear bool) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "CopyUpper"}
@@ -72,6 +167,7 @@ func (s *simStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error 
 	return s.enqueue("SetUpper", typed(typ, setUpperOn[float32](s, m, n, diag, a), setUpperOn[float64](s, m, n, diag, a)))
 }
 
+// setUpperOn returns what the stream does for SetUpper.
 func setUpperOn[T cpu.Element](s *simStream, m, n int, diag float64, a Strided) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "SetUpper"}

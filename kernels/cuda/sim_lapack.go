@@ -1,0 +1,171 @@
+package cuda
+
+import (
+	"encoding/binary"
+
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Potrf implements [Stream]. A NaN in the triangle is not noticed: what comes
+// after it on the diagonal is NaN, and info is 0.
+func (s *simStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
+	if err := s.check("Potrf", typ, okUplo(uplo), shape{n, n, a.Ld}); err != nil {
+		return err
+	}
+	return s.enqueue("Potrf", typed(typ, potrfOn[float32](s, uplo, n, a, work, info), potrfOn[float64](s, uplo, n, a, work, info)))
+}
+
+// PotrfWork implements [Stream].
+func (s *simStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes int64, err error) {
+	if err := s.d.called("PotrfWork", s.name); err != nil {
+		return 0, err
+	}
+	if err := s.check("PotrfWork", typ, okUplo(uplo), shape{n, n, a.Ld}); err != nil {
+		return 0, err
+	}
+	return typ.Size() * int64(n), nil
+}
+
+// potrfOn returns what the stream does for Potrf. The real routine says of a NaN
+// either that the minor is not definite, or nothing: here it says nothing, which is
+// what a version has to be prepared for. kernels/cpu does notice it; then the rest
+// of the diagonal is made NaN.
+func potrfOn[T cpu.Element](s *simStream, uplo blas.Uplo, n int, at Matrix, work, info Ptr) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Potrf"}
+		a, scratch := o.matrix(n, n, at), o.vector(work, n)
+		if o.err != nil {
+			return o.err
+		}
+		result, err := s.at("Potrf", info, 4)
+		if err != nil {
+			return err
+		}
+		poison(result)
+		for i := range scratch {
+			scratch[i] = nan[T]()
+		}
+		minor := 0
+		if a.data != nil {
+			a.uplo = uplo
+			r := hostOf[T](s)
+			x := float64(n)
+			output(s, x*x*x/3, a, a, r.Work(n), func(x, work []T) {
+				unnoticed := firstNaN(a, x)
+				minor = r.Potrf(turned(uplo), n, x, a.ld, work)
+				if minor != 0 && minor == unnoticed {
+					for i := minor - 1; i < n; i++ {
+						x[i*(a.ld+1)] = nan[T]()
+					}
+					minor = 0
+				}
+			})
+		}
+		binary.NativeEndian.PutUint32(result, uint32(minor))
+		return nil
+	}
+}
+
+// firstNaN returns the order of the first leading minor of x, which is laid out
+// as the triangle a, that has a NaN; 0 if there is none.
+func firstNaN[T cpu.Element](a view[T], x []T) (order int) {
+	for j := range a.n {
+		first := 0
+		if a.uplo == blas.Lower {
+			first = j
+		}
+		for i, v := range a.column(x, j) {
+			if o := max(first+i, j) + 1; v != v && (order == 0 || o < order) {
+				order = o
+			}
+		}
+	}
+	return order
+}
+
+// The factorization of a column-major matrix is not that of its transpose: it is
+// done on a row-major copy.
+
+// Geqrf implements [Stream].
+func (s *simStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error {
+	if err := s.check("Geqrf", typ, true, shape{m, n, a.Ld}); err != nil {
+		return err
+	}
+	return s.enqueue("Geqrf", typed(typ, geqrfOn[float32](s, m, n, a, tau, work, info), geqrfOn[float64](s, m, n, a, tau, work, info)))
+}
+
+// GeqrfWork implements [Stream].
+func (s *simStream) GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error) {
+	if err := s.d.called("GeqrfWork", s.name); err != nil {
+		return 0, err
+	}
+	if err := s.check("GeqrfWork", typ, true, shape{m, n, a.Ld}); err != nil {
+		return 0, err
+	}
+	return typ.Size() * int64(m+n), nil // an element for each row and column
+}
+
+// simReflectors is the columns of a block of reflectors.
+const simReflectors = 32
+
+// geqrfOn returns what the stream does for Geqrf. kernels/cpu returns blocks of T, of
+// which the factors of the reflectors are the diagonal:
+//
+//	T  ┌─────┬─────┬──      ib rows for k columns: element (j mod ib, j)
+//	   │ ╲   │ ╲   │        is the factor of reflector j
+//	   │   ╲ │   ╲ │
+//	   └─────┴─────┴──
+func geqrfOn[T cpu.Element](s *simStream, m, n int, at Matrix, tau, work, info Ptr) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Geqrf"}
+		k := min(m, n)
+		a, scratch, taus := o.matrix(m, n, at), o.vector(work, m+n), o.vector(tau, k)
+		if o.err != nil {
+			return o.err
+		}
+		result, err := s.at("Geqrf", info, 4)
+		if err != nil {
+			return err
+		}
+		poison(result)
+		if k > 0 {
+			output(s, geqrfFlops(m, n), a, a, m*n, func(x, rows []T) {
+				spoil(scratch)
+				spoil(taus)
+				for i := range m {
+					for j := range n {
+						rows[i*n+j] = x[i+j*a.ld]
+					}
+				}
+				q := cpu.NewQR(hostOf[T](s))
+				ib := min(simReflectors, k)
+				t := make([]T, ib*k)
+				q.Geqrt(m, n, ib, rows, n, t, k, make([]T, q.Work(max(m, n), k, ib)))
+				for j := range taus {
+					taus[j] = t[j%ib*k+j]
+				}
+				for j := range n {
+					for i := range m {
+						x[i+j*a.ld] = rows[i*n+j]
+					}
+				}
+			})
+		}
+		binary.NativeEndian.PutUint32(result, 0)
+		return nil
+	}
+}
+
+// geqrfFlops counts as LAPACK does, without the lower orders.
+func geqrfFlops(m, n int) float64 {
+	k := float64(min(m, n))
+	return 4*float64(m)*float64(n)*k - 2*float64(m+n)*k*k + 4*k*k*k/3
+}
+
+// spoil makes x NaN, as memory is whose contents are undefined afterwards.
+func spoil[T cpu.Element](x []T) {
+	for i := range x {
+		x[i] = nan[T]()
+	}
+}
