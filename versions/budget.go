@@ -58,9 +58,9 @@ func (c *cell) ratio(j int, best float64) float64 {
 	case j > 1:
 		guess = unlikely
 	}
-	for d := 1; d < NumClasses; d++ {
+	for d := 1; d < sizes; d++ {
 		for _, class := range [2]int{c.class - d, c.class + d} {
-			if class < 0 || class >= NumClasses {
+			if class < 0 || class >= NumClasses || class/sizes != c.class/sizes {
 				continue
 			}
 			s := c.records[j].stats[class]

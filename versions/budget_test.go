@@ -2,6 +2,7 @@ package versions_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/versions"
@@ -134,6 +135,36 @@ chosen: avx512, lowest expected time
 		c, err := s.Select(op, call, on)
 		if err != nil || c.Version.Name != want || e.Chosen != want || e.Why != c.Why {
 			t.Fatalf("chose %+v, want %s\n%v", c, want, e)
+		}
+	}
+}
+
+// TestThinCalls has thin calls, which take five times as long for the same work, and
+// others in turns: they must not be taken for the slowness of a version.
+func TestThinCalls(t *testing.T) {
+	op, on := opOf("gemm", "fast", "slow"), cpu()
+	type shape struct {
+		work float64
+		thin bool
+	}
+	op.Work = func(c *versions.Call) float64 { return c.Params.(shape).work }
+	op.Thin = func(c *versions.Call) bool { return c.Params.(shape).thin }
+	s := newSelector(t, versions.Config{Mode: versions.Thorough})
+	for i := range 100 {
+		call := &versions.Call{Params: shape{1e6, i%2 == 0}}
+		c, err := s.Select(op, call, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds := []float64{1e-3, 2e-3}[c.Index]
+		if i%2 == 0 {
+			seconds *= 5
+		}
+		s.Record(op, c, on, c.Work, seconds)
+	}
+	for _, thin := range []bool{false, true} {
+		if e := s.Explain(op, &versions.Call{Params: shape{1e6, thin}}, on); e.Chosen != "fast" || strings.Contains(e.String(), "thin") != thin {
+			t.Errorf("thin %v:\n%v", thin, e)
 		}
 	}
 }

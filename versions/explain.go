@@ -43,7 +43,7 @@ func (s *Selector) Explain(op *Op, call *Call, on *Target) Explanation {
 	t, key := s.newTable(op, on), keyOf(on)
 	_, reasons := s.eligible(op, on)
 	e := Explanation{
-		Op: op.OpName(), Target: key.String(), Work: work, Class: ClassOf(work),
+		Op: op.OpName(), Target: key.String(), Work: work, Class: classOf(op, call, work),
 		Versions: make([]VersionExplanation, len(op.Versions)),
 		Explore:  int(s.explore),
 	}
@@ -85,8 +85,11 @@ func (s *Selector) Explain(op *Op, call *Call, on *Target) Explanation {
 func (e Explanation) String() string {
 	var b strings.Builder
 	wrap(&b, "", fmt.Sprintf("%s on %s", e.Op, e.Target))
-	low := math.Pow(1<<classBits, float64(e.Class))
-	fmt.Fprintf(&b, "work %.3g, size class %d (from %.3g to below %.3g)\n", e.Work, e.Class, low, low*(1<<classBits))
+	low, thin := math.Pow(1<<classBits, float64(e.Class%sizes)), ""
+	if e.Class >= sizes {
+		thin = "thin, "
+	}
+	fmt.Fprintf(&b, "work %.3g, size class %d (%sfrom %.3g to below %.3g)\n", e.Work, e.Class, thin, low, low*(1<<classBits))
 	fmt.Fprintf(&b, "  %-16s %6s  %-29s  %s\n", "version", "runs", "seconds per unit, mean ± sd", "expected")
 	for _, v := range e.Versions {
 		mark := " "

@@ -8,8 +8,12 @@ import "math"
 // spend more runs on exploring.
 const classBits = 2
 
-// NumClasses is the number of size classes.
-const NumClasses = 32
+// sizes is the number of classes by size, and NumClasses that of all: thin calls
+// have classes of their own, which follow the others.
+const (
+	sizes      = 32
+	NumClasses = 2 * sizes
+)
 
 // ClassOf returns the size class of a call with the given work: class c
 // holds the calls with
@@ -24,7 +28,7 @@ func ClassOf(work float64) int {
 	}
 	// The biased exponent is floor(log2(work)) + 1023; the sign bit is 0.
 	exp := int(math.Float64bits(work)>>52) - 1023
-	return min(exp/classBits, NumClasses-1)
+	return min(exp/classBits, sizes-1)
 }
 
 // unitsOf returns work as a number that times can be divided by.
@@ -32,7 +36,15 @@ func unitsOf(work float64) float64 {
 	if !(work >= 1) {
 		return 1
 	}
-	return min(work, 1<<(classBits*NumClasses-1))
+	return min(work, 1<<(classBits*sizes-1))
+}
+
+// classOf returns the class of a call with the given work.
+func classOf(op *Op, call *Call, work float64) int {
+	if op.Thin != nil && call != nil && op.Thin(call) {
+		return sizes + ClassOf(work)
+	}
+	return ClassOf(work)
 }
 
 // workOf returns the work of a call, one unit where the op does not say.

@@ -20,6 +20,10 @@ type Op struct {
 	// point operations. It decides the size class, and expected time is
 	// proportional to it inside a class. Nil means every call is one unit.
 	Work func(*Call) float64
+	// Thin says that a call has so few rows or columns somewhere that its time goes
+	// by the memory that it reads, and not by its work. Such calls have size
+	// classes of their own. Nil means that none is.
+	Thin func(*Call) bool
 	// NewParams returns a new parameter of the op, with every field zero, by
 	// pointer: a struct of plain data. Nil means that the op takes none.
 	NewParams func() any

@@ -12,7 +12,7 @@ import (
 // What the head of a profile's file says.
 const (
 	profileFormat  = "tessera-profile"
-	profileVersion = 1
+	profileVersion = 2 // has classes of thin calls; 1 is read as well
 )
 
 // maxProfile bounds the size of a profile's file in bytes: about seventy
@@ -119,8 +119,8 @@ func parseProfile(data []byte) (contents, error) {
 	if f.Format != profileFormat {
 		return contents{}, &ProfileError{Reason: fmt.Sprintf("format is %q, not %q", f.Format, profileFormat)}
 	}
-	if f.Version != profileVersion {
-		return contents{}, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads %d", f.Version, profileVersion)}
+	if f.Version < 1 || f.Version > profileVersion {
+		return contents{}, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads 1 to %d", f.Version, profileVersion)}
 	}
 	return f.contents, nil
 }

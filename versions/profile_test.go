@@ -113,7 +113,7 @@ func TestProfileText(t *testing.T) {
 	got, err := os.ReadFile(path)
 	want := `{
   "format": "tessera-profile",
-  "version": 1,
+  "version": 2,
   "timings": [
     {
       "op": "gemm/f64",
@@ -259,7 +259,7 @@ var badProfiles = []struct{ name, text string }{
 	{"no head", "{}"},
 	{"foreign", `{"name":"x","dependencies":{}}`},
 	{"other format", entry("tessera-profile", "tessera-trace")},
-	{"later version", entry(`"version":1`, `"version":2`)},
+	{"later version", entry(`"version":1`, `"version":3`)},
 	{"unknown field", entry(`"sd"`, `"stddev"`)},
 	{"text after", entry("", "") + "x"},
 	{"two values", entry("", "") + "{}"},
@@ -281,7 +281,7 @@ var badProfiles = []struct{ name, text string }{
 	{"runs huge", entry(`"runs":2`, `"runs":18446744073709551615`)},
 	{"runs beyond integers", entry(`"runs":2`, `"runs":1e30`)},
 	{"class negative", entry(`"class":3`, `"class":-1`)},
-	{"class huge", entry(`"class":3`, `"class":32`)},
+	{"class huge", entry(`"class":3`, `"class":64`)},
 	{"no op", entry(`"op":"gemm",`, "")},
 	{"no version", entry(`"version":"go"`, `"version":""`)},
 	{"control character", entry(`"processor":""`, `"processor":"\u001b[31m"`)},

@@ -136,7 +136,7 @@ func (s *Selector) Select(op *Op, call *Call, on *Target) (Choice, error) {
 		return t.sole, t.err
 	}
 	work := workOf(op, call)
-	class := ClassOf(work)
+	class := classOf(op, call, work)
 	c := t.cells[class].Load()
 	if c == nil {
 		c = s.cell(op, t, class)
@@ -195,7 +195,7 @@ func (s *Selector) Expect(op *Op, call *Call, on *Target) float64 {
 		return 0
 	}
 	work := workOf(op, call)
-	return s.cell(op, t, ClassOf(work)).least() * unitsOf(work)
+	return s.cell(op, t, classOf(op, call, work)).least() * unitsOf(work)
 }
 
 // Record adds the time that a run took. Of a choice that is not Timed it

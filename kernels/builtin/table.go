@@ -66,9 +66,9 @@ const splitSuffix = "-split"
 // the routines.
 func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 	o := kernels.Ops[T]{
-		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T]},
+		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T], Thin: thin[T]},
 		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
-		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T]},
+		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T], Thin: thin[T]},
 		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
 
 		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
@@ -79,13 +79,13 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 		Tntnode: &versions.Op{Name: "tntnode", Type: typ, Work: tntnodeWork[T]},
 		Tntroot: &versions.Op{Name: "tntroot", Type: typ, Work: tntrootWork[T]},
 
-		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T]},
+		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T], Thin: thin[T]},
 		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T]},
-		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T]},
+		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T], Thin: thin[T]},
 		Tsqrt: &versions.Op{Name: "tsqrt", Type: typ, Work: tsqrtWork[T]},
-		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T]},
+		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T], Thin: thin[T]},
 		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T]},
-		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T]},
+		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T]},
 	}
 	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, gemmWork[T]), Run: gemm(r)})
