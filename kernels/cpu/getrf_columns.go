@@ -17,7 +17,7 @@ func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
 	for j := range n {
 		col := x[j*ld : j*ld+m]
 		t.C, t.K, t.Scale = at(col, 0), j, bits(scale)
-		l.isa.luUpdate(&t)
+		l.isa.LUUpdate(&t)
 		if ipiv != nil {
 			r := l.pivot(&t, col, j)
 			ipiv[j] = r
@@ -40,7 +40,7 @@ func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
 		}
 	}
 	t.K, t.Scale = n, bits(scale)
-	l.isa.luScale(&t)
+	l.isa.LUScale(&t)
 	return info
 }
 
@@ -76,30 +76,4 @@ func bits[T Element](v T) uint64 {
 		return uint64(math.Float32bits(float32(v)))
 	}
 	return math.Float64bits(float64(v))
-}
-
-func (i leafISA) luUpdate(t *asm.LUColumn) {
-	switch i {
-	case leafAVX512F64:
-		asm.LUUpdateAVX512F64(t)
-	case leafAVX512F32:
-		asm.LUUpdateAVX512F32(t)
-	case leafAVX2F64:
-		asm.LUUpdateAVX2F64(t)
-	case leafAVX2F32:
-		asm.LUUpdateAVX2F32(t)
-	}
-}
-
-func (i leafISA) luScale(t *asm.LUColumn) {
-	switch i {
-	case leafAVX512F64:
-		asm.LUScaleAVX512F64(t)
-	case leafAVX512F32:
-		asm.LUScaleAVX512F32(t)
-	case leafAVX2F64:
-		asm.LUScaleAVX2F64(t)
-	case leafAVX2F32:
-		asm.LUScaleAVX2F32(t)
-	}
 }

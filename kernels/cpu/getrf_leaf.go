@@ -16,7 +16,7 @@ import (
 //
 // The zero value has no kernels of an instruction set.
 type luLeaves[T Element] struct {
-	isa   leafISA
+	isa   asm.ISA
 	lanes int // in a vector
 	turn  int // vectors, see [asm.LUColumn]
 	cache int // room in elements that the columns of a leaf may take
@@ -36,9 +36,9 @@ func luLeavesOf[T Element](r Routines[T], c Caches) luLeaves[T] {
 	}
 	l.isa, l.lanes = p.leaves.isa, p.leaves.lanes
 	switch l.isa {
-	case leafAVX512F64, leafAVX512F32:
+	case asm.F64AVX512, asm.F32AVX512:
 		l.turn = asm.LUTurnAVX512
-	case leafAVX2F64, leafAVX2F32:
+	case asm.F64AVX2, asm.F32AVX2:
 		l.turn = asm.LUTurnAVX2
 	}
 	return l
@@ -169,10 +169,10 @@ func (l *luLeaves[T]) gather(x []T, ld int, a []T, lda, h, w int) {
 	n, size := l.lanes, int(unsafe.Sizeof(*new(T)))
 	for j := 0; j < w; j += n {
 		j := min(j, w-n)
-		l.isa.transpose(at(x, j*ld), ld*size, n*size, at(a, j), lda*size, n*lda*size, h/n)
+		l.isa.Transpose(at(x, j*ld), ld*size, n*size, at(a, j), lda*size, n*lda*size, h/n)
 		if h%n != 0 {
 			i := h - n
-			l.isa.transpose(at(x, j*ld+i), ld*size, 0, at(a, i*lda+j), lda*size, 0, 1)
+			l.isa.Transpose(at(x, j*ld+i), ld*size, 0, at(a, i*lda+j), lda*size, 0, 1)
 		}
 	}
 }
@@ -193,10 +193,10 @@ func (l *luLeaves[T]) scatter(a []T, lda int, x []T, ld, h, w int) {
 	n, size := l.lanes, int(unsafe.Sizeof(*new(T)))
 	for j := 0; j < w; j += n {
 		j := min(j, w-n)
-		l.isa.transpose(at(a, j), lda*size, n*lda*size, at(x, j*ld), ld*size, n*size, h/n)
+		l.isa.Transpose(at(a, j), lda*size, n*lda*size, at(x, j*ld), ld*size, n*size, h/n)
 		if h%n != 0 {
 			i := h - n
-			l.isa.transpose(at(a, i*lda+j), lda*size, 0, at(x, j*ld+i), ld*size, 0, 1)
+			l.isa.Transpose(at(a, i*lda+j), lda*size, 0, at(x, j*ld+i), ld*size, 0, 1)
 		}
 	}
 }

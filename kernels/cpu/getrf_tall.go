@@ -35,7 +35,7 @@ const luTallAVX2 = 24576
 // do meanwhile, and has rows for more than one.
 func (l *LU[T]) Parts(m, n int) int {
 	least := luTall
-	if l.leaves.isa == leafAVX2F64 || l.leaves.isa == leafAVX2F32 {
+	if l.leaves.isa == asm.F64AVX2 || l.leaves.isa == asm.F32AVX2 {
 		least = luTallAVX2
 	}
 	if l.leaves.isa == 0 || m < least || m/64 < n {
@@ -169,7 +169,7 @@ func (s *tall[T]) column(p *luPanel[T], q *luPart[T], c, w, j int) {
 	}
 	q.t.K, q.t.Scale = j, bits(scale)
 	if j == w {
-		l.isa.luScale(&q.t)
+		l.isa.LUScale(&q.t)
 		x := q.x
 		if q.lo > 0 {
 			x = x[top:]
@@ -179,7 +179,7 @@ func (s *tall[T]) column(p *luPanel[T], q *luPart[T], c, w, j int) {
 	}
 	col := q.x[j*q.ld : j*q.ld+q.m]
 	q.t.C = at(col, 0)
-	l.isa.luUpdate(&q.t)
+	l.isa.LUUpdate(&q.t)
 	q.pivot = l.pivot(&q.t, col, j)
 }
 

@@ -64,12 +64,12 @@ func rowOf[T Element](a []Block[T], i, j, n int) []T {
 
 // exchange exchanges the elements of x and y, which do not overlap, and fetches
 // next, which is as long.
-func exchange[T Element](i leafISA, x, y, next []T) {
+func exchange[T Element](i asm.ISA, x, y, next []T) {
 	n := len(x) * int(unsafe.Sizeof(x[0]))
 	switch i {
-	case leafAVX512F64, leafAVX512F32:
+	case asm.F64AVX512, asm.F32AVX512:
 		asm.ExchangeAVX512(at(x, 0), at(y, 0), at(next, 0), n)
-	case leafAVX2F64, leafAVX2F32:
+	case asm.F64AVX2, asm.F32AVX2:
 		asm.ExchangeAVX2(at(x, 0), at(y, 0), at(next, 0), n)
 	default:
 		exchangeRows(x, y)

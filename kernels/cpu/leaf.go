@@ -22,20 +22,9 @@ import (
 //	mr │ A │tile = C │ mr
 //	   └───┴─────────┘
 type leaves[T Element] struct {
-	isa           leafISA
+	isa           asm.ISA
 	mr, nr, lanes int
 }
-
-// leafISA names the kernels of an instruction set for an element type.
-type leafISA uint8
-
-const (
-	_ leafISA = iota // none
-	leafAVX512F64
-	leafAVX512F32
-	leafAVX2F64
-	leafAVX2F32
-)
 
 // leavesAVX512 returns the leaves in AVX-512F, and of AVX-512 nothing else, if
 // this build has them.
@@ -44,9 +33,9 @@ func leavesAVX512[T Element]() leaves[T] {
 	case !asm.HasAVX512():
 		return leaves[T]{}
 	case unsafe.Sizeof(*new(T)) == 4:
-		return leaves[T]{isa: leafAVX512F32, mr: 8, lanes: 16, nr: asm.Vectors * 16}
+		return leaves[T]{isa: asm.F32AVX512, mr: 8, lanes: 16, nr: asm.Vectors * 16}
 	}
-	return leaves[T]{isa: leafAVX512F64, mr: 8, lanes: 8, nr: asm.Vectors * 8}
+	return leaves[T]{isa: asm.F64AVX512, mr: 8, lanes: 8, nr: asm.Vectors * 8}
 }
 
 // leavesAVX2 returns the leaves in AVX2 and FMA3, if this build has them.
@@ -55,64 +44,9 @@ func leavesAVX2[T Element]() leaves[T] {
 	case !asm.HasAVX2():
 		return leaves[T]{}
 	case unsafe.Sizeof(*new(T)) == 4:
-		return leaves[T]{isa: leafAVX2F32, mr: 4, lanes: 8, nr: asm.Vectors * 8}
+		return leaves[T]{isa: asm.F32AVX2, mr: 4, lanes: 8, nr: asm.Vectors * 8}
 	}
-	return leaves[T]{isa: leafAVX2F64, mr: 4, lanes: 4, nr: asm.Vectors * 4}
-}
-
-// The kernels are called by name, and not through functions in leaves, so that
-// their arguments need not live on the heap.
-
-func (i leafISA) solve(t *asm.Leaf) {
-	switch i {
-	case leafAVX512F64:
-		asm.SolveAVX512F64(t)
-	case leafAVX512F32:
-		asm.SolveAVX512F32(t)
-	case leafAVX2F64:
-		asm.SolveAVX2F64(t)
-	case leafAVX2F32:
-		asm.SolveAVX2F32(t)
-	}
-}
-
-func (i leafISA) factor(t *asm.Leaf) {
-	switch i {
-	case leafAVX512F64:
-		asm.FactorAVX512F64(t)
-	case leafAVX512F32:
-		asm.FactorAVX512F32(t)
-	case leafAVX2F64:
-		asm.FactorAVX2F64(t)
-	case leafAVX2F32:
-		asm.FactorAVX2F32(t)
-	}
-}
-
-func (i leafISA) pack(dst, src unsafe.Pointer, stride, n int) {
-	switch i {
-	case leafAVX512F64:
-		asm.PackAVX512F64(dst, src, stride, n)
-	case leafAVX512F32:
-		asm.PackAVX512F32(dst, src, stride, n)
-	case leafAVX2F64:
-		asm.PackAVX2F64(dst, src, stride, n)
-	case leafAVX2F32:
-		asm.PackAVX2F32(dst, src, stride, n)
-	}
-}
-
-func (i leafISA) transpose(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int) {
-	switch i {
-	case leafAVX512F64:
-		asm.TransposeAVX512F64(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
-	case leafAVX512F32:
-		asm.TransposeAVX512F32(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
-	case leafAVX2F64:
-		asm.TransposeAVX2F64(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
-	case leafAVX2F32:
-		asm.TransposeAVX2F32(dst, dstStride, dstStep, src, srcStride, srcStep, blocks)
-	}
+	return leaves[T]{isa: asm.F64AVX2, mr: 4, lanes: 4, nr: asm.Vectors * 4}
 }
 
 // set reports whether there are kernels.
@@ -177,9 +111,9 @@ func (l *leaves[T]) gather(x []T, first, step int, b []T, ldb, w, n int) {
 	for v := 0; v < w; v += lanes {
 		v := min(v, w-lanes)
 		blocks := n / lanes
-		l.isa.transpose(at(x, first*l.nr+v), stride, lanes*stride, at(b, v*ldb), ldb*size, lanes*size, blocks)
+		l.isa.Transpose(at(x, first*l.nr+v), stride, lanes*stride, at(b, v*ldb), ldb*size, lanes*size, blocks)
 		if u := n - lanes; u > (blocks-1)*lanes {
-			l.isa.transpose(at(x, (first+u*step)*l.nr+v), stride, 0, at(b, v*ldb+u), ldb*size, 0, 1)
+			l.isa.Transpose(at(x, (first+u*step)*l.nr+v), stride, 0, at(b, v*ldb+u), ldb*size, 0, 1)
 		}
 	}
 }
@@ -202,9 +136,9 @@ func (l *leaves[T]) scatter(b []T, ldb int, x []T, first, step, w, n int) {
 	for v := 0; v < w; v += lanes {
 		v := min(v, w-lanes)
 		blocks := n / lanes
-		l.isa.transpose(at(b, v*ldb), ldb*size, lanes*size, at(x, first*l.nr+v), stride, lanes*stride, blocks)
+		l.isa.Transpose(at(b, v*ldb), ldb*size, lanes*size, at(x, first*l.nr+v), stride, lanes*stride, blocks)
 		if u := n - lanes; u > (blocks-1)*lanes {
-			l.isa.transpose(at(b, v*ldb+u), ldb*size, 0, at(x, (first+u*step)*l.nr+v), stride, 0, 1)
+			l.isa.Transpose(at(b, v*ldb+u), ldb*size, 0, at(x, (first+u*step)*l.nr+v), stride, 0, 1)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // bytes, for the narrow panels at which it stops splitting, and on blocks. The
 // zero value does the same in Go.
 type panels[T Element] struct {
-	isa leafISA
+	isa asm.ISA
 }
 
 // panelsOf returns the panels that go with r.
@@ -39,9 +39,6 @@ type panelRows[T Element] struct {
 	m, k int
 }
 
-// The kernels are called by name, and not through functions, so that their
-// arguments need not live on the heap.
-
 // args returns the arguments of a kernel for column c.
 func (x panelRows[T]) args(c int, w, dots *rowVector[T]) asm.QRRows {
 	size := int(unsafe.Sizeof(*new(T)))
@@ -60,16 +57,7 @@ func (ps panels[T]) dots(x panelRows[T], c int, dots *rowVector[T]) {
 		return
 	}
 	t := x.args(c, dots, dots)
-	switch ps.isa {
-	case leafAVX512F64:
-		asm.QRDotsAVX512F64(&t)
-	case leafAVX512F32:
-		asm.QRDotsAVX512F32(&t)
-	case leafAVX2F64:
-		asm.QRDotsAVX2F64(&t)
-	case leafAVX2F32:
-		asm.QRDotsAVX2F32(&t)
-	}
+	ps.isa.QRDots(&t)
 }
 
 // reflect subtracts column c times w from the columns after it, where w is not
@@ -84,16 +72,7 @@ func (ps panels[T]) reflect(x panelRows[T], c int, w, dots *rowVector[T]) {
 		return
 	}
 	t := x.args(c, w, dots)
-	switch ps.isa {
-	case leafAVX512F64:
-		asm.QRReflectAVX512F64(&t)
-	case leafAVX512F32:
-		asm.QRReflectAVX512F32(&t)
-	case leafAVX2F64:
-		asm.QRReflectAVX2F64(&t)
-	case leafAVX2F32:
-		asm.QRReflectAVX2F32(&t)
-	}
+	ps.isa.QRReflect(&t)
 }
 
 // scale multiplies every column by its element of w.
@@ -106,16 +85,7 @@ func (ps panels[T]) scale(x panelRows[T], w *rowVector[T]) {
 		return
 	}
 	t := x.args(0, w, w)
-	switch ps.isa {
-	case leafAVX512F64:
-		asm.QRScaleAVX512F64(&t)
-	case leafAVX512F32:
-		asm.QRScaleAVX512F32(&t)
-	case leafAVX2F64:
-		asm.QRScaleAVX2F64(&t)
-	case leafAVX2F32:
-		asm.QRScaleAVX2F32(&t)
-	}
+	ps.isa.QRScale(&t)
 }
 
 // subtract computes C −= X for m×n matrices.
@@ -125,21 +95,14 @@ func (ps panels[T]) subtract(c []T, ldc int, x []T, ldx, m, n int) {
 	}
 	size := int(unsafe.Sizeof(*new(T)))
 	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
-	switch ps.isa {
-	case leafAVX512F64:
-		asm.QRSubtractAVX512F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	case leafAVX512F32:
-		asm.QRSubtractAVX512F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	case leafAVX2F64:
-		asm.QRSubtractAVX2F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	case leafAVX2F32:
-		asm.QRSubtractAVX2F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	default:
-		for i := range m {
-			ci := c[i*ldc : i*ldc+n]
-			for j, v := range x[i*ldx : i*ldx+n] {
-				ci[j] -= v
-			}
+	if ps.isa != 0 {
+		ps.isa.QRSubtract(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+		return
+	}
+	for i := range m {
+		ci := c[i*ldc : i*ldc+n]
+		for j, v := range x[i*ldx : i*ldx+n] {
+			ci[j] -= v
 		}
 	}
 }
@@ -151,18 +114,11 @@ func (ps panels[T]) copy(c []T, ldc int, x []T, ldx, m, n int) {
 	}
 	size := int(unsafe.Sizeof(*new(T)))
 	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
-	switch ps.isa {
-	case leafAVX512F64:
-		asm.QRCopyAVX512F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	case leafAVX512F32:
-		asm.QRCopyAVX512F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	case leafAVX2F64:
-		asm.QRCopyAVX2F64(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	case leafAVX2F32:
-		asm.QRCopyAVX2F32(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
-	default:
-		copyRows(c, 0, 1, ldc, x, 0, 1, ldx, n, m)
+	if ps.isa != 0 {
+		ps.isa.QRCopy(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+		return
 	}
+	copyRows(c, 0, 1, ldc, x, 0, 1, ldx, n, m)
 }
 
 // dots is [panels.dots] in Go.

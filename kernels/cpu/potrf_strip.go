@@ -43,7 +43,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 			} else {
 				t.C = at(a, k*lda+c)
 			}
-			l.isa.solve(&t)
+			l.isa.Solve(&t)
 			left = left[(k+nr)*nr:]
 		}
 		if uplo == blas.Lower && c > 0 {
@@ -64,7 +64,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 			} else {
 				t.C, t.LDC, t.Last = at(a, (c+i)*lda+c+j), lda*size, w-j-(t.Width-1)*lanes
 			}
-			l.isa.factor(&t)
+			l.isa.Factor(&t)
 			for r := i; r < i+mr; r++ {
 				// Written so that a NaN fails too.
 				if !(block[r*nr+r] > 0) {

@@ -52,7 +52,7 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 	if l.packs(n, cs, s.rhs) && !divide {
 		for u := 0; u < full; u += mr {
 			// Backward the rows of a panel keep the order of A.
-			l.isa.pack(at(tri, u*(u+mr)/2), at(a, base+u*rs+min(rs, 0)*(mr-1)), cs*size, u+mr)
+			l.isa.Pack(at(tri, u*(u+mr)/2), at(a, base+u*rs+min(rs, 0)*(mr-1)), cs*size, u+mr)
 		}
 		whole.A, whole.CS = at(tri, -min(rs, 0)*(mr-1)), mr*size
 		whole.PS, whole.Grow = mr*mr*size, mr*mr*size
@@ -86,14 +86,14 @@ func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
 		} else {
 			if full > 0 {
 				t.Panels = full / mr
-				l.isa.solve(&t)
+				l.isa.Solve(&t)
 			}
 			if full < n {
 				t.A, t.RS, t.CS = at(last, 0), size, mr*size
 				t.C, t.LDC = at(x, full*nr), nr*size
 				l.shape(&t, w, true)
 				t.Inv, t.K, t.Panels = at(inv, full), full, 1
-				l.isa.solve(&t)
+				l.isa.Solve(&t)
 			}
 		}
 		switch {
@@ -167,7 +167,7 @@ func (l *leaves[T]) divide(t asm.Leaf, n int, a []T, base, rs, cs int, x []T) {
 		if h == mr {
 			t.A, t.C = at(a, base+u*rs), at(x, u*nr)
 			t.K, t.Panels = u, 1
-			l.isa.solve(&t)
+			l.isa.Solve(&t)
 		}
 		for i := u; i < u+h; i++ {
 			xi := x[i*nr : i*nr+nr]

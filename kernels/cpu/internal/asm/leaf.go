@@ -2,6 +2,20 @@ package asm
 
 import "unsafe"
 
+// ISA names the kernels of an instruction set for an element type; its zero value
+// names none. They are called by name, and not through functions, so that their
+// arguments need not live on the heap.
+type ISA uint8
+
+// The kernels that there are.
+const (
+	_ ISA = iota
+	F64AVX512
+	F32AVX512
+	F64AVX2
+	F32AVX2
+)
+
 // Leaf is one call of a kernel for triangles, on a strip of columns X whose
 // rows lie three vectors apart. Strides are in bytes. The order of the fields
 // stands in internal/leafasm, too.
