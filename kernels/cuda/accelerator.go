@@ -47,7 +47,9 @@ func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	return a, nil
 }
 
-// open makes the streams, and relates the device's time to the host's.
+// open makes the streams, and relates the device's time to the host's: by an event
+// on an empty stream, which the host sees a little later. That is exact enough for
+// traces and statistics, and nothing else depends on it.
 func (a *Accelerator) open() (err error) {
 	for range a.opt.Streams {
 		s, err := a.device.NewStream()
@@ -126,7 +128,8 @@ func (a *Accelerator) Fits(values []any, extra int64) error {
 	return a.fits(size, extra)
 }
 
-// fits is Fits for the size of all operands. The caller holds mu.
+// fits is Fits for the size of all operands. Small scratch memory has a place of its
+// own. The caller holds mu.
 func (a *Accelerator) fits(size, extra int64) error {
 	if extra > smallScratch {
 		size += roundUp(extra, grain)
@@ -144,7 +147,8 @@ func (a *Accelerator) find(value any) *entry {
 }
 
 // Missing returns how many bytes of a value would have to be copied in before a
-// call could read it.
+// call could read it: none of one that is there, on its way, or about to be written
+// there.
 func (a *Accelerator) Missing(value any) int64 {
 	s, ok := value.(versions.Stored)
 	if !ok {
@@ -212,7 +216,8 @@ func (a *Accelerator) tellCopies() {
 	}
 }
 
-// event returns an unused event. The caller holds mu.
+// event returns an unused event, or a new one: there are never more than were in use
+// at once. The caller holds mu.
 func (a *Accelerator) event() (Event, error) {
 	if n := len(a.events); n > 0 {
 		e := a.events[n-1]
@@ -231,8 +236,8 @@ func (a *Accelerator) recycle(events ...Event) {
 	}
 }
 
-// keep notes an error of something that is given back. A device that is lost
-// cannot take it.
+// keep notes an error of something that is given back, for Close to return: nobody
+// waits for it. A device that is lost cannot take it, which is no error.
 func (a *Accelerator) keep(err error) {
 	var d *DeviceError
 	if err != nil && !(errors.As(err, &d) && d.Lost) {
@@ -252,6 +257,8 @@ func (a *Accelerator) Close() error {
 	for a.lost == nil && a.moving+len(a.flying) > 0 {
 		a.pause(20)
 	}
+	// From here on nobody else is in here: movers end, and then all is freed in the
+	// order in which one thing uses the other.
 	a.closed = true
 	a.work.Broadcast()
 	a.mu.Unlock()
@@ -279,6 +286,7 @@ func (a *Accelerator) Close() error {
 	return errors.Join(append(a.bad, a.device.Close())...)
 }
 
+// closeStreams ends the streams, which are idle or lost, and the events.
 func (a *Accelerator) closeStreams() {
 	for _, s := range append(a.streams, a.in.stream, a.out.stream) {
 		if s != nil {

@@ -2,6 +2,16 @@ package cuda
 
 import "fmt"
 
+// What goes wrong has a type, so that callers can tell what to do:
+//
+//	UnavailableError    there is no device: work on cores
+//	NotStoredError      a value of a type that no device takes: on cores
+//	TooLargeError       the call never has room: on cores
+//	OutOfMemoryError    there is no room now
+//	BatchError          calls do not go together: one by one
+//	LostError           a value is gone: its task has to be done again
+//	DeviceError         what the driver says; Lost: the device is of no use any more
+
 // DeviceError is an error of a driver or of a library on a device.
 type DeviceError struct {
 	Device string // "cuda0"

@@ -8,6 +8,13 @@ import (
 	"strings"
 )
 
+// How a word becomes an accelerator:
+//
+//	"sim,cuda0" ── ParseRequest ──► Request ── OpenDevices ──► []Device
+//	                                        ── OpenAccelerators ──► []*Accelerator
+//
+// Devices are numbered as the driver shows them: CUDA_VISIBLE_DEVICES has a say.
+
 // NoDeviceError says why there is not the device that was asked for.
 type NoDeviceError struct {
 	Device string // "cuda0"

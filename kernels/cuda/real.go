@@ -54,7 +54,13 @@ func Devices() ([]Device, error) {
 	return devices, errors.Join(errs...)
 }
 
-// real is a device of NVIDIA's driver.
+// real is a device of NVIDIA's driver. Its calls go two ways:
+//
+//	gorgonia.org/cu     memory, streams, events, kernels: in, locked
+//	internal/nvidia     copies, pinned memory, cuBLAS, cuSOLVER: in C, one call each
+//
+// and what they return becomes a [DeviceError] in failed, which also notices that
+// the device is lost. From then on usable answers for the driver.
 //
 // The driver keeps a current context per thread, and a goroutine changes
 // threads: so every call sets it, within the same call into C where the
@@ -67,17 +73,21 @@ type real struct {
 	info      Info
 	libraries *nvidia.Libraries
 	device    cu.Device
-	ctx       cu.CUContext
-	current   nvidia.Context // the same, for calls into C
-	module    cu.Module
-	vectors   [2]cu.Function // CopyVectors, by Type
-	upper     [2]cu.Function // CopyUpper and SetUpper
-	larft     [2]cu.Function
+	// ctx is the primary context, which all of the process share, and current the
+	// same for calls into C.
+	ctx     cu.CUContext
+	current nvidia.Context
+	module  cu.Module      // the kernels of kernels.ptx
+	vectors [2]cu.Function // CopyVectors, by Type
+	upper   [2]cu.Function // CopyUpper and SetUpper
+	larft   [2]cu.Function
 
 	lost   atomic.Pointer[DeviceError] // how, once the device is lost
 	closed atomic.Bool
 
-	mu      sync.Mutex // guards what Close has to end
+	// mu guards what Close has to end: the primary context may have other users, and
+	// then lives on with all that was allocated in it.
+	mu      sync.Mutex
 	streams map[*realStream]bool
 	memory  map[Ptr]bool
 	host    map[unsafe.Pointer]bool
@@ -108,6 +118,9 @@ func (d *real) open(ordinal, version int) error {
 	return nil
 }
 
+// prepare does what needs the context, on the thread that has it. The libraries are
+// asked for their versions by a stream that is closed again: that they can make
+// their handles is known then, too.
 func (d *real) prepare(version int) error {
 	if err := cu.SetCurrentContext(d.ctx); err != nil {
 		return d.failed("cuCtxSetCurrent", "", err)
@@ -185,6 +198,8 @@ func (d *real) in(op, stream string, f func() error) error {
 	return d.failed(op, stream, d.locked(f))
 }
 
+// locked is in without a look at whether the device is usable, for what is to be
+// given back, and with the driver's own errors.
 func (d *real) locked(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -194,7 +209,8 @@ func (d *real) locked(f func() error) error {
 	return f()
 }
 
-// Close implements [Device].
+// Close implements [Device]. Of a lost device nothing can be given back, and that is
+// no error.
 func (d *real) Close() error {
 	if d.closed.Swap(true) {
 		return nil

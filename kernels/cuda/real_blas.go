@@ -10,8 +10,18 @@ import (
 	"gorgonia.org/cu"
 )
 
+// The routines of a [Stream] are the libraries', but for calls that compute nothing,
+// of which their documentation says nothing:
+//
+//	no elements in the result    nothing is called
+//	k = 0 or alpha = 0           C is scaled, or set to 0
+//	n = 0 in a factorization     info is set to 0
+//
+// Scalars are passed from the host's memory, which the libraries read before they
+// return. A routine that allocates would wait for the device: work is the caller's.
+
 // routine returns the handles for a routine of the libraries, whose name for
-// errors is that of typ.
+// errors is that of typ. Dimensions, which are int in C, have to fit.
 func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.Handles, op string, err error) {
 	op = f64
 	if typ == F32 {
@@ -26,7 +36,7 @@ func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.
 	return h, op, err
 }
 
-// clear sets an m×n matrix to 0, whatever is in it.
+// clear sets an m×n matrix to 0, whatever is in it: NaN times 0 would stay.
 func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 	size := typ.Size()
 	return s.in("cuMemsetD2D8Async", func() error {
@@ -34,6 +44,7 @@ func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 	})
 }
 
+// nvidia returns a as package nvidia has it.
 func (a Matrix) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Data), Ld: a.Ld} }
 
 // Gemm implements [Stream].
@@ -127,6 +138,7 @@ func (s *realStream) batchable(op string, alpha float64, m, n, k, count int) err
 	return nil
 }
 
+// nvidia returns the table in place of a matrix.
 func (a Matrices) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Table), Ld: a.Ld} }
 
 // GemmBatched implements [Stream].

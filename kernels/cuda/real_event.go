@@ -7,7 +7,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// realEvent is an event of the driver.
+// realEvent is an event of the driver, with times. One that was never recorded is
+// done, and a wait for it ends at once: the driver has it as [Event] says.
 type realEvent struct {
 	d *real
 	e cu.Event
@@ -37,7 +38,8 @@ func (s *realStream) Wait(e Event) error {
 	return s.in("cuStreamWaitEvent", func() error { return s.s.Wait(e.(*realEvent).e, 0) })
 }
 
-// Done implements [Event].
+// Done implements [Event]. The driver returns errors of any work before the event
+// here, as everywhere.
 func (e *realEvent) Done() (bool, error) {
 	const op = "cuEventQuery"
 	if err := e.d.usable(op, ""); err != nil {

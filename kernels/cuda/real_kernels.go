@@ -24,7 +24,16 @@ const (
 	vectorBlocks  = 64
 )
 
-// compile has the driver compile the kernels.
+// kernels.ptx has for each element type
+//
+//	tessera_copy_vectors   a block of threads, or several, for each vector
+//	tessera_upper          a thread for each element
+//	tessera_larft          a warp for each row of T, which it computes by itself
+//
+// All parameters are 64 bits, so that they can be passed as a list of numbers.
+
+// compile has the driver compile the kernels. It keeps what it has compiled in a
+// cache on disk.
 func (d *real) compile() error {
 	var err error
 	if d.module, err = cu.LoadData(ptx); err != nil {
@@ -43,7 +52,8 @@ func (d *real) compile() error {
 	return nil
 }
 
-// kernel launches blocks of threads, with 64-bit parameters.
+// kernel launches blocks of threads, with 64-bit parameters, which the driver has
+// read when it returns.
 func (s *realStream) kernel(f cu.Function, x, y, threads int, params ...uint64) error {
 	at := make([]unsafe.Pointer, len(params))
 	for i := range params {
@@ -72,7 +82,8 @@ const (
 	setUpper
 )
 
-// triangle calls the kernel "upper".
+// triangle calls the kernel "upper": from the elements of a on and above the
+// diagonal d, for b, as mode says. diag is the bits of what setUpper writes.
 func (s *realStream) triangle(typ Type, m, n, d int, a, b Strided, mode, diag uint64) error {
 	const op = "cuLaunchKernel"
 	if m < 0 || n < 0 || int64(m)*int64(n) > math.MaxInt32 || b.Row < 1 || b.Col < 1 || mode != setUpper && (a.Row < 1 || a.Col < 1) {

@@ -10,6 +10,11 @@ import (
 	"gorgonia.org/cu"
 )
 
+// What is allocated is noted, so that Close can free it, and so that a wrong address
+// does not reach the driver: it would take any of the process.
+//
+// Allocations are seldom: the accelerator makes a few large ones and divides them.
+
 // Alloc implements [Device].
 func (d *real) Alloc(n int64) (Ptr, error) {
 	const op = "cuMemAlloc"

@@ -14,11 +14,13 @@ import (
 // realStream is a stream of the driver, with handles of cuBLAS and cuSOLVER of
 // its own once it has needed them.
 type realStream struct {
-	d       *real
-	name    string
-	s       cu.Stream
+	d    *real
+	name string // in errors: its number
+	s    cu.Stream
+	// handles belong to one stream, and are set to it once: to set them for each call
+	// would have to be in turns with others.
 	handles *nvidia.Handles
-	done    bool
+	done    bool // it was closed
 }
 
 // NewStream implements [Device].
@@ -66,6 +68,7 @@ func (s *realStream) libraries() (*nvidia.Handles, error) {
 	return s.handles, nil
 }
 
+// usable is the device's, also for a stream that was closed.
 func (s *realStream) usable(op string) error {
 	if s.done && !s.d.closed.Load() {
 		return s.d.invalid(op, s.name, "the stream is closed")
@@ -73,6 +76,7 @@ func (s *realStream) usable(op string) error {
 	return s.d.usable(op, s.name)
 }
 
+// in runs f, which calls gorgonia.org/cu, with the device's context current.
 func (s *realStream) in(op string, f func() error) error {
 	if err := s.usable(op); err != nil {
 		return err
