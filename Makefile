@@ -35,7 +35,7 @@ define FUNCTIONS
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz mutations lint fmt fmt-check vet \
 	deps deps-mkl bench bench-libraries bench-peers bench-tasks examples generate-check clean
 
 help: ## list the targets
@@ -81,13 +81,14 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	if links $(LINK_MKL); then check mkl
 	else echo "  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"; fi
 
-# The detector makes a test ten to twenty times as slow. So it sees what has
-# goroutines: of the kernels what several workers share, and of la a job of each
-# kind.
+# The detector makes a test ten to twenty times as slow. So it is for what has
+# goroutines: it does not see the suites of the kernels, which have none, nor
+# tests that take many matrices through tasks that other tests have, too.
+NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops)$$
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
-	$(GO) test -short -vet=off -race -timeout 20m -skip '^TestConformance$$' $$($(TESTED) | grep -vE '/(kernels/cpu(/.*)?|internal/(lint|matgen|asm)|plotting)$$')
+	$(GO) test -short -vet=off -race -timeout 20m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/(kernels/cpu(/.*)?|internal/(lint|matgen|asm)|plotting|peers|gpucheck)$$')
 	$(GO) test -short -vet=off -race -run Tall ./kernels/cpu
 
 # The tests that have run with -short are not run again.
@@ -138,6 +139,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 	if ((count == 0)); then echo "make fuzz: there are no targets" >&2; exit 1; fi
 	echo "make fuzz: $$count targets, $(FUZZTIME) each, passed"
+
+mutations: ## break the code in a hundred places, one at a time, and say what no test notices (FROM= TO=; hours)
+	@.ci/mutate $(FROM) $(TO)
 
 lint: ## hold the code to the rules of the house
 	@$(GO) test -count=1 ./internal/lint
