@@ -116,7 +116,8 @@ func TestExplainUntried(t *testing.T) {
 	op, on := opOf("gemm", "avx512", "avx2", "go"), cpu()
 	s := newSelector(t, versions.Config{})
 	run(t, s, op, on, 1e6, 10, map[string]float64{"avx512": 1e-9})
-	budget := &versions.Budget{Elapsed: func() float64 { return 0.04 }}
+	elapsed := 0.04
+	budget := &versions.Budget{Elapsed: func() float64 { return elapsed }}
 	want := `gemm/f64 on cpu amd64, Test Processor
 work 1e+06, size class 9 (from 2.62e+05 to below 1.05e+06)
   version            runs  seconds per unit, mean ± sd    expected
@@ -130,13 +131,23 @@ chosen: avx512, lowest expected time
 	}
 	// A call that can spare the 3 ms tries avx2, and only one at a time.
 	call := &versions.Call{Params: 1e6, Budget: budget}
-	for _, want := range []string{"avx2", "avx512"} {
+	next := func(want string) versions.Choice {
+		t.Helper()
 		e := s.Explain(op, call, on)
 		c, err := s.Select(op, call, on)
 		if err != nil || c.Version.Name != want || e.Chosen != want || e.Why != c.Why {
 			t.Fatalf("chose %+v, want %s\n%v", c, want, e)
 		}
+		return c
 	}
+	slow := next("avx2")
+	next("avx512")
+	// It takes 20 ms, and the budget has to recover before go may take 16.
+	s.Record(op, slow, on, slow.Work, 20e-3)
+	elapsed = 0.24
+	next("avx512")
+	elapsed = 0.5
+	next("go")
 }
 
 // TestThinCalls has thin calls, which take five times as long for the same work, and

@@ -24,23 +24,12 @@ const (
 
 var modeNames = [...]string{Profiled: "profiled", Static: "static", Thorough: "thorough"}
 
-// String returns the mode's name as [ParseMode] reads it.
+// String returns the mode's name.
 func (m Mode) String() string {
 	if int(m) < len(modeNames) {
 		return modeNames[m]
 	}
 	return fmt.Sprintf("Mode(%d)", uint8(m))
-}
-
-// ParseMode returns the mode called word, without regard to case. Another
-// word gives an *[UnknownNameError] that lists the modes.
-func ParseMode(word string) (Mode, error) {
-	for i, name := range modeNames {
-		if strings.EqualFold(word, name) {
-			return Mode(i), nil
-		}
-	}
-	return 0, &UnknownNameError{What: "mode", Name: word, Known: modeNames[:]}
 }
 
 // Pin fixes the version of one op.

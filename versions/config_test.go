@@ -3,28 +3,10 @@ package versions_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/versions"
 )
-
-func TestParseMode(t *testing.T) {
-	for _, m := range []versions.Mode{versions.Profiled, versions.Static, versions.Thorough} {
-		got, err := versions.ParseMode(strings.ToUpper(m.String()))
-		if err != nil || got != m {
-			t.Errorf("%v: got %v, %v", m, got, err)
-		}
-	}
-	_, err := versions.ParseMode("fast")
-	var unknown *versions.UnknownNameError
-	if !errors.As(err, &unknown) || !slices.Equal(unknown.Known, []string{"profiled", "static", "thorough"}) {
-		t.Errorf("got %v", err)
-	}
-	if got := versions.Mode(9).String(); got != "Mode(9)" {
-		t.Errorf("got %q", got)
-	}
-}
 
 func TestParseNames(t *testing.T) {
 	for _, test := range []struct {
