@@ -367,3 +367,25 @@ func BenchmarkPushPop(b *testing.B) {
 		}
 	}
 }
+
+// TestByKind: workers get what their kind can run, what the fewest can run first,
+// in the order of the policy within; and tasks of which nobody can run any go to
+// whoever asks.
+func TestByKind(t *testing.T) {
+	g := &graph.Graph{}
+	task := func(able int64) *graph.Task { return makeTask(g, able, nil) }
+	p := ByKind(Workers(3), []int{0, 0, 1}, func(t *graph.Task) uint64 { return uint64(t.Priority) }, func(m Machine) Policy { return New(FIFO, m) }).(Reserver)
+	const first, second, both = 1, 2, 3
+	tasks := []*graph.Task{task(both), task(first), task(both), task(first), task(0)}
+	p.Push(slices.Clone(tasks), -1)
+	if p.Len() != 5 || !p.Wants(2) || p.Pop(2) != tasks[0] || p.Pop(1) != tasks[1] || p.Pop(2) != tasks[2] || p.Pop(2) != tasks[4] {
+		t.Error("not in order")
+	}
+	if p.Wants(2) || p.Pop(2) != nil || !p.Wants(0) || p.Len() != 1 || p.Pop(0) != tasks[3] {
+		t.Error("worker 2 does not leave alone what it cannot run")
+	}
+	p.Push([]*graph.Task{task(second)}, 1)
+	if p.Wants(0) || p.Wants(1) || p.Pop(1) != nil || p.Pop(2) == nil || p.Len() != 0 {
+		t.Error("a worker of the other kind has freed a task, and nobody gets it")
+	}
+}
