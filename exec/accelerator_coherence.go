@@ -8,13 +8,8 @@ import (
 // fetch prepares the operands of t for an attempt at w: what accelerators other
 // than w have of them comes back to the host, which loses it to w if w is one. Before the first attempt of a task that may be tried again the
 // host has to have what is saved.
-func (w *site) fetch(t *graph.Task, op *versions.Op) error {
+func (w *site) fetch(t *graph.Task) error {
 	l := w.rt
-	if w.device == nil {
-		if err := l.unable(t, op); err != nil {
-			return err
-		}
-	}
 	if w.record != nil && w.device == nil {
 		defer l.recordWait(w, t)()
 	}

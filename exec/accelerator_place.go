@@ -22,7 +22,7 @@ func (d *device) accepts(t *graph.Task) error {
 	if d.lost.Load() {
 		return d.acc.Lost()
 	}
-	if err := d.rt.selector.Check(op, d.info.Target); err != nil {
+	if err := d.rt.unfit(t, d.info.Target); err != nil {
 		return err
 	}
 	if t.Shadowed() {
@@ -61,7 +61,7 @@ func (d *device) beside(op *versions.Op, call *versions.Call) (least int64) {
 // refuse hands a task that d has taken to others.
 func (d *device) refuse(t *graph.Task) {
 	l := d.rt
-	if op, ok := t.Op.(*versions.Op); ok && l.selector.Check(op, l.Target()) != nil && l.elsewhere(t) {
+	if !l.hostFit(t) && l.elsewhere(t) {
 		d.over(nil)
 		return
 	}
@@ -124,27 +124,4 @@ func (l *Local) elsewhere(t *graph.Task) bool {
 	l.count()
 	l.rouseDevices()
 	return true
-}
-
-// passOn gives a task that a host has taken and cannot execute to an
-// accelerator, if there is one that can.
-func (l *Local) passOn(t *graph.Task) bool {
-	op, ok := t.Op.(*versions.Op)
-	return ok && l.selector.Check(op, l.Target()) != nil && l.elsewhere(t)
-}
-
-// unable returns why neither hosts nor accelerators can execute t; nil if hosts
-// can.
-func (l *Local) unable(t *graph.Task, op *versions.Op) error {
-	err := l.selector.Check(op, l.Target())
-	if err == nil {
-		return nil
-	}
-	all := []error{err}
-	for _, d := range l.devices {
-		if err := d.accepts(t); err != nil {
-			all = append(all, err)
-		}
-	}
-	return errors.Join(all...)
 }

@@ -133,7 +133,7 @@ func (d *device) survive() {
 func (d *device) take() bool {
 	l := d.rt
 	room := ahead + inFlight - d.flying - len(d.ready)
-	if d.lost.Load() {
+	if d.lost.Load() && !l.sorted { // else nobody takes what only it could run
 		room = 0
 	}
 	l.mu.Lock()

@@ -105,8 +105,11 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 	}
 	s := a.at
 	a.call.Args = t.Values(a.call.Args[:0])
+	if s.rt.picky && s.device == nil && s.rt.unfit(t, s.info.Target) != nil {
+		return s.rt.nobody(t)
+	}
 	if s.rt.devices != nil {
-		if err := s.fetch(t, op); err != nil {
+		if err := s.fetch(t); err != nil {
 			return err
 		}
 	}

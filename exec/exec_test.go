@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,13 +59,17 @@ func schedule(o *exec.Options, kind dispatch.Kind) {
 	o.Policy = kind
 	if kind == own {
 		o.Policy, o.NewPolicy = 0, func(m dispatch.Machine) dispatch.Policy {
-			return hoarder{dispatch.ByScore(func(t *graph.Task, at int) float64 { return float64(int(t.ID()) * (at + 1) % 7) })(m)}
+			first := max(slices.Index(m.Able, true), 0)
+			return hoarder{dispatch.ByScore(func(t *graph.Task, at int) float64 { return float64(int(t.ID()) * (at + 1) % 7) })(m), first}
 		}
 	}
 }
 
-// hoarder leaves every third task to worker 0.
-type hoarder struct{ dispatch.Policy }
+// hoarder leaves every third task to one worker.
+type hoarder struct {
+	dispatch.Policy
+	keeper int
+}
 
 func (h hoarder) Pop(worker int) *graph.Task {
 	if !h.Wants(worker) {
@@ -74,7 +79,7 @@ func (h hoarder) Pop(worker int) *graph.Task {
 }
 
 // Wants implements dispatch.Reserver.
-func (h hoarder) Wants(worker int) bool { return worker == 0 || h.Len()%3 != 0 }
+func (h hoarder) Wants(worker int) bool { return worker == h.keeper || h.Len()%3 != 0 }
 
 // TestRandomGraphs runs random programs on every policy; every task checks
 // that it sees exactly what the sequential program would have it see.

@@ -102,6 +102,9 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		return 0, err
 	}
 	s.Check()
+	if err := j.checkConstraints(s); err != nil {
+		return 0, err
+	}
 	j.checkRestorable(s)
 	if j.stories != nil {
 		j.stories.submitted(graph.TaskID(j.submit.count+1), s)

@@ -19,7 +19,10 @@ type Local struct {
 	opt      Options
 	selector *versions.Selector
 	workers  []*worker
-	hosts    int             // those on cores, which come first
+	hosts    int // those on cores, which come first
+	kinds    kinds
+	sorted   bool            // the policy gives each kind what it can run
+	picky    bool            // some worker may be unable to run a task
 	fixed    graph.Locations // theirs, within which values do not move
 	far      bool            // there are several locations
 	devices  []*device       // the workers of accelerators; nil if there are none
@@ -107,6 +110,8 @@ func NewLocal(opt Options) (*Local, error) {
 		l.workers = append(l.workers, newWorker(newSite(l, p, nil), &slot{}))
 	}
 	l.addDevices()
+	l.kinds = l.newKinds()
+	l.picky = len(l.kinds.targets) > 1
 	l.policy = l.newPolicy()
 	l.reserver, _ = l.policy.(dispatch.Reserver)
 	l.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
@@ -210,9 +215,17 @@ func (l *Local) enqueue(ready []*graph.Task) {
 	}
 }
 
-// redirect hands a task to a worker other than w, if there is another.
-func (l *Local) redirect(t *graph.Task, w *worker) {
-	to := (w.info.ID + 1) % l.hosts
+// redirect hands a task to the next host that can execute it, which is w if there is
+// no other one, and reports whether there is one.
+func (l *Local) redirect(t *graph.Task, w *worker) bool {
+	to, tries := w.info.ID, 0
+	for ok := false; !ok; tries++ {
+		if tries == l.hosts {
+			return false
+		}
+		to = (to + 1) % l.hosts
+		ok = l.unfit(t, l.workers[to].info.Target) == nil
+	}
 	l.mu.Lock()
 	l.inbox[to] = append(l.inbox[to], t)
 	l.boxed++
@@ -230,6 +243,7 @@ func (l *Local) redirect(t *graph.Task, w *worker) {
 	if sleeper != nil {
 		sleeper.wake <- struct{}{}
 	}
+	return true
 }
 
 // count brings queued up to date. The caller holds mu.

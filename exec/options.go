@@ -36,6 +36,9 @@ type Options struct {
 	// Target overrides what the machine says of itself to the selector: for
 	// declaring a processor name. Empty fields are filled in.
 	Target versions.Target
+	// Resources declares workers that differ, instead of Workers and Target: so
+	// many of each kind. A task goes only to workers that have a version for it.
+	Resources []Resource
 	// Accelerators each get a worker, after those on cores. The runtime uses them
 	// until its Close and does not close them. No two runtimes may have one at
 	// the same time.
@@ -59,6 +62,12 @@ type Options struct {
 	nodes int // NUMA nodes that the workers are said to be on, in turns
 }
 
+// Resource is workers on cores that are alike.
+type Resource struct {
+	Workers int             // at least 1
+	Target  versions.Target // what each of them is; empty fields are filled in from the machine
+}
+
 // DefaultWindow is the default of Options.Window. At some 400 bytes a task it
 // bounds a job to a few megabytes; the graphs of factorizations with 30×30
 // tiles fit whole.
@@ -75,6 +84,14 @@ func (o *Options) validate() error {
 	}
 	if o.NewPolicy != nil && o.Policy != 0 {
 		bad = append(bad, fmt.Sprintf("NewPolicy is set and Policy is %v", o.Policy))
+	}
+	for i, r := range o.Resources {
+		if r.Workers < 1 || r.Workers > 1<<14 {
+			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, 1<<14))
+		}
+	}
+	if o.Resources != nil && (o.Workers != 0 || TargetOf(o.Target) != Here()) {
+		bad = append(bad, "Resources is set, and so is Workers or Target")
 	}
 	if o.Window < 0 {
 		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -20,16 +19,23 @@ func DefaultWorkers() int { return machine().Workers() }
 // place describes the workers that opt asks for.
 func place(opt *Options) []Worker {
 	m := machine()
-	n := opt.Workers
-	if n == 0 {
-		n = m.Workers()
+	resources := opt.Resources
+	if resources == nil {
+		resources = []Resource{{Workers: opt.Workers, Target: opt.Target}}
+		if opt.Workers == 0 {
+			resources[0].Workers = m.Workers()
+		}
 	}
-	workers := make([]Worker, n)
-	target := target(opt, m)
-	sets := m.Spread(n)
+	var workers []Worker
+	for _, r := range resources {
+		on := target(&r.Target, m)
+		for range r.Workers {
+			workers = append(workers, Worker{Target: on})
+		}
+	}
+	sets := m.Spread(len(workers))
 	_, unsupported := topo.Affinity()
 	for i := range workers {
-		workers[i].Target = target
 		switch {
 		case opt.Float:
 		case unsupported != nil:
@@ -58,19 +64,6 @@ func locate(workers []Worker) {
 	}
 }
 
-// newPolicy returns the policy that the options ask for, for workers that are there.
-func (l *Local) newPolicy() dispatch.Policy {
-	m := dispatch.Machine{Accelerators: len(l.devices), Costs: &costs{rt: l}}
-	for _, w := range l.workers {
-		m.Locations = append(m.Locations, w.info.Location)
-	}
-	l.far = m.Places() > 1
-	if l.opt.NewPolicy != nil {
-		return l.opt.NewPolicy(m)
-	}
-	return dispatch.New(l.opt.Policy, m)
-}
-
 // here is what Here returns.
 var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
 
@@ -81,11 +74,10 @@ func Here() *versions.Target { return here() }
 
 // TargetOf returns the target of workers on this machine that are declared to be
 // as o says: what empty fields of Options.Target are filled in with.
-func TargetOf(o versions.Target) *versions.Target { return target(&Options{Target: o}, machine()) }
+func TargetOf(o versions.Target) *versions.Target { return target(&o, machine()) }
 
-// target returns the target that opt asks for.
-func target(opt *Options, m *topo.Machine) *versions.Target {
-	o := &opt.Target
+// target returns the target that is declared as o.
+func target(o *versions.Target, m *topo.Machine) *versions.Target {
 	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 {
 		return here()
 	}

@@ -15,8 +15,8 @@ type Runtime interface {
 	NewJob(ctx context.Context) Job
 	// Workers describes the workers, those on cores first.
 	Workers() []Worker
-	// Target returns what the workers on cores offer to versions; it is the same for
-	// all of them and must not be changed.
+	// Target returns what the first worker offers to versions; others may offer
+	// something else. It must not be changed.
 	Target() *versions.Target
 	// Selector returns what chooses among the versions of an op.
 	Selector() *versions.Selector

@@ -304,11 +304,11 @@ func (l *Local) call(t *team, wanted int) {
 	l.mu.Lock()
 	alone := l.resign(w)
 	wanted -= l.spinning
-	if p := l.lingering; p != nil && p.info.Node != w.info.Node {
+	if p := l.lingering; p != nil && !near(&p.info, &w.info) {
 		wanted++
 	}
 	for i := len(l.parked) - 1; i >= 0 && len(idle) < wanted; i-- {
-		if p := l.parked[i]; p.info.Node == w.info.Node {
+		if p := l.parked[i]; near(&p.info, &w.info) {
 			l.parked = slices.Delete(l.parked, i, i+1)
 			l.spinning++
 			idle = append(idle, p)

@@ -122,7 +122,7 @@ func (w *worker) survive() {
 // execute runs t, or cancels it if it must not run, and appends the tasks
 // that it has freed to freed.
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
-	if w.rt.devices != nil && w.rt.passOn(t) {
+	if w.rt.picky && w.rt.passOn(t, w) {
 		return freed
 	}
 	for {

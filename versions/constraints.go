@@ -40,6 +40,28 @@ func (c Constraints) Unmet(t *Target) string {
 	return ""
 }
 
+// Admit returns nil if a worker described by t meets what a task of op asks for by
+// constraints of its own, beside those of the op's versions: else a *[NoVersionError].
+// An empty Kind is any here, and nil asks for nothing.
+func (c *Constraints) Admit(op *Op, t *Target) error {
+	if c == nil {
+		return nil
+	}
+	own := *c
+	if own.Kind == "" {
+		own.Kind = t.Kind
+	}
+	why := own.Unmet(t)
+	if why == "" {
+		return nil
+	}
+	name := ""
+	if op != nil {
+		name = op.OpName()
+	}
+	return &NoVersionError{Op: name, Target: keyOf(t).String(), Reasons: []string{"the task: " + why}}
+}
+
 // kindOf spells out the default kind.
 func kindOf(kind string) string {
 	if kind == "" {

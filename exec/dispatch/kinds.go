@@ -12,12 +12,12 @@ import (
 // a worker is never handed a task that it cannot run, and none stands behind such a
 // task.
 type byKind struct {
-	m    Machine
-	kind []int // of workers
-	able func(*graph.Task) uint64
-	make func(Machine) Policy
-	sets []*kindSet // what the fewest kinds can run first
-	n    int
+	m     Machine
+	kind  []int // of workers
+	able  func(*graph.Task) uint64
+	build func(Machine) Policy
+	sets  []*kindSet // what the fewest kinds can run first
+	n     int
 }
 
 // kindSet is the tasks that the same kinds of worker can run.
@@ -31,9 +31,9 @@ type kindSet struct {
 // kind can run. Able returns the kinds that can run a task, a bit for each; none
 // stands for all, so that the runtime can say why nobody can. Kinds are numbered from
 // 0, kind has that of each worker, and there are at most 64. Tasks that the same kinds
-// can run are in a policy of their own, made by make.
-func ByKind(m Machine, kind []int, able func(*graph.Task) uint64, make func(Machine) Policy) Policy {
-	return &byKind{m: m, kind: kind, able: able, make: make}
+// can run are in a policy of their own, made by build.
+func ByKind(m Machine, kind []int, able func(*graph.Task) uint64, build func(Machine) Policy) Policy {
+	return &byKind{m: m, kind: kind, able: able, build: build}
 }
 
 func (q *byKind) Len() int { return q.n }
@@ -61,7 +61,12 @@ func (q *byKind) set(able uint64) *kindSet {
 			return s
 		}
 	}
-	s := &kindSet{kinds: able, policy: q.make(q.m)}
+	m := q.m
+	m.Able = make([]bool, len(q.kind))
+	for w, kind := range q.kind {
+		m.Able[w] = able>>kind&1 != 0
+	}
+	s := &kindSet{kinds: able, policy: q.build(m)}
 	q.sets = append(q.sets, s)
 	slices.SortStableFunc(q.sets, func(a, b *kindSet) int { return bits.OnesCount64(a.kinds) - bits.OnesCount64(b.kinds) })
 	return s

@@ -104,6 +104,10 @@ type Machine struct {
 	// Accelerators is how many of the workers, the last ones, are those of
 	// accelerators.
 	Accelerators int
+	// Able says of each worker whether it can run the tasks of this policy; others do
+	// not ask. Nil means that all can. Where workers are of unlike kinds there is a
+	// policy for each set of kinds that can run some tasks: see ByKind.
+	Able []bool
 	// Costs is for EarliestFinish; nil means NoCosts.
 	Costs Costs
 }

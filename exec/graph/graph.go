@@ -82,8 +82,8 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
-	if s.Failure != nil || s.Local != nil {
-		t.aside = &aside{failure: s.Failure, local: s.Local}
+	if s.Failure != nil || s.Local != nil || s.Constraints != nil {
+		t.aside = &aside{failure: s.Failure, local: s.Local, constraints: s.Constraints}
 	}
 	if g.Clock != nil {
 		t.added = g.Clock()
@@ -235,9 +235,9 @@ func (s *Spec) Check() {
 }
 
 // Plain reports whether the operands are accessed in the common modes only, and
-// none of their data is renamed, reduced or commuted on, nor has the task a Local.
+// none of their data is renamed, reduced or commuted on, nor has the task a Local or Constraints.
 func (s *Spec) Plain() bool {
-	if s.Local != nil {
+	if s.Local != nil || s.Constraints != nil {
 		return false
 	}
 	for i := range s.Operands {

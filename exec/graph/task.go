@@ -153,6 +153,10 @@ type Spec struct {
 	// Local is what the task shares with others of this process, for versions.Call:
 	// it is no part of what the task means, and is never sent.
 	Local any
+	// Constraints is what the task asks of its worker beyond what its op does, nil
+	// for nothing: for package exec a *versions.Constraints. It may be shared by many
+	// tasks and must not change.
+	Constraints any
 }
 
 // aside is what only some tasks have.
@@ -160,6 +164,16 @@ type aside struct {
 	failure *Failure
 	local   any
 	kept    any
+	// constraints are for the runtime.
+	constraints any
+}
+
+// Constraints returns the Spec's, nil if there are none.
+func (t *Task) Constraints() any {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.constraints
 }
 
 // Failure returns the Spec's, nil if there is none.
