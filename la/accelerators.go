@@ -51,12 +51,18 @@ func (e *Engine) settle(cfg versions.Config) error {
 		return err
 	}
 	cfg.Fixed = slices.Clone(cfg.Fixed)
-	on := exec.TargetOf(e.opt.Target)
+	kinds := []*versions.Target{exec.TargetOf(e.opt.Target)}
+	for i, r := range e.opt.Resources {
+		kinds = append(kinds[:i], exec.TargetOf(r.Target))
+	}
 	for _, op := range e.table.All() {
 		// No call is looked at, and an operation without a version for cores is
 		// not settled.
-		if choice, err := first.Select(op, nil, on); err == nil {
-			cfg.Fixed = append(cfg.Fixed, versions.Pin{Op: op.OpName(), Version: choice.Version.Name})
+		for _, on := range kinds {
+			if choice, err := first.Select(op, nil, on); err == nil {
+				cfg.Fixed = append(cfg.Fixed, versions.Pin{Op: op.OpName(), Version: choice.Version.Name})
+				break
+			}
 		}
 	}
 	e.selector, err = versions.NewSelector(cfg)
@@ -65,7 +71,7 @@ func (e *Engine) settle(cfg versions.Config) error {
 
 // check finds out whether the selection leaves an operation without a version
 // that a worker can run, which is a *versions.NoVersionError, and whether some
-// have none for those on cores.
+// have none for the first one.
 func (e *Engine) check() error {
 	for _, op := range e.table.All() {
 		err := e.selector.Check(op, e.rt.Target())
@@ -80,7 +86,7 @@ func (e *Engine) check() error {
 	return nil
 }
 
-// isRemote reports whether only accelerators can run op.
+// isRemote reports whether the first worker cannot run op, but others can.
 func (e *Engine) isRemote(op *versions.Op) bool {
 	return e != nil && e.remote && e.selector.Check(op, e.rt.Target()) != nil
 }

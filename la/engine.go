@@ -34,6 +34,9 @@ type Options struct {
 	// fields are filled in from the machine. What no version asks for, and
 	// what the machine has not, is refused: see [Options.Validate].
 	Target versions.Target
+	// Resources declares workers that differ, each kind as Target does, instead of
+	// Workers and Target. Which tasks run where, the versions' constraints say.
+	Resources []exec.Resource
 	// NB is the tile size; 0 chooses it, see [TileSize].
 	NB int
 	// Direct is the largest order of a problem that is given to one kernel on
@@ -175,7 +178,7 @@ func NewEngine(opt Options) (*Engine, error) {
 	if err := e.selector.Validate(e.table.All()); err != nil {
 		return nil, err
 	}
-	if opt.Deterministic && len(opt.Accelerators) > 0 {
+	if opt.Deterministic && len(opt.Accelerators)+len(opt.Resources) > 0 {
 		if err := e.settle(cfg); err != nil {
 			return nil, err
 		}
@@ -254,6 +257,14 @@ func (o *Options) Validate() error {
 	if o.ByPriority && o.Policy != dispatch.Priority {
 		bad = append(bad, fmt.Sprintf("ByPriority is set and Policy is %v", o.Policy))
 	}
+	for i, r := range o.Resources {
+		if r.Workers < 1 || r.Workers > maxWorkers {
+			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, maxWorkers))
+		}
+	}
+	if o.Resources != nil && (o.Workers != 0 || !reflect.ValueOf(o.Target).IsZero()) {
+		bad = append(bad, "Resources is set, and so is Workers or Target")
+	}
 	if o.NewPolicy != nil && (o.ByPriority || o.Policy != 0) {
 		bad = append(bad, fmt.Sprintf("NewPolicy is set, and so is Policy (%v) or ByPriority", o.Policy))
 	}
@@ -266,7 +277,11 @@ func (o *Options) Validate() error {
 	if set := o.clashes(); o.Runtime != nil && len(set) > 0 {
 		bad = append(bad, fmt.Sprintf("Runtime has its own %s", strings.Join(set, ", ")))
 	}
-	if bad = append(bad, o.checkTarget()...); bad != nil {
+	bad = append(bad, o.checkTarget("", &o.Target)...)
+	for i := range o.Resources {
+		bad = append(bad, o.checkTarget(fmt.Sprintf("Resources[%d].", i), &o.Resources[i].Target)...)
+	}
+	if bad != nil {
 		return &OptionsError{Problems: bad}
 	}
 	return nil
@@ -287,7 +302,7 @@ func (o *Options) clashes() (set []string) {
 // start returns a runtime for the engine's options.
 func (e *Engine) start() (*exec.Local, error) {
 	return exec.NewLocal(exec.Options{Workers: e.opt.Workers, Float: e.opt.Float, Policy: e.opt.Scheduling(), NewPolicy: e.opt.NewPolicy, Accelerators: e.opt.Accelerators,
-		Target: e.opt.Target, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace, Alone: e.opt.Deterministic})
+		Target: e.opt.Target, Resources: e.opt.Resources, Selector: e.selector, Window: e.opt.Window, Recorder: e.opt.Trace, Alone: e.opt.Deterministic})
 }
 
 // Close ends the workers, unless they are Options.Runtime's. Calls under way, whose

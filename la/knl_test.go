@@ -2,9 +2,13 @@ package la_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -59,5 +63,49 @@ func TestDeclaredKNL(t *testing.T) {
 	// Without the declaration the version is not for this machine.
 	if _, err := la.NewEngine(la.Options{Only: []string{"knl"}}); err == nil && !processor.KNL() {
 		t.Error("version knl is eligible on a processor that is not one")
+	}
+}
+
+// TestXeonAndKNL has workers of two kinds in one engine. As in the paper only gemm has
+// a version for the one; all else stays on the other.
+func TestXeonAndKNL(t *testing.T) {
+	table := builtin.NewTable()
+	for _, op := range table.All() {
+		for i := range op.Versions {
+			op.Versions[i].Constraints.Processor = "Xeon"
+		}
+	}
+	gemm := table.Op("gemm", "f64")
+	table.Add(gemm, versions.Version{Name: "knl-go", Run: gemm.Version("go").Run, Constraints: versions.Constraints{Processor: "KNL"}})
+	a := symmetric[float64](t, matgen.Spec{Kind: matgen.SPDCond, N: 320}, blas.Lower, 1)
+	for _, opt := range []la.Options{{}, {Deterministic: true}, {Policy: dispatch.EarliestFinish}, {Policy: dispatch.FIFOData}} {
+		rec := &trace.Recorder{}
+		opt.Table, opt.NB, opt.Direct, opt.Trace = table, 20, -1, rec
+		opt.Resources = []exec.Resource{
+			{Workers: 1, Target: versions.Target{Processor: "Phi 7210 (KNL)"}},
+			{Workers: 1, Target: versions.Target{Processor: "Intel Xeon 6126"}},
+		}
+		e := start(t, opt)
+		chol := la.NewCholesky[float64](e)
+		if err := chol.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+		small(t, choleskyResidual[float64](factor(t, chol), load[float64](a, blas.NoTrans)), 30, "%v", opt.Policy)
+		onKNL := 0
+		for _, x := range rec.Recording().Events {
+			knl := x.Worker == 0
+			if knl {
+				onKNL++
+			}
+			if knl != (x.Version == "knl-go") || knl && !strings.HasPrefix(x.Op, "gemm/") {
+				t.Fatalf("%s ran as %s on worker %d", x.Op, x.Version, x.Worker)
+			}
+		}
+		if onKNL == 0 && opt.Deterministic { // which has one version of gemm, that of the first kind
+			t.Error("nothing ran on the KNL")
+		}
+	}
+	if err := (&la.Options{Workers: 1, Resources: []exec.Resource{{}}}).Validate(); err == nil || !strings.Contains(err.Error(), "Resources") {
+		t.Errorf("Workers and Resources: %v", err)
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// checkTarget returns what is wrong with the declaration of the workers: what
-// this machine has not, and what no version of the table asks for.
-func (o *Options) checkTarget() (bad []string) {
-	t, here := &o.Target, exec.Here()
+// checkTarget returns what is wrong with a declaration of workers, the option that
+// begins with prefix: what this machine has not, and what no version of the table
+// asks for.
+func (o *Options) checkTarget(prefix string, t *versions.Target) (bad []string) {
+	here := exec.Here()
 	if t.Kind != "" && !strings.EqualFold(t.Kind, here.Kind) {
 		bad = append(bad, fmt.Sprintf("Target.Kind is %q, and an engine's workers are of kind %s", t.Kind, here.Kind))
 	}
@@ -29,7 +30,8 @@ func (o *Options) checkTarget() (bad []string) {
 	if t.Memory < 0 || here.Memory > 0 && t.Memory > here.Memory {
 		bad = append(bad, fmt.Sprintf("Target.Memory is %d, and this process may use %d bytes", t.Memory, here.Memory))
 	}
-	if t.Processor != "" && !strings.EqualFold(t.Processor, here.Processor) {
+	// One of several kinds may have a name that tells it from the others only.
+	if t.Processor != "" && prefix == "" && !strings.EqualFold(t.Processor, here.Processor) {
 		if known := o.processors(); !slices.ContainsFunc(known, func(name string) bool {
 			return versions.Constraints{Processor: name}.Unmet(&versions.Target{Processor: t.Processor}) == ""
 		}) {
@@ -37,8 +39,11 @@ func (o *Options) checkTarget() (bad []string) {
 			bad = append(bad, fmt.Sprintf("Target.Processor is %q, for which there is no version; known: %s", t.Processor, names))
 		}
 	}
-	if most := o.mostUnits(); t.Units < 0 || t.Units > most {
+	if most := o.mostUnits(t); t.Units < 0 || t.Units > most {
 		bad = append(bad, fmt.Sprintf("Target.Units is %d, and no version that such workers can run takes more than %d", t.Units, most))
+	}
+	for i := range bad {
+		bad[i] = prefix + bad[i]
 	}
 	return bad
 }
@@ -69,12 +74,12 @@ func (o *Options) processors() (names []string) {
 
 // mostUnits returns the largest number of units that a version takes which the
 // declared workers could run if they had enough of them.
-func (o *Options) mostUnits() int {
+func (o *Options) mostUnits(declared *versions.Target) int {
 	t := *exec.Here()
-	t.Kind, t.Arch, t.Processor = cmp.Or(o.Target.Kind, t.Kind), cmp.Or(o.Target.Arch, t.Arch), cmp.Or(o.Target.Processor, t.Processor)
-	t.Memory, t.Units = cmp.Or(o.Target.Memory, t.Memory), math.MaxInt
-	if o.Target.Features != nil {
-		t.Features = o.Target.Features
+	t.Kind, t.Arch, t.Processor = cmp.Or(declared.Kind, t.Kind), cmp.Or(declared.Arch, t.Arch), cmp.Or(declared.Processor, t.Processor)
+	t.Memory, t.Units = cmp.Or(declared.Memory, t.Memory), math.MaxInt
+	if declared.Features != nil {
+		t.Features = declared.Features
 	}
 	most := 1
 	for _, c := range o.constraints() {
