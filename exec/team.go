@@ -285,7 +285,7 @@ func (l *Local) offer(w *worker, staying bool) *team {
 	}
 	for i := range l.open {
 		t := l.open[i].Load()
-		if t == nil || t.members.Load() >= t.limit || t.leader.info.Node != w.info.Node || staying && !t.stays {
+		if t == nil || t.members.Load() >= t.limit || !near(&t.leader.info, &w.info) || staying && !t.stays {
 			continue
 		}
 		if p := t.current.Load(); t.stays || p != nil && p.next.Load() < p.parts {
