@@ -46,7 +46,7 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 			pivot, row := int(s.pivot), int(s.row)
 			p.annihilate(r, s, k, o.tile(pivot, k), o.tile(row, k), int64(priority[task]))
 			task++
-			apply := p.packFactor(apply, s.kind, a.nt-k-1, a)
+			apply := p.packFactor(apply, a.nt-k-1, a)
 			for j := k + 1; j < a.nt; j++ {
 				p.rotate(r, apply, s, k, o.tile(pivot, j), o.tile(row, j), int64(priority[task]))
 				task++
@@ -127,6 +127,7 @@ type application struct {
 	unmqr *kernels.Unmqr
 	tsmqr *kernels.Tsmqr
 	ttmqr *kernels.Ttmqr
+	local any // what the tasks share: *kernels.Packings, or nil
 }
 
 func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
@@ -144,10 +145,10 @@ func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, c1,
 	at := r.q.at(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		p.submit(p.ops.Unmqr, x.unmqr, priority, in(&r.v1[at]), in(&r.t1[at]), inout(c2))
+		p.submitLocal(x.local, p.ops.Unmqr, x.unmqr, priority, in(&r.v1[at]), in(&r.t1[at]), inout(c2))
 	case qrSquare:
-		p.submit(p.ops.Tsmqr, x.tsmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submitLocal(x.local, p.ops.Tsmqr, x.tsmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
 	default:
-		p.submit(p.ops.Ttmqr, x.ttmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submitLocal(x.local, p.ops.Ttmqr, x.ttmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
 	}
 }

@@ -105,7 +105,7 @@ func (f *getrf[T]) update(k, bottom int) {
 		f.exchange(k, j, bottom, priority)
 		f.submit(f.ops.Trsm, f.trsm, priority-1, in(a.tile(k, k)), inout(a.tile(k, j)))
 		for i := k + 1; i < a.mt; i++ {
-			f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), priority-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
+			f.submitLocal(packed.at(i, j), f.ops.Gemm, f.gemm, priority-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
 		}
 	}
 	for j := range k {

@@ -167,7 +167,7 @@ func loadOp[T Element]() *versions.Op {
 
 func newLoad[T Element](typ string) *versions.Op {
 	return &versions.Op{
-		Name: "load", Type: typ,
+		Name: "load", Type: typ, Bound: true, // to the source
 		Versions: []versions.Version{{Name: "copy", Run: runLoad[T]}},
 		Work: func(c *versions.Call) (elements float64) {
 			for i := range c.Args {

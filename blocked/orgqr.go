@@ -40,7 +40,7 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 			s := steps[i]
 			// The columns before k are still those of the identity, and zero
 			// in the rows that the rotations of column k change.
-			apply := p.packFactor(apply, s.kind, c.nt-k, a)
+			apply := p.packFactor(apply, c.nt-k, a)
 			for j := k; j < c.nt; j++ {
 				p.rotate(r, apply, s, k, o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k))
 			}

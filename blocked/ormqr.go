@@ -43,7 +43,7 @@ func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q
 			if !forward {
 				s = steps[len(steps)-1-i]
 			}
-			apply := p.packFactor(apply, s.kind, lines, a)
+			apply := p.packFactor(apply, lines, a)
 			for line := range lines {
 				p.rotate(r, apply, s, k, o.block(side, int(s.pivot), line), o.block(side, int(s.row), line), int64(columns-n))
 			}

@@ -16,6 +16,7 @@ const packFrom = 160
 type packings struct {
 	first       int
 	left, right []kernels.Packing
+	pairs       []kernels.Packings // for the next tasks
 }
 
 // pack returns the packings for the products of step k of a; lefts and rights are
@@ -47,44 +48,29 @@ func (p *Program[T]) packingRoom(a *Matrix[T]) *kernels.PackingRoom {
 	return p.room
 }
 
-// gemm returns p for the product in tile row i and column j.
-func (x *packings) gemm(p *kernels.Gemm, i, j int) *kernels.Gemm {
+// at returns what the product in tile row i and column j shares with others: a
+// *kernels.Packings, or nil.
+func (x *packings) at(i, j int) any {
 	if x == nil {
-		return p
+		return nil
 	}
-	q := *p
-	q.PackA, q.PackB = &x.left[i-x.first], &x.right[j-x.first]
-	return &q
+	if len(x.pairs) == 0 {
+		x.pairs = make([]kernels.Packings, 64) // an allocation for so many tasks
+	}
+	p := &x.pairs[0]
+	x.pairs = x.pairs[1:]
+	p.A, p.B = &x.left[i-x.first], &x.right[j-x.first]
+	return p
 }
 
-// syrk returns p for the square in tile row i.
-func (x *packings) syrk(p *kernels.Syrk, i int) *kernels.Syrk {
-	if x == nil {
-		return p
-	}
-	q := *p
-	q.PackA, q.PackB = &x.left[i-x.first], &x.right[i-x.first]
-	return &q
-}
-
-// packFactor returns x for one rotation of kind, in a, that so many tasks apply.
-func (p *Program[T]) packFactor(x *application, kind qrKind, tasks int, a *Matrix[T]) *application {
+// packFactor returns x for one rotation, in a, that so many tasks apply.
+func (p *Program[T]) packFactor(x *application, tasks int, a *Matrix[T]) *application {
 	if a.nb < packFrom || tasks < 2 {
 		return x
 	}
 	pack := &kernels.Packing{}
 	pack.Init(p.packingRoom(a), tasks)
 	y := *x
-	switch kind {
-	case qrTriangle:
-		z := *x.unmqr
-		z.PackV, y.unmqr = pack, &z
-	case qrSquare:
-		z := *x.tsmqr
-		z.PackV, y.tsmqr = pack, &z
-	default:
-		z := *x.ttmqr
-		z.PackV, y.ttmqr = pack, &z
-	}
+	y.local = &kernels.Packings{A: pack}
 	return &y
 }

@@ -210,19 +210,20 @@ func (s *packingSpy) note(call *versions.Call) {
 			h.packings = append(h.packings, p)
 		}
 	}
-	switch p := call.Params.(type) {
+	p := kernels.PackingsOf(call)
+	switch call.Params.(type) {
 	case *kernels.Gemm:
-		note(0, "A", p.PackA)
-		note(1, "B", p.PackB)
+		note(0, "A", p.A)
+		note(1, "B", p.B)
 	case *kernels.Syrk:
-		note(0, "A", p.PackA)
-		note(0, "B", p.PackB)
+		note(0, "A", p.A)
+		note(0, "B", p.B)
 	case *kernels.Unmqr:
-		note(0, "V of unmqr", p.PackV)
+		note(0, "V of unmqr", p.A)
 	case *kernels.Tsmqr:
-		note(0, "V of tsmqr", p.PackV)
+		note(0, "V of tsmqr", p.A)
 	case *kernels.Ttmqr:
-		note(0, "V of ttmqr", p.PackV)
+		note(0, "V of ttmqr", p.A)
 	}
 }
 

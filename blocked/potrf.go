@@ -97,13 +97,13 @@ func (f *potrf[T]) update(k int) {
 	}
 	packed := f.pack(f.a, k, beside, below)
 	for m := k + 1; m < f.a.mt; m++ {
-		f.submit(f.ops.Syrk, packed.syrk(f.syrk, m), f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
+		f.submitLocal(packed.at(m, m), f.ops.Syrk, f.syrk, f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
 			i, j := m, n // of the product
 			if upper {
 				i, j = n, m
 			}
-			f.submit(f.ops.Gemm, packed.gemm(f.gemm, i, j), f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
+			f.submitLocal(packed.at(i, j), f.ops.Gemm, f.gemm, f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
 		}
 	}
 }

@@ -96,11 +96,16 @@ func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: 
 // failed. What holds the operands is used again, so that a task costs no
 // allocation.
 func (p *Program[T]) submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) {
+	p.submitLocal(nil, op, params, priority, operands...)
+}
+
+// submitLocal is submit for a task that shares local with others, if that is not nil.
+func (p *Program[T]) submitLocal(local any, op *versions.Op, params any, priority int64, operands ...graph.Operand) {
 	if p.err != nil {
 		return
 	}
 	p.args = append(p.args[:0], operands...)
-	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: p.Failure}
+	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: p.Failure, Local: local}
 	if _, p.err = p.job.Submit(&p.spec); p.err == nil {
 		p.n++
 	}

@@ -11,11 +11,10 @@ import (
 // Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
 // C m×n. With Beta = 0, C is not read and may hold NaN.
 //
-// PackA and PackB, if set, are op(A) and op(B) for all tasks that read them.
+// What tasks share ([Packings]) is op(A) as A and op(B) as B.
 type Gemm struct {
 	TransA, TransB blas.Transpose
 	Alpha, Beta    float64
-	PackA, PackB   *Packing
 }
 
 // Syrk is the parameter of op "syrk" (BLAS xSYRK):
@@ -26,13 +25,12 @@ type Gemm struct {
 // Operands: A (in), C (inout). Only the Uplo triangle of C (n×n) is read or
 // written. With Beta = 0, C is not read.
 //
-// PackA and PackB, if set, are op(A) for all products that have it on their left,
-// and its transpose for those that have that on their right.
+// What tasks share ([Packings]) is op(A), as A for all products that have it on their
+// left, and its transpose, as B for those that have that on their right.
 type Syrk struct {
-	Uplo         blas.Uplo
-	Trans        blas.Transpose
-	Alpha, Beta  float64
-	PackA, PackB *Packing
+	Uplo        blas.Uplo
+	Trans       blas.Transpose
+	Alpha, Beta float64
 }
 
 // Trsm is the parameter of op "trsm" (BLAS xTRSM):

@@ -27,6 +27,21 @@ type Packing struct {
 	work   *versions.Workspace
 }
 
+// Packings is what tasks share of their operands: see graph.Spec.Local and
+// [versions.Call.Local]. The fields may be nil. A version of an op that has packings
+// ends them with [Packing.Done] in every call, whether it uses them or not.
+type Packings struct {
+	A, B *Packing // on the left and on the right of a product; A is also V and T
+}
+
+// PackingsOf returns the packings of a call: their fields are nil if it has none.
+func PackingsOf(call *versions.Call) Packings {
+	if p, ok := call.Local.(*Packings); ok && p != nil {
+		return *p
+	}
+	return Packings{}
+}
+
 // PackingForm is what must be the same for a packed operand to be of use. It is
 // op(X), Dim×K on the left or K×Dim on the right of a product, or a factor of K
 // reflectors of Dim elements in blocks of IB.

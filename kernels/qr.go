@@ -50,12 +50,11 @@ type Geqrt struct {
 //
 // Operands: V (in), T (in), C (inout, m×n). The tile of V may have more columns
 // than rows; k is the smaller number. Of V only what is below the diagonal is
-// read. PackV, if set, is V and T for all tasks that read them.
+// read. What tasks share ([Packings]) is V and T.
 type Unmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
 	IB    int
-	PackV *Packing
 	// Row is the first row of V's tile that takes part, and of C's (Left) or
 	// its first column (Right); those before are left alone.
 	Row int
@@ -82,13 +81,12 @@ type Tsqrt struct {
 //
 // Operands: V (in), T (in), C1 (inout), C2 (inout). With k the number of
 // reflectors (columns of V), C1 has at least k rows (Left) or columns (Right),
-// of which the first k take part, and C2 as many as V has rows. PackV, if set, is V
-// and T for all tasks that read them.
+// of which the first k take part, and C2 as many as V has rows. What tasks share
+// ([Packings]) is V and T.
 type Tsmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
 	IB    int
-	PackV *Packing
 }
 
 // Ttqrt is the parameter of op "ttqrt" (LAPACK xTPQRT with L = min(m, n)): as
@@ -101,10 +99,9 @@ type Ttqrt struct {
 // Ttmqr is the parameter of op "ttmqr" (LAPACK xTPMQRT with L = min(m, n)): as
 // op "tsmqr", for the orthogonal factor of op "ttqrt". C2 has at least
 // min(m, n) rows (Left) or columns (Right) for an m×n V, of which those take
-// part. PackV, if set, is V and T for all tasks that read them.
+// part. What tasks share ([Packings]) is V and T.
 type Ttmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
 	IB    int
-	PackV *Packing
 }

@@ -64,9 +64,7 @@ func cudaGemms[T kernels.Element](calls []*versions.Call) error {
 		return err // each says when it has ended as it goes alone
 	}
 	for _, call := range calls {
-		p := params[kernels.Gemm](call)
-		p.PackA.Done(false)
-		p.PackB.Done(false)
+		unpacked(call)
 	}
 	return nil
 }

@@ -218,8 +218,8 @@ func TestCUDABatchPacking(t *testing.T) {
 		right.Init(kernels.NewPackingRoom(0), len(all))
 		products := 0
 		for _, l := range all {
-			if p, ok := l.Call.Params.(*kernels.Gemm); ok {
-				p.PackA, p.PackB = &left, &right
+			if _, ok := l.Call.Params.(*kernels.Gemm); ok {
+				l.Call.Local = &kernels.Packings{A: &left, B: &right}
 				products++
 			}
 		}

@@ -38,8 +38,7 @@ func addCUDA[T kernels.Element](o *kernels.Ops[T]) {
 func cudaGemm[T kernels.Element](call *versions.Call) error {
 	p := params[kernels.Gemm](call)
 	_, _, _, m, n, k := gemmOf[T](call, p)
-	p.PackA.Done(false)
-	p.PackB.Done(false)
+	unpacked(call)
 	q := queueOf[T](call)
 	return q.gemm(p.TransA, p.TransB, m, n, k, p.Alpha, q.operand(0), q.operand(1), p.Beta, q.operand(2))
 }
@@ -48,8 +47,7 @@ func cudaGemm[T kernels.Element](call *versions.Call) error {
 func cudaSyrk[T kernels.Element](call *versions.Call) error {
 	p := params[kernels.Syrk](call)
 	_, _, n, k := syrkOf[T](call, p)
-	p.PackA.Done(false)
-	p.PackB.Done(false)
+	unpacked(call)
 	q := queueOf[T](call)
 	return q.syrk(p.Uplo, p.Trans, n, k, p.Alpha, q.operand(0), p.Beta, q.operand(1))
 }

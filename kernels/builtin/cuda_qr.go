@@ -144,7 +144,7 @@ func cudaUnmqr[T kernels.Element](call *versions.Call) error {
 	p := params[kernels.Unmqr](call)
 	v, _, c, k := unmqrOf[T](call, p)
 	checkFactor(p.Side, p.Trans, p.IB)
-	p.PackV.Done(false)
+	unpacked(call)
 	n := c.Cols
 	if p.Side == blas.Right {
 		n = c.Rows
@@ -186,7 +186,7 @@ func inOrder(steps ...func() error) error {
 // which meets C1, on top of a full one, which meets C2.
 func cudaTsmqr[T kernels.Element](call *versions.Call) error {
 	p := params[kernels.Tsmqr](call)
-	p.PackV.Done(false)
+	unpacked(call)
 	return cudaTpmqrt[T](call, p.Side, p.Trans, p.IB, false)
 }
 
@@ -194,7 +194,7 @@ func cudaTsmqr[T kernels.Element](call *versions.Call) error {
 // which meets C1, on top of an upper trapezoid, which meets C2.
 func cudaTtmqr[T kernels.Element](call *versions.Call) error {
 	p := params[kernels.Ttmqr](call)
-	p.PackV.Done(false)
+	unpacked(call)
 	return cudaTpmqrt[T](call, p.Side, p.Trans, p.IB, true)
 }
 

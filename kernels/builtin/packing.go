@@ -3,6 +3,7 @@ package builtin
 import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -29,4 +30,11 @@ func packedFactor[T kernels.Element](p *kernels.Packing, q cpu.QRRoutines[T], fo
 	}
 	form.Routines = ours
 	return kernels.Packed(p, form, ours.SizeV(form.Dim, form.K, form.IB), func(dst []T) { pack(ours, dst) })
+}
+
+// unpacked ends the packings of a call that makes no use of them.
+func unpacked(call *versions.Call) {
+	share := kernels.PackingsOf(call)
+	share.A.Done(false)
+	share.B.Done(false)
 }

@@ -52,9 +52,9 @@ func testPacking[T kernels.Element](t *testing.T) {
 		}
 		return all
 	}
-	run := func(v *versions.Version, params any, args ...any) {
+	run := func(v *versions.Version, params, local any, args ...any) {
 		var work versions.Workspace
-		if err := v.Run(&versions.Call{Ctx: t.Context(), Params: params, Args: args, Work: &work}); err != nil {
+		if err := v.Run(&versions.Call{Ctx: t.Context(), Params: params, Local: local, Args: args, Work: &work}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -62,9 +62,9 @@ func testPacking[T kernels.Element](t *testing.T) {
 	factor := func(op *versions.Op, params any, args int) (v, tr *kernels.Tile[T]) {
 		v, tr = random(n, n), random(ib, n)
 		if args == 2 {
-			run(version(op)[0], params, v, tr)
+			run(version(op)[0], params, nil, v, tr)
 		} else {
-			run(version(op)[0], params, random(n, n), v, tr)
+			run(version(op)[0], params, nil, random(n, n), v, tr)
 		}
 		return v, tr
 	}
@@ -76,29 +76,16 @@ func testPacking[T kernels.Element](t *testing.T) {
 		op     *versions.Op
 		in     []any
 		outs   int
-		params func(x, y *kernels.Packing) any
+		params any
+		share  func(x, y *kernels.Packing) any
 	}{
-		{ops.Gemm, []any{a, b}, 1, func(x, y *kernels.Packing) any {
-			return &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
-		}},
-		{ops.Gemm, []any{a, b}, 1, func(x, y *kernels.Packing) any {
-			return &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5, PackB: y}
-		}},
-		{ops.Gemm, []any{a, b}, 1, func(x, y *kernels.Packing) any {
-			return &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2, PackA: x, PackB: y}
-		}},
-		{ops.Syrk, []any{a}, 1, func(x, y *kernels.Packing) any {
-			return &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
-		}},
-		{ops.Unmqr, []any{vg, tg}, 1, func(x, _ *kernels.Packing) any {
-			return &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
-		}},
-		{ops.Tsmqr, []any{vs, ts}, 2, func(x, _ *kernels.Packing) any {
-			return &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
-		}},
-		{ops.Ttmqr, []any{vt, tt}, 2, func(x, _ *kernels.Packing) any {
-			return &kernels.Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib, PackV: x}
-		}},
+		{ops.Gemm, []any{a, b}, 1, &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Gemm, []any{a, b}, 1, &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
+		{ops.Gemm, []any{a, b}, 1, &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
+		{ops.Syrk, []any{a}, 1, &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Unmqr, []any{vg, tg}, 1, &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+		{ops.Tsmqr, []any{vs, ts}, 2, &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+		{ops.Ttmqr, []any{vt, tt}, 2, &kernels.Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib}, shareA},
 	}
 	const bytes = 64 << 20
 	for _, c := range cases {
@@ -106,13 +93,13 @@ func testPacking[T kernels.Element](t *testing.T) {
 		for range c.outs {
 			outs = append(outs, random(n, n))
 		}
-		call := func(v *versions.Version, params any) (got []*kernels.Tile[T]) {
+		call := func(v *versions.Version, local any) (got []*kernels.Tile[T]) {
 			args := slices.Clone(c.in)
 			for _, x := range outs {
 				got = append(got, clone(x))
 				args = append(args, got[len(got)-1])
 			}
-			run(v, params, args...)
+			run(v, c.params, local, args...)
 			return got
 		}
 		all := version(c.op)
@@ -124,13 +111,13 @@ func testPacking[T kernels.Element](t *testing.T) {
 			var x, y kernels.Packing
 			x.Init(room, sum)
 			y.Init(room, sum)
-			params := c.params(&x, &y)
+			local := c.share(&x, &y)
 			var wg sync.WaitGroup
 			for _, v := range all {
-				want := call(v, c.params(nil, nil))
+				want := call(v, nil)
 				for range tasks(v) {
 					wg.Go(func() {
-						for i, got := range call(v, params) {
+						for i, got := range call(v, local) {
 							if !slices.Equal(got.Data, want[i].Data) {
 								t.Errorf("%s, version %s, room for %d: other bits", c.op.Name, v.Name, size)
 							}
@@ -157,28 +144,19 @@ func TestPackingAsked(t *testing.T) {
 	a, f, c := tile(n, n), tile(ib, n), tile(n, n)
 	for _, x := range []struct {
 		op     *versions.Op
-		params func(p *kernels.Packing) any
+		params any
+		share  func(x, y *kernels.Packing) any
 		args   []any
 	}{
-		{ops.Gemm, func(p *kernels.Packing) any {
-			return &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, PackA: p, PackB: p}
-		}, []any{a, a, c}},
-		{ops.Syrk, func(p *kernels.Packing) any {
-			return &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1, PackA: p, PackB: p}
-		}, []any{a, c}},
-		{ops.Unmqr, func(p *kernels.Packing) any {
-			return &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: p}
-		}, []any{a, f, c}},
-		{ops.Tsmqr, func(p *kernels.Packing) any {
-			return &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: p}
-		}, []any{a, f, c, c}},
-		{ops.Ttmqr, func(p *kernels.Packing) any {
-			return &kernels.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: p}
-		}, []any{a, f, c, c}},
+		{ops.Gemm, &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
+		{ops.Syrk, &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
+		{ops.Unmqr, &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c}},
+		{ops.Tsmqr, &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
+		{ops.Ttmqr, &kernels.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
 	} {
 		var p kernels.Packing
 		p.Init(kernels.NewPackingRoom(1<<20), 2)
-		call := &versions.Call{Ctx: t.Context(), Params: x.params(&p), Args: x.args}
+		call := &versions.Call{Ctx: t.Context(), Params: x.params, Local: x.share(&p, &p), Args: x.args}
 		x.op.Work(call)
 		for _, v := range x.op.Versions {
 			v.Beside(call)
@@ -240,8 +218,8 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 		}
 		normal := func() T { return T(rand.NormFloat64()) }
 		nan := func() T { return T(math.NaN()) }
-		run := func(op *versions.Op, params any, in []*kernels.Tile[T], outs ...*kernels.Tile[T]) (got []*kernels.Tile[T]) {
-			call := &versions.Call{Ctx: t.Context(), Params: params, Work: new(versions.Workspace)}
+		run := func(op *versions.Op, params, local any, in []*kernels.Tile[T], outs ...*kernels.Tile[T]) (got []*kernels.Tile[T]) {
+			call := &versions.Call{Ctx: t.Context(), Params: params, Local: local, Work: new(versions.Workspace)}
 			for _, x := range in {
 				call.Args = append(call.Args, x)
 			}
@@ -257,54 +235,41 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 		}
 		a, b, f := tile(n, normal), tile(n, normal), tile(ib, normal)
 		bad, badT := tile(n, nan), tile(ib, nan)
-		vg := run(ops.Geqrt, &kernels.Geqrt{IB: ib}, nil, a, f)
-		vs := run(ops.Tsqrt, &kernels.Tsqrt{IB: ib}, nil, a, b, f)[1:]
-		vt := run(ops.Ttqrt, &kernels.Ttqrt{IB: ib}, nil, a, b, f)[1:]
+		vg := run(ops.Geqrt, &kernels.Geqrt{IB: ib}, nil, nil, a, f)
+		vs := run(ops.Tsqrt, &kernels.Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
+		vt := run(ops.Ttqrt, &kernels.Ttqrt{IB: ib}, nil, nil, a, b, f)[1:]
 		for _, c := range []struct {
 			op      *versions.Op
 			packs   bool
 			in, bad []*kernels.Tile[T] // of the first task and of the second
-			params  func(x, y *kernels.Packing) any
+			params  any
+			share   func(x, y *kernels.Packing) any
 		}{
-			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, func(x, y *kernels.Packing) any {
-				return &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
-			}},
-			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, func(x, y *kernels.Packing) any {
-				x.Done(false)
-				x.Done(false)
-				return &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1, PackB: y}
-			}},
-			{ops.Syrk, r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, func(x, y *kernels.Packing) any {
-				return &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1, PackA: x, PackB: y}
-			}},
-			{ops.Unmqr, factors, vg, []*kernels.Tile[T]{bad, badT}, func(x, _ *kernels.Packing) any {
-				return &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
-			}},
-			{ops.Tsmqr, factors, vs, []*kernels.Tile[T]{bad, badT}, func(x, _ *kernels.Packing) any {
-				return &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
-			}},
-			{ops.Ttmqr, factors, vt, []*kernels.Tile[T]{bad, badT}, func(x, _ *kernels.Packing) any {
-				return &kernels.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib, PackV: x}
-			}},
+			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
+			{ops.Syrk, r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Unmqr, factors, vg, []*kernels.Tile[T]{bad, badT}, &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Tsmqr, factors, vs, []*kernels.Tile[T]{bad, badT}, &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Ttmqr, factors, vt, []*kernels.Tile[T]{bad, badT}, &kernels.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 		} {
 			const bytes = 1 << 30
 			room := kernels.NewPackingRoom(bytes)
 			var x, y kernels.Packing
 			x.Init(room, 2)
 			y.Init(room, 2)
-			params := c.params(&x, &y)
+			local := c.share(&x, &y)
 			outs := []*kernels.Tile[T]{tile(n, normal)}
 			if c.op == ops.Tsmqr || c.op == ops.Ttmqr {
 				outs = append(outs, tile(n, normal))
 			}
-			want := run(c.op, params, c.in, outs...)
+			want := run(c.op, c.params, local, c.in, outs...)
 			if packed := room.Left() < bytes; packed != c.packs {
 				t.Errorf("%s, version %s, %d×%d: packed: %v", c.op.Name, name, n, n, packed)
 			}
 			if !c.packs {
 				continue
 			}
-			for i, got := range run(c.op, params, c.bad, outs...) {
+			for i, got := range run(c.op, c.params, local, c.bad, outs...) {
 				if !slices.Equal(got.Data, want[i].Data) {
 					t.Errorf("%s, version %s, %d×%d: the second task read its operand", c.op.Name, name, n, n)
 				}
@@ -315,3 +280,8 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 		}
 	}
 }
+
+// What a call shares: its operands on both sides of a product, or the one.
+func shareBoth(x, y *kernels.Packing) any { return &kernels.Packings{A: x, B: y} }
+func shareA(x, _ *kernels.Packing) any    { return &kernels.Packings{A: x} }
+func shareB(_, y *kernels.Packing) any    { return &kernels.Packings{B: y} }

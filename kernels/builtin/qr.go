@@ -131,10 +131,11 @@ func unmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 		p := params[kernels.Unmqr](call)
 		v, t, c, k := unmqrOf[T](call, p)
 		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), k, p.IB))
-		vp := packedFactor(p.PackV, q, kernels.PackingForm{Dim: v.Rows, K: k, IB: p.IB}, func(ours *cpu.QR[T], dst []T) {
+		pack := kernels.PackingsOf(call).A
+		vp := packedFactor(pack, q, kernels.PackingForm{Dim: v.Rows, K: k, IB: p.IB}, func(ours *cpu.QR[T], dst []T) {
 			ours.PackGeqrt(dst, v.Rows, k, p.IB, v.Data, v.Stride, t.Data, t.Stride)
 		})
-		defer p.PackV.Done(vp != nil)
+		defer pack.Done(vp != nil)
 		sharedQR(q, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
 		return nil
 	}
@@ -221,7 +222,7 @@ func tpmqrtOf[T kernels.Element](call *versions.Call, side blas.Side, ib int, tr
 }
 
 // tpmqrt applies the factor of rows×k reflectors at V to C1 and C2.
-func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool, pack *kernels.Packing) {
+func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool) {
 	v, t, c1, c2, rows := tpmqrtOf[T](call, side, ib, triangle)
 	m, n, l := rows, c2.Cols, 0
 	if side == blas.Right {
@@ -231,6 +232,7 @@ func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, side bl
 		l = rows
 	}
 	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, ib))
+	pack := kernels.PackingsOf(call).A
 	vp := packedFactor(pack, q, kernels.PackingForm{Dim: rows, K: v.Cols, IB: ib, Trapezoid: triangle}, func(ours *cpu.QR[T], dst []T) {
 		ours.PackTpqrt(dst, rows, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride)
 	})
@@ -242,7 +244,7 @@ func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, side bl
 func tsmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[kernels.Tsmqr](call)
-		tpmqrt(q, call, p.Side, p.Trans, p.IB, false, p.PackV)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, false)
 		return nil
 	}
 }
@@ -258,7 +260,7 @@ func tsmqrWork[T kernels.Element](call *versions.Call) float64 {
 func ttmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[kernels.Ttmqr](call)
-		tpmqrt(q, call, p.Side, p.Trans, p.IB, true, p.PackV)
+		tpmqrt(q, call, p.Side, p.Trans, p.IB, true)
 		return nil
 	}
 }

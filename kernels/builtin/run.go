@@ -59,15 +59,16 @@ func gemm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		p := params[kernels.Gemm](call)
 		a, b, c, m, n, k := gemmOf[T](call, p)
 		var ap, bp []T
-		defer func() { p.PackA.Done(ap != nil); p.PackB.Done(bp != nil) }()
+		share := kernels.PackingsOf(call)
+		defer func() { share.A.Done(ap != nil); share.B.Done(bp != nil) }()
 		if ours && (m == 1 || n == 1) {
 			gemv(packed, p, a, b, c)
 			return nil
 		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
 		if ours && packed.Prepacks(m, n, k) {
-			ap = packedLeft(p.PackA, packed, a, p.TransA, m, k)
-			bp = packedRight(p.PackB, packed, b, p.TransB, n, k)
+			ap = packedLeft(share.A, packed, a, p.TransA, m, k)
+			bp = packedRight(share.B, packed, b, p.TransB, n, k)
 		}
 		if ap != nil || bp != nil {
 			sharedPacked(packed, call).GemmPacked(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, ap, b.Data, b.Stride, bp, T(p.Beta), c.Data, c.Stride, work)
@@ -115,11 +116,12 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		p := params[kernels.Syrk](call)
 		a, c, n, k := syrkOf[T](call, p)
 		var ap, bp []T
-		defer func() { p.PackA.Done(ap != nil); p.PackB.Done(bp != nil) }()
+		share := kernels.PackingsOf(call)
+		defer func() { share.A.Done(ap != nil); share.B.Done(bp != nil) }()
 		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
 		if ours && call.Gang == nil && packed.PrepacksSyrk(n, k) {
-			ap = packedLeft(p.PackA, packed, a, p.Trans, n, k)
-			bp = packedRight(p.PackB, packed, a, flip(p.Trans), n, k)
+			ap = packedLeft(share.A, packed, a, p.Trans, n, k)
+			bp = packedRight(share.B, packed, a, flip(p.Trans), n, k)
 		}
 		if ap != nil || bp != nil {
 			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data, c.Stride, work)

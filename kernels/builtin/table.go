@@ -62,30 +62,33 @@ func Absent() []AbsentVersion {
 // smaller calls of a library.
 const splitSuffix = "-split"
 
+// fresh returns a parameter with every field zero.
+func fresh[P any]() any { return new(P) }
+
 // newOps returns the ops on T, each with one version per implementation of
 // the routines.
 func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 	o := kernels.Ops[T]{
-		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T], Thin: thin[T]},
-		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T]},
-		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T], Thin: thin[T]},
-		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T]},
+		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T], Thin: thin[T], NewParams: fresh[kernels.Gemm]},
+		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T], NewParams: fresh[kernels.Syrk]},
+		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T], Thin: thin[T], NewParams: fresh[kernels.Trsm]},
+		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T], NewParams: fresh[kernels.Potrf]},
 
-		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T]},
-		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T]},
-		Laswp:   &versions.Op{Name: "laswp", Type: typ, Work: laswpWork[T]},
-		Lapmt:   &versions.Op{Name: "lapmt", Type: typ, Work: lapmtWork[T]},
-		Tntleaf: &versions.Op{Name: "tntleaf", Type: typ, Work: tntleafWork[T]},
-		Tntnode: &versions.Op{Name: "tntnode", Type: typ, Work: tntnodeWork[T]},
-		Tntroot: &versions.Op{Name: "tntroot", Type: typ, Work: tntrootWork[T]},
+		Getrf:   &versions.Op{Name: "getrf", Type: typ, Work: getrfWork[T], NewParams: fresh[kernels.Getrf]},
+		Getrfnp: &versions.Op{Name: "getrfnp", Type: typ, Work: getrfWork[T], NewParams: fresh[kernels.Getrfnp]},
+		Laswp:   &versions.Op{Name: "laswp", Type: typ, Work: laswpWork[T], NewParams: fresh[kernels.Laswp]},
+		Lapmt:   &versions.Op{Name: "lapmt", Type: typ, Work: lapmtWork[T], NewParams: fresh[kernels.Lapmt]},
+		Tntleaf: &versions.Op{Name: "tntleaf", Type: typ, Work: tntleafWork[T], NewParams: fresh[kernels.Tntleaf]},
+		Tntnode: &versions.Op{Name: "tntnode", Type: typ, Work: tntnodeWork[T], NewParams: fresh[kernels.Tntnode]},
+		Tntroot: &versions.Op{Name: "tntroot", Type: typ, Work: tntrootWork[T], NewParams: fresh[kernels.Tntroot]},
 
-		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T], Thin: thin[T]},
-		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T]},
-		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T], Thin: thin[T]},
-		Tsqrt: &versions.Op{Name: "tsqrt", Type: typ, Work: tsqrtWork[T]},
-		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T], Thin: thin[T]},
-		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T]},
-		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T]},
+		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T], Thin: thin[T], NewParams: fresh[kernels.Trmm]},
+		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T], NewParams: fresh[kernels.Geqrt]},
+		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Unmqr]},
+		Tsqrt: &versions.Op{Name: "tsqrt", Type: typ, Work: tsqrtWork[T], NewParams: fresh[kernels.Tsqrt]},
+		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Tsmqr]},
+		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T], NewParams: fresh[kernels.Ttqrt]},
+		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Ttmqr]},
 	}
 	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, gemmWork[T]), Run: gemm(r)})
