@@ -23,7 +23,7 @@ type tuneFlags struct {
 	versions, profile, plot   string
 	budget                    time.Duration
 	seed                      uint64
-	json, blocks              bool
+	json                      bool
 }
 
 // newTuneCommand returns the command labench tune.
@@ -40,10 +40,7 @@ multiply.
 
 A coarse set of tile sizes is measured first, then what lies around the best,
 then in turns those that are close to it. The default takes part, and stays
-unless another is more than a percent faster. Results are not checked.
-
-With --blocks it looks for the blocks MC×KC and KC×NC in which the assembly goes
-through a product, on one core, instead.`,
+unless another is more than a percent faster. Results are not checked.`,
 		Example: `  labench tune                          cholesky and gemm, in a minute
   labench tune trsm syrk -n 512:8192:x2 --budget 5m
   labench tune gemm --type f32 -n 3000 --nb 64:1024:64 --plot nb.png`,
@@ -59,7 +56,6 @@ through a product, on one core, instead.`,
 	fl.StringVarP(&f.sizes, "n", "n", "512,1024,2048,4096", "orders of the problem")
 	fl.StringVar(&f.types, "type", strings.Join(bench.Types(), ","), "element types")
 	fl.StringVar(&f.nb, "nb", "", "tile sizes to try (default some up to half of n)")
-	boolFlag(cmd, &f.blocks, "blocks", false, "tune the blocks of gemm on one core instead of tile sizes")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers, each tuned for itself\n(default one per core)")
 	durationFlag(cmd, &f.budget, "budget", time.Minute, "time for all of it")
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version\nto fix that of one op")
@@ -91,12 +87,6 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	ops := f.ops
 	if len(ops) == 0 {
 		ops = []string{"cholesky", "gemm"}
-		if f.blocks {
-			ops = []string{"gemm"}
-		}
-	}
-	if f.blocks && (len(ops) > 1 || ops[0] != "gemm") {
-		note(fmt.Errorf("--blocks is for gemm, which the others are made of, and not for %s", strings.Join(ops, " and ")))
 	}
 	for _, op := range ops {
 		if !slices.Contains(bench.Tunable(), op) {
@@ -187,10 +177,6 @@ func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
 	p, err := f.plan()
 	if err != nil {
 		return usage(err)
-	}
-	if f.blocks {
-		version := blockVersion()
-		return a.runTuneBlocks(ctx, f, p, measureBlocks(version), version)
 	}
 	// Names of versions that do not exist would fail with every problem.
 	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Thorough: true, Only: p.problems[0].Only, Fixed: p.problems[0].Fixed})

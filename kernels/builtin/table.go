@@ -18,11 +18,11 @@ import (
 // threads sets it with [SetBLASThreads] and back.
 func NewTable() *kernels.Table {
 	SetBLASThreads(1)
-	return builtin(TableOptions{})
+	return builtin()
 }
 
-func builtin(opt TableOptions) *kernels.Table {
-	return &kernels.Table{F32: newOps[float32]("f32", opt), F64: newOps[float64]("f64", opt)}
+func builtin() *kernels.Table {
+	return &kernels.Table{F32: newOps[float32]("f32"), F64: newOps[float64]("f64")}
 }
 
 // AbsentVersion is a version of an op that another build of Tessera has.
@@ -39,7 +39,7 @@ func Absent() []AbsentVersion {
 		present = info.Name
 	}
 	var absent []AbsentVersion
-	for _, op := range builtin(TableOptions{}).All() {
+	for _, op := range builtin().All() {
 		if why := cpu.WhyNoAssembly(); why != "" {
 			for _, name := range []string{"knl", "avx512", "avx2"} {
 				absent = append(absent, AbsentVersion{op.Name, op.Type, name, why})
@@ -67,7 +67,7 @@ func fresh[P any]() any { return new(P) }
 
 // newOps returns the ops on T, each with one version per implementation of
 // the routines.
-func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
+func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 	o := kernels.Ops[T]{
 		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T], Thin: thin[T], NewParams: fresh[kernels.Gemm]},
 		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T], NewParams: fresh[kernels.Syrk]},
@@ -121,10 +121,10 @@ func newOps[T kernels.Element](typ string, opt TableOptions) kernels.Ops[T] {
 	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
 	// 25; at 64 and 512 they are ahead as well (docs/kernels-gemm.md).
 	if p, ok := cpu.AVX512[T](caches()); ok {
-		ours("avx512", p.WithBlocks(blocksOf[T](opt.AVX512)), avx512())
+		ours("avx512", p, avx512())
 	}
 	if p, ok := cpu.AVX2[T](caches()); ok {
-		ours("avx2", p.WithBlocks(blocksOf[T](opt.AVX2)), avx2())
+		ours("avx2", p, avx2())
 	}
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()

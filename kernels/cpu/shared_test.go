@@ -47,7 +47,7 @@ func packedOf[T Element]() map[string]*Packed[T] {
 	for name, p := range natives[T](Caches{L1: 32 << 10, L2: 512 << 10}) {
 		all[name] = p
 		// Narrow blocks, so that there are several in all directions.
-		all[name+", blocks"] = p.WithBlocks(Blocks{MC: 64, KC: 100, NC: 130})
+		all[name+", blocks"] = withBlocks(p, 64, 100, 130)
 	}
 	return all
 }
