@@ -1,5 +1,5 @@
-// Command asmdecl writes the Go declarations of the assembly that gemmasm and
-// leafasm write: for each file name_amd64.s a name_amd64.go that declares its
+// Command asmdecl writes the Go declarations of the assembly that
+// kernelasm writes: for each file name_amd64.s a name_amd64.go that declares its
 // functions, and a name_noasm.go in which they panic; and in isa.go a method for
 // each family of functions that there is for all instruction sets and types. It is
 // run by go generate in kernels/cpu/internal/asm.

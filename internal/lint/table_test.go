@@ -94,8 +94,7 @@ func table() []entry {
 		{pkg: "internal/matgen"},
 		{pkg: "internal/lint"},
 		{pkg: "internal/asmdecl"},
-		{pkg: "internal/gemmasm"},
-		{pkg: "internal/leafasm"},
+		{pkg: "internal/kernelasm"},
 
 		// The heavy modules stay in programs: an importer of la gets none.
 		{pkg: "cmd/...", tessera: []string{"..."}, third: programModules()},

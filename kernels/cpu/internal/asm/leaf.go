@@ -18,7 +18,7 @@ const (
 
 // Leaf is one call of a kernel for triangles, on a strip of columns X whose
 // rows lie three vectors apart. Strides are in bytes. The order of the fields
-// stands in internal/leafasm, too.
+// stands in internal/kernelasm, too.
 //
 // A kernel that solves does Panels times, for panels of as many rows as the
 // instruction set's tile,

@@ -4,7 +4,7 @@ import "unsafe"
 
 // LUColumn is one call of a kernel on columns that lie LD bytes apart and
 // consist of whole blocks of [LUVectors] vectors. The order of the fields stands
-// in internal/leafasm, too.
+// in internal/kernelasm, too.
 //
 // One that updates takes column K, with rows 0 to K-1 of the columns before it
 // unit lower triangular, as far as the columns before it go:

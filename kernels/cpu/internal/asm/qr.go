@@ -5,7 +5,7 @@ import "unsafe"
 // QRRows is one call of a kernel on M rows of 64 bytes that lie LD bytes apart:
 // the columns of a narrow panel, all of which are read and written. C is the
 // distance of a column from the first, in bytes, x the element of a row in that
-// column. The order of the fields stands in internal/leafasm, too.
+// column. The order of the fields stands in internal/kernelasm, too.
 //
 //	QRDots     Dots = Σ x·row
 //	QRReflect  row −= x·W, then Dots = Σ x'·row with x' in the column after C

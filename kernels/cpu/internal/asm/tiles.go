@@ -13,7 +13,7 @@ const (
 //
 //	C = Alpha·A·B + Beta·C
 //
-// Strides are in bytes. The offsets of the fields stand in internal/gemmasm,
+// Strides are in bytes. The offsets of the fields stand in internal/kernelasm,
 // too.
 type Tiles[T float32 | float64] struct {
 	A          unsafe.Pointer

@@ -45,12 +45,7 @@ func (g *generator) lu() {
 //
 //	DI, SI  the pieces    DX  what is to be fetched    CX  bytes left
 func (g *generator) luExchange() {
-	g.l("// func Exchange%s(x, y, next unsafe.Pointer, n int)", g.name)
-	g.l("TEXT ·Exchange%s(SB), NOSPLIT, $0-32", g.name)
-	g.p("MOVQ x+0(FP), DI")
-	g.p("MOVQ y+8(FP), SI")
-	g.p("MOVQ next+16(FP), DX")
-	g.p("MOVQ n+24(FP), CX")
+	g.function("Exchange"+g.name, "x, y, next unsafe.Pointer, n int", "DI", "SI", "DX", "CX")
 	for _, vecs := range []int{128 / g.bytes, 1} {
 		g.p("SUBQ $%d, CX", vecs*g.bytes)
 		g.p("JLT  rest%d", vecs)
@@ -85,9 +80,7 @@ func (g *generator) luExchange() {
 	g.p("SUBQ $4, CX")
 	g.p("JNE  loop")
 	g.l("\ndone:")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // luTables writes the mask of a magnitude, and for AVX2 that of the rows that
@@ -127,16 +120,17 @@ func (g *generator) luMasks() {
 }
 
 // luMask makes the mask of the rows that R12 stands for in vector p, one vector
-// after the other: K2, or the register mask.
-func (g *generator) luMask(p, mask int) {
+// after the other: K2, or the register mask. It returns its name.
+func (g *generator) luMask(p, mask int) (name string) {
 	if g.avx512() {
 		g.p("KMOVW R13, K2")
 		if p < luVecs-1 {
 			g.p("SHRQ $%d, R13", g.lanes())
 		}
-		return
+		return "K2"
 	}
 	g.p("VMOVDQU %d(R12), %s", p*g.bytes, g.v(mask))
+	return g.v(mask)
 }
 
 // luBelow takes R12 on by a row.
@@ -145,18 +139,6 @@ func (g *generator) luBelow() {
 		g.p("ADDQ R12, R12")
 	} else {
 		g.p("SUBQ $%d, R12", g.size)
-	}
-}
-
-// luStore stores register v, in the lanes of the mask if there is one.
-func (g *generator) luStore(v int, at string, masked bool, mask int) {
-	switch {
-	case !masked:
-		g.p("%s %s, %s", g.op("VMOVU"), g.v(v), at)
-	case g.avx512():
-		g.p("%s %s, K2, %s", g.op("VMOVU"), g.v(v), at)
-	default:
-		g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.v(v), g.v(mask), at)
 	}
 }
 
@@ -182,9 +164,7 @@ func (g *generator) luUpdate() {
 	u, s, abs, row, step, t, mask := reg(), reg(), reg(), reg(), reg(), reg(), reg()
 	integer := map[int]string{8: "Q", 4: "D"}[g.size]
 
-	g.l("// func LUUpdate%s%s(t *LUColumn)", g.name, g.typ)
-	g.l("TEXT ·LUUpdate%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
-	g.p("MOVQ t+0(FP), AX")
+	g.function("LUUpdate"+g.name+g.typ, "t *LUColumn", "AX")
 	g.p("MOVQ LU_C, DX")
 	g.p("MOVQ DX, R10")
 	g.p("MOVQ LU_X, R8")
@@ -194,17 +174,10 @@ func (g *generator) luUpdate() {
 	g.p("VBROADCAST%s LU_SCALE, %s", g.scalar, g.v(s))
 	g.p("VBROADCAST%s %s(SB), %s", g.scalar, g.local("luabs"), g.v(abs))
 	g.p("VPBROADCAST%s %s(SB), %s", integer, g.local("lustep"), g.v(step))
-	zero := func(v int) {
-		if g.avx512() {
-			g.p("VPXORQ %s, %s, %s", g.v(v), g.v(v), g.v(v))
-		} else {
-			g.p("VPXOR %s, %s, %s", g.v(v), g.v(v), g.v(v))
-		}
-	}
-	zero(row)
+	g.zero("VPXOR", row)
 	for i := range accs {
-		zero(most + i)
-		zero(where + i)
+		g.zero("VPXOR", most+i)
+		g.zero("VPXOR", where+i)
 	}
 
 	// The first block has the rows above the diagonal: each is a coefficient of
@@ -249,14 +222,14 @@ func (g *generator) luUpdate() {
 	g.luMasks()
 	for p := range luVecs {
 		at := fmt.Sprintf("%d(SI)", p*g.bytes)
-		g.luMask(p, mask)
+		name := g.luMask(p, mask)
 		if g.avx512() {
 			g.p("%s.Z %s, %s, K2, %s", g.op("VMUL"), at, g.v(s), g.v(t))
 		} else {
 			g.p("%s %s, %s, %s", g.op("VMUL"), at, g.v(s), g.v(t))
 			g.p("VPAND %s, %s, %s", g.v(mask), g.v(t), g.v(t))
 		}
-		g.luStore(t, at, true, mask)
+		g.store(g.v(t), name, at)
 		g.luMasked(t, u, p, mask)
 	}
 	g.luBelow()
@@ -333,9 +306,7 @@ func (g *generator) luUpdate() {
 		g.p("%s %s, LU_MOST+%d(AX)", g.op("VMOVU"), g.v(most+i), i*g.bytes)
 		g.p("VMOVDQU%s %s, LU_WHERE+%d(AX)", map[bool]string{true: fmt.Sprint(8 * g.size)}[g.avx512()], g.v(where+i), i*g.bytes)
 	}
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // luSearch compares vector p, which it overwrites, with the greatest so far, in
@@ -370,9 +341,7 @@ func (g *generator) luSearch(p, most, where, row, abs, t, step, mask int) {
 // luScale writes the kernel that only scales a column.
 func (g *generator) luScale() {
 	s, mask := luVecs, luVecs+1
-	g.l("// func LUScale%s%s(t *LUColumn)", g.name, g.typ)
-	g.l("TEXT ·LUScale%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
-	g.p("MOVQ t+0(FP), AX")
+	g.function("LUScale"+g.name+g.typ, "t *LUColumn", "AX")
 	g.p("MOVQ LU_C, DX")
 	g.p("MOVQ LU_K, R11")
 	if g.avx512() {
@@ -394,10 +363,11 @@ func (g *generator) luScale() {
 		for p := range luVecs {
 			at := fmt.Sprintf("%d(DX)", p*g.bytes)
 			g.p("%s %s, %s, %s", g.op("VMUL"), at, g.v(s), g.v(p))
+			name := ""
 			if masked {
-				g.luMask(p, mask)
+				name = g.luMask(p, mask)
 			}
-			g.luStore(p, at, masked, mask)
+			g.store(g.v(p), name, at)
 		}
 		g.p("ADDQ $%d, DX", luVecs*g.bytes)
 		g.p("DECQ CX")
@@ -408,18 +378,14 @@ func (g *generator) luScale() {
 		}
 	}
 	g.l("\ndone:")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // luFile returns the file of the kernels for columns of L and U.
-func luFile() []byte {
+func luFile() *generator {
 	g := newFile()
 	g.l("// Offsets of the fields of LUColumn.")
-	for i, f := range []string{"X", "LD", "C", "K", "BLOCKS", "SCALE"} {
-		g.l("#define LU_%s %d(AX)", f, 8*i)
-	}
+	g.offsets("LU", "X", "LD", "C", "K", "BLOCKS", "SCALE")
 	g.l("#define LU_MOST %d", 8*6)
 	g.l("#define LU_WHERE %d", 8*6+64)
 	g.l("")
@@ -429,5 +395,5 @@ func luFile() []byte {
 		}
 		g.luExchange()
 	}
-	return g.text.Bytes()
+	return g
 }

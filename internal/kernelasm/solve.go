@@ -30,9 +30,7 @@ func (g *generator) solves() {
 		}
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
-	g.l("// func Solve%s%s(t *Leaf)", g.name, g.typ)
-	g.l("TEXT ·Solve%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
-	g.p("MOVQ t+0(FP), AX")
+	g.function("Solve"+g.name+g.typ, "t *Leaf", "AX")
 	g.p("MOVQ ARG_WIDTH, CX")
 	g.p("LEAQ %s(SB), DX", table)
 	g.p("MOVQ -24(DX)(CX*8), DX")
@@ -70,12 +68,18 @@ func (g *generator) solve(name string, v int, kind kind) {
 	g.p("MOVQ ARG_LDC, BX")
 	if masked && g.avx512() {
 		g.p("MOVQ ARG_LAST, CX")
-		g.p("MOVQ $1, R12")
-		g.p("SHLQ CX, R12")
-		g.p("DECQ R12")
-		g.p("KMOVW R12, K1")
+		g.lowest("R12", "K1")
 	}
 	mask := g.v(g.spare + g.spares - 1)
+	if g.avx512() {
+		mask = "K1"
+	}
+	maskOf := func(j int) string {
+		if masked && j == v-1 {
+			return mask
+		}
+		return ""
+	}
 	loadMask := func() {
 		if masked && !g.avx512() {
 			g.p("MOVQ ARG_LAST, CX")
@@ -90,15 +94,7 @@ func (g *generator) solve(name string, v int, kind kind) {
 	g.p("MOVQ DX, R12")
 	for i := range g.rows {
 		for j := range v {
-			at := fmt.Sprintf("%d(R12)", j*g.bytes)
-			switch {
-			case !masked || j < v-1:
-				g.p("%s %s, %s", g.op("VMOVU"), at, g.sum(i, j))
-			case g.avx512():
-				g.p("%s.Z %s, K1, %s", g.op("VMOVU"), at, g.sum(i, j))
-			default:
-				g.p("%s %s, %s, %s", g.op("VMASKMOV"), at, mask, g.sum(i, j))
-			}
+			g.load(fmt.Sprintf("%d(R12)", j*g.bytes), maskOf(j), g.sum(i, j))
 		}
 		g.p("ADDQ BX, R12")
 	}
@@ -175,7 +171,7 @@ func (g *generator) solve(name string, v int, kind kind) {
 				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.sum(c, j), a, g.sum(i, j))
 			}
 		}
-		g.store(c, v, kind, mask)
+		g.finish(c, v, kind, maskOf)
 		g.p("ADDQ R11, R14")
 	}
 	g.l("\nnext:")
@@ -191,26 +187,19 @@ func (g *generator) solve(name string, v int, kind kind) {
 	g.p("RET")
 	g.l("\nplain:")
 	for i := range g.rows {
-		g.store(i, v, kind, mask)
+		g.finish(i, v, kind, maskOf)
 	}
 	g.p("JMP  next")
 	g.l("")
 }
 
-// store writes row i of the sums to X, where R12 points to row 0, and to C,
-// of which DX moves to the next row.
-func (g *generator) store(i, v int, kind kind, mask string) {
+// finish writes row i of the sums to X, where R12 points to row 0, and to C, of
+// which DX moves to the next row.
+func (g *generator) finish(i, v int, kind kind, maskOf func(j int) string) {
 	for j := range v {
 		g.p("%s %s, %d(R12)", g.op("VMOVU"), g.sum(i, j), i*g.stride()+j*g.bytes)
-		at := fmt.Sprintf("%d(DX)", j*g.bytes)
-		switch {
-		case kind == own:
-		case kind == whole || j < v-1:
-			g.p("%s %s, %s", g.op("VMOVU"), g.sum(i, j), at)
-		case g.avx512():
-			g.p("%s %s, K1, %s", g.op("VMOVU"), g.sum(i, j), at)
-		default:
-			g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.sum(i, j), mask, at)
+		if kind != own {
+			g.store(g.sum(i, j), maskOf(j), fmt.Sprintf("%d(DX)", j*g.bytes))
 		}
 	}
 	g.p("ADDQ BX, DX")

@@ -11,16 +11,16 @@ import "fmt"
 func (g *generator) packs() {
 	if !g.avx512() {
 		for i := range g.lanes() {
-			g.l("DATA %s_bits<>+%d(SB)/%d, $%d", g.typ, i*g.size, g.size, 1<<i)
+			g.l("DATA %s_bits<>+%d(SB)/%d, $%d", g.lower(), i*g.size, g.size, 1<<i)
 		}
-		g.l("GLOBL %s_bits<>(SB), RODATA|NOPTR, $32\n", g.typ)
+		g.l("GLOBL %s_bits<>(SB), RODATA|NOPTR, $32\n", g.lower())
 	}
-	g.transpose()
+	g.packTransposed()
 }
 
-// panelRegisters loads the fields of *Panel.
-func (g *generator) panelRegisters() {
-	g.p("MOVQ p+0(FP), AX")
+// packing begins a function that takes a *Panel and loads its fields.
+func (g *generator) packing(name string) {
+	g.function(name, "p *Panel", "AX")
 	for i, r := range []string{"DI", "SI", "R8", "R9", "CX", "BX"} {
 		g.p("MOVQ %d(AX), %s", 8*i, r)
 	}
@@ -49,9 +49,7 @@ func (g *generator) copy() {
 		g.copyAVX2()
 		return
 	}
-	g.l("// func AVX512Copy(p *Panel)")
-	g.l("TEXT ·AVX512Copy(SB), NOSPLIT, $0-8")
-	g.panelRegisters()
+	g.packing("AVX512Copy")
 	// The last vector of a row is read and written by masks: what W has of
 	// it, and what the pitch has.
 	last := func(bytes, dst string, vec int) {
@@ -97,9 +95,7 @@ func (g *generator) copy() {
 		}
 	}
 	g.l("\ndone:")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // copyAVX2 is copy for AVX2, which has no masks for stores that are worth
@@ -107,9 +103,7 @@ func (g *generator) copy() {
 // is stored but whole vectors, or halves if that is the pitch.
 func (g *generator) copyAVX2() {
 	const mask, half = "Y15", 16
-	g.l("// func AVX2Copy(p *Panel)")
-	g.l("TEXT ·AVX2Copy(SB), NOSPLIT, $0-8")
-	g.panelRegisters()
+	g.packing("AVX2Copy")
 	g.p("TESTQ CX, CX")
 	g.p("JEQ  done")
 	// Whole vectors.
@@ -163,9 +157,7 @@ func (g *generator) copyAVX2() {
 	g.p("VMOVDQU X0, (DI)")
 	g.nextRow("halves")
 	g.l("\ndone:")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // abreast writes the functions that pack several panels of A or strips of B at
@@ -182,9 +174,7 @@ func (g *generator) abreast() {
 // piecesOf writes the function that cuts rows into n pieces, at most 4, of some
 // bytes, and puts those of a row Far apart.
 func (g *generator) piecesOf(name string, n, bytes int) {
-	g.l("// func %s(p *Panel)", name)
-	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", name)
-	g.panelRegisters()
+	g.packing(name)
 	g.p("MOVQ 48(AX), R11")
 	g.p("LEAQ (R11)(R11*2), R12")
 	g.p("TESTQ CX, CX")
@@ -213,9 +203,7 @@ func (g *generator) piecesOf(name string, n, bytes int) {
 	}
 	g.nextRow("row")
 	g.l("\ndone:")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // fetchRow asks for a row of vec vectors, eight rows on.
@@ -234,15 +222,12 @@ func (g *generator) nextRow(label string, args ...any) {
 	g.p("JMP  done")
 }
 
-// transpose writes the function that packs rows of Bᵀ: as many of them as a
+// packTransposed writes the function that packs rows of Bᵀ: as many of them as a
 // vector has lanes, or fewer, become lanes.
-func (g *generator) transpose() {
+func (g *generator) packTransposed() {
 	n := g.lanes()
-	name := map[bool]string{true: "AVX512Transpose", false: "AVX2Transpose"}[g.avx512()] + map[int]string{8: "F64", 4: "F32"}[g.size]
 	mask := "Y15"
-	g.l("// func %s(p *Panel)", name)
-	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", name)
-	g.panelRegisters()
+	g.packing(g.name + "Transpose" + g.typ)
 	g.l("\nblock:")
 	g.p("CMPQ CX, $%d", n)
 	g.p("JLT  ragged")
@@ -272,6 +257,7 @@ func (g *generator) transpose() {
 	g.p("MOVQ $%d, CX", n)
 	g.l("less:")
 	if g.avx512() {
+		mask = "K1"
 		g.p("MOVL $1, DX")
 		g.p("SHLQ CX, DX")
 		g.p("DECQ DX")
@@ -284,11 +270,7 @@ func (g *generator) transpose() {
 		g.p("VMOVDQU (DX), %s", mask)
 	}
 	for i := range n {
-		if g.avx512() {
-			g.p("VPXORQ %s, %s, %s", g.v(i), g.v(i), g.v(i))
-		} else {
-			g.p("VXORPD %s, %s, %s", g.v(i), g.v(i), g.v(i))
-		}
+		g.zero("VXORPD", i)
 	}
 	g.p("MOVQ SI, R10")
 	for i := range n {
@@ -297,11 +279,7 @@ func (g *generator) transpose() {
 			g.p("JLE  loaded")
 			g.p("ADDQ R8, R10")
 		}
-		if g.avx512() {
-			g.p("%s.Z (R10), K1, %s", g.op("VMOVU"), g.v(i))
-		} else {
-			g.p("%s (R10), %s, %s", g.op("VMASKMOV"), mask, g.v(i))
-		}
+		g.load("(R10)", mask, g.v(i))
 	}
 	g.l("\nloaded:")
 	for i, c := range g.transposed() {
@@ -318,9 +296,7 @@ func (g *generator) transpose() {
 	g.p("SUBQ $%d, CX", n)
 	g.p("JMP  ragged")
 	g.l("\ndone:")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // transposed writes the transposition of a square in the registers 0 to

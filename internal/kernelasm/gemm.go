@@ -5,22 +5,25 @@ import (
 	"strings"
 )
 
-type field struct {
-	name   string
-	offset int
-}
-
-// fields returns the fields of asm.Tiles that do not depend on
-// the element type.
-func fields() []field {
-	return []field{
-		{"ARG_A", 0}, {"ARG_RS", 8}, {"ARG_CS", 16}, {"ARG_PS", 24},
-		{"ARG_B", 32}, {"ARG_LDB", 40}, {"ARG_C", 48}, {"ARG_LDC", 56},
-		{"ARG_K", 64}, {"ARG_PANELS", 72}, {"ARG_KIND", 80}, {"ARG_MODE", 88},
-		{"ARG_NEXT", 96},
-		{"ARG_LANES", 104}, {"ARG_PANEL", 136}, {"ARG_ROWS", 144}, // scratch
-		{"ARG_LAST", 200}, {"ARG_ALPHA", 208},
+// gemmFile returns the file of the micro-kernels of gemm and of the packing of
+// their operands, for one instruction set.
+func gemmFile(isa isa) *generator {
+	g := newFile()
+	g.isa = isa
+	g.l("// Offsets of the fields of asm.Tiles; alpha and beta follow each other.")
+	g.offsets("ARG", "A", "RS", "CS", "PS", "B", "LDB", "C", "LDC", "K", "PANELS", "KIND", "MODE", "NEXT", "LANES")
+	for _, f := range []string{"PANEL 136", "ROWS 144", "LAST 200", "ALPHA 208"} { // after LANES scratch
+		g.l("#define ARG_%s(AX)", f)
 	}
+	g.l("")
+	g.firsts()
+	g.copy()
+	g.abreast()
+	for _, g.elem = range elems() {
+		g.kernels()
+		g.packs()
+	}
+	return g
 }
 
 // masks is the offset of the 24 masks of asm.Tiles.
@@ -75,7 +78,7 @@ func (g *generator) vectorOfB(j, p int) string {
 
 // kernels writes the entry and the kernels for each shape of tile.
 func (g *generator) kernels() {
-	table := fmt.Sprintf("%s_table<>", g.typ)
+	table := fmt.Sprintf("%s_table<>", g.lower())
 	size := 0
 	for _, h := range g.heights() {
 		for v := 1; v <= g.vecs; v++ {
@@ -88,9 +91,7 @@ func (g *generator) kernels() {
 		}
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
-	g.l("// func %s(t *Tiles[%s])", g.entry(), map[int]string{4: "float32", 8: "float64"}[g.size])
-	g.l("TEXT ·%s(SB), NOSPLIT, $0-8", g.entry())
-	g.p("MOVQ t+0(FP), AX")
+	g.function(g.name+g.typ, fmt.Sprintf("t *Tiles[float%d]", 8*g.size), "AX")
 	g.p("MOVQ ARG_KIND, CX")
 	g.p("LEAQ %s(SB), DX", table)
 	g.p("MOVQ (DX)(CX*8), DX")
@@ -108,7 +109,7 @@ func (g *generator) heights() []int {
 }
 
 func (g *generator) kernelName(h, v int, masked bool) string {
-	name := fmt.Sprintf("%s_%dx%d", g.typ, h, v)
+	name := fmt.Sprintf("%s_%dx%d", g.lower(), h, v)
 	if masked {
 		name += "m"
 	}
@@ -152,12 +153,7 @@ func (g *generator) kernel(h, v int, masked bool) {
 	g.p("MOVQ ARG_K, CX")
 	for i := range h {
 		for j := range v {
-			acc := g.sum(i, j)
-			if g.avx512() {
-				g.p("VPXORQ %s, %s, %s", acc, acc, acc)
-			} else {
-				g.p("VXORPD %s, %s, %s", acc, acc, acc)
-			}
+			g.zero("VXORPD", g.acc+i*g.vecs+j)
 		}
 	}
 	if h == 1 {
@@ -200,11 +196,7 @@ func (g *generator) kernel(h, v int, masked bool) {
 	}
 	g.l("\ndone:")
 	g.epilogue(h, v, masked)
-	g.l("")
 }
-
-// sum returns the register of the sums in row i and vector j.
-func (g *generator) sum(i, j int) string { return g.v(g.acc + i*g.vecs + j) }
 
 // sums writes the loop over k. Tiles of all rows take four steps at a time.
 func (g *generator) sums(label layout, h, v int, masked bool) {
@@ -290,15 +282,15 @@ func (g *generator) advance(l layout, n int) {
 // step adds the product of the column of A and the row of B that are p on.
 func (g *generator) step(l layout, h, v, p int, masked bool) {
 	for j := range v {
-		switch {
-		case !masked || j < v-1:
-			g.p("%s %s, %s", g.op("VMOVU"), g.vectorOfB(j, p), g.v(g.b+j))
-		case g.avx512():
-			g.p("%s.Z %s, K1, %s", g.op("VMOVU"), g.vectorOfB(j, p), g.v(g.b+j))
-		default:
-			g.p("VMOVDQU ARG_LANES, %s", g.v(g.a))
-			g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.vectorOfB(j, p), g.v(g.a), g.v(g.b+j))
+		mask := ""
+		if masked && j == v-1 {
+			mask = "K1"
+			if !g.avx512() {
+				mask = g.v(g.a)
+				g.p("VMOVDQU ARG_LANES, %s", mask)
+			}
 		}
+		g.load(g.vectorOfB(j, p), mask, g.v(g.b+j))
 	}
 	for i := range h {
 		a := g.v(g.a + i%g.as)
@@ -314,7 +306,7 @@ func (g *generator) step(l layout, h, v, p int, masked bool) {
 // masks.
 func (g *generator) epilogue(h, v int, masked bool) {
 	whole := h == g.rows && !masked
-	alpha, beta, tmp, mask := g.v(g.b), g.v(g.b+1), g.v(g.b+2), g.v(g.b+3)
+	alpha, beta, tmp := g.v(g.b), g.v(g.b+1), g.v(g.b+2)
 	g.p("VBROADCAST%s ARG_ALPHA, %s", g.scalar, alpha)
 	g.p("MOVQ ARG_MODE, CX")
 	g.p("CMPQ CX, $2")
@@ -348,36 +340,26 @@ func (g *generator) epilogue(h, v int, masked bool) {
 			g.p("%s %s, %s", mov, sum, c)
 		})
 	}
-	load := func(i, j int) {
+	maskOf := func(i, j int) string {
 		at := fmt.Sprintf("%d(AX)", masks+2*(i*g.vecs+j))
 		if g.avx512() {
 			g.p("KMOVW %s, K2", at)
-		} else {
-			g.lanesOf(at, g.b+3)
+			return "K2"
 		}
-	}
-	store := func(sum, c string) {
-		if g.avx512() {
-			g.p("%s %s, K2, %s", mov, sum, c)
-		} else {
-			g.p("%s %s, %s, %s", g.op("VMASKMOV"), sum, mask, c)
-		}
+		g.lanesOf(at, g.b+3)
+		return g.v(g.b + 3)
 	}
 	each("setmask", false, func(i, j int, sum, c string) {
-		load(i, j)
+		mask := maskOf(i, j)
 		g.p("%s %s, %s, %s", mul, alpha, sum, sum)
-		store(sum, c)
+		g.store(sum, mask, c)
 	})
 	each("scalemask", !whole, func(i, j int, sum, c string) {
-		load(i, j)
-		if g.avx512() {
-			g.p("%s.Z %s, K2, %s", mov, c, tmp)
-		} else {
-			g.p("%s %s, %s, %s", g.op("VMASKMOV"), c, mask, tmp)
-		}
+		mask := maskOf(i, j)
+		g.load(c, mask, tmp)
 		g.p("%s %s, %s, %s", mul, beta, tmp, tmp)
 		g.p("%s %s, %s, %s", fma, tmp, alpha, sum)
-		store(sum, c)
+		g.store(sum, mask, c)
 	})
 	if whole {
 		each("add", true, func(_, _ int, sum, c string) {
@@ -390,19 +372,18 @@ func (g *generator) epilogue(h, v int, masked bool) {
 	g.p("ADDQ CX, ARG_PANEL")
 	g.p("DECQ ARG_PANELS")
 	g.p("JNE  panel")
-	g.p("VZEROUPPER")
-	g.p("RET")
+	g.ret()
 }
 
 // lanesOf writes the expansion of the 16-bit mask at an address to lanes of
 // all ones or zeros in register r, for AVX2.
 func (g *generator) lanesOf(at string, r int) {
-	bits := fmt.Sprintf("%s_bits<>(SB)", g.typ)
+	bits := fmt.Sprintf("%s_bits<>(SB)", g.lower())
 	g.p("VPBROADCASTW %s, %s", at, g.v(r))
 	g.p("VPAND %s, %s, %s", bits, g.v(r), g.v(r))
 	cmp := map[int]string{4: "VPCMPEQD", 8: "VPCMPEQQ"}[g.size]
 	g.p("%s %s, %s, %s", cmp, bits, g.v(r), g.v(r))
 }
 
-// entry returns the name of the function that Go calls.
-func (g *generator) entry() string { return strings.ToUpper(g.name + g.typ) }
+// lower returns the element type as names of this file have it.
+func (g *generator) lower() string { return strings.ToLower(g.typ) }

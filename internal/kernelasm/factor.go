@@ -22,9 +22,7 @@ func (g *generator) factors() {
 		g.l("DATA %s+%d(SB)/8, $%s(SB)\n", table, 8*(v-1), name)
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, 8*g.vecs)
-	g.l("// func Factor%s%s(t *Leaf)", g.name, g.typ)
-	g.l("TEXT ·Factor%s%s(SB), NOSPLIT, $0-8", g.name, g.typ)
-	g.p("MOVQ t+0(FP), AX")
+	g.function("Factor"+g.name+g.typ, "t *Leaf", "AX")
 	g.p("MOVQ ARG_WIDTH, CX")
 	g.p("LEAQ %s(SB), DX", table)
 	g.p("MOVQ -8(DX)(CX*8), DX")
@@ -41,10 +39,7 @@ func (g *generator) factor(name string, v int) {
 	g.p("MOVQ ARG_LANE, SI")
 	if g.avx512() {
 		g.p("MOVQ ARG_LAST, CX")
-		g.p("MOVQ $1, R9")
-		g.p("SHLQ CX, R9")
-		g.p("DECQ R9")
-		g.p("KMOVW R9, K1")
+		g.lowest("R9", "K1")
 		g.p("MOVQ SI, CX")
 		g.p("MOVQ $-1, R10")
 		g.p("SHLQ CX, R10")
@@ -61,15 +56,7 @@ func (g *generator) factor(name string, v int) {
 	g.p("MOVQ DX, CX")
 	for i := range g.rows {
 		for j := range v {
-			at := fmt.Sprintf("%d(CX)", j*g.bytes)
-			switch mask := g.triangle(i, j, v, g.spare); {
-			case mask == "":
-				g.p("%s %s, %s", g.op("VMOVU"), at, g.sum(i, j))
-			case g.avx512():
-				g.p("%s.Z %s, %s, %s", g.op("VMOVU"), at, mask, g.sum(i, j))
-			default:
-				g.p("%s %s, %s, %s", g.op("VMASKMOV"), at, mask, g.sum(i, j))
-			}
+			g.load(fmt.Sprintf("%d(CX)", j*g.bytes), g.triangle(i, j, v, g.spare), g.sum(i, j))
 		}
 		g.p("ADDQ BX, CX")
 		if g.avx512() && i < g.rows-1 {
@@ -151,23 +138,14 @@ func (g *generator) factor(name string, v int) {
 		}
 		for j := range v {
 			g.p("%s %s, %d(R12)", g.op("VMOVU"), g.sum(r, j), r*g.stride()+j*g.bytes)
-			at := fmt.Sprintf("%d(DX)", j*g.bytes)
-			if mask := g.triangle(r, j, v, inv); mask == "" {
-				g.p("%s %s, %s", g.op("VMOVU"), g.sum(r, j), at)
-			} else if g.avx512() {
-				g.p("%s %s, %s, %s", g.op("VMOVU"), g.sum(r, j), mask, at)
-			} else {
-				g.p("%s %s, %s, %s", g.op("VMASKMOV"), g.sum(r, j), mask, at)
-			}
+			g.store(g.sum(r, j), g.triangle(r, j, v, inv), fmt.Sprintf("%d(DX)", j*g.bytes))
 		}
 		g.p("ADDQ BX, DX")
 		if g.avx512() {
 			g.p("SHLQ $1, R10")
 		}
 	}
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // triangle returns the register with the mask of vector j in row i of the

@@ -6,12 +6,7 @@ package main
 func (g *generator) pack() {
 	row := g.rows * g.size
 	reg := map[int]string{64: "Z", 32: "Y", 16: "X"}[row]
-	g.l("// func Pack%s%s(dst, src unsafe.Pointer, stride, n int)", g.name, g.typ)
-	g.l("TEXT ·Pack%s%s(SB), NOSPLIT, $0-32", g.name, g.typ)
-	g.p("MOVQ dst+0(FP), DI")
-	g.p("MOVQ src+8(FP), SI")
-	g.p("MOVQ stride+16(FP), R8")
-	g.p("MOVQ n+24(FP), CX")
+	g.function("Pack"+g.name+g.typ, "dst, src unsafe.Pointer, stride, n int", "DI", "SI", "R8", "CX")
 	g.p("LEAQ (R8)(R8*2), R9")
 	g.l("\nloop:") // n is a multiple of four
 	for i, at := range []string{"(SI)", "(SI)(R8*1)", "(SI)(R8*2)", "(SI)(R9*1)"} {
@@ -24,7 +19,5 @@ func (g *generator) pack() {
 	g.p("ADDQ $%d, DI", 4*row)
 	g.p("SUBQ $4, CX")
 	g.p("JNE  loop")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }

@@ -7,19 +7,11 @@ package main
 //	SI  block of src    R10 its stride   R11 from block to block
 func (g *generator) transpose() {
 	n := g.lanes()
-	g.l("// func Transpose%s%s(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int)", g.name, g.typ)
-	g.l("TEXT ·Transpose%s%s(SB), NOSPLIT, $0-56", g.name, g.typ)
-	g.p("MOVQ dst+0(FP), DI")
-	g.p("MOVQ dstStride+8(FP), R8")
-	g.p("MOVQ dstStep+16(FP), R9")
-	g.p("MOVQ src+24(FP), SI")
-	g.p("MOVQ srcStride+32(FP), R10")
-	g.p("MOVQ srcStep+40(FP), R11")
-	g.p("MOVQ blocks+48(FP), CX")
+	g.function("Transpose"+g.name+g.typ, "dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int", "DI", "R8", "R9", "SI", "R10", "R11", "CX")
 	g.l("\nblock:")
 	g.p("MOVQ SI, DX")
 	for i := range n {
-		g.load(i)
+		g.transposeLoad(i)
 		g.p("ADDQ R10, DX")
 	}
 	var out []int
@@ -42,9 +34,7 @@ func (g *generator) transpose() {
 	g.p("ADDQ R11, SI")
 	g.p("DECQ CX")
 	g.p("JNE  block")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // two writes dst = op(x, y) in Intel's order of operands.
@@ -56,11 +46,11 @@ func (g *generator) imm(op string, imm, dst, x, y int) {
 	g.p("%s $0x%x, %s, %s, %s", op, imm, g.v(y), g.v(x), g.v(dst))
 }
 
-// load loads row i. For AVX-512 register j < lanes/2 gets the first halves of
+// transposeLoad loads row i. For AVX-512 register j < lanes/2 gets the first halves of
 // two rows, and register lanes/2+j the second halves, of which the rows of
 // every other group of 128 bits' lanes are the upper ones: unlike shuffles,
 // insertions from memory do not wait for the one port that shuffles have.
-func (g *generator) load(i int) {
+func (g *generator) transposeLoad(i int) {
 	if !g.avx512() {
 		g.p("%s (DX), %s", g.op("VMOVU"), g.v(i))
 		return

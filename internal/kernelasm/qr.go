@@ -21,12 +21,11 @@ func (g *generator) qrUnroll() int {
 	return 2
 }
 
-func qrFile() []byte {
+// qrFile returns the file of the kernels for panels of QR.
+func qrFile() *generator {
 	g := newFile()
 	g.l("// Offsets of the fields of QRRows.")
-	for i, f := range []string{"A", "LD", "M", "C", "W", "DOTS"} {
-		g.l("#define ARG_%s %d(AX)", f, 8*i)
-	}
+	g.offsets("ARG", "A", "LD", "M", "C", "W", "DOTS")
 	g.l("")
 	for _, g.isa = range isas() {
 		for _, g.elem = range elems() {
@@ -63,7 +62,7 @@ func qrFile() []byte {
 			g.qrBlock("Copy")
 		}
 	}
-	return g.text.Bytes()
+	return g
 }
 
 // Vectors, for row r of those at a time: the sums, the row, its element in
@@ -89,9 +88,7 @@ func offset(n int, at string) string {
 // row is its address and at that of its element in column C. It stores the
 // sums.
 func (g *generator) qrRows(name string, body func(r int, row, at string)) {
-	g.l("// func QR%s%s%s(t *QRRows)", name, g.name, g.typ)
-	g.l("TEXT ·QR%s%s%s(SB), NOSPLIT, $0-8", name, g.name, g.typ)
-	g.p("MOVQ t+0(FP), AX")
+	g.function("QR"+name+g.name+g.typ, "t *QRRows", "AX")
 	g.p("MOVQ ARG_A, DI")
 	g.p("MOVQ ARG_LD, SI")
 	g.p("LEAQ (SI)(SI*2), R11")
@@ -110,12 +107,7 @@ func (g *generator) qrRows(name string, body func(r int, row, at string)) {
 	n := g.qrUnroll()
 	for r := range n {
 		for j := range g.qrVecs() {
-			z := g.v(g.qrSum(r, j))
-			if g.avx512() {
-				g.p("VPXORQ %s, %s, %s", z, z, z)
-			} else {
-				g.p("VXORPS %s, %s, %s", z, z, z)
-			}
+			g.zero("VXORPS", g.qrSum(r, j))
 		}
 	}
 	g.p("SUBQ $%d, CX", n)
@@ -148,9 +140,7 @@ func (g *generator) qrRows(name string, body func(r int, row, at string)) {
 			g.p("%s %s, %d(R9)", g.op("VMOVU"), g.v(j), j*g.bytes)
 		}
 	}
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
 
 // qrBlock writes a kernel that subtracts or copies a block of rows:
@@ -158,22 +148,12 @@ func (g *generator) qrRows(name string, body func(r int, row, at string)) {
 //	DI dst   R8 its stride   SI src   R9 its stride   R10 bytes in a row   R11 rows
 //	CX bytes left, R12 bytes gone
 func (g *generator) qrBlock(name string) {
-	g.l("// func QR%s%s%s(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, bytes, rows int)", name, g.name, g.typ)
-	g.l("TEXT ·QR%s%s%s(SB), NOSPLIT, $0-48", name, g.name, g.typ)
-	g.p("MOVQ dst+0(FP), DI")
-	g.p("MOVQ dstStride+8(FP), R8")
-	g.p("MOVQ src+16(FP), SI")
-	g.p("MOVQ srcStride+24(FP), R9")
-	g.p("MOVQ bytes+32(FP), R10")
-	g.p("MOVQ rows+40(FP), R11")
+	g.function("QR"+name+g.name+g.typ, "dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, bytes, rows int", "DI", "R8", "SI", "R9", "R10", "R11")
 	if g.avx512() {
 		g.p("MOVQ R10, CX")
 		g.p("SHRQ $%d, CX", map[int]int{8: 3, 4: 2}[g.size])
 		g.p("ANDQ $%d, CX", g.lanes()-1)
-		g.p("MOVQ $1, DX")
-		g.p("SHLQ CX, DX")
-		g.p("DECQ DX")
-		g.p("KMOVW DX, K1")
+		g.lowest("DX", "K1")
 	}
 	g.l("\nrow:")
 	g.p("XORQ R12, R12")
@@ -226,7 +206,5 @@ func (g *generator) qrBlock(name string) {
 	g.p("ADDQ R9, SI")
 	g.p("DECQ R11")
 	g.p("JNE  row")
-	g.p("VZEROUPPER")
-	g.p("RET")
-	g.l("")
+	g.ret()
 }
