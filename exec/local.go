@@ -58,7 +58,8 @@ type Local struct {
 	inbox    [][]*graph.Task // by worker: tasks only for that worker
 	boxed    int             // tasks in all inboxes, and refused
 	refused  []*graph.Task   // by accelerators: only for hosts
-	parked   []*worker       // asleep, the latest last
+	memory   memory
+	parked   []*worker // asleep, the latest last
 	// returning is how many workers want their slots back.
 	returning int
 	spinning  int  // workers that look for work
@@ -111,6 +112,7 @@ func NewLocal(opt Options) (*Local, error) {
 	}
 	l.addDevices()
 	l.kinds = l.newKinds()
+	l.memory = newMemory(&l.kinds)
 	l.picky = len(l.kinds.targets) > 1
 	l.policy = l.newPolicy()
 	l.reserver, _ = l.policy.(dispatch.Reserver)
@@ -315,6 +317,9 @@ func (l *Local) pop(w *worker, apart bool) *graph.Task {
 	if w.team = l.offer(w, true); w.team != nil {
 		return nil
 	}
+	if t := l.grant(w); t != nil {
+		return t
+	}
 	if box := l.inbox[w.info.ID]; len(box) > 0 {
 		t := box[0]
 		l.inbox[w.info.ID] = slices.Delete(box, 0, 1)
@@ -340,6 +345,7 @@ func (l *Local) pop(w *worker, apart bool) *graph.Task {
 func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
 	l.policy.Push(freed, w.info.ID)
+	l.giveMemory(w)
 	if w.pace.claims {
 		w.pace.claims = false
 		if l.solo.Load() == nil {

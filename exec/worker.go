@@ -38,6 +38,7 @@ type worker struct {
 	lead  *team              // of the task that it executes
 	spent time.Duration      // on that task, beyond the time that it took
 	freed []*graph.Task
+	held  int64 // memory that the task has taken; Local.mu guards it
 
 	nested *job // of the children of the task that it executes
 
@@ -129,6 +130,18 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		freed, ok := w.open(t, &w.work, freed)
 		if !ok {
 			return freed
+		}
+		if v := w.choice.Version; v.Constraints.Memory > 0 || v.Memory != nil || t.Constraints() != nil {
+			later, err := w.reserve(t)
+			if later || err != nil {
+				w.learn(t, 0, errNotRun)
+			}
+			if later {
+				return freed
+			}
+			if err != nil {
+				return jobOf(t).fail(w.attempt.at, t, "", err, freed)
+			}
 		}
 		later, err := w.run(t)
 		if later {

@@ -45,7 +45,7 @@ func (w *worker) yield(f func()) {
 	l.running.Add(1)
 	go s.loop()
 	defer l.reclaim(w)
-	f()
+	w.lend(f)
 }
 
 // reclaim waits until w has its slot again.
