@@ -22,7 +22,7 @@ type opFlags struct {
 	profile                          string
 	json, tags                       bool
 	warmup                           int
-	devices                          string
+	devices, resources               string
 	choices                          map[string]*string
 	given                            func(flag string) bool
 	record                           recordFlags
@@ -94,6 +94,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+deviceWords)
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
 	intFlag(cmd, &s.Target.Units, "units", "", 0, "declare how many cores a task may take, for versions that take several")
+	fl.StringVar(&f.resources, "resources", "", "JSON file that declares workers of several kinds, instead of --workers, --processor and --units")
 	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
 	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
 	seedFlag(cmd, &s.Seed, "seed of generated matrices")
@@ -153,6 +154,10 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		s.Warmup = -1 // none, where the zero Spec means the default
 	}
 	var err error
+	if f.resources != "" {
+		s.Resources, err = readResources(f.resources)
+		check(err)
+	}
 	s.Sched, err = dispatch.Parse(f.sched)
 	check(err)
 	s.ByPriority = f.given("sched") && s.Sched == dispatch.Priority

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -39,6 +40,7 @@ type Spec struct {
 	Fixed      []versions.Pin // versions of single ops
 	Profile    *versions.Profile
 	Target     versions.Target // declares the workers; see la.Options
+	Resources  []exec.Resource // declares workers that differ, instead
 	Devices    string          // accelerators beside the workers: see la.OpenAccelerators
 	// DevicesOnly keeps the workers off what the devices have versions for.
 	DevicesOnly bool

@@ -90,7 +90,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	// The engine comes first: it knows the names of the versions, and memory
 	// is dear.
 	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude, Fixed: slices.Clone(s.Fixed),
-		Profile: s.Profile, Target: s.Target, Progress: m.progress, Trace: s.Trace}
+		Profile: s.Profile, Target: s.Target, Resources: s.Resources, Progress: m.progress, Trace: s.Trace}
 	if s.NB > 0 {
 		opt.Direct = -1 // who asks for tiles gets tiles
 	}
