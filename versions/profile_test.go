@@ -176,6 +176,22 @@ func TestSaveMergesDelta(t *testing.T) {
 	}
 }
 
+// Each file that a profile is saved to holds all of it.
+func TestSaveToTwoFiles(t *testing.T) {
+	dir := t.TempDir()
+	p := new(Profile)
+	for runs := range 3 {
+		measured(p, "go", 1)
+		for _, name := range []string{"a.json", "b.json"} {
+			path := filepath.Join(dir, name)
+			mustSave(t, p, path)
+			if got, want := counts(mustLoad(t, path)), fmt.Sprintf("go %d/%d", runs+1, runs+1); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+	}
+}
+
 // TestWarmUpsAreNotSaved checks that a process that ran a version only once
 // leaves no word about its speed.
 func TestWarmUpsAreNotSaved(t *testing.T) {
