@@ -112,7 +112,7 @@ type program struct {
 func newProgram(seed uint64, data int, ops ...*versions.Op) *program {
 	p := &program{rng: rand.New(rand.NewPCG(seed, 1)), data: make([]graph.Datum, data), writer: make([]int, data), ops: ops}
 	for i := range p.data {
-		p.data[i] = graph.Datum{Value: &cell{}, Bytes: 8, Name: "d", I: int32(i)}
+		p.data[i] = graph.Datum{Value: &cell{}, Bytes: 8, Name: "d", Key: graph.Key{I: int32(i)}}
 	}
 	return p
 }

@@ -146,7 +146,7 @@ func TestRandomGraphs(t *testing.T) {
 				var d [data]graph.Datum
 				var writer [data]int
 				for i := range d {
-					d[i] = graph.Datum{Value: &cell{}, Bytes: int64(i), Name: "d", I: int32(i)}
+					d[i] = graph.Datum{Value: &cell{}, Bytes: int64(i), Name: "d", Key: graph.Key{I: int32(i)}}
 				}
 				job := rt.NewJob(context.Background())
 				for n := 1; n <= tasks; n++ {
@@ -526,7 +526,7 @@ func TestJobsShareWorkers(t *testing.T) {
 func TestStoryAndTrace(t *testing.T) {
 	rec := &trace.Recorder{}
 	rt := start(t, exec.Options{Workers: 1, Stories: 2, Recorder: rec})
-	a := graph.Datum{Name: "A", I: 1, J: 2}
+	a := graph.Datum{Name: "A", Key: graph.Key{I: 1, J: 2}}
 	job := rt.NewJob(context.Background())
 	op := empty("potrf")
 	op.Type = "f64"

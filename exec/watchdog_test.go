@@ -26,7 +26,7 @@ func TestWatchdog(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := make(chan bool)
-	d := graph.Datum{Name: "A", I: 3, J: 2}
+	d := graph.Datum{Name: "A", Key: graph.Key{I: 3, J: 2}}
 	submit(t, job, graph.Spec{Op: opOf("parent", func(c *versions.Call) error {
 		children, err := exec.Nested(c)
 		if err != nil {

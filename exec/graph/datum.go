@@ -14,21 +14,30 @@ type Datum struct {
 	Value any
 	// Bytes is its size, for locality and transfers.
 	Bytes int64
-	// Name, I and J name the datum to people: "A(3,2)".
-	Name string
-	I, J int32
+	// Key is its identity, the same in every run of a program; the zero Key means
+	// that it has none.
+	Key
+	// Owner is the process that the datum belongs to.
+	Owner int32
 
-	special *special      // nil for most
-	at      atomic.Uint64 // Locations; it ends a cache line: workers need what comes before, Add also the rest
+	special  *special      // nil for most
+	observed *place        // by the graph that was the last to observe it
+	at       atomic.Uint64 // Locations; it ends a cache line: workers need what comes before, Add also the rest
+
+	// Name names the datum to people, with I and J: "A(3,2)".
+	Name string
 
 	current *version
 	reads   int32  // readers of current so far
-	there   bool   // current has been seen to be there, and good
-	number  uint32 // of current; for the Observer
-	index   uint32 // of the datum in numbered
+	number  uint32 // twice that of current, for the Observer; odd once current has been seen to be there, and good
 	initial version
+}
 
-	numbered *numbering // by the graph that was the last to observe it
+// Key is the identity of a datum in its graph: element (I, J), a tile as a rule,
+// of a matrix. Who makes data numbers matrices from 1, in the order of the program.
+type Key struct {
+	Matrix uint32
+	I, J   int32
 }
 
 // String returns the datum's name, as in "A(3,2)".
@@ -72,8 +81,8 @@ func (d *Datum) used(mode Mode, location int, fixed Locations) {
 
 // advance makes v the version that the next task sees.
 func (d *Datum) advance(v *version) {
-	d.current, d.reads, d.there = v, 0, false
-	d.number++
+	d.current, d.reads = v, 0
+	d.number = d.number&^1 + 2
 }
 
 // latest returns the version that the next task in program order sees.

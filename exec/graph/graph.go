@@ -142,11 +142,11 @@ func (g *Graph) read(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	u.in = v
 	u.datum.reads++
-	if u.datum.there { // it saves a look at what workers write
+	if u.datum.number&1 != 0 { // it saves a look at what workers write
 		return 0
 	}
 	if v.waiters.Load() == produced {
-		u.datum.there = true
+		u.datum.number |= 1
 		return 0
 	}
 	return t.await(u, v)
@@ -156,7 +156,7 @@ func (g *Graph) read(t *Task, u *use) int32 {
 // events to wait for.
 func (g *Graph) write(t *Task, u *use) int32 {
 	v := u.datum.latest()
-	reads, there := u.datum.reads, u.datum.there
+	reads, there := u.datum.reads, u.datum.number&1 != 0
 	u.datum.advance(&u.out)
 
 	// New readers of v come only from Add, and there are none any more.

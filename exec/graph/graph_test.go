@@ -31,7 +31,7 @@ func tiles(name string, mt, nt int) [][]*Datum {
 	g := make([][]*Datum, mt)
 	for i := range g {
 		for j := range nt {
-			g[i] = append(g[i], &Datum{Name: name, I: int32(i), J: int32(j), Bytes: 8})
+			g[i] = append(g[i], &Datum{Name: name, Key: Key{I: int32(i), J: int32(j)}, Bytes: 8})
 		}
 	}
 	return g
@@ -125,7 +125,7 @@ type program struct {
 func randomProgram(r *rand.Rand, tasks, data int) *program {
 	p := &program{}
 	for i := range data {
-		p.data = append(p.data, &Datum{Name: "d", I: int32(i), Value: new(int)})
+		p.data = append(p.data, &Datum{Name: "d", Key: Key{I: int32(i)}, Value: new(int)})
 	}
 	writer := make([]int, data)
 	for n := 1; n <= tasks; n++ {

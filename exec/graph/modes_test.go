@@ -26,7 +26,7 @@ type pair struct{ last, sum int }
 func newModesProgram(r *rand.Rand, tasks, data int) *modesProgram {
 	p := &modesProgram{final: make([]pair, data)}
 	for i := range data {
-		d := &Datum{Name: "d", I: int32(i), Bytes: 8, Value: new(pair)}
+		d := &Datum{Name: "d", Key: Key{I: int32(i)}, Bytes: 8, Value: new(pair)}
 		if r.IntN(3) == 0 {
 			d.SetRenaming(func() any { return new(pair) })
 		}

@@ -21,9 +21,14 @@ type Observer interface {
 	Depends(on, task TaskID, kind Dependence, d *Datum, v uint32)
 }
 
-// numbering numbers the data of a graph that is observed, from 0. A datum knows
-// which one its number is of, and gets another one in another graph.
+// numbering numbers the data of a graph that is observed, from 0.
 type numbering struct{ count uint32 }
+
+// place is the number of a datum in a graph; it gets another one in another graph.
+type place struct {
+	of     *numbering
+	number uint32
+}
 
 // access is what edges follow from: what a task does with a datum, or what
 // happens to the datum between two tasks.
@@ -91,19 +96,19 @@ func (g *Graph) number(d *Datum) uint32 {
 	if g.numbering == nil {
 		g.numbering = &numbering{}
 	}
-	if n := g.numbering; d.numbered != n {
-		d.numbered, d.index = n, n.count
+	if n := g.numbering; d.observed == nil || d.observed.of != n {
+		d.observed = &place{n, n.count}
 		n.count++
 		if g.Log != nil {
 			g.Log.size(d.Bytes)
 		}
 	}
-	return d.index
+	return d.observed.number
 }
 
 // tell tells the Observer of the edges that follow from a, an access to d.
 func (g *Graph) tell(a access, d *Datum) {
-	v := d.number
+	v := d.number / 2
 	if a.kind == updates || a.kind == overwrites {
 		v-- // a has made another one
 	}
