@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -60,25 +61,21 @@ const TournamentTiles = 4
 type tournament[T Element] struct {
 	*getrf[T]
 	winners []graph.Datum // *kernels.Candidates of each leaf
-	ignored graph.Datum   // *kernels.Pivots of getrfnp
+	ignored *graph.Datum  // *kernels.Pivots of getrfnp
 	node    *kernels.Tntnode
 	right   *kernels.Trsm
 }
 
 func newTournament[T Element](f *getrf[T]) *tournament[T] {
-	t := &tournament[T]{getrf: f, node: &kernels.Tntnode{}, right: rightUpper()}
-	t.ignored.Value, t.ignored.Name = new(kernels.Pivots), "ignored"
-	if f.a.mt <= TournamentTiles {
-		return t
-	}
-	t.winners = make([]graph.Datum, count(f.a.mt, TournamentTiles))
-	var zero T
-	nb := min(f.a.nb, f.a.cols)
-	for l := range t.winners {
-		d := &t.winners[l]
-		d.Value = kernels.NewCandidates[T](TournamentTiles*f.a.nb, nb)
-		d.Bytes = int64(nb) * int64(nb) * int64(unsafe.Sizeof(zero))
-		d.Name, d.I = "winners", int32(l)
+	t := &tournament[T]{getrf: f, node: &kernels.Tntnode{}, right: rightUpper(), ignored: f.datum("ignored", new(kernels.Pivots))}
+	if f.a.mt > TournamentTiles {
+		t.winners = f.newData("winners", count(f.a.mt, TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
+			return kernels.NewCandidates[T](TournamentTiles*f.a.nb, min(f.a.nb, f.a.cols)), f.a.owner(l*TournamentTiles, 0)
+		})
+		for l := range t.winners { // what they are once they are played out
+			nb := int64(min(f.a.nb, f.a.cols))
+			t.winners[l].Bytes = nb * nb * int64(unsafe.Sizeof(*new(T)))
+		}
 	}
 	return t
 }
@@ -108,7 +105,7 @@ func (t *tournament[T]) panel(k int) {
 	}
 	t.submit(t.ops.Tntroot, &kernels.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
 	t.exchange(k, k, a.mt, priority)
-	t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), inout(&t.ignored))
+	t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), inout(t.ignored))
 	t.divide(k, t.right)
 }
 

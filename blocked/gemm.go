@@ -58,9 +58,9 @@ func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	for i, j := range c.StoredTiles() {
 		r, q := c.TileDims(i, j)
 		if i == j && c.kind != Full {
-			p.submit(p.ops.Syrk, syrk, 0, in(empty[T](r, 0)), inout(oc.tile(i, j)))
+			p.submit(p.ops.Syrk, syrk, 0, in(p.empty(r, 0)), inout(oc.tile(i, j)))
 		} else {
-			p.submit(p.ops.Gemm, gemm, 0, in(empty[T](r, 0)), in(empty[T](0, q)), inout(oc.tile(i, j)))
+			p.submit(p.ops.Gemm, gemm, 0, in(p.empty(r, 0)), in(p.empty(0, q)), inout(oc.tile(i, j)))
 		}
 	}
 	return p.err

@@ -3,6 +3,7 @@ package blocked
 import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -35,7 +36,9 @@ import (
 // factorization algorithms for multi-core cluster systems, Parallel Computing 39
 // (2013).
 func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
-	o, r := p.operand(a), p.rotation(a, q)
+	r := p.rotation(a, q)
+	p.matrices++
+	copies := p.matrices
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
 	priority, task := q.plan.priorities(), 0
 	for k, steps := range q.plan.columns {
@@ -44,11 +47,15 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 		}
 		for _, s := range steps {
 			pivot, row := int(s.pivot), int(s.row)
-			p.annihilate(r, s, k, o.tile(pivot, k), o.tile(row, k), int64(priority[task]))
+			p.annihilate(r, s, k, int64(priority[task]))
+			v := r.a.tile(row, k)
+			if s.kind == qrTriangle && k+1 < a.nt {
+				v = p.copyBelow(v, copies, int64(priority[task]))
+			}
 			task++
 			apply := p.packFactor(apply, a.nt-k-1, a)
 			for j := k + 1; j < a.nt; j++ {
-				p.rotate(r, apply, s, k, o.tile(pivot, j), o.tile(row, j), int64(priority[task]))
+				p.rotate(r, apply, s, k, v, r.a.tile(pivot, j), r.a.tile(row, j), int64(priority[task]))
 				task++
 			}
 		}
@@ -56,20 +63,11 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 	return p.err
 }
 
-// rotation is the data of a Rotations in a Program.
-//
-// A tile may hold three things: R, or a part of it on the way there, in the
-// upper triangle; the V of op "geqrt" below; and, once it is annihilated, the V
-// of op "tsqrt" or "ttqrt" instead of R. They are read and written at different
-// times, and to make one datum of them would have the rotations of a column wait
-// for the applications of the ones before: the next tsqrt writes the triangle
-// above the V that is still being applied. So V is a datum of its own for those
-// who apply it, behind which is the same memory. It is no one's result: the
-// order comes by the T that is made with it, which they read as well.
+// rotation is the rotations that are in a matrix and a Rotations, as data.
 type rotation[T Element] struct {
-	q              *Rotations[T]
-	a              *Matrix[T]    // where the V are
-	v1, v2, t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
+	q      *Rotations[T]
+	a      *operand[T]
+	t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
 }
 
 // rotation returns q as data, with the V that are in a.
@@ -80,38 +78,37 @@ func (p *Program[T]) rotation(a *Matrix[T], q *Rotations[T]) *rotation[T] {
 	case a.rows != q.rows || a.cols != q.cols || a.nb != q.nb:
 		panic(ErrShape)
 	}
-	r, size := p.rotations[q], a.mt*min(a.mt, a.nt)
-	if r == nil {
-		r = &rotation[T]{q: q, t1: make([]graph.Datum, size), t2: make([]graph.Datum, size)}
-		for i := range size {
-			row, k := i/len(q.plan.columns), i%len(q.plan.columns)
-			setDatum(&r.t1[i], "T1", row, k, &q.t1[i])
-			setDatum(&r.t2[i], "T2", row, k, &q.t2[i])
-		}
-		if p.rotations == nil {
-			p.rotations = make(map[*Rotations[T]]*rotation[T])
-		}
-		p.rotations[q] = r
+	factors := func(name string, t []Tile[T]) []graph.Datum {
+		return p.data(part{q, name}, a.mt, len(q.plan.columns), func(i, k int) (versions.Value, int) {
+			if t[q.at(i, k)].Data == nil {
+				return nil, 0
+			}
+			return &t[q.at(i, k)], a.owner(i, k)
+		})
 	}
-	if r.a == a {
-		return r
-	}
-	// Those that apply the V of another matrix may still read what stood for them.
-	r.a, r.v1, r.v2 = a, make([]graph.Datum, size), make([]graph.Datum, size)
-	for i := range size {
-		row, k := i/len(q.plan.columns), i%len(q.plan.columns)
-		below, all := *a.Tile(row, k), *a.Tile(row, k)
-		below.Cols = min(below.Rows, below.Cols)
-		setDatum(&r.v1[i], "V", row, k, &below)
-		setDatum(&r.v2[i], "V", row, k, &all)
-	}
-	return r
+	return &rotation[T]{q: q, a: p.operand(a), t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
+}
+
+// copyBelow submits a copy of the V of op "geqrt" in tile d, and returns it.
+//
+// A tile holds V below its diagonal and, above, a part of R that the next tsqrt or
+// ttqrt changes. With a copy the rotations of a column do not wait for all who apply
+// V. The V of the two others is a whole tile that nobody writes any more, and so is
+// the V of geqrt when the factorization has ended: ttqrt leaves alone what is below
+// the diagonal.
+func (p *Program[T]) copyBelow(d *graph.Datum, matrix uint32, priority int64) *graph.Datum {
+	from := d.Value.(*Tile[T])
+	t, v := newTile[T](from.Rows, min(from.Rows, from.Cols)), new(graph.Datum)
+	setDatum(v, "V", matrix, int(d.I), int(d.J), int(d.Owner), &t)
+	p.submit(p.ops.Lacpy, &kernels.Lacpy{Uplo: blas.Lower}, priority, in(d), out(v))
+	return v
 }
 
 // annihilate submits the rotation s in column k: of the tiles pivot and row, the
 // same one if row only becomes a triangle.
-func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, pivot, row *graph.Datum, priority int64) {
+func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, priority int64) {
 	q, at := r.q, r.q.at(int(s.row), k)
+	pivot, row := r.a.tile(int(s.pivot), k), r.a.tile(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
 		p.submit(p.ops.Geqrt, &q.geqrt, priority, inout(row), out(&r.t1[at]))
@@ -138,17 +135,17 @@ func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
 	}
 }
 
-// rotate submits the application of the rotation s of column k to the tiles c1
-// and c2 of another matrix, which lie as its pivot and row do: above one
-// another, or side by side.
-func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, c1, c2 *graph.Datum, priority int64) {
+// rotate submits the application of the rotation s of column k, whose V is in v, to
+// the tiles c1 and c2 of another matrix, which lie as its pivot and row do: above
+// one another, or side by side.
+func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, v, c1, c2 *graph.Datum, priority int64) {
 	at := r.q.at(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		p.submitLocal(x.local, p.ops.Unmqr, x.unmqr, priority, in(&r.v1[at]), in(&r.t1[at]), inout(c2))
+		p.submitLocal(x.local, p.ops.Unmqr, x.unmqr, priority, in(v), in(&r.t1[at]), inout(c2))
 	case qrSquare:
-		p.submitLocal(x.local, p.ops.Tsmqr, x.tsmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submitLocal(x.local, p.ops.Tsmqr, x.tsmqr, priority, in(v), in(&r.t2[at]), inout(c1), inout(c2))
 	default:
-		p.submitLocal(x.local, p.ops.Ttmqr, x.ttmqr, priority, in(&r.v2[at]), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submitLocal(x.local, p.ops.Ttmqr, x.ttmqr, priority, in(v), in(&r.t2[at]), inout(c1), inout(c2))
 	}
 }

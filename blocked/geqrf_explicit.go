@@ -154,9 +154,7 @@ func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
 			t.Set(k, k, 1)
 		}
 	}
-	d := new(graph.Datum)
-	setDatum(d, name, i, j, &t)
-	return d
+	return x.datum(name, &t)
 }
 
 // triangle submits op "geqrt" for tile (k, k), and what follows from it.
@@ -246,8 +244,7 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 		}
 		if b.next == nil {
 			t := newTile[T](rows, cols)
-			b.next = new(graph.Datum)
-			setDatum(b.next, "X", 0, 0, &t)
+			b.next = x.datum("X", &t)
 		}
 		x.submit(x.ops.Gemm, params[n], 0, in(l), in(o), inout(b.next))
 		x.flops += 2 * float64(rows) * float64(cols) * float64(ot.Rows)

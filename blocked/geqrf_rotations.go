@@ -1,11 +1,6 @@
 package blocked
 
-import (
-	"unsafe"
-
-	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
-)
+import "github.com/tessera-la/tessera/kernels"
 
 // RotationOptions says by which rotations a matrix is to be factored. The zero
 // value is useful.
@@ -100,7 +95,17 @@ func (q *Rotations[T]) NB() int { return q.nb }
 func (q *Rotations[T]) IB() int { return q.ib }
 
 // Tasks returns the number of tasks that [Program.Geqrf] submits.
-func (q *Rotations[T]) Tasks() int { return q.plan.tasks() }
+func (q *Rotations[T]) Tasks() int {
+	n := q.plan.tasks()
+	for k, steps := range q.plan.columns {
+		for _, s := range steps {
+			if s.kind == qrTriangle && k+1 < q.plan.nt {
+				n++ // the copy of its V
+			}
+		}
+	}
+	return n
+}
 
 // ApplyTasks returns the number of tasks that [Program.Ormqr] submits for a
 // matrix that is lines tiles wide (from the left) or high (from the right).
@@ -173,11 +178,4 @@ func stepFlops(kind qrKind, m, n, columns int) (factor, apply float64) {
 func QRFlops(m, n int) float64 {
 	a, b, k := float64(m), float64(n), float64(min(m, n))
 	return 4*a*b*k - 2*(a+b)*k*k + 4*k*k*k/3
-}
-
-// setDatum makes d the datum of t.
-func setDatum[T Element](d *graph.Datum, name string, i, j int, t *Tile[T]) {
-	var zero T
-	d.Value, d.Bytes = t, int64(t.Rows)*int64(t.Cols)*int64(unsafe.Sizeof(zero))
-	d.Name, d.I, d.J = name, int32(i), int32(j)
 }

@@ -238,36 +238,59 @@ func TestGeqrfTwice(t *testing.T) {
 	isQR[float64](t, "second", m, n, elementOf(qb), upper(b), of(second, blas.NoTrans))
 }
 
+// TestGeqrfLoaded factors a matrix whose tiles have no memory when the tasks are
+// submitted.
+func TestGeqrfLoaded(t *testing.T) {
+	rt := startLocal(t, exec.Options{Workers: 2, Float: true})
+	const m, n, nb = 23, 14, 4
+	src := normal[float64](rand.New(rand.NewPCG(5, 6)), m, n)
+	for _, tree := range blocked.Trees() {
+		a := blocked.Unfilled[float64](blocked.Full, m, n, nb)
+		q := blocked.NewRotations[float64](m, n, nb, blocked.RotationOptions{Tree: tree, Cores: 2})
+		c := blocked.New[float64](blocked.Full, m, m, nb)
+		if _, err := compute(t, rt, func(p *blocked.Program[float64]) error {
+			return errors.Join(p.Load(a, src, blocked.LoadOptions{ByColumns: true}), p.Geqrf(a, q), p.Orgqr(a, q, c))
+		}); err != nil {
+			t.Fatalf("%v: %v", tree, err)
+		}
+		isQR[float64](t, tree.String(), m, n, elementOf(c), upper(a), of(src, blas.NoTrans))
+	}
+}
+
 // TestGeqrfGraph compares the tasks of factorizations, with their operands and
-// what they wait for, with the ones that the algorithm has. A rotation does not
-// wait for the applications of the ones before it.
+// what they wait for, with the ones that the algorithm has. A rotation waits for
+// the copy of a V, but not for the applications of the ones before it.
 func TestGeqrfGraph(t *testing.T) {
 	rt := startLocal(t, exec.Options{Workers: 1, Stories: 100})
 	for tree, want := range map[blocked.Tree]string{
 		blocked.TreeFlat: `
 geqrt(INOUT A(0,0), OUT T1(0,0))
-unmqr(IN V(0,0), IN T1(0,0), INOUT A(0,1)) after 1
-tsqrt(INOUT A(0,0), INOUT A(1,0), OUT T2(1,0)) after 1
-tsmqr(IN V(1,0), IN T2(1,0), INOUT A(0,1), INOUT A(1,1)) after 3 2
-tsqrt(INOUT A(0,0), INOUT A(2,0), OUT T2(2,0)) after 3
-tsmqr(IN V(2,0), IN T2(2,0), INOUT A(0,1), INOUT A(2,1)) after 5 4
-geqrt(INOUT A(1,1), OUT T1(1,1)) after 4
-tsqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 7 6
+lacpy(IN A(0,0), OUT V(0,0)) after 1
+unmqr(IN V(0,0), IN T1(0,0), INOUT A(0,1)) after 2 1
+tsqrt(INOUT A(0,0), INOUT A(1,0), OUT T2(1,0)) after 1 2
+tsmqr(IN A(1,0), IN T2(1,0), INOUT A(0,1), INOUT A(1,1)) after 4 3
+tsqrt(INOUT A(0,0), INOUT A(2,0), OUT T2(2,0)) after 4
+tsmqr(IN A(2,0), IN T2(2,0), INOUT A(0,1), INOUT A(2,1)) after 6 5
+geqrt(INOUT A(1,1), OUT T1(1,1)) after 5
+tsqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 8 7
 `,
 		blocked.TreeBinary: `
 geqrt(INOUT A(0,0), OUT T1(0,0))
-unmqr(IN V(0,0), IN T1(0,0), INOUT A(0,1)) after 1
+lacpy(IN A(0,0), OUT V(0,0)) after 1
+unmqr(IN V(0,0), IN T1(0,0), INOUT A(0,1)) after 2 1
 geqrt(INOUT A(1,0), OUT T1(1,0))
-unmqr(IN V(1,0), IN T1(1,0), INOUT A(1,1)) after 3
+lacpy(IN A(1,0), OUT V(1,0)) after 4
+unmqr(IN V(1,0), IN T1(1,0), INOUT A(1,1)) after 5 4
 geqrt(INOUT A(2,0), OUT T1(2,0))
-unmqr(IN V(2,0), IN T1(2,0), INOUT A(2,1)) after 5
-ttqrt(INOUT A(0,0), INOUT A(1,0), OUT T2(1,0)) after 1 3
-ttmqr(IN V(1,0), IN T2(1,0), INOUT A(0,1), INOUT A(1,1)) after 7 2 4
-ttqrt(INOUT A(0,0), INOUT A(2,0), OUT T2(2,0)) after 7 5
-ttmqr(IN V(2,0), IN T2(2,0), INOUT A(0,1), INOUT A(2,1)) after 9 8 6
-geqrt(INOUT A(1,1), OUT T1(1,1)) after 8
-geqrt(INOUT A(2,1), OUT T1(2,1)) after 10
-ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 11 12
+lacpy(IN A(2,0), OUT V(2,0)) after 7
+unmqr(IN V(2,0), IN T1(2,0), INOUT A(2,1)) after 8 7
+ttqrt(INOUT A(0,0), INOUT A(1,0), OUT T2(1,0)) after 1 2 4 5
+ttmqr(IN A(1,0), IN T2(1,0), INOUT A(0,1), INOUT A(1,1)) after 10 3 6
+ttqrt(INOUT A(0,0), INOUT A(2,0), OUT T2(2,0)) after 10 7 8
+ttmqr(IN A(2,0), IN T2(2,0), INOUT A(0,1), INOUT A(2,1)) after 12 11 9
+geqrt(INOUT A(1,1), OUT T1(1,1)) after 11
+geqrt(INOUT A(2,1), OUT T1(2,1)) after 13
+ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 14 15
 `,
 	} {
 		a := blocked.New[float64](blocked.Full, 6, 4, 2)

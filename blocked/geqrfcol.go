@@ -3,6 +3,7 @@ package blocked
 import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -116,5 +117,5 @@ func (p *Program[T]) OrgqrColumns(v *Slices[T], t *Reflectors[T], q *Slices[T]) 
 
 // factors returns t as data.
 func (p *Program[T]) factors(t *Reflectors[T]) []graph.Datum {
-	return sliceData(p, t, t.tiles, "T")
+	return p.data(part{t, "T"}, len(t.tiles), 1, func(k, _ int) (versions.Value, int) { return &t.tiles[k], 0 })
 }

@@ -77,7 +77,7 @@ func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
 	if v.m != a.rows || v.n != a.cols || v.nb != a.nb {
 		panic(ErrShape)
 	}
-	return &getrf[T]{Program: p, a: p.operand(a), pivots: p.pivotData(v), steps: len(v.panels),
+	return &getrf[T]{Program: p, a: p.operand(a), pivots: p.pivotData(v, a), steps: len(v.panels),
 		priority: getrfPriority{int64(a.mt), int64(a.nt), int64(len(v.panels))},
 		laswp:    &kernels.Laswp{},
 		trsm:     &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},

@@ -11,8 +11,7 @@ import (
 //	U·W = I,  X·L = W,  C = X·Pᵀ = A⁻¹.
 //
 // C is n×n, Full, of the tile size of a, and overwritten. A zero on the diagonal
-// of U gives infinities and NaN. If tasks of the Program already use C, Getri
-// waits for the job first: it writes C itself before it submits.
+// of U gives infinities and NaN.
 //
 // It panics with ErrKind if a or c is not Full, and with ErrShape if a is not
 // square or the shapes or tile sizes do not fit.
@@ -25,12 +24,7 @@ func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
 	case a.rows != a.cols || c.rows != a.rows || c.cols != a.cols || c.nb != a.nb || v.m != a.rows || v.n != a.cols || v.nb != a.nb:
 		panic(ErrShape)
 	}
-	if p.data[c] != nil { // earlier tasks may still use it
-		if err := p.job.Wait(); err != nil {
-			return err
-		}
-	}
-	c.SetIdentity()
+	p.laset(0, 1, c)
 	p.trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, c, blas.Upper)
 	p.trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c, blas.All)
 	p.lapmt(v, c)
@@ -40,7 +34,7 @@ func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
 // lapmt submits C = C·Pᵀ.
 func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) {
 	params := &kernels.Lapmt{Inverse: true}
-	pivots, o := p.pivotData(v), p.operand(c)
+	pivots, o := p.pivotData(v, c), p.operand(c)
 	for k := len(pivots) - 1; k >= 0; k-- {
 		for i := range o.mt {
 			p.column = append(p.column[:0], in(&pivots[k]))

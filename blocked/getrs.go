@@ -50,7 +50,7 @@ func (p *Program[T]) Laswp(v *Pivots, inverse bool, b *Matrix[T]) error {
 		panic(ErrShape)
 	}
 	params := &kernels.Laswp{Inverse: inverse}
-	pivots, o := p.pivotData(v), p.operand(b)
+	pivots, o := p.pivotData(v, b), p.operand(b)
 	for step := range pivots {
 		k := step
 		if inverse {

@@ -11,9 +11,6 @@ import "gonum.org/v1/gonum/blas"
 // orthonormal basis of the columns of A with k = n if they are independent. C is
 // Full, has the tile size of a, and shares no memory with it.
 //
-// If tasks of the Program already use C, Orgqr waits for the job first: it
-// writes C itself before it submits.
-//
 // It panics with ErrKind if C or a is not Full, and with ErrShape if the shapes
 // or tile sizes do not fit.
 //
@@ -26,13 +23,8 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 		panic(ErrShape)
 	}
 	r := p.rotation(a, q)
-	if p.data[c] != nil { // earlier tasks may still use it
-		if err := p.job.Wait(); err != nil {
-			return err
-		}
-	}
-	c.SetIdentity()
 	o := p.operand(c)
+	p.laset(0, 1, c)
 	apply := newApplication(blas.Left, blas.NoTrans, q.ib)
 	for k := len(q.plan.columns) - 1; k >= 0; k-- {
 		steps := q.plan.columns[k]
@@ -42,7 +34,7 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 			// in the rows that the rotations of column k change.
 			apply := p.packFactor(apply, c.nt-k, a)
 			for j := k; j < c.nt; j++ {
-				p.rotate(r, apply, s, k, o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k))
+				p.rotate(r, apply, s, k, r.a.tile(int(s.row), k), o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k))
 			}
 		}
 	}
@@ -52,7 +44,7 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 // ColumnTasks returns the number of tasks that [Program.Orgqr] submits for a
 // matrix of nt tile columns.
 func (q *Rotations[T]) ColumnTasks(nt int) int {
-	n := 0
+	n := q.plan.mt * nt // the identity
 	for k, steps := range q.plan.columns {
 		n += len(steps) * max(0, nt-k)
 	}

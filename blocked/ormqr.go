@@ -45,7 +45,7 @@ func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q
 			}
 			apply := p.packFactor(apply, lines, a)
 			for line := range lines {
-				p.rotate(r, apply, s, k, o.block(side, int(s.pivot), line), o.block(side, int(s.row), line), int64(columns-n))
+				p.rotate(r, apply, s, k, r.a.tile(int(s.row), k), o.block(side, int(s.pivot), line), o.block(side, int(s.row), line), int64(columns-n))
 			}
 		}
 	}

@@ -1,10 +1,9 @@
 package blocked
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // Pivots is the row interchanges of the LU factorization of a [Matrix],
@@ -105,20 +104,8 @@ func (v *Pivots) Clone() *Pivots {
 	return c
 }
 
-// pivotData returns v as data, one for each panel.
-func (p *Program[T]) pivotData(v *Pivots) []graph.Datum {
-	if d := p.pivots[v]; d != nil {
-		return d
-	}
-	if p.pivots == nil {
-		p.pivots = make(map[*Pivots][]graph.Datum)
-	}
-	d := make([]graph.Datum, len(v.panels))
-	for k := range d {
-		panel := &v.panels[k]
-		d[k].Value, d[k].Bytes = panel, int64(cap(panel.Rows))*int64(unsafe.Sizeof(int(0)))
-		d[k].Name, d[k].I = "pivots", int32(k)
-	}
-	p.pivots[v] = d
-	return d
+// pivotData returns v as data, one for each panel, whose owner is that of the
+// diagonal tile of a.
+func (p *Program[T]) pivotData(v *Pivots, a *Matrix[T]) []graph.Datum {
+	return p.data(part{v, "pivots"}, len(v.panels), 1, func(k, _ int) (versions.Value, int) { return &v.panels[k], a.owner(k, k) })
 }

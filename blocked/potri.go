@@ -12,9 +12,6 @@ import "gonum.org/v1/gonum/blas"
 // overwritten in its half. All have the tile size of a. In the diagonal tiles
 // of a and C only the stored triangle is read or written.
 //
-// If tasks of the Program already use W, Potri waits for the job first: it
-// writes W itself before it submits.
-//
 // It panics with ErrShape if the shapes or tile sizes do not fit, and with
 // ErrKind if the kinds are others.
 //
@@ -26,12 +23,7 @@ func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
 	if a.cols != a.rows || w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
 		panic(ErrShape)
 	}
-	if p.data[w] != nil { // earlier tasks may still use it
-		if err := p.job.Wait(); err != nil {
-			return err
-		}
-	}
-	w.setIdentity()
+	p.laset(0, 1, w)
 	uplo, trans := blas.Lower, blas.NoTrans
 	if a.kind.Uplo() == blas.Upper {
 		uplo, trans = blas.Upper, blas.Trans
@@ -39,19 +31,4 @@ func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
 	p.trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, w, blas.Lower)
 	p.syrk(blas.Trans, 1, w, 0, c)
 	return p.err
-}
-
-// setIdentity makes w the identity, the whole of its diagonal tiles included.
-func (w *Matrix[T]) setIdentity() {
-	for i := range w.mt {
-		for j := range i + 1 {
-			t := w.Tile(i, j)
-			for r := range t.Rows {
-				clear(t.Row(r))
-				if i == j {
-					t.Set(r, r, 1)
-				}
-			}
-		}
-	}
 }

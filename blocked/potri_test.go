@@ -23,7 +23,7 @@ func testPotri[T blocked.Element](t *testing.T, rt *exec.Local) {
 					c0 := copyOf(c)
 					w := viewKind(wm, blocked.TriLower, nb)
 					mt := tileCount(n, nb)
-					must(t, rt, what, mt*(mt+1)*(mt+2)/2, func(p *blocked.Program[T]) error {
+					must(t, rt, what, mt*(mt+1)*(mt+2)/2+mt*(mt+1)/2, func(p *blocked.Program[T]) error {
 						f := viewKind(g, kind, nb)
 						if err := p.Potrf(f); err != nil {
 							return err

@@ -1,8 +1,6 @@
 package blocked
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
@@ -21,14 +19,12 @@ type Program[T Element] struct {
 	// usual one. With retries, what a task updates in place is copied first.
 	Failure *graph.Failure
 
-	job  exec.Job
-	ops  kernels.Ops[T]
-	data map[*Matrix[T]]*operand[T]
-	// sliced is the data of Slices and Reflectors.
-	sliced map[any][]graph.Datum
+	job exec.Job
+	ops kernels.Ops[T]
 
-	pivots    map[*Pivots][]graph.Datum
-	rotations map[*Rotations[T]]*rotation[T]
+	known    map[part][]graph.Datum
+	matrices uint32 // numbers given to keys
+	named    int    // letters given to matrices
 
 	spec   graph.Spec
 	args   []graph.Operand // of the task that is submitted
@@ -41,7 +37,7 @@ type Program[T Element] struct {
 
 // NewProgram returns a Program that submits to job, with the ops given.
 func NewProgram[T Element](job exec.Job, ops kernels.Ops[T]) *Program[T] {
-	return &Program[T]{job: job, ops: ops, data: make(map[*Matrix[T]]*operand[T])}
+	return &Program[T]{job: job, ops: ops, known: make(map[part][]graph.Datum)}
 }
 
 // Len returns the number of tasks submitted.
@@ -52,45 +48,6 @@ func (p *Program[T]) Len() int { return p.n }
 func (p *Program[T]) Wait(a *Matrix[T], i, j int) error {
 	return p.job.WaitOn(p.operand(a).tile(i, j))
 }
-
-// operand is a Matrix as data of tasks.
-type operand[T Element] struct {
-	*Matrix[T]
-	data []graph.Datum
-}
-
-// operand returns a as data. The same Matrix gives the same data, so that
-// dependencies carry over from algorithm to algorithm.
-func (p *Program[T]) operand(a *Matrix[T]) *operand[T] {
-	o := p.data[a]
-	if o != nil {
-		return o
-	}
-	var zero T
-	name := "matrix"
-	if len(p.data) < 26 {
-		name = string(rune('A' + len(p.data)))
-	}
-	o = &operand[T]{Matrix: a, data: make([]graph.Datum, len(a.tiles))}
-	for k := range o.data {
-		t := &a.tiles[k]
-		d := &o.data[k]
-		d.Value, d.Bytes = t, int64(t.Rows)*int64(t.Cols)*int64(unsafe.Sizeof(zero))
-		d.Name, d.I, d.J = name, int32(k/max(1, a.nt)), int32(k%max(1, a.nt))
-	}
-	p.data[a] = o
-	return o
-}
-
-// tile returns tile (i, j) as a datum.
-func (o *operand[T]) tile(i, j int) *graph.Datum {
-	o.Tile(i, j) // panics unless it is stored
-	return &o.data[i*o.nt+j]
-}
-
-func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
-func out(d *graph.Datum) graph.Operand   { return graph.Operand{Datum: d, Mode: graph.Out} }
-func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.InOut} }
 
 // submit submits one task with any number of operands, unless a submission has
 // failed. What holds the operands is used again, so that a task costs no
@@ -113,6 +70,6 @@ func (p *Program[T]) submitLocal(local any, op *versions.Op, params any, priorit
 
 // empty returns a tile without elements: the operand of a product over
 // nothing, which scales only.
-func empty[T Element](rows, cols int) *graph.Datum {
-	return &graph.Datum{Name: "empty", Value: &Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)}}
+func (p *Program[T]) empty(rows, cols int) *graph.Datum {
+	return p.datum("empty", &Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)})
 }

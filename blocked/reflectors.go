@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -96,11 +95,11 @@ func (p *Program[T]) SetTau(t *Reflectors[T], v *Slices[T], tau []T) error {
 				copy(corner.Row(r)[:r], whole.Row(i + r)[c:])
 				corner.Set(r, r, 1)
 			}
-			product := &graph.Datum{Name: "G", Value: &g}
-			p.submit(p.ops.Syrk, first, 0, in(&graph.Datum{Name: "V", Value: &corner}), inout(product))
+			product := p.datum("G", &g)
+			p.submit(p.ops.Syrk, first, 0, in(p.datum("V", &corner)), inout(product))
 			if rest := v.rows - i - b.n; rest > 0 {
 				below := &Tile[T]{Rows: rest, Cols: b.n, Stride: whole.Stride, Data: whole.Data[(i+b.n)*whole.Stride+c:]}
-				p.submit(p.ops.Syrk, more, 0, in(&graph.Datum{Name: "V", Value: below}), inout(product))
+				p.submit(p.ops.Syrk, more, 0, in(p.datum("V", below)), inout(product))
 			}
 			blocks, products = append(blocks, b), append(products, &g)
 		}

@@ -1,9 +1,8 @@
 package blocked
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // Slices is an m×n matrix in row-major memory of the caller's, cut in one
@@ -57,27 +56,7 @@ func slice[T Element](g General[T], nb, extent int, byRows bool) *Slices[T] {
 // Dims returns the number of rows and columns.
 func (s *Slices[T]) Dims() (r, c int) { return s.rows, s.cols }
 
-// slices returns s as data, the same for the same s.
+// slices returns s as data.
 func (p *Program[T]) slices(s *Slices[T]) []graph.Datum {
-	return sliceData(p, s, s.tiles, "slices")
-}
-
-// sliceData returns the tiles of owner as data, which depend on one another
-// through owner only.
-func sliceData[T Element](p *Program[T], owner any, tiles []Tile[T], name string) []graph.Datum {
-	if d := p.sliced[owner]; d != nil {
-		return d
-	}
-	if p.sliced == nil {
-		p.sliced = make(map[any][]graph.Datum)
-	}
-	var zero T
-	d := make([]graph.Datum, len(tiles))
-	for k := range d {
-		t := &tiles[k]
-		d[k].Value, d[k].Bytes = t, int64(t.Rows)*int64(t.Cols)*int64(unsafe.Sizeof(zero))
-		d[k].Name, d[k].I = name, int32(k)
-	}
-	p.sliced[owner] = d
-	return d
+	return p.data(part{s, "slices"}, len(s.tiles), 1, func(k, _ int) (versions.Value, int) { return &s.tiles[k], 0 })
 }

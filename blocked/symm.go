@@ -1,10 +1,9 @@
 package blocked
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -69,12 +68,12 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	add := func(params *kernels.Gemm, tile *graph.Datum, i, k, j int) {
 		p.submit(p.ops.Gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
 	}
-	for k, m := range diag.tiles {
-		t := m.Tile(0, 0)
-		d := &graph.Datum{Name: "diagonal", I: int32(k), J: int32(k), Value: t,
-			Bytes: int64(t.Rows) * int64(t.Cols) * int64(unsafe.Sizeof(alpha))}
+	diagonal := p.data(part{diag, "diagonal"}, len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {
+		return diag.tiles[k].Tile(0, 0), a.owner(k, k)
+	})
+	for k := range diagonal {
 		for j := range c.nt {
-			add(first, d, k, k, j)
+			add(first, &diagonal[k], k, k, j)
 		}
 	}
 	for i := range a.mt {

@@ -28,12 +28,16 @@ type Ops[T Element] struct {
 	Tsmqr *versions.Op // parameter *Tsmqr
 	Ttqrt *versions.Op // parameter *Ttqrt
 	Ttmqr *versions.Op // parameter *Ttmqr
+
+	Lacpy *versions.Op // parameter *Lacpy
+	Laset *versions.Op // parameter *Laset
 }
 
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
 	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
-		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr}
+		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr,
+		o.Lacpy, o.Laset}
 }
 
 // Table lists for each op and element type the versions that this build

@@ -233,7 +233,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 	if t == 1 && goesDirect[T](e, OpCholesky, n) {
 		return c.invertDirect(ctx, e, w, v)
 	}
-	return run(ctx, e, t*(t+1)*(t+2)/3, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })
+	return run(ctx, e, t*(t+1)*(t+2)/3+t*(t+1)/2, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })
 }
 
 // invertDirect is Potri for a matrix of one tile: w = (Uᵀ)⁻¹, v = wᵀ·w.

@@ -158,7 +158,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
 	if t := tiles(n, f.lu.NB()); t > 1 || !goesDirect[T](f.engine, OpLU, n) {
-		return run(ctx, f.engine, t*(t+1)*(2*t+1)/3+t*t, func(p *blocked.Program[T]) error {
+		return run(ctx, f.engine, t*(t+1)*(2*t+1)/3+2*t*t, func(p *blocked.Program[T]) error {
 			return p.Getri(f.lu, f.pivots, v)
 		})
 	}

@@ -40,6 +40,9 @@ func Absent() []AbsentVersion {
 	}
 	var absent []AbsentVersion
 	for _, op := range builtin().All() {
+		if op.Version(copyVersion) != nil {
+			continue // the same in all builds
+		}
 		if why := cpu.WhyNoAssembly(); why != "" {
 			for _, name := range []string{"knl", "avx512", "avx2"} {
 				absent = append(absent, AbsentVersion{op.Name, op.Type, name, why})
@@ -89,6 +92,9 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Tsmqr]},
 		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T], NewParams: fresh[kernels.Ttqrt]},
 		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Ttmqr]},
+
+		Lacpy: &versions.Op{Name: "lacpy", Type: typ, Work: lacpyWork[T], NewParams: fresh[kernels.Lacpy]},
+		Laset: &versions.Op{Name: "laset", Type: typ, Work: lasetWork[T], NewParams: fresh[kernels.Laset]},
 	}
 	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, gemmWork[T]), Run: gemm(r)})
@@ -105,6 +111,7 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp(l)})
 		addTournament(&o, name, l, c)
 	}
+	addCopies(&o)
 	var any versions.Constraints
 	ours := func(name string, p *cpu.Packed[T], c versions.Constraints) {
 		products(name, p, c)

@@ -1,0 +1,23 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// laset submits C = alpha off the diagonal and beta on it, in all of each tile that
+// is stored.
+//
+// Reference: LAPACK xLASET.
+func (p *Program[T]) laset(alpha, beta T, c *Matrix[T]) {
+	off := &kernels.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(alpha)}
+	diagonal := &kernels.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(beta)}
+	o := p.operand(c)
+	for i, j := range c.StoredTiles() {
+		params := off
+		if i == j {
+			params = diagonal
+		}
+		p.submit(p.ops.Laset, params, 0, out(o.tile(i, j)))
+	}
+}
