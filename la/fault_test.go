@@ -32,7 +32,11 @@ type saboteur struct {
 func (s *saboteur) table() *kernels.Table {
 	tab := builtin.NewTable()
 	for _, op := range tab.All() {
-		run := op.Version("go").Run
+		portable := op.Version("go")
+		if portable == nil {
+			continue // an op that copies, which has one version
+		}
+		run := portable.Run
 		tab.Add(op, versions.Version{Name: "fragile", Run: func(call *versions.Call) error {
 			if n := s.calls.Add(1); n == s.armed.Load() {
 				return s.act(call, run)
