@@ -78,8 +78,8 @@ var (
 		for i := range sums {
 			part := r[i*perDay/2 : (i+1)*perDay/2]
 			if _, err := children.Submit(&graph.Spec{Op: sum, Operands: []graph.Operand{
-				{Datum: &graph.Datum{Name: "half", I: int32(i), Value: part}, Mode: graph.In},
-				{Datum: &graph.Datum{Name: "sum", I: int32(i), Value: &sums[i]}, Mode: graph.Out},
+				{Datum: &graph.Datum{Name: "half", Key: graph.Key{I: int32(i)}, Value: part}, Mode: graph.In},
+				{Datum: &graph.Datum{Name: "sum", Key: graph.Key{I: int32(i)}, Value: &sums[i]}, Mode: graph.Out},
 			}}); err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func (y *year) submit(job exec.Job) error {
 	filed := &graph.Datum{Name: "checksum", Value: &y.filed}
 	record := &graph.Datum{Name: "record", Value: &y.record}
 	for d := range days {
-		mean := &graph.Datum{Name: "mean", I: int32(d), Value: &y.means[d]}
+		mean := &graph.Datum{Name: "mean", Key: graph.Key{I: int32(d)}, Value: &y.means[d]}
 		for _, s := range []graph.Spec{
 			{Op: measure, Params: &d, Operands: []graph.Operand{{Datum: buffer, Mode: graph.Out}, {Datum: filed, Mode: graph.InOut}}},
 			{Op: count, Operands: []graph.Operand{{Datum: buffer, Mode: graph.In}, {Datum: counts, Mode: graph.Reduce}}},
