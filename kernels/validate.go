@@ -58,6 +58,12 @@ func (p *Ttqrt) Validate() error { return validate("ttqrt", p) }
 // Validate returns an error if a field is out of range.
 func (p *Ttmqr) Validate() error { return validate("ttmqr", p) }
 
+// Validate returns an error if a field is out of range.
+func (p *Lacpy) Validate() error { return validate("lacpy", p) }
+
+// Validate returns an error if a field is out of range.
+func (p *Laset) Validate() error { return validate("laset", p) }
+
 // validate checks the fields of the parameter of an op, a pointer to a struct.
 func validate(op string, params any) error {
 	v := reflect.ValueOf(params).Elem()
@@ -67,7 +73,7 @@ func validate(op string, params any) error {
 		case blas.Transpose:
 			ok = x == blas.NoTrans || x == blas.Trans || x == blas.ConjTrans
 		case blas.Uplo:
-			ok = x == blas.Upper || x == blas.Lower
+			ok = x == blas.Upper || x == blas.Lower || x == blas.All && (op == "lacpy" || op == "laset")
 		case blas.Side:
 			ok = x == blas.Left || x == blas.Right
 		case blas.Diag:

@@ -66,6 +66,12 @@ func TestParams(t *testing.T) {
 	if err := (&kernels.Geqrt{}).Validate(); err == nil {
 		t.Error("a block reflector of no column")
 	}
+	if err := (&kernels.Potrf{Uplo: blas.All}).Validate(); err == nil {
+		t.Error("two triangles")
+	}
+	if err := (&kernels.Lacpy{Uplo: blas.All}).Validate(); err != nil {
+		t.Error(err)
+	}
 }
 
 // refused fails t unless the parameter of op is found to have a wrong field.
