@@ -26,26 +26,11 @@ func (s Spec) general(l limits) func(i, j int) float64 {
 		return cond(s.cond(), 1)
 	case Diagonal:
 		d := geometric(min(m, n), 2, 1)
-		return func(i, j int) float64 {
-			if i != j {
-				return 0
-			}
-			return d[i] * sign(seed, i)
-		}
+		return zeroIf(func(i, _ int) float64 { return d[i] * sign(seed, i) }, offDiagonal)
 	case Upper:
-		return func(i, j int) float64 {
-			if i > j {
-				return 0
-			}
-			return triangular(seed, i, j, n)
-		}
+		return zeroIf(func(i, j int) float64 { return triangular(seed, i, j, n) }, func(i, j int) bool { return i > j })
 	case Lower:
-		return func(i, j int) float64 {
-			if i < j {
-				return 0
-			}
-			return triangular(seed, i, j, m)
-		}
+		return zeroIf(func(i, j int) float64 { return triangular(seed, i, j, m) }, func(i, j int) bool { return i < j })
 	case Cond2:
 		return cond(2, 1)
 	case FirstColumnZero:
@@ -103,12 +88,7 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 		return cond(s.cond(), 1)
 	case SPDDiagonal:
 		d := geometric(n, 2, 1)
-		return func(i, j int) float64 {
-			if i != j {
-				return 0
-			}
-			return d[i]
-		}
+		return zeroIf(func(i, _ int) float64 { return d[i] }, offDiagonal)
 	case SPDCond2:
 		return cond(2, 1)
 	case FirstZero:
@@ -159,12 +139,7 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 	case MinIJ:
 		return func(_, j int) float64 { return float64(j + 1) }
 	case Identity:
-		return func(i, j int) float64 {
-			if i == j {
-				return 1
-			}
-			return 0
-		}
+		return zeroIf(func(int, int) float64 { return 1 }, offDiagonal)
 	case Indefinite:
 		minor := s.Minor
 		if minor == 0 {
@@ -191,6 +166,8 @@ func zeroIf(at func(i, j int) float64, zero func(i, j int) bool) func(i, j int) 
 		return at(i, j)
 	}
 }
+
+func offDiagonal(i, j int) bool { return i != j }
 
 // inTile returns inside for the elements of the tile that s singles out and
 // outside for all others.

@@ -142,101 +142,57 @@ type traits struct {
 	tiled     bool // uses NB, TileRow and TileCol
 }
 
+// table has the traits of each kind.
+var table = [kinds]traits{
+	Random:          {name: "random"},
+	Cond:            {name: "cond"},
+	Diagonal:        {name: "diagonal"},
+	Upper:           {name: "upper"},
+	Lower:           {name: "lower"},
+	Cond2:           {name: "cond-2"},
+	FirstColumnZero: {name: "first-column-zero"},
+	LastColumnZero:  {name: "last-column-zero"},
+	LastHalfZero:    {name: "last-half-zero"},
+	CondSqrt:        {name: "cond-sqrt"},
+	CondMax:         {name: "cond-max"},
+	Tiny:            {name: "tiny"},
+	Huge:            {name: "huge"},
+	ZeroRow:         {name: "zero-row"},
+	Graded:          {name: "graded"},
+	SingularTile:    {name: "singular-tile", tiled: true},
+	ZeroTile:        {name: "zero-tile", tiled: true},
+	ScaledTile:      {name: "scaled-tile", tiled: true},
+	Kahan:           {name: "kahan", square: true},
+	Wilkinson:       {name: "wilkinson", square: true},
+	Foster:          {name: "foster", square: true},
+	SPD:             {name: "spd", square: true, symmetric: true, definite: true},
+	SPDCond:         {name: "spd-cond", square: true, symmetric: true, definite: true},
+	SPDDiagonal:     {name: "spd-diagonal", square: true, symmetric: true, definite: true},
+	SPDCond2:        {name: "spd-cond-2", square: true, symmetric: true, definite: true},
+	FirstZero:       {name: "first-zero", square: true, symmetric: true},
+	LastZero:        {name: "last-zero", square: true, symmetric: true},
+	MiddleZero:      {name: "middle-zero", square: true, symmetric: true},
+	SPDCondSqrt:     {name: "spd-cond-sqrt", square: true, symmetric: true, definite: true},
+	SPDCondMax:      {name: "spd-cond-max", square: true, symmetric: true, definite: true},
+	SPDTiny:         {name: "spd-tiny", square: true, symmetric: true, definite: true},
+	SPDHuge:         {name: "spd-huge", square: true, symmetric: true, definite: true},
+	SPDGraded:       {name: "spd-graded", square: true, symmetric: true, definite: true},
+	SPDScaledTile:   {name: "spd-scaled-tile", square: true, symmetric: true, definite: true, tiled: true},
+	Poisson2D:       {name: "poisson-2d", square: true, symmetric: true, definite: true},
+	Beam:            {name: "beam", square: true, symmetric: true, definite: true},
+	KMS:             {name: "kms", square: true, symmetric: true, definite: true},
+	Prolate:         {name: "prolate", square: true, symmetric: true, definite: true},
+	Hilbert:         {name: "hilbert", square: true, symmetric: true, definite: true},
+	Lehmer:          {name: "lehmer", square: true, symmetric: true, definite: true},
+	Moler:           {name: "moler", square: true, symmetric: true, definite: true},
+	MinIJ:           {name: "min-ij", square: true, symmetric: true, definite: true},
+	Identity:        {name: "identity", square: true, symmetric: true, definite: true},
+	Indefinite:      {name: "indefinite", square: true, symmetric: true},
+}
+
 func (k Kind) traits() traits {
-	spd := traits{square: true, symmetric: true, definite: true}
-	sym := traits{square: true, symmetric: true}
-	named := func(t traits, name string) traits { t.name = name; return t }
-	switch k {
-	case Random:
-		return traits{name: "random"}
-	case Cond:
-		return traits{name: "cond"}
-	case Diagonal:
-		return traits{name: "diagonal"}
-	case Upper:
-		return traits{name: "upper"}
-	case Lower:
-		return traits{name: "lower"}
-	case Cond2:
-		return traits{name: "cond-2"}
-	case FirstColumnZero:
-		return traits{name: "first-column-zero"}
-	case LastColumnZero:
-		return traits{name: "last-column-zero"}
-	case LastHalfZero:
-		return traits{name: "last-half-zero"}
-	case CondSqrt:
-		return traits{name: "cond-sqrt"}
-	case CondMax:
-		return traits{name: "cond-max"}
-	case Tiny:
-		return traits{name: "tiny"}
-	case Huge:
-		return traits{name: "huge"}
-	case ZeroRow:
-		return traits{name: "zero-row"}
-	case Graded:
-		return traits{name: "graded"}
-	case SingularTile:
-		return traits{name: "singular-tile", tiled: true}
-	case ZeroTile:
-		return traits{name: "zero-tile", tiled: true}
-	case ScaledTile:
-		return traits{name: "scaled-tile", tiled: true}
-	case Kahan:
-		return traits{name: "kahan", square: true}
-	case Wilkinson:
-		return traits{name: "wilkinson", square: true}
-	case Foster:
-		return traits{name: "foster", square: true}
-	case SPD:
-		return named(spd, "spd")
-	case SPDCond:
-		return named(spd, "spd-cond")
-	case SPDDiagonal:
-		return named(spd, "spd-diagonal")
-	case SPDCond2:
-		return named(spd, "spd-cond-2")
-	case FirstZero:
-		return named(sym, "first-zero")
-	case LastZero:
-		return named(sym, "last-zero")
-	case MiddleZero:
-		return named(sym, "middle-zero")
-	case SPDCondSqrt:
-		return named(spd, "spd-cond-sqrt")
-	case SPDCondMax:
-		return named(spd, "spd-cond-max")
-	case SPDTiny:
-		return named(spd, "spd-tiny")
-	case SPDHuge:
-		return named(spd, "spd-huge")
-	case SPDGraded:
-		return named(spd, "spd-graded")
-	case SPDScaledTile:
-		t := named(spd, "spd-scaled-tile")
-		t.tiled = true
-		return t
-	case Poisson2D:
-		return named(spd, "poisson-2d")
-	case Beam:
-		return named(spd, "beam")
-	case KMS:
-		return named(spd, "kms")
-	case Prolate:
-		return named(spd, "prolate")
-	case Hilbert:
-		return named(spd, "hilbert")
-	case Lehmer:
-		return named(spd, "lehmer")
-	case Moler:
-		return named(spd, "moler")
-	case MinIJ:
-		return named(spd, "min-ij")
-	case Identity:
-		return named(spd, "identity")
-	case Indefinite:
-		return named(sym, "indefinite")
+	if k < kinds {
+		return table[k]
 	}
 	return traits{name: fmt.Sprintf("Kind(%d)", uint8(k))}
 }
