@@ -53,63 +53,62 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 		out.Write(b)
 	}
 	const process = 1
-	name := func(kind string, tid int, name string) {
-		put(chromeEvent{Name: kind, Phase: "M", Pid: process, Tid: tid, Args: map[string]any{"name": name}})
+	say := func(kind string, tid int, key string, value any) {
+		put(chromeEvent{Name: kind, Phase: "M", Pid: process, Tid: tid, Args: map[string]any{key: value}})
 	}
-	name("process_name", 0, "tessera")
-	tasks := make(map[taskKey]Event, len(r.Events))
-	for _, e := range r.byTask() {
-		tasks[e.key()] = e
-	}
+	say("process_name", 0, "name", "tessera")
+	tasks := r.lastAttempts()
 	rows := r.byWorker()
 	submission, order := len(rows), 0
 	next := submission + 1 // tid of a further row
+	// title begins a row, below those that there are.
+	title := func(tid int, name string) {
+		say("thread_name", tid, "name", name)
+		say("thread_sort_index", tid, "sort_index", order)
+		order++
+	}
+	slice := func(name, category string, from, to time.Duration, tid int, color string, args map[string]any) {
+		dur := micros(to - from)
+		put(chromeEvent{Name: name, Cat: category, Phase: "X", Time: micros(from), Dur: &dur, Pid: process, Tid: tid, Color: color, Args: args})
+	}
 	tids := make(map[taskKey]int, len(tasks))
 	for worker, row := range rows {
 		lane, lanes := row.lanes()
 		tid := make([]int, lanes)
 		for k := range tid {
 			tid[k] = worker
-			title := r.name(worker)
+			name := r.name(worker)
 			if k > 0 {
 				tid[k] = next
 				next++
-				title += fmt.Sprintf(" (%d)", k+1)
+				name += fmt.Sprintf(" (%d)", k+1)
 			}
-			name("thread_name", tid[k], title)
-			put(chromeEvent{Name: "thread_sort_index", Phase: "M", Pid: process, Tid: tid[k], Args: map[string]any{"sort_index": order}})
-			order++
+			title(tid[k], name)
 		}
 		for i := range row {
 			o := &row[i]
-			put(r.chromeSlice(o, process, tid[lane[i]], tasks))
+			color, args := chromeArgs(o, tasks)
+			slice(o.Op, o.Version, o.Start, o.End, tid[lane[i]], color, args)
 			if key := o.key(); !o.share && tasks[key] == o.Event {
 				tids[key] = tid[lane[i]]
 			}
 		}
 	}
 	for _, c := range r.channels() {
-		name("thread_name", next, c.title)
-		put(chromeEvent{Name: "thread_sort_index", Phase: "M", Pid: process, Tid: next, Args: map[string]any{"sort_index": order}})
+		title(next, c.title)
 		for _, x := range c.copies {
-			dur := micros(x.End - x.Start)
-			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "X", Time: micros(x.Start), Dur: &dur, Pid: process, Tid: next, Args: map[string]any{"job": x.Job, "bytes": x.Bytes}})
+			slice("copy", "copy", x.Start, x.End, next, "", map[string]any{"job": x.Job, "bytes": x.Bytes})
 		}
 		next++
-		order++
 	}
 	for _, x := range r.Waits {
-		dur := micros(x.End - x.Start)
-		put(chromeEvent{Name: "waits for data", Cat: "copy", Phase: "X", Time: micros(x.Start), Dur: &dur, Pid: process, Tid: x.Worker, Color: "grey",
-			Args: map[string]any{"job": x.Job, "task": x.Task}})
+		slice("waits for data", "copy", x.Start, x.End, x.Worker, "grey", map[string]any{"job": x.Job, "task": x.Task})
 	}
 	if len(r.Pauses) > 0 {
-		name("thread_name", submission, "submission")
-		put(chromeEvent{Name: "thread_sort_index", Phase: "M", Pid: process, Tid: submission, Args: map[string]any{"sort_index": order}})
+		title(submission, "submission")
 	}
 	for _, p := range r.Pauses {
-		dur := micros(p.End - p.Start)
-		put(chromeEvent{Name: "window full", Phase: "X", Time: micros(p.Start), Dur: &dur, Pid: process, Tid: submission, Args: map[string]any{"job": p.Job}})
+		slice("window full", "", p.Start, p.End, submission, "", map[string]any{"job": p.Job})
 	}
 	for i, d := range r.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
@@ -124,26 +123,24 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	return out.Flush()
 }
 
-// chromeSlice returns the slice of an attempt or a share. tasks are the last
-// attempts.
-func (r *Recording) chromeSlice(o *occupation, process, tid int, tasks map[taskKey]Event) chromeEvent {
-	dur := micros(o.End - o.Start)
-	c := chromeEvent{Name: o.Op, Cat: o.Version, Phase: "X", Time: micros(o.Start), Dur: &dur, Pid: process, Tid: tid,
-		Args: map[string]any{"job": o.Job, "task": o.Task, "version": o.Version}}
+// chromeArgs returns the colour of the slice of an attempt or a share, and what is
+// said of it. tasks are the last attempts.
+func chromeArgs(o *occupation, tasks map[taskKey]Event) (color string, args map[string]any) {
+	args = map[string]any{"job": o.Job, "task": o.Task, "version": o.Version}
 	if o.Datum != "" {
-		c.Args["writes"] = fmt.Sprintf("%s(%d,%d)", o.Datum, o.I, o.J)
+		args["writes"] = fmt.Sprintf("%s(%d,%d)", o.Datum, o.I, o.J)
 	}
 	if o.Ready > 0 {
-		c.Args["waited for a worker, µs"] = micros(max(o.Start-o.Ready, 0))
+		args["waited for a worker, µs"] = micros(max(o.Start-o.Ready, 0))
 	}
 	if o.share {
-		c.Args["share"] = "as a member of the gang"
+		args["share"] = "as a member of the gang"
 		if e, ok := tasks[o.key()]; ok {
-			c.Args["share"] = fmt.Sprintf("as a member of the gang of worker %d", e.Worker)
+			args["share"] = fmt.Sprintf("as a member of the gang of worker %d", e.Worker)
 		}
 	}
 	if o.Failed {
-		c.Args["failed"], c.Color = true, "terrible"
+		args["failed"], color = true, "terrible"
 	}
-	return c
+	return color, args
 }

@@ -30,13 +30,6 @@ const (
 	reasons
 )
 
-func (r Reason) String() string {
-	if r < reasons {
-		return [...]string{"a task was ready", "the window was full", "tasks waited for data", "no task submitted", "data came from an accelerator"}[r]
-	}
-	return "unknown"
-}
-
 // Idle is the time that a worker was idle, by reason.
 type Idle [reasons]time.Duration
 

@@ -47,10 +47,8 @@ func (r *Recording) paraver() *paraver {
 		}
 		p.names = append(p.names, c.title)
 	}
-	for _, events := range [][]Event{r.Events, r.Shares} {
-		for i := range events {
-			p.ops[events[i].Op], p.versions[events[i].Version] = 0, 0
-		}
+	for e := range r.all() {
+		p.ops[e.Op], p.versions[e.Version] = 0, 0
 	}
 	for _, m := range []map[string]int{p.ops, p.versions} {
 		for i, name := range slices.Sorted(maps.Keys(m)) {
@@ -166,10 +164,7 @@ func (p *paraver) trace(w io.Writer) error {
 				paraverVersion, v.version, paraverTask, v.task, paraverJob, v.job, paraverFailed, v.failed, paraverShare, v.share)
 		}
 	}
-	tasks := make(map[taskKey]Event, len(p.Events))
-	for _, e := range p.byTask() {
-		tasks[e.key()] = e
-	}
+	tasks := p.lastAttempts()
 	for _, d := range p.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]

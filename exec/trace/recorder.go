@@ -191,21 +191,14 @@ func (r *Recorder) Pause(p Pause) {
 // Events returns a copy of the events so far, worker by worker, each in the
 // order of time.
 func (r *Recorder) Events() []Event {
-	var all []Event
-	for _, b := range r.snapshot() {
-		b.mu.Lock()
-		all = b.events.appendTo(all)
-		b.mu.Unlock()
-	}
-	return all
+	return r.collect(func(b *buffer) *ring { return &b.events })
 }
 
-// shares returns a copy of the shares so far, as Events does.
-func (r *Recorder) shares() []Event {
-	var all []Event
+// collect returns what is in one ring of each worker.
+func (r *Recorder) collect(of func(*buffer) *ring) (all []Event) {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		all = b.shares.appendTo(all)
+		all = of(b).appendTo(all)
 		b.mu.Unlock()
 	}
 	return all
@@ -213,7 +206,8 @@ func (r *Recorder) shares() []Event {
 
 // Recording returns a copy of everything recorded so far.
 func (r *Recorder) Recording() *Recording {
-	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events(), Shares: r.shares()}
+	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events()}
+	rec.Shares = r.collect(func(b *buffer) *ring { return &b.shares })
 	r.mu.Lock()
 	rec.Pauses = slices.Clone(r.pauses)
 	rec.Copies, rec.Waits, rec.Names = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names)

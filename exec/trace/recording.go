@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 )
@@ -31,17 +32,27 @@ type taskKey struct{ job, task uint64 }
 
 func (e *Event) key() taskKey { return taskKey{e.Job, e.Task} }
 
+// all yields the events and then the shares.
+func (r *Recording) all() iter.Seq[*Event] {
+	return func(yield func(*Event) bool) {
+		for _, events := range [][]Event{r.Events, r.Shares} {
+			for i := range events {
+				if !yield(&events[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // span returns the first start and the last end.
 func (r *Recording) span() (first, last time.Duration) {
 	any := false
-	for _, events := range [][]Event{r.Events, r.Shares} {
-		for i := range events {
-			e := &events[i]
-			if !any || e.Start < first {
-				first = e.Start
-			}
-			any, last = true, max(last, e.End)
+	for e := range r.all() {
+		if !any || e.Start < first {
+			first = e.Start
 		}
+		any, last = true, max(last, e.End)
 	}
 	return first, last
 }
@@ -59,6 +70,15 @@ func (r *Recording) byTask() []Event {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Task, b.Task), cmp.Compare(b.Start, a.Start))
 	})
 	return slices.CompactFunc(events, func(a, b Event) bool { return a.key() == b.key() })
+}
+
+// lastAttempts returns the events of byTask by their tasks.
+func (r *Recording) lastAttempts() map[taskKey]Event {
+	tasks := make(map[taskKey]Event, len(r.Events))
+	for _, e := range r.byTask() {
+		tasks[e.key()] = e
+	}
+	return tasks
 }
 
 // occupation is an event or a share.
@@ -103,10 +123,8 @@ func (r *Recording) busy() [][]interval {
 // workers returns the number of workers, at least those that have events.
 func (r *Recording) workers() int {
 	n := r.Workers
-	for _, events := range [][]Event{r.Events, r.Shares} {
-		for i := range events {
-			n = max(n, events[i].Worker+1)
-		}
+	for e := range r.all() {
+		n = max(n, e.Worker+1)
 	}
 	for i := range r.Copies {
 		n = max(n, r.Copies[i].Worker+1)
