@@ -188,7 +188,7 @@ func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
 	switch {
 	case !a.choice.Timed:
 	case err == nil:
-		a.at.rt.selector.Record(t.Op.(*versions.Op), a.choice, a.at.info.Target, a.choice.Work, took.Seconds())
+		a.at.rt.selector.Record(a.choice, took.Seconds())
 	default:
 		a.at.rt.selector.Abandon(a.choice)
 	}

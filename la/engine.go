@@ -480,7 +480,7 @@ func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
 	}
 	switch {
 	case err == nil && choice.Timed:
-		selector.Record(op, choice, target, choice.Work, time.Since(begin).Seconds())
+		selector.Record(choice, time.Since(begin).Seconds())
 	case choice.Timed:
 		selector.Abandon(choice)
 	}

@@ -59,6 +59,6 @@ func BenchmarkSelectRecord(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s.Record(op, c, on, c.Work, 1e-3)
+		s.Record(c, 1e-3)
 	}
 }

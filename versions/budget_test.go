@@ -35,7 +35,7 @@ func (m *simulation) cholesky(t *testing.T, n, nb int) (took, first float64) {
 			t.Fatal(err)
 		}
 		seconds := flops / m.speed[op][c.Index]
-		m.s.Record(m.ops[op], c, on, c.Work, seconds)
+		m.s.Record(c, seconds)
 		took += seconds
 		first += flops / m.speed[op][0]
 	}
@@ -143,7 +143,7 @@ chosen: avx512, lowest expected time
 	slow := next("avx2")
 	next("avx512")
 	// It takes 20 ms, and the budget has to recover before go may take 16.
-	s.Record(op, slow, on, slow.Work, 20e-3)
+	s.Record(slow, 20e-3)
 	elapsed = 0.24
 	next("avx512")
 	elapsed = 0.5
@@ -171,7 +171,7 @@ func TestThinCalls(t *testing.T) {
 		if i%2 == 0 {
 			seconds *= 5
 		}
-		s.Record(op, c, on, c.Work, seconds)
+		s.Record(c, seconds)
 	}
 	for _, thin := range []bool{false, true} {
 		if e := s.Explain(op, &versions.Call{Params: shape{1e6, thin}}, on); e.Chosen != "fast" || strings.Contains(e.String(), "thin") != thin {

@@ -38,7 +38,7 @@ func TestDisturbedRuns(t *testing.T) {
 				}
 				runs++
 			}
-			s.Record(op, c, on, 1, seconds)
+			s.Record(c, seconds)
 		}
 		if c, _ := s.Select(op, call, on); c.Version.Name != "fast" {
 			t.Errorf("mask %04b: %s was chosen\n%v", mask, c.Version.Name, s.Explain(op, call, on))
@@ -63,7 +63,7 @@ func TestSlowerMachine(t *testing.T) {
 		op := &versions.Op{Name: "op", Versions: []versions.Version{{Name: "a"}, {Name: "b"}}}
 		for range 60 {
 			if c, _ := s.Select(op, nil, on); c.Timed {
-				s.Record(op, c, on, 1, seconds)
+				s.Record(c, seconds)
 			}
 		}
 		if _, err := p.Save(path); err != nil {

@@ -36,7 +36,7 @@ func ExampleSelector() {
 			s.Abandon(c)
 			continue
 		}
-		s.Record(axpy, c, worker, c.Work, seconds[c.Version.Name])
+		s.Record(c, seconds[c.Version.Name])
 	}
 	fmt.Println()
 	fmt.Print(s.Explain(axpy, call, worker))

@@ -50,7 +50,7 @@ func run(t testing.TB, s *versions.Selector, op *versions.Op, on *versions.Targe
 		if c.Why == versions.Exploring {
 			explored[c.Version.Name]++
 		}
-		s.Record(op, c, on, c.Work, perUnit[c.Version.Name]*work)
+		s.Record(c, perUnit[c.Version.Name]*work)
 	}
 	return explored
 }

@@ -41,7 +41,7 @@ func TestSelectorProperties(t *testing.T) {
 				explored[fmt.Sprint(c.Index, c.Class)]++
 			}
 			noise := rapid.Float64Range(0.8, 1.2).Draw(t, "noise")
-			s.Record(op, c, on, c.Work, speed[c.Index]*c.Work*noise)
+			s.Record(c, speed[c.Index]*c.Work*noise)
 		}
 		failures := 0
 		step := func() {

@@ -201,10 +201,7 @@ func (s *Selector) Expect(op *Op, call *Call, on *Target) float64 {
 // Record adds the time that a run took. Of a choice that is not Timed it
 // takes no notice. Time that is negative or not finite counts as
 // [Selector.Abandon]; zero, as from a coarse clock, as a nanosecond.
-//
-// The choice may come from another selector, on another node, that has the
-// same versions; its times are then counted for op on the target.
-func (s *Selector) Record(op *Op, choice Choice, on *Target, work, seconds float64) {
+func (s *Selector) Record(choice Choice, seconds float64) {
 	if !choice.Timed {
 		return
 	}
@@ -213,24 +210,15 @@ func (s *Selector) Record(op *Op, choice Choice, on *Target, work, seconds float
 		s.Abandon(choice)
 		return
 	}
-	c, pos := choice.cell, choice.pos
-	if c == nil {
-		t := s.table(op, on)
-		pos = slices.Index(t.order, choice.Index)
-		if t.done || pos < 0 || choice.Class < 0 || choice.Class >= NumClasses {
-			return
-		}
-		c = s.cell(op, t, choice.Class)
-	}
 	choice.budget.spend(seconds - choice.paid)
-	perUnit := math.Max(seconds, 1e-9) / unitsOf(work)
-	c.end(pos, perUnit, choice.cold, choice.Why == Exploring && choice.cell != nil)
+	perUnit := math.Max(seconds, 1e-9) / unitsOf(choice.Work)
+	choice.cell.end(choice.pos, perUnit, choice.cold, choice.Why == Exploring)
 }
 
 // Abandon ends a choice whose run failed or did not take place. A run of
 // exploring is then made up for by another one, unless five in a row failed.
 func (s *Selector) Abandon(choice Choice) {
-	if choice.Why == Exploring && choice.cell != nil {
+	if choice.Why == Exploring {
 		choice.cell.abandon(choice.pos)
 	}
 }

@@ -62,7 +62,7 @@ func TestConfiguredChoice(t *testing.T) {
 		if e := s.Explain(op, callOf(8), test.on); e.Chosen != test.want || e.Why != test.why {
 			t.Errorf("%s: explained as %v", test.name, e)
 		}
-		s.Record(op, c, test.on, 8, 1)
+		s.Record(c, 1)
 		s.Abandon(c)
 		if got := s.Profile().Timings(); len(got) != 0 {
 			t.Errorf("%s: an untimed run was recorded: %v", test.name, got)
@@ -100,7 +100,7 @@ func TestExploresThenFastest(t *testing.T) {
 		if c.Version.Name != "avx2" || c.Why != versions.Fastest {
 			t.Fatalf("got %+v", c)
 		}
-		s.Record(op, c, on, c.Work, 100e-9)
+		s.Record(c, 100e-9)
 	}
 	if c := choose(t, s, op, 100, on); c.Timed {
 		t.Error("still timed after a hundred runs")
@@ -128,7 +128,7 @@ func TestLosesLead(t *testing.T) {
 	run(t, s, op, on, 1, 6, map[string]float64{"a": 1, "b": 1.5})
 	for range 20 {
 		c := choose(t, s, op, 1, on)
-		s.Record(op, c, on, 1, map[string]float64{"a": 2, "b": 1.5}[c.Version.Name])
+		s.Record(c, map[string]float64{"a": 2, "b": 1.5}[c.Version.Name])
 	}
 	if c := choose(t, s, op, 1, on); c.Version.Name != "b" {
 		t.Errorf("got %+v", c)
@@ -144,8 +144,8 @@ func TestRaggedTiles(t *testing.T) {
 		if c.Why != versions.Exploring {
 			break
 		}
-		work := map[string]float64{"a": 64, "b": 250}[c.Version.Name] // one class
-		s.Record(op, c, on, work, map[string]float64{"a": 2, "b": 1}[c.Version.Name]*work)
+		c.Work = map[string]float64{"a": 64, "b": 250}[c.Version.Name] // one class
+		s.Record(c, map[string]float64{"a": 2, "b": 1}[c.Version.Name]*c.Work)
 	}
 	if c := choose(t, s, op, 64, on); c.Version.Name != "b" {
 		t.Errorf("got %+v", c)
@@ -164,7 +164,7 @@ func TestWarmUp(t *testing.T) {
 			seconds *= 1000
 			first[c.Version.Name] = true
 		}
-		s.Record(op, c, on, 1, seconds)
+		s.Record(c, seconds)
 	}
 	for _, got := range s.Profile().Timings() {
 		if got.Runs != 3 || got.Count != 2 || got.Mean != map[string]float64{"a": 2, "b": 1}[got.Version] {
@@ -202,7 +202,7 @@ func TestOneAtATime(t *testing.T) {
 	if c.Why != versions.Waiting || c.Version.Name != "a" || c.Timed {
 		t.Errorf("third: got %+v", c)
 	}
-	s.Record(op, b, on, 1, 1)
+	s.Record(b, 1)
 	b = choose(t, s, op, 1, on)
 	if c = choose(t, s, op, 1, on); b.Version.Name != "b" || c.Version.Name != "b" || c.Why != versions.Waiting {
 		t.Errorf("the one known does not run while the other is explored: %+v, %+v", b, c)
@@ -217,7 +217,7 @@ func TestAbandon(t *testing.T) {
 		s.Abandon(choose(t, s, op, 1, on))
 	}
 	for _, seconds := range []float64{-1, math.NaN(), math.Inf(1)} {
-		s.Record(op, choose(t, s, op, 1, on), on, 1, seconds)
+		s.Record(choose(t, s, op, 1, on), seconds)
 	}
 	if got := run(t, s, op, on, 1, 50, speed); got["a"] != 3 || got["b"] != 3 {
 		t.Errorf("explored %v after abandoned runs", got)
@@ -236,7 +236,7 @@ func TestGivesUp(t *testing.T) {
 			s.Abandon(c)
 			continue
 		}
-		s.Record(op, c, on, 1, 1)
+		s.Record(c, 1)
 	}
 	if failed != 5 {
 		t.Errorf("tried %d times", failed)
@@ -250,21 +250,6 @@ func TestGivesUp(t *testing.T) {
 		if c := choose(t, s, op, 1, on); c.Why != versions.First || c.Index != 0 || c.Timed {
 			t.Errorf("got %+v", c)
 		}
-	}
-}
-
-// TestRecordFromElsewhere records choices that another selector made.
-func TestRecordFromElsewhere(t *testing.T) {
-	op, on := opOf("gemm", "a", "b"), cpu()
-	s := newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3})
-	c := choose(t, newSelector(t, versions.Config{Mode: versions.Thorough, Explore: 3}), op, 5, on)
-	s.Record(op, versions.Choice{Version: c.Version, Index: c.Index, Class: c.Class, Timed: true}, on, 5, 10)
-	s.Record(op, versions.Choice{Index: 9, Class: 1, Timed: true}, on, 5, 10)
-	s.Record(op, versions.Choice{Index: 0, Class: -1, Timed: true}, on, 5, 10)
-	s.Record(op, versions.Choice{Index: 0, Class: versions.NumClasses, Timed: true}, on, 5, 10)
-	got := s.Profile().Timings()
-	if len(got) != 1 || got[0].Version != "a" || got[0].Class != 1 || got[0].Count != 1 || got[0].Mean != 2 {
-		t.Errorf("got %+v", got)
 	}
 }
 
@@ -298,7 +283,7 @@ func TestExploresExactlyConcurrently(t *testing.T) {
 					explored[fmt.Sprint(c.Version.Name, c.Class)]++
 					mu.Unlock()
 				}
-				s.Record(op, c, on, work, float64(4-c.Index)*work*1e-9)
+				s.Record(c, float64(4-c.Index)*work*1e-9)
 			}
 		})
 	}
@@ -326,7 +311,7 @@ func TestSelectorsShareProfile(t *testing.T) {
 	// What one learns, the other goes by at once.
 	for range 8 {
 		c := choose(t, s2, op, 1, on)
-		s2.Record(op, c, on, 1, map[string]float64{"a": 9, "b": 2}[c.Version.Name])
+		s2.Record(c, map[string]float64{"a": 9, "b": 2}[c.Version.Name])
 	}
 	if c := choose(t, s1, op, 1, on); c.Version.Name != "b" {
 		t.Errorf("got %+v", c)
@@ -340,7 +325,7 @@ func TestSelectDoesNotAllocate(t *testing.T) {
 		choose(t, s, op, 1, on)
 		if n := testing.AllocsPerRun(100, func() {
 			c, _ := s.Select(op, call, on)
-			s.Record(op, c, on, 1, 1)
+			s.Record(c, 1)
 		}); n != 0 {
 			t.Errorf("%v: %g allocations", mode, n)
 		}
@@ -377,7 +362,7 @@ chosen: go, exploring run 1 of 3
 	}
 	for i := range 6 {
 		c := choose(t, s, op, 1e6, on)
-		s.Record(op, c, on, 1e6, []float64{3e-3, 1e-3}[c.Index]*(1+0.1*float64(i/2)))
+		s.Record(c, []float64{3e-3, 1e-3}[c.Index]*(1+0.1*float64(i/2)))
 	}
 	want = `gemm/f64 on cpu amd64, Test Processor
 work 1e+06, size class 9 (from 2.62e+05 to below 1.05e+06)
