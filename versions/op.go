@@ -75,10 +75,6 @@ type Version struct {
 	Memory func(*Call) int64
 	// Batch is how several small calls are executed as one; nil if they are not.
 	Batch *Batch
-	// Home lists the operands, by number, that an accelerator copies back before it
-	// says that a call has ended: others read them in the host's memory under
-	// another name, of which the accelerator knows nothing.
-	Home []int
 }
 
 // Batch executes several calls of a version at once on an accelerator, where each

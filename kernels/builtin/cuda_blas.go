@@ -26,9 +26,6 @@ func addCUDA[T kernels.Element](o *kernels.Ops[T]) {
 	add(o.Geqrt, cudaGeqrt[T], cudaGeqrtMemory[T])
 	add(o.Tsqrt, cudaTsqrt[T], cudaTsqrtMemory[T])
 	add(o.Ttqrt, cudaTtqrt[T], cudaTtqrtMemory[T])
-	o.Geqrt.Versions[0].Home = []int{0}
-	o.Tsqrt.Versions[0].Home = []int{1}
-	o.Ttqrt.Versions[0].Home = []int{1}
 	add(o.Unmqr, cudaUnmqr[T], cudaUnmqrMemory[T])
 	add(o.Tsmqr, cudaTsmqr[T], cudaTsmqrMemory[T])
 	add(o.Ttmqr, cudaTtmqr[T], cudaTtmqrMemory[T])

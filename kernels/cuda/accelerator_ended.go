@@ -96,9 +96,6 @@ func (a *Accelerator) settle(r *running) {
 			a.cache.drop(e)
 		}
 	}
-	if good {
-		a.sendHome(r)
-	}
 	a.giveBack(r)
 	a.recycle(r.begin, r.end)
 	r.begin, r.end = nil, nil
@@ -106,51 +103,7 @@ func (a *Accelerator) settle(r *running) {
 		a.unpin(r)
 		return
 	}
-	if r.away == 0 {
-		a.over = append(a.over, r)
-	}
-}
-
-// sendHome begins to write back what the host has to have before r has ended:
-// see [versions.Version.Home]. The caller holds mu.
-func (a *Accelerator) sendHome(r *running) {
-	for _, l := range r.launches {
-		for _, i := range l.Version.Home {
-			e := a.cache.entries[l.Call.Args[i].(versions.Stored)]
-			if e.state != modified || e.home != nil {
-				continue
-			}
-			e.home = r
-			r.away++
-			a.away++
-			if !e.out {
-				a.startOut(e)
-			}
-			a.out.hurry(e)
-		}
-	}
-}
-
-// atHome takes note of a copy of e to the host that has ended: the launch that
-// waits for it has ended with the last one, has failed, or it is tried again. The
-// caller holds mu.
-func (a *Accelerator) atHome(e *entry, err error) {
-	r := e.home
-	switch {
-	case r == nil:
-		return
-	case err != nil && a.lost == nil:
-		a.startOut(e)
-		return
-	case err != nil:
-		r.err = a.lost
-	}
-	e.home = nil
-	r.away--
-	a.away--
-	if r.away == 0 {
-		a.over = append(a.over, r)
-	}
+	a.over = append(a.over, r)
 }
 
 // clock sets when r ran, in the host's time: the device tells only how long after
@@ -231,7 +184,7 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 		for n := 0; len(a.over) == 0 && !a.woken && time.Now().Before(until); n++ {
 			// What is in flight can only be polled for. Without that nothing happens
 			// but Wake, and a channel costs no processor.
-			if len(a.flying)+a.away > 0 || n < 50 {
+			if len(a.flying) > 0 || n < 50 {
 				a.pause(n)
 				continue
 			}

@@ -130,7 +130,6 @@ type Accelerator struct {
 	// flying are calls that are enqueued, in the order in which they were, and over
 	// those that have been settled and not reported.
 	flying []*running
-	away   int // operands that launches wait for on their way to the host
 	over   []*running
 
 	// woken says that Wake was called since the last wait in Ended. wake, of
@@ -167,7 +166,6 @@ type running struct {
 	end             Event
 	// copied is the bytes that were brought in for it.
 	copied int64
-	away   int // operands that are on their way to the host: see versions.Version.Home
 	// failed says that it could not be enqueued as a whole: Launch has returned the
 	// error, and it is not reported.
 	failed bool

@@ -53,7 +53,6 @@ type entry struct {
 	arriving *transfer
 	writer   *running
 	readers  []*running
-	home     *running // the launch that has ended but for its copy to the host
 }
 
 // cache decides what of the values that calls use is in the memory of a device.

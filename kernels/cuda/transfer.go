@@ -128,7 +128,6 @@ func (a *Accelerator) endOut(t *transfer, err error) {
 	} else if e.tries++; e.tries >= maxTries {
 		a.lose(err)
 	}
-	a.atHome(e, err)
 }
 
 // tell learns from a copy that has ended, and notes it for OnCopy, in the name of
