@@ -22,6 +22,7 @@ func addCUDA[T kernels.Element](o *kernels.Ops[T]) {
 	add(o.Potrf, cudaPotrf[T], cudaPotrfMemory[T])
 	o.Gemm.Versions[0].Batch = cudaGemmBatch[T]()
 	o.Trsm.Versions[0].Batch = cudaTrsmBatch[T]()
+	add(o.Lacpy, cudaLacpy[T], nil)
 	add(o.Laswp, cudaLaswp[T], cudaLaswpMemory[T])
 	add(o.Geqrt, cudaGeqrt[T], cudaGeqrtMemory[T])
 	add(o.Tsqrt, cudaTsqrt[T], cudaTsqrtMemory[T])
@@ -72,4 +73,20 @@ func checkDiag(diag blas.Diag) {
 	if diag != blas.Unit && diag != blas.NonUnit {
 		panic(cpu.ErrDiag)
 	}
+}
+
+// cudaLacpy is the function of version "cuda" of op "lacpy". A lower triangle is the
+// upper one of the transpose, which has rows where columns are.
+func cudaLacpy[T kernels.Element](call *versions.Call) error {
+	p := params[kernels.Lacpy](call)
+	_, b := lacpyOf[T](call)
+	q := queueOf[T](call)
+	from, to := q.operand(0), q.operand(1)
+	switch p.Uplo {
+	case blas.Upper:
+		return q.s.CopyUpper(q.typ, b.Rows, b.Cols, 0, q.strided(from), q.strided(to), false)
+	case blas.Lower:
+		return q.s.CopyUpper(q.typ, b.Cols, b.Rows, 0, q.across(from), q.across(to), false)
+	}
+	return q.copy(b.Rows, b.Cols, from, to)
 }

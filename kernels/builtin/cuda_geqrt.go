@@ -91,25 +91,26 @@ func (f *cudaPanels[T]) eachPanel(do func(j, w int) error) error {
 	return nil
 }
 
-// strided returns a tile, or a panel, of which x is the transpose.
+// strided returns x as it is stored: rows are far apart.
 func (q queue[T]) strided(x stored) cuda.Strided {
 	return cuda.Strided{Data: x.at, Row: max(1, int(x.pitch/q.size)), Col: 1}
 }
 
-func (f *cudaPanels[T]) panel(x stored) cuda.Strided {
-	s := f.strided(x)
+// across returns xᵀ, where columns are: a panel, say, which is stored as its transpose.
+func (q queue[T]) across(x stored) cuda.Strided {
+	s := q.strided(x)
 	return cuda.Strided{Data: s.Data, Row: s.Col, Col: s.Row}
 }
 
 // pack copies w columns of a tile to the panel from its row i on: the rows rows of
 // which all, or those on and above the diagonal d, count. The others become 0.
 func (f *cudaPanels[T]) pack(rows, w, d int, tile stored, i int) error {
-	return f.s.CopyUpper(f.typ, rows, w, d, f.strided(tile), f.panel(f.from(f.p, 0, i)), true)
+	return f.s.CopyUpper(f.typ, rows, w, d, f.strided(tile), f.across(f.from(f.p, 0, i)), true)
 }
 
 // unpack copies them back. What lies below the diagonal d of the tile stays.
 func (f *cudaPanels[T]) unpack(rows, w, d int, tile stored, i int) error {
-	return f.s.CopyUpper(f.typ, rows, w, d, f.panel(f.from(f.p, 0, i)), f.strided(tile), false)
+	return f.s.CopyUpper(f.typ, rows, w, d, f.across(f.from(f.p, 0, i)), f.strided(tile), false)
 }
 
 // factor factors the panel.
@@ -153,7 +154,7 @@ func cudaGeqrt[T kernels.Element](call *versions.Call) error {
 			func() error { return f.factor(rows, w) },
 			func() error { return f.unpack(rows, w, -rows, v, 0) },
 			// V with its ones and zeros instead of R.
-			func() error { return f.s.SetUpper(f.typ, w, w, 1, f.panel(f.p)) },
+			func() error { return f.s.SetUpper(f.typ, w, w, 1, f.across(f.p)) },
 			func() error { return f.triangle(j, w, rows, f.p) },
 			func() error { return f.gemm(blas.NoTrans, blas.NoTrans, w, right, rows, 1, f.p, c, 0, f.w) },
 			func() error { return f.middle(j, w, right) },

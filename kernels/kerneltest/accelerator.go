@@ -72,7 +72,7 @@ func uses(t *testing.T, op *versions.Op, n int) []versions.Use {
 	}
 	switch op.Name {
 	case "potrf":
-	case "syrk", "trsm", "trmm", "laswp":
+	case "syrk", "trsm", "trmm", "laswp", "lacpy":
 		u[0] = in
 	case "gemm", "unmqr", "tsmqr", "ttmqr":
 		u[0], u[1] = in, in
