@@ -25,9 +25,7 @@ func TestDeviceAccelerators(t *testing.T) {
 	const n, nb = 100, 16
 	var all []exec.Accelerator
 	for _, d := range devices {
-		// Unwatched, as on simulated devices: tiles of QR go to a device whole, while
-		// the half of them that it does not look at is written.
-		a, err := cuda.NewAccelerator(d, cuda.Options{Memory: 12 * nb * nb * 8, Movers: 1, Poison: true, Unwatched: true})
+		a, err := cuda.NewAccelerator(d, cuda.Options{Memory: 12 * nb * nb * 8, Movers: 1, Poison: true})
 		if err != nil {
 			t.Fatal(err)
 		}

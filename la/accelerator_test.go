@@ -24,12 +24,12 @@ import (
 func simulated(t *testing.T, n, nb, tiles int, faults ...cuda.Fault) (all []exec.Accelerator, devices []*cuda.Simulated) {
 	t.Helper()
 	for i := range n {
-		d, err := cuda.NewSimulated(cuda.SimOptions{Ordinal: i, Memory: 16 << 20, Jitter: 30 * time.Microsecond, Seed: uint64(i + 1), Unwatched: true, Faults: faults})
+		d, err := cuda.NewSimulated(cuda.SimOptions{Ordinal: i, Memory: 16 << 20, Jitter: 30 * time.Microsecond, Seed: uint64(i + 1), Faults: faults})
 		if err != nil {
 			t.Fatal(err)
 		}
 		a, err := cuda.NewAccelerator(d, cuda.Options{Name: fmt.Sprintf("sim%d", i), Memory: int64(tiles) * int64(nb) * int64(nb) * 8,
-			Movers: 1, Poison: true, Unwatched: true})
+			Movers: 1, Poison: true})
 		if err != nil {
 			t.Fatal(err)
 		}

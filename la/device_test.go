@@ -15,11 +15,11 @@ import (
 // version for devices on a simulated one, and the panel of LU on the CPU.
 func TestFactorizationsOnDevice(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	d, err := cuda.NewSimulated(cuda.SimOptions{Unwatched: true})
+	d, err := cuda.NewSimulated(cuda.SimOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := cuda.NewAccelerator(d, cuda.Options{Memory: 2 << 20, Poison: true, Unwatched: true})
+	a, err := cuda.NewAccelerator(d, cuda.Options{Memory: 2 << 20, Poison: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,5 +13,5 @@ func OpenAccelerators(names string) ([]*cuda.Accelerator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cuda.OpenAccelerators(r, cuda.Options{Unwatched: r.Simulated > 0})
+	return cuda.OpenAccelerators(r, cuda.Options{})
 }

@@ -31,9 +31,6 @@ type Options struct {
 	// Poison has a block of memory be filled with NaN before a value comes there.
 	// It is for tests: what is read too early shows.
 	Poison bool
-	// Unwatched keeps the race detector from seeing what copies read and write of
-	// the host's memory: see [SimOptions].
-	Unwatched bool
 }
 
 // Validate returns an error that lists all that is wrong.

@@ -39,7 +39,7 @@ func OpenDevices(r Request) (all []Device, err error) {
 		}
 	}()
 	for i := range r.Simulated {
-		d, err := NewSimulated(SimOptions{Ordinal: i, Unwatched: true})
+		d, err := NewSimulated(SimOptions{Ordinal: i})
 		if err != nil {
 			return all, err
 		}

@@ -52,11 +52,6 @@ type SimOptions struct {
 
 	// Faults are errors to come.
 	Faults []Fault
-
-	// Unwatched keeps the race detector from seeing what copies read and write of
-	// the host's memory. The tile QR factorization needs it: it copies a V while
-	// a task writes the R above it, of which the copy is not used.
-	Unwatched bool
 }
 
 // Validate returns an error that lists all that is wrong.

@@ -32,40 +32,10 @@ func copyRows(dst []byte, da area, src []byte, sa area) {
 	}
 }
 
-// copyRowsUnwatched is copyRows without the race detector.
-func copyRowsUnwatched(dst []byte, da area, src []byte, sa area) {
-	for i := range int64(da.rows) {
-		copyUnwatched(dst[i*da.pitch:][:da.width], src[i*sa.pitch:][:sa.width])
-	}
-}
-
-// copyUnwatched copies src to dst, which is as long, without the race detector.
-// The built-in copy would tell it, from wherever it is called.
-//
-//go:norace
-func copyUnwatched(dst, src []byte) {
-	i := 0
-	for ; i+8 <= len(src); i += 8 {
-		*(*[8]byte)(dst[i:]) = *(*[8]byte)(src[i:])
-	}
-	for ; i < len(src); i++ {
-		dst[i] = src[i]
-	}
-}
-
 // poisonRows makes all elements NaN.
 func poisonRows(b []byte, a area) {
 	for i := range int64(a.rows) {
 		poison(b[i*a.pitch:][:a.width])
-	}
-}
-
-//go:norace
-func poisonRowsUnwatched(b []byte, a area) {
-	for i := range int64(a.rows) {
-		for j := range a.width {
-			b[i*a.pitch+j] = 0xff
-		}
 	}
 }
 
@@ -84,13 +54,7 @@ func (s *simStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, wi
 		from := unsafe.Slice((*byte)(src), sa.extent())
 		d.moved(sa, &d.stats.BytesIn)
 		pause(d.opt.Latency)
-		d.in.use(d.transfer(da.bytes()), func() { poisonRows(to, da) }, func() {
-			if d.opt.Unwatched {
-				copyRowsUnwatched(to, da, from, sa)
-			} else {
-				copyRows(to, da, from, sa)
-			}
-		})
+		d.in.use(d.transfer(da.bytes()), func() { poisonRows(to, da) }, func() { copyRows(to, da, from, sa) })
 		return nil
 	})
 }
@@ -109,12 +73,8 @@ func (s *simStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, w
 		}
 		to := unsafe.Slice((*byte)(dst), da.extent())
 		d.moved(da, &d.stats.BytesOut)
-		fill, move := poisonRows, copyRows
-		if d.opt.Unwatched {
-			fill, move = poisonRowsUnwatched, copyRowsUnwatched
-		}
 		pause(d.opt.Latency)
-		d.out.use(d.transfer(sa.bytes()), func() { fill(to, da) }, func() { move(to, da, from, sa) })
+		d.out.use(d.transfer(sa.bytes()), func() { poisonRows(to, da) }, func() { copyRows(to, da, from, sa) })
 		return nil
 	})
 }

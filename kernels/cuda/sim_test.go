@@ -274,7 +274,7 @@ func TestSimTime(t *testing.T) {
 // TestSimInFlight: the destination of a copy is NaN until it has arrived, and
 // that of a routine until it has ended.
 func TestSimInFlight(t *testing.T) {
-	d, s := simulated(t, SimOptions{Bandwidth: 8 * 10, Unwatched: true})
+	d, s := simulated(t, SimOptions{Bandwidth: 8 * 10})
 	x := make([]float64, 8)
 	p := upload(t, d, s, x)
 	if err := s.Synchronize(); err != nil {
@@ -307,25 +307,8 @@ func TestSimInFlight(t *testing.T) {
 	}
 }
 
-// TestSimUnwatched: the race detector says nothing of what is used while it is
-// copied.
-func TestSimUnwatched(t *testing.T) {
-	d, s := simulated(t, SimOptions{Unwatched: true, Latency: 40 * time.Millisecond})
-	x := make([]byte, 99)
-	p, _ := d.Alloc(99)
-	// The stream's last look at any lock is before the writes here.
-	s.CopyIn(p, 99, unsafe.Pointer(&x[0]), 99, 99, 1)
-	time.Sleep(20 * time.Millisecond)
-	x[7], x[98] = 1, 1
-	s.Synchronize()
-	s.CopyOut(unsafe.Pointer(&x[0]), 99, p, 99, 99, 1)
-	time.Sleep(20 * time.Millisecond)
-	x[8]++
-	if err := s.Synchronize(); err != nil {
-		t.Error(err)
-	}
-}
-
+// loadUnwatched loads what is being written, which the race detector must not see.
+//
 //go:norace
 func loadUnwatched(x *float64) float64 { return *x }
 

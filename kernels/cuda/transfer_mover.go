@@ -165,7 +165,7 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 		if err != nil {
 			return err
 		}
-		m.a.moveRows(s.p, e.mem.Width, unsafe.Add(e.mem.Data, int64(i)*e.mem.Pitch), e.mem.Pitch, e.mem.Width, n)
+		moveRows(s.p, e.mem.Width, unsafe.Add(e.mem.Data, int64(i)*e.mem.Pitch), e.mem.Pitch, e.mem.Width, n)
 		m.lane.mu.Lock()
 		if m.a.opt.Poison && i == 0 {
 			err = m.lane.stream.Fill(at, 0xff, e.size)
@@ -201,7 +201,7 @@ func (m *mover) copyOut(at Ptr, e *entry) error {
 		if err := last.done.Synchronize(); err != nil {
 			return err
 		}
-		m.a.moveRows(unsafe.Add(e.mem.Data, int64(first)*e.mem.Pitch), e.mem.Pitch, last.p, e.mem.Width, e.mem.Width, n)
+		moveRows(unsafe.Add(e.mem.Data, int64(first)*e.mem.Pitch), e.mem.Pitch, last.p, e.mem.Width, e.mem.Width, n)
 		return nil
 	}
 	for i := 0; i < e.mem.Rows; i += rows {
@@ -242,21 +242,8 @@ func (m *mover) free() {
 }
 
 // moveRows copies rows of width bytes on the host.
-func (a *Accelerator) moveRows(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
-	if a.opt.Unwatched {
-		moveUnwatched(dst, dpitch, src, spitch, width, rows)
-		return
-	}
+func moveRows(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
 	for i := range int64(rows) {
 		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
-	}
-}
-
-// moveUnwatched is moveRows without the race detector.
-//
-//go:norace
-func moveUnwatched(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
-	for i := range int64(rows) {
-		copyUnwatched(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
 	}
 }

@@ -148,7 +148,7 @@ func (c *check) accelerator(memory int64) (*cuda.Accelerator, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := cuda.Options{Name: c.report.Device.Name, Memory: memory, Unwatched: c.report.Simulated}
+	opt := cuda.Options{Name: c.report.Device.Name, Memory: memory}
 	a, err := cuda.NewAccelerator(d, opt)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
