@@ -2,7 +2,6 @@ package exec
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
@@ -66,36 +65,11 @@ func (d *device) refuse(t *graph.Task) {
 		return
 	}
 	l.mu.Lock()
-	l.policy.Push(nil, d.info.ID)
-	l.refused = append(l.refused, t)
-	l.boxed++
+	l.ready.Refuse(t, d.info.ID)
 	l.count()
-	var w *worker
-	if n := len(l.parked); n > 0 {
-		w = l.parked[n-1]
-		l.parked = slices.Delete(l.parked, n-1, n)
-		l.spinning++
-	}
+	w := l.rise(anyone)
 	l.mu.Unlock()
-	if w != nil {
-		w.wake <- struct{}{}
-	}
-}
-
-// popHost takes a task for w, a host: what accelerators have refused comes first.
-// The caller holds mu.
-func (l *Local) popHost(w *worker) *graph.Task {
-	if len(l.refused) > 0 {
-		t := l.refused[0]
-		l.refused = slices.Delete(l.refused, 0, 1)
-		l.boxed--
-		return t
-	}
-	t := l.policy.Pop(w.info.ID)
-	if t == nil {
-		l.rouseDevices() // the policy may have left it to one of them just now
-	}
-	return t
+	w.rouse()
 }
 
 // elsewhere gives t to an accelerator that can execute it, that which misses the
@@ -119,8 +93,7 @@ func (l *Local) elsewhere(t *graph.Task) bool {
 	if best.lost.Load() { // and has given away what it had
 		return false
 	}
-	l.inbox[best.info.ID] = append(l.inbox[best.info.ID], t)
-	l.boxed++
+	l.ready.Direct(t, best.info.ID)
 	l.count()
 	l.rouseDevices()
 	return true

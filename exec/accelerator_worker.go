@@ -81,7 +81,6 @@ func (l *Local) addDevices() {
 		d := &device{acc: a, wake: make(chan struct{}, 1)}
 		d.site = newSite(l, Worker{ID: id, Location: next + i, Accelerator: a.Name(), Target: a.Target()}, d)
 		l.workers = append(l.workers, newWorker(d.site, &slot{}))
-		l.inbox = append(l.inbox, nil)
 		l.devices = append(l.devices, d)
 		l.record(a, id)
 	}
@@ -138,7 +137,7 @@ func (d *device) take() bool {
 	}
 	l.mu.Lock()
 	for ; room > 0; room-- {
-		t := l.popDevice(d)
+		t := l.ready.Pop(d.info.ID)
 		if t == nil {
 			break
 		}
@@ -169,17 +168,6 @@ func (d *device) take() bool {
 	}
 	d.batch = d.batch[:0]
 	return true
-}
-
-// popDevice takes a task for d off its inbox or the policy. The caller holds mu.
-func (l *Local) popDevice(d *device) *graph.Task {
-	if box := l.inbox[d.info.ID]; len(box) > 0 {
-		t := box[0]
-		l.inbox[d.info.ID] = slices.Delete(box, 0, 1)
-		l.boxed--
-		return t
-	}
-	return l.policy.Pop(d.info.ID)
 }
 
 // next takes the task to start next off the list: the one for which the fewest
@@ -275,12 +263,10 @@ func (d *device) collect(wait time.Duration) {
 // no more.
 func (d *device) over(freed []*graph.Task) {
 	d.rt.mu.Lock()
-	d.rt.policy.Push(freed, d.info.ID)
+	d.rt.ready.Push(freed, d.info.ID)
 	w := d.rt.rouse()
 	d.rt.mu.Unlock()
-	if w != nil {
-		w.wake <- struct{}{}
-	}
+	w.rouse()
 	clear(freed)
 	d.freed = freed[:0]
 }
@@ -299,7 +285,7 @@ func (d *device) retire() {
 	clear(d.ready)
 	d.ready = d.ready[:0]
 	l.mu.Lock()
-	for t := l.popDevice(d); t != nil; t = l.popDevice(d) {
+	for t := l.ready.Pop(d.info.ID); t != nil; t = l.ready.Pop(d.info.ID) {
 		left = append(left, t)
 	}
 	l.mu.Unlock()
@@ -310,7 +296,7 @@ func (d *device) retire() {
 // holds mu.
 func (l *Local) rouseDevices() {
 	for _, d := range l.devices {
-		if d.waits && (l.policy.Len() > 0 || len(l.inbox[d.info.ID]) > 0) {
+		if d.waits && l.ready.Any(d.info.ID) {
 			d.rouse()
 		}
 	}

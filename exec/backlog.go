@@ -101,9 +101,7 @@ func (j *job) help() {
 	l.absorb()
 	w := l.rouse()
 	l.mu.Unlock()
-	if w != nil {
-		w.wake <- struct{}{}
-	}
+	w.rouse()
 }
 
 // settle puts everything in the backlog into the graph. The caller holds submit.
@@ -118,7 +116,7 @@ func (j *job) settle() {
 func (l *Local) absorb() {
 	for _, j := range l.backlogs {
 		b := &j.backlog
-		for l.unread(j) && (l.policy.Len() == 0 || int64(b.base+b.read.Load())-j.done.Load() < horizon) {
+		for l.unread(j) && (l.ready.Common() == 0 || int64(b.base+b.read.Load())-j.done.Load() < horizon) {
 			l.read(j, gulp)
 		}
 	}
@@ -163,7 +161,7 @@ func (l *Local) read(j *job, n uint64) {
 		*x = note{}
 	}
 	*s = graph.Spec{}
-	l.policy.Push(b.ready, -1)
+	l.ready.Push(b.ready, -1)
 	clear(b.ready)
 	b.ready = b.ready[:0]
 	b.read.Store(at)

@@ -2,11 +2,8 @@ package exec
 
 import (
 	"context"
-	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -42,30 +39,20 @@ type Local struct {
 	solo   atomic.Pointer[worker] // that executes all tasks, if there is one
 	_      [56]byte
 
-	// queued says whether tasks wait in policy and inboxes, for spinning workers to
-	// look at without the lock.
+	// queued says whether there are ready tasks, for spinning workers to look at
+	// without the lock.
 	queued atomic.Bool
 	// offers is how many teams are in open.
 	offers atomic.Int32
 	_      [56]byte
 	open   []atomic.Pointer[team] // by the number of the leader
 
-	mu     sync.Mutex // guards what follows: see docs/locks.md
-	policy dispatch.Policy
-	// reserver is the policy, if it may leave tasks to other workers than the one
-	// that asks.
-	reserver dispatch.Reserver
-	inbox    [][]*graph.Task // by worker: tasks only for that worker
-	boxed    int             // tasks in all inboxes, and refused
-	refused  []*graph.Task   // by accelerators: only for hosts
-	memory   memory
-	parked   []*worker // asleep, the latest last
-	// returning is how many workers want their slots back.
-	returning int
-	spinning  int  // workers that look for work
+	mu    sync.Mutex // guards what follows: see docs/locks.md
+	ready *dispatch.Queue
+	park
+	memory    memory
+	returning int  // workers that want their slots back
 	watched   bool // a sleeping worker looks after solo
-	// lingering is the one of the spinning workers that looks for longer, if any.
-	lingering *worker
 
 	backlogs []*job   // jobs with a backlog, which may be empty
 	rings    [][]note // for backlogs, passed on from job to job
@@ -103,7 +90,6 @@ func NewLocal(opt Options) (*Local, error) {
 			return nil, err
 		}
 	}
-	l.inbox = make([][]*graph.Task, len(places))
 	l.open = make([]atomic.Pointer[team], len(places))
 	l.live.jobs = make(map[*job]struct{})
 	for i, p := range places {
@@ -114,10 +100,9 @@ func NewLocal(opt Options) (*Local, error) {
 	l.kinds = l.newKinds()
 	l.memory = newMemory(&l.kinds)
 	l.picky = len(l.kinds.targets) > 1
-	l.policy = l.newPolicy()
-	l.reserver, _ = l.policy.(dispatch.Reserver)
+	l.ready = dispatch.NewQueue(l.newPolicy(), l.hosts, len(l.workers))
 	l.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
-	l.lonely = l.devices == nil && l.reserver == nil && !l.observed
+	l.lonely = l.devices == nil && !l.ready.Reserves() && !l.observed
 	if opt.Watchdog != nil {
 		l.dog = newDog(l, opt.Watchdog)
 	}
@@ -176,7 +161,7 @@ func (l *Local) Close() error {
 	l.spinning += len(parked)
 	l.mu.Unlock()
 	for _, w := range parked {
-		w.wake <- struct{}{}
+		w.rouse()
 	}
 	l.running.Wait()
 	if !again {
@@ -209,12 +194,10 @@ func (l *Local) delist(j *job) {
 // enqueue hands ready tasks that no worker has freed to the policy.
 func (l *Local) enqueue(ready []*graph.Task) {
 	l.mu.Lock()
-	l.policy.Push(ready, -1)
+	l.ready.Push(ready, -1)
 	w := l.rouse()
 	l.mu.Unlock()
-	if w != nil {
-		w.wake <- struct{}{}
-	}
+	w.rouse()
 }
 
 // redirect hands a task to the next host that can execute it, which is w if there is
@@ -229,82 +212,12 @@ func (l *Local) redirect(t *graph.Task, w *worker) bool {
 		ok = l.unfit(t, l.workers[to].info.Target) == nil
 	}
 	l.mu.Lock()
-	l.inbox[to] = append(l.inbox[to], t)
-	l.boxed++
+	l.ready.Direct(t, to)
 	l.count()
-	var sleeper *worker
-	for i, p := range l.parked {
-		if p.info.ID == to {
-			l.parked = slices.Delete(l.parked, i, i+1)
-			l.spinning++
-			sleeper = p
-			break
-		}
-	}
+	sleeper := l.rise(func(p *worker) bool { return p.info.ID == to })
 	l.mu.Unlock()
-	if sleeper != nil {
-		sleeper.wake <- struct{}{}
-	}
+	sleeper.rouse()
 	return true
-}
-
-// count brings queued up to date. The caller holds mu.
-func (l *Local) count() {
-	if some := l.policy.Len()+l.boxed+l.returning > 0; some != l.queued.Load() {
-		l.queued.Store(some)
-	}
-}
-
-// rouse brings queued up to date and takes a sleeping worker off the list if
-// there is work that no worker looks for, in the policy or in a backlog, or one
-// worker executes all tasks and nobody looks after it. The caller holds mu, and
-// must wake the worker that rouse returns when it has released mu.
-func (l *Local) rouse() *worker {
-	l.count()
-	if l.devices != nil {
-		l.rouseDevices()
-	}
-	if l.reserver != nil && l.policy.Len() > 0 {
-		// All look for whom there may be a task. A token always has room: see
-		// docs/locks.md.
-		l.parked = slices.DeleteFunc(l.parked, func(w *worker) bool {
-			if !l.reserver.Wants(w.info.ID) {
-				return false
-			}
-			l.spinning++
-			w.wake <- struct{}{}
-			return true
-		})
-		return nil
-	}
-	if l.spinning > 0 || len(l.parked) == 0 {
-		return nil
-	}
-	solo := l.solo.Load() != nil
-	if solo && l.watched || !solo && l.policy.Len() == 0 && !l.behind() {
-		return nil
-	}
-	w := l.wakeLast()
-	l.goOn(w)
-	l.spinning++
-	return w
-}
-
-// goOn makes w, which has rested, the worker that executes all tasks once more if it
-// has been that before and nobody else is awake. The caller holds mu.
-func (l *Local) goOn(w *worker) {
-	if l.lonely && l.solo.Load() == nil && w.pace.score >= enough && len(l.parked) >= l.hosts-1 {
-		l.entrust(w)
-	}
-}
-
-// wakeLast takes the worker that went to sleep last off the list; it is to count
-// as spinning, and to be woken. The caller holds mu.
-func (l *Local) wakeLast() *worker {
-	last := len(l.parked) - 1
-	w := l.parked[last]
-	l.parked = slices.Delete(l.parked, last, last+1)
-	return w
 }
 
 // pop takes a task for w off the queues, or has w join a team, which w.team then is,
@@ -320,19 +233,11 @@ func (l *Local) pop(w *worker, apart bool) *graph.Task {
 	if t := l.grant(w); t != nil {
 		return t
 	}
-	if box := l.inbox[w.info.ID]; len(box) > 0 {
-		t := box[0]
-		l.inbox[w.info.ID] = slices.Delete(box, 0, 1)
-		l.boxed--
-		return t
-	}
 	var t *graph.Task
-	switch {
-	case apart:
-	case l.devices != nil:
-		t = l.popHost(w)
-	default:
-		t = l.policy.Pop(w.info.ID)
+	if apart {
+		t = l.ready.Own(w.info.ID)
+	} else if t = l.ready.Pop(w.info.ID); t == nil && l.devices != nil {
+		l.rouseDevices() // the policy may have left it to one of them just now
 	}
 	if t == nil {
 		w.team = l.offer(w, false)
@@ -344,7 +249,7 @@ func (l *Local) pop(w *worker, apart bool) *graph.Task {
 // for w, nil if there is none, w has joined a team, or has an heir.
 func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	l.mu.Lock()
-	l.policy.Push(freed, w.info.ID)
+	l.ready.Push(freed, w.info.ID)
 	l.giveMemory(w)
 	if w.pace.claims {
 		w.pace.claims = false
@@ -361,7 +266,7 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 	var other *worker
 	switch {
 	case l.watched && l.solo.Load() == w: // nobody is wanted
-	case found || l.policy.Len() > 0: // what is left may be for others only
+	case found || l.ready.Common() > 0: // what is left may be for others only
 		other = l.rouse()
 	}
 	if !found {
@@ -369,116 +274,6 @@ func (l *Local) exchange(w *worker, freed []*graph.Task) *graph.Task {
 		l.count() // or w would not wait for tasks before it goes to sleep
 	}
 	l.mu.Unlock()
-	if other != nil {
-		other.wake <- struct{}{}
-	}
+	other.rouse()
 	return t
-}
-
-// spins is how often an idle worker looks at queued before it goes to sleep:
-// some ten microseconds, about what waking a thread costs.
-const spins = 300
-
-// await returns the next task for w, which found none before; nil means that
-// w has joined a team or has an heir, or else that the runtime is closed. w
-// counts among the spinning workers on entry.
-func (l *Local) await(w *worker) *graph.Task {
-	lingers, procs := true, runtime.GOMAXPROCS(0)
-	for woken := false; ; woken = true {
-		if !woken {
-			l.resign(w) // before the last look at backlogs
-			if procs > 1 {
-				l.spin(w, spins)
-			}
-		}
-		l.mu.Lock()
-		if l.lingering == w {
-			l.lingering = nil
-		}
-		apart := l.apart(w)
-		if !apart {
-			l.absorb()
-			if l.policy.Len() == 0 && l.resign(w) {
-				l.absorb()
-			}
-		}
-		t := l.pop(w, apart)
-		if t != nil || w.team != nil || w.heir != nil {
-			l.spinning--
-			if !lingers && t != nil {
-				l.goOn(w)
-			}
-			other := l.rouse()
-			l.mu.Unlock()
-			if other != nil {
-				other.wake <- struct{}{}
-			}
-			return t
-		}
-		if lingers && l.worthLingering(procs) {
-			lingers = false
-			l.lingering = w
-			l.mu.Unlock()
-			l.linger(w)
-			continue
-		}
-		l.spinning--
-		if l.closing.Load() {
-			l.mu.Unlock()
-			return nil
-		}
-		l.parked = append(l.parked, w)
-		watch := apart && !l.watched
-		l.watched = l.watched || watch
-		l.mu.Unlock()
-		if watch {
-			l.watch(w)
-			continue
-		}
-		<-w.wake // who wakes w has counted it as spinning
-	}
-}
-
-// spin waits a little, n looks, for a task, or for one of somebody else to help
-// with, and reports whether there is one.
-func (l *Local) spin(w *worker, n int) bool {
-	for range n {
-		if l.queued.Load() || l.offer(w, false) != nil {
-			return true
-		}
-		pause()
-	}
-	return false
-}
-
-// worthLingering reports whether a worker that finds no task had better look for
-// longer than [spins] before it goes to sleep: who has waited for one operation
-// often calls the next one. One worker does, if those who submit wait, or there are
-// none, and of procs processors one is left for other goroutines: one that waits for
-// another worker's task, say. Where a single worker executes all tasks, nobody else
-// is wanted. The caller holds mu.
-func (l *Local) worthLingering(procs int) bool {
-	return l.lingering == nil && l.hosts-len(l.parked) < procs && l.devices == nil && l.submitting.Load() == 0 && !l.disturbed()
-}
-
-// disturbed reports whether a worker must not linger, or no more: the runtime is
-// closing, or one worker executes all tasks, which wants to be looked after.
-func (l *Local) disturbed() bool { return l.closing.Load() || l.solo.Load() != nil }
-
-// linger is spin for the time that it may take.
-func (l *Local) linger(w *worker) {
-	for start := time.Now(); time.Since(start) < l.opt.tempo.linger && !l.disturbed(); {
-		if l.spin(w, 32) {
-			return
-		}
-	}
-}
-
-// pause lets some tens of nanoseconds pass without touching memory that
-// others write.
-//
-//go:noinline
-func pause() {
-	for range 64 {
-	}
 }

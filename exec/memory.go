@@ -17,6 +17,7 @@ type memory struct {
 	free    []int64   // by kind
 	waiting [][]claim // by kind, first come first served
 	granted [][]claim // of those, who have got theirs and no worker yet
+	count   int       // of these
 }
 
 // claim is a task, or a worker in the middle of one, that wants memory.
@@ -106,15 +107,9 @@ func (l *Local) giveMemory(w *worker) {
 			continue
 		}
 		m.granted[kind] = append(m.granted[kind], c)
-		l.boxed++
-		for i, p := range l.parked {
-			if l.kinds.of[p.info.ID] == kind {
-				l.parked = slices.Delete(l.parked, i, i+1)
-				l.spinning++
-				p.wake <- struct{}{} // there is room: see docs/locks.md
-				break
-			}
-		}
+		m.count++
+		// There is room: see docs/locks.md.
+		l.rise(func(p *worker) bool { return l.kinds.of[p.info.ID] == kind }).rouse()
 	}
 	l.count()
 }
@@ -128,7 +123,7 @@ func (l *Local) grant(w *worker) *graph.Task {
 	}
 	c := (*granted)[0]
 	*granted = slices.Delete(*granted, 0, 1)
-	l.boxed--
+	l.memory.count--
 	w.held = c.bytes
 	return c.task
 }

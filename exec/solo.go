@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -114,9 +113,7 @@ func (l *Local) entrust(w *worker) {
 	w.pace.trusted = true
 	l.solo.Store(w)
 	if !l.watched && l.spinning == 0 && len(l.parked) > 0 {
-		p := l.wakeLast()
-		l.spinning++
-		p.wake <- struct{}{} // there is room: see docs/locks.md
+		l.rise(anyone).rouse() // there is room: see docs/locks.md
 	}
 }
 
@@ -161,9 +158,7 @@ func (l *Local) watch(w *worker) {
 	if l.apart(w) {
 		l.solo.Store(nil) // nobody would look after it
 	}
-	if i := slices.Index(l.parked, w); i >= 0 {
-		l.parked = slices.Delete(l.parked, i, i+1)
-		l.spinning++
+	if l.rise(func(p *worker) bool { return p == w }) != nil {
 		awake = true
 	}
 	l.mu.Unlock()

@@ -3,7 +3,6 @@ package exec
 import (
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -307,12 +306,12 @@ func (l *Local) call(t *team, wanted int) {
 	if p := l.lingering; p != nil && !near(&p.info, &w.info) {
 		wanted++
 	}
-	for i := len(l.parked) - 1; i >= 0 && len(idle) < wanted; i-- {
-		if p := l.parked[i]; near(&p.info, &w.info) {
-			l.parked = slices.Delete(l.parked, i, i+1)
-			l.spinning++
-			idle = append(idle, p)
+	for len(idle) < wanted {
+		p := l.rise(func(p *worker) bool { return near(&p.info, &w.info) })
+		if p == nil {
+			break
 		}
+		idle = append(idle, p)
 	}
 	if alone {
 		l.absorb()
@@ -322,6 +321,6 @@ func (l *Local) call(t *team, wanted int) {
 	}
 	l.mu.Unlock()
 	for _, p := range idle {
-		p.wake <- struct{}{}
+		p.rouse()
 	}
 }

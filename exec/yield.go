@@ -54,19 +54,9 @@ func (l *Local) reclaim(w *worker) {
 	w.slot.returning = append(w.slot.returning, w)
 	l.returning++
 	l.count()
-	var sleeper *worker
-	for i, p := range l.parked {
-		if p.slot == w.slot {
-			l.parked = slices.Delete(l.parked, i, i+1)
-			l.spinning++
-			sleeper = p
-			break
-		}
-	}
+	sleeper := l.rise(func(p *worker) bool { return p.slot == w.slot })
 	l.mu.Unlock()
-	if sleeper != nil {
-		sleeper.wake <- struct{}{}
-	}
+	sleeper.rouse()
 	<-w.wake
 	if w.running != nil && w.task != nil { // the substitute has said what it was at
 		w.running(w.doing, false)
