@@ -70,8 +70,10 @@ func (q *Queue) first(list *[]*graph.Task) *graph.Task {
 	return t
 }
 
-// Len returns the number of tasks, and Common how many of them the policy has.
-func (q *Queue) Len() int    { return q.aside + q.policy.Len() }
+// Len returns the number of tasks.
+func (q *Queue) Len() int { return q.aside + q.policy.Len() }
+
+// Common returns how many of them the policy has: they are for any worker.
 func (q *Queue) Common() int { return q.policy.Len() }
 
 // Reserves reports whether the policy may keep tasks for some of the workers.
