@@ -28,14 +28,10 @@ func main() {
 	log.SetFlags(0)
 	rng := rand.New(rand.NewPCG(1, 2))
 
-	if err := gonumMatrices(rng); err != nil {
-		log.Fatal(err)
-	}
-	if err := transposes(rng); err != nil {
-		log.Fatal(err)
-	}
-	if err := engine(rng); err != nil {
-		log.Fatal(err)
+	for _, step := range []func(*rand.Rand) error{gonumMatrices, transposes, engine} {
+		if err := step(rng); err != nil {
+			log.Fatal(err)
+		}
 	}
 }
 
@@ -51,7 +47,7 @@ func gonumMatrices(rng *rand.Rand) error {
 	var bx, abx mat.Dense
 	bx.Mul(b, x)
 	abx.Mul(a, &bx)
-	return check("C = A·B, gonum", &c, x, &abx, 500*norm(a)*norm(b))
+	return check("C = A·B, gonum", &c, x, &abx, 500*norm(a)*norm(b), epsilon64)
 }
 
 // transposes computes C = 2·Aᵀ·B - C. Nothing is transposed in memory: a flag
@@ -71,7 +67,7 @@ func transposes(rng *rand.Rand) error {
 	if err := la.Gemm(ctx, nil, blas.Trans, blas.NoTrans, 2, a, b, -1, c); err != nil {
 		return err
 	}
-	return check("C = 2·Aᵀ·B - C", c, x, &want, bound)
+	return check("C = 2·Aᵀ·B - C", c, x, &want, bound, epsilon64)
 }
 
 // engine computes a float32 product on an Engine of its own.
@@ -126,23 +122,23 @@ func engine(rng *rand.Rand) error {
 	wa, wb, wc := widen(a), widen(b), widen(c)
 	bx.Mul(wb, x)
 	abx.Mul(wa, &bx)
-	const epsilon32 = 0x1p-24
-	return checkWith("C = A·B, float32", wc, x, &abx, n*norm(wa)*norm(wb), epsilon32)
+	return check("C = A·B, float32", wc, x, &abx, n*norm(wa)*norm(wb), epsilon32)
 }
 
-// check compares C·x with what it should be and reports the residual.
-func check(name string, c mat.Matrix, x, want *mat.Dense, bound float64) error {
-	const epsilon64 = 0x1p-53
-	return checkWith(name, c, x, want, bound, epsilon64)
-}
+// The relative precision of float32 and float64.
+const (
+	epsilon32 = 0x1p-24
+	epsilon64 = 0x1p-53
+)
 
-// checkWith is check for a product made in arithmetic of precision epsilon.
-// The residual is the error in units of what rounding may do:
+// check compares C·x with what it should be, for a product that was made in
+// arithmetic of precision epsilon. The residual is the error in units of what
+// rounding may do:
 //
 //	‖C·x - want‖ / (bound·‖x‖·ε) < 3
 //
 // in 1-norms, where bound is k·‖A‖·‖B‖ for a sum of k products.
-func checkWith(name string, c mat.Matrix, x, want *mat.Dense, bound, epsilon float64) error {
+func check(name string, c mat.Matrix, x, want *mat.Dense, bound, epsilon float64) error {
 	var d mat.Dense
 	d.Mul(c, x)
 	d.Sub(&d, want)

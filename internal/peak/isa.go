@@ -19,21 +19,14 @@ const (
 	AVX2
 	// AVX512 is 512-bit FMA (amd64 with AVX512F).
 	AVX512
-
-	isas
 )
+
+var isaNames = [...]string{Best: "best", Go: "go", AVX2: "avx2", AVX512: "avx512"}
 
 // String returns the name that [ParseISA] reads.
 func (i ISA) String() string {
-	switch i {
-	case Best:
-		return "best"
-	case Go:
-		return "go"
-	case AVX2:
-		return "avx2"
-	case AVX512:
-		return "avx512"
+	if int(i) < len(isaNames) {
+		return isaNames[i]
 	}
 	return fmt.Sprintf("ISA(%d)", uint8(i))
 }
@@ -41,14 +34,12 @@ func (i ISA) String() string {
 // ParseISA returns the instruction set that is called name, in upper or lower
 // case. The error for any other name lists those that are known.
 func ParseISA(name string) (ISA, error) {
-	var known []string
-	for i := range isas {
-		if strings.EqualFold(i.String(), name) {
-			return i, nil
+	for i, known := range isaNames {
+		if strings.EqualFold(known, name) {
+			return ISA(i), nil
 		}
-		known = append(known, i.String())
 	}
-	return Best, fmt.Errorf("peak: unknown instruction set %q; known are %s", name, strings.Join(known, ", "))
+	return Best, fmt.Errorf("peak: unknown instruction set %q; known are %s", name, strings.Join(isaNames[:], ", "))
 }
 
 // Available returns the instruction sets that this build can measure on this

@@ -134,7 +134,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestISA(t *testing.T) {
-	for i := range isas {
+	for i := range ISA(len(isaNames)) {
 		if got, err := ParseISA(strings.ToUpper(i.String())); err != nil || got != i {
 			t.Errorf("ParseISA(%v) = %v, %v", i, got, err)
 		}

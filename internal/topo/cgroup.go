@@ -3,6 +3,7 @@ package topo
 import (
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,26 +63,20 @@ func (r *reader) cgroups() {
 func (r *reader) limits(controller, dir string) {
 	switch controller {
 	case "":
-		if s, err := r.text(dir + "/cpu.max"); err == nil {
-			if f := strings.Fields(s); len(f) == 2 {
-				r.quota(f[0], f[1])
-			}
+		s, _ := r.text(dir + "/cpu.max")
+		if f := strings.Fields(s); len(f) == 2 {
+			r.quota(f[0], f[1])
 		}
-		if s, err := r.text(dir + "/memory.max"); err == nil {
-			r.limit(s)
-		}
+		s, _ = r.text(dir + "/memory.max")
+		r.limit(s)
 	case "cpu":
-		quota, err := r.text(dir + "/cpu.cfs_quota_us")
-		if err != nil {
-			return
-		}
-		if period, err := r.text(dir + "/cpu.cfs_period_us"); err == nil {
-			r.quota(quota, period)
-		}
+		// The text of a file that is not there is no number either.
+		quota, _ := r.text(dir + "/cpu.cfs_quota_us")
+		period, _ := r.text(dir + "/cpu.cfs_period_us")
+		r.quota(quota, period)
 	case "memory":
-		if s, err := r.text(dir + "/memory.limit_in_bytes"); err == nil {
-			r.limit(s)
-		}
+		s, _ := r.text(dir + "/memory.limit_in_bytes")
+		r.limit(s)
 	}
 }
 
@@ -125,22 +120,13 @@ func findMount(mountinfo, controller string) (mount, base string, ok bool) {
 		}
 		switch {
 		case controller == "" && end[0] == "cgroup2":
-		case controller != "" && end[0] == "cgroup" && hasOption(end[2], controller):
+		case controller != "" && end[0] == "cgroup" && slices.Contains(strings.Split(end[2], ","), controller):
 		default:
 			continue
 		}
 		return head[4], head[3], true
 	}
 	return "", "", false
-}
-
-func hasOption(options, name string) bool {
-	for o := range strings.SplitSeq(options, ",") {
-		if o == name {
-			return true
-		}
-	}
-	return false
 }
 
 // below returns the path of p relative to base, with a leading slash.

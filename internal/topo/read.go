@@ -278,16 +278,11 @@ func addCache(caches *[]Cache, c Cache, shared CPUSet) {
 // parseSize reads a size as sysfs writes it: "48K", "2M", or bytes.
 func parseSize(s string) int64 {
 	shift := 0
-	switch {
-	case strings.HasSuffix(s, "K"):
-		shift = 10
-	case strings.HasSuffix(s, "M"):
-		shift = 20
-	case strings.HasSuffix(s, "G"):
-		shift = 30
-	}
-	if shift > 0 {
-		s = s[:len(s)-1]
+	for i, unit := range []string{"K", "M", "G"} {
+		if number, ok := strings.CutSuffix(s, unit); ok {
+			s, shift = number, 10*(i+1)
+			break
+		}
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
@@ -338,25 +333,24 @@ func (r *reader) brand() string {
 	return strings.TrimRight(s, "\x00")
 }
 
-// armName names the ARM cores that servers and boards with enough memory for
-// this library are built of (Arm's Main ID Register); others go by number.
+// armCores are the ARM cores that servers and boards with enough memory for this
+// library are built of, by implementer and part (Arm's Main ID Register).
+var armCores = map[string]string{
+	"0x41/0xd08": "ARM Cortex-A72",
+	"0x41/0xd0c": "ARM Neoverse-N1",
+	"0x41/0xd40": "ARM Neoverse-V1",
+	"0x41/0xd49": "ARM Neoverse-N2",
+	"0x41/0xd4f": "ARM Neoverse-V2",
+	"0x46/0x001": "Fujitsu A64FX",
+}
+
+// armName names an ARM core; those that are not known go by number.
 func armName(implementer, part string) string {
 	if implementer == "" {
 		return ""
 	}
-	switch implementer + "/" + part {
-	case "0x41/0xd08":
-		return "ARM Cortex-A72"
-	case "0x41/0xd0c":
-		return "ARM Neoverse-N1"
-	case "0x41/0xd40":
-		return "ARM Neoverse-V1"
-	case "0x41/0xd49":
-		return "ARM Neoverse-N2"
-	case "0x41/0xd4f":
-		return "ARM Neoverse-V2"
-	case "0x46/0x001":
-		return "Fujitsu A64FX"
+	if name := armCores[implementer+"/"+part]; name != "" {
+		return name
 	}
 	return fmt.Sprintf("ARM implementer %s part %s", implementer, part)
 }
