@@ -87,26 +87,14 @@ func (g *generator) luExchange() {
 // follow the diagonal: as many zeros as a block has rows, then as many ones.
 func (g *generator) luTables() {
 	abs := map[int]string{8: "0x7fffffffffffffff", 4: "0x7fffffff"}[g.size]
-	g.l("DATA %s+0(SB)/%d, $%s", g.local("luabs"), g.size, abs)
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", g.local("luabs"), g.size)
-	name := g.local("lustep")
-	g.l("DATA %s+0(SB)/%d, $%d", name, g.size, g.luAccs()*g.lanes())
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, g.size)
+	g.constants("luabs", 1, func(int) string { return abs })
+	g.constants("lustep", 1, func(int) string { return fmt.Sprint(g.luAccs() * g.lanes()) })
 	if g.avx512() {
-		g.l("DATA %s+0(SB)/%d, $%d", g.local("lulanes"), g.size, g.lanes())
-		g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", g.local("lulanes"), g.size)
+		g.constants("lulanes", 1, func(int) string { return fmt.Sprint(g.lanes()) })
 		return
 	}
-	name = g.local("lubelow")
 	n := luVecs * g.lanes()
-	for i := range 2 * n {
-		bits := "0"
-		if i >= n {
-			bits = "-1"
-		}
-		g.l("DATA %s+%d(SB)/%d, $%s", name, i*g.size, g.size, bits)
-	}
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, 2*n*g.size)
+	g.constants("lubelow", 2*n, func(i int) string { return ones(i >= n) })
 }
 
 // R12 says which rows of the first block follow a diagonal: by its bits, or as

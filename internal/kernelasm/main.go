@@ -182,41 +182,33 @@ func leafFile() *generator {
 // tables writes the constants: the number one, the indices that broadcast a
 // lane, and for AVX2 masks.
 func (g *generator) tables() {
+	n := g.lanes()
 	one := map[int]string{8: "0x3ff0000000000000", 4: "0x3f800000"}[g.size]
-	g.l("DATA %s+0(SB)/%d, $%s", g.local("one"), g.size, one)
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", g.local("one"), g.size)
-
-	name := g.local("lane")
-	for l := range g.lanes() {
-		for i := range g.lanes() {
-			g.l("DATA %s+%d(SB)/%d, $%d", name, l*g.bytes+i*g.size, g.size, l)
-		}
-	}
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, g.lanes()*g.bytes)
+	g.constants("one", 1, func(int) string { return one })
+	g.constants("lane", n*n, func(i int) string { return fmt.Sprint(i / n) })
 	if g.avx512() {
 		return
 	}
 	// Loaded from byte bytes-n·size on, the first n lanes are set; from
 	// 2·bytes-n·size on, all but the first n.
-	name = g.local("first")
-	for i := range 3 * g.lanes() {
-		bits := "-1"
-		if i/g.lanes() == 1 {
-			bits = "0"
-		}
-		g.l("DATA %s+%d(SB)/%d, $%s", name, i*g.size, g.size, bits)
-	}
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, 3*g.bytes)
+	g.constants("first", 3*n, func(i int) string { return ones(i/n != 1) })
 	// Vector l has lane l set.
-	name = g.local("only")
-	for l := range g.lanes() {
-		for i := range g.lanes() {
-			bits := "0"
-			if i == l {
-				bits = "-1"
-			}
-			g.l("DATA %s+%d(SB)/%d, $%s", name, l*g.bytes+i*g.size, g.size, bits)
-		}
+	g.constants("only", n*n, func(i int) string { return ones(i/n == i%n) })
+}
+
+// constants writes a table of n integers of the size of an element.
+func (g *generator) constants(name string, n int, value func(i int) string) {
+	name = g.local(name)
+	for i := range n {
+		g.l("DATA %s+%d(SB)/%d, $%s", name, i*g.size, g.size, value(i))
 	}
-	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, g.lanes()*g.bytes)
+	g.l("GLOBL %s(SB), RODATA|NOPTR, $%d\n", name, n*g.size)
+}
+
+// ones returns a lane of a mask.
+func ones(set bool) string {
+	if set {
+		return "-1"
+	}
+	return "0"
 }
