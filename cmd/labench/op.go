@@ -94,7 +94,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+deviceWords)
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
 	intFlag(cmd, &s.Target.Units, "units", "", 0, "declare how many cores a task may take, for versions that take several")
-	fl.StringVar(&f.resources, "resources", "", "JSON file that declares workers of several kinds, instead of --workers, --processor and --units")
+	fl.StringVar(&f.resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers, --processor and --units")
 	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
 	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
 	seedFlag(cmd, &s.Seed, "seed of generated matrices")

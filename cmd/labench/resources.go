@@ -1,39 +1,44 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
+	"strings"
 
+	"github.com/BurntSushi/toml"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// readResources reads a file that declares workers of several kinds, a list of
+// readResources reads a resources file: workers of several kinds, each a table
 //
-//	{"workers": 2, "processor": "KNL", "arch": "amd64", "features": ["avx512f"], "units": 1, "memory": 1000000000}
+//	[[workers]]
+//	count = 2
+//	processor = "KNL"
+//	arch = "amd64"
+//	features = ["avx512f"]
+//	units = 1
+//	memory = 1_000_000_000 # bytes
 //
-// in which all but workers may be left out.
+// in which all but count may be left out, and then says what this machine says.
 func readResources(file string) (all []exec.Resource, err error) {
-	f, err := os.Open(file)
+	var content struct {
+		Workers []struct {
+			Count int
+			versions.Target
+		}
+	}
+	meta, err := toml.DecodeFile(file, &content)
 	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var kinds []struct {
-		Workers int
-		versions.Target
-	}
-	d := json.NewDecoder(f)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&kinds); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(kinds) == 0 {
-		return nil, fmt.Errorf("%s: declares no workers", file)
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("%s: unknown key %s; known are count, kind, arch, processor, features, units and memory", file, strings.Trim(fmt.Sprint(unknown), "[]"))
 	}
-	for _, k := range kinds {
-		all = append(all, exec.Resource{Workers: k.Workers, Target: k.Target})
+	if len(content.Workers) == 0 {
+		return nil, fmt.Errorf("%s: declares no [[workers]]", file)
+	}
+	for _, k := range content.Workers {
+		all = append(all, exec.Resource{Workers: k.Count, Target: k.Target})
 	}
 	return all, nil
 }

@@ -9,13 +9,14 @@ import (
 
 // TestResources: a file of two kinds of worker; and files that are none.
 func TestResources(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "resources.json")
+	file := filepath.Join(t.TempDir(), "resources.toml")
 	for text, want := range map[string]string{
-		`[{"workers": 2}, {"workers": 1, "processor": "KNL", "units": 2, "memory": 1000, "features": ["avx512f"]}]`: "",
-		`[]`:                   "declares no workers",
-		`[{"worker": 2}]`:      "unknown field",
-		`{"workers": 2}`:       "cannot unmarshal",
-		`[{"workers": "two"}]`: "cannot unmarshal",
+		"[[workers]]\ncount = 2\n[[workers]]\ncount = 1\nprocessor = \"KNL\"\nunits = 2\nmemory = 1_000\nfeatures = [\"avx512f\"]": "",
+		"":                             "declares no [[workers]]",
+		"[[workers]]\nnumber = 2":      "unknown key workers.number",
+		"[workers]\ncount = 2":         "workers",
+		"[[workers]]\ncount = \"two\"": "count",
+		"[[workers]":                   "line 1",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
