@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -83,6 +84,7 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 		b.WriteString(wrapped(label(""), r.Failure))
 	}
 	usageTable(&b, p, r)
+	kindLines(&b, r)
 	_, err := a.out.Write([]byte(b.String()))
 	return err
 }
@@ -161,6 +163,17 @@ func usageTable(b *strings.Builder, p paint, r bench.Result) {
 	if !r.Direct && busy > 0 {
 		part := 100 * float64(all) / (float64(busy) * float64(r.Workers))
 		fmt.Fprintf(b, "%sworkers were inside tasks for %.0f %% of the time\n", label(""), min(part, 100))
+	}
+}
+
+// kindLines says what ran on each kind of worker, if there are several.
+func kindLines(b *strings.Builder, r bench.Result) {
+	for _, k := range r.Kinds {
+		var calls []string
+		for _, version := range slices.SortedFunc(maps.Keys(k.Calls), func(x, y string) int { return cmp.Or(cmp.Compare(k.Calls[y], k.Calls[x]), cmp.Compare(x, y)) }) {
+			calls = append(calls, fmt.Sprintf("%s %d", version, k.Calls[version]))
+		}
+		b.WriteString(wrapped(label("workers"), fmt.Sprintf("%s on %s: %s", count(k.Workers, "worker"), k.Processor, strings.Join(calls, ", "))))
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,5 +35,36 @@ func TestResources(t *testing.T) {
 	}
 	if _, err := readResources(file + "x"); err == nil {
 		t.Error("a file that is not there")
+	}
+}
+
+// TestResourcesReported: a run on two kinds of worker says which ran what.
+func TestResourcesReported(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "resources.toml")
+	if err := os.WriteFile(file, []byte("[[workers]]\ncount = 1\n[[workers]]\ncount = 1\nprocessor = \"KNL\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := labench(t, "cholesky", "-n", "200", "--nb", "40", "--resources", file, "--json")
+	if code != exitPassed {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	var r struct {
+		Kinds []struct {
+			Processor string
+			Workers   int
+			Calls     map[string]int
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, k := range r.Kinds {
+		for _, n := range k.Calls {
+			calls += n
+		}
+	}
+	if len(r.Kinds) != 2 || r.Kinds[1].Processor != "KNL" || r.Kinds[0].Workers != 1 || r.Kinds[1].Workers != 1 || calls == 0 {
+		t.Errorf("%+v", r.Kinds)
 	}
 }

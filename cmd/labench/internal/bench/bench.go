@@ -127,6 +127,15 @@ type Result struct {
 	// Summary is that of the timed runs; of the last one but for Usage if they
 	// were Recorded.
 	Summary trace.Summary `json:"-"`
+	// Kinds says what ran on each kind of worker, if Spec.Resources declares several.
+	Kinds []Kind `json:"kinds,omitempty"`
+}
+
+// Kind is the workers of a processor and what ran on them.
+type Kind struct {
+	Processor string         `json:"processor"`
+	Workers   int            `json:"workers"`
+	Calls     map[string]int `json:"calls"` // by op and version, as in "gemm/f64/avx512"
 }
 
 // MarshalJSON writes numbers that JSON cannot hold, NaN and infinities, as

@@ -148,6 +148,9 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if s.Recorded == nil {
 		r.Summary = s.Trace.Summary()
 	}
+	if len(s.Resources) > 1 {
+		r.Kinds = kinds(s.Trace.Recording(), e.Workers()[:workers])
+	}
 	if d, ok := p.(interface{ describe(*Result) }); ok {
 		d.describe(&r)
 	}
@@ -183,6 +186,26 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	}
 	r.Passed = r.Failure == ""
 	return r, nil
+}
+
+// kinds says what ran on which kind of worker.
+func kinds(r *trace.Recording, workers []exec.Worker) (all []Kind) {
+	of := make([]int, len(workers))
+	for i, w := range workers {
+		k := slices.IndexFunc(all, func(x Kind) bool { return x.Processor == w.Target.Processor })
+		if k < 0 {
+			k = len(all)
+			all = append(all, Kind{Processor: w.Target.Processor, Calls: map[string]int{}})
+		}
+		all[k].Workers++
+		of[i] = k
+	}
+	for _, e := range r.Events {
+		if e.Worker < len(of) {
+			all[of[e.Worker]].Calls[e.Op+"/"+e.Version]++
+		}
+	}
+	return all
 }
 
 // addUsage returns the sum of two usages.
