@@ -47,14 +47,14 @@ func run() error {
 		return err
 	}
 	fmt.Printf("%-30s %10s %10s %8s\n", fmt.Sprintf("%d pages", pages), "gonum", "dropin", "ratio")
-	for i, s := range alone.steps {
-		d := installed.steps[i]
+	for i, s := range alone {
+		d := installed[i]
 		fmt.Printf("%-30s %10s %10s %7.1f×\n", s.name, s.took.Round(time.Microsecond*100), d.took.Round(time.Microsecond*100),
 			s.took.Seconds()/d.took.Seconds())
 	}
 	fmt.Println()
-	for i, s := range alone.steps {
-		difference, bound := distance(s.result, installed.steps[i].result), s.bound
+	for i, s := range alone {
+		difference, bound := distance(s.result, installed[i].result), s.bound
 		fmt.Printf("%-30s difference %.1e\n", s.name, difference)
 		if !(difference < bound) { // so that a NaN fails, too
 			return fmt.Errorf("%s: results differ by %g, want below %g", s.name, difference, bound)
@@ -74,23 +74,21 @@ type step struct {
 	bound  float64 // of what rounding may do to the result, relative
 }
 
-type measured struct{ steps []step }
-
 // measure runs the program, twice as the first time is for memory to be mapped
 // and versions to be looked at.
-func measure(w *web) (m measured, err error) {
+func measure(w *web) (steps []step, err error) {
 	for range 2 {
-		m = measured{}
+		steps = nil
 		if err := rank(w, func(name string, bound float64, f func() (*mat.VecDense, error)) error {
 			begin := time.Now()
 			result, err := f()
-			m.steps = append(m.steps, step{name, time.Since(begin), result, bound})
+			steps = append(steps, step{name, time.Since(begin), result, bound})
 			return err
 		}); err != nil {
-			return m, err
+			return nil, err
 		}
 	}
-	return m, nil
+	return steps, nil
 }
 
 // distance returns ‖x − y‖∞ / ‖x‖∞.

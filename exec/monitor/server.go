@@ -83,14 +83,15 @@ func check(addr string, remote bool) error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return &AddressError{addr, "the port is not a number from 0 to 65535"}
 	}
-	if remote || host == "localhost" {
-		return nil
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.IsLoopback() {
+	if !remote && !loopback(host) {
 		return &AddressError{addr, "it is not an address of loopback, which has to be allowed"}
 	}
 	return nil
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // local refuses requests by names other than loopback's: a page elsewhere could
@@ -102,7 +103,7 @@ func (s *Server) local(remote bool, h http.Handler) http.Handler {
 			if err != nil {
 				host = r.Host
 			}
-			if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+			if !loopback(host) {
 				http.Error(w, "only by the address of loopback", http.StatusForbidden)
 				return
 			}

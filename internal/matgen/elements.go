@@ -18,12 +18,13 @@ func (s Spec) elements(l limits) func(i, j int) float64 {
 func (s Spec) general(l limits) func(i, j int) float64 {
 	seed, m, n := s.Seed, s.M, s.N
 	random := func(i, j int) float64 { return Uniform(seed, i, j) }
-	cond := func(cond, scale float64) func(i, j int) float64 {
+	cond := func() func(i, j int) float64 {
+		cond, scale := s.spectrum(l)
 		return newGeneral(seed, m, n, geometric(min(m, n), cond, scale)).at
 	}
 	switch s.Kind {
-	case Cond:
-		return cond(s.cond(), 1)
+	case Cond, Cond2, CondSqrt, CondMax, Tiny, Huge:
+		return cond()
 	case Diagonal:
 		d := geometric(min(m, n), 2, 1)
 		return zeroIf(func(i, _ int) float64 { return d[i] * sign(seed, i) }, offDiagonal)
@@ -31,22 +32,12 @@ func (s Spec) general(l limits) func(i, j int) float64 {
 		return zeroIf(func(i, j int) float64 { return triangular(seed, i, j, n) }, func(i, j int) bool { return i > j })
 	case Lower:
 		return zeroIf(func(i, j int) float64 { return triangular(seed, i, j, m) }, func(i, j int) bool { return i < j })
-	case Cond2:
-		return cond(2, 1)
 	case FirstColumnZero:
-		return zeroIf(cond(2, 1), func(_, j int) bool { return j == 0 })
+		return zeroIf(cond(), func(_, j int) bool { return j == 0 })
 	case LastColumnZero:
-		return zeroIf(cond(2, 1), func(_, j int) bool { return j == n-1 })
+		return zeroIf(cond(), func(_, j int) bool { return j == n-1 })
 	case LastHalfZero:
-		return zeroIf(cond(2, 1), func(_, j int) bool { return j >= n/2 })
-	case CondSqrt:
-		return cond(math.Sqrt(0.1/l.eps), 1)
-	case CondMax:
-		return cond(0.1/l.eps, 1)
-	case Tiny:
-		return cond(2, l.tiny)
-	case Huge:
-		return cond(2, 1/l.tiny)
+		return zeroIf(cond(), func(_, j int) bool { return j >= n/2 })
 	case ZeroRow:
 		return zeroIf(random, func(i, _ int) bool { return i == m/2 })
 	case Graded:
@@ -71,7 +62,8 @@ func (s Spec) general(l limits) func(i, j int) float64 {
 // symmetric returns the elements (i, j), i ≥ j, of the symmetric kinds.
 func (s Spec) symmetric(l limits) func(i, j int) float64 {
 	seed, n := s.Seed, s.N
-	cond := func(cond, scale float64) func(i, j int) float64 {
+	cond := func() func(i, j int) float64 {
+		cond, scale := s.spectrum(l)
 		return newSymmetric(seed, geometric(n, cond, scale)).at
 	}
 	spd := func(i, j int) float64 {
@@ -84,27 +76,17 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 		return func(i, j int) bool { return i == k || j == k }
 	}
 	switch s.Kind {
-	case SPDCond:
-		return cond(s.cond(), 1)
+	case SPDCond, SPDCond2, SPDCondSqrt, SPDCondMax, SPDTiny, SPDHuge:
+		return cond()
 	case SPDDiagonal:
 		d := geometric(n, 2, 1)
 		return zeroIf(func(i, _ int) float64 { return d[i] }, offDiagonal)
-	case SPDCond2:
-		return cond(2, 1)
 	case FirstZero:
-		return zeroIf(cond(2, 1), cross(0))
+		return zeroIf(cond(), cross(0))
 	case LastZero:
-		return zeroIf(cond(2, 1), cross(n-1))
+		return zeroIf(cond(), cross(n-1))
 	case MiddleZero:
-		return zeroIf(cond(2, 1), cross(n/2))
-	case SPDCondSqrt:
-		return cond(math.Sqrt(0.1/l.eps), 1)
-	case SPDCondMax:
-		return cond(0.1/l.eps, 1)
-	case SPDTiny:
-		return cond(2, l.tiny)
-	case SPDHuge:
-		return cond(2, 1/l.tiny)
+		return zeroIf(cond(), cross(n/2))
 	case SPDGraded:
 		return func(i, j int) float64 { return spd(i, j) * (grade(i, n) * grade(j, n)) }
 	case SPDScaledTile:
@@ -150,11 +132,25 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 	return spd
 }
 
-func (s Spec) cond() float64 {
-	if s.Cond == 0 {
-		return 1e4
+// spectrum returns the condition number, and the largest singular value, of the
+// kinds that are made by these.
+func (s Spec) spectrum(l limits) (cond, scale float64) {
+	switch s.Kind {
+	case Cond, SPDCond:
+		if s.Cond == 0 {
+			return 1e4, 1
+		}
+		return s.Cond, 1
+	case CondSqrt, SPDCondSqrt:
+		return math.Sqrt(0.1 / l.eps), 1
+	case CondMax, SPDCondMax:
+		return 0.1 / l.eps, 1
+	case Tiny, SPDTiny:
+		return 2, l.tiny
+	case Huge, SPDHuge:
+		return 2, 1 / l.tiny
 	}
-	return s.Cond
+	return 2, 1
 }
 
 // zeroIf returns at with zeros where zero says so.
