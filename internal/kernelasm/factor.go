@@ -22,12 +22,7 @@ func (g *generator) factors() {
 		g.l("DATA %s+%d(SB)/8, $%s(SB)\n", table, 8*(v-1), name)
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, 8*g.vecs)
-	g.function("Factor"+g.name+g.typ, "t *Leaf", "AX")
-	g.p("MOVQ ARG_WIDTH, CX")
-	g.p("LEAQ %s(SB), DX", table)
-	g.p("MOVQ -8(DX)(CX*8), DX")
-	g.p("JMP  DX")
-	g.l("")
+	g.entry("Factor"+g.name+g.typ, "t *Leaf", table, "ARG_WIDTH", 1)
 }
 
 func (g *generator) factor(name string, v int) {

@@ -91,12 +91,7 @@ func (g *generator) kernels() {
 		}
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
-	g.function(g.name+g.typ, fmt.Sprintf("t *Tiles[float%d]", 8*g.size), "AX")
-	g.p("MOVQ ARG_KIND, CX")
-	g.p("LEAQ %s(SB), DX", table)
-	g.p("MOVQ (DX)(CX*8), DX")
-	g.p("JMP  DX")
-	g.l("")
+	g.entry(g.name+g.typ, fmt.Sprintf("t *Tiles[float%d]", 8*g.size), table, "ARG_KIND", 0)
 }
 
 // heights returns the numbers of rows that there are kernels for. Those

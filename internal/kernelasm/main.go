@@ -104,6 +104,17 @@ func (g *generator) function(name, params string, registers ...string) {
 	}
 }
 
+// entry writes the function that goes on with one of the kernels in a table, by a
+// field of its argument; the first one has the number first.
+func (g *generator) entry(name, params, table, field string, first int) {
+	g.function(name, params, "AX")
+	g.p("MOVQ %s, CX", field)
+	g.p("LEAQ %s(SB), DX", table)
+	g.p("MOVQ %s, DX", offset(-8*first, "(DX)(CX*8)"))
+	g.p("JMP  DX")
+	g.l("")
+}
+
 // load loads a vector: the lanes of a mask, a K register or for AVX2 a vector, or
 // all of them if that is "". store stores one.
 func (g *generator) load(from, mask, vector string) {

@@ -30,12 +30,7 @@ func (g *generator) solves() {
 		}
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
-	g.function("Solve"+g.name+g.typ, "t *Leaf", "AX")
-	g.p("MOVQ ARG_WIDTH, CX")
-	g.p("LEAQ %s(SB), DX", table)
-	g.p("MOVQ -24(DX)(CX*8), DX")
-	g.p("JMP  DX")
-	g.l("")
+	g.entry("Solve"+g.name+g.typ, "t *Leaf", table, "ARG_WIDTH", 3)
 }
 
 // ahead is how many columns of A before the end of a panel the next one of C
