@@ -10,15 +10,9 @@ package cpu
 extern void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info, size_t len);
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t len);
 
-static int tessera_spotrf(char uplo, int n, float *a, int lda) {
+static int tessera_potrf(int size, char uplo, int n, void *a, int lda) {
 	int info = 0;
-	spotrf_(&uplo, &n, a, &lda, &info, 1);
-	return info;
-}
-
-static int tessera_dpotrf(char uplo, int n, double *a, int lda) {
-	int info = 0;
-	dpotrf_(&uplo, &n, a, &lda, &info, 1);
+	size == 4 ? spotrf_(&uplo, &n, a, &lda, &info, 1) : dpotrf_(&uplo, &n, a, &lda, &info, 1);
 	return info;
 }
 */
@@ -38,100 +32,75 @@ import (
 // cgo.
 func BLAS[T Element]() (r Routines[T], ok bool) {
 	prepareBLAS()
+	return newNetlib[T](), true
+}
+
+// netlibBLAS hands the calls to gonum's binding of CBLAS, and to LAPACK. It
+// needs no scratch. Calls with nothing to do stay here: the binding wants
+// slices even for a matrix without columns.
+type netlibBLAS[T Element] struct {
+	gemm       func(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	syrk       func(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	trsm, trmm func(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+}
+
+// newNetlib returns the binding for T.
+func newNetlib[T Element]() *netlibBLAS[T] {
+	var r netlibBLAS[T]
+	lib := netlib.Implementation{}
+	switch r := any(&r).(type) {
+	case *netlibBLAS[float32]:
+		*r = netlibBLAS[float32]{gemm: lib.Sgemm, syrk: lib.Ssyrk, trsm: lib.Strsm, trmm: lib.Strmm}
+	case *netlibBLAS[float64]:
+		*r = netlibBLAS[float64]{gemm: lib.Dgemm, syrk: lib.Dsyrk, trsm: lib.Dtrsm, trmm: lib.Dtrmm}
+	}
+	return &r
+}
+
+func (r *netlibBLAS[T]) Work(int) int { return 0 }
+
+func (r *netlibBLAS[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, _ []T) {
+	if !gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		r.gemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+func (r *netlibBLAS[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int, _ []T) {
+	if !syrkTrivial(uplo, trans, n, k, alpha, a, lda, beta, c, ldc) {
+		r.syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
+	}
+}
+
+func (r *netlibBLAS[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, _ []T) {
+	if !trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		r.trsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+func (r *netlibBLAS[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, _ []T) {
+	if !trmmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+		r.trmm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+func (r *netlibBLAS[T]) Potrf(uplo blas.Uplo, n int, a []T, lda int, _ []T) (info int) {
+	checkUplo(uplo)
+	checkMatrix(n, n, len(a), lda)
+	if n == 0 {
+		return 0
+	}
+	info = int(C.tessera_potrf(elementSize[T](), columnMajor(uplo), C.int(n), address(a), C.int(lda)))
+	return firstNaN(n, a, lda, info)
+}
+
+// elementSize returns the size of a T in bytes, which tells C one from another.
+func elementSize[T Element]() C.int {
 	var zero T
-	var impl any = netlib64{}
-	if unsafe.Sizeof(zero) == 4 {
-		impl = netlib32{}
-	}
-	return impl.(Routines[T]), true
+	return C.int(unsafe.Sizeof(zero))
 }
 
-// netlib32 and netlib64 hand the calls to gonum's binding of CBLAS, and to
-// LAPACK. They need no scratch. Calls with nothing to do stay here: the
-// binding wants slices even for a matrix without columns.
-type (
-	netlib32 struct{}
-	netlib64 struct{}
-)
-
-func (netlib32) Work(int) int { return 0 }
-func (netlib64) Work(int) int { return 0 }
-
-func (netlib32) Gemm(transA, transB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int, _ []float32) {
-	if gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
-	}
-	netlib.Implementation{}.Sgemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-}
-
-func (netlib64) Gemm(transA, transB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int, _ []float64) {
-	if gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		return
-	}
-	netlib.Implementation{}.Dgemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-}
-
-func (netlib32) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int, _ []float32) {
-	if syrkTrivial(uplo, trans, n, k, alpha, a, lda, beta, c, ldc) {
-		return
-	}
-	netlib.Implementation{}.Ssyrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
-}
-
-func (netlib64) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int, _ []float64) {
-	if syrkTrivial(uplo, trans, n, k, alpha, a, lda, beta, c, ldc) {
-		return
-	}
-	netlib.Implementation{}.Dsyrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
-}
-
-func (netlib32) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, _ []float32) {
-	if trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
-		return
-	}
-	netlib.Implementation{}.Strsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
-}
-
-func (netlib64) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, _ []float64) {
-	if trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
-		return
-	}
-	netlib.Implementation{}.Dtrsm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
-}
-
-func (netlib32) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, _ []float32) {
-	if trmmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
-		return
-	}
-	netlib.Implementation{}.Strmm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
-}
-
-func (netlib32) Potrf(uplo blas.Uplo, n int, a []float32, lda int, _ []float32) (info int) {
-	checkUplo(uplo)
-	checkMatrix(n, n, len(a), lda)
-	if n == 0 {
-		return 0
-	}
-	info = int(C.tessera_spotrf(columnMajor(uplo), C.int(n), (*C.float)(&a[0]), C.int(lda)))
-	return firstNaN(n, a, lda, info)
-}
-
-func (netlib64) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, _ []float64) {
-	if trmmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
-		return
-	}
-	netlib.Implementation{}.Dtrmm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
-}
-
-func (netlib64) Potrf(uplo blas.Uplo, n int, a []float64, lda int, _ []float64) (info int) {
-	checkUplo(uplo)
-	checkMatrix(n, n, len(a), lda)
-	if n == 0 {
-		return 0
-	}
-	info = int(C.tessera_dpotrf(columnMajor(uplo), C.int(n), (*C.double)(&a[0]), C.int(lda)))
-	return firstNaN(n, a, lda, info)
-}
+// address returns where x begins, for C.
+func address[T Element](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
 
 // columnMajor returns the triangle that holds, seen column-major, the
 // elements of a row-major uplo triangle. The factor then is the transpose of

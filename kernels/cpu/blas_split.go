@@ -2,11 +2,7 @@
 
 package cpu
 
-import (
-	"unsafe"
-
-	"gonum.org/v1/gonum/blas"
-)
+import "gonum.org/v1/gonum/blas"
 
 // BLASSplit returns the routines of [BLAS] with trsm and potrf put together
 // anew: they split down to small leaves, so that most of their work is in the
@@ -19,19 +15,11 @@ import (
 // 32, 26 and 23, 35 and 29 (Xeon, model 167, go test -tags openblas -bench
 // 'Dtrsm|Dpotrf' ./kernels/cpu).
 func BLASSplit[T Element]() (r Routines[T], ok bool) {
-	var zero T
-	var impl any = split64{}
-	if unsafe.Sizeof(zero) == 4 {
-		impl = split32{}
-	}
-	return impl.(Routines[T]), true
+	return split[T]{newNetlib[T]()}, true
 }
 
-// split32 and split64 override what they split.
-type (
-	split32 struct{ netlib32 }
-	split64 struct{ netlib64 }
-)
+// split overrides what it splits.
+type split[T Element] struct{ *netlibBLAS[T] }
 
 const (
 	trsmLeafOrder  = 32
@@ -41,40 +29,21 @@ const (
 	transposeRHS = 128
 )
 
-func splitWork(dim int) int { return min(dim, trsmLeafOrder) * min(dim, transposeRHS) }
-
 // Work implements [Routines].
-func (split32) Work(dim int) int { return splitWork(dim) }
+func (split[T]) Work(dim int) int { return min(dim, trsmLeafOrder) * min(dim, transposeRHS) }
 
-// Work implements [Routines].
-func (split64) Work(dim int) int { return splitWork(dim) }
-
-func (r split32) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, work []float32) {
+func (r split[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T) {
 	if !trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
 		trsmSplit(r, trsmLeafOrder, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, work)
 	}
 }
 
-func (r split64) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, work []float64) {
-	if !trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
-		trsmSplit(r, trsmLeafOrder, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, work)
-	}
-}
-
-func (r split32) trsmLeaf(s triangularSolve[float32], n int, a, b []float32) {
-	leafByRows(r.netlib32, s, n, a, b)
-}
-
-func (r split64) trsmLeaf(s triangularSolve[float64], n int, a, b []float64) {
-	leafByRows(r.netlib64, s, n, a, b)
-}
-
-// leafByRows solves a leaf by r's trsm from the left. One from the right is
-// transposed into scratch: OpenBLAS solves small triangles three times as
-// fast that way round.
-func leafByRows[T Element](r Routines[T], s triangularSolve[T], n int, a, b []T) {
+// trsmLeaf solves a leaf by the library's trsm from the left. One from the
+// right is transposed into scratch: OpenBLAS solves small triangles three times
+// as fast that way round.
+func (r split[T]) trsmLeaf(s triangularSolve[T], n int, a, b []T) {
 	if s.left() {
-		r.Trsm(blas.Left, s.uplo, s.trans, s.diag, n, s.rhs, 1, a, s.lda, b, s.ldb, nil)
+		r.netlibBLAS.Trsm(blas.Left, s.uplo, s.trans, s.diag, n, s.rhs, 1, a, s.lda, b, s.ldb, nil)
 		return
 	}
 	trans := blas.Trans
@@ -90,7 +59,7 @@ func leafByRows[T Element](r Routines[T], s triangularSolve[T], n int, a, b []T)
 		x := s.work[:n*w]
 		rows := b[v0*s.ldb:]
 		transposeIn(x, rows, s.ldb, n, w)
-		r.Trsm(blas.Left, s.uplo, trans, s.diag, n, w, 1, a, s.lda, x, w, nil)
+		r.netlibBLAS.Trsm(blas.Left, s.uplo, trans, s.diag, n, w, 1, a, s.lda, x, w, nil)
 		transposeOut(rows, x, s.ldb, n, w)
 	}
 }
@@ -137,22 +106,12 @@ func transposeOut[T Element](b, x []T, ldb, n, w int) {
 	}
 }
 
-func (r split32) Potrf(uplo blas.Uplo, n int, a []float32, lda int, work []float32) (info int) {
+func (r split[T]) Potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info int) {
 	checkUplo(uplo)
 	checkMatrix(n, n, len(a), lda)
 	return potrfSplit(r, potrfLeafOrder, uplo, n, a, lda, work)
 }
 
-func (r split64) Potrf(uplo blas.Uplo, n int, a []float64, lda int, work []float64) (info int) {
-	checkUplo(uplo)
-	checkMatrix(n, n, len(a), lda)
-	return potrfSplit(r, potrfLeafOrder, uplo, n, a, lda, work)
-}
-
-func (r split32) potrfLeaf(uplo blas.Uplo, n int, a []float32, lda int, _ []float32) (info int) {
-	return r.netlib32.Potrf(uplo, n, a, lda, nil)
-}
-
-func (r split64) potrfLeaf(uplo blas.Uplo, n int, a []float64, lda int, _ []float64) (info int) {
-	return r.netlib64.Potrf(uplo, n, a, lda, nil)
+func (r split[T]) potrfLeaf(uplo blas.Uplo, n int, a []T, lda int, _ []T) (info int) {
+	return r.netlibBLAS.Potrf(uplo, n, a, lda, nil)
 }
