@@ -2,48 +2,39 @@ package main
 
 import (
 	"io"
+	"strings"
 	"time"
-
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// progress is a bar on a terminal, shown once the work has taken a second. A
-// nil *progress shows nothing.
+// progress is a bar in a [status] line, shown once the work has taken a second.
+// A nil *progress shows nothing.
 type progress struct {
-	w     io.Writer
+	line  *status
 	title string
 	begin time.Time
-	bars  *mpb.Progress
-	bar   *mpb.Bar
+	next  time.Time // not drawn before: to write for every task would cost time
 }
 
 func newProgress(w io.Writer, title string) *progress {
-	return &progress{w: w, title: title, begin: time.Now()}
+	now := time.Now()
+	return &progress{line: newStatus(w), title: title, begin: now, next: now.Add(time.Second)}
 }
 
 // update says how much is done. Calls must not overlap.
 func (p *progress) update(done, total int) {
-	if p == nil {
+	if p == nil || time.Now().Before(p.next) {
 		return
 	}
-	if p.bar == nil {
-		if time.Since(p.begin) < time.Second {
-			return
-		}
-		p.bars = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(columns-30))
-		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(p.title)),
-			mpb.AppendDecorators(decor.Percentage(decor.WCSyncSpace), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)))
-	}
-	p.bar.SetCurrent(int64(done))
+	p.next = time.Now().Add(100 * time.Millisecond)
+	const width = 40
+	part := float64(min(done, total)) / float64(max(total, 1))
+	bar := pad(strings.Repeat("█", int(part*width)), width)
+	p.line.set("%s ▕%s▏ %.0f %% %v", clip(p.title, 20), bar, 100*part, time.Since(p.begin).Round(time.Second))
 }
 
 // end removes the bar.
 func (p *progress) end() {
-	if p == nil || p.bar == nil {
-		return
+	if p != nil {
+		p.line.clear()
 	}
-	p.bar.Abort(true)
-	p.bars.Wait()
 }

@@ -254,18 +254,26 @@ func TestParseVersions(t *testing.T) {
 // goroutine behind.
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
-	p := newProgress(&b, "test")
+	p := newProgress(nil, "test")
+	p.line.w = &b
 	p.update(1, 10)
-	if p.bar != nil {
+	if b.Len() > 0 {
 		t.Error("a bar within the first second")
 	}
-	p.begin = p.begin.Add(-2 * time.Second)
-	p.update(2, 10)
+	p.begin, p.next = p.begin.Add(-2*time.Second), time.Time{}
+	p.update(5, 10)
+	want := "test ▕" + strings.Repeat("█", 20) + strings.Repeat(" ", 20) + "▏ 50 % 2s"
+	if b.String() != want {
+		t.Errorf("the bar is %q, want %q", &b, want)
+	}
 	p.update(10, 10)
-	if p.bar == nil {
-		t.Error("no bar after the first second")
+	if b.String() != want {
+		t.Error("the bar is drawn again at once")
 	}
 	p.end()
+	if got := strings.TrimPrefix(b.String(), want); got != "\r\x1b[K" {
+		t.Errorf("the bar ends with %q", got)
+	}
 	var none *progress
 	none.update(1, 2)
 	none.end()
