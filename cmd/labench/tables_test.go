@@ -52,7 +52,7 @@ func TestList(t *testing.T) {
 		if r.Eligible != (r.Reason == "") || r.Eligible && !r.Present {
 			t.Errorf("%+v", r)
 		}
-		if r.Version == "go" && r.Eligible {
+		if (r.Version == "go" || r.Version == "copy") && r.Eligible {
 			seen[r.Op+"/"+r.Type] = true
 		}
 	}
