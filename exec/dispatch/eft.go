@@ -7,26 +7,6 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Costs is what the policy EarliestFinish goes by. Times are in seconds. The
-// policy calls it one call at a time.
-type Costs interface {
-	// Run returns the expected time of a task on a worker: +Inf if it cannot run
-	// there, 0 if nothing is known.
-	Run(t *graph.Task, worker int) float64
-	// Move returns the expected time to bring what a task reads to a worker from
-	// where it is at present; 0 where nothing has to be moved.
-	Move(t *graph.Task, worker int) float64
-}
-
-// NoCosts knows nothing: every task takes no time anywhere.
-type NoCosts struct{}
-
-// Run returns 0.
-func (NoCosts) Run(*graph.Task, int) float64 { return 0 }
-
-// Move returns 0.
-func (NoCosts) Move(*graph.Task, int) float64 { return 0 }
-
 // earliestFinish gives every task, when it becomes ready, to the worker that is
 // expected to finish it first: what that worker has to do already, and the
 // moving of data, and the task itself. Each worker takes its tasks by priority.

@@ -2,9 +2,7 @@ package dispatch
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tessera-la/tessera/exec/graph"
 )
@@ -35,66 +33,6 @@ type Reserver interface {
 	Wants(worker int) bool
 }
 
-// Kind names a built-in policy. Wherever one leaves it open which of several tasks
-// comes first, it is the one with the largest priority, and of those the one that
-// was submitted first.
-type Kind uint8
-
-// The policies. FIFO, LIFO, Locality and FIFOData are those of the paper on
-// linear algebra with PyCOMPSs (Amela et al., 2018), section 2.3.
-const (
-	// Priority takes the task with the largest priority. The default.
-	Priority Kind = iota
-	// FIFO takes the task that has been ready for longest. Those that the end of one
-	// task has freed are ready for equally long.
-	FIFO
-	// LIFO takes the task that became ready last.
-	LIFO
-	// Locality takes the task with the most bytes of input at the worker's location:
-	// see graph.Task.BytesAt. Where there is one location only, that is Priority.
-	Locality
-	// FIFOData takes a task that the one which the worker has just ended has freed;
-	// if there is none it does as Locality.
-	FIFOData
-	// Steal takes the task that the worker itself has freed last; if there is
-	// none, the one that has been ready for longest of those of another worker: the
-	// next one at its location that has any, or else the next one elsewhere.
-	Steal
-	// EarliestFinish gives each task to the worker that is expected to finish it
-	// first, by the times that are known of its versions and of moving its data. A
-	// worker takes its tasks by priority.
-	EarliestFinish
-)
-
-var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata", "steal", "eft"}
-
-// Kinds returns all policies.
-func Kinds() []Kind { return []Kind{Priority, FIFO, LIFO, Locality, FIFOData, Steal, EarliestFinish} }
-
-func (k Kind) String() string {
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
-
-// UnknownKindError reports a word that names no policy.
-type UnknownKindError struct{ Word string }
-
-func (e *UnknownKindError) Error() string {
-	return fmt.Sprintf("unknown scheduling policy %q; known: %s", e.Word, strings.Join(names[:], ", "))
-}
-
-// Parse returns the policy called s. The error is an *UnknownKindError.
-func Parse(s string) (Kind, error) {
-	for i, n := range names {
-		if strings.EqualFold(s, n) {
-			return Kind(i), nil
-		}
-	}
-	return 0, &UnknownKindError{Word: s}
-}
-
 // Machine is what a policy knows of the workers.
 type Machine struct {
 	// Locations has the location of each worker, a memory that is near to it: that
@@ -112,36 +50,31 @@ type Machine struct {
 	Costs Costs
 }
 
+// Costs is what the policy EarliestFinish goes by. Times are in seconds. The
+// policy calls it one call at a time.
+type Costs interface {
+	// Run returns the expected time of a task on a worker: +Inf if it cannot run
+	// there, 0 if nothing is known.
+	Run(t *graph.Task, worker int) float64
+	// Move returns the expected time to bring what a task reads to a worker from
+	// where it is at present; 0 where nothing has to be moved.
+	Move(t *graph.Task, worker int) float64
+}
+
+// NoCosts knows nothing: every task takes no time anywhere.
+type NoCosts struct{}
+
+// Run returns 0.
+func (NoCosts) Run(*graph.Task, int) float64 { return 0 }
+
+// Move returns 0.
+func (NoCosts) Move(*graph.Task, int) float64 { return 0 }
+
 // Workers returns the machine of n workers at one location.
 func Workers(n int) Machine { return Machine{Locations: make([]int, n)} }
 
 // Places returns the number of locations.
 func (m *Machine) Places() int { return slices.Max(m.Locations) + 1 }
-
-// New returns an empty policy for the workers of m. It panics if kind is not one
-// of [Kinds].
-func New(kind Kind, m Machine) Policy {
-	switch kind {
-	case Priority:
-		return &priority{}
-	case FIFO:
-		return &fifo{}
-	case LIFO:
-		return &lifo{}
-	case Locality:
-		if m.Places() == 1 {
-			return &priority{}
-		}
-		return newScored(m, bytesAt)
-	case FIFOData:
-		return newFIFOData(m)
-	case Steal:
-		return newStealing(m.Locations)
-	case EarliestFinish:
-		return newEarliestFinish(len(m.Locations), len(m.Locations)-m.Accelerators, m.Costs)
-	}
-	panic(graph.Error("dispatch: no such policy: " + kind.String()))
-}
 
 // arrange puts tasks that have become ready at once in their order: the largest
 // priority first, and then the order of submission.
