@@ -38,10 +38,10 @@ func newDropinCommand(a *app) *cobra.Command {
 		Short: "Compare gonum programs with and without la/dropin",
 		Long: `Call gonum's mat.Dense.Mul and Factorize of mat.Cholesky, mat.LU and mat.QR with
 la/dropin behind them, and with what else can be: gonum alone, and in a build
-with -tags openblas,lapacke also gonum's netlib with OpenBLAS, on as many threads.
-They take turns in one process, on the same matrices, and every turn's last
-result is checked. What Factorize does beside the factorization, as estimating
-the condition number, is part of the time.
+with -tags openblas,lapacke also gonum's netlib with OpenBLAS, on as many
+threads. They take turns in one process, on the same matrices, and every turn's
+last result is checked. What Factorize does beside the factorization, as
+estimating the condition number, is part of the time.
 
 A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.`,
 		Example: `  labench dropin --sizes 2048
