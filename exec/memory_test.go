@@ -45,14 +45,9 @@ func TestMemory(t *testing.T) {
 		byCall := &versions.Op{Name: "call", Versions: []versions.Version{{Name: "v", Memory: func(c *versions.Call) int64 { return *c.Params.(*int64) }, Run: run}}}
 		byTask := opOf("task", run)
 		lends := opOf("lends", func(c *versions.Call) error {
-			done := take(600)
-			exec.Await(c, func() {
-				done() // others may have it
-				runtime.Gosched()
-				done = take(0)
-			})
+			take(600)() // others may have it while this one waits
+			exec.Await(c, runtime.Gosched)
 			defer take(600)()
-			done()
 			return nil
 		})
 		o := exec.Options{Resources: []exec.Resource{{Workers: 4, Target: versions.Target{Memory: have}}}, Watchdog: watch(t)}
