@@ -84,7 +84,7 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 # The detector makes a test ten to twenty times as slow. So it is for what has
 # goroutines: it does not see the suites of the kernels, which have none, nor
 # tests that take many matrices through tasks that other tests have, too.
-NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops)$$
+NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite)$$
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
