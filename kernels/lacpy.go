@@ -3,10 +3,11 @@ package kernels
 import "gonum.org/v1/gonum/blas"
 
 // Lacpy is the parameter of op "lacpy" (LAPACK xLACPY): B = A, in all of B (Uplo =
-// All) or in its Uplo triangle with the diagonal. The rest of B is not written.
+// All) or in its Uplo triangle with the diagonal. The rest of B is not written; it is
+// undefined where B is only out, since a device has not what the host had there.
 //
-// Operands: A (in), B (out, m×n). A is m×n or larger; then its leading block is
-// copied.
+// Operands: A (in), B (out, m×n; inout to keep the rest). A is m×n or larger; then
+// its leading block is copied.
 type Lacpy struct {
 	Uplo blas.Uplo
 }
