@@ -36,7 +36,7 @@ links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $
 endef
 
 .PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz mutations lint fmt fmt-check vet \
-	deps deps-mkl bench bench-libraries bench-peers bench-tasks examples generate-check clean
+	deps deps-mkl bench bench-libraries bench-tasks examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,15 +68,15 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	@$(FUNCTIONS)
 	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf|TestCholeskySolve|TestLUSolve|TestQRSolve)$$'
 	check() { # TAGS
-		$(GO) vet -tags "$$1" ./kernels/cpu ./cmd/labench/internal/peers
-		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda) ./cmd/labench/internal/peers
+		$(GO) vet -tags "$$1" ./kernels/cpu
+		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda)
 		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -run "$$above" ./blocked ./la
 	}
 	if links $(LINK_OPENBLAS); then check openblas
 	else echo "  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"; fi
 	if links $(LINK_LAPACKE); then
-		$(CLEAN_ENV) $(GO) test -short -vet=off -tags openblas,lapacke ./cmd/labench/internal/peers
-		$(GO) vet -tags openblas,lapacke ./cmd/labench/internal/peers ./la/dropin
+		$(CLEAN_ENV) $(GO) test -short -vet=off -tags openblas,lapacke ./cmd/labench/internal/matcalls
+		$(GO) vet -tags openblas,lapacke ./cmd/labench/internal/matcalls ./la/dropin
 	else echo "  left out  tag lapacke: no LAPACKE; get it with: make deps"; fi
 	if links $(LINK_MKL); then check mkl
 	else echo "  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"; fi
@@ -88,7 +88,7 @@ NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplic
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
-	$(GO) test -short -vet=off -race -timeout 20m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/(kernels/cpu(/.*)?|internal/(lint|matgen|asm)|plotting|peers|gpucheck)$$')
+	$(GO) test -short -vet=off -race -timeout 20m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/(kernels/cpu(/.*)?|internal/(lint|matgen|asm)|plotting|matcalls|gpucheck)$$')
 	$(GO) test -short -vet=off -race -run Tall ./kernels/cpu
 
 # The tests that have run with -short are not run again.
@@ -178,11 +178,8 @@ deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (a
 bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
-bench-peers: ## compare with OpenBLAS's own threads (PEERS='--require cholesky:1024:1.3')
-	@$(CLEAN_ENV) $(GO) run -tags openblas ./cmd/labench peers $(PEERS)
-
-bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TURNS= RUN=)
-	@OPS='$(OPS)' SIZES='$(SIZES)' TURNS='$(TURNS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
+bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TYPE= TURNS= RUN=)
+	@OPS='$(OPS)' SIZES='$(SIZES)' TYPE='$(TYPE)' TURNS='$(TURNS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
 
 bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT

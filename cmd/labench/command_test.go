@@ -289,7 +289,7 @@ func TestProfile(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"--tags-info"}, {"gemm", "--help"}, {"syrk", "--help"}, {"trsm", "--help"},
 		{"cholesky", "--help"}, {"cholesky", "--tags-info"}, {"cholesky", "--matrix", "help"}, {"peak", "--help"}, {"list", "--help"},
-		{"doctor", "--help"}, {"scale", "--help"}, {"peers", "--help"}} {
+		{"doctor", "--help"}, {"scale", "--help"}, {"dropin", "--help"}} {
 		code, out, errs := labench(t, args...)
 		if code != exitPassed || out == "" || errs != "" {
 			t.Errorf("%v: exit code %d, %q", args, code, errs)

@@ -74,6 +74,18 @@ func coreWidth(core string) int {
 	return -1
 }
 
+// strawMan returns what in the environment makes OpenBLAS slower than it is on
+// this machine.
+func strawMan(lookupEnv func(string) (string, bool)) []string {
+	var set []string
+	for _, name := range []string{"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"} {
+		if v, ok := lookupEnv(name); ok {
+			set = append(set, name+"="+v)
+		}
+	}
+	return set
+}
+
 const unsetOpenBLAS = "unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE"
 
 // openBLASSet returns the settings in the environment that keep OpenBLAS from

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/tessera-la/tessera/cmd/labench/internal/peers"
+	"github.com/tessera-la/tessera/cmd/labench/internal/matcalls"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
@@ -51,13 +50,13 @@ A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := cpu.BLASLibrary()
-			return f.run(cmd.Context(), a, &dropinMachine{info, os.LookupEnv, peers.HasNetlib(), peers.CompareMat})
+			return f.run(cmd.Context(), a, &dropinMachine{info, os.LookupEnv, matcalls.HasNetlib(), matcalls.Compare})
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", "512,1024,2048", "orders of the matrices: numbers and ranges first:last:step")
-	fl.StringVar(&f.ops, "ops", "all", "all, or some of "+words(peers.MatOps()))
+	fl.StringVar(&f.ops, "ops", "all", "all, or some of "+words(matcalls.Ops()))
 	intFlag(cmd, &f.workers, "workers", "", 0, "our workers, and the library's threads (default one per core)")
 	intFlag(cmd, &f.repeat, "repeat", "", 7, "turns of each side; gonum alone has at most 3")
 	intFlag(cmd, &f.warmup, "warmup", "", 2, "turns of each side before, not timed")
@@ -75,49 +74,40 @@ type dropinMachine struct {
 	library   cpu.BLASInfo // empty if there is none
 	lookupEnv func(string) (string, bool)
 	netlib    bool // can be compared with
-	compare   func(context.Context, peers.Config, peers.MatOp, int) (peers.MatResult, error)
+	compare   func(context.Context, matcalls.Config, matcalls.Op, int) (matcalls.Result, error)
 }
 
 // matRequirement is a ratio that must be reached.
 type matRequirement struct {
-	op      peers.MatOp
+	op      matcalls.Op
 	n       int
 	against string // "gonum" or "netlib"
 	ratio   float64
 }
 
-func parseMatOp(s string) (peers.MatOp, error) {
-	for _, o := range peers.MatOps() {
-		if o.String() == s {
-			return o, nil
-		}
-	}
-	return 0, errors.New("unknown call")
-}
-
 // parseMatRequirement reads op:n:against:ratio. The error is a *listError.
 func parseMatRequirement(s string) (matRequirement, error) {
-	bad := &listError{"require", s, "op:n:against:ratio with op one of " + words(peers.MatOps()) +
+	bad := &listError{"require", s, "op:n:against:ratio with op one of " + words(matcalls.Ops()) +
 		", n a size that runs, against netlib or gonum, and a ratio above 0, as in lu:2048:netlib:1.5"}
 	parts := strings.Split(s, ":")
 	if len(parts) != 4 {
 		return matRequirement{}, bad
 	}
-	op, err := parseMatOp(parts[0])
+	ops, err := parseWords("require", parts[0], matcalls.Ops())
 	n, ok := positive(parts[1])
 	ratio, err2 := strconv.ParseFloat(parts[3], 64)
-	if err != nil || err2 != nil || !ok || !(ratio > 0 && ratio < 1e6) || parts[2] != "gonum" && parts[2] != "netlib" {
+	if err != nil || len(ops) != 1 || err2 != nil || !ok || !(ratio > 0 && ratio < 1e6) || parts[2] != "gonum" && parts[2] != "netlib" {
 		return matRequirement{}, bad
 	}
-	return matRequirement{op, n, parts[2], ratio}, nil
+	return matRequirement{ops[0], n, parts[2], ratio}, nil
 }
 
 // dropinPlan is the command line, understood.
 type dropinPlan struct {
 	sizes   []int
-	ops     []peers.MatOp
+	ops     []matcalls.Op
 	require []matRequirement
-	config  peers.Config
+	config  matcalls.Config
 }
 
 func (f *dropinFlags) plan(netlib bool) (*dropinPlan, error) {
@@ -131,7 +121,7 @@ func (f *dropinFlags) plan(netlib bool) (*dropinPlan, error) {
 	var err error
 	p.sizes, err = parseInts("sizes", f.sizes, nil)
 	check(err)
-	p.ops, err = parseWords("ops", f.ops, peers.MatOps(), parseMatOp)
+	p.ops, err = parseWords("ops", f.ops, matcalls.Ops())
 	check(err)
 	for _, s := range f.require {
 		r, err := parseMatRequirement(s)
@@ -144,14 +134,37 @@ func (f *dropinFlags) plan(netlib bool) (*dropinPlan, error) {
 		check(err)
 		p.require = append(p.require, r)
 	}
-	check(checkTurns(f.workers, f.repeat, f.warmup, f.turn, f.settle))
-	p.config = peers.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
+	check(f.checkTurns())
+	p.config = matcalls.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
 		Turn: f.turn, Settle: f.settle, Seed: f.seed}
 	return &p, joinLine(errs)
 }
 
+// checkTurns reports everything that is wrong with how sides take turns.
+func (f *dropinFlags) checkTurns() error {
+	var errs []error
+	for _, v := range []struct {
+		flag     string
+		value    int
+		min, max int
+	}{{"workers", f.workers, 0, 1 << 16}, {"repeat", f.repeat, 1, 1 << 20}, {"warmup", f.warmup, 0, 1 << 20}} {
+		if v.value < v.min || v.value > v.max {
+			errs = append(errs, &listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("%d to %d", v.min, v.max)})
+		}
+	}
+	for _, v := range []struct {
+		flag  string
+		value time.Duration
+	}{{"turn", f.turn}, {"settle", f.settle}} {
+		if v.value < 0 || v.value > time.Minute {
+			errs = append(errs, &listError{v.flag, v.value.String(), "0s to 1m"})
+		}
+	}
+	return joinLine(errs)
+}
+
 // shortfalls returns the requirements that r does not meet.
-func (p *dropinPlan) shortfalls(r peers.MatResult) (errs []error) {
+func (p *dropinPlan) shortfalls(r matcalls.Result) (errs []error) {
 	for _, q := range p.require {
 		if q.op.String() != r.Op || q.n != r.N {
 			continue
@@ -170,10 +183,14 @@ func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 	if err != nil {
 		return usage(err)
 	}
-	if m.netlib {
-		if err := a.refuseStrawMan(m.lookupEnv, f.anyway, "dropin"); err != nil {
-			return err
+	if set := strawMan(m.lookupEnv); m.netlib && set != nil {
+		what := strings.Join(set, " and ")
+		if !f.anyway {
+			return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
+				"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
+				"-u OPENBLAS_L2_SIZE labench dropin, or insist with --anyway", what)
 		}
+		a.warn(what + " may keep OpenBLAS from the kernels it would choose by itself")
 	}
 	a.warnCrowded(p.config.Workers)
 	if !f.json {
@@ -230,8 +247,8 @@ func (p *dropinPlan) head(w io.Writer, m *dropinMachine) error {
 }
 
 // dropinRow returns a row of the table.
-func dropinRow(r peers.MatResult) string {
-	rate := func(s *peers.Side) string { return fmt.Sprintf("%.1f", s.GFLOPSBest) }
+func dropinRow(r matcalls.Result) string {
+	rate := func(s *matcalls.Side) string { return fmt.Sprintf("%.1f", s.GFLOPSBest) }
 	netlib, over := "-", "-"
 	if r.Netlib != nil {
 		netlib, over = rate(r.Netlib), fmt.Sprintf("%.3f", *r.OverNetlib)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/peers"
+	"github.com/tessera-la/tessera/cmd/labench/internal/matcalls"
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
@@ -20,9 +20,9 @@ func fakeDropin(netlib bool, env map[string]string) *dropinMachine {
 		library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX"},
 		lookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		netlib:    netlib,
-		compare: func(_ context.Context, cfg peers.Config, op peers.MatOp, n int) (peers.MatResult, error) {
-			side := func(rate float64) peers.Side { return peers.Side{GFLOPSBest: rate, GFLOPSMedian: rate - 1} }
-			r := peers.MatResult{Op: op.String(), N: n, Workers: cfg.Workers, Dropin: side(120), Gonum: side(10), OverGonum: 12, Passed: n != 13}
+		compare: func(_ context.Context, cfg matcalls.Config, op matcalls.Op, n int) (matcalls.Result, error) {
+			side := func(rate float64) matcalls.Side { return matcalls.Side{GFLOPSBest: rate, GFLOPSMedian: rate - 1} }
+			r := matcalls.Result{Op: op.String(), N: n, Workers: cfg.Workers, Dropin: side(120), Gonum: side(10), OverGonum: 12, Passed: n != 13}
 			if netlib {
 				s, ratio := side(60), 2.0
 				r.Netlib, r.OverNetlib = &s, &ratio
@@ -75,7 +75,7 @@ func TestDropinJSON(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, line := range lines {
-		var r peers.MatResult
+		var r matcalls.Result
 		if err := json.Unmarshal([]byte(line), &r); err != nil || *r.OverNetlib != 2 || r.OverGonum != 12 || r.Library != "openblas" {
 			t.Errorf("%v: %s", err, line)
 		}
@@ -123,8 +123,8 @@ func TestDropinUsage(t *testing.T) {
 	}
 	boom := errors.New("boom")
 	m := fakeDropin(true, nil)
-	m.compare = func(context.Context, peers.Config, peers.MatOp, int) (peers.MatResult, error) {
-		return peers.MatResult{}, boom
+	m.compare = func(context.Context, matcalls.Config, matcalls.Op, int) (matcalls.Result, error) {
+		return matcalls.Result{}, boom
 	}
 	if _, _, err := runDropin(t, m, nil); !errors.Is(err, boom) {
 		t.Error(err)

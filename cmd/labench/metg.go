@@ -73,11 +73,11 @@ type metgPoint struct {
 
 // runMETG measures and prints.
 func (a *app) runMETG(ctx context.Context, f *metgFlags) error {
-	patterns, err := parseWords("pattern", f.pattern, taskbench.Patterns(), taskbench.ParsePattern)
+	patterns, err := parseWords("pattern", f.pattern, taskbench.Patterns())
 	if err != nil {
 		return usage(err)
 	}
-	policies, err := parseWords("sched", f.sched, dispatch.Kinds(), dispatch.Parse)
+	policies, err := parseWords("sched", f.sched, dispatch.Kinds())
 	if err != nil {
 		return usage(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -69,7 +68,7 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 				f.op = args[0]
 			}
 			f.given = cmd.Flags().Changed
-			return a.runScale(cmd.Context(), &f, scaleMachine{bench.Run, quickPeak})
+			return a.runScale(cmd.Context(), &f, scaleMachine{bench.Run, bench.Peak})
 		},
 	}
 	fl := cmd.Flags()
@@ -147,7 +146,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	slices.Sort(s.workers)
 	s.nb, err = parseInts("nb", f.nb, map[string]int{"auto": 0})
 	note(err)
-	s.policies, err = parseWords("sched", f.sched, dispatch.Kinds(), dispatch.Parse)
+	s.policies, err = parseWords("sched", f.sched, dispatch.Kinds())
 	note(err)
 	s.base.ByPriority = f.given != nil && f.given("sched")
 	s.versions, err = parseVersionSets(f.versions)
@@ -166,7 +165,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	errs = append(errs, applyChoices(&s.base, f.choices)...)
 	p.x = s.widest()
 	if f.x != "" {
-		if xs, err := parseWords("x", f.x, variables(), parseVariable); err != nil || len(xs) != 1 {
+		if xs, err := parseWords("x", f.x, variables()); err != nil || len(xs) != 1 {
 			note(&listError{"x", f.x, "one of " + words(variables())})
 		} else {
 			p.x = xs[0]
@@ -210,11 +209,6 @@ type runFunc func(context.Context, bench.Spec) (bench.Result, error)
 
 // peakFunc measures the FMA peak of a type on so many workers.
 type peakFunc func(ctx context.Context, typ string, workers int) (peak.Rate, error)
-
-// quickPeak is a peakFunc that takes a third of a second.
-func quickPeak(ctx context.Context, typ string, workers int) (peak.Rate, error) {
-	return peakOf(ctx, typ, peak.Options{Duration: 50 * time.Millisecond, Cores: workers})
-}
 
 // runScale runs the sweep and reports. Points that fail do not keep the others
 // from being run; the end of ctx does, and what there is by then is reported.

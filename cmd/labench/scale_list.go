@@ -92,27 +92,23 @@ func positive(s string) (v int, ok bool) {
 	return int(u), err == nil && u > 0
 }
 
-// parseWords reads a comma-separated list of words, each by parse; "all"
-// stands for all that are known. Repetitions are dropped. The error is a
+// parseWords reads a comma-separated list of words among those known, in
+// capitals or not; "all" stands for all of them. Repetitions are dropped. The error is a
 // *listError.
 func parseWords[T interface {
 	comparable
 	fmt.Stringer
-}](flag, list string, known []T, parse func(string) (T, error)) ([]T, error) {
+}](flag, list string, known []T) ([]T, error) {
 	var out []T
 	for element := range strings.SplitSeq(list, ",") {
 		element = strings.TrimSpace(element)
 		values := known
 		if element != "all" {
-			v, err := parse(element)
-			if err != nil {
-				allowed := "all"
-				for _, k := range known {
-					allowed += ", " + k.String()
-				}
-				return nil, &listError{flag, element, allowed}
+			i := slices.IndexFunc(known, func(k T) bool { return strings.EqualFold(k.String(), element) })
+			if i < 0 {
+				return nil, &listError{flag, element, "all, " + words(known)}
 			}
-			values = []T{v}
+			values = known[i : i+1]
 		}
 		for _, v := range values {
 			if !slices.Contains(out, v) {

@@ -69,18 +69,18 @@ func FuzzParseInts(f *testing.F) {
 func TestParseWords(t *testing.T) {
 	for list, want := range map[string][]dispatch.Kind{
 		"fifo":              {dispatch.FIFO},
-		"lifo, fifo,lifo":   {dispatch.LIFO, dispatch.FIFO},
+		"LIFO, fifo,lifo":   {dispatch.LIFO, dispatch.FIFO},
 		"all":               dispatch.Kinds(),
 		"locality,all":      append([]dispatch.Kind{dispatch.Locality}, slices.DeleteFunc(dispatch.Kinds(), func(k dispatch.Kind) bool { return k == dispatch.Locality })...),
 		"priority,fifodata": {dispatch.Priority, dispatch.FIFOData},
 	} {
-		got, err := parseWords("sched", list, dispatch.Kinds(), dispatch.Parse)
+		got, err := parseWords("sched", list, dispatch.Kinds())
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("parseWords(%q) = %v, %v; want %v", list, got, err, want)
 		}
 	}
 	for _, list := range []string{"", "fifo,", "nice", "All"} {
-		_, err := parseWords("sched", list, dispatch.Kinds(), dispatch.Parse)
+		_, err := parseWords("sched", list, dispatch.Kinds())
 		var bad *listError
 		if !errors.As(err, &bad) {
 			t.Errorf("parseWords(%q): error is %v", list, err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -33,15 +32,6 @@ func variables() []variable {
 
 func (v variable) String() string {
 	return [...]string{"n", "workers", "nb", "sched", "versions", "devices"}[v]
-}
-
-func parseVariable(s string) (variable, error) {
-	for _, v := range variables() {
-		if v.String() == s {
-			return v, nil
-		}
-	}
-	return 0, errors.New("unknown variable")
 }
 
 // versionSet is the versions that a point may run.

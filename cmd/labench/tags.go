@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/peers"
+	"github.com/tessera-la/tessera/cmd/labench/internal/matcalls"
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
@@ -39,7 +39,7 @@ func tagRows(set []string) []tagRow {
 		}
 		rows = append(rows, r)
 	}
-	rows = append(rows, tagRow{Tag: "lapacke", Set: peers.HasNetlib(),
+	rows = append(rows, tagRow{Tag: "lapacke", Set: matcalls.HasNetlib(),
 		Adds: "nothing to the library: with openblas, labench dropin compares with gonum's netlib, too; needs liblapacke"})
 	return append(rows, tagRow{Tag: "noasm", Set: slices.Contains(set, "noasm"),
 		Adds: "nothing: it takes the assembly away and leaves plain Go"})

@@ -56,6 +56,15 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	return run[float64](ctx, s.WithDefaults())
 }
 
+// Peak measures the FMA peak of a type on so many cores, in a third of a second.
+func Peak(ctx context.Context, typ string, cores int) (peak.Rate, error) {
+	fma := peak.FMA[float64]
+	if typ == "f32" {
+		fma = peak.FMA[float32]
+	}
+	return fma(ctx, peak.Options{Duration: 50 * time.Millisecond, Cores: cores})
+}
+
 // peak measures the FMA peak and keeps it if it is above what was measured
 // before. It is called before and after the timed runs: what another program
 // takes for itself meanwhile must not make the runs look better.
@@ -63,11 +72,7 @@ func (r *Result) peak(ctx context.Context, s Spec, workers int) error {
 	if s.NoPeak {
 		return nil
 	}
-	fma := peak.FMA[float64]
-	if s.Type == "f32" {
-		fma = peak.FMA[float32]
-	}
-	rate, err := fma(ctx, peak.Options{Duration: 50 * time.Millisecond, Cores: workers})
+	rate, err := Peak(ctx, s.Type, workers)
 	if err != nil {
 		return cause(ctx, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"strings"
 )
 
 // Pattern says what a task needs.
@@ -41,24 +40,6 @@ func (p Pattern) String() string {
 		return names[p]
 	}
 	return fmt.Sprintf("Pattern(%d)", uint8(p))
-}
-
-// UnknownPatternError reports a word that names no pattern.
-type UnknownPatternError struct{ Word string }
-
-func (e *UnknownPatternError) Error() string {
-	return fmt.Sprintf("unknown pattern %q; known: %s", e.Word, strings.Join(names[:], ", "))
-}
-
-// ParsePattern returns the pattern called s. The error is an
-// *UnknownPatternError.
-func ParsePattern(s string) (Pattern, error) {
-	for i, n := range names {
-		if strings.EqualFold(s, n) {
-			return Pattern(i), nil
-		}
-	}
-	return 0, &UnknownPatternError{Word: s}
 }
 
 // Graph is a graph of tasks.

@@ -141,15 +141,3 @@ func TestMETG(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
-
-func TestParsePattern(t *testing.T) {
-	for _, p := range Patterns() {
-		if got, err := ParsePattern(p.String()); got != p || err != nil {
-			t.Errorf("%v: %v, %v", p, got, err)
-		}
-	}
-	var unknown *UnknownPatternError
-	if _, err := ParsePattern("ring"); !errors.As(err, &unknown) {
-		t.Errorf("%v", err)
-	}
-}

@@ -1,7 +1,8 @@
 // What a BLAS and LAPACK library does with all its threads: an operation of
-// order N, column-major and in place, on memory that has been touched; bringing
-// the input back is not timed. Prints the best and the median of the runs in
-// GFLOP/s, of which QR has 4/3·N³. The library is loaded by its name.
+// order N, or for LU and QR of MxN, column-major and in place, on memory that has
+// been touched; bringing the input back is not timed. Prints the best and the
+// median of the runs in GFLOP/s, of which QR has 4/3·N³. The library is loaded by
+// its name. With -DSINGLE all is in float.
 //
 //	gcc -O2 library.c -ldl -o library && OMP_NUM_THREADS=2 ./library libopenblas.so.0 cholesky 4096 5
 #include <dlfcn.h>
@@ -10,10 +11,18 @@
 #include <string.h>
 #include <time.h>
 
-typedef void gemm_t(const char *, const char *, int *, int *, int *, const double *, double *, int *, double *, int *, const double *, double *, int *);
-typedef void potrf_t(const char *, int *, double *, int *, int *);
-typedef void getrf_t(int *, int *, double *, int *, int *, int *);
-typedef void geqrf_t(int *, int *, double *, int *, double *, double *, int *, int *);
+#ifdef SINGLE
+typedef float real;
+#define TYPE "s"
+#else
+typedef double real;
+#define TYPE "d"
+#endif
+
+typedef void gemm_t(const char *, const char *, int *, int *, int *, const real *, real *, int *, real *, int *, const real *, real *, int *);
+typedef void potrf_t(const char *, int *, real *, int *, int *);
+typedef void getrf_t(int *, int *, real *, int *, int *, int *);
+typedef void geqrf_t(int *, int *, real *, int *, real *, real *, int *, int *);
 
 static double now(void) {
 	struct timespec t;
@@ -41,7 +50,9 @@ int main(int argc, char **argv) {
 		return 2;
 	}
 	const char *op = argv[2];
-	int n = atoi(argv[3]), runs = atoi(argv[4]), info = 0;
+	int m = atoi(argv[3]), runs = atoi(argv[4]), info = 0;
+	const char *by = strchr(argv[3], 'x');
+	int n = by ? atoi(by + 1) : m;
 	void *library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
 		fprintf(stderr, "library: %s\n", dlerror());
@@ -50,7 +61,7 @@ int main(int argc, char **argv) {
 	const struct {
 		const char *op, *name;
 		double flops; // of N³
-	} all[] = {{"gemm", "dgemm_", 2}, {"cholesky", "dpotrf_", 1. / 3}, {"lu", "dgetrf_", 2. / 3}, {"qr", "dgeqrf_", 4. / 3}};
+	} all[] = {{"gemm", TYPE "gemm_", 2}, {"cholesky", TYPE "potrf_", 1. / 3}, {"lu", TYPE "getrf_", 2. / 3}, {"qr", TYPE "geqrf_", 4. / 3}};
 	enum { GEMM, CHOLESKY, LU, QR, NONE } what = GEMM;
 	while (what < NONE && strcmp(op, all[what].op))
 		what++;
@@ -59,25 +70,27 @@ int main(int argc, char **argv) {
 		return 2;
 	}
 	const char *name = all[what].name;
-	double flops = all[what].flops * n * n * n;
+	double k = m < n ? m : n;
+	double flops = all[what].flops * (3 * k * m * n - 1.5 * k * k * (m + n) + k * k * k);
 	void *f = dlsym(library, name);
-	if (!f || n < 1 || runs < 1) {
-		fprintf(stderr, "library: %s has no %s, or N or RUNS is not positive\n", argv[1], name);
+	if (!f || m < 1 || n < 1 || runs < 1 || (m != n && what < LU)) {
+		fprintf(stderr, "library: %s has no %s, or not for %s, or RUNS is not positive\n", argv[1], name, argv[3]);
 		return 3;
 	}
 
-	size_t size = (size_t)n * n * sizeof(double);
-	double *a = need(size), *b = need(size), *c = need(size), *took = need(runs * sizeof(double));
-	double *tau = need(n * sizeof(double)), *work = need((size_t)n * 256 * sizeof(double));
+	size_t count = (size_t)m * n, size = count * sizeof(real);
+	real *a = need(size), *b = need(size), *c = need(size);
+	real *tau = need(n * sizeof(real)), *work = need((size_t)n * 256 * sizeof(real));
+	double *took = need(runs * sizeof(double));
 	int *pivots = need(n * sizeof(int)), length = n * 256;
-	for (size_t i = 0; i < (size_t)n * n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		a[i] = drand48() - 0.5;
 		b[i] = drand48() - 0.5;
 	}
 	for (int i = 0; what == CHOLESKY && i < n; i++)
 		a[(size_t)i * n + i] += n; // only one triangle is read
 	memset(c, 0, size);
-	const double one = 1, zero = 0;
+	const real one = 1, zero = 0;
 	for (int r = -1; r < runs; r++) { // the first one is not counted
 		if (what != GEMM)
 			memcpy(c, a, size);
@@ -90,10 +103,10 @@ int main(int argc, char **argv) {
 			((potrf_t *)f)("L", &n, c, &n, &info);
 			break;
 		case LU:
-			((getrf_t *)f)(&n, &n, c, &n, pivots, &info);
+			((getrf_t *)f)(&m, &n, c, &m, pivots, &info);
 			break;
 		default:
-			((geqrf_t *)f)(&n, &n, c, &n, tau, work, &length, &info);
+			((geqrf_t *)f)(&m, &n, c, &m, tau, work, &length, &info);
 		}
 		if (r >= 0)
 			took[r] = now() - start;

@@ -1,6 +1,6 @@
 //go:build !(cgo && openblas && lapacke)
 
-package peers
+package matcalls
 
 // netlibMat returns gonum's binding of the C library; ok is false in builds
 // without it.

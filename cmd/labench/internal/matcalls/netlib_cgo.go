@@ -1,6 +1,6 @@
 //go:build cgo && openblas && lapacke
 
-package peers
+package matcalls
 
 // LAPACKE is a library of its own in Debian; the name with the version is there
 // without a package for development. kernels/cpu links the rest.

@@ -1,10 +1,11 @@
-package peers
+package matcalls
 
 import (
 	"context"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/builtin"
@@ -19,38 +20,38 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MatOp is a call of gonum's mat.
-type MatOp uint8
+// Op is a call of gonum's mat.
+type Op uint8
 
 // The calls.
 const (
-	MatMul      MatOp = iota // Dense.Mul
-	MatCholesky              // Cholesky.Factorize, with its condition estimate
-	MatLU                    // LU.Factorize, with its condition estimate
-	MatQR                    // QR.Factorize, with its condition estimate
+	Mul      Op = iota // Dense.Mul
+	Cholesky           // Cholesky.Factorize, with its condition estimate
+	LU                 // LU.Factorize, with its condition estimate
+	QR                 // QR.Factorize, with its condition estimate
 )
 
-// MatOps returns all calls.
-func MatOps() []MatOp { return []MatOp{MatMul, MatCholesky, MatLU, MatQR} }
+// Ops returns all calls.
+func Ops() []Op { return []Op{Mul, Cholesky, LU, QR} }
 
-func (o MatOp) String() string {
+func (o Op) String() string {
 	names := [...]string{"mul", "cholesky", "lu", "qr"}
 	if int(o) < len(names) {
 		return names[o]
 	}
-	return fmt.Sprintf("MatOp(%d)", uint8(o))
+	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
 // flops returns the operations of the factorization or product by which rates
 // are counted, whatever the call does beside it.
-func (o MatOp) flops(n int) float64 {
+func (o Op) flops(n int) float64 {
 	x := float64(n)
 	return x * x * x * [...]float64{2, 1. / 3, 2. / 3, 4. / 3}[o]
 }
 
-// MatResult is the comparison of a call of gonum's mat with la/dropin behind it
+// Result is the comparison of a call of gonum's mat with la/dropin behind it
 // and with what else there is.
-type MatResult struct {
+type Result struct {
 	Op      string `json:"op"`
 	N       int    `json:"n"`
 	Workers int    `json:"workers"`
@@ -67,7 +68,7 @@ type MatResult struct {
 }
 
 // Ratio returns the ratio to "gonum" or "netlib", if it was measured.
-func (r *MatResult) Ratio(against string) (ratio float64, ok bool) {
+func (r *Result) Ratio(against string) (ratio float64, ok bool) {
 	switch {
 	case against == "gonum":
 		return r.OverGonum, true
@@ -93,12 +94,12 @@ func (i implementation) use() {
 // HasNetlib reports whether this build can compare with gonum's netlib.
 func HasNetlib() bool { _, ok := netlibMat(); return ok }
 
-// CompareMat compares a call on n×n matrices. gonum's choice of BLAS is changed
+// Compare compares a call on n×n matrices. gonum's choice of BLAS is changed
 // meanwhile, for all of the process, and put back; of LAPACK gonum's own is
 // left, since gonum does not tell what it had. The error is la's, or the cause
 // of ctx's end; a wrong result is none, but not Passed.
-func CompareMat(ctx context.Context, cfg Config, op MatOp, n int) (MatResult, error) {
-	r := MatResult{Op: op.String(), N: n, Workers: cfg.Workers}
+func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
+	r := Result{Op: op.String(), N: n, Workers: cfg.Workers}
 	former := blas64.Implementation()
 	builtin.NewTable() // sets the library's threads, and must not do so later
 	alone := implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}
@@ -111,25 +112,25 @@ func CompareMat(ctx context.Context, cfg Config, op MatOp, n int) (MatResult, er
 	}
 	defer e.Close()
 	opt := dropin.Options{Engine: e}
-	c, err := newMatCall(cfg.Seed, op, n)
+	c, err := newCall(cfg.Seed, op, n)
 	if err != nil {
 		return r, err
 	}
-	runtime.GC() // as compare does
+	runtime.GC() // what was made and dropped before must not be collected in between
 	ours := c.contender(implementation{dropin.NewBLAS(opt), dropin.NewLAPACK(opt), 1})
 	sides := []*contender{ours}
 	if impl, ok := netlibMat(); ok {
 		impl.threads = cfg.Workers
 		sides = append(sides, c.contender(impl))
 	}
-	if err := alternate(ctx, cfg, cfg.Repeat, sides...); err != nil {
+	if err := alternate(ctx, cfg, sides...); err != nil {
 		return r, err
 	}
 	// gonum takes ten times as long, and needs no more than a few looks.
 	few := cfg
-	few.Warmup = min(cfg.Warmup, 1)
+	few.Warmup, few.Repeat = min(cfg.Warmup, 1), min(cfg.Repeat, 3)
 	gonum := c.contender(alone)
-	if err := alternate(ctx, few, min(cfg.Repeat, 3), gonum); err != nil {
+	if err := alternate(ctx, few, gonum); err != nil {
 		return r, err
 	}
 	flops := op.flops(n)
@@ -145,77 +146,87 @@ func CompareMat(ctx context.Context, cfg Config, op MatOp, n int) (MatResult, er
 	return r, nil
 }
 
-// matCall is a call and what judges its result.
-type matCall struct {
+// call is a call and what judges its result.
+type call struct {
 	call     func()
 	residual func() float64
 	bound    float64
 }
 
-func (c *matCall) contender(i implementation) *contender {
-	return &contender{enter: i.use, restore: func() {}, residual: c.residual,
-		call: timed(func() error { c.call(); return nil })}
+func (c *call) contender(i implementation) *contender {
+	return &contender{enter: i.use, call: c.call, residual: c.residual}
 }
 
-func newMatCall(seed uint64, op MatOp, n int) (*matCall, error) {
+func newCall(seed uint64, op Op, n int) (*call, error) {
 	kind := matgen.Random
-	if op == MatCholesky {
+	if op == Cholesky {
 		kind = matgen.SPD
 	}
-	data, err := generate[float64](kind, Square(n), seed)
+	data, err := generate(kind, seed, n)
 	if err != nil {
 		return nil, err
 	}
-	a := mat.NewDense(n, n, data)
+	a, x := mat.NewDense(n, n, data), signs(seed+2, n)
+	rows := norm(lapack.MaxRowSum, n, data)
+	want, unit := times(blas.NoTrans, data, x), float64(n)*rows*epsilon
 	switch op {
-	case MatMul:
-		other, err := generate[float64](kind, Square(n), seed+1)
+	case Mul:
+		other, err := generate(kind, seed+1, n)
 		if err != nil {
 			return nil, err
 		}
-		b, c, judge := mat.NewDense(n, n, other), mat.NewDense(n, n, nil), newProduct(seed+2, n, data, other)
-		return &matCall{func() { c.Mul(a, b) }, func() float64 { return judge.residual(c.RawMatrix().Data) }, gemmBound}, nil
-	case MatCholesky:
-		s, judge := mat.NewSymDense(n, data), newFactor(seed+2, n, data)
+		b, c := mat.NewDense(n, n, other), mat.NewDense(n, n, nil)
+		want = times(blas.NoTrans, data, times(blas.NoTrans, other, x))
+		unit = math.Sqrt(float64(n)+2) * rows * norm(lapack.MaxRowSum, n, other) * epsilon
+		return &call{func() { c.Mul(a, b) }, func() float64 {
+			return distance(times(blas.NoTrans, c.RawMatrix().Data, x), want) / unit
+		}, productBound}, nil
+	case Cholesky:
+		s := mat.NewSymDense(n, data)
 		var chol mat.Cholesky
 		ok := false
-		return &matCall{func() { ok = chol.Factorize(s) }, func() float64 {
+		return &call{func() { ok = chol.Factorize(s) }, func() float64 {
 			if !ok {
 				return math.Inf(1)
 			}
-			var u mat.TriDense
-			chol.UTo(&u)
-			return judge.upper(u.RawTriangular().Data)
+			u := chol.RawU().(mat.RawTriangular).RawTriangular().Data
+			return distance(gram(u, x), want) / unit
 		}, factorBound}, nil
-	case MatLU:
-		judge := judgeLU(seed+2, Square(n), data)
+	case LU:
 		var lu mat.LU
-		return &matCall{func() { lu.Factorize(a) }, func() float64 {
+		return &call{func() { lu.Factorize(a) }, func() float64 {
 			var l, u mat.TriDense
 			lu.LTo(&l)
 			lu.UTo(&u)
-			f := u.RawTriangular().Data
-			for i := range n {
-				copy(f[i*n:i*n+i], l.RawTriangular().Data[i*n:i*n+i])
+			y, z := slices.Clone(x), make([]float64, n)
+			multiply(blas.Upper, blas.NoTrans, blas.NonUnit, u.RawTriangular().Data, y)
+			multiply(blas.Lower, blas.NoTrans, blas.Unit, l.RawTriangular().Data, y)
+			for i, row := range lu.RowPivots(nil) {
+				z[i] = y[row]
 			}
-			return judge.byRows(f, lu.RowPivots(nil))
+			return distance(z, want) / unit
 		}, factorBound}, nil
 	}
-	x := signs(seed+2, n)
-	columns := transposed(Square(n), data)
-	want := times(n, columns, times(n, data, x)) // AᵀA·x
-	unit := float64(n) * infNorm(n, columns) * infNorm(n, data) * epsilon[float64]()
+	want, unit = times(blas.Trans, data, want), unit*norm(lapack.MaxColumnSum, n, data)
 	var qr mat.QR
-	return &matCall{func() { qr.Factorize(a) }, func() float64 {
+	return &call{func() { qr.Factorize(a) }, func() float64 {
 		// RᵀR = AᵀA, which does without Q, and its n³ operations.
 		var r mat.Dense
 		qr.RTo(&r)
-		f := r.RawMatrix().Data
-		y := make([]float64, n)
-		for i := range n {
-			row := f[i*n+i : (i+1)*n]
-			axpy(dot(row, x[i:]), row, y[i:])
-		}
-		return distance(y, want) / unit
+		return distance(gram(r.RawMatrix().Data, x), want) / unit
 	}, factorBound}, nil
+}
+
+// generate returns an n×n matrix.
+func generate(kind matgen.Kind, seed uint64, n int) ([]float64, error) {
+	a := make([]float64, n*n)
+	return a, matgen.Generate(matgen.Spec{Kind: kind, M: n, N: n, Seed: seed}, a, n)
+}
+
+// gram returns UᵀU·x for an upper triangle U.
+func gram(u, x []float64) []float64 {
+	y := slices.Clone(x)
+	multiply(blas.Upper, blas.NoTrans, blas.NonUnit, u, y)
+	multiply(blas.Upper, blas.Trans, blas.NonUnit, u, y)
+	return y
 }

@@ -1,0 +1,106 @@
+package matcalls
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
+
+// Config says how to compare. Workers and Repeat must be positive.
+type Config struct {
+	Workers int           // of ours, and threads of the library
+	Repeat  int           // turns of each side
+	Warmup  int           // turns before that are not timed
+	Turn    time.Duration // a turn repeats short calls until this time has passed
+	Settle  time.Duration // pause before each turn: the library's threads spin for a while after a call
+	Seed    uint64
+}
+
+// Side is the time that one side took.
+type Side struct {
+	SecondsBest   float64 `json:"seconds_best"`
+	SecondsMedian float64 `json:"seconds_median"`
+	GFLOPSBest    float64 `json:"gflops_best"`
+	GFLOPSMedian  float64 `json:"gflops_median"`
+	Residual      float64 `json:"residual"` // the largest of all turns
+	Calls         int     `json:"calls"`    // timed
+}
+
+// MarshalJSON writes a residual that is not finite as null.
+func (s Side) MarshalJSON() ([]byte, error) {
+	type plain Side // without this method
+	out := struct {
+		plain
+		Residual *float64 `json:"residual"` // shadows plain's
+	}{plain: plain(s)}
+	if !math.IsInf(s.Residual, 0) && !math.IsNaN(s.Residual) {
+		out.Residual = &s.Residual
+	}
+	return json.Marshal(out)
+}
+
+// contender is one side of a comparison.
+type contender struct {
+	enter    func() // before a turn
+	call     func()
+	residual func() float64 // of the last call's result
+	times    []time.Duration
+	worst    float64
+}
+
+// alternate lets the contenders take turns: the warm-up, and then the number
+// of turns that is timed.
+func alternate(ctx context.Context, cfg Config, sides ...*contender) error {
+	for i := range cfg.Warmup + cfg.Repeat {
+		for _, c := range sides {
+			if i == cfg.Warmup {
+				c.times = nil
+			}
+			if err := c.turn(ctx, cfg); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxCalls bounds the calls of a turn: tiny ones would fill it with times
+// that nobody needs.
+const maxCalls = 100
+
+// turn makes calls until the time of a turn is over, and judges the last one's
+// result.
+func (c *contender) turn(ctx context.Context, cfg Config) error {
+	c.enter()
+	select {
+	case <-time.After(cfg.Settle):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	var spent time.Duration
+	for calls := 0; calls == 0 || spent < cfg.Turn && calls < maxCalls; calls++ {
+		begin := time.Now()
+		c.call()
+		took := time.Since(begin)
+		spent += took
+		c.times = append(c.times, took)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	c.worst = max(c.worst, c.residual())
+	return nil
+}
+
+// side condenses the times.
+func (c *contender) side(flops float64) Side {
+	times := slices.Sorted(slices.Values(c.times))
+	best, median := times[0].Seconds(), times[len(times)/2].Seconds()
+	if len(times)%2 == 0 {
+		median = (median + times[len(times)/2-1].Seconds()) / 2
+	}
+	return Side{SecondsBest: best, SecondsMedian: median, GFLOPSBest: flops / best / 1e9, GFLOPSMedian: flops / median / 1e9,
+		Residual: c.worst, Calls: len(times)}
+}
