@@ -89,7 +89,9 @@ func TestPotrfTraffic(t *testing.T) {
 				}
 			}()
 			a := &noted{Accelerator: inner}
-			rt, err := exec.NewLocal(exec.Options{Workers: 1, Policy: kind, Selector: selector, Accelerators: []exec.Accelerator{a}})
+			opt := exec.Options{Workers: 1, Policy: kind, Selector: selector}
+			opt.Accelerators = append(opt.Accelerators, a)
+			rt, err := exec.NewLocal(opt)
 			if err != nil {
 				t.Fatal(err)
 			}

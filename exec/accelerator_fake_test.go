@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -195,7 +195,7 @@ func (a *fake) out(c *cell, e *fakeCopy) {
 	a.tell(true)
 }
 
-// OnCopy makes fake an exec.Copier.
+// OnCopy makes fake an offload.Copier.
 func (a *fake) OnCopy(f func(versions.Copy)) {
 	a.mu.Lock()
 	a.copied = f
@@ -213,7 +213,7 @@ func (a *fake) Launch(l *versions.Launch) error {
 	return a.launch([]*versions.Launch{l}, func([]*versions.Call) error { return l.Version.Run(&l.Call) })
 }
 
-// LaunchBatch makes fake an exec.Batcher.
+// LaunchBatch makes fake an offload.Batcher.
 func (a *fake) LaunchBatch(all []*versions.Launch) error {
 	b := all[0].Version.Batch
 	for _, l := range all {
@@ -494,6 +494,6 @@ func (a *fake) empty(t testing.TB) {
 }
 
 var (
-	_ exec.Accelerator = (*fake)(nil)
-	_ exec.Batcher     = (*fake)(nil)
+	_ offload.Accelerator = (*fake)(nil)
+	_ offload.Batcher     = (*fake)(nil)
 )

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -42,7 +43,7 @@ func TestAcceleratorShrinks(t *testing.T) {
 	for _, after := range []int32{0, 7} {
 		fakes, _ := accelerators(t, 1, 4, 3)
 		a := &shrinking{fake: fakes[0], after: after}
-		rt := start(t, exec.Options{Workers: 2, Window: 32, Accelerators: []exec.Accelerator{a}, Selector: measuring(t), Stories: 5, Watchdog: watch(t)})
+		rt := start(t, exec.Options{Workers: 2, Window: 32, Accelerators: []offload.Accelerator{a}, Selector: measuring(t), Stories: 5, Watchdog: watch(t)})
 		p := newProgram(4, 8, roleOp(true, true))
 		job := rt.NewJob(context.Background())
 		for range 200 {
@@ -80,7 +81,7 @@ func TestAcceleratorInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var busy *exec.InUseError
+	var busy *offload.InUseError
 	if rt, err := exec.NewLocal(exec.Options{Workers: 1, Accelerators: all}); !errors.As(err, &busy) || busy.Accelerator != fakes[1].Name() {
 		t.Errorf("%v, %v", rt, err)
 	}

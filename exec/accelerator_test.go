@@ -11,6 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -77,7 +78,7 @@ func roleOp(host, device bool) *versions.Op {
 }
 
 // accelerators returns n fakes that are closed after the runtimes of the test.
-func accelerators(t testing.TB, n, room int, seed uint64) (fakes []*fake, all []exec.Accelerator) {
+func accelerators(t testing.TB, n, room int, seed uint64) (fakes []*fake, all []offload.Accelerator) {
 	for k := range n {
 		a := newFake(t, fmt.Sprintf("fake%d", k), room, seed+uint64(k))
 		t.Cleanup(func() { a.Close() })

@@ -11,45 +11,6 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// site is where attempts at tasks are made: a worker on cores, or an accelerator.
-type site struct {
-	rt     *Local
-	info   Worker
-	device *device // nil for cores
-
-	record  func(trace.Event) // these are nil without a recorder
-	running func(trace.Running, bool) time.Duration
-	tally   *trace.Tally
-
-	settled [4]settled // some ops whose version is the same for all calls
-	settle  int        // how many have been put there
-}
-
-// settled is an op with the choice that the selector makes for every call on a
-// target.
-type settled struct {
-	op     *versions.Op
-	choice versions.Choice
-}
-
-// newSite returns the place for attempts of the worker that info describes.
-func newSite(l *Local, info Worker, d *device) site {
-	s := site{rt: l, info: info, device: d}
-	if r := l.opt.Recorder; r != nil {
-		s.record, s.running, s.tally = r.Sink(info.ID), r.Starter(info.ID), r.Tally(info.ID)
-	}
-	return s
-}
-
-// fixed returns the locations of the memory that the site sees, within which values
-// do not move.
-func (s *site) fixed() graph.Locations {
-	if s.device != nil {
-		return 0
-	}
-	return s.rt.fixed
-}
-
 // attempt is one attempt at a task, wherever it is made:
 //
 //	open ──► starts ──► the version runs ──► ends ──► learn ──► conclude
@@ -61,6 +22,8 @@ func (s *site) fixed() graph.Locations {
 // the next attempt. An attempt belongs to one goroutine at a time, and so do its
 // task's fields; between its children's beginning and end that is nobody.
 type attempt struct {
+	rt     *scheduler
+	dog    *dog // nil if there is no watchdog
 	at     *site
 	task   *graph.Task // nil between attempts
 	call   versions.Call
@@ -105,11 +68,11 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 	}
 	s := a.at
 	a.call.Args = t.Values(a.call.Args[:0])
-	if s.rt.picky && s.device == nil && s.rt.unfit(t, s.info.Target) != nil {
-		return s.rt.nobody(t)
+	if a.rt.picky && s.device == nil && a.rt.kinds.unfit(t, s.info.Target) != nil {
+		return a.rt.kinds.nobody(t)
 	}
-	if s.rt.devices != nil {
-		if err := s.fetch(t); err != nil {
+	if a.rt.devices != nil {
+		if err := a.fetch(t); err != nil {
 			return err
 		}
 	}
@@ -122,7 +85,7 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 			return nil
 		}
 	}
-	c, err := s.rt.selector.Select(op, &a.call, s.info.Target)
+	c, err := a.rt.selector.Select(op, &a.call, s.info.Target)
 	if err != nil {
 		return err
 	}
@@ -134,9 +97,57 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 	return nil
 }
 
+// fetch brings the operands of t to where the attempt is made.
+func (a *attempt) fetch(t *graph.Task) error {
+	if a.at.record != nil && a.at.device == nil {
+		defer a.recordWait(t)()
+	}
+	return a.rt.devices.Fetch(t, a.at.device, saves(t))
+}
+
+// recordWait records, if an operand of t is on a device only, that a worker on cores
+// waits for it until the function that it returns is called.
+func (a *attempt) recordWait(t *graph.Task) (end func()) {
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&graph.In != 0 && a.rt.devices.Away(o.Datum.Value, nil) {
+			r := a.rt.opt.Recorder
+			x := trace.Wait{Worker: a.at.info.ID, Job: jobOf(t).id, Task: uint64(t.ID()), Start: r.Now()}
+			return func() {
+				x.End = r.Now()
+				r.Wait(x)
+			}
+		}
+	}
+	return func() {}
+}
+
+// fixed returns the locations of the memory that the attempt sees, within which values
+// do not move.
+func (a *attempt) fixed() graph.Locations {
+	if a.at.device != nil {
+		return 0
+	}
+	return a.rt.fixed
+}
+
+// needs returns the memory that the attempt takes, in bytes: what the version says, or
+// what the task says if that is more. A call that makes no sense is going to say so when
+// it runs.
+func (a *attempt) needs(t *graph.Task) (bytes int64) {
+	c, _ := t.Constraints().(*versions.Constraints)
+	if c != nil {
+		bytes = c.Memory
+	}
+	defer func() { _ = recover() }()
+	return max(bytes, a.choice.Version.Beside(&a.call))
+}
+
+// errNotRun stands for an attempt that has chosen a version and not run it.
+var errNotRun = errors.New("exec: not run")
+
 // unseen reports whether nobody wants to know when the attempt at t starts and ends.
 func (a *attempt) unseen(t *graph.Task) bool {
-	return !a.choice.Timed && !a.at.rt.observed && (t.Failure() == nil || t.Failure().Timeout == 0)
+	return !a.choice.Timed && !a.rt.observed && (t.Failure() == nil || t.Failure().Timeout == 0)
 }
 
 // starts tells everybody who wants to know that the attempt starts now.
@@ -147,7 +158,7 @@ func (a *attempt) starts(t *graph.Task) {
 		a.limit = f.Timeout
 		a.call.Ctx, a.cancel = context.WithTimeout(j.ctx, a.limit)
 	}
-	if d := s.rt.dog; d != nil {
+	if d := a.dog; d != nil {
 		a.watched = d.begin(t, a.choice.Version.Name, s.info.ID)
 	}
 	if s.record == nil {
@@ -156,7 +167,7 @@ func (a *attempt) starts(t *graph.Task) {
 	}
 	a.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name}
 	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time that this has waited
-	a.start = s.rt.opt.Recorder.Began().Add(a.doing.Start)
+	a.start = a.rt.opt.Recorder.Began().Add(a.doing.Start)
 }
 
 // ends tells them that it has ended, with err, after the time that it took, and
@@ -167,14 +178,14 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 		err = &TimeoutError{Limit: a.limit, Took: took, Err: err}
 	}
 	if a.watched != nil {
-		s.rt.dog.end(a.watched)
+		a.dog.end(a.watched)
 	}
 	if a.cancel != nil {
 		a.cancel()
 	}
 	a.limit, a.cancel, a.watched = 0, nil, nil
 	if s.record != nil {
-		start := max(a.start.Sub(s.rt.opt.Recorder.Began()), 0)
+		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
 		e := trace.Event{Job: jobOf(t).id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name,
 			Worker: s.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: start, End: start + took, Failed: err != nil}
 		writes(&e, t)
@@ -188,9 +199,9 @@ func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
 	switch {
 	case !a.choice.Timed:
 	case err == nil:
-		a.at.rt.selector.Record(a.choice, took.Seconds())
+		a.rt.selector.Record(a.choice, took.Seconds())
 	default:
-		a.at.rt.selector.Abandon(a.choice)
+		a.rt.selector.Abandon(a.choice)
 	}
 }
 
@@ -201,8 +212,8 @@ func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
 func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
 	j := jobOf(t)
 	if err == nil {
-		if s := a.at; s.rt.far {
-			t.Used(s.info.Location, s.fixed())
+		if a.rt.far {
+			t.Used(a.at.info.Location, a.fixed())
 		}
 		return j.end(a.at, t, graph.Done, nil, freed), false
 	}

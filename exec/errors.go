@@ -44,23 +44,7 @@ func (e *TaskError) Error() string {
 func (e *TaskError) Unwrap() error { return e.Err }
 
 // PanicError is a panic inside a task, or a call of runtime.Goexit.
-type PanicError struct {
-	Value any    // what was passed to panic; nil for Goexit
-	Stack []byte // the stack of the panicking goroutine
-}
-
-func (e *PanicError) Error() string {
-	if e.Value == nil {
-		return "task called runtime.Goexit"
-	}
-	return fmt.Sprintf("panic: %v", e.Value)
-}
-
-// Unwrap returns the panic's value if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+type PanicError = graph.PanicError
 
 // TimeoutError is an attempt at a task that outlasted its time-out.
 type TimeoutError struct {
@@ -92,4 +76,25 @@ func (e *OptionsError) Error() string {
 		}
 	}
 	return msg
+}
+
+// ErrConstraints is the panic of [Job.Submit] for a task whose constraints are no
+// *versions.Constraints.
+const ErrConstraints graph.Error = "exec: the constraints of a task must be a *versions.Constraints"
+
+// ErrNotRestorable is the panic of [Job.Submit] for a task with retries that
+// updates something in place that is no versions.Value: a second attempt would
+// compute on what the first one has left. So it is for a child that overwrites a
+// renamed datum of that kind: what it makes could not come into the datum's value.
+const ErrNotRestorable graph.Error = "exec: a value that has to be restored, or replaced, is no versions.Value"
+
+// MemoryError says that a task needs more memory than all workers of a kind have
+// together.
+type MemoryError struct {
+	Op         string
+	Need, Have int64 // bytes
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("exec: %s needs %d bytes of memory while it runs, and its workers have %d together", e.Op, e.Need, e.Have)
 }

@@ -3,7 +3,9 @@ package exec
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,16 +16,15 @@ import (
 
 // job is a [Job] of a Local runtime.
 type job struct {
-	rt   *Local
-	id   uint64
-	ctx  context.Context
-	over <-chan struct{} // ctx.Done()
+	sched *scheduler
+	among *jobs
+	id    uint64
+	ctx   context.Context
+	over  <-chan struct{} // ctx.Done()
 	// stopWatching ends the watch on ctx.
 	stopWatching func() bool
 
-	// last is the number of the last task that may start: the smallest one
-	// that failed, or 0 when everything is to be cancelled.
-	last atomic.Uint64
+	outcome outcome
 
 	_      [64]byte // what workers read for each task comes before, what Submit writes after
 	submit struct {
@@ -31,58 +32,46 @@ type job struct {
 		count      int64
 		ended      int64 // of these, as far as Submit has seen
 		enlisted   bool
-		active     bool // since Submit nobody has waited: counts in Local.submitting
+		active     bool // since Submit nobody has waited: counts in scheduler.submitting
 		one        [1]*graph.Task
 		graph      graph.Graph
 	}
 
-	outcome struct {
-		sync.Mutex              // a leaf
-		fault      *graph.Fault // the smallest failure, or why all was cancelled
-		aborted    *graph.Fault
-		ignored    int
-	}
-
-	adopter   *job         // of the task whose children these are, if they are
-	used      atomic.Bool  // accelerators may have some of its data
+	used      atomic.Bool  // devices may have some of its data
 	submitted atomic.Int64 // submit.count for the watchdog, if there is one
 
 	stories *stories
 	budget  versions.Budget // for exploring versions
-	parent  *worker         // that executes the task whose children these are, if they are
+
+	// These are set for the children of a task: its job, and what calls a function that
+	// waits for children, and lends the cores of the parent to others meanwhile.
+	adopter *job
+	lending func(f func())
 
 	backlog backlog
 
-	_    [64]byte
-	done atomic.Int64 // tasks ended
-	goal atomic.Int64 // when done reaches it, somebody wants to know
-	_    [48]byte
-	news struct {
-		sync.Mutex // a leaf
-		sync.Cond
-		drained   func() // called once when done reaches drainGoal
-		drainGoal int64
-	}
+	endings endings
 }
 
-func newJob(l *Local, ctx context.Context) *job {
+// newJob returns a job without tasks.
+func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	j := &job{rt: l, id: l.jobs.Add(1), ctx: ctx, over: ctx.Done()}
+	j := &job{sched: s, among: among, id: among.last.Add(1), ctx: ctx, over: ctx.Done()}
 	began := time.Now()
 	j.budget.Elapsed = func() float64 { return time.Since(began).Seconds() }
-	j.news.L = &j.news.Mutex
 	j.submit.graph.Owner = j
 	j.submit.graph.Failed = j.broken
-	j.submit.graph.Pool = &l.tasks
-	j.last.Store(math.MaxUint64)
-	j.goal.Store(math.MaxInt64)
-	if n := l.opt.Stories; n > 0 {
+	j.submit.graph.Pool = &among.tasks
+	j.backlog.graph, j.backlog.done = &j.submit.graph, &j.endings.done
+	j.outcome.last.Store(math.MaxUint64)
+	j.endings.init()
+	if n := s.opt.Stories; n > 0 {
 		j.stories = newStories(n)
 		j.submit.graph.Observer = j.stories
 	}
-	if r := l.opt.Recorder; r != nil {
+	if r := s.opt.Recorder; r != nil {
 		j.submit.graph.Clock = r.Now
 		if r.Dependencies {
 			j.submit.graph.Log = edgeLog(r, j.id)
@@ -102,32 +91,32 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		return 0, err
 	}
 	s.Check()
-	if err := j.checkConstraints(s); err != nil {
+	if err := j.sched.kinds.admits(s); err != nil {
 		return 0, err
 	}
-	j.checkRestorable(s)
+	checkRestorable(s, j.adopter != nil)
 	if j.stories != nil {
 		j.stories.submitted(graph.TaskID(j.submit.count+1), s)
 	}
-	if j.parent == nil && j.postpone(s) {
+	if j.adopter == nil && j.sched.postpone(&j.backlog, s) {
 		j.counted()
 		return graph.TaskID(j.submit.count), nil
 	}
-	j.settle()
+	j.sched.settle(&j.backlog)
 	t, ready := j.submit.graph.Add(s)
 	j.counted()
 	j.backlog.base++
 	id := t.ID()
-	if r := j.rt.opt.Recorder; r != nil {
+	if r := j.sched.opt.Recorder; r != nil {
 		r.CountSubmitted(1)
 	}
 	if ready {
-		if r := j.rt.opt.Recorder; r != nil {
+		if r := j.sched.opt.Recorder; r != nil {
 			r.CountReady(1)
 		}
 		j.tell(t, graph.Ready, -1, "", nil)
 		j.submit.one[0] = t
-		j.rt.enqueue(j.submit.one[:])
+		j.sched.enqueue(j.submit.one[:])
 	}
 	return id, nil
 }
@@ -137,9 +126,9 @@ func (j *job) counted() {
 	j.submit.count++
 	if !j.submit.active {
 		j.submit.active = true
-		j.rt.submitting.Add(1)
+		j.sched.submitting.Add(1)
 	}
-	if j.rt.dog != nil {
+	if j.sched.opt.Watchdog != nil {
 		j.submitted.Store(j.submit.count)
 	}
 }
@@ -148,13 +137,13 @@ func (j *job) counted() {
 func (j *job) rests() {
 	if j.submit.active {
 		j.submit.active = false
-		j.rt.submitting.Add(-1)
+		j.sched.submitting.Add(-1)
 	}
 }
 
 // admit waits for room in the window. The caller holds submit.
 func (j *job) admit() error {
-	if j.last.Load() <= uint64(j.submit.count) {
+	if !j.outcome.goesOn(graph.TaskID(j.submit.count + 1)) {
 		return j.Err()
 	}
 	if !j.submit.enlisted {
@@ -162,19 +151,19 @@ func (j *job) admit() error {
 			return err
 		}
 	}
-	window := int64(j.rt.opt.Window)
+	window := int64(j.sched.opt.Window)
 	if j.submit.count-j.submit.ended < window {
 		return nil
 	}
 	// Workers write done all the time: to look at it costs a cache miss.
-	if j.submit.ended = j.done.Load(); j.submit.count-j.submit.ended >= window {
+	if j.submit.ended = j.endings.done.Load(); j.submit.count-j.submit.ended >= window {
 		// Waking the submitter for every task that ends would cost a thread
 		// switch each: let a quarter of the window run empty first.
-		resume := j.rt.pause(j.id)
+		resume := recordPause(j.sched.opt.Recorder, j.id)
 		goal := j.submit.count - window + (window+3)/4
-		j.idle(func() { j.waitDone(goal) })
+		j.idle(func() { j.endings.wait(goal) })
 		resume()
-		if j.last.Load() <= uint64(j.submit.count) {
+		if !j.outcome.goesOn(graph.TaskID(j.submit.count + 1)) {
 			return j.Err()
 		}
 	}
@@ -185,15 +174,15 @@ func (j *job) admit() error {
 // watches the context from now on. The caller holds submit.
 func (j *job) enlist() error {
 	if err := j.ctx.Err(); err != nil {
-		j.abort(context.Cause(j.ctx))
+		j.outcome.abort(context.Cause(j.ctx))
 		return j.Err()
 	}
-	if err := j.rt.enlist(j); err != nil {
-		j.abort(err)
+	if err := j.among.enlist(j); err != nil {
+		j.outcome.abort(err)
 		return j.Err()
 	}
 	j.submit.enlisted = true
-	j.stopWatching = context.AfterFunc(j.ctx, func() { j.abort(context.Cause(j.ctx)) })
+	j.stopWatching = context.AfterFunc(j.ctx, func() { j.outcome.abort(context.Cause(j.ctx)) })
 	return nil
 }
 
@@ -201,10 +190,10 @@ func (j *job) enlist() error {
 func (j *job) Wait() error {
 	j.submit.Lock()
 	if j.submit.graph.Open() {
-		j.settle()
+		j.sched.settle(&j.backlog)
 		j.submit.graph.Seal()
 	}
-	over := j.done.Load() == j.submit.count
+	over := j.endings.done.Load() == j.submit.count
 	j.rests()
 	j.submit.Unlock()
 	if !over {
@@ -213,31 +202,28 @@ func (j *job) Wait() error {
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	j.flush()
-	if j.submit.enlisted && j.done.Load() == j.submit.count {
-		if j.parent != nil && j.Err() == nil {
-			j.putBack()
+	if j.submit.enlisted && j.endings.done.Load() == j.submit.count {
+		if j.adopter != nil && j.Err() == nil {
+			// What children have made in new memory, of data that are renamed, comes to
+			// where their parent has it.
+			j.submit.graph.PutBack(func(value, latest any) { value.(versions.Value).Restore(latest.(versions.Value)) })
 		}
 		j.submit.enlisted = false
 		j.stopWatching()
-		j.rt.delist(j)
-		j.giveBack()
+		j.among.delist(j)
+		j.sched.takeRing(&j.backlog)
 		j.submit.graph.Release()
 	}
 	return j.Err()
 }
 
-// idle calls f, which waits for tasks of the job. The parent of children lends
-// its cores to them meanwhile.
+// idle calls f, which waits for tasks of the job.
 func (j *job) idle(f func()) {
-	w := j.parent
-	if w == nil {
+	if j.lending != nil {
+		j.lending(f)
+	} else {
 		f()
-		return
 	}
-	if d := w.rt.dog; d != nil {
-		defer d.excuse(w)()
-	}
-	w.yield(f)
 }
 
 // drain waits for every task submitted so far.
@@ -245,7 +231,7 @@ func (j *job) drain() {
 	j.submit.Lock()
 	n := j.submit.count
 	j.submit.Unlock()
-	j.waitDone(n)
+	j.endings.wait(n)
 }
 
 // WaitOn implements [Job].
@@ -253,7 +239,7 @@ func (j *job) WaitOn(d *graph.Datum) error {
 	got := make(chan *graph.Fault, 1)
 	j.watch(d, func(f *graph.Fault) {
 		if f == nil {
-			f = j.rt.bring(d) // before a later task can write it
+			f = j.sched.devices.Bring(d) // before a later task can write it
 		}
 		got <- f
 	})
@@ -274,121 +260,69 @@ func (j *job) WaitOn(d *graph.Datum) error {
 func (j *job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
-	j.settle()
+	j.sched.settle(&j.backlog)
 	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: done})
 	if ready {
 		freed := j.arrived(nil, []*graph.Task{t})
-		j.rt.enqueue(freed)
+		j.sched.enqueue(freed)
+	}
+}
+
+// flush has the host have everything that tasks of j have left on devices, and keeps
+// nothing of it there. An error is the job's. The caller holds submit: what others have
+// submitted meanwhile ends first.
+func (j *job) flush() {
+	if !j.used.Load() {
+		return
+	}
+	if j.endings.done.Load() < j.submit.count {
+		j.idle(func() { j.endings.wait(j.submit.count) })
+	}
+	j.used.Store(false)
+	for _, d := range j.sched.devices {
+		if err := d.Flush(j.id); err != nil {
+			j.outcome.abort(err)
+		}
 	}
 }
 
 // Err implements [Job].
 func (j *job) Err() error {
-	j.outcome.Lock()
-	defer j.outcome.Unlock()
-	switch {
-	case j.outcome.fault != nil:
-		return j.outcome.fault.Err
-	case j.outcome.aborted != nil:
-		return j.outcome.aborted.Err
+	if f := j.outcome.why(); f != nil {
+		return f.Err
 	}
 	return nil
 }
 
 // Ignored implements [Job].
 func (j *job) Ignored() int {
-	j.outcome.Lock()
-	defer j.outcome.Unlock()
-	return j.outcome.ignored
+	return j.outcome.count()
 }
 
 // Copies implements [Job].
 func (j *job) Copies() graph.Copies { return j.submit.graph.Copies() }
 
 // Completed implements [Job].
-func (j *job) Completed() int { return int(j.done.Load()) }
-
-// waitDone waits until goal tasks have ended.
-func (j *job) waitDone(goal int64) {
-	if j.done.Load() >= goal {
-		return
-	}
-	j.news.Lock()
-	for {
-		// Several may wait, for unlike goals: the smallest stands.
-		if goal < j.goal.Load() {
-			j.goal.Store(goal)
-		}
-		if j.done.Load() >= goal {
-			break
-		}
-		j.news.Wait()
-	}
-	j.news.Unlock()
-}
-
-// ended counts a task that has ended.
-func (j *job) ended() {
-	if j.done.Add(1) < j.goal.Load() {
-		return
-	}
-	j.news.Lock()
-	j.goal.Store(math.MaxInt64) // whoever still waits sets it again
-	drained := j.news.drained
-	if drained != nil {
-		// The goal first: who ends a task after this look at done sees it.
-		j.goal.Store(j.news.drainGoal)
-		if j.done.Load() < j.news.drainGoal {
-			drained = nil
-		} else {
-			j.news.drained = nil
-		}
-	}
-	j.news.Broadcast()
-	j.news.Unlock()
-	if drained != nil {
-		drained()
-	}
-}
-
-// abort cancels what has not started.
-func (j *job) abort(cause error) {
-	j.outcome.Lock()
-	if j.outcome.aborted == nil {
-		j.outcome.aborted = &graph.Fault{Err: cause}
-	}
-	j.last.Store(0)
-	j.outcome.Unlock()
-}
+func (j *job) Completed() int { return int(j.endings.done.Load()) }
 
 // cancelled returns why t must not run, nil if it may.
 func (j *job) cancelled(t *graph.Task) *graph.Fault {
 	if f := t.Tainted(); f != nil {
-		// The fault may be that of an earlier job on the same data.
-		j.outcome.Lock()
-		if j.outcome.fault == nil {
-			j.outcome.fault = f
-		}
-		j.outcome.Unlock()
+		j.outcome.inherit(f)
 		return f
 	}
-	if uint64(t.ID()) <= j.last.Load() {
+	if j.outcome.goesOn(t.ID()) {
 		if j.over == nil {
 			return nil
 		}
 		select {
 		case <-j.over: // the watch may come late when all cores are busy
-			j.abort(context.Cause(j.ctx))
+			j.outcome.abort(context.Cause(j.ctx))
 		default:
 			return nil
 		}
 	}
-	j.outcome.Lock()
-	defer j.outcome.Unlock()
-	if j.outcome.fault != nil {
-		return j.outcome.fault
-	}
-	return j.outcome.aborted
+	return j.outcome.why()
 }
 
 // fail records that t has failed for good and does what its policy says.
@@ -398,9 +332,7 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 		action = t.Failure().Then
 	}
 	if action == graph.Ignore {
-		j.outcome.Lock()
-		j.outcome.ignored++
-		j.outcome.Unlock()
+		j.outcome.ignore()
 		j.tell(t, graph.Failed, w.info.ID, version, err)
 		return j.end(w, t, graph.Done, nil, freed)
 	}
@@ -414,23 +346,13 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 	end := j.ctx.Err()
 	late := end != nil && (errors.Is(err, end) || errors.Is(err, context.Cause(j.ctx)))
 	if late {
-		j.abort(context.Cause(j.ctx))
+		j.outcome.abort(context.Cause(j.ctx))
 	}
 	// And so it is if the end has kept the task from another attempt.
-	if retriable(t, err) && j.last.Load() == 0 {
+	if retriable(t, err) && j.outcome.cancelled() {
 		late = true
 	}
-	j.outcome.Lock()
-	if late {
-		f = j.outcome.aborted
-	}
-	if !late && (j.outcome.fault == nil || f.Task < j.outcome.fault.Task) {
-		j.outcome.fault = f
-	}
-	if id := uint64(t.ID()); action == graph.Fail && id < j.last.Load() {
-		j.last.Store(id)
-	}
-	j.outcome.Unlock()
+	f = j.outcome.fail(f, late, action == graph.Fail)
 	j.tell(t, graph.Failed, w.info.ID, version, err)
 	return j.end(w, t, graph.Failed, f, freed)
 }
@@ -439,11 +361,7 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 // panicked.
 func (j *job) broken(what string, f *graph.Fault) {
 	f.Err = &TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
-	j.outcome.Lock()
-	if j.outcome.fault == nil || f.Task < j.outcome.fault.Task {
-		j.outcome.fault = f
-	}
-	j.outcome.Unlock()
+	j.outcome.fail(f, false, false)
 }
 
 // end takes t, which was executed at w, out of the graph and appends what it has freed
@@ -464,7 +382,7 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 	if r := freed[n:]; len(r) > 0 {
 		freed = append(freed[:n], j.arrived(w, r)...)
 	}
-	j.ended()
+	j.endings.add()
 	return freed
 }
 
@@ -472,7 +390,7 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 // the others, with what the watches' ends have freed. It is called at w, if that is
 // not nil.
 func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
-	if r := j.rt.opt.Recorder; r != nil && len(ready) > 0 {
+	if r := j.sched.opt.Recorder; r != nil && len(ready) > 0 {
 		now, tasks := r.Now(), 0
 		for _, t := range ready {
 			t.SetReadyAt(now)
@@ -501,4 +419,97 @@ func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 		ready = j.submit.graph.End(t, graph.Done, nil, ready)
 	}
 	return ready
+}
+
+// again decides whether t, whose attempt at w has failed, is to be run again, and
+// prepares it.
+func (j *job) again(w *site, t *graph.Task, version string, err error) bool {
+	if !retriable(t, err) || !j.outcome.goesOn(t.ID()) {
+		return false
+	}
+	j.tell(t, graph.Ready, w.info.ID, version, err)
+	t.Attempt++
+	t.SetState(graph.Ready)
+	return restore(t, j.sched.devices)
+}
+
+// drained has f called when all tasks submitted so far have ended, by the worker that
+// ends the last one. It returns false, and f is not called, if they have.
+func (j *job) drained(f func()) bool {
+	j.submit.Lock()
+	j.submit.graph.Seal()
+	j.rests()
+	goal := j.submit.count
+	j.submit.Unlock()
+	return j.endings.at(goal, f)
+}
+
+// Story implements [Job].
+func (j *job) Story(id graph.TaskID) (Story, error) {
+	if j.stories == nil {
+		return Story{}, &NoStoryError{Task: id}
+	}
+	return j.stories.get(id)
+}
+
+// tell adds a step to the story of t, if stories are kept.
+func (j *job) tell(t *graph.Task, state graph.State, worker int, version string, err error) {
+	if j.stories != nil {
+		j.stories.add(t.ID(), Step{State: state, Worker: worker, Version: version, Err: err})
+	}
+}
+
+// jobs are the jobs of a runtime.
+type jobs struct {
+	last  atomic.Uint64 // the number of the latest one
+	tasks graph.Pool    // memory for tasks, passed on from job to job
+	live  struct {      // taken before the scheduler's lock, never inside it
+		sync.Mutex
+		jobs   map[*job]struct{} // with tasks in flight
+		closed bool
+	}
+}
+
+// enlist notes that j has tasks in flight.
+func (a *jobs) enlist(j *job) error {
+	a.live.Lock()
+	defer a.live.Unlock()
+	if a.live.closed {
+		return ErrClosed
+	}
+	a.live.jobs[j] = struct{}{}
+	return nil
+}
+
+// delist notes that j has none any more.
+func (a *jobs) delist(j *job) {
+	a.live.Lock()
+	delete(a.live.jobs, j)
+	a.live.Unlock()
+}
+
+// alive returns those with tasks in flight.
+func (a *jobs) alive() []*job {
+	a.live.Lock()
+	defer a.live.Unlock()
+	return slices.Collect(maps.Keys(a.live.jobs))
+}
+
+// close ends all jobs with ErrClosed, and reports whether that has been done before.
+func (a *jobs) close() (again bool) {
+	a.live.Lock()
+	again = a.live.closed
+	a.live.closed = true
+	a.live.Unlock()
+	all := a.alive()
+	for _, j := range all {
+		j.outcome.abort(ErrClosed)
+	}
+	for _, j := range all {
+		j.drain()
+		j.submit.Lock()
+		j.flush()
+		j.submit.Unlock()
+	}
+	return again
 }

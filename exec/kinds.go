@@ -7,73 +7,86 @@ import (
 
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // kinds are the kinds of worker that a runtime has: those with equal targets are alike.
+// They say who can run a task.
 type kinds struct {
-	targets []*versions.Target // of kinds; those of hosts come first
-	hosts   int                // how many are theirs
-	of      []int              // the kind of each worker
-	// able has, for ops, the kinds that can run them. Local.mu guards it.
+	selector *versions.Selector
+	devices  offload.Devices
+	targets  []*versions.Target // of kinds; those of workers on cores come first
+	hosts    int                // how many are theirs
+	of       []int              // the kind of each worker
+	sorted   bool               // the policy gives each kind what it can run
+	// able has, for ops, the kinds that can run them. The scheduler's lock guards it.
 	able map[*versions.Op]uint64
 }
 
-// newKinds returns the kinds of the runtime's workers.
-func (l *Local) newKinds() (k kinds) {
-	k.able = map[*versions.Op]uint64{}
-	for i, w := range l.workers {
-		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool { return reflect.DeepEqual(on, w.info.Target) })
+// newKinds returns the kinds of workers, of which so many, the first ones, are on cores,
+// and the others those of devices.
+func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload.Devices) kinds {
+	k := kinds{selector: s, devices: devices, able: map[*versions.Op]uint64{}}
+	for i := range workers {
+		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool { return reflect.DeepEqual(on, workers[i].Target) })
 		if of < 0 {
 			of = len(k.targets)
-			k.targets = append(k.targets, w.info.Target)
+			k.targets = append(k.targets, workers[i].Target)
 		}
-		if k.of = append(k.of, of); i < l.hosts {
+		if k.of = append(k.of, of); i < hosts {
 			k.hosts = of + 1
 		}
 	}
 	return k
 }
 
-// newPolicy returns the policy that the options ask for, for workers that are there.
+// policy returns the policy that the options ask for, and the number of locations.
 // Expected times say who cannot run a task; other policies need not know.
-func (l *Local) newPolicy() dispatch.Policy {
-	m := dispatch.Machine{Accelerators: len(l.devices), Costs: &costs{rt: l}}
-	for _, w := range l.workers {
-		m.Locations = append(m.Locations, w.info.Location)
+func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (dispatch.Policy, int) {
+	costs := &dispatch.Expected{Selector: k.selector, Fixed: fixed, Hosts: len(workers) - len(k.devices)}
+	if k.devices != nil {
+		costs.Devices = k.devices
 	}
-	l.far = m.Places() > 1
-	build := l.opt.NewPolicy
+	m := dispatch.Machine{Accelerators: len(k.devices), Costs: costs}
+	for i := range workers {
+		m.Locations = append(m.Locations, workers[i].Location)
+		costs.Targets = append(costs.Targets, workers[i].Target)
+	}
+	costs.Locations = m.Locations
+	build := opt.NewPolicy
 	if build == nil {
-		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(l.opt.Policy, m) }
+		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(opt.Policy, m) }
 	}
-	if n := len(l.kinds.targets); l.opt.Policy == dispatch.EarliestFinish || l.kinds.hosts == 1 && n <= 2 || n > 64 {
-		return build(m)
+	if n := len(k.targets); opt.Policy == dispatch.EarliestFinish || k.hosts == 1 && n <= 2 || n > 64 {
+		return build(m), m.Places()
 	}
-	l.sorted = true
-	return dispatch.ByKind(m, l.kinds.of, l.able, build)
+	k.sorted = true
+	return dispatch.ByKind(m, k.of, k.can, build), m.Places()
 }
 
-// able returns the kinds that can run t, a bit for each. The caller holds mu.
-func (l *Local) able(t *graph.Task) (able uint64) {
+// can returns the kinds that can run t, a bit for each. The caller holds the scheduler's
+// lock.
+func (k *kinds) can(t *graph.Task) (able uint64) {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
 		return 0
 	}
-	able, known := l.kinds.able[op]
+	able, known := k.able[op]
 	if !known || t.Constraints() != nil {
 		able = 0
-		for i, on := range l.kinds.targets {
-			if l.unfit(t, on) == nil {
+		for i, on := range k.targets {
+			if k.unfit(t, on) == nil {
 				able |= 1 << i
 			}
 		}
 		if t.Constraints() == nil {
-			l.kinds.able[op] = able
+			k.able[op] = able
 		}
 	}
-	for kind := l.kinds.hosts; kind < len(l.kinds.targets); kind++ {
-		if !slices.ContainsFunc(l.devices, func(d *device) bool { return l.kinds.of[d.info.ID] == kind && !d.lost.Load() }) {
+	first := len(k.of) - len(k.devices) // the number of the first device's worker
+	for kind := k.hosts; kind < len(k.targets); kind++ {
+		if !slices.ContainsFunc(k.devices, func(d *offload.Device) bool { return !d.Gone() && k.of[first+slices.Index(k.devices, d)] == kind }) {
 			able &^= 1 << kind
 		}
 	}
@@ -82,12 +95,12 @@ func (l *Local) able(t *graph.Task) (able uint64) {
 
 // unfit returns why no worker with that target can run t; nil if one can, as far as
 // the target says.
-func (l *Local) unfit(t *graph.Task, on *versions.Target) error {
+func (k *kinds) unfit(t *graph.Task, on *versions.Target) error {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
 		return nil // it fails wherever it runs
 	}
-	if err := l.selector.Check(op, on); err != nil {
+	if err := k.selector.Check(op, on); err != nil {
 		return err
 	}
 	c, _ := t.Constraints().(*versions.Constraints)
@@ -95,32 +108,26 @@ func (l *Local) unfit(t *graph.Task, on *versions.Target) error {
 }
 
 // hostFit reports whether a worker on cores can run t.
-func (l *Local) hostFit(t *graph.Task) bool {
-	return slices.ContainsFunc(l.kinds.targets[:l.kinds.hosts], func(on *versions.Target) bool { return l.unfit(t, on) == nil })
-}
-
-// passOn gives a task that w, a host, has taken and cannot execute to a worker that
-// can, if there is one.
-func (l *Local) passOn(t *graph.Task, w *worker) bool {
-	return l.unfit(t, w.info.Target) != nil && (l.redirect(t, w) || l.elsewhere(t))
+func (k *kinds) hostFit(t *graph.Task) bool {
+	return slices.ContainsFunc(k.targets[:k.hosts], func(on *versions.Target) bool { return k.unfit(t, on) == nil })
 }
 
 // nobody returns why no worker can execute t.
-func (l *Local) nobody(t *graph.Task) error {
+func (k *kinds) nobody(t *graph.Task) error {
 	var all []error
-	for _, on := range l.kinds.targets[:l.kinds.hosts] {
-		all = append(all, l.unfit(t, on))
+	for _, on := range k.targets[:k.hosts] {
+		all = append(all, k.unfit(t, on))
 	}
-	for _, d := range l.devices {
-		all = append(all, d.accepts(t))
+	for _, d := range k.devices {
+		all = append(all, d.Accepts(t))
 	}
 	return errors.Join(all...)
 }
 
-// checkConstraints panics with ErrConstraints for constraints that are none, and
-// returns why no worker can ever meet those of s; nil if one can. What an op asks for
-// is found out when it is to run.
-func (j *job) checkConstraints(s *graph.Spec) error {
+// admits panics with ErrConstraints for constraints that are none, and returns why no
+// worker can ever meet those of s; nil if one can. What an op asks for is found out when
+// it is to run.
+func (k *kinds) admits(s *graph.Spec) error {
 	if s.Constraints == nil {
 		return nil
 	}
@@ -130,7 +137,7 @@ func (j *job) checkConstraints(s *graph.Spec) error {
 	}
 	op, _ := s.Op.(*versions.Op)
 	var all []error
-	for _, on := range j.rt.kinds.targets {
+	for _, on := range k.targets {
 		err := c.Admit(op, on)
 		if err == nil {
 			return nil
@@ -139,11 +146,3 @@ func (j *job) checkConstraints(s *graph.Spec) error {
 	}
 	return errors.Join(all...)
 }
-
-// ErrConstraints is the panic of [Job.Submit] for a task whose constraints are no
-// *versions.Constraints.
-const ErrConstraints graph.Error = "exec: the constraints of a task must be a *versions.Constraints"
-
-// near reports whether b can take part in a task of a: it is alike, and has the same
-// memory near.
-func near(a, b *Worker) bool { return a.Node == b.Node && a.Target == b.Target }

@@ -9,6 +9,28 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// parent is an attempt on cores as the version sees it, by [versions.Call].Task: it may
+// finish with operands, have children, and wait without holding up its cores.
+type parent struct {
+	attempt
+	nested *job           // of the children; nil if there are none
+	yields func(f func()) // calls f while others have the cores: see worker.yield
+}
+
+// Await calls f, which waits for something, in a task, and lends the cores of
+// the worker that executes call to others until it returns. So any number of
+// tasks may wait without holding up the machine, at the cost of a thread each.
+// The members of a team must not call it. Outside of a runtime it only calls f.
+//
+// A job of [Nested] does the same while it waits.
+func Await(call *versions.Call, f func()) {
+	if w, ok := call.Task.(*parent); ok {
+		w.yields(f)
+		return
+	}
+	f()
+}
+
 // ErrNoTask is returned by [Nested] for a call that no runtime made.
 var ErrNoTask = errors.New("exec: the call belongs to no task")
 
@@ -32,29 +54,43 @@ var ErrNoTask = errors.New("exec: the call belongs to no task")
 // Reference: "Hierarchical management of extreme-scale task-based applications"
 // (Lordan et al., 2023).
 func Nested(call *versions.Call) (Children, error) {
-	w, ok := call.Task.(*worker)
+	p, ok := call.Task.(*parent)
 	if !ok {
 		return Children{}, ErrNoTask
 	}
-	if w.nested == nil {
-		w.nested = newJob(w.rt, call.Ctx)
-		w.nested.parent, w.nested.adopter = w, jobOf(w.task)
+	if p.nested == nil {
+		j := jobOf(p.task)
+		p.nested = newJob(p.rt, j.among, call.Ctx)
+		p.nested.adopter, p.nested.lending = j, p.waits
 	}
-	return Children{w.nested}, nil
+	return Children{p.nested, p}, nil
+}
+
+// waits calls f, which waits for children, and lends the parent's cores to them
+// meanwhile.
+func (p *parent) waits(f func()) {
+	if p.dog != nil {
+		defer p.dog.excuse(p.watched)()
+	}
+	p.yields(f)
 }
 
 // Children is the job of a task's children.
-type Children struct{ *job }
+type Children struct {
+	*job
+	of *parent
+}
 
 // Hand hands operand i of the parent on, as [versions.Call.Finished] does, as
 // soon as the version of d that the latest task submitted so far makes is
 // there, but at the end of the parent if d is renamed. The children submitted later
-// must not touch what the operand stands for. If the version cannot be made, the parent fails and with it the operand.
+// must not touch what the operand stands for. If the version cannot be
+// made, the parent fails and with it the operand.
 //
 // It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i
 // or has finished with it. An operand that is handed on twice makes the parent fail.
 func (j Children) Hand(d *graph.Datum, i int) {
-	t, w := j.parent.task, j.parent
+	t := j.of.task
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
 	}
@@ -66,103 +102,82 @@ func (j Children) Hand(d *graph.Datum, i int) {
 	}
 	j.watch(d, func(f *graph.Fault) {
 		if f == nil {
-			f = j.rt.bring(d)
+			f = j.sched.devices.Bring(d)
 		}
 		if f != nil {
 			return
 		}
 		defer func() {
 			if v := recover(); v != nil { // given meanwhile
-				j.abort(&PanicError{Value: v, Stack: debug.Stack()})
+				j.outcome.abort(&PanicError{Value: v, Stack: debug.Stack()})
 			}
 		}()
-		w.give(t, i)
+		j.of.give(t, i)
 	})
 }
 
 // Finished implements versions.Task.
-func (w *worker) Finished(i int) { w.give(w.task, i) }
+func (p *parent) Finished(i int) { p.give(p.task, i) }
 
-// give records that t, which w executes, has finished with operand i.
-func (w *worker) give(t *graph.Task, i int) {
+// give records that t, which the worker executes, has finished with operand i.
+func (p *parent) give(t *graph.Task, i int) {
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
 	}
-	if w.rt.far {
-		t.UsedOperand(i, w.info.Location, w.fixed())
+	if p.rt.far {
+		t.UsedOperand(i, p.at.info.Location, p.fixed())
 	}
 	j := jobOf(t)
 	var room [8]*graph.Task
-	freed := j.arrived(&w.site, j.submit.graph.Give(t, i, room[:0]))
+	freed := j.arrived(p.at, j.submit.graph.Give(t, i, room[:0]))
 	if len(freed) > 0 {
-		w.rt.enqueue(freed)
+		p.rt.enqueue(freed)
 	}
 }
 
 // family does what is to be done about the children of t when its version has
 // returned err. Later means that the last of them will end t. With wait set it
 // waits for them.
-func (w *worker) family(t *graph.Task, err error, wait bool) (later bool, _ error) {
-	children := w.nested
+func (p *parent) family(t *graph.Task, err error, wait bool) (later bool, _ error) {
+	children := p.nested
 	if children == nil {
 		return false, err
 	}
 	if err != nil {
-		w.disown(err)
+		p.disown(err)
 		return false, err
 	}
-	if !wait && w.adopt(t, children) {
-		w.nested = nil
+	if !wait && p.adopt(t, children) {
+		p.nested = nil
 		return true, nil
 	}
 	err = children.Wait()
-	w.nested = nil
+	p.nested = nil
 	return false, err
 }
 
 // disown cancels the children of a task that has failed, and waits for those
 // that run.
-func (w *worker) disown(err error) {
-	if w.nested == nil {
+func (p *parent) disown(err error) {
+	if p.nested == nil {
 		return
 	}
-	w.nested.abort(err)
-	w.nested.Wait()
-	w.nested = nil
+	p.nested.outcome.abort(err)
+	p.nested.Wait()
+	p.nested = nil
 }
 
 // adopt leaves the end of t to the last of its children. It returns false if all
 // of them have ended already.
-func (w *worker) adopt(t *graph.Task, children *job) bool {
-	a := w.attempt // w goes on to others
-	return children.whenDrained(func() {
+func (p *parent) adopt(t *graph.Task, children *job) bool {
+	a := p.attempt // the worker goes on to others
+	return children.drained(func() {
 		err := children.Wait() // all have ended: it tidies up
 		a.learn(t, time.Since(a.start), err)
 		freed, again := a.conclude(t, err, nil)
 		if again {
 			freed = append(freed, t)
 		}
-		w.rt.enqueue(freed)
+		p.rt.enqueue(freed)
 	})
-}
-
-// whenDrained has f called when all tasks submitted so far have ended, by the
-// worker that ends the last one. It returns false, and f is not called, if they
-// have.
-func (j *job) whenDrained(f func()) bool {
-	j.submit.Lock()
-	j.submit.graph.Seal()
-	j.rests()
-	goal := j.submit.count
-	j.submit.Unlock()
-	j.news.Lock()
-	defer j.news.Unlock()
-	if goal < j.goal.Load() {
-		j.goal.Store(goal)
-	}
-	if j.done.Load() >= goal {
-		return false
-	}
-	j.news.drained, j.news.drainGoal = f, goal
-	return true
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -42,10 +43,10 @@ type Options struct {
 	// Accelerators each get a worker, after those on cores. The runtime uses them
 	// until its Close and does not close them. No two runtimes may have one at
 	// the same time.
-	Accelerators []Accelerator
+	Accelerators []offload.Accelerator
 	// Alone has accelerators start every call on its own. By default small ones
 	// that can start at the same time are started as one, if the accelerator is a
-	// [Batcher], and may be computed by another routine: of when they were ready
+	// [offload.Batcher], and may be computed by another routine: of when they were ready
 	// the last bits of results may depend then.
 	Alone bool
 	// Recorder, if not nil, gets an event for each attempt at a task.

@@ -1,20 +1,25 @@
 package exec
 
 import (
-	"fmt"
-	"sync"
-
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// machine is what this machine is; reading it takes a hundred small files, so
-// it is read once.
-var machine = sync.OnceValue(topo.Detect)
-
-// DefaultWorkers returns the number of workers of a runtime whose options do
-// not say it: one for each core that the process may use.
-func DefaultWorkers() int { return machine().Workers() }
+// Worker describes a worker of a runtime.
+type Worker struct {
+	ID   int
+	CPUs []int // cores that it is pinned to; nil if it floats
+	Node int   // NUMA node of its cores; 0 if it floats
+	// Location numbers the memory that is near to it: the NUMA nodes that have
+	// workers, and then the accelerators.
+	Location int
+	Note     string           // why it floats although it should not, if so
+	Target   *versions.Target // what it offers to versions; read-only
+	// Accelerator is the name of the accelerator whose worker it is; empty for
+	// workers on cores.
+	Accelerator string
+}
 
 // place describes the workers that opt asks for.
 func place(opt *Options) []Worker {
@@ -44,6 +49,7 @@ func place(opt *Options) []Worker {
 			workers[i].CPUs = sets[i]
 			workers[i].Node = m.NodeOf(sets[i][0])
 		}
+		workers[i].ID = i
 		if opt.nodes > 0 {
 			workers[i].Node = i % opt.nodes
 		}
@@ -64,51 +70,19 @@ func locate(workers []Worker) {
 	}
 }
 
-// here is what Here returns.
-var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
-
-// Here returns the target of workers on this machine as it is. A selector
-// keeps what it knows by target, so all runtimes share this one. It must not
-// be changed.
-func Here() *versions.Target { return here() }
-
-// TargetOf returns the target of workers on this machine that are declared to be
-// as o says: what empty fields of Options.Target are filled in with.
-func TargetOf(o versions.Target) *versions.Target { return target(&o, machine()) }
-
-// target returns the target that is declared as o.
-func target(o *versions.Target, m *topo.Machine) *versions.Target {
-	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 {
-		return here()
+// placeDevices describes the workers of accelerators, which come after the others. Each
+// has a location of its own.
+func placeDevices(hosts []Worker, all []offload.Accelerator) (workers []Worker) {
+	next := 0
+	for i := range hosts {
+		next = max(next, hosts[i].Location+1)
 	}
-	return complete(*o, m)
+	for i, a := range all {
+		workers = append(workers, Worker{ID: len(hosts) + i, Location: next + i, Accelerator: a.Name(), Target: a.Target()})
+	}
+	return workers
 }
 
-// complete fills the empty fields of a target from the machine.
-func complete(t versions.Target, m *topo.Machine) *versions.Target {
-	if t.Kind == "" {
-		t.Kind = "cpu"
-	}
-	if t.Arch == "" {
-		t.Arch = m.Arch
-	}
-	if t.Processor == "" {
-		t.Processor = m.Brand
-		if m.KNL() {
-			t.Processor = fmt.Sprintf("%s (KNL)", m.Brand)
-		}
-	}
-	if t.Features == nil {
-		t.Features = m.Features
-	}
-	if t.Units == 0 {
-		t.Units = 1
-		if m.KNL() {
-			t.Units = 2 // a tile of the chip: two cores with one L2 cache
-		}
-	}
-	if t.Memory == 0 {
-		t.Memory = m.UsableMemory()
-	}
-	return &t
-}
+// near reports whether b can take part in a task of a: it is alike, and has the same
+// memory near.
+func near(a, b *Worker) bool { return a.Node == b.Node && a.Target == b.Target }

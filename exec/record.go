@@ -17,10 +17,9 @@ func edgeLog(r *trace.Recorder, job uint64) *graph.Log {
 	return l
 }
 
-// pause records that the submission of a job stands still until the function
+// recordPause records, if there is a recorder, that the submission of a job stands still until the function
 // that it returns is called.
-func (l *Local) pause(job uint64) (resume func()) {
-	r := l.opt.Recorder
+func recordPause(r *trace.Recorder, job uint64) (resume func()) {
 	if r == nil {
 		return func() {}
 	}

@@ -60,8 +60,3 @@ type Job interface {
 	// *NoStoryError if Options.Stories does not reach back to it.
 	Story(id graph.TaskID) (Story, error)
 }
-
-var (
-	_ Runtime = (*Local)(nil)
-	_ Job     = (*job)(nil)
-)

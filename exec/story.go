@@ -71,21 +71,6 @@ func (e *NoStoryError) Error() string {
 	return fmt.Sprintf("exec: no story of task %d: not submitted, or not among the latest %d", e.Task, e.Kept)
 }
 
-// Story implements [Job].
-func (j *job) Story(id graph.TaskID) (Story, error) {
-	if j.stories == nil {
-		return Story{}, &NoStoryError{Task: id}
-	}
-	return j.stories.get(id)
-}
-
-// tell adds a step to the story of t, if stories are kept.
-func (j *job) tell(t *graph.Task, state graph.State, worker int, version string, err error) {
-	if j.stories != nil {
-		j.stories.add(t.ID(), Step{State: state, Worker: worker, Version: version, Err: err})
-	}
-}
-
 // stories keeps the stories of the latest tasks in a ring.
 type stories struct {
 	start time.Time
@@ -118,6 +103,7 @@ func (s *stories) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph
 	}
 }
 
+// add adds a step to the story of a task, if it is among those that are kept.
 func (s *stories) add(id graph.TaskID, p Step) {
 	p.After = time.Since(s.start)
 	s.mu.Lock()

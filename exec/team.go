@@ -28,10 +28,13 @@ import (
 //   - Where it asks for units (Constraints.Units, or Share), its team stays: workers
 //     join before they take a task of their own, and go when its task ends.
 type team struct {
-	leader *worker
+	leader *seat
 	limit  int32 // members beside the leader
 	stays  bool
-	timed  bool // what members have spent is asked for
+	timed  bool        // what members have spent is asked for
+	share  trace.Event // what the shares in the task have in common, if there is a recorder
+	offers *offers     // where the team is offered to workers
+	host   teamHost
 
 	members atomic.Int32
 	current atomic.Pointer[phase] // the latest one
@@ -43,6 +46,16 @@ type team struct {
 	waited time.Duration // what the leader has waited for them
 }
 
+// teamHost is what a team needs of the scheduler.
+type teamHost interface {
+	// recruit rouses so many workers, if so many sleep that can join.
+	recruit(t *team, wanted int)
+	// busy reports whether there are tasks that want a worker.
+	busy() bool
+	// recorder returns the recorder, nil if there is none.
+	recorder() *trace.Recorder
+}
+
 // phase is one call of Do.
 type phase struct {
 	team       *team
@@ -52,52 +65,30 @@ type phase struct {
 	unfinished atomic.Int64
 	done       chan struct{} // closed by whoever finishes the last part
 	panicked   atomic.Pointer[PanicError]
-	share      trace.Event // what members record of it, if there is a recorder
 }
 
-// lead makes w the leader of a team for its call of v, if that has several units.
-func (l *Local) lead(w *worker, v *versions.Version) {
-	units, stays := v.Constraints.Units, true
-	if l.hosts > 1 {
-		if v.Share != nil {
-			units = max(units, v.Share(&w.call))
-		}
-		if units <= 1 && v.Help != nil {
-			units, stays = v.Help(&w.call), false
-		}
-	}
-	if units > 1 {
-		l.form(w, int32(min(units, l.hosts)-1), stays)
-	}
-}
-
-// form makes a team under w, with so many members at most.
-func (l *Local) form(w *worker, limit int32, stays bool) {
-	t := &team{leader: w, limit: limit, stays: stays, timed: !stays && w.choice.Timed}
+// opens offers the team to workers and asks for some, if it stays. Otherwise each phase
+// with several parts does.
+func (t *team) opens() {
 	t.news.L = &t.mu
-	w.lead, w.call.Gang = t, t
-	if stays {
-		l.publish(t)
-		l.call(t, int(limit))
+	if t.stays {
+		t.offers.publish(t)
+		t.host.recruit(t, int(t.limit))
 	}
 }
 
-// dismiss ends the team that w leads, if any: its members go their ways.
-func (w *worker) dismiss() {
-	t := w.lead
-	if t == nil {
-		return
-	}
-	w.lead, w.call.Gang = nil, nil
+// ends has the members go their ways. It returns what they have spent on the task beyond
+// the time for which the leader has waited, for a team that does not stay.
+func (t *team) ends() (spent time.Duration) {
 	if !t.stays {
-		w.spent = time.Duration(t.worked.Load()) - t.waited
-		return
+		return time.Duration(t.worked.Load()) - t.waited
 	}
-	w.rt.withdraw(t)
+	t.offers.withdraw(t)
 	t.mu.Lock()
 	t.over.Store(true)
 	t.news.Broadcast()
 	t.mu.Unlock()
+	return 0
 }
 
 // Units implements versions.Gang.
@@ -108,19 +99,18 @@ func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
 	if parts <= 0 {
 		return
 	}
-	l := t.leader.rt
-	p := &phase{team: t, parts: int64(parts), f: f, done: make(chan struct{}), share: t.leader.share()}
+	p := &phase{team: t, parts: int64(parts), f: f, done: make(chan struct{})}
 	p.unfinished.Store(p.parts)
 	t.mu.Lock()
 	t.current.Store(p)
 	t.news.Broadcast()
 	t.mu.Unlock()
 	if !t.stays && parts > 1 {
-		l.publish(t)
-		defer l.withdraw(t)
+		t.offers.publish(t)
+		defer t.offers.withdraw(t)
 	}
 	if wanted := min(int(t.limit), parts-1) - int(t.members.Load()); wanted > 0 {
-		l.call(t, wanted)
+		t.host.recruit(t, wanted)
 	}
 	p.lead(&t.leader.part)
 }
@@ -176,7 +166,7 @@ func (p *phase) run(i int, scratch *versions.Workspace) {
 }
 
 // serve is what a member does until it goes.
-func (t *team) serve(w *worker) {
+func (t *team) serve(w *seat) {
 	defer t.members.Add(-1)
 	if t.members.Add(1) > t.limit {
 		return
@@ -214,7 +204,7 @@ func (t *team) after(last *phase) *phase {
 // help is the work of a member at a phase, recorded as its share in the task: from
 // the first part that it takes to the end of its last one. It reports false if the
 // member goes: there is work of its own.
-func (p *phase) help(w *worker) (stays bool) {
+func (p *phase) help(w *seat) (stays bool) {
 	i := p.take()
 	if i >= p.parts { // it came too late
 		return true
@@ -227,28 +217,17 @@ func (p *phase) help(w *worker) (stays bool) {
 	}
 	for ; i < p.parts; i = p.take() {
 		p.run(int(i), &w.part)
-		if !p.team.stays && w.rt.queued.Load() {
+		if !p.team.stays && p.team.host.busy() {
 			return false
 		}
 	}
 	return true
 }
 
-// share returns what all shares in the task that w executes have in common, if
-// there is a recorder.
-func (w *worker) share() (e trace.Event) {
-	if w.record == nil || w.task == nil {
-		return e
-	}
-	e = trace.Event{Job: w.doing.Job, Task: w.doing.Task, Op: w.doing.Op, Version: w.doing.Version}
-	writes(&e, w.task)
-	return e
-}
-
 // begin records that w has begun with its share, if there is a recorder.
-func (p *phase) begin(w *worker) (e trace.Event) {
+func (p *phase) begin(w *seat) (e trace.Event) {
 	if w.record != nil {
-		e = p.share
+		e = p.team.share
 		e.Worker = w.info.ID
 		e.Start = w.running(trace.Running{Job: e.Job, Task: e.Task, Op: e.Op, Version: e.Version}, false)
 	}
@@ -256,8 +235,8 @@ func (p *phase) begin(w *worker) (e trace.Event) {
 }
 
 // shared records the share that e says the beginning of.
-func (p *phase) shared(w *worker, e trace.Event, began time.Time) {
-	if r := w.rt.opt.Recorder; w.record != nil {
+func (p *phase) shared(w *seat, e trace.Event, began time.Time) {
+	if r := p.team.host.recorder(); w.record != nil {
 		e.End = r.Now()
 		r.Share(e)
 	}
@@ -265,25 +244,31 @@ func (p *phase) shared(w *worker, e trace.Event, began time.Time) {
 	p.less(1)
 }
 
+// offers are the teams that workers can join.
+type offers struct {
+	open []atomic.Pointer[team] // by the number of the leader
+	n    atomic.Int32           // how many there are
+}
+
 // publish lets workers see a team, until withdraw.
-func (l *Local) publish(t *team) {
-	l.open[t.leader.info.ID].Store(t)
-	l.offers.Add(1)
+func (o *offers) publish(t *team) {
+	o.open[t.leader.info.ID].Store(t)
+	o.n.Add(1)
 }
 
-func (l *Local) withdraw(t *team) {
-	l.open[t.leader.info.ID].Store(nil)
-	l.offers.Add(-1)
+func (o *offers) withdraw(t *team) {
+	o.open[t.leader.info.ID].Store(nil)
+	o.n.Add(-1)
 }
 
-// offer returns a team that w can join, nil if there is none: one that stays, or,
+// find returns a team that w can join, nil if there is none: one that stays, or,
 // unless only those are meant, one that has parts.
-func (l *Local) offer(w *worker, staying bool) *team {
-	if l.offers.Load() == 0 {
+func (o *offers) find(w *seat, staying bool) *team {
+	if o.n.Load() == 0 {
 		return nil
 	}
-	for i := range l.open {
-		t := l.open[i].Load()
+	for i := range o.open {
+		t := o.open[i].Load()
 		if t == nil || t.members.Load() >= t.limit || !near(&t.leader.info, &w.info) || staying && !t.stays {
 			continue
 		}
@@ -292,35 +277,4 @@ func (l *Local) offer(w *worker, staying bool) *team {
 		}
 	}
 	return nil
-}
-
-// call rouses as many workers of the leader's node as are wanted and do not look about
-// already. Who joins a team does not look after the worker that executes all tasks: if
-// that is the leader, it is so no more, or nobody would come to what is in a backlog.
-func (l *Local) call(t *team, wanted int) {
-	var room [16]*worker
-	idle, w := room[:0], t.leader
-	l.mu.Lock()
-	alone := l.resign(w)
-	wanted -= l.spinning
-	if p := l.lingering; p != nil && !near(&p.info, &w.info) {
-		wanted++
-	}
-	for len(idle) < wanted {
-		p := l.rise(func(p *worker) bool { return near(&p.info, &w.info) })
-		if p == nil {
-			break
-		}
-		idle = append(idle, p)
-	}
-	if alone {
-		l.absorb()
-		if other := l.rouse(); other != nil {
-			idle = append(idle, other)
-		}
-	}
-	l.mu.Unlock()
-	for _, p := range idle {
-		p.rouse()
-	}
 }

@@ -19,12 +19,10 @@ func TestTeamLingerNode(t *testing.T) {
 	for try := 0; try < 200 && suited < 4; try++ {
 		o := Options{Workers: 4, Float: true}
 		o.Linger(time.Hour)
+		o.Nodes(2)
 		rt, err := NewLocal(o)
 		if err != nil {
 			t.Fatal(err)
-		}
-		for i, p := range rt.workers {
-			p.info.Node = i / 2 // which nobody looks at before there are offers
 		}
 		var mu sync.Mutex
 		helped, suits := false, false
@@ -32,7 +30,7 @@ func TestTeamLingerNode(t *testing.T) {
 			Name: "v",
 			Help: func(*versions.Call) int { return 2 },
 			Run: func(c *versions.Call) error {
-				w := c.Task.(*worker)
+				w := c.Gang.(*team).leader
 				time.Sleep(5 * time.Millisecond)
 				rt.mu.Lock()
 				near := 0

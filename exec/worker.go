@@ -2,53 +2,33 @@ package exec
 
 import (
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Worker describes a worker of a runtime.
-type Worker struct {
-	ID   int
-	CPUs []int // cores that it is pinned to; nil if it floats
-	Node int   // NUMA node of its cores; 0 if it floats
-	// Location numbers the memory that is near to it: the NUMA nodes that have
-	// workers, and then the accelerators.
-	Location int
-	Note     string           // why it floats although it should not, if so
-	Target   *versions.Target // what it offers to versions; read-only
-	// Accelerator is the name of the accelerator whose worker it is; empty for
-	// workers on cores.
-	Accelerator string
-}
-
 // worker executes tasks on cores, one at a time.
 type worker struct {
-	site
-	attempt // the task that it executes
-	slot    *slot
-	heir    *worker       // that is to have the slot, when this one is at its end
-	wake    chan struct{} // capacity 1: one token for each time it is roused
+	seat
+	parent                 // the task that it executes
+	crew   *sync.WaitGroup // all workers of the runtime
 
 	work  versions.Workspace
-	part  versions.Workspace // for parts of a team's task
-	team  *team              // that the worker has joined
-	lead  *team              // of the task that it executes
-	spent time.Duration      // on that task, beyond the time that it took
+	team  *team         // that it has joined
+	lead  *team         // of the task that it executes
+	spent time.Duration // on that task, beyond the time that it took
 	freed []*graph.Task
-	held  int64 // memory that the task has taken; Local.mu guards it
-
-	nested *job // of the children of the task that it executes
-
-	pace pace
 }
 
-// newWorker returns a worker for a slot.
-func newWorker(at site, s *slot) *worker {
-	w := &worker{site: at, slot: s, wake: make(chan struct{}, 1)}
-	w.at, w.call.Task = &w.site, w
+// newWorker returns a worker for a slot, one of those that running counts.
+func newWorker(s *scheduler, d *dog, at site, in *slot, running *sync.WaitGroup) *worker {
+	w := &worker{seat: seat{site: at, slot: in, wake: make(chan struct{}, 1)}, crew: running}
+	w.rt, w.dog, w.at = s, d, &w.site
+	w.yields, w.call.Task = w.yield, &w.parent
 	return w
 }
 
@@ -65,28 +45,29 @@ func (w *worker) loop() {
 	defer w.survive()
 	w.freed = w.freed[:0]
 	for {
-		t := w.rt.exchange(w, w.freed)
-		if t == nil && w.team == nil && w.heir == nil {
+		x := w.rt.exchange(&w.seat, w.freed)
+		if !x.found() {
 			w.forget()
-			t = w.rt.await(w)
-			w.begins()
+			x = w.rt.await(&w.seat)
+			if w.rt.lonely {
+				w.pace.begins(&w.rt.opt.tempo)
+			}
 		}
 		w.freed = w.freed[:0]
 		switch {
-		case t != nil:
-			w.freed = w.execute(t, w.freed)
-		case w.team != nil:
-			w.team.serve(w)
+		case x.task != nil:
+			w.freed = w.execute(x.task, w.freed)
+		case x.team != nil:
+			w.team = x.team
+			w.team.serve(&w.seat)
 			w.team = nil
 		default:
 			w.forget()
 			w.work, w.part = versions.Workspace{}, versions.Workspace{}
-			w.rt.resign(w)
+			w.rt.solo.resign(&w.seat)
 			release()
-			if w.heir != nil {
-				w.heir.wake <- struct{}{}
-			}
-			w.rt.running.Done()
+			x.heir.rouse()
+			w.crew.Done()
 			return
 		}
 	}
@@ -123,7 +104,7 @@ func (w *worker) survive() {
 // execute runs t, or cancels it if it must not run, and appends the tasks
 // that it has freed to freed.
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
-	if w.rt.picky && w.rt.passOn(t, w) {
+	if w.rt.picky && w.rt.passOn(t, w.info.ID) {
 		return freed
 	}
 	for {
@@ -132,7 +113,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 			return freed
 		}
 		if v := w.choice.Version; v.Constraints.Memory > 0 || v.Memory != nil || t.Constraints() != nil {
-			later, err := w.reserve(t)
+			later, err := w.rt.reserve(&w.seat, t, w.needs(t))
 			if later || err != nil {
 				w.learn(t, 0, errNotRun)
 			}
@@ -153,7 +134,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		}
 		// The first retry stays here; later ones go to another worker.
 		if t.Attempt > 1 && w.rt.hosts > 1 {
-			w.rt.redirect(t, w)
+			w.rt.redirect(t, w.info.ID)
 			return freed
 		}
 	}
@@ -191,10 +172,81 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 	}()
 	w.task, w.spent = t, 0
 	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil || v.Help != nil && w.rt.hosts > 1 {
-		w.rt.lead(w, v)
+		w.forms(v)
 		defer w.dismiss()
 	}
 	err = w.choice.Version.Run(&w.call)
 	w.task = nil
 	return err
+}
+
+// timed is invoke for the last task of a stretch: see [pace].
+func (w *worker) timed(t *graph.Task) error {
+	start := time.Since(epoch)
+	err := w.invoke(t)
+	if w.pace.judges(&w.rt.opt.tempo, start, time.Since(epoch), w.rt.solo.one.Load() == &w.seat) {
+		w.rt.solo.resign(&w.seat)
+	}
+	return err
+}
+
+// forms makes w the leader of a team for its call of v, if that has several units.
+func (w *worker) forms(v *versions.Version) {
+	units, stays := v.Constraints.Units, true
+	if w.rt.hosts > 1 {
+		if v.Share != nil {
+			units = max(units, v.Share(&w.call))
+		}
+		if units <= 1 && v.Help != nil {
+			units, stays = v.Help(&w.call), false
+		}
+	}
+	if units > 1 {
+		w.leads(int32(min(units, w.rt.hosts)-1), stays)
+	}
+}
+
+// leads makes a team under w, with so many members at most.
+func (w *worker) leads(limit int32, stays bool) {
+	t := &team{leader: &w.seat, limit: limit, stays: stays, timed: !stays && w.choice.Timed, offers: &w.rt.offers, host: w.rt}
+	if w.record != nil {
+		t.share = trace.Event{Job: w.doing.Job, Task: w.doing.Task, Op: w.doing.Op, Version: w.doing.Version}
+		writes(&t.share, w.task)
+	}
+	w.lead, w.call.Gang = t, t
+	t.opens()
+}
+
+// dismiss ends the team that w leads, if any.
+func (w *worker) dismiss() {
+	if t := w.lead; t != nil {
+		w.lead, w.call.Gang = nil, nil
+		w.spent = t.ends()
+	}
+}
+
+// yield lets a substitute have w's slot while f waits, and takes it back when
+// the substitute has ended its task.
+//
+// Members that stay with w's team go their ways meanwhile: if they waited for its
+// next part, all workers could come to wait for tasks that wait for others.
+func (w *worker) yield(f func()) {
+	w.rt.solo.resign(&w.seat)
+	if t := w.lead; t != nil && t.stays {
+		w.dismiss()
+		defer w.leads(t.limit, true)
+	}
+	s := newWorker(w.rt, w.dog, w.site, w.slot, w.crew)
+	w.crew.Add(1)
+	go s.loop()
+	defer w.returns()
+	w.rt.lend(&w.seat, f)
+}
+
+// returns waits until w has its slot again.
+func (w *worker) returns() {
+	w.rt.reclaim(&w.seat)
+	if w.running != nil && w.task != nil { // the substitute has said what it was at
+		w.running(w.doing, false)
+	}
 }

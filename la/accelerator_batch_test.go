@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
@@ -35,7 +35,7 @@ func TestAcceleratorBatches(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		opt := la.Options{Workers: 1, NB: nb, Direct: -1, Accelerators: []exec.Accelerator{a}, Only: []string{"cuda"}, Deterministic: deterministic}
+		opt := la.Options{Workers: 1, NB: nb, Direct: -1, Accelerators: []offload.Accelerator{a}, Only: []string{"cuda"}, Deterministic: deterministic}
 		e := engineOf(t, opt)
 		got := mat.NewDense(n, n, nil)
 		if err := la.Gemm[float64](context.Background(), e, blas.NoTrans, blas.NoTrans, 1, x, y, 0, got); err != nil {

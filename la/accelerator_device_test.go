@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
 )
@@ -23,7 +23,7 @@ func TestDeviceAccelerators(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n, nb = 100, 16
-	var all []exec.Accelerator
+	var all []offload.Accelerator
 	for _, d := range devices {
 		a, err := cuda.NewAccelerator(d, cuda.Options{Memory: 12 * nb * nb * 8, Movers: 1, Poison: true})
 		if err != nil {

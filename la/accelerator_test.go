@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
@@ -21,7 +21,7 @@ import (
 // simulated returns n accelerators with room for so many tiles of order nb, on
 // devices that take their time, and the devices. They are closed at the end of the
 // test, after its engines.
-func simulated(t *testing.T, n, nb, tiles int, faults ...cuda.Fault) (all []exec.Accelerator, devices []*cuda.Simulated) {
+func simulated(t *testing.T, n, nb, tiles int, faults ...cuda.Fault) (all []offload.Accelerator, devices []*cuda.Simulated) {
 	t.Helper()
 	for i := range n {
 		d, err := cuda.NewSimulated(cuda.SimOptions{Ordinal: i, Memory: 16 << 20, Jitter: 30 * time.Microsecond, Seed: uint64(i + 1), Faults: faults})
@@ -286,7 +286,7 @@ func TestAcceleratorOptions(t *testing.T) {
 	all, devices := simulated(t, 1, 8, 4)
 	devices[0].Lose()
 	_ = all[0].(*cuda.Accelerator).Fits(nil, 0)
-	opt := la.Options{Accelerators: []exec.Accelerator{all[0], nil, all[0]}, ByPriority: true, Policy: dispatch.LIFO}
+	opt := la.Options{Accelerators: []offload.Accelerator{all[0], nil, all[0]}, ByPriority: true, Policy: dispatch.LIFO}
 	var bad *la.OptionsError
 	if err := opt.Validate(); !errors.As(err, &bad) || len(bad.Problems) != 3 {
 		t.Errorf("got %v", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -23,9 +24,9 @@ import (
 //	devices, err := la.OpenAccelerators("auto")
 //	…
 //	e, err := la.NewEngine(la.Options{Accelerators: devices})
-func OpenAccelerators(names string) ([]exec.Accelerator, error) {
+func OpenAccelerators(names string) ([]offload.Accelerator, error) {
 	opened, err := builtin.OpenAccelerators(names)
-	var all []exec.Accelerator
+	var all []offload.Accelerator
 	for _, a := range opened {
 		all = append(all, a)
 	}

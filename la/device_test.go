@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
 	"go.uber.org/goleak"
@@ -23,7 +23,7 @@ func TestFactorizationsOnDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := la.NewEngine(la.Options{NB: 48, Direct: -1, Accelerators: []exec.Accelerator{a}, Only: []string{"cuda"}})
+	e, err := la.NewEngine(la.Options{NB: 48, Direct: -1, Accelerators: []offload.Accelerator{a}, Only: []string{"cuda"}})
 	if err != nil {
 		t.Fatal(err)
 	}

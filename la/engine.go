@@ -15,6 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
@@ -53,11 +54,11 @@ type Options struct {
 	NewPolicy func(dispatch.Machine) dispatch.Policy
 	// Accelerators execute tasks beside the workers on cores: see
 	// [OpenAccelerators]. The caller opens them, and closes them after the engine;
-	// no two engines have one at the same time: see exec.InUseError. Which tasks run
+	// no two engines have one at the same time: see offload.InUseError. Which tasks run
 	// there, the expected times decide, and Only, Exclude and Fixed: an operation
 	// that is fixed to a version of theirs runs nowhere else. A Deterministic engine
 	// gives them only what is fixed so.
-	Accelerators []exec.Accelerator
+	Accelerators []offload.Accelerator
 
 	// Only names the versions that may run, in order of preference; see
 	// versions.Config. Exclude names those that may not, and Fixed fixes the

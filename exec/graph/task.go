@@ -26,6 +26,9 @@ const (
 	Reduce Mode = InOut | 8
 )
 
+// InPlace reports whether a task with that mode changes the value that it reads.
+func (m Mode) InPlace() bool { return m&InOut == InOut }
+
 // valid reports whether m is one of the modes.
 func (m Mode) valid() bool { return m-1 < InOut || m == Commute || m == Reduce }
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 // layered are the packages in which arrows between files run one way: no file uses,
 // by way of others or not, a file that uses it.
 func layered() []string {
-	return []string{"exec/dispatch", "exec/monitor", "kernels"}
+	return []string{"exec", "exec/dispatch", "exec/monitor", "exec/offload", "kernels"}
 }
 
 // TestArrows holds layered packages to that.
@@ -28,14 +29,17 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestRings: two files of a ring of three by way of a method, and one that stands apart.
+// TestRings: a ring of three, a file that stands apart, and one that calls the method of
+// another by way of an interface.
 func TestRings(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.go": "package p\ntype A struct{ b B }\nfunc (A) up() {}",
 		"b.go": "package p\ntype B struct{ c C }",
-		"c.go": "package p\ntype C struct{}\nfunc (C) f(x interface{ up() }) { x.up() }",
+		"c.go": "package p\ntype C struct{ x interface{ in() A } }\nfunc (c C) f() { c.x.in().up() }",
 		"d.go": "package p\nfunc d() { var a A; _ = a; for A := range 3 { _ = A } }",
+		"e.go": "package p\ntype E interface{ hi() }\nfunc e(x E) { x.hi() }",
+		"f.go": "package p\ntype F struct{ E }\nfunc (F) hi() {}",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -47,8 +51,8 @@ func TestRings(t *testing.T) {
 }
 
 // rings returns the sets of files of the package in dir that use one another. A file
-// uses another one if it names what that one declares for the package, or calls a
-// method that is declared there only and that no field of the package is called like.
+// uses another one if it names what that one declares for the package, or a method of
+// a type that is declared there; a method of an interface is nobody's.
 func rings(t *testing.T, dir string) (all [][]string) {
 	uses := arrows(t, dir)
 	reach := map[string]map[string]bool{}
@@ -86,73 +90,36 @@ func rings(t *testing.T, dir string) (all [][]string) {
 // twin is the names of files that stand in for others in some builds.
 var twin = regexp.MustCompile(`_(other|noasm|none)\.go$`)
 
-// arrows returns, for each file of the package in dir, the others that it uses.
+// arrows returns, for each file of the package in dir, the others that it uses. What
+// other packages declare is not looked at, so expressions may have no type: they use
+// nothing here.
 func arrows(t *testing.T, dir string) map[string]map[string]bool {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]*ast.File{}
-	of, methods, fields := map[string]string{}, map[string][]string{}, map[string]bool{}
+	set, files, uses := token.NewFileSet(), []*ast.File(nil), map[string]map[string]bool{}
 	for _, name := range names {
 		if twin.MatchString(name) || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		f, err := parser.ParseFile(set, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		base := filepath.Base(name)
-		files[base] = f
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Recv != nil {
-					methods[d.Name.Name] = append(methods[d.Name.Name], base)
-				} else {
-					of[d.Name.Name] = base
-				}
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					switch s := s.(type) {
-					case *ast.TypeSpec:
-						of[s.Name.Name] = base
-					case *ast.ValueSpec:
-						for _, n := range s.Names {
-							of[n.Name] = base
-						}
-					}
-				}
-			}
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if s, ok := n.(*ast.StructType); ok {
-				for _, field := range s.Fields.List {
-					for _, n := range field.Names {
-						fields[n.Name] = true
-					}
-				}
-			}
-			return true
-		})
+		files = append(files, f)
+		uses[filepath.Base(name)] = map[string]bool{}
 	}
-	uses := map[string]map[string]bool{}
-	for name, f := range files {
-		to := map[string]bool{}
-		for _, x := range f.Unresolved { // what the file itself does not declare
-			to[of[x.Name]] = true
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Error: func(error) {}, Importer: nothing{}}
+	pkg, _ := conf.Check(dir, set, files, &info)
+	file := func(p token.Pos) string { return filepath.Base(set.Position(p).Filename) }
+	for id, o := range info.Uses {
+		f, isFunc := o.(*types.Func)
+		method := isFunc && f.Signature().Recv() != nil && !types.IsInterface(f.Signature().Recv().Type())
+		if o.Pkg() == pkg && (o.Parent() == pkg.Scope() || method) && file(id.Pos()) != file(o.Pos()) {
+			uses[file(id.Pos())][file(o.Pos())] = true
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok && !fields[s.Sel.Name] {
-				if at := methods[s.Sel.Name]; len(at) == 1 {
-					to[at[0]] = true
-				}
-			}
-			return true
-		})
-		delete(to, "")
-		delete(to, name)
-		uses[name] = to
 	}
 	return uses
 }

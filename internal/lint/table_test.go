@@ -19,7 +19,8 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/trace", "kernels", "kernels/builtin", "versions",
+				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
+				"kernels", "kernels/builtin", "versions",
 			},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat"},
 		},
@@ -82,10 +83,12 @@ func table() []entry {
 
 		{
 			pkg:     "exec",
-			tessera: []string{"exec/graph", "exec/dispatch", "exec/trace", "versions", "internal/topo"},
+			tessera: []string{"exec/graph", "exec/dispatch", "exec/offload", "exec/trace", "versions", "internal/topo"},
 		},
 		{pkg: "exec/graph"},
-		{pkg: "exec/dispatch", tessera: []string{"exec/graph"}},
+		// versions for the expected times of tasks.
+		{pkg: "exec/dispatch", tessera: []string{"exec/graph", "versions"}},
+		{pkg: "exec/offload", tessera: []string{"exec/graph", "versions"}},
 		{pkg: "exec/trace"},
 		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Runner executes calls on its own, with memory of its own: what these tests
-// need of an exec.Accelerator.
+// need of an offload.Accelerator.
 type Runner interface {
 	Target() *versions.Target
 	Launch(l *versions.Launch) error

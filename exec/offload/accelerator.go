@@ -1,6 +1,7 @@
-package exec
+package offload
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tessera-la/tessera/versions"
@@ -60,4 +61,46 @@ type Accelerator interface {
 	Lost() error
 	// Close gives everything back. All calls must have ended.
 	Close() error
+}
+
+// Copier is an [Accelerator] that can tell of its copies, for traces.
+type Copier interface {
+	// OnCopy has f called for each copy that has ended, by any goroutine and
+	// maybe some time later; nil ends that. It is called while nothing is copied.
+	OnCopy(f func(versions.Copy))
+}
+
+// Batcher is an [Accelerator] that can start several calls as one: those of a
+// version whose keys are equal, see [versions.Batch].
+type Batcher interface {
+	// LaunchBatch starts at least two calls as one. They end together, each with
+	// an error of its own, and share the time that they took. If it returns an
+	// error none of them has been started, and each may be.
+	LaunchBatch(calls []*versions.Launch) error
+}
+
+// InUseError says that an accelerator serves another runtime.
+type InUseError struct{ Accelerator string }
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("exec: the accelerator %s serves another runtime", e.Accelerator)
+}
+
+// Claim has all accelerators serve one runtime, or none. The error is an
+// *InUseError.
+func Claim(all []Accelerator) error {
+	for i, a := range all {
+		if !a.Claim() {
+			Release(all[:i])
+			return &InUseError{a.Name()}
+		}
+	}
+	return nil
+}
+
+// Release gives all of them back.
+func Release(all []Accelerator) {
+	for _, a := range all {
+		a.Release()
+	}
 }

@@ -1,0 +1,92 @@
+package offload
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+const (
+	// inFlight is the number of calls that a device is given at once: so many that
+	// it has work while the end of one is being noticed and what that has freed is
+	// started.
+	inFlight = 4
+	// nap is how long the worker waits for the end of a call before it looks
+	// around.
+	nap = 100 * time.Millisecond
+)
+
+// Worker is the worker of a device: one goroutine on a locked thread that takes ready
+// tasks in batches, starts calls, and concludes those that have ended.
+type Worker struct {
+	launcher
+	batch []*graph.Task // just taken from the runtime
+	takes bool          // it still does so, although the device is lost
+}
+
+// NewWorker returns the worker of a device. It does nothing before [Worker.Loop].
+func NewWorker(d *Device, opt Options) *Worker {
+	return &Worker{launcher: launcher{Device: d, Options: opt}}
+}
+
+// Loop is the goroutine of the worker, until the runtime is closed.
+func (w *Worker) Loop() {
+	runtime.LockOSThread()
+	defer w.survive()
+	if len(w.group) > 0 { // the start of these was interrupted
+		w.depart()
+	}
+	for {
+		if w.Lost() != nil && !w.lost.Swap(true) {
+			w.takes = w.Runtime.Leave(w.leave())
+		}
+		if !w.fill() {
+			w.Runtime.Exit()
+			return
+		}
+		if w.flying < inFlight && len(w.ready) > 0 {
+			w.start(w.next(w.Device))
+			w.collect(0)
+			continue
+		}
+		w.prefetch(w.Device, w.Devices, w.Runtime.Uses)
+		if w.flying > 0 {
+			w.collect(nap)
+		}
+	}
+}
+
+// survive continues the worker on a new goroutine when a call has ended the old
+// one by runtime.Goexit.
+func (w *Worker) survive() {
+	first := w.first
+	if first == nil {
+		return
+	}
+	w.first = nil
+	for _, f := range first {
+		w.finish(f, &graph.PanicError{Stack: debug.Stack()})
+	}
+	go w.Loop()
+}
+
+// fill fills the list of candidates. It waits if there is nothing to do at all, and
+// returns false when there will be nothing more.
+func (w *Worker) fill() (ok bool) {
+	room := ahead + inFlight - w.flying - len(w.ready)
+	if w.lost.Load() && !w.takes {
+		room = 0
+	}
+	w.batch, ok = w.Runtime.Take(w.batch[:0], room, w.flying == 0 && len(w.ready) == 0)
+	for i, t := range w.batch {
+		w.batch[i] = nil
+		if w.Accepts(t) == nil {
+			w.add(t)
+		} else {
+			w.Runtime.Refuse(t)
+		}
+	}
+	return ok
+}

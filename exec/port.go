@@ -1,0 +1,104 @@
+package exec
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/offload"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// port is an [offload.Runtime]: the runtime as the worker of a device sees it.
+type port struct {
+	*scheduler
+	dog  *dog
+	desk *desk
+	site site
+	crew *sync.WaitGroup // all workers of the runtime
+}
+
+// Take implements [offload.Runtime].
+func (p *port) Take(tasks []*graph.Task, room int, idle bool) ([]*graph.Task, bool) {
+	return p.serve(p.desk, tasks, room, idle)
+}
+
+// Push implements [offload.Runtime].
+func (p *port) Push(freed []*graph.Task) { p.push(freed, p.desk.id) }
+
+// Refuse implements [offload.Runtime].
+func (p *port) Refuse(t *graph.Task) { p.refuse(t, p.desk.id) }
+
+// Leave implements [offload.Runtime]. Where each kind gets what it can run, nobody else
+// takes what only the device could run, and its worker says so.
+func (p *port) Leave(tasks []*graph.Task) (takes bool) {
+	p.enqueue(append(tasks, p.leave(p.desk)...))
+	return p.kinds.sorted
+}
+
+// Uses implements [offload.Runtime].
+func (p *port) Uses(t *graph.Task) (job uint64) {
+	j := jobOf(t)
+	j.used.Store(true)
+	return j.id
+}
+
+// NewAttempt implements [offload.Runtime].
+func (p *port) NewAttempt() offload.Attempt {
+	return &remote{attempt{rt: p.scheduler, dog: p.dog, at: &p.site}}
+}
+
+// Exit implements [offload.Runtime].
+func (p *port) Exit() { p.crew.Done() }
+
+// remote is an [offload.Attempt].
+type remote struct{ attempt }
+
+// Open implements [offload.Attempt].
+func (r *remote) Open(t *graph.Task, work *versions.Workspace, freed []*graph.Task) ([]*graph.Task, bool) {
+	return r.open(t, work, freed)
+}
+
+// Chosen implements [offload.Attempt].
+func (r *remote) Chosen() (*versions.Call, *versions.Version) { return &r.call, r.choice.Version }
+
+// Starts implements [offload.Attempt].
+func (r *remote) Starts(t *graph.Task) { r.starts(t) }
+
+// Ends implements [offload.Attempt].
+func (r *remote) Ends(t *graph.Task, began time.Time, took time.Duration, err error) error {
+	if !began.IsZero() {
+		r.start = began
+	}
+	err = r.ends(t, took, err)
+	r.learn(t, took, err)
+	return err
+}
+
+// Conclude implements [offload.Attempt].
+func (r *remote) Conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
+	return r.conclude(t, err, freed)
+}
+
+// Fail implements [offload.Attempt].
+func (r *remote) Fail(t *graph.Task, err error, freed []*graph.Task) []*graph.Task {
+	return jobOf(t).fail(r.at, t, r.choice.Version.Name, err, freed)
+}
+
+// Restore implements [offload.Attempt].
+func (r *remote) Restore(t *graph.Task) bool { return restore(t, r.rt.devices) }
+
+// Anew implements [offload.Attempt].
+func (r *remote) Anew(t *graph.Task, why error) {
+	jobOf(t).tell(t, graph.Ready, r.at.info.ID, r.choice.Version.Name, why)
+	if r.at.tally != nil && t.Attempt == 0 {
+		r.at.tally.Forsaken()
+	}
+	t.SetState(graph.Ready)
+}
+
+// Forget implements [offload.Attempt].
+func (r *remote) Forget() {
+	r.forget()
+	r.choice = versions.Choice{}
+}

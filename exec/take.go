@@ -1,0 +1,326 @@
+package exec
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// turn is what a worker is to do next. All is nil if it has found nothing.
+type turn struct {
+	task *graph.Task
+	team *team // to join
+	heir *seat // that is to have the slot: this worker is at its end
+}
+
+func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir != nil }
+
+// pop finds something for w to do. If w is apart it leaves the queues to the worker
+// that executes all tasks. The caller holds mu.
+func (s *scheduler) pop(w *seat, apart bool) (x turn) {
+	if x.heir = s.yieldTo(w); x.heir != nil {
+		return x
+	}
+	if x.team = s.offers.find(w, true); x.team != nil {
+		return x
+	}
+	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task != nil {
+		return x
+	}
+	if apart {
+		x.task = s.ready.Own(w.info.ID)
+	} else if x.task = s.ready.Pop(w.info.ID); x.task == nil && s.devices != nil {
+		s.rouseDevices() // the policy may have left it to one of them just now
+	}
+	if x.task == nil {
+		x.team = s.offers.find(w, false)
+	}
+	return x
+}
+
+// exchange hands over what w's last task has freed and returns what w is to do next,
+// which may be nothing: then it is to await something.
+func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
+	s.mu.Lock()
+	s.ready.Push(freed, w.info.ID)
+	s.giveMemory(w)
+	if w.pace.claims {
+		w.pace.claims = false
+		if s.solo.one.Load() == nil {
+			s.entrust(w)
+		}
+	}
+	apart := w.pace.score >= enough && s.solo.apart(w)
+	if !apart {
+		s.absorb()
+	}
+	x := s.pop(w, apart)
+	found := x.found()
+	var other *seat
+	switch {
+	case s.solo.watched && s.solo.one.Load() == w: // nobody is wanted
+	case found || s.ready.Common() > 0: // what is left may be for others only
+		other = s.rouse()
+	}
+	if !found {
+		s.spinning++
+		s.count() // or w would not wait for tasks before it goes to sleep
+	}
+	s.mu.Unlock()
+	other.rouse()
+	return x
+}
+
+// await returns what is next for w, which found nothing before; that is nothing if the
+// runtime is closed. w counts among the spinning workers on entry.
+func (s *scheduler) await(w *seat) turn {
+	lingers, procs := true, runtime.GOMAXPROCS(0)
+	for woken := false; ; woken = true {
+		if !woken {
+			s.solo.resign(w) // before the last look at backlogs
+			if procs > 1 {
+				s.spin(w, spins)
+			}
+		}
+		s.mu.Lock()
+		if s.lingering == w {
+			s.lingering = nil
+		}
+		apart := s.solo.apart(w)
+		if !apart {
+			s.absorb()
+			if s.ready.Common() == 0 && s.solo.resign(w) {
+				s.absorb()
+			}
+		}
+		if x := s.pop(w, apart); x.found() {
+			s.spinning--
+			if !lingers && x.task != nil {
+				s.goOn(w)
+			}
+			other := s.rouse()
+			s.mu.Unlock()
+			other.rouse()
+			return x
+		}
+		if lingers && s.worthLingering(procs) {
+			lingers = false
+			s.lingering = w
+			s.mu.Unlock()
+			s.linger(w)
+			continue
+		}
+		s.spinning--
+		if s.closing.Load() {
+			s.mu.Unlock()
+			return turn{}
+		}
+		s.parked = append(s.parked, w)
+		watch := apart && !s.solo.watched
+		s.solo.watched = s.solo.watched || watch
+		s.mu.Unlock()
+		if watch {
+			s.watch(w)
+			continue
+		}
+		<-w.wake // who wakes w has counted it as spinning
+	}
+}
+
+// spin waits a little, n looks, for a task, or for one of somebody else to help
+// with, and reports whether there is one.
+func (s *scheduler) spin(w *seat, n int) bool {
+	for range n {
+		if s.queued.Load() || s.offers.find(w, false) != nil {
+			return true
+		}
+		pause()
+	}
+	return false
+}
+
+// worthLingering reports whether a worker that finds no task had better look for
+// longer than [spins] before it goes to sleep: who has waited for one operation
+// often calls the next one. One worker does, if those who submit wait, or there are
+// none, and of procs processors one is left for other goroutines: one that waits for
+// another worker's task, say. Where a single worker executes all tasks, nobody else
+// is wanted. The caller holds mu.
+func (s *scheduler) worthLingering(procs int) bool {
+	return s.lingering == nil && s.hosts-len(s.parked) < procs && s.devices == nil && s.submitting.Load() == 0 && !s.disturbed()
+}
+
+// disturbed reports whether a worker must not linger, or no more: the runtime is
+// closing, or one worker executes all tasks, which wants to be looked after.
+func (s *scheduler) disturbed() bool { return s.closing.Load() || s.solo.one.Load() != nil }
+
+// linger is spin for the time that it may take.
+func (s *scheduler) linger(w *seat) {
+	for start := time.Now(); time.Since(start) < s.opt.tempo.linger && !s.disturbed(); {
+		if s.spin(w, 32) {
+			return
+		}
+	}
+}
+
+// watch looks after the worker that executes all tasks, while w sleeps: if that does not
+// get on, all workers are asked for again. It returns when w is awake, and counts among
+// the spinning workers.
+func (s *scheduler) watch(w *seat) {
+	awake := s.solo.lookAfter(w)
+	s.mu.Lock()
+	s.solo.watched = false
+	if s.solo.apart(w) {
+		s.solo.one.Store(nil) // nobody would look after it
+	}
+	if s.rise(func(p *seat) bool { return p == w }) != nil {
+		awake = true
+	}
+	s.mu.Unlock()
+	if !awake {
+		<-w.wake
+	}
+}
+
+// reclaim waits until w, which has lent its slot, has it again.
+func (s *scheduler) reclaim(w *seat) {
+	s.mu.Lock()
+	w.slot.returning = append(w.slot.returning, w)
+	s.returning++
+	s.count()
+	sleeper := s.rise(func(p *seat) bool { return p.slot == w.slot })
+	s.mu.Unlock()
+	sleeper.rouse()
+	<-w.wake
+}
+
+// yieldTo returns the worker that w must give its slot to now, nil if there is
+// none. The caller holds mu, and wakes that worker when it has given mu back; w
+// is at its end then.
+func (s *scheduler) yieldTo(w *seat) *seat {
+	at := w.slot
+	if len(at.returning) == 0 {
+		return nil
+	}
+	r := at.returning[0]
+	at.returning = slices.Delete(at.returning, 0, 1)
+	s.returning--
+	return r
+}
+
+// reserve takes the memory that w's task t needs. If there is not enough of it now, t
+// waits, and w is to go on to others: later is true.
+func (s *scheduler) reserve(w *seat, t *graph.Task, need int64) (later bool, err error) {
+	have := w.info.Target.Memory
+	if have == 0 || need <= w.held {
+		return false, nil
+	}
+	if need > have {
+		return false, &MemoryError{Op: t.Op.OpName(), Need: need, Have: have}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveMemory(w)
+	return !s.memory.take(w, s.kinds.of[w.info.ID], claim{task: t, bytes: need}), nil
+}
+
+// giveMemory gives back what w holds, and wakes workers for tasks that have got their
+// memory by that. The caller holds mu.
+func (s *scheduler) giveMemory(w *seat) {
+	if w.held == 0 {
+		return
+	}
+	kind := s.kinds.of[w.info.ID]
+	for range s.memory.give(w, kind) {
+		// There is room: see docs/locks.md.
+		s.rise(func(p *seat) bool { return s.kinds.of[p.info.ID] == kind }).rouse()
+	}
+	s.count()
+}
+
+// lend lets others have the memory that w holds while f waits, and takes as much again.
+func (s *scheduler) lend(w *seat, f func()) {
+	held := w.held
+	if held == 0 {
+		f()
+		return
+	}
+	s.mu.Lock()
+	s.giveMemory(w)
+	s.mu.Unlock()
+	defer func() {
+		c := claim{bytes: held, ready: make(chan struct{})}
+		s.mu.Lock()
+		got := s.memory.take(w, s.kinds.of[w.info.ID], c)
+		s.mu.Unlock()
+		if !got {
+			<-c.ready
+			w.held = held
+		}
+	}()
+	f()
+}
+
+// serve takes ready tasks for the worker of a device: see [offload.Runtime].
+func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ []*graph.Task, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ; room > 0; room-- {
+		t := s.ready.Pop(d.id)
+		if t == nil {
+			break
+		}
+		tasks = append(tasks, t)
+	}
+	d.waits = room > 0
+	if len(tasks) > 0 {
+		s.count()
+		return tasks, true
+	}
+	if !idle {
+		return tasks, true
+	}
+	if s.closing.Load() {
+		return tasks, false
+	}
+	d.asleep = true
+	s.mu.Unlock()
+	<-d.wake
+	s.mu.Lock()
+	d.asleep = false
+	return tasks, true
+}
+
+// leave takes all tasks that are for the worker of a device, which is lost.
+func (s *scheduler) leave(d *desk) (left []*graph.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t := s.ready.Pop(d.id); t != nil; t = s.ready.Pop(d.id) {
+		left = append(left, t)
+	}
+	return left
+}
+
+// idle reports whether a worker has found nothing to do.
+func (s *scheduler) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.parked)+s.spinning > 0
+}
+
+// close has workers end when nothing is queued.
+func (s *scheduler) close() {
+	s.mu.Lock()
+	s.closing.Store(true)
+	for _, d := range s.desks {
+		d.rouse()
+	}
+	parked := s.parked
+	s.parked = nil
+	s.spinning += len(parked)
+	s.mu.Unlock()
+	for _, w := range parked {
+		w.rouse()
+	}
+}

@@ -1,0 +1,66 @@
+package exec
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// machine is what this machine is; reading it takes a hundred small files, so
+// it is read once.
+var machine = sync.OnceValue(topo.Detect)
+
+// DefaultWorkers returns the number of workers of a runtime whose options do
+// not say it: one for each core that the process may use.
+func DefaultWorkers() int { return machine().Workers() }
+
+// here is what Here returns.
+var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
+
+// Here returns the target of workers on this machine as it is. A selector
+// keeps what it knows by target, so all runtimes share this one. It must not
+// be changed.
+func Here() *versions.Target { return here() }
+
+// TargetOf returns the target of workers on this machine that are declared to be
+// as o says: what empty fields of Options.Target are filled in with.
+func TargetOf(o versions.Target) *versions.Target { return target(&o, machine()) }
+
+// target returns the target that is declared as o.
+func target(o *versions.Target, m *topo.Machine) *versions.Target {
+	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 {
+		return here()
+	}
+	return complete(*o, m)
+}
+
+// complete fills the empty fields of a target from the machine.
+func complete(t versions.Target, m *topo.Machine) *versions.Target {
+	if t.Kind == "" {
+		t.Kind = "cpu"
+	}
+	if t.Arch == "" {
+		t.Arch = m.Arch
+	}
+	if t.Processor == "" {
+		t.Processor = m.Brand
+		if m.KNL() {
+			t.Processor = fmt.Sprintf("%s (KNL)", m.Brand)
+		}
+	}
+	if t.Features == nil {
+		t.Features = m.Features
+	}
+	if t.Units == 0 {
+		t.Units = 1
+		if m.KNL() {
+			t.Units = 2 // a tile of the chip: two cores with one L2 cache
+		}
+	}
+	if t.Memory == 0 {
+		t.Memory = m.UsableMemory()
+	}
+	return &t
+}
