@@ -47,6 +47,7 @@ func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.T
 	if f := j.cancelled(t); f != nil {
 		return j.end(a.at, t, graph.Cancelled, f, freed), false
 	}
+	// The context is the job's, unless starts puts one with a time-out in its place.
 	a.call.Ctx, a.call.Params, a.call.Local, a.call.Work, a.call.Budget = j.ctx, t.Params, t.Local(), work, &j.budget
 	if err := a.choose(t); err != nil {
 		return j.fail(a.at, t, "", err, freed), false
@@ -67,6 +68,10 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 		return errors.New("exec: the op of a task must be a *versions.Op")
 	}
 	s := a.at
+	// The order matters. The values are those that the graph has for this task, a copy
+	// for a reduction say, and may be made only now. Only a worker that can run the task
+	// has them brought to it. They are saved when they are here, and before a version
+	// is chosen: Op.Work may look at them.
 	a.call.Args = t.Values(a.call.Args[:0])
 	if a.rt.picky && s.device == nil && a.rt.kinds.unfit(t, s.info.Target) != nil {
 		return a.rt.kinds.nobody(t)
@@ -79,6 +84,8 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 	if saves(t) {
 		save(t)
 	}
+	// Where an op has one version here, or one that a static selector takes always, the
+	// selector is asked once. The sites of a worker are few enough for a list.
 	for i := range s.settled {
 		if x := &s.settled[i]; x.op == op {
 			a.choice = x.choice
@@ -90,7 +97,7 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 		return err
 	}
 	a.choice = c
-	if c.Class < 0 {
+	if c.Class < 0 { // the same for every call
 		s.settled[s.settle%len(s.settled)] = settled{op, c}
 		s.settle++
 	}
@@ -165,6 +172,8 @@ func (a *attempt) starts(t *graph.Task) {
 		a.start = time.Now()
 		return
 	}
+	// The recorder reads the clock once for all: the start in the trace is the start
+	// that the selector learns from.
 	a.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name}
 	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time that this has waited
 	a.start = a.rt.opt.Recorder.Began().Add(a.doing.Start)
@@ -174,6 +183,8 @@ func (a *attempt) starts(t *graph.Task) {
 // returns the error that counts.
 func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	s := a.at
+	// A version that does not heed its context is late all the same. What it returned
+	// is inside the error.
 	if a.limit > 0 && took > a.limit {
 		err = &TimeoutError{Limit: a.limit, Took: took, Err: err}
 	}
@@ -185,6 +196,7 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	}
 	a.limit, a.cancel, a.watched = 0, nil, nil
 	if s.record != nil {
+		// A device may have begun before the recorder did, by its own clock.
 		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
 		e := trace.Event{Job: jobOf(t).id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name,
 			Worker: s.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: start, End: start + took, Failed: err != nil}
@@ -194,7 +206,10 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	return err
 }
 
-// learn tells the selector how long the version has taken, or that it has failed.
+// learn tells the selector how long the version has taken, or that it has failed: a
+// failure says nothing of the version's speed, but the selector may have taken this
+// attempt for a trial of it, and takes that back. Each choice that is timed is learned
+// once.
 func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
 	switch {
 	case !a.choice.Timed:
@@ -212,6 +227,8 @@ func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
 func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
 	j := jobOf(t)
 	if err == nil {
+		// Where there are several memories, policies and devices ask where a value was
+		// used last.
 		if a.rt.far {
 			t.Used(a.at.info.Location, a.fixed())
 		}

@@ -78,7 +78,7 @@ func (b *backlog) write(s *graph.Spec) bool {
 	for i := range s.Operands { // copy goes through the runtime
 		n.operands[i] = s.Operands[i]
 	}
-	b.written.Store(at + 1)
+	b.written.Store(at + 1) // the reader sees all of the note
 	return true
 }
 

@@ -15,6 +15,33 @@
 // the versions of its op are chosen among by a versions.Selector. Several
 // jobs share the workers of a runtime.
 //
+// # How it is built
+//
+// Files use those above them in this list, and none below:
+//
+//	errors, story, stuck, record   what is told: errors, stories, watchdog's reports
+//	target, place, kinds           what workers are, where they are, what each can run
+//	options, runtime               what a program asks for, and what it gets
+//	seat, pace, park, memory       a worker as others see it: its place, how fast it
+//	                               is, whether it sleeps, what memory it holds
+//	solo, backlog                  the one worker that executes all short tasks
+//	team                           workers that execute one task together
+//	scheduler, take                all of these under one lock: tasks that come in,
+//	                               and workers that want one
+//	retry, outcome, endings, job   a job: its window, its error, its end
+//	watchdog                       looks at jobs
+//	attempt                        one attempt at a task, wherever it is made
+//	nested                         tasks in tasks
+//	worker                         the goroutine of a worker on cores
+//	port                           the runtime as a device's worker sees it, which is
+//	                               that of package offload
+//	local                          puts it together
+//
+// A task goes up and down once: job.Submit infers what it waits for and hands it, when
+// it is ready, to the scheduler; a worker takes it from there, makes an attempt, and
+// the attempt ends it in its job; what that has freed goes to the scheduler with the
+// worker's next question.
+//
 // # Short tasks
 //
 // Tasks of less than 0.3 µs cost more on several cores than on one. While such

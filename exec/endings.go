@@ -22,13 +22,17 @@ type endings struct {
 	}
 }
 
-// init makes e ready for use.
+// init makes e ready for use: nobody waits.
 func (e *endings) init() {
 	e.news.L = &e.news.Mutex
 	e.goal.Store(math.MaxInt64)
 }
 
-// wait waits until goal tasks have ended.
+// wait waits until goal tasks have ended. Several goroutines may wait, for several goals.
+//
+// Who waits sets the goal first and looks at done then; who ends a task adds to done
+// first and looks at the goal then. So one of the two sees the other, and no ending is
+// missed although add takes the lock only where somebody waits.
 func (e *endings) wait(goal int64) {
 	if e.done.Load() >= goal {
 		return
@@ -48,7 +52,8 @@ func (e *endings) wait(goal int64) {
 }
 
 // at has f called when goal tasks have ended, by the worker that ends the last of them.
-// It returns false, and f is not called, if they have.
+// It returns false, and f is not called, if they have. There is one f at a time: that of
+// a task whose children end it. F runs without a lock, as the last thing that add does.
 func (e *endings) at(goal int64, f func()) bool {
 	e.news.Lock()
 	defer e.news.Unlock()
@@ -62,13 +67,15 @@ func (e *endings) at(goal int64, f func()) bool {
 	return true
 }
 
-// add counts a task that has ended.
+// add counts a task that has ended. It is the last that its worker does with the job: who
+// waits for it may release the job's memory at once.
 func (e *endings) add() {
 	if e.done.Add(1) < e.goal.Load() {
 		return
 	}
 	e.news.Lock()
-	e.goal.Store(math.MaxInt64) // whoever still waits sets it again
+	// Whoever still waits sets it again, when the broadcast has woken it.
+	e.goal.Store(math.MaxInt64)
 	reached := e.news.reached
 	if reached != nil {
 		// The goal first: who ends a task after this look at done sees it.

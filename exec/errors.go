@@ -19,10 +19,11 @@ type TaskError struct {
 	Op       string       // as in "potrf/f64"
 	Version  string       // version that ran, empty if none could be chosen
 	Worker   int          // worker that ran the last attempt; -1 if none did
-	Attempts int          // how often it was run
+	Attempts int          // how often it was run; what was no attempt of its own is not counted
 	Err      error        // what the version returned; *PanicError, *TimeoutError
 }
 
+// Error says which task failed, by which version and where, and why.
 func (e *TaskError) Error() string {
 	msg := e.Op
 	if e.Task > 0 {
@@ -46,7 +47,9 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // PanicError is a panic inside a task, or a call of runtime.Goexit.
 type PanicError = graph.PanicError
 
-// TimeoutError is an attempt at a task that outlasted its time-out.
+// TimeoutError is an attempt at a task that outlasted its time-out, graph.Failure.Timeout.
+// The attempt was not interrupted: it ended, late, by itself or because its version heeds
+// the context of the call, which ends with the time-out. What it computed is not used.
 type TimeoutError struct {
 	Limit time.Duration // the time-out
 	Took  time.Duration // how long the attempt ran
@@ -63,7 +66,8 @@ func (e *TimeoutError) Unwrap() error { return e.Err }
 // Timeout reports true, as net.Error's does.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// OptionsError lists everything that is wrong with an Options.
+// OptionsError lists everything that is wrong with an Options, so that a program's user
+// mends it at once, and not one problem after the other.
 type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string {
@@ -89,7 +93,9 @@ const ErrConstraints graph.Error = "exec: the constraints of a task must be a *v
 const ErrNotRestorable graph.Error = "exec: a value that has to be restored, or replaced, is no versions.Value"
 
 // MemoryError says that a task needs more memory than all workers of a kind have
-// together.
+// together: it would wait for ever, so it fails. The need is what its version says
+// (Version.Memory, Constraints.Memory) or what its own constraints say, if that is more;
+// what there is is versions.Target.Memory of the kind.
 type MemoryError struct {
 	Op         string
 	Need, Have int64 // bytes

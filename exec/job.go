@@ -15,6 +15,15 @@ import (
 )
 
 // job is a [Job] of a Local runtime.
+//
+// Two sides work on it at once: who submits, under submit, and the workers, who take no
+// lock of the job's to end a task. They meet in three places. The graph says itself what
+// each side may do. Endings counts what workers have ended, which opens the window for
+// who submits. Outcome says how far the job may go on.
+//
+// A job has tasks in flight between its first Submit and the Wait that finds all of them
+// ended; it is on the list of the runtime's jobs meanwhile, and its context is watched.
+// After that it may begin anew.
 type job struct {
 	sched *scheduler
 	among *jobs
@@ -32,8 +41,8 @@ type job struct {
 		count      int64
 		ended      int64 // of these, as far as Submit has seen
 		enlisted   bool
-		active     bool // since Submit nobody has waited: counts in scheduler.submitting
-		one        [1]*graph.Task
+		active     bool           // since Submit nobody has waited: counts in scheduler.submitting
+		one        [1]*graph.Task // room for a task that is ready at once
 		graph      graph.Graph
 	}
 
@@ -59,6 +68,7 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 		ctx = context.Background()
 	}
 	j := &job{sched: s, among: among, id: among.last.Add(1), ctx: ctx, over: ctx.Done()}
+	// What exploring may cost goes by how long the job has been at work.
 	began := time.Now()
 	j.budget.Elapsed = func() float64 { return time.Since(began).Seconds() }
 	j.submit.graph.Owner = j
@@ -90,6 +100,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
+	// Whatever is wrong with the spec is found before anything has changed.
 	s.Check()
 	if err := j.sched.kinds.admits(s); err != nil {
 		return 0, err
@@ -98,11 +109,14 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if j.stories != nil {
 		j.stories.submitted(graph.TaskID(j.submit.count+1), s)
 	}
+	// Children never wait in a backlog: their parent may be the worker that reads it.
 	if j.adopter == nil && j.sched.postpone(&j.backlog, s) {
 		j.counted()
 		return graph.TaskID(j.submit.count), nil
 	}
 	j.sched.settle(&j.backlog)
+	// A task that does not fit a backlog comes after all that is in it: the order of
+	// submission is what dependencies follow from.
 	t, ready := j.submit.graph.Add(s)
 	j.counted()
 	j.backlog.base++
@@ -141,7 +155,9 @@ func (j *job) rests() {
 	}
 }
 
-// admit waits for room in the window. The caller holds submit.
+// admit waits for room in the window, and returns why nothing more is taken, if that is
+// so: the job has failed or is cancelled, or the runtime is closed. The caller holds
+// submit.
 func (j *job) admit() error {
 	if !j.outcome.goesOn(graph.TaskID(j.submit.count + 1)) {
 		return j.Err()
@@ -193,6 +209,7 @@ func (j *job) Wait() error {
 		j.sched.settle(&j.backlog)
 		j.submit.graph.Seal()
 	}
+	// Often all have ended already, and a parent need not lend its cores then.
 	over := j.endings.done.Load() == j.submit.count
 	j.rests()
 	j.submit.Unlock()
@@ -202,6 +219,7 @@ func (j *job) Wait() error {
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	j.flush()
+	// Somebody else may have submitted more since: then the job stays as it is.
 	if j.submit.enlisted && j.endings.done.Load() == j.submit.count {
 		if j.adopter != nil && j.Err() == nil {
 			// What children have made in new memory, of data that are renamed, comes to
@@ -244,6 +262,7 @@ func (j *job) WaitOn(d *graph.Datum) error {
 		got <- f
 	})
 	var f *graph.Fault
+	// Done is called at once if the version is there, and by a worker otherwise.
 	select {
 	case f = <-got:
 	default:
@@ -255,8 +274,9 @@ func (j *job) WaitOn(d *graph.Datum) error {
 	return nil
 }
 
-// watch has done called when the latest version of d is there, or cannot be
-// made.
+// watch has done called when the latest version of d is there, or cannot be made: then
+// with the reason. A watch is a task that reads d and is never executed. Done is called
+// under submit or by a worker, and must not wait.
 func (j *job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
@@ -305,7 +325,8 @@ func (j *job) Copies() graph.Copies { return j.submit.graph.Copies() }
 // Completed implements [Job].
 func (j *job) Completed() int { return int(j.endings.done.Load()) }
 
-// cancelled returns why t must not run, nil if it may.
+// cancelled returns why t must not run, nil if it may: what it would read was not made, a
+// task before it has failed, or the job's context has ended.
 func (j *job) cancelled(t *graph.Task) *graph.Fault {
 	if f := t.Tainted(); f != nil {
 		j.outcome.inherit(f)
@@ -325,7 +346,9 @@ func (j *job) cancelled(t *graph.Task) *graph.Fault {
 	return j.outcome.why()
 }
 
-// fail records that t has failed for good and does what its policy says.
+// fail records that t has failed for good and does what its policy says (graph.Failure):
+// it counts as done, or those that need what it writes are cancelled, and under
+// graph.Fail all later ones. It appends what that has freed to freed.
 func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*graph.Task) []*graph.Task {
 	action := graph.Fail
 	if t.Failure() != nil {
@@ -336,6 +359,8 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 		j.tell(t, graph.Failed, w.info.ID, version, err)
 		return j.end(w, t, graph.Done, nil, freed)
 	}
+	// The fault goes with every version that t was to write, so that who reads one knows
+	// whose failure it is.
 	te := &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}
 	if version == "" { // none could be chosen, so none was run
 		te.Worker, te.Attempts = -1, int(t.Attempt)
@@ -377,6 +402,7 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 	if w.tally != nil {
 		w.tally.Ended(t.State() == graph.Running || t.Attempt > 0)
 	}
+	// From here on t may be used again for another task.
 	n := len(freed)
 	freed = j.submit.graph.End(t, state, f, freed)
 	if r := freed[n:]; len(r) > 0 {
@@ -404,6 +430,7 @@ func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 			r.CountReady(tasks)
 		}
 	}
+	// The end of a watch may make others ready, which are appended and come in turn.
 	for i := 0; i < len(ready); {
 		t := ready[i]
 		watch := t.Watch()
@@ -422,7 +449,8 @@ func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 }
 
 // again decides whether t, whose attempt at w has failed, is to be run again, and
-// prepares it.
+// prepares it: it counts the attempt and puts back what that has changed. If that fails,
+// as a value that cannot be restored would, there is no other attempt.
 func (j *job) again(w *site, t *graph.Task, version string, err error) bool {
 	if !retriable(t, err) || !j.outcome.goesOn(t.ID()) {
 		return false
@@ -434,7 +462,8 @@ func (j *job) again(w *site, t *graph.Task, version string, err error) bool {
 }
 
 // drained has f called when all tasks submitted so far have ended, by the worker that
-// ends the last one. It returns false, and f is not called, if they have.
+// ends the last one. It returns false, and f is not called, if they have. Nothing is
+// submitted after it.
 func (j *job) drained(f func()) bool {
 	j.submit.Lock()
 	j.submit.graph.Seal()
@@ -501,6 +530,8 @@ func (a *jobs) close() (again bool) {
 	again = a.live.closed
 	a.live.closed = true
 	a.live.Unlock()
+	// Nobody is added to the list any more. All are told before the first is waited for:
+	// tasks of one may wait for those of another.
 	all := a.alive()
 	for _, j := range all {
 		j.outcome.abort(ErrClosed)

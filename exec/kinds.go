@@ -13,6 +13,11 @@ import (
 
 // kinds are the kinds of worker that a runtime has: those with equal targets are alike.
 // They say who can run a task.
+//
+// Whether a worker can is a question of three parts, each with a place of its own. Does
+// its target meet what a version of the op asks for, and the task's own constraints:
+// unfit. Do the operands have room on a device, which is not lost: offload.Device. Is
+// there enough memory now: memory, when the task is about to run.
 type kinds struct {
 	selector *versions.Selector
 	devices  offload.Devices
@@ -29,6 +34,7 @@ type kinds struct {
 func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload.Devices) kinds {
 	k := kinds{selector: s, devices: devices, able: map[*versions.Op]uint64{}}
 	for i := range workers {
+		// Targets that a program has made twice are equal, and not the same.
 		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool { return reflect.DeepEqual(on, workers[i].Target) })
 		if of < 0 {
 			of = len(k.targets)
@@ -58,6 +64,9 @@ func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (d
 	if build == nil {
 		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(opt.Policy, m) }
 	}
+	// One kind on cores, alone or with one kind of device: a worker that takes what it
+	// cannot run hands it on, and that is rare. With more kinds a policy for each set of
+	// them is cheaper. Their numbers are bits of a word, hence 64.
 	if n := len(k.targets); opt.Policy == dispatch.EarliestFinish || k.hosts == 1 && n <= 2 || n > 64 {
 		return build(m), m.Places()
 	}
@@ -72,6 +81,8 @@ func (k *kinds) can(t *graph.Task) (able uint64) {
 	if !ok {
 		return 0
 	}
+	// Versions are not added to an op that runs, and targets do not change: what is
+	// found once stays, but for tasks that ask for something themselves.
 	able, known := k.able[op]
 	if !known || t.Constraints() != nil {
 		able = 0
@@ -84,6 +95,7 @@ func (k *kinds) can(t *graph.Task) (able uint64) {
 			k.able[op] = able
 		}
 	}
+	// A kind of device all of whose devices are lost can run nothing any more.
 	first := len(k.of) - len(k.devices) // the number of the first device's worker
 	for kind := k.hosts; kind < len(k.targets); kind++ {
 		if !slices.ContainsFunc(k.devices, func(d *offload.Device) bool { return !d.Gone() && k.of[first+slices.Index(k.devices, d)] == kind }) {
@@ -112,7 +124,8 @@ func (k *kinds) hostFit(t *graph.Task) bool {
 	return slices.ContainsFunc(k.targets[:k.hosts], func(on *versions.Target) bool { return k.unfit(t, on) == nil })
 }
 
-// nobody returns why no worker can execute t.
+// nobody returns why no worker can execute t: the reason of each kind of worker on cores,
+// and of each device.
 func (k *kinds) nobody(t *graph.Task) error {
 	var all []error
 	for _, on := range k.targets[:k.hosts] {

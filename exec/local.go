@@ -11,8 +11,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Local is a runtime on the cores of this machine. It is safe for concurrent
-// use.
+// Local is a runtime on the cores of this machine, and its accelerators. It is safe for
+// concurrent use.
+//
+// It only puts the parts together: a scheduler, jobs that submit to it, workers that take
+// from it, devices, and the watchdog that looks at all of them.
 type Local struct {
 	*scheduler
 	opt     Options
@@ -29,6 +32,7 @@ func NewLocal(opt Options) (*Local, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
+	// What can fail comes first: a runtime that has begun has threads and devices.
 	selector := opt.Selector
 	if selector == nil {
 		var err error
@@ -59,6 +63,7 @@ func NewLocal(opt Options) (*Local, error) {
 	if opt.Watchdog != nil {
 		l.dog = newDog(l.scheduler, &l.jobs)
 	}
+	// Workers run from here on. All that they read is in place.
 	l.running.Add(len(workers))
 	for _, w := range workers[:hosts] {
 		go newWorker(l.scheduler, l.dog, newSite(w, nil, opt.Recorder), &slot{}, &l.running).loop()
@@ -100,6 +105,9 @@ func (l *Local) NewJob(ctx context.Context) Job { return newJob(l.scheduler, &l.
 
 // Close implements [Runtime].
 func (l *Local) Close() error {
+	// Jobs first: what runs ends, what waits is cancelled, and values come back from
+	// devices while their workers are still there to conclude calls. Then no queue has
+	// anything left, and workers end by themselves.
 	again := l.jobs.close()
 	l.close()
 	l.running.Wait()

@@ -11,6 +11,13 @@ import (
 // one kind have their target's together. A task takes its part as a whole before it
 // runs, and waits without any, so nobody waits for ever: when all is given back, the
 // first of those who wait has room. The scheduler's lock guards it.
+//
+//	take ─► runs ─► give
+//	  └─► waiting ─► (give of another) granted ─► grant, to any worker of the kind ─► runs
+//
+// First come, first served: a small claim does not pass a large one that waits, or that
+// might wait for ever. A task that waits holds no worker; a worker in the middle of a
+// task, who has lent what it held while it waited for something else, waits for ready.
 type memory struct {
 	free    []int64   // by kind
 	waiting [][]claim // by kind, first come first served
@@ -34,7 +41,7 @@ func newMemory(kinds []*versions.Target) memory {
 	return m
 }
 
-// take reserves memory for w, or has the claim wait.
+// take reserves memory for w, which holds none, or has the claim wait.
 func (m *memory) take(w *seat, kind int, c claim) bool {
 	if len(m.waiting[kind]) > 0 || c.bytes > m.free[kind] {
 		m.waiting[kind] = append(m.waiting[kind], c)

@@ -13,7 +13,7 @@ import (
 // finish with operands, have children, and wait without holding up its cores.
 type parent struct {
 	attempt
-	nested *job           // of the children; nil if there are none
+	nested *job           // of the children; nil as long as there are none
 	yields func(f func()) // calls f while others have the cores: see worker.yield
 }
 
@@ -97,6 +97,7 @@ func (j Children) Hand(d *graph.Datum, i int) {
 	if t.Given(i) {
 		panic(graph.ErrGiven)
 	}
+	// The parent's end hands on all operands that have not been handed on before.
 	if d.Renamed() {
 		return // others may still read the value into which the latest is copied
 	}
@@ -138,6 +139,9 @@ func (p *parent) give(t *graph.Task, i int) {
 // family does what is to be done about the children of t when its version has
 // returned err. Later means that the last of them will end t. With wait set it
 // waits for them.
+//
+// The error of a version cancels its children, and that of the children is the
+// version's: the task has failed either way, and may be tried again as a whole.
 func (p *parent) family(t *graph.Task, err error, wait bool) (later bool, _ error) {
 	children := p.nested
 	if children == nil {
@@ -169,6 +173,10 @@ func (p *parent) disown(err error) {
 
 // adopt leaves the end of t to the last of its children. It returns false if all
 // of them have ended already.
+//
+// The attempt goes with the children, as a copy; the worker's own is free for the next
+// task. What the parent has lent or holds beyond the attempt, memory and a team, ends
+// with its version and not with its children.
 func (p *parent) adopt(t *graph.Task, children *job) bool {
 	a := p.attempt // the worker goes on to others
 	return children.drained(func() {

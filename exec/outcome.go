@@ -9,6 +9,10 @@ import (
 
 // outcome is what becomes of a job: the failure of the task with the smallest number,
 // whichever failed first in time, or why all was cancelled.
+//
+// Tasks with smaller numbers than one that has failed go on, for one of them may fail
+// as well, and its failure is that of the sequential program. So last only falls. It is
+// read for each task, without the lock, and written under it.
 type outcome struct {
 	// last is the number of the last task that may start: the smallest one
 	// that failed, or 0 when everything is to be cancelled.
@@ -20,7 +24,8 @@ type outcome struct {
 	ignored    int          // failures that the tasks' policy ignores
 }
 
-// goesOn reports whether a task may start, or be tried again.
+// goesOn reports whether a task may start, or be tried again. The answer may be late: a
+// task may start while another one fails. That does no harm, its result is not used.
 func (o *outcome) goesOn(id graph.TaskID) bool { return uint64(id) <= o.last.Load() }
 
 // cancelled reports whether everything is cancelled.

@@ -21,7 +21,9 @@ type Worker struct {
 	Accelerator string
 }
 
-// place describes the workers that opt asks for.
+// place describes the workers on cores that opt asks for: how many of which target, and
+// on which cores. Kinds lie one after the other, over the machine's nodes as if all were
+// alike; more workers than cores share cores.
 func place(opt *Options) []Worker {
 	m := machine()
 	resources := opt.Resources
@@ -31,6 +33,7 @@ func place(opt *Options) []Worker {
 			resources[0].Workers = m.Workers()
 		}
 	}
+	// Workers of a kind share one target, so that they are alike by its address.
 	var workers []Worker
 	for _, r := range resources {
 		on := target(&r.Target, m)
@@ -58,7 +61,8 @@ func place(opt *Options) []Worker {
 	return workers
 }
 
-// locate numbers the locations of workers.
+// locate numbers the locations of workers, from 0 in the order in which their nodes come:
+// the machine's own numbers may have gaps.
 func locate(workers []Worker) {
 	nodes := map[int]int{}
 	for i := range workers {

@@ -9,7 +9,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// port is an [offload.Runtime]: the runtime as the worker of a device sees it.
+// port is an [offload.Runtime]: the runtime as the worker of a device sees it. It has what
+// a worker on cores has: a site for attempts, and the scheduler to ask for tasks.
 type port struct {
 	*scheduler
 	dog  *dog
@@ -51,7 +52,8 @@ func (p *port) NewAttempt() offload.Attempt {
 // Exit implements [offload.Runtime].
 func (p *port) Exit() { p.crew.Done() }
 
-// remote is an [offload.Attempt].
+// remote is an [offload.Attempt]: the attempt of workers on cores, by other names. It
+// differs in who makes it run, and when.
 type remote struct{ attempt }
 
 // Open implements [offload.Attempt].

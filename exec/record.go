@@ -6,6 +6,10 @@ import (
 )
 
 // edgeLog returns a log from which r takes the edges of a job.
+//
+// While tasks are submitted the log only notes which data they use. The edges that follow
+// are derived when somebody asks the recorder for them, so a recording costs the run next
+// to nothing.
 func edgeLog(r *trace.Recorder, job uint64) *graph.Log {
 	l := &graph.Log{}
 	edges := func(yield func(trace.Edge)) {
@@ -27,7 +31,8 @@ func recordPause(r *trace.Recorder, job uint64) (resume func()) {
 	return func() { r.Pause(trace.Pause{Job: job, Start: start, End: r.Now()}) }
 }
 
-// writes puts into e what t writes, the first datum of several.
+// writes puts into e what t writes, the first datum of several: by that a trace names the
+// tile that a task was about.
 func writes(e *trace.Event, t *graph.Task) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.Out != 0 {

@@ -8,6 +8,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// A task that is tried again has to find what its first attempt found. What it only reads
+// nobody changes, and what it only writes it writes anew. What it updates in place is
+// saved before the first attempt, on the host, and restored after each that has failed.
+// Without retries nothing is saved, and nothing asked of values.
+
 // mayRetry reports whether a task is to be tried again if it fails.
 func mayRetry(f *graph.Failure) bool { return f != nil && f.Retries > 0 }
 
@@ -19,6 +24,7 @@ func checkRestorable(s *graph.Spec, child bool) {
 		return
 	}
 	for i, o := range s.Operands {
+		// One datum may be there twice, to be read and to be written: an update.
 		for _, x := range s.Operands[:i] {
 			if x.Datum == o.Datum {
 				o.Mode |= x.Mode
@@ -53,6 +59,7 @@ func save(t *graph.Task) {
 func restore(t *graph.Task, devices offload.Devices) (ok bool) {
 	defer func() { ok = recover() == nil && ok }()
 	kept, _ := t.Kept().([]versions.Value)
+	// What devices have of it first: it is what the failed attempt has made.
 	if kept != nil {
 		devices.Drop(t)
 	}

@@ -15,6 +15,15 @@ import (
 // scheduler has the ready tasks of a runtime, and its workers as far as they have to do
 // with that: who sleeps, who looks for tasks, who may join whom. This file is about
 // tasks that come in, and who is woken for them; take.go about workers that want one.
+//
+// There is one lock. It is held for some hundred nanoseconds at a time and never while
+// something is waited for or a version runs; what a worker can learn without it, whether
+// there are tasks or teams, it reads from queued and offers. A worker takes it once for
+// a task: what its last one has freed goes in and its next one comes out together.
+//
+// Who brings work wakes at most one worker, and that one the next if there is more: to
+// wake a thread costs more than a short task. A worker is not woken while another one
+// still looks about, which is going to find the task.
 type scheduler struct {
 	opt      *Options
 	selector *versions.Selector
@@ -53,7 +62,9 @@ type scheduler struct {
 	rings    [][]note   // for backlogs, passed on from job to job
 }
 
-// desk is where the worker of a device waits for tasks. The scheduler's lock guards it.
+// desk is where the worker of a device waits for tasks. It sleeps there only if the device
+// has nothing to do; else it waits in the accelerator for the end of a call. The
+// scheduler's lock guards it.
 type desk struct {
 	device *offload.Device
 	id     int           // of the worker
@@ -92,6 +103,8 @@ func newScheduler(opt *Options, k kinds, workers []Worker, hosts int) *scheduler
 	s.ready = dispatch.NewQueue(policy, hosts, len(workers))
 	s.picky, s.far = len(k.targets) > 1, places > 1
 	s.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
+	// One worker that executes all would keep a device waiting, a policy that sets tasks
+	// aside for others too, and who observes would see the wrong thing.
 	s.lonely = s.devices == nil && !s.ready.Reserves() && !s.observed
 	return s
 }
@@ -119,6 +132,7 @@ func (s *scheduler) redirect(t *graph.Task, w int) bool {
 		to = (to + 1) % s.hosts
 		ok = s.kinds.unfit(t, s.workers[to].Target) == nil
 	}
+	// It goes to that worker's inbox, and only that worker is of use.
 	s.mu.Lock()
 	s.ready.Direct(t, to)
 	s.count()
@@ -152,7 +166,9 @@ func (s *scheduler) passOn(t *graph.Task, w int) bool {
 	return s.kinds.unfit(t, s.workers[w].Target) != nil && (s.redirect(t, w) || s.elsewhere(t))
 }
 
-// refuse gives a task that the worker of a device has taken to others.
+// refuse gives a task that the worker of a device has taken to others: to another device if
+// no worker on cores can run it, else to the first on cores that is free. The policy is
+// told in either case that the device's worker has done with one.
 func (s *scheduler) refuse(t *graph.Task, by int) {
 	if !s.kinds.hostFit(t) && s.elsewhere(t) {
 		s.push(nil, by)
@@ -166,7 +182,9 @@ func (s *scheduler) refuse(t *graph.Task, by int) {
 	w.rouse()
 }
 
-// count brings queued up to date. The caller holds mu.
+// count brings queued up to date: whether there is something that a worker which spins
+// could take. It writes only if that changes, for others read it all the time. The
+// caller holds mu.
 func (s *scheduler) count() {
 	if some := s.ready.Len()+s.memory.count+s.returning > 0; some != s.queued.Load() {
 		s.queued.Store(some)
@@ -202,6 +220,7 @@ func (s *scheduler) rouse() *seat {
 	if solo && s.solo.watched || !solo && s.ready.Common() == 0 && !s.behind() {
 		return nil
 	}
+	// The worker that slept last has the warmest caches, and may be the one again.
 	w := s.rise(anyone)
 	s.spinning-- // goOn asks for the others
 	s.goOn(w)
@@ -244,6 +263,8 @@ func (s *scheduler) recruit(t *team, wanted int) {
 	if p := s.lingering; p != nil && !near(&p.info, &w.info) {
 		wanted++
 	}
+	// Members have to be of the leader's node and kind; a worker of another one that
+	// looks about is no help.
 	for len(idle) < wanted {
 		p := s.rise(func(p *seat) bool { return near(&p.info, &w.info) })
 		if p == nil {
@@ -312,8 +333,9 @@ func (s *scheduler) read(b *backlog) {
 	clear(ready)
 }
 
-// absorb puts what workers are going to need from the backlogs into the graphs. The
-// caller holds mu.
+// absorb puts what workers are going to need from the backlogs into the graphs: until a
+// task is ready, and some hundred ahead of those that have ended, so that the policy has
+// a choice. The caller holds mu.
 func (s *scheduler) absorb() {
 	for _, b := range s.backlogs {
 		for b.unread() && (s.ready.Common() == 0 || b.short()) {

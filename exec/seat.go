@@ -8,12 +8,16 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// site is where attempts at tasks are made: a worker on cores, or a device.
+// site is where attempts at tasks are made: a worker on cores, or a device. It belongs to
+// the goroutine of that worker; a substitute has a copy of it.
 type site struct {
 	info   Worker
 	device *offload.Device // nil for cores
 
-	record  func(trace.Event) // these are nil without a recorder
+	// These are nil without a recorder: what takes the event of an attempt that has
+	// ended; what notes the task that an attempt begins with, and returns the time; and
+	// what counts.
+	record  func(trace.Event)
 	running func(trace.Running, bool) time.Duration
 	tally   *trace.Tally
 

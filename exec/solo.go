@@ -7,6 +7,13 @@ import (
 
 // solo is the worker that executes all tasks, if there is one: see [pace]. Who it is
 // can be read by everybody; the scheduler's lock guards what follows.
+//
+//	quick tasks: claims ─► entrust ─► one ─► resign: a task took long, or w rests,
+//	                                   │     or waits, or wants help
+//	                                   └───► (lookAfter) it stands still: all are woken
+//
+// While there is a one, others sleep, and one of those looks after it. All other parts of
+// the runtime work without knowing of it, but for who submits: see [backlog].
 type solo struct {
 	one     atomic.Pointer[seat]
 	_       [56]byte

@@ -9,7 +9,8 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Story is what happened to one task.
+// Story is what happened to one task, so far: from its submission, by way of what it had
+// to wait for and where it ran, to its end. See Options.Stories.
 type Story struct {
 	Task     graph.TaskID
 	Op       string
@@ -71,7 +72,9 @@ func (e *NoStoryError) Error() string {
 	return fmt.Sprintf("exec: no story of task %d: not submitted, or not among the latest %d", e.Task, e.Kept)
 }
 
-// stories keeps the stories of the latest tasks in a ring.
+// stories keeps the stories of the latest tasks in a ring. A task that goes on after its
+// place has been given to a later one has no story any more: each method looks whether
+// the place is still the task's.
 type stories struct {
 	start time.Time
 	mu    sync.Mutex // a leaf
@@ -83,6 +86,7 @@ func newStories(n int) *stories { return &stories{start: time.Now(), ring: make(
 // slot returns the place of task id. The caller holds mu.
 func (s *stories) slot(id graph.TaskID) *Story { return &s.ring[(uint64(id)-1)%uint64(len(s.ring))] }
 
+// submitted begins the story of a task that is about to be submitted.
 func (s *stories) submitted(id graph.TaskID, spec *graph.Spec) {
 	st := Story{Task: id, Op: spec.Op.OpName()}
 	for _, o := range spec.Operands {
@@ -94,7 +98,7 @@ func (s *stories) submitted(id graph.TaskID, spec *graph.Spec) {
 	s.mu.Unlock()
 }
 
-// Depends makes stories a graph.Observer.
+// Depends makes stories a graph.Observer. The graph calls it while the task is submitted.
 func (s *stories) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph.Datum, v uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,6 +117,7 @@ func (s *stories) add(id graph.TaskID, p Step) {
 	}
 }
 
+// get returns a copy of a story, which goes on.
 func (s *stories) get(id graph.TaskID) (Story, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

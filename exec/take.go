@@ -8,7 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// turn is what a worker is to do next. All is nil if it has found nothing.
+// turn is what a worker is to do next: one of three, or nothing.
 type turn struct {
 	task *graph.Task
 	team *team // to join
@@ -19,6 +19,11 @@ func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir !=
 
 // pop finds something for w to do. If w is apart it leaves the queues to the worker
 // that executes all tasks. The caller holds mu.
+//
+// First comes who waits for this very worker: one that wants its slot back, and the
+// leader of a team that stays. Then a task that has waited for memory and has it now,
+// which nobody else can use. Then tasks, and if there is none, another worker's task to
+// help with.
 func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 	if x.heir = s.yieldTo(w); x.heir != nil {
 		return x
@@ -52,6 +57,7 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 			s.entrust(w)
 		}
 	}
+	// A worker whose tasks are not quick takes no notice of a solo: that is going to end.
 	apart := w.pace.score >= enough && s.solo.apart(w)
 	if !apart {
 		s.absorb()
@@ -75,6 +81,10 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 
 // await returns what is next for w, which found nothing before; that is nothing if the
 // runtime is closed. w counts among the spinning workers on entry.
+//
+// It looks for some microseconds, then once more under the lock, where it may decide to
+// look for longer, once. Then it sleeps: it is on the list before it gives the lock back,
+// so that who brings work after that finds it there.
 func (s *scheduler) await(w *seat) turn {
 	lingers, procs := true, runtime.GOMAXPROCS(0)
 	for woken := false; ; woken = true {
@@ -96,6 +106,7 @@ func (s *scheduler) await(w *seat) turn {
 			}
 		}
 		if x := s.pop(w, apart); x.found() {
+			// One less looks about: if there is more, another one is woken for it.
 			s.spinning--
 			if !lingers && x.task != nil {
 				s.goOn(w)
@@ -183,7 +194,8 @@ func (s *scheduler) watch(w *seat) {
 	}
 }
 
-// reclaim waits until w, which has lent its slot, has it again.
+// reclaim waits until w, which has lent its slot, has it again: until the substitute comes
+// back for its next task, or is woken if it sleeps.
 func (s *scheduler) reclaim(w *seat) {
 	s.mu.Lock()
 	w.slot.returning = append(w.slot.returning, w)
@@ -239,7 +251,8 @@ func (s *scheduler) giveMemory(w *seat) {
 	s.count()
 }
 
-// lend lets others have the memory that w holds while f waits, and takes as much again.
+// lend lets others have the memory that w holds while f waits, and takes as much again:
+// what f waits for may need it.
 func (s *scheduler) lend(w *seat, f func()) {
 	held := w.held
 	if held == 0 {
@@ -284,6 +297,8 @@ func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ 
 	if s.closing.Load() {
 		return tasks, false
 	}
+	// There is one token for all that may have woken it, and none is lost: who finds
+	// asleep set puts one there if there is none.
 	d.asleep = true
 	s.mu.Unlock()
 	<-d.wake
@@ -309,7 +324,8 @@ func (s *scheduler) idle() bool {
 	return len(s.parked)+s.spinning > 0
 }
 
-// close has workers end when nothing is queued.
+// close has workers end when nothing is queued. Those that sleep are woken to see it; they
+// count as spinning, as all that are roused do.
 func (s *scheduler) close() {
 	s.mu.Lock()
 	s.closing.Store(true)

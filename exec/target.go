@@ -36,7 +36,9 @@ func target(o *versions.Target, m *topo.Machine) *versions.Target {
 	return complete(*o, m)
 }
 
-// complete fills the empty fields of a target from the machine.
+// complete fills the empty fields of a target from the machine. A KNL's cores lie in pairs
+// with a second-level cache each: a worker there has two units, and a version for it may
+// ask for both.
 func complete(t versions.Target, m *topo.Machine) *versions.Target {
 	if t.Kind == "" {
 		t.Kind = "cpu"

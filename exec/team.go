@@ -56,13 +56,14 @@ type teamHost interface {
 	recorder() *trace.Recorder
 }
 
-// phase is one call of Do.
+// phase is one call of Do. Parts are handed out one at a time, by a counter; the phase is
+// over when unfinished has come to nothing, and whoever brings it there closes done.
 type phase struct {
 	team       *team
 	parts      int64
 	f          func(part int, work *versions.Workspace)
-	next       atomic.Int64 // next part to start
-	unfinished atomic.Int64
+	next       atomic.Int64  // next part to start
+	unfinished atomic.Int64  // parts that have not ended, and shares that are not recorded
 	done       chan struct{} // closed by whoever finishes the last part
 	panicked   atomic.Pointer[PanicError]
 }
@@ -99,6 +100,7 @@ func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
 	if parts <= 0 {
 		return
 	}
+	// The parts are in place before the phase can be seen.
 	p := &phase{team: t, parts: int64(parts), f: f, done: make(chan struct{})}
 	p.unfinished.Store(p.parts)
 	t.mu.Lock()
@@ -122,6 +124,7 @@ func (p *phase) lead(scratch *versions.Workspace) {
 	for i := p.take(); i < p.parts; i = p.take() {
 		p.run(int(i), scratch)
 	}
+	// What is left is with members. They are about to end, so it is worth to spin.
 	since := time.Now()
 	for i := 0; i < spins && p.unfinished.Load() > 0; i++ {
 		pause()
@@ -167,6 +170,7 @@ func (p *phase) run(i int, scratch *versions.Workspace) {
 
 // serve is what a member does until it goes.
 func (t *team) serve(w *seat) {
+	// Several may have come to the same offer: the number is what lets them in.
 	defer t.members.Add(-1)
 	if t.members.Add(1) > t.limit {
 		return
@@ -244,7 +248,9 @@ func (p *phase) shared(w *seat, e trace.Event, began time.Time) {
 	p.less(1)
 }
 
-// offers are the teams that workers can join.
+// offers are the teams that workers can join. They are read without a lock, by workers
+// that spin; who goes to sleep reads them once more under the scheduler's lock, which a
+// leader takes after it has made an offer.
 type offers struct {
 	open []atomic.Pointer[team] // by the number of the leader
 	n    atomic.Int32           // how many there are

@@ -7,7 +7,12 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// dog is the watchdog's goroutine.
+// dog is the watchdog's goroutine, and what it knows. It learns of each attempt when that
+// begins and ends, and looks at jobs by itself: at how many tasks have ended.
+//
+// A task is late when it has run for too long, without the time in which it waits for
+// children. A job is stuck when nothing of it runs and nothing ends although a worker is
+// idle: then it waits for something that does not come, a program's own lock say.
 type dog struct {
 	sched *scheduler
 	jobs  *jobs
@@ -98,7 +103,8 @@ func (d *dog) watch() {
 	}
 }
 
-// look returns what is newly stuck.
+// look returns what is newly stuck. Each thing is told of once: a job again when it has
+// got on meanwhile, a task never.
 func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
 	alive := map[*job]bool{}
 	for _, j := range d.jobs.alive() {
@@ -112,6 +118,7 @@ func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
 	d.mu.Lock()
 	for s, b := range d.running {
 		// A task that waits for its children is not at fault.
+		// While a child runs, its parent's job gets on, and so does that one's.
 		for j := b.job; j != nil && !busy[j]; j = j.adopter {
 			busy[j] = true
 		}

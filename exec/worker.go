@@ -11,7 +11,12 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// worker executes tasks on cores, one at a time.
+// worker executes tasks on cores, one at a time. Others know it by its seat, versions by
+// the parent that it is to their call.
+//
+// It is one goroutine, with a thread of its own that is pinned to its cores. A task that
+// waits inside keeps that goroutine; a substitute, a worker with the same slot, executes
+// other tasks on the cores until the first one wants them back.
 type worker struct {
 	seat
 	parent                 // the task that it executes
@@ -32,7 +37,8 @@ func newWorker(s *scheduler, d *dog, at site, in *slot, running *sync.WaitGroup)
 	return w
 }
 
-// loop is the goroutine of a worker.
+// loop is the goroutine of a worker: it asks the scheduler for something to do, and waits
+// there if there is nothing, until the runtime is closed or somebody else gets the slot.
 func (w *worker) loop() {
 	release := func() {}
 	if w.info.CPUs != nil {
@@ -61,7 +67,7 @@ func (w *worker) loop() {
 			w.team = x.team
 			w.team.serve(&w.seat)
 			w.team = nil
-		default:
+		default: // the end; a substitute lives for moments, and its scratch memory may be large
 			w.forget()
 			w.work, w.part = versions.Workspace{}, versions.Workspace{}
 			w.rt.solo.resign(&w.seat)
@@ -74,7 +80,8 @@ func (w *worker) loop() {
 }
 
 // survive continues the worker on a new goroutine when a task, or its part in
-// a team's, has ended the old one by runtime.Goexit.
+// a team's, has ended the old one by runtime.Goexit. That cannot be recovered from, only
+// noticed: w.task is still set. The task has failed, and is concluded as any other.
 func (w *worker) survive() {
 	t := w.task
 	switch {
@@ -104,6 +111,7 @@ func (w *worker) survive() {
 // execute runs t, or cancels it if it must not run, and appends the tasks
 // that it has freed to freed.
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
+	// Under a policy that does not sort by kind, a worker may get what it cannot run.
 	if w.rt.picky && w.rt.passOn(t, w.info.ID) {
 		return freed
 	}
@@ -112,6 +120,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		if !ok {
 			return freed
 		}
+		// Few tasks say what memory they need: the others do not ask.
 		if v := w.choice.Version; v.Constraints.Memory > 0 || v.Memory != nil || t.Constraints() != nil {
 			later, err := w.rt.reserve(&w.seat, t, w.needs(t))
 			if later || err != nil {
@@ -144,6 +153,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 // it.
 func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
+	// Without anybody who wants to know, the clock is read once in a stretch of tasks.
 	if w.unseen(t) {
 		if w.pace.left--; w.pace.left < 0 && w.rt.lonely {
 			return w.family(t, w.timed(t), false)
@@ -170,6 +180,7 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 			w.task = nil
 		}
 	}()
+	// As long as task is set a Goexit is the task's: see survive.
 	w.task, w.spent = t, 0
 	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil || v.Help != nil && w.rt.hosts > 1 {
 		w.forms(v)
@@ -190,7 +201,9 @@ func (w *worker) timed(t *graph.Task) error {
 	return err
 }
 
-// forms makes w the leader of a team for its call of v, if that has several units.
+// forms makes w the leader of a team for its call of v, if that has several units: those
+// that the version asks for or, for this call, says it could share; and if it asks for
+// none, those that could help with it.
 func (w *worker) forms(v *versions.Version) {
 	units, stays := v.Constraints.Units, true
 	if w.rt.hosts > 1 {
@@ -217,7 +230,8 @@ func (w *worker) leads(limit int32, stays bool) {
 	t.opens()
 }
 
-// dismiss ends the team that w leads, if any.
+// dismiss ends the team that w leads, if any. What members have spent on the task counts
+// as its time: the selector compares work, not how many were free to help.
 func (w *worker) dismiss() {
 	if t := w.lead; t != nil {
 		w.lead, w.call.Gang = nil, nil
