@@ -15,14 +15,10 @@ import (
 
 // copies measures bandwidths, and how long the smallest things take.
 func (c *check) copies() {
-	var (
-		d cuda.Device
-		a *cuda.Accelerator
-	)
-	section := func() {
+	c.within("copies", 16<<20, func(a *cuda.Accelerator) {
 		for _, memory := range []string{"pinned", "pageable", "device"} {
 			c.point("copies, "+memory, 2*time.Second, func() error {
-				row, err := copying(d, memory, c.sizes.copied, c.sizes.times)
+				row, err := copying(a.Device(), memory, c.sizes.copied, c.sizes.times)
 				if err == nil {
 					c.report.Copies = append(c.report.Copies, row)
 				}
@@ -36,15 +32,7 @@ func (c *check) copies() {
 			}
 			return err
 		})
-	}
-	c.within("copies", func() (interface{ Close() error }, error) {
-		var err error
-		if a, err = c.accelerator(16 << 20); err != nil {
-			return nil, err
-		}
-		d = a.Device()
-		return a, nil
-	}, section)
+	})
 }
 
 // best returns the shortest time of some runs of f, which is run once before.

@@ -12,8 +12,8 @@ import (
 
 // Options configures a check. Zero fields take the defaults named.
 type Options struct {
-	// Device is the device, as cuda.ParseRequest reads it: one by number, "sim",
-	// or "auto" for the first one there is.
+	// Device is one device, as cuda.ParseRequest reads it: one by number, "sim", or
+	// "auto" for the first one.
 	Device string
 	// Budget is the time after which nothing new begins, and what computes on
 	// workers is given up; 0 means [DefaultBudget].
@@ -33,13 +33,6 @@ type Options struct {
 // DefaultBudget leaves half a minute of eight for what is under way at its end.
 const DefaultBudget = 7*time.Minute + 30*time.Second
 
-// RequestError says that not one device was asked for.
-type RequestError struct{ Request string }
-
-func (e *RequestError) Error() string {
-	return fmt.Sprintf("gpucheck: %q is not one device; want auto, sim or a real one by number, as in cuda0", e.Request)
-}
-
 // check is a check under way.
 type check struct {
 	opt     Options
@@ -54,19 +47,18 @@ type check struct {
 }
 
 // Run checks a device. What goes wrong is in the report; the error is that of
-// opening the device, a *[RequestError], *cuda.RequestError or *cuda.NoDeviceError
-// among others, or the cause of the end of ctx, with a report of what was done.
+// opening the device, a *cuda.RequestError or *cuda.NoDeviceError among others, or
+// the cause of the end of ctx, with a report of what was done.
 func Run(ctx context.Context, opt Options) (Report, error) {
 	if opt.Budget == 0 {
 		opt.Budget = DefaultBudget
 	}
 	began := time.Now()
-	c := &check{opt: opt, began: began, end: began.Add(opt.Budget), profile: new(versions.Profile)}
-	d, err := c.first()
-	if err != nil {
-		return Report{}, err
+	c := &check{opt: opt, request: opt.Device, began: began, end: began.Add(opt.Budget), profile: new(versions.Profile)}
+	if opt.Device == "auto" {
+		c.request = "cuda0" // which says why there is none
 	}
-	if err := d.Close(); err != nil {
+	if err := c.introduce(); err != nil {
 		return Report{}, err
 	}
 	c.sizes = full()
@@ -87,73 +79,41 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	return c.report, nil
 }
 
-// first opens the device for the first time and learns its name.
-func (c *check) first() (cuda.Device, error) {
-	r, err := cuda.ParseRequest(c.opt.Device)
+// introduce opens the device for the first time, and begins the report with what
+// it is.
+func (c *check) introduce() error {
+	r, err := cuda.ParseRequest(c.request)
 	if err != nil {
-		return nil, err
-	}
-	if !r.Auto && r.Simulated+len(r.Ordinals) != 1 {
-		return nil, &RequestError{c.opt.Device}
-	}
-	if r.Auto {
-		// Devices says why there is none, which OpenDevices does not.
-		all, err := cuda.Devices()
-		for _, d := range all[min(1, len(all)):] {
-			err = errors.Join(err, d.Close())
-		}
-		if len(all) == 0 {
-			return nil, &cuda.NoDeviceError{Device: "cuda0", Err: err}
-		}
-		return c.named(all[0], false), nil
+		return err
 	}
 	all, err := cuda.OpenDevices(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return c.named(all[0], r.Simulated > 0), nil
-}
-
-func (c *check) named(d cuda.Device, simulated bool) cuda.Device {
-	info := d.Info()
-	c.request = fmt.Sprintf("cuda%d", info.Ordinal)
-	name := c.request
+	info, simulated := all[0].Info(), r.Simulated > 0
+	name := fmt.Sprintf("cuda%d", info.Ordinal)
 	if simulated {
-		c.request, name = "sim", fmt.Sprintf("sim%d", info.Ordinal)
+		name = fmt.Sprintf("sim%d", info.Ordinal)
 	}
 	c.report = Report{Machine: c.opt.Machine, Build: c.opt.Build, Began: c.began.UTC().Truncate(time.Second), Budget: c.opt.Budget.Seconds(),
 		Device:    Device{Name: name, Model: info.Name, Memory: info.Memory, Notes: append([]string{}, info.Notes...)},
 		Simulated: simulated, Small: simulated || c.opt.Small,
 		Copies: []Copies{}, Tiles: []Tile{}, Whole: []Whole{}, Skipped: []Skipped{}, Errors: []Failure{}}
-	return d
-}
-
-// open opens the device again.
-func (c *check) open() (cuda.Device, error) {
-	r, err := cuda.ParseRequest(c.request)
-	if err != nil {
-		return nil, err
-	}
-	all, err := cuda.OpenDevices(r)
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
+	return all[0].Close()
 }
 
 // accelerator opens the device as an accelerator with so much memory for tiles,
 // 0 for as much as there is.
 func (c *check) accelerator(memory int64) (*cuda.Accelerator, error) {
-	d, err := c.open()
+	r, err := cuda.ParseRequest(c.request)
 	if err != nil {
 		return nil, err
 	}
-	opt := cuda.Options{Name: c.report.Device.Name, Memory: memory}
-	a, err := cuda.NewAccelerator(d, opt)
+	all, err := cuda.OpenAccelerators(r, cuda.Options{Memory: memory})
 	if err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, err
 	}
-	return a, nil
+	return all[0], nil
 }
 
 // point does one thing that is expected to take need: f returns what it adds to
@@ -221,21 +181,21 @@ func (c *check) save(point string) {
 	c.opt.Saved(r)
 }
 
-// within runs a section on a device, or an accelerator on it, that is opened for
-// it and closed at its end.
-func (c *check) within(name string, open func() (interface{ Close() error }, error), section func()) {
+// within runs a section on an accelerator with so much memory for tiles, that is
+// opened for it and closed at its end.
+func (c *check) within(name string, memory int64, section func(a *cuda.Accelerator)) {
 	if c.why != "" || c.ctx.Err() != nil {
-		section() // to say what is skipped
+		section(nil) // to say what is skipped
 		return
 	}
 	c.save(name)
-	d, err := open()
+	a, err := c.accelerator(memory)
 	if err != nil {
 		c.fail(name, err)
 		return
 	}
-	section()
-	if err := d.Close(); err != nil && c.why == "" {
+	section(a)
+	if err := a.Close(); err != nil && c.why == "" {
 		c.fail(name+", at its end", err)
 	}
 }

@@ -76,10 +76,6 @@ func TestBudget(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	var one *RequestError
-	if _, err := Run(t.Context(), Options{Device: "sim:2"}); !errors.As(err, &one) {
-		t.Errorf("two devices: %v", err)
-	}
 	var word *cuda.RequestError
 	if _, err := Run(t.Context(), Options{Device: "gpu"}); !errors.As(err, &word) {
 		t.Errorf("a word: %v", err)

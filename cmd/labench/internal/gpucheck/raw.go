@@ -2,7 +2,6 @@ package gpucheck
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"time"
 	"unsafe"
@@ -14,63 +13,46 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// piece is the bytes that a matrix is made from, over and over.
-const piece = 16 << 20
-
-// fill fills n bytes of elements of typ with copies of a piece of numbers, each
-// times scale.
-func fill(s cuda.Stream, typ cuda.Type, p cuda.Ptr, n int64, scale float64) error {
-	first := min(n, piece)
-	var data unsafe.Pointer
-	if typ == cuda.F64 {
-		data = numbers[float64](int(first/8), scale)
-	} else {
-		data = numbers[float32](int(first/4), scale)
+// nearUnit makes an n×n matrix on the device that is nearly the unit matrix, of
+// numbers that repeat: so it can be factored again and again in place.
+func nearUnit[T kernels.Element](s cuda.Stream, p cuda.Ptr, n int) error {
+	const piece = 1 << 21 // elements
+	typ, _ := typeOf[T]()
+	all := int64(n) * int64(n)
+	data, ones := make([]T, min(all, piece)), make([]T, n)
+	for i := range data {
+		data[i] = T(0.01 / float64(n) * element(i))
 	}
-	if err := firstError(s.CopyIn(p, first, data, first, first, 1), s.Synchronize()); err != nil {
-		return err
+	for i := range ones {
+		ones[i] = 1
 	}
+	size, first := typ.Size(), int64(len(data))*typ.Size()
+	err := firstError(s.CopyIn(p, first, unsafe.Pointer(&data[0]), first, first, 1), s.Synchronize())
+	for done := first; done < all*size && err == nil; done += first {
+		part := min(first, all*size-done)
+		err = s.Copy(p+cuda.Ptr(done), part, p, part, part, 1)
+	}
+	err = firstError(err, s.CopyIn(p, int64(n+1)*size, unsafe.Pointer(&ones[0]), size, size, n), s.Synchronize())
 	runtime.KeepAlive(data)
-	for done := first; done < n; done += first {
-		part := min(first, n-done)
-		if err := s.Copy(p+cuda.Ptr(done), part, p, part, part, 1); err != nil {
-			return err
-		}
-	}
-	return s.Synchronize()
-}
-
-// fillAround fills an n×n matrix, and sets its diagonal to ones.
-func fillAround(s cuda.Stream, typ cuda.Type, p cuda.Ptr, n int, scale float64) error {
-	size := typ.Size()
-	diagonal := unsafe.Pointer(unsafe.SliceData(ones[float64](n)))
-	if typ == cuda.F32 {
-		diagonal = unsafe.Pointer(unsafe.SliceData(ones[float32](n)))
-	}
-	err := firstError(fill(s, typ, p, int64(n)*int64(n)*size, scale),
-		s.CopyIn(p, int64(n+1)*size, diagonal, size, size, n), s.Synchronize())
-	runtime.KeepAlive(diagonal)
+	runtime.KeepAlive(ones)
 	return err
 }
 
-func numbers[T kernels.Element](n int, scale float64) unsafe.Pointer {
-	x := make([]T, n)
-	for i := range x {
-		x[i] = T(scale * element(i))
-	}
-	return unsafe.Pointer(unsafe.SliceData(x))
-}
-
 // raw returns the GFLOP/s of the library's routine for p on matrices in the
-// device's memory. They are filled anew before each run, which is not timed.
-func raw(d cuda.Device, p problem, times int) (rate float64, err error) {
-	r := &room{d: d}
+// device's memory.
+func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate float64, err error) {
+	r := &room{d: on.Device()}
 	defer r.free(&err)
-	typ, n := p.element(), p.n
+	typ, _ := typeOf[T]()
+	n, s := p.n, r.stream()
 	square := func() cuda.Matrix {
-		return cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
+		m := cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
+		if r.err == nil {
+			r.err = nearUnit[T](s, m.Data, n)
+		}
+		return m
 	}
-	s, info, tau, a := r.stream(), r.alloc(256), r.alloc(8*int64(n)), square()
+	info, tau, a := r.alloc(256), r.alloc(8*int64(n)), square()
 	var b, c cuda.Matrix
 	if p.op == "gemm" {
 		b, c = square(), square()
@@ -78,11 +60,9 @@ func raw(d cuda.Device, p problem, times int) (rate float64, err error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	// The numbers repeat: without the diagonal the matrix would be singular.
-	scale, bytes := 1.0, int64(0)
+	bytes := int64(0)
 	switch p.op {
 	case "cholesky":
-		scale = 0.01 / float64(n) // close to the unit matrix
 		bytes, err = s.PotrfWork(typ, blas.Lower, n, a)
 	case "qr":
 		bytes, err = s.GeqrfWork(typ, n, n, a)
@@ -91,16 +71,7 @@ func raw(d cuda.Device, p problem, times int) (rate float64, err error) {
 	if err := firstError(err, r.err, s.Fill(info, 0, 256)); err != nil {
 		return 0, err
 	}
-	took := time.Duration(math.MaxInt64)
-	for i := range times + 1 {
-		err := fillAround(s, typ, a.Data, n, scale)
-		if p.op == "gemm" {
-			err = firstError(err, fillAround(s, typ, b.Data, n, scale))
-		}
-		if err != nil {
-			return 0, err
-		}
-		begin := time.Now()
+	took, err := best(times, func() (err error) {
 		switch p.op {
 		case "gemm":
 			err = s.Gemm(typ, blas.NoTrans, blas.NoTrans, n, n, n, 1, a, b, 0, c)
@@ -109,15 +80,10 @@ func raw(d cuda.Device, p problem, times int) (rate float64, err error) {
 		case "qr":
 			err = s.Geqrf(typ, n, n, a, tau, work, info)
 		}
-		if err := firstError(err, s.Synchronize()); err != nil {
-			return 0, err
-		}
-		if i > 0 { // the first one warms up
-			took = min(took, max(time.Since(begin), 1))
-		}
-	}
+		return firstError(err, s.Synchronize())
+	})
 	var found int32
-	if err := firstError(s.CopyOut(unsafe.Pointer(&found), 4, info, 4, 4, 1), s.Synchronize()); err != nil {
+	if err := firstError(err, s.CopyOut(unsafe.Pointer(&found), 4, info, 4, 4, 1), s.Synchronize()); err != nil {
 		return 0, err
 	}
 	if found != 0 {
@@ -126,21 +92,14 @@ func raw(d cuda.Device, p problem, times int) (rate float64, err error) {
 	return flops(p) / took.Seconds() / 1e9, nil
 }
 
-func ones[T kernels.Element](n int) []T {
-	x := make([]T, n)
-	for i := range x {
-		x[i] = 1
-	}
-	return x
-}
-
-// residentGemm returns the GFLOP/s of a product of n×n matrices in tiles of nb,
-// all of which are on the device: by calls in order of k, so that those in flight
+// residentGemm returns the GFLOP/s of the product p in tiles all of which are on
+// the device: by calls in order of k, so that those in flight
 // write different tiles.
-func residentGemm[T kernels.Element](a *cuda.Accelerator, n, nb, times int) (rate float64, err error) {
+func residentGemm[T kernels.Element](a *cuda.Accelerator, p problem, times int) (rate float64, err error) {
 	_, name := typeOf[T]()
 	op := builtin.NewTable().Op("gemm", name)
 	v := op.Version("cuda")
+	n, nb := p.n, p.resident
 	k := (n + nb - 1) / nb
 	// Tiles that are only read may lie in one another's memory.
 	shared := square[T](nb, nb, false).Data
@@ -156,7 +115,7 @@ func residentGemm[T kernels.Element](a *cuda.Accelerator, n, nb, times int) (rat
 	}
 	x, y, z := matrix(false), matrix(false), matrix(true)
 	s := &station{a: a}
-	p := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+	params := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	took, err := best(times, func() error {
 		for l := range k {
 			for i := range k {
@@ -164,7 +123,7 @@ func residentGemm[T kernels.Element](a *cuda.Accelerator, n, nb, times int) (rat
 					if err := s.wait(min(slots(nb), k*k) - 1); err != nil {
 						return err
 					}
-					if err := s.start(v, p, []any{x[i*k+l], y[l*k+j], z[i*k+j]}, []versions.Use{in, in, inout}); err != nil {
+					if err := s.start(v, params, []any{x[i*k+l], y[l*k+j], z[i*k+j]}, []versions.Use{in, in, inout}); err != nil {
 						return err
 					}
 				}
@@ -173,5 +132,5 @@ func residentGemm[T kernels.Element](a *cuda.Accelerator, n, nb, times int) (rat
 		return s.wait(0)
 	})
 	// What is on the device is not wanted.
-	return flops(problem{op: "gemm", n: n}) / max(took, time.Nanosecond).Seconds() / 1e9, err
+	return flops(p) / max(took, time.Nanosecond).Seconds() / 1e9, err
 }

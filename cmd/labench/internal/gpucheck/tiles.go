@@ -57,8 +57,8 @@ func kernelsMeasured(nb int) []kernel {
 
 // tiles measures the versions on resident tiles beside the libraries.
 func (c *check) tiles() {
-	var a *cuda.Accelerator
-	section := func() {
+	// Half of the device for tiles, the rest for the libraries' matrices.
+	c.within("tiles", c.report.Device.Memory/2, func(a *cuda.Accelerator) {
 		for _, nb := range c.sizes.tiles {
 			for _, k := range kernelsMeasured(nb) {
 				for _, typ := range []string{"f64", "f32"} {
@@ -79,13 +79,7 @@ func (c *check) tiles() {
 				}
 			}
 		}
-	}
-	c.within("tiles", func() (interface{ Close() error }, error) {
-		// Half of the device for tiles, the rest for the libraries' matrices.
-		var err error
-		a, err = c.accelerator(c.report.Device.Memory / 2)
-		return a, err
-	}, section)
+	})
 }
 
 // slots is the number of calls in flight.

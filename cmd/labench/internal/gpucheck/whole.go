@@ -66,14 +66,6 @@ func (c *check) expected(p problem, runs int, rate float64) time.Duration {
 	return need
 }
 
-// element returns the element type of p.
-func (p problem) element() cuda.Type {
-	if p.typ == "f32" {
-		return cuda.F32
-	}
-	return cuda.F64
-}
-
 // flops counts as LAPACK does.
 func flops(p problem) float64 {
 	n := float64(p.n)
@@ -90,29 +82,26 @@ func flops(p problem) float64 {
 
 // resident measures the library on a resident matrix, and resident tiles of ours.
 func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int, f func() (float64, error))) {
-	times := c.sizes.rounds
-	on := func(kind string, to *float64, f func(a *cuda.Accelerator) (float64, error)) {
-		timed(kind, times, func() (rate float64, err error) {
+	library, tiles := raw[float64], residentGemm[float64]
+	if p.typ == "f32" {
+		library, tiles = raw[float32], residentGemm[float32]
+	}
+	on := func(kind string, to *float64, f func(*cuda.Accelerator, problem, int) (float64, error)) {
+		timed(kind, c.sizes.rounds, func() (_ float64, err error) {
 			a, err := c.accelerator(0)
 			if err != nil {
 				return 0, err
 			}
 			defer func() { err = firstError(err, a.Close()) }()
-			rate, err = f(a)
-			*to = rate
-			return rate, err
+			*to, err = f(a, p, c.sizes.rounds)
+			return *to, err
 		})
 	}
 	if p.op != "lu" { // no version of ours is the library's
-		on("library", &row.Library, func(a *cuda.Accelerator) (float64, error) { return raw(a.Device(), p, times) })
+		on("library", &row.Library, library)
 	}
 	if p.resident > 0 {
-		on("resident tiles", &row.Resident, func(a *cuda.Accelerator) (float64, error) {
-			if p.typ == "f32" {
-				return residentGemm[float32](a, p.n, p.resident, times)
-			}
-			return residentGemm[float64](a, p.n, p.resident, times)
-		})
+		on("resident tiles", &row.Resident, tiles)
 	}
 }
 
