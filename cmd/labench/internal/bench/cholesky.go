@@ -12,20 +12,15 @@ import (
 // factored by the upper one, as a mat.SymDense is, and checked against the
 // lower one.
 type cholesky[T la.Element] struct {
-	a       la.Symmetric[T] // lower
-	chol    *la.Cholesky[T] // of the engine that ran last
-	engine  *la.Engine
-	seed    uint64
-	workers int
+	base[T]
+	a    la.Symmetric[T] // lower
+	chol *la.Cholesky[T] // of the engine that came last
 }
 
-func newCholesky[T la.Element](f *maker[T]) (problem[T], error) {
-	a, err := f.symmetric(f.spec.N)
-	if err != nil {
-		return nil, err
-	}
+func newCholesky[T la.Element](f *maker[T]) problem {
+	a := f.symmetric(f.spec.N)
 	mirror(a, f.workers)
-	return &cholesky[T]{a: a, seed: f.spec.Seed, workers: f.workers}, nil
+	return &cholesky[T]{base: f.base, a: a}
 }
 
 func (p *cholesky[T]) order() (op la.Operation, n, longest int) { return la.OpCholesky, p.a.N, p.a.N }
@@ -35,52 +30,26 @@ func (p *cholesky[T]) flops() float64 {
 	return n*n*n/3 + n*n/2 + n/6
 }
 
-// reset has nothing to do: A is not changed, and a Cholesky is made anew by
-// every call.
-func (p *cholesky[T]) reset() {}
-
-func (p *cholesky[T]) once(ctx context.Context, e *la.Engine) error {
-	if p.engine != e {
-		p.chol, p.engine = la.NewCholesky[T](e), e
-	}
-	upper := p.a
-	upper.Uplo = blas.Upper
-	return p.chol.FactorizeContext(ctx, upper)
-}
-
-// fork returns the problem on the same matrix, with a factor of its own.
-func (p *cholesky[T]) fork() problem[T] {
-	own := *p
-	own.chol, own.engine = nil, nil
-	return &own
+func (p *cholesky[T]) on(e *la.Engine) (func(context.Context) error, error) {
+	chol, upper := la.NewCholesky[T](e), p.a
+	p.chol, upper.Uplo = chol, blas.Upper
+	return func(ctx context.Context) error { return chol.FactorizeContext(ctx, upper) }, nil
 }
 
 // verify makes A − L·Lᵀ in A with syrk, panel by panel of L.
 func (p *cholesky[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	n := p.a.N
-	g := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)} // zeros above L
+	g := empty[T](n, n) // zeros above L
 	p.chol.LTo(la.Triangular[T]{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Data: g.Data, Stride: n})
 	p.chol = nil
 
 	norm := norm1(blocked.ViewSymmetric(p.a, panel), p.workers)
-	a := plain[T]{half: true, mirror: true, workers: p.workers,
-		General: la.General[T]{Rows: n, Cols: n, Stride: p.a.Stride, Data: p.a.Data}}
-	l := plain[T]{General: g, half: true, workers: p.workers}
-	seen, err := probe(ctx, p.seed, n, func(y []float64) []float64 {
-		return difference(a.left(y), l.right(l.left(y)))
-	})
-	if err != nil {
-		return verdict{}, err
-	}
-	count := (n + panel - 1) / panel
-	for i := range count {
-		step(i, count)
-		k, w := i*panel, min(panel, n-i*panel)
+	a, l := p.mirrored(la.General[T]{Rows: n, Cols: n, Stride: p.a.Stride, Data: p.a.Data}), p.lower(g)
+	seen := p.probe(ctx, n, func(y []float64) []float64 { return difference(a.left(y), l.right(l.left(y))) })
+	err := panels(n, step, func(k, w int) error {
 		rest := la.Symmetric[T]{Uplo: blas.Lower, N: n - k, Data: p.a.Data[k*p.a.Stride+k:], Stride: p.a.Stride}
-		if err := la.Syrk[T](ctx, e, blas.NoTrans, -1, window(g, k, k, n-k, w), 1, rest); err != nil {
-			return verdict{}, err
-		}
-	}
+		return la.Syrk[T](ctx, e, blas.NoTrans, -1, window(g, k, k, n-k, w), 1, rest)
+	})
 	x := max(norm1(blocked.ViewSymmetric(p.a, panel), p.workers), seen)
-	return verdict{residual: over(x, norm, epsilon[T](), float64(n))}, nil
+	return verdict{residual: over(x, norm, epsilon[T](), float64(n))}, err
 }

@@ -4,35 +4,27 @@ import (
 	"context"
 	"math"
 
-	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
 
 // gemm is C = A·B, C m×n, A m×k, B k×n.
 type gemm[T la.Element] struct {
+	base[T]
 	a, b, c la.General[T]
-	seed    uint64
-	workers int
 }
 
-func newGemm[T la.Element](f *maker[T]) (problem[T], error) {
+func newGemm[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	a, err := f.first(s.M, s.K, false)
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.generate(s.Matrix, 1, s.K, s.N, false)
-	if err != nil {
-		return nil, err
-	}
-	return &gemm[T]{a: a, b: b, c: f.empty(s.M, s.N), seed: s.Seed, workers: f.workers}, nil
+	return &gemm[T]{f.base, f.first(s.M, s.K, false), f.generate(s.Matrix, 1, s.K, s.N, false), f.empty(s.M, s.N)}
 }
 
 func (p *gemm[T]) order() (op la.Operation, n, longest int) {
-	mean := math.Sqrt(float64(p.c.Rows) * float64(p.c.Cols))
-	return la.OpGemm, int(math.Round(mean)), max(p.c.Rows, p.c.Cols, p.a.Cols)
+	return la.OpGemm, mean(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
 }
+
+// mean returns the geometric mean of two dimensions.
+func mean(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }
 
 func (p *gemm[T]) flops() float64 {
 	return 2 * float64(p.c.Rows) * float64(p.c.Cols) * float64(p.a.Cols)
@@ -40,8 +32,10 @@ func (p *gemm[T]) flops() float64 {
 
 func (p *gemm[T]) reset() { spoil(p.c, p.workers) }
 
-func (p *gemm[T]) once(ctx context.Context, e *la.Engine) error {
-	return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, p.a, p.b, 0, p.c)
+func (p *gemm[T]) on(e *la.Engine) (func(context.Context) error, error) {
+	return func(ctx context.Context) error {
+		return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, p.a, p.b, 0, p.c)
+	}, nil
 }
 
 // verify makes C − A·B in C, panel by panel of A and B: sums of another order,
@@ -52,22 +46,11 @@ func (p *gemm[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int))
 	m, k := p.a.Dims()
 	n := p.c.Cols
 	wrong := sample(p.seed, nb, false, p.c, p.a, func(l, j int) T { return p.b.Data[l*p.b.Stride+j] })
-	a, b, c := plain[T]{General: p.a, workers: p.workers}, plain[T]{General: p.b, workers: p.workers}, plain[T]{General: p.c, workers: p.workers}
-	seen, err := probe(ctx, p.seed, m, func(y []float64) []float64 {
-		return difference(c.left(y), b.left(a.left(y)))
+	a, b, c := p.plain(p.a), p.plain(p.b), p.plain(p.c)
+	seen := p.probe(ctx, m, func(y []float64) []float64 { return difference(c.left(y), b.left(a.left(y))) })
+	err := panels(k, step, func(l, w int) error {
+		return subtract(ctx, e, blas.NoTrans, window(p.a, 0, l, m, w), window(p.b, l, 0, w, n), p.c)
 	})
-	if err != nil {
-		return verdict{}, err
-	}
-	count := (k + panel - 1) / panel
-	for i := range count {
-		step(i, count)
-		l, w := i*panel, min(panel, k-i*panel)
-		if err := subtract(ctx, e, blas.NoTrans, window(p.a, 0, l, m, w), window(p.b, l, 0, w, n), p.c); err != nil {
-			return verdict{}, err
-		}
-	}
-	view := func(g la.General[T]) float64 { return norm1(blocked.View(g, panel), p.workers) }
-	x := max(view(p.c), seen)
-	return verdict{residual: productResidual[T](x, view(p.a), view(p.b), m, k), failure: wrong}, nil
+	x := max(p.norm(p.c), seen)
+	return verdict{residual: productResidual[T](x, p.norm(p.a), p.norm(p.b), m, k), failure: wrong}, err
 }

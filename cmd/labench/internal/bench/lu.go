@@ -3,28 +3,21 @@ package bench
 import (
 	"context"
 
-	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
 
 // lu is A = P·L·U, A m×n.
 type lu[T la.Element] struct {
-	a       la.General[T]
-	f       *la.LU[T] // of the engine that ran last
-	engine  *la.Engine
-	opt     la.LUOptions
-	seed    uint64
-	workers int
+	base[T]
+	a   la.General[T]
+	f   *la.LU[T] // of the engine that came last
+	opt la.LUOptions
 }
 
-func newLU[T la.Element](f *maker[T]) (problem[T], error) {
+func newLU[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	a, err := f.first(s.M, s.N, false)
-	if err != nil {
-		return nil, err
-	}
-	return &lu[T]{a: a, opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, seed: s.Seed, workers: f.workers}, nil
+	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}}
 }
 
 func (p *lu[T]) order() (op la.Operation, n, longest int) {
@@ -45,26 +38,10 @@ func luFlops(m, n int) float64 {
 	return sum
 }
 
-// reset has nothing to do: A is not changed, and an LU is made anew by every
-// call.
-func (p *lu[T]) reset() {}
-
-func (p *lu[T]) once(ctx context.Context, e *la.Engine) error {
-	if p.engine != e {
-		f, err := la.NewLUWith[T](e, p.opt)
-		if err != nil {
-			return err
-		}
-		p.f, p.engine = f, e
-	}
-	return p.f.FactorizeContext(ctx, p.a)
-}
-
-// fork returns the problem on the same matrix, with factors of its own.
-func (p *lu[T]) fork() problem[T] {
-	own := *p
-	own.f, own.engine = nil, nil
-	return &own
+func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
+	f, err := la.NewLUWith[T](e, p.opt)
+	p.f = f
+	return func(ctx context.Context) error { return f.FactorizeContext(ctx, p.a) }, err
 }
 
 // describe tells the pivoting, which may have fallen back to partial, and the
@@ -78,12 +55,11 @@ func (p *lu[T]) describe(r *Result) {
 func (p *lu[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
 	k := min(m, n)
-	empty := func(r, c int) la.General[T] { return la.General[T]{Rows: r, Cols: c, Stride: c, Data: make([]T, r*c)} }
-	u, l, x := empty(m, n), empty(m, k), empty(m, n)
+	u, l, x := empty[T](m, n), empty[T](m, k), empty[T](m, n)
 	p.f.FactorTo(u)
 	at := p.f.Pivots(nil)
 	p.f = nil
-	norm := norm1(blocked.View(p.a, panel), p.workers)
+	norm := p.norm(p.a)
 	parallel(p.workers, m, stripes, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := u.Data[i*n : (i+1)*n]
@@ -97,21 +73,10 @@ func (p *lu[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (
 	})
 	u.Rows, u.Data = k, u.Data[:k*n]
 
-	pa, pl, pu := plain[T]{General: x, workers: p.workers}, plain[T]{General: l, half: true, workers: p.workers}, plain[T]{General: u, workers: p.workers}
-	seen, err := probe(ctx, p.seed, m, func(y []float64) []float64 {
-		return difference(pa.left(y), pu.left(pl.left(y)))
+	pa, pl, pu := p.plain(x), p.lower(l), p.plain(u)
+	seen := p.probe(ctx, m, func(y []float64) []float64 { return difference(pa.left(y), pu.left(pl.left(y))) })
+	err := panels(k, step, func(j, w int) error {
+		return subtract(ctx, e, blas.NoTrans, window(l, j, j, m-j, w), window(u, j, j, w, n-j), window(x, j, j, m-j, n-j))
 	})
-	if err != nil {
-		return verdict{}, err
-	}
-	count := (k + panel - 1) / panel
-	for i := range count {
-		step(i, count)
-		j, w := i*panel, min(panel, k-i*panel)
-		if err := subtract(ctx, e, blas.NoTrans, window(l, j, j, m-j, w), window(u, j, j, w, n-j), window(x, j, j, m-j, n-j)); err != nil {
-			return verdict{}, err
-		}
-	}
-	worst := max(norm1(blocked.View(x, panel), p.workers), seen)
-	return verdict{residual: over(worst, norm, epsilon[T](), float64(n))}, nil
+	return verdict{residual: over(max(p.norm(x), seen), norm, epsilon[T](), float64(n))}, err
 }

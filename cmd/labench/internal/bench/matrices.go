@@ -15,7 +15,7 @@ import (
 
 // newProblem makes the matrices of s and returns the problem, and s with the
 // shape that an input file decides.
-func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers int) (problem[T], Spec, error) {
+func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers int) (problem, Spec, error) {
 	var input *blocked.Matrix[T]
 	if s.Input != "" {
 		var err error
@@ -30,8 +30,9 @@ func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers
 			return nil, s, err
 		}
 	}
-	p, err := create(find(s.Op), &maker[T]{ctx: ctx, spec: s, input: input, workers: workers})
-	return p, s, err
+	f := &maker[T]{base: base[T]{s.Seed, workers}, ctx: ctx, spec: s, input: input}
+	p := create(find(s.Op), f)
+	return p, s, f.err
 }
 
 // ShapeError reports a matrix file whose shape does not suit the operation or
@@ -42,20 +43,19 @@ func (e *ShapeError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Rea
 
 // maker makes the operands of a problem.
 type maker[T la.Element] struct {
-	ctx     context.Context
-	spec    Spec
-	input   *blocked.Matrix[T] // the first operand, if it came from a file
-	workers int
+	base[T]
+	ctx   context.Context
+	spec  Spec
+	input *blocked.Matrix[T] // the first operand, if it came from a file
+	err   error              // the first; what is made after it is of no use
 }
 
 // empty returns an m×n matrix of zeros.
-func (f *maker[T]) empty(m, n int) la.General[T] {
-	return la.General[T]{Rows: m, Cols: n, Stride: max(n, 1), Data: make([]T, m*n)}
-}
+func (f *maker[T]) empty(m, n int) la.General[T] { return empty[T](m, n) }
 
 // first returns the first operand, of the shape m×n: that of the input file
 // if there is one. With half it is the lower triangle, with zeros above.
-func (f *maker[T]) first(m, n int, half bool) (la.General[T], error) {
+func (f *maker[T]) first(m, n int, half bool) la.General[T] {
 	if f.input == nil {
 		return f.generate(f.spec.Matrix, 0, m, n, half)
 	}
@@ -67,17 +67,24 @@ func (f *maker[T]) first(m, n int, half bool) (la.General[T], error) {
 	}
 	symmetric := half && find(f.spec.Op).needsSymmetric(f.spec)
 	f.input = nil // not needed any more
-	return g, f.finite(g, half, symmetric)
+	f.note(f.finite(g, half, symmetric))
+	return g
+}
+
+func (f *maker[T]) note(err error) {
+	if f.err == nil {
+		f.err = err
+	}
 }
 
 // generate returns an m×n matrix of the given kind, different for different
 // numbers of operands.
-func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) (la.General[T], error) {
-	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: m, N: n, Seed: f.spec.Seed + operand})
-	if err != nil {
-		return la.General[T]{}, err
-	}
+func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) la.General[T] {
 	g := f.empty(m, n)
+	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: m, N: n, Seed: f.spec.Seed + operand})
+	if f.note(err); f.err != nil {
+		return g
+	}
 	var ended atomic.Bool
 	parallel(f.workers, m, min(m, 256), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -93,21 +100,19 @@ func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half boo
 		}
 	})
 	if ended.Load() {
-		return la.General[T]{}, context.Cause(f.ctx)
+		f.note(context.Cause(f.ctx))
 	}
-	return g, nil
+	return g
 }
 
 // symmetric returns the first operand as a symmetric n×n matrix, in the lower
 // triangle.
-func (f *maker[T]) symmetric(n int) (la.Symmetric[T], error) {
+func (f *maker[T]) symmetric(n int) la.Symmetric[T] {
 	if f.input != nil && f.input.Kind() == blocked.Full {
-		if err := f.checkSymmetry(n); err != nil {
-			return la.Symmetric[T]{}, err
-		}
+		f.note(f.checkSymmetry(n))
 	}
-	g, err := f.first(n, n, true)
-	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}, err
+	g := f.first(n, n, true)
+	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}
 }
 
 // mirror copies the lower triangle of a's memory to the upper one.

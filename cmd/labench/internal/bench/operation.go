@@ -34,8 +34,8 @@ type Operation struct {
 	allAlike   bool        // all operands are of A's kind, so that a square kind makes all dimensions equal
 	// elements returns the number of elements of all matrices of a problem.
 	elements func(Spec) float64
-	f32      func(*maker[float32]) (problem[float32], error)
-	f64      func(*maker[float64]) (problem[float64], error)
+	f32      func(*maker[float32]) problem
+	f64      func(*maker[float64]) problem
 }
 
 // table is the operations, in the order of the help.
@@ -279,19 +279,11 @@ func (o *Operation) take(s Spec, r, c int) (Spec, error) {
 }
 
 // create makes the matrices of a problem.
-func create[T la.Element](o *Operation, f *maker[T]) (problem[T], error) {
-	var p any
-	var err error
-	switch f := any(f).(type) {
-	case *maker[float32]:
-		p, err = o.f32(f)
-	case *maker[float64]:
-		p, err = o.f64(f)
+func create[T la.Element](o *Operation, f *maker[T]) problem {
+	if f, ok := any(f).(*maker[float32]); ok {
+		return o.f32(f)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p.(problem[T]), nil
+	return o.f64(any(f).(*maker[float64]))
 }
 
 // floats returns the dimensions of s, for products that may overflow an int.

@@ -112,6 +112,47 @@ func norm1[T la.Element](a *blocked.Matrix[T], workers int) float64 {
 	return a.Norm(lapack.MaxColumnSum, workers)
 }
 
+// base is what all problems have in common.
+type base[T la.Element] struct {
+	seed    uint64
+	workers int
+}
+
+// reset has nothing to do where no operand is changed.
+func (p *base[T]) reset() {}
+
+// norm returns the 1-norm of a.
+func (p *base[T]) norm(a la.General[T]) float64 { return norm1(blocked.View(a, panel), p.workers) }
+
+// plain, lower and mirrored return a for plain loops: all of it, its lower
+// triangle or trapezoid, or a symmetric matrix of which that is there.
+func (p *base[T]) plain(a la.General[T]) *plain[T] { return &plain[T]{General: a, workers: p.workers} }
+
+func (p *base[T]) lower(a la.General[T]) *plain[T] {
+	return &plain[T]{General: a, half: true, workers: p.workers}
+}
+
+func (p *base[T]) mirrored(a la.General[T]) *plain[T] {
+	return &plain[T]{General: a, half: true, mirror: true, workers: p.workers}
+}
+
+// empty returns an m×n matrix of zeros.
+func empty[T la.Element](m, n int) la.General[T] {
+	return la.General[T]{Rows: m, Cols: n, Stride: max(n, 1), Data: make([]T, m*n)}
+}
+
+// panels calls f for each panel of n columns: the first of them, and how many.
+func panels(n int, step func(i, n int), f func(k, w int) error) error {
+	count := (n + panel - 1) / panel
+	for i := range count {
+		step(i, count)
+		if err := f(i*panel, min(panel, n-i*panel)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // window returns the r×c part of a whose first element is (i, j).
 func window[T la.Element](a la.General[T], i, j, r, c int) la.General[T] {
 	if r == 0 || c == 0 {
@@ -125,24 +166,21 @@ func subtract[T la.Element](ctx context.Context, e *la.Engine, transB blas.Trans
 	return la.Gemm[T](ctx, e, blas.NoTrans, transB, -1, a, b, 1, c)
 }
 
-// probe returns the largest |yᵀE| for some random y of length m, where error
-// computes yᵀE.
-func probe(ctx context.Context, seed uint64, m int, residual func(y []float64) []float64) (float64, error) {
+// probe returns the largest |yᵀE| for some random y of length m, where residual
+// computes yᵀE. It stops at the end of ctx.
+func (p *base[T]) probe(ctx context.Context, m int, residual func(y []float64) []float64) float64 {
 	worst := 0.0
-	for p := range probes {
-		if err := ctx.Err(); err != nil {
-			return 0, context.Cause(ctx)
-		}
+	for i := 0; i < probes && ctx.Err() == nil; i++ {
 		y := make([]float64, m)
-		for i := range y {
-			u := matgen.Uniform(seed, p, i)
-			y[i] = math.Copysign(0.5+math.Abs(u), u)
+		for j := range y {
+			u := matgen.Uniform(p.seed, i, j)
+			y[j] = math.Copysign(0.5+math.Abs(u), u)
 		}
 		for _, v := range residual(y) {
 			worst = max(worst, math.Abs(v)) // NaN stays
 		}
 	}
-	return worst, nil
+	return worst
 }
 
 // difference returns x − y.

@@ -21,7 +21,7 @@ import (
 )
 
 // problem is one operation on matrices that are made.
-type problem[T la.Element] interface {
+type problem interface {
 	// order returns what la's tile size goes by: see la.TileSize.
 	order() (op la.Operation, n, longest int)
 	// flops returns the floating point operations of a run as LAPACK counts
@@ -29,11 +29,12 @@ type problem[T la.Element] interface {
 	flops() float64
 	// reset makes everything as it was before the first run.
 	reset()
-	// once does what a user's call does, the conversion to tiles included. It
-	// is what is timed.
-	once(ctx context.Context, e *la.Engine) error
-	// verify judges the result of the last run. It may overwrite the
-	// operands, so that it can be called once.
+	// on returns what does as a user's call on e does, the conversion to tiles
+	// included: it is what is timed. Each has memory of its own for what la
+	// keeps between calls.
+	on(e *la.Engine) (once func(context.Context) error, err error)
+	// verify judges the result of the last run, with the engine that came last.
+	// It may overwrite the operands, so that it can be called once.
 	verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error)
 }
 
@@ -119,7 +120,11 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := warm[T](ctx, s, p, e, m); err != nil {
+	once, err := p.on(e)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := warm[T](ctx, s, p, once, e, m); err != nil {
 		return Result{}, err
 	}
 	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: opt.Scheduling().String(), Devices: names,
@@ -137,7 +142,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 			before = r.Summary.Usage
 			s.Trace.Reset()
 		}
-		took, err := timed[T](ctx, p, e)
+		took, err := timed(ctx, p, once)
 		if err != nil {
 			return Result{}, cause(ctx, err)
 		}
@@ -167,7 +172,10 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		r.Passed = true
 		return r, nil
 	}
-	v, err := judge[T](ctx, s, p, m)
+	v, err := judge(ctx, s, p, m)
+	if err == nil {
+		err = ctx.Err() // the vectors may have been left out
+	}
 	if err != nil {
 		return Result{}, cause(ctx, err)
 	}
@@ -268,19 +276,19 @@ func cause(ctx context.Context, err error) error {
 }
 
 // timed resets p, runs it once and returns the time of the run.
-func timed[T la.Element](ctx context.Context, p problem[T], e *la.Engine) (time.Duration, error) {
+func timed(ctx context.Context, p problem, once func(context.Context) error) (time.Duration, error) {
 	p.reset()
 	begin := time.Now()
-	err := p.once(ctx, e)
-	return time.Since(begin), err
+	err := once(ctx)
+	return max(time.Since(begin), 1), err // a coarse clock may say zero
 }
 
 // warm runs p as often as s asks, and then on until the versions could be
 // explored: a factorization of few tiles calls potrf too seldom to try every
 // version in one run.
-func warm[T la.Element](ctx context.Context, s Spec, p problem[T], e *la.Engine, m *meter) error {
+func warm[T la.Element](ctx context.Context, s Spec, p problem, once func(context.Context) error, e *la.Engine, m *meter) error {
 	for range max(s.Warmup, 0) {
-		if _, err := timed[T](ctx, p, e); err != nil {
+		if _, err := timed(ctx, p, once); err != nil {
 			return cause(ctx, err)
 		}
 		m.next()
@@ -295,7 +303,7 @@ func warm[T la.Element](ctx context.Context, s Spec, p problem[T], e *la.Engine,
 		if explored[T](e, s.Trace.Summary()) || time.Since(begin) > time.Second {
 			break
 		}
-		if _, err := timed[T](ctx, p, e); err != nil {
+		if _, err := timed(ctx, p, once); err != nil {
 			return cause(ctx, err)
 		}
 	}
@@ -328,7 +336,7 @@ func explored[T la.Element](e *la.Engine, sum trace.Summary) bool {
 // judge verifies the result of p with an engine of its own: all versions of
 // the build may take part, not only those that were asked for, and the trace
 // stays that of the timed runs.
-func judge[T la.Element](ctx context.Context, s Spec, p problem[T], m *meter) (verdict, error) {
+func judge(ctx context.Context, s Spec, p problem, m *meter) (verdict, error) {
 	e, err := la.NewEngine(la.Options{Workers: s.Workers, Profile: s.Profile, Progress: m.progress})
 	if err != nil {
 		return verdict{}, err
@@ -346,9 +354,7 @@ func (r *Result) count(flops float64) {
 	if len(sorted)%2 == 0 {
 		median = (sorted[mid-1] + sorted[mid]) / 2
 	}
-	// A coarse clock may say zero.
-	best, median := max(sorted[0], 1), max(median, 1)
-	r.SecondsBest, r.SecondsMedian = best.Seconds(), median.Seconds()
+	r.SecondsBest, r.SecondsMedian = sorted[0].Seconds(), median.Seconds()
 	r.GFLOPSBest, r.GFLOPSMedian = flops/r.SecondsBest/1e9, flops/r.SecondsMedian/1e9
 	if r.PeakGFLOPS > 0 {
 		r.PeakFraction = r.GFLOPSBest / r.PeakGFLOPS

@@ -46,44 +46,68 @@ func ParseMethod(name string) (Method, error) {
 	return 0, fmt.Errorf("unknown method %q", name)
 }
 
-// system is A·X = B, A n×n, B n×nrhs.
-type system[T la.Element] struct {
+// equations is A·X = B, of which X is wanted.
+type equations[T la.Element] struct {
+	base[T]
 	a, b, x la.General[T]
-	method  Method
-	mixed   bool
-	seed    uint64
-	workers int
-
-	used    Method        // that la.Solve chose
-	refined la.Refinement // if mixed
-	cond    float64       // what la warned of; 0: nothing
+	cond    float64 // what la warned of; 0: nothing
 }
 
-func newSystem[T la.Element](f *maker[T]) (problem[T], error) {
+func (f *maker[T]) equations(a la.General[T]) equations[T] {
+	nrhs := f.spec.NRHS
+	return equations[T]{base: f.base, a: a, b: f.generate(matgen.Random, 1, a.Rows, nrhs, false), x: f.empty(a.Cols, nrhs)}
+}
+
+func (p *equations[T]) reset() { spoil(p.x, p.workers) }
+
+// warned takes a warning for what it is: X is there, and will be judged.
+func (p *equations[T]) warned(err error) error {
+	var c mat.Condition
+	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
+		p.cond, err = float64(c), nil
+	}
+	return err
+}
+
+// remainder makes B − A·X in B with gemm, panel by panel of A.
+func (p *equations[T]) remainder(ctx context.Context, e *la.Engine, step func(i, n int)) error {
+	m, n := p.a.Dims()
+	return panels(n, step, func(k, w int) error {
+		return subtract(ctx, e, blas.NoTrans, window(p.a, 0, k, m, w), window(p.x, k, 0, w, p.x.Cols), p.b)
+	})
+}
+
+func (p *equations[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
+	a, b, x := p.plain(p.a), p.plain(p.b), p.plain(p.x)
+	seen := p.probe(ctx, p.a.Rows, func(y []float64) []float64 { return difference(b.left(y), x.left(a.left(y))) })
+	err := p.remainder(ctx, e, step)
+	return verdict{residual: over(max(p.norm(p.b), seen), p.norm(p.a), p.norm(p.x), epsilon[T](), float64(p.a.Cols))}, err
+}
+
+// system is A·X = B, A n×n, B n×nrhs.
+type system[T la.Element] struct {
+	equations[T]
+	method  Method
+	mixed   bool
+	used    Method        // that la.Solve chose
+	refined la.Refinement // if mixed
+}
+
+func newSystem[T la.Element](f *maker[T]) problem {
 	s := f.spec
 	var a la.General[T]
-	var err error
 	if s.Method == ByCholesky {
-		var half la.Symmetric[T]
-		if half, err = f.symmetric(s.N); err == nil {
-			mirror(half, f.workers)
-			a = la.General[T]{Rows: s.N, Cols: s.N, Stride: half.Stride, Data: half.Data}
-		}
+		half := f.symmetric(s.N)
+		mirror(half, f.workers)
+		a = la.General[T]{Rows: s.N, Cols: s.N, Stride: half.Stride, Data: half.Data}
 	} else {
-		a, err = f.first(s.N, s.N, false)
-	}
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.generate(matgen.Random, 1, s.N, s.NRHS, false)
-	if err != nil {
-		return nil, err
+		a = f.first(s.N, s.N, false)
 	}
 	used := s.Method
 	if used == Auto {
 		used = ByLU // until la says otherwise
 	}
-	return &system[T]{a: a, b: b, x: f.empty(s.N, s.NRHS), method: s.Method, mixed: s.Mixed, used: used, seed: s.Seed, workers: f.workers}, nil
+	return &system[T]{equations: f.equations(a), method: s.Method, mixed: s.Mixed, used: used}
 }
 
 func (p *system[T]) order() (op la.Operation, n, longest int) {
@@ -103,15 +127,8 @@ func (p *system[T]) flops() float64 {
 	return luFlops(p.a.Rows, p.a.Rows) + 2*n*n*nrhs
 }
 
-func (p *system[T]) reset() { spoil(p.x, p.workers) }
-
-func (p *system[T]) once(ctx context.Context, e *la.Engine) error {
-	err := p.solve(ctx, e)
-	var c mat.Condition
-	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
-		p.cond, err = float64(c), nil // X is there, and will be judged
-	}
-	return err
+func (p *system[T]) on(e *la.Engine) (func(context.Context) error, error) {
+	return func(ctx context.Context) error { return p.warned(p.solve(ctx, e)) }, nil
 }
 
 func (p *system[T]) solve(ctx context.Context, e *la.Engine) error {
@@ -171,37 +188,6 @@ func (p *system[T]) describe(r *Result) {
 	}
 }
 
-// verify makes B − A·X in B with gemm, panel by panel of A.
-func (p *system[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
-	n := p.a.Rows
-	a, b, x := plain[T]{General: p.a, workers: p.workers}, plain[T]{General: p.b, workers: p.workers}, plain[T]{General: p.x, workers: p.workers}
-	seen, err := probe(ctx, p.seed, n, func(y []float64) []float64 {
-		return difference(b.left(y), x.left(a.left(y)))
-	})
-	if err != nil {
-		return verdict{}, err
-	}
-	if err := remainder(ctx, e, p.a, p.x, p.b, step); err != nil {
-		return verdict{}, err
-	}
-	norm := func(g la.General[T]) float64 { return norm1(blocked.View(g, panel), p.workers) }
-	return verdict{residual: over(max(norm(p.b), seen), norm(p.a), norm(p.x), epsilon[T](), float64(n))}, nil
-}
-
-// remainder makes B − A·X in B.
-func remainder[T la.Element](ctx context.Context, e *la.Engine, a, x, b la.General[T], step func(i, n int)) error {
-	m, n := a.Dims()
-	count := (n + panel - 1) / panel
-	for i := range count {
-		step(i, count)
-		k, w := i*panel, min(panel, n-i*panel)
-		if err := subtract(ctx, e, blas.NoTrans, window(a, 0, k, m, w), window(x, k, 0, w, x.Cols), b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Refinement tells how a solution of mixed precision came about.
 type Refinement struct {
 	Iterations int    `json:"iterations"`
@@ -211,29 +197,16 @@ type Refinement struct {
 // lstsq is min ‖B − A·X‖, A m×n, B m×nrhs; for m < n of all solutions the
 // shortest.
 type lstsq[T la.Element] struct {
-	a, b, x la.General[T]
-	seed    uint64
-	workers int
-	cond    float64
-	engine  *la.Engine // that ran last
+	equations[T]
+	engine *la.Engine // that came last
 }
 
-func newLstsq[T la.Element](f *maker[T]) (problem[T], error) {
-	s := f.spec
-	a, err := f.first(s.M, s.N, false)
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.generate(matgen.Random, 1, s.M, s.NRHS, false)
-	if err != nil {
-		return nil, err
-	}
-	return &lstsq[T]{a: a, b: b, x: f.empty(s.N, s.NRHS), seed: s.Seed, workers: f.workers}, nil
+func newLstsq[T la.Element](f *maker[T]) problem {
+	return &lstsq[T]{equations: f.equations(f.first(f.spec.M, f.spec.N, false))}
 }
 
 func (p *lstsq[T]) order() (op la.Operation, n, longest int) {
-	mean := math.Sqrt(float64(p.a.Rows) * float64(p.a.Cols))
-	return la.OpQR, int(math.Round(mean)), max(p.a.Rows, p.a.Cols)
+	return la.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
 // flops returns the operations of the factorization, of Qᵀ times B, and of the
@@ -244,16 +217,9 @@ func (p *lstsq[T]) flops() float64 {
 	return blocked.QRFlops(m, n) + (4*long*short-short*short)*nrhs
 }
 
-func (p *lstsq[T]) reset() { spoil(p.x, p.workers) }
-
-func (p *lstsq[T]) once(ctx context.Context, e *la.Engine) error {
+func (p *lstsq[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.engine = e
-	err := la.LeastSquares[T](ctx, e, p.x, p.a, p.b)
-	var c mat.Condition
-	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
-		p.cond, err = float64(c), nil
-	}
-	return err
+	return func(ctx context.Context) error { return p.warned(la.LeastSquares[T](ctx, e, p.x, p.a, p.b)) }, nil
 }
 
 func (p *lstsq[T]) describe(r *Result) {
@@ -267,32 +233,20 @@ func (p *lstsq[T]) describe(r *Result) {
 // allows for more than LAPACK's xQRT17 where A is ill conditioned and X large.
 func (p *lstsq[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
-	nrhs := p.b.Cols
-	norm := func(g la.General[T]) float64 { return norm1(blocked.View(g, panel), p.workers) }
-	normA, normB := norm(p.a), norm(p.b)
-	a, b, x := plain[T]{General: p.a, workers: p.workers}, plain[T]{General: p.b, workers: p.workers}, plain[T]{General: p.x, workers: p.workers}
 	if m < n {
-		seen, err := probe(ctx, p.seed, m, func(y []float64) []float64 { return difference(b.left(y), x.left(a.left(y))) })
-		if err == nil {
-			err = remainder(ctx, e, p.a, p.x, p.b, step)
-		}
-		x := over(max(norm(p.b), seen), normA, norm(p.x), epsilon[T](), float64(n))
-		return verdict{checks: []Check{{Formula("solve"), x, Limit("solve")}}}, err
+		v, err := p.equations.verify(ctx, e, step)
+		return verdict{checks: []Check{{Formula("solve"), v.residual, Limit("solve")}}}, err
 	}
-	seen, err := probe(ctx, p.seed, nrhs, func(y []float64) []float64 {
-		return a.left(difference(b.right(y), a.right(x.right(y))))
-	})
-	if err != nil {
+	nrhs := p.b.Cols
+	normA, normB := p.norm(p.a), p.norm(p.b)
+	a, b, x := p.plain(p.a), p.plain(p.b), p.plain(p.x)
+	seen := p.probe(ctx, nrhs, func(y []float64) []float64 { return a.left(difference(b.right(y), a.right(x.right(y)))) })
+	if err := p.remainder(ctx, e, step); err != nil {
 		return verdict{}, err
 	}
-	if err := remainder(ctx, e, p.a, p.x, p.b, step); err != nil {
-		return verdict{}, err
-	}
-	g := la.General[T]{Rows: nrhs, Cols: n, Stride: n, Data: make([]T, nrhs*n)}
-	if err := la.Gemm[T](ctx, e, blas.Trans, blas.NoTrans, 1, p.b, p.a, 0, g); err != nil {
-		return verdict{}, err
-	}
-	return verdict{residual: over(max(norm(g), seen), normA, normA*norm(p.x)+normB, epsilon[T](), float64(max(m, nrhs)))}, nil
+	g := empty[T](nrhs, n)
+	err := la.Gemm[T](ctx, e, blas.Trans, blas.NoTrans, 1, p.b, p.a, 0, g)
+	return verdict{residual: over(max(p.norm(g), seen), normA, normA*p.norm(p.x)+normB, epsilon[T](), float64(max(m, nrhs)))}, err
 }
 
 // Says returns the refinement in words.

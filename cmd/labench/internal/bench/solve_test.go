@@ -105,7 +105,7 @@ func TestWrongSolution(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.reset()
-			if err := p.once(ctx, e); err != nil {
+			if err := call(p, e); err != nil {
 				t.Fatal(err)
 			}
 			switch p := p.(type) {

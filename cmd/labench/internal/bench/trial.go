@@ -50,17 +50,17 @@ func NewTrial(ctx context.Context, s Spec) (*Trial, error) {
 
 // tiled is a problem at one tile size: with an engine, and with what la keeps
 // between calls.
-type tiled[T la.Element] struct {
-	nb int
-	p  problem[T]
-	e  *la.Engine
+type tiled struct {
+	nb   int
+	once func(context.Context) error
+	e    *la.Engine
 }
 
 // trial is what a Trial works on.
 type trial[T la.Element] struct {
 	spec     Spec
-	p        problem[T]
-	recent   []tiled[T]    // the latest last
+	p        problem
+	recent   []tiled       // the latest last
 	shortest time.Duration // of all runs; 0 before the first
 }
 
@@ -121,11 +121,10 @@ func (t *trial[T]) time(ctx context.Context, nb int) (time.Duration, error) {
 	}
 	var best, all time.Duration
 	for all < enough {
-		took, err := timed[T](ctx, x.p, x.e)
+		took, err := timed(ctx, t.p, x.once)
 		if err != nil {
 			return 0, cause(ctx, err)
 		}
-		took = max(took, 1) // a coarse clock may say zero
 		if best == 0 || took < best {
 			best = took
 		}
@@ -138,8 +137,8 @@ func (t *trial[T]) time(ctx context.Context, nb int) (time.Duration, error) {
 }
 
 // ready returns the problem at a tile size, made now if it is not at hand.
-func (t *trial[T]) ready(ctx context.Context, nb int) (tiled[T], error) {
-	if i := slices.IndexFunc(t.recent, func(x tiled[T]) bool { return x.nb == nb }); i >= 0 {
+func (t *trial[T]) ready(ctx context.Context, nb int) (tiled, error) {
+	if i := slices.IndexFunc(t.recent, func(x tiled) bool { return x.nb == nb }); i >= 0 {
 		x := t.recent[i]
 		t.recent = append(slices.Delete(t.recent, i, i+1), x)
 		return x, nil
@@ -148,24 +147,23 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled[T], error) {
 		oldest := t.recent[0]
 		t.recent = slices.Delete(t.recent, 0, 1)
 		if err := oldest.e.Close(); err != nil {
-			return tiled[T]{}, err
+			return tiled{}, err
 		}
 	}
 	s := t.spec
 	s.NB, s.Trace = nb, new(trace.Recorder)
 	e, err := la.NewEngine(trialOptions(s))
 	if err != nil {
-		return tiled[T]{}, err
+		return tiled{}, err
 	}
-	x := tiled[T]{nb, t.p, e}
-	if f, ok := t.p.(interface{ fork() problem[T] }); ok {
-		x.p = f.fork()
-	}
+	once, err := t.p.on(e)
+	x := tiled{nb, once, e}
 	t.recent = append(t.recent, x)
-	if t.shortest < long {
-		if err := warm[T](ctx, s, x.p, e, newMeter(s)); err != nil {
-			return tiled[T]{}, err
-		}
+	if err == nil && t.shortest < long {
+		err = warm[T](ctx, s, t.p, once, e, newMeter(s))
+	}
+	if err != nil {
+		return tiled{}, err
 	}
 	s.Trace.Reset()
 	runtime.GC() // what was left until here is not for the runs to clean up
