@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -267,7 +266,7 @@ func wrong(r bench.Result) error {
 	if r.Passed {
 		return nil
 	}
-	return &wrongError{r.Failure, math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0), r.Growth*r.Limit > r.Residual}
+	return &wrongError{r.Failure, !r.Residual.Finite(), r.Growth*r.Limit > r.Residual}
 }
 
 // kindsHelp lists the kinds of matrices that op takes.

@@ -90,8 +90,8 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 }
 
 // residual returns a residual that may not be a number.
-func residual(x float64) string {
-	if math.IsNaN(x) {
+func residual(x bench.Number) string {
+	if math.IsNaN(float64(x)) {
 		return "not a number"
 	}
 	return fmt.Sprintf("%.3g", x)

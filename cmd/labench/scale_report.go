@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -88,7 +88,7 @@ func newScaleTable(s *sweep) *scaleTable {
 }
 
 func known(x float64, format string) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !bench.Number(x).Finite() {
 		return "-"
 	}
 	return fmt.Sprintf(format, x)
@@ -199,7 +199,7 @@ func csvOf(points []point) []byte {
 	w.UseCRLF = true
 	w.Write(csvColumns())
 	number := func(x float64) string {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+		if !bench.Number(x).Finite() {
 			return ""
 		}
 		return strconv.FormatFloat(x, 'g', -1, 64)
@@ -218,7 +218,7 @@ func csvOf(points []point) []byte {
 		w.Write([]string{r.Op, r.Type, strconv.Itoa(r.M), strconv.Itoa(r.N), strconv.Itoa(r.K), strconv.Itoa(r.NB), strconv.FormatBool(p.nb == 0),
 			strconv.Itoa(r.Workers), r.Sched, p.versions.name, strings.Join(calls, ";"),
 			number(r.SecondsBest), number(r.SecondsMedian), number(r.GFLOPSBest), number(r.GFLOPSMedian), number(r.PeakGFLOPS), number(r.PeakFraction),
-			number(p.speedup), number(p.efficiency()), number(r.Residual), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor, p.devices.name})
+			number(p.speedup), number(p.efficiency()), number(float64(r.Residual)), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor, p.devices.name})
 	}
 	w.Flush() // into memory: there is no error
 	return out.Bytes()

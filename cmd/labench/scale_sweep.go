@@ -239,7 +239,7 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 	if p.err != nil {
 		// What the table and the files say of a point that has no result.
 		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
-			Residual: math.NaN()}
+			Residual: bench.Number(math.NaN())}
 		return p, ctx.Err()
 	}
 	if peak := s.peaks[t.workers]; peak > 0 {
@@ -298,23 +298,15 @@ func (p point) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	more, err := json.Marshal(struct {
-		Auto       bool     `json:"nb_auto"`
-		Versions   string   `json:"versions_allowed"`
-		Speedup    *float64 `json:"speedup"`
-		Efficiency *float64 `json:"efficiency"`
-		Factor     int      `json:"oversubscribe,omitempty"`
-		Error      string   `json:"error,omitempty"`
-	}{p.nb == 0, p.versions.name, finite(p.speedup), finite(p.efficiency()), p.factor, p.failure()})
+		Auto       bool         `json:"nb_auto"`
+		Versions   string       `json:"versions_allowed"`
+		Speedup    bench.Number `json:"speedup"`
+		Efficiency bench.Number `json:"efficiency"`
+		Factor     int          `json:"oversubscribe,omitempty"`
+		Error      string       `json:"error,omitempty"`
+	}{p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.failure()})
 	if err != nil {
 		return nil, err
 	}
 	return append(append(result[:len(result)-1], ','), more[1:]...), nil
-}
-
-// finite returns x if JSON can hold it, else nil.
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }

@@ -254,7 +254,7 @@ func TestScaleCSV(t *testing.T) {
 	var ran []bench.Result
 	run := func(ctx context.Context, s bench.Spec) (bench.Result, error) {
 		r, _ := fakeRun(ctx, s)
-		r.SecondsBest, r.Residual = math.Nextafter(1.0/3, float64(len(ran))), math.NaN()
+		r.SecondsBest, r.Residual = math.Nextafter(1.0/3, float64(len(ran))), bench.Number(math.NaN())
 		if len(ran) == 2 {
 			r.Passed, r.Failure = false, "a \"quoted\", failure"
 		}

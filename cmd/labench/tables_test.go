@@ -78,7 +78,7 @@ func TestReport(t *testing.T) {
 		Times: []time.Duration{1600 * time.Millisecond, 478 * time.Millisecond, 1590 * time.Millisecond}, Summary: trace.Summary{Usage: usages}}
 	s := bench.Spec{Op: "cholesky", N: 4096, Seed: 1, Verify: true}.WithDefaults()
 	wrong, direct, unchecked, rectangle := r, r, r, r
-	wrong.Residual, wrong.Passed, wrong.Failure = math.NaN(), false, "the result holds infinities or NaN"
+	wrong.Residual, wrong.Passed, wrong.Failure = bench.Number(math.NaN()), false, "the result holds infinities or NaN"
 	direct.Direct, direct.M, direct.N, direct.NB = true, 100, 100, 100
 	direct.SecondsBest, direct.GFLOPSBest, direct.Summary.Usage = 1.25e-6, 1e-4, usages[1:2]
 	unchecked.PeakGFLOPS = 0

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -97,13 +96,13 @@ type Result struct {
 	PeakFraction  float64        `json:"peak_fraction"`
 	// Residual is the scaled residual, to be held against Limit; NaN, in JSON
 	// null, if it was not asked for or is not a number.
-	Residual float64 `json:"residual"`
+	Residual Number `json:"residual"`
 	// Passed says that the result is right; without verification, that the
 	// runs ended without an error.
 	Passed bool `json:"passed"`
 
-	Pivoting string  `json:"pivoting,omitempty"` // of lu: what was done in the end
-	Growth   float64 `json:"growth,omitempty"`   // of lu: of the elements, by pivoting
+	Pivoting string `json:"pivoting,omitempty"` // of lu: what was done in the end
+	Growth   Number `json:"growth,omitempty"`   // of lu: of the elements, by pivoting
 
 	// Of qr: the operations by which the rate is counted, and those that were
 	// performed.
@@ -120,7 +119,7 @@ type Result struct {
 	Condition  float64     `json:"condition,omitempty"`
 
 	Direct  bool            `json:"-"` // one kernel did it all, without tasks
-	Limit   float64         `json:"-"` // Residual must be below it
+	Limit   Number          `json:"-"` // Residual must be below it
 	Formula string          `json:"-"` // what Residual is, in words
 	Failure string          `json:"-"` // what is wrong if the result did not pass
 	Times   []time.Duration `json:"-"` // of the timed runs, in order
@@ -138,46 +137,19 @@ type Kind struct {
 	Calls     map[string]int `json:"calls"` // by op and version, as in "gemm/f64/avx512"
 }
 
-// MarshalJSON writes numbers that JSON cannot hold, NaN and infinities, as
-// null.
-func (r Result) MarshalJSON() ([]byte, error) {
-	type plain Result // without this method
-	out := struct {
-		plain
-		// These shadow plain's, and stand behind its others.
-		PeakFraction *float64 `json:"peak_fraction"`
-		Residual     *float64 `json:"residual"`
-		Passed       bool     `json:"passed"`
-		Pivoting     string   `json:"pivoting,omitempty"`
-		Growth       *float64 `json:"growth,omitempty"`
-		Flops        float64  `json:"flops,omitempty"`
-		Performed    float64  `json:"flops_performed,omitempty"`
-		Checks       []Check  `json:"checks,omitempty"`
-		NRHS         int      `json:"nrhs,omitempty"`
-		Method       string   `json:"method,omitempty"`
-		Refinement   any      `json:"refinement,omitempty"`
-		Condition    *float64 `json:"condition,omitempty"`
-	}{plain: plain(r), PeakFraction: number(r.PeakFraction), Residual: number(r.Residual), Passed: r.Passed, Pivoting: r.Pivoting,
-		Flops: r.Flops, Performed: r.Performed, Checks: r.Checks, NRHS: r.NRHS, Method: r.Method}
-	if r.Refinement != nil {
-		out.Refinement = r.Refinement
+// Number is a number that JSON may not be able to hold.
+type Number float64
+
+// MarshalJSON writes NaN and infinities as null.
+func (x Number) MarshalJSON() ([]byte, error) {
+	if !x.Finite() {
+		return []byte("null"), nil
 	}
-	if r.Condition != 0 {
-		out.Condition = number(r.Condition)
-	}
-	if r.Growth != 0 {
-		out.Growth = number(r.Growth)
-	}
-	return json.Marshal(out)
+	return json.Marshal(float64(x))
 }
 
-// number returns x if JSON can hold it, else nil.
-func number(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
+// Finite reports whether x is neither NaN nor infinite.
+func (x Number) Finite() bool { return x-x == 0 }
 
 // Types returns the element types that there are.
 func Types() []string { return []string{"f64", "f32"} }

@@ -40,7 +40,7 @@ func TestGrowth(t *testing.T) {
 	const n = 60
 	s := Spec{Op: "lu", N: n, NB: 16, Matrix: matgen.Wilkinson, Repeat: 1, Verify: true, NoPeak: true}
 	r, err := Run(context.Background(), s)
-	if err != nil || r.Passed || r.Growth != math.Exp2(n-1) || !strings.Contains(r.Failure, "the elements grew by 5.76e+17") {
+	if err != nil || r.Passed || float64(r.Growth) != math.Exp2(n-1) || !strings.Contains(r.Failure, "the elements grew by 5.76e+17") {
 		t.Errorf("growth %g, passed %v: %s, %v", r.Growth, r.Passed, r.Failure, err)
 	}
 }

@@ -47,7 +47,7 @@ func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
 // describe tells the pivoting, which may have fallen back to partial, and the
 // growth.
 func (p *lu[T]) describe(r *Result) {
-	r.Pivoting, r.Growth = p.f.Pivoting().String(), p.f.Growth()
+	r.Pivoting, r.Growth = p.f.Pivoting().String(), Number(p.f.Growth())
 	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not know of tall matrices
 }
 

@@ -23,7 +23,7 @@ type Operation struct {
 	// Formula is the residual of a result in words — all norms are 1-norms,
 	// and ε is 2⁻⁵³ or, for float32, 2⁻²⁴ — and Limit what it must be below.
 	Formula string
-	Limit   float64
+	Limit   Number
 
 	rows, cols string      // which dimension the rows and columns of A are
 	n, m       int         // defaults where nothing is said; 0: DefaultN, and n
@@ -171,7 +171,7 @@ func find(name string) *Operation {
 
 // Limit returns what the residual of an operation must be below: 3 for
 // products, 30 for systems and factorizations.
-func Limit(op string) float64 { return find(op).Limit }
+func Limit(op string) Number { return find(op).Limit }
 
 // Formula returns the residual of an operation in words: see [Operation].
 func Formula(op string) string { return find(op).Formula }

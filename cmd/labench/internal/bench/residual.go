@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"unsafe"
@@ -35,25 +34,16 @@ import (
 
 // verdict is what a verification finds.
 type verdict struct {
-	residual float64
+	residual Number
 	checks   []Check // in place of residual, if there are several
 	failure  string  // what else is wrong, in words
 }
 
 // Check is one of several residuals of a result.
 type Check struct {
-	Formula  string // in words
-	Residual float64
-	Limit    float64 // Residual must be below it
-}
-
-// MarshalJSON writes a residual that JSON cannot hold as null.
-func (c Check) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Formula  string   `json:"formula"`
-		Residual *float64 `json:"residual"`
-		Limit    float64  `json:"limit"`
-	}{c.Formula, number(c.Residual), c.Limit})
+	Formula  string `json:"formula"` // in words
+	Residual Number `json:"residual"`
+	Limit    Number `json:"limit"` // Residual must be below it
 }
 
 // panel is the width of the pieces in which residuals are made. It must only
@@ -86,14 +76,14 @@ func size[T la.Element]() uintptr {
 
 // over returns x divided by every one of d, one after the other, so that no
 // product of theirs overflows or vanishes. Nothing over nothing is nothing.
-func over(x float64, d ...float64) float64 {
+func over(x float64, d ...float64) Number {
 	if x == 0 {
 		return 0
 	}
 	for _, v := range d {
 		x /= v
 	}
-	return x
+	return Number(x)
 }
 
 // productResidual returns the residual of an m×n product of inner dimension k,
@@ -102,7 +92,7 @@ func over(x float64, d ...float64) float64 {
 //
 // where x, a and b are norms of the error and the factors. The sum in the
 // denominator allows for every term of every element to underflow.
-func productResidual[T la.Element](x, a, b float64, m, k int) float64 {
+func productResidual[T la.Element](x, a, b float64, m, k int) Number {
 	eps := epsilon[T]()
 	return over(x, eps, math.Sqrt(float64(k+2))*a*b+float64(m)*float64(k+1)*least[T]()/eps)
 }

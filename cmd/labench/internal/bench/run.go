@@ -95,11 +95,8 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	m := newMeter(s)
 	// The engine comes first: it knows the names of the versions, and memory
 	// is dear.
-	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude, Fixed: slices.Clone(s.Fixed),
-		Profile: s.Profile, Target: s.Target, Resources: s.Resources, Progress: m.progress, Trace: s.Trace}
-	if s.NB > 0 {
-		opt.Direct = -1 // who asks for tiles gets tiles
-	}
+	opt := s.options()
+	opt.Progress = m.progress
 	closeDevices, names, err := openDevices(s, &opt)
 	if err != nil {
 		return Result{}, err
@@ -128,7 +125,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		return Result{}, err
 	}
 	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: opt.Scheduling().String(), Devices: names,
-		Residual: math.NaN(), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
+		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
 	if err := r.peak(ctx, s, workers); err != nil {
@@ -189,7 +186,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	switch {
 	case v.failure != "":
 		r.Failure = v.failure
-	case math.IsNaN(r.Residual) || math.IsInf(r.Residual, 0):
+	case !r.Residual.Finite():
 		r.Failure = "the result holds infinities or NaN"
 	case r.Residual >= r.Limit:
 		r.Failure = fmt.Sprintf("the residual is %.3g and must be below %g", r.Residual, r.Limit)
@@ -199,6 +196,16 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	}
 	r.Passed = r.Failure == ""
 	return r, nil
+}
+
+// options returns what la is told of s.
+func (s Spec) options() la.Options {
+	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
+		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
+	if s.NB > 0 {
+		opt.Direct = -1 // who asks for tiles gets tiles
+	}
+	return opt
 }
 
 // kinds says what ran on which kind of worker.

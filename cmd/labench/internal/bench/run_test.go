@@ -118,7 +118,7 @@ func TestKinds(t *testing.T) {
 				}
 			case err != nil:
 				t.Errorf("%v: %v", kind, err)
-			case !r.Passed && math.IsNaN(r.Residual):
+			case !r.Passed && math.IsNaN(float64(r.Residual)):
 				overflows := strings.Contains(name, "huge") && (op == "gemm" || op == "syrk")
 				if singular := op == "trsm"; !overflows && !singular {
 					t.Errorf("%v: %s", kind, r.Failure)
@@ -163,7 +163,7 @@ func TestPeak(t *testing.T) {
 	if err != nil || r.PeakGFLOPS <= 0 || r.PeakFraction != r.GFLOPSBest/r.PeakGFLOPS {
 		t.Errorf("peak %g, fraction %g, %v", r.PeakGFLOPS, r.PeakFraction, err)
 	}
-	if !r.Passed || !math.IsNaN(r.Residual) {
+	if !r.Passed || !math.IsNaN(float64(r.Residual)) {
 		t.Errorf("without verification: passed %v, residual %g", r.Passed, r.Residual)
 	}
 }

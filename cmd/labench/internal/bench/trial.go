@@ -87,7 +87,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	// nothing is learned.
 	fresh := s
 	fresh.Profile = new(versions.Profile)
-	e, err := engine[T](trialOptions(fresh))
+	e, err := engine[T](fresh.options())
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +103,6 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 		Time: t.time, Close: t.close}
 	out.Default, out.Direct = la.TileSize[T](e, op, n, longest)
 	return out, nil
-}
-
-func trialOptions(s Spec) la.Options {
-	o := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, Only: s.Only, Exclude: s.Exclude, Fixed: s.Fixed,
-		Profile: s.Profile, Target: s.Target, Trace: s.Trace}
-	if s.NB > 0 {
-		o.Direct = -1
-	}
-	return o
 }
 
 func (t *trial[T]) time(ctx context.Context, nb int) (time.Duration, error) {
@@ -152,7 +143,7 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled, error) {
 	}
 	s := t.spec
 	s.NB, s.Trace = nb, new(trace.Recorder)
-	e, err := la.NewEngine(trialOptions(s))
+	e, err := la.NewEngine(s.options())
 	if err != nil {
 		return tiled{}, err
 	}

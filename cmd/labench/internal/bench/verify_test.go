@@ -206,7 +206,7 @@ func TestScales(t *testing.T) {
 	if x := productResidual[float64](100*math.SmallestNonzeroFloat64, 1e-290, 1e-290, 10, 10); !(x < 3) {
 		t.Error(x)
 	}
-	if x := productResidual[float64](1e-13, 1, 1, 10, 2); math.Abs(x-1e-13*0x1p53/2) > 1 {
+	if x := productResidual[float64](1e-13, 1, 1, 10, 2); math.Abs(float64(x)-1e-13*0x1p53/2) > 1 {
 		t.Error(x)
 	}
 }
@@ -224,7 +224,7 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(got, &back); err != nil || back.Residual != 0.25 || back.PeakFraction != 0.5 || !back.Passed {
 		t.Errorf("%+v, %v", back, err)
 	}
-	r.Residual, r.Passed = math.NaN(), false
+	r.Residual, r.Passed = Number(math.NaN()), false
 	got, err = json.Marshal(r)
 	if err != nil || !strings.HasSuffix(string(got), `"peak_fraction":0.5,"residual":null,"passed":false}`) {
 		t.Errorf("%v\n%s", err, got)

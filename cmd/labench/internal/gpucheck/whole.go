@@ -121,7 +121,7 @@ func (c *check) device(p problem, row *Whole, only bool, sizes []int) (fastest S
 			return fastest, err
 		}
 		if s.Verify {
-			row.Verified, row.Residual = true, math.Max(row.Residual, r.Residual)
+			row.Verified, row.Residual = true, math.Max(row.Residual, float64(r.Residual))
 		}
 		if r.GFLOPSBest > fastest.GFLOPS {
 			fastest = Speed{r.NB, r.SecondsBest, r.GFLOPSBest}

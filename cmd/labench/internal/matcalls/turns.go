@@ -2,10 +2,10 @@ package matcalls
 
 import (
 	"context"
-	"encoding/json"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 )
 
 // Config says how to compare. Workers and Repeat must be positive.
@@ -20,25 +20,12 @@ type Config struct {
 
 // Side is the time that one side took.
 type Side struct {
-	SecondsBest   float64 `json:"seconds_best"`
-	SecondsMedian float64 `json:"seconds_median"`
-	GFLOPSBest    float64 `json:"gflops_best"`
-	GFLOPSMedian  float64 `json:"gflops_median"`
-	Residual      float64 `json:"residual"` // the largest of all turns
-	Calls         int     `json:"calls"`    // timed
-}
-
-// MarshalJSON writes a residual that is not finite as null.
-func (s Side) MarshalJSON() ([]byte, error) {
-	type plain Side // without this method
-	out := struct {
-		plain
-		Residual *float64 `json:"residual"` // shadows plain's
-	}{plain: plain(s)}
-	if !math.IsInf(s.Residual, 0) && !math.IsNaN(s.Residual) {
-		out.Residual = &s.Residual
-	}
-	return json.Marshal(out)
+	SecondsBest   float64      `json:"seconds_best"`
+	SecondsMedian float64      `json:"seconds_median"`
+	GFLOPSBest    float64      `json:"gflops_best"`
+	GFLOPSMedian  float64      `json:"gflops_median"`
+	Residual      bench.Number `json:"residual"` // the largest of all turns
+	Calls         int          `json:"calls"`    // timed
 }
 
 // contender is one side of a comparison.
@@ -102,5 +89,5 @@ func (c *contender) side(flops float64) Side {
 		median = (median + times[len(times)/2-1].Seconds()) / 2
 	}
 	return Side{SecondsBest: best, SecondsMedian: median, GFLOPSBest: flops / best / 1e9, GFLOPSMedian: flops / median / 1e9,
-		Residual: c.worst, Calls: len(times)}
+		Residual: bench.Number(c.worst), Calls: len(times)}
 }
