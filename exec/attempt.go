@@ -152,12 +152,14 @@ func (a *attempt) needs(t *graph.Task) (bytes int64) {
 // errNotRun stands for an attempt that has chosen a version and not run it.
 var errNotRun = errors.New("exec: not run")
 
-// unseen reports whether nobody wants to know when the attempt at t starts and ends.
+// unseen reports whether nobody wants to know when the attempt at t starts and ends: no
+// selector that measures, no recorder, story or watchdog, and no time-out.
 func (a *attempt) unseen(t *graph.Task) bool {
 	return !a.choice.Timed && !a.rt.observed && (t.Failure() == nil || t.Failure().Timeout == 0)
 }
 
-// starts tells everybody who wants to know that the attempt starts now.
+// starts tells everybody who wants to know that the attempt starts now: its operands are
+// there, and its version is called next, or sent to the device.
 func (a *attempt) starts(t *graph.Task) {
 	s, j := a.at, jobOf(t)
 	j.tell(t, graph.Running, s.info.ID, a.choice.Version.Name, nil)

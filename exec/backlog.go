@@ -60,7 +60,8 @@ const (
 	gulp = 64
 )
 
-// suits reports whether a spec can be in a backlog.
+// suits reports whether a spec can be in a backlog: it has few operands, and no access
+// modes for which the graph would call a function of the program.
 func suits(s *graph.Spec) bool { return len(s.Operands) <= noted && s.Plain() }
 
 // write notes s, which suits, and reports whether there was room. It is for the writer,
@@ -95,11 +96,12 @@ func (b *backlog) unread() bool {
 	return at != b.known
 }
 
-// near reports whether the graph has fewer tasks than it should have ahead.
+// short reports whether the graph has fewer tasks than it should have ahead.
 func (b *backlog) short() bool { return int64(b.base+b.read.Load())-b.done.Load() < horizon }
 
-// infer puts at most n tasks into the graph and returns those of them that are ready,
-// until it is called again.
+// infer puts at most n tasks into the graph and returns those of them that are ready. The
+// slice is the backlog's, and good until infer is called again. The writer sees that the
+// notes have been read when all of them are in the graph.
 func (b *backlog) infer(n uint64) []*graph.Task {
 	at := b.read.Load()
 	if at+n > b.known {

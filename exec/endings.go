@@ -12,7 +12,7 @@ import (
 type endings struct {
 	_    [64]byte
 	done atomic.Int64
-	goal atomic.Int64 // when done reaches it, somebody wants to know
+	goal atomic.Int64 // when done reaches it, somebody wants to know; the largest if nobody does
 	_    [48]byte
 	news struct {
 		sync.Mutex // a leaf

@@ -63,7 +63,8 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns what the attempt returned.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
-// Timeout reports true, as net.Error's does.
+// Timeout reports true, as net.Error's does, so that a program can ask for it without this
+// type.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // OptionsError lists everything that is wrong with an Options, so that a program's user

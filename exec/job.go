@@ -93,7 +93,8 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 // jobOf returns the job of a task.
 func jobOf(t *graph.Task) *job { return t.Graph().Owner.(*job) }
 
-// Submit implements [Job].
+// Submit implements [Job]. A task goes one of two ways: into the graph, and to the
+// scheduler if it is ready, or into the backlog, while one worker executes all tasks.
 func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
@@ -135,7 +136,8 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	return id, nil
 }
 
-// counted counts a task that has been submitted. The caller holds submit.
+// counted counts a task that has been submitted, and notes that more may come as long as
+// nobody waits: see scheduler.worthLingering. The caller holds submit.
 func (j *job) counted() {
 	j.submit.count++
 	if !j.submit.active {
@@ -187,7 +189,8 @@ func (j *job) admit() error {
 }
 
 // enlist tells the runtime that the job is about to have tasks in flight, and
-// watches the context from now on. The caller holds submit.
+// watches the context from now on, until Wait finds that all have ended. The error is the
+// context's, or ErrClosed, and the job's from now on. The caller holds submit.
 func (j *job) enlist() error {
 	if err := j.ctx.Err(); err != nil {
 		j.outcome.abort(context.Cause(j.ctx))
@@ -202,7 +205,9 @@ func (j *job) enlist() error {
 	return nil
 }
 
-// Wait implements [Job].
+// Wait implements [Job]. When all tasks have ended it tidies up: values come back from
+// devices, and the graph's memory goes to the next job. Of several goroutines that wait
+// one does so.
 func (j *job) Wait() error {
 	j.submit.Lock()
 	if j.submit.graph.Open() {
@@ -244,7 +249,7 @@ func (j *job) idle(f func()) {
 	}
 }
 
-// drain waits for every task submitted so far.
+// drain waits for every task submitted so far to have ended in any way.
 func (j *job) drain() {
 	j.submit.Lock()
 	n := j.submit.count
@@ -306,7 +311,8 @@ func (j *job) flush() {
 	}
 }
 
-// Err implements [Job].
+// Err implements [Job]. Of a failure and the end of the context the failure counts,
+// whichever came first.
 func (j *job) Err() error {
 	if f := j.outcome.why(); f != nil {
 		return f.Err
@@ -383,14 +389,16 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 }
 
 // broken records that a function of the program that the graph calls has
-// panicked.
+// panicked, one that combines copies or makes a value. No task has failed, but what was
+// to be made is not there: the number is that of the task that needed it first.
 func (j *job) broken(what string, f *graph.Fault) {
 	f.Err = &TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
 	j.outcome.fail(f, false, false)
 }
 
 // end takes t, which was executed at w, out of the graph and appends what it has freed
-// to freed.
+// to freed: tasks that waited for it alone, which the caller has to hand to the
+// scheduler. F is the fault that those get who read what t was to write. No lock is held.
 func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
 	if j.stories != nil && state != graph.Failed {
 		var err error
@@ -414,7 +422,7 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 
 // arrived notifies the watches among tasks that have become ready and returns
 // the others, with what the watches' ends have freed. It is called at w, if that is
-// not nil.
+// not nil; otherwise by who submits, and then the recorder counts for nobody.
 func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 	if r := j.sched.opt.Recorder; r != nil && len(ready) > 0 {
 		now, tasks := r.Now(), 0
@@ -488,7 +496,8 @@ func (j *job) tell(t *graph.Task, state graph.State, worker int, version string,
 	}
 }
 
-// jobs are the jobs of a runtime.
+// jobs are the jobs of a runtime: those with tasks in flight, which Close has to end and
+// the watchdog looks at, and what one job leaves for the next.
 type jobs struct {
 	last  atomic.Uint64 // the number of the latest one
 	tasks graph.Pool    // memory for tasks, passed on from job to job

@@ -30,7 +30,7 @@ type kinds struct {
 }
 
 // newKinds returns the kinds of workers, of which so many, the first ones, are on cores,
-// and the others those of devices.
+// and the others those of devices. No kind has both: devices have targets of other kinds.
 func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload.Devices) kinds {
 	k := kinds{selector: s, devices: devices, able: map[*versions.Op]uint64{}}
 	for i := range workers {
@@ -74,8 +74,9 @@ func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (d
 	return dispatch.ByKind(m, k.of, k.can, build), m.Places()
 }
 
-// can returns the kinds that can run t, a bit for each. The caller holds the scheduler's
-// lock.
+// can returns the kinds that can run t, a bit for each; none if nobody can, or if the op is
+// none of ours: then any worker takes the task, and says what is wrong. The caller holds
+// the scheduler's lock.
 func (k *kinds) can(t *graph.Task) (able uint64) {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
@@ -106,7 +107,8 @@ func (k *kinds) can(t *graph.Task) (able uint64) {
 }
 
 // unfit returns why no worker with that target can run t; nil if one can, as far as
-// the target says.
+// the target says. It is cheap for an op that was asked for before: the selector keeps
+// which versions a target can run.
 func (k *kinds) unfit(t *graph.Task, on *versions.Target) error {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
@@ -119,7 +121,7 @@ func (k *kinds) unfit(t *graph.Task, on *versions.Target) error {
 	return c.Admit(op, on)
 }
 
-// hostFit reports whether a worker on cores can run t.
+// hostFit reports whether a worker on cores can run t: what a device refuses goes there.
 func (k *kinds) hostFit(t *graph.Task) bool {
 	return slices.ContainsFunc(k.targets[:k.hosts], func(on *versions.Target) bool { return k.unfit(t, on) == nil })
 }

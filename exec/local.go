@@ -54,6 +54,7 @@ func NewLocal(opt Options) (*Local, error) {
 	workers := place(&opt)
 	hosts := len(workers)
 	var devices offload.Devices
+	// Devices ask the kinds, which know the devices: one of the two comes later.
 	unfit := func(t *graph.Task, on *versions.Target) error { return l.kinds.unfit(t, on) }
 	for _, a := range opt.Accelerators {
 		devices = append(devices, offload.NewDevice(a, unfit))
@@ -77,7 +78,8 @@ func NewLocal(opt Options) (*Local, error) {
 }
 
 // record has a recorder, if there is one, know an accelerator by its name, and be told
-// of its copies if it can tell.
+// of its copies if it can tell. Copies have the times of the device's own clock, which may
+// lie a little before the recorder's beginning.
 func record(r *trace.Recorder, a offload.Accelerator, id int) {
 	if r == nil {
 		return
@@ -94,13 +96,13 @@ func record(r *trace.Recorder, a offload.Accelerator, id int) {
 // Workers implements [Runtime].
 func (l *Local) Workers() []Worker { return slices.Clone(l.workers) }
 
-// Target implements [Runtime].
+// Target implements [Runtime]: that of the first worker on cores.
 func (l *Local) Target() *versions.Target { return l.workers[0].Target }
 
 // Selector implements [Runtime].
 func (l *Local) Selector() *versions.Selector { return l.selector }
 
-// NewJob implements [Runtime].
+// NewJob implements [Runtime]. The job costs nothing before its first task.
 func (l *Local) NewJob(ctx context.Context) Job { return newJob(l.scheduler, &l.jobs, ctx) }
 
 // Close implements [Runtime].
@@ -111,6 +113,7 @@ func (l *Local) Close() error {
 	again := l.jobs.close()
 	l.close()
 	l.running.Wait()
+	// Nobody uses the accelerators any more: another runtime may have them.
 	if again {
 		return nil
 	}

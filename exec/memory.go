@@ -72,7 +72,8 @@ func (m *memory) give(w *seat, kind int) (tasks int) {
 	return tasks
 }
 
-// grant returns a task that has got its memory, for w, nil if there is none.
+// grant returns a task that has got its memory, for w, nil if there is none. W holds it
+// from now on.
 func (m *memory) grant(w *seat, kind int) *graph.Task {
 	granted := &m.granted[kind]
 	if len(*granted) == 0 {

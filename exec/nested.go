@@ -120,7 +120,8 @@ func (j Children) Hand(d *graph.Datum, i int) {
 // Finished implements versions.Task.
 func (p *parent) Finished(i int) { p.give(p.task, i) }
 
-// give records that t, which the worker executes, has finished with operand i.
+// give records that t, which the worker executes, has finished with operand i, and hands
+// on what waited for that operand only. Any goroutine may call it, once for an operand.
 func (p *parent) give(t *graph.Task, i int) {
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
@@ -161,7 +162,7 @@ func (p *parent) family(t *graph.Task, err error, wait bool) (later bool, _ erro
 }
 
 // disown cancels the children of a task that has failed, and waits for those
-// that run.
+// that run: they work on what the next attempt restores.
 func (p *parent) disown(err error) {
 	if p.nested == nil {
 		return

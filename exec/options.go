@@ -74,7 +74,8 @@ type Resource struct {
 // tiles fit whole.
 const DefaultWindow = 8192
 
-// validate returns an *OptionsError with every problem, or nil.
+// validate returns an *OptionsError with every problem, or nil. It looks at the options
+// alone: whether the machine has what they ask for is found out by who uses it.
 func (o *Options) validate() error {
 	var bad []string
 	if o.Workers < 0 || o.Workers > 1<<14 {
@@ -91,6 +92,7 @@ func (o *Options) validate() error {
 			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, 1<<14))
 		}
 	}
+	// Each of the two would say what the workers are.
 	if o.Resources != nil && (o.Workers != 0 || TargetOf(o.Target) != Here()) {
 		bad = append(bad, "Resources is set, and so is Workers or Target")
 	}

@@ -28,7 +28,8 @@ type outcome struct {
 // task may start while another one fails. That does no harm, its result is not used.
 func (o *outcome) goesOn(id graph.TaskID) bool { return uint64(id) <= o.last.Load() }
 
-// cancelled reports whether everything is cancelled.
+// cancelled reports whether everything is cancelled. A task that fails leaves its number in
+// last, which is at least 1.
 func (o *outcome) cancelled() bool { return o.last.Load() == 0 }
 
 // why returns the failure that counts, nil if there is none.
@@ -41,7 +42,8 @@ func (o *outcome) why() *graph.Fault {
 	return o.aborted
 }
 
-// abort cancels what has not started.
+// abort cancels what has not started, for a reason that comes from outside of the job: the
+// end of its context, or the runtime's. The first reason stays.
 func (o *outcome) abort(cause error) {
 	o.Lock()
 	if o.aborted == nil {
@@ -79,7 +81,8 @@ func (o *outcome) fail(f *graph.Fault, late, stops bool) *graph.Fault {
 	return f
 }
 
-// ignore counts a failure that is ignored.
+// ignore counts a failure that is ignored, by graph.Ignore: who reads what the task was to
+// write gets it as it is.
 func (o *outcome) ignore() {
 	o.Lock()
 	o.ignored++

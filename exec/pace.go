@@ -65,10 +65,12 @@ const (
 // epoch is what times in [pace] count from.
 var epoch = time.Now()
 
-// begins begins a stretch after the worker has waited.
+// begins begins a stretch after the worker has waited: that time is not its tasks'.
 func (p *pace) begins(t *tempo) { p.left, p.since = t.stretch, time.Since(epoch) }
 
-// judges ends a stretch whose last task ran from start to end, with times since epoch.
+// judges ends a stretch whose last task ran from start to end, with times since epoch. The
+// last task stands for all: it is timed by itself, so that what is between tasks, which
+// depends on who else works, does not count; the mean of the stretch bounds that too.
 // Alone says that the worker executes all tasks. It reports whether that is to end.
 func (p *pace) judges(t *tempo, start, end time.Duration, alone bool) (resigns bool) {
 	limit := t.shared

@@ -6,7 +6,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Worker describes a worker of a runtime.
+// Worker describes a worker of a runtime: what Runtime.Workers returns, and what traces and
+// errors mean by the number of a worker.
 type Worker struct {
 	ID   int
 	CPUs []int // cores that it is pinned to; nil if it floats
@@ -41,12 +42,13 @@ func place(opt *Options) []Worker {
 			workers = append(workers, Worker{Target: on})
 		}
 	}
+	// A machine without affinity says so once, and each worker tells it to who asks.
 	sets := m.Spread(len(workers))
 	_, unsupported := topo.Affinity()
 	for i := range workers {
 		switch {
-		case opt.Float:
-		case unsupported != nil:
+		case opt.Float: // the operating system knows best, the program says
+		case unsupported != nil: // where threads cannot be pinned, all runs, a little slower
 			workers[i].Note = unsupported.Error()
 		default:
 			workers[i].CPUs = sets[i]
@@ -87,6 +89,6 @@ func placeDevices(hosts []Worker, all []offload.Accelerator) (workers []Worker) 
 	return workers
 }
 
-// near reports whether b can take part in a task of a: it is alike, and has the same
-// memory near.
+// near reports whether b can take part in a task of a: it is alike, so that the version
+// which was chosen for a runs there as well, and has the same memory near.
 func near(a, b *Worker) bool { return a.Node == b.Node && a.Target == b.Target }

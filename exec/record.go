@@ -21,8 +21,9 @@ func edgeLog(r *trace.Recorder, job uint64) *graph.Log {
 	return l
 }
 
-// recordPause records, if there is a recorder, that the submission of a job stands still until the function
-// that it returns is called.
+// recordPause records, if there is a recorder, that the submission of a job stands still
+// until the function that it returns is called: the window is full. A trace shows by that
+// whether workers were idle for want of tasks that were not submitted yet.
 func recordPause(r *trace.Recorder, job uint64) (resume func()) {
 	if r == nil {
 		return func() {}

@@ -39,11 +39,12 @@ func checkRestorable(s *graph.Spec, child bool) {
 	}
 }
 
-// saves reports whether the next attempt at t has to save what it changes in place.
+// saves reports whether the next attempt at t has to save what it changes in place: the
+// first one, if there may be a second.
 func saves(t *graph.Task) bool { return mayRetry(t.Failure()) && t.Kept() == nil }
 
 // save keeps with t, before its first attempt, snapshots of what it updates in
-// place: by operand, nil for others.
+// place: by operand, nil for others. They go when t ends.
 func save(t *graph.Task) {
 	kept := make([]versions.Value, t.Len())
 	for i := range kept {
@@ -78,6 +79,7 @@ func retriable(t *graph.Task, err error) bool {
 	if !mayRetry(t.Failure()) || int(t.Attempt) >= t.Failure().Retries || t.Gave() {
 		return false
 	}
+	// Matrices that are not positive definite are so at each attempt.
 	var f interface{ Final() bool }
 	return !errors.As(err, &f) || !f.Final()
 }

@@ -112,7 +112,8 @@ func newScheduler(opt *Options, k kinds, workers []Worker, hosts int) *scheduler
 // enqueue hands ready tasks that no worker has freed to the policy.
 func (s *scheduler) enqueue(ready []*graph.Task) { s.push(ready, -1) }
 
-// push hands over ready tasks that a worker has freed, -1 for nobody.
+// push hands over ready tasks that a worker has freed, -1 for nobody: some policies keep
+// them near to that worker.
 func (s *scheduler) push(ready []*graph.Task, from int) {
 	s.mu.Lock()
 	s.ready.Push(ready, from)
@@ -122,7 +123,8 @@ func (s *scheduler) push(ready []*graph.Task, from int) {
 }
 
 // redirect hands a task to the next worker on cores that can execute it, which is w if
-// there is no other one, and reports whether there is one.
+// there is no other one, and reports whether there is one. Workers come in turns, so that
+// one with a broken core, say, does not get each attempt.
 func (s *scheduler) redirect(t *graph.Task, w int) bool {
 	to, tries := w, 0
 	for ok := false; !ok; tries++ {
@@ -228,7 +230,8 @@ func (s *scheduler) rouse() *seat {
 	return w
 }
 
-// rouseDevices wakes the workers of devices that look for tasks. The caller holds mu.
+// rouseDevices wakes the workers of devices that look for tasks, if there may be one for
+// them. The caller holds mu.
 func (s *scheduler) rouseDevices() {
 	for _, d := range s.desks {
 		if d.waits && s.ready.Any(d.id) {
@@ -284,7 +287,8 @@ func (s *scheduler) recruit(t *team, wanted int) {
 	}
 }
 
-// busy and recorder implement [teamHost].
+// busy and recorder implement [teamHost]: a member that helps goes as soon as there is a
+// task for it.
 func (s *scheduler) busy() bool                { return s.queued.Load() }
 func (s *scheduler) recorder() *trace.Recorder { return s.opt.Recorder }
 
@@ -309,7 +313,8 @@ func (s *scheduler) postpone(b *backlog, spec *graph.Spec) bool {
 	return true
 }
 
-// help puts some of a backlog into the graph, and more if nothing is ready then.
+// help puts some of a backlog into the graph, and more if nothing is ready then. Who
+// submits does so when there is no solo to read it any more.
 func (s *scheduler) help(b *backlog) {
 	s.mu.Lock()
 	s.read(b)

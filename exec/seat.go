@@ -26,7 +26,7 @@ type site struct {
 }
 
 // settled is an op with the choice that the selector makes for every call on a
-// target.
+// target: because there is but one version, or versions are pinned.
 type settled struct {
 	op     *versions.Op
 	choice versions.Choice

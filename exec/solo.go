@@ -20,7 +20,8 @@ type solo struct {
 	watched bool // a sleeping worker looks after it
 }
 
-// apart reports whether another worker than w executes all tasks.
+// apart reports whether another worker than w executes all tasks. It needs no lock, and
+// may be wrong a moment later.
 func (s *solo) apart(w *seat) bool {
 	one := s.one.Load()
 	return one != nil && one != w

@@ -40,7 +40,8 @@ type StuckTask struct {
 	For      time.Duration
 }
 
-// String returns the report, a line for the job and one for each task.
+// String returns the report, a line for the job and one for each task, with what the task
+// works on: often that tells what it waits for.
 func (s Stuck) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "job %d is stuck after %d of %d tasks", s.Job, s.Completed, s.Submitted)

@@ -46,7 +46,8 @@ func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 }
 
 // exchange hands over what w's last task has freed and returns what w is to do next,
-// which may be nothing: then it is to await something.
+// which may be nothing: then it is to await something. It is all that a worker that is
+// kept busy takes the lock for.
 func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 	s.mu.Lock()
 	s.ready.Push(freed, w.info.ID)
@@ -63,6 +64,8 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 		s.absorb()
 	}
 	x := s.pop(w, apart)
+	// More tasks may have come in than w takes. A policy may also keep what there is for
+	// others, so that w finds nothing although something is ready.
 	found := x.found()
 	var other *seat
 	switch {
@@ -116,6 +119,7 @@ func (s *scheduler) await(w *seat) turn {
 			other.rouse()
 			return x
 		}
+		// It has looked once under the lock, and found nothing.
 		if lingers && s.worthLingering(procs) {
 			lingers = false
 			s.lingering = w
@@ -129,6 +133,7 @@ func (s *scheduler) await(w *seat) turn {
 			return turn{}
 		}
 		s.parked = append(s.parked, w)
+		// The first that sleeps while one worker executes all looks after that one.
 		watch := apart && !s.solo.watched
 		s.solo.watched = s.solo.watched || watch
 		s.mu.Unlock()
@@ -141,7 +146,8 @@ func (s *scheduler) await(w *seat) turn {
 }
 
 // spin waits a little, n looks, for a task, or for one of somebody else to help
-// with, and reports whether there is one.
+// with, and reports whether there is one. A look touches what others seldom write, so that
+// it does not slow down who works.
 func (s *scheduler) spin(w *seat, n int) bool {
 	for range n {
 		if s.queued.Load() || s.offers.find(w, false) != nil {
@@ -221,8 +227,9 @@ func (s *scheduler) yieldTo(w *seat) *seat {
 	return r
 }
 
-// reserve takes the memory that w's task t needs. If there is not enough of it now, t
-// waits, and w is to go on to others: later is true.
+// reserve takes the memory, in bytes, that w's task t needs. If there is not enough of it
+// now, t waits, and w is to go on to others: later is true. T comes back by grant, with
+// its memory. The error is a *MemoryError: there never is enough.
 func (s *scheduler) reserve(w *seat, t *graph.Task, need int64) (later bool, err error) {
 	have := w.info.Target.Memory
 	if have == 0 || need <= w.held {
@@ -233,7 +240,7 @@ func (s *scheduler) reserve(w *seat, t *graph.Task, need int64) (later bool, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveMemory(w)
+	s.giveMemory(w) // of an attempt before, which needed less
 	return !s.memory.take(w, s.kinds.of[w.info.ID], claim{task: t, bytes: need}), nil
 }
 
@@ -275,7 +282,8 @@ func (s *scheduler) lend(w *seat, f func()) {
 	f()
 }
 
-// serve takes ready tasks for the worker of a device: see [offload.Runtime].
+// serve takes ready tasks for the worker of a device: see [offload.Runtime]. It takes many
+// at once, so that what they read can be on its way while others compute.
 func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ []*graph.Task, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,7 +315,8 @@ func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ 
 	return tasks, true
 }
 
-// leave takes all tasks that are for the worker of a device, which is lost.
+// leave takes all tasks that are for the worker of a device, which is lost: those in its
+// inbox, and those that the policy has kept for it.
 func (s *scheduler) leave(d *desk) (left []*graph.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +326,8 @@ func (s *scheduler) leave(d *desk) (left []*graph.Task) {
 	return left
 }
 
-// idle reports whether a worker has found nothing to do.
+// idle reports whether a worker has found nothing to do, for the watchdog: then it is not
+// for want of workers that a job does not get on.
 func (s *scheduler) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -136,7 +136,8 @@ func (p *phase) lead(scratch *versions.Workspace) {
 	}
 }
 
-// finish starts no further part and waits for those that run.
+// finish starts no further part and waits for those that run. After a phase that went well
+// there are none; after a panic of the leader's there may be both.
 func (p *phase) finish() {
 	if left := p.parts - p.next.Swap(p.parts); left > 0 {
 		p.less(left)
@@ -144,17 +145,19 @@ func (p *phase) finish() {
 	<-p.done
 }
 
-// less counts n parts less that are not finished.
+// less counts n parts less that are not finished. The last one lets the leader go on.
 func (p *phase) less(n int64) {
 	if p.unfinished.Add(-n) == 0 {
 		close(p.done)
 	}
 }
 
-// take returns the next part to start; there are none from p.parts on.
+// take returns the next part to start; there are none from p.parts on. The counter goes on
+// beyond that, by one for each that asks in vain.
 func (p *phase) take() int64 { return p.next.Add(1) - 1 }
 
-// run runs one part. A panic in it, and a Goexit, become the leader's panic.
+// run runs one part. A panic in it, and a Goexit, become the leader's panic: the task fails
+// as if the leader had run the part itself. The other parts run to their end.
 func (p *phase) run(i int, scratch *versions.Workspace) {
 	ok := false
 	defer func() {
@@ -168,7 +171,8 @@ func (p *phase) run(i int, scratch *versions.Workspace) {
 	ok = true
 }
 
-// serve is what a member does until it goes.
+// serve is what a member does until it goes: to have no part left is reason enough for one
+// that helps, the end of the task for one that stays.
 func (t *team) serve(w *seat) {
 	// Several may have come to the same offer: the number is what lets them in.
 	defer t.members.Add(-1)
@@ -228,7 +232,8 @@ func (p *phase) help(w *seat) (stays bool) {
 	return true
 }
 
-// begin records that w has begun with its share, if there is a recorder.
+// begin records that w has begun with its share, if there is a recorder: in a trace the
+// member is at the leader's task until its share ends.
 func (p *phase) begin(w *seat) (e trace.Event) {
 	if w.record != nil {
 		e = p.team.share

@@ -32,12 +32,14 @@ type begun struct {
 	reported bool
 }
 
+// newDog returns a watchdog that runs until stop.
 func newDog(s *scheduler, all *jobs) *dog {
 	d := &dog{sched: s, jobs: all, opt: s.opt.Watchdog, quit: make(chan struct{}), over: make(chan struct{}), running: make(map[*StuckTask]begun)}
 	go d.watch()
 	return d
 }
 
+// stop ends it, and waits for a report that is being made.
 func (d *dog) stop() {
 	close(d.quit)
 	<-d.over
@@ -56,7 +58,8 @@ func (d *dog) begin(t *graph.Task, version string, worker int) *StuckTask {
 	return s
 }
 
-// end notes that what begin has returned has ended.
+// end notes that what begin has returned has ended. If it was told of, nothing takes that
+// back: a program that wants to know whether it did end asks the job.
 func (d *dog) end(s *StuckTask) {
 	d.mu.Lock()
 	delete(d.running, s)
@@ -78,14 +81,15 @@ func (d *dog) excuse(s *StuckTask) (end func()) {
 	return func() { note(false) }
 }
 
-// progress is how far a job was when it last got on.
+// progress is how far a job was when it last got on. Only watch's goroutine has it.
 type progress struct {
 	done     int64
 	since    time.Time // and when all that kept it from it was others' tasks
 	reported bool
 }
 
-// watch looks at everything four times in the time that is too long.
+// watch looks at everything four times in the time that is too long: what is stuck is told
+// of at most a quarter too late.
 func (d *dog) watch() {
 	defer close(d.over)
 	tick := time.NewTicker(max(d.opt.After/4, time.Millisecond))
@@ -111,9 +115,11 @@ func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
 		alive[j] = true
 	}
 
-	// While all workers are busy a job may have to wait for its turn.
+	// While all workers are busy a job may have to wait for its turn: that is no fault of
+	// its own, and the tasks that keep them busy are told of if they are late.
 	idle := d.sched.idle()
 	busy := map[*job]bool{}
+	// Of tasks that are late there is one report for each job.
 	late := map[*job][]StuckTask{}
 	d.mu.Lock()
 	for s, b := range d.running {

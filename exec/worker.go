@@ -110,6 +110,13 @@ func (w *worker) survive() {
 
 // execute runs t, or cancels it if it must not run, and appends the tasks
 // that it has freed to freed.
+//
+//	passOn ─► open ─► reserve ─► run ─► conclude ─► ended
+//	   │       │         │        │        └─► again: here, or at the next worker
+//	   │       │         │        └─► later: the last child concludes it
+//	   │       │         └─► later: it waits for memory
+//	   │       └─► ended: it is cancelled, or no version can run here
+//	   └─► another worker has it
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	// Under a policy that does not sort by kind, a worker may get what it cannot run.
 	if w.rt.picky && w.rt.passOn(t, w.info.ID) {
@@ -150,7 +157,8 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 }
 
 // run runs the chosen version once. Later means that children of the task will end
-// it.
+// it. Who looks at attempts is told of the call and not of the children; the selector
+// learns how long both have taken, for that is what the choice of the version costs.
 func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	// Without anybody who wants to know, the clock is read once in a stretch of tasks.
@@ -172,7 +180,8 @@ func (w *worker) run(t *graph.Task) (later bool, err error) {
 	return later, err
 }
 
-// invoke calls the version and turns a panic into an error.
+// invoke calls the version and turns a panic into an error: the process and the worker go
+// on.
 func (w *worker) invoke(t *graph.Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -257,7 +266,7 @@ func (w *worker) yield(f func()) {
 	w.rt.lend(&w.seat, f)
 }
 
-// returns waits until w has its slot again.
+// returns waits until w has its slot again. Nobody else runs on its cores then.
 func (w *worker) returns() {
 	w.rt.reclaim(&w.seat)
 	if w.running != nil && w.task != nil { // the substitute has said what it was at

@@ -36,7 +36,8 @@ type launcher struct {
 	call   versions.Call      // of a task that may join the group
 }
 
-// start begins t, and with it what can be executed as one with it.
+// start begins t, and with it what can be executed as one with it: only if t itself need not
+// wait for a copy, or those whose operands are there would wait with it.
 func (l *launcher) start(t *graph.Task) {
 	here := len(l.ready) > 0 && l.price(t) == 0
 	f := l.board(t)
@@ -143,7 +144,8 @@ func (l *launcher) depart() {
 	}
 }
 
-// away notes that flights were started as one of which f is the last.
+// away notes that flights were started as one of which f is the last. They end together,
+// so the end of f stands for that of all.
 func (l *launcher) away(f *flight) {
 	f.last = true
 	l.flying++
@@ -202,7 +204,8 @@ func (l *launcher) collect(wait time.Duration) {
 	}
 }
 
-// finish concludes an attempt that has ended with err.
+// finish concludes an attempt that has ended with err. What it frees goes to the runtime at
+// once: it may be the next that the device does.
 func (l *launcher) finish(f *flight, err error) {
 	t, lost, again := f.task, err != nil && l.Lost() != nil, false
 	err = f.ends(err)

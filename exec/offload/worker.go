@@ -72,8 +72,9 @@ func (w *Worker) survive() {
 	go w.Loop()
 }
 
-// fill fills the list of candidates. It waits if there is nothing to do at all, and
-// returns false when there will be nothing more.
+// fill fills the list of candidates, so that there is always one whose operands are
+// there. It waits if there is nothing to do at all, and returns false when there will be
+// nothing more.
 func (w *Worker) fill() (ok bool) {
 	room := ahead + inFlight - w.flying - len(w.ready)
 	if w.lost.Load() && !w.takes {
