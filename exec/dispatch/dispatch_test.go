@@ -12,6 +12,9 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
+// workers returns the machine of n workers at one location.
+func workers(n int) Machine { return Machine{Locations: make([]int, n)} }
+
 type op struct{}
 
 func (op) OpName() string { return "op" }
@@ -114,7 +117,7 @@ func TestOneLocation(t *testing.T) {
 	g := &graph.Graph{}
 	low, high := makeTask(g, 1, map[int]int64{0: 100}), makeTask(g, 2, nil)
 	for _, kind := range []Kind{Locality, FIFOData} {
-		p := New(kind, Workers(3))
+		p := New(kind, workers(3))
 		p.Push([]*graph.Task{low, high}, -1)
 		if got := popAll(p, 2); !slices.Equal(got, []*graph.Task{high, low}) {
 			t.Errorf("%v: order %v", kind, ids(got))
@@ -170,7 +173,7 @@ func TestPriorityExtremes(t *testing.T) {
 			tasks = append(tasks, makeTask(g, levels[r.IntN(len(levels))], nil))
 		}
 		r.Shuffle(n, func(i, k int) { tasks[i], tasks[k] = tasks[k], tasks[i] })
-		p := New(Priority, Workers(1))
+		p := New(Priority, workers(1))
 		p.Push(tasks, -1)
 		slices.SortFunc(tasks, func(a, b *graph.Task) int {
 			return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID(), b.ID()))
@@ -374,7 +377,7 @@ func BenchmarkPushPop(b *testing.B) {
 func TestByKind(t *testing.T) {
 	g := &graph.Graph{}
 	task := func(able int64) *graph.Task { return makeTask(g, able, nil) }
-	p := ByKind(Workers(3), []int{0, 0, 1}, func(t *graph.Task) uint64 { return uint64(t.Priority) }, func(m Machine) Policy { return New(FIFO, m) }).(Reserver)
+	p := ByKind(workers(3), []int{0, 0, 1}, func(t *graph.Task) uint64 { return uint64(t.Priority) }, func(m Machine) Policy { return New(FIFO, m) }).(Reserver)
 	const first, second, both = 1, 2, 3
 	tasks := []*graph.Task{task(both), task(first), task(both), task(first), task(0)}
 	p.Push(slices.Clone(tasks), -1)

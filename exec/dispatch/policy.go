@@ -70,9 +70,6 @@ func (NoCosts) Run(*graph.Task, int) float64 { return 0 }
 // Move returns 0.
 func (NoCosts) Move(*graph.Task, int) float64 { return 0 }
 
-// Workers returns the machine of n workers at one location.
-func Workers(n int) Machine { return Machine{Locations: make([]int, n)} }
-
 // Places returns the number of locations.
 func (m *Machine) Places() int { return slices.Max(m.Locations) + 1 }
 

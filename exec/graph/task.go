@@ -66,19 +66,9 @@ const (
 )
 
 func (s State) String() string {
-	switch s {
-	case Waiting:
-		return "waiting"
-	case Ready:
-		return "ready"
-	case Running:
-		return "running"
-	case Done:
-		return "done"
-	case Failed:
-		return "failed"
-	case Cancelled:
-		return "cancelled"
+	names := [...]string{"waiting", "ready", "running", "done", "failed", "cancelled"}
+	if int(s) < len(names) {
+		return names[s]
 	}
 	return fmt.Sprintf("State(%d)", uint32(s))
 }
@@ -98,13 +88,9 @@ const (
 )
 
 func (a Action) String() string {
-	switch a {
-	case Fail:
-		return "fail"
-	case CancelSuccessors:
-		return "cancel-successors"
-	case Ignore:
-		return "ignore"
+	names := [...]string{"fail", "cancel-successors", "ignore"}
+	if int(a) < len(names) {
+		return names[a]
 	}
 	return fmt.Sprintf("Action(%d)", uint8(a))
 }
@@ -171,41 +157,29 @@ type aside struct {
 	constraints any
 }
 
-// Constraints returns the Spec's, nil if there are none.
-func (t *Task) Constraints() any {
+// besides returns what only some tasks have; nothing for the others.
+func (t *Task) besides() aside {
 	if t.aside == nil {
-		return nil
+		return aside{}
 	}
-	return t.aside.constraints
+	return *t.aside
 }
+
+// Constraints returns the Spec's, nil if there are none.
+func (t *Task) Constraints() any { return t.besides().constraints }
 
 // Failure returns the Spec's, nil if there is none.
-func (t *Task) Failure() *Failure {
-	if t.aside == nil {
-		return nil
-	}
-	return t.aside.failure
-}
+func (t *Task) Failure() *Failure { return t.besides().failure }
 
 // Local returns the Spec's, nil if there is none.
-func (t *Task) Local() any {
-	if t.aside == nil {
-		return nil
-	}
-	return t.aside.local
-}
+func (t *Task) Local() any { return t.besides().local }
 
 // Keep has the task keep something until its end, for the runtime: what another
 // attempt has to start from. The task must have a Failure.
 func (t *Task) Keep(v any) { t.aside.kept = v }
 
 // Kept returns what [Task.Keep] was given, or nil.
-func (t *Task) Kept() any {
-	if t.aside == nil {
-		return nil
-	}
-	return t.aside.kept
-}
+func (t *Task) Kept() any { return t.besides().kept }
 
 // Fault is why a version is tainted: the task that failed first on the way to
 // it, and its error.

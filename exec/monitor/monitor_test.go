@@ -133,7 +133,7 @@ func TestListenRefuses(t *testing.T) {
 		}
 	}
 	first := listen(t, &trace.Recorder{})
-	if _, err := monitor.Listen(first.Addr().String(), &trace.Recorder{}, monitor.Options{}); err == nil {
+	if _, err := monitor.Listen(strings.Trim(first.URL(), "htp:/"), &trace.Recorder{}, monitor.Options{}); err == nil {
 		t.Error("listened twice on one address")
 	}
 	for _, addr := range []string{"localhost:0", "0.0.0.0:0"} {

@@ -112,9 +112,6 @@ func (s *Server) local(remote bool, h http.Handler) http.Handler {
 	})
 }
 
-// Addr returns the address that the server listens on.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
-
 // URL returns the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -50,19 +51,11 @@ func (r *Recorder) Wait(w Wait) {
 
 // name returns how a worker is called.
 func (r *Recording) name(worker int) string {
-	if n := r.Names[worker]; n != "" {
-		return n
-	}
-	return fmt.Sprintf("worker %d", worker)
+	return cmp.Or(r.Names[worker], fmt.Sprintf("worker %d", worker))
 }
 
 // label is the name of a worker in a table: its number, if it has no other.
-func (r *Recording) label(worker int) string {
-	if n := r.Names[worker]; n != "" {
-		return n
-	}
-	return fmt.Sprint(worker)
-}
+func (r *Recording) label(worker int) string { return cmp.Or(r.Names[worker], fmt.Sprint(worker)) }
 
 // channel is the copies of an accelerator in one direction, in the order of their
 // starts: a row of its own.
@@ -86,7 +79,7 @@ func (r *Recording) channels() (all []channel) {
 			if c.copies == nil {
 				continue
 			}
-			slices.SortStableFunc(c.copies, func(a, b Copy) int { return int(a.Start - b.Start) })
+			slices.SortStableFunc(c.copies, func(a, b Copy) int { return cmp.Compare(a.Start, b.Start) })
 			all = append(all, c)
 		}
 	}

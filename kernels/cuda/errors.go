@@ -90,17 +90,9 @@ const (
 )
 
 func (m Missing) String() string {
-	switch m {
-	case NoSupport:
-		return "no support for CUDA in this program"
-	case NoDriver:
-		return "no driver"
-	case NoDevice:
-		return "no device"
-	case NoLibraries:
-		return "no cuBLAS and cuSOLVER"
-	case NoAccess:
-		return "no access"
+	words := [...]string{"no support for CUDA in this program", "no driver", "no device", "no cuBLAS and cuSOLVER", "no access"}
+	if int(m) < len(words) {
+		return words[m]
 	}
 	return fmt.Sprintf("Missing(%d)", uint8(m))
 }

@@ -105,57 +105,42 @@ func (s *realStream) end() error {
 	return errors.Join(err, s.d.failed("cuStreamDestroy", s.name, s.d.locked(s.s.Destroy)))
 }
 
-// rows returns an error for a copy that cannot be, and whether there is nothing
-// to copy. One row, or rows without gaps, are copied as one stretch of bytes.
-func (s *realStream) rows(op string, dpitch, spitch, width int64, rows int) (nothing, stretch bool, err error) {
+// copy enqueues a copy of rows of width bytes, if there are any: by flat as n bytes if
+// they lie without gaps on both sides, and by pitched otherwise. op is flat's name.
+func (s *realStream) copy(op string, dpitch, spitch, width int64, rows int, flat func(n int64) error, pitched func() error) error {
 	if err := s.usable(op); err != nil {
-		return false, false, err
+		return err
 	}
-	if width < 0 || rows < 0 || rows > 1 && (dpitch < width || spitch < width) {
-		return false, false, s.d.invalid(op, s.name, "%d rows of %d bytes, %d and %d apart", rows, width, spitch, dpitch)
+	switch {
+	case width < 0 || rows < 0 || rows > 1 && (dpitch < width || spitch < width):
+		return s.d.invalid(op, s.name, "%d rows of %d bytes, %d and %d apart", rows, width, spitch, dpitch)
+	case width == 0 || rows == 0:
+		return nil
+	case rows == 1 || dpitch == width && spitch == width:
+		return s.in(op, func() error { return flat(width * int64(rows)) })
 	}
-	return width == 0 || rows == 0, rows == 1 || dpitch == width && spitch == width, nil
+	return s.d.failed("cuMemcpy2DAsync", s.name, pitched())
 }
 
 // CopyIn implements [Stream].
 func (s *realStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
-	const op = "cuMemcpyHtoDAsync"
-	nothing, stretch, err := s.rows(op, dpitch, spitch, width, rows)
-	if nothing || err != nil {
-		return err
-	}
-	if stretch {
-		return s.in(op, func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, width*int64(rows), s.s) })
-	}
-	return s.d.failed("cuMemcpy2DAsync", s.name, s.d.current.CopyIn(s.s, uintptr(dst), dpitch, src, spitch, width, rows))
+	return s.copy("cuMemcpyHtoDAsync", dpitch, spitch, width, rows,
+		func(n int64) error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, s.s) },
+		func() error { return s.d.current.CopyIn(s.s, uintptr(dst), dpitch, src, spitch, width, rows) })
 }
 
 // CopyOut implements [Stream].
 func (s *realStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, width int64, rows int) error {
-	const op = "cuMemcpyDtoHAsync"
-	nothing, stretch, err := s.rows(op, dpitch, spitch, width, rows)
-	if nothing || err != nil {
-		return err
-	}
-	if stretch {
-		return s.in(op, func() error { return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), width*int64(rows), s.s) })
-	}
-	return s.d.failed("cuMemcpy2DAsync", s.name, s.d.current.CopyOut(s.s, dst, dpitch, uintptr(src), spitch, width, rows))
+	return s.copy("cuMemcpyDtoHAsync", dpitch, spitch, width, rows,
+		func(n int64) error { return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), n, s.s) },
+		func() error { return s.d.current.CopyOut(s.s, dst, dpitch, uintptr(src), spitch, width, rows) })
 }
 
 // Copy implements [Stream].
 func (s *realStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error {
-	const op = "cuMemcpyDtoDAsync"
-	nothing, stretch, err := s.rows(op, dpitch, spitch, width, rows)
-	if nothing || err != nil {
-		return err
-	}
-	if stretch {
-		return s.in(op, func() error {
-			return cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), width*int64(rows), s.s)
-		})
-	}
-	return s.d.failed("cuMemcpy2DAsync", s.name, s.d.current.Copy(s.s, uintptr(dst), dpitch, uintptr(src), spitch, width, rows))
+	return s.copy("cuMemcpyDtoDAsync", dpitch, spitch, width, rows,
+		func(n int64) error { return cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), n, s.s) },
+		func() error { return s.d.current.Copy(s.s, uintptr(dst), dpitch, uintptr(src), spitch, width, rows) })
 }
 
 // Fill implements [Stream].

@@ -71,45 +71,34 @@ func (s *simStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k in
 	if err := s.check("Syrk", typ, okUplo(uplo) && okTrans(trans), shape{am, an, a.Ld}, shape{n, n, c.Ld}); err != nil {
 		return err
 	}
-	p := syrkCall{uplo, trans, n, k, alpha, beta, a, c}
-	return s.enqueue("Syrk", typed(typ, syrkOn[float32](s, p), syrkOn[float64](s, p)))
+	if alpha == 0 {
+		k = 0
+	}
+	return s.enqueue("Syrk", typed(typ, syrkOn[float32](s, uplo, trans, n, k, alpha, a, beta, c), syrkOn[float64](s, uplo, trans, n, k, alpha, a, beta, c)))
 }
 
-// syrkCall is the arguments of a symmetric product.
-type syrkCall struct {
-	uplo        blas.Uplo
-	trans       blas.Transpose
-	n, k        int
-	alpha, beta float64
-	a, c        Matrix
-}
-
-// syrkOn returns what the stream does for it. The triangle of C is the other one of
+// syrkOn returns what the stream does for Syrk. The triangle of C is the other one of
 // Cᵀ, and Aᵀ·A of A is A·Aᵀ of Aᵀ.
-func syrkOn[T cpu.Element](s *simStream, p syrkCall) func() *DeviceError {
+func syrkOn[T cpu.Element](s *simStream, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, atA Matrix, beta float64, atC Matrix) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Syrk"}
-		if p.alpha == 0 {
-			p.k = 0
-		}
-		am, an := applied(p.trans, p.n, p.k)
-		a, c := o.matrix(am, an, p.a), o.matrix(p.n, p.n, p.c)
+		am, an := applied(trans, n, k)
+		a, c := o.matrix(am, an, atA), o.matrix(n, n, atC)
 		if o.err != nil || c.data == nil {
 			return o.err
 		}
-		c.uplo = p.uplo
+		c.uplo = uplo
 		var from view[T]
-		if p.beta != 0 {
+		if beta != 0 {
 			from = c
 		}
-		trans := blas.Trans
-		if p.trans != blas.NoTrans {
-			trans = blas.NoTrans
+		other := blas.Trans
+		if trans != blas.NoTrans {
+			other = blas.NoTrans
 		}
 		r := hostOf[T](s)
-		n, k := float64(p.n), float64(p.k)
-		output(s, n*n*k, c, from, r.Work(max(p.n, p.k)), func(x, work []T) {
-			r.Syrk(turned(p.uplo), trans, p.n, p.k, T(p.alpha), a.data, a.ld, T(p.beta), x, c.ld, work)
+		output(s, float64(n)*float64(n)*float64(k), c, from, r.Work(max(n, k)), func(x, work []T) {
+			r.Syrk(turned(uplo), other, n, k, T(alpha), a.data, a.ld, T(beta), x, c.ld, work)
 		})
 		return nil
 	}
@@ -249,7 +238,7 @@ func (s *simStream) batch(op string, count int, each func(at []Matrix, first boo
 // launched returns how long a routine on T takes, without its launch if it goes
 // with another one.
 func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
-	d := s.d.takes(flops, int(unsafe.Sizeof(*new(T))))
+	d := seconds(flops*float64(unsafe.Sizeof(*new(T)))/8, s.d.opt.Rate)
 	if !more {
 		d += s.d.opt.Launch
 	}

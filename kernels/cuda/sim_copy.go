@@ -41,60 +41,59 @@ func poisonRows(b []byte, a area) {
 
 // CopyIn implements [Stream].
 func (s *simStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
-	da, sa := area{dpitch, width, rows}, area{spitch, width, rows}
-	if err := s.checkAreas("CopyIn", da, sa); err != nil {
-		return err
-	}
-	return s.enqueue("CopyIn", func() *DeviceError {
-		d := s.d
-		to, err := s.at("CopyIn", dst, da.extent())
-		if err != nil || to == nil {
-			return err
-		}
-		from := unsafe.Slice((*byte)(src), sa.extent())
-		d.moved(sa, &d.stats.BytesIn)
-		pause(d.opt.Latency)
-		d.in.use(d.transfer(da.bytes()), func() { poisonRows(to, da) }, func() { copyRows(to, da, from, sa) })
-		return nil
-	})
+	d := s.d
+	return s.copy("CopyIn", s.device(dst), area{dpitch, width, rows}, host(src), area{spitch, width, rows}, &d.in, &d.stats.BytesIn)
 }
 
 // CopyOut implements [Stream].
 func (s *simStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, width int64, rows int) error {
-	da, sa := area{dpitch, width, rows}, area{spitch, width, rows}
-	if err := s.checkAreas("CopyOut", da, sa); err != nil {
-		return err
-	}
-	return s.enqueue("CopyOut", func() *DeviceError {
-		d := s.d
-		from, err := s.at("CopyOut", src, sa.extent())
-		if err != nil || from == nil {
-			return err
-		}
-		to := unsafe.Slice((*byte)(dst), da.extent())
-		d.moved(da, &d.stats.BytesOut)
-		pause(d.opt.Latency)
-		d.out.use(d.transfer(sa.bytes()), func() { poisonRows(to, da) }, func() { copyRows(to, da, from, sa) })
-		return nil
-	})
+	d := s.d
+	return s.copy("CopyOut", host(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, &d.out, &d.stats.BytesOut)
 }
 
 // Copy implements [Stream].
 func (s *simStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error {
-	da, sa := area{dpitch, width, rows}, area{spitch, width, rows}
-	if err := s.checkAreas("Copy", da, sa); err != nil {
-		return err
+	return s.copy("Copy", s.device(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, nil, nil)
+}
+
+// memory returns n bytes on one side of a copy, for op. It is asked when the stream
+// comes to the copy.
+type memory func(op string, n int64) ([]byte, *DeviceError)
+
+func (s *simStream) device(p Ptr) memory {
+	return func(op string, n int64) ([]byte, *DeviceError) { return s.at(op, p, n) }
+}
+
+func host(p unsafe.Pointer) memory {
+	return func(_ string, n int64) ([]byte, *DeviceError) { return unsafe.Slice((*byte)(p), n), nil }
+}
+
+// copy queues a copy, which goes by the bus and counts in bytes, or stays inside the
+// device if bus is nil.
+func (s *simStream) copy(op string, dst memory, da area, src memory, sa area, bus *engine, bytes *int64) error {
+	if !da.ok() || !sa.ok() {
+		return s.d.misused(op, s.name, codeInvalid, "%d rows of %d bytes, %d and %d apart", da.rows, da.width, sa.pitch, da.pitch)
 	}
-	return s.enqueue("Copy", func() *DeviceError {
-		to, err := s.at("Copy", dst, da.extent())
-		if err != nil || to == nil {
-			return err
+	return s.enqueue(op, func() *DeviceError {
+		if da.extent() == 0 {
+			return nil
 		}
-		from, err := s.at("Copy", src, sa.extent())
+		to, err := dst(op, da.extent())
 		if err != nil {
 			return err
 		}
-		s.d.compute.use(s.d.opt.Launch, func() { poisonRows(to, da) }, func() { copyRows(to, da, from, sa) })
+		from, err := src(op, sa.extent())
+		if err != nil {
+			return err
+		}
+		d := s.d
+		by, takes := &d.compute.engine, d.opt.Launch
+		if bus != nil {
+			d.moved(da, bytes)
+			pause(d.opt.Latency)
+			by, takes = bus, seconds(float64(da.bytes()), d.opt.Bandwidth)
+		}
+		by.use(takes, func() { poisonRows(to, da) }, func() { copyRows(to, da, from, sa) })
 		return nil
 	})
 }
@@ -118,14 +117,6 @@ func (s *simStream) Fill(dst Ptr, value byte, n int64) error {
 	})
 }
 
-// checkAreas returns an error unless both can be copied.
-func (s *simStream) checkAreas(op string, dst, src area) error {
-	if !dst.ok() || !src.ok() {
-		return s.d.misused(op, s.name, codeInvalid, "%d rows of %d bytes, %d and %d apart", dst.rows, dst.width, src.pitch, dst.pitch)
-	}
-	return nil
-}
-
 // at returns n bytes of the device's memory for op, or an error.
 func (s *simStream) at(op string, p Ptr, n int64) ([]byte, *DeviceError) {
 	b, why := s.d.memory.find(p, n)
@@ -134,9 +125,6 @@ func (s *simStream) at(op string, p Ptr, n int64) ([]byte, *DeviceError) {
 	}
 	return b, nil
 }
-
-// transfer returns how long n bytes take between host and device.
-func (d *Simulated) transfer(n int64) time.Duration { return seconds(float64(n), d.opt.Bandwidth) }
 
 // seconds returns the time of some work at a rate, 0 if that is 0.
 func seconds(work, rate float64) time.Duration {

@@ -32,13 +32,8 @@ func (d *Simulated) called(op, stream string) error {
 	return err
 }
 
-// calledLate is called for a method that enqueues work, which may have to fail
-// late instead.
-func (d *Simulated) calledLate(op, stream string) (late bool, err error) {
-	return d.count(op, stream, true)
-}
-
-// count is both of them; works says that the method enqueues work.
+// count is called for a method that enqueues work, if works is set: that may have
+// to fail late instead.
 func (d *Simulated) count(op, stream string, works bool) (late bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,32 +11,24 @@ func (s *simStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float
 	if err := s.check("Geam", typ, true, shape{m, n, a.Ld}, shape{m, n, b.Ld}, shape{m, n, c.Ld}); err != nil {
 		return err
 	}
-	p := geamCall{m, n, alpha, beta, a, b, c}
-	return s.enqueue("Geam", typed(typ, geamOn[float32](s, p), geamOn[float64](s, p)))
+	return s.enqueue("Geam", typed(typ, geamOn[float32](s, m, n, alpha, a, beta, b, c), geamOn[float64](s, m, n, alpha, a, beta, b, c)))
 }
 
-// geamCall is the arguments of a sum.
-type geamCall struct {
-	m, n        int
-	alpha, beta float64
-	a, b, c     Matrix
-}
-
-// geamOn returns what the stream does for it.
-func geamOn[T cpu.Element](s *simStream, p geamCall) func() *DeviceError {
+// geamOn returns what the stream does for Geam.
+func geamOn[T cpu.Element](s *simStream, m, n int, alpha float64, atA Matrix, beta float64, atB, atC Matrix) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Geam"}
-		a, b, c := o.matrix(p.m, p.n, p.a), o.matrix(p.m, p.n, p.b), o.matrix(p.m, p.n, p.c)
+		a, b, c := o.matrix(m, n, atA), o.matrix(m, n, atB), o.matrix(m, n, atC)
 		if o.err != nil || c.data == nil {
 			return o.err
 		}
 		// C may be A or B, and is NaN by the time it is written.
 		sum := make([]T, len(c.data))
-		for j := range p.n {
-			addTo(sum[j*c.ld:], T(p.alpha), a.column(a.data, j))
-			addTo(sum[j*c.ld:], T(p.beta), b.column(b.data, j))
+		for j := range n {
+			addTo(sum[j*c.ld:], T(alpha), a.column(a.data, j))
+			addTo(sum[j*c.ld:], T(beta), b.column(b.data, j))
 		}
-		output(s, float64(p.m)*float64(p.n), c, view[T]{}, 0, func(x, _ []T) { copy(x, sum) })
+		output(s, float64(m)*float64(n), c, view[T]{}, 0, func(x, _ []T) { copy(x, sum) })
 		return nil
 	}
 }

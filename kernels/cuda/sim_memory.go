@@ -8,9 +8,6 @@ import (
 	"unsafe"
 )
 
-// alignment is that of the device's allocations.
-const alignment = 256
-
 // simMemory is the memory of a [Simulated]. An address is a tag and an offset
 // that only grows, so that none is ever valid again after a free, and lies where
 // the host has no memory:
@@ -46,11 +43,8 @@ func (m *simMemory) init(ordinal int, n int64) {
 	// Addresses of which bit 62 is not bit 63 are none of a process on any
 	// processor of 64 bits that Go knows.
 	const tag = bits.UintSize - 2
-	m.next = 1<<tag | Ptr(ordinal%64)<<(tag-8) | alignment
+	m.next = 1<<tag | Ptr(ordinal%64)<<(tag-8) | grain
 }
-
-// wholeBlocks returns what n bytes take of the device.
-func wholeBlocks(n int64) int64 { return (n + alignment - 1) / alignment * alignment }
 
 // Alloc implements [Device].
 func (d *Simulated) Alloc(n int64) (Ptr, error) {
@@ -71,13 +65,13 @@ func (d *Simulated) Alloc(n int64) (Ptr, error) {
 func (m *simMemory) alloc(n int64) (p Ptr, free int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	size := wholeBlocks(n)
+	size := roundUp(n, grain)
 	if free := m.cap - m.used; size > free {
 		return 0, free
 	}
 	b := simBlock{at: m.next, size: n, data: aligned(n)}
 	poison(b.data)
-	m.next += Ptr(size + alignment) // what lies between is nobody's
+	m.next += Ptr(size + grain) // what lies between is nobody's
 	m.blocks = append(m.blocks, b)
 	m.used += size
 	m.peak = max(m.peak, m.used)
@@ -106,7 +100,7 @@ func (m *simMemory) free(p Ptr) (why string) {
 	case m.blocks[i].data == nil:
 		return "was freed before"
 	}
-	m.used -= wholeBlocks(m.blocks[i].size)
+	m.used -= roundUp(m.blocks[i].size, grain)
 	m.blocks[i].data = nil
 	// Dead blocks are forgotten when they are most of them, so that to find one does
 	// not take longer and longer.

@@ -64,15 +64,6 @@ func (v view[T]) column(data []T, j int) []T {
 	return data[j*v.ld+lo : j*v.ld+hi]
 }
 
-// extent returns the number of elements from the first to the last of an m×n
-// matrix.
-func extent(m, n, ld int) int {
-	if m == 0 || n == 0 {
-		return 0
-	}
-	return (n-1)*ld + m
-}
-
 // operands looks up the operands of a routine. It keeps the first error, which the
 // routine returns before it computes: addresses of the rest are then nil.
 type operands[T cpu.Element] struct {
@@ -83,7 +74,7 @@ type operands[T cpu.Element] struct {
 
 // matrix returns an m×n matrix; without data if it has no elements.
 func (o *operands[T]) matrix(m, n int, a Matrix) view[T] {
-	return view[T]{m: m, n: n, ld: a.Ld, data: o.vector(a.Data, extent(m, n, a.Ld))}
+	return view[T]{m: m, n: n, ld: a.Ld, data: o.vector(a.Data, Strided{Row: 1, Col: a.Ld}.extent(m, n))}
 }
 
 // vector returns n elements at p.
@@ -141,11 +132,6 @@ func outputIn[T cpu.Element](s *simStream, time time.Duration, v, from view[T], 
 			copy(v.column(v.data, j), v.column(x, j))
 		}
 	})
-}
-
-// takes returns how long a routine takes beside its launch.
-func (d *Simulated) takes(flops float64, size int) time.Duration {
-	return seconds(flops*float64(size)/8, d.opt.Rate)
 }
 
 // hostOf returns the routines for T.

@@ -102,7 +102,7 @@ func (s *simStream) execute(w *simWork) {
 // enqueue queues what a method does, unless the method is to fail. An error of
 // do means that the device is lost.
 func (s *simStream) enqueue(op string, do func() *DeviceError) error {
-	late, err := s.d.calledLate(op, s.name)
+	late, err := s.d.count(op, s.name, true)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func TestSimCopies(t *testing.T) {
 func TestSimMemoryIsBounded(t *testing.T) {
 	d, _ := simulated(t, SimOptions{Memory: 1024})
 	a, err := d.Alloc(300)
-	if err != nil || a%alignment != 0 {
+	if err != nil || a%grain != 0 {
 		t.Fatalf("%#x, %v", a, err)
 	}
 	_, err = d.Alloc(513)
