@@ -8,6 +8,22 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// This file has the life of an accelerator, from [NewAccelerator] to Close, and the
+// questions that runtimes ask it. The rest of its methods are in files of their
+// own:
+//
+//	accelerator_types.go    options, statistics, the struct and what it consists of
+//	accelerator_launch.go   Launch, LaunchBatch: how a call starts
+//	accelerator_room.go     where its memory comes from
+//	accelerator_ended.go    Ended, Wake: how it ends; how a device is lost
+//	accelerator_fetch.go    Prefetch, Fetch, Flush: values between calls
+//	transfer*.go            the copies themselves
+//
+// Missing, Bring and Back are asked while tasks are placed, often and under locks
+// of the runtime. So they look at the books as they are and ask the device nothing.
+// What they say may be out of date when the call is launched: it is what a decision
+// goes by, and no result depends on it.
+
 // smallScratch is the size up to which scratch memory is small, and smallBytes
 // how much there is for it.
 const (
@@ -19,6 +35,9 @@ const (
 // Close closes it. Memory for tiles is allocated as it is needed. The
 // error lists what is wrong with the options, or is the device's; then d is as
 // it was.
+//
+// Goroutines start last: nothing can fail after that, so what has been made before
+// is all that has to be undone.
 func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -47,9 +66,10 @@ func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	return a, nil
 }
 
-// open makes the streams, and relates the device's time to the host's: by an event
-// on an empty stream, which the host sees a little later. That is exact enough for
-// traces and statistics, and nothing else depends on it.
+// open makes the streams, and relates the device's time to the host's: by an event on
+// an empty stream, which the host sees a little later. That is exact enough for traces
+// and statistics, and nothing else depends on it. What it has made when it fails is
+// left to closeStreams.
 func (a *Accelerator) open() (err error) {
 	for range a.opt.Streams {
 		s, err := a.device.NewStream()
@@ -83,8 +103,8 @@ func (a *Accelerator) Name() string { return a.opt.Name }
 // Target returns what it offers to versions.
 func (a *Accelerator) Target() *versions.Target { return a.target }
 
-// Claim has a serve one user, until Release, and reports false if another one has
-// it.
+// Claim has a serve one user, until Release, and reports false if another one has it.
+// Two users would take the ends of each other's calls.
 func (a *Accelerator) Claim() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +123,7 @@ func (a *Accelerator) Release() {
 // Device returns the device.
 func (a *Accelerator) Device() Device { return a.device }
 
-// Stats returns what a has done so far.
+// Stats returns what a has done so far. The numbers belong to one moment.
 func (a *Accelerator) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,9 +132,10 @@ func (a *Accelerator) Stats() Stats {
 	return s
 }
 
-// Fits returns nil if all values can be on the device at once, with extra bytes
-// of scratch memory, else a *[TooLargeError], a *[NotStoredError], or why the
-// device is lost.
+// Fits returns nil if all values can be on the device at once, with extra bytes of
+// scratch memory, else a *[TooLargeError], a *[NotStoredError], or why the device is
+// lost. It does not look at what is there at present: all of that can be given up, but
+// for the operands themselves.
 func (a *Accelerator) Fits(values []any, extra int64) error {
 	_, size, err := distinct(nil, values)
 	if err != nil {
@@ -129,7 +150,8 @@ func (a *Accelerator) Fits(values []any, extra int64) error {
 }
 
 // fits is Fits for the size of all operands. Small scratch memory has a place of its
-// own. The caller holds mu.
+// own. Scratch memory is one block of the arena beside the operands, so it is rounded
+// as they are. The caller holds mu.
 func (a *Accelerator) fits(size, extra int64) error {
 	if extra > smallScratch {
 		size += roundUp(extra, grain)
@@ -146,9 +168,9 @@ func (a *Accelerator) find(value any) *entry {
 	return a.cache.entries[s] // there is none for nil
 }
 
-// Missing returns how many bytes of a value would have to be copied in before a
-// call could read it: none of one that is there, on its way, or about to be written
-// there.
+// Missing returns how many bytes of a value would have to be copied in before a call
+// could read it: none of one that is there, on its way, or about to be written there. A
+// value that stays with the host is never missing.
 func (a *Accelerator) Missing(value any) int64 {
 	s, ok := value.(versions.Stored)
 	if !ok {
@@ -162,8 +184,8 @@ func (a *Accelerator) Missing(value any) int64 {
 	return bytesOf(s.Memory())
 }
 
-// Bring returns how long it is expected to take to copy so many bytes in: at the
-// pace of the copies of late.
+// Bring returns how long it is expected to take to copy so many bytes in: at the pace
+// of the copies of late. Copies that wait before these are not counted.
 func (a *Accelerator) Bring(bytes int64) time.Duration {
 	if bytes <= 0 {
 		return 0
@@ -173,8 +195,9 @@ func (a *Accelerator) Bring(bytes int64) time.Duration {
 	return a.in.speed.time(bytes)
 }
 
-// Back returns how long it is expected to take to copy a value back, 0 if the
-// host has it.
+// Back returns how long it is expected to take to copy a value back, 0 if the host has
+// it. A value that is lost counts as one to be copied: so callers fetch it, and learn
+// that from Fetch.
 func (a *Accelerator) Back(value any) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -185,22 +208,26 @@ func (a *Accelerator) Back(value any) time.Duration {
 	return a.out.speed.time(e.bytes())
 }
 
-// Lost returns why the accelerator is of no use any more, or nil.
+// Lost returns why the accelerator is of no use any more, or nil. It never becomes nil
+// again.
 func (a *Accelerator) Lost() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.lost
 }
 
-// OnCopy has f called for each copy that has ended; nil ends that.
+// OnCopy has f called for each copy that has ended; nil ends that. It is called on
+// whichever goroutine comes by next, with no lock held, and has to be quick: it may be
+// a mover, or the worker in Launch.
 func (a *Accelerator) OnCopy(f func(versions.Copy)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.onCopy = f
 }
 
-// tellCopies tells of copies that have ended. The caller holds mu, which is given
-// up meanwhile.
+// tellCopies tells of copies that have ended. While f runs others may note more, so it
+// looks again until there is nothing left. The caller holds mu, which is given up
+// meanwhile.
 func (a *Accelerator) tellCopies() {
 	for len(a.told) > 0 {
 		told, f := a.told, a.onCopy
@@ -216,8 +243,9 @@ func (a *Accelerator) tellCopies() {
 	}
 }
 
-// event returns an unused event, or a new one: there are never more than were in use
-// at once. The caller holds mu.
+// event returns an unused event, or a new one: there are never more than were in use at
+// once. An event is recorded anew by each user; what it was recorded for before does
+// not matter. The caller holds mu.
 func (a *Accelerator) event() (Event, error) {
 	if n := len(a.events); n > 0 {
 		e := a.events[n-1]
@@ -245,9 +273,9 @@ func (a *Accelerator) keep(err error) {
 	}
 }
 
-// Close gives everything back, the device included. What only the device has is
-// lost: see Flush. All calls must have ended. The error is what the device said
-// of it, unless it is lost.
+// Close gives everything back, the device included. What only the device has is lost:
+// see Flush. All calls must have ended. The error is what the device said of it, unless
+// it is lost. A second Close does nothing.
 func (a *Accelerator) Close() error {
 	a.mu.Lock()
 	if a.closed {
@@ -266,6 +294,8 @@ func (a *Accelerator) Close() error {
 	for _, m := range a.crew {
 		m.free()
 	}
+	// Nobody asks Ended for these any more. Their pinned memory goes back before the
+	// allocation that it comes from.
 	for _, r := range a.over {
 		for _, l := range r.launches {
 			l.Err = r.err
@@ -273,6 +303,8 @@ func (a *Accelerator) Close() error {
 		a.report(r)
 	}
 	a.over = nil
+	// Where the device was given up although it still works, calls may be on the
+	// streams, and use what is freed below.
 	for _, s := range a.streams {
 		a.keep(s.Synchronize())
 	}

@@ -25,6 +25,12 @@ import (
 // poll looks for what has ended on the device, and begins early copies. Calls and
 // copies in are looked at one by one, as those on several streams end in any
 // order. The caller holds mu.
+//
+// Copies come first: those that a call has waited for have then ended before settle
+// looks at it. early comes last: what calls have let go can be written back.
+//
+// An error of an event is an error of the device: work before the event has failed,
+// and nothing tells which. So it is given up.
 func (a *Accelerator) poll() {
 	if a.lost != nil {
 		return
@@ -59,7 +65,19 @@ func (a *Accelerator) poll() {
 }
 
 // settle closes the books on a launch that has ended on the device, or never
-// will. The caller holds mu.
+// will. The caller holds mu. What an operand was before decides what it is after the
+// call has written it:
+//
+//	before      the call went well    it failed
+//	invalid     modified              invalid: the host has it
+//	shared      modified              invalid: the host has it
+//	modified    modified              modified: what the call left there
+//
+// If the device is lost states stay as they were.
+//
+// Then the launch lets its operands go,
+// and gives back scratch memory and events. It keeps what Ended needs: pinned memory,
+// in which results have arrived.
 func (a *Accelerator) settle(r *running) {
 	if r.err == nil && !r.failed {
 		if err := a.clock(r); err != nil {
@@ -76,7 +94,7 @@ func (a *Accelerator) settle(r *running) {
 			a.arriving = slices.DeleteFunc(a.arriving, func(o *transfer) bool { return o == t })
 			a.endIn(t, nil)
 		}
-		if e.writer == r {
+		if e.writer == r { // and not a later call
 			e.writer = nil
 		}
 		e.readers = slices.DeleteFunc(e.readers, func(o *running) bool { return o == r })
@@ -92,6 +110,7 @@ func (a *Accelerator) settle(r *running) {
 			}
 		}
 		a.cache.release(e)
+		// Room without contents is of use to nobody once no call is to write there.
 		if e.state == invalid && e.block != nil && !e.busy() {
 			a.cache.drop(e)
 		}
@@ -107,7 +126,8 @@ func (a *Accelerator) settle(r *running) {
 }
 
 // clock sets when r ran, in the host's time: the device tells only how long after
-// another event something was. The caller holds mu.
+// another event something was. Event.Since is in milliseconds, a time.Duration in
+// nanoseconds. Of a launch that failed nobody asks. The caller holds mu.
 func (a *Accelerator) clock(r *running) error {
 	at, err := r.begin.Since(a.zero)
 	if err != nil {
@@ -122,7 +142,8 @@ func (a *Accelerator) clock(r *running) error {
 	return nil
 }
 
-// unpin gives pinned memory back that r was lent. The caller holds mu.
+// unpin gives pinned memory back that r was lent, when functions given to AtEnd have
+// read it. The caller holds mu.
 func (a *Accelerator) unpin(r *running) {
 	for _, p := range r.pins {
 		a.keep(a.pins.giveBack(p))
@@ -175,6 +196,10 @@ func (a *Accelerator) pause(n int) {
 // Ended appends the launches that have ended since the last call to ended. If
 // there are none it waits for the first at most for the given time, and no
 // longer than until Wake.
+//
+// It is the worker's only wait, so it polls for all: copies and calls of which
+// nobody else asks are concluded here. A launch that the loss of the device has
+// ended is reported like others, with that as its error.
 func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*versions.Launch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -222,9 +247,10 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	return ended
 }
 
-// conclude calls what was given to AtEnd of q, and returns how its call has ended:
-// r's error, or the first of those functions. A panic there is the call's, as it is
-// on cores. The caller does not hold mu.
+// conclude calls what was given to AtEnd of q, and returns how its call has ended: r's
+// error, or the first of those functions. A panic there is the call's, as it is on
+// cores. The other functions run also after an error: each may have something to give
+// back. The caller does not hold mu.
 func (r *running) conclude(q *Queue) (err error) {
 	if r.err != nil {
 		return r.err
@@ -242,9 +268,9 @@ func (r *running) conclude(q *Queue) (err error) {
 	return err
 }
 
-// report tells the launches how they have ended, apart from their errors. Of
-// those that were one each gets its share, one after the other. The caller holds
-// mu.
+// report tells the launches how they have ended, apart from their errors. Of those that
+// were one each gets its share, one after the other. Where the device was lost there
+// are no times: Begin is zero. The caller holds mu.
 func (a *Accelerator) report(r *running) {
 	a.unpin(r)
 	n := len(r.launches)
@@ -258,7 +284,8 @@ func (a *Accelerator) report(r *running) {
 	}
 }
 
-// Wake ends a wait in Ended, or the next one.
+// Wake ends a wait in Ended, or the next one. It is called when there is a new task for
+// the worker, and must not wait: the caller may hold a lock of the runtime.
 func (a *Accelerator) Wake() {
 	a.mu.Lock()
 	a.woken = true
@@ -269,7 +296,8 @@ func (a *Accelerator) Wake() {
 	}
 }
 
-// failed takes note of a device that is lost. The caller holds mu.
+// failed takes note of a device that is lost. Other errors are those of one call and
+// stay with it. The caller holds mu.
 func (a *Accelerator) failed(err error) {
 	var d *DeviceError
 	if errors.As(err, &d) && d.Lost {
@@ -294,6 +322,8 @@ func (a *Accelerator) lose(err error) {
 		}
 	}
 	a.lost = d
+	// What a call in flight was about to write is lost only if it was modified before:
+	// settle leaves all states as they are now.
 	for _, e := range a.cache.entries {
 		if e.state == modified {
 			e.lost = true
@@ -305,6 +335,7 @@ func (a *Accelerator) lose(err error) {
 		r.err = a.lost
 		a.settle(r)
 	}
+	// Of transfers, those that no mover has taken, and those that poll would have ended.
 	arriving := append(a.arriving, a.in.waiting...)
 	a.arriving, a.in.waiting = nil, nil
 	for _, t := range arriving {

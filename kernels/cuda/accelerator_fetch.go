@@ -8,6 +8,11 @@ import (
 
 // What the runtime asks for between calls: Prefetch before a call is launched here,
 // Fetch before the host uses a value, Flush at the end of a job.
+//
+// The worker prefetches. Any goroutine fetches: a worker on cores before it runs a
+// task, another accelerator's before it copies the value in, the program in WaitOn.
+// Several may want one value at once. Each polls and looks at the entry again: there
+// is no list of who waits.
 
 // Prefetch begins to copy values in that a call will soon read. A value that is
 // there already is not given up soon. It takes no room from anything that is
@@ -115,10 +120,11 @@ func (a *Accelerator) giveUp(e *entry) {
 	}
 }
 
-// Flush fetches all values that calls of a job have used, and gives up the
-// device's copies, but for what calls of another job use just now. The error is a
-// *[LostError] if a value is lost; then it is forgotten like the others, unless
-// another job has used it as well.
+// Flush fetches all values that calls of a job have used, and gives up the device's
+// copies, but for what calls of another job use just now. The error is a *[LostError]
+// if a value is lost; then it is forgotten like the others, unless another job has used
+// it as well. When it returns, no job has to know of those values any more: their
+// entries are gone, unless another job has used them too.
 func (a *Accelerator) Flush(job uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

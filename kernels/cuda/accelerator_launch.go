@@ -8,6 +8,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// How a call starts. All of this file runs on the worker's goroutine, under
+// Accelerator.mu but while it waits and while the version runs. So other goroutines
+// may fetch, prefetch and poll between any two steps; what keeps their hands off
+// the operands is that they are held.
+
 // Launch starts a call. It waits until the operands have room, and until those
 // that come from the host are on their way, but not for the device. It returns
 // an error if the call was not started: *[TooLargeError], *[NotStoredError],
@@ -37,6 +42,7 @@ func (a *Accelerator) launch(all []*versions.Launch) error {
 	if a.lost != nil {
 		return a.lost
 	}
+	// extra is the scratch memory that the versions say they need, in bytes.
 	var extra int64
 	for _, l := range all {
 		extra += roundUp(l.Version.Beside(&l.Call), grain)
@@ -59,8 +65,9 @@ func (a *Accelerator) launch(all []*versions.Launch) error {
 	return a.run(r)
 }
 
-// operands returns the launch of all calls, with their operands, each value once,
-// which it holds. The caller holds mu.
+// operands returns the launch of all calls, with their operands, each value once, which
+// it holds. An error leaves nothing behind: all sizes are known before the first entry
+// is made. The caller holds mu.
 func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, error) {
 	r := &running{launches: all}
 	var size int64
@@ -88,6 +95,7 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 				k = len(r.ops)
 				r.ops = append(r.ops, use{e: e})
 			}
+			// A value that is several operands is read and written as all of them say.
 			r.ops[k].how |= l.Uses[i]
 		}
 	}
@@ -97,7 +105,8 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 	return r, nil
 }
 
-// look finds out whether what r reads is lost. The caller holds mu.
+// look finds out whether what r reads is lost. It also counts hits, once for each
+// value. The caller holds mu.
 func (a *Accelerator) look(r *running) error {
 	for _, u := range r.ops {
 		// A call that could not be enqueued as a whole may still write here. What it
@@ -118,6 +127,11 @@ func (a *Accelerator) look(r *running) error {
 
 // bring gives all operands of r room, and those that it reads their values, as
 // far as onto the stream. The caller holds mu.
+//
+// When it returns nil, each operand has a block, which is held, and each that is
+// read has its value there, or a copy on its stream (use.in), or a writer in
+// flight. After repack it begins anew: what is free is one piece then, which is large enough
+// for all of r.
 func (a *Accelerator) bring(r *running, extra int64) error {
 	// Scratch memory first: if it has no room, nothing was copied in vain. What the
 	// version asks for later comes out of it.
@@ -164,6 +178,7 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 			a.in.hurry(u.e)
 		}
 	}
+	// Copies are all begun by now, so that they travel together while this waits.
 	for _, u := range r.ops {
 		// Until a copy is on its stream there is no event to wait for.
 		for n := 0; u.in != nil && !u.in.staged && !u.in.over; n++ {
@@ -185,7 +200,15 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 	return nil
 }
 
-// begin enqueues what r's stream has to wait for. The caller holds mu.
+// begin enqueues what r's stream has to wait for, and the event that marks r's
+// beginning: calls are timed from there, without what they wait for. The caller holds
+// mu. Streams are taken in turn. What r waits for, by operand:
+//
+//	its copy in                         the value is on the device
+//	the call that writes it             read or write after write
+//	the calls that read it, if r writes write after read
+//
+// If it fails the stream is waited for, so that blocks may go to others.
 func (a *Accelerator) begin(r *running) (err error) {
 	// Events only where another stream is concerned: on one stream work is in order.
 	r.stream = a.turn
@@ -195,11 +218,9 @@ func (a *Accelerator) begin(r *running) (err error) {
 		if u.in != nil && !u.in.over {
 			err = errors.Join(err, s.Wait(u.in.done))
 		}
-		// Read after write, and write after write.
 		if w := u.e.writer; w != nil && w.stream != r.stream {
 			err = errors.Join(err, s.Wait(w.end))
 		}
-		// Write after read.
 		if u.how&versions.Writes != 0 {
 			for _, o := range u.e.readers {
 				if o.stream != r.stream {
@@ -228,8 +249,9 @@ func (a *Accelerator) begin(r *running) (err error) {
 	return err
 }
 
-// run has the version of r enqueue its work. The caller holds mu, which is given
-// up meanwhile.
+// run has the version of r enqueue its work. From here on the call is in flight
+// whatever happens: if the version fails, end still enters it among those that fly, and
+// settle gives everything back. The caller holds mu, which is given up meanwhile.
 func (a *Accelerator) run(r *running) error {
 	r.owner = a
 	r.queues = make([]Queue, len(r.launches))
@@ -248,6 +270,7 @@ func (a *Accelerator) run(r *running) error {
 		}
 		l.Call.Device = q
 	}
+	// Only now: a launch that was abandoned is no use of its operands.
 	for _, u := range r.ops {
 		a.cache.touch(u.e)
 	}
@@ -280,7 +303,8 @@ func (a *Accelerator) enqueue(r *running) error {
 				if len(r.launches) == 1 {
 					return err
 				}
-				// The calls have been started, and cannot be again.
+				// The calls have been started, and cannot be again: all of them end
+				// with the error.
 				r.err = err
 			}
 		}
@@ -289,7 +313,7 @@ func (a *Accelerator) enqueue(r *running) error {
 	return nil
 }
 
-// call calls the version.
+// call calls the version, which enqueues on the stream of the queues and does not wait.
 func (r *running) call() error {
 	first := r.launches[0]
 	if len(r.launches) == 1 {
@@ -302,9 +326,10 @@ func (r *running) call() error {
 	return first.Version.Batch.Run(calls)
 }
 
-// end marks the end of r's work, and has the entries know of it: later calls wait
-// for it, and settle takes it off again. A call that has failed is in flight like
-// others, as some of its work may be. The caller holds mu.
+// end marks the end of r's work, and has the entries know of it: later calls wait for
+// it, and settle takes it off again. A call that has failed is in flight like others,
+// as some of its work may be. If the end cannot be marked nothing would tell when the
+// memory is free again: then the device is given up. The caller holds mu.
 func (a *Accelerator) end(r *running) {
 	if a.lost == nil {
 		if err := a.streams[r.stream].Record(r.end); err != nil {
@@ -373,6 +398,7 @@ func batchable(all []*versions.Launch) error {
 	if len(all) == 0 || all[0].Version.Batch == nil {
 		return &BatchError{"no calls, or of a version without batches"}
 	}
+	// On the device the calls run at once: what one writes no other may use.
 	writes := make(map[any]int) // by value, which call does
 	for i, l := range all {
 		if l.Version != all[0].Version {

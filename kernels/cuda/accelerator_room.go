@@ -13,10 +13,19 @@ import (
 //
 // The arena grows by doubling, up to the limit. Then clean tiles are given up, then
 // dirty ones written back, then everything is given up: see makeRoom and repack.
+//
+// Three things wait for room: an operand, scratch memory that is reserved before a
+// version is called, and scratch memory that a version asks for beyond that. The first
+// two can end in repack. The last cannot, as the call's own operands must stay where
+// the version has been told they are: it gets an *[OutOfMemoryError].
+//
+// Nothing here can wait for ever. What is waited for is under way and ends by itself;
+// when nothing is, makeRoom says that it is stuck.
 
-// grow gets memory for n bytes, if there is no room for them and more memory may
-// be had. A device with less than was promised serves with what it has. The caller
-// holds mu.
+// grow gets memory for n bytes, if there is no room for them and more memory may be
+// had. A device with less than was promised serves with what it has. An error means
+// that the device has failed, or has nothing to give. That there is less than n is
+// none: makeRoom has other means. The caller holds mu.
 func (a *Accelerator) grow(n int64) error {
 	c := a.cache
 	size := c.growth(n)
@@ -56,7 +65,8 @@ func (a *Accelerator) grow(n int64) error {
 	}
 }
 
-// growSmall gets the memory for small scratch, once. The caller holds mu.
+// growSmall gets the memory for small scratch, once. It stays until Close. The caller
+// holds mu.
 func (a *Accelerator) growSmall() error {
 	if a.under != 0 {
 		return nil
@@ -83,6 +93,8 @@ func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, 
 		if a.lost != nil {
 			return false, a.lost
 		}
+		// Each time anew: while mu was given up, room may have come or gone, and the
+		// entry of the last round may have been given up.
 		ok, dirty := try()
 		switch {
 		case ok:
@@ -97,9 +109,13 @@ func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, 
 	}
 }
 
-// repack is the last resort against fragmentation; it costs a copy out of all that
-// is dirty, and in of what is used again. It gives up all that the device has, so that what r needs finds room in one
-// piece of memory. Nothing is under way. The caller holds mu.
+// repack is the last resort against fragmentation: it gives up all that the device
+// has, so that what r needs finds room in one piece of memory. It costs a copy out of
+// all that is dirty, and a copy in of what is used again. Nothing is under way. The
+// caller holds mu.
+//
+// Afterwards r holds its operands as before, without blocks. If it fails they are
+// held all the same: abandon lets them go.
 func (a *Accelerator) repack(r *running, extra int64) error {
 	// r's own operands go, too: they are let go, and held again afterwards. As
 	// nothing is under way, nobody else takes what they leave.
@@ -128,7 +144,8 @@ func (a *Accelerator) repack(r *running, extra int64) error {
 	return a.fits(size, 0)
 }
 
-// empty gives up everything that the device has. The caller holds mu.
+// empty gives up everything that the device has. Copies out are all begun before the
+// first is waited for. The caller holds mu.
 func (a *Accelerator) empty() error {
 	for n := 0; ; n++ {
 		left := false
@@ -154,7 +171,9 @@ func (a *Accelerator) empty() error {
 }
 
 // join replaces the allocations of the arena, which is empty, by one of at least n
-// bytes. The caller holds mu.
+// bytes. The old ones are freed first, as the device has no room for both. If the new
+// one is smaller than was hoped the limit says so, and repack returns that it does not
+// fit. The caller holds mu.
 func (a *Accelerator) join(n int64) error {
 	for _, p := range a.parts {
 		if err := a.device.Free(p); err != nil {
@@ -168,8 +187,8 @@ func (a *Accelerator) join(n int64) error {
 }
 
 // scratch lends r n bytes, a multiple of grain; small ones apart, so that they do
-// not break up the room for tiles. What is reserved is lent piece by piece. The
-// caller holds mu.
+// not break up the room for tiles. They are r's until settle. What is reserved is
+// lent piece by piece. The caller holds mu.
 func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
 	var x lent
 	var stuck bool
@@ -218,9 +237,10 @@ func (a *Accelerator) giveBack(r *running) {
 	r.spare, r.spareEnd = 0, 0
 }
 
-// scratch lends the call n bytes of the device. The version calls it without mu. What was reserved for
-// the call is handed out from the front; only a version that asks for more than it
-// said waits here for room, and for nothing that needs this call to end.
+// scratch lends the call n bytes of the device. The version calls it without mu. What
+// was reserved for the call is handed out from the front, without a lock, as only the
+// goroutine that runs the version comes here. Only a version that asks for more than
+// it said waits here for room, and for nothing that needs this call to end.
 func (r *running) scratch(n int64) (Ptr, error) {
 	n = roundUp(n, grain)
 	if r.spare+Ptr(n) <= r.spareEnd {

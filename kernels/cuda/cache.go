@@ -49,7 +49,8 @@ type entry struct {
 	prev, next *entry
 
 	// The rest is the accelerator's: the copy in that is under way, the latest launch
-	// in flight that writes it, and those that read it.
+	// in flight that writes it, and those that read it. They change with mu held: from
+	// Launch when a call is in flight, and from settle when it has ended.
 	arriving *transfer
 	writer   *running
 	readers  []*running
@@ -78,6 +79,16 @@ type entry struct {
 //
 // Entries without a block stay until the job that used them is over, since what is
 // known of their use decides what is given up: see [cache.victim].
+//
+// What always holds:
+//
+//	shared or modified        it has a block
+//	in                        invalid before, and it has a block
+//	out                       modified before, and it has a block
+//	in a list                 it has a block, and neither holds nor in
+//	lost                      modified
+//
+// So a block that is in no list cannot be taken away from whoever relies on it.
 type cache struct {
 	arena        *arena
 	limit        int64 // of the arena's size

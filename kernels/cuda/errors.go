@@ -34,7 +34,8 @@ func (e *DeviceError) Error() string {
 	return msg
 }
 
-// OutOfMemoryError says that a device has no room for an allocation.
+// OutOfMemoryError says that a device has no room for an allocation. What is free may
+// be in several pieces, and so be more than Want.
 type OutOfMemoryError struct {
 	Device     string
 	Want, Free int64 // bytes
@@ -44,8 +45,8 @@ func (e *OutOfMemoryError) Error() string {
 	return fmt.Sprintf("cuda: no room for %d bytes on %s, %d are free", e.Want, e.Device, e.Free)
 }
 
-// TooLargeError says that the operands of a call can never be in a device's
-// memory at once.
+// TooLargeError says that the operands of a call can never be in a device's memory at
+// once. Waiting does not help; the runtime gives the task to a worker on cores.
 type TooLargeError struct {
 	Device     string
 	Want, Have int64 // bytes
@@ -55,7 +56,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("cuda: a call needs %d bytes at once, %s keeps at most %d", e.Want, e.Device, e.Have)
 }
 
-// LostError says that a value is gone with the device that alone had it.
+// LostError says that a value is gone with the device that alone had it. What the host
+// had as well is not lost.
 type LostError struct {
 	Device string
 	Err    error // how the device was lost
@@ -97,7 +99,8 @@ func (m Missing) String() string {
 	return fmt.Sprintf("Missing(%d)", uint8(m))
 }
 
-// UnavailableError says why there are no devices.
+// UnavailableError says why there are no devices. Err is for people; programs look at
+// Missing.
 type UnavailableError struct {
 	Missing Missing
 	Err     error // what the system said

@@ -20,7 +20,12 @@ func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 // matrix are of few sizes: so most blocks are found at once, and fit exactly.
 //
 // It keeps books only, and never touches the memory: addresses are numbers. It also
-// serves pinned memory of the host, from address 0 on. It has no lock.
+// serves pinned memory of the host, from address 0 on. It has no lock: those of an
+// accelerator are used under Accelerator.mu.
+//
+// What always holds: the blocks of an allocation follow one another without gaps, from
+// its beginning to its end; no two that are neighbours are free; used is the sum of the
+// sizes of those that are not.
 type arena struct {
 	// size is the bytes of all allocations, used those of blocks that are lent.
 	size, used int64

@@ -23,7 +23,8 @@ type pin struct {
 	b *block // of the arena; nil if it was allocated for itself
 }
 
-// lend returns n bytes. The error is the device's.
+// lend returns n bytes. The error is the device's. A piece of the arena begins on a
+// multiple of grain; the allocation itself is aligned by the device.
 func (m *pinned) lend(n int64) (pin, error) {
 	if m.base == nil {
 		p, err := m.device.AllocHost(pinnedBytes)

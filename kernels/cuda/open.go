@@ -14,8 +14,13 @@ import (
 //	                                        ── OpenAccelerators ──► []*Accelerator
 //
 // Devices are numbered as the driver shows them: CUDA_VISIBLE_DEVICES has a say.
+//
+// Programs come here with the word, by way of la.OpenAccelerators. Whoever asks for a
+// device by its number gets that one or an error; "auto" takes what there is, and work
+// goes on on cores if that is nothing.
 
-// NoDeviceError says why there is not the device that was asked for.
+// NoDeviceError says why there is not the device that was asked for. With it, nothing
+// that was asked for has been opened.
 type NoDeviceError struct {
 	Device string // "cuda0"
 	Err    error  // an *[UnavailableError], or how many there are
@@ -31,7 +36,7 @@ func (e *NoDeviceError) Unwrap() error { return e.Err }
 // *NoDeviceError, or what the driver says; that Auto finds none is no error.
 func OpenDevices(r Request) (all []Device, err error) {
 	defer func() {
-		if err != nil {
+		if err != nil { // all or nothing
 			for _, d := range all {
 				err = errors.Join(err, d.Close())
 			}
@@ -48,6 +53,7 @@ func OpenDevices(r Request) (all []Device, err error) {
 	if !r.Auto && len(r.Ordinals) == 0 {
 		return all, nil
 	}
+	// Devices returns those that it can open together with an error for the others.
 	real, err := Devices()
 	if none := (*UnavailableError)(nil); r.Auto && errors.As(err, &none) {
 		err = nil // the rest of them, or none
@@ -68,6 +74,8 @@ func OpenDevices(r Request) (all []Device, err error) {
 			err = closed
 		}
 	}
+	// What was asked for and is not there is the first error: for it, that of Devices
+	// says why, or how many there are if that had none.
 	for _, n := range r.Ordinals {
 		if !slices.ContainsFunc(real, func(d Device) bool { return d.Info().Ordinal == n }) && err == nil {
 			if missing == nil {
@@ -80,7 +88,8 @@ func OpenDevices(r Request) (all []Device, err error) {
 }
 
 // OpenAccelerators opens the accelerators that r asks for, on devices as
-// [OpenDevices] does, with opt but for the name. The caller closes them.
+// [OpenDevices] does, with opt but for the name: "sim0" or "cuda0". The caller closes
+// them, and their devices with them. After an error none is left open.
 func OpenAccelerators(r Request, opt Options) (all []*Accelerator, err error) {
 	devices, err := OpenDevices(r)
 	if err != nil {
@@ -93,6 +102,7 @@ func OpenAccelerators(r Request, opt Options) (all []*Accelerator, err error) {
 		}
 		a, err := NewAccelerator(d, opt)
 		if err != nil {
+			// From i on devices still are their own; the others belong to accelerators.
 			for _, d := range devices[i:] {
 				err = errors.Join(err, d.Close())
 			}
@@ -127,8 +137,10 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("cuda: %q names no device; want none, auto, sim, sim:2 to sim:%d, or real ones by number, as in cuda0,cuda1", e.Word, maxSimulated)
 }
 
-// ParseRequest reads what a command line says: "none" or nothing, "auto", or a
-// list of "sim", "sim:2" and "cuda0". The error is a *RequestError.
+// ParseRequest reads what a command line says: "none" or nothing, "auto", or a list of
+// "sim", "sim:2" and "cuda0". The error is a *RequestError. A device may not be named
+// twice, and numbers are written without leading zeros: so a Request and its String say
+// the same.
 func ParseRequest(s string) (r Request, err error) {
 	switch strings.TrimSpace(s) {
 	case "", "none":

@@ -16,6 +16,19 @@ import (
 	"gorgonia.org/cu"
 )
 
+// The real devices, in files by what they deal with:
+//
+//	real.go            opening and closing a device, errors, the current context
+//	real_memory.go     memory of the device, and pinned memory
+//	real_stream.go     streams, copies
+//	real_event.go      events
+//	real_blas.go       cuBLAS and cuSOLVER
+//	real_kernels.go    the kernels of kernels.ptx
+//
+// They are compiled with the tag cuda, on Linux. CI has no such device: there they
+// run on the fake libraries of testdata/fake, which hold callers to what NVIDIA's
+// documentation says.
+
 // Devices opens the machine's CUDA devices, of which there may be none: then
 // the error is an *[UnavailableError] that says why. If only some of them can be
 // used, it returns these, and an error for the others. Whoever calls it closes
@@ -35,7 +48,7 @@ func Devices() ([]Device, error) {
 	if n == 0 {
 		return nil, &UnavailableError{NoDevice, errors.New("the driver reports 0 devices")}
 	}
-	version := cu.Version()
+	version := cu.Version() // 12040 is CUDA 12.4
 	libraries, err := nvidia.OpenLibraries(version / 1000)
 	if err != nil {
 		return nil, &UnavailableError{NoLibraries, err}
@@ -95,6 +108,9 @@ type real struct {
 
 // open takes the device's primary context, compiles the kernels, and learns
 // what the libraries say of themselves.
+//
+// Other libraries in the process may use the same context: so nothing of it is set,
+// and Close gives back only what is ours. What was taken when it fails is given back.
 func (d *real) open(ordinal, version int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -152,7 +168,9 @@ func (d *real) prepare(version int) error {
 	return nil
 }
 
-// notes says how cuBLAS computes.
+// notes says how cuBLAS computes. The mode is the number of a cublasMath_t: that of
+// CUBLAS_DEFAULT_MATH is 0, of CUBLAS_PEDANTIC_MATH 2. Results can only be compared
+// with those of others when this is known.
 func notes(mode int) []string {
 	var all []string
 	switch mode {
@@ -176,8 +194,8 @@ func notes(mode int) []string {
 // Info implements [Device].
 func (d *real) Info() Info { return d.info }
 
-// usable returns the error with which every call on a lost or closed device
-// fails.
+// usable returns the error with which every call on a lost or closed device fails.
+// It says of a lost one how it was lost, which the driver would not.
 func (d *real) usable(op, stream string) error {
 	if lost := d.lost.Load(); lost != nil {
 		e := *lost
@@ -215,11 +233,13 @@ func (d *real) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
+	// What keep notes from now on finds no map, and is given back by who made it.
 	d.mu.Lock()
 	streams, memory, host := d.streams, d.memory, d.host
 	d.streams, d.memory, d.host = nil, nil, nil
 	d.mu.Unlock()
 	var errs []error
+	// Streams first, which waits for the work that uses the memory.
 	for s := range streams {
 		errs = append(errs, s.end())
 	}
@@ -236,7 +256,8 @@ func (d *real) Close() error {
 	return errors.Join(errs...)
 }
 
-// release gives back the module and the primary context.
+// release gives back the module and the primary context. The context itself goes when
+// all of the process have given it back.
 func (d *real) release() error {
 	err := d.locked(func() error {
 		if d.module == (cu.Module{}) {
@@ -260,6 +281,9 @@ func driverError(err error) error {
 // failed returns the *DeviceError for an error of a call, nil for none, and
 // keeps it if it means that the device is lost. Errors that are one already
 // are returned as they are.
+//
+// The driver reports errors of work late: the call that returns one need not be the
+// call whose work has failed. Op and Stream say where it showed.
 func (d *real) failed(op, stream string, err error) error {
 	if err == nil {
 		return nil

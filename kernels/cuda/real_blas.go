@@ -20,8 +20,9 @@ import (
 // Scalars are passed from the host's memory, which the libraries read before they
 // return. A routine that allocates would wait for the device: work is the caller's.
 
-// routine returns the handles for a routine of the libraries, whose name for
-// errors is that of typ. Dimensions, which are int in C, have to fit.
+// routine returns the handles for a routine of the libraries, whose name for errors is
+// that of typ. Dimensions, which are int in C, have to fit. op is for errors only, and
+// set with them as well.
 func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.Handles, op string, err error) {
 	op = f64
 	if typ == F32 {
@@ -47,7 +48,7 @@ func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 // nvidia returns a as package nvidia has it.
 func (a Matrix) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Data), Ld: a.Ld} }
 
-// Gemm implements [Stream].
+// Gemm implements [Stream] by cublas<t>gemm: C = α·op(A)·op(B) + β·C.
 func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasSgemm", "cublasDgemm", m, n, k, a.Ld, b.Ld, c.Ld)
 	if err != nil || m == 0 || n == 0 {
@@ -59,7 +60,7 @@ func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, 
 	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
 }
 
-// Syrk implements [Stream].
+// Syrk implements [Stream] by cublas<t>syrk: C = α·op(A)·op(A)ᵀ + β·C, one triangle.
 func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasSsyrk", "cublasDsyrk", n, k, a.Ld, c.Ld)
 	if err != nil || n == 0 {
@@ -71,7 +72,8 @@ func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k i
 	return s.failedCall(op, h.Syrk(typ == F64, uplo, trans, n, k, alpha, a.nvidia(), beta, c.nvidia()))
 }
 
-// Trsm implements [Stream].
+// Trsm implements [Stream] by cublas<t>trsm: op(A)·X = α·B or X·op(A) = α·B, X in the
+// place of B. With α = 0, X is 0 whatever is in A.
 func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
 	h, op, err := s.routine(typ, "cublasStrsm", "cublasDtrsm", m, n, a.Ld, b.Ld)
 	if err != nil || m == 0 || n == 0 {
@@ -83,7 +85,8 @@ func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.T
 	return s.failedCall(op, h.Trsm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia()))
 }
 
-// Trmm implements [Stream].
+// Trmm implements [Stream] by cublas<t>trmm, which unlike BLAS's has a matrix of its
+// own for the result: C = α·op(A)·B or α·B·op(A).
 func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasStrmm", "cublasDtrmm", m, n, a.Ld, b.Ld, c.Ld)
 	if err != nil || m == 0 || n == 0 {
@@ -95,7 +98,7 @@ func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.T
 	return s.failedCall(op, h.Trmm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), c.nvidia()))
 }
 
-// Geam implements [Stream].
+// Geam implements [Stream] by cublas<t>geam: C = α·A + β·B.
 func (s *realStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasSgeam", "cublasDgeam", m, n, a.Ld, b.Ld, c.Ld)
 	if err != nil || m == 0 || n == 0 {
@@ -104,7 +107,7 @@ func (s *realStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta floa
 	return s.failedCall(op, h.Geam(typ == F64, m, n, alpha, a.nvidia(), beta, b.nvidia(), c.nvidia()))
 }
 
-// PotrfWork implements [Stream].
+// PotrfWork implements [Stream] by cusolverDn<t>potrf_bufferSize, which counts elements.
 func (s *realStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (int64, error) {
 	h, op, err := s.routine(typ, "cusolverDnSpotrf_bufferSize", "cusolverDnDpotrf_bufferSize", n, a.Ld)
 	if err != nil || n == 0 {
@@ -114,7 +117,8 @@ func (s *realStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (int64
 	return int64(elements) * typ.Size(), s.failedCall(op, err)
 }
 
-// Potrf implements [Stream].
+// Potrf implements [Stream] by cusolverDn<t>potrf, LAPACK's xPOTRF. It wants the size of
+// work again, and so asks for it again.
 func (s *realStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
 	h, op, err := s.routine(typ, "cusolverDnSpotrf", "cusolverDnDpotrf", n, a.Ld)
 	if err != nil {
@@ -141,7 +145,8 @@ func (s *realStream) batchable(op string, alpha float64, m, n, k, count int) err
 // nvidia returns the table in place of a matrix.
 func (a Matrices) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Table), Ld: a.Ld} }
 
-// GemmBatched implements [Stream].
+// GemmBatched implements [Stream] by cublas<t>gemmBatched: one launch for all, whose
+// tables of addresses lie on the device.
 func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error {
 	h, op, err := s.routine(typ, "cublasSgemmBatched", "cublasDgemmBatched", m, n, k, a.Ld, b.Ld, c.Ld, count)
 	if err != nil {
@@ -153,7 +158,8 @@ func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, 
 	return s.failedCall(op, h.GemmBatched(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia(), count))
 }
 
-// TrsmBatched implements [Stream].
+// TrsmBatched implements [Stream] by cublas<t>trsmBatched. There is no third dimension:
+// m stands in for it.
 func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error {
 	h, op, err := s.routine(typ, "cublasStrsmBatched", "cublasDtrsmBatched", m, n, a.Ld, b.Ld, count)
 	if err != nil {
@@ -180,7 +186,8 @@ func (s *realStream) scale(typ Type, m, n int, beta float64, c Matrix) error {
 	return s.Geam(typ, m, n, beta, c, 0, c, c)
 }
 
-// scaleTriangle does it to a triangle of C, which is n×n, column by column.
+// scaleTriangle does it to a triangle of C, which is n×n, column by column: that is
+// slow, and such products are seldom.
 func (s *realStream) scaleTriangle(typ Type, uplo blas.Uplo, n int, beta float64, c Matrix) error {
 	for j := range n {
 		first, rows := 0, j+1
@@ -195,7 +202,8 @@ func (s *realStream) scaleTriangle(typ Type, uplo blas.Uplo, n int, beta float64
 	return nil
 }
 
-// GeqrfWork implements [Stream].
+// GeqrfWork implements [Stream] by cusolverDn<t>geqrf_bufferSize, in elements as that of
+// Potrf.
 func (s *realStream) GeqrfWork(typ Type, m, n int, a Matrix) (int64, error) {
 	h, op, err := s.routine(typ, "cusolverDnSgeqrf_bufferSize", "cusolverDnDgeqrf_bufferSize", m, n, a.Ld)
 	if err != nil || m == 0 || n == 0 {
@@ -205,7 +213,7 @@ func (s *realStream) GeqrfWork(typ Type, m, n int, a Matrix) (int64, error) {
 	return int64(elements) * typ.Size(), s.failedCall(op, err)
 }
 
-// Geqrf implements [Stream].
+// Geqrf implements [Stream] by cusolverDn<t>geqrf, LAPACK's xGEQRF.
 func (s *realStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error {
 	h, op, err := s.routine(typ, "cusolverDnSgeqrf", "cusolverDnDgeqrf", m, n, a.Ld)
 	if err != nil {

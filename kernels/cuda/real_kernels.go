@@ -62,7 +62,8 @@ func (s *realStream) kernel(f cu.Function, x, y, threads int, params ...uint64) 
 	return s.in("cuLaunchKernel", func() error { return f.Launch(x, y, 1, threads, 1, 1, 0, s.s, at) })
 }
 
-// CopyVectors implements [Stream].
+// CopyVectors implements [Stream]. A long vector is shared by up to vectorBlocks blocks
+// of threads, as the rows of a tile that are exchanged are few and long.
 func (s *realStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	const op = "cuLaunchKernel"
 	if n < 0 || count < 0 {
@@ -115,7 +116,8 @@ func (s *realStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error
 	return s.triangle(typ, m, n, 0, Strided{}, a, setUpper, bits)
 }
 
-// Larft implements [Stream].
+// Larft implements [Stream]. Row i of T depends on nothing but itself, so that n warps
+// need not wait for one another.
 func (s *realStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
 	const op = "cuLaunchKernel"
 	if n < 0 || g.Ld < n || t.Row < 1 || t.Col < 1 {

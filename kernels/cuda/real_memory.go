@@ -13,9 +13,12 @@ import (
 // What is allocated is noted, so that Close can free it, and so that a wrong address
 // does not reach the driver: it would take any of the process.
 //
-// Allocations are seldom: the accelerator makes a few large ones and divides them.
+// Allocations are seldom: the accelerator makes a few large ones and divides them. The
+// driver may wait for all work on the device in any of these calls, which is another
+// reason.
 
-// Alloc implements [Device].
+// Alloc implements [Device] by cuMemAlloc, which aligns to 256 bytes at least. That
+// there is no room is an error of this call only; all others go through failed.
 func (d *real) Alloc(n int64) (Ptr, error) {
 	const op = "cuMemAlloc"
 	if n <= 0 {
@@ -41,8 +44,9 @@ func (d *real) Alloc(n int64) (Ptr, error) {
 	return Ptr(p), d.keep(op, func() { d.memory[Ptr(p)] = true }, func() error { return cu.MemFree(p) })
 }
 
-// keep notes what Close has to give back; if the device was closed meanwhile, it
-// gives it back now.
+// keep notes what Close has to give back; if the device was closed meanwhile, it gives
+// it back now. A nil map says that it was: Close takes them away under mu, so that each
+// allocation is freed once, by one of the two.
 func (d *real) keep(op string, note func(), undo func() error) error {
 	d.mu.Lock()
 	open := d.memory != nil
@@ -65,7 +69,8 @@ func drop[K comparable](d *real, of *map[K]bool, k K) bool {
 	return was
 }
 
-// Free implements [Device].
+// Free implements [Device] by cuMemFree. The note goes first: an address is freed once,
+// whoever calls this at the same time.
 func (d *real) Free(p Ptr) error {
 	const op = "cuMemFree"
 	if err := d.usable(op, ""); err != nil {
@@ -77,7 +82,8 @@ func (d *real) Free(p Ptr) error {
 	return d.in(op, "", func() error { return cu.MemFree(cu.DevicePtr(p)) })
 }
 
-// AllocHost implements [Device].
+// AllocHost implements [Device] by cuMemHostAlloc, pinned for all contexts. Too much of
+// it slows the machine down, as it is not paged.
 func (d *real) AllocHost(n int64) (unsafe.Pointer, error) {
 	const op = "cuMemHostAlloc"
 	if n <= 0 {
@@ -93,7 +99,7 @@ func (d *real) AllocHost(n int64) (unsafe.Pointer, error) {
 	return p, d.keep(op, func() { d.host[p] = true }, func() error { return d.current.FreeHost(p) })
 }
 
-// FreeHost implements [Device].
+// FreeHost implements [Device] by cuMemFreeHost.
 func (d *real) FreeHost(p unsafe.Pointer) error {
 	const op = "cuMemFreeHost"
 	if err := d.usable(op, ""); err != nil {

@@ -11,6 +11,10 @@ import (
 	"gorgonia.org/cu"
 )
 
+// A stream of the driver and what is enqueued on it but for computations. The calls of
+// gorgonia.org/cu go through in, those of package nvidia set the context themselves.
+// Only Synchronize and Close wait for the device.
+
 // realStream is a stream of the driver, with handles of cuBLAS and cuSOLVER of
 // its own once it has needed them.
 type realStream struct {
@@ -23,7 +27,8 @@ type realStream struct {
 	done    bool // it was closed
 }
 
-// NewStream implements [Device].
+// NewStream implements [Device]. The name, by which errors call it, is the number of
+// streams that were open then.
 func (d *real) NewStream() (Stream, error) {
 	d.mu.Lock()
 	name := fmt.Sprint(len(d.streams))
@@ -52,8 +57,10 @@ func (d *real) newStream(name string) (*realStream, error) {
 	return s, nil
 }
 
-// libraries returns the stream's handles. It makes them at the first call,
-// which takes a while: streams that only copy need none.
+// libraries returns the stream's handles. It makes them at the first call, which takes
+// a while: streams that only copy need none. They take memory of the device, some of
+// which cuBLAS allocates as its workspace: one reason for the eighth that
+// [Options].Memory leaves.
 func (s *realStream) libraries() (*nvidia.Handles, error) {
 	if err := s.usable("cublasCreate"); err != nil {
 		return nil, err
@@ -84,10 +91,10 @@ func (s *realStream) in(op string, f func() error) error {
 	return s.d.failed(op, s.name, s.d.locked(f))
 }
 
-// Synchronize implements [Stream].
+// Synchronize implements [Stream]. Its error may be that of any work before.
 func (s *realStream) Synchronize() error { return s.in("cuStreamSynchronize", s.s.Synchronize) }
 
-// Close implements [Stream].
+// Close implements [Stream]. Once the device is closed there is nothing left to do.
 func (s *realStream) Close() error {
 	if !drop(s.d, &s.d.streams, s) {
 		return nil
@@ -95,7 +102,9 @@ func (s *realStream) Close() error {
 	return s.end()
 }
 
-// end waits for the stream's work and destroys it.
+// end waits for the stream's work and destroys it. It is called once: by Close of the
+// stream or by that of the device, whichever has taken it off the device's list. The
+// handles go before the stream that they are set to.
 func (s *realStream) end() error {
 	s.done = true
 	err := s.d.failed("cuStreamSynchronize", s.name, s.d.locked(s.s.Synchronize))
@@ -122,7 +131,8 @@ func (s *realStream) copy(op string, dpitch, spitch, width int64, rows int, flat
 	return s.d.failed("cuMemcpy2DAsync", s.name, pitched())
 }
 
-// CopyIn implements [Stream].
+// CopyIn implements [Stream]. Memory of the host that is not pinned the driver copies
+// to its own first, and the call may last as long as that.
 func (s *realStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
 	return s.copy("cuMemcpyHtoDAsync", dpitch, spitch, width, rows,
 		func(n int64) error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, s.s) },
@@ -143,7 +153,7 @@ func (s *realStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, r
 		func() error { return s.d.current.Copy(s.s, uintptr(dst), dpitch, uintptr(src), spitch, width, rows) })
 }
 
-// Fill implements [Stream].
+// Fill implements [Stream] by cuMemsetD8Async.
 func (s *realStream) Fill(dst Ptr, value byte, n int64) error {
 	const op = "cuMemsetD8Async"
 	if n < 0 {

@@ -174,7 +174,8 @@ func (d *Simulated) Stats() SimStats {
 // Lose makes d lost: what is queued is left out, and every later call fails.
 func (d *Simulated) Lose() { d.lose(&DeviceError{Op: "Lose", Reason: "lost on demand"}) }
 
-// lose makes d lost because of err, unless it is already.
+// lose makes d lost because of err, unless it is already. The first reason stands, and
+// is what later calls report.
 func (d *Simulated) lose(err *DeviceError) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -220,6 +221,8 @@ func (d *Simulated) misused(op, stream string, code int, format string, a ...any
 }
 
 // jitter returns a random delay, so that streams overtake one another in tests.
+// They come from one sequence, so which stream gets which depends on the order in
+// which they ask.
 func (d *Simulated) jitter() time.Duration {
 	if d.opt.Jitter == 0 {
 		return 0

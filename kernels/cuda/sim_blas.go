@@ -9,6 +9,19 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+// The products and solutions of BLAS on a simulated device, one method for each of
+// cuBLAS's routines that the versions use:
+//
+//	Gemm    C = α·op(A)·op(B) + β·C           xGEMM
+//	Syrk    C = α·op(A)·op(A)ᵀ + β·C          xSYRK, one triangle
+//	Trsm    B = α·op(A)⁻¹·B or α·B·op(A)⁻¹    xTRSM
+//	Trmm    C = α·op(A)·B or α·B·op(A)        xTRMM, not in place
+//
+// A method runs on the caller's goroutine and returns a *[DeviceError] for
+// arguments that the real library would refuse. The function that it queues runs on
+// the stream's: what it returns makes the device lost. Work is counted as LAPACK
+// does, in floating point operations without the lower orders.
+
 // typed returns the one of two instances of a routine that is for typ.
 func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
 	if typ == F32 {
@@ -17,7 +30,7 @@ func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
 	return f64
 }
 
-// Gemm implements [Stream].
+// Gemm implements [Stream]. It counts 2·m·n·k operations.
 func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
 	am, an := applied(transA, m, k)
 	bm, bn := applied(transB, k, n)
@@ -28,7 +41,7 @@ func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, a
 	return s.enqueue("Gemm", typed(typ, gemmOn[float32](s, p), gemmOn[float64](s, p)))
 }
 
-// gemmCall is the arguments of a product.
+// gemmCall is the arguments of a product. Batches make one for each member.
 type gemmCall struct {
 	op             string
 	more           bool // it is launched together with another one
@@ -52,6 +65,7 @@ func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
 		if o.err != nil || c.data == nil {
 			return o.err
 		}
+		// With β = 0, C is not read: the routine finds NaN there.
 		var from view[T]
 		if p.beta != 0 {
 			from = c
@@ -65,14 +79,14 @@ func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
 	}
 }
 
-// Syrk implements [Stream].
+// Syrk implements [Stream]. It counts n²·k operations, for one triangle.
 func (s *simStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
 	am, an := applied(trans, n, k)
 	if err := s.check("Syrk", typ, okUplo(uplo) && okTrans(trans), shape{am, an, a.Ld}, shape{n, n, c.Ld}); err != nil {
 		return err
 	}
 	if alpha == 0 {
-		k = 0
+		k = 0 // A is not read
 	}
 	return s.enqueue("Syrk", typed(typ, syrkOn[float32](s, uplo, trans, n, k, alpha, a, beta, c), syrkOn[float64](s, uplo, trans, n, k, alpha, a, beta, c)))
 }
@@ -123,7 +137,8 @@ func (s *simStream) triangular(op string, typ Type, p triangular) error {
 	return s.check(op, typ, rest, shape{k, k, p.a.Ld}, shape{p.m, p.n, p.from.Ld}, shape{p.m, p.n, p.b.Ld})
 }
 
-// Trsm implements [Stream].
+// Trsm implements [Stream]. It counts m²·n operations with A on the left, m·n² with it
+// on the right, and Trmm as many.
 func (s *simStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
 	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, b, false}
 	if err := s.triangular("Trsm", typ, p); err != nil {
@@ -133,7 +148,7 @@ func (s *simStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Tr
 		triangularOn("Trsm", s, p, hostOf[float32](s).Trsm), triangularOn("Trsm", s, p, hostOf[float64](s).Trsm)))
 }
 
-// Trmm implements [Stream].
+// Trmm implements [Stream]. C may be B: the routine works on a copy.
 func (s *simStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
 	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, c, false}
 	if err := s.triangular("Trmm", typ, p); err != nil {
@@ -143,8 +158,9 @@ func (s *simStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Tr
 		triangularOn("Trmm", s, p, hostOf[float32](s).Trmm), triangularOn("Trmm", s, p, hostOf[float64](s).Trmm)))
 }
 
-// triangularOn returns what the stream does for them by a routine of kernels/cpu,
-// which computes in place: on a copy of what it reads.
+// triangularOn returns what the stream does for them by a routine of kernels/cpu, which
+// computes in place: on a copy of what it reads. A is not checked for zeros on the
+// diagonal, as BLAS does not.
 func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
 	routine func(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T)) func() *DeviceError {
 	return func() *DeviceError {
@@ -165,8 +181,10 @@ func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
 // of their matrices lie in tables on the device, one for each operand:
 //
 //	a.Table ─► │ &A0 │ &A1 │ &A2 │ …     8 bytes each, little-endian
+//
+// A real device computes them at once; here they come one after the other.
 
-// GemmBatched implements [Stream].
+// GemmBatched implements [Stream], as cublas<t>gemmBatched.
 func (s *simStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error {
 	const op = "GemmBatched"
 	am, an := applied(transA, m, k)
@@ -184,7 +202,7 @@ func (s *simStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k
 	return s.enqueue(op, func() *DeviceError { return s.batch(op, count, each, a, b, c) })
 }
 
-// TrsmBatched implements [Stream].
+// TrsmBatched implements [Stream], as cublas<t>trsmBatched.
 func (s *simStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error {
 	const op = "TrsmBatched"
 	p := triangular{side: side, uplo: uplo, trans: trans, diag: diag, m: m, n: n, alpha: alpha, a: Matrix{0, a.Ld}, from: Matrix{0, b.Ld}, b: Matrix{0, b.Ld}}
@@ -211,8 +229,9 @@ func (s *simStream) checkBatch(op string, alpha float64, m, n, k, count int) err
 	return nil
 }
 
-// batch does what each returns for the matrices i of all tables, i from 0 to
-// count-1. The tables are read before anything is written.
+// batch does what each returns for the matrices i of all tables, i from 0 to count-1.
+// The tables are read before anything is written. An address of a table is checked when
+// its member comes to it, and an error there leaves the rest undone.
 func (s *simStream) batch(op string, count int, each func(at []Matrix, first bool) func() *DeviceError, tables ...Matrices) *DeviceError {
 	at := make([]Matrix, count*len(tables))
 	for j, t := range tables {
@@ -235,8 +254,8 @@ func (s *simStream) batch(op string, count int, each func(at []Matrix, first boo
 	return nil
 }
 
-// launched returns how long a routine on T takes, without its launch if it goes
-// with another one.
+// launched returns how long a routine on T takes, without its launch if it goes with
+// another one. Rate is for float64; in float32 half as many bytes take half the time.
 func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
 	d := seconds(flops*float64(unsafe.Sizeof(*new(T)))/8, s.d.opt.Rate)
 	if !more {

@@ -5,13 +5,23 @@ import (
 	"unsafe"
 )
 
+// Copies and fills of a simulated device. Those between host and device take
+// Latency, and then an engine of their direction, whose bandwidth they share with
+// others; those inside the device take the engine that computes, and the time of a
+// launch. All sizes are bytes.
+//
+// As a real driver does, a copy looks at the host's memory when the stream comes to
+// it, not when it is queued: memory that is reused too early shows. From the first
+// step of the engine to the second, what is written is NaN.
+
 // area is rows of width bytes, pitch bytes apart.
 type area struct {
 	pitch, width int64
 	rows         int
 }
 
-// extent is the bytes from the first to the last.
+// extent is the bytes from the first to the last. Padding behind the last row is not a
+// part: a copy may end with the allocation.
 func (a area) extent() int64 {
 	if a.rows == 0 || a.width == 0 {
 		return 0
@@ -21,6 +31,7 @@ func (a area) extent() int64 {
 
 func (a area) bytes() int64 { return int64(a.rows) * a.width }
 
+// ok reports whether rows do not overlap. The pitch of a single one does not matter.
 func (a area) ok() bool {
 	return a.rows >= 0 && a.width >= 0 && a.pitch >= 0 && (a.rows <= 1 || a.pitch >= a.width)
 }
@@ -51,7 +62,7 @@ func (s *simStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, w
 	return s.copy("CopyOut", host(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, &d.out, &d.stats.BytesOut)
 }
 
-// Copy implements [Stream].
+// Copy implements [Stream]. Where areas overlap the result is NaN.
 func (s *simStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error {
 	return s.copy("Copy", s.device(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, nil, nil)
 }
@@ -60,10 +71,13 @@ func (s *simStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, ro
 // comes to the copy.
 type memory func(op string, n int64) ([]byte, *DeviceError)
 
+// device is memory of the device at p: what has been freed meanwhile is found out.
 func (s *simStream) device(p Ptr) memory {
 	return func(op string, n int64) ([]byte, *DeviceError) { return s.at(op, p, n) }
 }
 
+// host is memory of the host at p, of which nothing is known: a wrong address ends the
+// process, as it would with a driver.
 func host(p unsafe.Pointer) memory {
 	return func(_ string, n int64) ([]byte, *DeviceError) { return unsafe.Slice((*byte)(p), n), nil }
 }
@@ -98,7 +112,8 @@ func (s *simStream) copy(op string, dst memory, da area, src memory, sa area, bu
 	})
 }
 
-// Fill implements [Stream].
+// Fill implements [Stream]. It is the one writer that does not spoil what it writes
+// before.
 func (s *simStream) Fill(dst Ptr, value byte, n int64) error {
 	if n < 0 {
 		return s.d.misused("Fill", s.name, codeInvalid, "%d bytes", n)
@@ -117,7 +132,8 @@ func (s *simStream) Fill(dst Ptr, value byte, n int64) error {
 	})
 }
 
-// at returns n bytes of the device's memory for op, or an error.
+// at returns n bytes of the device's memory for op, or an error. That is a misuse which
+// a device would notice only when it comes there, and has the device be lost.
 func (s *simStream) at(op string, p Ptr, n int64) ([]byte, *DeviceError) {
 	b, why := s.d.memory.find(p, n)
 	if why != "" {

@@ -6,7 +6,18 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
-// Geam implements [Stream].
+// What a simulated device has beside products and solutions: xGEAM of cuBLAS, and
+// the kernels of our own, which kernels.ptx has for the real ones.
+//
+//	Geam         C = α·A + β·B
+//	CopyVectors  rows and columns, as xLASWP for a list of exchanges
+//	Larft        T of xLARFT, from G = Vᵀ·V
+//	CopyUpper    B = triu(A, d), xLACPY
+//	SetUpper     A = α on the diagonal, 0 above, xLASET
+//
+// They compute with loops, not with kernels/cpu: nothing is gained by more here.
+
+// Geam implements [Stream], as cublas<t>geam without transposes.
 func (s *simStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error {
 	if err := s.check("Geam", typ, true, shape{m, n, a.Ld}, shape{m, n, b.Ld}, shape{m, n, c.Ld}); err != nil {
 		return err
@@ -43,7 +54,9 @@ func addTo[T cpu.Element](y []T, alpha T, x []T) {
 	}
 }
 
-// CopyVectors implements [Stream].
+// CopyVectors implements [Stream]. All vectors are looked up before the first is
+// written. Then all targets are NaN before the first copy: a target that is a source
+// too shows, as it would on a device now and then.
 func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	if err := s.check("CopyVectors", typ, true, shape{n, count, max(n, 1)}); err != nil {
 		return err
@@ -83,7 +96,8 @@ func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	})
 }
 
-// Larft implements [Stream].
+// Larft implements [Stream]. T is one block of reflectors; versions call it for each
+// block of columns that is factored.
 func (s *simStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
 	if err := s.check("Larft", typ, t.sane(), shape{n, n, g.Ld}); err != nil {
 		return err
@@ -113,7 +127,7 @@ func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) f
 				for q := p; q < i; q++ {
 					sum += row[q] * a.data[q+i*a.ld]
 				}
-				if f[i] != 0 {
+				if f[i] != 0 { // or H(i) = I, and G may be anything
 					row[i] = -f[i] * sum
 				}
 			}
@@ -123,7 +137,8 @@ func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) f
 	}
 }
 
-// CopyUpper implements [Stream].
+// CopyUpper implements [Stream]. With d = 0 it is the upper triangle or trapezoid,
+// with d = 1 what is strictly above the diagonal.
 func (s *simStream) CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) error {
 	if err := s.check("CopyUpper", typ, a.sane() && b.sane(), shape{m, n, max(1, m)}); err != nil {
 		return err
@@ -148,7 +163,8 @@ func copyUpperOn[T cpu.Element](s *simStream, m, n, d int, a, b Strided, clear b
 	}
 }
 
-// SetUpper implements [Stream].
+// SetUpper implements [Stream]. It gives the V of a factorization its ones and zeros,
+// where R was.
 func (s *simStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error {
 	if err := s.check("SetUpper", typ, a.sane(), shape{m, n, max(1, m)}); err != nil {
 		return err
@@ -177,8 +193,10 @@ func setUpperOn[T cpu.Element](s *simStream, m, n int, diag float64, a Strided) 
 	}
 }
 
-// replace sets the elements of an m×n matrix on and above the diagonal d, and
-// those below to 0 if clear. They are NaN before.
+// replace sets the elements of an m×n matrix on and above the diagonal d, and those
+// below to 0 if clear. They are NaN before. f must not look at data: by then it is
+// spoiled. No elements outside the matrix, as those between rows that are apart, are
+// touched.
 func (o *operands[T]) replace(flops float64, m, n, d int, data []T, a Strided, clear bool, f func(i, j int) T) {
 	each := func(set func(i, j int, x *T)) {
 		for i := range m {

@@ -7,6 +7,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+// The factorizations of LAPACK on a simulated device: xPOTRF and xGEQRF, which
+// cuSOLVER has for the real ones. Their scratch memory is asked for by the …Work
+// methods and filled with NaN while they run, as its contents are undefined
+// afterwards; so is info until it is written.
+
 // Potrf implements [Stream]. A NaN in the triangle is not noticed: what comes
 // after it on the diagonal is NaN, and info is 0.
 func (s *simStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
@@ -24,7 +29,7 @@ func (s *simStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes 
 	if err := s.check("PotrfWork", typ, okUplo(uplo), shape{n, n, a.Ld}); err != nil {
 		return 0, err
 	}
-	return typ.Size() * int64(n), nil
+	return typ.Size() * int64(n), nil // it needs none: this finds who forgets it
 }
 
 // potrfOn returns what the stream does for Potrf. The real routine says of a NaN
@@ -53,6 +58,7 @@ func potrfOn[T cpu.Element](s *simStream, uplo blas.Uplo, n int, at Matrix, work
 			x := float64(n)
 			output(s, x*x*x/3, a, a, r.Work(n), func(x, work []T) {
 				unnoticed := firstNaN(a, x)
+				// The triangle of A is the other one of Aᵀ = A.
 				minor = r.Potrf(turned(uplo), n, x, a.ld, work)
 				if minor != 0 && minor == unnoticed {
 					for i := minor - 1; i < n; i++ {
@@ -87,7 +93,8 @@ func firstNaN[T cpu.Element](a view[T], x []T) (order int) {
 // The factorization of a column-major matrix is not that of its transpose: it is
 // done on a row-major copy.
 
-// Geqrf implements [Stream].
+// Geqrf implements [Stream]. It counts 4·(m·n·k) − 2·(m+n)·k² + 4/3·k³ operations with
+// k = min(m, n), which are 2·n²·(m − n/3) for m ≥ n.
 func (s *simStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error {
 	if err := s.check("Geqrf", typ, true, shape{m, n, a.Ld}); err != nil {
 		return err
@@ -157,7 +164,8 @@ func geqrfOn[T cpu.Element](s *simStream, m, n int, at Matrix, tau, work, info P
 	}
 }
 
-// geqrfFlops counts as LAPACK does, without the lower orders.
+// geqrfFlops counts as LAPACK does (LAWN 41, table of xGEQRF), without the lower
+// orders.
 func geqrfFlops(m, n int) float64 {
 	k := float64(min(m, n))
 	return 4*float64(m)*float64(n)*k - 2*float64(m+n)*k*k + 4*k*k*k/3

@@ -8,6 +8,9 @@ import (
 	"unsafe"
 )
 
+// Memory of a simulated device, and pinned memory. Both are the host's. What a test
+// gets from an address that is wrong is an error with a reason, never other memory.
+
 // simMemory is the memory of a [Simulated]. An address is a tag and an offset
 // that only grows, so that none is ever valid again after a free, and lies where
 // the host has no memory:
@@ -46,7 +49,8 @@ func (m *simMemory) init(ordinal int, n int64) {
 	m.next = 1<<tag | Ptr(ordinal%64)<<(tag-8) | grain
 }
 
-// Alloc implements [Device].
+// Alloc implements [Device]. Unlike a driver's it never waits for the device, and has
+// no fragmentation: what is free is enough.
 func (d *Simulated) Alloc(n int64) (Ptr, error) {
 	if err := d.called("Alloc", ""); err != nil {
 		return 0, err
@@ -69,6 +73,8 @@ func (m *simMemory) alloc(n int64) (p Ptr, free int64) {
 	if free := m.cap - m.used; size > free {
 		return 0, free
 	}
+	// The device has the size rounded up, the block as many bytes as were asked for:
+	// an access to what was rounded up is an error.
 	b := simBlock{at: m.next, size: n, data: aligned(n)}
 	poison(b.data)
 	m.next += Ptr(size + grain) // what lies between is nobody's
@@ -78,7 +84,8 @@ func (m *simMemory) alloc(n int64) (p Ptr, free int64) {
 	return b.at, 0
 }
 
-// Free implements [Device].
+// Free implements [Device]. It does not wait for streams that use the memory: these
+// find it freed, which is misuse.
 func (d *Simulated) Free(p Ptr) error {
 	if err := d.called("Free", ""); err != nil {
 		return err
@@ -111,7 +118,8 @@ func (m *simMemory) free(p Ptr) (why string) {
 	return ""
 }
 
-// find returns n bytes at p, or why they are not there.
+// find returns n bytes at p, or why they are not there. Any address inside an
+// allocation will do, as kernels add to what Alloc returned.
 func (m *simMemory) find(p Ptr, n int64) (b []byte, why string) {
 	if n == 0 {
 		return nil, ""
@@ -148,7 +156,8 @@ func (m *simMemory) clear() {
 	m.blocks, m.used, m.dead = nil, 0, 0
 }
 
-// AllocHost implements [Device].
+// AllocHost implements [Device]. The memory is ordinary memory of the program, of which
+// it is noted that it came from here.
 func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
 	if err := d.called("AllocHost", ""); err != nil {
 		return nil, err
@@ -165,7 +174,7 @@ func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// FreeHost implements [Device].
+// FreeHost implements [Device]. That a copy under way uses the memory is not noticed.
 func (d *Simulated) FreeHost(p unsafe.Pointer) error {
 	if err := d.called("FreeHost", ""); err != nil {
 		return err

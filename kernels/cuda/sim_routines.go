@@ -77,7 +77,8 @@ func (o *operands[T]) matrix(m, n int, a Matrix) view[T] {
 	return view[T]{m: m, n: n, ld: a.Ld, data: o.vector(a.Data, Strided{Row: 1, Col: a.Ld}.extent(m, n))}
 }
 
-// vector returns n elements at p.
+// vector returns n elements at p. It has to lie within one allocation and be aligned to
+// the size of an element; both are misuse that makes a device lost.
 func (o *operands[T]) vector(p Ptr, n int) []T {
 	size := int64(unsafe.Sizeof(*new(T)))
 	if o.err != nil || n == 0 {
@@ -134,7 +135,8 @@ func outputIn[T cpu.Element](s *simStream, time time.Duration, v, from view[T], 
 	})
 }
 
-// hostOf returns the routines for T.
+// hostOf returns the routines for T. One of the two fits, as an Element is a float32 or
+// a float64.
 func hostOf[T cpu.Element](s *simStream) cpu.Routines[T] {
 	r := &s.d.compute.routines
 	if host, ok := any(r.f32).(cpu.Routines[T]); ok {

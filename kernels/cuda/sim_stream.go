@@ -41,7 +41,8 @@ type simWork struct {
 	always bool
 }
 
-// NewStream implements [Device].
+// NewStream implements [Device]. Streams are numbered from 1, by which errors name
+// them.
 func (d *Simulated) NewStream() (Stream, error) {
 	if err := d.called("NewStream", ""); err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func (d *Simulated) NewStream() (Stream, error) {
 	return s, nil
 }
 
-// run does what is queued until the stream is closed and nothing is left.
+// run does what is queued until the stream is closed and nothing is left. It takes the
+// queue as a whole and works it off without the lock, so that callers add meanwhile.
 func (s *simStream) run() {
 	defer close(s.ended)
 	for {
@@ -99,8 +101,9 @@ func (s *simStream) execute(w *simWork) {
 	}
 }
 
-// enqueue queues what a method does, unless the method is to fail. An error of
-// do means that the device is lost.
+// enqueue queues what a method does, unless the method is to fail. An error of do means
+// that the device is lost. The error is the one of a fault, of a lost device or of a
+// closed one.
 func (s *simStream) enqueue(op string, do func() *DeviceError) error {
 	late, err := s.d.count(op, s.name, true)
 	if err != nil {
@@ -133,7 +136,8 @@ func (s *simStream) stop() {
 	<-s.ended
 }
 
-// Close implements [Stream].
+// Close implements [Stream]. What is queued is done first. A second Close finds the
+// goroutine ended and returns.
 func (s *simStream) Close() error {
 	s.d.mu.Lock()
 	for i, t := range s.d.streams {
@@ -153,7 +157,8 @@ type simPoint struct {
 	at      time.Time // when it was; to be read after that
 }
 
-// Record implements [Stream].
+// Record implements [Stream]. The event means the new point only when that is queued:
+// on a closed stream it stays what it was.
 func (s *simStream) Record(e Event) error {
 	ev, err := s.event("Record", e)
 	if err != nil {
@@ -182,7 +187,9 @@ func (s *simStream) mark(op string, p *simPoint) error {
 	}})
 }
 
-// Wait implements [Stream].
+// Wait implements [Stream]. The goroutine of the stream sleeps until the other one has
+// come to the point. A point is queued before anybody can wait for it: so streams never
+// wait for one another in a circle.
 func (s *simStream) Wait(e Event) error {
 	ev, err := s.event("Wait", e)
 	if err != nil {
@@ -201,7 +208,8 @@ func (s *simStream) Wait(e Event) error {
 	}})
 }
 
-// Synchronize implements [Stream].
+// Synchronize implements [Stream]. Its error is that of any work before it, as with a
+// driver.
 func (s *simStream) Synchronize() error {
 	if err := s.d.called("Synchronize", s.name); err != nil {
 		return err
@@ -265,7 +273,8 @@ func (e *simEvent) Synchronize() error {
 	return e.d.lostError("Synchronize", "")
 }
 
-// Since implements [Event].
+// Since implements [Event]. Times are the host's, of when the streams came to the
+// points.
 func (e *simEvent) Since(earlier Event) (float64, error) {
 	if err := e.d.lostError("Since", ""); err != nil {
 		return 0, err
@@ -289,7 +298,7 @@ func (e *simEvent) Since(earlier Event) (float64, error) {
 	return float64(at[1].Sub(at[0])) / float64(time.Millisecond), nil
 }
 
-// Close implements [Event].
+// Close implements [Event]. The garbage collector has the rest.
 func (e *simEvent) Close() error { return nil }
 
 // An engine does what it is given in two steps, d apart:
@@ -319,6 +328,7 @@ func (e *engine) use(d time.Duration, first, second func()) {
 	}
 	end = end.Add(d)
 	first()
+	// If the host took longer than the model, the model follows it.
 	if now := time.Now(); now.Before(end) {
 		pause(end.Sub(now))
 	} else {

@@ -144,8 +144,8 @@ func (a *Accelerator) tell(t *transfer, l *lane) {
 	}
 }
 
-// speed is how fast one direction has been of late: a mean in which each copy
-// counts for an eighth.
+// speed is how fast one direction has been of late: a mean in which each copy counts
+// for an eighth. Placing goes by it: see Bring and Back.
 type speed struct {
 	perByte float64 // seconds
 	last    time.Time

@@ -16,6 +16,10 @@ import (
 //
 // An event behind each copy says when its stage may be used again. Rows travel
 // without their padding: stages hold them tightly.
+//
+// Movers take transfers in the order of their lane. They know of no tasks: what may
+// be copied when is decided by whoever begins the transfer, and the flags in and out
+// of the entry keep its block and its host memory as they are until it is over.
 
 // stage is pinned memory on the way of a copy. done is behind the last copy that
 // used it; nil before the first.
@@ -26,7 +30,8 @@ type stage struct {
 }
 
 // mover is a goroutine that copies in one direction, one value at a time. Its stages
-// are its own.
+// are its own. It holds two stages of pinned memory of up to Options.Stage bytes, or of
+// one row where that is longer.
 type mover struct {
 	a      *Accelerator
 	lane   *lane
@@ -34,8 +39,9 @@ type mover struct {
 	next   int
 }
 
-// run copies until the accelerator is closed. It holds the accelerator's lock but
-// while it copies.
+// run copies until the accelerator is closed. It holds the accelerator's lock but while
+// it copies. When that is closed none wait any more: Close or the loss of the device
+// has seen to it.
 func (m *mover) run() {
 	a := m.a
 	defer a.movers.Done()
@@ -61,6 +67,9 @@ func (m *mover) run() {
 
 // takeIn brings a value as far as onto the stream. The caller holds mu, which is
 // given up meanwhile; the entry keeps its block, as in is set.
+//
+// When it returns, the transfer is one of those that poll looks at, or over with an
+// error.
 func (m *mover) takeIn(t *transfer) {
 	a, e := m.a, t.e
 	done, err := a.event()
@@ -86,7 +95,9 @@ func (m *mover) takeIn(t *transfer) {
 	}
 }
 
-// takeOut brings a value to the host. The caller holds mu, which is given up
+// takeOut brings a value to the host. The value counts as the host's only when all of
+// it is there: an error in between leaves the entry modified, and the tile on the host
+// in part overwritten, which nobody reads. The caller holds mu, which is given up
 // meanwhile.
 func (m *mover) takeOut(t *transfer) {
 	a, e := m.a, t.e
@@ -117,24 +128,26 @@ func (m *mover) settle() {
 	m.lane.mu.Unlock()
 }
 
-// chunk returns how many rows of e travel at once.
+// chunk returns how many rows of e travel at once. Rows are whole: at least one.
 func (m *mover) chunk(e *entry) int {
 	return int(min(max(1, m.a.opt.Stage/e.mem.Width), int64(e.mem.Rows)))
 }
 
 // stage returns the next stage, of at least n bytes, when it is free: it waits for
 // the copy before the last one. It grows to the largest chunk that has come by.
+// An error leaves the stage as it is, or empty.
 func (m *mover) stage(n int64) (*stage, error) {
 	s := &m.stages[m.next]
 	m.next = 1 - m.next
 	d := m.a.device
 	if s.done == nil {
-		var err error
-		if s.done, err = d.NewEvent(); err != nil {
-			s.done = nil
+		e, err := d.NewEvent()
+		if err != nil {
 			return nil, err
 		}
+		s.done = e
 	}
+	// An event that was never recorded is reached at once.
 	if err := s.done.Synchronize(); err != nil {
 		return nil, err
 	}
@@ -165,6 +178,7 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 		if err != nil {
 			return err
 		}
+		// Without a lock: this is what movers are several for.
 		moveRows(s.p, e.mem.Width, unsafe.Add(e.mem.Data, int64(i)*e.mem.Pitch), e.mem.Pitch, e.mem.Width, n)
 		m.lane.mu.Lock()
 		if m.a.opt.Poison && i == 0 {
@@ -176,7 +190,7 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 		if err == nil {
 			err = m.lane.stream.Record(s.done)
 		}
-		if err == nil && i+n == e.mem.Rows {
+		if err == nil && i+n == e.mem.Rows { // the last chunk
 			err = m.lane.stream.Record(done)
 		}
 		m.lane.mu.Unlock()
@@ -188,6 +202,7 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 }
 
 // copyOut copies e from its block at at to the host, and returns when it is there.
+// The host is one chunk behind the device.
 func (m *mover) copyOut(at Ptr, e *entry) error {
 	rows := m.chunk(e)
 	var last *stage
@@ -227,7 +242,8 @@ func (m *mover) copyOut(at Ptr, e *entry) error {
 	return land()
 }
 
-// free gives the stages back. The device may be lost.
+// free gives the stages back. The device may be lost. Close calls it when the
+// goroutine has ended.
 func (m *mover) free() {
 	for i := range m.stages {
 		s := &m.stages[i]
@@ -241,7 +257,8 @@ func (m *mover) free() {
 	}
 }
 
-// moveRows copies rows of width bytes on the host.
+// moveRows copies rows of width bytes on the host. Rows lie dpitch and spitch bytes
+// apart.
 func moveRows(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
 	for i := range int64(rows) {
 		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
