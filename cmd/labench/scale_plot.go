@@ -26,19 +26,8 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 		XLabel: map[variable]string{varN: "n (order)", varWorkers: "workers", varNB: "nb (tile size)", varSched: "scheduling policy", varVersions: "versions allowed", varDevices: "devices"}[x],
 		YLabel: fmt.Sprintf("GFLOP/s (best of %d)", s.base.Repeat),
 	}
-	switch x {
-	case varSched:
-		for _, k := range s.policies {
-			c.Categories = append(c.Categories, k.String())
-		}
-	case varVersions:
-		for _, v := range s.versions {
-			c.Categories = append(c.Categories, v.name)
-		}
-	case varDevices:
-		for _, d := range s.devices {
-			c.Categories = append(c.Categories, d.name)
-		}
+	if x.inWords() {
+		c.Categories = s.names(x)
 	}
 	if s.cores > 0 && x == varWorkers {
 		c.XLabel = fmt.Sprintf("oversubscription: workers per core, of %s", count(s.cores, "core"))
@@ -56,7 +45,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 			firsts = append(firsts, q.setting)
 			c.Series = append(c.Series, plotting.Series{Name: s.seriesName(q.setting, x)})
 		}
-		at := s.place(q, x)
+		at := s.place(q, x, c.Categories)
 		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed})
 		if one := s.baseline(points, q.setting); one != nil && s.compares() && (x == varWorkers || q.workers > 1) {
 			ideal[k] = append(ideal[k], plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
@@ -70,7 +59,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 			c.References = append(c.References, plotting.Reference{Name: "ideal: one worker × workers", Series: k, Points: line})
 		}
 	}
-	c.References = append(c.References, s.peakLines(x, points)...)
+	c.References = append(c.References, s.peakLines(x, points, c.Categories)...)
 	return c
 }
 
@@ -78,26 +67,8 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 func (s *sweep) seriesName(t setting, x variable) string {
 	var words []string
 	for _, v := range variables() {
-		if v == x || !s.swept(v) {
-			continue
-		}
-		switch v {
-		case varN:
-			words = append(words, fmt.Sprintf("n = %d", t.n))
-		case varWorkers:
-			words = append(words, fmt.Sprintf("workers = %d", t.workers))
-		case varNB:
-			if t.nb == 0 {
-				words = append(words, "nb auto")
-			} else {
-				words = append(words, fmt.Sprintf("nb = %d", t.nb))
-			}
-		case varSched:
-			words = append(words, t.policy.String())
-		case varVersions:
-			words = append(words, t.versions.name)
-		case varDevices:
-			words = append(words, t.devices.name)
+		if v != x && s.swept(v) {
+			words = append(words, v.says(t))
 		}
 	}
 	if words == nil {
@@ -107,32 +78,28 @@ func (s *sweep) seriesName(t setting, x variable) string {
 }
 
 // place returns where a point stands on the horizontal axis.
-func (s *sweep) place(p *point, x variable) float64 {
+func (s *sweep) place(p *point, x variable, categories []string) float64 {
 	switch x {
+	case varN:
+		return float64(p.n)
 	case varWorkers:
 		return float64(p.workers) / float64(s.baseWorkers())
 	case varNB:
 		return float64(p.result.NB) // an automatic one is what it came to
-	case varSched:
-		return float64(slices.Index(s.policies, p.policy))
-	case varVersions:
-		return float64(slices.IndexFunc(s.versions, func(v versionSet) bool { return v.name == p.versions.name }))
-	case varDevices:
-		return float64(slices.IndexFunc(s.devices, func(d deviceSet) bool { return d == p.devices }))
 	}
-	return float64(p.n)
+	return float64(slices.Index(categories, x.of(p.setting)))
 }
 
 // peakLines returns the measured peak, that of the table: over the workers one
 // line, else one for each number of workers, as long as its points reach.
-func (s *sweep) peakLines(x variable, points []point) []plotting.Reference {
+func (s *sweep) peakLines(x variable, points []point, categories []string) []plotting.Reference {
 	low, high := make(map[int]float64), make(map[int]float64)
 	for i := range points {
 		p := &points[i]
 		if p.err != nil {
 			continue
 		}
-		at := s.place(p, x)
+		at := s.place(p, x, categories)
 		if _, seen := low[p.workers]; !seen {
 			low[p.workers], high[p.workers] = at, at
 		}

@@ -30,35 +30,27 @@ type scaleColumn struct {
 func newScaleTable(s *sweep) *scaleTable {
 	t := &scaleTable{sweep: s}
 	add := func(c scaleColumn) { t.columns = append(t.columns, c) }
-	number := func(n int) string { return strconv.Itoa(n) }
-	if s.swept(varN) {
-		add(scaleColumn{"n", 5, false, func(p *point) string { return number(p.n) }})
+	vary := func(v variable, width int) {
+		if s.swept(v) {
+			add(scaleColumn{v.String(), width, v.inWords(), func(p *point) string { return v.of(p.setting) }})
+		}
 	}
+	vary(varN, 5)
 	if s.cores > 0 {
-		add(scaleColumn{"factor", 6, false, func(p *point) string { return number(p.factor) }})
+		add(scaleColumn{"factor", 6, false, func(p *point) string { return strconv.Itoa(p.factor) }})
 	}
-	if s.swept(varWorkers) {
-		add(scaleColumn{"workers", 7, false, func(p *point) string { return number(p.workers) }})
-	}
+	vary(varWorkers, 7)
 	if s.swept(varNB) || s.nb[0] == 0 {
 		// The automatic one is shown by the size it came to.
 		add(scaleColumn{"nb", 5, false, func(p *point) string {
 			if p.nb == 0 && s.swept(varNB) {
-				return "a" + number(p.result.NB)
+				return "a" + strconv.Itoa(p.result.NB)
 			}
-			return number(p.result.NB)
+			return strconv.Itoa(p.result.NB)
 		}})
 	}
-	if s.swept(varSched) {
-		add(scaleColumn{"sched", 8, true, func(p *point) string { return p.policy.String() }})
-	}
-	if s.swept(varDevices) {
-		width := len("devices")
-		for _, d := range s.devices {
-			width = max(width, len(d.name))
-		}
-		add(scaleColumn{"devices", min(width, 15), true, func(p *point) string { return p.devices.name }})
-	}
+	vary(varSched, 8)
+	vary(varDevices, min(s.longest(varDevices), 15))
 	at := len(t.columns)
 	rate := func(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 	add(scaleColumn{"best", 7, false, func(p *point) string { return rate(p.result.GFLOPSBest) }})
@@ -77,14 +69,20 @@ func newScaleTable(s *sweep) *scaleTable {
 		for _, c := range t.columns {
 			used += c.width + 1
 		}
-		width := len("versions")
-		for _, v := range s.versions {
-			width = max(width, utf8.RuneCountInString(v.name))
-		}
-		t.columns = slices.Insert(t.columns, at, scaleColumn{"versions", min(width, columns-used-1), true,
-			func(p *point) string { return p.versions.name }})
+		vary(varVersions, min(s.longest(varVersions), columns-used-1))
+		last := len(t.columns) - 1
+		t.columns = slices.Insert(t.columns[:last], at, t.columns[last])
 	}
 	return t
+}
+
+// longest returns the columns that the values of a variable and its name need.
+func (s *sweep) longest(v variable) int {
+	width := len(v.String())
+	for _, name := range s.names(v) {
+		width = max(width, utf8.RuneCountInString(name))
+	}
+	return width
 }
 
 func known(x float64, format string) string {
@@ -106,31 +104,13 @@ func (s *sweep) fixed() string {
 	words := []string{s.base.Op + " " + s.base.Type}
 	words = append(words, s.base.Chosen()...)
 	one := s.settings()[0]
-	if !s.swept(varN) {
-		words = append(words, fmt.Sprintf("n = %d", one.n))
-	}
-	if !s.swept(varWorkers) {
-		plural := "s"
-		if one.workers == 1 {
-			plural = ""
-		}
-		words = append(words, fmt.Sprintf("%d worker%s", one.workers, plural))
-	}
-	if !s.swept(varNB) {
-		if one.nb == 0 {
-			words = append(words, "nb automatic")
-		} else {
-			words = append(words, fmt.Sprintf("nb = %d", one.nb))
-		}
-	}
-	if !s.swept(varSched) {
-		words = append(words, one.policy.String())
-	}
-	if !s.swept(varVersions) {
-		if one.versions.only == nil {
-			words = append(words, "all versions")
-		} else {
-			words = append(words, "version "+one.versions.name)
+	for _, v := range []variable{varN, varWorkers, varNB, varSched, varVersions} {
+		switch {
+		case s.swept(v):
+		case v == varWorkers:
+			words = append(words, count(one.workers, "worker"))
+		default:
+			words = append(words, v.says(one))
 		}
 	}
 	return strings.Join(words, ", ")
@@ -153,20 +133,16 @@ func (t *scaleTable) head() string {
 // row returns a point's row, with a mark at its end and a line that says why
 // if it failed.
 func (t *scaleTable) row(p point) string {
-	why := p.failure()
-	if p.err != nil {
-		return t.line(func(c scaleColumn) string {
-			switch c.name {
-			case "n", "factor", "workers", "sched", "versions", "devices":
-				return c.value(&p)
-			}
+	cell := func(c scaleColumn) string {
+		if p.err != nil && !slices.Contains([]string{"n", "factor", "workers", "sched", "versions", "devices"}, c.name) {
 			return "-"
-		}, "!") + wrapped("  ! ", why)
+		}
+		return c.value(&p)
 	}
-	if why != "" {
-		return t.line(func(c scaleColumn) string { return c.value(&p) }, "!") + wrapped("  ! ", why)
+	if why := p.failure(); why != "" {
+		return t.line(cell, "!") + wrapped("  ! ", why)
 	}
-	return t.line(func(c scaleColumn) string { return c.value(&p) }, " ")
+	return t.line(cell, " ")
 }
 
 func (t *scaleTable) line(cell func(scaleColumn) string, mark string) string {

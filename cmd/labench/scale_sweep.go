@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -32,6 +33,45 @@ func variables() []variable {
 
 func (v variable) String() string {
 	return [...]string{"n", "workers", "nb", "sched", "versions", "devices"}[v]
+}
+
+// inWords reports whether the values of v are words, not numbers.
+func (v variable) inWords() bool { return v >= varSched }
+
+// of returns the value of v in a setting.
+func (v variable) of(t setting) string {
+	switch v {
+	case varN:
+		return strconv.Itoa(t.n)
+	case varWorkers:
+		return strconv.Itoa(t.workers)
+	case varNB:
+		if t.nb == 0 {
+			return "auto"
+		}
+		return strconv.Itoa(t.nb)
+	case varSched:
+		return t.policy.String()
+	case varVersions:
+		return t.versions.name
+	}
+	return t.devices.name
+}
+
+// says returns the value of v in a setting in words.
+func (v variable) says(t setting) string {
+	switch value := v.of(t); {
+	case v == varNB && t.nb == 0:
+		return "nb automatic"
+	case !v.inWords():
+		return v.String() + " = " + value
+	case v == varVersions && t.versions.only == nil:
+		return "all versions"
+	case v == varVersions:
+		return "version " + value
+	default:
+		return value
+	}
 }
 
 // versionSet is the versions that a point may run.
@@ -104,23 +144,21 @@ type setting struct {
 }
 
 func (s setting) String() string {
-	nb := "auto"
-	if s.nb > 0 {
-		nb = fmt.Sprint(s.nb)
-	}
-	text := fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, nb, s.policy, s.versions.name)
+	text := fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, varNB.of(s), s.policy, s.versions.name)
 	if s.devices.request != "" {
 		text += " devices=" + s.devices.name
 	}
 	return text
 }
 
-// same reports whether s and t agree in everything but the listed variables.
-func (s setting) same(t setting, but ...variable) bool {
-	equal := func(v variable, eq bool) bool { return eq || slices.Contains(but, v) }
-	return equal(varN, s.n == t.n) && equal(varWorkers, s.workers == t.workers) && equal(varNB, s.nb == t.nb) &&
-		equal(varSched, s.policy == t.policy) && equal(varVersions, s.versions.name == t.versions.name) &&
-		equal(varDevices, s.devices.request == t.devices.request && s.devices.only == t.devices.only)
+// same reports whether s and t agree in everything but one variable.
+func (s setting) same(t setting, but variable) bool {
+	for _, v := range variables() {
+		if v != but && v.of(s) != v.of(t) {
+			return false
+		}
+	}
+	return true
 }
 
 // settings returns all combinations; the workers vary fastest.
@@ -149,6 +187,16 @@ func (s *sweep) settings() []setting {
 // values returns the number of values of a variable.
 func (s *sweep) values(v variable) int {
 	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions), max(len(s.devices), 1)}[v]
+}
+
+// names returns the values of a variable, in order.
+func (s *sweep) names(v variable) (all []string) {
+	for _, t := range s.settings() {
+		if name := v.of(t); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // swept reports whether v has more than one value.
