@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,13 +18,9 @@ import (
 
 // dropinFlags is the command line of labench dropin.
 type dropinFlags struct {
-	sizes, ops     string
-	workers        int
-	repeat, warmup int
-	turn, settle   time.Duration
-	seed           uint64
-	require        []string
-	json, anyway   bool
+	sizes, ops      string
+	workers, repeat int
+	json            bool
 }
 
 // newDropinCommand returns the command labench dropin.
@@ -45,8 +39,7 @@ estimating the condition number, is part of the time.
 A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.`,
 		Example: `  labench dropin --sizes 2048
   env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
-    go run -tags openblas,lapacke ./cmd/labench dropin \
-    --require mul:2048:netlib:1.1 --require mul:2048:gonum:10`,
+    go run -tags openblas,lapacke ./cmd/labench dropin`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := cpu.BLASLibrary()
@@ -59,13 +52,7 @@ A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.
 	fl.StringVar(&f.ops, "ops", "all", "all, or some of "+words(matcalls.Ops()))
 	intFlag(cmd, &f.workers, "workers", "", 0, "our workers, and the library's threads (default one per core)")
 	intFlag(cmd, &f.repeat, "repeat", "", 7, "turns of each side; gonum alone has at most 3")
-	intFlag(cmd, &f.warmup, "warmup", "", 2, "turns of each side before, not timed")
-	durationFlag(cmd, &f.turn, "turn", 30*time.Millisecond, "repeat short calls in a turn for this long")
-	durationFlag(cmd, &f.settle, "settle", 60*time.Millisecond, "pause before each turn, for the other side's threads to stop spinning")
-	seedFlag(cmd, &f.seed, "seed of the matrices")
-	fl.StringArrayVar(&f.require, "require", nil, "fail if the ratio of the best times is lower:\nop:n:netlib:ratio or op:n:gonum:ratio; repeatable")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON object for each comparison")
-	boolFlag(cmd, &f.anyway, "anyway", false, "run although the environment keeps OpenBLAS from its best kernels")
 	return cmd
 }
 
@@ -77,143 +64,48 @@ type dropinMachine struct {
 	compare   func(context.Context, matcalls.Config, matcalls.Op, int) (matcalls.Result, error)
 }
 
-// matRequirement is a ratio that must be reached.
-type matRequirement struct {
-	op      matcalls.Op
-	n       int
-	against string // "gonum" or "netlib"
-	ratio   float64
-}
-
-// parseMatRequirement reads op:n:against:ratio. The error is a *listError.
-func parseMatRequirement(s string) (matRequirement, error) {
-	bad := &listError{"require", s, "op:n:against:ratio with op one of " + words(matcalls.Ops()) +
-		", n a size that runs, against netlib or gonum, and a ratio above 0, as in lu:2048:netlib:1.5"}
-	parts := strings.Split(s, ":")
-	if len(parts) != 4 {
-		return matRequirement{}, bad
-	}
-	ops, err := parseWords("require", parts[0], matcalls.Ops())
-	n, ok := positive(parts[1])
-	ratio, err2 := strconv.ParseFloat(parts[3], 64)
-	if err != nil || len(ops) != 1 || err2 != nil || !ok || !(ratio > 0 && ratio < 1e6) || parts[2] != "gonum" && parts[2] != "netlib" {
-		return matRequirement{}, bad
-	}
-	return matRequirement{ops[0], n, parts[2], ratio}, nil
-}
-
-// dropinPlan is the command line, understood.
-type dropinPlan struct {
-	sizes   []int
-	ops     []matcalls.Op
-	require []matRequirement
-	config  matcalls.Config
-}
-
-func (f *dropinFlags) plan(netlib bool) (*dropinPlan, error) {
-	var p dropinPlan
-	var errs []error
-	check := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	var err error
-	p.sizes, err = parseInts("sizes", f.sizes, nil)
-	check(err)
-	p.ops, err = parseWords("ops", f.ops, matcalls.Ops())
-	check(err)
-	for _, s := range f.require {
-		r, err := parseMatRequirement(s)
-		if err == nil && len(errs) == 0 && (!slices.Contains(p.sizes, r.n) || !slices.Contains(p.ops, r.op)) {
-			err = fmt.Errorf("--require %s: neither --sizes %s nor --ops %s would tell", s, f.sizes, f.ops)
-		}
-		if err == nil && r.against == "netlib" && !netlib {
-			err = fmt.Errorf("--require %s: this build has no netlib to compare with; build with -tags openblas,lapacke", s)
-		}
-		check(err)
-		p.require = append(p.require, r)
-	}
-	check(f.checkTurns())
-	p.config = matcalls.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: f.warmup,
-		Turn: f.turn, Settle: f.settle, Seed: f.seed}
-	return &p, joinLine(errs)
-}
-
-// checkTurns reports everything that is wrong with how sides take turns.
-func (f *dropinFlags) checkTurns() error {
-	var errs []error
-	for _, v := range []struct {
-		flag     string
-		value    int
-		min, max int
-	}{{"workers", f.workers, 0, 1 << 16}, {"repeat", f.repeat, 1, 1 << 20}, {"warmup", f.warmup, 0, 1 << 20}} {
-		if v.value < v.min || v.value > v.max {
-			errs = append(errs, &listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("%d to %d", v.min, v.max)})
-		}
-	}
-	for _, v := range []struct {
-		flag  string
-		value time.Duration
-	}{{"turn", f.turn}, {"settle", f.settle}} {
-		if v.value < 0 || v.value > time.Minute {
-			errs = append(errs, &listError{v.flag, v.value.String(), "0s to 1m"})
-		}
-	}
-	return joinLine(errs)
-}
-
-// shortfalls returns the requirements that r does not meet.
-func (p *dropinPlan) shortfalls(r matcalls.Result) (errs []error) {
-	for _, q := range p.require {
-		if q.op.String() != r.Op || q.n != r.N {
-			continue
-		}
-		if ratio, ok := r.Ratio(q.against); !ok || !(ratio >= q.ratio) {
-			errs = append(errs, fmt.Errorf("%s n=%d: the ratio to %s is %.3f, and --require wants at least %g", r.Op, r.N, q.against, ratio, q.ratio))
-		}
-	}
-	return errs
-}
-
 // run compares and reports. Whatever is wrong in the end comes after the
 // results.
 func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
-	p, err := f.plan(m.netlib)
-	if err != nil {
-		return usage(err)
+	var bad problems
+	sizes, err := parseInts("sizes", f.sizes, nil)
+	bad.note(err)
+	ops, err := parseWords("ops", f.ops, matcalls.Ops())
+	bad.note(err)
+	bad.within("workers", f.workers, 0, 1<<16)
+	bad.within("repeat", f.repeat, 1, 1<<20)
+	if bad != nil {
+		return usage(joinLine(bad))
 	}
 	if set := strawMan(m.lookupEnv); m.netlib && set != nil {
-		what := strings.Join(set, " and ")
-		if !f.anyway {
-			return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
-				"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
-				"-u OPENBLAS_L2_SIZE labench dropin, or insist with --anyway", what)
-		}
-		a.warn(what + " may keep OpenBLAS from the kernels it would choose by itself")
+		return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
+			"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
+			"-u OPENBLAS_L2_SIZE labench dropin", strings.Join(set, " and "))
 	}
-	a.warnCrowded(p.config.Workers)
+	config := matcalls.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: 2,
+		Turn: 30 * time.Millisecond, Settle: 60 * time.Millisecond, Seed: 1}
+	a.warnCrowded(config.Workers)
 	if !f.json {
-		if err := p.head(a.out, m); err != nil {
+		if err := dropinHead(a.out, m, config); err != nil {
 			return err
 		}
 	}
 	line := newStatus(a.err)
 	defer line.clear()
-	var problems []error
-	for _, op := range p.ops {
-		for _, n := range p.sizes {
+	var wrong problems
+	for _, op := range ops {
+		for _, n := range sizes {
 			line.set("%v n=%d …", op, n)
-			r, err := m.compare(ctx, p.config, op, n)
+			r, err := m.compare(ctx, config, op, n)
 			line.clear()
 			if err != nil {
-				return joinLine(append(problems, fmt.Errorf("%v n=%d: %w", op, n, err)))
+				return joinLine(append(wrong, fmt.Errorf("%v n=%d: %w", op, n, err)))
 			}
 			if m.netlib {
 				r.Library, r.Core = m.library.Name, m.library.Core
 			}
 			if f.json {
-				err = json.NewEncoder(a.out).Encode(r)
+				err = a.object(r)
 			} else {
 				_, err = io.WriteString(a.out, dropinRow(r))
 			}
@@ -221,26 +113,25 @@ func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 				return err
 			}
 			if !r.Passed {
-				problems = append(problems, fmt.Errorf("%v n=%d: wrong result: residual %.3g with la/dropin, %.3g without", op, n, r.Dropin.Residual, r.Gonum.Residual))
+				wrong.note(fmt.Errorf("%v n=%d: wrong result: residual %.3g with la/dropin, %.3g without", op, n, r.Dropin.Residual, r.Gonum.Residual))
 			}
-			problems = append(problems, p.shortfalls(r)...)
 		}
 	}
-	return joinLine(problems)
+	return joinLine(wrong)
 }
 
 const dropinLayout = "%-9s %5s %10s %8s %10s %8s %9s %9s\n"
 
-// head writes what stands above the rows.
-func (p *dropinPlan) head(w io.Writer, m *dropinMachine) error {
+// dropinHead writes what stands above the rows.
+func dropinHead(w io.Writer, m *dropinMachine, c matcalls.Config) error {
 	var b strings.Builder
 	b.WriteString(wrapped("", topo.Detect().String()))
 	if m.netlib {
-		b.WriteString(wrapped("", fmt.Sprintf("netlib: %s, kernels for %s, %s", m.library.Name, cmp.Or(m.library.Core, "an unknown processor"), count(p.config.Workers, "thread"))))
+		b.WriteString(wrapped("", fmt.Sprintf("netlib: %s, kernels for %s, %s", m.library.Name, cmp.Or(m.library.Core, "an unknown processor"), count(c.Workers, "thread"))))
 	} else {
 		b.WriteString(wrapped("", "no netlib in this build: -tags openblas,lapacke has it"))
 	}
-	b.WriteString(wrapped("", fmt.Sprintf("la/dropin: %s; GFLOP/s, best of %d turns; ratio = dropin over the others", count(p.config.Workers, "worker"), p.config.Repeat)) + "\n")
+	b.WriteString(wrapped("", fmt.Sprintf("la/dropin: %s; GFLOP/s, best of %d turns; ratio = dropin over the others", count(c.Workers, "worker"), c.Repeat)) + "\n")
 	fmt.Fprintf(&b, dropinLayout, "mat", "n", "dropin", "median", "netlib", "gonum", "ratio", "ratio")
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/matcalls"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -34,7 +33,7 @@ func fakeDropin(netlib bool, env map[string]string) *dropinMachine {
 
 func runDropin(t *testing.T, m *dropinMachine, change func(*dropinFlags)) (out, errOut string, err error) {
 	t.Helper()
-	f := dropinFlags{sizes: "512,1024", ops: "mul,qr", workers: 2, repeat: 7, warmup: 2}
+	f := dropinFlags{sizes: "512,1024", ops: "mul,qr", workers: 2, repeat: 7}
 	if change != nil {
 		change(&f)
 	}
@@ -82,33 +81,11 @@ func TestDropinJSON(t *testing.T) {
 	}
 }
 
-func TestDropinRequire(t *testing.T) {
-	require := func(s ...string) func(*dropinFlags) { return func(f *dropinFlags) { f.require = s } }
-	if _, _, err := runDropin(t, fakeDropin(true, nil), require("mul:512:netlib:2", "qr:1024:gonum:12")); err != nil {
-		t.Error(err)
-	}
-	_, _, err := runDropin(t, fakeDropin(true, nil), require("mul:512:netlib:2.1", "qr:1024:gonum:13"))
-	if err == nil || !strings.Contains(err.Error(), "mul n=512: the ratio to netlib is 2.000, and --require wants at least 2.1") ||
-		!strings.Contains(err.Error(), "qr n=1024: the ratio to gonum is 12.000") {
-		t.Error(err)
-	}
-	var wrong *usageError
-	if _, _, err := runDropin(t, fakeDropin(false, nil), require("mul:512:netlib:1")); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "openblas,lapacke") {
-		t.Errorf("netlib in a build without it: %v", err)
-	}
-	for _, s := range []string{"", "mul:512:2", "mul:512:eigen:2", "svd:512:gonum:2", "mul:0:gonum:2", "mul:512:gonum:0", "mul:512:gonum:NaN", "mul:77:gonum:1"} {
-		if _, _, err := runDropin(t, fakeDropin(true, nil), require(s)); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--require") {
-			t.Errorf("%q: %v", s, err)
-		}
-	}
-}
-
 func TestDropinUsage(t *testing.T) {
 	var wrong *usageError
 	for name, change := range map[string]func(*dropinFlags){
 		"sizes": func(f *dropinFlags) { f.sizes = "x" }, "ops": func(f *dropinFlags) { f.ops = "svd" },
 		"workers": func(f *dropinFlags) { f.workers = -1 }, "repeat": func(f *dropinFlags) { f.repeat = 0 },
-		"turn": func(f *dropinFlags) { f.turn = time.Hour },
 	} {
 		if _, _, err := runDropin(t, fakeDropin(true, nil), change); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--"+name) {
 			t.Errorf("%s: %v", name, err)
@@ -133,7 +110,7 @@ func TestDropinUsage(t *testing.T) {
 
 // The whole way, through the root command, gonum and la.
 func TestDropinRuns(t *testing.T) {
-	code, out, errs := labench(t, "dropin", "--sizes", "96", "--repeat", "1", "--turn", "0s", "--settle", "0s", "--anyway")
+	code, out, errs := labench(t, "dropin", "--sizes", "96", "--repeat", "1")
 	narrow(t, "dropin", out)
 	if code != exitPassed || strings.Count(out, " 96 ") != 4 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)

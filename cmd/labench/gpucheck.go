@@ -131,21 +131,21 @@ func (e *gpuError) Error() string { return "gpu-check: " + e.what }
 // parse looks at the words of the command line. The error joins all that is
 // wrong with them.
 func (f *gpuCheckFlags) parse() error {
-	var errs []error
+	var errs problems
 	if err := requestDevices(f.opt.Device); err != nil {
-		errs = append(errs, err)
+		errs.note(err)
 	} else if r, err := cuda.ParseRequest(f.opt.Device); err == nil && !r.Auto && r.Simulated+len(r.Ordinals) != 1 {
-		errs = append(errs, &listError{"devices", f.opt.Device, "one device: auto, sim, or a real one by number, as in cuda0"})
+		errs.note(&listError{"devices", f.opt.Device, "one device: auto, sim, or a real one by number, as in cuda0"})
 	}
 	if f.opt.Budget < time.Second {
-		errs = append(errs, fmt.Errorf("--budget is %v, want at least 1s", f.opt.Budget))
+		errs.note(fmt.Errorf("--budget is %v, want at least 1s", f.opt.Budget))
 	}
 	if f.opt.Workers < 0 || f.opt.Workers > 1<<14 {
-		errs = append(errs, fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.opt.Workers, 1<<14))
+		errs.note(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.opt.Workers, 1<<14))
 	}
 	if f.json != "" {
 		if err := checkTarget(f.json); err != nil {
-			errs = append(errs, fmt.Errorf("--json %s: %w", f.json, err))
+			errs.note(fmt.Errorf("--json %s: %w", f.json, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -127,15 +127,10 @@ func defaultKind(op string) string { return bench.Spec{Op: op}.WithDefaults().Ma
 // joins all that is wrong with them.
 func (f *opFlags) parse() (bench.Spec, error) {
 	s := f.spec
-	var errs []error
-	check := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
+	var errs problems
 	atLeast := func(flag string, value, least int) {
 		if value < least {
-			check(fmt.Errorf("--%s is %d, want at least %d", flag, value, least))
+			errs.note(fmt.Errorf("--%s is %d, want at least %d", flag, value, least))
 		}
 	}
 	for _, d := range []struct {
@@ -155,24 +150,24 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	var err error
 	if f.resources != "" {
 		s.Resources, err = readResources(f.resources)
-		check(err)
+		errs.note(err)
 	}
 	s.Sched, err = dispatch.Parse(f.sched)
-	check(err)
+	errs.note(err)
 	s.ByPriority = f.given("sched") && s.Sched == dispatch.Priority
-	check(requestDevices(f.devices))
+	errs.note(requestDevices(f.devices))
 	s.Devices = f.devices
 	s.Only, s.Fixed, err = parseVersions(f.versions)
-	check(err)
+	errs.note(err)
 	s.Exclude, err = versions.ParseNames(f.exclude)
-	check(err)
+	errs.note(err)
 	if f.given("matrix") {
 		s.Matrix, err = f.kind()
-		check(err)
+		errs.note(err)
 	}
 	errs = append(errs, applyChoices(&s, f.choices)...)
 	errs = append(errs, f.record.check(f.json)...)
-	check(s.Validate())
+	errs.note(s.Validate())
 	return s, errors.Join(errs...)
 }
 

@@ -106,33 +106,22 @@ type scalePlan struct {
 func (f *scaleFlags) plan() (*scalePlan, error) {
 	p := &scalePlan{sweep: sweep{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
 	s := &p.sweep
-	var errs []error
-	note := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for _, v := range []struct {
-		flag         string
-		value, least int
-	}{{"repeat", f.repeat, 1}, {"warmup", f.warmup, 0}} {
-		if v.value < v.least {
-			note(&listError{v.flag, strconv.Itoa(v.value), fmt.Sprintf("at least %d", v.least)})
-		}
-	}
+	var errs problems
+	errs.within("repeat", f.repeat, 1, 1<<20)
+	errs.within("warmup", f.warmup, 0, 1<<20)
 	if s.base.Warmup == 0 {
 		s.base.Warmup = -1 // none, where the zero Spec means the default
 	}
 	var err error
 	s.sizes, err = parseInts("n", f.sizes, nil)
-	note(err)
+	errs.note(err)
 	if f.oversubscribe != "" {
 		if f.workers != "" {
-			note(errors.New("--workers and --oversubscribe exclude each other: give one"))
+			errs.note(errors.New("--workers and --oversubscribe exclude each other: give one"))
 		}
 		s.cores = topo.Detect().Workers()
 		s.workers, err = parseFactors(f.oversubscribe)
-		note(err)
+		errs.note(err)
 		for i := range s.workers {
 			s.workers[i] *= s.cores
 		}
@@ -140,39 +129,39 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 		s.workers = doublings(topo.Detect().Workers())
 	} else {
 		s.workers, err = parseInts("workers", f.workers, nil)
-		note(err)
+		errs.note(err)
 	}
 	// What the others are compared with comes first.
 	slices.Sort(s.workers)
 	s.nb, err = parseInts("nb", f.nb, map[string]int{"auto": 0})
-	note(err)
+	errs.note(err)
 	s.policies, err = parseWords("sched", f.sched, dispatch.Kinds())
-	note(err)
+	errs.note(err)
 	s.base.ByPriority = f.given != nil && f.given("sched")
 	s.versions, err = parseVersionSets(f.versions)
-	note(err)
-	note(requestDevices(f.devices))
+	errs.note(err)
+	errs.note(requestDevices(f.devices))
 	s.devices = deviceSets(f.devices)
 	if f.plot != "" {
 		p.format, err = plotting.FormatOf(f.plot)
-		note(err)
+		errs.note(err)
 	}
 	for flag, file := range map[string]string{"csv": f.csv, "plot": f.plot} {
 		if info, err := os.Stat(filepath.Dir(file)); file != "" && (err != nil || !info.IsDir()) {
-			note(fmt.Errorf("--%s %s: there is no such directory", flag, file))
+			errs.note(fmt.Errorf("--%s %s: there is no such directory", flag, file))
 		}
 	}
 	errs = append(errs, applyChoices(&s.base, f.choices)...)
 	p.x = s.widest()
 	if f.x != "" {
 		if xs, err := parseWords("x", f.x, variables()); err != nil || len(xs) != 1 {
-			note(&listError{"x", f.x, "one of " + words(variables())})
+			errs.note(&listError{"x", f.x, "one of " + words(variables())})
 		} else {
 			p.x = xs[0]
 		}
 	}
 	if len(errs) == 0 {
-		note(s.validate())
+		errs.note(s.validate())
 	}
 	return p, joinLine(errs)
 }
@@ -325,6 +314,23 @@ type sweepError struct {
 
 func (e *sweepError) Error() string {
 	return fmt.Sprintf("%d of %d points failed: %s", len(e.failed), e.total, strings.Join(e.failed, "; "))
+}
+
+// problems is all that is wrong with a command line, or a run.
+type problems []error
+
+// note adds err, unless it is nil.
+func (p *problems) note(err error) {
+	if err != nil {
+		*p = append(*p, err)
+	}
+}
+
+// within notes a number that is not in a range.
+func (p *problems) within(flag string, value, low, high int) {
+	if value < low || value > high {
+		p.note(&listError{flag, strconv.Itoa(value), fmt.Sprintf("%d to %d", low, high)})
+	}
 }
 
 // joinLine is errors.Join with semicolons for line breaks; labench breaks lines

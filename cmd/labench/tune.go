@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 )
@@ -20,7 +19,7 @@ import (
 type tuneFlags struct {
 	ops                       []string
 	types, sizes, nb, workers string
-	versions, profile, plot   string
+	versions, profile         string
 	budget                    time.Duration
 	seed                      uint64
 	json                      bool
@@ -40,10 +39,11 @@ multiply.
 
 A coarse set of tile sizes is measured first, then what lies around the best,
 then in turns those that are close to it. The default takes part, and stays
-unless another is more than a percent faster. Results are not checked.`,
+unless another is more than a percent faster. Results are not checked. A curve
+over tile sizes is drawn by labench scale with --nb and --plot.`,
 		Example: `  labench tune                          cholesky and gemm, in a minute
   labench tune trsm syrk -n 512:8192:x2 --budget 5m
-  labench tune gemm --type f32 -n 3000 --nb 64:1024:64 --plot nb.png`,
+  labench tune gemm --type f32 -n 3000 --nb 64:1024:64 --budget 20s`,
 		ValidArgs: bench.Tunable(),
 		Args:      cobra.ArbitraryArgs, // plan has a better answer
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,6 @@ unless another is more than a percent faster. Results are not checked.`,
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version\nto fix that of one op")
 	seedFlag(cmd, &f.seed, "seed of the generated matrices")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON object per problem instead of tables")
-	fl.StringVar(&f.plot, "plot", "", "draw the curves, too: a file .png or .svg")
 	fl.StringVar(&f.profile, "profile", "", "file to save to, or none\n(default tessera/profile.json in the user's cache)")
 	return cmd
 }
@@ -71,61 +70,48 @@ type tunePlan struct {
 	problems   []bench.Spec // the smallest first
 	candidates []int        // empty: by order
 	budget     time.Duration
-	format     plotting.Format // of the plot, if there is one
 }
 
 // plan reads the command line, and reports everything that is wrong with it at
 // once.
 func (f *tuneFlags) plan() (*tunePlan, error) {
 	p := &tunePlan{budget: f.budget}
-	var errs []error
-	note := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
+	var errs problems
 	ops := f.ops
 	if len(ops) == 0 {
 		ops = []string{"cholesky", "gemm"}
 	}
 	for _, op := range ops {
 		if !slices.Contains(bench.Tunable(), op) {
-			note(fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(bench.Tunable(), ", ")))
+			errs.note(fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(bench.Tunable(), ", ")))
 		}
 	}
 	types := strings.Split(f.types, ",")
 	for i, t := range types {
 		if types[i] = strings.TrimSpace(t); !slices.Contains(bench.Types(), types[i]) {
-			note(&listError{"type", types[i], strings.Join(bench.Types(), ", ")})
+			errs.note(&listError{"type", types[i], strings.Join(bench.Types(), ", ")})
 		}
 	}
 	sizes, err := parseInts("n", f.sizes, nil)
-	note(err)
+	errs.note(err)
 	if f.nb != "" {
 		p.candidates, err = parseInts("nb", f.nb, nil)
-		note(err)
+		errs.note(err)
 	}
 	workers := []int{0}
 	if f.workers != "" {
 		workers, err = parseInts("workers", f.workers, nil)
-		note(err)
+		errs.note(err)
 	}
 	if f.budget <= 0 {
-		note(fmt.Errorf("--budget is %v, want some time, as in 90s or 5m", f.budget))
+		errs.note(fmt.Errorf("--budget is %v, want some time, as in 90s or 5m", f.budget))
 	}
 	base := bench.Spec{Seed: f.seed}
 	base.Only, base.Fixed, err = parseVersions(f.versions)
-	note(err)
+	errs.note(err)
 	if f.profile != "" && f.profile != "none" {
 		if info, err := os.Stat(filepath.Dir(f.profile)); err != nil || !info.IsDir() {
-			note(fmt.Errorf("--profile %s: there is no such directory", f.profile))
-		}
-	}
-	if f.plot != "" {
-		p.format, err = plotting.FormatOf(f.plot)
-		note(err)
-		if info, err := os.Stat(filepath.Dir(f.plot)); err != nil || !info.IsDir() {
-			note(fmt.Errorf("--plot %s: there is no such directory", f.plot))
+			errs.note(fmt.Errorf("--profile %s: there is no such directory", f.profile))
 		}
 	}
 	if len(errs) > 0 {
@@ -230,5 +216,5 @@ func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
 	if !f.json {
 		fprintWrapped(a.out, "", tuneEnd(all, kept, saved, p.budget))
 	}
-	return joinLine([]error{f.picture(p, all), ctx.Err(), tuneFailures(all)})
+	return joinLine([]error{ctx.Err(), tuneFailures(all)})
 }

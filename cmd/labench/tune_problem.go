@@ -95,10 +95,10 @@ func problemName(s bench.Spec) string {
 // tuneFailures returns an error that names the problems that could not be run,
 // or nil.
 func tuneFailures(all []tuned) error {
-	var errs []error
+	var errs problems
 	for _, t := range all {
 		if t.err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", problemName(t.spec), t.err))
+			errs.note(fmt.Errorf("%s: %w", problemName(t.spec), t.err))
 		}
 	}
 	return joinLine(errs)

@@ -1,15 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
-
-	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
-	"github.com/tessera-la/tessera/internal/topo"
 )
 
 const (
@@ -129,29 +123,4 @@ func tuneEnd(all []tuned, p *profile, saved bool, budget time.Duration) string {
 		text += fmt.Sprintf("; %d of %s not finished in %s, give more time with --budget", unfinished, count(len(all), "problem"), span(budget))
 	}
 	return "\n" + text
-}
-
-// picture draws the curves if that was asked for.
-func (f *tuneFlags) picture(p *tunePlan, all []tuned) error {
-	if f.plot == "" {
-		return nil
-	}
-	c := &plotting.Chart{Title: topo.Detect().String() + "\ntile sizes", XLabel: "nb (tile size)", YLabel: "GFLOP/s"}
-	for _, t := range all {
-		if t.points == nil {
-			continue
-		}
-		s := plotting.Series{Name: problemName(t.spec)}
-		for _, q := range t.points {
-			s.Points = append(s.Points, plotting.Point{X: float64(q.NB), Y: q.Best() / 1e9})
-		}
-		c.Series = append(c.Series, s)
-	}
-	var out bytes.Buffer
-	if err := c.Render(&out, p.format); errors.Is(err, plotting.ErrEmpty) {
-		return nil // nothing was measured; that was said
-	} else if err != nil {
-		return err
-	}
-	return os.WriteFile(f.plot, out.Bytes(), 0o666)
 }

@@ -67,17 +67,6 @@ type Result struct {
 	Passed     bool     `json:"passed"`
 }
 
-// Ratio returns the ratio to "gonum" or "netlib", if it was measured.
-func (r *Result) Ratio(against string) (ratio float64, ok bool) {
-	switch {
-	case against == "gonum":
-		return r.OverGonum, true
-	case against == "netlib" && r.OverNetlib != nil:
-		return *r.OverNetlib, true
-	}
-	return 0, false
-}
-
 // implementation is what can be behind gonum's mat.
 type implementation struct {
 	blas    blas.Float64
