@@ -59,28 +59,23 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 		b.WriteString(wrapped(label(""), "faster than the peak can be: another program, or the hypervisor, had a part of these cores when that was measured; run it again"))
 	}
 
-	switch {
-	case !s.Verify:
-		b.WriteString(label("residual") + p.alert("not checked") + "\n")
-	case len(r.Checks) > 0:
-		for i, c := range r.Checks {
-			name := label("")
-			if i == 0 {
-				name = label("residual")
-			}
-			if c.Residual < c.Limit {
-				fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", name, c.Residual, c.Limit, c.Formula, p.good("pass"))
-			} else {
-				fmt.Fprintf(&b, "%s%s, limit %g   %s   %s\n", name, residual(c.Residual), c.Limit, c.Formula, p.bad("FAIL"))
-			}
+	checks := r.Checks
+	if checks == nil {
+		checks = []bench.Check{{Formula: r.Formula, Residual: r.Residual, Limit: r.Limit}}
+	}
+	name := "residual"
+	for _, c := range checks {
+		switch {
+		case !s.Verify:
+			fmt.Fprintf(&b, "%s%s\n", label(name), p.alert("not checked"))
+		case c.Residual < c.Limit && (r.Passed || len(checks) > 1):
+			fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", label(name), c.Residual, c.Limit, c.Formula, p.good("pass"))
+		default:
+			fmt.Fprintf(&b, "%s%s, limit %g   %s   %s\n", label(name), residual(c.Residual), c.Limit, c.Formula, p.bad("FAIL"))
 		}
-		if !r.Passed {
-			b.WriteString(wrapped(label(""), r.Failure))
-		}
-	case r.Passed:
-		fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", label("residual"), r.Residual, r.Limit, r.Formula, p.good("pass"))
-	default:
-		fmt.Fprintf(&b, "%s%s, limit %g   %s   %s\n", label("residual"), residual(r.Residual), r.Limit, r.Formula, p.bad("FAIL"))
+		name = ""
+	}
+	if !r.Passed {
 		b.WriteString(wrapped(label(""), r.Failure))
 	}
 	usageTable(&b, p, r)

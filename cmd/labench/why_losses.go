@@ -149,28 +149,23 @@ func opsOf(one, all side) []opTimes {
 		}
 		return &ops[i]
 	}
-	for _, e := range one.recording.Events {
-		if e.Worker < one.workers {
-			o := of(e.Op)
-			o.callsOne, o.busyOne = o.callsOne+1, o.busyOne+e.End-e.Start
+	add := func(s side, of func(op string) (calls *int, busy *time.Duration)) {
+		for _, e := range s.recording.Events {
+			if e.Worker < s.workers {
+				calls, busy := of(e.Op)
+				*calls++
+				*busy += e.End - e.Start
+			}
+		}
+		for _, e := range s.recording.Shares {
+			if e.Worker < s.workers {
+				_, busy := of(e.Op)
+				*busy += e.End - e.Start
+			}
 		}
 	}
-	for _, e := range all.recording.Events {
-		if e.Worker < all.workers {
-			o := of(e.Op)
-			o.callsAll, o.busyAll = o.callsAll+1, o.busyAll+e.End-e.Start
-		}
-	}
-	for _, e := range one.recording.Shares {
-		if e.Worker < one.workers {
-			of(e.Op).busyOne += e.End - e.Start
-		}
-	}
-	for _, e := range all.recording.Shares {
-		if e.Worker < all.workers {
-			of(e.Op).busyAll += e.End - e.Start
-		}
-	}
+	add(one, func(op string) (*int, *time.Duration) { o := of(op); return &o.callsOne, &o.busyOne })
+	add(all, func(op string) (*int, *time.Duration) { o := of(op); return &o.callsAll, &o.busyAll })
 	for i := range ops {
 		ops[i].versionOne, ops[i].versionAll = mainVersion(one, ops[i].op), mainVersion(all, ops[i].op)
 	}

@@ -3,7 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
-	"sync/atomic"
+	"slices"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -28,39 +28,20 @@ func (e *InputError) Error() string {
 func (e *InputError) Unwrap() error { return &la.NonFiniteError{Row: e.Row, Col: e.Col} }
 
 // finite returns an *InputError if g, which came from the input file, has an
-// element that is not a number of use. With half, only the lower triangle is
-// looked at; with symmetric it stands for the upper one, too.
-func (f *maker[T]) finite(g la.General[T], half, symmetric bool) error {
-	var found atomic.Bool
-	parallel(f.workers, g.Rows, stripes, func(_, lo, hi int) {
-		for i := lo; i < hi && !found.Load(); i++ {
-			row := g.Data[i*g.Stride : i*g.Stride+g.Cols]
-			if half {
-				row = row[:i+1]
-			}
-			for _, v := range row {
-				if v-v != 0 {
-					found.Store(true)
-					break
-				}
-			}
-		}
-	})
-	if !found.Load() {
+// element that is not a number of use. With symmetric its lower triangle stands
+// for the upper one, too.
+func (f *maker[T]) finite(g la.General[T], symmetric bool) error {
+	bad := func(v T) bool { return v-v != 0 }
+	if !slices.ContainsFunc(g.Data, bad) {
 		return nil
-	}
-	at := func(i, j int) T {
-		if symmetric && i < j {
-			i, j = j, i
-		}
-		return g.Data[i*g.Stride+j]
 	}
 	for i := range g.Rows {
 		for j := range g.Cols {
-			if half && !symmetric && j > i {
-				break
+			v := g.Data[i*g.Stride+j]
+			if symmetric && i < j {
+				v = g.Data[j*g.Stride+i]
 			}
-			if v := at(i, j); v-v != 0 {
+			if bad(v) {
 				return &InputError{File: f.spec.Input, Row: i, Col: j, Value: float64(v)}
 			}
 		}

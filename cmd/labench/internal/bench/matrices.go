@@ -67,7 +67,7 @@ func (f *maker[T]) first(m, n int, half bool) la.General[T] {
 	}
 	symmetric := half && find(f.spec.Op).needsSymmetric(f.spec)
 	f.input = nil // not needed any more
-	f.note(f.finite(g, half, symmetric))
+	f.note(f.finite(g, symmetric))
 	return g
 }
 

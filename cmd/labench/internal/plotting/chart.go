@@ -51,40 +51,16 @@ const (
 	SVG
 )
 
-// Formats returns all formats.
-func Formats() []Format { return []Format{PNG, SVG} }
-
-func (f Format) String() string {
-	switch f {
-	case PNG:
-		return "png"
-	case SVG:
-		return "svg"
-	}
-	return fmt.Sprintf("Format(%d)", uint8(f))
-}
-
-// FormatError reports a file name that does not say a known format.
-type FormatError struct{ File string }
-
-func (e *FormatError) Error() string {
-	var known []string
-	for _, f := range Formats() {
-		known = append(known, "."+f.String())
-	}
-	return fmt.Sprintf("%s: cannot tell the format of the plot; end the name with one of %s", e.File, strings.Join(known, ", "))
-}
-
 // FormatOf returns the format that the ending of a file name asks for, without
-// regard to case, or a *FormatError.
+// regard to case.
 func FormatOf(file string) (Format, error) {
-	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
-	for _, f := range Formats() {
-		if f.String() == ext {
-			return f, nil
-		}
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".png":
+		return PNG, nil
+	case ".svg":
+		return SVG, nil
 	}
-	return 0, &FormatError{File: file}
+	return 0, fmt.Errorf("%s: cannot tell the format of the plot; end the name with one of .png, .svg", file)
 }
 
 // ErrEmpty is returned for a chart without a point.

@@ -88,14 +88,14 @@ func charts() map[string]*Chart {
 
 func TestRender(t *testing.T) {
 	for name, c := range charts() {
-		for _, format := range Formats() {
-			t.Run(name+"/"+format.String(), func(t *testing.T) {
+		for _, format := range []Format{PNG, SVG} {
+			t.Run(name+"/"+endings[format], func(t *testing.T) {
 				var out bytes.Buffer
 				if err := c.Render(&out, format); err != nil {
 					t.Fatal(err)
 				}
 				if *keep != "" {
-					if err := os.WriteFile(filepath.Join(*keep, name+"."+format.String()), out.Bytes(), 0o644); err != nil {
+					if err := os.WriteFile(filepath.Join(*keep, name+endings[format]), out.Bytes(), 0o644); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -196,7 +196,7 @@ func TestRenderRefuses(t *testing.T) {
 		"between categories": {Series: at(Point{X: 0.5}), Categories: []string{"a", "b"}},
 		"reference":          {Series: at(Point{}), References: []Reference{{Points: []Point{{Y: math.NaN()}}}}},
 	} {
-		for _, format := range Formats() {
+		for _, format := range []Format{PNG, SVG} {
 			if err := c.Render(io.Discard, format); err == nil {
 				t.Errorf("%s: no error as %v", name, format)
 			} else if strings.HasPrefix(name, "no ") != errors.Is(err, ErrEmpty) {
@@ -214,6 +214,8 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
+var endings = map[Format]string{PNG: ".png", SVG: ".svg"}
+
 func TestFormatOf(t *testing.T) {
 	for name, want := range map[string]Format{"a.png": PNG, "x/y.PNG": PNG, "b.svg": SVG, "a.png.SVG": SVG} {
 		if got, err := FormatOf(name); err != nil || got != want {
@@ -222,11 +224,8 @@ func TestFormatOf(t *testing.T) {
 	}
 	for _, name := range []string{"", "png", "a.pdf", "a.", "a.png/b"} {
 		_, err := FormatOf(name)
-		var want *FormatError
-		if !errors.As(err, &want) {
-			t.Errorf("FormatOf(%q) gives %v", name, err)
-		} else if !strings.Contains(err.Error(), ".png") || !strings.Contains(err.Error(), ".svg") {
-			t.Errorf("FormatOf(%q) does not list the formats: %v", name, err)
+		if err == nil || !strings.Contains(err.Error(), ".png") || !strings.Contains(err.Error(), ".svg") {
+			t.Errorf("FormatOf(%q) gives %v, which does not list the formats", name, err)
 		}
 	}
 }

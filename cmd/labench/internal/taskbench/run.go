@@ -2,6 +2,7 @@ package taskbench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,21 +26,8 @@ type task struct {
 	needs       []int
 }
 
-// WrongInputError says that a task got what it did not need.
-type WrongInputError struct {
-	Step, Point           int // of the task
-	Want                  int // the point of the step before whose result it needs
-	GotStep, GotPoint     int
-	GotInputs, WantInputs int // numbers of inputs, if they differ
-}
-
-func (e *WrongInputError) Error() string {
-	if e.GotInputs != e.WantInputs {
-		return fmt.Sprintf("point %d of step %d has %d inputs, want %d", e.Point, e.Step, e.GotInputs, e.WantInputs)
-	}
-	return fmt.Sprintf("point %d of step %d got the result of point %d of step %d, want point %d of step %d",
-		e.Point, e.Step, e.GotPoint, e.GotStep, e.Want, e.Step-1)
-}
+// errWrongInput says that a task got what it did not need.
+var errWrongInput = errors.New("taskbench: wrong input")
 
 // newOp returns the op of the tasks: its operands are the results that the task
 // needs, then its own.
@@ -51,11 +39,12 @@ func run(c *versions.Call) error {
 	t := c.Params.(*task)
 	own := len(c.Args) - 1
 	if own != len(t.needs) {
-		return &WrongInputError{Step: t.step, Point: t.point, GotInputs: own, WantInputs: len(t.needs)}
+		return fmt.Errorf("%w: point %d of step %d has %d inputs, want %d", errWrongInput, t.point, t.step, own, len(t.needs))
 	}
 	for k, p := range t.needs {
 		if in := c.Args[k].(*result); in.step != t.step-1 || in.point != p {
-			return &WrongInputError{Step: t.step, Point: t.point, Want: p, GotStep: in.step, GotPoint: in.point}
+			return fmt.Errorf("%w: point %d of step %d got the result of point %d of step %d, want point %d of step %d",
+				errWrongInput, t.point, t.step, in.point, in.step, p, t.step-1)
 		}
 	}
 	spin(t.iterations)
@@ -112,8 +101,8 @@ func NewProgram(g Graph) *Program {
 
 // Run runs the program once with tasks of so many iterations and returns the
 // time from the first submission to the end of the last task. The error is that
-// of the job: an *exec.TaskError around a *WrongInputError if the runtime let a
-// task see what it must not.
+// of the job: an *exec.TaskError around errWrongInput if the runtime let a task see what it
+// must not.
 func (p *Program) Run(ctx context.Context, rt *exec.Local, iterations int) (time.Duration, error) {
 	for i := range p.tasks {
 		p.tasks[i].iterations = iterations

@@ -96,8 +96,7 @@ func TestWrongInputIsCaught(t *testing.T) {
 		t.Error(err)
 	}
 	for _, in := range [][]any{{&result{4, 1}, &result{3, 2}}, {&result{4, 2}, &result{4, 2}}, {&result{4, 1}}} {
-		var wrong *WrongInputError
-		if err := call(in...); !errors.As(err, &wrong) {
+		if err := call(in...); !errors.Is(err, errWrongInput) {
 			t.Errorf("%v: %v", in, err)
 		} else {
 			t.Log(err)
