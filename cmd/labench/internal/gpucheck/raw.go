@@ -38,52 +38,91 @@ func nearUnit[T kernels.Element](s cuda.Stream, p cuda.Ptr, n int) error {
 	return err
 }
 
-// raw returns the GFLOP/s of the library's routine for p on matrices in the
-// device's memory.
-func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate float64, err error) {
-	r := &room{d: on.Device()}
-	defer r.free(&err)
+// library is a routine of cuBLAS or cuSOLVER on n×n matrices in the device's
+// memory, all of them nearly unit matrices.
+type library struct {
+	op              string // the op on tiles that does the same on transposes, or "geqrf"
+	typ             cuda.Type
+	n               int
+	beta            float64 // of gemm
+	s               cuda.Stream
+	in, out         []cuda.Matrix // read by all calls, and written by each in turn
+	work, info, tau cuda.Ptr
+}
+
+func newLibrary[T kernels.Element](r *room, op string, n, ins, outs int) (*library, error) {
 	typ, _ := typeOf[T]()
-	n, s := p.n, r.stream()
+	l := &library{op: op, typ: typ, n: n, s: r.stream(), info: r.alloc(256), tau: r.alloc(8 * int64(n))}
 	square := func() cuda.Matrix {
 		m := cuda.Matrix{Data: r.alloc(int64(n) * int64(n) * typ.Size()), Ld: n}
 		if r.err == nil {
-			r.err = nearUnit[T](s, m.Data, n)
+			r.err = nearUnit[T](l.s, m.Data, n)
 		}
 		return m
 	}
-	info, tau, a := r.alloc(256), r.alloc(8*int64(n)), square()
-	var b, c cuda.Matrix
-	if p.op == "gemm" {
-		b, c = square(), square()
+	for range ins {
+		l.in = append(l.in, square())
 	}
+	for range outs {
+		l.out = append(l.out, square())
+	}
+	bytes := int64(256)
+	if r.err == nil && op == "potrf" {
+		bytes, r.err = l.s.PotrfWork(typ, blas.Lower, n, l.out[0])
+	}
+	if r.err == nil && op == "geqrf" {
+		bytes, r.err = l.s.GeqrfWork(typ, n, n, l.out[0])
+	}
+	l.work = r.alloc(max(bytes, 256))
 	if r.err != nil {
-		return 0, r.err
+		return nil, r.err
 	}
-	bytes := int64(0)
-	switch p.op {
-	case "cholesky":
-		bytes, err = s.PotrfWork(typ, blas.Lower, n, a)
-	case "qr":
-		bytes, err = s.GeqrfWork(typ, n, n, a)
+	return l, firstError(l.s.Fill(l.info, 0, 256), l.s.Synchronize())
+}
+
+// call starts the i-th call.
+func (l *library) call(i int) error {
+	s, n, out := l.s, l.n, l.out[i%len(l.out)]
+	switch l.op {
+	case "gemm":
+		return s.Gemm(l.typ, blas.NoTrans, blas.NoTrans, n, n, n, 1, l.in[1], l.in[0], l.beta, out)
+	case "syrk":
+		return s.Syrk(l.typ, blas.Lower, blas.NoTrans, n, n, 1, l.in[0], 1, out)
+	case "trsm":
+		return s.Trsm(l.typ, blas.Right, blas.Lower, blas.Trans, blas.NonUnit, n, n, 1, l.in[0], out)
+	case "potrf":
+		return s.Potrf(l.typ, blas.Lower, n, out, l.work, l.info)
 	}
-	work := r.alloc(max(bytes, 256))
-	if err := firstError(err, r.err, s.Fill(info, 0, 256)); err != nil {
+	return s.Geqrf(l.typ, n, n, out, l.tau, l.work, l.info)
+}
+
+// time returns how long so many calls take.
+func (l *library) time(times int) (time.Duration, error) {
+	begin := time.Now()
+	for i := range times {
+		if err := l.call(i); err != nil {
+			return 0, err
+		}
+	}
+	err := l.s.Synchronize()
+	return time.Since(begin), err
+}
+
+// raw returns the GFLOP/s of the library's routine for p.
+func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate float64, err error) {
+	r := &room{d: on.Device()}
+	defer r.free(&err)
+	op, ins := map[string]string{"gemm": "gemm", "cholesky": "potrf", "qr": "geqrf"}[p.op], 0
+	if op == "gemm" {
+		ins = 2
+	}
+	l, err := newLibrary[T](r, op, p.n, ins, 1)
+	if err != nil {
 		return 0, err
 	}
-	took, err := best(times, func() (err error) {
-		switch p.op {
-		case "gemm":
-			err = s.Gemm(typ, blas.NoTrans, blas.NoTrans, n, n, n, 1, a, b, 0, c)
-		case "cholesky":
-			err = s.Potrf(typ, blas.Lower, n, a, work, info)
-		case "qr":
-			err = s.Geqrf(typ, n, n, a, tau, work, info)
-		}
-		return firstError(err, s.Synchronize())
-	})
+	took, err := best(times, func() error { _, err := l.time(1); return err })
 	var found int32
-	if err := firstError(err, s.CopyOut(unsafe.Pointer(&found), 4, info, 4, 4, 1), s.Synchronize()); err != nil {
+	if err := firstError(err, l.s.CopyOut(unsafe.Pointer(&found), 4, l.info, 4, 4, 1), l.s.Synchronize()); err != nil {
 		return 0, err
 	}
 	if found != 0 {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
@@ -26,31 +25,16 @@ type kernel struct {
 	// unit has the first operand, or what there is, be the unit matrix but for little:
 	// so it can be solved with and factored again and again.
 	unit bool
-	// raw enqueues the library's routine on the same matrices; nil: there is none.
-	raw func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, work, info cuda.Ptr) error
 }
 
-// kernelsMeasured returns the kernels with the parameters of la's factorizations,
-// and the libraries' routines with those that are the same on transposes.
+// kernelsMeasured returns the kernels with the parameters of la's factorizations.
 func kernelsMeasured(nb int) []kernel {
 	ib := min(64, nb)
 	return []kernel{
-		{op: "gemm", params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1,
-			raw: func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, _, _ cuda.Ptr) error {
-				return s.Gemm(typ, blas.NoTrans, blas.NoTrans, nb, nb, nb, 1, in[1], in[0], 1, out)
-			}},
-		{op: "syrk", params: &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1,
-			raw: func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, _, _ cuda.Ptr) error {
-				return s.Syrk(typ, blas.Lower, blas.NoTrans, nb, nb, 1, in[0], 1, out)
-			}},
-		{op: "trsm", params: &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true,
-			raw: func(s cuda.Stream, typ cuda.Type, nb int, in []cuda.Matrix, out cuda.Matrix, _, _ cuda.Ptr) error {
-				return s.Trsm(typ, blas.Right, blas.Lower, blas.Trans, blas.NonUnit, nb, nb, 1, in[0], out)
-			}},
-		{op: "potrf", params: &kernels.Potrf{Uplo: blas.Upper}, outs: 1, unit: true,
-			raw: func(s cuda.Stream, typ cuda.Type, nb int, _ []cuda.Matrix, out cuda.Matrix, work, info cuda.Ptr) error {
-				return s.Potrf(typ, blas.Lower, nb, out, work, info)
-			}},
+		{op: "gemm", params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1},
+		{op: "syrk", params: &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1},
+		{op: "trsm", params: &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true},
+		{op: "potrf", params: &kernels.Potrf{Uplo: blas.Upper}, outs: 1, unit: true},
 		{op: "tsmqr", params: &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, ins: 2, outs: 2, ib: ib},
 	}
 }
@@ -113,7 +97,7 @@ func square[T kernels.Element](rows, nb int, unit bool) *tile[T] {
 
 // measureTile measures one kernel at one size.
 func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb int) (row Tile, err error) {
-	typ, name := typeOf[T]()
+	_, name := typeOf[T]()
 	row = Tile{Op: k.op, Type: name, NB: nb}
 	op := builtin.NewTable().Op(k.op, name)
 	v := op.Version("cuda")
@@ -177,10 +161,13 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 	library := func(int) (time.Duration, error) { return 0, nil }
 	r := &room{d: a.Device()}
 	defer r.free(&err)
-	if k.raw != nil {
-		if library, err = rawTiles[T](r, k, typ, nb, calls); err != nil {
+	compared := k.op != "tsmqr" // of which no library has the like
+	if compared {
+		l, err := newLibrary[T](r, k.op, nb, k.ins, n)
+		if err != nil {
 			return row, err
 		}
+		l.beta, library = 1, l.time
 		if _, err := library(n); err != nil {
 			return row, err
 		}
@@ -199,7 +186,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 	}
 	flops := op.Work(&versions.Call{Params: k.params, Args: calls[0]}) * float64(times)
 	row.GFLOPS = flops / ours.Seconds() / 1e9
-	if k.raw != nil {
+	if compared {
 		row.Library = flops / theirs.Seconds() / 1e9
 		row.Ratio = row.GFLOPS / row.Library
 	}
@@ -245,51 +232,4 @@ func apart[T kernels.Element](s *station, op *versions.Op, v *versions.Version, 
 		}
 	}
 	return worst, nil
-}
-
-// rawTiles returns what runs the library's routine so many times, and waits, on
-// copies of the operands of calls in memory of its own.
-func rawTiles[T kernels.Element](r *room, k *kernel, typ cuda.Type, nb int, calls [][]any) (func(int) (time.Duration, error), error) {
-	s := r.stream()
-	bring := func(x any) cuda.Matrix {
-		t := x.(*tile[T])
-		width := int64(t.Cols) * typ.Size()
-		p := r.alloc(width * int64(t.Rows))
-		if r.err == nil {
-			r.err = s.CopyIn(p, width, unsafe.Pointer(&t.Data[0]), width, width, t.Rows)
-		}
-		return cuda.Matrix{Data: p, Ld: nb}
-	}
-	var ins, outs []cuda.Matrix
-	for _, x := range calls[0][:k.ins] {
-		ins = append(ins, bring(x))
-	}
-	for _, args := range calls {
-		outs = append(outs, bring(args[k.ins]))
-	}
-	info := r.alloc(256)
-	if r.err != nil {
-		return nil, r.err
-	}
-	bytes, err := s.PotrfWork(typ, blas.Lower, nb, outs[0])
-	if err != nil {
-		return nil, err
-	}
-	work := r.alloc(max(bytes, 256))
-	if r.err != nil {
-		return nil, r.err
-	}
-	if err := s.Synchronize(); err != nil {
-		return nil, err
-	}
-	return func(times int) (time.Duration, error) {
-		begin := time.Now()
-		for i := range times {
-			if err := k.raw(s, typ, nb, ins, outs[i%len(outs)], work, info); err != nil {
-				return 0, err
-			}
-		}
-		err := s.Synchronize()
-		return time.Since(begin), err
-	}, nil
 }
