@@ -52,10 +52,7 @@ func registerChoices(cmd *cobra.Command, ops ...bench.Operation) map[string]*str
 			continue
 		}
 		given[c.flag] = cmd.Flags().String(c.flag, c.known[0], c.usage+": "+strings.Join(c.known, ", "))
-		err := cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.known, cobra.ShellCompDirectiveNoFileComp))
-		if err != nil {
-			panic(err) // no such flag: a slip above
-		}
+		complete(cmd, c.flag, c.known)
 	}
 	return given
 }

@@ -11,7 +11,10 @@ import (
 )
 
 // diagnosis is something that slows the machine down, and what helps.
-type diagnosis struct{ finding, remedy string }
+type diagnosis struct {
+	Finding string `json:"finding"`
+	Remedy  string `json:"remedy"`
+}
 
 // diagnose returns what is wrong, the most costly first.
 func (x *findings) diagnose() []diagnosis {

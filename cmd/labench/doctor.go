@@ -188,9 +188,9 @@ func (x *findings) chart(p paint) string {
 	}
 	for _, d := range all {
 		// Colour is put on afterwards: it has no width.
-		text := wrapped(label("warning"), d.finding)
+		text := wrapped(label("warning"), d.Finding)
 		b.WriteString(strings.Replace(text, "warning", p.alert("warning"), 1))
-		b.WriteString(wrapped(label("  remedy"), d.remedy))
+		b.WriteString(wrapped(label("  remedy"), d.Remedy))
 	}
 	return b.String()
 }

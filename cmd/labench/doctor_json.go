@@ -7,17 +7,17 @@ import (
 
 // doctorDocument is what labench doctor --json prints.
 type doctorDocument struct {
-	Machine   doctorMachine     `json:"machine"`
-	Workers   []doctorWorker    `json:"workers"`
-	Devices   []deviceRow       `json:"devices"`
-	NoDevice  string            `json:"no_device,omitempty"` // why there is none
-	Build     doctorBuild       `json:"build"`
-	Library   *doctorLibrary    `json:"blas"`             // null if there is none in this build
-	Kernels   []string          `json:"kernels"`          // "gemm avx512": what is preferred, for f64
-	Profile   string            `json:"profile"`          // file; empty if there is no place for it
-	Peak      *doctorPeak       `json:"peak,omitempty"`   // GFLOP/s of FMA on f64
-	Bandwidth *doctorPeak       `json:"memory,omitempty"` // GB/s of a triad
-	Diagnoses []doctorDiagnosis `json:"diagnoses"`        // the most costly first
+	Machine   doctorMachine  `json:"machine"`
+	Workers   []doctorWorker `json:"workers"`
+	Devices   []deviceRow    `json:"devices"`
+	NoDevice  string         `json:"no_device,omitempty"` // why there is none
+	Build     doctorBuild    `json:"build"`
+	Library   *doctorLibrary `json:"blas"`             // null if there is none in this build
+	Kernels   []string       `json:"kernels"`          // "gemm avx512": what is preferred, for f64
+	Profile   string         `json:"profile"`          // file; empty if there is no place for it
+	Peak      *doctorPeak    `json:"peak,omitempty"`   // GFLOP/s of FMA on f64
+	Bandwidth *doctorPeak    `json:"memory,omitempty"` // GB/s of a triad
+	Diagnoses []diagnosis    `json:"diagnoses"`        // the most costly first
 }
 
 type doctorMachine struct {
@@ -66,11 +66,6 @@ type doctorPeak struct {
 	Cores int     `json:"cores"`
 }
 
-type doctorDiagnosis struct {
-	Finding string `json:"finding"`
-	Remedy  string `json:"remedy"`
-}
-
 // document returns what chart prints, for programs to read. Lists are never
 // null.
 func (x *findings) document() doctorDocument {
@@ -86,7 +81,7 @@ func (x *findings) document() doctorDocument {
 		Build:     doctorBuild{Go: x.goVersion, GOMAXPROCS: x.gomaxprocs, Tags: append([]string{}, x.tags...), CGO: x.cgo},
 		Kernels:   append([]string{}, x.kernels...),
 		Profile:   x.profile,
-		Diagnoses: []doctorDiagnosis{},
+		Diagnoses: append([]diagnosis{}, x.diagnose()...),
 	}
 	for _, n := range m.Nodes {
 		doc.Machine.Numa = append(doc.Machine.Numa, n.CPUs.String())
@@ -105,9 +100,6 @@ func (x *findings) document() doctorDocument {
 	}
 	if doc.Peak, doc.Bandwidth = rate(x.fma), rate(x.triad); doc.Peak != nil {
 		doc.Peak.ISA = x.fma.ISA.String()
-	}
-	for _, d := range x.diagnose() {
-		doc.Diagnoses = append(doc.Diagnoses, doctorDiagnosis{d.finding, d.remedy})
 	}
 	return doc
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,45 +59,43 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 	type outcome struct {
 		report gpucheck.Report
 		err    error
+		saving error // the first error of writing the file
 	}
-	var (
-		latest struct {
-			sync.Mutex
-			report gpucheck.Report
-			saving error // the first error of writing it
-		}
-		over = make(chan outcome, 1)
-		opt  = f.opt
-	)
+	over, latest := make(chan outcome, 1), make(chan gpucheck.Report, 1)
+	opt := f.opt
 	opt.Machine, opt.Build = machineLine(topo.Detect()), versionLine(debug.ReadBuildInfo())
-	opt.Saved = func(r gpucheck.Report) {
-		latest.Lock()
-		defer latest.Unlock()
-		latest.report = r
-		if err := f.write(r); latest.saving == nil {
-			latest.saving = err
-		}
-		bar.update(int(r.Seconds), int(r.Budget))
-	}
 	go func() {
+		var saving error
+		opt.Saved = func(r gpucheck.Report) {
+			if err := f.write(r); saving == nil {
+				saving = err
+			}
+			bar.update(int(r.Seconds), int(r.Budget))
+			select {
+			case <-latest:
+			default:
+			}
+			latest <- r
+		}
 		r, err := run(ctx, opt)
-		over <- outcome{r, err}
+		over <- outcome{r, err, saving}
 	}()
 	hung := time.NewTimer(opt.Budget + f.late)
 	defer hung.Stop()
 	var end outcome
+	ended := true
 	select {
 	case end = <-over:
+		ended = !errors.Is(end.err, context.Canceled)
 	case <-hung.C:
 		// Calls of a driver that has hung cannot be stopped: the process ends.
-		latest.Lock()
-		end.report = latest.report
-		latest.Unlock()
+		ended = false
 	}
-	if errors.Is(end.err, context.Canceled) {
-		latest.Lock()
-		end.report = latest.report
-		latest.Unlock()
+	if !ended {
+		select {
+		case end.report = <-latest: // says what was under way
+		default:
+		}
 	}
 	bar.end()
 	if end.report.Device.Name == "" {
@@ -110,13 +107,11 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 	if _, err := io.WriteString(a.out, gpuReport(&end.report, newPaint(a.out))); err != nil {
 		return err
 	}
-	latest.Lock()
-	defer latest.Unlock()
 	switch wrong := end.report.Wrong(); {
 	case end.err != nil:
 		return end.err
-	case latest.saving != nil:
-		return latest.saving
+	case end.saving != nil:
+		return end.saving
 	case wrong != "":
 		return &gpuError{wrong}
 	}

@@ -102,21 +102,21 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	boolFlag(cmd, &s.Verify, "verify", true, "check the result")
 	boolFlag(cmd, &f.json, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
-	for flag, known := range map[string][]string{"type": bench.Types(), "sched": strings.Split(words(dispatch.Kinds()), ", "), "matrix": bench.KindsFor(op)} {
-		err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
-		if err != nil {
-			panic(err) // no such flag: a slip above
-		}
+	complete(cmd, "type", bench.Types())
+	complete(cmd, "sched", namesOf(dispatch.Kinds()...))
+	complete(cmd, "matrix", bench.KindsFor(op))
+}
+
+// complete has a shell offer the words that a flag takes.
+func complete(cmd *cobra.Command, flag string, known []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // no such flag: a slip of the caller
 	}
 }
 
 // words lists the names of typed constants.
 func words[T fmt.Stringer](kinds []T) string {
-	var all []string
-	for _, k := range kinds {
-		all = append(all, k.String())
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(namesOf(kinds...), ", ")
 }
 
 // defaultKind returns the name of the kind of matrix that op takes if nothing
@@ -207,33 +207,46 @@ func parseVersions(list string) (only []string, fixed []versions.Pin, err error)
 	return only, fixed, err
 }
 
+// prepare parses the command line and opens the profile.
+func (a *app) prepare(f *opFlags) (s bench.Spec, p *profile, err error) {
+	if s, err = f.parse(); err != nil {
+		return s, nil, usage(err)
+	}
+	s.NoPeak = a.noPeak
+	a.warnNoDevice(f.devices)
+	if p, err = a.openProfile(f.profile); err != nil {
+		return s, nil, err
+	}
+	s.Profile = p.Profile
+	a.warnCrowded(s.Workers)
+	return s, p, nil
+}
+
+// progress has s shown in a bar, where it can be seen.
+func (a *app) progress(f *opFlags, s *bench.Spec, title string) *progress {
+	if f.json || !terminal(a.err) {
+		return nil
+	}
+	bar := newProgress(a.err, title)
+	s.Progress = bar.update
+	return bar
+}
+
 // runOp runs one operation and prints the outcome.
 func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	if f.matrix == "help" {
 		return a.kindsHelp(f.spec.Op)
 	}
-	s, err := f.parse()
-	if err != nil {
-		return usage(err)
-	}
-	s.NoPeak = a.noPeak
-	a.warnNoDevice(f.devices)
-	profile, err := a.openProfile(f.profile)
+	s, profile, err := a.prepare(f)
 	if err != nil {
 		return err
 	}
-	s.Profile = profile.Profile
-	a.warnCrowded(s.Workers)
 	recorded, err := f.record.begin(a, &s)
 	if err != nil {
 		return err
 	}
 	defer recorded.end()
-	var bar *progress
-	if !f.json && terminal(a.err) {
-		bar = newProgress(a.err, s.Op)
-		s.Progress = bar.update
-	}
+	bar := a.progress(f, &s, s.Op)
 	r, err := bench.Run(ctx, s)
 	bar.end()
 	if ctx.Err() == nil {

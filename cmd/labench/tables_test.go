@@ -185,7 +185,7 @@ func TestDoctor(t *testing.T) {
 		switch {
 		case test.remedy == "" && len(found) > 0:
 			t.Errorf("%s: %+v", test.name, found)
-		case test.remedy != "" && (len(found) != 1 || !strings.Contains(found[0].remedy, test.remedy)):
+		case test.remedy != "" && (len(found) != 1 || !strings.Contains(found[0].Remedy, test.remedy)):
 			t.Errorf("%s: %+v, want remedy %q", test.name, found, test.remedy)
 		}
 		chart := x.chart(paint{})

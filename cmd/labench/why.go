@@ -56,21 +56,14 @@ func (a *app) runWhy(ctx context.Context, f *opFlags) error {
 	if f.matrix == "help" {
 		return a.kindsHelp(f.spec.Op)
 	}
-	s, err := f.parse()
+	s, profile, err := a.prepare(f)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	s.NoPeak = a.noPeak
 	s.Workers = cmp.Or(s.Workers, topo.Detect().Workers())
 	if s.Workers == 1 {
 		return usage(fmt.Errorf("with one worker there is nothing to compare; --workers 2 makes two share this core"))
 	}
-	profile, err := a.openProfile(f.profile)
-	if err != nil {
-		return err
-	}
-	s.Profile = profile.Profile
-	a.warnCrowded(s.Workers)
 	all, err := a.fastest(ctx, f, s)
 	if err != nil {
 		return err
@@ -111,11 +104,7 @@ func (a *app) fastest(ctx context.Context, f *opFlags, s bench.Spec) (side, erro
 			best.recording, best.took = r, took
 		}
 	}
-	var bar *progress
-	if !f.json && terminal(a.err) {
-		bar = newProgress(a.err, fmt.Sprintf("%s, %s", s.Op, workers(s.Workers)))
-		s.Progress = bar.update
-	}
+	bar := a.progress(f, &s, fmt.Sprintf("%s, %s", s.Op, workers(s.Workers)))
 	var err error
 	best.result, err = bench.Run(ctx, s)
 	bar.end()

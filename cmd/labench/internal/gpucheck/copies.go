@@ -52,61 +52,50 @@ func best(times int, f func() error) (time.Duration, error) {
 
 // room is memory of a device, with streams, that is given back at once.
 type room struct {
-	d       cuda.Device
-	memory  []cuda.Ptr
-	host    []unsafe.Pointer
-	streams []cuda.Stream
-	err     error // the first
+	d    cuda.Device
+	back []func() error // what gives it back, in order
+	err  error          // the first
 }
 
-func (r *room) alloc(n int64) cuda.Ptr {
-	if r.err != nil {
-		return 0
-	}
-	p, err := r.d.Alloc(n)
+// keep notes what came of asking for something, and what gives it back.
+func (r *room) keep(err error, back func() error) {
 	if r.err = err; err == nil {
-		r.memory = append(r.memory, p)
+		r.back = append(r.back, back)
+	}
+}
+
+func (r *room) alloc(n int64) (p cuda.Ptr) {
+	if r.err == nil {
+		var err error
+		p, err = r.d.Alloc(n)
+		r.keep(err, func() error { return r.d.Free(p) })
 	}
 	return p
 }
 
-func (r *room) pinned(n int64) unsafe.Pointer {
-	if r.err != nil {
-		return nil
-	}
-	p, err := r.d.AllocHost(n)
-	if r.err = err; err == nil {
-		r.host = append(r.host, p)
+func (r *room) pinned(n int64) (p unsafe.Pointer) {
+	if r.err == nil {
+		var err error
+		p, err = r.d.AllocHost(n)
+		r.keep(err, func() error { return r.d.FreeHost(p) })
 	}
 	return p
 }
 
-func (r *room) stream() cuda.Stream {
-	if r.err != nil {
-		return nil
-	}
-	s, err := r.d.NewStream()
-	if r.err = err; err == nil {
-		r.streams = append(r.streams, s)
+// stream is called before memory is asked for, so that it ends first.
+func (r *room) stream() (s cuda.Stream) {
+	if r.err == nil {
+		var err error
+		s, err = r.d.NewStream()
+		r.keep(err, func() error { return s.Close() })
 	}
 	return s
 }
 
 // free gives everything back; *err becomes its error if it is nil.
 func (r *room) free(err *error) {
-	note := func(e error) {
-		if *err == nil {
-			*err = e
-		}
-	}
-	for _, s := range r.streams {
-		note(s.Close())
-	}
-	for _, p := range r.memory {
-		note(r.d.Free(p))
-	}
-	for _, p := range r.host {
-		note(r.d.FreeHost(p))
+	for _, back := range r.back {
+		*err = firstError(*err, back())
 	}
 }
 
@@ -115,8 +104,8 @@ func copying(d cuda.Device, memory string, bytes int64, times int) (row Copies, 
 	row = Copies{Memory: memory, Bytes: bytes}
 	r := &room{d: d}
 	defer r.free(&err)
-	x, y := r.alloc(bytes), r.alloc(bytes)
 	s, t := r.stream(), r.stream()
+	x, y := r.alloc(bytes), r.alloc(bytes)
 	var from, to unsafe.Pointer
 	switch memory {
 	case "pinned":
@@ -188,7 +177,7 @@ func latency(on *station, times int) (l Latency, err error) {
 	d := on.a.Device()
 	r := &room{d: d}
 	defer r.free(&err)
-	x, s, h := r.alloc(256), r.stream(), r.pinned(8)
+	s, x, h := r.stream(), r.alloc(256), r.pinned(8)
 	if r.err != nil {
 		return l, r.err
 	}
