@@ -25,90 +25,90 @@ type recordFlags struct {
 func (f *recordFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	boolFlag(cmd, &f.report, "report", false, "say where the time of the last timed run went")
-	fl.StringVar(&f.trace, "trace", "", "write the tasks of the last timed run to a file: "+strings.Join(traceEndings(), ", "))
-	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+strings.Join(dotEndings(), " or "))
+	fl.StringVar(&f.trace, "trace", "", "write the tasks of the last timed run to a file: "+endings("trace", ", "))
+	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+endings("dot", " or "))
 	fl.StringVar(&f.monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")
 }
 
-// traceFormat is a file format of a trace.
-type traceFormat struct {
+// fileFormat is a format that recorded tasks can be written in.
+type fileFormat struct {
+	flag   string // without dashes
 	ending string
-	opens  string // who reads it
+	opens  string // who reads it, where that is not the flag's to say
 	// also are the endings of the files beside the first that belong to it.
 	also  []string
 	write func(r *trace.Recording, to []io.Writer) error
 }
 
-// traceFormats returns what --trace can write.
-func traceFormats() []traceFormat {
-	return []traceFormat{
-		{".prv", "Paraver", []string{".pcf", ".row"},
+func fileFormats() []fileFormat {
+	dot := func(r *trace.Recording, to []io.Writer) error { return r.WriteDOT(to[0], 0) }
+	return []fileFormat{
+		{"trace", ".prv", "Paraver", []string{".pcf", ".row"},
 			func(r *trace.Recording, to []io.Writer) error { return r.WriteParaver(to[0], to[1], to[2]) }},
-		{".json", "Perfetto (ui.perfetto.dev) and Chrome", nil,
+		{"trace", ".json", "Perfetto (ui.perfetto.dev) and Chrome", nil,
 			func(r *trace.Recording, to []io.Writer) error { return r.WriteChrome(to[0]) }},
+		{"dot", ".dot", "", nil, dot},
+		{"dot", ".gv", "", nil, dot},
 	}
 }
 
-// traceEndings returns the endings of a trace's name, with who reads it.
-func traceEndings() []string {
+// endings lists the endings of the names of a flag's files, with who reads them.
+func endings(flag, between string) string {
 	var all []string
-	for _, t := range traceFormats() {
-		all = append(all, fmt.Sprintf("%s for %s", t.ending, t.opens))
-	}
-	return all
-}
-
-// dotEndings returns the endings of a graph's name.
-func dotEndings() []string { return []string{".dot", ".gv"} }
-
-// formatOf returns the format of a trace that the ending of its name asks for,
-// without regard to case.
-func formatOf(file string) (traceFormat, error) {
-	ending := strings.ToLower(filepath.Ext(file))
-	for _, t := range traceFormats() {
-		if t.ending == ending {
-			return t, nil
+	for _, t := range fileFormats() {
+		switch {
+		case t.flag == flag && t.opens != "":
+			all = append(all, t.ending+" for "+t.opens)
+		case t.flag == flag:
+			all = append(all, t.ending)
 		}
 	}
-	return traceFormat{}, &listError{"trace", file, "a file " + strings.Join(traceEndings(), " or ")}
+	return strings.Join(all, between)
 }
 
-// paths returns the names of the files of a trace, the one given first.
-func (t traceFormat) paths(file string) []string {
-	all := []string{file}
-	for _, ending := range t.also {
-		all = append(all, strings.TrimSuffix(file, filepath.Ext(file))+ending)
+// toWrite is files to be written, the first one's name as it was given.
+type toWrite struct {
+	fileFormat
+	paths []string
+}
+
+// files returns what the flags ask for, the formats by the endings of the names,
+// without regard to case. The errors are *listErrors.
+func (f *recordFlags) files() (all []toWrite, errs problems) {
+	for _, given := range [][2]string{{"trace", f.trace}, {"dot", f.dot}} {
+		flag, file := given[0], given[1]
+		if file == "" {
+			continue
+		}
+		ending := filepath.Ext(file)
+		i := slices.IndexFunc(fileFormats(), func(t fileFormat) bool { return t.flag == flag && t.ending == strings.ToLower(ending) })
+		if i < 0 {
+			errs.note(&listError{flag, file, "a file " + endings(flag, " or ")})
+			continue
+		}
+		w := toWrite{fileFormats()[i], []string{file}}
+		for _, also := range w.also {
+			w.paths = append(w.paths, strings.TrimSuffix(file, ending)+also)
+		}
+		all = append(all, w)
 	}
-	return all
+	return all, errs
 }
 
 // check reports everything that is wrong with the flags, as far as that can be
 // seen before the run.
-func (f *recordFlags) check(asJSON bool) (errs []error) {
-	target := func(flag string, paths ...string) {
-		for _, path := range paths {
+func (f *recordFlags) check(asJSON bool) problems {
+	files, errs := f.files()
+	for _, w := range files {
+		for _, path := range w.paths {
 			if err := checkTarget(path); err != nil {
-				errs = append(errs, fmt.Errorf("--%s %s: %w", flag, path, err))
-				return // of the others it is true, too
+				errs.note(fmt.Errorf("--%s %s: %w", w.flag, path, err))
+				break // of the others it is true, too
 			}
 		}
 	}
-	if f.trace != "" {
-		if t, err := formatOf(f.trace); err != nil {
-			errs = append(errs, err)
-		} else {
-			target("trace", t.paths(f.trace)...)
-		}
-	}
-	if f.dot != "" {
-		if !slices.Contains(dotEndings(), strings.ToLower(filepath.Ext(f.dot))) {
-			errs = append(errs, &listError{"dot", f.dot, "a file " + strings.Join(dotEndings(), " or ")})
-		} else {
-			target("dot", f.dot)
-		}
-	}
 	if f.report && asJSON {
-		errs = append(errs, errors.New("--report is text, and --json one object: give one"))
+		errs.note(errors.New("--report is text, and --json one object: give one"))
 	}
 	return errs
 }
@@ -172,36 +172,29 @@ func (r *recorded) show(a *app, quiet bool) error {
 			return err
 		}
 	}
-	write := func(name, what string, paths []string, write func(to []io.Writer) error) error {
-		if tasks == 0 {
-			return &noTasksError{paths[0]}
+	files, _ := r.flags.files()
+	for _, w := range files {
+		name, what := w.flag, "for "+w.opens
+		if w.flag == "dot" {
+			name, what = "graph", "draw it with dot -Tsvg"
+			if tasks > trace.DefaultDOTTasks {
+				what = "too many to be drawn one by one: a node for each op; " + what
+			}
 		}
-		if err := writeWhole(paths, write); err != nil {
-			return fmt.Errorf("%s was not written: %w", paths[0], err)
+		if tasks == 0 {
+			return &noTasksError{w.paths[0]}
+		}
+		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(r.last, to) }); err != nil {
+			return fmt.Errorf("%s was not written: %w", w.paths[0], err)
 		}
 		if quiet {
-			return nil
+			continue
 		}
-		return printWrapped(a.out, label(name), fmt.Sprintf("%s: %s, %s", strings.Join(paths, ", "), count(tasks, "task"), what))
-	}
-	if r.flags.trace != "" {
-		t, err := formatOf(r.flags.trace)
-		if err != nil {
-			return err
-		}
-		err = write("trace", "for "+t.opens, t.paths(r.flags.trace), func(to []io.Writer) error { return t.write(r.last, to) })
-		if err != nil {
+		if err := printWrapped(a.out, label(name), fmt.Sprintf("%s: %s, %s", strings.Join(w.paths, ", "), count(tasks, "task"), what)); err != nil {
 			return err
 		}
 	}
-	if r.flags.dot == "" {
-		return nil
-	}
-	what := "draw it with dot -Tsvg"
-	if tasks > trace.DefaultDOTTasks {
-		what = "too many to be drawn one by one: a node for each op; " + what
-	}
-	return write("graph", what, []string{r.flags.dot}, func(to []io.Writer) error { return r.last.WriteDOT(to[0], 0) })
+	return nil
 }
 
 // report prints where the time went.

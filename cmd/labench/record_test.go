@@ -267,15 +267,15 @@ func TestMonitorAddresses(t *testing.T) {
 
 func TestTraceFormats(t *testing.T) {
 	for file, want := range map[string][]string{"a/b.prv": {"a/b.prv", "a/b.pcf", "a/b.row"}, "x.y.JSON": {"x.y.JSON"}} {
-		f, err := formatOf(file)
-		if got := f.paths(file); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v, %v", file, got, err)
+		files, errs := (&recordFlags{trace: file}).files()
+		if len(files) != 1 || errs != nil || !slices.Equal(files[0].paths, want) {
+			t.Errorf("%s: %v, %v", file, files, errs)
 		}
 	}
 	for _, file := range []string{"x", "x.txt", "prv"} {
 		var bad *listError
-		if _, err := formatOf(file); !errors.As(err, &bad) {
-			t.Errorf("%s: %v", file, err)
+		if _, errs := (&recordFlags{trace: file}).files(); !errors.As(errors.Join(errs...), &bad) {
+			t.Errorf("%s: %v", file, errs)
 		}
 	}
 }
