@@ -69,8 +69,8 @@ func Devices() ([]Device, error) {
 
 // real is a device of NVIDIA's driver. Its calls go two ways:
 //
-//	gorgonia.org/cu     memory, streams, events, kernels: in, locked
-//	internal/nvidia     copies, pinned memory, cuBLAS, cuSOLVER: in C, one call each
+//	gorgonia.org/cu     memory, streams, events: in, locked
+//	internal/nvidia     copies, pinned memory, kernels, cuBLAS, cuSOLVER: in C, one call each
 //
 // and what they return becomes a [DeviceError] in failed, which also notices that
 // the device is lost. From then on usable answers for the driver.

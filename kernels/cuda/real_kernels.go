@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"gorgonia.org/cu"
 )
@@ -52,14 +51,13 @@ func (d *real) compile() error {
 	return nil
 }
 
-// kernel launches blocks of threads, with 64-bit parameters, which the driver has
-// read when it returns.
+// kernel launches x by y blocks of threads, with 64-bit parameters.
 func (s *realStream) kernel(f cu.Function, x, y, threads int, params ...uint64) error {
-	at := make([]unsafe.Pointer, len(params))
-	for i := range params {
-		at[i] = unsafe.Pointer(&params[i])
+	const op = "cuLaunchKernel"
+	if err := s.usable(op); err != nil {
+		return err
 	}
-	return s.in("cuLaunchKernel", func() error { return f.Launch(x, y, 1, threads, 1, 1, 0, s.s, at) })
+	return s.d.failed(op, s.name, s.d.current.Launch(s.s, f, x, y, threads, params))
 }
 
 // CopyVectors implements [Stream]. A long vector is shared by up to vectorBlocks blocks

@@ -61,3 +61,13 @@ int tessera_copy(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, CUde
 	c.dstDevice = dst;
 	return cuMemcpy2DAsync(&c, s);
 }
+
+int tessera_launch(CUcontext ctx, CUstream s, CUfunction f, int x, int y, int threads, unsigned long long *params, int n) {
+	void *at[16];
+	if (n > 16)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < n; i++)
+		at[i] = &params[i];
+	CURRENT(ctx);
+	return cuLaunchKernel(f, x, y, 1, threads, 1, 1, 0, s, at, NULL);
+}

@@ -25,6 +25,10 @@ int tessera_copy_in(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, c
 int tessera_copy_out(CUcontext ctx, CUstream s, void *dst, size_t dpitch, CUdeviceptr src, size_t spitch, size_t width, size_t rows);
 int tessera_copy(CUcontext ctx, CUstream s, CUdeviceptr dst, size_t dpitch, CUdeviceptr src, size_t spitch, size_t width, size_t rows);
 
+/* tessera_launch launches a kernel on a grid of x by y blocks, with n parameters of
+ * 64 bits, 16 at most, which it has read when it returns. */
+int tessera_launch(CUcontext ctx, CUstream s, CUfunction f, int x, int y, int threads, unsigned long long *params, int n);
+
 /* What is used of cuBLAS and cuSOLVER. */
 #define TESSERA_CUBLAS(X) \
 	X(cublasCreate_v2) X(cublasDestroy_v2) X(cublasSetStream_v2) X(cublasGetVersion_v2) \
