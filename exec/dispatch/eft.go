@@ -18,9 +18,19 @@ import (
 //
 // What nothing is known of is expected to take no time, so that it is found out.
 //
+// With w workers and n tasks in a queue, Push takes O(w) questions to Costs and O(log
+// n) for each task; Pop O(log n), and O(w) more where the worker's queue is empty or
+// there are accelerators. When the times of an op become known, refresh looks once at
+// each queue as a whole. It assumes that Costs is about right for the mean of many
+// tasks. A single one that takes longer than was said shifts the load of its worker
+// until it has ended, when what was expected of it is taken off again.
+//
+// What always holds: load[w] is the sum of the costs in queue[w] and in runs[w], but
+// for rounding; unknown[w] is the number of tasks in queue[w] of cost 0.
+//
 // Reference: Topcuoglu, Hariri and Wu, "Performance-effective and low-complexity
 // task scheduling for heterogeneous computing", IEEE TPDS 13 (2002), of which
-// this is the dynamic form, as StarPU's dmda.
+// this is the dynamic form, as StarPU's dmda, and dmdas, where tasks go by priority.
 type earliestFinish struct {
 	costs   Costs
 	hosts   int         // workers on cores, which come first
@@ -54,7 +64,11 @@ func (q *earliestFinish) Len() int { return q.n }
 // the others.
 func (q *earliestFinish) Wants(int) bool { return q.n > 0 }
 
+// Push places each task where load + cost is the least. The first of several that
+// are equal wins, beginning at from, so that of workers alike none is preferred.
 func (q *earliestFinish) Push(ready []*graph.Task, from int) {
+	// Accelerators have several tasks at once, which end about in the order in which
+	// they were taken.
 	if from >= 0 && len(q.runs[from]) > 0 {
 		// Its task has ended, sooner or later than was expected; of several the one
 		// that it took first.
@@ -88,8 +102,8 @@ func (q *earliestFinish) put(t *graph.Task, worker int, c float64) {
 	q.n++
 }
 
-// refresh learns what tasks cost that were queued for a worker when that was not
-// known, if it is known by now of the last of them.
+// refresh learns what tasks cost that were queued for a worker when that was not known,
+// if it is known by now of the last of them. To ask for one spares asking for all.
 func (q *earliestFinish) refresh(worker int) {
 	if q.unknown[worker] == 0 {
 		return
@@ -124,6 +138,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if q.n == 0 {
 		return nil
 	}
+	// Each round leaves a task to an accelerator, so the queue gets shorter.
 	mine := &q.queue[worker]
 	for len(mine.tasks) > 0 {
 		if worker >= q.hosts || !q.delegate(worker) {
@@ -143,7 +158,8 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if victim < 0 {
 		return nil
 	}
-	// The last may be one that only the other can run.
+	// From the end of the heap, where tasks of low priority are. The last may be one that
+	// only the other can run, so a few are tried; not all, as Costs is asked for each.
 	const tries = 8
 	tasks := q.queue[victim].tasks
 	for i := len(tasks) - 1; i >= max(len(tasks)-tries, 0); i-- {
@@ -155,9 +171,9 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	return nil
 }
 
-// delegate leaves the first task of a worker on cores, which is free, to an
-// accelerator that is expected to finish it sooner, and reports whether there is
-// one.
+// delegate leaves the first task of a worker on cores, which is free, to an accelerator
+// that is expected to finish it sooner, and reports whether there is one. Since it was
+// placed the accelerators may have come ahead of what was expected.
 func (q *earliestFinish) delegate(worker int) bool {
 	if q.hosts == len(q.queue) {
 		return false
@@ -191,7 +207,8 @@ func (q *earliestFinish) remove(worker, i int) *graph.Task {
 	return x.task
 }
 
-// take hands task i of a victim's queue to a worker, on which it costs c.
+// take hands task i of a victim's queue to a worker, on which it costs c. Until its end
+// the cost counts as the worker's load.
 func (q *earliestFinish) take(worker, victim, i int, c float64) *graph.Task {
 	t := q.remove(victim, i)
 	q.load[worker] += c
@@ -205,6 +222,7 @@ func (h *queue) push(x costed) {
 	h.up(len(h.tasks) - 1)
 }
 
+// up moves task i up to where it belongs.
 func (h *queue) up(i int) {
 	for i > 0 {
 		up := (i - 1) / 2
@@ -216,7 +234,8 @@ func (h *queue) up(i int) {
 	}
 }
 
-// remove takes task i out.
+// remove takes task i out, in O(log n): the last one takes its place and goes up or down
+// from there.
 func (h *queue) remove(i int) costed {
 	n := len(h.tasks) - 1
 	t := h.tasks[i]

@@ -5,6 +5,12 @@ import "github.com/tessera-la/tessera/exec/graph"
 // fifodata is locality, with the tasks that a worker has just freed before
 // all others on that worker. Freed tasks are among the others too, so that other
 // workers can take them.
+//
+// It takes the time of locality, as it does the same with each task; what a worker finds
+// on its list and another one has taken costs it a look. It assumes that what a task has
+// freed reads what that task has written, which is still in the worker's caches.
+//
+// Reference: Amela et al., 2018, section 2.3, FIFOData.
 type fifodata struct {
 	scored
 	freed []freedList // by worker
@@ -16,7 +22,8 @@ type freedList struct {
 	next int
 }
 
-// entryRef is an entry that may have been taken, and reused, meanwhile.
+// entryRef is an entry that may have been taken, and reused, meanwhile: then its gen is
+// another one.
 type entryRef struct {
 	e   *entry
 	gen uint64
@@ -30,6 +37,8 @@ func newFIFOData(m Machine) *fifodata {
 	return &fifodata{scored: *newScored(m, score), freed: make([]freedList, len(m.Locations))}
 }
 
+// Push replaces the list of from: what the task before the last one has freed, and nobody
+// has taken yet, is among all others from now on.
 func (q *fifodata) Push(ready []*graph.Task, from int) {
 	if from < 0 {
 		q.scored.Push(ready, from)

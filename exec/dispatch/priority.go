@@ -14,10 +14,18 @@ import (
 // the first, is not compared on the way down: it goes back up from the bottom,
 // near which it belongs. An empty task of a Cholesky factorization, all in, takes
 // a sixth less for it.
+//
+// Pop takes the task with the largest priority, and of equals the one that was
+// submitted first. Push and Pop take O(log n) for a task. It assumes that priorities
+// are the lengths of paths to the end of the graph, as those of package blocked are:
+// then it is list scheduling by the critical path (Graham, "Bounds on multiprocessing
+// timing anomalies", SIAM J. Appl. Math. 17, 1969, bounds what any such list can lose:
+// twice the best time, for workers alike).
 type priority struct{ heap []ranked }
 
 // ranked is a task with its rank: of two tasks the one with the smaller high, and
-// then the smaller low, comes first.
+// then the smaller low, comes first. high is the priority in the opposite order: its
+// sign is flipped, so that it is ordered as an unsigned number, and then all its bits.
 type ranked struct {
 	high, low uint64
 	task      *graph.Task
@@ -27,7 +35,8 @@ func rank(t *graph.Task) ranked {
 	return ranked{^(uint64(t.Priority) ^ 1<<63), uint64(t.ID()), t}
 }
 
-// before returns 1 if a comes before b, else 0.
+// before returns 1 if a comes before b, else 0: the borrow of the 128-bit difference
+// of their ranks.
 func before(a, b *ranked) int {
 	_, borrow := bits.Sub64(a.low, b.low, 0)
 	_, borrow = bits.Sub64(a.high, b.high, borrow)
@@ -70,6 +79,8 @@ func (q *priority) Pop(int) *graph.Task {
 	if n == 0 {
 		return t
 	}
+	// The free place goes down to a leaf, along the child that comes first; then x goes
+	// up from there. Children of i are 4i+1 to 4i+4.
 	i := 0
 	for c := 1; c < n; c = 4*i + 1 {
 		best := c

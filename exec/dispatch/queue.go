@@ -8,7 +8,12 @@ import (
 
 // Queue is the ready tasks of a runtime: those that a policy keeps for everybody, and
 // those that only some workers may take. Like a [Policy] it holds no lock and waits for
-// nothing; it is not safe for concurrent use.
+// nothing; it is not safe for concurrent use. A worker's own tasks come first, then what
+// accelerators have refused, then what the policy gives it:
+//
+//	Direct ──► inbox[w] ──► worker w                 a task that must run there
+//	Refuse ──► refused ───► workers on cores         what an accelerator could not do
+//	Push ────► policy ────► whom the policy chooses
 type Queue struct {
 	policy   Policy
 	reserver Reserver        // the policy, if it is one

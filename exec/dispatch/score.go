@@ -18,11 +18,16 @@ func ByScore(score func(t *graph.Task, location int) float64) func(Machine) Poli
 	return func(m Machine) Policy { return newScored(m, score) }
 }
 
-// bytesAt is the score of Locality.
+// bytesAt is the score of Locality: the bytes that would not have to be brought to the
+// worker. Reference: Amela et al., 2018, section 2.3.
 func bytesAt(t *graph.Task, location int) float64 { return float64(t.BytesAt(location)) }
 
 // scored has every task in a heap for each location. Removals are exact, from the
-// middle of a heap too.
+// middle of a heap too: each entry knows its place in each heap. With l locations, Push
+// and Pop take O(l·log n) for a task, and Push l scores.
+//
+// It assumes that a score stays what it is while the task is ready. For locality that is
+// nearly so: what a ready task reads has been made; it can only be copied elsewhere.
 type scored struct {
 	locations []int // of workers
 	score     func(t *graph.Task, location int) float64
@@ -57,6 +62,7 @@ func (q *scored) Push(ready []*graph.Task, _ int) {
 	}
 }
 
+// push scores t and puts it into all heaps.
 func (q *scored) push(t *graph.Task) *entry {
 	e := q.free
 	if e == nil {
@@ -106,6 +112,7 @@ func (a *entry) precedes(b *entry, loc int) bool {
 	return x > y || x == y && a.before(&b.prioritised)
 }
 
+// set puts e at place k, and notes that there.
 func (h heap) set(loc, k int, e *entry) {
 	h[k] = e
 	e.places[loc].index = k
@@ -124,7 +131,8 @@ func (h heap) up(loc, k int, e *entry) {
 	h.set(loc, k, e)
 }
 
-// remove takes the entry at place k out.
+// remove takes the entry at place k out. The last one takes its place, from where it goes
+// down, or up: it may be from another branch.
 func (h *heap) remove(loc, k int) {
 	n := len(*h) - 1
 	e := (*h)[n]

@@ -9,6 +9,12 @@ import "github.com/tessera-la/tessera/exec/graph"
 // likely left the victim's caches. Tasks that no worker has freed are dealt
 // round.
 //
+// Push takes constant time for a task, Pop too while the worker has some, and O(workers)
+// when it has to look for a victim. It assumes that tasks free others: a worker whose
+// tasks free none only steals. Priorities count among what one end has freed, and no
+// further. Victims are not chosen at random, as in the reference, but in a fixed order,
+// those near first: SEQPRI of DaphneSched.
+//
 // Reference: Blumofe and Leiserson, "Scheduling multithreaded computations by
 // work stealing", J. ACM 46 (1999).
 type stealing struct {
@@ -54,6 +60,7 @@ func (q *stealing) Pop(worker int) *graph.Task {
 		return nil
 	}
 	q.n--
+	// n was not 0, so that there is a task in some deque.
 	t := q.deques[worker].popBack()
 	for i := 1; t == nil; i++ {
 		t = q.deques[q.victims[worker][i]].popFront()

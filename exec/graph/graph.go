@@ -5,6 +5,34 @@ import (
 	"time"
 )
 
+// How tasks find out that they may run. Add, on one goroutine, and End and Give, on
+// any number of them, meet in three atomic words, and for uncommon accesses under
+// the lock of groups:
+//
+//	version.waiters   the uses that wait for the version, the latest first;
+//	                  produced or broken once it is there
+//	version.ended     minus the readers that have ended; the next writer, when
+//	                  Add has found it, adds how many there were
+//	Task.pending      minus the events that have happened; Add, when it has
+//	                  looked at all operands, adds how many it waits for
+//
+// Waiters are pushed by compare-and-swap, and taken all at once by the swap that
+// says that the version is there. Who comes later sees that in the head of the
+// list: so each waiter is told once. The other two words are 0 after an operation
+// only if that was the last of all: for ended that all readers have ended and that
+// the next writer is known, for pending that everything awaited has happened and
+// that Add is through with the task. Whoever sees it goes on with the version, or
+// has the task. As events may come before Add has counted them, both words can be
+// below 0 until then.
+//
+// Go's atomic operations are in one order that all goroutines agree on, and order
+// what is before and after them. So plain fields need no more: version.next is
+// written before the addition that can let a reader see 0, and what a task has done
+// is there for all that its End releases.
+//
+// Add costs O(operands), End O(operands + tasks that wait for what it has made),
+// however many tasks there are.
+
 // Error is the type of the constants that this package panics with.
 type Error string
 
@@ -20,7 +48,9 @@ const (
 )
 
 // Graph infers dependencies among the tasks added to it. The zero value is an
-// empty graph.
+// empty graph. Its fields are of three kinds, on cache lines of their own: what is only
+// read once tasks run; what the goroutine writes that adds tasks; and the list onto
+// which everybody pushes.
 type Graph struct {
 	_ [64]byte // what comes next is read only, but often
 
@@ -88,6 +118,8 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	if g.Clock != nil {
 		t.added = g.Clock()
 	}
+	// The uses have to be whole before the first of them is on a list of waiters: from
+	// then on other goroutines look at it.
 	for i := range s.Operands {
 		t.uses[i].begin(t, s.Operands[i])
 	}
@@ -115,6 +147,8 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	// Nobody can drop one before the task has run.
 	t.refs = 1 + writes
 	ready = t.settle(await)
+	// Nothing is missing; a member of Commute groups may have to wait for its turn. If
+	// it does, endMember hands it out.
 	if ready && t.special {
 		ready = len(g.enter(t, nil)) == 1
 	}
@@ -124,8 +158,9 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	return t, ready
 }
 
-// settle adds the number of events awaited to minus those that have happened,
-// and reports whether that is all of them.
+// settle adds the number of events awaited to minus those that have happened, and
+// reports whether that is all of them. If it is not, the task belongs to those that it
+// waits for, and Add must not touch it again.
 func (t *Task) settle(await int32) bool {
 	if await != 0 && t.pending.Add(await) != 0 {
 		return false
@@ -136,8 +171,9 @@ func (t *Task) settle(await int32) bool {
 	return true
 }
 
-// read makes u a reader of the latest version and returns the number of
-// events to wait for.
+// read makes u a reader of the latest version and returns the number of events to wait
+// for. The number of readers is the datum's, where only Add writes: what workers count
+// is how many have ended.
 func (g *Graph) read(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	u.in = v
@@ -152,8 +188,14 @@ func (g *Graph) read(t *Task, u *use) int32 {
 	return t.await(u, v)
 }
 
-// write makes u the maker of the next version and returns the number of
-// events to wait for.
+// write makes u the maker of the next version and returns the number of events to wait
+// for. With v the version before, these are
+//
+//	v has no readers    v is there
+//	v has readers       v is there, if that has not been seen; and they have all ended
+//
+// In the first case v may go as soon as it is there, and endWrite drops it (lone). In
+// the second whoever brings v.ended to 0 does: this, or the last reader.
 func (g *Graph) write(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	reads, there := u.datum.reads, u.datum.number&1 != 0
@@ -181,8 +223,9 @@ func (g *Graph) write(t *Task, u *use) int32 {
 	return n + 1
 }
 
-// await puts u on the list of those who wait for v and returns 1, or returns
-// 0 if v is there.
+// await puts u on the list of those who wait for v and returns 1, or returns 0 if v is
+// there. A broken version counts as there. It taints a task that reads it, and not one
+// that overwrites it.
 func (t *Task) await(u *use, v *version) int32 {
 	for {
 		head := v.waiters.Load()
@@ -202,8 +245,8 @@ func (t *Task) await(u *use, v *version) int32 {
 	}
 }
 
-// taint notes a tainted input. Of several the fault of the smallest task
-// stands, whichever came first.
+// taint notes a tainted input. Of several the fault of the smallest task stands,
+// whichever came first. So a job reports the same fault whatever its tasks' timing was.
 func (t *Task) taint(f *Fault) { smallest(&t.tainted, f) }
 
 // smallest stores f unless the fault of a smaller task is there.
@@ -259,7 +302,9 @@ func (s *Spec) clashes(o Operand) bool {
 	return false
 }
 
-// join merges operands on the same datum into the first of them.
+// join merges operands on the same datum into the first of them. Those that were merged
+// keep their place, with mode 0, and see the datum through the first. Beyond eight
+// operands a map is faster than to compare all pairs.
 func join(uses []use) {
 	if len(uses) <= 8 {
 		for i := 1; i < len(uses); i++ {
@@ -298,7 +343,7 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	if fault != nil {
 		t.tainted.Store(fault)
 	}
-	drop := int32(1)
+	drop := int32(1) // its own life, and what endWrite adds
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
@@ -336,6 +381,7 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 	if i < 0 || i >= len(t.uses) {
 		panic(ErrOperand)
 	}
+	// End and other calls of Give see the flag, and leave the operand alone.
 	u := t.first(i)
 	if u.given.Swap(true) {
 		panic(ErrGiven)
@@ -349,7 +395,8 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 	return g.publish(u, nil, ready)
 }
 
-// publish is endWrite where it is not a part of End.
+// publish is endWrite where it is not a part of End. There the task is alive, and
+// cannot lose its last reference by it.
 func (g *Graph) publish(u *use, fault *Fault, ready []*Task) []*Task {
 	ready, lone := endWrite(u, fault, ready)
 	if lone != 0 {
@@ -358,7 +405,8 @@ func (g *Graph) publish(u *use, fault *Fault, ready []*Task) []*Task {
 	return ready
 }
 
-// endSpecial ends a use of a datum that is special.
+// endSpecial ends a use of a datum that is special. The renamed value that it has had
+// goes first.
 func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
 	g.letGo(u)
 	switch u.mode {
@@ -370,7 +418,8 @@ func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
 	return g.publish(u, fault, ready)
 }
 
-// endRead takes u off the readers of the version it read.
+// endRead takes u off the readers of the version it read. The last of them, if the next
+// writer is known, releases that, and drops the version.
 func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 	v := u.in
 	if v.ended.Add(-1) != 0 {
@@ -385,8 +434,10 @@ func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 	return next.out.task.arrive(ready)
 }
 
-// endWrite publishes the version that u made. The other result is how many
-// references to u's task the caller must drop for it.
+// endWrite publishes the version that u made. The other result is how many references
+// to u's task the caller must drop for it. It makes ready those for which nothing else
+// is missing. u.out must not be touched afterwards: its last reader may have dropped
+// it, and u's task with it, but for the references that the caller has.
 func endWrite(u *use, fault *Fault, ready []*Task) ([]*Task, int32) {
 	end := produced
 	if fault != nil {
@@ -432,7 +483,8 @@ func (t *Task) arrive(ready []*Task) []*Task {
 	return append(ready, t)
 }
 
-// release drops a version that no task will touch again.
+// release drops a version that no task will touch again. A version that was there
+// before any task is the datum's own memory.
 func (g *Graph) release(v *version) {
 	if v.task != nil && v.task.unref(1) {
 		g.recycle(v.task)
@@ -446,13 +498,16 @@ func (g *Graph) drop(v *version) {
 	}
 }
 
-// unref drops n references and reports whether those were the last ones.
+// unref drops n references and reports whether those were the last ones. The reference
+// of a version belongs to whoever is the last to touch it: a reader, the next writer,
+// or for lone ones its maker.
 func (t *Task) unref(n int32) bool {
 	// Who has all that are left is alone with the task.
 	return atomic.LoadInt32(&t.refs) == n || atomic.AddInt32(&t.refs, -n) == 0
 }
 
-// recycle gives back the memory of a task that nobody refers to.
+// recycle gives back the memory of a task that nobody refers to. Any goroutine may call
+// it: the list is a stack onto which they push. Add takes it as a whole.
 func (g *Graph) recycle(t *Task) {
 	if !t.forget() {
 		return
@@ -476,7 +531,8 @@ func (t *Task) forget() bool {
 	return true
 }
 
-// newTask returns a task with n uses, a used one if there is one.
+// newTask returns a task with n uses, a used one if there is one. It takes from Add's
+// own list, then from that of ended tasks, then from the Pool.
 func (g *Graph) newTask(n int) *Task {
 	t := g.free
 	if t == nil {
@@ -512,7 +568,8 @@ func (t *Task) fit(n int) {
 	}
 }
 
-// begin makes u, which may be of an ended task, the use of o by t.
+// begin makes u, which may be of an ended task, the use of o by t. It clears what the
+// last task has left there. Nobody else looks at it yet.
 func (u *use) begin(t *Task, o Operand) {
 	u.datum, u.mode, u.special, u.lone = o.Datum, o.Mode, false, false
 	u.given = atomic.Bool{}

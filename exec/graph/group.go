@@ -17,6 +17,13 @@ import (
 //	          └─► member ─┘
 //
 // A fence is a task without an op that ends as soon as it is ready.
+//
+// A group is open from its first member until another kind of access, Seal or a Watch
+// seals it: then its second fence is added, and no member comes any more. Members of a
+// Reduce group run as they like, each with a copy. Of a Commute group one has the datum
+// at a time: a member whose version is there takes all its groups at once, or waits in
+// the list of the first that is taken, holding none. So members of several groups
+// cannot wait for one another in a circle.
 type group struct {
 	mode  Mode
 	datum *Datum
@@ -43,7 +50,8 @@ type special struct {
 	value *renamed // of the latest version, if there is renew
 }
 
-// groups is the state of a graph's special accesses.
+// groups is the state of a graph's special accesses. The maps know a use until its
+// task has finished with the datum.
 type groups struct {
 	mu     sync.Mutex // a leaf
 	of     map[*use]*group
@@ -83,8 +91,9 @@ func (d *Datum) SetReduction(r Reduction) {
 	x.neutral, x.combine = r.New, r.Combine
 }
 
-// special infers what u waits for where the datum or the mode is uncommon. It
-// returns the number of events and of versions made.
+// special infers what u waits for where the datum or the mode is uncommon. It returns
+// the number of events and of versions made. The first access of its kind opens a
+// group, behind a fence; any other seals the group that is open.
 func (g *Graph) special(t *Task, u *use) (await, writes int32) {
 	x := u.datum.uncommon()
 	t.special, u.special = true, true
@@ -101,6 +110,7 @@ func (g *Graph) special(t *Task, u *use) (await, writes int32) {
 	if x.group == nil || x.group.mode != u.mode {
 		g.seal(x)
 		g.fence(u.datum, nil)
+		// Latest is the value at this point of the program: copies are added to that.
 		x.group = &group{mode: u.mode, datum: u.datum, first: t.id, into: u.datum.Latest()}
 		if u.mode == Reduce && x.value != nil {
 			x.group.holds = x.value
@@ -122,8 +132,8 @@ func (g *Graph) special(t *Task, u *use) (await, writes int32) {
 	return g.read(t, u), 0
 }
 
-// seal ends the group of a datum: what is added from now on waits for all of
-// it.
+// seal ends the group of a datum: what is added from now on waits for all of it. Only
+// the goroutine that adds tasks seals; workers only see the fence.
 func (g *Graph) seal(x *special) {
 	gr := x.group
 	if gr == nil {
@@ -158,7 +168,9 @@ func (g *Graph) Seal() {
 	}
 }
 
-// fence adds a fence on d: before a group if gr is nil, or else after gr.
+// fence adds a fence on d: before a group if gr is nil, or else after gr. It has two
+// references from the beginning, its life and the version that it makes. Its number is
+// 0, as it is no task of the program.
 func (g *Graph) fence(d *Datum, gr *group) {
 	f := &Task{graph: g, special: true, odd: true, Params: &fence{group: gr}}
 	f.fit(1)
@@ -178,8 +190,9 @@ func (g *Graph) fence(d *Datum, gr *group) {
 // fence is what makes a task a fence.
 type fence struct{ group *group }
 
-// enter makes a task ready for which nothing is missing but, if it is a member
-// of Commute groups, its turn. Fences end at once.
+// enter makes a task ready for which nothing is missing but, if it is a member of
+// Commute groups, its turn. Fences end at once. It appends what can run to ready, which
+// for a fence are those that it releases.
 func (g *Graph) enter(t *Task, ready []*Task) []*Task {
 	if t.fence() != nil {
 		return g.endFence(t, ready)
@@ -194,8 +207,10 @@ func (g *Graph) enter(t *Task, ready []*Task) []*Task {
 	return append(ready, t)
 }
 
-// acquire takes all groups of t that exclude others, or none and puts t on the
-// list of the first that is held. The caller holds the lock.
+// acquire takes all groups of t that exclude others, or none and puts t on the list of
+// the first that is held. The caller holds the lock. It is a step without a wait: a
+// member that gets them all is ready, one that does not is handed out by the endMember
+// of another.
 func (g *Graph) acquire(t *Task) bool {
 	for i := range t.uses {
 		if gr := g.commuting(&t.uses[i]); gr != nil && gr.held {
@@ -211,6 +226,8 @@ func (g *Graph) acquire(t *Task) bool {
 	return true
 }
 
+// commuting returns the group that u needs for itself, nil for none. The caller holds
+// the lock.
 func (g *Graph) commuting(u *use) *group {
 	if u.mode == Commute {
 		return g.groups.of[u]
@@ -218,7 +235,10 @@ func (g *Graph) commuting(u *use) *group {
 	return nil
 }
 
-// endMember records that a member of a group has finished with the datum.
+// endMember records that a member of a group has finished with the datum. A copy goes
+// back to the group's, for the next member. Of those that wait for the datum the first
+// that gets all its groups is ready; those before it wait for another group by now.
+// Then the use ends as that of a reader, which may release the fence.
 func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
 	g.groups.mu.Lock()
 	gr := g.groups.of[u]
@@ -250,7 +270,9 @@ func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
 	return g.endRead(u, ready)
 }
 
-// endFence ends a fence that is ready.
+// endFence ends a fence that is ready. The one behind a group passes on the smallest
+// fault of the members, or combines the copies: all have ended, so nobody else is at
+// them.
 func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 	fault := t.Tainted()
 	if gr := t.fence().group; gr != nil {
@@ -271,7 +293,8 @@ func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
 	return g.End(t, Done, fault, ready)
 }
 
-// reduce combines the copies of a group whose members have ended.
+// reduce combines the copies of a group whose members have ended. The order is that in
+// which the copies were made, which depends on timing: so do the last bits of a sum.
 func (g *Graph) reduce(gr *group) (fault *Fault) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -284,7 +307,9 @@ func (g *Graph) reduce(gr *group) (fault *Fault) {
 	return nil
 }
 
-// value is Task.Value for a datum that is special.
+// value is Task.Value for a datum that is special. For Reduce a use gets its copy when
+// it first asks, and keeps it: one that another member has given back, in which that
+// one's sum is, or a new one.
 func (g *Graph) value(u *use) any {
 	g.groups.mu.Lock()
 	v, ok := g.groups.values[u]

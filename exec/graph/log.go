@@ -45,7 +45,8 @@ const (
 	most     = 1<<(32-kindBits) - 1 // is how far a task can be from the first one
 )
 
-// add notes accesses.
+// add notes accesses. Pieces have room for 16, 64, 256, 1024 and then 4096 of them: a
+// short job takes little, a long one few allocations.
 func (l *Log) add(list []access) {
 	l.mu.Lock()
 	begins := !l.begun
@@ -74,11 +75,13 @@ func (p *piece) all(yield func(access) bool) {
 	}
 }
 
-// Edges yields the edges so far, or since Forget, as an [Observer] would have been
-// told of them, with the size of the datum that each is about. It may be called at
-// any time.
+// Edges yields the edges so far, or since Forget, as an [Observer] would have been told
+// of them, with the size of the datum that each is about. It may be called at any time.
+// It works on a copy of the past and yields without the lock, so that tasks can be
+// added meanwhile.
 func (l *Log) Edges(yield func(on, task TaskID, kind Dependence, bytes int64)) {
 	l.mu.Lock()
+	// Lists only grow, and never move: what is in them now can be read without the lock.
 	pieces := slices.Clone(l.pieces) // with the lists as long as they are now
 	known, bytes := slices.Clone(l.past), l.bytes
 	for i := range known {

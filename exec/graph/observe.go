@@ -12,9 +12,10 @@ const (
 
 func (d Dependence) String() string { return [...]string{"RAW", "WAR", "WAW"}[d] }
 
-// Observer is told of the edges as they are inferred, including those to
-// tasks that have ended already, so that what it sees depends on the program
-// only and not on its timing.
+// Observer is told of the edges as they are inferred, including those to tasks that
+// have ended already, so that what it sees depends on the program only and not on its
+// timing. It is called by the goroutine that adds the task, before that can run. The
+// graph itself keeps no edges.
 type Observer interface {
 	// Depends says that task depends on task "on" by version number v of d:
 	// the version that "on" made (RAW, WAW) or reads (WAR).
@@ -77,7 +78,8 @@ func (g *Graph) observe(t *Task) {
 	}
 }
 
-// happens notes what happens to d between two tasks.
+// happens notes what happens to d between two tasks. Fences are no tasks to an
+// observer: it is told of edges between members and tasks.
 func (g *Graph) happens(kind accessKind, d *Datum) {
 	if g.Observer == nil && g.Log == nil {
 		return
@@ -91,7 +93,9 @@ func (g *Graph) happens(kind accessKind, d *Datum) {
 	}
 }
 
-// number returns the number of d in the graph.
+// number returns the number of d in the graph. Data are numbered as they are first
+// seen. A datum that has been in another graph gets a new number: the pointer to the
+// numbering tells them apart.
 func (g *Graph) number(d *Datum) uint32 {
 	if g.numbering == nil {
 		g.numbering = &numbering{}
@@ -116,7 +120,14 @@ func (g *Graph) tell(a access, d *Datum) {
 }
 
 // past is for each datum, by its number, who has made the latest version, several
-// if a group has, and who has read it.
+// if a group has, and who has read it. It is all that edges depend on:
+//
+//	reads         RAW from the makers; becomes a reader
+//	updates       RAW from the makers, WAR from the readers; becomes the maker
+//	overwrites    WAW from the makers, WAR from the readers; becomes the maker
+//	opens         members depend on makers and readers alike, but not on one another
+//	closes        the members are the makers
+//	renews        nobody: the next version depends on nothing
 type past []struct{ makers, readers []TaskID }
 
 // after makes a part of the past and yields the edges that follow from it, if

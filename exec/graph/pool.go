@@ -10,6 +10,7 @@ type Pool struct {
 	lists []*Task    // heads of lists linked by nextFree
 }
 
+// take returns a list of tasks, that of one graph's Release, or nil.
 func (p *Pool) take() *Task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -23,6 +24,7 @@ func (p *Pool) take() *Task {
 	return t
 }
 
+// put keeps a list of tasks, which nobody refers to any more.
 func (p *Pool) put(list *Task) {
 	if list != nil {
 		p.mu.Lock()

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// renamed is the value of a version of a datum that is renamed.
+// renamed is the value of a version of a datum that is renamed. Versions that are made
+// in place, by InOut, share that of the version before; each Out begins a new one.
 type renamed struct {
 	value any
 	bytes int64
@@ -89,7 +90,9 @@ func (g *Graph) putBack(d *Datum, assign func(value, latest any)) {
 	old.drop()
 }
 
-// renaming infers what a common access to a renamed datum waits for.
+// renaming infers what a common access to a renamed datum waits for. An Out waits for
+// nothing: it gets a value of its own. All others hold the value of the latest version,
+// and wait as usual.
 func (g *Graph) renaming(t *Task, u *use, x *special) (await, writes int32) {
 	if v := g.renew(t, u, x); v != nil {
 		old := x.value
@@ -142,7 +145,8 @@ func (g *Graph) blame(what string, d *Datum, task TaskID, panicked any) *Fault {
 	return f
 }
 
-// hold makes v the value of u.
+// hold makes v the value of u. It stays that when the datum gets a later one, until
+// letGo.
 func (g *Graph) hold(u *use, v *renamed) {
 	v.uses.Add(1)
 	g.groups.mu.Lock()
@@ -163,7 +167,8 @@ func (g *Graph) letGo(u *use) {
 	}
 }
 
-// drop takes one user off v.
+// drop takes one user off v. After the last one it is garbage, and not counted any
+// more.
 func (v *renamed) drop() {
 	if v.uses.Add(-1) != 0 || v.of == nil {
 		return
