@@ -49,7 +49,7 @@ func TestParsePins(t *testing.T) {
 
 func TestNewSelectorReportsEveryProblem(t *testing.T) {
 	_, err := versions.NewSelector(versions.Config{
-		Mode:    7,
+		Mode:    versions.Thorough + 1,
 		Explore: -1,
 		Only:    []string{"go", "go", "x"},
 		Exclude: []string{"", "x"},

@@ -168,11 +168,24 @@ func TestReadOdd(t *testing.T) {
 	root.put(sysCPU+"/cpu1/topology/thread_siblings_list", "x")
 	root.put(sysCPU+"/cpu1/topology/physical_package_id", "-1")
 	root.put(sysCPU+"/cpu1/cache/index0/size", "manyK")
+	root.put(sysCPU+"/cpu2/cache/index1/shared_cpu_list", "3")
 	root.put(sysNode+"/node0/cpulist", "0-")
 	root.put("proc/meminfo", "MemTotal: lots kB")
 	m := Read(root.fs(), Identity{}, upTo(4))
 	if len(m.Cores) != 4 || m.Memory != 0 || len(m.Notes) < 3 {
 		t.Errorf("cores %+v, memory %d, notes %q", m.Cores, m.Memory, m.Notes)
+	}
+	// A cache whose list leaves out its own CPU is that one's.
+	var cached []int
+	for _, c := range m.Caches {
+		for _, s := range c.Shared {
+			if c.Type == "Instruction" {
+				cached = append(cached, s...)
+			}
+		}
+	}
+	if !cmp.Equal(newCPUSet(cached), CPUSet(upTo(4))) {
+		t.Errorf("caches for instructions of CPUs %v", cached)
 	}
 	// The CPUs of the node that cannot be read stay usable.
 	if got := len(m.Spread(4)); got != 4 {

@@ -130,6 +130,19 @@ func TestSimBatched(t *testing.T) {
 	if n := d.Stats().Calls["GemmBatched"]; n != 1 {
 		t.Errorf("%d calls", n)
 	}
+	for op, solve := range map[string]func(a, b Matrix) error{
+		"Trsm": func(a, b Matrix) error {
+			return s.Trsm(F64, blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 4, 4, 1, a, b)
+		},
+		"Trmm": func(a, b Matrix) error {
+			return s.Trmm(F64, blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 4, 4, 1, a, b, b)
+		},
+	} {
+		start := time.Now()
+		if err := errors.Join(solve(x[0], y[0]), s.Synchronize()); err != nil || time.Since(start) < launch {
+			t.Errorf("%s alone took %v, less than a launch: %v", op, time.Since(start), err)
+		}
+	}
 	for _, err := range []error{
 		s.GemmBatched(F64, blas.NoTrans, blas.NoTrans, 4, 4, 4, 0, tx, tx, 0, ty, count),
 		s.GemmBatched(F64, blas.NoTrans, blas.NoTrans, 4, 4, 0, 1, tx, tx, 0, ty, count),

@@ -58,6 +58,23 @@ func TestTrtriRange(t *testing.T) {
 	}
 }
 
+// The condition of a matrix is estimated by ours: gonum's would need the last quarter of
+// work, and is slower.
+func TestDgeconIsOurs(t *testing.T) {
+	const n = 100
+	a, work := make([]float64, n*n), make([]float64, 4*n)
+	for i := range n {
+		a[i*n+i] = 2
+	}
+	for i := range work {
+		work[i] = math.NaN()
+	}
+	l := dropin.NewLAPACK(dropin.Options{Small: -1})
+	if c := l.Dgecon(lapack.MaxColumnSum, n, a, n, 2, work, make([]int, n)); c != 1 || !math.IsNaN(work[3*n]) {
+		t.Errorf("condition %g, work[3n] is %g", c, work[3*n])
+	}
+}
+
 // A NaN or an infinity in a triangle has the effect that it has with gonum.
 func TestTriangleNonFinite(t *testing.T) {
 	b, l := dropin.NewBLAS(dropin.Options{Small: -1}), dropin.NewLAPACK(dropin.Options{Small: -1})
