@@ -15,6 +15,15 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
+// The server answers two requests, and takes no others:
+//
+//	GET /                 the page, which asks for the state twice a second
+//	GET /state?after=µs   a [State] as JSON: what ended after that time
+//
+// It runs on goroutines of net/http's. What they take of the recorder are copies, a
+// worker at a time: so nobody who looks on holds up a task for longer than it takes
+// to copy that worker's last events.
+
 //go:embed page.html
 var page []byte
 
@@ -59,6 +68,7 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /state", s.state)
+	// Who connects and then says nothing, or does not read, is cut off.
 	s.server = &http.Server{
 		Handler:           s.local(opt.Remote, mux),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -89,6 +99,8 @@ func check(addr string, remote bool) error {
 	return nil
 }
 
+// loopback reports whether a host is this machine by loopback. A name other than
+// localhost is not, whatever it leads to: it may lead elsewhere at the next request.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
@@ -127,6 +139,8 @@ func (s *Server) Close() error {
 	return err
 }
 
+// page answers with the page, which is complete in itself: the browser is told to load
+// nothing from elsewhere, and to talk to nobody but this server.
 func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -7,7 +7,9 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// most is how many events of a worker an answer has at most.
+// most is how many events of a worker an answer has at most: where tasks are short, the
+// page shows the latest of them, and an answer stays below some hundred kilobytes for
+// each worker.
 const most = 2000
 
 // State is one answer of the server at /state: where the tasks stand now, and
@@ -30,7 +32,8 @@ type Worker struct {
 	Since   int64  `json:"since,omitempty"`
 }
 
-// Slice is an attempt at a task that has ended.
+// Slice is an attempt at a task that has ended. Names are short, as there are many.
+// Times are microseconds, with fractions.
 type Slice struct {
 	Worker  int     `json:"w"`
 	Op      string  `json:"op"`
@@ -40,7 +43,8 @@ type Slice struct {
 	Failed  bool    `json:"failed,omitempty"`
 }
 
-// Version is what a version of an op has done since the start.
+// Version is what a version of an op has done since the start. Busy is microseconds,
+// summed over workers.
 type Version struct {
 	Op      string  `json:"op"`
 	Version string  `json:"version"`
@@ -55,7 +59,9 @@ type Memory struct {
 	Total uint64 `json:"total"` // mapped by the Go runtime
 }
 
-// snapshot returns the state.
+// snapshot returns the state, with what ended after a time of the recorder's. The parts
+// are read one after the other while tasks go on, so they belong to about the same time.
+// Lists are empty and not nil, as the page wants arrays.
 func snapshot(r *trace.Recorder, after time.Duration) State {
 	s := State{Now: r.Now().Microseconds(), Counts: r.Counts(), Workers: []Worker{}, Slices: []Slice{}, Versions: []Version{}, Memory: memory()}
 	for _, t := range r.Running() {

@@ -8,7 +8,15 @@ import (
 	"time"
 )
 
-// chromeEvent is an event of the Trace Event Format.
+// chromeEvent is an event of the Trace Event Format. What ph says it is decides which
+// of the other fields it has:
+//
+//	X      a slice on row tid of process pid: ts and dur in µs
+//	M      metadata: the name of the process, the name and place of a row
+//	s, f   the two ends of an arrow, which have the id in common; with bp "e" the
+//	       head binds to the slice that is around ts, not to the next one
+//
+// cname is one of the colours that Chrome knows by name; Perfetto chooses its own.
 type chromeEvent struct {
 	Name  string         `json:"name"`
 	Cat   string         `json:"cat,omitempty"`
@@ -59,6 +67,8 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	say("process_name", 0, "name", "tessera")
 	tasks := r.lastAttempts()
 	rows := r.byWorker()
+	// A row is its tid: workers by their numbers, then submission, then further ones as
+	// they come. Where it stands on the screen is order.
 	submission, order := len(rows), 0
 	next := submission + 1 // tid of a further row
 	// title begins a row, below those that there are.
@@ -110,6 +120,8 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	for _, p := range r.Pauses {
 		slice("window full", "", p.Start, p.End, submission, "", map[string]any{"job": p.Job})
 	}
+	// From the end of one task to the start of the other. Of other kinds of edges there
+	// would be too many to see anything, and no data flow along them.
 	for i, d := range r.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]

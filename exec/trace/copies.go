@@ -7,7 +7,12 @@ import (
 	"time"
 )
 
-// Copy is a copy of a value from the host to an accelerator, or back.
+// Copies between the host and accelerators, and the times that workers waited for
+// some. They are recorded by whoever has seen them end, and shown as rows of their
+// own beside those of the workers, one for each accelerator and direction.
+
+// Copy is a copy of a value from the host to an accelerator, or back. Start and End are
+// the host's, from when a mover took it until it was seen to be there.
 type Copy struct {
 	Worker     int // of the accelerator
 	Out        bool
@@ -16,15 +21,16 @@ type Copy struct {
 	Start, End time.Duration
 }
 
-// Wait is a time in which a worker on cores could not begin a task because what
-// it uses had to come back from an accelerator.
+// Wait is a time in which a worker on cores could not begin a task because what it uses
+// had to come back from an accelerator. It ends where the attempt at the task starts.
 type Wait struct {
 	Worker     int
 	Job, Task  uint64
 	Start, End time.Duration
 }
 
-// Name gives a worker a name for people, as "cuda0".
+// Name gives a worker a name for people, as "cuda0". The worker is known from then on:
+// it has a row also without events.
 func (r *Recorder) Name(worker int, name string) {
 	r.buffer(worker)
 	r.mu.Lock()
@@ -111,7 +117,7 @@ func (r *Recording) transfers() (all []Transfer) {
 	return all
 }
 
-// size formats a number of bytes with three digits.
+// size formats a number of bytes with three digits. Units are powers of 1024.
 func size(n int64) string {
 	for _, u := range []struct {
 		unit float64

@@ -27,8 +27,17 @@ func (p *CriticalPath) Bound() float64 {
 
 // CriticalPath returns the critical path of what was recorded. Without edges
 // that is the longest task.
+//
+// The length of the path that ends with task i is
+//
+//	length(i) = took(i) + max over its edges k → i of max(length(k) − overlap(k, i), 0)
+//
+// where overlap is how long k went on after i had started: then i did not need all of k.
+// It takes O(tasks · log tasks + edges).
 func (r *Recording) CriticalPath() CriticalPath {
 	events := r.byTask()
+	// Of a task that was tried several times the last attempt counts: what the others
+	// took is no part of the path.
 	index := make(map[taskKey]int, len(events))
 	for i := range events {
 		index[events[i].key()] = i

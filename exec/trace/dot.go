@@ -15,7 +15,9 @@ import (
 // default: graphviz takes minutes for more.
 const DefaultDOTTasks = 1500
 
-// dotColors are fills that black text can be read on.
+// dotColors are fills that black text can be read on. They are ColorBrewer's Set3, in
+// which neighbours can be told apart. Ops get them in the order of their names, and
+// again from the first when there are more.
 func dotColors() []string {
 	return []string{"#8dd3c7", "#ffffb3", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#d9d9d9", "#bc80bd"}
 }
@@ -48,6 +50,9 @@ func (r *Recording) WriteDOT(w io.Writer, most int) error {
 	return out.Flush()
 }
 
+// dotTasks writes a node for each task and an edge for each edge, those of the critical
+// path in red. Edges to tasks that have no event are left out: they have not run, or
+// were forgotten.
 func (r *Recording) dotTasks(out io.Writer, events []Event, color map[string]string) {
 	path := r.CriticalPath()
 	critical := make(map[taskKey]taskKey, len(path.Tasks)) // to the next one on the path
@@ -92,6 +97,9 @@ func (r *Recording) dotTasks(out io.Writer, events []Event, color map[string]str
 	}
 }
 
+// dotSummary writes a node for each op and an edge for each pair of ops that depend on
+// one another, with their numbers. Names are in order, so that the same graph gives the
+// same file.
 func (r *Recording) dotSummary(out io.Writer, events []Event, color map[string]string) {
 	type arrow struct{ from, to string }
 	count, took := map[string]int{}, map[string]time.Duration{}

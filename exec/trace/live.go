@@ -7,7 +7,13 @@ import (
 )
 
 // Tally counts tasks. Each worker has one of its own: where all count in one place
-// they wait for one another's cache.
+// they wait for one another's cache. A task goes through it in this order, on whichever
+// workers:
+//
+//	submitted ─► ready ─► started ─► ended
+//	             attempts: one or more in between, none for a task that is cancelled
+//
+// Counts tells from the sums over all tallies how many tasks are between two of these.
 type Tally struct {
 	submitted, ready, started, attempts, ended atomic.Int64
 
@@ -29,7 +35,7 @@ func (t *Tally) Ended(started bool) {
 // it never was.
 func (t *Tally) Forsaken() { t.started.Add(-1) }
 
-// Tally returns what a worker counts in.
+// Tally returns what a worker counts in. It may be kept.
 func (r *Recorder) Tally(worker int) *Tally { return &r.buffer(worker).tally }
 
 // Running is a task that a worker is at.
@@ -105,7 +111,8 @@ func (r *Recorder) Starter(worker int) func(t Running, first bool) time.Duration
 	}
 }
 
-// Running returns what each worker is at, nil for one that is idle.
+// Running returns what each worker is at, nil for one that is idle. The result is a
+// copy.
 func (r *Recorder) Running() []*Running {
 	buffers := r.snapshot()
 	all := make([]*Running, len(buffers))

@@ -36,6 +36,7 @@ type paraver struct {
 	names         []string // of the rows: workers, the host's memory if there are copies, channels
 }
 
+// paraver numbers ops and versions from 1 in the order of their names, and the rows.
 func (r *Recording) paraver() *paraver {
 	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers()), channels: r.channels()}
 	for w := range p.n {
@@ -68,6 +69,18 @@ func (r *Recording) paraver() *paraver {
 // underneath. Communication records, with the bytes that move, are the edges along
 // which data flow, and the copies between the host's memory, a row of its own, and
 // the accelerators.
+//
+// The lines of a .prv are
+//
+//	#Paraver (dd/mm/yy at hh:mm):length_ns:nodes(cpus):applications:tasks(threads:node)
+//	1:cpu:application:task:thread:begin:end:state
+//	2:cpu:application:task:thread:time:type:value:type:value…
+//	3:cpu:application:task:thread:logical send:physical send:
+//	  cpu:application:task:thread:logical receive:physical receive:bytes:tag
+//
+// with times in nanoseconds and numbers from 1; "task" is a process there, of which we
+// have one. The tag is the number of the job. Both ends of a communication have one time
+// each: we know of no time between.
 //
 // Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace
 // file description", Barcelona Supercomputing Center.
@@ -117,6 +130,8 @@ type record struct {
 	line string
 }
 
+// trace writes the .prv. Its records have to be in the order of time, so all of them are
+// in memory at once.
 func (p *paraver) trace(w io.Writer) error {
 	_, last := p.span()
 	for _, x := range p.Copies {
@@ -128,6 +143,8 @@ func (p *paraver) trace(w io.Writer) error {
 	put := func(at time.Duration, kind int, format string, args ...any) {
 		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
 	}
+	// States of a row follow one another without gaps and do not overlap: what begins
+	// before the last one has ended is shortened.
 	for w, states := range p.states() {
 		until := time.Duration(0)
 		state := func(from, to time.Duration, state int) {
@@ -168,6 +185,8 @@ func (p *paraver) trace(w io.Writer) error {
 	for _, d := range p.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
+		// An operand that was handed on early has its task begin before the other ends:
+		// Paraver would take that for a message that arrives before it was sent.
 		if ok && ok2 && d.Kind == RAW && from.End <= to.Start {
 			communicate(from.Worker, from.End, to.Worker, to.Start, d.Bytes, d.Job)
 		}
@@ -190,6 +209,7 @@ type paraverValues struct {
 	task, job                  uint64
 }
 
+// values returns what the event types are during an occupation.
 func (p *paraver) values(o *occupation) paraverValues {
 	v := paraverValues{op: p.ops[o.Op], version: p.versions[o.Version], task: o.Task, job: o.Job}
 	if o.Failed {
@@ -201,6 +221,8 @@ func (p *paraver) values(o *occupation) paraverValues {
 	return v
 }
 
+// config writes the .pcf: defaults of the display, and the names of states, event types
+// and their values. Value 0 is the end of what was before.
 func (p *paraver) config(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, `DEFAULT_OPTIONS
@@ -247,6 +269,7 @@ STATES_COLOR
 	return out.Flush()
 }
 
+// rows writes the .row: the names of CPUs, nodes and threads.
 func (p *paraver) rows(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	level := func(kind string, names ...string) {

@@ -7,7 +7,9 @@ import (
 	"time"
 )
 
-// Event is one attempt at a task. Times count from the recorder's start.
+// Event is one attempt at a task. Times count from the recorder's start, in the order
+// Submitted, Ready, Start, End. As several goroutines read them, one of the first two may
+// come out a little too late.
 type Event struct {
 	Job     uint64 // number of the job in its runtime
 	Task    uint64 // number of the task in its job
@@ -100,7 +102,9 @@ type buffer struct {
 // versionKey identifies a version of an op.
 type versionKey struct{ op, version string }
 
-// usage returns where the events of e's version are counted.
+// usage returns where the events of e's version are counted. A program has few
+// versions: the last four are looked at before the map. The caller holds the buffer's
+// lock.
 func (b *buffer) usage(e *Event) *Usage {
 	for _, u := range b.recent {
 		if u != nil && u.Op == e.Op && u.Version == e.Version {
@@ -131,7 +135,8 @@ func (r *Recorder) Began() time.Time {
 	return r.start
 }
 
-// Sink returns the function that records the events of one worker.
+// Sink returns the function that records the events of one worker. It is for that
+// worker's goroutine.
 func (r *Recorder) Sink(worker int) func(Event) {
 	b := r.buffer(worker)
 	return func(e Event) {
@@ -155,7 +160,8 @@ func (r *Recorder) Share(e Event) {
 	b.mu.Unlock()
 }
 
-// buffer returns the buffer of a worker.
+// buffer returns the buffer of a worker. It is never taken away, so that it may be kept
+// without the lock.
 func (r *Recorder) buffer(worker int) *buffer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +210,8 @@ func (r *Recorder) collect(of func(*buffer) *ring) (all []Event) {
 	return all
 }
 
-// Recording returns a copy of everything recorded so far.
+// Recording returns a copy of everything recorded so far. Workers may go on meanwhile:
+// what of theirs is in it and what is not is decided worker by worker.
 func (r *Recorder) Recording() *Recording {
 	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events()}
 	rec.Shares = r.collect(func(b *buffer) *ring { return &b.shares })
@@ -240,6 +247,7 @@ func (r *Recorder) Reset() {
 	}
 }
 
+// snapshot returns the buffers of all workers that there are now.
 func (r *Recorder) snapshot() []*buffer {
 	r.mu.Lock()
 	defer r.mu.Unlock()

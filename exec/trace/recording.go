@@ -45,7 +45,8 @@ func (r *Recording) all() iter.Seq[*Event] {
 	}
 }
 
-// span returns the first start and the last end.
+// span returns the first start and the last end. A recording without events has none:
+// both are 0.
 func (r *Recording) span() (first, last time.Duration) {
 	any := false
 	for e := range r.all() {

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// The report for a terminal. Its numbers are those of Summary, Idle, CriticalPath
+// and Parallelism; here they only become text.
+
 // WriteReport writes what the recording says of where the time went, for a
 // terminal of the given width: the time of each version of each op, how busy
 // each worker was and why it was idle otherwise, the critical path with its
@@ -89,6 +92,7 @@ func (r *Recording) chart(out io.Writer, workers, width int) {
 	lines := max(1, min(workers, 8))
 	mean := r.Parallelism(max(min(width, 120)-label-1, 10))
 	blocks := []rune(" ▁▂▃▄▅▆▇█")
+	// Line l shows what of the mean lies between bottom and top, in eighths.
 	for l := lines; l > 0; l-- {
 		top := float64(workers) * float64(l) / float64(lines)
 		bottom := float64(workers) * float64(l-1) / float64(lines)
@@ -102,7 +106,7 @@ func (r *Recording) chart(out io.Writer, workers, width int) {
 	fmt.Fprintf(out, "%*d └%s\n", label-2, 0, strings.Repeat("─", len(mean)))
 }
 
-// short formats a duration with three digits.
+// short formats a duration with three digits. Below a microsecond it is exact.
 func short(d time.Duration) string {
 	for _, u := range []struct {
 		unit time.Duration

@@ -11,7 +11,7 @@ import (
 // in turn, and goes on when the one that runs then has ended or waits itself.
 type row []occupation
 
-// byWorker returns the rows of all workers.
+// byWorker returns the rows of all workers. Shares are in them, too.
 func (r *Recording) byWorker() []row {
 	rows := make([]row, r.workers())
 	for _, e := range r.byTime() {
@@ -20,9 +20,10 @@ func (r *Recording) byWorker() []row {
 	return rows
 }
 
-// lanes gives each occupation a lane, from 0, so that two on one lane have no
-// time in common or one lies within the other. It returns the lanes in the order
-// of the row, and their number, at least 1.
+// lanes gives each occupation a lane, from 0, so that two on one lane have no time in
+// common or one lies within the other. It returns the lanes in the order of the row,
+// and their number, at least 1. Viewers nest the slices of a row, and draw others
+// wrongly.
 func (w row) lanes() (lane []int, n int) {
 	lane = make([]int, len(w))
 	order := make([]int, len(w))
@@ -59,8 +60,8 @@ type change struct {
 	now *occupation
 }
 
-// changes returns what the worker was at, of occupations that overlap the one
-// that started last, at each start and end.
+// changes returns what the worker was at, of occupations that overlap the one that
+// started last, at each start and end.
 func (w row) changes() []change {
 	ends := make([]int, len(w))
 	for i := range ends {

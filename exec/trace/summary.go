@@ -48,8 +48,8 @@ func (m usages) sorted() []Usage {
 	return all
 }
 
-// Totals says how often each version ran and for how long since the start or
-// the last Reset, also of events that are not kept any more.
+// Totals says how often each version ran and for how long since the start or the last
+// Reset, also of events that are not kept any more. It may be called at any time.
 func (r *Recorder) Totals() []Usage {
 	sum := usages{}
 	for _, b := range r.snapshot() {
