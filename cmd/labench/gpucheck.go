@@ -139,9 +139,7 @@ func (f *gpuCheckFlags) parse() error {
 		errs.note(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.opt.Workers, 1<<14))
 	}
 	if f.json != "" {
-		if err := checkTarget(f.json); err != nil {
-			errs.note(fmt.Errorf("--json %s: %w", f.json, err))
-		}
+		errs.target("json", f.json)
 	}
 	return errors.Join(errs...)
 }

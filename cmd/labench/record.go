@@ -101,8 +101,7 @@ func (f *recordFlags) check(asJSON bool) problems {
 	files, errs := f.files()
 	for _, w := range files {
 		for _, path := range w.paths {
-			if err := checkTarget(path); err != nil {
-				errs.note(fmt.Errorf("--%s %s: %w", w.flag, path, err))
+			if errs.target(w.flag, path) {
 				break // of the others it is true, too
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,8 +146,8 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 		errs.note(err)
 	}
 	for flag, file := range map[string]string{"csv": f.csv, "plot": f.plot} {
-		if info, err := os.Stat(filepath.Dir(file)); file != "" && (err != nil || !info.IsDir()) {
-			errs.note(fmt.Errorf("--%s %s: there is no such directory", flag, file))
+		if file != "" {
+			errs.target(flag, file)
 		}
 	}
 	errs = append(errs, applyChoices(&s.base, f.choices)...)

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -110,9 +108,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	base.Only, base.Fixed, err = parseVersions(f.versions)
 	errs.note(err)
 	if f.profile != "" && f.profile != "none" {
-		if info, err := os.Stat(filepath.Dir(f.profile)); err != nil || !info.IsDir() {
-			errs.note(fmt.Errorf("--profile %s: there is no such directory", f.profile))
-		}
+		errs.target("profile", f.profile)
 	}
 	if len(errs) > 0 {
 		return nil, joinLine(errs)

@@ -56,6 +56,15 @@ func newPart(path string) (*os.File, error) {
 	}
 }
 
+// target notes why a flag's file cannot be written, as checkTarget does.
+func (p *problems) target(flag, path string) (bad bool) {
+	err := checkTarget(path)
+	if err != nil {
+		p.note(fmt.Errorf("--%s %s: %w", flag, path, err))
+	}
+	return err != nil
+}
+
 // checkTarget says why a file cannot be written under that name, as far as that
 // can be seen before.
 func checkTarget(path string) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,41 +66,12 @@ func FormatOf(file string) (Format, error) {
 var ErrEmpty = errors.New("plotting: nothing to plot")
 
 // Render writes the chart to w as a picture of 9×5 inches. It returns
-// ErrEmpty, an error that names a number that cannot be drawn, or w's error.
+// ErrEmpty, an error of a number that cannot be drawn, or w's error.
 func (c *Chart) Render(w io.Writer, format Format) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	return c.draw(w, format)
-}
-
-// check reports what cannot be drawn.
-func (c *Chart) check() error {
-	points := 0
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			points++
-			if !drawable(p) || len(c.Categories) > 0 && (p.X != math.Trunc(p.X) || p.X < 0 || int(p.X) >= len(c.Categories)) {
-				return fmt.Errorf("plotting: series %q has a point at (%g, %g)", s.Name, p.X, p.Y)
-			}
-		}
-	}
-	for _, r := range c.References {
-		for _, p := range r.Points {
-			if !drawable(p) {
-				return fmt.Errorf("plotting: reference %q has a point at (%g, %g)", r.Name, p.X, p.Y)
-			}
-		}
-	}
-	if points == 0 {
+	if len(c.xValues()) == 0 {
 		return ErrEmpty
 	}
-	return nil
-}
-
-func drawable(p Point) bool {
-	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-	return finite(p.X) && finite(p.Y)
+	return c.draw(w, format)
 }
 
 // xValues returns the different X of all series, ascending.

@@ -53,7 +53,7 @@ func colour(series int) color.Color {
 	return colours()[series%len(colours())]
 }
 
-// draw renders a chart that check has passed.
+// draw renders a chart that is not empty.
 func (c *Chart) draw(w io.Writer, format Format) error {
 	p := plot.New()
 	legend := plot.NewLegend()
