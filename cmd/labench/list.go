@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,13 +109,12 @@ func listTable(rows []inventoryRow, p paint) string {
 		if reason == "" {
 			return ""
 		}
-		for i, r := range reasons {
-			if r == reason {
-				return fmt.Sprintf("(%d)", i+1)
-			}
+		i := slices.Index(reasons, reason)
+		if i < 0 {
+			i = len(reasons)
+			reasons = append(reasons, reason)
 		}
-		reasons = append(reasons, reason)
-		return fmt.Sprintf("(%d)", len(reasons))
+		return fmt.Sprintf("(%d)", i+1)
 	}
 	b.WriteString(p.faint(fmt.Sprintf("%-10s %-22s %-10s %s", "op", "version", "type", "state")) + "\n")
 	last := ""

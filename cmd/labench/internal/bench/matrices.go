@@ -50,16 +50,13 @@ type maker[T la.Element] struct {
 	err   error              // the first; what is made after it is of no use
 }
 
-// empty returns an m×n matrix of zeros.
-func (f *maker[T]) empty(m, n int) la.General[T] { return empty[T](m, n) }
-
 // first returns the first operand, of the shape m×n: that of the input file
 // if there is one. With half it is the lower triangle, with zeros above.
 func (f *maker[T]) first(m, n int, half bool) la.General[T] {
 	if f.input == nil {
 		return f.generate(f.spec.Matrix, 0, m, n, half)
 	}
-	g := f.empty(m, n)
+	g := empty[T](m, n)
 	if half {
 		f.input.CopyTo(la.Triangular[T]{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Data: g.Data, Stride: g.Stride}, f.workers)
 	} else {
@@ -80,7 +77,7 @@ func (f *maker[T]) note(err error) {
 // generate returns an m×n matrix of the given kind, different for different
 // numbers of operands.
 func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) la.General[T] {
-	g := f.empty(m, n)
+	g := empty[T](m, n)
 	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: m, N: n, Seed: f.spec.Seed + operand})
 	if f.note(err); f.err != nil {
 		return g

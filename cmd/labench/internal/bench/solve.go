@@ -55,7 +55,7 @@ type equations[T la.Element] struct {
 
 func (f *maker[T]) equations(a la.General[T]) equations[T] {
 	nrhs := f.spec.NRHS
-	return equations[T]{base: f.base, a: a, b: f.generate(matgen.Random, 1, a.Rows, nrhs, false), x: f.empty(a.Cols, nrhs)}
+	return equations[T]{base: f.base, a: a, b: f.generate(matgen.Random, 1, a.Rows, nrhs, false), x: empty[T](a.Cols, nrhs)}
 }
 
 func (p *equations[T]) reset() { spoil(p.x, p.workers) }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"time"
@@ -148,13 +149,15 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled, error) {
 		return tiled{}, err
 	}
 	once, err := t.p.on(e)
+	if err != nil {
+		return tiled{}, errors.Join(err, e.Close())
+	}
 	x := tiled{nb, once, e}
 	t.recent = append(t.recent, x)
-	if err == nil && t.shortest < long {
-		err = warm[T](ctx, s, t.p, once, e, newMeter(s))
-	}
-	if err != nil {
-		return tiled{}, err
+	if t.shortest < long {
+		if err := warm[T](ctx, s, t.p, once, e, newMeter(s)); err != nil {
+			return tiled{}, err
+		}
 	}
 	s.Trace.Reset()
 	runtime.GC() // what was left until here is not for the runs to clean up
@@ -162,12 +165,10 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled, error) {
 }
 
 func (t *trial[T]) close() error {
-	var first error
+	var errs []error
 	for _, x := range t.recent {
-		if err := x.e.Close(); err != nil && first == nil {
-			first = err
-		}
+		errs = append(errs, x.e.Close())
 	}
 	t.recent = nil
-	return first
+	return errors.Join(errs...)
 }

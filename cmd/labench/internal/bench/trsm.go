@@ -21,7 +21,7 @@ func newTrsm[T la.Element](f *maker[T]) problem {
 	p := &trsm[T]{base: f.base, l: f.first(s.M, s.M, true), b: f.generate(matgen.Random, 1, s.M, s.N, false)}
 	p.x = p.b
 	if s.again() {
-		p.x = f.empty(s.M, s.N)
+		p.x = empty[T](s.M, s.N)
 	}
 	return p
 }
