@@ -42,7 +42,7 @@ list "diagnoses" is empty if nothing was found.`,
 			return err
 		},
 	}
-	boolFlag(cmd, &asJSON, "json", false, "print one JSON document instead of a report")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document instead of a report")
 	return cmd
 }
 

@@ -50,9 +50,9 @@ A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.
 	fl.SortFlags = false
 	fl.StringVar(&f.sizes, "sizes", "512,1024,2048", "orders of the matrices: numbers and ranges first:last:step")
 	fl.StringVar(&f.ops, "ops", "all", "all, or some of "+words(matcalls.Ops()))
-	intFlag(cmd, &f.workers, "workers", "", 0, "our workers, and the library's threads (default one per core)")
-	intFlag(cmd, &f.repeat, "repeat", "", 7, "turns of each side; gonum alone has at most 3")
-	boolFlag(cmd, &f.json, "json", false, "print one JSON object for each comparison")
+	fl.IntVar(&f.workers, "workers", 0, "our workers, and the library's threads (default one per core)")
+	fl.IntVar(&f.repeat, "repeat", 7, "turns of each side; gonum alone has at most 3")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object for each comparison")
 	return cmd
 }
 

@@ -36,9 +36,9 @@ func newGPUCheckCommand(a *app) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.opt.Device, "devices", "auto", "the device: auto for the first one, cuda1, or sim for a simulated one, with small sizes")
-	durationFlag(cmd, &f.opt.Budget, "budget", gpucheck.DefaultBudget, "what has not begun by then is left out")
-	boolFlag(cmd, &f.opt.Small, "small", false, "small sizes only, to see that everything works")
-	intFlag(cmd, &f.opt.Workers, "workers", "", 0, "number of workers (default one per core)")
+	fl.DurationVar(&f.opt.Budget, "budget", gpucheck.DefaultBudget, "what has not begun by then is left out")
+	fl.BoolVar(&f.opt.Small, "small", false, "small sizes only, to see that everything works")
+	fl.IntVar(&f.opt.Workers, "workers", 0, "number of workers (default one per core)")
 	fl.StringVar(&f.json, "json", "", "file for the report as a JSON document, written anew after each point")
 	return cmd
 }

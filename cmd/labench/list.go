@@ -28,7 +28,7 @@ func newListCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
-	boolFlag(cmd, &asJSON, "json", false, "print one JSON document instead of a table")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document instead of a table")
 	return cmd
 }
 

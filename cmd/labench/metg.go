@@ -35,13 +35,13 @@ func newMETGCommand(a *app) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.pattern, "pattern", "stencil_1d", "patterns: all, "+words(taskbench.Patterns()))
 	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policies: all, "+words(dispatch.Kinds()))
-	intFlag(cmd, &f.width, "width", "", 0, "points, tasks of a step (default one per worker)")
-	intFlag(cmd, &f.steps, "steps", "", 1000, "steps")
-	intFlag(cmd, &f.radix, "radix", "", 5, "neighbours of nearest, spread and random_nearest")
-	intFlag(cmd, &f.workers, "workers", "", 0, "number of workers (default one per core)")
-	intFlag(cmd, &f.repeat, "repeat", "", 5, "runs of each size, of which the best counts;\nshort ones are repeated more often")
-	boolFlag(cmd, &f.points, "points", false, "print each size of task, too")
-	boolFlag(cmd, &f.json, "json", false, "print one JSON document instead of a table")
+	fl.IntVar(&f.width, "width", 0, "points, tasks of a step (default one per worker)")
+	fl.IntVar(&f.steps, "steps", 1000, "steps")
+	fl.IntVar(&f.radix, "radix", 5, "neighbours of nearest, spread and random_nearest")
+	fl.IntVar(&f.workers, "workers", 0, "number of workers (default one per core)")
+	fl.IntVar(&f.repeat, "repeat", 5, "runs of each size, of which the best counts;\nshort ones are repeated more often")
+	fl.BoolVar(&f.points, "points", false, "print each size of task, too")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of a table")
 	return cmd
 }
 

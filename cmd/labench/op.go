@@ -45,7 +45,7 @@ func newOpCommand(a *app, op bench.Operation) *cobra.Command {
 	}
 	f.register(cmd)
 	f.record.register(cmd)
-	boolFlag(cmd, &f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	cmd.Flags().BoolVar(&f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	return cmd
 }
 
@@ -61,46 +61,46 @@ func (f *opFlags) register(cmd *cobra.Command) {
 			if len(f.op.Sizes) > 1 {
 				what = "columns"
 			}
-			intFlag(cmd, &s.N, "n", "n", 0, fmt.Sprintf("%s (default %d)", what, defaults.N))
+			fl.IntVarP(&s.N, "n", "n", 0, fmt.Sprintf("%s (default %d)", what, defaults.N))
 		case "m":
 			usage := "rows (default n)"
 			if defaults.M != defaults.N {
 				usage = fmt.Sprintf("rows (default n, but at least %d)", defaults.M)
 			}
-			intFlag(cmd, &s.M, "m", "m", 0, usage)
+			fl.IntVarP(&s.M, "m", "m", 0, usage)
 		case "nrhs":
-			intFlag(cmd, &s.NRHS, "nrhs", "", 1, "right-hand sides")
+			fl.IntVar(&s.NRHS, "nrhs", 1, "right-hand sides")
 		case "k":
-			intFlag(cmd, &s.K, "k", "k", 0, "inner dimension of the product (default n)")
+			fl.IntVarP(&s.K, "k", "k", 0, "inner dimension of the product (default n)")
 		}
 	}
 	f.choices = registerChoices(cmd, f.op)
 	if f.op.Takes("mixed") {
-		boolFlag(cmd, &s.Mixed, "mixed", false, "factor in f32 and refine in f64: --method cholesky, or else by LU")
+		fl.BoolVar(&s.Mixed, "mixed", false, "factor in f32 and refine in f64: --method cholesky, or else by LU")
 	}
 	if f.op.Takes("domain") {
-		intFlag(cmd, &s.Domain, "domain", "", 0, "tiles in a domain of --tree domains (default one domain per worker)")
+		fl.IntVar(&s.Domain, "domain", 0, "tiles in a domain of --tree domains (default one domain per worker)")
 	}
 	if f.op.Takes("ib") {
-		intFlag(cmd, &s.IB, "ib", "", 0, "columns of a block reflector (default chosen)")
+		fl.IntVar(&s.IB, "ib", 0, "columns of a block reflector (default chosen)")
 	}
-	intFlag(cmd, &s.NB, "nb", "", 0, "tile size (default chosen by op and size)")
+	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
-	intFlag(cmd, &s.Workers, "workers", "", 0, "number of workers (default one per core)")
+	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
 	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+words(dispatch.Kinds()))
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
 	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+deviceWords)
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
-	intFlag(cmd, &s.Target.Units, "units", "", 0, "declare how many cores a task may take, for versions that take several")
+	fl.IntVar(&s.Target.Units, "units", 0, "declare how many cores a task may take, for versions that take several")
 	fl.StringVar(&f.resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers, --processor and --units")
 	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
 	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
-	seedFlag(cmd, &s.Seed, "seed of generated matrices")
-	intFlag(cmd, &s.Repeat, "repeat", "", 3, "timed runs")
-	intFlag(cmd, &f.warmup, "warmup", "", 1, "runs before them")
-	boolFlag(cmd, &s.Verify, "verify", true, "check the result")
-	boolFlag(cmd, &f.json, "json", false, "print one JSON object instead of a report")
+	fl.Uint64Var(&s.Seed, "seed", 1, "seed of generated matrices")
+	fl.IntVar(&s.Repeat, "repeat", 3, "timed runs")
+	fl.IntVar(&f.warmup, "warmup", 1, "runs before them")
+	fl.BoolVar(&s.Verify, "verify", true, "check the result")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
 	complete(cmd, "type", bench.Types())
 	complete(cmd, "sched", namesOf(dispatch.Kinds()...))

@@ -24,8 +24,8 @@ func newPeakCommand(a *app) *cobra.Command {
 			return a.runPeak(cmd.Context(), peak.Options{Cores: workers}, asJSON)
 		},
 	}
-	intFlag(cmd, &workers, "workers", "", 0, "cores that \"all\" means (default every one)")
-	boolFlag(cmd, &asJSON, "json", false, "print one JSON document instead of a table")
+	cmd.Flags().IntVar(&workers, "workers", 0, "cores that \"all\" means (default every one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document instead of a table")
 	return cmd
 }
 

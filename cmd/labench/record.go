@@ -24,7 +24,7 @@ type recordFlags struct {
 // register defines the flags on cmd.
 func (f *recordFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	boolFlag(cmd, &f.report, "report", false, "say where the time of the last timed run went")
+	fl.BoolVar(&f.report, "report", false, "say where the time of the last timed run went")
 	fl.StringVar(&f.trace, "trace", "", "write the tasks of the last timed run to a file: "+endings("trace", ", "))
 	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+endings("dot", " or "))
 	fl.StringVar(&f.monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 )
 
@@ -38,17 +39,24 @@ func (a *app) root() *cobra.Command {
 		},
 		Args: cobra.ArbitraryArgs, // RunE has a better answer
 	}
-	boolFlag(cmd, &tags, "tags-info", false, "say which build tags this program has, and what each adds")
-	boolFlag(cmd, &version, "version", false, "say which version and commit this program was built from")
+	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	cmd.Flags().BoolVar(&version, "version", false, "say which version and commit this program was built from")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		// The rest of the text is pflag's, and repeats what ours says.
-		if ours := (*listError)(nil); errors.As(err, &ours) {
-			err = ours
+		if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
+			err = notAllowed(bad.GetFlag(), bad.GetValue())
 		}
 		return usage(err)
 	})
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if n, wrong := cmd.Flags().GetInt(f.Name); wrong == nil && n != int(int32(n)) {
+				err = usage(notAllowed(f, f.Value.String()))
+			}
+		})
+		return err
+	}
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
 	for _, op := range bench.Operations() {
@@ -58,6 +66,13 @@ func (a *app) root() *cobra.Command {
 		cmd.AddCommand(f(a))
 	}
 	return cmd
+}
+
+// notAllowed says in plain words what a flag takes.
+func notAllowed(f *pflag.Flag, value string) error {
+	want := map[string]string{"int": "a whole number, at most 2147483647", "uint64": "a whole number from 0 to 18446744073709551615",
+		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false"}
+	return &listError{f.Name, value, want[f.Value.Type()]}
 }
 
 // names returns the names of the subcommands of cmd.

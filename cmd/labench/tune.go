@@ -55,10 +55,10 @@ over tile sizes is drawn by labench scale with --nb and --plot.`,
 	fl.StringVar(&f.types, "type", strings.Join(bench.Types(), ","), "element types")
 	fl.StringVar(&f.nb, "nb", "", "tile sizes to try (default some up to half of n)")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers, each tuned for itself\n(default one per core)")
-	durationFlag(cmd, &f.budget, "budget", time.Minute, "time for all of it")
+	fl.DurationVar(&f.budget, "budget", time.Minute, "time for all of it")
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version\nto fix that of one op")
-	seedFlag(cmd, &f.seed, "seed of the generated matrices")
-	boolFlag(cmd, &f.json, "json", false, "print one JSON object per problem instead of tables")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per problem instead of tables")
 	fl.StringVar(&f.profile, "profile", "", "file to save to, or none\n(default tessera/profile.json in the user's cache)")
 	return cmd
 }
