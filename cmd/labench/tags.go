@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -48,20 +49,12 @@ func tagRows(set []string) []tagRow {
 // buildTags returns the tags that the build information lists, and whether C
 // was allowed.
 func buildTags() (tags []string, cgo string) {
-	cgo = "unknown"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return nil, cgo
+		return nil, "unknown"
 	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "-tags":
-			tags = strings.FieldsFunc(s.Value, func(r rune) bool { return r == ',' || r == ' ' })
-		case "CGO_ENABLED":
-			cgo = s.Value
-		}
-	}
-	return tags, cgo
+	tags = strings.FieldsFunc(buildSetting(info, "-tags"), func(r rune) bool { return r == ',' || r == ' ' })
+	return tags, cmp.Or(buildSetting(info, "CGO_ENABLED"), "unknown")
 }
 
 // tagsInfo prints which build tags this program has and what each adds.

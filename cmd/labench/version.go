@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -12,27 +13,26 @@ func versionLine(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "labench of an unknown version: it was built without modules"
 	}
-	setting := func(key string) string {
-		for _, s := range info.Settings {
-			if s.Key == key {
-				return s.Value
-			}
-		}
-		return ""
-	}
-	version := strings.Trim(info.Main.Version, "()") // "(devel)"
-	if version == "" {
-		version = "devel"
-	}
+	version := cmp.Or(strings.Trim(info.Main.Version, "()"), "devel") // "(devel)"
 	commit := "commit unknown"
-	if id := setting("vcs.revision"); id != "" {
+	if id := buildSetting(info, "vcs.revision"); id != "" {
 		commit = "commit " + id[:min(len(id), 12)]
-		if day, _, ok := strings.Cut(setting("vcs.time"), "T"); ok {
+		if day, _, ok := strings.Cut(buildSetting(info, "vcs.time"), "T"); ok {
 			commit += " of " + day
 		}
-		if setting("vcs.modified") == "true" {
+		if buildSetting(info, "vcs.modified") == "true" {
 			commit += ", modified"
 		}
 	}
 	return fmt.Sprintf("labench %s (%s), %s", version, commit, info.GoVersion)
+}
+
+// buildSetting returns what the build says of key, or nothing.
+func buildSetting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
 }
