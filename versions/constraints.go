@@ -1,7 +1,10 @@
 package versions
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,13 +24,13 @@ func (c Constraints) Unmet(t *Target) string {
 		return fmt.Sprintf("needs a %s worker, this one is %s", want, have)
 	}
 	if c.Arch != "" && !strings.EqualFold(c.Arch, t.Arch) {
-		return fmt.Sprintf("needs architecture %s, this one is %s", c.Arch, orUnknown(t.Arch))
+		return fmt.Sprintf("needs architecture %s, this one is %s", c.Arch, cmp.Or(t.Arch, "unknown"))
 	}
 	if c.Processor != "" && !containsWord(t.Processor, c.Processor) {
-		return fmt.Sprintf("needs processor %s, this one is %s", c.Processor, orUnknown(t.Processor))
+		return fmt.Sprintf("needs processor %s, this one is %s", c.Processor, cmp.Or(t.Processor, "unknown"))
 	}
 	for _, f := range c.Features {
-		if !hasFeature(t.Features, f) {
+		if !slices.ContainsFunc(t.Features, func(have string) bool { return strings.EqualFold(have, f) }) {
 			return fmt.Sprintf("needs %s, which this processor lacks", f)
 		}
 	}
@@ -63,28 +66,7 @@ func (c *Constraints) Admit(op *Op, t *Target) error {
 }
 
 // kindOf spells out the default kind.
-func kindOf(kind string) string {
-	if kind == "" {
-		return "cpu"
-	}
-	return strings.ToLower(kind)
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
-
-func hasFeature(have []string, f string) bool {
-	for _, h := range have {
-		if strings.EqualFold(h, f) {
-			return true
-		}
-	}
-	return false
-}
+func kindOf(kind string) string { return strings.ToLower(cmp.Or(kind, "cpu")) }
 
 // containsWord reports whether word occurs in name, regardless of case, with
 // neither a letter nor a digit directly before or after it.
@@ -156,7 +138,7 @@ func clean(s string) string {
 		return s
 	}
 	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
+		if unprintable(r) {
 			return -1
 		}
 		return r
@@ -167,11 +149,16 @@ func clean(s string) string {
 	return s
 }
 
-func printable(s string) bool {
-	for _, r := range s {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return false
+func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+func printable(s string) bool { return !strings.ContainsFunc(s, unprintable) }
+
+// checkNames returns an error unless clean would leave all names as they are.
+func checkNames(names ...string) error {
+	for _, name := range names {
+		if len(name) > maxName || !printable(name) {
+			return errors.New("a name is too long or not printable")
 		}
 	}
-	return true
+	return nil
 }

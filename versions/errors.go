@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -35,10 +36,7 @@ func (e *UnknownNameError) Error() string {
 		of = " of " + e.Op
 	}
 	known := strings.Join(e.Known, ", ")
-	if known == "" {
-		known = "none"
-	}
-	return fmt.Sprintf("versions: unknown %s %q%s; known: %s", e.What, e.Name, of, known)
+	return fmt.Sprintf("versions: unknown %s %q%s; known: %s", e.What, e.Name, of, cmp.Or(known, "none"))
 }
 
 // ConfigError reports everything that is wrong with a [Config], or with a
@@ -58,11 +56,7 @@ type ProfileError struct {
 }
 
 func (e *ProfileError) Error() string {
-	name := e.File
-	if name == "" {
-		name = "profile"
-	}
-	return name + ": " + e.Reason
+	return cmp.Or(e.File, "profile") + ": " + e.Reason
 }
 
 // LockedError reports that a profile could not be saved because another

@@ -80,10 +80,8 @@ func decodeList[E any, K comparable](list *[]E, data []byte, what string, valida
 // validate reports what in t cannot come from measuring. The comparisons are
 // such that NaN fails them.
 func (t *Timing) validate() error {
-	for _, name := range []string{t.Op, t.Version, t.Kind, t.Arch, t.Processor} {
-		if len(name) > maxName || !printable(name) {
-			return errors.New("a name is too long or not printable")
-		}
+	if err := checkNames(t.Op, t.Version, t.Kind, t.Arch, t.Processor); err != nil {
+		return err
 	}
 	switch {
 	case t.Op == "" || t.Version == "" || t.Kind == "":

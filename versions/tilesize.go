@@ -51,10 +51,8 @@ const maxOrder = 1 << 30
 
 // validate reports what in t cannot come from tuning.
 func (t *TileSize) validate() error {
-	for _, name := range []string{t.Op, t.Kind, t.Arch, t.Processor} {
-		if len(name) > maxName || !printable(name) {
-			return errors.New("a name is too long or not printable")
-		}
+	if err := checkNames(t.Op, t.Kind, t.Arch, t.Processor); err != nil {
+		return err
 	}
 	switch {
 	case t.Op == "" || t.Kind == "":

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
@@ -40,6 +41,15 @@ type Matrix struct {
 type Matrices struct {
 	Table Ptr
 	Ld    int
+}
+
+// badBatch says what is wrong with a batch in which there is nothing to do, for which
+// the libraries' documentation promises nothing; "" if there is.
+func badBatch(alpha float64, m, n, k, count int) string {
+	if alpha == 0 || m == 0 || n == 0 || k == 0 || count < 1 {
+		return fmt.Sprintf("nothing to do: alpha=%v, m=%d, n=%d, k=%d, count=%d", alpha, m, n, k, count)
+	}
+	return ""
 }
 
 // Strided is a matrix on a device with its rows and columns at any distance:

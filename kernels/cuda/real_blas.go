@@ -134,14 +134,6 @@ func (s *realStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, 
 	return s.failedCall(op, h.Potrf(typ == F64, uplo, n, a.nvidia(), uintptr(work), elements, uintptr(info)))
 }
 
-// batchable returns an error for a batch in which there is nothing to do.
-func (s *realStream) batchable(op string, alpha float64, m, n, k, count int) error {
-	if alpha == 0 || m == 0 || n == 0 || k == 0 || count < 1 {
-		return s.d.invalid(op, s.name, "nothing to do: alpha=%v, m=%d, n=%d, k=%d, count=%d", alpha, m, n, k, count)
-	}
-	return nil
-}
-
 // nvidia returns the table in place of a matrix.
 func (a Matrices) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Table), Ld: a.Ld} }
 
@@ -152,8 +144,8 @@ func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, 
 	if err != nil {
 		return err
 	}
-	if err := s.batchable(op, alpha, m, n, k, count); err != nil {
-		return err
+	if why := badBatch(alpha, m, n, k, count); why != "" {
+		return s.d.invalid(op, s.name, "%s", why)
 	}
 	return s.failedCall(op, h.GemmBatched(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia(), count))
 }
@@ -165,8 +157,8 @@ func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans
 	if err != nil {
 		return err
 	}
-	if err := s.batchable(op, alpha, m, n, m, count); err != nil {
-		return err
+	if why := badBatch(alpha, m, n, m, count); why != "" {
+		return s.d.invalid(op, s.name, "%s", why)
 	}
 	return s.failedCall(op, h.TrsmBatched(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), count))
 }

@@ -192,8 +192,8 @@ func (s *simStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k
 	if err := s.check(op, typ, okTrans(transA) && okTrans(transB), shape{am, an, a.Ld}, shape{bm, bn, b.Ld}, shape{m, n, c.Ld}); err != nil {
 		return err
 	}
-	if err := s.checkBatch(op, alpha, m, n, k, count); err != nil {
-		return err
+	if why := badBatch(alpha, m, n, k, count); why != "" {
+		return s.d.misused(op, s.name, codeInvalid, "%s", why)
 	}
 	each := func(at []Matrix, first bool) func() *DeviceError {
 		p := gemmCall{op, !first, transA, transB, m, n, k, alpha, beta, at[0], at[1], at[2]}
@@ -209,8 +209,8 @@ func (s *simStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans 
 	if err := s.triangular(op, typ, p); err != nil {
 		return err
 	}
-	if err := s.checkBatch(op, alpha, m, n, m, count); err != nil {
-		return err
+	if why := badBatch(alpha, m, n, m, count); why != "" {
+		return s.d.misused(op, s.name, codeInvalid, "%s", why)
 	}
 	each := func(at []Matrix, first bool) func() *DeviceError {
 		p := p
@@ -218,15 +218,6 @@ func (s *simStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans 
 		return typed(typ, triangularOn(op, s, p, hostOf[float32](s).Trsm), triangularOn(op, s, p, hostOf[float64](s).Trsm))
 	}
 	return s.enqueue(op, func() *DeviceError { return s.batch(op, count, each, a, b) })
-}
-
-// checkBatch refuses batches in which there is nothing to do, for which the
-// libraries' documentation promises nothing.
-func (s *simStream) checkBatch(op string, alpha float64, m, n, k, count int) error {
-	if alpha == 0 || m == 0 || n == 0 || k == 0 || count < 1 {
-		return s.d.misused(op, s.name, codeInvalid, "nothing to do: alpha=%v, m=%d, n=%d, k=%d, count=%d", alpha, m, n, k, count)
-	}
-	return nil
 }
 
 // batch does what each returns for the matrices i of all tables, i from 0 to count-1.

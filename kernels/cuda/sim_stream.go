@@ -167,8 +167,8 @@ func (s *simStream) Record(e Event) error {
 	if err := s.d.called("Record", s.name); err != nil {
 		return err
 	}
-	p := &simPoint{reached: make(chan struct{})}
-	if err := s.mark("Record", p); err != nil {
+	p, err := s.mark("Record")
+	if err != nil {
 		return err
 	}
 	ev.mu.Lock()
@@ -179,8 +179,9 @@ func (s *simStream) Record(e Event) error {
 
 // mark queues a point. It is reached when the device is lost, too; whoever waited
 // then asks whether it is.
-func (s *simStream) mark(op string, p *simPoint) error {
-	return s.add(simWork{op: op, always: true, do: func() *DeviceError {
+func (s *simStream) mark(op string) (*simPoint, error) {
+	p := &simPoint{reached: make(chan struct{})}
+	return p, s.add(simWork{op: op, always: true, do: func() *DeviceError {
 		p.at = time.Now()
 		close(p.reached)
 		return nil
@@ -214,8 +215,8 @@ func (s *simStream) Synchronize() error {
 	if err := s.d.called("Synchronize", s.name); err != nil {
 		return err
 	}
-	p := &simPoint{reached: make(chan struct{})}
-	if err := s.mark("Synchronize", p); err != nil {
+	p, err := s.mark("Synchronize")
+	if err != nil {
 		return err
 	}
 	<-p.reached

@@ -26,7 +26,8 @@ type Matrix struct {
 }
 
 func (m Matrix) c() C.CUdeviceptr { return C.CUdeviceptr(m.At) }
-func (m Matrix) ld() C.int        { return C.int(m.Ld) }
+
+func (m Matrix) ld() C.int { return C.int(m.Ld) }
 
 // Open makes the handles of a stream. If it fails, it says which call did.
 func (l *Libraries) Open(ctx Context, s cu.Stream) (h *Handles, failed string, err error) {
@@ -60,39 +61,28 @@ func (h *Handles) Versions() (cublas, cusolver, mode int, err error) {
 	return int(b), int(s), int(m), err
 }
 
-func flag(b bool) C.int {
-	if b {
-		return 1
+// either returns what stands for one of two choices in C.
+func either(first bool, one, other C.int) C.int {
+	if first {
+		return one
 	}
-	return 0
+	return other
 }
 
-func op(t blas.Transpose) C.int {
-	if t == blas.NoTrans {
-		return C.CUBLAS_OP_N
-	}
-	return C.CUBLAS_OP_T
-}
+func flag(b bool) C.int { return either(b, 1, 0) }
 
-func fill(u blas.Uplo) C.int {
-	if u == blas.Lower {
-		return C.CUBLAS_FILL_MODE_LOWER
-	}
-	return C.CUBLAS_FILL_MODE_UPPER
-}
+func op(t blas.Transpose) C.int { return either(t == blas.NoTrans, C.CUBLAS_OP_N, C.CUBLAS_OP_T) }
 
 func diagonal(d blas.Diag) C.int {
-	if d == blas.Unit {
-		return C.CUBLAS_DIAG_UNIT
-	}
-	return C.CUBLAS_DIAG_NON_UNIT
+	return either(d == blas.Unit, C.CUBLAS_DIAG_UNIT, C.CUBLAS_DIAG_NON_UNIT)
 }
 
 func sideOf(s blas.Side) C.int {
-	if s == blas.Left {
-		return C.CUBLAS_SIDE_LEFT
-	}
-	return C.CUBLAS_SIDE_RIGHT
+	return either(s == blas.Left, C.CUBLAS_SIDE_LEFT, C.CUBLAS_SIDE_RIGHT)
+}
+
+func fill(u blas.Uplo) C.int {
+	return either(u == blas.Lower, C.CUBLAS_FILL_MODE_LOWER, C.CUBLAS_FILL_MODE_UPPER)
 }
 
 // Gemm enqueues cublas<t>gemm.
