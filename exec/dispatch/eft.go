@@ -77,19 +77,26 @@ func (q *earliestFinish) Push(ready []*graph.Task, from int) {
 	}
 	arrange(ready)
 	for _, t := range ready {
-		best, finish, cost := 0, math.Inf(1), 0.0
-		for i := range q.load {
-			// Of workers alike the one that has freed the task comes first.
-			w := (max(from, 0) + i) % len(q.load)
-			q.refresh(w)
-			c := q.on(t, w)
-			if f := q.load[w] + c; f < finish {
-				best, finish, cost = w, f, c
-			}
-		}
-		// A task that nobody can run goes to the first: the runtime says so.
-		q.put(t, best, cost)
+		// Of workers alike the one that has freed the task comes first. A task that nobody
+		// can run goes to the first of all: the runtime says so.
+		best, cost := q.soonest(t, max(from, 0), len(q.load), math.Inf(1))
+		q.put(t, max(best, 0), cost)
 	}
+}
+
+// soonest returns which of n workers, from one on, is expected to finish t first, and
+// what t costs it; -1 if none does before a given time.
+func (q *earliestFinish) soonest(t *graph.Task, from, n int, finish float64) (best int, cost float64) {
+	best = -1
+	for i := range n {
+		w := (from + i) % len(q.load)
+		q.refresh(w)
+		c := q.on(t, w)
+		if f := q.load[w] + c; f < finish {
+			best, finish, cost = w, f, c
+		}
+	}
+	return best, cost
 }
 
 // put queues t, which costs c there, for a worker.
@@ -179,14 +186,7 @@ func (q *earliestFinish) delegate(worker int) bool {
 		return false
 	}
 	t := q.queue[worker].tasks[0].task
-	best, finish, cost := -1, q.on(t, worker), 0.0
-	for w := q.hosts; w < len(q.queue); w++ {
-		q.refresh(w)
-		c := q.on(t, w)
-		if f := q.load[w] + c; f < finish {
-			best, finish, cost = w, f, c
-		}
-	}
+	best, cost := q.soonest(t, q.hosts, len(q.queue)-q.hosts, q.on(t, worker))
 	if best < 0 {
 		return false
 	}

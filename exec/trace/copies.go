@@ -42,18 +42,10 @@ func (r *Recorder) Name(worker int, name string) {
 }
 
 // Copy records a copy.
-func (r *Recorder) Copy(c Copy) {
-	r.mu.Lock()
-	r.copies = append(r.copies, c)
-	r.mu.Unlock()
-}
+func (r *Recorder) Copy(c Copy) { note(r, &r.copies, c) }
 
 // Wait records that a worker waited for data.
-func (r *Recorder) Wait(w Wait) {
-	r.mu.Lock()
-	r.waits = append(r.waits, w)
-	r.mu.Unlock()
-}
+func (r *Recorder) Wait(w Wait) { note(r, &r.waits, w) }
 
 // name returns how a worker is called.
 func (r *Recording) name(worker int) string {

@@ -182,15 +182,16 @@ type source struct {
 // functions come one after the other. Reset calls forget and the functions no more.
 // They are called without locks.
 func (r *Recorder) Derive(edges func(yield func(Edge)), forget func()) {
-	r.mu.Lock()
-	r.sources = append(r.sources, source{edges, forget})
-	r.mu.Unlock()
+	note(r, &r.sources, source{edges, forget})
 }
 
 // Pause records that a submission stood still.
-func (r *Recorder) Pause(p Pause) {
+func (r *Recorder) Pause(p Pause) { note(r, &r.pauses, p) }
+
+// note appends x to one of the lists that r.mu guards.
+func note[T any](r *Recorder, list *[]T, x T) {
 	r.mu.Lock()
-	r.pauses = append(r.pauses, p)
+	*list = append(*list, x)
 	r.mu.Unlock()
 }
 

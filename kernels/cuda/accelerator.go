@@ -78,11 +78,10 @@ func (a *Accelerator) open() (err error) {
 		}
 		a.streams = append(a.streams, s)
 	}
-	if a.in.stream, err = a.device.NewStream(); err != nil {
-		return err
-	}
-	if a.out.stream, err = a.device.NewStream(); err != nil {
-		return err
+	for _, l := range []*lane{&a.in, &a.out} {
+		if l.stream, err = a.device.NewStream(); err != nil {
+			return err
+		}
 	}
 	if a.zero, err = a.device.NewEvent(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -159,10 +160,7 @@ func (d *Simulated) Info() Info {
 func (d *Simulated) Stats() SimStats {
 	d.mu.Lock()
 	s := d.stats
-	s.Calls = make(map[string]int, len(d.calls))
-	for op, n := range d.calls {
-		s.Calls[op] = n
-	}
+	s.Calls = maps.Clone(d.calls)
 	for _, n := range d.pinned {
 		s.Pinned += n
 	}

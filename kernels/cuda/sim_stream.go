@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -140,12 +141,7 @@ func (s *simStream) stop() {
 // goroutine ended and returns.
 func (s *simStream) Close() error {
 	s.d.mu.Lock()
-	for i, t := range s.d.streams {
-		if t == s {
-			s.d.streams = append(s.d.streams[:i:i], s.d.streams[i+1:]...)
-			break
-		}
-	}
+	s.d.streams = slices.DeleteFunc(s.d.streams, func(t *simStream) bool { return t == s })
 	s.d.mu.Unlock()
 	s.stop()
 	return s.d.lostError("Close", s.name)
