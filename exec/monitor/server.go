@@ -106,8 +106,9 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// local refuses requests by names other than loopback's: a page elsewhere could
-// let its own name lead here and read the answers.
+// local refuses requests by names other than loopback's: a page elsewhere could let its
+// own name lead here and read the answers. That is DNS rebinding, against which the
+// address that is listened on does not help: the browser is on this machine.
 func (s *Server) local(remote bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !remote {
@@ -127,7 +128,8 @@ func (s *Server) local(remote bool, h http.Handler) http.Handler {
 // URL returns the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// Close stops serving. It waits a second for answers under way.
+// Close stops serving. It waits a second for answers under way. A recorder that it
+// shows goes on.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -150,7 +152,9 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 }
 
 // state answers with what happened after the time that the query names, in
-// microseconds.
+// microseconds. The page sends the latest end that it has seen, so that it gets each
+// event once. That an answer cannot be written is the connection's end, and nobody's to
+// be told.
 func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	var after time.Duration
 	if q := r.URL.Query().Get("after"); q != "" {

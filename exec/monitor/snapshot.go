@@ -24,7 +24,8 @@ type State struct {
 	Memory   Memory       `json:"memory"`
 }
 
-// Worker is what a worker is at.
+// Worker is what a worker is at. Since is when it began, in microseconds from the
+// recorder's start.
 type Worker struct {
 	Busy    bool   `json:"busy"`
 	Op      string `json:"op,omitempty"`

@@ -27,6 +27,10 @@ func dotColors() []string {
 // A graph of more than most tasks, DefaultDOTTasks if it is 0, is summarised: a
 // node for each op, with its number of tasks and their time, and edges with the
 // number of dependencies.
+//
+// Ops are called by their names, tasks t<job>_<task>.
+//
+// Reference: "The DOT Language", graphviz.org.
 func (r *Recording) WriteDOT(w io.Writer, most int) error {
 	if most == 0 {
 		most = DefaultDOTTasks

@@ -27,7 +27,14 @@ const (
 	paraverWaiting = 3 // for what is on an accelerator
 )
 
-// paraver numbers what Paraver wants as numbers.
+// paraver numbers what Paraver wants as numbers. The rows of the trace, each a CPU and a
+// thread of its own, are
+//
+//	0 … n−1    the workers
+//	n          the host's memory, if there are copies: where they come from and go to
+//	n+1 …      the channels of accelerators
+//
+// and a record has the number of its row plus 1.
 type paraver struct {
 	*Recording
 	ops, versions map[string]int

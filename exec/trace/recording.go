@@ -58,8 +58,9 @@ func (r *Recording) span() (first, last time.Duration) {
 	return first, last
 }
 
-// byTask returns the last attempt at each task that belongs to a job, in the
-// order of jobs and tasks.
+// byTask returns the last attempt at each task that belongs to a job, in the order of
+// jobs and tasks. Work outside jobs, which has the number 0, is left out: it has no
+// edges.
 func (r *Recording) byTask() []Event {
 	events := make([]Event, 0, len(r.Events))
 	for _, e := range r.Events {
@@ -108,6 +109,7 @@ type interval struct{ from, to time.Duration }
 
 // busy returns when each worker was inside tasks. A task that waits in another
 // one's slot lies over the tasks that run there meanwhile: their time counts once.
+// They are in the order of time and do not overlap.
 func (r *Recording) busy() [][]interval {
 	busy := make([][]interval, r.workers())
 	for _, e := range r.byTime() {

@@ -17,6 +17,14 @@ import (
 // each worker was and why it was idle otherwise, the critical path with its
 // bound on the speed-up if edges were recorded, and how many workers were busy
 // in the course of time.
+//
+// The parts, with what their columns are of:
+//
+//	by version     share: of the time of all versions; each: the mean of a call
+//	by worker      of the time from the first start to the last end
+//	copies         busy: of the same time, where several overlap once
+//	critical path  length of all work, and the bound that follows
+//	chart          mean number of workers in tasks, a column for each equal part
 func (r *Recording) WriteReport(w io.Writer, width int) error {
 	out := bufio.NewWriter(w)
 	s := r.Summary()

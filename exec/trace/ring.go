@@ -8,6 +8,9 @@ import (
 // ring is the latest events of a kind. It keeps them without pointers, for the
 // garbage collector would look at all of them again and again, and where they are:
 // to move them costs as much as to write them.
+//
+// The first event is entry 0 until there are as many as are kept. From then on each takes
+// the place of the oldest, so that entries are in order from oldest on, and round.
 type ring struct {
 	pieces [][]entry // of pieceSize entries each
 	n      int       // how many there are

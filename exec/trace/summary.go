@@ -76,7 +76,8 @@ type Summary struct {
 	Waited    []time.Duration
 }
 
-// Summary condenses the recording.
+// Summary condenses the recording. Calls are attempts; a member of a gang adds to the
+// time of its version, and is no call.
 func (r *Recording) Summary() Summary {
 	var s Summary
 	usage := usages{}
