@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -172,15 +173,8 @@ func (d *real) prepare(version int) error {
 // CUBLAS_DEFAULT_MATH is 0, of CUBLAS_PEDANTIC_MATH 2. Results can only be compared
 // with those of others when this is known.
 func notes(mode int) []string {
-	var all []string
-	switch mode {
-	case 0:
-		all = []string{"cuBLAS's math mode: default, neither TF32 nor emulation"}
-	case 2:
-		all = []string{"cuBLAS's math mode: pedantic"}
-	default:
-		all = []string{fmt.Sprintf("cuBLAS's math mode: %d", mode)}
-	}
+	words := map[int]string{0: "default, neither TF32 nor emulation", 2: "pedantic"}
+	all := []string{"cuBLAS's math mode: " + cmp.Or(words[mode], fmt.Sprint(mode))}
 	// The environment overrides the mode.
 	for _, name := range []string{"CUBLAS_EMULATE_DOUBLE_PRECISION", "CUBLAS_EMULATE_SINGLE_PRECISION",
 		"CUBLAS_EMULATION_STRATEGY", "NVIDIA_TF32_OVERRIDE"} {

@@ -3,7 +3,7 @@
 // cuSOLVER.
 //
 //	gorgonia.org/cu ──► trampolines.S ──► libcuda, once Open has found it
-//	kernels/cuda    ──► shim.c, blas.c ─► libcuda, cuBLAS, cuSOLVER
+//	kernels/cuda    ──► driver.c, memory.c, blas.c ──► libcuda, cuBLAS, cuSOLVER
 //
 // gorgonia.org/cu is linked against the functions of libcuda and calls cuInit
 // when the program starts, which ends the process where there is no device.
