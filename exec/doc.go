@@ -28,7 +28,7 @@
 //	team                           workers that execute one task together
 //	scheduler, take                all of these under one lock: tasks that come in,
 //	                               and workers that want one
-//	retry, outcome, endings, job   a job: its window, its error, its end
+//	retry, endings, job            a job: its window, its error, its end
 //	watchdog                       looks at jobs
 //	attempt                        one attempt at a task, wherever it is made
 //	nested                         tasks in tasks

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,7 +32,7 @@ type job struct {
 	// stopWatching ends the watch on ctx.
 	stopWatching func() bool
 
-	outcome outcome
+	outcome graph.Outcome
 
 	_      [64]byte // what workers read for each task comes before, what Submit writes after
 	submit struct {
@@ -75,7 +74,6 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 	j.submit.graph.Failed = j.broken
 	j.submit.graph.Pool = &among.tasks
 	j.backlog.graph, j.backlog.done = &j.submit.graph, &j.endings.done
-	j.outcome.last.Store(math.MaxUint64)
 	j.endings.init()
 	if n := s.opt.Stories; n > 0 {
 		j.stories = newStories(n)
@@ -161,7 +159,7 @@ func (j *job) rests() {
 // so: the job has failed or is cancelled, or the runtime is closed. The caller holds
 // submit.
 func (j *job) admit() error {
-	if !j.outcome.goesOn(graph.TaskID(j.submit.count + 1)) {
+	if !j.outcome.GoesOn(graph.TaskID(j.submit.count + 1)) {
 		return j.Err()
 	}
 	if !j.submit.enlisted {
@@ -181,7 +179,7 @@ func (j *job) admit() error {
 		goal := j.submit.count - window + (window+3)/4
 		j.idle(func() { j.endings.wait(goal) })
 		resume()
-		if !j.outcome.goesOn(graph.TaskID(j.submit.count + 1)) {
+		if !j.outcome.GoesOn(graph.TaskID(j.submit.count + 1)) {
 			return j.Err()
 		}
 	}
@@ -193,15 +191,15 @@ func (j *job) admit() error {
 // context's, or ErrClosed, and the job's from now on. The caller holds submit.
 func (j *job) enlist() error {
 	if err := j.ctx.Err(); err != nil {
-		j.outcome.abort(context.Cause(j.ctx))
+		j.outcome.Abort(context.Cause(j.ctx))
 		return j.Err()
 	}
 	if err := j.among.enlist(j); err != nil {
-		j.outcome.abort(err)
+		j.outcome.Abort(err)
 		return j.Err()
 	}
 	j.submit.enlisted = true
-	j.stopWatching = context.AfterFunc(j.ctx, func() { j.outcome.abort(context.Cause(j.ctx)) })
+	j.stopWatching = context.AfterFunc(j.ctx, func() { j.outcome.Abort(context.Cause(j.ctx)) })
 	return nil
 }
 
@@ -258,25 +256,30 @@ func (j *job) drain() {
 }
 
 // WaitOn implements [Job].
-func (j *job) WaitOn(d *graph.Datum) error {
-	got := make(chan *graph.Fault, 1)
+func (j *job) WaitOn(d *graph.Datum) (err error) {
+	got := make(chan error, 1)
+	j.Notify(d, func(err error) { got <- err })
+	// Done is called at once if the version is there, and by a worker otherwise.
+	select {
+	case err = <-got:
+	default:
+		j.idle(func() { err = <-got })
+	}
+	return err
+}
+
+// Notify implements [Job].
+func (j *job) Notify(d *graph.Datum, done func(error)) {
 	j.watch(d, func(f *graph.Fault) {
 		if f == nil {
 			f = j.sched.devices.Bring(d) // before a later task can write it
 		}
-		got <- f
+		if f != nil {
+			done(f.Err)
+		} else {
+			done(nil)
+		}
 	})
-	var f *graph.Fault
-	// Done is called at once if the version is there, and by a worker otherwise.
-	select {
-	case f = <-got:
-	default:
-		j.idle(func() { f = <-got })
-	}
-	if f != nil {
-		return f.Err
-	}
-	return nil
 }
 
 // watch has done called when the latest version of d is there, or cannot be made: then
@@ -306,7 +309,7 @@ func (j *job) flush() {
 	j.used.Store(false)
 	for _, d := range j.sched.devices {
 		if err := d.Flush(j.id); err != nil {
-			j.outcome.abort(err)
+			j.outcome.Abort(err)
 		}
 	}
 }
@@ -314,7 +317,7 @@ func (j *job) flush() {
 // Err implements [Job]. Of a failure and the end of the context the failure counts,
 // whichever came first.
 func (j *job) Err() error {
-	if f := j.outcome.why(); f != nil {
+	if f := j.outcome.Why(); f != nil {
 		return f.Err
 	}
 	return nil
@@ -322,7 +325,7 @@ func (j *job) Err() error {
 
 // Ignored implements [Job].
 func (j *job) Ignored() int {
-	return j.outcome.count()
+	return j.outcome.Ignored()
 }
 
 // Copies implements [Job].
@@ -335,21 +338,21 @@ func (j *job) Completed() int { return int(j.endings.done.Load()) }
 // task before it has failed, or the job's context has ended.
 func (j *job) cancelled(t *graph.Task) *graph.Fault {
 	if f := t.Tainted(); f != nil {
-		j.outcome.inherit(f)
+		j.outcome.Inherit(f)
 		return f
 	}
-	if j.outcome.goesOn(t.ID()) {
+	if j.outcome.GoesOn(t.ID()) {
 		if j.over == nil {
 			return nil
 		}
 		select {
 		case <-j.over: // the watch may come late when all cores are busy
-			j.outcome.abort(context.Cause(j.ctx))
+			j.outcome.Abort(context.Cause(j.ctx))
 		default:
 			return nil
 		}
 	}
-	return j.outcome.why()
+	return j.outcome.Why()
 }
 
 // fail records that t has failed for good and does what its policy says (graph.Failure):
@@ -361,7 +364,7 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 		action = t.Failure().Then
 	}
 	if action == graph.Ignore {
-		j.outcome.ignore()
+		j.outcome.Ignore()
 		j.tell(t, graph.Failed, w.info.ID, version, err)
 		return j.end(w, t, graph.Done, nil, freed)
 	}
@@ -377,13 +380,13 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 	end := j.ctx.Err()
 	late := end != nil && (errors.Is(err, end) || errors.Is(err, context.Cause(j.ctx)))
 	if late {
-		j.outcome.abort(context.Cause(j.ctx))
+		j.outcome.Abort(context.Cause(j.ctx))
 	}
 	// And so it is if the end has kept the task from another attempt.
-	if retriable(t, err) && j.outcome.cancelled() {
+	if retriable(t, err) && j.outcome.Cancelled() {
 		late = true
 	}
-	f = j.outcome.fail(f, late, action == graph.Fail)
+	f = j.outcome.Fail(f, late, action == graph.Fail)
 	j.tell(t, graph.Failed, w.info.ID, version, err)
 	return j.end(w, t, graph.Failed, f, freed)
 }
@@ -393,7 +396,7 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 // to be made is not there: the number is that of the task that needed it first.
 func (j *job) broken(what string, f *graph.Fault) {
 	f.Err = &TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
-	j.outcome.fail(f, false, false)
+	j.outcome.Fail(f, false, false)
 }
 
 // end takes t, which was executed at w, out of the graph and appends what it has freed
@@ -460,7 +463,7 @@ func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 // prepares it: it counts the attempt and puts back what that has changed. If that fails,
 // as a value that cannot be restored would, there is no other attempt.
 func (j *job) again(w *site, t *graph.Task, version string, err error) bool {
-	if !retriable(t, err) || !j.outcome.goesOn(t.ID()) {
+	if !retriable(t, err) || !j.outcome.GoesOn(t.ID()) {
 		return false
 	}
 	j.tell(t, graph.Ready, w.info.ID, version, err)
@@ -543,7 +546,7 @@ func (a *jobs) close() (again bool) {
 	// tasks of one may wait for those of another.
 	all := a.alive()
 	for _, j := range all {
-		j.outcome.abort(ErrClosed)
+		j.outcome.Abort(ErrClosed)
 	}
 	for _, j := range all {
 		j.drain()

@@ -110,7 +110,7 @@ func (j Children) Hand(d *graph.Datum, i int) {
 		}
 		defer func() {
 			if v := recover(); v != nil { // given meanwhile
-				j.outcome.abort(&PanicError{Value: v, Stack: debug.Stack()})
+				j.outcome.Abort(&PanicError{Value: v, Stack: debug.Stack()})
 			}
 		}()
 		j.of.give(t, i)
@@ -167,7 +167,7 @@ func (p *parent) disown(err error) {
 	if p.nested == nil {
 		return
 	}
-	p.nested.outcome.abort(err)
+	p.nested.outcome.Abort(err)
 	p.nested.Wait()
 	p.nested = nil
 }

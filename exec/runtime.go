@@ -47,6 +47,9 @@ type Job interface {
 	// makes is there, and returns the error that keeps it from being made, if any.
 	// Tasks submitted later that write d may already change it.
 	WaitOn(d *graph.Datum) error
+	// Notify has done called, once, when WaitOn would return, with what it would return:
+	// by a worker, or at once. Done must not wait, nor use the job.
+	Notify(d *graph.Datum, done func(error))
 	// Err returns the job's error so far, as Wait would.
 	Err() error
 	// Completed returns the number of tasks that have ended in any way, and Ignored
