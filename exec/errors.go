@@ -18,6 +18,7 @@ type TaskError struct {
 	Task     graph.TaskID // number of the task in its job; 0 if it ran outside of any
 	Op       string       // as in "potrf/f64"
 	Version  string       // version that ran, empty if none could be chosen
+	Node     string       // node that ran the last attempt; empty if it is this process
 	Worker   int          // worker that ran the last attempt; -1 if none did
 	Attempts int          // how often it was run; what was no attempt of its own is not counted
 	Err      error        // what the version returned; *PanicError, *TimeoutError
@@ -34,6 +35,9 @@ func (e *TaskError) Error() string {
 	}
 	if e.Worker >= 0 {
 		msg += fmt.Sprintf(" on worker %d", e.Worker)
+	}
+	if e.Node != "" {
+		msg += " of " + e.Node
 	}
 	if e.Attempts > 1 {
 		msg += fmt.Sprintf(", attempt %d", e.Attempts)

@@ -47,10 +47,14 @@ func TestHelpBits(t *testing.T) {
 			return inTurn(f.Factorize(a), func() error { return f.SolveTo(dst, false, b) })
 		})
 		one := mat.NewDense(nb, nb, nil) // one task, and nothing else to do
-		if err := la.Gemm(t.Context(), e, blas.NoTrans, blas.Trans, 1, a.Slice(0, nb, 0, n).(*mat.Dense), b.Slice(0, nb, 0, n).(*mat.Dense), 0, one); err != nil {
-			t.Fatal(err)
+		shares := 0
+		for try := 0; try < 20 && shares == 0 && (try == 0 || workers > 1); try++ { // a helper may not get a core in time
+			if err := la.Gemm(t.Context(), e, blas.NoTrans, blas.Trans, 1, a.Slice(0, nb, 0, n).(*mat.Dense), b.Slice(0, nb, 0, n).(*mat.Dense), 0, one); err != nil {
+				t.Fatal(err)
+			}
+			shares = len(r.Recording().Shares)
 		}
-		if shares := len(r.Recording().Shares); (shares > 0) != (workers > 1) {
+		if (shares > 0) != (workers > 1) {
 			t.Errorf("%d workers helped %d times", workers, shares)
 		}
 	}

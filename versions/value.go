@@ -48,3 +48,14 @@ type Memory struct {
 	Rows         int
 	Width, Pitch int64
 }
+
+// Shaped is a [Value] whose memory can be had before its elements are: one that a task
+// on another node is going to write.
+type Shaped interface {
+	Value
+	// Shape returns what says the value's shape to Reshape: a few bytes.
+	Shape() []byte
+	// Reshape gives a zero value that shape, and memory for it. The error says what is
+	// wrong with the shape, before anything is allocated.
+	Reshape(shape []byte) error
+}

@@ -89,6 +89,14 @@ func table() []entry {
 		// versions for the expected times of tasks.
 		{pkg: "exec/dispatch", tessera: []string{"exec/graph", "versions"}},
 		{pkg: "exec/offload", tessera: []string{"exec/graph", "versions"}},
+		// cbor for messages. Programs that run on one machine do not import it.
+		{
+			pkg:     "exec/cluster",
+			tessera: []string{"exec", "exec/graph", "exec/dispatch", "versions", "transport"},
+			third:   []string{"github.com/fxamacker/cbor/v2"},
+		},
+		{pkg: "transport", tessera: []string{"versions"}},
+		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},
 		{pkg: "exec/trace"},
 		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
 
@@ -118,7 +126,7 @@ func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
 		// little memory.
-		tessera: []string{"kernels/kerneltest", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"kernels/kerneltest", "transport/transporttest", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -1,0 +1,188 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/tessera-la/tessera/transport"
+)
+
+// agent is a node that executes what drivers give it. It decides nothing: what it is told,
+// it does as soon as the operands are there, and it tells the driver of each end. A job
+// belongs to the driver that named it first; others may not touch it.
+type agent struct {
+	opt  Options
+	exec *executor
+
+	mu      sync.Mutex           // a leaf
+	drivers map[string]*driverOf // by name
+	owners  map[uint64]string    // the driver of each job
+	over    sync.WaitGroup       // jobs that end
+}
+
+// driverOf is a driver as an agent sees it.
+type driverOf struct {
+	out  *outbox
+	ends map[uint64][]end // by job: what it has not been told; agent.mu guards it
+}
+
+// Serve has this node execute the tasks that drivers give it, until ctx ends or the
+// transport cannot be started. Then it cancels what has not started, waits for tasks that
+// run, and closes the transport. The error is an *OptionsError, the transport's, or the
+// cause of the context's end.
+func Serve(ctx context.Context, opt Options) error {
+	k, err := opt.check()
+	if err != nil {
+		return err
+	}
+	a := &agent{opt: opt, exec: newExecutor(&opt, k), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
+	if err := opt.Transport.Start(a.handle, a.event); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	// First nobody can reach this node any more; then nothing new begins.
+	err = opt.Transport.Close()
+	a.exec.close(context.Cause(ctx))
+	a.over.Wait()
+	for _, d := range a.drivers {
+		d.out.close()
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// handle gets the messages of drivers. What makes no sense is logged, and nothing else
+// happens.
+func (a *agent) handle(from string, message []byte) {
+	if err := a.take(from, message); err != nil {
+		a.opt.Log.Warn("message refused", "from", from, "error", err)
+	}
+}
+
+func (a *agent) take(from string, message []byte) error {
+	k, body, err := split(from, message)
+	if err != nil {
+		return err
+	}
+	switch k {
+	case kindCall:
+		a.driver(from).out.add(func() []byte {
+			return encode(kindHello, hello{Workers: len(a.opt.Runtime.Workers())})
+		})
+	case kindRun:
+		var m run
+		if err := decode(from, body, &m); err != nil {
+			return err
+		}
+		return a.run(from, &m)
+	case kindOver:
+		var m over
+		if err := decode(from, body, &m); err != nil {
+			return err
+		}
+		if a.owns(from, m.Job) {
+			a.end(m.Job, context.Canceled)
+		}
+	default:
+		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
+	}
+	return nil
+}
+
+// driver returns what the agent knows of a driver, which may be its name only.
+func (a *agent) driver(name string) *driverOf {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d := a.drivers[name]
+	if d == nil {
+		d = &driverOf{ends: map[uint64][]end{}}
+		d.out = newOutbox(a.opt.Transport, name, func(err error) { a.event(transport.Event{Node: name, Err: err}) })
+		a.drivers[name] = d
+	}
+	return d
+}
+
+// owns reports whether a job is a driver's, and makes it so if it is nobody's.
+func (a *agent) owns(name string, job uint64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.owners[job]; !ok {
+		a.owners[job] = name
+	}
+	return a.owners[job] == name
+}
+
+// run begins tasks, after it has dropped what nobody will read: a task may bring a later
+// version of the same datum.
+func (a *agent) run(from string, m *run) error {
+	if !a.owns(from, m.Job) {
+		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
+	}
+	d := a.driver(from)
+	w := a.exec.work(context.Background(), m.Job, func(e end) { a.report(d, m.Job, e) })
+	for _, r := range m.Drops {
+		w.store.drop(r)
+	}
+	for i := range m.Tasks {
+		w.run(&m.Tasks[i])
+	}
+	return nil
+}
+
+// report tells a driver of the end of a task, with those of others that it has not been
+// told of yet.
+func (a *agent) report(d *driverOf, job uint64, e end) {
+	a.mu.Lock()
+	d.ends[job] = append(d.ends[job], e)
+	a.mu.Unlock()
+	d.out.add(func() []byte {
+		a.mu.Lock()
+		ends := d.ends[job]
+		delete(d.ends, job)
+		a.mu.Unlock()
+		if len(ends) == 0 {
+			return nil
+		}
+		return encode(kindEnded, ended{Job: job, Ends: ends})
+	})
+}
+
+// end ends the work for a job, without holding up who calls.
+func (a *agent) end(job uint64, cause error) {
+	a.over.Add(1)
+	go func() {
+		defer a.over.Done()
+		a.exec.over(job, cause)
+		a.mu.Lock()
+		delete(a.owners, job)
+		a.mu.Unlock()
+	}()
+}
+
+// event ends the jobs of a driver that has left: nobody will want their results. A node that
+// joins is no news to an agent; if it is a driver, it calls.
+func (a *agent) event(e transport.Event) {
+	if e.Joined {
+		return
+	}
+	a.mu.Lock()
+	d := a.drivers[e.Node]
+	delete(a.drivers, e.Node)
+	var jobs []uint64
+	for job, owner := range a.owners {
+		if owner == e.Node {
+			jobs = append(jobs, job)
+		}
+	}
+	a.mu.Unlock()
+	if d == nil {
+		return
+	}
+	for _, job := range jobs {
+		a.end(job, &NodeLostError{Node: e.Node, Err: e.Err})
+	}
+	go d.out.close()
+}

@@ -1,0 +1,345 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+	"go.uber.org/goleak"
+)
+
+// number is a value that tasks compute with.
+type number struct{ n uint64 }
+
+func (v *number) Bytes() int64             { return 8 }
+func (v *number) Snapshot() versions.Value { s := *v; return &s }
+func (v *number) Restore(s versions.Value) { *v = *s.(*number) }
+func (v *number) Encode(w io.Writer) error { return binary.Write(w, binary.LittleEndian, v.n) }
+func (v *number) Decode(r io.Reader) error { return binary.Read(r, binary.LittleEndian, &v.n) }
+
+// mix is the parameter of op "mix".
+type mix struct {
+	Writes uint64 // a bit for each operand that is written
+	Reads  uint64
+	Seed   uint64
+	Sleep  int64 // microseconds
+	Fail   bool
+}
+
+// fatal is the error of op "mix".
+type fatal struct{ Seed uint64 }
+
+func (e *fatal) Error() string { return fmt.Sprintf("mix %d fails", e.Seed) }
+
+// apply is what op "mix" does: each operand that is written becomes a function of all
+// that are read.
+func (p *mix) apply(values []*number) {
+	h := p.Seed
+	for i, v := range values {
+		if p.Reads>>i&1 != 0 {
+			h = (h ^ v.n) * 0x9e3779b97f4a7c15
+		}
+	}
+	for i, v := range values {
+		if p.Writes>>i&1 != 0 {
+			v.n = h + uint64(i)
+		}
+	}
+}
+
+func ops() []*versions.Op {
+	return []*versions.Op{{Name: "mix", NewParams: func() any { return new(mix) }, Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
+		p := c.Params.(*mix)
+		time.Sleep(time.Duration(p.Sleep) * time.Microsecond)
+		if p.Fail {
+			return &fatal{p.Seed}
+		}
+		var all []*number
+		for _, a := range c.Args {
+			all = append(all, a.(*number))
+		}
+		p.apply(all)
+		return nil
+	}}}}}
+}
+
+// nodes is a driver and agents in this process.
+type nodes struct {
+	*cluster.Driver
+	op    *versions.Op
+	kill  []context.CancelFunc // of agents
+	ended sync.WaitGroup
+}
+
+// start starts a driver and agents.
+func start(t testing.TB, agents int, set func(*cluster.Options)) *nodes {
+	t.Helper()
+	n := &nodes{}
+	net := transport.NewNetwork()
+	options := func(name string) cluster.Options {
+		tr, err := net.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { rt.Close() })
+		o := cluster.Options{Transport: tr, Runtime: rt, Ops: ops(), Values: []versions.Value{&number{}}, Errors: []error{&fatal{}}}
+		if set != nil {
+			set(&o)
+		}
+		return o
+	}
+	for i := range agents {
+		ctx, cancel := context.WithCancel(context.Background())
+		n.kill = append(n.kill, cancel)
+		o := options(fmt.Sprintf("agent%d", i))
+		n.ended.Add(1)
+		go func() {
+			defer n.ended.Done()
+			if err := cluster.Serve(ctx, o); !errors.Is(err, context.Canceled) {
+				t.Errorf("Serve: %v", err)
+			}
+		}()
+	}
+	o := options("driver")
+	n.op = o.Ops[0]
+	var err error
+	if n.Driver, err = cluster.NewDriver(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, kill := range n.kill {
+			kill()
+		}
+		n.ended.Wait()
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := n.Await(ctx, agents); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// leaves has the test fail if it leaves goroutines behind, when all else is cleaned up.
+func leaves(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+}
+
+// program is a random program, and what it leaves.
+type program struct {
+	data  []graph.Datum
+	want  []number
+	specs []graph.Spec
+}
+
+func newProgram(op *versions.Op, rng *rand.Rand, data, tasks int, sleep int64) *program {
+	p := &program{data: make([]graph.Datum, data), want: make([]number, data)}
+	for i := range p.data {
+		p.want[i].n = rng.Uint64()
+		v := p.want[i]
+		p.data[i].Value, p.data[i].Bytes = &v, 8
+		if i%2 == 0 { // others have no key
+			p.data[i].Key = graph.Key{Matrix: 1, I: int32(i)}
+		}
+	}
+	for range tasks {
+		m := &mix{Seed: rng.Uint64(), Sleep: rng.Int64N(sleep + 1)}
+		s := graph.Spec{Op: op, Params: m, Priority: rng.Int64N(3)}
+		var all []*number
+		for i, k := range rng.Perm(data)[:1+rng.IntN(min(4, data))] {
+			mode := []graph.Mode{graph.In, graph.In, graph.Out, graph.InOut}[rng.IntN(4)]
+			if mode&graph.In != 0 {
+				m.Reads |= 1 << i
+			}
+			if mode&graph.Out != 0 {
+				m.Writes |= 1 << i
+			}
+			s.Operands = append(s.Operands, graph.Operand{Datum: &p.data[k], Mode: mode})
+			all = append(all, &p.want[k])
+		}
+		m.apply(all)
+		p.specs = append(p.specs, s)
+	}
+	return p
+}
+
+func (p *program) check(t *testing.T) {
+	t.Helper()
+	for i := range p.data {
+		if got := p.data[i].Value.(*number).n; got != p.want[i].n {
+			t.Fatalf("datum %d is %x, want %x", i, got, p.want[i].n)
+		}
+	}
+}
+
+// TestRandom: random programs leave what the sequential program does, on any number of
+// nodes under every policy.
+func TestRandom(t *testing.T) {
+	leaves(t)
+	for _, agents := range []int{0, 1, 2, 4} {
+		for _, kind := range dispatch.Kinds() {
+			t.Run(fmt.Sprintf("agents=%d/%v", agents, kind), func(t *testing.T) {
+				n := start(t, agents, func(o *cluster.Options) { o.Policy, o.Window, o.Idle = kind, 40, kind == dispatch.LIFO })
+				for seed := range uint64(6) {
+					p := newProgram(n.op, rand.New(rand.NewPCG(seed, 1)), 1+int(seed)*3, 150, int64(seed%2)*50)
+					j := n.NewJob(context.Background())
+					for i := range p.specs {
+						if _, err := j.Submit(&p.specs[i]); err != nil {
+							t.Fatal(err)
+						}
+						if i%50 == 20 {
+							if err := j.WaitOn(&p.data[0]); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					if err := j.Wait(); err != nil {
+						t.Fatal(err)
+					}
+					if j.Completed() != len(p.specs) {
+						t.Errorf("%d of %d tasks have ended", j.Completed(), len(p.specs))
+					}
+					p.check(t)
+				}
+			})
+		}
+	}
+}
+
+// TestFailure: the failure of the task with the smallest number is the job's, by its own
+// type, and says on which node it was.
+func TestFailure(t *testing.T) {
+	n := start(t, 3, func(o *cluster.Options) { o.Idle = true })
+	for seed := range uint64(10) {
+		p := newProgram(n.op, rand.New(rand.NewPCG(seed, 2)), 6, 60, 30)
+		first := 10 + int(seed)
+		for _, i := range []int{first, first + 3, first + 20} {
+			m := *p.specs[i].Params.(*mix)
+			m.Fail = true
+			p.specs[i].Params = &m
+		}
+		j := n.NewJob(context.Background())
+		for i := range p.specs {
+			if _, err := j.Submit(&p.specs[i]); err != nil {
+				break
+			}
+		}
+		err := j.Wait()
+		var f *fatal
+		var e *exec.TaskError
+		if !errors.As(err, &f) || !errors.As(err, &e) || e.Task != graph.TaskID(first+1) || f.Seed != p.specs[first].Params.(*mix).Seed {
+			t.Fatalf("error %v, want that of task %d", err, first+1)
+		}
+		if e.Node == "" {
+			t.Errorf("%v does not name a node", e)
+		}
+	}
+}
+
+// TestPolicies of failure: what is ignored is counted, what cancels successors lets
+// others go on, and retries are the node's.
+func TestPolicies(t *testing.T) {
+	n := start(t, 2, nil)
+	data := make([]graph.Datum, 3)
+	for i := range data {
+		data[i].Value = &number{uint64(i)}
+	}
+	submit := func(j exec.Job, k int, fail bool, f *graph.Failure) {
+		s := graph.Spec{Op: n.op, Params: &mix{Reads: 1, Writes: 1, Seed: 7, Fail: fail}, Failure: f,
+			Operands: []graph.Operand{{Datum: &data[k], Mode: graph.InOut}}}
+		if _, err := j.Submit(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := n.NewJob(context.Background())
+	submit(j, 0, true, &graph.Failure{Then: graph.Ignore, Retries: 2})
+	submit(j, 0, false, nil)
+	submit(j, 1, true, &graph.Failure{Then: graph.CancelSuccessors})
+	submit(j, 1, false, nil)
+	submit(j, 2, false, nil)
+	err := j.Wait()
+	var e *exec.TaskError
+	if !errors.As(err, &e) || e.Task != 3 || j.Ignored() != 1 || j.Completed() != 5 {
+		t.Errorf("error %v, %d ignored, %d completed", err, j.Ignored(), j.Completed())
+	}
+}
+
+// TestLost: an agent that goes in the middle leaves the right results, or an error that
+// names it; nothing hangs.
+func TestLost(t *testing.T) {
+	leaves(t)
+	lost, right := 0, 0
+	for seed := range uint64(20) {
+		n := start(t, 3, func(o *cluster.Options) { o.Window = 60 })
+		p := newProgram(n.op, rand.New(rand.NewPCG(seed, 3)), 30, 200, 100)
+		j := n.NewJob(context.Background())
+		at := 5 * int(seed)
+		var err error
+		for i := range p.specs {
+			if i == at {
+				n.kill[seed%3]()
+			}
+			if _, err = j.Submit(&p.specs[i]); err != nil {
+				break
+			}
+		}
+		err = j.Wait()
+		var gone *cluster.NodeLostError
+		switch {
+		case err == nil:
+			p.check(t)
+			right++
+		case errors.As(err, &gone):
+			lost++
+		default:
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		n.Close()
+	}
+	t.Logf("%d runs ended well, %d with the loss", right, lost)
+}
+
+// TestCancel: a context that ends cancels what has not started.
+func TestCancel(t *testing.T) {
+	n := start(t, 2, nil)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	p := newProgram(n.op, rand.New(rand.NewPCG(1, 4)), 4, 300, 2000)
+	j := n.NewJob(ctx)
+	why := errors.New("enough")
+	for i := range p.specs {
+		if i == 100 {
+			cancel(why)
+		}
+		if _, err := j.Submit(&p.specs[i]); err != nil {
+			break
+		}
+	}
+	if err := j.Wait(); !errors.Is(err, why) {
+		t.Errorf("error %v, want %v", err, why)
+	}
+	n.Close()
+	if _, err := n.NewJob(context.Background()).Submit(&p.specs[0]); !errors.Is(err, exec.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}

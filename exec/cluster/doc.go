@@ -1,0 +1,49 @@
+// Package cluster executes the tasks of a program on several nodes.
+//
+//	d, err := cluster.NewDriver(cluster.Options{Transport: t, Runtime: local, …})
+//	err = d.Await(ctx, 3)                          // three agents are there
+//	e, err := la.NewEngine(la.Options{Runtime: d}) // what la computes runs there
+//
+// and on each other node, for example in labench agent:
+//
+//	err := cluster.Serve(ctx, cluster.Options{Transport: t, Runtime: local, …})
+//
+// The node with the program is the driver. It infers what each task waits for, decides
+// with a policy of package dispatch which node is to execute it, and keeps the directory:
+// which node has which version of which datum. The others are agents. Both have the same
+// part that executes tasks (executor.go): on a runtime of their own, an exec.Local as a
+// rule, which chooses versions and cores by itself.
+//
+// # The way of a task
+//
+//	driver:  Submit ─► graph ─► ready ─► policy, by node ─► Run, in a batch ┐
+//	agent:                            operands are fetched from their holders ◄┘
+//	         ─► runtime of the node ─► its results are published ─► Ended, in a batch ┐
+//	driver:  the directory notes who has what ─► graph ─► those that are ready now ◄──┘
+//
+// A task goes to a node ahead of need: as many as the node has units, and as many more.
+// So its operands are on their way while others compute.
+//
+// # Data
+//
+// What a program's data hold when they are first used is on the driver, in the program's
+// memory. From there nodes fetch it, and from each other what tasks have made. A task
+// that updates a datum makes its next version, on its node; copies of the version before
+// are dropped. [exec.Job.Wait] brings the latest version of each datum back into the
+// program's memory, and WaitOn that of one.
+//
+// Tasks that other nodes cannot execute run on the driver: those of ops that are bound to
+// their process, of values that are no [versions.Value], and of data that are renamed
+// or reduced. The others run wherever the policy says, with the same bits where each
+// node chooses the same versions.
+//
+// # What is not there yet
+//
+// The loss of a node ends the jobs that have something there, with a [*NodeLostError].
+// Matrices that no single node could hold have to be made by tasks of the program's own.
+//
+// # Files, from the bottom up
+//
+// errors, directory (pure: who has what), message (the wire), options, outbox, store (the
+// values of a job on a node), executor, agent, job, driver.
+package cluster

@@ -1,0 +1,244 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Driver is an exec.Runtime on the nodes of a cluster. It is safe for concurrent use.
+//
+// It knows nodes; what a job has on them is the job's. A node is there from its hello on,
+// which it says when it is called, until the transport says that it has left or a message
+// cannot be sent to it. One that comes back is a new node, with nothing: jobs that are
+// under way go on without it.
+type Driver struct {
+	*fleet
+	jobs map[uint64]*job // by number; fleet.lock guards it
+}
+
+// NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
+// The caller must Close the driver.
+func NewDriver(opt Options) (*Driver, error) {
+	k, err := opt.check()
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{fleet: newFleet(opt, k), jobs: map[uint64]*job{}}
+	if err := opt.Transport.Start(d.handle, d.event); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Await waits until so many agents are there, or ctx ends.
+func (d *Driver) Await(ctx context.Context, agents int) error {
+	for {
+		d.lock.Lock()
+		there, news := -1, d.news
+		for _, n := range d.nodes {
+			if n.gone == nil {
+				there++
+			}
+		}
+		d.lock.Unlock()
+		if there >= agents {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return fmt.Errorf("cluster: %d of %d agents are there: %w", there, agents, context.Cause(ctx))
+		}
+	}
+}
+
+// Nodes returns the names of the nodes that are there, the driver first.
+func (d *Driver) Nodes() (names []string) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	for _, n := range d.nodes {
+		if n.gone == nil {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// NewJob implements [exec.Runtime]. The job's nodes are those that are there now.
+func (d *Driver) NewJob(ctx context.Context) exec.Job {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	return newJob(d, d.fleet, ctx, slices.Clone(d.nodes))
+}
+
+// Workers implements [exec.Runtime]: those of this node as they are, and of others as
+// many as they have said, of which the driver knows no more than the node.
+func (d *Driver) Workers() []exec.Worker {
+	all := d.opt.Runtime.Workers()
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	for _, n := range d.nodes[1:] {
+		for range n.workers {
+			if n.gone == nil {
+				all = append(all, exec.Worker{ID: len(all), Location: n.index, Note: "on " + n.name, Target: d.Target()})
+			}
+		}
+	}
+	return all
+}
+
+// Target implements [exec.Runtime]: that of this node.
+func (d *Driver) Target() *versions.Target { return d.opt.Runtime.Target() }
+
+// Selector implements [exec.Runtime]: that of this node. Each node has its own.
+func (d *Driver) Selector() *versions.Selector { return d.opt.Runtime.Selector() }
+
+// Close implements [exec.Runtime]. It closes the transport. Agents end what they have of
+// the driver's jobs.
+func (d *Driver) Close() error {
+	d.lock.Lock()
+	again := d.closed
+	d.closed = true
+	var jobs []*job
+	for _, j := range d.jobs {
+		jobs = append(jobs, j)
+	}
+	nodes := d.nodes
+	d.lock.Unlock()
+	if again {
+		return nil
+	}
+	// As on one machine: what runs ends, what waits is cancelled.
+	for _, j := range jobs {
+		j.outcome.Abort(exec.ErrClosed)
+	}
+	for _, j := range jobs {
+		_ = j.Wait() // which is ErrClosed
+	}
+	err := d.opt.Transport.Close()
+	for _, n := range nodes {
+		n.out.close()
+	}
+	d.exec.close(exec.ErrClosed)
+	return err
+}
+
+// begin implements [host].
+func (d *Driver) begin(j *job) (number uint64, err error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if d.closed {
+		return 0, exec.ErrClosed
+	}
+	d.last++
+	d.jobs[d.last] = j
+	return d.last, nil
+}
+
+// end implements [host].
+func (d *Driver) end(number uint64, nodes []*node) {
+	d.lock.Lock()
+	delete(d.jobs, number)
+	d.lock.Unlock()
+	for _, n := range nodes[1:] {
+		n.out.add(func() []byte { return encode(kindOver, over{Job: number}) })
+	}
+	d.exec.over(number, context.Canceled)
+}
+
+// event notes that a node has come or gone.
+func (d *Driver) event(e transport.Event) {
+	if e.Joined {
+		d.call(e.Node)
+		return
+	}
+	d.lose(e.Node, e.Err)
+}
+
+// call asks a node whether it is an agent. Until it answers it counts as gone.
+func (d *Driver) call(name string) {
+	out := newOutbox(d.opt.Transport, name, func(err error) { d.lose(name, err) })
+	d.lock.Lock()
+	d.nodes = append(d.nodes, &node{index: len(d.nodes), name: name, out: out, gone: &NodeLostError{Node: name}})
+	d.lock.Unlock()
+	out.add(func() []byte { return encode(kindCall, struct{}{}) })
+}
+
+// lose notes that a node has gone, once. Its tasks are others' now, where that is possible.
+// It is called by the transport, and by the outbox to the node, which therefore is closed
+// by somebody else.
+func (d *Driver) lose(name string, why error) {
+	d.lock.Lock()
+	n := d.latest(name)
+	if n == nil || n.gone != nil {
+		d.lock.Unlock()
+		return
+	}
+	n.gone = &NodeLostError{Node: name, Err: why}
+	d.changed()
+	jobs := make([]*job, 0, len(d.jobs))
+	for _, j := range d.jobs {
+		jobs = append(jobs, j)
+	}
+	d.lock.Unlock()
+	for _, j := range jobs {
+		j.lose(n)
+	}
+	go n.out.close()
+}
+
+// handle gets the messages of agents. What makes no sense is logged.
+func (d *Driver) handle(from string, message []byte) {
+	if err := d.take(from, message); err != nil {
+		d.opt.Log.Warn("message refused", "from", from, "error", err)
+	}
+}
+
+func (d *Driver) take(from string, message []byte) error {
+	k, body, err := split(from, message)
+	if err != nil {
+		return err
+	}
+	switch k {
+	case kindHello:
+		var m hello
+		if err := decode(from, body, &m); err != nil {
+			return err
+		}
+		if m.Workers < 1 || m.Workers > 1<<14 {
+			return &MessageError{from, fmt.Sprintf("%d workers", m.Workers)}
+		}
+		d.lock.Lock()
+		defer d.lock.Unlock()
+		n := d.latest(from)
+		if n == nil {
+			return &MessageError{from, "from a node that has not joined"}
+		}
+		n.workers, n.gone = m.Workers, nil
+		d.changed()
+	case kindEnded:
+		var m ended
+		if err := decode(from, body, &m); err != nil {
+			return err
+		}
+		d.lock.Lock()
+		j, n := d.jobs[m.Job], d.latest(from)
+		d.lock.Unlock()
+		if j == nil || n == nil {
+			return nil // the job is over, and this comes late
+		}
+		j.ended(n, m.Ends)
+	case kindCall: // another driver's, or this one's own
+	default:
+		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
+	}
+	return nil
+}

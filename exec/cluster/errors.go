@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/tessera-la/tessera/exec"
+)
+
+// NodeLostError says that a node has left, or cannot be reached, that a job needs: it had
+// tasks of the job, or the only copy of some of its data.
+type NodeLostError struct {
+	Node string
+	Err  error // why, if that is known
+}
+
+func (e *NodeLostError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("cluster: node %s is lost", e.Node)
+	}
+	return fmt.Sprintf("cluster: node %s is lost: %v", e.Node, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *NodeLostError) Unwrap() error { return e.Err }
+
+// RemoteError is an error of a type that this node does not know, as another one has
+// told it: see Options.Errors.
+type RemoteError struct {
+	Node, Type, Text string
+}
+
+func (e *RemoteError) Error() string { return e.Text }
+
+// MessageError says that a message from another node makes no sense here: it is of
+// another version of the protocol, or names what this node does not know.
+type MessageError struct {
+	Node, Reason string
+}
+
+func (e *MessageError) Error() string {
+	return fmt.Sprintf("cluster: a message from %s: %s", e.Node, e.Reason)
+}
+
+// fault is an error on the wire: the innermost one by type and fields, if the type is
+// known, and how it came to be.
+type fault struct {
+	_        struct{} `cbor:",toarray"`
+	Op       string
+	Version  string
+	Worker   int
+	Attempts int
+	Type     string // of the cause
+	Fields   []byte // of the cause; nil if the type is not to be sent
+	Text     string
+}
+
+// newFault returns err, the end of a task, for the wire: of its causes the first that has
+// a known type, by type and fields.
+func newFault(err error, known []error) *fault {
+	f := &fault{Worker: -1, Text: err.Error()}
+	var t *exec.TaskError
+	if errors.As(err, &t) {
+		f.Op, f.Version, f.Worker, f.Attempts, f.Text = t.Op, t.Version, t.Worker, t.Attempts, t.Err.Error()
+		err = t.Err
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		f.Type = reflect.TypeOf(err).String()
+		for _, k := range known {
+			if reflect.TypeOf(k) == reflect.TypeOf(err) {
+				f.Fields, _ = cbor.Marshal(err)
+				return f
+			}
+		}
+	}
+	return f
+}
+
+// err returns what a node has told as the cause of a task's failure, as the type that it
+// was there, or as a *RemoteError.
+func (f *fault) err(node string, known []error) error {
+	for _, k := range known {
+		t := reflect.TypeOf(k)
+		if t.String() != f.Type || f.Fields == nil || t.Kind() != reflect.Pointer {
+			continue
+		}
+		e := reflect.New(t.Elem())
+		if cbor.Unmarshal(f.Fields, e.Interface()) == nil {
+			return e.Interface().(error)
+		}
+	}
+	return &RemoteError{Node: node, Type: f.Type, Text: f.Text}
+}

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"sync"
+)
+
+// fleet is the nodes of a driver, and what jobs need of it.
+type fleet struct {
+	opt   Options
+	known known
+	exec  *executor // of this node
+
+	lock   sync.Mutex    // guards what follows; the locks of outboxes are taken under it
+	nodes  []*node       // that have joined, the driver first; a node that comes back is a new one
+	last   uint64        // number of the last job
+	news   chan struct{} // closed, and another one made, when a node comes or goes
+	closed bool
+}
+
+// node is a node as the driver knows it.
+type node struct {
+	index   int
+	name    string
+	workers int
+	out     *outbox
+	gone    error // why it is of no use, or not yet; nil if it is there. fleet.lock guards it
+}
+
+// newFleet returns a fleet with one node, this one.
+func newFleet(opt Options, k known) *fleet {
+	own := &node{name: opt.Transport.Self(), workers: len(opt.Runtime.Workers())}
+	// What the driver is to execute goes the way of all messages, and ends there.
+	own.out = newOutbox(opt.Transport, own.name, func(error) {})
+	return &fleet{
+		opt: opt, known: k, exec: newExecutor(&opt, k), nodes: []*node{own}, news: make(chan struct{}),
+		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
+	}
+}
+
+// gone returns why a node is of no use, nil if it is there.
+func (f *fleet) gone(n *node) error {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return n.gone
+}
+
+// latest returns the latest node of that name, nil if there is none. The caller holds the
+// lock.
+func (f *fleet) latest(name string) *node {
+	for i := len(f.nodes) - 1; i > 0; i-- {
+		if f.nodes[i].name == name {
+			return f.nodes[i]
+		}
+	}
+	return nil
+}
+
+// changed tells those who wait for nodes. The caller holds the lock.
+func (f *fleet) changed() {
+	close(f.news)
+	f.news = make(chan struct{})
+}

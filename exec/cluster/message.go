@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+)
+
+// A message is a byte with the protocol's version, a byte with the kind, and the CBOR of
+// one of the structs below, as arrays. Values are no part of messages: who needs one
+// fetches it. The protocol's version is raised by every change of the structs; nodes of
+// unlike versions refuse each other's messages.
+
+const protocol = 1
+
+// kind is what a message is.
+type kind byte
+
+const (
+	kindCall  kind = 1 + iota // the driver's: who is there?
+	kindHello                 // an agent's answer
+	kindRun                   // tasks for an agent
+	kindEnded                 // their ends
+	kindOver                  // the driver's: a job has ended, or is cancelled
+)
+
+// hello is what an agent says of itself.
+type hello struct {
+	_       struct{} `cbor:",toarray"`
+	Workers int
+}
+
+// run is tasks of a job for a node, and what it need not keep any more.
+type run struct {
+	_     struct{} `cbor:",toarray"`
+	Job   uint64
+	Drops []transport.Ref
+	Tasks []task
+}
+
+// task is a task for a node.
+type task struct {
+	_        struct{} `cbor:",toarray"`
+	ID       uint64
+	Op       string // as graph.Op.OpName
+	Params   []byte // as versions.EncodeParams
+	Priority int64
+	Failure  graph.Failure // what the node does about: retries and the time-out
+	Operands []operand
+
+	spec *graph.Spec // the task itself, on the driver
+}
+
+// operand is a datum that a task uses.
+type operand struct {
+	_     struct{}      `cbor:",toarray"`
+	Ref   transport.Ref // the version that is there when the task begins
+	Mode  graph.Mode
+	From  []string // who has it, if the task reads it and the node has not
+	Type  string   // of the value, as %T
+	Shape []byte   // versions.Shaped's, if it is one
+}
+
+// ended is ends of tasks of a job.
+type ended struct {
+	_    struct{} `cbor:",toarray"`
+	Job  uint64
+	Ends []end
+}
+
+// end is the end of a task.
+type end struct {
+	_     struct{} `cbor:",toarray"`
+	ID    uint64
+	Fault *fault // nil if it went well
+	// Missing says what the node could not fetch, and Why: the task was not begun.
+	Missing []transport.Ref
+	Why     string
+}
+
+// over says that a job has ended.
+type over struct {
+	_   struct{} `cbor:",toarray"`
+	Job uint64
+}
+
+// limits of what is decoded: more than any driver sends.
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 10, MaxNestedLevels: 8}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return mode
+}()
+
+// encode returns a message.
+func encode(k kind, body any) []byte {
+	b, err := cbor.Marshal(body)
+	if err != nil {
+		panic(err) // the types above can be encoded
+	}
+	return append([]byte{protocol, byte(k)}, b...)
+}
+
+// split returns the kind and the body of a message.
+func split(from string, m []byte) (kind, []byte, error) {
+	if len(m) < 2 || m[0] != protocol {
+		return 0, nil, &MessageError{from, fmt.Sprintf("no message of protocol %d", protocol)}
+	}
+	return kind(m[1]), m[2:], nil
+}
+
+// decode reads the body of a message into x.
+func decode(from string, body []byte, x any) error {
+	if err := decoding.Unmarshal(body, x); err != nil {
+		return &MessageError{from, err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Options configures a node.
+type Options struct {
+	// Transport connects the node with the others. It has not been started; the node
+	// closes it at its end.
+	Transport transport.Transport
+	// Runtime executes the node's tasks. The caller closes it after the node's end.
+	Runtime exec.Runtime
+	// Ops are those that the node can execute, as kernels.Table.All lists them. All
+	// nodes need those that the program uses.
+	Ops []*versions.Op
+	// Values has a value of each type that operands may have, a pointer to a zero
+	// value, as kernels.Values lists them.
+	Values []versions.Value
+	// Errors has an error of each type, a pointer to a struct of plain data, that is to
+	// reach the driver as it is. Others arrive as a *RemoteError.
+	Errors []error
+	// Log is told what the node cannot tell anybody else; nil means slog.Default.
+	Log *slog.Logger
+
+	// The rest is the driver's.
+
+	// Policy decides which ready task a node takes next, and NewPolicy makes a policy
+	// of the program's own: to both, locations and workers are nodes, the driver the
+	// first one. dispatch.Priority, the zero value, stands for dispatch.Locality:
+	// among nodes it matters first where the data are.
+	Policy    dispatch.Kind
+	NewPolicy func(dispatch.Machine) dispatch.Policy
+	// Window is the number of tasks of a job that may be in flight; 0 means
+	// exec.DefaultWindow.
+	Window int
+	// Idle has the driver execute only what no other node can.
+	Idle bool
+}
+
+// OptionsError says what is wrong with an Options.
+type OptionsError struct{ Problem string }
+
+func (e *OptionsError) Error() string { return "cluster: " + e.Problem }
+
+// known is what a node can name.
+type known struct {
+	ops    map[string]*versions.Op
+	values map[string]reflect.Type
+	errs   []error
+}
+
+// check returns what the options know, with their defaults set. The error is an
+// *OptionsError.
+func (o *Options) check() (k known, err error) {
+	bad := func(format string, args ...any) (known, error) {
+		return k, &OptionsError{fmt.Sprintf(format, args...)}
+	}
+	if o.Transport == nil || o.Runtime == nil {
+		return bad("a node needs a Transport and a Runtime")
+	}
+	if o.Window < 0 {
+		return bad("Window is %d, want at least 0", o.Window)
+	}
+	if o.Window == 0 {
+		o.Window = exec.DefaultWindow
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.NewPolicy == nil {
+		if o.Policy == dispatch.Priority {
+			o.Policy = dispatch.Locality
+		}
+		policy := o.Policy
+		o.NewPolicy = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(policy, m) }
+	}
+	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors}
+	for _, op := range o.Ops {
+		k.ops[op.OpName()] = op
+	}
+	for _, v := range o.Values {
+		t := reflect.TypeOf(v)
+		if t.Kind() != reflect.Pointer {
+			return bad("Values has a %v, want a pointer", t)
+		}
+		k.values[t.String()] = t.Elem()
+	}
+	return k, nil
+}
+
+// value returns a new value of the type that is called so, with a shape if that says one.
+func (k *known) value(name string, shape []byte) (versions.Value, error) {
+	t, ok := k.values[name]
+	if !ok {
+		return nil, fmt.Errorf("a value of type %s is not known here", name)
+	}
+	v := reflect.New(t).Interface().(versions.Value)
+	if s, ok := v.(versions.Shaped); ok && shape != nil {
+		if err := s.Reshape(shape); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// names reports whether values of a type can be sent: whether others can make one.
+func (k *known) names(name string) bool {
+	_, ok := k.values[name]
+	return ok
+}

@@ -1,0 +1,281 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+const (
+	// messageLimit is the largest message, in bytes.
+	messageLimit = 64 << 20
+	// behind is how many messages of a node another one may not have handled yet.
+	behind = 64
+)
+
+// ErrClosed is returned by a Transport that is closed, or was not started.
+var ErrClosed = errors.New("transport: closed, or not started")
+
+// NameError says that a node of that name is, or was, in the network.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("transport: a node called %q has joined before", e.Name)
+}
+
+// Network connects nodes of one process. It is safe for concurrent use.
+type Network struct {
+	mu    sync.Mutex          // a leaf, but for members' own locks
+	nodes map[string]*member  // that are there
+	names map[string]struct{} // that were given
+}
+
+// NewNetwork returns a network without nodes.
+func NewNetwork() *Network {
+	return &Network{nodes: map[string]*member{}, names: map[string]struct{}{}}
+}
+
+// Node returns a new node, which joins when it is started. The error is a *NameError.
+func (n *Network) Node(name string) (Transport, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.names[name]; ok {
+		return nil, &NameError{name}
+	}
+	n.names[name] = struct{}{}
+	m := &member{network: n, name: name, over: make(chan struct{}), senders: map[string]chan []byte{}}
+	m.changed.L = &m.mu
+	return m, nil
+}
+
+// member is a node of a Network. A goroutine handles the messages of each sender, and one
+// the events.
+type member struct {
+	network *Network
+	name    string
+	values  published
+	handle  Handler
+	tell    func(Event)
+
+	over    chan struct{} // closed at the end
+	running sync.WaitGroup
+
+	mu      sync.Mutex // a leaf; guards what follows
+	changed sync.Cond  // events has some, or closed is set
+	events  []Event
+	senders map[string]chan []byte
+	started bool
+	closed  bool
+}
+
+// Self implements [Transport].
+func (m *member) Self() string { return m.name }
+
+// Nodes implements [Transport].
+func (m *member) Nodes() (names []string) {
+	m.network.mu.Lock()
+	defer m.network.mu.Unlock()
+	for name := range m.network.nodes {
+		if name != m.name {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Start implements [Transport]. The error is ErrClosed.
+func (m *member) Start(h Handler, e func(Event)) error {
+	n := m.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	m.mu.Lock()
+	ok := !m.started && !m.closed
+	m.handle, m.tell, m.started = h, e, true
+	if ok {
+		m.running.Add(1)
+		go m.report()
+	}
+	m.mu.Unlock()
+	if !ok {
+		return ErrClosed
+	}
+	for _, o := range n.nodes {
+		o.event(Event{Node: m.name, Joined: true})
+		m.event(Event{Node: o.name, Joined: true})
+	}
+	n.nodes[m.name] = m
+	return nil
+}
+
+// event has an event told.
+func (m *member) event(e Event) {
+	m.mu.Lock()
+	m.events = append(m.events, e)
+	m.changed.Signal()
+	m.mu.Unlock()
+}
+
+// report tells events, until the end.
+func (m *member) report() {
+	defer m.running.Done()
+	for {
+		m.mu.Lock()
+		for len(m.events) == 0 && !m.closed {
+			m.changed.Wait()
+		}
+		if m.closed {
+			m.mu.Unlock()
+			return
+		}
+		e := m.events[0]
+		m.events = m.events[1:]
+		m.mu.Unlock()
+		m.tell(e)
+	}
+}
+
+// other returns a node that is there. The error is an *UnreachableError, or ErrClosed if
+// this node is not there itself.
+func (m *member) other(name string) (*member, error) {
+	m.network.mu.Lock()
+	defer m.network.mu.Unlock()
+	if m.network.nodes[m.name] != m {
+		return nil, ErrClosed
+	}
+	if o := m.network.nodes[name]; o != nil {
+		return o, nil
+	}
+	return nil, &UnreachableError{Node: name}
+}
+
+// from returns where messages of a sender wait to be handled, nil at the end.
+func (m *member) from(sender string) chan []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.senders[sender]
+	if c == nil && !m.closed {
+		c = make(chan []byte, behind)
+		m.senders[sender] = c
+		m.running.Add(1)
+		go m.serve(sender, c)
+	}
+	return c
+}
+
+// serve handles the messages of a sender, until the end.
+func (m *member) serve(sender string, c chan []byte) {
+	defer m.running.Done()
+	for {
+		select {
+		case <-m.over:
+			return
+		case b := <-c:
+			select {
+			case <-m.over: // both may be there: nothing is handled after Close
+				return
+			default:
+				m.handle(sender, b)
+			}
+		}
+	}
+}
+
+// Send implements [Transport].
+func (m *member) Send(ctx context.Context, to string, message []byte) error {
+	if len(message) > messageLimit {
+		return &TooLargeError{len(message), messageLimit}
+	}
+	o, err := m.other(to)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case o.from(m.name) <- bytes.Clone(message): // that of a node at its end blocks
+		return nil
+	case <-o.over:
+		return &UnreachableError{Node: to}
+	case <-m.over:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Publish implements [Transport].
+func (m *member) Publish(r Ref, v versions.Value) { m.values.put(r, v) }
+
+// Drop implements [Transport].
+func (m *member) Drop(r Ref) { m.values.drop(r) }
+
+// Fetch implements [Transport]: the value is encoded and decoded, as it would be on its way
+// to another machine.
+func (m *member) Fetch(ctx context.Context, from string, r Ref, into versions.Value) error {
+	o, err := m.other(from)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	v, done := o.values.read(r)
+	if v == nil {
+		return &NotHereError{Node: from, Ref: r}
+	}
+	in, out := io.Pipe()
+	sum := make(chan uint32, 1)
+	go func() {
+		defer done()
+		w := newSumming(nil, out)
+		err := v.Encode(w)
+		sum <- w.sum.Sum32()
+		out.CloseWithError(err) // io.EOF for the reader, if it is nil
+	}()
+	stop := context.AfterFunc(ctx, func() { in.CloseWithError(context.Cause(ctx)) })
+	defer stop()
+	reader := newSumming(in, nil)
+	err = into.Decode(reader)
+	if err == nil {
+		_, err = io.Copy(io.Discard, reader) // what Decode leaves is wrong, and in the sum
+	}
+	in.CloseWithError(ErrClosed) // the writer waits no more
+	if ctx.Err() != nil && err != nil {
+		err = context.Cause(ctx)
+	}
+	if s := <-sum; err == nil && s != reader.sum.Sum32() {
+		err = &ChecksumError{Node: from, Ref: r}
+	}
+	return err
+}
+
+// Close implements [Transport].
+func (m *member) Close() error {
+	n := m.network
+	n.mu.Lock()
+	if n.nodes[m.name] == m {
+		delete(n.nodes, m.name)
+		for _, o := range n.nodes {
+			o.event(Event{Node: m.name})
+		}
+	}
+	n.mu.Unlock()
+	m.mu.Lock()
+	again := m.closed
+	m.closed = true
+	m.changed.Signal()
+	m.mu.Unlock()
+	if !again {
+		close(m.over)
+	}
+	m.running.Wait()
+	return nil
+}

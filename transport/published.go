@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"hash"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// published is the values that a node has published.
+type published struct {
+	mu     sync.Mutex // a leaf
+	values map[Ref]*shelf
+}
+
+// shelf is a value that others may read.
+type shelf struct {
+	value   versions.Value
+	readers sync.WaitGroup
+}
+
+// put publishes a value, in place of that which was there.
+func (p *published) put(r Ref, v versions.Value) {
+	p.mu.Lock()
+	old := p.values[r]
+	if p.values == nil {
+		p.values = map[Ref]*shelf{}
+	}
+	p.values[r] = &shelf{value: v}
+	p.mu.Unlock()
+	if old != nil {
+		old.readers.Wait()
+	}
+}
+
+// drop takes a value back, and waits for those who read it.
+func (p *published) drop(r Ref) {
+	p.mu.Lock()
+	s := p.values[r]
+	delete(p.values, r)
+	p.mu.Unlock()
+	if s != nil {
+		s.readers.Wait()
+	}
+}
+
+// read returns a value that is published, nil if it is not, until done is called.
+func (p *published) read(r Ref) (v versions.Value, done func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.values[r]
+	if s == nil {
+		return nil, nil
+	}
+	s.readers.Add(1) // while it is published, so that drop has not begun to wait
+	return s.value, s.readers.Done
+}
+
+// castagnoli is the polynomial that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// summing is a reader or writer that takes the checksum of what passes through it.
+type summing struct {
+	r   io.Reader
+	w   io.Writer
+	sum hash.Hash32
+}
+
+func newSumming(r io.Reader, w io.Writer) *summing {
+	return &summing{r: r, w: w, sum: crc32.New(castagnoli)}
+}
+
+// Read implements [io.Reader].
+func (s *summing) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	s.sum.Write(b[:n])
+	return n, err
+}
+
+// Write implements [io.Writer].
+func (s *summing) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	s.sum.Write(b[:n])
+	return n, err
+}

@@ -1,0 +1,110 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Ref names one immutable value: the version of a datum in a job. A write makes the
+// next version. It is comparable.
+type Ref struct {
+	Job     uint64
+	Matrix  uint32
+	I, J    int32
+	Version uint32
+}
+
+// Handler gets messages. It is called for one message of a sender at a time, in the
+// order in which that sent them, and for several senders at once. The slice is the
+// handler's. While it runs, no further message of that sender comes, and in the end
+// that one's Send waits: this is the back-pressure.
+type Handler func(from string, message []byte)
+
+// Event says that a node has come or gone.
+type Event struct {
+	Node   string
+	Joined bool  // or else it has left, or cannot be reached any more
+	Err    error // why it has left, if that is known
+}
+
+// Transport connects a node with the others of its cluster. Nodes have names, which are
+// not used again. Its methods are safe for concurrent use.
+type Transport interface {
+	// Self returns the name of this node, and Nodes those of the others that are there.
+	Self() string
+	Nodes() []string
+	// Start has messages go to h and events to e, one at a time, until Close. It is
+	// called once, before the other methods but Self. Nodes that are there already
+	// come as events, too.
+	Start(h Handler, e func(Event)) error
+
+	// Send delivers a message to the handler of another node, or of this one: once, if
+	// it returns nil and nothing goes wrong on the way; who has to know asks for an
+	// answer. It waits as long as the other side is behind. The message is the
+	// caller's again when Send returns. The error is an *UnreachableError, a
+	// *TooLargeError, or the end of ctx.
+	Send(ctx context.Context, to string, message []byte) error
+
+	// Publish lets others fetch a value, which must not be written before Drop.
+	// Publishing a Ref that is published replaces its value as Drop would.
+	Publish(r Ref, v versions.Value)
+	// Drop ends that. It returns when nobody reads the value any more: fetches on the
+	// way end well, or at their own time-out. What is not published is no matter.
+	Drop(r Ref)
+	// Fetch brings a value that another node has published into a value of its type,
+	// which has its shape or no memory yet. The error is a *NotHereError if that node
+	// has not published it, a *ChecksumError, an *UnreachableError, that of
+	// Value.Decode, or the end of ctx; what is in the value then is undefined.
+	Fetch(ctx context.Context, from string, r Ref, into versions.Value) error
+
+	// Close ends the connections, and returns when no handler runs and no goroutine
+	// is left. Other nodes see this one leave.
+	Close() error
+}
+
+// UnreachableError says that a node is not there, or does not answer.
+type UnreachableError struct {
+	Node string
+	Err  error // why, if that is known
+}
+
+func (e *UnreachableError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("transport: node %s cannot be reached", e.Node)
+	}
+	return fmt.Sprintf("transport: node %s cannot be reached: %v", e.Node, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// TooLargeError says that a message is larger than the transport sends.
+type TooLargeError struct {
+	Size, Limit int // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("transport: a message of %d bytes, the limit is %d", e.Size, e.Limit)
+}
+
+// NotHereError says that a node has not published a value.
+type NotHereError struct {
+	Node string
+	Ref  Ref
+}
+
+func (e *NotHereError) Error() string {
+	return fmt.Sprintf("transport: node %s does not have %v", e.Node, e.Ref)
+}
+
+// ChecksumError says that the bytes of a value that came are not those that were sent.
+type ChecksumError struct {
+	Node string
+	Ref  Ref
+}
+
+func (e *ChecksumError) Error() string {
+	return fmt.Sprintf("transport: node %s sent %v with a wrong checksum", e.Node, e.Ref)
+}
