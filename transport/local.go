@@ -59,7 +59,7 @@ func (n *Network) Node(name string) (Transport, error) {
 type member struct {
 	network *Network
 	name    string
-	values  published
+	values  Published
 	handle  Handler
 	tell    func(Event)
 
@@ -212,10 +212,10 @@ func (m *member) Send(ctx context.Context, to string, message []byte) error {
 }
 
 // Publish implements [Transport].
-func (m *member) Publish(r Ref, v versions.Value) { m.values.put(r, v) }
+func (m *member) Publish(r Ref, v versions.Value) { m.values.Put(r, v) }
 
 // Drop implements [Transport].
-func (m *member) Drop(r Ref) { m.values.drop(r) }
+func (m *member) Drop(r Ref) { m.values.Drop(r) }
 
 // Fetch implements [Transport]: the value is encoded and decoded, as it would be on its way
 // to another machine.
@@ -227,7 +227,7 @@ func (m *member) Fetch(ctx context.Context, from string, r Ref, into versions.Va
 	if err != nil {
 		return err
 	}
-	v, done := o.values.read(r)
+	v, done := o.values.Read(r)
 	if v == nil {
 		return &NotHereError{Node: from, Ref: r}
 	}

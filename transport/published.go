@@ -9,8 +9,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// published is the values that a node has published.
-type published struct {
+// Published is the values that a node has published, for who implements a [Transport].
+type Published struct {
 	mu     sync.Mutex // a leaf
 	values map[Ref]*shelf
 }
@@ -21,8 +21,8 @@ type shelf struct {
 	readers sync.WaitGroup
 }
 
-// put publishes a value, in place of that which was there.
-func (p *published) put(r Ref, v versions.Value) {
+// Put publishes a value, in place of that which was there.
+func (p *Published) Put(r Ref, v versions.Value) {
 	p.mu.Lock()
 	old := p.values[r]
 	if p.values == nil {
@@ -35,8 +35,8 @@ func (p *published) put(r Ref, v versions.Value) {
 	}
 }
 
-// drop takes a value back, and waits for those who read it.
-func (p *published) drop(r Ref) {
+// Drop takes a value back, and waits for those who read it.
+func (p *Published) Drop(r Ref) {
 	p.mu.Lock()
 	s := p.values[r]
 	delete(p.values, r)
@@ -46,8 +46,8 @@ func (p *published) drop(r Ref) {
 	}
 }
 
-// read returns a value that is published, nil if it is not, until done is called.
-func (p *published) read(r Ref) (v versions.Value, done func()) {
+// Read returns a value that is published, nil if it is not, until done is called.
+func (p *Published) Read(r Ref) (v versions.Value, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.values[r]

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+)
+
+// members are the nodes that this one knows. Times are handed in.
+type members struct {
+	mu     sync.Mutex // a leaf
+	byName map[string]*member
+	rumour map[string]struct{} // addresses that others have told, and nobody has asked yet
+	events []transport.Event   // that were not told yet
+	news   chan struct{}       // capacity 1
+}
+
+// member is another node.
+type member struct {
+	name, address string
+	life          uint64 // a number that it has taken at its start
+	heard         time.Time
+	there         bool
+
+	// turn is held by who sends it a message: they come in order.
+	turn sync.Mutex
+	sent uint64 // messages
+	// taken is the number of the last message that it has sent and this node has
+	// taken; inbox its messages. members.mu guards both.
+	taken uint64
+	inbox chan []byte
+}
+
+func newMembers() *members {
+	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, news: make(chan struct{}, 1)}
+}
+
+// heard notes that a node has answered, or greeted, and reports whether it is new, or has
+// begun a new life.
+func (m *members) heard(name, address string, life uint64, now time.Time) (x *member, fresh bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x = m.byName[name]
+	if x != nil && x.life != life && x.there {
+		m.left(x, nil)
+	}
+	if x == nil || x.life != life {
+		x = &member{name: name, life: life}
+		m.byName[name] = x
+		fresh = true
+	}
+	x.address, x.heard = address, now
+	if !x.there {
+		x.there = true
+		m.tell(transport.Event{Node: name, Joined: true})
+	}
+	return x, fresh
+}
+
+// left notes that a node has gone. The caller holds mu.
+func (m *members) left(x *member, why error) {
+	x.there = false
+	m.tell(transport.Event{Node: x.name, Err: why})
+}
+
+// gone notes that a node says that it goes.
+func (m *members) gone(name string, life uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x := m.byName[name]; x != nil && x.there && x.life == life {
+		m.left(x, nil)
+	}
+}
+
+// silent notes which nodes have not been heard of since a time.
+func (m *members) silent(since time.Time, why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		if x.there && x.heard.Before(since) {
+			m.left(x, why)
+		}
+	}
+}
+
+// tell has an event told. The caller holds mu.
+func (m *members) tell(e transport.Event) {
+	m.events = append(m.events, e)
+	select {
+	case m.news <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the events that were not told yet.
+func (m *members) take() (all []transport.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all, m.events = m.events, nil
+	return all
+}
+
+// there returns the nodes that are there.
+func (m *members) there() (all []*member) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		if x.there {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// find returns a node that is there, nil if it is not, and its address.
+func (m *members) find(name string) (x *member, address string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x = m.byName[name]; x == nil || !x.there {
+		return nil, ""
+	}
+	return x, x.address
+}
+
+// rumours is how many addresses a node keeps that others have told. One that lies can not
+// fill its memory.
+const rumours = 10_000
+
+// told notes what another node says who is there.
+func (m *members) told(others map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, address := range others {
+		if m.byName[name] == nil && len(m.rumour) < rumours {
+			m.rumour[address] = struct{}{}
+		}
+	}
+}
+
+// addresses returns the addresses of all nodes that were ever there, by name.
+func (m *members) addresses() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[string]string, len(m.byName))
+	for name, x := range m.byName {
+		all[name] = x.address
+	}
+	return all
+}
+
+// greets adds to some addresses those of all nodes that were ever there, and of those that
+// others have told of since it was last called.
+func (m *members) greets(to map[string]struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		to[x.address] = struct{}{}
+	}
+	for a := range m.rumour {
+		to[a] = struct{}{}
+	}
+	clear(m.rumour)
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// Options configures a node.
+type Options struct {
+	// Name is the node's name. With TLS it is the first DNS name of its certificate.
+	Name string
+	// Listen is the address to listen on, as in "10.0.0.1:7000" or "127.0.0.1:0".
+	Listen string
+	// Peers are addresses of some other nodes, which need not be there yet.
+	Peers []string
+	// TLS has the node's certificate and, in RootCAs, the cluster's authority. Versions
+	// below 1.3 are not spoken, whatever it says.
+	TLS *tls.Config
+	// Plain goes without TLS, on the loopback address only.
+	Plain bool
+	// Greet is how often nodes greet each other; 0 means each second. Timeout is after
+	// how long a node that does not answer has left; 0 means five times Greet. No
+	// request takes longer, but for values, which may take ten times as long.
+	Greet, Timeout time.Duration
+	// Log is told what was refused; nil means slog.Default.
+	Log *slog.Logger
+}
+
+// OptionsError says what is wrong with an Options.
+type OptionsError struct{ Problem string }
+
+func (e *OptionsError) Error() string { return "transport: " + e.Problem }
+
+// check sets defaults. The error is an *OptionsError.
+func (o *Options) check() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	switch {
+	case o.Name == "" || len(o.Name) > 200:
+		return &OptionsError{"a node needs a name of at most 200 bytes"}
+	case err != nil:
+		return &OptionsError{fmt.Sprintf("address to listen on: %v", err)}
+	case (o.TLS == nil) != o.Plain:
+		return &OptionsError{"a node needs either TLS or Plain"}
+	case o.Plain && !net.ParseIP(host).IsLoopback():
+		return &OptionsError{fmt.Sprintf("%s is no loopback address, and Plain is for these only", o.Listen)}
+	case o.Greet < 0 || o.Timeout < 0:
+		return &OptionsError{"Greet and Timeout must not be negative"}
+	}
+	if o.Greet == 0 {
+		o.Greet = time.Second
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * o.Greet
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return nil
+}
+
+// secure returns the configurations of both sides of a connection. Both verify the other
+// one's certificate against the cluster's authority.
+func secure(base *tls.Config) (server, client *tls.Config) {
+	server = base.Clone()
+	server.MinVersion = tls.VersionTLS13
+	server.ClientAuth, server.ClientCAs = tls.RequireAndVerifyClientCert, base.RootCAs
+	client = base.Clone()
+	client.MinVersion = tls.VersionTLS13
+	// A node is found by its address, and its name is known when it has shown its
+	// certificate: verify checks all but the name, and peer returns it.
+	client.InsecureSkipVerify = true
+	client.VerifyConnection = func(c tls.ConnectionState) error { return verify(c, base) }
+	return server, client
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/url"
+	"strconv"
+
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// castagnoli is the polynomial that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// measure is a writer that counts what it is given, and takes its checksum.
+type measure struct {
+	n   int
+	sum uint32
+}
+
+// Write implements [io.Writer].
+func (m *measure) Write(b []byte) (int, error) {
+	m.n += len(b)
+	m.sum = crc32.Update(m.sum, castagnoli, b)
+	return len(b), nil
+}
+
+// body is a value as the body of an answer. Its bytes go from the value's memory to the
+// connection.
+type body struct {
+	value versions.Value
+	done  func() // when nothing reads the value any more
+}
+
+// SupportsBodyWriteTo has fasthttp call WriteTo.
+func (b *body) SupportsBodyWriteTo() bool { return true }
+
+// WriteTo implements [io.WriterTo].
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	c := &counter{w: w}
+	err := b.value.Encode(c)
+	return c.n, err
+}
+
+// Read implements [io.Reader]. It is not called.
+func (b *body) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// Close implements [io.Closer].
+func (b *body) Close() error {
+	b.done()
+	return nil
+}
+
+// counter counts what passes through it.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+// Write implements [io.Writer].
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// query returns a Ref as a query.
+func query(r transport.Ref) string {
+	return fmt.Sprintf("job=%d&matrix=%d&i=%d&j=%d&version=%d", r.Job, r.Matrix, r.I, r.J, r.Version)
+}
+
+// parse reads what query has written.
+func parse(s string) (r transport.Ref, err error) {
+	q, err := url.ParseQuery(s)
+	if err != nil {
+		return r, err
+	}
+	number := func(name string, bits int) (n int64) {
+		if err == nil {
+			n, err = strconv.ParseInt(q.Get(name), 10, bits)
+		}
+		return n
+	}
+	unsigned := func(name string, bits int) (n uint64) {
+		if err == nil {
+			n, err = strconv.ParseUint(q.Get(name), 10, bits)
+		}
+		return n
+	}
+	r = transport.Ref{Job: unsigned("job", 64), Matrix: uint32(unsigned("matrix", 32)), I: int32(number("i", 32)), J: int32(number("j", 32)), Version: uint32(unsigned("version", 32))}
+	return r, err
+}

@@ -1,0 +1,582 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	// messageLimit is the largest message, in bytes.
+	messageLimit = 64 << 20
+	// behind is how many messages of a node may wait for its handler.
+	behind = 64
+	// buffers is the size of what a connection reads and writes at once.
+	buffers = 64 << 10
+
+	headerFrom = "X-Tessera-From" // the sender's name
+	headerLife = "X-Tessera-Life" // the number that it has taken at its start
+	headerTurn = "X-Tessera-Turn" // the number of a message
+	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
+)
+
+// node implements transport.Transport.
+type node struct {
+	opt     Options
+	life    uint64
+	members *members
+	values  transport.Published
+	server  *fasthttp.Server
+	listen  net.Listener
+	control *fasthttp.Client // for what is short
+	bulk    *fasthttp.Client // for values
+
+	handle  transport.Handler
+	tell    func(transport.Event)
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	once    sync.Once
+
+	mu      sync.Mutex // a leaf
+	self    *member    // this node, as a sender to itself
+	started bool
+}
+
+// New returns a node that listens; it takes part when it is started. The error is an
+// *OptionsError, or that of listening.
+func New(opt Options) (transport.Transport, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	n := &node{opt: opt, life: rand.Uint64(), members: newMembers()}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	var err error
+	if n.listen, err = net.Listen("tcp", opt.Listen); err != nil {
+		return nil, err
+	}
+	client := func(timeout time.Duration) *fasthttp.Client {
+		return &fasthttp.Client{
+			Name: "tessera", NoDefaultUserAgentHeader: true, MaxIdemponentCallAttempts: 1, MaxConnsPerHost: 64,
+			ReadBufferSize: buffers, WriteBufferSize: buffers, ReadTimeout: timeout, WriteTimeout: timeout,
+			MaxIdleConnDuration: time.Minute, DisablePathNormalizing: true,
+			Dial: n.dial, StreamResponseBody: true, MaxResponseBodySize: 0,
+		}
+	}
+	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
+	n.server = &fasthttp.Server{
+		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, Logger: quiet{},
+		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: messageLimit,
+		ReadTimeout: 10 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: 4096,
+	}
+	if opt.TLS != nil {
+		server, _ := secure(opt.TLS)
+		n.listen = tls.NewListener(n.listen, server)
+	}
+	return n, nil
+}
+
+// quiet is a fasthttp.Logger that says nothing: what is refused is told by serve.
+type quiet struct{}
+
+// Printf implements [fasthttp.Logger].
+func (quiet) Printf(string, ...any) {}
+
+// Address returns where a node of this package listens; empty for others.
+func Address(t transport.Transport) string {
+	if n, ok := t.(*node); ok {
+		return n.listen.Addr().String()
+	}
+	return ""
+}
+
+// dial connects with an address, and checks who is there.
+func (n *node) dial(address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: n.opt.Timeout}
+	c, err := d.DialContext(n.ctx, "tcp", address)
+	if err != nil || n.opt.TLS == nil {
+		return c, err
+	}
+	_, config := secure(n.opt.TLS)
+	t := tls.Client(c, config)
+	ctx, cancel := context.WithTimeout(n.ctx, n.opt.Timeout)
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Self implements [transport.Transport].
+func (n *node) Self() string { return n.opt.Name }
+
+// Nodes implements [transport.Transport].
+func (n *node) Nodes() (names []string) {
+	for _, x := range n.members.there() {
+		names = append(names, x.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Start implements [transport.Transport]. The error is transport.ErrClosed.
+func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.started || n.ctx.Err() != nil {
+		return transport.ErrClosed
+	}
+	n.started, n.handle, n.tell = true, h, e
+	n.running.Add(3)
+	go func() {
+		defer n.running.Done()
+		_ = n.server.Serve(n.listen) // which ends with Close
+	}()
+	go n.report()
+	go n.greet()
+	return nil
+}
+
+// report tells events, until the end.
+func (n *node) report() {
+	defer n.running.Done()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-n.members.news:
+			for _, e := range n.members.take() {
+				if n.ctx.Err() == nil {
+					n.tell(e)
+				}
+			}
+		}
+	}
+}
+
+// greeting is the body of a greeting, and of the answer.
+type greeting struct {
+	Name    string
+	Address string
+	Life    uint64
+	Others  map[string]string // names and addresses
+}
+
+func (n *node) greeting() []byte {
+	b, err := json.Marshal(greeting{n.opt.Name, Address(n), n.life, n.members.addresses()})
+	if err != nil {
+		panic(err) // the type above can be encoded
+	}
+	return b
+}
+
+// greet greets all nodes that are known, again and again, until the end.
+func (n *node) greet() {
+	defer n.running.Done()
+	tick := time.NewTicker(n.opt.Greet)
+	defer tick.Stop()
+	for {
+		to := map[string]struct{}{}
+		for _, a := range n.opt.Peers {
+			to[a] = struct{}{}
+		}
+		n.members.greets(to)
+		delete(to, Address(n))
+		var greeting sync.WaitGroup
+		for a := range to {
+			greeting.Add(1)
+			go func() {
+				defer greeting.Done()
+				n.greetOne(a)
+			}()
+		}
+		greeting.Wait()
+		n.members.silent(time.Now().Add(-n.opt.Timeout), fmt.Errorf("it has not answered for %v", n.opt.Timeout))
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// greetOne greets a node. That it does not answer is no error: it may not be there yet.
+func (n *node) greetOne(address string) {
+	_, err := n.post(address, "/v1/greet", n.greeting(), nil, func(b []byte) error {
+		var g greeting
+		if err := json.Unmarshal(b, &g); err != nil {
+			return err
+		}
+		if g.Name != n.opt.Name {
+			n.members.heard(g.Name, address, g.Life, time.Now())
+		}
+		delete(g.Others, n.opt.Name)
+		n.members.told(g.Others)
+		return nil
+	})
+	_ = err
+}
+
+// request prepares a request of this node.
+func (n *node) request(method, address, path string) *fasthttp.Request {
+	q := fasthttp.AcquireRequest()
+	scheme := "http://" // dial makes the connection, TLS included
+	q.SetRequestURI(scheme + address + path)
+	q.Header.SetMethod(method)
+	q.Header.Set(headerFrom, n.opt.Name)
+	q.Header.Set(headerLife, strconv.FormatUint(n.life, 10))
+	return q
+}
+
+// post posts a body, and gives the answer's to take. Status is that of the answer, 0 if
+// there is none.
+func (n *node) post(address, path string, b []byte, set func(*fasthttp.Request), take func([]byte) error) (status int, err error) {
+	q, a := n.request(fasthttp.MethodPost, address, path), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(q)
+	defer fasthttp.ReleaseResponse(a)
+	q.SetBodyRaw(b)
+	if set != nil {
+		set(q)
+	}
+	if err := n.control.DoTimeout(q, a, n.opt.Timeout); err != nil {
+		return 0, err
+	}
+	if a.StatusCode() != fasthttp.StatusOK {
+		return a.StatusCode(), fmt.Errorf("%d %s", a.StatusCode(), a.Body())
+	}
+	if take != nil {
+		err = take(a.Body())
+	}
+	return a.StatusCode(), err
+}
+
+// Send implements [transport.Transport].
+func (n *node) Send(ctx context.Context, to string, message []byte) error {
+	if len(message) > messageLimit {
+		return &transport.TooLargeError{Size: len(message), Limit: messageLimit}
+	}
+	if !n.open() {
+		return transport.ErrClosed
+	}
+	if to == n.opt.Name {
+		return n.enqueue(ctx, n.own(), message)
+	}
+	x, address := n.members.find(to)
+	if x == nil {
+		return &transport.UnreachableError{Node: to}
+	}
+	x.turn.Lock()
+	defer x.turn.Unlock()
+	x.sent++
+	turn := strconv.FormatUint(x.sent, 10)
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		status, err := n.post(address, "/v1/message", message, func(q *fasthttp.Request) { q.Header.Set(headerTurn, turn) }, nil)
+		switch {
+		case err == nil:
+			return nil
+		case status == fasthttp.StatusTooManyRequests: // it is behind
+		case status == 0 && n.stays(to, x): // a connection was cut; what came twice is dropped
+		default:
+			return &transport.UnreachableError{Node: to, Err: err}
+		}
+		select {
+		case <-ctx.Done():
+		case <-n.ctx.Done():
+			return transport.ErrClosed
+		case <-time.After(wait):
+		}
+	}
+}
+
+// stays reports whether a node is still there, in the same life.
+func (n *node) stays(name string, x *member) bool {
+	y, _ := n.members.find(name)
+	return x == y
+}
+
+func (n *node) open() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.started && n.ctx.Err() == nil
+}
+
+// own returns this node as a sender to itself.
+func (n *node) own() *member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.self == nil {
+		n.self = &member{name: n.opt.Name, there: true}
+	}
+	return n.self
+}
+
+// enqueue gives a message of x to the handler.
+func (n *node) enqueue(ctx context.Context, x *member, message []byte) error {
+	select {
+	case n.inbox(x) <- slices.Clone(message):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-n.ctx.Done():
+		return transport.ErrClosed
+	}
+}
+
+// inbox returns where messages of x wait.
+func (n *node) inbox(x *member) chan []byte {
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	if x.inbox == nil {
+		x.inbox = make(chan []byte, behind)
+		if n.ctx.Err() != nil { // nobody comes to take them
+			return x.inbox
+		}
+		n.running.Add(1)
+		go func() {
+			defer n.running.Done()
+			for {
+				select {
+				case <-n.ctx.Done():
+					return
+				case b := <-x.inbox:
+					if n.ctx.Err() == nil {
+						n.handle(x.name, b)
+					}
+				}
+			}
+		}()
+	}
+	return x.inbox
+}
+
+// Publish implements [transport.Transport].
+func (n *node) Publish(r transport.Ref, v versions.Value) { n.values.Put(r, v) }
+
+// Drop implements [transport.Transport].
+func (n *node) Drop(r transport.Ref) { n.values.Drop(r) }
+
+// Fetch implements [transport.Transport].
+func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, into versions.Value) error {
+	if !n.open() {
+		return transport.ErrClosed
+	}
+	address := Address(n)
+	if from != n.opt.Name {
+		x, a := n.members.find(from)
+		if x == nil {
+			return &transport.UnreachableError{Node: from}
+		}
+		address = a
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	q, a := n.request(fasthttp.MethodGet, address, "/v1/value?"+query(r)), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(q)
+	defer fasthttp.ReleaseResponse(a) // which closes the body's stream
+	if err := n.bulk.Do(q, a); err != nil {
+		return &transport.UnreachableError{Node: from, Err: err}
+	}
+	switch a.StatusCode() {
+	case fasthttp.StatusOK:
+	case fasthttp.StatusNotFound:
+		return &transport.NotHereError{Node: from, Ref: r}
+	default:
+		return &transport.UnreachableError{Node: from, Err: fmt.Errorf("%d %s", a.StatusCode(), a.Body())}
+	}
+	want, err := strconv.ParseUint(string(a.Header.Peek(headerSum)), 10, 32)
+	if err != nil {
+		return &transport.ChecksumError{Node: from, Ref: r}
+	}
+	stream := &sumReader{r: a.BodyStream(), ctx: ctx}
+	err = into.Decode(stream)
+	if err == nil {
+		_, err = io.Copy(io.Discard, stream) // what Decode leaves is wrong, and in the sum
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case stream.err != nil:
+		return &transport.UnreachableError{Node: from, Err: stream.err}
+	case err == nil && uint64(stream.m.sum) != want:
+		return &transport.ChecksumError{Node: from, Ref: r}
+	}
+	return err
+}
+
+// sumReader takes the checksum of what passes through it, as long as ctx lasts.
+type sumReader struct {
+	r   io.Reader
+	ctx context.Context
+	m   measure
+	err error // of r, but for its end
+}
+
+// Read implements [io.Reader].
+func (s *sumReader) Read(b []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	n, err := s.r.Read(b)
+	s.m.Write(b[:n])
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// serve answers a request.
+func (n *node) serve(c *fasthttp.RequestCtx) {
+	from, life, err := n.sender(c)
+	if err != nil {
+		n.refuse(c, fasthttp.StatusForbidden, err)
+		return
+	}
+	switch path := string(c.Path()); {
+	case path == "/v1/value" && c.IsGet():
+		n.serveValue(c)
+	case path == "/v1/message" && c.IsPost():
+		n.serveMessage(c, from, life)
+	case path == "/v1/greet" && c.IsPost():
+		n.serveGreeting(c, from, life)
+	case path == "/v1/leave" && c.IsPost():
+		n.members.gone(from, life)
+	default:
+		n.refuse(c, fasthttp.StatusNotFound, fmt.Errorf("%s %.100q is not served", c.Method(), path))
+	}
+}
+
+// refuse answers what makes no sense, and tells the operator.
+func (n *node) refuse(c *fasthttp.RequestCtx, status int, err error) {
+	n.opt.Log.Warn("request refused", "from", c.RemoteAddr().String(), "error", err)
+	c.Error(err.Error(), status)
+}
+
+// sender returns who sends a request. With TLS the certificate says so.
+func (n *node) sender(c *fasthttp.RequestCtx) (name string, life uint64, err error) {
+	name = string(c.Request.Header.Peek(headerFrom))
+	if life, err = strconv.ParseUint(string(c.Request.Header.Peek(headerLife)), 10, 64); err != nil || name == "" || len(name) > 200 {
+		return "", 0, errors.New("the sender does not say who it is")
+	}
+	if n.opt.TLS == nil {
+		return name, life, nil
+	}
+	s := c.TLSConnectionState()
+	if s == nil {
+		return "", 0, errors.New("no TLS")
+	}
+	who, err := peer(*s)
+	if err == nil && who != name {
+		err = fmt.Errorf("%s says that it is %.100q", who, name)
+	}
+	return name, life, err
+}
+
+func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
+	var g greeting
+	if err := json.Unmarshal(c.PostBody(), &g); err != nil || g.Name != from || g.Life != life {
+		n.refuse(c, fasthttp.StatusBadRequest, errors.New("no greeting"))
+		return
+	}
+	if from != n.opt.Name {
+		n.members.heard(g.Name, g.Address, g.Life, time.Now())
+	}
+	delete(g.Others, n.opt.Name)
+	n.members.told(g.Others)
+	c.SetBody(n.greeting())
+}
+
+func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
+	turn, err := strconv.ParseUint(string(c.Request.Header.Peek(headerTurn)), 10, 64)
+	x, _ := n.members.find(from)
+	if err != nil || x == nil || x.life != life {
+		n.refuse(c, fasthttp.StatusConflict, fmt.Errorf("a message of %.100q, which is not there", from))
+		return
+	}
+	inbox := n.inbox(x)
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	if turn <= x.taken { // it came before, and the answer was lost
+		return
+	}
+	select {
+	case inbox <- slices.Clone(c.PostBody()):
+		x.taken = turn
+	default:
+		c.Error("behind", fasthttp.StatusTooManyRequests)
+	}
+}
+
+func (n *node) serveValue(c *fasthttp.RequestCtx) {
+	r, err := parse(string(c.URI().QueryString()))
+	if err != nil {
+		n.refuse(c, fasthttp.StatusBadRequest, err)
+		return
+	}
+	v, done := n.values.Read(r)
+	if v == nil {
+		c.Error("not here", fasthttp.StatusNotFound)
+		return
+	}
+	var m measure
+	if err := v.Encode(&m); err != nil {
+		done()
+		n.refuse(c, fasthttp.StatusInternalServerError, err)
+		return
+	}
+	c.Response.Header.Set(headerSum, strconv.FormatUint(uint64(m.sum), 10))
+	c.SetBodyStream(&body{v, sync.OnceFunc(done)}, m.n)
+}
+
+// Close implements [transport.Transport]. It tells the others.
+func (n *node) Close() error {
+	n.once.Do(func() {
+		n.mu.Lock()
+		started := n.started
+		n.mu.Unlock()
+		var telling sync.WaitGroup
+		if started {
+			for _, name := range n.Nodes() {
+				telling.Add(1)
+				go func() {
+					defer telling.Done()
+					if x, address := n.members.find(name); x != nil {
+						_, _ = n.post(address, "/v1/leave", nil, nil, nil)
+					}
+				}()
+			}
+			telling.Wait()
+		}
+		n.members.mu.Lock() // from here on no inbox begins
+		n.cancel()
+		n.members.mu.Unlock()
+		n.control.CloseIdleConnections()
+		n.bulk.CloseIdleConnections()
+		if started {
+			_ = n.server.Shutdown()
+		} else {
+			n.listen.Close()
+		}
+		n.control.CloseIdleConnections()
+		n.bulk.CloseIdleConnections()
+	})
+	n.running.Wait()
+	return nil
+}

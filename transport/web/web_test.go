@@ -1,0 +1,340 @@
+package web_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/transporttest"
+	"github.com/tessera-la/tessera/transport/web"
+	"go.uber.org/goleak"
+)
+
+// authority makes certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t testing.TB) *authority {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tests"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{cert, key}
+}
+
+// config returns the configuration of a node of that name, whose certificate ends then.
+func (a *authority) config(t testing.TB, name string, end time.Time) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: end,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, x, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, RootCAs: roots}
+}
+
+// log is where refusals go.
+type log struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(b)
+}
+
+func (l *log) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.String()
+}
+
+// nodes returns nodes on the loopback address, which know the first one.
+func nodes(t *testing.T, n int, a *authority, l io.Writer) (all []transport.Transport) {
+	t.Helper()
+	for i := range n {
+		o := web.Options{Name: fmt.Sprintf("node%d", i), Listen: "127.0.0.1:0", Plain: a == nil, Greet: 20 * time.Millisecond, Timeout: 2 * time.Second,
+			Log: slog.New(slog.NewTextHandler(l, nil))}
+		if a != nil {
+			o.TLS = a.config(t, o.Name, time.Now().Add(time.Hour))
+		}
+		if i > 0 {
+			o.Peers = []string{web.Address(all[0])}
+		}
+		x, err := web.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+func leaves(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	// Helpers of fasthttp that live as long as the process, or end by themselves.
+	t.Cleanup(func() {
+		goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+			goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*Client).mCleaner"), goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*HostClient).connsCleaner"), goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+	})
+}
+
+func TestPlain(t *testing.T) {
+	leaves(t)
+	transporttest.Run(t, func(t *testing.T, n int) []transport.Transport { return nodes(t, n, nil, io.Discard) })
+}
+
+func TestTLS(t *testing.T) {
+	leaves(t)
+	a := newAuthority(t)
+	transporttest.Run(t, func(t *testing.T, n int) []transport.Transport { return nodes(t, n, a, io.Discard) })
+}
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]web.Options{
+		"no name":      {Listen: "127.0.0.1:0", Plain: true},
+		"no port":      {Name: "a", Listen: "127.0.0.1", Plain: true},
+		"no TLS":       {Name: "a", Listen: "127.0.0.1:0"},
+		"both":         {Name: "a", Listen: "127.0.0.1:0", Plain: true, TLS: &tls.Config{}},
+		"open to all":  {Name: "a", Listen: "0.0.0.0:0", Plain: true},
+		"open to all6": {Name: "a", Listen: "[::]:0", Plain: true},
+		"everywhere":   {Name: "a", Listen: ":0", Plain: true},
+		"backwards":    {Name: "a", Listen: "127.0.0.1:0", Plain: true, Greet: -1},
+	} {
+		var e *web.OptionsError
+		if x, err := web.New(o); !errors.As(err, &e) {
+			t.Errorf("%s: %v", name, err)
+			if err == nil {
+				x.Close()
+			}
+		}
+	}
+}
+
+// TestStrangers: who has no certificate of the cluster, one that has expired, or that of
+// another node, is refused, and the operator sees it.
+func TestStrangers(t *testing.T) {
+	a, l := newAuthority(t), &log{}
+	x := nodes(t, 1, a, l)[0]
+	defer x.Close()
+	got := make(chan string, 10)
+	if err := x.Start(func(from string, _ []byte) { got <- from }, func(e transport.Event) { got <- e.Node }); err != nil {
+		t.Fatal(err)
+	}
+	post := func(c *tls.Config, from string) (int, error) {
+		if c != nil {
+			c.ServerName = "node0"
+		}
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: c}, Timeout: 5 * time.Second}
+		defer client.CloseIdleConnections()
+		q, err := http.NewRequest(http.MethodPost, "https://"+web.Address(x)+"/v1/greet", strings.NewReader(`{"Name":"`+from+`","Life":7,"Address":"127.0.0.1:1"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("X-Tessera-From", from)
+		q.Header.Set("X-Tessera-Life", "7")
+		answer, err := client.Do(q)
+		if err != nil {
+			return 0, err
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode, nil
+	}
+	soon := time.Now().Add(time.Hour)
+	none := a.config(t, "none", soon)
+	none.Certificates = nil
+	stranger := newAuthority(t).config(t, "node1", soon)
+	stranger.RootCAs = none.RootCAs
+	for name, c := range map[string]*tls.Config{
+		"without a certificate": none, "of another authority": stranger, "expired": a.config(t, "node1", time.Now().Add(-time.Hour)),
+	} {
+		if status, err := post(c, "node1"); err == nil {
+			t.Errorf("%s: status %d", name, status)
+		}
+	}
+	if status, err := post(a.config(t, "node1", soon), "node2"); err != nil || status != http.StatusForbidden {
+		t.Errorf("node1 as node2: %d %v", status, err)
+	}
+	if !strings.Contains(l.text(), "node1 says that it is") {
+		t.Errorf("the log does not tell: %s", l.text())
+	}
+	select {
+	case who := <-got:
+		t.Errorf("%s was let in", who)
+	default:
+	}
+	if status, err := post(a.config(t, "node1", soon), "node1"); err != nil || status != http.StatusOK {
+		t.Errorf("node1: %d %v", status, err)
+	}
+}
+
+// TestNonsense: what makes no sense is refused, and nothing else happens.
+func TestNonsense(t *testing.T) {
+	l := &log{}
+	x := nodes(t, 1, nil, l)[0]
+	defer x.Close()
+	if err := x.Start(func(string, []byte) { t.Error("a message") }, func(transport.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []struct {
+		method, path, from, life, body string
+		status                         int
+	}{
+		{"GET", "/", "a", "1", "", 404},
+		{"DELETE", "/v1/value", "a", "1", "", 404},
+		{"GET", "/v1/value", "a", "1", "", 400},
+		{"GET", "/v1/value?job=1&matrix=-1&i=0&j=0&version=0", "a", "1", "", 400},
+		{"GET", "/v1/value?job=1&matrix=1&i=0&j=0&version=0", "a", "1", "", 404},
+		{"POST", "/v1/message", "a", "1", "x", 409},
+		{"POST", "/v1/message", "", "1", "x", 403},
+		{"POST", "/v1/message", "a", "x", "x", 403},
+		{"POST", "/v1/greet", "a", "1", "{", 400},
+		{"POST", "/v1/greet", "a", "1", `{"Name":"b","Life":1}`, 400},
+	} {
+		r, err := http.NewRequest(q.method, "http://"+web.Address(x)+q.path, strings.NewReader(q.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Tessera-From", q.from)
+		r.Header.Set("X-Tessera-Life", q.life)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != q.status {
+			t.Errorf("%s %s: %d, want %d", q.method, q.path, answer.StatusCode, q.status)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestSilent: a node that does not answer any more has left; when another one with its
+// name begins, it has joined.
+func TestSilent(t *testing.T) {
+	stalled, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stalled.Close()
+	x, err := web.New(web.Options{Name: "a", Listen: "127.0.0.1:0", Plain: true, Greet: 10 * time.Millisecond, Timeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	events := make(chan transport.Event, 10)
+	if err := x.Start(func(string, []byte) {}, func(e transport.Event) { events <- e }); err != nil {
+		t.Fatal(err)
+	}
+	greet := func(life string) {
+		r, err := http.NewRequest(http.MethodPost, "http://"+web.Address(x)+"/v1/greet", strings.NewReader(`{"Name":"b","Life":`+life+`,"Address":"`+stalled.Addr().String()+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Tessera-From", "b")
+		r.Header.Set("X-Tessera-Life", life)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	want := func(joined bool) {
+		t.Helper()
+		select {
+		case e := <-events:
+			if e.Node != "b" || e.Joined != joined {
+				t.Errorf("event %+v", e)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no event (joined %v)", joined)
+		}
+	}
+	greet("1")
+	want(true)
+	want(false) // nobody answers at its address
+	greet("1")
+	want(true)
+	greet("2")
+	want(false)
+	want(true)
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// BenchmarkFetch fetches values of 2 MiB, a tile of 512×512, on the loopback address.
+func BenchmarkFetch(b *testing.B) {
+	a := newAuthority(b)
+	for name, config := range map[string]func(string) *tls.Config{
+		"plain": func(string) *tls.Config { return nil },
+		"tls":   func(node string) *tls.Config { return a.config(b, node, time.Now().Add(time.Hour)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			var all []transport.Transport
+			joined := make(chan struct{}, 2)
+			for i := range 2 {
+				o := web.Options{Name: fmt.Sprintf("node%d", i), Listen: "127.0.0.1:0", TLS: config(fmt.Sprintf("node%d", i)), Greet: 20 * time.Millisecond}
+				o.Plain = o.TLS == nil
+				if i > 0 {
+					o.Peers = []string{web.Address(all[0])}
+				}
+				x, err := web.New(o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer x.Close()
+				if err := x.Start(func(string, []byte) {}, func(transport.Event) { joined <- struct{}{} }); err != nil {
+					b.Fatal(err)
+				}
+				all = append(all, x)
+			}
+			<-joined
+			<-joined
+			v := &transporttest.Value{Data: make([]byte, 2<<20)}
+			all[0].Publish(transport.Ref{}, v)
+			into := &transporttest.Value{}
+			b.SetBytes(2 << 20)
+			for b.Loop() {
+				if err := all[1].Fetch(b.Context(), "node0", transport.Ref{}, into); err != nil {
+					b.Fatal(err)
+				}
+			}
+			all[0].Drop(transport.Ref{})
+		})
+	}
+}
