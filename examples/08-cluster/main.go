@@ -1,19 +1,23 @@
 // Command 08-cluster factors a matrix on several nodes.
 //
 // The nodes are goroutines of this process, a driver and two agents with a core each,
-// connected by the in-process transport. The program is what it would be on one
-// machine: only the engine's runtime is another one. The factorizations are compared
-// with those of one node, bit by bit.
+// connected by HTTP on the loopback address, or within the process. On several machines
+// only node would change: an agent there is a process that calls cluster.Serve. The
+// program is what it would be on one machine, but for the engine's runtime. The
+// factorizations are compared with those of one node, bit by bit.
 //
 //	go run ./examples/08-cluster
+//	go run ./examples/08-cluster -local
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -22,6 +26,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/web"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -35,7 +40,14 @@ func main() {
 }
 
 func run() error {
-	network := transport.NewNetwork()
+	local := flag.Bool("local", false, "connect the nodes within the process")
+	flag.Parse()
+	var network connect
+	if *local {
+		network = transport.NewNetwork().Node
+	} else {
+		network = loopback()
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	for i := range 2 {
 		done := make(chan error, 1)
@@ -73,9 +85,29 @@ func run() error {
 	return compare(one, many)
 }
 
+// connect returns the transport of a new node of that name.
+type connect func(name string) (transport.Transport, error)
+
+// loopback connects nodes by HTTP. Each knows the address of the first one, and learns
+// of the others from it.
+func loopback() connect {
+	var mu sync.Mutex
+	var first []string
+	return func(name string) (transport.Transport, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		// Without TLS nodes listen on the loopback address only.
+		t, err := web.New(web.Options{Name: name, Listen: "127.0.0.1:0", Plain: true, Peers: first, Greet: 100 * time.Millisecond})
+		if err == nil && first == nil {
+			first = []string{web.Address(t)}
+		}
+		return t, err
+	}
+}
+
 // node returns what makes a node of a name in a network.
-func node(network *transport.Network, name string) (opt cluster.Options, err error) {
-	if opt.Transport, err = network.Node(name); err != nil {
+func node(network connect, name string) (opt cluster.Options, err error) {
+	if opt.Transport, err = network(name); err != nil {
 		return opt, err
 	}
 	opt.Ops, opt.Values, opt.Errors = builtin.NewTable().All(), kernels.Values(), kernels.Errors()
@@ -84,7 +116,7 @@ func node(network *transport.Network, name string) (opt cluster.Options, err err
 }
 
 // agent is what another process would do: it serves until ctx ends.
-func agent(ctx context.Context, network *transport.Network, name string) error {
+func agent(ctx context.Context, network connect, name string) error {
 	opt, err := node(network, name)
 	if err != nil {
 		return err

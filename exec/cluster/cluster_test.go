@@ -343,3 +343,33 @@ func TestCancel(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 }
+
+// BenchmarkEmpty is what an empty task costs the driver, all in, with agents in this
+// process: independent tasks, and chains between nodes.
+func BenchmarkEmpty(b *testing.B) {
+	for _, agents := range []int{1, 4} {
+		b.Run(fmt.Sprintf("agents=%d", agents), func(b *testing.B) {
+			n := start(b, agents, func(o *cluster.Options) { o.Idle = true })
+			data := make([]graph.Datum, 256)
+			for i := range data {
+				data[i].Value = &number{}
+			}
+			p := &mix{Reads: 1, Writes: 1}
+			tasks := 0
+			for b.Loop() {
+				j := n.NewJob(context.Background())
+				for i := range 4096 {
+					s := graph.Spec{Op: n.op, Params: p, Operands: []graph.Operand{{Datum: &data[i%len(data)], Mode: graph.InOut}}}
+					if _, err := j.Submit(&s); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := j.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				tasks += 4096
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(tasks), "ns/task")
+		})
+	}
+}
