@@ -64,8 +64,16 @@ type operand[T Element] struct {
 	data []graph.Datum
 }
 
-// operand returns a as data.
-func (p *Program[T]) operand(a *Matrix[T]) *operand[T] {
+// operand returns a, which tasks may write, as data.
+func (p *Program[T]) operand(a *Matrix[T]) *operand[T] { return p.operandOf(a, true) }
+
+// reads returns a, which tasks will only read, as data.
+func (p *Program[T]) reads(a *Matrix[T]) *operand[T] { return p.operandOf(a, false) }
+
+func (p *Program[T]) operandOf(a *Matrix[T], written bool) *operand[T] {
+	if a.view {
+		p.alone(a, a.tiles, a.rows, a.cols, written)
+	}
 	x := part{of: a, name: "matrix"}
 	if _, ok := p.known[x]; !ok {
 		name := x.name

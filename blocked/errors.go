@@ -12,4 +12,5 @@ const (
 	ErrIndex     Error = "blocked: index out of range"
 	ErrNotStored Error = "blocked: tile or element outside the stored half"
 	ErrKind      Error = "blocked: wrong kind of matrix"
+	ErrOverlap   Error = "blocked: a matrix that is written shares memory with another one"
 )

@@ -32,7 +32,7 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	}
 	first := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
 	rest := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: 1}
-	oa, ob, oc := p.operand(a), p.operand(b), p.operand(c)
+	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
 	for i := range c.mt {
 		for j := range c.nt {
 			params := first

@@ -36,7 +36,7 @@ import (
 // factorization algorithms for multi-core cluster systems, Parallel Computing 39
 // (2013).
 func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
-	r := p.rotation(a, q)
+	r := p.rotation(p.operand(a), q)
 	p.matrices++
 	copies := p.matrices
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
@@ -71,7 +71,7 @@ type rotation[T Element] struct {
 }
 
 // rotation returns q as data, with the V that are in a.
-func (p *Program[T]) rotation(a *Matrix[T], q *Rotations[T]) *rotation[T] {
+func (p *Program[T]) rotation(a *operand[T], q *Rotations[T]) *rotation[T] {
 	switch {
 	case a.kind != Full:
 		panic(ErrKind)
@@ -86,7 +86,7 @@ func (p *Program[T]) rotation(a *Matrix[T], q *Rotations[T]) *rotation[T] {
 			return &t[q.at(i, k)], a.owner(i, k)
 		})
 	}
-	return &rotation[T]{q: q, a: p.operand(a), t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
+	return &rotation[T]{q: q, a: a, t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
 }
 
 // copyBelow submits a copy of the V of op "geqrt" in tile d, and returns it.

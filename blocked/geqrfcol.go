@@ -33,7 +33,7 @@ import (
 // Reference: LAPACK xGEQRF.
 func (p *Program[T]) GeqrfColumns(a *Slices[T], t *Reflectors[T]) error {
 	t.fits(a)
-	data, factors := p.slices(a), p.factors(t)
+	data, factors := p.slices(a, true), p.factors(t)
 	nt := len(data)
 	for k := range factors {
 		row := k * a.nb
@@ -86,7 +86,7 @@ func (p *Program[T]) OrmqrColumns(side blas.Side, trans blas.Transpose, v *Slice
 // reflect submits the reflectors of slice k, applied to slices of C from first
 // on.
 func (p *Program[T]) reflect(side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) {
-	factors, panels, data := p.factors(t), p.slices(v), p.slices(c)
+	factors, panels, data := p.factors(t), p.slices(v, false), p.slices(c, true)
 	unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
 	for j := first; j < len(data); j++ {
 		p.submit(p.ops.Unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j]))

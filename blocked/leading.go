@@ -11,7 +11,7 @@ func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 		panic(ErrShape)
 	}
 	b := Outline[T](Full, m, n, a.nb)
-	b.aliased = true
+	b.aliased, b.view = true, a.view
 	for i := range b.mt {
 		for j := range b.nt {
 			t := a.tiles[i*a.nt+j]

@@ -89,6 +89,7 @@ type Matrix[T Element] struct {
 	mt, nt         int
 	kind           Kind
 	aliased        bool      // the memory is someone else's
+	view           bool      // it is in rows of the caller's memory
 	tiles          []Tile[T] // mt×nt row-major; Data nil where not stored
 	layout         Layout    // nil if there is none
 	owners         []int     // mt×nt, what layout said

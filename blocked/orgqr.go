@@ -22,7 +22,7 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 	if c.rows != a.rows || c.cols > c.rows || c.nb != a.nb {
 		panic(ErrShape)
 	}
-	r := p.rotation(a, q)
+	r := p.rotation(p.reads(a), q)
 	o := p.operand(c)
 	p.laset(0, 1, c)
 	apply := newApplication(blas.Left, blas.NoTrans, q.ib)

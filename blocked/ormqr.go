@@ -26,7 +26,7 @@ func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q
 	if order != a.rows || c.nb != a.nb {
 		panic(ErrShape)
 	}
-	o, r := p.operand(c), p.rotation(a, q)
+	o, r := p.operand(c), p.rotation(p.reads(a), q)
 	apply := newApplication(side, trans, q.ib)
 	// Q is the product of the rotations in the order of the factorization: Qᵀ
 	// from the left, and Q from the right, begin with the first.

@@ -11,6 +11,12 @@ import (
 // may follow one another in one Program without waiting: the graph orders
 // what must be ordered. A Program is not safe for concurrent use.
 //
+// What the graph orders is tiles, not memory. So a matrix that a Program writes
+// must not share memory with another one that it uses, as two views of one array
+// do: the algorithms panic with [ErrOverlap] where they first meet such a pair.
+// Matrices that are only read may overlap, and a view may lie beside another one
+// in the same rows. A triangle counts as the whole square.
+//
 // The first error of a submission, which is the job's, stays: nothing is submitted
 // after it, and the algorithms return it. Otherwise the caller learns of errors
 // from the job's Wait, before which it must neither read nor write the matrices.
@@ -23,8 +29,9 @@ type Program[T Element] struct {
 	ops kernels.Ops[T]
 
 	known    map[part][]graph.Datum
-	matrices uint32 // numbers given to keys
-	named    int    // letters given to matrices
+	views    []extent // of the matrices in the caller's memory
+	matrices uint32   // numbers given to keys
+	named    int      // letters given to matrices
 
 	spec   graph.Spec
 	args   []graph.Operand // of the task that is submitted
@@ -46,7 +53,7 @@ func (p *Program[T]) Len() int { return p.n }
 // Wait waits until the tile (i, j) of a is as the tasks submitted so far leave
 // it. It returns the error that keeps it from being so, if any.
 func (p *Program[T]) Wait(a *Matrix[T], i, j int) error {
-	return p.job.WaitOn(p.operand(a).tile(i, j))
+	return p.job.WaitOn(p.reads(a).tile(i, j))
 }
 
 // submit submits one task with any number of operands, unless a submission has

@@ -56,7 +56,8 @@ func slice[T Element](g General[T], nb, extent int, byRows bool) *Slices[T] {
 // Dims returns the number of rows and columns.
 func (s *Slices[T]) Dims() (r, c int) { return s.rows, s.cols }
 
-// slices returns s as data.
-func (p *Program[T]) slices(s *Slices[T]) []graph.Datum {
+// slices returns s, which tasks write if written is set, as data.
+func (p *Program[T]) slices(s *Slices[T], written bool) []graph.Datum {
+	p.alone(s, s.tiles, s.rows, s.cols, written)
 	return p.data(part{s, "slices"}, len(s.tiles), 1, func(k, _ int) (versions.Value, int) { return &s.tiles[k], 0 })
 }

@@ -60,7 +60,7 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	if alpha == 0 {
 		return p.scale(beta, c)
 	}
-	oa, ob, oc := p.operand(a), p.operand(b), p.operand(c)
+	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
 	first := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: float64(beta)}
 	plain := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	mirror := &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}

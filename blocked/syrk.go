@@ -44,7 +44,7 @@ func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 	gemm := [2]kernels.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
 	syrk[1], gemm[1] = syrk[0], gemm[0] // the first on each tile, and the later ones
 	syrk[1].Beta, gemm[1].Beta = 1, 1
-	oa, oc := p.operand(a), p.operand(c)
+	oa, oc := p.reads(a), p.operand(c)
 	_, k := dims(a, trans)
 	for i, j := range c.StoredTiles() {
 		lo := 0

@@ -25,7 +25,7 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 	if alpha == 0 {
 		return p.scale(0, b)
 	}
-	oa, ob := p.operand(a), p.operand(b)
+	oa, ob := p.reads(a), p.operand(b)
 	trmm := &kernels.Trmm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
 	gemm := &kernels.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	lines := b.nt // tiles in a block row of B

@@ -259,7 +259,7 @@ func view[T Element](kind Kind, m, n, stride int, data []T, nb int) *Matrix[T] {
 		panic(ErrStorage)
 	}
 	a := Outline[T](kind, m, n, nb)
-	a.aliased = true
+	a.aliased, a.view = true, true
 	for i := range a.mt {
 		for j := range a.nt {
 			if a.Stored(i, j) {
