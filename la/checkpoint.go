@@ -258,12 +258,11 @@ func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource
 	if err := c.engine.ready(ctx); err != nil {
 		return 0, err
 	}
-	workers := c.engine.options().Workers
 	s, stats, err := resume[T](&keep, "potrf", blocked.SymUpper, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
 			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
 		}
-		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, blocked.CopyOptions{Workers: workers, Stats: true})
+		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
 	})
 	if err != nil {
 		return 0, err
@@ -294,12 +293,11 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 	if err := f.engine.ready(ctx); err != nil {
 		return 0, err
 	}
-	workers := f.engine.options().Workers
 	s, stats, err := resume[T](&keep, "getrf", blocked.Full, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
 			nb = f.tileSize(m, n)
 		}
-		return blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: workers, Stats: true})
+		return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
 	})
 	if err != nil {
 		return 0, err

@@ -104,7 +104,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 // upper returns a, or if it has no upper half one that has.
 func (c *Cholesky[T]) upper(a SymmetricSource[T], nb int) SymmetricSource[T] {
 	if m, ok := any(a).(*blocked.Matrix[T]); ok && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, nb, blocked.CopyOptions{Workers: c.engine.options().Workers})
+		a, _ = blocked.From[T](m, blocked.SymLower, nb, c.engine.copying(false))
 	}
 	return a
 }

@@ -75,7 +75,6 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 		return err
 	}
 	nb, one := f.TileSize(m, n)
-	workers := f.engine.options().Workers
 	lu, pivots := f.spare, f.sparePivots
 	if !fits(lu, m, n, nb) {
 		lu, pivots = nil, blocked.NewPivots(m, n, nb)
@@ -96,7 +95,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
-		lu.CopyFrom(a, blocked.CopyOptions{Workers: workers})
+		lu.CopyFrom(a, f.engine.copying(false))
 		err = f.factorize(ctx, r, pivots, pivoting)
 	}
 	if err != nil {

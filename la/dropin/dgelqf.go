@@ -41,10 +41,7 @@ func (l LAPACK) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 // Reference: LAPACK xORMLQ.
 func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
 	co := l.blas.core
-	order, others := m, n
-	if side == blas.Right {
-		order, others = n, m
-	}
+	order, others := orders(side, m, n)
 	if co.smallCube(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
 		!fits(k, order, a, lda) || !fits(m, n, c, ldc) {
 		l.Implementation.Dormlq(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)

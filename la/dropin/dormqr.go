@@ -22,10 +22,7 @@ const smallOrmqr = 48 * 48 * 48
 // Reference: LAPACK xORMQR.
 func (l LAPACK) Dormqr(side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
 	co := l.blas.core
-	order, others := m, n
-	if side == blas.Right {
-		order, others = n, m
-	}
+	order, others := orders(side, m, n)
 	if co.smallCube(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
 		!fits(order, k, a, lda) || !fits(m, n, c, ldc) {
 		l.Implementation.Dormqr(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)

@@ -33,10 +33,7 @@ const smallSymm = 32 * 32 * 32
 
 // symm computes xSYMM, or returns false as [gemm] does.
 func symm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
-	order := n
-	if side == blas.Left {
-		order = m
-	}
+	order, _ := orders(side, m, n)
 	if co.smallCube(smallSymm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, blas.NoTrans, blas.Unit) ||
 		!fits(m, n, b, ldb) || !fits(m, n, c, ldc) || !fits(order, order, a, lda) {
 		return false

@@ -17,14 +17,14 @@ import (
 //
 // Reference: BLAS xTRSM.
 func (b BLAS) Dtrsm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
-	if !trsm(b.core, "Dtrsm", side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb) {
+	if !triangular(b.core, "Dtrsm", false, side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb) {
 		b.Implementation.Dtrsm(side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb)
 	}
 }
 
 // Strsm is Dtrsm in float32.
 func (b BLAS) Strsm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int) {
-	if !trsm(b.core, "Strsm", side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb) {
+	if !triangular(b.core, "Strsm", false, side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb) {
 		b.Implementation.Strsm(side, uplo, tA, diag, m, n, alpha, a, lda, bb, ldb)
 	}
 }
@@ -34,17 +34,18 @@ func (b BLAS) Strsm(side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas
 // smallGemm).
 const smallTrsm = 13 * 13 * 13
 
-// trsm computes xTRSM, or returns false as [gemm] does.
-func trsm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {
-	order := n
-	if side == blas.Left {
-		order = m
+// triangular computes xTRMM if product is set and otherwise xTRSM, or returns false as [gemm] does.
+func triangular[T la.Element](co *core, routine string, product bool, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {
+	order, _ := orders(side, m, n)
+	limit := smallTrsm
+	if product {
+		limit = smallTrmm
 	}
-	if co.smallCube(smallTrsm, m, n, order) || alpha == 0 || !fitsTri(side, uplo, tA, diag) ||
+	if co.smallCube(limit, m, n, order) || alpha == 0 || !fitsTri(side, uplo, tA, diag) ||
 		!fits(m, n, b, ldb) || !fits(order, order, a, lda) {
 		return false
 	}
-	if n == 1 && side == blas.Left || m == 1 && side == blas.Right {
+	if !product && (n == 1 && side == blas.Left || m == 1 && side == blas.Right) {
 		trsmVector(co, side, uplo, tA, diag, order, alpha, a, lda, b, ldb)
 		return true
 	}
@@ -54,12 +55,31 @@ func trsm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo
 		d.trsm = kernels.Trsm{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: float64(alpha)}
 		d.set(0, order, order, a, lda)
 		d.set(1, m, n, b, ldb)
-		d.run(co, routine, ops[T](co).Trsm, &d.trsm, 2)
+		if product {
+			d.trmm = kernels.Trmm(d.trsm)
+			d.run(co, routine, ops[T](co).Trmm, &d.trmm, 2)
+		} else {
+			d.run(co, routine, ops[T](co).Trsm, &d.trsm, 2)
+		}
 		return true
 	}
 	va, vb := view(order, order, a, lda, nb), view(m, n, b, ldb, nb)
-	run(co, routine, func(p *blocked.Program[T]) error { return p.Trsm(side, uplo, tA, diag, alpha, va, vb) })
+	run(co, routine, func(p *blocked.Program[T]) error {
+		if product {
+			return p.Trmm(side, uplo, tA, diag, alpha, va, vb)
+		}
+		return p.Trsm(side, uplo, tA, diag, alpha, va, vb)
+	})
 	return true
+}
+
+// orders returns the order of the matrix on that side of an m×n one, and the
+// other dimension.
+func orders(side blas.Side, m, n int) (order, others int) {
+	if side == blas.Left {
+		return m, n
+	}
+	return n, m
 }
 
 // fitsTri reports whether the enumerations of a triangular operand are right.
