@@ -8,8 +8,9 @@ import (
 )
 
 // Ref names one immutable value: the version of a datum in a job. A write makes the
-// next version. It is comparable.
+// next version. It is comparable. In messages it is an array.
 type Ref struct {
+	_       struct{} `cbor:",toarray"`
 	Job     uint64
 	Matrix  uint32
 	I, J    int32

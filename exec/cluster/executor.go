@@ -157,9 +157,8 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 		}
 		e.spec.Op, e.spec.Params = op, params
 	}
-	f := t.Failure
-	f.Then = graph.CancelSuccessors // which it has none of here: the driver's policy counts
-	e.spec.Failure = &f
+	// It has no successors here: what follows a failure is the driver's to decide.
+	e.spec.Failure = &graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}
 	e.data = make([]datumOf, 0, len(t.Operands)) // its elements stay where they are
 	for _, o := range t.Operands {
 		k := 0

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -47,7 +48,8 @@ type task struct {
 	Op       string // as graph.Op.OpName
 	Params   []byte // as versions.EncodeParams
 	Priority int64
-	Failure  graph.Failure // what the node does about: retries and the time-out
+	Retries  int
+	Timeout  time.Duration
 	Operands []operand
 
 	spec *graph.Spec // the task itself, on the driver

@@ -202,7 +202,7 @@ func (p *placement) give(t *graph.Task, i int) {
 	}
 	x := task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
 	if f := t.Failure(); f != nil {
-		x.Failure = *f
+		x.Retries, x.Timeout = f.Retries, f.Timeout
 	}
 	if i == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
@@ -13,7 +14,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	r := transport.Ref{Job: 7, Matrix: 1, I: 2, J: -3, Version: 4}
 	f.Add(encode(kindHello, hello{Workers: 3}))
-	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: []byte{1}, Failure: graph.Failure{Retries: 2},
+	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: []byte{1}, Retries: 2, Timeout: time.Second,
 		Operands: []operand{{Ref: r, Mode: graph.InOut, From: []string{"a", "b"}, Type: "*kernels.Tile[float64]", Shape: []byte("T")}}}}}))
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []transport.Ref{r}, Why: "gone"}}}))
 	f.Add(encode(kindOver, over{Job: 7}))
