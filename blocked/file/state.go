@@ -9,10 +9,11 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"math"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -25,8 +26,12 @@ type State[T blocked.Element] struct {
 	Pivots *blocked.Pivots // of getrf; else nil
 }
 
-// stateMagic begins a file of a State.
-const stateMagic = "tessera state 1\n"
+// stateMagic begins a file of a State, and formerMagic began one whose tiles were no
+// values.
+const (
+	stateMagic  = "tessera state 2\n"
+	formerMagic = "tessera state 1\n"
+)
 
 // stateHeader is the second part of the file, as JSON.
 type stateHeader struct {
@@ -38,8 +43,7 @@ type stateHeader struct {
 	Rows   int          `json:"rows"`
 	Cols   int          `json:"cols"`
 	NB     int          `json:"nb"`
-	Pivots []int        `json:"pivots,omitempty"`
-	Info   int          `json:"info,omitempty"`
+	Pivots bool         `json:"pivots,omitempty"` // they come before the tiles
 }
 
 // StateError reports a state that cannot be read: a file that is not one, or
@@ -48,9 +52,8 @@ type StateError struct{ Reason string }
 
 func (e *StateError) Error() string { return "file: state of a factorization: " + e.Reason }
 
-// maxStateHeader bounds what is read before the checksum is known to be right:
-// it is room for the interchanges of a matrix of 10⁷ rows.
-const maxStateHeader = 128 << 20
+// maxStateHeader bounds what is read before the checksum is known to be right.
+const maxStateHeader = 1 << 16
 
 // What is allocated for a matrix before any of its elements is read: the
 // descriptions of so many tiles, and a tile of so many elements. That is virtual
@@ -72,17 +75,14 @@ func typeName[T blocked.Element]() string {
 	return "f64"
 }
 
-// WriteState writes s: a line of identification, the length of a header, the
-// header as JSON, its CRC-32C, then the stored tiles row by row in little-endian
-// order, each followed by its CRC-32C. An error of w is returned as it is.
+// WriteState writes s: a line of identification, the length of a header, the header as
+// JSON, its CRC-32C, and then values as versions.Value.Encode writes them, each followed
+// by its CRC-32C: the pivots, if there are any, and the stored tiles. An error of w is
+// returned as it is.
 func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 	a := s.Matrix
 	m, n := a.Dims()
-	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB()}
-	if s.Pivots != nil {
-		h.Pivots, h.Info = make([]int, s.Pivots.Len()), s.Pivots.Info()
-		s.Pivots.Swaps(h.Pivots)
-	}
+	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB(), Pivots: s.Pivots != nil}
 	head, err := json.Marshal(&h)
 	if err != nil {
 		return err
@@ -94,19 +94,25 @@ func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 	bw.Write(head)
 	sum.Write(head)
 	bw.Write(sum.Sum(nil))
-	for i, j := range a.StoredTiles() {
-		t := a.Tile(i, j)
+	write := func(v versions.Value) error {
 		sum.Reset()
-		both := bufio.NewWriterSize(io.MultiWriter(bw, sum), fileBuffer)
-		for i := range t.Rows {
-			if err := writeElements(both, t.Row(i)); err != nil {
-				return err
-			}
-		}
-		if err := both.Flush(); err != nil {
+		if err := v.Encode(io.MultiWriter(bw, sum)); err != nil {
 			return err
 		}
-		bw.Write(sum.Sum(nil))
+		_, err := bw.Write(sum.Sum(nil))
+		return err
+	}
+	if s.Pivots != nil {
+		swaps := &kernels.Pivots{Rows: make([]int, s.Pivots.Len()), Info: s.Pivots.Info()}
+		s.Pivots.Swaps(swaps.Rows)
+		if err := write(swaps); err != nil {
+			return err
+		}
+	}
+	for i, j := range a.StoredTiles() {
+		if err := write(a.Tile(i, j)); err != nil {
+			return err
+		}
 	}
 	return bw.Flush()
 }
@@ -119,7 +125,11 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	if err := readFull(br, start[:]); err != nil {
 		return nil, err
 	}
-	if string(start[:len(stateMagic)]) != stateMagic {
+	switch string(start[:len(stateMagic)]) {
+	case stateMagic:
+	case formerMagic:
+		return nil, &StateError{"it is of format 1, which an earlier version has written; this one reads format 2"}
+	default:
 		return nil, &StateError{"it does not begin as one"}
 	}
 	n := binary.LittleEndian.Uint32(start[len(stateMagic):])
@@ -149,43 +159,90 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	a := s.Matrix
-	for i, j := range a.StoredTiles() {
-		sum.Reset()
-		if err := readTile(br, sum, a, i, j, directTile); err != nil {
+	if h.Pivots {
+		if err := readPivots(br, s); err != nil {
 			return nil, err
 		}
-		if err := checkSum(br, sum, fmt.Sprintf("tile (%d, %d)", i, j)); err != nil {
+	}
+	a := s.Matrix
+	for i, j := range a.StoredTiles() {
+		if err := readTile(br, a, i, j, directTile); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
+// readValue reads a value and its checksum.
+func readValue(r io.Reader, v versions.Value, what string) error {
+	in := &summed{r: r, sum: castagnoli()}
+	err := v.Decode(in)
+	switch {
+	case in.err != nil:
+		return in.err
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return &StateError{"it is cut off"}
+	case err != nil:
+		return &StateError{fmt.Sprintf("%s: %v", what, err)}
+	}
+	return checkSum(r, in.sum, what)
+}
+
+// summed is a reader that takes the checksum of what passes through it.
+type summed struct {
+	r   io.Reader
+	sum hash.Hash32
+	err error // of r, but for its end
+}
+
+// Read implements [io.Reader].
+func (s *summed) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	s.sum.Write(b[:n])
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// readPivots reads the interchanges of s.
+func readPivots[T blocked.Element](r io.Reader, s *State[T]) (err error) {
+	var swaps kernels.Pivots
+	if err := readValue(r, &swaps, "the pivots"); err != nil {
+		return err
+	}
+	m, n := s.Matrix.Dims()
+	defer func() {
+		if v := recover(); v != nil {
+			err = &StateError{fmt.Sprintf("its pivots make no sense: %v", v)}
+		}
+	}()
+	if len(swaps.Rows) != min(m, n) {
+		panic(blocked.ErrShape)
+	}
+	s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
+	s.Pivots.SetSwaps(swaps.Rows, swaps.Info)
+	return nil
+}
+
 // readTile reads tile (i, j) of a. One of more than direct elements is put
 // together first, in memory that grows with what is there.
-func readTile[T blocked.Element](r io.Reader, sum hash.Hash32, a *blocked.Matrix[T], i, j, direct int) error {
+func readTile[T blocked.Element](r io.Reader, a *blocked.Matrix[T], i, j, direct int) error {
+	what := fmt.Sprintf("tile (%d, %d)", i, j)
 	rows, cols := a.TileDims(i, j)
-	var all []T
-	if rows > direct/cols {
-		if rows > math.MaxInt/cols {
-			return &StateError{"its header makes no sense: such a large tile"}
-		}
-		for n := rows * cols; len(all) < n; {
-			part := make([]T, min(direct, n-len(all)))
-			if err := readRow(r, sum, part); err != nil {
-				return err
-			}
-			all = append(all, part...)
-		}
+	if rows <= direct/cols {
+		return readValue(r, a.MakeTile(i, j), what)
+	}
+	var all blocked.Tile[T]
+	if err := readValue(r, &all, what); err != nil {
+		return err
+	}
+	if all.Rows != rows || all.Cols != cols {
+		return &StateError{fmt.Sprintf("%s is %d×%d, want %d×%d", what, all.Rows, all.Cols, rows, cols)}
 	}
 	t := a.MakeTile(i, j)
-	for i := range rows {
-		if all != nil {
-			copy(t.Row(i), all[i*cols:])
-		} else if err := readRow(r, sum, t.Row(i)); err != nil {
-			return err
-		}
+	for r := range rows {
+		copy(t.Row(r), all.Row(r))
 	}
 	return nil
 }
@@ -202,13 +259,6 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 		panic(blocked.ErrShape)
 	}
 	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: blocked.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)}
-	if h.Pivots != nil {
-		if len(h.Pivots) != min(h.Rows, h.Cols) {
-			panic(blocked.ErrShape)
-		}
-		s.Pivots = blocked.NewPivots(h.Rows, h.Cols, h.NB)
-		s.Pivots.SetSwaps(h.Pivots, h.Info)
-	}
 	if h.Step < 0 || h.Step > min(s.Matrix.Tiles()) {
 		panic(blocked.ErrIndex)
 	}
@@ -232,33 +282,6 @@ func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 	}
 	if string(sum.Sum(nil)) != string(want[:]) {
 		return &StateError{what + " is damaged: its checksum is wrong"}
-	}
-	return nil
-}
-
-// readRow reads a row of elements and adds its bytes to sum.
-func readRow[T blocked.Element](r io.Reader, sum hash.Hash32, row []T) error {
-	if littleEndian() {
-		b := elementBytes(row)
-		if err := readFull(r, b); err != nil {
-			return err
-		}
-		sum.Write(b)
-		return nil
-	}
-	var zero T
-	size := int(unsafe.Sizeof(zero))
-	b := make([]byte, len(row)*size)
-	if err := readFull(r, b); err != nil {
-		return err
-	}
-	sum.Write(b)
-	for i := range row {
-		if size == 4 {
-			row[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		} else {
-			row[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])))
-		}
 	}
 	return nil
 }

@@ -1,11 +1,12 @@
 package file
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -105,17 +106,14 @@ func TestReadTile(t *testing.T) {
 	for i, j := range a.StoredTiles() {
 		want := a.Tile(i, j)
 		var b bytes.Buffer
-		w := bufio.NewWriter(&b)
-		for r := range want.Rows {
-			if err := writeElements(w, want.Row(r)); err != nil {
-				t.Fatal(err)
-			}
+		sum := castagnoli()
+		if err := want.Encode(io.MultiWriter(&b, sum)); err != nil {
+			t.Fatal(err)
 		}
-		w.Flush()
+		b.Write(sum.Sum(nil))
 		for direct := 1; direct <= 17; direct++ {
-			sum := castagnoli()
 			into := blocked.Outline[float64](blocked.Full, 9, 8, 4)
-			if err := readTile(bytes.NewReader(b.Bytes()), sum, into, i, j, direct); err != nil {
+			if err := readTile(bytes.NewReader(b.Bytes()), into, i, j, direct); err != nil {
 				t.Fatal(err)
 			}
 			got := into.Tile(i, j)
@@ -124,12 +122,22 @@ func TestReadTile(t *testing.T) {
 					t.Fatalf("tile (%d, %d), row %d, by %d: %v, want %v", i, j, r, direct, got.Row(r), want.Row(r))
 				}
 			}
-			whole := castagnoli()
-			whole.Write(b.Bytes())
-			if sum.Sum32() != whole.Sum32() {
-				t.Fatalf("tile (%d, %d) by %d: another checksum", i, j, direct)
+		}
+		other := blocked.Outline[float64](blocked.Full, 9, 12, 5)
+		var bad *StateError
+		for _, direct := range []int{1, 1000} {
+			if err := readTile(bytes.NewReader(b.Bytes()), other, 0, 0, direct); !errors.As(err, &bad) {
+				t.Errorf("tile (%d, %d) in place of a larger one: %v", i, j, err)
 			}
 		}
+	}
+}
+
+// A state of the format before is refused by its name.
+func TestFormerState(t *testing.T) {
+	var bad *StateError
+	if _, err := ReadState[float64](strings.NewReader(formerMagic + "....")); !errors.As(err, &bad) || !strings.Contains(bad.Reason, "format 1") {
+		t.Errorf("error %v", err)
 	}
 }
 

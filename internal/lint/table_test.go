@@ -42,9 +42,9 @@ func table() []entry {
 				"golang.org/x/sys/cpu",  // to know whether there is AVX2
 			},
 		},
-		// x/sys to map large files.
+		// x/sys to map large files; kernels and versions for the values in saved states.
 		{
-			pkg: "blocked/file", tessera: []string{"blocked"},
+			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions"},
 			third: []string{"gonum.org/v1/gonum/blas", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
