@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -62,15 +63,12 @@ func (t *Reflectors[T]) fits(v *Slices[T]) {
 	}
 }
 
-// SetTau computes the triangular factors from the elementary reflectors in v,
-// as LAPACK's xGEQRF leaves them below the diagonal, and the factors of
-// [Reflectors.Len] elements. It waits for the job: v must not be written by
-// another task.
+// SetTau submits the computation of the triangular factors from the elementary
+// reflectors in v, as LAPACK's xGEQRF leaves them below the diagonal, and their factors
+// tau, of [Reflectors.Len] elements. Until the job's Wait neither v nor tau may change.
 //
-// The columns of T follow from those before and the inner products G = VᵀV,
-// which are most of the work and are done by tasks:
-//
-//	T(0:j, j) = −tau(j)·T(0:j, 0:j)·G(0:j, j),  T(j, j) = tau(j).
+// The columns of T follow from those before and the inner products G = VᵀV, which are
+// most of the work: see [kernels.Larft].
 //
 // It panics with ErrShape if t was not made for v, or tau is of another length.
 //
@@ -82,51 +80,27 @@ func (p *Program[T]) SetTau(t *Reflectors[T], v *Slices[T], tau []T) error {
 	}
 	first := &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
 	more := &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
-	type block struct{ k, c, i, n int } // slice, column in it and in the matrix, width
-	var blocks []block
-	var products []*Tile[T]
+	factors := p.factors(t)
 	for k := range t.tiles {
+		whole := &v.tiles[k]
 		for c := 0; c < min(t.nb, t.Len()-k*t.nb); c += t.ib {
 			i := k*t.nb + c
-			b := block{k, c, i, min(t.ib, t.nb-c, t.Len()-i)}
-			corner, g := newTile[T](b.n, b.n), newTile[T](b.n, b.n)
-			whole := &v.tiles[k]
-			for r := range b.n {
-				copy(corner.Row(r)[:r], whole.Row(i + r)[c:])
-				corner.Set(r, r, 1)
+			n := min(t.ib, t.nb-c, t.Len()-i)
+			part := func(row, rows int) *graph.Datum {
+				return p.datum("V", &Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
 			}
-			product := p.datum("G", &g)
-			p.submit(p.ops.Syrk, first, 0, in(p.datum("V", &corner)), inout(product))
-			if rest := v.rows - i - b.n; rest > 0 {
-				below := &Tile[T]{Rows: rest, Cols: b.n, Stride: whole.Stride, Data: whole.Data[(i+b.n)*whole.Stride+c:]}
-				p.submit(p.ops.Syrk, more, 0, in(p.datum("V", below)), inout(product))
+			// The first n rows of V are a unit triangle, above which R lies.
+			top, product := newTile[T](n, n), newTile[T](n, n)
+			corner, g := p.datum("V", &top), p.datum("G", &product)
+			p.submit(p.ops.Lacpy, &kernels.Lacpy{Uplo: blas.Lower}, 0, in(part(i, n)), out(corner))
+			p.submit(p.ops.Laset, &kernels.Laset{Uplo: blas.Upper, Beta: 1}, 0, inout(corner))
+			p.submit(p.ops.Syrk, first, 0, in(corner), inout(g))
+			if rest := v.rows - i - n; rest > 0 {
+				p.submit(p.ops.Syrk, more, 0, in(part(i+n, rest)), inout(g))
 			}
-			blocks, products = append(blocks, b), append(products, &g)
+			row := &Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
+			p.submit(p.ops.Larft, &kernels.Larft{Column: c}, 0, in(g), in(p.datum("tau", row)), inout(&factors[k]))
 		}
 	}
-	if err := p.job.Wait(); err != nil {
-		return err
-	}
-	for j, b := range blocks {
-		triangle(&t.tiles[b.k], b.c, products[j], tau[b.i:b.i+b.n])
-	}
-	return nil
-}
-
-// triangle computes the triangular factor from column c of t on.
-func triangle[T Element](t *Tile[T], c int, g *Tile[T], tau []T) {
-	z := make([]T, len(tau))
-	for j, s := range tau {
-		for i := range j {
-			z[i] = -s * g.At(i, j)
-		}
-		for i := range j {
-			var sum T
-			for l, x := range t.Row(i)[c+i : c+j] {
-				sum += x * z[i+l]
-			}
-			t.Set(i, c+j, sum)
-		}
-		t.Set(j, c+j, s)
-	}
+	return p.err
 }

@@ -29,6 +29,7 @@ type Ops[T Element] struct {
 	Ttqrt *versions.Op // parameter *Ttqrt
 	Ttmqr *versions.Op // parameter *Ttmqr
 
+	Larft *versions.Op // parameter *Larft
 	Lacpy *versions.Op // parameter *Lacpy
 	Laset *versions.Op // parameter *Laset
 }
@@ -37,7 +38,7 @@ type Ops[T Element] struct {
 func (o Ops[T]) All() []*versions.Op {
 	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
 		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr,
-		o.Lacpy, o.Laset}
+		o.Larft, o.Lacpy, o.Laset}
 }
 
 // Table lists for each op and element type the versions that this build

@@ -61,6 +61,9 @@ func (p *Ttmqr) Validate() error { return validate("ttmqr", p) }
 // Validate returns an error if a field is out of range.
 func (p *Lacpy) Validate() error { return validate("lacpy", p) }
 
+// Validate implements the check of versions.DecodeParams.
+func (p *Larft) Validate() error { return validate("larft", p) }
+
 // Validate returns an error if a field is out of range.
 func (p *Laset) Validate() error { return validate("laset", p) }
 

@@ -6,13 +6,15 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// copyVersion is the one version of ops lacpy and laset. It is not called "go", so
-// that who excludes portable kernels can still copy.
+// copyVersion is the one version of ops lacpy, laset and larft. It is not called "go",
+// so that who excludes portable kernels can still copy.
 const copyVersion = "copy"
 
-// addCopies gives ops lacpy and laset their version.
+// addCopies gives ops lacpy and laset their version, and larft, which takes no time
+// either.
 func addCopies[T kernels.Element](o *kernels.Ops[T]) {
 	o.Lacpy.Versions = []versions.Version{{Name: copyVersion, Run: lacpy[T]}}
+	o.Larft.Versions = []versions.Version{{Name: copyVersion, Run: larft[T]}}
 	o.Laset.Versions = []versions.Version{{Name: copyVersion, Run: laset[T]}}
 }
 

@@ -93,6 +93,7 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T], NewParams: fresh[kernels.Ttqrt]},
 		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Ttmqr]},
 
+		Larft: &versions.Op{Name: "larft", Type: typ, Work: larftWork[T], NewParams: fresh[kernels.Larft]},
 		Lacpy: &versions.Op{Name: "lacpy", Type: typ, Work: lacpyWork[T], NewParams: fresh[kernels.Lacpy]},
 		Laset: &versions.Op{Name: "laset", Type: typ, Work: lasetWork[T], NewParams: fresh[kernels.Laset]},
 	}
