@@ -64,7 +64,8 @@ func NewLocal(opt Options) (*Local, error) {
 	if opt.Watchdog != nil {
 		l.dog = newDog(l.scheduler, &l.jobs)
 	}
-	// Workers run from here on. All that they read is in place.
+	// Workers run from here on. All that they read is in place, but for the names of
+	// accelerators and their copies: of these there are none before the first job.
 	l.running.Add(len(workers))
 	for _, w := range workers[:hosts] {
 		go newWorker(l.scheduler, l.dog, newSite(w, nil, opt.Recorder), &slot{}, &l.running).loop()
@@ -117,6 +118,7 @@ func (l *Local) Close() error {
 	if again {
 		return nil
 	}
+	// A recorder may outlive the runtime, and be given to the next one.
 	for _, a := range l.opt.Accelerators {
 		if c, ok := a.(offload.Copier); ok && l.opt.Recorder != nil {
 			c.OnCopy(nil)

@@ -16,7 +16,7 @@ type port struct {
 	dog  *dog
 	desk *desk
 	site site
-	crew *sync.WaitGroup // all workers of the runtime
+	all  *sync.WaitGroup // all workers of the runtime
 }
 
 // Take implements [offload.Runtime].
@@ -37,7 +37,7 @@ func (p *port) Leave(tasks []*graph.Task) (takes bool) {
 	return p.kinds.sorted
 }
 
-// Uses implements [offload.Runtime].
+// Uses implements [offload.Runtime]: from now on the end of the job brings values back.
 func (p *port) Uses(t *graph.Task) (job uint64) {
 	j := jobOf(t)
 	j.used.Store(true)
@@ -50,7 +50,7 @@ func (p *port) NewAttempt() offload.Attempt {
 }
 
 // Exit implements [offload.Runtime].
-func (p *port) Exit() { p.crew.Done() }
+func (p *port) Exit() { p.all.Done() }
 
 // remote is an [offload.Attempt]: the attempt of workers on cores, by other names. It
 // differs in who makes it run, and when.
@@ -90,7 +90,8 @@ func (r *remote) Fail(t *graph.Task, err error, freed []*graph.Task) []*graph.Ta
 // Restore implements [offload.Attempt].
 func (r *remote) Restore(t *graph.Task) bool { return restore(t, r.rt.devices) }
 
-// Anew implements [offload.Attempt].
+// Anew implements [offload.Attempt]. What counted the task as started takes that back, or
+// it would be counted twice.
 func (r *remote) Anew(t *graph.Task, why error) {
 	jobOf(t).tell(t, graph.Ready, r.at.info.ID, r.choice.Version.Name, why)
 	if r.at.tally != nil && t.Attempt == 0 {
@@ -99,7 +100,7 @@ func (r *remote) Anew(t *graph.Task, why error) {
 	t.SetState(graph.Ready)
 }
 
-// Forget implements [offload.Attempt].
+// Forget implements [offload.Attempt]. The same attempt is made at another task later.
 func (r *remote) Forget() {
 	r.forget()
 	r.choice = versions.Choice{}

@@ -20,7 +20,7 @@ import (
 type worker struct {
 	seat
 	parent                 // the task that it executes
-	crew   *sync.WaitGroup // all workers of the runtime
+	all    *sync.WaitGroup // all workers of the runtime
 
 	work  versions.Workspace
 	team  *team         // that it has joined
@@ -31,7 +31,7 @@ type worker struct {
 
 // newWorker returns a worker for a slot, one of those that running counts.
 func newWorker(s *scheduler, d *dog, at site, in *slot, running *sync.WaitGroup) *worker {
-	w := &worker{seat: seat{site: at, slot: in, wake: make(chan struct{}, 1)}, crew: running}
+	w := &worker{seat: seat{site: at, slot: in, wake: make(chan struct{}, 1)}, all: running}
 	w.rt, w.dog, w.at = s, d, &w.site
 	w.yields, w.call.Task = w.yield, &w.parent
 	return w
@@ -73,7 +73,7 @@ func (w *worker) loop() {
 			w.rt.solo.resign(&w.seat)
 			release()
 			x.heir.rouse()
-			w.crew.Done()
+			w.all.Done()
 			return
 		}
 	}
@@ -259,8 +259,8 @@ func (w *worker) yield(f func()) {
 		w.dismiss()
 		defer w.leads(t.limit, true)
 	}
-	s := newWorker(w.rt, w.dog, w.site, w.slot, w.crew)
-	w.crew.Add(1)
+	s := newWorker(w.rt, w.dog, w.site, w.slot, w.all)
+	w.all.Add(1)
 	go s.loop()
 	defer w.returns()
 	w.rt.lend(&w.seat, f)
