@@ -97,7 +97,11 @@ func loopback() connect {
 		mu.Lock()
 		defer mu.Unlock()
 		// Without TLS nodes listen on the loopback address only.
-		t, err := web.New(web.Options{Name: name, Listen: "127.0.0.1:0", Plain: true, Peers: first, Greet: 100 * time.Millisecond})
+		t, err := web.New(web.Options{
+			Name: name, Listen: "127.0.0.1:0", Plain: true, Peers: first,
+			Greet:   100 * time.Millisecond, // to find one another at once
+			Timeout: 20 * time.Second,       // nodes that share cores may be slow to answer
+		})
 		if err == nil && first == nil {
 			first = []string{web.Address(t)}
 		}
