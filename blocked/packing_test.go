@@ -132,6 +132,9 @@ func TestPackingShared(t *testing.T) {
 				if err := job.Wait(); err != nil {
 					t.Fatal(err)
 				}
+				// A Program knows one matrix in a place: run makes another one.
+				p = NewProgram(job, kernels.For[float64](table))
+				p.room = kernels.NewPackingRoom(room)
 			}
 			spy.reset()
 			if err := c.run(p, a, nb, q); err != nil {
