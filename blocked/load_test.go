@@ -198,12 +198,16 @@ func TestLoadPriority(t *testing.T) {
 	for _, byColumns := range []bool{false, true} {
 		events.Reset()
 		job := rt.NewJob(t.Context())
-		submitted := make(chan struct{})
-		p := blocked.NewProgram(job, watched(func() { <-submitted })) // the worker waits
+		begun, submitted := make(chan struct{}), make(chan struct{})
+		p := blocked.NewProgram(job, watched(func() { close(begun); <-submitted })) // the worker waits
 		first, a := blocked.New[float64](blocked.SymUpper, nb, nb, nb), blocked.New[float64](blocked.Full, n, n, nb)
 		first.SetIdentity()
 		opt := blocked.LoadOptions{ByColumns: byColumns, Priority: func(line int) int64 { return int64(1 + (line+2)%4) }}
-		err := errors.Join(p.Potrf(first), p.Load(a, g, opt))
+		if err := p.Potrf(first); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		err := p.Load(a, g, opt)
 		close(submitted)
 		if err := errors.Join(err, job.Wait()); err != nil {
 			t.Fatal(err)
