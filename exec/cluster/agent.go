@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tessera-la/tessera/transport"
@@ -12,8 +14,9 @@ import (
 // it does as soon as the operands are there, and it tells the driver of each end. A job
 // belongs to the driver that named it first; others may not touch it.
 type agent struct {
-	opt  Options
-	exec *executor
+	opt    Options
+	known  known
+	tokens chan struct{} // for fetches at once
 
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
@@ -23,6 +26,7 @@ type agent struct {
 
 // driverOf is a driver as an agent sees it.
 type driverOf struct {
+	exec *executor
 	out  *outbox
 	ends map[uint64][]end // by job: what it has not been told; agent.mu guards it
 }
@@ -36,18 +40,21 @@ func Serve(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	a := &agent{opt: opt, exec: newExecutor(&opt, k), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
+	a := &agent{opt: opt, known: k, tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
 	if err := opt.Transport.Start(a.handle, a.event); err != nil {
 		return err
 	}
 	<-ctx.Done()
 	// First nobody can reach this node any more; then nothing new begins.
 	err = opt.Transport.Close()
-	a.exec.close(context.Cause(ctx))
-	a.over.Wait()
-	for _, d := range a.drivers {
+	a.mu.Lock()
+	drivers := slices.Collect(maps.Values(a.drivers))
+	a.mu.Unlock()
+	for _, d := range drivers {
+		d.exec.close(context.Cause(ctx))
 		d.out.close()
 	}
+	a.over.Wait()
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -84,7 +91,7 @@ func (a *agent) take(from string, message []byte) error {
 			return err
 		}
 		if a.owns(from, m.Job) {
-			a.end(m.Job, context.Canceled)
+			a.end(a.driver(from), m.Job)
 		}
 	default:
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
@@ -98,7 +105,7 @@ func (a *agent) driver(name string) *driverOf {
 	defer a.mu.Unlock()
 	d := a.drivers[name]
 	if d == nil {
-		d = &driverOf{ends: map[uint64][]end{}}
+		d = &driverOf{exec: newExecutor(&a.opt, a.known, a.tokens), ends: map[uint64][]end{}}
 		d.out = newOutbox(a.opt.Transport, name, func(err error) { a.event(transport.Event{Node: name, Err: err}) })
 		a.drivers[name] = d
 	}
@@ -122,9 +129,9 @@ func (a *agent) run(from string, m *run) error {
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	}
 	d := a.driver(from)
-	w := a.exec.work(context.Background(), m.Job, func(e end) { a.report(d, m.Job, e) })
+	w := d.exec.work(context.Background(), m.Job, func(e end) { a.report(d, m.Job, e) })
 	for _, r := range m.Drops {
-		w.store.drop(r)
+		d.exec.store.drop(r)
 	}
 	for i := range m.Tasks {
 		w.run(&m.Tasks[i])
@@ -151,19 +158,19 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 }
 
 // end ends the work for a job, without holding up who calls.
-func (a *agent) end(job uint64, cause error) {
+func (a *agent) end(d *driverOf, job uint64) {
 	a.over.Add(1)
 	go func() {
 		defer a.over.Done()
-		a.exec.over(job, cause)
+		d.exec.over(job)
 		a.mu.Lock()
 		delete(a.owners, job)
 		a.mu.Unlock()
 	}()
 }
 
-// event ends the jobs of a driver that has left: nobody will want their results. A node that
-// joins is no news to an agent; if it is a driver, it calls.
+// event ends what there is of a driver that has left: nobody will want its results. A node
+// that joins is no news to an agent; if it is a driver, it calls.
 func (a *agent) event(e transport.Event) {
 	if e.Joined {
 		return
@@ -171,18 +178,19 @@ func (a *agent) event(e transport.Event) {
 	a.mu.Lock()
 	d := a.drivers[e.Node]
 	delete(a.drivers, e.Node)
-	var jobs []uint64
 	for job, owner := range a.owners {
 		if owner == e.Node {
-			jobs = append(jobs, job)
+			delete(a.owners, job)
 		}
 	}
 	a.mu.Unlock()
 	if d == nil {
 		return
 	}
-	for _, job := range jobs {
-		a.end(job, &NodeLostError{Node: e.Node, Err: e.Err})
-	}
-	go d.out.close()
+	a.over.Add(1)
+	go func() {
+		defer a.over.Done()
+		d.exec.close(&NodeLostError{Node: e.Node, Err: e.Err})
+		d.out.close()
+	}()
 }

@@ -3,42 +3,65 @@ package cluster
 import (
 	"slices"
 
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 )
 
-// directory knows which nodes have which version of each datum of a job. Nodes are
-// numbered from 0, the driver. It is pure: who uses it holds the job's lock.
-type directory struct {
-	job   uint64
-	data  []entry
-	stale [][]transport.Ref // by node: versions that nobody will read, to be dropped there
-}
-
-// entry is a datum. Only its latest version counts: by the order of tasks, nobody reads
-// an older one any more when a task that writes it has begun.
+// entry is a datum, and what the driver knows of its values. The order of tasks makes it
+// simple: when a task that writes the datum has begun, nobody reads an older version any
+// more, but for who makes again what was lost.
 type entry struct {
-	ref     transport.Ref // of the latest version
+	facts
+	set     uint64        // of data that stay on nodes when the job ends; 0: of the program
+	version uint32        // the latest: how many tasks have written the datum
+	ref     transport.Ref // names the latest version
 	holders []int         // the nodes that have it, the first to have it first
-	serving int           // how often holders were named, to take turns
+	// copied, if not nil, is the name under which the holders have it: the first task
+	// that writes it does so in a copy.
+	copied  *transport.Ref
+	copyOf  *entry // which this one stands for where something is made again
+	serving int    // how often holders were named, to take turns
+
+	// home is the version in the program's memory, which is the driver's, if any is.
+	// The driver computes elsewhere, so that it stays as long as the job.
+	home struct {
+		there   bool
+		version uint32
+		ref     transport.Ref
+	}
+	made []*record // how each version was made, from the first on; nil: not known
 }
 
-// newDirectory returns the directory of a job without data.
-func newDirectory(job uint64) *directory { return &directory{job: job} }
-
-// add returns the number of a new datum, whose first version is on the driver.
-func (d *directory) add(matrix uint32, i, j int32) int {
-	d.data = append(d.data, entry{ref: transport.Ref{Job: d.job, Matrix: matrix, I: i, J: j}, holders: []int{0}})
-	return len(d.data) - 1
+// facts is what other nodes have to know of a datum to make a value for it: the name of
+// its type, and its shape. Both stay as they are, and the value may be on its way.
+type facts struct {
+	kind  string
+	shape []byte
+	label struct { // to people
+		Name string
+		graph.Key
+	}
 }
 
-// has reports whether a node has the latest version of datum k.
-func (d *directory) has(k, node int) bool { return slices.Contains(d.data[k].holders, node) }
+// called returns what the datum is to people, as "A(3,2)".
+func (e *entry) called() string {
+	return (&graph.Datum{Name: e.label.Name, Key: e.label.Key}).String()
+}
 
-// holders returns the nodes from which another one can fetch datum k, that which should
-// be asked first to begin with: they take turns, so that of many that want a tile the
-// first to have it serve the others.
-func (d *directory) holders(k int) []int {
-	e := &d.data[k]
+// has reports whether a node has the latest version.
+func (e *entry) has(node int) bool { return slices.Contains(e.holders, node) }
+
+// unmade reports whether no task has written the datum, and it is not the program's: then
+// it is zero, and made where it is needed.
+func (e *entry) unmade() bool { return e.version == 0 && e.set != 0 }
+
+// lost reports whether nobody has the latest version.
+func (e *entry) lost() bool { return len(e.holders) == 0 && !e.unmade() }
+
+// from returns the nodes from which another one can fetch the latest version, that which
+// should be asked first to begin with: they take turns, so that of many that want a tile
+// the first to have it serve the others.
+func (e *entry) from() []int {
 	n := len(e.holders)
 	if n == 0 {
 		return nil
@@ -48,22 +71,62 @@ func (d *directory) holders(k int) []int {
 	return append(slices.Clone(e.holders[at:]), e.holders[:at]...)
 }
 
-// read notes that a node has got the latest version of datum k.
-func (d *directory) read(k, node int) {
-	if !d.has(k, node) {
-		d.data[k].holders = append(d.data[k].holders, node)
+// name returns the name under which the holders have the latest version.
+func (e *entry) name() transport.Ref {
+	if e.copied != nil {
+		return *e.copied
+	}
+	return e.ref
+}
+
+// read notes that a node has got the latest version.
+func (e *entry) read(node int) {
+	if !e.has(node) {
+		e.holders = append(e.holders, node)
 	}
 }
 
-// written notes that a node has made the next version of datum k. What others have of
-// the one before is stale.
-func (d *directory) written(k, node int) {
-	e := &d.data[k]
+// at returns where a version is, under which name, if somebody has it.
+func (e *entry) at(version uint32) (r transport.Ref, holders []int) {
+	switch {
+	case version == e.version && len(e.holders) > 0:
+		return e.ref, e.holders
+	case e.home.there && version == e.home.version:
+		return e.home.ref, []int{0}
+	}
+	return r, nil
+}
+
+// brought notes that the latest version is in the program's memory now.
+func (e *entry) brought() {
+	e.read(0)
+	e.home.there, e.home.version, e.home.ref = true, e.version, e.ref
+}
+
+// drop notes that a node has nothing any more.
+func (e *entry) drop(node int) {
+	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h == node })
+}
+
+// directory knows which nodes have which version of each datum of a job. Nodes are
+// numbered from 0, the driver. It is pure: who uses it holds the job's lock.
+type directory struct {
+	stale [][]transport.Ref // by node: versions that nobody will read, to be dropped there
+}
+
+// written notes that a node has made the next version of e, as r says unless that is nil.
+// What others have of the one before is stale.
+func (d *directory) written(e *entry, node int, r *record) {
 	for _, h := range e.holders {
-		if h != node && h != 0 { // the driver's lies in the program's memory
+		if h != node {
 			d.drop(h, e.ref)
 		}
 	}
+	for len(e.made) < int(e.version) {
+		e.made = append(e.made, nil)
+	}
+	e.made = append(e.made[:e.version], r)
+	e.version++
 	e.ref.Version++
 	e.holders = append(e.holders[:0], node)
 	e.serving = 0
@@ -83,27 +146,4 @@ func (d *directory) drops(node int) (all []transport.Ref) {
 		all, d.stale[node] = d.stale[node], nil
 	}
 	return all
-}
-
-// absent notes that datum k was asked of all its holders in vain, and reports whether the
-// driver has it, at least.
-func (d *directory) absent(k int) (driver bool) {
-	driver = d.has(k, 0)
-	d.data[k].holders = d.data[k].holders[:0]
-	if driver {
-		d.data[k].holders = append(d.data[k].holders, 0)
-	}
-	return driver
-}
-
-// lost notes that a node has nothing any more, and reports whether that leaves some datum
-// with no holder.
-func (d *directory) lost(node int) (gone bool) {
-	for k := range d.data {
-		e := &d.data[k]
-		e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h == node })
-		gone = gone || len(e.holders) == 0
-	}
-	d.drops(node)
-	return gone
 }

@@ -151,7 +151,7 @@ func (d *Driver) end(number uint64, nodes []*node) {
 	for _, n := range nodes[1:] {
 		n.out.add(func() []byte { return encode(kindOver, over{Job: number}) })
 	}
-	d.exec.over(number, context.Canceled)
+	d.exec.over(number)
 }
 
 // event notes that a node has come or gone.
@@ -182,6 +182,7 @@ func (d *Driver) lose(name string, why error) {
 		d.lock.Unlock()
 		return
 	}
+	d.left = NodeLostError{Node: name, Err: why}
 	n.gone = &NodeLostError{Node: name, Err: why}
 	d.changed()
 	jobs := make([]*job, 0, len(d.jobs))
@@ -189,6 +190,11 @@ func (d *Driver) lose(name string, why error) {
 		jobs = append(jobs, j)
 	}
 	d.lock.Unlock()
+	d.placing.Lock()
+	for _, e := range d.kept {
+		e.drop(n.index)
+	}
+	d.placing.Unlock()
 	for _, j := range jobs {
 		j.lose(n)
 	}

@@ -9,18 +9,23 @@ import (
 	"github.com/tessera-la/tessera/exec"
 )
 
-// NodeLostError says that a node has left, or cannot be reached, that a job needs: it had
-// tasks of the job, or the only copy of some of its data.
+// NodeLostError says that a node has left, or cannot be reached, and that with it something
+// was lost for good: nobody else has it, and the tasks that made it cannot be executed again.
 type NodeLostError struct {
 	Node string
-	Err  error // why, if that is known
+	Data string // what was lost, as "A(3,2)"; "" if that is not known
+	Err  error  // why the node has left, if that is known
 }
 
 func (e *NodeLostError) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("cluster: node %s is lost", e.Node)
+	text := "cluster: node " + e.Node + " is lost"
+	if e.Data != "" {
+		text += ", and with it " + e.Data + ", which cannot be made again"
 	}
-	return fmt.Sprintf("cluster: node %s is lost: %v", e.Node, e.Err)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
 
 // Unwrap returns the cause.

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,30 +26,31 @@ const fetches = 8
 //	                     └─► one cannot be had: the driver      └─► what it has written is
 //	                         gives the task to another node         published first
 type executor struct {
-	through transport.Transport
 	runtime exec.Runtime
 	known   known
-	tokens  chan struct{}
+	store   *store
 
 	mu   sync.Mutex // a leaf
 	jobs map[uint64]*work
 }
 
-// work is a job as far as a node executes it: a job of the node's own runtime, and the
-// values that tasks of it have here. It lives from the first message of the job to the
-// driver's word that it is over.
+// work is a job as far as a node executes it: a job of the node's own runtime. It lives
+// from the first message of the job to the driver's word that it is over.
 type work struct {
 	*executor
-	store  *store
+	number uint64
 	job    exec.Job
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	report func(end) // tells the driver of the end of a task
 	tasks  sync.WaitGroup
+	ends   sync.Once
 }
 
-func newExecutor(o *Options, k known) *executor {
-	return &executor{through: o.Transport, runtime: o.Runtime, known: k, tokens: make(chan struct{}, fetches), jobs: map[uint64]*work{}}
+// newExecutor returns what executes the tasks of one driver. Tokens are as many as the
+// node may fetch values at once.
+func newExecutor(o *Options, k known, tokens chan struct{}) *executor {
+	return &executor{runtime: o.Runtime, known: k, store: newStore(o.Transport, tokens), jobs: map[uint64]*work{}}
 }
 
 // work returns the work for a job, which begins if the node knows nothing of it yet.
@@ -56,41 +59,49 @@ func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work
 	defer x.mu.Unlock()
 	w := x.jobs[job]
 	if w == nil {
-		w = &work{executor: x, report: report}
+		w = &work{executor: x, number: job, report: report}
 		w.ctx, w.cancel = context.WithCancelCause(ctx)
-		w.job, w.store = x.runtime.NewJob(w.ctx), newStore(w.ctx, x.through, x.tokens)
+		w.job = x.runtime.NewJob(w.ctx)
 		x.jobs[job] = w
 	}
 	return w
 }
 
-// over ends the work for a job: what has not started is cancelled, what runs ends, and
-// nothing of the job is kept.
-func (x *executor) over(job uint64, cause error) {
+// over ends the work for a job, and nothing of the job is kept. It may be a set of data as
+// well, for which there is no work.
+func (x *executor) over(job uint64) {
 	x.mu.Lock()
 	w := x.jobs[job]
-	delete(x.jobs, job)
 	x.mu.Unlock()
-	if w == nil {
-		return
+	if w != nil {
+		w.over(context.Canceled)
 	}
-	w.cancel(cause)
-	w.tasks.Wait()
-	_ = w.job.Wait() // the driver has been told of each task's end
-	w.store.close()
+	x.store.forget(job)
 }
 
-// close ends all work.
+// over ends the work: what has not started is cancelled, and what runs ends. It may be
+// called more than once.
+func (w *work) over(cause error) {
+	w.ends.Do(func() { // others wait
+		w.cancel(cause)
+		w.tasks.Wait()
+		_ = w.job.Wait() // the driver has been told of each task's end
+		w.mu.Lock()
+		delete(w.jobs, w.number)
+		w.mu.Unlock()
+	})
+}
+
+// close ends all work, and then drops all that is there: tasks of one job may use what is
+// another one's.
 func (x *executor) close(cause error) {
 	x.mu.Lock()
-	var all []uint64
-	for job := range x.jobs {
-		all = append(all, job)
-	}
+	all := slices.Collect(maps.Values(x.jobs))
 	x.mu.Unlock()
-	for _, job := range all {
-		x.over(job, cause)
+	for _, w := range all {
+		w.over(cause)
 	}
+	x.store.close()
 }
 
 // run executes a task and reports its end. It waits for nothing.
@@ -105,8 +116,16 @@ func (w *work) run(t *task) {
 	// last one.
 	e.missing.Store(int32(len(e.data)) + 1)
 	for i := range e.data {
-		o := e.data[i].operand
-		e.data[i].Value = w.store.want(o.Ref, o.Mode&graph.In != 0, o.From, func() (any, error) { return w.known.value(o.Type, o.Shape) }, func(err error) { e.got(o.Ref, err) })
+		o := &e.data[i].operand
+		reads, writes := o.Mode&graph.In != 0, o.Mode&graph.Out != 0
+		got := func(err error) { e.got(o.Ref, err) }
+		if o.home != nil {
+			e.data[i].Value = o.home.value
+			w.store.bring(o.Ref, o.home, o.From, reads, got)
+			continue
+		}
+		reads = reads && !o.Zero
+		e.data[i].Value = w.store.want(o, reads, writes, func() (any, error) { return w.known.value(o.Type, o.Shape) }, got)
 	}
 	e.arrived()
 }

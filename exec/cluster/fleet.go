@@ -11,9 +11,15 @@ type fleet struct {
 	known known
 	exec  *executor // of this node
 
+	placing sync.Mutex     // guards the placements of all jobs, and what follows
+	kept    map[any]*entry // by value: data that stay on nodes
+	named   uint32         // names given to data that have none
+	orders  uint64         // jobs begun
+
 	lock   sync.Mutex    // guards what follows; the locks of outboxes are taken under it
 	nodes  []*node       // that have joined, the driver first; a node that comes back is a new one
 	last   uint64        // number of the last job
+	left   NodeLostError // the last node to have gone
 	news   chan struct{} // closed, and another one made, when a node comes or goes
 	closed bool
 }
@@ -33,7 +39,7 @@ func newFleet(opt Options, k known) *fleet {
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	return &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k), nodes: []*node{own}, news: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, make(chan struct{}, fetches)), kept: map[any]*entry{}, nodes: []*node{own}, news: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
 }
@@ -43,6 +49,14 @@ func (f *fleet) gone(n *node) error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	return n.gone
+}
+
+// why returns the last loss of a node.
+func (f *fleet) why() *NodeLostError {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	e := f.left
+	return &e
 }
 
 // latest returns the latest node of that name, nil if there is none. The caller holds the

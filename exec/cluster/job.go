@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"sync"
 
 	"github.com/tessera-la/tessera/exec"
@@ -31,8 +31,8 @@ type host interface {
 
 // newJob returns a job on nodes, the driver first.
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
-	j := &job{host: h, placement: placement{fleet: f, ctx: ctx, nodes: nodes}}
-	j.news.L = &j.mu
+	j := &job{host: h, placement: placement{fleet: f, ctx: ctx, nodes: nodes, mu: &f.placing}}
+	j.news.L, j.mender = j.mu, j.mendAll
 	j.graph.Owner = j
 	j.graph.Failed = func(what string, f *graph.Fault) {
 		f.Err = &exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
@@ -103,9 +103,12 @@ func (j *job) begin() (err error) {
 			j.room[i] = ahead * x.workers
 		}
 	}
+	j.fixed = slices.Contains(j.lost[1:], false)
 	j.queue = dispatch.NewQueue(j.opt.NewPolicy(m), n, n)
-	j.where, j.data, j.names = newDirectory(j.number), map[*graph.Datum]int{}, map[transport.Ref]bool{}
+	j.where, j.data, j.homes, j.names = directory{}, map[*graph.Datum]*entry{}, map[*entry]*home{}, map[transport.Ref]bool{}
 	j.flying = map[graph.TaskID]*flight{}
+	j.orders++
+	j.order = j.orders
 	number := j.number
 	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(j.nodes[0], []end{e}) })
 	j.stopping = context.AfterFunc(j.ctx, func() {
@@ -118,7 +121,7 @@ func (j *job) begin() (err error) {
 }
 
 // Wait implements [exec.Job]. It brings the latest version of each datum into the
-// program's memory, and has the nodes forget the job.
+// program's memory, unless it is kept, and has the nodes forget the job.
 func (j *job) Wait() error {
 	j.submit.Lock()
 	defer j.submit.Unlock()
@@ -130,47 +133,77 @@ func (j *job) Wait() error {
 	if j.graph.Open() {
 		j.graph.Seal()
 	}
-	for j.done < j.count || j.watches > 0 {
-		j.news.Wait()
+	j.finish()
+	for j.Err() == nil && !j.bring() {
+		j.finish()
 	}
-	var missing []int
-	for k := range j.where.data {
-		if !j.where.has(k, 0) {
-			missing = append(missing, k)
-		}
-	}
+	number := j.number
 	j.mu.Unlock()
-	if j.Err() == nil {
-		if err := j.bring(missing); err != nil {
-			j.outcome.Abort(err)
+	j.stopping()
+	j.host.end(number, j.nodes)
+	j.mu.Lock()
+	for d, e := range j.data {
+		d.SetAt(0)
+		if e.set == 0 { // what is kept may have been made from it, which now cannot be had
+			e.holders, e.home.there = nil, false
 		}
 	}
-	j.stopping()
-	j.host.end(j.number, j.nodes)
-	j.mu.Lock()
-	for d := range j.data {
-		d.SetAt(0)
-	}
-	j.number, j.data, j.names, j.facts = 0, nil, nil, nil
+	j.number, j.data, j.names, j.homes = 0, nil, nil, nil
 	j.graph.Release()
 	j.mu.Unlock()
 	return j.Err()
 }
 
-// bring brings data to the driver, several at once. The error joins those of all that
-// cannot be had.
-func (j *job) bring(data []int) (err error) {
-	got := make(chan error, len(data))
-	for _, k := range data {
-		j.mu.Lock()
-		r, from := j.where.data[k].ref, j.holders(k)
-		j.mu.Unlock()
-		j.work.store.want(r, true, from, func() (any, error) { return nil, &transport.NotHereError{Ref: r} }, func(err error) { got <- err })
+// finish waits until all tasks have ended, and what is lost has been made again. The
+// caller holds mu.
+func (j *job) finish() {
+	for {
+		for j.done < j.count || j.watches > 0 || j.mends {
+			j.news.Wait()
+		}
+		lost := false
+		for _, e := range j.data {
+			lost = lost || e.lost()
+		}
+		if !lost || j.Err() != nil || j.again {
+			return
+		}
+		j.mends = true
+		j.place()
 	}
-	for range data {
-		err = errors.Join(err, <-got)
+}
+
+// bring brings what the program is to have into its memory, and reports whether all has
+// come. The caller holds mu, which is free meanwhile.
+func (j *job) bring() bool {
+	type failure struct {
+		e   *entry
+		err error
 	}
-	return err
+	got, n := make(chan failure), 0
+	for e, h := range j.homes {
+		if e.home.there && e.home.version == e.version {
+			continue
+		}
+		n++
+		j.work.store.bring(e.ref, h, j.holders(e), true, func(err error) { go func() { got <- failure{e, err} }() })
+	}
+	j.mu.Unlock()
+	var all []failure
+	for range n {
+		all = append(all, <-got)
+	}
+	j.mu.Lock()
+	ok := true
+	for _, f := range all {
+		if f.err != nil {
+			j.vain(f.e, f.err)
+			ok = false
+		} else {
+			f.e.brought()
+		}
+	}
+	return ok
 }
 
 // WaitOn implements [exec.Job].

@@ -14,7 +14,7 @@ import (
 // fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 1
+const protocol = 2
 
 // kind is what a message is.
 type kind byte
@@ -24,7 +24,7 @@ const (
 	kindHello                 // an agent's answer
 	kindRun                   // tasks for an agent
 	kindEnded                 // their ends
-	kindOver                  // the driver's: a job has ended, or is cancelled
+	kindOver                  // the driver's: a job has ended, or is cancelled, or a set of data has
 )
 
 // hello is what an agent says of itself.
@@ -63,6 +63,13 @@ type operand struct {
 	From  []string // who has it, if the task reads it and the node has not
 	Type  string   // of the value, as %T
 	Shape []byte   // versions.Shaped's, if it is one
+	// Zero says that nobody has written it yet: a new value will do.
+	Zero bool
+	// Copy, if there is one, is the version that is fetched in place of Ref: the task
+	// updates a copy of it under another name.
+	Copy *transport.Ref
+
+	home *home // of an operand that the task must have in the program's memory
 }
 
 // ended is ends of tasks of a job.

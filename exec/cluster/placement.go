@@ -31,68 +31,96 @@ type placement struct {
 	ctx     context.Context
 	outcome graph.Outcome
 
-	mu      sync.Mutex // guards what follows; the locks of outboxes are taken under it
-	news    sync.Cond  // a task has ended
-	number  uint64     // 0 while the job has no tasks in flight
+	mu      *sync.Mutex // fleet.placing, which guards what follows; the locks of outboxes are taken under it
+	news    sync.Cond   // a task has ended
+	number  uint64      // 0 while the job has no tasks in flight
 	nodes   []*node
 	lost    []bool // by node
 	room    []int  // by node: how many more tasks it is given
 	graph   graph.Graph
 	queue   *dispatch.Queue
-	where   *directory
-	data    map[*graph.Datum]int // numbers in the directory
-	facts   []facts              // by number
+	where   directory
+	data    map[*graph.Datum]*entry
+	homes   map[*entry]*home // of data that lie in the program's memory
 	names   map[transport.Ref]bool
+	fixed   bool // there are nodes that may be lost
+	vains   int  // how often something was asked of nodes in vain
 	flying  map[graph.TaskID]*flight
 	batches [][]task // by node: to be sent
 	count   int      // tasks submitted
 	done    int      // of these, ended
 	watches int      // that bring a datum
 	work    *work    // of this node
+
+	order  uint64        // of the job, among those of the driver
+	stuck  []*graph.Task // that cannot be given to anybody before what they read is made again
+	mends  bool          // so nothing is given
+	mender func()        // makes again what was lost, on a goroutine of its own; nil while it does
+	again  bool          // the job itself makes something again
 }
 
 // ahead is how many tasks a node is given for each of its workers: one that it executes,
 // and others whose operands it fetches meanwhile. Not measured.
 const ahead = 3
 
-// facts is what other nodes have to know of a datum to make a value for it: the name of
-// its type, and its shape. Both stay as they are, and the value may be on its way.
-type facts struct {
-	name  string
-	shape []byte
-}
-
-// flight is a task that a node has been given.
+// flight is a task that a node has been given, and what made its results if it ends well,
+// nil if nobody could do so again.
 type flight struct {
 	task *graph.Task
 	node *node
+	made *record
+	home bool // it works in the program's memory
 }
 
-// datum returns the number of a datum. The first time it comes, what it holds is put where
-// others can fetch it.
-func (p *placement) datum(d *graph.Datum) int {
-	k, ok := p.data[d]
-	if ok {
-		return k
+// datum returns the entry of a datum. The first time it comes, what it holds is put where
+// others can fetch it, unless it is kept: then it is where the jobs before have left it.
+func (p *placement) datum(d *graph.Datum) *entry {
+	if e := p.data[d]; e != nil {
+		return e
 	}
-	key := d.Key
-	if r := (transport.Ref{Job: p.number, Matrix: key.Matrix, I: key.I, J: key.J}); key.Matrix == 0 || p.names[r] {
-		key = graph.Key{I: int32(len(p.data)), J: -1} // a name that no matrix has
+	if e := p.kept[d.Value]; e != nil {
+		p.data[d] = e
+		p.at(d, e)
+		return e
 	}
-	k = p.where.add(key.Matrix, key.I, key.J)
-	r := p.where.data[k].ref
-	p.data[d], p.names[r] = k, true
-	var f facts
-	if s, ok := d.Value.(versions.Shaped); ok {
+	r := transport.Ref{Job: p.number, Matrix: d.Key.Matrix, I: d.Key.I, J: d.Key.J}
+	if r.Matrix == 0 || p.names[r] {
+		r = p.name(p.number)
+	}
+	e := &entry{ref: r, facts: factsOf(d.Value)}
+	e.label.Name, e.label.Key = d.Name, d.Key
+	h := &home{value: d.Value, fixed: p.fixed}
+	p.data[d], p.homes[e], p.names[r] = e, h, true
+	e.brought()
+	p.at(d, e)
+	p.work.store.adopt(r, h)
+	return e
+}
+
+// factsOf returns the facts of a datum with that value.
+func factsOf(value any) (f facts) {
+	if s, ok := value.(versions.Shaped); ok {
 		f.shape = s.Shape()
 	}
-	if d.Value != nil {
-		f.name = reflect.TypeOf(d.Value).String()
+	if value != nil {
+		f.kind = reflect.TypeOf(value).String()
 	}
-	p.facts = append(p.facts, f)
-	d.SetAt(1)
-	p.work.store.adopt(r, d.Value)
-	return k
+	return f
+}
+
+// name returns a new name for a datum of a job, or of a set: one that no matrix has.
+func (p *placement) name(of uint64) transport.Ref {
+	p.named++
+	return transport.Ref{Job: of, Matrix: 1<<31 | p.named>>31, I: int32(p.named & (1<<31 - 1)), J: -1}
+}
+
+// at has policies know where a datum is.
+func (p *placement) at(d *graph.Datum, e *entry) {
+	var l graph.Locations
+	for _, h := range e.holders {
+		l |= 1 << uint(h)
+	}
+	d.SetAt(l)
 }
 
 // sendable reports whether other nodes can execute t: whether its op is bound to no
@@ -103,7 +131,7 @@ func (p *placement) sendable(t *graph.Task) bool {
 		return false
 	}
 	for i := range t.Len() {
-		if !p.known.names(p.facts[p.data[t.Operand(i).Datum]].name) {
+		if !p.known.names(p.data[t.Operand(i).Datum].kind) {
 			return false
 		}
 	}
@@ -126,39 +154,53 @@ func (p *placement) arrived(ready []*graph.Task) {
 	}
 }
 
-// watched tells who watches a datum that it is there, on the driver, and ends the watch
-// then: who writes the datum next waits for that. The caller holds mu.
+// watched tells who watches a datum that it is there, in the program's memory, and ends the
+// watch then: who writes the datum next waits for that. The caller holds mu.
 func (p *placement) watched(t *graph.Task, w *graph.Watch) {
-	k := p.data[t.Operand(0).Datum]
+	e := p.data[t.Operand(0).Datum]
+	f := t.Tainted()
+	if f == nil && e.lost() {
+		if p.mend(t) {
+			return
+		}
+		f = p.outcome.Why()
+	}
 	tell := func(f *graph.Fault) {
 		w.Done(f)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if f == nil {
-			p.where.read(k, 0)
-		}
 		p.watches--
 		p.arrived(p.graph.End(t, graph.Done, nil, nil))
 		p.place()
 		p.news.Broadcast()
 	}
-	f := t.Tainted()
 	p.watches++
-	if f != nil || p.where.has(k, 0) {
+	h := p.homes[e]
+	if f != nil || h == nil { // what is kept stays where it is
 		go tell(f)
 		return
 	}
-	p.work.store.want(p.where.data[k].ref, true, p.holders(k), nil, func(err error) {
-		if err != nil {
-			f = &graph.Fault{Err: err}
-		}
-		go tell(f)
+	p.work.store.bring(e.ref, h, p.holders(e), true, func(err error) {
+		go func() {
+			if err == nil {
+				p.mu.Lock()
+				e.brought()
+				p.mu.Unlock()
+				tell(nil)
+				return
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.watches--
+			p.vain(e, err)
+			p.watched(t, w)
+		}()
 	})
 }
 
-// holders returns the names of the nodes that have a datum.
-func (p *placement) holders(k int) (names []string) {
-	for _, h := range p.where.holders(k) {
+// holders returns the names of the nodes that have the latest version of a datum.
+func (p *placement) holders(e *entry) (names []string) {
+	for _, h := range e.from() {
 		names = append(names, p.nodes[h].name)
 	}
 	return names
@@ -167,14 +209,15 @@ func (p *placement) holders(k int) (names []string) {
 // place gives nodes tasks as long as they have room, one node after the other, so that
 // none gets all that is ready. The caller holds mu.
 func (p *placement) place() {
-	for given := true; given && p.queue.Len() > 0; {
+	idle := p.opt.Idle && slices.Contains(p.lost[1:], false)
+	for given := true; given && p.queue.Len() > 0 && !p.mends; {
 		given = false
 		for i := range p.nodes {
 			if p.lost[i] || p.room[i] == 0 {
 				continue
 			}
 			var t *graph.Task
-			if i == 0 && p.opt.Idle && len(p.nodes) > 1 {
+			if i == 0 && idle {
 				t = p.queue.Own(0)
 			} else {
 				t = p.queue.Pop(i)
@@ -183,12 +226,19 @@ func (p *placement) place() {
 				given = true
 				p.give(t, i)
 			}
+			if p.mends {
+				break
+			}
 		}
 	}
 	for i, batch := range p.batches {
 		if len(batch) > 0 {
 			p.send(i)
 		}
+	}
+	if p.mends && len(p.flying) == 0 && p.mender != nil {
+		go p.mender()
+		p.mender = nil
 	}
 }
 
@@ -200,10 +250,20 @@ func (p *placement) give(t *graph.Task, i int) {
 		p.end(t, graph.Cancelled, f)
 		return
 	}
+	for k := range t.Len() {
+		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data[o.Datum].lost() {
+			if !p.mend(t) {
+				p.end(t, graph.Cancelled, p.outcome.Why())
+			}
+			return
+		}
+	}
 	x := task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
 	if f := t.Failure(); f != nil {
 		x.Retries, x.Timeout = f.Retries, f.Timeout
 	}
+	sendable := p.sendable(t)
+	made := &record{job: p.order, id: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, retries: x.Retries, timeout: x.Timeout}
 	if i == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
 	} else {
@@ -215,19 +275,27 @@ func (p *placement) give(t *graph.Task, i int) {
 	}
 	for k := range t.Len() {
 		o := t.Operand(k)
-		n := p.data[o.Datum]
-		y := operand{Ref: p.where.data[n].ref, Mode: o.Mode}
-		has := p.where.has(n, i)
-		if o.Mode&graph.In != 0 && !has {
-			y.From = p.holders(n)
+		e := p.data[o.Datum]
+		made.uses = append(made.uses, use{e, e.version, o.Mode})
+		y := operand{Ref: e.ref, Mode: o.Mode, Zero: e.unmade()}
+		switch has := e.has(i); {
+		case !sendable && p.homes[e] != nil:
+			y.home, y.From = p.homes[e], p.holders(e)
+		case e.copied != nil:
+			y.Copy, y.From = e.copied, p.holders(e)
+		case o.Mode&graph.In != 0 && !has:
+			y.From = p.holders(e)
 		}
-		if i > 0 && !has {
-			y.Type, y.Shape = p.facts[n].name, p.facts[n].shape
+		if !e.has(i) || e.copied != nil {
+			y.Type, y.Shape = e.kind, e.shape
 		}
 		x.Operands = append(x.Operands, y)
 	}
+	if !sendable {
+		made = nil
+	}
 	t.SetState(graph.Running)
-	p.flying[t.ID()] = &flight{t, p.nodes[i]}
+	p.flying[t.ID()] = &flight{t, p.nodes[i], made, !sendable}
 	p.room[i]--
 	p.batches[i] = append(p.batches[i], x)
 }
@@ -246,15 +314,16 @@ func (p *placement) send(i int) {
 		}
 		tasks := p.batches[i]
 		p.batches[i] = nil
-		if i > 0 {
-			drops = p.where.drops(i)
-		}
+		drops = p.where.drops(i)
 		p.mu.Unlock()
 		switch {
 		case len(tasks) == 0:
 			return nil
 		case i > 0:
 			return encode(kindRun, run{Job: number, Drops: drops, Tasks: tasks})
+		}
+		for _, r := range drops {
+			work.store.drop(r)
 		}
 		for k := range tasks {
 			work.run(&tasks[k])
@@ -289,18 +358,26 @@ func (p *placement) ended(n *node, ends []end) {
 		i := p.index(n)
 		p.room[i]++
 		if len(e.Missing) > 0 {
-			p.again(f.task, e)
+			p.retake(f.task, e)
 			continue
 		}
 		// What a failed task has written is a version as well: its policy may be that
 		// the failure does not matter.
 		for k := range f.task.Len() {
 			o := f.task.Operand(k)
-			switch m := p.data[o.Datum]; {
+			switch x := p.data[o.Datum]; {
 			case o.Mode&graph.Out == 0 && e.Fault == nil:
-				p.where.read(m, i)
+				x.read(i)
 			case o.Mode&graph.Out != 0 && first(f.task, k):
-				p.where.written(m, i)
+				made := f.made
+				if e.Fault != nil {
+					made = nil
+				}
+				p.where.written(x, i, made)
+				x.copied = nil
+				if f.home && p.homes[x] != nil {
+					x.brought()
+				}
 			}
 		}
 		f.task.Used(i, 0)
@@ -313,23 +390,31 @@ func (p *placement) ended(n *node, ends []end) {
 	p.place()
 }
 
-// again sees to a task that a node could not begin because nobody gave it what the task
-// reads. What the driver has itself, it can work with itself; the rest is lost, with the
-// nodes that were to have it.
-func (p *placement) again(t *graph.Task, e end) {
+// retake sees to a task that a node could not begin because nobody gave it what the task
+// reads: those who were to have it count as having lost it.
+func (p *placement) retake(t *graph.Task, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
-		k := p.data[o.Datum]
-		if o.Mode&graph.In == 0 || !slices.Contains(e.Missing, p.where.data[k].ref) {
-			continue
-		}
-		of := strings.Join(p.holders(k), ", ")
-		if !p.where.absent(k) {
-			p.outcome.Abort(&NodeLostError{Node: of, Err: errors.New(e.Why)})
+		x := p.data[o.Datum]
+		if o.Mode&graph.In != 0 && slices.Contains(e.Missing, x.ref) {
+			p.vain(x, errors.New(e.Why))
 		}
 	}
 	t.SetState(graph.Ready)
-	p.queue.Direct(t, 0)
+	p.arrived([]*graph.Task{t})
+}
+
+// vain notes that the latest version of a datum was asked of all its holders but the driver
+// itself in vain. That this happens again and again ends the job.
+func (p *placement) vain(e *entry, why error) {
+	names := strings.Join(p.holders(e), ", ")
+	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h > 0 })
+	if x := e.copyOf; x != nil && x.ref == e.name() {
+		x.holders = slices.DeleteFunc(x.holders, func(h int) bool { return h > 0 })
+	}
+	if p.vains++; p.vains > 1000 {
+		p.outcome.Abort(&NodeLostError{Node: names, Err: why})
+	}
 }
 
 // first reports whether operand k is the first with its datum that t writes.
@@ -387,8 +472,8 @@ func (p *placement) end(t *graph.Task, s graph.State, f *graph.Fault) {
 	p.news.Broadcast()
 }
 
-// lose sees to what a node has of the job that has gone: its tasks go to others if all
-// that they need is elsewhere, too, or else the job fails.
+// lose sees to what a node has of the job that has gone: its tasks go to others, and what
+// nobody else has is made again when it is needed.
 func (p *placement) lose(n *node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -397,9 +482,12 @@ func (p *placement) lose(n *node) {
 		return
 	}
 	p.lost[i], p.batches[i] = true, nil
-	gone := p.where.lost(i)
-	if gone {
-		p.outcome.Abort(p.gone(n))
+	p.where.drops(i)
+	for d, e := range p.data {
+		if e.has(i) {
+			e.drop(i)
+			p.at(d, e)
+		}
 	}
 	for id, f := range p.flying {
 		if f.node == n {
@@ -409,4 +497,18 @@ func (p *placement) lose(n *node) {
 		}
 	}
 	p.place()
+	p.news.Broadcast()
+}
+
+// mend puts a task aside until what it reads, and nobody has any more, has been made again.
+// Meanwhile nothing is given: tasks that are under way may be writing what that needs. It
+// reports false if the job is itself one that makes something again: it ends, for another
+// one to begin anew. The caller holds mu.
+func (p *placement) mend(t *graph.Task) bool {
+	if p.again {
+		p.outcome.Abort(p.fleet.why())
+		return false
+	}
+	p.mends, p.stuck = true, append(p.stuck, t)
+	return true
 }

@@ -2,19 +2,21 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// store is the values of a job on a node. The order of tasks, which the driver keeps, is
-// what makes it simple: a version is read by tasks that have it and written by nobody, or
-// one task makes the next version of it in its place.
+// store is the values that a node has of a driver's jobs. The order of tasks, which the
+// driver keeps, is what makes it simple: a version is read by tasks that have it and
+// written by nobody, or one task makes the next version of it in its place.
 type store struct {
 	through transport.Transport
-	ctx     context.Context // the job's
-	tokens  chan struct{}   // for fetches at once
+	ctx     context.Context // the end of all fetches
+	end     context.CancelFunc
+	tokens  chan struct{} // for fetches at once
 
 	mu    sync.Mutex              // a leaf
 	held  map[transport.Ref]*held // by the datum: its Ref with version 0
@@ -26,14 +28,28 @@ type store struct {
 type held struct {
 	ref   transport.Ref // of the version that is there, or on its way
 	value any           // a versions.Value, or what only the driver has
-	own   bool          // it lies in the program's memory, and stays
+	home  *home         // of a datum of the program, on the driver
 	err   error         // why it did not come
 	wants []func(error) // who waits for it; nil if it is there
 	on    bool          // on its way
 }
 
-func newStore(ctx context.Context, t transport.Transport, tokens chan struct{}) *store {
-	return &store{through: t, ctx: ctx, tokens: tokens, held: map[transport.Ref]*held{}}
+// home is a datum in the program's memory, on the driver. What it holds at first is
+// published. So that this stays, other versions are elsewhere, until the program wants
+// one, or a task that cannot be executed elsewhere.
+type home struct {
+	value any           // of the program
+	ref   transport.Ref // the version that it holds
+	fixed bool          // it stays: there are nodes that may be lost
+}
+
+// errNothing is why a value is no version: it is new, or a task is to write it.
+var errNothing = errors.New("no version is there")
+
+func newStore(t transport.Transport, tokens chan struct{}) *store {
+	s := &store{through: t, tokens: tokens, held: map[transport.Ref]*held{}}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // datum returns what a Ref and its later versions have in common.
@@ -44,11 +60,12 @@ func datum(r transport.Ref) transport.Ref {
 
 // adopt puts a value of the program into the store, as the first version of a datum, for
 // others to fetch.
-func (s *store) adopt(r transport.Ref, value any) {
+func (s *store) adopt(r transport.Ref, h *home) {
+	h.ref = r
 	s.mu.Lock()
-	s.held[datum(r)] = &held{ref: r, value: value, own: true}
+	s.held[datum(r)] = &held{ref: r, value: h.value, home: h}
 	s.mu.Unlock()
-	s.publish(r, value)
+	s.publish(r, h.value)
 }
 
 func (s *store) publish(r transport.Ref, value any) {
@@ -57,10 +74,13 @@ func (s *store) publish(r transport.Ref, value any) {
 	}
 }
 
-// want has then called when a version of a datum is there: at once, or when it has been
-// fetched from one of those who have it. Fresh makes the value if the node has none. If
-// the version is only to be written, from is nil.
-func (s *store) want(r transport.Ref, reads bool, from []string, fresh func() (any, error), then func(error)) (value any) {
+// want has then called when an operand is there: at once, or when it has been fetched from
+// one of those who have it. Fresh makes the value if the node has none.
+func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), then func(error)) (value any) {
+	r, from := o.Ref, o.Ref
+	if o.Copy != nil {
+		from = *o.Copy
+	}
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil {
@@ -70,24 +90,36 @@ func (s *store) want(r transport.Ref, reads bool, from []string, fresh func() (a
 			then(err)
 			return nil
 		}
-		h = &held{ref: r, value: v}
-		h.ref.Version = r.Version - 1 // what a new value holds is no version
+		h = &held{ref: r, value: v, err: errNothing}
 		s.held[datum(r)] = h
+	}
+	there := h.ref == r && h.err == nil && !h.on
+	if h.home != nil && h.home.fixed && h.value == h.home.value && !h.on && (writes || !there) {
+		// The program's memory keeps what it holds, and here goes on in a copy.
+		h.value = h.value.(versions.Value).Snapshot()
+		if there {
+			s.mu.Unlock()
+			then(nil)
+			return h.value
+		}
 	}
 	value = h.value
 	switch {
+	case !reads && there:
+		s.mu.Unlock()
+		then(nil)
 	case !reads: // whatever it holds: the task makes a version of it
 		old := h.ref
-		h.ref = r
+		h.ref, h.err = r, errNothing
 		s.mu.Unlock()
-		if old != r {
+		if !h.isHome(old) {
 			s.through.Drop(old)
 		}
 		then(nil)
 	case h.ref == r && h.on:
 		h.wants = append(h.wants, then)
 		s.mu.Unlock()
-	case h.ref == r && h.err == nil:
+	case there:
 		s.mu.Unlock()
 		then(nil)
 	default:
@@ -96,30 +128,29 @@ func (s *store) want(r transport.Ref, reads bool, from []string, fresh func() (a
 		h.wants = append(h.wants, then)
 		s.count.Add(1)
 		s.mu.Unlock()
-		s.through.Drop(old)
-		go s.fetch(h, r, from)
+		if !h.isHome(old) {
+			s.through.Drop(old)
+		}
+		go s.fetch(h, r, from, o.From)
 	}
 	return value
 }
 
-// fetch brings a version, and tells those who wait for it.
-func (s *store) fetch(h *held, r transport.Ref, from []string) {
+// isHome reports whether r is the version in the program's memory.
+func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref == r }
+
+// fetch brings a version under its name or another one, and tells those who wait for it.
+func (s *store) fetch(h *held, r, name transport.Ref, from []string) {
 	defer s.count.Done()
-	var err error = &transport.NotHereError{Ref: r}
-	select {
-	case s.tokens <- struct{}{}:
-		for _, node := range from {
-			if err = s.through.Fetch(s.ctx, node, r, h.value.(versions.Value)); err == nil {
-				break
-			}
-		}
-		<-s.tokens
-	case <-s.ctx.Done():
-		err = context.Cause(s.ctx)
-	}
+	err := s.copy(h.value.(versions.Value), name, from)
 	if err == nil {
 		s.publish(r, h.value)
 	}
+	s.came(h, err)
+}
+
+// came tells those who wait for a datum that it is there, or why not.
+func (s *store) came(h *held, err error) {
 	s.mu.Lock()
 	wants := h.wants
 	h.on, h.err, h.wants = false, err, nil
@@ -129,8 +160,114 @@ func (s *store) fetch(h *held, r transport.Ref, from []string) {
 	}
 }
 
+// copy copies a version into a value: from here, or from a node that has it.
+func (s *store) copy(into versions.Value, r transport.Ref, from []string) error {
+	if v := s.here(r); v != nil {
+		into.Restore(v)
+		return nil
+	}
+	var err error = &transport.NotHereError{Ref: r}
+	select {
+	case s.tokens <- struct{}{}:
+		defer func() { <-s.tokens }()
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+	for _, node := range from {
+		if node == s.through.Self() {
+			continue
+		}
+		if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// here returns the value of a version that the node has, nil if it has not.
+func (s *store) here(r transport.Ref) versions.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[datum(r)]
+	switch {
+	case h == nil:
+	case h.isHome(r):
+		v, _ := h.home.value.(versions.Value)
+		return v
+	case h.ref == r && !h.on && h.err == nil:
+		v, _ := h.value.(versions.Value)
+		return v
+	}
+	return nil
+}
+
+// bring has then called when a version is in the program's memory, in place of what was
+// there. It stays there until a task writes it: what cannot be executed elsewhere does so
+// in the program's memory itself.
+func (s *store) bring(r transport.Ref, to *home, from []string, reads bool, then func(error)) {
+	s.mu.Lock()
+	h := s.held[datum(r)]
+	if h == nil { // made again under another name
+		h = &held{ref: r, value: to.value, err: errNothing}
+		s.held[datum(r)] = h
+	}
+	h.home = to
+	switch {
+	case h.on: // maybe to elsewhere
+		h.wants = append(h.wants, func(error) { s.bring(r, to, from, reads, then) })
+		s.mu.Unlock()
+		return
+	case to.ref == r && h.value == to.value && h.err == nil:
+		s.mu.Unlock()
+		then(nil)
+		return
+	}
+	var here versions.Value // a copy of it, as a task has left it
+	if h.ref == r && h.err == nil {
+		here, _ = h.value.(versions.Value)
+	}
+	old, was := h.ref, to.ref
+	h.ref, h.on, h.value = r, true, to.value
+	h.wants = append(h.wants, then)
+	s.count.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.count.Done()
+		var err error
+		if v, ok := to.value.(versions.Value); ok && was != r {
+			s.through.Drop(was)
+			switch {
+			case !reads:
+			case here != nil:
+				v.Restore(here)
+			default:
+				err = s.copy(v, r, from)
+			}
+		}
+		if old != r { // or else others may be about to fetch it
+			s.through.Drop(old)
+		}
+		s.mu.Lock()
+		to.ref = r
+		s.mu.Unlock()
+		if err == nil {
+			s.publish(r, to.value)
+		}
+		s.came(h, err)
+	}()
+}
+
 // writes ends the version that a task is about to write over: nobody fetches it any more.
-func (s *store) writes(r transport.Ref) { s.through.Drop(r) }
+func (s *store) writes(r transport.Ref) {
+	s.mu.Lock()
+	h := s.held[datum(r)]
+	h.err = errNothing
+	stays := h.isHome(r) && h.value != h.home.value
+	s.mu.Unlock()
+	if !stays {
+		s.through.Drop(r)
+	}
+}
 
 // written makes what a task has left in a datum its next version, which others can fetch
 // before the driver hears of it.
@@ -139,27 +276,53 @@ func (s *store) written(r transport.Ref) {
 	h := s.held[datum(r)]
 	r.Version++
 	h.ref, h.err = r, nil
+	if h.home != nil && h.value == h.home.value {
+		h.home.ref = r
+	}
 	s.mu.Unlock()
 	s.publish(r, h.value)
 }
 
 // drop forgets a version that nobody will read, and its memory. If the node has got
-// another version since, it is that one's.
+// another version since, it is that one's. What is in the program's memory stays.
 func (s *store) drop(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[datum(r)]
-	if h == nil || h.ref != r || h.on || h.own {
+	if h == nil || h.ref != r || h.on || h.isHome(r) {
 		s.mu.Unlock()
 		return
 	}
-	delete(s.held, datum(r))
+	if h.home != nil {
+		h.ref, h.value, h.err = h.home.ref, h.home.value, nil
+	} else {
+		delete(s.held, datum(r))
+	}
 	s.mu.Unlock()
 	s.through.Drop(r)
 }
 
-// close drops everything. Nothing is fetched any more: the context has ended, or all has
-// come.
+// forget drops all of a job, or of a set of data. No task of it runs any more.
+func (s *store) forget(job uint64) {
+	s.mu.Lock()
+	var all []transport.Ref
+	for k, h := range s.held {
+		if k.Job == job {
+			all = append(all, h.ref)
+			if h.home != nil {
+				all = append(all, h.home.ref)
+			}
+			delete(s.held, k)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range all {
+		s.through.Drop(r)
+	}
+}
+
+// close ends all fetches, and drops everything.
 func (s *store) close() {
+	s.end()
 	s.count.Wait()
 	s.mu.Lock()
 	all := s.held
@@ -167,5 +330,8 @@ func (s *store) close() {
 	s.mu.Unlock()
 	for _, h := range all {
 		s.through.Drop(h.ref)
+		if h.home != nil {
+			s.through.Drop(h.home.ref)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,40 +43,79 @@ func FuzzDecode(f *testing.F) {
 
 // TestDirectory walks one datum through what can happen to it.
 func TestDirectory(t *testing.T) {
-	d := newDirectory(9)
-	a, b := d.add(1, 2, 3), d.add(1, 2, 4)
-	if !d.has(a, 0) || d.has(a, 1) || d.data[b].ref != (transport.Ref{Job: 9, Matrix: 1, I: 2, J: 4}) {
-		t.Fatalf("a new datum: %+v", d.data)
+	var d directory
+	e := &entry{ref: transport.Ref{Job: 9, Matrix: 1, I: 2, J: 3}}
+	e.brought()
+	if !e.has(0) || e.has(1) || e.lost() {
+		t.Fatalf("a new datum: %+v", e)
 	}
-	d.read(a, 2)
-	d.read(a, 1)
-	d.read(a, 2)
-	first := map[int]int{}
-	for range 6 { // holders take turns
-		all := d.holders(a)
-		if len(all) != 3 {
-			t.Fatalf("holders %v", all)
+	e.read(2)
+	e.read(1)
+	e.read(2)
+	if got := [][]int{e.from(), e.from(), e.from(), e.from()}; !reflect.DeepEqual(got, [][]int{{0, 2, 1}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}}) {
+		t.Errorf("holders do not take turns: %v", got)
+	}
+	first, made := e.ref, &record{}
+	d.written(e, 1, made)
+	if e.version != 1 || e.ref.Version != 1 || !reflect.DeepEqual(e.holders, []int{1}) || e.made[0] != made {
+		t.Errorf("after a task: %+v", e)
+	}
+	for node, want := range [][]transport.Ref{{first}, nil, {first}} {
+		if got := d.drops(node); !reflect.DeepEqual(got, want) || d.drops(node) != nil {
+			t.Errorf("node %d is to drop %v, want %v", node, got, want)
 		}
-		first[all[0]]++
 	}
-	if first[0] != 2 || first[1] != 2 || first[2] != 2 {
-		t.Errorf("asked first: %v", first)
+	if r, from := e.at(0); r != first || !reflect.DeepEqual(from, []int{0}) {
+		t.Errorf("the first version is %v at %v, want the driver's", r, from)
 	}
-	d.written(a, 1)
-	if !reflect.DeepEqual(d.data[a].holders, []int{1}) || d.data[a].ref.Version != 1 {
-		t.Errorf("written: %+v", d.data[a])
+	e.drop(1)
+	if !e.lost() {
+		t.Error("nobody has it, and it is not lost")
 	}
-	if got := d.drops(2); len(got) != 1 || got[0].Version != 0 || d.drops(2) != nil || d.drops(0) != nil || d.drops(1) != nil {
-		t.Errorf("drops %v", got)
+}
+
+// TestPlan: what is made again is what leads to what was lost, from what somebody has, and
+// no more.
+func TestPlan(t *testing.T) {
+	var d directory
+	a, b, c := &entry{set: 1}, &entry{set: 1}, &entry{set: 1}
+	id := graph.TaskID(0)
+	run := func(node int, uses ...use) *record {
+		id++
+		r := &record{id: id, uses: uses}
+		for i, u := range uses {
+			r.uses[i].version = u.of.version
+		}
+		for _, u := range uses {
+			if u.mode&graph.Out != 0 {
+				d.written(u.of, node, r)
+			}
+		}
+		return r
 	}
-	d.read(b, 1)
-	if d.lost(2) {
-		t.Error("a node that has nothing takes something with it")
+	a1 := run(1, use{of: a, mode: graph.Out})
+	b1 := run(1, use{of: b, mode: graph.Out})
+	b2 := run(1, use{of: a, mode: graph.In}, use{of: b, mode: graph.InOut}) // reads a before it changes
+	run(2, use{of: a, mode: graph.InOut})
+	c1 := run(1, use{of: c, mode: graph.Out})
+	c2 := run(2, use{of: b, mode: graph.In}, use{of: c, mode: graph.InOut})
+	for _, e := range []*entry{a, b, c} {
+		e.drop(1)
 	}
-	if !d.lost(1) || d.has(b, 1) || len(d.holders(a)) != 0 {
-		t.Errorf("the last copy: %+v", d.data)
+	if p, gone := planFor([]*entry{b}); gone != nil || !slices.Equal(p.tasks, []*record{a1, b1, b2}) || len(p.sources) != 0 {
+		t.Errorf("b: %v, gone %v", p, gone)
 	}
-	if !d.absent(b) || d.absent(a) {
-		t.Errorf("absent: %+v", d.data)
+	c.drop(2)
+	p, gone := planFor([]*entry{b, c})
+	if gone != nil || !slices.Equal(p.tasks, []*record{a1, b1, b2, c1, c2}) {
+		t.Errorf("b and c: %v, gone %v", p, gone)
+	}
+	b.read(3)
+	if p, _ := planFor([]*entry{c}); !slices.Equal(p.tasks, []*record{c1, c2}) || len(p.sources) != 1 {
+		t.Errorf("c from b: %v", p)
+	}
+	c.made[0] = nil
+	if _, gone := planFor([]*entry{c}); gone != c {
+		t.Errorf("what nothing can make is %v", gone)
 	}
 }

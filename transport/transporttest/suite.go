@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -59,6 +60,7 @@ type node struct {
 	got    []string // sender and message
 	events []transport.Event
 	slow   atomic.Int64 // nanoseconds that its handler takes
+	greets bool         // it sends a message to who joins
 }
 
 // Run holds transports to the contract. Nodes returns so many new ones of one network, not
@@ -83,7 +85,7 @@ func Run(t *testing.T, nodes func(t *testing.T, n int) []transport.Transport) {
 		name string
 		f    func(*testing.T, func(*testing.T, int) []*node)
 	}{
-		{"Order", order}, {"Pressure", pressure}, {"Limits", limits}, {"Values", values}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
+		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order}, {"Pressure", pressure}, {"Limits", limits}, {"Values", values}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.f(t, start) })
 	}
@@ -100,6 +102,41 @@ func (x *node) event(e transport.Event) {
 	x.mu.Lock()
 	x.events = append(x.events, e)
 	x.mu.Unlock()
+	if x.greets && e.Joined {
+		if err := x.Send(context.Background(), e.Node, []byte("hello")); err != nil {
+			x.mu.Lock()
+			x.got = append(x.got, err.Error())
+			x.mu.Unlock()
+		}
+	}
+}
+
+// greet: who is there can be sent messages at once, also if it has not heard yet of who
+// sends.
+func greet(t *testing.T, nodes func(*testing.T, int) []transport.Transport) {
+	const n = 3
+	for range 10 {
+		var all []*node
+		for _, tr := range nodes(t, n) {
+			x := &node{Transport: tr, greets: true}
+			t.Cleanup(func() { x.Close() })
+			if err := x.Start(x.handle, x.event); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, x)
+		}
+		for _, x := range all {
+			eventually(t, "all have said hello", func() bool { return x.count() == n-1 })
+			for _, got := range x.got {
+				if !strings.HasSuffix(got, " hello") {
+					t.Errorf("%s: %s", x.Self(), got)
+				}
+			}
+		}
+		for _, x := range all {
+			x.Close()
+		}
+	}
 }
 
 func (x *node) joined() (n int) {

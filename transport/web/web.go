@@ -283,6 +283,7 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 	defer x.turn.Unlock()
 	x.sent++
 	turn := strconv.FormatUint(x.sent, 10)
+	greeted := 0
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -293,6 +294,10 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 			return nil
 		case status == fasthttp.StatusTooManyRequests: // it is behind
 		case status == 0 && n.stays(to, x): // a connection was cut; what came twice is dropped
+		case status == fasthttp.StatusConflict && n.stays(to, x) && greeted < 5:
+			// Its greeting came, and the answer has not reached it yet.
+			n.greetOne(address)
+			greeted++
 		default:
 			return &transport.UnreachableError{Node: to, Err: err}
 		}

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+)
+
+// A node that is lost takes versions with it that nobody else has. Each of them was made by
+// a task, whose operands were made by tasks: down to versions that somebody has, to the
+// program's memory, and to tasks that read nothing. What is executed again is just that
+// closure. Updates in place make chains along one datum, not a return of all to an earlier
+// time: what tasks of factorizations read of others is final as a rule.
+//
+// All here is pure.
+
+// record is a task that has ended well: what makes its results again.
+type record struct {
+	job      uint64 // the how manieth of the driver
+	id       graph.TaskID
+	op       graph.Op
+	params   any
+	priority int64
+	retries  int
+	timeout  time.Duration
+	uses     []use
+}
+
+// use is an operand of a record.
+type use struct {
+	of      *entry
+	version uint32 // that which was there when the task began
+	mode    graph.Mode
+}
+
+// instance is a version of a datum.
+type instance struct {
+	of      *entry
+	version uint32
+}
+
+// source is where a version is had from that is not made again.
+type source struct {
+	ref     transport.Ref
+	holders []int
+}
+
+// plan is how to make versions again.
+type plan struct {
+	tasks   []*record // in the order of the program
+	sources map[instance]source
+}
+
+// planFor returns how to make the latest versions of data again that nobody has. If that
+// cannot be, gone is one that is lost for good: nobody has it, and nothing says how it was
+// made.
+func planFor(lost []*entry) (p plan, gone *entry) {
+	p.sources = map[instance]source{}
+	seen, tasks := map[instance]bool{}, map[*record]bool{}
+	var todo []instance
+	for _, e := range lost {
+		todo = append(todo, instance{e, e.version})
+	}
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[x] {
+			continue
+		}
+		seen[x] = true
+		if r, holders := x.of.at(x.version); holders != nil {
+			p.sources[x] = source{r, slices.Clone(holders)}
+			continue
+		}
+		if x.version == 0 && x.of.set != 0 {
+			continue // zero
+		}
+		if x.version == 0 || int(x.version) > len(x.of.made) || x.of.made[x.version-1] == nil {
+			return plan{}, x.of
+		}
+		r := x.of.made[x.version-1]
+		if tasks[r] {
+			continue
+		}
+		tasks[r] = true
+		p.tasks = append(p.tasks, r)
+		for _, u := range r.uses {
+			if u.mode&graph.In != 0 {
+				todo = append(todo, instance{u.of, u.version})
+			}
+		}
+	}
+	slices.SortFunc(p.tasks, func(a, b *record) int {
+		return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.id, b.id))
+	})
+	return p, nil
+}

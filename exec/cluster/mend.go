@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// mendAll makes again what of the job's data nobody has, when none of its tasks is under
+// way, and lets the job go on.
+func (j *job) mendAll() {
+	err := j.mendLost()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil {
+		j.outcome.Abort(err)
+	}
+	stuck := j.stuck
+	j.stuck, j.mends, j.mender = nil, false, j.mendAll
+	j.arrived(stuck)
+	j.place()
+	j.news.Broadcast()
+}
+
+// mendLost makes again what nobody has, and once more if another node is lost meanwhile.
+func (j *job) mendLost() (err error) {
+	for range len(j.nodes) + 1 {
+		j.mu.Lock()
+		var lost []*entry
+		for _, e := range j.data {
+			if e.lost() {
+				lost = append(lost, e)
+			}
+		}
+		plan, gone := planFor(lost)
+		why := j.why()
+		j.mu.Unlock()
+		switch {
+		case gone != nil:
+			why.Data = gone.called()
+			return why
+		case len(lost) == 0:
+			return nil
+		}
+		j.opt.Log.Info("what was lost with a node is made again", "node", why.Node, "data", len(lost), "tasks", len(plan.tasks))
+		r := j.replay(plan)
+		if err = r.run(); err == nil {
+			r.adopt(lost)
+		}
+		r.end()
+		if _, again := err.(*NodeLostError); err != nil && !again {
+			return err
+		}
+	}
+	return err
+}
+
+// replay executes a plan as a job of its own, on data of other names.
+type replay struct {
+	*job
+	parent *job
+	plan   plan
+	latest map[*entry]*chain
+	all    []*entry // that are not needed afterwards
+	reads  map[instance]*graph.Datum
+}
+
+// chain is a datum as it is made again: one memory for successive versions.
+type chain struct {
+	datum graph.Datum
+	entry *entry
+	as    uint32 // the version of the datum that the chain has when what was submitted has ended
+}
+
+func (j *job) replay(p plan) *replay {
+	r := &replay{job: newJob(j.host, j.fleet, j.ctx, j.nodes), parent: j, plan: p, latest: map[*entry]*chain{}, reads: map[instance]*graph.Datum{}}
+	r.again = true
+	return r
+}
+
+// run submits the tasks of the plan, and waits for them.
+func (r *replay) run() error {
+	r.mu.Lock()
+	err := r.begin()
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, x := range r.plan.tasks {
+		r.mu.Lock()
+		s := r.spec(x)
+		r.mu.Unlock()
+		if _, err := r.Submit(s); err != nil {
+			break
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finish()
+	return r.Err()
+}
+
+// spec returns a task that makes the results of another one again.
+func (r *replay) spec(x *record) *graph.Spec {
+	s := &graph.Spec{Op: x.op, Params: x.params, Priority: x.priority, Failure: &graph.Failure{Retries: x.retries, Timeout: x.timeout}}
+	mine := map[*entry]*graph.Datum{}
+	for _, u := range x.uses {
+		d := mine[u.of]
+		if d == nil {
+			mode := u.mode
+			for _, o := range x.uses {
+				if o.of == u.of {
+					mode |= o.mode
+				}
+			}
+			d = r.datumFor(u.of, u.version, mode)
+			mine[u.of] = d
+		}
+		s.Operands = append(s.Operands, graph.Operand{Datum: d, Mode: u.mode})
+	}
+	return s
+}
+
+// datumFor returns the datum that stands for a version of another one, or that will be the
+// next version of it when the task has ended.
+func (r *replay) datumFor(e *entry, version uint32, mode graph.Mode) *graph.Datum {
+	from, there := r.plan.sources[instance{e, version}]
+	c := r.latest[e]
+	switch {
+	case mode&graph.Out != 0:
+		if there || mode&graph.In == 0 || c == nil || c.as != version {
+			c = r.chain(e, from, there && mode&graph.In != 0)
+			r.latest[e] = c
+		}
+		c.as = version + 1
+		return &c.datum
+	case there:
+		d := r.reads[instance{e, version}]
+		if d == nil {
+			// The driver has one place for all versions under a name.
+			x := &entry{facts: e.facts, version: 1, ref: from.ref, holders: slices.Clone(from.holders), copyOf: e}
+			if from.ref != e.ref {
+				x = r.chain(e, from, true).entry
+			}
+			d = &graph.Datum{Key: graph.Key{Matrix: 1}, Name: e.label.Name}
+			r.data[d] = x
+			r.at(d, x)
+			r.reads[instance{e, version}] = d
+		}
+		return d
+	case c == nil || c.as != version: // zero
+		c = r.chain(e, source{}, false)
+		c.as, r.latest[e] = version, c
+	}
+	return &c.datum
+}
+
+// chain returns a datum of its own for e: a copy of a version that is there, or nothing yet.
+func (r *replay) chain(e *entry, from source, copied bool) *chain {
+	set := e.set
+	if set == 0 {
+		set = r.parent.number
+	}
+	x := &entry{facts: e.facts, set: set, ref: r.name(set), copyOf: e}
+	if copied {
+		name := from.ref
+		x.version, x.copied, x.holders = 1, &name, slices.Clone(from.holders)
+	}
+	c := &chain{entry: x}
+	c.datum.Name = e.label.Name
+	r.data[&c.datum] = x
+	r.at(&c.datum, x)
+	r.all = append(r.all, x)
+	return c
+}
+
+// adopt gives data what was made for them.
+func (r *replay) adopt(lost []*entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range lost {
+		c := r.latest[e]
+		if c == nil || c.as != e.version || !e.lost() {
+			continue
+		}
+		e.ref, e.holders = c.entry.ref, c.entry.holders
+		c.entry.holders = nil
+	}
+	for x, d := range r.reads {
+		if e := r.data[d]; e.ref == x.of.ref {
+			for _, h := range e.holders {
+				x.of.read(h)
+			}
+		}
+	}
+	for d, e := range r.parent.data {
+		r.at(d, e)
+	}
+}
+
+// end has nodes forget what only the plan needed.
+func (r *replay) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.all {
+		for _, h := range x.holders {
+			r.parent.where.drop(h, x.ref)
+		}
+	}
+	number := r.number
+	if number == 0 {
+		return
+	}
+	r.mu.Unlock()
+	r.stopping()
+	r.host.end(number, r.nodes)
+	r.mu.Lock()
+	r.number, r.data, r.names, r.homes = 0, nil, nil, nil
+	r.graph.Release()
+}
