@@ -408,6 +408,7 @@ func (p *placement) retake(t *graph.Task, e end) {
 // itself in vain. That this happens again and again ends the job.
 func (p *placement) vain(e *entry, why error) {
 	names := strings.Join(p.holders(e), ", ")
+	p.opt.Log.Info("nodes did not give what they were to have", "nodes", names, "data", e.called(), "error", why)
 	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h > 0 })
 	if x := e.copyOf; x != nil && x.ref == e.name() {
 		x.holders = slices.DeleteFunc(x.holders, func(h int) bool { return h > 0 })

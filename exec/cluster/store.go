@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -173,16 +174,31 @@ func (s *store) copy(into versions.Value, r transport.Ref, from []string) error 
 	case <-s.ctx.Done():
 		return context.Cause(s.ctx)
 	}
-	for _, node := range from {
-		if node == s.through.Self() {
-			continue
+	for wait := time.Millisecond; ; wait *= 2 {
+		unreachable := false
+		for _, node := range from {
+			if node == s.through.Self() {
+				continue
+			}
+			if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
+				return nil
+			}
+			var u *transport.UnreachableError
+			unreachable = unreachable || errors.As(err, &u)
 		}
-		if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
-			return nil
+		if !unreachable || wait > patience {
+			return err
+		}
+		select { // the driver may know a node that this one is yet to meet
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
 		}
 	}
-	return err
 }
+
+// patience bounds, by half, how long a node waits for one that others say is there.
+const patience = 500 * time.Millisecond
 
 // here returns the value of a version that the node has, nil if it has not.
 func (s *store) here(r transport.Ref) versions.Value {
