@@ -26,6 +26,26 @@ type Runtime interface {
 	Close() error
 }
 
+// Keeper is a Runtime of several memories that leaves values where tasks have left them,
+// also when a job ends.
+type Keeper interface {
+	Runtime
+	// Keep has data with these values stay where they are from now on: Wait does not
+	// bring them into the program's memory, where they need none. A value has its
+	// shape, and is zero until a task writes it. The error is ErrClosed, or says that
+	// values of that type cannot be kept.
+	Keep(values []versions.Shaped) (Kept, error)
+}
+
+// Kept is values that a [Keeper] keeps.
+type Kept interface {
+	// Fetch copies what the last job that has ended left of v, one of the values, into
+	// another value of its shape. A value that no task has written is left alone.
+	Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error
+	// Release ends that. The values must not be used any more.
+	Release()
+}
+
 // Job is a sequence of tasks and their execution. Its methods are safe for
 // concurrent use, except that the order of tasks submitted by several
 // goroutines at once is theirs to settle.

@@ -31,6 +31,15 @@ func (v *number) Restore(s versions.Value) { *v = *s.(*number) }
 func (v *number) Encode(w io.Writer) error { return binary.Write(w, binary.LittleEndian, v.n) }
 func (v *number) Decode(r io.Reader) error { return binary.Read(r, binary.LittleEndian, &v.n) }
 
+func (v *number) Shape() []byte { return []byte{8} }
+func (v *number) Reshape(b []byte) error {
+	if len(b) != 1 || b[0] != 8 {
+		return errors.New("no number")
+	}
+	v.n = 0
+	return nil
+}
+
 // mix is the parameter of op "mix".
 type mix struct {
 	Writes uint64 // a bit for each operand that is written
@@ -164,6 +173,13 @@ func newProgram(op *versions.Op, rng *rand.Rand, data, tasks int, sleep int64) *
 			p.data[i].Key = graph.Key{Matrix: 1, I: int32(i)}
 		}
 	}
+	p.add(op, rng, tasks, sleep)
+	return p
+}
+
+// add adds tasks.
+func (p *program) add(op *versions.Op, rng *rand.Rand, tasks int, sleep int64) {
+	data := len(p.data)
 	for range tasks {
 		m := &mix{Seed: rng.Uint64(), Sleep: rng.Int64N(sleep + 1)}
 		s := graph.Spec{Op: op, Params: m, Priority: rng.Int64N(3)}
@@ -182,7 +198,6 @@ func newProgram(op *versions.Op, rng *rand.Rand, data, tasks int, sleep int64) *
 		m.apply(all)
 		p.specs = append(p.specs, s)
 	}
-	return p
 }
 
 func (p *program) check(t *testing.T) {
@@ -336,6 +351,84 @@ func TestLost(t *testing.T) {
 	if n := said.get("what was lost with a node is made again"); n < 5 {
 		t.Errorf("only in %d of 40 runs something was lost", n)
 	}
+}
+
+// TestKept: values that are kept stay on the nodes from job to job, the program's memory
+// has nothing of them, and what is lost is made again, in a job and between two.
+func TestKept(t *testing.T) {
+	leaves(t)
+	var said counts
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		n := start(t, 3, func(o *cluster.Options) { o.Idle, o.Log = seed%2 == 0, slog.New(&said) })
+		p := newProgram(n.op, rng, 24, 0, 0)
+		var values []versions.Shaped
+		for i := range p.data {
+			if i%3 > 0 {
+				v := &number{}
+				p.data[i].Value, p.want[i].n = v, 0
+				values = append(values, v)
+			}
+		}
+		kept, err := n.Keep(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(i int) {
+			v := p.data[i].Value.(*number)
+			if i%3 > 0 {
+				if v.n != 0 {
+					t.Fatalf("seed %d: datum %d is in the program's memory", seed, i)
+				}
+				v = &number{}
+				if err := kept.Fetch(context.Background(), p.data[i].Value.(*number), v); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+			if v.n != p.want[i].n {
+				t.Fatalf("seed %d: datum %d is %x, want %x", seed, i, v.n, p.want[i].n)
+			}
+		}
+		for round := range 3 {
+			q := newProgram(n.op, rng, 0, 0, 0)
+			q.data, q.want = p.data, p.want
+			q.add(n.op, rng, 60, 60)
+			if round < 2 && seed%4 > 0 {
+				kill := n.kill[round]
+				if seed%4 == 1 {
+					kill() // between jobs
+				} else {
+					defer time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, kill).Stop()
+				}
+			}
+			j := n.NewJob(context.Background())
+			for i := range q.specs {
+				if _, err := j.Submit(&q.specs[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := j.Wait(); err != nil {
+				var lost *cluster.NodeLostError
+				if !errors.As(err, &lost) || round == 0 || lost.Data == "" {
+					t.Fatalf("seed %d round %d: %v", seed, round, err)
+				}
+				said.Handle(context.Background(), slog.Record{Message: "lost for good"})
+				break
+			}
+			for i := range p.data {
+				check(i)
+			}
+		}
+		kept.Release()
+		if err := kept.Fetch(context.Background(), values[0], &number{}); err == nil {
+			t.Error("a value that was released is there")
+		}
+		n.Close()
+	}
+	if n := said.get("what was lost with a node is made again"); n < 5 {
+		t.Errorf("only in %d of 30 runs something was lost", n)
+	}
+	t.Logf("%d lost for good", said.get("lost for good"))
 }
 
 // TestCancel: a context that ends cancels what has not started.

@@ -81,7 +81,7 @@ func (e *entry) name() transport.Ref {
 
 // read notes that a node has got the latest version.
 func (e *entry) read(node int) {
-	if !e.has(node) {
+	if !e.has(node) && !e.unmade() {
 		e.holders = append(e.holders, node)
 	}
 }
@@ -101,6 +101,15 @@ func (e *entry) at(version uint32) (r transport.Ref, holders []int) {
 func (e *entry) brought() {
 	e.read(0)
 	e.home.there, e.home.version, e.home.ref = true, e.version, e.ref
+}
+
+// vain notes that the latest version was asked of all its holders in vain. Only what lies
+// in the program's memory is there for sure.
+func (e *entry) vain() {
+	e.holders = e.holders[:0]
+	if e.home.there && e.home.version == e.version {
+		e.holders = append(e.holders, 0)
+	}
 }
 
 // drop notes that a node has nothing any more.

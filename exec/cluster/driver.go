@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
@@ -74,9 +73,7 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	return newJob(d, d.fleet, ctx, slices.Clone(d.nodes))
+	return newJob(d, d.fleet, ctx, d.now())
 }
 
 // Workers implements [exec.Runtime]: those of this node as they are, and of others as
@@ -148,6 +145,11 @@ func (d *Driver) end(number uint64, nodes []*node) {
 	d.lock.Lock()
 	delete(d.jobs, number)
 	d.lock.Unlock()
+	d.forget(number, nodes)
+}
+
+// forget has nodes forget a job, or a set of data.
+func (d *Driver) forget(number uint64, nodes []*node) {
 	for _, n := range nodes[1:] {
 		n.out.add(func() []byte { return encode(kindOver, over{Job: number}) })
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 )
 
@@ -49,6 +50,20 @@ func (f *fleet) gone(n *node) error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	return n.gone
+}
+
+// now returns the nodes that there are now, the driver first.
+func (f *fleet) now() []*node {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return slices.Clone(f.nodes)
+}
+
+// node returns a node by its number.
+func (f *fleet) node(index int) *node {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.nodes[index]
 }
 
 // why returns the last loss of a node.

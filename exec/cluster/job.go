@@ -89,8 +89,12 @@ func (j *job) admit() error {
 }
 
 // begin prepares for the first task, and for the first one after a Wait: then everything
-// is new, the number of the job included, for the program may have changed its data.
+// is new, the number of the job included, for the program may have changed its data, and
+// nodes may have come.
 func (j *job) begin() (err error) {
+	if !j.again {
+		j.nodes = j.now()
+	}
 	if j.number, err = j.host.begin(j); err != nil {
 		return err
 	}
@@ -105,7 +109,8 @@ func (j *job) begin() (err error) {
 	}
 	j.fixed = slices.Contains(j.lost[1:], false)
 	j.queue = dispatch.NewQueue(j.opt.NewPolicy(m), n, n)
-	j.where, j.data, j.homes, j.names = directory{}, map[*graph.Datum]*entry{}, map[*entry]*home{}, map[transport.Ref]bool{}
+	j.where, j.data, j.entries = directory{}, map[*graph.Datum]*entry{}, map[*entry]bool{}
+	j.homes, j.names = map[*entry]*home{}, map[transport.Ref]bool{}
 	j.flying = map[graph.TaskID]*flight{}
 	j.orders++
 	j.order = j.orders
@@ -142,13 +147,13 @@ func (j *job) Wait() error {
 	j.stopping()
 	j.host.end(number, j.nodes)
 	j.mu.Lock()
-	for d, e := range j.data {
+	for d := range j.data {
 		d.SetAt(0)
-		if e.set == 0 { // what is kept may have been made from it, which now cannot be had
-			e.holders, e.home.there = nil, false
-		}
 	}
-	j.number, j.data, j.names, j.homes = 0, nil, nil, nil
+	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
+		e.holders, e.home.there = nil, false
+	}
+	j.number, j.data, j.entries, j.names, j.homes = 0, nil, nil, nil, nil
 	j.graph.Release()
 	j.mu.Unlock()
 	return j.Err()
@@ -162,7 +167,7 @@ func (j *job) finish() {
 			j.news.Wait()
 		}
 		lost := false
-		for _, e := range j.data {
+		for e := range j.entries {
 			lost = lost || e.lost()
 		}
 		if !lost || j.Err() != nil || j.again {

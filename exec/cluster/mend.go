@@ -27,7 +27,7 @@ func (j *job) mendLost() (err error) {
 	for range len(j.nodes) + 1 {
 		j.mu.Lock()
 		var lost []*entry
-		for _, e := range j.data {
+		for e := range j.entries {
 			if e.lost() {
 				lost = append(lost, e)
 			}
@@ -215,6 +215,6 @@ func (r *replay) end() {
 	r.stopping()
 	r.host.end(number, r.nodes)
 	r.mu.Lock()
-	r.number, r.data, r.names, r.homes = 0, nil, nil, nil
+	r.number, r.data, r.entries, r.names, r.homes = 0, nil, nil, nil, nil
 	r.graph.Release()
 }

@@ -41,6 +41,7 @@ type placement struct {
 	queue   *dispatch.Queue
 	where   directory
 	data    map[*graph.Datum]*entry
+	entries map[*entry]bool
 	homes   map[*entry]*home // of data that lie in the program's memory
 	names   map[transport.Ref]bool
 	fixed   bool // there are nodes that may be lost
@@ -79,7 +80,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 		return e
 	}
 	if e := p.kept[d.Value]; e != nil {
-		p.data[d] = e
+		p.data[d], p.entries[e] = e, true
 		p.at(d, e)
 		return e
 	}
@@ -90,7 +91,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 	e := &entry{ref: r, facts: factsOf(d.Value)}
 	e.label.Name, e.label.Key = d.Name, d.Key
 	h := &home{value: d.Value, fixed: p.fixed}
-	p.data[d], p.homes[e], p.names[r] = e, h, true
+	p.data[d], p.entries[e], p.homes[e], p.names[r] = e, true, h, true
 	e.brought()
 	p.at(d, e)
 	p.work.store.adopt(r, h)
@@ -404,14 +405,14 @@ func (p *placement) retake(t *graph.Task, e end) {
 	p.arrived([]*graph.Task{t})
 }
 
-// vain notes that the latest version of a datum was asked of all its holders but the driver
-// itself in vain. That this happens again and again ends the job.
+// vain notes that the latest version of a datum was asked of all its holders in vain. That
+// this happens again and again ends the job.
 func (p *placement) vain(e *entry, why error) {
 	names := strings.Join(p.holders(e), ", ")
 	p.opt.Log.Info("nodes did not give what they were to have", "nodes", names, "data", e.called(), "error", why)
-	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h > 0 })
+	e.vain()
 	if x := e.copyOf; x != nil && x.ref == e.name() {
-		x.holders = slices.DeleteFunc(x.holders, func(h int) bool { return h > 0 })
+		x.vain()
 	}
 	if p.vains++; p.vains > 1000 {
 		p.outcome.Abort(&NodeLostError{Node: names, Err: why})
