@@ -12,7 +12,7 @@ func (a *Matrix[T]) ColumnMax(workers int) []float64 {
 	// Each tile row has its own place, as in tally.
 	tops := make([]float64, max(1, a.mt)*a.cols)
 	a.eachTile(workers, func(i, j int) {
-		t := &a.tiles[i*a.nt+j]
+		t := a.here(i*a.nt + j)
 		top := tops[i*a.cols+j*a.nb:][:t.Cols]
 		for r := range t.Rows {
 			for c, v := range t.Row(r) {

@@ -112,6 +112,7 @@ func From[T Element](src Source[T], kind Kind, nb int, opt CopyOptions) (*Matrix
 // it is a itself. CopyFrom panics with ErrShape if the dimensions differ, and
 // with ErrStorage if the data of a raw src cannot hold it.
 func (a *Matrix[T]) CopyFrom(src Source[T], opt CopyOptions) Stats {
+	a.writable()
 	if m, n := src.Dims(); m != a.rows || n != a.cols {
 		panic(ErrShape)
 	}

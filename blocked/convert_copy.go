@@ -12,6 +12,7 @@ const stripRows = 32
 
 // copyFrom fills a from o, whose dimensions are a's.
 func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
+	a.writable()
 	var sum *tally[T]
 	if opt.Stats {
 		sum = newTally(a)
@@ -20,16 +21,15 @@ func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
 		a.allocate(nodes, opt.Home)
 	}
 	a.shape()
-	a.eachTile(opt.Workers, func(i, j int) { a.fill(o, i, j, sum) })
+	a.eachTile(opt.Workers, func(i, j int) { a.fill(&a.tiles[i*a.nt+j], o, i, j, sum) })
 	if sum == nil {
 		return Stats{}
 	}
 	return sum.stats()
 }
 
-// fill fills tile (i, j) of a from o, and adds it to sum if that is not nil.
-func (a *Matrix[T]) fill(o origin[T], i, j int, sum *tally[T]) {
-	t := &a.tiles[i*a.nt+j]
+// fill fills t, tile (i, j) of a, from o, and adds it to sum if that is not nil.
+func (a *Matrix[T]) fill(t *Tile[T], o origin[T], i, j int, sum *tally[T]) {
 	if t.Data == nil { // the shape is known, and maybe being read
 		t.Data = newTile[T](t.Rows, t.Cols).Data
 	}
@@ -41,11 +41,11 @@ func (a *Matrix[T]) fill(o origin[T], i, j int, sum *tally[T]) {
 		end := min(r+stripRows, t.Rows)
 		o.copyStrip(window[T]{t, i * a.nb, j * a.nb}, r, end, uplo)
 		if sum != nil {
-			sum.add(i, j, r, end)
+			sum.add(t, i, j, r, end)
 		}
 	}
 	if sum != nil {
-		sum.close(i, j)
+		sum.close(t, i, j)
 	}
 }
 
@@ -157,7 +157,7 @@ func (o origin[T]) copyRect(w window[T], g0, g1, c0, c1 int, side blas.Uplo) {
 		pEnd := min(p1, p-p%nb+nb)
 		for q := q0; q < q1; {
 			qEnd := min(q1, q-q%nb+nb)
-			s := &o.m.tiles[p/nb*o.m.nt+q/nb]
+			s := o.m.here(p/nb*o.m.nt + q/nb)
 			from := s.Data[p%nb*s.Stride+q%nb:]
 			ld := w.t.Stride
 			if swapped {

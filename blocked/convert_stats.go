@@ -35,8 +35,9 @@ func newTally[T Element](a *Matrix[T]) *tally[T] {
 func (a *Matrix[T]) stats(workers int) Stats {
 	sum := newTally(a)
 	a.eachTile(workers, func(i, j int) {
-		sum.add(i, j, 0, a.tiles[i*a.nt+j].Rows)
-		sum.close(i, j)
+		t := a.here(i*a.nt + j)
+		sum.add(t, i, j, 0, t.Rows)
+		sum.close(t, i, j)
 	})
 	return sum.stats()
 }
@@ -49,9 +50,8 @@ func (s *tally[T]) columns(i, j int) []float64 {
 	return s.sums[off : off+c]
 }
 
-// add sums rows r to end of tile (i, j).
-func (s *tally[T]) add(i, j, r, end int) {
-	t := &s.a.tiles[i*s.a.nt+j]
+// add sums rows r to end of t, which is tile (i, j).
+func (s *tally[T]) add(t *Tile[T], i, j, r, end int) {
 	top := &s.tops[i*s.a.nt+j]
 	symmetric := s.a.kind == SymLower || s.a.kind == SymUpper
 	switch {
@@ -64,9 +64,9 @@ func (s *tally[T]) add(i, j, r, end int) {
 	}
 }
 
-// close looks for an element that is not finite in tile (i, j), all of whose
+// close looks for an element that is not finite in t, tile (i, j), all of whose
 // rows were added, if there can be one.
-func (s *tally[T]) close(i, j int) {
+func (s *tally[T]) close(t *Tile[T], i, j int) {
 	total := 0.0
 	for _, v := range s.columns(i, j) {
 		total += v
@@ -76,7 +76,6 @@ func (s *tally[T]) close(i, j int) {
 	}
 	// Either there is one or a sum has overflowed.
 	a := s.a
-	t := &a.tiles[i*a.nt+j]
 	found, row, col := false, 0, 0
 	for r := range t.Rows {
 		lo, hi := a.storedColumns(i, j, r)

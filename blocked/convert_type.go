@@ -66,11 +66,11 @@ func ConvertTo[T, U Element](dst *Matrix[T], src Source[U], opt CopyOptions) Sta
 				convert(t.Row(k)[lo:hi], strip.Row(k - r)[lo:hi])
 			}
 			if sum != nil {
-				sum.add(i, j, r, end)
+				sum.add(t, i, j, r, end)
 			}
 		}
 		if sum != nil {
-			sum.close(i, j)
+			sum.close(t, i, j)
 		}
 	})
 	if sum == nil {

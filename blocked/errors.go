@@ -13,4 +13,5 @@ const (
 	ErrNotStored Error = "blocked: tile or element outside the stored half"
 	ErrKind      Error = "blocked: wrong kind of matrix"
 	ErrOverlap   Error = "blocked: a matrix that is written shares memory with another one"
+	ErrAway      Error = "blocked: the tiles of a distributed matrix have no memory here"
 )

@@ -24,7 +24,7 @@ func (a *Matrix[T]) FactorMaxima(workers int) (l, u []float64) {
 	type tops struct{ l, u uint64 }
 	of := make([]tops, len(a.tiles))
 	a.eachTile(workers, func(i, j int) {
-		t, top := &a.tiles[i*a.nt+j], &of[i*a.nt+j]
+		t, top := a.here(i*a.nt+j), &of[i*a.nt+j]
 		for r := range t.Rows {
 			row := t.Row(r)
 			diagonal := len(row) // columns left of it belong to L

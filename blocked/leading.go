@@ -10,6 +10,7 @@ func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 	if m < 0 || n < 0 || m > a.rows || n > a.cols {
 		panic(ErrShape)
 	}
+	a.writable() // what lies elsewhere cannot be shared
 	b := Outline[T](Full, m, n, a.nb)
 	b.aliased, b.view = true, a.view
 	for i := range b.mt {

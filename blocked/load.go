@@ -211,14 +211,14 @@ func (l *load[T]) fill(args []any, first, end int) {
 	}
 	if l.raw != nil {
 		k := l.tiles[first]
-		l.a.fill(*l.raw, k/nt, k%nt, sum)
+		l.a.fill(args[first].(*Tile[T]), *l.raw, k/nt, k%nt, sum)
 		if sum != nil {
 			l.into.left.Add(-1)
 		}
 		return
 	}
-	for _, k := range l.tiles[first:end] {
-		if t := &l.a.tiles[k]; t.Data == nil {
+	for _, x := range args[first:end] {
+		if t := x.(*Tile[T]); t.Data == nil {
 			t.Data = newTile[T](t.Rows, t.Cols).Data
 		}
 	}
@@ -237,9 +237,10 @@ func (l *load[T]) fill(args []any, first, end int) {
 	if sum == nil {
 		return
 	}
-	for _, k := range l.tiles[first:end] {
-		sum.add(k/nt, k%nt, 0, rows)
-		sum.close(k/nt, k%nt)
+	for i, k := range l.tiles[first:end] {
+		t := args[first+i].(*Tile[T])
+		sum.add(t, k/nt, k%nt, 0, rows)
+		sum.close(t, k/nt, k%nt)
 		l.into.left.Add(-1)
 	}
 }

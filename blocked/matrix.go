@@ -93,6 +93,7 @@ type Matrix[T Element] struct {
 	tiles          []Tile[T] // mt×nt row-major; Data nil where not stored
 	layout         Layout    // nil if there is none
 	owners         []int     // mt×nt, what layout said
+	away           *away[T]  // where the tiles are that have no memory here; nil as a rule
 }
 
 // New returns an m×n Matrix of zeros with tiles of nb×nb. On a machine with
@@ -259,6 +260,7 @@ func (a *Matrix[T]) StoredTiles() iter.Seq2[int, int] {
 func (a *Matrix[T]) MakeTile(i, j int) *Tile[T] {
 	t := a.Tile(i, j)
 	if t.Data == nil {
+		a.writable()
 		*t = newTile[T](a.TileDims(i, j))
 	}
 	return t
@@ -301,7 +303,7 @@ func (a *Matrix[T]) At(i, j int) T {
 			return 0
 		}
 	}
-	return a.tiles[i/a.nb*a.nt+j/a.nb].At(i%a.nb, j%a.nb)
+	return a.here(i/a.nb*a.nt+j/a.nb).At(i%a.nb, j%a.nb)
 }
 
 // Set sets element (i, j). Setting either of a mirrored pair of a symmetric
@@ -318,11 +320,13 @@ func (a *Matrix[T]) Set(i, j int, v T) {
 		}
 		i, j = j, i
 	}
+	a.writable()
 	a.tiles[i/a.nb*a.nt+j/a.nb].Set(i%a.nb, j%a.nb, v)
 }
 
 // Zero sets the elements that a stores to zero.
 func (a *Matrix[T]) Zero() {
+	a.writable()
 	a.eachTile(1, func(i, j int) {
 		t := &a.tiles[i*a.nt+j]
 		for r := range t.Rows {

@@ -42,7 +42,7 @@ func (a *Matrix[T]) normInf(workers int) float64 {
 	// As in tally, each tile has its own place: sums is nt×m.
 	sums := make([]float64, a.nt*a.rows)
 	a.eachTile(workers, func(i, j int) {
-		t := &a.tiles[i*a.nt+j]
+		t := a.here(i*a.nt + j)
 		row := sums[j*a.rows+i*a.nb:]
 		for r := range t.Rows {
 			lo, hi := a.storedColumns(i, j, r)
@@ -63,7 +63,7 @@ func (a *Matrix[T]) normInf(workers int) float64 {
 func (a *Matrix[T]) normMax(workers int) float64 {
 	tops := make([]float64, len(a.tiles))
 	a.eachTile(workers, func(i, j int) {
-		t := &a.tiles[i*a.nt+j]
+		t := a.here(i*a.nt + j)
 		top := uint64(0)
 		for r := range t.Rows {
 			lo, hi := a.storedColumns(i, j, r)
@@ -82,7 +82,7 @@ func (a *Matrix[T]) normFrobenius(workers int) float64 {
 	symmetric := a.kind == SymLower || a.kind == SymUpper
 	parts := make([]squares, len(a.tiles))
 	a.eachTile(workers, func(i, j int) {
-		t := &a.tiles[i*a.nt+j]
+		t := a.here(i*a.nt + j)
 		var s, diag squares
 		for r := range t.Rows {
 			lo, hi := a.storedColumns(i, j, r)

@@ -30,7 +30,7 @@ func (a *Matrix[T]) Structure(workers int) Structure {
 			return // looked at with its mirror image
 		}
 		// In strips that stay in the first-level cache with their mirror images.
-		t, u := &a.tiles[i*a.nt+j], &a.tiles[j*a.nt+i]
+		t, u := a.here(i*a.nt+j), a.here(j*a.nt+i)
 		for r := 0; r < t.Rows; r += stripRows {
 			for c := 0; c < t.Cols && (i != j || c <= r); c += stripRows {
 				if below.Load() && above.Load() && unequal.Load() {

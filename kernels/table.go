@@ -32,13 +32,15 @@ type Ops[T Element] struct {
 	Larft *versions.Op // parameter *Larft
 	Lacpy *versions.Op // parameter *Lacpy
 	Laset *versions.Op // parameter *Laset
+	Plrnt *versions.Op // parameter *Plrnt
+	Asum  *versions.Op // parameter *Asum
 }
 
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
 	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
 		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr,
-		o.Larft, o.Lacpy, o.Laset}
+		o.Larft, o.Lacpy, o.Laset, o.Plrnt, o.Asum}
 }
 
 // Table lists for each op and element type the versions that this build

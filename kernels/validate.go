@@ -56,6 +56,12 @@ func (p *Tsmqr) Validate() error { return validate("tsmqr", p) }
 func (p *Ttqrt) Validate() error { return validate("ttqrt", p) }
 
 // Validate returns an error if a field is out of range.
+func (p *Plrnt) Validate() error { return validate("plrnt", p) }
+
+// Validate returns an error if a field is out of range.
+func (p *Asum) Validate() error { return validate("asum", p) }
+
+// Validate returns an error if a field is out of range.
 func (p *Ttmqr) Validate() error { return validate("ttmqr", p) }
 
 // Validate returns an error if a field is out of range.

@@ -6,16 +6,18 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// copyVersion is the one version of ops lacpy, laset and larft. It is not called "go",
-// so that who excludes portable kernels can still copy.
+// copyVersion is the one version of the ops below. It is not called "go", so that who
+// excludes portable kernels can still copy.
 const copyVersion = "copy"
 
-// addCopies gives ops lacpy and laset their version, and larft, which takes no time
-// either.
+// addCopies gives ops lacpy and laset their version, and what takes no more time than a
+// copy.
 func addCopies[T kernels.Element](o *kernels.Ops[T]) {
 	o.Lacpy.Versions = []versions.Version{{Name: copyVersion, Run: lacpy[T]}}
 	o.Larft.Versions = []versions.Version{{Name: copyVersion, Run: larft[T]}}
 	o.Laset.Versions = []versions.Version{{Name: copyVersion, Run: laset[T]}}
+	o.Plrnt.Versions = []versions.Version{{Name: copyVersion, Run: plrnt[T]}}
+	o.Asum.Versions = []versions.Version{{Name: copyVersion, Run: asum[T]}}
 }
 
 // triangle returns the columns of row i, of n, that belong to the uplo part.

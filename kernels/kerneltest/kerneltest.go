@@ -56,7 +56,7 @@ func run[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) 
 		"tntleaf": s.tntleaf, "tntnode": s.tntnode, "tntroot": s.tntroot,
 		"geqrt": s.geqrt, "tsqrt": s.tpqrt, "ttqrt": s.tpqrt,
 		"unmqr": s.unmqr, "tsmqr": s.tpmqrt, "ttmqr": s.tpmqrt,
-		"larft": s.larft, "lacpy": s.lacpy, "laset": s.laset,
+		"larft": s.larft, "lacpy": s.lacpy, "laset": s.laset, "plrnt": s.plrnt, "asum": s.asum,
 	}[op.Name]
 	if !ok {
 		t.Fatalf("no suite for op %q", op.Name)

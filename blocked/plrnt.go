@@ -1,0 +1,111 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Plrnt submits tasks that overwrite A with random numbers, each tile where it is to be:
+//
+//	a(i, j) = u(seed, i, j) + (bump if i = j),  -½ ≤ u < ½,
+//
+// the same whatever the tiles and the nodes. Of a symmetric A the stored half is made; with
+// a bump of its order or more A is positive definite. The rest of the diagonal tiles of a
+// triangular A is overwritten, too.
+//
+// Reference: PLASMA's plasma_dplrnt and plasma_dplghe.
+func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
+	o := p.operand(a)
+	symmetric := a.kind == SymLower || a.kind == SymUpper
+	for i, j := range a.StoredTiles() {
+		p.submit(p.ops.Plrnt, &kernels.Plrnt{Seed: seed, Row: i * a.nb, Col: j * a.nb, Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
+	}
+	return p.err
+}
+
+// Generate submits a task for each stored tile of A, of an op of the program's own, with
+// the parameter that params returns for tile (i, j), whose first element is a(i·nb, j·nb).
+// The tile is the task's only operand, and is overwritten.
+func (p *Program[T]) Generate(a *Matrix[T], op *versions.Op, params func(i, j int) any) error {
+	o := p.operand(a)
+	for i, j := range a.StoredTiles() {
+		p.submit(op, params(i, j), 0, out(o.tile(i, j)))
+	}
+	return p.err
+}
+
+// Sums is what [Program.Asum] learns of a matrix, a little for each tile.
+type Sums[T Element] struct {
+	a     *Matrix[T]
+	tiles []Tile[T] // sums of columns and of rows
+}
+
+// Asum submits tasks that add up the magnitudes of the elements of A, each where its tile
+// is. Of a triangular A what is outside the triangle counts as zero. The result must not
+// be used before the job's Wait.
+func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) {
+	o := p.reads(a)
+	s := &Sums[T]{a, make([]Tile[T], len(a.tiles))}
+	sums := p.newData("sums", a.mt, a.nt, func(i, j int) (versions.Value, int) {
+		if !a.Stored(i, j) {
+			return nil, 0
+		}
+		t := &s.tiles[i*a.nt+j]
+		r, c := a.TileDims(i, j)
+		*t = newTile[T](2, max(r, c))
+		return t, a.owner(i, j)
+	})
+	for i, j := range a.StoredTiles() {
+		x := &kernels.Asum{Uplo: blas.All}
+		if i == j && a.kind != Full {
+			x.Uplo, x.Symmetric = a.kind.Uplo(), a.kind == SymLower || a.kind == SymUpper
+		}
+		p.submit(p.ops.Asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.nt+j], Mode: graph.Out})
+	}
+	return s, p.err
+}
+
+// Norm1 returns the largest sum of a column, NaN if there is a NaN, else +Inf if there is
+// an infinity or a sum is out of range.
+func (s *Sums[T]) Norm1() float64 { return s.norm(0) }
+
+// NormInf returns the largest sum of a row, as Norm1 that of a column.
+func (s *Sums[T]) NormInf() float64 { return s.norm(1) }
+
+// norm returns the largest sum of the columns (line 0) or rows (line 1).
+func (s *Sums[T]) norm(line int) (norm float64) {
+	a := s.a
+	sums := make([]float64, max(a.rows, a.cols))
+	add := func(t *Tile[T], line, first, n int) {
+		for k, v := range t.Row(line)[:n] {
+			sums[first+k] += float64(v)
+		}
+	}
+	for i, j := range a.StoredTiles() {
+		t := &s.tiles[i*a.nt+j]
+		r, c := a.TileDims(i, j)
+		first, n := j*a.nb, c
+		if line == 1 {
+			first, n = i*a.nb, r
+		}
+		add(t, line, first, n)
+		if i != j && (a.kind == SymLower || a.kind == SymUpper) { // and the mirror image
+			first, n = i*a.nb, r
+			if line == 1 {
+				first, n = j*a.nb, c
+			}
+			add(t, 1-line, first, n)
+		}
+	}
+	for _, v := range sums {
+		if !(v <= norm) {
+			norm = v // also a NaN, which then stays
+		}
+		if norm != norm {
+			break
+		}
+	}
+	return norm
+}
