@@ -324,6 +324,9 @@ func (a *Matrix[T]) Set(i, j int, v T) {
 	a.tiles[i/a.nb*a.nt+j/a.nb].Set(i%a.nb, j%a.nb, v)
 }
 
+// SetSym is Set, and so makes a symmetric matrix a SymmetricSink.
+func (a *Matrix[T]) SetSym(i, j int, v T) { a.Set(i, j, v) }
+
 // Zero sets the elements that a stores to zero.
 func (a *Matrix[T]) Zero() {
 	a.writable()

@@ -54,7 +54,7 @@ func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) {
 		}
 		t := &s.tiles[i*a.nt+j]
 		r, c := a.TileDims(i, j)
-		*t = newTile[T](2, max(r, c))
+		*t = newTile[T](3, max(r, c))
 		return t, a.owner(i, j)
 	})
 	for i, j := range a.StoredTiles() {
@@ -73,6 +73,35 @@ func (s *Sums[T]) Norm1() float64 { return s.norm(0) }
 
 // NormInf returns the largest sum of a row, as Norm1 that of a column.
 func (s *Sums[T]) NormInf() float64 { return s.norm(1) }
+
+// Max returns the largest magnitude, unless there is a NaN.
+func (s *Sums[T]) Max() (top float64) {
+	for i, j := range s.a.StoredTiles() {
+		if t := &s.tiles[i*s.a.nt+j]; t.Cols > 0 {
+			top = max(top, float64(t.At(2, 0)))
+		}
+	}
+	return top
+}
+
+// NonFinite returns the first element, by rows, that is infinite or NaN; ok says that there
+// is one. It reads tiles of A where the sums are not finite, so that A must be as it was.
+func (s *Sums[T]) NonFinite() (row, col int, ok bool) {
+	a := s.a
+	sum := newTally(a)
+	for i, j := range a.StoredTiles() {
+		total := 0.0
+		for _, v := range s.tiles[i*a.nt+j].Row(0) {
+			total += float64(v)
+		}
+		if total-total != 0 {
+			t := a.here(i*a.nt + j)
+			sum.add(t, i, j, 0, t.Rows)
+			sum.close(t, i, j)
+		}
+	}
+	return sum.row, sum.col, sum.found
+}
 
 // norm returns the largest sum of the columns (line 0) or rows (line 1).
 func (s *Sums[T]) norm(line int) (norm float64) {

@@ -26,7 +26,7 @@ func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
 		if k != j {
 			return
 		}
-		t := a.Tile(k, k)
+		t := a.here(k*a.nt + k)
 		s := Symmetric[T]{Uplo: a.kind.Uplo(), N: t.Rows, Data: t.Data, Stride: t.Stride}
 		d.tiles[k], _ = From[T](s, Full, max(1, t.Rows), CopyOptions{Workers: 1})
 	})

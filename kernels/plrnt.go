@@ -20,12 +20,13 @@ type Plrnt struct {
 }
 
 // Asum is the parameter of op "asum" (PLASMA's core_asum): the sums of magnitudes of the
-// columns, s(0, j) = Σᵢ |a(i, j)|, and of the rows, s(1, i) = Σⱼ |a(i, j)|, of a tile, in
-// all of it (Uplo = All) or in its Uplo triangle. With Symmetric the tile, of which the
+// columns, s(0, j) = Σᵢ |a(i, j)|, and of the rows, s(1, i) = Σⱼ |a(i, j)|, of a tile, and
+// the largest magnitude, s(2, 0), in all of it (Uplo = All) or in its Uplo triangle. With Symmetric the tile, of which the
 // Uplo triangle is stored, is symmetric, and both are the sums of all of it. A NaN or an
-// infinity makes each sum NaN or infinite that it belongs to.
+// infinity makes each sum NaN or infinite that it belongs to, and the largest magnitude infinite or not less than that of
+// the finite ones.
 //
-// Operands: A (in, m×n), S (out, 2 rows, max(m, n) columns or more; the rest is 0).
+// Operands: A (in, m×n), S (out, 3 rows, max(m, n) columns or more; the rest is 0).
 type Asum struct {
 	Uplo      blas.Uplo
 	Symmetric bool

@@ -64,7 +64,9 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 	}
 	one := goesDirect[T](e, OpGemm, max(m, n, k))
 	nb := max(m, n, k)
-	if one {
+	if d := distributed[T](c, a, b); d > 0 {
+		one, nb = false, d
+	} else if one {
 		if done, err := directGemm(ctx, e, transA, transB, alpha, a, b, beta, c); done {
 			return err
 		}
@@ -126,7 +128,9 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 	}
 	one := goesDirect[T](e, OpSyrk, max(n, k))
 	nb := max(n, k)
-	if !one {
+	if d := distributed[T](c, a); d > 0 {
+		one, nb = false, d
+	} else if !one {
 		nb = narrow(e, tileSize[T](e, OpSyrk, n), n, max(n, k))
 	}
 	vc, in, back := writableSym(c, nb, beta != 0, e.options().Workers)
@@ -186,7 +190,9 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	}
 	one := goesDirect[T](e, OpTrsm, max(m, n))
 	nb := max(m, n)
-	if !one {
+	if d := distributed[T](b, a); d > 0 {
+		one, nb = false, d
+	} else if !one {
 		nb = narrow(e, tileSize[T](e, OpTrsm, order), order, max(m, n))
 	}
 	vb, in, back := writable(b, nb, true, e.options().Workers)

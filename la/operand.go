@@ -117,8 +117,8 @@ func whole[T Element](a *blocked.Matrix[T]) *blocked.Tile[T] {
 // overlap reports whether the memory of a and c may have common elements: the
 // ranges from first to last element of a tile of each meet. A nil c has none.
 func overlap[T Element](a, c *blocked.Matrix[T]) bool {
-	if c == nil {
-		return false
+	if c == nil || a == c {
+		return c != nil
 	}
 	held := merge(spans(c))
 	for _, s := range spans(a) {

@@ -120,7 +120,7 @@ func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 // average of those at 400 and 440 less than half (Xeon model 167, 2026-11-20,
 // against commit 9e252db).
 func solvesDirect[T Element](e *Engine, mt, n, nrhs int) bool {
-	if mt != 1 {
+	if mt != 1 || e != nil && e.remote {
 		return false
 	}
 	if goesDirect[T](e, OpTrsm, max(n, nrhs)) {

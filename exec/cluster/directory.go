@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
@@ -46,6 +47,25 @@ type facts struct {
 // called returns what the datum is to people, as "A(3,2)".
 func (e *entry) called() string {
 	return (&graph.Datum{Name: e.label.Name, Key: e.label.Key}).String()
+}
+
+// record is a task that has ended well: what makes its results again.
+type record struct {
+	job      uint64 // the how manieth of the driver
+	id       graph.TaskID
+	op       graph.Op
+	params   any
+	priority int64
+	retries  int
+	timeout  time.Duration
+	uses     []use
+}
+
+// use is an operand of a record.
+type use struct {
+	of      *entry
+	version uint32 // that which was there when the task began
+	mode    graph.Mode
 }
 
 // has reports whether a node has the latest version.

@@ -73,7 +73,7 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return newJob(d, d.fleet, ctx, d.now())
+	return mending(newJob(d, d.fleet, ctx, d.now()))
 }
 
 // Workers implements [exec.Runtime]: those of this node as they are, and of others as

@@ -32,7 +32,7 @@ type host interface {
 // newJob returns a job on nodes, the driver first.
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
 	j := &job{host: h, placement: placement{fleet: f, ctx: ctx, nodes: nodes, mu: &f.placing}}
-	j.news.L, j.mender = j.mu, j.mendAll
+	j.news.L = j.mu
 	j.graph.Owner = j
 	j.graph.Failed = func(what string, f *graph.Fault) {
 		f.Err = &exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}

@@ -65,7 +65,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			}
 		}
 		// A job that does nothing makes again what is lost of what it uses.
-		j := newJob(d, d.fleet, ctx, d.now())
+		j := mending(newJob(d, d.fleet, ctx, d.now()))
 		j.mu.Lock()
 		if len(from) > 0 {
 			j.vain(e, err)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
@@ -16,25 +15,6 @@ import (
 // time: what tasks of factorizations read of others is final as a rule.
 //
 // All here is pure.
-
-// record is a task that has ended well: what makes its results again.
-type record struct {
-	job      uint64 // the how manieth of the driver
-	id       graph.TaskID
-	op       graph.Op
-	params   any
-	priority int64
-	retries  int
-	timeout  time.Duration
-	uses     []use
-}
-
-// use is an operand of a record.
-type use struct {
-	of      *entry
-	version uint32 // that which was there when the task began
-	mode    graph.Mode
-}
 
 // instance is a version of a datum.
 type instance struct {

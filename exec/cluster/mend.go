@@ -6,6 +6,12 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
+// mending has a job make again what is lost.
+func mending(j *job) *job {
+	j.mender = j.mendAll
+	return j
+}
+
 // mendAll makes again what of the job's data nobody has, when none of its tasks is under
 // way, and lets the job go on.
 func (j *job) mendAll() {

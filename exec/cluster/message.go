@@ -72,6 +72,15 @@ type operand struct {
 	home *home // of an operand that the task must have in the program's memory
 }
 
+// home is a datum in the program's memory, on the driver. What it holds at first is
+// published. So that this stays, other versions are elsewhere, until the program wants
+// one, or a task that cannot be executed elsewhere.
+type home struct {
+	value any           // of the program
+	ref   transport.Ref // the version that it holds
+	fixed bool          // it stays: there are nodes that may be lost
+}
+
 // ended is ends of tasks of a job.
 type ended struct {
 	_    struct{} `cbor:",toarray"`

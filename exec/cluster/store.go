@@ -35,15 +35,6 @@ type held struct {
 	on    bool          // on its way
 }
 
-// home is a datum in the program's memory, on the driver. What it holds at first is
-// published. So that this stays, other versions are elsewhere, until the program wants
-// one, or a task that cannot be executed elsewhere.
-type home struct {
-	value any           // of the program
-	ref   transport.Ref // the version that it holds
-	fixed bool          // it stays: there are nodes that may be lost
-}
-
 // errNothing is why a value is no version: it is new, or a task is to write it.
 var errNothing = errors.New("no version is there")
 

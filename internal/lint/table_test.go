@@ -126,8 +126,8 @@ func programModules() []string {
 func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
-		// little memory.
-		tessera: []string{"kernels/kerneltest", "transport/transporttest", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		// little memory; exec/cluster and transport for several nodes.
+		tessera: []string{"exec/cluster", "transport", "kernels/kerneltest", "transport/transporttest", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -44,7 +44,7 @@ func plrntWork[T kernels.Element](call *versions.Call) float64 { return lasetWor
 // asumOf returns the operands of op "asum".
 func asumOf[T kernels.Element](call *versions.Call) (a, s *kernels.Tile[T]) {
 	a, s = args[T](call, 2)
-	if s.Rows != 2 || s.Cols < max(a.Rows, a.Cols) {
+	if s.Rows != 3 || s.Cols < max(a.Rows, a.Cols) {
 		panic(kernels.ErrShape)
 	}
 	return a, s
@@ -57,19 +57,25 @@ func asum[T kernels.Element](call *versions.Call) error {
 		panic(kernels.ErrShape)
 	}
 	columns, rows := s.Row(0), s.Row(1)
-	clear(columns)
-	clear(rows)
+	for line := range s.Rows {
+		clear(s.Row(line))
+	}
+	var top T
 	for i := range a.Rows {
 		lo, hi := triangle(p.Uplo, i, a.Cols)
 		for j, x := range a.Row(i)[lo:hi] {
 			v := T(math.Abs(float64(x)))
 			columns[lo+j] += v
 			rows[i] += v
+			top = max(top, v)
 			if p.Symmetric && lo+j != i {
 				columns[i] += v
 				rows[lo+j] += v
 			}
 		}
+	}
+	if s.Cols > 0 {
+		s.Set(2, 0, top)
 	}
 	return nil
 }

@@ -60,10 +60,10 @@ func (s *suite[T]) asum(t *testing.T) {
 			if symmetric && (m != n || uplo == blas.All) {
 				continue
 			}
-			a, got := newTile[T](m, n, 1), newTile[T](2, max(m, n)+1, 1)
+			a, got := newTile[T](m, n, 1), newTile[T](3, max(m, n)+1, 1)
 			s.fill(a, 1, nil)
 			s.fill(got, 1, nil)
-			columns, rows := make([]float64, got.Cols), make([]float64, got.Cols)
+			columns, rows, tops := make([]float64, got.Cols), make([]float64, got.Cols), make([]float64, got.Cols)
 			for i := range m {
 				for j := range n {
 					v := math.Abs(float64(a.At(i, j)))
@@ -73,12 +73,13 @@ func (s *suite[T]) asum(t *testing.T) {
 					if symmetric || inPart(uplo, i, j) {
 						columns[j] += v
 						rows[i] += v
+						tops[0] = max(tops[0], v)
 					}
 				}
 			}
 			s.must(t, &kernels.Asum{Uplo: uplo, Symmetric: symmetric}, a, got)
 			for k := range got.Cols {
-				for r, want := range []float64{columns[k], rows[k]} {
+				for r, want := range []float64{columns[k], rows[k], tops[k]} {
 					if x := float64(got.At(r, k)); !(math.Abs(x-want) <= 100*eps[T]()*(1+want)) {
 						t.Fatalf("%d×%d, %c, symmetric %t: s(%d, %d) is %v, want %v", m, n, uplo, symmetric, r, k, x, want)
 					}
@@ -86,7 +87,7 @@ func (s *suite[T]) asum(t *testing.T) {
 			}
 		}
 	})
-	a, got := newTile[T](3, 3, 0), newTile[T](2, 3, 0)
+	a, got := newTile[T](3, 3, 0), newTile[T](3, 3, 0)
 	s.fill(a, 1, nil)
 	a.Set(1, 2, T(math.NaN()))
 	a.Set(2, 0, T(math.Inf(-1)))
@@ -94,5 +95,5 @@ func (s *suite[T]) asum(t *testing.T) {
 	if x := got.Row(0); !math.IsInf(float64(x[0]), 1) || math.IsNaN(float64(x[1])) || !math.IsNaN(float64(x[2])) {
 		t.Errorf("sums of columns with an infinity and a NaN: %v", x)
 	}
-	s.work(t, 6, &kernels.Asum{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[T](2, 3, 0))
+	s.work(t, 6, &kernels.Asum{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[T](3, 3, 0))
 }

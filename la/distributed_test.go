@@ -1,0 +1,222 @@
+package la_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/transport"
+	"go.uber.org/goleak"
+	"gonum.org/v1/gonum/blas"
+)
+
+// nodes starts a driver that computes nothing itself, and agents; kill ends one.
+func nodes(t *testing.T, agents int) (d *cluster.Driver, kill []context.CancelFunc) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	network := transport.NewNetwork()
+	options := func(name string) cluster.Options {
+		tr, err := network.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { rt.Close() })
+		return cluster.Options{Transport: tr, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors(), Idle: true}
+	}
+	ended := make(chan error)
+	for i := range agents {
+		ctx, cancel := context.WithCancel(context.Background())
+		kill = append(kill, cancel)
+		o := options(fmt.Sprint("agent", i))
+		go func() { ended <- cluster.Serve(ctx, o) }()
+	}
+	d, err := cluster.NewDriver(options("driver"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		for i := range kill {
+			kill[i]()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := d.Await(ctx, agents); err != nil {
+		t.Fatal(err)
+	}
+	return d, kill
+}
+
+// TestDistributed: what is computed on matrices that are on other nodes only is what one
+// machine computes, bit by bit; also if one of the nodes is lost on the way.
+func TestDistributed(t *testing.T) {
+	for _, lose := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lose=%t", lose), func(t *testing.T) {
+			d, kill := nodes(t, 3)
+			one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer one.Close()
+			want := computed(t, one, func(string) {})
+			got := computed(t, d, func(step string) {
+				if lose && step == "made" {
+					kill[1]()
+				}
+				if lose && step == "factored" {
+					kill[2]()
+				}
+			})
+			for i := range want {
+				if want[i].name != got[i].name || math.Float64bits(want[i].x) != math.Float64bits(got[i].x) {
+					t.Fatalf("%s is %v, want %v", got[i].name, got[i].x, want[i].x)
+				}
+			}
+		})
+	}
+}
+
+// result is a number, and what it is.
+type result struct {
+	name string
+	x    float64
+}
+
+// computed computes with matrices that a runtime keeps.
+func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
+	t.Helper()
+	const n, nrhs, nb = 100, 9, 16
+	ctx := context.Background()
+	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix := func(kind blocked.Kind, m, n int, seed uint64, bump float64) *blocked.Matrix[float64] {
+		a, err := blocked.Distributed[float64](rt, kind, m, n, nb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close() })
+		job := rt.NewJob(ctx)
+		p := blocked.NewProgram(job, builtin.NewTable().F64)
+		if err := errors.Join(p.Plrnt(a, seed, bump), job.Wait()); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	add := func(name string, x float64) { all = append(all, result{name, x}) }
+	read := func(name string, a *blocked.Matrix[float64]) {
+		m, n := a.Dims()
+		if _, cluster := rt.(*cluster.Driver); cluster != a.IsDistributed() || cluster && a.Tile(0, 0).Data != nil {
+			t.Fatalf("%s has come to the driver", name)
+		}
+		for i := range m {
+			for j := range n {
+				add(fmt.Sprintf("%s(%d,%d)", name, i, j), a.At(i, j))
+			}
+		}
+	}
+
+	spd, general := matrix(blocked.SymUpper, n, n, 1, n), matrix(blocked.Full, n, n, 2, 3)
+	tall, b, c := matrix(blocked.Full, 2*n, n, 3, 0), matrix(blocked.Full, n, nrhs, 4, 0), matrix(blocked.Full, n, nrhs, 5, 0)
+	step("made")
+	norm, err := la.Norm1(ctx, e, spd)
+	must("Norm1", err)
+	add("norm", norm)
+	must("Gemm", la.Gemm[float64](ctx, e, blas.Trans, blas.NoTrans, 2, general, b, -1, c))
+	read("product", c)
+	must("Syrk", la.Syrk[float64](ctx, e, blas.Trans, 1, tall, 1, spd))
+
+	chol := la.NewCholesky[float64](e)
+	must("Cholesky", chol.FactorizeInPlace(ctx, spd))
+	step("factored")
+	read("U", spd)
+	must("Solve", chol.SolveInPlace(ctx, c))
+	read("X", c)
+	add("cond", chol.Cond())
+	add("logdet", chol.LogDet())
+
+	lu := la.NewLU[float64](e)
+	must("LU", lu.FactorizeInPlace(ctx, general))
+	read("LU", general)
+	must("Solve", lu.SolveInPlace(ctx, true, b))
+	read("Y", b)
+	add("cond", lu.Cond())
+
+	qr, err := la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy})
+	must("QR", err)
+	must("QR", qr.FactorizeInPlace(ctx, tall))
+	read("QR", tall)
+	return all
+}
+
+// TestInPlaceErrors: what cannot be factored in place, or solved, is refused by type.
+func TestInPlaceErrors(t *testing.T) {
+	d, _ := nodes(t, 2)
+	e, err := la.NewEngine(la.Options{Runtime: d, NB: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	a, err := blocked.Distributed[float64](d, blocked.SymUpper, 30, 30, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	nan := blocked.New[float64](blocked.SymUpper, 30, 30, 8)
+	nan.SetIdentity()
+	nan.Set(11, 20, math.NaN())
+	job := d.NewJob(ctx)
+	if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Load(a, nan, blocked.LoadOptions{}), job.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	var bad *la.NonFiniteError
+	if err := la.NewCholesky[float64](e).FactorizeInPlace(ctx, a); !errors.As(err, &bad) || bad.Row != 11 || bad.Col != 20 {
+		t.Errorf("a NaN: %v", err)
+	}
+	var shape *la.ShapeError
+	if err := la.NewLU[float64](e).FactorizeInPlace(ctx, a); !errors.As(err, &shape) {
+		t.Errorf("LU of a symmetric matrix: %v", err)
+	}
+	c := la.NewCholesky[float64](e)
+	job = d.NewJob(ctx)
+	if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Plrnt(a, 1, -100), job.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	var minor *la.NotPositiveDefiniteError
+	if err := c.FactorizeInPlace(ctx, a); !errors.As(err, &minor) || minor.Minor != 1 || !c.IsEmpty() {
+		t.Errorf("not positive definite: %v", err)
+	}
+	defer func() {
+		if r := recover(); r != blocked.ErrAway {
+			t.Errorf("Set: %v", r)
+		}
+	}()
+	a.Set(0, 0, 1)
+}
