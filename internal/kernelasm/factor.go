@@ -27,11 +27,7 @@ func (g *generator) factors() {
 
 func (g *generator) factor(name string, v int) {
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
-	g.p("MOVQ ARG_X, R12")
-	g.p("MOVQ ARG_C, DX")
-	g.p("MOVQ ARG_LDC, BX")
-	g.p("MOVQ ARG_INV, R13")
-	g.p("MOVQ ARG_LANE, SI")
+	g.fields("ARG", "X R12", "C DX", "LDC BX", "INV R13", "LANE SI")
 	if g.avx512() {
 		g.p("MOVQ ARG_LAST, CX")
 		g.lowest("R9", "K1")

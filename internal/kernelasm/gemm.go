@@ -117,8 +117,7 @@ func (g *generator) kernel(h, v int, masked bool) {
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", g.kernelName(h, v, masked))
 	g.p("MOVQ ARG_LDB, R13")
 	g.p("LEAQ (R13)(R13*2), R15")
-	g.p("MOVQ ARG_C, DX")
-	g.p("MOVQ ARG_LDC, BX")
+	g.fields("ARG", "C DX", "LDC BX")
 	if masked {
 		if g.avx512() {
 			g.p("KMOVW ARG_LAST, K1")
@@ -143,9 +142,7 @@ func (g *generator) kernel(h, v int, masked bool) {
 			}
 		}
 	}
-	g.p("MOVQ ARG_PANEL, R14")
-	g.p("MOVQ ARG_B, R12")
-	g.p("MOVQ ARG_K, CX")
+	g.fields("ARG", "PANEL R14", "B R12", "K CX")
 	for i := range h {
 		for j := range v {
 			g.zero("VXORPD", g.acc+i*g.vecs+j)

@@ -45,6 +45,7 @@ func (g *generator) firsts() {
 // copy writes the function that packs rows of B or Aᵀ as they are. It moves
 // words of four bytes.
 func (g *generator) copy() {
+	g.elem = elems()[1]
 	if !g.avx512() {
 		g.copyAVX2()
 		return
@@ -79,17 +80,7 @@ func (g *generator) copy() {
 		g.p("MOVQ $%d, BX", vec*g.bytes)
 		g.l("fits%d:", vec)
 		last("BX", "K2", vec)
-		g.l("\nloop%d:", vec)
-		g.fetchRow(vec)
-		for j := range vec - 1 {
-			g.p("VMOVDQU32 %d(SI), %s", j*g.bytes, g.v(j))
-		}
-		g.p("VMOVDQU32.Z %d(SI), K1, %s", (vec-1)*g.bytes, g.v(vec-1))
-		for j := range vec - 1 {
-			g.p("VMOVDQU32 %s, %d(DI)", g.v(j), j*g.bytes)
-		}
-		g.p("VMOVDQU32 %s, K2, %d(DI)", g.v(vec-1), (vec-1)*g.bytes)
-		g.nextRow("loop%d", vec)
+		g.copyRows("loop", vec, "K1", "K2")
 		if vec < g.vecs {
 			g.l("\nmore%d:", vec)
 		}
@@ -110,15 +101,7 @@ func (g *generator) copyAVX2() {
 	for vec := 1; vec <= g.vecs; vec++ {
 		g.p("CMPQ BX, $%d", vec*g.bytes)
 		g.p("JNE  not%d", vec)
-		g.l("\nwhole%d:", vec)
-		g.fetchRow(vec)
-		for j := range vec {
-			g.p("VMOVDQU %d(SI), %s", j*g.bytes, g.v(j))
-		}
-		for j := range vec {
-			g.p("VMOVDQU %s, %d(DI)", g.v(j), j*g.bytes)
-		}
-		g.nextRow("whole%d", vec)
+		g.copyRows("whole", vec, "", "")
 		g.l("\nnot%d:", vec)
 	}
 	// The last vector of a row is read by a mask: what W has of it.
@@ -135,16 +118,7 @@ func (g *generator) copyAVX2() {
 			g.p("JGT  more%d", vec)
 		}
 		masked(vec)
-		g.l("\nloop%d:", vec)
-		g.fetchRow(vec)
-		for j := range vec - 1 {
-			g.p("VMOVDQU %d(SI), %s", j*g.bytes, g.v(j))
-		}
-		g.p("VPMASKMOVD %d(SI), %s, %s", (vec-1)*g.bytes, mask, g.v(vec-1))
-		for j := range vec {
-			g.p("VMOVDQU %s, %d(DI)", g.v(j), j*g.bytes)
-		}
-		g.nextRow("loop%d", vec)
+		g.copyRows("loop", vec, mask, "")
 		if vec < g.vecs {
 			g.l("\nmore%d:", vec)
 		}
@@ -204,6 +178,22 @@ func (g *generator) piecesOf(name string, n, bytes int) {
 	g.nextRow("row")
 	g.l("\ndone:")
 	g.ret()
+}
+
+// copyRows writes the loop that copies rows of vec vectors, of the last one the lanes
+// of a mask from SI and those of another one to DI.
+func (g *generator) copyRows(label string, vec int, from, to string) {
+	g.l("\n%s%d:", label, vec)
+	g.fetchRow(vec)
+	for j := range vec - 1 {
+		g.load(fmt.Sprintf("%d(SI)", j*g.bytes), "", g.v(j))
+	}
+	g.load(fmt.Sprintf("%d(SI)", (vec-1)*g.bytes), from, g.v(vec-1))
+	for j := range vec - 1 {
+		g.store(g.v(j), "", fmt.Sprintf("%d(DI)", j*g.bytes))
+	}
+	g.store(g.v(vec-1), to, fmt.Sprintf("%d(DI)", (vec-1)*g.bytes))
+	g.nextRow(label+"%d", vec)
 }
 
 // fetchRow asks for a row of vec vectors, eight rows on.
@@ -297,55 +287,4 @@ func (g *generator) packTransposed() {
 	g.p("JMP  ragged")
 	g.l("\ndone:")
 	g.ret()
-}
-
-// transposed writes the transposition of a square in the registers 0 to
-// lanes-1, with one more for free, and returns those that then hold the
-// columns.
-func (g *generator) transposed() []int {
-	n := g.lanes()
-	x := make([]int, n)
-	for i := range x {
-		x[i] = i
-	}
-	free := n
-	// two replaces registers x[i] and x[j] by what lo and hi make of them.
-	two := func(i, j int, lo, hi string) {
-		g.p("%s %s, %s, %s", lo, g.v(x[j]), g.v(x[i]), g.v(free))
-		g.p("%s %s, %s, %s", hi, g.v(x[j]), g.v(x[i]), g.v(x[j]))
-		x[i], free = free, x[i]
-	}
-	// Within lanes of 128 bits; afterwards x[i] holds columns c, c+w, c+2w …
-	// of w rows, w being the elements in 128 bits.
-	w := 16 / g.size
-	if g.size == 8 {
-		for i := 0; i < n; i += 2 {
-			two(i, i+1, "VUNPCKLPD", "VUNPCKHPD")
-		}
-	} else {
-		for i := 0; i < n; i += 2 {
-			two(i, i+1, "VUNPCKLPS", "VUNPCKHPS")
-		}
-		for i := 0; i < n; i += 4 {
-			two(i, i+2, "VUNPCKLPD", "VUNPCKHPD")
-			two(i+1, i+3, "VUNPCKLPD", "VUNPCKHPD")
-			// Columns 0, 2 and 1, 3 are together.
-			x[i+1], x[i+2] = x[i+2], x[i+1]
-		}
-	}
-	columns := make([]int, n)
-	for c := range w {
-		if g.avx512() {
-			const lo, hi, even, odd = "VSHUFF64X2 $0x44,", "VSHUFF64X2 $0xEE,", "VSHUFF64X2 $0x88,", "VSHUFF64X2 $0xDD,"
-			two(c, c+w, lo, hi)
-			two(c+2*w, c+3*w, lo, hi)
-			two(c, c+2*w, even, odd)
-			two(c+w, c+3*w, even, odd)
-			columns[c], columns[c+w], columns[c+2*w], columns[c+3*w] = x[c], x[c+2*w], x[c+w], x[c+3*w]
-		} else {
-			two(c, c+w, "VPERM2F128 $0x20,", "VPERM2F128 $0x31,")
-			columns[c], columns[c+w] = x[c], x[c+w]
-		}
-	}
-	return columns
 }

@@ -155,10 +155,7 @@ func (g *generator) luUpdate() {
 	g.function("LUUpdate"+g.name+g.typ, "t *LUColumn", "AX")
 	g.p("MOVQ LU_C, DX")
 	g.p("MOVQ DX, R10")
-	g.p("MOVQ LU_X, R8")
-	g.p("MOVQ LU_LD, R9")
-	g.p("MOVQ LU_K, R11")
-	g.p("MOVQ LU_BLOCKS, CX")
+	g.fields("LU", "X R8", "LD R9", "K R11", "BLOCKS CX")
 	g.p("VBROADCAST%s LU_SCALE, %s", g.scalar, g.v(s))
 	g.p("VBROADCAST%s %s(SB), %s", g.scalar, g.local("luabs"), g.v(abs))
 	g.p("VPBROADCAST%s %s(SB), %s", integer, g.local("lustep"), g.v(step))
@@ -330,8 +327,7 @@ func (g *generator) luSearch(p, most, where, row, abs, t, step, mask int) {
 func (g *generator) luScale() {
 	s, mask := luVecs, luVecs+1
 	g.function("LUScale"+g.name+g.typ, "t *LUColumn", "AX")
-	g.p("MOVQ LU_C, DX")
-	g.p("MOVQ LU_K, R11")
+	g.fields("LU", "C DX", "K R11")
 	if g.avx512() {
 		g.p("MOVQ R11, CX")
 		g.p("MOVQ $-1, R12")

@@ -93,6 +93,14 @@ func (g *generator) offsets(prefix string, fields ...string) {
 	}
 }
 
+// fields loads fields of a struct into registers, as in "LDC BX".
+func (g *generator) fields(prefix string, loads ...string) {
+	for _, load := range loads {
+		field, register, _ := strings.Cut(load, " ")
+		g.p("MOVQ %s_%s, %s", prefix, field, register)
+	}
+}
+
 // function begins the function of a name and parameters of eight bytes each, and
 // loads these into registers, in their order.
 func (g *generator) function(name, params string, registers ...string) {

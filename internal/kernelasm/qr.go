@@ -89,11 +89,9 @@ func offset(n int, at string) string {
 // sums.
 func (g *generator) qrRows(name string, body func(r int, row, at string)) {
 	g.function("QR"+name+g.name+g.typ, "t *QRRows", "AX")
-	g.p("MOVQ ARG_A, DI")
-	g.p("MOVQ ARG_LD, SI")
+	g.fields("ARG", "A DI", "LD SI")
 	g.p("LEAQ (SI)(SI*2), R11")
-	g.p("MOVQ ARG_M, CX")
-	g.p("MOVQ ARG_C, R8")
+	g.fields("ARG", "M CX", "C R8")
 	g.p("LEAQ (DI)(R8*1), R10")
 	g.p("MOVQ ARG_W, R9")
 	if name != "Dots" {

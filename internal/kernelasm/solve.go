@@ -51,16 +51,13 @@ const (
 func (g *generator) solve(name string, v int, kind kind) {
 	masked := kind == masked
 	g.l("TEXT %s(SB), NOSPLIT, $0-0", name)
-	g.p("MOVQ ARG_A, DI")
-	g.p("MOVQ ARG_RS, SI")
+	g.fields("ARG", "A DI", "RS SI")
 	g.p("LEAQ (SI)(SI*2), R8")
 	if g.rows == 8 {
 		g.p("LEAQ (SI)(SI*4), R9")
 		g.p("LEAQ (R8)(SI*4), R10")
 	}
-	g.p("MOVQ ARG_CS, R11")
-	g.p("MOVQ ARG_C, DX")
-	g.p("MOVQ ARG_LDC, BX")
+	g.fields("ARG", "CS R11", "C DX", "LDC BX")
 	if masked && g.avx512() {
 		g.p("MOVQ ARG_LAST, CX")
 		g.lowest("R12", "K1")
@@ -94,8 +91,7 @@ func (g *generator) solve(name string, v int, kind kind) {
 		g.p("ADDQ BX, R12")
 	}
 	g.p("MOVQ DI, R14")
-	g.p("MOVQ ARG_X, R12")
-	g.p("MOVQ ARG_K, CX")
+	g.fields("ARG", "X R12", "K CX")
 	g.p("MOVQ $%d, R13", ahead)
 	g.p("SUBQ R13, CX")
 	g.p("JGT  loop")

@@ -14,20 +14,14 @@ func (g *generator) transpose() {
 		g.transposeLoad(i)
 		g.p("ADDQ R10, DX")
 	}
-	var out []int
-	switch {
-	case g.avx512() && g.size == 8:
-		out = g.transpose512f64()
-	case g.avx512():
-		out = g.transpose512f32()
-	case g.size == 8:
-		out = g.transpose256f64()
-	default:
-		out = g.transpose256f32()
+	transposed := g.transposed
+	if g.avx512() {
+		transposed = g.transposedHalves
 	}
+	columns := transposed()
 	g.p("MOVQ DI, DX")
-	for i := range n {
-		g.p("%s %s, (DX)", g.op("VMOVU"), g.v(out[i]))
+	for _, c := range columns {
+		g.p("%s %s, (DX)", g.op("VMOVU"), g.v(c))
 		g.p("ADDQ R8, DX")
 	}
 	g.p("ADDQ R9, DI")
@@ -35,15 +29,6 @@ func (g *generator) transpose() {
 	g.p("DECQ CX")
 	g.p("JNE  block")
 	g.ret()
-}
-
-// two writes dst = op(x, y) in Intel's order of operands.
-func (g *generator) two(op string, dst, x, y int) {
-	g.p("%s %s, %s, %s", op, g.v(y), g.v(x), g.v(dst))
-}
-
-func (g *generator) imm(op string, imm, dst, x, y int) {
-	g.p("%s $0x%x, %s, %s, %s", op, imm, g.v(y), g.v(x), g.v(dst))
 }
 
 // transposeLoad loads row i. For AVX-512 register j < lanes/2 gets the first halves of
@@ -67,86 +52,83 @@ func (g *generator) transposeLoad(i int) {
 	}
 }
 
-// In a register of the two below, 128 bits hold one column of as many rows, in
+// square is a square of elements in registers: x has them by rows, and free is one
+// more.
+type square struct {
+	*generator
+	x    []int
+	free int
+}
+
+// two replaces registers x[i] and x[j] by what lo and hi make of them.
+func (s *square) two(i, j int, lo, hi string) {
+	x := s.x
+	s.p("%s %s, %s, %s", lo, s.v(x[j]), s.v(x[i]), s.v(s.free))
+	s.p("%s %s, %s, %s", hi, s.v(x[j]), s.v(x[i]), s.v(x[j]))
+	x[i], s.free = s.free, x[i]
+}
+
+// within transposes the square in the registers 0 to lanes-1, with one more for
+// free, within lanes of 128 bits: afterwards x[i] holds columns c, c+w, c+2w … of w
+// rows, w being the elements in 128 bits.
+func (g *generator) within() (s *square, w int) {
+	n := g.lanes()
+	s = &square{generator: g, free: n}
+	for i := range n {
+		s.x = append(s.x, i)
+	}
+	for i := 0; i < n; i += 2 {
+		s.two(i, i+1, g.op("VUNPCKL"), g.op("VUNPCKH"))
+	}
+	for i := 0; i < n && g.size == 4; i += 4 {
+		s.two(i, i+2, "VUNPCKLPD", "VUNPCKHPD")
+		s.two(i+1, i+3, "VUNPCKLPD", "VUNPCKHPD")
+		// Columns 0, 2 and 1, 3 are together.
+		s.x[i+1], s.x[i+2] = s.x[i+2], s.x[i+1]
+	}
+	return s, 16 / g.size
+}
+
+// The halves of what two shuffles of the same registers make, in lanes of 128 bits.
+const (
+	low, high = "VSHUFF64X2 $0x44,", "VSHUFF64X2 $0xEE,"
+	even, odd = "VSHUFF64X2 $0x88,", "VSHUFF64X2 $0xDD,"
+)
+
+// transposed writes the transposition of the square whose rows the registers 0 to
+// lanes-1 hold, and returns the registers that then hold the columns.
+func (g *generator) transposed() []int {
+	s, w := g.within()
+	columns := make([]int, g.lanes())
+	for c := range w {
+		if g.avx512() {
+			s.two(c, c+w, low, high)
+			s.two(c+2*w, c+3*w, low, high)
+			s.two(c, c+2*w, even, odd)
+			s.two(c+w, c+3*w, even, odd)
+			columns[c], columns[c+w], columns[c+2*w], columns[c+3*w] = s.x[c], s.x[c+2*w], s.x[c+w], s.x[c+3*w]
+		} else {
+			s.two(c, c+w, "VPERM2F128 $0x20,", "VPERM2F128 $0x31,")
+			columns[c], columns[c+w] = s.x[c], s.x[c+w]
+		}
+	}
+	return columns
+}
+
+// transposedHalves is transposed for rows that transposeLoad has loaded for AVX-512.
+// Within 128 bits transposed, a register holds in them one column of as many rows, in
 // the order
 //
 //	rows 0…, column c │ rows 0…, column c' │ rows group…, column c │ rows group…, column c'
 //
 // so that one shuffle of two such registers completes a column.
-
-func (g *generator) transpose512f64() []int {
-	out := make([]int, 8)
-	for h := range 2 { // columns 4h…4h+3
-		for e := range 2 { // even and odd ones
-			op := []string{"VUNPCKLPD", "VUNPCKHPD"}[e]
-			t := 8 + 4*h + 2*e
-			g.two(op, t, 4*h, 4*h+1)
-			g.two(op, t+1, 4*h+2, 4*h+3)
-			o := 16 + 4*h + 2*e
-			g.imm("VSHUFF64X2", 0x88, o, t, t+1)
-			g.imm("VSHUFF64X2", 0xdd, o+1, t, t+1)
-			out[4*h+e], out[4*h+2+e] = o, o+1
+func (g *generator) transposedHalves() []int {
+	s, w := g.within()
+	n := g.lanes()
+	for half := 0; half < n; half += n / 2 {
+		for c := half; c < half+w; c++ {
+			s.two(c, c+w, even, odd)
 		}
 	}
-	return out
-}
-
-func (g *generator) transpose512f32() []int {
-	out := make([]int, 16)
-	for h := range 2 { // columns 8h…8h+7
-		for q := range 2 { // rows 8q…8q+7
-			r := 8*h + 4*q
-			for i := 0; i < 4; i += 2 {
-				g.two("VUNPCKLPS", 16+i, r+i, r+i+1)
-				g.two("VUNPCKHPS", 17+i, r+i, r+i+1)
-			}
-			g.two("VUNPCKLPD", r, 16, 18)
-			g.two("VUNPCKHPD", r+1, 16, 18)
-			g.two("VUNPCKLPD", r+2, 17, 19)
-			g.two("VUNPCKHPD", r+3, 17, 19)
-		}
-		for c := range 4 {
-			o := 20 + c
-			if h == 1 {
-				o = 24 + c
-			}
-			r := 8*h + c
-			g.imm("VSHUFF32X4", 0x88, o, r, r+4)
-			g.imm("VSHUFF32X4", 0xdd, r, r, r+4)
-			out[8*h+c], out[8*h+4+c] = o, r
-		}
-	}
-	return out
-}
-
-func (g *generator) transpose256f64() []int {
-	for i := 0; i < 4; i += 2 {
-		g.two("VUNPCKLPD", 4+i, i, i+1)
-		g.two("VUNPCKHPD", 5+i, i, i+1)
-	}
-	for h := range 2 {
-		g.imm("VPERM2F128", 0x20, 8+h, 4+h, 6+h)
-		g.imm("VPERM2F128", 0x31, 10+h, 4+h, 6+h)
-	}
-	return []int{8, 9, 10, 11}
-}
-
-func (g *generator) transpose256f32() []int {
-	for i := 0; i < 8; i += 2 {
-		g.two("VUNPCKLPS", 8+i, i, i+1)
-		g.two("VUNPCKHPS", 9+i, i, i+1)
-	}
-	for q := range 2 {
-		g.two("VUNPCKLPD", 4*q, 8+4*q, 10+4*q)
-		g.two("VUNPCKHPD", 4*q+1, 8+4*q, 10+4*q)
-		g.two("VUNPCKLPD", 4*q+2, 9+4*q, 11+4*q)
-		g.two("VUNPCKHPD", 4*q+3, 9+4*q, 11+4*q)
-	}
-	out := make([]int, 8)
-	for c := range 4 {
-		g.imm("VPERM2F128", 0x20, 8+c, c, 4+c)
-		g.imm("VPERM2F128", 0x31, 12+c, c, 4+c)
-		out[c], out[4+c] = 8+c, 12+c
-	}
-	return out
+	return s.x
 }
