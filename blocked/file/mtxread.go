@@ -2,8 +2,6 @@ package file
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -45,19 +43,11 @@ func ReadMatrixMarket[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocke
 	if err != nil {
 		return nil, err
 	}
-	br := bufio.NewReader(r)
-	magic, err := br.Peek(len(gzipMagic))
-	if err != nil && err != io.EOF {
+	br, err := unzipped(bufio.NewReader(r))
+	if err != nil {
 		return nil, err
 	}
-	if !bytes.HasPrefix(magic, []byte(gzipMagic)) {
-		return readMatrixMarket[T](br, o)
-	}
-	zr, err := gzip.NewReader(br)
-	if err != nil {
-		return nil, contentError(0, err)
-	}
-	return readMatrixMarket[T](zr, o)
+	return readMatrixMarket[T](br, o)
 }
 
 // readMatrixMarket reads plain text. Tiles get memory when their first entry
@@ -111,7 +101,6 @@ func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 
 // readMtxCoordinate reads lines of row, column and, but for a pattern, value.
 func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Matrix[T]) error {
-
 	put := newMtxPlacer(a, h.symmetry)
 	bad := func(format string, args ...any) error {
 		return &FormatError{Line: s.line, Reason: fmt.Sprintf(format, args...)}
@@ -123,7 +112,6 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocke
 		}
 		row, p := field(line, 0)
 		col, p := field(line, p)
-		val, p := field(line, p)
 		i, err := parseCount(row)
 		if err != nil {
 			return bad("row index %s: %v", quoteField(row), err)
@@ -139,17 +127,15 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocke
 			return bad("column index %d is outside 1..%d", j, h.n)
 		}
 		v := T(1)
-		if h.field == mtxPattern {
-			if len(val) > 0 {
-				return bad("text behind the entry: %s", quoteField(val))
+		if h.field != mtxPattern {
+			var val []byte
+			val, p = field(line, p)
+			if v, err = parseValue[T](h.field, val); err != nil {
+				return bad("value %s: %v", quoteField(val), err)
 			}
-		} else if v, err = parseValue[T](h.field, val); err != nil {
-			return bad("value %s: %v", quoteField(val), err)
 		}
-		if p < len(line) {
-			if rest, _ := field(line, p); len(rest) > 0 {
-				return bad("text behind the entry: %s", quoteField(rest))
-			}
+		if rest, _ := field(line, p); len(rest) > 0 {
+			return bad("text behind the entry: %s", quoteField(rest))
 		}
 		switch {
 		case h.symmetry == mtxSymmetric && i < j:
@@ -164,28 +150,21 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocke
 
 // readMtxArray reads a value a line, column by column.
 func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Matrix[T]) error {
-
 	put := newMtxPlacer(a, h.symmetry)
 	if h.m == 0 {
 		return nil // and n may be anything
 	}
-	want := h.m * h.n // both below 2³¹
+	// Column j begins in row first + j·step.
+	want, first, step := h.m*h.n, 0, 0 // both factors below 2³¹
 	switch h.symmetry {
 	case mtxSymmetric:
-		want = h.n * (h.n + 1) / 2
+		want, step = h.n*(h.n+1)/2, 1
 	case mtxSkew:
-		want = h.n * (h.n - 1) / 2
+		want, first, step = h.n*(h.n-1)/2, 1, 1
 	}
 	var have int64
 	for j := range int(h.n) {
-		first := 0
-		switch h.symmetry {
-		case mtxSymmetric:
-			first = j
-		case mtxSkew:
-			first = j + 1
-		}
-		for i := first; i < int(h.m); i++ {
+		for i := first + j*step; i < int(h.m); i++ {
 			line, err := s.entry(have, want)
 			if err != nil {
 				return err
@@ -196,10 +175,8 @@ func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Mat
 			if err != nil {
 				return &FormatError{Line: s.line, Reason: fmt.Sprintf("value %s: %v", quoteField(val), err)}
 			}
-			if p < len(line) {
-				if rest, _ := field(line, p); len(rest) > 0 {
-					return &FormatError{Line: s.line, Reason: "more than one value: " + quoteField(rest)}
-				}
+			if rest, _ := field(line, p); len(rest) > 0 {
+				return &FormatError{Line: s.line, Reason: "more than one value: " + quoteField(rest)}
 			}
 			put.add(i, j, v)
 		}

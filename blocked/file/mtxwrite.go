@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -22,8 +23,7 @@ import (
 func WriteMatrixMarket[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt *WriteOptions) error {
 	o := opt.orZero()
 	format, symmetry := "array", "general"
-	symmetric := a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
-	if symmetric {
+	if symmetric(a) {
 		symmetry = "symmetric"
 	}
 	if o.Coordinate {
@@ -39,36 +39,25 @@ func WriteMatrixMarket[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt
 		}
 	}
 	if o.Coordinate {
-		fmt.Fprintf(bw, "%d %d %d\n", m, n, countEntries(a, symmetric))
+		fmt.Fprintf(bw, "%d %d %d\n", m, n, countEntries(a))
 	} else {
 		fmt.Fprintf(bw, "%d %d\n", m, n)
 	}
-
-	if m == 0 || n == 0 {
-		return bw.Flush() // and no buffer for 10⁹ rows of nothing
-	}
 	var zero T
 	bitSize := 8 * int(unsafe.Sizeof(zero))
-	col := make([]T, m)
-	var text []byte
-	for j := range n {
-		first := 0
-		if symmetric {
-			first = j
-		}
-		colInto(a, col, first, j)
-		for i := first; i < m; i++ {
-			text = text[:0]
+	for j, col := range columns(a) {
+		for k, v := range col {
+			text := bw.AvailableBuffer()
 			if o.Coordinate {
-				if isPlusZero(col[i]) {
+				if isPlusZero(v) {
 					continue
 				}
-				text = strconv.AppendInt(text, int64(i+1), 10)
+				text = strconv.AppendInt(text, int64(m-len(col)+k+1), 10)
 				text = append(text, ' ')
 				text = strconv.AppendInt(text, int64(j+1), 10)
 				text = append(text, ' ')
 			}
-			text = strconv.AppendFloat(text, float64(col[i]), 'g', -1, bitSize)
+			text = strconv.AppendFloat(text, float64(v), 'g', -1, bitSize)
 			text = append(text, '\n')
 			if _, err := bw.Write(text); err != nil {
 				return err
@@ -78,20 +67,31 @@ func WriteMatrixMarket[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt
 	return bw.Flush()
 }
 
-// countEntries returns the number of elements that coordinate format writes.
-func countEntries[T blocked.Element](a *blocked.Matrix[T], symmetric bool) (entries int64) {
-	m, n := a.Dims()
-	if m == 0 || n == 0 {
-		return 0
-	}
-	col := make([]T, m)
-	for j := range n {
-		first := 0
-		if symmetric {
-			first = j
+// columns yields the columns that are written, of a symmetric a from the diagonal on.
+func columns[T blocked.Element](a *blocked.Matrix[T]) iter.Seq2[int, []T] {
+	return func(yield func(int, []T) bool) {
+		m, n := a.Dims()
+		if m == 0 || n == 0 {
+			return // and no buffer for 10⁹ rows of nothing
 		}
-		colInto(a, col, first, j)
-		for _, v := range col[first:] {
+		col := make([]T, m)
+		for j := range n {
+			first := 0
+			if symmetric(a) {
+				first = j
+			}
+			lineInto(a, col, first, j, true)
+			if !yield(j, col[first:]) {
+				return
+			}
+		}
+	}
+}
+
+// countEntries returns the number of elements that coordinate format writes.
+func countEntries[T blocked.Element](a *blocked.Matrix[T]) (entries int64) {
+	for _, col := range columns(a) {
+		for _, v := range col {
 			if !isPlusZero(v) {
 				entries++
 			}

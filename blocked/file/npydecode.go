@@ -35,30 +35,18 @@ func decoder[T blocked.Element](t npyType) npyDecoder[T] {
 			return n
 		}
 	}
-	load := intLoader(t)
-	switch t.kind {
-	case 'b':
-		return func(dst []T, inc, n int, src []byte) int {
-			for k, b := range src[:n] {
-				dst[k*inc] = 0
-				if b != 0 {
-					dst[k*inc] = 1
-				}
-			}
-			return n
-		}
-	case 'u':
-		return func(dst []T, inc, n int, src []byte) int {
-			for k := range n {
-				dst[k*inc] = T(load(src[k*t.size:]))
-			}
-			return n
-		}
-	}
-	shift := 64 - 8*t.size
+	load, shift := intLoader(t), 64-8*t.size
 	return func(dst []T, inc, n int, src []byte) int {
 		for k := range n {
-			dst[k*inc] = T(int64(load(src[k*t.size:])<<shift) >> shift)
+			v := load(src[k*t.size:])
+			switch t.kind {
+			case 'b':
+				dst[k*inc] = T(min(v, 1))
+			case 'u':
+				dst[k*inc] = T(v)
+			default:
+				dst[k*inc] = T(int64(v<<shift) >> shift)
+			}
 		}
 		return n
 	}

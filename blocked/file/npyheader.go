@@ -6,7 +6,9 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // npyMaxHeader is the longest header accepted. Version 1.0 cannot have a
@@ -154,26 +156,22 @@ func (p *npyParser) word() string {
 
 func (p *npyParser) dict() *npyHeader {
 	h := new(npyHeader)
-	var seenDescr, seenOrder, seenShape bool
-	once := func(seen *bool, key string) {
-		if *seen {
-			p.fail("key %q stands twice", key)
-		}
-		*seen = true
-	}
+	seen := map[string]bool{}
 	p.expect('{')
 	for p.reason == "" && !p.take('}') {
 		key := p.quoted()
 		p.expect(':')
+		if seen[key] {
+			p.fail("key %q stands twice", key)
+		}
 		if p.reason != "" {
 			break
 		}
+		seen[key] = true
 		switch key {
 		case "descr":
-			once(&seenDescr, key)
 			h.dtype = p.descr()
 		case "fortran_order":
-			once(&seenOrder, key)
 			switch w := p.word(); w {
 			case "True", "False":
 				h.fortran = w == "True"
@@ -181,7 +179,6 @@ func (p *npyParser) dict() *npyHeader {
 				p.fail("'fortran_order' is %q, neither True nor False", w)
 			}
 		case "shape":
-			once(&seenShape, key)
 			h.m, h.n = p.shape()
 		default:
 			p.fail("unknown key %q", key)
@@ -190,7 +187,7 @@ func (p *npyParser) dict() *npyHeader {
 			p.fail("',' or '}' expected at byte %d", p.pos)
 		}
 	}
-	if p.reason == "" && !(seenDescr && seenOrder && seenShape) {
+	if p.reason == "" && len(seen) < 3 {
 		p.fail("one of the keys 'descr', 'fortran_order', 'shape' is missing")
 	}
 	if p.next(); p.pos < len(p.text) {
@@ -206,31 +203,20 @@ func (p *npyParser) descr() npyType {
 		return npyType{}
 	}
 	s := p.quoted()
-	d := s
-	var t npyType
-	order := byte('=')
-	if d != "" && (d[0] == '<' || d[0] == '>' || d[0] == '=' || d[0] == '|') {
-		order, d = d[0], d[1:]
+	order, name := byte('='), s
+	if s != "" && strings.IndexByte("<>=|", s[0]) >= 0 {
+		order, name = s[0], s[1:]
 	}
-	if d != "" {
-		t.kind, d = d[0], d[1:]
-	}
-	switch t.kind {
-	case 'f', 'i', 'u', 'b':
-	case 'c':
-		p.fail("type %q: complex elements are not supported", s)
-		return t
-	default:
-		p.fail("type %q is not supported; known: f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", s)
-		return t
-	}
+	const known = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1"
 	switch {
-	case d == "1" && t.kind != 'f', d == "2" && (t.kind == 'i' || t.kind == 'u'), (d == "4" || d == "8") && t.kind != 'b':
-		t.size = int(d[0] - '0')
-	default:
-		p.fail("type %q is not supported; known: f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", s)
-		return t
+	case strings.HasPrefix(name, "c"):
+		p.fail("type %q: complex elements are not supported", s)
+		return npyType{}
+	case !slices.Contains(strings.Fields(known), name):
+		p.fail("type %q is not supported; known: %s", s, known)
+		return npyType{}
 	}
+	t := npyType{kind: name[0], size: int(name[1] - '0')}
 	switch {
 	case order == '>':
 		t.big = true

@@ -160,11 +160,7 @@ func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data 
 	)
 	for range max(1, min(workers, n)) {
 		wg.Go(func() {
-			for {
-				k := int(next.Add(1)) - 1
-				if k >= n {
-					return
-				}
+			for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
 				// In the order of the file, for the sake of its read-ahead.
 				i, j := k/nt, k%nt
 				if h.fortran {

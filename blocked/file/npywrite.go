@@ -24,19 +24,13 @@ func WriteNPY[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt *WriteOp
 	if m == 0 || n == 0 {
 		return bw.Flush() // and no buffer for 10⁹ rows of nothing
 	}
+	lines, length := m, n
 	if o.Fortran {
-		line := make([]T, m)
-		for j := range n {
-			colInto(a, line, 0, j)
-			if err := writeElements(bw, line); err != nil {
-				return err
-			}
-		}
-		return bw.Flush()
+		lines, length = n, m
 	}
-	line := make([]T, n)
-	for i := range m {
-		rowInto(a, line, i)
+	line := make([]T, length)
+	for k := range lines {
+		lineInto(a, line, 0, k, o.Fortran)
 		if err := writeElements(bw, line); err != nil {
 			return err
 		}

@@ -68,21 +68,10 @@ func ParseWant(s string) (Want, error) {
 
 // kind returns the Kind that w asks for, of a file that is symmetric or not.
 func (w Want) kind(symmetric bool) blocked.Kind {
-	switch w {
-	case WantSymLower:
-		return blocked.SymLower
-	case WantSymUpper:
-		return blocked.SymUpper
-	case WantTriLower:
-		return blocked.TriLower
-	case WantTriUpper:
-		return blocked.TriUpper
-	case WantAsStored:
-		if symmetric {
-			return blocked.SymLower
-		}
+	if w == WantAsStored && symmetric {
+		w = WantSymLower
 	}
-	return blocked.Full
+	return [...]blocked.Kind{blocked.Full, blocked.Full, blocked.SymLower, blocked.SymUpper, blocked.TriLower, blocked.TriUpper}[w]
 }
 
 // ReadOptions says how a matrix file is read. The zero value works, and nil

@@ -59,26 +59,19 @@ func readOpened[T blocked.Element](f *os.File, o ReadOptions) (*blocked.Matrix[T
 	if err != nil {
 		return nil, err
 	}
-	br := bufio.NewReaderSize(f, fileBuffer)
-	magic, err := peekMagic(br)
+	whole := bufio.NewReaderSize(f, fileBuffer)
+	br, err := unzipped(whole)
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(magic, []byte(npyMagic)) && st.Mode().IsRegular() {
+	magic, err := br.Peek(len(mtxMagic)) // fewer bytes where the file is shorter
+	if err != nil && err != io.EOF {
+		return nil, contentError(0, err)
+	}
+	switch isNPY := bytes.HasPrefix(magic, []byte(npyMagic)); {
+	case isNPY && br == whole && st.Mode().IsRegular():
 		return readNPYFile[T](f, br, st.Size(), o)
-	}
-	if bytes.HasPrefix(magic, []byte(gzipMagic)) {
-		zr, err := gzip.NewReader(br)
-		if err != nil {
-			return nil, contentError(0, err)
-		}
-		br = bufio.NewReaderSize(zr, fileBuffer)
-		if magic, err = peekMagic(br); err != nil {
-			return nil, contentError(0, err)
-		}
-	}
-	switch {
-	case bytes.HasPrefix(magic, []byte(npyMagic)):
+	case isNPY:
 		a, err := readNPYStream[T](br, o)
 		if err != nil {
 			return nil, err
@@ -90,13 +83,21 @@ func readOpened[T blocked.Element](f *os.File, o ReadOptions) (*blocked.Matrix[T
 	return nil, &FormatError{Reason: "neither a .npy file nor a Matrix Market file, plain or in gzip"}
 }
 
-// peekMagic returns the first bytes of br, fewer where the file is shorter.
-func peekMagic(br *bufio.Reader) ([]byte, error) {
-	b, err := br.Peek(len(mtxMagic))
-	if err == io.EOF {
-		err = nil
+// unzipped returns br, or if that begins as gzip does a reader of what it decompresses
+// to.
+func unzipped(br *bufio.Reader) (*bufio.Reader, error) {
+	magic, err := br.Peek(len(gzipMagic))
+	if err != nil && err != io.EOF {
+		return nil, err
 	}
-	return b, err
+	if string(magic) != gzipMagic {
+		return br, nil
+	}
+	zr, err := gzip.NewReader(br)
+	if err != nil {
+		return nil, contentError(0, err)
+	}
+	return bufio.NewReaderSize(zr, fileBuffer), nil
 }
 
 // expectEnd reads on from the end of an array, where the file must end too;

@@ -37,11 +37,12 @@ func Write[T blocked.Element](path string, a *blocked.Matrix[T], opt *WriteOptio
 	if zipped {
 		plain := write
 		write = func(w io.Writer) error {
-			zw := gzip.NewWriter(w)
+			bw := bufio.NewWriterSize(w, fileBuffer)
+			zw := gzip.NewWriter(bw)
 			if err := plain(zw); err != nil {
 				return err
 			}
-			return zw.Close()
+			return errors.Join(zw.Close(), bw.Flush())
 		}
 	}
 	if err := replaceFile(path, write); err != nil {
@@ -69,7 +70,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(buffered(f, write), f.Close())
+		return errors.Join(write(f), f.Close())
 	}
 
 	f, err := createBeside(path)
@@ -81,7 +82,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	err = buffered(f, write)
+	err = write(f)
 	if err == nil && st != nil {
 		err = f.Chmod(st.Mode().Perm())
 	}
@@ -106,51 +107,37 @@ func createBeside(path string) (*os.File, error) {
 	}
 }
 
-func buffered(w io.Writer, write func(io.Writer) error) error {
-	bw := bufio.NewWriterSize(w, fileBuffer)
-	if err := write(bw); err != nil {
-		return err
-	}
-	return bw.Flush()
+// symmetric reports whether a stores one half of a symmetric matrix.
+func symmetric[T blocked.Element](a *blocked.Matrix[T]) bool {
+	return a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
 }
 
-// rowInto copies row i of a into dst, with the elements that a does not store.
-func rowInto[T blocked.Element](a *blocked.Matrix[T], dst []T, i int) {
+// lineInto copies what lies from element first on of row k of a, or of column k, to
+// dst, which is as long as the line, with the elements that a does not store.
+func lineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, column bool) {
 	nb := a.NB()
-	ti, r := i/nb, i%nb
-	symmetric := a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
-	for j0 := 0; j0 < len(dst); j0 += nb {
-		tj, seg := j0/nb, dst[j0:min(j0+nb, len(dst))]
-		switch {
-		case a.Kind() == blocked.Full || ti != tj && a.Stored(ti, tj):
-			copy(seg, a.Tile(ti, tj).Row(r))
-		case symmetric && ti != tj:
-			stridedCopy(seg, a.Tile(tj, ti), r)
-		default:
-			for k := range seg {
-				seg[k] = a.At(i, j0+k)
-			}
+	for p := first / nb * nb; p < len(dst); p += nb {
+		seg := dst[p:min(p+nb, len(dst))]
+		i, j, down := k/nb, p/nb, column
+		if column {
+			i, j = j, i
 		}
-	}
-}
-
-// colInto copies rows i ≥ first of column j of a into dst[i], with the
-// elements that a does not store.
-func colInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, j int) {
-	nb := a.NB()
-	tj, c := j/nb, j%nb
-	symmetric := a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
-	for i0 := first / nb * nb; i0 < len(dst); i0 += nb {
-		ti, seg := i0/nb, dst[i0:min(i0+nb, len(dst))]
+		if symmetric(a) && !a.Stored(i, j) { // the mirror image is
+			i, j, down = j, i, !down
+		}
 		switch {
-		case a.Kind() == blocked.Full || ti != tj && a.Stored(ti, tj):
-			stridedCopy(seg, a.Tile(ti, tj), c)
-		case symmetric && ti != tj:
-			copy(seg, a.Tile(tj, ti).Row(c))
-		default:
-			for k := range seg {
-				seg[k] = a.At(i0+k, j)
+		case a.Kind() != blocked.Full && (i == j || !a.Stored(i, j)):
+			for q := range seg {
+				if column {
+					seg[q] = a.At(p+q, k)
+				} else {
+					seg[q] = a.At(k, p+q)
+				}
 			}
+		case down:
+			stridedCopy(seg, a.Tile(i, j), k%nb)
+		default:
+			copy(seg, a.Tile(i, j).Row(k%nb))
 		}
 	}
 }
