@@ -7,18 +7,12 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
-// The event types of a Paraver trace of ours.
-const (
-	paraverOp      = 60000001
-	paraverVersion = 60000002
-	paraverTask    = 60000003
-	paraverJob     = 60000004
-	paraverFailed  = 60000005
-	paraverShare   = 60000006
-)
+// paraverEvents is the first of our event types.
+const paraverEvents = 60000001
 
 // The states of a worker in a Paraver trace, of those that Paraver knows.
 const (
@@ -178,14 +172,18 @@ func (p *paraver) trace(w io.Writer) error {
 		}
 		communicate(from, x.Start, to, x.End, x.Bytes, x.Job)
 	}
+	types := p.eventTypes()
 	for w, row := range p.byWorker() {
 		for _, c := range row.changes() {
-			var v paraverValues
-			if c.now != nil {
-				v = p.values(c.now)
+			var values strings.Builder
+			for i, t := range types {
+				var v uint64
+				if c.now != nil {
+					v = t.of(c.now)
+				}
+				fmt.Fprintf(&values, ":%d:%d", paraverEvents+i, v)
 			}
-			put(c.at, 2, "2:%d:1:1:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d:%d", w+1, w+1, c.at.Nanoseconds(), paraverOp, v.op,
-				paraverVersion, v.version, paraverTask, v.task, paraverJob, v.job, paraverFailed, v.failed, paraverShare, v.share)
+			put(c.at, 2, "2:%d:1:1:%d:%d%s", w+1, w+1, c.at.Nanoseconds(), &values)
 		}
 	}
 	tasks := p.lastAttempts()
@@ -210,22 +208,29 @@ func (p *paraver) trace(w io.Writer) error {
 	return out.Flush()
 }
 
-// paraverValues are the values of the event types for a task, 0 for none.
-type paraverValues struct {
-	op, version, failed, share int
-	task, job                  uint64
+// eventType is one thing that an event record says of a worker: 0 between tasks.
+type eventType struct {
+	name   string
+	values map[string]int // what they mean; nil: numbers
+	of     func(o *occupation) uint64
 }
 
-// values returns what the event types are during an occupation.
-func (p *paraver) values(o *occupation) paraverValues {
-	v := paraverValues{op: p.ops[o.Op], version: p.versions[o.Version], task: o.Task, job: o.Job}
-	if o.Failed {
-		v.failed = 1
+// eventTypes returns all of them, in the order of their numbers.
+func (p *paraver) eventTypes() []eventType {
+	flag := func(set bool) uint64 {
+		if set {
+			return 1
+		}
+		return 0
 	}
-	if o.share {
-		v.share = 1
+	return []eventType{
+		{"Operation", p.ops, func(o *occupation) uint64 { return uint64(p.ops[o.Op]) }},
+		{"Version", p.versions, func(o *occupation) uint64 { return uint64(p.versions[o.Version]) }},
+		{"Task", nil, func(o *occupation) uint64 { return o.Task }},
+		{"Job", nil, func(o *occupation) uint64 { return o.Job }},
+		{"Failed attempt", map[string]int{"Failed": 1}, func(o *occupation) uint64 { return flag(o.Failed) }},
+		{"Member of a gang", map[string]int{"Share of a task that another worker leads": 1}, func(o *occupation) uint64 { return flag(o.share) }},
 	}
-	return v
 }
 
 // config writes the .pcf: defaults of the display, and the names of states, event types
@@ -256,23 +261,16 @@ STATES_COLOR
 1    {0,0,255}
 3    {255,0,0}
 `)
-	types := func(id int, name string, values map[string]int) {
-		fmt.Fprintf(out, "\nEVENT_TYPE\n0    %d    %s\n", id, name)
-		if values == nil {
-			return
+	for i, t := range p.eventTypes() {
+		fmt.Fprintf(out, "\nEVENT_TYPE\n0    %d    %s\n", paraverEvents+i, t.name)
+		if t.values == nil {
+			continue
 		}
 		fmt.Fprintf(out, "VALUES\n0      End\n")
-		names := slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Compare(values[a], values[b]) })
-		for _, n := range names {
-			fmt.Fprintf(out, "%d      %s\n", values[n], cmp.Or(n, "unnamed"))
+		for _, n := range slices.SortedFunc(maps.Keys(t.values), func(a, b string) int { return cmp.Compare(t.values[a], t.values[b]) }) {
+			fmt.Fprintf(out, "%d      %s\n", t.values[n], cmp.Or(n, "unnamed"))
 		}
 	}
-	types(paraverOp, "Operation", p.ops)
-	types(paraverVersion, "Version", p.versions)
-	types(paraverTask, "Task", nil)
-	types(paraverJob, "Job", nil)
-	types(paraverFailed, "Failed attempt", map[string]int{"Failed": 1})
-	types(paraverShare, "Member of a gang", map[string]int{"Share of a task that another worker leads": 1})
 	return out.Flush()
 }
 

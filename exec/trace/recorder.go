@@ -93,31 +93,22 @@ type buffer struct {
 	shares  ring
 	running Running // what the worker is at, if busy
 	busy    bool
-	totals  usages    // also of events that are gone
-	recent  [4]*Usage // some of totals
-	next    int       // of recent, to be replaced
-	_       [64]byte  // keeps neighbours off this cache line
+	kinds   numbers[versionKey]
+	totals  []Usage  // by number of the kind, also of events that are gone
+	_       [64]byte // keeps neighbours off this cache line
 }
 
 // versionKey identifies a version of an op.
 type versionKey struct{ op, version string }
 
-// usage returns where the events of e's version are counted. A program has few
-// versions: the last four are looked at before the map. The caller holds the buffer's
-// lock.
+// usage returns where the events of e's version are counted. The caller holds the
+// buffer's lock.
 func (b *buffer) usage(e *Event) *Usage {
-	for _, u := range b.recent {
-		if u != nil && u.Op == e.Op && u.Version == e.Version {
-			return u
-		}
+	k := int(b.kinds.number(versionKey{e.Op, e.Version}))
+	if k == len(b.totals) {
+		b.totals = append(b.totals, Usage{Op: e.Op, Version: e.Version})
 	}
-	if b.totals == nil {
-		b.totals = usages{}
-	}
-	u := b.totals.of(e.Op, e.Version)
-	b.recent[b.next] = u
-	b.next = (b.next + 1) % len(b.recent)
-	return u
+	return &b.totals[k]
 }
 
 // begin starts the clock.
@@ -236,7 +227,7 @@ func (r *Recorder) Reset() {
 		b.mu.Lock()
 		b.events.reset()
 		b.shares.reset()
-		b.totals, b.recent = nil, [4]*Usage{}
+		b.kinds, b.totals = numbers[versionKey]{}, nil
 		b.mu.Unlock()
 	}
 	r.mu.Lock()

@@ -54,8 +54,8 @@ func (r *Recorder) Totals() []Usage {
 	sum := usages{}
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
-		for k, part := range b.totals {
-			u := sum.of(k.op, k.version)
+		for _, part := range b.totals {
+			u := sum.of(part.Op, part.Version)
 			u.Calls += part.Calls
 			u.Failed += part.Failed
 			u.Busy += part.Busy
