@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -56,19 +55,13 @@ func (r *reader) cpuset(name string) (CPUSet, error) {
 }
 
 func (r *reader) number(name string) (int64, error) {
-	s, err := r.text(name)
-	if err != nil {
-		return 0, err
-	}
+	s, _ := r.text(name) // of a file that is not there it is no number
 	return strconv.ParseInt(s, 10, 64)
 }
 
 // field returns the value of "key: value" in a file of such lines.
 func (r *reader) field(file, key string) string {
-	s, err := r.text(file)
-	if err != nil {
-		return ""
-	}
+	s, _ := r.text(file)
 	for line := range strings.Lines(s) {
 		k, v, ok := strings.Cut(line, ":")
 		if ok && strings.TrimSpace(k) == key {
@@ -76,6 +69,13 @@ func (r *reader) field(file, key string) string {
 		}
 	}
 	return ""
+}
+
+// memoryOf returns the bytes of "key: 1024 kB" in a file of such lines, 0 if there is
+// no such line.
+func (r *reader) memoryOf(file, key string) int64 {
+	value, _, _ := strings.Cut(r.field(file, key), " ")
+	return parseSize(value + "K")
 }
 
 func (r *reader) cpus() {
@@ -157,7 +157,7 @@ func (r *reader) nodes() {
 			m.note("the CPUs of NUMA node %d are unknown", id)
 			continue
 		}
-		n := Node{ID: id, Memory: r.nodeMemory(dir)}
+		n := Node{ID: id, Memory: r.memoryOf(dir+"/meminfo", fmt.Sprintf("Node %d MemTotal", id))}
 		for _, c := range cpus.Intersect(m.Allowed) {
 			if !placed[c] {
 				placed[c] = true
@@ -185,29 +185,6 @@ func (r *reader) nodes() {
 	for i := range m.Cores {
 		m.Cores[i].Node = m.NodeOf(m.Cores[i].CPUs[0])
 	}
-}
-
-// nodeMemory reads lines like "Node 0 MemTotal: 1024 kB".
-func (r *reader) nodeMemory(dir string) int64 {
-	s, err := r.text(dir + "/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(s) {
-		if f := strings.Fields(line); len(f) >= 4 && f[2] == "MemTotal:" {
-			return kilobytes(f[3])
-		}
-	}
-	return 0
-}
-
-// kilobytes returns the bytes of a number of KiB, or 0 if s is not one.
-func kilobytes(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64>>10 {
-		return 0
-	}
-	return n << 10
 }
 
 func (r *reader) caches() {
@@ -243,9 +220,8 @@ func (r *reader) cache(dir string, cpu int) (c Cache, shared CPUSet, ok bool) {
 	if c.Type, err = r.text(dir + "/type"); err != nil {
 		c.Type = "Unified"
 	}
-	if s, err := r.text(dir + "/size"); err == nil {
-		c.Size = parseSize(s)
-	}
+	size, _ := r.text(dir + "/size")
+	c.Size = parseSize(size)
 	if n, err := r.number(dir + "/coherency_line_size"); err == nil {
 		c.Line = int(n)
 	}
@@ -292,8 +268,7 @@ func parseSize(s string) int64 {
 }
 
 func (r *reader) memory() {
-	value, _, _ := strings.Cut(r.field("proc/meminfo", "MemTotal"), " ")
-	r.m.Memory = kilobytes(value)
+	r.m.Memory = r.memoryOf("proc/meminfo", "MemTotal")
 	if r.m.Memory == 0 {
 		r.m.note("the size of main memory is unknown: no MemTotal in /proc/meminfo")
 	}
@@ -302,10 +277,7 @@ func (r *reader) memory() {
 // names fills what CPUID does not say, on arm64 above all.
 func (r *reader) names() {
 	m := r.m
-	if m.Brand == "" {
-		m.Brand = r.brand()
-	}
-	if m.Brand == "" {
+	if m.Brand = cmp.Or(m.Brand, r.brand()); m.Brand == "" {
 		m.note("the processor does not say its name")
 	}
 	if m.Hypervisor == "" {
@@ -326,10 +298,7 @@ func (r *reader) brand() string {
 	if s := armName(r.field("proc/cpuinfo", "CPU implementer"), r.field("proc/cpuinfo", "CPU part")); s != "" {
 		return s
 	}
-	s, err := r.text(path.Join("proc", "device-tree", "model"))
-	if err != nil {
-		return ""
-	}
+	s, _ := r.text("proc/device-tree/model")
 	return strings.TrimRight(s, "\x00")
 }
 

@@ -19,169 +19,120 @@ func (m *Machine) SpreadUnits(n, units int) []CPUSet {
 	if n <= 0 || units <= 0 {
 		return nil
 	}
-	p := newPlacer(m)
+	nodes := m.seats()
 	places := make([]CPUSet, n)
 	for i := range places {
-		places[i] = p.place(min(units, len(m.Allowed)))
+		places[i] = place(nodes, min(units, len(m.Allowed)))
 	}
 	return places
 }
 
-// seat is a CPU as placement sees it.
+// seat is a CPU as placement sees it: load is how many workers were placed here, and
+// the others how many on its core, under its last-level cache and on its node.
 type seat struct {
-	cpu, core, llc, node int // core, llc and node are indices
-	load                 int // workers placed here
+	cpu, load       int
+	core, llc, node *int
 }
 
-// placer hands out the least loaded CPUs.
-type placer struct {
-	seats    [][]seat // per node
-	coreLoad []int
-	llcLoad  []int
-	nodeLoad []int
-}
-
-func newPlacer(m *Machine) *placer {
-	core := make(map[int]int)
-	for i, c := range m.Cores {
-		for _, cpu := range c.CPUs {
-			core[cpu] = i
+// seats returns the allowed CPUs by node. Those whose last-level cache is unknown
+// share one.
+func (m *Machine) seats() (nodes [][]*seat) {
+	core, llc, unknown := map[int]*int{}, map[int]*int{}, new(int)
+	share := func(of map[int]*int, cpus CPUSet) {
+		load := new(int)
+		for _, cpu := range cpus {
+			of[cpu] = load
 		}
 	}
-	llc, llcs := m.lastLevel()
-	p := &placer{
-		seats:    make([][]seat, len(m.Nodes)),
-		coreLoad: make([]int, len(m.Cores)),
-		llcLoad:  make([]int, llcs),
-		nodeLoad: make([]int, len(m.Nodes)),
+	for _, c := range m.Cores {
+		share(core, c.CPUs)
 	}
-	for i, n := range m.Nodes {
-		for _, cpu := range n.CPUs {
-			p.seats[i] = append(p.seats[i], seat{cpu: cpu, core: core[cpu], llc: llc[cpu], node: i})
-		}
-	}
-	return p
-}
-
-// lastLevel numbers the caches of the highest level and maps CPUs to them;
-// CPUs of which it is unknown map to 0.
-func (m *Machine) lastLevel() (byCPU map[int]int, n int) {
-	byCPU = make(map[int]int)
 	level := 0
 	for _, c := range m.Caches {
 		level = max(level, c.Level)
 	}
 	for _, c := range m.Caches {
-		if c.Level != level {
-			continue
-		}
 		for _, s := range c.Shared {
-			for _, cpu := range s {
-				byCPU[cpu] = n
+			if c.Level == level {
+				share(llc, s)
 			}
-			n++
 		}
 	}
-	return byCPU, max(n, 1)
+	for _, n := range m.Nodes {
+		var seats []*seat
+		node := new(int)
+		for _, cpu := range n.CPUs {
+			seats = append(seats, &seat{cpu: cpu, core: core[cpu], llc: cmp.Or(llc[cpu], unknown), node: node})
+		}
+		nodes = append(nodes, seats)
+	}
+	return nodes
 }
 
-// place seats one worker on units CPUs.
-func (p *placer) place(units int) CPUSet {
+// place seats one worker on units CPUs: on the node that offers the most seats, and
+// among those with equally many the least loaded one, and then on the next.
+func place(nodes [][]*seat, units int) CPUSet {
 	var got []int
 	for len(got) < units {
-		node, seats := p.best(units-len(got), got)
-		for _, s := range seats {
-			p.take(node, s)
-			got = append(got, p.seats[node][s].cpu)
+		var offers []offer
+		for _, seats := range nodes {
+			offers = append(offers, offerOf(seats, units-len(got), got))
+		}
+		best := slices.MinFunc(offers, func(a, b offer) int {
+			return cmp.Or(
+				cmp.Compare(len(b.seats), len(a.seats)),
+				cmp.Compare(a.load, b.load),
+				cmp.Compare(a.core, b.core),
+				cmp.Compare(a.node, b.node),
+			)
+		})
+		for _, s := range best.seats {
+			s.load++
+			*s.core++
+			*s.llc++
+			*s.node++
+			got = append(got, s.cpu)
 		}
 	}
 	return newCPUSet(got)
 }
 
-func (p *placer) take(node, i int) {
-	s := &p.seats[node][i]
-	s.load++
-	p.coreLoad[s.core]++
-	p.llcLoad[s.llc]++
-	p.nodeLoad[node]++
-}
-
-// offer is what one node can give a worker.
+// offer is what one node can give a worker, and the load of these seats, of their
+// cores and of the node.
 type offer struct {
-	seats              []int
-	load, core, filled int
+	seats            []*seat
+	load, core, node int
 }
 
-// best returns the node that offers the most seats up to units, and among
-// those with equally many the least loaded. Seats in taken are not offered.
-func (p *placer) best(units int, taken []int) (node int, seats []int) {
-	var chosen offer
-	for i := range p.seats {
-		o := p.offer(i, units, taken)
-		if i == 0 || o.better(&chosen) {
-			node, chosen = i, o
-		}
-	}
-	return node, chosen.seats
-}
-
-func (o *offer) better(than *offer) bool {
-	return cmp.Or(
-		cmp.Compare(len(than.seats), len(o.seats)),
-		cmp.Compare(o.load, than.load),
-		cmp.Compare(o.core, than.core),
-		cmp.Compare(o.filled, than.filled),
-	) < 0
-}
-
-// offer picks up to units seats of a node one after the other, the least
-// loaded first, as if each were taken. Several seats of one worker stay
+// offerOf picks up to units of the seats of a node that are not taken one after the other, the
+// least loaded first, as if each were taken. Several seats of one worker stay
 // together under one cache, since they work on the same tile; the seats of
 // different workers do not.
-func (p *placer) offer(node, units int, taken []int) offer {
-	all := p.seats[node]
-	o := offer{filled: p.nodeLoad[node]}
-	used := make([]bool, len(all))
-	mine := make(map[int]int) // core -> seats of this offer
-	home := -1                // cache of the first seat
-	for len(o.seats) < units {
-		pick := -1
-		for i := range all {
-			if used[i] || slices.Contains(taken, all[i].cpu) {
-				continue
-			}
-			if pick < 0 || p.before(&all[i], &all[pick], mine, home) {
-				pick = i
-			}
-		}
-		if pick < 0 {
-			break
-		}
-		s := &all[pick]
-		used[pick] = true
-		o.seats = append(o.seats, pick)
-		o.load += s.load
-		o.core += p.coreLoad[s.core] + mine[s.core]
-		mine[s.core]++
-		if home < 0 {
-			home = s.llc
-		}
-	}
-	return o
-}
-
-func (p *placer) before(a, b *seat, mine map[int]int, home int) bool {
+func offerOf(seats []*seat, units int, taken []int) offer {
+	o := offer{node: *seats[0].node}
+	free := slices.DeleteFunc(slices.Clone(seats), func(s *seat) bool { return slices.Contains(taken, s.cpu) })
+	mine := make(map[*int]int) // core -> seats of this offer
 	away := func(s *seat) int {
-		if home < 0 || s.llc == home {
+		if o.seats == nil || s.llc == o.seats[0].llc {
 			return 0
 		}
 		return 1
 	}
-	return cmp.Or(
-		cmp.Compare(a.load, b.load),
-		cmp.Compare(p.coreLoad[a.core]+mine[a.core], p.coreLoad[b.core]+mine[b.core]),
-		cmp.Compare(away(a), away(b)),
-		cmp.Compare(p.llcLoad[a.llc], p.llcLoad[b.llc]),
-		cmp.Compare(a.cpu, b.cpu),
-	) < 0
+	for len(o.seats) < units && len(free) > 0 {
+		s := slices.MinFunc(free, func(a, b *seat) int {
+			return cmp.Or(
+				cmp.Compare(a.load, b.load),
+				cmp.Compare(*a.core+mine[a.core], *b.core+mine[b.core]),
+				cmp.Compare(away(a), away(b)),
+				cmp.Compare(*a.llc, *b.llc),
+				cmp.Compare(a.cpu, b.cpu),
+			)
+		})
+		free = slices.DeleteFunc(free, func(x *seat) bool { return x == s })
+		o.seats = append(o.seats, s)
+		o.load += s.load
+		o.core += *s.core + mine[s.core]
+		mine[s.core]++
+	}
+	return o
 }
