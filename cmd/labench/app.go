@@ -64,20 +64,19 @@ func (a *app) run(ctx context.Context, args []string) int {
 // makes no sense also where only the engine knew, and that of a device that is
 // not there.
 func exitCode(err error) int {
-	var (
-		command *usageError
-		unknown *versions.UnknownNameError
-		config  *versions.ConfigError
-		options *la.OptionsError
-		address *monitor.AddressError
-	)
-	if errors.As(err, &command) || errors.As(err, &address) || errors.As(err, &unknown) || errors.As(err, &config) || errors.As(err, &options) {
+	switch {
+	case is[*usageError](err), is[*monitor.AddressError](err), is[*versions.UnknownNameError](err), is[*versions.ConfigError](err), is[*la.OptionsError](err):
 		return exitUsage
-	}
-	if none := (*cuda.NoDeviceError)(nil); errors.As(err, &none) {
+	case is[*cuda.NoDeviceError](err):
 		return exitNoDevice
 	}
 	return exitFailed
+}
+
+// is reports whether err is, or wraps, an error of a type.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // warn writes a warning.
@@ -87,8 +86,10 @@ func (a *app) warn(text string) { fprintWrapped(a.err, "labench: warning: ", tex
 func (a *app) object(v any) error { return json.NewEncoder(a.out).Encode(v) }
 
 // document writes v as one JSON document, with line breaks.
-func (a *app) document(v any) error {
-	e := json.NewEncoder(a.out)
+func (a *app) document(v any) error { return writeDocument(a.out, v) }
+
+func writeDocument(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }

@@ -2,30 +2,15 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // deviceRow is a device of this machine.
-type deviceRow struct {
-	Name   string   `json:"name"` // "cuda0"
-	Model  string   `json:"model"`
-	Memory int64    `json:"memory"` // bytes
-	Notes  []string `json:"notes"`
-}
-
-// String returns the device in words.
-func (d deviceRow) String() string {
-	s := fmt.Sprintf("%s: %s, %s", d.Name, d.Model, bench.Bytes(float64(d.Memory)))
-	for _, n := range d.Notes {
-		s += ", " + n
-	}
-	return s
-}
+type deviceRow = gpucheck.Device
 
 // devices is what there is, and why there is nothing.
 type devices struct {
@@ -42,7 +27,7 @@ func findDevices() devices {
 	var found devices
 	for _, d := range all {
 		info := d.Info()
-		row := deviceRow{fmt.Sprintf("cuda%d", info.Ordinal), info.Name, info.Memory, append([]string{}, info.Notes...)}
+		row := gpucheck.NewDevice("cuda", info)
 		if err := d.Close(); err != nil {
 			row.Notes = append(row.Notes, err.Error())
 		}
@@ -58,7 +43,7 @@ func findDevices() devices {
 func (d devices) list() string {
 	var b strings.Builder
 	for _, r := range d.rows {
-		b.WriteString(wrapped("device ", r.String()))
+		b.WriteString(wrapped("device ", r.Long()))
 	}
 	return b.String()
 }

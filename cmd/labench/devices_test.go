@@ -11,7 +11,7 @@ import (
 func TestDevices(t *testing.T) {
 	op := &versions.Op{Name: "gemm", Type: "f64", Versions: []versions.Version{{Name: "cuda", Constraints: versions.Constraints{Kind: "cuda"}}, {Name: "go"}}}
 	on := &versions.Target{Kind: "cpu"}
-	with := devices{rows: []deviceRow{{"cuda0", "NVIDIA H200", 139 << 30, []string{"cuBLAS 12.4"}}}}
+	with := devices{rows: []deviceRow{{Name: "cuda0", Model: "NVIDIA H200", Memory: 139 << 30, Notes: []string{"cuBLAS 12.4"}}}}
 	without := devices{why: "this program was built without the tag cuda"}
 	if rows := inventory([]*versions.Op{op}, nil, on, with); !rows[0].Eligible || !rows[1].Eligible {
 		t.Errorf("with a device: %+v", rows)

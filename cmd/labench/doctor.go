@@ -151,7 +151,7 @@ func (x *findings) chart(p paint) string {
 		line("devices", "none: %s", x.devices.why)
 	}
 	for i, d := range x.devices.rows {
-		line(map[bool]string{true: "devices"}[i == 0], "%s", d)
+		line(map[bool]string{true: "devices"}[i == 0], "%s", d.Long())
 	}
 	if x.fma.One > 0 {
 		line("peak", "FMA f64 (%v): %.1f GFLOP/s on one core, %.1f on %d", x.fma.ISA, x.fma.One, x.fma.All, x.fma.Cores)

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,16 +52,14 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 	if err := f.parse(); err != nil {
 		return usage(err)
 	}
-	var bar *progress
-	if terminal(a.err) {
-		bar = newProgress(a.err, "gpu-check")
-	}
+	bar := newProgress(a.err, "gpu-check")
 	type outcome struct {
 		report gpucheck.Report
 		err    error
 		saving error // the first error of writing the file
 	}
-	over, latest := make(chan outcome, 1), make(chan gpucheck.Report, 1)
+	over := make(chan outcome, 1)
+	var latest atomic.Pointer[gpucheck.Report]
 	opt := f.opt
 	opt.Machine, opt.Build = machineLine(topo.Detect()), versionLine(debug.ReadBuildInfo())
 	go func() {
@@ -71,11 +69,7 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 				saving = err
 			}
 			bar.update(int(r.Seconds), int(r.Budget))
-			select {
-			case <-latest:
-			default:
-			}
-			latest <- r
+			latest.Store(&r)
 		}
 		r, err := run(ctx, opt)
 		over <- outcome{r, err, saving}
@@ -91,11 +85,8 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 		// Calls of a driver that has hung cannot be stopped: the process ends.
 		ended = false
 	}
-	if !ended {
-		select {
-		case end.report = <-latest: // says what was under way
-		default:
-		}
+	if r := latest.Load(); !ended && r != nil {
+		end.report = *r // says what was under way
 	}
 	bar.end()
 	if end.report.Device.Name == "" {
@@ -149,9 +140,5 @@ func (f *gpuCheckFlags) write(r gpucheck.Report) error {
 	if f.json == "" {
 		return nil
 	}
-	return writeWhole([]string{f.json}, func(to []io.Writer) error {
-		e := json.NewEncoder(to[0])
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	})
+	return writeWhole([]string{f.json}, func(to []io.Writer) error { return writeDocument(to[0], r) })
 }

@@ -16,7 +16,7 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 	head := func(name, text string) { b.WriteString(label(name) + p.faint(text) + "\n") }
 	line("machine", r.Machine)
 	line("program", r.Build)
-	line("device", fmt.Sprintf("%s: %s, %s", r.Device.Name, r.Device.Model, bench.Bytes(float64(r.Device.Memory))))
+	line("device", r.Device.String())
 	for _, n := range r.Device.Notes {
 		line("", n)
 	}
@@ -44,19 +44,15 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 		}
 		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
 	}
-	for i, s := range r.Skipped {
-		name := ""
-		if i == 0 {
-			name = "left out"
-		}
+	name := "left out"
+	for _, s := range r.Skipped {
 		line(name, s.Point+": "+s.Why)
+		name = ""
 	}
-	for i, f := range r.Errors {
-		name := ""
-		if i == 0 {
-			name = "failed"
-		}
+	name = "failed"
+	for _, f := range r.Errors {
 		line(name, f.Point+": "+f.Error)
+		name = ""
 	}
 	if r.Point != "" {
 		line("unfinished", r.Point)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -89,15 +90,9 @@ func (a *app) runMETG(ctx context.Context, f *metgFlags) error {
 			return usage(fmt.Errorf("--%s is %d, want at least %d", n.name, n.got, n.least))
 		}
 	}
-	workers := f.workers
-	if workers == 0 {
-		workers = exec.DefaultWorkers()
-	}
+	workers := cmp.Or(f.workers, exec.DefaultWorkers())
 	a.warnCrowded(workers)
-	width := f.width
-	if width == 0 {
-		width = workers
-	}
+	width := cmp.Or(f.width, workers)
 	doc := metgDocument{Machine: machineLine(topo.Detect())}
 	p := newPaint(a.out)
 	if !f.json {

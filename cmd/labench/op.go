@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -19,7 +20,7 @@ type opFlags struct {
 	spec                             bench.Spec
 	sched, versions, exclude, matrix string
 	profile                          string
-	json, tags                       bool
+	json                             bool
 	warmup                           int
 	devices, resources               string
 	choices                          map[string]*string
@@ -29,24 +30,30 @@ type opFlags struct {
 
 // newOpCommand returns the command that runs one operation.
 func newOpCommand(a *app, op bench.Operation) *cobra.Command {
-	f := opFlags{op: op}
-	f.spec.Op = op.Name
+	var tags bool
+	f, cmd := opCommand(op, func(ctx context.Context, f *opFlags) error {
+		if tags {
+			return a.tagsInfo(f.json)
+		}
+		return a.runOp(ctx, f)
+	})
+	f.record.register(cmd)
+	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
+	return cmd
+}
+
+// opCommand returns a command that does something with an operation, and its flags.
+func opCommand(op bench.Operation, run func(context.Context, *opFlags) error) (*opFlags, *cobra.Command) {
+	f := &opFlags{op: op, spec: bench.Spec{Op: op.Name}}
 	cmd := &cobra.Command{
 		Use:   op.Name,
 		Short: op.Short,
 		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.tags {
-				return a.tagsInfo(f.json)
-			}
-			f.given = cmd.Flags().Changed
-			return a.runOp(cmd.Context(), &f)
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), f) },
 	}
+	f.given = cmd.Flags().Changed
 	f.register(cmd)
-	f.record.register(cmd)
-	cmd.Flags().BoolVar(&f.tags, "tags-info", false, "say which build tags this program has, and what each adds")
-	return cmd
+	return f, cmd
 }
 
 // register defines the flags on cmd.
@@ -207,6 +214,15 @@ func parseVersions(list string) (only []string, fixed []versions.Pin, err error)
 	return only, fixed, err
 }
 
+// checkVersions returns an error that names what of the names of versions there is not.
+func checkVersions(only []string, fixed []versions.Pin) error {
+	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Thorough: true, Only: only, Fixed: fixed})
+	if err != nil {
+		return err
+	}
+	return e.Close()
+}
+
 // prepare parses the command line and opens the profile.
 func (a *app) prepare(f *opFlags) (s bench.Spec, p *profile, err error) {
 	if s, err = f.parse(); err != nil {
@@ -279,6 +295,5 @@ func wrong(r bench.Result) error {
 
 // kindsHelp lists the kinds of matrices that op takes.
 func (a *app) kindsHelp(op string) error {
-	fprintWrapped(a.out, "kinds of matrices for "+op+": ", strings.Join(bench.KindsFor(op), ", "))
-	return nil
+	return fprintWrapped(a.out, "kinds of matrices for "+op+": ", strings.Join(bench.KindsFor(op), ", "))
 }

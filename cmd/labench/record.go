@@ -189,7 +189,7 @@ func (r *recorded) show(a *app, quiet bool) error {
 		if quiet {
 			continue
 		}
-		if err := printWrapped(a.out, label(name), fmt.Sprintf("%s: %s, %s", strings.Join(w.paths, ", "), count(tasks, "task"), what)); err != nil {
+		if err := fprintWrapped(a.out, label(name), fmt.Sprintf("%s: %s, %s", strings.Join(w.paths, ", "), count(tasks, "task"), what)); err != nil {
 			return err
 		}
 	}
@@ -199,10 +199,10 @@ func (r *recorded) show(a *app, quiet bool) error {
 // report prints where the time went.
 func (r *recorded) report(a *app, tasks int) error {
 	if tasks == 0 {
-		return printWrapped(a.out, label("report"), "the problem went to one kernel on one core: there were no tasks to report of; --nb cuts it into tiles")
+		return fprintWrapped(a.out, label("report"), "the problem went to one kernel on one core: there were no tasks to report of; --nb cuts it into tiles")
 	}
 	span := r.last.Summary().Span
-	err := printWrapped(a.out, label("last run"), fmt.Sprintf("%s: tasks for %s, and %s before and after them (matrices into tiles and back)",
+	err := fprintWrapped(a.out, label("last run"), fmt.Sprintf("%s: tasks for %s, and %s before and after them (matrices into tiles and back)",
 		duration(r.took.Seconds()), duration(span.Seconds()), duration(max(r.took-span, 0).Seconds())))
 	if err != nil {
 		return err
@@ -222,11 +222,4 @@ func tasksOf(r *trace.Recording) (n int) {
 		}
 	}
 	return n
-}
-
-// printWrapped writes text behind label as fprintWrapped does, and says if that
-// failed.
-func printWrapped(w io.Writer, label, text string) error {
-	_, err := io.WriteString(w, wrapped(label, text))
-	return err
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/la"
 )
 
 // scaleFlags is the command line of labench scale.
@@ -210,11 +209,7 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error
 	}
 	// Names of versions that do not exist would fail in every point.
 	for _, v := range p.sweep.versions {
-		e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Only: v.only, Thorough: true})
-		if err != nil {
-			return err
-		}
-		if err := e.Close(); err != nil {
+		if err := checkVersions(v.only, nil); err != nil {
 			return err
 		}
 	}

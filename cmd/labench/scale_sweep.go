@@ -341,20 +341,13 @@ func (p *point) failure() string {
 // nb_auto, versions_allowed, speedup and efficiency, null if unknown,
 // oversubscribe, the factor if there is one, and error, if it failed.
 func (p point) MarshalJSON() ([]byte, error) {
-	result, err := json.Marshal(p.result)
-	if err != nil {
-		return nil, err
-	}
-	more, err := json.Marshal(struct {
+	return json.Marshal(struct {
+		bench.Result
 		Auto       bool         `json:"nb_auto"`
-		Versions   string       `json:"versions_allowed"`
+		Allowed    string       `json:"versions_allowed"`
 		Speedup    bench.Number `json:"speedup"`
 		Efficiency bench.Number `json:"efficiency"`
 		Factor     int          `json:"oversubscribe,omitempty"`
 		Error      string       `json:"error,omitempty"`
-	}{p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.failure()})
-	if err != nil {
-		return nil, err
-	}
-	return append(append(result[:len(result)-1], ','), more[1:]...), nil
+	}{p.result, p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.failure()})
 }

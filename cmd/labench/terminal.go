@@ -46,8 +46,9 @@ func (p paint) alert(s string) string { return p.code("1;33", s) }
 // fprintWrapped writes text behind label, broken between words into lines of
 // at most 80 columns that are indented as far as the label. Line breaks in
 // text stay, with the indentation that follows them.
-func fprintWrapped(w io.Writer, label, text string) {
-	io.WriteString(w, wrapped(label, text))
+func fprintWrapped(w io.Writer, label, text string) error {
+	_, err := io.WriteString(w, wrapped(label, text))
+	return err
 }
 
 // wrapped returns what fprintWrapped writes.

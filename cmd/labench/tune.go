@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/la"
 )
 
 // tuneFlags is the command line of labench tune.
@@ -161,18 +161,11 @@ func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
 		return usage(err)
 	}
 	// Names of versions that do not exist would fail with every problem.
-	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Thorough: true, Only: p.problems[0].Only, Fixed: p.problems[0].Fixed})
-	if err != nil {
+	if err := checkVersions(p.problems[0].Only, p.problems[0].Fixed); err != nil {
 		return err
 	}
-	if err := e.Close(); err != nil {
-		return err
-	}
-	most := 0
-	for _, s := range p.problems {
-		most = max(most, s.Workers)
-	}
-	a.warnCrowded(most)
+	most := slices.MaxFunc(p.problems, func(a, b bench.Spec) int { return cmp.Compare(a.Workers, b.Workers) })
+	a.warnCrowded(most.Workers)
 	kept, err := a.openProfile(f.profile)
 	if err != nil {
 		return err

@@ -34,18 +34,7 @@ done about it, the largest first.`,
 		Args: cobra.ArbitraryArgs, // RunE has a better answer
 	}
 	for _, op := range bench.Operations() {
-		f := &opFlags{op: op}
-		f.spec.Op = op.Name
-		sub := &cobra.Command{
-			Use:   op.Name,
-			Short: op.Short,
-			Args:  noArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				f.given = cmd.Flags().Changed
-				return a.runWhy(cmd.Context(), f)
-			},
-		}
-		f.register(sub)
+		_, sub := opCommand(op, a.runWhy)
 		cmd.AddCommand(sub)
 	}
 	return cmd
@@ -119,8 +108,7 @@ func (a *app) whyNoTasks(f *opFlags, all side) error {
 		return a.document(whyDocument{Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
 			Direct: true, Verdict: []string{text}})
 	}
-	fprintWrapped(a.out, "", text)
-	return nil
+	return fprintWrapped(a.out, "", text)
 }
 
 // whyDocument is what labench explain --json prints. Times are in seconds.
@@ -184,7 +172,7 @@ func (x *account) document() whyDocument {
 	}
 	d.One, d.All = of(x.one, x.outside[0]), of(x.all, x.outside[1])
 	for _, o := range x.ops {
-		d.Ops = append(d.Ops, whyOp{o.op, o.callsOne, o.callsAll, each(o.busyOne, o.callsOne).Seconds(), each(o.busyAll, o.callsAll).Seconds()})
+		d.Ops = append(d.Ops, whyOp{o.op, o.calls[0], o.calls[1], o.each(0).Seconds(), o.each(1).Seconds()})
 	}
 	for _, l := range x.losses {
 		d.Losses = append(d.Losses, whyLoss{l.kind.String(), x.share(l.time), l.time.Seconds()})

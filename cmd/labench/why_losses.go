@@ -38,21 +38,23 @@ type side struct {
 	took      time.Duration // of that run
 }
 
-// opTimes is the time that the tasks of an op take on either side.
+// opTimes is the time that the tasks of an op take with one worker, and with all.
 type opTimes struct {
-	op                     string
-	callsOne, callsAll     int
-	busyOne, busyAll       time.Duration // of all its tasks
-	versionOne, versionAll string        // those that took most of the time
+	op      string
+	calls   [2]int
+	busy    [2]time.Duration // of all its tasks
+	version [2]string        // that took most of the time
 }
 
-// each returns the mean time of a task, 0 if there is none.
-func each(busy time.Duration, calls int) time.Duration { return busy / time.Duration(max(calls, 1)) }
+// each returns the mean time of a task on a side, 0 if there is none.
+func (o *opTimes) each(side int) time.Duration {
+	return o.busy[side] / time.Duration(max(o.calls[side], 1))
+}
 
 // slower returns by what part a task takes longer with all workers, 0 if it
 // cannot be said.
 func (o *opTimes) slower() float64 {
-	one, all := each(o.busyOne, o.callsOne), each(o.busyAll, o.callsAll)
+	one, all := o.each(0), o.each(1)
 	if one == 0 || all == 0 {
 		return 0
 	}
@@ -86,11 +88,10 @@ func newAccount(one, all side) *account {
 	x := &account{one: one, all: all, path: all.recording.CriticalPath()}
 	var lost [lossKinds]time.Duration
 	x.span = all.recording.Summary().Span
-	for sign, s := range map[time.Duration]side{-1: one, 1: all} {
-		span := s.recording.Summary().Span
-		outside := s.took - span
-		x.outside[(sign+1)/2] = outside
-		lost[lossOutside] += sign * time.Duration(s.workers) * outside
+	for k, s := range []side{one, all} {
+		sign := time.Duration(2*k - 1) // what is lost is what takes longer with all
+		x.outside[k] = s.took - s.recording.Summary().Span
+		lost[lossOutside] += sign * time.Duration(s.workers) * x.outside[k]
 		for w, idle := range s.recording.Idle() {
 			if w >= s.workers { // kernels that were called without a task
 				continue
@@ -103,17 +104,17 @@ func newAccount(one, all side) *account {
 	x.ops = opsOf(one, all)
 	var busyOne time.Duration
 	for _, o := range x.ops {
-		busyOne += o.busyOne
+		busyOne += o.busy[0]
 		// Had each task taken as long as with one worker …
-		same := each(o.busyOne, o.callsOne) * time.Duration(o.callsAll)
-		if o.callsOne == o.callsAll {
-			same = o.busyOne
+		same := o.each(0) * time.Duration(o.calls[1])
+		switch o.calls[0] {
+		case 0:
+			same = o.busy[1]
+		case o.calls[1]:
+			same = o.busy[0]
 		}
-		if o.callsOne == 0 {
-			same = o.busyAll
-		}
-		lost[lossWork] += same - o.busyOne
-		lost[lossMemory] += o.busyAll - same
+		lost[lossWork] += same - o.busy[0]
+		lost[lossMemory] += o.busy[1] - same
 	}
 	cores := min(time.Duration(float64(busyOne)*x.coresSlower()), lost[lossMemory])
 	if cores > 0 {
@@ -149,27 +150,24 @@ func opsOf(one, all side) []opTimes {
 		}
 		return &ops[i]
 	}
-	add := func(s side, of func(op string) (calls *int, busy *time.Duration)) {
+	for k, s := range []side{one, all} {
 		for _, e := range s.recording.Events {
 			if e.Worker < s.workers {
-				calls, busy := of(e.Op)
-				*calls++
-				*busy += e.End - e.Start
+				o := of(e.Op)
+				o.calls[k]++
+				o.busy[k] += e.End - e.Start
 			}
 		}
 		for _, e := range s.recording.Shares {
 			if e.Worker < s.workers {
-				_, busy := of(e.Op)
-				*busy += e.End - e.Start
+				of(e.Op).busy[k] += e.End - e.Start
 			}
 		}
+		for i := range ops {
+			ops[i].version[k] = mainVersion(s, ops[i].op)
+		}
 	}
-	add(one, func(op string) (*int, *time.Duration) { o := of(op); return &o.callsOne, &o.busyOne })
-	add(all, func(op string) (*int, *time.Duration) { o := of(op); return &o.callsAll, &o.busyAll })
-	for i := range ops {
-		ops[i].versionOne, ops[i].versionAll = mainVersion(one, ops[i].op), mainVersion(all, ops[i].op)
-	}
-	slices.SortStableFunc(ops, func(a, b opTimes) int { return cmp.Compare(b.busyAll, a.busyAll) })
+	slices.SortStableFunc(ops, func(a, b opTimes) int { return cmp.Compare(b.busy[1], a.busy[1]) })
 	return ops
 }
 
@@ -223,7 +221,7 @@ func (x *account) worst() *opTimes {
 	var most time.Duration
 	for i := range x.ops {
 		o := &x.ops[i]
-		if more := time.Duration(o.slower() * float64(each(o.busyOne, o.callsOne)) * float64(o.callsAll)); more > most {
+		if more := time.Duration(o.slower() * float64(o.each(0)) * float64(o.calls[1])); more > most {
 			worst, most = o, more
 		}
 	}
@@ -234,7 +232,7 @@ func (x *account) worst() *opTimes {
 func (x *account) tasks() (mean time.Duration, n int) {
 	var busy time.Duration
 	for _, o := range x.ops {
-		busy, n = busy+o.busyAll, n+o.callsAll
+		busy, n = busy+o.busy[1], n+o.calls[1]
 	}
-	return each(busy, n), n
+	return busy / time.Duration(max(n, 1)), n
 }

@@ -42,16 +42,16 @@ func (x *account) text(s bench.Spec, p paint) string {
 	b.WriteString(x.measured(s, p))
 	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %7s %11s %11s   %s", label("tasks"), "op", "tasks", workers(1), workers(x.all.workers), "time each")) + "\n")
 	for _, o := range x.ops {
-		calls, change := fmt.Sprint(o.callsAll), fmt.Sprintf("%+.1f %%", 100*o.slower())
+		calls, change := fmt.Sprint(o.calls[1]), fmt.Sprintf("%+.1f %%", 100*o.slower())
 		switch {
-		case o.callsOne == 0 || o.callsAll == 0:
-			calls, change = fmt.Sprintf("%d→%d", o.callsOne, o.callsAll), "-"
-		case o.callsOne != o.callsAll:
-			calls = fmt.Sprintf("%d→%d", o.callsOne, o.callsAll)
-		case o.versionOne != o.versionAll:
-			change += ", " + clip(o.versionOne+"→"+o.versionAll, 20)
+		case o.calls[0] == 0 || o.calls[1] == 0:
+			calls, change = fmt.Sprintf("%d→%d", o.calls[0], o.calls[1]), "-"
+		case o.calls[0] != o.calls[1]:
+			calls = fmt.Sprintf("%d→%d", o.calls[0], o.calls[1])
+		case o.version[0] != o.version[1]:
+			change += ", " + clip(o.version[0]+"→"+o.version[1], 20)
 		}
-		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, eachOf(o.busyOne, o.callsOne), eachOf(o.busyAll, o.callsAll), change)
+		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, o.eachIn(0), o.eachIn(1), change)
 	}
 	name := "lost"
 	for _, l := range x.losses {
@@ -77,16 +77,14 @@ func (x *account) measured(s bench.Spec, p paint) string {
 	b.WriteString(wrapped(label("problem"), problemLine(s, x.all.result)))
 	b.WriteString(wrapped(label("run"), fmt.Sprintf("nb = %d, 1 and %s, policy %s, fastest of %s",
 		x.all.result.NB, workers(x.all.workers), x.all.result.Sched, count(s.Repeat, "run"))))
-	for i, r := range []side{x.one, x.all} {
-		name := "speed"
-		if i > 0 {
-			name = ""
-		}
+	name := "speed"
+	for _, r := range []side{x.one, x.all} {
 		fmt.Fprintf(&b, "%s%-11s %10s %s GFLOP/s", label(name), workers(r.workers), duration(r.took.Seconds()), p.bold(fmt.Sprintf("%9s", gflops(r.result.GFLOPSBest))))
 		if r.result.PeakGFLOPS > 0 {
 			fmt.Fprintf(&b, "   %.1f %% of peak %s", 100*r.result.PeakFraction, gflops(r.result.PeakGFLOPS))
 		}
 		b.WriteByte('\n')
+		name = ""
 	}
 	lost := "nothing is lost"
 	if x.lost() > 0 {
@@ -98,12 +96,12 @@ func (x *account) measured(s bench.Spec, p paint) string {
 	return b.String()
 }
 
-// eachOf returns the mean time of a task in words.
-func eachOf(busy time.Duration, calls int) string {
-	if calls == 0 {
+// eachIn returns the mean time of a task on a side in words.
+func (o *opTimes) eachIn(side int) string {
+	if o.calls[side] == 0 {
 		return "-"
 	}
-	return spent(each(busy, calls))
+	return spent(o.each(side))
 }
 
 // workers returns a number of workers in words.

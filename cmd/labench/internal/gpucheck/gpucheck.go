@@ -91,13 +91,12 @@ func (c *check) introduce() error {
 		return err
 	}
 	info, simulated := all[0].Info(), r.Simulated > 0
-	name := fmt.Sprintf("cuda%d", info.Ordinal)
+	word := "cuda"
 	if simulated {
-		name = fmt.Sprintf("sim%d", info.Ordinal)
+		word = "sim"
 	}
 	c.report = Report{Machine: c.opt.Machine, Build: c.opt.Build, Began: c.began.UTC().Truncate(time.Second), Budget: c.opt.Budget.Seconds(),
-		Device:    Device{Name: name, Model: info.Name, Memory: info.Memory, Notes: append([]string{}, info.Notes...)},
-		Simulated: simulated, Small: simulated || c.opt.Small,
+		Device: NewDevice(word, info), Simulated: simulated, Small: simulated || c.opt.Small,
 		Copies: []Copies{}, Tiles: []Tile{}, Whole: []Whole{}, Skipped: []Skipped{}, Errors: []Failure{}}
 	return all[0].Close()
 }

@@ -2,7 +2,11 @@ package gpucheck
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
 // Report is what a check has found. Its slices are only added to, so that a copy
@@ -33,6 +37,21 @@ type Device struct {
 	Model  string   `json:"model"`
 	Memory int64    `json:"memory"` // bytes
 	Notes  []string `json:"notes"`
+}
+
+// NewDevice describes a device, whose name is a word and its number.
+func NewDevice(word string, info cuda.Info) Device {
+	return Device{fmt.Sprintf("%s%d", word, info.Ordinal), info.Name, info.Memory, append([]string{}, info.Notes...)}
+}
+
+// String returns the device in words.
+func (d Device) String() string {
+	return fmt.Sprintf("%s: %s, %s", d.Name, d.Model, bench.Bytes(float64(d.Memory)))
+}
+
+// Long returns the device and the notes on it in words.
+func (d Device) Long() string {
+	return strings.Join(append([]string{d.String()}, d.Notes...), ", ")
 }
 
 // Copies are bandwidths in GB/s.
