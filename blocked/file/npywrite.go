@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -62,19 +61,5 @@ func writeElements[T blocked.Element](w *bufio.Writer, s []T) error {
 		_, err := w.Write(elementBytes(s))
 		return err
 	}
-	for _, v := range s {
-		var b [8]byte
-		size := 8
-		switch v := any(v).(type) {
-		case float32:
-			size = 4
-			binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
-		case float64:
-			binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
-		}
-		if _, err := w.Write(b[:size]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return binary.Write(w, binary.LittleEndian, s)
 }

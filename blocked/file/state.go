@@ -69,10 +69,7 @@ func castagnoli() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnol
 // typeName returns "f32" or "f64".
 func typeName[T blocked.Element]() string {
 	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		return "f32"
-	}
-	return "f64"
+	return fmt.Sprintf("f%d", 8*unsafe.Sizeof(zero))
 }
 
 // WriteState writes s: a line of identification, the length of a header, the header as

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
@@ -90,11 +91,8 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 		if op.Type != "f64" {
 			continue
 		}
-		for _, v := range op.Versions {
-			if v.Constraints.Unmet(exec.Here()) == "" {
-				x.kernels = append(x.kernels, op.Name+" "+v.Name)
-				break
-			}
+		if v := gpucheck.OnCores(op, exec.Here()); v != nil {
+			x.kernels = append(x.kernels, op.Name+" "+v.Name)
 		}
 	}
 	if a.noPeak {

@@ -46,8 +46,8 @@ func newGPUCheckCommand(a *app) *cobra.Command {
 // checkFunc is gpucheck.Run, or what stands in for it.
 type checkFunc func(ctx context.Context, opt gpucheck.Options) (gpucheck.Report, error)
 
-// runGPUCheck checks a device, writes the report, and returns a *gpuError if
-// something is wrong.
+// runGPUCheck checks a device, writes the report, and returns an error if something
+// is wrong.
 func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) error {
 	if err := f.parse(); err != nil {
 		return usage(err)
@@ -104,15 +104,10 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 	case end.saving != nil:
 		return end.saving
 	case wrong != "":
-		return &gpuError{wrong}
+		return fmt.Errorf("gpu-check: %s", wrong)
 	}
 	return nil
 }
-
-// gpuError says that a device, or what runs on it, is not right.
-type gpuError struct{ what string }
-
-func (e *gpuError) Error() string { return "gpu-check: " + e.what }
 
 // parse looks at the words of the command line. The error joins all that is
 // wrong with them.

@@ -36,7 +36,7 @@ func TestGPUCheck(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed() || !r.Simulated || r.Point != "" || len(r.Copies) != 3 || r.Latency == nil ||
+	if r.Wrong() != "" || !r.Simulated || r.Point != "" || len(r.Copies) != 3 || r.Latency == nil ||
 		len(r.Tiles) < 20 || len(r.Whole) != 8 || len(r.Errors) != 0 {
 		t.Errorf("report %+v", r)
 	}

@@ -182,13 +182,18 @@ func gflops(x float64) string {
 
 // duration returns a time in words, of 10 columns if it is below 3 hours.
 func duration(seconds float64) string {
+	return inUnits(seconds, "%.3f")
+}
+
+// inUnits formats a time in the unit that suits it.
+func inUnits(seconds float64, format string) string {
 	switch {
 	case seconds >= 1:
-		return fmt.Sprintf("%.3f s", seconds)
+		return fmt.Sprintf(format+" s", seconds)
 	case seconds >= 1e-3:
-		return fmt.Sprintf("%.3f ms", seconds*1e3)
+		return fmt.Sprintf(format+" ms", seconds*1e3)
 	}
-	return fmt.Sprintf("%.3f µs", seconds*1e6)
+	return fmt.Sprintf(format+" µs", seconds*1e6)
 }
 
 // count returns a number of things.

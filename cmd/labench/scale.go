@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -276,14 +277,15 @@ func (f *scaleFlags) write(p *scalePlan, points []point) error {
 	if f.plot == "" {
 		return nil
 	}
-	picture, err := p.picture(points)
+	var picture bytes.Buffer
+	err := chartOf(&p.sweep, p.x, points).Render(&picture, p.format)
 	if errors.Is(err, plotting.ErrEmpty) {
 		return nil // no point has a rate; that is the error
 	}
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(f.plot, picture, 0o666)
+	return os.WriteFile(f.plot, picture.Bytes(), 0o666)
 }
 
 // failures returns a *sweepError if there are points that failed.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -10,13 +9,6 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/internal/topo"
 )
-
-// picture draws the points, as a file of the plan's format.
-func (p *scalePlan) picture(points []point) ([]byte, error) {
-	var out bytes.Buffer
-	err := chartOf(&p.sweep, p.x, points).Render(&out, p.format)
-	return out.Bytes(), err
-}
 
 // chartOf returns the chart of a sweep over x, a series for each combination
 // of the other variables. Points that could not be run are not in it.

@@ -25,16 +25,10 @@ type tagRow struct {
 func tagRows(set []string) []tagRow {
 	linked, _ := cpu.BLASLibrary()
 	var rows []tagRow
+	adds := map[string]string{"openblas": "OpenBLAS, one thread per worker; needs C, libopenblas and LAPACKE",
+		"mkl": "Intel MKL, one thread per worker; needs C and libmkl_rt"}
 	for _, name := range cpu.BLASLibraries() {
-		r := tagRow{Tag: name, Set: linked.Name == name}
-		switch name {
-		case "openblas":
-			r.Adds = "versions of all ops by OpenBLAS, one thread per worker; needs C, libopenblas and LAPACKE"
-		case "mkl":
-			r.Adds = "versions of all ops by Intel MKL, one thread per worker; needs C and libmkl_rt"
-		default:
-			r.Adds = "versions of all ops by " + name
-		}
+		r := tagRow{Tag: name, Set: linked.Name == name, Adds: "versions of all ops by " + cmp.Or(adds[name], name)}
 		if !r.Set && slices.Contains(set, name) {
 			r.Why = cpu.WhyNoBLAS(name)
 		}

@@ -56,23 +56,16 @@ func newPart(path string) (*os.File, error) {
 	}
 }
 
-// target notes why a flag's file cannot be written, as checkTarget does.
+// target notes why a flag's file cannot be written, as far as that can be seen before.
 func (p *problems) target(flag, path string) (bad bool) {
-	err := checkTarget(path)
-	if err != nil {
-		p.note(fmt.Errorf("--%s %s: %w", flag, path, err))
-	}
-	return err != nil
-}
-
-// checkTarget says why a file cannot be written under that name, as far as that
-// can be seen before.
-func checkTarget(path string) error {
+	reason := ""
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return errors.New("there is no such directory")
+		reason = "there is no such directory"
+	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		reason = "there is something of that name that is not a file"
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return errors.New("there is something of that name that is not a file")
+	if reason != "" {
+		p.note(fmt.Errorf("--%s %s: %s", flag, path, reason))
 	}
-	return nil
+	return reason != ""
 }

@@ -30,6 +30,10 @@ func (k lossKind) String() string {
 	return [...]string{"memory", "cores", "work", "ready", "throttled", "waiting", "no-task", "outside"}[k]
 }
 
+// idleLosses are what workers lose while they are idle for a [trace.Reason].
+var idleLosses = [...]lossKind{trace.Overhead: lossReady, trace.Throttled: lossThrottled, trace.Waiting: lossWaiting,
+	trace.NoTask: lossNoTask, trace.Copying: lossNoTask}
+
 // side is one of the two measurements: the fastest run with so many workers.
 type side struct {
 	workers   int
@@ -97,7 +101,7 @@ func newAccount(one, all side) *account {
 				continue
 			}
 			for why, t := range idle {
-				lost[idleLoss(trace.Reason(why))] += sign * t
+				lost[idleLosses[why]] += sign * t
 			}
 		}
 	}
@@ -125,18 +129,6 @@ func newAccount(one, all side) *account {
 	}
 	slices.SortStableFunc(x.losses, func(a, b loss) int { return cmp.Compare(b.time, a.time) })
 	return x
-}
-
-func idleLoss(why trace.Reason) lossKind {
-	switch why {
-	case trace.Overhead:
-		return lossReady
-	case trace.Throttled:
-		return lossThrottled
-	case trace.Waiting:
-		return lossWaiting
-	}
-	return lossNoTask
 }
 
 // opsOf adds up the tasks of each op on either side.

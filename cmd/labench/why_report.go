@@ -116,16 +116,7 @@ func spent(d time.Duration) string {
 }
 
 // brief returns a time with three digits.
-func brief(d time.Duration) string {
-	switch s := d.Seconds(); {
-	case s >= 1:
-		return fmt.Sprintf("%.3g s", s)
-	case s >= 1e-3:
-		return fmt.Sprintf("%.3g ms", s*1e3)
-	default:
-		return fmt.Sprintf("%.3g µs", s*1e6)
-	}
-}
+func brief(d time.Duration) string { return inUnits(d.Seconds(), "%.3g") }
 
 // verdict says in words why p workers are not p times as fast as one, a
 // sentence in general and then the losses worth saying, the largest first, with

@@ -129,22 +129,20 @@ func methods() ([]byte, error) {
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("asmdecl: ")
+	write := func(name string, src []byte, err error) {
+		if err == nil {
+			err = os.WriteFile(name, src, 0o644)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
 	src, err := methods()
-	if err == nil {
-		err = os.WriteFile("isa.go", src, 0o644)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
+	write("isa.go", src, err)
 	for _, f := range files() {
 		for suffix, build := range map[string]string{"amd64": "!noasm", "noasm": "!amd64 || noasm"} {
 			src, err := f.source(build, suffix == "noasm")
-			if err == nil {
-				err = os.WriteFile(f.name+"_"+suffix+".go", src, 0o644)
-			}
-			if err != nil {
-				log.Fatal(err)
-			}
+			write(f.name+"_"+suffix+".go", src, err)
 		}
 	}
 }

@@ -62,13 +62,7 @@ func (g *generator) factor(name string, v int) {
 		for j := range v {
 			g.p("%s %d(R12), %s", g.op("VMOVU"), s*g.stride()+j*g.bytes, g.v(g.b+j))
 		}
-		for i := range g.rows {
-			a := g.v(g.a + i%g.as)
-			g.p("VBROADCAST%s %d(R12)(SI*1), %s", g.scalar, s*g.stride()+i*g.size, a)
-			for j := range v {
-				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(g.b+j), a, g.sum(i, j))
-			}
-		}
+		g.products("VFNMADD231", g.rows, v, func(i int) string { return fmt.Sprintf("%d(R12)(SI*1)", s*g.stride()+i*g.size) })
 	}
 	g.p("ADDQ $%d, R12", 4*g.stride())
 	g.p("SUBQ $4, CX")

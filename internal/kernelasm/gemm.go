@@ -148,12 +148,11 @@ func (g *generator) kernel(h, v int, masked bool) {
 			g.zero("VXORPD", g.acc+i*g.vecs+j)
 		}
 	}
+	g.p("MOVQ ARG_CS, R11")
 	if h == 1 {
 		// One row is as good as the other.
-		g.p("MOVQ ARG_CS, R11")
 		g.sums(rows, h, v, masked)
 	} else {
-		g.p("MOVQ ARG_CS, R11")
 		g.p("CMPQ R11, $%d", g.size)
 		g.p("JEQ  columns")
 		if h == g.rows && !masked {
@@ -284,11 +283,17 @@ func (g *generator) step(l layout, h, v, p int, masked bool) {
 		}
 		g.load(g.vectorOfB(j, p), mask, g.v(g.b+j))
 	}
+	g.products("VFMADD231", h, v, func(i int) string { return g.elementOfA(l, i, p) })
+}
+
+// products adds to the sums of h rows and v vectors, or subtracts from them, the
+// products of the vectors of B and an element of each row, at an address.
+func (g *generator) products(op string, h, v int, at func(i int) string) {
 	for i := range h {
 		a := g.v(g.a + i%g.as)
-		g.p("VBROADCAST%s %s, %s", g.scalar, g.elementOfA(l, i, p), a)
+		g.p("VBROADCAST%s %s, %s", g.scalar, at(i), a)
 		for j := range v {
-			g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(g.b+j), a, g.sum(i, j))
+			g.p("%s %s, %s, %s", g.op(op), g.v(g.b+j), a, g.sum(i, j))
 		}
 	}
 }

@@ -54,16 +54,12 @@ func (g *generator) copy() {
 	// The last vector of a row is read and written by masks: what W has of
 	// it, and what the pitch has.
 	last := func(bytes, dst string, vec int) {
-		g.p("MOVQ %s, DX", bytes)
-		g.p("SUBQ $%d, DX", (vec-1)*g.bytes)
-		g.p("SHRQ $2, DX")
-		g.p("MOVL $1, R10")
 		g.p("MOVQ CX, R11")
-		g.p("MOVQ DX, CX")
-		g.p("SHLQ CX, R10")
-		g.p("DECQ R10")
+		g.p("MOVQ %s, CX", bytes)
+		g.p("SUBQ $%d, CX", (vec-1)*g.bytes)
+		g.p("SHRQ $2, CX")
+		g.lowest("R10", dst)
 		g.p("MOVQ R11, CX")
-		g.p("KMOVW R10, %s", dst)
 	}
 	g.p("TESTQ CX, CX")
 	g.p("JEQ  done")
@@ -248,10 +244,7 @@ func (g *generator) packTransposed() {
 	g.l("less:")
 	if g.avx512() {
 		mask = "K1"
-		g.p("MOVL $1, DX")
-		g.p("SHLQ CX, DX")
-		g.p("DECQ DX")
-		g.p("KMOVW DX, K1")
+		g.lowest("DX", mask)
 	} else {
 		g.p("MOVQ CX, R10")
 		g.p("SHLQ $%d, R10", map[int]int{8: 3, 4: 2}[g.size])

@@ -104,13 +104,7 @@ func (g *generator) solve(name string, v int, kind kind) {
 		for j := range v {
 			g.p("%s %d(R12), %s", g.op("VMOVU"), s*g.stride()+j*g.bytes, g.v(g.b+j))
 		}
-		for i := range g.rows {
-			a := g.v(g.a + i%g.as)
-			g.p("VBROADCAST%s %s, %s", g.scalar, rowOfA(i), a)
-			for j := range v {
-				g.p("%s %s, %s, %s", g.op("VFNMADD231"), g.v(g.b+j), a, g.sum(i, j))
-			}
-		}
+		g.products("VFNMADD231", g.rows, v, rowOfA)
 		g.p("ADDQ R11, R14")
 	}
 	g.p("ADDQ $%d, R12", 4*g.stride())

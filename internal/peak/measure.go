@@ -203,13 +203,13 @@ func (o Options) measure(ctx context.Context, isa ISA, work func(worker, workers
 func (o Options) run(ctx context.Context, n int, work func(worker, workers int) func() float64) (best float64, pinned bool, err error) {
 	var (
 		all    sync.WaitGroup
-		stop   = make([]atomic.Bool, o.Repeat) // one per repetition
-		begin  = make([]barrier, o.Repeat)
+		stop   = make([]atomic.Bool, o.Repeat)    // one per repetition
+		begin  = make([]sync.WaitGroup, o.Repeat) // holds threads until all have come
 		rates  = make([][]float64, o.Repeat)
 		failed atomic.Bool // to pin some thread
 	)
 	for r := range rates {
-		begin[r] = newBarrier(n)
+		begin[r].Add(n)
 		rates[r] = make([]float64, n)
 	}
 	// Stops every repetition, those included that have not begun.
@@ -227,7 +227,8 @@ func (o Options) run(ctx context.Context, n int, work func(worker, workers int) 
 			}
 			step := work(w, n)
 			for r := range rates {
-				begin[r].wait()
+				begin[r].Done()
+				begin[r].Wait()
 				// The first to see the time up stops the others, so that
 				// no rate is taken while some core rests.
 				start := time.Now()
@@ -258,23 +259,4 @@ func (o Options) run(ctx context.Context, n int, work func(worker, workers int) 
 		best = max(best, sum/1e9)
 	}
 	return best, !failed.Load(), nil
-}
-
-// barrier holds threads until all have come.
-type barrier struct {
-	missing *atomic.Int64
-	open    chan struct{}
-}
-
-func newBarrier(n int) barrier {
-	b := barrier{missing: new(atomic.Int64), open: make(chan struct{})}
-	b.missing.Store(int64(n))
-	return b
-}
-
-func (b barrier) wait() {
-	if b.missing.Add(-1) == 0 {
-		close(b.open)
-	}
-	<-b.open
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
@@ -82,11 +81,9 @@ func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half boo
 	if f.note(err); f.err != nil {
 		return g
 	}
-	var ended atomic.Bool
 	parallel(f.workers, m, min(m, 256), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			if ended.Load() || f.ctx.Err() != nil {
-				ended.Store(true)
+			if f.ctx.Err() != nil {
 				return
 			}
 			width := n
@@ -96,7 +93,7 @@ func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half boo
 			gen.Block(i, 0, 1, width, g.Data[i*g.Stride:], g.Stride)
 		}
 	})
-	if ended.Load() {
+	if f.ctx.Err() != nil {
 		f.note(context.Cause(f.ctx))
 	}
 	return g

@@ -40,20 +40,20 @@ type Operation struct {
 
 // table is the operations, in the order of the help.
 var table = sync.OnceValue(func() []Operation {
-	product := Operation{Limit: 3}
-	gemm, syrk := product, product
-	gemm.Name, gemm.Short = "gemm", "Multiply: C = A·B, C m×n, A m×k, B k×n"
-	gemm.Sizes, gemm.rows, gemm.cols, gemm.allAlike = []string{"n", "m", "k"}, "m", "k", true
-	gemm.Formula = "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)"
-	gemm.elements = func(s Spec) float64 { m, n, k := s.floats(); return m*k + k*n + m*n }
-	gemm.f32, gemm.f64 = newGemm[float32], newGemm[float64]
-
-	syrk.Name, syrk.Short = "syrk", "Multiply by the transpose: C = A·Aᵀ, C n×n, A n×k"
-	syrk.Sizes, syrk.rows, syrk.cols = []string{"n", "k"}, "n", "k"
-	syrk.Formula = "‖AAᵀ−C‖ / (√(k+2)·‖A‖·‖Aᵀ‖·ε)"
-	syrk.elements = func(s Spec) float64 { _, n, k := s.floats(); return n*k + n*n }
-	syrk.f32, syrk.f64 = newSyrk[float32], newSyrk[float64]
-
+	gemm := Operation{
+		Name: "gemm", Short: "Multiply: C = A·B, C m×n, A m×k, B k×n",
+		Sizes: []string{"n", "m", "k"}, rows: "m", cols: "k", allAlike: true,
+		Formula: "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)", Limit: 3,
+		elements: func(s Spec) float64 { m, n, k := s.floats(); return m*k + k*n + m*n },
+		f32:      newGemm[float32], f64: newGemm[float64],
+	}
+	syrk := Operation{
+		Name: "syrk", Short: "Multiply by the transpose: C = A·Aᵀ, C n×n, A n×k",
+		Sizes: []string{"n", "k"}, rows: "n", cols: "k",
+		Formula: "‖AAᵀ−C‖ / (√(k+2)·‖A‖·‖Aᵀ‖·ε)", Limit: 3,
+		elements: func(s Spec) float64 { _, n, k := s.floats(); return n*k + n*n },
+		f32:      newSyrk[float32], f64: newSyrk[float64],
+	}
 	trsm := Operation{
 		Name: "trsm", Short: "Solve triangular systems: L·X = B, L m×m, B m×n",
 		Sizes: []string{"n", "m"}, rows: "m", cols: "m",

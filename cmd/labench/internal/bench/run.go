@@ -82,12 +82,9 @@ func (r *Result) peak(ctx context.Context, s Spec, workers int) error {
 }
 
 func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
-	usable := topo.Detect().UsableMemory()
-	if err := fits(s, usable); err != nil {
+	s, usable, err := s.ready()
+	if err != nil {
 		return Result{}, err
-	}
-	if s.Profile == nil {
-		s.Profile = new(versions.Profile)
 	}
 	if s.Trace == nil {
 		s.Trace = new(trace.Recorder)
@@ -265,6 +262,16 @@ func engine[T la.Element](opt la.Options) (*la.Engine, error) {
 	return nil, err
 }
 
+// ready returns s with a profile, and the memory that the process may use. The error is
+// a *MemoryError.
+func (s Spec) ready() (_ Spec, usable int64, err error) {
+	if s.Profile == nil {
+		s.Profile = new(versions.Profile)
+	}
+	usable = topo.Detect().UsableMemory()
+	return s, usable, fits(s, usable)
+}
+
 // fits returns a *MemoryError if the matrices of s, as far as its shape is
 // known, are larger than the memory that the process may use.
 func fits(s Spec, usable int64) error {
@@ -352,17 +359,23 @@ func judge(ctx context.Context, s Spec, p problem, m *meter) (verdict, error) {
 	return p.verify(ctx, e, m.step)
 }
 
-// count fills in what follows from the times, the flops of one run and the
-// trace.
-func (r *Result) count(flops float64) {
-	sorted := slices.Sorted(slices.Values(r.Times))
+// Rates returns the shortest and the median of some times, in seconds, and what rates
+// that makes of so many operations.
+func Rates(times []time.Duration, flops float64) (secondsBest, secondsMedian, gflopsBest, gflopsMedian float64) {
+	sorted := slices.Sorted(slices.Values(times))
 	mid := len(sorted) / 2
 	median := sorted[mid]
 	if len(sorted)%2 == 0 {
 		median = (sorted[mid-1] + sorted[mid]) / 2
 	}
-	r.SecondsBest, r.SecondsMedian = sorted[0].Seconds(), median.Seconds()
-	r.GFLOPSBest, r.GFLOPSMedian = flops/r.SecondsBest/1e9, flops/r.SecondsMedian/1e9
+	secondsBest, secondsMedian = sorted[0].Seconds(), median.Seconds()
+	return secondsBest, secondsMedian, flops / secondsBest / 1e9, flops / secondsMedian / 1e9
+}
+
+// count fills in what follows from the times, the flops of one run and the
+// trace.
+func (r *Result) count(flops float64) {
+	r.SecondsBest, r.SecondsMedian, r.GFLOPSBest, r.GFLOPSMedian = Rates(r.Times, flops)
 	if r.PeakGFLOPS > 0 {
 		r.PeakFraction = r.GFLOPSBest / r.PeakGFLOPS
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/trace"
-	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -77,12 +76,9 @@ const (
 )
 
 func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
-	usable := topo.Detect().UsableMemory()
-	if err := fits(s, usable); err != nil {
+	s, usable, err := s.ready()
+	if err != nil {
 		return nil, err
-	}
-	if s.Profile == nil {
-		s.Profile = new(versions.Profile)
 	}
 	// What la would choose: nothing is known of tile sizes, and of versions
 	// nothing is learned.

@@ -57,40 +57,27 @@ type room struct {
 	err  error          // the first
 }
 
-// keep notes what came of asking for something, and what gives it back.
-func (r *room) keep(err error, back func() error) {
-	if r.err = err; err == nil {
-		r.back = append(r.back, back)
+// keep returns what was asked for, and notes what gives it back, or the error.
+func keep[X any](r *room, ask func() (X, error), back func(X) error) (x X) {
+	if r.err != nil {
+		return x
 	}
+	if x, r.err = ask(); r.err == nil {
+		r.back = append(r.back, func() error { return back(x) })
+	}
+	return x
 }
 
-func (r *room) alloc(n int64) (p cuda.Ptr) {
-	if r.err == nil {
-		var err error
-		p, err = r.d.Alloc(n)
-		r.keep(err, func() error { return r.d.Free(p) })
-	}
-	return p
+func (r *room) alloc(n int64) cuda.Ptr {
+	return keep(r, func() (cuda.Ptr, error) { return r.d.Alloc(n) }, r.d.Free)
 }
 
-func (r *room) pinned(n int64) (p unsafe.Pointer) {
-	if r.err == nil {
-		var err error
-		p, err = r.d.AllocHost(n)
-		r.keep(err, func() error { return r.d.FreeHost(p) })
-	}
-	return p
+func (r *room) pinned(n int64) unsafe.Pointer {
+	return keep(r, func() (unsafe.Pointer, error) { return r.d.AllocHost(n) }, r.d.FreeHost)
 }
 
 // stream is called before memory is asked for, so that it ends first.
-func (r *room) stream() (s cuda.Stream) {
-	if r.err == nil {
-		var err error
-		s, err = r.d.NewStream()
-		r.keep(err, func() error { return s.Close() })
-	}
-	return s
-}
+func (r *room) stream() cuda.Stream { return keep(r, r.d.NewStream, cuda.Stream.Close) }
 
 // free gives everything back; *err becomes its error if it is nil.
 func (r *room) free(err *error) {

@@ -61,7 +61,7 @@ func TestApart(t *testing.T) {
 // TestBudget: without time everything is left out, and said so.
 func TestBudget(t *testing.T) {
 	r, err := Run(t.Context(), Options{Device: "sim", Budget: 1})
-	if err != nil || !r.Passed() || len(r.Copies)+len(r.Tiles)+len(r.Whole) > 0 {
+	if err != nil || r.Wrong() != "" || len(r.Copies)+len(r.Tiles)+len(r.Whole) > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	why := 0
@@ -92,7 +92,7 @@ func TestFail(t *testing.T) {
 	}
 	c.point("lost", 0, func() error { return &cuda.DeviceError{Device: "cuda0", Lost: true} })
 	c.point("after", 0, func() error { t.Error("goes on without a device"); return nil })
-	if n := len(c.report.Skipped); n != 2 || c.report.Skipped[1].Why != "the device is lost" || len(c.report.Errors) != 2 || c.report.Passed() {
+	if n := len(c.report.Skipped); n != 2 || c.report.Skipped[1].Why != "the device is lost" || len(c.report.Errors) != 2 || c.report.Wrong() == "" {
 		t.Errorf("%+v", c.report)
 	}
 }

@@ -123,10 +123,8 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// Passed reports whether nothing was found wrong. What was skipped is not wrong.
-func (r *Report) Passed() bool { return r.Wrong() == "" }
-
-// Wrong says in words what is wrong, and nothing if nothing is.
+// Wrong says in words what is wrong, and nothing if nothing is. What was skipped is not
+// wrong.
 func (r *Report) Wrong() string {
 	switch {
 	case r.Point != "":

@@ -86,8 +86,8 @@ func eps[T kernels.Element]() float64 {
 	return 0x1p-53
 }
 
-// onCores returns the version of op that workers on this machine's cores prefer.
-func onCores(op *versions.Op, on *versions.Target) *versions.Version {
+// OnCores returns the version of op that workers on this machine's cores prefer.
+func OnCores(op *versions.Op, on *versions.Target) *versions.Version {
 	for i := range op.Versions {
 		if v := &op.Versions[i]; v.Constraints.Unmet(on) == "" {
 			return v

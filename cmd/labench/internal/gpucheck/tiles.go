@@ -115,13 +115,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 	}
 	n := slots(nb)
 	calls := make([][]any, n)
-	uses := []versions.Use{}
-	for range ins {
-		uses = append(uses, in)
-	}
-	for range k.outs {
-		uses = append(uses, inout)
-	}
+	uses := append(slices.Repeat([]versions.Use{in}, k.ins), slices.Repeat([]versions.Use{inout}, k.outs)...)
 	for i := range calls {
 		calls[i] = append(calls[i], ins...)
 		for range k.outs {
@@ -214,7 +208,7 @@ func apart[T kernels.Element](s *station, op *versions.Op, v *versions.Version, 
 		}
 	}
 	var work versions.Workspace
-	cpu := onCores(op, exec.Here())
+	cpu := OnCores(op, exec.Here())
 	if err := firstError(cpu.Run(&versions.Call{Ctx: context.Background(), Params: params, Args: want, Work: &work}),
 		s.start(v, params, got, uses), s.wait(0), s.flush()); err != nil {
 		return 0, err

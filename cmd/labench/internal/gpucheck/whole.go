@@ -69,15 +69,7 @@ func (c *check) expected(p problem, runs int, rate float64) time.Duration {
 // flops counts as LAPACK does.
 func flops(p problem) float64 {
 	n := float64(p.n)
-	switch p.op {
-	case "gemm":
-		return 2 * n * n * n
-	case "cholesky":
-		return n * n * n / 3
-	case "lu":
-		return 2 * n * n * n / 3
-	}
-	return 4 * n * n * n / 3
+	return n * n * n * map[string]float64{"gemm": 2, "cholesky": 1. / 3, "lu": 2. / 3, "qr": 4. / 3}[p.op]
 }
 
 // resident measures the library on a resident matrix, and resident tiles of ours.
@@ -170,7 +162,7 @@ func slower() []string {
 	var preferred, others []string
 	all := builtin.NewTable().All()
 	for _, op := range all {
-		if v := onCores(op, on); v != nil {
+		if v := OnCores(op, on); v != nil {
 			preferred = append(preferred, v.Name)
 		}
 	}

@@ -2,7 +2,6 @@ package matcalls
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -83,11 +82,7 @@ func (c *contender) turn(ctx context.Context, cfg Config) error {
 
 // side condenses the times.
 func (c *contender) side(flops float64) Side {
-	times := slices.Sorted(slices.Values(c.times))
-	best, median := times[0].Seconds(), times[len(times)/2].Seconds()
-	if len(times)%2 == 0 {
-		median = (median + times[len(times)/2-1].Seconds()) / 2
-	}
-	return Side{SecondsBest: best, SecondsMedian: median, GFLOPSBest: flops / best / 1e9, GFLOPSMedian: flops / median / 1e9,
-		Residual: bench.Number(c.worst), Calls: len(times)}
+	s := Side{Residual: bench.Number(c.worst), Calls: len(c.times)}
+	s.SecondsBest, s.SecondsMedian, s.GFLOPSBest, s.GFLOPSMedian = bench.Rates(c.times, flops)
+	return s
 }

@@ -3,7 +3,6 @@ package plotting
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,15 +63,6 @@ func FormatOf(file string) (Format, error) {
 
 // ErrEmpty is returned for a chart without a point.
 var ErrEmpty = errors.New("plotting: nothing to plot")
-
-// Render writes the chart to w as a picture of 9×5 inches. It returns
-// ErrEmpty, an error of a number that cannot be drawn, or w's error.
-func (c *Chart) Render(w io.Writer, format Format) error {
-	if len(c.xValues()) == 0 {
-		return ErrEmpty
-	}
-	return c.draw(w, format)
-}
 
 // xValues returns the different X of all series, ascending.
 func (c *Chart) xValues() []float64 {

@@ -53,8 +53,12 @@ func colour(series int) color.Color {
 	return colours()[series%len(colours())]
 }
 
-// draw renders a chart that is not empty.
-func (c *Chart) draw(w io.Writer, format Format) error {
+// Render writes the chart to w as a picture of 9×5 inches. It returns
+// ErrEmpty, an error of a number that cannot be drawn, or w's error.
+func (c *Chart) Render(w io.Writer, format Format) error {
+	if len(c.xValues()) == 0 {
+		return ErrEmpty
+	}
 	p := plot.New()
 	legend := plot.NewLegend()
 	c.style(p, &legend)

@@ -189,17 +189,12 @@ func (s *Search) compare() *Point {
 // Cost returns how long a measurement of nb will take, judged by earlier ones
 // of the nearest tile size, or 0 if there is none.
 func (s *Search) Cost(nb int) time.Duration {
-	var nearest *Point
-	distance := func(p *Point) int { return max(p.NB-nb, nb-p.NB) }
-	for _, p := range s.points {
-		if len(p.Rates) > 0 && (nearest == nil || distance(p) < distance(nearest)) {
-			nearest = p
-		}
-	}
-	if nearest == nil {
+	measured := s.Points()
+	if measured == nil {
 		return 0
 	}
-	return nearest.cost
+	distance := func(p Point) int { return max(p.NB-nb, nb-p.NB) }
+	return slices.MinFunc(measured, func(a, b Point) int { return cmp.Compare(distance(a), distance(b)) }).cost
 }
 
 // Usable reports whether enough was measured to tell a winner: all of the
