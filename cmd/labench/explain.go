@@ -59,8 +59,6 @@ func explain(err error) (text, remedy string) {
 		return text, "Take a smaller problem, or half the memory with --type f32, or none for the check with --verify=false."
 	case is[*file.FormatError](err):
 		return text, "Matrix Market (.mtx) and NumPy (.npy) files can be read, either of them compressed with gzip (.gz)."
-	case is[*bench.ShapeError](err):
-		return text, ""
 	case is[*versions.UnknownNameError](err):
 		unknown, _ := errors.AsType[*versions.UnknownNameError](err)
 		for _, x := range builtin.Absent() {

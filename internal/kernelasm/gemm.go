@@ -84,9 +84,8 @@ func (g *generator) kernels() {
 		for v := 1; v <= g.vecs; v++ {
 			for _, masked := range []bool{false, true} {
 				g.kernel(h, v, masked)
-				g.l("DATA %s+%d(SB)/8, $%s(SB)", table, size, g.kernelName(h, v, masked))
+				g.l("DATA %s+%d(SB)/8, $%s(SB)\n", table, size, g.kernelName(h, v, masked))
 				size += 8
-				g.l("")
 			}
 		}
 	}

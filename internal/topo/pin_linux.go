@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,15 +17,11 @@ func Pin(cpus ...int) error {
 	if len(cpus) == 0 {
 		return errNoCPU
 	}
-	top := 0
+	set := unix.NewCPUSet(min(slices.Max(cpus), maxCPU) + 1)
 	for _, c := range cpus {
 		if c < 0 || c >= maxCPU {
 			return fmt.Errorf("topo: there is no CPU %d", c)
 		}
-		top = max(top, c)
-	}
-	set := unix.NewCPUSet(top + 1)
-	for _, c := range cpus {
 		set.Set(c)
 	}
 	if err := unix.SchedSetaffinityDynamic(0, set); err != nil {

@@ -280,10 +280,8 @@ func (r *reader) names() {
 	if m.Brand = cmp.Or(m.Brand, r.brand()); m.Brand == "" {
 		m.note("the processor does not say its name")
 	}
-	if m.Hypervisor == "" {
-		if s, err := r.text("sys/hypervisor/type"); err == nil && s != "none" {
-			m.Hypervisor = s
-		}
+	if s, _ := r.text("sys/hypervisor/type"); m.Hypervisor == "" && s != "none" {
+		m.Hypervisor = s
 	}
 }
 

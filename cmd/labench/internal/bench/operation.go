@@ -140,24 +140,20 @@ var table = sync.OnceValue(func() []Operation {
 func Operations() []Operation { return slices.Clone(table()) }
 
 // Ops returns the names of the operations that there are.
-func Ops() []string {
-	var names []string
-	for _, o := range table() {
-		names = append(names, o.Name)
-	}
-	return names
-}
+func Ops() []string { return names(func(Operation) bool { return true }) }
 
 // Tunable returns the names of the operations that have tile sizes of their
 // own.
-func Tunable() []string {
-	var names []string
+func Tunable() []string { return names(func(o Operation) bool { return !o.compound }) }
+
+// names returns those of some operations.
+func names(of func(Operation) bool) (all []string) {
 	for _, o := range table() {
-		if !o.compound {
-			names = append(names, o.Name)
+		if of(o) {
+			all = append(all, o.Name)
 		}
 	}
-	return names
+	return all
 }
 
 // find returns the operation called name, or nil.
