@@ -21,7 +21,8 @@ type agent struct {
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
 	owners  map[uint64]string    // the driver of each job
-	over    sync.WaitGroup       // jobs that end
+	closed  bool                 // nothing new ends any more
+	over    sync.WaitGroup       // jobs, and drivers, that end
 }
 
 // driverOf is a driver as an agent sees it.
@@ -48,6 +49,7 @@ func Serve(ctx context.Context, opt Options) error {
 	// First nobody can reach this node any more; then nothing new begins.
 	err = opt.Transport.Close()
 	a.mu.Lock()
+	a.closed = true
 	drivers := slices.Collect(maps.Values(a.drivers))
 	a.mu.Unlock()
 	for _, d := range drivers {
@@ -176,16 +178,16 @@ func (a *agent) event(e transport.Event) {
 		return
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	d := a.drivers[e.Node]
+	if d == nil || a.closed {
+		return
+	}
 	delete(a.drivers, e.Node)
 	for job, owner := range a.owners {
 		if owner == e.Node {
 			delete(a.owners, job)
 		}
-	}
-	a.mu.Unlock()
-	if d == nil {
-		return
 	}
 	a.over.Add(1)
 	go func() {

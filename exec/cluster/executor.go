@@ -45,6 +45,7 @@ type work struct {
 	report func(end) // tells the driver of the end of a task
 	tasks  sync.WaitGroup
 	ends   sync.Once
+	ended  bool // no task begins any more; executor.mu guards it
 }
 
 // newExecutor returns what executes the tasks of one driver. Tokens are as many as the
@@ -83,6 +84,9 @@ func (x *executor) over(job uint64) {
 // called more than once.
 func (w *work) over(cause error) {
 	w.ends.Do(func() { // others wait
+		w.mu.Lock()
+		w.ended = true
+		w.mu.Unlock()
 		w.cancel(cause)
 		w.tasks.Wait()
 		_ = w.job.Wait() // the driver has been told of each task's end
@@ -104,9 +108,17 @@ func (x *executor) close(cause error) {
 	x.store.close()
 }
 
-// run executes a task and reports its end. It waits for nothing.
+// run executes a task and reports its end, unless the work has ended. It waits for nothing.
 func (w *work) run(t *task) {
-	w.tasks.Add(1)
+	w.mu.Lock()
+	ended := w.ended
+	if !ended {
+		w.tasks.Add(1)
+	}
+	w.mu.Unlock()
+	if ended {
+		return
+	}
 	e, err := w.prepare(t)
 	if err != nil {
 		w.end(t, err)
