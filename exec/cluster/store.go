@@ -101,10 +101,10 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		s.mu.Unlock()
 		then(nil)
 	case !reads: // whatever it holds: the task makes a version of it
-		old := h.ref
+		old, stays := h.ref, h.isHome(h.ref)
 		h.ref, h.err = r, errNothing
 		s.mu.Unlock()
-		if !h.isHome(old) {
+		if !stays {
 			s.through.Drop(old)
 		}
 		then(nil)
@@ -115,12 +115,12 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		s.mu.Unlock()
 		then(nil)
 	default:
-		old := h.ref
+		old, stays := h.ref, h.isHome(h.ref)
 		h.ref, h.on, h.err = r, true, nil
 		h.wants = append(h.wants, then)
 		s.count.Add(1)
 		s.mu.Unlock()
-		if !h.isHome(old) {
+		if !stays {
 			s.through.Drop(old)
 		}
 		go s.fetch(h, r, from, o.From)
