@@ -26,6 +26,7 @@ type opFlags struct {
 	choices                          map[string]*string
 	given                            func(flag string) bool
 	record                           recordFlags
+	cluster                          clusterFlags
 }
 
 // newOpCommand returns the command that runs one operation.
@@ -38,6 +39,7 @@ func newOpCommand(a *app, op bench.Operation) *cobra.Command {
 		return a.runOp(ctx, f)
 	})
 	f.record.register(cmd)
+	f.cluster.register(cmd.Flags())
 	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	return cmd
 }
@@ -174,6 +176,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	}
 	errs = append(errs, applyChoices(&s, f.choices)...)
 	errs = append(errs, f.record.check(f.json)...)
+	errs.note(f.cluster.check(f.given))
 	errs.note(s.Validate())
 	return s, errors.Join(errs...)
 }
@@ -262,9 +265,22 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 		return err
 	}
 	defer recorded.end()
+	d, leave, err := f.cluster.drive(ctx, a, s.Workers, s.Resources, s.Sched)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if d != nil {
+		s.Runtime = d
+	}
 	bar := a.progress(f, &s, s.Op)
 	r, err := bench.Run(ctx, s)
 	bar.end()
+	if d != nil {
+		for _, u := range d.Usage() {
+			r.Nodes = append(r.Nodes, bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In})
+		}
+	}
 	if ctx.Err() == nil {
 		profile.save(a)
 	}

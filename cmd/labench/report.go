@@ -78,10 +78,31 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	if !r.Passed {
 		b.WriteString(wrapped(label(""), r.Failure))
 	}
-	usageTable(&b, p, r)
+	if r.Nodes == nil {
+		usageTable(&b, p, r)
+	}
+	nodesTable(&b, r)
 	kindLines(&b, r)
 	_, err := a.out.Write([]byte(b.String()))
 	return err
+}
+
+// nodesTable writes what each node of a cluster has done.
+func nodesTable(b *strings.Builder, r bench.Result) {
+	for i, n := range r.Nodes {
+		if i == 0 {
+			fmt.Fprintf(b, "%s%-24s workers      tasks    fetched\n", label("nodes"), "")
+		}
+		sum := 0
+		for _, k := range n.Tasks {
+			sum += k
+		}
+		name := n.Name
+		if n.Lost {
+			name += " (lost)"
+		}
+		fmt.Fprintf(b, "%s%-24s %7d %10d %10s\n", label(""), name, n.Workers, sum, bench.Bytes(float64(n.In)))
+	}
 }
 
 // residual returns a residual that may not be a number.

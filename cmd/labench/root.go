@@ -89,6 +89,6 @@ func names(cmd *cobra.Command) []string {
 // commands returns the makers of the subcommands beside the operations.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newScaleCommand, newWhyCommand, newTuneCommand, newDropinCommand, newGPUCheckCommand, newPeakCommand, newMETGCommand, newListCommand, newDoctorCommand,
+		newScaleCommand, newWhyCommand, newTuneCommand, newDropinCommand, newGPUCheckCommand, newPeakCommand, newMETGCommand, newAgentCommand, newListCommand, newDoctorCommand,
 	}
 }

@@ -98,7 +98,7 @@ factor = workers on each of 2 cores; of 1x = share of the rate with factor 1
 
 // From the command line to the files.
 func TestOversubscribeRuns(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	f := scaleFlags{sizes: "1024", oversubscribe: "1:3", csv: filepath.Join(t.TempDir(), "over.csv"), plot: filepath.Join(t.TempDir(), "over.png")}
 	f.workers = "1"
 	if _, _, err := runFake(t, t.Context(), f, fakeOver); err == nil || !strings.Contains(err.Error(), "exclude each other") {

@@ -81,7 +81,7 @@ func table(t *testing.T, out string) string {
 }
 
 func TestScaleTable(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	out, _, err := runFake(t, t.Context(), scaleFlags{}, fakeRun)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ workers' cores
 
 // With everything swept the table is as wide as it gets.
 func TestScaleTableOfEverything(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	out, _, err := runFake(t, t.Context(), scaleFlags{sizes: "16384", workers: "2,1", nb: "auto,1024", sched: "fifo,locality", versions: "all,go"}, fakeRun)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ a before nb: automatic
 // Points with wrong results are marked, are no baseline, and make the command
 // fail; so do points that cannot be run.
 func TestScaleFailures(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	boom := errors.New("device\nlost")
 	run := func(ctx context.Context, s bench.Spec) (bench.Result, error) {
 		r, _ := fakeRun(ctx, s)
@@ -177,7 +177,7 @@ func TestScaleFailures(t *testing.T) {
 
 // A sweep that is interrupted has reported and written what it has.
 func TestScaleInterrupted(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	run := func(ctx context.Context, s bench.Spec) (bench.Result, error) {
@@ -250,7 +250,7 @@ func readCSV(t *testing.T, file string) []map[string]string {
 
 // What is written to a CSV file is what was measured, to the last bit.
 func TestScaleCSV(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	var ran []bench.Result
 	run := func(ctx context.Context, s bench.Spec) (bench.Result, error) {
 		r, _ := fakeRun(ctx, s)
@@ -299,7 +299,7 @@ func TestScaleCSV(t *testing.T) {
 }
 
 func TestScaleJSON(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	out, _, err := runFake(t, t.Context(), scaleFlags{json: true, versions: "go"}, func(ctx context.Context, s bench.Spec) (bench.Result, error) {
 		r, _ := fakeRun(ctx, s)
 		if s.N == 2048 && s.Workers == 1 {
@@ -399,7 +399,7 @@ func near() cmp.Option {
 
 // What is wrong with the command line is said at once, before anything runs.
 func TestScaleUsage(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	never := func(context.Context, bench.Spec) (bench.Result, error) {
 		t.Error("something ran")
 		return bench.Result{}, nil
@@ -426,7 +426,7 @@ func TestScaleUsage(t *testing.T) {
 
 // What an operation has of its own holds for all points, and is said.
 func TestScaleChoices(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	words := map[string]string{"pivot": "tile", "on-breakdown": "fallback", "tree": "auto", "variant": "compact", "method": "auto"}
 	given := map[string]*string{}
 	for flag := range words {
@@ -475,7 +475,7 @@ func TestDoublings(t *testing.T) {
 
 // The whole way, through the root command and la.
 func TestScaleRuns(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	plot := filepath.Join(t.TempDir(), "plot.png")
 	var out, errOut bytes.Buffer
 	a := &app{out: &out, err: &errOut, noPeak: true}

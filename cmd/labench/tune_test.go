@@ -61,7 +61,7 @@ func tuneFake(t *testing.T, ctx context.Context, f tuneFlags, open trialFunc) (o
 }
 
 func TestTuneReport(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	out, errs, err := tuneFake(t, t.Context(), tuneFlags{ops: []string{"cholesky"}, types: "f32, f64", budget: 90 * time.Minute, sizes: "1024,100,256"}, fakeTrial)
 	if err != nil || errs != "" {
 		t.Fatal(err, errs)
@@ -85,7 +85,7 @@ func TestTuneWide(t *testing.T) {
 }
 
 func TestTuneSaves(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	path := filepath.Join(t.TempDir(), "profile.json")
 	old := new(versions.Profile)
 	old.SetTileSize("trsm/f64", exec.Here(), 1, 512, 48, 1e9)
@@ -121,7 +121,7 @@ func TestTuneSaves(t *testing.T) {
 
 // The end of ctx saves what is finished.
 func TestTuneInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	path := filepath.Join(t.TempDir(), "profile.json")
 	ctx, cancel := context.WithCancel(t.Context())
 	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
@@ -147,7 +147,7 @@ func TestTuneInterrupt(t *testing.T) {
 // When the time is over, measurements are broken off; what was not begun or not
 // finished is said, and not saved. That is no failure.
 func TestTuneBudget(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	path := filepath.Join(t.TempDir(), "profile.json")
 	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
 		trial, err := fakeTrial(ctx, s)
@@ -174,7 +174,7 @@ func TestTuneBudget(t *testing.T) {
 
 // Problems that fail do not keep the others from being tuned.
 func TestTuneFailures(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
 		if s.N == 512 && s.Op == "gemm" {
 			return nil, errors.New("device\nlost")
@@ -207,7 +207,7 @@ func TestTuneFailures(t *testing.T) {
 
 // What is wrong with the command line is said at once, before anything runs.
 func TestTuneUsage(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, stays...)
 	never := func(context.Context, bench.Spec) (*bench.Trial, error) {
 		t.Error("something ran")
 		return nil, errors.New("never")

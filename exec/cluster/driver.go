@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
@@ -66,6 +67,27 @@ func (d *Driver) Nodes() (names []string) {
 		}
 	}
 	return names
+}
+
+// Usage is what a node has done for a driver.
+type Usage struct {
+	Node    string
+	Workers int
+	Lost    bool           // it is not there any more
+	Tasks   map[string]int // that have ended well, by op
+	In      int64          // bytes of operands that it was to fetch from others
+}
+
+// Usage returns what each node has done since it joined, the driver first. A node that came
+// back counts anew.
+func (d *Driver) Usage() (all []Usage) {
+	nodes := d.now()
+	d.placing.Lock()
+	defer d.placing.Unlock()
+	for _, n := range nodes {
+		all = append(all, Usage{Node: n.name, Workers: n.workers, Lost: d.gone(n) != nil, Tasks: maps.Clone(n.ran), In: n.in})
+	}
+	return all
 }
 
 // NewJob implements [exec.Runtime]. The job's nodes are those that are there now.
@@ -169,7 +191,7 @@ func (d *Driver) event(e transport.Event) {
 func (d *Driver) call(name string) {
 	out := newOutbox(d.opt.Transport, name, func(err error) { d.lose(name, err) })
 	d.lock.Lock()
-	d.nodes = append(d.nodes, &node{index: len(d.nodes), name: name, out: out, gone: &NodeLostError{Node: name}})
+	d.nodes = append(d.nodes, &node{index: len(d.nodes), name: name, out: out, gone: &NodeLostError{Node: name}, ran: map[string]int{}})
 	d.lock.Unlock()
 	out.add(func() []byte { return encode(kindCall, struct{}{}) })
 }

@@ -32,11 +32,14 @@ type node struct {
 	workers int
 	out     *outbox
 	gone    error // why it is of no use, or not yet; nil if it is there. fleet.lock guards it
+
+	ran map[string]int // tasks that have ended well, by op; fleet.placing guards what follows
+	in  int64          // bytes that it was to fetch
 }
 
 // newFleet returns a fleet with one node, this one.
 func newFleet(opt Options, k known) *fleet {
-	own := &node{name: opt.Transport.Self(), workers: len(opt.Runtime.Workers())}
+	own := &node{name: opt.Transport.Self(), workers: len(opt.Runtime.Workers()), ran: map[string]int{}}
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	return &fleet{

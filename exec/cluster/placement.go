@@ -286,6 +286,7 @@ func (p *placement) give(t *graph.Task, i int) {
 			y.Copy, y.From = e.copied, p.holders(e)
 		case o.Mode&graph.In != 0 && !has:
 			y.From = p.holders(e)
+			p.nodes[i].in += o.Datum.Bytes
 		}
 		if !e.has(i) || e.copied != nil {
 			y.Type, y.Shape = e.kind, e.shape
@@ -385,6 +386,7 @@ func (p *placement) ended(n *node, ends []end) {
 		if e.Fault != nil {
 			p.fail(f.task, n, e.Fault)
 		} else {
+			n.ran[f.task.Op.OpName()]++
 			p.end(f.task, graph.Done, nil)
 		}
 	}

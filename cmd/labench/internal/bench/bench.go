@@ -41,6 +41,9 @@ type Spec struct {
 	Target     versions.Target // declares the workers; see la.Options
 	Resources  []exec.Resource // declares workers that differ, instead
 	Devices    string          // accelerators beside the workers: see la.OpenAccelerators
+	// Runtime, if not nil, executes the tasks instead of workers of the engine's own;
+	// what is said of these counts for nothing.
+	Runtime exec.Runtime
 	// DevicesOnly keeps the workers off what the devices have versions for.
 	DevicesOnly bool
 
@@ -126,8 +129,19 @@ type Result struct {
 	// Summary is that of the timed runs; of the last one but for Usage if they
 	// were Recorded.
 	Summary trace.Summary `json:"-"`
+	// Nodes says what each node of a cluster has done, warming up included.
+	Nodes []Node `json:"nodes,omitempty"`
 	// Kinds says what ran on each kind of worker, if Spec.Resources declares several.
 	Kinds []Kind `json:"kinds,omitempty"`
+}
+
+// Node is a node of a cluster, the driver or an agent.
+type Node struct {
+	Name    string         `json:"name"`
+	Workers int            `json:"workers"`
+	Lost    bool           `json:"lost,omitempty"`
+	Tasks   map[string]int `json:"tasks"`    // by op
+	In      int64          `json:"bytes_in"` // of operands that it was to fetch
 }
 
 // Kind is the workers of a processor and what ran on them.

@@ -197,6 +197,9 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 
 // options returns what la is told of s.
 func (s Spec) options() la.Options {
+	if s.Runtime != nil {
+		return la.Options{Runtime: s.Runtime, NB: s.NB}
+	}
 	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
 		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
 	if s.NB > 0 {

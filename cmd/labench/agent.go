@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/transport/web"
+)
+
+// newAgentCommand returns the command labench agent.
+func newAgentCommand(a *app) *cobra.Command {
+	var f nodeFlags
+	var workers int
+	var resources string
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Compute for programs on other nodes, until it is interrupted",
+		Example: `  labench agent --listen 127.0.0.1:7400
+  labench cholesky --cluster 127.0.0.1:7400         on both processes
+  labench agent --listen 10.0.0.2:7400 --certs /etc/tessera --peers 10.0.0.1:7400`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			var declared []exec.Resource
+			if resources != "" {
+				if declared, err = readResources(resources); err != nil {
+					return usage(err)
+				}
+			}
+			return a.serve(cmd.Context(), &f, workers, declared)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all")
+	fl.IntVar(&workers, "workers", 0, "number of workers (default one per core)")
+	fl.StringVar(&resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers")
+	f.register(fl, "127.0.0.1:7400")
+	return cmd
+}
+
+// serve is an agent until ctx ends. That it is interrupted is how it ends.
+func (a *app) serve(ctx context.Context, f *nodeFlags, workers int, resources []exec.Resource) error {
+	opt, err := f.join(a, workers, resources)
+	if err != nil {
+		return err
+	}
+	defer opt.Runtime.Close()
+	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers\n", f.name, web.Address(opt.Transport), len(opt.Runtime.Workers()))
+	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return nil
+}
+
+// readCerts reads the certificate of this node, its key, and the authority of the cluster.
+func readCerts(dir string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "node.crt"), filepath.Join(dir, "node.key"))
+	if err != nil {
+		return nil, err
+	}
+	pem, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s has no certificate", filepath.Join(dir, "ca.crt"))
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+)
+
+// console is a writer that others may read.
+type console struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *console) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *console) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestAgent: two agents and an operation that runs on them, over the loopback address.
+func TestAgent(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer stop()
+	var addresses []string
+	for _, name := range []string{"left", "right"} {
+		var out console
+		ended.Go(func() {
+			a := &app{out: &out, err: &out}
+			if code := a.run(ctx, []string{"agent", "--listen", "127.0.0.1:0", "--name", name, "--workers", "1", "--node-timeout", "20s", "--peers", strings.Join(addresses, ",")}); code != 0 {
+				t.Errorf("agent %s: exit code %d: %s", name, code, &out)
+			}
+		})
+		for {
+			if m := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 workers`).FindStringSubmatch(out.String()); m != nil {
+				addresses = append(addresses, m[1])
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for _, op := range []string{"gemm", "solve"} {
+		code, out, errs := labench(t, op, "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")
+		if code != 0 {
+			t.Fatalf("%s: exit code %d: %s", op, code, errs)
+		}
+		var r bench.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		if !r.Passed || len(r.Nodes) != 3 || r.Nodes[0].Name != "driver" {
+			t.Fatalf("%s: %s", op, out)
+		}
+		for _, n := range r.Nodes[1:] {
+			if n.Tasks["gemm/f64"] == 0 || n.In == 0 {
+				t.Errorf("%s: node %s has done nothing: %+v", op, n.Name, n)
+			}
+		}
+	}
+	for want, args := range map[string]string{
+		"host:port":          "gemm --cluster nowhere",
+		"0 of 1 agents":      "gemm --cluster 127.0.0.1:9 --node-timeout 50ms",
+		"loopback addresses": "agent --listen 10.0.0.1:7400",
+		"node.crt":           "agent --certs /nowhere",
+		"no such file":       "agent --resources /nowhere",
+		"at least 0":         "gemm --agents -1 --cluster " + addresses[0],
+		"more than 0":        "gemm --node-timeout 0s --cluster " + addresses[0],
+		"exclude each other": "gemm --report --cluster " + addresses[0],
+		"is for --cluster":   "gemm --idle",
+	} {
+		code, _, errs := labench(t, strings.Fields(args)...)
+		if code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
+			t.Errorf("labench %s: exit code %d, %s; want a word of %q", args, code, errs, want)
+		}
+	}
+}
