@@ -12,12 +12,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-const (
-	// messageLimit is the largest message, in bytes.
-	messageLimit = 64 << 20
-	// behind is how many messages of a node another one may not have handled yet.
-	behind = 64
-)
+// behind is how many messages of a node another one may not have handled yet.
+const behind = 64
 
 // ErrClosed is returned by a Transport that is closed, or was not started.
 var ErrClosed = errors.New("transport: closed, or not started")
@@ -189,8 +185,8 @@ func (m *member) serve(sender string, c chan []byte) {
 
 // Send implements [Transport].
 func (m *member) Send(ctx context.Context, to string, message []byte) error {
-	if len(message) > messageLimit {
-		return &TooLargeError{len(message), messageLimit}
+	if len(message) > MessageLimit {
+		return &TooLargeError{len(message), MessageLimit}
 	}
 	o, err := m.other(to)
 	if err != nil {

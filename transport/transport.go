@@ -17,6 +17,9 @@ type Ref struct {
 	Version uint32
 }
 
+// MessageLimit is the largest message that the transports of Tessera take, in bytes.
+const MessageLimit = 64 << 20
+
 // Handler gets messages. It is called for one message of a sender at a time, in the
 // order in which that sent them, and for several senders at once. The slice is the
 // handler's. While it runs, no further message of that sender comes, and in the end
@@ -31,7 +34,22 @@ type Event struct {
 }
 
 // Transport connects a node with the others of its cluster. Nodes have names, which are
-// not used again. Its methods are safe for concurrent use.
+// not used again by others; a node that begins anew under its name is seen to leave and to
+// join. Its methods are safe for concurrent use.
+//
+// What is promised of messages from one node to another, from the time when both see each
+// other join to the time when one of them leaves, or is seen to leave:
+//   - Whole: what comes is what was sent, as far as a checksum of 32 bits can tell. What is
+//     damaged on the way is dropped, and sent again.
+//   - Order: messages come in the order of their calls of Send.
+//   - Duplicates: none comes twice.
+//   - Loss: one whose Send has returned nil comes. It is lost only if a node leaves before
+//     it is handled; then a beginning of what was sent has come, and nothing after that.
+//     One whose Send has failed comes or does not.
+//
+// So the sender cannot know what the other side has handled: who has to know asks for an
+// answer. [Network] and package web keep these promises; package reliable makes them true
+// over a transport that does not, such as those of package faulty.
 type Transport interface {
 	// Self returns the name of this node, and Nodes those of the others that are there.
 	Self() string
@@ -41,11 +59,10 @@ type Transport interface {
 	// come as events, too.
 	Start(h Handler, e func(Event)) error
 
-	// Send delivers a message to the handler of another node, or of this one: once, if
-	// it returns nil and nothing goes wrong on the way; who has to know asks for an
-	// answer. It waits as long as the other side is behind. The message is the
-	// caller's again when Send returns. The error is an *UnreachableError, a
-	// *TooLargeError, or the end of ctx.
+	// Send sends a message to the handler of another node, or of this one. It waits as
+	// long as the other side is behind. The message is the caller's again when Send
+	// returns. The error is an *UnreachableError, a *TooLargeError, ErrClosed, or the
+	// end of ctx.
 	Send(ctx context.Context, to string, message []byte) error
 
 	// Publish lets others fetch a value, which must not be written before Drop.

@@ -97,6 +97,7 @@ func table() []entry {
 		},
 		{pkg: "transport", tessera: []string{"versions"}},
 		{pkg: "transport/web", tessera: []string{"transport", "versions"}, third: []string{"github.com/valyala/fasthttp"}},
+		{pkg: "transport/faulty", tessera: []string{"transport", "versions"}},
 		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},
 		{pkg: "exec/trace"},
 		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
@@ -127,7 +128,7 @@ func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster and transport for several nodes.
-		tessera: []string{"exec/cluster", "transport", "kernels/kerneltest", "transport/transporttest", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"exec/cluster", "transport", "kernels/kerneltest", "transport/transporttest", "transport/faulty", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

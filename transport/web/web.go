@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// messageLimit is the largest message, in bytes.
-	messageLimit = 64 << 20
 	// behind is how many messages of a node may wait for its handler.
 	behind = 64
 	// buffers is the size of what a connection reads and writes at once.
@@ -79,7 +77,7 @@ func New(opt Options) (transport.Transport, error) {
 	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
 	n.server = &fasthttp.Server{
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, Logger: quiet{},
-		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: messageLimit,
+		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
 		ReadTimeout: 10 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: 4096,
 	}
 	if opt.TLS != nil {
@@ -266,8 +264,8 @@ func (n *node) post(address, path string, b []byte, set func(*fasthttp.Request),
 
 // Send implements [transport.Transport].
 func (n *node) Send(ctx context.Context, to string, message []byte) error {
-	if len(message) > messageLimit {
-		return &transport.TooLargeError{Size: len(message), Limit: messageLimit}
+	if len(message) > transport.MessageLimit {
+		return &transport.TooLargeError{Size: len(message), Limit: transport.MessageLimit}
 	}
 	if !n.open() {
 		return transport.ErrClosed
