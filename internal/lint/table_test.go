@@ -98,6 +98,7 @@ func table() []entry {
 		{pkg: "transport", tessera: []string{"versions"}},
 		{pkg: "transport/web", tessera: []string{"transport", "versions"}, third: []string{"github.com/valyala/fasthttp"}},
 		{pkg: "transport/faulty", tessera: []string{"transport", "versions"}},
+		{pkg: "transport/reliable", tessera: []string{"transport", "versions"}},
 		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},
 		{pkg: "exec/trace"},
 		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},

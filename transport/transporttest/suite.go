@@ -229,8 +229,8 @@ func pressure(t *testing.T, start func(*testing.T, int) []*node) {
 func limits(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 2)
 	var large *transport.TooLargeError
-	if err := all[0].Send(t.Context(), all[1].Self(), make([]byte, 1<<30)); !errors.As(err, &large) {
-		t.Errorf("a gigabyte: %v", err)
+	if err := all[0].Send(t.Context(), all[1].Self(), make([]byte, transport.MessageLimit+1)); !errors.As(err, &large) {
+		t.Errorf("a message that is too large: %v", err)
 	}
 	var nobody *transport.UnreachableError
 	if err := all[0].Send(t.Context(), "nobody", nil); !errors.As(err, &nobody) || nobody.Node != "nobody" {
