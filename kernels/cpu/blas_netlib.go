@@ -78,7 +78,7 @@ func (r *netlibBLAS[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpos
 }
 
 func (r *netlibBLAS[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, _ []T) {
-	if !trmmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
+	if !trsmTrivial(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) {
 		r.trmm(side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb)
 	}
 }

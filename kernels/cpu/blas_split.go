@@ -41,7 +41,7 @@ func (r split[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, dia
 // trsmLeaf solves a leaf by the library's trsm from the left. One from the
 // right is transposed into scratch: OpenBLAS solves small triangles three times
 // as fast that way round.
-func (r split[T]) trsmLeaf(s triangularSolve[T], n int, a, b []T) {
+func (r split[T]) trsmLeaf(s triangular[T], n int, a, b []T) {
 	if s.left() {
 		r.netlibBLAS.Trsm(blas.Left, s.uplo, s.trans, s.diag, n, s.rhs, 1, a, s.lda, b, s.ldb, nil)
 		return

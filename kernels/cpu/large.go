@@ -66,20 +66,29 @@ func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, b
 			}
 			for ic := first; ic < last; ic += mcMax {
 				s.m = min(mcMax, last-ic)
-				x, rs, cs := a.from(ic, pc)
-				s.a, s.rs, s.cs, s.ps = x, rs, cs, p.MR*rs
-				switch {
-				case a.packed != nil:
-					s.a, s.rs, s.cs, s.ps = p.packedA(a, m, k, ic, pc, s.k), 1, p.MR, p.MR*s.k
-				case packA:
-					p.packA(ap, x, rs, cs, s.m, s.k)
-					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
-				}
+				p.operandA(&s, a, m, k, ic, pc, packA, ap)
 				p.blockStrips(s, uplo, ic-jc, bp, nc, 0, nc, c[ic*ldc+jc:])
 			}
 			s.beta = 1
 		}
 	}
+}
+
+// operandA gives s its block of the m×k op(A), from row ic and column pc on: packed,
+// if it was packed before or pack says so, to ap, or where it lies.
+func (p *Packed[T]) operandA(s *strip[T], a operand[T], m, k, ic, pc int, pack bool, ap []T) {
+	if !pack && a.packed == nil {
+		s.a, s.rs, s.cs = a.from(ic, pc)
+		s.ps = p.MR * s.rs
+		return
+	}
+	if a.packed != nil {
+		ap = p.packedA(a, m, k, ic, pc, s.k)
+	} else {
+		x, rs, cs := a.from(ic, pc)
+		p.packA(ap, x, rs, cs, s.m, s.k)
+	}
+	s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
 }
 
 // blockStrips multiplies the block of A that s has with the strips of the packed B,

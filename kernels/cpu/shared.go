@@ -118,15 +118,7 @@ func (s *Shared[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ld
 					hi = nc
 				}
 				t := strip[T]{m: min(mcMax, m-ic), k: kc, alpha: alpha, beta: beta, padded: true, ldc: ldc, uplo: blas.All}
-				x, rs, cs := a.from(ic, pc)
-				t.a, t.rs, t.cs, t.ps = x, rs, cs, p.MR*rs
-				switch {
-				case a.packed != nil:
-					t.a, t.rs, t.cs, t.ps = p.packedA(a, m, k, ic, pc, kc), 1, p.MR, p.MR*kc
-				case packA:
-					p.packA(ap, x, rs, cs, t.m, kc)
-					t.a, t.rs, t.cs, t.ps = ap, 1, p.MR, p.MR*kc
-				}
+				p.operandA(&t, a, m, k, ic, pc, packA, ap)
 				p.blockStrips(t, blas.All, 0, bp, nc, lo, hi, c[ic*ldc+jc:])
 			})
 			beta = 1
@@ -219,7 +211,7 @@ func (s *Shared[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, d
 }
 
 // trsmLeaf implements trsmParts by strips of right-hand sides.
-func (s *Shared[T]) trsmLeaf(t triangularSolve[T], n int, a, b []T) {
+func (s *Shared[T]) trsmLeaf(t triangular[T], n int, a, b []T) {
 	p := s.Packed
 	// Each part packs the triangle anew: it must be worth it.
 	parts := min(pieces*s.units, t.rhs/max(n/2, 4*p.NR))

@@ -180,27 +180,21 @@ func (p *Packed[T]) strips(a, b operand[T], m, n, k int, alpha T, beta T, c []T,
 				p.packStrips(bp, bx, brs, bcs, nc, s.k)
 			}
 			for ic := 0; ic < m; ic += mcMax {
-				mc := min(mcMax, m-ic)
-				ax, ars, acs := a.from(ic, pc)
-				s.a, s.rs, s.cs, s.ps = ax, ars, acs, p.MR*ars
-				if packA {
-					p.packA(ap, ax, ars, acs, mc, s.k)
-					s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
-				}
+				s.m = min(mcMax, m-ic)
+				p.operandA(&s, a, m, k, ic, pc, packA, ap)
 				for j := 0; j < nc; j += s.n {
 					s.n = p.width(nc - j)
 					wide := roundUp(s.n, v.lanes)
 					switch {
 					case packB && !once:
 						s.b, s.ldb, s.padded = bp[j*s.k:], wide, true
-					case packB, s.n < wide && mc > 2*p.MR: // the kernels are quicker with whole vectors
+					case packB, s.n < wide && s.m > 2*p.MR: // the kernels are quicker with whole vectors
 						s.b, s.ldb, s.padded = bp, wide, true
 						v.packB(bp, bx[j*bcs:], brs, bcs, s.n, s.k, wide)
 					default:
 						s.b, s.ldb, s.padded = bx[j:], brs, false
 					}
 					s.c = c[ic*ldc+jc+j:]
-					s.m = mc
 					v.run(s)
 				}
 			}

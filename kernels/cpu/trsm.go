@@ -10,8 +10,8 @@ func (p *Packed[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, d
 	trsmSplit(p, p.Leaf, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, work)
 }
 
-// trsmTrivial checks the arguments of trsm, and does the call and reports true
-// if there is nothing to solve.
+// trsmTrivial checks the arguments of trsm or trmm, and does the call and reports
+// true if there is nothing to solve or to multiply.
 func trsmTrivial[T Element](side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) bool {
 	checkSide(side)
 	checkUplo(uplo)
@@ -39,61 +39,73 @@ type trsmParts[T Element] interface {
 	Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, work []T)
 	// trsmLeaf overwrites B with the solution for the triangle at a, which is
 	// of order n ≤ s.leaf.
-	trsmLeaf(s triangularSolve[T], n int, a, b []T)
+	trsmLeaf(s triangular[T], n int, a, b []T)
 }
 
 // trsmSplit is trsm, with its arguments checked and alpha not zero, from the
 // parts of r: it splits the triangle down to the order leaf.
 func trsmSplit[T Element](r trsmParts[T], leaf int, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, work []T) {
 	scale(m, n, alpha, b, ldb)
-	s := triangularSolve[T]{
-		parts: r, leaf: leaf,
-		side: side, uplo: uplo, trans: trans, diag: diag,
-		rhs: n,
-		lda: lda, ldb: ldb,
-		work: work,
-	}
-	order := m
-	if !s.left() {
-		order, s.rhs = n, m
-	}
-	s.solve(order, a, b)
+	s, order := newTriangular(r, leaf, side, uplo, trans, diag, m, n, lda, ldb)
+	s.alpha, s.work = -1, work
+	s.split(order, a, b)
 }
 
-// triangularSolve is what stays the same while trsm splits its triangle. It
+// triangular is what stays the same while trsm or trmm splits its triangle. It
 // is passed by value so that it need not live on the heap.
-type triangularSolve[T Element] struct {
+type triangular[T Element] struct {
 	parts    trsmParts[T]
 	leaf     int
 	side     blas.Side
 	uplo     blas.Uplo
 	trans    blas.Transpose
 	diag     blas.Diag
-	rhs      int // order of B across the triangle
+	product  bool // trmm
+	alpha    T    // of the updates
+	rhs      int  // order of B across the triangle
 	lda, ldb int
 	work     []T
+	leafWork []T // of trmm
 }
 
-func (s triangularSolve[T]) left() bool       { return s.side == blas.Left }
-func (s triangularSolve[T]) transposed() bool { return s.trans != blas.NoTrans }
+// newTriangular returns what the arguments say of the triangle, and its order.
+func newTriangular[T Element](r trsmParts[T], leaf int, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n, lda, ldb int) (s triangular[T], order int) {
+	s = triangular[T]{parts: r, leaf: leaf, side: side, uplo: uplo, trans: trans, diag: diag, rhs: n, lda: lda, ldb: ldb}
+	if !s.left() {
+		s.rhs = m
+		return s, n
+	}
+	return s, m
+}
+
+func (s triangular[T]) left() bool       { return s.side == blas.Left }
+func (s triangular[T]) transposed() bool { return s.trans != blas.NoTrans }
 
 // lower reports whether op(A) is lower triangular.
-func (s triangularSolve[T]) lower() bool { return (s.uplo == blas.Lower) != s.transposed() }
+func (s triangular[T]) lower() bool { return (s.uplo == blas.Lower) != s.transposed() }
 
 // forward reports whether the first unknown depends on no other.
-func (s triangularSolve[T]) forward() bool { return s.left() == s.lower() }
+func (s triangular[T]) forward() bool { return s.left() == s.lower() }
 
-// solve overwrites B with the solution for the triangle of order n at a,
-// whose unknowns are the rows (left) or columns (right) of b. It halves the
-// triangle, so that nearly all of the work is in large updates:
+// split overwrites B with the solution for the triangle of order n at a, whose
+// unknowns are the rows (left) or columns (right) of b, or with alpha times its
+// product with the triangle. It halves the triangle, so that nearly all of the
+// work is in large updates:
 //
 //	left, lower:   A11·X1 = B1        right, lower:   X2·A22 = B2
 //	               A22·X2 = B2−A21·X1                 X1·A11 = B1−X2·A21
 //
+//	left, lower:   B2 = A22·B2 + A21·B1     right, lower:   B1 = B1·A11 + B2·A21
+//	               B1 = A11·B1                              B2 = B2·A22
+//
 // and the other way round for an upper op(A).
-func (s triangularSolve[T]) solve(n int, a, b []T) {
+func (s triangular[T]) split(n int, a, b []T) {
 	if n <= s.leaf {
-		s.parts.trsmLeaf(s, n, a, b)
+		if s.product {
+			s.productLeaf(n, a, b)
+		} else {
+			s.parts.trsmLeaf(s, n, a, b)
+		}
 		return
 	}
 	n1 := half(n, s.leaf)
@@ -108,24 +120,32 @@ func (s triangularSolve[T]) solve(n int, a, b []T) {
 	if s.uplo == blas.Lower {
 		off = a[n1*s.lda:]
 	}
-	if s.forward() {
-		s.solve(n1, a, b)
-		s.update(n2, n1, off, b, b2)
-		s.solve(n2, a22, b2)
+	// What an update reads is solved before it, but multiplied after it.
+	secondFirst := s.forward() == s.product
+	if secondFirst {
+		s.split(n2, a22, b2)
 	} else {
-		s.solve(n2, a22, b2)
+		s.split(n1, a, b)
+	}
+	if s.forward() {
+		s.update(n2, n1, off, b, b2)
+	} else {
 		s.update(n1, n2, off, b2, b)
-		s.solve(n1, a, b)
+	}
+	if secondFirst {
+		s.split(n1, a, b)
+	} else {
+		s.split(n2, a22, b2)
 	}
 }
 
-// update computes B −= op(A)·X (left) or B −= X·op(A) (right) for the nb
-// unknowns at b and the nx solved ones at x.
-func (s triangularSolve[T]) update(nb, nx int, a, x, b []T) {
+// update computes B += alpha·op(A)·X (left) or B += alpha·X·op(A) (right) for the
+// nb unknowns at b and the nx others at x.
+func (s triangular[T]) update(nb, nx int, a, x, b []T) {
 	if s.left() {
-		s.parts.Gemm(s.trans, blas.NoTrans, nb, s.rhs, nx, -1, a, s.lda, x, s.ldb, 1, b, s.ldb, s.work)
+		s.parts.Gemm(s.trans, blas.NoTrans, nb, s.rhs, nx, s.alpha, a, s.lda, x, s.ldb, 1, b, s.ldb, s.work)
 	} else {
-		s.parts.Gemm(blas.NoTrans, s.trans, s.rhs, nb, nx, -1, x, s.ldb, a, s.lda, 1, b, s.ldb, s.work)
+		s.parts.Gemm(blas.NoTrans, s.trans, s.rhs, nb, nx, s.alpha, x, s.ldb, a, s.lda, 1, b, s.ldb, s.work)
 	}
 }
 

@@ -1,7 +1,5 @@
 package cpu
 
-import "gonum.org/v1/gonum/blas"
-
 // trsmLeaf implements trsmParts. Whatever the case, the triangle is
 // packed as a lower one, its unknowns in the order in which they are solved,
 // into the panels of the micro-kernel, and the right-hand sides
@@ -9,7 +7,7 @@ import "gonum.org/v1/gonum/blas"
 //
 //	x (panel i) += (−A)(panel i, before it)·x (before it)     by Micro
 //	x (panel i)  = triangle⁻¹·x (panel i)                     below
-func (p *Packed[T]) trsmLeaf(s triangularSolve[T], n int, a, b []T) {
+func (p *Packed[T]) trsmLeaf(s triangular[T], n int, a, b []T) {
 	if p.leaves.set() {
 		p.leaves.trsm(s, n, a, b)
 		return
@@ -94,7 +92,7 @@ func scatter[T Element](b, x []T, o, us, vs, n, w, nr int) {
 // up to its own last row, and stores what to multiply by for the diagonal in
 // d. It reports true if d holds the diagonal itself, to divide by, because a
 // reciprocal would overflow or lose its digits.
-func packTriangle[T Element](s triangularSolve[T], mr, n int, a, tri, d []T) (divide bool) {
+func packTriangle[T Element](s triangular[T], mr, n int, a, tri, d []T) (divide bool) {
 	rows := roundUp(n, mr)
 	// Element (i, j), i ≥ j, of the triangle in order of solution is
 	// a[base+i*rs+j*cs]. Forward the order is that of A; backward it is
@@ -123,21 +121,7 @@ func packTriangle[T Element](s triangularSolve[T], mr, n int, a, tri, d []T) (di
 			}
 		}
 	}
-	if s.diag == blas.Unit {
-		for i := range n {
-			d[i] = 1
-		}
-		return false
-	}
-	for i := range n {
-		v := a[base+i*(rs+cs)]
-		d[i] = 1 / v
-		// Of a finite diagonal the reciprocal may overflow or be denormal; of
-		// zeros, infinities and NaN it is as good as the division.
-		if v != 0 && v-v == 0 && !inverse(v, d[i]) {
-			divide = true
-		}
-	}
+	divide = reciprocals(s, n, a, d)
 	if divide {
 		for i := range n {
 			d[i] = a[base+i*(rs+cs)]

@@ -9,7 +9,7 @@ import (
 // triangle is taken as a lower one, its unknowns in the order in which they
 // are solved, and read where it lies; the right-hand sides are the columns of
 // a strip, transposed into it and back if they are the rows of B.
-func (l *leaves[T]) trsm(s triangularSolve[T], n int, a, b []T) {
+func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 	mr, nr, size := l.mr, l.nr, l.size()
 	rows := roundUp(n, mr)
 	if len(s.work) < l.work(n) {
@@ -132,7 +132,7 @@ func copyRows[T Element](dst []T, d0, dstep, ldd int, src []T, s0, sstep, lds, w
 
 // reciprocals stores the reciprocals of the diagonal of A in order of solution
 // in inv. It reports true if one of them overflows or loses its digits.
-func reciprocals[T Element](s triangularSolve[T], n int, a, inv []T) (divide bool) {
+func reciprocals[T Element](s triangular[T], n int, a, inv []T) (divide bool) {
 	if s.diag == blas.Unit {
 		for i := range inv[:n] {
 			inv[i] = 1
