@@ -187,64 +187,76 @@ func writeDurably(path string, write func(*bufio.Writer) error) (err error) {
 	return nil
 }
 
-// checkpointed runs steps of a factorization from the state s on, and keeps the
-// state after every few of them. At the end it removes what it has kept.
-func checkpointed[T Element](ctx context.Context, c *Checkpoint, s *file.State[T], steps int, run func(from, to int) error) error {
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return &CheckpointError{c.Dir, "cannot be made", err}
+// checkpointed factors a matrix, which tile copies into tiles of nb×nb or, if nb is 0,
+// of the usual size: from the latest state that is whole on, and keeps the state after
+// every few steps. steps submits some of them. At the end what was kept is removed.
+// resumed is how many panels were done before.
+func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats),
+	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error,
+) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
+	if err := e.ready(ctx); err != nil {
+		return nil, stats, 0, err
 	}
-	every := c.every(steps)
-	for s.Step < steps {
-		to := min(s.Step+every, steps)
-		if err := run(s.Step, to); err != nil {
-			return err
+	if s, stats, err = resume(c, op, kind, tile); err != nil {
+		return nil, stats, 0, err
+	}
+	resumed = s.Step
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+		return nil, stats, resumed, &CheckpointError{c.Dir, "cannot be made", err}
+	}
+	panels := min(s.Matrix.Tiles())
+	every := c.every(panels)
+	for s.Step < panels {
+		to := min(s.Step+every, panels)
+		if err := run(ctx, e, 0, func(p *blocked.Program[T]) error { return steps(p, s, s.Step, to) }); err != nil {
+			return nil, stats, resumed, err
 		}
 		if err := context.Cause(ctx); err != nil {
-			return err
+			return nil, stats, resumed, err
 		}
-		if s.Step = to; to < steps {
+		if s.Step = to; to < panels {
 			if err := save(c, s); err != nil {
-				return err
+				return nil, stats, resumed, err
 			}
 		}
 	}
-	paths, err := c.states(s.Op)
-	if err != nil {
-		return err
-	}
+	paths, err := c.states(op)
 	for _, p := range paths {
 		os.Remove(p)
 	}
-	return nil
+	return s, stats, resumed, err
 }
 
-// resume puts the latest state that is whole into fresh, whose Matrix holds what
-// is to be factored in the tile size nb(m, n) or, if there is a state, in that
-// one's. It returns how many panels are done.
+// resume returns the latest state that is whole, or, if there is none, that of the
+// matrix that tile copies, before the first step. A Full matrix has pivots.
 func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*file.State[T], blocked.Stats, error) {
 	if err := c.validate(); err != nil {
 		return nil, blocked.Stats{}, err
 	}
-	old, path, err := load[T](c, op)
+	s, path, err := load[T](c, op)
 	if err != nil {
 		return nil, blocked.Stats{}, err
 	}
 	nb := 0
-	if old != nil {
-		nb = old.Matrix.NB()
+	if s != nil {
+		nb = s.Matrix.NB()
 	}
 	a, stats := tile(nb)
 	if stats.NonFinite {
 		return nil, stats, &NonFiniteError{Row: stats.Row, Col: stats.Col}
 	}
-	fresh := &file.State[T]{Op: op, Input: file.Fingerprint(a), Matrix: a}
-	if old == nil {
-		return fresh, stats, nil
-	}
-	if old.Input != fresh.Input || old.Matrix.Kind() != kind {
+	input := file.Fingerprint(a)
+	switch {
+	case s == nil:
+		s = &file.State[T]{Op: op, Input: input, Matrix: a}
+	case s.Input != input || s.Matrix.Kind() != kind:
 		return nil, stats, &CheckpointError{Path: path, Reason: "it is the state of another matrix"}
 	}
-	return old, stats, nil
+	if kind == blocked.Full && s.Pivots == nil {
+		m, n := a.Dims()
+		s.Pivots = blocked.NewPivots(m, n, a.NB())
+	}
+	return s, stats, nil
 }
 
 // FactorizeCheckpoint is [Cholesky.FactorizeContext] with a checkpoint. It
@@ -255,28 +267,18 @@ func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource
 	n := a.SymmetricDim()
 	c.Reset()
 	c.spare = nil
-	if err := c.engine.ready(ctx); err != nil {
-		return 0, err
-	}
-	s, stats, err := resume[T](&keep, "potrf", blocked.SymUpper, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
+	s, stats, resumed, err := checkpointed(ctx, c.engine, &keep, "potrf", blocked.SymUpper, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
 			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
 		}
 		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
+	}, func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+		return p.PotrfSteps(s.Matrix, from, to)
 	})
-	if err != nil {
-		return 0, err
+	if err == nil {
+		c.u, c.norm = s.Matrix, stats.Norm
 	}
-	resumed = s.Step
-	steps, _ := s.Matrix.Tiles()
-	err = checkpointed(ctx, &keep, s, steps, func(from, to int) error {
-		return run(ctx, c.engine, 0, func(p *blocked.Program[T]) error { return p.PotrfSteps(s.Matrix, from, to) })
-	})
-	if err != nil {
-		return resumed, err
-	}
-	c.u, c.norm = s.Matrix, stats.Norm
-	return resumed, nil
+	return resumed, err
 }
 
 // FactorizeCheckpoint is [LU.FactorizeContext] with a checkpoint, for partial
@@ -290,25 +292,13 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 	if f.opt.Pivoting != PartialPivoting {
 		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
 	}
-	if err := f.engine.ready(ctx); err != nil {
-		return 0, err
-	}
-	s, stats, err := resume[T](&keep, "getrf", blocked.Full, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
+	s, stats, resumed, err := checkpointed(ctx, f.engine, &keep, "getrf", blocked.Full, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
 			nb = f.tileSize(m, n)
 		}
 		return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
-	})
-	if err != nil {
-		return 0, err
-	}
-	if s.Pivots == nil {
-		s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
-	}
-	resumed = s.Step
-	mt, nt := s.Matrix.Tiles()
-	err = checkpointed(ctx, &keep, s, min(mt, nt), func(from, to int) error {
-		return run(ctx, f.engine, 0, func(p *blocked.Program[T]) error { return p.GetrfSteps(s.Matrix, s.Pivots, from, to) })
+	}, func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+		return p.GetrfSteps(s.Matrix, s.Pivots, from, to)
 	})
 	if err != nil {
 		return resumed, err

@@ -2,7 +2,6 @@ package la
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -57,13 +56,10 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
-	one := goesDirect[T](c.engine, OpCholesky, n)
-	nb := max(1, n)
-	if !one {
-		nb = tileSize[T](c.engine, OpCholesky, n)
-	}
+	nb, one := TileSize[T](c.engine, OpCholesky, n, n)
+	nb = max(1, nb)
 	a = c.upper(a, nb)
-	if u != nil && (u.NB() != nb || u.Dim() != n) {
+	if !fits(u, n, n, nb) {
 		u = nil
 	}
 	r := read(c.engine, u, Source[T](a), blocked.SymUpper, nb, one, false)
@@ -163,34 +159,21 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
 		return nil
 	}
-	workers := c.engine.options().Workers
-	x, _ := blocked.From(b, blocked.Full, c.u.NB(), blocked.CopyOptions{Workers: workers})
+	x, _ := blocked.From(b, blocked.Full, c.u.NB(), c.engine.copying(false))
 	if err := c.solve(context.Background(), c.engine, x); err != nil {
 		return err
 	}
-	x.CopyTo(dst, workers)
+	x.CopyTo(dst, c.engine.options().Workers)
 	return c.conditionError()
 }
 
 // solve overwrites x with A⁻¹·x, on e.
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
-	u := c.u
 	mt, nt := x.Tiles()
-	if _, nrhs := x.Dims(); solvesDirect[T](e, mt, u.Dim(), nrhs) {
-		trsm := kernels.For[T](e.ops()).Trsm
-		for j := range nt {
-			for _, trans := range []blas.Transpose{blas.Trans, blas.NoTrans} {
-				p := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
-				if err := direct(ctx, e, trsm, p, u.Tile(0, 0), x.Tile(0, j)); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	return run(ctx, e, mt*(mt+1)*nt, func(p *blocked.Program[T]) error {
-		p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, u, x)
-		return p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, u, x)
+	n, nrhs := x.Dims()
+	return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)*nt, func(s *stage[T]) {
+		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, x)
+		s.trsm(blas.Upper, blas.NoTrans, blas.NonUnit, c.u, x)
 	})
 }
 
@@ -210,14 +193,13 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	c.valid()
 	n, nb := c.u.Dim(), c.u.NB()
-	shape[T](dst, n, n)
-	if s := dst.SymmetricDim(); s != n {
-		return &ShapeError{"InverseTo", fmt.Sprintf("the inverse is %d×%d and dst %d×%d", n, n, s, s)}
+	if err := give[T]("InverseTo", "inverse", dst, n, n); err != nil {
+		return err
 	}
 	if n == 0 {
 		return nil
 	}
-	v, _, back := writableSym(dst, nb, false, c.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.SymLower, nb, false, c.engine.options().Workers)
 	w := blocked.New[T](blocked.TriLower, n, n, nb)
 	if err := c.invert(context.Background(), c.engine, w, v); err != nil {
 		return err
@@ -230,22 +212,18 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
 	n := c.u.Dim()
 	t := tiles(n, c.u.NB())
-	if t == 1 && goesDirect[T](e, OpCholesky, n) {
-		return c.invertDirect(ctx, e, w, v)
-	}
-	return run(ctx, e, t*(t+1)*(t+2)/3+t*(t+1)/2, func(p *blocked.Program[T]) error { return p.Potri(c.u, w, v) })
-}
-
-// invertDirect is Potri for a matrix of one tile: w = (Uᵀ)⁻¹, v = wᵀ·w.
-func (c *Cholesky[T]) invertDirect(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
-	w.SetIdentity()
-	ops := kernels.For[T](e.ops())
-	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
-	if err := direct(ctx, e, ops.Trsm, trsm, c.u.Tile(0, 0), w.Tile(0, 0)); err != nil {
-		return err
-	}
-	syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
-	return direct(ctx, e, ops.Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
+	tasks := t*(t+1)*(t+2)/3 + t*(t+1)/2
+	return perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n), tasks, func(s *stage[T]) {
+		if s.p != nil {
+			s.err = s.p.Potri(c.u, w, v)
+			return
+		}
+		// w = (Uᵀ)⁻¹, v = wᵀ·w
+		w.SetIdentity()
+		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, w)
+		syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
+		s.call(s.ops().Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
+	})
 }
 
 // LTo copies the factor L to dst, which must be lower triangular; an empty

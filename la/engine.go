@@ -220,6 +220,27 @@ func (e *OptionsError) Error() string {
 	return msg
 }
 
+// problems is what is wrong with options.
+type problems []string
+
+// add notes a problem.
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// check notes a problem unless ok.
+func (p *problems) check(ok bool, format string, args ...any) {
+	if !ok {
+		p.add(format, args...)
+	}
+}
+
+// err returns an *OptionsError, or nil if there is no problem.
+func (p problems) err() error {
+	if p == nil {
+		return nil
+	}
+	return &OptionsError{Problems: p}
+}
+
 // maxNB is the largest tile size: a float64 tile then takes 2 GiB. maxWorkers
 // is exec's.
 const (
@@ -232,60 +253,36 @@ const (
 // otherwise be ignored without a word. Whether there are the versions that o
 // names, [NewEngine] finds out.
 func (o *Options) Validate() error {
-	var bad []string
-	if o.Workers < 0 || o.Workers > maxWorkers {
-		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, maxWorkers))
-	}
-	if o.NB < 0 || o.NB > maxNB {
-		bad = append(bad, fmt.Sprintf("NB is %d, want 0 to %d", o.NB, maxNB))
-	}
-	if o.Direct < -1 {
-		bad = append(bad, fmt.Sprintf("Direct is %d, want at least -1", o.Direct))
-	}
-	if int(o.Policy) >= len(dispatch.Kinds()) {
-		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, dispatch.Kinds()))
-	}
+	var bad problems
+	bad.check(o.Workers >= 0 && o.Workers <= maxWorkers, "Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+	bad.check(o.NB >= 0 && o.NB <= maxNB, "NB is %d, want 0 to %d", o.NB, maxNB)
+	bad.check(o.Direct >= -1, "Direct is %d, want at least -1", o.Direct)
+	bad.check(int(o.Policy) < len(dispatch.Kinds()), "Policy is %v, want one of %v", o.Policy, dispatch.Kinds())
 	for i, a := range o.Accelerators {
 		switch {
 		case a == nil:
-			bad = append(bad, fmt.Sprintf("Accelerators[%d] is nil", i))
+			bad.add("Accelerators[%d] is nil", i)
 		case slices.Contains(o.Accelerators[:i], a):
-			bad = append(bad, fmt.Sprintf("Accelerators[%d] is %s once more", i, a.Name()))
+			bad.add("Accelerators[%d] is %s once more", i, a.Name())
 		case a.Lost() != nil:
-			bad = append(bad, fmt.Sprintf("Accelerators[%d] is of no use: %v", i, a.Lost()))
+			bad.add("Accelerators[%d] is of no use: %v", i, a.Lost())
 		}
 	}
-	if o.ByPriority && o.Policy != dispatch.Priority {
-		bad = append(bad, fmt.Sprintf("ByPriority is set and Policy is %v", o.Policy))
-	}
+	bad.check(!o.ByPriority || o.Policy == dispatch.Priority, "ByPriority is set and Policy is %v", o.Policy)
 	for i, r := range o.Resources {
-		if r.Workers < 1 || r.Workers > maxWorkers {
-			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, maxWorkers))
-		}
+		bad.check(r.Workers >= 1 && r.Workers <= maxWorkers, "Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, maxWorkers)
 	}
-	if o.Resources != nil && (o.Workers != 0 || !reflect.ValueOf(o.Target).IsZero()) {
-		bad = append(bad, "Resources is set, and so is Workers or Target")
-	}
-	if o.NewPolicy != nil && (o.ByPriority || o.Policy != 0) {
-		bad = append(bad, fmt.Sprintf("NewPolicy is set, and so is Policy (%v) or ByPriority", o.Policy))
-	}
-	if o.Window < 0 {
-		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
-	}
-	if o.Retries < 0 {
-		bad = append(bad, fmt.Sprintf("Retries is %d, want at least 0", o.Retries))
-	}
-	if set := o.clashes(); o.Runtime != nil && len(set) > 0 {
-		bad = append(bad, fmt.Sprintf("Runtime has its own %s", strings.Join(set, ", ")))
-	}
+	bad.check(o.Resources == nil || o.Workers == 0 && reflect.ValueOf(o.Target).IsZero(), "Resources is set, and so is Workers or Target")
+	bad.check(o.NewPolicy == nil || !o.ByPriority && o.Policy == 0, "NewPolicy is set, and so is Policy (%v) or ByPriority", o.Policy)
+	bad.check(o.Window >= 0, "Window is %d, want at least 0", o.Window)
+	bad.check(o.Retries >= 0, "Retries is %d, want at least 0", o.Retries)
+	set := o.clashes()
+	bad.check(o.Runtime == nil || len(set) == 0, "Runtime has its own %s", strings.Join(set, ", "))
 	bad = append(bad, o.checkTarget("", &o.Target)...)
 	for i := range o.Resources {
 		bad = append(bad, o.checkTarget(fmt.Sprintf("Resources[%d].", i), &o.Resources[i].Target)...)
 	}
-	if bad != nil {
-		return &OptionsError{Problems: bad}
-	}
-	return nil
+	return bad.err()
 }
 
 // clashes returns the names of the options that are set and are a runtime's.

@@ -62,8 +62,8 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 		k, transA, transB = 0, blas.NoTrans, blas.NoTrans
 		a, b = General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}
 	}
-	one := goesDirect[T](e, OpGemm, max(m, n, k))
-	nb := max(m, n, k)
+	size := geometric(m, n)
+	nb, one := TileSize[T](e, OpGemm, size, max(m, n, k))
 	if d := distributed[T](c, a, b); d > 0 {
 		one, nb = false, d
 	} else if one {
@@ -71,22 +71,20 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 			return err
 		}
 	} else {
-		size := geometric(m, n)
-		nb = narrow(e, tileSize[T](e, OpGemm, size), size, max(m, n, k))
+		nb = narrow(e, nb, size, max(m, n, k))
 	}
-	vc, in, back := writable(c, nb, beta != 0, e.options().Workers)
+	vc, in, back := writable[T](c, blocked.Full, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
 	vb, transB := readable(b, transB, nb, in, e.options().Workers)
-	var err error
-	if one {
+	tasks := tiles(m, nb) * tiles(n, nb) * max(1, tiles(k, nb))
+	err := perform(ctx, e, one, tasks, func(s *stage[T]) {
+		if s.p != nil {
+			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
+			return
+		}
 		params := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
-		err = direct(ctx, e, kernels.For[T](e.ops()).Gemm, params, whole(va), whole(vb), whole(vc))
-	} else {
-		tasks := tiles(m, nb) * tiles(n, nb) * max(1, tiles(k, nb))
-		err = run(ctx, e, tasks, func(p *blocked.Program[T]) error {
-			return p.Gemm(transA, transB, alpha, va, vb, beta, vc)
-		})
-	}
+		s.call(s.ops().Gemm, params, whole(va), whole(vb), whole(vc))
+	})
 	if err == nil {
 		back()
 	}
@@ -126,25 +124,23 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		k, trans = 0, blas.NoTrans
 		a = General[T]{Rows: n, Stride: 1}
 	}
-	one := goesDirect[T](e, OpSyrk, max(n, k))
-	nb := max(n, k)
+	nb, one := TileSize[T](e, OpSyrk, n, max(n, k))
 	if d := distributed[T](c, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
-		nb = narrow(e, tileSize[T](e, OpSyrk, n), n, max(n, k))
+		nb = narrow(e, nb, n, max(n, k))
 	}
-	vc, in, back := writableSym(c, nb, beta != 0, e.options().Workers)
+	vc, in, back := writable[T](c, blocked.SymLower, nb, beta != 0, e.options().Workers)
 	va, trans := readable(a, trans, nb, in, e.options().Workers)
-	var err error
-	if one {
+	t := tiles(n, nb)
+	err := perform(ctx, e, one, t*(t+1)/2*max(1, tiles(k, nb)), func(s *stage[T]) {
+		if s.p != nil {
+			s.err = s.p.Syrk(trans, alpha, va, beta, vc)
+			return
+		}
 		params := &kernels.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
-		err = direct(ctx, e, kernels.For[T](e.ops()).Syrk, params, whole(va), whole(vc))
-	} else {
-		t := tiles(n, nb)
-		err = run(ctx, e, t*(t+1)/2*max(1, tiles(k, nb)), func(p *blocked.Program[T]) error {
-			return p.Syrk(trans, alpha, va, beta, vc)
-		})
-	}
+		s.call(s.ops().Syrk, params, whole(va), whole(vc))
+	})
 	if err == nil {
 		back()
 	}
@@ -188,26 +184,24 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	if alpha == 0 {
 		return Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 0, General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
-	one := goesDirect[T](e, OpTrsm, max(m, n))
-	nb := max(m, n)
+	nb, one := TileSize[T](e, OpTrsm, order, max(m, n))
 	if d := distributed[T](b, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
-		nb = narrow(e, tileSize[T](e, OpTrsm, order), order, max(m, n))
+		nb = narrow(e, nb, order, max(m, n))
 	}
-	vb, in, back := writable(b, nb, true, e.options().Workers)
-	va, trans := readableTri(a, trans, nb, in, e.options().Workers)
+	vb, in, back := writable[T](b, blocked.Full, nb, true, e.options().Workers)
+	va, trans := readableAs[T](a, triangleKind(a), trans, nb, in, e.options().Workers)
 	uplo := va.Kind().Uplo()
-	var err error
-	if one {
+	t, lines := tiles(order, nb), tiles(m+n-order, nb)
+	err := perform(ctx, e, one, t*(t+1)/2*lines, func(s *stage[T]) {
+		if s.p != nil {
+			s.err = s.p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
+			return
+		}
 		params := &kernels.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
-		err = direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, whole(va), whole(vb))
-	} else {
-		t, lines := tiles(order, nb), tiles(m+n-order, nb)
-		err = run(ctx, e, t*(t+1)/2*lines, func(p *blocked.Program[T]) error {
-			return p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
-		})
-	}
+		s.call(s.ops().Trsm, params, whole(va), whole(vb))
+	})
 	if err == nil {
 		back()
 	}

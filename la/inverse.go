@@ -19,9 +19,8 @@ func Inverse[T Element](ctx context.Context, e *Engine, dst Sink[T], a Source[T]
 	if n != cols {
 		return SolveReport{}, &ShapeError{"Inverse", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
-	shape[T](dst, n, n)
-	if r, c := dst.Dims(); r != n || c != n {
-		return SolveReport{}, &ShapeError{"Inverse", fmt.Sprintf("the inverse is %d×%d and dst %d×%d", n, n, r, c)}
+	if err := give[T]("Inverse", "inverse", dst, n, n); err != nil {
+		return SolveReport{}, err
 	}
 	e, end := e.session()
 	defer end()

@@ -98,18 +98,9 @@ type LUOptions struct {
 // Validate returns an *OptionsError that lists everything that is wrong with o,
 // or nil.
 func (o *LUOptions) Validate() error {
-	var bad []string
-	if int(o.Pivoting) >= len(pivotings()) {
-		bad = append(bad, fmt.Sprintf("Pivoting is %v, want one of %s", o.Pivoting, strings.Join(pivotings(), ", ")))
-	}
-	if int(o.OnBreakdown) >= len(consequences()) {
-		bad = append(bad, fmt.Sprintf("OnBreakdown is %v, want one of %s", o.OnBreakdown, strings.Join(consequences(), ", ")))
-	}
-	if o.GrowthLimit != 0 && !(o.GrowthLimit >= 1 && o.GrowthLimit <= math.MaxFloat64) {
-		bad = append(bad, fmt.Sprintf("GrowthLimit is %v, want 0 or a number from 1", o.GrowthLimit))
-	}
-	if bad != nil {
-		return &OptionsError{Problems: bad}
-	}
-	return nil
+	var bad problems
+	bad.check(int(o.Pivoting) < len(pivotings()), "Pivoting is %v, want one of %s", o.Pivoting, strings.Join(pivotings(), ", "))
+	bad.check(int(o.OnBreakdown) < len(consequences()), "OnBreakdown is %v, want one of %s", o.OnBreakdown, strings.Join(consequences(), ", "))
+	bad.check(o.GrowthLimit == 0 || o.GrowthLimit >= 1 && o.GrowthLimit <= math.MaxFloat64, "GrowthLimit is %v, want 0 or a number from 1", o.GrowthLimit)
+	return bad.err()
 }

@@ -2,10 +2,8 @@ package la
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -32,29 +30,24 @@ func (f *LU[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 	}
 	n := f.order()
 	m, nrhs := b.Dims()
-	if m != n {
-		return &ShapeError{"SolveTo", fmt.Sprintf("A is %d×%d and b %d×%d", n, n, m, nrhs)}
+	if err := f.singular(); err != nil && m == n {
+		return err // dst does not get its shape
 	}
-	if err := f.singular(); err != nil {
+	if err := checkSystem("SolveTo", n, n, dst, b); err != nil {
 		return err
 	}
-	shape[T](dst, m, nrhs)
-	if r, s := dst.Dims(); r != m || s != nrhs {
-		return &ShapeError{"SolveTo", fmt.Sprintf("the solution is %d×%d and dst %d×%d", m, nrhs, r, s)}
-	}
-	if m == 0 || nrhs == 0 {
+	if n == 0 || nrhs == 0 {
 		return nil
 	}
 	condition := f.conditionError()
 	if unsolvable(condition) {
 		return condition
 	}
-	workers := f.engine.options().Workers
-	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), blocked.CopyOptions{Workers: workers})
+	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), f.engine.copying(false))
 	if err := f.solve(context.Background(), transpose(trans), x); err != nil {
 		return err
 	}
-	x.CopyTo(dst, workers)
+	x.CopyTo(dst, f.engine.options().Workers)
 	return condition
 }
 
@@ -83,41 +76,20 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 func (f *LU[T]) solve(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
 	mt, nt := x.Tiles()
 	n, nrhs := x.Dims()
-	if solvesDirect[T](f.engine, mt, n, nrhs) {
-		for j := range nt {
-			if err := f.solveDirect(ctx, trans, x.Tile(0, j)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return run(ctx, f.engine, mt*(mt+2)*nt, func(p *blocked.Program[T]) error {
-		return p.Getrs(trans, f.lu, f.pivots, x)
-	})
+	return perform(ctx, f.engine, solvesDirect[T](f.engine, mt, n, nrhs), mt*(mt+2)*nt, func(s *stage[T]) { f.divide(s, trans, x) })
 }
 
-// solveDirect is Getrs for an A of one tile.
-func (f *LU[T]) solveDirect(ctx context.Context, trans blas.Transpose, x *blocked.Tile[T]) error {
-	ops := kernels.For[T](f.engine.ops())
-	a, pivots := f.lu.Tile(0, 0), f.pivots.Panel(0)
-	lower := &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: trans, Diag: blas.Unit, Alpha: 1}
-	upper := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
+// divide overwrites x with op(A)⁻¹·x, as Getrs does.
+func (f *LU[T]) divide(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) {
 	if trans == blas.NoTrans {
-		if err := direct(ctx, f.engine, ops.Laswp, &kernels.Laswp{}, pivots, x); err != nil {
-			return err
-		}
-		if err := direct(ctx, f.engine, ops.Trsm, lower, a, x); err != nil {
-			return err
-		}
-		return direct(ctx, f.engine, ops.Trsm, upper, a, x)
+		s.laswp(f.pivots, false, x)
+		s.trsm(blas.Lower, trans, blas.Unit, f.lu, x)
+		s.trsm(blas.Upper, trans, blas.NonUnit, f.lu, x)
+		return
 	}
-	if err := direct(ctx, f.engine, ops.Trsm, upper, a, x); err != nil {
-		return err
-	}
-	if err := direct(ctx, f.engine, ops.Trsm, lower, a, x); err != nil {
-		return err
-	}
-	return direct(ctx, f.engine, ops.Laswp, &kernels.Laswp{Inverse: true}, pivots, x)
+	s.trsm(blas.Upper, trans, blas.NonUnit, f.lu, x)
+	s.trsm(blas.Lower, trans, blas.Unit, f.lu, x)
+	s.laswp(f.pivots, true, x)
 }
 
 // InverseTo computes dst = A⁻¹. An empty *mat.Dense takes the shape of A.
@@ -135,9 +107,8 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	shape[T](dst, n, n)
-	if r, s := dst.Dims(); r != n || s != n {
-		return &ShapeError{"InverseTo", fmt.Sprintf("the inverse is %d×%d and dst %d×%d", n, n, r, s)}
+	if err := give[T]("InverseTo", "inverse", dst, n, n); err != nil {
+		return err
 	}
 	if n == 0 {
 		return nil
@@ -146,7 +117,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	if unsolvable(condition) {
 		return condition
 	}
-	v, _, back := writable(dst, nb, false, f.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)
 	if err := f.invert(context.Background(), v); err != nil {
 		return err
 	}
@@ -157,11 +128,14 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 // invert writes A⁻¹ to the Full v, n×n in the tile size of the factors.
 func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
-	if t := tiles(n, f.lu.NB()); t > 1 || !goesDirect[T](f.engine, OpLU, n) {
-		return run(ctx, f.engine, t*(t+1)*(2*t+1)/3+2*t*t, func(p *blocked.Program[T]) error {
-			return p.Getri(f.lu, f.pivots, v)
-		})
-	}
-	v.SetIdentity()
-	return f.solveDirect(ctx, blas.NoTrans, v.Tile(0, 0))
+	t := tiles(n, f.lu.NB())
+	tasks := t*(t+1)*(2*t+1)/3 + 2*t*t
+	return perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n), tasks, func(s *stage[T]) {
+		if s.p != nil {
+			s.err = s.p.Getri(f.lu, f.pivots, v)
+			return
+		}
+		v.SetIdentity()
+		f.divide(s, blas.NoTrans, v)
+	})
 }

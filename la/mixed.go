@@ -3,7 +3,6 @@ package la
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -46,11 +45,7 @@ const (
 )
 
 func (f Fallback) String() string {
-	names := [...]string{"none", "out of range", "not factored", "no convergence"}
-	if int(f) < len(names) {
-		return names[f]
-	}
-	return fmt.Sprintf("Fallback(%d)", uint8(f))
+	return nameOf([]string{"none", "out of range", "not factored", "no convergence"}, uint8(f), "Fallback")
 }
 
 // maxRefinements is LAPACK's ITERMAX.

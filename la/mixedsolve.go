@@ -45,7 +45,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSour
 	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
 		return Refinement{}, nil
 	}
-	nb := mixedTileSize(e, OpCholesky, n)
+	nb, _ := TileSize[float32](e, OpCholesky, n, n)
 	half := blocked.SymUpper
 	if m, ok := any(a).(*blocked.Matrix[float64]); ok && m.Kind() == blocked.TriLower {
 		half = blocked.SymLower // all that is stored
@@ -113,7 +113,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source
 	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
 		return Refinement{}, nil
 	}
-	nb := mixedTileSize(e, OpLU, n)
+	nb, _ := TileSize[float32](e, OpLU, n, n)
 	v, trans := readable(a, blas.NoTrans, nb, nil, e.options().Workers)
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, trans: trans}
 	single := &LU[float32]{engine: e}
@@ -151,12 +151,4 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source
 		return x, condition
 	}
 	return s.solve(dst, b)
-}
-
-// mixedTileSize returns the tile size of a factorization in float32.
-func mixedTileSize(e *Engine, op Operation, n int) int {
-	if goesDirect[float32](e, op, n) {
-		return n
-	}
-	return tileSize[float32](e, op, n)
 }

@@ -38,63 +38,51 @@ func memory[T Element](c Source[T]) bool {
 	return false
 }
 
-// writable returns c as a Full matrix to compute into: a view if c has memory
-// that allows one, which then is in as well, otherwise a copy, which back
-// brings home. load says whether what c holds is needed.
-func writable[T Element](c Sink[T], nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
+// writable returns c as a matrix to compute into, Full or symmetric as kind says: a
+// view if c has memory that allows one, which then is in as well, otherwise a copy
+// of that kind, which back brings home. load says whether what c holds is needed.
+func writable[T Element](c Source[T], kind blocked.Kind, nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
 	if memory[T](c) {
-		if v, trans, ok := blocked.ViewOf[T](c, nb); ok && trans == blas.NoTrans && v.Kind() == blocked.Full {
+		if v, trans, ok := blocked.ViewOf(c, nb); ok && trans == blas.NoTrans && alike(v.Kind(), kind) {
 			return v, v, func() {}
 		}
 	}
 	m, n := c.Dims()
 	if load {
-		v, _ = blocked.From[T](c, blocked.Full, nb, blocked.CopyOptions{Workers: workers})
+		v, _ = blocked.From(c, kind, nb, blocked.CopyOptions{Workers: workers})
 	} else {
-		v = blocked.New[T](blocked.Full, m, n, nb)
+		v = blocked.New[T](kind, m, n, nb)
 	}
 	return v, nil, func() { v.CopyTo(c, workers) }
 }
 
-// writableSym is writable for a symmetric c.
-func writableSym[T Element](c SymmetricSink[T], nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
-	if memory[T](c) {
-		if v, trans, ok := blocked.ViewOf[T](c, nb); ok && trans == blas.NoTrans &&
-			(v.Kind() == blocked.SymLower || v.Kind() == blocked.SymUpper) {
-			return v, v, func() {}
-		}
-	}
-	if load {
-		v, _ = blocked.From[T](c, blocked.SymLower, nb, blocked.CopyOptions{Workers: workers})
-	} else {
-		v = blocked.New[T](blocked.SymLower, c.SymmetricDim(), c.SymmetricDim(), nb)
-	}
-	return v, nil, func() { v.CopyTo(c, workers) }
-}
+// alike reports whether both kinds are full, symmetric or triangular: after Full they
+// come in pairs.
+func alike(k, l blocked.Kind) bool { return (k+1)/2 == (l+1)/2 }
 
 // readable returns op(a) as a Full matrix and a transposition: a view if a has
 // memory that allows one and c, which is going to be written, has no part in
 // it; otherwise a copy. c may be nil.
 func readable[T Element](a Source[T], trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
-	if v, vt, ok := blocked.ViewOf(a, nb); ok && v.Kind() == blocked.Full && !overlap(v, c) {
+	return readableAs(a, blocked.Full, trans, nb, c, workers)
+}
+
+// readableAs is readable for a matrix of that kind; a triangular one has the diagonal
+// of a, ones included.
+func readableAs[T Element](a Source[T], kind blocked.Kind, trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
+	if v, vt, ok := blocked.ViewOf(a, nb); ok && alike(v.Kind(), kind) && !overlap(v, c) {
 		return v, compose(trans, vt)
 	}
-	v, _ := blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: workers})
+	v, _ := blocked.From(a, kind, nb, blocked.CopyOptions{Workers: workers})
 	return v, compose(trans, blas.NoTrans)
 }
 
-// readableTri is readable for a triangular a. The matrix that it returns has
-// the diagonal of a, ones included.
-func readableTri[T Element](a TriangularSource[T], trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
-	if v, vt, ok := blocked.ViewOf[T](a, nb); ok && (v.Kind() == blocked.TriLower || v.Kind() == blocked.TriUpper) && !overlap(v, c) {
-		return v, compose(trans, vt)
-	}
-	kind := blocked.TriLower
+// triangleKind returns the kind of a triangular a.
+func triangleKind[T Element](a TriangularSource[T]) blocked.Kind {
 	if _, k := a.Triangle(); k == mat.Upper {
-		kind = blocked.TriUpper
+		return blocked.TriUpper
 	}
-	v, _ := blocked.From[T](a, kind, nb, blocked.CopyOptions{Workers: workers})
-	return v, compose(trans, blas.NoTrans)
+	return blocked.TriLower
 }
 
 // compose returns the one transposition that two of them make.
@@ -138,16 +126,10 @@ type span struct{ first, end uintptr }
 func spans[T Element](a *blocked.Matrix[T]) []span {
 	var zero T
 	var all []span
-	mt, nt := a.Tiles()
-	for i := range mt {
-		for j := range nt {
-			if !a.Stored(i, j) {
-				continue
-			}
-			if d := a.Tile(i, j).Data; len(d) > 0 {
-				p := uintptr(unsafe.Pointer(unsafe.SliceData(d)))
-				all = append(all, span{p, p + uintptr(len(d))*unsafe.Sizeof(zero)})
-			}
+	for i, j := range a.StoredTiles() {
+		if d := a.Tile(i, j).Data; len(d) > 0 {
+			p := uintptr(unsafe.Pointer(unsafe.SliceData(d)))
+			all = append(all, span{p, p + uintptr(len(d))*unsafe.Sizeof(zero)})
 		}
 	}
 	return all

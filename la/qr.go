@@ -145,7 +145,7 @@ func (q *QR[T]) RTo(dst Sink[T]) {
 	if r == 0 || c == 0 {
 		return
 	}
-	v, _, back := writable(dst, q.f.a.NB(), false, q.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
 	q.f.copyR(v)
 	back()
 }
@@ -179,14 +179,13 @@ func (q *QR[T]) QThinTo(dst Sink[T]) error {
 // columnsTo computes the first k columns of Q.
 func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
 	m, _ := q.f.a.Dims()
-	shape[T](dst, m, k)
-	if r, c := dst.Dims(); r != m || c != k {
-		return &ShapeError{op, fmt.Sprintf("the factor is %d×%d and dst %d×%d", m, k, r, c)}
+	if err := give[T](op, "factor", dst, m, k); err != nil {
+		return err
 	}
 	if m == 0 || k == 0 {
 		return nil
 	}
-	v, _, back := writable(dst, q.f.a.NB(), false, q.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
 	if err := q.f.columns(context.Background(), q.engine, v); err != nil {
 		return err
 	}
@@ -217,27 +216,24 @@ func (q *QR[T]) ApplyQTo(dst Sink[T], side blas.Side, trans bool, b Source[T]) e
 	case side == blas.Left && r != m || side == blas.Right && c != m:
 		return &ShapeError{"ApplyQTo", fmt.Sprintf("Q is %d×%d and b %d×%d", m, m, r, c)}
 	}
-	shape[T](dst, r, c)
-	if s, t := dst.Dims(); s != r || t != c {
-		return &ShapeError{"ApplyQTo", fmt.Sprintf("the product is %d×%d and dst %d×%d", r, c, s, t)}
+	if err := give[T]("ApplyQTo", "product", dst, r, c); err != nil {
+		return err
 	}
 	if r == 0 || c == 0 {
 		return nil
 	}
-	workers := q.engine.options().Workers
-	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), blocked.CopyOptions{Workers: workers})
+	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), q.engine.copying(false))
 	ctx, lines := context.Background(), tiles(c, x.NB())
 	if side == blas.Right {
 		lines = tiles(r, x.NB())
 	}
-	err := perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s stage[T]) (err error) {
-		x, err = q.f.apply(s, side, transpose(trans), x)
-		return err
+	err := perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s *stage[T]) {
+		x = q.f.apply(s, side, transpose(trans), x)
 	})
 	if err != nil {
 		return err
 	}
-	x.CopyTo(dst, workers)
+	x.CopyTo(dst, q.engine.options().Workers)
 	return nil
 }
 

@@ -29,60 +29,27 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 	if f.variant != CompactQR {
 		tasks = f.rotations.ExplicitTasks(sparse)
 	}
-	return perform(ctx, e, f.one, r.tasks+tasks, func(s stage[T]) (err error) {
+	return perform(ctx, e, f.one, r.tasks+tasks, func(s *stage[T]) {
 		if s.p != nil {
-			if err := r.submit(s.p); err != nil {
-				return err
-			}
+			s.err = r.submit(s.p)
 		}
-		if f.one || f.variant == CompactQR {
-			return f.submit(s)
+		switch {
+		case s.err != nil:
+		case f.one || f.variant == CompactQR:
+			f.submit(s)
+		default:
+			f.q, f.flops, s.err = s.p.GeqrfExplicit(f.a, f.rotations, sparse)
 		}
-		f.q, f.flops, err = s.p.GeqrfExplicit(f.a, f.rotations, sparse)
-		return err
 	})
 }
 
 // submit submits the factorization in compact form to s.
-func (f *qrFactors[T]) submit(s stage[T]) error {
+func (f *qrFactors[T]) submit(s *stage[T]) {
 	if s.p != nil {
-		return s.p.Geqrf(f.a, f.rotations)
+		s.err = s.p.Geqrf(f.a, f.rotations)
+		return
 	}
-	geqrt := &kernels.Geqrt{IB: f.rotations.IB()}
-	return direct(s.ctx, s.e, kernels.For[T](s.e.ops()).Geqrt, geqrt, f.a.Tile(0, 0), f.rotations.FirstT())
-}
-
-// stage is where steps of a computation go: to a program of tasks, or, without
-// one, to kernels on the calling goroutine.
-type stage[T Element] struct {
-	ctx context.Context
-	e   *Engine
-	p   *blocked.Program[T]
-}
-
-// perform calls steps with a stage: a program of so many tasks, or kernels
-// called directly.
-func perform[T Element](ctx context.Context, e *Engine, direct bool, tasks int, steps func(s stage[T]) error) error {
-	if direct {
-		return steps(stage[T]{ctx, e, nil})
-	}
-	return run(ctx, e, tasks, func(p *blocked.Program[T]) error { return steps(stage[T]{ctx, e, p}) })
-}
-
-// wait waits until x is as the steps so far leave it.
-func (s stage[T]) wait(x *blocked.Matrix[T]) error {
-	if s.p == nil {
-		return nil
-	}
-	mt, nt := x.Tiles()
-	for i := range mt {
-		for j := range nt {
-			if err := s.p.Wait(x, i, j); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	s.call(s.ops().Geqrt, &kernels.Geqrt{IB: f.rotations.IB()}, f.a.Tile(0, 0), f.rotations.FirstT())
 }
 
 // direct reports whether computations with f that extend to so many rows or
@@ -104,33 +71,30 @@ func (f *qrFactors[T]) applyTasks(lines int) int {
 }
 
 // apply returns op(Q)·x or x·op(Q), for which it may use the memory of x.
-func (f *qrFactors[T]) apply(s stage[T], side blas.Side, trans blas.Transpose, x *blocked.Matrix[T]) (*blocked.Matrix[T], error) {
+func (f *qrFactors[T]) apply(s *stage[T], side blas.Side, trans blas.Transpose, x *blocked.Matrix[T]) *blocked.Matrix[T] {
 	mt, nt := x.Tiles()
 	_, n := f.a.Dims()
 	switch {
-	case mt == 0 || nt == 0 || n == 0:
-		return x, nil // Q is the identity
+	case s.err != nil || mt == 0 || nt == 0 || n == 0:
+		return x // Q is the identity, or a step has failed
 	case f.q != nil:
 		r, c := x.Dims()
 		y := blocked.New[T](blocked.Full, r, c, x.NB())
 		if side == blas.Left {
-			return y, s.p.Gemm(trans, blas.NoTrans, 1, f.q, x, 0, y)
+			s.err = s.p.Gemm(trans, blas.NoTrans, 1, f.q, x, 0, y)
+		} else {
+			s.err = s.p.Gemm(blas.NoTrans, trans, 1, x, f.q, 0, y)
 		}
-		return y, s.p.Gemm(blas.NoTrans, trans, 1, x, f.q, 0, y)
+		return y
 	case s.p != nil:
-		return x, s.p.Ormqr(side, trans, f.a, f.rotations, x)
+		s.err = s.p.Ormqr(side, trans, f.a, f.rotations, x)
+		return x
 	}
 	unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: f.rotations.IB()}
-	for l := range max(mt, nt) { // one of the two is one
-		i, j := 0, l
-		if side == blas.Right {
-			i, j = l, 0
-		}
-		if err := direct(s.ctx, s.e, kernels.For[T](s.e.ops()).Unmqr, unmqr, f.a.Tile(0, 0), f.rotations.FirstT(), x.Tile(i, j)); err != nil {
-			return nil, err
-		}
+	for i, j := range x.StoredTiles() { // a row or a column of them
+		s.call(s.ops().Unmqr, unmqr, f.a.Tile(0, 0), f.rotations.FirstT(), x.Tile(i, j))
 	}
-	return x, nil
+	return x
 }
 
 // columns overwrites v with the first columns of Q.
@@ -145,13 +109,14 @@ func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix
 	case f.q != nil:
 		f.q.Leading(m, k).CopyTo(v, e.options().Workers)
 		return nil
-	case f.direct(e, 0):
-		v.SetIdentity()
-		_, err := f.apply(stage[T]{ctx, e, nil}, blas.Left, blas.NoTrans, v)
-		return err
 	}
-	return run(ctx, e, f.rotations.ColumnTasks(nt), func(p *blocked.Program[T]) error {
-		return p.Orgqr(f.a, f.rotations, v)
+	return perform(ctx, e, f.direct(e, 0), f.rotations.ColumnTasks(nt), func(s *stage[T]) {
+		if s.p != nil {
+			s.err = s.p.Orgqr(f.a, f.rotations, v)
+			return
+		}
+		v.SetIdentity()
+		f.apply(s, blas.Left, blas.NoTrans, v)
 	})
 }
 
@@ -185,18 +150,8 @@ func (f *qrFactors[T]) solveTasks(nt int) int {
 }
 
 // solveR overwrites x with op(R)⁻¹·x, for the triangle in R.
-func (f *qrFactors[T]) solveR(s stage[T], trans blas.Transpose, x *blocked.Matrix[T]) error {
-	if s.p != nil {
-		return s.p.Trsm(blas.Left, blas.Upper, trans, blas.NonUnit, 1, f.a.Leading(f.order(), f.order()), x)
-	}
-	trsm := &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
-	_, nt := x.Tiles()
-	for j := range nt {
-		if err := direct(s.ctx, s.e, kernels.For[T](s.e.ops()).Trsm, trsm, f.a.Tile(0, 0), x.Tile(0, j)); err != nil {
-			return err
-		}
-	}
-	return nil
+func (f *qrFactors[T]) solveR(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) {
+	s.trsm(blas.Upper, trans, blas.NonUnit, f.a.Leading(f.order(), f.order()), x)
 }
 
 // normR returns the 1-norm of the triangle in R.

@@ -1,7 +1,6 @@
 package la
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -83,31 +82,18 @@ type QROptions struct {
 // Validate returns an *OptionsError that lists everything that is wrong with o,
 // or nil.
 func (o *QROptions) Validate() error {
-	var bad []string
-	if int(o.Tree) >= len(Trees()) {
-		bad = append(bad, fmt.Sprintf("Tree is %v, want one of %v", o.Tree, Trees()))
-	}
-	if o.Domain < 0 {
-		bad = append(bad, fmt.Sprintf("Domain is %d, want at least 0", o.Domain))
-	}
-	if o.Domain > 0 && o.Tree != TreeDomains {
-		bad = append(bad, fmt.Sprintf("Domain is %d, which %v does not have", o.Domain, o.Tree))
-	}
-	if o.InnerBlock < 0 {
-		bad = append(bad, fmt.Sprintf("InnerBlock is %d, want at least 0", o.InnerBlock))
-	}
-	if o.TileSize < 0 || o.TileSize > maxNB {
-		bad = append(bad, fmt.Sprintf("TileSize is %d, want 0 to %d", o.TileSize, maxNB))
-	}
+	var bad problems
+	bad.check(int(o.Tree) < len(Trees()), "Tree is %v, want one of %v", o.Tree, Trees())
+	bad.check(o.Domain >= 0, "Domain is %d, want at least 0", o.Domain)
+	bad.check(o.Domain <= 0 || o.Tree == TreeDomains, "Domain is %d, which %v does not have", o.Domain, o.Tree)
+	bad.check(o.InnerBlock >= 0, "InnerBlock is %d, want at least 0", o.InnerBlock)
+	bad.check(o.TileSize >= 0 && o.TileSize <= maxNB, "TileSize is %d, want 0 to %d", o.TileSize, maxNB)
 	if int(o.Variant) >= len(qrVariants()) {
-		bad = append(bad, fmt.Sprintf("Variant is %v, want one of %s", o.Variant, strings.Join(qrVariants(), ", ")))
-	} else if o.Variant != CompactQR && o.Tree != TreeAuto && o.Tree != TreeFlat {
-		bad = append(bad, fmt.Sprintf("Tree is %v, and variant %v has only %v", o.Tree, o.Variant, TreeFlat))
+		bad.add("Variant is %v, want one of %s", o.Variant, strings.Join(qrVariants(), ", "))
+	} else {
+		bad.check(o.Variant == CompactQR || o.Tree == TreeAuto || o.Tree == TreeFlat, "Tree is %v, and variant %v has only %v", o.Tree, o.Variant, TreeFlat)
 	}
-	if bad != nil {
-		return &OptionsError{Problems: bad}
-	}
-	return nil
+	return bad.err()
 }
 
 // rotations returns the options of the tile algorithm.

@@ -38,9 +38,8 @@ func (q *QR[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 	if m != rows {
 		return &ShapeError{"SolveTo", fmt.Sprintf("op(A) is %d×%d and b %d×%d", rows, cols, m, nrhs)}
 	}
-	shape[T](dst, cols, nrhs)
-	if r, s := dst.Dims(); r != cols || s != nrhs {
-		return &ShapeError{"SolveTo", fmt.Sprintf("the solution is %d×%d and dst %d×%d", cols, nrhs, r, s)}
+	if err := give[T]("SolveTo", "solution", dst, cols, nrhs); err != nil {
+		return err
 	}
 	if cols == 0 || nrhs == 0 {
 		return nil
@@ -90,86 +89,36 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if wide {
 		tasks += triangle.applyTasks(nt)
 	}
-	b0, _ := blocked.From(b, blocked.Full, f.a.NB(), blocked.CopyOptions{Workers: e.options().Workers})
-	err = perform(ctx, e, f.direct(e, nrhs), tasks, func(s stage[T]) error {
+	x, _ = blocked.From(b, blocked.Full, f.a.NB(), e.copying(false))
+	err = perform(ctx, e, f.direct(e, nrhs), tasks, func(s *stage[T]) {
 		if wide {
-			if err := q.factorizeTransposed(s, triangle); err != nil {
-				return err
-			}
+			q.factorizeTransposed(s, triangle)
 		}
-		if err := triangle.singular(); err != nil {
-			return err
+		if s.err == nil {
+			s.err = triangle.singular()
 		}
-		c := chain[T]{stage: s, x: b0}
 		switch {
+		case s.err != nil:
 		case !wide && !trans: // x = R⁻¹·Qᵀ·b
-			c.apply(f, blas.Trans)
-			c.resize(cols)
-			c.divide(f, blas.NoTrans)
+			x = s.resize(f.apply(s, blas.Left, blas.Trans, x), cols)
+			f.solveR(s, blas.NoTrans, x)
 		case !wide: // Aᵀ = Rᵀ·Qᵀ: x = Q·R⁻ᵀ·b
-			c.divide(f, blas.Trans)
-			c.resize(cols)
-			c.apply(f, blas.NoTrans)
+			f.solveR(s, blas.Trans, x)
+			x = f.apply(s, blas.Left, blas.NoTrans, s.resize(x, cols))
 		case !trans: // A = Q·Sᵀ·Zᵀ: x = Z·S⁻ᵀ·Qᵀ·b
-			c.apply(f, blas.Trans)
-			c.divide(triangle, blas.Trans)
-			c.resize(cols)
-			c.apply(triangle, blas.NoTrans)
+			x = f.apply(s, blas.Left, blas.Trans, x)
+			triangle.solveR(s, blas.Trans, x)
+			x = triangle.apply(s, blas.Left, blas.NoTrans, s.resize(x, cols))
 		default: // Aᵀ = Z·S·Qᵀ: x = Q·S⁻¹·Zᵀ·b
-			c.apply(triangle, blas.Trans)
-			c.resize(cols)
-			c.divide(triangle, blas.NoTrans)
-			c.apply(f, blas.NoTrans)
+			x = s.resize(triangle.apply(s, blas.Left, blas.Trans, x), cols)
+			triangle.solveR(s, blas.NoTrans, x)
+			x = f.apply(s, blas.Left, blas.NoTrans, x)
 		}
-		x = c.x
-		return c.err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return x, triangle.conditionError()
-}
-
-// chain is a matrix that is multiplied from the left by one factor after the
-// other, until one fails.
-type chain[T Element] struct {
-	stage[T]
-	x   *blocked.Matrix[T]
-	err error
-}
-
-// apply multiplies by op(Q) of f.
-func (c *chain[T]) apply(f *qrFactors[T], trans blas.Transpose) {
-	if c.err == nil {
-		c.x, c.err = f.apply(c.stage, blas.Left, trans, c.x)
-	}
-}
-
-// divide multiplies by the inverse of op(R) of f.
-func (c *chain[T]) divide(f *qrFactors[T], trans blas.Transpose) {
-	if c.err == nil {
-		c.err = f.solveR(c.stage, trans, c.x)
-	}
-}
-
-// resize leaves the first rows of x, or adds rows of zeros.
-func (c *chain[T]) resize(rows int) {
-	if c.err == nil {
-		c.err = c.wait(c.x)
-	}
-	m, n := 0, 0
-	if c.err == nil {
-		m, n = c.x.Dims()
-	}
-	switch {
-	case c.err != nil || rows == m:
-	case rows < m:
-		c.x = c.x.Leading(rows, n)
-	default:
-		y := blocked.New[T](blocked.Full, rows, n, c.x.NB())
-		y.Leading(m, n).CopyFrom(c.x, blocked.CopyOptions{Workers: c.e.options().Workers})
-		c.x = y
-	}
 }
 
 // transposed returns the factorization of Rᵀ for an A that is wider than high,
@@ -191,18 +140,14 @@ func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
 
 // factorizeTransposed makes the factorization that transposed has returned,
 // unless it is there.
-func (q *QR[T]) factorizeTransposed(s stage[T], z *qrFactors[T]) error {
+func (q *QR[T]) factorizeTransposed(s *stage[T], z *qrFactors[T]) {
 	if q.wide != nil {
-		return nil
+		return
 	}
-	if err := z.submit(s); err != nil {
-		return err
+	z.submit(s)
+	if s.wait(z.a); s.err == nil {
+		q.wide = z
 	}
-	if err := s.wait(z.a); err != nil {
-		return err
-	}
-	q.wide = z
-	return nil
 }
 
 // Cond estimates the condition number of the triangular factor in the 1-norm,
@@ -227,7 +172,7 @@ func (q *QR[T]) Cond() float64 {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		z, more := q.transposed()
-		err := perform(ctx, e, f.direct(e, 0), more, func(s stage[T]) error { return q.factorizeTransposed(s, z) })
+		err := perform(ctx, e, f.direct(e, 0), more, func(s *stage[T]) { q.factorizeTransposed(s, z) })
 		if err != nil {
 			return math.NaN()
 		}
@@ -238,7 +183,7 @@ func (q *QR[T]) Cond() float64 {
 	}
 	inverse := func(trans blas.Transpose) func(x []float64) error {
 		return onVector(f.a.NB(), func(v *blocked.Matrix[T]) error {
-			return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s stage[T]) error { return f.solveR(s, trans, v) })
+			return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s *stage[T]) { f.solveR(s, trans, v) })
 		})
 	}
 	return f.normR() * norm1EstimateOf(k, inverse(blas.NoTrans), inverse(blas.Trans))

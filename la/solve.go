@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -34,11 +33,7 @@ const (
 )
 
 func (m Method) String() string {
-	names := [...]string{"none", "diagonal", "triangular", "Cholesky", "LU", "QR"}
-	if int(m) < len(names) {
-		return names[m]
-	}
-	return fmt.Sprintf("Method(%d)", uint8(m))
+	return nameOf([]string{"none", "diagonal", "triangular", "Cholesky", "LU", "QR"}, uint8(m), "Method")
 }
 
 // SolveReport tells how a system was solved.
@@ -121,9 +116,14 @@ func checkSystem[T Element](op string, m, n int, dst Sink[T], b Source[T]) error
 	if mb != m {
 		return &ShapeError{op, fmt.Sprintf("A is %d×%d and b %d×%d", m, n, mb, nrhs)}
 	}
-	shape[T](dst, n, nrhs)
-	if r, c := dst.Dims(); r != n || c != nrhs {
-		return &ShapeError{op, fmt.Sprintf("the solution is %d×%d and dst %d×%d", n, nrhs, r, c)}
+	return give[T](op, "solution", dst, n, nrhs)
+}
+
+// give gives dst the shape of what it is to hold, or returns a *ShapeError.
+func give[T Element](op, what string, dst Source[T], m, n int) error {
+	shape(dst, m, n)
+	if r, c := dst.Dims(); r != m || c != n {
+		return &ShapeError{op, fmt.Sprintf("the %s is %d×%d and dst %d×%d", what, m, n, r, c)}
 	}
 	return nil
 }
@@ -210,18 +210,12 @@ func divide[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T],
 	if d, ok := a.(interface{ Diag() int }); ok && d.Diag() == n {
 		return divideDiagonal(e, a)
 	}
-	nb := n
-	if !goesDirect[T](e, OpTrsm, n) {
-		nb = tileSize[T](e, OpTrsm, n)
-	}
+	nb, _ := TileSize[T](e, OpTrsm, n, n)
 	v, trans, ok := blocked.ViewOf(a, nb)
 	if !ok {
 		kind := blocked.Full
 		if t, ok := a.(TriangularSource[T]); ok {
-			kind = blocked.TriLower
-			if _, k := t.Triangle(); k == mat.Upper {
-				kind = blocked.TriUpper
-			}
+			kind = triangleKind(t)
 		}
 		v, _ = blocked.From(a, kind, nb, e.copying(false))
 		a, trans = v, blas.NoTrans
@@ -324,17 +318,8 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 		return func(x *blocked.Matrix[T]) error {
 			mt, nt := x.Tiles()
 			_, nrhs := x.Dims()
-			if solvesDirect[T](e, mt, n, nrhs) {
-				params := &kernels.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: 1}
-				for j := range nt {
-					if err := direct(ctx, e, kernels.For[T](e.ops()).Trsm, params, v.Tile(0, 0), x.Tile(0, j)); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-			return run(ctx, e, mt*(mt+1)/2*nt, func(p *blocked.Program[T]) error {
-				return p.Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, v, x)
+			return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
+				s.trsm(uplo, trans, blas.NonUnit, v, x)
 			})
 		}
 	}

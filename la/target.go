@@ -2,7 +2,6 @@ package la
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -14,34 +13,27 @@ import (
 // checkTarget returns what is wrong with a declaration of workers, the option that
 // begins with prefix: what this machine has not, and what no version of the table
 // asks for.
-func (o *Options) checkTarget(prefix string, t *versions.Target) (bad []string) {
+func (o *Options) checkTarget(prefix string, t *versions.Target) (bad problems) {
 	here := exec.Here()
-	if t.Kind != "" && !strings.EqualFold(t.Kind, here.Kind) {
-		bad = append(bad, fmt.Sprintf("Target.Kind is %q, and an engine's workers are of kind %s", t.Kind, here.Kind))
-	}
-	if t.Arch != "" && !strings.EqualFold(t.Arch, here.Arch) {
-		bad = append(bad, fmt.Sprintf("Target.Arch is %q, and this machine is %s", t.Arch, here.Arch))
-	}
+	same := strings.EqualFold
+	bad.check(t.Kind == "" || same(t.Kind, here.Kind), "Target.Kind is %q, and an engine's workers are of kind %s", t.Kind, here.Kind)
+	bad.check(t.Arch == "" || same(t.Arch, here.Arch), "Target.Arch is %q, and this machine is %s", t.Arch, here.Arch)
 	for _, f := range t.Features {
-		if !slices.ContainsFunc(here.Features, func(h string) bool { return strings.EqualFold(h, f) }) {
-			bad = append(bad, fmt.Sprintf("Target.Features names %q, which this processor lacks", f))
-		}
+		has := slices.ContainsFunc(here.Features, func(h string) bool { return same(h, f) })
+		bad.check(has, "Target.Features names %q, which this processor lacks", f)
 	}
-	if t.Memory < 0 || here.Memory > 0 && t.Memory > here.Memory {
-		bad = append(bad, fmt.Sprintf("Target.Memory is %d, and this process may use %d bytes", t.Memory, here.Memory))
-	}
+	bad.check(t.Memory >= 0 && (here.Memory <= 0 || t.Memory <= here.Memory), "Target.Memory is %d, and this process may use %d bytes", t.Memory, here.Memory)
 	// One of several kinds may have a name that tells it from the others only.
-	if t.Processor != "" && prefix == "" && !strings.EqualFold(t.Processor, here.Processor) {
-		if known := o.processors(); !slices.ContainsFunc(known, func(name string) bool {
+	if t.Processor != "" && prefix == "" && !same(t.Processor, here.Processor) {
+		known := o.processors()
+		asked := slices.ContainsFunc(known, func(name string) bool {
 			return versions.Constraints{Processor: name}.Unmet(&versions.Target{Processor: t.Processor}) == ""
-		}) {
-			names := cmp.Or(strings.Join(known, ", "), "none")
-			bad = append(bad, fmt.Sprintf("Target.Processor is %q, for which there is no version; known: %s", t.Processor, names))
-		}
+		})
+		names := cmp.Or(strings.Join(known, ", "), "none")
+		bad.check(asked, "Target.Processor is %q, for which there is no version; known: %s", t.Processor, names)
 	}
-	if most := o.mostUnits(t); t.Units < 0 || t.Units > most {
-		bad = append(bad, fmt.Sprintf("Target.Units is %d, and no version that such workers can run takes more than %d", t.Units, most))
-	}
+	most := o.mostUnits(t)
+	bad.check(t.Units >= 0 && t.Units <= most, "Target.Units is %d, and no version that such workers can run takes more than %d", t.Units, most)
 	for i := range bad {
 		bad[i] = prefix + bad[i]
 	}

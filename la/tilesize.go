@@ -1,8 +1,6 @@
 package la
 
 import (
-	"fmt"
-
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -22,11 +20,7 @@ const (
 )
 
 func (op Operation) String() string {
-	names := [...]string{"gemm", "syrk", "trsm", "cholesky", "lu", "qr"}
-	if int(op) < len(names) {
-		return names[op]
-	}
-	return fmt.Sprintf("Operation(%d)", uint8(op))
+	return nameOf([]string{"gemm", "syrk", "trsm", "cholesky", "lu", "qr"}, uint8(op), "Operation")
 }
 
 // TuningKey names op on T in a profile, as in "cholesky/f64".
