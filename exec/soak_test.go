@@ -154,9 +154,9 @@ func soakOp(gang bool) *versions.Op {
 		return nil
 	})
 	work := func(c *versions.Call) float64 { return float64(1 + len(c.Args)) }
-	constraints, help := versions.Constraints{Units: 2}, (func(*versions.Call) int)(nil)
+	constraints, help := versions.Constraints{Units: 2}, (func(*versions.Call) (int, bool))(nil)
 	if !gang {
-		constraints, help = versions.Constraints{}, func(*versions.Call) int { return 3 }
+		constraints, help = versions.Constraints{}, func(*versions.Call) (int, bool) { return 3, false }
 	}
 	return &versions.Op{Name: "soak", Work: work, Versions: []versions.Version{{Name: "go", Constraints: constraints, Help: help, Run: func(c *versions.Call) error {
 		k := c.Params.(*soakTask)

@@ -25,7 +25,7 @@ import (
 //   - Where the version could use workers that have nothing else to do
 //     (versions.Version.Help), these come when they find no task, and go when there is
 //     one.
-//   - Where it asks for units (Constraints.Units, or Share), its team stays: workers
+//   - Where it asks for units (Constraints.Units, or Help that stays), its team stays: workers
 //     join before they take a task of their own, and go when its task ends.
 type team struct {
 	leader *seat

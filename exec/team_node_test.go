@@ -28,7 +28,7 @@ func TestTeamLingerNode(t *testing.T) {
 		helped, suits := false, false
 		op := &versions.Op{Name: "crew", Versions: []versions.Version{{
 			Name: "v",
-			Help: func(*versions.Call) int { return 2 },
+			Help: func(*versions.Call) (int, bool) { return 2, false },
 			Run: func(c *versions.Call) error {
 				w := c.Gang.(*team).leader
 				time.Sleep(5 * time.Millisecond)

@@ -20,8 +20,8 @@ func TestShare(t *testing.T) {
 		rt := start(t, exec.Options{Workers: workers, Float: true})
 		var parts atomic.Int64
 		op := &versions.Op{Name: "shared", Versions: []versions.Version{{
-			Name:  "some",
-			Share: func(c *versions.Call) int { return *c.Params.(*int) },
+			Name: "some",
+			Help: func(c *versions.Call) (int, bool) { return *c.Params.(*int), true },
 			Run: func(c *versions.Call) error {
 				units, want := 0, min(*c.Params.(*int), workers)
 				if c.Gang != nil {
@@ -52,15 +52,15 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareFails: what a version's Share does wrong is the failure of the task, and
+// TestShareFails: what a version's Help does wrong is the failure of the task, and
 // the worker goes on.
 func TestShareFails(t *testing.T) {
 	rt := start(t, exec.Options{Workers: 2, Float: true})
-	for what, share := range map[string]func(*versions.Call) int{
-		"panic":  func(*versions.Call) int { panic("on purpose") },
-		"goexit": func(*versions.Call) int { runtime.Goexit(); return 0 },
+	for what, share := range map[string]func(*versions.Call) (int, bool){
+		"panic":  func(*versions.Call) (int, bool) { panic("on purpose") },
+		"goexit": func(*versions.Call) (int, bool) { runtime.Goexit(); return 0, true },
 	} {
-		op := &versions.Op{Name: "shared", Versions: []versions.Version{{Name: "some", Share: share, Run: func(*versions.Call) error { return nil }}}}
+		op := &versions.Op{Name: "shared", Versions: []versions.Version{{Name: "some", Help: share, Run: func(*versions.Call) error { return nil }}}}
 		for range 5 {
 			job := rt.NewJob(context.Background())
 			submit(t, job, graph.Spec{Op: op})

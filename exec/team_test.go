@@ -20,7 +20,7 @@ import (
 
 // helpedOp returns an op with one version that others can help with.
 func helpedOp(units int, f func(*versions.Call) error) *versions.Op {
-	return &versions.Op{Name: "helped", Versions: []versions.Version{{Name: "some", Help: func(*versions.Call) int { return units }, Run: f}}}
+	return &versions.Op{Name: "helped", Versions: []versions.Version{{Name: "some", Help: func(*versions.Call) (int, bool) { return units, false }, Run: f}}}
 }
 
 // meet returns a part that waits until n of them are at work, and whether they

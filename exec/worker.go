@@ -191,7 +191,7 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 	}()
 	// As long as task is set a Goexit is the task's: see survive.
 	w.task, w.spent = t, 0
-	if v := w.choice.Version; v.Constraints.Units > 1 || v.Share != nil || v.Help != nil && w.rt.hosts > 1 {
+	if v := w.choice.Version; v.Constraints.Units > 1 || v.Help != nil && w.rt.hosts > 1 {
 		w.forms(v)
 		defer w.dismiss()
 	}
@@ -215,12 +215,9 @@ func (w *worker) timed(t *graph.Task) error {
 // none, those that could help with it.
 func (w *worker) forms(v *versions.Version) {
 	units, stays := v.Constraints.Units, true
-	if w.rt.hosts > 1 {
-		if v.Share != nil {
-			units = max(units, v.Share(&w.call))
-		}
-		if units <= 1 && v.Help != nil {
-			units, stays = v.Help(&w.call), false
+	if v.Help != nil && w.rt.hosts > 1 {
+		if n, stay := v.Help(&w.call); stay || units <= 1 {
+			units, stays = max(units, n), stay
 		}
 	}
 	if units > 1 {

@@ -54,7 +54,13 @@ func sharedPanels[T Element](e *Engine, m, k int) bool {
 		&kernels.Tile[T]{Rows: m, Cols: nb, Stride: nb}, &kernels.Pivots{},
 	}}
 	op := kernels.For[T](e.ops()).Getrf
-	share := func(v versions.Version) bool { return v.Share != nil && v.Share(call) > 1 }
+	share := func(v versions.Version) bool {
+		if v.Help == nil {
+			return false
+		}
+		units, stay := v.Help(call)
+		return stay && units > 1
+	}
 	if !slices.ContainsFunc(op.Versions, share) {
 		return false
 	}

@@ -57,15 +57,12 @@ type Version struct {
 	Name string
 	// Constraints that a worker must meet to run it.
 	Constraints Constraints
-	// Share returns how many computing units a call makes use of, if the runtime
-	// has any idle ones, beyond those that the constraints ask for; nil, or a
-	// number that is not more, means none. It gets what Run gets.
-	Share func(*Call) int
-	// Help returns how many computing units a call makes use of if workers have
-	// nothing else to do: these take parts of the call ([Gang.Do]) and go when there
-	// is a task for them. Nil, or a number below two, means one. It gets what Run
-	// gets. A version with Share, or with several units, needs none.
-	Help func(*Call) int
+	// Help returns how many computing units a call makes use of if there are workers that
+	// have nothing else to do, and whether those stay until the call ends, as those do
+	// that the constraints ask for. Otherwise they take parts of the call ([Gang.Do]) and
+	// go when there is a task for them; then a version with several units has no help.
+	// Nil, or a number that is not more than the units, means none. It gets what Run gets.
+	Help func(*Call) (units int, stay bool)
 	// Run executes the call. It must not start goroutines or threads and may
 	// keep nothing of the call after it returns. An error fails the task.
 	Run func(*Call) error
@@ -155,7 +152,7 @@ type Call struct {
 	// Work is the worker's scratch memory.
 	Work *Workspace
 	// Gang is the computing units of a call that has more than one: see
-	// Constraints.Units, Version.Share and Version.Help. It is nil for others, and
+	// Constraints.Units and Version.Help. It is nil for others, and
 	// may be so where there is only one.
 	Gang Gang
 	// Budget is what the job that the call belongs to may lose by exploring

@@ -80,19 +80,9 @@ func tntleaf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 // the call, and their dimensions.
 func tntleafArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, c *kernels.Candidates[T]) {
 	last := len(call.Args) - 1
-	if last < 1 {
-		panic(kernels.ErrArgs)
-	}
+	c = operand[*kernels.Candidates[T]](call, last)
 	m, n = panelDims[T](call.Args[:last])
-	return call.Args[:last], m, n, candidates[T](call, last)
-}
-
-func candidates[T kernels.Element](call *versions.Call, i int) *kernels.Candidates[T] {
-	c, ok := call.Args[i].(*kernels.Candidates[T])
-	if !ok {
-		panic(kernels.ErrArgs)
-	}
-	return c
+	return call.Args[:last], m, n, c
 }
 
 // tntleafWork returns the work of the factorization, or the number of elements
@@ -137,7 +127,7 @@ func tntnodeArgs[T kernels.Element](call *versions.Call) (x, y *kernels.Candidat
 	if len(call.Args) != 2 {
 		panic(kernels.ErrArgs)
 	}
-	x, y = candidates[T](call, 0), candidates[T](call, 1)
+	x, y = operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Candidates[T]](call, 1)
 	m, n = len(x.Rows)+len(y.Rows), x.Tile.Cols
 	if y.Tile.Cols != n || len(x.Rows) < min(m, n) || len(x.Rows) != x.Tile.Rows || len(y.Rows) != y.Tile.Rows {
 		panic(kernels.ErrShape)
@@ -151,58 +141,40 @@ func tntnodeWork[T kernels.Element](call *versions.Call) float64 {
 	return getrfFlops(m, n)
 }
 
-// tntroot returns the function of a version of op "tntroot".
-func tntroot[T kernels.Element]() func(*versions.Call) error {
-	return func(call *versions.Call) error {
-		p := params[kernels.Tntroot](call)
-		c, v := tntrootArgs[T](call)
-		k := len(c.Rows)
-		if cap(v.Rows) < k {
-			v.Rows = make([]int, k)
-		}
-		v.Rows = v.Rows[:k]
-		for i, r := range c.Rows {
-			// Where the exchanges so far have taken row r.
-			for j, s := range v.Rows[:i] {
-				switch r {
-				case j:
-					r = s
-				case s:
-					r = j
-				}
-			}
-			v.Rows[i] = r
-		}
-		v.Info = info(p.Offset, c.Info)
-		return nil
+// tntroot is the function of the versions of op "tntroot".
+func tntroot[T kernels.Element](call *versions.Call) error {
+	p := params[kernels.Tntroot](call)
+	c, v := tntrootArgs[T](call)
+	k := len(c.Rows)
+	if cap(v.Rows) < k {
+		v.Rows = make([]int, k)
 	}
+	v.Rows = v.Rows[:k]
+	for i, r := range c.Rows {
+		// Where the exchanges so far have taken row r.
+		for j, s := range v.Rows[:i] {
+			switch r {
+			case j:
+				r = s
+			case s:
+				r = j
+			}
+		}
+		v.Rows[i] = r
+	}
+	v.Info = info(p.Offset, c.Info)
+	return nil
 }
 
 func tntrootArgs[T kernels.Element](call *versions.Call) (c *kernels.Candidates[T], v *kernels.Pivots) {
 	if len(call.Args) != 2 {
 		panic(kernels.ErrArgs)
 	}
-	v, ok := call.Args[1].(*kernels.Pivots)
-	if !ok {
-		panic(kernels.ErrArgs)
-	}
-	return candidates[T](call, 0), v
+	return operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Pivots](call, 1)
 }
 
 // tntrootWork returns the comparisons.
 func tntrootWork[T kernels.Element](call *versions.Call) float64 {
 	c, _ := tntrootArgs[T](call)
 	return float64(len(c.Rows)) * float64(len(c.Rows))
-}
-
-// addTournament gives each of the ops of tournament pivoting, and lapmt, a
-// version called name that works with l.
-func addTournament[T kernels.Element](o *kernels.Ops[T], name string, l *cpu.LU[T], c versions.Constraints) {
-	add := func(op *versions.Op, run func(*versions.Call) error) {
-		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Run: run})
-	}
-	add(o.Lapmt, lapmt[T]())
-	add(o.Tntleaf, tntleaf(l))
-	add(o.Tntnode, tntnode(l))
-	add(o.Tntroot, tntroot[T]())
 }

@@ -38,10 +38,6 @@ type gemmKey struct {
 	a, b, c        layout
 }
 
-func cudaGemmBatch[T kernels.Element]() *versions.Batch {
-	return &versions.Batch{Key: cudaGemmKey[T], Run: cudaGemms[T]}
-}
-
 func cudaGemmKey[T kernels.Element](call *versions.Call) any {
 	p := params[kernels.Gemm](call)
 	a, b, c, m, n, k := gemmOf[T](call, p)
@@ -81,13 +77,8 @@ type trsmKey struct {
 	a, b  layout
 }
 
-func cudaTrsmBatch[T kernels.Element]() *versions.Batch {
-	return &versions.Batch{Key: cudaTrsmKey[T], Run: cudaTrsms[T]}
-}
-
 func cudaTrsmKey[T kernels.Element](call *versions.Call) any {
-	p := params[kernels.Trsm](call)
-	a, b := trsmOf[T](call, p)
+	p, a, b := triangularOf[T](call, false)
 	checkDiag(p.Diag)
 	if min(b.Rows, b.Cols) == 0 || max(b.Rows, b.Cols) > batchedTrsm || p.Alpha == 0 {
 		return nil

@@ -20,8 +20,8 @@ func addCUDA[T kernels.Element](o *kernels.Ops[T]) {
 	add(o.Trsm, cudaTrsm[T], nil)
 	add(o.Trmm, cudaTrmm[T], nil)
 	add(o.Potrf, cudaPotrf[T], cudaPotrfMemory[T])
-	o.Gemm.Versions[0].Batch = cudaGemmBatch[T]()
-	o.Trsm.Versions[0].Batch = cudaTrsmBatch[T]()
+	o.Gemm.Versions[0].Batch = &versions.Batch{Key: cudaGemmKey[T], Run: cudaGemms[T]}
+	o.Trsm.Versions[0].Batch = &versions.Batch{Key: cudaTrsmKey[T], Run: cudaTrsms[T]}
 	add(o.Lacpy, cudaLacpy[T], nil)
 	add(o.Laswp, cudaLaswp[T], cudaLaswpMemory[T])
 	add(o.Geqrt, cudaGeqrt[T], cudaGeqrtMemory[T])
@@ -52,8 +52,7 @@ func cudaSyrk[T kernels.Element](call *versions.Call) error {
 
 // cudaTrsm is the function of version "cuda" of op "trsm".
 func cudaTrsm[T kernels.Element](call *versions.Call) error {
-	p := params[kernels.Trsm](call)
-	_, b := trsmOf[T](call, p)
+	p, _, b := triangularOf[T](call, false)
 	checkDiag(p.Diag)
 	q := queueOf[T](call)
 	return q.trsm(p.Side, p.Uplo, p.Trans, p.Diag, b.Rows, b.Cols, p.Alpha, q.operand(0), q.operand(1))
@@ -61,8 +60,7 @@ func cudaTrsm[T kernels.Element](call *versions.Call) error {
 
 // cudaTrmm is the function of version "cuda" of op "trmm".
 func cudaTrmm[T kernels.Element](call *versions.Call) error {
-	p := params[kernels.Trmm](call)
-	_, b := trmmOf[T](call, p)
+	p, _, b := triangularOf[T](call, true)
 	checkDiag(p.Diag)
 	q := queueOf[T](call)
 	x := q.operand(1)

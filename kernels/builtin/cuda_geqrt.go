@@ -164,17 +164,13 @@ func cudaGeqrt[T kernels.Element](call *versions.Call) error {
 }
 
 // cudaTsqrt is the function of version "cuda" of op "tsqrt".
-func cudaTsqrt[T kernels.Element](call *versions.Call) error {
-	return cudaTpqrt[T](call, params[kernels.Tsqrt](call).IB, false)
-}
+func cudaTsqrt[T kernels.Element](call *versions.Call) error { return cudaTpqrt[T](call, false) }
 
 // cudaTtqrt is the function of version "cuda" of op "ttqrt".
-func cudaTtqrt[T kernels.Element](call *versions.Call) error {
-	return cudaTpqrt[T](call, params[kernels.Ttqrt](call).IB, true)
-}
+func cudaTtqrt[T kernels.Element](call *versions.Call) error { return cudaTpqrt[T](call, true) }
 
-func cudaTpqrt[T kernels.Element](call *versions.Call, ib int, trapezoid bool) error {
-	_, a, _ := tpqrtOf[T](call, ib)
+func cudaTpqrt[T kernels.Element](call *versions.Call, trapezoid bool) error {
+	ib, _, a, _ := tpqrtOf[T](call, trapezoid)
 	checkIB(ib)
 	m, n := a.Rows, a.Cols
 	q := queueOf[T](call)
@@ -250,14 +246,14 @@ func cudaGeqrtMemory[T kernels.Element](call *versions.Call) int64 {
 }
 
 func cudaTsqrtMemory[T kernels.Element](call *versions.Call) int64 {
-	return cudaTpqrtMemory[T](call, params[kernels.Tsqrt](call).IB)
+	return cudaTpqrtMemory[T](call, false)
 }
 
 func cudaTtqrtMemory[T kernels.Element](call *versions.Call) int64 {
-	return cudaTpqrtMemory[T](call, params[kernels.Ttqrt](call).IB)
+	return cudaTpqrtMemory[T](call, true)
 }
 
-func cudaTpqrtMemory[T kernels.Element](call *versions.Call, ib int) int64 {
-	_, a, _ := tpqrtOf[T](call, ib)
+func cudaTpqrtMemory[T kernels.Element](call *versions.Call, trapezoid bool) int64 {
+	ib, _, a, _ := tpqrtOf[T](call, trapezoid)
 	return panelsMemory[T](min(ib, a.Cols)+a.Rows, a.Cols, a.Cols, ib)
 }

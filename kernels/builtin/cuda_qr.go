@@ -145,10 +145,7 @@ func cudaUnmqr[T kernels.Element](call *versions.Call) error {
 	v, _, c, k := unmqrOf[T](call, p)
 	checkFactor(p.Side, p.Trans, p.IB)
 	unpacked(call)
-	n := c.Cols
-	if p.Side == blas.Right {
-		n = c.Rows
-	}
+	_, n := along(p.Side, c.Rows, c.Cols)
 	q := queueOf[T](call)
 	if n == 0 || k == 0 {
 		return nil
@@ -184,32 +181,23 @@ func inOrder(steps ...func() error) error {
 
 // cudaTsmqr is the function of version "cuda" of op "tsmqr". V is a unit matrix,
 // which meets C1, on top of a full one, which meets C2.
-func cudaTsmqr[T kernels.Element](call *versions.Call) error {
-	p := params[kernels.Tsmqr](call)
-	unpacked(call)
-	return cudaTpmqrt[T](call, p.Side, p.Trans, p.IB, false)
-}
+func cudaTsmqr[T kernels.Element](call *versions.Call) error { return cudaTpmqrt[T](call, false) }
 
 // cudaTtmqr is the function of version "cuda" of op "ttmqr". V is a unit matrix,
 // which meets C1, on top of an upper trapezoid, which meets C2.
-func cudaTtmqr[T kernels.Element](call *versions.Call) error {
-	p := params[kernels.Ttmqr](call)
-	unpacked(call)
-	return cudaTpmqrt[T](call, p.Side, p.Trans, p.IB, true)
-}
+func cudaTtmqr[T kernels.Element](call *versions.Call) error { return cudaTpmqrt[T](call, true) }
 
-func cudaTpmqrt[T kernels.Element](call *versions.Call, side blas.Side, trans blas.Transpose, ib int, trapezoid bool) error {
-	v, _, _, c2, rows := tpmqrtOf[T](call, side, ib, trapezoid)
-	checkFactor(side, trans, ib)
-	n, k := c2.Cols, v.Cols
-	if side == blas.Right {
-		n = c2.Rows
-	}
+func cudaTpmqrt[T kernels.Element](call *versions.Call, trapezoid bool) error {
+	unpacked(call)
+	p, v, _, _, c2, rows := tpmqrtOf[T](call, trapezoid)
+	checkFactor(p.Side, p.Trans, p.IB)
+	_, n := along(p.Side, c2.Rows, c2.Cols)
+	k := v.Cols
 	q := queueOf[T](call)
 	if n == 0 || k == 0 {
 		return nil
 	}
-	f, err := newCUDAFactor[T](call, side, trans, n, k, ib, q.operand(0), q.operand(1))
+	f, err := newCUDAFactor[T](call, p.Side, p.Trans, n, k, p.IB, q.operand(0), q.operand(1))
 	if err != nil {
 		return err
 	}
@@ -262,26 +250,20 @@ func factorMemory[T kernels.Element](n, k, ib int) int64 {
 func cudaUnmqrMemory[T kernels.Element](call *versions.Call) int64 {
 	p := params[kernels.Unmqr](call)
 	_, _, c, k := unmqrOf[T](call, p)
-	if p.Side == blas.Right {
-		return factorMemory[T](c.Rows, k, p.IB)
-	}
-	return factorMemory[T](c.Cols, k, p.IB)
+	_, n := along(p.Side, c.Rows, c.Cols)
+	return factorMemory[T](n, k, p.IB)
 }
 
 func cudaTsmqrMemory[T kernels.Element](call *versions.Call) int64 {
-	p := params[kernels.Tsmqr](call)
-	return cudaTpmqrtMemory[T](call, p.Side, p.IB, false)
+	return cudaTpmqrtMemory[T](call, false)
 }
 
 func cudaTtmqrMemory[T kernels.Element](call *versions.Call) int64 {
-	p := params[kernels.Ttmqr](call)
-	return cudaTpmqrtMemory[T](call, p.Side, p.IB, true)
+	return cudaTpmqrtMemory[T](call, true)
 }
 
-func cudaTpmqrtMemory[T kernels.Element](call *versions.Call, side blas.Side, ib int, trapezoid bool) int64 {
-	v, _, _, c2, _ := tpmqrtOf[T](call, side, ib, trapezoid)
-	if side == blas.Right {
-		return factorMemory[T](c2.Rows, v.Cols, ib)
-	}
-	return factorMemory[T](c2.Cols, v.Cols, ib)
+func cudaTpmqrtMemory[T kernels.Element](call *versions.Call, trapezoid bool) int64 {
+	p, v, _, _, c2, _ := tpmqrtOf[T](call, trapezoid)
+	_, n := along(p.Side, c2.Rows, c2.Cols)
+	return factorMemory[T](n, v.Cols, p.IB)
 }

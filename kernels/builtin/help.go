@@ -15,34 +15,34 @@ import (
 // (Zen 3), and gemm of order 1024 with 268 million; docs/benchmarking.md has more.
 const helpFrom, helpWork = 500e6, 50e6
 
-// help returns how many units a call of so much work makes use of.
-func help(work float64) int {
+// help returns how many units a call of so much work makes use of; they need not stay.
+func help(work float64) (units int, stay bool) {
 	if work < helpFrom {
-		return 1
+		return 1, false
 	}
-	return int(min(work/helpWork, 1<<10))
+	return int(min(work/helpWork, 1<<10)), false
 }
 
 // helpWith returns the Help of a version by the routines of which calls cost work;
 // nil if they have nothing to share.
-func helpWith[T kernels.Element](routines any, work func(*versions.Call) float64) func(*versions.Call) int {
+func helpWith[T kernels.Element](routines any, work func(*versions.Call) float64) func(*versions.Call) (units int, stay bool) {
 	switch routines.(type) {
 	case *cpu.Packed[T], *cpu.QR[T]:
-		return func(call *versions.Call) int { return help(work(call)) }
+		return func(call *versions.Call) (int, bool) { return help(work(call)) }
 	}
 	return nil
 }
 
 // helpPotrf is helpWith for op "potrf": the triangles down to which it splits are
 // factored by one core.
-func helpPotrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) int {
+func helpPotrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) (units int, stay bool) {
 	p, ok := r.(*cpu.Packed[T])
 	if !ok {
 		return nil
 	}
-	return func(call *versions.Call) int {
+	return func(call *versions.Call) (int, bool) {
 		if potrfOf[T](call).Rows <= max(p.Leaf, 256) {
-			return 1
+			return 1, false
 		}
 		return help(potrfWork[T](call) / 4)
 	}

@@ -9,33 +9,31 @@ import (
 // that they stay in the second-level cache.
 const lapmtRows = 8
 
-// lapmt returns the function of a version of op "lapmt".
-func lapmt[T kernels.Element]() func(*versions.Call) error {
-	return func(call *versions.Call) error {
-		p := params[kernels.Lapmt](call)
-		piv, tiles := lapmtArgs[T](call)
-		first := tiles[0].(*kernels.Tile[T])
-		width := 0
-		for i := range tiles {
-			t := arg[T](call, i+1)
-			if t.Rows != first.Rows || t.Cols > first.Cols || width != i*first.Cols {
-				panic(kernels.ErrShape)
-			}
-			width += t.Cols
-		}
-		for _, c := range piv.Rows {
-			if c < 0 || c >= width {
-				panic(kernels.ErrShape)
-			}
-		}
-		if len(piv.Rows) > width {
+// lapmt is the function of the versions of op "lapmt".
+func lapmt[T kernels.Element](call *versions.Call) error {
+	p := params[kernels.Lapmt](call)
+	piv, tiles := lapmtArgs[T](call)
+	first := tiles[0].(*kernels.Tile[T])
+	width := 0
+	for i := range tiles {
+		t := arg[T](call, i+1)
+		if t.Rows != first.Rows || t.Cols > first.Cols || width != i*first.Cols {
 			panic(kernels.ErrShape)
 		}
-		for r := 0; r < first.Rows; r += lapmtRows {
-			exchangeColumns[T](tiles, r, min(r+lapmtRows, first.Rows), piv.Rows, p.Inverse)
-		}
-		return nil
+		width += t.Cols
 	}
+	for _, c := range piv.Rows {
+		if c < 0 || c >= width {
+			panic(kernels.ErrShape)
+		}
+	}
+	if len(piv.Rows) > width {
+		panic(kernels.ErrShape)
+	}
+	for r := 0; r < first.Rows; r += lapmtRows {
+		exchangeColumns[T](tiles, r, min(r+lapmtRows, first.Rows), piv.Rows, p.Inverse)
+	}
+	return nil
 }
 
 // exchangeColumns exchanges column i with column with[i] in rows lo to hi-1,
@@ -63,13 +61,7 @@ func exchangeColumns[T kernels.Element](tiles []any, lo, hi int, with []int, inv
 // lapmtArgs returns the operands of op "lapmt", the tiles as they are in the
 // call.
 func lapmtArgs[T kernels.Element](call *versions.Call) (v *kernels.Pivots, tiles []any) {
-	if len(call.Args) < 2 {
-		panic(kernels.ErrArgs)
-	}
-	v, ok := call.Args[0].(*kernels.Pivots)
-	if !ok {
-		panic(kernels.ErrArgs)
-	}
+	v = operand[*kernels.Pivots](call, 0)
 	arg[T](call, 1)
 	return v, call.Args[1:]
 }

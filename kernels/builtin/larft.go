@@ -11,22 +11,14 @@ func larftOf[T kernels.Element](call *versions.Call) (g, tau *kernels.Tile[T], t
 	if len(call.Args) != 3 {
 		panic(kernels.ErrArgs)
 	}
-	var tiles [3]*kernels.Tile[T]
-	for i, a := range call.Args {
-		x, ok := a.(*kernels.Tile[T])
-		if !ok {
-			panic(kernels.ErrArgs)
-		}
-		tiles[i] = x
-	}
-	g, tau = tiles[0], tiles[1]
+	g, tau, whole := arg[T](call, 0), arg[T](call, 1), arg[T](call, 2)
 	n := g.Rows
-	if g.Cols != n || tau.Rows != 1 || tau.Cols != n || tiles[2].Rows < n || p.Column < 0 || tiles[2].Cols-p.Column < n {
+	if g.Cols != n || tau.Rows != 1 || tau.Cols != n || whole.Rows < n || p.Column < 0 || whole.Cols-p.Column < n {
 		panic(kernels.ErrShape)
 	}
-	t = kernels.Tile[T]{Rows: n, Cols: n, Stride: tiles[2].Stride}
+	t = kernels.Tile[T]{Rows: n, Cols: n, Stride: whole.Stride}
 	if n > 0 {
-		t.Data = tiles[2].Data[p.Column:]
+		t.Data = whole.Data[p.Column:]
 	}
 	return g, tau, t
 }

@@ -72,13 +72,7 @@ func appendBlock[T kernels.Element](list []cpu.Block[T], t *kernels.Tile[T]) []c
 // are in the call, and their dimensions.
 func luArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv *kernels.Pivots) {
 	last := len(call.Args) - 1
-	if last < 1 {
-		panic(kernels.ErrArgs)
-	}
-	piv, ok := call.Args[last].(*kernels.Pivots)
-	if !ok {
-		panic(kernels.ErrArgs)
-	}
+	piv = operand[*kernels.Pivots](call, last)
 	tiles = call.Args[:last]
 	m, n = panelDims[T](tiles)
 	if tiles[0].(*kernels.Tile[T]).Rows < min(m, n) {
@@ -120,11 +114,12 @@ func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 	}
 }
 
-// getrfShare returns how many units a call of op "getrf" makes use of.
-func getrfShare[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) int {
-	return func(call *versions.Call) int {
+// getrfHelp returns how many units a call of op "getrf" makes use of: they stay, since
+// they meet once a column.
+func getrfHelp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) (units int, stay bool) {
+	return func(call *versions.Call) (int, bool) {
 		_, m, n, _ := luArgs[T](call)
-		return l.Parts(m, n)
+		return l.Parts(m, n), true
 	}
 }
 
@@ -178,13 +173,7 @@ func laswp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 
 // laswpArgs returns the operands of op "laswp".
 func laswpArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv *kernels.Pivots) {
-	if len(call.Args) < 2 {
-		panic(kernels.ErrArgs)
-	}
-	piv, ok := call.Args[0].(*kernels.Pivots)
-	if !ok {
-		panic(kernels.ErrArgs)
-	}
+	piv = operand[*kernels.Pivots](call, 0)
 	tiles = call.Args[1:]
 	m, n = panelDims[T](tiles)
 	return tiles, m, n, piv

@@ -160,10 +160,8 @@ func TestPackingAsked(t *testing.T) {
 		x.op.Work(call)
 		for _, v := range x.op.Versions {
 			v.Beside(call)
-			for _, ask := range []func(*versions.Call) int{v.Share, v.Help} {
-				if ask != nil {
-					ask(call)
-				}
+			if v.Help != nil {
+				v.Help(call)
 			}
 			if v.Batch != nil {
 				v.Batch.Key(call)

@@ -7,51 +7,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// addQR adds versions of trmm and of the ops of the tile QR factorization by r and q.
-func addQR[T kernels.Element](o *kernels.Ops[T], name string, r cpu.Routines[T], q cpu.QRRoutines[T], c versions.Constraints) {
-	add := func(op *versions.Op, help func(*versions.Call) int, run func(*versions.Call) error) {
-		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Help: help, Run: run})
-	}
-	add(o.Trmm, nil, trmm(r))
-	add(o.Geqrt, nil, geqrt(q))
-	add(o.Unmqr, helpWith[T](q, o.Unmqr.Work), unmqr(q))
-	add(o.Tsqrt, nil, tsqrt(q))
-	add(o.Tsmqr, helpWith[T](q, o.Tsmqr.Work), tsmqr(q))
-	add(o.Ttqrt, nil, ttqrt(q))
-	add(o.Ttmqr, helpWith[T](q, o.Ttmqr.Work), ttmqr(q))
-}
-
-// trmmOf returns the operands of op "trmm".
-func trmmOf[T kernels.Element](call *versions.Call, p *kernels.Trmm) (a, b *kernels.Tile[T]) {
-	a, b = args[T](call, 2)
-	order := b.Rows
-	if p.Side == blas.Right {
-		order = b.Cols
-	}
-	if a.Rows != order || a.Cols != order {
-		panic(kernels.ErrShape)
-	}
-	return a, b
-}
-
-// trmm returns the function of a version of op "trmm".
-func trmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	return func(call *versions.Call) error {
-		p := params[kernels.Trmm](call)
-		a, b := trmmOf[T](call, p)
-		m, n := b.Rows, b.Cols
-		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
-		return nil
-	}
-}
-
-// trmmWork returns m²·n or m·n².
-func trmmWork[T kernels.Element](call *versions.Call) float64 {
-	a, b := args[T](call, 2)
-	return float64(a.Rows) * float64(b.Rows) * float64(b.Cols)
-}
-
 // checkT panics unless t holds the triangles of k reflectors in blocks of ib.
 func checkT[T kernels.Element](t *kernels.Tile[T], ib, k int) {
 	if t.Rows < min(ib, k) || t.Cols < k {
@@ -109,15 +64,12 @@ func unmqrOf[T kernels.Element](call *versions.Call, p *kernels.Unmqr) (v kernel
 	wholeV, wholeC := args[T](call, 3)
 	t = arg[T](call, 1)
 	v = below(wholeV, p.Row)
-	var order int
 	if p.Side == blas.Right {
 		c = beside(wholeC, p.Row)
-		order = c.Cols
 	} else {
 		c = below(wholeC, p.Row)
-		order = c.Rows
 	}
-	if v.Rows != order {
+	if order, _ := along(p.Side, c.Rows, c.Cols); v.Rows != order {
 		panic(kernels.ErrShape)
 	}
 	k = min(v.Rows, v.Cols)
@@ -145,64 +97,64 @@ func unmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 func unmqrWork[T kernels.Element](call *versions.Call) float64 {
 	p := params[kernels.Unmqr](call)
 	v, _, c, k := unmqrOf[T](call, p)
-	n := c.Cols
-	if p.Side == blas.Right {
-		n = c.Rows
-	}
+	_, n := along(p.Side, c.Rows, c.Cols)
 	return 2 * float64(n) * float64(k) * float64(2*v.Rows-k)
 }
 
-// tpqrtOf returns the operands of ops "tsqrt" and "ttqrt".
-func tpqrtOf[T kernels.Element](call *versions.Call, ib int) (r, a, t *kernels.Tile[T]) {
+// tpqrtOf returns the columns of a block reflector and the operands of op "ttqrt", if
+// triangle, or "tsqrt".
+func tpqrtOf[T kernels.Element](call *versions.Call, triangle bool) (ib int, r, a, t *kernels.Tile[T]) {
+	if triangle {
+		ib = params[kernels.Ttqrt](call).IB
+	} else {
+		ib = params[kernels.Tsqrt](call).IB
+	}
 	r, t = args[T](call, 3)
 	a = arg[T](call, 1)
 	if r.Rows < a.Cols || r.Cols != a.Cols {
 		panic(kernels.ErrShape)
 	}
 	checkT(t, ib, a.Cols)
-	return r, a, t
+	return ib, r, a, t
 }
 
-// tsqrt returns the function of a version of op "tsqrt".
-func tsqrt[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+// tpqrt returns the function of a version of op "ttqrt", if triangle, or "tsqrt".
+func tpqrt[T kernels.Element](q cpu.QRRoutines[T], triangle bool) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		p := params[kernels.Tsqrt](call)
-		r, a, t := tpqrtOf[T](call, p.IB)
-		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), a.Cols, p.IB))
-		q.Tpqrt(a.Rows, a.Cols, 0, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
+		ib, r, a, t := tpqrtOf[T](call, triangle)
+		m, l := a.Rows, 0
+		if triangle {
+			m = min(a.Rows, a.Cols)
+			l = m
+		}
+		work := versions.Scratch[T](call.Work, q.Work(max(m, a.Cols), a.Cols, ib))
+		q.Tpqrt(m, a.Cols, l, ib, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
 		return nil
 	}
 }
 
 // tsqrtWork returns 2·m·n².
 func tsqrtWork[T kernels.Element](call *versions.Call) float64 {
-	_, a, _ := tpqrtOf[T](call, params[kernels.Tsqrt](call).IB)
+	_, _, a, _ := tpqrtOf[T](call, false)
 	return 2 * float64(a.Rows) * float64(a.Cols) * float64(a.Cols)
-}
-
-// ttqrt returns the function of a version of op "ttqrt".
-func ttqrt[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
-	return func(call *versions.Call) error {
-		p := params[kernels.Ttqrt](call)
-		r, a, t := tpqrtOf[T](call, p.IB)
-		m := min(a.Rows, a.Cols)
-		work := versions.Scratch[T](call.Work, q.Work(a.Cols, a.Cols, p.IB))
-		q.Tpqrt(m, a.Cols, m, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
-		return nil
-	}
 }
 
 // ttqrtWork returns 2·k²·n − 4/3·k³ + 2·k·(n−k)² for k = min(m, n).
 func ttqrtWork[T kernels.Element](call *versions.Call) float64 {
-	_, a, _ := tpqrtOf[T](call, params[kernels.Ttqrt](call).IB)
+	_, _, a, _ := tpqrtOf[T](call, true)
 	n, k := float64(a.Cols), float64(min(a.Rows, a.Cols))
 	return 2*k*k*n - 4*k*k*k/3 + 2*k*(n-k)*(n-k)
 }
 
-// tpmqrtOf returns the operands of ops "tsmqr" and "ttmqr", and the number of
-// rows of V that take part, from which C2 must have as many rows (columns) or,
-// if it is a triangle, at least as many.
-func tpmqrtOf[T kernels.Element](call *versions.Call, side blas.Side, ib int, triangle bool) (v, t, c1, c2 *kernels.Tile[T], rows int) {
+// tpmqrtOf returns the parameter and the operands of op "ttmqr", if triangle, or
+// "tsmqr", and the number of rows of V that take part, from which C2 must have as many
+// rows (columns) or, if it is a triangle, at least as many.
+func tpmqrtOf[T kernels.Element](call *versions.Call, triangle bool) (p *kernels.Tsmqr, v, t, c1, c2 *kernels.Tile[T], rows int) {
+	if triangle {
+		p = (*kernels.Tsmqr)(params[kernels.Ttmqr](call))
+	} else {
+		p = params[kernels.Tsmqr](call)
+	}
 	v, c2 = args[T](call, 4)
 	t, c1 = arg[T](call, 1), arg[T](call, 2)
 	k := v.Cols
@@ -210,68 +162,47 @@ func tpmqrtOf[T kernels.Element](call *versions.Call, side blas.Side, ib int, tr
 	if triangle {
 		rows = min(rows, k)
 	}
-	r1, r2, n1, n2 := c1.Rows, c2.Rows, c1.Cols, c2.Cols
-	if side == blas.Right {
-		r1, r2, n1, n2 = n1, n2, r1, r2
-	}
+	r1, n1 := along(p.Side, c1.Rows, c1.Cols)
+	r2, n2 := along(p.Side, c2.Rows, c2.Cols)
 	if r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows {
 		panic(kernels.ErrShape)
 	}
-	checkT(t, ib, k)
-	return v, t, c1, c2, rows
+	checkT(t, p.IB, k)
+	return p, v, t, c1, c2, rows
 }
 
-// tpmqrt applies the factor of rows×k reflectors at V to C1 and C2.
-func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, side blas.Side, trans blas.Transpose, ib int, triangle bool) {
-	v, t, c1, c2, rows := tpmqrtOf[T](call, side, ib, triangle)
-	m, n, l := rows, c2.Cols, 0
-	if side == blas.Right {
-		m, n = c2.Rows, rows
-	}
-	if triangle {
-		l = rows
-	}
-	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, ib))
-	pack := kernels.PackingsOf(call).A
-	vp := packedFactor(pack, q, kernels.PackingForm{Dim: rows, K: v.Cols, IB: ib, Trapezoid: triangle}, func(ours *cpu.QR[T], dst []T) {
-		ours.PackTpqrt(dst, rows, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride)
-	})
-	defer pack.Done(vp != nil)
-	sharedQR(q, call, vp).Tpmqrt(side, trans, m, n, v.Cols, l, ib, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
-}
-
-// tsmqr returns the function of a version of op "tsmqr".
-func tsmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+// tpmqrt returns the function of a version of op "ttmqr", if triangle, or "tsmqr": it
+// applies the factor of rows×k reflectors at V to C1 and C2.
+func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], triangle bool) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		p := params[kernels.Tsmqr](call)
-		tpmqrt(q, call, p.Side, p.Trans, p.IB, false)
+		p, v, t, c1, c2, rows := tpmqrtOf[T](call, triangle)
+		m, n, l := rows, c2.Cols, 0
+		if p.Side == blas.Right {
+			m, n = c2.Rows, rows
+		}
+		if triangle {
+			l = rows
+		}
+		work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, p.IB))
+		pack := kernels.PackingsOf(call).A
+		vp := packedFactor(pack, q, kernels.PackingForm{Dim: rows, K: v.Cols, IB: p.IB, Trapezoid: triangle}, func(ours *cpu.QR[T], dst []T) {
+			ours.PackTpqrt(dst, rows, v.Cols, l, p.IB, v.Data, v.Stride, t.Data, t.Stride)
+		})
+		defer pack.Done(vp != nil)
+		sharedQR(q, call, vp).Tpmqrt(p.Side, p.Trans, m, n, v.Cols, l, p.IB, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
 		return nil
 	}
 }
 
 // tsmqrWork returns 4·m·n·k.
 func tsmqrWork[T kernels.Element](call *versions.Call) float64 {
-	p := params[kernels.Tsmqr](call)
-	v, _, _, c2, _ := tpmqrtOf[T](call, p.Side, p.IB, false)
+	_, v, _, _, c2, _ := tpmqrtOf[T](call, false)
 	return 4 * float64(c2.Rows) * float64(c2.Cols) * float64(v.Cols)
-}
-
-// ttmqr returns the function of a version of op "ttmqr".
-func ttmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
-	return func(call *versions.Call) error {
-		p := params[kernels.Ttmqr](call)
-		tpmqrt(q, call, p.Side, p.Trans, p.IB, true)
-		return nil
-	}
 }
 
 // ttmqrWork returns 2·n·r·(2k−r) for the r ≤ k rows of V that take part.
 func ttmqrWork[T kernels.Element](call *versions.Call) float64 {
-	p := params[kernels.Ttmqr](call)
-	v, _, _, c2, rows := tpmqrtOf[T](call, p.Side, p.IB, true)
-	n := c2.Cols
-	if p.Side == blas.Right {
-		n = c2.Rows
-	}
+	p, v, _, _, c2, rows := tpmqrtOf[T](call, true)
+	_, n := along(p.Side, c2.Rows, c2.Cols)
 	return 2 * float64(n) * float64(rows) * float64(2*v.Cols-rows)
 }

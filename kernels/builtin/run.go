@@ -25,11 +25,28 @@ func args[T kernels.Element](call *versions.Call, n int) (first, last *kernels.T
 }
 
 func arg[T kernels.Element](call *versions.Call, i int) *kernels.Tile[T] {
-	t, ok := call.Args[i].(*kernels.Tile[T])
+	return operand[*kernels.Tile[T]](call, i)
+}
+
+// operand returns operand i of call, which must be there and a V.
+func operand[V any](call *versions.Call, i int) V {
+	if i < 0 || i >= len(call.Args) {
+		panic(kernels.ErrArgs)
+	}
+	v, ok := call.Args[i].(V)
 	if !ok {
 		panic(kernels.ErrArgs)
 	}
-	return t
+	return v
+}
+
+// along returns the order of a square factor on that side of a matrix, and the other
+// dimension of that.
+func along(side blas.Side, rows, cols int) (order, others int) {
+	if side == blas.Right {
+		return cols, rows
+	}
+	return rows, cols
 }
 
 // dims returns the shape of op(t).
@@ -139,27 +156,33 @@ func syrkWork[T kernels.Element](call *versions.Call) float64 {
 	return float64(n) * float64(n+1) * float64(k)
 }
 
-// trsmOf returns the operands of op "trsm".
-func trsmOf[T kernels.Element](call *versions.Call, p *kernels.Trsm) (a, b *kernels.Tile[T]) {
-	a, b = args[T](call, 2)
-	order := b.Rows
-	if p.Side == blas.Right {
-		order = b.Cols
+// triangularOf returns the parameter and the operands of op "trmm", if product, or
+// "trsm".
+func triangularOf[T kernels.Element](call *versions.Call, product bool) (p *kernels.Trsm, a, b *kernels.Tile[T]) {
+	if product {
+		p = (*kernels.Trsm)(params[kernels.Trmm](call))
+	} else {
+		p = params[kernels.Trsm](call)
 	}
-	if a.Rows < order || a.Cols < order {
+	a, b = args[T](call, 2)
+	order, _ := along(p.Side, b.Rows, b.Cols)
+	if a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order) {
 		panic(kernels.ErrShape)
 	}
-	return a, b
+	return p, a, b
 }
 
-// trsm returns the function of a version of op "trsm".
-func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+// triangular returns the function of a version of op "trmm", if product, or "trsm".
+func triangular[T kernels.Element](r cpu.Routines[T], product bool) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		p := params[kernels.Trsm](call)
-		a, b := trsmOf[T](call, p)
+		p, a, b := triangularOf[T](call, product)
 		m, n := b.Rows, b.Cols
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		shared(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		if product {
+			r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		} else {
+			shared(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		}
 		return nil
 	}
 }
@@ -167,11 +190,14 @@ func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 // trsmWork returns m²·n or m·n².
 func trsmWork[T kernels.Element](call *versions.Call) float64 {
 	_, b := args[T](call, 2)
-	order := b.Rows
-	if params[kernels.Trsm](call).Side == blas.Right {
-		order = b.Cols
-	}
+	order, _ := along(params[kernels.Trsm](call).Side, b.Rows, b.Cols)
 	return float64(order) * float64(b.Rows) * float64(b.Cols)
+}
+
+// trmmWork returns m²·n or m·n².
+func trmmWork[T kernels.Element](call *versions.Call) float64 {
+	a, b := args[T](call, 2)
+	return float64(a.Rows) * float64(b.Rows) * float64(b.Cols)
 }
 
 // potrfOf returns the operand of op "potrf".

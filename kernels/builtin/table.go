@@ -99,20 +99,36 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 		Plrnt: &versions.Op{Name: "plrnt", Type: typ, Work: plrntWork[T], NewParams: fresh[kernels.Plrnt]},
 		Asum:  &versions.Op{Name: "asum", Type: typ, Work: asumWork[T], NewParams: fresh[kernels.Asum]},
 	}
+	type helper = func(*versions.Call) (units int, stay bool)
+	add := func(op *versions.Op, name string, c versions.Constraints, help helper, run func(*versions.Call) error) {
+		op.Versions = append(op.Versions, versions.Version{Name: name, Constraints: c, Help: help, Run: run})
+	}
 	products := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		o.Gemm.Versions = append(o.Gemm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, gemmWork[T]), Run: gemm(r)})
-		o.Syrk.Versions = append(o.Syrk.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, syrkWork[T]), Run: syrk(r)})
+		add(o.Gemm, name, c, helpWith[T](r, gemmWork[T]), gemm(r))
+		add(o.Syrk, name, c, helpWith[T](r, syrkWork[T]), syrk(r))
 	}
 	solves := func(name string, r cpu.Routines[T], c versions.Constraints) {
-		o.Trsm.Versions = append(o.Trsm.Versions, versions.Version{Name: name, Constraints: c, Help: helpWith[T](r, trsmWork[T]), Run: trsm(r)})
-		o.Potrf.Versions = append(o.Potrf.Versions, versions.Version{Name: name, Constraints: c, Help: helpPotrf(r), Run: potrf(r)})
+		add(o.Trsm, name, c, helpWith[T](r, trsmWork[T]), triangular(r, false))
+		add(o.Potrf, name, c, helpPotrf(r), potrf(r))
 	}
 	lu := func(name string, r cpu.Routines[T], c versions.Constraints) {
 		l := cpu.NewLU(r, caches())
-		o.Getrf.Versions = append(o.Getrf.Versions, versions.Version{Name: name, Constraints: c, Share: getrfShare(l), Run: getrf(l)})
-		o.Getrfnp.Versions = append(o.Getrfnp.Versions, versions.Version{Name: name, Constraints: c, Run: getrfnp(l)})
-		o.Laswp.Versions = append(o.Laswp.Versions, versions.Version{Name: name, Constraints: c, Run: laswp(l)})
-		addTournament(&o, name, l, c)
+		add(o.Getrf, name, c, getrfHelp(l), getrf(l))
+		add(o.Getrfnp, name, c, nil, getrfnp(l))
+		add(o.Laswp, name, c, nil, laswp(l))
+		add(o.Lapmt, name, c, nil, lapmt[T])
+		add(o.Tntleaf, name, c, nil, tntleaf(l))
+		add(o.Tntnode, name, c, nil, tntnode(l))
+		add(o.Tntroot, name, c, nil, tntroot[T])
+	}
+	qr := func(name string, r cpu.Routines[T], q cpu.QRRoutines[T], c versions.Constraints) {
+		add(o.Trmm, name, c, nil, triangular(r, true))
+		add(o.Geqrt, name, c, nil, geqrt(q))
+		add(o.Unmqr, name, c, helpWith[T](q, o.Unmqr.Work), unmqr(q))
+		add(o.Tsqrt, name, c, nil, tpqrt(q, false))
+		add(o.Tsmqr, name, c, helpWith[T](q, o.Tsmqr.Work), tpmqrt(q, false))
+		add(o.Ttqrt, name, c, nil, tpqrt(q, true))
+		add(o.Ttmqr, name, c, helpWith[T](q, o.Ttmqr.Work), tpmqrt(q, true))
 	}
 	addCopies(&o)
 	var any versions.Constraints
@@ -120,7 +136,7 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 		products(name, p, c)
 		solves(name, p, c)
 		lu(name, p, c)
-		addQR(&o, name, p, cpu.NewQR[T](p), c)
+		qr(name, p, cpu.NewQR[T](p), c)
 	}
 	if p, ok := cpu.AVX512[T](knlCaches()); ok {
 		ours("knl", p, knl())
@@ -150,13 +166,10 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 			solves(info.Name+splitSuffix, split, any)
 		}
 		lu(info.Name, r, any)
-		qr, _ := cpu.BLASQR[T]()
-		addQR(&o, info.Name, r, qr, any)
+		q, _ := cpu.BLASQR[T]()
+		qr(info.Name, r, q, any)
 	}
-	products("go", cpu.Portable[T](), any)
-	solves("go", cpu.Portable[T](), any)
-	lu("go", cpu.Portable[T](), any)
-	addQR(&o, "go", cpu.Portable[T](), cpu.NewQR[T](cpu.Portable[T]()), any)
+	ours("go", cpu.Portable[T](), any)
 	addCUDA(&o)
 	return o
 }
