@@ -46,7 +46,7 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 			if a.grow(e.size) != nil {
 				return
 			}
-			if v, _ := c.place(e, true); v != placed {
+			if ok, _ := c.place(e, true); !ok {
 				e.wanted = 0
 				continue
 			}
@@ -159,7 +159,7 @@ func (a *Accelerator) Flush(job uint64) error {
 		}
 		a.giveUp(e)
 		if !others && e.block == nil {
-			a.cache.forget(e)
+			delete(a.cache.entries, e.key)
 		}
 	}
 	return first

@@ -51,7 +51,7 @@ func (a *Accelerator) launch(all []*versions.Launch) error {
 	if err != nil {
 		return err
 	}
-	a.cache.tick()
+	a.cache.now++
 	if err = a.look(r); err == nil {
 		err = a.bring(r, extra)
 	}
@@ -147,10 +147,7 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 			continue // without elements it needs no room
 		}
 		if u.e.block == nil {
-			stuck, err := a.makeRoom(u.e.size, func() (bool, *entry) {
-				v, d := a.cache.place(u.e, false)
-				return v == placed, d
-			})
+			stuck, err := a.makeRoom(u.e.size, func() (bool, *entry) { return a.cache.place(u.e, false) })
 			if err != nil {
 				return err
 			}

@@ -94,8 +94,8 @@ type cache struct {
 	limit        int64 // of the arena's size
 	entries      map[versions.Stored]*entry
 	clean, dirty list
-	leaving      list // unused ones that are being written back
-	now          int64
+	leaving      list  // unused ones that are being written back
+	now          int64 // in launches
 	evictions    int64
 }
 
@@ -195,9 +195,6 @@ func (c *cache) release(e *entry) {
 	c.sort(e)
 }
 
-// tick begins the next launch: time is counted in launches.
-func (c *cache) tick() { c.now++ }
-
 // touch says that the launch of now uses e.
 func (c *cache) touch(e *entry) {
 	if e.last > 0 {
@@ -260,9 +257,6 @@ func (c *cache) drop(e *entry) {
 		c.arena.release(b)
 	}
 }
-
-// forget ends what is known of e, which has no block.
-func (c *cache) forget(e *entry) { delete(c.entries, e.key) }
 
 // sort puts e in the list where it belongs. It stays where it is in a list that
 // it is in already; what has been written back comes first in the clean one, as

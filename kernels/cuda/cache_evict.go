@@ -2,34 +2,21 @@ package cuda
 
 import "math"
 
-// verdict is what has to happen before an entry can have a block.
-type verdict uint8
-
-// The verdicts. Who gets one that is not placed does what it says, waits, and asks
-// again: see Accelerator.makeRoom.
-const (
-	placed verdict = iota // nothing: it has one
-	save                  // another one has to be written back first
-	wait                  // something that is under way has to end
-)
-
-// place gives e a block. It evicts clean entries for it where it has to. If it
-// cannot it returns what has to happen first, and for save the entry that has to
-// be written back.
+// place gives e a block, and reports whether it has one. It evicts clean entries for it
+// where it has to. Otherwise it returns the entry that has to be written back first, or
+// nil if something that is under way has to end: who gets that does what it says, waits,
+// and asks again (see Accelerator.makeRoom).
 //
 // What no call waits for yet, a cold place, takes no room from what is expected
 // to be used again, and never asks for more than there is.
-func (c *cache) place(e *entry, cold bool) (verdict, *entry) {
-	v, d := c.room(e.size, cold)
-	if v == nil {
-		if d == nil {
-			return wait, nil
-		}
-		return save, d
+func (c *cache) place(e *entry, cold bool) (ok bool, save *entry) {
+	b, save := c.room(e.size, cold)
+	if b == nil {
+		return false, save
 	}
-	e.block = v
+	e.block = b
 	c.sort(e)
-	return placed, nil
+	return true, nil
 }
 
 // room returns a block of n bytes, or nil and the entry that has to be written

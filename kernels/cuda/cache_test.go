@@ -127,21 +127,21 @@ func TestCacheBooks(t *testing.T) {
 		switch k := rnd.IntN(8); {
 		case k == 0 && e.block == nil:
 			before := *e
-			v, d := c.place(e, rnd.IntN(4) == 0)
+			ok, d := c.place(e, rnd.IntN(4) == 0)
 			switch {
-			case v == placed && (e.block == nil || e.block.size != e.size):
+			case ok && (e.block == nil || e.block.size != e.size):
 				t.Fatal("placed without a block")
-			case v != placed && e.block != nil:
+			case !ok && e.block != nil:
 				t.Fatal("a block for what is not placed")
-			case v == save && (d == nil || d.state != modified || d.busy()):
+			case d != nil && (ok || d.state != modified || d.busy()):
 				t.Fatalf("asks to save %v", d)
-			case v == placed:
+			case ok:
 				placements++
 				if before.state != invalid {
 					t.Fatal("a state without a block")
 				}
 				c.beginIn(e)
-			case v == save:
+			case d != nil:
 				c.beginOut(d)
 			}
 		case k == 1 && e.in:
@@ -152,7 +152,7 @@ func TestCacheBooks(t *testing.T) {
 		case k == 2 && e.out:
 			c.endOut(e, rnd.IntN(5) > 0)
 		case k == 3 && e.state != invalid && e.holds < 3:
-			c.tick()
+			c.now++
 			c.hold(e)
 			c.touch(e)
 		case k == 4 && e.holds > 0:
@@ -188,7 +188,7 @@ func TestCacheVictims(t *testing.T) {
 	}
 	get := map[string]*entry{}
 	use := func(name string) {
-		c.tick()
+		c.now++
 		e := get[name]
 		if e == nil {
 			v := &named{name, grain}
@@ -197,7 +197,7 @@ func TestCacheVictims(t *testing.T) {
 		}
 		c.hold(e)
 		if e.block == nil {
-			if v, _ := c.place(e, false); v != placed {
+			if ok, _ := c.place(e, false); !ok {
 				t.Fatalf("no room for %s", name)
 			}
 			c.beginIn(e)
@@ -229,15 +229,15 @@ func TestCacheVictims(t *testing.T) {
 	}
 	v := &named{"f", grain}
 	f := c.entry(v, 1)
-	if got, d := c.place(f, false); got != wait || d != nil {
-		t.Errorf("verdict %d when all are held", got)
+	if ok, d := c.place(f, false); ok || d != nil {
+		t.Errorf("placed %v, to save %v when all are held", ok, d)
 	}
 	for _, e := range get {
 		if e.block != nil {
 			c.release(e)
 		}
 	}
-	if got, _ := c.place(f, true); got == placed {
+	if ok, _ := c.place(f, true); ok {
 		t.Error("a prefetch takes the room of what is used again and again")
 	}
 	// Dirty ones have to be written back first; that is asked for one at a time.
@@ -246,17 +246,17 @@ func TestCacheVictims(t *testing.T) {
 			c.wrote(e)
 		}
 	}
-	got, d := c.place(f, false)
-	if got != save || d.state != modified {
-		t.Fatalf("verdict %d when all are dirty", got)
+	ok, d := c.place(f, false)
+	if ok || d == nil || d.state != modified {
+		t.Fatalf("placed %v, to save %v when all are dirty", ok, d)
 	}
 	c.beginOut(d)
-	if got, _ := c.place(f, false); got != wait {
-		t.Errorf("verdict %d while one is written back", got)
+	if ok, d := c.place(f, false); ok || d != nil {
+		t.Errorf("placed %v, to save %v while one is written back", ok, d)
 	}
 	c.endOut(d, true)
-	if got, _ := c.place(f, false); got != placed || d.block != nil {
-		t.Errorf("verdict %d when one was written back", got)
+	if ok, _ := c.place(f, false); !ok || d.block != nil {
+		t.Errorf("placed %v when one was written back", ok)
 	}
 }
 

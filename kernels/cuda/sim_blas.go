@@ -34,11 +34,9 @@ func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
 func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
 	am, an := applied(transA, m, k)
 	bm, bn := applied(transB, k, n)
-	if err := s.check("Gemm", typ, okTrans(transA) && okTrans(transB), shape{am, an, a.Ld}, shape{bm, bn, b.Ld}, shape{m, n, c.Ld}); err != nil {
-		return err
-	}
 	p := gemmCall{"Gemm", false, transA, transB, m, n, k, alpha, beta, a, b, c}
-	return s.enqueue("Gemm", typed(typ, gemmOn[float32](s, p), gemmOn[float64](s, p)))
+	return s.routine("Gemm", typ, gemmOn[float32](s, p), gemmOn[float64](s, p),
+		okTrans(transA) && okTrans(transB), shape{am, an, a.Ld}, shape{bm, bn, b.Ld}, shape{m, n, c.Ld})
 }
 
 // gemmCall is the arguments of a product. Batches make one for each member.
@@ -82,13 +80,11 @@ func gemmOn[T cpu.Element](s *simStream, p gemmCall) func() *DeviceError {
 // Syrk implements [Stream]. It counts n²·k operations, for one triangle.
 func (s *simStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
 	am, an := applied(trans, n, k)
-	if err := s.check("Syrk", typ, okUplo(uplo) && okTrans(trans), shape{am, an, a.Ld}, shape{n, n, c.Ld}); err != nil {
-		return err
-	}
 	if alpha == 0 {
 		k = 0 // A is not read
 	}
-	return s.enqueue("Syrk", typed(typ, syrkOn[float32](s, uplo, trans, n, k, alpha, a, beta, c), syrkOn[float64](s, uplo, trans, n, k, alpha, a, beta, c)))
+	return s.routine("Syrk", typ, syrkOn[float32](s, uplo, trans, n, k, alpha, a, beta, c), syrkOn[float64](s, uplo, trans, n, k, alpha, a, beta, c),
+		okUplo(uplo) && okTrans(trans), shape{am, an, a.Ld}, shape{n, n, c.Ld})
 }
 
 // syrkOn returns what the stream does for Syrk. The triangle of C is the other one of
@@ -130,32 +126,27 @@ type triangular struct {
 	more       bool   // it is launched together with another one
 }
 
-// triangular checks them.
-func (s *simStream) triangular(op string, typ Type, p triangular) error {
+// shapes returns whether the enumerations are right, and the shapes of A, of what is
+// read and of what is written.
+func (p triangular) shapes() (ok bool, all []shape) {
 	k := order(p.side, p.m, p.n)
-	rest := okSide(p.side) && okUplo(p.uplo) && okTrans(p.trans) && okDiag(p.diag)
-	return s.check(op, typ, rest, shape{k, k, p.a.Ld}, shape{p.m, p.n, p.from.Ld}, shape{p.m, p.n, p.b.Ld})
+	ok = okSide(p.side) && okUplo(p.uplo) && okTrans(p.trans) && okDiag(p.diag)
+	return ok, []shape{{k, k, p.a.Ld}, {p.m, p.n, p.from.Ld}, {p.m, p.n, p.b.Ld}}
 }
 
 // Trsm implements [Stream]. It counts m²·n operations with A on the left, m·n² with it
 // on the right, and Trmm as many.
 func (s *simStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
 	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, b, false}
-	if err := s.triangular("Trsm", typ, p); err != nil {
-		return err
-	}
-	return s.enqueue("Trsm", typed(typ,
-		triangularOn("Trsm", s, p, hostOf[float32](s).Trsm), triangularOn("Trsm", s, p, hostOf[float64](s).Trsm)))
+	ok, shapes := p.shapes()
+	return s.routine("Trsm", typ, triangularOn("Trsm", s, p, hostOf[float32](s).Trsm), triangularOn("Trsm", s, p, hostOf[float64](s).Trsm), ok, shapes...)
 }
 
 // Trmm implements [Stream]. C may be B: the routine works on a copy.
 func (s *simStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
 	p := triangular{side, uplo, trans, diag, m, n, alpha, a, b, c, false}
-	if err := s.triangular("Trmm", typ, p); err != nil {
-		return err
-	}
-	return s.enqueue("Trmm", typed(typ,
-		triangularOn("Trmm", s, p, hostOf[float32](s).Trmm), triangularOn("Trmm", s, p, hostOf[float64](s).Trmm)))
+	ok, shapes := p.shapes()
+	return s.routine("Trmm", typ, triangularOn("Trmm", s, p, hostOf[float32](s).Trmm), triangularOn("Trmm", s, p, hostOf[float64](s).Trmm), ok, shapes...)
 }
 
 // triangularOn returns what the stream does for them by a routine of kernels/cpu, which
@@ -206,7 +197,8 @@ func (s *simStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k
 func (s *simStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error {
 	const op = "TrsmBatched"
 	p := triangular{side: side, uplo: uplo, trans: trans, diag: diag, m: m, n: n, alpha: alpha, a: Matrix{0, a.Ld}, from: Matrix{0, b.Ld}, b: Matrix{0, b.Ld}}
-	if err := s.triangular(op, typ, p); err != nil {
+	ok, shapes := p.shapes()
+	if err := s.check(op, typ, ok, shapes...); err != nil {
 		return err
 	}
 	if why := badBatch(alpha, m, n, m, count); why != "" {

@@ -19,10 +19,8 @@ import (
 
 // Geam implements [Stream], as cublas<t>geam without transposes.
 func (s *simStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error {
-	if err := s.check("Geam", typ, true, shape{m, n, a.Ld}, shape{m, n, b.Ld}, shape{m, n, c.Ld}); err != nil {
-		return err
-	}
-	return s.enqueue("Geam", typed(typ, geamOn[float32](s, m, n, alpha, a, beta, b, c), geamOn[float64](s, m, n, alpha, a, beta, b, c)))
+	return s.routine("Geam", typ, geamOn[float32](s, m, n, alpha, a, beta, b, c), geamOn[float64](s, m, n, alpha, a, beta, b, c),
+		true, shape{m, n, a.Ld}, shape{m, n, b.Ld}, shape{m, n, c.Ld})
 }
 
 // geamOn returns what the stream does for Geam.
@@ -99,10 +97,7 @@ func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 // Larft implements [Stream]. T is one block of reflectors; versions call it for each
 // block of columns that is factored.
 func (s *simStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
-	if err := s.check("Larft", typ, t.sane(), shape{n, n, g.Ld}); err != nil {
-		return err
-	}
-	return s.enqueue("Larft", typed(typ, larftOn[float32](s, n, g, tau, t), larftOn[float64](s, n, g, tau, t)))
+	return s.routine("Larft", typ, larftOn[float32](s, n, g, tau, t), larftOn[float64](s, n, g, tau, t), t.sane(), shape{n, n, g.Ld})
 }
 
 // larftOn returns what the stream does for Larft, as LAPACK's xLARFT does but with

@@ -15,21 +15,13 @@ import (
 // Potrf implements [Stream]. A NaN in the triangle is not noticed: what comes
 // after it on the diagonal is NaN, and info is 0.
 func (s *simStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
-	if err := s.check("Potrf", typ, okUplo(uplo), shape{n, n, a.Ld}); err != nil {
-		return err
-	}
-	return s.enqueue("Potrf", typed(typ, potrfOn[float32](s, uplo, n, a, work, info), potrfOn[float64](s, uplo, n, a, work, info)))
+	return s.routine("Potrf", typ, potrfOn[float32](s, uplo, n, a, work, info), potrfOn[float64](s, uplo, n, a, work, info),
+		okUplo(uplo), shape{n, n, a.Ld})
 }
 
 // PotrfWork implements [Stream].
 func (s *simStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes int64, err error) {
-	if err := s.d.called("PotrfWork", s.name); err != nil {
-		return 0, err
-	}
-	if err := s.check("PotrfWork", typ, okUplo(uplo), shape{n, n, a.Ld}); err != nil {
-		return 0, err
-	}
-	return typ.Size() * int64(n), nil // it needs none: this finds who forgets it
+	return s.workOf("PotrfWork", typ, n, okUplo(uplo), shape{n, n, a.Ld})
 }
 
 // potrfOn returns what the stream does for Potrf. The real routine says of a NaN
@@ -48,9 +40,7 @@ func potrfOn[T cpu.Element](s *simStream, uplo blas.Uplo, n int, at Matrix, work
 			return err
 		}
 		poison(result)
-		for i := range scratch {
-			scratch[i] = nan[T]()
-		}
+		spoil(scratch)
 		minor := 0
 		if a.data != nil {
 			a.uplo = uplo
@@ -96,21 +86,12 @@ func firstNaN[T cpu.Element](a view[T], x []T) (order int) {
 // Geqrf implements [Stream]. It counts 4·(m·n·k) − 2·(m+n)·k² + 4/3·k³ operations with
 // k = min(m, n), which are 2·n²·(m − n/3) for m ≥ n.
 func (s *simStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error {
-	if err := s.check("Geqrf", typ, true, shape{m, n, a.Ld}); err != nil {
-		return err
-	}
-	return s.enqueue("Geqrf", typed(typ, geqrfOn[float32](s, m, n, a, tau, work, info), geqrfOn[float64](s, m, n, a, tau, work, info)))
+	return s.routine("Geqrf", typ, geqrfOn[float32](s, m, n, a, tau, work, info), geqrfOn[float64](s, m, n, a, tau, work, info), true, shape{m, n, a.Ld})
 }
 
 // GeqrfWork implements [Stream].
 func (s *simStream) GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error) {
-	if err := s.d.called("GeqrfWork", s.name); err != nil {
-		return 0, err
-	}
-	if err := s.check("GeqrfWork", typ, true, shape{m, n, a.Ld}); err != nil {
-		return 0, err
-	}
-	return typ.Size() * int64(m+n), nil // an element for each row and column
+	return s.workOf("GeqrfWork", typ, m+n, true, shape{m, n, a.Ld})
 }
 
 // simReflectors is the columns of a block of reflectors.

@@ -113,19 +113,14 @@ func outputIn[T cpu.Element](s *simStream, time time.Duration, v, from view[T], 
 		n := len(v.data)
 		all := versions.Scratch[T](&d.compute.work, n+scratch)
 		x = all[:n:n]
-		for i := range all {
-			all[i] = nan[T]() // the routine should read nothing else
-		}
+		spoil(all) // the routine should read nothing else
 		for j := range v.n {
 			if from.data != nil {
 				copy(v.column(x, j), from.column(from.data, j))
 			}
 		}
 		for j := range v.n {
-			c := v.column(v.data, j)
-			for i := range c {
-				c[i] = nan[T]()
-			}
+			spoil(v.column(v.data, j))
 		}
 		routine(x, all[n:])
 	}, func() {
@@ -147,6 +142,27 @@ func hostOf[T cpu.Element](s *simStream) cpu.Routines[T] {
 
 // shape is the shape of an operand, and its leading dimension, in elements.
 type shape struct{ m, n, ld int }
+
+// routine checks the arguments of a routine, as check does, and enqueues the instance
+// that is for typ.
+func (s *simStream) routine(op string, typ Type, f32, f64 func() *DeviceError, rest bool, shapes ...shape) error {
+	if err := s.check(op, typ, rest, shapes...); err != nil {
+		return err
+	}
+	return s.enqueue(op, typed(typ, f32, f64))
+}
+
+// workOf is that of a factorization: so many elements, more than it needs, which finds
+// who forgets it.
+func (s *simStream) workOf(op string, typ Type, elements int, rest bool, a shape) (bytes int64, err error) {
+	if err := s.d.called(op, s.name); err != nil {
+		return 0, err
+	}
+	if err := s.check(op, typ, rest, a); err != nil {
+		return 0, err
+	}
+	return typ.Size() * int64(elements), nil
+}
 
 // check returns an error unless typ and the shapes are right, and all the rest
 // is.
