@@ -119,9 +119,7 @@ func (a *Matrix[T]) CopyFrom(src Source[T], opt CopyOptions) Stats {
 	if o, ok := originOf(src, 0); ok {
 		return a.copyFrom(o, opt)
 	}
-	if nodes, several := a.placed(); several {
-		a.allocate(nodes, opt.Home)
-	}
+	a.place(opt.Home)
 	a.allocateHere()
 	for i := range a.rows {
 		lo, hi := 0, a.cols

@@ -17,9 +17,7 @@ func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
 	if opt.Stats {
 		sum = newTally(a)
 	}
-	if nodes, several := a.placed(); several {
-		a.allocate(nodes, opt.Home)
-	}
+	a.place(opt.Home)
 	a.shape()
 	a.eachTile(opt.Workers, func(i, j int) { a.fill(&a.tiles[i*a.nt+j], o, i, j, sum) })
 	if sum == nil {
@@ -33,13 +31,22 @@ func (a *Matrix[T]) fill(t *Tile[T], o origin[T], i, j int, sum *tally[T]) {
 	if t.Data == nil { // the shape is known, and maybe being read
 		t.Data = newTile[T](t.Rows, t.Cols).Data
 	}
+	a.fillStrips(t, i, j, sum, func(r, end int, uplo blas.Uplo) {
+		o.copyStrip(window[T]{t, i * a.nb, j * a.nb}, r, end, uplo)
+	})
+}
+
+// fillStrips has strip fill rows r to end of t, tile (i, j), a few at a time and as much
+// of them as lies in the uplo triangle of the matrix, and adds them to sum if that is not
+// nil.
+func (a *Matrix[T]) fillStrips(t *Tile[T], i, j int, sum *tally[T], strip func(r, end int, uplo blas.Uplo)) {
 	uplo := blas.All
 	if i == j {
 		uplo = a.kind.Uplo()
 	}
 	for r := 0; r < t.Rows; r += stripRows {
 		end := min(r+stripRows, t.Rows)
-		o.copyStrip(window[T]{t, i * a.nb, j * a.nb}, r, end, uplo)
+		strip(r, end, uplo)
 		if sum != nil {
 			sum.add(t, i, j, r, end)
 		}

@@ -53,25 +53,14 @@ func ConvertTo[T, U Element](dst *Matrix[T], src Source[U], opt CopyOptions) Sta
 		strip := strips.Get().(*Tile[U])
 		defer strips.Put(strip)
 		strip.Cols, strip.Stride = t.Cols, t.Cols
-		for r := 0; r < t.Rows; r += stripRows {
-			end := min(r+stripRows, t.Rows)
+		dst.fillStrips(t, i, j, sum, func(r, end int, uplo blas.Uplo) {
 			strip.Rows = end - r
-			uplo := blas.All
-			if i == j {
-				uplo = dst.kind.Uplo()
-			}
 			o.copyStrip(window[U]{strip, i*dst.nb + r, j * dst.nb}, 0, end-r, uplo)
 			for k := r; k < end; k++ {
 				lo, hi := dst.storedColumns(i, j, k)
 				convert(t.Row(k)[lo:hi], strip.Row(k - r)[lo:hi])
 			}
-			if sum != nil {
-				sum.add(t, i, j, r, end)
-			}
-		}
-		if sum != nil {
-			sum.close(t, i, j)
-		}
+		})
 	})
 	if sum == nil {
 		return Stats{}

@@ -275,14 +275,12 @@ func (x *explicit[T]) bringHome() {
 func (x *explicit[T]) collect() *Matrix[T] {
 	a := x.matrix
 	q := Outline[T](Full, a.rows, a.rows, a.nb)
-	for i := range a.mt {
-		for j := range a.mt {
-			b := &x.q[i*a.mt+j]
-			if b.now == nil {
-				b.now = x.fresh("Q", i, j, b.one)
-			}
-			q.tiles[i*a.mt+j] = *b.now.Value.(*Tile[T])
+	for i, j := range q.StoredTiles() {
+		b := &x.q[i*a.mt+j]
+		if b.now == nil {
+			b.now = x.fresh("Q", i, j, b.one)
 		}
+		q.tiles[i*a.mt+j] = *b.now.Value.(*Tile[T])
 	}
 	return q
 }

@@ -102,17 +102,12 @@ func (a *Matrix[T]) SetLayout(l Layout, processes int) error {
 		}
 	}
 	owners := make([]int, a.mt*a.nt)
-	for i := range a.mt {
-		for j := range a.nt {
-			if !a.Stored(i, j) {
-				continue
-			}
-			p := l.Owner(i, j)
-			if p < 0 || p >= processes {
-				return &LayoutError{Row: i, Col: j, Owner: p, Reason: fmt.Sprintf("there are %d", processes)}
-			}
-			owners[i*a.nt+j] = p
+	for i, j := range a.StoredTiles() {
+		p := l.Owner(i, j)
+		if p < 0 || p >= processes {
+			return &LayoutError{Row: i, Col: j, Owner: p, Reason: fmt.Sprintf("there are %d", processes)}
 		}
+		owners[i*a.nt+j] = p
 	}
 	a.layout, a.owners = l, owners
 	return nil

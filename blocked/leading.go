@@ -13,13 +13,11 @@ func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 	a.writable() // what lies elsewhere cannot be shared
 	b := Outline[T](Full, m, n, a.nb)
 	b.aliased, b.view = true, a.view
-	for i := range b.mt {
-		for j := range b.nt {
-			t := a.tiles[i*a.nt+j]
-			t.Rows, t.Cols = b.TileDims(i, j)
-			t.Data = t.Data[:(t.Rows-1)*t.Stride+t.Cols]
-			b.tiles[i*b.nt+j] = t
-		}
+	for i, j := range b.StoredTiles() {
+		t := a.tiles[i*a.nt+j]
+		t.Rows, t.Cols = b.TileDims(i, j)
+		t.Data = t.Data[:(t.Rows-1)*t.Stride+t.Cols]
+		b.tiles[i*b.nt+j] = t
 	}
 	return b
 }

@@ -64,10 +64,8 @@ func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
 // cache.
 func (p *Program[T]) LoadStats(a *Matrix[T], src Source[T], opt LoadOptions) (*Loaded[T], error) {
 	var tiles int64
-	for k := range a.tiles {
-		if a.Stored(k/a.nt, k%a.nt) {
-			tiles++
-		}
+	for range a.StoredTiles() {
+		tiles++
 	}
 	l := &Loaded[T]{sum: newTally(a)}
 	l.left.Store(tiles)

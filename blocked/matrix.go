@@ -30,17 +30,9 @@ const (
 )
 
 func (k Kind) String() string {
-	switch k {
-	case Full:
-		return "full"
-	case SymLower:
-		return "symmetric, lower half stored"
-	case SymUpper:
-		return "symmetric, upper half stored"
-	case TriLower:
-		return "lower triangular"
-	case TriUpper:
-		return "upper triangular"
+	names := [...]string{"full", "symmetric, lower half stored", "symmetric, upper half stored", "lower triangular", "upper triangular"}
+	if int(k) < len(names) {
+		return names[k]
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
@@ -112,9 +104,7 @@ func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
 	a := Outline[T](kind, m, n, nb)
 	// Each tile is its own allocation: a freed Matrix returns in pieces, and
 	// no single contiguous arena of the matrix's size is needed.
-	if nodes, several := a.placed(); several {
-		a.allocate(nodes, home)
-	} else {
+	if !a.place(home) {
 		a.allocateHere()
 	}
 	return a
@@ -147,9 +137,7 @@ func count(n, nb int) int {
 // then elements must be neither read nor written.
 func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	a := Outline[T](kind, m, n, nb)
-	if nodes, several := a.placed(); several {
-		a.allocate(nodes, nil)
-	} else {
+	if !a.place(nil) {
 		a.shape()
 	}
 	return a
@@ -157,12 +145,10 @@ func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 
 // shape gives the tiles that are to have memory, and have none yet, their shapes.
 func (a *Matrix[T]) shape() {
-	for i := range a.mt {
-		for j := range a.nt {
-			if t := &a.tiles[i*a.nt+j]; t.Data == nil && a.Stored(i, j) {
-				t.Rows, t.Cols = a.TileDims(i, j)
-				t.Stride = strideOf[T](t.Rows, t.Cols)
-			}
+	for i, j := range a.StoredTiles() {
+		if t := &a.tiles[i*a.nt+j]; t.Data == nil {
+			t.Rows, t.Cols = a.TileDims(i, j)
+			t.Stride = strideOf[T](t.Rows, t.Cols)
 		}
 	}
 }
@@ -380,13 +366,9 @@ func (a *Matrix[T]) Transposed() *Matrix[T] {
 func (a *Matrix[T]) Bytes() int64 {
 	var zero T
 	var n int64
-	for i := range a.mt {
-		for j := range a.nt {
-			if a.Stored(i, j) {
-				r, c := a.TileDims(i, j)
-				n += int64(r) * int64(c)
-			}
-		}
+	for i, j := range a.StoredTiles() {
+		r, c := a.TileDims(i, j)
+		n += int64(r) * int64(c)
 	}
 	return n * int64(unsafe.Sizeof(zero))
 }

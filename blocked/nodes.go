@@ -132,15 +132,19 @@ func (a *Matrix[T]) wants(k int) bool {
 	return a.tiles[k].Data == nil && a.Stored(k/a.nt, k%a.nt)
 }
 
-// placed says that the tiles of a are large enough to have places, and that this
-// machine has several.
-func (a *Matrix[T]) placed() (*nodes, bool) {
+// place has the tiles allocated on their nodes, and reports true, if they are large
+// enough to have places and this machine has several.
+func (a *Matrix[T]) place(home Layout) bool {
 	size := int(unsafe.Sizeof(*new(T)))
 	if a.Bytes() <= sequentialBytes || min(a.nb, a.rows)*min(a.nb, a.cols) < placedBytes/size {
-		return nil, false
+		return false
 	}
 	n := thisMachine()
-	return n, len(n.cpus) > 1
+	if len(n.cpus) < 2 {
+		return false
+	}
+	a.allocate(n, home)
+	return true
 }
 
 // bytesOf returns the memory of x.

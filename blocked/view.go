@@ -260,15 +260,11 @@ func view[T Element](kind Kind, m, n, stride int, data []T, nb int) *Matrix[T] {
 	}
 	a := Outline[T](kind, m, n, nb)
 	a.aliased, a.view = true, true
-	for i := range a.mt {
-		for j := range a.nt {
-			if a.Stored(i, j) {
-				r, c := a.TileDims(i, j)
-				off := i*nb*stride + j*nb
-				end := off + (r-1)*stride + c
-				a.tiles[i*a.nt+j] = Tile[T]{Rows: r, Cols: c, Stride: stride, Data: data[off:end:end]}
-			}
-		}
+	for i, j := range a.StoredTiles() {
+		r, c := a.TileDims(i, j)
+		off := i*nb*stride + j*nb
+		end := off + (r-1)*stride + c
+		a.tiles[i*a.nt+j] = Tile[T]{Rows: r, Cols: c, Stride: stride, Data: data[off:end:end]}
 	}
 	return a
 }
