@@ -22,12 +22,7 @@ func Errors() []error {
 }
 
 // Shape implements [versions.Shaped]: it is the header of what Encode writes.
-func (t *Tile[T]) Shape() []byte {
-	var b bytes.Buffer
-	// A buffer takes all that is written.
-	_ = header{kind: tileValue, size: t.elementSize(), rows: t.Rows, cols: t.Cols}.write(&b)
-	return b.Bytes()
-}
+func (t *Tile[T]) Shape() []byte { return t.header().bytes() }
 
 // Reshape implements [versions.Shaped]. The error is a *[ValueError], or that of a shape
 // that is cut short.
@@ -47,9 +42,7 @@ func (t *Tile[T]) Reshape(shape []byte) error {
 
 // Shape implements [versions.Shaped]: it is the header of what Encode writes.
 func (v *Pivots) Shape() []byte {
-	var b bytes.Buffer
-	_ = header{kind: pivotsValue, size: 8, rows: len(v.Rows), cols: 1}.write(&b)
-	return b.Bytes()
+	return header{kind: pivotsValue, size: 8, rows: len(v.Rows), cols: 1}.bytes()
 }
 
 // Reshape implements [versions.Shaped]. The error is a *[ValueError], or that of a shape

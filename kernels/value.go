@@ -39,13 +39,9 @@ const (
 )
 
 func (k valueKind) String() string {
-	switch k {
-	case tileValue:
-		return "tile"
-	case pivotsValue:
-		return "pivots"
-	case candidatesValue:
-		return "candidates"
+	names := [...]string{tileValue: "tile", pivotsValue: "pivots", candidatesValue: "candidates"}
+	if k > 0 && int(k) < len(names) {
+		return names[k]
 	}
 	return fmt.Sprintf("value of kind %d", byte(k))
 }
@@ -67,12 +63,16 @@ type header struct {
 	info       int
 }
 
-func (h header) write(w io.Writer) error {
+func (h header) bytes() []byte {
 	b := append(make([]byte, 0, headerBytes), 'T', valueFormat, byte(h.kind), byte(h.size))
 	for _, n := range [...]int{h.rows, h.cols, h.info} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
-	_, err := w.Write(b)
+	return b
+}
+
+func (h header) write(w io.Writer) error {
+	_, err := w.Write(h.bytes())
 	return err
 }
 
@@ -190,6 +190,10 @@ func snapshotOf[V any](s versions.Value) *V {
 
 func (t *Tile[T]) elementSize() int { return int(unsafe.Sizeof(*new(T))) }
 
+func (t *Tile[T]) header() header {
+	return header{kind: tileValue, size: t.elementSize(), rows: t.Rows, cols: t.Cols}
+}
+
 // unfilled reports whether t has a shape, but no memory.
 func (t *Tile[T]) unfilled() bool { return t.Data == nil && t.Rows > 0 && t.Cols > 0 }
 
@@ -236,8 +240,7 @@ func (t *Tile[T]) Encode(w io.Writer) error {
 	if t.unfilled() {
 		return &ValueError{tileValue.String(), "it has no elements yet"}
 	}
-	h := header{kind: tileValue, size: t.elementSize(), rows: t.Rows, cols: t.Cols}
-	if err := h.write(w); err != nil {
+	if err := t.header().write(w); err != nil {
 		return err
 	}
 	return t.writeRows(w)

@@ -67,19 +67,13 @@ func (s *refiner) shift(exp int) {
 // multiply multiplies a by two to the power given.
 func multiply[T Element](a *blocked.Matrix[T], exp int) {
 	exp = min(max(exp, -2000), 2000)
-	mt, nt := a.Tiles()
 	for _, e := range []int{exp / 2, exp - exp/2} { // one power may be out of range
 		factor := math.Ldexp(1, e)
-		for i := range mt {
-			for j := range nt {
-				if !a.Stored(i, j) {
-					continue
-				}
-				t := a.Tile(i, j)
-				for r := range t.Rows {
-					for c, v := range t.Row(r) {
-						t.Row(r)[c] = T(float64(v) * factor)
-					}
+		for i, j := range a.StoredTiles() {
+			t := a.Tile(i, j)
+			for r := range t.Rows {
+				for c, v := range t.Row(r) {
+					t.Row(r)[c] = T(float64(v) * factor)
 				}
 			}
 		}

@@ -125,20 +125,17 @@ func (f *qrFactors[T]) order() int { return min(f.a.Dims()) }
 
 // copyR copies the first rows of R to v, with zeros below the diagonal.
 func (f *qrFactors[T]) copyR(v *blocked.Matrix[T]) {
-	mt, nt := v.Tiles()
-	for i := range mt {
-		for j := range nt {
-			t, from := v.Tile(i, j), f.a.Tile(i, j)
-			for r := range t.Rows {
-				row, zeros := t.Row(r), 0
-				if i > j {
-					zeros = t.Cols
-				} else if i == j {
-					zeros = min(r, t.Cols)
-				}
-				clear(row[:zeros])
-				copy(row[zeros:], from.Row(r)[zeros:t.Cols])
+	for i, j := range v.StoredTiles() {
+		t, from := v.Tile(i, j), f.a.Tile(i, j)
+		for r := range t.Rows {
+			row, zeros := t.Row(r), 0
+			if i > j {
+				zeros = t.Cols
+			} else if i == j {
+				zeros = min(r, t.Cols)
 			}
+			clear(row[:zeros])
+			copy(row[zeros:], from.Row(r)[zeros:t.Cols])
 		}
 	}
 }

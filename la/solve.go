@@ -259,15 +259,12 @@ func divideDiagonal[T Element](e *Engine, a Source[T]) (divisor[T], error) {
 		return d, err
 	}
 	d.solve = func(x *blocked.Matrix[T]) error {
-		mt, nt := x.Tiles()
-		for i := range mt {
-			for j := range nt {
-				t := x.Tile(i, j)
-				for r := range t.Rows {
-					row := t.Row(r)
-					for c := range row {
-						row[c] /= diag[i*x.NB()+r]
-					}
+		for i, j := range x.StoredTiles() {
+			t := x.Tile(i, j)
+			for r := range t.Rows {
+				row := t.Row(r)
+				for c := range row {
+					row[c] /= diag[i*x.NB()+r]
 				}
 			}
 		}

@@ -117,6 +117,13 @@ func run[T la.Element](c *core, routine string, program func(p *blocked.Program[
 	return check(routine, la.Run(context.Background(), e, program))
 }
 
+// call executes op on the calling goroutine.
+func (c *core) call(routine string, op *versions.Op, params any, args ...any) error {
+	e := c.enter()
+	defer c.leave()
+	return check(routine, la.Call(context.Background(), e, op, params, args...))
+}
+
 // check panics with a *FailedError unless err is nil or speaks of the numbers
 // in the matrix.
 func check(routine string, err error) error {
@@ -186,11 +193,8 @@ func (d *direct[T]) set(i, r, c int, data []T, ld int) {
 
 // run executes op on the first n operands.
 func (d *direct[T]) run(c *core, routine string, op *versions.Op, params any, n int) error {
-	e := c.enter()
-	defer c.leave()
-	err := la.Call(context.Background(), e, op, params, d.args[:n]...)
-	d.release()
-	return check(routine, err)
+	defer d.release()
+	return c.call(routine, op, params, d.args[:n]...)
 }
 
 // mean returns the geometric mean of up to three dimensions, rounded up.

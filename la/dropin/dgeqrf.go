@@ -1,8 +1,6 @@
 package dropin
 
 import (
-	"context"
-
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
@@ -41,10 +39,7 @@ func geqrf(co *core, routine string, a la.General[float64], tau []float64, nb, i
 	t := blocked.NewReflectors[float64](a.Rows, a.Cols, nb, ib)
 	if nb >= a.Cols {
 		tile := &kernels.Tile[float64]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: a.Data}
-		e := co.enter()
-		err := la.Call(context.Background(), e, ops[float64](co).Geqrt, &kernels.Geqrt{IB: t.IB()}, tile, t.Tile(0))
-		co.leave()
-		check(routine, err)
+		co.call(routine, ops[float64](co).Geqrt, &kernels.Geqrt{IB: t.IB()}, tile, t.Tile(0))
 		t.Tau(tau)
 		return
 	}

@@ -1,8 +1,6 @@
 package dropin
 
 import (
-	"context"
-
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
@@ -36,10 +34,7 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 			// The panel ends where the rows do; the rest is solved for.
 			t.Cols = m
 		}
-		e := co.enter()
-		err := la.Call(context.Background(), e, ops[float64](co).Getrf, &kernels.Getrf{}, t, v)
-		co.leave()
-		check("Dgetrf", err)
+		co.call("Dgetrf", ops[float64](co).Getrf, &kernels.Getrf{}, t, v)
 		copy(ipiv, v.Rows)
 		if m < n {
 			l.swapRows(false, n-m, a[m:], lda, ipiv)

@@ -19,15 +19,11 @@ func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 	if co.smallCube(smallGetri, n, n, n) || !fits(n, n, a, lda) || len(ipiv) != n || lwork < n || len(work) < lwork {
 		return l.Implementation.Dgetri(n, a, lda, ipiv, work, lwork)
 	}
-	for i := range n {
-		if a[i*lda+i] == 0 {
-			return false
-		}
+	if singular(n, a, lda) {
+		return false
 	}
 	nb, _ := tileSize[float64](co, la.OpTrsm, n, n, n, n)
-	if nb > n {
-		nb = n
-	}
+	nb = min(nb, n)
 	w := blocked.New[float64](blocked.Full, n, n, nb)
 	va, v := view(n, n, a, lda, nb), blocked.NewPivots(n, n, nb)
 	v.SetSwaps(ipiv, 0)

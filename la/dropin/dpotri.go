@@ -21,10 +21,8 @@ func (l LAPACK) Dpotri(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if co.smallCube(smallPotri, n, n, n) || !triangle(uplo) || !fits(n, n, a, lda) {
 		return l.Implementation.Dpotri(uplo, n, a, lda)
 	}
-	for i := range n {
-		if a[i*lda+i] == 0 {
-			return false
-		}
+	if singular(n, a, lda) {
+		return false
 	}
 	nb, _ := tileSize[float64](co, la.OpCholesky, n, n, n, n)
 	v := viewSym(uplo, n, a, lda, nb)

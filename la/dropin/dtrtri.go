@@ -21,12 +21,8 @@ func (l LAPACK) Dtrtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda i
 	if l.blas.core.smallCube(smallTrtri, n, n, n) || !fitsTri(blas.Left, uplo, blas.NoTrans, diag) || !fits(n, n, a, lda) {
 		return l.Implementation.Dtrtri(uplo, diag, n, a, lda)
 	}
-	if diag == blas.NonUnit {
-		for i := range n {
-			if a[i*lda+i] == 0 {
-				return false
-			}
-		}
+	if diag == blas.NonUnit && singular(n, a, lda) {
+		return false
 	}
 	kept := triangles.Get().(*[]float64)
 	defer triangles.Put(kept)
@@ -37,6 +33,16 @@ func (l LAPACK) Dtrtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda i
 		l.trtriBlocks(uplo, diag, n, a, lda)
 	}
 	return true
+}
+
+// singular reports whether an n×n triangle has a zero on its diagonal.
+func singular(n int, a []float64, lda int) bool {
+	for i := range n {
+		if a[i*lda+i] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // triangleRow returns the columns of row i of a triangle that are read.
@@ -175,12 +181,8 @@ func (l LAPACK) Dtrtrs(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, n, 
 	if l.blas.core.smallCube(smallTrsm, n, n, nrhs) || !fitsTri(blas.Left, uplo, trans, diag) || !fits(n, n, a, lda) || !fits(n, nrhs, b, ldb) {
 		return l.Implementation.Dtrtrs(uplo, trans, diag, n, nrhs, a, lda, b, ldb)
 	}
-	if diag == blas.NonUnit {
-		for i := range n {
-			if a[i*lda+i] == 0 {
-				return false
-			}
-		}
+	if diag == blas.NonUnit && singular(n, a, lda) {
+		return false
 	}
 	l.blas.Dtrsm(blas.Left, uplo, trans, diag, n, nrhs, 1, a, lda, b, ldb)
 	return true
