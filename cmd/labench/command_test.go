@@ -18,7 +18,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, stays...) }
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_LABENCH") != "" { // this process is to be labench: see process
+		main()
+	}
+	goleak.VerifyTestMain(m, stays...)
+}
 
 // stays are goroutines of fasthttp that outlive the client or the server for a while.
 var stays = []goleak.Option{

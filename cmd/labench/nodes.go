@@ -60,7 +60,7 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 			return opt, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
 	}
-	w := web.Options{Name: f.name, Listen: f.listen, Peers: f.peers, Plain: f.certs == "", Timeout: f.timeout, Greet: f.timeout / 10, Log: log}
+	w := web.Options{Name: f.name, Listen: f.listen, Peers: f.peers, Plain: f.certs == "", Timeout: f.timeout, Greet: min(f.timeout/10, 200*time.Millisecond), Log: log}
 	if f.certs != "" {
 		if w.TLS, err = readCerts(f.certs); err != nil {
 			return opt, err
