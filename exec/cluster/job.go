@@ -68,7 +68,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 // quarter of it has run empty. It returns why nothing more is taken, if that is so. The
 // caller holds both locks.
 func (j *job) admit() error {
-	if err := j.ctx.Err(); err != nil {
+	if j.ctx.Err() != nil {
 		j.outcome.Abort(context.Cause(j.ctx))
 	}
 	if j.number == 0 && j.Err() == nil {
