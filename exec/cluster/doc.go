@@ -30,20 +30,25 @@
 // memory. From there nodes fetch it, and from each other what tasks have made. A task
 // that updates a datum makes its next version, on its node; copies of the version before
 // are dropped. [exec.Job.Wait] brings the latest version of each datum back into the
-// program's memory, and WaitOn that of one.
+// program's memory, and WaitOn that of one; until then the program's memory holds what it
+// held, and the driver computes in copies. Data that are kept ([Driver.Keep]) stay where
+// they are.
 //
 // Tasks that other nodes cannot execute run on the driver: those of ops that are bound to
 // their process, of values that are no [versions.Value], and of data that are renamed
 // or reduced. The others run wherever the policy says, with the same bits where each
 // node chooses the same versions.
 //
-// # What is not there yet
+// # Loss of a node
 //
-// The loss of a node ends the jobs that have something there, with a [*NodeLostError].
-// Matrices that no single node could hold have to be made by tasks of the program's own.
+// For each version the driver keeps how it was made (lineage.go). When a node is lost, its
+// tasks go to others; a task that is to read what nobody has any more is put aside, no
+// other one begins, and when those that run have ended, a job of its own makes again what
+// is lost (mend.go), on data of other names, which then take the place of the lost ones.
 //
 // # Files, from the bottom up
 //
-// errors, directory (pure: who has what), message (the wire), options, outbox, store (the
-// values of a job on a node), executor, agent, job, driver.
+// errors; directory (who has what) and lineage (how to make it again), both pure; message
+// (the wire); options; outbox; store (the values on a node); executor; agent; fleet;
+// placement; job; mend; driver; keep.
 package cluster
