@@ -100,11 +100,13 @@ func (j *job) begin() (err error) {
 	}
 	n := len(j.nodes)
 	j.lost, j.room, j.batches = make([]bool, n), make([]int, n), make([][]task, n)
+	j.pace = make([]pace, n)
 	m := dispatch.Machine{}
 	for i, x := range j.nodes {
 		m.Locations = append(m.Locations, i)
 		if j.lost[i] = j.gone(x) != nil; !j.lost[i] {
 			j.room[i] = ahead * x.workers
+			j.pace[i] = pace{workers: x.workers, size: j.room[i]}
 		}
 	}
 	j.fixed = slices.Contains(j.lost[1:], false)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -37,6 +38,7 @@ type placement struct {
 	nodes   []*node
 	lost    []bool // by node
 	room    []int  // by node: how many more tasks it is given
+	pace    []pace // by node
 	graph   graph.Graph
 	queue   *dispatch.Queue
 	where   directory
@@ -60,9 +62,36 @@ type placement struct {
 	again  bool          // the job itself makes something again
 }
 
-// ahead is how many tasks a node is given for each of its workers: one that it executes,
-// and others whose operands it fetches meanwhile. Not measured.
-const ahead = 3
+// pace is how fast a node ends tasks, and how many it has at a time: one for each worker
+// that it executes and others whose operands it fetches meanwhile, and if tasks are short,
+// enough for the way of a message there and back.
+type pace struct {
+	workers int
+	size    int
+	last    time.Time
+	rate    float64 // tasks a second
+}
+
+// A node has at least ahead tasks for each worker, at most aheadMost, and between these what
+// it ends in aheadTime. Empty tasks to four agents in one process (2 cores, EPYC): 29 µs each
+// with 3 a worker, 27 with 8, 12 with 32.
+const (
+	ahead     = 3
+	aheadMost = 64
+	aheadTime = 2 * time.Millisecond
+)
+
+// ended notes that a node has ended n tasks, and returns how many more it may have than
+// before, which may be less than 0.
+func (p *pace) ended(n int, now time.Time) (more int) {
+	if passed := now.Sub(p.last).Seconds(); !p.last.IsZero() && passed > 0 {
+		p.rate += 0.2 * (float64(n)/passed - p.rate)
+	}
+	p.last = now
+	was := p.size
+	p.size = min(max(int(p.rate*aheadTime.Seconds()), ahead*p.workers), aheadMost*p.workers)
+	return p.size - was
+}
 
 // flight is a task that a node has been given, and what made its results if it ends well,
 // nil if nobody could do so again.
@@ -214,7 +243,7 @@ func (p *placement) place() {
 	for given := true; given && p.queue.Len() > 0 && !p.mends; {
 		given = false
 		for i := range p.nodes {
-			if p.lost[i] || p.room[i] == 0 {
+			if p.lost[i] || p.room[i] <= 0 {
 				continue
 			}
 			var t *graph.Task
@@ -351,6 +380,9 @@ func (p *placement) cancelled(t *graph.Task) *graph.Fault {
 func (p *placement) ended(n *node, ends []end) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if i := p.index(n); i >= 0 {
+		p.room[i] += p.pace[i].ended(len(ends), time.Now())
+	}
 	for _, e := range ends {
 		f := p.flying[graph.TaskID(e.ID)]
 		if f == nil || f.node != n {
