@@ -20,7 +20,7 @@ import (
 )
 
 // nodes starts a driver that computes nothing itself, and agents; kill ends one.
-func nodes(t *testing.T, agents int) (d *cluster.Driver, kill []context.CancelFunc) {
+func nodes(t *testing.T, agents int, owner bool) (d *cluster.Driver, kill []context.CancelFunc) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
@@ -35,7 +35,7 @@ func nodes(t *testing.T, agents int) (d *cluster.Driver, kill []context.CancelFu
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { rt.Close() })
-		return cluster.Options{Transport: tr, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors(), Idle: true}
+		return cluster.Options{Transport: tr, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors(), Idle: true, Owner: owner}
 	}
 	ended := make(chan error)
 	for i := range agents {
@@ -72,7 +72,7 @@ func nodes(t *testing.T, agents int) (d *cluster.Driver, kill []context.CancelFu
 func TestDistributed(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lose=%t", lose), func(t *testing.T) {
-			d, kill := nodes(t, 3)
+			d, kill := nodes(t, 3, lose)
 			one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
 			if err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 
 // TestInPlaceErrors: what cannot be factored in place, or solved, is refused by type.
 func TestInPlaceErrors(t *testing.T) {
-	d, _ := nodes(t, 2)
+	d, _ := nodes(t, 2, false)
 	e, err := la.NewEngine(la.Options{Runtime: d, NB: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -219,4 +219,94 @@ func TestInPlaceErrors(t *testing.T) {
 		}
 	}()
 	a.Set(0, 0, 1)
+}
+
+// TestBytesMoved: with tasks where the tiles are that they write, Cholesky and Gemm move as
+// many bytes as a 2×2 block-cyclic layout needs, and nothing twice: each version of a tile
+// goes once to each other node that reads it.
+func TestBytesMoved(t *testing.T) {
+	const n, nb, mt = 160, 16, 10
+	d, _ := nodes(t, 4, true)
+	e, err := la.NewEngine(la.Options{Runtime: d, NB: nb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	grid := blocked.BlockCyclic{P: 2, Q: 2}
+	matrix := func(kind blocked.Kind) *blocked.Matrix[float64] {
+		a, err := blocked.Distributed[float64](d, kind, n, n, nb)
+		if err == nil {
+			err = a.SetLayout(grid, 4)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close() })
+		job := d.NewJob(ctx)
+		if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Plrnt(a, 1, n), job.Wait()); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	moved := func() (in int64) {
+		for _, u := range d.Usage() {
+			in += u.In
+		}
+		return in
+	}
+	// need counts the tiles that other nodes than the owner read.
+	need := func(readers func(i, j int, reads func(i, j int))) (bytes int64) {
+		for i := range mt {
+			for j := range mt {
+				nodes := map[int]bool{}
+				readers(i, j, func(p, q int) { nodes[grid.Owner(p, q)] = true })
+				delete(nodes, grid.Owner(i, j))
+				bytes += int64(len(nodes)) * nb * nb * 8
+			}
+		}
+		return bytes
+	}
+
+	a, b, c := matrix(blocked.Full), matrix(blocked.Full), matrix(blocked.Full)
+	before := moved()
+	if err := la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c); err != nil {
+		t.Fatal(err)
+	}
+	want := need(func(i, j int, reads func(i, j int)) { // of A by row i of C, of B by column j
+		for k := range mt {
+			reads(i, k)
+		}
+	}) + need(func(i, j int, reads func(i, j int)) {
+		for k := range mt {
+			reads(k, j)
+		}
+	})
+	if got := moved() - before; got != want {
+		t.Errorf("Gemm moves %d bytes, the layout needs %d", got, want)
+	}
+
+	u := matrix(blocked.SymUpper)
+	norm, err := la.Norm1(ctx, e, u)
+	if err != nil || !(norm > n/2) {
+		t.Fatal(norm, err)
+	}
+	before = moved()
+	if err := la.NewCholesky[float64](e).FactorizeInPlace(ctx, u); err != nil {
+		t.Fatal(err)
+	}
+	want = need(func(k, j int, reads func(i, j int)) {
+		switch {
+		case k == j: // by the panel
+			for m := k + 1; m < mt; m++ {
+				reads(k, m)
+			}
+		case k < j: // by row j and column j of what is left
+			for m := k + 1; m < mt; m++ {
+				reads(min(m, j), max(m, j))
+			}
+		}
+	})
+	if got := moved() - before; got != want {
+		t.Errorf("Cholesky moves %d bytes, the layout needs %d", got, want)
+	}
 }

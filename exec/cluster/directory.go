@@ -22,6 +22,7 @@ type entry struct {
 	copied  *transport.Ref
 	copyOf  *entry // which this one stands for where something is made again
 	serving int    // how often holders were named, to take turns
+	asked   []int  // nodes that were to fetch it
 
 	// home is the version in the program's memory, which is the driver's, if any is.
 	// The driver computes elsewhere, so that it stays as long as the job.
@@ -158,7 +159,7 @@ func (d *directory) written(e *entry, node int, r *record) {
 	e.version++
 	e.ref.Version++
 	e.holders = append(e.holders[:0], node)
-	e.serving = 0
+	e.serving, e.asked = 0, e.asked[:0]
 }
 
 // drop notes that a node need not keep a version.

@@ -50,5 +50,5 @@
 //
 // errors; directory (who has what) and lineage (how to make it again), both pure; message
 // (the wire); options; outbox; store (the values on a node); executor; agent; fleet;
-// placement; job; mend; driver; keep.
+// placement; owner; job; mend; driver; keep.
 package cluster

@@ -110,7 +110,11 @@ func (j *job) begin() (err error) {
 		}
 	}
 	j.fixed = slices.Contains(j.lost[1:], false)
-	j.queue = dispatch.NewQueue(j.opt.NewPolicy(m), n, n)
+	policy := j.opt.NewPolicy
+	if j.opt.Owner {
+		policy = func(dispatch.Machine) dispatch.Policy { return newByOwner(&j.placement) }
+	}
+	j.queue = dispatch.NewQueue(policy(m), n, n)
 	j.where, j.data, j.entries = directory{}, map[*graph.Datum]*entry{}, map[*entry]bool{}
 	j.homes, j.names = map[*entry]*home{}, map[transport.Ref]bool{}
 	j.flying = map[graph.TaskID]*flight{}

@@ -38,6 +38,12 @@ type Options struct {
 	// among nodes it matters first where the data are.
 	Policy    dispatch.Kind
 	NewPolicy func(dispatch.Machine) dispatch.Policy
+	// Owner has each task run on the node that owns the first datum that it writes, by
+	// the Layout of the matrix (blocked.Matrix.SetLayout), instead of a policy: owner k
+	// is the k-th node that is there, the driver the first unless Idle is set. Owners
+	// that there are not are others, in turn. It moves the fewest bytes, and waits for
+	// the node that has the most to do.
+	Owner bool
 	// Window is the number of tasks of a job that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
@@ -65,6 +71,9 @@ func (o *Options) check() (k known, err error) {
 	}
 	if o.Transport == nil || o.Runtime == nil {
 		return bad("a node needs a Transport and a Runtime")
+	}
+	if o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
+		return bad("Owner is set, and so is Policy or NewPolicy")
 	}
 	if o.Window < 0 {
 		return bad("Window is %d, want at least 0", o.Window)

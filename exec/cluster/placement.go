@@ -315,7 +315,10 @@ func (p *placement) give(t *graph.Task, i int) {
 			y.Copy, y.From = e.copied, p.holders(e)
 		case o.Mode&graph.In != 0 && !has:
 			y.From = p.holders(e)
-			p.nodes[i].in += o.Datum.Bytes
+			if !slices.Contains(e.asked, i) { // or else it is on its way
+				e.asked = append(e.asked, i)
+				p.nodes[i].in += o.Datum.Bytes
+			}
 		}
 		if !e.has(i) || e.copied != nil {
 			y.Type, y.Shape = e.kind, e.shape
@@ -530,6 +533,11 @@ func (p *placement) lose(n *node) {
 			delete(p.flying, id)
 			f.task.SetState(graph.Ready)
 			p.arrived([]*graph.Task{f.task})
+		}
+	}
+	if p.opt.Owner { // its tasks are others' now
+		for t := p.queue.Pop(i); t != nil; t = p.queue.Pop(i) {
+			p.arrived([]*graph.Task{t})
 		}
 	}
 	p.place()
