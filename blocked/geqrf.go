@@ -37,8 +37,6 @@ import (
 // (2013).
 func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 	r := p.rotation(p.operand(a), q)
-	p.matrices++
-	copies := p.matrices
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
 	priority, task := q.plan.priorities(), 0
 	for k, steps := range q.plan.columns {
@@ -50,7 +48,7 @@ func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
 			p.annihilate(r, s, k, int64(priority[task]))
 			v := r.a.tile(row, k)
 			if s.kind == qrTriangle && k+1 < a.nt {
-				v = p.copyBelow(v, copies, int64(priority[task]))
+				v = p.copyBelow(r, row, k, int64(priority[task]))
 			}
 			task++
 			apply := p.packFactor(apply, a.nt-k-1, a)
@@ -68,6 +66,7 @@ type rotation[T Element] struct {
 	q      *Rotations[T]
 	a      *operand[T]
 	t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
+	v      []graph.Datum // mt×columnsOfV, copies; nil before the first
 }
 
 // rotation returns q as data, with the V that are in a.
@@ -89,18 +88,36 @@ func (p *Program[T]) rotation(a *operand[T], q *Rotations[T]) *rotation[T] {
 	return &rotation[T]{q: q, a: a, t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
 }
 
-// copyBelow submits a copy of the V of op "geqrt" in tile d, and returns it.
+// columnsOfV is how many columns of tiles have copies of V at once. Those of a further
+// column wait until the first of these are no longer needed.
+const columnsOfV = 4
+
+// copyBelow submits a copy of the V of op "geqrt" in row i of column k, and returns it.
 //
 // A tile holds V below its diagonal and, above, a part of R that the next tsqrt or
 // ttqrt changes. With a copy the rotations of a column do not wait for all who apply
 // V. The V of the two others is a whole tile that nobody writes any more, and so is
 // the V of geqrt when the factorization has ended: ttqrt leaves alone what is below
 // the diagonal.
-func (p *Program[T]) copyBelow(d *graph.Datum, matrix uint32, priority int64) *graph.Datum {
-	from := d.Value.(*Tile[T])
-	t, v := newTile[T](from.Rows, min(from.Rows, from.Cols)), new(graph.Datum)
-	setDatum(v, "V", matrix, int(d.I), int(d.J), int(d.Owner), &t)
-	p.submit(p.ops.Lacpy, &kernels.Lacpy{Uplo: blas.Lower}, priority, in(d), out(v))
+func (p *Program[T]) copyBelow(r *rotation[T], i, k int, priority int64) *graph.Datum {
+	if r.v == nil {
+		r.v = p.data(part{r.q, "V"}, r.a.mt, columnsOfV, func(int, int) (versions.Value, int) { return nil, 0 })
+		p.matrices++
+	}
+	from, q := r.a.tile(i, k), r.q
+	at := i*columnsOfV + k%columnsOfV
+	v := &r.v[at]
+	if v.Value == nil {
+		if q.v == nil {
+			q.v = make([]Tile[T], r.a.mt*columnsOfV)
+		}
+		if t := &q.v[at]; t.Data == nil {
+			rows, cols := r.a.TileDims(i, k)
+			*t = newTile[T](rows, min(rows, cols))
+		}
+		setDatum(v, "V", p.matrices, i, k%columnsOfV, r.a.owner(i, k), &q.v[at])
+	}
+	p.submit(p.ops.Lacpy, &kernels.Lacpy{Uplo: blas.Lower}, priority, in(from), out(v))
 	return v
 }
 

@@ -38,6 +38,7 @@ type Rotations[T Element] struct {
 	rows, cols, nb, ib int
 	plan               *qrPlan
 	t1, t2             []Tile[T] // mt×min(mt, nt); without data where there is none
+	v                  []Tile[T] // mt×columnsOfV, made when needed: see copyBelow
 
 	geqrt kernels.Geqrt
 	tsqrt kernels.Tsqrt

@@ -83,22 +83,23 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 // clusterFlags is the cluster that an operation is to run on.
 type clusterFlags struct {
 	nodeFlags
-	agents int
-	idle   bool
-	sched  string
+	agents      int
+	idle        bool
+	distributed bool
 }
 
 func (f *clusterFlags) register(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&f.peers, "cluster", nil, "run on several nodes: addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only")
+	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky and lu, square and random")
 	f.nodeFlags.register(fl, "127.0.0.1:0")
 }
 
 // check returns what is wrong with the flags. What a single node only can do is refused.
-func (f *clusterFlags) check(given func(flag string) bool) error {
+func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 	if len(f.peers) == 0 {
-		for _, flag := range []string{"agents", "idle", "name", "listen", "certs", "node-timeout"} {
+		for _, flag := range []string{"agents", "idle", "distributed", "name", "listen", "certs", "node-timeout"} {
 			if given(flag) {
 				return fmt.Errorf("--%s is for --cluster", flag)
 			}
@@ -108,6 +109,16 @@ func (f *clusterFlags) check(given func(flag string) bool) error {
 	for _, flag := range []string{"report", "trace", "dot", "monitor", "devices", "versions", "exclude", "profile"} {
 		if given(flag) {
 			return fmt.Errorf("--cluster and --%s exclude each other: each node sees to its own", flag)
+		}
+	}
+	if f.distributed {
+		if op != "gemm" && op != "cholesky" && op != "lu" {
+			return fmt.Errorf("--distributed is for gemm, cholesky and lu")
+		}
+		for _, flag := range []string{"input", "matrix", "m", "k", "pivot", "sched"} {
+			if given(flag) {
+				return fmt.Errorf("--distributed and --%s exclude each other: matrices are square and random, and tasks go to the owners of tiles", flag)
+			}
 		}
 	}
 	if f.agents < 0 {
@@ -125,7 +136,7 @@ func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources
 	if err != nil {
 		return nil, nil, err
 	}
-	opt.Idle, opt.Policy = f.idle, policy
+	opt.Idle, opt.Policy, opt.Owner = f.idle, policy, f.distributed
 	end = func() error { return errors.Join(opt.Transport.Close(), opt.Runtime.Close()) }
 	if d, err = cluster.NewDriver(opt); err != nil {
 		return nil, nil, errors.Join(err, end())

@@ -176,7 +176,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	}
 	errs = append(errs, applyChoices(&s, f.choices)...)
 	errs = append(errs, f.record.check(f.json)...)
-	errs.note(f.cluster.check(f.given))
+	errs.note(f.cluster.check(s.Op, f.given))
 	errs.note(s.Validate())
 	return s, errors.Join(errs...)
 }
@@ -271,7 +271,10 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	}
 	defer leave()
 	if d != nil {
-		s.Runtime = d
+		s.Runtime, s.Distributed, s.Nodes = d, f.cluster.distributed, len(d.Nodes())
+		if f.cluster.idle && s.Nodes > 1 {
+			s.Nodes--
+		}
 	}
 	bar := a.progress(f, &s, s.Op)
 	r, err := bench.Run(ctx, s)

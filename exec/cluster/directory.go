@@ -39,15 +39,29 @@ type entry struct {
 type facts struct {
 	kind  string
 	shape []byte
-	label struct { // to people
-		Name string
-		graph.Key
-	}
+	label label
+}
+
+// label is what a datum is to people and to policies.
+type label struct {
+	name  string
+	key   graph.Key
+	bytes int64
+	owner int32
+}
+
+// labelOf returns the label of a datum, and set gives it to another one.
+func labelOf(d *graph.Datum) label { return label{d.Name, d.Key, d.Bytes, d.Owner} }
+
+func (l *label) set(d *graph.Datum) {
+	d.Name, d.Key, d.Bytes, d.Owner = l.name, l.key, l.bytes, l.owner
 }
 
 // called returns what the datum is to people, as "A(3,2)".
 func (e *entry) called() string {
-	return (&graph.Datum{Name: e.label.Name, Key: e.label.Key}).String()
+	var d graph.Datum
+	e.label.set(&d)
+	return d.String()
 }
 
 // record is a task that has ended well: what makes its results again.

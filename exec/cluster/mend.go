@@ -148,7 +148,8 @@ func (r *replay) datumFor(e *entry, version uint32, mode graph.Mode) *graph.Datu
 			if from.ref != e.ref {
 				x = r.chain(e, from, true).entry
 			}
-			d = &graph.Datum{Key: graph.Key{Matrix: 1}, Name: e.label.Name}
+			d = new(graph.Datum)
+			e.label.set(d)
 			r.data[d] = x
 			r.at(d, x)
 			r.reads[instance{e, version}] = d
@@ -173,7 +174,7 @@ func (r *replay) chain(e *entry, from source, copied bool) *chain {
 		x.version, x.copied, x.holders = 1, &name, slices.Clone(from.holders)
 	}
 	c := &chain{entry: x}
-	c.datum.Name = e.label.Name
+	e.label.set(&c.datum)
 	r.data[&c.datum] = x
 	r.at(&c.datum, x)
 	r.all = append(r.all, x)

@@ -109,7 +109,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 		return e
 	}
 	if e := p.kept[d.Value]; e != nil {
-		p.data[d], p.entries[e] = e, true
+		p.data[d], p.entries[e], e.label = e, true, labelOf(d)
 		p.at(d, e)
 		return e
 	}
@@ -118,7 +118,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 		r = p.name(p.number)
 	}
 	e := &entry{ref: r, facts: factsOf(d.Value)}
-	e.label.Name, e.label.Key = d.Name, d.Key
+	e.label = labelOf(d)
 	h := &home{value: d.Value, fixed: p.fixed}
 	p.data[d], p.entries[e], p.homes[e], p.names[r] = e, true, h, true
 	e.brought()
@@ -341,19 +341,14 @@ func (p *placement) send(i int) {
 	work, number := p.work, p.number
 	p.nodes[i].out.add(func() []byte {
 		p.mu.Lock()
-		var drops []transport.Ref
-		if number != p.number { // all have ended meanwhile
+		if number != p.number || len(p.batches[i]) == 0 { // all have ended meanwhile, or were sent
 			p.mu.Unlock()
 			return nil
 		}
-		tasks := p.batches[i]
+		tasks, drops := p.batches[i], p.where.drops(i)
 		p.batches[i] = nil
-		drops = p.where.drops(i)
 		p.mu.Unlock()
-		switch {
-		case len(tasks) == 0:
-			return nil
-		case i > 0:
+		if i > 0 {
 			return encode(kindRun, run{Job: number, Drops: drops, Tasks: tasks})
 		}
 		for _, r := range drops {

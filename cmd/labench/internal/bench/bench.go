@@ -44,6 +44,11 @@ type Spec struct {
 	// Runtime, if not nil, executes the tasks instead of workers of the engine's own;
 	// what is said of these counts for nothing.
 	Runtime exec.Runtime
+	// Distributed has the matrices made on the Runtime's nodes, of which there are
+	// Nodes that compute, and worked on in place: of gemm, cholesky and lu, square and
+	// random.
+	Distributed bool
+	Nodes       int
 	// DevicesOnly keeps the workers off what the devices have versions for.
 	DevicesOnly bool
 

@@ -15,6 +15,9 @@ import (
 // newProblem makes the matrices of s and returns the problem, and s with the
 // shape that an input file decides.
 func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers int) (problem, Spec, error) {
+	if s.Distributed {
+		return newDistributed[T](ctx, s), s, nil
+	}
 	var input *blocked.Matrix[T]
 	if s.Input != "" {
 		var err error

@@ -114,6 +114,9 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if d, ok := p.(interface{ close() }); ok {
+		defer d.close()
+	}
 	once, err := p.on(e)
 	if err != nil {
 		return Result{}, err
@@ -272,6 +275,9 @@ func (s Spec) ready() (_ Spec, usable int64, err error) {
 		s.Profile = new(versions.Profile)
 	}
 	usable = topo.Detect().UsableMemory()
+	if s.Distributed {
+		return s, usable, nil
+	}
 	return s, usable, fits(s, usable)
 }
 
