@@ -54,8 +54,8 @@ func TestAgent(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	for _, op := range []string{"gemm", "solve"} {
-		code, out, errs := labench(t, op, "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")
+	for _, op := range []string{"gemm", "solve", "gemm --distributed", "cholesky --distributed", "lu --distributed --type f32"} {
+		code, out, errs := labench(t, append(strings.Fields(op), "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")...)
 		if code != 0 {
 			t.Fatalf("%s: exit code %d: %s", op, code, errs)
 		}
@@ -67,7 +67,7 @@ func TestAgent(t *testing.T) {
 			t.Fatalf("%s: %s", op, out)
 		}
 		for _, n := range r.Nodes[1:] {
-			if n.Tasks["gemm/f64"] == 0 || n.In == 0 {
+			if n.Tasks["gemm/"+r.Type] == 0 || n.In == 0 {
 				t.Errorf("%s: node %s has done nothing: %+v", op, n.Name, n)
 			}
 		}
@@ -82,6 +82,7 @@ func TestAgent(t *testing.T) {
 		"more than 0":        "gemm --node-timeout 0s --cluster " + addresses[0],
 		"exclude each other": "gemm --report --cluster " + addresses[0],
 		"is for --cluster":   "gemm --idle",
+		"for gemm, cholesky": "qr --distributed --cluster " + addresses[0],
 	} {
 		code, _, errs := labench(t, strings.Fields(args)...)
 		if code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {

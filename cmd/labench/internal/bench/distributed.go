@@ -130,7 +130,8 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 
 // verify computes a residual with one vector: of a system that is solved by the factors, or
 // C·x against A·(B·x).
-func (p *distributed[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (v verdict, err error) {
+func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, n int)) (v verdict, err error) {
+	e := p.e // that of the nodes
 	nb, n := p.a.NB(), p.s.N
 	x, y, z := p.matrix(blocked.Full, n, 1, nb), p.matrix(blocked.Full, n, 1, nb), p.matrix(blocked.Full, n, 1, nb)
 	for _, m := range []*blocked.Matrix[T]{x, y, z} {
