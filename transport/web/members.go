@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ type members struct {
 	mu     sync.Mutex // a leaf
 	byName map[string]*member
 	rumour map[string]struct{} // addresses that others have told, and nobody has asked yet
+	shown  map[string]string   // by address, the name in the certificate that was shown last
 	events []transport.Event   // that were not told yet
 	news   chan struct{}       // capacity 1
 }
@@ -33,7 +35,7 @@ type member struct {
 }
 
 func newMembers() *members {
-	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, news: make(chan struct{}, 1)}
+	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, shown: map[string]string{}, news: make(chan struct{}, 1)}
 }
 
 // heard notes that a node has answered, or greeted, and reports whether it is new, or has
@@ -71,6 +73,36 @@ func (m *members) gone(name string, life uint64) {
 	if x := m.byName[name]; x != nil && x.there && x.life == life {
 		m.left(x, nil)
 	}
+}
+
+// forgive notes that nobody could be heard for some time.
+func (m *members) forgive(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		x.heard = x.heard.Add(d)
+	}
+}
+
+// met notes which certificate was shown at an address. The error says that another node is
+// there at that address.
+func (m *members) met(address, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		if x.there && x.address == address && x.name != name {
+			return fmt.Errorf("%s is at the address of %s", name, x.name)
+		}
+	}
+	m.shown[address] = name
+	return nil
+}
+
+// who returns the name in the certificate that was shown at an address.
+func (m *members) who(address string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.shown[address]
 }
 
 // silent notes which nodes have not been heard of since a time.
@@ -138,13 +170,15 @@ func (m *members) told(others map[string]string) {
 	}
 }
 
-// addresses returns the addresses of all nodes that were ever there, by name.
+// addresses returns the addresses of all nodes that are there, by name.
 func (m *members) addresses() map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := make(map[string]string, len(m.byName))
 	for name, x := range m.byName {
-		all[name] = x.address
+		if x.there {
+			all[name] = x.address
+		}
 	}
 	return all
 }

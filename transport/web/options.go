@@ -14,6 +14,9 @@ type Options struct {
 	Name string
 	// Listen is the address to listen on, as in "10.0.0.1:7000" or "127.0.0.1:0".
 	Listen string
+	// Address is what others reach it at, if that is not where it listens; to listen on
+	// all addresses of the machine needs one. Empty means Listen.
+	Address string
 	// Peers are addresses of some other nodes, which need not be there yet.
 	Peers []string
 	// TLS has the node's certificate and, in RootCAs, the cluster's authority. Versions
@@ -22,7 +25,7 @@ type Options struct {
 	// Plain goes without TLS, on the loopback address only.
 	Plain bool
 	// Greet is how often nodes greet each other; 0 means each second. Timeout is after
-	// how long a node that does not answer has left; 0 means five times Greet. No
+	// how long a node that does not answer has left; 0 means four times Greet. No
 	// request takes longer, but for values, which may take ten times as long.
 	Greet, Timeout time.Duration
 	// Log is told what was refused; nil means slog.Default.
@@ -42,6 +45,8 @@ func (o *Options) check() error {
 		return &OptionsError{"a node needs a name of at most 200 bytes"}
 	case err != nil:
 		return &OptionsError{fmt.Sprintf("address to listen on: %v", err)}
+	case o.Address == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
+		return &OptionsError{fmt.Sprintf("to listen on %s needs an Address that others reach", o.Listen)}
 	case (o.TLS == nil) != o.Plain:
 		return &OptionsError{"a node needs either TLS or Plain"}
 	case o.Plain && !net.ParseIP(host).IsLoopback():
@@ -53,7 +58,7 @@ func (o *Options) check() error {
 		o.Greet = time.Second
 	}
 	if o.Timeout == 0 {
-		o.Timeout = 5 * o.Greet
+		o.Timeout = 4 * o.Greet
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -93,10 +95,10 @@ type quiet struct{}
 // Printf implements [fasthttp.Logger].
 func (quiet) Printf(string, ...any) {}
 
-// Address returns where a node of this package listens; empty for others.
+// Address returns where others reach a node of this package; empty for others.
 func Address(t transport.Transport) string {
 	if n, ok := t.(*node); ok {
-		return n.listen.Addr().String()
+		return cmp.Or(n.opt.Address, n.listen.Addr().String())
 	}
 	return ""
 }
@@ -116,7 +118,24 @@ func (n *node) dial(address string) (net.Conn, error) {
 		c.Close()
 		return nil, err
 	}
+	name, err := peer(t.ConnectionState())
+	if err == nil {
+		err = n.members.met(address, name)
+	}
+	if err != nil {
+		t.Close()
+		n.opt.Log.Warn("connection refused", "to", address, "error", err)
+		return nil, err
+	}
 	return t, nil
+}
+
+// shows returns an error if who is at an address has not shown the certificate of a node.
+func (n *node) shows(address, name string) error {
+	if who := n.members.who(address); n.opt.TLS != nil && who != name {
+		return fmt.Errorf("%s says that it is %.100q", who, name)
+	}
+	return nil
 }
 
 // Self implements [transport.Transport].
@@ -171,52 +190,99 @@ type greeting struct {
 	Name    string
 	Address string
 	Life    uint64
-	Others  map[string]string // names and addresses
+	Known   uint64            // the digest of the nodes that are there for the sender
+	Others  map[string]string // of an answer: their names and addresses, if Known differs
 }
 
-func (n *node) greeting() []byte {
-	b, err := json.Marshal(greeting{n.opt.Name, Address(n), n.life, n.members.addresses()})
+// greeting returns this node's greeting; as an answer it has the others that are there,
+// unless the other side knows them.
+func (n *node) greeting(known uint64, answer bool) []byte {
+	g := greeting{Name: n.opt.Name, Address: Address(n), Life: n.life}
+	others := n.members.addresses()
+	g.Known = digest(g.Name, g.Address)
+	for name, address := range others {
+		g.Known ^= digest(name, address)
+	}
+	if answer && known != g.Known {
+		g.Others = others
+	}
+	b, err := json.Marshal(g)
 	if err != nil {
 		panic(err) // the type above can be encoded
 	}
 	return b
 }
 
-// greet greets all nodes that are known, again and again, until the end.
+// digest returns a number that depends on a node's name and address.
+func digest(name, address string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name + "\x00" + address))
+	return h.Sum64()
+}
+
+// greet greets all nodes that are known, again and again, until the end. A node that does
+// not answer keeps none of the others waiting.
 func (n *node) greet() {
 	defer n.running.Done()
-	tick := time.NewTicker(n.opt.Greet)
+	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
 	defer tick.Stop()
-	for {
-		to := map[string]struct{}{}
-		for _, a := range n.opt.Peers {
-			to[a] = struct{}{}
+	defer look.Stop()
+	asking := map[string]chan struct{}{} // closed when the greeting has ended
+	last := time.Now()
+	for again := true; ; {
+		if again {
+			to := map[string]struct{}{}
+			for _, a := range n.opt.Peers {
+				to[a] = struct{}{}
+			}
+			n.members.greets(to)
+			delete(to, Address(n))
+			for a, c := range asking {
+				select {
+				case <-c:
+					delete(asking, a)
+				default:
+					delete(to, a)
+				}
+			}
+			b := n.greeting(0, false)
+			for a := range to {
+				c := make(chan struct{})
+				asking[a] = c
+				n.running.Add(1)
+				go func() {
+					defer n.running.Done()
+					defer close(c)
+					n.greetOne(a, b)
+				}()
+			}
 		}
-		n.members.greets(to)
-		delete(to, Address(n))
-		var greeting sync.WaitGroup
-		for a := range to {
-			greeting.Add(1)
-			go func() {
-				defer greeting.Done()
-				n.greetOne(a)
-			}()
-		}
-		greeting.Wait()
-		n.members.silent(time.Now().Add(-n.opt.Timeout), fmt.Errorf("it has not answered for %v", n.opt.Timeout))
+		again = false
 		select {
 		case <-n.ctx.Done():
 			return
 		case <-tick.C:
+			again = true
+		case <-look.C:
+			now := time.Now()
+			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
+				n.members.forgive(pause) // this process stood still: the others could not be heard
+			}
+			last = now
+			n.members.silent(now.Add(-n.opt.Timeout), fmt.Errorf("it has not answered for %v", n.opt.Timeout))
 		}
 	}
 }
 
 // greetOne greets a node. That it does not answer is no error: it may not be there yet.
-func (n *node) greetOne(address string) {
-	_, err := n.post(address, "/v1/greet", n.greeting(), nil, func(b []byte) error {
+func (n *node) greetOne(address string, b []byte) {
+	_, err := n.post(address, "/v1/greet", b, nil, func(b []byte) error {
 		var g greeting
 		if err := json.Unmarshal(b, &g); err != nil {
+			return err
+		}
+		if err := n.shows(address, g.Name); err != nil {
+			n.opt.Log.Warn("answer refused", "from", address, "error", err)
 			return err
 		}
 		if g.Name != n.opt.Name {
@@ -294,7 +360,7 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 		case status == 0 && n.stays(to, x): // a connection was cut; what came twice is dropped
 		case status == fasthttp.StatusConflict && n.stays(to, x) && greeted < 5:
 			// Its greeting came, and the answer has not reached it yet.
-			n.greetOne(address)
+			n.greetOne(address, n.greeting(0, false))
 			greeted++
 		default:
 			return &transport.UnreachableError{Node: to, Err: err}
@@ -501,9 +567,7 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
 	if from != n.opt.Name {
 		n.members.heard(g.Name, g.Address, g.Life, time.Now())
 	}
-	delete(g.Others, n.opt.Name)
-	n.members.told(g.Others)
-	c.SetBody(n.greeting())
+	c.SetBody(n.greeting(g.Known, true))
 }
 
 func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {

@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -134,6 +135,7 @@ func TestOptions(t *testing.T) {
 		"both":         {Name: "a", Listen: "127.0.0.1:0", Plain: true, TLS: &tls.Config{}},
 		"open to all":  {Name: "a", Listen: "0.0.0.0:0", Plain: true},
 		"open to all6": {Name: "a", Listen: "[::]:0", Plain: true},
+		"no address":   {Name: "a", Listen: "0.0.0.0:0", TLS: &tls.Config{}},
 		"everywhere":   {Name: "a", Listen: ":0", Plain: true},
 		"backwards":    {Name: "a", Listen: "127.0.0.1:0", Plain: true, Greet: -1},
 	} {
@@ -295,6 +297,34 @@ func TestSilent(t *testing.T) {
 	want(false)
 	want(true)
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestImpostor: who answers a greeting in the name of another node is not taken for it.
+func TestImpostor(t *testing.T) {
+	a, l := newAuthority(t), &log{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"Name":"victim","Life":1,"Address":"127.0.0.1:1"}`)
+	}))
+	server.TLS = a.config(t, "crook", time.Now().Add(time.Hour))
+	server.StartTLS()
+	defer server.Close()
+	x, err := web.New(web.Options{Name: "a", Listen: "127.0.0.1:0", Peers: []string{server.Listener.Addr().String()}, Greet: 10 * time.Millisecond,
+		TLS: a.config(t, "a", time.Now().Add(time.Hour)), Log: slog.New(slog.NewTextHandler(l, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if err := x.Start(func(string, []byte) {}, func(e transport.Event) { t.Errorf("event %+v", e) }); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(l.text(), "crook says that it is"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log says %s", l.text())
+		}
+	}
+	if len(x.Nodes()) > 0 {
+		t.Errorf("there is %v", x.Nodes())
+	}
 }
 
 // BenchmarkFetch fetches values of 2 MiB, a tile of 512×512, on the loopback address.
