@@ -18,6 +18,8 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/faulty"
+	"github.com/tessera-la/tessera/transport/reliable"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 )
@@ -97,10 +99,15 @@ type nodes struct {
 // start starts a driver and agents.
 func start(t testing.TB, agents int, set func(*cluster.Options)) *nodes {
 	t.Helper()
+	return startOn(t, transport.NewNetwork().Node, agents, set)
+}
+
+// startOn is start with the nodes of a network.
+func startOn(t testing.TB, node func(name string) (transport.Transport, error), agents int, set func(*cluster.Options)) *nodes {
+	t.Helper()
 	n := &nodes{}
-	net := transport.NewNetwork()
 	options := func(name string) cluster.Options {
-		tr, err := net.Node(name)
+		tr, err := node(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,6 +439,60 @@ func TestKept(t *testing.T) {
 		t.Errorf("in %d of 30 runs something was lost", n)
 	}
 	t.Logf("%d lost for good", said.get("lost for good"))
+}
+
+// TestFaults: messages are lost, doubled, reordered and damaged, fetches fail, nodes are cut
+// off, stand still and crash. Random programs leave what they should.
+func TestFaults(t *testing.T) {
+	leaves(t)
+	seeds := uint64(12)
+	if !testing.Short() {
+		seeds = 100
+	}
+	var said counts
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		network := transport.NewNetwork()
+		faults, err := faulty.New(faulty.Options{
+			Seed: seed, Loss: 0.02, Double: 0.02, Reorder: 0.05, Damage: 0.01, Delay: time.Millisecond,
+			FetchLoss: 0.01, FetchDamage: 0.01, Patience: 20 * time.Millisecond,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := startOn(t, func(name string) (transport.Transport, error) {
+			below, err := network.Node(name)
+			if err != nil {
+				return nil, err
+			}
+			between, err := faults.Node(below)
+			if err != nil {
+				return nil, err
+			}
+			return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
+		}, 3, func(o *cluster.Options) { o.Window, o.Idle, o.Log = 100, seed%2 == 0, slog.New(&said) })
+		ctx, stop := context.WithCancel(context.Background())
+		steps := faulty.Draw(faulty.Plan{Seed: seed, Nodes: []string{"driver", "agent0", "agent1", "agent2"}, Steps: 4,
+			Every: 20 * time.Millisecond, Outage: time.Duration(1+rng.IntN(300)) * time.Millisecond, Mortal: []string{"agent1"}})
+		var played sync.WaitGroup
+		played.Go(func() { _ = faults.Play(ctx, steps) })
+		p := newProgram(n.op, rng, 20, 200, 100)
+		j := n.NewJob(context.Background())
+		for i := range p.specs {
+			if _, err := j.Submit(&p.specs[i]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		p.check(t)
+		stop()
+		played.Wait()
+		faults.Heal()
+		n.Close()
+	}
+	t.Logf("made again %d times", said.get("what was lost with a node is made again"))
 }
 
 // TestCancel: a context that ends cancels what has not started.
