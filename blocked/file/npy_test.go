@@ -357,6 +357,18 @@ func TestReadNPYStream(t *testing.T) {
 		}
 	}
 
+	// A line longer than what is decoded at once, whose tiles end elsewhere.
+	long := npySample(1, "<f8", false, 1, 6000)
+	a, err := ReadNPY[float64](bytes.NewReader(long), &ReadOptions{NB: 5000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range 6000 {
+		if got, want := a.At(0, j), float64(npyValue("<f8", 0, j)); got != want {
+			t.Fatalf("element (0, %d) is %v, want %v", j, got, want)
+		}
+	}
+
 	boom := errors.New("device failed")
 	for cut := range len(one) {
 		_, err := ReadNPY[float64](io.MultiReader(bytes.NewReader(one[:cut]), iotest.ErrReader(boom)), nil)

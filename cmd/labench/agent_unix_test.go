@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -68,11 +67,6 @@ func TestAgentLost(t *testing.T) {
 		op := []string{"cholesky", "lu", "qr"}[i%3]
 		code, out, errs := labench(t, op, "-n", "1000", "--nb", "100", "--cluster", first, "--agents", "3", "--idle", "--workers", "1", "--node-timeout", "1s", "--json", "--repeat", "4", "--warmup", "0")
 		timer.Stop()
-		if code != 0 && strings.Contains(strings.Join(strings.Fields(errs), " "), "which cannot be made again") {
-			lost++ // while results were on their way home: see docs/cluster.md
-			t.Logf("run %d, %s, %v: lost for good", i, op, signal)
-			continue
-		}
 		var r bench.Result
 		if code != 0 || json.Unmarshal([]byte(out), &r) != nil || !r.Passed {
 			t.Fatalf("run %d, %s, %v: exit code %d, %s%s", i, op, signal, code, out, errs)

@@ -24,14 +24,18 @@ type entry struct {
 	serving int    // how often holders were named, to take turns
 	asked   []int  // nodes that were to fetch it
 
-	// home is the version in the program's memory, which is the driver's, if any is.
-	// The driver computes elsewhere, so that it stays as long as the job.
-	home struct {
-		there   bool
-		version uint32
-		ref     transport.Ref
-	}
-	made []*record // how each version was made, from the first on; nil: not known
+	// home is the version in the program's memory, which is the driver's, if any is. The
+	// driver computes elsewhere, so that it stays until the program wants a later one:
+	// base is the first that made room for another.
+	home, base stay
+	made       []*record // how each version was made, from the first on; nil: not known
+}
+
+// stay is a version that stays on the driver, if it is there.
+type stay struct {
+	there   bool
+	version uint32
+	ref     transport.Ref
 }
 
 // facts is what other nodes have to know of a datum to make a value for it: the name of
@@ -128,14 +132,20 @@ func (e *entry) at(version uint32) (r transport.Ref, holders []int) {
 		return e.ref, e.holders
 	case e.home.there && version == e.home.version:
 		return e.home.ref, []int{0}
+	case e.base.there && version == e.base.version:
+		return e.base.ref, []int{0}
 	}
 	return r, nil
 }
 
-// brought notes that the latest version is in the program's memory now.
-func (e *entry) brought() {
+// brought notes that the latest version is in the program's memory now, and whether the
+// driver keeps what was there.
+func (e *entry) brought(kept bool) {
 	e.read(0)
-	e.home.there, e.home.version, e.home.ref = true, e.version, e.ref
+	if kept && !e.base.there && e.home.there && e.home.version != e.version {
+		e.base = e.home
+	}
+	e.home = stay{true, e.version, e.ref}
 }
 
 // vain notes that the latest version was asked of all its holders in vain. Only what lies

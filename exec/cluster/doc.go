@@ -31,7 +31,8 @@
 // that updates a datum makes its next version, on its node; copies of the version before
 // are dropped. [exec.Job.Wait] brings the latest version of each datum back into the
 // program's memory, and WaitOn that of one; until then the program's memory holds what it
-// held, and the driver computes in copies. Data that are kept ([Driver.Keep]) stay where
+// held, and the driver computes in copies. Wait brings all to the driver before it writes
+// over anything: a node may be lost until then, and what it had be made again. Data that are kept ([Driver.Keep]) stay where
 // they are.
 //
 // Tasks that other nodes cannot execute run on the driver: those of ops that are bound to

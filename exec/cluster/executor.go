@@ -133,7 +133,7 @@ func (w *work) run(t *task) {
 		got := func(err error) { e.got(o.Ref, err) }
 		if o.home != nil {
 			e.data[i].Value = o.home.value
-			w.store.bring(o.Ref, o.home, o.From, reads, got)
+			w.store.bring(o.Ref, o.home, o.From, reads, true, got)
 			continue
 		}
 		reads = reads && !o.Zero

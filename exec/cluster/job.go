@@ -185,23 +185,48 @@ func (j *job) finish() {
 }
 
 // bring brings what the program is to have into its memory, and reports whether all has
-// come. The caller holds mu, which is free meanwhile.
+// come. First the driver gets all of it, beside what the memory holds: as long as a node
+// that is lost can take something with it, nothing is overwritten from which that can be
+// made again. The caller holds mu, which is free meanwhile.
 func (j *job) bring() bool {
+	late := map[*entry]*home{}
+	for e, h := range j.homes {
+		if !e.home.there || e.home.version != e.version {
+			late[e] = h
+		}
+	}
+	if j.fixed {
+		if !j.bringAll(late, j.work.store.take) {
+			return false
+		}
+		for e := range j.entries {
+			if e.lost() {
+				return false
+			}
+		}
+	}
+	if !j.bringAll(late, j.work.store.settle) {
+		return false
+	}
+	for e := range late {
+		e.brought(false)
+	}
+	return true
+}
+
+// bringAll has the store bring data in one of its ways, and reports whether all have come.
+func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, []string, func(error))) bool {
 	type failure struct {
 		e   *entry
 		err error
 	}
-	got, n := make(chan failure), 0
-	for e, h := range j.homes {
-		if e.home.there && e.home.version == e.version {
-			continue
-		}
-		n++
-		j.work.store.bring(e.ref, h, j.holders(e), true, func(err error) { go func() { got <- failure{e, err} }() })
+	got := make(chan failure, len(late))
+	for e, h := range late {
+		way(e.ref, h, j.holders(e), func(err error) { got <- failure{e, err} })
 	}
 	j.mu.Unlock()
 	var all []failure
-	for range n {
+	for range late {
 		all = append(all, <-got)
 	}
 	j.mu.Lock()
@@ -211,7 +236,7 @@ func (j *job) bring() bool {
 			j.vain(f.e, f.err)
 			ok = false
 		} else {
-			f.e.brought()
+			f.e.read(0)
 		}
 	}
 	return ok

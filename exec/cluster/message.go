@@ -7,6 +7,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // A message is a byte with the protocol's version, a byte with the kind, and the CBOR of
@@ -79,6 +80,9 @@ type home struct {
 	value any           // of the program
 	ref   transport.Ref // the version that it holds
 	fixed bool          // it stays: there are nodes that may be lost
+	// base is a copy of the first version that made room for another one, if it stays.
+	base    versions.Value
+	baseRef transport.Ref
 }
 
 // ended is ends of tasks of a job.

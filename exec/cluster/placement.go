@@ -121,7 +121,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 	e.label = labelOf(d)
 	h := &home{value: d.Value, fixed: p.fixed}
 	p.data[d], p.entries[e], p.homes[e], p.names[r] = e, true, h, true
-	e.brought()
+	e.brought(false)
 	p.at(d, e)
 	p.work.store.adopt(r, h)
 	return e
@@ -210,11 +210,11 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 		go tell(f)
 		return
 	}
-	p.work.store.bring(e.ref, h, p.holders(e), true, func(err error) {
+	p.work.store.bring(e.ref, h, p.holders(e), true, true, func(err error) {
 		go func() {
 			if err == nil {
 				p.mu.Lock()
-				e.brought()
+				e.brought(p.fixed)
 				p.mu.Unlock()
 				tell(nil)
 				return
@@ -405,10 +405,11 @@ func (p *placement) ended(n *node, ends []end) {
 				if e.Fault != nil {
 					made = nil
 				}
+				kept := p.fixed && x.home.version != x.version // or else it wrote over it
 				p.where.written(x, i, made)
 				x.copied = nil
 				if f.home && p.homes[x] != nil {
-					x.brought()
+					x.brought(kept)
 				}
 			}
 		}

@@ -201,6 +201,8 @@ func (s *store) here(r transport.Ref) versions.Value {
 	case h.isHome(r):
 		v, _ := h.home.value.(versions.Value)
 		return v
+	case h.home != nil && h.home.base != nil && h.home.baseRef == r:
+		return h.home.base
 	case h.ref == r && !h.on && h.err == nil:
 		v, _ := h.value.(versions.Value)
 		return v
@@ -208,10 +210,22 @@ func (s *store) here(r transport.Ref) versions.Value {
 	return nil
 }
 
-// bring has then called when a version is in the program's memory, in place of what was
-// there. It stays there until a task writes it: what cannot be executed elsewhere does so
-// in the program's memory itself.
-func (s *store) bring(r transport.Ref, to *home, from []string, reads bool, then func(error)) {
+// take has then called when the driver has a version, beside what the program's memory
+// holds.
+func (s *store) take(r transport.Ref, to *home, from []string, then func(error)) {
+	s.want(&operand{Ref: r, From: from}, true, false, func() (any, error) { return to.value.(versions.Value).Snapshot(), nil }, then)
+}
+
+// settle has then called when a version is in the program's memory, in place of what was
+// there.
+func (s *store) settle(r transport.Ref, to *home, from []string, then func(error)) {
+	s.bring(r, to, from, true, false, then)
+}
+
+// bring has then called when a version is in the program's memory. What was there is kept
+// elsewhere if it is the first to go, unless it need not be. It stays there until a task
+// writes it: what cannot be executed elsewhere does so in the program's memory itself.
+func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps bool, then func(error)) {
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil { // made again under another name
@@ -221,7 +235,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads bool, then
 	h.home = to
 	switch {
 	case h.on: // maybe to elsewhere
-		h.wants = append(h.wants, func(error) { s.bring(r, to, from, reads, then) })
+		h.wants = append(h.wants, func(error) { s.bring(r, to, from, reads, keeps, then) })
 		s.mu.Unlock()
 		return
 	case to.ref == r && h.value == to.value && h.err == nil:
@@ -242,7 +256,17 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads bool, then
 		defer s.count.Done()
 		var err error
 		if v, ok := to.value.(versions.Value); ok && was != r {
+			var base versions.Value
+			if keeps && to.fixed && to.base == nil {
+				base = v.Snapshot()
+			}
 			s.through.Drop(was)
+			if base != nil {
+				s.mu.Lock()
+				to.base, to.baseRef = base, was
+				s.mu.Unlock()
+				s.publish(was, base)
+			}
 			switch {
 			case !reads:
 			case here != nil:
@@ -316,7 +340,7 @@ func (s *store) forget(job uint64) {
 		if k.Job == job {
 			all = append(all, h.ref)
 			if h.home != nil {
-				all = append(all, h.home.ref)
+				all = append(all, h.home.ref, h.home.baseRef)
 			}
 			delete(s.held, k)
 		}
@@ -339,6 +363,7 @@ func (s *store) close() {
 		s.through.Drop(h.ref)
 		if h.home != nil {
 			s.through.Drop(h.home.ref)
+			s.through.Drop(h.home.baseRef)
 		}
 	}
 }

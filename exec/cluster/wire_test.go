@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 func TestDirectory(t *testing.T) {
 	var d directory
 	e := &entry{ref: transport.Ref{Job: 9, Matrix: 1, I: 2, J: 3}}
-	e.brought()
+	e.brought(false)
 	if !e.has(0) || e.has(1) || e.lost() {
 		t.Fatalf("a new datum: %+v", e)
 	}

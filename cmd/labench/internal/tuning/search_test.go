@@ -187,3 +187,18 @@ func TestCandidates(t *testing.T) {
 		}
 	}
 }
+
+// What a measurement will take is judged by the nearest tile size measured.
+func TestCost(t *testing.T) {
+	s := NewSearch([]int{64, 128, 256, 512}, 128)
+	if c := s.Cost(100); c != 0 {
+		t.Errorf("nothing was measured, and 100 takes %v", c)
+	}
+	s.Add(64, 1, time.Second)
+	s.Add(512, 1, time.Hour)
+	for nb, want := range map[int]time.Duration{64: time.Second, 128: time.Second, 400: time.Hour, 600: time.Hour} {
+		if c := s.Cost(nb); c != want {
+			t.Errorf("%d takes %v, want %v", nb, c, want)
+		}
+	}
+}
