@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec"
@@ -20,6 +21,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	var f nodeFlags
 	var workers int
 	var resources string
+	var memory size
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Compute for programs on other nodes, until it is interrupted",
@@ -34,7 +36,7 @@ func newAgentCommand(a *app) *cobra.Command {
 					return usage(err)
 				}
 			}
-			return a.serve(cmd.Context(), &f, workers, declared)
+			return a.serve(cmd.Context(), &f, workers, declared, int64(memory))
 		},
 	}
 	fl := cmd.Flags()
@@ -42,17 +44,22 @@ func newAgentCommand(a *app) *cobra.Command {
 	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all")
 	fl.IntVar(&workers, "workers", 0, "number of workers (default one per core)")
 	fl.StringVar(&resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers")
+	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default no cap)")
 	f.register(fl, "127.0.0.1:7400")
 	return cmd
 }
 
 // serve is an agent until ctx ends. That it is interrupted is how it ends.
-func (a *app) serve(ctx context.Context, f *nodeFlags, workers int, resources []exec.Resource) error {
+func (a *app) serve(ctx context.Context, f *nodeFlags, workers int, resources []exec.Resource, memory int64) error {
 	opt, err := f.join(a, workers, resources)
 	if err != nil {
 		return err
 	}
 	defer opt.Runtime.Close()
+	if opt.Memory = memory; memory > 0 {
+		// The collector keeps what it has yet to free within a quarter of that.
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory + memory/4 + 128<<20))
+	}
 	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers\n", f.name, web.Address(opt.Transport), len(opt.Runtime.Workers()))
 	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
 		return err

@@ -145,3 +145,19 @@ func TestExitCode(t *testing.T) {
 		}
 	}
 }
+
+// Sizes are numbers of bytes, with a unit or without.
+func TestSize(t *testing.T) {
+	for text, want := range map[string]size{"1": 1, "4096B": 4096, "1.5GiB": 3 << 29, "800M": 800 << 20, "2TiB": 2 << 40} {
+		var s size
+		if err := s.Set(text); err != nil || s != want {
+			t.Errorf("%s is %d, want %d, error %v", text, s, want, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "GiB", "1.5gib", "1GiBB", "NaN", "9e30", "1e400"} {
+		var s size
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q is %d, want an error", text, s)
+		}
+	}
+}

@@ -91,7 +91,7 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 func nodesTable(b *strings.Builder, r bench.Result) {
 	for i, n := range r.Nodes {
 		if i == 0 {
-			fmt.Fprintf(b, "%s%-24s workers      tasks    fetched\n", label("nodes"), "")
+			fmt.Fprintf(b, "%s%-24s workers      tasks    fetched   had at most\n", label("nodes"), "")
 		}
 		sum := 0
 		for _, k := range n.Tasks {
@@ -101,7 +101,11 @@ func nodesTable(b *strings.Builder, r bench.Result) {
 		if n.Lost {
 			name += " (lost)"
 		}
-		fmt.Fprintf(b, "%s%-24s %7d %10d %10s\n", label(""), name, n.Workers, sum, bench.Bytes(float64(n.In)))
+		most := bench.Bytes(float64(n.Peak))
+		if n.Memory > 0 {
+			most += " of " + bench.Bytes(float64(n.Memory))
+		}
+		fmt.Fprintf(b, "%s%-24s %7d %10d %10s   %s\n", label(""), name, n.Workers, sum, bench.Bytes(float64(n.In)), most)
 	}
 }
 

@@ -79,7 +79,7 @@ func (a *agent) take(from string, message []byte) error {
 	switch k {
 	case kindCall:
 		a.driver(from).out.add(func() []byte {
-			return encode(kindHello, hello{Workers: len(a.opt.Runtime.Workers())})
+			return encode(kindHello, hello{Workers: len(a.opt.Runtime.Workers()), Memory: a.opt.Memory})
 		})
 	case kindRun:
 		var m run
@@ -155,7 +155,7 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 		if len(ends) == 0 {
 			return nil
 		}
-		return encode(kindEnded, ended{Job: job, Ends: ends})
+		return encode(kindEnded, ended{Job: job, Ends: ends, Peak: d.exec.store.most()})
 	})
 }
 

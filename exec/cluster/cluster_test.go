@@ -365,6 +365,64 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestMemory: no agent has more operands than its cap lets it, though all together do not fit
+// on one, and what they compute is right. A task that fits nowhere is refused with the figures.
+func TestMemory(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		const most = 16 * 8
+		n := start(t, 3, func(o *cluster.Options) { o.Idle, o.Memory, o.Owner = true, most, seed%2 == 1 })
+		p := newProgram(n.op, rng, 24, 0, 0)
+		var values []versions.Shaped
+		for i := range p.data {
+			v := &number{}
+			p.data[i].Value, p.data[i].Owner, p.want[i].n = v, int32(i), 0
+			values = append(values, v)
+		}
+		kept, err := n.Keep(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			p.specs = nil
+			p.add(n.op, rng, 150, 40)
+			j := n.NewJob(context.Background())
+			for i := range p.specs {
+				if _, err := j.Submit(&p.specs[i]); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+			if err := j.Wait(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		for i := range p.data {
+			got := &number{}
+			if err := kept.Fetch(context.Background(), p.data[i].Value.(*number), got); err != nil || got.n != p.want[i].n {
+				t.Fatalf("seed %d: datum %d is %x, want %x, error %v", seed, i, got.n, p.want[i].n, err)
+			}
+		}
+		for _, u := range n.Usage()[1:] {
+			if u.Peak > most || u.Peak == 0 {
+				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+			}
+		}
+		s := graph.Spec{Op: n.op, Params: &mix{}}
+		for i := range 17 {
+			s.Operands = append(s.Operands, graph.Operand{Datum: &p.data[i], Mode: graph.In})
+		}
+		j := n.NewJob(context.Background())
+		_, err = j.Submit(&s)
+		var scarce *cluster.MemoryError
+		if !errors.As(err, &scarce) || scarce.Need != 17*8 || scarce.Memory != most || !errors.Is(j.Wait(), err) {
+			t.Errorf("a task of 17 data: %v", err)
+		}
+		kept.Release()
+		n.Close()
+	}
+}
+
 // TestKept: values that are kept stay on the nodes from job to job, the program's memory
 // has nothing of them, and what is lost is made again, in a job and between two.
 func TestKept(t *testing.T) {

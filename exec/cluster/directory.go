@@ -20,9 +20,10 @@ type entry struct {
 	// copied, if not nil, is the name under which the holders have it: the first task
 	// that writes it does so in a copy.
 	copied  *transport.Ref
-	copyOf  *entry // which this one stands for where something is made again
-	serving int    // how often holders were named, to take turns
-	asked   []int  // nodes that were to fetch it
+	datum   *graph.Datum // by which the latest job knows it
+	copyOf  *entry       // which this one stands for where something is made again
+	serving int          // how often holders were named, to take turns
+	asked   []int        // nodes that were to fetch it
 
 	// home is the version in the program's memory, which is the driver's, if any is. The
 	// driver computes elsewhere, so that it stays until the program wants a later one:
@@ -162,8 +163,8 @@ func (e *entry) drop(node int) {
 	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h == node })
 }
 
-// directory knows which nodes have which version of each datum of a job. Nodes are
-// numbered from 0, the driver. It is pure: who uses it holds the job's lock.
+// directory knows which nodes have which version of each datum. Nodes are numbered from 0,
+// the driver. It is pure: who uses it holds fleet.placing.
 type directory struct {
 	stale [][]transport.Ref // by node: versions that nobody will read, to be dropped there
 }
@@ -200,4 +201,11 @@ func (d *directory) drops(node int) (all []transport.Ref) {
 		all, d.stale[node] = d.stale[node], nil
 	}
 	return all
+}
+
+// over forgets what nodes were to drop of a job that is over: they drop all of it.
+func (d *directory) over(job uint64) {
+	for i, all := range d.stale {
+		d.stale[i] = slices.DeleteFunc(all, func(r transport.Ref) bool { return r.Job == job })
+	}
 }

@@ -76,6 +76,8 @@ type Usage struct {
 	Lost    bool           // it is not there any more
 	Tasks   map[string]int // that have ended well, by op
 	In      int64          // bytes of operands that it was to fetch from others
+	Memory  int64          // its cap, 0 if it has none …
+	Peak    int64          // … and the bytes of the most operands that it had
 }
 
 // Usage returns what each node has done since it joined, the driver first. A node that came
@@ -85,7 +87,7 @@ func (d *Driver) Usage() (all []Usage) {
 	d.placing.Lock()
 	defer d.placing.Unlock()
 	for _, n := range nodes {
-		all = append(all, Usage{Node: n.name, Workers: n.workers, Lost: d.gone(n) != nil, Tasks: maps.Clone(n.ran), In: n.in})
+		all = append(all, Usage{Node: n.name, Workers: n.workers, Lost: d.gone(n) != nil, Tasks: maps.Clone(n.ran), In: n.in, Memory: n.memory.most, Peak: n.peak})
 	}
 	return all
 }
@@ -246,12 +248,18 @@ func (d *Driver) take(from string, message []byte) error {
 		if m.Workers < 1 || m.Workers > 1<<14 {
 			return &MessageError{from, fmt.Sprintf("%d workers", m.Workers)}
 		}
+		if m.Memory < 0 {
+			return &MessageError{from, fmt.Sprintf("%d bytes of memory", m.Memory)}
+		}
+		d.placing.Lock()
+		defer d.placing.Unlock()
 		d.lock.Lock()
 		defer d.lock.Unlock()
 		n := d.latest(from)
 		if n == nil {
 			return &MessageError{from, "from a node that has not joined"}
 		}
+		n.memory.most = m.Memory
 		n.workers, n.gone = m.Workers, nil
 		d.changed()
 	case kindEnded:
@@ -265,7 +273,7 @@ func (d *Driver) take(from string, message []byte) error {
 		if j == nil || n == nil {
 			return nil // the job is over, and this comes late
 		}
-		j.ended(n, m.Ends)
+		j.ended(n, m.Ends, m.Peak)
 	case kindCall: // another driver's, or this one's own
 	default:
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}

@@ -12,7 +12,8 @@ type fleet struct {
 	known known
 	exec  *executor // of this node
 
-	placing sync.Mutex     // guards the placements of all jobs, and what follows
+	placing sync.Mutex // guards the placements of all jobs, and what follows
+	where   directory
 	kept    map[any]*entry // by value: data that stay on nodes
 	named   uint32         // names given to data that have none
 	orders  uint64         // jobs begun
@@ -33,8 +34,10 @@ type node struct {
 	out     *outbox
 	gone    error // why it is of no use, or not yet; nil if it is there. fleet.lock guards it
 
-	ran map[string]int // tasks that have ended well, by op; fleet.placing guards what follows
-	in  int64          // bytes that it was to fetch
+	ran    map[string]int // tasks that have ended well, by op; fleet.placing guards what follows
+	in     int64          // bytes that it was to fetch
+	memory memory
+	peak   int64 // bytes of the most operands that it has had, as it says
 }
 
 // newFleet returns a fleet with one node, this one.

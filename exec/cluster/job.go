@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // job is an [exec.Job] on several nodes. It is the program's side of a placement: Submit
@@ -51,8 +52,18 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
+	var uses []*entry
 	for _, o := range s.Operands {
-		j.datum(o.Datum)
+		if e := j.datum(o.Datum); j.most > 0 && !slices.Contains(uses, e) {
+			uses = append(uses, e)
+		}
+	}
+	if j.most > 0 && bytesUsed(uses) > j.most {
+		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
+			err := j.scarce(s.Op.OpName(), uses)
+			j.outcome.Abort(err)
+			return 0, err
+		}
 	}
 	t, ready := j.graph.Add(s)
 	j.count++
@@ -100,7 +111,16 @@ func (j *job) begin() (err error) {
 	}
 	n := len(j.nodes)
 	j.lost, j.room, j.batches = make([]bool, n), make([]int, n), make([][]task, n)
+	j.waiting = make([][]*graph.Task, n)
 	j.pace = make([]pace, n)
+	j.most = 0
+	for i, x := range j.nodes {
+		if x.memory.most == 0 && (i > 0 || !j.opt.Idle) && j.gone(x) == nil {
+			j.most = 0
+			break
+		}
+		j.most = max(j.most, x.memory.most)
+	}
 	m := dispatch.Machine{}
 	for i, x := range j.nodes {
 		m.Locations = append(m.Locations, i)
@@ -115,13 +135,13 @@ func (j *job) begin() (err error) {
 		policy = func(dispatch.Machine) dispatch.Policy { return newByOwner(&j.placement) }
 	}
 	j.queue = dispatch.NewQueue(policy(m), n, n)
-	j.where, j.data, j.entries = directory{}, map[*graph.Datum]*entry{}, map[*entry]bool{}
+	j.data, j.entries = map[*graph.Datum]*entry{}, map[*entry]bool{}
 	j.homes, j.names = map[*entry]*home{}, map[transport.Ref]bool{}
 	j.flying = map[graph.TaskID]*flight{}
 	j.orders++
 	j.order = j.orders
 	number := j.number
-	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(j.nodes[0], []end{e}) })
+	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(j.nodes[0], []end{e}, j.exec.store.most()) })
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()
@@ -155,6 +175,15 @@ func (j *job) Wait() error {
 	j.mu.Lock()
 	for d := range j.data {
 		d.SetAt(0)
+	}
+	j.where.over(number)
+	for e := range j.entries {
+		for _, n := range j.nodes {
+			if e.set == 0 {
+				n.memory.forget(e)
+			}
+		}
+		e.datum = nil
 	}
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
 		e.holders, e.home.there = nil, false

@@ -85,15 +85,18 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 
 // Release implements [exec.Kept].
 func (s *set) Release() {
-	d := s.d
+	d, nodes := s.d, s.d.now()
 	d.placing.Lock()
 	for _, v := range s.values {
 		if e := d.kept[v]; e != nil {
 			e.holders, e.home.there = nil, false // others may have been made from it
+			for _, n := range nodes {
+				n.memory.forget(e)
+			}
 			delete(d.kept, v)
 		}
 	}
 	d.placing.Unlock()
 	s.values = nil
-	d.forget(s.number, d.now())
+	d.forget(s.number, nodes)
 }

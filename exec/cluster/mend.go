@@ -192,6 +192,12 @@ func (r *replay) adopt(lost []*entry) {
 		}
 		e.ref, e.holders = c.entry.ref, c.entry.holders
 		c.entry.holders = nil
+		for _, h := range e.holders {
+			m := &r.nodes[h].memory
+			m.forget(c.entry)
+			m.pin([]*entry{e})
+			m.unpin([]*entry{e})
+		}
 	}
 	for x, d := range r.reads {
 		if e := r.data[d]; e.ref == x.of.ref {
@@ -209,9 +215,14 @@ func (r *replay) adopt(lost []*entry) {
 func (r *replay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, x := range r.data {
+		for _, n := range r.nodes {
+			n.memory.forget(x)
+		}
+	}
 	for _, x := range r.all {
 		for _, h := range x.holders {
-			r.parent.where.drop(h, x.ref)
+			r.where.drop(h, x.ref)
 		}
 	}
 	number := r.number

@@ -15,7 +15,7 @@ import (
 // fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 2
+const protocol = 3
 
 // kind is what a message is.
 type kind byte
@@ -32,6 +32,7 @@ const (
 type hello struct {
 	_       struct{} `cbor:",toarray"`
 	Workers int
+	Memory  int64 // Options.Memory
 }
 
 // run is tasks of a job for a node, and what it need not keep any more.
@@ -90,6 +91,7 @@ type ended struct {
 	_    struct{} `cbor:",toarray"`
 	Job  uint64
 	Ends []end
+	Peak int64 // bytes of the most operands that the node has had, of the driver's
 }
 
 // end is the end of a task.

@@ -27,6 +27,11 @@ type Options struct {
 	// Errors has an error of each type, a pointer to a struct of plain data, that is to
 	// reach the driver as it is. Others arrive as a *RemoteError.
 	Errors []error
+	// Memory is how many bytes of operands the node is to have at most, as an agent: a
+	// task for which there is no room waits, or goes to another node. 0 means no cap. What
+	// tasks need beside their operands is not counted, nor what is made again after the
+	// loss of a node.
+	Memory int64
 	// Log is told what the node cannot tell anybody else; nil means slog.Default.
 	Log *slog.Logger
 
@@ -74,6 +79,9 @@ func (o *Options) check() (k known, err error) {
 	}
 	if o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
 		return bad("Owner is set, and so is Policy or NewPolicy")
+	}
+	if o.Memory < 0 {
+		return bad("Memory is %d, want at least 0", o.Memory)
 	}
 	if o.Window < 0 {
 		return bad("Window is %d, want at least 0", o.Window)

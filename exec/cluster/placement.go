@@ -41,7 +41,6 @@ type placement struct {
 	pace    []pace // by node
 	graph   graph.Graph
 	queue   *dispatch.Queue
-	where   directory
 	data    map[*graph.Datum]*entry
 	entries map[*entry]bool
 	homes   map[*entry]*home // of data that lie in the program's memory
@@ -49,11 +48,13 @@ type placement struct {
 	fixed   bool // there are nodes that may be lost
 	vains   int  // how often something was asked of nodes in vain
 	flying  map[graph.TaskID]*flight
-	batches [][]task // by node: to be sent
-	count   int      // tasks submitted
-	done    int      // of these, ended
-	watches int      // that bring a datum
-	work    *work    // of this node
+	most    int64           // bytes that the node with the most memory can have; 0: no cap
+	batches [][]task        // by node: to be sent
+	waiting [][]*graph.Task // by node: for room in its memory
+	count   int             // tasks submitted
+	done    int             // of these, ended
+	watches int             // that bring a datum
+	work    *work           // of this node
 
 	order  uint64        // of the job, among those of the driver
 	stuck  []*graph.Task // that cannot be given to anybody before what they read is made again
@@ -100,6 +101,7 @@ type flight struct {
 	node *node
 	made *record
 	home bool // it works in the program's memory
+	uses []*entry
 }
 
 // datum returns the entry of a datum. The first time it comes, what it holds is put where
@@ -109,7 +111,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 		return e
 	}
 	if e := p.kept[d.Value]; e != nil {
-		p.data[d], p.entries[e], e.label = e, true, labelOf(d)
+		p.data[d], p.entries[e], e.label, e.datum = e, true, labelOf(d), d
 		p.at(d, e)
 		return e
 	}
@@ -117,7 +119,7 @@ func (p *placement) datum(d *graph.Datum) *entry {
 	if r.Matrix == 0 || p.names[r] {
 		r = p.name(p.number)
 	}
-	e := &entry{ref: r, facts: factsOf(d.Value)}
+	e := &entry{ref: r, facts: factsOf(d.Value), datum: d}
 	e.label = labelOf(d)
 	h := &home{value: d.Value, fixed: p.fixed}
 	p.data[d], p.entries[e], p.homes[e], p.names[r] = e, true, h, true
@@ -240,25 +242,22 @@ func (p *placement) holders(e *entry) (names []string) {
 // none gets all that is ready. The caller holds mu.
 func (p *placement) place() {
 	idle := p.opt.Idle && slices.Contains(p.lost[1:], false)
-	for given := true; given && p.queue.Len() > 0 && !p.mends; {
+	for given := true; given && !p.mends; {
 		given = false
 		for i := range p.nodes {
 			if p.lost[i] || p.room[i] <= 0 {
 				continue
 			}
-			var t *graph.Task
-			if i == 0 && idle {
-				t = p.queue.Own(0)
-			} else {
-				t = p.queue.Pop(i)
-			}
-			if t != nil {
+			if t := p.next(i, i == 0 && idle); t != nil {
 				given = true
 				p.give(t, i)
 			}
 			if p.mends {
 				break
 			}
+		}
+		if !given {
+			given = p.unstick(idle)
 		}
 	}
 	for i, batch := range p.batches {
@@ -270,6 +269,94 @@ func (p *placement) place() {
 		go p.mender()
 		p.mender = nil
 	}
+}
+
+// next returns the next task for a node, nil if there is none now: one for which it has
+// room. The caller holds mu.
+func (p *placement) next(i int, own bool) *graph.Task {
+	n := p.nodes[i]
+	for k, t := range p.waiting[i] {
+		if p.fits(t, n) {
+			p.waiting[i] = slices.Delete(p.waiting[i], k, k+1)
+			return t
+		}
+	}
+	for p.queue.Len() > 0 && (len(p.waiting[i]) < waitMost || len(p.flying) == 0) {
+		var t *graph.Task
+		if own {
+			t = p.queue.Own(i)
+		} else {
+			t = p.queue.Pop(i)
+		}
+		if t == nil || p.fits(t, n) {
+			return t
+		}
+		p.waiting[i] = append(p.waiting[i], t)
+	}
+	return nil
+}
+
+// waitMost is how many tasks wait for memory on a node before no other one of those that are
+// ready is tried.
+const waitMost = 8
+
+// fits reports whether a node has the memory for a task, after it has dropped copies.
+func (p *placement) fits(t *graph.Task, n *node) bool {
+	m := &n.memory
+	if m.most == 0 || p.again || !p.outcome.GoesOn(t.ID()) {
+		return true
+	}
+	return m.room(n.index, uses(t, p.data), func(e *entry) {
+		p.where.drop(n.index, e.ref)
+		e.drop(n.index)
+		e.asked = slices.DeleteFunc(e.asked, func(i int) bool { return i == n.index })
+		if e.datum != nil {
+			p.at(e.datum, e)
+		}
+	})
+}
+
+// unstick sees to it that something happens when all tasks that could be given wait for
+// memory, and none is under way: they go to whoever has room, or end the job. It reports
+// whether there is a task to be given.
+func (p *placement) unstick(idle bool) bool {
+	if len(p.flying) > 0 || p.watches > 0 {
+		return false
+	}
+	var first *graph.Task
+	for i, all := range p.waiting {
+		for k, t := range all {
+			for to, n := range p.nodes {
+				if !p.lost[to] && (to > 0 || !idle) && p.fits(t, n) {
+					p.waiting[i] = slices.Delete(p.waiting[i], k, k+1)
+					p.give(t, to)
+					return true
+				}
+			}
+			if first == nil {
+				first = t
+			}
+		}
+	}
+	if first == nil {
+		return false
+	}
+	p.outcome.Abort(p.scarce(first.Op.OpName(), uses(first, p.data)))
+	return true
+}
+
+// scarce returns the error of a task for which no node has the memory.
+func (p *placement) scarce(task string, uses []*entry) *MemoryError {
+	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
+	for i, n := range p.nodes {
+		if !p.lost[i] && n.memory.most > err.Memory {
+			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
+			if err.Need <= err.Memory {
+				err.Kept = n.memory.kept(i, uses)
+			}
+		}
+	}
+	return err
 }
 
 // give gives a node a task, or cancels it. It says of each operand which version the task
@@ -329,7 +416,12 @@ func (p *placement) give(t *graph.Task, i int) {
 		made = nil
 	}
 	t.SetState(graph.Running)
-	p.flying[t.ID()] = &flight{t, p.nodes[i], made, !sendable}
+	f := &flight{t, p.nodes[i], made, !sendable, nil}
+	if p.nodes[i].memory.most > 0 {
+		f.uses = uses(t, p.data)
+		p.nodes[i].memory.pin(f.uses)
+	}
+	p.flying[t.ID()] = f
 	p.room[i]--
 	p.batches[i] = append(p.batches[i], x)
 }
@@ -375,9 +467,10 @@ func (p *placement) cancelled(t *graph.Task) *graph.Fault {
 
 // ended takes the ends of tasks that a node has executed. What comes late, from a node
 // that was given up, is no matter.
-func (p *placement) ended(n *node, ends []end) {
+func (p *placement) ended(n *node, ends []end, peak int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	n.peak = max(n.peak, peak)
 	if i := p.index(n); i >= 0 {
 		p.room[i] += p.pace[i].ended(len(ends), time.Now())
 	}
@@ -389,6 +482,7 @@ func (p *placement) ended(n *node, ends []end) {
 		delete(p.flying, graph.TaskID(e.ID))
 		i := p.index(n)
 		p.room[i]++
+		n.memory.unpin(f.uses)
 		if len(e.Missing) > 0 {
 			p.retake(f.task, e)
 			continue
@@ -406,6 +500,11 @@ func (p *placement) ended(n *node, ends []end) {
 					made = nil
 				}
 				kept := p.fixed && x.home.version != x.version // or else it wrote over it
+				for k, other := range p.nodes {
+					if k != i && other.memory.forget(x) && !x.has(k) { // zeros, or not come
+						p.where.drop(k, x.ref)
+					}
+				}
 				p.where.written(x, i, made)
 				x.copied = nil
 				if f.home && p.homes[x] != nil {
@@ -531,6 +630,9 @@ func (p *placement) lose(n *node) {
 			p.arrived([]*graph.Task{f.task})
 		}
 	}
+	waiting := p.waiting[i]
+	p.waiting[i] = nil
+	p.arrived(waiting)
 	if p.opt.Owner { // its tasks are others' now
 		for t := p.queue.Pop(i); t != nil; t = p.queue.Pop(i) {
 			p.arrived([]*graph.Task{t})

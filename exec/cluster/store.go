@@ -22,6 +22,8 @@ type store struct {
 	mu    sync.Mutex              // a leaf
 	held  map[transport.Ref]*held // by the datum: its Ref with version 0
 	count sync.WaitGroup          // of fetches
+	bytes int64                   // of values, but for those that are the program's
+	peak  int64                   // the most that there were
 }
 
 // held is a datum on a node. Its memory stays the same for all versions that come here,
@@ -60,6 +62,19 @@ func (s *store) adopt(r transport.Ref, h *home) {
 	s.publish(r, h.value)
 }
 
+// grows notes that there are more bytes than before, or fewer. The caller holds mu.
+func (s *store) grows(by int64) {
+	s.bytes += by
+	s.peak = max(s.peak, s.bytes)
+}
+
+// most returns the bytes of the most values that the store has had.
+func (s *store) most() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
 func (s *store) publish(r transport.Ref, value any) {
 	if v, ok := value.(versions.Value); ok {
 		s.through.Publish(r, v)
@@ -84,11 +99,13 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		}
 		h = &held{ref: r, value: v, err: errNothing}
 		s.held[datum(r)] = h
+		s.grows(bytesOf(v))
 	}
 	there := h.ref == r && h.err == nil && !h.on
 	if h.home != nil && h.home.fixed && h.value == h.home.value && !h.on && (writes || !there) {
 		// The program's memory keeps what it holds, and here goes on in a copy.
 		h.value = h.value.(versions.Value).Snapshot()
+		s.grows(bytesOf(h.value))
 		if there {
 			s.mu.Unlock()
 			then(nil)
@@ -248,6 +265,9 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 		here, _ = h.value.(versions.Value)
 	}
 	old, was := h.ref, to.ref
+	if h.value != to.value {
+		s.grows(-bytesOf(h.value))
+	}
 	h.ref, h.on, h.value = r, true, to.value
 	h.wants = append(h.wants, then)
 	s.count.Add(1)
@@ -323,6 +343,9 @@ func (s *store) drop(r transport.Ref) {
 		s.mu.Unlock()
 		return
 	}
+	if h.home == nil || h.value != h.home.value {
+		s.grows(-bytesOf(h.value))
+	}
 	if h.home != nil {
 		h.ref, h.value, h.err = h.home.ref, h.home.value, nil
 	} else {
@@ -339,6 +362,9 @@ func (s *store) forget(job uint64) {
 	for k, h := range s.held {
 		if k.Job == job {
 			all = append(all, h.ref)
+			if h.home == nil || h.value != h.home.value {
+				s.grows(-bytesOf(h.value))
+			}
 			if h.home != nil {
 				all = append(all, h.home.ref, h.home.baseRef)
 			}

@@ -147,6 +147,8 @@ type Node struct {
 	Lost    bool           `json:"lost,omitempty"`
 	Tasks   map[string]int `json:"tasks"`    // by op
 	In      int64          `json:"bytes_in"` // of operands that it was to fetch
+	Memory  int64          `json:"memory_cap,omitempty"`
+	Peak    int64          `json:"memory_peak"` // bytes of the most operands that it had
 }
 
 // Kind is the workers of a processor and what ran on them.

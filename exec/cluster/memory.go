@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// MemoryError says that a task cannot be given to any node: none has the memory for what it
+// uses, beside what only that node has.
+type MemoryError struct {
+	Task string
+	Need int64 // bytes of what the task uses
+	// Node is the one with the most memory, Memory its cap, and Kept the bytes on it that
+	// nobody else has and that the task does not use: 0 if Memory is less than Need.
+	Node         string
+	Memory, Kept int64
+}
+
+func (e *MemoryError) Error() string {
+	text := fmt.Sprintf("cluster: %s uses %d bytes, and node %s, with the most memory, has a cap of %d", e.Task, e.Need, e.Node, e.Memory)
+	if e.Kept > 0 {
+		text += fmt.Sprintf(", of which %d are taken by what only it has", e.Kept)
+	}
+	return text
+}
+
+// memory is what a node has been told to keep: the driver counts, so that the node never
+// has to refuse anything. Copies that others have as well make room for what tasks need, that
+// which was used last the last. It is pure.
+type memory struct {
+	most  int64 // bytes; 0: no cap, and nothing is counted
+	used  int64
+	spots map[*entry]*spot
+	clock uint64
+}
+
+// spot is a datum that a node has, in some version, or is to have.
+type spot struct {
+	bytes int64
+	pins  int    // tasks that the node was given and has not ended
+	last  uint64 // when it was used last
+}
+
+// uses returns the data that a task uses, each once.
+func uses(t *graph.Task, data map[*graph.Datum]*entry) (all []*entry) {
+	for k := range t.Len() {
+		if e := data[t.Operand(k).Datum]; !slices.Contains(all, e) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// bytesUsed returns how many bytes data have.
+func bytesUsed(data []*entry) (n int64) {
+	for _, e := range data {
+		n += e.label.bytes
+	}
+	return n
+}
+
+// room makes room for a task, and reports whether there is enough. Copies to be dropped for
+// it are passed to drop.
+func (m *memory) room(node int, uses []*entry, drop func(*entry)) bool {
+	over := m.used - m.most
+	for _, e := range uses {
+		if m.spots[e] == nil {
+			over += e.label.bytes
+		}
+	}
+	if m.most == 0 || over <= 0 {
+		return true
+	}
+	type copy struct {
+		e *entry
+		s *spot
+	}
+	var copies []copy
+	var free int64
+	for e, s := range m.spots {
+		// The first holder is whom others were told of: it keeps what it has.
+		if s.pins == 0 && (len(e.holders) == 0 || e.holders[0] != node) && !slices.Contains(uses, e) {
+			copies = append(copies, copy{e, s})
+			free += s.bytes
+		}
+	}
+	if free < over {
+		return false
+	}
+	slices.SortFunc(copies, func(a, b copy) int { return cmp.Compare(a.s.last, b.s.last) })
+	over = min(free, over+m.most/16) // not one for each task
+	for _, c := range copies {
+		if over <= 0 {
+			break
+		}
+		over -= c.s.bytes
+		drop(c.e)
+		m.forget(c.e)
+	}
+	return true
+}
+
+// pin notes that the node is given a task.
+func (m *memory) pin(uses []*entry) {
+	if m.most == 0 {
+		return
+	}
+	if m.spots == nil {
+		m.spots = map[*entry]*spot{}
+	}
+	m.clock++
+	for _, e := range uses {
+		s := m.spots[e]
+		if s == nil {
+			s = &spot{bytes: e.label.bytes}
+			m.spots[e] = s
+			m.used += s.bytes
+		}
+		s.pins++
+		s.last = m.clock
+	}
+}
+
+// unpin notes that a task has ended.
+func (m *memory) unpin(uses []*entry) {
+	for _, e := range uses {
+		if s := m.spots[e]; s != nil {
+			s.pins--
+		}
+	}
+}
+
+// forget notes that the node is told to drop a datum, and reports whether it had one.
+func (m *memory) forget(e *entry) bool {
+	s := m.spots[e]
+	if s != nil {
+		m.used -= s.bytes
+		delete(m.spots, e)
+	}
+	return s != nil
+}
+
+// kept returns the bytes that cannot make room for a task.
+func (m *memory) kept(node int, uses []*entry) (n int64) {
+	for e, s := range m.spots {
+		if len(e.holders) > 0 && e.holders[0] == node && !slices.Contains(uses, e) {
+			n += s.bytes
+		}
+	}
+	return n
+}
