@@ -50,6 +50,6 @@
 // # Files, from the bottom up
 //
 // errors; directory (who has what) and lineage (how to make it again), both pure; message
-// (the wire); options; outbox; store (the values on a node); executor; agent; fleet;
+// (the wire); memory (what nodes have room for, pure); options; outbox; store (the values on a node); executor; agent; fleet;
 // placement; owner; job; mend; driver; keep.
 package cluster

@@ -142,13 +142,6 @@ func (w *work) run(t *task) {
 	e.arrived()
 }
 
-func bytesOf(v any) int64 {
-	if v, ok := v.(versions.Value); ok {
-		return v.Bytes()
-	}
-	return 0
-}
-
 // execution is a task on its way.
 type execution struct {
 	w       *work

@@ -62,6 +62,14 @@ func (s *store) adopt(r transport.Ref, h *home) {
 	s.publish(r, h.value)
 }
 
+// bytesOf returns how many bytes a value has, 0 if that is not known.
+func bytesOf(v any) int64 {
+	if v, ok := v.(versions.Value); ok {
+		return v.Bytes()
+	}
+	return 0
+}
+
 // grows notes that there are more bytes than before, or fewer. The caller holds mu.
 func (s *store) grows(by int64) {
 	s.bytes += by
