@@ -93,6 +93,7 @@ type nodes struct {
 	*cluster.Driver
 	op    *versions.Op
 	kill  []context.CancelFunc // of agents
+	more  func()               // starts another agent
 	ended sync.WaitGroup
 }
 
@@ -122,7 +123,8 @@ func startOn(t testing.TB, node func(name string) (transport.Transport, error), 
 		}
 		return o
 	}
-	for i := range agents {
+	n.more = func() {
+		i := len(n.kill)
 		ctx, cancel := context.WithCancel(context.Background())
 		n.kill = append(n.kill, cancel)
 		o := options(fmt.Sprintf("agent%d", i))
@@ -133,6 +135,9 @@ func startOn(t testing.TB, node func(name string) (transport.Transport, error), 
 				t.Errorf("Serve: %v", err)
 			}
 		}()
+	}
+	for range agents {
+		n.more()
 	}
 	o := options("driver")
 	n.op = o.Ops[0]
@@ -419,6 +424,54 @@ func TestMemory(t *testing.T) {
 			t.Errorf("a task of 17 data: %v", err)
 		}
 		kept.Release()
+		n.Close()
+	}
+}
+
+// TestJoin: an agent that comes takes part in the job that is under way, under every policy,
+// also when another one is lost.
+func TestJoin(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(2 * len(dispatch.Kinds())) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		n := start(t, 1, func(o *cluster.Options) {
+			if o.Idle = true; seed < 2 {
+				o.Owner = true
+			} else {
+				o.Policy = dispatch.Kinds()[seed/2]
+			}
+		})
+		p := newProgram(n.op, rng, 20, 300, 200)
+		for i := range p.data {
+			p.data[i].Owner = int32(i % 2)
+		}
+		j := n.NewJob(context.Background())
+		for i := range p.specs {
+			if _, err := j.Submit(&p.specs[i]); err != nil {
+				t.Fatal(err)
+			}
+			if i == 100 {
+				n.more()
+			}
+			if i == 200 {
+				for deadline := time.Now().Add(10 * time.Second); len(n.Nodes()) < 3; {
+					if time.Now().After(deadline) {
+						t.Fatal("the second agent is not there")
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if seed%2 == 1 {
+					n.kill[0]()
+				}
+			}
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		p.check(t)
+		if u := n.Usage()[2]; u.Tasks["mix"] == 0 {
+			t.Errorf("seed %d: the agent that came has done nothing", seed)
+		}
 		n.Close()
 	}
 }

@@ -49,7 +49,7 @@
 //
 // # Files, from the bottom up
 //
-// errors; directory (who has what) and lineage (how to make it again), both pure; message
-// (the wire); memory (what nodes have room for, pure); options; outbox; store (the values on a node); executor; agent; fleet;
-// placement; owner; job; mend; driver; keep.
+// errors; directory (who has what), lineage (how to make it again) and memory (what nodes
+// have room for), which are pure; message (the wire); options; outbox; store (the values on
+// a node); executor; agent; fleet; placement; owner; job; mend; driver; keep.
 package cluster

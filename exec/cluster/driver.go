@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
@@ -14,8 +15,8 @@ import (
 //
 // It knows nodes; what a job has on them is the job's. A node is there from its hello on,
 // which it says when it is called, until the transport says that it has left or a message
-// cannot be sent to it. One that comes back is a new node, with nothing: jobs that are
-// under way go on without it.
+// cannot be sent to it. One that comes back is a new node, with nothing. Jobs that are under
+// way take it, too.
 type Driver struct {
 	*fleet
 	jobs map[uint64]*job // by number; fleet.lock guards it
@@ -128,10 +129,7 @@ func (d *Driver) Close() error {
 	d.lock.Lock()
 	again := d.closed
 	d.closed = true
-	var jobs []*job
-	for _, j := range d.jobs {
-		jobs = append(jobs, j)
-	}
+	jobs := slices.Collect(maps.Values(d.jobs))
 	nodes := d.nodes
 	d.lock.Unlock()
 	if again {
@@ -211,10 +209,7 @@ func (d *Driver) lose(name string, why error) {
 	d.left = NodeLostError{Node: name, Err: why}
 	n.gone = &NodeLostError{Node: name, Err: why}
 	d.changed()
-	jobs := make([]*job, 0, len(d.jobs))
-	for _, j := range d.jobs {
-		jobs = append(jobs, j)
-	}
+	jobs := slices.Collect(maps.Values(d.jobs))
 	d.lock.Unlock()
 	d.placing.Lock()
 	for _, e := range d.kept {
@@ -252,16 +247,22 @@ func (d *Driver) take(from string, message []byte) error {
 			return &MessageError{from, fmt.Sprintf("%d bytes of memory", m.Memory)}
 		}
 		d.placing.Lock()
-		defer d.placing.Unlock()
 		d.lock.Lock()
-		defer d.lock.Unlock()
 		n := d.latest(from)
 		if n == nil {
+			d.lock.Unlock()
+			d.placing.Unlock()
 			return &MessageError{from, "from a node that has not joined"}
 		}
 		n.memory.most = m.Memory
 		n.workers, n.gone = m.Workers, nil
 		d.changed()
+		jobs := slices.Collect(maps.Values(d.jobs))
+		d.lock.Unlock()
+		d.placing.Unlock()
+		for _, j := range jobs {
+			j.join(n)
+		}
 	case kindEnded:
 		var m ended
 		if err := decode(from, body, &m); err != nil {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -109,32 +110,10 @@ func (j *job) begin() (err error) {
 	if j.number, err = j.host.begin(j); err != nil {
 		return err
 	}
-	n := len(j.nodes)
-	j.lost, j.room, j.batches = make([]bool, n), make([]int, n), make([][]task, n)
-	j.waiting = make([][]*graph.Task, n)
-	j.pace = make([]pace, n)
-	j.most = 0
-	for i, x := range j.nodes {
-		if x.memory.most == 0 && (i > 0 || !j.opt.Idle) && j.gone(x) == nil {
-			j.most = 0
-			break
-		}
-		j.most = max(j.most, x.memory.most)
-	}
-	m := dispatch.Machine{}
-	for i, x := range j.nodes {
-		m.Locations = append(m.Locations, i)
-		if j.lost[i] = j.gone(x) != nil; !j.lost[i] {
-			j.room[i] = ahead * x.workers
-			j.pace[i] = pace{workers: x.workers, size: j.room[i]}
-		}
-	}
+	j.lost, j.room, j.pace, j.batches, j.waiting, j.slots = nil, nil, nil, nil, nil, nil
+	j.admitAll()
 	j.fixed = slices.Contains(j.lost[1:], false)
-	policy := j.opt.NewPolicy
-	if j.opt.Owner {
-		policy = func(dispatch.Machine) dispatch.Policy { return newByOwner(&j.placement) }
-	}
-	j.queue = dispatch.NewQueue(policy(m), n, n)
+	j.queue = j.newQueue()
 	j.data, j.entries = map[*graph.Datum]*entry{}, map[*entry]bool{}
 	j.homes, j.names = map[*entry]*home{}, map[transport.Ref]bool{}
 	j.flying = map[graph.TaskID]*flight{}
@@ -149,6 +128,70 @@ func (j *job) begin() (err error) {
 		j.mu.Unlock()
 	})
 	return nil
+}
+
+// admitAll makes room for tasks of nodes that the job does not know yet. The caller holds mu.
+func (j *job) admitAll() {
+	j.most = 0
+	for i, x := range j.nodes {
+		if i == len(j.lost) {
+			j.lost, j.room, j.pace = append(j.lost, true), append(j.room, 0), append(j.pace, pace{})
+			j.batches, j.waiting = append(j.batches, nil), append(j.waiting, nil)
+		}
+		if j.lost[i] && j.gone(x) == nil {
+			j.lost[i], j.room[i] = false, ahead*x.workers
+			j.pace[i] = pace{workers: x.workers, size: j.room[i]}
+			j.slot(i)
+		}
+	}
+	for i, x := range j.nodes {
+		if !j.lost[i] && x.memory.most == 0 && (i > 0 || !j.opt.Idle) {
+			j.most = 0
+			break
+		}
+		j.most = max(j.most, x.memory.most)
+	}
+}
+
+// newQueue returns a queue with the policy of the job, for its nodes.
+func (j *job) newQueue() *dispatch.Queue {
+	m := dispatch.Machine{}
+	for i := range j.nodes {
+		m.Locations = append(m.Locations, i)
+	}
+	if j.opt.Owner {
+		return dispatch.NewQueue(newByOwner(&j.placement), len(j.nodes), len(j.nodes))
+	}
+	return dispatch.NewQueue(j.opt.NewPolicy(m), len(j.nodes), len(j.nodes))
+}
+
+// join lets a node that has come take part, under a policy of its own for as many nodes. A
+// job that began on the driver alone stays there: it works in the program's memory, and what
+// others would take from there nobody could make again.
+func (j *job) join(n *node) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.number == 0 || j.again || !j.fixed || n.index < len(j.lost) && !j.lost[n.index] {
+		return
+	}
+	old, workers := j.queue, len(j.nodes)
+	j.nodes = j.now()
+	j.admitAll()
+	j.queue = j.newQueue()
+	for t := old.Own(0); t != nil; t = old.Own(0) {
+		j.queue.Direct(t, 0)
+	}
+	var tasks []*graph.Task
+	for i := range workers {
+		for t := old.Pop(i); t != nil; t = old.Pop(i) {
+			tasks = append(tasks, t)
+		}
+	}
+	slices.SortFunc(tasks, func(a, b *graph.Task) int { return cmp.Compare(a.ID(), b.ID()) })
+	for i := range tasks {
+		j.queue.Push(tasks[i:i+1:i+1], -1)
+	}
+	j.place()
 }
 
 // Wait implements [exec.Job]. It brings the latest version of each datum into the
@@ -168,10 +211,10 @@ func (j *job) Wait() error {
 	for j.Err() == nil && !j.bring() {
 		j.finish()
 	}
-	number := j.number
+	number, nodes := j.number, j.nodes
 	j.mu.Unlock()
 	j.stopping()
-	j.host.end(number, j.nodes)
+	j.host.end(number, nodes)
 	j.mu.Lock()
 	for d := range j.data {
 		d.SetAt(0)

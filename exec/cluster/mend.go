@@ -30,7 +30,7 @@ func (j *job) mendAll() {
 
 // mendLost makes again what nobody has, and once more if another node is lost meanwhile.
 func (j *job) mendLost() (err error) {
-	for range len(j.nodes) + 1 {
+	for range 1000 { // nodes to be lost meanwhile
 		j.mu.Lock()
 		var lost []*entry
 		for e := range j.entries {
@@ -79,6 +79,8 @@ type chain struct {
 }
 
 func (j *job) replay(p plan) *replay {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	r := &replay{job: newJob(j.host, j.fleet, j.ctx, j.nodes), parent: j, plan: p, latest: map[*entry]*chain{}, reads: map[instance]*graph.Datum{}}
 	r.again = true
 	return r

@@ -46,7 +46,8 @@ type Options struct {
 	// Owner has each task run on the node that owns the first datum that it writes, by
 	// the Layout of the matrix (blocked.Matrix.SetLayout), instead of a policy: owner k
 	// is the k-th node that is there, the driver the first unless Idle is set. Owners
-	// that there are not are others, in turn. It moves the fewest bytes, and waits for
+	// that there are not are others, in turn; a node that joins takes the place of one that is
+	// lost. It moves the fewest bytes, and waits for
 	// the node that has the most to do.
 	Owner bool
 	// Window is the number of tasks of a job that may be in flight; 0 means

@@ -53,14 +53,35 @@ func (p *placement) owner(t *graph.Task) int {
 			break
 		}
 	}
+	if len(p.slots) == 0 {
+		return 0
+	}
+	s := int(d.Owner) % len(p.slots)
+	if !p.lost[p.slots[s]] {
+		return p.slots[s]
+	}
 	var there []int
-	for i, lost := range p.lost {
-		if !lost && (i > 0 || !p.opt.Idle) {
+	for _, i := range p.slots {
+		if !p.lost[i] {
 			there = append(there, i)
 		}
 	}
 	if len(there) == 0 {
 		return 0
 	}
-	return there[int(d.Owner)%len(there)]
+	return there[s%len(there)]
+}
+
+// slot makes a node that has come an owner: in place of one that is lost, if there is one.
+func (p *placement) slot(node int) {
+	if node == 0 && p.opt.Idle {
+		return
+	}
+	for s, i := range p.slots {
+		if p.lost[i] {
+			p.slots[s] = node
+			return
+		}
+	}
+	p.slots = append(p.slots, node)
 }

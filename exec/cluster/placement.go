@@ -37,6 +37,7 @@ type placement struct {
 	number  uint64      // 0 while the job has no tasks in flight
 	nodes   []*node
 	lost    []bool // by node
+	slots   []int  // owners: the node of each
 	room    []int  // by node: how many more tasks it is given
 	pace    []pace // by node
 	graph   graph.Graph
