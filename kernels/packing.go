@@ -137,6 +137,14 @@ func (p *Packing) begin(form PackingForm, size int64) (ok, first bool) {
 	return false, false
 }
 
+// Release implements [versions.Derived].
+func (p *Packing) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.coming = 0
+	p.free()
+}
+
 // Coming returns how many of the tasks have not ended.
 func (p *Packing) Coming() int {
 	p.mu.Lock()
@@ -156,6 +164,11 @@ func (p *Packing) Done(used bool) {
 	if used {
 		p.users--
 	}
+	p.free()
+}
+
+// free gives the memory to others if nobody will use it. The caller holds mu.
+func (p *Packing) free() {
 	if p.coming <= 0 && p.users == 0 && p.stage == packed {
 		workspaces.Put(p.work)
 		p.room.left.Add(p.size)

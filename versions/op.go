@@ -27,10 +27,18 @@ type Op struct {
 	// NewParams returns a new parameter of the op, with every field zero, by
 	// pointer: a struct of plain data. Nil means that the op takes none.
 	NewParams func() any
+	// Derive, if not nil, returns Call.Local for a task of a node that has the versions of
+	// operands that many tasks read: of returns what tasks that read the same version of
+	// an operand share in a role, which fresh makes for the first of them. It may be nil.
+	Derive func(args []any, of func(operand, role int, fresh func() Derived) Derived) any
 	// Bound says that calls of the op read or write what only this process has, the
 	// source of a matrix, say: its tasks are never sent to another one.
 	Bound bool
 }
+
+// Derived is what tasks make of a version of an operand for themselves and others that read
+// it. Release says that no further ones do: its memory goes when the last of them ends.
+type Derived interface{ Release() }
 
 // OpName returns the operation's name with its type, as in "gemm/f64". It
 // makes *Op a graph.Op.

@@ -1,11 +1,13 @@
 package cluster
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // entry is a datum, and what the driver knows of its values. The order of tasks makes it
@@ -23,6 +25,7 @@ type entry struct {
 	datum   *graph.Datum // by which the latest job knows it
 	copyOf  *entry       // which this one stands for where something is made again
 	serving int          // how often holders were named, to take turns
+	users   int          // operands of tasks of the job that have not ended
 	asked   []int        // nodes that were to fetch it
 
 	// home is the version in the program's memory, which is the driver's, if any is. The
@@ -45,6 +48,17 @@ type facts struct {
 	kind  string
 	shape []byte
 	label label
+}
+
+// factsOf returns the facts of a datum with that value.
+func factsOf(value any) (f facts) {
+	if s, ok := value.(versions.Shaped); ok {
+		f.shape = s.Shape()
+	}
+	if value != nil {
+		f.kind = reflect.TypeOf(value).String()
+	}
+	return f
 }
 
 // label is what a datum is to people and to policies.

@@ -51,7 +51,7 @@ type work struct {
 // newExecutor returns what executes the tasks of one driver. Tokens are as many as the
 // node may fetch values at once.
 func newExecutor(o *Options, k known, tokens chan struct{}) *executor {
-	return &executor{runtime: o.Runtime, known: k, store: newStore(o.Transport, tokens), jobs: map[uint64]*work{}}
+	return &executor{runtime: o.Runtime, known: k, store: newStore(o.Transport, tokens, len(o.Runtime.Workers())), jobs: map[uint64]*work{}}
 }
 
 // work returns the work for a job, which begins if the node knows nothing of it yet.
@@ -239,6 +239,7 @@ func (e *execution) arrived() {
 		go e.alone()
 		return
 	}
+	e.derive()
 	if _, err := e.w.job.Submit(&e.spec); err != nil {
 		e.ended(made, err)
 		return
@@ -259,6 +260,21 @@ func (e *execution) arrived() {
 			e.ended(made, err)
 		})
 	}
+}
+
+// derive has the task share with others what versions make of its operands.
+func (e *execution) derive() {
+	op, ok := e.spec.Op.(*versions.Op)
+	if !ok || op.Derive == nil || slices.ContainsFunc(e.task.Operands, func(o operand) bool { return o.home != nil }) {
+		return
+	}
+	args := make([]any, len(e.spec.Operands))
+	for i, o := range e.spec.Operands {
+		args[i] = o.Datum.Value
+	}
+	e.spec.Local = op.Derive(args, func(operand, role int, fresh func() versions.Derived) versions.Derived {
+		return e.w.store.derive(e.task.Operands[operand].Ref, role, fresh)
+	})
 }
 
 // alone executes a task that writes nothing, so that nothing says when it has ended: as

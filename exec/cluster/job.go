@@ -66,6 +66,9 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 			return 0, err
 		}
 	}
+	for _, o := range s.Operands {
+		j.data[o.Datum].users++
+	}
 	t, ready := j.graph.Add(s)
 	j.count++
 	id := t.ID()
@@ -110,6 +113,7 @@ func (j *job) begin() (err error) {
 	if j.number, err = j.host.begin(j); err != nil {
 		return err
 	}
+	j.sealed = false
 	j.lost, j.room, j.pace, j.batches, j.waiting, j.slots = nil, nil, nil, nil, nil, nil
 	j.admitAll()
 	j.fixed = slices.Contains(j.lost[1:], false)
@@ -119,8 +123,8 @@ func (j *job) begin() (err error) {
 	j.flying = map[graph.TaskID]*flight{}
 	j.orders++
 	j.order = j.orders
-	number := j.number
-	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(j.nodes[0], []end{e}, j.exec.store.most()) })
+	number, own := j.number, j.nodes[0]
+	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(own, []end{e}, j.exec.store.most()) })
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()
@@ -206,6 +210,10 @@ func (j *job) Wait() error {
 	}
 	if j.graph.Open() {
 		j.graph.Seal()
+	}
+	j.sealed = true
+	for e := range j.entries {
+		j.shed(e)
 	}
 	j.finish()
 	for j.Err() == nil && !j.bring() {

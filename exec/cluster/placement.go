@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -61,6 +60,7 @@ type placement struct {
 	stuck  []*graph.Task // that cannot be given to anybody before what they read is made again
 	mends  bool          // so nothing is given
 	mender func()        // makes again what was lost, on a goroutine of its own; nil while it does
+	sealed bool          // the program waits: it submits nothing now
 	again  bool          // the job itself makes something again
 }
 
@@ -128,17 +128,6 @@ func (p *placement) datum(d *graph.Datum) *entry {
 	p.at(d, e)
 	p.work.store.adopt(r, h)
 	return e
-}
-
-// factsOf returns the facts of a datum with that value.
-func factsOf(value any) (f facts) {
-	if s, ok := value.(versions.Shaped); ok {
-		f.shape = s.Shape()
-	}
-	if value != nil {
-		f.kind = reflect.TypeOf(value).String()
-	}
-	return f
 }
 
 // name returns a new name for a datum of a job, or of a set: one that no matrix has.
@@ -225,6 +214,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.watches--
+			e.home.there = e.home.there && !e.base.there // or else that is what it held
 			p.vain(e, err)
 			p.watched(t, w)
 		}()
@@ -601,10 +591,32 @@ func (p *placement) fail(t *graph.Task, n *node, why *fault) {
 // end takes a task out of the graph, with the fault that those get who read what it was
 // to write. The caller holds mu.
 func (p *placement) end(t *graph.Task, s graph.State, f *graph.Fault) {
+	for k := range t.Len() {
+		e := p.data[t.Operand(k).Datum]
+		e.users--
+		p.shed(e)
+	}
 	freed := p.graph.End(t, s, f, nil)
 	p.done++
 	p.arrived(freed)
 	p.news.Broadcast()
+}
+
+// shed has nodes drop copies that no task will read any more: all but the first, and the
+// driver's.
+func (p *placement) shed(e *entry) {
+	if e.users > 0 || !p.sealed || p.again || len(e.holders) < 2 {
+		return
+	}
+	for _, h := range e.holders[1:] {
+		if h > 0 {
+			p.where.drop(h, e.ref)
+			p.nodes[h].memory.forget(e)
+		}
+	}
+	first := e.holders[0]
+	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h != first && h > 0 })
+	e.asked = e.asked[:0]
 }
 
 // lose sees to what a node has of the job that has gone: its tasks go to others, and what

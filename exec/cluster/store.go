@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"container/list"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +26,13 @@ type store struct {
 	count sync.WaitGroup          // of fetches
 	bytes int64                   // of values, but for those that are the program's
 	peak  int64                   // the most that there were
+
+	derived list.List // of *derived, that which was used last in front
+	room    int64     // bytes of operands of which something may be derived
+
+	spare      map[string][]versions.Shaped // values that were dropped, by kind: see kindOf
+	spareBytes int64
+	spareMost  int64
 }
 
 // held is a datum on a node. Its memory stays the same for all versions that come here,
@@ -35,13 +44,23 @@ type held struct {
 	err   error         // why it did not come
 	wants []func(error) // who waits for it; nil if it is there
 	on    bool          // on its way
+	made  []*derived    // of the version that is there
+}
+
+// derived is what tasks have made of a version for others that read it.
+type derived struct {
+	of    *held
+	role  int
+	value versions.Derived
+	at    *list.Element // of store.derived
 }
 
 // errNothing is why a value is no version: it is new, or a task is to write it.
 var errNothing = errors.New("no version is there")
 
-func newStore(t transport.Transport, tokens chan struct{}) *store {
-	s := &store{through: t, tokens: tokens, held: map[transport.Ref]*held{}}
+// newStore returns a store for a node with so many workers.
+func newStore(t transport.Transport, tokens chan struct{}, workers int) *store {
+	s := &store{through: t, tokens: tokens, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -60,6 +79,89 @@ func (s *store) adopt(r transport.Ref, h *home) {
 	s.held[datum(r)] = &held{ref: r, value: h.value, home: h}
 	s.mu.Unlock()
 	s.publish(r, h.value)
+}
+
+// derivedRoom is the bytes of operands for each worker of which tasks derive something for
+// others: it is as large again. Panels of some 30 tiles of 512×512.
+const derivedRoom = 64 << 20
+
+// derive returns what tasks that read a version share in a role, nil if it is not there.
+// What was used the longest time ago makes room.
+func (s *store) derive(r transport.Ref, role int, fresh func() versions.Derived) versions.Derived {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[datum(r)]
+	if h == nil || h.ref != r || h.err != nil || h.on {
+		return nil
+	}
+	for _, d := range h.made {
+		if d.role == role {
+			s.derived.MoveToFront(d.at)
+			return d.value
+		}
+	}
+	d := &derived{of: h, role: role, value: fresh()}
+	d.at = s.derived.PushFront(d)
+	h.made = append(h.made, d)
+	s.room -= bytesOf(h.value)
+	for s.room < 0 && s.derived.Len() > 1 {
+		s.release(s.derived.Back().Value.(*derived))
+	}
+	return d.value
+}
+
+// release ends the sharing of what was derived. The caller holds mu.
+func (s *store) release(d *derived) {
+	s.room += bytesOf(d.of.value)
+	s.derived.Remove(d.at)
+	d.of.made = slices.DeleteFunc(d.of.made, func(x *derived) bool { return x == d })
+	d.value.Release()
+}
+
+// changes notes that a datum will be another version, or go. The caller holds mu.
+func (s *store) changes(h *held) {
+	for len(h.made) > 0 {
+		s.release(h.made[0])
+	}
+}
+
+// spareRoom is the bytes for each worker of values that are kept to be fetched into: memory
+// that is not asked of the system again and again.
+const spareRoom = 16 << 20
+
+// kindOf returns what values must have in common for one to take the place of another one.
+func kindOf(name string, shape []byte) string { return name + string(shape) }
+
+// spares keeps a value that nobody uses any more, if there is room.
+func (s *store) spares(value any) {
+	v, ok := value.(versions.Shaped)
+	if !ok {
+		return
+	}
+	f := factsOf(v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := bytesOf(v); s.spareBytes+n <= s.spareMost {
+		if s.spare == nil {
+			s.spare = map[string][]versions.Shaped{}
+		}
+		k := kindOf(f.kind, f.shape)
+		s.spare[k] = append(s.spare[k], v)
+		s.spareBytes += n
+	}
+}
+
+// spared returns a value that was kept, nil if there is none of that kind. The caller holds mu.
+func (s *store) spared(o *operand) any {
+	k := kindOf(o.Type, o.Shape)
+	all := s.spare[k]
+	if len(all) == 0 {
+		return nil
+	}
+	v := all[len(all)-1]
+	s.spare[k] = all[:len(all)-1]
+	s.spareBytes -= bytesOf(v)
+	return v
 }
 
 // bytesOf returns how many bytes a value has, 0 if that is not known.
@@ -99,11 +201,17 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil {
-		v, err := fresh()
-		if err != nil {
-			s.mu.Unlock()
-			then(err)
-			return nil
+		var v any
+		if reads { // all of it is written over
+			v = s.spared(o)
+		}
+		if v == nil {
+			var err error
+			if v, err = fresh(); err != nil {
+				s.mu.Unlock()
+				then(err)
+				return nil
+			}
 		}
 		h = &held{ref: r, value: v, err: errNothing}
 		s.held[datum(r)] = h
@@ -112,6 +220,7 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 	there := h.ref == r && h.err == nil && !h.on
 	if h.home != nil && h.home.fixed && h.value == h.home.value && !h.on && (writes || !there) {
 		// The program's memory keeps what it holds, and here goes on in a copy.
+		s.changes(h)
 		h.value = h.value.(versions.Value).Snapshot()
 		s.grows(bytesOf(h.value))
 		if there {
@@ -127,6 +236,7 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		then(nil)
 	case !reads: // whatever it holds: the task makes a version of it
 		old, stays := h.ref, h.isHome(h.ref)
+		s.changes(h)
 		h.ref, h.err = r, errNothing
 		s.mu.Unlock()
 		if !stays {
@@ -141,6 +251,7 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		then(nil)
 	default:
 		old, stays := h.ref, h.isHome(h.ref)
+		s.changes(h)
 		h.ref, h.on, h.err = r, true, nil
 		h.wants = append(h.wants, then)
 		s.count.Add(1)
@@ -273,6 +384,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 		here, _ = h.value.(versions.Value)
 	}
 	old, was := h.ref, to.ref
+	s.changes(h)
 	if h.value != to.value {
 		s.grows(-bytesOf(h.value))
 	}
@@ -303,11 +415,14 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 				err = s.copy(v, r, from)
 			}
 		}
-		if old != r { // or else others may be about to fetch it
+		if old != r && old != was { // or else others may be about to fetch it
 			s.through.Drop(old)
 		}
 		s.mu.Lock()
 		to.ref = r
+		if err != nil { // it may hold anything
+			to.ref = transport.Ref{}
+		}
 		s.mu.Unlock()
 		if err == nil {
 			s.publish(r, to.value)
@@ -320,6 +435,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 func (s *store) writes(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[datum(r)]
+	s.changes(h)
 	h.err = errNothing
 	stays := h.isHome(r) && h.value != h.home.value
 	s.mu.Unlock()
@@ -351,16 +467,20 @@ func (s *store) drop(r transport.Ref) {
 		s.mu.Unlock()
 		return
 	}
+	s.changes(h)
 	if h.home == nil || h.value != h.home.value {
 		s.grows(-bytesOf(h.value))
 	}
 	if h.home != nil {
 		h.ref, h.value, h.err = h.home.ref, h.home.value, nil
-	} else {
-		delete(s.held, datum(r))
+		s.mu.Unlock()
+		s.through.Drop(r)
+		return
 	}
+	delete(s.held, datum(r))
 	s.mu.Unlock()
-	s.through.Drop(r)
+	s.through.Drop(r) // which waits for those who read it
+	s.spares(h.value)
 }
 
 // forget drops all of a job, or of a set of data. No task of it runs any more.
@@ -370,6 +490,7 @@ func (s *store) forget(job uint64) {
 	for k, h := range s.held {
 		if k.Job == job {
 			all = append(all, h.ref)
+			s.changes(h)
 			if h.home == nil || h.value != h.home.value {
 				s.grows(-bytesOf(h.value))
 			}
@@ -378,6 +499,9 @@ func (s *store) forget(job uint64) {
 			}
 			delete(s.held, k)
 		}
+	}
+	if len(s.held) == 0 {
+		s.spare, s.spareBytes = nil, 0
 	}
 	s.mu.Unlock()
 	for _, r := range all {
@@ -391,6 +515,9 @@ func (s *store) close() {
 	s.count.Wait()
 	s.mu.Lock()
 	all := s.held
+	for _, h := range all {
+		s.changes(h)
+	}
 	s.held = map[transport.Ref]*held{}
 	s.mu.Unlock()
 	for _, h := range all {

@@ -5,6 +5,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
+	"math"
 )
 
 // packedLeft returns the tile t, of which op(t) is m×k, on the left of products.
@@ -30,6 +31,40 @@ func packedFactor[T kernels.Element](p *kernels.Packing, q cpu.QRRoutines[T], fo
 	}
 	form.Routines = ours
 	return kernels.Packed(p, form, ours.SizeV(form.Dim, form.K, form.IB), func(dst []T) { pack(ours, dst) })
+}
+
+// Roles of an operand that is shared packed. See [versions.Op.Derive].
+const (
+	onLeft = iota
+	onRight
+	asFactor
+)
+
+// deriveFrom is the tile size from which it pays to share packed operands: as blocked's.
+const deriveFrom = 160
+
+// allRoom is for packings that others bound.
+var allRoom = kernels.NewPackingRoom(math.MaxInt64)
+
+// derive returns a function that has tasks share their operand left in a role, and right in
+// the role onRight unless that is negative.
+func derive[T kernels.Element](left, role, right int) func([]any, func(int, int, func() versions.Derived) versions.Derived) any {
+	fresh := func() versions.Derived {
+		p := &kernels.Packing{}
+		p.Init(allRoom, math.MaxInt)
+		return p
+	}
+	return func(args []any, of func(int, int, func() versions.Derived) versions.Derived) any {
+		if t, ok := args[left].(*kernels.Tile[T]); !ok || min(t.Rows, t.Cols) < deriveFrom {
+			return nil
+		}
+		x := &kernels.Packings{}
+		x.A, _ = of(left, role, fresh).(*kernels.Packing)
+		if right >= 0 {
+			x.B, _ = of(right, onRight, fresh).(*kernels.Packing)
+		}
+		return x
+	}
 }
 
 // unpacked ends the packings of a call that makes no use of them.
