@@ -1,0 +1,72 @@
+package builtin
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// TestAsum: the sums of moduli by column and row and the largest one are those of the
+// definition, for triangles and what they stand for, and NaN stays.
+func TestAsum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, p := range []kernels.Asum{{}, {Uplo: blas.Lower}, {Uplo: blas.Upper}, {Uplo: blas.Lower, Symmetric: true}, {Uplo: blas.Upper, Symmetric: true}} {
+		for _, n := range []int{1, 3, 4, 17} {
+			for _, bad := range []float64{0, math.NaN(), math.Inf(-1)} {
+				a, s := asumTile(n, n), asumTile(3, n+2)
+				for i := range n {
+					for j := range n {
+						a.Set(i, j, rng.NormFloat64())
+					}
+				}
+				if bad != 0 {
+					a.Set(n/2, n/2, bad)
+				}
+				columns, rows, top := make([]float64, n), make([]float64, n), 0.0
+				for i := range n {
+					for j := range n {
+						k, l := i, j
+						if p.Uplo == blas.Lower && j > i || p.Uplo == blas.Upper && j < i {
+							if !p.Symmetric {
+								continue
+							}
+							k, l = j, i
+						}
+						v := math.Abs(a.At(k, l))
+						columns[j] += v
+						rows[i] += v
+						top = max(top, v)
+					}
+				}
+				if err := asum[float64](&versions.Call{Params: &p, Args: []any{a, s}}); err != nil {
+					t.Fatal(err)
+				}
+				same := func(x, y float64) bool {
+					return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-13*math.Abs(y)
+				}
+				for i := range n {
+					if !same(s.At(0, i), columns[i]) || !same(s.At(1, i), rows[i]) || !same(s.At(2, 0), top) {
+						t.Fatalf("%+v n=%d with %v: column and row %d: %v, %v; top %v; want %v, %v, %v", p, n, bad, i, s.At(0, i), s.At(1, i), s.At(2, 0), columns[i], rows[i], top)
+					}
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkAsum(b *testing.B) {
+	a, s := asumTile(512, 512), asumTile(3, 512)
+	b.SetBytes(512 * 512 * 8)
+	c := &versions.Call{Params: &kernels.Asum{}, Args: []any{a, s}}
+	for b.Loop() {
+		_ = asum[float64](c)
+	}
+}
+
+func asumTile(m, n int) *kernels.Tile[float64] {
+	return &kernels.Tile[float64]{Rows: m, Cols: n, Stride: n, Data: make([]float64, m*n)}
+}
