@@ -35,7 +35,7 @@ define FUNCTIONS
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz mutations lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz soak mutations lint fmt fmt-check vet \
 	deps deps-mkl bench bench-libraries bench-tasks examples generate-check clean
 
 help: ## list the targets
@@ -180,6 +180,9 @@ bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 
 bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TYPE= TURNS= RUN=)
 	@OPS='$(OPS)' SIZES='$(SIZES)' TYPE='$(TYPE)' TURNS='$(TURNS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
+
+soak: ## 1000 random programs on nodes with faults of the network: SEEDS=N, about 0.3 s each
+	$(GO) test ./exec/cluster -run TestFaults -timeout 10h -v -seeds $(or $(SEEDS),1000)
 
 bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT

@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -65,21 +61,4 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, workers int, resources []
 		return err
 	}
 	return nil
-}
-
-// readCerts reads the certificate of this node, its key, and the authority of the cluster.
-func readCerts(dir string) (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "node.crt"), filepath.Join(dir, "node.key"))
-	if err != nil {
-		return nil, err
-	}
-	pem, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificate", filepath.Join(dir, "ca.crt"))
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
 }

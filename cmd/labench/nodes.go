@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/transport/web"
+	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
 // nodeFlags is what makes this process a node of a cluster, as a command line says it.
@@ -29,11 +31,14 @@ type nodeFlags struct {
 
 // register defines the flags on fl.
 func (f *nodeFlags) register(fl *pflag.FlagSet, listen string) {
-	fl.StringVar(&f.name, "name", "", "name of this node (default the machine's, and a number)")
+	fl.StringVar(&f.name, "name", "", "name of this node (default the certificate's, or the machine's and a number)")
 	fl.StringVar(&f.listen, "listen", listen, "address to listen on; port 0 takes a free one")
-	fl.StringVar(&f.certs, "certs", "", "directory with node.crt, node.key and ca.crt; without it, loopback addresses only")
+	fl.StringVar(&f.certs, "certs", "", "directory with the node's certificate (labench cluster init); without it, loopback addresses only")
 	fl.DurationVar(&f.timeout, "node-timeout", 5*time.Second, "a node that does not answer for that long is lost")
 }
+
+// greeting is how often nodes greet each other.
+func (f *nodeFlags) greeting() time.Duration { return min(f.timeout/10, 200*time.Millisecond) }
 
 // join returns a node of the cluster that executes tasks on workers of this machine. Who
 // gets it closes the transport, or has cluster do it, and then the runtime.
@@ -47,6 +52,17 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 		}
 		return at
 	}}))
+	var config *tls.Config
+	if f.certs != "" {
+		name := ""
+		if config, name, err = certs.Read(f.certs); err != nil {
+			return opt, err
+		}
+		if f.name != "" && f.name != name {
+			return opt, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
+		}
+		f.name = name
+	}
 	if f.name == "" {
 		host, _ := os.Hostname()
 		f.name = fmt.Sprintf("%s-%d", host, os.Getpid())
@@ -60,12 +76,7 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 			return opt, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
 	}
-	w := web.Options{Name: f.name, Listen: f.listen, Peers: f.peers, Plain: f.certs == "", Timeout: f.timeout, Greet: min(f.timeout/10, 200*time.Millisecond), Log: log}
-	if f.certs != "" {
-		if w.TLS, err = readCerts(f.certs); err != nil {
-			return opt, err
-		}
-	}
+	w := web.Options{Name: f.name, Listen: f.listen, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Log: log}
 	if opt.Transport, err = web.New(w); err != nil {
 		if bad := (*web.OptionsError)(nil); errors.As(err, &bad) {
 			err = usage(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -557,13 +558,16 @@ func TestKept(t *testing.T) {
 	t.Logf("%d lost for good", said.get("lost for good"))
 }
 
+// soak is how many random programs have faults: see make soak.
+var soak = flag.Uint64("seeds", 100, "seeds of TestFaults, unless -short is given")
+
 // TestFaults: messages are lost, doubled, reordered and damaged, fetches fail, nodes are cut
 // off, stand still and crash. Random programs leave what they should.
 func TestFaults(t *testing.T) {
 	leaves(t)
 	seeds := uint64(12)
 	if !testing.Short() {
-		seeds = 100
+		seeds = *soak
 	}
 	var said counts
 	for seed := range seeds {

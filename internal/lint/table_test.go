@@ -96,6 +96,7 @@ func table() []entry {
 			third:   []string{"github.com/fxamacker/cbor/v2"},
 		},
 		{pkg: "transport", tessera: []string{"versions"}},
+		{pkg: "transport/web/certs"},
 		{pkg: "transport/web", tessera: []string{"transport", "versions"}, third: []string{"github.com/valyala/fasthttp"}},
 		{pkg: "transport/faulty", tessera: []string{"transport", "versions"}},
 		{pkg: "transport/reliable", tessera: []string{"transport", "versions"}},

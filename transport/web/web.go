@@ -51,9 +51,10 @@ type node struct {
 	running sync.WaitGroup
 	once    sync.Once
 
-	mu      sync.Mutex // a leaf
-	self    *member    // this node, as a sender to itself
-	started bool
+	mu       sync.Mutex // a leaf
+	refusals refusals
+	self     *member // this node, as a sender to itself
+	started  bool
 }
 
 // New returns a node that listens; it takes part when it is started. The error is an
@@ -62,7 +63,7 @@ func New(opt Options) (transport.Transport, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
-	n := &node{opt: opt, life: rand.Uint64(), members: newMembers()}
+	n := &node{opt: opt, life: rand.Uint64(), members: newMembers(), refusals: refusals{log: opt.Log}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	var err error
 	if n.listen, err = net.Listen("tcp", opt.Listen); err != nil {
@@ -84,7 +85,7 @@ func New(opt Options) (transport.Transport, error) {
 	}
 	if opt.TLS != nil {
 		server, _ := secure(opt.TLS)
-		n.listen = tls.NewListener(n.listen, server)
+		n.listen = &listener{tls.NewListener(n.listen, server), &n.refusals}
 	}
 	return n, nil
 }
@@ -124,7 +125,7 @@ func (n *node) dial(address string) (net.Conn, error) {
 	}
 	if err != nil {
 		t.Close()
-		n.opt.Log.Warn("connection refused", "to", address, "error", err)
+		n.refusals.tell("connection refused", "to", address, err)
 		return nil, err
 	}
 	return t, nil
@@ -282,7 +283,7 @@ func (n *node) greetOne(address string, b []byte) {
 			return err
 		}
 		if err := n.shows(address, g.Name); err != nil {
-			n.opt.Log.Warn("answer refused", "from", address, "error", err)
+			n.refusals.tell("answer refused", "from", address, err)
 			return err
 		}
 		if g.Name != n.opt.Name {
@@ -534,7 +535,7 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 
 // refuse answers what makes no sense, and tells the operator.
 func (n *node) refuse(c *fasthttp.RequestCtx, status int, err error) {
-	n.opt.Log.Warn("request refused", "from", c.RemoteAddr().String(), "error", err)
+	n.refusals.tell("request refused", "from", c.RemoteAddr().String(), err)
 	c.Error(err.Error(), status)
 }
 

@@ -193,8 +193,10 @@ func TestStrangers(t *testing.T) {
 	if status, err := post(a.config(t, "node1", soon), "node2"); err != nil || status != http.StatusForbidden {
 		t.Errorf("node1 as node2: %d %v", status, err)
 	}
-	if !strings.Contains(l.text(), "node1 says that it is") {
-		t.Errorf("the log does not tell: %s", l.text())
+	for _, want := range []string{"node1 says that it is", "didn't provide a certificate", "unknown authority", "expired"} {
+		if strings.Count(l.text(), want) != 1 {
+			t.Errorf("%q is not in the log once: %s", want, l.text())
+		}
 	}
 	select {
 	case who := <-got:

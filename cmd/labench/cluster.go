@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/transport/web/certs"
+)
+
+// newClusterCommand returns the command labench cluster.
+func newClusterCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "Make certificates for nodes, and see which are there",
+		Example: `  labench cluster init certs --nodes node1,node2,laptop
+  labench cluster status --cluster 10.0.0.1:7400 --certs certs/laptop`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("unknown command %q; known: %s", args[0], strings.Join(names(cmd), ", ")))
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newClusterInitCommand(a), newClusterStatusCommand(a))
+	return cmd
+}
+
+func newClusterInitCommand(a *app) *cobra.Command {
+	var nodes []string
+	var valid time.Duration
+	cmd := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Make an authority in DIR, and certificates of nodes in directories of their own",
+		Long: `Make an authority in DIR, and certificates of nodes in directories of their own.
+
+Each node gets a copy of DIR/NODE, and uses it with --certs. DIR/ca.key stays
+here: who has it can let anybody in. Called again, init adds nodes for the same
+authority.`,
+		Example: `  labench cluster init certs --nodes node1,node2,laptop
+  scp -r certs/node1 node1:certs
+  labench agent --listen 10.0.0.1:7400 --certs certs          on node1`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("want one directory"))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(nodes) == 0 {
+				return usage(errors.New("--nodes names no node"))
+			}
+			return a.initCluster(args[0], nodes, valid)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringSliceVar(&nodes, "nodes", nil, "names of nodes, those that drive included")
+	cmd.Flags().DurationVar(&valid, "valid", 365*24*time.Hour, "how long their certificates are valid")
+	return cmd
+}
+
+// initCluster makes certificates, and says what it made.
+func (a *app) initCluster(dir string, nodes []string, valid time.Duration) error {
+	authority, made, err := certs.Open(dir)
+	if err != nil {
+		return err
+	}
+	if made {
+		fmt.Fprintf(a.out, "%s: an authority; its key stays here\n", dir)
+	}
+	for _, n := range nodes {
+		own := filepath.Join(dir, n)
+		if err := authority.Node(own, n, valid); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s: for node %s: copy it there, and use it with --certs\n", own, n)
+	}
+	return nil
+}
+
+func newClusterStatusCommand(a *app) *cobra.Command {
+	var f clusterFlags
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "List the agents that are there",
+		Example: `  labench cluster status --cluster 127.0.0.1:7400 --agents 4`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(f.peers) == 0 {
+				return usage(errors.New("--cluster names no node"))
+			}
+			return a.clusterStatus(cmd.Context(), &f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringSliceVar(&f.peers, "cluster", nil, "addresses of agents, of which one is enough")
+	fl.IntVar(&f.agents, "agents", 0, "agents that are to be there (default as many as --cluster names)")
+	f.nodeFlags.register(fl, "127.0.0.1:0")
+	return cmd
+}
+
+// clusterStatus lists agents. The error is that of too few.
+func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
+	f.idle = true
+	d, end, err := f.drive(ctx, a, 1, nil, dispatch.Priority)
+	if err != nil {
+		return err
+	}
+	select { // those that others know
+	case <-time.After(f.greeting() * 3):
+	case <-ctx.Done():
+	}
+	agents := d.Usage()[1:]
+	width := 5
+	for _, u := range agents {
+		width = max(width, len(u.Node))
+	}
+	fmt.Fprintf(a.out, "%-*s  workers  memory\n", width, "agent")
+	for _, u := range agents {
+		memory := "no cap"
+		if u.Memory > 0 {
+			memory = bench.Bytes(float64(u.Memory))
+		}
+		if !u.Lost {
+			fmt.Fprintln(a.out, strings.TrimRight(fmt.Sprintf("%-*s  %7d  %s", width, u.Node, u.Workers, memory), " "))
+		}
+	}
+	return end()
+}

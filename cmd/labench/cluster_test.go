@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestCluster: certificates are made, agents use them, work is done over TLS, status lists who
+// is there; an agent of another authority does not get in, and the others say why.
+func TestCluster(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := filepath.Join(dir, "ours"), filepath.Join(dir, "theirs")
+	for _, args := range [][]string{{ours, "--nodes", "left,right"}, {ours, "--nodes", "laptop"}, {theirs, "--nodes", "crook"}} {
+		if code, out, errs := labench(t, append([]string{"cluster", "init"}, args...)...); code != 0 || !strings.Contains(out, args[2][:4]) {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+	}
+	if code, _, errs := labench(t, "cluster", "init", ours, "--nodes", "left"); code == 0 || !strings.Contains(errs, "not written over") {
+		t.Errorf("a second certificate: exit code %d: %s", code, errs)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer stop()
+	agent := func(certs, peers string) (out *console, address string) {
+		out = &console{}
+		ended.Go(func() {
+			a := &app{out: out, err: out}
+			if code := a.run(ctx, []string{"agent", "--listen", "127.0.0.1:0", "--certs", certs, "--workers", "1", "--memory", "1GiB", "--node-timeout", "20s", "--peers", peers}); code != 0 {
+				t.Errorf("agent %s: exit code %d: %s", certs, code, out)
+			}
+		})
+		for {
+			if m := regexp.MustCompile(`agent ` + filepath.Base(certs) + ` listens on (\S+), 1 workers`).FindStringSubmatch(out.String()); m != nil {
+				return out, m[1]
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	said, first := agent(filepath.Join(ours, "left"), "")
+	agent(filepath.Join(ours, "right"), first)
+	agent(filepath.Join(theirs, "crook"), first)
+	laptop := []string{"--cluster", first, "--agents", "2", "--certs", filepath.Join(ours, "laptop"), "--node-timeout", "20s"}
+	if code, out, errs := labench(t, append([]string{"cholesky", "-n", "300", "--nb", "64", "--idle", "--repeat", "1", "--warmup", "0"}, laptop...)...); code != 0 || !strings.Contains(out, "pass") || !strings.Contains(out, "of 1.0 GiB") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	code, out, errs := labench(t, append([]string{"cluster", "status"}, laptop...)...)
+	if code != 0 || !regexp.MustCompile(`(?m)^left +1  1.0 GiB$`).MatchString(out) || !strings.Contains(out, "right") || strings.Contains(out, "crook") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(said.String(), "certificate"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the agent says nothing of the stranger: %s", said)
+		}
+	}
+	if code, _, errs := labench(t, "cluster", "status", "--cluster", first, "--certs", filepath.Join(theirs, "crook"), "--node-timeout", "100ms"); code == 0 || !strings.Contains(errs, "0 of 1 agents") {
+		t.Errorf("a stranger: exit code %d: %s", code, errs)
+	}
+	if err := os.Remove(filepath.Join(ours, "left", "node.key")); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string]string{
+		"no such file":        "agent --certs " + filepath.Join(ours, "left"),
+		"that of laptop":      "agent --name x --certs " + filepath.Join(ours, "laptop"),
+		"names no node":       "cluster init " + dir,
+		"one directory":       "cluster init --nodes a",
+		"is no name":          "cluster init " + ours + " --nodes a/b",
+		"cannot be valid":     "cluster init " + ours + " --nodes c --valid -1h",
+		"--cluster names":     "cluster status",
+		"number of bytes":     "agent --memory lots",
+		"known: init, status": "cluster nonsense",
+	} {
+		if code, _, errs := labench(t, strings.Fields(args)...); code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
+			t.Errorf("labench %s: exit code %d, %s; want %q", args, code, errs, want)
+		}
+	}
+}
