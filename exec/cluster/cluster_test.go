@@ -376,39 +376,50 @@ func TestLost(t *testing.T) {
 func TestMemory(t *testing.T) {
 	leaves(t)
 	for seed := range uint64(12) {
-		rng := rand.New(rand.NewPCG(seed, 8))
 		const most = 16 * 8
 		n := start(t, 3, func(o *cluster.Options) { o.Idle, o.Memory, o.Owner = true, most, seed%2 == 1 })
-		p := newProgram(n.op, rng, 24, 0, 0)
-		var values []versions.Shaped
-		for i := range p.data {
-			v := &number{}
-			p.data[i].Value, p.data[i].Owner, p.want[i].n = v, int32(i), 0
-			values = append(values, v)
-		}
-		kept, err := n.Keep(values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			p.specs = nil
-			p.add(n.op, rng, 150, 40)
-			j := n.NewJob(context.Background())
-			for i := range p.specs {
-				if _, err := j.Submit(&p.specs[i]); err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
+		var both sync.WaitGroup
+		var kept [2]exec.Kept
+		var programs [2]*program
+		for k := range programs { // two jobs at a time share the memory
+			rng := rand.New(rand.NewPCG(seed, uint64(k)))
+			p := newProgram(n.op, rng, 12, 0, 0)
+			var values []versions.Shaped
+			for i := range p.data {
+				v := &number{}
+				p.data[i].Value, p.data[i].Owner, p.want[i].n = v, int32(i), 0
+				values = append(values, v)
+			}
+			var err error
+			if kept[k], err = n.Keep(values); err != nil {
+				t.Fatal(err)
+			}
+			programs[k] = p
+			both.Go(func() {
+				for range 3 {
+					p.specs = nil
+					p.add(n.op, rng, 150, 40)
+					j := n.NewJob(context.Background())
+					for i := range p.specs {
+						if _, err := j.Submit(&p.specs[i]); err != nil {
+							t.Errorf("seed %d: %v", seed, err)
+							return
+						}
+					}
+					if err := j.Wait(); err != nil {
+						t.Errorf("seed %d: %v", seed, err)
+						return
+					}
 				}
-			}
-			if err := j.Wait(); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
+				for i := range p.data {
+					got := &number{}
+					if err := kept[k].Fetch(context.Background(), p.data[i].Value.(*number), got); err != nil || got.n != p.want[i].n {
+						t.Errorf("seed %d: datum %d is %x, want %x, error %v", seed, i, got.n, p.want[i].n, err)
+					}
+				}
+			})
 		}
-		for i := range p.data {
-			got := &number{}
-			if err := kept.Fetch(context.Background(), p.data[i].Value.(*number), got); err != nil || got.n != p.want[i].n {
-				t.Fatalf("seed %d: datum %d is %x, want %x, error %v", seed, i, got.n, p.want[i].n, err)
-			}
-		}
+		both.Wait()
 		for _, u := range n.Usage()[1:] {
 			if u.Peak > most || u.Peak == 0 {
 				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
@@ -416,15 +427,16 @@ func TestMemory(t *testing.T) {
 		}
 		s := graph.Spec{Op: n.op, Params: &mix{}}
 		for i := range 17 {
-			s.Operands = append(s.Operands, graph.Operand{Datum: &p.data[i], Mode: graph.In})
+			s.Operands = append(s.Operands, graph.Operand{Datum: &programs[i/12].data[i%12], Mode: graph.In})
 		}
 		j := n.NewJob(context.Background())
-		_, err = j.Submit(&s)
+		_, err := j.Submit(&s)
 		var scarce *cluster.MemoryError
 		if !errors.As(err, &scarce) || scarce.Need != 17*8 || scarce.Memory != most || !errors.Is(j.Wait(), err) {
 			t.Errorf("a task of 17 data: %v", err)
 		}
-		kept.Release()
+		kept[0].Release()
+		kept[1].Release()
 		n.Close()
 	}
 }

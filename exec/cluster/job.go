@@ -241,6 +241,8 @@ func (j *job) Wait() error {
 	}
 	j.number, j.data, j.entries, j.names, j.homes = 0, nil, nil, nil, nil
 	j.graph.Release()
+	delete(j.starved, &j.placement)
+	j.relieved()
 	j.mu.Unlock()
 	return j.Err()
 }

@@ -133,6 +133,16 @@ func (m *memory) unpin(uses []*entry) {
 	}
 }
 
+// pinned reports whether a task uses something on the node.
+func (m *memory) pinned() bool {
+	for _, s := range m.spots {
+		if s.pins > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // forget notes that the node is told to drop a datum, and reports whether it had one.
 func (m *memory) forget(e *entry) bool {
 	s := m.spots[e]

@@ -332,8 +332,25 @@ func (p *placement) unstick(idle bool) bool {
 	if first == nil {
 		return false
 	}
+	for _, n := range p.nodes {
+		if n.memory.pinned() {
+			p.starved[p] = true
+			return false
+		}
+	}
 	p.outcome.Abort(p.scarce(first.Op.OpName(), uses(first, p.data)))
 	return true
+}
+
+// relieved has other jobs try again to give tasks that wait for memory: some may be free now.
+// The caller holds mu.
+func (p *placement) relieved() {
+	for q := range p.starved {
+		if q != p {
+			delete(p.starved, q)
+			q.place()
+		}
+	}
 }
 
 // scarce returns the error of a task for which no node has the memory.
@@ -512,6 +529,7 @@ func (p *placement) ended(n *node, ends []end, peak int64) {
 		}
 	}
 	p.place()
+	p.relieved()
 }
 
 // retake sees to a task that a node could not begin because nobody gave it what the task
