@@ -281,7 +281,7 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	bar.end()
 	if d != nil {
 		for _, u := range d.Usage() {
-			r.Nodes = append(r.Nodes, bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Memory: u.Memory, Peak: u.Peak})
+			r.Nodes = append(r.Nodes, bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Busy: u.Busy.Seconds(), Starving: u.Starving.Seconds(), Memory: u.Memory, Peak: u.Peak})
 		}
 	}
 	if ctx.Err() == nil {

@@ -89,23 +89,22 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 
 // nodesTable writes what each node of a cluster has done.
 func nodesTable(b *strings.Builder, r bench.Result) {
+	line := func(first, node, tasks, busy, waiting, in, peak string) {
+		fmt.Fprintf(b, "%s%-18s %7s %9s %9s %10s %9s\n", label(first), node, tasks, busy, waiting, in, peak)
+	}
 	for i, n := range r.Nodes {
 		if i == 0 {
-			fmt.Fprintf(b, "%s%-24s workers      tasks    fetched   had at most\n", label("nodes"), "")
+			line("nodes", "and workers", "tasks", "in tasks", "waiting", "fetched", "at most")
 		}
 		sum := 0
 		for _, k := range n.Tasks {
 			sum += k
 		}
-		name := n.Name
+		name := fmt.Sprintf("%s %d", n.Name, n.Workers)
 		if n.Lost {
 			name += " (lost)"
 		}
-		most := bench.Bytes(float64(n.Peak))
-		if n.Memory > 0 {
-			most += " of " + bench.Bytes(float64(n.Memory))
-		}
-		fmt.Fprintf(b, "%s%-24s %7d %10d %10s   %s\n", label(""), name, n.Workers, sum, bench.Bytes(float64(n.In)), most)
+		line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), bench.Bytes(float64(n.In)), bench.Bytes(float64(n.Peak)))
 	}
 }
 

@@ -155,7 +155,7 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 		if len(ends) == 0 {
 			return nil
 		}
-		return encode(kindEnded, ended{Job: job, Ends: ends, Peak: d.exec.store.most()})
+		return encode(kindEnded, d.exec.tell(job, ends))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
@@ -77,8 +78,11 @@ type Usage struct {
 	Lost    bool           // it is not there any more
 	Tasks   map[string]int // that have ended well, by op
 	In      int64          // bytes of operands that it was to fetch from others
-	Memory  int64          // its cap, 0 if it has none …
-	Peak    int64          // … and the bytes of the most operands that it had
+	// Busy is its workers' time in tasks, Starving that without one while tasks waited
+	// for operands.
+	Busy, Starving time.Duration
+	Memory         int64 // its cap, 0 if it has none …
+	Peak           int64 // … and the bytes of the most operands that it had
 }
 
 // Usage returns what each node has done since it joined, the driver first. A node that came
@@ -88,7 +92,7 @@ func (d *Driver) Usage() (all []Usage) {
 	d.placing.Lock()
 	defer d.placing.Unlock()
 	for _, n := range nodes {
-		all = append(all, Usage{Node: n.name, Workers: n.workers, Lost: d.gone(n) != nil, Tasks: maps.Clone(n.ran), In: n.in, Memory: n.memory.most, Peak: n.peak})
+		all = append(all, Usage{Node: n.name, Workers: n.workers, Lost: d.gone(n) != nil, Tasks: maps.Clone(n.ran), In: n.in, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving})
 	}
 	return all
 }
@@ -274,7 +278,7 @@ func (d *Driver) take(from string, message []byte) error {
 		if j == nil || n == nil {
 			return nil // the job is over, and this comes late
 		}
-		j.ended(n, m.Ends, m.Peak)
+		j.ended(n, m)
 	case kindCall: // another driver's, or this one's own
 	default:
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}

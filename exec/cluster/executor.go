@@ -29,6 +29,7 @@ type executor struct {
 	runtime exec.Runtime
 	known   known
 	store   *store
+	meter   meter
 
 	mu   sync.Mutex // a leaf
 	jobs map[uint64]*work
@@ -51,7 +52,8 @@ type work struct {
 // newExecutor returns what executes the tasks of one driver. Tokens are as many as the
 // node may fetch values at once.
 func newExecutor(o *Options, k known, tokens chan struct{}) *executor {
-	return &executor{runtime: o.Runtime, known: k, store: newStore(o.Transport, tokens, len(o.Runtime.Workers())), jobs: map[uint64]*work{}}
+	workers := len(o.Runtime.Workers())
+	return &executor{runtime: o.Runtime, known: k, store: newStore(o.Transport, tokens, workers), meter: meter{workers: workers}, jobs: map[uint64]*work{}}
 }
 
 // work returns the work for a job, which begins if the node knows nothing of it yet.
@@ -66,6 +68,13 @@ func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work
 		x.jobs[job] = w
 	}
 	return w
+}
+
+// tell returns what the driver is told of tasks that have ended, and of the node.
+func (x *executor) tell(job uint64, ends []end) ended {
+	m := ended{Job: job, Ends: ends, Peak: x.store.most()}
+	m.Busy, m.Starving = x.meter.times()
+	return m
 }
 
 // over ends the work for a job, and nothing of the job is kept. It may be a set of data as
@@ -124,6 +133,7 @@ func (w *work) run(t *task) {
 		w.end(t, err)
 		return
 	}
+	w.meter.change(1, 0)
 	// The last operand to come starts the task. Until all were asked for, none is the
 	// last one.
 	e.missing.Store(int32(len(e.data)) + 1)
@@ -227,11 +237,13 @@ func (e *execution) arrived() {
 		}
 	}
 	if len(e.absent.Missing) > 0 {
+		e.w.meter.change(-1, 0)
 		e.absent.ID = e.task.ID
 		e.w.report(e.absent)
 		e.w.tasks.Done()
 		return
 	}
+	e.w.meter.change(-1, 1)
 	for _, x := range made {
 		e.w.store.writes(x.operand.Ref)
 	}
@@ -285,6 +297,7 @@ func (e *execution) alone() {
 	if err == nil {
 		err = j.Wait()
 	}
+	e.w.meter.change(0, -1)
 	e.w.end(e.task, err)
 }
 
@@ -294,6 +307,7 @@ func (e *execution) ended(made []*datumOf, err error) {
 	for _, x := range made {
 		e.w.store.written(x.operand.Ref)
 	}
+	e.w.meter.change(0, -1)
 	e.w.end(e.task, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 )
 
 // fleet is the nodes of a driver, and what jobs need of it.
@@ -14,10 +15,10 @@ type fleet struct {
 
 	placing sync.Mutex // guards the placements of all jobs, and what follows
 	where   directory
-	kept    map[any]*entry      // by value: data that stay on nodes
-	starved map[*placement]bool // that wait for memory which other jobs use
-	named   uint32              // names given to data that have none
-	orders  uint64              // jobs begun
+	kept    map[any]*entry // by value: data that stay on nodes
+	starved map[any]func() // places tasks of jobs that wait for memory which others use
+	named   uint32         // names given to data that have none
+	orders  uint64         // jobs begun
 
 	lock   sync.Mutex    // guards what follows; the locks of outboxes are taken under it
 	nodes  []*node       // that have joined, the driver first; a node that comes back is a new one
@@ -39,6 +40,8 @@ type node struct {
 	in     int64          // bytes that it was to fetch
 	memory memory
 	peak   int64 // bytes of the most operands that it has had, as it says
+
+	busy, starving time.Duration // as it says
 }
 
 // newFleet returns a fleet with one node, this one.
@@ -47,7 +50,7 @@ func newFleet(opt Options, k known) *fleet {
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	return &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, make(chan struct{}, fetches)), kept: map[any]*entry{}, starved: map[*placement]bool{}, nodes: []*node{own}, news: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, make(chan struct{}, fetches)), kept: map[any]*entry{}, starved: map[any]func(){}, nodes: []*node{own}, news: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
 }

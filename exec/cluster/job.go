@@ -124,7 +124,7 @@ func (j *job) begin() (err error) {
 	j.orders++
 	j.order = j.orders
 	number, own := j.number, j.nodes[0]
-	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(own, []end{e}, j.exec.store.most()) })
+	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(own, j.exec.tell(number, []end{e})) })
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()

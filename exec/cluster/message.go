@@ -91,7 +91,11 @@ type ended struct {
 	_    struct{} `cbor:",toarray"`
 	Job  uint64
 	Ends []end
-	Peak int64 // bytes of the most operands that the node has had, of the driver's
+	// Peak is the bytes of the most operands that the node has had, of the driver's. Busy
+	// is the time of its workers in tasks, Starving that without one while tasks waited
+	// for operands.
+	Peak           int64
+	Busy, Starving time.Duration
 }
 
 // end is the end of a task.

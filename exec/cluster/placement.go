@@ -334,7 +334,7 @@ func (p *placement) unstick(idle bool) bool {
 	}
 	for _, n := range p.nodes {
 		if n.memory.pinned() {
-			p.starved[p] = true
+			p.starved[p] = p.place
 			return false
 		}
 	}
@@ -345,10 +345,10 @@ func (p *placement) unstick(idle bool) bool {
 // relieved has other jobs try again to give tasks that wait for memory: some may be free now.
 // The caller holds mu.
 func (p *placement) relieved() {
-	for q := range p.starved {
+	for q, place := range p.starved {
 		if q != p {
 			delete(p.starved, q)
-			q.place()
+			place()
 		}
 	}
 }
@@ -475,10 +475,11 @@ func (p *placement) cancelled(t *graph.Task) *graph.Fault {
 
 // ended takes the ends of tasks that a node has executed. What comes late, from a node
 // that was given up, is no matter.
-func (p *placement) ended(n *node, ends []end, peak int64) {
+func (p *placement) ended(n *node, m ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n.peak = max(n.peak, peak)
+	ends := m.Ends
+	n.peak, n.busy, n.starving = max(n.peak, m.Peak), max(n.busy, m.Busy), max(n.starving, m.Starving)
 	if i := p.index(n); i >= 0 {
 		p.room[i] += p.pace[i].ended(len(ends), time.Now())
 	}

@@ -147,8 +147,12 @@ type Node struct {
 	Lost    bool           `json:"lost,omitempty"`
 	Tasks   map[string]int `json:"tasks"`    // by op
 	In      int64          `json:"bytes_in"` // of operands that it was to fetch
-	Memory  int64          `json:"memory_cap,omitempty"`
-	Peak    int64          `json:"memory_peak"` // bytes of the most operands that it had
+	// Busy is its workers' time in tasks, Starving that without one while tasks waited for
+	// operands, in seconds.
+	Busy     float64 `json:"seconds_in_tasks"`
+	Starving float64 `json:"seconds_waiting"`
+	Memory   int64   `json:"memory_cap,omitempty"`
+	Peak     int64   `json:"memory_peak"` // bytes of the most operands that it had
 }
 
 // Kind is the workers of a processor and what ran on them.
