@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -21,6 +22,12 @@ import (
 
 // nodes starts a driver that computes nothing itself, and agents; kill ends one.
 func nodes(t *testing.T, agents int, owner bool) (d *cluster.Driver, kill []context.CancelFunc) {
+	t.Helper()
+	return nodesWith(t, agents, func(o *cluster.Options) { o.Idle, o.Owner = true, owner })
+}
+
+// nodesWith starts a driver and agents with further options.
+func nodesWith(t *testing.T, agents int, set func(*cluster.Options)) (d *cluster.Driver, kill []context.CancelFunc) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
@@ -35,7 +42,9 @@ func nodes(t *testing.T, agents int, owner bool) (d *cluster.Driver, kill []cont
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { rt.Close() })
-		return cluster.Options{Transport: tr, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors(), Idle: true, Owner: owner}
+		o := cluster.Options{Transport: tr, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors()}
+		set(&o)
+		return o
 	}
 	ended := make(chan error)
 	for i := range agents {
@@ -93,6 +102,33 @@ func TestDistributed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNodesAndPolicies: the bits are those of one machine on any number of nodes, the driver
+// among them, under every policy.
+func TestNodesAndPolicies(t *testing.T) {
+	one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	want := computed(t, one, func(string) {})
+	policies := map[string]func(*cluster.Options){"owner": func(o *cluster.Options) { o.Owner = true }}
+	for _, k := range dispatch.Kinds() {
+		policies[k.String()] = func(o *cluster.Options) { o.Policy = k }
+	}
+	for _, agents := range []int{0, 1, 2, 4} {
+		for name, set := range policies {
+			t.Run(fmt.Sprintf("nodes=%d/%s", agents+1, name), func(t *testing.T) {
+				d, _ := nodesWith(t, agents, set)
+				for i, got := range computed(t, d, func(string) {}) {
+					if want[i].name != got.name || math.Float64bits(want[i].x) != math.Float64bits(got.x) {
+						t.Fatalf("%s is %v, want %v", got.name, got.x, want[i].x)
+					}
+				}
+			})
+		}
 	}
 }
 
