@@ -49,6 +49,9 @@ func (e *MessageError) Error() string {
 	return fmt.Sprintf("cluster: a message from %s: %s", e.Node, e.Reason)
 }
 
+// errNothing is why a value is no version: it is new, or a task is to write it.
+var errNothing = errors.New("no version is there")
+
 // fault is an error on the wire: the innermost one by type and fields, if the type is
 // known, and how it came to be.
 type fault struct {

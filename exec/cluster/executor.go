@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -210,12 +211,29 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 		}
 		e.spec.Operands = append(e.spec.Operands, graph.Operand{Datum: &x.Datum, Mode: o.Mode})
 	}
-	return e, nil
+	return e, check(&e.spec)
+}
+
+// check returns what is wrong with the operands of a task.
+func check(s *graph.Spec) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			bad, ok := p.(graph.Error)
+			if !ok {
+				panic(p)
+			}
+			err = bad
+		}
+	}()
+	s.Check()
+	return nil
 }
 
 // got takes an operand that is there, or has failed to come.
 func (e *execution) got(r transport.Ref, err error) {
-	if err != nil {
+	if unfit := (*valueError)(nil); errors.As(err, &unfit) {
+		e.failed.CompareAndSwap(nil, &err)
+	} else if err != nil {
 		e.mu.Lock()
 		e.absent.Missing, e.absent.Why = append(e.absent.Missing, r), err.Error()
 		e.mu.Unlock()
@@ -235,6 +253,11 @@ func (e *execution) arrived() {
 		if x.operand.Mode&graph.Out != 0 {
 			made = append(made, x)
 		}
+	}
+	if p := e.failed.Load(); p != nil {
+		e.w.meter.change(-1, 0)
+		e.w.end(e.task, *p)
+		return
 	}
 	if len(e.absent.Missing) > 0 {
 		e.w.meter.change(-1, 0)

@@ -114,16 +114,25 @@ func (o *Options) check() (k known, err error) {
 	return k, nil
 }
 
-// value returns a new value of the type that is called so, with a shape if that says one.
+// valueError is why a node cannot make a value: it never will.
+type valueError struct{ problem string }
+
+func (e *valueError) Error() string { return e.problem }
+
+// value returns a new value of the type that is called so, with a shape if that says one. The
+// error is a *valueError, unless no type is named: then the node was to have the value.
 func (k *known) value(name string, shape []byte) (versions.Value, error) {
 	t, ok := k.values[name]
-	if !ok {
-		return nil, fmt.Errorf("a value of type %s is not known here", name)
+	switch {
+	case name == "":
+		return nil, errNothing
+	case !ok:
+		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
 	}
 	v := reflect.New(t).Interface().(versions.Value)
 	if s, ok := v.(versions.Shaped); ok && shape != nil {
 		if err := s.Reshape(shape); err != nil {
-			return nil, err
+			return nil, &valueError{fmt.Sprintf("a value of type %s: %v", name, err)}
 		}
 	}
 	return v, nil

@@ -55,9 +55,6 @@ type derived struct {
 	at    *list.Element // of store.derived
 }
 
-// errNothing is why a value is no version: it is new, or a task is to write it.
-var errNothing = errors.New("no version is there")
-
 // newStore returns a store for a node with so many workers.
 func newStore(t transport.Transport, tokens chan struct{}, workers int) *store {
 	s := &store{through: t, tokens: tokens, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}}
