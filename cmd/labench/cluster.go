@@ -103,7 +103,7 @@ func newClusterStatusCommand(a *app) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.peers, "cluster", nil, "addresses of agents, of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents that are to be there (default as many as --cluster names)")
-	f.nodeFlags.register(fl, "127.0.0.1:0")
+	f.nodeFlags.register(fl, "")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,6 +54,28 @@ func TestCluster(t *testing.T) {
 	code, out, errs := labench(t, append([]string{"cluster", "status"}, laptop...)...)
 	if code != 0 || !regexp.MustCompile(`(?m)^left +1  1.0 GiB$`).MatchString(out) || !strings.Contains(out, "right") || strings.Contains(out, "crook") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	outside := "" // an address of this machine that is no loopback address
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() && ip.IP.To4() != nil {
+			outside = ip.IP.String() + ":0"
+		}
+	}
+	if outside == "" {
+		t.Log("left out: this machine has loopback addresses only")
+	} else { // the driver listens where the agent reaches it
+		agent := &console{}
+		ended.Go(func() {
+			(&app{out: agent, err: agent}).run(ctx, []string{"agent", "--listen", outside, "--certs", filepath.Join(ours, "right"), "--workers", "1"})
+		})
+		listens := regexp.MustCompile(`listens on (\S+),`)
+		for !listens.MatchString(agent.String()) {
+			time.Sleep(time.Millisecond)
+		}
+		if code, out, errs := labench(t, "gemm", "-n", "200", "--nb", "64", "--idle", "--workers", "1", "--repeat", "1", "--warmup", "0", "--certs", filepath.Join(ours, "laptop"), "--cluster", listens.FindStringSubmatch(agent.String())[1]); code != 0 {
+			t.Errorf("by another address: exit code %d: %s%s", code, out, errs)
+		}
 	}
 	for end := time.Now().Add(10 * time.Second); !strings.Contains(said.String(), "certificate"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

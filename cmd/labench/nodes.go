@@ -32,9 +32,28 @@ type nodeFlags struct {
 // register defines the flags on fl.
 func (f *nodeFlags) register(fl *pflag.FlagSet, listen string) {
 	fl.StringVar(&f.name, "name", "", "name of this node (default the certificate's, or the machine's and a number)")
-	fl.StringVar(&f.listen, "listen", listen, "address to listen on; port 0 takes a free one")
+	text := "address to listen on; port 0 takes a free one"
+	if listen == "" {
+		text += " (default one by which the first node of --cluster reaches this one)"
+	}
+	fl.StringVar(&f.listen, "listen", listen, text)
 	fl.StringVar(&f.certs, "certs", "", "directory with the node's certificate (labench cluster init); without it, loopback addresses only")
 	fl.DurationVar(&f.timeout, "node-timeout", 5*time.Second, "a node that does not answer for that long is lost")
+}
+
+// outward returns an address of this machine, with a free port, by which another one reaches
+// it, which it is told nothing of: a loopback address if there is none.
+func outward(peer string) string {
+	c, err := net.Dial("udp", peer)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	defer c.Close()
+	host, _, err := net.SplitHostPort(c.LocalAddr().String())
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	return net.JoinHostPort(host, "0")
 }
 
 // greeting is how often nodes greet each other.
@@ -66,6 +85,9 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 	if f.name == "" {
 		host, _ := os.Hostname()
 		f.name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+	if f.listen == "" {
+		f.listen = outward(f.peers[0])
 	}
 	for _, p := range append([]string{f.listen}, f.peers...) {
 		host, _, err := net.SplitHostPort(p)
@@ -104,7 +126,7 @@ func (f *clusterFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only")
 	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky and lu, square and random")
-	f.nodeFlags.register(fl, "127.0.0.1:0")
+	f.nodeFlags.register(fl, "")
 }
 
 // check returns what is wrong with the flags. What a single node only can do is refused.
