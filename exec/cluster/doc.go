@@ -51,5 +51,6 @@
 //
 // errors; directory (who has what), lineage (how to make it again) and memory (what nodes
 // have room for), which are pure; message (the wire); options; outbox; store (the values on
-// a node); meter (its times); executor; agent; fleet; placement; owner; job; mend; driver; keep.
+// a node); meter (its times); executor; agent; fleet; pace (how many tasks a node has);
+// placement; owner; job; mend; driver; keep.
 package cluster
