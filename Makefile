@@ -36,7 +36,7 @@ links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $
 endef
 
 .PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz soak mutations lint fmt fmt-check vet \
-	deps deps-mkl bench bench-libraries bench-tasks examples generate-check clean
+	deps deps-mkl deps-cluster bench bench-libraries bench-cluster bench-tasks examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -175,14 +175,25 @@ deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (a
 	if links $(LINK_MKL); then echo "a C compiler and MKL are here"; exit; fi
 	.ci/deps-mkl
 
+deps-cluster: ## install what make bench-cluster needs: ScaLAPACK and Open MPI (Debian, as root)
+	@if command -v mpicc >/dev/null && command -v mpirun >/dev/null && [[ -e /usr/include/scalapack.h || -n $$(ls /usr/lib/*/libscalapack-openmpi.so 2>/dev/null) ]]; then
+		echo "ScaLAPACK and Open MPI are here"; exit
+	fi
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libscalapack-openmpi-dev libopenmpi-dev openmpi-bin libopenblas-pthread-dev gcc libc6-dev
+
 bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
 bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TYPE= TURNS= RUN=)
 	@OPS='$(OPS)' SIZES='$(SIZES)' TYPE='$(TYPE)' TURNS='$(TURNS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
 
-soak: ## 1000 random programs on nodes with faults of the network: SEEDS=N, about 0.3 s each
-	$(GO) test ./exec/cluster -run TestFaults -timeout 10h -v -seeds $(or $(SEEDS),1000)
+soak: ## 10,000 random programs on nodes with faults (SEEDS=N), 200 factorizations with agents lost (LOSSES=N); an hour
+	$(GO) test ./exec/cluster -count=1 -run '^TestFaults$$' -timeout 10h -v -seeds $(or $(SEEDS),10000)
+	$(GO) test ./cmd/labench -count=1 -run '^TestAgentLost$$' -timeout 10h -v -losses $(or $(LOSSES),200)
+
+bench-cluster: ## two agents of one core in turns with ScaLAPACK on two ranks (N=8192 OPS= TURNS= NBS= SWEEP=)
+	@N='$(N)' OPS='$(OPS)' TURNS='$(TURNS)' NBS='$(NBS)' SWEEP='$(SWEEP)' cmd/labench/testdata/scalapack/compare
 
 bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT

@@ -71,9 +71,7 @@ func (p *Program[T]) operand(a *Matrix[T]) *operand[T] { return p.operandOf(a, t
 func (p *Program[T]) reads(a *Matrix[T]) *operand[T] { return p.operandOf(a, false) }
 
 func (p *Program[T]) operandOf(a *Matrix[T], written bool) *operand[T] {
-	if written && a.away != nil {
-		a.away.changed()
-	}
+	a.used(written)
 	if a.view {
 		p.alone(a, a.tiles, a.rows, a.cols, written)
 	}

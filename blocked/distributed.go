@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/versions"
@@ -27,7 +28,24 @@ func Distributed[T Element](rt exec.Runtime, kind Kind, m, n, nb int) (*Matrix[T
 	if !ok {
 		return New[T](kind, m, n, nb), nil
 	}
-	a := Outline[T](kind, m, n, nb)
+	return distributed(k, Outline[T](kind, m, n, nb))
+}
+
+// DistributedLike is [Distributed] with the tile size of a and, where it has tiles that a has
+// as well, their owners: see [Matrix.SetLayout].
+func DistributedLike[T, U Element](rt exec.Runtime, a *Matrix[U], kind Kind, m, n int) (*Matrix[T], error) {
+	b, err := Distributed[T](rt, kind, m, n, a.nb)
+	if err == nil && a.owners != nil {
+		b.layout, b.owners = a.layout, make([]int, b.mt*b.nt)
+		for i, j := range b.StoredTiles() {
+			b.owners[i*b.nt+j] = a.owner(i, j)
+		}
+	}
+	return b, err
+}
+
+// distributed has the tiles of a, an outline, kept.
+func distributed[T Element](k exec.Keeper, a *Matrix[T]) (*Matrix[T], error) {
 	a.shape()
 	var values []versions.Shaped
 	for i, j := range a.StoredTiles() {
@@ -37,7 +55,7 @@ func Distributed[T Element](rt exec.Runtime, kind Kind, m, n, nb int) (*Matrix[T
 	if err != nil {
 		return nil, err
 	}
-	a.away = &away[T]{kept: kept}
+	a.away = &away[T]{keeper: k, kept: kept}
 	return a, nil
 }
 
@@ -45,11 +63,18 @@ func Distributed[T Element](rt exec.Runtime, kind Kind, m, n, nb int) (*Matrix[T
 // [Distributed].
 func (a *Matrix[T]) IsDistributed() bool { return a.away != nil }
 
-// Close has the nodes forget a, if it is distributed, which must not be used any more. It
-// may be called more than once.
+// Close has the nodes forget a, if it is distributed, which must not be used any more: what
+// reads elements, and programs that use it, panic with [ErrReleased]. It may be called more than
+// once, but not while a job uses a.
 func (a *Matrix[T]) Close() error {
 	if a.away != nil {
-		a.away.end.Do(a.away.kept.Release)
+		a.away.end.Do(func() {
+			a.away.released.Store(true)
+			a.away.kept.Release()
+			if a.away.beside != nil {
+				a.away.beside.Release()
+			}
+		})
 		a.away.changed()
 	}
 	return nil
@@ -57,11 +82,26 @@ func (a *Matrix[T]) Close() error {
 
 // away is where the tiles of a Matrix are that are on other nodes.
 type away[T Element] struct {
-	kept exec.Kept
-	end  sync.Once
+	keeper   exec.Keeper
+	kept     exec.Kept
+	beside   exec.Kept // what goes with it: see RotationsFor; nil if there is nothing
+	end      sync.Once
+	released atomic.Bool
 
 	mu    sync.Mutex
 	tiles []fetched[T] // that were read last
+}
+
+// keep has values kept beside the tiles, in place of others that were.
+func (w *away[T]) keep(values []versions.Shaped, as *exec.Kept) (err error) {
+	if w.beside != nil {
+		w.beside.Release()
+		w.beside = nil
+	}
+	if *as, err = w.keeper.Keep(values); err == nil {
+		w.beside = *as
+	}
+	return err
 }
 
 // fetched is a copy of a tile.
@@ -89,6 +129,7 @@ func (a *Matrix[T]) here(k int) *Tile[T] {
 		return t
 	}
 	w := a.away
+	a.used(false)
 	w.mu.Lock()
 	i := slices.IndexFunc(w.tiles, func(f fetched[T]) bool { return f.k == k })
 	if i >= 0 {
@@ -108,6 +149,25 @@ func (a *Matrix[T]) here(k int) *Tile[T] {
 	w.tiles = append(w.tiles, fetched[T]{k, &c})
 	w.mu.Unlock()
 	return &c
+}
+
+// used is called where tasks are going to read a, or to write it. It panics with ErrReleased
+// after Close.
+func (a *Matrix[T]) used(written bool) {
+	switch {
+	case a.away == nil:
+	case a.away.released.Load():
+		panic(ErrReleased)
+	case written:
+		a.away.changed()
+	}
+}
+
+// Read returns tile (i, j) with its elements, to be read: of a distributed matrix a copy,
+// which others may have as well. It panics as Tile does, and with the error if it cannot be had.
+func (a *Matrix[T]) Read(i, j int) *Tile[T] {
+	a.Tile(i, j) // which panics
+	return a.here(i*a.nt + j)
 }
 
 // writable panics with ErrAway if elements of a cannot be written here.

@@ -13,5 +13,6 @@ const (
 	ErrNotStored Error = "blocked: tile or element outside the stored half"
 	ErrKind      Error = "blocked: wrong kind of matrix"
 	ErrOverlap   Error = "blocked: a matrix that is written shares memory with another one"
+	ErrReleased  Error = "blocked: a distributed matrix is used after its Close"
 	ErrAway      Error = "blocked: the tiles of a distributed matrix have no memory here"
 )

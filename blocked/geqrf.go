@@ -79,7 +79,7 @@ func (p *Program[T]) rotation(a *operand[T], q *Rotations[T]) *rotation[T] {
 	}
 	factors := func(name string, t []Tile[T]) []graph.Datum {
 		return p.data(part{q, name}, a.mt, len(q.plan.columns), func(i, k int) (versions.Value, int) {
-			if t[q.at(i, k)].Data == nil {
+			if t[q.at(i, k)].Rows == 0 {
 				return nil, 0
 			}
 			return &t[q.at(i, k)], a.owner(i, k)
@@ -111,7 +111,7 @@ func (p *Program[T]) copyBelow(r *rotation[T], i, k int, priority int64) *graph.
 		if q.v == nil {
 			q.v = make([]Tile[T], r.a.mt*columnsOfV)
 		}
-		if t := &q.v[at]; t.Data == nil {
+		if t := &q.v[at]; t.Rows == 0 {
 			rows, cols := r.a.TileDims(i, k)
 			*t = newTile[T](rows, min(rows, cols))
 		}

@@ -1,6 +1,12 @@
 package blocked
 
-import "github.com/tessera-la/tessera/kernels"
+import (
+	"context"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
 
 // RotationOptions says by which rotations a matrix is to be factored. The zero
 // value is useful.
@@ -37,8 +43,9 @@ const DefaultIB = 32
 type Rotations[T Element] struct {
 	rows, cols, nb, ib int
 	plan               *qrPlan
-	t1, t2             []Tile[T] // mt×min(mt, nt); without data where there is none
+	t1, t2             []Tile[T] // mt×min(mt, nt); of no rows where there is none
 	v                  []Tile[T] // mt×columnsOfV, made when needed: see copyBelow
+	kept               exec.Kept // nil unless the tiles are on other nodes
 
 	geqrt kernels.Geqrt
 	tsqrt kernels.Tsqrt
@@ -49,6 +56,47 @@ type Rotations[T Element] struct {
 // nb×nb. It panics with ErrShape if m, n, nb or an option is negative or nb is
 // 0, and with ErrKind if there is no such tree.
 func NewRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
+	q := outlineRotations[T](m, n, nb, opt)
+	for _, tiles := range [][]Tile[T]{q.t1, q.t2} {
+		for i := range tiles {
+			if t := &tiles[i]; t.Rows > 0 {
+				*t = newTile[T](t.Rows, t.Cols)
+			}
+		}
+	}
+	return q
+}
+
+// RotationsFor returns room for the rotations of a: on the nodes where its tiles are if it
+// is distributed. Then they go with a's Close, or when there is room for others made. The
+// panics are those of [NewRotations], the error is the runtime's.
+func RotationsFor[T Element](a *Matrix[T], opt RotationOptions) (*Rotations[T], error) {
+	if a.away == nil {
+		return NewRotations[T](a.rows, a.cols, a.nb, opt), nil
+	}
+	q := outlineRotations[T](a.rows, a.cols, a.nb, opt)
+	q.v = make([]Tile[T], q.plan.mt*columnsOfV)
+	for k := range q.plan.columns {
+		for i := range q.plan.mt {
+			if v := &q.v[i*columnsOfV+k%columnsOfV]; v.Rows == 0 {
+				r, c := q.tileDims(i, k)
+				*v = outlineTile[T](r, min(r, c))
+			}
+		}
+	}
+	var values []versions.Shaped
+	for _, tiles := range [][]Tile[T]{q.t1, q.t2, q.v} {
+		for i := range tiles {
+			if tiles[i].Rows > 0 {
+				values = append(values, &tiles[i])
+			}
+		}
+	}
+	return q, a.away.keep(values, &q.kept)
+}
+
+// outlineRotations is [NewRotations] without memory for tiles.
+func outlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
 	if m < 0 || n < 0 || nb < 1 || opt.Domain < 0 || opt.IB < 0 || opt.Cores < 0 {
 		panic(ErrShape)
 	}
@@ -69,9 +117,9 @@ func NewRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
 		for _, s := range steps {
 			r, c := q.tileDims(int(s.row), k)
 			if s.kind == qrTriangle {
-				q.t1[q.at(int(s.row), k)] = newTile[T](ib, min(r, c))
+				q.t1[q.at(int(s.row), k)] = outlineTile[T](ib, min(r, c))
 			} else {
-				q.t2[q.at(int(s.row), k)] = newTile[T](ib, c)
+				q.t2[q.at(int(s.row), k)] = outlineTile[T](ib, c)
 			}
 		}
 	}
@@ -118,7 +166,8 @@ func (q *Rotations[T]) FirstT() *Tile[T] { return &q.t1[0] }
 
 // Reflections returns the number of Householder reflections in the factor, each
 // of determinant -1, so that det Q is 1 if it is even and -1 if it is odd. A
-// column that needs none, being zero below the diagonal, has the identity.
+// column that needs none, being zero below the diagonal, has the identity. It panics with
+// the error if the rotations are on other nodes and cannot be had.
 func (q *Rotations[T]) Reflections() int {
 	n := 0
 	for k, steps := range q.plan.columns {
@@ -126,6 +175,13 @@ func (q *Rotations[T]) Reflections() int {
 			t := &q.t2[q.at(int(s.row), k)]
 			if s.kind == qrTriangle {
 				t = &q.t1[q.at(int(s.row), k)]
+			}
+			if q.kept != nil {
+				c := newTile[T](t.Rows, t.Cols)
+				if err := q.kept.Fetch(context.Background(), t, &c); err != nil {
+					panic(err)
+				}
+				t = &c
 			}
 			// The diagonals of the blocks hold LAPACK's tau.
 			for j := range t.Cols {

@@ -5,7 +5,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
 )
 
 // LoadOptions says how [Program.Load] reads its source. The zero value reads
@@ -46,6 +48,10 @@ type LoadOptions struct {
 // as CopyFrom knows it, is read by a task for each tile row or column, several
 // at once.
 //
+// Into the tiles of a distributed A (see [Distributed]) src is scattered: each node copies
+// its own from the memory of src, or of a copy that tasks make here if that is no row-major
+// memory. Whatever else of a diagonal tile there is in that memory comes with it.
+//
 // src must not be written, nor A read or written otherwise, before the job's
 // Wait, and src must not share memory with A. A panic of At fails the job with
 // an *exec.TaskError of op "load"; tiles handed on before keep their values,
@@ -57,7 +63,28 @@ type LoadOptions struct {
 // Reference: "Accelerated execution via eager release of dependencies in
 // task-based workflows" (Elshazly et al., 2021).
 func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
+	if a.away != nil {
+		return p.scatter(a, src, opt)
+	}
 	return p.load(a, src, opt, nil)
+}
+
+// scatter is Load into a matrix whose tiles are on other nodes.
+func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error {
+	if m, n := src.Dims(); m != a.rows || n != a.cols {
+		panic(ErrShape)
+	}
+	v, trans, ok := ViewOf(src, a.nb)
+	if !ok || trans != blas.NoTrans || v.kind != Full && v.kind != a.kind {
+		v = Unfilled[T](a.kind, a.rows, a.cols, a.nb)
+		p.err = p.load(v, src, opt, nil)
+	}
+	from, to := p.reads(v), p.operand(a)
+	whole := &kernels.Lacpy{Uplo: blas.All}
+	for i, j := range a.StoredTiles() {
+		p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+	}
+	return p.err
 }
 
 // LoadStats is [Program.Load] with the [Stats] of A, taken while its tiles are in

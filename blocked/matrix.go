@@ -147,10 +147,14 @@ func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 func (a *Matrix[T]) shape() {
 	for i, j := range a.StoredTiles() {
 		if t := &a.tiles[i*a.nt+j]; t.Data == nil {
-			t.Rows, t.Cols = a.TileDims(i, j)
-			t.Stride = strideOf[T](t.Rows, t.Cols)
+			*t = outlineTile[T](a.TileDims(i, j))
 		}
 	}
+}
+
+// outlineTile returns an r×c tile without memory.
+func outlineTile[T Element](r, c int) Tile[T] {
+	return Tile[T]{Rows: r, Cols: c, Stride: strideOf[T](r, c)}
 }
 
 // newTile returns an r×c tile of zeros whose rows and first element are

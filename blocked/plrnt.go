@@ -36,20 +36,42 @@ func (p *Program[T]) Generate(a *Matrix[T], op *versions.Op, params func(i, j in
 	return p.err
 }
 
+// Inspect submits a task for each stored tile of A, of an op of the program's own that
+// reads it, its only operand, as [Program.Generate] does for one that writes it.
+func (p *Program[T]) Inspect(a *Matrix[T], op *versions.Op, params func(i, j int) any) error {
+	o := p.reads(a)
+	for i, j := range a.StoredTiles() {
+		p.submit(op, params(i, j), 0, in(o.tile(i, j)))
+	}
+	return p.err
+}
+
 // Sums is what [Program.Asum] learns of a matrix, a little for each tile.
 type Sums[T Element] struct {
 	a     *Matrix[T]
+	kind  Kind      // what counts of it
 	tiles []Tile[T] // sums of columns and of rows
 }
 
 // Asum submits tasks that add up the magnitudes of the elements of A, each where its tile
 // is. Of a triangular A what is outside the triangle counts as zero. The result must not
 // be used before the job's Wait.
-func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) {
+func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.asum(a, a.kind) }
+
+// AsumUpper is [Program.Asum] of the upper triangle of A, or trapezoid, which is Full: of R
+// after Geqrf. It panics with ErrKind if A is not.
+func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
+	if a.kind != Full {
+		panic(ErrKind)
+	}
+	return p.asum(a, TriUpper)
+}
+
+func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 	o := p.reads(a)
-	s := &Sums[T]{a, make([]Tile[T], len(a.tiles))}
+	s := &Sums[T]{a, kind, make([]Tile[T], len(a.tiles))}
 	sums := p.newData("sums", a.mt, a.nt, func(i, j int) (versions.Value, int) {
-		if !a.Stored(i, j) {
+		if !s.counts(i, j) {
 			return nil, 0
 		}
 		t := &s.tiles[i*a.nt+j]
@@ -58,14 +80,20 @@ func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) {
 		return t, a.owner(i, j)
 	})
 	for i, j := range a.StoredTiles() {
+		if !s.counts(i, j) {
+			continue
+		}
 		x := &kernels.Asum{Uplo: blas.All}
-		if i == j && a.kind != Full {
-			x.Uplo, x.Symmetric = a.kind.Uplo(), a.kind == SymLower || a.kind == SymUpper
+		if i == j && kind != Full {
+			x.Uplo, x.Symmetric = kind.Uplo(), kind == SymLower || kind == SymUpper
 		}
 		p.submit(p.ops.Asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.nt+j], Mode: graph.Out})
 	}
 	return s, p.err
 }
+
+// counts reports whether tile (i, j) does.
+func (s *Sums[T]) counts(i, j int) bool { return s.a.Stored(i, j) && (s.kind != TriUpper || i <= j) }
 
 // Norm1 returns the largest sum of a column, NaN if there is a NaN, else +Inf if there is
 // an infinity or a sum is out of range.
@@ -113,6 +141,9 @@ func (s *Sums[T]) norm(line int) (norm float64) {
 		}
 	}
 	for i, j := range a.StoredTiles() {
+		if !s.counts(i, j) {
+			continue
+		}
 		t := &s.tiles[i*a.nt+j]
 		r, c := a.TileDims(i, j)
 		first, n := j*a.nb, c
@@ -120,7 +151,7 @@ func (s *Sums[T]) norm(line int) (norm float64) {
 			first, n = i*a.nb, r
 		}
 		add(t, line, first, n)
-		if i != j && (a.kind == SymLower || a.kind == SymUpper) { // and the mirror image
+		if i != j && (s.kind == SymLower || s.kind == SymUpper) { // and the mirror image
 			first, n = i*a.nb, r
 			if line == 1 {
 				first, n = j*a.nb, c

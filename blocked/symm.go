@@ -1,6 +1,9 @@
 package blocked
 
 import (
+	"errors"
+
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -31,6 +34,39 @@ func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
 		d.tiles[k], _ = From[T](s, Full, max(1, t.Rows), CopyOptions{Workers: 1})
 	})
 	return d
+}
+
+// DistributedDiagonal submits tasks that copy the diagonal tiles of A, which is symmetric, each
+// where it is: of a distributed matrix, as [NewDiagonal] does here. The caller must Close it.
+// The error is the runtime's, or that of a submission; there is no diagonal then.
+func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diagonal[T], err error) {
+	if a.kind != SymLower && a.kind != SymUpper {
+		panic(ErrKind)
+	}
+	from := p.reads(a)
+	d := &Diagonal[T]{nb: a.nb, order: a.rows, tiles: make([]*Matrix[T], a.mt)}
+	for k := range d.tiles {
+		r, _ := a.TileDims(k, k)
+		if d.tiles[k], err = Distributed[T](rt, Full, r, r, r); err != nil {
+			break
+		}
+		d.tiles[k].layout, d.tiles[k].owners = a.layout, []int{a.owner(k, k)}
+		p.submit(p.ops.Lasym, &kernels.Lasym{Uplo: a.kind.Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
+	}
+	if err = errors.Join(err, p.err); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Close has nodes forget the tiles, if d is distributed.
+func (d *Diagonal[T]) Close() {
+	for _, t := range d.tiles {
+		if t != nil {
+			t.Close()
+		}
+	}
 }
 
 // Tile returns the diagonal tile k, a Full matrix of one tile.
@@ -72,8 +108,12 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 		return diag.tiles[k].Tile(0, 0), a.owner(k, k)
 	})
 	for k := range diagonal {
+		tile := &diagonal[k]
+		if diag.tiles[k].IsDistributed() { // made by a task, maybe of this job
+			tile = p.reads(diag.tiles[k]).tile(0, 0)
+		}
 		for j := range c.nt {
-			add(first, &diagonal[k], k, k, j)
+			add(first, tile, k, k, j)
 		}
 	}
 	for i := range a.mt {

@@ -30,7 +30,8 @@ type attempt struct {
 	choice versions.Choice
 
 	// What follows is set by starts only, so never for an attempt that nobody looks
-	// at: without recorder, stories, watchdog, time-out and measurement.
+	// at: without recorder, stories, watchdog, time-out and measurement. A witness alone
+	// has only start set.
 	start   time.Time
 	limit   time.Duration      // the time-out; 0 if there is none
 	cancel  context.CancelFunc // of the context with a time-out
@@ -197,6 +198,9 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 		a.cancel()
 	}
 	a.limit, a.cancel, a.watched = 0, nil, nil
+	if x := t.Witness(); x != nil {
+		a.witnessed(x, took, err)
+	}
 	if s.record != nil {
 		// A device may have begun before the recorder did, by its own clock.
 		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
@@ -206,6 +210,11 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 		s.record(e)
 	}
 	return err
+}
+
+// witnessed tells the witness of a task that the attempt has ended.
+func (a *attempt) witnessed(x graph.Witness, took time.Duration, err error) {
+	x.Attempted(graph.Attempt{Worker: a.at.info.ID, Version: a.choice.Version.Name, Start: a.start, Took: took, Err: err})
 }
 
 // learn tells the selector how long the version has taken, or that it has failed: a

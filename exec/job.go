@@ -413,11 +413,26 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 	if w.tally != nil {
 		w.tally.Ended(t.State() == graph.Running || t.Attempt > 0)
 	}
+	witness := t.Witness()
+	if witness != nil && j.sched.devices != nil {
+		for i := range t.Len() {
+			if o := t.Operand(i); o.Mode&graph.Out != 0 && f == nil {
+				f = j.sched.devices.Bring(o.Datum)
+			}
+		}
+	}
 	// From here on t may be used again for another task.
 	n := len(freed)
 	freed = j.submit.graph.End(t, state, f, freed)
 	if r := freed[n:]; len(r) > 0 {
 		freed = append(freed[:n], j.arrived(w, r)...)
+	}
+	if witness != nil {
+		var err error
+		if f != nil {
+			err = f.Err
+		}
+		witness.Ended(err)
 	}
 	j.endings.add()
 	return freed

@@ -89,7 +89,7 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 // look for longer, once. Then it sleeps: it is on the list before it gives the lock back,
 // so that who brings work after that finds it there.
 func (s *scheduler) await(w *seat) turn {
-	lingers, procs := true, runtime.GOMAXPROCS(0)
+	lingering, procs := true, runtime.GOMAXPROCS(0)
 	for woken := false; ; woken = true {
 		if !woken {
 			s.solo.resign(w) // before the last look at backlogs
@@ -111,7 +111,7 @@ func (s *scheduler) await(w *seat) turn {
 		if x := s.pop(w, apart); x.found() {
 			// One less looks about: if there is more, another one is woken for it.
 			s.spinning--
-			if !lingers && x.task != nil {
+			if !lingering && x.task != nil {
 				s.goOn(w)
 			}
 			other := s.rouse()
@@ -120,8 +120,8 @@ func (s *scheduler) await(w *seat) turn {
 			return x
 		}
 		// It has looked once under the lock, and found nothing.
-		if lingers && s.worthLingering(procs) {
-			lingers = false
+		if lingering && s.worthLingering(procs) {
+			lingering = false
 			s.lingering = w
 			s.mu.Unlock()
 			s.linger(w)
@@ -172,12 +172,19 @@ func (s *scheduler) worthLingering(procs int) bool {
 // closing, or one worker executes all tasks, which wants to be looked after.
 func (s *scheduler) disturbed() bool { return s.closing.Load() || s.solo.one.Load() != nil }
 
-// linger is spin for the time that it may take.
+// linger is spin for the time that it may take. Where the clock stands still as long as
+// somebody runs, as in package testing/synctest, it takes none.
 func (s *scheduler) linger(w *seat) {
-	for start := time.Now(); time.Since(start) < s.opt.tempo.linger && !s.disturbed(); {
+	last := time.Now()
+	for end := last.Add(s.opt.tempo.linger); last.Before(end) && !s.disturbed(); {
 		if s.spin(w, 32) {
 			return
 		}
+		now := time.Now()
+		if now.Equal(last) {
+			return
+		}
+		last = now
 	}
 }
 

@@ -163,10 +163,19 @@ func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	// Without anybody who wants to know, the clock is read once in a stretch of tasks.
 	if w.unseen(t) {
-		if w.pace.left--; w.pace.left < 0 && w.rt.lonely {
-			return w.family(t, w.timed(t), false)
+		x := t.Witness()
+		if x != nil {
+			w.start = time.Now()
 		}
-		return w.family(t, w.invoke(t), false)
+		if w.pace.left--; w.pace.left < 0 && w.rt.lonely {
+			err = w.timed(t)
+		} else {
+			err = w.invoke(t)
+		}
+		if x != nil {
+			w.witnessed(x, time.Since(w.start), err)
+		}
+		return w.family(t, err, false)
 	}
 	w.starts(t)
 	err = w.invoke(t)

@@ -34,13 +34,17 @@ type Ops[T Element] struct {
 	Laset *versions.Op // parameter *Laset
 	Plrnt *versions.Op // parameter *Plrnt
 	Asum  *versions.Op // parameter *Asum
+	Lange *versions.Op // parameter *Lange
+	Lag2s *versions.Op // parameter *Lag2s
+	Lag2d *versions.Op // parameter *Lag2d
+	Lasym *versions.Op // parameter *Lasym
 }
 
 // All returns the ops in the order of the fields.
 func (o Ops[T]) All() []*versions.Op {
 	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
 		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr,
-		o.Larft, o.Lacpy, o.Laset, o.Plrnt, o.Asum}
+		o.Larft, o.Lacpy, o.Laset, o.Plrnt, o.Asum, o.Lange, o.Lag2s, o.Lag2d, o.Lasym}
 }
 
 // Table lists for each op and element type the versions that this build

@@ -82,7 +82,7 @@ func validate(op string, params any) error {
 		case blas.Transpose:
 			ok = x == blas.NoTrans || x == blas.Trans || x == blas.ConjTrans
 		case blas.Uplo:
-			ok = x == blas.Upper || x == blas.Lower || x == blas.All && (op == "lacpy" || op == "laset" || op == "asum")
+			ok = x == blas.Upper || x == blas.Lower || x == blas.All && (op == "lacpy" || op == "laset" || op == "asum" || op == "lange")
 		case blas.Side:
 			ok = x == blas.Left || x == blas.Right
 		case blas.Diag:

@@ -48,7 +48,7 @@ func (s *refiner) backwardError(b, x *blocked.Matrix[float64]) (float64, error) 
 	if err := t.residual(r, c, y); err != nil {
 		return 0, err
 	}
-	_, backward := t.judge(r, y, c.ColumnMax(workers))
+	_, backward := t.judge(r.ColumnMax(workers), y.ColumnMax(workers), c.ColumnMax(workers))
 	return backward, nil
 }
 

@@ -33,6 +33,9 @@ type Checkpoint struct {
 	// Every is the number of panels between two states; 0 means an eighth of
 	// them, at least one.
 	Every int
+	// Resume has the factorization fail with a *CheckpointError if there is no state
+	// to go on from.
+	Resume bool
 }
 
 // CheckpointError reports a checkpoint that cannot be written, or from which the
@@ -125,7 +128,18 @@ func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
 			first = &CheckpointError{path, "cannot go on from it, nor from an older one", err}
 		}
 	}
+	if first == nil {
+		first = c.none(op)
+	}
 	return nil, "", first
+}
+
+// none returns the error that there is no state of op, if one is wanted.
+func (c *Checkpoint) none(op string) error {
+	if !c.Resume {
+		return nil
+	}
+	return &CheckpointError{Path: c.Dir, Reason: "there is no state of " + op + " to go on from"}
 }
 
 func loadFile[T Element](path string) (*file.State[T], error) {
@@ -137,10 +151,18 @@ func loadFile[T Element](path string) (*file.State[T], error) {
 	return file.ReadState[T](f)
 }
 
-// save writes a state and removes all but the two latest.
-func save[T Element](c *Checkpoint, s *file.State[T]) error {
+// save writes a state, of a distributed matrix by its nodes, and removes all but the two latest
+// and that from which the factorization has gone on.
+func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T], from string) error {
 	path := c.path(s.Op, s.Step)
-	if err := writeDurably(path, func(w *bufio.Writer) error { return file.WriteState(w, s) }); err != nil {
+	err := writeDurably(path, func(f *os.File) error {
+		if s.Matrix.IsDistributed() {
+			return file.WriteStateTiles(f, s, onNodes[T](ctx, e))
+		}
+		w := bufio.NewWriterSize(f, 1<<20)
+		return errors.Join(file.WriteState(w, s), w.Flush())
+	})
+	if err != nil {
 		return &CheckpointError{path, "cannot be written", err}
 	}
 	paths, err := c.states(s.Op)
@@ -148,14 +170,21 @@ func save[T Element](c *Checkpoint, s *file.State[T]) error {
 		return err
 	}
 	for _, old := range paths[min(2, len(paths)):] {
-		os.Remove(old)
+		if old != from {
+			os.Remove(old)
+		}
 	}
 	return nil
 }
 
+// onNodes returns what executes tasks that read or write files.
+func onNodes[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Program[T]) error) error {
+	return func(submit func(p *blocked.Program[T]) error) error { return run(ctx, e, 0, submit) }
+}
+
 // writeDurably gives path the content that write makes, or leaves it as it was;
 // both the content and the name are on the device when it returns.
-func writeDurably(path string, write func(*bufio.Writer) error) (err error) {
+func writeDurably(path string, write func(*os.File) error) (err error) {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -166,11 +195,7 @@ func writeDurably(path string, write func(*bufio.Writer) error) (err error) {
 			os.Remove(tmp)
 		}
 	}()
-	w := bufio.NewWriterSize(f, 1<<20)
-	err = write(w)
-	if err == nil {
-		err = w.Flush()
-	}
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -201,30 +226,38 @@ func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, op s
 		return nil, stats, 0, err
 	}
 	resumed = s.Step
+	return s, stats, resumed, goOn(ctx, e, c, s, "", steps)
+}
+
+// goOn takes the steps that are left, and keeps states. From is the file from which the state
+// comes, if what is lost with a node is made again from there.
+func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T], from string,
+	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error,
+) error {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return nil, stats, resumed, &CheckpointError{c.Dir, "cannot be made", err}
+		return &CheckpointError{c.Dir, "cannot be made", err}
 	}
 	panels := min(s.Matrix.Tiles())
 	every := c.every(panels)
 	for s.Step < panels {
 		to := min(s.Step+every, panels)
 		if err := run(ctx, e, 0, func(p *blocked.Program[T]) error { return steps(p, s, s.Step, to) }); err != nil {
-			return nil, stats, resumed, err
+			return err
 		}
 		if err := context.Cause(ctx); err != nil {
-			return nil, stats, resumed, err
+			return err
 		}
 		if s.Step = to; to < panels {
-			if err := save(c, s); err != nil {
-				return nil, stats, resumed, err
+			if err := save(ctx, e, c, s, from); err != nil {
+				return err
 			}
 		}
 	}
-	paths, err := c.states(op)
+	paths, err := c.states(s.Op)
 	for _, p := range paths {
 		os.Remove(p)
 	}
-	return s, stats, resumed, err
+	return err
 }
 
 // resume returns the latest state that is whole, or, if there is none, that of the
@@ -259,6 +292,66 @@ func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb
 	return s, stats, nil
 }
 
+// checkpointedInPlace is checkpointed in the tiles of a, which holds the matrix that is factored also if
+// the factorization goes on from a state. Then a has the state's tile size.
+func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string, a *blocked.Matrix[T],
+	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error,
+) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
+	if err := c.validate(); err != nil {
+		return nil, stats, 0, err
+	}
+	r, err := measured(ctx, e, a)
+	if err != nil {
+		return nil, stats, 0, err
+	}
+	s, from, err := restore(ctx, e, c, op, a)
+	if err != nil {
+		return nil, stats, 0, err
+	}
+	if m, n := a.Dims(); a.Kind() == blocked.Full && s.Pivots == nil {
+		s.Pivots = blocked.NewPivots(m, n, a.NB())
+	}
+	resumed = s.Step
+	return s, r.stats, resumed, goOn(ctx, e, c, s, from, steps)
+}
+
+// restore overwrites a with the latest state of op that is whole, and returns it and its
+// file; if there is none, that before the first step.
+func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string, a *blocked.Matrix[T]) (*file.State[T], string, error) {
+	input := file.Fingerprint(a)
+	paths, err := c.states(op)
+	if err != nil {
+		return nil, "", err
+	}
+	var first error
+	for _, path := range paths {
+		s, err := file.ReadStateHead[T](path)
+		if err == nil && s.Op != op {
+			err = &file.StateError{Reason: "it is one of " + s.Op}
+		}
+		if err == nil && (s.Input != input || s.Matrix.Kind() != a.Kind()) {
+			return nil, "", &CheckpointError{Path: path, Reason: "it is the state of another matrix, or of another tile size"}
+		}
+		if err == nil {
+			err = file.ReadStateTiles(path, a, onNodes[T](ctx, e))
+		}
+		if err == nil {
+			s.Matrix = a
+			return s, path, nil
+		}
+		if first == nil {
+			first = &CheckpointError{path, "cannot go on from it, nor from an older one", err}
+		}
+		if damaged := (*file.StateError)(nil); !errors.As(err, &damaged) {
+			break
+		}
+	}
+	if first == nil {
+		first = c.none(op)
+	}
+	return &file.State[T]{Op: op, Input: input, Matrix: a}, "", first
+}
+
 // FactorizeCheckpoint is [Cholesky.FactorizeContext] with a checkpoint. It
 // returns the number of panels that an earlier call had done, 0 if there was no
 // state to go on from. Beside the errors of FactorizeContext there is the
@@ -272,11 +365,38 @@ func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource
 			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
 		}
 		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
-	}, func(p *blocked.Program[T], s *file.State[T], from, to int) error {
-		return p.PotrfSteps(s.Matrix, from, to)
-	})
+	}, potrfSteps[T])
 	if err == nil {
 		c.u, c.norm = s.Matrix, stats.Norm
+	}
+	return resumed, err
+}
+
+func potrfSteps[T Element](p *blocked.Program[T], s *file.State[T], from, to int) error {
+	return p.PotrfSteps(s.Matrix, from, to)
+}
+
+func getrfSteps[T Element](p *blocked.Program[T], s *file.State[T], from, to int) error {
+	return p.GetrfSteps(s.Matrix, s.Pivots, from, to)
+}
+
+// FactorizeInPlaceCheckpoint is [Cholesky.FactorizeInPlace] with a checkpoint: with a
+// distributed a the nodes read and write the states, each its tiles, so that they share the
+// file system in which the directory is, and list file.Ops. To go on, a must hold the matrix
+// again, in the same tile size. What is lost with a node is made again from the file from
+// which the factorization has gone on; after its end that file is not there any more.
+//
+// It returns the number of panels that an earlier call had done, 0 if there was no state to go
+// on from. Beside the errors of FactorizeInPlace there is the *CheckpointError; when ctx ends,
+// the states are kept.
+func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
+	c.u, c.spare, c.norm = nil, nil, 0
+	if a.Kind() != blocked.SymUpper {
+		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
+	}
+	_, stats, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, "potrf", a, potrfSteps[T])
+	if err == nil {
+		c.u, c.norm = a, stats.Norm
 	}
 	return resumed, err
 }
@@ -297,13 +417,29 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 			nb = f.tileSize(m, n)
 		}
 		return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
-	}, func(p *blocked.Program[T], s *file.State[T], from, to int) error {
-		return p.GetrfSteps(s.Matrix, s.Pivots, from, to)
-	})
+	}, getrfSteps[T])
 	if err != nil {
 		return resumed, err
 	}
 	f.lu, f.pivots = s.Matrix, s.Pivots
 	f.pivoting, f.norm, f.top = PartialPivoting, stats.Norm, stats.Max
+	return resumed, f.singular()
+}
+
+// FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial pivoting,
+// as [Cholesky.FactorizeInPlaceCheckpoint].
+func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
+	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, 0, 0, 0, nil, nil
+	switch {
+	case a.Kind() != blocked.Full:
+		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
+	case f.opt.Pivoting != PartialPivoting:
+		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
+	}
+	s, stats, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, "getrf", a, getrfSteps[T])
+	if err != nil {
+		return resumed, err
+	}
+	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, PartialPivoting, stats.Norm, stats.Max
 	return resumed, f.singular()
 }

@@ -79,7 +79,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	var err error
 	switch t, _ := u.Tiles(); {
 	case n == 0:
-	case t == 1 && goesDirect[T](e, OpCholesky, n):
+	case t == 1 && goesDirect[T](e, OpCholesky, n) && !u.IsDistributed():
 		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
 		err = run(ctx, e, r.tasks+t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error {
@@ -171,7 +171,7 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
 	mt, nt := x.Tiles()
 	n, nrhs := x.Dims()
-	return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)*nt, func(s *stage[T]) {
+	return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs) && distributed[T](c.u, x) == 0, mt*(mt+1)*nt, func(s *stage[T]) {
 		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, x)
 		s.trsm(blas.Upper, blas.NoTrans, blas.NonUnit, c.u, x)
 	})
@@ -213,7 +213,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 	n := c.u.Dim()
 	t := tiles(n, c.u.NB())
 	tasks := t*(t+1)*(t+2)/3 + t*(t+1)/2
-	return perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n), tasks, func(s *stage[T]) {
+	return perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), tasks, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Potri(c.u, w, v)
 			return

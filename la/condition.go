@@ -138,9 +138,10 @@ func unsolvable(err error) bool {
 // small diagonal elements are read.
 func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
 	lo, hi := math.Inf(1), 0.0
+	diagonal := make([]float64, n) // read once: the tiles of a distributed R are fetched
 	for i := range n {
-		d := math.Abs(float64(r.At(i, i)))
-		lo, hi = min(lo, d), max(hi, d)
+		diagonal[i] = math.Abs(float64(r.At(i, i)))
+		lo, hi = min(lo, diagonal[i]), max(hi, diagonal[i])
 	}
 	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is
 		return mat.Condition(math.Inf(1))
@@ -148,7 +149,7 @@ func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
 	limit := 1 / (8 * epsilon[T]())
 	cond := math.Pow(hi/lo, power)
 	for j := 0; j < n && cond < limit; j++ {
-		d := math.Abs(float64(r.At(j, j)))
+		d := diagonal[j]
 		if math.Pow(hi/d, power) < math.Sqrt(limit) {
 			continue
 		}

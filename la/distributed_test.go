@@ -9,15 +9,18 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/transport"
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
 )
 
 // nodes starts a driver that computes nothing itself, and agents; kill ends one.
@@ -42,7 +45,7 @@ func nodesWith(t *testing.T, agents int, set func(*cluster.Options)) (d *cluster
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { rt.Close() })
-		o := cluster.Options{Transport: tr, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors()}
+		o := cluster.Options{Transport: tr, Runtime: rt, Ops: append(builtin.NewTable().All(), file.Ops()...), Values: kernels.Values(), Errors: append(kernels.Errors(), file.Errors()...)}
 		set(&o)
 		return o
 	}
@@ -114,8 +117,14 @@ func TestNodesAndPolicies(t *testing.T) {
 	}
 	defer one.Close()
 	want := computed(t, one, func(string) {})
-	policies := map[string]func(*cluster.Options){"owner": func(o *cluster.Options) { o.Owner = true }}
-	for _, k := range dispatch.Kinds() {
+	policies := map[string]func(*cluster.Options){
+		"owner":    func(o *cluster.Options) { o.Owner = true },
+		"priority": func(o *cluster.Options) { o.ByPriority = true },
+		"user": func(o *cluster.Options) { // the last task of those ready, on the node with the least
+			o.NewPolicy = dispatch.ByScore(func(t *graph.Task, node int) float64 { return float64(t.ID()) - float64(t.BytesAt(node)) })
+		},
+	}
+	for _, k := range dispatch.Kinds()[1:] {
 		policies[k.String()] = func(o *cluster.Options) { o.Policy = k }
 	}
 	for _, agents := range []int{0, 1, 2, 4} {
@@ -182,12 +191,37 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 	spd, general := matrix(blocked.SymUpper, n, n, 1, n), matrix(blocked.Full, n, n, 2, 3)
 	tall, b, c := matrix(blocked.Full, 2*n, n, 3, 0), matrix(blocked.Full, n, nrhs, 4, 0), matrix(blocked.Full, n, nrhs, 5, 0)
 	step("made")
-	norm, err := la.Norm1(ctx, e, spd)
-	must("Norm1", err)
+	norm, err := la.NormInPlace(ctx, e, spd, lapack.MaxColumnSum)
+	must("norm", err)
 	add("norm", norm)
+	for _, a := range []*blocked.Matrix[float64]{spd, general, tall} {
+		for _, norm := range []lapack.MatrixNorm{lapack.MaxColumnSum, lapack.MaxRowSum, lapack.MaxAbs, lapack.Frobenius} {
+			x, err := la.NormInPlace(ctx, e, a, norm)
+			must("norm", err)
+			add("norm", x)
+			m, n := a.Dims()
+			gathered := blocked.New[float64](blocked.Full, m, n, nb)
+			a.CopyTo(gathered, 2)
+			if want := la.Norm[float64](e, gathered, norm); math.Abs(x-want) > 1e-13*want {
+				t.Fatalf("norm %c is %v, want %v", norm, x, want)
+			}
+		}
+	}
 	must("Gemm", la.Gemm[float64](ctx, e, blas.Trans, blas.NoTrans, 2, general, b, -1, c))
 	read("product", c)
 	must("Syrk", la.Syrk[float64](ctx, e, blas.Trans, 1, tall, 1, spd))
+
+	for i, a := range []*blocked.Matrix[float64]{spd, general} {
+		x := matrix(blocked.Full, n, nrhs, 9, 0)
+		solve := []func(context.Context, *la.Engine, *blocked.Matrix[float64], *blocked.Matrix[float64]) (la.Refinement, error){la.SolveSPDInPlace, la.SolveGeneralInPlace}[i]
+		report, err := solve(ctx, e, a, x)
+		must("mixed precision", err)
+		if report.Fallback != la.NoFallback || report.Iterations == 0 || report.BackwardError > 1e-15 {
+			t.Fatalf("mixed precision: %+v", report)
+		}
+		add("iterations", float64(report.Iterations))
+		read("V", x)
+	}
 
 	chol := la.NewCholesky[float64](e)
 	must("Cholesky", chol.FactorizeInPlace(ctx, spd))
@@ -209,6 +243,15 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 	must("QR", err)
 	must("QR", qr.FactorizeInPlace(ctx, tall))
 	read("QR", tall)
+	rhs, x := matrix(blocked.Full, 2*n, nrhs, 6, 0), matrix(blocked.Full, n, nrhs, 7, 0)
+	must("Solve", qr.SolveInPlace(ctx, rhs, x))
+	read("Z", x)
+	add("cond", qr.Cond())
+	square := matrix(blocked.Full, n, n, 8, 1)
+	must("QR", qr.FactorizeInPlace(ctx, square))
+	add("logdet", qr.Det())
+	must("Solve", qr.SolveInPlace(ctx, x, x))
+	read("X", x)
 	return all
 }
 
@@ -262,7 +305,7 @@ func TestInPlaceErrors(t *testing.T) {
 // goes once to each other node that reads it.
 func TestBytesMoved(t *testing.T) {
 	const n, nb, mt = 160, 16, 10
-	d, _ := nodes(t, 4, true)
+	d, _ := nodesWith(t, 4, func(o *cluster.Options) { o.Idle, o.Owner, o.Stay = true, true, true })
 	e, err := la.NewEngine(la.Options{Runtime: d, NB: nb})
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +328,7 @@ func TestBytesMoved(t *testing.T) {
 		return a
 	}
 	moved := func() (in int64) {
-		for _, u := range d.Usage() {
+		for _, u := range d.Usage()[1:] { // and to the driver a few sums
 			in += u.In
 		}
 		return in
@@ -322,7 +365,7 @@ func TestBytesMoved(t *testing.T) {
 	}
 
 	u := matrix(blocked.SymUpper)
-	norm, err := la.Norm1(ctx, e, u)
+	norm, err := la.NormInPlace(ctx, e, u, lapack.MaxColumnSum)
 	if err != nil || !(norm > n/2) {
 		t.Fatal(norm, err)
 	}

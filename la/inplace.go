@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/mat"
 )
 
 // FactorizeInPlace is [Cholesky.Factorize] in the tiles of a, of kind SymUpper, which
@@ -61,7 +64,7 @@ func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err := f.factorize(ctx, r, pivots, f.opt.Pivoting); err != nil {
 		return err
 	}
-	if err := f.broken(a, pivots, f.opt.Pivoting, r.stats.Max); err != nil {
+	if err := f.broken(ctx, a, pivots, f.opt.Pivoting, r.stats.Max); err != nil {
 		return err
 	}
 	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, pivots, f.opt.Pivoting, r.stats.Norm, r.stats.Max
@@ -96,8 +99,11 @@ func (q *QR[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err != nil {
 		return err
 	}
-	m, n := a.Dims()
-	f := &qrFactors[T]{a: a, rotations: blocked.NewRotations[T](m, n, a.NB(), q.opt.rotations(q.engine))}
+	rotations, err := blocked.RotationsFor(a, q.opt.rotations(q.engine))
+	if err != nil {
+		return err
+	}
+	f := &qrFactors[T]{a: a, rotations: rotations}
 	if err := f.factorize(ctx, q.engine, r); err != nil {
 		return err
 	}
@@ -105,17 +111,89 @@ func (q *QR[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	return nil
 }
 
-// Norm1 returns the 1-norm of a, the largest sum of the magnitudes of a column, computed by
-// tasks: of a distributed matrix where its tiles are. It is NaN if there is a NaN in a. The
-// error is an *exec.TaskError, or that of the engine.
+// SolveInPlace solves A·X = B, or min ‖B − A·X‖₂ by columns if A is higher than wide, with B
+// and X Full and in tiles of the size that the factorization has. B, m×nrhs, is overwritten
+// with Qᵀ·B, of which what lies below row n is as long as the residual; X is n×nrhs, and may
+// be B if A is square. With distributed matrices all stays on the nodes.
+//
+// The error is that of [QR.SolveTo], or a *ShapeError if A is wider than high; B and X are
+// then undefined, or after a mat.Condition X is a solution whose digits may all be wrong. It
+// panics as SolveTo does.
+//
+// Reference: LAPACK xGELS.
+func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error {
+	q.valid()
+	f := q.f
+	m, n := f.a.Dims()
+	nb := f.a.NB()
+	rows, nrhs := b.Dims()
+	height, width := x.Dims()
+	if b.Kind() != blocked.Full || x.Kind() != blocked.Full || rows != m || height != n || width != nrhs || b.NB() != nb || x.NB() != nb || m < n {
+		return &ShapeError{"SolveInPlace", fmt.Sprintf("A is %d×%d in tiles of %d, B %v, %d×%d in tiles of %d, X %v, %d×%d in tiles of %d", m, n, nb, b.Kind(), rows, nrhs, b.NB(), x.Kind(), height, width, x.NB())}
+	}
+	if n == 0 || nrhs == 0 {
+		return q.engine.ready(ctx)
+	}
+	if err := f.singular(); err != nil {
+		return err
+	}
+	r, end, err := f.triangle(ctx, q.engine)
+	if err != nil {
+		return err
+	}
+	defer end()
+	nt := tiles(nrhs, nb)
+	err = run(ctx, q.engine, f.applyTasks(nt)+f.solveTasks(nt)+tiles(n, nb)*nt, func(p *blocked.Program[T]) error {
+		err := p.Ormqr(blas.Left, blas.Trans, f.a, f.rotations, b)
+		if err == nil && x != b {
+			err = p.CopyLeading(b, x)
+		}
+		if err == nil {
+			err = p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, r, x)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return f.conditionError()
+}
+
+// NormInPlace returns a norm of a as [Norm] does, computed by tasks: of a distributed matrix
+// where its tiles are. Sums of columns and rows are of a tile's in T, and of those in float64.
+// The error is an *exec.TaskError, or that of the engine. It panics as Norm does.
 //
 // Reference: LAPACK xLANGE, xLANSY, xLANTR.
-func Norm1[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (float64, error) {
-	s, err := sums(ctx, e, a)
-	if err != nil {
-		return 0, err
+func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], norm lapack.MatrixNorm) (float64, error) {
+	switch norm {
+	case lapack.Frobenius:
+		mt, nt := a.Tiles()
+		var squares *blocked.Magnitudes[T]
+		err := run(ctx, e, mt*nt, func(p *blocked.Program[T]) (err error) {
+			squares, err = p.Lassq(a)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		return squares.Frobenius(), nil
+	case lapack.MaxColumnSum, lapack.MaxRowSum, lapack.MaxAbs:
+	default:
+		panic(mat.ErrNormOrder)
 	}
-	return s.Norm1(), nil
+	s, err := sums(ctx, e, a)
+	switch {
+	case err != nil:
+		return 0, err
+	case norm == lapack.MaxColumnSum:
+		return s.Norm1(), nil
+	case norm == lapack.MaxRowSum:
+		return s.NormInf(), nil
+	}
+	if x := s.Norm1(); x != x {
+		return x, nil
+	}
+	return s.Max(), nil
 }
 
 func sums[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (s *blocked.Sums[T], err error) {

@@ -91,7 +91,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	}
 	err := r.end(f.factorize(ctx, r, pivots, pivoting))
 	if err == nil {
-		err = f.broken(lu, pivots, pivoting, r.stats.Max)
+		err = f.broken(ctx, lu, pivots, pivoting, r.stats.Max)
 	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
@@ -122,7 +122,7 @@ func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pi
 	switch {
 	case mt == 0 || nt == 0:
 		return nil
-	case mt == 1 && nt == 1 && r.src == nil:
+	case mt == 1 && nt == 1 && r.src == nil && !lu.IsDistributed():
 		op := kernels.For[T](f.engine.ops()).Getrf
 		return direct(ctx, f.engine, op, &kernels.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
 	}
@@ -141,8 +141,9 @@ func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pi
 }
 
 // broken returns a *BreakdownError if a factorization without partial pivoting,
-// of a matrix whose largest magnitude is top, is of no use.
-func (f *LU[T]) broken(lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting, top float64) error {
+// of a matrix whose largest magnitude is top, is of no use. The error may be another one if it
+// is on other nodes.
+func (f *LU[T]) broken(ctx context.Context, lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting, top float64) error {
 	m, n := lu.Dims()
 	if mt, nt := lu.Tiles(); pivoting == PartialPivoting || mt == 0 || nt == 0 {
 		return nil
@@ -161,7 +162,10 @@ func (f *LU[T]) broken(lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting P
 		return nil
 	}
 	growth := 0.0
-	l, u := lu.FactorMaxima(f.engine.options().Workers)
+	l, u, err := f.maxima(ctx, lu)
+	if err != nil {
+		return err
+	}
 	for k := range l {
 		growth = max(growth, l[k]*(u[k]/top))
 	}
@@ -169,6 +173,25 @@ func (f *LU[T]) broken(lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting P
 		return &BreakdownError{Growth: growth, Limit: limit}
 	}
 	return nil
+}
+
+// maxima returns the largest magnitudes in the tile columns of L and the tile rows of U.
+func (f *LU[T]) maxima(ctx context.Context, lu *blocked.Matrix[T]) (l, u []float64, err error) {
+	if !lu.IsDistributed() {
+		l, u = lu.FactorMaxima(f.engine.options().Workers)
+		return l, u, nil
+	}
+	mt, nt := lu.Tiles()
+	var tops *blocked.Magnitudes[T]
+	err = run(ctx, f.engine, mt*nt, func(p *blocked.Program[T]) (err error) {
+		tops, err = p.ColumnMax(lu)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, u = tops.FactorMaxima()
+	return l, u, nil
 }
 
 // luTasks returns the number of tasks of a factorization of mt×nt tiles.
@@ -286,7 +309,8 @@ func (f *LU[T]) LogDet() (logAbs, sign float64) {
 // Growth returns the growth factor of the factorization, the largest magnitude
 // in U divided by that in A: the error of L·U grows with it. It is 1 for a
 // matrix of zeros. Partial pivoting bounds it by 2ⁿ⁻¹; of matrices that occur it
-// seldom exceeds √n (random ones) or 10.
+// seldom exceeds √n (random ones) or 10. It is NaN if it cannot be computed because
+// nodes with factors of a distributed matrix are lost.
 //
 // Reference: N. J. Higham, Accuracy and Stability of Numerical Algorithms,
 // section 9.4.
@@ -295,7 +319,10 @@ func (f *LU[T]) Growth() float64 {
 	if f.top == 0 {
 		return 1
 	}
-	_, u := f.lu.FactorMaxima(f.engine.options().Workers)
+	_, u, err := f.maxima(context.Background(), f.lu)
+	if err != nil {
+		return math.NaN()
+	}
 	return slices.Max(u) / f.top
 }
 

@@ -74,6 +74,7 @@ type refiner struct {
 	trans  blas.Transpose             // of a Full a
 	diag   *blocked.Diagonal[float64] // of a symmetric a
 	norm   float64                    // ‖A‖∞
+	tasks  bool                       // all is done by tasks: where the tiles of a are
 
 	// factor factors A in float32 and sets norm. It returns errRange,
 	// *NotPositiveDefiniteError or *SingularError if that cannot be.
@@ -139,41 +140,76 @@ func (s *refiner) refine(b *blocked.Matrix[float64], report *Refinement) (*block
 	case err != nil:
 		return nil, err
 	}
-	workers := s.engine.options().Workers
-	_, nrhs := b.Dims()
-	x := blocked.New[float64](blocked.Full, s.n, nrhs, b.NB())
-	r := blocked.New[float64](blocked.Full, s.n, nrhs, b.NB())
-	d := blocked.New[float32](blocked.Full, s.n, nrhs, b.NB())
-	bTop := b.ColumnMax(workers)
-	from, former := b, math.Inf(1)
+	x, err := like[float64](s, b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := like[float64](s, b)
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	defer r.Close()
+	d, err := like[float32](s, b)
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	defer d.Close()
+	good, err := s.iterate(x, r, d, b, report)
+	if !good {
+		x.Close()
+		x = nil
+	}
+	return x, err
+}
+
+// iterate refines x, which is zero, until it is A⁻¹·b, and reports whether it is; if not, and
+// there is no error, report says why. r and d are scratch.
+func (s *refiner) iterate(x, r *blocked.Matrix[float64], d *blocked.Matrix[float32], b *blocked.Matrix[float64], report *Refinement) (bool, error) {
+	bTop, err := s.columnMax(b)
+	if err != nil {
+		return false, err
+	}
+	from, fromTop, former := b, bTop, math.Inf(1)
 	for ; ; report.Iterations++ {
 		// Residuals are far below b: without a scale float32 would lose them.
-		up, down := powers(from.ColumnMax(workers))
-		blocked.ScaleColumns(d, from, down, false, workers)
-		if err := s.correct(d); err != nil {
-			return nil, err
+		up, down := powers(fromTop)
+		if err := s.narrow(d, from, down); err != nil {
+			return false, err
 		}
-		blocked.ScaleColumns(x, d, up, true, workers)
+		if err := s.correct(d); err != nil {
+			return false, err
+		}
+		if err := s.widen(x, d, up); err != nil {
+			return false, err
+		}
 		if err := s.residual(r, b, x); err != nil {
-			return nil, err
+			return false, err
+		}
+		rTop, err := s.columnMax(r)
+		if err != nil {
+			return false, err
+		}
+		xTop, err := s.columnMax(x)
+		if err != nil {
+			return false, err
 		}
 		var excess float64
-		excess, report.BackwardError = s.judge(r, x, bTop)
+		excess, report.BackwardError = s.judge(rTop, xTop, bTop)
 		if excess <= 1 {
-			return x, nil
+			return true, nil
 		}
 		if left := maxRefinements - report.Iterations; left == 0 || hopeless(excess, former, report.Iterations, left) {
 			switch {
 			case excess*math.Sqrt(float64(s.n)) <= residualRounding:
-				return x, nil
+				return true, nil
 			case excess-excess != 0 && s.norm < underflows: // otherwise it diverges
 				report.Fallback = OutOfRange
 			default:
 				report.Fallback = NoConvergence
 			}
-			return nil, nil
+			return false, nil
 		}
-		from, former = r, excess
+		from, fromTop, former = r, rTop, excess
 	}
 }
 
@@ -204,8 +240,16 @@ func powers(tops []float64) (up, down []float64) {
 
 // residual computes r = b − A·x.
 func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
-	r.CopyFrom(b, s.engine.copying(false))
 	mt, nt := r.Tiles()
+	if s.tasks {
+		return run(s.ctx, s.engine, (mt+1)*mt*nt, func(p *blocked.Program[float64]) error {
+			if err := p.CopyLeading(b, r); err != nil {
+				return err
+			}
+			return s.multiply(p, x, r)
+		})
+	}
+	r.CopyFrom(b, s.engine.copying(false))
 	if mt == 1 && nt == 1 && goesDirect[float64](s.engine, OpGemm, s.n) {
 		a := s.a
 		if s.diag != nil {
@@ -214,30 +258,31 @@ func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 		params := &kernels.Gemm{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 		return direct(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Gemm, params, a.Tile(0, 0), x.Tile(0, 0), r.Tile(0, 0))
 	}
-	return run(s.ctx, s.engine, mt*mt*nt, func(p *blocked.Program[float64]) error {
-		if s.diag != nil {
-			return p.Symm(-1, s.a, s.diag, x, 1, r)
-		}
-		return p.Gemm(s.transA(), blas.NoTrans, -1, s.a, x, 1, r)
-	})
+	return run(s.ctx, s.engine, mt*mt*nt, func(p *blocked.Program[float64]) error { return s.multiply(p, x, r) })
+}
+
+// multiply submits r = r − A·x.
+func (s *refiner) multiply(p *blocked.Program[float64], x, r *blocked.Matrix[float64]) error {
+	if s.diag != nil {
+		return p.Symm(-1, s.a, s.diag, x, 1, r)
+	}
+	return p.Gemm(s.transA(), blas.NoTrans, -1, s.a, x, 1, r)
 }
 
 func (s *refiner) transA() blas.Transpose { return compose(s.trans, blas.NoTrans) }
 
-// judge returns by what factor the residual r of the worst column exceeds what
-// LAPACK's rule allows, and the backward error. bTop is the largest magnitudes
-// in the columns of b.
-func (s *refiner) judge(r, x *blocked.Matrix[float64], bTop []float64) (excess, backward float64) {
-	workers := s.engine.options().Workers
+// judge returns by what factor the residual of the worst column exceeds what LAPACK's rule
+// allows, and the backward error, from the largest magnitudes in the columns of the residual,
+// the solution and b.
+func (s *refiner) judge(rTop, xTop, bTop []float64) (excess, backward float64) {
 	limit := s.norm * epsilon[float64]() * math.Sqrt(float64(s.n))
-	xTop := x.ColumnMax(workers)
-	for j, rTop := range r.ColumnMax(workers) {
-		if rTop == 0 {
+	for j, r := range rTop {
+		if r == 0 {
 			continue // also if x and b are zero
 		}
 		// Products, and quotients by limit, may be out of range.
-		excess = max(excess, rTop/xTop[j]/limit)
-		backward = max(backward, 1/(s.norm*(xTop[j]/rTop)+bTop[j]/rTop))
+		excess = max(excess, r/xTop[j]/limit)
+		backward = max(backward, 1/(s.norm*(xTop[j]/r)+bTop[j]/r))
 	}
 	return excess, backward
 }

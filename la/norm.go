@@ -19,8 +19,9 @@ import (
 //
 // It is summed in float64, whatever T, on as many goroutines as e has workers,
 // and the same for any number. It is 0 if A has no elements, NaN if one is NaN,
-// and +Inf if a sum overflows; the Frobenius norm is scaled. Norm panics with
-// mat.ErrNormOrder if norm is none of the four.
+// and +Inf if a sum overflows; the Frobenius norm is scaled. That of a distributed
+// matrix is computed by [NormInPlace]. Norm panics with mat.ErrNormOrder if norm is
+// none of the four, and with the error of NormInPlace.
 //
 // Reference: LAPACK xLANGE, xLANSY, xLANTR.
 func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
@@ -32,7 +33,13 @@ func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
 	const nb = 512 // enough tiles to share out, and what is read in a row is long
 	workers := e.options().Workers
 	v, trans, ok := blocked.ViewOf(a, nb)
-	if m, isMatrix := any(a).(*blocked.Matrix[T]); isMatrix {
+	if m, isMatrix := any(a).(*blocked.Matrix[T]); isMatrix && m.IsDistributed() {
+		x, err := NormInPlace(context.Background(), e, m, norm)
+		if err != nil {
+			panic(err)
+		}
+		return x
+	} else if isMatrix {
 		v, trans = m, blas.NoTrans
 	} else if !ok {
 		v, _ = blocked.From(a, blocked.Full, nb, e.copying(false))

@@ -151,20 +151,49 @@ func (f *qrFactors[T]) solveR(s *stage[T], trans blas.Transpose, x *blocked.Matr
 	s.trsm(blas.Upper, trans, blas.NonUnit, f.a.Leading(f.order(), f.order()), x)
 }
 
+// triangle returns a matrix with the triangle in R, which may hold anything below it, until
+// end is called: a part of that with R, or a copy if that is distributed.
+func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matrix[T], end func(), err error) {
+	k := f.order()
+	m, n := f.a.Dims()
+	switch {
+	case m == n:
+		return f.a, func() {}, nil
+	case !f.a.IsDistributed():
+		return f.a.Leading(k, k), func() {}, nil
+	}
+	if r, err = blocked.Distributed[T](e.options().Runtime, blocked.Full, k, k, f.a.NB()); err != nil {
+		return nil, nil, err
+	}
+	if err = run(ctx, e, f.solveTasks(1), func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
+		r.Close()
+		return nil, nil, err
+	}
+	return r, func() { r.Close() }, nil
+}
+
 // normR returns the 1-norm of the triangle in R.
-func (f *qrFactors[T]) normR() float64 {
-	norm, nb := 0.0, f.a.NB()
+func (f *qrFactors[T]) normR(ctx context.Context, e *Engine) (norm float64, err error) {
+	if !f.direct(e, 0) {
+		var s *blocked.Sums[T]
+		mt, nt := f.a.Tiles()
+		err := run(ctx, e, mt*nt, func(p *blocked.Program[T]) (err error) {
+			s, err = p.AsumUpper(f.a)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		return s.Norm1(), nil
+	}
 	for j := range f.order() {
 		s := 0.0
-		for i := range j/nb + 1 {
-			t := f.a.Tile(i, j/nb)
-			for r := range min(t.Rows, j-i*nb+1) {
-				s += math.Abs(float64(t.At(r, j%nb)))
-			}
+		for i := range j + 1 {
+			s += math.Abs(float64(f.a.At(i, j)))
 		}
 		norm = max(norm, s)
 	}
-	return norm
+	return norm, nil
 }
 
 // conditionError returns a mat.Condition if R shows that no digit of a solution

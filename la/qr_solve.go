@@ -161,8 +161,8 @@ func (q *QR[T]) factorizeTransposed(s *stage[T], z *qrFactors[T]) {
 // Reference: LAPACK xTRCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (q *QR[T]) Cond() float64 {
 	q.valid()
-	e, end := q.engine.session()
-	defer end()
+	e, close := q.engine.session()
+	defer close()
 	ctx, f := context.Background(), q.f
 	k := f.order()
 	if k == 0 {
@@ -181,10 +181,19 @@ func (q *QR[T]) Cond() float64 {
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
+	r, end, err := f.triangle(ctx, e)
+	if err != nil {
+		return math.NaN()
+	}
+	defer end()
 	inverse := func(trans blas.Transpose) func(x []float64) error {
 		return onVector(f.a.NB(), func(v *blocked.Matrix[T]) error {
-			return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s *stage[T]) { f.solveR(s, trans, v) })
+			return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s *stage[T]) { s.trsm(blas.Upper, trans, blas.NonUnit, r, v) })
 		})
 	}
-	return f.normR() * norm1EstimateOf(k, inverse(blas.NoTrans), inverse(blas.Trans))
+	norm, err := f.normR(ctx, e)
+	if err != nil {
+		return math.NaN()
+	}
+	return norm * norm1EstimateOf(k, inverse(blas.NoTrans), inverse(blas.Trans))
 }

@@ -30,11 +30,14 @@ type Network struct {
 	mu    sync.Mutex          // a leaf, but for members' own locks
 	nodes map[string]*member  // that are there
 	names map[string]struct{} // that were given
+	whole sync.Pool           // of *bytes.Buffer, for small values
 }
 
 // NewNetwork returns a network without nodes.
 func NewNetwork() *Network {
-	return &Network{nodes: map[string]*member{}, names: map[string]struct{}{}}
+	n := &Network{nodes: map[string]*member{}, names: map[string]struct{}{}}
+	n.whole.New = func() any { return new(bytes.Buffer) }
+	return n
 }
 
 // Node returns a new node, which joins when it is started. The error is a *NameError.
@@ -227,6 +230,9 @@ func (m *member) Fetch(ctx context.Context, from string, r Ref, into versions.Va
 	if v == nil {
 		return &NotHereError{Node: from, Ref: r}
 	}
+	if v.Bytes() <= small {
+		return m.network.hand(v, done, into)
+	}
 	in, out := io.Pipe()
 	sum := make(chan uint32, 1)
 	go func() {
@@ -251,6 +257,24 @@ func (m *member) Fetch(ctx context.Context, from string, r Ref, into versions.Va
 		err = &ChecksumError{Node: from, Ref: r}
 	}
 	return err
+}
+
+// small is the size in bytes of the largest value that is encoded as a whole before it is
+// decoded. A value of 4 KiB takes 0.3 µs so, and 10 with a goroutine that encodes while
+// another one decodes (2 cores of an EPYC, busy, 2026-11-24; go test ./transport -bench Fetch).
+const small = 64 << 10
+
+// hand copies a small value. Nothing can happen to it on the way.
+func (n *Network) hand(v versions.Value, done func(), into versions.Value) error {
+	b := n.whole.Get().(*bytes.Buffer)
+	defer n.whole.Put(b)
+	b.Reset()
+	err := v.Encode(b)
+	done()
+	if err != nil {
+		return err
+	}
+	return into.Decode(b)
 }
 
 // Close implements [Transport].

@@ -79,3 +79,28 @@ func TestBroken(t *testing.T) {
 	}
 	a.Drop(transport.Ref{})
 }
+
+// BenchmarkFetch is what it takes to fetch a value within a process.
+func BenchmarkFetch(b *testing.B) {
+	for _, size := range []int{8, 4 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			network := transport.NewNetwork()
+			a, err := network.Node("a")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer a.Close()
+			if err := a.Start(func(string, []byte) {}, func(transport.Event) {}); err != nil {
+				b.Fatal(err)
+			}
+			v := &transporttest.Value{Data: make([]byte, size)}
+			a.Publish(transport.Ref{}, v)
+			into := &transporttest.Value{}
+			for b.Loop() {
+				if err := a.Fetch(b.Context(), "a", transport.Ref{}, into); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -13,13 +13,18 @@ import (
 type Published struct {
 	mu     sync.Mutex // a leaf
 	values map[Ref]*shelf
+	free   []*shelf // for other values
 }
 
 // shelf is a value that others may read.
 type shelf struct {
 	value   versions.Value
 	readers sync.WaitGroup
+	done    func() // readers.Done
 }
+
+// spareShelves is how many shelves are kept for other values.
+const spareShelves = 256
 
 // Put publishes a value, in place of that which was there.
 func (p *Published) Put(r Ref, v versions.Value) {
@@ -28,10 +33,37 @@ func (p *Published) Put(r Ref, v versions.Value) {
 	if p.values == nil {
 		p.values = map[Ref]*shelf{}
 	}
-	p.values[r] = &shelf{value: v}
+	s := p.shelf()
+	s.value = v
+	p.values[r] = s
 	p.mu.Unlock()
-	if old != nil {
-		old.readers.Wait()
+	p.clear(old)
+}
+
+// shelf returns an empty shelf. The caller holds mu.
+func (p *Published) shelf() *shelf {
+	if n := len(p.free); n > 0 {
+		s := p.free[n-1]
+		p.free = p.free[:n-1]
+		return s
+	}
+	s := &shelf{}
+	s.done = s.readers.Done
+	return s
+}
+
+// clear waits for those who read what is on a shelf that nobody else can find any more, if
+// there is one.
+func (p *Published) clear(s *shelf) {
+	if s == nil {
+		return
+	}
+	s.readers.Wait()
+	s.value = nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) < spareShelves {
+		p.free = append(p.free, s)
 	}
 }
 
@@ -41,9 +73,7 @@ func (p *Published) Drop(r Ref) {
 	s := p.values[r]
 	delete(p.values, r)
 	p.mu.Unlock()
-	if s != nil {
-		s.readers.Wait()
-	}
+	p.clear(s)
 }
 
 // Read returns a value that is published, nil if it is not, until done is called.
@@ -55,7 +85,7 @@ func (p *Published) Read(r Ref) (v versions.Value, done func()) {
 		return nil, nil
 	}
 	s.readers.Add(1) // while it is published, so that drop has not begun to wait
-	return s.value, s.readers.Done
+	return s.value, s.done
 }
 
 // castagnoli is the polynomial that processors have an instruction for.

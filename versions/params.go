@@ -26,9 +26,10 @@ func (e *ParamsError) Error() string {
 }
 
 // EncodeParams appends a parameter, which is nil or a pointer to a struct whose fields
-// are booleans, integers, floating-point numbers or structs of them, to dst: a byte
-// with the number of the format, and then the fields in order, integers as varints and
-// floating-point numbers as their bits, little-endian. Other types are a *[ParamsError].
+// are booleans, integers, floating-point numbers, strings or structs of them, to dst: a
+// byte with the number of the format, and then the fields in order, integers as varints,
+// floating-point numbers as their bits, little-endian, and strings after their length.
+// Other types are a *[ParamsError].
 func EncodeParams(dst []byte, params any) ([]byte, error) {
 	dst = append(dst, paramsFormat)
 	if params == nil {
@@ -51,6 +52,8 @@ func EncodeParams(dst []byte, params any) ([]byte, error) {
 			dst = binary.AppendVarint(dst, f.Int())
 		case f.CanUint():
 			dst = binary.AppendUvarint(dst, f.Uint())
+		case f.Kind() == reflect.String:
+			dst = append(binary.AppendUvarint(dst, uint64(f.Len())), f.String()...)
 		default:
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.Float()))
 		}
@@ -126,6 +129,12 @@ func decodeField(f reflect.Value, data []byte) (rest []byte, err error) {
 			return data, errRange
 		}
 		f.SetUint(x)
+	case f.Kind() == reflect.String:
+		length, prefix := binary.Uvarint(data)
+		if prefix > 0 && length <= uint64(len(data)-prefix) {
+			n = prefix + int(length)
+			f.SetString(string(data[prefix:n]))
+		}
 	default:
 		if len(data) >= 8 {
 			n = 8
@@ -155,7 +164,7 @@ func eachField(name string, v reflect.Value, do func(reflect.Value) error) error
 			if err = eachField(name+"."+t.Name, f, do); err != nil {
 				return err
 			}
-		case f.Kind() == reflect.Bool || f.CanInt() || f.CanUint() || f.CanFloat():
+		case f.Kind() == reflect.Bool || f.Kind() == reflect.String || f.CanInt() || f.CanUint() || f.CanFloat():
 			err = do(f)
 		default:
 			err = fieldError("is a " + f.Kind().String() + ", which is not plain data")

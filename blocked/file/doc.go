@@ -12,6 +12,9 @@
 // memory. [ReadNPY], [ReadMatrixMarket], [WriteNPY] and [WriteMatrixMarket] work
 // on streams.
 //
+// Several nodes that share a file system read and write a .npy file each in parts, by tasks:
+// [ReadTiles] and [WriteTiles].
+//
 // [WriteState] and [ReadState] keep a factorization between two of its steps,
-// with checksums.
+// with checksums; [WriteStateTiles] and [ReadStateTiles] do so by several nodes.
 package file

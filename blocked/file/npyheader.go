@@ -42,6 +42,24 @@ func (h *npyHeader) dataBytes() (int64, bool) {
 	return int64(elems) * int64(h.dtype.size), true
 }
 
+// lines returns how many lines a block of r×c elements has, and how long they are: lines
+// are rows, or columns in Fortran order.
+func (h *npyHeader) lines(r, c int) (lines, length int) {
+	if h.fortran {
+		return c, r
+	}
+	return r, c
+}
+
+// lineOffset returns where line k of the block begins whose first element is (i0, j0), in
+// bytes from the first element of the array.
+func (h *npyHeader) lineOffset(i0, j0, k int) int64 {
+	if h.fortran {
+		return ((int64(j0)+int64(k))*h.m + int64(i0)) * int64(h.dtype.size)
+	}
+	return ((int64(i0)+int64(k))*h.n + int64(j0)) * int64(h.dtype.size)
+}
+
 // readNPYHeader reads the header of a .npy file, and not one byte more.
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	var pre [12]byte

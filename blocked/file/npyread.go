@@ -199,14 +199,22 @@ func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, d
 		}
 	}()
 
-	decode := decoder[T](h.dtype)
 	t := a.MakeTile(i, j)
-	rows, cols := a.Dims()
-	i0, j0, size := i*a.NB(), j*a.NB(), h.dtype.size
+	i0, j0 := i*a.NB(), j*a.NB()
+	_, length := h.lines(t.Rows, t.Cols)
+	return decodeTile(t, h, i0, j0, func(k int) []byte {
+		off := h.lineOffset(i0, j0, k)
+		return data[off : off+int64(length*h.dtype.size)]
+	})
+}
+
+// decodeTile fills t, whose first element is (i0, j0) of the array. Line k of the tile, a
+// row, or a column in Fortran order, is in line(k).
+func decodeTile[T blocked.Element](t *blocked.Tile[T], h *npyHeader, i0, j0 int, line func(k int) []byte) error {
+	decode := decoder[T](h.dtype)
 	if !h.fortran {
 		for r := range t.Rows {
-			off := ((i0+r)*cols + j0) * size
-			if k := decode(t.Data[r*t.Stride:], 1, t.Cols, data[off:off+t.Cols*size]); k < t.Cols {
+			if k := decode(t.Data[r*t.Stride:], 1, t.Cols, line(r)); k < t.Cols {
 				return overflowError[T](i0+r, j0+k)
 			}
 		}
@@ -218,8 +226,7 @@ func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, d
 	for r := 0; r < t.Rows; r += strip {
 		w := min(strip, t.Rows-r)
 		for c := range t.Cols {
-			off := ((j0+c)*rows + i0 + r) * size
-			if k := decode(t.Data[r*t.Stride+c:], t.Stride, w, data[off:off+w*size]); k < w {
+			if k := decode(t.Data[r*t.Stride+c:], t.Stride, w, line(c)[r*h.dtype.size:]); k < w {
 				return overflowError[T](i0+r+k, j0+c)
 			}
 		}

@@ -57,9 +57,15 @@ func npyPreamble[T blocked.Element](m, n int, fortran bool) []byte {
 
 // writeElements writes s in little-endian order.
 func writeElements[T blocked.Element](w *bufio.Writer, s []T) error {
+	_, err := w.Write(littleBytes(s))
+	return err
+}
+
+// littleBytes returns s in little-endian order: its memory, or a copy where that is not.
+func littleBytes[T blocked.Element](s []T) []byte {
 	if littleEndian() {
-		_, err := w.Write(elementBytes(s))
-		return err
+		return elementBytes(s)
 	}
-	return binary.Write(w, binary.LittleEndian, s)
+	b, _ := binary.Append(nil, binary.LittleEndian, s) // cannot fail: s is numbers
+	return b
 }

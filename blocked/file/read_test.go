@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -119,7 +118,7 @@ func TestWriteFileFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	boom := errors.New("disk full")
-	err := replaceFile(path, func(w io.Writer) error {
+	err := replaceFile(path, func(w *os.File) error {
 		w.Write(make([]byte, 2*fileBuffer))
 		return boom
 	})

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -77,47 +78,73 @@ func typeName[T blocked.Element]() string {
 // by its CRC-32C: the pivots, if there are any, and the stored tiles. An error of w is
 // returned as it is.
 func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
-	a := s.Matrix
-	m, n := a.Dims()
-	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB(), Pivots: s.Pivots != nil}
-	head, err := json.Marshal(&h)
+	head, err := stateHead(s)
 	if err != nil {
 		return err
 	}
-	sum := castagnoli()
 	bw := bufio.NewWriterSize(w, fileBuffer)
-	bw.WriteString(stateMagic)
-	bw.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))
 	bw.Write(head)
-	sum.Write(head)
-	bw.Write(sum.Sum(nil))
-	write := func(v versions.Value) error {
-		sum.Reset()
-		if err := v.Encode(io.MultiWriter(bw, sum)); err != nil {
-			return err
-		}
-		_, err := bw.Write(sum.Sum(nil))
-		return err
-	}
-	if s.Pivots != nil {
-		swaps := &kernels.Pivots{Rows: make([]int, s.Pivots.Len()), Info: s.Pivots.Info()}
-		s.Pivots.Swaps(swaps.Rows)
-		if err := write(swaps); err != nil {
-			return err
-		}
-	}
-	for i, j := range a.StoredTiles() {
-		if err := write(a.Tile(i, j)); err != nil {
+	for i, j := range s.Matrix.StoredTiles() {
+		if err := writeValue(bw, s.Matrix.Read(i, j)); err != nil {
 			return err
 		}
 	}
 	return bw.Flush()
 }
 
+// stateHead returns what stands before the tiles.
+func stateHead[T blocked.Element](s *State[T]) ([]byte, error) {
+	a := s.Matrix
+	m, n := a.Dims()
+	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB(), Pivots: s.Pivots != nil}
+	head, err := json.Marshal(&h)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString(stateMagic)
+	b.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(head))))
+	b.Write(head)
+	sum := castagnoli()
+	sum.Write(head)
+	b.Write(sum.Sum(nil))
+	if s.Pivots != nil {
+		swaps := &kernels.Pivots{Rows: make([]int, s.Pivots.Len()), Info: s.Pivots.Info()}
+		s.Pivots.Swaps(swaps.Rows)
+		err = writeValue(&b, swaps)
+	}
+	return b.Bytes(), err
+}
+
+// writeValue writes a value and its checksum.
+func writeValue(w io.Writer, v versions.Value) error {
+	sum := castagnoli()
+	if err := v.Encode(io.MultiWriter(w, sum)); err != nil {
+		return err
+	}
+	_, err := w.Write(sum.Sum(nil))
+	return err
+}
+
 // ReadState reads what [WriteState] has written. The error is a *StateError for
 // what is no state on T, or a damaged one, or that of r.
 func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	br := bufio.NewReaderSize(r, fileBuffer)
+	s, err := readHead[T](br)
+	if err != nil {
+		return nil, err
+	}
+	a := s.Matrix
+	for i, j := range a.StoredTiles() {
+		if err := readTile(br, a, i, j, directTile); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// readHead reads what stands before the tiles. The tiles of the matrix have no memory.
+func readHead[T blocked.Element](br io.Reader) (*State[T], error) {
 	var start [len(stateMagic) + 4]byte
 	if err := readFull(br, start[:]); err != nil {
 		return nil, err
@@ -153,21 +180,10 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 		return nil, &StateError{fmt.Sprintf("its elements are %s, want %s", h.Type, typeName[T]())}
 	}
 	s, err := newState[T](&h)
-	if err != nil {
-		return nil, err
+	if err == nil && h.Pivots {
+		err = readPivots(br, s)
 	}
-	if h.Pivots {
-		if err := readPivots(br, s); err != nil {
-			return nil, err
-		}
-	}
-	a := s.Matrix
-	for i, j := range a.StoredTiles() {
-		if err := readTile(br, a, i, j, directTile); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	return s, err
 }
 
 // readValue reads a value and its checksum.
@@ -283,10 +299,14 @@ func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 	return nil
 }
 
+// sampled is how many tiles of a distributed matrix are fetched for its [Fingerprint].
+const sampled = 12
+
 // Fingerprint returns a number that depends on the shape, the kind, the tile
-// size and every stored element of a: two CRC-32C. Matrices that differ have
-// different ones but for bad luck; it protects against mistakes, not against
-// intent.
+// size and every stored element of a: two CRC-32C. Of a distributed matrix with more than
+// twelve tiles it depends on the elements of some tiles only, which are fetched. Matrices
+// that differ have different ones but for bad luck; it protects against mistakes, not
+// against intent.
 func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
 	m, n := a.Dims()
 	sums := [2]hash.Hash32{castagnoli(), castagnoli()}
@@ -296,8 +316,19 @@ func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
 	}
 	fmt.Fprint(w[0], typeName[T](), a.Kind(), m, n, a.NB())
 	uplo := a.Kind().Uplo()
+	every, k := 1, 0
+	if a.IsDistributed() {
+		tiles := 0
+		for range a.StoredTiles() {
+			tiles++
+		}
+		every = max(1, tiles/sampled)
+	}
 	for i, j := range a.StoredTiles() {
-		t := a.Tile(i, j)
+		if k++; (k-1)%every != 0 {
+			continue
+		}
+		t := a.Read(i, j)
 		for r := range t.Rows {
 			lo, hi := 0, t.Cols
 			switch { // the other triangle means nothing

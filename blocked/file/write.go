@@ -45,7 +45,7 @@ func Write[T blocked.Element](path string, a *blocked.Matrix[T], opt *WriteOptio
 			return errors.Join(zw.Close(), bw.Flush())
 		}
 	}
-	if err := replaceFile(path, write); err != nil {
+	if err := replaceFile(path, func(f *os.File) error { return write(f) }); err != nil {
 		return fmt.Errorf("file: writing %s: %w", path, err)
 	}
 	return nil
@@ -53,7 +53,7 @@ func Write[T blocked.Element](path string, a *blocked.Matrix[T], opt *WriteOptio
 
 // replaceFile gives the file path the content that write produces, or leaves
 // it as it was and returns the error.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
+func replaceFile(path string, write func(*os.File) error) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}

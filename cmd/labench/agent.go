@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	var workers int
 	var resources string
 	var memory size
+	var attached bool
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Compute for programs on other nodes, until it is interrupted",
@@ -32,7 +35,16 @@ func newAgentCommand(a *app) *cobra.Command {
 					return usage(err)
 				}
 			}
-			return a.serve(cmd.Context(), &f, workers, declared, int64(memory))
+			ctx := cmd.Context()
+			if attached {
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(ctx)
+				go func() {
+					defer stop()
+					_, _ = io.Copy(io.Discard, os.Stdin)
+				}()
+			}
+			return a.serve(ctx, &f, workers, declared, int64(memory))
 		},
 	}
 	fl := cmd.Flags()
@@ -41,6 +53,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	fl.IntVar(&workers, "workers", 0, "number of workers (default one per core)")
 	fl.StringVar(&resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers")
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default no cap)")
+	fl.BoolVar(&attached, "attached", false, "end when standard input ends, too")
 	f.register(fl, "127.0.0.1:7400")
 	return cmd
 }

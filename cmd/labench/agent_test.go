@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -54,7 +56,8 @@ func TestAgent(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	for _, op := range []string{"gemm", "solve", "gemm --distributed", "cholesky --distributed", "lu --distributed --type f32"} {
+	dir := t.TempDir()
+	for _, op := range []string{"gemm", "solve", "gemm --distributed", "cholesky --distributed --output " + dir + "/u.npy", "lu --distributed --type f32 --input " + dir + "/u.npy --output " + dir + "/lu.npy"} {
 		code, out, errs := labench(t, append(strings.Fields(op), "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")...)
 		if code != 0 {
 			t.Fatalf("%s: exit code %d: %s", op, code, errs)
@@ -66,23 +69,38 @@ func TestAgent(t *testing.T) {
 		if !r.Passed || len(r.Nodes) != 3 || r.Nodes[0].Name != "driver" {
 			t.Fatalf("%s: %s", op, out)
 		}
+		if moved := r.Nodes[0].Out; (moved >= 300*300*8) == strings.Contains(op, "distributed") {
+			t.Errorf("%s: %d bytes went out from the driver", op, moved)
+		}
 		for _, n := range r.Nodes[1:] {
 			if n.Tasks["gemm/"+r.Type] == 0 || n.In == 0 {
 				t.Errorf("%s: node %s has done nothing: %+v", op, n.Name, n)
 			}
 		}
 	}
+	for name, typ := range map[string]string{"u": "f8", "lu": "f4"} {
+		b, err := os.ReadFile(filepath.Join(dir, name+".npy"))
+		if err != nil || !bytes.Contains(b[:128], []byte("'<"+typ+"', 'fortran_order': False, 'shape': (300, 300)")) {
+			t.Errorf("%s.npy begins with %q, %v", name, b[:min(len(b), 128)], err)
+		}
+	}
 	for want, args := range map[string]string{
+		"no such file or":    "lu --distributed --input /nowhere.npy --cluster " + addresses[0],
+		"is for --dist":      "lu --output x.npy --cluster " + addresses[0],
 		"host:port":          "gemm --cluster nowhere",
+		"from 1 to 256":      "gemm --cluster local:0",
+		"more than one word": "gemm --cluster local:2,127.0.0.1:7400",
+		"no port from 1":     "gemm --cluster 127.0.0.1:http",
+		"this machine's":     "gemm --cluster local:2 --certs x",
 		"0 of 1 agents":      "gemm --cluster 127.0.0.1:9 --node-timeout 50ms",
 		"loopback addresses": "agent --listen 10.0.0.1:7400",
 		"node.crt":           "agent --certs /nowhere",
 		"no such file":       "agent --resources /nowhere",
 		"at least 0":         "gemm --agents -1 --cluster " + addresses[0],
 		"more than 0":        "gemm --node-timeout 0s --cluster " + addresses[0],
-		"exclude each other": "gemm --report --cluster " + addresses[0],
+		"exclude each other": "gemm --versions go --cluster " + addresses[0],
 		"is for --cluster":   "gemm --idle",
-		"for gemm, cholesky": "qr --distributed --cluster " + addresses[0],
+		"for gemm, cholesky": "solve --distributed --cluster " + addresses[0],
 	} {
 		code, _, errs := labench(t, strings.Fields(args)...)
 		if code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {

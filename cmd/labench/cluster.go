@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
@@ -93,7 +95,10 @@ func newClusterStatusCommand(a *app) *cobra.Command {
 		Example: `  labench cluster status --cluster 127.0.0.1:7400 --agents 4`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(f.peers) == 0 {
+			if err := f.check("status", cmd.Flags().Changed); err != nil {
+				return usage(err)
+			}
+			if !f.asked() {
 				return usage(errors.New("--cluster names no node"))
 			}
 			return a.clusterStatus(cmd.Context(), &f)
@@ -101,7 +106,7 @@ func newClusterStatusCommand(a *app) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.peers, "cluster", nil, "addresses of agents, of which one is enough")
+	fl.StringSliceVar(&f.words, "cluster", nil, "addresses of agents, of which one is enough, or a TOML file that lists them, or local:N for a trial")
 	fl.IntVar(&f.agents, "agents", 0, "agents that are to be there (default as many as --cluster names)")
 	f.nodeFlags.register(fl, "")
 	return cmd
@@ -110,7 +115,7 @@ func newClusterStatusCommand(a *app) *cobra.Command {
 // clusterStatus lists agents. The error is that of too few.
 func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	f.idle = true
-	d, end, err := f.drive(ctx, a, 1, nil, dispatch.Priority)
+	d, end, err := f.drive(ctx, a, 1, nil, dispatch.Priority, false)
 	if err != nil {
 		return err
 	}
@@ -123,15 +128,28 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	for _, u := range agents {
 		width = max(width, len(u.Node))
 	}
-	fmt.Fprintf(a.out, "%-*s  workers  memory\n", width, "agent")
+	at := web.Addresses(f.transport)
+	fmt.Fprintf(a.out, "%-*s  %-21s  workers    memory  jobs\n", width, "agent", "address")
 	for _, u := range agents {
+		if u.Lost {
+			continue
+		}
 		memory := "no cap"
 		if u.Memory > 0 {
 			memory = bench.Bytes(float64(u.Memory))
 		}
-		if !u.Lost {
-			fmt.Fprintln(a.out, strings.TrimRight(fmt.Sprintf("%-*s  %7d  %s", width, u.Node, u.Workers, memory), " "))
+		fmt.Fprintf(a.out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
+		what := u.Target.Arch
+		if u.Target.Processor != "" {
+			what = u.Target.Processor + ", " + what
 		}
+		if isa := vectors(&topo.Identity{Features: u.Target.Features}); isa != "" {
+			what += ", " + isa
+		}
+		if u.Program != "" {
+			what += "; " + u.Program
+		}
+		fprintWrapped(a.out, "    ", what)
 	}
 	return end()
 }

@@ -52,7 +52,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	code, out, errs := labench(t, append([]string{"cluster", "status"}, laptop...)...)
-	if code != 0 || !regexp.MustCompile(`(?m)^left +1  1.0 GiB$`).MatchString(out) || !strings.Contains(out, "right") || strings.Contains(out, "crook") {
+	if code != 0 || !regexp.MustCompile(`(?m)^left +127.0.0.1:[0-9]+ +1 +1.0 GiB +0$`).MatchString(out) || !strings.Contains(out, "right") || strings.Contains(out, "crook") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	outside := "" // an address of this machine that is no loopback address

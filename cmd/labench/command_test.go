@@ -78,7 +78,8 @@ func labench(t *testing.T, args ...string) (code int, out, errs string) {
 func labenchIn(t *testing.T, ctx context.Context, args ...string) (code int, out, errs string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	var stderr console // agents of --cluster local write to it, too
 	a := &app{out: &stdout, err: &stderr, noPeak: true, cores: 64}
 	code = a.run(ctx, args)
 	return code, stdout.String(), stderr.String()

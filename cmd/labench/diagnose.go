@@ -38,7 +38,7 @@ func (x *findings) kernelsTooPortable() (string, string) {
 				remedy = "build without the tag noasm"
 			}
 			return "the kernels of this build are portable Go, without the vector instructions that this processor has (" +
-				vectors(x.machine) + "): about a tenth of its peak", remedy
+				vectors(&x.machine.Identity) + "): about a tenth of its peak", remedy
 		}
 	}
 	return "", ""
@@ -57,7 +57,7 @@ func (x *findings) tagWithoutLibrary() (string, string) {
 // width ranks the vector instructions of a machine: 0 SSE or none, 1 AVX, 2
 // AVX2 with FMA, 3 AVX-512.
 func width(m *topo.Machine) int {
-	return map[string]int{"AVX": 1, "AVX2": 2, "AVX-512": 3}[vectors(m)]
+	return map[string]int{"AVX": 1, "AVX2": 2, "AVX-512": 3}[vectors(&m.Identity)]
 }
 
 // coreWidth ranks the processors that OpenBLAS has kernels for, by the vector
@@ -105,7 +105,7 @@ func (x *findings) openBLASBelow() (string, string) {
 	if x.library.Name != "openblas" || have < 0 || have >= width(x.machine) {
 		return "", ""
 	}
-	finding := fmt.Sprintf("OpenBLAS runs kernels for %s, which do not use the %s of this processor", x.library.Core, vectors(x.machine))
+	finding := fmt.Sprintf("OpenBLAS runs kernels for %s, which do not use the %s of this processor", x.library.Core, vectors(&x.machine.Identity))
 	if set := x.openBLASSet(); set != nil {
 		return finding + ": the environment sets " + strings.Join(set, " and "), unsetOpenBLAS
 	}

@@ -8,25 +8,29 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
 // nodeFlags is what makes this process a node of a cluster, as a command line says it.
 type nodeFlags struct {
-	name, listen string
-	peers        []string
-	certs        string
-	timeout      time.Duration
+	name, listen, address string
+	peers                 []string
+	certs                 string
+	timeout               time.Duration
 }
 
 // register defines the flags on fl.
@@ -37,6 +41,7 @@ func (f *nodeFlags) register(fl *pflag.FlagSet, listen string) {
 		text += " (default one by which the first node of --cluster reaches this one)"
 	}
 	fl.StringVar(&f.listen, "listen", listen, text)
+	fl.StringVar(&f.address, "address", "", "address at which other nodes reach this one (default --listen)")
 	fl.StringVar(&f.certs, "certs", "", "directory with the node's certificate (labench cluster init); without it, loopback addresses only")
 	fl.DurationVar(&f.timeout, "node-timeout", 5*time.Second, "a node that does not answer for that long is lost")
 }
@@ -89,7 +94,11 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 	if f.listen == "" {
 		f.listen = outward(f.peers[0])
 	}
-	for _, p := range append([]string{f.listen}, f.peers...) {
+	own := []string{f.listen}
+	if f.address != "" {
+		own = append(own, f.address)
+	}
+	for _, p := range append(own, f.peers...) {
 		host, _, err := net.SplitHostPort(p)
 		switch {
 		case err != nil:
@@ -98,14 +107,16 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 			return opt, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
 	}
-	w := web.Options{Name: f.name, Listen: f.listen, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Log: log}
+	w := web.Options{Name: f.name, Listen: f.listen, Address: f.address, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Log: log}
 	if opt.Transport, err = web.New(w); err != nil {
 		if bad := (*web.OptionsError)(nil); errors.As(err, &bad) {
 			err = usage(err)
 		}
 		return opt, err
 	}
-	opt.Ops, opt.Values, opt.Errors, opt.Log = builtin.NewTable().All(), kernels.Values(), kernels.Errors(), log
+	opt.Ops, opt.Values = append(builtin.NewTable().All(), file.Ops()...), kernels.Values()
+	opt.Errors, opt.Log = append(kernels.Errors(), file.Errors()...), log
+	opt.Program = versionLine(debug.ReadBuildInfo())
 	opt.Runtime, err = exec.NewLocal(exec.Options{Workers: workers, Resources: resources, Float: true})
 	if err != nil {
 		return opt, errors.Join(err, opt.Transport.Close())
@@ -115,44 +126,102 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 
 // clusterFlags is the cluster that an operation is to run on.
 type clusterFlags struct {
+	trace *trace.Recorder // what is recorded of tasks, nil for nothing
 	nodeFlags
+	words       []string // of --cluster: see locate
 	agents      int
 	idle        bool
 	distributed bool
+	output      string
+
+	local     int                 // agents to be started on this machine
+	file      *nodesFile          // the file that --cluster names
+	transport transport.Transport // of the driver
 }
 
 func (f *clusterFlags) register(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.peers, "cluster", nil, "run on several nodes: addresses of agents (labench agent), of which one is enough")
+	fl.StringSliceVar(&f.words, "cluster", nil, "run on several nodes: local:N starts N agents here; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
-	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only")
-	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky and lu, square and random")
+	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
+	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu and qr, square, and random or of --input, a .npy file that each node reads")
+	fl.StringVar(&f.output, "output", "", "with --distributed: .npy file to which the nodes write the result, each its part")
 	f.nodeFlags.register(fl, "")
+}
+
+// asked reports whether there is to be a cluster.
+func (f *clusterFlags) asked() bool { return f.local > 0 || len(f.peers) > 0 }
+
+// find makes out what --cluster means, and takes from a file what the command line leaves open.
+func (f *clusterFlags) find(given func(flag string) bool) error {
+	local, file, addresses, err := locate(f.words)
+	if err != nil {
+		return err
+	}
+	if f.local, f.peers = local, addresses; local > 0 {
+		for _, flag := range []string{"agents", "listen", "address", "certs", "resources"} {
+			if given(flag) {
+				return fmt.Errorf("--cluster local:%d and --%s exclude each other: the agents are this machine's", local, flag)
+			}
+		}
+		f.agents, f.idle = local, f.idle || !given("idle")
+	}
+	if file == "" {
+		return nil
+	}
+	if f.file, err = readNodes(file); err != nil {
+		return err
+	}
+	for _, n := range f.file.Node {
+		f.peers = append(f.peers, n.Address)
+	}
+	take(&f.certs, f.file.Certs, given("certs"))
+	take(&f.name, f.file.Name, given("name"))
+	take(&f.listen, f.file.Listen, given("listen"))
+	take(&f.address, f.file.Address, given("address"))
+	take(&f.timeout, f.file.Timeout, given("node-timeout"))
+	take(&f.agents, f.file.Agents, given("agents"))
+	take(&f.idle, f.file.Idle, given("idle"))
+	take(&f.distributed, f.file.Distributed, given("distributed"))
+	return nil
+}
+
+// take sets a flag to what a file says, if it says something and the command line does not.
+func take[T comparable](flag *T, said T, given bool) {
+	if none := *new(T); said != none && !given {
+		*flag = said
+	}
 }
 
 // check returns what is wrong with the flags. What a single node only can do is refused.
 func (f *clusterFlags) check(op string, given func(flag string) bool) error {
-	if len(f.peers) == 0 {
-		for _, flag := range []string{"agents", "idle", "distributed", "name", "listen", "certs", "node-timeout"} {
+	if err := f.find(given); err != nil {
+		return err
+	}
+	if !f.asked() {
+		for _, flag := range []string{"agents", "idle", "distributed", "output", "name", "listen", "address", "certs", "node-timeout"} {
 			if given(flag) {
 				return fmt.Errorf("--%s is for --cluster", flag)
 			}
 		}
 		return nil
 	}
-	for _, flag := range []string{"report", "trace", "dot", "monitor", "devices", "versions", "exclude", "profile"} {
+	for _, flag := range []string{"monitor", "devices", "versions", "exclude", "profile"} {
 		if given(flag) {
 			return fmt.Errorf("--cluster and --%s exclude each other: each node sees to its own", flag)
 		}
 	}
 	if f.distributed {
-		if op != "gemm" && op != "cholesky" && op != "lu" {
-			return fmt.Errorf("--distributed is for gemm, cholesky and lu")
+		if op != "gemm" && op != "cholesky" && op != "lu" && op != "qr" {
+			return fmt.Errorf("--distributed is for gemm, cholesky, lu and qr")
 		}
-		for _, flag := range []string{"input", "matrix", "m", "k", "pivot", "sched"} {
+		for _, flag := range []string{"matrix", "m", "k", "pivot", "sched"} {
 			if given(flag) {
-				return fmt.Errorf("--distributed and --%s exclude each other: matrices are square and random, and tasks go to the owners of tiles", flag)
+				return fmt.Errorf("--distributed and --%s exclude each other: matrices are square, and random or of --input, and tasks go to the owners of tiles", flag)
 			}
 		}
+	}
+	if f.output != "" && !f.distributed {
+		return errors.New("--output is for --distributed")
 	}
 	if f.agents < 0 {
 		return fmt.Errorf("--agents is %d, want at least 0", f.agents)
@@ -161,15 +230,37 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 }
 
 // drive connects with the cluster. The driver is nil if none is asked for.
-func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind) (d *cluster.Driver, end func() error, err error) {
-	if len(f.peers) == 0 {
+func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
+	if !f.asked() {
 		return nil, func() error { return nil }, nil
 	}
+	var agents *spawned
+	if f.local > 0 {
+		a.warnCrowded(f.local)
+		if agents, f.peers, err = a.spawn(ctx, f.local, workers, f.timeout); err != nil {
+			return nil, nil, err
+		}
+		if f.idle {
+			workers = 1 // which reads and writes the program's matrices
+		}
+	}
+	if d, end, err = f.connect(ctx, a, workers, resources, policy, byPriority); err != nil {
+		agents.stop()
+		return nil, nil, err
+	}
+	left := end
+	return d, func() error { defer agents.stop(); return left() }, nil
+}
+
+// connect makes this process the driver of agents that there are.
+func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
 	opt, err := f.join(a, workers, resources)
 	if err != nil {
 		return nil, nil, err
 	}
-	opt.Idle, opt.Policy, opt.Owner = f.idle, policy, f.distributed
+	opt.Trace = f.trace
+	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner = f.idle, policy, byPriority, f.distributed
+	f.transport = opt.Transport
 	end = func() error { return errors.Join(opt.Transport.Close(), opt.Runtime.Close()) }
 	if d, err = cluster.NewDriver(opt); err != nil {
 		return nil, nil, errors.Join(err, end())
@@ -181,8 +272,47 @@ func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 4*f.timeout, errors.New("no other one answers"))
 	defer cancel()
-	if err := d.Await(ctx, want); err != nil {
+	err = d.Await(ctx, want)
+	for err == nil && f.file != nil && want == len(f.file.Node) {
+		missing := f.file.missing(d.Nodes())
+		if len(missing) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			err = fmt.Errorf("there is no node %s; there are %s", strings.Join(missing, ", "), strings.Join(d.Nodes()[1:], ", "))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("--cluster %s: %w", strings.Join(f.peers, ","), err), end())
 	}
 	return d, end, nil
+}
+
+// speeds returns the speeds of the nodes that own tiles, in the order of their numbers: those
+// of the file, if it has some, and otherwise what the driver knows. A node that the file does
+// not list has as much for each worker as the others.
+func (f *clusterFlags) speeds(d *cluster.Driver) []float64 {
+	all, known := d.Speeds(), f.file.speeds()
+	if known == nil {
+		return all
+	}
+	names := d.Nodes()
+	names = names[len(names)-min(len(names), len(all)):] // an idle driver owns nothing
+	rate, workers := 0.0, 0.0
+	for i, name := range names {
+		if known[name] > 0 {
+			rate, workers = rate+known[name], workers+all[i]
+		}
+	}
+	for i, name := range names {
+		switch {
+		case known[name] > 0:
+			all[i] = known[name]
+		case workers > 0:
+			all[i] *= rate / workers
+		}
+	}
+	return all
 }

@@ -93,6 +93,11 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	if f.op.Takes("ib") {
 		fl.IntVar(&s.IB, "ib", 0, "columns of a block reflector (default chosen)")
 	}
+	if f.op.Takes("checkpoint") {
+		fl.StringVar(&s.Checkpoint.Dir, "checkpoint", "", "keep the state of the factorization in a directory, and go on from there if one is there")
+		fl.IntVar(&s.Checkpoint.Every, "every", 0, "with --checkpoint: panels between two states (default an eighth of them)")
+		fl.BoolVar(&s.Checkpoint.Resume, "resume", false, "with --checkpoint: fail if there is no state to go on from")
+	}
 	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
@@ -151,6 +156,21 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		}
 	}
 	atLeast("repeat", s.Repeat, 1)
+	atLeast("every", s.Checkpoint.Every, 0)
+	if s.Checkpoint.Dir == "" && (f.given("every") || f.given("resume")) {
+		errs.note(errors.New("--every and --resume are for --checkpoint"))
+	}
+	if s.Checkpoint.Dir != "" { // one factorization, in as many runs of this program as it takes
+		if !f.given("repeat") {
+			s.Repeat = 1
+		}
+		if !f.given("warmup") {
+			f.warmup = 0
+		}
+		if s.Checkpoint.Resume && (s.Repeat > 1 || f.warmup > 0) {
+			errs.note(errors.New("--resume is for one run: --repeat 1 --warmup 0"))
+		}
+	}
 	atLeast("units", s.Target.Units, 0)
 	atLeast("warmup", f.warmup, 0)
 	if s.Warmup = f.warmup; s.Warmup == 0 {
@@ -265,23 +285,22 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 		return err
 	}
 	defer recorded.end()
-	d, leave, err := f.cluster.drive(ctx, a, s.Workers, s.Resources, s.Sched)
+	f.cluster.trace = s.Trace
+	d, leave, err := f.cluster.drive(ctx, a, s.Workers, s.Resources, s.Sched, s.ByPriority)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	if d != nil {
-		s.Runtime, s.Distributed, s.Nodes = d, f.cluster.distributed, len(d.Nodes())
-		if f.cluster.idle && s.Nodes > 1 {
-			s.Nodes--
-		}
+		s.Runtime, s.Distributed, s.Output = d, f.cluster.distributed, f.cluster.output
+		s.Speeds = func() []float64 { return f.cluster.speeds(d) }
 	}
 	bar := a.progress(f, &s, s.Op)
 	r, err := bench.Run(ctx, s)
 	bar.end()
 	if d != nil {
 		for _, u := range d.Usage() {
-			r.Nodes = append(r.Nodes, bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Busy: u.Busy.Seconds(), Starving: u.Starving.Seconds(), Memory: u.Memory, Peak: u.Peak})
+			r.Nodes = append(r.Nodes, bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Out: u.Out, Busy: u.Busy.Seconds(), Starving: u.Starving.Seconds(), Memory: u.Memory, Peak: u.Peak})
 		}
 	}
 	if ctx.Err() == nil {

@@ -25,6 +25,9 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	b.WriteString(wrapped(label("problem"), problemLine(s, r)))
 	b.WriteString(wrapped(label("run"), runLine(s, r)))
 
+	if r.Resumed > 0 {
+		b.WriteString(wrapped(label("resumed"), fmt.Sprintf("after %d panels that an earlier run had done; the rate counts them", r.Resumed)))
+	}
 	if r.Pivoting != "" {
 		b.WriteString(wrapped(label("pivoting"), fmt.Sprintf("%s, growth %.3g", r.Pivoting, r.Growth)))
 	}
@@ -106,6 +109,9 @@ func nodesTable(b *strings.Builder, r bench.Result) {
 		}
 		line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), bench.Bytes(float64(n.In)), bench.Bytes(float64(n.Peak)))
 	}
+	if len(r.Nodes) > 0 && r.Nodes[0].Out > 0 {
+		fmt.Fprintf(b, "%s%s from here to the agents, %s back\n", label("moved"), bench.Bytes(float64(r.Nodes[0].Out)), bench.Bytes(float64(r.Nodes[0].In)))
+	}
 }
 
 // residual returns a residual that may not be a number.
@@ -119,7 +125,7 @@ func residual(x bench.Number) string {
 // machineLine names the processor, its vector instructions and the memory.
 func machineLine(m *topo.Machine) string {
 	s := m.String()
-	if isa := vectors(m); isa != "" {
+	if isa := vectors(&m.Identity); isa != "" {
 		s += ", " + isa
 	}
 	if n := m.UsableMemory(); n > 0 {
@@ -128,8 +134,8 @@ func machineLine(m *topo.Machine) string {
 	return s
 }
 
-// vectors returns the widest vector instructions with FMA of the machine.
-func vectors(m *topo.Machine) string {
+// vectors returns the widest vector instructions with FMA of a machine.
+func vectors(m *topo.Identity) string {
 	switch {
 	case m.Has("avx512f"):
 		return "AVX-512"

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"strings"
+	"os"
 
-	"github.com/BurntSushi/toml"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -21,21 +21,29 @@ import (
 //
 // in which all but count may be left out, and then says what this machine says.
 func readResources(file string) (all []exec.Resource, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = parseResources(string(text)); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return all, nil
+}
+
+// parseResources reads the text of a resources file.
+func parseResources(text string) (all []exec.Resource, err error) {
 	var content struct {
 		Workers []struct {
 			Count int
 			versions.Target
 		}
 	}
-	meta, err := toml.DecodeFile(file, &content)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("%s: unknown key %s; known are count, kind, arch, processor, features, units and memory", file, strings.Trim(fmt.Sprint(unknown), "[]"))
+	if err := strict(text, &content, "count, kind, arch, processor, features, units and memory"); err != nil {
+		return nil, err
 	}
 	if len(content.Workers) == 0 {
-		return nil, fmt.Errorf("%s: declares no [[workers]]", file)
+		return nil, errors.New("declares no [[workers]]")
 	}
 	for _, k := range content.Workers {
 		all = append(all, exec.Resource{Workers: k.Count, Target: k.Target})

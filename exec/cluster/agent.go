@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/transport"
 )
@@ -41,13 +42,22 @@ func Serve(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	a := &agent{opt: opt, known: k, tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
+	return newAgent(opt, k).serve(ctx)
+}
+
+func newAgent(opt Options, k known) *agent {
+	return &agent{opt: opt, known: k, tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
+}
+
+// serve is [Serve].
+func (a *agent) serve(ctx context.Context) error {
+	opt := a.opt
 	if err := opt.Transport.Start(a.handle, a.event); err != nil {
 		return err
 	}
 	<-ctx.Done()
 	// First nobody can reach this node any more; then nothing new begins.
-	err = opt.Transport.Close()
+	err := opt.Transport.Close()
 	a.mu.Lock()
 	a.closed = true
 	drivers := slices.Collect(maps.Values(a.drivers))
@@ -73,20 +83,40 @@ func (a *agent) handle(from string, message []byte) {
 
 func (a *agent) take(from string, message []byte) error {
 	k, body, err := split(from, message)
+	if k == kindCall { // of whatever protocol: the answer says which one is spoken here
+		var m call
+		if err == nil {
+			err = decode(from, body, &m)
+		}
+		d := a.driver(from)
+		heard := d.exec.meter.clock(time.Now())
+		d.out.add(func() []byte {
+			h := a.hello()
+			h.Called, h.Heard, h.Said = m.At, heard, d.exec.meter.clock(time.Now())
+			return encode(kindHello, h)
+		})
+	}
 	if err != nil {
 		return err
 	}
 	switch k {
 	case kindCall:
-		a.driver(from).out.add(func() []byte {
-			return encode(kindHello, hello{Workers: len(a.opt.Runtime.Workers()), Memory: a.opt.Memory})
-		})
 	case kindRun:
 		var m run
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
 		return a.run(from, &m)
+	case kindBack:
+		var m back
+		if err := decode(from, body, &m); err != nil {
+			return err
+		}
+		if !a.owns(from, m.Job) {
+			return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
+		}
+		d := a.driver(from)
+		a.work(d, m.Job).giveBack(m.Tasks)
 	case kindOver:
 		var m over
 		if err := decode(from, body, &m); err != nil {
@@ -99,6 +129,15 @@ func (a *agent) take(from string, message []byte) error {
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
 	}
 	return nil
+}
+
+// hello returns what the agent says of itself.
+func (a *agent) hello() hello {
+	workers := a.opt.Runtime.Workers()
+	t := workers[0].Target
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return hello{Workers: len(workers), Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Kind: t.Kind, Arch: t.Arch, Processor: t.Processor, Features: t.Features}
 }
 
 // driver returns what the agent knows of a driver, which may be its name only.
@@ -131,7 +170,9 @@ func (a *agent) run(from string, m *run) error {
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	}
 	d := a.driver(from)
-	w := d.exec.work(context.Background(), m.Job, func(e end) { a.report(d, m.Job, e) })
+	w := a.work(d, m.Job)
+	w.traced.Store(m.Trace)
+	d.exec.meter.trace(m.Trace)
 	for _, r := range m.Drops {
 		d.exec.store.drop(r)
 	}
@@ -141,20 +182,26 @@ func (a *agent) run(from string, m *run) error {
 	return nil
 }
 
+// work returns the work for a driver's job.
+func (a *agent) work(d *driverOf, job uint64) *work {
+	return d.exec.work(context.Background(), job, func(e end) { a.report(d, job, e) })
+}
+
 // report tells a driver of the end of a task, with those of others that it has not been
 // told of yet.
 func (a *agent) report(d *driverOf, job uint64, e end) {
 	a.mu.Lock()
+	first := len(d.ends[job]) == 0
 	d.ends[job] = append(d.ends[job], e)
 	a.mu.Unlock()
+	if !first { // a message is going to be made that has it, too
+		return
+	}
 	d.out.add(func() []byte {
 		a.mu.Lock()
 		ends := d.ends[job]
 		delete(d.ends, job)
 		a.mu.Unlock()
-		if len(ends) == 0 {
-			return nil
-		}
 		return encode(kindEnded, d.exec.tell(job, ends))
 	})
 }
@@ -171,8 +218,11 @@ func (a *agent) end(d *driverOf, job uint64) {
 	}()
 }
 
-// event ends what there is of a driver that has left: nobody will want its results. A node
-// that joins is no news to an agent; if it is a driver, it calls.
+// event ends what there is of a driver that has left: nobody will want its results. A driver
+// that says nothing for the time that the transport allows has left: that is its lease. What
+// of its tasks has not begun is cancelled, what runs ends, and its values are dropped. If it
+// comes back it is another one, with nothing. A node that joins is no news to an agent; if it
+// is a driver, it calls.
 func (a *agent) event(e transport.Event) {
 	if e.Joined {
 		return
@@ -192,7 +242,11 @@ func (a *agent) event(e transport.Event) {
 	a.over.Add(1)
 	go func() {
 		defer a.over.Done()
+		bytes := d.exec.store.now()
 		d.exec.close(&NodeLostError{Node: e.Node, Err: e.Err})
 		d.out.close()
+		if bytes > 0 {
+			a.opt.Log.Info("a driver has left, and what there was of its jobs is dropped", "driver", e.Node, "bytes", bytes, "error", e.Err)
+		}
 	}()
 }

@@ -9,9 +9,12 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -377,7 +380,12 @@ func TestMemory(t *testing.T) {
 	leaves(t)
 	for seed := range uint64(12) {
 		const most = 16 * 8
-		n := start(t, 3, func(o *cluster.Options) { o.Idle, o.Memory, o.Owner = true, most, seed%2 == 1 })
+		n := start(t, 3, func(o *cluster.Options) {
+			o.Idle, o.Memory, o.Owner = true, most, seed%2 == 1
+			if seed%3 > 0 {
+				o.Copies.Records = 100 // and second copies count as well
+			}
+		})
 		var both sync.WaitGroup
 		var kept [2]exec.Kept
 		var programs [2]*program
@@ -571,66 +579,181 @@ func TestKept(t *testing.T) {
 }
 
 // soak is how many random programs have faults: see make soak.
-var soak = flag.Uint64("seeds", 100, "seeds of TestFaults, unless -short is given")
+var soak = flag.Uint64("seeds", 1000, "seeds of TestFaults, unless -short is given")
 
 // TestFaults: messages are lost, doubled, reordered and damaged, fetches fail, nodes are cut
 // off, stand still and crash. Random programs leave what they should.
 func TestFaults(t *testing.T) {
 	leaves(t)
-	seeds := uint64(12)
+	seeds := uint64(40)
 	if !testing.Short() {
 		seeds = *soak
 	}
 	var said counts
-	for seed := range seeds {
-		rng := rand.New(rand.NewPCG(seed, 6))
-		network := transport.NewNetwork()
-		faults, err := faulty.New(faulty.Options{
-			Seed: seed, Loss: 0.02, Double: 0.02, Reorder: 0.05, Damage: 0.01, Delay: time.Millisecond,
-			FetchLoss: 0.01, FetchDamage: 0.01, Patience: 20 * time.Millisecond,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := startOn(t, func(name string) (transport.Transport, error) {
-			below, err := network.Node(name)
-			if err != nil {
-				return nil, err
-			}
-			between, err := faults.Node(below)
-			if err != nil {
-				return nil, err
-			}
-			return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
-		}, 3, func(o *cluster.Options) { o.Window, o.Idle, o.Log = 100, seed%2 == 0, slog.New(&said) })
-		ctx, stop := context.WithCancel(context.Background())
-		steps := faulty.Draw(faulty.Plan{Seed: seed, Nodes: []string{"driver", "agent0", "agent1", "agent2"}, Steps: 4,
-			Every: 20 * time.Millisecond, Outage: time.Duration(1+rng.IntN(300)) * time.Millisecond, Mortal: []string{"agent1"}})
-		var played sync.WaitGroup
-		played.Go(func() { _ = faults.Play(ctx, steps) })
-		p := newProgram(n.op, rng, 20, 200, 100)
-		j := n.NewJob(context.Background())
-		for i := range p.specs {
-			if _, err := j.Submit(&p.specs[i]); err != nil {
-				break // which Wait says again
-			}
-			if i == 99 && seed%3 == 0 {
-				if err := j.WaitOn(&p.data[rng.IntN(len(p.data))]); err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
+	t.Run("seeds", func(t *testing.T) { // which returns when all parts have ended
+		parts := uint64(runtime.GOMAXPROCS(0))
+		for part := range parts {
+			t.Run(fmt.Sprint(part), func(t *testing.T) {
+				t.Parallel()
+				for seed := part; seed < seeds && !t.Failed(); seed += parts {
+					// Time is virtual: it passes when all wait.
+					synctest.Test(t, func(t *testing.T) { withFaults(t, seed, &said) })
 				}
-			}
+			})
 		}
-		if err := j.Wait(); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		p.check(t)
-		stop()
-		played.Wait()
-		faults.Heal()
-		n.Close()
-	}
+	})
 	t.Logf("made again %d times", said.get("what was lost with a node is made again"))
 }
+
+// withFaults runs the random program of a seed on nodes with the faults of that seed.
+func withFaults(t *testing.T, seed uint64, said *counts) {
+	defer time.AfterFunc(time.Hour, func() { panic(fmt.Sprintf("seed %d: nothing gets on", seed)) }).Stop()
+	rng := rand.New(rand.NewPCG(seed, 6))
+	network := transport.NewNetwork()
+	faults, err := faulty.New(faulty.Options{
+		Seed: seed, Loss: 0.02, Double: 0.02, Reorder: 0.05, Damage: 0.01, Delay: time.Millisecond,
+		FetchLoss: 0.01, FetchDamage: 0.01, Patience: 20 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startOn(t, func(name string) (transport.Transport, error) {
+		below, err := network.Node(name)
+		if err != nil {
+			return nil, err
+		}
+		between, err := faults.Node(below)
+		if err != nil {
+			return nil, err
+		}
+		return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
+	}, 3, func(o *cluster.Options) { o.Window, o.Idle, o.Log = 100, seed%2 == 0, slog.New(said) })
+	ctx, stop := context.WithCancel(context.Background())
+	steps := faulty.Draw(faulty.Plan{Seed: seed, Nodes: []string{"driver", "agent0", "agent1", "agent2"}, Steps: 4,
+		Every: 20 * time.Millisecond, Outage: time.Duration(1+rng.IntN(300)) * time.Millisecond, Mortal: []string{"agent1"}})
+	var played sync.WaitGroup
+	played.Go(func() { _ = faults.Play(ctx, steps) })
+	p := newProgram(n.op, rng, 20, 200, 100)
+	j := n.NewJob(context.Background())
+	for i := range p.specs {
+		if _, err := j.Submit(&p.specs[i]); err != nil {
+			break // which Wait says again
+		}
+		if i == 99 && seed%3 == 0 {
+			if err := j.WaitOn(&p.data[rng.IntN(len(p.data))]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if err := j.Wait(); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	p.check(t)
+	stop()
+	played.Wait()
+	faults.Heal()
+	n.Close()
+}
+
+// TestSlowAgent: an agent that is ten times as slow as others is known to be after some tasks. Those
+// that it owns, and those that it has been given and not begun, go to others.
+func TestSlowAgent(t *testing.T) {
+	leaves(t)
+	for _, policy := range []string{"owner", "eft", "locality"} {
+		t.Run(policy, func(t *testing.T) {
+			n := start(t, 3, func(o *cluster.Options) {
+				switch o.Idle = true; policy {
+				case "owner":
+					o.Owner = true
+				case "eft":
+					o.Policy = dispatch.EarliestFinish
+				}
+				if o.Transport.Self() == "agent1" {
+					run := o.Ops[0].Versions[0].Run
+					o.Ops[0].Versions[0].Run = func(c *versions.Call) error {
+						time.Sleep(9 * time.Duration(c.Params.(*mix).Sleep) * time.Microsecond)
+						return run(c)
+					}
+				}
+			})
+			data, want := make([]graph.Datum, 240), make([]number, 240)
+			for i := range data {
+				data[i] = graph.Datum{Value: &number{}, Bytes: 8, Key: graph.Key{Matrix: 1, I: int32(i)}, Owner: int32(i % 3)}
+			}
+			var took [2]time.Duration
+			for round := range took {
+				began := time.Now()
+				j := n.NewJob(context.Background())
+				for i := range data {
+					p := &mix{Seed: uint64(i), Reads: 1, Writes: 1, Sleep: 2000}
+					p.apply([]*number{&want[i]})
+					s := graph.Spec{Op: n.op, Params: p, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
+					if _, err := j.Submit(&s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := j.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				took[round] = time.Since(began)
+			}
+			for i := range data {
+				if got := data[i].Value.(*number).n; got != want[i].n {
+					t.Fatalf("datum %d is %x, want %x", i, got, want[i].n)
+				}
+			}
+			speeds := n.Speeds()
+			slow := slices.Index(n.Nodes()[1:], "agent1")
+			for i, s := range speeds {
+				if i != slow && s < 3*speeds[slow] {
+					t.Errorf("speeds are %.2f, want number %d much slower than others", speeds, slow)
+				}
+			}
+			// Two workers of each of two agents take 2 ms for a task, and those of the third 20:
+			// 240 tasks in 114 ms. Its own 80 would take it 800.
+			t.Logf("%v, speeds %.2f", took, speeds)
+			if took[1] > 500*time.Millisecond {
+				t.Errorf("%v: the slow agent has held up the others", took)
+			}
+		})
+	}
+}
+
+// TestBound: tasks of an op that is bound to the driver's process run there, under every policy,
+// whether it is idle or not.
+func TestBound(t *testing.T) {
+	for _, kind := range dispatch.Kinds() {
+		for _, idle := range []bool{false, true} {
+			n := start(t, 2, func(o *cluster.Options) { o.Idle, o.Policy = idle, kind })
+			here := &versions.Op{Name: "here", Bound: true, Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
+				c.Args[0].(*number).n += uint64(*c.Params.(*secret).n)
+				return nil
+			}}}}
+			data := make([]graph.Datum, 8)
+			for i := range data {
+				data[i].Value = &number{}
+			}
+			one := 1
+			j := n.NewJob(context.Background())
+			for i := range 100 {
+				s := graph.Spec{Op: here, Params: &secret{n: &one}, Operands: []graph.Operand{{Datum: &data[i%len(data)], Mode: graph.InOut}}}
+				if i/len(data)%2 == 1 {
+					s.Op, s.Params = n.op, &mix{Reads: 1, Writes: 1}
+				}
+				if _, err := j.Submit(&s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := j.Wait(); err != nil {
+				t.Fatalf("%v, idle %t: %v", kind, idle, err)
+			}
+			n.Close()
+		}
+	}
+}
+
+// secret is a parameter that cannot be sent.
+type secret struct{ n *int }
 
 // TestCancel: a context that ends cancels what has not started.
 func TestCancel(t *testing.T) {
@@ -654,35 +777,5 @@ func TestCancel(t *testing.T) {
 	n.Close()
 	if _, err := n.NewJob(context.Background()).Submit(&p.specs[0]); !errors.Is(err, exec.ErrClosed) {
 		t.Errorf("after Close: %v", err)
-	}
-}
-
-// BenchmarkEmpty is what an empty task costs the driver, all in, with agents in this
-// process: independent tasks, and chains between nodes.
-func BenchmarkEmpty(b *testing.B) {
-	for _, agents := range []int{1, 4} {
-		b.Run(fmt.Sprintf("agents=%d", agents), func(b *testing.B) {
-			n := start(b, agents, func(o *cluster.Options) { o.Idle = true })
-			data := make([]graph.Datum, 256)
-			for i := range data {
-				data[i].Value = &number{}
-			}
-			p := &mix{Reads: 1, Writes: 1}
-			tasks := 0
-			for b.Loop() {
-				j := n.NewJob(context.Background())
-				for i := range 4096 {
-					s := graph.Spec{Op: n.op, Params: p, Operands: []graph.Operand{{Datum: &data[i%len(data)], Mode: graph.InOut}}}
-					if _, err := j.Submit(&s); err != nil {
-						b.Fatal(err)
-					}
-				}
-				if err := j.Wait(); err != nil {
-					b.Fatal(err)
-				}
-				tasks += 4096
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(tasks), "ns/task")
-		})
 	}
 }

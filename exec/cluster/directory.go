@@ -27,12 +27,22 @@ type entry struct {
 	serving int          // how often holders were named, to take turns
 	users   int          // operands of tasks of the job that have not ended
 	asked   []int        // nodes that were to fetch it
+	spare   bool         // it is a second copy, which makes room for what tasks need
 
 	// home is the version in the program's memory, which is the driver's, if any is. The
 	// driver computes elsewhere, so that it stays until the program wants a later one:
 	// base is the first that made room for another.
 	home, base stay
-	made       []*record // how each version was made, from the first on; nil: not known
+	made       []*record // how versions were made, nil: not known; that of version freed+1 is the first
+	freed      uint32
+	second     second
+}
+
+// second is a version that nodes keep beside the latest one, as a datum of another name:
+// what is made again of later ones begins there.
+type second struct {
+	copy    *entry // nil if there is none
+	version uint32
 }
 
 // stay is a version that stays on the driver, if it is there.
@@ -46,14 +56,15 @@ type stay struct {
 // its type, and its shape. Both stay as they are, and the value may be on its way.
 type facts struct {
 	kind  string
-	shape []byte
+	shape string
+	known bool // others can make one
 	label label
 }
 
 // factsOf returns the facts of a datum with that value.
 func factsOf(value any) (f facts) {
 	if s, ok := value.(versions.Shaped); ok {
-		f.shape = s.Shape()
+		f.shape = string(s.Shape())
 	}
 	if value != nil {
 		f.kind = reflect.TypeOf(value).String()
@@ -93,6 +104,7 @@ type record struct {
 	retries  int
 	timeout  time.Duration
 	uses     []use
+	few      [3]use // of most, so that a record is one piece of memory
 }
 
 // use is an operand of a record.
@@ -111,6 +123,15 @@ func (e *entry) unmade() bool { return e.version == 0 && e.set != 0 }
 
 // lost reports whether nobody has the latest version.
 func (e *entry) lost() bool { return len(e.holders) == 0 && !e.unmade() }
+
+// show has policies know which nodes have the latest version of d, whose entry this is.
+func (e *entry) show(d *graph.Datum) {
+	var l graph.Locations
+	for _, h := range e.holders {
+		l |= 1 << uint(h)
+	}
+	d.SetAt(l)
+}
 
 // from returns the nodes from which another one can fetch the latest version, that which
 // should be asked first to begin with: they take turns, so that of many that want a tile
@@ -149,8 +170,31 @@ func (e *entry) at(version uint32) (r transport.Ref, holders []int) {
 		return e.home.ref, []int{0}
 	case e.base.there && version == e.base.version:
 		return e.base.ref, []int{0}
+	case e.second.copy != nil && version == e.second.version && len(e.second.copy.holders) > 0:
+		return e.second.copy.ref, e.second.copy.holders
 	}
 	return r, nil
+}
+
+// maker returns the task that made a version, nil if that is not known.
+func (e *entry) maker(version uint32) *record {
+	if version <= e.freed || int(version-e.freed) > len(e.made) {
+		return nil
+	}
+	return e.made[version-e.freed-1]
+}
+
+// keeps reports whether a version stays where it is, whatever tasks do, on so many nodes
+// that others may be lost: in the program's memory, or as second copies on two.
+func (e *entry) keeps(version uint32, nodes int) bool {
+	switch {
+	case version == 0 && (e.set != 0 || e.home.there && e.home.version == 0):
+		return true
+	case e.base.there && version == e.base.version:
+		return true
+	}
+	s := e.second
+	return s.copy != nil && version == s.version && len(s.copy.holders) >= nodes
 }
 
 // brought notes that the latest version is in the program's memory now, and whether the
@@ -177,6 +221,14 @@ func (e *entry) drop(node int) {
 	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h == node })
 }
 
+// lose notes that a node is lost, with second copies.
+func (e *entry) lose(node int) {
+	e.drop(node)
+	if e.second.copy != nil {
+		e.second.copy.drop(node)
+	}
+}
+
 // directory knows which nodes have which version of each datum. Nodes are numbered from 0,
 // the driver. It is pure: who uses it holds fleet.placing.
 type directory struct {
@@ -191,10 +243,13 @@ func (d *directory) written(e *entry, node int, r *record) {
 			d.drop(h, e.ref)
 		}
 	}
-	for len(e.made) < int(e.version) {
+	if len(e.made) == 0 {
+		e.freed = e.version
+	}
+	for len(e.made) < int(e.version-e.freed) {
 		e.made = append(e.made, nil)
 	}
-	e.made = append(e.made[:e.version], r)
+	e.made = append(e.made[:e.version-e.freed], r)
 	e.version++
 	e.ref.Version++
 	e.holders = append(e.holders[:0], node)

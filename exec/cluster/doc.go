@@ -49,8 +49,11 @@
 //
 // # Files, from the bottom up
 //
-// errors; directory (who has what), lineage (how to make it again) and memory (what nodes
-// have room for), which are pure; message (the wire); options; outbox; store (the values on
-// a node); meter (its times); executor; agent; fleet; pace (how many tasks a node has);
-// placement; owner; job; mend; driver; keep.
+// errors; directory (who has what), lineage (how to make it again), memory (what nodes
+// have room for), durable (when second copies are taken), pace (how many tasks a node has) and
+// costs (how long things take), which are pure; message and packed (the wire); options; outbox;
+// store (the values on a node); meter (its times); gate (tasks that wait for its runtime);
+// executor; agent; usage (what nodes have done); record; fleet; owner and scheduler (which node gets
+// which task), which are pure; catalog (the data of a job); placement; job; mend; guard (takes
+// second copies); driver; keep.
 package cluster

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +39,8 @@ func NewDriver(opt Options) (*Driver, error) {
 	return d, nil
 }
 
-// Await waits until so many agents are there, or ctx ends.
+// Await waits until so many agents are there, or ctx ends. Then the error says why nodes that
+// answered are no agents of this driver.
 func (d *Driver) Await(ctx context.Context, agents int) error {
 	for {
 		d.lock.Lock()
@@ -54,8 +57,29 @@ func (d *Driver) Await(ctx context.Context, agents int) error {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return fmt.Errorf("cluster: %d of %d agents are there: %w", there, agents, context.Cause(ctx))
+			return errors.Join(fmt.Errorf("cluster: %d of %d agents are there: %w", there, agents, context.Cause(ctx)), d.unlike())
 		}
+	}
+}
+
+// unlike returns why nodes were refused, nil if none was.
+func (d *Driver) unlike() (err error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	for _, n := range d.nodes {
+		if bad := (*MessageError)(nil); errors.As(n.gone, &bad) {
+			err = errors.Join(err, bad)
+		}
+	}
+	return err
+}
+
+// refused notes that a node cannot be an agent of this driver, and why.
+func (d *Driver) refused(name string, why error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if n := d.latest(name); n != nil && n.gone != nil {
+		n.gone = &NodeLostError{Node: name, Err: why}
 	}
 }
 
@@ -71,18 +95,23 @@ func (d *Driver) Nodes() (names []string) {
 	return names
 }
 
-// Usage is what a node has done for a driver.
-type Usage struct {
-	Node    string
-	Workers int
-	Lost    bool           // it is not there any more
-	Tasks   map[string]int // that have ended well, by op
-	In      int64          // bytes of operands that it was to fetch from others
-	// Busy is its workers' time in tasks, Starving that without one while tasks waited
-	// for operands.
-	Busy, Starving time.Duration
-	Memory         int64 // its cap, 0 if it has none …
-	Peak           int64 // … and the bytes of the most operands that it had
+// Speeds returns how fast the owners of [Options.Owner] are, in the order of their numbers,
+// relative to each other: by their workers, and by the times that tasks of the same ops have
+// taken on each, as soon as there are some.
+func (d *Driver) Speeds() (all []float64) {
+	nodes := d.now()
+	alone := true
+	for _, n := range nodes[1:] {
+		alone = alone && d.gone(n) != nil
+	}
+	d.placing.Lock()
+	defer d.placing.Unlock()
+	for i, n := range nodes {
+		if d.gone(n) == nil && (i > 0 || alone || !d.opt.Idle) {
+			all = append(all, float64(n.workers)*d.learned.speed(i))
+		}
+	}
+	return all
 }
 
 // Usage returns what each node has done since it joined, the driver first. A node that came
@@ -91,8 +120,28 @@ func (d *Driver) Usage() (all []Usage) {
 	nodes := d.now()
 	d.placing.Lock()
 	defer d.placing.Unlock()
+	own := d.exec.tell(0, nil)
+	d.account(nodes[0], &own, nil)
+	out := map[string]int64{}
 	for _, n := range nodes {
-		all = append(all, Usage{Node: n.name, Workers: n.workers, Lost: d.gone(n) != nil, Tasks: maps.Clone(n.ran), In: n.in, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving})
+		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Target: n.target, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		for _, r := range n.ran {
+			u.Ran = append(u.Ran, *r)
+			u.Tasks[r.Op] += r.Tasks
+		}
+		slices.SortFunc(u.Ran, func(a, b Ran) int { return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version)) })
+		for _, f := range n.flows {
+			u.Flows = append(u.Flows, *f)
+			u.In += f.Bytes
+			out[f.From] += f.Bytes
+		}
+		slices.SortFunc(u.Flows, func(a, b Flow) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Data, b.Data)) })
+		all = append(all, u)
+	}
+	// Of nodes that came back under their name the first one has what was fetched from both.
+	for i := range all {
+		all[i].Out = out[all[i].Node]
+		delete(out, all[i].Node)
 	}
 	return all
 }
@@ -102,7 +151,7 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return mending(newJob(d, d.fleet, ctx, d.now()))
+	return guarding(mending(newJob(d, d.fleet, ctx, d.now())))
 }
 
 // Workers implements [exec.Runtime]: those of this node as they are, and of others as
@@ -188,40 +237,52 @@ func (d *Driver) event(e transport.Event) {
 		d.call(e.Node)
 		return
 	}
-	d.lose(e.Node, e.Err)
+	d.lock.Lock()
+	n := d.latest(e.Node)
+	d.lock.Unlock()
+	if n != nil {
+		d.lose(n, e.Err)
+	}
 }
 
 // call asks a node whether it is an agent. Until it answers it counts as gone.
 func (d *Driver) call(name string) {
-	out := newOutbox(d.opt.Transport, name, func(err error) { d.lose(name, err) })
 	d.lock.Lock()
-	d.nodes = append(d.nodes, &node{index: len(d.nodes), name: name, out: out, gone: &NodeLostError{Node: name}, ran: map[string]int{}})
+	n := newNode(len(d.nodes), name)
+	n.out, n.gone = newOutbox(d.opt.Transport, name, func(err error) { d.lose(n, err) }), &NodeLostError{Node: name}
+	d.nodes = append(d.nodes, n)
 	d.lock.Unlock()
-	out.add(func() []byte { return encode(kindCall, struct{}{}) })
+	d.ask(n)
+}
+
+// ask has a node say what it is, and what its clock says.
+func (d *Driver) ask(n *node) {
+	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now())}) })
 }
 
 // lose notes that a node has gone, once. Its tasks are others' now, where that is possible.
-// It is called by the transport, and by the outbox to the node, which therefore is closed
-// by somebody else.
-func (d *Driver) lose(name string, why error) {
+// It is called for what the transport says, and by the outbox to the node, which therefore is
+// closed by somebody else.
+func (d *Driver) lose(n *node, why error) {
 	d.lock.Lock()
-	n := d.latest(name)
-	if n == nil || n.gone != nil {
+	n.left = true
+	if n.gone != nil {
 		d.lock.Unlock()
 		return
 	}
-	d.left = NodeLostError{Node: name, Err: why}
-	n.gone = &NodeLostError{Node: name, Err: why}
+	d.left = NodeLostError{Node: n.name, Err: why}
+	n.gone = &NodeLostError{Node: n.name, Err: why}
 	d.changed()
 	jobs := slices.Collect(maps.Values(d.jobs))
 	d.lock.Unlock()
 	d.placing.Lock()
 	for _, e := range d.kept {
-		e.drop(n.index)
+		e.lose(n.index)
 	}
 	d.placing.Unlock()
 	for _, j := range jobs {
 		j.lose(n)
+		j.copiesLost(n)
 	}
 	go n.out.close()
 }
@@ -236,8 +297,12 @@ func (d *Driver) handle(from string, message []byte) {
 func (d *Driver) take(from string, message []byte) error {
 	k, body, err := split(from, message)
 	if err != nil {
+		if k == kindHello {
+			d.refused(from, err)
+		}
 		return err
 	}
+	now := d.exec.meter.clock(time.Now())
 	switch k {
 	case kindHello:
 		var m hello
@@ -250,16 +315,29 @@ func (d *Driver) take(from string, message []byte) error {
 		if m.Memory < 0 {
 			return &MessageError{from, fmt.Sprintf("%d bytes of memory", m.Memory)}
 		}
+		if m.Jobs < 0 || len(body) > 64<<10 {
+			return &MessageError{from, fmt.Sprintf("%d jobs, and %d bytes of what it says of itself", m.Jobs, len(body))}
+		}
 		d.placing.Lock()
 		d.lock.Lock()
 		n := d.latest(from)
-		if n == nil {
+		if n == nil || n.left {
 			d.lock.Unlock()
 			d.placing.Unlock()
 			return &MessageError{from, "from a node that has not joined"}
 		}
+		if n.clock.hears(&m, now); n.clock.heard < answers {
+			d.ask(n)
+		}
+		if n.gone == nil { // this was about its clock
+			d.lock.Unlock()
+			d.placing.Unlock()
+			return nil
+		}
 		n.memory.most = m.Memory
 		n.workers, n.gone = m.Workers, nil
+		n.row = d.record.enter(n.name, n.workers)
+		n.program, n.target, n.jobs = m.Program, versions.Target{Kind: m.Kind, Arch: m.Arch, Processor: m.Processor, Features: m.Features, Units: 1}, m.Jobs
 		d.changed()
 		jobs := slices.Collect(maps.Values(d.jobs))
 		d.lock.Unlock()
@@ -275,10 +353,21 @@ func (d *Driver) take(from string, message []byte) error {
 		d.lock.Lock()
 		j, n := d.jobs[m.Job], d.latest(from)
 		d.lock.Unlock()
-		if j == nil || n == nil {
-			return nil // the job is over, and this comes late
+		if err := m.check(); err != nil {
+			return &MessageError{from, err.Error()}
 		}
-		j.ended(n, m)
+		if n == nil {
+			return nil
+		}
+		if j == nil { // the job is over, and this comes late
+			d.placing.Lock()
+			d.account(n, &m, nil)
+			d.placing.Unlock()
+			return nil
+		}
+		if m.Ends = j.copied(n, m.Ends); len(m.Ends) > 0 {
+			j.ended(n, m)
+		}
 	case kindCall: // another driver's, or this one's own
 	default:
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -22,15 +23,16 @@ const fetches = 8
 // nothing of their order: a task that comes is ready, but for operands that the node has
 // to fetch.
 //
-//	run ─► prepare ─► want each operand ─► all are there ─► the node's runtime ─► end
-//	                     │                                      │
-//	                     └─► one cannot be had: the driver      └─► what it has written is
-//	                         gives the task to another node         published first
+//	run ─► prepare ─► want each operand ─► all are there ─► gate ─► the node's runtime ─► end
+//	                     │                                              │
+//	                     └─► one cannot be had: the driver              └─► what it has written
+//	                         gives the task to another node                 is published first
 type executor struct {
 	runtime exec.Runtime
 	known   known
 	store   *store
 	meter   meter
+	gate    gate[*execution]
 
 	mu   sync.Mutex // a leaf
 	jobs map[uint64]*work
@@ -44,17 +46,29 @@ type work struct {
 	job    exec.Job
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	report func(end) // tells the driver of the end of a task
+	report func(end)   // tells the driver of the end of a task
+	traced atomic.Bool // the driver wants to know when tasks run
 	tasks  sync.WaitGroup
 	ends   sync.Once
 	ended  bool // no task begins any more; executor.mu guards it
+	parsed parsed
+}
+
+// parsed is the parameter of the latest task, which the next one often shares. Nobody writes
+// parameters. It is run's, which is called by one goroutine at a time.
+type parsed struct {
+	op     *versions.Op
+	text   string
+	params any
 }
 
 // newExecutor returns what executes the tasks of one driver. Tokens are as many as the
 // node may fetch values at once.
 func newExecutor(o *Options, k known, tokens chan struct{}) *executor {
 	workers := len(o.Runtime.Workers())
-	return &executor{runtime: o.Runtime, known: k, store: newStore(o.Transport, tokens, workers), meter: meter{workers: workers}, jobs: map[uint64]*work{}}
+	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: newGate[*execution](workers), jobs: map[uint64]*work{}}
+	x.store = newStore(o.Transport, tokens, workers, k, &x.meter)
+	return x
 }
 
 // work returns the work for a job, which begins if the node knows nothing of it yet.
@@ -74,7 +88,7 @@ func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work
 // tell returns what the driver is told of tasks that have ended, and of the node.
 func (x *executor) tell(job uint64, ends []end) ended {
 	m := ended{Job: job, Ends: ends, Peak: x.store.most()}
-	m.Busy, m.Starving = x.meter.times()
+	x.meter.take(&m)
 	return m
 }
 
@@ -131,26 +145,36 @@ func (w *work) run(t *task) {
 	}
 	e, err := w.prepare(t)
 	if err != nil {
-		w.end(t, err)
+		w.end(end{ID: t.ID}, err)
 		return
 	}
-	w.meter.change(1, 0)
 	// The last operand to come starts the task. Until all were asked for, none is the
 	// last one.
 	e.missing.Store(int32(len(e.data)) + 1)
+	here := int32(1)
 	for i := range e.data {
-		o := &e.data[i].operand
-		reads, writes := o.Mode&graph.In != 0, o.Mode&graph.Out != 0
-		got := func(err error) { e.got(o.Ref, err) }
+		x := &e.data[i]
+		o := x.operand
+		reads, writes := x.mode&graph.In != 0, x.mode&graph.Out != 0
 		if o.home != nil {
-			e.data[i].Value = o.home.value
-			w.store.bring(o.Ref, o.home, o.From, reads, true, got)
+			x.Value = o.home.value
+			w.store.bring(o.Ref, o.home, x.from, reads, true, e)
 			continue
 		}
-		reads = reads && !o.Zero
-		e.data[i].Value = w.store.want(o, reads, writes, func() (any, error) { return w.known.value(o.Type, o.Shape) }, got)
+		value, later, err := w.store.want(o, x.from, reads && !o.Zero, writes, nil, e)
+		x.Value = value
+		if err != nil {
+			e.fails(o.Ref, err)
+		}
+		if !later {
+			here++
+		}
 	}
-	e.arrived()
+	e.waits = here <= int32(len(e.data))
+	if e.waits {
+		w.meter.change(1, 0)
+	}
+	e.arrived(here)
 }
 
 // execution is a task on its way.
@@ -158,19 +182,24 @@ type execution struct {
 	w       *work
 	task    *task
 	spec    graph.Spec
-	data    []datumOf    // each once; tasks of the runtime point into it
-	missing atomic.Int32 // operands that are not there, and then results that are not
+	failure graph.Failure
+	few     [3]graph.Operand // of the spec
+	data    []datumOf        // each once; tasks of the runtime point into it
+	missing atomic.Int32     // operands that are not there
+	waits   bool             // some operand was not there at once
 	failed  atomic.Pointer[error]
 
-	mu     sync.Mutex // a leaf
-	absent end        // what could not be fetched
+	mu   sync.Mutex // a leaf
+	told end        // what the driver will be told: what could not be fetched, or the attempts
 }
 
 // datumOf is an operand as a datum of the node's own job. The order of tasks is the
 // driver's to keep: no two tasks of the node share a datum.
 type datumOf struct {
 	graph.Datum
-	operand operand // with the modes of all that name the datum
+	operand *operand   // the first of those that name the datum
+	mode    graph.Mode // of all of them
+	from    []string
 }
 
 // prepare makes the task's spec for the node's runtime. The error says what the node does
@@ -178,38 +207,53 @@ type datumOf struct {
 // sent: a parameter with pointers, packed operands, constraints.
 func (w *work) prepare(t *task) (e *execution, err error) {
 	e = &execution{w: w, task: t}
-	e.spec = graph.Spec{Priority: t.Priority}
-	if s := t.spec; s != nil { // the driver's own
+	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
+	if t.Op == opNone {
+		for _, o := range t.Operands {
+			if o.Mode&graph.In == 0 || o.Mode > graph.InOut || o.Copy == nil {
+				return nil, errors.New("a task without an op has operands that are no copies")
+			}
+		}
+	} else if s := t.spec; s != nil { // the driver's own
 		e.spec.Op, e.spec.Params, e.spec.Local, e.spec.Constraints = s.Op, s.Params, s.Local, s.Constraints
 	} else {
 		op := w.known.ops[t.Op]
 		if op == nil {
 			return nil, fmt.Errorf("op %s is not known here", t.Op)
 		}
-		params, err := versions.DecodeParams(op, t.Params)
-		if err != nil {
-			return nil, err
+		if p := &w.parsed; p.op != op || p.text != t.Params {
+			params, err := versions.DecodeParams(op, []byte(t.Params))
+			if err != nil {
+				return nil, err
+			}
+			*p = parsed{op, t.Params, params}
 		}
-		e.spec.Op, e.spec.Params = op, params
+		e.spec.Op, e.spec.Params = op, w.parsed.params
 	}
 	// It has no successors here: what follows a failure is the driver's to decide.
-	e.spec.Failure = &graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}
+	e.failure = graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}
+	e.spec.Failure, e.spec.Operands = &e.failure, e.few[:0]
 	e.data = make([]datumOf, 0, len(t.Operands)) // its elements stay where they are
-	for _, o := range t.Operands {
+	for i := range t.Operands {
+		o := &t.Operands[i]
 		k := 0
 		for k < len(e.data) && e.data[k].operand.Ref != o.Ref {
 			k++
 		}
 		if k == len(e.data) {
-			e.data = append(e.data, datumOf{operand: o})
+			e.data = e.data[:k+1]
+			e.data[k].operand = o
 			e.data[k].Key = graph.Key{Matrix: o.Ref.Matrix, I: o.Ref.I, J: o.Ref.J}
 		}
 		x := &e.data[k]
-		x.operand.Mode |= o.Mode
-		if len(x.operand.From) == 0 {
-			x.operand.From = o.From
+		x.mode |= o.Mode
+		if len(x.from) == 0 {
+			x.from = o.From
 		}
 		e.spec.Operands = append(e.spec.Operands, graph.Operand{Datum: &x.Datum, Mode: o.Mode})
+	}
+	if t.Op == opNone {
+		return e, nil
 	}
 	return e, check(&e.spec)
 }
@@ -229,71 +273,68 @@ func check(s *graph.Spec) (err error) {
 	return nil
 }
 
-// got takes an operand that is there, or has failed to come.
+// got implements [waiter]: an operand is there, or has failed to come.
 func (e *execution) got(r transport.Ref, err error) {
-	if unfit := (*valueError)(nil); errors.As(err, &unfit) {
-		e.failed.CompareAndSwap(nil, &err)
-	} else if err != nil {
-		e.mu.Lock()
-		e.absent.Missing, e.absent.Why = append(e.absent.Missing, r), err.Error()
-		e.mu.Unlock()
+	if err != nil {
+		e.fails(r, err)
 	}
-	e.arrived()
+	e.arrived(1)
 }
 
-// arrived counts an operand, and starts the task when all are there.
-func (e *execution) arrived() {
-	if e.missing.Add(-1) > 0 {
+// fails notes why an operand has failed to come.
+func (e *execution) fails(r transport.Ref, err error) {
+	if unfit := (*valueError)(nil); errors.As(err, &unfit) {
+		e.failed.CompareAndSwap(nil, &err)
 		return
 	}
-	var made []*datumOf
-	for i := range e.data {
-		x := &e.data[i]
-		x.Bytes = bytesOf(x.Value)
-		if x.operand.Mode&graph.Out != 0 {
-			made = append(made, x)
-		}
+	e.mu.Lock()
+	e.told.Missing, e.told.Why = append(e.told.Missing, r), err.Error()
+	e.mu.Unlock()
+}
+
+// arrived counts operands, and starts the task when all are there.
+func (e *execution) arrived(n int32) {
+	if e.missing.Add(-n) > 0 {
+		return
+	}
+	waited := 0
+	if e.waits {
+		waited = 1
 	}
 	if p := e.failed.Load(); p != nil {
-		e.w.meter.change(-1, 0)
-		e.w.end(e.task, *p)
+		e.w.meter.change(-waited, 0)
+		e.end(*p)
 		return
 	}
-	if len(e.absent.Missing) > 0 {
-		e.w.meter.change(-1, 0)
-		e.absent.ID = e.task.ID
-		e.w.report(e.absent)
+	if len(e.told.Missing) > 0 {
+		e.w.meter.change(-waited, 0)
+		e.told.ID = e.task.ID
+		e.w.report(e.told)
 		e.w.tasks.Done()
 		return
 	}
-	e.w.meter.change(-1, 1)
-	for _, x := range made {
-		e.w.store.writes(x.operand.Ref)
+	e.w.meter.change(-waited, 1)
+	if e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID}) {
+		e.begin()
 	}
-	if len(made) == 0 {
-		go e.alone()
+}
+
+// begin hands the task to the node's runtime.
+func (e *execution) begin() {
+	for i := range e.data {
+		x := &e.data[i]
+		x.Bytes = bytesOf(x.Value)
+		if x.mode&graph.Out != 0 {
+			e.w.store.writes(x.operand.Ref)
+		}
+	}
+	if e.task.Op == opNone {
+		e.Ended(nil)
 		return
 	}
 	e.derive()
 	if _, err := e.w.job.Submit(&e.spec); err != nil {
-		e.ended(made, err)
-		return
-	}
-	// A task may hand on an operand before it ends: it has ended when all are there.
-	e.missing.Store(int32(len(made)))
-	for _, x := range made {
-		e.w.job.Notify(&x.Datum, func(err error) {
-			if err != nil {
-				e.failed.CompareAndSwap(nil, &err)
-			}
-			if e.missing.Add(-1) > 0 {
-				return
-			}
-			if p := e.failed.Load(); p != nil {
-				err = *p
-			}
-			e.ended(made, err)
-		})
+		e.Ended(err)
 	}
 }
 
@@ -312,31 +353,66 @@ func (e *execution) derive() {
 	})
 }
 
-// alone executes a task that writes nothing, so that nothing says when it has ended: as
-// a job of its own.
-func (e *execution) alone() {
-	j := e.w.runtime.NewJob(e.w.ctx)
-	_, err := j.Submit(&e.spec)
-	if err == nil {
-		err = j.Wait()
+// Ended implements [graph.Witness]: it makes what the task has written the next versions, also
+// if it has failed: its policy may be that this does not matter.
+func (e *execution) Ended(err error) {
+	for i := range e.data {
+		if x := &e.data[i]; x.mode&graph.Out != 0 {
+			e.w.store.written(x.operand.Ref)
+		}
 	}
-	e.w.meter.change(0, -1)
-	e.w.end(e.task, err)
+	e.leaves(err)
 }
 
-// ended makes what the task has written the next versions, also if it has failed: its
-// policy may be that this does not matter.
-func (e *execution) ended(made []*datumOf, err error) {
-	for _, x := range made {
-		e.w.store.written(x.operand.Ref)
-	}
+// leaves reports the end of a task that has begun, and has others begin.
+func (e *execution) leaves(err error) {
 	e.w.meter.change(0, -1)
-	e.w.end(e.task, err)
+	next := e.w.gate.leave(time.Now())
+	e.end(err)
+	if len(next) > 0 {
+		go func() { // who calls may be a worker, or hold the job: Submit would wait for it
+			for _, e := range next {
+				e.begin()
+			}
+		}()
+	}
+}
+
+// giveBack gives tasks back to the driver, those that have not begun of which all operands are
+// there.
+func (w *work) giveBack(ids []uint64) {
+	for _, e := range w.gate.back(w.number, ids) {
+		w.meter.change(0, -1)
+		w.report(end{ID: e.task.ID, Back: true})
+		w.tasks.Done()
+	}
+}
+
+// Attempted implements [graph.Witness].
+func (e *execution) Attempted(a graph.Attempt) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	traced := e.w.traced.Load()
+	if x := &e.told; traced && x.Version != "" {
+		x.Before = append(x.Before, try{Version: x.Version, Took: x.Took, Worker: x.Worker, Began: x.Began})
+	}
+	e.told.Version, e.told.Took = a.Version, a.Took
+	if traced {
+		e.told.Worker, e.told.Began = a.Worker, e.w.meter.clock(a.Start)
+	}
+}
+
+// end reports the end of the task, with the attempts that there were.
+func (e *execution) end(err error) {
+	e.mu.Lock()
+	x := e.told
+	e.mu.Unlock()
+	x.ID = e.task.ID
+	e.w.end(x, err)
 }
 
 // end reports the end of a task. Its values are where others can fetch them.
-func (w *work) end(t *task, err error) {
-	x := end{ID: t.ID}
+func (w *work) end(x end, err error) {
 	if err != nil {
 		x.Fault = newFault(err, w.known.errs)
 	}

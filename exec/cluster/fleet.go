@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tessera-la/tessera/versions"
 )
 
 // fleet is the nodes of a driver, and what jobs need of it.
@@ -15,13 +17,18 @@ type fleet struct {
 
 	placing sync.Mutex // guards the placements of all jobs, and what follows
 	where   directory
-	kept    map[any]*entry // by value: data that stay on nodes
-	starved map[any]func() // places tasks of jobs that wait for memory which others use
-	named   uint32         // names given to data that have none
-	orders  uint64         // jobs begun
+	learned experience
+	kept    map[any]*entry          // by value: data that stay on nodes
+	starved map[any]func()          // places tasks of jobs that wait for memory which others use
+	named   uint32                  // names given to data that have none
+	orders  uint64                  // jobs begun
+	since   int                     // tasks submitted since second copies were taken
+	many    bool                    // there have been too many records of tasks
+	uses    map[any]map[*entry]bool // by job under way: its data
 
-	lock   sync.Mutex    // guards what follows; the locks of outboxes are taken under it
-	nodes  []*node       // that have joined, the driver first; a node that comes back is a new one
+	lock   sync.Mutex // guards what follows; the locks of outboxes are taken under it
+	nodes  []*node    // that have joined, the driver first; a node that comes back is a new one
+	record recording
 	last   uint64        // number of the last job
 	left   NodeLostError // the last node to have gone
 	news   chan struct{} // closed, and another one made, when a node comes or goes
@@ -34,25 +41,64 @@ type node struct {
 	name    string
 	workers int
 	out     *outbox
-	gone    error // why it is of no use, or not yet; nil if it is there. fleet.lock guards it
+	program string // as it says
+	target  versions.Target
+	jobs    int
+	gone    error // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
+	left    bool  // that it has been given up, for good
+	row     int   // of its first worker in Options.Trace
+	clock   clock // and its clock
 
-	ran    map[string]int // tasks that have ended well, by op; fleet.placing guards what follows
-	in     int64          // bytes that it was to fetch
+	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows
+	flows  map[flowKey]*Flow
 	memory memory
 	peak   int64 // bytes of the most operands that it has had, as it says
 
 	busy, starving time.Duration // as it says
 }
 
+// newNode returns a node of which nothing is known but its name.
+func newNode(index int, name string) *node {
+	return &node{index: index, name: name, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
+}
+
+// place returns where the node is in a recording.
+func (n *node) place() place { return place{n.row, n.workers, n.clock.offset} }
+
+// clock is what is known of a node's clock: what has to be added for the driver's, as the
+// message that took the shortest way said.
+type clock struct {
+	offset, delay int64
+	heard         int // answers
+}
+
+// answers is how many times a node is asked for its time. Most of what a single answer is
+// wrong by is that it waited on its way.
+const answers = 8
+
+// hears takes the answer of a node, which came now.
+func (c *clock) hears(m *hello, now int64) {
+	delay := now - m.Called - (m.Said - m.Heard)
+	if c.heard == 0 || delay < c.delay {
+		c.offset, c.delay = (m.Called-m.Heard+now-m.Said)/2, delay
+	}
+	c.heard++
+}
+
 // newFleet returns a fleet with one node, this one.
 func newFleet(opt Options, k known) *fleet {
-	own := &node{name: opt.Transport.Self(), workers: len(opt.Runtime.Workers()), ran: map[string]int{}}
+	own := newNode(0, opt.Transport.Self())
+	own.workers = len(opt.Runtime.Workers())
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
-	return &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, make(chan struct{}, fetches)), kept: map[any]*entry{}, starved: map[any]func(){}, nodes: []*node{own}, news: make(chan struct{}),
+	f := &fleet{
+		opt: opt, known: k, exec: newExecutor(&opt, k, make(chan struct{}, fetches)), kept: map[any]*entry{}, starved: map[any]func(){}, uses: map[any]map[*entry]bool{}, nodes: []*node{own}, news: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
+	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began
+	own.row = f.record.enter(own.name, own.workers)
+	f.exec.meter.trace(opt.Trace != nil)
+	return f
 }
 
 // gone returns why a node is of no use, nil if it is there.
@@ -84,6 +130,18 @@ func (f *fleet) why() *NodeLostError {
 	return &e
 }
 
+// forgotten notes that nodes are told to forget a datum, with its second copies. The caller
+// holds placing.
+func (f *fleet) forgotten(e *entry) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	for _, n := range f.nodes {
+		n.memory.forget(e)
+		n.memory.forget(e.second.copy)
+	}
+	e.second = second{}
+}
+
 // latest returns the latest node of that name, nil if there is none. The caller holds the
 // lock.
 func (f *fleet) latest(name string) *node {
@@ -99,4 +157,39 @@ func (f *fleet) latest(name string) *node {
 func (f *fleet) changed() {
 	close(f.news)
 	f.news = make(chan struct{})
+}
+
+// account takes what a node says of itself. The caller holds placing.
+func (f *fleet) account(n *node, m *ended, titles map[[2]uint64]string) {
+	n.peak, n.busy, n.starving = max(n.peak, m.Peak), max(n.busy, m.Busy), max(n.starving, m.Starving)
+	for i := range m.Copies {
+		for _, from := range f.now() {
+			if c := &m.Copies[i]; from.name == c.From && from.workers > 0 {
+				f.record.copied(from.place(), n.place(), c)
+				break
+			}
+		}
+	}
+	for _, x := range m.Flows {
+		k := flowKey{x.From, titles[[2]uint64{x.Job, uint64(x.Matrix)}]}
+		to := n.flows[k]
+		if to == nil {
+			to = &Flow{From: k.from, Data: k.data}
+			n.flows[k] = to
+		}
+		to.Values, to.Bytes = to.Values+x.Values, to.Bytes+x.Bytes
+		to.Took, to.Waited = to.Took+x.Took, to.Waited+x.Waited
+	}
+}
+
+// runs notes that a task has ended well.
+func (n *node) runs(op string, e *end) {
+	k := ranKey{op, e.Version}
+	r := n.ran[k]
+	if r == nil {
+		r = &Ran{Op: op, Version: e.Version}
+		n.ran[k] = r
+	}
+	r.Tasks++
+	r.Took += e.Took
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -132,6 +133,16 @@ func TestHostile(t *testing.T) {
 		if i != rounds/2 {
 			continue
 		}
+		for ran := 0; ran == 0; time.Sleep(time.Millisecond) { // or else the crook names the job first
+			d.placing.Lock()
+			for _, n := range d.nodes {
+				ran += len(n.ran)
+			}
+			d.placing.Unlock()
+		}
+		for j.Completed() == 0 { // until the agent knows whose the job is
+			time.Sleep(time.Millisecond)
+		}
 		d.lock.Lock()
 		job := d.last // the driver's
 		d.lock.Unlock()
@@ -140,7 +151,7 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := task{ID: 1, Op: "inc", Params: params, Operands: []operand{{Ref: transport.Ref{Job: 1, Matrix: 1}, Mode: graph.InOut, Type: "*cluster.cell", Shape: []byte{8}, Zero: true}}}
+			x := task{ID: 1, Op: "inc", Params: string(params), Operands: []operand{{Ref: transport.Ref{Job: 1, Matrix: 1}, Mode: graph.InOut, Type: "*cluster.cell", Shape: "\b", Zero: true}}}
 			set(&x)
 			return encode(kindRun, run{Job: 1, Tasks: []task{x}})
 		}
@@ -149,21 +160,21 @@ func TestHostile(t *testing.T) {
 			encode(kindOver, over{Job: job}), // another driver's
 			encode(kindRun, run{Job: job, Drops: []transport.Ref{{Job: job, Matrix: 1}}, Tasks: []task{{ID: 1, Op: "inc"}}}),
 			good(func(x *task) { x.Op = "rm -rf" }),
-			good(func(x *task) { x.Params = []byte{1, 2, 3} }),
+			good(func(x *task) { x.Params = "\x01\x02\x03" }),
 			good(func(x *task) { x.Operands = nil }),
 			good(func(x *task) { x.Operands[0].Mode = 0 }),
 			good(func(x *task) { x.Operands[0].Mode = 0xff }),
 			good(func(x *task) { x.Operands[0].Mode = graph.Reduce }),
 			good(func(x *task) { x.Operands[0].Type = "*os.File" }),
-			good(func(x *task) { x.Operands[0].Shape = []byte{1, 2} }),
-			good(func(x *task) { x.Operands[0].Shape = nil; x.Operands[0].Type = "" }),
+			good(func(x *task) { x.Operands[0].Shape = "\x01\x02" }),
+			good(func(x *task) { x.Operands[0].Shape = ""; x.Operands[0].Type = "" }),
 			good(func(x *task) { x.Operands[0].Zero, x.Operands[0].From = false, []string{"nobody", "crook"} }),
 			good(func(x *task) { x.Retries, x.Timeout, x.Operands = -5, -time.Hour, nil }),
 		} {
 			send("agent", m)
 		}
 		for _, m := range [][]byte{
-			nil, {protocol, byte(kindHello), 0}, encode(kindHello, hello{Workers: -1}), encode(kindHello, hello{Workers: 1 << 30}), encode(kindHello, hello{Workers: 1, Memory: -1}),
+			nil, {protocol, byte(kindHello), 0}, encode(kindHello, hello{Workers: -1}), encode(kindHello, hello{Workers: 1 << 30}), encode(kindHello, hello{Workers: 1, Memory: -1}), encode(kindHello, hello{Workers: 1, Jobs: -2}),
 			encode(kindRun, run{Job: job}), encode(kindOver, over{Job: job}), encode(kindEnded, ended{Job: job + 1, Ends: []end{{ID: 1}}}),
 			encode(kindEnded, ended{Job: job, Ends: []end{{ID: 1}, {ID: 1 << 60}, {ID: 300, Missing: []transport.Ref{{Job: job}}}}, Peak: -1, Busy: -1}), // tasks that it was not given
 		} {
@@ -178,7 +189,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("datum %d is %d, want %d", i, n, rounds)
 		}
 	}
-	for _, want := range []string{"no message of protocol", "of kind 200", "another driver's", "-1 workers", "1073741824 workers", "-1 bytes of memory"} {
+	for _, want := range []string{"no message of protocol", "of kind 200", "another driver's", "-1 workers", "1073741824 workers", "-1 bytes of memory", "-2 jobs"} {
 		if !strings.Contains(said.text(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, said.text())
 		}
@@ -196,5 +207,72 @@ func TestHostile(t *testing.T) {
 		if n := strings.Count(told, want); n != times {
 			t.Errorf("%q was told %d times, want %d:\n%s", want, n, times, told)
 		}
+	}
+}
+
+// TestUnlike: nodes of another protocol are no part of a cluster, and who waits for them is
+// told why; an agent tells a driver of another protocol which one it speaks.
+func TestUnlike(t *testing.T) {
+	network := transport.NewNetwork()
+	options := func(name string) Options {
+		tr, err := network.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { rt.Close() })
+		return Options{Transport: tr, Runtime: rt, Log: slog.New(slog.DiscardHandler), Program: "a program"}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	agent := options("agent")
+	var served sync.WaitGroup
+	served.Go(func() { _ = Serve(ctx, agent) })
+	defer served.Wait()
+	defer stop()
+	older, err := network.Node("older")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan []byte, 10)
+	if err := older.Start(func(from string, m []byte) {
+		if from == "agent" {
+			answers <- m
+			return
+		}
+		_ = older.Send(ctx, from, append([]byte{protocol - 1, byte(kindHello)}, encode(kindHello, hello{Workers: 1})[2:]...))
+	}, func(e transport.Event) {
+		if e.Node == "agent" {
+			_ = older.Send(ctx, "agent", []byte{protocol - 1, byte(kindCall), 0xa0})
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer older.Close()
+	select {
+	case m := <-answers:
+		if m[0] != protocol || kind(m[1]) != kindHello {
+			t.Errorf("the agent answers %v", m)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the agent does not answer")
+	}
+	d, err := NewDriver(options("driver"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for end := time.Now().Add(10 * time.Second); d.unlike() == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	wait, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	want := fmt.Sprintf("a message from older: no message of protocol %d but of %d", protocol, protocol-1)
+	if err := d.Await(wait, 2); err == nil || !strings.Contains(err.Error(), "1 of 2 agents") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if u := d.Usage(); len(d.Nodes()) != 2 || u[len(u)-1].Program == "" && u[1].Program != "a program" {
+		t.Errorf("nodes %v, usage %+v", d.Nodes(), u)
 	}
 }

@@ -1,13 +1,11 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -20,6 +18,7 @@ type job struct {
 	host     host
 	submit   sync.Mutex // held by who submits or waits, before mu
 	stopping func() bool
+	after    func() // is called after each Submit, under its locks; may be nil
 }
 
 // host is what a job needs of the driver.
@@ -33,9 +32,10 @@ type host interface {
 
 // newJob returns a job on nodes, the driver first.
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
-	j := &job{host: h, placement: placement{fleet: f, ctx: ctx, nodes: nodes, mu: &f.placing}}
+	j := &job{host: h, placement: placement{catalog: catalog{fleet: f, nodes: nodes}, ctx: ctx, mu: &f.placing}}
 	j.news.L = j.mu
 	j.graph.Owner = j
+	j.traced = f.record.follow(&j.graph)
 	j.graph.Failed = func(what string, f *graph.Fault) {
 		f.Err = &exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
 		j.outcome.Fail(f, false, false)
@@ -73,8 +73,11 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	j.count++
 	id := t.ID()
 	if ready {
-		j.arrived([]*graph.Task{t})
+		j.arrived([]*graph.Task{t}, -1)
 		j.place()
+	}
+	if j.after != nil {
+		j.after()
 	}
 	return id, nil
 }
@@ -114,17 +117,23 @@ func (j *job) begin() (err error) {
 		return err
 	}
 	j.sealed = false
-	j.lost, j.room, j.pace, j.batches, j.waiting, j.slots = nil, nil, nil, nil, nil, nil
-	j.admitAll()
-	j.fixed = slices.Contains(j.lost[1:], false)
-	j.queue = j.newQueue()
 	j.data, j.entries = map[*graph.Datum]*entry{}, map[*entry]bool{}
-	j.homes, j.names = map[*entry]*home{}, map[transport.Ref]bool{}
-	j.flying = map[graph.TaskID]*flight{}
+	j.homes, j.names, j.titles = map[*entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
+	j.sched, j.batches = newScheduler(&j.opt, &j.where, &j.learned, j.data), nil
+	j.sched.free = j.again
+	j.sched.runs = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
+	j.sched.bound = func(t *graph.Task) bool { return !j.sendable(t) }
+	j.admitAll()
+	j.fixed = !j.sched.alone()
+	j.rounds = rounds{}
+	if !j.again {
+		j.uses[&j.placement] = j.entries
+	}
 	j.orders++
 	j.order = j.orders
 	number, own := j.number, j.nodes[0]
 	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(own, j.exec.tell(number, []end{e})) })
+	j.work.traced.Store(j.opt.Trace != nil)
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()
@@ -136,37 +145,16 @@ func (j *job) begin() (err error) {
 
 // admitAll makes room for tasks of nodes that the job does not know yet. The caller holds mu.
 func (j *job) admitAll() {
-	j.most = 0
 	for i, x := range j.nodes {
-		if i == len(j.lost) {
-			j.lost, j.room, j.pace = append(j.lost, true), append(j.room, 0), append(j.pace, pace{})
-			j.batches, j.waiting = append(j.batches, nil), append(j.waiting, nil)
+		if i == len(j.batches) {
+			j.batches = append(j.batches, batch{})
 		}
-		if j.lost[i] && j.gone(x) == nil {
-			j.lost[i], j.room[i] = false, ahead*x.workers
-			j.pace[i] = pace{workers: x.workers, size: j.room[i]}
-			j.slot(i)
+		if j.sched.absent(i) && j.gone(x) == nil {
+			j.sched.enter(i, x.workers, &x.memory)
 		}
 	}
-	for i, x := range j.nodes {
-		if !j.lost[i] && x.memory.most == 0 && (i > 0 || !j.opt.Idle) {
-			j.most = 0
-			break
-		}
-		j.most = max(j.most, x.memory.most)
-	}
-}
-
-// newQueue returns a queue with the policy of the job, for its nodes.
-func (j *job) newQueue() *dispatch.Queue {
-	m := dispatch.Machine{}
-	for i := range j.nodes {
-		m.Locations = append(m.Locations, i)
-	}
-	if j.opt.Owner {
-		return dispatch.NewQueue(newByOwner(&j.placement), len(j.nodes), len(j.nodes))
-	}
-	return dispatch.NewQueue(j.opt.NewPolicy(m), len(j.nodes), len(j.nodes))
+	j.sched.renew()
+	j.most = j.sched.largest()
 }
 
 // join lets a node that has come take part, under a policy of its own for as many nodes. A
@@ -175,26 +163,11 @@ func (j *job) newQueue() *dispatch.Queue {
 func (j *job) join(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.number == 0 || j.again || !j.fixed || n.index < len(j.lost) && !j.lost[n.index] {
+	if j.number == 0 || j.again || !j.fixed || !j.sched.absent(n.index) {
 		return
 	}
-	old, workers := j.queue, len(j.nodes)
 	j.nodes = j.now()
 	j.admitAll()
-	j.queue = j.newQueue()
-	for t := old.Own(0); t != nil; t = old.Own(0) {
-		j.queue.Direct(t, 0)
-	}
-	var tasks []*graph.Task
-	for i := range workers {
-		for t := old.Pop(i); t != nil; t = old.Pop(i) {
-			tasks = append(tasks, t)
-		}
-	}
-	slices.SortFunc(tasks, func(a, b *graph.Task) int { return cmp.Compare(a.ID(), b.ID()) })
-	for i := range tasks {
-		j.queue.Push(tasks[i:i+1:i+1], -1)
-	}
 	j.place()
 }
 
@@ -213,7 +186,7 @@ func (j *job) Wait() error {
 	}
 	j.sealed = true
 	for e := range j.entries {
-		j.shed(e)
+		j.spare(e)
 	}
 	j.finish()
 	for j.Err() == nil && !j.bring() {
@@ -229,13 +202,12 @@ func (j *job) Wait() error {
 	}
 	j.where.over(number)
 	for e := range j.entries {
-		for _, n := range j.nodes {
-			if e.set == 0 {
-				n.memory.forget(e)
-			}
+		if e.set == 0 {
+			j.forgotten(e)
 		}
 		e.datum = nil
 	}
+	delete(j.uses, &j.placement)
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
 		e.holders, e.home.there = nil, false
 	}
@@ -251,7 +223,7 @@ func (j *job) Wait() error {
 // caller holds mu.
 func (j *job) finish() {
 	for {
-		for j.done < j.count || j.watches > 0 || j.mends {
+		for j.done < j.count || j.watches > 0 || j.sched.halted {
 			j.news.Wait()
 		}
 		lost := false
@@ -261,7 +233,7 @@ func (j *job) finish() {
 		if !lost || j.Err() != nil || j.again {
 			return
 		}
-		j.mends = true
+		j.sched.halted = true
 		j.place()
 	}
 }
@@ -350,7 +322,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 		}
 	}})
 	if ready {
-		j.arrived([]*graph.Task{t})
+		j.arrived([]*graph.Task{t}, -1)
 	}
 }
 

@@ -34,7 +34,9 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	d.placing.Lock()
 	defer d.placing.Unlock()
 	for i, v := range values {
-		d.kept[v] = &entry{facts: factsOf(v), set: s.number, ref: transport.Ref{Job: s.number, I: int32(i)}}
+		f := factsOf(v)
+		f.known = true
+		d.kept[v] = &entry{facts: f, set: s.number, ref: transport.Ref{Job: s.number, I: int32(i)}}
 	}
 	return s, nil
 }
@@ -90,9 +92,7 @@ func (s *set) Release() {
 	for _, v := range s.values {
 		if e := d.kept[v]; e != nil {
 			e.holders, e.home.there = nil, false // others may have been made from it
-			for _, n := range nodes {
-				n.memory.forget(e)
-			}
+			d.forgotten(e)
 			delete(d.kept, v)
 		}
 	}

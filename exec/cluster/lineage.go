@@ -58,10 +58,10 @@ func planFor(lost []*entry) (p plan, gone *entry) {
 		if x.version == 0 && x.of.set != 0 {
 			continue // zero
 		}
-		if x.version == 0 || int(x.version) > len(x.of.made) || x.of.made[x.version-1] == nil {
+		r := x.of.maker(x.version)
+		if r == nil {
 			return plan{}, x.of
 		}
-		r := x.of.made[x.version-1]
 		if tasks[r] {
 			continue
 		}

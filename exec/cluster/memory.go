@@ -82,7 +82,7 @@ func (m *memory) room(node int, uses []*entry, drop func(*entry)) bool {
 	var free int64
 	for e, s := range m.spots {
 		// The first holder is whom others were told of: it keeps what it has.
-		if s.pins == 0 && (len(e.holders) == 0 || e.holders[0] != node) && !slices.Contains(uses, e) {
+		if s.pins == 0 && (e.spare || len(e.holders) == 0 || e.holders[0] != node) && !slices.Contains(uses, e) {
 			copies = append(copies, copy{e, s})
 			free += s.bytes
 		}
@@ -101,6 +101,11 @@ func (m *memory) room(node int, uses []*entry, drop func(*entry)) bool {
 		m.forget(c.e)
 	}
 	return true
+}
+
+// spares reports whether a second copy of so many bytes leaves some room for tasks.
+func (m *memory) spares(bytes int64) bool {
+	return m.most == 0 || m.used+bytes <= m.most-m.most/8
 }
 
 // pin notes that the node is given a task.
@@ -156,7 +161,7 @@ func (m *memory) forget(e *entry) bool {
 // kept returns the bytes that cannot make room for a task.
 func (m *memory) kept(node int, uses []*entry) (n int64) {
 	for e, s := range m.spots {
-		if len(e.holders) > 0 && e.holders[0] == node && !slices.Contains(uses, e) {
+		if len(e.holders) > 0 && e.holders[0] == node && !e.spare && !slices.Contains(uses, e) {
 			n += s.bytes
 		}
 	}

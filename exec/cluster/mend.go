@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // mending has a job make again what is lost.
@@ -22,8 +23,8 @@ func (j *job) mendAll() {
 		j.outcome.Abort(err)
 	}
 	stuck := j.stuck
-	j.stuck, j.mends, j.mender = nil, false, j.mendAll
-	j.arrived(stuck)
+	j.stuck, j.sched.halted, j.mender = nil, false, j.mendAll
+	j.arrived(stuck, -1)
 	j.place()
 	j.news.Broadcast()
 }
@@ -50,7 +51,7 @@ func (j *job) mendLost() (err error) {
 		}
 		j.opt.Log.Info("what was lost with a node is made again", "node", why.Node, "data", len(lost), "tasks", len(plan.tasks))
 		r := j.replay(plan)
-		if err = r.run(); err == nil {
+		if err = r.run(lost); err == nil {
 			r.adopt(lost)
 		}
 		r.end()
@@ -86,8 +87,9 @@ func (j *job) replay(p plan) *replay {
 	return r
 }
 
-// run submits the tasks of the plan, and waits for them.
-func (r *replay) run() error {
+// run submits the tasks of the plan, and waits for them. Of what is lost second copies may
+// have the latest version: then it is copied from there.
+func (r *replay) run(lost []*entry) error {
 	r.mu.Lock()
 	err := r.begin()
 	r.mu.Unlock()
@@ -99,6 +101,19 @@ func (r *replay) run() error {
 		s := r.spec(x)
 		r.mu.Unlock()
 		if _, err := r.Submit(s); err != nil {
+			break
+		}
+	}
+	for _, e := range lost {
+		from, there := r.plan.sources[instance{e, e.version}]
+		if !there {
+			continue
+		}
+		r.mu.Lock()
+		c := r.chain(e, from, true)
+		c.as, r.latest[e] = e.version, c
+		r.mu.Unlock()
+		if _, err := r.Submit(&graph.Spec{Op: &versions.Op{Name: opNone}, Operands: []graph.Operand{{Datum: &c.datum, Mode: graph.InOut}}}); err != nil {
 			break
 		}
 	}
@@ -153,7 +168,7 @@ func (r *replay) datumFor(e *entry, version uint32, mode graph.Mode) *graph.Datu
 			d = new(graph.Datum)
 			e.label.set(d)
 			r.data[d] = x
-			r.at(d, x)
+			x.show(d)
 			r.reads[instance{e, version}] = d
 		}
 		return d
@@ -178,7 +193,7 @@ func (r *replay) chain(e *entry, from source, copied bool) *chain {
 	c := &chain{entry: x}
 	e.label.set(&c.datum)
 	r.data[&c.datum] = x
-	r.at(&c.datum, x)
+	x.show(&c.datum)
 	r.all = append(r.all, x)
 	return c
 }
@@ -209,7 +224,7 @@ func (r *replay) adopt(lost []*entry) {
 		}
 	}
 	for d, e := range r.parent.data {
-		r.at(d, e)
+		e.show(d)
 	}
 }
 

@@ -11,44 +11,63 @@ import (
 )
 
 // A message is a byte with the protocol's version, a byte with the kind, and the CBOR of
-// one of the structs below, as arrays. Values are no part of messages: who needs one
-// fetches it. The protocol's version is raised by every change of the structs; nodes of
+// one of the structs below, as arrays; tasks and their ends are packed (packed.go). Values are no part of
+// messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 3
+const protocol = 4
 
 // kind is what a message is.
 type kind byte
 
 const (
-	kindCall  kind = 1 + iota // the driver's: who is there?
-	kindHello                 // an agent's answer
+	kindCall  kind = 1 + iota // the driver's: who is there? Its number never changes
+	kindHello                 // an agent's answer; nor does its
 	kindRun                   // tasks for an agent
 	kindEnded                 // their ends
 	kindOver                  // the driver's: a job has ended, or is cancelled, or a set of data has
+	kindBack                  // the driver's: tasks that had better go to another node
 )
+
+// call asks a node what it is. At is the time of the driver's clock, as all times here in
+// nanoseconds since some moment.
+type call struct {
+	_  struct{} `cbor:",toarray"`
+	At int64
+}
 
 // hello is what an agent says of itself.
 type hello struct {
 	_       struct{} `cbor:",toarray"`
 	Workers int
-	Memory  int64 // Options.Memory
+	Memory  int64  // Options.Memory
+	Program string // Options.Program
+	Jobs    int    // of all drivers, and sets of data, that it has
+	// What its first worker is.
+	Kind, Arch, Processor string
+	Features              []string
+	// Called is when the driver called, by its clock; Heard when the agent heard that,
+	// and Said when it answers, by its own.
+	Called, Heard, Said int64
 }
 
 // run is tasks of a job for a node, and what it need not keep any more.
 type run struct {
-	_     struct{} `cbor:",toarray"`
 	Job   uint64
+	Trace bool // the driver wants to know when and on which worker tasks run, and of copies
 	Drops []transport.Ref
 	Tasks []task
 }
 
+// opNone is the op of a task that does nothing: the node is to have its operands, under other
+// names than those who have them.
+const opNone = ""
+
 // task is a task for a node.
 type task struct {
-	_        struct{} `cbor:",toarray"`
 	ID       uint64
 	Op       string // as graph.Op.OpName
-	Params   []byte // as versions.EncodeParams
+	Params   string // as versions.EncodeParams
 	Priority int64
 	Retries  int
 	Timeout  time.Duration
@@ -59,12 +78,11 @@ type task struct {
 
 // operand is a datum that a task uses.
 type operand struct {
-	_     struct{}      `cbor:",toarray"`
 	Ref   transport.Ref // the version that is there when the task begins
 	Mode  graph.Mode
 	From  []string // who has it, if the task reads it and the node has not
 	Type  string   // of the value, as %T
-	Shape []byte   // versions.Shaped's, if it is one
+	Shape string   // versions.Shaped's, if it is one
 	// Zero says that nobody has written it yet: a new value will do.
 	Zero bool
 	// Copy, if there is one, is the version that is fetched in place of Ref: the task
@@ -88,7 +106,6 @@ type home struct {
 
 // ended is ends of tasks of a job.
 type ended struct {
-	_    struct{} `cbor:",toarray"`
 	Job  uint64
 	Ends []end
 	// Peak is the bytes of the most operands that the node has had, of the driver's. Busy
@@ -96,6 +113,38 @@ type ended struct {
 	// for operands.
 	Peak           int64
 	Busy, Starving time.Duration
+	Flows          []flow   // since the last message
+	Copies         []copied // the same, one by one, for a job that is traced
+}
+
+// flow is values of a matrix that a node has fetched from another one.
+type flow struct {
+	_ struct{} `cbor:",toarray"`
+	origin
+	figures
+}
+
+// origin is from where values come, and of which matrix.
+type origin struct {
+	From   string
+	Job    uint64 // or the set of data that stay
+	Matrix uint32
+}
+
+// figures are those of a flow: how many values and bytes, the time that fetching them took,
+// and that of workers without a task while some were awaited.
+type figures struct {
+	Values, Bytes int64
+	Took, Waited  time.Duration
+}
+
+// copied is a value that a node has fetched, by its own clock.
+type copied struct {
+	_            struct{} `cbor:",toarray"`
+	From         string
+	Job          uint64
+	Bytes, Began int64
+	Took         time.Duration
 }
 
 // end is the end of a task.
@@ -106,6 +155,30 @@ type end struct {
 	// Missing says what the node could not fetch, and Why: the task was not begun.
 	Missing []transport.Ref
 	Why     string
+	Back    bool // the driver has asked for the task: it was not begun, and its operands are there
+	// Version and Took are those of the last attempt, and Worker and Began, by the
+	// node's clock, if the job is traced. Before are earlier attempts of such a job.
+	Version string
+	Took    time.Duration
+	Worker  int
+	Began   int64
+	Before  []try
+}
+
+// try is an attempt that has failed.
+type try struct {
+	_       struct{} `cbor:",toarray"`
+	Version string
+	Took    time.Duration
+	Worker  int
+	Began   int64
+}
+
+// back asks for tasks that have not begun.
+type back struct {
+	_     struct{} `cbor:",toarray"`
+	Job   uint64
+	Tasks []uint64
 }
 
 // over says that a job has ended.
@@ -123,26 +196,46 @@ var decoding = func() cbor.DecMode {
 	return mode
 }()
 
+// packs is a body that has a part after its CBOR, and unpacks reads both.
+type (
+	packs interface {
+		pack() (head any, rest []byte)
+	}
+	unpacks interface{ unpack([]byte) error }
+)
+
 // encode returns a message.
 func encode(k kind, body any) []byte {
+	var rest []byte
+	if p, ok := body.(packs); ok {
+		body, rest = p.pack()
+	}
 	b, err := cbor.Marshal(body)
 	if err != nil {
 		panic(err) // the types above can be encoded
 	}
-	return append([]byte{protocol, byte(k)}, b...)
+	m := make([]byte, 0, 2+len(b)+len(rest))
+	return append(append(append(m, protocol, byte(k)), b...), rest...)
 }
 
-// split returns the kind and the body of a message.
+// split returns the kind and the body of a message: the kind of one of another protocol, too.
 func split(from string, m []byte) (kind, []byte, error) {
-	if len(m) < 2 || m[0] != protocol {
-		return 0, nil, &MessageError{from, fmt.Sprintf("no message of protocol %d", protocol)}
+	if len(m) < 2 {
+		return 0, nil, &MessageError{from, "it is empty"}
+	}
+	if m[0] != protocol {
+		return kind(m[1]), nil, &MessageError{from, fmt.Sprintf("no message of protocol %d but of %d: the nodes are of unlike versions", protocol, m[0])}
 	}
 	return kind(m[1]), m[2:], nil
 }
 
 // decode reads the body of a message into x.
 func decode(from string, body []byte, x any) error {
-	if err := decoding.Unmarshal(body, x); err != nil {
+	read := func(b []byte) error { return decoding.Unmarshal(b, x) }
+	if x, ok := x.(unpacks); ok {
+		read = x.unpack
+	}
+	if err := read(body); err != nil {
 		return &MessageError{from, err.Error()}
 	}
 	return nil

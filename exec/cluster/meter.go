@@ -3,12 +3,15 @@ package cluster
 import (
 	"sync"
 	"time"
+
+	"github.com/tessera-la/tessera/transport"
 )
 
-// meter takes the times of a node's workers: in tasks, and without one while a task waits for
-// operands to come.
+// meter takes the times of a node: its workers' in tasks, and without one while a task waits
+// for operands to come, and from where these come.
 type meter struct {
 	workers int
+	began   time.Time // when the node's clock was 0
 
 	mu       sync.Mutex // a leaf
 	last     time.Time
@@ -16,7 +19,21 @@ type meter struct {
 	running  int // that the runtime has
 	busy     time.Duration
 	starving time.Duration
+
+	awaited map[origin]int // fetches under way
+	under   int            // how many
+	flows   map[origin]figures
+	traced  bool
+	copies  []copied // if it is traced
 }
+
+// newMeter returns the meter of a node with so many workers.
+func newMeter(workers int) meter {
+	return meter{workers: workers, began: time.Now(), awaited: map[origin]int{}, flows: map[origin]figures{}}
+}
+
+// clock returns a time by the node's clock.
+func (m *meter) clock(t time.Time) int64 { return int64(t.Sub(m.began)) }
 
 // change notes that so many more tasks wait, and run, than before; less than 0 are fewer.
 func (m *meter) change(waiting, running int) {
@@ -27,13 +44,22 @@ func (m *meter) change(waiting, running int) {
 	m.running += running
 }
 
-// advance adds the time since the last change. The caller holds mu.
+// advance adds the time since the last change. Of that without a task each fetch under way
+// has a part. The caller holds mu.
 func (m *meter) advance(now time.Time) {
 	if !m.last.IsZero() {
 		passed := now.Sub(m.last)
 		busy := min(m.running, m.workers)
 		m.busy += time.Duration(busy) * passed
-		m.starving += time.Duration(min(m.workers-busy, m.waiting)) * passed
+		idle := time.Duration(min(m.workers-busy, m.waiting)) * passed
+		m.starving += idle
+		if idle > 0 && m.under > 0 {
+			for of, n := range m.awaited {
+				f := m.flows[of]
+				f.Waited += idle * time.Duration(n) / time.Duration(m.under)
+				m.flows[of] = f
+			}
+		}
 	}
 	m.last = now
 }
@@ -44,4 +70,60 @@ func (m *meter) times() (busy, starving time.Duration) {
 	defer m.mu.Unlock()
 	m.advance(time.Now())
 	return m.busy, m.starving
+}
+
+// originOf returns the origin of a version that a node has.
+func originOf(node string, r transport.Ref) origin { return origin{node, r.Job, r.Matrix} }
+
+// awaits notes that a value is to be fetched, and fetched that this has ended: since when,
+// and from whom the bytes have come, nobody if they have not.
+func (m *meter) awaits(of origin) {
+	m.mu.Lock()
+	m.await(of, 1)
+	m.mu.Unlock()
+}
+
+func (m *meter) fetched(of origin, giver string, bytes int64, since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.await(of, -1)
+	if giver == "" {
+		return
+	}
+	of.From = giver
+	f, took := m.flows[of], m.last.Sub(since)
+	f.Values, f.Bytes, f.Took = f.Values+1, f.Bytes+bytes, f.Took+took
+	m.flows[of] = f
+	if m.traced {
+		m.copies = append(m.copies, copied{From: giver, Job: of.Job, Bytes: bytes, Began: m.clock(since), Took: took})
+	}
+}
+
+// await changes how many values are awaited from somewhere. The caller holds mu.
+func (m *meter) await(of origin, by int) {
+	m.advance(time.Now())
+	m.under += by
+	if m.awaited[of] += by; m.awaited[of] == 0 {
+		delete(m.awaited, of)
+	}
+}
+
+// trace says whether copies are to be told one by one from now on.
+func (m *meter) trace(on bool) {
+	m.mu.Lock()
+	m.traced = on
+	m.mu.Unlock()
+}
+
+// take puts what has come since the last time into a message.
+func (m *meter) take(e *ended) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.advance(time.Now())
+	e.Busy, e.Starving = m.busy, m.starving
+	for of, f := range m.flows {
+		e.Flows = append(e.Flows, flow{origin: of, figures: f})
+	}
+	clear(m.flows)
+	e.Copies, m.copies = m.copies, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -16,7 +17,8 @@ type Options struct {
 	// Transport connects the node with the others. It has not been started; the node
 	// closes it at its end.
 	Transport transport.Transport
-	// Runtime executes the node's tasks. The caller closes it after the node's end.
+	// Runtime executes the node's tasks: an exec.Local, or what hands specs on to one, with
+	// their Witness. The caller closes it after the node's end.
 	Runtime exec.Runtime
 	// Ops are those that the node can execute, as kernels.Table.All lists them. All
 	// nodes need those that the program uses.
@@ -32,29 +34,42 @@ type Options struct {
 	// tasks need beside their operands is not counted, nor what is made again after the
 	// loss of a node.
 	Memory int64
+	// Program says which program the node is, of which version, for Usage.
+	Program string
 	// Log is told what the node cannot tell anybody else; nil means slog.Default.
 	Log *slog.Logger
 
 	// The rest is the driver's.
 
+	// Trace, if not nil, gets an event for each attempt at a task on any node, with a row
+	// for each of its workers, and what nodes fetch from each other. Nodes then say more of
+	// each task. Times of other nodes are off by as much as is not known of their clocks: a
+	// part of the time that a message takes.
+	Trace *trace.Recorder
+
 	// Policy decides which ready task a node takes next, and NewPolicy makes a policy
 	// of the program's own: to both, locations and workers are nodes, the driver the
 	// first one. dispatch.Priority, the zero value, stands for dispatch.Locality:
-	// among nodes it matters first where the data are.
-	Policy    dispatch.Kind
-	NewPolicy func(dispatch.Machine) dispatch.Policy
+	// among nodes it matters first where the data are; ByPriority has it mean what it says.
+	// dispatch.EarliestFinish goes by what the driver learns of the times of tasks on each
+	// node, and of values between them, as do the Costs that NewPolicy is given.
+	Policy     dispatch.Kind
+	ByPriority bool
+	NewPolicy  func(dispatch.Machine) dispatch.Policy
 	// Owner has each task run on the node that owns the first datum that it writes, by
 	// the Layout of the matrix (blocked.Matrix.SetLayout), instead of a policy: owner k
 	// is the k-th node that is there, the driver the first unless Idle is set. Owners
 	// that there are not are others, in turn; a node that joins takes the place of one that is
-	// lost. It moves the fewest bytes, and waits for
-	// the node that has the most to do.
-	Owner bool
+	// lost. It moves the fewest bytes. A node that has nothing to do executes what another one
+	// owns, where that pays (see dispatch.ByOwner), unless Stay is set.
+	Owner, Stay bool
 	// Window is the number of tasks of a job that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
 	// Idle has the driver execute only what no other node can.
 	Idle bool
+	// Copies says when agents keep second copies of what tasks have made.
+	Copies Copies
 }
 
 // OptionsError says what is wrong with an Options.
@@ -78,14 +93,23 @@ func (o *Options) check() (k known, err error) {
 	if o.Transport == nil || o.Runtime == nil {
 		return bad("a node needs a Transport and a Runtime")
 	}
-	if o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
-		return bad("Owner is set, and so is Policy or NewPolicy")
+	if _, ok := o.Runtime.(*Driver); ok {
+		return bad("a Driver executes no node's tasks")
+	}
+	if o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority || o.ByPriority) {
+		return bad("Owner is set, and so is Policy, ByPriority or NewPolicy")
+	}
+	if o.ByPriority && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
+		return bad("ByPriority is set, and so is Policy or NewPolicy")
 	}
 	if o.Memory < 0 {
 		return bad("Memory is %d, want at least 0", o.Memory)
 	}
 	if o.Window < 0 {
 		return bad("Window is %d, want at least 0", o.Window)
+	}
+	if c := &o.Copies; c.Records < 0 || c.Share < 0 || c.Share > 1 || c.Off && *c != (Copies{Off: true}) {
+		return bad("Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", *c)
 	}
 	if o.Window == 0 {
 		o.Window = exec.DefaultWindow
@@ -94,7 +118,7 @@ func (o *Options) check() (k known, err error) {
 		o.Log = slog.Default()
 	}
 	if o.NewPolicy == nil {
-		if o.Policy == dispatch.Priority {
+		if o.Policy == dispatch.Priority && !o.ByPriority {
 			o.Policy = dispatch.Locality
 		}
 		policy := o.Policy
@@ -121,7 +145,7 @@ func (e *valueError) Error() string { return e.problem }
 
 // value returns a new value of the type that is called so, with a shape if that says one. The
 // error is a *valueError, unless no type is named: then the node was to have the value.
-func (k *known) value(name string, shape []byte) (versions.Value, error) {
+func (k *known) value(name, shape string) (versions.Value, error) {
 	t, ok := k.values[name]
 	switch {
 	case name == "":
@@ -130,8 +154,8 @@ func (k *known) value(name string, shape []byte) (versions.Value, error) {
 		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
 	}
 	v := reflect.New(t).Interface().(versions.Value)
-	if s, ok := v.(versions.Shaped); ok && shape != nil {
-		if err := s.Reshape(shape); err != nil {
+	if s, ok := v.(versions.Shaped); ok && shape != "" {
+		if err := s.Reshape([]byte(shape)); err != nil {
 			return nil, &valueError{fmt.Sprintf("a value of type %s: %v", name, err)}
 		}
 	}

@@ -1,51 +1,26 @@
 package cluster
 
-import (
-	"github.com/tessera-la/tessera/exec/dispatch"
-	"github.com/tessera-la/tessera/exec/graph"
-)
+import "github.com/tessera-la/tessera/exec/graph"
 
-// byOwner is a [dispatch.Reserver] that keeps each task for the node that owns the first
-// datum that it writes, the most urgent first.
-type byOwner struct {
-	p     *placement
-	tasks []dispatch.Policy // by node
-	n     int
+// owners says which node each owner of a layout is. It is pure.
+type owners struct {
+	slots []int // the node of each
+	lost  func(node int) bool
 }
 
-func newByOwner(p *placement) *byOwner {
-	q := &byOwner{p: p}
-	for range p.nodes {
-		q.tasks = append(q.tasks, dispatch.New(dispatch.Priority, dispatch.Machine{Locations: []int{0}}))
+// enter makes a node that has come an owner: in place of one that is lost, if there is one.
+func (o *owners) enter(node int) {
+	for s, i := range o.slots {
+		if o.lost(i) {
+			o.slots[s] = node
+			return
+		}
 	}
-	return q
+	o.slots = append(o.slots, node)
 }
 
-// Push implements [dispatch.Policy].
-func (q *byOwner) Push(ready []*graph.Task, _ int) {
-	for i, t := range ready {
-		q.tasks[q.p.owner(t)].Push(ready[i:i+1:i+1], -1)
-		q.n++
-	}
-}
-
-// Pop implements [dispatch.Policy].
-func (q *byOwner) Pop(node int) *graph.Task {
-	t := q.tasks[node].Pop(0)
-	if t != nil {
-		q.n--
-	}
-	return t
-}
-
-// Len implements [dispatch.Policy].
-func (q *byOwner) Len() int { return q.n }
-
-// Wants implements [dispatch.Reserver].
-func (q *byOwner) Wants(node int) bool { return q.tasks[node].Len() > 0 }
-
-// owner returns the node that owns the first datum that t writes, or reads if it writes none.
-func (p *placement) owner(t *graph.Task) int {
+// of returns the node that owns the first datum that t writes, or reads if it writes none.
+func (o *owners) of(t *graph.Task) int {
 	d := t.Operand(0).Datum
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.Out != 0 {
@@ -53,16 +28,16 @@ func (p *placement) owner(t *graph.Task) int {
 			break
 		}
 	}
-	if len(p.slots) == 0 {
+	if len(o.slots) == 0 {
 		return 0
 	}
-	s := int(d.Owner) % len(p.slots)
-	if !p.lost[p.slots[s]] {
-		return p.slots[s]
+	s := int(d.Owner) % len(o.slots)
+	if !o.lost(o.slots[s]) {
+		return o.slots[s]
 	}
 	var there []int
-	for _, i := range p.slots {
-		if !p.lost[i] {
+	for _, i := range o.slots {
+		if !o.lost(i) {
 			there = append(there, i)
 		}
 	}
@@ -70,18 +45,4 @@ func (p *placement) owner(t *graph.Task) int {
 		return 0
 	}
 	return there[s%len(there)]
-}
-
-// slot makes a node that has come an owner: in place of one that is lost, if there is one.
-func (p *placement) slot(node int) {
-	if node == 0 && p.opt.Idle {
-		return
-	}
-	for s, i := range p.slots {
-		if p.lost[i] {
-			p.slots[s] = node
-			return
-		}
-	}
-	p.slots = append(p.slots, node)
 }

@@ -17,20 +17,27 @@ import (
 // written by nobody, or one task makes the next version of it in its place.
 type store struct {
 	through transport.Transport
+	known   known
 	ctx     context.Context // the end of all fetches
 	end     context.CancelFunc
 	tokens  chan struct{} // for fetches at once
+	meter   *meter
 
 	mu    sync.Mutex              // a leaf
 	held  map[transport.Ref]*held // by the datum: its Ref with version 0
-	count sync.WaitGroup          // of fetches
+	count sync.WaitGroup          // of fetchers, and of what is brought into the program's memory
 	bytes int64                   // of values, but for those that are the program's
 	peak  int64                   // the most that there were
+
+	fetches  []fetch   // to be begun, in turn
+	fetchers int       // goroutines that do so
+	resting  int       // of these, those that have nothing to do
+	more     sync.Cond // there is something to do, or the store is closed
 
 	derived list.List // of *derived, that which was used last in front
 	room    int64     // bytes of operands of which something may be derived
 
-	spare      map[string][]versions.Shaped // values that were dropped, by kind: see kindOf
+	spare      map[kindOf][]versions.Shaped // values that were dropped
 	spareBytes int64
 	spareMost  int64
 }
@@ -42,7 +49,7 @@ type held struct {
 	value any           // a versions.Value, or what only the driver has
 	home  *home         // of a datum of the program, on the driver
 	err   error         // why it did not come
-	wants []func(error) // who waits for it; nil if it is there
+	wants []waiter      // who waits for it; nil if it is there
 	on    bool          // on its way
 	made  []*derived    // of the version that is there
 }
@@ -55,10 +62,21 @@ type derived struct {
 	at    *list.Element // of store.derived
 }
 
-// newStore returns a store for a node with so many workers.
-func newStore(t transport.Transport, tokens chan struct{}, workers int) *store {
-	s := &store{through: t, tokens: tokens, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}}
+// waiter is told that a version is there, or why it has not come.
+type waiter interface {
+	got(r transport.Ref, err error)
+}
+
+// then is a waiter that waits for one version.
+type then func(error)
+
+func (f then) got(_ transport.Ref, err error) { f(err) }
+
+// newStore returns a store for a node with so many workers, which makes values that it knows.
+func newStore(t transport.Transport, tokens chan struct{}, workers int, k known, m *meter) *store {
+	s := &store{through: t, tokens: tokens, meter: m, known: k, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}}
 	s.ctx, s.end = context.WithCancel(context.Background())
+	s.more.L = &s.mu
 	return s
 }
 
@@ -126,8 +144,8 @@ func (s *store) changes(h *held) {
 // that is not asked of the system again and again.
 const spareRoom = 16 << 20
 
-// kindOf returns what values must have in common for one to take the place of another one.
-func kindOf(name string, shape []byte) string { return name + string(shape) }
+// kindOf is what values must have in common for one to take the place of another one.
+type kindOf struct{ name, shape string }
 
 // spares keeps a value that nobody uses any more, if there is room.
 func (s *store) spares(value any) {
@@ -140,9 +158,9 @@ func (s *store) spares(value any) {
 	defer s.mu.Unlock()
 	if n := bytesOf(v); s.spareBytes+n <= s.spareMost {
 		if s.spare == nil {
-			s.spare = map[string][]versions.Shaped{}
+			s.spare = map[kindOf][]versions.Shaped{}
 		}
-		k := kindOf(f.kind, f.shape)
+		k := kindOf{f.kind, f.shape}
 		s.spare[k] = append(s.spare[k], v)
 		s.spareBytes += n
 	}
@@ -150,7 +168,7 @@ func (s *store) spares(value any) {
 
 // spared returns a value that was kept, nil if there is none of that kind. The caller holds mu.
 func (s *store) spared(o *operand) any {
-	k := kindOf(o.Type, o.Shape)
+	k := kindOf{o.Type, o.Shape}
 	all := s.spare[k]
 	if len(all) == 0 {
 		return nil
@@ -182,19 +200,24 @@ func (s *store) most() int64 {
 	return s.peak
 }
 
+// now returns the bytes of the values that the store has.
+func (s *store) now() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
 func (s *store) publish(r transport.Ref, value any) {
 	if v, ok := value.(versions.Value); ok {
 		s.through.Publish(r, v)
 	}
 }
 
-// want has then called when an operand is there: at once, or when it has been fetched from
-// one of those who have it. Fresh makes the value if the node has none.
-func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), then func(error)) (value any) {
-	r, from := o.Ref, o.Ref
-	if o.Copy != nil {
-		from = *o.Copy
-	}
+// want returns the value of an operand. If later, it is not there yet: W will be told when it
+// has been fetched from one of those who have it. Fresh makes the value if the node has none;
+// if it is nil, the operand says what is to be made.
+func (s *store) want(o *operand, from []string, reads, writes bool, fresh func() (any, error), w waiter) (value any, later bool, err error) {
+	r := o.Ref
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil {
@@ -202,13 +225,14 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		if reads { // all of it is written over
 			v = s.spared(o)
 		}
-		if v == nil {
-			var err error
-			if v, err = fresh(); err != nil {
-				s.mu.Unlock()
-				then(err)
-				return nil
-			}
+		if v == nil && fresh != nil {
+			v, err = fresh()
+		} else if v == nil {
+			v, err = s.known.value(o.Type, o.Shape)
+		}
+		if err != nil {
+			s.mu.Unlock()
+			return nil, false, err
 		}
 		h = &held{ref: r, value: v, err: errNothing}
 		s.held[datum(r)] = h
@@ -222,66 +246,103 @@ func (s *store) want(o *operand, reads, writes bool, fresh func() (any, error), 
 		s.grows(bytesOf(h.value))
 		if there {
 			s.mu.Unlock()
-			then(nil)
-			return h.value
+			return h.value, false, nil
 		}
 	}
 	value = h.value
-	switch {
-	case !reads && there:
+	if there {
 		s.mu.Unlock()
-		then(nil)
-	case !reads: // whatever it holds: the task makes a version of it
-		old, stays := h.ref, h.isHome(h.ref)
-		s.changes(h)
-		h.ref, h.err = r, errNothing
-		s.mu.Unlock()
-		if !stays {
-			s.through.Drop(old)
-		}
-		then(nil)
-	case h.ref == r && h.on:
-		h.wants = append(h.wants, then)
-		s.mu.Unlock()
-	case there:
-		s.mu.Unlock()
-		then(nil)
-	default:
-		old, stays := h.ref, h.isHome(h.ref)
-		s.changes(h)
-		h.ref, h.on, h.err = r, true, nil
-		h.wants = append(h.wants, then)
-		s.count.Add(1)
-		s.mu.Unlock()
-		if !stays {
-			s.through.Drop(old)
-		}
-		go s.fetch(h, r, from, o.From)
+		return value, false, nil
 	}
-	return value
+	if reads && h.ref == r && h.on {
+		h.wants = append(h.wants, w)
+		s.mu.Unlock()
+		return value, true, nil
+	}
+	// Whatever it holds, another version comes in its place: that which the task makes, or
+	// one to be fetched.
+	old, stays := h.ref, h.isHome(h.ref)
+	s.changes(h)
+	h.ref, h.err = r, errNothing
+	if reads {
+		h.on, h.err, h.wants = true, nil, append(h.wants, w)
+	}
+	s.mu.Unlock()
+	if !stays {
+		s.through.Drop(old)
+	}
+	if reads {
+		name := r
+		if o.Copy != nil {
+			name = *o.Copy
+		}
+		s.fetch(fetch{h, r, name, from})
+	}
+	return value, reads, nil
 }
 
 // isHome reports whether r is the version in the program's memory.
 func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref == r }
 
-// fetch brings a version under its name or another one, and tells those who wait for it.
-func (s *store) fetch(h *held, r, name transport.Ref, from []string) {
-	defer s.count.Done()
-	err := s.copy(h.value.(versions.Value), name, from)
-	if err == nil {
-		s.publish(r, h.value)
+// fetch is a version to be brought, under its name or another one.
+type fetch struct {
+	h       *held
+	r, name transport.Ref
+	from    []string
+}
+
+// fetch has a version brought, which those who wait for it are told of. As many goroutines
+// do so as are of use: a goroutine for each would cost more than to fetch a small value.
+func (s *store) fetch(f fetch) {
+	s.mu.Lock()
+	s.fetches = append(s.fetches, f)
+	more := len(s.fetches) > s.resting && s.fetchers < cap(s.tokens)
+	if more {
+		s.fetchers++
+		s.count.Add(1)
+	} else {
+		s.more.Signal()
 	}
-	s.came(h, err)
+	s.mu.Unlock()
+	if more {
+		go s.fetchAll()
+	}
+}
+
+// fetchAll brings what is to be brought, until the store is closed.
+func (s *store) fetchAll() {
+	defer s.count.Done()
+	for {
+		s.mu.Lock()
+		for len(s.fetches) == 0 {
+			if s.ctx.Err() != nil {
+				s.mu.Unlock()
+				return
+			}
+			s.fetches = nil
+			s.resting++
+			s.more.Wait()
+			s.resting--
+		}
+		f := s.fetches[0]
+		s.fetches = s.fetches[1:]
+		s.mu.Unlock()
+		err := s.copy(f.h.value.(versions.Value), f.name, f.from)
+		if err == nil {
+			s.publish(f.r, f.h.value)
+		}
+		s.came(f.h, f.r, err)
+	}
 }
 
 // came tells those who wait for a datum that it is there, or why not.
-func (s *store) came(h *held, err error) {
+func (s *store) came(h *held, r transport.Ref, err error) {
 	s.mu.Lock()
 	wants := h.wants
 	h.on, h.err, h.wants = false, err, nil
 	s.mu.Unlock()
-	for _, then := range wants {
-		then(err)
+	for _, w := range wants {
+		w.got(r, err)
 	}
 }
 
@@ -291,7 +352,16 @@ func (s *store) copy(into versions.Value, r transport.Ref, from []string) error 
 		into.Restore(v)
 		return nil
 	}
-	var err error = &transport.NotHereError{Ref: r}
+	first := ""
+	for _, node := range from {
+		if node != s.through.Self() {
+			first = node
+			break
+		}
+	}
+	giver, since := "", time.Time{}
+	s.meter.awaits(originOf(first, r))
+	defer func() { s.meter.fetched(originOf(first, r), giver, into.Bytes(), since) }()
 	select {
 	case s.tokens <- struct{}{}:
 		defer func() { <-s.tokens }()
@@ -300,15 +370,21 @@ func (s *store) copy(into versions.Value, r transport.Ref, from []string) error 
 	}
 	for wait := time.Millisecond; ; wait *= 2 {
 		unreachable := false
+		var err error
 		for _, node := range from {
 			if node == s.through.Self() {
 				continue
 			}
+			since = time.Now()
 			if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
+				giver = node
 				return nil
 			}
 			var u *transport.UnreachableError
 			unreachable = unreachable || errors.As(err, &u)
+		}
+		if err == nil {
+			return &transport.NotHereError{Ref: r}
 		}
 		if !unreachable || wait > patience {
 			return err
@@ -343,22 +419,25 @@ func (s *store) here(r transport.Ref) versions.Value {
 	return nil
 }
 
-// take has then called when the driver has a version, beside what the program's memory
+// take has f called when the driver has a version, beside what the program's memory
 // holds.
-func (s *store) take(r transport.Ref, to *home, from []string, then func(error)) {
-	s.want(&operand{Ref: r, From: from}, true, false, func() (any, error) { return to.value.(versions.Value).Snapshot(), nil }, then)
+func (s *store) take(r transport.Ref, to *home, from []string, f func(error)) {
+	fresh := func() (any, error) { return to.value.(versions.Value).Snapshot(), nil }
+	if _, later, err := s.want(&operand{Ref: r}, from, true, false, fresh, then(f)); !later {
+		f(err)
+	}
 }
 
-// settle has then called when a version is in the program's memory, in place of what was
+// settle has f called when a version is in the program's memory, in place of what was
 // there.
-func (s *store) settle(r transport.Ref, to *home, from []string, then func(error)) {
-	s.bring(r, to, from, true, false, then)
+func (s *store) settle(r transport.Ref, to *home, from []string, f func(error)) {
+	s.bring(r, to, from, true, false, then(f))
 }
 
-// bring has then called when a version is in the program's memory. What was there is kept
+// bring tells w when a version is in the program's memory. What was there is kept
 // elsewhere if it is the first to go, unless it need not be. It stays there until a task
 // writes it: what cannot be executed elsewhere does so in the program's memory itself.
-func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps bool, then func(error)) {
+func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps bool, w waiter) {
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil { // made again under another name
@@ -368,12 +447,12 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 	h.home = to
 	switch {
 	case h.on: // maybe to elsewhere
-		h.wants = append(h.wants, func(error) { s.bring(r, to, from, reads, keeps, then) })
+		h.wants = append(h.wants, then(func(error) { s.bring(r, to, from, reads, keeps, w) }))
 		s.mu.Unlock()
 		return
 	case to.ref == r && h.value == to.value && h.err == nil:
 		s.mu.Unlock()
-		then(nil)
+		w.got(r, nil)
 		return
 	}
 	var here versions.Value // a copy of it, as a task has left it
@@ -386,7 +465,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 		s.grows(-bytesOf(h.value))
 	}
 	h.ref, h.on, h.value = r, true, to.value
-	h.wants = append(h.wants, then)
+	h.wants = append(h.wants, w)
 	s.count.Add(1)
 	s.mu.Unlock()
 	go func() {
@@ -424,7 +503,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 		if err == nil {
 			s.publish(r, to.value)
 		}
-		s.came(h, err)
+		s.came(h, r, err)
 	}()
 }
 
@@ -509,13 +588,17 @@ func (s *store) forget(job uint64) {
 // close ends all fetches, and drops everything.
 func (s *store) close() {
 	s.end()
+	s.mu.Lock()
+	s.more.Broadcast()
+	s.mu.Unlock()
 	s.count.Wait()
 	s.mu.Lock()
 	all := s.held
 	for _, h := range all {
 		s.changes(h)
 	}
-	s.held = map[transport.Ref]*held{}
+	s.held, s.bytes = map[transport.Ref]*held{}, 0
+	s.spare, s.spareBytes = nil, 0
 	s.mu.Unlock()
 	for _, h := range all {
 		s.through.Drop(h.ref)

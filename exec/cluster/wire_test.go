@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -15,10 +16,12 @@ import (
 func FuzzDecode(f *testing.F) {
 	r := transport.Ref{Job: 7, Matrix: 1, I: 2, J: -3, Version: 4}
 	f.Add(encode(kindHello, hello{Workers: 3}))
-	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: []byte{1}, Retries: 2, Timeout: time.Second,
-		Operands: []operand{{Ref: r, Mode: graph.InOut, From: []string{"a", "b"}, Type: "*kernels.Tile[float64]", Shape: []byte("T")}}}}}))
+	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: "\x01", Retries: 2, Timeout: time.Second,
+		Operands: []operand{{Ref: r, Mode: graph.InOut, From: []string{"a", "b"}, Type: "*kernels.Tile[float64]", Shape: "T"}}}}}))
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []transport.Ref{r}, Why: "gone"}}}))
 	f.Add(encode(kindOver, over{Job: 7}))
+	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63}}}))
+	f.Add([]byte{protocol, byte(kindRun), 0x82, 7, 0x80, 0, 1, 0xff})
 	f.Add([]byte{protocol, byte(kindRun), 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, m []byte) {
 		k, body, err := split("x", m)
@@ -37,6 +40,22 @@ func FuzzDecode(f *testing.F) {
 			if err != nil || !reflect.DeepEqual(x, again) {
 				t.Fatalf("%+v became %+v, %v", x, again, err)
 			}
+		}
+	})
+}
+
+// FuzzFault: an error that a node tells of is one here, whatever it says of its type.
+func FuzzFault(f *testing.F) {
+	known := []error{&MemoryError{}, &MessageError{}, &RemoteError{}}
+	for _, err := range []error{&MemoryError{Need: 3}, &MessageError{"a", "b"}, errors.New("x")} {
+		told := newFault(err, known)
+		f.Add(told.Type, told.Fields, told.Text)
+	}
+	f.Add("*cluster.MemoryError", []byte{0x9f, 0xff, 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, "")
+	f.Fuzz(func(t *testing.T, typ string, fields []byte, text string) {
+		x := &fault{Type: typ, Fields: fields, Text: text}
+		if err := x.err("node", known); err == nil {
+			t.Errorf("%+v became %v", x, err)
 		}
 	})
 }

@@ -32,6 +32,7 @@ import (
 // task scheduling for heterogeneous computing", IEEE TPDS 13 (2002), of which
 // this is the dynamic form, as StarPU's dmda, and dmdas, where tasks go by priority.
 type earliestFinish struct {
+	owned   *owned // nil: each task goes to whom finishes it first
 	costs   Costs
 	hosts   int         // workers on cores, which come first
 	queue   []queue     // by worker
@@ -77,6 +78,11 @@ func (q *earliestFinish) Push(ready []*graph.Task, from int) {
 	}
 	arrange(ready)
 	for _, t := range ready {
+		if q.owned != nil {
+			w := q.owned.of(t)
+			q.put(t, w, q.on(t, w))
+			continue
+		}
 		// Of workers alike the one that has freed the task comes first. A task that nobody
 		// can run goes to the first of all: the runtime says so.
 		best, cost := q.soonest(t, max(from, 0), len(q.load), math.Inf(1))
@@ -165,15 +171,28 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if victim < 0 {
 		return nil
 	}
+	if q.owned != nil && (!q.owned.takes(worker) || q.unknown[victim] > 0) {
+		return nil
+	}
 	// From the end of the heap, where tasks of low priority are. The last may be one that
 	// only the other can run, so a few are tried; not all, as Costs is asked for each.
 	const tries = 8
-	tasks := q.queue[victim].tasks
+	tasks, best, least := q.queue[victim].tasks, -1, 0.0
 	for i := len(tasks) - 1; i >= max(len(tasks)-tries, 0); i-- {
-		c := q.on(tasks[i].task, worker)
-		if !math.IsInf(c, 1) && c <= max(q.load[victim], q.on(tasks[i].task, victim)) {
+		t := tasks[i].task
+		if q.owned != nil {
+			if c, ok := q.owned.pays(q, t, worker, victim); ok && (best < 0 || c < least) {
+				best, least = i, c
+			}
+			continue
+		}
+		c := q.on(t, worker)
+		if !math.IsInf(c, 1) && q.load[worker]+c <= max(q.load[victim], q.on(t, victim)) {
 			return q.take(worker, victim, i, c)
 		}
+	}
+	if best >= 0 {
+		return q.take(worker, victim, best, least)
 	}
 	return nil
 }
@@ -260,4 +279,33 @@ func (h *queue) remove(i int) costed {
 		h.tasks[i], h.tasks[c] = h.tasks[c], h.tasks[i]
 		i = c
 	}
+}
+
+// owned are the owners of tasks: what differs in a policy of them from EarliestFinish.
+type owned struct {
+	of    func(*graph.Task) int
+	takes func(worker int) bool
+}
+
+// ByOwner returns a policy that gives each task to the worker that owns it, the most urgent
+// first. One that has none takes what another one has, if takes says so of it, and only where
+// that pays by what is known of times: it ends the task, and what it has written could be back,
+// before the owner would have got to the end of what it has.
+//
+// Push takes constant time and O(log n) for a task, Pop O(log n), and O(workers) where the
+// worker has none. It assumes that owners have about the same to do over the whole of the job:
+// what is taken from others has its data moved there and back.
+func ByOwner(m Machine, owner func(*graph.Task) int, takes func(worker int) bool) Policy {
+	q := newEarliestFinish(len(m.Locations), len(m.Locations), m.Costs)
+	q.owned = &owned{owner, takes}
+	return q
+}
+
+// pays returns what a task of a victim costs a worker, and whether that had better take it.
+func (o *owned) pays(q *earliestFinish, t *graph.Task, worker, victim int) (cost float64, ok bool) {
+	run, move := q.costs.Run(t, worker), q.costs.Move(t, worker)
+	if run == 0 || math.IsInf(run, 1) {
+		return 0, false
+	}
+	return run + move, q.load[worker]+run+2*move < q.load[victim]
 }

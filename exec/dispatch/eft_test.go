@@ -161,3 +161,43 @@ func TestEarliestFinishRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestByOwner: tasks stay with their owners but for those that a worker with nothing to do ends
+// so much sooner that their data may be moved there and back meanwhile.
+func TestByOwner(t *testing.T) {
+	for _, c := range []struct {
+		bytes  int64 // that a task reads, at worker 0; each takes a second to move
+		known  bool
+		free   bool
+		others int // tasks that worker 1 takes of ten
+	}{{0, true, true, 5}, {3, true, true, 1}, {5, true, true, 0}, {0, false, true, 0}, {0, true, false, 0}} {
+		g := &graph.Graph{}
+		p := ByOwner(Machine{Locations: []int{0, 1}, Costs: speeds{func(*graph.Task, int) float64 {
+			if c.known {
+				return 1
+			}
+			return 0
+		}}}, func(t *graph.Task) int { return int(t.Priority) % 2 }, func(int) bool { return c.free })
+		for i := range 10 {
+			p.Push([]*graph.Task{makeTask(g, int64(2*i), map[int]int64{0: c.bytes})}, -1)
+		}
+		got := 0
+		for p.Pop(1) != nil { // and ends none of them
+			got++
+		}
+		if got != c.others {
+			t.Errorf("%+v: worker 1 has taken %d", c, got)
+		}
+		last := int64(100)
+		for range 10 - got {
+			x := p.Pop(0)
+			if x == nil || x.Priority >= last {
+				t.Fatalf("%+v: after a task of priority %d worker 0 got %v", c, last, x)
+			}
+			last = x.Priority
+		}
+		if p.Len() != 0 {
+			t.Errorf("%+v: %d are left", c, p.Len())
+		}
+	}
+}

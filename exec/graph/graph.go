@@ -112,8 +112,8 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
-	if s.Failure != nil || s.Local != nil || s.Constraints != nil {
-		t.aside = &aside{failure: s.Failure, local: s.Local, constraints: s.Constraints}
+	if s.Failure != nil || s.Local != nil || s.Constraints != nil || s.Witness != nil {
+		t.aside = &aside{failure: s.Failure, local: s.Local, constraints: s.Constraints, witness: s.Witness}
 	}
 	if g.Clock != nil {
 		t.added = g.Clock()
@@ -278,9 +278,9 @@ func (s *Spec) Check() {
 }
 
 // Plain reports whether the operands are accessed in the common modes only, and
-// none of their data is renamed, reduced or commuted on, nor has the task a Local or Constraints.
+// none of their data is renamed, reduced or commuted on, nor has the task a Local, Constraints or a Witness.
 func (s *Spec) Plain() bool {
-	if s.Local != nil || s.Constraints != nil {
+	if s.Local != nil || s.Constraints != nil || s.Witness != nil {
 		return false
 	}
 	for i := range s.Operands {

@@ -146,6 +146,26 @@ type Spec struct {
 	// for nothing: for package exec a *versions.Constraints. It may be shared by many
 	// tasks and must not change.
 	Constraints any
+	// Witness, if not nil, is told of each attempt at the task, and of its end.
+	Witness Witness
+}
+
+// Attempt is an attempt at a task that has ended.
+type Attempt struct {
+	Worker  int // of the runtime
+	Version string
+	Start   time.Time
+	Took    time.Duration // without the time of the task's children
+	Err     error
+}
+
+// Witness is told of attempts at tasks by the workers that make them, before what follows
+// from an attempt, unless the task has handed on all that it writes. It must not wait.
+type Witness interface {
+	Attempted(Attempt)
+	// Ended is told once that the task has ended for good, its children included, and why
+	// it has not made what it was to write. That is where the program finds it.
+	Ended(error)
 }
 
 // aside is what only some tasks have.
@@ -155,6 +175,7 @@ type aside struct {
 	kept    any
 	// constraints are for the runtime.
 	constraints any
+	witness     Witness
 }
 
 // besides returns what only some tasks have; nothing for the others.
@@ -167,6 +188,9 @@ func (t *Task) besides() aside {
 
 // Constraints returns the Spec's, nil if there are none.
 func (t *Task) Constraints() any { return t.besides().constraints }
+
+// Witness returns the Spec's, nil if there is none.
+func (t *Task) Witness() Witness { return t.besides().witness }
 
 // Failure returns the Spec's, nil if there is none.
 func (t *Task) Failure() *Failure { return t.besides().failure }

@@ -104,10 +104,17 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 			}
 		}
 	}
+	arrows := 0 // below 0: those of edges are above
 	for _, c := range r.channels() {
 		title(next, c.title)
 		for _, x := range c.copies {
-			slice("copy", "copy", x.Start, x.End, next, "", map[string]any{"job": x.Job, "bytes": x.Bytes})
+			slice("copy", "copy", x.Start, x.End, next, "", map[string]any{"job": x.Job, "bytes": x.Bytes, "from": x.Node})
+			if x.Node == "" {
+				continue
+			}
+			arrows--
+			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "s", Time: micros(x.Start), Pid: process, Tid: x.From, ID: arrows})
+			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "f", Bind: "e", Time: micros(x.Start), Pid: process, Tid: next, ID: arrows})
 		}
 		next++
 	}

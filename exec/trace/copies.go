@@ -19,6 +19,10 @@ type Copy struct {
 	Job        uint64 // 0 if unknown
 	Bytes      int64
 	Start, End time.Duration
+	// Node, if not empty, says that the copy was from that node, whose first worker is From,
+	// to the one whose first is Worker.
+	Node string
+	From int
 }
 
 // Wait is a time in which a worker on cores could not begin a task because what it uses

@@ -167,6 +167,9 @@ func (p *paraver) trace(w io.Writer) error {
 	}
 	for _, x := range p.Copies {
 		from, to := p.n, x.Worker // the host's memory follows the workers
+		if x.Node != "" {
+			from = x.From
+		}
 		if x.Out {
 			from, to = to, from
 		}

@@ -92,7 +92,7 @@ func table() []entry {
 		// cbor for messages. Programs that run on one machine do not import it.
 		{
 			pkg:     "exec/cluster",
-			tessera: []string{"exec", "exec/graph", "exec/dispatch", "versions", "transport"},
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "versions", "transport"},
 			third:   []string{"github.com/fxamacker/cbor/v2"},
 		},
 		{pkg: "transport", tessera: []string{"versions"}},
@@ -130,7 +130,7 @@ func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster and transport for several nodes.
-		tessera: []string{"exec/cluster", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/faulty", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"exec/cluster", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -18,6 +18,10 @@ func addCopies[T kernels.Element](o *kernels.Ops[T]) {
 	o.Laset.Versions = []versions.Version{{Name: copyVersion, Run: laset[T]}}
 	o.Plrnt.Versions = []versions.Version{{Name: copyVersion, Run: plrnt[T]}}
 	o.Asum.Versions = []versions.Version{{Name: copyVersion, Run: asum[T]}}
+	o.Lange.Versions = []versions.Version{{Name: copyVersion, Run: lange[T]}}
+	o.Lag2s.Versions = []versions.Version{{Name: copyVersion, Run: lag2s[T]}}
+	o.Lag2d.Versions = []versions.Version{{Name: copyVersion, Run: lag2d[T]}}
+	o.Lasym.Versions = []versions.Version{{Name: copyVersion, Run: lasym[T]}}
 }
 
 // triangle returns the columns of row i, of n, that belong to the uplo part.

@@ -98,6 +98,10 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 		Laset: &versions.Op{Name: "laset", Type: typ, Work: lasetWork[T], NewParams: fresh[kernels.Laset]},
 		Plrnt: &versions.Op{Name: "plrnt", Type: typ, Work: plrntWork[T], NewParams: fresh[kernels.Plrnt]},
 		Asum:  &versions.Op{Name: "asum", Type: typ, Work: asumWork[T], NewParams: fresh[kernels.Asum]},
+		Lange: &versions.Op{Name: "lange", Type: typ, Work: langeWork[T], NewParams: fresh[kernels.Lange]},
+		Lag2s: &versions.Op{Name: "lag2s", Type: typ, Work: lag2sWork[T], NewParams: fresh[kernels.Lag2s]},
+		Lag2d: &versions.Op{Name: "lag2d", Type: typ, Work: lag2dWork[T], NewParams: fresh[kernels.Lag2d]},
+		Lasym: &versions.Op{Name: "lasym", Type: typ, Work: lasymWork[T], NewParams: fresh[kernels.Lasym]},
 	}
 	type helper = func(*versions.Call) (units int, stay bool)
 	add := func(op *versions.Op, name string, c versions.Constraints, help helper, run func(*versions.Call) error) {

@@ -31,9 +31,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	const want = "gemm/f32 syrk/f32 trsm/f32 potrf/f32 getrf/f32 getrfnp/f32 laswp/f32 lapmt/f32 tntleaf/f32 tntnode/f32 tntroot/f32 " +
-		"trmm/f32 geqrt/f32 unmqr/f32 tsqrt/f32 tsmqr/f32 ttqrt/f32 ttmqr/f32 larft/f32 lacpy/f32 laset/f32 plrnt/f32 asum/f32 " +
+		"trmm/f32 geqrt/f32 unmqr/f32 tsqrt/f32 tsmqr/f32 ttqrt/f32 ttmqr/f32 larft/f32 lacpy/f32 laset/f32 plrnt/f32 asum/f32 lange/f32 lag2s/f32 lag2d/f32 lasym/f32 " +
 		"gemm/f64 syrk/f64 trsm/f64 potrf/f64 getrf/f64 getrfnp/f64 laswp/f64 lapmt/f64 tntleaf/f64 tntnode/f64 tntroot/f64 " +
-		"trmm/f64 geqrt/f64 unmqr/f64 tsqrt/f64 tsmqr/f64 ttqrt/f64 ttmqr/f64 larft/f64 lacpy/f64 laset/f64 plrnt/f64 asum/f64"
+		"trmm/f64 geqrt/f64 unmqr/f64 tsqrt/f64 tsmqr/f64 ttqrt/f64 ttmqr/f64 larft/f64 lacpy/f64 laset/f64 plrnt/f64 asum/f64 lange/f64 lag2s/f64 lag2d/f64 lasym/f64"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("ops %s, want %s", got, want)
 	}
@@ -186,6 +186,11 @@ func TestMisuse(t *testing.T) {
 		{"asum", &kernels.Asum{}, []any{tile(3, 3), tile(2, 3)}, kernels.ErrShape},
 		{"asum", &kernels.Asum{}, []any{tile(3, 4), tile(3, 3)}, kernels.ErrShape},
 		{"asum", &kernels.Asum{Symmetric: true}, []any{tile(3, 4), tile(3, 4)}, kernels.ErrShape},
+		{"lange", &kernels.Lange{}, []any{tile(3, 3), tile(2, 3)}, kernels.ErrShape},
+		{"lange", &kernels.Lange{Symmetric: true}, []any{tile(3, 4), tile(1, 4)}, kernels.ErrShape},
+		{"lag2s", &kernels.Lag2s{}, []any{tile(3, 3), tile(1, 3), tile(3, 3)}, kernels.ErrArgs},
+		{"lag2d", &kernels.Lag2d{}, []any{tile(3, 3), tile(1, 3), tile(3, 3)}, kernels.ErrArgs},
+		{"lasym", &kernels.Lasym{}, []any{tile(3, 3), tile(3, 4)}, kernels.ErrShape},
 		{"trmm", &kernels.Trmm{Side: blas.Right}, []any{tile(3, 3), tile(3, 2)}, kernels.ErrShape},
 		{"geqrt", &kernels.Geqrt{IB: 2}, []any{tile(4, 3)}, kernels.ErrArgs},
 		{"geqrt", &kernels.Geqrt{IB: 2}, []any{tile(4, 3), tile(1, 3)}, kernels.ErrShape},

@@ -57,6 +57,7 @@ func run[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) 
 		"geqrt": s.geqrt, "tsqrt": s.tpqrt, "ttqrt": s.tpqrt,
 		"unmqr": s.unmqr, "tsmqr": s.tpmqrt, "ttmqr": s.tpmqrt,
 		"larft": s.larft, "lacpy": s.lacpy, "laset": s.laset, "plrnt": s.plrnt, "asum": s.asum,
+		"lange": s.lange, "lag2s": s.lag, "lag2d": s.lag, "lasym": s.lasym,
 	}[op.Name]
 	if !ok {
 		t.Fatalf("no suite for op %q", op.Name)

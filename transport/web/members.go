@@ -18,11 +18,14 @@ type members struct {
 	news   chan struct{}       // capacity 1
 }
 
-// member is another node.
+// member is another node. It is there while it answers: that it greets says only that it
+// reaches this one, and what is to be sent to it would wait for ever.
 type member struct {
 	name, address string
-	life          uint64 // a number that it has taken at its start
-	heard         time.Time
+	life          uint64    // a number that it has taken at its start
+	answered      time.Time // its last answer
+	greeted       time.Time // its last greeting
+	since         time.Time // when it was met, or left
 	there         bool
 
 	// turn is held by who sends it a message: they come in order.
@@ -38,40 +41,75 @@ func newMembers() *members {
 	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, shown: map[string]string{}, news: make(chan struct{}, 1)}
 }
 
-// heard notes that a node has answered, or greeted, and reports whether it is new, or has
-// begun a new life.
-func (m *members) heard(name, address string, life uint64, now time.Time) (x *member, fresh bool) {
+// answered notes that a node has answered, so that it is there.
+func (m *members) answered(name, address string, life uint64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x = m.byName[name]
-	if x != nil && x.life != life && x.there {
-		m.left(x, nil)
-	}
-	if x == nil || x.life != life {
-		x = &member{name: name, life: life}
-		m.byName[name] = x
-		fresh = true
-	}
-	x.address, x.heard = address, now
+	x := m.known(name, address, life, now)
+	x.answered = now
 	if !x.there {
 		x.there = true
 		m.tell(transport.Event{Node: name, Joined: true})
 	}
-	return x, fresh
+}
+
+// greeted notes that a node has greeted, and reports whether it is there.
+func (m *members) greeted(name, address string, life uint64, now time.Time) (there bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.known(name, address, life, now)
+	x.greeted = now
+	return x.there
+}
+
+// onlyGreets reports whether a node at an address greets, for longer than a time, and is not
+// there.
+func (m *members) onlyGreets(address string, longer time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		if x.address == address && !x.there && x.greeted.Sub(x.since) > longer {
+			return true
+		}
+	}
+	return false
+}
+
+// meets reports whether a node that is not there yet has greeted.
+func (m *members) meets(name string, life uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.byName[name]
+	return x != nil && x.life == life && !x.there
+}
+
+// known returns the member of a name, another one if it has begun a new life. The caller
+// holds mu.
+func (m *members) known(name, address string, life uint64, now time.Time) *member {
+	x := m.byName[name]
+	if x != nil && x.life != life && x.there {
+		m.left(x, nil, now)
+	}
+	if x == nil || x.life != life {
+		x = &member{name: name, life: life, since: now}
+		m.byName[name] = x
+	}
+	x.address = address
+	return x
 }
 
 // left notes that a node has gone. The caller holds mu.
-func (m *members) left(x *member, why error) {
-	x.there = false
+func (m *members) left(x *member, why error, now time.Time) {
+	x.there, x.since = false, now
 	m.tell(transport.Event{Node: x.name, Err: why})
 }
 
 // gone notes that a node says that it goes.
-func (m *members) gone(name string, life uint64) {
+func (m *members) gone(name string, life uint64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x := m.byName[name]; x != nil && x.there && x.life == life {
-		m.left(x, nil)
+		m.left(x, nil, now)
 	}
 }
 
@@ -80,7 +118,7 @@ func (m *members) forgive(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range m.byName {
-		x.heard = x.heard.Add(d)
+		x.answered = x.answered.Add(d)
 	}
 }
 
@@ -105,15 +143,18 @@ func (m *members) who(address string) string {
 	return m.shown[address]
 }
 
-// silent notes which nodes have not been heard of since a time.
-func (m *members) silent(since time.Time, why error) {
+// silent notes which nodes have not answered for a time, and returns their addresses.
+func (m *members) silent(timeout time.Duration, why error, now time.Time) map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, x := range m.byName {
-		if x.there && x.heard.Before(since) {
-			m.left(x, why)
+	left := map[string]string{}
+	for name, x := range m.byName {
+		if x.there && now.Sub(x.answered) > timeout {
+			m.left(x, why, now)
+			left[name] = x.address
 		}
 	}
+	return left
 }
 
 // tell has an event told. The caller holds mu.

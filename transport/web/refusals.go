@@ -2,6 +2,8 @@ package web
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -44,6 +46,35 @@ func (r *refusals) tell(what, role, address string, err error) {
 	}
 }
 
+// distrust tells the operator of an error by which a connection that this node has begun
+// ended, if it is one of trust: who is at the address says so, or else the handshake failed
+// and not the network.
+func (r *refusals) distrust(address string, err error, handshake bool) {
+	var cut net.Error
+	var alert *net.OpError
+	told := errors.As(err, &alert) && alert.Op == "remote error"
+	if told || handshake && !errors.As(err, &cut) && !errors.Is(err, io.EOF) {
+		r.tell("connection refused", "to", address, err)
+	}
+}
+
+// trusting is a connection that this node has begun. In TLS 1.3 the other side may refuse it
+// when the handshake has ended here: what is read first says so.
+type trusting struct {
+	*tls.Conn
+	refusals *refusals
+	address  string
+}
+
+// Read implements [net.Conn].
+func (c *trusting) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.refusals.distrust(c.address, err, false)
+	}
+	return n, err
+}
+
 // listener is a listener for TLS that tells of handshakes that fail.
 type listener struct {
 	net.Listener
@@ -70,6 +101,22 @@ func (c *incoming) Handshake() error {
 	err := c.Conn.Handshake()
 	if err != nil {
 		c.refusals.tell("connection refused", "from", c.RemoteAddr().String(), err)
+		c.part()
 	}
 	return err
 }
+
+// part has the other side hear why the handshake failed: it has sent a request, and to close
+// the connection with that unread would take back the alert that is on its way.
+func (c *incoming) part() {
+	tcp, ok := c.NetConn().(*net.TCPConn)
+	if !ok {
+		return
+	}
+	_ = tcp.CloseWrite()
+	_ = tcp.SetReadDeadline(time.Now().Add(farewell))
+	_, _ = io.CopyN(io.Discard, tcp, 64<<10)
+}
+
+// farewell is how long part waits for the other side to close the connection.
+const farewell = 200 * time.Millisecond

@@ -4,6 +4,7 @@ package web_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/transporttest"
 	"github.com/tessera-la/tessera/transport/web"
 )
 
@@ -100,7 +102,18 @@ func TestStopped(t *testing.T) {
 	want("a: b true", "a: c true", "b: a true", "b: c true", "c: a true", "c: b true")
 	begin := time.Now()
 	process["c"].Process.Signal(syscall.SIGSTOP)
+	fetched := make(chan error, 1)
+	go func() {
+		var err error
+		for absent := (*transport.NotHereError)(nil); err == nil || errors.As(err, &absent); { // it does not stop at once
+			err = x.Fetch(t.Context(), "c", transport.Ref{}, &transporttest.Value{})
+		}
+		fetched <- err
+	}()
 	want("a: c false", "b: c false")
+	if err, u := <-fetched, (*transport.UnreachableError)(nil); !errors.As(err, &u) {
+		t.Errorf("Fetch: %v, want an UnreachableError", err)
+	}
 	if d := time.Since(begin); d > 2*stopTimeout {
 		t.Errorf("seen after %v", d)
 	}

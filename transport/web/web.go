@@ -38,9 +38,11 @@ type node struct {
 	opt     Options
 	life    uint64
 	members *members
+	ask     chan string // addresses of nodes that have greeted and are not there
 	values  transport.Published
 	server  *fasthttp.Server
 	listen  net.Listener
+	to, at  connections      // by address, by name: to others, and while they read a value
 	control *fasthttp.Client // for what is short
 	bulk    *fasthttp.Client // for values
 
@@ -63,7 +65,7 @@ func New(opt Options) (transport.Transport, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
-	n := &node{opt: opt, life: rand.Uint64(), members: newMembers(), refusals: refusals{log: opt.Log}}
+	n := &node{opt: opt, life: rand.Uint64(), members: newMembers(), ask: make(chan string, 64), refusals: refusals{log: opt.Log}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	var err error
 	if n.listen, err = net.Listen("tcp", opt.Listen); err != nil {
@@ -79,7 +81,7 @@ func New(opt Options) (transport.Transport, error) {
 	}
 	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
 	n.server = &fasthttp.Server{
-		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, Logger: quiet{},
+		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
 		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
 		ReadTimeout: 10 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: 4096,
 	}
@@ -104,12 +106,24 @@ func Address(t transport.Transport) string {
 	return ""
 }
 
+// Addresses returns where a node of this package reaches each of the others that are there.
+func Addresses(t transport.Transport) map[string]string {
+	if n, ok := t.(*node); ok {
+		return n.members.addresses()
+	}
+	return nil
+}
+
 // dial connects with an address, and checks who is there.
 func (n *node) dial(address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: n.opt.Timeout}
 	c, err := d.DialContext(n.ctx, "tcp", address)
-	if err != nil || n.opt.TLS == nil {
-		return c, err
+	if err != nil {
+		return nil, err
+	}
+	c = &outgoing{c, n.to.add(address, c)}
+	if n.opt.TLS == nil {
+		return c, nil
 	}
 	_, config := secure(n.opt.TLS)
 	t := tls.Client(c, config)
@@ -117,6 +131,9 @@ func (n *node) dial(address string) (net.Conn, error) {
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		c.Close()
+		if n.ctx.Err() == nil {
+			n.refusals.distrust(address, err, true)
+		}
 		return nil, err
 	}
 	name, err := peer(t.ConnectionState())
@@ -128,7 +145,7 @@ func (n *node) dial(address string) (net.Conn, error) {
 		n.refusals.tell("connection refused", "to", address, err)
 		return nil, err
 	}
-	return t, nil
+	return &trusting{t, &n.refusals, address}, nil
 }
 
 // shows returns an error if who is at an address has not shown the certificate of a node.
@@ -229,33 +246,38 @@ func (n *node) greet() {
 	defer tick.Stop()
 	defer look.Stop()
 	asking := map[string]chan struct{}{} // closed when the greeting has ended
+	one := func(address string, b []byte) {
+		if asking[address] != nil {
+			return
+		}
+		c := make(chan struct{})
+		asking[address] = c
+		n.running.Add(1)
+		go func() {
+			defer n.running.Done()
+			defer close(c)
+			n.greetOne(address, b)
+		}()
+	}
 	last := time.Now()
 	for again := true; ; {
 		if again {
+			for a, c := range asking {
+				select {
+				case <-c:
+					delete(asking, a)
+				default:
+				}
+			}
 			to := map[string]struct{}{}
 			for _, a := range n.opt.Peers {
 				to[a] = struct{}{}
 			}
 			n.members.greets(to)
 			delete(to, Address(n))
-			for a, c := range asking {
-				select {
-				case <-c:
-					delete(asking, a)
-				default:
-					delete(to, a)
-				}
-			}
 			b := n.greeting(0, false)
 			for a := range to {
-				c := make(chan struct{})
-				asking[a] = c
-				n.running.Add(1)
-				go func() {
-					defer n.running.Done()
-					defer close(c)
-					n.greetOne(a, b)
-				}()
+				one(a, b)
 			}
 		}
 		again = false
@@ -264,13 +286,18 @@ func (n *node) greet() {
 			return
 		case <-tick.C:
 			again = true
+		case a := <-n.ask:
+			one(a, n.greeting(0, false))
 		case <-look.C:
 			now := time.Now()
 			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
 				n.members.forgive(pause) // this process stood still: the others could not be heard
 			}
 			last = now
-			n.members.silent(now.Add(-n.opt.Timeout), fmt.Errorf("it has not answered for %v", n.opt.Timeout))
+			for name, address := range n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now) {
+				n.to.cut(address)
+				n.at.cut(name)
+			}
 		}
 	}
 }
@@ -287,13 +314,15 @@ func (n *node) greetOne(address string, b []byte) {
 			return err
 		}
 		if g.Name != n.opt.Name {
-			n.members.heard(g.Name, address, g.Life, time.Now())
+			n.members.answered(g.Name, address, g.Life, time.Now())
 		}
 		delete(g.Others, n.opt.Name)
 		n.members.told(g.Others)
 		return nil
 	})
-	_ = err
+	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
+		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
+	}
 }
 
 // request prepares a request of this node.
@@ -348,7 +377,7 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 	defer x.turn.Unlock()
 	x.sent++
 	turn := strconv.FormatUint(x.sent, 10)
-	greeted := 0
+	var refused time.Time // it was so first: the other side does not know this one yet
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -359,10 +388,11 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 			return nil
 		case status == fasthttp.StatusTooManyRequests: // it is behind
 		case status == 0 && n.stays(to, x): // a connection was cut; what came twice is dropped
-		case status == fasthttp.StatusConflict && n.stays(to, x) && greeted < 5:
-			// Its greeting came, and the answer has not reached it yet.
-			n.greetOne(address, n.greeting(0, false))
-			greeted++
+		case status == fasthttp.StatusConflict && n.stays(to, x) && (refused.IsZero() || time.Since(refused) < n.opt.Timeout):
+			if refused.IsZero() {
+				refused = time.Now()
+			}
+			n.greetOne(address, n.greeting(0, false)) // it greets back
 		default:
 			return &transport.UnreachableError{Node: to, Err: err}
 		}
@@ -521,13 +551,13 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 	}
 	switch path := string(c.Path()); {
 	case path == "/v1/value" && c.IsGet():
-		n.serveValue(c)
+		n.serveValue(c, from)
 	case path == "/v1/message" && c.IsPost():
 		n.serveMessage(c, from, life)
 	case path == "/v1/greet" && c.IsPost():
 		n.serveGreeting(c, from, life)
 	case path == "/v1/leave" && c.IsPost():
-		n.members.gone(from, life)
+		n.members.gone(from, life, time.Now())
 	default:
 		n.refuse(c, fasthttp.StatusNotFound, fmt.Errorf("%s %.100q is not served", c.Method(), path))
 	}
@@ -537,6 +567,24 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 func (n *node) refuse(c *fasthttp.RequestCtx, status int, err error) {
 	n.refusals.tell("request refused", "from", c.RemoteAddr().String(), err)
 	c.Error(err.Error(), status)
+}
+
+// broken answers a request that cannot be read: it is too large, or no request.
+func (n *node) broken(c *fasthttp.RequestCtx, err error) {
+	var cut net.Error
+	var header *fasthttp.ErrSmallBuffer
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		n.refuse(c, fasthttp.StatusRequestEntityTooLarge, fmt.Errorf("a message of more than %d bytes", transport.MessageLimit))
+	case errors.As(err, &header):
+		n.refuse(c, fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Errorf("a header of more than %d bytes", buffers))
+	case errors.As(err, &cut) || errors.Is(err, io.ErrUnexpectedEOF):
+		c.Error("no request", fasthttp.StatusRequestTimeout) // its sender has gone
+	case n.opt.TLS != nil && (c.TLSConnectionState() == nil || !c.TLSConnectionState().HandshakeComplete):
+		c.Error("no request", fasthttp.StatusBadRequest) // which was told by incoming
+	default:
+		n.refuse(c, fasthttp.StatusBadRequest, fmt.Errorf("no request: %.200s", err))
+	}
 }
 
 // sender returns who sends a request. With TLS the certificate says so.
@@ -565,8 +613,11 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
 		n.refuse(c, fasthttp.StatusBadRequest, errors.New("no greeting"))
 		return
 	}
-	if from != n.opt.Name {
-		n.members.heard(g.Name, g.Address, g.Life, time.Now())
+	if from != n.opt.Name && !n.members.greeted(g.Name, g.Address, g.Life, time.Now()) {
+		select { // it is there when it answers
+		case n.ask <- g.Address:
+		default: // it is asked all the same, a little later
+		}
 	}
 	c.SetBody(n.greeting(g.Known, true))
 }
@@ -574,6 +625,10 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
 func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	turn, err := strconv.ParseUint(string(c.Request.Header.Peek(headerTurn)), 10, 64)
 	x, _ := n.members.find(from)
+	if err == nil && n.members.meets(from, life) { // it was faster than its answer to our greeting
+		c.Error("not met yet", fasthttp.StatusConflict)
+		return
+	}
 	if err != nil || x == nil || x.life != life {
 		n.refuse(c, fasthttp.StatusConflict, fmt.Errorf("a message of %.100q, which is not there", from))
 		return
@@ -592,7 +647,7 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	}
 }
 
-func (n *node) serveValue(c *fasthttp.RequestCtx) {
+func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
 	r, err := parse(string(c.URI().QueryString()))
 	if err != nil {
 		n.refuse(c, fasthttp.StatusBadRequest, err)
@@ -610,7 +665,8 @@ func (n *node) serveValue(c *fasthttp.RequestCtx) {
 		return
 	}
 	c.Response.Header.Set(headerSum, strconv.FormatUint(uint64(m.sum), 10))
-	c.SetBodyStream(&body{v, sync.OnceFunc(done)}, m.n)
+	idle := n.at.add(from, c.Conn())
+	c.SetBodyStream(&body{v, sync.OnceFunc(func() { idle(); done() })}, m.n)
 }
 
 // Close implements [transport.Transport]. It tells the others.
@@ -639,9 +695,8 @@ func (n *node) Close() error {
 		n.bulk.CloseIdleConnections()
 		if started {
 			_ = n.server.Shutdown()
-		} else {
-			n.listen.Close()
 		}
+		n.listen.Close() // Shutdown does not close it if Serve has yet to begin
 		n.control.CloseIdleConnections()
 		n.bulk.CloseIdleConnections()
 	})

@@ -2,70 +2,65 @@ package web_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/transporttest"
 	"github.com/tessera-la/tessera/transport/web"
+	"github.com/tessera-la/tessera/transport/web/certs"
 	"go.uber.org/goleak"
 )
 
 // authority makes certificates.
 type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	*certs.Authority
+	dir  string
+	made int
 }
 
 func newAuthority(t testing.TB) *authority {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	dir := t.TempDir()
+	a, _, err := certs.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tests"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &authority{cert, key}
+	return &authority{Authority: a, dir: dir}
 }
 
-// config returns the configuration of a node of that name, whose certificate ends then.
-func (a *authority) config(t testing.TB, name string, end time.Time) *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// config returns the configuration of a node of that name, whose certificate is valid for so
+// long; certs.Read refuses one that has expired.
+func (a *authority) config(t testing.TB, name string, valid time.Duration) *tls.Config {
+	a.made++
+	own := filepath.Join(a.dir, fmt.Sprint(a.made))
+	if err := a.Node(own, name, valid); err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(filepath.Join(own, "node.crt"), filepath.Join(own, "node.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: end,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, x, a.cert, &key.PublicKey, a.key)
+	text, err := os.ReadFile(filepath.Join(own, "ca.crt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, RootCAs: roots}
+	roots.AppendCertsFromPEM(text)
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots}
 }
 
 // log is where refusals go.
@@ -93,7 +88,7 @@ func nodes(t *testing.T, n int, a *authority, l io.Writer) (all []transport.Tran
 		o := web.Options{Name: fmt.Sprintf("node%d", i), Listen: "127.0.0.1:0", Plain: a == nil, Greet: 20 * time.Millisecond, Timeout: 2 * time.Second,
 			Log: slog.New(slog.NewTextHandler(l, nil))}
 		if a != nil {
-			o.TLS = a.config(t, o.Name, time.Now().Add(time.Hour))
+			o.TLS = a.config(t, o.Name, time.Hour)
 		}
 		if i > 0 {
 			o.Peers = []string{web.Address(all[0])}
@@ -178,22 +173,25 @@ func TestStrangers(t *testing.T) {
 		defer answer.Body.Close()
 		return answer.StatusCode, nil
 	}
-	soon := time.Now().Add(time.Hour)
-	none := a.config(t, "none", soon)
+	none := a.config(t, "none", time.Hour)
 	none.Certificates = nil
-	stranger := newAuthority(t).config(t, "node1", soon)
+	stranger := newAuthority(t).config(t, "node1", time.Hour)
 	stranger.RootCAs = none.RootCAs
 	for name, c := range map[string]*tls.Config{
-		"without a certificate": none, "of another authority": stranger, "expired": a.config(t, "node1", time.Now().Add(-time.Hour)),
+		"without a certificate": none, "of another authority": stranger, "expired": a.config(t, "node1", time.Nanosecond),
 	} {
 		if status, err := post(c, "node1"); err == nil {
 			t.Errorf("%s: status %d", name, status)
 		}
 	}
-	if status, err := post(a.config(t, "node1", soon), "node2"); err != nil || status != http.StatusForbidden {
+	if status, err := post(a.config(t, "node1", time.Hour), "node2"); err != nil || status != http.StatusForbidden {
 		t.Errorf("node1 as node2: %d %v", status, err)
 	}
 	for _, want := range []string{"node1 says that it is", "didn't provide a certificate", "unknown authority", "expired"} {
+		// The other side hears of it before it stands in the log.
+		for end := time.Now().Add(5 * time.Second); !strings.Contains(l.text(), want) && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		if strings.Count(l.text(), want) != 1 {
 			t.Errorf("%q is not in the log once: %s", want, l.text())
 		}
@@ -203,7 +201,7 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("%s was let in", who)
 	default:
 	}
-	if status, err := post(a.config(t, "node1", soon), "node1"); err != nil || status != http.StatusOK {
+	if status, err := post(a.config(t, "node1", time.Hour), "node1"); err != nil || status != http.StatusOK {
 		t.Errorf("node1: %d %v", status, err)
 	}
 }
@@ -249,15 +247,34 @@ func TestNonsense(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestSilent: a node that does not answer any more has left; when another one with its
-// name begins, it has joined.
-func TestSilent(t *testing.T) {
-	stalled, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// TestBrief: a node that is closed as soon as it has started ends.
+func TestBrief(t *testing.T) {
+	leaves(t)
+	for range 50 {
+		x := nodes(t, 1, nil, io.Discard)[0]
+		if err := x.Start(func(string, []byte) {}, func(transport.Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer stalled.Close()
-	x, err := web.New(web.Options{Name: "a", Listen: "127.0.0.1:0", Plain: true, Greet: 10 * time.Millisecond, Timeout: 200 * time.Millisecond})
+}
+
+// TestSilent: a node that does not answer any more has left, and when it answers again, it
+// has joined; so when another one with its name begins.
+func TestSilent(t *testing.T) {
+	var life atomic.Int64 // 0: it does not answer
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := life.Load(); n != 0 {
+			fmt.Fprintf(w, `{"Name":"b","Life":%d}`, n)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // or else the server does not see the client go
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	x, err := web.New(web.Options{Name: "a", Listen: "127.0.0.1:0", Peers: []string{server.Listener.Addr().String()}, Plain: true, Greet: 10 * time.Millisecond, Timeout: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,19 +282,6 @@ func TestSilent(t *testing.T) {
 	events := make(chan transport.Event, 10)
 	if err := x.Start(func(string, []byte) {}, func(e transport.Event) { events <- e }); err != nil {
 		t.Fatal(err)
-	}
-	greet := func(life string) {
-		r, err := http.NewRequest(http.MethodPost, "http://"+web.Address(x)+"/v1/greet", strings.NewReader(`{"Name":"b","Life":`+life+`,"Address":"`+stalled.Addr().String()+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("X-Tessera-From", "b")
-		r.Header.Set("X-Tessera-Life", life)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
 	}
 	want := func(joined bool) {
 		t.Helper()
@@ -290,15 +294,31 @@ func TestSilent(t *testing.T) {
 			t.Fatalf("no event (joined %v)", joined)
 		}
 	}
-	greet("1")
+	life.Store(1)
 	want(true)
-	want(false) // nobody answers at its address
-	greet("1")
+	// It fetches a value, of which it reads nothing: who drops that does not wait for it.
+	r := transport.Ref{Job: 1, Matrix: 2}
+	x.Publish(r, &transporttest.Value{Data: make([]byte, 64<<20)})
+	c, err := net.Dial("tcp", web.Address(x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET /v1/value?job=1&matrix=2&i=0&j=0&version=0 HTTP/1.1\r\nHost: a\r\nX-Tessera-From: b\r\nX-Tessera-Life: 1\r\n\r\n")
+	if _, err := io.ReadFull(c, make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	life.Store(0)
+	want(false)
+	begin := time.Now()
+	if x.Drop(r); time.Since(begin) > time.Second {
+		t.Errorf("Drop took %v", time.Since(begin))
+	}
+	life.Store(1)
 	want(true)
-	greet("2")
+	life.Store(2)
 	want(false)
 	want(true)
-	http.DefaultClient.CloseIdleConnections()
 }
 
 // TestImpostor: who answers a greeting in the name of another node is not taken for it.
@@ -307,11 +327,11 @@ func TestImpostor(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"Name":"victim","Life":1,"Address":"127.0.0.1:1"}`)
 	}))
-	server.TLS = a.config(t, "crook", time.Now().Add(time.Hour))
+	server.TLS = a.config(t, "crook", time.Hour)
 	server.StartTLS()
 	defer server.Close()
 	x, err := web.New(web.Options{Name: "a", Listen: "127.0.0.1:0", Peers: []string{server.Listener.Addr().String()}, Greet: 10 * time.Millisecond,
-		TLS: a.config(t, "a", time.Now().Add(time.Hour)), Log: slog.New(slog.NewTextHandler(l, nil))})
+		TLS: a.config(t, "a", time.Hour), Log: slog.New(slog.NewTextHandler(l, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +354,7 @@ func BenchmarkFetch(b *testing.B) {
 	a := newAuthority(b)
 	for name, config := range map[string]func(string) *tls.Config{
 		"plain": func(string) *tls.Config { return nil },
-		"tls":   func(node string) *tls.Config { return a.config(b, node, time.Now().Add(time.Hour)) },
+		"tls":   func(node string) *tls.Config { return a.config(b, node, time.Hour) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			var all []transport.Transport

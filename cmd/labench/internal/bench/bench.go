@@ -44,11 +44,14 @@ type Spec struct {
 	// Runtime, if not nil, executes the tasks instead of workers of the engine's own;
 	// what is said of these counts for nothing.
 	Runtime exec.Runtime
-	// Distributed has the matrices made on the Runtime's nodes, of which there are
-	// Nodes that compute, and worked on in place: of gemm, cholesky and lu, square and
-	// random.
+	// Distributed has the matrices made on the Runtime's nodes, and worked on in place: of
+	// gemm, cholesky, lu and qr, square and random; or A is read from Input, a .npy file, by
+	// the nodes, each its tiles. So they write the result to Output, if that is not empty.
+	// Speeds returns what is known of those of the nodes that compute, in the order of owners;
+	// it is asked again when these have done something.
 	Distributed bool
-	Nodes       int
+	Output      string
+	Speeds      func() []float64
 	// DevicesOnly keeps the workers off what the devices have versions for.
 	DevicesOnly bool
 
@@ -60,6 +63,10 @@ type Spec struct {
 	Variant     la.QRVariant
 	Method      Method // of solve
 	Mixed       bool   // of solve: factor in float32, refine in float64
+
+	// Checkpoint, if it has a Dir, is where the factorizations of cholesky and lu keep their
+	// states, and go on from. Then Repeat is 1 and Warmup none unless they are given.
+	Checkpoint la.Checkpoint
 
 	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
@@ -112,6 +119,9 @@ type Result struct {
 	Pivoting string `json:"pivoting,omitempty"` // of lu: what was done in the end
 	Growth   Number `json:"growth,omitempty"`   // of lu: of the elements, by pivoting
 
+	// Resumed is how many panels an earlier run had done, of a run with a Checkpoint.
+	Resumed int `json:"resumed_panels,omitempty"`
+
 	// Of qr: the operations by which the rate is counted, and those that were
 	// performed.
 	Flops     float64 `json:"flops,omitempty"`
@@ -145,8 +155,9 @@ type Node struct {
 	Name    string         `json:"name"`
 	Workers int            `json:"workers"`
 	Lost    bool           `json:"lost,omitempty"`
-	Tasks   map[string]int `json:"tasks"`    // by op
-	In      int64          `json:"bytes_in"` // of operands that it was to fetch
+	Tasks   map[string]int `json:"tasks"`               // by op
+	In      int64          `json:"bytes_in"`            // of operands that it was to fetch, of the driver of results, too
+	Out     int64          `json:"bytes_out,omitempty"` // that others were to fetch from the driver
 	// Busy is its workers' time in tasks, Starving that without one while tasks waited for
 	// operands, in seconds.
 	Busy     float64 `json:"seconds_in_tasks"`

@@ -15,12 +15,15 @@ type cholesky[T la.Element] struct {
 	base[T]
 	a    la.Symmetric[T] // lower
 	chol *la.Cholesky[T] // of the engine that came last
+	keep la.Checkpoint
+
+	resumed int // panels
 }
 
 func newCholesky[T la.Element](f *maker[T]) problem {
 	a := f.symmetric(f.spec.N)
 	mirror(a, f.workers)
-	return &cholesky[T]{base: f.base, a: a}
+	return &cholesky[T]{base: f.base, a: a, keep: f.spec.Checkpoint}
 }
 
 func (p *cholesky[T]) order() (op la.Operation, n, longest int) { return la.OpCholesky, p.a.N, p.a.N }
@@ -33,8 +36,17 @@ func (p *cholesky[T]) flops() float64 {
 func (p *cholesky[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	chol, upper := la.NewCholesky[T](e), p.a
 	p.chol, upper.Uplo = chol, blas.Upper
-	return func(ctx context.Context) error { return chol.FactorizeContext(ctx, upper) }, nil
+	return func(ctx context.Context) (err error) {
+		if p.keep.Dir == "" {
+			return chol.FactorizeContext(ctx, upper)
+		}
+		p.resumed, err = chol.FactorizeCheckpoint(ctx, upper, p.keep)
+		return err
+	}, nil
 }
+
+// describe tells what an earlier run had done.
+func (p *cholesky[T]) describe(r *Result) { r.Resumed = p.resumed }
 
 // verify makes A − L·Lᵀ in A with syrk, panel by panel of L.
 func (p *cholesky[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {

@@ -3,28 +3,65 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
 )
 
 // distributed is an operation on matrices that are on the nodes of a cluster only: random
-// ones, made there, worked on in place, and verified there.
+// ones or of a file, made there, worked on in place, and verified there.
 type distributed[T la.Element] struct {
 	ctx     context.Context
 	s       Spec
 	e       *la.Engine
+	input   *file.Array        // of A; nil if it is random
 	a, b, c *blocked.Matrix[T] // gemm: C = A·B; others: A only
 	lu      *la.LU[T]
 	chol    *la.Cholesky[T]
-	err     error // of what makes the matrices
+	qr      *la.QR[T]
+	speeds  []float64 // of the nodes that matrices are distributed over
+	err     error     // of what makes the matrices
+	resumed int       // panels that an earlier run had done
 }
 
-func newDistributed[T la.Element](ctx context.Context, s Spec) problem {
-	return &distributed[T]{ctx: ctx, s: s}
+// newDistributed returns the problem, and s with the order that the input file has.
+func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, error) {
+	p := &distributed[T]{ctx: ctx, s: s}
+	if s.Input != "" {
+		var err error
+		if p.input, err = file.OpenArray(s.Input); err != nil {
+			return nil, s, err
+		}
+		m, n := p.input.Dims()
+		if s, err = find(s.Op).take(s, m, n); err != nil {
+			return nil, s, err
+		}
+		if m != n || n == 0 || s.M != n || s.N != n {
+			return nil, s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, and all have to be square", m, n)}
+		}
+		p.s = s
+	}
+	return p, s, nil
+}
+
+// save has the nodes write the result, if there is a file for it.
+func (p *distributed[T]) save() error {
+	if p.s.Output == "" {
+		return nil
+	}
+	a := p.a
+	if p.c != nil {
+		a = p.c
+	}
+	return file.WriteTiles(p.s.Output, a, nil, p.tasks)
 }
 
 func (p *distributed[T]) order() (op la.Operation, n, longest int) {
@@ -33,6 +70,8 @@ func (p *distributed[T]) order() (op la.Operation, n, longest int) {
 		return la.OpGemm, p.s.N, p.s.N
 	case "cholesky":
 		return la.OpCholesky, p.s.N, p.s.N
+	case "qr":
+		return la.OpQR, p.s.N, p.s.N
 	}
 	return la.OpLU, p.s.N, p.s.N
 }
@@ -44,39 +83,82 @@ func (p *distributed[T]) flops() float64 {
 		return 2 * n * n * n
 	case "cholesky":
 		return n*n*n/3 + n*n/2 + n/6
+	case "qr":
+		return blocked.QRFlops(p.s.N, p.s.N)
 	}
 	return luFlops(p.s.N, p.s.N)
 }
 
-// matrix returns a distributed matrix in a block-cyclic layout.
+// calibrate has all nodes multiply some tiles, so that it is known how fast they are: first they
+// count by their workers.
+func (p *distributed[T]) calibrate(nb int) {
+	p.speeds = p.s.Speeds()
+	if len(p.speeds) < 2 {
+		return
+	}
+	const each = 3 // products for each worker
+	cols := len(p.speeds) * max(int(slices.Max(p.speeds)), 1)
+	layout := func(m, n int) *blocked.Matrix[T] {
+		a, err := blocked.Distributed[T](p.s.Runtime, blocked.Full, m*nb, n*nb, nb)
+		if err == nil {
+			err = a.SetLayout(blocked.NewGrid(blocked.Full, m, n, 1, slices.Repeat([]float64{1}, len(p.speeds)), nil), len(p.speeds))
+		}
+		p.err = errors.Join(p.err, err)
+		return a
+	}
+	a, b, c := layout(each, 1), layout(1, cols), layout(each, cols)
+	for _, m := range []*blocked.Matrix[T]{a, b, c} {
+		if m != nil {
+			defer m.Close()
+		}
+	}
+	p.random(1, a, b)
+	// Some of the last products count; the first ones may be slow.
+	for i, began := 0, time.Now(); p.err == nil && (i < 2 || i < 50 && time.Since(began) < 50*time.Millisecond); i++ {
+		p.err = la.Gemm[T](p.ctx, p.e, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
+	}
+	p.speeds = p.s.Speeds()
+}
+
+// matrix returns a distributed matrix in a layout that gives each node work by its speed.
 func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix[T] {
 	a, err := blocked.Distributed[T](p.s.Runtime, kind, m, n, nb)
 	if err != nil {
 		p.err = errors.Join(p.err, err)
 		return nil
 	}
-	nodes := p.s.Nodes
+	nodes := len(p.speeds)
 	rows := 1
 	for r := 2; r*r <= nodes; r++ {
 		if nodes%r == 0 {
 			rows = r
 		}
 	}
-	if p.s.Op == "lu" {
-		rows = 1 // interchanges of rows stay within a column of tiles
+	if p.s.Op == "lu" || p.s.Op == "qr" {
+		rows = 1 // interchanges of rows, and rotations, stay within a column of tiles
 	}
-	p.err = errors.Join(p.err, a.SetLayout(blocked.BlockCyclic{P: rows, Q: nodes / rows}, nodes))
+	work := blocked.Updates
+	if p.s.Op == "gemm" {
+		work = nil
+	}
+	mt, nt := a.Tiles()
+	grid := blocked.NewGrid(kind, mt, nt, rows, p.speeds, work)
+	p.err = errors.Join(p.err, a.SetLayout(grid, nodes))
 	return a
 }
 
 // random fills matrices with random numbers, the first ones after a seed: symmetric ones so
-// that they are positive definite.
+// that they are positive definite. If there is a file, A has what that holds.
 func (p *distributed[T]) random(seed uint64, all ...*blocked.Matrix[T]) {
 	if p.err != nil {
 		return
 	}
 	p.err = p.tasks(func(q *blocked.Program[T]) (err error) {
 		for i, a := range all {
+			if a == p.a && p.input != nil {
+				err = errors.Join(err, file.ReadTiles(q, a, p.input))
+				continue
+			}
 			bump := 0.0
 			if a.Kind() != blocked.Full {
 				bump = float64(p.s.N)
@@ -107,26 +189,46 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.e = e
 	op, n, longest := p.order()
 	nb, _ := la.TileSize[T](e, op, n, longest)
+	p.calibrate(nb)
 	switch p.s.Op {
 	case "gemm":
 		p.a, p.b, p.c = p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb)
 	case "cholesky":
 		p.a, p.chol = p.matrix(blocked.SymUpper, n, n, nb), la.NewCholesky[T](e)
+	case "qr":
+		p.a = p.matrix(blocked.Full, n, n, nb)
+		qr, err := la.NewQRWith[T](e, p.s.qrOptions())
+		if err != nil {
+			return nil, err
+		}
+		p.qr = qr
 	default:
 		p.a, p.lu = p.matrix(blocked.Full, n, n, nb), la.NewLU[T](e)
 	}
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) (err error) {
+		keep := p.s.Checkpoint
 		switch {
 		case p.err != nil:
 			return p.err
 		case p.s.Op == "gemm":
 			return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, p.a, p.b, 0, p.c)
+		case p.chol != nil && keep.Dir != "":
+			p.resumed, err = p.chol.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
+			return err
 		case p.chol != nil:
 			return p.chol.FactorizeInPlace(ctx, p.a)
+		case p.qr != nil:
+			return p.qr.FactorizeInPlace(ctx, p.a)
+		case keep.Dir != "":
+			p.resumed, err = p.lu.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
+			return err
 		}
 		return p.lu.FactorizeInPlace(ctx, p.a)
 	}, p.err
 }
+
+// describe tells what an earlier run had done.
+func (p *distributed[T]) describe(r *Result) { r.Resumed = p.resumed }
 
 // verify computes a residual with one vector: of a system that is solved by the factors, or
 // C·x against A·(B·x).
@@ -151,7 +253,7 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 	}
 	norm := func(a *blocked.Matrix[T]) (norm float64) {
 		if err == nil {
-			norm, err = la.Norm1(ctx, e, a)
+			norm, err = la.NormInPlace(ctx, e, a, lapack.MaxColumnSum)
 		}
 		return norm
 	}
@@ -169,12 +271,24 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 		p.random(p.s.Seed, p.a)
 		p.random(p.s.Seed+right, z)
 		if err = errors.Join(err, p.err); err == nil {
-			diagonal := blocked.NewDiagonal(p.a, 0)
-			err = errors.Join(p.err, p.tasks(func(q *blocked.Program[T]) error { return q.Symm(1, p.a, diagonal, x, -1, z) }))
+			var diagonal *blocked.Diagonal[T]
+			err = p.tasks(func(q *blocked.Program[T]) (err error) {
+				if diagonal, err = q.DistributedDiagonal(p.s.Runtime, p.a); err == nil {
+					err = q.Symm(1, p.a, diagonal, x, -1, z)
+				}
+				return err
+			})
+			if diagonal != nil {
+				diagonal.Close()
+			}
 		}
 		size = norm(p.a) * norm(x)
 	default:
-		err = p.lu.SolveInPlace(ctx, false, x)
+		if p.qr != nil {
+			err = p.qr.SolveInPlace(ctx, x, x)
+		} else {
+			err = p.lu.SolveInPlace(ctx, false, x)
+		}
 		p.random(p.s.Seed, p.a)
 		p.random(p.s.Seed+right, z)
 		err = errors.Join(err, p.err)

@@ -13,11 +13,14 @@ type lu[T la.Element] struct {
 	a   la.General[T]
 	f   *la.LU[T] // of the engine that came last
 	opt la.LUOptions
+
+	keep    la.Checkpoint
+	resumed int // panels
 }
 
 func newLU[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}}
+	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, keep: s.Checkpoint}
 }
 
 func (p *lu[T]) order() (op la.Operation, n, longest int) {
@@ -41,12 +44,19 @@ func luFlops(m, n int) float64 {
 func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	f, err := la.NewLUWith[T](e, p.opt)
 	p.f = f
-	return func(ctx context.Context) error { return f.FactorizeContext(ctx, p.a) }, err
+	return func(ctx context.Context) (err error) {
+		if p.keep.Dir == "" {
+			return f.FactorizeContext(ctx, p.a)
+		}
+		p.resumed, err = f.FactorizeCheckpoint(ctx, p.a, p.keep)
+		return err
+	}, err
 }
 
-// describe tells the pivoting, which may have fallen back to partial, and the
-// growth.
+// describe tells the pivoting, which may have fallen back to partial, the growth, and what an
+// earlier run had done.
 func (p *lu[T]) describe(r *Result) {
+	r.Resumed = p.resumed
 	r.Pivoting, r.Growth = p.f.Pivoting().String(), Number(p.f.Growth())
 	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not know of tall matrices
 }

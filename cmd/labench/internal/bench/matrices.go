@@ -16,7 +16,7 @@ import (
 // shape that an input file decides.
 func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers int) (problem, Spec, error) {
 	if s.Distributed {
-		return newDistributed[T](ctx, s), s, nil
+		return newDistributed[T](ctx, s)
 	}
 	var input *blocked.Matrix[T]
 	if s.Input != "" {

@@ -72,7 +72,7 @@ var table = sync.OnceValue(func() []Operation {
 		Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
 		Sizes: []string{"n"}, rows: "n", cols: "n",
 		Formula: "‖LLᵀ−A‖ / (n·‖A‖·ε)", Limit: 30,
-		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
+		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric", Flags: []string{"checkpoint"},
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
 			if s.Verify {
@@ -84,7 +84,7 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	lu := Operation{
 		Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"pivot", "on-breakdown"},
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"pivot", "on-breakdown", "checkpoint"},
 		Formula: "‖PLU−A‖ / (n·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()

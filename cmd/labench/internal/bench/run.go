@@ -165,6 +165,11 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		return Result{}, err
 	}
 	r.count(p.flops())
+	if d, ok := p.(interface{ save() error }); ok {
+		if err := d.save(); err != nil {
+			return Result{}, cause(ctx, err)
+		}
+	}
 	if !s.Verify {
 		r.Passed = true
 		return r, nil

@@ -1,4 +1,4 @@
-// Command 06-own-policy schedules a Cholesky factorization by policies of its own,
+// Command 07-own-policy schedules a Cholesky factorization by policies of its own,
 // beside the default:
 //
 //   - the default, priority: the task with the longest way to the end goes first;
@@ -10,7 +10,7 @@
 // A policy changes the time and never the result: the program compares the factors
 // bit by bit, and checks the residual.
 //
-//	go run ./examples/06-own-policy
+//	go run ./examples/07-own-policy
 package main
 
 import (

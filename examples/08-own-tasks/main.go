@@ -1,4 +1,4 @@
-// Command 07-own-tasks runs operations of its own on Tessera's runtime, beside a
+// Command 08-own-tasks runs operations of its own on Tessera's runtime, beside a
 // factorization that shares the workers. A year of measurements comes day by day
 // into one buffer:
 //
@@ -11,7 +11,7 @@
 // compares everything with a loop that does the same, and prints the story of a
 // task.
 //
-//	go run ./examples/07-own-tasks
+//	go run ./examples/08-own-tasks
 package main
 
 import (

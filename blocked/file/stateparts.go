@@ -1,0 +1,205 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// place is a tile's place in a file of a state: the parameter of ops "readstate", which
+// overwrites a tile, and "writestate". Operand: the tile (out or in).
+type place struct {
+	Path         string // absolute
+	Size, Offset int64  // of the file, and where the tile begins
+	Row, Col     int    // of the tile, for errors
+}
+
+// Validate returns an error if a field is out of range.
+func (p *place) Validate() error {
+	if p.Offset < 0 || p.Size < p.Offset {
+		return &versions.ParamsError{Op: "readstate", Field: "Offset, Size", Reason: "is out of range"}
+	}
+	return nil
+}
+
+// open opens the file of p, if it has the size that the driver has seen.
+func (p *place) open(flag int) (*os.File, error) {
+	f, err := os.OpenFile(p.Path, flag, 0)
+	if err != nil {
+		return nil, &AccessError{File: p.Path, Reason: err.Error(), Missing: errors.Is(err, fs.ErrNotExist)}
+	}
+	if st, err := f.Stat(); err != nil || st.Size() != p.Size {
+		f.Close()
+		return nil, &AccessError{File: p.Path, Reason: "is another file than the driver has under that path: its size differs"}
+	}
+	return f, nil
+}
+
+// readingState is op "readstate", and writingState op "writestate".
+var (
+	readingState = sync.OnceValue(func() pair {
+		return pair{newPlace("readstate", "f32", readPlace[float32]), newPlace("readstate", "f64", readPlace[float64])}
+	})
+	writingState = sync.OnceValue(func() pair {
+		return pair{newPlace("writestate", "f32", writePlace[float32]), newPlace("writestate", "f64", writePlace[float64])}
+	})
+)
+
+func stateOps() []*versions.Op {
+	return []*versions.Op{readingState().f32, readingState().f64, writingState().f32, writingState().f64}
+}
+
+func newPlace(name, typ string, run func(*versions.Call) error) *versions.Op {
+	op := newPart(name, typ, run)
+	op.NewParams = func() any { return new(place) }
+	return op
+}
+
+// Final reports that who reads the state again finds the same: see graph.Failure.
+func (e *StateError) Final() bool { return true }
+
+// WriteStateTiles writes to f, which is empty, what [WriteState] writes, the tiles by a task
+// for each, executed by a node that has it: nodes share the file system in which f is, and
+// list [Ops]. Run has tasks submitted to a job, and waits for its end, as la.Run does. Each
+// task flushes what it has written to the device.
+//
+// The error is run's, with an *[AccessError] of a node that does not have the file, or that of
+// the operating system.
+func WriteStateTiles[T blocked.Element](f *os.File, s *State[T], run func(submit func(p *blocked.Program[T]) error) error) error {
+	path, err := filepath.Abs(f.Name())
+	if err != nil {
+		return err
+	}
+	head, err := stateHead(s)
+	if err != nil {
+		return err
+	}
+	offsets, size, err := placesOf(s.Matrix, int64(len(head)))
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(head); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(size), f.Sync()); err != nil { // others are to see it
+		return err
+	}
+	return run(func(p *blocked.Program[T]) error {
+		return p.Inspect(s.Matrix, of[T](writingState()), func(i, j int) any {
+			return &place{Path: path, Size: size, Offset: offsets[[2]int{i, j}], Row: i, Col: j}
+		})
+	})
+}
+
+// ReadStateHead reads the state in the file path but for its tiles, which have no memory.
+// The error is a *[StateError], or that of the operating system.
+func ReadStateHead[T blocked.Element](path string) (*State[T], error) {
+	s, _, err := openState[T](path)
+	return s, err
+}
+
+// openState is ReadStateHead, and returns what the places of tiles follow from.
+func openState[T blocked.Element](path string) (s *State[T], head int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err == nil {
+		s, err = readHead[T](f)
+	}
+	if err == nil {
+		head, err = f.Seek(0, io.SeekCurrent)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, size, err := placesOf(s.Matrix, head); err != nil || size != st.Size() {
+		return nil, 0, errors.Join(err, &StateError{fmt.Sprintf("it has %d bytes, want %d", st.Size(), size)})
+	}
+	return s, head, nil
+}
+
+// ReadStateTiles overwrites A with the tiles of the state in the file path, whose matrix has
+// the kind, shape and tile size of A, by a task for each, which the node executes that is to
+// have it: nodes share the file system, and list [Ops]. Run is as in [WriteStateTiles]. The
+// file must stay as it is as long as what is lost with a node may be made again from it.
+//
+// The error is run's, with a *[StateError] for a tile that is damaged, or an *[AccessError]
+// of a node that does not have the file; A is then undefined. It panics with blocked.ErrShape
+// if the matrices differ.
+func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], run func(submit func(p *blocked.Program[T]) error) error) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	s, head, err := openState[T](path)
+	if err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	if rows, cols := s.Matrix.Dims(); m != rows || n != cols || a.Kind() != s.Matrix.Kind() || a.NB() != s.Matrix.NB() {
+		panic(blocked.ErrShape)
+	}
+	offsets, size, err := placesOf(a, head)
+	if err != nil {
+		return err
+	}
+	return run(func(p *blocked.Program[T]) error {
+		return p.Generate(a, of[T](readingState()), func(i, j int) any {
+			return &place{Path: path, Size: size, Offset: offsets[[2]int{i, j}], Row: i, Col: j}
+		})
+	})
+}
+
+// placesOf returns where the tiles of a begin in a state, behind so many bytes, and its size.
+func placesOf[T blocked.Element](a *blocked.Matrix[T], head int64) (offsets map[[2]int]int64, size int64, err error) {
+	// Beside its elements each tile has a header and a checksum.
+	one := blocked.Tile[T]{Rows: 1, Cols: 1, Stride: 1, Data: make([]T, 1)}
+	var b bytes.Buffer
+	if err := writeValue(&b, &one); err != nil {
+		return nil, 0, err
+	}
+	beside := int64(b.Len()) - one.Bytes()
+	offsets, size = map[[2]int]int64{}, head
+	for i, j := range a.StoredTiles() {
+		rows, cols := a.TileDims(i, j)
+		offsets[[2]int{i, j}] = size
+		size += beside + int64(rows)*int64(cols)*one.Bytes()
+	}
+	return offsets, size, nil
+}
+
+func readPlace[T blocked.Element](c *versions.Call) error {
+	p, t := c.Params.(*place), c.Args[0].(*blocked.Tile[T])
+	f, err := p.open(os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return readValue(io.NewSectionReader(f, p.Offset, p.Size-p.Offset), t, fmt.Sprintf("tile (%d, %d)", p.Row, p.Col))
+}
+
+func writePlace[T blocked.Element](c *versions.Call) error {
+	p, t := c.Params.(*place), c.Args[0].(*blocked.Tile[T])
+	f, err := p.open(os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	if err = writeValue(io.NewOffsetWriter(f, p.Offset), t); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return &AccessError{File: p.Path, Reason: err.Error()}
+	}
+	return nil
+}

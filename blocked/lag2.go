@@ -1,0 +1,71 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Lag2s submits B = A·D, rounded to float32, for matrices of one kind, shape and tile size and
+// a diagonal matrix D of the given elements; nil stands for ones. What is too large becomes
+// infinite. B must be used by no other Program of the job.
+//
+// It panics with ErrKind or ErrShape if the matrices do not fit together.
+//
+// Reference: LAPACK DLAG2S, DLAT2S.
+func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float32]) error {
+	scale := lag(p, a, d, b)
+	from, to := p.reads(a), foreign(p, b, true)
+	for i, j := range a.StoredTiles() {
+		p.submit(p.ops.Lag2s, &kernels.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.nt+j]))
+	}
+	return p.err
+}
+
+// Lag2d submits B = A·D or, if add, B = B + A·D, as [Lag2s].
+//
+// Reference: LAPACK SLAG2D.
+func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, b *Matrix[T]) error {
+	scale := lag(p, b, d, a)
+	from, to := foreign(p, a, false), p.operand(b)
+	params := &kernels.Lag2d{Add: add}
+	for i, j := range b.StoredTiles() {
+		target := out(to.tile(i, j))
+		if add {
+			target = inout(to.tile(i, j))
+		}
+		p.submit(p.ops.Lag2d, params, 0, in(&from[i*b.nt+j]), in(&scale[j]), target)
+	}
+	return p.err
+}
+
+// lag checks that a and b fit together, and returns D as data, by tile columns.
+func lag[T, U Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[U]) []graph.Datum {
+	switch {
+	case a.kind != b.kind:
+		panic(ErrKind)
+	case a.rows != b.rows || a.cols != b.cols || a.nb != b.nb || d != nil && len(d) != a.cols:
+		panic(ErrShape)
+	}
+	return p.newData("scale", 1, a.nt, func(_, j int) (versions.Value, int) {
+		t := newTile[float64](1, min(a.nb, a.cols-j*a.nb))
+		for k := range t.Cols {
+			t.Set(0, k, 1)
+			if d != nil {
+				t.Set(0, k, d[j*a.nb+k])
+			}
+		}
+		return &t, a.owner(0, j)
+	})
+}
+
+// foreign returns the tiles of a matrix of other elements than p's as data.
+func foreign[T, U Element](p *Program[T], a *Matrix[U], written bool) []graph.Datum {
+	a.used(written)
+	return p.data(part{a, "single"}, a.mt, a.nt, func(i, j int) (versions.Value, int) {
+		if !a.Stored(i, j) {
+			return nil, 0
+		}
+		return a.Tile(i, j), a.owner(i, j)
+	})
+}

@@ -1,0 +1,81 @@
+package blocked
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Magnitudes is what [Program.ColumnMax] and [Program.Lassq] learn of a matrix, a little for
+// each tile.
+type Magnitudes[T Element] struct {
+	a     *Matrix[T]
+	tiles []Tile[float64]
+}
+
+// ColumnMax submits tasks that look for the largest magnitude in each column of A, Full, each
+// where its tile is, as [Matrix.ColumnMax] does here. The result must not be used before the
+// job's Wait. It panics with ErrKind if A is not Full.
+func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
+	if a.kind != Full {
+		panic(ErrKind)
+	}
+	return p.lange(a, false)
+}
+
+// Lassq submits tasks that add up the squares of the elements of A, each where its tile is.
+// The result must not be used before the job's Wait.
+//
+// Reference: LAPACK xLASSQ.
+func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lange(a, true) }
+
+func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
+	o := p.reads(a)
+	m := &Magnitudes[T]{a, make([]Tile[float64], len(a.tiles))}
+	data := p.newData("magnitudes", a.mt, a.nt, func(i, j int) (versions.Value, int) {
+		if !a.Stored(i, j) {
+			return nil, 0
+		}
+		t := &m.tiles[i*a.nt+j]
+		_, c := a.TileDims(i, j)
+		*t = newTile[float64](1, max(c, 2))
+		return t, a.owner(i, j)
+	})
+	for i, j := range a.StoredTiles() {
+		x := &kernels.Lange{Uplo: blas.All, Squares: squares}
+		if i == j && a.kind != Full {
+			x.Uplo, x.Symmetric = a.kind.Uplo(), a.kind == SymLower || a.kind == SymUpper
+		}
+		p.submit(p.ops.Lange, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &data[i*a.nt+j], Mode: graph.Out})
+	}
+	return m, p.err
+}
+
+// Columns returns the largest magnitude of each column, of ColumnMax.
+func (m *Magnitudes[T]) Columns() []float64 {
+	tops := make([]float64, m.a.cols)
+	for i, j := range m.a.StoredTiles() {
+		_, c := m.a.TileDims(i, j)
+		for k, v := range m.tiles[i*m.a.nt+j].Row(0)[:c] {
+			tops[j*m.a.nb+k] = max(tops[j*m.a.nb+k], v)
+		}
+	}
+	return tops
+}
+
+// Frobenius returns the square root of the sum of squares, of Lassq.
+func (m *Magnitudes[T]) Frobenius() float64 {
+	var s squares
+	for i, j := range m.a.StoredTiles() {
+		t := &m.tiles[i*m.a.nt+j]
+		q := squares{t.At(0, 0), t.At(0, 1)}
+		if i != j && (m.a.kind == SymLower || m.a.kind == SymUpper) {
+			q.sum *= 2
+		}
+		s = s.add(q)
+	}
+	return s.scale * math.Sqrt(s.sum)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// spawned are agents that this process has started on its machine.
+type spawned struct {
+	agents []*agentProcess
+}
+
+// agentProcess is labench agent --attached, a child of this process.
+type agentProcess struct {
+	*exec.Cmd
+	stdin io.Closer      // its end is the agent's
+	said  sync.WaitGroup // reads what it says
+}
+
+// patience is how long an agent may take to begin, and to end.
+const patience = 20 * time.Second
+
+// spawn starts n agents that share some cores, those of the machine if workers is 0, and
+// returns their addresses. Stop ends them and waits until they have; they end by themselves
+// when this process does, however it does.
+func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) (s *spawned, addresses []string, err error) {
+	if workers == 0 {
+		workers = topo.Detect().Workers()
+	}
+	s = &spawned{}
+	for i := range n {
+		share := workers / n
+		if i < workers%n {
+			share++
+		}
+		args := []string{"agent", "--attached", "--listen", "127.0.0.1:0", "--name", fmt.Sprintf("agent%d", i), "--workers", strconv.Itoa(max(1, share)), "--node-timeout", timeout.String()}
+		if i > 0 {
+			args = append(args, "--peers", addresses[0])
+		}
+		address, err := s.start(ctx, a.err, args)
+		if err != nil {
+			s.stop()
+			return nil, nil, fmt.Errorf("--cluster local:%d: agent%d has not started: %w", n, i, err)
+		}
+		addresses = append(addresses, address)
+	}
+	return s, addresses, nil
+}
+
+// listens is what an agent says when others can reach it.
+var listens = regexp.MustCompile(` listens on (\S+),`)
+
+// start starts an agent and returns its address.
+func (s *spawned) start(ctx context.Context, errs io.Writer, args []string) (address string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	c := &agentProcess{Cmd: exec.Command(self, args...)}
+	c.Stderr = errs
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	c.stdin = stdin
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := c.Start(); err != nil {
+		return "", err
+	}
+	s.agents = append(s.agents, c)
+	begun := make(chan string, 1)
+	c.said.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if m := listens.FindStringSubmatch(lines.Text()); m != nil {
+				begun <- m[1]
+			}
+		}
+		close(begun)
+	})
+	select {
+	case address, ok := <-begun:
+		if !ok {
+			return "", errors.New("it ended")
+		}
+		return address, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case <-time.After(patience):
+		return "", fmt.Errorf("it says nothing for %v", patience)
+	}
+}
+
+// stop ends the agents and waits until they have.
+func (s *spawned) stop() {
+	if s == nil {
+		return
+	}
+	for _, c := range s.agents {
+		_ = c.stdin.Close()
+	}
+	for _, c := range s.agents {
+		slow := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+		c.said.Wait()
+		_ = c.Wait()
+		slow.Stop()
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// clusterWords is what --cluster takes.
+const clusterWords = "local:N, a TOML file, or HOST:PORT[,HOST:PORT…]"
+
+// localMost is the most agents that --cluster local:N starts: more are a slip.
+const localMost = 256
+
+// locate says what the words of --cluster mean: how many agents are to be started on this
+// machine, which file lists the nodes, or their addresses.
+func locate(words []string) (local int, file string, addresses []string, err error) {
+	bad := func(w, problem string) (int, string, []string, error) {
+		return 0, "", nil, fmt.Errorf("--cluster: %q %s; want %s", w, problem, clusterWords)
+	}
+	for _, w := range words {
+		count, isLocal := strings.CutPrefix(w, "local:")
+		_, port, notAddress := net.SplitHostPort(w)
+		_, notPort := strconv.ParseUint(port, 10, 16)
+		switch {
+		case isLocal || w == "local":
+			n, err := strconv.Atoi(count)
+			if err != nil || n < 1 || n > localMost {
+				return bad(w, fmt.Sprintf("does not say how many agents, from 1 to %d", localMost))
+			}
+			local = n
+		case notAddress == nil && notPort == nil && port != "0":
+			addresses = append(addresses, w)
+		case notAddress == nil && filepath.Ext(w) != ".toml":
+			return bad(w, "has no port from 1 to 65535")
+		default:
+			if s, err := os.Stat(w); err != nil || s.IsDir() {
+				return bad(w, "is neither a file that is there nor host:port")
+			}
+			file = w
+		}
+	}
+	if (local > 0 || file != "") && len(words) > 1 {
+		return bad(strings.Join(words, ","), "has more than one word")
+	}
+	return local, file, addresses, nil
+}
+
+// nodesFile is a file that lists the nodes of a cluster:
+//
+//	certs = "certs/laptop"   # as --certs; from the file's directory
+//	timeout = "5s"           # as --node-timeout
+//	idle = true              # as --idle, and so distributed and agents
+//
+//	[[node]]
+//	address = "10.0.0.1:7400"
+//	name = "node1"           # who is there has to be called so
+//	speed = 1.5              # of the node, against that of others; its workers otherwise
+//	workers = 8              # for labench cluster plan --nodes, as is memory
+//	memory = "16GiB"
+type nodesFile struct {
+	Certs, Name, Listen, Address string
+	Timeout                      time.Duration
+	Agents                       int
+	Idle, Distributed            bool
+	Node                         []nodeEntry
+}
+
+// nodeEntry is a node in a file.
+type nodeEntry struct {
+	Address, Name string
+	Speed         float64
+	Workers       int
+	Memory        size
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
+
+// readNodes reads a file that lists nodes. The error names the line, if one is wrong.
+func readNodes(path string) (*nodesFile, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parseNodes(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if f.Certs != "" && !filepath.IsAbs(f.Certs) {
+		f.Certs = filepath.Join(filepath.Dir(path), f.Certs)
+	}
+	return f, nil
+}
+
+// parseNodes reads the text of a file that lists nodes.
+func parseNodes(text string) (*nodesFile, error) {
+	var f nodesFile
+	if err := strict(text, &f, "certs, timeout, idle, distributed, agents, name, listen, address and [[node]], which has address, name, speed, workers and memory"); err != nil {
+		return nil, err
+	}
+	if len(f.Node) == 0 {
+		return nil, errors.New("it lists no [[node]]")
+	}
+	if f.Timeout < 0 || f.Agents < 0 {
+		return nil, fmt.Errorf("timeout is %v and agents %d: they cannot be negative", f.Timeout, f.Agents)
+	}
+	seen := map[string]int{}
+	speeds := 0
+	for i, n := range f.Node {
+		what := fmt.Sprintf("[[node]] %d", i+1)
+		_, port, err := net.SplitHostPort(n.Address)
+		_, notPort := strconv.ParseUint(port, 10, 16)
+		switch {
+		case err != nil || notPort != nil:
+			return nil, fmt.Errorf("%s: address is %q, want host:port", what, n.Address)
+		case n.Speed < 0 || n.Workers < 0 || n.Speed > 1e9:
+			return nil, fmt.Errorf("%s: speed is %v and workers %d: want more than 0", what, n.Speed, n.Workers)
+		}
+		for _, key := range []string{n.Address, n.Name} {
+			if first := seen[key]; key != "" && first > 0 {
+				return nil, fmt.Errorf("%s is %q, as is [[node]] %d", what, key, first)
+			}
+			seen[key] = i + 1
+		}
+		if n.Speed > 0 {
+			if n.Name == "" {
+				return nil, fmt.Errorf("%s: a speed needs the node's name", what)
+			}
+			speeds++
+		}
+	}
+	if speeds > 0 && speeds < len(f.Node) {
+		return nil, fmt.Errorf("%d of %d nodes have a speed: give all of them, or none", speeds, len(f.Node))
+	}
+	return &f, nil
+}
+
+// missing returns the nodes with names that are not among those that are there.
+func (f *nodesFile) missing(there []string) (names []string) {
+	for _, n := range f.Node {
+		if n.Name != "" && !slices.Contains(there, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// speeds returns the speeds of nodes by name, nil if the file gives none.
+func (f *nodesFile) speeds() map[string]float64 {
+	if f == nil || f.Node[0].Speed == 0 {
+		return nil
+	}
+	all := map[string]float64{}
+	for _, n := range f.Node {
+		all[n.Name] = n.Speed
+	}
+	return all
+}
+
+// strict decodes TOML and refuses keys that there are not, with their line.
+func strict(text string, into any, known string) error {
+	meta, err := toml.Decode(text, into)
+	if err != nil {
+		return err
+	}
+	unknown := meta.Undecoded()
+	if len(unknown) == 0 {
+		return nil
+	}
+	where := ""
+	if n := lineOf(text, unknown[0]); n > 0 {
+		where = fmt.Sprintf("line %d: ", n)
+	}
+	return fmt.Errorf("%sunknown key %s; known are %s", where, unknown[0], known)
+}
+
+// lineOf returns the line in which a key stands, 0 if it is in no plain place.
+func lineOf(text string, key toml.Key) int {
+	table := ""
+	header := regexp.MustCompile(`^\s*\[+\s*([^\]]*?)\s*\]+`)
+	pair := regexp.MustCompile(`^\s*["']?([A-Za-z0-9_.-]+)["']?\s*=`)
+	for i, line := range strings.Split(text, "\n") {
+		at := ""
+		if m := header.FindStringSubmatch(line); m != nil {
+			table = m[1]
+			at = table
+		} else if m := pair.FindStringSubmatch(line); m != nil {
+			at = strings.TrimPrefix(table+"."+m[1], ".")
+		}
+		if at == key.String() {
+			return i + 1
+		}
+	}
+	return 0
+}

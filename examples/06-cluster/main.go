@@ -1,0 +1,251 @@
+// Command 06-cluster solves a system of equations on several nodes, of which it kills one.
+//
+// The nodes are processes of this program on one machine, a driver and three agents,
+// connected by HTTP on the loopback address. On several machines only node would change:
+// it needs certificates (docs/cluster.md). The matrix is made, factored and used on the
+// agents; the driver has none of it. While they factor it one of them is killed: what it had
+// is made again by the others. The solution has the bits of the one that a single process
+// computes, and its residual is checked.
+//
+//	go run ./examples/06-cluster
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	runtime "github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/transport/web"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+const (
+	n, nb  = 1500, 100
+	agents = 3
+	victim = "agent1"
+)
+
+func main() {
+	log.SetFlags(0)
+	run := drive
+	if len(os.Args) == 4 && os.Args[1] == "agent" {
+		run = func() error { return agent(os.Args[2], os.Args[3]) }
+	}
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// drive is the program.
+func drive() error {
+	alone, err := runtime.NewLocal(runtime.Options{Float: true})
+	if err != nil {
+		return err
+	}
+	defer alone.Close()
+	want, err := solve(alone)
+	if err != nil {
+		return fmt.Errorf("in one process: %w", err)
+	}
+
+	opt, err := node("driver")
+	if err != nil {
+		return err
+	}
+	defer opt.Runtime.Close()
+	opt.Idle = true  // the agents do the work …
+	opt.Owner = true // … each on the tiles that it owns
+	driver, err := cluster.NewDriver(opt)
+	if err != nil {
+		return err
+	}
+	defer driver.Close()
+	processes := map[string]*os.Process{}
+	for k := range agents {
+		name := fmt.Sprintf("agent%d", k)
+		p, end, err := start(name, web.Address(opt.Transport))
+		if err != nil {
+			return err
+		}
+		defer end()
+		processes[name] = p
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := driver.Await(ctx, agents); err != nil {
+		return err
+	}
+	fmt.Println("nodes:", strings.Join(driver.Nodes(), ", "))
+
+	go func() { // in the middle of the factorization
+		for done := 0; done < 150; time.Sleep(time.Millisecond) {
+			done = 0
+			for _, u := range driver.Usage() {
+				done += u.Tasks["gemm/f64"]
+			}
+		}
+		fmt.Println(victim, "is killed")
+		_ = processes[victim].Kill()
+	}()
+	got, err := solve(driver)
+	if err != nil {
+		return fmt.Errorf("on several nodes: %w", err)
+	}
+	lost := false
+	for _, u := range driver.Usage() {
+		lost = lost || u.Lost && u.Node == victim
+	}
+	switch {
+	case !lost:
+		return errors.New("no agent was lost")
+	case !slices.Equal(got, want):
+		return errors.New("the solutions differ")
+	}
+	fmt.Println("the solution has the same bits as that of one process")
+	return nil
+}
+
+// solve makes a random matrix and a right-hand side on the nodes of a runtime, solves the
+// system by LU and checks the residual. It is what one writes for one machine, too.
+func solve(rt runtime.Runtime) (x []float64, err error) {
+	ctx := context.Background()
+	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
+	if err != nil {
+		return nil, err
+	}
+	matrix := func(cols int) (*blocked.Matrix[float64], error) {
+		return blocked.Distributed[float64](rt, blocked.Full, n, cols, nb)
+	}
+	a, err := matrix(n)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	b, err := matrix(1)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	// Tiles belong to agents by columns: LU exchanges rows within one.
+	if err := a.SetLayout(blocked.NewGrid(blocked.Full, n/nb, n/nb, 1, []float64{1, 1, 1}, blocked.Updates), agents); err != nil {
+		return nil, err
+	}
+	random := func(m *blocked.Matrix[float64], seed uint64) error {
+		return la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(m, seed, 0) })
+	}
+	if err := errors.Join(random(a, 1), random(b, 2)); err != nil {
+		return nil, err
+	}
+	lu := la.NewLU[float64](e)
+	if err := lu.FactorizeInPlace(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := lu.SolveInPlace(ctx, false, b); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		x = append(x, b.At(i, 0))
+	}
+
+	r, err := matrix(1) // the residual: the right-hand side again, less A·x
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := errors.Join(random(a, 1), random(r, 2)); err != nil {
+		return nil, err
+	}
+	if err := la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, -1, a, b, 1, r); err != nil {
+		return nil, err
+	}
+	var norms [3]float64
+	for k, m := range []*blocked.Matrix[float64]{r, a, b} {
+		if norms[k], err = la.NormInPlace(ctx, e, m, lapack.MaxColumnSum); err != nil {
+			return nil, err
+		}
+	}
+	residual := norms[0] / (n * norms[1] * norms[2] * 0x1p-53)
+	fmt.Printf("‖b−Ax‖ / (n·‖A‖·‖x‖·ε) = %.2g\n", residual)
+	if !(residual < 10) {
+		return nil, fmt.Errorf("a residual of %v", residual)
+	}
+	return x, nil
+}
+
+// node returns what makes a node of a name, which knows the addresses of some others.
+func node(name string, peers ...string) (opt cluster.Options, err error) {
+	// Without TLS nodes listen on the loopback address only.
+	if opt.Transport, err = web.New(web.Options{
+		Name: name, Listen: "127.0.0.1:0", Plain: true, Peers: peers,
+		Greet: 100 * time.Millisecond, Timeout: 3 * time.Second,
+	}); err != nil {
+		return opt, err
+	}
+	opt.Ops, opt.Values, opt.Errors = builtin.NewTable().All(), kernels.Values(), kernels.Errors()
+	opt.Runtime, err = runtime.NewLocal(runtime.Options{Workers: 1, Float: true})
+	return opt, err
+}
+
+// agent is a process that computes for the driver until its standard input ends.
+func agent(name, peer string) error {
+	opt, err := node(name, peer)
+	if err != nil {
+		return err
+	}
+	defer opt.Runtime.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	fmt.Println(name, "begins")
+	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// start starts an agent. End ends it and waits.
+func start(name, peer string) (p *os.Process, end func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := exec.Command(self, "agent", name, peer)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, nil, err
+	}
+	end = func() {
+		_ = in.Close()
+		_ = c.Wait()
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		end()
+		return nil, nil, fmt.Errorf("%s has not begun: %w", name, err)
+	}
+	return c.Process, end, nil
+}

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// catalog is the data of a job: what the driver knows of each, and under which name nodes have
+// it. fleet.placing guards it.
+type catalog struct {
+	*fleet
+	number  uint64 // of the job; 0 while it has no tasks in flight
+	nodes   []*node
+	fixed   bool  // there are nodes that may be lost
+	work    *work // of this node
+	data    map[*graph.Datum]*entry
+	entries map[*entry]bool
+	homes   map[*entry]*home // of data that lie in the program's memory
+	names   map[transport.Ref]bool
+	titles  map[[2]uint64]string // of matrices, by the job or set and their numbers
+}
+
+// datum returns the entry of a datum. The first time it comes, what it holds is put where
+// others can fetch it, unless it is kept: then it is where the jobs before have left it.
+func (c *catalog) datum(d *graph.Datum) *entry {
+	if e := c.data[d]; e != nil {
+		return e
+	}
+	if e := c.kept[d.Value]; e != nil {
+		c.data[d], c.entries[e], e.label, e.datum = e, true, labelOf(d), d
+		c.titles[titleOf(e.ref)] = d.Name
+		e.show(d)
+		return e
+	}
+	r := transport.Ref{Job: c.number, Matrix: d.Key.Matrix, I: d.Key.I, J: d.Key.J}
+	if r.Matrix == 0 || c.names[r] {
+		r = c.name(c.number)
+	}
+	e := &entry{ref: r, facts: factsOf(d.Value), datum: d}
+	e.label, e.known = labelOf(d), c.known.names(e.kind)
+	c.titles[titleOf(r)] = d.Name
+	h := &home{value: d.Value, fixed: c.fixed}
+	c.data[d], c.entries[e], c.homes[e], c.names[r] = e, true, h, true
+	e.brought(false)
+	e.show(d)
+	c.work.store.adopt(r, h)
+	return e
+}
+
+// name returns a new name for a datum of a job, or of a set: one that no matrix has.
+func (c *catalog) name(of uint64) transport.Ref {
+	c.named++
+	return transport.Ref{Job: of, Matrix: 1<<31 | c.named>>31, I: int32(c.named & (1<<31 - 1)), J: -1}
+}
+
+// sendable reports whether other nodes can execute t: whether its op is bound to no
+// process, its parameter plain, and its operands of types that others know.
+func (c *catalog) sendable(t *graph.Task) bool {
+	op, ok := t.Op.(*versions.Op)
+	if !ok || op.Bound || t.Shadowed() || t.Constraints() != nil {
+		return false
+	}
+	for i := range t.Len() {
+		if !c.data[t.Operand(i).Datum].known {
+			return false
+		}
+	}
+	return true
+}
+
+// holders returns the names of the nodes that have the latest version of a datum.
+func (c *catalog) holders(e *entry) (names []string) {
+	for _, h := range e.from() {
+		names = append(names, c.nodes[h].name)
+	}
+	return names
+}
+
+// index returns the number of a node in the job, -1 if it is none of the job's.
+func (c *catalog) index(n *node) int {
+	for i, x := range c.nodes {
+		if x == n {
+			return i
+		}
+	}
+	return -1
+}
+
+// shed has nodes drop copies that no task will read any more: all but the first, and the
+// driver's.
+func (c *catalog) shed(e *entry) {
+	if len(e.holders) < 2 {
+		return
+	}
+	for _, h := range e.holders[1:] {
+		if h > 0 {
+			c.where.drop(h, e.ref)
+			c.nodes[h].memory.forget(e)
+		}
+	}
+	first := e.holders[0]
+	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h != first && h > 0 })
+	e.asked = e.asked[:0]
+}
+
+// titleOf returns the key of a matrix in placement.titles.
+func titleOf(r transport.Ref) [2]uint64 { return [2]uint64{r.Job, uint64(r.Matrix)} }

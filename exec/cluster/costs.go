@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"math"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// experience is what a driver has learned of its nodes from their reports: how long tasks take
+// on them, and values between them. It is pure. What is older counts less: it is as the last
+// some dozen tasks, or values, were.
+type experience struct {
+	ops   map[string][]tally // by op, and node: seconds for a unit of work
+	spent map[string]float64 // by op: seconds, on all nodes
+	links map[[2]int]*link   // from a node to another one
+	all   link               // any two nodes
+
+	call versions.Call // that of the last question
+}
+
+// workOf returns the work of a task, in units of its op. A Work that panics has the task
+// fail when it is to run; here it says nothing.
+func (x *experience) workOf(t *graph.Task) (work float64) {
+	op, ok := t.Op.(*versions.Op)
+	if !ok || op.Work == nil {
+		return 1
+	}
+	defer func() {
+		if recover() != nil {
+			work = 1
+		}
+	}()
+	c := &x.call
+	c.Params, c.Args = t.Params, c.Args[:0]
+	for i := range t.Len() {
+		c.Args = append(c.Args, t.Operand(i).Datum.Value)
+	}
+	w := op.Work(c)
+	clear(c.Args) // keeps no data alive
+	c.Params = nil
+	if w > 1 && !math.IsInf(w, 1) {
+		return w
+	}
+	return 1
+}
+
+// ran learns from a task that a node has executed.
+func (x *experience) ran(node int, t *graph.Task, took time.Duration) {
+	if took <= 0 {
+		return
+	}
+	if x.ops == nil {
+		x.ops, x.spent = map[string][]tally{}, map[string]float64{}
+	}
+	name := t.Op.OpName()
+	all := x.ops[name]
+	for len(all) <= node {
+		all = append(all, tally{})
+	}
+	all[node].add(took.Seconds(), x.workOf(t))
+	x.ops[name] = all
+	x.spent[name] += took.Seconds()
+}
+
+// slowness returns how long a node takes, as a multiple of what the mean of those takes that
+// have executed the same ops: 1 if nothing is known.
+func (x *experience) slowness(node int) float64 {
+	var sum, weights float64
+	for op, all := range x.ops {
+		if node >= len(all) || all[node].in == 0 {
+			continue
+		}
+		sum += x.spent[op] * all[node].ratio() / mean(all)
+		weights += x.spent[op]
+	}
+	if weights == 0 {
+		return 1
+	}
+	return sum / weights
+}
+
+// speed returns how fast a worker of a node is, relative to others. What is alike but for
+// noise counts as equal: less than 15 % from the mean.
+func (x *experience) speed(node int) float64 {
+	if s := x.slowness(node); math.Abs(s-1) > 0.15 {
+		return 1 / s
+	}
+	return 1
+}
+
+// mean returns the mean of the ratios that are known, 0 if none is.
+func mean(all []tally) float64 {
+	var sum float64
+	n := 0
+	for i := range all {
+		if r := all[i].ratio(); r > 0 {
+			sum += r
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// run returns the seconds that a worker of a node is expected to take for a task, 0 if nothing
+// is known of its op.
+func (x *experience) run(node int, t *graph.Task) float64 {
+	all := x.ops[t.Op.OpName()]
+	if node < len(all) && all[node].in > 0 {
+		return all[node].ratio() * x.workOf(t)
+	}
+	if m := mean(all); m > 0 {
+		return m * x.slowness(node) * x.workOf(t)
+	}
+	return 0
+}
+
+// link is how values come from one node to another one: sums over values of 1, bytes, seconds,
+// and their products, the later ones more.
+type link struct{ n, x, y, xx, xy float64 }
+
+// moved learns from values that have come from one node to another one.
+func (x *experience) moved(from, to int, values, bytes int64, took time.Duration) {
+	if values <= 0 || bytes <= 0 || took <= 0 {
+		return
+	}
+	if x.links == nil {
+		x.links = map[[2]int]*link{}
+	}
+	l := x.links[[2]int{from, to}]
+	if l == nil {
+		l = &link{}
+		x.links[[2]int{from, to}] = l
+	}
+	l.add(float64(values), float64(bytes), took.Seconds())
+	x.all.add(float64(values), float64(bytes), took.Seconds())
+}
+
+func (l *link) add(n, bytes, seconds float64) {
+	b, s, left := bytes/n, seconds/n, math.Pow(forgets, n)
+	l.n = left*l.n + n
+	l.x, l.y = left*l.x+n*b, left*l.y+n*s
+	l.xx, l.xy = left*l.xx+n*b*b, left*l.xy+n*b*s
+}
+
+// takes returns the seconds for a value: a time for each, and one for each byte, where sizes
+// were unlike enough to tell the two apart; or else as those that have come, by their bytes.
+func (l *link) takes(bytes float64) float64 {
+	if l.n == 0 {
+		return 0
+	}
+	perByte, each := l.y/l.x, 0.0
+	if spread := l.n*l.xx - l.x*l.x; spread > 0.01*l.x*l.x {
+		slope := (l.n*l.xy - l.x*l.y) / spread
+		if at := (l.y - slope*l.x) / l.n; slope > 0 && at >= 0 {
+			perByte, each = slope, at
+		}
+	}
+	return each + perByte*bytes
+}
+
+// guessed is how many bytes come in a second where nothing is known yet, those of a network of
+// 10 Gbit/s, and guessedEach the seconds for each value besides. Not measured.
+const (
+	guessed     = 1.25e9
+	guessedEach = 2e-4
+)
+
+// move returns the seconds that bytes are expected to take from the nearest of those that have
+// them to another one.
+func (x *experience) move(from []int, to int, bytes int64) float64 {
+	best := math.Inf(1)
+	for _, f := range from {
+		l := x.links[[2]int{f, to}]
+		if l == nil {
+			l = &x.all
+		}
+		s := l.takes(float64(bytes))
+		if l.n == 0 {
+			s = guessedEach + float64(bytes)/guessed
+		}
+		best = min(best, s)
+	}
+	if math.IsInf(best, 1) {
+		return 0
+	}
+	return best
+}

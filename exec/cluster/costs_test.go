@@ -1,0 +1,38 @@
+package cluster
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// TestLinks: what a value takes from one node to another is learned: a time for each, and one
+// for each byte. Where nothing has come yet, it is as elsewhere, or guessed.
+func TestLinks(t *testing.T) {
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 0.01*want {
+			t.Errorf("%s: %v s, want %v", what, got, want)
+		}
+	}
+	var x experience
+	near("guessed", x.move([]int{1}, 2, 1<<20), guessedEach+float64(1<<20)/guessed)
+	took := func(n, bytes int64, each, rate float64) time.Duration {
+		return time.Duration((float64(n)*each + float64(bytes)/rate) * 1e9)
+	}
+	for _, n := range []int64{1, 4, 2, 8} {
+		small, large := n<<10, n<<20
+		x.moved(1, 2, n, small, took(n, small, 1e-3, 1e9))
+		x.moved(1, 2, n, large, took(n, large, 1e-3, 1e9))
+		x.moved(3, 2, n, large, took(n, large, 0, 1e8))
+	}
+	near("both learned", x.move([]int{1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
+	near("of one size", x.move([]int{3}, 2, 4<<20), float64(4<<20)/1e8)
+	near("the nearest", x.move([]int{3, 1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
+	if s := x.move([]int{5}, 6, 4<<20); s <= float64(4<<20)/1e9 || s >= float64(4<<20)/1e8 {
+		t.Errorf("between others: %v s", s)
+	}
+	if s := x.move(nil, 2, 1<<20); s != 0 {
+		t.Errorf("from nobody: %v s", s)
+	}
+}

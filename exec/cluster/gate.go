@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// gate holds tasks of which all operands are there, so that the node's runtime has as many as
+// it executes, and few more. Those at the gate go the most urgent first, and can be given back
+// to the driver.
+//
+//	operands are there ─► at the gate ─► in the runtime ─► end
+//	                           └─► given back
+type gate[T any] struct {
+	mu      sync.Mutex // a leaf
+	pace    pace
+	in      int        // tasks that the runtime has
+	waiting []gated[T] // the most urgent last
+}
+
+// gated is a task of a job at the gate.
+type gated[T any] struct {
+	task     T
+	priority int64
+	job, id  uint64
+}
+
+func newGate[T any](workers int) gate[T] { return gate[T]{pace: newPace(workers, 1)} }
+
+// enter reports whether a task is to begin. If not, it waits.
+func (g *gate[T]) enter(x gated[T]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 && g.in <= g.pace.size {
+		g.in++
+		return true
+	}
+	at, _ := slices.BinarySearchFunc(g.waiting, x, func(a, b gated[T]) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.id, a.id))
+	})
+	g.waiting = slices.Insert(g.waiting, at, x)
+	return false
+}
+
+// leave notes that a task has ended, and returns those that are to begin.
+func (g *gate[T]) leave(now time.Time) (next []T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.in--
+	g.pace.ended(1, now)
+	for n := len(g.waiting); n > 0 && g.in <= g.pace.size; n-- {
+		next = append(next, g.waiting[n-1].task)
+		g.waiting = slices.Delete(g.waiting, n-1, n)
+		g.in++
+	}
+	return next
+}
+
+// back takes those of some tasks of a job that are at the gate away.
+func (g *gate[T]) back(job uint64, ids []uint64) (all []T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(x gated[T]) bool {
+		if x.job != job || !slices.Contains(ids, x.id) {
+			return false
+		}
+		all = append(all, x.task)
+		return true
+	})
+	return all
+}

@@ -1,0 +1,153 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/faulty"
+	"github.com/tessera-la/tessera/transport/reliable"
+	"github.com/tessera-la/tessera/versions"
+	"go.uber.org/goleak"
+)
+
+// TestLease: a driver that is cut off, stands still, or dies in the middle of a job, is gone
+// for its agents after the transport's time. They have nothing of it then: no job, no task and
+// no value, and they serve the next driver.
+func TestLease(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	const lease = 150 * time.Millisecond
+	network := transport.NewNetwork()
+	faults, err := faulty.New(faulty.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := func(name string) Options {
+		below, err := network.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		between, err := faults.Node(below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := reliable.New(between, reliable.Options{Timeout: lease, Linger: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { rt.Close() })
+		return Options{Transport: tr, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}, Idle: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var agents []*agent
+	var served sync.WaitGroup
+	for i := range 2 {
+		o := options(fmt.Sprint("agent", i))
+		k, err := o.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := newAgent(o, k)
+		agents = append(agents, a)
+		served.Go(func() { _ = a.serve(ctx) })
+	}
+	defer served.Wait()
+	defer stop()
+	for i, fail := range []func(string){
+		func(name string) { faults.Cut([]string{name}, []string{"agent0", "agent1"}) },
+		func(name string) { faults.Stall(name, time.Hour) },
+		func(name string) { _ = faults.Crash(name) },
+		nil,
+	} {
+		name := fmt.Sprint("driver", i)
+		d, err := NewDriver(options(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if err := d.Await(wait, 2); err != nil {
+			t.Fatalf("driver %d: %v", i, err)
+		}
+		data, values := make([]graph.Datum, 6), []versions.Shaped(nil)
+		for k := range data {
+			data[k] = graph.Datum{Value: &cell{}, Bytes: 8}
+			if k%2 == 0 {
+				values = append(values, data[k].Value.(*cell))
+			}
+		}
+		kept, err := d.Keep(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first job leaves values that are kept, the second one is under way.
+		j := d.NewJob(ctx)
+		submit := func(tasks int) {
+			for k := range tasks {
+				s := graph.Spec{Op: d.known.ops["add"], Params: &addend{N: 1, Sleep: int64(time.Millisecond)}, Operands: []graph.Operand{{Datum: &data[k%6], Mode: graph.InOut}}}
+				if _, err := j.Submit(&s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		submit(12)
+		if err := j.Wait(); err != nil {
+			t.Fatalf("driver %d: %v", i, err)
+		}
+		var got cell
+		if err := kept.Fetch(ctx, values[0], &got); err != nil || got.n != 4 || data[1].Value.(*cell).n != 4 {
+			t.Fatalf("driver %d: %d and %d, want 4, error %v", i, got.n, data[1].Value.(*cell).n, err)
+		}
+		if fail == nil {
+			d.Close()
+			break
+		}
+		submit(2000)
+		var stores []*store
+		for _, a := range agents {
+			a.mu.Lock()
+			stores = append(stores, a.drivers[name].exec.store)
+			a.mu.Unlock()
+		}
+		for stores[0].now()+stores[1].now() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		fail(name)
+		for began := time.Now(); ; time.Sleep(lease / 10) {
+			left := ""
+			for k, a := range agents {
+				a.mu.Lock()
+				if len(a.drivers) > 0 || len(a.owners) > 0 {
+					left += fmt.Sprintf(" %d drivers and %d jobs", len(a.drivers), len(a.owners))
+				}
+				a.mu.Unlock()
+				stores[k].mu.Lock()
+				if n := len(stores[k].held); n > 0 {
+					left += fmt.Sprintf(" %d values", n)
+				}
+				stores[k].mu.Unlock()
+			}
+			if left == "" {
+				break
+			}
+			if time.Since(began) > 20*lease { // a busy machine
+				t.Fatalf("driver %d has gone, and after %v there are%s", i, time.Since(began), left)
+			}
+		}
+		// The one that has gone may end in its own time.
+		faults.Heal()
+		d.Close()
+	}
+}

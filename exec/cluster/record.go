@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// recording puts what nodes tell of their tasks and copies into Options.Trace, by the
+// driver's clock. Without a recorder all its methods do nothing.
+type recording struct {
+	*trace.Recorder
+	began time.Time // when the driver's clock was 0
+	rows  int       // that nodes have; fleet.lock guards it
+	jobs  atomic.Uint64
+}
+
+// place is a node in a recording: its first row, and what has to be added to its clock's
+// times for the driver's.
+type place struct {
+	row, workers int
+	offset       int64
+}
+
+// enter gives a node rows, one for each worker, and returns the first one.
+func (x *recording) enter(name string, workers int) (row int) {
+	if x.Recorder == nil {
+		return 0
+	}
+	row = x.rows
+	x.rows += workers
+	for i := range workers {
+		x.Name(row+i, fmt.Sprintf("%s %d", name, i))
+	}
+	return row
+}
+
+// follow has the tasks and edges of a graph be recorded, and returns the number of the job.
+func (x *recording) follow(g *graph.Graph) (job uint64) {
+	r := x.Recorder
+	if r == nil {
+		return 0
+	}
+	job = x.jobs.Add(1)
+	g.Clock, g.Log = r.Now, &graph.Log{}
+	edges := func(yield func(trace.Edge)) {
+		g.Log.Edges(func(on, task graph.TaskID, kind graph.Dependence, bytes int64) {
+			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
+		})
+	}
+	forget := g.Log.Forget
+	g.Log.Begun = func() { r.Derive(edges, forget) }
+	return job
+}
+
+// ready notes that a task has become ready.
+func (x *recording) ready(t *graph.Task) {
+	if x.Recorder != nil {
+		t.SetReadyAt(x.Now())
+	}
+}
+
+// when returns a time of a node's clock as one of the recorder's.
+func (x *recording) when(at place, t int64) time.Duration {
+	return max(x.began.Sub(x.Began())+time.Duration(t+at.offset), 0)
+}
+
+// ended records the attempts of a task that a node has ended.
+func (x *recording) ended(at place, job uint64, t *graph.Task, e *end) {
+	if x.Recorder == nil || e.Version == "" {
+		return
+	}
+	put := func(a try, failed bool) {
+		if a.Worker >= at.workers { // no such row
+			return
+		}
+		v := trace.Event{Job: job, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.Version, Worker: at.row + a.Worker,
+			Submitted: t.Added(), Ready: t.ReadyAt(), Start: x.when(at, a.Began), Failed: failed}
+		v.End = v.Start + a.Took
+		for i := range t.Len() {
+			if o := t.Operand(i); o.Mode&graph.Out != 0 {
+				v.Datum, v.I, v.J = o.Datum.Name, o.Datum.I, o.Datum.J
+				break
+			}
+		}
+		x.Sink(v.Worker)(v)
+	}
+	for _, a := range e.Before {
+		put(a, true)
+	}
+	put(try{Version: e.Version, Took: e.Took, Worker: e.Worker, Began: e.Began}, e.Fault != nil)
+}
+
+// copied records what a node has fetched from another one.
+func (x *recording) copied(from, to place, c *copied) {
+	if x.Recorder != nil {
+		start := x.when(to, c.Began)
+		x.Copy(trace.Copy{Worker: to.row, Node: c.From, From: from.row, Bytes: c.Bytes, Start: start, End: start + c.Took})
+	}
+}

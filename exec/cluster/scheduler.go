@@ -1,0 +1,559 @@
+package cluster
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// scheduler decides which node gets which task of a job, and when. It is told what happens,
+// and at what time; it answers with what to give to whom:
+//
+//	enter, lose ─► seats          how many tasks a node may have, and its memory
+//	ready, only ─► queue          the policy, or one node's own
+//	gives       ─► queue ─► seat  as long as there is room: what does not fit into the
+//	                              node's memory waits there
+//	took, land  ─► flying         what nodes have
+//
+// It is pure: it has no goroutine, clock, lock or socket, so that tests and simulations can
+// drive it in a time of their own. Node 0 is the driver. Node i is worker i of the policy, and
+// location i.
+type scheduler struct {
+	owned   bool                                   // by Options.Owner
+	stay    bool                                   // no task leaves its owner
+	near    bool                                   // the policy is dispatch.Locality
+	idle    bool                                   // node 0 gets what no other one can execute, while there are others
+	policy  func(dispatch.Machine) dispatch.Policy // unless owned
+	where   *directory
+	data    map[*graph.Datum]*entry // what tasks use
+	runs    func(*graph.Task) bool  // whether a task will be executed: others need no memory
+	bound   func(*graph.Task) bool  // whether the driver only can execute a task
+	free    bool                    // memory does not count
+	learned *experience
+
+	queue  *dispatch.Queue
+	nodes  int // that the queue knows
+	seats  []seat
+	owners owners
+	flying map[graph.TaskID]*flight
+	spare  *flight // to be used again
+	halted bool    // nothing is given
+	behind bool    // a node has recallTime to do, or more
+	turn   int     // the latest node to be given something
+}
+
+// seat is a node as one that is given tasks.
+type seat struct {
+	lost    bool
+	workers int
+	has     int     // tasks
+	load    float64 // seconds that its workers are expected to take for them
+	room    int     // how many more it is given
+	pace    pace
+	memory  *memory
+	asked   int           // tasks that others were asked for, for this node
+	waiting []*graph.Task // for room in its memory
+}
+
+// flight is a task that a node has been given, and what made its results if it ends well,
+// nil if nobody could do so again.
+type flight struct {
+	task *graph.Task
+	node int
+	cost float64 // seconds that it is expected to take there, of one worker; 0: not known
+	to   int     // the node for which it was asked back; -1: none
+	made *record
+	home bool // it works in the program's memory
+	uses []*entry
+	next *flight // of those to be used again
+}
+
+// newScheduler returns a scheduler that gives tasks to no node yet.
+func newScheduler(o *Options, where *directory, learned *experience, data map[*graph.Datum]*entry) *scheduler {
+	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, idle: o.Idle, policy: o.NewPolicy, where: where, learned: learned, data: data, flying: map[graph.TaskID]*flight{}}
+	s.owners.lost = func(node int) bool { return s.seats[node].lost }
+	return s
+}
+
+// enter has a node be given tasks. The queue has to be renewed before it is.
+func (s *scheduler) enter(node, workers int, m *memory) {
+	for len(s.seats) <= node {
+		s.seats = append(s.seats, seat{lost: true})
+	}
+	least := ahead
+	if s.owned {
+		least = aheadOwned
+	}
+	p := newPace(workers, least)
+	s.seats[node] = seat{workers: workers, pace: p, room: p.size, memory: m}
+	if node > 0 || !s.idle {
+		s.owners.enter(node)
+	}
+}
+
+// absent reports whether a node is given no tasks.
+func (s *scheduler) absent(node int) bool { return node >= len(s.seats) || s.seats[node].lost }
+
+// alone reports whether the driver is the only node.
+func (s *scheduler) alone() bool {
+	for i := 1; i < len(s.seats); i++ {
+		if !s.seats[i].lost {
+			return false
+		}
+	}
+	return true
+}
+
+// largest returns the bytes that the node with the most memory can have; 0: no cap.
+func (s *scheduler) largest() (most int64) {
+	for i, x := range s.seats {
+		if x.lost || i == 0 && s.idle {
+			continue
+		}
+		if x.memory.most == 0 {
+			return 0
+		}
+		most = max(most, x.memory.most)
+	}
+	return most
+}
+
+// renew makes a queue for the nodes that there are. What the old one has goes there, as it
+// was submitted.
+func (s *scheduler) renew() {
+	old, known := s.queue, s.nodes
+	s.nodes = len(s.seats)
+	m := dispatch.Machine{Costs: costs{s}}
+	for i := range s.nodes {
+		m.Locations = append(m.Locations, i)
+	}
+	var p dispatch.Policy
+	if s.owned {
+		p = dispatch.ByOwner(m, s.owners.of, s.takes)
+	} else {
+		p = s.policy(m)
+	}
+	s.queue = dispatch.NewQueue(p, s.nodes, s.nodes)
+	if old == nil {
+		return
+	}
+	for t := old.Own(0); t != nil; t = old.Own(0) {
+		s.only(t)
+	}
+	var tasks []*graph.Task
+	for i := range known {
+		for t := old.Pop(i); t != nil; t = old.Pop(i) {
+			tasks = append(tasks, t)
+		}
+	}
+	slices.SortFunc(tasks, byID)
+	s.ready(tasks, -1)
+}
+
+func byID(a, b *graph.Task) int { return cmp.Compare(a.ID(), b.ID()) }
+
+// ready hands tasks that any node can execute to the policy. From is the node at which the end
+// of a task has freed them, -1 if they come from elsewhere. The slice may be changed.
+func (s *scheduler) ready(tasks []*graph.Task, from int) { s.queue.Push(tasks, from) }
+
+// back notes that a node does not execute a task that the policy has given it.
+func (s *scheduler) back(node int) { s.queue.Push(nil, node) }
+
+// only has a task given to the driver.
+func (s *scheduler) only(t *graph.Task) { s.queue.Direct(t, 0) }
+
+// gives has nodes take tasks as long as they have room, one node after the other, so that none
+// gets all that is ready. Who is told of a task takes it, or sees to its end.
+func (s *scheduler) gives() iter.Seq2[*graph.Task, int] {
+	return func(yield func(*graph.Task, int) bool) {
+		own := s.idle && !s.alone()
+		s.behind = slices.ContainsFunc(s.seats, func(x seat) bool { return !x.lost && x.load > recallTime*float64(x.workers) })
+		for given := true; given; {
+			given = false
+			for range s.seats {
+				s.turn = (s.turn + 1) % len(s.seats)
+				i := s.turn
+				if s.halted {
+					return
+				}
+				if s.seats[i].lost || s.seats[i].room <= 0 {
+					continue
+				}
+				if t := s.next(i, i == 0 && own); t != nil {
+					given = true
+					if s.near && !s.bound(t) {
+						i = s.nearest(t, i, own)
+					}
+					if !yield(t, i) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// nearest returns the node, of those with room, that has most of what a task reads, which is
+// about to go to another one. While nodes have workers without a task it is one of these, or one
+// that is going to have such a worker soon.
+func (s *scheduler) nearest(t *graph.Task, node int, own bool) int {
+	takes := func(i int) bool { return !s.seats[i].lost && s.seats[i].room > 0 && (i > 0 || !own) }
+	free := false
+	for i := range s.seats {
+		free = free || takes(i) && s.seats[i].free()
+	}
+	best, most := node, int64(-1)
+	for k := range s.seats {
+		i := (node + k) % len(s.seats)
+		if x := &s.seats[i]; !takes(i) || free && !x.free() && !x.pace.quick() {
+			continue
+		}
+		if b := t.BytesAt(i); b > most && (i == node || s.fits(t, i)) {
+			best, most = i, b
+		}
+	}
+	return best
+}
+
+// free reports whether a worker has no task.
+func (x *seat) free() bool { return x.has < x.workers }
+
+// next returns the next task for a node, nil if there is none now: one for which it has
+// room.
+func (s *scheduler) next(i int, own bool) *graph.Task {
+	x := &s.seats[i]
+	for k, t := range x.waiting {
+		if s.fits(t, i) {
+			x.waiting = slices.Delete(x.waiting, k, k+1)
+			return t
+		}
+	}
+	for s.queue.Len() > 0 && (len(x.waiting) < waitMost || len(s.flying) == 0) {
+		var t *graph.Task
+		if own {
+			t = s.queue.Own(i)
+		} else {
+			t = s.queue.Pop(i)
+		}
+		if t == nil || s.fits(t, i) {
+			return t
+		}
+		x.waiting = append(x.waiting, t)
+	}
+	return nil
+}
+
+// waitMost is how many tasks wait for memory on a node before no other one of those that are
+// ready is tried.
+const waitMost = 8
+
+// fits reports whether a node has the memory for a task, after it has dropped copies.
+func (s *scheduler) fits(t *graph.Task, node int) bool {
+	m := s.seats[node].memory
+	if m.most == 0 || s.free || !s.runs(t) {
+		return true
+	}
+	return m.room(node, uses(t, s.data), func(e *entry) {
+		s.where.drop(node, e.ref)
+		e.drop(node)
+		e.asked = slices.DeleteFunc(e.asked, func(i int) bool { return i == node })
+		if e.datum != nil {
+			e.show(e.datum)
+		}
+	})
+}
+
+// squeeze returns what to do when all tasks that could be given wait for memory, and none is
+// under way: a task for whoever has room, or the first that fits nowhere, for node -1. It
+// returns nil if none waits.
+func (s *scheduler) squeeze() (t *graph.Task, node int) {
+	if len(s.flying) > 0 {
+		return nil, -1
+	}
+	own := s.idle && !s.alone()
+	var first *graph.Task
+	for i := range s.seats {
+		for k, t := range s.seats[i].waiting {
+			for to := range s.seats {
+				if !s.seats[to].lost && (to > 0 || !own) && s.fits(t, to) {
+					s.seats[i].waiting = slices.Delete(s.seats[i].waiting, k, k+1)
+					s.back(i)
+					return t, to
+				}
+			}
+			if first == nil {
+				first = t
+			}
+		}
+	}
+	return first, -1
+}
+
+// took notes that a node has been given a task.
+func (s *scheduler) took(t *graph.Task, node int) *flight {
+	x := &s.seats[node]
+	f := s.spare
+	if f == nil {
+		f = &flight{}
+	}
+	s.spare = f.next
+	f.task, f.node, f.next = t, node, nil
+	f.to, f.cost = -1, s.learned.run(node, t)
+	if x.memory.most > 0 {
+		f.uses = uses(t, s.data)
+		x.memory.pin(f.uses)
+	}
+	s.flying[t.ID()] = f
+	x.room--
+	x.has++
+	x.load += f.cost
+	return f
+}
+
+// recycle has a flight that has landed used for another task.
+func (s *scheduler) recycle(f *flight) {
+	*f = flight{next: s.spare}
+	s.spare = f
+}
+
+// heard notes that a node has ended so many tasks, which land one by one.
+func (s *scheduler) heard(node, tasks int, now time.Time) {
+	if !s.absent(node) {
+		s.seats[node].room += s.seats[node].pace.ended(tasks, now)
+	}
+}
+
+// land returns the flight of a task that a node has ended, nil if it is not that node's any
+// more.
+func (s *scheduler) land(node int, id graph.TaskID) *flight {
+	f := s.flying[id]
+	if f == nil || f.node != node {
+		return nil
+	}
+	delete(s.flying, id)
+	x := &s.seats[node]
+	x.room++
+	x.has--
+	if f.to >= 0 {
+		s.seats[f.to].asked--
+	} else {
+		x.load -= f.cost
+	}
+	if x.has == 0 {
+		x.load = 0
+	}
+	x.memory.unpin(f.uses)
+	return f
+}
+
+// lose has a node be given nothing any more. It returns the tasks that it had: they are to be
+// made ready again.
+func (s *scheduler) lose(node int) (tasks []*graph.Task) {
+	x := &s.seats[node]
+	x.lost = true
+	for id, f := range s.flying {
+		if f.node == node {
+			delete(s.flying, id)
+			tasks = append(tasks, f.task)
+			if f.to >= 0 {
+				s.seats[f.to].asked--
+			}
+		}
+	}
+	slices.SortFunc(tasks, byID)
+	tasks = append(tasks, x.waiting...)
+	x.waiting = nil
+	s.renew() // what was meant for it is others'
+	return tasks
+}
+
+// takes reports whether a node has so little to do, and another one so much, that it takes what
+// that one owns if it ends it sooner.
+func (s *scheduler) takes(node int) bool {
+	return s.behind && !s.stay && s.seats[node].has <= s.seats[node].workers
+}
+
+// recall is tasks that a node has been given, and that had better go to another one if they have
+// not begun.
+type recall struct {
+	from  int
+	tasks []uint64
+}
+
+// recalls returns what nodes are to give back, for others for which there is nothing else: tasks
+// that these end so much sooner. There is no answer for a task that has begun but its end.
+func (s *scheduler) recalls() (all []recall) {
+	if s.halted || s.free || s.stay {
+		return nil
+	}
+	from, rest := s.busiest()
+	for i := range s.seats {
+		if rest < recallTime {
+			break
+		}
+		x := &s.seats[i]
+		if x.lost || x.has >= x.workers || x.asked > 0 || x.room <= 0 || len(x.waiting) > 0 || i == 0 && s.idle && !s.alone() {
+			continue
+		}
+		if r := s.recall(i, from, rest); len(r.tasks) > 0 {
+			all = append(all, r)
+			from, rest = s.busiest()
+		}
+	}
+	return all
+}
+
+// busiest returns the node with the most to do, of those that have tasks that they have not
+// begun, and the seconds that it takes: 0 if there is none. What it is to give back is not its.
+func (s *scheduler) busiest() (node int, rest float64) {
+	for i := range s.seats {
+		v := &s.seats[i]
+		if r := v.load / float64(v.workers); !v.lost && v.has > 2*v.workers && r > rest {
+			node, rest = i, r
+		}
+	}
+	return node, rest
+}
+
+// recallTime is the seconds that a node must have to do for others to take some of it: some
+// ten times the way of a message there and back. Not measured.
+const recallTime = 3e-3
+
+// recall returns what a node is to give back for another one, that which comes last there first.
+func (s *scheduler) recall(to, from int, rest float64) recall {
+	r := recall{from: from}
+	var last []*flight
+	for _, f := range s.flying {
+		if f.node == from && f.to < 0 && f.cost > 0 && s.movable(f) {
+			last = append(last, f)
+		}
+	}
+	slices.SortFunc(last, func(a, b *flight) int {
+		return cmp.Or(cmp.Compare(a.task.Priority, b.task.Priority), cmp.Compare(b.task.ID(), a.task.ID()))
+	})
+	x, v := &s.seats[to], &s.seats[from]
+	load := x.load / float64(x.workers)
+	for _, f := range last {
+		if len(r.tasks) >= 2*x.workers-x.has {
+			break
+		}
+		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
+		// Of what it has the node has done a part: half of a task on each worker, say.
+		if run == 0 || load+run+2*move > rest-f.cost/2 {
+			continue
+		}
+		load += run / float64(x.workers)
+		rest -= f.cost / float64(v.workers)
+		f.to = to
+		x.asked++
+		v.load -= f.cost
+		r.tasks = append(r.tasks, uint64(f.task.ID()))
+	}
+	return r
+}
+
+// movable reports whether a task may leave no trace on a node that gives it back: it reads all
+// that it uses, which the node then has.
+func (s *scheduler) movable(f *flight) bool {
+	if f.home {
+		return false
+	}
+	for k := range f.task.Len() {
+		o := f.task.Operand(k)
+		if e := s.data[o.Datum]; o.Mode&graph.In == 0 || e.copied != nil || e.unmade() {
+			return false
+		}
+	}
+	return true
+}
+
+// returned notes that a node has given a task back, of which it has all operands. It reports
+// whether the task is for another node now; if not it is ready again.
+func (s *scheduler) returned(f *flight) bool {
+	s.back(f.node)
+	if f.to < 0 {
+		return false
+	}
+	for k := range f.task.Len() {
+		o := f.task.Operand(k)
+		e := s.data[o.Datum]
+		e.read(f.node)
+		e.show(o.Datum)
+	}
+	if s.seats[f.to].lost {
+		return false
+	}
+	s.seats[f.to].waiting = append(s.seats[f.to].waiting, f.task)
+	return true
+}
+
+// leaves notes what a task that has landed leaves: the next versions of what it writes, and
+// copies of what it reads. What a failed task has written is a version as well: its policy may
+// be that the failure does not matter.
+func (s *scheduler) leaves(f *flight, failed bool) {
+	for k := range f.task.Len() {
+		o := f.task.Operand(k)
+		e := s.data[o.Datum]
+		if o.Mode&graph.Out == 0 {
+			if !failed {
+				e.read(f.node)
+			}
+			continue
+		}
+		if !first(f.task, k) {
+			continue
+		}
+		made := f.made
+		if failed {
+			made = nil
+		}
+		for i := range s.seats {
+			if m := s.seats[i].memory; i != f.node && m != nil && m.forget(e) && !e.has(i) { // zeros, or not come
+				s.where.drop(i, e.ref)
+			}
+		}
+		s.where.written(e, f.node, made)
+		e.copied = nil
+	}
+}
+
+// first reports whether operand k is the first with its datum that t writes.
+func first(t *graph.Task, k int) bool {
+	for i := range k {
+		if o := t.Operand(i); o.Datum == t.Operand(k).Datum && o.Mode&graph.Out != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// costs are the [dispatch.Costs] of a job's nodes, as the driver has learned them. Of a node
+// with several workers a task takes a part of the time.
+type costs struct{ s *scheduler }
+
+// Run implements [dispatch.Costs].
+func (c costs) Run(t *graph.Task, node int) float64 {
+	s := c.s
+	if s.absent(node) || node == 0 && s.idle && !s.alone() {
+		return math.Inf(1)
+	}
+	return s.learned.run(node, t) / float64(s.seats[node].workers)
+}
+
+// Move implements [dispatch.Costs].
+func (c costs) Move(t *graph.Task, node int) (seconds float64) {
+	for k := range t.Len() {
+		o := t.Operand(k)
+		e := c.s.data[o.Datum]
+		if o.Mode&graph.In == 0 || len(e.holders) == 0 || e.has(node) || slices.Contains(e.asked, node) {
+			continue
+		}
+		seconds += c.s.learned.move(e.holders, node, o.Datum.Bytes)
+	}
+	return seconds
+}

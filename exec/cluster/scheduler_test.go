@@ -1,0 +1,267 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// virtual is a program on nodes that exist in a time of their own only: it drives a scheduler
+// as a driver does, without any transport.
+type virtual struct {
+	*scheduler
+	t         *testing.T
+	graph     graph.Graph
+	directory directory
+	rng       *rand.Rand
+	now       time.Duration
+	events    []happening
+	ends      map[graph.TaskID]int
+	count     int
+	given     int       // back
+	memory    []*memory // by node
+}
+
+// happening is the end of a task on a node, or the loss of one.
+type happening struct {
+	at   time.Duration
+	node int
+	task graph.TaskID // 0: the node is lost
+	back bool         // it gives the task back, unless that has ended
+}
+
+func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64) *virtual {
+	v := &virtual{t: t, rng: rng, ends: map[graph.TaskID]int{}}
+	v.scheduler = newScheduler(o, &v.directory, &experience{}, map[*graph.Datum]*entry{})
+	v.runs = func(*graph.Task) bool { return true }
+	v.bound = func(*graph.Task) bool { return false }
+	for i, most := range caps {
+		v.come(i, most)
+	}
+	v.renew()
+	return v
+}
+
+func (v *virtual) come(node int, most int64) {
+	v.memory = append(v.memory, &memory{most: most})
+	v.enter(node, 1+v.rng.IntN(3), v.memory[node])
+}
+
+// submit adds a task, as a driver does: what is ready is handed over at once.
+func (v *virtual) submit(s *graph.Spec) {
+	for _, o := range s.Operands {
+		if v.data[o.Datum] == nil {
+			e := &entry{datum: o.Datum, holders: []int{0}, ref: transport.Ref{Matrix: 1, I: o.Datum.Key.I}}
+			e.label = labelOf(o.Datum)
+			v.data[o.Datum] = e
+			e.show(o.Datum)
+		}
+	}
+	v.count++
+	if t, ready := v.graph.Add(s); ready {
+		v.ready([]*graph.Task{t}, -1)
+	}
+}
+
+// step gives what there is to give, and has the next thing happen. It reports whether one has.
+func (v *virtual) step() bool {
+	for {
+		for t, i := range v.gives() {
+			v.give(t, i)
+		}
+		t, i := v.squeeze()
+		if t == nil {
+			break
+		}
+		if i < 0 {
+			v.t.Fatalf("task %d fits nowhere", t.ID())
+		}
+		v.give(t, i)
+	}
+	if len(v.events) == 0 {
+		return false
+	}
+	next := 0
+	for k, h := range v.events {
+		if h.at < v.events[next].at {
+			next = k
+		}
+	}
+	h := v.events[next]
+	v.events = slices.Delete(v.events, next, next+1)
+	v.now = max(v.now, h.at)
+	if h.task == 0 {
+		v.lost(h.node)
+		return true
+	}
+	if h.back && v.ends[h.task] > 0 {
+		return true
+	}
+	v.heard(h.node, 1, time.Time{}.Add(v.now))
+	f := v.land(h.node, h.task)
+	if f == nil { // the node was lost meanwhile, or has given it back
+		return true
+	}
+	if h.back {
+		v.given++
+		f.task.SetState(graph.Ready)
+		v.events = slices.DeleteFunc(v.events, func(x happening) bool { return x.task == h.task })
+		if !v.returned(f) {
+			v.ready([]*graph.Task{f.task}, -1)
+		}
+		return true
+	}
+	v.learned.ran(h.node, f.task, v.lasts(h.node))
+	v.leaves(f, false)
+	v.ends[h.task]++
+	f.task.Used(h.node, 0)
+	v.ready(v.graph.End(f.task, graph.Done, nil, nil), h.node)
+	for _, r := range v.recalls() {
+		for _, id := range r.tasks {
+			if v.rng.IntN(2) == 0 { // or else it has begun
+				v.events = append(v.events, happening{v.now + time.Millisecond, r.from, graph.TaskID(id), true})
+			}
+		}
+	}
+	return true
+}
+
+// give is a node's getting a task, which it ends some time later.
+func (v *virtual) give(t *graph.Task, i int) {
+	if v.seats[i].lost {
+		v.t.Fatalf("task %d goes to node %d, which is lost", t.ID(), i)
+	}
+	t.SetState(graph.Running)
+	v.took(t, i)
+	has := 0
+	for _, f := range v.flying {
+		if f.node == i {
+			has++
+		}
+	}
+	if most := v.seats[i].pace.size; has > most {
+		v.t.Fatalf("node %d has %d tasks, its room is %d", i, has, most)
+	}
+	if m := v.memory[i]; m.most > 0 && m.used > m.most {
+		v.t.Fatalf("node %d has %d bytes, its cap is %d", i, m.used, m.most)
+	}
+	v.events = append(v.events, happening{v.now + v.lasts(i), i, t.ID(), false})
+}
+
+// lasts is how long a task lasts on a node: each is half as fast as the one before.
+func (v *virtual) lasts(node int) time.Duration {
+	return time.Duration(1+v.rng.IntN(1000)) * time.Microsecond << node
+}
+
+// lost is the loss of a node. What only it had is the driver's again.
+func (v *virtual) lost(node int) {
+	for d, e := range v.data {
+		e.drop(node)
+		if len(e.holders) == 0 {
+			e.holders = append(e.holders, 0)
+		}
+		e.show(d)
+	}
+	tasks := v.lose(node)
+	for _, t := range tasks {
+		t.SetState(graph.Ready)
+	}
+	v.ready(tasks, -1)
+}
+
+// TestScheduler: random programs on nodes that come and go, some with little memory, under
+// every policy: each task ends once, and no node has more tasks, or bytes, than it may have.
+func TestScheduler(t *testing.T) {
+	given := 0
+	for seed := range uint64(40) {
+		for k, kind := range append(dispatch.Kinds(), 255) {
+			rng := rand.New(rand.NewPCG(seed, uint64(k)))
+			o := &Options{Policy: kind, Owner: kind == 255, Idle: seed%4 == 0, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(kind, m) }}
+			caps := []int64{0, 0, 0, 0}
+			if !o.Idle {
+				caps = []int64{0, 6 * 8, 0, 10 * 8}
+			}
+			v := newVirtual(t, rng, o, caps)
+			for i := range rng.IntN(4) {
+				v.events = append(v.events, happening{at: time.Duration(rng.IntN(50_000)) * time.Microsecond, node: 1 + i})
+			}
+			data := make([]graph.Datum, 20)
+			for i := range data {
+				data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8, Owner: int32(i)}
+			}
+			op := &versions.Op{Name: "nothing"}
+			tasks := 100 + rng.IntN(200)
+			for i := range tasks {
+				s := &graph.Spec{Op: op, Priority: rng.Int64N(3)}
+				for _, k := range rng.Perm(len(data))[:1+rng.IntN(4)] {
+					s.Operands = append(s.Operands, graph.Operand{Datum: &data[k], Mode: []graph.Mode{graph.In, graph.In, graph.InOut}[rng.IntN(3)]})
+				}
+				v.submit(s)
+				if i == tasks/2 {
+					v.come(len(v.seats), 0)
+					v.renew()
+				}
+				if i%3 == 0 {
+					v.step()
+				}
+			}
+			for v.step() {
+			}
+			given += v.given
+			name := fmt.Sprintf("seed %d, %v", seed, kind)
+			if len(v.ends) != v.count {
+				t.Fatalf("%s: %d of %d tasks have ended", name, len(v.ends), v.count)
+			}
+			for id, n := range v.ends {
+				if n != 1 {
+					t.Fatalf("%s: task %d has ended %d times", name, id, n)
+				}
+			}
+			if len(v.flying) != 0 || v.queue.Len() != 0 {
+				t.Fatalf("%s: %d tasks under way, %d queued", name, len(v.flying), v.queue.Len())
+			}
+		}
+	}
+	if given == 0 {
+		t.Error("no task was given back")
+	}
+}
+
+// TestNearest: under locality a node that has a worker free, or soon, gets what it has; others
+// that have nothing to do get the rest.
+func TestNearest(t *testing.T) {
+	o := &Options{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
+	v := newVirtual(t, rand.New(rand.NewPCG(1, 1)), o, []int64{0, 0, 0, 0})
+	for i := range v.seats {
+		v.seats[i].workers = 2
+	}
+	data := make([]graph.Datum, 10)
+	gives := func(d []graph.Datum) (to []int) {
+		for i := range d {
+			d[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8}
+			v.data[&d[i]] = &entry{datum: &d[i], holders: []int{3}, version: 1}
+			v.data[&d[i]].show(&d[i])
+			v.submit(&graph.Spec{Op: &versions.Op{Name: "nothing"}, Operands: []graph.Operand{{Datum: &d[i], Mode: graph.InOut}}})
+			for x, i := range v.gives() {
+				v.give(x, i)
+				to = append(to, i)
+			}
+		}
+		return to
+	}
+	got := gives(data[:6])
+	if !slices.Equal(got[:2], []int{3, 3}) || slices.Contains(got[2:], 3) || slices.Max(got) > 3 || slices.Min(got) < 1 {
+		t.Errorf("node 3 has all, and tasks go to %v", got)
+	}
+	v.seats[3].pace.size, v.seats[3].room = 100, 90 // tasks are short
+	if got := gives(data[6:]); !slices.Equal(got, []int{3, 3, 3, 3}) {
+		t.Errorf("node 3 has all, tasks are short, and they go to %v", got)
+	}
+}

@@ -1,0 +1,310 @@
+package la_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/mat"
+)
+
+// away returns a distributed copy of src on the nodes of rt, by a P×Q grid of them.
+func away(t *testing.T, rt exec.Runtime, src *blocked.Matrix[float64], p, q int) *blocked.Matrix[float64] {
+	t.Helper()
+	m, n := src.Dims()
+	a, err := blocked.Distributed[float64](rt, src.Kind(), m, n, src.NB())
+	if err == nil {
+		err = a.SetLayout(blocked.BlockCyclic{P: p, Q: q}, p*q)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	job := rt.NewJob(context.Background())
+	if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Load(a, src, blocked.LoadOptions{}), job.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// waves returns a matrix here, the same on each call.
+func waves(kind blocked.Kind, m, n, nb int) *blocked.Matrix[float64] {
+	a := blocked.New[float64](kind, m, n, nb)
+	for i, j := range a.StoredTiles() {
+		tile := a.Tile(i, j)
+		for r := range tile.Rows {
+			for c := range tile.Cols {
+				g, h := i*nb+r, j*nb+c
+				if kind != blocked.Full {
+					g, h = min(g, h), max(g, h)
+				}
+				tile.Set(r, c, math.Sin(float64(1+7*g*g+13*h+g*h)))
+				if g == h && kind != blocked.Full {
+					tile.Set(r, c, float64(n))
+				}
+			}
+		}
+	}
+	return a
+}
+
+// same fails t unless two matrices have the same bits.
+func same(t *testing.T, what string, got, want *blocked.Matrix[float64]) {
+	t.Helper()
+	m, n := want.Dims()
+	for i := range m {
+		for j := range n {
+			if math.Float64bits(got.At(i, j)) != math.Float64bits(want.At(i, j)) {
+				t.Fatalf("%s: (%d, %d) is %v, want %v", what, i, j, got.At(i, j), want.At(i, j))
+			}
+		}
+	}
+}
+
+// TestGrids: LU with each pivoting and QR in each tree have the bits of one machine on four
+// nodes in a 2×2, a 1×4 and a 4×1 grid.
+func TestGrids(t *testing.T) {
+	const m, n, nb, nrhs = 70, 60, 8, 3
+	d, _ := nodes(t, 4, true)
+	one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	ctx := context.Background()
+	type solution struct{ factor, x *blocked.Matrix[float64] }
+	lu := func(rt exec.Runtime, pivoting la.Pivoting, p, q int) (s solution, swaps []int) {
+		t.Helper()
+		e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := away(t, rt, waves(blocked.Full, n, n, nb), p, q)
+		b := away(t, rt, waves(blocked.Full, n, nrhs, nb), p, q)
+		f, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: pivoting, GrowthLimit: 1e300})
+		if err == nil {
+			err = errors.Join(f.FactorizeInPlace(ctx, a), f.SolveInPlace(ctx, false, b))
+		}
+		if err != nil {
+			t.Fatalf("%v on %d×%d: %v", pivoting, p, q, err)
+		}
+		return solution{a, b}, append(f.Swaps(nil), int(math.Float64bits(f.Growth())))
+	}
+	qr := func(rt exec.Runtime, tree la.Tree, p, q int) solution {
+		t.Helper()
+		e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := away(t, rt, waves(blocked.Full, m, n, nb), p, q)
+		b, x := away(t, rt, waves(blocked.Full, m, nrhs, nb), p, q), away(t, rt, waves(blocked.Full, n, nrhs, nb), p, q)
+		opt := la.QROptions{Tree: tree}
+		if tree == la.TreeDomains {
+			opt.Domain = 3
+		}
+		f, err := la.NewQRWith[float64](e, opt)
+		if err == nil {
+			err = errors.Join(f.FactorizeInPlace(ctx, a), f.SolveInPlace(ctx, b, x))
+		}
+		if err != nil {
+			t.Fatalf("%v on %d×%d: %v", tree, p, q, err)
+		}
+		return solution{a, x}
+	}
+	for _, pivoting := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting, la.TilePivoting} {
+		want, swaps := lu(one, pivoting, 2, 2)
+		for _, grid := range [][2]int{{2, 2}, {1, 4}, {4, 1}} {
+			got, s := lu(d, pivoting, grid[0], grid[1])
+			what := fmt.Sprintf("%v on %v", pivoting, grid)
+			same(t, what+", factors", got.factor, want.factor)
+			same(t, what+", solution", got.x, want.x)
+			if fmt.Sprint(s) != fmt.Sprint(swaps) {
+				t.Errorf("%s: swaps %v, want %v", what, s, swaps)
+			}
+		}
+	}
+	for _, tree := range []la.Tree{la.TreeFlat, la.TreeBinary, la.TreeGreedy, la.TreeDomains} {
+		want := qr(one, tree, 2, 2)
+		for _, grid := range [][2]int{{2, 2}, {1, 4}, {4, 1}} {
+			got, what := qr(d, tree, grid[0], grid[1]), fmt.Sprintf("%v on %v", tree, grid)
+			same(t, what+", factors", got.factor, want.factor)
+			same(t, what+", solution", got.x, want.x)
+		}
+	}
+}
+
+// TestScatterGather: each tile of the user's matrix goes out once, to one node, and comes
+// back once.
+func TestScatterGather(t *testing.T) {
+	const m, n, nb = 130, 90, 16
+	d, _ := nodes(t, 3, true)
+	in := func() (agents, driver int64) {
+		for _, u := range d.Usage() {
+			if u.Node == "driver" {
+				driver += u.In
+			} else {
+				agents += u.In
+			}
+		}
+		return agents, driver
+	}
+	for _, kind := range []blocked.Kind{blocked.Full, blocked.SymUpper, blocked.TriLower} {
+		rows := m
+		if kind != blocked.Full {
+			rows = n
+		}
+		src := waves(kind, rows, n, nb)
+		agents, driver := in()
+		a := away(t, d, src, 3, 1)
+		dense := mat.NewDense(rows, n, nil)
+		a.CopyTo(dense, 2)
+		for i := range rows {
+			for j := range n {
+				if dense.At(i, j) != src.At(i, j) {
+					t.Fatalf("%v: (%d, %d) is %v, want %v", kind, i, j, dense.At(i, j), src.At(i, j))
+				}
+			}
+		}
+		out, back := in()
+		if out -= agents; out != src.Bytes() {
+			t.Errorf("%v: %d bytes were scattered, want %d", kind, out, src.Bytes())
+		}
+		if back -= driver; back != src.Bytes() {
+			t.Errorf("%v: %d bytes were gathered, want %d", kind, back, src.Bytes())
+		}
+	}
+}
+
+// TestDistributedList: what la does with distributed matrices, it does right or refuses by
+// type. What computes in place is tested by its bits in TestDistributed.
+func TestDistributedList(t *testing.T) {
+	const n, nrhs, nb = 30, 4, 8
+	ctx := context.Background()
+	d, _ := nodes(t, 2, false)
+	e, err := la.NewEngine(la.Options{Runtime: d, NB: nb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := map[string]*blocked.Matrix[float64]{
+		"general": waves(blocked.Full, n, n, nb), "spd": waves(blocked.SymUpper, n, n, nb), "tall": waves(blocked.Full, 2*n, n, nb),
+		"upper": waves(blocked.TriUpper, n, n, nb), "b": waves(blocked.Full, n, nrhs, nb), "b2": waves(blocked.Full, 2*n, nrhs, nb),
+	}
+	there := map[string]*blocked.Matrix[float64]{}
+	for name, a := range here {
+		there[name] = away(t, d, a, 1, 2)
+	}
+	// Each call reads distributed matrices, or those here, and writes to memory here.
+	reads := map[string]func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error{
+		"Gemm": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			return la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, of["general"], of["b"], 0, dst)
+		},
+		"Solve": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.Solve[float64](ctx, e, dst, of["general"], of["b"])
+			return err
+		},
+		"Solve, symmetric": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.Solve[float64](ctx, e, dst, of["spd"], of["b"])
+			return err
+		},
+		"Solve, triangular": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.Solve[float64](ctx, e, dst, of["upper"], of["b"])
+			return err
+		},
+		"Solve, tall": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.Solve[float64](ctx, e, dst, of["tall"], of["b2"])
+			return err
+		},
+		"LeastSquares": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			return la.LeastSquares[float64](ctx, e, dst, of["tall"], of["b2"])
+		},
+		"Inverse": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.Inverse[float64](ctx, e, dst, of["general"])
+			return err
+		},
+		"SolveSPD": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.SolveSPD(ctx, e, dst, of["spd"], of["b"])
+			return err
+		},
+		"SolveGeneral": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			_, err := la.SolveGeneral(ctx, e, dst, of["general"], of["b"])
+			return err
+		},
+		"Cholesky": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			c := la.NewCholesky[float64](e)
+			return errors.Join(c.Factorize(of["spd"]), c.SolveTo(dst, of["b"]))
+		},
+		"LU": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			f := la.NewLU[float64](e)
+			return errors.Join(f.Factorize(of["general"]), f.SolveTo(dst, true, of["b"]))
+		},
+		"QR": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			q := la.NewQR[float64](e)
+			return errors.Join(q.Factorize(of["tall"]), q.SolveTo(dst, false, of["b2"]))
+		},
+		"Cond": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
+			x, err := la.Cond[float64](ctx, e, of["general"], lapack.MaxRowSum)
+			dst.ReuseAs(1, 1)
+			dst.Set(0, 0, float64(float32(x))) // sums of norms are in another order
+			return err
+		},
+	}
+	for name, call := range reads {
+		var got, want mat.Dense
+		if err := errors.Join(call(here, &want), call(there, &got)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !mat.EqualApprox(&got, &want, 1e-12) {
+			t.Errorf("%s: what is computed of distributed matrices differs", name)
+		}
+	}
+
+	// Results that are written to a distributed matrix element by element are refused.
+	into := map[string]func(dst *blocked.Matrix[float64]) error{
+		"Solve": func(dst *blocked.Matrix[float64]) error {
+			_, err := la.Solve[float64](ctx, e, dst, here["general"], here["b"])
+			return err
+		},
+		"SolveSPD": func(dst *blocked.Matrix[float64]) error {
+			_, err := la.SolveSPD(ctx, e, dst, here["spd"], here["b"])
+			return err
+		},
+		"LeastSquares": func(dst *blocked.Matrix[float64]) error {
+			return la.LeastSquares[float64](ctx, e, dst, here["tall"], here["b2"])
+		},
+		"CopyTo": func(dst *blocked.Matrix[float64]) error { here["b"].CopyTo(dst, 1); return nil },
+		"Set":    func(dst *blocked.Matrix[float64]) error { dst.Set(0, 0, 1); return nil },
+		"Zero":   func(dst *blocked.Matrix[float64]) error { dst.Zero(); return nil },
+	}
+	for name, call := range into {
+		if r := panics(func() { err = call(there["b"]) }); r != blocked.ErrAway {
+			t.Errorf("%s: panics with %v, returns %v, want ErrAway", name, r, err)
+		}
+	}
+
+	// Nothing works after Close.
+	closed := away(t, d, here["general"], 1, 2)
+	if err := errors.Join(closed.Close(), closed.Close()); err != nil {
+		t.Error(err)
+	}
+	after := map[string]func(){
+		"At":               func() { closed.At(0, 0) },
+		"CopyTo":           func() { closed.CopyTo(mat.NewDense(n, n, nil), 1) },
+		"Gemm":             func() { la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, closed, there["b"], 0, there["b"]) },
+		"Norm":             func() { la.Norm[float64](e, closed, lapack.MaxAbs) },
+		"FactorizeInPlace": func() { la.NewLU[float64](e).FactorizeInPlace(ctx, closed) },
+	}
+	for name, call := range after {
+		if r := panics(call); r != blocked.ErrReleased {
+			t.Errorf("%s after Close: panics with %v, want ErrReleased", name, r)
+		}
+	}
+}

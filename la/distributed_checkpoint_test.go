@@ -1,0 +1,217 @@
+package la_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/la"
+)
+
+const awayOrder, awayTile = 150, 16
+
+// awayFactors factors a random matrix in place, LU or Cholesky, and returns the elements and
+// the pivots; without a checkpoint if Dir is "".
+func awayFactors(ctx context.Context, rt exec.Runtime, lu bool, seed uint64, keep la.Checkpoint, began func()) (resumed int, result []float64, err error) {
+	e, err := la.NewEngine(la.Options{Runtime: rt, NB: awayTile})
+	if err != nil {
+		return 0, nil, err
+	}
+	defer e.Close()
+	kind, bump := blocked.SymUpper, float64(awayOrder)
+	if lu {
+		kind, bump = blocked.Full, 0
+	}
+	a, err := blocked.Distributed[float64](rt, kind, awayOrder, awayOrder, awayTile)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer a.Close()
+	if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, seed, bump) }); err != nil {
+		return 0, nil, err
+	}
+	began()
+	f, c := la.NewLU[float64](e), la.NewCholesky[float64](e)
+	switch {
+	case lu && keep.Dir != "":
+		resumed, err = f.FactorizeInPlaceCheckpoint(ctx, a, keep)
+	case lu:
+		err = f.FactorizeInPlace(ctx, a)
+	case keep.Dir != "":
+		resumed, err = c.FactorizeInPlaceCheckpoint(ctx, a, keep)
+	default:
+		err = c.FactorizeInPlace(ctx, a)
+	}
+	if err != nil {
+		return resumed, nil, err
+	}
+	for i := range awayOrder {
+		for j := range awayOrder {
+			result = append(result, a.At(i, j))
+		}
+	}
+	if lu {
+		for _, p := range f.Pivots(nil) {
+			result = append(result, float64(p))
+		}
+		return resumed, append(result, f.Cond()), nil
+	}
+	return resumed, append(result, c.Cond()), nil
+}
+
+// untilStates returns a context that ends when there are states in a directory.
+func untilStates(t *testing.T, dir string) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	go func() {
+		for ctx.Err() == nil {
+			if names, _ := filepath.Glob(filepath.Join(dir, "*.state")); len(names) > 1 {
+				cancel()
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+	}()
+	return ctx
+}
+
+func sameBits(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+			t.Fatalf("%s: number %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// TestDistributedCheckpoint: the nodes write the states of a distributed matrix, and another
+// driver with other nodes goes on from them, also when one of these is lost. It has the bits
+// of one machine without a checkpoint.
+func TestDistributedCheckpoint(t *testing.T) {
+	one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	nothing := func() {}
+	for _, lu := range []bool{false, true} {
+		dir := t.TempDir()
+		_, want, err := awayFactors(context.Background(), one, lu, 7, la.Checkpoint{}, nothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := nodes(t, 2, true)
+		var bad *la.CheckpointError
+		if _, _, err := awayFactors(context.Background(), first, lu, 7, la.Checkpoint{Dir: dir, Resume: true}, nothing); !errors.As(err, &bad) {
+			t.Errorf("lu=%t: resumed from nothing: %v", lu, err)
+		}
+		if _, _, err := awayFactors(untilStates(t, dir), first, lu, 7, la.Checkpoint{Dir: dir, Every: 1}, nothing); !errors.Is(err, context.Canceled) {
+			t.Fatalf("lu=%t: %v", lu, err)
+		}
+		states, _ := filepath.Glob(filepath.Join(dir, "*.state"))
+		if len(states) < 2 {
+			t.Fatalf("lu=%t: states %v", lu, states)
+		}
+		first.Close()
+		copyOf := func() string { // a directory with the same states
+			to := t.TempDir()
+			for _, s := range states {
+				b, err := os.ReadFile(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(to, filepath.Base(s)), b, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return to
+		}
+		damaged, other := copyOf(), copyOf()
+		second, kill := nodes(t, 3, true)
+		resumed, got, err := awayFactors(context.Background(), second, lu, 7, la.Checkpoint{Dir: dir, Every: 5, Resume: true}, func() {
+			go func() {
+				time.Sleep(20 * time.Millisecond)
+				kill[1]()
+			}()
+		})
+		if err != nil || resumed == 0 {
+			t.Fatalf("lu=%t: resumed after %d panels: %v", lu, resumed, err)
+		}
+		sameBits(t, "resumed", got, want)
+		if left, _ := os.ReadDir(dir); len(left) != 0 {
+			t.Errorf("lu=%t: %v is left", lu, left)
+		}
+		// A tile of the latest state is damaged: the one before does.
+		latest := filepath.Join(damaged, filepath.Base(states[len(states)-1]))
+		b, err := os.ReadFile(latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)-100] ^= 1
+		if err := os.WriteFile(latest, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if again, got, err := awayFactors(context.Background(), second, lu, 7, la.Checkpoint{Dir: damaged, Resume: true}, nothing); err != nil || again >= resumed {
+			t.Errorf("lu=%t: with a damaged state: resumed after %d panels, %v", lu, again, err)
+		} else {
+			sameBits(t, "from the older state", got, want)
+		}
+		if _, _, err := awayFactors(context.Background(), second, lu, 8, la.Checkpoint{Dir: other}, nothing); !errors.As(err, &bad) {
+			t.Errorf("lu=%t: another matrix: %v", lu, err)
+		}
+		// Without nodes a distributed matrix is one of this process.
+		if _, got, err = awayFactors(context.Background(), one, lu, 7, la.Checkpoint{Dir: t.TempDir(), Every: 4}, nothing); err != nil {
+			t.Errorf("lu=%t: in one process: %v", lu, err)
+		} else {
+			sameBits(t, "in one process", got, want)
+		}
+		second.Close()
+	}
+}
+
+// TestCheckpointOnNodes: a factorization of the program's own matrix on a cluster keeps
+// states, and a driver that comes after it goes on from them, with the same bits.
+func TestCheckpointOnNodes(t *testing.T) {
+	one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	for _, f := range factorizations() {
+		dir := t.TempDir()
+		on := func(rt exec.Runtime, ctx context.Context, keep la.Checkpoint) (int, []float64, error) {
+			e, err := la.NewEngine(la.Options{Runtime: rt, NB: 16})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			return f.factor(ctx, e, 1, keep)
+		}
+		_, want, err := on(one, context.Background(), la.Checkpoint{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var drivers [2]*cluster.Driver
+		for k := range drivers {
+			drivers[k], _ = nodes(t, 2, false)
+		}
+		if _, _, err := on(drivers[0], untilStates(t, dir), la.Checkpoint{Dir: dir, Every: 1}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", f.name, err)
+		}
+		drivers[0].Close()
+		resumed, got, err := on(drivers[1], context.Background(), la.Checkpoint{Dir: dir, Resume: true})
+		if err != nil || resumed == 0 {
+			t.Fatalf("%s: resumed after %d panels: %v", f.name, resumed, err)
+		}
+		sameBits(t, f.name, got, want)
+	}
+}
