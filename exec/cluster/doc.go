@@ -52,7 +52,8 @@
 // errors; directory (who has what), lineage (how to make it again), memory (what nodes
 // have room for), durable (when second copies are taken), pace (how many tasks a node has) and
 // costs (how long things take), which are pure; message and packed (the wire); options; outbox;
-// store (the values on a node); meter (its times); gate (tasks that wait for its runtime);
+// meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
+// use and make, and the program's memory); gate (tasks that wait for its runtime);
 // executor; agent; usage (what nodes have done); record; fleet; owner and scheduler (which node gets
 // which task), which are pure; catalog (the data of a job); placement; job; mend; guard (takes
 // second copies); driver; keep.

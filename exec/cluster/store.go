@@ -1,12 +1,7 @@
 package cluster
 
 import (
-	"container/list"
 	"context"
-	"errors"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -16,74 +11,18 @@ import (
 // driver keeps, is what makes it simple: a version is read by tasks that have it and
 // written by nobody, or one task makes the next version of it in its place.
 type store struct {
-	through transport.Transport
-	known   known
-	ctx     context.Context // the end of all fetches
-	end     context.CancelFunc
-	tokens  chan struct{} // for fetches at once
-	meter   *meter
-
-	mu    sync.Mutex              // a leaf
-	held  map[transport.Ref]*held // by the datum: its Ref with version 0
-	count sync.WaitGroup          // of fetchers, and of what is brought into the program's memory
-	bytes int64                   // of values, but for those that are the program's
-	peak  int64                   // the most that there were
-
-	fetches  []fetch   // to be begun, in turn
-	fetchers int       // goroutines that do so
-	resting  int       // of these, those that have nothing to do
-	more     sync.Cond // there is something to do, or the store is closed
-
-	derived list.List // of *derived, that which was used last in front
-	room    int64     // bytes of operands of which something may be derived
-
-	spare      map[kindOf][]versions.Shaped // values that were dropped
-	spareBytes int64
-	spareMost  int64
+	fetcher
 }
-
-// held is a datum on a node. Its memory stays the same for all versions that come here,
-// made or fetched.
-type held struct {
-	ref   transport.Ref // of the version that is there, or on its way
-	value any           // a versions.Value, or what only the driver has
-	home  *home         // of a datum of the program, on the driver
-	err   error         // why it did not come
-	wants []waiter      // who waits for it; nil if it is there
-	on    bool          // on its way
-	made  []*derived    // of the version that is there
-}
-
-// derived is what tasks have made of a version for others that read it.
-type derived struct {
-	of    *held
-	role  int
-	value versions.Derived
-	at    *list.Element // of store.derived
-}
-
-// waiter is told that a version is there, or why it has not come.
-type waiter interface {
-	got(r transport.Ref, err error)
-}
-
-// then is a waiter that waits for one version.
-type then func(error)
-
-func (f then) got(_ transport.Ref, err error) { f(err) }
 
 // newStore returns a store for a node with so many workers, which makes values that it knows.
 func newStore(t transport.Transport, tokens chan struct{}, workers int, k known, m *meter) *store {
-	s := &store{through: t, tokens: tokens, meter: m, known: k, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}}
+	s := &store{fetcher{
+		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}},
+		tokens: tokens, meter: m,
+	}}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.more.L = &s.mu
 	return s
-}
-
-// datum returns what a Ref and its later versions have in common.
-func datum(r transport.Ref) transport.Ref {
-	r.Version = 0
-	return r
 }
 
 // adopt puts a value of the program into the store, as the first version of a datum, for
@@ -94,123 +33,6 @@ func (s *store) adopt(r transport.Ref, h *home) {
 	s.held[datum(r)] = &held{ref: r, value: h.value, home: h}
 	s.mu.Unlock()
 	s.publish(r, h.value)
-}
-
-// derivedRoom is the bytes of operands for each worker of which tasks derive something for
-// others: it is as large again. Panels of some 30 tiles of 512×512.
-const derivedRoom = 64 << 20
-
-// derive returns what tasks that read a version share in a role, nil if it is not there.
-// What was used the longest time ago makes room.
-func (s *store) derive(r transport.Ref, role int, fresh func() versions.Derived) versions.Derived {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.held[datum(r)]
-	if h == nil || h.ref != r || h.err != nil || h.on {
-		return nil
-	}
-	for _, d := range h.made {
-		if d.role == role {
-			s.derived.MoveToFront(d.at)
-			return d.value
-		}
-	}
-	d := &derived{of: h, role: role, value: fresh()}
-	d.at = s.derived.PushFront(d)
-	h.made = append(h.made, d)
-	s.room -= bytesOf(h.value)
-	for s.room < 0 && s.derived.Len() > 1 {
-		s.release(s.derived.Back().Value.(*derived))
-	}
-	return d.value
-}
-
-// release ends the sharing of what was derived. The caller holds mu.
-func (s *store) release(d *derived) {
-	s.room += bytesOf(d.of.value)
-	s.derived.Remove(d.at)
-	d.of.made = slices.DeleteFunc(d.of.made, func(x *derived) bool { return x == d })
-	d.value.Release()
-}
-
-// changes notes that a datum will be another version, or go. The caller holds mu.
-func (s *store) changes(h *held) {
-	for len(h.made) > 0 {
-		s.release(h.made[0])
-	}
-}
-
-// spareRoom is the bytes for each worker of values that are kept to be fetched into: memory
-// that is not asked of the system again and again.
-const spareRoom = 16 << 20
-
-// kindOf is what values must have in common for one to take the place of another one.
-type kindOf struct{ name, shape string }
-
-// spares keeps a value that nobody uses any more, if there is room.
-func (s *store) spares(value any) {
-	v, ok := value.(versions.Shaped)
-	if !ok {
-		return
-	}
-	f := factsOf(v)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := bytesOf(v); s.spareBytes+n <= s.spareMost {
-		if s.spare == nil {
-			s.spare = map[kindOf][]versions.Shaped{}
-		}
-		k := kindOf{f.kind, f.shape}
-		s.spare[k] = append(s.spare[k], v)
-		s.spareBytes += n
-	}
-}
-
-// spared returns a value that was kept, nil if there is none of that kind. The caller holds mu.
-func (s *store) spared(o *operand) any {
-	k := kindOf{o.Type, o.Shape}
-	all := s.spare[k]
-	if len(all) == 0 {
-		return nil
-	}
-	v := all[len(all)-1]
-	s.spare[k] = all[:len(all)-1]
-	s.spareBytes -= bytesOf(v)
-	return v
-}
-
-// bytesOf returns how many bytes a value has, 0 if that is not known.
-func bytesOf(v any) int64 {
-	if v, ok := v.(versions.Value); ok {
-		return v.Bytes()
-	}
-	return 0
-}
-
-// grows notes that there are more bytes than before, or fewer. The caller holds mu.
-func (s *store) grows(by int64) {
-	s.bytes += by
-	s.peak = max(s.peak, s.bytes)
-}
-
-// most returns the bytes of the most values that the store has had.
-func (s *store) most() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.peak
-}
-
-// now returns the bytes of the values that the store has.
-func (s *store) now() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bytes
-}
-
-func (s *store) publish(r transport.Ref, value any) {
-	if v, ok := value.(versions.Value); ok {
-		s.through.Publish(r, v)
-	}
 }
 
 // want returns the value of an operand. If later, it is not there yet: W will be told when it
@@ -279,144 +101,6 @@ func (s *store) want(o *operand, from []string, reads, writes bool, fresh func()
 		s.fetch(fetch{h, r, name, from})
 	}
 	return value, reads, nil
-}
-
-// isHome reports whether r is the version in the program's memory.
-func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref == r }
-
-// fetch is a version to be brought, under its name or another one.
-type fetch struct {
-	h       *held
-	r, name transport.Ref
-	from    []string
-}
-
-// fetch has a version brought, which those who wait for it are told of. As many goroutines
-// do so as are of use: a goroutine for each would cost more than to fetch a small value.
-func (s *store) fetch(f fetch) {
-	s.mu.Lock()
-	s.fetches = append(s.fetches, f)
-	more := len(s.fetches) > s.resting && s.fetchers < cap(s.tokens)
-	if more {
-		s.fetchers++
-		s.count.Add(1)
-	} else {
-		s.more.Signal()
-	}
-	s.mu.Unlock()
-	if more {
-		go s.fetchAll()
-	}
-}
-
-// fetchAll brings what is to be brought, until the store is closed.
-func (s *store) fetchAll() {
-	defer s.count.Done()
-	for {
-		s.mu.Lock()
-		for len(s.fetches) == 0 {
-			if s.ctx.Err() != nil {
-				s.mu.Unlock()
-				return
-			}
-			s.fetches = nil
-			s.resting++
-			s.more.Wait()
-			s.resting--
-		}
-		f := s.fetches[0]
-		s.fetches = s.fetches[1:]
-		s.mu.Unlock()
-		err := s.copy(f.h.value.(versions.Value), f.name, f.from)
-		if err == nil {
-			s.publish(f.r, f.h.value)
-		}
-		s.came(f.h, f.r, err)
-	}
-}
-
-// came tells those who wait for a datum that it is there, or why not.
-func (s *store) came(h *held, r transport.Ref, err error) {
-	s.mu.Lock()
-	wants := h.wants
-	h.on, h.err, h.wants = false, err, nil
-	s.mu.Unlock()
-	for _, w := range wants {
-		w.got(r, err)
-	}
-}
-
-// copy copies a version into a value: from here, or from a node that has it.
-func (s *store) copy(into versions.Value, r transport.Ref, from []string) error {
-	if v := s.here(r); v != nil {
-		into.Restore(v)
-		return nil
-	}
-	first := ""
-	for _, node := range from {
-		if node != s.through.Self() {
-			first = node
-			break
-		}
-	}
-	giver, since := "", time.Time{}
-	s.meter.awaits(originOf(first, r))
-	defer func() { s.meter.fetched(originOf(first, r), giver, into.Bytes(), since) }()
-	select {
-	case s.tokens <- struct{}{}:
-		defer func() { <-s.tokens }()
-	case <-s.ctx.Done():
-		return context.Cause(s.ctx)
-	}
-	for wait := time.Millisecond; ; wait *= 2 {
-		unreachable := false
-		var err error
-		for _, node := range from {
-			if node == s.through.Self() {
-				continue
-			}
-			since = time.Now()
-			if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
-				giver = node
-				return nil
-			}
-			var u *transport.UnreachableError
-			unreachable = unreachable || errors.As(err, &u)
-		}
-		if err == nil {
-			return &transport.NotHereError{Ref: r}
-		}
-		if !unreachable || wait > patience {
-			return err
-		}
-		select { // the driver may know a node that this one is yet to meet
-		case <-time.After(wait):
-		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
-		}
-	}
-}
-
-// patience bounds, by half, how long a node waits for one that others say is there.
-const patience = 500 * time.Millisecond
-
-// here returns the value of a version that the node has, nil if it has not.
-func (s *store) here(r transport.Ref) versions.Value {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.held[datum(r)]
-	switch {
-	case h == nil:
-	case h.isHome(r):
-		v, _ := h.home.value.(versions.Value)
-		return v
-	case h.home != nil && h.home.base != nil && h.home.baseRef == r:
-		return h.home.base
-	case h.ref == r && !h.on && h.err == nil:
-		v, _ := h.value.(versions.Value)
-		return v
-	}
-	return nil
 }
 
 // take has f called when the driver has a version, beside what the program's memory

@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// fetcher brings versions from other nodes.
+type fetcher struct {
+	values
+	ctx    context.Context // the end of all fetches
+	end    context.CancelFunc
+	tokens chan struct{} // for fetches at once
+	meter  *meter
+	count  sync.WaitGroup // of fetchers, and of what is brought into the program's memory
+
+	fetches  []fetch   // to be begun, in turn; mu guards it and what follows
+	fetchers int       // goroutines that do so
+	resting  int       // of these, those that have nothing to do
+	more     sync.Cond // there is something to do, or the store is closed
+}
+
+// fetch is a version to be brought, under its name or another one.
+type fetch struct {
+	h       *held
+	r, name transport.Ref
+	from    []string
+}
+
+// fetch has a version brought, which those who wait for it are told of. As many goroutines
+// do so as are of use: a goroutine for each would cost more than to fetch a small value.
+func (s *fetcher) fetch(f fetch) {
+	s.mu.Lock()
+	s.fetches = append(s.fetches, f)
+	more := len(s.fetches) > s.resting && s.fetchers < cap(s.tokens)
+	if more {
+		s.fetchers++
+		s.count.Add(1)
+	} else {
+		s.more.Signal()
+	}
+	s.mu.Unlock()
+	if more {
+		go s.fetchAll()
+	}
+}
+
+// fetchAll brings what is to be brought, until the store is closed.
+func (s *fetcher) fetchAll() {
+	defer s.count.Done()
+	for {
+		s.mu.Lock()
+		for len(s.fetches) == 0 {
+			if s.ctx.Err() != nil {
+				s.mu.Unlock()
+				return
+			}
+			s.fetches = nil
+			s.resting++
+			s.more.Wait()
+			s.resting--
+		}
+		f := s.fetches[0]
+		s.fetches = s.fetches[1:]
+		s.mu.Unlock()
+		err := s.copy(f.h.value.(versions.Value), f.name, f.from)
+		if err == nil {
+			s.publish(f.r, f.h.value)
+		}
+		s.came(f.h, f.r, err)
+	}
+}
+
+// came tells those who wait for a datum that it is there, or why not.
+func (s *fetcher) came(h *held, r transport.Ref, err error) {
+	s.mu.Lock()
+	wants := h.wants
+	h.on, h.err, h.wants = false, err, nil
+	s.mu.Unlock()
+	for _, w := range wants {
+		w.got(r, err)
+	}
+}
+
+// copy copies a version into a value: from here, or from a node that has it.
+func (s *fetcher) copy(into versions.Value, r transport.Ref, from []string) error {
+	if v := s.here(r); v != nil {
+		into.Restore(v)
+		return nil
+	}
+	first := ""
+	for _, node := range from {
+		if node != s.through.Self() {
+			first = node
+			break
+		}
+	}
+	giver, since := "", time.Time{}
+	s.meter.awaits(originOf(first, r))
+	defer func() { s.meter.fetched(originOf(first, r), giver, into.Bytes(), since) }()
+	select {
+	case s.tokens <- struct{}{}:
+		defer func() { <-s.tokens }()
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+	for wait := time.Millisecond; ; wait *= 2 {
+		unreachable := false
+		var err error
+		for _, node := range from {
+			if node == s.through.Self() {
+				continue
+			}
+			since = time.Now()
+			if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
+				giver = node
+				return nil
+			}
+			var u *transport.UnreachableError
+			unreachable = unreachable || errors.As(err, &u)
+		}
+		if err == nil {
+			return &transport.NotHereError{Ref: r}
+		}
+		if !unreachable || wait > patience {
+			return err
+		}
+		select { // the driver may know a node that this one is yet to meet
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
+		}
+	}
+}
+
+// patience bounds, by half, how long a node waits for one that others say is there.
+const patience = 500 * time.Millisecond

@@ -1,0 +1,204 @@
+package cluster
+
+import (
+	"container/list"
+	"slices"
+	"sync"
+
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// values are what a node has of a driver's jobs, and what may be used again: what was derived
+// from them, and memory.
+type values struct {
+	through transport.Transport
+	known   known
+
+	mu    sync.Mutex              // a leaf
+	held  map[transport.Ref]*held // by the datum: its Ref with version 0
+	bytes int64                   // of values, but for those that are the program's
+	peak  int64                   // the most that there were
+
+	derived list.List // of *derived, that which was used last in front
+	room    int64     // bytes of operands of which something may be derived
+
+	spare      map[kindOf][]versions.Shaped // values that were dropped
+	spareBytes int64
+	spareMost  int64
+}
+
+// held is a datum on a node. Its memory stays the same for all versions that come here,
+// made or fetched.
+type held struct {
+	ref   transport.Ref // of the version that is there, or on its way
+	value any           // a versions.Value, or what only the driver has
+	home  *home         // of a datum of the program, on the driver
+	err   error         // why it did not come
+	wants []waiter      // who waits for it; nil if it is there
+	on    bool          // on its way
+	made  []*derived    // of the version that is there
+}
+
+// derived is what tasks have made of a version for others that read it.
+type derived struct {
+	of    *held
+	role  int
+	value versions.Derived
+	at    *list.Element // of store.derived
+}
+
+// waiter is told that a version is there, or why it has not come.
+type waiter interface {
+	got(r transport.Ref, err error)
+}
+
+// then is a waiter that waits for one version.
+type then func(error)
+
+func (f then) got(_ transport.Ref, err error) { f(err) }
+
+// datum returns what a Ref and its later versions have in common.
+func datum(r transport.Ref) transport.Ref {
+	r.Version = 0
+	return r
+}
+
+// derivedRoom is the bytes of operands for each worker of which tasks derive something for
+// others: it is as large again. Panels of some 30 tiles of 512×512.
+const derivedRoom = 64 << 20
+
+// derive returns what tasks that read a version share in a role, nil if it is not there.
+// What was used the longest time ago makes room.
+func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived) versions.Derived {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[datum(r)]
+	if h == nil || h.ref != r || h.err != nil || h.on {
+		return nil
+	}
+	for _, d := range h.made {
+		if d.role == role {
+			s.derived.MoveToFront(d.at)
+			return d.value
+		}
+	}
+	d := &derived{of: h, role: role, value: fresh()}
+	d.at = s.derived.PushFront(d)
+	h.made = append(h.made, d)
+	s.room -= bytesOf(h.value)
+	for s.room < 0 && s.derived.Len() > 1 {
+		s.release(s.derived.Back().Value.(*derived))
+	}
+	return d.value
+}
+
+// release ends the sharing of what was derived. The caller holds mu.
+func (s *values) release(d *derived) {
+	s.room += bytesOf(d.of.value)
+	s.derived.Remove(d.at)
+	d.of.made = slices.DeleteFunc(d.of.made, func(x *derived) bool { return x == d })
+	d.value.Release()
+}
+
+// changes notes that a datum will be another version, or go. The caller holds mu.
+func (s *values) changes(h *held) {
+	for len(h.made) > 0 {
+		s.release(h.made[0])
+	}
+}
+
+// spareRoom is the bytes for each worker of values that are kept to be fetched into: memory
+// that is not asked of the system again and again.
+const spareRoom = 16 << 20
+
+// kindOf is what values must have in common for one to take the place of another one.
+type kindOf struct{ name, shape string }
+
+// spares keeps a value that nobody uses any more, if there is room.
+func (s *values) spares(value any) {
+	v, ok := value.(versions.Shaped)
+	if !ok {
+		return
+	}
+	f := factsOf(v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := bytesOf(v); s.spareBytes+n <= s.spareMost {
+		if s.spare == nil {
+			s.spare = map[kindOf][]versions.Shaped{}
+		}
+		k := kindOf{f.kind, f.shape}
+		s.spare[k] = append(s.spare[k], v)
+		s.spareBytes += n
+	}
+}
+
+// spared returns a value that was kept, nil if there is none of that kind. The caller holds mu.
+func (s *values) spared(o *operand) any {
+	k := kindOf{o.Type, o.Shape}
+	all := s.spare[k]
+	if len(all) == 0 {
+		return nil
+	}
+	v := all[len(all)-1]
+	s.spare[k] = all[:len(all)-1]
+	s.spareBytes -= bytesOf(v)
+	return v
+}
+
+// bytesOf returns how many bytes a value has, 0 if that is not known.
+func bytesOf(v any) int64 {
+	if v, ok := v.(versions.Value); ok {
+		return v.Bytes()
+	}
+	return 0
+}
+
+// grows notes that there are more bytes than before, or fewer. The caller holds mu.
+func (s *values) grows(by int64) {
+	s.bytes += by
+	s.peak = max(s.peak, s.bytes)
+}
+
+// most returns the bytes of the most values that the store has had.
+func (s *values) most() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
+// now returns the bytes of the values that the store has.
+func (s *values) now() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
+func (s *values) publish(r transport.Ref, value any) {
+	if v, ok := value.(versions.Value); ok {
+		s.through.Publish(r, v)
+	}
+}
+
+// isHome reports whether r is the version in the program's memory.
+func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref == r }
+
+// here returns the value of a version that the node has, nil if it has not.
+func (s *values) here(r transport.Ref) versions.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[datum(r)]
+	switch {
+	case h == nil:
+	case h.isHome(r):
+		v, _ := h.home.value.(versions.Value)
+		return v
+	case h.home != nil && h.home.base != nil && h.home.baseRef == r:
+		return h.home.base
+	case h.ref == r && !h.on && h.err == nil:
+		v, _ := h.value.(versions.Value)
+		return v
+	}
+	return nil
+}
