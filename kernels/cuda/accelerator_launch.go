@@ -205,7 +205,7 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 //	the call that writes it             read or write after write
 //	the calls that read it, if r writes write after read
 //
-// If it fails the stream is waited for, so that blocks may go to others.
+// None of that writes to an operand: if it fails, operands are what they were.
 func (a *Accelerator) begin(r *running) (err error) {
 	// Events only where another stream is concerned: on one stream work is in order.
 	r.stream = a.turn
@@ -225,10 +225,6 @@ func (a *Accelerator) begin(r *running) (err error) {
 				}
 			}
 		}
-		// What is only written has no contents: a version that reads it shows.
-		if a.opt.Poison && u.how&versions.Reads == 0 && u.e.size > 0 {
-			err = errors.Join(err, s.Fill(Ptr(u.e.block.at), 0xff, u.e.size))
-		}
 	}
 	var e error
 	for _, p := range []*Event{&r.begin, &r.end} {
@@ -240,7 +236,6 @@ func (a *Accelerator) begin(r *running) (err error) {
 		err = s.Record(r.begin)
 	}
 	if err != nil {
-		_ = s.Synchronize() // it may be about to fill a block
 		a.failed(err)
 	}
 	return err
@@ -288,6 +283,11 @@ func (a *Accelerator) run(r *running) error {
 func (a *Accelerator) enqueue(r *running) error {
 	a.mu.Unlock()
 	defer a.mu.Lock()
+	if a.opt.Poison {
+		if err := r.poison(); err != nil {
+			return err
+		}
+	}
 	if err := r.call(); err != nil {
 		return err
 	}
@@ -307,6 +307,20 @@ func (a *Accelerator) enqueue(r *running) error {
 		}
 	}
 	r.failed = false
+	return nil
+}
+
+// poison fills what r only writes with NaN: that has no contents, and a version that reads it
+// shows. Blocks stay where they are, as they are held.
+func (r *running) poison() error {
+	s := r.owner.streams[r.stream]
+	for _, u := range r.ops {
+		if u.how&versions.Reads == 0 && u.e.size > 0 {
+			if err := s.Fill(Ptr(u.e.block.at), 0xff, u.e.size); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
