@@ -72,8 +72,15 @@ func TestAgent(t *testing.T) {
 		if moved := r.Nodes[0].Out; (moved >= 300*300*8) == strings.Contains(op, "distributed") {
 			t.Errorf("%s: %d bytes went out from the driver", op, moved)
 		}
+		far := strings.Contains(op, "distributed")
+		if c := r.Cluster; c == nil || c.Moved == 0 || far != (c.Least > 0) || c.Moved < c.Least || far != (c.Path > 0) || len(c.Why) == 0 || r.Sched != map[bool]string{true: "owner", false: "locality"}[far] {
+			t.Errorf("%s: policy %s, %+v", op, r.Sched, c)
+		}
 		for _, n := range r.Nodes[1:] {
-			if n.Tasks["gemm/"+r.Type] == 0 || n.In == 0 {
+			if len(n.Ran) == 0 || n.Ran[0].Version == "" || far && n.Share == 0 {
+				t.Errorf("%s: %+v", op, n)
+			}
+			if len(n.Tasks) == 0 || n.In+n.Out == 0 {
 				t.Errorf("%s: node %s has done nothing: %+v", op, n.Name, n)
 			}
 		}

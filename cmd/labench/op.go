@@ -294,14 +294,14 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	if d != nil {
 		s.Runtime, s.Distributed, s.Output = d, f.cluster.distributed, f.cluster.output
 		s.Speeds = func() []float64 { return f.cluster.speeds(d) }
+		s.Nodes, s.Idle = func() []bench.Node { return usageOf(d) }, f.cluster.idle
+		s.NoPeak = s.NoPeak || f.cluster.local == 0 // of this machine
 	}
 	bar := a.progress(f, &s, s.Op)
 	r, err := bench.Run(ctx, s)
 	bar.end()
-	if d != nil {
-		for _, u := range d.Usage() {
-			r.Nodes = append(r.Nodes, bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Out: u.Out, Busy: u.Busy.Seconds(), Starving: u.Starving.Seconds(), Memory: u.Memory, Peak: u.Peak})
-		}
+	if r.Cluster != nil {
+		newNodesAccount(s, r).explain(r.Cluster)
 	}
 	if ctx.Err() == nil {
 		profile.save(a)

@@ -84,34 +84,12 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	if r.Nodes == nil {
 		usageTable(&b, p, r)
 	}
-	nodesTable(&b, r)
+	if r.Cluster != nil {
+		newNodesAccount(s, r).text(&b, p)
+	}
 	kindLines(&b, r)
 	_, err := a.out.Write([]byte(b.String()))
 	return err
-}
-
-// nodesTable writes what each node of a cluster has done.
-func nodesTable(b *strings.Builder, r bench.Result) {
-	line := func(first, node, tasks, busy, waiting, in, peak string) {
-		fmt.Fprintf(b, "%s%-18s %7s %9s %9s %10s %9s\n", label(first), node, tasks, busy, waiting, in, peak)
-	}
-	for i, n := range r.Nodes {
-		if i == 0 {
-			line("nodes", "and workers", "tasks", "in tasks", "waiting", "fetched", "at most")
-		}
-		sum := 0
-		for _, k := range n.Tasks {
-			sum += k
-		}
-		name := fmt.Sprintf("%s %d", n.Name, n.Workers)
-		if n.Lost {
-			name += " (lost)"
-		}
-		line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), bench.Bytes(float64(n.In)), bench.Bytes(float64(n.Peak)))
-	}
-	if len(r.Nodes) > 0 && r.Nodes[0].Out > 0 {
-		fmt.Fprintf(b, "%s%s from here to the agents, %s back\n", label("moved"), bench.Bytes(float64(r.Nodes[0].Out)), bench.Bytes(float64(r.Nodes[0].In)))
-	}
 }
 
 // residual returns a residual that may not be a number.
@@ -163,6 +141,10 @@ func runLine(s bench.Spec, r bench.Result) string {
 		return fmt.Sprintf("one kernel, no tasks, %s", runs)
 	}
 	workers := count(r.Workers, "worker")
+	if r.Nodes != nil {
+		x := newNodesAccount(s, r)
+		workers = fmt.Sprintf("%s with %s", count(len(x.nodes), "node"), count(x.workers, "worker"))
+	}
 	if len(r.Devices) > 0 {
 		workers += " and " + strings.Join(r.Devices, ", ")
 	}

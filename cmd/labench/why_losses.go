@@ -22,12 +22,16 @@ const (
 	lossNoTask                    // idle as all that was submitted had started
 	lossOutside                   // before the first task and after the last one
 
-	lossKinds
+	lossKinds // of one machine; those of several are
+
+	lossOperands lossKind = iota - 1 // idle as tasks waited for operands of other nodes
+	lossUneven                       // idle as other nodes had more to do
+	lossIdle                         // idle for other reasons
 )
 
 // String returns the name in JSON.
 func (k lossKind) String() string {
-	return [...]string{"memory", "cores", "work", "ready", "throttled", "waiting", "no-task", "outside"}[k]
+	return [...]string{"memory", "cores", "work", "ready", "throttled", "waiting", "no-task", "outside", "operands", "uneven", "idle"}[k]
 }
 
 // idleLosses are what workers lose while they are idle for a [trace.Reason].
@@ -71,6 +75,28 @@ type loss struct {
 	time time.Duration // of all workers together
 }
 
+// ledger is what workers have lost of their time.
+type ledger struct {
+	time   time.Duration // of all workers together
+	losses []loss        // the largest first
+}
+
+// sort puts the largest losses first.
+func (x *ledger) sort() {
+	slices.SortStableFunc(x.losses, func(a, b loss) int { return cmp.Compare(b.time, a.time) })
+}
+
+// share returns the part of the workers' time that t is.
+func (x *ledger) share(t time.Duration) float64 { return float64(t) / float64(max(x.time, 1)) }
+
+// lost returns the sum of the losses.
+func (x *ledger) lost() (sum time.Duration) {
+	for _, l := range x.losses {
+		sum += l.time
+	}
+	return sum
+}
+
 // account is what became of the workers' time. With T₁ and Tₚ, the times of
 // one worker and of p, the loss is
 //
@@ -79,9 +105,9 @@ type loss struct {
 // without a rest: either side's time is the time inside tasks, idle by reason
 // between the first task and the last one, and before and after them.
 type account struct {
+	ledger
 	one, all side
 	ops      []opTimes // the longest first
-	losses   []loss    // the largest first
 	path     trace.CriticalPath
 	span     time.Duration // of the tasks of all workers
 	outside  [2]time.Duration
@@ -90,6 +116,7 @@ type account struct {
 // newAccount condenses two measurements of one problem.
 func newAccount(one, all side) *account {
 	x := &account{one: one, all: all, path: all.recording.CriticalPath()}
+	x.time = time.Duration(all.workers) * all.took
 	var lost [lossKinds]time.Duration
 	x.span = all.recording.Summary().Span
 	for k, s := range []side{one, all} {
@@ -127,7 +154,7 @@ func newAccount(one, all side) *account {
 	for kind, t := range lost {
 		x.losses = append(x.losses, loss{lossKind(kind), t})
 	}
-	slices.SortStableFunc(x.losses, func(a, b loss) int { return cmp.Compare(b.time, a.time) })
+	x.sort()
 	return x
 }
 
@@ -190,22 +217,8 @@ func (x *account) coresSlower() float64 {
 	return 0
 }
 
-// total returns the time of all workers, p·Tₚ.
-func (x *account) total() time.Duration { return time.Duration(x.all.workers) * x.all.took }
-
-// share returns the part of the workers' time that t is.
-func (x *account) share(t time.Duration) float64 { return float64(t) / float64(max(x.total(), 1)) }
-
 // speedup returns T₁/Tₚ.
 func (x *account) speedup() float64 { return float64(x.one.took) / float64(max(x.all.took, 1)) }
-
-// lost returns the sum of the losses, which is p·Tₚ − T₁.
-func (x *account) lost() (sum time.Duration) {
-	for _, l := range x.losses {
-		sum += l.time
-	}
-	return sum
-}
 
 // worst returns the op that loses most by slower tasks, or nil.
 func (x *account) worst() *opTimes {

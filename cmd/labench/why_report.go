@@ -28,6 +28,9 @@ func (l loss) short() string {
 		"idle, tasks waited for the data of others",
 		"idle, no task was left to start",
 		"before the first task and after the last",
+		"idle, tasks waited for operands of other nodes",
+		"idle, other nodes had more to do",
+		"idle, no task could begin",
 	}[l.kind]
 	if l.time < 0 {
 		return "won: " + what
@@ -53,13 +56,7 @@ func (x *account) text(s bench.Spec, p paint) string {
 		}
 		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, o.eachIn(0), o.eachIn(1), change)
 	}
-	name := "lost"
-	for _, l := range x.losses {
-		if part := 100 * x.share(l.time); part >= 0.05 || part <= -0.05 {
-			fmt.Fprintf(&b, "%s%6.1f %% %11s   %s\n", label(name), part, spent(l.time), l.short())
-			name = ""
-		}
-	}
+	x.table(&b)
 	b.WriteByte('\n')
 	for i, sentence := range x.verdict() {
 		if i == 0 {
@@ -69,6 +66,27 @@ func (x *account) text(s bench.Spec, p paint) string {
 		b.WriteString(wrapped(fmt.Sprintf("%d. ", i), sentence))
 	}
 	return b.String()
+}
+
+// table writes the losses, a line each.
+func (x *ledger) table(b *strings.Builder) {
+	name := "lost"
+	for _, l := range x.losses {
+		if part := 100 * x.share(l.time); part >= 0.05 || part <= -0.05 {
+			fmt.Fprintf(b, "%s%6.1f %% %11s   %s\n", label(name), part, spent(l.time), l.short())
+			name = ""
+		}
+	}
+}
+
+// reasons says why, of the losses worth saying, the largest first.
+func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
+	for _, l := range x.losses {
+		if x.share(l.time) >= worthSaying {
+			all = append(all, fmt.Sprintf("%.1f %%: %s", 100*x.share(l.time), reason(l.kind)))
+		}
+	}
+	return all
 }
 
 // measured returns what was measured: the problem, the rates and the bound.
@@ -88,7 +106,7 @@ func (x *account) measured(s bench.Spec, p paint) string {
 	}
 	lost := "nothing is lost"
 	if x.lost() > 0 {
-		lost = fmt.Sprintf("%.1f %% of the workers' time is lost, %s of %s", 100*x.share(x.lost()), brief(x.lost()), brief(x.total()))
+		lost = fmt.Sprintf("%.1f %% of the workers' time is lost, %s of %s", 100*x.share(x.lost()), brief(x.lost()), brief(x.time))
 	}
 	b.WriteString(wrapped(label("speed-up"), fmt.Sprintf("%.2f of %d: %s", x.speedup(), x.all.workers, lost)))
 	b.WriteString(wrapped(label("bound"), fmt.Sprintf("%.1f for any number of workers: the critical path is %s of %s in tasks",
@@ -122,12 +140,7 @@ func brief(d time.Duration) string { return inUnits(d.Seconds(), "%.3g") }
 // sentence in general and then the losses worth saying, the largest first, with
 // what can be done about each.
 func (x *account) verdict() []string {
-	var reasons []string
-	for _, l := range x.losses {
-		if x.share(l.time) >= worthSaying {
-			reasons = append(reasons, fmt.Sprintf("%.1f %%: %s", 100*x.share(l.time), x.reason(l.kind)))
-		}
-	}
+	reasons := x.reasons(x.reason)
 	head := fmt.Sprintf("%s are %.2f times as fast as one.", workers(x.all.workers), x.speedup())
 	if care := x.unsteady(); care != "" {
 		head += " " + care

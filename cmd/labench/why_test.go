@@ -57,8 +57,8 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%v stands behind %v", l.kind, x.losses[i-1].kind)
 		}
 	}
-	if x.lost() != 200*ms || x.total() != 540*ms || x.path.Length != 230*ms || x.worst().op != "gemm/f64" {
-		t.Errorf("lost %v of %v, path %v, worst %+v", x.lost(), x.total(), x.path.Length, x.worst())
+	if x.lost() != 200*ms || x.time != 540*ms || x.path.Length != 230*ms || x.worst().op != "gemm/f64" {
+		t.Errorf("lost %v of %v, path %v, worst %+v", x.lost(), x.time, x.path.Length, x.worst())
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAccountAddsUp(t *testing.T) {
 			return s
 		}
 		x := newAccount(side(1), side(1+r.IntN(4)))
-		want := x.total() - x.one.took
+		want := x.time - x.one.took
 		if d := x.lost() - want; d < -time.Microsecond || d > time.Microsecond { // means are rounded
 			t.Errorf("seed %d: losses of %v, want %v: %v", seed, x.lost(), want, x.losses)
 		}

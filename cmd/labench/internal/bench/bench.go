@@ -52,6 +52,10 @@ type Spec struct {
 	Distributed bool
 	Output      string
 	Speeds      func() []float64
+	// Nodes, if not nil, returns what each node of a cluster has done so far, the driver first,
+	// and Idle says that this one computes only what no other one can.
+	Nodes func() []Node
+	Idle  bool
 	// DevicesOnly keeps the workers off what the devices have versions for.
 	DevicesOnly bool
 
@@ -144,26 +148,12 @@ type Result struct {
 	// Summary is that of the timed runs; of the last one but for Usage if they
 	// were Recorded.
 	Summary trace.Summary `json:"-"`
-	// Nodes says what each node of a cluster has done, warming up included.
-	Nodes []Node `json:"nodes,omitempty"`
+	// Nodes says what each node of a cluster has done in the timed runs, and Cluster what all
+	// have together.
+	Nodes   []Node   `json:"nodes,omitempty"`
+	Cluster *Cluster `json:"cluster,omitempty"`
 	// Kinds says what ran on each kind of worker, if Spec.Resources declares several.
 	Kinds []Kind `json:"kinds,omitempty"`
-}
-
-// Node is a node of a cluster, the driver or an agent.
-type Node struct {
-	Name    string         `json:"name"`
-	Workers int            `json:"workers"`
-	Lost    bool           `json:"lost,omitempty"`
-	Tasks   map[string]int `json:"tasks"`               // by op
-	In      int64          `json:"bytes_in"`            // of operands that it was to fetch, of the driver of results, too
-	Out     int64          `json:"bytes_out,omitempty"` // that others were to fetch from the driver
-	// Busy is its workers' time in tasks, Starving that without one while tasks waited for
-	// operands, in seconds.
-	Busy     float64 `json:"seconds_in_tasks"`
-	Starving float64 `json:"seconds_waiting"`
-	Memory   int64   `json:"memory_cap,omitempty"`
-	Peak     int64   `json:"memory_peak"` // bytes of the most operands that it had
 }
 
 // Kind is the workers of a processor and what ran on them.

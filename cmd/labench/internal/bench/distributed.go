@@ -127,24 +127,28 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 		p.err = errors.Join(p.err, err)
 		return nil
 	}
-	nodes := len(p.speeds)
-	rows := 1
-	for r := 2; r*r <= nodes; r++ {
-		if nodes%r == 0 {
-			rows = r
-		}
-	}
-	if p.s.Op == "lu" || p.s.Op == "qr" {
-		rows = 1 // interchanges of rows, and rotations, stay within a column of tiles
-	}
 	work := blocked.Updates
 	if p.s.Op == "gemm" {
 		work = nil
 	}
 	mt, nt := a.Tiles()
-	grid := blocked.NewGrid(kind, mt, nt, rows, p.speeds, work)
-	p.err = errors.Join(p.err, a.SetLayout(grid, nodes))
+	grid := blocked.NewGrid(kind, mt, nt, p.rows(), p.speeds, work)
+	p.err = errors.Join(p.err, a.SetLayout(grid, len(p.speeds)))
 	return a
+}
+
+// rows returns how many rows the grid of nodes has.
+func (p *distributed[T]) rows() int {
+	nodes, rows := len(p.speeds), 1
+	if p.s.Op == "lu" || p.s.Op == "qr" {
+		return 1 // interchanges of rows, and rotations, stay within a column of tiles
+	}
+	for r := 2; r*r <= nodes; r++ {
+		if nodes%r == 0 {
+			rows = r
+		}
+	}
+	return rows
 }
 
 // random fills matrices with random numbers, the first ones after a seed: symmetric ones so
@@ -189,7 +193,9 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.e = e
 	op, n, longest := p.order()
 	nb, _ := la.TileSize[T](e, op, n, longest)
-	p.calibrate(nb)
+	if p.speeds == nil {
+		p.calibrate(nb)
+	}
 	switch p.s.Op {
 	case "gemm":
 		p.a, p.b, p.c = p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb)

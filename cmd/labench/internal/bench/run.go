@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
@@ -124,7 +125,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err := warm[T](ctx, s, p, once, e, m); err != nil {
 		return Result{}, err
 	}
-	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: opt.Scheduling().String(), Devices: names,
+	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names,
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
@@ -132,6 +133,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		return Result{}, err
 	}
 	s.Trace.Reset()
+	once, nodes := tallied(once, s.Nodes)
 	runtime.GC() // what was left until here is not for the runs to clean up
 	var before []trace.Usage
 	for i := range s.Repeat {
@@ -165,6 +167,9 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		return Result{}, err
 	}
 	r.count(p.flops())
+	if err := r.cluster(ctx, s, p, nodes()); err != nil {
+		return Result{}, cause(ctx, err)
+	}
 	if d, ok := p.(interface{ save() error }); ok {
 		if err := d.save(); err != nil {
 			return Result{}, cause(ctx, err)
@@ -214,6 +219,19 @@ func (s Spec) options() la.Options {
 		opt.Direct = -1 // who asks for tiles gets tiles
 	}
 	return opt
+}
+
+// policy names what decides where tasks run.
+func (s Spec) policy(opt la.Options) string {
+	switch {
+	case s.Runtime == nil:
+		return opt.Scheduling().String()
+	case s.Distributed:
+		return "owner"
+	case s.Sched == dispatch.Priority && !s.ByPriority: // as cluster.Options has it
+		return dispatch.Locality.String()
+	}
+	return s.Sched.String()
 }
 
 // kinds says what ran on which kind of worker.

@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// Node is what a node of a cluster, the driver or an agent, has done. Times are in seconds.
+type Node struct {
+	Name    string         `json:"name"`
+	Workers int            `json:"workers"`
+	Lost    bool           `json:"lost,omitempty"`
+	Tasks   map[string]int `json:"tasks"`     // by op …
+	Ran     []Ran          `json:"ran"`       // … and by version
+	In      int64          `json:"bytes_in"`  // of operands that it has fetched, of the driver of results, too
+	Out     int64          `json:"bytes_out"` // that others have fetched from it
+	Flows   []Flow         `json:"flows"`
+	// Busy is its workers' time in tasks, Starving that without one while tasks waited for
+	// operands.
+	Busy     float64 `json:"seconds_in_tasks"`
+	Starving float64 `json:"seconds_waiting"`
+	Memory   int64   `json:"memory_cap,omitempty"`
+	Peak     int64   `json:"memory_peak"` // bytes of the most operands that it had since it joined
+	// Share is the part of the work that the layout of distributed matrices gives it.
+	Share float64 `json:"share_owned,omitempty"`
+}
+
+// Ran is tasks of an op by one of its versions.
+type Ran struct {
+	Op      string  `json:"op"`
+	Version string  `json:"version"`
+	Tasks   int     `json:"tasks"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Flow is values of a matrix that a node has fetched from another one.
+type Flow struct {
+	From    string  `json:"from"`
+	Matrix  string  `json:"matrix"`
+	Values  int64   `json:"values"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"` // sum over fetches, of which several are under way at once
+	Waiting float64 `json:"seconds_waiting"`
+}
+
+// Cluster is what the nodes have done together in the timed runs.
+type Cluster struct {
+	Moved int64 `json:"bytes_moved"` // between any two nodes
+	// Least is the bytes that had to move by the layout of the matrices, each version of a
+	// tile once to each other node that reads it, and Path the critical path of a run, of
+	// tasks that take as long as those of their op did on average. They are of distributed
+	// matrices only, and not if Uncounted says why.
+	Least     int64   `json:"bytes_least,omitempty"`
+	Path      float64 `json:"critical_path_seconds,omitempty"`
+	PathTasks int     `json:"critical_path_tasks,omitempty"`
+	Uncounted string  `json:"uncounted,omitempty"`
+	// Losses is where the workers' time went that they were not in tasks, and Why says it in
+	// words.
+	Losses []Loss   `json:"losses"`
+	Why    []string `json:"why"`
+}
+
+// Loss is time of workers that were not in tasks.
+type Loss struct {
+	Kind    string  `json:"kind"`
+	Share   float64 `json:"share"` // of the workers' time
+	Seconds float64 `json:"seconds"`
+}
+
+// tallied returns once, and what nodes have done in all calls of it.
+func tallied(once func(context.Context) error, nodes func() []Node) (func(context.Context) error, func() []Node) {
+	if nodes == nil {
+		return once, func() []Node { return nil }
+	}
+	var sum []Node
+	return func(ctx context.Context) error {
+		before := nodes()
+		err := once(ctx)
+		for i, n := range nodes() {
+			if i < len(before) {
+				n.add(before[i], -1)
+			}
+			if i == len(sum) {
+				sum = append(sum, n)
+				continue
+			}
+			n.add(sum[i], 1)
+			sum[i] = n
+		}
+		return err
+	}, func() []Node { return sum }
+}
+
+// add adds what a node has done at another time, or with sign -1 takes it away.
+func (n *Node) add(m Node, sign int) {
+	n.In, n.Out = n.In+int64(sign)*m.In, n.Out+int64(sign)*m.Out
+	n.Busy, n.Starving = n.Busy+float64(sign)*m.Busy, n.Starving+float64(sign)*m.Starving
+	for op, k := range m.Tasks {
+		if n.Tasks[op] += sign * k; n.Tasks[op] == 0 {
+			delete(n.Tasks, op)
+		}
+	}
+	for _, x := range m.Ran {
+		i := slices.IndexFunc(n.Ran, func(y Ran) bool { return x.Op == y.Op && x.Version == y.Version })
+		if i < 0 {
+			n.Ran, i = append(n.Ran, Ran{Op: x.Op, Version: x.Version}), len(n.Ran)
+		}
+		n.Ran[i].Tasks += sign * x.Tasks
+		n.Ran[i].Seconds += float64(sign) * x.Seconds
+	}
+	for _, x := range m.Flows {
+		i := slices.IndexFunc(n.Flows, func(y Flow) bool { return x.From == y.From && x.Matrix == y.Matrix })
+		if i < 0 {
+			n.Flows, i = append(n.Flows, Flow{From: x.From, Matrix: x.Matrix}), len(n.Flows)
+		}
+		f := &n.Flows[i]
+		f.Values, f.Bytes = f.Values+int64(sign)*x.Values, f.Bytes+int64(sign)*x.Bytes
+		f.Seconds, f.Waiting = f.Seconds+float64(sign)*x.Seconds, f.Waiting+float64(sign)*x.Waiting
+	}
+	n.Ran = slices.DeleteFunc(n.Ran, func(x Ran) bool { return x.Tasks == 0 })
+	n.Flows = slices.DeleteFunc(n.Flows, func(x Flow) bool { return x.Values == 0 && x.Bytes == 0 })
+}
+
+// means returns the mean time of a task of each op, on all nodes together.
+func means(nodes []Node) map[string]float64 {
+	sum, tasks := map[string]float64{}, map[string]int{}
+	for _, n := range nodes {
+		for _, x := range n.Ran {
+			sum[x.Op] += x.Seconds
+			tasks[x.Op] += x.Tasks
+		}
+	}
+	for op, k := range tasks {
+		sum[op] /= float64(k)
+	}
+	return sum
+}
+
+// cluster notes what nodes have done in the timed runs, and what they had to by the layout of
+// distributed matrices.
+func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) error {
+	if nodes == nil {
+		return nil
+	}
+	r.Nodes, r.Cluster = nodes, &Cluster{}
+	r.Versions = map[string]int{}
+	for _, n := range nodes {
+		r.Cluster.Moved += n.In
+		for _, x := range n.Ran {
+			op, _, _ := strings.Cut(x.Op, "/")
+			r.Versions[op+"/"+x.Version] += x.Tasks
+		}
+	}
+	d, ok := p.(interface {
+		count(context.Context, plan.Options) (plan.Counts, error)
+	})
+	if !ok {
+		return nil
+	}
+	mean := means(nodes)
+	cost := func(op string, _ []graph.Operand) float64 { return mean[op] }
+	c, err := d.count(ctx, plan.Options{Runtime: s.Runtime, Apart: s.Idle, Cost: cost, Most: 1 << 21})
+	if many := (*plan.TooManyError)(nil); errors.As(err, &many) {
+		r.Cluster.Uncounted = many.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Cluster.Least, r.Cluster.Path, r.Cluster.PathTasks = c.Moved*int64(s.Repeat), c.Path, c.Steps
+	all := 0.0
+	for _, n := range c.Nodes {
+		all += n.Cost
+	}
+	owners := nodes
+	if s.Idle {
+		owners = nodes[1:]
+	}
+	if len(owners) == len(c.Nodes) && all > 0 { // none has come or gone
+		for i := range owners {
+			owners[i].Share = c.Nodes[i].Cost / all
+		}
+	}
+	return nil
+}

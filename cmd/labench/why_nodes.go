@@ -1,0 +1,245 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/cluster"
+)
+
+// usageOf returns what each node has done so far.
+func usageOf(d *cluster.Driver) (all []bench.Node) {
+	for _, u := range d.Usage() {
+		n := bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Out: u.Out, Busy: u.Busy.Seconds(), Starving: u.Starving.Seconds(), Memory: u.Memory, Peak: u.Peak}
+		for _, x := range u.Ran {
+			n.Ran = append(n.Ran, bench.Ran{Op: x.Op, Version: x.Version, Tasks: x.Tasks, Seconds: x.Took.Seconds()})
+		}
+		for _, x := range u.Flows {
+			n.Flows = append(n.Flows, bench.Flow{From: x.From, Matrix: x.Data, Values: x.Values, Bytes: x.Bytes, Seconds: x.Took.Seconds(), Waiting: x.Waited.Seconds()})
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// nodesAccount is what became of the time of the nodes' workers in the timed runs. With T the
+// time of these, wᵢ the workers of node i and bᵢ their time in tasks, the loss is
+//
+//	Σ wᵢ·T − Σ bᵢ = Σ losses
+//
+// An idle driver, which executes only what others cannot, does not count, nor do nodes that
+// are lost.
+type nodesAccount struct {
+	ledger
+	result  bench.Result
+	nodes   []bench.Node // that count
+	workers int          // of these
+	took    time.Duration
+	busy    time.Duration
+	longest *bench.Node // that was in tasks the longest by worker
+}
+
+// newNodesAccount returns the account of a run on nodes.
+func newNodesAccount(s bench.Spec, r bench.Result) *nodesAccount {
+	x := &nodesAccount{result: r}
+	for _, t := range r.Times {
+		x.took += t
+	}
+	for i, n := range r.Nodes {
+		if n.Lost || i == 0 && s.Idle && len(r.Nodes) > 1 {
+			continue
+		}
+		x.nodes = append(x.nodes, n)
+		x.workers += n.Workers
+	}
+	perWorker := func(n *bench.Node) float64 { return n.Busy / float64(max(n.Workers, 1)) }
+	for i := range x.nodes {
+		if n := &x.nodes[i]; x.longest == nil || perWorker(n) > perWorker(x.longest) {
+			x.longest = n
+		}
+	}
+	x.time = time.Duration(x.workers) * x.took
+	var lost [3]time.Duration
+	for i := range x.nodes {
+		n := &x.nodes[i]
+		busy, waited := inSeconds(n.Busy), inSeconds(n.Starving)
+		idle := max(time.Duration(n.Workers)*x.took-busy-waited, 0)
+		uneven := inSeconds(perWorker(x.longest)*float64(n.Workers)) - busy - waited
+		uneven = min(max(uneven, 0), idle)
+		x.busy += busy
+		lost[0], lost[1], lost[2] = lost[0]+waited, lost[1]+uneven, lost[2]+idle-uneven
+	}
+	for k, t := range lost {
+		x.losses = append(x.losses, loss{lossOperands + lossKind(k), t})
+	}
+	x.sort()
+	return x
+}
+
+// inSeconds returns a time.
+func inSeconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+
+// explain puts the account into a result.
+func (x *nodesAccount) explain(c *bench.Cluster) {
+	c.Why = x.verdict()
+	for _, l := range x.losses {
+		c.Losses = append(c.Losses, bench.Loss{Kind: l.kind.String(), Share: x.share(l.time), Seconds: l.time.Seconds()})
+	}
+}
+
+// verdict says why so many workers are not so many times as fast as one: a sentence in
+// general, and then the losses worth saying, the largest first.
+func (x *nodesAccount) verdict() []string {
+	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, as %.1f that always are.",
+		workers(x.workers), count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
+	reasons := x.reasons(x.reason)
+	if len(reasons) == 0 {
+		head += " Nothing worth mention is lost."
+	}
+	return append([]string{head}, reasons...)
+}
+
+// reason says what a loss comes from, and what helps.
+func (x *nodesAccount) reason(k lossKind) string {
+	runs := float64(len(x.result.Times))
+	switch k {
+	case lossOperands:
+		text := "tasks waited for operands of other nodes"
+		if to, f := x.mostAwaited(); f.Waiting > 0 {
+			text += fmt.Sprintf(", most on %s for %s of %s (%s)", to, named(f.Matrix), f.From, duration(f.Waiting))
+		}
+		return text + ". Fewer and larger tiles move less (--nb); so does a faster network."
+	case lossUneven:
+		text := fmt.Sprintf("nodes do not end together: %s was in tasks the longest, %s of each worker's %s a run", x.longest.Name,
+			brief(inSeconds(x.longest.Busy/float64(max(x.longest.Workers, 1))/runs)), brief(inSeconds(x.took.Seconds()/runs)))
+		if n := x.longest; n.Share > 0 {
+			text += fmt.Sprintf(", with %.0f %% of the work and %.0f %% of the workers", 100*n.Share, 100*float64(n.Workers)/float64(x.workers))
+		}
+		return text + ". More and smaller tiles divide better (--nb); a nodes file may give speeds."
+	}
+	if c := x.result.Cluster; c.Path > 0 {
+		run := x.took.Seconds() / runs
+		if c.Path > 0.6*run {
+			return fmt.Sprintf("no task could begin. The critical path alone takes %s of a run's %s: smaller tiles (--nb), or a larger problem.",
+				brief(inSeconds(c.Path)), brief(inSeconds(run)))
+		}
+		return fmt.Sprintf("no task could begin. It is not the critical path, which takes %s of a run's %s, but the order, the beginning and the end, "+
+			"where few tasks are left, and what passes between tasks: larger problems; --trace shows when.", brief(inSeconds(c.Path)), brief(inSeconds(run)))
+	}
+	return "no task could begin: few were ready at the beginning and at the end, or matrices came from this process and went back; --distributed makes them on the nodes."
+}
+
+// mostAwaited returns the flow that was waited for the longest, and where.
+func (x *nodesAccount) mostAwaited() (to string, most bench.Flow) {
+	for _, n := range x.nodes {
+		for _, f := range n.Flows {
+			if f.Waiting > most.Waiting {
+				to, most = n.Name, f
+			}
+		}
+	}
+	return to, most
+}
+
+// named returns the name of a matrix.
+func named(matrix string) string { return cmp.Or(matrix, "something") }
+
+// text writes the report of the account, in lines of at most 80 columns.
+func (x *nodesAccount) text(b *strings.Builder, p paint) {
+	x.table(b, p)
+	x.versions(b, p)
+	x.waits(b)
+	x.moved(b)
+	if c := x.result.Cluster; c.Path > 0 {
+		b.WriteString(wrapped(label("path"), fmt.Sprintf("%s of a run's %s: the critical path, %s in as long as those of their op take on average",
+			brief(inSeconds(c.Path)), brief(inSeconds(x.took.Seconds()/float64(len(x.result.Times)))), count(c.PathTasks, "task"))))
+	}
+	x.ledger.table(b)
+	b.WriteString(wrapped(label("why"), strings.Join(x.verdict(), " ")))
+}
+
+// table writes a line for each node.
+func (x *nodesAccount) table(b *strings.Builder, p paint) {
+	line := func(first, node string, columns ...any) string {
+		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{label(first), clip(node, 15)}, columns...)...) + "\n"
+	}
+	b.WriteString(p.faint(line("nodes", "and workers", "tasks", "in tasks", "waiting", "in", "out", "at most")))
+	for _, n := range x.result.Nodes {
+		sum := 0
+		for _, k := range n.Tasks {
+			sum += k
+		}
+		name := fmt.Sprintf("%s %d", clip(n.Name, 14-len(fmt.Sprint(n.Workers))), n.Workers)
+		if n.Lost {
+			name = "lost: " + n.Name
+		}
+		b.WriteString(line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), shortBytes(n.In), shortBytes(n.Out), shortBytes(n.Peak)))
+	}
+}
+
+// shortBytes returns a number of bytes in at most 8 columns.
+func shortBytes(n int64) string { return strings.Replace(bench.Bytes(float64(n)), "bytes", "B", 1) }
+
+// versions writes which version of which op ran how often, and where.
+func (x *nodesAccount) versions(b *strings.Builder, p paint) {
+	type row struct {
+		bench.Ran
+		on []string
+	}
+	var rows []row
+	for _, n := range x.result.Nodes {
+		for _, r := range n.Ran {
+			i := slices.IndexFunc(rows, func(y row) bool { return y.Op == r.Op && y.Version == r.Version })
+			if i < 0 {
+				rows, i = append(rows, row{Ran: bench.Ran{Op: r.Op, Version: r.Version}}), len(rows)
+			}
+			rows[i].Tasks += r.Tasks
+			rows[i].Seconds += r.Seconds
+			rows[i].on = append(rows[i].on, fmt.Sprintf("%s %d", clip(n.Name, 20), r.Tasks))
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	b.WriteString(p.faint(fmt.Sprintf("%s%-12s %-12s %7s %10s   %s", label("versions"), "op", "version", "tasks", "time", "on")) + "\n")
+	for _, r := range rows {
+		b.WriteString(wrapped(fmt.Sprintf("%s%-12s %-12s %7d %10s   ", label(""), clip(r.Op, 12), clip(cmp.Or(r.Version, "not known"), 12), r.Tasks, duration(r.Seconds)), strings.Join(r.on, ", ")))
+	}
+}
+
+// waits writes for what from whom each node has waited, the longest first.
+func (x *nodesAccount) waits(b *strings.Builder) {
+	const most = 4 // of each node
+	name := "waited"
+	for _, n := range x.result.Nodes {
+		var all []string
+		slices.SortStableFunc(n.Flows, func(a, b bench.Flow) int { return cmp.Compare(b.Waiting, a.Waiting) })
+		for _, f := range n.Flows[:min(len(n.Flows), most)] {
+			if f.Waiting >= 1e-4 {
+				all = append(all, fmt.Sprintf("%s for %s of %s", brief(inSeconds(f.Waiting)), named(f.Matrix), f.From))
+			}
+		}
+		if all != nil {
+			b.WriteString(wrapped(label(name), n.Name+": "+strings.Join(all, ", ")))
+			name = ""
+		}
+	}
+}
+
+// moved writes how many bytes went from node to node, against the least that had to.
+func (x *nodesAccount) moved(b *strings.Builder) {
+	c, in := x.result.Cluster, func(n int64) string { return bench.Bytes(float64(n)) }
+	text := fmt.Sprintf("%s from node to node in %s", in(c.Moved), count(len(x.result.Times), "run"))
+	switch {
+	case c.Least > 0:
+		text += fmt.Sprintf(", %.2f times the %s that this layout needs at least", float64(c.Moved)/float64(c.Least), in(c.Least))
+	case c.Uncounted != "":
+		text += "; what the layout needs at least is not known: " + c.Uncounted
+	}
+	if d := x.result.Nodes[0]; d.Out > 0 {
+		text += fmt.Sprintf("; %s from here to the agents, %s back", in(d.Out), in(d.In))
+	}
+	b.WriteString(wrapped(label("moved"), text))
+}
