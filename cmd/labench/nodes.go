@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -134,9 +135,10 @@ type clusterFlags struct {
 	distributed bool
 	output      string
 
-	local     int                 // agents to be started on this machine
-	file      *nodesFile          // the file that --cluster names
-	transport transport.Transport // of the driver
+	local     int                            // agents to be started on this machine
+	file      *nodesFile                     // the file that --cluster names
+	transport transport.Transport            // of the driver
+	driver    atomic.Pointer[cluster.Driver] // once it is connected
 }
 
 func (f *clusterFlags) register(fl *pflag.FlagSet) {
@@ -205,7 +207,7 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 		}
 		return nil
 	}
-	for _, flag := range []string{"monitor", "devices", "versions", "exclude", "profile"} {
+	for _, flag := range []string{"devices", "versions", "exclude", "profile"} {
 		if given(flag) {
 			return fmt.Errorf("--cluster and --%s exclude each other: each node sees to its own", flag)
 		}
@@ -227,6 +229,20 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 		return fmt.Errorf("--agents is %d, want at least 0", f.agents)
 	}
 	return nil
+}
+
+// watch returns what says where the cluster stands, nil if none is asked for. Before there is
+// a driver it says nothing.
+func (f *clusterFlags) watch() func() trace.Cluster {
+	if !f.asked() {
+		return nil
+	}
+	return func() (c trace.Cluster) {
+		if d := f.driver.Load(); d != nil {
+			c = d.Watch()
+		}
+		return c
+	}
 }
 
 // drive connects with the cluster. The driver is nil if none is asked for.
@@ -265,6 +281,7 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	if d, err = cluster.NewDriver(opt); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
+	f.driver.Store(d)
 	end = func() error { return errors.Join(d.Close(), opt.Runtime.Close()) }
 	want := f.agents
 	if want == 0 {

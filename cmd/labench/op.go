@@ -280,7 +280,7 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	if err != nil {
 		return err
 	}
-	recorded, err := f.record.begin(a, &s)
+	recorded, err := f.record.begin(a, &s, f.cluster.watch())
 	if err != nil {
 		return err
 	}

@@ -121,10 +121,11 @@ type recorded struct {
 	took    time.Duration
 }
 
-// begin lets s record what the flags need, and starts the monitor. The caller
+// begin lets s record what the flags need, and starts the monitor, of a cluster if that is
+// not nil. The caller
 // must end what it returns. The error is a *monitor.AddressError or that of
 // listening.
-func (f *recordFlags) begin(a *app, s *bench.Spec) (*recorded, error) {
+func (f *recordFlags) begin(a *app, s *bench.Spec, cluster func() trace.Cluster) (*recorded, error) {
 	r := &recorded{flags: f}
 	keep := f.trace != "" || f.dot != "" || f.report
 	if keep || f.monitor != "" {
@@ -138,7 +139,7 @@ func (f *recordFlags) begin(a *app, s *bench.Spec) (*recorded, error) {
 		return r, nil
 	}
 	var err error
-	if r.monitor, err = monitor.Listen(f.monitor, s.Trace, monitor.Options{}); err != nil {
+	if r.monitor, err = monitor.Listen(f.monitor, s.Trace, monitor.Options{Cluster: cluster}); err != nil {
 		return nil, err
 	}
 	_, err = fmt.Fprintf(a.err, "%s%s while this runs\n", label("monitor"), r.monitor.URL())

@@ -182,7 +182,7 @@ func TestRecordOnlyWhatIsNeeded(t *testing.T) {
 		{recordFlags{trace: "x.prv"}, true, true},
 	} {
 		var s bench.Spec
-		r, err := test.flags.begin(&app{out: io.Discard, err: io.Discard}, &s)
+		r, err := test.flags.begin(&app{out: io.Discard, err: io.Discard}, &s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,15 +204,21 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// The page answers while the tasks run.
+// The page answers while the tasks run, on this machine and on a cluster.
 func TestMonitor(t *testing.T) {
+	t.Setenv("TEST_LABENCH", "1") // for agents
+	t.Run("here", func(t *testing.T) { testMonitor(t, 0, "--versions", "go") })
+	t.Run("cluster", func(t *testing.T) { testMonitor(t, 3, "--cluster", "local:2", "--workers", "2") })
+}
+
+func testMonitor(t *testing.T, nodes int, args ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	errs, code := make(lines, 10), make(chan int)
+	errs, code := make(lines, 1000), make(chan int)
 	a := &app{out: io.Discard, err: errs, noPeak: true, cores: 64}
 	go func() {
-		code <- a.run(ctx, []string{"gemm", "-n", "300", "--nb", "64", "--versions", "go", "--repeat", "1000000", "--monitor", "127.0.0.1:0"})
+		code <- a.run(ctx, append([]string{"gemm", "-n", "300", "--nb", "64", "--repeat", "1000000", "--monitor", "127.0.0.1:0"}, args...))
 	}()
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(<-errs)
 	if url == "" {
@@ -242,6 +248,9 @@ func TestMonitor(t *testing.T) {
 	if state.Counts.Ended == 0 || len(state.Workers) == 0 {
 		t.Errorf("%+v", state)
 	}
+	if c := state.Cluster; (c != nil) != (nodes > 0) || c != nil && (len(c.Nodes) != nodes || c.Nodes[1].Workers != 1 || len(state.Workers) != nodes) {
+		t.Errorf("cluster %+v, workers %+v", c, state.Workers)
+	}
 	cancel()
 	if got := <-code; got != exitInterrupted {
 		t.Errorf("exit code %d", got)
@@ -256,7 +265,7 @@ func TestMonitor(t *testing.T) {
 func TestMonitorAddresses(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", "127.0.0.1", "example.com:80", "127.0.0.1:99999"} {
 		var address *monitor.AddressError
-		if _, err := (&recordFlags{monitor: addr}).begin(&app{err: io.Discard}, &bench.Spec{}); !errors.As(err, &address) {
+		if _, err := (&recordFlags{monitor: addr}).begin(&app{err: io.Discard}, &bench.Spec{}, nil); !errors.As(err, &address) {
 			t.Errorf("%s: %v", addr, err)
 		}
 		if code, out, errs := labench(t, "gemm", "--monitor", addr); code != exitUsage || out != "" || !strings.Contains(errs, "--monitor 127.0.0.1:0") {

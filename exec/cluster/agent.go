@@ -117,6 +117,9 @@ func (a *agent) take(from string, message []byte) error {
 		}
 		d := a.driver(from)
 		a.work(d, m.Job).giveBack(m.Tasks)
+	case kindLook:
+		d := a.driver(from)
+		d.out.add(func() []byte { return encode(kindState, d.exec.state()) })
 	case kindOver:
 		var m over
 		if err := decode(from, body, &m); err != nil {

@@ -55,6 +55,6 @@
 // meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
 // executor; agent; usage (what nodes have done); record; fleet; owner and scheduler (which node gets
-// which task), which are pure; catalog (the data of a job); placement; job; mend; guard (takes
-// second copies); driver; keep.
+// which task) and why (in words), which are pure; catalog (the data of a job); placement; job; mend; guard (takes
+// second copies); driver; keep; watch (what is seen of all).
 package cluster

@@ -270,6 +270,7 @@ func (d *Driver) lose(n *node, why error) {
 		d.lock.Unlock()
 		return
 	}
+	n.since = time.Now()
 	d.left = NodeLostError{Node: n.name, Err: why}
 	n.gone = &NodeLostError{Node: n.name, Err: why}
 	d.changed()
@@ -335,7 +336,7 @@ func (d *Driver) take(from string, message []byte) error {
 			return nil
 		}
 		n.memory.most = m.Memory
-		n.workers, n.gone = m.Workers, nil
+		n.workers, n.gone, n.since = m.Workers, nil, time.Now()
 		n.row = d.record.enter(n.name, n.workers)
 		n.program, n.target, n.jobs = m.Program, versions.Target{Kind: m.Kind, Arch: m.Arch, Processor: m.Processor, Features: m.Features, Units: 1}, m.Jobs
 		d.changed()
@@ -367,6 +368,22 @@ func (d *Driver) take(from string, message []byte) error {
 		}
 		if m.Ends = j.copied(n, m.Ends); len(m.Ends) > 0 {
 			j.ended(n, m)
+		}
+	case kindState:
+		var m state
+		if err := decode(from, body, &m); err != nil {
+			return err
+		}
+		if err := m.check(); err != nil {
+			return &MessageError{from, err.Error()}
+		}
+		d.lock.Lock()
+		n := d.latest(from)
+		d.lock.Unlock()
+		if n != nil {
+			d.placing.Lock()
+			n.said, n.saidAt = m, time.Now()
+			d.placing.Unlock()
 		}
 	case kindCall: // another driver's, or this one's own
 	default:

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,32 @@ func (x *executor) tell(job uint64, ends []end) ended {
 	return m
 }
 
+// state returns what the node is at.
+func (x *executor) state() (s state) {
+	in, ready := x.gate.now()
+	s.Held = x.store.now()
+	s.Waiting, s.Busy = x.meter.now()
+	s.Busy = min(s.Busy, x.meter.workers)
+	now := x.meter.clock(time.Now())
+	add := func(e *execution, where stage, wants []transport.Ref) {
+		s.Tasks = append(s.Tasks, standing{Job: e.w.number, ID: e.task.ID, Stage: where, For: time.Duration(max(now-e.since.Load(), 0)), Wants: wants})
+	}
+	for _, e := range in {
+		add(e, stageRuns, nil)
+	}
+	for _, e := range ready {
+		add(e, stageReady, nil)
+	}
+	for w, wants := range x.store.awaited() {
+		if e, ok := w.(*execution); ok && e.since.Load() > 0 { // or else it has only come
+			add(e, stageWaits, wants[:min(len(wants), standingMost)])
+		}
+	}
+	slices.SortFunc(s.Tasks, func(a, b standing) int { return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.ID, b.ID)) })
+	s.Tasks = s.Tasks[:min(len(s.Tasks), standingMost)]
+	return s
+}
+
 // over ends the work for a job, and nothing of the job is kept. It may be a set of data as
 // well, for which there is no work.
 func (x *executor) over(job uint64) {
@@ -172,7 +199,7 @@ func (w *work) run(t *task) {
 	}
 	e.waits = here <= int32(len(e.data))
 	if e.waits {
-		w.meter.change(1, 0)
+		e.since.Store(w.meter.change(1, 0))
 	}
 	e.arrived(here)
 }
@@ -187,6 +214,7 @@ type execution struct {
 	data    []datumOf        // each once; tasks of the runtime point into it
 	missing atomic.Int32     // operands that are not there
 	waits   bool             // some operand was not there at once
+	since   atomic.Int64     // when it began to wait for operands, to be ready, or to run
 	failed  atomic.Pointer[error]
 
 	mu   sync.Mutex // a leaf
@@ -313,7 +341,7 @@ func (e *execution) arrived(n int32) {
 		e.w.tasks.Done()
 		return
 	}
-	e.w.meter.change(-waited, 1)
+	e.since.Store(e.w.meter.change(-waited, 1))
 	if e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID}) {
 		e.begin()
 	}
@@ -366,12 +394,13 @@ func (e *execution) Ended(err error) {
 
 // leaves reports the end of a task that has begun, and has others begin.
 func (e *execution) leaves(err error) {
-	e.w.meter.change(0, -1)
-	next := e.w.gate.leave(time.Now())
+	now := e.w.meter.change(0, -1)
+	next := e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)))
 	e.end(err)
 	if len(next) > 0 {
 		go func() { // who calls may be a worker, or hold the job: Submit would wait for it
 			for _, e := range next {
+				e.since.Store(now)
 				e.begin()
 			}
 		}()

@@ -25,6 +25,8 @@ type fleet struct {
 	since   int                     // tasks submitted since second copies were taken
 	many    bool                    // there have been too many records of tasks
 	uses    map[any]map[*entry]bool // by job under way: its data
+	past    int64                   // tasks of jobs that are over, all of which have ended
+	again   int64                   // tasks that were executed to make something again
 
 	lock   sync.Mutex // guards what follows; the locks of outboxes are taken under it
 	nodes  []*node    // that have joined, the driver first; a node that comes back is a new one
@@ -44,10 +46,11 @@ type node struct {
 	program string // as it says
 	target  versions.Target
 	jobs    int
-	gone    error // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
-	left    bool  // that it has been given up, for good
-	row     int   // of its first worker in Options.Trace
-	clock   clock // and its clock
+	gone    error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
+	left    bool      // that it has been given up, for good
+	row     int       // of its first worker in Options.Trace
+	clock   clock     // and its clock
+	since   time.Time // that it is there, or has gone
 
 	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows
 	flows  map[flowKey]*Flow
@@ -55,6 +58,11 @@ type node struct {
 	peak   int64 // bytes of the most operands that it has had, as it says
 
 	busy, starving time.Duration // as it says
+
+	sent, ended int64     // tasks, in all
+	said        state     // what it was at when it was asked the last time …
+	saidAt      time.Time // … and when it said so
+	looked      time.Time // when it was asked
 }
 
 // newNode returns a node of which nothing is known but its name.
@@ -88,7 +96,7 @@ func (c *clock) hears(m *hello, now int64) {
 // newFleet returns a fleet with one node, this one.
 func newFleet(opt Options, k known) *fleet {
 	own := newNode(0, opt.Transport.Self())
-	own.workers = len(opt.Runtime.Workers())
+	own.workers, own.since = len(opt.Runtime.Workers()), time.Now()
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{

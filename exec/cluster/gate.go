@@ -13,10 +13,10 @@ import (
 //
 //	operands are there ─► at the gate ─► in the runtime ─► end
 //	                           └─► given back
-type gate[T any] struct {
+type gate[T comparable] struct {
 	mu      sync.Mutex // a leaf
 	pace    pace
-	in      int        // tasks that the runtime has
+	in      []T        // tasks that the runtime has, the first to begin first
 	waiting []gated[T] // the most urgent last
 }
 
@@ -27,14 +27,14 @@ type gated[T any] struct {
 	job, id  uint64
 }
 
-func newGate[T any](workers int) gate[T] { return gate[T]{pace: newPace(workers, 1)} }
+func newGate[T comparable](workers int) gate[T] { return gate[T]{pace: newPace(workers, 1)} }
 
 // enter reports whether a task is to begin. If not, it waits.
 func (g *gate[T]) enter(x gated[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 && g.in <= g.pace.size {
-		g.in++
+	if len(g.waiting) == 0 && len(g.in) <= g.pace.size {
+		g.in = append(g.in, x.task)
 		return true
 	}
 	at, _ := slices.BinarySearchFunc(g.waiting, x, func(a, b gated[T]) int {
@@ -45,17 +45,29 @@ func (g *gate[T]) enter(x gated[T]) bool {
 }
 
 // leave notes that a task has ended, and returns those that are to begin.
-func (g *gate[T]) leave(now time.Time) (next []T) {
+func (g *gate[T]) leave(x T, now time.Time) (next []T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.in--
+	if i := slices.Index(g.in, x); i >= 0 {
+		g.in = slices.Delete(g.in, i, i+1)
+	}
 	g.pace.ended(1, now)
-	for n := len(g.waiting); n > 0 && g.in <= g.pace.size; n-- {
+	for n := len(g.waiting); n > 0 && len(g.in) <= g.pace.size; n-- {
 		next = append(next, g.waiting[n-1].task)
 		g.waiting = slices.Delete(g.waiting, n-1, n)
-		g.in++
+		g.in = append(g.in, next[len(next)-1])
 	}
 	return next
+}
+
+// now returns the tasks that the runtime has, and those at the gate.
+func (g *gate[T]) now() (in, waiting []T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range g.waiting {
+		waiting = append(waiting, g.waiting[i].task)
+	}
+	return slices.Clone(g.in), waiting
 }
 
 // back takes those of some tasks of a job that are at the gate away.

@@ -211,6 +211,8 @@ func (j *job) Wait() error {
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
 		e.holders, e.home.there = nil, false
 	}
+	j.fleet.past += int64(j.count - j.past)
+	j.past = j.count
 	j.number, j.data, j.entries, j.names, j.homes = 0, nil, nil, nil, nil
 	j.graph.Release()
 	delete(j.starved, &j.placement)

@@ -246,6 +246,7 @@ func (r *replay) end() {
 	if number == 0 {
 		return
 	}
+	r.fleet.again += int64(r.done)
 	r.mu.Unlock()
 	r.stopping()
 	r.host.end(number, r.nodes)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 4
+const protocol = 5
 
 // kind is what a message is.
 type kind byte
@@ -27,6 +28,8 @@ const (
 	kindEnded                 // their ends
 	kindOver                  // the driver's: a job has ended, or is cancelled, or a set of data has
 	kindBack                  // the driver's: tasks that had better go to another node
+	kindLook                  // the driver's: somebody wants to know what the agent is at
+	kindState                 // its answer
 )
 
 // call asks a node what it is. At is the time of the driver's clock, as all times here in
@@ -185,6 +188,53 @@ type back struct {
 type over struct {
 	_   struct{} `cbor:",toarray"`
 	Job uint64
+}
+
+// look asks an agent what it is at.
+type look struct {
+	_ struct{} `cbor:",toarray"`
+}
+
+// state is what an agent is at, of a driver's jobs.
+type state struct {
+	_             struct{} `cbor:",toarray"`
+	Held          int64    // bytes of operands
+	Busy, Waiting int      // workers in tasks, and tasks that wait for operands
+	// Tasks are those that have been where they are for the longest, in that order.
+	Tasks []standing
+}
+
+// standing is a task that a node has.
+type standing struct {
+	_       struct{} `cbor:",toarray"`
+	Job, ID uint64
+	Stage   stage
+	For     time.Duration   // that it has been there
+	Wants   []transport.Ref // versions on their way
+}
+
+// stage is where on a node a task is.
+type stage byte
+
+const (
+	stageWaits stage = iota // for operands
+	stageReady              // for the node's runtime
+	stageRuns               // the runtime has it
+)
+
+// standingMost is how many tasks of a node a state has at most, and versions of a task.
+const standingMost = 16
+
+// check returns what makes no sense in it.
+func (s *state) check() error {
+	bad := s.Held < 0 || min(s.Busy, s.Waiting) < 0 || len(s.Tasks) > standingMost
+	for _, t := range s.Tasks {
+		bad = bad || t.For < 0 || t.Stage > stageRuns || len(t.Wants) > standingMost
+	}
+	if bad {
+		return errors.New("what it is at makes no sense")
+	}
+	return nil
 }
 
 // limits of what is decoded: more than any driver sends.

@@ -35,13 +35,22 @@ func newMeter(workers int) meter {
 // clock returns a time by the node's clock.
 func (m *meter) clock(t time.Time) int64 { return int64(t.Sub(m.began)) }
 
-// change notes that so many more tasks wait, and run, than before; less than 0 are fewer.
-func (m *meter) change(waiting, running int) {
+// change notes that so many more tasks wait, and run, than before; less than 0 are fewer. It
+// returns what the node's clock says.
+func (m *meter) change(waiting, running int) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advance(time.Now())
 	m.waiting += waiting
 	m.running += running
+	return m.clock(m.last)
+}
+
+// now returns how many tasks wait for operands, and run.
+func (m *meter) now() (waiting, running int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waiting, m.running
 }
 
 // advance adds the time since the last change. Of that without a task each fetch under way

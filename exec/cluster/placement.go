@@ -41,6 +41,7 @@ type placement struct {
 	most    int64         // bytes that the node with the most memory can have; 0: no cap
 	count   int           // tasks submitted
 	done    int           // of these, ended
+	past    int           // of these, before the latest Wait
 	watches int           // that bring a datum
 
 	traced uint64        // number of the job in Options.Trace
@@ -254,6 +255,7 @@ func (p *placement) give(t *graph.Task, i int) {
 	t.SetState(graph.Running)
 	f := p.sched.took(t, i)
 	f.made, f.home = made, !sendable
+	p.nodes[i].sent++
 }
 
 // send has the tasks that a node was given sent, if there are any, with those that it gets
@@ -368,6 +370,7 @@ func (p *placement) ended(n *node, m ended) {
 			p.retake(f.task, i, e)
 			continue
 		}
+		n.ended++
 		p.sched.leaves(f, e.Fault != nil)
 		if f.home {
 			p.broughtBy(f)

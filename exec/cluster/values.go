@@ -175,6 +175,21 @@ func (s *values) now() int64 {
 	return s.bytes
 }
 
+// awaited returns the versions that are on their way, by who waits for them.
+func (s *values) awaited() map[waiter][]transport.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[waiter][]transport.Ref{}
+	for _, h := range s.held {
+		for _, w := range h.wants {
+			if _, task := w.(then); !task { // or else it cannot be a key
+				all[w] = append(all[w], h.ref)
+			}
+		}
+	}
+	return all
+}
+
 func (s *values) publish(r transport.Ref, value any) {
 	if v, ok := value.(versions.Value); ok {
 		s.through.Publish(r, v)

@@ -21,6 +21,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []transport.Ref{r}, Why: "gone"}}}))
 	f.Add(encode(kindOver, over{Job: 7}))
 	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63}}}))
+	f.Add(encode(kindLook, look{}))
+	f.Add(encode(kindState, state{Held: 1 << 40, Busy: 2, Waiting: 3, Tasks: []standing{{Job: 7, ID: 1, Stage: stageWaits, For: time.Second, Wants: []transport.Ref{r}}, {Job: 7, ID: 2, Stage: stageRuns}}}))
 	f.Add([]byte{protocol, byte(kindRun), 0x82, 7, 0x80, 0, 1, 0xff})
 	f.Add([]byte{protocol, byte(kindRun), 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, m []byte) {
@@ -28,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, x := range []any{new(hello), new(run), new(ended), new(over)} {
+		for _, x := range []any{new(hello), new(run), new(ended), new(over), new(look), new(state)} {
 			if decode("x", body, x) != nil {
 				continue
 			}

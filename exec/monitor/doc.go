@@ -8,6 +8,12 @@
 //	fmt.Println(m.URL())
 //	e, err := la.NewEngine(la.Options{Trace: &events})
 //
+// Of a cluster it shows each node, too: whether it is there, its tasks, memory and transfers,
+// and what it waits for.
+//
+//	d, err := cluster.NewDriver(cluster.Options{Trace: &events, …})
+//	m, err := monitor.Listen("127.0.0.1:0", &events, monitor.Options{Cluster: d.Watch})
+//
 // The page is in the binary. It is served on loopback only, unless
 // [Options.Remote] allows other interfaces; it has neither passwords nor
 // encryption.

@@ -186,4 +186,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("no %q on the page:\n%s", want, dom)
 		}
 	}
+	if !strings.Contains(dom, `<div id="cluster" hidden="">`) {
+		t.Error("nodes on the page of one machine")
+	}
 }

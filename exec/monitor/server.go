@@ -32,6 +32,10 @@ type Options struct {
 	// Remote allows addresses other than those of loopback. Whoever can reach
 	// them can read the page.
 	Remote bool
+	// Cluster, if not nil, says where the tasks and nodes of a cluster stand, as Watch of a
+	// cluster.Driver does: the page shows each node. It is called twice a second for each
+	// page that somebody has open, on goroutines of the server, and must not wait.
+	Cluster func() trace.Cluster
 }
 
 // AddressError is returned for an address that the monitor does not listen on.
@@ -47,6 +51,7 @@ func (e *AddressError) Error() string {
 // Server serves the page.
 type Server struct {
 	events   *trace.Recorder
+	cluster  func() trace.Cluster // nil if there is none
 	listener net.Listener
 	server   *http.Server
 	done     chan struct{} // closed when Serve has returned
@@ -64,7 +69,7 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
-	s := &Server{events: events, listener: l, done: make(chan struct{})}
+	s := &Server{events: events, cluster: opt.Cluster, listener: l, done: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /state", s.state)
@@ -169,5 +174,5 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	json.NewEncoder(w).Encode(snapshot(s.events, after))
+	json.NewEncoder(w).Encode(snapshot(s.events, after, s.cluster))
 }

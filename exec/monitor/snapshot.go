@@ -22,11 +22,14 @@ type State struct {
 	Slices   []Slice      `json:"slices"` // worker by worker, each in the order of time
 	Versions []Version    `json:"versions"`
 	Memory   Memory       `json:"memory"`
+	// Cluster is nil if Options.Cluster is. Counts are its counts.
+	Cluster *trace.Cluster `json:"cluster,omitempty"`
 }
 
 // Worker is what a worker is at. Since is when it began, in microseconds from the
 // recorder's start.
 type Worker struct {
+	Name    string `json:"name,omitempty"` // trace.Recorder.Name
 	Busy    bool   `json:"busy"`
 	Op      string `json:"op,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -63,12 +66,17 @@ type Memory struct {
 // snapshot returns the state, with what ended after a time of the recorder's. The parts
 // are read one after the other while tasks go on, so they belong to about the same time.
 // Lists are empty and not nil, as the page wants arrays.
-func snapshot(r *trace.Recorder, after time.Duration) State {
+func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Cluster) State {
 	s := State{Now: r.Now().Microseconds(), Counts: r.Counts(), Workers: []Worker{}, Slices: []Slice{}, Versions: []Version{}, Memory: memory()}
-	for _, t := range r.Running() {
-		var w Worker
+	if cluster != nil {
+		c := cluster()
+		s.Cluster, s.Counts = &c, c.Counts
+	}
+	names := r.Names()
+	for i, t := range r.Running() {
+		w := Worker{Name: names[i]}
 		if t != nil {
-			w = Worker{Busy: true, Op: t.Op, Version: t.Version, Since: t.Start.Microseconds()}
+			w.Busy, w.Op, w.Version, w.Since = true, t.Op, t.Version, t.Start.Microseconds()
 		}
 		s.Workers = append(s.Workers, w)
 	}

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -43,6 +44,13 @@ func (r *Recorder) Name(worker int, name string) {
 		r.names = map[int]string{}
 	}
 	r.names[worker] = name
+}
+
+// Names returns the names of workers that have one.
+func (r *Recorder) Names() map[int]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.names)
 }
 
 // Copy records a copy.

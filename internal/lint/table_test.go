@@ -129,8 +129,9 @@ func programModules() []string {
 func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
-		// little memory; exec/cluster and transport for several nodes.
-		tessera: []string{"exec/cluster", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		// little memory; exec/cluster and transport for several nodes, and exec/monitor for
+		// the page of these.
+		tessera: []string{"exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against
