@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -32,9 +31,7 @@ func (x *recording) enter(name string, workers int) (row int) {
 	}
 	row = x.rows
 	x.rows += workers
-	for i := range workers {
-		x.Name(row+i, fmt.Sprintf("%s %d", name, i))
-	}
+	x.Node(trace.NodeRows{Name: name, First: row, Workers: workers})
 	return row
 }
 

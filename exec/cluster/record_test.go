@@ -75,8 +75,9 @@ func TestRecord(t *testing.T) {
 	if err := x.WriteParaver(&prv, &pcf, &row); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(prv.String(), "\n3:"); n < len(x.Copies) || !strings.Contains(row.String(), "agent1 1") {
-		t.Errorf("%d communications in the trace\n%s", n, &row)
+	header, _, _ := strings.Cut(prv.String(), "\n")
+	if n := strings.Count(prv.String(), "\n3:"); n < len(x.Copies) || !strings.Contains(header, "_ns:3(") || !strings.Contains(row.String(), "agent1 1") || !strings.Contains(row.String(), "LEVEL NODE SIZE 3\ndriver\nagent") {
+		t.Errorf("%s: %d communications in the trace\n%s", header, n, &row)
 	}
 	if err := x.WriteChrome(&chrome); err != nil || !json.Valid(chrome.Bytes()) {
 		t.Errorf("no JSON: %v", err)

@@ -53,6 +53,20 @@ func (r *Recorder) Names() map[int]string {
 	return maps.Clone(r.names)
 }
 
+// NodeRows says which workers are those of a node of a cluster.
+type NodeRows struct {
+	Name           string
+	First, Workers int // numbers of its first worker, and how many it has
+}
+
+// Node says that workers are those of a node, and gives them its name.
+func (r *Recorder) Node(n NodeRows) {
+	for i := range n.Workers {
+		r.Name(n.First+i, fmt.Sprintf("%s %d", n.Name, i))
+	}
+	note(r, &r.nodes, n)
+}
+
 // Copy records a copy.
 func (r *Recorder) Copy(c Copy) { note(r, &r.copies, c) }
 

@@ -65,3 +65,44 @@ func TestCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestParaverNodes: rows belong to their nodes, copies from node to node are communications, and
+// edges are if they stay within one.
+func TestParaverNodes(t *testing.T) {
+	var rec Recorder
+	rec.Node(NodeRows{"driver", 0, 1})
+	rec.Node(NodeRows{"north", 1, 2})
+	rec.Node(NodeRows{"south", 3, 1})
+	at := func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
+	ran := func(task uint64, worker, start, end int) {
+		rec.Sink(worker)(Event{Job: 1, Task: task, Op: "gemm", Version: "go", Worker: worker, Start: at(start), End: at(end)})
+	}
+	ran(1, 1, 0, 10)
+	ran(2, 2, 12, 20)
+	ran(3, 3, 14, 22)
+	rec.Copy(Copy{Worker: 3, Node: "north", From: 1, Job: 1, Bytes: 800, Start: at(10), End: at(13)})
+	r := rec.Recording()
+	r.Edges = []Edge{{Job: 1, From: 1, To: 2, Bytes: 800}, {Job: 1, From: 1, To: 3, Bytes: 800}}
+	var prv, pcf, row bytes.Buffer
+	if err := r.WriteParaver(&prv, &pcf, &row); err != nil {
+		t.Fatal(err)
+	}
+	checkParaver(t, prv.String(), pcf.String(), row.String(), 5)
+	for _, want := range []string{
+		"_ns:3(1,2,2):1:3(1:1,2:2,2:3)\n",
+		"\n1:3:1:2:2:12000000:20000000:1\n",
+		"\n1:5:1:3:2:10000000:13000000:1\n", // the copies that south has taken
+		"\n3:2:1:2:1:10000000:10000000:4:1:3:1:13000000:13000000:800:1\n",
+		"\n3:2:1:2:1:10000000:10000000:3:1:2:2:12000000:12000000:800:1\n",
+	} {
+		if !strings.Contains(prv.String(), want) {
+			t.Errorf("no %q in\n%s", want, &prv)
+		}
+	}
+	if n := strings.Count(prv.String(), "\n3:"); n != 2 {
+		t.Errorf("%d communications in\n%s", n, &prv)
+	}
+	if want := "LEVEL NODE SIZE 3\ndriver\nnorth\nsouth\n"; !strings.Contains(row.String(), want) || !strings.Contains(row.String(), "north 1\nsouth 0\nsouth 0 copies in\n") {
+		t.Errorf("rows\n%s", &row)
+	}
+}

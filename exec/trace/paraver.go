@@ -22,33 +22,34 @@ const (
 )
 
 // paraver numbers what Paraver wants as numbers. The rows of the trace, each a CPU and a
-// thread of its own, are
+// thread of its own, are node by node
 //
-//	0 … n−1    the workers
-//	n          the host's memory, if there are copies: where they come from and go to
-//	n+1 …      the channels of accelerators
+//	workers
+//	the first node's memory, if there are copies from it to accelerators, and back
+//	channels of accelerators, and copies from other nodes
 //
-// and a record has the number of its row plus 1.
+// The number of a row plus 1 is its CPU, and its thread is counted within its node.
 type paraver struct {
 	*Recording
 	ops, versions map[string]int
-	n             int // workers
+	nodes         []NodeRows // with how many rows each has as Workers, and the number of the first one
+	lines         []line     // the rows
+	workers       []int      // the row of each worker …
+	host          int        // … of the memory …
 	channels      []channel
-	names         []string // of the rows: workers, the host's memory if there are copies, channels
+	copies        []int // … and of each channel
+}
+
+// line is a row of the trace.
+type line struct {
+	name string
+	node int
 }
 
 // paraver numbers ops and versions from 1 in the order of their names, and the rows.
 func (r *Recording) paraver() *paraver {
-	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, n: max(1, r.workers()), channels: r.channels()}
-	for w := range p.n {
-		p.names = append(p.names, p.name(w))
-	}
-	for i, c := range p.channels {
-		if i == 0 {
-			p.names = append(p.names, "host memory")
-		}
-		p.names = append(p.names, c.title)
-	}
+	p := &paraver{Recording: r, ops: map[string]int{}, versions: map[string]int{}, channels: r.channels()}
+	p.place(max(1, r.workers()))
 	for e := range r.all() {
 		p.ops[e.Op], p.versions[e.Version] = 0, 0
 	}
@@ -60,6 +61,48 @@ func (r *Recording) paraver() *paraver {
 	return p
 }
 
+// place gives workers and channels rows, those of a node beside one another.
+func (p *paraver) place(workers int) {
+	nodes := p.Nodes
+	if nodes == nil {
+		nodes = []NodeRows{{Name: "node 0", Workers: workers}}
+	}
+	of := make([]int, workers) // the node of each worker: the first one's, if it is not known
+	for i, n := range nodes {
+		for w := n.First; w < min(n.First+n.Workers, workers); w++ {
+			of[w] = i
+		}
+	}
+	p.workers, p.copies = make([]int, workers), make([]int, len(p.channels))
+	for i, n := range nodes {
+		first := len(p.lines)
+		add := func(name string) int {
+			p.lines = append(p.lines, line{name, i})
+			return len(p.lines) - 1
+		}
+		for w, at := range of {
+			if at == i {
+				p.workers[w] = add(p.name(w))
+			}
+		}
+		if i == 0 && slices.ContainsFunc(p.Copies, func(c Copy) bool { return c.Node == "" }) {
+			p.host = add("host memory")
+		}
+		for k, c := range p.channels {
+			if of[c.worker] == i {
+				p.copies[k] = add(c.title)
+			}
+		}
+		p.nodes = append(p.nodes, NodeRows{n.Name, first, len(p.lines) - first})
+	}
+}
+
+// at returns the numbers that a record has for a row: CPU, application, process and thread.
+func (p *paraver) at(row int) string {
+	node := p.lines[row].node
+	return fmt.Sprintf("%d:1:%d:%d", row+1, node+1, row-p.nodes[node].First+1)
+}
+
 // WriteParaver writes the recording for Paraver: the trace itself (.prv), what
 // its numbers mean (.pcf) and the names of its rows (.row). The three belong
 // into files of the same name beside one another. Every worker is a thread, on
@@ -69,7 +112,8 @@ func (r *Recording) paraver() *paraver {
 // become 0 when the task ends, or what they are for the task that waits
 // underneath. Communication records, with the bytes that move, are the edges along
 // which data flow, and the copies between the host's memory, a row of its own, and
-// the accelerators.
+// the accelerators. Of several nodes, each with its name, CPUs and a process, they are the
+// copies from node to node instead of the edges.
 //
 // The lines of a .prv are
 //
@@ -79,8 +123,8 @@ func (r *Recording) paraver() *paraver {
 //	3:cpu:application:task:thread:logical send:physical send:
 //	  cpu:application:task:thread:logical receive:physical receive:bytes:tag
 //
-// with times in nanoseconds and numbers from 1; "task" is a process there, of which we
-// have one. The tag is the number of the job. Both ends of a communication have one time
+// with times in nanoseconds and numbers from 1; "task" is a process there, of which each
+// node has one. The tag is the number of the job. Both ends of a communication have one time
 // each: we know of no time between.
 //
 // Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace
@@ -104,18 +148,21 @@ type during struct {
 // states returns when workers were inside tasks or waited for data, and when the
 // channels of accelerators copied, in the order of the starts.
 func (p *paraver) states() [][]during {
-	all := make([][]during, len(p.names))
+	all := make([][]during, len(p.lines))
+	put := func(row int, from, to time.Duration, state int) {
+		all[row] = append(all[row], during{interval{from, to}, state})
+	}
 	for w, intervals := range p.busy() {
 		for _, t := range intervals {
-			all[w] = append(all[w], during{t, paraverRunning})
+			put(p.workers[w], t.from, t.to, paraverRunning)
 		}
 	}
 	for _, x := range p.Waits {
-		all[x.Worker] = append(all[x.Worker], during{interval{x.Start, x.End}, paraverWaiting})
+		put(p.workers[x.Worker], x.Start, x.End, paraverWaiting)
 	}
 	for i, c := range p.channels {
 		for _, x := range c.copies {
-			all[p.n+1+i] = append(all[p.n+1+i], during{interval{x.Start, x.End}, paraverRunning})
+			put(p.copies[i], x.Start, x.End, paraverRunning)
 		}
 	}
 	for _, states := range all {
@@ -139,18 +186,24 @@ func (p *paraver) trace(w io.Writer) error {
 		last = max(last, x.End)
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "#Paraver (%s):%d_ns:1(%d):1:1(%d:1)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(), len(p.names), len(p.names))
+	var cpus, threads []string
+	for i, n := range p.nodes {
+		cpus = append(cpus, fmt.Sprint(n.Workers))
+		threads = append(threads, fmt.Sprintf("%d:%d", n.Workers, i+1))
+	}
+	fmt.Fprintf(out, "#Paraver (%s):%d_ns:%d(%s):1:%d(%s)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(),
+		len(cpus), strings.Join(cpus, ","), len(threads), strings.Join(threads, ","))
 	var records []record
 	put := func(at time.Duration, kind int, format string, args ...any) {
 		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
 	}
 	// States of a row follow one another without gaps and do not overlap: what begins
 	// before the last one has ended is shortened.
-	for w, states := range p.states() {
+	for row, states := range p.states() {
 		until := time.Duration(0)
 		state := func(from, to time.Duration, state int) {
 			if to > from {
-				put(from, 1, "1:%d:1:1:%d:%d:%d:%d", w+1, w+1, from.Nanoseconds(), to.Nanoseconds(), state)
+				put(from, 1, "1:%s:%d:%d:%d", p.at(row), from.Nanoseconds(), to.Nanoseconds(), state)
 			}
 		}
 		for _, t := range states {
@@ -160,15 +213,15 @@ func (p *paraver) trace(w io.Writer) error {
 		}
 		state(until, last, paraverIdle)
 	}
-	// communicate puts a communication between workers.
+	// communicate puts a communication between rows.
 	communicate := func(from int, sent time.Duration, to int, received time.Duration, bytes int64, job uint64) {
-		put(sent, 3, "3:%d:1:1:%d:%d:%d:%d:1:1:%d:%d:%d:%d:%d", from+1, from+1, sent.Nanoseconds(), sent.Nanoseconds(),
-			to+1, to+1, received.Nanoseconds(), received.Nanoseconds(), bytes, job)
+		put(sent, 3, "3:%s:%d:%d:%s:%d:%d:%d:%d", p.at(from), sent.Nanoseconds(), sent.Nanoseconds(),
+			p.at(to), received.Nanoseconds(), received.Nanoseconds(), bytes, job)
 	}
 	for _, x := range p.Copies {
-		from, to := p.n, x.Worker // the host's memory follows the workers
+		from, to := p.host, p.workers[x.Worker]
 		if x.Node != "" {
-			from = x.From
+			from = p.workers[x.From]
 		}
 		if x.Out {
 			from, to = to, from
@@ -186,7 +239,7 @@ func (p *paraver) trace(w io.Writer) error {
 				}
 				fmt.Fprintf(&values, ":%d:%d", paraverEvents+i, v)
 			}
-			put(c.at, 2, "2:%d:1:1:%d:%d%s", w+1, w+1, c.at.Nanoseconds(), &values)
+			put(c.at, 2, "2:%s:%d%s", p.at(p.workers[w]), c.at.Nanoseconds(), &values)
 		}
 	}
 	tasks := p.lastAttempts()
@@ -195,8 +248,11 @@ func (p *paraver) trace(w io.Writer) error {
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
 		// An operand that was handed on early has its task begin before the other ends:
 		// Paraver would take that for a message that arrives before it was sent.
-		if ok && ok2 && d.Kind == RAW && from.End <= to.Start {
-			communicate(from.Worker, from.End, to.Worker, to.Start, d.Bytes, d.Job)
+		if !ok || !ok2 || d.Kind != RAW || from.End > to.Start {
+			continue
+		}
+		if a, b := p.workers[from.Worker], p.workers[to.Worker]; p.lines[a].node == p.lines[b].node {
+			communicate(a, from.End, b, to.Start, d.Bytes, d.Job)
 		}
 	}
 	// In the order of time; at one time states before events, and what ends
@@ -287,8 +343,15 @@ func (p *paraver) rows(w io.Writer) error {
 		}
 		fmt.Fprintln(out)
 	}
-	level("CPU", p.names...)
-	level("NODE", "node 0")
-	level("THREAD", p.names...)
+	var rows, nodes []string
+	for _, l := range p.lines {
+		rows = append(rows, l.name)
+	}
+	for _, n := range p.nodes {
+		nodes = append(nodes, n.Name)
+	}
+	level("CPU", rows...)
+	level("NODE", nodes...)
+	level("THREAD", rows...)
 	return out.Flush()
 }

@@ -82,6 +82,7 @@ type Recorder struct {
 	copies  []Copy
 	waits   []Wait
 	names   map[int]string // of workers that have one
+	nodes   []NodeRows
 }
 
 // buffer holds the events of one worker. Its lock is taken by that worker and
@@ -209,7 +210,7 @@ func (r *Recorder) Recording() *Recording {
 	rec.Shares = r.collect(func(b *buffer) *ring { return &b.shares })
 	r.mu.Lock()
 	rec.Pauses = slices.Clone(r.pauses)
-	rec.Copies, rec.Waits, rec.Names = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names)
+	rec.Copies, rec.Waits, rec.Names, rec.Nodes = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names), slices.Clone(r.nodes)
 	sources := slices.Clone(r.sources)
 	r.mu.Unlock()
 	for _, s := range sources {

@@ -24,7 +24,8 @@ type Recording struct {
 	// workers on cores had to wait for some.
 	Copies []Copy
 	Waits  []Wait
-	Names  map[int]string // of workers that have one: accelerators'
+	Names  map[int]string // of workers that have one: accelerators', and those of nodes
+	Nodes  []NodeRows     // of a cluster; nil: there is one
 }
 
 // taskKey identifies a task.
@@ -130,7 +131,7 @@ func (r *Recording) workers() int {
 		n = max(n, e.Worker+1)
 	}
 	for i := range r.Copies {
-		n = max(n, r.Copies[i].Worker+1)
+		n = max(n, r.Copies[i].Worker+1, r.Copies[i].From+1)
 	}
 	for i := range r.Waits {
 		n = max(n, r.Waits[i].Worker+1)

@@ -231,12 +231,23 @@ func TestWriteParaver(t *testing.T) {
 func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(prv, "\n"), "\n")
-	header := regexp.MustCompile(`^#Paraver \(\d\d/\d\d/\d\d at \d\d:\d\d\):(\d+)_ns:1\((\d+)\):1:1\((\d+):1\)$`).FindStringSubmatch(lines[0])
+	header := regexp.MustCompile(`^#Paraver \(\d\d/\d\d/\d\d at \d\d:\d\d\):(\d+)_ns:(\d+)\(([\d,]+)\):1:(\d+)\(([\d:,]+)\)$`).FindStringSubmatch(lines[0])
 	if header == nil {
 		t.Fatalf("header %q", lines[0])
 	}
 	end, _ := strconv.ParseInt(header[1], 10, 64)
-	if header[2] != strconv.Itoa(workers) || header[3] != header[2] {
+	process, number := []int64{0}, []int64{0} // of the thread on each CPU
+	cpus, threads := strings.Split(header[3], ","), strings.Split(header[5], ",")
+	for node, n := range cpus {
+		if threads[node] != fmt.Sprintf("%s:%d", n, node+1) {
+			t.Errorf("header %q: node %d", lines[0], node+1)
+		}
+		count, _ := strconv.ParseInt(n, 10, 64)
+		for k := range count {
+			process, number = append(process, int64(node)+1), append(number, k+1)
+		}
+	}
+	if len(process) != workers+1 || header[2] != strconv.Itoa(len(cpus)) || header[4] != header[2] {
 		t.Errorf("header %q, want %d CPUs and threads", lines[0], workers)
 	}
 	named := map[int64]map[int64]bool{}
@@ -275,7 +286,7 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 			f = append(f, v)
 		}
 		thread := func(f []int64) {
-			if f[0] < 1 || f[0] > int64(workers) || f[1] != 1 || f[2] != 1 || f[3] != f[0] {
+			if f[0] < 1 || f[0] > int64(workers) || f[1] != 1 || f[2] != process[f[0]] || f[3] != number[f[0]] {
 				t.Errorf("thread in %q", l)
 			}
 		}
@@ -322,7 +333,7 @@ func checkParaver(t *testing.T, prv, pcf, row string, workers int) {
 			t.Errorf("the states of worker %d end at %d, want %d", w, u, end)
 		}
 	}
-	if got := strings.Count(row, "\n"); got != 2*workers+7 { // two levels with all names
+	if got := strings.Count(row, "\n"); got != 2*workers+6+len(cpus) { // two levels with all names
 		t.Errorf("%d lines in\n%s", got, row)
 	}
 }
