@@ -32,13 +32,17 @@ func Distributed[T Element](rt exec.Runtime, kind Kind, m, n, nb int) (*Matrix[T
 }
 
 // DistributedLike is [Distributed] with the tile size of a and, where it has tiles that a has
-// as well, their owners: see [Matrix.SetLayout].
+// as well, or their mirror images, their owners: see [Matrix.SetLayout].
 func DistributedLike[T, U Element](rt exec.Runtime, a *Matrix[U], kind Kind, m, n int) (*Matrix[T], error) {
 	b, err := Distributed[T](rt, kind, m, n, a.nb)
 	if err == nil && a.owners != nil {
 		b.layout, b.owners = a.layout, make([]int, b.mt*b.nt)
 		for i, j := range b.StoredTiles() {
-			b.owners[i*b.nt+j] = a.owner(i, j)
+			r, c := min(i, a.mt-1), min(j, a.nt-1)
+			if !a.Stored(r, c) {
+				r, c = c, r
+			}
+			b.owners[i*b.nt+j] = a.owner(r, c)
 		}
 	}
 	return b, err

@@ -24,7 +24,7 @@ func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
 	case a.rows != a.cols || c.rows != a.rows || c.cols != a.cols || c.nb != a.nb || v.m != a.rows || v.n != a.cols || v.nb != a.nb:
 		panic(ErrShape)
 	}
-	p.laset(0, 1, c)
+	p.Laset(0, 1, c)
 	p.trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, c, blas.Upper)
 	p.trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c, blas.All)
 	p.lapmt(v, c)

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -32,3 +33,108 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 	}
 	return p.err
 }
+
+// CopyTop submits B = A in the first rows of B, and zeros in the others. Both are Full, in
+// tiles of one size and equally wide; A is finite. It panics with ErrKind if one is not Full,
+// and with ErrShape if A is higher than B, not as wide, or in other tiles.
+func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
+	switch {
+	case a.kind != Full || b.kind != Full:
+		panic(ErrKind)
+	case a.nb != b.nb || a.rows > b.rows || a.cols != b.cols:
+		panic(ErrShape)
+	}
+	from, to := p.reads(a), p.operand(b)
+	whole, zero := &kernels.Lacpy{Uplo: blas.All}, &kernels.Laset{Uplo: blas.All}
+	product := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
+	for i, j := range b.StoredTiles() {
+		if i >= a.mt {
+			p.submit(p.ops.Laset, zero, 0, out(to.tile(i, j)))
+			continue
+		}
+		high, _ := b.TileDims(i, j)
+		if rows, _ := a.TileDims(i, j); rows < high { // the product with the first columns of a unit matrix
+			p.submit(p.ops.Gemm, product, 0, in(p.unit(high, rows)), in(from.tile(i, j)), inout(to.tile(i, j)))
+			continue
+		}
+		p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+	}
+	return p.err
+}
+
+// Transpose submits B = Aᵀ for a finite A. Both are Full, or of A one half is stored and B is
+// Full, or the other half is. Then B = A, as A is symmetric. They are in tiles of one size.
+//
+// A tile is transposed as a product with a unit matrix: 2·nb operations for each element. It
+// panics with ErrKind for other kinds, and with ErrShape if the shapes or tile sizes do not fit.
+func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
+	symmetric := a.kind == SymLower || a.kind == SymUpper
+	switch {
+	case !symmetric && (a.kind != Full || b.kind != Full), symmetric && b.kind != Full && b.kind != SymLower && b.kind != SymUpper:
+		panic(ErrKind)
+	case a.nb != b.nb || a.rows != b.cols || a.cols != b.rows:
+		panic(ErrShape)
+	}
+	from, to := p.reads(a), p.operand(b)
+	whole, mirror := &kernels.Lacpy{Uplo: blas.All}, &kernels.Lasym{Uplo: a.kind.Uplo()}
+	gemm := &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
+	units := map[int]*graph.Datum{}
+	for i, j := range b.StoredTiles() {
+		switch {
+		case symmetric && i == j:
+			p.submit(p.ops.Lasym, mirror, 0, in(from.tile(i, i)), out(to.tile(i, i)))
+		case symmetric && a.Stored(i, j):
+			p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+		default:
+			n, _ := a.TileDims(j, i)
+			if units[n] == nil {
+				units[n] = p.unit(n, n)
+			}
+			p.submit(p.ops.Gemm, gemm, 0, in(from.tile(j, i)), in(units[n]), inout(to.tile(i, j)))
+		}
+	}
+	return p.err
+}
+
+// Whole submits B = A, with both halves of an A that stores one, or the zeros of a triangle. B
+// is Full, and in tiles of the size of those of A, which is finite. It panics with ErrKind if B
+// is not Full, and with ErrShape if the shapes or tile sizes do not fit.
+func (p *Program[T]) Whole(a, b *Matrix[T]) error {
+	switch a.kind {
+	case Full:
+		return p.CopyLeading(a, b)
+	case SymLower, SymUpper:
+		return p.Transpose(a, b)
+	}
+	switch {
+	case b.kind != Full:
+		panic(ErrKind)
+	case a.nb != b.nb || a.rows != b.rows:
+		panic(ErrShape)
+	}
+	p.Laset(0, 0, b)
+	from, to := p.reads(a), p.operand(b)
+	whole, triangle := &kernels.Lacpy{Uplo: blas.All}, &kernels.Lacpy{Uplo: a.kind.Uplo()}
+	for i, j := range a.StoredTiles() {
+		if i == j {
+			p.submit(p.ops.Lacpy, triangle, 0, in(from.tile(i, j)), inout(to.tile(i, j)))
+		} else {
+			p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+		}
+	}
+	return p.err
+}
+
+// unit returns the first columns of the unit matrix of order m.
+func (p *Program[T]) unit(m, n int) *graph.Datum {
+	t := newTile[T](m, n)
+	for i := range min(m, n) {
+		t.Set(i, i, 1)
+	}
+	return p.datum("unit", &t)
+}
+
+// Lascl submits C = beta·C.
+//
+// Reference: LAPACK xLASCL.
+func (p *Program[T]) Lascl(beta T, c *Matrix[T]) error { return p.scale(beta, c) }

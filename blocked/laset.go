@@ -5,11 +5,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// laset submits C = alpha off the diagonal and beta on it, in all of each tile that
+// Laset submits C = alpha off the diagonal and beta on it, in all of each tile that
 // is stored.
 //
 // Reference: LAPACK xLASET.
-func (p *Program[T]) laset(alpha, beta T, c *Matrix[T]) {
+func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {
 	off := &kernels.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(alpha)}
 	diagonal := &kernels.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(beta)}
 	o := p.operand(c)
@@ -20,4 +20,5 @@ func (p *Program[T]) laset(alpha, beta T, c *Matrix[T]) {
 		}
 		p.submit(p.ops.Laset, params, 0, out(o.tile(i, j)))
 	}
+	return p.err
 }

@@ -24,7 +24,7 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 	}
 	r := p.rotation(p.reads(a), q)
 	o := p.operand(c)
-	p.laset(0, 1, c)
+	p.Laset(0, 1, c)
 	apply := newApplication(blas.Left, blas.NoTrans, q.ib)
 	for k := len(q.plan.columns) - 1; k >= 0; k-- {
 		steps := q.plan.columns[k]

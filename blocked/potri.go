@@ -23,7 +23,7 @@ func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
 	if a.cols != a.rows || w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
 		panic(ErrShape)
 	}
-	p.laset(0, 1, w)
+	p.Laset(0, 1, w)
 	uplo, trans := blas.Lower, blas.NoTrans
 	if a.kind.Uplo() == blas.Upper {
 		uplo, trans = blas.Upper, blas.Trans

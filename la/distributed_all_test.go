@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -183,20 +186,64 @@ func TestScatterGather(t *testing.T) {
 	}
 }
 
+// brought returns a copy of a here.
+func brought(a *blocked.Matrix[float64]) *mat.Dense {
+	m, n := a.Dims()
+	d := mat.NewDense(m, n, nil)
+	a.CopyTo(d, 1)
+	return d
+}
+
+// keeping is a driver that counts the sets of data that are kept.
+type keeping struct {
+	*cluster.Driver
+	sets *atomic.Int64
+}
+
+type keptSet struct {
+	exec.Kept
+	sets *atomic.Int64
+}
+
+func (c keeping) Keep(values []versions.Shaped) (exec.Kept, error) {
+	k, err := c.Driver.Keep(values)
+	c.sets.Add(1)
+	return keptSet{k, c.sets}, err
+}
+
+// fetched returns how many bytes the driver has fetched.
+func (c keeping) fetched() (bytes int64) {
+	for _, u := range c.Usage() {
+		if u.Node == "driver" {
+			bytes += u.In
+		}
+	}
+	return bytes
+}
+
+func (c keptSet) Release() {
+	c.sets.Add(-1)
+	c.Kept.Release()
+}
+
 // TestDistributedList: what la does with distributed matrices, it does right or refuses by
 // type. What computes in place is tested by its bits in TestDistributed.
 func TestDistributedList(t *testing.T) {
 	const n, nrhs, nb = 30, 4, 8
 	ctx := context.Background()
-	d, _ := nodes(t, 2, false)
+	driver, _ := nodes(t, 2, false)
+	d := keeping{driver, new(atomic.Int64)}
 	e, err := la.NewEngine(la.Options{Runtime: d, NB: nb})
 	if err != nil {
 		t.Fatal(err)
 	}
 	here := map[string]*blocked.Matrix[float64]{
 		"general": waves(blocked.Full, n, n, nb), "spd": waves(blocked.SymUpper, n, n, nb), "tall": waves(blocked.Full, 2*n, n, nb),
-		"upper": waves(blocked.TriUpper, n, n, nb), "b": waves(blocked.Full, n, nrhs, nb), "b2": waves(blocked.Full, 2*n, nrhs, nb),
+		"upper": waves(blocked.TriUpper, n, n, nb), "lower": waves(blocked.TriLower, n, n, nb),
+		"spd, lower": waves(blocked.SymLower, n, n, nb), "indefinite": waves(blocked.SymUpper, n, n, nb), "wide": waves(blocked.Full, n, 2*n, nb),
+		"b, 5": waves(blocked.Full, n, nrhs, 5), "b": waves(blocked.Full, n, nrhs, nb), "b2": waves(blocked.Full, 2*n, nrhs, nb),
 	}
+	here["indefinite"].Set(n-1, n-1, 0.1)
 	there := map[string]*blocked.Matrix[float64]{}
 	for name, a := range here {
 		there[name] = away(t, d, a, 1, 2)
@@ -205,29 +252,6 @@ func TestDistributedList(t *testing.T) {
 	reads := map[string]func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error{
 		"Gemm": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
 			return la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, of["general"], of["b"], 0, dst)
-		},
-		"Solve": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			_, err := la.Solve[float64](ctx, e, dst, of["general"], of["b"])
-			return err
-		},
-		"Solve, symmetric": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			_, err := la.Solve[float64](ctx, e, dst, of["spd"], of["b"])
-			return err
-		},
-		"Solve, triangular": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			_, err := la.Solve[float64](ctx, e, dst, of["upper"], of["b"])
-			return err
-		},
-		"Solve, tall": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			_, err := la.Solve[float64](ctx, e, dst, of["tall"], of["b2"])
-			return err
-		},
-		"LeastSquares": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			return la.LeastSquares[float64](ctx, e, dst, of["tall"], of["b2"])
-		},
-		"Inverse": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			_, err := la.Inverse[float64](ctx, e, dst, of["general"])
-			return err
 		},
 		"SolveSPD": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
 			_, err := la.SolveSPD(ctx, e, dst, of["spd"], of["b"])
@@ -249,12 +273,6 @@ func TestDistributedList(t *testing.T) {
 			q := la.NewQR[float64](e)
 			return errors.Join(q.Factorize(of["tall"]), q.SolveTo(dst, false, of["b2"]))
 		},
-		"Cond": func(of map[string]*blocked.Matrix[float64], dst *mat.Dense) error {
-			x, err := la.Cond[float64](ctx, e, of["general"], lapack.MaxRowSum)
-			dst.ReuseAs(1, 1)
-			dst.Set(0, 0, float64(float32(x))) // sums of norms are in another order
-			return err
-		},
 	}
 	for name, call := range reads {
 		var got, want mat.Dense
@@ -267,18 +285,88 @@ func TestDistributedList(t *testing.T) {
 		}
 	}
 
+	// What solves does so on the nodes, for B here and there, and X here and there.
+	solves := []struct{ a, b string }{
+		{"general", "b"}, {"general", "b, 5"}, {"spd", "b"}, {"spd, lower", "b"}, {"indefinite", "b"}, {"upper", "b"}, {"lower", "b"}, {"tall", "b2"}, {"wide", "b"},
+	}
+	before := d.sets.Load()
+	for _, s := range solves {
+		_, height := here[s.a].Dims()
+		for name, solve := range map[string]func(dst, a, b *blocked.Matrix[float64]) error{
+			"Solve": func(dst, a, b *blocked.Matrix[float64]) error {
+				_, err := la.Solve[float64](ctx, e, dst, a, b)
+				return err
+			},
+			"LeastSquares": func(dst, a, b *blocked.Matrix[float64]) error { return la.LeastSquares[float64](ctx, e, dst, a, b) },
+		} {
+			want := blocked.New[float64](blocked.Full, height, nrhs, nb)
+			if err := solve(want, here[s.a], here[s.b]); err != nil {
+				t.Fatalf("%s, %s: %v", name, s.a, err)
+			}
+			if name == "LeastSquares" && s.a != "tall" && s.a != "wide" && s.a != "spd" && s.a != "lower" {
+				continue
+			}
+			for k := range 2 {
+				var b, x = here[s.b], blocked.New[float64](blocked.Full, height, nrhs, nb)
+				if k == 1 {
+					b, x = there[s.b], away(t, d, x, 1, 2)
+				}
+				if err := solve(x, there[s.a], b); err != nil {
+					t.Errorf("%s, %s, %d: %v", name, s.a, k, err)
+				} else if !mat.EqualApprox(brought(x), brought(want), 1e-11) {
+					t.Errorf("%s, %s, %d: the solution is another one", name, s.a, k)
+				}
+				if k == 1 && s.a == "tall" { // and of a matrix here
+					if err := solve(x, here[s.a], here[s.b]); err != nil || !mat.EqualApprox(brought(x), brought(want), 1e-11) {
+						t.Errorf("%s, %s: of a matrix here: %v", name, s.a, err)
+					}
+				}
+				x.Close()
+			}
+		}
+	}
+	for _, name := range []string{"general", "spd", "spd, lower", "indefinite", "upper", "lower"} {
+		want, x := blocked.New[float64](blocked.Full, n, n, nb), away(t, d, here["general"], 1, 2)
+		report, err := la.Inverse[float64](ctx, e, want, here[name])
+		again, err2 := la.Inverse[float64](ctx, e, x, there[name])
+		if err := errors.Join(err, err2); err != nil || again != report {
+			t.Fatalf("%s: %v, %+v, want %+v", name, err, again, report)
+		}
+		if !mat.EqualApprox(brought(x), brought(want), 1e-11) {
+			t.Errorf("%s: the inverse is another one", name)
+		}
+		x.Close()
+		cond, err := la.Cond[float64](ctx, e, here[name], lapack.MaxRowSum)
+		got, err2 := la.Cond[float64](ctx, e, there[name], lapack.MaxRowSum)
+		if err := errors.Join(err, err2); err != nil || !(math.Abs(got-cond) <= 1e-9*cond) {
+			t.Errorf("%s: condition %v, want %v: %v", name, got, cond, err)
+		}
+	}
+	// Of a larger one no more comes here than sums of tiles and the diagonal.
+	const order, size = 256, 32
+	x := away(t, d, waves(blocked.Full, order, nrhs, size), 2, 1)
+	a := away(t, d, waves(blocked.Full, order, order, size), 2, 1)
+	fetched := d.fetched()
+	if _, err := la.Solve[float64](ctx, e, x, a, x); err != nil {
+		t.Error(err)
+	}
+	if got := d.fetched() - fetched; got > a.Bytes()/2 {
+		t.Errorf("the driver has fetched %d bytes, and A has %d", got, a.Bytes())
+	}
+	x.Close()
+	a.Close()
+	for name, a := range here {
+		same(t, name, there[name], a)
+	}
+	if after := d.sets.Load(); after != before {
+		t.Errorf("%d matrices are kept that nobody has", after-before)
+	}
+
 	// Results that are written to a distributed matrix element by element are refused.
 	into := map[string]func(dst *blocked.Matrix[float64]) error{
-		"Solve": func(dst *blocked.Matrix[float64]) error {
-			_, err := la.Solve[float64](ctx, e, dst, here["general"], here["b"])
-			return err
-		},
 		"SolveSPD": func(dst *blocked.Matrix[float64]) error {
 			_, err := la.SolveSPD(ctx, e, dst, here["spd"], here["b"])
 			return err
-		},
-		"LeastSquares": func(dst *blocked.Matrix[float64]) error {
-			return la.LeastSquares[float64](ctx, e, dst, here["tall"], here["b2"])
 		},
 		"CopyTo": func(dst *blocked.Matrix[float64]) error { here["b"].CopyTo(dst, 1); return nil },
 		"Set":    func(dst *blocked.Matrix[float64]) error { dst.Set(0, 0, 1); return nil },

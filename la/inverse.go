@@ -8,7 +8,7 @@ import (
 )
 
 // Inverse computes dst = A⁻¹ for an n×n matrix A by the method that A calls for,
-// as [Solve] does. dst may be A; an empty *mat.Dense becomes n×n. A solution
+// as [Solve] does, also for distributed matrices. dst may be A; an empty *mat.Dense becomes n×n. A solution
 // with A is cheaper and more accurate than a product with its inverse.
 //
 // The errors are those of Solve.
@@ -31,23 +31,44 @@ func Inverse[T Element](ctx context.Context, e *Engine, dst Sink[T], a Source[T]
 		return SolveReport{}, nil
 	}
 	d, err := divide(ctx, e, a)
+	defer d.close()
 	if err != nil {
 		return d.report, err
 	}
-	var v *blocked.Matrix[T]
+	v, err := d.invert(ctx, e, n)
+	if err != nil {
+		closed(v)
+		return d.report, err
+	}
+	return deliver(ctx, e, d.report, dst, v, d.condition())
+}
+
+// invert returns the inverse, of order n, where d is. It may return a matrix with an error.
+func (d *divisor[T]) invert(ctx context.Context, e *Engine, n int) (v *blocked.Matrix[T], err error) {
+	if d.symmetric != nil {
+		w, err := d.room(e, blocked.TriLower, n, n)
+		if err != nil {
+			return nil, err
+		}
+		defer w.Close()
+		if v, err = d.room(e, blocked.SymLower, n, n); err != nil {
+			return nil, err
+		}
+		return v, d.symmetric(w, v)
+	}
+	v, err = d.room(e, blocked.Full, n, n)
 	switch {
-	case d.symmetric != nil:
-		v, err = d.symmetric()
+	case err != nil:
+		return nil, err
 	case d.inverse != nil:
-		v = blocked.New[T](blocked.Full, n, n, d.nb)
-		err = d.inverse(v)
-	default:
-		v = blocked.New[T](blocked.Full, n, n, d.nb)
+		return v, d.inverse(v)
+	case d.spread == nil:
 		v.SetIdentity()
+	default:
+		err = run(ctx, e, 0, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
+	}
+	if err == nil {
 		err = d.solve(v)
 	}
-	if err != nil {
-		return d.report, err
-	}
-	return deliver(e, d.report, dst, v, d.condition())
+	return v, err
 }

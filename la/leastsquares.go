@@ -17,7 +17,8 @@ import (
 // and, where there are several, the one of smallest ‖x‖₂, by a QR factorization.
 // A is m×n, of any shape, and of full rank; B is m×nrhs. dst may share memory
 // with A and B; an empty *mat.Dense becomes n×nrhs. An A or B whose elements are
-// all tiny, or one of which is huge, is copied and scaled by a power of two.
+// all tiny, or one of which is huge, is copied and scaled by a power of two. Distributed
+// matrices are treated as by [Solve].
 //
 // The error is a *ShapeError; a *NonFiniteError for A; a mat.Condition if A has
 // not full rank to working precision, by what the diagonal of R shows: dst then
@@ -41,7 +42,7 @@ func LeastSquares[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b S
 		return nil
 	}
 	x, err := solveQR(ctx, e, a, b)
-	_, err = deliver(e, SolveReport{}, dst, x, err)
+	_, err = deliver(ctx, e, SolveReport{}, dst, x, err)
 	return err
 }
 
@@ -50,6 +51,9 @@ func LeastSquares[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b S
 // element is, so both are brought to about 1 if they are near the ends, as xGELS
 // does.
 func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (*blocked.Matrix[T], error) {
+	if m := spread(e, a); m != nil {
+		return solveSpreadQR(ctx, e, m, b)
+	}
 	power := 0 // of two, that the solution has too little
 	if top := Norm(e, b, lapack.MaxAbs); immoderate[T](top) {
 		power = exponent(top)

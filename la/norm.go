@@ -66,8 +66,8 @@ func infinityNorm(trans blas.Transpose) lapack.MatrixNorm {
 
 // Cond estimates the condition number ‖A‖·‖A⁻¹‖ of an n×n matrix A in the 1-norm
 // (lapack.MaxColumnSum) or the ∞-norm (lapack.MaxRowSum), from the factorization
-// that [Solve] would use: Cholesky for a positive definite A, otherwise LU, or
-// none. The estimate is a lower bound, but for rounding, that is rarely below a
+// that [Solve] would use, on the nodes for a distributed A: Cholesky for a positive definite
+// A, otherwise LU, or none. The estimate is a lower bound, but for rounding, that is rarely below a
 // third of the truth. It is +Inf if A is singular or one of the norms out of range,
 // and 0 if n = 0.
 //
@@ -97,6 +97,7 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 	}
 	size := Norm(e, a, norm)
 	d, err := divide(ctx, e, a)
+	defer d.close()
 	var singular *SingularError
 	switch {
 	case errors.As(err, &singular):

@@ -63,6 +63,11 @@ type SolveReport struct {
 //
 // dst may share memory with A and B; an empty *mat.Dense becomes n×nrhs.
 //
+// A distributed A (blocked.Distributed, on the engine's runtime) is what its kind says; its
+// elements are not looked at. It stays as it is: a copy is factored on the nodes, which need
+// the memory for that; [LU.FactorizeInPlace] and others do without. B is copied to the nodes.
+// A distributed dst is written by tasks, wherever A is.
+//
 // The error is a *ShapeError; a *NonFiniteError for A; for a square A that is
 // singular a *SingularError, and for one that is not square and has not full
 // rank, or whose factors are out of range, a mat.Condition of +Inf. Any other
@@ -88,24 +93,36 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T
 	}
 	if m != n {
 		x, err := solveQR(ctx, e, a, b)
-		return deliver(e, SolveReport{Method: MethodQR}, dst, x, err)
+		return deliver(ctx, e, SolveReport{Method: MethodQR}, dst, x, err)
 	}
 	d, err := divide(ctx, e, a)
+	defer d.close()
 	if err != nil {
 		return d.report, err
 	}
-	x, _ := blocked.From(b, blocked.Full, d.nb, e.copying(false))
-	if err := d.solve(x); err != nil {
+	x, err := d.load(ctx, e, b)
+	if err == nil {
+		err = d.solve(x)
+	}
+	if err != nil {
+		closed(x)
 		return d.report, err
 	}
-	return deliver(e, d.report, dst, x, d.condition())
+	return deliver(ctx, e, d.report, dst, x, d.condition())
 }
 
-// deliver copies a solution, if there is one, to where it belongs. With a
+// deliver copies a solution, if there is one, to where it belongs, and closes it. With a
 // mat.Condition of +Inf there is none.
-func deliver[T Element](e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], err error) (SolveReport, error) {
-	if x != nil && !unsolvable(err) {
+func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], err error) (SolveReport, error) {
+	defer closed(x)
+	switch to := spread[T](e, dst); {
+	case x == nil || unsolvable(err):
+	case to == nil:
 		x.CopyTo(dst, e.options().Workers)
+	default:
+		if failed := scatter(ctx, e, to, x); failed != nil {
+			return report, failed
+		}
 	}
 	return report, err
 }
@@ -191,20 +208,32 @@ func retiled[T Element](x *blocked.Matrix[T], nb int, e *Engine) *blocked.Matrix
 // divisor is a square matrix that can be divided by.
 type divisor[T Element] struct {
 	report SolveReport
-	nb     int // tile size of what is divided
+	nb     int                // tile size of what is divided
+	spread *blocked.Matrix[T] // A, if it is distributed: all is where it is
+	end    func() error       // closes the factors; nil if there is nothing to close
 	// solve overwrites x with A⁻¹·x, and transposed with A⁻ᵀ·x.
 	solve, transposed func(x *blocked.Matrix[T]) error
 	// condition returns a mat.Condition if A is singular to working precision.
 	condition func() error
 	// inverse, if not nil, writes A⁻¹ to a Full v in fewer flops than solve;
-	// symmetric returns it in half a matrix.
+	// symmetric writes it to a SymLower v, with a TriLower w as scratch.
 	inverse   func(v *blocked.Matrix[T]) error
-	symmetric func() (*blocked.Matrix[T], error)
+	symmetric func(w, v *blocked.Matrix[T]) error
+}
+
+// close has the nodes forget the factors.
+func (d *divisor[T]) close() {
+	if d.end != nil {
+		d.end()
+	}
 }
 
 // divide looks at the n×n matrix a and factors it, on an engine that is not nil
-// or a session's.
+// or a session's. What it returns must be closed.
 func divide[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T], error) {
+	if m := spread(e, a); m != nil {
+		return divideSpread(ctx, e, m)
+	}
 	workers := e.options().Workers
 	n, _ := a.Dims()
 	if d, ok := a.(interface{ Diag() int }); ok && d.Diag() == n {
@@ -297,7 +326,14 @@ func checkDiagonal[T Element](diag []T) error {
 func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose, upper bool) (divisor[T], error) {
 	n := v.Dim()
 	d := divisor[T]{report: SolveReport{Method: MethodTriangular}, nb: v.NB()}
-	if err := checkFinite(v, trans, e.options().Workers); err != nil {
+	away := spread[T](e, v) != nil
+	var err error
+	if away {
+		_, err = measured(ctx, e, v)
+	} else {
+		err = checkFinite(v, trans, e.options().Workers)
+	}
+	if err != nil {
 		return d, err
 	}
 	diag := make([]T, n)
@@ -315,7 +351,7 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 		return func(x *blocked.Matrix[T]) error {
 			mt, nt := x.Tiles()
 			_, nrhs := x.Dims()
-			return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
+			return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
 				s.trsm(uplo, trans, blas.NonUnit, v, x)
 			})
 		}
@@ -365,16 +401,17 @@ func divideCholesky[T Element](ctx context.Context, e *Engine, a SymmetricSource
 	if err := c.FactorizeContext(ctx, a); err != nil {
 		return d, err
 	}
-	d.nb = c.u.NB()
+	return dividedBy(ctx, e, c), nil
+}
+
+// dividedBy returns the divisor of a factorization.
+func dividedBy[T Element](ctx context.Context, e *Engine, c *Cholesky[T]) divisor[T] {
+	d := divisor[T]{report: SolveReport{Method: MethodCholesky}, nb: c.u.NB()}
 	d.solve = func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }
 	d.transposed = d.solve
 	d.condition = c.conditionError
-	d.symmetric = func() (*blocked.Matrix[T], error) {
-		n := c.u.Dim()
-		w, v := blocked.New[T](blocked.TriLower, n, n, d.nb), blocked.New[T](blocked.SymLower, n, n, d.nb)
-		return v, c.invert(ctx, e, w, v)
-	}
-	return d, nil
+	d.symmetric = func(w, v *blocked.Matrix[T]) error { return c.invert(ctx, e, w, v) }
+	return d
 }
 
 func divideLU[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T], error) {
@@ -383,10 +420,15 @@ func divideLU[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T
 	if err := f.FactorizeContext(ctx, a); err != nil {
 		return d, err
 	}
-	d.nb = f.lu.NB()
+	return dividedByLU(ctx, f), nil
+}
+
+// dividedByLU is dividedBy for LU.
+func dividedByLU[T Element](ctx context.Context, f *LU[T]) divisor[T] {
+	d := divisor[T]{report: SolveReport{Method: MethodLU}, nb: f.lu.NB()}
 	d.solve = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.NoTrans, x) }
 	d.transposed = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.Trans, x) }
 	d.condition = f.conditionError
 	d.inverse = func(v *blocked.Matrix[T]) error { return f.invert(ctx, v) }
-	return d, nil
+	return d
 }
