@@ -31,7 +31,7 @@ func TargetOf(o versions.Target) *versions.Target { return target(&o, machine())
 // target returns the target that is declared as o: the machine's own, which all share, if
 // that says nothing.
 func target(o *versions.Target, m *topo.Machine) *versions.Target {
-	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 {
+	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 && o.Ops == nil {
 		return here()
 	}
 	return complete(*o, m)

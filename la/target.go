@@ -34,19 +34,27 @@ func (o *Options) checkTarget(prefix string, t *versions.Target) (bad problems) 
 	}
 	most := o.mostUnits(t)
 	bad.check(t.Units >= 0 && t.Units <= most, "Target.Units is %d, and no version that such workers can run takes more than %d", t.Units, most)
+	for _, name := range t.Ops {
+		has := slices.ContainsFunc(o.ops(), func(op *versions.Op) bool { return op.Name == name || op.OpName() == name })
+		bad.check(has, "Target.Ops names %q, and there is no such operation", name)
+	}
 	for i := range bad {
 		bad[i] = prefix + bad[i]
 	}
 	return bad
 }
 
+// ops returns the operations of the engine's table.
+func (o *Options) ops() []*versions.Op {
+	if o.Table == nil {
+		return buildTable().All()
+	}
+	return o.Table.All()
+}
+
 // constraints returns the constraints of all versions of the engine's table.
 func (o *Options) constraints() (all []versions.Constraints) {
-	table := o.Table
-	if table == nil {
-		table = buildTable()
-	}
-	for _, op := range table.All() {
+	for _, op := range o.ops() {
 		for _, v := range op.Versions {
 			all = append(all, v.Constraints)
 		}

@@ -62,7 +62,7 @@ func (c *Constraints) Admit(op *Op, t *Target) error {
 	if op != nil {
 		name = op.OpName()
 	}
-	return &NoVersionError{Op: name, Target: keyOf(t).String(), Reasons: []string{"the task: " + why}}
+	return &NoVersionError{Op: name, Target: t.String(), Reasons: []string{"the task: " + why}}
 }
 
 // kindOf spells out the default kind.

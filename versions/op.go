@@ -1,7 +1,9 @@
 package versions
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"unsafe"
 )
 
@@ -140,6 +142,25 @@ type Target struct {
 	Features  []string // ISA extensions, lower case
 	Units     int      // computing units that the worker owns; 0 means 1
 	Memory    int64    // bytes of memory; 0 means unknown and unbounded
+	// Ops are those that the worker is for, as in "gemm", or "gemm/f64"; nil means all that
+	// it has a version of.
+	Ops []string
+}
+
+// String returns the worker in words, as errors name it.
+func (t *Target) String() string { return keyOf(t).String() }
+
+// unmeant returns why a worker is not for an op, "" if it is.
+func (t *Target) unmeant(op *Op) string {
+	for _, name := range t.Ops {
+		if name == op.Name || name == op.OpName() {
+			return ""
+		}
+	}
+	if t.Ops == nil {
+		return ""
+	}
+	return "this worker is for " + cmp.Or(strings.Join(t.Ops, ", "), "nothing")
 }
 
 // Call is one execution of an Op: what a version's Run receives.

@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -304,8 +305,9 @@ func (s *Selector) newTable(op *Op, on *Target) *table {
 // preference, and for each version of op the reason why not, or "".
 func (s *Selector) eligible(op *Op, on *Target) (order []int, reasons []string) {
 	allowed, reasons := s.config.candidates(op)
+	unmeant := on.unmeant(op)
 	for _, i := range allowed {
-		if reasons[i] = op.Versions[i].Constraints.Unmet(on); reasons[i] == "" {
+		if reasons[i] = cmp.Or(unmeant, op.Versions[i].Constraints.Unmet(on)); reasons[i] == "" {
 			order = append(order, i)
 		}
 	}

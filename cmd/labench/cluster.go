@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/transport/web"
@@ -139,17 +141,35 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 			memory = bench.Bytes(float64(u.Memory))
 		}
 		fmt.Fprintf(a.out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
-		what := u.Target.Arch
-		if u.Target.Processor != "" {
-			what = u.Target.Processor + ", " + what
+		for i := range u.Kinds {
+			what := kindText(&u.Kinds[i])
+			if len(u.Kinds) > 1 {
+				what = fmt.Sprintf("%d × %s", u.Kinds[i].Workers, what)
+			}
+			if i == 0 && u.Program != "" {
+				what += "; " + u.Program
+			}
+			fprintWrapped(a.out, "    ", what)
 		}
-		if isa := vectors(&topo.Identity{Features: u.Target.Features}); isa != "" {
-			what += ", " + isa
-		}
-		if u.Program != "" {
-			what += "; " + u.Program
-		}
-		fprintWrapped(a.out, "    ", what)
 	}
 	return end()
+}
+
+// kindText describes workers of a node.
+func kindText(k *cluster.Kind) string {
+	t := &k.Target
+	if k.Accelerator != "" {
+		return fmt.Sprintf("%s, %s", cmp.Or(t.Processor, k.Accelerator), t.Kind)
+	}
+	what := t.Arch
+	if t.Processor != "" {
+		what = t.Processor + ", " + what
+	}
+	if isa := vectors(&topo.Identity{Features: t.Features}); isa != "" {
+		what += ", " + isa
+	}
+	if t.Ops != nil {
+		what += ", for " + strings.Join(t.Ops, ", ")
+	}
+	return what
 }

@@ -18,6 +18,7 @@ import (
 //	features = ["avx512f"]
 //	units = 1
 //	memory = 1_000_000_000 # bytes
+//	ops = ["gemm"]         # these only
 //
 // in which all but count may be left out, and then says what this machine says.
 func readResources(file string) (all []exec.Resource, err error) {
@@ -39,7 +40,7 @@ func parseResources(text string) (all []exec.Resource, err error) {
 			versions.Target
 		}
 	}
-	if err := strict(text, &content, "count, kind, arch, processor, features, units and memory"); err != nil {
+	if err := strict(text, &content, "count, kind, arch, processor, features, units, memory and ops"); err != nil {
 		return nil, err
 	}
 	if len(content.Workers) == 0 {

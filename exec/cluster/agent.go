@@ -17,6 +17,7 @@ import (
 type agent struct {
 	opt    Options
 	known  known
+	offer  offered
 	tokens chan struct{} // for fetches at once
 
 	mu      sync.Mutex           // a leaf
@@ -46,7 +47,7 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 func newAgent(opt Options, k known) *agent {
-	return &agent{opt: opt, known: k, tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
+	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
 }
 
 // serve is [Serve].
@@ -136,11 +137,9 @@ func (a *agent) take(from string, message []byte) error {
 
 // hello returns what the agent says of itself.
 func (a *agent) hello() hello {
-	workers := a.opt.Runtime.Workers()
-	t := workers[0].Target
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hello{Workers: len(workers), Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Kind: t.Kind, Arch: t.Arch, Processor: t.Processor, Features: t.Features}
+	return hello{Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Offer: a.offer}
 }
 
 // driver returns what the agent knows of a driver, which may be its name only.

@@ -60,7 +60,7 @@ func (c *catalog) name(of uint64) transport.Ref {
 // process, its parameter plain, and its operands of types that others know.
 func (c *catalog) sendable(t *graph.Task) bool {
 	op, ok := t.Op.(*versions.Op)
-	if !ok || op.Bound || t.Shadowed() || t.Constraints() != nil {
+	if !ok || op.Bound || t.Shadowed() {
 		return false
 	}
 	for i := range t.Len() {
@@ -69,6 +69,17 @@ func (c *catalog) sendable(t *graph.Task) bool {
 		}
 	}
 	return true
+}
+
+// nobody returns the error of a task that none of some nodes can execute.
+func (c *catalog) nobody(op *versions.Op, asks *versions.Constraints, nodes []*node) *NoNodeError {
+	err := &NoNodeError{Op: op.OpName()}
+	for _, n := range nodes {
+		if c.gone(n) == nil {
+			err.Nodes = append(err.Nodes, Unmet{n.name, n.offer.unmet(op, asks)})
+		}
+	}
+	return err
 }
 
 // holders returns the names of the nodes that have the latest version of a datum.

@@ -96,15 +96,16 @@ func (e *entry) called() string {
 
 // record is a task that has ended well: what makes its results again.
 type record struct {
-	job      uint64 // the how manieth of the driver
-	id       graph.TaskID
-	op       graph.Op
-	params   any
-	priority int64
-	retries  int
-	timeout  time.Duration
-	uses     []use
-	few      [3]use // of most, so that a record is one piece of memory
+	job         uint64 // the how manieth of the driver
+	id          graph.TaskID
+	op          graph.Op
+	params      any
+	priority    int64
+	retries     int
+	timeout     time.Duration
+	constraints any
+	uses        []use
+	few         [3]use // of most, so that a record is one piece of memory
 }
 
 // use is an operand of a record.

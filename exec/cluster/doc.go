@@ -40,6 +40,14 @@
 // or reduced. The others run wherever the policy says, with the same bits where each
 // node chooses the same versions.
 //
+// # Unlike nodes
+//
+// When a node greets, it says of what kinds its workers are, and for which ops it has no
+// version that they can run (offer.go). A task goes only to nodes that have one, on workers
+// that meet the task's own constraints (match.go). What no node that is there can execute is
+// refused by Submit, with a *[NoNodeError]. What was submitted before the last node left that
+// could, fails with it.
+//
 // # Loss of a node
 //
 // For each version the driver keeps how it was made (lineage.go). When a node is lost, its
@@ -54,7 +62,8 @@
 // costs (how long things take), which are pure; message and packed (the wire); options; outbox;
 // meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
-// executor; agent; usage (what nodes have done); record; fleet; owner and scheduler (which node gets
-// which task) and why (in words), which are pure; catalog (the data of a job); placement; job; mend; guard (takes
-// second copies); driver; keep; watch (what is seen of all).
+// executor; offer (what a node can execute); agent; usage (what nodes have done); record; fleet;
+// match (who can execute what), owner and scheduler (which node gets which task) and why (in
+// words), which are pure; catalog (the data of a job); placement; job; mend; guard (takes second
+// copies); driver; keep; watch (what is seen of all).
 package cluster

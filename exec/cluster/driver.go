@@ -108,10 +108,26 @@ func (d *Driver) Speeds() (all []float64) {
 	defer d.placing.Unlock()
 	for i, n := range nodes {
 		if d.gone(n) == nil && (i > 0 || alone || !d.opt.Idle) {
-			all = append(all, float64(n.workers)*d.learned.speed(i))
+			all = append(all, float64(n.workers)*d.learned.speed(i)*d.share(n))
 		}
 	}
 	return all
+}
+
+// share returns what part of the work that there was, by its time, a node can execute: at
+// least some, so that there is an owner whatever comes. The caller holds placing.
+func (d *Driver) share(n *node) float64 {
+	able, all := 0.0, 0.0
+	for name, seconds := range d.learned.spent {
+		op := d.known.ops[name]
+		if all += seconds; op == nil || n.offer.unmet(op, nil) == nil {
+			able += seconds
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return max(able/all, 1e-3)
 }
 
 // Usage returns what each node has done since it joined, the driver first. A node that came
@@ -124,7 +140,10 @@ func (d *Driver) Usage() (all []Usage) {
 	d.account(nodes[0], &own, nil)
 	out := map[string]int64{}
 	for _, n := range nodes {
-		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Target: n.target, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		if n.offer != nil {
+			u.Kinds = n.offer.kinds
+		}
 		for _, r := range n.ran {
 			u.Ran = append(u.Ran, *r)
 			u.Tasks[r.Op] += r.Tasks
@@ -154,16 +173,19 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	return guarding(mending(newJob(d, d.fleet, ctx, d.now())))
 }
 
-// Workers implements [exec.Runtime]: those of this node as they are, and of others as
-// many as they have said, of which the driver knows no more than the node.
+// Workers implements [exec.Runtime]: those of this node as they are, and of others as many
+// as they have said, kind by kind.
 func (d *Driver) Workers() []exec.Worker {
 	all := d.opt.Runtime.Workers()
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, n := range d.nodes[1:] {
-		for range n.workers {
-			if n.gone == nil {
-				all = append(all, exec.Worker{ID: len(all), Location: n.index, Note: "on " + n.name, Target: d.Target()})
+		if n.gone != nil {
+			continue
+		}
+		for i := range n.offer.kinds {
+			for range n.offer.kinds[i].Workers {
+				all = append(all, exec.Worker{ID: len(all), Location: n.index, Note: "on " + n.name, Target: &n.offer.kinds[i].Target})
 			}
 		}
 	}
@@ -310,14 +332,15 @@ func (d *Driver) take(from string, message []byte) error {
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		if m.Workers < 1 || m.Workers > 1<<14 {
-			return &MessageError{from, fmt.Sprintf("%d workers", m.Workers)}
-		}
 		if m.Memory < 0 {
 			return &MessageError{from, fmt.Sprintf("%d bytes of memory", m.Memory)}
 		}
-		if m.Jobs < 0 || len(body) > 64<<10 {
+		if m.Jobs < 0 || len(body) > 1<<20 {
 			return &MessageError{from, fmt.Sprintf("%d jobs, and %d bytes of what it says of itself", m.Jobs, len(body))}
+		}
+		offer, err := m.Offer.offer()
+		if err != nil {
+			return &MessageError{from, err.Error()}
 		}
 		d.placing.Lock()
 		d.lock.Lock()
@@ -336,9 +359,9 @@ func (d *Driver) take(from string, message []byte) error {
 			return nil
 		}
 		n.memory.most = m.Memory
-		n.workers, n.gone, n.since = m.Workers, nil, time.Now()
+		n.workers, n.gone, n.since = offer.workers(), nil, time.Now()
 		n.row = d.record.enter(n.name, n.workers)
-		n.program, n.target, n.jobs = m.Program, versions.Target{Kind: m.Kind, Arch: m.Arch, Processor: m.Processor, Features: m.Features, Units: 1}, m.Jobs
+		n.program, n.offer, n.jobs = m.Program, offer, m.Jobs
 		d.changed()
 		jobs := slices.Collect(maps.Values(d.jobs))
 		d.lock.Unlock()

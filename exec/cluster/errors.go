@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/tessera-la/tessera/exec"
@@ -30,6 +31,36 @@ func (e *NodeLostError) Error() string {
 
 // Unwrap returns the cause.
 func (e *NodeLostError) Unwrap() error { return e.Err }
+
+// NoNodeError says that no node can execute a task: none has a version of its op for workers
+// that meet the task's constraints.
+type NoNodeError struct {
+	Op    string
+	Nodes []Unmet // those that are there, or the driver only, if the task is bound to it
+}
+
+// Unmet says why a node cannot execute a task: for each kind of its workers, as a
+// *versions.NoVersionError.
+type Unmet struct {
+	Node string
+	Err  error
+}
+
+func (e *NoNodeError) Error() string {
+	text := "cluster: no node can execute " + e.Op
+	for _, n := range e.Nodes {
+		text += "; " + n.Node + ": " + strings.ReplaceAll(n.Err.Error(), "\n", ", ")
+	}
+	return text
+}
+
+// Unwrap returns what is missing on each node.
+func (e *NoNodeError) Unwrap() (all []error) {
+	for _, n := range e.Nodes {
+		all = append(all, n.Err)
+	}
+	return all
+}
 
 // RemoteError is an error of a type that this node does not know, as another one has
 // told it: see Options.Errors.

@@ -61,6 +61,9 @@ type parsed struct {
 	op     *versions.Op
 	text   string
 	params any
+
+	constraints string
+	asks        *versions.Constraints
 }
 
 // newExecutor returns what executes the tasks of one driver. Tokens are as many as the
@@ -232,7 +235,7 @@ type datumOf struct {
 
 // prepare makes the task's spec for the node's runtime. The error says what the node does
 // not know of it: an op, or its parameter. The driver's own tasks keep what cannot be
-// sent: a parameter with pointers, packed operands, constraints.
+// sent: a parameter with pointers, packed operands.
 func (w *work) prepare(t *task) (e *execution, err error) {
 	e = &execution{w: w, task: t}
 	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
@@ -254,9 +257,19 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 			if err != nil {
 				return nil, err
 			}
-			*p = parsed{op, t.Params, params}
+			p.op, p.text, p.params = op, t.Params, params
 		}
 		e.spec.Op, e.spec.Params = op, w.parsed.params
+		if t.Constraints != "" {
+			if p := &w.parsed; p.constraints != t.Constraints {
+				c, err := decodeConstraints(t.Constraints)
+				if err != nil {
+					return nil, err
+				}
+				p.constraints, p.asks = t.Constraints, c
+			}
+			e.spec.Constraints = w.parsed.asks
+		}
 	}
 	// It has no successors here: what follows a failure is the driver's to decide.
 	e.failure = graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/tessera-la/tessera/versions"
 )
 
 // fleet is the nodes of a driver, and what jobs need of it.
@@ -44,7 +42,7 @@ type node struct {
 	workers int
 	out     *outbox
 	program string // as it says
-	target  versions.Target
+	offer   *offer // nil until it has said so
 	jobs    int
 	gone    error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
 	left    bool      // that it has been given up, for good
@@ -96,7 +94,8 @@ func (c *clock) hears(m *hello, now int64) {
 // newFleet returns a fleet with one node, this one.
 func newFleet(opt Options, k known) *fleet {
 	own := newNode(0, opt.Transport.Self())
-	own.workers, own.since = len(opt.Runtime.Workers()), time.Now()
+	own.offer, own.since = ownOffer(opt.Ops, opt.Runtime), time.Now()
+	own.workers = own.offer.workers()
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{

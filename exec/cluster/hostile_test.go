@@ -123,6 +123,9 @@ func TestHostile(t *testing.T) {
 	}
 	j := d.NewJob(ctx)
 	const rounds = 100
+	hi := func(kinds ...kindOffered) []byte {
+		return encode(kindHello, hello{Offer: offered{Ops: []string{"inc"}, Kinds: kinds}})
+	}
 	send := func(to string, m []byte) { _ = crook.Send(ctx, to, m) }
 	for i := range rounds {
 		for k := range data {
@@ -162,6 +165,8 @@ func TestHostile(t *testing.T) {
 			good(func(x *task) { x.Op = "rm -rf" }),
 			good(func(x *task) { x.Params = "\x01\x02\x03" }),
 			good(func(x *task) { x.Operands = nil }),
+			good(func(x *task) { x.Constraints = "\xff" }),
+			good(func(x *task) { x.Constraints = encodeConstraints(&versions.Constraints{Units: -1}) }),
 			good(func(x *task) { x.Operands[0].Mode = 0 }),
 			good(func(x *task) { x.Operands[0].Mode = 0xff }),
 			good(func(x *task) { x.Operands[0].Mode = graph.Reduce }),
@@ -170,11 +175,13 @@ func TestHostile(t *testing.T) {
 			good(func(x *task) { x.Operands[0].Shape = ""; x.Operands[0].Type = "" }),
 			good(func(x *task) { x.Operands[0].Zero, x.Operands[0].From = false, []string{"nobody", "crook"} }),
 			good(func(x *task) { x.Retries, x.Timeout, x.Operands = -5, -time.Hour, nil }),
+			good(func(x *task) { x.Constraints = encodeConstraints(&versions.Constraints{Processor: "VAX"}) }),
 		} {
 			send("agent", m)
 		}
 		for _, m := range [][]byte{
-			nil, {protocol, byte(kindHello), 0}, encode(kindHello, hello{Workers: -1}), encode(kindHello, hello{Workers: 1 << 30}), encode(kindHello, hello{Workers: 1, Memory: -1}), encode(kindHello, hello{Workers: 1, Jobs: -2}),
+			nil, {protocol, byte(kindHello), 0}, hi(kindOffered{Kind: Kind{Workers: -1}}), hi(kindOffered{Kind: Kind{Workers: 1 << 30}}), hi(kindOffered{Kind: Kind{Workers: 1 << 14}}, kindOffered{Kind: Kind{Workers: 1}}), hi(), hi(make([]kindOffered, 300)...),
+			hi(kindOffered{Kind: Kind{Workers: 1}, Lacks: []lack{{Ops: []int{0, -3}}}}), hi(kindOffered{Kind: Kind{Workers: 1, Target: versions.Target{Memory: -7}}}), encode(kindHello, hello{Memory: -1}), encode(kindHello, hello{Jobs: -2}),
 			encode(kindRun, run{Job: job}), encode(kindOver, over{Job: job}), encode(kindEnded, ended{Job: job + 1, Ends: []end{{ID: 1}}}),
 			encode(kindEnded, ended{Job: job, Ends: []end{{ID: 1}, {ID: 1 << 60}, {ID: 300, Missing: []transport.Ref{{Job: job}}}}, Peak: -1, Busy: -1}), // tasks that it was not given
 		} {
@@ -189,13 +196,13 @@ func TestHostile(t *testing.T) {
 			t.Errorf("datum %d is %d, want %d", i, n, rounds)
 		}
 	}
-	for _, want := range []string{"no message of protocol", "of kind 200", "another driver's", "-1 workers", "1073741824 workers", "-1 bytes of memory", "-2 jobs"} {
+	for _, want := range []string{"no message of protocol", "of kind 200", "another driver's", "-1 workers", "1073741824 workers", "16385 workers", "0 kinds", "300 kinds", "op -3 of 1", "-7 bytes of memory", "-1 bytes of memory", "-2 jobs"} {
 		if !strings.Contains(said.text(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, said.text())
 		}
 	}
 	told := ""
-	for range 9 {
+	for range 12 {
 		select {
 		case x := <-faults:
 			told += x + "\n"
@@ -203,7 +210,7 @@ func TestHostile(t *testing.T) {
 			t.Fatalf("the crook was told of too few faults:\n%s", told)
 		}
 	}
-	for want, times := range map[string]int{"op rm -rf is not known": 1, "parameter of inc": 1, "no such access mode": 3, "*os.File are not known": 1, "no cell has that shape": 1, "index out of range": 2} {
+	for want, times := range map[string]int{"op rm -rf is not known": 1, "parameter of inc": 1, "no such access mode": 3, "*os.File are not known": 1, "no cell has that shape": 1, "index out of range": 2, "constraints: ": 2, "needs processor VAX": 1} {
 		if n := strings.Count(told, want); n != times {
 			t.Errorf("%q was told %d times, want %d:\n%s", want, n, times, told)
 		}
@@ -242,7 +249,7 @@ func TestUnlike(t *testing.T) {
 			answers <- m
 			return
 		}
-		_ = older.Send(ctx, from, append([]byte{protocol - 1, byte(kindHello)}, encode(kindHello, hello{Workers: 1})[2:]...))
+		_ = older.Send(ctx, from, append([]byte{protocol - 1, byte(kindHello)}, encode(kindHello, hello{})[2:]...))
 	}, func(e transport.Event) {
 		if e.Node == "agent" {
 			_ = older.Send(ctx, "agent", []byte{protocol - 1, byte(kindCall), 0xa0})

@@ -59,9 +59,13 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 			uses = append(uses, e)
 		}
 	}
+	if err := j.refuses(s); err != nil {
+		return 0, err
+	}
 	if j.most > 0 && bytesUsed(uses) > j.most {
 		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
-			err := j.scarce(s.Op.OpName(), uses)
+			c, _ := s.Constraints.(*versions.Constraints)
+			err := j.scarce(s.Op.OpName(), uses, j.sched.fit.asked(question{op, c}))
 			j.outcome.Abort(err)
 			return 0, err
 		}
@@ -80,6 +84,29 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		j.after()
 	}
 	return id, nil
+}
+
+// refuses returns why no node that is there can execute a task, nil if one can. The caller
+// holds mu.
+func (j *job) refuses(s *graph.Spec) error {
+	c, ok := s.Constraints.(*versions.Constraints)
+	if s.Constraints != nil && !ok {
+		panic(exec.ErrConstraints)
+	}
+	op, ok := s.Op.(*versions.Op)
+	if !ok {
+		return nil
+	}
+	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data[o.Datum].known }) {
+		if j.nodes[0].offer.unmet(op, c) == nil {
+			return nil
+		}
+		return j.nobody(op, c, j.nodes[:1])
+	}
+	if a := j.sched.fit.asked(question{op, c}); a.some || a.last {
+		return nil
+	}
+	return j.nobody(op, c, j.nodes)
 }
 
 // admit begins the job if it has no tasks, and waits for room in the window: until a
@@ -150,7 +177,7 @@ func (j *job) admitAll() {
 			j.batches = append(j.batches, batch{})
 		}
 		if j.sched.absent(i) && j.gone(x) == nil {
-			j.sched.enter(i, x.workers, &x.memory)
+			j.sched.enter(i, x.workers, &x.memory, x.offer)
 		}
 	}
 	j.sched.renew()

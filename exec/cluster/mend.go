@@ -125,7 +125,7 @@ func (r *replay) run(lost []*entry) error {
 
 // spec returns a task that makes the results of another one again.
 func (r *replay) spec(x *record) *graph.Spec {
-	s := &graph.Spec{Op: x.op, Params: x.params, Priority: x.priority, Failure: &graph.Failure{Retries: x.retries, Timeout: x.timeout}}
+	s := &graph.Spec{Op: x.op, Params: x.params, Constraints: x.constraints, Priority: x.priority, Failure: &graph.Failure{Retries: x.retries, Timeout: x.timeout}}
 	mine := map[*entry]*graph.Datum{}
 	for _, u := range x.uses {
 		d := mine[u.of]

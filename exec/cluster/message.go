@@ -16,7 +16,7 @@ import (
 // messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 5
+const protocol = 6
 
 // kind is what a message is.
 type kind byte
@@ -42,13 +42,10 @@ type call struct {
 // hello is what an agent says of itself.
 type hello struct {
 	_       struct{} `cbor:",toarray"`
-	Workers int
-	Memory  int64  // Options.Memory
-	Program string // Options.Program
-	Jobs    int    // of all drivers, and sets of data, that it has
-	// What its first worker is.
-	Kind, Arch, Processor string
-	Features              []string
+	Memory  int64    // Options.Memory
+	Program string   // Options.Program
+	Jobs    int      // of all drivers, and sets of data, that it has
+	Offer   offered
 	// Called is when the driver called, by its clock; Heard when the agent heard that,
 	// and Said when it answers, by its own.
 	Called, Heard, Said int64
@@ -62,10 +59,6 @@ type run struct {
 	Tasks []task
 }
 
-// opNone is the op of a task that does nothing: the node is to have its operands, under other
-// names than those who have them.
-const opNone = ""
-
 // task is a task for a node.
 type task struct {
 	ID       uint64
@@ -74,9 +67,32 @@ type task struct {
 	Priority int64
 	Retries  int
 	Timeout  time.Duration
-	Operands []operand
+	// Constraints is the CBOR of the task's own, a *versions.Constraints; empty if it has none.
+	Constraints string
+	Operands    []operand
 
 	spec *graph.Spec // the task itself, on the driver
+}
+
+// encodeConstraints returns those of a task, as they are sent.
+func encodeConstraints(c *versions.Constraints) string {
+	b, err := cbor.Marshal(c)
+	if err != nil {
+		panic(err) // they can be encoded
+	}
+	return string(b)
+}
+
+// decodeConstraints returns the constraints that encodeConstraints was given.
+func decodeConstraints(text string) (*versions.Constraints, error) {
+	c := &versions.Constraints{}
+	if err := decoding.Unmarshal([]byte(text), c); err != nil {
+		return nil, fmt.Errorf("constraints: %w", err)
+	}
+	if c.Units < 0 || c.Memory < 0 {
+		return nil, fmt.Errorf("constraints: %d units and %d bytes of memory", c.Units, c.Memory)
+	}
+	return c, nil
 }
 
 // operand is a datum that a task uses.

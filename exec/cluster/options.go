@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -127,6 +128,20 @@ func (o *Options) check() (k known, err error) {
 	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors}
 	for _, op := range o.Ops {
 		k.ops[op.OpName()] = op
+	}
+	if len(o.Ops) > mostOps {
+		return bad("Ops are %d, want %d at most", len(o.Ops), mostOps)
+	}
+	kinds := kindsOf(o.Runtime.Workers())
+	if len(kinds) > mostKinds {
+		return bad("Runtime has workers of %d kinds, want %d at most", len(kinds), mostKinds)
+	}
+	for _, x := range kinds {
+		for _, name := range x.Target.Ops {
+			if !slices.ContainsFunc(o.Ops, func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }) {
+				return bad("Runtime has workers for %q, and there is no op of that name in Ops", name)
+			}
+		}
 	}
 	for _, v := range o.Values {
 		t := reflect.TypeOf(v)

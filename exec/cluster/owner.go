@@ -6,6 +6,7 @@ import "github.com/tessera-la/tessera/exec/graph"
 type owners struct {
 	slots []int // the node of each
 	lost  func(node int) bool
+	can   func(t *graph.Task, node int) bool // whether a node can execute a task
 }
 
 // enter makes a node that has come an owner: in place of one that is lost, if there is one.
@@ -19,7 +20,8 @@ func (o *owners) enter(node int) {
 	o.slots = append(o.slots, node)
 }
 
-// of returns the node that owns the first datum that t writes, or reads if it writes none.
+// of returns the node that owns the first datum that t writes, or reads if it writes none: if
+// that is lost, or cannot execute the task, another one.
 func (o *owners) of(t *graph.Task) int {
 	d := t.Operand(0).Datum
 	for k := range t.Len() {
@@ -32,17 +34,20 @@ func (o *owners) of(t *graph.Task) int {
 		return 0
 	}
 	s := int(d.Owner) % len(o.slots)
-	if !o.lost(o.slots[s]) {
+	if !o.lost(o.slots[s]) && o.can(t, o.slots[s]) {
 		return o.slots[s]
 	}
 	var there []int
 	for _, i := range o.slots {
-		if !o.lost(i) {
+		if !o.lost(i) && o.can(t, i) {
 			there = append(there, i)
 		}
 	}
 	if len(there) == 0 {
 		return 0
+	}
+	if !o.lost(o.slots[s]) { // what it owns is not all to go to one
+		s += int(uint32(d.Key.I) + uint32(d.Key.J))
 	}
 	return there[s%len(there)]
 }

@@ -91,6 +91,7 @@ const (
 	hasPriority = 1 << iota
 	hasRetries
 	hasTimeout
+	hasConstraints
 )
 
 const (
@@ -162,6 +163,9 @@ func (p *packer) task(t *task) {
 	if t.Timeout != 0 {
 		has |= hasTimeout
 	}
+	if t.Constraints != "" {
+		has |= hasConstraints
+	}
 	p.b = append(p.b, has)
 	p.uint(t.ID)
 	p.word(t.Op)
@@ -174,6 +178,9 @@ func (p *packer) task(t *task) {
 	}
 	if t.Timeout != 0 {
 		p.int(int64(t.Timeout))
+	}
+	if t.Constraints != "" {
+		p.word(t.Constraints)
 	}
 	p.uint(uint64(len(t.Operands)))
 	for i := range t.Operands {
@@ -330,7 +337,7 @@ func (p *unpacker) ref() (r transport.Ref) {
 // the others.
 func (p *unpacker) task(t *task, operands []operand) []operand {
 	has := p.byte()
-	if has >= hasTimeout<<1 {
+	if has >= hasConstraints<<1 {
 		p.fails()
 	}
 	t.ID, t.Op, t.Params = p.uint(), p.word(), p.word()
@@ -342,6 +349,9 @@ func (p *unpacker) task(t *task, operands []operand) []operand {
 	}
 	if has&hasTimeout != 0 {
 		t.Timeout = time.Duration(p.int())
+	}
+	if has&hasConstraints != 0 {
+		t.Constraints = p.word()
 	}
 	n := int(p.below(uint64(len(operands)) + 1))
 	if n == 0 {

@@ -122,7 +122,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 // place has nodes given tasks as long as they have room, and those told who wait for news.
 // The caller holds mu.
 func (p *placement) place() {
-	for p.giveAll(); !p.sched.halted && p.watches == 0 && p.squeeze(); {
+	for p.giveAll(); p.dismiss() || !p.sched.halted && p.watches == 0 && p.squeeze(); {
 		p.giveAll()
 	}
 	for i := range p.batches {
@@ -140,6 +140,25 @@ func (p *placement) giveAll() {
 	for t, i := range p.sched.gives() {
 		p.give(t, i)
 	}
+}
+
+// dismiss has tasks fail that no node can execute any more, and reports whether there were
+// some. The caller holds mu.
+func (p *placement) dismiss() bool {
+	if len(p.sched.unfit) == 0 || p.sched.halted {
+		return false
+	}
+	all := p.sched.unfit
+	p.sched.unfit = nil
+	for _, t := range all {
+		if f := p.cancelled(t); f != nil {
+			p.end(t, -1, graph.Cancelled, f)
+			continue
+		}
+		c, _ := t.Constraints().(*versions.Constraints)
+		p.fails(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Worker: -1, Err: p.nobody(t.Op.(*versions.Op), c, p.nodes)}, false)
+	}
+	return true
 }
 
 // squeeze sees to it that something happens when all tasks that could be given wait for
@@ -160,7 +179,7 @@ func (p *placement) squeeze() bool {
 			return false
 		}
 	}
-	p.outcome.Abort(p.scarce(t.Op.OpName(), uses(t, p.data)))
+	p.outcome.Abort(p.scarce(t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
 	return true // all are cancelled
 }
 
@@ -175,11 +194,12 @@ func (p *placement) relieved() {
 	}
 }
 
-// scarce returns the error of a task for which no node has the memory.
-func (p *placement) scarce(task string, uses []*entry) *MemoryError {
+// scarce returns the error of a task for which no node has the memory, of those that can
+// execute it.
+func (p *placement) scarce(task string, uses []*entry, can *answer) *MemoryError {
 	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
 	for i, n := range p.nodes {
-		if !p.sched.absent(i) && n.memory.most > err.Memory {
+		if !p.sched.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
 			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
 			if err.Need <= err.Memory {
 				err.Kept = n.memory.kept(i, uses)
@@ -212,7 +232,7 @@ func (p *placement) give(t *graph.Task, i int) {
 		x.Retries, x.Timeout = f.Retries, f.Timeout
 	}
 	sendable := p.sendable(t)
-	made := &record{job: p.order, id: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, retries: x.Retries, timeout: x.Timeout}
+	made := &record{job: p.order, id: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, retries: x.Retries, timeout: x.Timeout, constraints: t.Constraints()}
 	made.uses = made.few[:0]
 	if i == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
@@ -221,6 +241,9 @@ func (p *placement) give(t *graph.Task, i int) {
 		if err != nil {
 			p.fail(t, p.nodes[0], i, newFault(err, nil))
 			return
+		}
+		if c, ok := t.Constraints().(*versions.Constraints); ok && c != nil {
+			x.Constraints = encodeConstraints(c)
 		}
 		if p.space = b; string(b) != p.words { // it often is that of the task before
 			p.words = string(b)
@@ -450,6 +473,20 @@ func (p *placement) broughtBy(f *flight) {
 // fail does what the policy of a task says that has failed on a node, for good: its
 // retries were the node's. The caller holds mu.
 func (p *placement) fail(t *graph.Task, n *node, at int, why *fault) {
+	err := why.err(n.name, p.known.errs)
+	e := &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: why.Version, Worker: why.Worker, Attempts: why.Attempts, Err: err}
+	if n.index > 0 {
+		e.Node = n.name
+	}
+	// A task that heeds the end of the context fails with it, as one that has not begun.
+	end := p.ctx.Err()
+	late := end != nil && (why.Text == end.Error() || why.Text == context.Cause(p.ctx).Error())
+	p.fails(t, at, e, late)
+}
+
+// fails does what the policy of a task says that has failed; late says that it has heeded the
+// end of the context. The caller holds mu.
+func (p *placement) fails(t *graph.Task, at int, e *exec.TaskError, late bool) {
 	action := graph.Fail
 	if f := t.Failure(); f != nil {
 		action = f.Then
@@ -459,14 +496,6 @@ func (p *placement) fail(t *graph.Task, n *node, at int, why *fault) {
 		p.end(t, at, graph.Done, nil)
 		return
 	}
-	err := why.err(n.name, p.known.errs)
-	e := &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: why.Version, Worker: why.Worker, Attempts: why.Attempts, Err: err}
-	if n.index > 0 {
-		e.Node = n.name
-	}
-	// A task that heeds the end of the context fails with it, as one that has not begun.
-	end := p.ctx.Err()
-	late := end != nil && (why.Text == end.Error() || why.Text == context.Cause(p.ctx).Error())
 	if late {
 		p.outcome.Abort(context.Cause(p.ctx))
 	}

@@ -14,8 +14,9 @@ import (
 // scheduler decides which node gets which task of a job, and when. It is told what happens,
 // and at what time; it answers with what to give to whom:
 //
-//	enter, lose ─► seats          how many tasks a node may have, and its memory
+//	enter, lose ─► seats          how many tasks a node may have, its memory, what it can execute
 //	ready, only ─► queue          the policy, or one node's own
+//	            └► unfit          tasks that no node can execute
 //	gives       ─► queue ─► seat  as long as there is room: what does not fit into the
 //	                              node's memory waits there
 //	took, land  ─► flying         what nodes have
@@ -27,6 +28,7 @@ type scheduler struct {
 	owned   bool                                   // by Options.Owner
 	stay    bool                                   // no task leaves its owner
 	near    bool                                   // the policy is dispatch.Locality
+	costed  bool                                   // the policy gives nobody what costs too much there: what it cannot execute
 	idle    bool                                   // node 0 gets what no other one can execute, while there are others
 	policy  func(dispatch.Machine) dispatch.Policy // unless owned
 	where   *directory
@@ -38,6 +40,8 @@ type scheduler struct {
 
 	queue  *dispatch.Queue
 	nodes  int // that the queue knows
+	fit    matches
+	unfit  []*graph.Task
 	seats  []seat
 	owners owners
 	flying map[graph.TaskID]*flight
@@ -45,6 +49,7 @@ type scheduler struct {
 	halted bool    // nothing is given
 	behind bool    // a node has recallTime to do, or more
 	turn   int     // the latest node to be given something
+	direct int     // the latest node to be meant for a task that few can execute
 }
 
 // seat is a node as one that is given tasks.
@@ -56,6 +61,7 @@ type seat struct {
 	room    int     // how many more it is given
 	pace    pace
 	memory  *memory
+	offer   *offer
 	asked   int           // tasks that others were asked for, for this node
 	waiting []*graph.Task // for room in its memory
 }
@@ -75,13 +81,14 @@ type flight struct {
 
 // newScheduler returns a scheduler that gives tasks to no node yet.
 func newScheduler(o *Options, where *directory, learned *experience, data map[*graph.Datum]*entry) *scheduler {
-	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, idle: o.Idle, policy: o.NewPolicy, where: where, learned: learned, data: data, flying: map[graph.TaskID]*flight{}}
+	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, where: where, learned: learned, data: data, flying: map[graph.TaskID]*flight{}}
 	s.owners.lost = func(node int) bool { return s.seats[node].lost }
+	s.owners.can = func(t *graph.Task, node int) bool { return s.fit.can(t, node) }
 	return s
 }
 
 // enter has a node be given tasks. The queue has to be renewed before it is.
-func (s *scheduler) enter(node, workers int, m *memory) {
+func (s *scheduler) enter(node, workers int, m *memory, o *offer) {
 	for len(s.seats) <= node {
 		s.seats = append(s.seats, seat{lost: true})
 	}
@@ -90,7 +97,7 @@ func (s *scheduler) enter(node, workers int, m *memory) {
 		least = aheadOwned
 	}
 	p := newPace(workers, least)
-	s.seats[node] = seat{workers: workers, pace: p, room: p.size, memory: m}
+	s.seats[node] = seat{workers: workers, pace: p, room: p.size, memory: m, offer: o}
 	if node > 0 || !s.idle {
 		s.owners.enter(node)
 	}
@@ -128,24 +135,43 @@ func (s *scheduler) largest() (most int64) {
 func (s *scheduler) renew() {
 	old, known := s.queue, s.nodes
 	s.nodes = len(s.seats)
+	own := s.idle && !s.alone()
 	m := dispatch.Machine{Costs: costs{s}}
+	offers := make([]*offer, s.nodes)
 	for i := range s.nodes {
 		m.Locations = append(m.Locations, i)
+		if x := &s.seats[i]; !x.lost && !(i == 0 && own) {
+			offers[i] = x.offer
+		}
 	}
+	var last *offer
+	if own {
+		last = s.seats[0].offer
+	}
+	s.fit = newMatches(offers, last)
 	var p dispatch.Policy
-	if s.owned {
+	switch {
+	case s.owned:
 		p = dispatch.ByOwner(m, s.owners.of, s.takes)
-	} else {
+	case s.costed || len(s.fit.groups) < 2:
 		p = s.policy(m)
+	default:
+		p = dispatch.ByKind(m, s.fit.of, func(t *graph.Task) uint64 { return s.fit.ask(t).groups }, s.policy)
 	}
 	s.queue = dispatch.NewQueue(p, s.nodes, s.nodes)
 	if old == nil {
 		return
 	}
-	for t := old.Own(0); t != nil; t = old.Own(0) {
-		s.only(t)
-	}
 	var tasks []*graph.Task
+	for t := old.Own(0); t != nil; t = old.Own(0) {
+		if s.bound(t) {
+			s.only(t)
+		} else { // nobody else could, and that may have changed
+			tasks = append(tasks, t)
+		}
+	}
+	tasks = append(tasks, s.unfit...)
+	s.unfit = nil
 	for i := range known {
 		for t := old.Pop(i); t != nil; t = old.Pop(i) {
 			tasks = append(tasks, t)
@@ -157,9 +183,31 @@ func (s *scheduler) renew() {
 
 func byID(a, b *graph.Task) int { return cmp.Compare(a.ID(), b.ID()) }
 
-// ready hands tasks that any node can execute to the policy. From is the node at which the end
+// ready hands tasks that are bound to no node to the policy. From is the node at which the end
 // of a task has freed them, -1 if they come from elsewhere. The slice may be changed.
-func (s *scheduler) ready(tasks []*graph.Task, from int) { s.queue.Push(tasks, from) }
+func (s *scheduler) ready(tasks []*graph.Task, from int) {
+	common := tasks[:0]
+	for _, t := range tasks {
+		switch a := s.fit.ask(t); {
+		case a.groups != 0 || a.some && s.costed:
+			common = append(common, t)
+		case a.some:
+			s.queue.Direct(t, s.inTurn(a.nodes))
+		case a.last:
+			s.only(t)
+		default:
+			s.unfit = append(s.unfit, t)
+		}
+	}
+	s.queue.Push(common, from)
+}
+
+// inTurn returns one of some nodes.
+func (s *scheduler) inTurn(nodes []bool) int {
+	for s.direct = (s.direct + 1) % len(nodes); !nodes[s.direct]; s.direct = (s.direct + 1) % len(nodes) {
+	}
+	return s.direct
+}
 
 // back notes that a node does not execute a task that the policy has given it.
 func (s *scheduler) back(node int) { s.queue.Push(nil, node) }
@@ -202,7 +250,9 @@ func (s *scheduler) gives() iter.Seq2[*graph.Task, int] {
 // about to go to another one. While nodes have workers without a task it is one of these, or one
 // that is going to have such a worker soon.
 func (s *scheduler) nearest(t *graph.Task, node int, own bool) int {
-	takes := func(i int) bool { return !s.seats[i].lost && s.seats[i].room > 0 && (i > 0 || !own) }
+	takes := func(i int) bool {
+		return !s.seats[i].lost && s.seats[i].room > 0 && (i > 0 || !own) && s.fit.can(t, i)
+	}
 	free := false
 	for i := range s.seats {
 		free = free || takes(i) && s.seats[i].free()
@@ -275,12 +325,11 @@ func (s *scheduler) squeeze() (t *graph.Task, node int) {
 	if len(s.flying) > 0 {
 		return nil, -1
 	}
-	own := s.idle && !s.alone()
 	var first *graph.Task
 	for i := range s.seats {
-		for k, t := range s.seats[i].waiting {
+		for k, t := range s.seats[i].waiting { // none is bound to the driver, which has no cap
 			for to := range s.seats {
-				if !s.seats[to].lost && (to > 0 || !own) && s.fits(t, to) {
+				if !s.seats[to].lost && s.fit.can(t, to) && s.fits(t, to) {
 					s.seats[i].waiting = slices.Delete(s.seats[i].waiting, k, k+1)
 					s.back(i)
 					return t, to
@@ -442,6 +491,9 @@ func (s *scheduler) recall(to, from int, rest float64) recall {
 		if len(r.tasks) >= 2*x.workers-x.has {
 			break
 		}
+		if !s.fit.can(f.task, to) {
+			continue
+		}
 		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
 		// Of what it has the node has done a part: half of a task on each worker, say.
 		if run == 0 || load+run+2*move > rest-f.cost/2 {
@@ -539,7 +591,7 @@ type costs struct{ s *scheduler }
 // Run implements [dispatch.Costs].
 func (c costs) Run(t *graph.Task, node int) float64 {
 	s := c.s
-	if s.absent(node) || node == 0 && s.idle && !s.alone() {
+	if s.absent(node) || !s.fit.can(t, node) {
 		return math.Inf(1)
 	}
 	return s.learned.run(node, t) / float64(s.seats[node].workers)

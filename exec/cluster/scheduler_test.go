@@ -25,8 +25,9 @@ type virtual struct {
 	events    []happening
 	ends      map[graph.TaskID]int
 	count     int
-	given     int       // back
-	memory    []*memory // by node
+	given     int                   // back
+	memory    []*memory             // by node
+	offers    func(node int) *offer // nil: all can execute all
 }
 
 // happening is the end of a task on a node, or the loss of one.
@@ -51,7 +52,13 @@ func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64) *virtual
 
 func (v *virtual) come(node int, most int64) {
 	v.memory = append(v.memory, &memory{most: most})
-	v.enter(node, 1+v.rng.IntN(3), v.memory[node])
+	o := v.offers
+	if o == nil {
+		o = func(int) *offer {
+			return &offer{kinds: make([]Kind, 1), lacks: make([]map[string][]string, 1), ops: map[string]bool{"nothing": true}}
+		}
+	}
+	v.enter(node, 1+v.rng.IntN(3), v.memory[node], o(node))
 }
 
 // submit adds a task, as a driver does: what is ready is handed over at once.

@@ -3,17 +3,15 @@ package cluster
 import (
 	"errors"
 	"time"
-
-	"github.com/tessera-la/tessera/versions"
 )
 
 // Usage is what a node has done for a driver.
 type Usage struct {
 	Node    string
-	Program string          // Options.Program of the node
-	Target  versions.Target // its processor and features, of an agent
-	Jobs    int             // of other drivers, and sets of data, that it had when it joined
+	Program string // Options.Program of the node
+	Jobs    int    // of other drivers, and sets of data, that it had when it joined
 	Workers int
+	Kinds   []Kind         // of its workers
 	Lost    bool           // it is not there any more
 	Tasks   map[string]int // that have ended well, by op …
 	Ran     []Ran          // … and by version

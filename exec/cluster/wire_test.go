@@ -9,18 +9,20 @@ import (
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // FuzzDecode: what comes is refused or decoded, and what was decoded is encoded and
 // decoded to the same.
 func FuzzDecode(f *testing.F) {
 	r := transport.Ref{Job: 7, Matrix: 1, I: 2, J: -3, Version: 4}
-	f.Add(encode(kindHello, hello{Workers: 3}))
+	f.Add(encode(kindHello, hello{Memory: 3, Offer: offered{Ops: []string{"gemm/f64", "potrf/f64"}, Kinds: []kindOffered{
+		{Kind: Kind{2, versions.Target{Kind: "cpu", Processor: "KNL", Features: []string{"avx512f"}, Ops: []string{"gemm"}}, ""}, Lacks: []lack{{Ops: []int{1}, Why: []string{"no"}}}}, {Kind: Kind{Workers: 1, Accelerator: "sim0"}}}}}))
 	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: "\x01", Retries: 2, Timeout: time.Second,
 		Operands: []operand{{Ref: r, Mode: graph.InOut, From: []string{"a", "b"}, Type: "*kernels.Tile[float64]", Shape: "T"}}}}}))
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []transport.Ref{r}, Why: "gone"}}}))
 	f.Add(encode(kindOver, over{Job: 7}))
-	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63}}}))
+	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63, Constraints: encodeConstraints(&versions.Constraints{Processor: "KNL"})}}}))
 	f.Add(encode(kindLook, look{}))
 	f.Add(encode(kindState, state{Held: 1 << 40, Busy: 2, Waiting: 3, Tasks: []standing{{Job: 7, ID: 1, Stage: stageWaits, For: time.Second, Wants: []transport.Ref{r}}, {Job: 7, ID: 2, Stage: stageRuns}}}))
 	f.Add([]byte{protocol, byte(kindRun), 0x82, 7, 0x80, 0, 1, 0xff})
@@ -41,6 +43,11 @@ func FuzzDecode(f *testing.F) {
 			}
 			if err != nil || !reflect.DeepEqual(x, again) {
 				t.Fatalf("%+v became %+v, %v", x, again, err)
+			}
+			if h, ok := x.(*hello); ok {
+				if o, err := h.Offer.offer(); err == nil && (o.workers() < 1 || len(o.lacks) != len(o.kinds)) {
+					t.Fatalf("%+v was taken", h)
+				}
 			}
 		}
 	})
