@@ -25,9 +25,9 @@ type virtual struct {
 	events    []happening
 	ends      map[graph.TaskID]int
 	count     int
-	given     int                   // back
-	memory    []*memory             // by node
-	offers    func(node int) *offer // nil: all can execute all
+	given     int       // back
+	memory    []*memory // by node
+	lacks     int       // the node that cannot execute "something"
 }
 
 // happening is the end of a task on a node, or the loss of one.
@@ -38,8 +38,8 @@ type happening struct {
 	back bool         // it gives the task back, unless that has ended
 }
 
-func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64) *virtual {
-	v := &virtual{t: t, rng: rng, ends: map[graph.TaskID]int{}}
+func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64, lacks int) *virtual {
+	v := &virtual{t: t, rng: rng, lacks: lacks, ends: map[graph.TaskID]int{}}
 	v.scheduler = newScheduler(o, &v.directory, &experience{}, map[*graph.Datum]*entry{})
 	v.runs = func(*graph.Task) bool { return true }
 	v.bound = func(*graph.Task) bool { return false }
@@ -52,13 +52,9 @@ func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64) *virtual
 
 func (v *virtual) come(node int, most int64) {
 	v.memory = append(v.memory, &memory{most: most})
-	o := v.offers
-	if o == nil {
-		o = func(int) *offer {
-			return &offer{kinds: make([]Kind, 1), lacks: make([]map[string][]string, 1), ops: map[string]bool{"nothing": true}}
-		}
-	}
-	v.enter(node, 1+v.rng.IntN(3), v.memory[node], o(node))
+	o := &offer{kinds: make([]Kind, 1), lacks: make([]map[string][]string, 1), ops: map[string]bool{"nothing": true}}
+	o.ops["something"] = node != v.lacks
+	v.enter(node, 1+v.rng.IntN(3), v.memory[node], o)
 }
 
 // submit adds a task, as a driver does: what is ready is handed over at once.
@@ -145,6 +141,9 @@ func (v *virtual) give(t *graph.Task, i int) {
 	if v.seats[i].lost {
 		v.t.Fatalf("task %d goes to node %d, which is lost", t.ID(), i)
 	}
+	if i == v.lacks && t.Op.OpName() == "something" {
+		v.t.Fatalf("task %d goes to node %d, which cannot execute it", t.ID(), i)
+	}
 	t.SetState(graph.Running)
 	v.took(t, i)
 	has := 0
@@ -195,7 +194,7 @@ func TestScheduler(t *testing.T) {
 			if !o.Idle {
 				caps = []int64{0, 6 * 8, 0, 10 * 8}
 			}
-			v := newVirtual(t, rng, o, caps)
+			v := newVirtual(t, rng, o, caps, int(seed%4))
 			for i := range rng.IntN(4) {
 				v.events = append(v.events, happening{at: time.Duration(rng.IntN(50_000)) * time.Microsecond, node: 1 + i})
 			}
@@ -203,10 +202,10 @@ func TestScheduler(t *testing.T) {
 			for i := range data {
 				data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8, Owner: int32(i)}
 			}
-			op := &versions.Op{Name: "nothing"}
+			ops := []*versions.Op{{Name: "nothing"}, {Name: "something"}}
 			tasks := 100 + rng.IntN(200)
 			for i := range tasks {
-				s := &graph.Spec{Op: op, Priority: rng.Int64N(3)}
+				s := &graph.Spec{Op: ops[rng.IntN(2)], Priority: rng.Int64N(3)}
 				for _, k := range rng.Perm(len(data))[:1+rng.IntN(4)] {
 					s.Operands = append(s.Operands, graph.Operand{Datum: &data[k], Mode: []graph.Mode{graph.In, graph.In, graph.InOut}[rng.IntN(3)]})
 				}
@@ -245,7 +244,7 @@ func TestScheduler(t *testing.T) {
 // that have nothing to do get the rest.
 func TestNearest(t *testing.T) {
 	o := &Options{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
-	v := newVirtual(t, rand.New(rand.NewPCG(1, 1)), o, []int64{0, 0, 0, 0})
+	v := newVirtual(t, rand.New(rand.NewPCG(1, 1)), o, []int64{0, 0, 0, 0}, -1)
 	for i := range v.seats {
 		v.seats[i].workers = 2
 	}
