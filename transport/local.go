@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/versions"
 )
@@ -218,7 +219,7 @@ func (m *member) Drop(r Ref) { m.values.Drop(r) }
 
 // Fetch implements [Transport]: the value is encoded and decoded, as it would be on its way
 // to another machine.
-func (m *member) Fetch(ctx context.Context, from string, r Ref, into versions.Value) error {
+func (m *member) Fetch(ctx context.Context, from string, r Ref, wait time.Duration, into versions.Value) error {
 	o, err := m.other(from)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -226,8 +227,15 @@ func (m *member) Fetch(ctx context.Context, from string, r Ref, into versions.Va
 	if err != nil {
 		return err
 	}
-	v, done := o.values.Read(r)
-	if v == nil {
+	v, done := o.values.Read(ctx, o.over, r, wait)
+	switch {
+	case v != nil:
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		if _, gone := m.other(from); gone != nil { // meanwhile
+			return gone
+		}
 		return &NotHereError{Node: from, Ref: r}
 	}
 	if v.Bytes() <= small {

@@ -74,7 +74,7 @@ func TestBroken(t *testing.T) {
 	}
 	var v versions.Value = &broken{}
 	a.Publish(transport.Ref{}, v)
-	if err := a.Fetch(t.Context(), "a", transport.Ref{}, &transporttest.Value{}); !errors.Is(err, errBroken) {
+	if err := a.Fetch(t.Context(), "a", transport.Ref{}, 0, &transporttest.Value{}); !errors.Is(err, errBroken) {
 		t.Errorf("fetch: %v", err)
 	}
 	a.Drop(transport.Ref{})
@@ -97,7 +97,7 @@ func BenchmarkFetch(b *testing.B) {
 			a.Publish(transport.Ref{}, v)
 			into := &transporttest.Value{}
 			for b.Loop() {
-				if err := a.Fetch(b.Context(), "a", transport.Ref{}, into); err != nil {
+				if err := a.Fetch(b.Context(), "a", transport.Ref{}, 0, into); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/tessera-la/tessera/versions"
 )
@@ -69,13 +70,15 @@ type Transport interface {
 	// Publishing a Ref that is published replaces its value as Drop would.
 	Publish(r Ref, v versions.Value)
 	// Drop ends that. It returns when nobody reads the value any more: fetches on the
-	// way end well, or at their own time-out. What is not published is no matter.
+	// way end well, or at their own time-out. Of what is not published it says that it
+	// will not be: fetches that wait for it end.
 	Drop(r Ref)
 	// Fetch brings a value that another node has published into a value of its type,
-	// which has its shape or no memory yet. The error is a *NotHereError if that node
-	// has not published it, a *ChecksumError, an *UnreachableError, that of
-	// Value.Decode, or the end of ctx; what is in the value then is undefined.
-	Fetch(ctx context.Context, from string, r Ref, into versions.Value) error
+	// which has its shape or no memory yet. If that node has not published it, Fetch
+	// waits for so long there that it does; 0 is not at all. The error is a *NotHereError
+	// if it has not, a *ChecksumError, an *UnreachableError, that of Value.Decode, or the
+	// end of ctx; what is in the value then is undefined.
+	Fetch(ctx context.Context, from string, r Ref, wait time.Duration, into versions.Value) error
 
 	// Close ends the connections, and returns when no handler runs and no goroutine
 	// is left. Other nodes see this one leave.

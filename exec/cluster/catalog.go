@@ -83,9 +83,12 @@ func (c *catalog) nobody(op *versions.Op, asks *versions.Constraints, nodes []*n
 }
 
 // holders returns the names of the nodes that have the latest version of a datum.
-func (c *catalog) holders(e *entry) (names []string) {
-	for _, h := range e.from() {
-		names = append(names, c.nodes[h].name)
+func (c *catalog) holders(e *entry) []string { return c.called(e.from()) }
+
+// called returns the names of nodes.
+func (c *catalog) called(nodes []int) (names []string) {
+	for _, i := range nodes {
+		names = append(names, c.nodes[i].name)
 	}
 	return names
 }
@@ -114,7 +117,7 @@ func (c *catalog) shed(e *entry) {
 	}
 	first := e.holders[0]
 	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h != first && h > 0 })
-	e.asked = e.asked[:0]
+	e.shares = e.shares[:0]
 }
 
 // titleOf returns the key of a matrix in placement.titles.

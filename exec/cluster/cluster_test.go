@@ -193,6 +193,30 @@ func newProgram(op *versions.Op, rng *rand.Rand, data, tasks int, sleep int64) *
 	return p
 }
 
+// spreads has half of the data count as so large that they spread as a tree, and adds tasks that
+// want the same ones at once.
+func (p *program) spreads(op *versions.Op) *program {
+	n := len(p.data)
+	for i := range p.data {
+		if p.data[i].Owner = int32(i); i%2 == 1 {
+			p.data[i].Bytes = 1 << 20
+		}
+	}
+	for round := 1; round < n; round += 4 {
+		for i := range n {
+			m, to := &mix{Seed: uint64(i), Reads: 3, Writes: 2}, (round+i)%n
+			s := graph.Spec{Op: op, Params: m, Operands: []graph.Operand{{Datum: &p.data[round], Mode: graph.In}, {Datum: &p.data[to], Mode: graph.InOut}}}
+			all := []*number{&p.want[round], &p.want[to]}
+			if i == 0 {
+				m.Reads, m.Writes, s.Operands, all = 1, 1, s.Operands[1:], all[1:]
+			}
+			m.apply(all)
+			p.specs = append(p.specs, s)
+		}
+	}
+	return p
+}
+
 // add adds tasks.
 func (p *program) add(op *versions.Op, rng *rand.Rand, tasks int, sleep int64) {
 	data := len(p.data)
@@ -234,7 +258,7 @@ func TestRandom(t *testing.T) {
 			t.Run(fmt.Sprintf("agents=%d/%v", agents, kind), func(t *testing.T) {
 				n := start(t, agents, func(o *cluster.Options) { o.Policy, o.Window, o.Idle = kind, 40, kind == dispatch.LIFO })
 				for seed := range uint64(6) {
-					p := newProgram(n.op, rand.New(rand.NewPCG(seed, 1)), 1+int(seed)*3, 150, int64(seed%2)*50)
+					p := newProgram(n.op, rand.New(rand.NewPCG(seed, 1)), 1+int(seed)*3, 150, int64(seed%2)*50).spreads(n.op)
 					j := n.NewJob(context.Background())
 					for i := range p.specs {
 						if _, err := j.Submit(&p.specs[i]); err != nil {
@@ -344,9 +368,9 @@ func TestLost(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		n := start(t, 3, func(o *cluster.Options) {
-			o.Window, o.Idle, o.Log = 20+rng.IntN(200), seed%2 == 0, slog.New(&said)
+			o.Window, o.Idle, o.Owner, o.Log = 20+rng.IntN(200), seed%2 == 0, seed%4 < 2, slog.New(&said)
 		})
-		p := newProgram(n.op, rng, 30, 200, 100)
+		p := newProgram(n.op, rng, 30, 200, 100).spreads(n.op)
 		for range 1 + rng.IntN(3) {
 			kill := n.kill[rng.IntN(3)]
 			timer := time.AfterFunc(time.Duration(rng.IntN(20_000))*time.Microsecond, kill)
@@ -627,13 +651,15 @@ func withFaults(t *testing.T, seed uint64, said *counts) {
 			return nil, err
 		}
 		return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
-	}, 3, func(o *cluster.Options) { o.Window, o.Idle, o.Log = 100, seed%2 == 0, slog.New(said) })
+	}, 3+int(seed%4), func(o *cluster.Options) {
+		o.Window, o.Idle, o.Owner, o.Log = 100, seed%2 == 0, seed%3 > 0, slog.New(said)
+	})
 	ctx, stop := context.WithCancel(context.Background())
 	steps := faulty.Draw(faulty.Plan{Seed: seed, Nodes: []string{"driver", "agent0", "agent1", "agent2"}, Steps: 4,
 		Every: 20 * time.Millisecond, Outage: time.Duration(1+rng.IntN(300)) * time.Millisecond, Mortal: []string{"agent1"}})
 	var played sync.WaitGroup
 	played.Go(func() { _ = faults.Play(ctx, steps) })
-	p := newProgram(n.op, rng, 20, 200, 100)
+	p := newProgram(n.op, rng, 20, 200, 100).spreads(n.op)
 	j := n.NewJob(context.Background())
 	for i := range p.specs {
 		if _, err := j.Submit(&p.specs[i]); err != nil {

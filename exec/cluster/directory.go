@@ -21,13 +21,12 @@ type entry struct {
 	holders []int         // the nodes that have it, the first to have it first
 	// copied, if not nil, is the name under which the holders have it: the first task
 	// that writes it does so in a copy.
-	copied  *transport.Ref
-	datum   *graph.Datum // by which the latest job knows it
-	copyOf  *entry       // which this one stands for where something is made again
-	serving int          // how often holders were named, to take turns
-	users   int          // operands of tasks of the job that have not ended
-	asked   []int        // nodes that were to fetch it
-	spare   bool         // it is a second copy, which makes room for what tasks need
+	copied *transport.Ref
+	datum  *graph.Datum // by which the latest job knows it
+	copyOf *entry       // which this one stands for where something is made again
+	shares []share      // who gives the latest version to others
+	users  int          // operands of tasks of the job that have not ended
+	spare  bool         // it is a second copy, which makes room for what tasks need
 
 	// home is the version in the program's memory, which is the driver's, if any is. The
 	// driver computes elsewhere, so that it stays until the program wants a later one:
@@ -134,17 +133,106 @@ func (e *entry) show(d *graph.Datum) {
 	d.SetAt(l)
 }
 
-// from returns the nodes from which another one can fetch the latest version, that which
-// should be asked first to begin with: they take turns, so that of many that want a tile
-// the first to have it serve the others.
+// share is the part of a node that has the latest version of a datum, or is about to fetch it, in
+// spreading it.
+type share struct {
+	node int
+	// turn is when it can give the version to one more node, in times that a copy takes:
+	// it gives one after the other, and begins when it has its own.
+	turn int
+}
+
+// spreadLeast is the bytes of the smallest data that spread as a tree. To fetch smaller ones
+// takes no longer than to wait for somebody else to do so.
+const spreadLeast = 64 << 10
+
+// from returns the nodes from which another one can fetch the latest version: first that
+// which can give it the soonest, then the others that have it.
 func (e *entry) from() []int {
-	n := len(e.holders)
-	if n == 0 {
+	if len(e.holders) == 0 {
 		return nil
 	}
-	at := e.serving % n
-	e.serving++
-	return append(slices.Clone(e.holders[at:]), e.holders[:at]...)
+	s := e.first(false)
+	s.turn++
+	return e.behind(s.node)
+}
+
+// fetched returns the same for a node that is going to fetch the version, and to give it to
+// those that ask later. Soon says that the first has yet to get it. So a version that many
+// want at once spreads as a tree, of which the node that made it serves the first few.
+//
+//	turn  0: made
+//	      1: made ─► a
+//	      2: made ─► b, a ─► c
+//	      3: made ─► d, a ─► e, b ─► f, c ─► g
+//
+// Who waits for another one's fetch waits for one that was named before its own. A node
+// begins its fetches in the order in which it is told of them, and what it is told of a job
+// comes in the order in which it was named. So of the fetches of a job that have not ended
+// the first to be named waits for none: there is no circle. Between jobs and drivers, which
+// share the fetches that a node does at once, there may be one: it ends, as all such waits,
+// after the time soonMost, and then a node is asked that has the version.
+func (e *entry) fetched(node int) (from []int, soon bool) {
+	switch {
+	case len(e.holders) == 0:
+		return nil, false
+	case e.asked(node): // it is on its way
+		return e.behind(e.first(false).node), false
+	}
+	s := e.first(e.label.bytes >= spreadLeast)
+	s.turn++
+	from, soon = e.behind(s.node), !e.has(s.node)
+	e.shares = append(e.shares, share{node, s.turn})
+	return from, soon
+}
+
+// first returns the share of the node that can give the version to one more the soonest, of
+// those that have it, or also of those that are about to. There is a holder.
+func (e *entry) first(soon bool) (best *share) {
+	least := 0
+	for i, s := range e.shares {
+		if i == 0 || s.turn < least {
+			least = s.turn
+		}
+	}
+	for _, h := range e.holders {
+		if !slices.ContainsFunc(e.shares, func(s share) bool { return s.node == h }) {
+			e.shares = append(e.shares, share{node: h, turn: least})
+		}
+	}
+	for i := range e.shares {
+		s := &e.shares[i]
+		has := e.has(s.node)
+		if !has && !soon {
+			continue
+		}
+		if best == nil || s.turn < best.turn || s.turn == best.turn && has && !e.has(best.node) {
+			best = s
+		}
+	}
+	return best
+}
+
+// behind returns a node, and the others that have the latest version.
+func (e *entry) behind(first int) []int {
+	all := make([]int, 1, 1+len(e.holders))
+	all[0] = first
+	for _, h := range e.holders {
+		if h != first {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// asked reports whether a node is about to fetch the latest version.
+func (e *entry) asked(node int) bool {
+	return !e.has(node) && slices.ContainsFunc(e.shares, func(s share) bool { return s.node == node })
+}
+
+// leaves notes that a node has no part in spreading the latest version any more.
+func (e *entry) leaves(node int) {
+	e.shares = slices.DeleteFunc(e.shares, func(s share) bool { return s.node == node })
 }
 
 // name returns the name under which the holders have the latest version.
@@ -211,7 +299,7 @@ func (e *entry) brought(kept bool) {
 // vain notes that the latest version was asked of all its holders in vain. Only what lies
 // in the program's memory is there for sure.
 func (e *entry) vain() {
-	e.holders = e.holders[:0]
+	e.holders, e.shares = e.holders[:0], e.shares[:0]
 	if e.home.there && e.home.version == e.version {
 		e.holders = append(e.holders, 0)
 	}
@@ -219,6 +307,7 @@ func (e *entry) vain() {
 
 // drop notes that a node has nothing any more.
 func (e *entry) drop(node int) {
+	e.leaves(node)
 	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h == node })
 }
 
@@ -254,7 +343,7 @@ func (d *directory) written(e *entry, node int, r *record) {
 	e.version++
 	e.ref.Version++
 	e.holders = append(e.holders[:0], node)
-	e.serving, e.asked = 0, e.asked[:0]
+	e.shares = e.shares[:0]
 }
 
 // drop notes that a node need not keep a version.

@@ -188,7 +188,7 @@ func (w *work) run(t *task) {
 		reads, writes := x.mode&graph.In != 0, x.mode&graph.Out != 0
 		if o.home != nil {
 			x.Value = o.home.value
-			w.store.bring(o.Ref, o.home, x.from, reads, true, e)
+			w.store.bring(o.Ref, o.home, x.from.From, reads, true, e)
 			continue
 		}
 		value, later, err := w.store.want(o, x.from, reads && !o.Zero, writes, nil, e)
@@ -230,7 +230,7 @@ type datumOf struct {
 	graph.Datum
 	operand *operand   // the first of those that name the datum
 	mode    graph.Mode // of all of them
-	from    []string
+	from    givers
 }
 
 // prepare makes the task's spec for the node's runtime. The error says what the node does
@@ -288,8 +288,8 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 		}
 		x := &e.data[k]
 		x.mode |= o.Mode
-		if len(x.from) == 0 {
-			x.from = o.From
+		if len(x.from.From) == 0 {
+			x.from = o.givers
 		}
 		e.spec.Operands = append(e.spec.Operands, graph.Operand{Datum: &x.Datum, Mode: o.Mode})
 	}

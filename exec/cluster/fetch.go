@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ type fetcher struct {
 type fetch struct {
 	h       *held
 	r, name transport.Ref
-	from    []string
+	from    givers
 }
 
 // fetch has a version brought, which those who wait for it are told of. As many goroutines
@@ -71,6 +72,8 @@ func (s *fetcher) fetchAll() {
 		err := s.copy(f.h.value.(versions.Value), f.name, f.from)
 		if err == nil {
 			s.publish(f.r, f.h.value)
+		} else {
+			s.through.Drop(f.r) // others may wait for it here
 		}
 		s.came(f.h, f.r, err)
 	}
@@ -88,13 +91,13 @@ func (s *fetcher) came(h *held, r transport.Ref, err error) {
 }
 
 // copy copies a version into a value: from here, or from a node that has it.
-func (s *fetcher) copy(into versions.Value, r transport.Ref, from []string) error {
+func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) error {
 	if v := s.here(r); v != nil {
 		into.Restore(v)
 		return nil
 	}
 	first := ""
-	for _, node := range from {
+	for _, node := range from.From {
 		if node != s.through.Self() {
 			first = node
 			break
@@ -112,12 +115,19 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from []string) erro
 	for wait := time.Millisecond; ; wait *= 2 {
 		unreachable := false
 		var err error
-		for _, node := range from {
+		for i, node := range from.From {
 			if node == s.through.Self() {
 				continue
 			}
 			since = time.Now()
-			if err = s.through.Fetch(s.ctx, node, r, into); err == nil {
+			if from.Soon && i == 0 && wait == time.Millisecond {
+				to := &timed{into, since}
+				err = s.through.Fetch(s.ctx, node, r, soonMost, to)
+				since = to.began
+			} else {
+				err = s.through.Fetch(s.ctx, node, r, 0, into)
+			}
+			if err == nil {
 				giver = node
 				return nil
 			}
@@ -136,6 +146,21 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from []string) erro
 			return context.Cause(s.ctx)
 		}
 	}
+}
+
+// soonMost is how long a node waits at another one for what that is about to fetch.
+const soonMost = 2 * time.Second
+
+// timed is a value that notes when it begins to come.
+type timed struct {
+	versions.Value
+	began time.Time
+}
+
+// Decode implements [versions.Value].
+func (t *timed) Decode(r io.Reader) error {
+	t.began = time.Now()
+	return t.Value.Decode(r)
 }
 
 // patience bounds, by half, how long a node waits for one that others say is there.

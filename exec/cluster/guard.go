@@ -129,7 +129,7 @@ func (j *job) take(e *entry, t *graph.Task) bool {
 		n.memory.pin(x.uses)
 		j.rounds.flights[id], c.nodes[id] = c, x
 		t := j.batches[n.index].add(task{ID: id, Op: opNone}, 1)
-		t.Operands = append(t.Operands, operand{Ref: c.copy.ref, Mode: graph.In, From: j.holders(e), Type: e.kind, Shape: e.shape, Copy: &name})
+		t.Operands = append(t.Operands, operand{Ref: c.copy.ref, Mode: graph.In, givers: givers{From: j.holders(e)}, Type: e.kind, Shape: e.shape, Copy: &name})
 		j.send(n.index)
 	}
 	return true

@@ -232,7 +232,7 @@ func (j *job) Wait() error {
 		if e.set == 0 {
 			j.forgotten(e)
 		}
-		e.datum = nil
+		e.datum, e.shares = nil, nil // a task that was cancelled fetches nothing
 	}
 	delete(j.uses, &j.placement)
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had

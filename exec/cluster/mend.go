@@ -207,7 +207,7 @@ func (r *replay) adopt(lost []*entry) {
 		if c == nil || c.as != e.version || !e.lost() {
 			continue
 		}
-		e.ref, e.holders = c.entry.ref, c.entry.holders
+		e.ref, e.holders, e.shares = c.entry.ref, c.entry.holders, nil
 		c.entry.holders = nil
 		for _, h := range e.holders {
 			m := &r.nodes[h].memory

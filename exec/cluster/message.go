@@ -16,7 +16,7 @@ import (
 // messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 6
+const protocol = 7
 
 // kind is what a message is.
 type kind byte
@@ -97,11 +97,11 @@ func decodeConstraints(text string) (*versions.Constraints, error) {
 
 // operand is a datum that a task uses.
 type operand struct {
-	Ref   transport.Ref // the version that is there when the task begins
-	Mode  graph.Mode
-	From  []string // who has it, if the task reads it and the node has not
-	Type  string   // of the value, as %T
-	Shape string   // versions.Shaped's, if it is one
+	Ref    transport.Ref // the version that is there when the task begins
+	Mode   graph.Mode
+	givers        // if the task reads it and the node has not got it
+	Type   string // of the value, as %T
+	Shape  string // versions.Shaped's, if it is one
 	// Zero says that nobody has written it yet: a new value will do.
 	Zero bool
 	// Copy, if there is one, is the version that is fetched in place of Ref: the task
@@ -109,6 +109,13 @@ type operand struct {
 	Copy *transport.Ref
 
 	home *home // of an operand that the task must have in the program's memory
+}
+
+// givers are the nodes from which a version can be had, the first to be asked first. Soon says
+// that it is about to fetch the version itself.
+type givers struct {
+	From []string
+	Soon bool
 }
 
 // home is a datum in the program's memory, on the driver. What it holds at first is

@@ -99,6 +99,7 @@ const (
 	hasFrom
 	hasType
 	hasCopy
+	isSoon
 )
 
 // pack implements packs.
@@ -201,6 +202,9 @@ func (p *packer) operand(o *operand) {
 	}
 	if o.Copy != nil {
 		has |= hasCopy
+	}
+	if o.Soon {
+		has |= isSoon
 	}
 	p.b = append(p.b, has, byte(o.Mode))
 	p.ref(o.Ref)
@@ -366,10 +370,10 @@ func (p *unpacker) task(t *task, operands []operand) []operand {
 
 func (p *unpacker) operand(o *operand) {
 	has := p.byte()
-	if has >= hasCopy<<1 {
+	if has >= isSoon<<1 {
 		p.fails()
 	}
-	o.Zero, o.Mode, o.Ref = has&isZero != 0, graph.Mode(p.byte()), p.ref()
+	o.Zero, o.Soon, o.Mode, o.Ref = has&isZero != 0, has&isSoon != 0, graph.Mode(p.byte()), p.ref()
 	if has&hasFrom != 0 {
 		if n := p.count(1); n > 0 {
 			o.From = slices.Grow(o.From, n)[:n]

@@ -36,6 +36,7 @@ type placement struct {
 	batches []batch       // by node: to be sent
 	words   string        // the parameter of the latest task that was given, encoded
 	space   []byte        // for the next one's
+	gives   []gift        // to the latest task that was given
 	freed   []*graph.Task // by the latest task to end
 	vains   int           // how often something was asked of nodes in vain
 	most    int64         // bytes that the node with the most memory can have; 0: no cap
@@ -251,6 +252,7 @@ func (p *placement) give(t *graph.Task, i int) {
 		x.Params = p.words
 	}
 	to := p.batches[i].add(x, t.Len())
+	p.gives = p.gives[:0]
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := p.data[o.Datum]
@@ -262,9 +264,9 @@ func (p *placement) give(t *graph.Task, i int) {
 		case e.copied != nil:
 			y.Copy, y.From = e.copied, p.holders(e)
 		case o.Mode&graph.In != 0 && !has:
-			y.From = p.holders(e)
-			if !slices.Contains(e.asked, i) { // or else it is on its way
-				e.asked = append(e.asked, i)
+			from, soon := e.fetched(i)
+			if y.From, y.Soon = p.called(from), soon; len(from) > 0 {
+				p.gives = append(p.gives, gift{e, from[0]})
 			}
 		}
 		if !e.has(i) || e.copied != nil {
@@ -276,7 +278,7 @@ func (p *placement) give(t *graph.Task, i int) {
 		made = nil
 	}
 	t.SetState(graph.Running)
-	f := p.sched.took(t, i)
+	f := p.sched.took(t, i, p.gives)
 	f.made, f.home = made, !sendable
 	p.nodes[i].sent++
 }

@@ -76,7 +76,14 @@ type flight struct {
 	made *record
 	home bool // it works in the program's memory
 	uses []*entry
+	from []gift  // what others have been asked to give it, of those with a cap on memory
 	next *flight // of those to be used again
+}
+
+// gift is a datum that a node is to give another one: it keeps it until then.
+type gift struct {
+	of   *entry
+	node int
 }
 
 // newScheduler returns a scheduler that gives tasks to no node yet.
@@ -311,7 +318,6 @@ func (s *scheduler) fits(t *graph.Task, node int) bool {
 	return m.room(node, uses(t, s.data), func(e *entry) {
 		s.where.drop(node, e.ref)
 		e.drop(node)
-		e.asked = slices.DeleteFunc(e.asked, func(i int) bool { return i == node })
 		if e.datum != nil {
 			e.show(e.datum)
 		}
@@ -343,8 +349,8 @@ func (s *scheduler) squeeze() (t *graph.Task, node int) {
 	return first, -1
 }
 
-// took notes that a node has been given a task.
-func (s *scheduler) took(t *graph.Task, node int) *flight {
+// took notes that a node has been given a task, and what others are to give it for that.
+func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 	x := &s.seats[node]
 	f := s.spare
 	if f == nil {
@@ -357,11 +363,25 @@ func (s *scheduler) took(t *graph.Task, node int) *flight {
 		f.uses = uses(t, s.data)
 		x.memory.pin(f.uses)
 	}
+	for _, g := range from {
+		if m := s.seats[g.node].memory; m != nil && m.most > 0 {
+			m.pin([]*entry{g.of})
+			f.from = append(f.from, g)
+		}
+	}
 	s.flying[t.ID()] = f
 	x.room--
 	x.has++
 	x.load += f.cost
 	return f
+}
+
+// given notes that nobody has to give a task anything any more.
+func (s *scheduler) given(f *flight) {
+	for _, g := range f.from {
+		s.seats[g.node].memory.unpin([]*entry{g.of})
+	}
+	f.from = nil
 }
 
 // recycle has a flight that has landed used for another task.
@@ -397,6 +417,7 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 		x.load = 0
 	}
 	x.memory.unpin(f.uses)
+	s.given(f)
 	return f
 }
 
@@ -408,6 +429,7 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task) {
 	for id, f := range s.flying {
 		if f.node == node {
 			delete(s.flying, id)
+			s.given(f)
 			tasks = append(tasks, f.task)
 			if f.to >= 0 {
 				s.seats[f.to].asked--
@@ -554,6 +576,8 @@ func (s *scheduler) leaves(f *flight, failed bool) {
 		if o.Mode&graph.Out == 0 {
 			if !failed {
 				e.read(f.node)
+			} else if !e.has(f.node) { // it may not have begun
+				e.leaves(f.node)
 			}
 			continue
 		}
@@ -602,7 +626,7 @@ func (c costs) Move(t *graph.Task, node int) (seconds float64) {
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := c.s.data[o.Datum]
-		if o.Mode&graph.In == 0 || len(e.holders) == 0 || e.has(node) || slices.Contains(e.asked, node) {
+		if o.Mode&graph.In == 0 || len(e.holders) == 0 || e.has(node) || e.asked(node) {
 			continue
 		}
 		seconds += c.s.learned.move(e.holders, node, o.Datum.Bytes)

@@ -26,6 +26,7 @@ type virtual struct {
 	ends      map[graph.TaskID]int
 	count     int
 	given     int       // back
+	gifts     int       // of nodes with little memory
 	memory    []*memory // by node
 	lacks     int       // the node that cannot execute "something"
 }
@@ -145,11 +146,25 @@ func (v *virtual) give(t *graph.Task, i int) {
 		v.t.Fatalf("task %d goes to node %d, which cannot execute it", t.ID(), i)
 	}
 	t.SetState(graph.Running)
-	v.took(t, i)
+	var gives []gift
+	for k := range t.Len() {
+		o := t.Operand(k)
+		if e := v.data[o.Datum]; o.Mode&graph.In != 0 && !e.has(i) {
+			from, _ := e.fetched(i)
+			gives = append(gives, gift{e, from[0]})
+		}
+	}
+	v.took(t, i, gives)
 	has := 0
-	for _, f := range v.flying {
+	for id, f := range v.flying {
 		if f.node == i {
 			has++
+		}
+		for _, g := range f.from {
+			if s := v.memory[g.node].spots[g.of]; !v.seats[g.node].lost && (s == nil || s.pins == 0) {
+				v.t.Fatalf("node %d may drop what it is to give for task %d", g.node, id)
+			}
+			v.gifts++
 		}
 	}
 	if most := v.seats[i].pace.size; has > most {
@@ -185,14 +200,14 @@ func (v *virtual) lost(node int) {
 // TestScheduler: random programs on nodes that come and go, some with little memory, under
 // every policy: each task ends once, and no node has more tasks, or bytes, than it may have.
 func TestScheduler(t *testing.T) {
-	given := 0
+	given, gifts := 0, 0
 	for seed := range uint64(40) {
 		for k, kind := range append(dispatch.Kinds(), 255) {
 			rng := rand.New(rand.NewPCG(seed, uint64(k)))
 			o := &Options{Policy: kind, Owner: kind == 255, Idle: seed%4 == 0, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(kind, m) }}
 			caps := []int64{0, 0, 0, 0}
 			if !o.Idle {
-				caps = []int64{0, 6 * 8, 0, 10 * 8}
+				caps = []int64{0, 6 * spreadLeast, 0, 10 * spreadLeast}
 			}
 			v := newVirtual(t, rng, o, caps, int(seed%4))
 			for i := range rng.IntN(4) {
@@ -200,7 +215,7 @@ func TestScheduler(t *testing.T) {
 			}
 			data := make([]graph.Datum, 20)
 			for i := range data {
-				data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8, Owner: int32(i)}
+				data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: spreadLeast, Owner: int32(i)}
 			}
 			ops := []*versions.Op{{Name: "nothing"}, {Name: "something"}}
 			tasks := 100 + rng.IntN(200)
@@ -220,7 +235,12 @@ func TestScheduler(t *testing.T) {
 			}
 			for v.step() {
 			}
-			given += v.given
+			given, gifts = given+v.given, gifts+v.gifts
+			for i, m := range v.memory {
+				if m.pinned() && !v.seats[i].lost {
+					t.Fatalf("node %d has something that nobody uses and that stays", i)
+				}
+			}
 			name := fmt.Sprintf("seed %d, %v", seed, kind)
 			if len(v.ends) != v.count {
 				t.Fatalf("%s: %d of %d tasks have ended", name, len(v.ends), v.count)
@@ -235,8 +255,8 @@ func TestScheduler(t *testing.T) {
 			}
 		}
 	}
-	if given == 0 {
-		t.Error("no task was given back")
+	if given == 0 || gifts == 0 {
+		t.Errorf("%d tasks were given back, and %d data were to be given by nodes with little memory", given, gifts)
 	}
 }
 

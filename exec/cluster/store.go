@@ -38,7 +38,7 @@ func (s *store) adopt(r transport.Ref, h *home) {
 // want returns the value of an operand. If later, it is not there yet: W will be told when it
 // has been fetched from one of those who have it. Fresh makes the value if the node has none;
 // if it is nil, the operand says what is to be made.
-func (s *store) want(o *operand, from []string, reads, writes bool, fresh func() (any, error), w waiter) (value any, later bool, err error) {
+func (s *store) want(o *operand, from givers, reads, writes bool, fresh func() (any, error), w waiter) (value any, later bool, err error) {
 	r := o.Ref
 	s.mu.Lock()
 	h := s.held[datum(r)]
@@ -90,7 +90,7 @@ func (s *store) want(o *operand, from []string, reads, writes bool, fresh func()
 		h.on, h.err, h.wants = true, nil, append(h.wants, w)
 	}
 	s.mu.Unlock()
-	if !stays {
+	if !stays && old != r { // or else others may wait for it here
 		s.through.Drop(old)
 	}
 	if reads {
@@ -107,7 +107,7 @@ func (s *store) want(o *operand, from []string, reads, writes bool, fresh func()
 // holds.
 func (s *store) take(r transport.Ref, to *home, from []string, f func(error)) {
 	fresh := func() (any, error) { return to.value.(versions.Value).Snapshot(), nil }
-	if _, later, err := s.want(&operand{Ref: r}, from, true, false, fresh, then(f)); !later {
+	if _, later, err := s.want(&operand{Ref: r}, givers{From: from}, true, false, fresh, then(f)); !later {
 		f(err)
 	}
 }
@@ -172,7 +172,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 			case here != nil:
 				v.Restore(here)
 			default:
-				err = s.copy(v, r, from)
+				err = s.copy(v, r, givers{From: from})
 			}
 		}
 		if old != r && old != was { // or else others may be about to fetch it

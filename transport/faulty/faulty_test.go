@@ -156,7 +156,7 @@ func TestFetches(t *testing.T) {
 			var gone *transport.UnreachableError
 			var sum *transport.ChecksumError
 			into := &transporttest.Value{}
-			switch err := all[1].Fetch(t.Context(), "a", transport.Ref{}, into); {
+			switch err := all[1].Fetch(t.Context(), "a", transport.Ref{}, 0, into); {
 			case err == nil && string(into.Data) == string(v.Data):
 				whole++
 			case errors.As(err, &gone):
@@ -196,11 +196,11 @@ func TestByHand(t *testing.T) {
 		want(1, nil, nil)
 		want(2, []string{"2"}, nil)
 		var gone *transport.UnreachableError
-		if err := all[1].Fetch(t.Context(), "a", transport.Ref{}, &transporttest.Value{}); !errors.As(err, &gone) {
+		if err := all[1].Fetch(t.Context(), "a", transport.Ref{}, 0, &transporttest.Value{}); !errors.As(err, &gone) {
 			t.Errorf("a fetch at a cut: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		if err := all[1].Fetch(ctx, "a", transport.Ref{}, &transporttest.Value{}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := all[1].Fetch(ctx, "a", transport.Ref{}, 0, &transporttest.Value{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a fetch at a cut, in a hurry: %v", err)
 		}
 		cancel()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -224,6 +225,7 @@ func (x *node) Publish(r transport.Ref, v versions.Value) {
 func (x *node) Drop(r transport.Ref) {
 	x.mu.Lock()
 	_, ok := x.refs[r]
+	ok = ok || !x.ended // others may wait for it; or else it may be that of who came after
 	delete(x.refs, r)
 	x.mu.Unlock()
 	if ok {
@@ -243,12 +245,12 @@ func (x *node) forget() {
 }
 
 // Fetch implements [transport.Transport].
-func (x *node) Fetch(ctx context.Context, from string, r transport.Ref, into versions.Value) error {
+func (x *node) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	if err := x.check(from); err != nil {
 		return err
 	}
 	if from == x.Self() {
-		return x.port.below.Fetch(ctx, from, r, into)
+		return x.port.below.Fetch(ctx, from, r, wait, into)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -277,7 +279,7 @@ func (x *node) Fetch(ctx context.Context, from string, r transport.Ref, into ver
 	if damaged > 0 {
 		target = &torn{into, int64(damaged)}
 	}
-	err := x.port.below.Fetch(ctx, from, r, target)
+	err := x.port.below.Fetch(ctx, from, r, wait, target)
 	if gone := x.check(from); gone != nil { // meanwhile
 		n.counts.fails.Add(1)
 		return gone

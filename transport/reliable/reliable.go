@@ -206,7 +206,7 @@ func (n *node) Drop(r transport.Ref) { n.t.Drop(r) }
 
 // Fetch implements [transport.Transport]. What fails is tried again for as long as the
 // other node is there, and Options.Timeout at most.
-func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, into versions.Value) error {
+func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, await time.Duration, into versions.Value) error {
 	if !n.open() {
 		return transport.ErrClosed
 	}
@@ -215,7 +215,7 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, into ver
 		if from != n.Self() && !n.there(from) {
 			return &transport.UnreachableError{Node: from}
 		}
-		err := n.t.Fetch(ctx, from, r, into)
+		err := n.t.Fetch(ctx, from, r, await, into)
 		var sum *transport.ChecksumError
 		var gone *transport.UnreachableError
 		if err == nil || !errors.As(err, &sum) && !errors.As(err, &gone) || time.Now().Add(wait).After(end) {

@@ -85,7 +85,7 @@ func Run(t *testing.T, nodes func(t *testing.T, n int) []transport.Transport) {
 		name string
 		f    func(*testing.T, func(*testing.T, int) []*node)
 	}{
-		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order}, {"Pressure", pressure}, {"Limits", limits}, {"Values", values}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
+		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order}, {"Pressure", pressure}, {"Limits", limits}, {"Values", values}, {"Awaited", awaited}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.f(t, start) })
 	}
@@ -236,7 +236,7 @@ func limits(t *testing.T, start func(*testing.T, int) []*node) {
 	if err := all[0].Send(t.Context(), "nobody", nil); !errors.As(err, &nobody) || nobody.Node != "nobody" {
 		t.Errorf("to nobody: %v", err)
 	}
-	if err := all[0].Fetch(t.Context(), "nobody", transport.Ref{}, &Value{}); !errors.As(err, &nobody) {
+	if err := all[0].Fetch(t.Context(), "nobody", transport.Ref{}, 0, &Value{}); !errors.As(err, &nobody) {
 		t.Errorf("from nobody: %v", err)
 	}
 	if err := all[0].Send(t.Context(), all[1].Self(), nil); err != nil {
@@ -263,7 +263,7 @@ func values(t *testing.T, start func(*testing.T, int) []*node) {
 			go func() {
 				defer fetching.Done()
 				v := &Value{}
-				if err := x.Fetch(t.Context(), all[0].Self(), transport.Ref{Job: 1, I: int32(i), J: -1}, v); err != nil {
+				if err := x.Fetch(t.Context(), all[0].Self(), transport.Ref{Job: 1, I: int32(i), J: -1}, 0, v); err != nil {
 					t.Error(err)
 					return
 				}
@@ -276,22 +276,61 @@ func values(t *testing.T, start func(*testing.T, int) []*node) {
 	fetching.Wait()
 	var absent *transport.NotHereError
 	r := transport.Ref{Job: 2}
-	if err := all[1].Fetch(t.Context(), all[0].Self(), r, &Value{}); !errors.As(err, &absent) || absent.Ref != r {
+	if err := all[1].Fetch(t.Context(), all[0].Self(), r, 0, &Value{}); !errors.As(err, &absent) || absent.Ref != r {
 		t.Errorf("what is not there: %v", err)
 	}
 	all[0].Drop(r)
 	r = transport.Ref{Job: 1, I: 1, J: -1}
 	all[0].Drop(r)
-	if err := all[1].Fetch(t.Context(), all[0].Self(), r, &Value{}); !errors.As(err, &absent) {
+	if err := all[1].Fetch(t.Context(), all[0].Self(), r, 0, &Value{}); !errors.As(err, &absent) {
 		t.Errorf("what was dropped: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r = transport.Ref{Job: 1, I: 4, J: -1}
-	if err := all[1].Fetch(ctx, all[0].Self(), r, &Value{}); !errors.Is(err, context.Canceled) {
+	if err := all[1].Fetch(ctx, all[0].Self(), r, 0, &Value{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 	all[0].Drop(r) // nobody reads it any more
+}
+
+// awaited: a fetch that may wait does so until the value is there, until Drop says that it will
+// not be, or the time is over; one that may not does not.
+func awaited(t *testing.T, start func(*testing.T, int) []*node) {
+	all := start(t, 3)
+	r := transport.Ref{Job: 3}
+	var fetching sync.WaitGroup
+	for _, x := range all {
+		fetching.Go(func() {
+			v := &Value{}
+			if err := x.Fetch(t.Context(), all[0].Self(), r, time.Minute, v); err != nil || len(v.Data) != 100_000 {
+				t.Errorf("what was awaited came as %d bytes, error %v", len(v.Data), err)
+			}
+		})
+	}
+	time.Sleep(5 * time.Millisecond)
+	all[0].Publish(r, &Value{make([]byte, 100_000)})
+	fetching.Wait()
+	all[0].Drop(r)
+
+	var absent *transport.NotHereError
+	began := time.Now()
+	if err := all[1].Fetch(t.Context(), all[0].Self(), r, 20*time.Millisecond, &Value{}); !errors.As(err, &absent) || time.Since(began) < 20*time.Millisecond {
+		t.Errorf("what does not come: %v, after %v", err, time.Since(began))
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- all[1].Fetch(t.Context(), all[0].Self(), r, 4*time.Second, &Value{}) }()
+	for began = time.Now(); ; time.Sleep(time.Millisecond) {
+		all[0].Drop(r)
+		select {
+		case err := <-ended:
+			if !errors.As(err, &absent) || time.Since(began) > 2*time.Second {
+				t.Errorf("what will not come: %v, after %v", err, time.Since(began))
+			}
+			return
+		default:
+		}
+	}
 }
 
 // replace: who publishes and drops while others fetch may write the value afterwards: what
@@ -312,7 +351,7 @@ func replace(t *testing.T, start func(*testing.T, int) []*node) {
 			default:
 			}
 			var absent *transport.NotHereError
-			switch err := all[1].Fetch(t.Context(), all[0].Self(), r, v); {
+			switch err := all[1].Fetch(t.Context(), all[0].Self(), r, 0, v); {
 			case errors.As(err, &absent):
 			case err != nil:
 				t.Errorf("fetch: %v", err)
@@ -358,7 +397,7 @@ func leave(t *testing.T, start func(*testing.T, int) []*node) {
 		if err := x.Send(t.Context(), name, []byte("x")); !errors.As(err, &gone) {
 			t.Errorf("to a node that has left: %v", err)
 		}
-		if err := x.Fetch(t.Context(), name, transport.Ref{Job: 1}, &Value{}); !errors.As(err, &gone) {
+		if err := x.Fetch(t.Context(), name, transport.Ref{Job: 1}, 0, &Value{}); !errors.As(err, &gone) {
 			t.Errorf("from a node that has left: %v", err)
 		}
 	}
@@ -384,7 +423,7 @@ func closeBusy(t *testing.T, start func(*testing.T, int) []*node) {
 					return
 				default: // errors are for the other tests
 					_ = x.Send(t.Context(), all[0].Self(), []byte("x"))
-					_ = x.Fetch(t.Context(), all[0].Self(), r, v)
+					_ = x.Fetch(t.Context(), all[0].Self(), r, 0, v)
 				}
 			}
 		}()

@@ -106,7 +106,7 @@ func TestStopped(t *testing.T) {
 	go func() {
 		var err error
 		for absent := (*transport.NotHereError)(nil); err == nil || errors.As(err, &absent); { // it does not stop at once
-			err = x.Fetch(t.Context(), "c", transport.Ref{}, &transporttest.Value{})
+			err = x.Fetch(t.Context(), "c", transport.Ref{}, 0, &transporttest.Value{})
 		}
 		fetched <- err
 	}()

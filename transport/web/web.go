@@ -30,6 +30,7 @@ const (
 	headerFrom = "X-Tessera-From" // the sender's name
 	headerLife = "X-Tessera-Life" // the number that it has taken at its start
 	headerTurn = "X-Tessera-Turn" // the number of a message
+	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value to come
 	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
 )
 
@@ -473,7 +474,7 @@ func (n *node) Publish(r transport.Ref, v versions.Value) { n.values.Put(r, v) }
 func (n *node) Drop(r transport.Ref) { n.values.Drop(r) }
 
 // Fetch implements [transport.Transport].
-func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, into versions.Value) error {
+func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	if !n.open() {
 		return transport.ErrClosed
 	}
@@ -491,6 +492,9 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, into ver
 	q, a := n.request(fasthttp.MethodGet, address, "/v1/value?"+query(r)), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
 	defer fasthttp.ReleaseResponse(a) // which closes the body's stream
+	if wait > 0 {
+		q.Header.Set(headerWait, wait.String())
+	}
 	if err := n.bulk.Do(q, a); err != nil {
 		return &transport.UnreachableError{Node: from, Err: err}
 	}
@@ -653,7 +657,14 @@ func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
 		n.refuse(c, fasthttp.StatusBadRequest, err)
 		return
 	}
-	v, done := n.values.Read(r)
+	var wait time.Duration
+	if s := c.Request.Header.Peek(headerWait); len(s) > 0 {
+		if wait, err = time.ParseDuration(string(s)); err != nil || wait < 0 {
+			n.refuse(c, fasthttp.StatusBadRequest, fmt.Errorf("no time to wait: %.100q", s))
+			return
+		}
+	}
+	v, done := n.values.Read(n.ctx, nil, r, min(wait, n.opt.Timeout))
 	if v == nil {
 		c.Error("not here", fasthttp.StatusNotFound)
 		return

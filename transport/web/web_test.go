@@ -382,7 +382,7 @@ func BenchmarkFetch(b *testing.B) {
 			into := &transporttest.Value{}
 			b.SetBytes(2 << 20)
 			for b.Loop() {
-				if err := all[1].Fetch(b.Context(), "node0", transport.Ref{}, into); err != nil {
+				if err := all[1].Fetch(b.Context(), "node0", transport.Ref{}, 0, into); err != nil {
 					b.Fatal(err)
 				}
 			}
