@@ -22,9 +22,10 @@ import (
 func newClusterCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Make certificates for nodes, and see which are there",
+		Short: "Make certificates for nodes, see which are there, and what a run would need",
 		Example: `  labench cluster init certs --nodes node1,node2,laptop
-  labench cluster status --cluster 10.0.0.1:7400 --certs certs/laptop`,
+  labench cluster status --cluster 10.0.0.1:7400 --certs certs/laptop
+  labench cluster plan lu -n 100000 --cluster nodes.toml`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -33,7 +34,7 @@ func newClusterCommand(a *app) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newClusterInitCommand(a), newClusterStatusCommand(a))
+	cmd.AddCommand(newClusterInitCommand(a), newClusterStatusCommand(a), newClusterPlanCommand(a))
 	return cmd
 }
 

@@ -55,6 +55,10 @@ func TestCluster(t *testing.T) {
 	if code != 0 || !regexp.MustCompile(`(?m)^left +127.0.0.1:[0-9]+ +1 +1.0 GiB +0$`).MatchString(out) || !strings.Contains(out, "right") || strings.Contains(out, "crook") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
+	code, out, errs = labench(t, append([]string{"cluster", "plan", "cholesky", "-n", "300", "--nb", "64", "--idle"}, laptop...)...)
+	if code != 0 || !regexp.MustCompile(`(?m)^ +left 1 +[0-9]+ +[0-9]+ +[0-9]+ % .* 1.0 GiB `).MatchString(out) || !strings.Contains(out, "it fits") || !strings.Contains(out, "15 tiles") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
 	outside := "" // an address of this machine that is no loopback address
 	addresses, _ := net.InterfaceAddrs()
 	for _, a := range addresses {
@@ -89,15 +93,18 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string]string{
-		"no such file":        "agent --certs " + filepath.Join(ours, "left"),
-		"that of laptop":      "agent --name x --certs " + filepath.Join(ours, "laptop"),
-		"names no node":       "cluster init " + dir,
-		"one directory":       "cluster init --nodes a",
-		"is no name":          "cluster init " + ours + " --nodes a/b",
-		"cannot be valid":     "cluster init " + ours + " --nodes c --valid -1h",
-		"--cluster names":     "cluster status",
-		"number of bytes":     "agent --memory lots",
-		"known: init, status": "cluster nonsense",
+		"no such file":              "agent --certs " + filepath.Join(ours, "left"),
+		"that of laptop":            "agent --name x --certs " + filepath.Join(ours, "laptop"),
+		"names no node":             "cluster init " + dir,
+		"one directory":             "cluster init --nodes a",
+		"is no name":                "cluster init " + ours + " --nodes a/b",
+		"cannot be valid":           "cluster init " + ours + " --nodes c --valid -1h",
+		"--cluster names":           "cluster status",
+		"--n is -1, want":           "cluster plan lu -n -1",
+		"want one operation":        "cluster plan svd",
+		"want more than 0":          "cluster plan lu --cluster local:2 --gflops -3",
+		"number of bytes":           "agent --memory lots",
+		"known: init, plan, status": "cluster nonsense",
 	} {
 		if code, _, errs := labench(t, strings.Fields(args)...); code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
 			t.Errorf("labench %s: exit code %d, %s; want %q", args, code, errs, want)

@@ -45,12 +45,8 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 	}
 	s = &spawned{}
 	places := machine.SpreadUnits(n, max(1, (workers+n-1)/n))
-	for i := range n {
-		share := workers / n
-		if i < workers%n {
-			share++
-		}
-		args := []string{"agent", "--attached", "--listen", "127.0.0.1:0", "--name", fmt.Sprintf("agent%d", i), "--workers", strconv.Itoa(max(1, share)), "--node-timeout", timeout.String()}
+	for i, share := range shares(workers, n) {
+		args := []string{"agent", "--attached", "--listen", "127.0.0.1:0", "--name", fmt.Sprintf("agent%d", i), "--workers", strconv.Itoa(share), "--node-timeout", timeout.String()}
 		if i > 0 {
 			args = append(args, "--peers", addresses[0])
 		}
@@ -62,6 +58,15 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 		addresses = append(addresses, address)
 	}
 	return s, addresses, nil
+}
+
+// shares gives out workers to n agents, each at least one.
+func shares(workers, n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = max((workers+n-1-i)/n, 1)
+	}
+	return all
 }
 
 // listens is what an agent says when others can reach it.

@@ -60,18 +60,21 @@ func locate(words []string) (local int, file string, addresses []string, err err
 //	certs = "certs/laptop"   # as --certs; from the file's directory
 //	timeout = "5s"           # as --node-timeout
 //	idle = true              # as --idle, and so distributed and agents
+//	link = "1GiB"            # for labench cluster plan: bytes a second that each node can get
 //
 //	[[node]]
 //	address = "10.0.0.1:7400"
 //	name = "node1"           # who is there has to be called so
 //	speed = 1.5              # of the node, against that of others; its workers otherwise
-//	workers = 8              # for labench cluster plan --nodes, as is memory
-//	memory = "16GiB"
+//	workers = 8              # for labench cluster plan, as what follows
+//	memory = "16GiB"         # its cap
+//	gflops = 400             # of all its workers
 type nodesFile struct {
 	Certs, Name, Listen, Address string
 	Timeout                      time.Duration
 	Agents                       int
 	Idle, Distributed            bool
+	Link                         size
 	Node                         []nodeEntry
 }
 
@@ -81,6 +84,7 @@ type nodeEntry struct {
 	Speed         float64
 	Workers       int
 	Memory        size
+	GFLOPS        float64
 }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
@@ -105,7 +109,7 @@ func readNodes(path string) (*nodesFile, error) {
 // parseNodes reads the text of a file that lists nodes.
 func parseNodes(text string) (*nodesFile, error) {
 	var f nodesFile
-	if err := strict(text, &f, "certs, timeout, idle, distributed, agents, name, listen, address and [[node]], which has address, name, speed, workers and memory"); err != nil {
+	if err := strict(text, &f, "certs, timeout, idle, distributed, agents, name, listen, address, link and [[node]], which has address, name, speed, workers, memory and gflops"); err != nil {
 		return nil, err
 	}
 	if len(f.Node) == 0 {
@@ -123,8 +127,8 @@ func parseNodes(text string) (*nodesFile, error) {
 		switch {
 		case err != nil || notPort != nil:
 			return nil, fmt.Errorf("%s: address is %q, want host:port", what, n.Address)
-		case n.Speed < 0 || n.Workers < 0 || n.Speed > 1e9:
-			return nil, fmt.Errorf("%s: speed is %v and workers %d: want more than 0", what, n.Speed, n.Workers)
+		case !(n.Speed >= 0 && n.Speed <= 1e9 && n.GFLOPS >= 0 && n.GFLOPS <= 1e9) || n.Workers < 0 || n.Workers > 1<<14:
+			return nil, fmt.Errorf("%s: speed is %v, gflops %v and workers %d: want more than 0", what, n.Speed, n.GFLOPS, n.Workers)
 		}
 		for _, key := range []string{n.Address, n.Name} {
 			if first := seen[key]; key != "" && first > 0 {

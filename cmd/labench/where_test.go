@@ -25,20 +25,22 @@ func TestNodesFile(t *testing.T) {
 certs = "laptop"
 timeout = "3s"
 idle = true
+link = "1GiB"
 [[node]]
 address = "10.0.0.1:7400"
 name = "a"
 speed = 2
 workers = 8
 memory = "16GiB"
+gflops = 400
 [[node]]
 address = "node2.example.org:7400"
 name = "b"
 speed = 1.5
 `)
 	got, err := readNodes(path)
-	want := &nodesFile{Certs: filepath.Join(dir, "laptop"), Timeout: 3 * time.Second, Idle: true,
-		Node: []nodeEntry{{"10.0.0.1:7400", "a", 2, 8, 16 << 30}, {"node2.example.org:7400", "b", 1.5, 0, 0}}}
+	want := &nodesFile{Certs: filepath.Join(dir, "laptop"), Timeout: 3 * time.Second, Idle: true, Link: 1 << 30,
+		Node: []nodeEntry{{"10.0.0.1:7400", "a", 2, 8, 16 << 30, 400}, {"node2.example.org:7400", "b", 1.5, 0, 0, 0}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, error %v", got, err)
 	}
@@ -53,6 +55,7 @@ speed = 1.5
 		"timeout = \"-1s\"\n" + node:        "negative",
 		node + "speed = 2":                  "needs the node's name",
 		node + "name = \"a\"\nspeed = -2":   "more than 0",
+		node + "gflops = nan":               "more than 0",
 		node + node:                         "as is [[node]] 1",
 		"[[node]]\naddress = \"a\"":         "host:port",
 		"[[node]]\nname = \"a\"":            "host:port",

@@ -17,8 +17,7 @@ type Planned struct {
 	plan.Counts
 	NB, P, Q int     // tile size, and grid of nodes
 	Tiles    []int   // of all matrices, by node
-	Matrices int     // how many there are
-	Bytes    int64   // of their tiles
+	Bytes    int64   // of the tiles
 	Flops    float64 // as LAPACK counts them
 }
 
@@ -39,6 +38,9 @@ func planned[T la.Element](ctx context.Context, s Spec, speeds []float64, opt pl
 	s.Input, s.Output, s.Checkpoint = "", "", la.Checkpoint{}
 	opt.Nodes = len(speeds)
 	r := plan.New(opt)
+	if t := float64(s.N) / float64(max(s.NB, 1)); s.NB > 0 && t*t > float64(r.Most()) {
+		return x, &plan.TooManyError{Most: r.Most()}
+	}
 	s.Runtime = r
 	e, err := la.NewEngine(s.options())
 	if err != nil {
@@ -64,7 +66,6 @@ func planned[T la.Element](ctx context.Context, s Spec, speeds []float64, opt pl
 		if a == nil {
 			continue
 		}
-		x.Matrices++
 		for i, j := range a.StoredTiles() {
 			x.Tiles[a.Owner(i, j)]++
 			x.Bytes += int64(a.Tile(i, j).Bytes())

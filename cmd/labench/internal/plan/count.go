@@ -88,7 +88,7 @@ func (r *Runtime) count(j *job) {
 		n.Tasks++
 		n.Cost += j.costs[t]
 		path, on := 0.0, 0
-		var beside int64 // bytes of operands that are not the node's own
+		var all, beside int64 // bytes of operands, and of those that are not the node's own
 		for k, w := range operands {
 			d := j.values[w>>shift]
 			if w&reads != 0 && d.made {
@@ -99,10 +99,14 @@ func (r *Runtime) count(j *job) {
 					path, on = d.path, d.steps
 				}
 			}
-			if (d.home != node || d.program) && !slices.ContainsFunc(operands[:k], func(x uint32) bool { return x>>shift == w>>shift }) {
+			if slices.ContainsFunc(operands[:k], func(x uint32) bool { return x>>shift == w>>shift }) {
+				continue
+			}
+			if all += d.bytes; d.home != node || d.program {
 				beside += d.bytes
 			}
 		}
+		r.counts.Most = max(r.counts.Most, all)
 		n.Least = max(n.Least, r.now[node].own+beside)
 		path, on = path+j.costs[t], on+1
 		if path > longest || path == longest && on > steps {

@@ -24,7 +24,7 @@ type Options struct {
 	// Cost returns what a task costs, in a unit of the caller's; nil: nothing.
 	Cost func(op string, operands []graph.Operand) float64
 	// Most is the most tasks of a job: more are not counted, and end it with a
-	// *TooManyError. 0 means 1<<24.
+	// *TooManyError. 0 means 1<<23.
 	Most int
 }
 
@@ -53,6 +53,7 @@ type Counts struct {
 	Nodes  []Node
 	Driver Node // if it is apart: what it gives and gets
 	Tasks  int
+	Most   int64   // bytes of the operands of a task, at most
 	Moved  int64   // bytes, from node to node and from and to the driver
 	Path   float64 // cost of the critical path, jobs one after the other
 	Steps  int     // tasks on it
@@ -74,12 +75,15 @@ type use struct{ own, all int64 }
 // New returns a Runtime. There has to be a node.
 func New(opt Options) *Runtime {
 	if opt.Most == 0 {
-		opt.Most = 1 << 24
+		opt.Most = 1 << 23
 	}
 	r := &Runtime{Runtime: opt.Runtime, opt: opt, kept: map[any]*datum{}, now: make([]use, opt.Nodes+1)}
 	r.Reset()
 	return r
 }
+
+// Most returns the most tasks of a job that are counted.
+func (r *Runtime) Most() int { return r.opt.Most }
 
 // Reset begins to count anew: what there is stays where it is.
 func (r *Runtime) Reset() {

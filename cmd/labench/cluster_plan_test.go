@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestClusterPlan: a plan from a file, without any node; what does not fit is refused with the
+// arithmetic.
+func TestClusterPlan(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nodes.toml")
+	write := func(memory, rest string) {
+		text := "idle = true\nlink = \"1GiB\"\n"
+		for _, name := range []string{"north", "south"} {
+			text += "[[node]]\naddress = \"" + name + ":1\"\nname = \"" + name + "\"\nworkers = 8\ngflops = 400\n" + rest
+			if name == "south" {
+				text += "memory = \"" + memory + "\"\n"
+			} else {
+				text += "memory = \"900MiB\"\n"
+			}
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := func(args string) (code int, out, errs string) {
+		return labench(t, append([]string{"cluster", "plan", "--cluster", file, "--workers", "2"}, strings.Fields(args)...)...)
+	}
+	var text strings.Builder
+	show := func(name, args string, want int) {
+		code, out, errs := plan(args)
+		if code != want || (errs != "") != (want != 0) {
+			t.Errorf("%s: exit code %d: %s", name, code, errs)
+		}
+		narrow(t, name, out)
+		text.WriteString("== " + name + "\n" + out + errs)
+	}
+	write("900MiB", "")
+	show("fits", "cholesky -n 8192 --nb 512", 0)
+	write("260MiB", "")
+	show("drops copies", "lu -n 8192 --nb 512", 0)
+	write("170MiB", "")
+	show("others have room", "lu -n 8192 --nb 512", 0)
+	show("no room", "gemm -n 12000 --nb 500", exitFailed)
+	write("8MiB", "speed = 1\n")
+	show("no task", "qr -n 16384 --nb 8192", exitFailed)
+	golden(t, "plan", text.String())
+
+	code, out, errs := plan("cholesky -n 4096 --nb 256 --json")
+	var x planned
+	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	var in, sent, own int64
+	work, tasks := 0.0, 0
+	for _, n := range x.Nodes {
+		in, sent, own, work, tasks = in+n.In, sent+n.Out, own+n.Own, work+n.Flops, tasks+n.Tasks
+	}
+	if x.NB != 256 || x.Refused != "" || x.P*x.Q != 2 || tasks != x.Tasks || sent != x.Moved || in > sent || own < x.Bytes || math.Abs(work/x.Flops-1) > 0.1 || x.Computing <= x.Path || x.Moving <= 0 {
+		t.Errorf("%s", out)
+	}
+	// Nothing is known of rates; and this process is a node as well.
+	code, out, errs = labench(t, "cluster", "plan", "gemm", "-n", "500", "--cluster", "local:2", "--idle=false", "--workers", "2")
+	if code != 0 || !strings.Contains(out, "driver 2") || !strings.Contains(out, "not known: --gflops") || !strings.Contains(out, "no node has a cap") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if code, _, errs = labench(t, "cluster", "plan", "gemm", "-n", "30000", "--nb", "1", "--cluster", "local:2"); code != exitFailed || !strings.Contains(errs, "too many to be counted") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
