@@ -42,7 +42,7 @@ func evenly(n, parts int) int {
 // and at 8192 as fast as in tiles of 688, where 376 took 7 % longer. With AVX2
 // LU at 8192 was 1 % faster in tiles of 512 than in 376, in the median of five rounds
 // on each of two days, and at 6144 as fast in tiles of 384, 440 and 512.
-func defaultParts(op Operation, n, workers int) int {
+func defaultParts(op Operation, n, workers int, nodes bool) int {
 	const smallest = 64
 	busy, largest := math.Sqrt(2*float64(workers)), 512
 	switch op {
@@ -53,7 +53,16 @@ func defaultParts(op Operation, n, workers int) int {
 	case OpQR:
 		// A guess: on one core tiles of 256 were a fifth faster than those of 128
 		// at 1024 and 2048, and the chain of a column of tiles is long.
-		busy, largest = math.Sqrt(14*float64(workers)), int(min(max(6*math.Sqrt(float64(n)), 192), 320))
+		//
+		// A task on another node costs messages, and QR has the most and the shortest
+		// tasks. On two agents of one core, over HTTP on the loopback, order 8192 had 78.6
+		// GFLOP/s with tiles of 320, 83.3 with 416, 85.0 with 512 and 83.8 with 640, one
+		// process 89 with 320 (2 cores, EPYC, Zen 4, 2026-11-24).
+		most := 320.0
+		if nodes {
+			most = 512
+		}
+		busy, largest = math.Sqrt(14*float64(workers)), int(min(max(6*math.Sqrt(float64(n)), 192), most))
 	}
 	parts := max(min(int(math.Ceil(busy)), n/smallest), 1)
 	if op == OpGemm || op == OpSyrk {

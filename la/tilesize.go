@@ -42,7 +42,7 @@ func TuningKey[T Element](op Operation) string {
 // what tuning has left in the profile for the nearest size makes of it, or into
 // a default number by operation, size and number of workers; if there are
 // accelerators, and the engine is not Deterministic, into larger tiles, which suit
-// these, from n = 4096 on.
+// these, from n = 4096 on; so QR if Options.Runtime is that of several nodes.
 func TileSize[T Element](e *Engine, op Operation, n, longest int) (nb int, direct bool) {
 	if goesDirect[T](e, op, longest) {
 		return longest, true
@@ -61,7 +61,8 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 			return evenly(n, tiles(n, nb))
 		}
 	}
-	parts := defaultParts(op, n, e.cores())
+	_, nodes := o.Runtime.(exec.Keeper)
+	parts := defaultParts(op, n, e.cores(), nodes && !o.Deterministic)
 	if e != nil && e.devices && !o.Deterministic {
 		parts = deviceParts(op, n, parts)
 	}
