@@ -550,6 +550,14 @@ func TestStoryAndTrace(t *testing.T) {
 			t.Errorf("story lacks %q:\n%s", want, text)
 		}
 	}
+	steps := exec.NewStories(2)
+	steps.Submitted(1, &graph.Spec{Op: op})
+	for i := range 100 {
+		steps.Add(1, exec.Step{Note: fmt.Sprint("step ", i)}, time.Time{})
+	}
+	if st, err := steps.Get(1); err != nil || len(st.Steps) != 64 || st.Left != 37 || st.Steps[0].State != graph.Waiting || st.Steps[1].Note != "step 37" || !strings.Contains(st.String(), "… 37 steps\n") {
+		t.Errorf("a story of 101 steps: %v\n%v", err, st)
+	}
 	s := rec.Summary()
 	if len(s.Usage) != 1 || s.Usage[0].Calls != 3 || s.Usage[0].Op != "potrf/f64" || s.Usage[0].Version != "go" || s.Span <= 0 {
 		t.Errorf("summary %+v", s)

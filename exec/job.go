@@ -48,7 +48,7 @@ type job struct {
 	used      atomic.Bool  // devices may have some of its data
 	submitted atomic.Int64 // submit.count for the watchdog, if there is one
 
-	stories *stories
+	stories *Stories
 	budget  versions.Budget // for exploring versions
 
 	// These are set for the children of a task: its job, and what calls a function that
@@ -76,7 +76,7 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 	j.backlog.graph, j.backlog.done = &j.submit.graph, &j.endings.done
 	j.endings.init()
 	if n := s.opt.Stories; n > 0 {
-		j.stories = newStories(n)
+		j.stories = NewStories(n)
 		j.submit.graph.Observer = j.stories
 	}
 	if r := s.opt.Recorder; r != nil {
@@ -106,7 +106,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	}
 	checkRestorable(s, j.adopter != nil)
 	if j.stories != nil {
-		j.stories.submitted(graph.TaskID(j.submit.count+1), s)
+		j.stories.Submitted(graph.TaskID(j.submit.count+1), s)
 	}
 	// Children never wait in a backlog: their parent may be the worker that reads it.
 	if j.adopter == nil && j.sched.postpone(&j.backlog, s) {
@@ -504,13 +504,13 @@ func (j *job) Story(id graph.TaskID) (Story, error) {
 	if j.stories == nil {
 		return Story{}, &NoStoryError{Task: id}
 	}
-	return j.stories.get(id)
+	return j.stories.Get(id)
 }
 
 // tell adds a step to the story of t, if stories are kept.
 func (j *job) tell(t *graph.Task, state graph.State, worker int, version string, err error) {
 	if j.stories != nil {
-		j.stories.add(t.ID(), Step{State: state, Worker: worker, Version: version, Err: err})
+		j.stories.Add(t.ID(), Step{State: state, Worker: worker, Version: version, Err: err}, time.Time{})
 	}
 }
 

@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,12 +20,16 @@ import (
 //	       90.1µs  ready
 //	       92.7µs  running on worker 1, version avx2
 //	      350.4µs  done
+//
+// On a cluster steps name nodes, and those between states say why the task went where it did,
+// and what came for it from whom.
 type Story struct {
 	Task     graph.TaskID
 	Op       string
 	Operands []string // as in "INOUT A(3,2)"
 	Needs    []Need   // what it had to wait for, in the order of operands
 	Steps    []Step   // its states, in the order of time
+	Left     int      // steps that were left out after the first, as there were too many
 }
 
 // Need is one dependence of a task on an earlier one.
@@ -38,7 +44,9 @@ type Need struct {
 type Step struct {
 	After   time.Duration // since the job was made
 	State   graph.State
-	Worker  int    // -1 if none had a part in it
+	Note    string // what happened to it in that state; empty: that it came to be in it
+	Node    string // of a cluster, if one had a part in it
+	Worker  int    // -1 if none had
 	Version string // version that ran or was to run, if known
 	Err     error  // why it failed, was cancelled, or is tried again
 }
@@ -50,10 +58,18 @@ func (s Story) String() string {
 	for _, n := range s.Needs {
 		fmt.Fprintf(&b, "  needs task %d by %s v%d (%v)\n", n.Task, n.Datum, n.Version, n.Kind)
 	}
-	for _, p := range s.Steps {
-		fmt.Fprintf(&b, "  %12v  %v", p.After, p.State)
+	for i, p := range s.Steps {
+		if i == 1 && s.Left > 0 {
+			fmt.Fprintf(&b, "                … %d steps\n", s.Left)
+		}
+		fmt.Fprintf(&b, "  %12v  %s", p.After, cmp.Or(p.Note, p.State.String()))
+		on := " on "
+		if p.Node != "" {
+			b.WriteString(on + p.Node)
+			on = ", "
+		}
 		if p.Worker >= 0 {
-			fmt.Fprintf(&b, " on worker %d", p.Worker)
+			fmt.Fprintf(&b, "%sworker %d", on, p.Worker)
 		}
 		if p.Version != "" {
 			fmt.Fprintf(&b, ", version %s", p.Version)
@@ -79,22 +95,27 @@ func (e *NoStoryError) Error() string {
 	return fmt.Sprintf("exec: no story of task %d: not submitted, or not among the latest %d", e.Task, e.Kept)
 }
 
-// stories keeps the stories of the latest tasks in a ring. A task that goes on after its
-// place has been given to a later one has no story any more: each method looks whether
-// the place is still the task's.
-type stories struct {
+// Stories keeps the stories of the latest tasks of a job in a ring, for what implements [Job].
+// A task that goes on after its place has been given to a later one has no story any more:
+// each method looks whether the place is still the task's. It is safe for concurrent use.
+type Stories struct {
 	start time.Time
 	mu    sync.Mutex // a leaf
 	ring  []Story    // task i at (i-1) mod len
 }
 
-func newStories(n int) *stories { return &stories{start: time.Now(), ring: make([]Story, n)} }
+// stepsMost is how many steps of a story are kept: the first, and the latest. A task that is
+// tried again and again has more.
+const stepsMost = 64
+
+// NewStories returns stories of the latest n tasks.
+func NewStories(n int) *Stories { return &Stories{start: time.Now(), ring: make([]Story, n)} }
 
 // slot returns the place of task id, which a later task may have by now. The caller holds mu.
-func (s *stories) slot(id graph.TaskID) *Story { return &s.ring[(uint64(id)-1)%uint64(len(s.ring))] }
+func (s *Stories) slot(id graph.TaskID) *Story { return &s.ring[(uint64(id)-1)%uint64(len(s.ring))] }
 
-// submitted begins the story of a task that is about to be submitted.
-func (s *stories) submitted(id graph.TaskID, spec *graph.Spec) {
+// Submitted begins the story of a task that is about to be submitted.
+func (s *Stories) Submitted(id graph.TaskID, spec *graph.Spec) {
 	st := Story{Task: id, Op: spec.Op.OpName()}
 	for _, o := range spec.Operands {
 		st.Operands = append(st.Operands, o.Mode.String()+" "+o.Datum.String())
@@ -106,7 +127,7 @@ func (s *stories) submitted(id graph.TaskID, spec *graph.Spec) {
 }
 
 // Depends makes stories a graph.Observer. The graph calls it while the task is submitted.
-func (s *stories) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph.Datum, v uint32) {
+func (s *Stories) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph.Datum, v uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st := s.slot(task); st.Task == task {
@@ -114,25 +135,34 @@ func (s *stories) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph
 	}
 }
 
-// add adds a step to the story of a task, if it is among those that are kept.
-func (s *stories) add(id graph.TaskID, p Step) {
-	p.After = time.Since(s.start)
+// Add adds a step to the story of a task, if it is among those that are kept. The step is now
+// if at is zero, and not before the one before it: clocks of nodes differ.
+func (s *Stories) Add(id graph.TaskID, p Step, at time.Time) {
+	if at.IsZero() {
+		at = time.Now()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st := s.slot(id); st.Task == id {
-		st.Steps = append(st.Steps, p)
+	st := s.slot(id)
+	if id == 0 || st.Task != id {
+		return
 	}
+	p.After = max(at.Sub(s.start), st.Steps[len(st.Steps)-1].After)
+	if len(st.Steps) == stepsMost {
+		st.Steps = slices.Delete(st.Steps, 1, 2)
+		st.Left++
+	}
+	st.Steps = append(st.Steps, p)
 }
 
-// get returns a copy of a story, which goes on.
-func (s *stories) get(id graph.TaskID) (Story, error) {
+// Get returns a copy of a story, which goes on. The error is a *NoStoryError.
+func (s *Stories) Get(id graph.TaskID) (Story, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id == 0 || s.slot(id).Task != id {
 		return Story{}, &NoStoryError{Task: id, Kept: len(s.ring)}
 	}
 	st := *s.slot(id)
-	st.Needs = append([]Need(nil), st.Needs...)
-	st.Steps = append([]Step(nil), st.Steps...)
+	st.Operands, st.Needs, st.Steps = slices.Clone(st.Operands), slices.Clone(st.Needs), slices.Clone(st.Steps)
 	return st, nil
 }

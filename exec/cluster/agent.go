@@ -173,7 +173,7 @@ func (a *agent) run(from string, m *run) error {
 	}
 	d := a.driver(from)
 	w := a.work(d, m.Job)
-	w.traced.Store(m.Trace)
+	w.heeds(m.Trace, m.Tell)
 	d.exec.meter.trace(m.Trace)
 	for _, r := range m.Drops {
 		d.exec.store.drop(r)

@@ -48,7 +48,8 @@ type work struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	report func(end)   // tells the driver of the end of a task
-	traced atomic.Bool // the driver wants to know when tasks run
+	traced atomic.Bool // the driver wants to know when tasks run …
+	tells  atomic.Bool // … and what came for each
 	tasks  sync.WaitGroup
 	ends   sync.Once
 	ended  bool // no task begins any more; executor.mu guards it
@@ -315,9 +316,13 @@ func check(s *graph.Spec) (err error) {
 }
 
 // got implements [waiter]: an operand is there, or has failed to come.
-func (e *execution) got(r transport.Ref, err error) {
+func (e *execution) got(c came, err error) {
 	if err != nil {
-		e.fails(r, err)
+		e.fails(c.Ref, err)
+	} else if c.From != "" && e.w.tells.Load() {
+		e.mu.Lock()
+		e.told.Came = append(e.told.Came, c)
+		e.mu.Unlock()
 	}
 	e.arrived(1)
 }
@@ -418,6 +423,12 @@ func (e *execution) leaves(err error) {
 			}
 		}()
 	}
+}
+
+// heeds notes what the driver wants to be told of tasks.
+func (w *work) heeds(trace, tell bool) {
+	w.traced.Store(trace || tell)
+	w.tells.Store(tell)
 }
 
 // giveBack gives tasks back to the driver, those that have not begun of which all operands are

@@ -69,32 +69,33 @@ func (s *fetcher) fetchAll() {
 		f := s.fetches[0]
 		s.fetches = s.fetches[1:]
 		s.mu.Unlock()
-		err := s.copy(f.h.value.(versions.Value), f.name, f.from)
+		c, err := s.copy(f.h.value.(versions.Value), f.name, f.from)
 		if err == nil {
 			s.publish(f.r, f.h.value)
 		} else {
 			s.through.Drop(f.r) // others may wait for it here
 		}
-		s.came(f.h, f.r, err)
+		s.came(f.h, f.r, c, err)
 	}
 }
 
-// came tells those who wait for a datum that it is there, or why not.
-func (s *fetcher) came(h *held, r transport.Ref, err error) {
+// came tells those who wait for a datum that it is there, and how it came, or why not.
+func (s *fetcher) came(h *held, r transport.Ref, c came, err error) {
 	s.mu.Lock()
 	wants := h.wants
 	h.on, h.err, h.wants = false, err, nil
 	s.mu.Unlock()
+	c.Ref = r
 	for _, w := range wants {
-		w.got(r, err)
+		w.got(c, err)
 	}
 }
 
-// copy copies a version into a value: from here, or from a node that has it.
-func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) error {
+// copy copies a version into a value: from here, or from a node that has it, and says which.
+func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c came, err error) {
 	if v := s.here(r); v != nil {
 		into.Restore(v)
-		return nil
+		return c, nil
 	}
 	first := ""
 	for _, node := range from.From {
@@ -103,14 +104,18 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) error 
 			break
 		}
 	}
-	giver, since := "", time.Time{}
 	s.meter.awaits(originOf(first, r))
-	defer func() { s.meter.fetched(originOf(first, r), giver, into.Bytes(), since) }()
+	giver, since, err := s.give(into, r, from)
+	return s.meter.fetched(originOf(first, r), giver, into.Bytes(), since), err
+}
+
+// give has the first of some nodes that can give a version, and says which, and since when.
+func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
 	select {
 	case s.tokens <- struct{}{}:
 		defer func() { <-s.tokens }()
 	case <-s.ctx.Done():
-		return context.Cause(s.ctx)
+		return "", since, context.Cause(s.ctx)
 	}
 	for wait := time.Millisecond; ; wait *= 2 {
 		unreachable := false
@@ -128,22 +133,21 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) error 
 				err = s.through.Fetch(s.ctx, node, r, 0, into)
 			}
 			if err == nil {
-				giver = node
-				return nil
+				return node, since, nil
 			}
 			var u *transport.UnreachableError
 			unreachable = unreachable || errors.As(err, &u)
 		}
 		if err == nil {
-			return &transport.NotHereError{Ref: r}
+			return "", since, &transport.NotHereError{Ref: r}
 		}
 		if !unreachable || wait > patience {
-			return err
+			return "", since, err
 		}
 		select { // the driver may know a node that this one is yet to meet
 		case <-time.After(wait):
 		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
+			return "", since, context.Cause(s.ctx)
 		}
 	}
 }

@@ -36,6 +36,10 @@ func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
 	j.news.L = j.mu
 	j.graph.Owner = j
 	j.traced = f.record.follow(&j.graph)
+	if n := f.opt.Stories; n > 0 {
+		j.stories = exec.NewStories(n)
+		j.graph.Observer = j.stories
+	}
 	j.graph.Failed = func(what string, f *graph.Fault) {
 		f.Err = &exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err}
 		j.outcome.Fail(f, false, false)
@@ -72,6 +76,9 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	}
 	for _, o := range s.Operands {
 		j.data[o.Datum].users++
+	}
+	if j.stories != nil && !j.again {
+		j.stories.Submitted(graph.TaskID(j.graph.Len()+1), s)
 	}
 	t, ready := j.graph.Add(s)
 	j.count++
@@ -160,7 +167,7 @@ func (j *job) begin() (err error) {
 	j.order = j.orders
 	number, own := j.number, j.nodes[0]
 	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(own, j.exec.tell(number, []end{e})) })
-	j.work.traced.Store(j.opt.Trace != nil)
+	j.work.heeds(j.opt.Trace != nil, j.stories != nil)
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()
@@ -376,7 +383,10 @@ func (j *job) Ignored() int { return j.outcome.Ignored() }
 // Copies implements [exec.Job].
 func (j *job) Copies() graph.Copies { return j.graph.Copies() }
 
-// Story implements [exec.Job]: no stories are kept.
+// Story implements [exec.Job].
 func (j *job) Story(id graph.TaskID) (exec.Story, error) {
-	return exec.Story{}, &exec.NoStoryError{Task: id}
+	if j.stories == nil {
+		return exec.Story{}, &exec.NoStoryError{Task: id}
+	}
+	return j.stories.Get(id)
 }

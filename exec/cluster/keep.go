@@ -62,7 +62,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 		d.placing.Unlock()
 		var err error
 		if len(from) > 0 {
-			if err = d.exec.store.copy(into, r, givers{From: from}); err == nil {
+			if _, err = d.exec.store.copy(into, r, givers{From: from}); err == nil {
 				return nil
 			}
 		}

@@ -84,6 +84,7 @@ func (j *job) replay(p plan) *replay {
 	defer j.mu.Unlock()
 	r := &replay{job: newJob(j.host, j.fleet, j.ctx, j.nodes), parent: j, plan: p, latest: map[*entry]*chain{}, reads: map[instance]*graph.Datum{}}
 	r.again = true
+	r.stories, r.retold, r.graph.Observer = j.stories, map[graph.TaskID]graph.TaskID{}, nil
 	return r
 }
 
@@ -99,6 +100,9 @@ func (r *replay) run(lost []*entry) error {
 	for _, x := range r.plan.tasks {
 		r.mu.Lock()
 		s := r.spec(x)
+		if x.job == r.parent.order && r.stories != nil {
+			r.retold[graph.TaskID(r.graph.Len()+1)] = x.id
+		}
 		r.mu.Unlock()
 		if _, err := r.Submit(s); err != nil {
 			break

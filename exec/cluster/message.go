@@ -16,7 +16,7 @@ import (
 // messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 7
+const protocol = 8
 
 // kind is what a message is.
 type kind byte
@@ -55,6 +55,7 @@ type hello struct {
 type run struct {
 	Job   uint64
 	Trace bool // the driver wants to know when and on which worker tasks run, and of copies
+	Tell  bool // the same, and for each task of what came for it
 	Drops []transport.Ref
 	Tasks []task
 }
@@ -189,6 +190,16 @@ type end struct {
 	Worker  int
 	Began   int64
 	Before  []try
+	Came    []came // what came for the task, if the driver wants to be told
+}
+
+// came is an operand of a task that came from another node, by the clock of the task's node.
+type came struct {
+	_            struct{} `cbor:",toarray"`
+	Ref          transport.Ref
+	From         string // empty: it did not come
+	Bytes, Began int64
+	Took         time.Duration
 }
 
 // try is an attempt that has failed.

@@ -85,19 +85,19 @@ func (m *meter) times() (busy, starving time.Duration) {
 func originOf(node string, r transport.Ref) origin { return origin{node, r.Job, r.Matrix} }
 
 // awaits notes that a value is to be fetched, and fetched that this has ended: since when,
-// and from whom the bytes have come, nobody if they have not.
+// and from whom the bytes have come, nobody if they have not. It returns the same.
 func (m *meter) awaits(of origin) {
 	m.mu.Lock()
 	m.await(of, 1)
 	m.mu.Unlock()
 }
 
-func (m *meter) fetched(of origin, giver string, bytes int64, since time.Time) {
+func (m *meter) fetched(of origin, giver string, bytes int64, since time.Time) (c came) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.await(of, -1)
 	if giver == "" {
-		return
+		return c
 	}
 	of.From = giver
 	f, took := m.flows[of], m.last.Sub(since)
@@ -106,6 +106,7 @@ func (m *meter) fetched(of origin, giver string, bytes int64, since time.Time) {
 	if m.traced {
 		m.copies = append(m.copies, copied{From: giver, Job: of.Job, Bytes: bytes, Began: m.clock(since), Took: took})
 	}
+	return came{From: giver, Bytes: bytes, Began: m.clock(since), Took: took}
 }
 
 // await changes how many values are awaited from somewhere. The caller holds mu.

@@ -48,6 +48,9 @@ type Options struct {
 	// part of the time that a message takes.
 	Trace *trace.Recorder
 
+	// Stories is the number of tasks of a job, the latest ones, for which a story is kept
+	// for its Story: see exec.Story. Nodes then say more of each task. 0 keeps none.
+	Stories int
 	// Policy decides which ready task a node takes next, and NewPolicy makes a policy
 	// of the program's own: to both, locations and workers are nodes, the driver the
 	// first one. dispatch.Priority, the zero value, stands for dispatch.Locality:
@@ -109,6 +112,9 @@ func (o *Options) check() (k known, err error) {
 	if o.Window < 0 {
 		return bad("Window is %d, want at least 0", o.Window)
 	}
+	if o.Stories < 0 {
+		return bad("Stories is %d, want at least 0", o.Stories)
+	}
 	if c := &o.Copies; c.Records < 0 || c.Share < 0 || c.Share > 1 || c.Off && *c != (Copies{Off: true}) {
 		return bad("Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", *c)
 	}
@@ -151,6 +157,14 @@ func (o *Options) check() (k known, err error) {
 		k.values[t.String()] = t.Elem()
 	}
 	return k, nil
+}
+
+// policy returns what the policy is called, of options that were checked.
+func (o *Options) policy() string {
+	if o.Policy == dispatch.Priority && !o.ByPriority {
+		return "of the program"
+	}
+	return o.Policy.String()
 }
 
 // valueError is why a node cannot make a value: it never will.

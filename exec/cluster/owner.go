@@ -20,20 +20,30 @@ func (o *owners) enter(node int) {
 	o.slots = append(o.slots, node)
 }
 
-// of returns the node that owns the first datum that t writes, or reads if it writes none: if
-// that is lost, or cannot execute the task, another one.
-func (o *owners) of(t *graph.Task) int {
-	d := t.Operand(0).Datum
+// by returns the first datum that t writes, or reads if it writes none; nil if it uses none.
+func (o *owners) by(t *graph.Task) *graph.Datum {
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.Out != 0 {
-			d = o.Datum
-			break
+			return o.Datum
 		}
 	}
+	if t.Len() == 0 {
+		return nil
+	}
+	return t.Operand(0).Datum
+}
+
+// of returns the node that owns that datum: if that is lost, or cannot execute the task, another
+// one. A task without a datum has an owner in its turn.
+func (o *owners) of(t *graph.Task) int {
 	if len(o.slots) == 0 {
 		return 0
 	}
-	s := int(d.Owner) % len(o.slots)
+	s := int(uint64(t.ID()) % uint64(len(o.slots)))
+	d := o.by(t)
+	if d != nil {
+		s = int(d.Owner) % len(o.slots)
+	}
 	if !o.lost(o.slots[s]) && o.can(t, o.slots[s]) {
 		return o.slots[s]
 	}
@@ -46,7 +56,7 @@ func (o *owners) of(t *graph.Task) int {
 	if len(there) == 0 {
 		return 0
 	}
-	if !o.lost(o.slots[s]) { // what it owns is not all to go to one
+	if d != nil && !o.lost(o.slots[s]) { // what it owns is not all to go to one
 		s += int(uint32(d.Key.I) + uint32(d.Key.J))
 	}
 	return there[s%len(there)]

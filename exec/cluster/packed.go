@@ -21,6 +21,7 @@ type packedRun struct {
 	_     struct{} `cbor:",toarray"`
 	Job   uint64
 	Trace bool
+	Tell  bool
 	Words []cbor.ByteString
 }
 
@@ -38,7 +39,7 @@ type packedEnded struct {
 
 // plain reports whether a task has ended well, at the first attempt.
 func (e *end) plain() bool {
-	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Back && len(e.Before) == 0
+	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Back && len(e.Before) == 0 && len(e.Came) == 0
 }
 
 // pack implements packs.
@@ -118,7 +119,7 @@ func (m run) pack() (head any, body []byte) {
 	for i := range m.Tasks {
 		p.task(&m.Tasks[i])
 	}
-	return packedRun{Job: m.Job, Trace: m.Trace, Words: p.words}, p.b
+	return packedRun{Job: m.Job, Trace: m.Trace, Tell: m.Tell, Words: p.words}, p.b
 }
 
 // packer packs what a message has many of.
@@ -231,7 +232,7 @@ func (m *run) unpack(b []byte) error {
 		return err
 	}
 	p := unpacker{b: b, job: x.Job, words: x.Words}
-	*m = run{Job: x.Job, Trace: x.Trace}
+	*m = run{Job: x.Job, Trace: x.Trace, Tell: x.Tell}
 	if n := p.count(5); n > 0 {
 		m.Drops = make([]transport.Ref, n)
 		for i := range m.Drops {

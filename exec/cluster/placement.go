@@ -54,6 +54,8 @@ type placement struct {
 
 	guard  func(*graph.Task, *graph.Watch) bool // reports whether it has a watch of its own; nil if there are none
 	rounds rounds
+
+	telling
 }
 
 // arrived hands tasks that have become ready to the scheduler, and notifies the watches among
@@ -68,8 +70,10 @@ func (p *placement) arrived(tasks []*graph.Task, from int) {
 		case w != nil:
 			p.watched(t, w)
 		case p.sendable(t):
+			p.tell(t, exec.Step{State: graph.Ready})
 			ready = append(ready, t)
 		default:
+			p.tell(t, exec.Step{State: graph.Ready})
 			p.sched.only(t)
 		}
 	}
@@ -153,11 +157,14 @@ func (p *placement) dismiss() bool {
 	p.sched.unfit = nil
 	for _, t := range all {
 		if f := p.cancelled(t); f != nil {
+			p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
 			p.end(t, -1, graph.Cancelled, f)
 			continue
 		}
 		c, _ := t.Constraints().(*versions.Constraints)
-		p.fails(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Worker: -1, Err: p.nobody(t.Op.(*versions.Op), c, p.nodes)}, false)
+		err := p.nobody(t.Op.(*versions.Op), c, p.nodes)
+		p.tell(t, exec.Step{State: graph.Failed, Err: err})
+		p.fails(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Worker: -1, Err: err}, false)
 	}
 	return true
 }
@@ -215,6 +222,7 @@ func (p *placement) scarce(task string, uses []*entry, can *answer) *MemoryError
 // caller holds mu.
 func (p *placement) give(t *graph.Task, i int) {
 	if f := p.cancelled(t); f != nil {
+		p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
 		p.end(t, i, graph.Cancelled, f)
 		return
 	}
@@ -240,6 +248,7 @@ func (p *placement) give(t *graph.Task, i int) {
 	} else {
 		b, err := versions.EncodeParams(p.space[:0], t.Params)
 		if err != nil {
+			p.tell(t, exec.Step{State: graph.Failed, Err: err})
 			p.fail(t, p.nodes[0], i, newFault(err, nil))
 			return
 		}
@@ -277,6 +286,7 @@ func (p *placement) give(t *graph.Task, i int) {
 	if !sendable {
 		made = nil
 	}
+	p.tellSent(t, p.nodes[i], p.sched, !sendable)
 	t.SetState(graph.Running)
 	f := p.sched.took(t, i, p.gives)
 	f.made, f.home = made, !sendable
@@ -301,7 +311,7 @@ func (p *placement) send(i int) {
 		tasks, drops := p.batches[i].take(i > 0), p.where.drops(i)
 		p.mu.Unlock()
 		if i > 0 {
-			return encode(kindRun, run{Job: number, Trace: p.opt.Trace != nil, Drops: drops, Tasks: tasks})
+			return encode(kindRun, run{Job: number, Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
 		}
 		for _, r := range drops {
 			work.store.drop(r)
@@ -386,6 +396,11 @@ func (p *placement) ended(n *node, m ended) {
 		}
 		if e.Back {
 			f.task.SetState(graph.Ready)
+			var to *node
+			if f.to >= 0 {
+				to = p.nodes[f.to]
+			}
+			p.tellBack(f.task, n, to)
 			if !p.sched.returned(f) {
 				p.arrived([]*graph.Task{f.task}, -1)
 			}
@@ -396,6 +411,7 @@ func (p *placement) ended(n *node, m ended) {
 			continue
 		}
 		n.ended++
+		p.tellEnd(f.task, &p.catalog, n, &e)
 		p.sched.leaves(f, e.Fault != nil)
 		if f.home {
 			p.broughtBy(f)
@@ -437,6 +453,7 @@ func (p *placement) retake(t *graph.Task, node int, e end) {
 		o := t.Operand(i)
 		x := p.data[o.Datum]
 		if o.Mode&graph.In != 0 && slices.Contains(e.Missing, x.ref) {
+			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
 			p.vain(x, errors.New(e.Why))
 		}
 	}
@@ -553,6 +570,7 @@ func (p *placement) lose(n *node) {
 	}
 	tasks := p.sched.lose(i)
 	for _, t := range tasks {
+		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
 		t.SetState(graph.Ready)
 	}
 	p.arrived(tasks, -1)
@@ -569,6 +587,7 @@ func (p *placement) mend(t *graph.Task) bool {
 		p.outcome.Abort(p.fleet.why())
 		return false
 	}
+	p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until what it reads, and was lost, has been made again"})
 	p.sched.halted, p.stuck = true, append(p.stuck, t)
 	return true
 }

@@ -31,6 +31,7 @@ type scheduler struct {
 	costed  bool                                   // the policy gives nobody what costs too much there: what it cannot execute
 	idle    bool                                   // node 0 gets what no other one can execute, while there are others
 	policy  func(dispatch.Machine) dispatch.Policy // unless owned
+	named   string                                 // the policy, to people
 	where   *directory
 	data    map[*graph.Datum]*entry // what tasks use
 	runs    func(*graph.Task) bool  // whether a task will be executed: others need no memory
@@ -88,7 +89,7 @@ type gift struct {
 
 // newScheduler returns a scheduler that gives tasks to no node yet.
 func newScheduler(o *Options, where *directory, learned *experience, data map[*graph.Datum]*entry) *scheduler {
-	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, where: where, learned: learned, data: data, flying: map[graph.TaskID]*flight{}}
+	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data, flying: map[graph.TaskID]*flight{}}
 	s.owners.lost = func(node int) bool { return s.seats[node].lost }
 	s.owners.can = func(t *graph.Task, node int) bool { return s.fit.can(t, node) }
 	return s

@@ -136,7 +136,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 		return
 	case to.ref == r && h.value == to.value && h.err == nil:
 		s.mu.Unlock()
-		w.got(r, nil)
+		w.got(came{Ref: r}, nil)
 		return
 	}
 	var here versions.Value // a copy of it, as a task has left it
@@ -154,6 +154,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 	s.mu.Unlock()
 	go func() {
 		defer s.count.Done()
+		var c came
 		var err error
 		if v, ok := to.value.(versions.Value); ok && was != r {
 			var base versions.Value
@@ -172,7 +173,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 			case here != nil:
 				v.Restore(here)
 			default:
-				err = s.copy(v, r, givers{From: from})
+				c, err = s.copy(v, r, givers{From: from})
 			}
 		}
 		if old != r && old != was { // or else others may be about to fetch it
@@ -187,7 +188,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 		if err == nil {
 			s.publish(r, to.value)
 		}
-		s.came(h, r, err)
+		s.came(h, r, c, err)
 	}()
 }
 

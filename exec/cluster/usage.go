@@ -50,6 +50,9 @@ func (m *ended) check() error {
 		for _, t := range e.Before {
 			bad = bad || t.Took < 0 || t.Worker < 0
 		}
+		for _, c := range e.Came {
+			bad = bad || c.Bytes < 0 || c.Took < 0
+		}
 	}
 	for _, f := range m.Flows {
 		bad = bad || min(f.Values, f.Bytes) < 0 || min(f.Took, f.Waited) < 0

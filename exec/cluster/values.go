@@ -48,15 +48,15 @@ type derived struct {
 	at    *list.Element // of store.derived
 }
 
-// waiter is told that a version is there, or why it has not come.
+// waiter is told that a version is there, and how it came, or why it has not come.
 type waiter interface {
-	got(r transport.Ref, err error)
+	got(c came, err error)
 }
 
 // then is a waiter that waits for one version.
 type then func(error)
 
-func (f then) got(_ transport.Ref, err error) { f(err) }
+func (f then) got(_ came, err error) { f(err) }
 
 // datum returns what a Ref and its later versions have in common.
 func datum(r transport.Ref) transport.Ref {

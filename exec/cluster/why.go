@@ -1,6 +1,12 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+)
 
 // Why the scheduler does what it does, in words. All here is pure.
 
@@ -24,6 +30,60 @@ func (s *scheduler) idles(node int) string {
 	default:
 		return fmt.Sprintf("tasks that others do not execute: the policy has %d for them", s.queue.Len())
 	}
+}
+
+// chose returns why a task that it is about to be given goes to a node. Bound says that the
+// driver only can execute it.
+func (s *scheduler) chose(t *graph.Task, node int, bound bool) string {
+	switch {
+	case bound || s.fit.ask(t).last:
+		return "no other node can execute it"
+	case s.alone():
+		return "there is no other node"
+	case s.owned:
+		switch d := s.owners.by(t); {
+		case s.owners.of(t) != node:
+			return "it had nothing to do, and the owner has much"
+		case d == nil:
+			return "it is its turn"
+		case s.owners.slots[int(d.Owner)%len(s.owners.slots)] == node:
+			return "it owns " + d.String()
+		default:
+			return "the owner of " + d.String() + " is lost, or cannot execute it"
+		}
+	}
+	var bytes, all int64
+	for k := range t.Len() {
+		o := t.Operand(k)
+		if o.Mode&graph.In == 0 {
+			continue
+		}
+		all += o.Datum.Bytes
+		if s.data[o.Datum].has(node) {
+			bytes += o.Datum.Bytes
+		}
+	}
+	text := "policy " + s.named
+	can, there := 0, 0
+	for i, yes := range s.fit.ask(t).nodes {
+		if s.fit.offers[i] != nil {
+			there++
+		}
+		if yes {
+			can++
+		}
+	}
+	if can < there {
+		text += fmt.Sprintf(", among %d of %d nodes, which can execute it", can, there)
+	}
+	if all > 0 {
+		text += fmt.Sprintf("; it has %d of the %d bytes that the task reads", bytes, all)
+	}
+	if run := s.learned.run(node, t); run > 0 && s.named == dispatch.EarliestFinish.String() {
+		seconds := func(x float64) time.Duration { return time.Duration(x * 1e9).Round(time.Microsecond) }
+		text += fmt.Sprintf(", and is expected to take %v, and %v to get the rest", seconds(run), seconds(costs{s}.Move(t, node)))
+	}
+	return text
 }
 
 // held returns how many tasks are ready and were given to nobody yet, and how many were given.

@@ -22,6 +22,8 @@ func FuzzDecode(f *testing.F) {
 		Operands: []operand{{Ref: r, Mode: graph.InOut, givers: givers{From: []string{"a", "b"}, Soon: true}, Type: "*kernels.Tile[float64]", Shape: "T"}}}}}))
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []transport.Ref{r}, Why: "gone"}}}))
 	f.Add(encode(kindOver, over{Job: 7}))
+	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 3, Version: "go", Came: []came{{Ref: r, From: "a", Bytes: 9, Began: -1, Took: time.Second}}}}}))
+	f.Add(encode(kindRun, run{Job: 7, Tell: true}))
 	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63, Constraints: encodeConstraints(&versions.Constraints{Processor: "KNL"})}}}))
 	f.Add(encode(kindLook, look{}))
 	f.Add(encode(kindState, state{Held: 1 << 40, Busy: 2, Waiting: 3, Tasks: []standing{{Job: 7, ID: 1, Stage: stageWaits, For: time.Second, Wants: []transport.Ref{r}}, {Job: 7, ID: 2, Stage: stageRuns}}}))

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// telling is the stories of a job's tasks, if Options.Stories says so.
+type telling struct {
+	stories *exec.Stories // nil if none are kept
+	// retold, of a job that makes something again, is by task that whose story it belongs
+	// to: the one that has made it before. Others have none.
+	retold map[graph.TaskID]graph.TaskID
+}
+
+// tell adds a step to the story of a task.
+func (p *telling) tell(t *graph.Task, s exec.Step) { p.tellAt(t, s, time.Time{}) }
+
+// tellAt is tell at some time.
+func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
+	if p.stories == nil {
+		return
+	}
+	if s.Version == "" {
+		s.Worker = -1
+	}
+	id := t.ID()
+	if p.retold != nil {
+		if id = p.retold[id]; id == 0 {
+			return
+		}
+		if s.Note == "" {
+			s.Note = s.State.String()
+		}
+		s.Note = "made again: " + s.Note
+	}
+	p.stories.Add(id, s, at)
+}
+
+// tellSent tells to which node of a scheduler a task goes, and why. Bound says that the driver
+// only can execute it.
+func (p *telling) tellSent(t *graph.Task, to *node, s *scheduler, bound bool) {
+	if p.stories != nil {
+		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.chose(t, to.index, bound))})
+	}
+}
+
+// tellBack tells that a node has given a task back, for another one if that is not nil.
+func (p *telling) tellBack(t *graph.Task, from, to *node) {
+	note := "given back"
+	if to != nil {
+		note += ", as " + to.name + " is expected to end it sooner,"
+	}
+	p.tell(t, exec.Step{State: graph.Ready, Note: note, Node: from.name})
+}
+
+// tellEnd tells what a node says of a task that it has ended, as of the data of a catalog: what
+// came for it, its attempts, and how it ended.
+func (p *telling) tellEnd(t *graph.Task, of *catalog, n *node, e *end) {
+	if p.stories == nil {
+		return
+	}
+	when := func(clock int64) time.Time {
+		return of.exec.meter.began.Add(time.Duration(clock + n.clock.offset))
+	}
+	for _, c := range e.Came {
+		what := "an operand"
+		for k := range t.Len() {
+			if d := t.Operand(k).Datum; of.data[d].ref == c.Ref {
+				what = d.String()
+				break
+			}
+		}
+		note := fmt.Sprintf("%s has come from %s, %d bytes in %v", what, c.From, c.Bytes, c.Took)
+		p.tellAt(t, exec.Step{State: graph.Ready, Note: note, Node: n.name}, when(c.Began).Add(c.Took))
+	}
+	for _, a := range e.Before {
+		p.tellAt(t, exec.Step{State: graph.Running, Node: n.name, Worker: a.Worker, Version: a.Version}, when(a.Began))
+		p.tellAt(t, exec.Step{State: graph.Ready, Note: "failed, and is tried again", Node: n.name, Worker: a.Worker, Version: a.Version}, when(a.Began).Add(a.Took))
+	}
+	last := exec.Step{State: graph.Done, Node: n.name, Worker: e.Worker, Version: e.Version}
+	at := time.Time{}
+	if e.Version != "" {
+		run := last
+		run.State = graph.Running
+		p.tellAt(t, run, when(e.Began))
+		at = when(e.Began).Add(e.Took)
+	}
+	if e.Fault != nil {
+		last.State, last.Err = graph.Failed, e.Fault.err(n.name, of.known.errs)
+	}
+	p.tellAt(t, last, at)
+}
