@@ -28,6 +28,9 @@ type Stuck struct {
 	Tasks []StuckTask
 	// Completed and Submitted count the tasks of the job.
 	Completed, Submitted int64
+	// Waits says what each node of a cluster waits for, a line each, if no task of the job
+	// runs or is on its way.
+	Waits []string
 }
 
 // StuckTask is a task that does not end.
@@ -36,6 +39,8 @@ type StuckTask struct {
 	Op       string
 	Version  string
 	Operands []string // as in "INOUT A(3,2)"
+	Node     string   // of a cluster, whose workers are not told apart
+	Waits    string   // what the task waits for there, as in "A(3,2) from node1"; empty if it runs
 	Worker   int
 	For      time.Duration
 }
@@ -49,8 +54,18 @@ func (s Stuck) String() string {
 		b.WriteString(": none of the others runs")
 	}
 	for _, t := range s.Tasks {
-		fmt.Fprintf(&b, "\n  task %d, %s (%s) on worker %d runs for %v: %s", t.Task, t.Op, t.Version, t.Worker,
-			t.For.Round(time.Millisecond), strings.Join(t.Operands, ", "))
+		operands, took := strings.Join(t.Operands, ", "), t.For.Round(time.Millisecond)
+		switch {
+		case t.Node == "":
+			fmt.Fprintf(&b, "\n  task %d, %s (%s) on worker %d runs for %v: %s", t.Task, t.Op, t.Version, t.Worker, took, operands)
+		case t.Waits == "":
+			fmt.Fprintf(&b, "\n  task %d, %s on %s runs for %v: %s", t.Task, t.Op, t.Node, took, operands)
+		default:
+			fmt.Fprintf(&b, "\n  task %d, %s on %s waits for %s for %v: %s", t.Task, t.Op, t.Node, t.Waits, took, operands)
+		}
+	}
+	for _, w := range s.Waits {
+		b.WriteString("\n  " + w)
 	}
 	return b.String()
 }

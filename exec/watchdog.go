@@ -138,7 +138,7 @@ func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
 	}
 	d.mu.Unlock()
 	for j, tasks := range late {
-		found = append(found, Stuck{j.id, tasks, j.endings.done.Load(), j.submitted.Load()})
+		found = append(found, Stuck{Job: j.id, Tasks: tasks, Completed: j.endings.done.Load(), Submitted: j.submitted.Load()})
 	}
 	for j := range jobs {
 		if !alive[j] {
@@ -154,7 +154,7 @@ func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
 		}
 		if now.Sub(p.since) > d.opt.After && !p.reported {
 			p.reported = true
-			found = append(found, Stuck{j.id, nil, done, all})
+			found = append(found, Stuck{Job: j.id, Completed: done, Submitted: all})
 		}
 	}
 	return found

@@ -65,5 +65,6 @@
 // executor; offer (what a node can execute); agent; usage (what nodes have done); record; fleet;
 // match (who can execute what), owner and scheduler (which node gets which task) and why (in
 // words), which are pure; catalog (the data of a job); story (what is told of tasks);
-// placement; job; mend; guard (takes second copies); driver; keep; watch (what is seen of all).
+// placement; job; mend; guard (takes second copies); standing (what nodes say that they are at);
+// watchdog; driver; keep; watch (what is seen of all).
 package cluster

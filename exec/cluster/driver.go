@@ -23,6 +23,7 @@ import (
 type Driver struct {
 	*fleet
 	jobs map[uint64]*job // by number; fleet.lock guards it
+	dog  *dog            // nil if there is no watchdog
 }
 
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
@@ -36,7 +37,17 @@ func NewDriver(opt Options) (*Driver, error) {
 	if err := opt.Transport.Start(d.handle, d.event); err != nil {
 		return nil, err
 	}
+	if opt.Watchdog != nil {
+		d.dog = newDog(d.fleet, d.alive, opt.Watchdog)
+	}
 	return d, nil
+}
+
+// alive returns the jobs that have tasks, by number.
+func (d *Driver) alive() map[uint64]*job {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	return maps.Clone(d.jobs)
 }
 
 // Await waits until so many agents are there, or ctx ends. Then the error says why nodes that
@@ -216,6 +227,9 @@ func (d *Driver) Close() error {
 	}
 	for _, j := range jobs {
 		_ = j.Wait() // which is ErrClosed
+	}
+	if d.dog != nil {
+		d.dog.stop()
 	}
 	err := d.opt.Transport.Close()
 	for _, n := range nodes {

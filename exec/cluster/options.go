@@ -51,6 +51,11 @@ type Options struct {
 	// Stories is the number of tasks of a job, the latest ones, for which a story is kept
 	// for its Story: see exec.Story. Nodes then say more of each task. 0 keeps none.
 	Stories int
+	// Watchdog, if not nil, is told of what is stuck: a task that runs on a node, or waits
+	// there for operands, for too long, and a job of which nothing runs and nothing ends. Nodes
+	// are then asked four times in that time what they are at. A task that waits for
+	// children counts as one that runs.
+	Watchdog *exec.Watchdog
 	// Policy decides which ready task a node takes next, and NewPolicy makes a policy
 	// of the program's own: to both, locations and workers are nodes, the driver the
 	// first one. dispatch.Priority, the zero value, stands for dispatch.Locality:
@@ -114,6 +119,9 @@ func (o *Options) check() (k known, err error) {
 	}
 	if o.Stories < 0 {
 		return bad("Stories is %d, want at least 0", o.Stories)
+	}
+	if w := o.Watchdog; w != nil && (w.After <= 0 || w.Report == nil) {
+		return bad("Watchdog needs a time, and a function to report to")
 	}
 	if c := &o.Copies; c.Records < 0 || c.Share < 0 || c.Share > 1 || c.Off && *c != (Copies{Off: true}) {
 		return bad("Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", *c)

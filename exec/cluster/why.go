@@ -20,7 +20,7 @@ func (s *scheduler) idles(node int) string {
 	case s.halted:
 		return "what was lost with a node to be made again"
 	case len(x.waiting) > 0:
-		return fmt.Sprintf("room in its memory, for %d tasks", len(x.waiting))
+		return "room in its memory, for " + tasks(len(x.waiting))
 	case x.has > 0:
 		return ""
 	case node == 0 && s.idle && !s.alone():
@@ -28,8 +28,16 @@ func (s *scheduler) idles(node int) string {
 	case s.queue.Len() == 0:
 		return "tasks to become ready"
 	default:
-		return fmt.Sprintf("tasks that others do not execute: the policy has %d for them", s.queue.Len())
+		return "tasks for it: the policy has " + tasks(s.queue.Len()) + " for others"
 	}
+}
+
+// tasks is a number of tasks, to people.
+func tasks(n int) string {
+	if n == 1 {
+		return "1 task"
+	}
+	return fmt.Sprintf("%d tasks", n)
 }
 
 // chose returns why a task that it is about to be given goes to a node. Bound says that the

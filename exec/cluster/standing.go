@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+)
+
+// What nodes say that they are at, as the driver sees it. But for look the caller holds
+// fleet.placing.
+
+// look asks those nodes what they are at that are there, have answered, and were not asked for
+// some time.
+func (f *fleet) look(nodes []*node, now time.Time, again time.Duration) {
+	f.placing.Lock()
+	defer f.placing.Unlock()
+	for _, n := range nodes {
+		if f.gone(n) == nil && now.Sub(n.looked) >= again && (n.looked.IsZero() || n.saidAt.After(n.looked)) {
+			n.looked = now
+			n.out.add(func() []byte { return encode(kindLook, look{}) })
+		}
+	}
+}
+
+// has returns how many tasks of the job a node has.
+func (p *placement) has(n *node) int {
+	if i := p.index(n); p.number != 0 && !p.sched.absent(i) {
+		return p.sched.seats[i].has
+	}
+	return 0
+}
+
+// waitsMost is how many lines say what a node waits for.
+const waitsMost = 4
+
+// waits returns what a node that has something to spare waits for: operands of its tasks, or
+// why it has no tasks.
+func waits(jobs map[uint64]*job, n *node) (lines []string) {
+	for _, t := range n.said.Tasks {
+		j := jobs[t.Job]
+		if t.Stage != stageWaits || j == nil || len(lines) >= waitsMost {
+			continue
+		}
+		if f := j.flight(n, t.ID); f != nil {
+			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s", j.wanted(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.task.Op.OpName()))
+		}
+	}
+	if len(lines) > 0 || n.said.Busy >= n.workers {
+		return lines
+	}
+	for _, number := range slices.Sorted(maps.Keys(jobs)) {
+		j := jobs[number]
+		i := j.index(n)
+		switch {
+		case j.number == 0 || i < 0 || len(lines) >= waitsMost:
+		case j.done == j.count && j.sealed:
+			lines = append(lines, "nothing: all tasks have ended, and what the program gets is brought to it")
+		case j.done == j.count:
+			lines = append(lines, "the program to submit tasks")
+		default:
+			if why := j.sched.idles(i); why != "" {
+				lines = append(lines, why)
+			}
+		}
+	}
+	return slices.Compact(lines)
+}
+
+// flight returns a task that a node has been given, nil if it has not, or not any more.
+func (p *placement) flight(n *node, id uint64) *flight {
+	if p.number == 0 {
+		return nil
+	}
+	if f := p.sched.flying[graph.TaskID(id)]; f != nil && f.node == p.index(n) {
+		return f
+	}
+	return nil
+}
+
+// wanted says which operands of a task are on their way, and who has them.
+func (p *placement) wanted(f *flight, refs []transport.Ref) string {
+	var all []string
+	for k := range f.task.Len() {
+		e := p.data[f.task.Operand(k).Datum]
+		if !slices.Contains(refs, e.ref) {
+			continue
+		}
+		var from []string
+		for _, h := range e.holders {
+			if h != f.node {
+				from = append(from, p.nodes[h].name)
+			}
+		}
+		text := e.called()
+		if len(from) > 0 {
+			text += " from " + strings.Join(from, " or ")
+		}
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, ", ")
+}

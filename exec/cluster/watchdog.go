@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+)
+
+// dog is a driver's watchdog: its goroutine, and what that knows. It asks nodes what they are
+// at, and looks at how many tasks of each job have ended.
+type dog struct {
+	*fleet
+	alive func() map[uint64]*job
+	opt   *exec.Watchdog
+	quit  chan struct{}
+	over  chan struct{}
+
+	late map[lateKey]bool // tasks that were told of, while they are where they were
+	jobs map[uint64]*progress
+}
+
+// lateKey is a task on a node.
+type lateKey struct {
+	node    int
+	job, id uint64
+	stage   stage
+}
+
+// progress is how far a job was when it last got on.
+type progress struct {
+	done     int
+	since    time.Time
+	reported bool
+}
+
+// newDog returns a watchdog that runs until stop.
+func newDog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *dog {
+	x := &dog{fleet: f, alive: alive, opt: opt, quit: make(chan struct{}), over: make(chan struct{}), late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
+	go x.watch()
+	return x
+}
+
+// stop ends it, and waits for a report that is being made.
+func (x *dog) stop() {
+	close(x.quit)
+	<-x.over
+}
+
+// watch looks at everything four times in the time that is too long.
+func (x *dog) watch() {
+	defer close(x.over)
+	tick := time.NewTicker(max(x.opt.After/4, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-x.quit:
+			return
+		case <-tick.C:
+		}
+		for _, s := range x.stuck(time.Now()) {
+			x.opt.Report(s)
+		}
+	}
+}
+
+// stuck returns what is newly stuck, and asks nodes for the next time.
+func (x *dog) stuck(now time.Time) (found []exec.Stuck) {
+	nodes, own, jobs := x.now(), x.exec.state(), x.alive()
+	defer x.look(nodes[1:], now, 0)
+	x.placing.Lock()
+	defer x.placing.Unlock()
+	nodes[0].said, nodes[0].saidAt = own, now
+	runs := map[uint64]bool{} // jobs of which a task runs
+	late, seen := map[uint64][]exec.StuckTask{}, map[lateKey]bool{}
+	for _, n := range nodes {
+		if x.gone(n) != nil {
+			continue
+		}
+		for _, t := range n.said.Tasks {
+			j := jobs[t.Job]
+			if j == nil {
+				continue
+			}
+			f := j.flight(n, t.ID)
+			if f == nil {
+				continue
+			}
+			runs[t.Job] = runs[t.Job] || t.Stage == stageRuns
+			key := lateKey{n.index, t.Job, t.ID, t.Stage}
+			if t.Stage == stageReady || t.For <= x.opt.After {
+				continue
+			}
+			seen[key] = true
+			if x.late[key] {
+				continue
+			}
+			s := exec.StuckTask{Task: f.task.ID(), Op: f.task.Op.OpName(), Node: n.name, Worker: -1, For: t.For}
+			for k := range f.task.Len() {
+				o := f.task.Operand(k)
+				s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
+			}
+			if t.Stage == stageWaits {
+				s.Waits = j.wanted(f, t.Wants)
+			}
+			late[t.Job] = append(late[t.Job], s)
+		}
+	}
+	x.late = seen
+	for number := range x.jobs {
+		if jobs[number] == nil {
+			delete(x.jobs, number)
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(jobs)) {
+		j := jobs[number]
+		if j.number == 0 {
+			continue
+		}
+		s := exec.Stuck{Job: j.order, Tasks: late[number], Completed: int64(j.done), Submitted: int64(j.count)}
+		p := x.jobs[number]
+		switch {
+		case p == nil || p.done != j.done || j.done == j.count || runs[number]:
+			x.jobs[number] = &progress{done: j.done, since: now}
+		case now.Sub(p.since) > x.opt.After && !p.reported && x.heard(j, nodes, p.since, now):
+			p.reported = true
+			s.Waits = x.waits(j, nodes, now)
+		}
+		if len(s.Tasks) > 0 || len(s.Waits) > 0 {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// heard reports whether all nodes that have tasks of a job have said what they are at since it
+// got on, or do not answer.
+func (x *dog) heard(j *job, nodes []*node, since, now time.Time) bool {
+	for _, n := range nodes {
+		if x.gone(n) == nil && j.has(n) > 0 && !n.saidAt.After(since) && !x.silent(n, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// silent reports whether a node was asked what it is at, and has not answered for long.
+func (x *dog) silent(n *node, now time.Time) bool {
+	return n.saidAt.Before(n.looked) && now.Sub(n.looked) > x.opt.After
+}
+
+// waits says what each node of a job waits for.
+func (x *dog) waits(j *job, nodes []*node, now time.Time) (lines []string) {
+	for _, n := range nodes {
+		if j.index(n) < 0 || n.workers == 0 {
+			continue
+		}
+		if x.gone(n) != nil {
+			lines = append(lines, n.name+" is lost")
+			continue
+		}
+		what := strings.Join(waits(map[uint64]*job{j.number: j}, n), "; ")
+		has := j.has(n)
+		switch {
+		case x.silent(n, now):
+			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, tasks(has), now.Sub(n.looked).Round(time.Millisecond)))
+		case what != "":
+			lines = append(lines, n.name+" waits for "+what)
+		case has > 0:
+			lines = append(lines, fmt.Sprintf("%s has %s, of which none runs", n.name, tasks(has)))
+		default:
+			lines = append(lines, n.name+" has no tasks")
+		}
+	}
+	return lines
+}
