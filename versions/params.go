@@ -155,13 +155,13 @@ func decodeField(f reflect.Value, data []byte) (rest []byte, err error) {
 // has an error for.
 func eachField(name string, v reflect.Value, do func(reflect.Value) error) error {
 	for i := range v.NumField() {
-		f, t := v.Field(i), v.Type().Field(i)
+		f := v.Field(i)
 		var err error
-		switch {
-		case !t.IsExported():
+		switch { // what a field is called is asked only where it has to be said
+		case !f.CanInterface():
 			err = fieldError("is not exported")
 		case f.Kind() == reflect.Struct:
-			if err = eachField(name+"."+t.Name, f, do); err != nil {
+			if err = eachField(name+"."+v.Type().Field(i).Name, f, do); err != nil {
 				return err
 			}
 		case f.Kind() == reflect.Bool || f.Kind() == reflect.String || f.CanInt() || f.CanUint() || f.CanFloat():
@@ -170,7 +170,7 @@ func eachField(name string, v reflect.Value, do func(reflect.Value) error) error
 			err = fieldError("is a " + f.Kind().String() + ", which is not plain data")
 		}
 		if err != nil {
-			return &ParamsError{name, t.Name, err.Error()}
+			return &ParamsError{name, v.Type().Field(i).Name, err.Error()}
 		}
 	}
 	return nil

@@ -32,6 +32,7 @@ type driverOf struct {
 	exec *executor
 	out  *outbox
 	ends map[uint64][]end // by job: what it has not been told; agent.mu guards it
+	told []end            // memory of what it has been told
 }
 
 // Serve has this node execute the tasks that drivers give it, until ctx ends or the
@@ -178,9 +179,7 @@ func (a *agent) run(from string, m *run) error {
 	for _, r := range m.Drops {
 		d.exec.store.drop(r)
 	}
-	for i := range m.Tasks {
-		w.run(&m.Tasks[i])
-	}
+	w.run(m.Tasks)
 	return nil
 }
 
@@ -193,8 +192,12 @@ func (a *agent) work(d *driverOf, job uint64) *work {
 // told of yet.
 func (a *agent) report(d *driverOf, job uint64, e end) {
 	a.mu.Lock()
-	first := len(d.ends[job]) == 0
-	d.ends[job] = append(d.ends[job], e)
+	ends := d.ends[job]
+	first := len(ends) == 0
+	if first {
+		ends, d.told = d.told, nil
+	}
+	d.ends[job] = append(ends, e)
 	a.mu.Unlock()
 	if !first { // a message is going to be made that has it, too
 		return
@@ -204,7 +207,12 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 		ends := d.ends[job]
 		delete(d.ends, job)
 		a.mu.Unlock()
-		return encode(kindEnded, d.exec.tell(job, ends))
+		m := encode(kindEnded, d.exec.tell(job, ends))
+		clear(ends)
+		a.mu.Lock()
+		d.told = ends[:0]
+		a.mu.Unlock()
+		return m
 	})
 }
 

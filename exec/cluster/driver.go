@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -24,6 +25,7 @@ type Driver struct {
 	*fleet
 	jobs map[uint64]*job // by number; fleet.lock guards it
 	dog  *dog            // nil if there is no watchdog
+	ends sync.Pool       // of []end: memory for what agents say
 }
 
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
@@ -385,9 +387,14 @@ func (d *Driver) take(from string, message []byte) error {
 		}
 	case kindEnded:
 		var m ended
+		m.Ends, _ = d.ends.Get().([]end)
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
+		defer func(all []end) {
+			clear(all)
+			d.ends.Put(all[:0])
+		}(m.Ends)
 		d.lock.Lock()
 		j, n := d.jobs[m.Job], d.latest(from)
 		d.lock.Unlock()

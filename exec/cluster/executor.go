@@ -163,20 +163,34 @@ func (x *executor) close(cause error) {
 	x.store.close()
 }
 
-// run executes a task and reports its end, unless the work has ended. It waits for nothing.
-func (w *work) run(t *task) {
+// run executes tasks and reports their ends, unless the work has ended. It waits for nothing.
+func (w *work) run(tasks []task) {
 	w.mu.Lock()
 	ended := w.ended
 	if !ended {
-		w.tasks.Add(1)
+		w.tasks.Add(len(tasks))
 	}
 	w.mu.Unlock()
 	if ended {
 		return
 	}
-	e, err := w.prepare(t)
-	if err != nil {
-		w.end(end{ID: t.ID}, err)
+	operands := 0
+	for i := range tasks {
+		operands += len(tasks[i].Operands)
+	}
+	// One piece of memory for those that come together: they end at about the same time.
+	all, data := make([]execution, len(tasks)), make([]datumOf, operands)
+	for i := range tasks {
+		e, n := &all[i], len(tasks[i].Operands)
+		e.w, e.task, e.data, data = w, &tasks[i], data[:0:n], data[n:]
+		w.runOne(e)
+	}
+}
+
+// runOne executes one of them.
+func (w *work) runOne(e *execution) {
+	if err := w.prepare(e); err != nil {
+		w.end(end{ID: e.task.ID}, err)
 		return
 	}
 	// The last operand to come starts the task. Until all were asked for, none is the
@@ -215,7 +229,7 @@ type execution struct {
 	spec    graph.Spec
 	failure graph.Failure
 	few     [3]graph.Operand // of the spec
-	data    []datumOf        // each once; tasks of the runtime point into it
+	data    []datumOf        // each once, where they stay: tasks of the runtime point to them
 	missing atomic.Int32     // operands that are not there
 	waits   bool             // some operand was not there at once
 	since   atomic.Int64     // when it began to wait for operands, to be ready, or to run
@@ -237,13 +251,13 @@ type datumOf struct {
 // prepare makes the task's spec for the node's runtime. The error says what the node does
 // not know of it: an op, or its parameter. The driver's own tasks keep what cannot be
 // sent: a parameter with pointers, packed operands.
-func (w *work) prepare(t *task) (e *execution, err error) {
-	e = &execution{w: w, task: t}
+func (w *work) prepare(e *execution) error {
+	t := e.task
 	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
 	if t.Op == opNone {
 		for _, o := range t.Operands {
 			if o.Mode&graph.In == 0 || o.Mode > graph.InOut || o.Copy == nil {
-				return nil, errors.New("a task without an op has operands that are no copies")
+				return errors.New("a task without an op has operands that are no copies")
 			}
 		}
 	} else if s := t.spec; s != nil { // the driver's own
@@ -251,12 +265,12 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 	} else {
 		op := w.known.ops[t.Op]
 		if op == nil {
-			return nil, fmt.Errorf("op %s is not known here", t.Op)
+			return fmt.Errorf("op %s is not known here", t.Op)
 		}
 		if p := &w.parsed; p.op != op || p.text != t.Params {
 			params, err := versions.DecodeParams(op, []byte(t.Params))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			p.op, p.text, p.params = op, t.Params, params
 		}
@@ -265,7 +279,7 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 			if p := &w.parsed; p.constraints != t.Constraints {
 				c, err := decodeConstraints(t.Constraints)
 				if err != nil {
-					return nil, err
+					return err
 				}
 				p.constraints, p.asks = t.Constraints, c
 			}
@@ -275,7 +289,6 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 	// It has no successors here: what follows a failure is the driver's to decide.
 	e.failure = graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}
 	e.spec.Failure, e.spec.Operands = &e.failure, e.few[:0]
-	e.data = make([]datumOf, 0, len(t.Operands)) // its elements stay where they are
 	for i := range t.Operands {
 		o := &t.Operands[i]
 		k := 0
@@ -295,9 +308,9 @@ func (w *work) prepare(t *task) (e *execution, err error) {
 		e.spec.Operands = append(e.spec.Operands, graph.Operand{Datum: &x.Datum, Mode: o.Mode})
 	}
 	if t.Op == opNone {
-		return e, nil
+		return nil
 	}
-	return e, check(&e.spec)
+	return check(&e.spec)
 }
 
 // check returns what is wrong with the operands of a task.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // fleet is the nodes of a driver, and what jobs need of it.
@@ -23,6 +25,7 @@ type fleet struct {
 	since   int                     // tasks submitted since second copies were taken
 	many    bool                    // there have been too many records of tasks
 	uses    map[any]map[*entry]bool // by job under way: its data
+	tasks   graph.Pool              // memory for tasks of jobs
 	past    int64                   // tasks of jobs that are over, all of which have ended
 	again   int64                   // tasks that were executed to make something again
 

@@ -34,7 +34,7 @@ type host interface {
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
 	j := &job{host: h, placement: placement{catalog: catalog{fleet: f, nodes: nodes}, ctx: ctx, mu: &f.placing}}
 	j.news.L = j.mu
-	j.graph.Owner = j
+	j.graph.Owner, j.graph.Pool = j, &f.tasks
 	j.traced = f.record.follow(&j.graph)
 	if n := f.opt.Stories; n > 0 {
 		j.stories = exec.NewStories(n)

@@ -60,16 +60,16 @@ func (m ended) pack() (head any, body []byte) {
 	return packedEnded{Job: m.Job, Peak: m.Peak, Busy: m.Busy, Starving: m.Starving, Flows: m.Flows, Copies: m.Copies, Words: p.words, Rest: rest}, p.b
 }
 
-// unpack implements unpacks.
+// unpack implements unpacks. It uses the memory of m's ends.
 func (m *ended) unpack(b []byte) error {
 	var x packedEnded
 	b, err := decoding.UnmarshalFirst(b, &x)
 	if err != nil {
 		return err
 	}
-	*m = ended{Job: x.Job, Peak: x.Peak, Busy: x.Busy, Starving: x.Starving, Flows: x.Flows, Copies: x.Copies}
+	*m = ended{Job: x.Job, Peak: x.Peak, Busy: x.Busy, Starving: x.Starving, Flows: x.Flows, Copies: x.Copies, Ends: m.Ends[:0]}
 	if len(b) > 0 {
-		m.Ends = make([]end, 0, min(len(b)/5, 1<<10)+len(x.Rest))
+		m.Ends = slices.Grow(m.Ends, min(len(b)/5, 1<<10)+len(x.Rest))
 	}
 	for p := (unpacker{b: b, words: x.Words}); len(p.b) > 0; {
 		e := end{ID: p.uint(), Version: p.word(), Took: time.Duration(p.int()), Worker: int(p.within()), Began: p.int()}

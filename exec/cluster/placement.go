@@ -316,9 +316,7 @@ func (p *placement) send(i int) {
 		for _, r := range drops {
 			work.store.drop(r)
 		}
-		for k := range tasks {
-			work.run(&tasks[k])
-		}
+		work.run(tasks)
 		return nil
 	})
 }
