@@ -57,7 +57,8 @@ func TestAgent(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for _, op := range []string{"gemm", "solve", "gemm --distributed", "cholesky --distributed --output " + dir + "/u.npy", "lu --distributed --type f32 --input " + dir + "/u.npy --output " + dir + "/lu.npy"} {
+	for _, op := range []string{"gemm", "solve", "gemm --distributed", "cholesky --distributed --output " + dir + "/u.npy", "lu --distributed --type f32 --input " + dir + "/u.npy --output " + dir + "/lu.npy",
+		"solve --distributed --nrhs 3", "solve --distributed --method cholesky --mixed", "solve --distributed --method cholesky --type f32", "lstsq --distributed -m 500 --nrhs 2", "lstsq --distributed -m 100"} {
 		code, out, errs := labench(t, append(strings.Fields(op), "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")...)
 		if code != 0 {
 			t.Fatalf("%s: exit code %d: %s", op, code, errs)
@@ -92,22 +93,23 @@ func TestAgent(t *testing.T) {
 		}
 	}
 	for want, args := range map[string]string{
-		"no such file or":    "lu --distributed --input /nowhere.npy --cluster " + addresses[0],
-		"is for --dist":      "lu --output x.npy --cluster " + addresses[0],
-		"host:port":          "gemm --cluster nowhere",
-		"from 1 to 256":      "gemm --cluster local:0",
-		"more than one word": "gemm --cluster local:2,127.0.0.1:7400",
-		"no port from 1":     "gemm --cluster 127.0.0.1:http",
-		"this machine's":     "gemm --cluster local:2 --certs x",
-		"0 of 1 agents":      "gemm --cluster 127.0.0.1:9 --node-timeout 50ms",
-		"loopback addresses": "agent --listen 10.0.0.1:7400",
-		"node.crt":           "agent --certs /nowhere",
-		"no such file":       "agent --resources /nowhere",
-		"at least 0":         "gemm --agents -1 --cluster " + addresses[0],
-		"more than 0":        "gemm --node-timeout 0s --cluster " + addresses[0],
-		"exclude each other": "gemm --versions go --cluster " + addresses[0],
-		"is for --cluster":   "gemm --idle",
-		"for gemm, cholesky": "solve --distributed --cluster " + addresses[0],
+		"no such file or":     "lu --distributed --input /nowhere.npy --cluster " + addresses[0],
+		"is for --dist":       "lu --output x.npy --cluster " + addresses[0],
+		"host:port":           "gemm --cluster nowhere",
+		"from 1 to 256":       "gemm --cluster local:0",
+		"more than one word":  "gemm --cluster local:2,127.0.0.1:7400",
+		"no port from 1":      "gemm --cluster 127.0.0.1:http",
+		"this machine's":      "gemm --cluster local:2 --certs x",
+		"0 of 1 agents":       "gemm --cluster 127.0.0.1:9 --node-timeout 50ms",
+		"loopback addresses":  "agent --listen 10.0.0.1:7400",
+		"node.crt":            "agent --certs /nowhere",
+		"no such file":        "agent --resources /nowhere",
+		"at least 0":          "gemm --agents -1 --cluster " + addresses[0],
+		"more than 0":         "gemm --node-timeout 0s --cluster " + addresses[0],
+		"exclude each other":  "gemm --versions go --cluster " + addresses[0],
+		"is for --cluster":    "gemm --idle",
+		"for gemm, cholesky":  "syrk --distributed --cluster " + addresses[0],
+		"matrices are square": "lu -m 7 --distributed --cluster " + addresses[0],
 	} {
 		code, _, errs := labench(t, strings.Fields(args)...)
 		if code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {

@@ -145,7 +145,7 @@ func (f *clusterFlags) register(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&f.words, "cluster", nil, "run on several nodes: local:N starts N agents here; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
-	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu and qr, square, and random or of --input, a .npy file that each node reads")
+	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve and lstsq, square but for lstsq, and random or of --input, a .npy file that each node reads")
 	fl.StringVar(&f.output, "output", "", "with --distributed: .npy file to which the nodes write the result, each its part")
 	f.nodeFlags.register(fl, "")
 }
@@ -213,11 +213,11 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 		}
 	}
 	if f.distributed {
-		if op != "gemm" && op != "cholesky" && op != "lu" && op != "qr" {
-			return fmt.Errorf("--distributed is for gemm, cholesky, lu and qr")
+		if op == "syrk" || op == "trsm" {
+			return errors.New("--distributed is for gemm, cholesky, lu, qr, solve and lstsq")
 		}
 		for _, flag := range []string{"matrix", "m", "k", "pivot", "sched"} {
-			if given(flag) {
+			if given(flag) && !(flag == "m" && op == "lstsq") {
 				return fmt.Errorf("--distributed and --%s exclude each other: matrices are square, and random or of --input, and tasks go to the owners of tiles", flag)
 			}
 		}

@@ -34,7 +34,7 @@ type distributed[T la.Element] struct {
 
 // newDistributed returns the problem, and s with the order that the input file has.
 func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, error) {
-	p := &distributed[T]{ctx: ctx, s: s}
+	p := distributed[T]{ctx: ctx, s: s}
 	if s.Input != "" {
 		var err error
 		if p.input, err = file.OpenArray(s.Input); err != nil {
@@ -44,12 +44,15 @@ func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, e
 		if s, err = find(s.Op).take(s, m, n); err != nil {
 			return nil, s, err
 		}
-		if m != n || n == 0 || s.M != n || s.N != n {
+		if s.Op != "lstsq" && (m != n || s.M != n || s.N != n) {
 			return nil, s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, and all have to be square", m, n)}
 		}
 		p.s = s
 	}
-	return p, s, nil
+	if s.Op == "solve" || s.Op == "lstsq" {
+		return &distributedSystem[T]{distributed: p}, s, nil
+	}
+	return &p, s, nil
 }
 
 // save has the nodes write the result, if there is a file for it.
@@ -140,7 +143,7 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 // rows returns how many rows the grid of nodes has.
 func (p *distributed[T]) rows() int {
 	nodes, rows := len(p.speeds), 1
-	if p.s.Op == "lu" || p.s.Op == "qr" {
+	if p.s.Op != "gemm" && p.s.Op != "cholesky" && p.s.Method != ByCholesky {
 		return 1 // interchanges of rows, and rotations, stay within a column of tiles
 	}
 	for r := 2; r*r <= nodes; r++ {
@@ -272,21 +275,12 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 		if err == nil {
 			err = la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, -1, p.c, x, 1, z)
 		}
-	case p.chol != nil: // z = A·x − b
+	case p.chol != nil: // z = b − A·x
 		err = p.chol.SolveInPlace(ctx, x)
 		p.random(p.s.Seed, p.a)
 		p.random(p.s.Seed+right, z)
 		if err = errors.Join(err, p.err); err == nil {
-			var diagonal *blocked.Diagonal[T]
-			err = p.tasks(func(q *blocked.Program[T]) (err error) {
-				if diagonal, err = q.DistributedDiagonal(p.s.Runtime, p.a); err == nil {
-					err = q.Symm(1, p.a, diagonal, x, -1, z)
-				}
-				return err
-			})
-			if diagonal != nil {
-				diagonal.Close()
-			}
+			err = p.symm(x, z)
 		}
 		size = norm(p.a) * norm(x)
 	default:
@@ -313,6 +307,21 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 	c.Residual = Number(norm(z) / (float64(n) * size * eps))
 	v.checks = []Check{c}
 	return v, err
+}
+
+// symm computes Y = Y − A·X for a symmetric A.
+func (p *distributed[T]) symm(x, y *blocked.Matrix[T]) error {
+	var diagonal *blocked.Diagonal[T]
+	err := p.tasks(func(q *blocked.Program[T]) (err error) {
+		if diagonal, err = q.DistributedDiagonal(p.s.Runtime, p.a); err == nil {
+			err = q.Symm(-1, p.a, diagonal, x, 1, y)
+		}
+		return err
+	})
+	if diagonal != nil {
+		diagonal.Close()
+	}
+	return err
 }
 
 // close has the nodes forget the matrices.

@@ -62,11 +62,20 @@ func (p *equations[T]) reset() { spoil(p.x, p.workers) }
 
 // warned takes a warning for what it is: X is there, and will be judged.
 func (p *equations[T]) warned(err error) error {
-	var c mat.Condition
-	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
-		p.cond, err = float64(c), nil
+	cond, err := warned(err)
+	if cond != 0 {
+		p.cond = cond
 	}
 	return err
+}
+
+// warned returns the condition number of a warning, or the error.
+func warned(err error) (cond float64, _ error) {
+	var c mat.Condition
+	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
+		return float64(c), nil
+	}
+	return 0, err
 }
 
 // remainder makes B − A·X in B with gemm, panel by panel of A.
@@ -115,16 +124,18 @@ func (p *system[T]) order() (op la.Operation, n, longest int) {
 	return op, p.a.Rows, p.a.Rows
 }
 
-// flops returns the operations of the method, in whatever precision they were.
-func (p *system[T]) flops() float64 {
-	n, nrhs := float64(p.a.Rows), float64(p.b.Cols)
-	switch p.used {
+func (p *system[T]) flops() float64 { return systemFlops(p.used, p.a.Rows, p.b.Cols) }
+
+// systemFlops returns the operations of the method, in whatever precision they were.
+func systemFlops(used Method, order, columns int) float64 {
+	n, nrhs := float64(order), float64(columns)
+	switch used {
 	case ByCholesky:
 		return n*n*n/3 + n*n/2 + n/6 + 2*n*n*nrhs
 	case ByQR:
-		return blocked.QRFlops(p.a.Rows, p.a.Rows) + 3*n*n*nrhs
+		return blocked.QRFlops(order, order) + 3*n*n*nrhs
 	}
-	return luFlops(p.a.Rows, p.a.Rows) + 2*n*n*nrhs
+	return luFlops(order, order) + 2*n*n*nrhs
 }
 
 func (p *system[T]) on(e *la.Engine) (func(context.Context) error, error) {
@@ -181,10 +192,7 @@ func (p *system[T]) refine(ctx context.Context, e *la.Engine) (err error) {
 func (p *system[T]) describe(r *Result) {
 	r.Method, r.NRHS, r.Condition = p.used.String(), p.b.Cols, p.cond
 	if p.mixed {
-		r.Refinement = &Refinement{Iterations: p.refined.Iterations}
-		if p.refined.Fallback != la.NoFallback {
-			r.Refinement.Fallback = p.refined.Fallback.String()
-		}
+		r.Refinement = refinement(p.refined)
 	}
 }
 
@@ -192,6 +200,14 @@ func (p *system[T]) describe(r *Result) {
 type Refinement struct {
 	Iterations int    `json:"iterations"`
 	Fallback   string `json:"fallback,omitempty"` // why all was done in float64, if it was
+}
+
+func refinement(r la.Refinement) *Refinement {
+	told := &Refinement{Iterations: r.Iterations}
+	if r.Fallback != la.NoFallback {
+		told.Fallback = r.Fallback.String()
+	}
+	return told
 }
 
 // lstsq is min ‖B − A·X‖, A m×n, B m×nrhs; for m < n of all solutions the
@@ -209,11 +225,12 @@ func (p *lstsq[T]) order() (op la.Operation, n, longest int) {
 	return la.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
-// flops returns the operations of the factorization, of Qᵀ times B, and of the
+func (p *lstsq[T]) flops() float64 { return lstsqFlops(p.a.Rows, p.a.Cols, p.b.Cols) }
+
+// lstsqFlops returns the operations of the factorization, of Qᵀ times B, and of the
 // triangle.
-func (p *lstsq[T]) flops() float64 {
-	m, n := p.a.Dims()
-	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(p.b.Cols)
+func lstsqFlops(m, n, columns int) float64 {
+	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(columns)
 	return blocked.QRFlops(m, n) + (4*long*short-short*short)*nrhs
 }
 
