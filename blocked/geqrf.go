@@ -36,12 +36,29 @@ import (
 // factorization algorithms for multi-core cluster systems, Parallel Computing 39
 // (2013).
 func (p *Program[T]) Geqrf(a *Matrix[T], q *Rotations[T]) error {
+	return p.GeqrfSteps(a, q, 0, len(q.plan.columns))
+}
+
+// GeqrfSteps submits steps from to to-1 of [Program.Geqrf], of as many as there are tiles on
+// the diagonal: step k is the rotations of tile column k and all that they are applied to.
+// After step k-1 the tiles of a, and the T of the first k columns (see [Rotations.Factors]), are
+// the state from which the factorization goes on with step k, in another job.
+//
+// It panics as Geqrf does, and with ErrIndex if there are no such steps.
+func (p *Program[T]) GeqrfSteps(a *Matrix[T], q *Rotations[T], from, to int) error {
+	if from < 0 || to < from || to > len(q.plan.columns) {
+		panic(ErrIndex)
+	}
 	r := p.rotation(p.operand(a), q)
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
 	priority, task := q.plan.priorities(), 0
 	for k, steps := range q.plan.columns {
-		if p.err != nil {
+		if p.err != nil || k == to {
 			break
+		}
+		if k < from {
+			task += len(steps) * (a.nt - k)
+			continue
 		}
 		for _, s := range steps {
 			pivot, row := int(s.pivot), int(s.row)
@@ -86,6 +103,31 @@ func (p *Program[T]) rotation(a *operand[T], q *Rotations[T]) *rotation[T] {
 		})
 	}
 	return &rotation[T]{q: q, a: a, t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
+}
+
+// GenerateFactors submits a task for each T of the first so many tile columns of q, made for
+// a, of an op of the program's own that writes it, its only operand: see [Rotations.Factors],
+// whose order params is told.
+func (p *Program[T]) GenerateFactors(a *Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
+	return p.eachFactor(a, q, columns, func(n int, t *graph.Datum) { p.submit(op, params(n), 0, out(t)) })
+}
+
+// InspectFactors is [Program.GenerateFactors] for an op that reads.
+func (p *Program[T]) InspectFactors(a *Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
+	return p.eachFactor(a, q, columns, func(n int, t *graph.Datum) { p.submit(op, params(n), 0, in(t)) })
+}
+
+func (p *Program[T]) eachFactor(a *Matrix[T], q *Rotations[T], columns int, submit func(n int, t *graph.Datum)) error {
+	r, n := p.rotation(p.reads(a), q), 0
+	q.eachFactor(columns, func(first bool, at int) {
+		if first {
+			submit(n, &r.t1[at])
+		} else {
+			submit(n, &r.t2[at])
+		}
+		n++
+	})
+	return p.err
 }
 
 // columnsOfV is how many columns of tiles have copies of V at once. Those of a further

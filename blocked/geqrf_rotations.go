@@ -42,6 +42,7 @@ const DefaultIB = 32
 // is IB×nb; there is one only where there is a rotation.
 type Rotations[T Element] struct {
 	rows, cols, nb, ib int
+	opt                RotationOptions // what plan was made by
 	plan               *qrPlan
 	t1, t2             []Tile[T] // mt×min(mt, nt); of no rows where there is none
 	v                  []Tile[T] // mt×columnsOfV, made when needed: see copyBelow
@@ -56,7 +57,7 @@ type Rotations[T Element] struct {
 // nb×nb. It panics with ErrShape if m, n, nb or an option is negative or nb is
 // 0, and with ErrKind if there is no such tree.
 func NewRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
-	q := outlineRotations[T](m, n, nb, opt)
+	q := OutlineRotations[T](m, n, nb, opt)
 	for _, tiles := range [][]Tile[T]{q.t1, q.t2} {
 		for i := range tiles {
 			if t := &tiles[i]; t.Rows > 0 {
@@ -74,7 +75,7 @@ func RotationsFor[T Element](a *Matrix[T], opt RotationOptions) (*Rotations[T], 
 	if a.away == nil {
 		return NewRotations[T](a.rows, a.cols, a.nb, opt), nil
 	}
-	q := outlineRotations[T](a.rows, a.cols, a.nb, opt)
+	q := OutlineRotations[T](a.rows, a.cols, a.nb, opt)
 	q.v = make([]Tile[T], q.plan.mt*columnsOfV)
 	for k := range q.plan.columns {
 		for i := range q.plan.mt {
@@ -95,8 +96,8 @@ func RotationsFor[T Element](a *Matrix[T], opt RotationOptions) (*Rotations[T], 
 	return q, a.away.keep(values, &q.kept)
 }
 
-// outlineRotations is [NewRotations] without memory for tiles.
-func outlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
+// OutlineRotations is [NewRotations] without memory for tiles.
+func OutlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
 	if m < 0 || n < 0 || nb < 1 || opt.Domain < 0 || opt.IB < 0 || opt.Cores < 0 {
 		panic(ErrShape)
 	}
@@ -108,7 +109,8 @@ func outlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T
 		ib = DefaultIB
 	}
 	ib = min(ib, nb)
-	q := &Rotations[T]{rows: m, cols: n, nb: nb, ib: ib,
+	opt.IB = ib
+	q := &Rotations[T]{rows: m, cols: n, nb: nb, ib: ib, opt: opt,
 		plan:  newQRPlan(opt.Tree, opt.Domain, count(m, nb), count(n, nb), max(1, opt.Cores)),
 		geqrt: kernels.Geqrt{IB: ib}, tsqrt: kernels.Tsqrt{IB: ib}, ttqrt: kernels.Ttqrt{IB: ib}}
 	size := q.plan.mt * len(q.plan.columns)
@@ -139,6 +141,31 @@ func (q *Rotations[T]) Dims() (m, n int) { return q.rows, q.cols }
 
 // NB returns the tile size.
 func (q *Rotations[T]) NB() int { return q.nb }
+
+// Options returns by what the rotations were chosen; IB is not 0.
+func (q *Rotations[T]) Options() RotationOptions { return q.opt }
+
+// Factors returns the T of the first so many tile columns, in the order of the rotations.
+func (q *Rotations[T]) Factors(columns int) (all []*Tile[T]) {
+	q.eachFactor(columns, func(first bool, at int) {
+		if first {
+			all = append(all, &q.t1[at])
+		} else {
+			all = append(all, &q.t2[at])
+		}
+	})
+	return all
+}
+
+// eachFactor calls f for each T of the first so many tile columns: with its place in t1, if it
+// is the first of its tile, or in t2.
+func (q *Rotations[T]) eachFactor(columns int, f func(first bool, at int)) {
+	for k, steps := range q.plan.columns[:columns] {
+		for _, s := range steps {
+			f(s.kind == qrTriangle, q.at(int(s.row), k))
+		}
+	}
+}
 
 // IB returns the number of columns of a block reflector.
 func (q *Rotations[T]) IB() int { return q.ib }

@@ -212,28 +212,36 @@ func writeDurably(path string, write func(*os.File) error) (err error) {
 	return nil
 }
 
+// stepwise is a factorization by steps between which its state can be kept.
+type stepwise[T Element] struct {
+	op   string
+	kind blocked.Kind
+	// room makes what there is beside the matrix, if s does not have it, or says that what s
+	// has does not go with what is wanted.
+	room func(s *file.State[T]) error
+	// steps submits some of them.
+	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error
+}
+
 // checkpointed factors a matrix, which tile copies into tiles of nb×nb or, if nb is 0,
 // of the usual size: from the latest state that is whole on, and keeps the state after
-// every few steps. steps submits some of them. At the end what was kept is removed.
-// resumed is how many panels were done before.
-func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats),
-	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error,
+// every few steps. At the end what was kept is removed. resumed is how many panels were done
+// before.
+func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], tile func(nb int) (*blocked.Matrix[T], blocked.Stats),
 ) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
 	if err := e.ready(ctx); err != nil {
 		return nil, stats, 0, err
 	}
-	if s, stats, err = resume(c, op, kind, tile); err != nil {
+	if s, stats, err = resume(c, w, tile); err != nil {
 		return nil, stats, 0, err
 	}
 	resumed = s.Step
-	return s, stats, resumed, goOn(ctx, e, c, s, "", steps)
+	return s, stats, resumed, goOn(ctx, e, c, w, s, "")
 }
 
 // goOn takes the steps that are left, and keeps states. From is the file from which the state
 // comes, if what is lost with a node is made again from there.
-func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T], from string,
-	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error,
-) error {
+func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], s *file.State[T], from string) error {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return &CheckpointError{c.Dir, "cannot be made", err}
 	}
@@ -241,7 +249,7 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 	every := c.every(panels)
 	for s.Step < panels {
 		to := min(s.Step+every, panels)
-		if err := run(ctx, e, 0, func(p *blocked.Program[T]) error { return steps(p, s, s.Step, to) }); err != nil {
+		if err := run(ctx, e, 0, func(p *blocked.Program[T]) error { return w.steps(p, s, s.Step, to) }); err != nil {
 			return err
 		}
 		if err := context.Cause(ctx); err != nil {
@@ -261,12 +269,12 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 }
 
 // resume returns the latest state that is whole, or, if there is none, that of the
-// matrix that tile copies, before the first step. A Full matrix has pivots.
-func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*file.State[T], blocked.Stats, error) {
+// matrix that tile copies, before the first step.
+func resume[T Element](c *Checkpoint, w stepwise[T], tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*file.State[T], blocked.Stats, error) {
 	if err := c.validate(); err != nil {
 		return nil, blocked.Stats{}, err
 	}
-	s, path, err := load[T](c, op)
+	s, path, err := load[T](c, w.op)
 	if err != nil {
 		return nil, blocked.Stats{}, err
 	}
@@ -281,22 +289,19 @@ func resume[T Element](c *Checkpoint, op string, kind blocked.Kind, tile func(nb
 	input := file.Fingerprint(a)
 	switch {
 	case s == nil:
-		s = &file.State[T]{Op: op, Input: input, Matrix: a}
-	case s.Input != input || s.Matrix.Kind() != kind:
+		s = &file.State[T]{Op: w.op, Input: input, Matrix: a}
+	case s.Input != input || s.Matrix.Kind() != w.kind:
 		return nil, stats, &CheckpointError{Path: path, Reason: "it is the state of another matrix"}
 	}
-	if kind == blocked.Full && s.Pivots == nil {
-		m, n := a.Dims()
-		s.Pivots = blocked.NewPivots(m, n, a.NB())
+	if err := w.room(s); err != nil {
+		return nil, stats, &CheckpointError{path, "the factorization cannot go on from it", err}
 	}
 	return s, stats, nil
 }
 
 // checkpointedInPlace is checkpointed in the tiles of a, which holds the matrix that is factored also if
 // the factorization goes on from a state. Then a has the state's tile size.
-func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string, a *blocked.Matrix[T],
-	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error,
-) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
+func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
 	if err := c.validate(); err != nil {
 		return nil, stats, 0, err
 	}
@@ -304,39 +309,44 @@ func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoin
 	if err != nil {
 		return nil, stats, 0, err
 	}
-	s, from, err := restore(ctx, e, c, op, a)
+	s, from, err := restore(ctx, e, c, w, a)
 	if err != nil {
 		return nil, stats, 0, err
 	}
-	if m, n := a.Dims(); a.Kind() == blocked.Full && s.Pivots == nil {
-		s.Pivots = blocked.NewPivots(m, n, a.NB())
-	}
 	resumed = s.Step
-	return s, r.stats, resumed, goOn(ctx, e, c, s, from, steps)
+	return s, r.stats, resumed, goOn(ctx, e, c, w, s, from)
 }
 
-// restore overwrites a with the latest state of op that is whole, and returns it and its
+// restore overwrites a with the latest state that is whole, and returns it and its
 // file; if there is none, that before the first step.
-func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string, a *blocked.Matrix[T]) (*file.State[T], string, error) {
+func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (*file.State[T], string, error) {
 	input := file.Fingerprint(a)
-	paths, err := c.states(op)
+	paths, err := c.states(w.op)
 	if err != nil {
 		return nil, "", err
 	}
 	var first error
 	for _, path := range paths {
 		s, err := file.ReadStateHead[T](path)
-		if err == nil && s.Op != op {
+		if err == nil && s.Op != w.op {
 			err = &file.StateError{Reason: "it is one of " + s.Op}
 		}
-		if err == nil && (s.Input != input || s.Matrix.Kind() != a.Kind()) {
-			return nil, "", &CheckpointError{Path: path, Reason: "it is the state of another matrix, or of another tile size"}
-		}
 		if err == nil {
-			err = file.ReadStateTiles(path, a, onNodes[T](ctx, e))
-		}
-		if err == nil {
+			if s.Input != input || s.Matrix.Kind() != a.Kind() {
+				return nil, "", &CheckpointError{Path: path, Reason: "it is the state of another matrix, or of another tile size"}
+			}
 			s.Matrix = a
+			if err := w.room(s); err != nil {
+				return nil, "", &CheckpointError{path, "the factorization cannot go on from it", err}
+			}
+			if s.Rotations != nil {
+				s.Rotations, err = blocked.RotationsFor(a, s.Rotations.Options())
+			}
+		}
+		if err == nil {
+			err = file.ReadStateTiles(path, a, s.Rotations, onNodes[T](ctx, e))
+		}
+		if err == nil {
 			return s, path, nil
 		}
 		if first == nil {
@@ -347,99 +357,11 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, op string
 		}
 	}
 	if first == nil {
-		first = c.none(op)
+		first = c.none(w.op)
 	}
-	return &file.State[T]{Op: op, Input: input, Matrix: a}, "", first
-}
-
-// FactorizeCheckpoint is [Cholesky.FactorizeContext] with a checkpoint. It
-// returns the number of panels that an earlier call had done, 0 if there was no
-// state to go on from. Beside the errors of FactorizeContext there is the
-// *CheckpointError; when ctx ends, the states are kept.
-func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource[T], keep Checkpoint) (resumed int, err error) {
-	n := a.SymmetricDim()
-	c.Reset()
-	c.spare = nil
-	s, stats, resumed, err := checkpointed(ctx, c.engine, &keep, "potrf", blocked.SymUpper, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
-		if nb == 0 {
-			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
-		}
-		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
-	}, potrfSteps[T])
-	if err == nil {
-		c.u, c.norm = s.Matrix, stats.Norm
+	s := &file.State[T]{Op: w.op, Input: input, Matrix: a}
+	if first == nil {
+		first = w.room(s)
 	}
-	return resumed, err
-}
-
-func potrfSteps[T Element](p *blocked.Program[T], s *file.State[T], from, to int) error {
-	return p.PotrfSteps(s.Matrix, from, to)
-}
-
-func getrfSteps[T Element](p *blocked.Program[T], s *file.State[T], from, to int) error {
-	return p.GetrfSteps(s.Matrix, s.Pivots, from, to)
-}
-
-// FactorizeInPlaceCheckpoint is [Cholesky.FactorizeInPlace] with a checkpoint: with a
-// distributed a the nodes read and write the states, each its tiles, so that they share the
-// file system in which the directory is, and list file.Ops. To go on, a must hold the matrix
-// again, in the same tile size. What is lost with a node is made again from the file from
-// which the factorization has gone on; after its end that file is not there any more.
-//
-// It returns the number of panels that an earlier call had done, 0 if there was no state to go
-// on from. Beside the errors of FactorizeInPlace there is the *CheckpointError; when ctx ends,
-// the states are kept.
-func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	c.u, c.spare, c.norm = nil, nil, 0
-	if a.Kind() != blocked.SymUpper {
-		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
-	}
-	_, stats, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, "potrf", a, potrfSteps[T])
-	if err == nil {
-		c.u, c.norm = a, stats.Norm
-	}
-	return resumed, err
-}
-
-// FactorizeCheckpoint is [LU.FactorizeContext] with a checkpoint, for partial
-// pivoting. It returns the number of panels that an earlier call had done, 0 if
-// there was no state to go on from. Beside the errors of FactorizeContext there
-// is the *CheckpointError; when ctx ends, the states are kept.
-func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Checkpoint) (resumed int, err error) {
-	m, n := a.Dims()
-	f.Reset()
-	f.spare, f.sparePivots = nil, nil
-	if f.opt.Pivoting != PartialPivoting {
-		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
-	}
-	s, stats, resumed, err := checkpointed(ctx, f.engine, &keep, "getrf", blocked.Full, func(nb int) (*blocked.Matrix[T], blocked.Stats) {
-		if nb == 0 {
-			nb = f.tileSize(m, n)
-		}
-		return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
-	}, getrfSteps[T])
-	if err != nil {
-		return resumed, err
-	}
-	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.top = PartialPivoting, stats.Norm, stats.Max
-	return resumed, f.singular()
-}
-
-// FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial pivoting,
-// as [Cholesky.FactorizeInPlaceCheckpoint].
-func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, 0, 0, 0, nil, nil
-	switch {
-	case a.Kind() != blocked.Full:
-		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
-	case f.opt.Pivoting != PartialPivoting:
-		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
-	}
-	s, stats, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, "getrf", a, getrfSteps[T])
-	if err != nil {
-		return resumed, err
-	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, PartialPivoting, stats.Norm, stats.Max
-	return resumed, f.singular()
+	return s, "", first
 }

@@ -69,6 +69,22 @@ func factorizations() []kept {
 			f.UTo(u)
 			return resumed, append(append(result, u.Data...), f.Cond(), f.Growth()), nil
 		}},
+		{"qr", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
+			q, err := la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy}) // by any number of workers
+			if err != nil {
+				return 0, nil, err
+			}
+			resumed, err := q.FactorizeCheckpoint(ctx, keptMatrix(seed), keep)
+			if err != nil {
+				return resumed, nil, err
+			}
+			r, b := padded[float64](keptOrder, keptOrder, 0), keptMatrix(3)
+			q.RTo(r)
+			if err := q.SolveTo(b, true, b); err != nil {
+				return resumed, nil, err
+			}
+			return resumed, slices.Concat(r.Data[:keptOrder*keptOrder], b.Data[:keptOrder*keptOrder], []float64{q.Cond()}), nil
+		}},
 	}
 }
 
@@ -80,9 +96,11 @@ func TestCheckpointKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := factorizations()[0]
-		if os.Getenv("TESSERA_TEST_FACTOR") == "lu" {
-			f = factorizations()[1]
+		var f kept
+		for _, known := range factorizations() {
+			if known.name == os.Getenv("TESSERA_TEST_FACTOR") {
+				f = known
+			}
 		}
 		// The parent kills the process when it has read enough.
 		go func() {
@@ -252,5 +270,59 @@ func TestCheckpointMisuse(t *testing.T) {
 	var bad *la.CheckpointError
 	if _, err := lu.FactorizeCheckpoint(context.Background(), keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
 		t.Errorf("tournament pivoting: %v", err)
+	}
+	qr, err := la.NewQRWith[float64](e, la.QROptions{Variant: la.DenseQR})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := qr.FactorizeCheckpoint(context.Background(), keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
+		t.Errorf("dense rotations: %v", err)
+	}
+}
+
+// TestCheckpointRotations: QR goes on by the rotations of the state, with another number of
+// workers, too; it does not go on if other ones are wanted.
+func TestCheckpointRotations(t *testing.T) {
+	engine := func(workers int) *la.Engine {
+		e, err := la.NewEngine(la.Options{Workers: workers, NB: 16, Only: []string{"go"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		return e
+	}
+	a := random[float64](rand.New(rand.NewPCG(5, 5)), 300, 60, 0)
+	factor := func(ctx context.Context, e *la.Engine, opt la.QROptions, keep la.Checkpoint) (int, []float64, error) {
+		q, err := la.NewQRWith[float64](e, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resumed, err := q.FactorizeCheckpoint(ctx, a, keep)
+		if err != nil {
+			return resumed, nil, err
+		}
+		thin := padded[float64](300, 60, 0)
+		return resumed, thin.Data[:300*60], q.QThinTo(thin)
+	}
+	three, one := engine(3), engine(1)
+	for _, tree := range []la.Tree{la.TreeAuto, la.TreeBinary} {
+		dir := t.TempDir()
+		_, want, err := factor(t.Context(), three, la.QROptions{Tree: tree}, la.Checkpoint{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := factor(untilStates(t, dir), three, la.QROptions{Tree: tree}, la.Checkpoint{Dir: dir, Every: 1}); !errors.Is(err, context.Canceled) {
+			t.Skipf("it was too fast: %v", err)
+		}
+		var bad *la.CheckpointError
+		for _, other := range []la.QROptions{{Tree: la.TreeFlat}, {Tree: tree, InnerBlock: 7}} {
+			if _, _, err := factor(t.Context(), one, other, la.Checkpoint{Dir: dir}); !errors.As(err, &bad) {
+				t.Errorf("%v: went on by %+v: %v", tree, other, err)
+			}
+		}
+		resumed, got, err := factor(t.Context(), one, la.QROptions{Tree: tree}, la.Checkpoint{Dir: dir, Resume: true})
+		if err != nil || resumed == 0 || !slices.Equal(got, want) {
+			t.Errorf("%v: resumed after %d panels: %v, same bits %t", tree, resumed, err, slices.Equal(got, want))
+		}
 	}
 }

@@ -17,16 +17,16 @@ import (
 
 const awayOrder, awayTile = 150, 16
 
-// awayFactors factors a random matrix in place, LU or Cholesky, and returns the elements and
-// the pivots; without a checkpoint if Dir is "".
-func awayFactors(ctx context.Context, rt exec.Runtime, lu bool, seed uint64, keep la.Checkpoint, began func()) (resumed int, result []float64, err error) {
+// awayFactors factors a random matrix in place and returns the elements, the pivots of LU, and
+// an estimate of the condition; without a checkpoint if Dir is "".
+func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, keep la.Checkpoint, began func()) (resumed int, result []float64, err error) {
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: awayTile})
 	if err != nil {
 		return 0, nil, err
 	}
 	defer e.Close()
 	kind, bump := blocked.SymUpper, float64(awayOrder)
-	if lu {
+	if op != "cholesky" {
 		kind, bump = blocked.Full, 0
 	}
 	a, err := blocked.Distributed[float64](rt, kind, awayOrder, awayOrder, awayTile)
@@ -39,10 +39,22 @@ func awayFactors(ctx context.Context, rt exec.Runtime, lu bool, seed uint64, kee
 	}
 	began()
 	f, c := la.NewLU[float64](e), la.NewCholesky[float64](e)
+	var q *la.QR[float64]
+	for _, tree := range la.Trees() {
+		if op == "qr, "+tree.String() {
+			if q, err = la.NewQRWith[float64](e, la.QROptions{Tree: tree}); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
 	switch {
-	case lu && keep.Dir != "":
+	case q != nil && keep.Dir != "":
+		resumed, err = q.FactorizeInPlaceCheckpoint(ctx, a, keep)
+	case q != nil:
+		err = q.FactorizeInPlace(ctx, a)
+	case op == "lu" && keep.Dir != "":
 		resumed, err = f.FactorizeInPlaceCheckpoint(ctx, a, keep)
-	case lu:
+	case op == "lu":
 		err = f.FactorizeInPlace(ctx, a)
 	case keep.Dir != "":
 		resumed, err = c.FactorizeInPlaceCheckpoint(ctx, a, keep)
@@ -57,7 +69,17 @@ func awayFactors(ctx context.Context, rt exec.Runtime, lu bool, seed uint64, kee
 			result = append(result, a.At(i, j))
 		}
 	}
-	if lu {
+	switch {
+	case q != nil: // with all of the rotations
+		b := waves(blocked.Full, awayOrder, 2, awayTile)
+		if err := q.SolveInPlace(ctx, b, b); err != nil {
+			return resumed, nil, err
+		}
+		for i := range awayOrder {
+			result = append(result, b.At(i, 0), b.At(i, 1))
+		}
+		return resumed, append(result, q.Cond(), float64(q.Det())), nil
+	case op == "lu":
 		for _, p := range f.Pivots(nil) {
 			result = append(result, float64(p))
 		}
@@ -103,23 +125,23 @@ func TestDistributedCheckpoint(t *testing.T) {
 	}
 	defer one.Close()
 	nothing := func() {}
-	for _, lu := range []bool{false, true} {
+	for _, op := range []string{"cholesky", "lu", "qr, flat", "qr, greedy"} {
 		dir := t.TempDir()
-		_, want, err := awayFactors(context.Background(), one, lu, 7, la.Checkpoint{}, nothing)
+		_, want, err := awayFactors(context.Background(), one, op, 7, la.Checkpoint{}, nothing)
 		if err != nil {
 			t.Fatal(err)
 		}
 		first, _ := nodes(t, 2, true)
 		var bad *la.CheckpointError
-		if _, _, err := awayFactors(context.Background(), first, lu, 7, la.Checkpoint{Dir: dir, Resume: true}, nothing); !errors.As(err, &bad) {
-			t.Errorf("lu=%t: resumed from nothing: %v", lu, err)
+		if _, _, err := awayFactors(context.Background(), first, op, 7, la.Checkpoint{Dir: dir, Resume: true}, nothing); !errors.As(err, &bad) {
+			t.Errorf("%s: resumed from nothing: %v", op, err)
 		}
-		if _, _, err := awayFactors(untilStates(t, dir), first, lu, 7, la.Checkpoint{Dir: dir, Every: 1}, nothing); !errors.Is(err, context.Canceled) {
-			t.Fatalf("lu=%t: %v", lu, err)
+		if _, _, err := awayFactors(untilStates(t, dir), first, op, 7, la.Checkpoint{Dir: dir, Every: 1}, nothing); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", op, err)
 		}
 		states, _ := filepath.Glob(filepath.Join(dir, "*.state"))
 		if len(states) < 2 {
-			t.Fatalf("lu=%t: states %v", lu, states)
+			t.Fatalf("%s: states %v", op, states)
 		}
 		first.Close()
 		copyOf := func() string { // a directory with the same states
@@ -137,18 +159,18 @@ func TestDistributedCheckpoint(t *testing.T) {
 		}
 		damaged, other := copyOf(), copyOf()
 		second, kill := nodes(t, 3, true)
-		resumed, got, err := awayFactors(context.Background(), second, lu, 7, la.Checkpoint{Dir: dir, Every: 5, Resume: true}, func() {
+		resumed, got, err := awayFactors(context.Background(), second, op, 7, la.Checkpoint{Dir: dir, Every: 5, Resume: true}, func() {
 			go func() {
 				time.Sleep(20 * time.Millisecond)
 				kill[1]()
 			}()
 		})
 		if err != nil || resumed == 0 {
-			t.Fatalf("lu=%t: resumed after %d panels: %v", lu, resumed, err)
+			t.Fatalf("%s: resumed after %d panels: %v", op, resumed, err)
 		}
 		sameBits(t, "resumed", got, want)
 		if left, _ := os.ReadDir(dir); len(left) != 0 {
-			t.Errorf("lu=%t: %v is left", lu, left)
+			t.Errorf("%s: %v is left", op, left)
 		}
 		// A tile of the latest state is damaged: the one before does.
 		latest := filepath.Join(damaged, filepath.Base(states[len(states)-1]))
@@ -160,17 +182,17 @@ func TestDistributedCheckpoint(t *testing.T) {
 		if err := os.WriteFile(latest, b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if again, got, err := awayFactors(context.Background(), second, lu, 7, la.Checkpoint{Dir: damaged, Resume: true}, nothing); err != nil || again >= resumed {
-			t.Errorf("lu=%t: with a damaged state: resumed after %d panels, %v", lu, again, err)
+		if again, got, err := awayFactors(context.Background(), second, op, 7, la.Checkpoint{Dir: damaged, Resume: true}, nothing); err != nil || again >= resumed {
+			t.Errorf("%s: with a damaged state: resumed after %d panels, %v", op, again, err)
 		} else {
 			sameBits(t, "from the older state", got, want)
 		}
-		if _, _, err := awayFactors(context.Background(), second, lu, 8, la.Checkpoint{Dir: other}, nothing); !errors.As(err, &bad) {
-			t.Errorf("lu=%t: another matrix: %v", lu, err)
+		if _, _, err := awayFactors(context.Background(), second, op, 8, la.Checkpoint{Dir: other}, nothing); !errors.As(err, &bad) {
+			t.Errorf("%s: another matrix: %v", op, err)
 		}
 		// Without nodes a distributed matrix is one of this process.
-		if _, got, err = awayFactors(context.Background(), one, lu, 7, la.Checkpoint{Dir: t.TempDir(), Every: 4}, nothing); err != nil {
-			t.Errorf("lu=%t: in one process: %v", lu, err)
+		if _, got, err = awayFactors(context.Background(), one, op, 7, la.Checkpoint{Dir: t.TempDir(), Every: 4}, nothing); err != nil {
+			t.Errorf("%s: in one process: %v", op, err)
 		} else {
 			sameBits(t, "in one process", got, want)
 		}

@@ -20,11 +20,20 @@ import (
 
 // State is a factorization between two of its steps: what a checkpoint keeps.
 type State[T blocked.Element] struct {
-	Op     string // "potrf" or "getrf"
-	Step   int    // the next one
-	Input  uint64 // the [Fingerprint] of what is factored
-	Matrix *blocked.Matrix[T]
-	Pivots *blocked.Pivots // of getrf; else nil
+	Op        string // as "potrf", "getrf" or "geqrf"
+	Step      int    // the next one
+	Input     uint64 // the [Fingerprint] of what is factored
+	Matrix    *blocked.Matrix[T]
+	Pivots    *blocked.Pivots       // of getrf; else nil
+	Rotations *blocked.Rotations[T] // of geqrf; else nil: the T of the columns before Step
+}
+
+// factors returns what of the rotations is kept.
+func (s *State[T]) factors() []*blocked.Tile[T] {
+	if s.Rotations == nil {
+		return nil
+	}
+	return s.Rotations.Factors(s.Step)
 }
 
 // stateMagic begins a file of a State, and formerMagic began one whose tiles were no
@@ -45,6 +54,8 @@ type stateHeader struct {
 	Cols   int          `json:"cols"`
 	NB     int          `json:"nb"`
 	Pivots bool         `json:"pivots,omitempty"` // they come before the tiles
+	// Rotations come behind the tiles.
+	Rotations *blocked.RotationOptions `json:"rotations,omitempty"`
 }
 
 // StateError reports a state that cannot be read: a file that is not one, or
@@ -75,8 +86,8 @@ func typeName[T blocked.Element]() string {
 
 // WriteState writes s: a line of identification, the length of a header, the header as
 // JSON, its CRC-32C, and then values as versions.Value.Encode writes them, each followed
-// by its CRC-32C: the pivots, if there are any, and the stored tiles. An error of w is
-// returned as it is.
+// by its CRC-32C: the pivots, if there are any, the stored tiles, and the T of rotations. An
+// error of w is returned as it is.
 func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 	head, err := stateHead(s)
 	if err != nil {
@@ -89,6 +100,11 @@ func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 			return err
 		}
 	}
+	for _, t := range s.factors() {
+		if err := writeValue(bw, t); err != nil {
+			return err
+		}
+	}
 	return bw.Flush()
 }
 
@@ -97,6 +113,10 @@ func stateHead[T blocked.Element](s *State[T]) ([]byte, error) {
 	a := s.Matrix
 	m, n := a.Dims()
 	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB(), Pivots: s.Pivots != nil}
+	if s.Rotations != nil {
+		opt := s.Rotations.Options()
+		h.Rotations = &opt
+	}
 	head, err := json.Marshal(&h)
 	if err != nil {
 		return nil, err
@@ -130,7 +150,7 @@ func writeValue(w io.Writer, v versions.Value) error {
 // what is no state on T, or a damaged one, or that of r.
 func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	br := bufio.NewReaderSize(r, fileBuffer)
-	s, err := readHead[T](br)
+	s, rotations, err := readHead[T](br)
 	if err != nil {
 		return nil, err
 	}
@@ -140,50 +160,76 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 			return nil, err
 		}
 	}
+	if rotations == nil {
+		return s, nil
+	}
+	// Only now: so many tiles there are.
+	if s.Rotations, err = rotationsOf(a, rotations, blocked.NewRotations[T]); err != nil {
+		return nil, err
+	}
+	for n, t := range s.factors() {
+		if err := readValue(br, t, fmt.Sprintf("factor %d", n)); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
-// readHead reads what stands before the tiles. The tiles of the matrix have no memory.
-func readHead[T blocked.Element](br io.Reader) (*State[T], error) {
+// rotationsOf makes room for the rotations of a that a header describes.
+func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *blocked.RotationOptions,
+	room func(m, n, nb int, opt blocked.RotationOptions) *blocked.Rotations[T],
+) (q *blocked.Rotations[T], err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &StateError{fmt.Sprintf("its rotations make no sense: %v", v)}
+		}
+	}()
+	m, n := a.Dims()
+	return room(m, n, a.NB(), *opt), nil
+}
+
+// readHead reads what stands before the tiles. The tiles of the matrix have no memory, and
+// rotations are described only, if there are any.
+func readHead[T blocked.Element](br io.Reader) (*State[T], *blocked.RotationOptions, error) {
 	var start [len(stateMagic) + 4]byte
 	if err := readFull(br, start[:]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch string(start[:len(stateMagic)]) {
 	case stateMagic:
 	case formerMagic:
-		return nil, &StateError{"it is of format 1, which an earlier version has written; this one reads format 2"}
+		return nil, nil, &StateError{"it is of format 1, which an earlier version has written; this one reads format 2"}
 	default:
-		return nil, &StateError{"it does not begin as one"}
+		return nil, nil, &StateError{"it does not begin as one"}
 	}
 	n := binary.LittleEndian.Uint32(start[len(stateMagic):])
 	if n > maxStateHeader {
-		return nil, &StateError{fmt.Sprintf("a header of %d bytes", n)}
+		return nil, nil, &StateError{fmt.Sprintf("a header of %d bytes", n)}
 	}
 	head, err := io.ReadAll(io.LimitReader(br, int64(n))) // grows with what is there, whatever n says
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sum := castagnoli()
 	sum.Write(head)
 	if len(head) < int(n) {
-		return nil, &StateError{"it is cut off"}
+		return nil, nil, &StateError{"it is cut off"}
 	}
 	if err := checkSum(br, sum, "the header"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var h stateHeader
 	if err := json.Unmarshal(head, &h); err != nil {
-		return nil, &StateError{"header: " + err.Error()}
+		return nil, nil, &StateError{"header: " + err.Error()}
 	}
 	if h.Type != typeName[T]() {
-		return nil, &StateError{fmt.Sprintf("its elements are %s, want %s", h.Type, typeName[T]())}
+		return nil, nil, &StateError{fmt.Sprintf("its elements are %s, want %s", h.Type, typeName[T]())}
 	}
 	s, err := newState[T](&h)
 	if err == nil && h.Pivots {
 		err = readPivots(br, s)
 	}
-	return s, err
+	return s, h.Rotations, err
 }
 
 // readValue reads a value and its checksum.

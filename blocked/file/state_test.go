@@ -31,11 +31,17 @@ func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *Stat
 		}
 		s.Pivots.SetSwaps(swaps, 3)
 	}
+	if op == "geqrf" {
+		s.Rotations = blocked.NewRotations[T](m, n, nb, blocked.RotationOptions{Tree: blocked.TreeBinary, IB: 2, Cores: 3})
+		for k, f := range s.Rotations.Factors(1) {
+			f.Set(0, 0, T(k)+0.25)
+		}
+	}
 	return s
 }
 
 func testState[T blocked.Element](t *testing.T) {
-	for _, s := range []*State[T]{sample[T]("potrf", blocked.SymUpper, 11, 11, 4), sample[T]("getrf", blocked.Full, 9, 7, 3), sample[T]("getrf", blocked.Full, 4, 9, 4)} {
+	for _, s := range []*State[T]{sample[T]("potrf", blocked.SymUpper, 11, 11, 4), sample[T]("getrf", blocked.Full, 9, 7, 3), sample[T]("getrf", blocked.Full, 4, 9, 4), sample[T]("geqrf", blocked.Full, 9, 6, 3)} {
 		var b bytes.Buffer
 		if err := WriteState(&b, s); err != nil {
 			t.Fatal(err)
@@ -54,6 +60,13 @@ func testState[T blocked.Element](t *testing.T) {
 			got.Pivots.Swaps(have)
 			if !slices.Equal(want, have) || got.Pivots.Info() != 3 {
 				t.Errorf("pivots %v became %v", want, have)
+			}
+		}
+		if s.Rotations != nil {
+			for k, f := range got.Rotations.Factors(1) {
+				if got.Rotations.Options() != s.Rotations.Options() || f.At(0, 0) != T(k)+0.25 {
+					t.Errorf("rotations %+v became %+v, factor %d is %v", s.Rotations.Options(), got.Rotations.Options(), k, f.At(0, 0))
+				}
 			}
 		}
 		// Every byte counts, and every length.

@@ -20,6 +20,15 @@ type place struct {
 	Path         string // absolute
 	Size, Offset int64  // of the file, and where the tile begins
 	Row, Col     int    // of the tile, for errors
+	Factor       bool   // it is factor Row of the rotations
+}
+
+// what names the tile.
+func (p *place) what() string {
+	if p.Factor {
+		return fmt.Sprintf("factor %d", p.Row)
+	}
+	return fmt.Sprintf("tile (%d, %d)", p.Row, p.Col)
 }
 
 // Validate returns an error if a field is out of range.
@@ -82,101 +91,133 @@ func WriteStateTiles[T blocked.Element](f *os.File, s *State[T], run func(submit
 	if err != nil {
 		return err
 	}
-	offsets, size, err := placesOf(s.Matrix, int64(len(head)))
+	at, err := placesOf(s, path, int64(len(head)))
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write(head); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Truncate(size), f.Sync()); err != nil { // others are to see it
+	if err := errors.Join(f.Truncate(at.size), f.Sync()); err != nil { // others are to see it
 		return err
 	}
 	return run(func(p *blocked.Program[T]) error {
-		return p.Inspect(s.Matrix, of[T](writingState()), func(i, j int) any {
-			return &place{Path: path, Size: size, Offset: offsets[[2]int{i, j}], Row: i, Col: j}
-		})
+		err := p.Inspect(s.Matrix, of[T](writingState()), at.tile)
+		if err == nil && s.Rotations != nil {
+			err = p.InspectFactors(s.Matrix, s.Rotations, s.Step, of[T](writingState()), at.factor)
+		}
+		return err
 	})
 }
 
-// ReadStateHead reads the state in the file path but for its tiles, which have no memory.
+// ReadStateHead reads the state in the file path but for its tiles and the T of rotations, which
+// have no memory.
 // The error is a *[StateError], or that of the operating system.
 func ReadStateHead[T blocked.Element](path string) (*State[T], error) {
 	s, _, err := openState[T](path)
 	return s, err
 }
 
-// openState is ReadStateHead, and returns what the places of tiles follow from.
-func openState[T blocked.Element](path string) (s *State[T], head int64, err error) {
+// openState is ReadStateHead, and returns the places of tiles.
+func openState[T blocked.Element](path string) (s *State[T], at *places, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer f.Close()
+	var rotations *blocked.RotationOptions
+	var head int64
 	st, err := f.Stat()
 	if err == nil {
-		s, err = readHead[T](f)
+		s, rotations, err = readHead[T](f)
 	}
 	if err == nil {
 		head, err = f.Seek(0, io.SeekCurrent)
 	}
+	if err == nil {
+		at, err = placesOf(s, path, head)
+	}
+	if err == nil && rotations != nil && at.size <= st.Size() { // so many tiles there are
+		if s.Rotations, err = rotationsOf(s.Matrix, rotations, blocked.OutlineRotations[T]); err == nil {
+			at, err = placesOf(s, path, head)
+		}
+	}
+	if err == nil && at.size != st.Size() {
+		err = &StateError{fmt.Sprintf("it has %d bytes, want %d", st.Size(), at.size)}
+	}
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	if _, size, err := placesOf(s.Matrix, head); err != nil || size != st.Size() {
-		return nil, 0, errors.Join(err, &StateError{fmt.Sprintf("it has %d bytes, want %d", st.Size(), size)})
-	}
-	return s, head, nil
+	return s, at, nil
 }
 
 // ReadStateTiles overwrites A with the tiles of the state in the file path, whose matrix has
-// the kind, shape and tile size of A, by a task for each, which the node executes that is to
+// the kind, shape and tile size of A, and q, if that is not nil, with its T, by a task for each, which the node executes that is to
 // have it: nodes share the file system, and list [Ops]. Run is as in [WriteStateTiles]. The
 // file must stay as it is as long as what is lost with a node may be made again from it.
 //
 // The error is run's, with a *[StateError] for a tile that is damaged, or an *[AccessError]
 // of a node that does not have the file; A is then undefined. It panics with blocked.ErrShape
-// if the matrices differ.
-func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], run func(submit func(p *blocked.Program[T]) error) error) error {
+// if the matrices or rotations differ.
+func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], q *blocked.Rotations[T], run func(submit func(p *blocked.Program[T]) error) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	s, head, err := openState[T](path)
+	s, at, err := openState[T](path)
 	if err != nil {
 		return err
 	}
 	m, n := a.Dims()
-	if rows, cols := s.Matrix.Dims(); m != rows || n != cols || a.Kind() != s.Matrix.Kind() || a.NB() != s.Matrix.NB() {
+	if rows, cols := s.Matrix.Dims(); m != rows || n != cols || a.Kind() != s.Matrix.Kind() || a.NB() != s.Matrix.NB() ||
+		(q == nil) != (s.Rotations == nil) || q != nil && q.Options() != s.Rotations.Options() {
 		panic(blocked.ErrShape)
 	}
-	offsets, size, err := placesOf(a, head)
-	if err != nil {
-		return err
-	}
 	return run(func(p *blocked.Program[T]) error {
-		return p.Generate(a, of[T](readingState()), func(i, j int) any {
-			return &place{Path: path, Size: size, Offset: offsets[[2]int{i, j}], Row: i, Col: j}
-		})
+		err := p.Generate(a, of[T](readingState()), at.tile)
+		if err == nil && q != nil {
+			err = p.GenerateFactors(a, q, s.Step, of[T](readingState()), at.factor)
+		}
+		return err
 	})
 }
 
-// placesOf returns where the tiles of a begin in a state, behind so many bytes, and its size.
-func placesOf[T blocked.Element](a *blocked.Matrix[T], head int64) (offsets map[[2]int]int64, size int64, err error) {
+// places is where in a file the tiles and factors of a state begin.
+type places struct {
+	path    string
+	size    int64 // of the file
+	tiles   map[[2]int]int64
+	factors []int64
+}
+
+func (p *places) tile(i, j int) any {
+	return &place{Path: p.path, Size: p.size, Offset: p.tiles[[2]int{i, j}], Row: i, Col: j}
+}
+
+func (p *places) factor(n int) any {
+	return &place{Path: p.path, Size: p.size, Offset: p.factors[n], Row: n, Factor: true}
+}
+
+// placesOf returns them for a state in the file path, behind so many bytes.
+func placesOf[T blocked.Element](s *State[T], path string, head int64) (*places, error) {
 	// Beside its elements each tile has a header and a checksum.
 	one := blocked.Tile[T]{Rows: 1, Cols: 1, Stride: 1, Data: make([]T, 1)}
 	var b bytes.Buffer
 	if err := writeValue(&b, &one); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	beside := int64(b.Len()) - one.Bytes()
-	offsets, size = map[[2]int]int64{}, head
-	for i, j := range a.StoredTiles() {
-		rows, cols := a.TileDims(i, j)
-		offsets[[2]int{i, j}] = size
-		size += beside + int64(rows)*int64(cols)*one.Bytes()
+	p := &places{path: path, size: head, tiles: map[[2]int]int64{}}
+	for i, j := range s.Matrix.StoredTiles() {
+		rows, cols := s.Matrix.TileDims(i, j)
+		p.tiles[[2]int{i, j}] = p.size
+		p.size += beside + int64(rows)*int64(cols)*one.Bytes()
 	}
-	return offsets, size, nil
+	for _, t := range s.factors() {
+		p.factors = append(p.factors, p.size)
+		p.size += beside + int64(t.Rows)*int64(t.Cols)*one.Bytes()
+	}
+	return p, nil
 }
 
 func readPlace[T blocked.Element](c *versions.Call) error {
@@ -186,7 +227,7 @@ func readPlace[T blocked.Element](c *versions.Call) error {
 		return err
 	}
 	defer f.Close()
-	return readValue(io.NewSectionReader(f, p.Offset, p.Size-p.Offset), t, fmt.Sprintf("tile (%d, %d)", p.Row, p.Col))
+	return readValue(io.NewSectionReader(f, p.Offset, p.Size-p.Offset), t, p.what())
 }
 
 func writePlace[T blocked.Element](c *versions.Call) error {

@@ -68,7 +68,7 @@ type Spec struct {
 	Method      Method // of solve
 	Mixed       bool   // of solve: factor in float32, refine in float64
 
-	// Checkpoint, if it has a Dir, is where the factorizations of cholesky and lu keep their
+	// Checkpoint, if it has a Dir, is where the factorizations of cholesky, lu and qr keep their
 	// states, and go on from. Then Repeat is 1 and Warmup none unless they are given.
 	Checkpoint la.Checkpoint
 

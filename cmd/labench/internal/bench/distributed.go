@@ -226,6 +226,9 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 			return err
 		case p.chol != nil:
 			return p.chol.FactorizeInPlace(ctx, p.a)
+		case p.qr != nil && keep.Dir != "":
+			p.resumed, err = p.qr.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
+			return err
 		case p.qr != nil:
 			return p.qr.FactorizeInPlace(ctx, p.a)
 		case keep.Dir != "":

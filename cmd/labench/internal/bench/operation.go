@@ -97,7 +97,7 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	qr := Operation{
 		Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "variant"},
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "variant", "checkpoint"},
 		Formula: "‖R−QᵀA‖ / (m·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()

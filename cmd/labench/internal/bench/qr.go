@@ -14,10 +14,13 @@ type qr[T la.Element] struct {
 	a   la.General[T]
 	f   *la.QR[T] // of the engine that came last
 	opt la.QROptions
+
+	keep    la.Checkpoint
+	resumed int // panels
 }
 
 func newQR[T la.Element](f *maker[T]) problem {
-	return &qr[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions()}
+	return &qr[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), keep: f.spec.Checkpoint}
 }
 
 // qrOptions returns what la is told of a QR factorization.
@@ -34,11 +37,18 @@ func (p *qr[T]) flops() float64 { return blocked.QRFlops(p.a.Rows, p.a.Cols) }
 func (p *qr[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	f, err := la.NewQRWith[T](e, p.opt)
 	p.f = f
-	return func(ctx context.Context) error { return f.FactorizeContext(ctx, p.a) }, err
+	return func(ctx context.Context) (err error) {
+		if p.keep.Dir == "" {
+			return f.FactorizeContext(ctx, p.a)
+		}
+		p.resumed, err = f.FactorizeCheckpoint(ctx, p.a, p.keep)
+		return err
+	}, err
 }
 
-// describe tells what it took.
+// describe tells what it took, and what an earlier run had done.
 func (p *qr[T]) describe(r *Result) {
+	r.Resumed = p.resumed
 	flops := p.f.Flops()
 	r.Flops, r.Performed = flops.Standard, flops.Performed
 	r.NB, r.Direct = p.f.TileSize(p.a.Dims()) // la.TileSize does not know of narrow matrices
