@@ -22,7 +22,7 @@ import (
 func newClusterCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Make certificates for nodes, see which are there, and what a run would need",
+		Short: "Make certificates, see which nodes are there, plan a run",
 		Example: `  labench cluster init certs --nodes node1,node2,laptop
   labench cluster status --cluster 10.0.0.1:7400 --certs certs/laptop
   labench cluster plan lu -n 100000 --cluster nodes.toml`,
