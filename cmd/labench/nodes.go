@@ -307,6 +307,15 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	return d, end, nil
 }
 
+// computing returns the names of the nodes that are there and compute.
+func (f *clusterFlags) computing(d *cluster.Driver) []string {
+	names := d.Nodes()
+	if f.idle && len(names) > 1 {
+		names = names[1:]
+	}
+	return names
+}
+
 // speeds returns the speeds of the nodes that own tiles, in the order of their numbers: those
 // of the file, if it has some, and otherwise what the driver knows. A node that the file does
 // not list has as much for each worker as the others.

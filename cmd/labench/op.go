@@ -298,6 +298,9 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 		s.NoPeak = s.NoPeak || f.cluster.local == 0 // of this machine
 	}
 	bar := a.progress(f, &s, s.Op)
+	if bar != nil && d != nil {
+		bar.nodes = &census{there: func() []string { return f.cluster.computing(d) }}
+	}
 	r, err := bench.Run(ctx, s)
 	bar.end()
 	if r.Cluster != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec"
@@ -277,4 +278,28 @@ func TestProgress(t *testing.T) {
 	var none *progress
 	none.update(1, 2)
 	none.end()
+}
+
+// TestProgressNodes: the line says how many nodes there are, who was lost and who joined, in one
+// line of a terminal.
+func TestProgressNodes(t *testing.T) {
+	there := []string{"agent0", "agent1", "a-node-with-a-long-name"}
+	p := newProgress(nil, "cholesky")
+	p.nodes = &census{there: func() []string { return there }}
+	for _, step := range []struct {
+		there []string
+		want  string
+	}{
+		{there, "50 % 3s, 3 nodes"},
+		{there[:2], "50 % 3s, 2 nodes, a-node-with-a… lost at 3s"},
+		{there[:2], "50 % 3s, 2 nodes, a-node-with-a… lost at 3s"},
+		{[]string{"agent0", "agent1", "agent2"}, "3 nodes, agent2 joined at 3s"},
+		{[]string{"agent1", "agent2"}, "2 nodes, agent0 lost at 3s"},
+		{nil, "0 nodes, agent2 lost at 3s"},
+	} {
+		there = step.there
+		if got := p.text(5, 10, 3*time.Second); !strings.HasSuffix(got, step.want) || !strings.HasPrefix(got, "cholesky ▕████████ ") || utf8.RuneCountInString(got) > 79 {
+			t.Errorf("%q, want …%q", got, step.want)
+		}
+	}
 }

@@ -96,6 +96,11 @@ func (x *nodesAccount) explain(c *bench.Cluster) {
 func (x *nodesAccount) verdict() []string {
 	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, as %.1f that always are.",
 		workers(x.workers), count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
+	for _, n := range x.result.Nodes {
+		if n.Lost {
+			head += " " + n.Name + ", which is lost, does not count."
+		}
+	}
 	reasons := x.reasons(x.reason)
 	if len(reasons) == 0 {
 		head += " Nothing worth mention is lost."

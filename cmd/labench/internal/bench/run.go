@@ -118,7 +118,9 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if d, ok := p.(interface{ close() }); ok {
 		defer d.close()
 	}
+	m.pause(true) // what it measures of nodes is no part of the runs
 	once, err := p.on(e)
+	m.pause(false)
 	if err != nil {
 		return Result{}, err
 	}
