@@ -103,6 +103,9 @@ func (l *Local) Target() *versions.Target { return l.workers[0].Target }
 // Selector implements [Runtime].
 func (l *Local) Selector() *versions.Selector { return l.selector }
 
+// Forget implements [Forgetter].
+func (l *Local) Forget(value any) { l.devices.Forget(value) }
+
 // NewJob implements [Runtime]. The job costs nothing before its first task.
 func (l *Local) NewJob(ctx context.Context) Job { return newJob(l.scheduler, &l.jobs, ctx) }
 

@@ -37,6 +37,16 @@ type Keeper interface {
 	Keep(values []versions.Shaped) (Kept, error)
 }
 
+// Forgetter is a Runtime with memories besides the program's, which it fills with copies of
+// values.
+type Forgetter interface {
+	Runtime
+	// Forget has it give up its copies of a value that no task uses now. Who is going to
+	// write the value otherwise than by a task calls it before, as long as tasks of a job
+	// that has used it may use it again.
+	Forget(value any)
+}
+
 // Kept is values that a [Keeper] keeps.
 type Kept interface {
 	// Fetch copies what the last job that has ended left of v, one of the values, into

@@ -73,6 +73,9 @@ func newExecutor(o *Options, k known, tokens chan struct{}) *executor {
 	workers := len(o.Runtime.Workers())
 	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: newGate[*execution](workers), jobs: map[uint64]*work{}}
 	x.store = newStore(o.Transport, tokens, workers, k, &x.meter)
+	if slices.ContainsFunc(o.Runtime.Workers(), func(w exec.Worker) bool { return w.Accelerator != "" }) {
+		x.store.devices = o.Runtime.(exec.Forgetter) // the options were checked
+	}
 	return x
 }
 

@@ -93,6 +93,7 @@ func (s *fetcher) came(h *held, r transport.Ref, c came, err error) {
 
 // copy copies a version into a value: from here, or from a node that has it, and says which.
 func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c came, err error) {
+	s.overwrites(into)
 	if v := s.here(r); v != nil {
 		into.Restore(v)
 		return c, nil

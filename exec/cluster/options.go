@@ -19,7 +19,7 @@ type Options struct {
 	// closes it at its end.
 	Transport transport.Transport
 	// Runtime executes the node's tasks: an exec.Local, or what hands specs on to one, with
-	// their Witness. The caller closes it after the node's end.
+	// their Witness and, if there are accelerators, is an exec.Forgetter. The caller closes it after the node's end.
 	Runtime exec.Runtime
 	// Ops are those that the node can execute, as kernels.Table.All lists them. All
 	// nodes need those that the program uses.
@@ -151,6 +151,9 @@ func (o *Options) check() (k known, err error) {
 		return bad("Runtime has workers of %d kinds, want %d at most", len(kinds), mostKinds)
 	}
 	for _, x := range kinds {
+		if _, ok := o.Runtime.(exec.Forgetter); x.Accelerator != "" && !ok {
+			return bad("Runtime has accelerators, and cannot Forget what they have")
+		}
 		for _, name := range x.Target.Ops {
 			if !slices.ContainsFunc(o.Ops, func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }) {
 				return bad("Runtime has workers for %q, and there is no op of that name in Ops", name)

@@ -171,6 +171,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 			switch {
 			case !reads:
 			case here != nil:
+				s.overwrites(v)
 				v.Restore(here)
 			default:
 				c, err = s.copy(v, r, givers{From: from})
@@ -241,6 +242,7 @@ func (s *store) drop(r transport.Ref) {
 	delete(s.held, datum(r))
 	s.mu.Unlock()
 	s.through.Drop(r) // which waits for those who read it
+	s.overwrites(h.value)
 	s.spares(h.value)
 }
 

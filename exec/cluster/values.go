@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -14,6 +15,7 @@ import (
 type values struct {
 	through transport.Transport
 	known   known
+	devices exec.Forgetter // have copies of values; nil if there are none
 
 	mu    sync.Mutex              // a leaf
 	held  map[transport.Ref]*held // by the datum: its Ref with version 0
@@ -105,6 +107,13 @@ func (s *values) release(d *derived) {
 func (s *values) changes(h *held) {
 	for len(h.made) > 0 {
 		s.release(h.made[0])
+	}
+}
+
+// overwrites notes that a value that no task uses is going to be another one, or nobody's.
+func (s *values) overwrites(value any) {
+	if s.devices != nil {
+		s.devices.Forget(value)
 	}
 }
 

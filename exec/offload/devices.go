@@ -51,11 +51,17 @@ func (all Devices) Away(value any, but *Device) bool {
 func (all Devices) Drop(t *graph.Task) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode.InPlace() {
-			for _, d := range all {
-				// It is lost or not: nobody is going to read it.
-				_ = d.Fetch(o.Datum.Value, versions.Writes)
-			}
+			all.Forget(o.Datum.Value)
 		}
+	}
+}
+
+// Forget gives up what devices have of a value: the host is about to write it, or nobody uses
+// it any more.
+func (all Devices) Forget(value any) {
+	for _, d := range all {
+		// It is lost or not: nobody is going to read it.
+		_ = d.Fetch(value, versions.Writes)
 	}
 }
 
