@@ -110,6 +110,11 @@ func TestAgent(t *testing.T) {
 		"loopback addresses":  "agent --listen 10.0.0.1:7400",
 		"node.crt":            "agent --certs /nowhere",
 		"no such file":        "agent --resources /nowhere",
+		"no such operation":   "agent --resources " + declared(t, "ops = [\"gemmm\"]"),
+		"which this proces":   "agent --resources " + declared(t, "features = [\"mmx9\"]"),
+		"and so is Workers":   "agent --workers 2 --resources " + declared(t, ""),
+		"unknown version":     "agent --versions nope",
+		"is not allowed":      "agent --devices gpu",
 		"at least 0":          "gemm --agents -1 --cluster " + addresses[0],
 		"more than 0":         "gemm --node-timeout 0s --cluster " + addresses[0],
 		"exclude each other":  "gemm --versions go --cluster " + addresses[0],
@@ -122,4 +127,13 @@ func TestAgent(t *testing.T) {
 			t.Errorf("labench %s: exit code %d, %s; want a word of %q", args, code, errs, want)
 		}
 	}
+}
+
+// declared returns a resources file with a worker.
+func declared(t *testing.T, text string) string {
+	file := filepath.Join(t.TempDir(), "resources.toml")
+	if err := os.WriteFile(file, []byte("[[workers]]\ncount = 1\n"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

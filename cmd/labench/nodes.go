@@ -20,7 +20,6 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
@@ -65,9 +64,9 @@ func outward(peer string) string {
 // greeting is how often nodes greet each other.
 func (f *nodeFlags) greeting() time.Duration { return min(f.timeout/10, 200*time.Millisecond) }
 
-// join returns a node of the cluster that executes tasks on workers of this machine. Who
-// gets it closes the transport, or has cluster do it, and then the runtime.
-func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cluster.Options, err error) {
+// join returns a node of the cluster that executes tasks on a runtime. Who gets it closes the
+// transport, or has cluster do it.
+func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err error) {
 	if f.timeout <= 0 {
 		return opt, usage(fmt.Errorf("--node-timeout is %v, want more than 0", f.timeout))
 	}
@@ -115,13 +114,9 @@ func (f *nodeFlags) join(a *app, workers int, resources []exec.Resource) (opt cl
 		}
 		return opt, err
 	}
-	opt.Ops, opt.Values = append(builtin.NewTable().All(), file.Ops()...), kernels.Values()
+	opt.Runtime, opt.Ops, opt.Values = rt, nodeOps(), kernels.Values()
 	opt.Errors, opt.Log = append(kernels.Errors(), file.Errors()...), log
 	opt.Program = versionLine(debug.ReadBuildInfo())
-	opt.Runtime, err = exec.NewLocal(exec.Options{Workers: workers, Resources: resources, Float: true})
-	if err != nil {
-		return opt, errors.Join(err, opt.Transport.Close())
-	}
 	return opt, nil
 }
 
@@ -270,9 +265,13 @@ func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources
 
 // connect makes this process the driver of agents that there are.
 func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
-	opt, err := f.join(a, workers, resources)
+	rt, err := exec.NewLocal(exec.Options{Workers: workers, Resources: resources, Float: true})
 	if err != nil {
 		return nil, nil, err
+	}
+	opt, err := f.join(a, rt)
+	if err != nil {
+		return nil, nil, errors.Join(err, rt.Close())
 	}
 	opt.Trace = f.trace
 	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner = f.idle, policy, byPriority, f.distributed
