@@ -473,6 +473,63 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryLost: what is made again after the loss of an agent keeps to the caps of the others.
+func TestMemoryLost(t *testing.T) {
+	leaves(t)
+	var said counts
+	for seed := range uint64(12) {
+		const most = 24 * 8
+		n := start(t, 3, func(o *cluster.Options) {
+			o.Idle, o.Memory, o.Owner, o.Log = true, most, seed%2 == 1, slog.New(&said)
+			o.Copies.Off = true
+		})
+		rng := rand.New(rand.NewPCG(seed, 12))
+		p := newProgram(n.op, rng, 12, 0, 0)
+		var values []versions.Shaped
+		for i := range p.data {
+			v := &number{}
+			p.data[i].Value, p.data[i].Owner, p.want[i].n = v, int32(i), 0
+			values = append(values, v)
+		}
+		kept, err := n.Keep(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 3 {
+			p.specs = nil
+			p.add(n.op, rng, 100, 40)
+			if round == 1 {
+				defer time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, n.kill[rng.IntN(3)]).Stop()
+			}
+			j := n.NewJob(context.Background())
+			for i := range p.specs {
+				if _, err := j.Submit(&p.specs[i]); err != nil {
+					break // which Wait says again
+				}
+			}
+			if err := j.Wait(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		for i := range p.data {
+			got := &number{}
+			if err := kept.Fetch(context.Background(), p.data[i].Value.(*number), got); err != nil || got.n != p.want[i].n {
+				t.Errorf("seed %d: datum %d is %x, want %x, error %v", seed, i, got.n, p.want[i].n, err)
+			}
+		}
+		for _, u := range n.Usage()[1:] {
+			if u.Peak > most {
+				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+			}
+		}
+		kept.Release()
+		n.Close()
+	}
+	if n := said.get("what was lost with a node is made again"); n < 1 {
+		t.Errorf("in %d of 12 runs something was lost", n)
+	}
+}
+
 // TestJoin: an agent that comes takes part in the job that is under way, under every policy,
 // also when another one is lost.
 func TestJoin(t *testing.T) {

@@ -154,7 +154,7 @@ func (j *job) begin() (err error) {
 	j.data, j.entries = map[*graph.Datum]*entry{}, map[*entry]bool{}
 	j.homes, j.names, j.titles = map[*entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
 	j.sched, j.batches = newScheduler(&j.opt, &j.where, &j.learned, j.data), nil
-	j.sched.free = j.again
+	j.sched.again = j.again
 	j.sched.runs = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
 	j.sched.bound = func(t *graph.Task) bool { return !j.sendable(t) }
 	j.admitAll()

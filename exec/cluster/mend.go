@@ -70,6 +70,7 @@ type replay struct {
 	latest map[*entry]*chain
 	all    []*entry // that are not needed afterwards
 	reads  map[instance]*graph.Datum
+	stay   []*entry // second copies that do not make room meanwhile
 }
 
 // chain is a datum as it is made again: one memory for successive versions.
@@ -84,6 +85,11 @@ func (j *job) replay(p plan) *replay {
 	defer j.mu.Unlock()
 	r := &replay{job: newJob(j.host, j.fleet, j.ctx, j.nodes), parent: j, plan: p, latest: map[*entry]*chain{}, reads: map[instance]*graph.Datum{}}
 	r.again = true
+	for x, s := range p.sources {
+		if c := x.of.second.copy; c != nil && s.ref == c.ref && c.spare {
+			c.spare, r.stay = false, append(r.stay, c)
+		}
+	}
 	r.stories, r.retold, r.graph.Observer = j.stories, map[graph.TaskID]graph.TaskID{}, nil
 	return r
 }
@@ -97,29 +103,51 @@ func (r *replay) run(lost []*entry) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range r.plan.tasks {
-		r.mu.Lock()
-		s := r.spec(x)
+	r.mu.Lock()
+	var specs []*graph.Spec
+	for i, x := range r.plan.tasks {
+		specs = append(specs, r.spec(x))
 		if x.job == r.parent.order && r.stories != nil {
-			r.retold[graph.TaskID(r.graph.Len()+1)] = x.id
-		}
-		r.mu.Unlock()
-		if _, err := r.Submit(s); err != nil {
-			break
+			r.retold[graph.TaskID(i+1)] = x.id
 		}
 	}
 	for _, e := range lost {
-		from, there := r.plan.sources[instance{e, e.version}]
-		if !there {
-			continue
+		if from, there := r.plan.sources[instance{e, e.version}]; there {
+			c := r.chain(e, from, true)
+			c.as, r.latest[e] = e.version, c
+			specs = append(specs, &graph.Spec{Op: &versions.Op{Name: opNone}, Operands: []graph.Operand{{Datum: &c.datum, Mode: graph.InOut}}})
+		}
+	}
+	// What only the plan needs makes room when no task of it is left that uses it.
+	scrap := map[*entry]bool{}
+	for _, x := range r.all {
+		scrap[x] = true
+	}
+	for _, e := range lost {
+		if c := r.latest[e]; c != nil && c.as == e.version {
+			delete(scrap, c.entry)
+		}
+	}
+	r.unused = func(x *entry) {
+		if scrap[x] {
+			r.discard(x)
+		}
+	}
+	for _, s := range specs {
+		for _, o := range s.Operands {
+			r.data[o.Datum].users++
+		}
+	}
+	r.mu.Unlock()
+	for _, s := range specs {
+		if err == nil {
+			_, err = r.Submit(s)
 		}
 		r.mu.Lock()
-		c := r.chain(e, from, true)
-		c.as, r.latest[e] = e.version, c
-		r.mu.Unlock()
-		if _, err := r.Submit(&graph.Spec{Op: &versions.Op{Name: opNone}, Operands: []graph.Operand{{Datum: &c.datum, Mode: graph.InOut}}}); err != nil {
-			break
+		for _, o := range s.Operands {
+			r.leave(r.data[o.Datum])
 		}
+		r.mu.Unlock()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,15 +192,14 @@ func (r *replay) datumFor(e *entry, version uint32, mode graph.Mode) *graph.Datu
 	case there:
 		d := r.reads[instance{e, version}]
 		if d == nil {
-			// The driver has one place for all versions under a name.
-			x := &entry{facts: e.facts, version: 1, ref: from.ref, holders: slices.Clone(from.holders), copyOf: e}
-			if from.ref != e.ref {
-				x = r.chain(e, from, true).entry
+			if from.ref == e.ref {
+				d = new(graph.Datum)
+				e.label.set(d)
+				r.data[d] = e
+				e.show(d)
+			} else { // the driver has one place for all versions under a name
+				d = &r.chain(e, from, true).datum
 			}
-			d = new(graph.Datum)
-			e.label.set(d)
-			r.data[d] = x
-			x.show(d)
 			r.reads[instance{e, version}] = d
 		}
 		return d
@@ -211,6 +238,12 @@ func (r *replay) adopt(lost []*entry) {
 		if c == nil || c.as != e.version || !e.lost() {
 			continue
 		}
+		for i, n := range r.nodes { // some may have what they could not be asked for
+			if i > 0 && !r.sched.absent(i) {
+				n.memory.forget(e)
+				r.where.drop(i, e.ref)
+			}
+		}
 		e.ref, e.holders, e.shares = c.entry.ref, c.entry.holders, nil
 		c.entry.holders = nil
 		for _, h := range e.holders {
@@ -218,13 +251,6 @@ func (r *replay) adopt(lost []*entry) {
 			m.forget(c.entry)
 			m.pin([]*entry{e})
 			m.unpin([]*entry{e})
-		}
-	}
-	for x, d := range r.reads {
-		if e := r.data[d]; e.ref == x.of.ref {
-			for _, h := range e.holders {
-				x.of.read(h)
-			}
 		}
 	}
 	for d, e := range r.parent.data {
@@ -236,16 +262,19 @@ func (r *replay) adopt(lost []*entry) {
 func (r *replay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, x := range r.data {
+	for _, x := range r.all {
 		for _, n := range r.nodes {
 			n.memory.forget(x)
 		}
-	}
-	for _, x := range r.all {
 		for _, h := range x.holders {
 			r.where.drop(h, x.ref)
 		}
 	}
+	for _, c := range r.stay {
+		c.spare = true
+	}
+	delete(r.starved, &r.placement)
+	defer r.relieved()
 	number := r.number
 	if number == 0 {
 		return

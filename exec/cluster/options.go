@@ -32,8 +32,7 @@ type Options struct {
 	Errors []error
 	// Memory is how many bytes of operands the node is to have at most, as an agent: a
 	// task for which there is no room waits, or goes to another node. 0 means no cap. What
-	// tasks need beside their operands is not counted, nor what is made again after the
-	// loss of a node.
+	// tasks need beside their operands is not counted.
 	Memory int64
 	// Program says which program the node is, of which version, for Usage.
 	Program string

@@ -51,6 +51,7 @@ type placement struct {
 	mender func()        // makes again what was lost, on a goroutine of its own; nil while it does
 	sealed bool          // the program waits: it submits nothing now
 	again  bool          // the job itself makes something again
+	unused func(*entry)  // sees to a datum that no task uses any more; may be nil
 
 	guard  func(*graph.Task, *graph.Watch) bool // reports whether it has a watch of its own; nil if there are none
 	rounds rounds
@@ -181,8 +182,8 @@ func (p *placement) squeeze() bool {
 		p.give(t, i)
 		return true
 	}
-	for _, n := range p.nodes {
-		if n.memory.pinned() {
+	for k, n := range p.nodes {
+		if !p.sched.absent(k) && n.memory.pinned() {
 			p.starved[p] = p.place
 			return false
 		}
@@ -533,13 +534,20 @@ func (p *placement) end(t *graph.Task, node int, s graph.State, f *graph.Fault) 
 		node = -1
 	}
 	for k := range t.Len() {
-		e := p.data[t.Operand(k).Datum]
-		e.users--
-		p.spare(e)
+		p.leave(p.data[t.Operand(k).Datum])
 	}
 	p.freed = p.graph.End(t, s, f, p.freed[:0])
 	p.done++
 	p.arrived(p.freed, node)
+}
+
+// leave notes that a task does not use a datum any more.
+func (p *placement) leave(e *entry) {
+	e.users--
+	p.spare(e)
+	if e.users == 0 && p.unused != nil {
+		p.unused(e)
+	}
 }
 
 // spare has copies of a datum dropped if no task will read it any more.

@@ -36,7 +36,7 @@ type scheduler struct {
 	data    map[*graph.Datum]*entry // what tasks use
 	runs    func(*graph.Task) bool  // whether a task will be executed: others need no memory
 	bound   func(*graph.Task) bool  // whether the driver only can execute a task
-	free    bool                    // memory does not count
+	again   bool                    // something is made again, which stays where it is
 	learned *experience
 
 	queue  *dispatch.Queue
@@ -313,7 +313,7 @@ const waitMost = 8
 // fits reports whether a node has the memory for a task, after it has dropped copies.
 func (s *scheduler) fits(t *graph.Task, node int) bool {
 	m := s.seats[node].memory
-	if m.most == 0 || s.free || !s.runs(t) {
+	if m.most == 0 || !s.runs(t) {
 		return true
 	}
 	return m.room(node, uses(t, s.data), func(e *entry) {
@@ -460,7 +460,7 @@ type recall struct {
 // recalls returns what nodes are to give back, for others for which there is nothing else: tasks
 // that these end so much sooner. There is no answer for a task that has begun but its end.
 func (s *scheduler) recalls() (all []recall) {
-	if s.halted || s.free || s.stay {
+	if s.halted || s.again || s.stay {
 		return nil
 	}
 	from, rest := s.busiest()
