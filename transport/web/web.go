@@ -1,15 +1,12 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -21,43 +18,22 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-const (
-	// behind is how many messages of a node may wait for its handler.
-	behind = 64
-	// buffers is the size of what a connection reads and writes at once.
-	buffers = 64 << 10
-
-	headerFrom = "X-Tessera-From" // the sender's name
-	headerLife = "X-Tessera-Life" // the number that it has taken at its start
-	headerTurn = "X-Tessera-Turn" // the number of a message
-	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value to come
-	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
-)
+// behind is how many messages of a node may wait for its handler.
+const behind = 64
 
 // node implements transport.Transport.
 type node struct {
-	opt     Options
-	life    uint64
-	members *members
-	ask     chan string // addresses of nodes that have greeted and are not there
-	values  transport.Published
-	server  *fasthttp.Server
-	listen  net.Listener
-	to, at  connections      // by address, by name: to others, and while they read a value
-	control *fasthttp.Client // for what is short
-	bulk    *fasthttp.Client // for values
+	greeter
+	values transport.Published
+	server *fasthttp.Server
 
-	handle  transport.Handler
-	tell    func(transport.Event)
-	ctx     context.Context
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	once    sync.Once
+	handle transport.Handler
+	tell   func(transport.Event)
+	once   sync.Once
 
-	mu       sync.Mutex // a leaf
-	refusals refusals
-	self     *member // this node, as a sender to itself
-	started  bool
+	mu      sync.Mutex // a leaf
+	self    *member    // this node, as a sender to itself
+	started bool
 }
 
 // New returns a node that listens; it takes part when it is started. The error is an
@@ -66,21 +42,11 @@ func New(opt Options) (transport.Transport, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
-	n := &node{opt: opt, life: rand.Uint64(), members: newMembers(), ask: make(chan string, 64), refusals: refusals{log: opt.Log}}
-	n.ctx, n.cancel = context.WithCancel(context.Background())
-	var err error
-	if n.listen, err = net.Listen("tcp", opt.Listen); err != nil {
+	c, err := newCaller(opt)
+	if err != nil {
 		return nil, err
 	}
-	client := func(timeout time.Duration) *fasthttp.Client {
-		return &fasthttp.Client{
-			Name: "tessera", NoDefaultUserAgentHeader: true, MaxIdemponentCallAttempts: 1, MaxConnsPerHost: 64,
-			ReadBufferSize: buffers, WriteBufferSize: buffers, ReadTimeout: timeout, WriteTimeout: timeout,
-			MaxIdleConnDuration: time.Minute, DisablePathNormalizing: true,
-			Dial: n.dial, StreamResponseBody: true, MaxResponseBodySize: 0,
-		}
-	}
-	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
+	n := &node{greeter: greeter{caller: c, ask: make(chan string, 64)}}
 	n.server = &fasthttp.Server{
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
 		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
@@ -102,7 +68,7 @@ func (quiet) Printf(string, ...any) {}
 // Address returns where others reach a node of this package; empty for others.
 func Address(t transport.Transport) string {
 	if n, ok := t.(*node); ok {
-		return cmp.Or(n.opt.Address, n.listen.Addr().String())
+		return n.address()
 	}
 	return ""
 }
@@ -111,48 +77,6 @@ func Address(t transport.Transport) string {
 func Addresses(t transport.Transport) map[string]string {
 	if n, ok := t.(*node); ok {
 		return n.members.addresses()
-	}
-	return nil
-}
-
-// dial connects with an address, and checks who is there.
-func (n *node) dial(address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: n.opt.Timeout}
-	c, err := d.DialContext(n.ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	c = &outgoing{c, n.to.add(address, c)}
-	if n.opt.TLS == nil {
-		return c, nil
-	}
-	_, config := secure(n.opt.TLS)
-	t := tls.Client(c, config)
-	ctx, cancel := context.WithTimeout(n.ctx, n.opt.Timeout)
-	defer cancel()
-	if err := t.HandshakeContext(ctx); err != nil {
-		c.Close()
-		if n.ctx.Err() == nil {
-			n.refusals.distrust(address, err, true)
-		}
-		return nil, err
-	}
-	name, err := peer(t.ConnectionState())
-	if err == nil {
-		err = n.members.met(address, name)
-	}
-	if err != nil {
-		t.Close()
-		n.refusals.tell("connection refused", "to", address, err)
-		return nil, err
-	}
-	return &trusting{t, &n.refusals, address}, nil
-}
-
-// shows returns an error if who is at an address has not shown the certificate of a node.
-func (n *node) shows(address, name string) error {
-	if who := n.members.who(address); n.opt.TLS != nil && who != name {
-		return fmt.Errorf("%s says that it is %.100q", who, name)
 	}
 	return nil
 }
@@ -202,161 +126,6 @@ func (n *node) report() {
 			}
 		}
 	}
-}
-
-// greeting is the body of a greeting, and of the answer.
-type greeting struct {
-	Name    string
-	Address string
-	Life    uint64
-	Known   uint64            // the digest of the nodes that are there for the sender
-	Others  map[string]string // of an answer: their names and addresses, if Known differs
-}
-
-// greeting returns this node's greeting; as an answer it has the others that are there,
-// unless the other side knows them.
-func (n *node) greeting(known uint64, answer bool) []byte {
-	g := greeting{Name: n.opt.Name, Address: Address(n), Life: n.life}
-	others := n.members.addresses()
-	g.Known = digest(g.Name, g.Address)
-	for name, address := range others {
-		g.Known ^= digest(name, address)
-	}
-	if answer && known != g.Known {
-		g.Others = others
-	}
-	b, err := json.Marshal(g)
-	if err != nil {
-		panic(err) // the type above can be encoded
-	}
-	return b
-}
-
-// digest returns a number that depends on a node's name and address.
-func digest(name, address string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(name + "\x00" + address))
-	return h.Sum64()
-}
-
-// greet greets all nodes that are known, again and again, until the end. A node that does
-// not answer keeps none of the others waiting.
-func (n *node) greet() {
-	defer n.running.Done()
-	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
-	defer tick.Stop()
-	defer look.Stop()
-	asking := map[string]chan struct{}{} // closed when the greeting has ended
-	one := func(address string, b []byte) {
-		if asking[address] != nil {
-			return
-		}
-		c := make(chan struct{})
-		asking[address] = c
-		n.running.Add(1)
-		go func() {
-			defer n.running.Done()
-			defer close(c)
-			n.greetOne(address, b)
-		}()
-	}
-	last := time.Now()
-	for again := true; ; {
-		if again {
-			for a, c := range asking {
-				select {
-				case <-c:
-					delete(asking, a)
-				default:
-				}
-			}
-			to := map[string]struct{}{}
-			for _, a := range n.opt.Peers {
-				to[a] = struct{}{}
-			}
-			n.members.greets(to)
-			delete(to, Address(n))
-			b := n.greeting(0, false)
-			for a := range to {
-				one(a, b)
-			}
-		}
-		again = false
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-			again = true
-		case a := <-n.ask:
-			one(a, n.greeting(0, false))
-		case <-look.C:
-			now := time.Now()
-			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
-				n.members.forgive(pause) // this process stood still: the others could not be heard
-			}
-			last = now
-			for name, address := range n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now) {
-				n.to.cut(address)
-				n.at.cut(name)
-			}
-		}
-	}
-}
-
-// greetOne greets a node. That it does not answer is no error: it may not be there yet.
-func (n *node) greetOne(address string, b []byte) {
-	_, err := n.post(address, "/v1/greet", b, nil, func(b []byte) error {
-		var g greeting
-		if err := json.Unmarshal(b, &g); err != nil {
-			return err
-		}
-		if err := n.shows(address, g.Name); err != nil {
-			n.refusals.tell("answer refused", "from", address, err)
-			return err
-		}
-		if g.Name != n.opt.Name {
-			n.members.answered(g.Name, address, g.Life, time.Now())
-		}
-		delete(g.Others, n.opt.Name)
-		n.members.told(g.Others)
-		return nil
-	})
-	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
-		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
-	}
-}
-
-// request prepares a request of this node.
-func (n *node) request(method, address, path string) *fasthttp.Request {
-	q := fasthttp.AcquireRequest()
-	scheme := "http://" // dial makes the connection, TLS included
-	q.SetRequestURI(scheme + address + path)
-	q.Header.SetMethod(method)
-	q.Header.Set(headerFrom, n.opt.Name)
-	q.Header.Set(headerLife, strconv.FormatUint(n.life, 10))
-	return q
-}
-
-// post posts a body, and gives the answer's to take. Status is that of the answer, 0 if
-// there is none.
-func (n *node) post(address, path string, b []byte, set func(*fasthttp.Request), take func([]byte) error) (status int, err error) {
-	q, a := n.request(fasthttp.MethodPost, address, path), fasthttp.AcquireResponse()
-	defer fasthttp.ReleaseRequest(q)
-	defer fasthttp.ReleaseResponse(a)
-	q.SetBodyRaw(b)
-	if set != nil {
-		set(q)
-	}
-	if err := n.control.DoTimeout(q, a, n.opt.Timeout); err != nil {
-		return 0, err
-	}
-	if a.StatusCode() != fasthttp.StatusOK {
-		return a.StatusCode(), fmt.Errorf("%d %s", a.StatusCode(), a.Body())
-	}
-	if take != nil {
-		err = take(a.Body())
-	}
-	return a.StatusCode(), err
 }
 
 // Send implements [transport.Transport].
@@ -478,7 +247,7 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	if !n.open() {
 		return transport.ErrClosed
 	}
-	address := Address(n)
+	address := n.address()
 	if from != n.opt.Name {
 		x, a := n.members.find(from)
 		if x == nil {

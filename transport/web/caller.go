@@ -1,0 +1,137 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	// buffers is the size of what a connection reads and writes at once.
+	buffers = 64 << 10
+
+	headerFrom = "X-Tessera-From" // the sender's name
+	headerLife = "X-Tessera-Life" // the number that it has taken at its start
+	headerTurn = "X-Tessera-Turn" // the number of a message
+	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value to come
+	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
+)
+
+// caller is a node as one that asks others.
+type caller struct {
+	opt      Options
+	life     uint64
+	members  *members
+	refusals refusals
+	listen   net.Listener
+	to       connections      // with others, by address
+	control  *fasthttp.Client // for what is short
+	bulk     *fasthttp.Client // for values
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// newCaller returns a node that listens, and answers nobody yet.
+func newCaller(opt Options) (*caller, error) {
+	n := &caller{opt: opt, life: rand.Uint64(), members: newMembers(), refusals: refusals{log: opt.Log}}
+	var err error
+	if n.listen, err = net.Listen("tcp", opt.Listen); err != nil {
+		return nil, err
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	client := func(timeout time.Duration) *fasthttp.Client {
+		return &fasthttp.Client{
+			Name: "tessera", NoDefaultUserAgentHeader: true, MaxIdemponentCallAttempts: 1, MaxConnsPerHost: 64,
+			ReadBufferSize: buffers, WriteBufferSize: buffers, ReadTimeout: timeout, WriteTimeout: timeout,
+			MaxIdleConnDuration: time.Minute, DisablePathNormalizing: true,
+			Dial: n.dial, StreamResponseBody: true, MaxResponseBodySize: 0,
+		}
+	}
+	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
+	return n, nil
+}
+
+// address returns where others reach the node.
+func (n *caller) address() string { return cmp.Or(n.opt.Address, n.listen.Addr().String()) }
+
+// dial connects with an address, and checks who is there.
+func (n *caller) dial(address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: n.opt.Timeout}
+	c, err := d.DialContext(n.ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	c = &outgoing{c, n.to.add(address, c)}
+	if n.opt.TLS == nil {
+		return c, nil
+	}
+	_, config := secure(n.opt.TLS)
+	t := tls.Client(c, config)
+	ctx, cancel := context.WithTimeout(n.ctx, n.opt.Timeout)
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
+		c.Close()
+		if n.ctx.Err() == nil {
+			n.refusals.distrust(address, err, true)
+		}
+		return nil, err
+	}
+	name, err := peer(t.ConnectionState())
+	if err == nil {
+		err = n.members.met(address, name)
+	}
+	if err != nil {
+		t.Close()
+		n.refusals.tell("connection refused", "to", address, err)
+		return nil, err
+	}
+	return &trusting{t, &n.refusals, address}, nil
+}
+
+// shows returns an error if who is at an address has not shown the certificate of a node.
+func (n *caller) shows(address, name string) error {
+	if who := n.members.who(address); n.opt.TLS != nil && who != name {
+		return fmt.Errorf("%s says that it is %.100q", who, name)
+	}
+	return nil
+}
+
+// request prepares a request of this node.
+func (n *caller) request(method, address, path string) *fasthttp.Request {
+	q := fasthttp.AcquireRequest()
+	scheme := "http://" // dial makes the connection, TLS included
+	q.SetRequestURI(scheme + address + path)
+	q.Header.SetMethod(method)
+	q.Header.Set(headerFrom, n.opt.Name)
+	q.Header.Set(headerLife, strconv.FormatUint(n.life, 10))
+	return q
+}
+
+// post posts a body, and gives the answer's to take. Status is that of the answer, 0 if
+// there is none.
+func (n *caller) post(address, path string, b []byte, set func(*fasthttp.Request), take func([]byte) error) (status int, err error) {
+	q, a := n.request(fasthttp.MethodPost, address, path), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(q)
+	defer fasthttp.ReleaseResponse(a)
+	q.SetBodyRaw(b)
+	if set != nil {
+		set(q)
+	}
+	if err := n.control.DoTimeout(q, a, n.opt.Timeout); err != nil {
+		return 0, err
+	}
+	if a.StatusCode() != fasthttp.StatusOK {
+		return a.StatusCode(), fmt.Errorf("%d %s", a.StatusCode(), a.Body())
+	}
+	if take != nil {
+		err = take(a.Body())
+	}
+	return a.StatusCode(), err
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+)
+
+// greeter is a node as one that greets others, and so knows who is there.
+type greeter struct {
+	*caller
+	ask     chan string // addresses of nodes that have greeted and are not there
+	at      connections // with others, by name, while they read a value
+	running sync.WaitGroup
+}
+
+// greeting is the body of a greeting, and of the answer.
+type greeting struct {
+	Name    string
+	Address string
+	Life    uint64
+	Known   uint64            // the digest of the nodes that are there for the sender
+	Others  map[string]string // of an answer: their names and addresses, if Known differs
+}
+
+// greeting returns this node's greeting; as an answer it has the others that are there,
+// unless the other side knows them.
+func (n *greeter) greeting(known uint64, answer bool) []byte {
+	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life}
+	others := n.members.addresses()
+	g.Known = digest(g.Name, g.Address)
+	for name, address := range others {
+		g.Known ^= digest(name, address)
+	}
+	if answer && known != g.Known {
+		g.Others = others
+	}
+	b, err := json.Marshal(g)
+	if err != nil {
+		panic(err) // the type above can be encoded
+	}
+	return b
+}
+
+// digest returns a number that depends on a node's name and address.
+func digest(name, address string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name + "\x00" + address))
+	return h.Sum64()
+}
+
+// greet greets all nodes that are known, again and again, until the end. A node that does
+// not answer keeps none of the others waiting.
+func (n *greeter) greet() {
+	defer n.running.Done()
+	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
+	defer tick.Stop()
+	defer look.Stop()
+	asking := map[string]chan struct{}{} // closed when the greeting has ended
+	one := func(address string, b []byte) {
+		if asking[address] != nil {
+			return
+		}
+		c := make(chan struct{})
+		asking[address] = c
+		n.running.Add(1)
+		go func() {
+			defer n.running.Done()
+			defer close(c)
+			n.greetOne(address, b)
+		}()
+	}
+	last := time.Now()
+	for again := true; ; {
+		if again {
+			for a, c := range asking {
+				select {
+				case <-c:
+					delete(asking, a)
+				default:
+				}
+			}
+			to := map[string]struct{}{}
+			for _, a := range n.opt.Peers {
+				to[a] = struct{}{}
+			}
+			n.members.greets(to)
+			delete(to, n.address())
+			b := n.greeting(0, false)
+			for a := range to {
+				one(a, b)
+			}
+		}
+		again = false
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+			again = true
+		case a := <-n.ask:
+			one(a, n.greeting(0, false))
+		case <-look.C:
+			now := time.Now()
+			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
+				n.members.forgive(pause) // this process stood still: the others could not be heard
+			}
+			last = now
+			for name, address := range n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now) {
+				n.to.cut(address)
+				n.at.cut(name)
+			}
+		}
+	}
+}
+
+// greetOne greets a node. That it does not answer is no error: it may not be there yet.
+func (n *greeter) greetOne(address string, b []byte) {
+	_, err := n.post(address, "/v1/greet", b, nil, func(b []byte) error {
+		var g greeting
+		if err := json.Unmarshal(b, &g); err != nil {
+			return err
+		}
+		if err := n.shows(address, g.Name); err != nil {
+			n.refusals.tell("answer refused", "from", address, err)
+			return err
+		}
+		if g.Name != n.opt.Name {
+			n.members.answered(g.Name, address, g.Life, time.Now())
+		}
+		delete(g.Others, n.opt.Name)
+		n.members.told(g.Others)
+		return nil
+	})
+	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
+		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
+	}
+}
