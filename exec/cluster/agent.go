@@ -22,6 +22,8 @@ type agent struct {
 
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
+	parting map[string]*driverOf // by name: the last one that has left, until nothing of it is there
+	lost    map[string]struct{}  // drivers that fell silent, and may not know
 	owners  map[uint64]string    // the driver of each job
 	closed  bool                 // nothing new ends any more
 	over    sync.WaitGroup       // jobs, and drivers, that end
@@ -33,6 +35,11 @@ type driverOf struct {
 	out  *outbox
 	ends map[uint64][]end // by job: what it has not been told; agent.mu guards it
 	told []end            // memory of what it has been told
+	// epoch is what this node is called by the driver, 0 if it was not called.
+	// agent.mu guards it.
+	epoch uint64
+	after *driverOf     // of that name, which was there before; nil if nothing of it is
+	gone  chan struct{} // closed when nothing of it is there any more
 }
 
 // Serve has this node execute the tasks that drivers give it, until ctx ends or the
@@ -48,7 +55,7 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 func newAgent(opt Options, k known) *agent {
-	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, owners: map[uint64]string{}}
+	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]struct{}{}, owners: map[uint64]string{}}
 }
 
 // serve is [Serve].
@@ -90,13 +97,7 @@ func (a *agent) take(from string, message []byte) error {
 		if err == nil {
 			err = decode(from, body, &m)
 		}
-		d := a.driver(from)
-		heard := d.exec.meter.clock(time.Now())
-		d.out.add(func() []byte {
-			h := a.hello()
-			h.Called, h.Heard, h.Said = m.At, heard, d.exec.meter.clock(time.Now())
-			return encode(kindHello, h)
-		})
+		a.greet(a.called(from, m.Epoch), m)
 	}
 	if err != nil {
 		return err
@@ -136,6 +137,46 @@ func (a *agent) take(from string, message []byte) error {
 	return nil
 }
 
+// called returns the driver that calls this node by an epoch. If it was another epoch before,
+// the driver believes that this node had left: what there is of that time goes.
+func (a *agent) called(name string, epoch uint64) *driverOf {
+	a.mu.Lock()
+	if d := a.drivers[name]; d != nil && d.epoch != 0 && d.epoch != epoch {
+		a.leaves(name, nil)
+	}
+	a.mu.Unlock()
+	d := a.driver(name)
+	a.mu.Lock()
+	d.epoch = epoch
+	a.mu.Unlock()
+	return d
+}
+
+// greet answers a driver, as soon as nothing is left of the one of its name that was there
+// before: what that one had would be dropped under the names of what this one brings.
+func (a *agent) greet(d *driverOf, m call) {
+	heard := d.exec.meter.clock(time.Now())
+	answer := func() {
+		d.out.add(func() []byte {
+			h := a.hello()
+			h.Called, h.Heard, h.Said, h.Epoch = m.At, heard, d.exec.meter.clock(time.Now()), m.Epoch
+			return encode(kindHello, h)
+		})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if d.after == nil || a.closed {
+		answer()
+		return
+	}
+	a.over.Add(1)
+	go func() {
+		defer a.over.Done()
+		<-d.after.gone
+		answer()
+	}()
+}
+
 // hello returns what the agent says of itself.
 func (a *agent) hello() hello {
 	a.mu.Lock()
@@ -149,7 +190,7 @@ func (a *agent) driver(name string) *driverOf {
 	defer a.mu.Unlock()
 	d := a.drivers[name]
 	if d == nil {
-		d = &driverOf{exec: newExecutor(&a.opt, a.known, a.tokens), ends: map[uint64][]end{}}
+		d = &driverOf{exec: newExecutor(&a.opt, a.known, a.tokens), ends: map[uint64][]end{}, after: a.parting[name], gone: make(chan struct{})}
 		d.out = newOutbox(a.opt.Transport, name, func(err error) { a.event(transport.Event{Node: name, Err: err}) })
 		a.drivers[name] = d
 	}
@@ -173,6 +214,12 @@ func (a *agent) run(from string, m *run) error {
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	}
 	d := a.driver(from)
+	a.mu.Lock()
+	late := d.epoch != m.Epoch
+	a.mu.Unlock()
+	if late { // for the node that this one was
+		return nil
+	}
 	w := a.work(d, m.Job)
 	w.heeds(m.Trace, m.Tell)
 	d.exec.meter.trace(m.Trace)
@@ -204,10 +251,12 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 	}
 	d.out.add(func() []byte {
 		a.mu.Lock()
-		ends := d.ends[job]
+		ends, epoch := d.ends[job], d.epoch
 		delete(d.ends, job)
 		a.mu.Unlock()
-		m := encode(kindEnded, d.exec.tell(job, ends))
+		all := d.exec.tell(job, ends)
+		all.Epoch = epoch
+		m := encode(kindEnded, all)
 		clear(ends)
 		a.mu.Lock()
 		d.told = ends[:0]
@@ -231,32 +280,59 @@ func (a *agent) end(d *driverOf, job uint64) {
 // event ends what there is of a driver that has left: nobody will want its results. A driver
 // that says nothing for the time that the transport allows has left: that is its lease. What
 // of its tasks has not begun is cancelled, what runs ends, and its values are dropped. If it
-// comes back it is another one, with nothing. A node that joins is no news to an agent; if it
-// is a driver, it calls.
+// comes back it is another one, with nothing. A driver that joins calls; one that was silent,
+// because its process was stopped, may know nothing of its loss, and is told.
 func (a *agent) event(e transport.Event) {
-	if e.Joined {
+	a.mu.Lock()
+	if !e.Joined {
+		a.leaves(e.Node, e.Err)
+		a.mu.Unlock()
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	d := a.drivers[e.Node]
+	_, lost := a.lost[e.Node]
+	delete(a.lost, e.Node)
+	lost = lost && !a.closed
+	a.mu.Unlock()
+	if lost {
+		a.greet(a.driver(e.Node), call{})
+	}
+}
+
+// lostMost is how many drivers that fell silent an agent remembers.
+const lostMost = 1000
+
+// leaves ends what there is of a driver. The caller holds mu.
+func (a *agent) leaves(name string, why error) {
+	d := a.drivers[name]
 	if d == nil || a.closed {
 		return
 	}
-	delete(a.drivers, e.Node)
+	delete(a.drivers, name)
 	for job, owner := range a.owners {
-		if owner == e.Node {
+		if owner == name {
 			delete(a.owners, job)
 		}
+	}
+	if a.parting[name] = d; why != nil && len(a.lost) < lostMost {
+		a.lost[name] = struct{}{}
 	}
 	a.over.Add(1)
 	go func() {
 		defer a.over.Done()
+		if d.after != nil {
+			<-d.after.gone
+		}
+		d.out.close() // it is not told that its tasks are cancelled: they are others' now
 		bytes := d.exec.store.now()
-		d.exec.close(&NodeLostError{Node: e.Node, Err: e.Err})
-		d.out.close()
+		d.exec.close(&NodeLostError{Node: name, Err: why})
+		a.mu.Lock()
+		if a.parting[name] == d {
+			delete(a.parting, name)
+		}
+		a.mu.Unlock()
+		close(d.gone)
 		if bytes > 0 {
-			a.opt.Log.Info("a driver has left, and what there was of its jobs is dropped", "driver", e.Node, "bytes", bytes, "error", e.Err)
+			a.opt.Log.Info("a driver has left, and what there was of its jobs is dropped", "driver", name, "bytes", bytes, "error", why)
 		}
 	}()
 }

@@ -295,7 +295,7 @@ func (d *Driver) call(name string) {
 
 // ask has a node say what it is, and what its clock says.
 func (d *Driver) ask(n *node) {
-	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now())}) })
+	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: n.epoch()}) })
 }
 
 // lose notes that a node has gone, once. Its tasks are others' now, where that is possible.
@@ -366,6 +366,16 @@ func (d *Driver) take(from string, message []byte) error {
 			d.placing.Unlock()
 			return &MessageError{from, "from a node that has not joined"}
 		}
+		if m.Epoch != n.epoch() {
+			there := n.gone == nil
+			d.lock.Unlock()
+			d.placing.Unlock()
+			if m.Epoch == 0 && there { // it believes that this driver had left
+				d.lose(n, errDropped)
+				d.call(from)
+			}
+			return nil
+		}
 		if n.clock.hears(&m, now); n.clock.heard < answers {
 			d.ask(n)
 		}
@@ -401,7 +411,7 @@ func (d *Driver) take(from string, message []byte) error {
 		if err := m.check(); err != nil {
 			return &MessageError{from, err.Error()}
 		}
-		if n == nil {
+		if n == nil || m.Epoch != n.epoch() {
 			return nil
 		}
 		if j == nil { // the job is over, and this comes late

@@ -80,6 +80,9 @@ func (e *MessageError) Error() string {
 	return fmt.Sprintf("cluster: a message from %s: %s", e.Node, e.Reason)
 }
 
+// errDropped is why a node is lost that had believed the driver to be.
+var errDropped = errors.New("it has dropped what it had, as this driver was silent")
+
 // errNothing is why a value is no version: it is new, or a task is to write it.
 var errNothing = errors.New("no version is there")
 

@@ -71,6 +71,9 @@ func newNode(index int, name string) *node {
 	return &node{index: index, name: name, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
 }
 
+// epoch tells the node from others of its name: one that left and came back has nothing.
+func (n *node) epoch() uint64 { return uint64(n.index) }
+
 // place returns where the node is in a recording.
 func (n *node) place() place { return place{n.row, n.workers, n.clock.offset} }
 

@@ -16,7 +16,7 @@ import (
 // messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 8
+const protocol = 9
 
 // kind is what a message is.
 type kind byte
@@ -35,8 +35,9 @@ const (
 // call asks a node what it is. At is the time of the driver's clock, as all times here in
 // nanoseconds since some moment.
 type call struct {
-	_  struct{} `cbor:",toarray"`
-	At int64
+	_     struct{} `cbor:",toarray"`
+	At    int64
+	Epoch uint64 // of the node: it is another one each time that it joins, and never 0
 }
 
 // hello is what an agent says of itself.
@@ -49,13 +50,17 @@ type hello struct {
 	// Called is when the driver called, by its clock; Heard when the agent heard that,
 	// and Said when it answers, by its own.
 	Called, Heard, Said int64
+	// Epoch is that of the call; 0 if the agent was not called, and has nothing of the
+	// driver's any more.
+	Epoch uint64
 }
 
 // run is tasks of a job for a node, and what it need not keep any more.
 type run struct {
 	Job   uint64
-	Trace bool // the driver wants to know when and on which worker tasks run, and of copies
-	Tell  bool // the same, and for each task of what came for it
+	Epoch uint64 // of the node: the tasks are not for another one
+	Trace bool   // the driver wants to know when and on which worker tasks run, and of copies
+	Tell  bool   // the same, and for each task of what came for it
 	Drops []transport.Ref
 	Tasks []task
 }
@@ -133,8 +138,9 @@ type home struct {
 
 // ended is ends of tasks of a job.
 type ended struct {
-	Job  uint64
-	Ends []end
+	Job   uint64
+	Epoch uint64 // of the node that was given the tasks
+	Ends  []end
 	// Peak is the bytes of the most operands that the node has had, of the driver's. Busy
 	// is the time of its workers in tasks, Starving that without one while tasks waited
 	// for operands.

@@ -20,6 +20,7 @@ import (
 type packedRun struct {
 	_     struct{} `cbor:",toarray"`
 	Job   uint64
+	Epoch uint64
 	Trace bool
 	Tell  bool
 	Words []cbor.ByteString
@@ -28,7 +29,7 @@ type packedRun struct {
 // packedEnded is an ended on the wire, before what is packed: the ends that are as most are.
 type packedEnded struct {
 	_              struct{} `cbor:",toarray"`
-	Job            uint64
+	Job, Epoch     uint64
 	Peak           int64
 	Busy, Starving time.Duration
 	Flows          []flow
@@ -57,7 +58,7 @@ func (m ended) pack() (head any, body []byte) {
 			rest = append(rest, *e)
 		}
 	}
-	return packedEnded{Job: m.Job, Peak: m.Peak, Busy: m.Busy, Starving: m.Starving, Flows: m.Flows, Copies: m.Copies, Words: p.words, Rest: rest}, p.b
+	return packedEnded{Job: m.Job, Epoch: m.Epoch, Peak: m.Peak, Busy: m.Busy, Starving: m.Starving, Flows: m.Flows, Copies: m.Copies, Words: p.words, Rest: rest}, p.b
 }
 
 // unpack implements unpacks. It uses the memory of m's ends.
@@ -67,7 +68,7 @@ func (m *ended) unpack(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = ended{Job: x.Job, Peak: x.Peak, Busy: x.Busy, Starving: x.Starving, Flows: x.Flows, Copies: x.Copies, Ends: m.Ends[:0]}
+	*m = ended{Job: x.Job, Epoch: x.Epoch, Peak: x.Peak, Busy: x.Busy, Starving: x.Starving, Flows: x.Flows, Copies: x.Copies, Ends: m.Ends[:0]}
 	if len(b) > 0 {
 		m.Ends = slices.Grow(m.Ends, min(len(b)/5, 1<<10)+len(x.Rest))
 	}
@@ -119,7 +120,7 @@ func (m run) pack() (head any, body []byte) {
 	for i := range m.Tasks {
 		p.task(&m.Tasks[i])
 	}
-	return packedRun{Job: m.Job, Trace: m.Trace, Tell: m.Tell, Words: p.words}, p.b
+	return packedRun{Job: m.Job, Epoch: m.Epoch, Trace: m.Trace, Tell: m.Tell, Words: p.words}, p.b
 }
 
 // packer packs what a message has many of.
@@ -232,7 +233,7 @@ func (m *run) unpack(b []byte) error {
 		return err
 	}
 	p := unpacker{b: b, job: x.Job, words: x.Words}
-	*m = run{Job: x.Job, Trace: x.Trace, Tell: x.Tell}
+	*m = run{Job: x.Job, Epoch: x.Epoch, Trace: x.Trace, Tell: x.Tell}
 	if n := p.count(5); n > 0 {
 		m.Drops = make([]transport.Ref, n)
 		for i := range m.Drops {

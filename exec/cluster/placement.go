@@ -312,7 +312,7 @@ func (p *placement) send(i int) {
 		tasks, drops := p.batches[i].take(i > 0), p.where.drops(i)
 		p.mu.Unlock()
 		if i > 0 {
-			return encode(kindRun, run{Job: number, Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
+			return encode(kindRun, run{Job: number, Epoch: p.nodes[i].epoch(), Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
 		}
 		for _, r := range drops {
 			work.store.drop(r)

@@ -1,0 +1,79 @@
+package cluster_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/transport"
+)
+
+// blinking is a transport whose node can be made to believe that another one has left and
+// joined again, which that one has not noticed: a process that was stopped for a while.
+type blinking struct {
+	transport.Transport
+	event func(transport.Event)
+}
+
+func (b *blinking) Start(handle transport.Handler, event func(transport.Event)) error {
+	b.event = event
+	return b.Transport.Start(handle, event)
+}
+
+func (b *blinking) blink(other string) {
+	b.event(transport.Event{Node: other, Err: context.DeadlineExceeded})
+	b.event(transport.Event{Node: other, Joined: true})
+}
+
+// TestBlink: one side only of a driver and an agent believes that the other one had left. What
+// the agent has, and does, of the time before is not mixed with what comes after.
+func TestBlink(t *testing.T) {
+	leaves(t)
+	seeds := uint64(12)
+	if !testing.Short() {
+		seeds = 60
+	}
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		sides := map[string]*blinking{}
+		n := start(t, 3, func(o *cluster.Options) {
+			b := &blinking{Transport: o.Transport}
+			sides[b.Self()] = b
+			o.Transport, o.Idle, o.Owner = b, true, seed%4 < 2
+		})
+		p := newProgram(n.op, rng, 12, 300, 200)
+		j := n.NewJob(context.Background())
+		for i := range p.specs {
+			if _, err := j.Submit(&p.specs[i]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if i%60 == 50 {
+				time.Sleep(time.Duration(rng.IntN(2000)) * time.Microsecond)
+				agent := n.Nodes()[1:]
+				if len(agent) == 0 {
+					continue
+				}
+				one, other := "driver", agent[rng.IntN(len(agent))]
+				if seed%2 == 1 {
+					one, other = other, one
+				}
+				sides[one].blink(other)
+			}
+		}
+		done := make(chan error, 1)
+		go func() { done <- j.Wait() }()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("seed %d: the job does not end; there are %s", seed, strings.Join(n.Nodes(), " "))
+		}
+		p.check(t)
+		n.Close()
+	}
+}
