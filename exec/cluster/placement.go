@@ -302,7 +302,7 @@ func (p *placement) send(i int) {
 		return
 	}
 	p.batches[i].pending = true
-	work, number := p.work, p.number
+	work, number, epoch := p.work, p.number, p.nodes[i].epoch()
 	p.nodes[i].out.add(func() []byte {
 		p.mu.Lock()
 		if number != p.number || len(p.batches[i].tasks) == 0 { // all have ended meanwhile, or it is lost
@@ -312,7 +312,7 @@ func (p *placement) send(i int) {
 		tasks, drops := p.batches[i].take(i > 0), p.where.drops(i)
 		p.mu.Unlock()
 		if i > 0 {
-			return encode(kindRun, run{Job: number, Epoch: p.nodes[i].epoch(), Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
+			return encode(kindRun, run{Job: number, Epoch: epoch, Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
 		}
 		for _, r := range drops {
 			work.store.drop(r)
