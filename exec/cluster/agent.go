@@ -331,7 +331,7 @@ func (a *agent) leaves(name string, why error) {
 		}
 		a.mu.Unlock()
 		close(d.gone)
-		if bytes > 0 {
+		if bytes > 0 && why != nil { // who goes in order has no use for it
 			a.opt.Log.Info("a driver has left, and what there was of its jobs is dropped", "driver", name, "bytes", bytes, "error", why)
 		}
 	}()
