@@ -50,12 +50,12 @@ func everything(t *testing.T, p *blocked.Program[float64]) error {
 	full := func() *blocked.Matrix[float64] { return one(blocked.Full) }
 	a, b, c, s := full(), full(), full(), one(blocked.SymLower)
 	loaded := owned(blocked.Unfilled[float64](blocked.Full, n, n, nb))
-	_, err := p.LoadStats(loaded, a, blocked.LoadOptions{})
+	_, err := p.LoadStats(loaded, full(), blocked.LoadOptions{})
 	errs := []error{err,
 		p.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 1, c), p.Gemm(blas.NoTrans, blas.Trans, 0, a, b, 2, c),
 		p.Symm(1, s, blocked.NewDiagonal(s, 1), b, 1, c), p.Syrk(blas.NoTrans, 1, a, 3, s), p.Syrk(blas.NoTrans, 0, a, 1, s),
 		p.Trmm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 1, s, c), p.Trsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, 2, s, c),
-		p.Potrf(s), p.Potri(s, one(blocked.TriLower), s), p.Load(a, loaded, blocked.LoadOptions{ByColumns: true}),
+		p.Potrf(s), p.Potri(s, one(blocked.TriLower), s), p.Load(full(), full(), blocked.LoadOptions{ByColumns: true}),
 	}
 	for _, lu := range []func(*blocked.Matrix[float64], *blocked.Pivots) error{p.Getrf, p.GetrfTile, p.GetrfTournament} {
 		f, v := full(), blocked.NewPivots(n, n, nb)
