@@ -65,6 +65,7 @@ func TestUnlikeAgents(t *testing.T) {
 		"plain":  "--workers 1 --versions go",
 	})
 	ours := map[string][]string{"xeon": {"avx2", "go"}, "knl": {"knl"}, "device": {"cuda"}, "plain": {"go"}}
+	gemms := map[string]int{} // a slow node may own too little of a grid to be given one there
 	for _, op := range []string{"gemm", "cholesky --distributed"} {
 		code, out, errs := labench(t, append(strings.Fields(op), "-n", "400", "--nb", "50", "--cluster", first, "--agents", "4", "--idle", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "2", "--warmup", "0")...)
 		var r bench.Result
@@ -72,20 +73,21 @@ func TestUnlikeAgents(t *testing.T) {
 			t.Fatalf("%s: exit code %d: %s%s", op, code, errs, out)
 		}
 		for _, n := range r.Nodes[1:] {
-			gemms := 0
 			for _, x := range n.Ran {
 				switch {
 				case x.Op == "gemm/f64":
-					if gemms += x.Tasks; !slices.Contains(ours[n.Name], x.Version) {
+					if gemms[n.Name] += x.Tasks; !slices.Contains(ours[n.Name], x.Version) {
 						t.Errorf("%s: %s ran %+v", op, n.Name, x)
 					}
 				case n.Name == "knl":
 					t.Errorf("%s: the KNL ran %+v", op, x)
 				}
 			}
-			if gemms == 0 {
-				t.Errorf("%s: %s ran no gemm: %+v", op, n.Name, n.Ran)
-			}
+		}
+	}
+	for name := range ours {
+		if gemms[name] == 0 {
+			t.Errorf("%s ran no gemm", name)
 		}
 	}
 	code, out, errs := labench(t, "cluster", "status", "--cluster", first, "--agents", "4", "--node-timeout", "20s")

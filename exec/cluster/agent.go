@@ -23,7 +23,7 @@ type agent struct {
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
 	parting map[string]*driverOf // by name: the last one that has left, until nothing of it is there
-	lost    map[string]struct{}  // drivers that fell silent, and may not know
+	lost    map[string]uint64    // by name of drivers that have left: their last epoch here
 	owners  map[uint64]string    // the driver of each job
 	closed  bool                 // nothing new ends any more
 	over    sync.WaitGroup       // jobs, and drivers, that end
@@ -37,9 +37,10 @@ type driverOf struct {
 	told []end            // memory of what it has been told
 	// epoch is what this node is called by the driver, 0 if it was not called.
 	// agent.mu guards it.
-	epoch uint64
-	after *driverOf     // of that name, which was there before; nil if nothing of it is
-	gone  chan struct{} // closed when nothing of it is there any more
+	epoch   uint64
+	refused uint64        // the epoch of the tasks that were refused last; agent.mu guards it
+	after   chan struct{} // closed when nothing is there of the one before it; nil if nothing is
+	gone    chan struct{} // closed when nothing of it is there any more
 }
 
 // Serve has this node execute the tasks that drivers give it, until ctx ends or the
@@ -55,7 +56,7 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 func newAgent(opt Options, k known) *agent {
-	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]struct{}{}, owners: map[uint64]string{}}
+	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
 }
 
 // serve is [Serve].
@@ -97,7 +98,13 @@ func (a *agent) take(from string, message []byte) error {
 		if err == nil {
 			err = decode(from, body, &m)
 		}
-		a.greet(a.called(from, m.Epoch), m)
+		switch d, denied := a.called(from, m.Epoch); {
+		case d == nil:
+		case denied:
+			a.deny(d)
+		default:
+			a.greet(d, m)
+		}
 	}
 	if err != nil {
 		return err
@@ -137,19 +144,25 @@ func (a *agent) take(from string, message []byte) error {
 	return nil
 }
 
-// called returns the driver that calls this node by an epoch. If it was another epoch before,
-// the driver believes that this node had left: what there is of that time goes.
-func (a *agent) called(name string, epoch uint64) *driverOf {
+// called returns the driver that calls this node by an epoch, nil if a later call was heard
+// already. If it was an earlier epoch before, the driver believes that this node had left: what
+// there is of that time goes. Denied says that the epoch is one of which everything has gone.
+func (a *agent) called(name string, epoch uint64) (d *driverOf, denied bool) {
 	a.mu.Lock()
-	if d := a.drivers[name]; d != nil && d.epoch != 0 && d.epoch != epoch {
+	defer a.mu.Unlock()
+	if d = a.drivers[name]; d != nil && epoch < d.epoch {
+		return nil, false
+	}
+	if d != nil && d.epoch != 0 && d.epoch < epoch {
 		a.leaves(name, nil)
 	}
-	a.mu.Unlock()
-	d := a.driver(name)
-	a.mu.Lock()
+	d = a.find(name)
+	if epoch <= a.lost[name] {
+		return d, true
+	}
+	delete(a.lost, name)
 	d.epoch = epoch
-	a.mu.Unlock()
-	return d
+	return d, false
 }
 
 // greet answers a driver, as soon as nothing is left of the one of its name that was there
@@ -172,9 +185,15 @@ func (a *agent) greet(d *driverOf, m call) {
 	a.over.Add(1)
 	go func() {
 		defer a.over.Done()
-		<-d.after.gone
+		<-d.after
 		answer()
 	}()
+}
+
+// deny tells a driver that this node has nothing of it: it may know nothing of its loss. The
+// answer is a call, which waits until that is so.
+func (a *agent) deny(d *driverOf) {
+	d.out.add(func() []byte { return encode(kindHello, a.hello()) })
 }
 
 // hello returns what the agent says of itself.
@@ -188,13 +207,35 @@ func (a *agent) hello() hello {
 func (a *agent) driver(name string) *driverOf {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	d := a.drivers[name]
-	if d == nil {
-		d = &driverOf{exec: newExecutor(&a.opt, a.known, a.tokens), ends: map[uint64][]end{}, after: a.parting[name], gone: make(chan struct{})}
-		d.out = newOutbox(a.opt.Transport, name, func(err error) { a.event(transport.Event{Node: name, Err: err}) })
-		a.drivers[name] = d
+	return a.find(name)
+}
+
+// find is driver for who holds mu.
+func (a *agent) find(name string) *driverOf {
+	if d := a.drivers[name]; d != nil {
+		return d
 	}
+	d := &driverOf{exec: newExecutor(&a.opt, a.known, a.tokens), ends: map[uint64][]end{}, gone: make(chan struct{})}
+	if before := a.parting[name]; before != nil {
+		d.after = before.gone
+	}
+	d.out = newOutbox(a.opt.Transport, name, func(err error) { a.unheard(name, d, err) })
+	a.drivers[name] = d
 	return d
+}
+
+// unheard ends what there is of a driver that cannot be told what it has to know. If it is
+// there all the same, it learns so.
+func (a *agent) unheard(name string, d *driverOf, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.drivers[name] != d { // it is another one by now
+		return
+	}
+	a.leaves(name, why)
+	if d.epoch != 0 && !a.closed {
+		a.deny(a.find(name))
+	}
 }
 
 // owns reports whether a job is a driver's, and makes it so if it is nobody's.
@@ -210,15 +251,21 @@ func (a *agent) owns(name string, job uint64) bool {
 // run begins tasks, after it has dropped what nobody will read: a task may bring a later
 // version of the same datum.
 func (a *agent) run(from string, m *run) error {
-	if !a.owns(from, m.Job) {
-		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
-	}
 	d := a.driver(from)
 	a.mu.Lock()
-	late := d.epoch != m.Epoch
+	late, refused := d.epoch != m.Epoch, d.epoch < m.Epoch && d.refused != m.Epoch
+	if refused {
+		d.refused = m.Epoch
+	}
 	a.mu.Unlock()
-	if late { // for the node that this one was
+	switch {
+	case refused: // the driver believes that this node has what it has not
+		a.deny(d)
 		return nil
+	case late: // for the node that this one was
+		return nil
+	case !a.owns(from, m.Job):
+		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	}
 	w := a.work(d, m.Job)
 	w.heeds(m.Trace, m.Tell)
@@ -280,25 +327,21 @@ func (a *agent) end(d *driverOf, job uint64) {
 // event ends what there is of a driver that has left: nobody will want its results. A driver
 // that says nothing for the time that the transport allows has left: that is its lease. What
 // of its tasks has not begun is cancelled, what runs ends, and its values are dropped. If it
-// comes back it is another one, with nothing. A driver that joins calls; one that was silent,
-// because its process was stopped, may know nothing of its loss, and is told.
+// comes back it is another one, with nothing. A driver that joins calls; one that was there
+// before may know nothing of its loss, as its process was stopped, and is told.
 func (a *agent) event(e transport.Event) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if !e.Joined {
 		a.leaves(e.Node, e.Err)
-		a.mu.Unlock()
 		return
 	}
-	_, lost := a.lost[e.Node]
-	delete(a.lost, e.Node)
-	lost = lost && !a.closed
-	a.mu.Unlock()
-	if lost {
-		a.greet(a.driver(e.Node), call{})
+	if d := a.drivers[e.Node]; a.lost[e.Node] != 0 && !a.closed && (d == nil || d.epoch == 0) {
+		a.deny(a.find(e.Node))
 	}
 }
 
-// lostMost is how many drivers that fell silent an agent remembers.
+// lostMost is how many drivers that have left an agent remembers.
 const lostMost = 1000
 
 // leaves ends what there is of a driver. The caller holds mu.
@@ -313,14 +356,21 @@ func (a *agent) leaves(name string, why error) {
 			delete(a.owners, job)
 		}
 	}
-	if a.parting[name] = d; why != nil && len(a.lost) < lostMost {
-		a.lost[name] = struct{}{}
+	a.parting[name] = d
+	if d.epoch != 0 {
+		for other := range a.lost {
+			if len(a.lost) < lostMost {
+				break
+			}
+			delete(a.lost, other)
+		}
+		a.lost[name] = d.epoch
 	}
 	a.over.Add(1)
 	go func() {
 		defer a.over.Done()
 		if d.after != nil {
-			<-d.after.gone
+			<-d.after
 		}
 		d.out.close() // it is not told that its tasks are cancelled: they are others' now
 		bytes := d.exec.store.now()

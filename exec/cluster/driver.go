@@ -23,9 +23,10 @@ import (
 // way take it, too.
 type Driver struct {
 	*fleet
-	jobs map[uint64]*job // by number; fleet.lock guards it
-	dog  *dog            // nil if there is no watchdog
-	ends sync.Pool       // of []end: memory for what agents say
+	jobs    map[uint64]*job // by number; fleet.lock guards it
+	dog     *dog            // nil if there is no watchdog
+	ends    sync.Pool       // of []end: memory for what agents say
+	calling sync.Mutex      // held by call; placing and fleet.lock are taken inside it
 }
 
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
@@ -285,28 +286,44 @@ func (d *Driver) event(e transport.Event) {
 
 // call asks a node whether it is an agent. Until it answers it counts as gone.
 func (d *Driver) call(name string) {
+	d.calling.Lock() // or else of two calls at a time both could be answered
+	defer d.calling.Unlock()
+	d.lock.Lock()
+	old := d.latest(name)
+	d.lock.Unlock()
+	if old != nil {
+		d.lose(old, errDropped)
+	}
 	d.lock.Lock()
 	n := newNode(len(d.nodes), name)
 	n.out, n.gone = newOutbox(d.opt.Transport, name, func(err error) { d.lose(n, err) }), &NodeLostError{Node: name}
+	d.next(n)
 	d.nodes = append(d.nodes, n)
-	d.lock.Unlock()
+	if old != nil {
+		n.out.add(func() []byte { // or what is for the node that it was might come later
+			old.out.close()
+			return nil
+		})
+	}
 	d.ask(n)
+	d.lock.Unlock()
 }
 
-// ask has a node say what it is, and what its clock says.
+// ask has a node say what it is, and what its clock says. The caller holds the lock.
 func (d *Driver) ask(n *node) {
-	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: n.epoch()}) })
+	epoch := n.epoch
+	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: epoch}) })
 }
 
-// lose notes that a node has gone, once. Its tasks are others' now, where that is possible.
-// It is called for what the transport says, and by the outbox to the node, which therefore is
-// closed by somebody else.
-func (d *Driver) lose(n *node, why error) {
+// lose notes that a node has gone, and reports whether that is news. Its tasks are others'
+// now, where that is possible. It is called for what the transport says, and by the outbox to
+// the node, which therefore is closed by somebody else.
+func (d *Driver) lose(n *node, why error) bool {
 	d.lock.Lock()
 	n.left = true
 	if n.gone != nil {
 		d.lock.Unlock()
-		return
+		return false
 	}
 	n.since = time.Now()
 	d.left = NodeLostError{Node: n.name, Err: why}
@@ -324,6 +341,24 @@ func (d *Driver) lose(n *node, why error) {
 		j.copiesLost(n)
 	}
 	go n.out.close()
+	return true
+}
+
+// nothing takes the word of an agent that it has nothing of this driver's, and knows no epoch:
+// it believes that the driver had left. The caller holds neither placing nor the lock.
+func (d *Driver) nothing(n *node) {
+	d.placing.Lock()
+	d.lock.Lock()
+	late, left, there := d.latest(n.name) != n, n.left, n.gone == nil
+	if !late && !left && !there { // it was called, and has forgotten that, or it is on its way
+		d.next(n)
+		d.ask(n)
+	}
+	d.lock.Unlock()
+	d.placing.Unlock()
+	if !late && (left || there) {
+		d.call(n.name)
+	}
 }
 
 // handle gets the messages of agents. What makes no sense is logged.
@@ -361,18 +396,16 @@ func (d *Driver) take(from string, message []byte) error {
 		d.placing.Lock()
 		d.lock.Lock()
 		n := d.latest(from)
-		if n == nil || n.left {
+		if n == nil || n.left && m.Epoch != 0 {
 			d.lock.Unlock()
 			d.placing.Unlock()
 			return &MessageError{from, "from a node that has not joined"}
 		}
-		if m.Epoch != n.epoch() {
-			there := n.gone == nil
+		if m.Epoch != n.epoch {
 			d.lock.Unlock()
 			d.placing.Unlock()
-			if m.Epoch == 0 && there { // it believes that this driver had left
-				d.lose(n, errDropped)
-				d.call(from)
+			if m.Epoch == 0 {
+				d.nothing(n)
 			}
 			return nil
 		}
@@ -407,11 +440,12 @@ func (d *Driver) take(from string, message []byte) error {
 		}(m.Ends)
 		d.lock.Lock()
 		j, n := d.jobs[m.Job], d.latest(from)
+		late := n == nil || n.epoch != m.Epoch
 		d.lock.Unlock()
 		if err := m.check(); err != nil {
 			return &MessageError{from, err.Error()}
 		}
-		if n == nil || m.Epoch != n.epoch() {
+		if late {
 			return nil
 		}
 		if j == nil { // the job is over, and this comes late

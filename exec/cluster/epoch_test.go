@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ func (b *blinking) blink(other string) {
 	b.event(transport.Event{Node: other, Joined: true})
 }
 
-// TestBlink: one side only of a driver and an agent believes that the other one had left. What
-// the agent has, and does, of the time before is not mixed with what comes after.
+// TestBlink: one side of a driver and an agent believes that the other one had left, or both do.
+// What the agent has, and does, of the time before is not mixed with what comes after.
 func TestBlink(t *testing.T) {
 	leaves(t)
 	seeds := uint64(12)
@@ -56,11 +57,15 @@ func TestBlink(t *testing.T) {
 				if len(agent) == 0 {
 					continue
 				}
-				one, other := "driver", agent[rng.IntN(len(agent))]
-				if seed%2 == 1 {
-					one, other = other, one
+				other := agent[rng.IntN(len(agent))]
+				var both sync.WaitGroup
+				if seed%3 != 1 {
+					both.Go(func() { sides["driver"].blink(other) })
 				}
-				sides[one].blink(other)
+				if seed%3 != 0 {
+					both.Go(func() { sides[other].blink("driver") })
+				}
+				both.Wait()
 			}
 		}
 		done := make(chan error, 1)
@@ -71,6 +76,7 @@ func TestBlink(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		case <-time.After(20 * time.Second):
+
 			t.Fatalf("seed %d: the job does not end; there are %s", seed, strings.Join(n.Nodes(), " "))
 		}
 		p.check(t)

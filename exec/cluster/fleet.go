@@ -33,6 +33,7 @@ type fleet struct {
 	nodes  []*node    // that have joined, the driver first; a node that comes back is a new one
 	record recording
 	last   uint64        // number of the last job
+	epochs uint64        // the last epoch
 	left   NodeLostError // the last node to have gone
 	news   chan struct{} // closed, and another one made, when a node comes or goes
 	closed bool
@@ -42,6 +43,7 @@ type fleet struct {
 type node struct {
 	index   int
 	name    string
+	epoch   uint64 // tells it from others of its name; Driver.placing and fleet.lock guard it
 	workers int
 	out     *outbox
 	program string // as it says
@@ -70,9 +72,6 @@ type node struct {
 func newNode(index int, name string) *node {
 	return &node{index: index, name: name, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
 }
-
-// epoch tells the node from others of its name: one that left and came back has nothing.
-func (n *node) epoch() uint64 { return uint64(n.index) }
 
 // place returns where the node is in a recording.
 func (n *node) place() place { return place{n.row, n.workers, n.clock.offset} }
@@ -153,6 +152,14 @@ func (f *fleet) forgotten(e *entry) {
 		n.memory.forget(e.second.copy)
 	}
 	e.second = second{}
+}
+
+// next has a node of which nobody knows anything yet be another one for who has that name: one
+// that left and came back has nothing. Epochs grow, also from one driver to the next of its
+// name. The caller holds the lock, and placing if the node is among those of the fleet.
+func (f *fleet) next(n *node) {
+	f.epochs = max(f.epochs+1, uint64(time.Now().UnixNano()))
+	n.epoch = f.epochs
 }
 
 // latest returns the latest node of that name, nil if there is none. The caller holds the

@@ -302,7 +302,7 @@ func (p *placement) send(i int) {
 		return
 	}
 	p.batches[i].pending = true
-	work, number, epoch := p.work, p.number, p.nodes[i].epoch()
+	work, number, epoch := p.work, p.number, p.nodes[i].epoch
 	p.nodes[i].out.add(func() []byte {
 		p.mu.Lock()
 		if number != p.number || len(p.batches[i].tasks) == 0 { // all have ended meanwhile, or it is lost
