@@ -22,6 +22,8 @@ func TestUnlikeNodes(t *testing.T) {
 	want := computed(t, one, func(string) {})
 	processor := topo.Identify()
 	knl := processor.Has("avx512f")
+	only := map[string]string{"agent0": "cuda", "agent1": "knl", "agent2": "go"}
+	own := map[string]int{} // tasks by their versions; who is slow may own too little for one
 	for _, owner := range []bool{false, true} {
 		all, _ := simulated(t, 1, 16, 40)
 		d, _ := nodesWith(t, 3, func(o *cluster.Options) {
@@ -62,9 +64,15 @@ func TestUnlikeNodes(t *testing.T) {
 					t.Errorf("owner %v: %s ran %+v", owner, u.Node, x)
 				}
 			}
-			if only := map[string]string{"agent0": "cuda", "agent1": "knl", "agent2": "go"}[u.Node]; ran[only] == 0 && (only != "knl" || knl) || ran["cuda"] > 0 && only != "cuda" {
+			if only[u.Node] != "cuda" && ran["cuda"] > 0 {
 				t.Errorf("owner %v: %s ran versions %v", owner, u.Node, ran)
 			}
+			own[u.Node] += ran[only[u.Node]]
+		}
+	}
+	for node, version := range only {
+		if own[node] == 0 && (version != "knl" || knl) {
+			t.Errorf("%s ran no version of its own", node)
 		}
 	}
 }
