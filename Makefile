@@ -56,6 +56,7 @@ test: ## test the default build, in six minutes of processor time
 	echo
 	command -v dot >/dev/null || echo "  left out  drawing of task graphs: no graphviz; get it with: make deps"
 	command -v chromium >/dev/null || echo "  left out  the monitor's page in a browser: no Chromium; get it with: make deps"
+	grep -qw avx512f /proc/cpuinfo 2>/dev/null || echo "  left out  agents unlike one another, and the KNL version: no AVX-512 on this machine"
 	echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda and noasm, builds without C, examples: make test-all"
 	echo "make test: passed"
 
