@@ -29,7 +29,7 @@ func (f *fleet) look(nodes []*node, now time.Time, again time.Duration) {
 
 // has returns how many tasks of the job a node has.
 func (p *placement) has(n *node) int {
-	if i := p.index(n); p.number != 0 && !p.sched.absent(i) {
+	if i := p.index(n); i >= 0 && p.number != 0 && !p.sched.absent(i) {
 		return p.sched.seats[i].has
 	}
 	return 0

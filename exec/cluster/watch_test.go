@@ -109,3 +109,25 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%+v", c.Counts)
 	}
 }
+
+// TestWatchJoined: a node that has come while a job goes on without it can be looked at.
+func TestWatchJoined(t *testing.T) {
+	leaves(t)
+	n, op, release := holding(t, 0, nil)
+	d := graph.Datum{Key: graph.Key{Matrix: 1}, Value: &number{}, Bytes: 8}
+	j := n.NewJob(context.Background())
+	if _, err := j.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}}); err != nil {
+		t.Fatal(err)
+	}
+	n.more()
+	if err := n.Await(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if c := n.Watch(); len(c.Nodes) != 2 || c.Nodes[1].Has != 0 {
+		t.Errorf("%+v", c)
+	}
+	close(release)
+	if err := j.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
