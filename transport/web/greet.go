@@ -2,9 +2,11 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -133,6 +135,12 @@ func (n *greeter) greetOne(address string, b []byte) {
 		n.members.told(g.Others)
 		return nil
 	})
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		for _, name := range n.members.refused(address, err, time.Now()) {
+			n.to.cut(address)
+			n.at.cut(name)
+		}
+	}
 	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
 		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
 	}

@@ -27,6 +27,7 @@ type member struct {
 	greeted       time.Time // its last greeting
 	since         time.Time // when it was met, or left
 	there         bool
+	refusals      int // of connections with it since its last answer
 
 	// turn is held by who sends it a message: they come in order.
 	turn sync.Mutex
@@ -46,7 +47,7 @@ func (m *members) answered(name, address string, life uint64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.known(name, address, life, now)
-	x.answered = now
+	x.answered, x.refusals = now, 0
 	if !x.there {
 		x.there = true
 		m.tell(transport.Event{Node: name, Joined: true})
@@ -152,6 +153,24 @@ func (m *members) silent(timeout time.Duration, why error, now time.Time) map[st
 		if x.there && now.Sub(x.answered) > timeout {
 			m.left(x, why, now)
 			left[name] = x.address
+		}
+	}
+	return left
+}
+
+// refused notes that nobody listens at an address, and returns the names of those who have
+// left therefore: a node that is stopped or cut off does not answer, a process that has ended
+// has its machine refuse. One refusal may have come from what is between.
+func (m *members) refused(address string, why error, now time.Time) (left []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, x := range m.byName {
+		if !x.there || x.address != address {
+			continue
+		}
+		if x.refusals++; x.refusals > 1 {
+			m.left(x, why, now)
+			left = append(left, name)
 		}
 	}
 	return left

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -319,6 +320,35 @@ func TestSilent(t *testing.T) {
 	life.Store(2)
 	want(false)
 	want(true)
+}
+
+// TestRefused: a process that has ended, so that nobody listens at its address, has left long
+// before the time-out.
+func TestRefused(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"Name":"b","Life":1}`)
+	}))
+	x, err := web.New(web.Options{Name: "a", Listen: "127.0.0.1:0", Peers: []string{server.Listener.Addr().String()}, Plain: true, Greet: 10 * time.Millisecond, Timeout: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	events := make(chan transport.Event, 10)
+	if err := x.Start(func(string, []byte) {}, func(e transport.Event) { events <- e }); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-events; !e.Joined {
+		t.Fatalf("event %+v", e)
+	}
+	server.Close()
+	select {
+	case e := <-events:
+		if e.Joined || !errors.Is(e.Err, syscall.ECONNREFUSED) {
+			t.Errorf("event %+v", e)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it has not left")
+	}
 }
 
 // TestImpostor: who answers a greeting in the name of another node is not taken for it.
