@@ -15,10 +15,10 @@ import (
 // it does as soon as the operands are there, and it tells the driver of each end. A job
 // belongs to the driver that named it first; others may not touch it.
 type agent struct {
-	opt    Options
-	known  known
-	offer  offered
-	tokens chan struct{} // for fetches at once
+	opt   Options
+	known known
+	offer offered
+	fetch *fetching
 
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
@@ -56,7 +56,7 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 func newAgent(opt Options, k known) *agent {
-	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), tokens: make(chan struct{}, fetches), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
+	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), fetch: newFetching(), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
 }
 
 // serve is [Serve].
@@ -215,7 +215,7 @@ func (a *agent) find(name string) *driverOf {
 	if d := a.drivers[name]; d != nil {
 		return d
 	}
-	d := &driverOf{exec: newExecutor(&a.opt, a.known, a.tokens), ends: map[uint64][]end{}, gone: make(chan struct{})}
+	d := &driverOf{exec: newExecutor(&a.opt, a.known, a.fetch), ends: map[uint64][]end{}, gone: make(chan struct{})}
 	if before := a.parting[name]; before != nil {
 		d.after = before.gone
 	}
@@ -330,6 +330,7 @@ func (a *agent) end(d *driverOf, job uint64) {
 // comes back it is another one, with nothing. A driver that joins calls; one that was there
 // before may know nothing of its loss, as its process was stopped, and is told.
 func (a *agent) event(e transport.Event) {
+	a.fetch.event(e)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !e.Joined {

@@ -272,6 +272,7 @@ func (d *Driver) forget(number uint64, nodes []*node) {
 
 // event notes that a node has come or gone.
 func (d *Driver) event(e transport.Event) {
+	d.exec.store.all.event(e)
 	if e.Joined {
 		d.call(e.Node)
 		return
@@ -329,8 +330,11 @@ func (d *Driver) lose(n *node, why error) bool {
 	d.left = NodeLostError{Node: n.name, Err: why}
 	n.gone = &NodeLostError{Node: n.name, Err: why}
 	d.changed()
-	jobs := slices.Collect(maps.Values(d.jobs))
+	jobs, closed := slices.Collect(maps.Values(d.jobs)), d.closed
 	d.lock.Unlock()
+	if why != errDropped && !closed {
+		d.opt.Log.Info("a node has left", "node", n.name, "error", why)
+	}
 	d.placing.Lock()
 	for _, e := range d.kept {
 		e.lose(n.index)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
@@ -52,15 +53,14 @@ const (
 	recordsMost = 1 << 17
 	recordBytes = 300
 	copyShare   = 0.02
-	workLeast   = time.Second
+	workLeast   = 250 * time.Millisecond
 	copyRate    = 0.5e9
 )
 
 // effort is what a round is weighed by.
 type effort struct {
-	tasks  int           // since the last round has begun
-	each   time.Duration // that a task took, on the average; 0 if that is not known
-	units  int           // workers of all agents
+	tasks  int           // that have ended since the last round began
+	again  time.Duration // what was done since then has taken
 	agents int
 	capped bool         // all have caps on their memory
 	bytes  func() int64 // of all data, which may have to be copied
@@ -80,11 +80,7 @@ func (c *Copies) due(x effort) int {
 		return 2
 	case c.Records == 0 && x.capped && x.tasks >= recordsMost/2 && int64(x.tasks) >= x.bytes()/8/recordBytes/2:
 		return 2
-	case x.units == 0 || share == 0:
-		return 0
-	}
-	again := time.Duration(x.tasks) * x.each / time.Duration(x.units)
-	if again < workLeast {
+	case share == 0 || x.again < workLeast:
 		return 0
 	}
 	n := 1
@@ -92,7 +88,7 @@ func (c *Copies) due(x effort) int {
 		n = 2
 	}
 	takes := float64(n) * float64(x.bytes()) / copyRate / float64(x.agents)
-	if again.Seconds()*share < takes {
+	if x.again.Seconds()*share < takes {
 		return 0
 	}
 	return n
@@ -100,10 +96,18 @@ func (c *Copies) due(x effort) int {
 
 // round is second copies that are being taken.
 type round struct {
-	nodes  int // that are to have each
-	open   int // data of which it is not known yet whether they have been copied
+	nodes  int             // that are to have each
+	cut    graph.TaskID    // the last task before the place in the order of the program's tasks
+	due    map[*entry]*due // data that have not been copied yet
 	failed bool
 	taken  []taken // copies on two nodes, which count when all are there
+}
+
+// due is a datum that is to be copied.
+type due struct {
+	version uint32 // that which the tasks up to the cut leave
+	taken   bool   // it is being copied
+	held    []*graph.Task
 }
 
 // taken is a copy that was taken.
@@ -180,18 +184,48 @@ func (e *entry) free(needed map[*record]bool) {
 
 // rounds is the second copies of a job.
 type rounds struct {
-	now     *round // nil if none is under way
-	watches map[*graph.Watch]bool
-	flights map[uint64]*copying // by the number of the task: above all that programs have
+	now     *round                    // nil if none is under way
+	looked  time.Time                 // whether one is due
+	pending map[*entry][]graph.TaskID // tasks that will write a datum, in their order
+	flights map[uint64]*copying       // by the number of the task: above all that programs have
 	last    uint64
 	turn    int
+}
+
+// submitted notes what a task will write.
+func (r *rounds) submitted(t *graph.Task, data map[*graph.Datum]*entry) {
+	for k := range t.Len() {
+		if o := t.Operand(k); o.Mode&graph.Out != 0 && first(t, k) {
+			e := data[o.Datum]
+			r.pending[e] = append(r.pending[e], t.ID())
+		}
+	}
+}
+
+// written notes that a task has written a datum.
+func (r *rounds) written(t *graph.Task, e *entry) {
+	all := r.pending[e]
+	if i := slices.Index(all, t.ID()); i == 0 {
+		r.pending[e] = all[1:]
+	} else if i > 0 {
+		r.pending[e] = slices.Delete(all, i, i+1)
+	}
+}
+
+// leaves returns how many tasks up to a cut will write a datum.
+func (r *rounds) leaves(e *entry, cut graph.TaskID) (n uint32) {
+	for _, id := range r.pending[e] {
+		if id <= cut {
+			n++
+		}
+	}
+	return n
 }
 
 // copying is a datum that is being copied.
 type copying struct {
 	taken
-	task   *graph.Task // which keeps the version as it is
-	open   int         // nodes that have not answered
+	open   int // nodes that have not answered
 	failed bool
 	nodes  map[uint64]taker // by the number of the task
 }

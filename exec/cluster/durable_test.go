@@ -225,21 +225,20 @@ func TestDue(t *testing.T) {
 		effort
 		want int
 	}{
-		{effort{tasks: 499, each: time.Millisecond, units: 1, agents: 2, bytes: bytes(1)}, 0},
-		{effort{tasks: 499, each: time.Second, units: 1, agents: 2, bytes: bytes(1)}, 1},
-		{effort{tasks: 499, each: time.Second, units: 1000, agents: 2, bytes: bytes(1)}, 0},
-		{effort{tasks: 499, each: time.Second, units: 1, agents: 2, bytes: bytes(9e9)}, 1},
-		{effort{tasks: 499, each: time.Second, units: 1, agents: 2, bytes: bytes(11e9)}, 0},
-		{effort{tasks: 499, each: time.Second, units: 1, agents: 2, bytes: bytes(9e9), many: true}, 0},
-		{effort{tasks: 499, each: time.Second, units: 1, agents: 2, bytes: bytes(4e9), many: true}, 2},
-		{effort{tasks: 500, units: 1, agents: 2, bytes: bytes(1e12)}, 2},
-		{effort{tasks: 500, units: 1, agents: 1, bytes: bytes(1)}, 0},
+		{effort{tasks: 499, again: workLeast / 2, agents: 2, bytes: bytes(1)}, 0},
+		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(1)}, 1},
+		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(9e9)}, 1},
+		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(11e9)}, 0},
+		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(9e9), many: true}, 0},
+		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(4e9), many: true}, 2},
+		{effort{tasks: 500, agents: 2, bytes: bytes(1e12)}, 2},
+		{effort{tasks: 500, agents: 1, bytes: bytes(1)}, 0},
 	} {
 		if got := c.due(x.effort); got != x.want {
 			t.Errorf("%+v: copies on %d nodes, want %d", x.effort, got, x.want)
 		}
 	}
-	long := effort{tasks: 1e5, each: time.Millisecond, units: 1, agents: 2, bytes: bytes(1)}
+	long := effort{tasks: 1e5, again: 100 * time.Second, agents: 2, bytes: bytes(1)}
 	if n := (&Copies{}).due(long); n != 0 {
 		t.Errorf("copies on %d nodes that may have no room", n)
 	}
@@ -481,18 +480,18 @@ func (a *again) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestCopiesShorten: after a second of work there are second copies, and what is lost then is
-// made again from there.
+// TestCopiesShorten: while tasks go on second copies are taken, also if all tasks were submitted
+// before the first one began, and what is lost is made again from there.
 func TestCopiesShorten(t *testing.T) {
 	var said again
 	d, kill := copyCluster(t, 2, Copies{Share: 1}, 0, slog.New(&said))
-	d.opt.Window, d.opt.Owner = 64, true
+	d.opt.Owner = true
 	data, want := make([]graph.Datum, 8), make([]int64, 8)
 	for i := range data {
 		data[i] = graph.Datum{Value: &cell{}, Bytes: 8, Owner: int32(i % 2)}
 	}
 	j := d.NewJob(context.Background())
-	const tasks = 1700
+	const tasks = 1200
 	for i := range tasks {
 		x := i % len(data)
 		want[x] = 3*want[x] + int64(i)
@@ -500,6 +499,9 @@ func TestCopiesShorten(t *testing.T) {
 		if _, err := j.Submit(&s); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for j.Completed() < tasks*9/10 {
+		time.Sleep(time.Millisecond)
 	}
 	kill[0]()
 	if err := j.Wait(); err != nil {

@@ -17,9 +17,6 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// fetches is how many values a node fetches at once. Not measured.
-const fetches = 8
-
 // executor executes the tasks that a node is given, on the node's own runtime. It knows
 // nothing of their order: a task that comes is ready, but for operands that the node has
 // to fetch.
@@ -67,12 +64,11 @@ type parsed struct {
 	asks        *versions.Constraints
 }
 
-// newExecutor returns what executes the tasks of one driver. Tokens are as many as the
-// node may fetch values at once.
-func newExecutor(o *Options, k known, tokens chan struct{}) *executor {
+// newExecutor returns what executes the tasks of one driver.
+func newExecutor(o *Options, k known, f *fetching) *executor {
 	workers := len(o.Runtime.Workers())
 	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: newGate[*execution](workers), jobs: map[uint64]*work{}}
-	x.store = newStore(o.Transport, tokens, workers, k, &x.meter)
+	x.store = newStore(o.Transport, f, workers, k, &x.meter)
 	if slices.ContainsFunc(o.Runtime.Workers(), func(w exec.Worker) bool { return w.Accelerator != "" }) {
 		x.store.devices = o.Runtime.(exec.Forgetter) // the options were checked
 	}

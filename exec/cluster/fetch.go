@@ -14,16 +14,62 @@ import (
 // fetcher brings versions from other nodes.
 type fetcher struct {
 	values
-	ctx    context.Context // the end of all fetches
-	end    context.CancelFunc
-	tokens chan struct{} // for fetches at once
-	meter  *meter
-	count  sync.WaitGroup // of fetchers, and of what is brought into the program's memory
+	all   *fetching
+	ctx   context.Context // the end of all fetches
+	end   context.CancelFunc
+	meter *meter
+	count sync.WaitGroup // of fetchers, and of what is brought into the program's memory
 
 	fetches  []fetch   // to be begun, in turn; mu guards it and what follows
 	fetchers int       // goroutines that do so
 	resting  int       // of these, those that have nothing to do
 	more     sync.Cond // there is something to do, or the store is closed
+}
+
+// fetching is what all fetchers of a node share: how many fetches there are at once, and
+// which nodes have left.
+type fetching struct {
+	tokens chan struct{}
+
+	mu   sync.Mutex // a leaf
+	left map[string]bool
+	news chan struct{} // closed when one more has left
+}
+
+// fetches is how many values a node fetches at once. Not measured.
+const fetches = 8
+
+// leftMost is how many nodes that have left are remembered. Others are waited for in vain.
+const leftMost = 1000
+
+func newFetching() *fetching {
+	return &fetching{tokens: make(chan struct{}, fetches), left: map[string]bool{}, news: make(chan struct{})}
+}
+
+// event notes that a node has come or gone.
+func (f *fetching) event(e transport.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.Joined {
+		delete(f.left, e.Node)
+		return
+	}
+	for other := range f.left {
+		if len(f.left) < leftMost {
+			break
+		}
+		delete(f.left, other)
+	}
+	f.left[e.Node] = true
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+// gone reports whether a node has left; news is closed when another one does.
+func (f *fetching) gone(node string) (left bool, news <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left[node], f.news
 }
 
 // fetch is a version to be brought, under its name or another one.
@@ -38,7 +84,7 @@ type fetch struct {
 func (s *fetcher) fetch(f fetch) {
 	s.mu.Lock()
 	s.fetches = append(s.fetches, f)
-	more := len(s.fetches) > s.resting && s.fetchers < cap(s.tokens)
+	more := len(s.fetches) > s.resting && s.fetchers < cap(s.all.tokens)
 	if more {
 		s.fetchers++
 		s.count.Add(1)
@@ -111,46 +157,58 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c cam
 }
 
 // give has the first of some nodes that can give a version, and says which, and since when.
+// A node that cannot be reached may be one that this node is yet to meet, of which the driver
+// knows already: it is asked again for a while, unless it has left.
 func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
-	select {
-	case s.tokens <- struct{}{}:
-		defer func() { <-s.tokens }()
-	case <-s.ctx.Done():
-		return "", since, context.Cause(s.ctx)
-	}
 	for wait := time.Millisecond; ; wait *= 2 {
-		unreachable := false
-		var err error
+		var news <-chan struct{}
+		coming := false // one may be met soon
+		err = &transport.NotHereError{Ref: r}
 		for i, node := range from.From {
 			if node == s.through.Self() {
 				continue
 			}
-			since = time.Now()
+			soon := time.Duration(0)
 			if from.Soon && i == 0 && wait == time.Millisecond {
-				to := &timed{into, since}
-				err = s.through.Fetch(s.ctx, node, r, soonMost, to)
-				since = to.began
-			} else {
-				err = s.through.Fetch(s.ctx, node, r, 0, into)
+				soon = soonMost
 			}
-			if err == nil {
+			if since, err = s.ask(node, r, soon, into); err == nil {
 				return node, since, nil
 			}
 			var u *transport.UnreachableError
-			unreachable = unreachable || errors.As(err, &u)
+			var left bool
+			if left, news = s.all.gone(node); !left && errors.As(err, &u) {
+				coming = true
+			}
 		}
-		if err == nil {
-			return "", since, &transport.NotHereError{Ref: r}
-		}
-		if !unreachable || wait > patience {
+		if !coming || wait > patience {
 			return "", since, err
 		}
-		select { // the driver may know a node that this one is yet to meet
+		select {
 		case <-time.After(wait):
+		case <-news:
 		case <-s.ctx.Done():
 			return "", since, context.Cause(s.ctx)
 		}
 	}
+}
+
+// ask fetches a version from a node, when its turn has come, and says since when. If the
+// node is about to have it, it is waited for so long.
+func (s *fetcher) ask(node string, r transport.Ref, soon time.Duration, into versions.Value) (since time.Time, err error) {
+	select {
+	case s.all.tokens <- struct{}{}:
+		defer func() { <-s.all.tokens }()
+	case <-s.ctx.Done():
+		return since, context.Cause(s.ctx)
+	}
+	since = time.Now()
+	if soon == 0 {
+		return since, s.through.Fetch(s.ctx, node, r, 0, into)
+	}
+	to := &timed{into, since}
+	err = s.through.Fetch(s.ctx, node, r, soon, to)
+	return to.began, err
 }
 
 // soonMost is how long a node waits at another one for what that is about to fetch.

@@ -22,7 +22,10 @@ type fleet struct {
 	starved map[any]func()          // places tasks of jobs that wait for memory which others use
 	named   uint32                  // names given to data that have none
 	orders  uint64                  // jobs begun
-	since   int                     // tasks submitted since second copies were taken
+	since   int                     // tasks that have ended since second copies were taken the last time
+	spent   time.Duration           // by jobs that are over, since then
+	taken   time.Time               // when that was
+	exposed bool                    // some of these are on one node only now
 	many    bool                    // there have been too many records of tasks
 	uses    map[any]map[*entry]bool // by job under way: its data
 	tasks   graph.Pool              // memory for tasks of jobs
@@ -104,7 +107,7 @@ func newFleet(opt Options, k known) *fleet {
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, make(chan struct{}, fetches)), kept: map[any]*entry{}, starved: map[any]func(){}, uses: map[any]map[*entry]bool{}, nodes: []*node{own}, news: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, newFetching()), kept: map[any]*entry{}, starved: map[any]func(){}, uses: map[any]map[*entry]bool{}, nodes: []*node{own}, news: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began

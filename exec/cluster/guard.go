@@ -4,65 +4,66 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // guarding has nodes keep second copies of what a job makes.
+//
+//	ends of tasks ─► due? ─► a cut: the last task to have been given to a node
+//	  for each datum, the version that the tasks up to the cut leave:
+//	    it is there     ─► take it ─► its copies are there ─► secure
+//	    it is to come   ─► made ─► take it …
+//	  a task behind the cut that would write over it ─► held until then
+//
+// No task up to the cut waits for one behind it, so each of these versions comes.
 func guarding(j *job) *job {
 	if !j.opt.Copies.Off {
-		j.after, j.guard = j.guardAll, j.guardOne
+		j.ends, j.made, j.holds, j.breaks = j.guardAll, j.guardMade, j.awaits, j.giveUp
 	}
 	return j
 }
 
-// guardAll begins a round, if one is due. The caller holds both locks.
+// looks is the least time between two looks at whether a round is due.
+const looks = 20 * time.Millisecond
+
+// guardAll begins a round, if one is due, when nodes have ended some tasks. The caller holds mu.
 func (j *job) guardAll() {
-	j.since++
-	if !j.fixed || j.rounds.now != nil || j.since%64 != 0 && (j.opt.Copies.Records == 0 || j.since < j.opt.Copies.Records/2) {
+	r := &j.rounds
+	now := time.Now()
+	many := j.opt.Copies.Records > 0 && j.since >= j.opt.Copies.Records/2 || j.exposed
+	if !j.fixed || r.now != nil || !many && now.Sub(r.looked) < looks {
 		return
 	}
-	nodes := j.opt.Copies.due(j.effort())
+	r.looked = now
+	nodes := j.opt.Copies.due(j.effort(now))
 	if nodes == 0 {
 		return
 	}
-	r := &round{nodes: nodes}
-	j.since, j.many = 0, nodes > 1
-	j.rounds.now, j.rounds.watches = r, map[*graph.Watch]bool{}
-	var ready []*graph.Task
-	for d, e := range j.data {
-		if !j.known.names(e.kind) || e.users == 0 && (e.unmade() || e.apart(nodes)) {
-			continue
-		}
-		w := &graph.Watch{}
-		j.rounds.watches[w] = true
-		r.open++
-		if t, now := j.graph.AddWatch(d, w); now {
-			ready = append(ready, t)
+	j.since, j.spent, j.taken, j.exposed, j.many = 0, 0, now, false, nodes > 1
+	r.now = &round{nodes: nodes, cut: j.front, due: map[*entry]*due{}}
+	for e := range j.entries {
+		if j.known.names(e.kind) {
+			r.now.due[e] = &due{version: e.version + r.leaves(e, r.now.cut)}
 		}
 	}
-	r.open++ // none is the last one yet
-	j.arrived(ready, -1)
-	j.closed(r)
-	j.place()
+	for e := range j.entries {
+		j.guardOne(e)
+	}
+	j.closed()
 }
 
 // effort returns what a round would be weighed by.
-func (j *job) effort() effort {
-	x := effort{tasks: j.since, many: j.many, capped: true}
-	tasks, busy := 0, int64(0)
+func (j *job) effort(now time.Time) effort {
+	x := effort{tasks: j.since, many: j.many, capped: true, again: j.spent + now.Sub(latest(j.began, j.taken))}
+	if j.exposed {
+		x.tasks = 1 << 30
+	}
 	for i, n := range j.nodes {
-		busy += int64(n.busy)
-		for _, k := range n.ran {
-			tasks += k.Tasks
-		}
 		if i > 0 && !j.sched.absent(i) {
 			x.agents++
-			x.units += n.workers
 			x.capped = x.capped && n.memory.most > 0
 		}
-	}
-	if tasks > 0 {
-		x.each = time.Duration(busy / int64(tasks))
 	}
 	x.bytes = func() (bytes int64) {
 		for e := range j.entries {
@@ -73,38 +74,85 @@ func (j *job) effort() effort {
 	return x
 }
 
-// guardOne has a version of a datum copied that a round has waited for, and reports whether it
-// is one. The caller holds mu.
-func (j *job) guardOne(t *graph.Task, w *graph.Watch) bool {
-	if !j.rounds.watches[w] {
-		return false
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	r, e := j.rounds.now, j.data[t.Operand(0).Datum]
-	stop := r.failed || t.Tainted() != nil || j.Err() != nil
-	switch {
-	case !stop && e.lost() && j.mend(t): // it comes again
-	case stop || e.lost(): // and the job ends
-		r.failed = true
-		j.let(t)
-	case e.unmade() || e.apart(r.nodes) || !j.take(e, t):
-		j.let(t)
-	}
-	return true
+	return b
 }
 
-// let lets tasks write a datum that the round has done with.
-func (j *job) let(t *graph.Task) {
-	delete(j.rounds.watches, t.Watch())
-	j.arrived(j.graph.End(t, graph.Done, nil, nil), -1)
-	j.closed(j.rounds.now)
+// guardMade takes note of a version that a task has made. The caller holds mu.
+func (j *job) guardMade(t *graph.Task, e *entry) {
+	j.rounds.written(t, e)
+	j.guardOne(e)
+}
+
+// guardOne has a version of a datum copied, if it is there and the round waits for it. The
+// caller holds mu.
+func (j *job) guardOne(e *entry) {
+	r := j.rounds.now
+	if r == nil {
+		return
+	}
+	switch d := r.due[e]; {
+	case d == nil || d.version > e.version || d.taken:
+	case d.version < e.version || e.lost(): // a task that has failed may have been one too many
+		j.giveUp()
+	case e.unmade() || e.apart(r.nodes) || !j.take(e, d):
+		j.let(e)
+	}
+}
+
+// awaits holds a task that would write over what is to be copied first, and reports whether
+// it does. The caller holds mu.
+func (j *job) awaits(t *graph.Task) bool {
+	r := j.rounds.now
+	if r == nil || t.ID() <= r.cut {
+		return false
+	}
+	for k := range t.Len() {
+		o := t.Operand(k)
+		if d := r.due[j.data[o.Datum]]; d != nil && o.Mode&graph.Out != 0 {
+			d.held = append(d.held, t)
+			j.tell(t, exec.Step{State: graph.Ready, Note: "held until a second copy has been taken of " + o.Datum.String()})
+			return true
+		}
+	}
+	return false
+}
+
+// let has tasks write over a datum that the round has done with.
+func (j *job) let(e *entry) {
+	r := j.rounds.now
+	d := r.due[e]
+	if d == nil {
+		return
+	}
+	delete(r.due, e)
+	j.arrived(d.held, -1)
+	j.closed()
+}
+
+// giveUp ends a round that cannot become whole. The caller holds mu.
+func (j *job) giveUp() {
+	r := j.rounds.now
+	if r == nil {
+		return
+	}
+	r.failed = r.nodes > 1
+	for e, d := range r.due {
+		if !d.taken {
+			j.let(e)
+		}
+	}
 }
 
 // take has nodes take copies of the latest version of a datum, and reports false if that
 // cannot be.
-func (j *job) take(e *entry, t *graph.Task) bool {
+func (j *job) take(e *entry, d *due) bool {
 	r := j.rounds.now
 	nodes := j.guards(e, r.nodes)
-	if len(nodes) < r.nodes {
+	if len(nodes) < r.nodes || r.failed {
 		r.failed = r.nodes > 1
 		return false
 	}
@@ -112,7 +160,8 @@ func (j *job) take(e *entry, t *graph.Task) bool {
 	if set == 0 {
 		set = j.number
 	}
-	c := &copying{taken: taken{e, second{e.another(j.name(set)), e.version}}, task: t, open: len(nodes), nodes: map[uint64]taker{}}
+	d.taken = true
+	c := &copying{taken: taken{e, second{e.another(j.name(set)), e.version}}, open: len(nodes), nodes: map[uint64]taker{}}
 	e.users++ // so that holders keep it
 	j.watches++
 	if j.rounds.flights == nil {
@@ -178,22 +227,20 @@ func (j *job) copied(n *node, ends []end) []end {
 	return slices.DeleteFunc(ends, copies)
 }
 
-// copiesLost sees to copies that a lost node was to take.
+// copiesLost sees to copies that a lost node was to take, or to give.
 func (j *job) copiesLost(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.many {
-		j.since = 1 << 30 // some are on one node only now
-	}
-	if r := j.rounds.now; r != nil && r.nodes > 1 { // of which it may have some
-		r.failed = true
-	}
+	j.exposed = j.exposed || j.many // some are on one node only now
 	for id, c := range j.rounds.flights {
 		if c.nodes[id].node == n.index {
 			j.answered(c, id, false)
 		}
 	}
-	j.place()
+	j.giveUp()
+	if j.number != 0 {
+		j.place()
+	}
 }
 
 // answered notes that a node has taken a copy, or not.
@@ -218,17 +265,18 @@ func (j *job) answered(c *copying, id uint64, well bool) {
 	j.watches--
 	c.of.users--
 	j.spare(c.of)
-	j.let(c.task)
+	j.let(c.of)
 	j.news.Broadcast()
 }
 
-// closed notes that a round has done with a datum. When it is whole, nothing is made again
+// closed ends the round if it has done with all data. If it is whole, nothing is made again
 // from before it.
-func (j *job) closed(r *round) {
-	if r.open--; r.open > 0 {
+func (j *job) closed() {
+	r := j.rounds.now
+	if r == nil || len(r.due) > 0 {
 		return
 	}
-	j.rounds.now, j.rounds.watches = nil, nil
+	j.rounds.now = nil
 	if r.failed {
 		for _, c := range r.taken {
 			j.discard(c.copy)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -18,7 +19,7 @@ type job struct {
 	host     host
 	submit   sync.Mutex // held by who submits or waits, before mu
 	stopping func() bool
-	after    func() // is called after each Submit, under its locks; may be nil
+	began    time.Time // the first task since the latest Wait
 }
 
 // host is what a job needs of the driver.
@@ -83,12 +84,12 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	t, ready := j.graph.Add(s)
 	j.count++
 	id := t.ID()
+	if j.made != nil && j.fixed {
+		j.rounds.submitted(t, j.data)
+	}
 	if ready {
 		j.arrived([]*graph.Task{t}, -1)
 		j.place()
-	}
-	if j.after != nil {
-		j.after()
 	}
 	return id, nil
 }
@@ -159,7 +160,7 @@ func (j *job) begin() (err error) {
 	j.sched.bound = func(t *graph.Task) bool { return !j.sendable(t) }
 	j.admitAll()
 	j.fixed = !j.sched.alone()
-	j.rounds = rounds{}
+	j.rounds, j.front, j.began = rounds{pending: map[*entry][]graph.TaskID{}}, 0, time.Now()
 	if !j.again {
 		j.uses[&j.placement] = j.entries
 	}
@@ -242,6 +243,7 @@ func (j *job) Wait() error {
 		e.datum, e.shares = nil, nil // a task that was cancelled fetches nothing
 	}
 	delete(j.uses, &j.placement)
+	j.spent += time.Since(latest(j.began, j.taken))
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
 		e.holders, e.home.there = nil, false
 	}

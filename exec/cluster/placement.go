@@ -53,8 +53,13 @@ type placement struct {
 	again  bool          // the job itself makes something again
 	unused func(*entry)  // sees to a datum that no task uses any more; may be nil
 
-	guard  func(*graph.Task, *graph.Watch) bool // reports whether it has a watch of its own; nil if there are none
+	// Of a job of which nodes keep second copies; or else nil.
+	ends   func()                    // nodes have ended some tasks
+	made   func(*graph.Task, *entry) // a task has made a version
+	holds  func(t *graph.Task) bool  // puts a task aside that is to write over what is copied first
+	breaks func()                    // a task has ended that has made nothing
 	rounds rounds
+	front  graph.TaskID // the last task in the order of the program that was given to a node
 
 	telling
 }
@@ -67,7 +72,6 @@ func (p *placement) arrived(tasks []*graph.Task, from int) {
 	for _, t := range tasks {
 		p.fleet.record.ready(t)
 		switch w := t.Watch(); {
-		case w != nil && p.guard != nil && p.guard(t, w):
 		case w != nil:
 			p.watched(t, w)
 		case p.sendable(t):
@@ -156,6 +160,9 @@ func (p *placement) dismiss() bool {
 	}
 	all := p.sched.unfit
 	p.sched.unfit = nil
+	if p.breaks != nil {
+		p.breaks()
+	}
 	for _, t := range all {
 		if f := p.cancelled(t); f != nil {
 			p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
@@ -227,6 +234,10 @@ func (p *placement) give(t *graph.Task, i int) {
 		p.end(t, i, graph.Cancelled, f)
 		return
 	}
+	if p.holds != nil && p.holds(t) {
+		p.back(t, i)
+		return
+	}
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data[o.Datum].lost() {
 			if p.mend(t) {
@@ -289,6 +300,7 @@ func (p *placement) give(t *graph.Task, i int) {
 	}
 	p.tellSent(t, p.nodes[i], p.sched, !sendable)
 	t.SetState(graph.Running)
+	p.front = max(p.front, t.ID())
 	f := p.sched.took(t, i, p.gives)
 	f.made, f.home = made, !sendable
 	p.nodes[i].sent++
@@ -410,10 +422,16 @@ func (p *placement) ended(n *node, m ended) {
 			continue
 		}
 		n.ended++
+		p.since++
 		p.tellEnd(f.task, &p.catalog, n, &e)
 		p.sched.leaves(f, e.Fault != nil)
 		if f.home {
 			p.broughtBy(f)
+		}
+		for k := 0; p.made != nil && k < f.task.Len(); k++ {
+			if o := f.task.Operand(k); o.Mode&graph.Out != 0 && first(f.task, k) {
+				p.made(f.task, p.data[o.Datum])
+			}
 		}
 		f.task.Used(i, 0)
 		p.fleet.record.ended(n.place(), p.traced, f.task, &e)
@@ -425,6 +443,9 @@ func (p *placement) ended(n *node, m ended) {
 			p.end(f.task, i, graph.Done, nil)
 		}
 		p.sched.recycle(f)
+	}
+	if p.ends != nil {
+		p.ends()
 	}
 	p.place()
 	p.relieved()
@@ -535,6 +556,9 @@ func (p *placement) end(t *graph.Task, node int, s graph.State, f *graph.Fault) 
 	}
 	for k := range t.Len() {
 		p.leave(p.data[t.Operand(k).Datum])
+	}
+	if s != graph.Done && p.breaks != nil {
+		p.breaks()
 	}
 	p.freed = p.graph.End(t, s, f, p.freed[:0])
 	p.done++

@@ -15,10 +15,10 @@ type store struct {
 }
 
 // newStore returns a store for a node with so many workers, which makes values that it knows.
-func newStore(t transport.Transport, tokens chan struct{}, workers int, k known, m *meter) *store {
+func newStore(t transport.Transport, f *fetching, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
 		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}},
-		tokens: tokens, meter: m,
+		all:    f, meter: m,
 	}}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.more.L = &s.mu
