@@ -9,7 +9,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/transport/web"
 )
 
@@ -37,6 +39,9 @@ func newAgentCommand(a *app) *cobra.Command {
 					_, _ = io.Copy(io.Discard, os.Stdin)
 				}()
 			}
+			if memory == 0 {
+				memory = size(agentMemory(1))
+			}
 			return a.serve(ctx, &f, &local, int64(memory))
 		},
 	}
@@ -44,11 +49,16 @@ func newAgentCommand(a *app) *cobra.Command {
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all")
 	local.register(fl)
-	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default no cap)")
+	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")
 	fl.BoolVar(&attached, "attached", false, "end when standard input ends, too")
 	f.register(fl, "127.0.0.1:7400")
 	return cmd
 }
+
+// agentMemory returns the most bytes of operands of each of some agents on this machine: three
+// quarters of its memory, the rest is for packed operands, messages and the system. 0 means that
+// nothing is known.
+func agentMemory(agents int) int64 { return topo.Detect().UsableMemory() / 4 * 3 / int64(agents) }
 
 // serve is an agent until ctx ends. That it is interrupted is how it ends.
 func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, memory int64) (err error) {
@@ -73,7 +83,11 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, memory
 			devices += ", " + w.Accelerator
 		}
 	}
-	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers%s\n", f.name, web.Address(opt.Transport), workers, devices)
+	most := ""
+	if memory > 0 {
+		most = ", at most " + bench.Bytes(float64(memory)) + " of operands"
+	}
+	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers%s%s\n", f.name, web.Address(opt.Transport), workers, devices, most)
 	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -129,6 +130,7 @@ type clusterFlags struct {
 	idle        bool
 	distributed bool
 	output      string
+	copies      copiesFlag
 
 	local     int                            // agents to be started on this machine
 	file      *nodesFile                     // the file that --cluster names
@@ -142,8 +144,28 @@ func (f *clusterFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
 	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve and lstsq, square but for lstsq, and random or of --input, a .npy file that each node reads")
 	fl.StringVar(&f.output, "output", "", "with --distributed: .npy file to which the nodes write the result, each its part")
+	fl.Var(&f.copies, "copies", "with --cluster: part of the time that it may take to keep second copies, from which what a lost node had is made again sooner; 0 for none (default 0.02)")
 	f.nodeFlags.register(fl, "")
 }
+
+// copiesFlag is a flag for second copies: the part of the time that they may take.
+type copiesFlag struct{ cluster.Copies }
+
+// Set implements [pflag.Value].
+func (c *copiesFlag) Set(text string) error {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 1) {
+		return errors.New("want a number from 0 to 1")
+	}
+	c.Copies = cluster.Copies{Share: x, Off: x == 0}
+	return nil
+}
+
+// String implements [pflag.Value].
+func (c *copiesFlag) String() string { return "" }
+
+// Type implements [pflag.Value].
+func (c *copiesFlag) Type() string { return "share" }
 
 // asked reports whether there is to be a cluster.
 func (f *clusterFlags) asked() bool { return f.local > 0 || len(f.peers) > 0 }
@@ -274,6 +296,7 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 		return nil, nil, errors.Join(err, rt.Close())
 	}
 	opt.Trace = f.trace
+	opt.Copies = f.copies.Copies
 	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner = f.idle, policy, byPriority, f.distributed
 	f.transport = opt.Transport
 	end = func() error { return errors.Join(opt.Transport.Close(), opt.Runtime.Close()) }

@@ -71,7 +71,7 @@ func (a *app) root() *cobra.Command {
 // notAllowed says in plain words what a flag takes.
 func notAllowed(f *pflag.Flag, value string) error {
 	want := map[string]string{"int": "a whole number, at most 2147483647", "uint64": "a whole number from 0 to 18446744073709551615",
-		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false", "size": "a number of bytes, as in 1.5GiB or 800MiB"}
+		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false", "size": "a number of bytes, as in 1.5GiB or 800MiB", "share": "a number from 0 to 1, as in 0.05"}
 	return &listError{f.Name, value, want[f.Value.Type()]}
 }
 

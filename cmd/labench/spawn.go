@@ -47,6 +47,9 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 	places := machine.SpreadUnits(n, max(1, (workers+n-1)/n))
 	for i, share := range shares(workers, n) {
 		args := []string{"agent", "--attached", "--listen", "127.0.0.1:0", "--name", fmt.Sprintf("agent%d", i), "--workers", strconv.Itoa(share), "--node-timeout", timeout.String()}
+		if most := agentMemory(n); most > 0 {
+			args = append(args, "--memory", strconv.FormatInt(most, 10))
+		}
 		if i > 0 {
 			args = append(args, "--peers", addresses[0])
 		}
