@@ -39,9 +39,18 @@ import (
 // Reference: L. Grigori, J. W. Demmel and H. Xiang, "CALU: a communication
 // optimal LU factorization algorithm", SIAM J. Matrix Anal. Appl. 32 (2011).
 func (p *Program[T]) GetrfTournament(a *Matrix[T], v *Pivots) error {
+	return p.GetrfTournamentSteps(a, v, 0, len(v.panels))
+}
+
+// GetrfTournamentSteps submits steps from to to-1 of [Program.GetrfTournament], as
+// [Program.GetrfSteps] does of Getrf.
+func (p *Program[T]) GetrfTournamentSteps(a *Matrix[T], v *Pivots, from, to int) error {
 	f := p.newGetrf(a, v)
+	if from < 0 || to < from || to > f.steps {
+		panic(ErrIndex)
+	}
 	t := newTournament(f)
-	for k := range f.steps {
+	for k := from; k < to && p.err == nil; k++ {
 		if a.mt-k <= TournamentTiles {
 			f.panel(k)
 		} else {
@@ -105,7 +114,7 @@ func (t *tournament[T]) panel(k int) {
 	}
 	t.submit(t.ops.Tntroot, &kernels.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
 	t.exchange(k, k, a.mt, priority)
-	t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), inout(t.ignored))
+	t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), out(t.ignored))
 	t.divide(k, t.right)
 }
 

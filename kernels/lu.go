@@ -35,9 +35,8 @@ type Getrf struct {
 //
 //	A = L·U.
 //
-// Operands: as of op "getrf", but of the *Pivots (inout) only Info is written,
-// and neither it nor Rows is read. A zero pivot leaves the column below it as it
-// is.
+// Operands: as of op "getrf", but the Rows of the *Pivots (out) get length 0. A zero pivot
+// leaves the column below it as it is.
 type Getrfnp struct {
 	Offset int // global index of the panel's first column
 }

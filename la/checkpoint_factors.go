@@ -2,6 +2,7 @@ package la
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -37,8 +38,13 @@ func potrfStepwise[T Element]() stepwise[T] {
 		}}
 }
 
-func getrfStepwise[T Element]() stepwise[T] {
+// getrfStepwise returns the factorization with partial or tournament pivoting, whose states are
+// not each other's.
+func getrfStepwise[T Element](pivoting Pivoting) stepwise[T] {
 	w := stepwise[T]{op: "getrf", kind: blocked.Full}
+	if pivoting == TournamentPivoting {
+		w.op = "calu"
+	}
 	w.room = func(s *file.State[T]) error {
 		if m, n := s.Matrix.Dims(); s.Pivots == nil {
 			s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
@@ -46,6 +52,9 @@ func getrfStepwise[T Element]() stepwise[T] {
 		return nil
 	}
 	w.steps = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+		if pivoting == TournamentPivoting {
+			return p.GetrfTournamentSteps(s.Matrix, s.Pivots, from, to)
+		}
 		return p.GetrfSteps(s.Matrix, s.Pivots, from, to)
 	}
 	return w
@@ -94,46 +103,69 @@ func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked
 	return resumed, err
 }
 
-// FactorizeCheckpoint is [LU.FactorizeContext] with a checkpoint, for partial
-// pivoting. It returns the number of panels that an earlier call had done, 0 if
-// there was no state to go on from. Beside the errors of FactorizeContext there
-// is the *CheckpointError; when ctx ends, the states are kept.
+// unkept returns a *CheckpointError if the pivoting has no states to keep.
+func (f *LU[T]) unkept(keep *Checkpoint) error {
+	if f.opt.Pivoting == TilePivoting {
+		return &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("%v pivoting keeps no states, %v and %v pivoting do", f.opt.Pivoting, PartialPivoting, TournamentPivoting)}
+	}
+	return nil
+}
+
+// FactorizeCheckpoint is [LU.FactorizeContext] with a checkpoint, for partial and tournament
+// pivoting. It returns the number of panels that an earlier call had done, 0 if there was no
+// state to go on from; after a tournament that has broken down, that of partial pivoting.
+// Beside the errors of FactorizeContext there is the *CheckpointError; when ctx ends, the
+// states are kept.
 func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Checkpoint) (resumed int, err error) {
 	m, n := a.Dims()
 	f.Reset()
 	f.spare, f.sparePivots = nil, nil
-	if f.opt.Pivoting != PartialPivoting {
-		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
+	if err := f.unkept(&keep); err != nil {
+		return 0, err
 	}
-	s, stats, resumed, err := checkpointed(ctx, f.engine, &keep, getrfStepwise[T](), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
-		if nb == 0 {
-			nb = f.tileSize(m, n)
-		}
-		return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
-	})
+	pivoting := f.opt.Pivoting
+	factor := func() (s *file.State[T], stats blocked.Stats, resumed int, err error) {
+		return checkpointed(ctx, f.engine, &keep, getrfStepwise[T](pivoting), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
+			if nb == 0 {
+				nb = f.tileSize(m, n)
+			}
+			return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
+		})
+	}
+	s, stats, resumed, err := factor()
+	if err == nil {
+		err = f.broken(ctx, s.Matrix, s.Pivots, pivoting, stats.Max)
+	}
+	if broken := (*BreakdownError)(nil); errors.As(err, &broken) {
+		pivoting = PartialPivoting
+		s, stats, resumed, err = factor()
+	}
 	if err != nil {
 		return resumed, err
 	}
 	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.top = PartialPivoting, stats.Norm, stats.Max
+	f.pivoting, f.norm, f.top = pivoting, stats.Norm, stats.Max
 	return resumed, f.singular()
 }
 
-// FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial pivoting,
-// as [Cholesky.FactorizeInPlaceCheckpoint].
+// FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial and
+// tournament pivoting, as [Cholesky.FactorizeInPlaceCheckpoint].
 func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
 	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, 0, 0, 0, nil, nil
-	switch {
-	case a.Kind() != blocked.Full:
+	if a.Kind() != blocked.Full {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
-	case f.opt.Pivoting != PartialPivoting:
-		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("pivoting is %v; only partial pivoting keeps states", f.opt.Pivoting)}
 	}
-	s, stats, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, getrfStepwise[T](), a)
+	if err := f.unkept(&keep); err != nil {
+		return 0, err
+	}
+	s, stats, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, getrfStepwise[T](f.opt.Pivoting), a)
+	if err == nil {
+		err = f.broken(ctx, a, s.Pivots, f.opt.Pivoting, stats.Max)
+	}
 	if err != nil {
 		return resumed, err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, PartialPivoting, stats.Norm, stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, f.opt.Pivoting, stats.Norm, stats.Max
 	return resumed, f.singular()
 }
 

@@ -41,6 +41,27 @@ func keptMatrix(seed uint64) la.General[float64] {
 	return a
 }
 
+// keptLU factors with some pivoting.
+func keptLU(pivoting la.Pivoting) func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
+	return func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
+		f, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: pivoting})
+		if err != nil {
+			return 0, nil, err
+		}
+		resumed, err := f.FactorizeCheckpoint(ctx, keptMatrix(seed), keep)
+		if err != nil {
+			return resumed, nil, err
+		}
+		var result []float64
+		for _, p := range f.Pivots(nil) {
+			result = append(result, float64(p))
+		}
+		u := la.Triangular[float64]{Uplo: blas.Upper, Diag: blas.NonUnit, N: keptOrder, Stride: keptOrder, Data: make([]float64, keptOrder*keptOrder)}
+		f.UTo(u)
+		return resumed, append(append(result, u.Data...), f.Cond(), f.Growth()), nil
+	}
+}
+
 // factorizations returns what keeps checkpoints.
 func factorizations() []kept {
 	return []kept{
@@ -55,20 +76,8 @@ func factorizations() []kept {
 			c.UTo(u)
 			return resumed, append(u.Data, c.Cond()), nil
 		}},
-		{"lu", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
-			f := la.NewLU[float64](e)
-			resumed, err := f.FactorizeCheckpoint(ctx, keptMatrix(seed), keep)
-			if err != nil {
-				return resumed, nil, err
-			}
-			var result []float64
-			for _, p := range f.Pivots(nil) {
-				result = append(result, float64(p))
-			}
-			u := la.Triangular[float64]{Uplo: blas.Upper, Diag: blas.NonUnit, N: keptOrder, Stride: keptOrder, Data: make([]float64, keptOrder*keptOrder)}
-			f.UTo(u)
-			return resumed, append(append(result, u.Data...), f.Cond(), f.Growth()), nil
-		}},
+		{"lu", keptLU(la.PartialPivoting)},
+		{"lu, tournament", keptLU(la.TournamentPivoting)},
 		{"qr", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
 			q, err := la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy}) // by any number of workers
 			if err != nil {
@@ -263,13 +272,13 @@ func TestCheckpointMisuse(t *testing.T) {
 			}
 		}
 	}
-	lu, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TournamentPivoting})
+	lu, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TilePivoting})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bad *la.CheckpointError
 	if _, err := lu.FactorizeCheckpoint(context.Background(), keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
-		t.Errorf("tournament pivoting: %v", err)
+		t.Errorf("tile pivoting: %v", err)
 	}
 	qr, err := la.NewQRWith[float64](e, la.QROptions{Variant: la.DenseQR})
 	if err != nil {

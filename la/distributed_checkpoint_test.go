@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,12 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 	}
 	began()
 	f, c := la.NewLU[float64](e), la.NewCholesky[float64](e)
+	if op == "lu, tournament" {
+		if f, err = la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TournamentPivoting}); err != nil {
+			return 0, nil, err
+		}
+	}
+	isLU := strings.HasPrefix(op, "lu")
 	var q *la.QR[float64]
 	for _, tree := range la.Trees() {
 		if op == "qr, "+tree.String() {
@@ -52,9 +59,9 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 		resumed, err = q.FactorizeInPlaceCheckpoint(ctx, a, keep)
 	case q != nil:
 		err = q.FactorizeInPlace(ctx, a)
-	case op == "lu" && keep.Dir != "":
+	case isLU && keep.Dir != "":
 		resumed, err = f.FactorizeInPlaceCheckpoint(ctx, a, keep)
-	case op == "lu":
+	case isLU:
 		err = f.FactorizeInPlace(ctx, a)
 	case keep.Dir != "":
 		resumed, err = c.FactorizeInPlaceCheckpoint(ctx, a, keep)
@@ -79,7 +86,7 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 			result = append(result, b.At(i, 0), b.At(i, 1))
 		}
 		return resumed, append(result, q.Cond(), float64(q.Det())), nil
-	case op == "lu":
+	case isLU:
 		for _, p := range f.Pivots(nil) {
 			result = append(result, float64(p))
 		}
@@ -125,7 +132,7 @@ func TestDistributedCheckpoint(t *testing.T) {
 	}
 	defer one.Close()
 	nothing := func() {}
-	for _, op := range []string{"cholesky", "lu", "qr, flat", "qr, greedy"} {
+	for _, op := range []string{"cholesky", "lu", "lu, tournament", "qr, flat", "qr, greedy"} {
 		dir := t.TempDir()
 		_, want, err := awayFactors(context.Background(), one, op, 7, la.Checkpoint{}, nothing)
 		if err != nil {

@@ -162,6 +162,9 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { a.Close() })
+		if err := a.SetLayout(blocked.BlockCyclic{P: 1, Q: 3}, 3); err != nil {
+			t.Fatal(err)
+		}
 		job := rt.NewJob(ctx)
 		p := blocked.NewProgram(job, builtin.NewTable().F64)
 		if err := errors.Join(p.Plrnt(a, seed, bump), job.Wait()); err != nil {
@@ -225,7 +228,12 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 
 	chol := la.NewCholesky[float64](e)
 	must("Cholesky", chol.FactorizeInPlace(ctx, spd))
+	tournament, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TournamentPivoting})
+	must("tournament", err)
+	played := matrix(blocked.Full, n, n, 12, 3)
+	must("tournament", tournament.FactorizeInPlace(ctx, played))
 	step("factored")
+	read("tournament", played)
 	read("U", spd)
 	must("Solve", chol.SolveInPlace(ctx, c))
 	read("X", c)

@@ -20,11 +20,11 @@ import (
 
 // State is a factorization between two of its steps: what a checkpoint keeps.
 type State[T blocked.Element] struct {
-	Op        string // as "potrf", "getrf" or "geqrf"
+	Op        string // as "potrf", "getrf", "calu" or "geqrf"
 	Step      int    // the next one
 	Input     uint64 // the [Fingerprint] of what is factored
 	Matrix    *blocked.Matrix[T]
-	Pivots    *blocked.Pivots       // of getrf; else nil
+	Pivots    *blocked.Pivots       // of getrf and calu; else nil
 	Rotations *blocked.Rotations[T] // of geqrf; else nil: the T of the columns before Step
 }
 

@@ -132,7 +132,7 @@ func getrfnp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 		x := lent.get()
 		defer lent.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
-		piv.Info = info(p.Offset, l.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, l.Work(m, n))))
+		piv.Rows, piv.Info = piv.Rows[:0], info(p.Offset, l.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, l.Work(m, n))))
 		return nil
 	}
 }

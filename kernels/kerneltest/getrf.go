@@ -407,7 +407,7 @@ func (s *suite[T]) getrfnp(t *testing.T) {
 			c.piv = kernels.Pivots{Rows: []int{5, 4}, Info: -7}
 			s.must(t, p, c.args()...)
 			c.residual(t, a0, nil)
-			if c.piv.Info != 0 || !slices.Equal(c.piv.Rows, []int{5, 4}) {
+			if c.piv.Info != 0 || len(c.piv.Rows) != 0 {
 				t.Fatalf("%v: %+v", c, c.piv)
 			}
 		})

@@ -87,8 +87,8 @@ func (s Spec) Validate() error {
 	if s.Mixed && (!o.Takes("mixed") || s.Type != "f64" || s.Method == ByQR) {
 		note("mixed precision is for solve by cholesky or lu, of type f64")
 	}
-	if s.Checkpoint.Dir != "" && (s.Pivot != la.PartialPivoting || s.Variant != la.CompactQR) {
-		note("a checkpoint is for %v pivoting, and for %v rotations", la.PartialPivoting, la.CompactQR)
+	if s.Checkpoint.Dir != "" && (s.Pivot == la.TilePivoting || s.Variant != la.CompactQR) {
+		note("a checkpoint is for %v and %v pivoting, and for %v rotations", la.PartialPivoting, la.TournamentPivoting, la.CompactQR)
 	}
 	if s.NB < 0 || s.NB > 1<<14 {
 		note("nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)
