@@ -368,3 +368,13 @@ func (d *directory) over(job uint64) {
 		d.stale[i] = slices.DeleteFunc(all, func(r transport.Ref) bool { return r.Job == job })
 	}
 }
+
+// first reports whether operand k is the first with its datum that t writes.
+func first(t *graph.Task, k int) bool {
+	for i := range k {
+		if o := t.Operand(i); o.Datum == t.Operand(k).Datum && o.Mode&graph.Out != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -165,6 +165,15 @@ func (f *fleet) next(n *node) {
 	n.epoch = f.epochs
 }
 
+// unguarded returns how long a job that began at some time has worked since the last round of
+// second copies. The caller holds placing.
+func (f *fleet) unguarded(began, now time.Time) time.Duration {
+	if f.taken.After(began) {
+		began = f.taken
+	}
+	return now.Sub(began)
+}
+
 // latest returns the latest node of that name, nil if there is none. The caller holds the
 // lock.
 func (f *fleet) latest(name string) *node {

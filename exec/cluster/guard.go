@@ -55,7 +55,7 @@ func (j *job) guardAll() {
 
 // effort returns what a round would be weighed by.
 func (j *job) effort(now time.Time) effort {
-	x := effort{tasks: j.since, many: j.many, capped: true, again: j.spent + now.Sub(latest(j.began, j.taken))}
+	x := effort{tasks: j.since, many: j.many, capped: true, again: j.spent + j.unguarded(j.began, now)}
 	if j.exposed {
 		x.tasks = 1 << 30
 	}
@@ -72,13 +72,6 @@ func (j *job) effort(now time.Time) effort {
 		return bytes
 	}
 	return x
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // guardMade takes note of a version that a task has made. The caller holds mu.

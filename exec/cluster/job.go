@@ -243,7 +243,7 @@ func (j *job) Wait() error {
 		e.datum, e.shares = nil, nil // a task that was cancelled fetches nothing
 	}
 	delete(j.uses, &j.placement)
-	j.spent += time.Since(latest(j.began, j.taken))
+	j.spent += j.unguarded(j.began, time.Now())
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
 		e.holders, e.home.there = nil, false
 	}

@@ -444,127 +444,14 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task) {
 	return tasks
 }
 
-// takes reports whether a node has so little to do, and another one so much, that it takes what
-// that one owns if it ends it sooner.
-func (s *scheduler) takes(node int) bool {
-	return s.behind && !s.stay && s.seats[node].has <= s.seats[node].workers
-}
-
-// recall is tasks that a node has been given, and that had better go to another one if they have
-// not begun.
-type recall struct {
-	from  int
-	tasks []uint64
-}
-
-// recalls returns what nodes are to give back, for others for which there is nothing else: tasks
-// that these end so much sooner. There is no answer for a task that has begun but its end.
-func (s *scheduler) recalls() (all []recall) {
-	if s.halted || s.again || s.stay {
-		return nil
-	}
-	from, rest := s.busiest()
-	for i := range s.seats {
-		if rest < recallTime {
-			break
-		}
-		x := &s.seats[i]
-		if x.lost || x.has >= x.workers || x.asked > 0 || x.room <= 0 || len(x.waiting) > 0 || i == 0 && s.idle && !s.alone() {
-			continue
-		}
-		if r := s.recall(i, from, rest); len(r.tasks) > 0 {
-			all = append(all, r)
-			from, rest = s.busiest()
-		}
-	}
-	return all
-}
-
-// busiest returns the node with the most to do, of those that have tasks that they have not
-// begun, and the seconds that it takes: 0 if there is none. What it is to give back is not its.
-func (s *scheduler) busiest() (node int, rest float64) {
-	for i := range s.seats {
-		v := &s.seats[i]
-		if r := v.load / float64(v.workers); !v.lost && v.has > 2*v.workers && r > rest {
-			node, rest = i, r
-		}
-	}
-	return node, rest
-}
-
 // recallTime is the seconds that a node must have to do for others to take some of it: some
 // ten times the way of a message there and back. Not measured.
 const recallTime = 3e-3
 
-// recall returns what a node is to give back for another one, that which comes last there first.
-func (s *scheduler) recall(to, from int, rest float64) recall {
-	r := recall{from: from}
-	var last []*flight
-	for _, f := range s.flying {
-		if f.node == from && f.to < 0 && f.cost > 0 && s.movable(f) {
-			last = append(last, f)
-		}
-	}
-	slices.SortFunc(last, func(a, b *flight) int {
-		return cmp.Or(cmp.Compare(a.task.Priority, b.task.Priority), cmp.Compare(b.task.ID(), a.task.ID()))
-	})
-	x, v := &s.seats[to], &s.seats[from]
-	load := x.load / float64(x.workers)
-	for _, f := range last {
-		if len(r.tasks) >= 2*x.workers-x.has {
-			break
-		}
-		if !s.fit.can(f.task, to) {
-			continue
-		}
-		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
-		// Of what it has the node has done a part: half of a task on each worker, say.
-		if run == 0 || load+run+2*move > rest-f.cost/2 {
-			continue
-		}
-		load += run / float64(x.workers)
-		rest -= f.cost / float64(v.workers)
-		f.to = to
-		x.asked++
-		v.load -= f.cost
-		r.tasks = append(r.tasks, uint64(f.task.ID()))
-	}
-	return r
-}
-
-// movable reports whether a task may leave no trace on a node that gives it back: it reads all
-// that it uses, which the node then has.
-func (s *scheduler) movable(f *flight) bool {
-	if f.home {
-		return false
-	}
-	for k := range f.task.Len() {
-		o := f.task.Operand(k)
-		if e := s.data[o.Datum]; o.Mode&graph.In == 0 || e.copied != nil || e.unmade() {
-			return false
-		}
-	}
-	return true
-}
-
-// returned notes that a node has given a task back, of which it has all operands. It reports
-// whether the task is for another node now; if not it is ready again.
-func (s *scheduler) returned(f *flight) bool {
-	s.back(f.node)
-	if f.to < 0 {
-		return false
-	}
-	for k := range f.task.Len() {
-		o := f.task.Operand(k)
-		e := s.data[o.Datum]
-		e.read(f.node)
-		e.show(o.Datum)
-	}
-	if s.seats[f.to].lost {
-		return false
-	}
-	s.seats[f.to].waiting = append(s.seats[f.to].waiting, f.task)
-	return true
+// takes reports whether a node has so little to do, and another one so much, that it takes what
+// that one owns if it ends it sooner.
+func (s *scheduler) takes(node int) bool {
+	return s.behind && !s.stay && s.seats[node].has <= s.seats[node].workers
 }
 
 // leaves notes what a task that has landed leaves: the next versions of what it writes, and
@@ -597,16 +484,6 @@ func (s *scheduler) leaves(f *flight, failed bool) {
 		s.where.written(e, f.node, made)
 		e.copied = nil
 	}
-}
-
-// first reports whether operand k is the first with its datum that t writes.
-func first(t *graph.Task, k int) bool {
-	for i := range k {
-		if o := t.Operand(i); o.Datum == t.Operand(k).Datum && o.Mode&graph.Out != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // costs are the [dispatch.Costs] of a job's nodes, as the driver has learned them. Of a node
