@@ -129,6 +129,9 @@ func (p *parent) give(t *graph.Task, i int) {
 	if p.rt.far {
 		t.UsedOperand(i, p.at.info.Location, p.fixed())
 	}
+	if x := t.Witness(); x != nil && !t.Given(i) {
+		x.Finished(i)
+	}
 	j := jobOf(t)
 	var room [8]*graph.Task
 	freed := j.arrived(p.at, j.submit.graph.Give(t, i, room[:0]))

@@ -53,6 +53,9 @@ type mix struct {
 	Seed   uint64
 	Sleep  int64 // microseconds
 	Fail   bool
+	// Early has a bit for each operand with which the task finishes before its end, and
+	// sleeps again.
+	Early uint64
 }
 
 // fatal is the error of op "mix".
@@ -88,6 +91,12 @@ func ops() []*versions.Op {
 			all = append(all, a.(*number))
 		}
 		p.apply(all)
+		for i := range c.Args {
+			if p.Early>>i&1 != 0 {
+				c.Finished(i)
+				time.Sleep(time.Duration(p.Sleep) * time.Microsecond / 2)
+			}
+		}
 		return nil
 	}}}}}
 }
@@ -234,6 +243,9 @@ func (p *program) add(op *versions.Op, rng *rand.Rand, tasks int, sleep int64) {
 			}
 			s.Operands = append(s.Operands, graph.Operand{Datum: &p.data[k], Mode: mode})
 			all = append(all, &p.want[k])
+		}
+		if rng.IntN(4) == 0 {
+			m.Early = rng.Uint64()
 		}
 		m.apply(all)
 		p.specs = append(p.specs, s)

@@ -245,6 +245,7 @@ type datumOf struct {
 	operand *operand   // the first of those that name the datum
 	mode    graph.Mode // of all of them
 	from    givers
+	given   bool // the task has finished with it
 }
 
 // prepare makes the task's spec for the node's runtime. The error says what the node does
@@ -411,11 +412,27 @@ func (e *execution) derive() {
 	})
 }
 
+// Finished implements [graph.Witness]: others can have what the task has written, while it goes
+// on.
+func (e *execution) Finished(i int) {
+	for k := range e.data {
+		x := &e.data[k]
+		if x.operand.Ref != e.task.Operands[i].Ref {
+			continue
+		}
+		x.given = true
+		if x.mode&graph.Out != 0 {
+			e.w.store.written(x.operand.Ref)
+		}
+	}
+	e.w.report(end{ID: e.task.ID, Given: []int{i}})
+}
+
 // Ended implements [graph.Witness]: it makes what the task has written the next versions, also
 // if it has failed: its policy may be that this does not matter.
 func (e *execution) Ended(err error) {
 	for i := range e.data {
-		if x := &e.data[i]; x.mode&graph.Out != 0 {
+		if x := &e.data[i]; x.mode&graph.Out != 0 && !x.given {
 			e.w.store.written(x.operand.Ref)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
 // unlike versions refuse each other's messages.
 
-const protocol = 9
+const protocol = 10
 
 // kind is what a message is.
 type kind byte
@@ -197,6 +197,9 @@ type end struct {
 	Began   int64
 	Before  []try
 	Came    []came // what came for the task, if the driver wants to be told
+	// Given, if there are any, are operands with which the task has finished, and will not
+	// say so again. It goes on.
+	Given []int
 }
 
 // came is an operand of a task that came from another node, by the clock of the task's node.

@@ -40,7 +40,7 @@ type packedEnded struct {
 
 // plain reports whether a task has ended well, at the first attempt.
 func (e *end) plain() bool {
-	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Back && len(e.Before) == 0 && len(e.Came) == 0
+	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Back && len(e.Before) == 0 && len(e.Came) == 0 && len(e.Given) == 0
 }
 
 // pack implements packs.

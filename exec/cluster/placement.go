@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -356,7 +357,13 @@ func (p *placement) ended(n *node, m ended) {
 	if i < 0 || p.number == 0 {
 		return
 	}
-	p.sched.heard(i, len(m.Ends), time.Now())
+	ends := 0
+	for k := range m.Ends {
+		if len(m.Ends[k].Given) == 0 {
+			ends++
+		}
+	}
+	p.sched.heard(i, ends, time.Now())
 	for _, x := range m.Flows {
 		for from := len(p.nodes) - 1; from >= 0; from-- { // the latest of a name first
 			if p.nodes[from].name == x.From {
@@ -366,6 +373,10 @@ func (p *placement) ended(n *node, m ended) {
 		}
 	}
 	for _, e := range m.Ends {
+		if len(e.Given) > 0 {
+			p.handed(n, i, &e)
+			continue
+		}
 		f := p.sched.land(i, graph.TaskID(e.ID))
 		if f == nil {
 			continue
@@ -390,13 +401,8 @@ func (p *placement) ended(n *node, m ended) {
 		p.since++
 		p.tellEnd(f.task, &p.catalog, n, &e)
 		p.sched.leaves(f, e.Fault != nil)
-		if f.home {
-			p.broughtBy(f)
-		}
-		for k := 0; p.made != nil && k < f.task.Len(); k++ {
-			if o := f.task.Operand(k); o.Mode&graph.Out != 0 && first(f.task, k) {
-				p.made(f.task, p.data[o.Datum])
-			}
+		for k := range f.task.Len() {
+			p.written(f, k)
 		}
 		f.task.Used(i, 0)
 		p.fleet.record.ended(n.place(), p.traced, f.task, &e)
@@ -463,14 +469,45 @@ func (p *placement) vain(e *entry, why error) {
 	}
 }
 
-// broughtBy notes that what a task has written is in the program's memory.
-func (p *placement) broughtBy(f *flight) {
-	for k := range f.task.Len() {
-		if o := f.task.Operand(k); o.Mode&graph.Out != 0 && first(f.task, k) {
-			if x := p.data[o.Datum]; p.homes[x] != nil {
-				x.brought(p.fixed && x.home.version != x.version-1) // or else it wrote over it
+// written notes that an operand that a task writes is there, maybe in the program's memory,
+// unless that is known.
+func (p *placement) written(f *flight, k int) {
+	o := f.task.Operand(k)
+	if o.Mode&graph.Out == 0 || f.task.Given(k) || !first(f.task, k) {
+		return
+	}
+	x := p.data[o.Datum]
+	if f.home && p.homes[x] != nil {
+		x.brought(p.fixed && x.home.version != x.version-1) // or else it wrote over it
+	}
+	if p.made != nil {
+		p.made(f.task, x)
+	}
+}
+
+// handed takes the word of a node that a task has finished with some operands, and goes on. The
+// caller holds mu.
+func (p *placement) handed(n *node, at int, m *end) {
+	f := p.sched.flying[graph.TaskID(m.ID)]
+	if f == nil || f.node != at {
+		return
+	}
+	for _, k := range m.Given {
+		if k < 0 || k >= f.task.Len() || f.task.Given(k) {
+			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
+			continue
+		}
+		d := f.task.Operand(k).Datum
+		for i := range k { // the first to name it stands for all
+			if f.task.Operand(i).Datum == d {
+				k = i
+				break
 			}
 		}
+		p.tell(f.task, exec.Step{State: graph.Running, Note: "it has finished with " + d.String(), Node: n.name})
+		p.sched.handed(f, k)
+		p.written(f, k)
+		p.arrived(p.graph.Give(f.task, k, nil), at)
 	}
 }
 
@@ -563,7 +600,14 @@ func (p *placement) lose(n *node) {
 			e.show(d)
 		}
 	}
-	tasks := p.sched.lose(i)
+	tasks, ended := p.sched.lose(i)
+	for _, f := range ended {
+		p.tell(f.task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
+		for k := range f.task.Len() {
+			p.written(f, k)
+		}
+		p.end(f.task, -1, graph.Done, nil)
+	}
 	for _, t := range tasks {
 		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
 		t.SetState(graph.Ready)

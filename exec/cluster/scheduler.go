@@ -365,7 +365,10 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 		x.memory.pin(f.uses)
 	}
 	for _, g := range from {
-		if m := s.seats[g.node].memory; m != nil && m.most > 0 {
+		if s.absent(g.node) { // it is lost, which kept data are about to be told
+			continue
+		}
+		if m := s.seats[g.node].memory; m.most > 0 {
 			m.pin([]*entry{g.of})
 			f.from = append(f.from, g)
 		}
@@ -423,17 +426,30 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 }
 
 // lose has a node be given nothing any more. It returns the tasks that it had: they are to be
-// made ready again.
-func (s *scheduler) lose(node int) (tasks []*graph.Task) {
+// made ready again. Those that have handed something on, which others may have changed since,
+// are not: they count as ended, and what is missing of them as lost.
+func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 	x := &s.seats[node]
 	x.lost = true
 	for id, f := range s.flying {
 		if f.node == node {
 			delete(s.flying, id)
 			s.given(f)
-			tasks = append(tasks, f.task)
+			if f.task.Gave() {
+				ended = append(ended, f)
+			} else {
+				tasks = append(tasks, f.task)
+			}
 			if f.to >= 0 {
 				s.seats[f.to].asked--
+			}
+		}
+	}
+	for _, f := range ended {
+		for k := range f.task.Len() {
+			if o := f.task.Operand(k); o.Mode&graph.Out != 0 && !f.task.Given(k) {
+				s.leavesOne(f, k, false)
+				s.data[o.Datum].lose(node)
 			}
 		}
 	}
@@ -441,7 +457,7 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task) {
 	tasks = append(tasks, x.waiting...)
 	x.waiting = nil
 	s.renew() // what was meant for it is others'
-	return tasks
+	return tasks, ended
 }
 
 // recallTime is the seconds that a node must have to do for others to take some of it: some
@@ -459,31 +475,50 @@ func (s *scheduler) takes(node int) bool {
 // be that the failure does not matter.
 func (s *scheduler) leaves(f *flight, failed bool) {
 	for k := range f.task.Len() {
-		o := f.task.Operand(k)
-		e := s.data[o.Datum]
-		if o.Mode&graph.Out == 0 {
-			if !failed {
-				e.read(f.node)
-			} else if !e.has(f.node) { // it may not have begun
-				e.leaves(f.node)
-			}
-			continue
+		if !f.task.Given(k) {
+			s.leavesOne(f, k, failed)
 		}
-		if !first(f.task, k) {
-			continue
-		}
-		made := f.made
-		if failed {
-			made = nil
-		}
-		for i := range s.seats {
-			if m := s.seats[i].memory; i != f.node && m != nil && m.forget(e) && !e.has(i) { // zeros, or not come
-				s.where.drop(i, e.ref)
-			}
-		}
-		s.where.written(e, f.node, made)
-		e.copied = nil
 	}
+}
+
+// handed notes that a task has finished with an operand, and goes on without.
+func (s *scheduler) handed(f *flight, k int) {
+	s.given(f) // it has all operands
+	s.leavesOne(f, k, false)
+	f.task.UsedOperand(k, f.node, 0)
+	e := s.data[f.task.Operand(k).Datum]
+	if i := slices.Index(f.uses, e); i >= 0 {
+		s.seats[f.node].memory.unpin(f.uses[i : i+1])
+		f.uses = slices.Delete(f.uses, i, i+1)
+	}
+}
+
+// leavesOne is leaves for one operand.
+func (s *scheduler) leavesOne(f *flight, k int, failed bool) {
+	o := f.task.Operand(k)
+	e := s.data[o.Datum]
+	if o.Mode&graph.Out == 0 {
+		if !failed {
+			e.read(f.node)
+		} else if !e.has(f.node) { // it may not have begun
+			e.leaves(f.node)
+		}
+		return
+	}
+	if !first(f.task, k) {
+		return
+	}
+	made := f.made
+	if failed {
+		made = nil
+	}
+	for i := range s.seats {
+		if m := s.seats[i].memory; i != f.node && m != nil && m.forget(e) && !e.has(i) { // zeros, or not come
+			s.where.drop(i, e.ref)
+		}
+	}
+	s.where.written(e, f.node, made)
+	e.copied = nil
 }
 
 // costs are the [dispatch.Costs] of a job's nodes, as the driver has learned them. Of a node

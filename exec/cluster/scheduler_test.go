@@ -190,7 +190,7 @@ func (v *virtual) lost(node int) {
 		}
 		e.show(d)
 	}
-	tasks := v.lose(node)
+	tasks, _ := v.lose(node)
 	for _, t := range tasks {
 		t.SetState(graph.Ready)
 	}

@@ -163,6 +163,9 @@ type Attempt struct {
 // from an attempt, unless the task has handed on all that it writes. It must not wait.
 type Witness interface {
 	Attempted(Attempt)
+	// Finished is told, by any goroutine, that a running attempt has finished with operand i,
+	// before those are that waited for it: see [Graph.Give].
+	Finished(i int)
 	// Ended is told once that the task has ended for good, its children included, and why
 	// it has not made what it was to write. That is where the program finds it.
 	Ended(error)
