@@ -35,8 +35,8 @@ define FUNCTIONS
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda fuzz soak mutations lint fmt fmt-check vet \
-	deps deps-mkl deps-cluster bench bench-libraries bench-cluster bench-tasks examples generate-check clean
+.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
+	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,10 +57,12 @@ test: ## test the default build, in six minutes of processor time
 	command -v dot >/dev/null || echo "  left out  drawing of task graphs: no graphviz; get it with: make deps"
 	command -v chromium >/dev/null || echo "  left out  the monitor's page in a browser: no Chromium; get it with: make deps"
 	grep -qw avx512f /proc/cpuinfo 2>/dev/null || echo "  left out  agents unlike one another, and the KNL version: no AVX-512 on this machine"
-	echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda and noasm, builds without C, examples: make test-all"
+	test ! -e /proc/self || test -e /proc/self/schedstat || echo "  left out  what other programs take of a core: this kernel does not tell (schedstat)"
+	test ! -e /proc/self || test -e /sys/kernel/mm/transparent_hugepage/enabled && grep -q ^VmFlags /proc/self/smaps || echo "  left out  large pages: this kernel has none, or does not tell (smaps)"
+	echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda, mpi and noasm, builds without C, examples: make test-all"
 	echo "make test: passed"
 
-test-all: test test-blas test-noasm test-nocgo test-long test-race test-cuda examples ## test all that this machine can run, in half an hour
+test-all: test test-blas test-noasm test-nocgo test-long test-race test-cuda test-mpi examples ## test all that this machine can run, in half an hour
 
 # A C library brings versions of the kernels and changes nothing above them. So
 # its tags test these versions, and one factorization of each kind in the rooms
@@ -85,7 +87,7 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 # The detector makes a test ten to twenty times as slow. So it is for what has
 # goroutines: it does not see the suites of the kernels, which have none, nor
 # tests that take many matrices through tasks that other tests have, too.
-NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite)$$
+NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON)$$
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
@@ -94,10 +96,13 @@ test-race: ## test what runs concurrently under the race detector (needs a C com
 
 # The tests that have run with -short are not run again.
 test-long: ## run the tests that take long
-	@for package in $$(grep -rl 'testing\.Short()' --include='*_test.go' . | xargs -n 1 dirname | sort -u); do
-		tests=$$(awk '/^func /{name = $$2; sub(/\(.*/, "", name)} /testing\.Short\(\)/ && name ~ /^Test/{print name}' $$package/*_test.go | sort -u | paste -s -d '|')
-		if [[ $$tests ]]; then $(GO) test -vet=off -timeout 60m -run "^($$tests)\$$" $$package; fi
-	done
+	@run() { # PACKAGE
+		tests=$$(awk '/^func /{name = $$2; sub(/\(.*/, "", name)} /testing\.Short\(\)/ && name ~ /^Test/{print name}' "$$1"/*_test.go | sort -u | paste -s -d '|')
+		[[ -z $$tests ]] || $(GO) test -vet=off -timeout 60m -run "^($$tests)\$$" "$$1"
+	}
+	export -f run
+	packages=$$(grep -rl 'testing\.Short()' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
+	xargs -n 1 -P 2 bash -euo pipefail -c 'run "$$1"' run <<<"$$packages"
 
 test-noasm: ## test the portable twins of assembly
 	@packages=$$(find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n' | sort -u)
@@ -118,6 +123,21 @@ test-cuda: ## test the tag cuda on fake libraries, under the race detector (need
 	$(GO) test -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
 	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels/builtin ./la
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
+
+# Ranks are processes of mpirun's, which a test that has failed may leave to it.
+test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
+	@left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
+	check() { # TAGS
+		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench
+		$(GO) test -count=1 -short -vet=off -tags "$$1" ./transport/mpi
+		$(GO) test -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./cmd/labench
+	}
+	command -v pkg-config >/dev/null || { left_out mpi pkg-config; exit; }
+	if pkg-config --exists ompi && command -v mpirun.openmpi >/dev/null; then check mpi; else left_out mpi "Open MPI"; fi
+	if pkg-config --exists mpich && command -v mpirun.mpich >/dev/null; then check mpi,mpich; else left_out mpi,mpich MPICH; fi
+
+test-slurm: ## submit the batch scripts to a Slurm cluster in network namespaces (make deps-slurm; Linux, as root)
+	@GO='$(GO)' deploy/slurm/test/run
 
 # Now and then Go's fuzzer takes the end of FUZZTIME for a failure
 # (golang/go#75804): it then names no input, and the target is run once more.
@@ -183,6 +203,18 @@ deps-cluster: ## install what make bench-cluster needs: ScaLAPACK and Open MPI (
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libscalapack-openmpi-dev libopenmpi-dev openmpi-bin libopenblas-pthread-dev gcc libc6-dev
 
+deps-mpi: ## install what the tag mpi needs: Open MPI and MPICH (Debian, as root)
+	@if type pkg-config mpirun.openmpi mpirun.mpich &>/dev/null && pkg-config --exists ompi mpich; then
+		echo "Open MPI and MPICH are here"; exit
+	fi
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends openmpi-bin libopenmpi-dev mpich libmpich-dev pkg-config gcc libc6-dev
+
+deps-slurm: deps-mpi ## install what make test-slurm needs: Slurm, munge and MPI (Debian, as root)
+	@if type slurmctld slurmd munged ip nsenter pgrep &>/dev/null; then echo "Slurm and munge are here"; exit; fi
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends slurmctld slurmd slurm-client munge iproute2 util-linux procps
+
 bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
@@ -209,6 +241,16 @@ bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they ar
 		"$$dir/ours" -test.run '^$$' -test.bench Independent -test.benchtime 1s | grep ^Benchmark
 		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 64 31
 		[[ ! -x $$dir/starpu ]] || STARPU_NCPU=2 STARPU_SILENT=1 "$$dir/starpu" 64 11
+	done
+
+bench-loops: ## what a loop and a chunk cost, in turns with OpenMP where it is installed
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	$(GO) test -c -o "$$dir/ours" ./exec/loop
+	if command -v $(CC) >/dev/null && $(CC) -O2 -fopenmp exec/testdata/peers/openmp_loop.c -o "$$dir/openmp" 2>/dev/null; then :
+	else echo "left out: OpenMP; it needs gcc: make deps"; fi
+	for turn in 1 2 3; do
+		"$$dir/ours" -test.run '^$$' -test.bench 'Empty|Chunk' -test.benchtime 1s | grep ^Benchmark
+		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 1000000 1001
 	done
 
 examples: ## run every example; each checks its own result

@@ -14,6 +14,11 @@
 // [General], [Symmetric] and [Triangular] are matrices in plain row-major
 // memory, for types and strides that gonum's matrices do not have.
 //
+// # Partitions
+//
+// [Split] groups the blocks of a [Collection], which are rows of a dense or a sparse matrix or
+// a program's own slices, by where they lie, for loops over their items: see [Partitions].
+//
 // # Algorithms
 //
 // A [Program] submits tile algorithms to a job of package exec, one task per

@@ -12,7 +12,7 @@ import (
 )
 
 // productLimit is the largest ‖ΔC‖ that a product may have: see
-// docs/testing.md.
+// docs/internals/testing.md.
 func productLimit[T blocked.Element](k int, alpha, normA, normB, beta, normC float64) float64 {
 	return 3 * roundoff[T]() * (math.Sqrt(float64(k)+2)*math.Abs(alpha)*normA*normB + 2*math.Abs(beta)*normC)
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -164,6 +165,9 @@ func newTile[T Element](r, c int) Tile[T] {
 	lane := align / int(unsafe.Sizeof(*new(T)))
 	stride := strideOf[T](r, c)
 	raw := make([]T, r*stride+lane-1)
+	if size := len(raw) * int(unsafe.Sizeof(*new(T))); size >= placedBytes && len(thisMachine().cpus) < 2 {
+		pages.Large(raw) // where there are several nodes, a large page would be on one for tiles of both
+	}
 	off := 0
 	if len(raw) > 0 {
 		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / int(unsafe.Sizeof(*new(T)))
@@ -203,9 +207,9 @@ func (a *Matrix[T]) Dim() int {
 }
 
 // SymmetricDim returns the order of a symmetric matrix, and so makes a a
-// SymmetricSource. A square Matrix of another kind counts as symmetric too:
-// then who reads it as such takes the half that it asks for. It panics with
-// ErrShape if a is not square.
+// SymmetricSource. A square Matrix of another kind counts as symmetric, too: its
+// reader takes the half that it asks for. SymmetricDim panics with ErrShape if a is not
+// square.
 func (a *Matrix[T]) SymmetricDim() int { return a.Dim() }
 
 // NB returns the tile size.

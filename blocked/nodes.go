@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -48,7 +49,7 @@ var thisMachine = sync.OnceValue(func() *nodes {
 // nodesOf returns the nodes of m, on which threads cannot be pinned if
 // unsupported is not nil.
 func nodesOf(m *topo.Machine, unsupported error) *nodes {
-	n := &nodes{lock: topo.Lock, renew: renew, touch: touch}
+	n := &nodes{lock: topo.Lock, renew: pages.Renew, touch: touch}
 	switch {
 	case len(m.Nodes) < 2:
 		n.why = "there is one NUMA node"

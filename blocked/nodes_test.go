@@ -123,24 +123,6 @@ func TestFirstTouchFails(t *testing.T) {
 	}
 }
 
-// TestRenew: memory is zero after it has been given back, whatever it held, and
-// what is not a whole page keeps its values.
-func TestRenew(t *testing.T) {
-	for _, size := range []int{0, 1, 4095, 3 << 12, 100_000} {
-		memory := make([]byte, size+64)
-		for i := range memory {
-			memory[i] = 1
-		}
-		renew(memory[32 : 32+size])
-		for i, v := range memory {
-			if outside := i < 32 || i >= 32+size; v > 1 || outside && v != 1 {
-				t.Fatalf("%d bytes: byte %d is %d", size, i, v)
-			}
-		}
-		touch(memory[:size/2])
-	}
-}
-
 // TestNodesOf says why tiles have no place.
 func TestNodesOf(t *testing.T) {
 	two := &topo.Machine{Nodes: []topo.Node{{CPUs: topo.CPUSet{0}}, {CPUs: topo.CPUSet{1}}}}

@@ -3,6 +3,7 @@ package blocked
 import (
 	"fmt"
 
+	"github.com/tessera-la/tessera/internal/pages"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -112,6 +113,7 @@ func storage[T Element](rows, cols, stride int, data []T) ([]T, error) {
 	}
 	if data == nil {
 		data = make([]T, rows*stride)
+		pages.Large(data)
 	}
 	return data, nil
 }

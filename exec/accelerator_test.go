@@ -99,7 +99,7 @@ func measuring(t testing.TB) *versions.Selector {
 }
 
 // program submits n random tasks on data of which cells says where they are, and
-// keeps book of what the sequential program would do.
+// records what the sequential program would do.
 type program struct {
 	rng    *rand.Rand
 	data   []graph.Datum

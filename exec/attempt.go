@@ -36,6 +36,7 @@ type attempt struct {
 	limit   time.Duration      // the time-out; 0 if there is none
 	cancel  context.CancelFunc // of the context with a time-out
 	doing   trace.Running      // the task, for the recorder
+	work    float64            // of the call, for the recorder
 	watched *StuckTask         // what the watchdog knows of it
 }
 
@@ -178,8 +179,23 @@ func (a *attempt) starts(t *graph.Task) {
 	// The recorder reads the clock once for all: the start in the trace is the start
 	// that the selector learns from.
 	a.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name}
+	a.work = a.worth(t)
 	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time that this has waited
 	a.start = a.rt.opt.Recorder.Began().Add(a.doing.Start)
+}
+
+// worth returns the work of the call, 0 if the op does not say it. The selector asks for
+// it only where there is a choice. Work is not our code: where it panics, nothing is counted.
+func (a *attempt) worth(t *graph.Task) (work float64) {
+	op, ok := t.Op.(*versions.Op)
+	switch {
+	case !ok || op.Work == nil:
+		return 0
+	case a.choice.Work > 0:
+		return a.choice.Work
+	}
+	defer func() { _ = recover() }()
+	return op.Work(&a.call)
 }
 
 // ends tells them that it has ended, with err, after the time that it took, and
@@ -205,9 +221,12 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 		// A device may have begun before the recorder did, by its own clock.
 		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
 		e := trace.Event{Job: jobOf(t).id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name,
-			Worker: s.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: start, End: start + took, Failed: err != nil}
+			Worker: s.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: start, End: start + took, Failed: err != nil && err != ErrUnfinished}
 		writes(&e, t)
 		s.record(e)
+		if err == nil {
+			s.tally.Worked(a.work)
+		}
 	}
 	return err
 }
@@ -252,8 +271,8 @@ func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*
 	return j.fail(a.at, t, version, err, freed), false
 }
 
-// forget drops what the attempt still knows of its task: who has none keeps no data
-// alive.
+// forget drops what the attempt still knows of its task, so that a worker without a task
+// keeps no data alive.
 func (a *attempt) forget() {
 	clear(a.call.Args[:cap(a.call.Args)])
 	a.call.Ctx, a.call.Params, a.call.Local, a.call.Budget = nil, nil, nil, nil

@@ -32,7 +32,9 @@
 //	watchdog                       looks at jobs
 //	attempt                        one attempt at a task, wherever it is made
 //	nested                         tasks in tasks
+//	turn                           tasks that give way and go on later
 //	worker                         the goroutine of a worker on cores
+//	guest                          who waits, in the place of a worker that sleeps
 //	port                           the runtime as a device's worker sees it, which is
 //	                               that of package offload
 //	local                          puts it together

@@ -12,6 +12,12 @@ import (
 // what Close cut short.
 var ErrClosed = errors.New("exec: runtime is closed")
 
+// ErrUnfinished is what a version returns, as it is, whose task is to go on later: the
+// worker has given way to others. The task is ready again, no attempt has failed, and its
+// next turn comes when the policy says so, on any worker. What is done already the version
+// keeps in the task's parameter or data. It must have no children then.
+var ErrUnfinished = errors.New("exec: the task is to go on later")
+
 // TaskError reports a task that failed. Of all tasks of a job that fail, the
 // one with the smallest number is reported, whichever failed first in time.
 type TaskError struct {

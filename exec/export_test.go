@@ -36,3 +36,10 @@ func (l *Local) Looking() int {
 
 // Nodes has the workers be on so many NUMA nodes, in turns.
 func (o *Options) Nodes(n int) { o.nodes = n }
+
+// Sleeping returns how many workers sleep.
+func (l *Local) Sleeping() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.parked)
+}

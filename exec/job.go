@@ -94,24 +94,31 @@ func jobOf(t *graph.Task) *job { return t.Graph().Owner.(*job) }
 // Submit implements [Job]. A task goes one of two ways: into the graph, and to the
 // scheduler if it is ready, or into the backlog, while one worker executes all tasks.
 func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
+	id, _, err := j.add(s, false)
+	return id, err
+}
+
+// add submits a task. Here says that the caller is about to execute it or to wait for it:
+// if it is ready, it is returned and not handed to the scheduler.
+func (j *job) add(s *graph.Spec, here bool) (_ graph.TaskID, mine *graph.Task, _ error) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
 	if err := j.admit(); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	// Whatever is wrong with the spec is found before anything has changed.
 	s.Check()
 	if err := j.sched.kinds.admits(s); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	checkRestorable(s, j.adopter != nil)
 	if j.stories != nil {
 		j.stories.Submitted(graph.TaskID(j.submit.count+1), s)
 	}
 	// Children never wait in a backlog: their parent may be the worker that reads it.
-	if j.adopter == nil && j.sched.postpone(&j.backlog, s) {
+	if j.adopter == nil && !here && j.sched.postpone(&j.backlog, s) {
 		j.counted()
-		return graph.TaskID(j.submit.count), nil
+		return graph.TaskID(j.submit.count), nil, nil
 	}
 	j.sched.settle(&j.backlog)
 	// A task that does not fit a backlog comes after all that is in it: the order of
@@ -128,10 +135,14 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 			r.CountReady(1)
 		}
 		j.tell(t, graph.Ready, -1, "", nil)
+		if here {
+			j.rests()
+			return id, t, nil
+		}
 		j.submit.one[0] = t
 		j.sched.enqueue(j.submit.one[:])
 	}
-	return id, nil
+	return id, nil, nil
 }
 
 // counted counts a task that has been submitted, and notes that more may come as long as
@@ -368,8 +379,8 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 		j.tell(t, graph.Failed, w.info.ID, version, err)
 		return j.end(w, t, graph.Done, nil, freed)
 	}
-	// The fault goes with every version that t was to write, so that who reads one knows
-	// whose failure it is.
+	// The fault goes with every version that t was to write, so that a reader of one
+	// knows whose failure it is.
 	te := &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}
 	if version == "" { // none could be chosen, so none was run
 		te.Worker, te.Attempts = -1, int(t.Attempt)

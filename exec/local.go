@@ -68,7 +68,9 @@ func NewLocal(opt Options) (*Local, error) {
 	// accelerators and their copies: of these there are none before the first job.
 	l.running.Add(len(workers))
 	for _, w := range workers[:hosts] {
-		go newWorker(l.scheduler, l.dog, newSite(w, nil, opt.Recorder), &slot{}, &l.running).loop()
+		x := newWorker(l.scheduler, l.dog, newSite(w, nil, opt.Recorder), &slot{}, &l.running)
+		x.receives()
+		go x.loop()
 	}
 	for i, d := range devices {
 		record(opt.Recorder, d.Accelerator, hosts+i)

@@ -13,6 +13,7 @@ import (
 // finish with operands, have children, and wait without holding up its cores.
 type parent struct {
 	attempt
+	seat   *seat          // of the worker
 	nested *job           // of the children; nil as long as there are none
 	yields func(f func()) // calls f while others have the cores: see worker.yield
 }

@@ -12,14 +12,15 @@ import (
 
 // Options configures a [Local] runtime. The zero value is useful.
 type Options struct {
-	// Workers is the number of workers; 0 means one for each core that the
+	// Workers is the number of workers; 0 means what the environment variable
+	// TESSERA_WORKERS says or, without it, one for each core that the
 	// process may use. More workers than cores share cores.
 	Workers int
 	// Policy decides which ready task a worker takes next; the zero value is
 	// dispatch.Priority.
 	Policy dispatch.Kind
 	// NewPolicy makes a policy of the program's own, which Policy does not name: see
-	// dispatch.ByScore and docs/add-a-policy.md. Its methods are called under the
+	// dispatch.ByScore and docs/own-policies.md. Its methods are called under the
 	// runtime's lock.
 	NewPolicy func(dispatch.Machine) dispatch.Policy
 	// Selector chooses among the versions of an op; nil takes the first
@@ -78,8 +79,11 @@ const DefaultWindow = 8192
 // alone: whether the machine has what they ask for is found out by who uses it.
 func (o *Options) validate() error {
 	var bad []string
-	if o.Workers < 0 || o.Workers > 1<<14 {
-		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, 1<<14))
+	if o.Workers < 0 || o.Workers > maxWorkers {
+		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, maxWorkers))
+	}
+	if _, err := environmentWorkers(); err != nil && o.Workers == 0 && o.Resources == nil {
+		bad = append(bad, err.Error())
 	}
 	if int(o.Policy) >= len(dispatch.Kinds()) {
 		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, dispatch.Kinds()))
@@ -88,8 +92,8 @@ func (o *Options) validate() error {
 		bad = append(bad, fmt.Sprintf("NewPolicy is set and Policy is %v", o.Policy))
 	}
 	for i, r := range o.Resources {
-		if r.Workers < 1 || r.Workers > 1<<14 {
-			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, 1<<14))
+		if r.Workers < 1 || r.Workers > maxWorkers {
+			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, maxWorkers))
 		}
 	}
 	// Each of the two would say what the workers are.

@@ -16,6 +16,7 @@ type park struct {
 	spinning int     // workers that look for work, or are roused to do so
 	// lingering is the one of the spinning workers that looks for longer, if any.
 	lingering *seat
+	guests    int // goroutines in the places of workers that sleep
 }
 
 // rise takes the worker off the list that went to sleep last of those that fit, nil if

@@ -20,6 +20,8 @@ type Worker struct {
 	// Accelerator is the name of the accelerator whose worker it is; empty for
 	// workers on cores.
 	Accelerator string
+	// Host is the name of the node that it is on; empty if it is in this process.
+	Host string
 }
 
 // place describes the workers on cores that opt asks for: how many of which target, and
@@ -31,7 +33,7 @@ func place(opt *Options) []Worker {
 	if resources == nil {
 		resources = []Resource{{Workers: opt.Workers, Target: opt.Target}}
 		if opt.Workers == 0 {
-			resources[0].Workers = m.Workers()
+			resources[0].Workers = DefaultWorkers()
 		}
 	}
 	// Workers of a kind share one target, so that they are alike by its address.

@@ -17,8 +17,29 @@ func edgeLog(r *trace.Recorder, job uint64) *graph.Log {
 			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
 		})
 	}
-	l.Begun = func() { r.Derive(edges, l.Forget) }
+	s := trace.Source{Edges: edges, Forget: l.Forget}
+	if l.Whole = r.Graphs; l.Whole {
+		s.Graph = func() trace.Graph { return GraphOf(l, job) }
+	}
+	l.Begun = func() { r.Derive(s) }
 	return l
+}
+
+// GraphOf returns what a log that is Whole has of a job, for a recording.
+func GraphOf(l *graph.Log, job uint64) trace.Graph {
+	data, tasks := l.Program()
+	g := trace.Graph{Job: job}
+	for _, d := range data {
+		g.Data = append(g.Data, trace.GraphDatum{Name: d.Name, Matrix: d.Matrix, I: d.I, J: d.J, Owner: d.Owner, Bytes: d.Bytes, Renamed: d.Renamed})
+	}
+	for _, t := range tasks {
+		x := trace.GraphTask{Task: uint64(t.Task), Priority: t.Priority}
+		for _, o := range t.Operands {
+			x.Data, x.Modes = append(x.Data, o.Datum), append(x.Modes, uint8(o.Mode))
+		}
+		g.Tasks = append(g.Tasks, x)
+	}
+	return g
 }
 
 // recordPause records, if there is a recorder, that the submission of a job stands still

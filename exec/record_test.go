@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -132,6 +133,49 @@ func TestCounts(t *testing.T) {
 	}
 	if c := r.Counts(); c != (trace.Counts{Submitted: 3, Ended: 3, Attempts: 1}) {
 		t.Errorf("at the end: %+v", c)
+	}
+}
+
+// TestCountedWork: what ops say of their work is counted of attempts that succeed, whether the
+// selector asks for it or not, and what is no work adds nothing.
+func TestCountedWork(t *testing.T) {
+	var r trace.Recorder
+	rt, err := exec.NewLocal(exec.Options{Workers: 2, Recorder: &r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	good, bad := func(*versions.Call) error { return nil }, func(*versions.Call) error { return errors.New("no") }
+	op := func(work func(*versions.Call) float64, run ...func(*versions.Call) error) *versions.Op {
+		o := &versions.Op{Name: "work", Work: work}
+		for i, f := range run {
+			o.Versions = append(o.Versions, versions.Version{Name: string(rune('a' + i)), Run: f})
+		}
+		return o
+	}
+	says := func(x float64) func(*versions.Call) float64 { return func(*versions.Call) float64 { return x } }
+	for _, o := range []*versions.Op{
+		op(says(3), good),
+		op(says(500), good, good),
+		op(nil, good, good),
+		op(says(math.NaN()), good),
+		op(says(math.Inf(1)), good),
+		op(says(-1), good),
+		op(func(*versions.Call) float64 { panic("no work") }, good),
+		op(says(7000), bad),
+	} {
+		job := rt.NewJob(context.Background())
+		for range 10 {
+			if _, err := job.Submit(&graph.Spec{Op: o}); err != nil {
+				break // after the first failure
+			}
+		}
+		if err := job.Wait(); err != nil && o.Versions[0].Run(nil) == nil {
+			t.Error(err)
+		}
+	}
+	if c := r.Counts(); c.Work != 5030 {
+		t.Errorf("work %v, want 5030", c.Work)
 	}
 }
 

@@ -52,7 +52,7 @@ type scheduler struct {
 	offers offers
 	_      [56]byte
 
-	mu    sync.Mutex // guards what follows: see docs/locks.md
+	mu    sync.Mutex // guards what follows: see docs/internals/locks.md
 	ready *dispatch.Queue
 	park
 	memory    memory
@@ -204,7 +204,7 @@ func (s *scheduler) rouse() *seat {
 	}
 	if s.ready.Reserves() && s.ready.Common() > 0 {
 		// All look for whom there may be a task. A token always has room: see
-		// docs/locks.md.
+		// docs/internals/locks.md.
 		s.parked = slices.DeleteFunc(s.parked, func(w *seat) bool {
 			if !s.ready.Wants(w.info.ID) {
 				return false
@@ -250,7 +250,7 @@ func (s *scheduler) goOn(w *seat) {
 
 // entrust makes w the worker that executes all tasks. The caller holds mu.
 func (s *scheduler) entrust(w *seat) {
-	s.solo.entrust(w, &s.park).rouse() // there is room: see docs/locks.md
+	s.solo.entrust(w, &s.park).rouse() // there is room: see docs/internals/locks.md
 }
 
 // recruit implements [teamHost]: it rouses as many workers of the leader's node as are

@@ -3,6 +3,7 @@ package exec
 import (
 	"time"
 
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
@@ -50,6 +51,9 @@ type seat struct {
 	held int64              // memory that its task has taken; scheduler.mu guards it
 	part versions.Workspace // for parts of a team's task
 	pace pace
+	// visit executes a task on the calling goroutine, in the worker's place, while it
+	// sleeps: see scheduler.vacate. Substitutes have none.
+	visit func(*graph.Task)
 }
 
 // slot is a place for a worker: its cores, its inbox, its number. At any time

@@ -20,7 +20,7 @@ func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir !=
 // pop finds something for w to do. If w is apart it leaves the queues to the worker
 // that executes all tasks. The caller holds mu.
 //
-// First comes who waits for this very worker: one that wants its slot back, and the
+// First come those that wait for this very worker: one that wants its slot back, and the
 // leader of a team that stays. Then a task that has waited for memory and has it now,
 // which nobody else can use. Then tasks, and if there is none, another worker's task to
 // help with.
@@ -29,6 +29,7 @@ func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 		return x
 	}
 	if x.team = s.offers.find(w, true); x.team != nil {
+		s.joins(w)
 		return x
 	}
 	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task != nil {
@@ -42,7 +43,23 @@ func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 	if x.task == nil {
 		x.team = s.offers.find(w, false)
 	}
+	if x.team != nil && s.joins(w) {
+		if x.task = s.ready.Pop(w.info.ID); x.task != nil {
+			x.team = nil
+		}
+	}
 	return x
+}
+
+// joins says that w is about to join a team, and reports whether it was the worker that
+// executes all tasks: it cannot be that and a member, for it would not come to what is in a
+// backlog. The caller holds mu.
+func (s *scheduler) joins(w *seat) bool {
+	if !s.solo.resign(w) {
+		return false
+	}
+	s.absorb()
+	return true
 }
 
 // exchange hands over what w's last task has freed and returns what w is to do next,
@@ -162,10 +179,10 @@ func (s *scheduler) spin(w *seat, n int) bool {
 // longer than [spins] before it goes to sleep: who has waited for one operation
 // often calls the next one. One worker does, if those who submit wait, or there are
 // none, and of procs processors one is left for other goroutines: one that waits for
-// another worker's task, say. Where a single worker executes all tasks, nobody else
+// another worker's task, say, or a guest. Where a single worker executes all tasks, nobody else
 // is wanted. The caller holds mu.
 func (s *scheduler) worthLingering(procs int) bool {
-	return s.lingering == nil && s.hosts-len(s.parked) < procs && s.devices == nil && s.submitting.Load() == 0 && !s.disturbed()
+	return s.lingering == nil && s.hosts-len(s.parked)-s.guests < procs && s.devices == nil && s.submitting.Load() == 0 && !s.disturbed()
 }
 
 // disturbed reports whether a worker must not linger, or no more: the runtime is
@@ -220,6 +237,64 @@ func (s *scheduler) reclaim(w *seat) {
 	<-w.wake
 }
 
+// vacate takes a sleeping worker off the list, for whose seat there is a guest: nil if there
+// is none. While one worker executes all tasks the others are left where they are.
+func (s *scheduler) vacate() *seat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.solo.one.Load() != nil {
+		return nil
+	}
+	w := s.rise(func(p *seat) bool { return p.visit != nil })
+	if w != nil {
+		s.spinning-- // it sleeps on
+		s.guests++
+	}
+	return w
+}
+
+// occupy gives w, whose guest goes, its seat back, and hands over what the guest's task has
+// freed. It is woken if somebody has wanted it meanwhile, and not found it asleep.
+func (s *scheduler) occupy(w, guest *seat, freed []*graph.Task) {
+	s.mu.Lock()
+	s.guests--
+	s.ready.Push(freed, w.info.ID)
+	s.giveMemory(guest)
+	s.parked = append(s.parked, w)
+	var wanted *seat
+	if s.closing.Load() || len(w.slot.returning) > 0 {
+		wanted = s.rise(func(p *seat) bool { return p == w })
+	}
+	other := s.rouse()
+	s.mu.Unlock()
+	wanted.rouse()
+	other.rouse()
+}
+
+// spread says that w is at a task that takes long, and others had better come: if w has
+// executed all tasks, it does so no more.
+func (s *scheduler) spread(w *seat) {
+	if !s.solo.resign(w) {
+		return
+	}
+	s.mu.Lock()
+	s.absorb()
+	other := s.rouse()
+	s.mu.Unlock()
+	other.rouse()
+}
+
+// wants reports whether something beside mine, tasks that are ready, is for w when it has
+// ended what it is at.
+func (s *scheduler) wants(w *seat, mine int) bool {
+	if s.offers.find(w, true) != nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(w.slot.returning) > 0 || s.ready.Len()+s.memory.count > mine
+}
+
 // yieldTo returns the worker that w must give its slot to now, nil if there is
 // none. The caller holds mu, and wakes that worker when it has given mu back; w
 // is at its end then.
@@ -259,7 +334,7 @@ func (s *scheduler) giveMemory(w *seat) {
 	}
 	kind := s.kinds.of[w.info.ID]
 	for range s.memory.give(w, kind) {
-		// There is room: see docs/locks.md.
+		// There is room: see docs/internals/locks.md.
 		s.rise(func(p *seat) bool { return s.kinds.of[p.info.ID] == kind }).rouse()
 	}
 	s.count()

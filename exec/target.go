@@ -2,6 +2,8 @@ package exec
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 
 	"github.com/tessera-la/tessera/internal/topo"
@@ -12,9 +14,35 @@ import (
 // it is read once.
 var machine = sync.OnceValue(topo.Detect)
 
+// WorkersVariable is the environment variable that says how many workers a runtime has
+// whose options do not.
+const WorkersVariable = "TESSERA_WORKERS"
+
+const maxWorkers = 1 << 14
+
 // DefaultWorkers returns the number of workers of a runtime whose options do
-// not say it: one for each core that the process may use.
-func DefaultWorkers() int { return machine().Workers() }
+// not say it: what [WorkersVariable] says or, where it is not set or is no such number, one
+// for each core that the process may use. [NewLocal] refuses what is no such number.
+func DefaultWorkers() int {
+	if n, err := environmentWorkers(); n > 0 && err == nil {
+		return n
+	}
+	return machine().Workers()
+}
+
+// environmentWorkers returns what the environment says of the number of workers, 0 if that
+// is nothing.
+func environmentWorkers() (n int, err error) {
+	s := os.Getenv(WorkersVariable)
+	if s == "" {
+		return 0, nil
+	}
+	n, err = strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxWorkers {
+		return 0, fmt.Errorf("the environment has %s=%q, want a whole number from 1 to %d", WorkersVariable, s, maxWorkers)
+	}
+	return n, nil
+}
 
 // here is what Here returns.
 var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })

@@ -143,7 +143,7 @@ func TestHelpSolo(t *testing.T) {
 	short := empty("short")
 	for range 50 {
 		var ran atomic.Bool
-		op, helping := longHelped(1<<12, &ran)
+		op, helping := longHelped(1<<14, &ran)
 		for range 200 {
 			submit(t, job, graph.Spec{Op: short})
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/topo"
@@ -27,13 +28,15 @@ type worker struct {
 	lead  *team         // of the task that it executes
 	spent time.Duration // on that task, beyond the time that it took
 	freed []*graph.Task
+
+	delays *topo.Delays // of its thread, while that is pinned
 }
 
 // newWorker returns a worker for a slot, one of those that running counts.
 func newWorker(s *scheduler, d *dog, at site, in *slot, running *sync.WaitGroup) *worker {
 	w := &worker{seat: seat{site: at, slot: in, wake: make(chan struct{}, 1)}, all: running}
 	w.rt, w.dog, w.at = s, d, &w.site
-	w.yields, w.call.Task = w.yield, &w.parent
+	w.parent.seat, w.yields, w.call.Task = &w.seat, w.yield, &w.parent
 	return w
 }
 
@@ -47,6 +50,7 @@ func (w *worker) loop() {
 		// at all. After a Goexit the thread ends with the goroutine, which
 		// does not come to release it: nobody inherits the pinning.
 		release, _ = topo.Lock(w.info.CPUs...)
+		w.delays = topo.ThreadDelays()
 	}
 	defer w.survive()
 	w.freed = w.freed[:0]
@@ -83,29 +87,36 @@ func (w *worker) loop() {
 // a team's, has ended the old one by runtime.Goexit. That cannot be recovered from, only
 // noticed: w.task is still set. The task has failed, and is concluded as any other.
 func (w *worker) survive() {
-	t := w.task
+	w.delays.Close()
+	w.delays = nil
 	switch {
 	case w.team != nil:
 		w.team = nil
-	case t == nil:
+	case w.task == nil:
 		return
 	default:
-		w.task = nil
-		w.dismiss()
-		var err error = &PanicError{Stack: debug.Stack()}
-		if !w.unseen(t) {
-			err = w.ends(t, time.Since(w.start), err)
-		}
-		w.disown(err)
-		w.learn(t, 0, err)
-		freed, again := w.conclude(t, err, w.freed[:0])
-		if again {
-			freed = append(freed, t)
-		}
-		w.rt.enqueue(freed)
+		w.rt.enqueue(w.fell())
 	}
 	w.freed = w.freed[:0]
 	go w.loop()
+}
+
+// fell concludes the task that has ended its goroutine, and returns what that has freed.
+func (w *worker) fell() []*graph.Task {
+	t := w.task
+	w.task = nil
+	w.dismiss()
+	var err error = &PanicError{Stack: debug.Stack()}
+	if !w.unseen(t) {
+		err = w.ends(t, time.Since(w.start), err)
+	}
+	w.disown(err)
+	w.learn(t, 0, err)
+	freed, again := w.conclude(t, err, w.freed[:0])
+	if again {
+		freed = append(freed, t)
+	}
+	return freed
 }
 
 // execute runs t, or cancels it if it must not run, and appends the tasks
@@ -113,7 +124,8 @@ func (w *worker) survive() {
 //
 //	passOn ─► open ─► reserve ─► run ─► conclude ─► ended
 //	   │       │         │        │        └─► again: here, or at the next worker
-//	   │       │         │        └─► later: the last child concludes it
+//	   │       │         │        ├─► later: the last child concludes it
+//	   │       │         │        └─► gaveWay: it goes on when the policy says so
 //	   │       │         └─► later: it waits for memory
 //	   │       └─► ended: it is cancelled, or no version can run here
 //	   └─► another worker has it
@@ -144,6 +156,10 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		if later {
 			return freed
 		}
+		if err == ErrUnfinished {
+			w.gaveWay(t)
+			return freed
+		}
 		freed, again := w.conclude(t, err, freed)
 		if !again {
 			return freed
@@ -156,9 +172,21 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	}
 }
 
+// gaveWay puts t, whose turn has ended and which is to go on, among the ready tasks again.
+func (w *worker) gaveWay(t *graph.Task) {
+	j := jobOf(t)
+	j.tell(t, graph.Ready, w.info.ID, w.choice.Version.Name, nil)
+	t.SetState(graph.Ready)
+	if w.tally != nil {
+		w.tally.Forsaken()
+		t.SetReadyAt(w.rt.opt.Recorder.Now())
+	}
+	w.rt.push([]*graph.Task{t}, dispatch.GaveWay)
+}
+
 // run runs the chosen version once. Later means that children of the task will end
-// it. Who looks at attempts is told of the call and not of the children; the selector
-// learns how long both have taken, for that is what the choice of the version costs.
+// it. Observers of attempts are told of the call and not of the children. The selector
+// learns how long both have taken, because that is what the choice of the version costs.
 func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	// Without anybody who wants to know, the clock is read once in a stretch of tasks.
@@ -177,6 +205,7 @@ func (w *worker) run(t *graph.Task) (later bool, err error) {
 		}
 		return w.family(t, err, false)
 	}
+	late, faults := w.held()
 	w.starts(t)
 	err = w.invoke(t)
 	if w.limit > 0 { // the context of the children ends with this call
@@ -184,9 +213,25 @@ func (w *worker) run(t *graph.Task) (later bool, err error) {
 	}
 	err = w.ends(t, time.Since(w.start), err)
 	if later, err = w.family(t, err, false); !later { // else it is learned at the end
-		w.learn(t, time.Since(w.start)+w.spent, err)
+		took := time.Since(w.start)
+		lateNow, faultsNow := w.held()
+		// What another program has had of the core says nothing of the version, and what
+		// memory costs that is touched for the first time little of its next run.
+		if faultsNow > faults {
+			w.choice = w.choice.WarmUp()
+		}
+		w.learn(t, max(took-(lateNow-late), 0)+w.spent, err)
 	}
 	return later, err
+}
+
+// held returns how long others have had the worker's core while it had something to do, and
+// how many page faults its thread has had, if that matters.
+func (w *worker) held() (late time.Duration, faults int64) {
+	if !w.choice.Timed {
+		return 0, 0
+	}
+	return w.delays.Now(), w.delays.Faults()
 }
 
 // invoke calls the version and turns a panic into an error: the process and the worker go

@@ -9,7 +9,7 @@ import (
 //	C = Alpha·op(A)·op(B) + Beta·C
 //
 // Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
-// C m×n. With Beta = 0, C is not read and may hold NaN.
+// C m×n. With Beta = 0, C is not read and may hold NaN; with Alpha = 0 so are A and B.
 //
 // What tasks share ([Packings]) is op(A) as A and op(B) as B.
 type Gemm struct {
@@ -23,7 +23,7 @@ type Gemm struct {
 //	C = Alpha·Aᵀ·A + Beta·C  (Trans = Trans,   A k×n)
 //
 // Operands: A (in), C (inout). Only the Uplo triangle of C (n×n) is read or
-// written. With Beta = 0, C is not read.
+// written. With Beta = 0, C is not read and may hold NaN; with Alpha = 0 so is A.
 //
 // What tasks share ([Packings]) is op(A), as A for all products that have it on their
 // left, and its transpose, as B for those that have that on their right.
@@ -41,7 +41,7 @@ type Syrk struct {
 // Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
 // not its diagonal if Diag is Unit. The tile of A may be larger than A, which
 // is then its leading block: so are factors in the last tiles of a rectangular
-// matrix.
+// matrix. With Alpha = 0 neither A nor B is read, and both may hold NaN; B becomes 0.
 type Trsm struct {
 	Side  blas.Side
 	Uplo  blas.Uplo

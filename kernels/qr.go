@@ -21,7 +21,8 @@ import "gonum.org/v1/gonum/blas"
 // Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
 // not its diagonal if Diag is Unit. A NaN or an infinity in B stays in its
 // column (row, from the right), where it may make NaN even of elements that the
-// triangle keeps it from: parts of that are multiplied as squares.
+// triangle keeps it from: parts of that are multiplied as squares. With Alpha = 0 neither A
+// nor B is read, and both may hold NaN; B becomes 0.
 type Trmm struct {
 	Side  blas.Side
 	Uplo  blas.Uplo

@@ -16,7 +16,9 @@ type Element interface {
 //	0 ≤ i < Rows, 0 ≤ j < Cols ≤ Stride, len(Data) ≥ (Rows-1)*Stride+Cols.
 //
 // What lies between Cols and Stride is padding that no kernel reads or
-// writes. Operands of tasks are *Tile[T].
+// writes. A tile without rows or without columns is empty: its Stride is at least 1, and its
+// Data may be nil whatever Rows and Stride are. Kernels are given such tiles, as for a product
+// with k = 0. Operands of tasks are *Tile[T].
 type Tile[T Element] struct {
 	Rows, Cols, Stride int
 	Data               []T
@@ -28,8 +30,13 @@ func (t *Tile[T]) At(i, j int) T { return t.Data[i*t.Stride+j] }
 // Set sets element (i, j). It does not check the column against Cols.
 func (t *Tile[T]) Set(i, j int, v T) { t.Data[i*t.Stride+j] = v }
 
-// Row returns row i, without the padding.
-func (t *Tile[T]) Row(i int) []T { return t.Data[i*t.Stride : i*t.Stride+t.Cols : i*t.Stride+t.Cols] }
+// Row returns row i, without the padding: nil if there are no columns.
+func (t *Tile[T]) Row(i int) []T {
+	if t.Cols == 0 {
+		return nil
+	}
+	return t.Data[i*t.Stride : i*t.Stride+t.Cols : i*t.Stride+t.Cols]
+}
 
 // Memory implements [versions.Stored].
 func (t *Tile[T]) Memory() versions.Memory {

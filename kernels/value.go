@@ -9,6 +9,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -205,6 +206,7 @@ func (t *Tile[T]) Snapshot() versions.Value {
 	s := &Tile[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Cols}
 	if t.Data != nil {
 		s.Data = make([]T, t.Rows*t.Cols)
+		pages.Large(s.Data)
 		s.Restore(t)
 	}
 	return s
@@ -231,6 +233,7 @@ func (t *Tile[T]) allocate() {
 	if t.Data == nil {
 		t.Stride = max(t.Stride, t.Cols)
 		t.Data = make([]T, t.Rows*t.Stride)
+		pages.Large(t.Data)
 	}
 }
 

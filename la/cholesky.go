@@ -142,7 +142,8 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
 // empty *mat.Dense takes the shape of b.
 //
-// The error is a *ShapeError, or a mat.Condition if already the diagonal of U
+// The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
+// is then as it was, but for the shape), or a mat.Condition if already the diagonal of U
 // shows that A is singular to working precision; dst then holds a solution
 // whose digits may all be wrong. For an estimate of the condition number see
 // [Cholesky.Cond]. Otherwise it is an *exec.TaskError that names a version that
@@ -150,10 +151,11 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 // SolveTo panics with ErrNotFactorized if there is no factorization.
 //
 // Reference: LAPACK xPOTRS.
-func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
+func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T]) error {
 	c.valid()
 	n := c.u.Dim()
-	if err := checkSystem("SolveTo", n, n, dst, b); err != nil {
+	to, err := checkSystem("SolveTo", n, n, dst, b)
+	if err != nil {
 		return err
 	}
 	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
@@ -163,7 +165,10 @@ func (c *Cholesky[T]) SolveTo(dst Sink[T], b Source[T]) error {
 	if err := c.solve(context.Background(), c.engine, x); err != nil {
 		return err
 	}
-	x.CopyTo(dst, c.engine.options().Workers)
+	if err := inRange(context.Background(), c.engine, x, b); err != nil {
+		return err
+	}
+	x.CopyTo(to, c.engine.options().Workers)
 	return c.conditionError()
 }
 
@@ -186,8 +191,8 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T]) error {
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A.
 // Solving with A is cheaper and more accurate than multiplying by its inverse.
 //
-// The errors and the panic are those of SolveTo, but when a version has failed
-// or the engine was closed, dst is undefined.
+// The errors and the panic are those of SolveTo, but after an *OverflowError, or when a
+// version has failed or the engine was closed, dst is undefined.
 //
 // Reference: LAPACK xPOTRI.
 func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
@@ -202,6 +207,9 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 	v, _, back := writable[T](dst, blocked.SymLower, nb, false, c.engine.options().Workers)
 	w := blocked.New[T](blocked.TriLower, n, n, nb)
 	if err := c.invert(context.Background(), c.engine, w, v); err != nil {
+		return err
+	}
+	if err := inRange(context.Background(), c.engine, v, nil); err != nil {
 		return err
 	}
 	back()

@@ -137,18 +137,42 @@ func unsolvable(err error) bool {
 // up to 20000 rows, in float64 and float32; 8.4·ε at most. Only columns with
 // small diagonal elements are read.
 func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
-	lo, hi := math.Inf(1), 0.0
-	diagonal := make([]float64, n) // read once: the tiles of a distributed R are fetched
-	for i := range n {
-		diagonal[i] = math.Abs(float64(r.At(i, i)))
-		lo, hi = min(lo, diagonal[i]), max(hi, diagonal[i])
-	}
+	diagonal, lo, hi := diagonalOf(r, n)
 	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is
 		return mat.Condition(math.Inf(1))
 	}
-	limit := 1 / (8 * epsilon[T]())
+	limit, inRange := 1/(8*epsilon[T]()), true
 	cond := math.Pow(hi/lo, power)
-	for j := 0; j < n && cond < limit; j++ {
+	if cond < limit {
+		cond, inRange = dependence(r, diagonal, hi, power)
+	}
+	switch {
+	case !inRange:
+		return mat.Condition(math.Inf(1))
+	case cond < limit:
+		return nil
+	}
+	return mat.Condition(min(cond, math.MaxFloat64))
+}
+
+// diagonalOf returns the magnitudes of the first n elements of a's diagonal, the least and
+// the largest of them. It reads each once: the tiles of a distributed matrix are fetched.
+func diagonalOf[T Element](a *blocked.Matrix[T], n int) (diagonal []float64, lo, hi float64) {
+	diagonal, lo = make([]float64, n), math.Inf(1)
+	for i := range diagonal {
+		diagonal[i] = math.Abs(float64(a.At(i, i)))
+		lo, hi = min(lo, diagonal[i]), max(hi, diagonal[i])
+	}
+	return diagonal, lo, hi
+}
+
+// dependence returns the largest ratio of an element above the diagonal to the diagonal
+// element of its column, to the power given, as far as diagonal elements are small against
+// hi, the largest; it stops at a column that depends on those before it but for rounding.
+// It reports whether all elements that it has seen are finite.
+func dependence[T Element](r *blocked.Matrix[T], diagonal []float64, hi, power float64) (ratio float64, inRange bool) {
+	limit := 1 / (8 * epsilon[T]())
+	for j := 0; j < len(diagonal) && ratio < limit; j++ {
 		d := diagonal[j]
 		if math.Pow(hi/d, power) < math.Sqrt(limit) {
 			continue
@@ -156,13 +180,22 @@ func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64) error {
 		for i := range j {
 			s := math.Abs(float64(r.At(i, j)))
 			if s-s != 0 {
-				return mat.Condition(math.Inf(1))
+				return ratio, false
 			}
-			cond = max(cond, math.Pow(s/d, power))
+			ratio = max(ratio, math.Pow(s/d, power))
 		}
 	}
-	if cond < limit {
+	return ratio, true
+}
+
+// usable returns errDependent if the factor R in float32 of a matrix of order n shows that
+// rounded to float32 the matrix is singular to working precision. Refinement would still
+// find a solution where one exists, and nobody would learn that it is one of many. Columns
+// that differ in size are no reason: refinement does not mind.
+func usable(r *blocked.Matrix[float32], n int, power float64) error {
+	diagonal, _, hi := diagonalOf(r, n)
+	if ratio, inRange := dependence(r, diagonal, hi, power); inRange && ratio < 1/(8*epsilon[float32]()) {
 		return nil
 	}
-	return mat.Condition(min(cond, math.MaxFloat64))
+	return errDependent
 }

@@ -33,7 +33,7 @@ func evenly(n, parts int) int {
 // workers nine tiles, and took a tenth longer, so the number is even. Larger
 // products pack their operands, which costs the less the larger the tiles are:
 // one core did 4096 at 0.79 of the peak with tiles of 1024 or 2048 and at 0.69
-// with 512 (docs/kernels-gemm.md). In a solution tiles of 512 were the fastest,
+// with 512 (docs/internals/kernels-gemm.md). In a solution tiles of 512 were the fastest,
 // where from 1536 on halves won less often. In a
 // factorization fewer and fewer tiles are left to work on: fifths were within 2 %
 // of the best for two workers and n from 1024 to 2048, fourths within 3 % for
@@ -97,6 +97,9 @@ func deviceParts(op Operation, n, cores int) int {
 
 // roundUp returns the least multiple of m that is at least n.
 func roundUp(n, m int) int { return tiles(n, m) * m }
+
+// alwaysDirect is the least that directUpTo returns.
+const alwaysDirect = 240
 
 // directUpTo returns the largest order of a problem on T that is given to one
 // kernel by default: up to there it takes less time than tasks do, on workers

@@ -119,7 +119,11 @@ func TestDirectSolve(t *testing.T) {
 			}
 		}
 		recorder.Reset()
+		before := recorder.Counts().Work
 		solve(e, x)
+		if work := recorder.Counts().Work - before; work < n*n*n/3 || work > 2*n*n*n/3+4*n*n*float64(c.nrhs) {
+			t.Errorf("%d right-hand sides: work of %v", c.nrhs, work)
+		}
 		solve(tasks, want)
 		direct := true
 		for _, event := range recorder.Events() {

@@ -2,9 +2,10 @@
 // triangular systems and the Cholesky, LU and QR factorizations of float32 and
 // float64 matrices, computed as graphs of tasks on tiles.
 //
-// It reads and writes gonum's matrices: every mat.Matrix is a
-// Source[float64], *mat.Dense is a Sink[float64], and so on. For float32, and
-// for memory of your own, there are [General], [Symmetric] and [Triangular].
+// It reads and writes gonum's matrices and vectors: every mat.Matrix is a
+// Source[float64], *mat.Dense is a Sink[float64], a result of one column can go
+// into a *mat.VecDense, and so on. For float32, and for memory of your own, there
+// are [General], [Symmetric], [Triangular] and [Vector].
 //
 //	var chol la.Cholesky[float64]
 //	if err := chol.Factorize(a); err != nil { … }
@@ -21,10 +22,14 @@
 // [NewEngine] to keep them, to choose tile size, scheduling policy and
 // versions, to follow progress, or to record a trace.
 //
+// An engine has a worker for each core that the process may use, unless
+// Options.Workers or the environment variable TESSERA_WORKERS says another number.
+// [Engine.Info] says what an engine computes with: workers, versions, a C library.
+//
 // # Errors
 //
 // What depends on data, files or time is returned: *[ShapeError],
-// *[NonFiniteError], *[NotPositiveDefiniteError], *[SingularError],
+// *[NonFiniteError], *[NotPositiveDefiniteError], *[SingularError], *[OverflowError],
 // *[BreakdownError], *[CheckpointError], the cause of a context's end, an
 // *exec.TaskError where a version has failed, or exec.ErrClosed. A gonum
 // mat.Condition says that a matrix is singular to working precision; if it is

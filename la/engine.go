@@ -2,6 +2,7 @@ package la
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -24,8 +25,8 @@ import (
 
 // Options configures an [Engine]. The zero value is useful.
 type Options struct {
-	// Workers is the number of workers; 0 means one for each core that the
-	// process may use.
+	// Workers is the number of workers; 0 means what the environment variable
+	// TESSERA_WORKERS says or, without it, one for each core that the process may use.
 	Workers int
 	// Float leaves the placement of workers to the operating system instead
 	// of pinning each to a core.
@@ -50,7 +51,7 @@ type Options struct {
 	Policy     dispatch.Kind
 	ByPriority bool
 	// NewPolicy makes a policy of the program's own instead: see dispatch.ByScore and
-	// docs/add-a-policy.md.
+	// docs/own-policies.md.
 	NewPolicy func(dispatch.Machine) dispatch.Policy
 	// Accelerators execute tasks beside the workers on cores: see
 	// [OpenAccelerators]. The caller opens them, and closes them after the engine;
@@ -185,6 +186,9 @@ func NewEngine(opt Options) (*Engine, error) {
 		}
 	}
 	rt, err := e.start()
+	if bad, ok := errors.AsType[*exec.OptionsError](err); ok { // of the environment
+		err = &OptionsError{bad.Problems}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -505,5 +509,8 @@ func (e *Engine) traced(op *versions.Op, v *versions.Version, call *versions.Cal
 	err := invoke(v, call)
 	r.Sink(worker)(trace.Event{Op: op.OpName(), Version: v.Name, Worker: worker,
 		Start: start, End: r.Now(), Failed: err != nil})
+	if err == nil && op.Work != nil {
+		r.Tally(worker).Worked(op.Work(call))
+	}
 	return err
 }

@@ -35,6 +35,16 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("la: element (%d, %d) is not finite", e.Row, e.Col)
 }
 
+// OverflowError reports a solution or an inverse that is out of the range of its type,
+// although all operands are finite.
+type OverflowError struct {
+	Row, Col int // its first element that is infinite or NaN in row-major order, from 0
+}
+
+func (e *OverflowError) Error() string {
+	return fmt.Sprintf("la: element (%d, %d) of the result overflows", e.Row, e.Col)
+}
+
 // NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky
 // factorization.
 type NotPositiveDefiniteError struct {

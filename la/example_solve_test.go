@@ -43,12 +43,12 @@ func ExampleLeastSquares() {
 		1, 2,
 		1, 3,
 	})
-	y := mat.NewDense(4, 1, []float64{1, 3, 4, 6})
-	var c mat.Dense
-	if err := la.LeastSquares[float64](context.Background(), nil, &c, a, y); err != nil {
+	y := mat.NewVecDense(4, []float64{1, 3, 4, 6})
+	var c mat.VecDense
+	if err := la.LeastSquares(context.Background(), nil, &c, a, y); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("y = %.1f + %.1f·t\n", c.At(0, 0), c.At(1, 0))
+	fmt.Printf("y = %.1f + %.1f·t\n", c.AtVec(0), c.AtVec(1))
 	// Output: y = 1.1 + 1.6·t
 }
 

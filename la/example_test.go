@@ -27,6 +27,19 @@ func ExampleMul() {
 	// ⎣32  77⎦
 }
 
+func ExampleMulVec() {
+	a := mat.NewDense(2, 3, []float64{
+		1, 2, 3,
+		4, 5, 6,
+	})
+	var y mat.VecDense
+	if err := la.MulVec(&y, a, mat.NewVecDense(3, []float64{1, 0, -1})); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(y.AtVec(0), y.AtVec(1))
+	// Output: -2 -2
+}
+
 func ExampleGemm() {
 	// float32, in memory of our own: C = 2·Aᵀ·B − C.
 	a := la.General[float32]{Rows: 2, Cols: 2, Stride: 2, Data: []float32{1, 2, 3, 4}}

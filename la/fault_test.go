@@ -139,7 +139,8 @@ func TestFaultsElsewhere(t *testing.T) {
 			s.arm(1, func(*versions.Call, func(*versions.Call) error) error { panic("broken") })
 			err := f()
 			var task *exec.TaskError
-			if !errors.As(err, &task) || task.Op != strings.TrimSpace(call) {
+			// Two workers may begin with a tile beside syrk's diagonal.
+			if !errors.As(err, &task) || task.Op != strings.TrimSpace(call) && !(call == "syrk/f32" && task.Op == "gemm/f32") {
 				t.Errorf("%s: %s: %v", name, call, err)
 			}
 			s.arm(0, nil)

@@ -13,7 +13,7 @@ import (
 // Mul computes dst = a·b on the default engine. It is [Gemm] with alpha 1 and
 // beta 0: dst may share memory with a or b, and an empty *mat.Dense takes the
 // shape of the product.
-func Mul[T Element](dst Sink[T], a, b Source[T]) error {
+func Mul[T Element](dst Destination[T], a, b Source[T]) error {
 	m, k := a.Dims()
 	if kb, n := b.Dims(); k != kb {
 		return &ShapeError{"Mul", fmt.Sprintf("a is %d×%d and b %d×%d", m, k, kb, n)}
@@ -37,7 +37,7 @@ func Mul[T Element](dst Sink[T], a, b Source[T]) error {
 // and exec.ErrClosed an engine that was closed.
 //
 // Reference: BLAS xGEMM.
-func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Sink[T]) error {
+func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Destination[T]) error {
 	if err := checkTrans("Gemm", transA, transB); err != nil {
 		return err
 	}
@@ -49,8 +49,12 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 	if err := e.ready(ctx); err != nil {
 		return err
 	}
+	to, err := sink("Gemm", c)
+	if err != nil {
+		return err
+	}
 	if beta == 0 {
-		shape(c, m, n)
+		shape[T](to, m, n)
 	}
 	if r, s := c.Dims(); r != m || s != n {
 		return &ShapeError{"Gemm", fmt.Sprintf("the product is %d×%d and C %d×%d", m, n, r, s)}
@@ -63,21 +67,25 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 		a, b = General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}
 	}
 	size := geometric(m, n)
+	thin := min(m, n) == 1
 	nb, one := TileSize[T](e, OpGemm, size, max(m, n, k))
+	if thin {
+		nb, one = thinTile[T](e, max(m, n), k)
+	}
 	if d := distributed[T](c, a, b); d > 0 {
 		one, nb = false, d
 	} else if one {
-		if done, err := directGemm(ctx, e, transA, transB, alpha, a, b, beta, c); done {
+		if done, err := directGemm(ctx, e, transA, transB, alpha, a, b, beta, to); done {
 			return err
 		}
-	} else {
+	} else if !thin {
 		nb = narrow(e, nb, size, max(m, n, k))
 	}
-	vc, in, back := writable[T](c, blocked.Full, nb, beta != 0, e.options().Workers)
+	vc, in, back := writable[T](to, blocked.Full, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
 	vb, transB := readable(b, transB, nb, in, e.options().Workers)
 	tasks := tiles(m, nb) * tiles(n, nb) * max(1, tiles(k, nb))
-	err := perform(ctx, e, one, tasks, func(s *stage[T]) {
+	err = perform(ctx, e, one, tasks, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
 			return
@@ -160,7 +168,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 // The errors are those of [Gemm]; B stands for its C.
 //
 // Reference: BLAS xTRSM.
-func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, alpha T, a TriangularSource[T], b Sink[T]) error {
+func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, alpha T, a TriangularSource[T], b Destination[T]) error {
 	if err := checkTrans("Trsm", trans); err != nil {
 		return err
 	}
@@ -190,11 +198,15 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	} else if !one {
 		nb = narrow(e, nb, order, max(m, n))
 	}
-	vb, in, back := writable[T](b, blocked.Full, nb, true, e.options().Workers)
+	to, err := sink("Trsm", b)
+	if err != nil {
+		return err
+	}
+	vb, in, back := writable[T](to, blocked.Full, nb, true, e.options().Workers)
 	va, trans := readableAs[T](a, triangleKind(a), trans, nb, in, e.options().Workers)
 	uplo := va.Kind().Uplo()
 	t, lines := tiles(order, nb), tiles(m+n-order, nb)
-	err := perform(ctx, e, one, t*(t+1)/2*lines, func(s *stage[T]) {
+	err = perform(ctx, e, one, t*(t+1)/2*lines, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
 			return

@@ -34,7 +34,8 @@ func (c *Cholesky[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]
 // SolveInPlace overwrites B, Full and in tiles of the size that the factorization has, with
 // the solution of A·X = B. With a distributed B the solution stays on the nodes.
 //
-// The error is that of [Cholesky.SolveTo]; B is then undefined, or after a mat.Condition a
+// The error is that of [Cholesky.SolveTo], but that nobody looks for a solution that
+// overflows; B is then undefined, or after a mat.Condition a
 // solution whose digits may all be wrong. It panics as SolveTo does.
 func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) error {
 	c.valid()

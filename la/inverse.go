@@ -8,18 +8,23 @@ import (
 )
 
 // Inverse computes dst = A⁻¹ for an n×n matrix A by the method that A calls for,
-// as [Solve] does, also for distributed matrices. dst may be A; an empty *mat.Dense becomes n×n. A solution
+// as [Solve] does, also for distributed matrices. dst may be A; an empty *mat.Dense becomes
+// n×n. If A is a SymmetricSource, dst may be a SymmetricSink such as *mat.SymDense. A solution
 // with A is cheaper and more accurate than a product with its inverse.
 //
 // The errors are those of Solve.
 //
 // Reference: LAPACK xPOTRI, xGETRI, xTRTRI.
-func Inverse[T Element](ctx context.Context, e *Engine, dst Sink[T], a Source[T]) (SolveReport, error) {
+func Inverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a Source[T]) (SolveReport, error) {
 	n, cols := a.Dims()
 	if n != cols {
 		return SolveReport{}, &ShapeError{"Inverse", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
-	if err := give[T]("Inverse", "inverse", dst, n, n); err != nil {
+	to, err := inverseSink(dst, a)
+	if err == nil {
+		err = give[T]("Inverse", "inverse", to, n, n)
+	}
+	if err != nil {
 		return SolveReport{}, err
 	}
 	e, end := e.session()
@@ -40,7 +45,19 @@ func Inverse[T Element](ctx context.Context, e *Engine, dst Sink[T], a Source[T]
 		closed(v)
 		return d.report, err
 	}
-	return deliver(ctx, e, d.report, dst, v, d.condition())
+	return deliver(ctx, e, d.report, to, v, nil, d.condition())
+}
+
+// inverseSink returns dst as what can be written, or a *ShapeError: half of the inverse, if
+// that is all that dst has and A is symmetric.
+func inverseSink[T Element](dst Destination[T], a Source[T]) (Sink[T], error) {
+	_, symmetric := a.(SymmetricSource[T])
+	if half, ok := dst.(SymmetricSink[T]); ok && symmetric {
+		if _, whole := dst.(Sink[T]); !whole {
+			return halfSink[T]{half}, nil
+		}
+	}
+	return sink("Inverse", dst)
 }
 
 // invert returns the inverse, of order n, where d is. It may return a matrix with an error.

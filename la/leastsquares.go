@@ -20,17 +20,19 @@ import (
 // all tiny, or one of which is huge, is copied and scaled by a power of two. Distributed
 // matrices are treated as by [Solve].
 //
-// The error is a *ShapeError; a *NonFiniteError for A; a mat.Condition if A has
-// not full rank to working precision, by what the diagonal of R shows: dst then
-// holds a solution whose digits may all be wrong, unless the condition is +Inf;
+// The error is a *ShapeError; a *NonFiniteError for A; an *OverflowError if B is finite and
+// the solution is not; a mat.Condition if A has not full rank to working precision, by what
+// the diagonal of R shows: dst then holds a solution whose digits may all be wrong, unless the
+// condition is +Inf;
 // the cause of the context's end, an *exec.TaskError that names a version that
 // has failed, or exec.ErrClosed. But for the finite mat.Condition dst is as it
 // was, its shape excepted.
 //
 // Reference: LAPACK xGELS.
-func LeastSquares[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T]) error {
+func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) error {
 	m, n := a.Dims()
-	if err := checkSystem("LeastSquares", m, n, dst, b); err != nil {
+	to, err := checkSystem("LeastSquares", m, n, dst, b)
+	if err != nil {
 		return err
 	}
 	e, end := e.session()
@@ -42,7 +44,7 @@ func LeastSquares[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b S
 		return nil
 	}
 	x, err := solveQR(ctx, e, a, b)
-	_, err = deliver(ctx, e, SolveReport{}, dst, x, err)
+	_, err = deliver(ctx, e, SolveReport{}, to, x, b, err)
 	return err
 }
 

@@ -15,7 +15,8 @@ import (
 // *mat.Dense takes the shape of b.
 //
 // The error is a *ShapeError, a *SingularError if there is a zero on the
-// diagonal of U (dst is then as it was), or a mat.Condition if already the
+// diagonal of U (dst is then as it was), an *OverflowError if B is finite and the solution
+// is not (dst is then as it was, but for the shape), or a mat.Condition if already the
 // diagonal shows that A is singular to working precision; dst then holds a
 // solution whose digits may all be wrong, unless the condition is +Inf because U
 // is out of range: dst is then as it was, too, but for the shape. For an estimate
@@ -24,7 +25,7 @@ import (
 // SolveTo panics with ErrNotFactorized if there is no factorization.
 //
 // Reference: LAPACK xGETRS.
-func (f *LU[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
+func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	if err := f.check("SolveTo"); err != nil {
 		return err
 	}
@@ -33,7 +34,8 @@ func (f *LU[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 	if err := f.singular(); err != nil && m == n {
 		return err // dst does not get its shape
 	}
-	if err := checkSystem("SolveTo", n, n, dst, b); err != nil {
+	to, err := checkSystem("SolveTo", n, n, dst, b)
+	if err != nil {
 		return err
 	}
 	if n == 0 || nrhs == 0 {
@@ -47,7 +49,10 @@ func (f *LU[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 	if err := f.solve(context.Background(), transpose(trans), x); err != nil {
 		return err
 	}
-	x.CopyTo(dst, f.engine.options().Workers)
+	if err := inRange(context.Background(), f.engine, x, b); err != nil {
+		return err
+	}
+	x.CopyTo(to, f.engine.options().Workers)
 	return condition
 }
 
@@ -69,7 +74,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 	if err := f.singular(); err != nil && b.Len() == n {
 		return err // dst does not get its shape
 	}
-	return solveVector("A", n, n, dst, b, func(dst Sink[T], b Source[T]) error { return f.SolveTo(dst, trans, b) })
+	return solveVector("A", n, n, dst, b, func(dst Destination[T], b Source[T]) error { return f.SolveTo(dst, trans, b) })
 }
 
 // solve overwrites x with op(A)⁻¹·x.
@@ -95,8 +100,8 @@ func (f *LU[T]) divide(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) 
 // InverseTo computes dst = A⁻¹. An empty *mat.Dense takes the shape of A.
 // Solving with A is cheaper and more accurate than multiplying by its inverse.
 //
-// The errors and the panic are those of SolveTo, but when a version has failed
-// or the engine was closed, dst is undefined.
+// The errors and the panic are those of SolveTo, but after an *OverflowError, or when a
+// version has failed or the engine was closed, dst is undefined.
 //
 // Reference: LAPACK xGETRI.
 func (f *LU[T]) InverseTo(dst Sink[T]) error {
@@ -119,6 +124,9 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	}
 	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)
 	if err := f.invert(context.Background(), v); err != nil {
+		return err
+	}
+	if err := inRange(context.Background(), f.engine, v, nil); err != nil {
 		return err
 	}
 	back()

@@ -22,7 +22,7 @@ type Refinement struct {
 	// right-hand sides b, for the solution as it was returned: the smallest
 	// relative change of A and b that makes it exact. A solution in float64 has
 	// 10⁻¹⁶ or little more, unless it is so small that its digits are lost. It is
-	// NaN if the solution is not finite, and right also where the norm of A or a
+	// NaN if b is not finite, and right also where the norm of A or a
 	// product with it would overflow.
 	BackwardError float64
 }
@@ -37,7 +37,7 @@ const (
 	// OutOfRange: an element of A or b is not finite, or one of A not in float32, or
 	// A so small that its inverse is not.
 	OutOfRange
-	// NotFactored: in float32 A is not positive definite, or singular.
+	// NotFactored: in float32 A is not positive definite, or singular to working precision.
 	NotFactored
 	// NoConvergence: after 30 refinements the residual was still too large, or
 	// it went down too slowly to get there.
@@ -64,6 +64,9 @@ const residualRounding = 4
 // errRange is a factor's that cannot be computed in float32.
 var errRange = errors.New("la: out of the range of float32")
 
+// errDependent is a factor's in float32 that shows a matrix to be singular.
+var errDependent = errors.New("la: singular in float32")
+
 // refiner solves a square system by refinement. The functions are those of one
 // kind of matrix.
 type refiner struct {
@@ -76,7 +79,7 @@ type refiner struct {
 	norm   float64                    // ‖A‖∞
 	tasks  bool                       // all is done by tasks: where the tiles of a are
 
-	// factor factors A in float32 and sets norm. It returns errRange,
+	// factor factors A in float32 and sets norm. It returns errRange, errDependent,
 	// *NotPositiveDefiniteError or *SingularError if that cannot be.
 	factor func() error
 	// correct overwrites d with A⁻¹·d in float32.
@@ -107,8 +110,7 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 					return Refinement{}, err
 				}
 			}
-			x.CopyTo(dst, workers)
-			return report, nil
+			return s.give(report, dst, x, right, nil)
 		}
 	}
 	x, _ := blocked.From[float64](right, blocked.Full, nb, s.engine.copying(false))
@@ -122,7 +124,15 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 	if report.BackwardError, err = s.backwardError(right, x); err != nil {
 		return Refinement{}, err
 	}
-	x.CopyTo(dst, workers)
+	return s.give(report, dst, x, right, condition)
+}
+
+// give copies the solution x for b to dst, unless it overflows.
+func (s *refiner) give(report Refinement, dst Sink[float64], x, b *blocked.Matrix[float64], condition error) (Refinement, error) {
+	if err := inRange(s.ctx, s.engine, x, b); err != nil {
+		return Refinement{}, err
+	}
+	x.CopyTo(dst, s.engine.options().Workers)
 	return report, condition
 }
 
@@ -134,7 +144,7 @@ func (s *refiner) refine(b *blocked.Matrix[float64], report *Refinement) (*block
 	case err == errRange:
 		report.Fallback = OutOfRange
 		return nil, nil
-	case errors.As(err, &npd), errors.As(err, &singular):
+	case errors.As(err, &npd), errors.As(err, &singular), err == errDependent:
 		report.Fallback = NotFactored
 		return nil, nil
 	case err != nil:

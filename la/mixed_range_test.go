@@ -1,6 +1,7 @@
 package la_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -81,14 +82,12 @@ func TestMixedRange(t *testing.T) {
 					}
 					var x mat.Dense
 					report, err := solveMixed(t, e, spd, &x, a, b)
-					if err != nil {
-						t.Errorf("%s: %v", what, err)
+					var overflow *la.OverflowError
+					if errors.As(err, &overflow) && right > 1e100 {
 						continue
 					}
-					if top := mat.Norm(&x, math.Inf(1)); top-top != 0 {
-						if !math.IsNaN(report.BackwardError) {
-							t.Errorf("%s: %+v of a solution that is not finite", what, report)
-						}
+					if top := mat.Norm(&x, math.Inf(1)); err != nil || top-top != 0 {
+						t.Errorf("%s: %v, ‖x‖ = %g", what, err, top)
 						continue
 					}
 					want := exactBackwardError(a, &x, b)

@@ -48,7 +48,10 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 		if err != nil {
 			return err
 		}
-		return single.decompose(ctx, s.engine, &reading[float32]{a: u, stats: blocked.Stats{Norm: stats.Norm1(), Max: stats.Max()}})
+		if err := single.decompose(ctx, s.engine, &reading[float32]{a: u, stats: blocked.Stats{Norm: stats.Norm1(), Max: stats.Max()}}); err != nil {
+			return err
+		}
+		return usable(u, s.n, 2)
 	}
 	defer func() {
 		if s.diag != nil {
@@ -89,7 +92,10 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 			return err
 		}
 		single.lu, single.pivots = lu, pivots
-		return single.singular()
+		if err := single.singular(); err != nil {
+			return err
+		}
+		return usable(lu, s.n, 1)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	return s.solveInPlace(b, func() error {

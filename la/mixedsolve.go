@@ -25,16 +25,18 @@ import (
 // of a quarter of it, or of half of it if it falls back.
 //
 // The error is a *ShapeError, a *NonFiniteError for A, or a
-// *NotPositiveDefiniteError, all found in float64; a mat.Condition as of
+// *NotPositiveDefiniteError, all found in float64; an *OverflowError if B is finite and the
+// solution is not; a mat.Condition as of
 // [Cholesky.SolveTo], where dst is set if it is finite; the cause of the context's
 // end, an *exec.TaskError that names a version that has failed, or exec.ErrClosed.
 // But for a finite mat.Condition dst is then as it was, its shape excepted.
 //
 // Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical
 // Algorithms, chapter 12.
-func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSource[float64], b Source[float64]) (Refinement, error) {
+func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a SymmetricSource[float64], b Source[float64]) (Refinement, error) {
 	n := a.SymmetricDim()
-	if err := checkSystem("SolveSPD", n, n, dst, b); err != nil {
+	to, err := checkSystem("SolveSPD", n, n, dst, b)
+	if err != nil {
 		return Refinement{}, err
 	}
 	e, end := e.session()
@@ -66,7 +68,10 @@ func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSour
 		if s.norm < underflows {
 			s.norm = v.Norm(lapack.MaxRowSum, e.options().Workers)
 		}
-		return single.decompose(ctx, e, &reading[float32]{a: u, stats: stats})
+		if err := single.decompose(ctx, e, &reading[float32]{a: u, stats: stats}); err != nil {
+			return err
+		}
+		return usable(single.u, n, 2)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, e, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -81,7 +86,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSour
 		}
 		return x, double.conditionError()
 	}
-	return s.solve(dst, b)
+	return s.solve(to, b)
 }
 
 // SolveGeneral solves A·X = B for an n×n matrix A, dst = X, where B is n×nrhs,
@@ -97,12 +102,13 @@ func SolveSPD(ctx context.Context, e *Engine, dst Sink[float64], a SymmetricSour
 // found in float64, and otherwise that of SolveSPD.
 //
 // Reference: LAPACK xDSGESV.
-func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source[float64]) (Refinement, error) {
+func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b Source[float64]) (Refinement, error) {
 	n, cols := a.Dims()
 	if n != cols {
 		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
-	if err := checkSystem("SolveGeneral", n, n, dst, b); err != nil {
+	to, err := checkSystem("SolveGeneral", n, n, dst, b)
+	if err != nil {
 		return Refinement{}, err
 	}
 	e, end := e.session()
@@ -131,7 +137,10 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source
 			return err
 		}
 		single.lu, single.pivots = lu, pivots
-		return single.singular()
+		if err := single.singular(); err != nil {
+			return err
+		}
+		return usable(lu, n, 1)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -150,5 +159,5 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Sink[float64], a, b Source
 		}
 		return x, condition
 	}
-	return s.solve(dst, b)
+	return s.solve(to, b)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -23,5 +25,30 @@ func TestOnlyCUDA(t *testing.T) {
 		if err == nil {
 			e.Close()
 		}
+	}
+}
+
+// TestFixedTypes: a pin that names no element type is for those that have the version, as
+// Only is; one that names a type without it is refused.
+func TestFixedTypes(t *testing.T) {
+	table := builtin.NewTable()
+	table.Add(kernels.For[float64](table).Gemm, versions.Version{Name: "mine", Run: kernels.For[float64](table).Gemm.Version("go").Run})
+	for _, opt := range []la.Options{
+		{Only: []string{"mine", "go"}},
+		{Fixed: []versions.Pin{{Op: "gemm", Version: "mine"}}},
+		{Fixed: []versions.Pin{{Op: "gemm/f64", Version: "mine"}}},
+	} {
+		opt.Table, opt.Static = table, true
+		e := start(t, opt)
+		if x, ok := la.Explain[float64](e, "gemm", nil); !ok || x.Chosen != "mine" {
+			t.Errorf("%+v: f64 takes %v", opt.Fixed, x)
+		}
+		if x, ok := la.Explain[float32](e, "gemm", nil); !ok || x.Chosen == "" || x.Chosen == "mine" {
+			t.Errorf("%+v: f32 takes %v", opt.Fixed, x)
+		}
+	}
+	var unknown *versions.UnknownNameError
+	if _, err := la.NewEngine(la.Options{Table: table, Fixed: []versions.Pin{{Op: "gemm/f32", Version: "mine"}}}); !errors.As(err, &unknown) {
+		t.Errorf("gemm/f32: %v", err)
 	}
 }

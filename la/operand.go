@@ -2,6 +2,7 @@ package la
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"unsafe"
 
@@ -21,12 +22,48 @@ func shape[T Element](dst Source[T], m, n int) {
 		if d.IsEmpty() && n > 0 {
 			d.ReuseAsSym(n)
 		}
-	case *mat.VecDense:
-		if d.IsEmpty() && m > 0 {
-			d.ReuseAsVec(m)
+	case halfSink[T]:
+		shape[T](d.SymmetricSink, m, n)
+	case columnSink[T]:
+		if v, ok := any(d.to).(*mat.VecDense); ok && v.IsEmpty() && m > 0 && n == 1 {
+			v.ReuseAsVec(m)
 		}
 	}
 }
+
+// sink returns dst as what can be written, or a *ShapeError.
+func sink[T Element](op string, dst Destination[T]) (Sink[T], error) {
+	switch d := dst.(type) {
+	case Sink[T]:
+		return d, nil
+	case VectorSink[T]:
+		return columnSink[T]{column[T]{d}, d}, nil
+	}
+	return nil, &ShapeError{op, fmt.Sprintf("dst is a %T, which is neither a Sink nor a VectorSink", dst)}
+}
+
+// halfSink is a symmetric matrix that takes the lower half of what is written.
+type halfSink[T Element] struct{ SymmetricSink[T] }
+
+func (h halfSink[T]) Set(i, j int, v T) {
+	if i >= j {
+		h.SetSym(i, j, v)
+	}
+}
+
+// column is a vector as a matrix of one column.
+type column[T Element] struct{ v VectorSource[T] }
+
+func (c column[T]) Dims() (m, n int) { return c.v.Len(), 1 }
+func (c column[T]) At(i, _ int) T    { return c.v.AtVec(i) }
+
+// columnSink is a column that can be written.
+type columnSink[T Element] struct {
+	column[T]
+	to VectorSink[T]
+}
+
+func (c columnSink[T]) Set(i, _ int, x T) { c.to.SetVec(i, x) }
 
 // memory reports whether results may be put into the memory behind c. Other
 // types that show their memory may want their own Set to be called.

@@ -206,7 +206,7 @@ func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
 // for the shape.
 //
 // Reference: LAPACK xORMQR.
-func (q *QR[T]) ApplyQTo(dst Sink[T], side blas.Side, trans bool, b Source[T]) error {
+func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Source[T]) error {
 	q.valid()
 	m, _ := q.f.a.Dims()
 	r, c := b.Dims()
@@ -216,7 +216,11 @@ func (q *QR[T]) ApplyQTo(dst Sink[T], side blas.Side, trans bool, b Source[T]) e
 	case side == blas.Left && r != m || side == blas.Right && c != m:
 		return &ShapeError{"ApplyQTo", fmt.Sprintf("Q is %d×%d and b %d×%d", m, m, r, c)}
 	}
-	if err := give[T]("ApplyQTo", "product", dst, r, c); err != nil {
+	to, err := sink("ApplyQTo", dst)
+	if err == nil {
+		err = give[T]("ApplyQTo", "product", to, r, c)
+	}
+	if err != nil {
 		return err
 	}
 	if r == 0 || c == 0 {
@@ -227,13 +231,13 @@ func (q *QR[T]) ApplyQTo(dst Sink[T], side blas.Side, trans bool, b Source[T]) e
 	if side == blas.Right {
 		lines = tiles(r, x.NB())
 	}
-	err := perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s *stage[T]) {
+	err = perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s *stage[T]) {
 		x = q.f.apply(s, side, transpose(trans), x)
 	})
 	if err != nil {
 		return err
 	}
-	x.CopyTo(dst, q.engine.options().Workers)
+	x.CopyTo(to, q.engine.options().Workers)
 	return nil
 }
 

@@ -22,7 +22,8 @@ import (
 // much as the factorization did; who needs nothing but such solutions factors
 // Aᵀ and has them with the opposite trans.
 //
-// The error is a *ShapeError, or a mat.Condition if already the triangular
+// The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
+// is then as it was, but for the shape), or a mat.Condition if already the triangular
 // factor shows that A has not full rank to working precision; dst then holds a
 // solution whose digits may all be wrong. If a zero is on the diagonal, or what
 // is out of range, the condition is +Inf, and dst is as it was, but for the
@@ -31,14 +32,18 @@ import (
 // factorization.
 //
 // Reference: LAPACK xGELS.
-func (q *QR[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
+func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	q.valid()
 	rows, cols := q.operator(trans)
 	m, nrhs := b.Dims()
 	if m != rows {
 		return &ShapeError{"SolveTo", fmt.Sprintf("op(A) is %d×%d and b %d×%d", rows, cols, m, nrhs)}
 	}
-	if err := give[T]("SolveTo", "solution", dst, cols, nrhs); err != nil {
+	to, err := sink("SolveTo", dst)
+	if err == nil {
+		err = give[T]("SolveTo", "solution", to, cols, nrhs)
+	}
+	if err != nil {
 		return err
 	}
 	if cols == 0 || nrhs == 0 {
@@ -46,7 +51,10 @@ func (q *QR[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 	}
 	x, err := q.solve(context.Background(), trans, b)
 	if x != nil {
-		x.CopyTo(dst, q.engine.options().Workers)
+		if overflow := inRange(context.Background(), q.engine, x, b); overflow != nil {
+			return overflow
+		}
+		x.CopyTo(to, q.engine.options().Workers)
 	}
 	return err
 }
@@ -55,7 +63,7 @@ func (q *QR[T]) SolveTo(dst Sink[T], trans bool, b Source[T]) error {
 func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
 	q.valid()
 	rows, cols := q.operator(trans)
-	return solveVector("op(A)", rows, cols, dst, b, func(dst Sink[T], b Source[T]) error { return q.SolveTo(dst, trans, b) })
+	return solveVector("op(A)", rows, cols, dst, b, func(dst Destination[T], b Source[T]) error { return q.SolveTo(dst, trans, b) })
 }
 
 // operator returns the shape of A or Aᵀ.

@@ -68,9 +68,10 @@ type SolveReport struct {
 // the memory for that; [LU.FactorizeInPlace] and others do without. B is copied to the nodes.
 // A distributed dst is written by tasks, wherever A is.
 //
-// The error is a *ShapeError; a *NonFiniteError for A; for a square A that is
-// singular a *SingularError, and for one that is not square and has not full
-// rank, or whose factors are out of range, a mat.Condition of +Inf. Any other
+// The error is a *ShapeError; a *NonFiniteError for A; an *OverflowError if B is finite and
+// the solution is not; for a square A that is singular a *SingularError, and for one that is
+// not square and has not full rank, or whose factors are out of range, a mat.Condition of
+// +Inf. Any other
 // mat.Condition says that A is singular to working precision, by what the
 // diagonals of the factors show: only then is dst set, to a solution whose
 // digits may all be wrong. Otherwise the error is the cause of the context's end,
@@ -78,9 +79,10 @@ type SolveReport struct {
 // for the finite mat.Condition dst is as it was, its shape excepted.
 //
 // Reference: LAPACK xPOSV, xGESV, xGELS, xTRTRS; gonum's mat.Dense.Solve.
-func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T]) (SolveReport, error) {
+func Solve[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) (SolveReport, error) {
 	m, n := a.Dims()
-	if err := checkSystem("Solve", m, n, dst, b); err != nil {
+	to, err := checkSystem("Solve", m, n, dst, b)
+	if err != nil {
 		return SolveReport{}, err
 	}
 	e, end := e.session()
@@ -93,7 +95,7 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T
 	}
 	if m != n {
 		x, err := solveQR(ctx, e, a, b)
-		return deliver(ctx, e, SolveReport{Method: MethodQR}, dst, x, err)
+		return deliver(ctx, e, SolveReport{Method: MethodQR}, to, x, b, err)
 	}
 	d, err := divide(ctx, e, a)
 	defer d.close()
@@ -108,16 +110,21 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Sink[T], a, b Source[T
 		closed(x)
 		return d.report, err
 	}
-	return deliver(ctx, e, d.report, dst, x, d.condition())
+	return deliver(ctx, e, d.report, to, x, b, d.condition())
 }
 
-// deliver copies a solution, if there is one, to where it belongs, and closes it. With a
-// mat.Condition of +Inf there is none.
-func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], err error) (SolveReport, error) {
+// deliver copies a solution for b, if there is one, to where it belongs, and closes it. With
+// a mat.Condition of +Inf there is none. b is nil if the operands are finite.
+func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], b Source[T], err error) (SolveReport, error) {
 	defer closed(x)
-	switch to := spread[T](e, dst); {
-	case x == nil || unsolvable(err):
-	case to == nil:
+	if x == nil || unsolvable(err) {
+		return report, err
+	}
+	if overflow := inRange(ctx, e, x, b); overflow != nil {
+		return report, overflow
+	}
+	switch to := spread[T](e, dst); to {
+	case nil:
 		x.CopyTo(dst, e.options().Workers)
 	default:
 		if failed := scatter(ctx, e, to, x); failed != nil {
@@ -127,13 +134,18 @@ func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst 
 	return report, err
 }
 
-// checkSystem checks the shapes of A·X = B, with A m×n, and gives dst its own.
-func checkSystem[T Element](op string, m, n int, dst Sink[T], b Source[T]) error {
+// checkSystem checks the shapes of A·X = B, with A m×n, and gives dst its own. It returns dst
+// as what can be written.
+func checkSystem[T Element](op string, m, n int, dst Destination[T], b Source[T]) (Sink[T], error) {
 	mb, nrhs := b.Dims()
 	if mb != m {
-		return &ShapeError{op, fmt.Sprintf("A is %d×%d and b %d×%d", m, n, mb, nrhs)}
+		return nil, &ShapeError{op, fmt.Sprintf("A is %d×%d and b %d×%d", m, n, mb, nrhs)}
 	}
-	return give[T](op, "solution", dst, n, nrhs)
+	to, err := sink(op, dst)
+	if err != nil {
+		return nil, err
+	}
+	return to, give[T](op, "solution", to, n, nrhs)
 }
 
 // give gives dst the shape of what it is to hold, or returns a *ShapeError.
@@ -147,32 +159,16 @@ func give[T Element](op, what string, dst Source[T], m, n int) error {
 
 // solveVector solves for one right-hand side as solve does for several: it looks
 // at the lengths for a matrix of rows×cols, called name, and gives dst its own.
-func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b VectorSource[T], solve func(dst Sink[T], b Source[T]) error) error {
+func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b VectorSource[T], solve func(dst Destination[T], b Source[T]) error) error {
 	if b.Len() != rows {
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("%s is %d×%d and b has %d elements", name, rows, cols, b.Len())}
 	}
-	if d, ok := any(dst).(*mat.VecDense); ok {
-		shape[float64](d, cols, 1)
-	}
-	if dst.Len() != cols {
+	to := columnSink[T]{column[T]{dst}, dst}
+	if shape[T](to, cols, 1); dst.Len() != cols {
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
 	}
-	return solve(columnSink[T]{column[T]{dst}, dst}, column[T]{b})
+	return solve(to, column[T]{b})
 }
-
-// column is a vector as a matrix of one column.
-type column[T Element] struct{ v VectorSource[T] }
-
-func (c column[T]) Dims() (m, n int) { return c.v.Len(), 1 }
-func (c column[T]) At(i, _ int) T    { return c.v.AtVec(i) }
-
-// columnSink is a column that can be written.
-type columnSink[T Element] struct {
-	column[T]
-	to VectorSink[T]
-}
-
-func (c columnSink[T]) Set(i, _ int, x T) { c.to.SetVec(i, x) }
 
 // onVector returns f, which overwrites a matrix of one column in tiles of nb rows,
 // for vectors in float64.
@@ -327,13 +323,7 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	n := v.Dim()
 	d := divisor[T]{report: SolveReport{Method: MethodTriangular}, nb: v.NB()}
 	away := spread[T](e, v) != nil
-	var err error
-	if away {
-		_, err = measured(ctx, e, v)
-	} else {
-		err = checkFinite(v, trans, e.options().Workers)
-	}
-	if err != nil {
+	if err := finite(ctx, e, v, trans); err != nil {
 		return d, err
 	}
 	diag := make([]T, n)
@@ -371,8 +361,37 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	return d, nil
 }
 
-// checkFinite returns a *NonFiniteError if op(v) holds an element that is not
-// finite.
+// inRange returns an *OverflowError if x, the solution for b, has an element that is not
+// finite although b has none. A nil b has none.
+func inRange[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], b Source[T]) error {
+	err := finite(ctx, e, x, blas.NoTrans)
+	var bad *NonFiniteError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	if b != nil && !finiteSource(e, b) {
+		return nil
+	}
+	return &OverflowError{bad.Row, bad.Col}
+}
+
+// finiteSource reports whether every element of b is finite.
+func finiteSource[T Element](e *Engine, b Source[T]) bool {
+	top := Norm(e, b, lapack.MaxAbs)
+	return top-top == 0
+}
+
+// finite returns a *NonFiniteError if op(v) holds an element that is not finite, wherever v
+// is, or an error of the tasks that look.
+func finite[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) error {
+	if spread[T](e, v) == nil {
+		return checkFinite(v, trans, e.options().Workers)
+	}
+	_, err := measured(ctx, e, v)
+	return err
+}
+
+// checkFinite is finite for a matrix that is here.
 func checkFinite[T Element](v *blocked.Matrix[T], trans blas.Transpose, workers int) error {
 	if top := v.Norm(lapack.MaxAbs, workers); top-top == 0 {
 		return nil

@@ -100,9 +100,10 @@ func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 	case o.Direct > 0:
 		return n <= o.Direct
 	case o.NB > 0 && n > o.NB:
-		return false // who asks for tiles gets tiles
+		return false // a tile size that is asked for is used
 	}
-	return n <= directUpTo[T](op, e.cores(), e != nil && !e.brief)
+	// The number of workers may be the environment's, which small problems should not pay for.
+	return n <= alwaysDirect || n <= directUpTo[T](op, e.cores(), e != nil && !e.brief)
 }
 
 // solvesDirect reports whether the solution with a triangle of order n, stored

@@ -2,6 +2,7 @@ package la
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Element is the element types: float32 and float64.
@@ -11,27 +12,59 @@ type Element = blocked.Element
 // Source[float64]. One that does not lie in memory is read through At by one
 // goroutine at a time. That may be a worker of the engine, for which At must not
 // wait: it must not compute on that engine.
-type Source[T Element] = blocked.Source[T]
+type Source[T Element] interface {
+	// Dims returns the number of rows and of columns.
+	Dims() (r, c int)
+	// At returns element (i, j), counted from 0.
+	At(i, j int) T
+}
 
 // Sink is a matrix that can be written; *mat.Dense is a Sink[float64]. An
 // empty *mat.Dense takes the shape of the result.
-type Sink[T Element] = blocked.Sink[T]
+type Sink[T Element] interface {
+	Source[T]
+	// Set sets element (i, j).
+	Set(i, j int, v T)
+}
+
+// Destination is where a result goes: a [Sink] or, for a result of one column, a
+// [VectorSink] such as *mat.VecDense. Go has no type for "one of the two", so that this is
+// what they have in common. What is neither is a *ShapeError.
+type Destination[T Element] interface {
+	Source[T]
+}
 
 // SymmetricSource is a symmetric matrix that can be read; every gonum
 // mat.Symmetric is a SymmetricSource[float64].
-type SymmetricSource[T Element] = blocked.SymmetricSource[T]
+type SymmetricSource[T Element] interface {
+	Source[T]
+	// SymmetricDim returns the order.
+	SymmetricDim() int
+}
 
 // SymmetricSink is a symmetric matrix that can be written; *mat.SymDense is a
 // SymmetricSink[float64].
-type SymmetricSink[T Element] = blocked.SymmetricSink[T]
+type SymmetricSink[T Element] interface {
+	SymmetricSource[T]
+	// SetSym sets elements (i, j) and (j, i).
+	SetSym(i, j int, v T)
+}
 
 // TriangularSource is a triangular matrix that can be read; every gonum
 // mat.Triangular is a TriangularSource[float64].
-type TriangularSource[T Element] = blocked.TriangularSource[T]
+type TriangularSource[T Element] interface {
+	Source[T]
+	// Triangle returns the order and which triangle is there.
+	Triangle() (n int, kind mat.TriKind)
+}
 
 // TriangularSink is a triangular matrix that can be written; *mat.TriDense is
 // a TriangularSink[float64].
-type TriangularSink[T Element] = blocked.TriangularSink[T]
+type TriangularSink[T Element] interface {
+	TriangularSource[T]
+	// SetTri sets element (i, j), which is in the triangle.
+	SetTri(i, j int, v T)
+}
 
 // General, Symmetric and Triangular are matrices in row-major memory of the
 // caller's, with a stride:
@@ -52,7 +85,9 @@ type (
 // VectorSource is a vector that can be read; every gonum mat.Vector is a
 // VectorSource[float64].
 type VectorSource[T Element] interface {
+	// Len returns the number of elements.
 	Len() int
+	// AtVec returns element i, counted from 0.
 	AtVec(i int) T
 }
 
@@ -60,11 +95,18 @@ type VectorSource[T Element] interface {
 // VectorSink[float64]. An empty *mat.VecDense takes the length of the result.
 type VectorSink[T Element] interface {
 	VectorSource[T]
+	// SetVec sets element i.
 	SetVec(i int, v T)
 }
 
 // Vector is a vector in the caller's memory.
 type Vector[T Element] []T
+
+// Dims returns the number of elements and 1: a vector is a column.
+func (v Vector[T]) Dims() (r, c int) { return len(v), 1 }
+
+// At returns element (i, 0).
+func (v Vector[T]) At(i, _ int) T { return v[i] }
 
 // Len returns the number of elements.
 func (v Vector[T]) Len() int { return len(v) }

@@ -25,6 +25,14 @@ const (
 	// refresh is the number of runs that are timed in every process however
 	// much is known, so that a profile does not outlive its truth.
 	refresh = 8
+	// again is the number of runs that are timed in every process of a version that
+	// is not the best known by far, as far as the budget allows, a warm-up with
+	// them: times that were taken while the core was slower, for whatever reason,
+	// must not exclude a version for ever.
+	again = 3
+	// alike is the factor by which two runs of one version in one size class may
+	// differ as their sizes do.
+	alike = 2
 	// disturbed is the factor between two runs of one version in one size
 	// class from which on the slower one is taken to have been disturbed: by
 	// another program on the core, say. A preempted run of a millisecond takes
@@ -76,7 +84,7 @@ func (s *stat) add(perUnit float64, cold bool) {
 		s.slow++
 		s.ran()
 		return
-	case s.low > 0 && perUnit > disturbed*s.low, perUnit*disturbed < s.total.mean:
+	case s.low > 0 && perUnit > disturbed*s.low, perUnit*alike < s.total.mean:
 		// The machine has become slower; or what came before was disturbed.
 		s.forget()
 	}
@@ -99,20 +107,21 @@ func (s *stat) ran() {
 	}
 }
 
-// forget drops the times that are known, but not the number of runs.
+// forget drops what is known: the version is explored anew.
 func (s *stat) forget() {
-	s.total = moments{runs: s.total.runs}
-	for i := range s.unsaved {
-		s.unsaved[i] = moments{runs: s.unsaved[i].runs}
-	}
+	s.total = moments{}
+	clear(s.unsaved)
 	s.low, s.replaced = 0, true
 }
 
 // wanted reports whether more must be known of s before the class can go by
 // expected times, of which best is the lowest.
 func (s *stat) wanted(explore uint64, best float64) bool {
-	if s.total.runs >= explore || s.failed >= giveUp {
+	if s.failed >= giveUp {
 		return false
+	}
+	if s.total.runs >= explore {
+		return uint64(s.seen) < min(again, explore) && s.total.mean <= disturbed*best
 	}
 	return s.total.count == 0 || s.total.mean <= tooSlow*best
 }

@@ -34,7 +34,7 @@ func (m Mode) String() string {
 
 // Pin fixes the version of one op.
 type Pin struct {
-	Op      string // "gemm" for every element type, or "gemm/f64"
+	Op      string // "gemm" for every element type that has the version, or "gemm/f64"
 	Version string
 }
 
@@ -64,8 +64,9 @@ type Config struct {
 	// Exclude names versions that no op may run. Where Only names a version
 	// too, the Config is refused.
 	Exclude []string
-	// Fixed fixes the version of single ops, against Only. The last pin
-	// that names an op's type ("gemm/f64") wins over those that do not.
+	// Fixed fixes the version of single ops, against Only. As with Only, an element type that
+	// does not have the version keeps all its own, unless the pin names that type
+	// ("gemm/f64"). The last pin that names an op's type wins over those that do not.
 	Fixed []Pin
 	// Measure times also versions that have no rival, for those who ask for
 	// [Selector.Expect].
@@ -205,7 +206,7 @@ func (c *Config) pin(op *Op) (version string) {
 		switch {
 		case p.Op == op.OpName() && op.Type != "":
 			version, typed = p.Version, true
-		case p.Op == op.Name && !typed:
+		case p.Op == op.Name && !typed && op.Version(p.Version) != nil:
 			version = p.Version
 		}
 	}

@@ -80,3 +80,29 @@ func TestSlowerMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowDay has a file that was learned while the core was slower than usual when some versions
+// were explored, and no longer when the others were: the next process chooses by what is so then.
+func TestSlowDay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "profile.json")
+	usual := map[string]float64{"fast": 1e-9, "slow": 2e-9}
+	op, on := opOf("op", "fast", "slow"), cpu()
+	for process, speed := range []map[string]float64{{"fast": 3.7e-9, "slow": 2.4e-9}, usual, usual} {
+		p, w, err := versions.Load(path)
+		if err != nil || w != nil {
+			t.Fatal(err, w)
+		}
+		s := newSelector(t, versions.Config{Mode: versions.Thorough, Profile: p})
+		explored := run(t, s, op, on, 1e6, 200, speed)
+		chosen, want := choose(t, s, op, 1e6, on).Version.Name, "fast"
+		if process == 0 {
+			want = "slow"
+		}
+		if chosen != want {
+			t.Errorf("process %d: %s was chosen, %v were explored\n%v", process, chosen, explored, s.Explain(op, callOf(1e6), on))
+		}
+		if _, err := p.Save(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -25,7 +25,9 @@
 //     [Budget] of the call allows, the least explored one first. Of a version of
 //     which no time is known, one run is under way at a time. As long as a
 //     version is over eight times slower than the best it is explored no
-//     further, nor is one that failed five times in a row.
+//     further, nor is one that failed five times in a row. One that is less than
+//     three times slower is explored in every process, three times: what a file
+//     says may have been learned on a slow day.
 //
 // The first run of a version in a process is a warm-up. It counts as
 // explored, but its time only stands in until there is another.

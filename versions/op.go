@@ -5,6 +5,8 @@ import (
 	"context"
 	"strings"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/pages"
 )
 
 // Op is an operation that tasks ask for, with its versions. One Op exists per
@@ -259,6 +261,7 @@ func (w *Workspace) Bytes(n int) []byte {
 	if len(w.buf) < n {
 		const align = 64
 		raw := make([]byte, n+align)
+		pages.Large(raw)
 		off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (align - 1))
 		w.buf = raw[off : off+n : off+n]
 	}

@@ -60,11 +60,18 @@ type Choice struct {
 	Timed   bool    // the run should be timed and recorded
 	Why     Why
 
-	cold   bool // the version has not run yet in this process
+	cold   bool // a warm-up: the version has not run yet in this process, say
 	pos    int  // among the candidates of cell
 	cell   *cell
 	budget *Budget // that pays for the run beyond what the best would have taken …
 	paid   float64 // … and the seconds that it is taken to last
+}
+
+// WarmUp returns c as a warm-up, whichever run it is: one that has paid for something that
+// later ones find, such as memory that was touched for the first time.
+func (c Choice) WarmUp() Choice {
+	c.cold = true
+	return c
 }
 
 // Selector chooses versions. It is safe for concurrent use; once the versions

@@ -9,7 +9,9 @@
 //
 // What is wrong with the content of a file comes back as a *[FormatError] with
 // its line. A few bytes can name a matrix of any size: [ReadOptions] limits the
-// memory. [ReadNPY], [ReadMatrixMarket], [WriteNPY] and [WriteMatrixMarket] work
+// memory, and can check what the header says before the rest is read. Some files that are
+// against the rules of Matrix Market are read all the same; a caller that wants to know sets
+// ReadOptions.Warn. [ReadNPY], [ReadMatrixMarket], [WriteNPY] and [WriteMatrixMarket] work
 // on streams.
 //
 // Several nodes that share a file system read and write a .npy file each in parts, by tasks:

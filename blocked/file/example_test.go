@@ -53,7 +53,7 @@ func ExampleReadMatrixMarket() {
 % row column value
 3 3 2
 1 1 4.0
-1 3 0.5
+4 3 0.5
 `
 	_, err := file.ReadMatrixMarket[float64](strings.NewReader(text), nil)
 	var fe *file.FormatError
@@ -63,5 +63,25 @@ func ExampleReadMatrixMarket() {
 	}
 	// Output:
 	// line 5
-	// entry (1, 3) is above the diagonal: a symmetric file holds the lower triangle
+	// row index 4 is outside 1..3
+}
+
+// Some files that are against the rules are read all the same. A caller that wants to know
+// asks for warnings.
+func ExampleReadOptions_warn() {
+	const text = `%%MatrixMarket matrix coordinate real symmetric
+3 3 2
+1 1 4.0
+1 3 0.5
+`
+	a, err := file.ReadMatrixMarket[float64](strings.NewReader(text), &file.ReadOptions{
+		Warn: func(w file.Warning) { fmt.Printf("line %d: %s\n", w.Line, w.Reason) },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.At(2, 0))
+	// Output:
+	// line 4: an entry is above the diagonal, of which a symmetric file holds what is below: it is taken for its mirror image
+	// 0.5
 }

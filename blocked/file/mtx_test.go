@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -81,6 +83,68 @@ func TestReadMatrixMarket(t *testing.T) {
 	}
 }
 
+// TestReadMatrixMarketWarnings: what is against the rules and read all the same, as SuiteSparse's
+// Ragusa16 is, is told once, and no reader has to listen.
+func TestReadMatrixMarketWarnings(t *testing.T) {
+	const (
+		value    = "an entry of a pattern has a value"
+		above    = "above the diagonal"
+		exponent = "an exponent is Fortran's"
+	)
+	type warning struct {
+		line   int
+		reason string
+	}
+	for _, tt := range []struct {
+		text string
+		rows [][]float64
+		want []warning
+	}{
+		{"%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 1 7\n2 2 -1.5\n", [][]float64{{1, 0}, {1, 1}}, []warning{{4, value}}},
+		{"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 2 7\n1 1\n", [][]float64{{1, 1}, {1, 0}}, []warning{{3, value}, {3, above}}},
+		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 3 5\n1 3 1\n2 1 3\n3 3 0\n", [][]float64{{0, 3, 6}, {3, 0, 0}, {6, 0, 0}}, []warning{{3, above}}},
+		{"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n1 3 5\n2 1 3\n", [][]float64{{0, -3, 5}, {3, 0, 0}, {-5, 0, 0}}, []warning{{3, above}}},
+		{"%%MatrixMarket matrix array real general\n1 4\n1.5D+02\n-2d-1\n1D0\n4\n", [][]float64{{150, -.2, 1, 4}}, []warning{{3, exponent}}},
+		{"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5D+02\n", [][]float64{{150}}, []warning{{3, exponent}}},
+		{"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1\n", [][]float64{{0, 1}, {1, 0}}, nil},
+	} {
+		for _, w := range []Want{WantFull, WantAsStored, WantSymUpper} {
+			if w == WantSymUpper && !strings.Contains(tt.text, " symmetric") {
+				continue
+			}
+			path := filepath.Join(t.TempDir(), "a.mtx.gz")
+			if err := os.WriteFile(path, gzipped(tt.text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			var got []Warning
+			a, err := Read[float64](path, &ReadOptions{NB: 2, Want: w, Warn: func(w Warning) { got = append(got, w) }})
+			if err != nil {
+				t.Errorf("%q: %v", tt.text, err)
+				continue
+			}
+			for i, row := range tt.rows {
+				for j, v := range row {
+					if a.At(i, j) != v {
+						t.Errorf("%q as %v: (%d, %d) is %v, want %v", tt.text, w, i, j, a.At(i, j), v)
+					}
+				}
+			}
+			if len(got) != len(tt.want) {
+				t.Errorf("%q: warnings %v, want %v", tt.text, got, tt.want)
+				continue
+			}
+			for k, x := range tt.want {
+				if g := got[k]; g.File != path || g.Line != x.line || !strings.Contains(g.Reason, x.reason) || !strings.HasPrefix(g.String(), path+":") {
+					t.Errorf("%q: %v, want line %d: %s", tt.text, g, x.line, x.reason)
+				}
+			}
+			if _, err := ReadMatrixMarket[float64](strings.NewReader(tt.text), nil); err != nil {
+				t.Errorf("%q, unasked: %v", tt.text, err)
+			}
+		}
+	}
+}
+
 func gzipped(text string) []byte {
 	var b bytes.Buffer
 	zw := gzip.NewWriter(&b)
@@ -118,7 +182,9 @@ func badMatrixMarket() []badMtx {
 		{gen + "2 2\n", 2, "size line"},
 		{gen + "2 2 1 1\n", 2, "size line"},
 		{gen + "2 x 1\n", 2, "not an integer"},
-		{gen + "2 -2 1\n", 2, "not an integer"},
+		{gen + "2 -2 1\n", 2, `size "-2" is negative`},
+		{gen + "2 --2 1\n", 2, "not an integer"},
+		{gen + "2147483647 2147483647 1\n1 1 1\n", 2, "takes more than 100 PiB, and the limit is 8589934592 bytes"},
 		{gen + "2 2.0 1\n", 2, "not an integer"},
 		{gen + "99999999999999999999 2 1\n", 2, "out of range"},
 		{gen + "2 2 99999999999999999999\n1 1 1\n", 2, "out of range"},
@@ -138,7 +204,8 @@ func badMatrixMarket() []badMtx {
 		{gen + "2 2 1\n1 3 1\n", 3, "column index 3 is outside 1..2"},
 		{gen + "2 2 1\n0 1 1\n", 3, "row index 0"},
 		{gen + "2 2 1\n1 0 1\n", 3, "column index 0"},
-		{gen + "2 2 1\n-1 1 1\n", 3, "not an integer"},
+		{gen + "2 2 1\n-1 1 1\n", 3, "negative"},
+		{gen + "2 2 1\n-x 1 1\n", 3, "not an integer"},
 		{gen + "2 2 1\n99999999999999999999 1 1\n", 3, "out of range"},
 		{gen + "0 0 1\n1 1 1\n", 3, "outside"},
 		{gen + "2 2 1\n1 1\n", 3, "missing"},
@@ -146,12 +213,14 @@ func badMatrixMarket() []badMtx {
 		{gen + "2 2 1\n1 1 1 1\n", 3, "behind the entry"},
 		{gen + "2 2 1\n1 1 1x\n", 3, "not a number"},
 		{gen + "2 2 1\r\n\r\n%\r\n1 1 z\r\n", 5, "not a number"},
-		{"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n", 3, "behind the entry"},
+		{"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 x\n", 3, "behind the entry"},
+		{"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1 1\n", 3, "behind the entry"},
 		{"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", 3, "not an integer"},
 		{"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 9223372036854775808\n", 3, "out of range"},
 		{"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -9223372036854775809\n", 3, "out of range"},
-		{sym + "2 2 1\n1 2 1\n", 3, "above the diagonal"},
-		{"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n", 3, "not below the diagonal"},
+		{sym + "2 2 2\n1 2 1\n2 1 1\n", 4, "entries (2, 1) and (1, 2) are both there"},
+		{sym + "2 2 2\n2 1 1\n1 2 1\n", 4, "entries (1, 2) and (2, 1) are both there"},
+		{"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n", 3, "a skew-symmetric matrix has zeros there"},
 		{array + "2 1\n1\n", 3, "ends after 1 of 2"},
 		{array + "1 1\n1\n2\n", 4, "behind the last entry"},
 		{array + "1 2\n1 2\n", 3, "more than one value"},
@@ -162,7 +231,12 @@ func badMatrixMarket() []badMtx {
 		{array + "1 1\n1e+\n", 3, "not a number"},
 		{array + "1 1\n.\n", 3, "not a number"},
 		{array + "1 1\n+\n", 3, "not a number"},
-		{array + "1 1\n1d5\n", 3, "not a number"},
+		{array + "1 1\n1dd5\n", 3, "not a number"},
+		{array + "1 1\nd5\n", 3, "not a number"},
+		{array + "1 1\n1e5d\n", 3, "not a number"},
+		{array + "1 1\n1D999\n", 3, "out of range"},
+		{"%%MatrixMarket matrix array integer general\n1 1\n--5\n", 3, "not an integer"},
+		{"%%MatrixMarket matrix array integer general\n1 1\n1D5\n", 3, "not an integer"},
 		{array + "1 1\ninfinit\n", 3, "not a number"},
 		{array + "1 1\n\x00\n", 3, "not a number"},
 		{array + "1 1\n" + strings.Repeat("\xff", 1000) + "\n", 3, "not a number"},

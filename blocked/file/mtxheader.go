@@ -128,7 +128,7 @@ func (h *mtxHeader) size(line []byte) string {
 		}
 		var err error
 		if *v, err = parseCount(f); err != nil {
-			return fmt.Sprintf("size %s: %v", quoteField(f), err)
+			return fmt.Sprintf("size %s is %v", quoteField(f), err)
 		}
 	}
 	if f, _ := field(line, p); len(f) > 0 {

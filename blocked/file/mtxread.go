@@ -2,6 +2,7 @@ package file
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,12 +22,16 @@ import (
 //
 //   - Entries of the same index are added up in T, in the order of the file.
 //   - A symmetric file holds the lower triangle, a skew-symmetric one what is
-//     below the diagonal; an entry elsewhere is an error, since nothing says
-//     what it should mean when its mirror image stands there too.
+//     below the diagonal.
 //   - Numbers are decimal and rounded to nearest; one that overflows T, or an
 //     integer outside int64, is an error. nan, inf and infinity are taken,
 //     with a sign or not; a factorization reports them.
 //   - Fewer or more entries than the size line says are an error.
+//
+// Three deviations from the format are read, too, as other readers do; opt.Warn is told.
+// A value behind an entry of a pattern is ignored. An entry above the diagonal of a symmetric
+// or skew-symmetric matrix is taken for its mirror image; if that is there as well, it is an
+// error, since nothing says which of them counts. An exponent may be Fortran's, as in 1.5D-3.
 //
 // A symmetric file becomes a Matrix of kind SymLower unless opt.Want asks for
 // another, everything else Full. The Matrix is dense also where the file is
@@ -55,36 +60,57 @@ func ReadMatrixMarket[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocke
 // found good.
 func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matrix[T], error) {
 	s := newMtxScanner(r)
+	s.warn = o.Warn
 	h, err := readMtxHeader(s)
 	if err != nil {
 		return nil, err
 	}
-	a, err := outline[T](o.Want, h.symmetry == mtxSymmetric, h.symmetry == mtxSkew, h.m, h.n, o.NB, o.limitOr(defaultMaxBytes))
+	a, err := outline[T](&o, h.symmetry == mtxSymmetric, h.symmetry == mtxSkew, h.m, h.n, o.limitOr(defaultMaxBytes))
 	if err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			fe.Line = s.line
 		}
 		return nil, err
 	}
-	if h.coordinate {
-		err = readMtxCoordinate(s, h, a)
-	} else {
-		err = readMtxArray(s, h, a)
-	}
-	if err != nil {
+	put := newMtxPlacer(a, h.symmetry)
+	if err := readMtxEntries(s, h, &put); err != nil {
 		return nil, err
-	}
-	switch _, err := s.content(); err {
-	case io.EOF:
-	case nil:
-		return nil, &FormatError{Line: s.line, Reason: "text behind the last entry that the size line announces"}
-	default:
-		return nil, s.fail(err)
 	}
 	for i, j := range a.StoredTiles() {
 		a.MakeTile(i, j)
 	}
 	return a, nil
+}
+
+// mtxSink takes the entries of a file, with rows and columns from 0.
+type mtxSink[T blocked.Element] interface {
+	// add takes an entry that stands where the format has it, and its mirror image with it.
+	add(i, j int, v T)
+	// above takes the entry (j, i) of a symmetric file, above the diagonal, where the format
+	// has none. It reports whether there is not the entry (i, j) as well, as far as is known.
+	above(i, j int, v T) bool
+	// taken reports whether above had an entry (i, j).
+	taken(i, j int) bool
+}
+
+// readMtxEntries reads the entries and nothing behind them.
+func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSink[T]) (err error) {
+	if h.coordinate {
+		err = readMtxCoordinate(s, h, put)
+	} else {
+		err = readMtxArray(s, h, put)
+	}
+	if err != nil {
+		return err
+	}
+	switch _, err := s.content(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return &FormatError{Line: s.line, Reason: "text behind the last entry that the size line announces"}
+	default:
+		return s.fail(err)
+	}
 }
 
 // entry returns the line of the next entry.
@@ -100,8 +126,8 @@ func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 }
 
 // readMtxCoordinate reads lines of row, column and, but for a pattern, value.
-func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Matrix[T]) error {
-	put := newMtxPlacer(a, h.symmetry)
+func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSink[T]) error {
+	const twice = "entries (%d, %d) and (%d, %d) are both there: a symmetric file holds one of them"
 	bad := func(format string, args ...any) error {
 		return &FormatError{Line: s.line, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -130,27 +156,37 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocke
 		if h.field != mtxPattern {
 			var val []byte
 			val, p = field(line, p)
-			if v, err = parseValue[T](h.field, val); err != nil {
+			if v, err = parseValue[T](s, h.field, val); err != nil {
 				return bad("value %s: %v", quoteField(val), err)
+			}
+		} else if val, behind := field(line, p); len(val) > 0 {
+			if _, err := parseReal[T](val); err == nil {
+				s.deviates("an entry of a pattern has a value, which is ignored: the element is 1")
+				p = behind
 			}
 		}
 		if rest, _ := field(line, p); len(rest) > 0 {
 			return bad("text behind the entry: %s", quoteField(rest))
 		}
 		switch {
-		case h.symmetry == mtxSymmetric && i < j:
-			return bad("entry (%d, %d) is above the diagonal: a symmetric file holds the lower triangle", i, j)
-		case h.symmetry == mtxSkew && i <= j:
-			return bad("entry (%d, %d) is not below the diagonal: a skew-symmetric file holds what is", i, j)
+		case h.symmetry == mtxSkew && i == j:
+			return bad("entry (%d, %d) is on the diagonal, and a skew-symmetric matrix has zeros there", i, j)
+		case h.symmetry != mtxGeneral && i < j:
+			s.deviates("an entry is above the diagonal, of which a symmetric file holds what is below: it is taken for its mirror image")
+			if !put.above(int(j-1), int(i-1), v) {
+				return bad(twice, i, j, j, i)
+			}
+		case h.symmetry != mtxGeneral && i > j && put.taken(int(i-1), int(j-1)):
+			return bad(twice, i, j, j, i)
+		default:
+			put.add(int(i-1), int(j-1), v)
 		}
-		put.add(int(i-1), int(j-1), v)
 	}
 	return nil
 }
 
 // readMtxArray reads a value a line, column by column.
-func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Matrix[T]) error {
-	put := newMtxPlacer(a, h.symmetry)
+func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSink[T]) error {
 	if h.m == 0 {
 		return nil // and n may be anything
 	}
@@ -171,7 +207,7 @@ func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, a *blocked.Mat
 			}
 			have++
 			val, p := field(line, 0)
-			v, err := parseValue[T](h.field, val)
+			v, err := parseValue[T](s, h.field, val)
 			if err != nil {
 				return &FormatError{Line: s.line, Reason: fmt.Sprintf("value %s: %v", quoteField(val), err)}
 			}
@@ -191,6 +227,8 @@ type mtxPlacer[T blocked.Element] struct {
 	lower, upper bool // the half to keep; both for blocked.Full
 	mirror       bool // an entry stands for two
 	sign         T    // of the mirrored one
+
+	mirrored *mtxMirrored // nil as long as there are none
 }
 
 func newMtxPlacer[T blocked.Element](a *blocked.Matrix[T], sym mtxSymmetry) mtxPlacer[T] {
@@ -224,12 +262,78 @@ func (p *mtxPlacer[T]) addTo(i, j int, v T) {
 	*e += v
 }
 
-func parseValue[T blocked.Element](f mtxField, b []byte) (T, error) {
+// above adds an entry that stands above the diagonal to its mirror image (i, j), and reports
+// whether there is no entry from below it.
+func (p *mtxPlacer[T]) above(i, j int, v T) bool {
+	if p.mirrored == nil {
+		p.mirrored = &mtxMirrored{p.a.NB(), map[[2]int][]uint64{}}
+	}
+	if p.mirrored.set(i, j) {
+		r, c := i, j
+		if !p.lower {
+			r, c = j, i
+		}
+		if nb := p.a.NB(); p.a.MakeTile(r/nb, c/nb).At(r%nb, c%nb) != 0 {
+			return false
+		}
+	}
+	p.add(i, j, p.sign*v)
+	return true
+}
+
+func (p *mtxPlacer[T]) taken(i, j int) bool { return p.mirrored != nil && p.mirrored.has(i, j) }
+
+// mtxMirrored is the set of the elements below the diagonal whose entries stand above it, as
+// a bit for each element of a tile that has one.
+type mtxMirrored struct {
+	nb    int
+	tiles map[[2]int][]uint64
+}
+
+// at returns where element (i, j) has its bit.
+func (m *mtxMirrored) at(i, j int) (tile [2]int, word int, bit uint64) {
+	k := i%m.nb*m.nb + j%m.nb
+	return [2]int{i / m.nb, j / m.nb}, k / 64, 1 << (k % 64)
+}
+
+func (m *mtxMirrored) has(i, j int) bool {
+	tile, word, bit := m.at(i, j)
+	bits := m.tiles[tile]
+	return bits != nil && bits[word]&bit != 0
+}
+
+// set adds an element, and reports whether it is new.
+func (m *mtxMirrored) set(i, j int) bool {
+	if m.has(i, j) {
+		return false
+	}
+	tile, word, bit := m.at(i, j)
+	if m.tiles[tile] == nil {
+		m.tiles[tile] = make([]uint64, (m.nb*m.nb+63)/64)
+	}
+	m.tiles[tile][word] |= bit
+	return true
+}
+
+func parseValue[T blocked.Element](s *mtxScanner, f mtxField, b []byte) (T, error) {
 	if len(b) == 0 {
 		return 0, errors.New("missing")
 	}
 	if f == mtxInteger {
 		return parseInteger[T](b)
 	}
-	return parseReal[T](b)
+	v, err := parseReal[T](b)
+	if err != errNoNumber {
+		return v, err
+	}
+	k := bytes.IndexAny(b, "dD")
+	if k < 0 {
+		return v, err
+	}
+	c := bytes.Clone(b)
+	c[k] = 'e'
+	if v, err = parseReal[T](c); err == nil {
+		s.deviates("an exponent is Fortran's, with D for E")
+	}
+	return v, err
 }

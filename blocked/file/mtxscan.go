@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -19,6 +20,7 @@ var (
 	errLineTooLong = errors.New("line longer than 256 KiB")
 	errNoNumber    = errors.New("not a number")
 	errNoInteger   = errors.New("not an integer")
+	errNegative    = errors.New("negative")
 	errOverflow    = errors.New("out of range")
 )
 
@@ -29,6 +31,19 @@ type mtxScanner struct {
 	pos, end int   // what has been read and not yet returned
 	err      error // of r
 	line     int   // number of the line returned last
+
+	warn func(Warning) // may be nil
+	told []string      // of what it was told
+}
+
+// deviates tells of a deviation from the format in the line returned last, unless it has
+// told of one like it.
+func (s *mtxScanner) deviates(reason string) {
+	if s.warn == nil || slices.Contains(s.told, reason) {
+		return
+	}
+	s.told = append(s.told, reason)
+	s.warn(Warning{Line: s.line, Reason: reason})
 }
 
 func newMtxScanner(r io.Reader) *mtxScanner {
@@ -122,6 +137,9 @@ func parseCount(b []byte) (int64, error) {
 	if len(b) == 0 {
 		return 0, errNoInteger
 	}
+	if b[0] == '-' && len(b) > 1 && len(bytes.Trim(b[1:], "0123456789")) == 0 {
+		return 0, errNegative
+	}
 	var v int64
 	for _, c := range b {
 		d := int64(c) - '0'
@@ -143,6 +161,9 @@ func parseInteger[T blocked.Element](b []byte) (T, error) {
 		digits, neg = b[1:], b[0] == '-'
 	}
 	v, err := parseCount(digits)
+	if err == errNegative { // of two signs
+		err = errNoInteger
+	}
 	switch {
 	case err == nil && neg:
 		return -T(v), nil // of 0, that is -0

@@ -146,7 +146,7 @@ func fromMemory[T blocked.Element](t *testing.T, file []byte, o ReadOptions) *bl
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := outline[T](o.Want, false, false, h.m, h.n, o.NB, defaultMaxBytes)
+	a, err := outline[T](&o, false, false, h.m, h.n, defaultMaxBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,6 +227,9 @@ func hostileNPY() map[string][]byte {
 }
 
 func TestReadNPYHostile(t *testing.T) {
+	if _, err := ReadNPY[float64](bytes.NewReader(npyBytes(1, npyDict("<f8", false, "(-1, 3)"), nil)), nil); err == nil || !strings.Contains(err.Error(), "dimension -1 is negative") {
+		t.Errorf("shape (-1, 3): %v", err)
+	}
 	dir := t.TempDir()
 	for name, file := range hostileNPY() {
 		t.Run(name, func(t *testing.T) {

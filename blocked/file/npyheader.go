@@ -251,6 +251,10 @@ func (p *npyParser) shape() (m, n int64) {
 	var dims []int64
 	p.expect('(')
 	for p.reason == "" && !p.take(')') {
+		if p.take('-') {
+			p.fail("dimension -%s is negative", p.word())
+			return 0, 0
+		}
 		w := p.word()
 		if l := len(w); l > 1 && w[l-1] == 'L' { // Python 2 wrote its long integers so
 			w = w[:l-1]

@@ -96,7 +96,33 @@ type ReadOptions struct {
 	// Workers is the number of goroutines that fill tiles from a large .npy
 	// file; 0 means GOMAXPROCS.
 	Workers int
+
+	// Check, if not nil, is told what the header says before anything else is read, or
+	// unpacked, and before MaxBytes counts. An error of it ends the reading and is returned
+	// as it is.
+	Check func(Header) error
+
+	// Warn, if not nil, is told of what is against the rules of the format and was read all
+	// the same, in the order of the file: once of each kind. Without it such files are read
+	// in silence. What can be is said at [ReadMatrixMarket].
+	Warn func(Warning)
 }
+
+// Header is what a matrix file says of its matrix.
+type Header struct {
+	Rows, Cols int
+	Kind       blocked.Kind // that the Matrix will have
+}
+
+// Warning reports a line of a matrix file that is against the rules of the format, and was
+// read all the same.
+type Warning struct {
+	File   string // name of the file, empty for a reader without one
+	Line   int    // the first of its kind, from 1
+	Reason string // what is wrong, and how it was read
+}
+
+func (w Warning) String() string { return (&FormatError{w.File, w.Line, w.Reason}).Error() }
 
 // Validate reports every problem of o at once, or nil.
 func (o *ReadOptions) Validate() error {
@@ -161,11 +187,11 @@ func (o *WriteOptions) orZero() WriteOptions {
 }
 
 // outline returns an m×n Matrix that has no tile memory yet, for a reader to
-// fill as data arrives. It fails with a *FormatError when w cannot be had of
+// fill as data arrives. It fails with a *FormatError when o.Want cannot be had of
 // a file of that shape and symmetry, or when the Matrix would take more than
-// limit bytes; it allocates only after that.
-func outline[T blocked.Element](w Want, symmetric, skew bool, m, n int64, nb int, limit int64) (*blocked.Matrix[T], error) {
-	kind := w.kind(symmetric)
+// limit bytes, and with what o.Check returns; it allocates only after that.
+func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limit int64) (*blocked.Matrix[T], error) {
+	kind := o.Want.kind(symmetric)
 	switch {
 	case m > maxDim || n > maxDim:
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix: a dimension is above %d", m, n, maxDim)}
@@ -174,12 +200,21 @@ func outline[T blocked.Element](w Want, symmetric, skew bool, m, n int64, nb int
 	case skew && (kind == blocked.SymLower || kind == blocked.SymUpper):
 		return nil, &FormatError{Reason: fmt.Sprintf("skew-symmetric matrix cannot be read as %v", kind)}
 	}
+	if o.Check != nil {
+		if err := o.Check(Header{int(m), int(n), kind}); err != nil {
+			return nil, err
+		}
+	}
 	// No limit lets a table or a tile be larger than a slice can be.
 	limit = min(limit, 1<<47, math.MaxInt)
-	if need := storedBytes[T](kind, m, n, int64(nb)); need > limit {
-		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix takes %d bytes, more than the limit of %d (ReadOptions.MaxBytes)", m, n, need, limit)}
+	if need := storedBytes[T](kind, m, n, int64(o.NB)); need > limit {
+		takes := fmt.Sprintf("%d bytes, more than the limit of %d", need, limit)
+		if need == math.MaxInt64 {
+			takes = fmt.Sprintf("more than 100 PiB, and the limit is %d bytes", limit)
+		}
+		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix takes %s (ReadOptions.MaxBytes)", m, n, takes)}
 	}
-	return blocked.Outline[T](kind, int(m), int(n), nb), nil
+	return blocked.Outline[T](kind, int(m), int(n), o.NB), nil
 }
 
 // storedBytes returns the memory of an m×n Matrix, with the padding of its

@@ -43,8 +43,24 @@ func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T],
 		return nil, err
 	}
 	defer f.Close()
+	var refused error
+	if check := o.Check; check != nil {
+		o.Check = func(h Header) error {
+			refused = check(h)
+			return refused
+		}
+	}
+	if warn := o.Warn; warn != nil {
+		o.Warn = func(w Warning) {
+			w.File = path
+			warn(w)
+		}
+	}
 	a, err := readOpened[T](f, o)
-	if err != nil {
+	switch {
+	case refused != nil:
+		return nil, refused
+	case err != nil:
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			fe.File = path
 			return nil, fe

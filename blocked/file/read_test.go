@@ -266,3 +266,36 @@ func cantilever(elements int) *blocked.Matrix[float64] {
 	}
 	return a
 }
+
+// TestReadCheck: who refuses what a header says is not made to wait until the rest has been
+// unpacked, and gets its own error. That the rest is damaged nobody notices.
+func TestReadCheck(t *testing.T) {
+	refuse := errors.New("refused")
+	big := strings.Repeat("0\n", 10<<20)
+	for name, content := range map[string]string{
+		"a.mtx": "%%MatrixMarket matrix array real symmetric\n20000 20000\n" + big,
+		"a.npy": string(npyBytes(1, npyDict("<f8", false, "(20000, 20000)"), nil)) + big,
+	} {
+		packed := gzipped(content)
+		clear(packed[len(packed)/2:])
+		path := filepath.Join(t.TempDir(), name+".gz")
+		if err := os.WriteFile(path, packed, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var told Header
+		_, err := Read[float64](path, &ReadOptions{MaxBytes: 1, Check: func(h Header) error {
+			told = h
+			return refuse
+		}})
+		want := Header{20000, 20000, blocked.Full}
+		if name == "a.mtx" {
+			want.Kind = blocked.SymLower
+		}
+		if err != refuse || told != want {
+			t.Errorf("%s: %v, told %v", name, err, told)
+		}
+		if _, err := Read[float64](path, &ReadOptions{MaxBytes: 4 << 30, Check: func(Header) error { return nil }}); !errors.As(err, new(*FormatError)) {
+			t.Errorf("%s, accepted: %v, want that it is damaged", name, err)
+		}
+	}
+}

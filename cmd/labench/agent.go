@@ -26,8 +26,9 @@ func newAgentCommand(a *app) *cobra.Command {
 		Short: "Compute for programs on other nodes, until it is interrupted",
 		Example: `  labench agent --listen 127.0.0.1:7400
   labench cholesky --cluster 127.0.0.1:7400         on both processes
-  labench agent --listen 10.0.0.2:7400 --certs /etc/tessera --peers 10.0.0.1:7400
-  labench agent --resources knl.toml --versions knl --profile knl.json`,
+  labench agent --listen 10.0.0.2:7400 --certs certs/n2 --peers 10.0.0.1:7400
+  labench agent --resources knl.toml --versions knl --profile knl.json
+  srun --ntasks-per-node=1 labench agent --peers slurm --certs certs`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -42,12 +43,15 @@ func newAgentCommand(a *app) *cobra.Command {
 			if memory == 0 {
 				memory = size(agentMemory(1))
 			}
+			if err := f.inJob(cmd.Flags().Changed); err != nil {
+				return usage(err)
+			}
 			return a.serve(ctx, &f, &local, int64(memory))
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all")
+	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all. Or slurm: the nodes of this job (srun)")
 	local.register(fl)
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")
 	fl.BoolVar(&attached, "attached", false, "end when standard input ends, too")

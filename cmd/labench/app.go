@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec/monitor"
@@ -22,6 +24,8 @@ import (
 type app struct {
 	out io.Writer // results: reports, tables, JSON
 	err io.Writer // errors, warnings and the progress bar
+	// each is for what only this process knows of several that were started together.
+	each io.Writer
 
 	noPeak bool // do not measure the machine's peak with each run
 	cores  int  // that the process may use; 0: as the machine has them
@@ -35,18 +39,26 @@ const (
 	exitPassed      = 0
 	exitFailed      = 1   // a wrong result, or an error
 	exitUsage       = 2   // a command line that makes no sense
-	exitNoDevice    = 3   // there is not the device that was asked for
+	exitNoDevice    = 3   // the device that was asked for is missing
+	exitLost        = 4   // a rank of MPI was lost, and MPI ends with it
 	exitInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
 // run executes the command line args and returns the exit code of the
 // process.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.hush(args)
 	cmd := a.root()
 	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
-	err := cmd.ExecuteContext(ctx)
+	err := misspelt(cmd, args)
+	if err == nil {
+		err = cmd.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitPassed
+	}
+	if is[*saidError](err) {
+		return exitCode(err)
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.err, "labench: interrupted")
@@ -60,6 +72,27 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
+// misspelt returns an error if the command line names an unknown command. Otherwise the
+// error would be about its flags.
+func misspelt(root *cobra.Command, args []string) error {
+	for cmd := root; len(args) > 0 && !strings.HasPrefix(args[0], "-") && len(cmd.Commands()) > 0; args = args[1:] {
+		word := args[0]
+		if cmd == root && (word == "help" || word == "completion" || strings.HasPrefix(word, "__complete")) {
+			return nil // cobra's
+		}
+		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+		if i < 0 {
+			what := "command"
+			if cmd.Name() == "explain" {
+				what = "operation"
+			}
+			return usage(&unknownError{what, word, names(cmd)})
+		}
+		cmd = cmd.Commands()[i]
+	}
+	return nil
+}
+
 // exitCode returns the exit code for an error: that of a command line that
 // makes no sense also where only the engine knew, and that of a device that is
 // not there.
@@ -69,6 +102,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case is[*cuda.NoDeviceError](err):
 		return exitNoDevice
+	case is[*lostError](err):
+		return exitLost
 	}
 	return exitFailed
 }

@@ -29,7 +29,7 @@ func newClusterCommand(a *app) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("unknown command %q; known: %s", args[0], strings.Join(names(cmd), ", ")))
+				return usage(&unknownError{"command", args[0], names(cmd)})
 			}
 			return cmd.Help()
 		},
@@ -43,7 +43,7 @@ func newClusterInitCommand(a *app) *cobra.Command {
 	var valid time.Duration
 	cmd := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Make an authority in DIR, and certificates of nodes in directories of their own",
+		Short: "Make an authority in DIR, and certificates of nodes",
 		Long: `Make an authority in DIR, and certificates of nodes in directories of their own.
 
 Each node gets a copy of DIR/NODE, and uses it with --certs. DIR/ca.key stays

@@ -40,7 +40,7 @@ With --cluster FILE or local:N nothing is started, and no node is asked. With
 addresses the agents that are there say how many workers they have, and how much
 memory.`,
 		Example: `  labench cluster plan lu -n 100000 --cluster nodes.toml
-  labench cluster plan cholesky -n 16384 --cluster local:4 --gflops 40 --link 1GiB`,
+  labench cluster plan lu -n 16384 --cluster local:4 --gflops 40 --link 1GiB`,
 		Args: func(_ *cobra.Command, args []string) error {
 			known := []string{"gemm", "cholesky", "lu", "qr"}
 			if len(args) != 1 || !slices.Contains(known, args[0]) {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"go.uber.org/goleak"
 )
@@ -166,6 +167,9 @@ func TestFailures(t *testing.T) {
 	general := file("general.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n0\n1\n")
 	corrupt := file("corrupt.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\nx\n0\n1\n")
 	nan := file("nan.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\nnan\n1\n")
+	zero := file("zero.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n0\n0\n")
+	tiny := file("tiny.mtx", "%%MatrixMarket matrix array real general\n1 1\n1e-310\n")
+	negative := file("negative.mtx", "%%MatrixMarket matrix array real general\n-2 2\n1\n")
 	if err := os.Mkdir("directory.dot", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +198,10 @@ func TestFailures(t *testing.T) {
 		{"corrupt", []string{"cholesky", "--input", corrupt}, exitFailed},
 		{"missing", []string{"cholesky", "--input", "missing.mtx"}, exitFailed},
 		{"nan", []string{"gemm", "--input", nan}, exitFailed},
+		{"zero diagonal", []string{"trsm", "--input", zero}, exitFailed},
+		{"overflow", []string{"solve", "--input", tiny}, exitFailed},
+		{"negative", []string{"lu", "--input", negative}, exitFailed},
+		{"empty", []string{"lu", "--input", "", "--trace", ""}, exitUsage},
 		{"huge number", []string{"gemm", "-n", "99999999999"}, exitUsage},
 		{"seed", []string{"gemm", "--seed", "-1"}, exitUsage},
 		{"truth", []string{"gemm", "--verify=perhaps"}, exitUsage},
@@ -229,7 +237,13 @@ func TestUnlikely(t *testing.T) {
 	}{
 		{[]string{"gemm", "-n", "50", "--versions", "nonesuch"}, exitUsage, []string{"unknown version \"nonesuch\"; known:", "go", "labench list"}},
 		{[]string{"gemm", "-n", "50", "--versions", "go", "--exclude", "go"}, exitUsage, []string{"go"}},
-		{[]string{"cholesky", "-n", "20000000"}, exitFailed, []string{"8000000000000000 bytes", "--type f32"}},
+		{[]string{"cholesky", "-n", "20000000"}, exitFailed, []string{"8.2 PiB", "half the memory with --type f32, or none for the check with --verify=false."}},
+		{[]string{"cholesky", "-n", "20000000", "--verify=false"}, exitFailed, []string{"Take a smaller problem, or half the memory with --type f32."}},
+		{[]string{"lu", "-n", "20000000", "--type", "f32"}, exitFailed, []string{"Take a smaller problem, or none for the check with --verify=false."}},
+		{[]string{"gemm", "-n", "20000000", "--type", "f32"}, exitFailed, []string{"Take a smaller problem."}},
+		{[]string{"solve", "-n", "65", "--matrix", "foster"}, exitFailed, []string{"the elements grew by", "labench solve --method qr"}},
+		{[]string{"solve", "-n", "65", "--matrix", "foster", "--mixed"}, exitFailed, []string{"the elements grew by", "labench solve --method qr"}},
+		{[]string{"solve", "-n", "65", "--matrix", "foster", "--method", "qr"}, exitPassed, nil},
 		{[]string{"gemm", "-n", "40", "--processor", "Abacus"}, exitUsage, []string{`Target.Processor is "Abacus"`, "no version", "--processor", "labench list"}},
 		{[]string{"gemm", "-n", "40", "--units", "99"}, exitUsage, []string{"Target.Units is 99", "--units"}},
 		{[]string{"gemm", "-n", "40", "--matrix", "huge"}, exitFailed, []string{"the result is wrong: the result holds infinities or NaN", "overflow"}},
@@ -242,6 +256,19 @@ func TestUnlikely(t *testing.T) {
 				t.Errorf("%v: exit code %d, no %q in %q", test.args, code, want, errs)
 			}
 		}
+	}
+}
+
+// TestInputWarning: what is wrong with a matrix file that is read all the same is said.
+func TestInputWarning(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "upper.mtx")
+	if err := os.WriteFile(path, []byte("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 2 4\n1 2 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := labench(t, "cholesky", "--input", path)
+	if said := strings.Join(strings.Fields(errs), " "); code != exitPassed || !strings.Contains(out, "pass\n") ||
+		!strings.Contains(said, "labench: warning: ") || !strings.Contains(said, "upper.mtx:5: an entry is above the diagonal") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
 
@@ -303,18 +330,32 @@ func TestProfile(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"--tags-info"}, {"gemm", "--help"}, {"syrk", "--help"}, {"trsm", "--help"},
 		{"cholesky", "--help"}, {"cholesky", "--tags-info"}, {"cholesky", "--matrix", "help"}, {"peak", "--help"}, {"list", "--help"},
-		{"doctor", "--help"}, {"scale", "--help"}, {"dropin", "--help"}} {
+		{"doctor", "--help"}, {"scale", "--help"}, {"loop", "--help"}, {"dropin", "--help"}} {
 		code, out, errs := labench(t, args...)
 		if code != exitPassed || out == "" || errs != "" {
 			t.Errorf("%v: exit code %d, %q", args, code, errs)
 		}
 		narrow(t, "labench "+strings.Join(args, " "), out)
 	}
+	// No command is forgotten.
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			args := append(strings.Fields(sub.CommandPath())[1:], "--help")
+			code, out, errs := labench(t, args...)
+			if code != exitPassed || out == "" || errs != "" {
+				t.Errorf("%v: exit code %d, %q", args, code, errs)
+			}
+			narrow(t, sub.CommandPath()+" --help", out)
+			each(sub)
+		}
+	}
+	each(newApp().root())
 	_, out, _ := labench(t, "cholesky", "--help")
 	golden(t, "help-cholesky", out)
 	code, out, _ := labench(t, "gemm", "--tags-info", "--json")
 	var tags []tagRow
-	if err := json.Unmarshal([]byte(out), &tags); code != exitPassed || err != nil || len(tags) != 4 || tags[0].Tag != "openblas" {
+	if err := json.Unmarshal([]byte(out), &tags); code != exitPassed || err != nil || len(tags) != 5 || tags[0].Tag != "openblas" || tags[2].Tag != "cuda" {
 		t.Errorf("--tags-info --json: %v: %s", err, out)
 	}
 	if newApp().root().Name() != "labench" {

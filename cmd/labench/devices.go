@@ -14,17 +14,20 @@ type deviceRow = gpucheck.Device
 
 // devices is what there is, and why there is nothing.
 type devices struct {
-	rows []deviceRow
-	why  string // there are none; empty if there are
+	rows  []deviceRow
+	why   string // there are none; empty if there are
+	built bool   // this program can use devices
 }
 
 // findDevices looks for the devices of this machine.
 func findDevices() devices {
 	all, err := cuda.Devices()
+	missing, _ := errors.AsType[*cuda.UnavailableError](err)
+	found := devices{built: missing == nil || missing.Missing != cuda.NoSupport}
 	if err != nil && len(all) == 0 {
-		return devices{why: err.Error()}
+		found.why = err.Error()
+		return found
 	}
-	var found devices
 	for _, d := range all {
 		info := d.Info()
 		row := gpucheck.NewDevice("cuda", info)
@@ -53,6 +56,9 @@ func (d devices) list() string {
 func (d devices) unmet(c versions.Constraints, on *versions.Target) string {
 	if !strings.EqualFold(c.Kind, "cuda") {
 		return c.Unmet(on)
+	}
+	if !d.built {
+		return "built without tag cuda"
 	}
 	if d.why != "" {
 		return "needs a CUDA device: " + d.why

@@ -11,13 +11,20 @@ import (
 func TestDevices(t *testing.T) {
 	op := &versions.Op{Name: "gemm", Type: "f64", Versions: []versions.Version{{Name: "cuda", Constraints: versions.Constraints{Kind: "cuda"}}, {Name: "go"}}}
 	on := &versions.Target{Kind: "cpu"}
-	with := devices{rows: []deviceRow{{Name: "cuda0", Model: "NVIDIA H200", Memory: 139 << 30, Notes: []string{"cuBLAS 12.4"}}}}
+	with := devices{rows: []deviceRow{{Name: "cuda0", Model: "NVIDIA H200", Memory: 139 << 30, Notes: []string{"cuBLAS 12.4"}}}, built: true}
+	none := devices{why: "this machine has none", built: true}
 	without := devices{why: "this program was built without the tag cuda"}
 	if rows := inventory([]*versions.Op{op}, nil, on, with); !rows[0].Eligible || !rows[1].Eligible {
 		t.Errorf("with a device: %+v", rows)
 	}
 	if rows := inventory([]*versions.Op{op}, nil, on, without); rows[0].Eligible || !strings.Contains(rows[0].Reason, "tag cuda") || !rows[1].Eligible {
 		t.Errorf("without: %+v", rows)
+	}
+	if rows := inventory([]*versions.Op{op}, nil, on, none); !rows[0].Present || rows[0].Eligible || rows[0].Reason != "needs a CUDA device: this machine has none" {
+		t.Errorf("with the tag, without a device: %+v", rows)
+	}
+	if rows := inventory([]*versions.Op{op}, nil, on, without); rows[0].Present {
+		t.Errorf("without the tag: %+v", rows)
 	}
 	if got := with.list(); got != "device cuda0: NVIDIA H200, 139 GiB, cuBLAS 12.4\n" {
 		t.Errorf("got %q", got)
@@ -55,7 +62,7 @@ func TestScaleDevices(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	narrow(t, "scale", out)
-	for _, want := range []string{" devices ", " none ", " sim only ", " sim too "} {
+	for _, want := range []string{" devices ", "none ", "sim only ", "sim too "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

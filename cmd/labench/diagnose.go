@@ -20,7 +20,7 @@ type diagnosis struct {
 func (x *findings) diagnose() []diagnosis {
 	var all []diagnosis
 	for _, look := range []func() (finding, remedy string){
-		x.kernelsTooPortable, x.tagWithoutLibrary, x.openBLASBelow, x.openBLASEnvironment,
+		x.othersRun, x.hypervisorSteals, x.kernelsTooPortable, x.tagWithoutLibrary, x.openBLASBelow, x.openBLASEnvironment,
 		x.gomaxprocsTooSmall, x.quotaTooSmall, x.coresShared, x.workersFloat, x.governorSaves,
 	} {
 		if finding, remedy := look(); finding != "" {
@@ -28,6 +28,22 @@ func (x *findings) diagnose() []diagnosis {
 		}
 	}
 	return all
+}
+
+func (x *findings) othersRun() (string, string) {
+	if x.load == nil || x.load.Others < 0.1 {
+		return "", ""
+	}
+	return fmt.Sprintf("other programs keep %.1f of %s busy: what is measured now is too slow", x.load.Others, count(x.load.CPUs, "CPU")),
+		"stop them (top shows which), or measure elsewhere"
+}
+
+func (x *findings) hypervisorSteals() (string, string) {
+	if x.busy == nil || x.busy.Steal < 0.02*float64(x.busy.CPUs) {
+		return "", ""
+	}
+	return fmt.Sprintf("the hypervisor gave %.2f of %s to other virtual machines while all were busy", x.busy.Steal, count(x.busy.CPUs, "CPU")),
+		"take a machine whose CPUs are not shared, or measure often: the best run counts"
 }
 
 func (x *findings) kernelsTooPortable() (string, string) {
@@ -166,7 +182,11 @@ func (x *findings) workersFloat() (string, string) {
 			if w.Note != "" {
 				why = ": " + w.Note
 			}
-			return "workers cannot be pinned to cores" + why, "allow sched_setaffinity, as the seccomp profile of a container may not"
+			remedy := "allow sched_setaffinity, as the seccomp profile of a container may not"
+			if x.machine.OS != "linux" {
+				remedy = "none here: they are pinned on Linux"
+			}
+			return "workers cannot be pinned to cores" + why, remedy
 		}
 	}
 	return "", ""

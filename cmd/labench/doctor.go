@@ -8,11 +8,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
@@ -68,13 +70,21 @@ type findings struct {
 
 	profile string // file of the versions' profile, empty if there is no place for it
 
-	fma, triad peak.Rate // zero if not measured
+	fma, triad bench.PeakRate // zero if not measured
+
+	now  *quiet.Now  // the load at the beginning, nil if unknown
+	load *quiet.Load // what else ran while this program did next to nothing; nil if unknown
+	busy *quiet.Load // the same while it measured, when a hypervisor has something to take
 }
 
 // examine looks at the machine and measures its peaks.
 func (a *app) examine(ctx context.Context) (*findings, error) {
 	x := &findings{machine: topo.Detect(), goVersion: runtime.Version(), gomaxprocs: runtime.GOMAXPROCS(0), lookupEnv: os.LookupEnv,
 		without: cpu.WhyNoBLAS}
+	if now, ok := quiet.ReadNow(os.DirFS("/")); ok {
+		x.now = &now
+	}
+	watch := quiet.Start()
 	x.tags, x.cgo = buildTags()
 	x.library, _ = cpu.BLASLibrary()
 	x.governor, x.driver = governor(os.DirFS("/"), x.machine.Allowed[0])
@@ -98,10 +108,22 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 	if a.noPeak {
 		return x, nil
 	}
-	if x.fma, err = peak.FMA[float64](ctx, peak.Options{Machine: x.machine}); err != nil {
+	select { // a second in all
+	case <-time.After(time.Second - watch.Lasts()):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if l, ok := watch.Stop(); ok {
+		x.load = &l
+	}
+	watch = quiet.Start()
+	if x.fma, err = bench.SteadyPeak(ctx, peak.FMA[float64], peak.Options{Machine: x.machine}); err != nil {
 		return nil, err
 	}
-	x.triad, err = peak.Triad(ctx, peak.Options{Machine: x.machine})
+	x.triad, err = bench.SteadyPeak(ctx, peak.Triad, peak.Options{Machine: x.machine})
+	if l, ok := watch.Stop(); ok {
+		x.busy = &l
+	}
 	return x, err
 }
 
@@ -144,7 +166,15 @@ func (x *findings) chart(p paint) string {
 	}
 	line("limits", "%s", limits(m))
 	line("clock", "%s", clock(x.governor, x.driver))
+	if x.now != nil || x.load != nil {
+		line("load", "%s", loadLine(x.now, x.load))
+	}
 	line("workers", "%s", pinning(x.workers))
+	if x.lookupEnv != nil {
+		if n, set := x.lookupEnv(exec.WorkersVariable); set && n != "" {
+			line("", "so many because the environment has %s=%s", exec.WorkersVariable, n)
+		}
+	}
 	if x.devices.why != "" {
 		line("devices", "none: %s", x.devices.why)
 	}
@@ -154,6 +184,9 @@ func (x *findings) chart(p paint) string {
 	if x.fma.One > 0 {
 		line("peak", "FMA f64 (%v): %.1f GFLOP/s on one core, %.1f on %d", x.fma.ISA, x.fma.One, x.fma.All, x.fma.Cores)
 		line("", "memory (triad): %.1f GB/s on one core, %.1f on %d", x.triad.One, x.triad.All, x.triad.Cores)
+		if x.fma.Disturbed || x.triad.Disturbed {
+			line("", "disturbed three times over by what else runs: these may be too low")
+		}
 	}
 	build := "no build tags"
 	if len(x.tags) > 0 {
@@ -268,6 +301,21 @@ func clock(governor, driver string) string {
 		return fmt.Sprintf("governor %s, driver %s", governor, driver)
 	}
 	return "governor " + governor
+}
+
+// loadLine says what else runs.
+func loadLine(now *quiet.Now, load *quiet.Load) string {
+	var words []string
+	if load != nil {
+		words = append(words, load.String()+fmt.Sprintf(" for %.1f s", load.Seconds))
+	}
+	if now != nil {
+		words = append(words, fmt.Sprintf("load average %.2f, %.2f, %.2f", now.Average[0], now.Average[1], now.Average[2]))
+		if now.Pressure >= 0 {
+			words = append(words, fmt.Sprintf("threads waited for a CPU in %.0f %% of the last 10 s", 100*now.Pressure))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // placement says where tiles are, of what [blocked.FirstTouch] returns.

@@ -1,7 +1,9 @@
 package main
 
 import (
-	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -15,6 +17,8 @@ type doctorDocument struct {
 	Library   *doctorLibrary `json:"blas"`             // null if there is none in this build
 	Kernels   []string       `json:"kernels"`          // "gemm avx512": what is preferred, for f64
 	Profile   string         `json:"profile"`          // file; empty if there is no place for it
+	Commit    string         `json:"commit"`           // that this program was built from
+	Load      doctorLoad     `json:"load"`             // what else runs
 	Peak      *doctorPeak    `json:"peak,omitempty"`   // GFLOP/s of FMA on f64
 	Bandwidth *doctorPeak    `json:"memory,omitempty"` // GB/s of a triad
 	Diagnoses []diagnosis    `json:"diagnoses"`        // the most costly first
@@ -64,6 +68,16 @@ type doctorPeak struct {
 	One   float64 `json:"one"` // on one core
 	All   float64 `json:"all"` // on Cores
 	Cores int     `json:"cores"`
+	// Disturbed says that something else had a part of the cores each time it was measured.
+	Disturbed bool `json:"disturbed"`
+}
+
+// doctorLoad is what else runs.
+type doctorLoad struct {
+	Average  *[3]float64 `json:"average,omitempty"`  // in 1, 5 and 15 minutes
+	Pressure *float64    `json:"pressure,omitempty"` // part of the last 10 s in which threads waited for a CPU
+	Idle     *quiet.Load `json:"idle,omitempty"`     // while doctor did next to nothing
+	Busy     *quiet.Load `json:"busy,omitempty"`     // while it measured the peaks
 }
 
 // document returns what chart prints, for programs to read. Lists are never
@@ -81,6 +95,7 @@ func (x *findings) document() doctorDocument {
 		Build:     doctorBuild{Go: x.goVersion, GOMAXPROCS: x.gomaxprocs, Tags: append([]string{}, x.tags...), CGO: x.cgo},
 		Kernels:   append([]string{}, x.kernels...),
 		Profile:   x.profile,
+		Commit:    origin.Here().Commit,
 		Diagnoses: append([]diagnosis{}, x.diagnose()...),
 	}
 	for _, n := range m.Nodes {
@@ -92,11 +107,18 @@ func (x *findings) document() doctorDocument {
 	if x.library.Name != "" {
 		doc.Library = &doctorLibrary{x.library.Name, x.library.Core, x.library.Config}
 	}
-	rate := func(r peak.Rate) *doctorPeak {
+	doc.Load.Idle, doc.Load.Busy = x.load, x.busy
+	if x.now != nil {
+		doc.Load.Average = &x.now.Average
+		if x.now.Pressure >= 0 {
+			doc.Load.Pressure = &x.now.Pressure
+		}
+	}
+	rate := func(r bench.PeakRate) *doctorPeak {
 		if r.One <= 0 {
 			return nil
 		}
-		return &doctorPeak{One: r.One, All: r.All, Cores: r.Cores}
+		return &doctorPeak{One: r.One, All: r.All, Cores: r.Cores, Disturbed: r.Disturbed}
 	}
 	if doc.Peak, doc.Bandwidth = rate(x.fma), rate(x.triad); doc.Peak != nil {
 		doc.Peak.ISA = x.fma.ISA.String()

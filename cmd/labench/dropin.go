@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/matcalls"
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
@@ -82,7 +83,7 @@ func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 			"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
 			"-u OPENBLAS_L2_SIZE labench dropin", strings.Join(set, " and "))
 	}
-	config := matcalls.Config{Workers: cmp.Or(f.workers, topo.Detect().Workers()), Repeat: f.repeat, Warmup: 2,
+	config := matcalls.Config{Workers: cmp.Or(f.workers, exec.DefaultWorkers()), Repeat: f.repeat, Warmup: 2,
 		Turn: 30 * time.Millisecond, Settle: 60 * time.Millisecond, Seed: 1}
 	a.warnCrowded(config.Workers)
 	if !f.json {
@@ -93,6 +94,7 @@ func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 	line := newStatus(a.err)
 	defer line.clear()
 	var wrong problems
+	var disturbed disturbance
 	for _, op := range ops {
 		for _, n := range sizes {
 			line.set("%v n=%d …", op, n)
@@ -107,7 +109,7 @@ func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 			if f.json {
 				err = a.object(r)
 			} else {
-				_, err = io.WriteString(a.out, dropinRow(r))
+				_, err = io.WriteString(a.out, dropinRow(r, disturbed.mark(r.Load, r.Workers, r.Dropin.SecondsMedian/r.Dropin.SecondsBest-1, false)))
 			}
 			if err != nil {
 				return err
@@ -117,10 +119,15 @@ func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 			}
 		}
 	}
+	if !f.json {
+		if _, err := io.WriteString(a.out, disturbed.note()); err != nil {
+			return err
+		}
+	}
 	return joinLine(wrong)
 }
 
-const dropinLayout = "%-9s %5s %10s %8s %10s %8s %9s %9s\n"
+const dropinLayout = "%s%-9s %5s %10s %8s %10s %8s %9s %9s\n"
 
 // dropinHead writes what stands above the rows.
 func dropinHead(w io.Writer, m *dropinMachine, c matcalls.Config) error {
@@ -132,19 +139,19 @@ func dropinHead(w io.Writer, m *dropinMachine, c matcalls.Config) error {
 		b.WriteString(wrapped("", "no netlib in this build: -tags openblas,lapacke has it"))
 	}
 	b.WriteString(wrapped("", fmt.Sprintf("la/dropin: %s; GFLOP/s, best of %d turns; ratio = dropin over the others", count(c.Workers, "worker"), c.Repeat)) + "\n")
-	fmt.Fprintf(&b, dropinLayout, "mat", "n", "dropin", "median", "netlib", "gonum", "ratio", "ratio")
+	fmt.Fprintf(&b, dropinLayout, " ", "mat", "n", "dropin", "median", "netlib", "gonum", "ratio", "ratio")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// dropinRow returns a row of the table.
-func dropinRow(r matcalls.Result) string {
+// dropinRow returns a row of the table, with a mark before it.
+func dropinRow(r matcalls.Result, mark string) string {
 	rate := func(s *matcalls.Side) string { return fmt.Sprintf("%.1f", s.GFLOPSBest) }
 	netlib, over := "-", "-"
 	if r.Netlib != nil {
 		netlib, over = rate(r.Netlib), fmt.Sprintf("%.3f", *r.OverNetlib)
 	}
-	row := fmt.Sprintf(dropinLayout, r.Op, strconv.Itoa(r.N), rate(&r.Dropin), fmt.Sprintf("%.1f", r.Dropin.GFLOPSMedian), netlib, rate(&r.Gonum), over,
+	row := fmt.Sprintf(dropinLayout, mark, r.Op, strconv.Itoa(r.N), rate(&r.Dropin), fmt.Sprintf("%.1f", r.Dropin.GFLOPSMedian), netlib, rate(&r.Gonum), over,
 		fmt.Sprintf("%.3f", r.OverGonum))
 	if !r.Passed {
 		row += "  ! wrong result\n"

@@ -51,11 +51,11 @@ func TestDropinTable(t *testing.T) {
 netlib: openblas, kernels for SkylakeX, 2 threads
 la/dropin: 2 workers; GFLOP/s, best of 7 turns; ratio = dropin over the others
 
-mat           n     dropin   median     netlib    gonum     ratio     ratio
-mul         512      120.0    119.0       60.0     10.0     2.000    12.000
-mul        1024      120.0    119.0       60.0     10.0     2.000    12.000
-qr          512      120.0    119.0       60.0     10.0     2.000    12.000
-qr         1024      120.0    119.0       60.0     10.0     2.000    12.000
+ mat           n     dropin   median     netlib    gonum     ratio     ratio
+ mul         512      120.0    119.0       60.0     10.0     2.000    12.000
+ mul        1024      120.0    119.0       60.0     10.0     2.000    12.000
+ qr          512      120.0    119.0       60.0     10.0     2.000    12.000
+ qr         1024      120.0    119.0       60.0     10.0     2.000    12.000
 `
 	if err != nil || !strings.HasSuffix(out, want) {
 		t.Errorf("%v\n%s", err, out)

@@ -27,6 +27,7 @@ func (e *wrongError) Error() string { return "the result is wrong: " + e.reason 
 // explain returns what is wrong in words, and what can be done about it.
 func explain(err error) (text, remedy string) {
 	text = strings.TrimSpace(err.Error())
+	const noSolution = "A system with it has no solution, or many."
 	const mend = "Mend the matrix: nothing can be computed with it."
 	if npd, ok := errors.AsType[*la.NotPositiveDefiniteError](err); ok {
 		return fmt.Sprintf("the matrix is not positive definite: its leading minor of order %d is not positive", npd.Minor),
@@ -35,7 +36,11 @@ func explain(err error) (text, remedy string) {
 	}
 	if single, ok := errors.AsType[*la.SingularError](err); ok {
 		return fmt.Sprintf("the matrix is singular: column %d (counted from 1) depends on those before it", single.Column),
-			"A system with it has no solution, or many."
+			noSolution
+	}
+	if over, ok := errors.AsType[*la.OverflowError](err); ok {
+		return fmt.Sprintf("element (%d, %d) of the solution, counted from 0, overflows", over.Row, over.Col),
+			"The matrix is small against the right-hand sides. Multiply it, or divide them, by a power of two."
 	}
 	if nan, ok := errors.AsType[*la.NonFiniteError](err); ok && !is[*bench.InputError](err) {
 		return fmt.Sprintf("element (%d, %d), counted from 0, is infinite or NaN", nan.Row, nan.Col), mend
@@ -48,6 +53,10 @@ func explain(err error) (text, remedy string) {
 		return strings.TrimPrefix(text, "la: "), "Take --pivot partial, or --on-breakdown fallback, which does that by itself."
 	case is[*bench.InputError](err):
 		return text, mend
+	case is[*bench.DiagonalError](err):
+		return text, noSolution
+	case is[*la.OptionsError](err) && !strings.Contains(text, "Target."):
+		return strings.TrimPrefix(text, "la: "), ""
 	case is[*la.OptionsError](err):
 		return strings.TrimPrefix(text, "la: "), "What --processor and --units declare is the Target; labench list shows what versions ask for."
 	case is[*monitor.AddressError](err):
@@ -56,7 +65,15 @@ func explain(err error) (text, remedy string) {
 	case is[*noTasksError](err):
 		return text, "Take a larger problem, or cut it into tiles with --nb."
 	case is[*bench.MemoryError](err):
-		return text, "Take a smaller problem, or half the memory with --type f32, or none for the check with --verify=false."
+		e, _ := errors.AsType[*bench.MemoryError](err)
+		remedy = "Take a smaller problem"
+		if e.Double {
+			remedy += ", or half the memory with --type f32"
+		}
+		if e.Checked {
+			remedy += ", or none for the check with --verify=false"
+		}
+		return text, remedy + "."
 	case is[*file.FormatError](err):
 		return text, "Matrix Market (.mtx) and NumPy (.npy) files can be read, either of them compressed with gzip (.gz)."
 	case is[*versions.UnknownNameError](err):
@@ -66,11 +83,15 @@ func explain(err error) (text, remedy string) {
 				return text, fmt.Sprintf("%s is in other builds of labench: this one was %s. See labench --tags-info.", x.Name, x.Reason)
 			}
 		}
-		return text, "labench list shows all versions, and why some cannot run."
+		remedy = "labench list shows all versions, and why some cannot run."
+		if k := didYouMean(unknown.Name, unknown.Known); k != "" {
+			remedy = k + " " + capital(remedy)
+		}
+		return text, remedy
 	case is[*versions.NoVersionError](err):
 		return text, "Name other versions with --versions, or fewer with --exclude; labench list shows them all."
 	case wrong != nil && wrong.growth:
-		return text, "A factorization by labench qr is stable for every matrix."
+		return text, "QR is stable for every matrix: labench qr, or labench solve --method qr."
 	case wrong != nil && wrong.overflow:
 		return text, "Of some kinds of matrices, as huge, products overflow. If these should not, try other --versions " +
 			"to find the one that is at fault, and report it."

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cuda"
 )
@@ -58,6 +61,7 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 		err    error
 		saving error // the first error of writing the file
 	}
+	watch := quiet.Start()
 	over := make(chan outcome, 1)
 	var latest atomic.Pointer[gpucheck.Report]
 	opt := f.opt
@@ -89,6 +93,7 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 		end.report = *r // says what was under way
 	}
 	bar.end()
+	load, watched := watch.Stop()
 	if end.report.Device.Name == "" {
 		if end.err == nil {
 			end.err = errors.New("the device could not be opened in time")
@@ -97,6 +102,9 @@ func (a *app) runGPUCheck(ctx context.Context, f *gpuCheckFlags, run checkFunc) 
 	}
 	if _, err := io.WriteString(a.out, gpuReport(&end.report, newPaint(a.out))); err != nil {
 		return err
+	}
+	if watched && load.Disturbs(cmp.Or(f.opt.Workers, exec.DefaultWorkers())) {
+		fprintWrapped(a.out, label("care"), capital(load.String())+" meanwhile: what is said of speeds is not to be trusted.")
 	}
 	switch wrong := end.report.Wrong(); {
 	case end.err != nil:

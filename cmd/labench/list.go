@@ -13,23 +13,104 @@ import (
 
 // newListCommand returns the command labench list.
 func newListCommand(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the versions of each op: present, eligible, or why not",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Use:   "list [OP|VERSION] …",
+		Short: "List the versions of each op that can run here",
+		Long: `List for each op the versions that can run here, the first choice first, and say
+why others cannot. With names of ops or versions, list all that there is of
+these, one line each: "eligible" can run here, "present" is in this build but
+cannot run here, "absent" is in other builds.`,
+		Example: `  labench list
+  labench list gemm          all versions of gemm
+  labench list cuda potrf    the version cuda of all ops, and all of potrf`,
+		RunE: func(_ *cobra.Command, args []string) error {
 			found := findDevices()
 			rows := inventory(builtin.NewTable().All(), builtin.Absent(), exec.Here(), found)
-			if asJSON {
-				return a.document(inventoryDocument{newTargetRow(exec.Here()), append([]deviceRow{}, found.rows...), rows})
+			chosen, err := filter(rows, args)
+			if err != nil {
+				return usage(err)
 			}
-			_, err := a.out.Write([]byte(listTable(rows, newPaint(a.out)) + found.list()))
+			if asJSON {
+				return a.document(inventoryDocument{newTargetRow(exec.Here()), append([]deviceRow{}, found.rows...), chosen})
+			}
+			text := listShort(rows)
+			if all || len(args) > 0 {
+				text = listTable(chosen, newPaint(a.out))
+			}
+			_, err = a.out.Write([]byte(text + found.list()))
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "all ops, one line for each version")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document instead of a table")
 	return cmd
+}
+
+// filter returns the rows whose op or version is among some words, all if there are none. A
+// word that is neither is an *unknownError.
+func filter(rows []inventoryRow, words []string) (chosen []inventoryRow, err error) {
+	var known []string
+	for _, r := range rows {
+		for _, w := range []string{r.Op, r.Version} {
+			if !slices.Contains(known, w) {
+				known = append(known, w)
+			}
+		}
+		if len(words) == 0 || slices.Contains(words, r.Op) || slices.Contains(words, r.Version) {
+			chosen = append(chosen, r)
+		}
+	}
+	for _, w := range words {
+		if !slices.Contains(known, w) {
+			return nil, &unknownError{"op or version", w, known}
+		}
+	}
+	return chosen, nil
+}
+
+// listShort returns a line for each op, with what can run here, and one for each version that
+// no op can run here.
+func listShort(rows []inventoryRow) string {
+	var ops, others []string
+	runs := map[string][]string{}  // by op
+	types := map[string][]string{} // by op and version
+	why := map[string]string{}     // by version, of the first op that says
+	eligible := map[string]bool{}  // by version
+	for _, r := range rows {
+		if !slices.Contains(ops, r.Op) {
+			ops = append(ops, r.Op)
+		}
+		if r.Eligible {
+			eligible[r.Version] = true
+			types[r.Op+" "+r.Version] = append(types[r.Op+" "+r.Version], r.Type)
+			if !slices.Contains(runs[r.Op], r.Version) {
+				runs[r.Op] = append(runs[r.Op], r.Version)
+			}
+		} else if why[r.Version] == "" {
+			why[r.Version] = r.Reason
+			others = append(others, r.Version)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("op         versions that can run here, the first choice first\n")
+	for _, op := range ops {
+		var words []string
+		for _, v := range runs[op] {
+			if t := types[op+" "+v]; len(t) == 1 {
+				v += " (" + t[0] + ")"
+			}
+			words = append(words, v)
+		}
+		b.WriteString(wrapped(pad(op, 11), strings.Join(words, ", ")))
+	}
+	for _, v := range others {
+		if !eligible[v] {
+			b.WriteString(wrapped("not "+v+": ", why[v]))
+		}
+	}
+	b.WriteString("labench list OP shows all versions of an op, and labench list --all of all.\n")
+	return b.String()
 }
 
 // inventoryDocument is what labench list --json prints.
@@ -70,7 +151,8 @@ func inventory(ops []*versions.Op, absent []builtin.AbsentVersion, on *versions.
 	for _, op := range ops {
 		for _, v := range op.Versions {
 			why := found.unmet(v.Constraints, on)
-			rows = append(rows, inventoryRow{op.Name, op.Type, v.Name, true, why == "", why})
+			present := found.built || !strings.EqualFold(v.Constraints.Kind, "cuda")
+			rows = append(rows, inventoryRow{op.Name, op.Type, v.Name, present, why == "", why})
 		}
 		for _, x := range absent {
 			if x.Op == op.Name && x.Type == op.Type {

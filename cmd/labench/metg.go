@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/cmd/labench/internal/taskbench"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -40,7 +43,7 @@ func newMETGCommand(a *app) *cobra.Command {
 	fl.IntVar(&f.steps, "steps", 1000, "steps")
 	fl.IntVar(&f.radix, "radix", 5, "neighbours of nearest, spread and random_nearest")
 	fl.IntVar(&f.workers, "workers", 0, "number of workers (default one per core)")
-	fl.IntVar(&f.repeat, "repeat", 5, "runs of each size, of which the best counts;\nshort ones are repeated more often")
+	fl.IntVar(&f.repeat, "repeat", 5, "runs of each size, of which the best counts; short ones are repeated more often")
 	fl.BoolVar(&f.points, "points", false, "print each size of task, too")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of a table")
 	return cmd
@@ -48,7 +51,7 @@ func newMETGCommand(a *app) *cobra.Command {
 
 // metgDocument is what labench metg --json prints.
 type metgDocument struct {
-	Machine string    `json:"machine"`
+	origin.Origin
 	Results []metgRow `json:"results"`
 }
 
@@ -63,6 +66,7 @@ type metgRow struct {
 	Tasks   int         `json:"tasks"`
 	METG    float64     `json:"metg"` // 0 if the efficiency did not cross one half
 	Points  []metgPoint `json:"points"`
+	Load    *quiet.Load `json:"load,omitempty"` // what else went on
 }
 
 type metgPoint struct {
@@ -93,35 +97,41 @@ func (a *app) runMETG(ctx context.Context, f *metgFlags) error {
 	workers := cmp.Or(f.workers, exec.DefaultWorkers())
 	a.warnCrowded(workers)
 	width := cmp.Or(f.width, workers)
-	doc := metgDocument{Machine: machineLine(topo.Detect())}
+	doc := metgDocument{Origin: origin.Here()}
 	p := newPaint(a.out)
+	var disturbed disturbance
 	if !f.json {
-		fprintWrapped(a.out, label("machine"), doc.Machine)
+		fprintWrapped(a.out, label("machine"), machineLine(topo.Detect()))
 		fmt.Fprintf(a.out, "%s%d × %d steps, %s\n", label("graph"), width, f.steps, count(workers, "worker"))
 		fmt.Fprintln(a.out, p.faint(metgHead(f.points)))
 	}
 	for _, pattern := range patterns {
 		for _, policy := range policies {
 			g := taskbench.Graph{Pattern: pattern, Width: width, Steps: f.steps, Radix: f.radix}
+			watch := quiet.Start()
 			r, err := a.measureMETG(ctx, g, policy, workers, f.repeat)
 			if err != nil {
 				return err
 			}
 			row := metgRow{Pattern: pattern.String(), Sched: policy.String(), Width: width, Steps: f.steps, Radix: f.radix,
 				Workers: workers, Tasks: r.Tasks, METG: micros(r.METG)}
+			if l, ok := watch.Stop(); ok {
+				row.Load = &l
+			}
 			for _, pt := range r.Points {
 				row.Points = append(row.Points, metgPoint{pt.Iterations, micros(pt.Kernel), micros(pt.Granularity), pt.Efficiency})
 			}
 			doc.Results = append(doc.Results, row)
 			if !f.json {
-				printMETG(a, p, row, f.points)
+				printMETG(a, p, row, f.points, disturbed.mark(row.Load, workers, 0, false))
 			}
 		}
 	}
 	if f.json {
 		return a.document(doc)
 	}
-	return nil
+	_, err = io.WriteString(a.out, disturbed.note())
+	return err
 }
 
 // measureMETG measures one pattern under one policy.
@@ -136,25 +146,30 @@ func (a *app) measureMETG(ctx context.Context, g taskbench.Graph, policy dispatc
 
 // metgHead is the head of the table.
 func metgHead(points bool) string {
-	head := fmt.Sprintf("%-15s%-14s%14s", "pattern", "policy", "METG(50 %)")
+	head := fmt.Sprintf(" %-15s%-14s%14s", "pattern", "policy", "METG(50 %)")
 	if points {
 		head += fmt.Sprintf("%14s%12s", "alone", "efficiency")
 	}
 	return head
 }
 
-// printMETG prints a row of the table, and the measurements behind it.
-func printMETG(a *app, p paint, r metgRow, points bool) {
+// printMETG prints a row of the table with a mark before it, and the measurements behind it.
+func printMETG(a *app, p paint, r metgRow, points bool, mark string) {
 	metg := "not reached"
 	if r.METG > 0 {
 		metg = fmt.Sprintf("%.2f µs", r.METG)
 	}
-	fmt.Fprintf(a.out, "%-15s%-14s%s\n", r.Pattern, r.Sched, p.bold(fmt.Sprintf("%14s", metg)))
+	fmt.Fprintf(a.out, "%s%-15s%-14s%s\n", mark, r.Pattern, r.Sched, p.bold(fmt.Sprintf("%14s", metg)))
 	if !points {
 		return
 	}
+	above := false
 	for _, pt := range r.Points {
-		fmt.Fprintf(a.out, "%29s%11.2f µs%11.2f µs%10.1f %%\n", "", pt.Granularity, pt.Kernel, 100*pt.Efficiency)
+		fmt.Fprintf(a.out, "%30s%11.2f µs%11.2f µs%10.1f %%\n", "", pt.Granularity, pt.Kernel, 100*pt.Efficiency)
+		above = above || pt.Efficiency > 1
+	}
+	if above {
+		fprintWrapped(a.out, " ", "More than 100 %: tasks were slower alone, when their time was taken, than in the graph. Other programs, or a changing clock, do that.")
 	}
 }
 

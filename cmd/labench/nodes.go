@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -65,26 +67,46 @@ func outward(peer string) string {
 // greeting is how often nodes greet each other.
 func (f *nodeFlags) greeting() time.Duration { return min(f.timeout/10, 200*time.Millisecond) }
 
-// join returns a node of the cluster that executes tasks on a runtime. Who gets it closes the
-// transport, or has cluster do it.
-func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err error) {
-	if f.timeout <= 0 {
-		return opt, usage(fmt.Errorf("--node-timeout is %v, want more than 0", f.timeout))
-	}
-	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
+// logTo returns what a node tells who runs it.
+func logTo(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
 		if at.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return at
 	}}))
+}
+
+// join returns a node of the cluster that executes tasks on a runtime. Who gets it closes the
+// transport, or has cluster do it.
+func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err error) {
+	log := logTo(a.err)
+	t, err := f.listening(log)
+	return nodeOptions(t, rt, log), err
+}
+
+// nodeOptions returns a node on a transport, that executes tasks on a runtime.
+func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt cluster.Options) {
+	opt.Transport = t
+	opt.Runtime, opt.Ops, opt.Values = rt, nodeOps(), kernels.Values()
+	opt.Errors, opt.Log = append(kernels.Errors(), file.Errors()...), log
+	opt.Program = versionLine(debug.ReadBuildInfo())
+	return opt
+}
+
+// listening returns a transport that listens.
+func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err error) {
+	if f.timeout <= 0 {
+		return nil, usage(fmt.Errorf("--node-timeout is %v, want more than 0", f.timeout))
+	}
 	var config *tls.Config
 	if f.certs != "" {
 		name := ""
 		if config, name, err = certs.Read(f.certs); err != nil {
-			return opt, err
+			return nil, err
 		}
 		if f.name != "" && f.name != name {
-			return opt, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
+			return nil, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
 		}
 		f.name = name
 	}
@@ -103,22 +125,19 @@ func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err erro
 		host, _, err := net.SplitHostPort(p)
 		switch {
 		case err != nil:
-			return opt, usage(fmt.Errorf("%q is no address of a node: want host:port", p))
+			return nil, usage(fmt.Errorf("%q is no address of a node: want host:port", p))
 		case f.certs == "" && !net.ParseIP(host).IsLoopback():
-			return opt, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
+			return nil, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
 	}
 	w := web.Options{Name: f.name, Listen: f.listen, Address: f.address, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Log: log}
-	if opt.Transport, err = web.New(w); err != nil {
+	if t, err = web.New(w); err != nil {
 		if bad := (*web.OptionsError)(nil); errors.As(err, &bad) {
 			err = usage(err)
 		}
-		return opt, err
+		return nil, err
 	}
-	opt.Runtime, opt.Ops, opt.Values = rt, nodeOps(), kernels.Values()
-	opt.Errors, opt.Log = append(kernels.Errors(), file.Errors()...), log
-	opt.Program = versionLine(debug.ReadBuildInfo())
-	return opt, nil
+	return t, nil
 }
 
 // clusterFlags is the cluster that an operation is to run on.
@@ -133,13 +152,15 @@ type clusterFlags struct {
 	copies      copiesFlag
 
 	local     int                            // agents to be started on this machine
+	overMPI   bool                           // nodes are ranks of MPI
+	ranks     *ranks                         // these, with this process
 	file      *nodesFile                     // the file that --cluster names
 	transport transport.Transport            // of the driver
 	driver    atomic.Pointer[cluster.Driver] // once it is connected
 }
 
 func (f *clusterFlags) register(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.words, "cluster", nil, "run on several nodes: local:N starts N agents here; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
+	fl.StringSliceVar(&f.words, "cluster", nil, "run on several nodes: local:N starts N agents here; mpi takes the processes that mpirun or srun has started; slurm the agents on the nodes of this job; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
 	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve and lstsq, square but for lstsq, and random or of --input, a .npy file that each node reads")
@@ -168,26 +189,41 @@ func (c *copiesFlag) String() string { return "" }
 func (c *copiesFlag) Type() string { return "share" }
 
 // asked reports whether there is to be a cluster.
-func (f *clusterFlags) asked() bool { return f.local > 0 || len(f.peers) > 0 }
+func (f *clusterFlags) asked() bool { return f.local > 0 || f.overMPI || len(f.peers) > 0 }
 
 // find makes out what --cluster means, and takes from a file what the command line leaves open.
 func (f *clusterFlags) find(given func(flag string) bool) error {
-	local, file, addresses, err := locate(f.words)
+	at, err := locate(f.words)
 	if err != nil {
 		return err
 	}
-	if f.local, f.peers = local, addresses; local > 0 {
-		for _, flag := range []string{"agents", "listen", "address", "certs", "resources"} {
+	f.overMPI = at.ranks
+	if at.ranks {
+		for _, flag := range []string{"agents", "name", "listen", "address", "certs"} {
 			if given(flag) {
-				return fmt.Errorf("--cluster local:%d and --%s exclude each other: the agents are this machine's", local, flag)
+				return fmt.Errorf("--cluster mpi and --%s exclude each other: MPI knows who is there, and how to reach them", flag)
 			}
 		}
-		f.agents, f.idle = local, f.idle || !given("idle")
 	}
-	if file == "" {
+	if f.local, f.peers = at.local, at.addresses; at.local > 0 {
+		for _, flag := range []string{"agents", "listen", "address", "certs", "resources"} {
+			if given(flag) {
+				return fmt.Errorf("--cluster local:%d and --%s exclude each other: the agents are this machine's", at.local, flag)
+			}
+		}
+		f.agents, f.idle = at.local, f.idle || !given("idle")
+	}
+	if at.job {
+		j, err := readSlurmJob(os.Getenv)
+		if err != nil {
+			return fmt.Errorf("--cluster %s: %w", slurmPeers, err)
+		}
+		f.peers, f.certs = j.peers(), certificate(f.certs, "driver")
+	}
+	if at.file == "" {
 		return nil
 	}
-	if f.file, err = readNodes(file); err != nil {
+	if f.file, err = readNodes(at.file); err != nil {
 		return err
 	}
 	for _, n := range f.file.Node {
@@ -224,8 +260,8 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 		}
 		return nil
 	}
-	for _, flag := range []string{"devices", "versions", "exclude", "profile"} {
-		if given(flag) {
+	for _, flag := range []string{"exclude", "devices", "versions", "profile"} {
+		if given(flag) && !(f.overMPI && flag != "exclude") {
 			return fmt.Errorf("--cluster and --%s exclude each other: each node sees to its own", flag)
 		}
 	}
@@ -287,27 +323,29 @@ func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources
 
 // connect makes this process the driver of agents that there are.
 func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
-	rt, err := exec.NewLocal(exec.Options{Workers: workers, Resources: resources, Float: true})
+	rt, close, err := f.runtime(a, workers, resources)
 	if err != nil {
 		return nil, nil, err
 	}
-	opt, err := f.join(a, rt)
-	if err != nil {
-		return nil, nil, errors.Join(err, rt.Close())
+	var opt cluster.Options
+	if f.ranks != nil {
+		opt = f.ranks.options(f.ranks.node)
+	} else if opt, err = f.join(a, rt); err != nil {
+		return nil, nil, errors.Join(err, close())
 	}
 	opt.Trace = f.trace
 	opt.Copies = f.copies.Copies
 	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner = f.idle, policy, byPriority, f.distributed
 	f.transport = opt.Transport
-	end = func() error { return errors.Join(opt.Transport.Close(), opt.Runtime.Close()) }
+	end = func() error { return errors.Join(opt.Transport.Close(), close()) }
 	if d, err = cluster.NewDriver(opt); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
 	f.driver.Store(d)
-	end = func() error { return errors.Join(d.Close(), opt.Runtime.Close()) }
-	want := f.agents
-	if want == 0 {
-		want = len(f.peers)
+	end = func() error { return errors.Join(d.Close(), close()) }
+	want, what := cmp.Or(f.agents, len(f.peers)), strings.Join(f.peers, ",")
+	if f.ranks != nil {
+		want, what = f.ranks.world.Size()-1, "mpi"
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 4*f.timeout, errors.New("no other one answers"))
 	defer cancel()
@@ -324,9 +362,20 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 		}
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("--cluster %s: %w", strings.Join(f.peers, ","), err), end())
+		return nil, nil, errors.Join(fmt.Errorf("--cluster %s: %w", what, err), end())
 	}
 	return d, end, nil
+}
+
+// runtime returns what this process computes with. Close ends it.
+func (f *clusterFlags) runtime(a *app, workers int, resources []exec.Resource) (rt *exec.Local, close func() error, err error) {
+	if f.ranks != nil {
+		return f.ranks.rt, func() error { return nil }, nil // it is theirs to close
+	}
+	if rt, err = exec.NewLocal(exec.Options{Workers: workers, Resources: resources, Float: true}); err != nil {
+		return nil, nil, err
+	}
+	return rt, rt.Close, nil
 }
 
 // computing returns the names of the nodes that are there and compute.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -155,6 +156,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 			atLeast(d.flag, d.value, 1)
 		}
 	}
+	wrongSizes := len(errs) > 0
 	atLeast("repeat", s.Repeat, 1)
 	atLeast("every", s.Checkpoint.Every, 0)
 	if s.Checkpoint.Dir == "" && (f.given("every") || f.given("resume")) {
@@ -181,8 +183,9 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		s.Resources, err = readResources(f.resources)
 		errs.note(err)
 	}
-	s.Sched, err = dispatch.Parse(f.sched)
-	errs.note(err)
+	if s.Sched, err = dispatch.Parse(f.sched); err != nil {
+		errs.note(&listError{"sched", f.sched, words(dispatch.Kinds())})
+	}
 	s.ByPriority = f.given("sched") && s.Sched == dispatch.Priority
 	errs.note(requestDevices(f.devices))
 	s.Devices = f.devices
@@ -197,7 +200,12 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	errs = append(errs, applyChoices(&s, f.choices)...)
 	errs = append(errs, f.record.check(f.json)...)
 	errs.note(f.cluster.check(s.Op, f.given))
-	errs.note(s.Validate())
+	if f.record.record != "" && (f.cluster.asked() || f.resources != "" || f.devices != "none") {
+		errs.note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
+	}
+	if len(errs) == 0 || !wrongSizes {
+		errs.note(s.Validate()) // which would say of sizes the same again
+	}
 	return s, errors.Join(errs...)
 }
 
@@ -205,7 +213,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 func (f *opFlags) kind() (matgen.Kind, error) {
 	kind, err := matgen.ParseKind(f.matrix)
 	if err != nil {
-		return kind, err
+		return kind, &listError{"matrix", f.matrix, strings.Join(bench.KindsFor(f.op.Name), ", ")}
 	}
 	if f.spec.Input != "" {
 		return kind, errors.New("--matrix and --input exclude each other: give one")
@@ -237,7 +245,7 @@ func parseVersions(list string) (only []string, fixed []versions.Pin, err error)
 	return only, fixed, err
 }
 
-// checkVersions returns an error that names what of the names of versions there is not.
+// checkVersions returns an error that names the versions that do not exist.
 func checkVersions(only []string, fixed []versions.Pin) error {
 	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Thorough: true, Only: only, Fixed: fixed})
 	if err != nil {
@@ -252,6 +260,7 @@ func (a *app) prepare(f *opFlags) (s bench.Spec, p *profile, err error) {
 		return s, nil, usage(err)
 	}
 	s.NoPeak = a.noPeak
+	s.Warn = func(w file.Warning) { a.warn(w.String()) }
 	a.warnNoDevice(f.devices)
 	if p, err = a.openProfile(f.profile); err != nil {
 		return s, nil, err
@@ -276,6 +285,24 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	if f.matrix == "help" {
 		return a.kindsHelp(f.spec.Op)
 	}
+	check := func() error {
+		_, err := f.parse()
+		return usage(err)
+	}
+	return f.cluster.onRanks(ctx, a, f.local(), check, func() error { return a.measureOp(ctx, f) })
+}
+
+// local returns what a rank of MPI computes with.
+func (f *opFlags) local() *localFlags {
+	l := &localFlags{workers: f.spec.Workers, resources: f.resources, devices: f.devices, versions: f.versions, profile: "none"}
+	if f.given("profile") {
+		l.profile = f.profile
+	}
+	return l
+}
+
+// measureOp is runOp where this process drives.
+func (a *app) measureOp(ctx context.Context, f *opFlags) error {
 	s, profile, err := a.prepare(f)
 	if err != nil {
 		return err
@@ -292,6 +319,7 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	}
 	defer leave()
 	if d != nil {
+		s.Devices = "" // each node has its own
 		s.Runtime, s.Distributed, s.Output = d, f.cluster.distributed, f.cluster.output
 		s.Speeds = func() []float64 { return f.cluster.speeds(d) }
 		s.Nodes, s.Idle = func() []bench.Node { return usageOf(d) }, f.cluster.idle
@@ -319,6 +347,9 @@ func (a *app) runOp(ctx context.Context, f *opFlags) error {
 	}
 	if err == nil {
 		err = recorded.show(a, f.json)
+	}
+	if err == nil {
+		err = recorded.keep(a, f.json, s.WithDefaults(), &r)
 	}
 	if err == nil {
 		err = wrong(r)

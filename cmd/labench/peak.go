@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
 )
@@ -31,7 +33,7 @@ func newPeakCommand(a *app) *cobra.Command {
 
 // peakDocument is what labench peak --json prints.
 type peakDocument struct {
-	Machine      string    `json:"machine"`
+	origin.Origin
 	Pinned       bool      `json:"pinned"` // all threads were bound to their cores
 	Measurements []peakRow `json:"measurements"`
 }
@@ -45,8 +47,10 @@ type peakRow struct {
 	One   float64 `json:"one"`           // on one core
 	All   float64 `json:"all"`           // on Cores
 	Cores int     `json:"cores"`
-	// Pinned says that each thread was bound to its core.
-	Pinned bool `json:"pinned"`
+	// Pinned says that each thread was bound to its core, and Disturbed that something else
+	// had a part of the cores each time it was measured: it may be too low.
+	Pinned    bool `json:"pinned"`
+	Disturbed bool `json:"disturbed"`
 }
 
 // runPeak measures and prints, line by line or as a document.
@@ -61,14 +65,19 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 	if o.Cores > len(m.Allowed) {
 		a.warn(fmt.Sprintf("this process may use %s: the peak is that of all of them, and not of %d", count(len(m.Allowed), "CPU"), o.Cores))
 	}
-	doc := peakDocument{Machine: machineLine(m), Pinned: true}
-	row := func(name, what, typ, unit string, r peak.Rate) error {
+	doc := peakDocument{Origin: origin.Here(), Pinned: true}
+	disturbed := false
+	row := func(name, what, typ, unit string, r bench.PeakRate) error {
+		mark := ""
+		if r.Disturbed {
+			disturbed, mark = true, " ~"
+		}
 		isa := ""
 		if what == "fma" {
 			isa = r.ISA.String()
 		}
 		if asJSON {
-			doc.Measurements = append(doc.Measurements, peakRow{what, typ, isa, unit, r.One, r.All, r.Cores, r.Pinned})
+			doc.Measurements = append(doc.Measurements, peakRow{what, typ, isa, unit, r.One, r.All, r.Cores, r.Pinned, r.Disturbed})
 			return nil
 		}
 		if first {
@@ -76,8 +85,8 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 			head := fmt.Sprintf("%s%-5s %-8s %12s %12s %11s", label(""), "type", "isa", "one core", count(r.Cores, "core"), "speedup")
 			fmt.Fprintln(a.out, p.faint(head))
 		}
-		_, err := fmt.Fprintf(a.out, "%s%-5s %-8s %12.1f %s %11.2f   %s\n", label(name), typ, isa,
-			r.One, p.bold(fmt.Sprintf("%12.1f", r.All)), r.All/r.One, unit)
+		_, err := fmt.Fprintf(a.out, "%s%-5s %-8s %12.1f %s %11.2f   %s%s\n", label(name), typ, isa,
+			r.One, p.bold(fmt.Sprintf("%12.1f", r.All)), r.All/r.One, unit, mark)
 		return err
 	}
 	for _, isa := range peak.Available() {
@@ -86,7 +95,7 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 			name    string
 			measure func(context.Context, peak.Options) (peak.Rate, error)
 		}{{"f64", peak.FMA[float64]}, {"f32", peak.FMA[float32]}} {
-			r, err := t.measure(ctx, o)
+			r, err := bench.SteadyPeak(ctx, t.measure, o)
 			if err != nil {
 				return err
 			}
@@ -96,7 +105,7 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 			}
 		}
 	}
-	r, err := peak.Triad(ctx, o)
+	r, err := bench.SteadyPeak(ctx, peak.Triad, o)
 	if err != nil {
 		return err
 	}
@@ -108,6 +117,9 @@ func (a *app) runPeak(ctx context.Context, o peak.Options, asJSON bool) error {
 	}
 	if asJSON {
 		return a.document(doc)
+	}
+	if disturbed {
+		return fprintWrapped(a.out, "~ ", "disturbed: other programs, or the hypervisor, had a part of the cores, three times over. These may be too low; labench doctor says more.")
 	}
 	return nil
 }

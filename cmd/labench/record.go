@@ -12,12 +12,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/monitor"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/sim/runfile"
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
 // recordFlags say what is to be seen of the tasks of the last timed run.
 type recordFlags struct {
 	trace, dot, monitor string
+	record              string // for labench replay
 	report              bool
 }
 
@@ -27,6 +30,7 @@ func (f *recordFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.report, "report", false, "say where the time of the last timed run went")
 	fl.StringVar(&f.trace, "trace", "", "write the tasks of the last timed run to a file: "+endings("trace", ", "))
 	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+endings("dot", " or "))
+	fl.StringVar(&f.record, "record", "", "write its tasks and how long each took to a file, for labench replay")
 	fl.StringVar(&f.monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")
 }
 
@@ -106,6 +110,9 @@ func (f *recordFlags) check(asJSON bool) problems {
 			}
 		}
 	}
+	if f.record != "" {
+		errs.target("record", f.record)
+	}
 	if f.report && asJSON {
 		errs.note(errors.New("--report is text, and --json one object: give one"))
 	}
@@ -127,10 +134,10 @@ type recorded struct {
 // listening.
 func (f *recordFlags) begin(a *app, s *bench.Spec, cluster func() trace.Cluster) (*recorded, error) {
 	r := &recorded{flags: f}
-	keep := f.trace != "" || f.dot != "" || f.report
+	keep := f.trace != "" || f.dot != "" || f.report || f.record != ""
 	if keep || f.monitor != "" {
 		// Edges are for arrows, graphs and the critical path.
-		s.Trace = &trace.Recorder{Dependencies: keep}
+		s.Trace = &trace.Recorder{Dependencies: keep, Graphs: f.record != ""}
 	}
 	if keep {
 		s.Recorded = func(run *trace.Recording, took time.Duration) { r.last, r.took = run, took }
@@ -142,8 +149,22 @@ func (f *recordFlags) begin(a *app, s *bench.Spec, cluster func() trace.Cluster)
 	if r.monitor, err = monitor.Listen(f.monitor, s.Trace, monitor.Options{Cluster: cluster}); err != nil {
 		return nil, err
 	}
+	title := titleOf(s.WithDefaults())
+	s.Stage = func(x bench.Stage) {
+		r.monitor.Describe(monitor.Activity{Title: title, Phase: x.Name, Run: x.Run, Runs: x.Runs, Flops: x.Flops})
+	}
+	s.Within = r.monitor.Progress
 	_, err = fmt.Fprintf(a.err, "%s%s while this runs\n", label("monitor"), r.monitor.URL())
 	return r, err
+}
+
+// titleOf names what a Spec computes.
+func titleOf(s bench.Spec) string {
+	what := filepath.Base(s.Input)
+	if s.Input == "" {
+		what = bench.Result{Op: s.Op, M: s.M, N: s.N, K: s.K, NRHS: s.NRHS}.Shape()
+	}
+	return fmt.Sprintf("%s %s, %s", s.Op, s.Type, what)
 }
 
 // end stops the monitor.
@@ -195,6 +216,31 @@ func (r *recorded) show(a *app, quiet bool) error {
 		}
 	}
 	return nil
+}
+
+// keep writes the file for labench replay. The error is a *noTasksError if there is nothing to
+// write.
+func (r *recorded) keep(a *app, quiet bool, s bench.Spec, x *bench.Result) error {
+	file := r.flags.record
+	if r.last == nil || file == "" {
+		return nil
+	}
+	if tasksOf(r.last) == 0 {
+		return &noTasksError{file}
+	}
+	p, err := sim.NewProgram(r.last)
+	if err == nil {
+		run := &runfile.Run{Title: fmt.Sprintf("%s, nb = %d", titleOf(s), x.NB), Machine: x.Machine, Commit: x.Commit,
+			Sched: x.Sched, Workers: x.Workers, Seconds: r.took.Seconds(), Program: p}
+		err = writeWhole([]string{file}, func(to []io.Writer) error { return runfile.Write(to[0], run) })
+	}
+	if err != nil {
+		return fmt.Errorf("%s was not written: %w", file, err)
+	}
+	if quiet {
+		return nil
+	}
+	return fprintWrapped(a.out, label("record"), fmt.Sprintf("%s: %s, for labench replay", file, count(tasksOf(r.last), "task")))
 }
 
 // report prints where the time went.

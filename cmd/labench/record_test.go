@@ -180,8 +180,9 @@ func TestRecordOnlyWhatIsNeeded(t *testing.T) {
 		{recordFlags{report: true}, true, true},
 		{recordFlags{dot: "x.dot"}, true, true},
 		{recordFlags{trace: "x.prv"}, true, true},
+		{recordFlags{record: "x.json"}, true, true},
 	} {
-		var s bench.Spec
+		s := bench.Spec{Op: "gemm"}
 		r, err := test.flags.begin(&app{out: io.Discard, err: io.Discard}, &s, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -240,13 +241,18 @@ func testMonitor(t *testing.T, nodes int, args ...string) {
 		t.Errorf("%s", page)
 	}
 	var state monitor.State
-	for state.Counts.Ended == 0 && ctx.Err() == nil {
+	for (state.Counts.Ended == 0 || state.Activity.Run == 0 || len(state.Past) == 0) && ctx.Err() == nil {
+		state = monitor.State{}
 		if err := json.Unmarshal(get(url+"state"), &state); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if state.Counts.Ended == 0 || len(state.Workers) == 0 {
 		t.Errorf("%+v", state)
+	}
+	if x, was := state.Activity, state.Past; x.Title != "gemm f64, n = 300" || x.Phase == "" || x.Flops != 2*300*300*300 ||
+		len(was) == 0 || was[0].Phase != "warm-up" || was[0].Run != 1 || was[0].Took <= 0 {
+		t.Errorf("activity %+v after %+v", x, was)
 	}
 	if c := state.Cluster; (c != nil) != (nodes > 0) || c != nil && (len(c.Nodes) != nodes || c.Nodes[1].Workers != 1 || len(state.Workers) != nodes) {
 		t.Errorf("cluster %+v, workers %+v", c, state.Workers)

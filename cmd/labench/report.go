@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,23 +49,31 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 		b.WriteString(wrapped(label("condition"), fmt.Sprintf("at least %.2g: every digit of the solution may be wrong", r.Condition)))
 	}
 
+	times, rates := durations(r.SecondsBest, r.SecondsMedian), decimals(r.GFLOPSBest, r.GFLOPSMedian)
 	line := func(name, what string, seconds, rate float64) {
-		fmt.Fprintf(&b, "%s%-7s %10s %s GFLOP/s", label(name), what, duration(seconds), p.bold(fmt.Sprintf("%9s", gflops(rate))))
+		fmt.Fprintf(&b, "%s%-7s %12s %s GFLOP/s", label(name), what, times(seconds), p.bold(fmt.Sprintf("%9s", rates(rate))))
 	}
 	line("speed", "best", r.SecondsBest, r.GFLOPSBest)
 	if r.PeakGFLOPS > 0 {
-		fmt.Fprintf(&b, "   %.1f %% of the FMA peak, %s", 100*r.PeakFraction, gflops(r.PeakGFLOPS))
+		fmt.Fprintf(&b, "   %.1f %% of FMA peak %s", 100*r.PeakFraction, gflops(r.PeakGFLOPS))
 	}
 	b.WriteByte('\n')
 	line("", "median", r.SecondsMedian, r.GFLOPSMedian)
 	b.WriteByte('\n')
-	if r.PeakFraction > 1.02 && r.Refinement == nil { // which works in single precision
-		b.WriteString(wrapped(label(""), "faster than the peak can be: another program, or the hypervisor, had a part of these cores when that was measured; run it again"))
+	if care := cares(r); len(care) > 0 {
+		if r.Disturbed || r.PeakDisturbed {
+			care = append(care, quieter)
+		}
+		text := wrapped(label("care"), strings.Join(care, "\n"))
+		b.WriteString(strings.Replace(text, "care", p.alert("care"), 1)) // colour has no width
 	}
 
 	checks := r.Checks
 	if checks == nil {
 		checks = []bench.Check{{Formula: r.Formula, Residual: r.Residual, Limit: r.Limit}}
+	}
+	if s.Verify && r.Growth > 0 && r.Pivoting == "" {
+		b.WriteString(wrapped(label("growth"), fmt.Sprintf("%.3g by partial pivoting", r.Growth)))
 	}
 	name := "residual"
 	for _, c := range checks {
@@ -158,11 +167,15 @@ func usageTable(b *strings.Builder, p paint, r bench.Result) {
 	for _, u := range r.Summary.Usage {
 		all += u.Busy
 	}
-	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %-18s %9s %10s %7s", label("versions"), "op", "version", "calls", "time", "share")) + "\n")
+	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %-18s %9s %12s %7s", label("versions"), "op", "version", "calls", "time", "share")) + "\n")
 	byTime := slices.SortedStableFunc(slices.Values(r.Summary.Usage), func(x, y trace.Usage) int { return cmp.Compare(y.Busy, x.Busy) })
+	times := durations()
+	if len(byTime) > 0 {
+		times = durations(byTime[0].Busy.Seconds())
+	}
 	for _, u := range byTime {
 		share := 100 * float64(u.Busy) / float64(max(all, 1))
-		fmt.Fprintf(b, "%s%-16s %-18s %9d %10s %5.1f %%\n", label(""), clip(u.Op, 16), clip(u.Version, 18), u.Calls, duration(u.Busy.Seconds()), share)
+		fmt.Fprintf(b, "%s%-16s %-18s %9d %12s %5.1f %%\n", label(""), clip(u.Op, 16), clip(u.Version, 18), u.Calls, times(u.Busy.Seconds()), share)
 	}
 	for _, t := range r.Times {
 		busy += t
@@ -190,6 +203,31 @@ func gflops(x float64) string {
 		return fmt.Sprintf("%.0f", x)
 	}
 	return fmt.Sprintf("%.4g", x)
+}
+
+// decimals returns what formats rates of one table alike: with four digits of the largest.
+func decimals(rates ...float64) func(float64) string {
+	places := 0
+	if top := slices.Max(rates); top > 0 && top < 1000 {
+		places = 3 - int(math.Floor(math.Log10(top)))
+	}
+	return func(x float64) string { return strconv.FormatFloat(x, 'f', places, 64) }
+}
+
+// durations returns what formats times of one table alike: in the unit that suits the longest.
+// Seconds are for what takes longer, so that short ones have digits left.
+func durations(seconds ...float64) func(float64) string {
+	scale, unit, longest := 1e3, "ms", 0.0
+	for _, t := range seconds {
+		longest = max(longest, math.Abs(t))
+	}
+	switch {
+	case longest >= 10:
+		scale, unit = 1, "s"
+	case longest < 1e-3:
+		scale, unit = 1e6, "µs"
+	}
+	return func(t float64) string { return fmt.Sprintf("%.3f %s", t*scale, unit) }
 }
 
 // duration returns a time in words, of 10 columns if it is below 3 hours.

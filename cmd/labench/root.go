@@ -28,7 +28,7 @@ func (a *app) root() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0:
-				return usage(fmt.Errorf("unknown command %q; known: %s", args[0], strings.Join(names(cmd), ", ")))
+				return usage(&unknownError{"command", args[0], names(cmd)})
 			case tags:
 				return a.tagsInfo(false)
 			case version:
@@ -43,19 +43,30 @@ func (a *app) root() *cobra.Command {
 	cmd.Flags().BoolVar(&version, "version", false, "say which version and commit this program was built from")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
 			err = notAllowed(bad.GetFlag(), bad.GetValue())
 		}
+		if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
+			var known []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+			if k := nearest(none.GetSpecifiedName(), known); k != "" {
+				err = fmt.Errorf("%w. Did you mean --%s?", err, k)
+			}
+		}
 		return usage(err)
 	})
-	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		var errs problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "versions" && f.Name != "exclude" {
+				errs.note(fmt.Errorf("--%s is empty: give it a value, or leave it out", f.Name)) // as a script's variable may be
+			}
 			if n, wrong := cmd.Flags().GetInt(f.Name); wrong == nil && n != int(int32(n)) {
-				err = usage(notAllowed(f, f.Value.String()))
+				errs.note(notAllowed(f, f.Value.String()))
 			}
 		})
-		return err
+		return usage(errors.Join(errs...))
 	}
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
@@ -89,6 +100,6 @@ func names(cmd *cobra.Command) []string {
 // commands returns the makers of the subcommands beside the operations.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newScaleCommand, newWhyCommand, newTuneCommand, newDropinCommand, newGPUCheckCommand, newPeakCommand, newMETGCommand, newAgentCommand, newClusterCommand, newListCommand, newDoctorCommand,
+		newScaleCommand, newWhyCommand, newTuneCommand, newDropinCommand, newGPUCheckCommand, newPeakCommand, newMachineCommand, newPlanCommand, newReplayCommand, newMETGCommand, newLoopCommand, newAgentCommand, newClusterCommand, newListCommand, newDoctorCommand,
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/dispatch"
-	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -59,6 +58,9 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 			if len(args) > 1 {
 				return usage(fmt.Errorf("scale runs one operation, not %s", strings.Join(args, " and ")))
 			}
+			if len(args) > 0 && !slices.Contains(bench.Ops(), args[0]) {
+				return usage(&unknownError{"operation", args[0], bench.Ops()})
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,11 +76,11 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	fl.SortFlags = false
 	fl.StringVarP(&f.sizes, "n", "n", "1024,2048,4096", "orders of the problem")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers (default 1, 2, 4 … and one per core)")
-	fl.StringVar(&f.oversubscribe, "oversubscribe", "", "factors of oversubscription, as in 1:8: so many\nworkers on each core, instead of --workers")
+	fl.StringVar(&f.oversubscribe, "oversubscribe", "", "factors of oversubscription, as in 1:8: so many workers on each core, instead of --workers")
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
 	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policies: all, "+words(dispatch.Kinds()))
-	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its\nown, as in go,openblas,go+openblas,all")
-	fl.StringVar(&f.devices, "devices", "none", "accelerators, as in cuda0, sim or auto: three points,\nthe workers alone, the devices alone, and both")
+	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its own, as in go,openblas,go+openblas,all")
+	fl.StringVar(&f.devices, "devices", "none", "accelerators, as in cuda0, sim or auto: three points, the workers alone, the devices alone, and both")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	f.choices = registerChoices(cmd, bench.Operations()...)
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
@@ -88,8 +90,8 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per point instead of a table")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.plot, "plot", "", "draw a plot, too: a file .png or .svg")
-	fl.StringVar(&f.x, "x", "", "variable on the plot's horizontal axis: "+words(variables())+"\n(default the one with the most values)")
-	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none\n(default tessera/profile.json in the user's cache)")
+	fl.StringVar(&f.x, "x", "", "variable on the plot's horizontal axis: "+words(variables())+" (default the one with the most values)")
+	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
 	return cmd
 }
 
@@ -196,7 +198,7 @@ type scaleMachine struct {
 type runFunc func(context.Context, bench.Spec) (bench.Result, error)
 
 // peakFunc measures the FMA peak of a type on so many workers.
-type peakFunc func(ctx context.Context, typ string, workers int) (peak.Rate, error)
+type peakFunc func(ctx context.Context, typ string, workers int) (bench.PeakRate, error)
 
 // runScale runs the sweep and reports. Points that fail do not keep the others
 // from being run; the end of ctx does, and what there is by then is reported.
@@ -231,6 +233,9 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error
 			return err
 		}
 		line.clear()
+		if p.sweep.peakDisturbed {
+			a.warn("other programs, or the hypervisor, had a part of the cores while the peak was measured, three times over: it may be too low")
+		}
 	}
 	table := newScaleTable(&p.sweep)
 	if !f.json {
@@ -254,6 +259,9 @@ func (a *app) runScale(ctx context.Context, f *scaleFlags, m scaleMachine) error
 		if err != nil {
 			return err
 		}
+	}
+	if !f.json {
+		fmt.Fprint(a.out, table.disturbed.note())
 	}
 	if ctx.Err() == nil {
 		profile.save(a)

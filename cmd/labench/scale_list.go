@@ -17,7 +17,15 @@ type listError struct {
 }
 
 func (e *listError) Error() string {
-	return fmt.Sprintf("--%s: %q is not allowed; want %s", e.Flag, e.Element, e.Allowed)
+	words := strings.FieldsFunc(strings.TrimPrefix(e.Allowed, "one of "), func(r rune) bool { return r == ',' || r == ';' })
+	for i, w := range words {
+		words[i] = strings.TrimSpace(w)
+	}
+	text := fmt.Sprintf("--%s: %q is not allowed; want %s", e.Flag, e.Element, e.Allowed)
+	if k := didYouMean(e.Element, words); k != "" {
+		return text + ". " + k
+	}
+	return text
 }
 
 // maxElements bounds the length of a list: a range with a slip of the finger

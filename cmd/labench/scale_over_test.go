@@ -70,13 +70,14 @@ func TestOversubscribe(t *testing.T) {
 	}
 	const want = `gemm f64, n = 1024, nb automatic, priority, all versions
 GFLOP/s, best and median of 3; peak = share of the measured FMA peak of the
-workers' cores
+workers' cores; spread = how much longer the longest run took than the shortest;
+residual: below 3 is right
 factor = workers on each of 2 cores; of 1x = share of the rate with factor 1
 
- factor workers    nb    best  median  peak   of 1x
-      1       2   512    20.0    10.0  10 %   100 %
-      2       4   512    19.8    10.0  10 %    99 %
-      8      16   512    18.6    10.0   9 %    93 %
+ factor workers    nb    best  median  peak   of 1x spread residual
+      1       2   512    20.0    10.0  10 %   100 %    0 %  1.2e-01
+      2       4   512    19.8    10.0  10 %    99 %    0 %  1.2e-01
+      8      16   512    18.6    10.0   9 %    93 %    0 %  1.2e-01
 `
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Error(diff)

@@ -16,8 +16,9 @@ import (
 // scaleTable formats points as rows of at most 80 columns. What is the same
 // for all points stands above the table.
 type scaleTable struct {
-	sweep   *sweep
-	columns []scaleColumn
+	sweep     *sweep
+	columns   []scaleColumn
+	disturbed disturbance
 }
 
 type scaleColumn struct {
@@ -63,13 +64,28 @@ func newScaleTable(s *sweep) *scaleTable {
 	if s.cores > 0 && s.workers[0] == s.cores {
 		add(scaleColumn{"of 1x", 7, false, func(p *point) string { return percent(p.speedup) }})
 	}
+	used := func() int {
+		n := 1 // the mark
+		for _, c := range t.columns {
+			n += c.width + 1
+		}
+		return n
+	}
+	room := columns - used()
+	if s.swept(varVersions) {
+		room -= min(s.longest(varVersions), 12) + 1
+	}
+	for _, c := range []scaleColumn{
+		{"spread", 6, false, func(p *point) string { return known(100*p.result.Spread, "%.0f %%") }},
+		{"residual", 8, false, func(p *point) string { return known(float64(p.result.Residual), "%.1e") }},
+	} {
+		if room -= c.width + 1; room >= 0 {
+			add(c)
+		}
+	}
 	if s.swept(varVersions) {
 		// The only column of unknown width gets what the others leave.
-		used := 1 // the mark
-		for _, c := range t.columns {
-			used += c.width + 1
-		}
-		vary(varVersions, min(s.longest(varVersions), columns-used-1))
+		vary(varVersions, min(s.longest(varVersions), columns-used()-1))
 		last := len(t.columns) - 1
 		t.columns = slices.Insert(t.columns[:last], at, t.columns[last])
 	}
@@ -120,7 +136,7 @@ func (s *sweep) fixed() string {
 func (t *scaleTable) head() string {
 	s := t.sweep
 	text := wrapped("", topo.Detect().String()) + wrapped("", s.fixed())
-	text += wrapped("", fmt.Sprintf("GFLOP/s, best and median of %d; peak = share of the measured FMA peak of the workers' cores", s.base.Repeat))
+	text += wrapped("", fmt.Sprintf("GFLOP/s, best and median of %d; peak = share of the measured FMA peak of the workers' cores%s", s.base.Repeat, t.legend()))
 	if s.swept(varNB) && slices.Contains(s.nb, 0) {
 		text += "a before nb: automatic\n"
 	}
@@ -128,6 +144,19 @@ func (t *scaleTable) head() string {
 		text += wrapped("", fmt.Sprintf("factor = workers on each of %s; of 1x = share of the rate with factor 1", count(s.cores, "core")))
 	}
 	return text + "\n" + t.line(func(c scaleColumn) string { return c.name }, " ")
+}
+
+// legend explains the columns, for some of which there is not always room.
+func (t *scaleTable) legend() (text string) {
+	for _, c := range t.columns {
+		switch c.name {
+		case "spread":
+			text += "; spread = how much longer the longest run took than the shortest"
+		case "residual":
+			text += fmt.Sprintf("; residual: below %g is right", float64(bench.Limit(t.sweep.base.Op)))
+		}
+	}
+	return text
 }
 
 // row returns a point's row, with a mark at its end and a line that says why
@@ -142,7 +171,8 @@ func (t *scaleTable) row(p point) string {
 	if why := p.failure(); why != "" {
 		return t.line(cell, "!") + wrapped("  ! ", why)
 	}
-	return t.line(cell, " ")
+	r := p.result
+	return t.line(cell, t.disturbed.mark(r.Load, r.Workers, r.Spread, r.PeakFraction > 1))
 }
 
 func (t *scaleTable) line(cell func(scaleColumn) string, mark string) string {
@@ -163,7 +193,8 @@ func (t *scaleTable) line(cell func(scaleColumn) string, mark string) string {
 func csvColumns() []string {
 	return []string{"op", "type", "m", "n", "k", "nb", "nb_auto", "workers", "sched", "versions_allowed", "versions",
 		"seconds_best", "seconds_median", "gflops_best", "gflops_median", "peak_gflops", "peak_fraction",
-		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe", "devices"}
+		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe", "devices",
+		"seconds", "spread", "others", "steal", "machine", "commit"}
 }
 
 // csvOf returns the points as a CSV file (RFC 4180) with a header. Numbers are
@@ -191,10 +222,19 @@ func csvOf(points []point) []byte {
 		if p.factor > 0 {
 			factor = strconv.Itoa(p.factor)
 		}
+		var seconds []string
+		for _, t := range r.Seconds {
+			seconds = append(seconds, number(t))
+		}
+		others, steal := "", ""
+		if r.Load != nil {
+			others, steal = number(r.Load.Others), number(r.Load.Steal)
+		}
 		w.Write([]string{r.Op, r.Type, strconv.Itoa(r.M), strconv.Itoa(r.N), strconv.Itoa(r.K), strconv.Itoa(r.NB), strconv.FormatBool(p.nb == 0),
 			strconv.Itoa(r.Workers), r.Sched, p.versions.name, strings.Join(calls, ";"),
 			number(r.SecondsBest), number(r.SecondsMedian), number(r.GFLOPSBest), number(r.GFLOPSMedian), number(r.PeakGFLOPS), number(r.PeakFraction),
-			number(p.speedup), number(p.efficiency()), number(float64(r.Residual)), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor, p.devices.name})
+			number(p.speedup), number(p.efficiency()), number(float64(r.Residual)), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor, p.devices.name,
+			strings.Join(seconds, ";"), number(r.Spread), others, steal, r.Machine, r.Commit})
 	}
 	w.Flush() // into memory: there is no error
 	return out.Bytes()

@@ -112,6 +112,8 @@ type sweep struct {
 	versions []versionSet
 	devices  []deviceSet     // empty: none
 	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
+	// peakDisturbed says that something else ran whenever one of the peaks was measured.
+	peakDisturbed bool
 	// cores, if not 0, says that the workers are virtual units, cores times a
 	// factor of oversubscription, 1 and larger.
 	cores int
@@ -130,7 +132,7 @@ func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
 		if err != nil {
 			return err
 		}
-		s.peaks[w] = r.All
+		s.peaks[w], s.peakDisturbed = r.All, s.peakDisturbed || r.Disturbed
 	}
 	return nil
 }
@@ -291,7 +293,7 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 		return p, ctx.Err()
 	}
 	if peak := s.peaks[t.workers]; peak > 0 {
-		p.result.PeakGFLOPS, p.result.PeakFraction = peak, p.result.GFLOPSBest/peak
+		p.result.PeakGFLOPS, p.result.PeakFraction, p.result.PeakDisturbed = peak, p.result.GFLOPSBest/peak, s.peakDisturbed
 	}
 	if p.failure() != "" {
 		return p, nil

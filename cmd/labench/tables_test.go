@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -39,6 +40,17 @@ func TestList(t *testing.T) {
 	table := listTable(rows, paint{})
 	narrow(t, "list", table)
 	golden(t, "list", table)
+	short := listShort(rows)
+	narrow(t, "list", short)
+	golden(t, "list-short", short)
+	for _, test := range []struct {
+		words string
+		want  int
+	}{{"", len(rows)}, {"gemm", 10}, {"avx2", 4}, {"gemm avx2", 12}} {
+		if got, err := filter(rows, strings.Fields(test.words)); err != nil || len(got) != test.want {
+			t.Errorf("%q: %d rows, %v; want %d", test.words, len(got), err, test.want)
+		}
+	}
 
 	code, out, errs := labench(t, "list", "--json")
 	if code != exitPassed || errs != "" {
@@ -64,6 +76,14 @@ func TestList(t *testing.T) {
 	}
 	_, out, _ = labench(t, "list")
 	narrow(t, "list", out)
+	if n := strings.Count(out, "\n"); n > 50 || !strings.Contains(out, "\ngemm ") {
+		t.Errorf("%d lines:\n%s", n, out)
+	}
+	_, all, _ := labench(t, "list", "--all")
+	_, some, _ := labench(t, "list", "gemm")
+	if narrow(t, "list", all+some); strings.Count(all, "\n") <= strings.Count(out, "\n") || !strings.Contains(some, "eligible") || strings.Contains(some, "potrf") {
+		t.Errorf("%s\n%s", all, some)
+	}
 }
 
 func TestReport(t *testing.T) {
@@ -84,6 +104,10 @@ func TestReport(t *testing.T) {
 	direct.SecondsBest, direct.GFLOPSBest, direct.Summary.Usage = 1.25e-6, 1e-4, usages[1:2]
 	unchecked.PeakGFLOPS = 0
 	direct.PeakGFLOPS, direct.PeakFraction = 5e-5, 2
+	busy, near, mixed := r, r, r
+	busy.Load, busy.PeakDisturbed, busy.Spread, busy.Disturbed = &quiet.Load{Seconds: 3.7, CPUs: 2, Others: 0.8, Steal: 0.1}, true, 2.35, true
+	near.PeakFraction = 1.004
+	mixed.PeakFraction, mixed.Refinement, mixed.Spread, mixed.Disturbed = 1.7, &bench.Refinement{Iterations: 2}, 0.4, true
 	notVerified := s
 	notVerified.Verify, notVerified.Input = false, "/a/directory/with/a/long/name/and/another/one/in/it/matrix-with-a-long-name.mtx.gz"
 	rectangle.Op, rectangle.M, rectangle.K, rectangle.Formula, rectangle.Limit = "gemm", 10, 2000000, bench.Formula("gemm"), 3
@@ -95,7 +119,7 @@ func TestReport(t *testing.T) {
 	for _, x := range []struct {
 		s bench.Spec
 		r bench.Result
-	}{{s, r}, {s, wrong}, {s, direct}, {notVerified, unchecked}, {random, rectangle}} {
+	}{{s, r}, {s, wrong}, {s, direct}, {notVerified, unchecked}, {random, rectangle}, {s, busy}, {s, near}, {s, mixed}} {
 		if err := a.report(x.s, x.r); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +162,8 @@ func healthy() *findings {
 		library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX", Config: "OpenBLAS 0.3.21 DYNAMIC_ARCH", Threads: 1},
 		without:   func(name string) string { return "built without tag " + name },
 		kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, tiles: placement(2, ""),
-		fma: peak.Rate{One: 100, All: 780, Cores: 8, ISA: peak.AVX512}, triad: peak.Rate{One: 20, All: 80, Cores: 8}}
+		fma: bench.PeakRate{Rate: peak.Rate{One: 100, All: 780, Cores: 8, ISA: peak.AVX512}}, triad: bench.PeakRate{Rate: peak.Rate{One: 20, All: 80, Cores: 8}},
+		now: &quiet.Now{Average: [3]float64{0.1, 0.2, 0.3}, Pressure: 0.01}, load: &quiet.Load{Seconds: 1, CPUs: 8}, busy: &quiet.Load{Seconds: 2, CPUs: 8}}
 	for i := range 8 {
 		x.workers = append(x.workers, exec.Worker{ID: i, CPUs: []int{i}})
 	}
@@ -175,9 +200,15 @@ func TestDoctor(t *testing.T) {
 		{"quota", func(x *findings) { x.machine.CPUQuota = 4 }, "raise the quota"},
 		{"part of a CPU", func(x *findings) { x.machine.CPUQuota = 3.5 }, "--workers 3"},
 		{"shared", func(x *findings) { x.fma.All = 400 }, "stop what else runs"},
-		{"one core", func(x *findings) { x.fma = peak.Rate{One: 100, All: 100, Cores: 1} }, ""},
+		{"one core", func(x *findings) { x.fma.Rate = peak.Rate{One: 100, All: 100, Cores: 1} }, ""},
 		{"floating", func(x *findings) { x.workers[0] = exec.Worker{Note: "operation not permitted"} }, "sched_setaffinity"},
 		{"powersave", func(x *findings) { x.governor = "powersave" }, "cpupower"},
+		{"others", func(x *findings) { x.load.Others = 1.5 }, "stop them"},
+		{"a little", func(x *findings) { x.load.Others, x.busy.Steal = 0.05, 0.1 }, ""},
+		{"steal", func(x *findings) { x.busy.Steal = 0.8 }, "not shared"},
+		{"nothing known of the load", func(x *findings) { x.load, x.busy, x.now = nil, nil, nil }, ""},
+		{"other system", func(x *findings) { x.machine.OS, x.workers[0] = "js", exec.Worker{Note: "not supported"} }, "none here"},
+		{"environment's workers", func(x *findings) { x.lookupEnv = env(map[string]string{"TESSERA_WORKERS": "8"}) }, ""},
 		{"powersave in name", func(x *findings) { x.governor, x.driver = "powersave", "intel_pstate" }, ""},
 	} {
 		x := healthy()
@@ -191,6 +222,9 @@ func TestDoctor(t *testing.T) {
 		}
 		chart := x.chart(paint{})
 		narrow(t, test.name, chart)
+		if said := strings.Contains(chart, "TESSERA_WORKERS=8"); said != (test.name == "environment's workers") {
+			t.Errorf("%s: the chart tells of TESSERA_WORKERS: %t", test.name, said)
+		}
 		all.WriteString("== " + test.name + "\n")
 		if test.name != "healthy" {
 			_, chart, _ = strings.Cut(chart, "\n\n") // the diagnosis

@@ -34,7 +34,11 @@ func tagRows(set []string) []tagRow {
 		}
 		rows = append(rows, r)
 	}
-	rows = append(rows, tagRow{Tag: "lapacke", Set: matcalls.HasNetlib(),
+	device := tagRow{Tag: "cuda", Set: findDevices().built, Adds: "accelerators: NVIDIA GPUs, whose libraries are found at run time; needs C, and Linux"}
+	if !device.Set && slices.Contains(set, "cuda") {
+		device.Why = "built without cgo or not for Linux, which tag cuda needs"
+	}
+	rows = append(rows, device, tagRow{Tag: "lapacke", Set: matcalls.HasNetlib(),
 		Adds: "nothing to the library: with openblas, labench dropin compares with gonum's netlib, too; needs liblapacke"})
 	return append(rows, tagRow{Tag: "noasm", Set: slices.Contains(set, "noasm"),
 		Adds: "nothing: it takes the assembly away and leaves plain Go"})

@@ -54,12 +54,12 @@ over tile sizes is drawn by labench scale with --nb and --plot.`,
 	fl.StringVarP(&f.sizes, "n", "n", "512,1024,2048,4096", "orders of the problem")
 	fl.StringVar(&f.types, "type", strings.Join(bench.Types(), ","), "element types")
 	fl.StringVar(&f.nb, "nb", "", "tile sizes to try (default some up to half of n)")
-	fl.StringVar(&f.workers, "workers", "", "numbers of workers, each tuned for itself\n(default one per core)")
+	fl.StringVar(&f.workers, "workers", "", "numbers of workers, each tuned for itself (default one per core)")
 	fl.DurationVar(&f.budget, "budget", time.Minute, "time for all of it")
-	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version\nto fix that of one op")
+	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per problem instead of tables")
-	fl.StringVar(&f.profile, "profile", "", "file to save to, or none\n(default tessera/profile.json in the user's cache)")
+	fl.StringVar(&f.profile, "profile", "", "file to save to, or none (default tessera/profile.json in the user's cache)")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	}
 	for _, op := range ops {
 		if !slices.Contains(bench.Tunable(), op) {
-			errs.note(fmt.Errorf("unknown operation %q; known: %s", op, strings.Join(bench.Tunable(), ", ")))
+			errs.note(&unknownError{"operation", op, bench.Tunable()})
 		}
 	}
 	types := strings.Split(f.types, ",")

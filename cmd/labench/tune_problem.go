@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/cmd/labench/internal/tuning"
 )
 
@@ -19,8 +21,9 @@ type tuned struct {
 	points   []tuning.Point
 	standard tuning.Point // what la chooses by default
 	winner   tuning.Point
-	won      bool // winner can be relied on
-	complete bool // the search came to its end
+	won      bool        // winner can be relied on
+	complete bool        // the search came to its end
+	load     *quiet.Load // what else went on, nil if unknown
 	err      error
 }
 
@@ -62,6 +65,12 @@ func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share 
 	if len(candidates) == 0 {
 		candidates = tuning.Candidates(trial.N)
 	}
+	watch := quiet.Start()
+	defer func() {
+		if l, ok := watch.Stop(); ok {
+			t.load = &l
+		}
+	}()
 	search := tuning.NewSearch(candidates, trial.Default)
 	t.complete, t.err = search.Run(ctx, share-time.Since(begin), func(ctx context.Context, nb int) (float64, time.Duration, error) {
 		say(nb)
@@ -106,31 +115,34 @@ func tuneFailures(all []tuned) error {
 
 // tunedRow is one line of labench tune --json.
 type tunedRow struct {
-	Op       string     `json:"op"`
-	Type     string     `json:"type"`
-	N        int        `json:"n"`
-	Workers  int        `json:"workers"`        // 0 if the problem was not begun
-	NB       int        `json:"nb"`             // the fastest; 0 if that is not known
-	GFLOPS   float64    `json:"gflops"`         // with NB, the best of its runs
-	Default  int        `json:"default_nb"`     // what la takes without a profile
-	ByGFLOPS float64    `json:"default_gflops"` // with it
-	Direct   bool       `json:"direct"`         // it takes one kernel for all
-	Complete bool       `json:"complete"`       // the time sufficed
-	Points   []pointRow `json:"points"`
-	Error    string     `json:"error,omitempty"`
+	origin.Origin
+	Op       string      `json:"op"`
+	Type     string      `json:"type"`
+	N        int         `json:"n"`
+	Workers  int         `json:"workers"`        // 0 if the problem was not begun
+	NB       int         `json:"nb"`             // the fastest; 0 if that is not known
+	GFLOPS   float64     `json:"gflops"`         // with NB, the best of its runs
+	Default  int         `json:"default_nb"`     // what la takes without a profile
+	ByGFLOPS float64     `json:"default_gflops"` // with it
+	Direct   bool        `json:"direct"`         // it takes one kernel for all
+	Complete bool        `json:"complete"`       // the time sufficed
+	Points   []pointRow  `json:"points"`
+	Load     *quiet.Load `json:"load,omitempty"` // what else went on
+	Error    string      `json:"error,omitempty"`
 }
 
 // pointRow is one tile size of a tunedRow.
 type pointRow struct {
-	NB     int     `json:"nb"`
-	Best   float64 `json:"gflops_best"`
-	Median float64 `json:"gflops_median"`
-	Count  int     `json:"measurements"`
+	NB     int       `json:"nb"`
+	Best   float64   `json:"gflops_best"`
+	Median float64   `json:"gflops_median"`
+	Count  int       `json:"measurements"`
+	All    []float64 `json:"gflops"` // of each of them, in order
 }
 
 // MarshalJSON writes the tunedRow of t.
 func (t tuned) MarshalJSON() ([]byte, error) {
-	row := tunedRow{Op: t.spec.Op, Type: t.spec.Type, N: t.spec.N, Complete: t.complete, Points: []pointRow{}}
+	row := tunedRow{Origin: origin.Here(), Load: t.load, Op: t.spec.Op, Type: t.spec.Type, N: t.spec.N, Complete: t.complete, Points: []pointRow{}}
 	if t.trial != nil {
 		row.Workers, row.Default, row.Direct = t.trial.Workers, t.trial.Default, t.trial.Direct
 	}
@@ -139,7 +151,11 @@ func (t tuned) MarshalJSON() ([]byte, error) {
 		row.NB, row.GFLOPS = t.winner.NB, t.winner.Best()/1e9
 	}
 	for _, q := range t.points {
-		row.Points = append(row.Points, pointRow{q.NB, q.Best() / 1e9, q.Median() / 1e9, len(q.Rates)})
+		p := pointRow{q.NB, q.Best() / 1e9, q.Median() / 1e9, len(q.Rates), nil}
+		for _, r := range q.Rates {
+			p.All = append(p.All, r/1e9)
+		}
+		row.Points = append(row.Points, p)
 	}
 	if t.err != nil {
 		row.Error = strings.Join(strings.Fields(t.err.Error()), " ")

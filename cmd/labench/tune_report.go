@@ -96,6 +96,9 @@ func (t *tuned) verdict() string {
 	if !t.complete {
 		text += "; not finished: what is close was not compared often enough"
 	}
+	if t.load != nil && t.load.Disturbs(t.trial.Workers) {
+		text += "; disturbed: " + t.load.String() + ", so try again on a quiet machine"
+	}
 	return text
 }
 

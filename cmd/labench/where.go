@@ -16,16 +16,24 @@ import (
 )
 
 // clusterWords is what --cluster takes.
-const clusterWords = "local:N, a TOML file, or HOST:PORT[,HOST:PORT…]"
+const clusterWords = "local:N, mpi, slurm, a TOML file, or HOST:PORT[,HOST:PORT…]"
 
 // localMost is the most agents that --cluster local:N starts: more are a slip.
 const localMost = 256
 
-// locate says what the words of --cluster mean: how many agents are to be started on this
-// machine, which file lists the nodes, or their addresses.
-func locate(words []string) (local int, file string, addresses []string, err error) {
-	bad := func(w, problem string) (int, string, []string, error) {
-		return 0, "", nil, fmt.Errorf("--cluster: %q %s; want %s", w, problem, clusterWords)
+// located is where the nodes of a cluster are: one of these.
+type located struct {
+	local     int      // agents that are to be started on this machine
+	ranks     bool     // processes that a launcher of MPI has started
+	job       bool     // agents on the nodes of this job of Slurm
+	file      string   // which lists them
+	addresses []string // of some
+}
+
+// locate says what the words of --cluster mean.
+func locate(words []string) (at located, err error) {
+	bad := func(w, problem string) (located, error) {
+		return located{}, fmt.Errorf("--cluster: %q %s; want %s", w, problem, clusterWords)
 	}
 	for _, w := range words {
 		count, isLocal := strings.CutPrefix(w, "local:")
@@ -37,22 +45,26 @@ func locate(words []string) (local int, file string, addresses []string, err err
 			if err != nil || n < 1 || n > localMost {
 				return bad(w, fmt.Sprintf("does not say how many agents, from 1 to %d", localMost))
 			}
-			local = n
+			at.local = n
+		case w == "mpi":
+			at.ranks = true
+		case w == slurmPeers:
+			at.job = true
 		case notAddress == nil && notPort == nil && port != "0":
-			addresses = append(addresses, w)
+			at.addresses = append(at.addresses, w)
 		case notAddress == nil && filepath.Ext(w) != ".toml":
 			return bad(w, "has no port from 1 to 65535")
 		default:
 			if s, err := os.Stat(w); err != nil || s.IsDir() {
 				return bad(w, "is neither a file that is there nor host:port")
 			}
-			file = w
+			at.file = w
 		}
 	}
-	if (local > 0 || file != "") && len(words) > 1 {
+	if (at.local > 0 || at.ranks || at.job || at.file != "") && len(words) > 1 {
 		return bad(strings.Join(words, ","), "has more than one word")
 	}
-	return local, file, addresses, nil
+	return at, nil
 }
 
 // nodesFile is a file that lists the nodes of a cluster:

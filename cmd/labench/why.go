@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/trace"
-	"github.com/tessera-la/tessera/internal/topo"
 )
 
 // newWhyCommand returns the command labench explain.
@@ -27,7 +29,7 @@ done about it, the largest first.`,
   labench explain qr -m 20000 -n 500 --workers 8 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("nothing known of %q; labench explain takes: %s", args[0], strings.Join(bench.Ops(), ", ")))
+				return usage(&unknownError{"operation", args[0], bench.Ops()})
 			}
 			return usage(fmt.Errorf("explain what? One of: %s", strings.Join(bench.Ops(), ", ")))
 		},
@@ -49,7 +51,7 @@ func (a *app) runWhy(ctx context.Context, f *opFlags) error {
 	if err != nil {
 		return err
 	}
-	s.Workers = cmp.Or(s.Workers, topo.Detect().Workers())
+	s.Workers = cmp.Or(s.Workers, exec.DefaultWorkers())
 	if s.Workers == 1 {
 		return usage(fmt.Errorf("with one worker there is nothing to compare; --workers 2 makes two share this core"))
 	}
@@ -105,7 +107,7 @@ func (a *app) whyNoTasks(f *opFlags, all side) error {
 	text := fmt.Sprintf("The problem goes to one kernel on the calling goroutine, without tasks, and takes %s: more workers do not matter to it. "+
 		"Compute several of them at once, one on each goroutine, or cut it into tiles with --nb.", duration(all.took.Seconds()))
 	if f.json {
-		return a.document(whyDocument{Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
+		return a.document(whyDocument{Origin: all.result.Origin, Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
 			Direct: true, Verdict: []string{text}})
 	}
 	return fprintWrapped(a.out, "", text)
@@ -113,6 +115,7 @@ func (a *app) whyNoTasks(f *opFlags, all side) error {
 
 // whyDocument is what labench explain --json prints. Times are in seconds.
 type whyDocument struct {
+	origin.Origin
 	Op      string    `json:"op"`
 	Type    string    `json:"type"`
 	M       int       `json:"m"`
@@ -132,12 +135,16 @@ type whyDocument struct {
 }
 
 type whySide struct {
-	Workers      int     `json:"workers"`
-	Seconds      float64 `json:"seconds"`
-	Outside      float64 `json:"outside"` // before the first task and after the last
-	GFLOPS       float64 `json:"gflops"`
-	PeakGFLOPS   float64 `json:"peak_gflops"`
-	PeakFraction float64 `json:"peak_fraction"`
+	Workers       int         `json:"workers"`
+	Seconds       float64     `json:"seconds"`
+	Runs          []float64   `json:"runs"`    // seconds of each run, of which the fastest is explained
+	Outside       float64     `json:"outside"` // before the first task and after the last
+	GFLOPS        float64     `json:"gflops"`
+	PeakGFLOPS    float64     `json:"peak_gflops"`
+	PeakFraction  float64     `json:"peak_fraction"`
+	PeakDisturbed bool        `json:"peak_disturbed"`
+	Load          *quiet.Load `json:"load,omitempty"` // what else ran
+	Disturbed     bool        `json:"disturbed"`
 }
 
 type whyPath struct {
@@ -164,11 +171,12 @@ type whyLoss struct {
 // document returns the account for programs.
 func (x *account) document() whyDocument {
 	r := x.all.result
-	d := whyDocument{Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Sched: r.Sched, Speedup: x.speedup(),
+	d := whyDocument{Origin: r.Origin, Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Sched: r.Sched, Speedup: x.speedup(),
 		Lost: x.share(x.lost()), Verdict: x.verdict(),
 		Path: &whyPath{x.path.Length.Seconds(), x.path.Work.Seconds(), len(x.path.Tasks), x.path.Bound()}}
 	of := func(s side, outside time.Duration) *whySide {
-		return &whySide{s.workers, s.took.Seconds(), outside.Seconds(), s.result.GFLOPSBest, s.result.PeakGFLOPS, s.result.PeakFraction}
+		r := s.result
+		return &whySide{s.workers, s.took.Seconds(), r.Seconds, outside.Seconds(), r.GFLOPSBest, r.PeakGFLOPS, r.PeakFraction, r.PeakDisturbed, r.Load, r.Disturbed}
 	}
 	d.One, d.All = of(x.one, x.outside[0]), of(x.all, x.outside[1])
 	for _, o := range x.ops {

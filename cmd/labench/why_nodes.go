@@ -208,9 +208,13 @@ func (x *nodesAccount) versions(b *strings.Builder, p paint) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	b.WriteString(p.faint(fmt.Sprintf("%s%-12s %-12s %7s %10s   %s", label("versions"), "op", "version", "tasks", "time", "on")) + "\n")
+	b.WriteString(p.faint(fmt.Sprintf("%s%-12s %-12s %7s %12s   %s", label("versions"), "op", "version", "tasks", "time", "on")) + "\n")
+	times := durations()
+	if len(rows) > 0 {
+		times = durations(rows[0].Seconds)
+	}
 	for _, r := range rows {
-		b.WriteString(wrapped(fmt.Sprintf("%s%-12s %-12s %7d %10s   ", label(""), clip(r.Op, 12), clip(cmp.Or(r.Version, "not known"), 12), r.Tasks, duration(r.Seconds)), strings.Join(r.on, ", ")))
+		b.WriteString(wrapped(fmt.Sprintf("%s%-12s %-12s %7d %12s   ", label(""), clip(r.Op, 12), clip(cmp.Or(r.Version, "not known"), 12), r.Tasks, times(r.Seconds)), strings.Join(r.on, ", ")))
 	}
 }
 

@@ -44,6 +44,11 @@ func (x *account) text(s bench.Spec, p paint) string {
 	b.WriteString(wrapped(label("machine"), machineLine(topo.Detect())))
 	b.WriteString(x.measured(s, p))
 	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %7s %11s %11s   %s", label("tasks"), "op", "tasks", workers(1), workers(x.all.workers), "time each")) + "\n")
+	var each []float64
+	for _, o := range x.ops {
+		each = append(each, o.each(0).Seconds(), o.each(1).Seconds())
+	}
+	times := durations(each...)
 	for _, o := range x.ops {
 		calls, change := fmt.Sprint(o.calls[1]), fmt.Sprintf("%+.1f %%", 100*o.slower())
 		switch {
@@ -54,7 +59,7 @@ func (x *account) text(s bench.Spec, p paint) string {
 		case o.version[0] != o.version[1]:
 			change += ", " + clip(o.version[0]+"→"+o.version[1], 20)
 		}
-		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, o.eachIn(0), o.eachIn(1), change)
+		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, o.eachIn(0, times), o.eachIn(1, times), change)
 	}
 	x.table(&b)
 	b.WriteByte('\n')
@@ -71,9 +76,14 @@ func (x *account) text(s bench.Spec, p paint) string {
 // table writes the losses, a line each.
 func (x *ledger) table(b *strings.Builder) {
 	name := "lost"
+	var spent []float64
+	for _, l := range x.losses {
+		spent = append(spent, l.time.Seconds())
+	}
+	times := durations(spent...)
 	for _, l := range x.losses {
 		if part := 100 * x.share(l.time); part >= 0.05 || part <= -0.05 {
-			fmt.Fprintf(b, "%s%6.1f %% %11s   %s\n", label(name), part, spent(l.time), l.short())
+			fmt.Fprintf(b, "%s%6.1f %% %11s   %s\n", label(name), part, times(l.time.Seconds()), l.short())
 			name = ""
 		}
 	}
@@ -96,13 +106,20 @@ func (x *account) measured(s bench.Spec, p paint) string {
 	b.WriteString(wrapped(label("run"), fmt.Sprintf("nb = %d, 1 and %s, policy %s, fastest of %s",
 		x.all.result.NB, workers(x.all.workers), x.all.result.Sched, count(s.Repeat, "run"))))
 	name := "speed"
+	times, rates := durations(x.one.took.Seconds(), x.all.took.Seconds()), decimals(x.one.result.GFLOPSBest, x.all.result.GFLOPSBest)
 	for _, r := range []side{x.one, x.all} {
-		fmt.Fprintf(&b, "%s%-11s %10s %s GFLOP/s", label(name), workers(r.workers), duration(r.took.Seconds()), p.bold(fmt.Sprintf("%9s", gflops(r.result.GFLOPSBest))))
+		fmt.Fprintf(&b, "%s%-11s %12s %s GFLOP/s", label(name), workers(r.workers), times(r.took.Seconds()), p.bold(fmt.Sprintf("%9s", rates(r.result.GFLOPSBest))))
 		if r.result.PeakGFLOPS > 0 {
 			fmt.Fprintf(&b, "   %.1f %% of peak %s", 100*r.result.PeakFraction, gflops(r.result.PeakGFLOPS))
 		}
 		b.WriteByte('\n')
 		name = ""
+	}
+	for _, r := range []side{x.one, x.all} {
+		if note := abovePeak(r.result); note != "" {
+			b.WriteString(wrapped(label("care"), note))
+			break // it is the same on both sides
+		}
 	}
 	lost := "nothing is lost"
 	if x.lost() > 0 {
@@ -115,23 +132,15 @@ func (x *account) measured(s bench.Spec, p paint) string {
 }
 
 // eachIn returns the mean time of a task on a side in words.
-func (o *opTimes) eachIn(side int) string {
+func (o *opTimes) eachIn(side int, words func(float64) string) string {
 	if o.calls[side] == 0 {
 		return "-"
 	}
-	return spent(o.each(side))
+	return words(o.each(side).Seconds())
 }
 
 // workers returns a number of workers in words.
 func workers(n int) string { return count(n, "worker") }
-
-// spent returns a time that may be negative.
-func spent(d time.Duration) string {
-	if d < 0 {
-		return "-" + duration(-d.Seconds())
-	}
-	return duration(d.Seconds())
-}
 
 // brief returns a time with three digits.
 func brief(d time.Duration) string { return inUnits(d.Seconds(), "%.3g") }
@@ -165,6 +174,9 @@ func (x *account) verdict() []string {
 func (x *account) unsteady() string {
 	var ranges []string
 	for _, s := range []side{x.one, x.all} {
+		if l := s.result.Load; l != nil && l.Disturbs(s.workers) {
+			ranges = append(ranges, fmt.Sprintf("with %s %s", workers(s.workers), l))
+		}
 		if longest := slices.Max(append(s.result.Times, s.took)); longest > s.took+s.took/5 {
 			ranges = append(ranges, fmt.Sprintf("with %s the runs took from %s to %s", workers(s.workers), brief(s.took), brief(longest)))
 		}

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"slices"
-
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -16,7 +14,7 @@ type catalog struct {
 	nodes   []*node
 	fixed   bool  // there are nodes that may be lost
 	work    *work // of this node
-	data    map[*graph.Datum]*entry
+	data    *dataIndex
 	entries map[*entry]bool
 	homes   map[*entry]*home // of data that lie in the program's memory
 	names   map[transport.Ref]bool
@@ -26,11 +24,12 @@ type catalog struct {
 // datum returns the entry of a datum. The first time it comes, what it holds is put where
 // others can fetch it, unless it is kept: then it is where the jobs before have left it.
 func (c *catalog) datum(d *graph.Datum) *entry {
-	if e := c.data[d]; e != nil {
+	if e := c.data.of(d); e != nil {
 		return e
 	}
 	if e := c.kept[d.Value]; e != nil {
-		c.data[d], c.entries[e], e.label, e.datum = e, true, labelOf(d), d
+		c.data.put(d, e)
+		c.entries[e], e.label, e.datum = true, labelOf(d), d
 		c.titles[titleOf(e.ref)] = d.Name
 		e.show(d)
 		return e
@@ -43,7 +42,8 @@ func (c *catalog) datum(d *graph.Datum) *entry {
 	e.label, e.known = labelOf(d), c.known.names(e.kind)
 	c.titles[titleOf(r)] = d.Name
 	h := &home{value: d.Value, fixed: c.fixed}
-	c.data[d], c.entries[e], c.homes[e], c.names[r] = e, true, h, true
+	c.data.put(d, e)
+	c.entries[e], c.homes[e], c.names[r] = true, h, true
 	e.brought(false)
 	e.show(d)
 	c.work.store.adopt(r, h)
@@ -64,7 +64,7 @@ func (c *catalog) sendable(t *graph.Task) bool {
 		return false
 	}
 	for i := range t.Len() {
-		if !c.data[t.Operand(i).Datum].known {
+		if !c.data.of(t.Operand(i).Datum).known {
 			return false
 		}
 	}
@@ -95,29 +95,10 @@ func (c *catalog) called(nodes []int) (names []string) {
 
 // index returns the number of a node in the job, -1 if it is none of the job's.
 func (c *catalog) index(n *node) int {
-	for i, x := range c.nodes {
-		if x == n {
-			return i
-		}
+	if n.index < len(c.nodes) && c.nodes[n.index] == n {
+		return n.index
 	}
 	return -1
-}
-
-// shed has nodes drop copies that no task will read any more: all but the first, and the
-// driver's.
-func (c *catalog) shed(e *entry) {
-	if len(e.holders) < 2 {
-		return
-	}
-	for _, h := range e.holders[1:] {
-		if h > 0 {
-			c.where.drop(h, e.ref)
-			c.nodes[h].memory.forget(e)
-		}
-	}
-	first := e.holders[0]
-	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h != first && h > 0 })
-	e.shares = e.shares[:0]
 }
 
 // titleOf returns the key of a matrix in placement.titles.

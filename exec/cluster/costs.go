@@ -12,12 +12,27 @@ import (
 // on them, and values between them. It is pure. What is older counts less: it is as the last
 // some dozen tasks, or values, were.
 type experience struct {
-	ops   map[string][]tally // by op, and node: seconds for a unit of work
-	spent map[string]float64 // by op: seconds, on all nodes
-	links map[[2]int]*link   // from a node to another one
-	all   link               // any two nodes
+	ops   map[string]*times
+	links map[[2]int]*link // from a node to another one
+	all   link             // any two nodes
 
 	call versions.Call // that of the last question
+}
+
+// times is how long tasks of an op take.
+type times struct {
+	by    []tally // by node: seconds for a unit of work
+	sum   float64 // of the ratios that are known …
+	known int     // … and how many these are
+	spent float64 // seconds, on all nodes
+}
+
+// mean returns the mean of the ratios that are known, 0 if none is.
+func (t *times) mean() float64 {
+	if t == nil || t.known == 0 {
+		return 0
+	}
+	return t.sum / float64(t.known)
 }
 
 // workOf returns the work of a task, in units of its op. A Work that panics has the task
@@ -52,28 +67,36 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) {
 		return
 	}
 	if x.ops == nil {
-		x.ops, x.spent = map[string][]tally{}, map[string]float64{}
+		x.ops = map[string]*times{}
 	}
-	name := t.Op.OpName()
-	all := x.ops[name]
-	for len(all) <= node {
-		all = append(all, tally{})
+	all := x.ops[t.Op.OpName()]
+	if all == nil {
+		all = &times{}
+		x.ops[t.Op.OpName()] = all
 	}
-	all[node].add(took.Seconds(), x.workOf(t))
-	x.ops[name] = all
-	x.spent[name] += took.Seconds()
+	for len(all.by) <= node {
+		all.by = append(all.by, tally{})
+	}
+	y := &all.by[node]
+	if y.in == 0 {
+		all.known++
+	}
+	all.sum -= y.ratio()
+	y.add(took.Seconds(), x.workOf(t))
+	all.sum += y.ratio()
+	all.spent += took.Seconds()
 }
 
 // slowness returns how long a node takes, as a multiple of what the mean of those takes that
 // have executed the same ops: 1 if nothing is known.
 func (x *experience) slowness(node int) float64 {
 	var sum, weights float64
-	for op, all := range x.ops {
-		if node >= len(all) || all[node].in == 0 {
+	for _, all := range x.ops {
+		if node >= len(all.by) || all.by[node].in == 0 {
 			continue
 		}
-		sum += x.spent[op] * all[node].ratio() / mean(all)
-		weights += x.spent[op]
+		sum += all.spent * all.by[node].ratio() / all.mean()
+		weights += all.spent
 	}
 	if weights == 0 {
 		return 1
@@ -90,30 +113,14 @@ func (x *experience) speed(node int) float64 {
 	return 1
 }
 
-// mean returns the mean of the ratios that are known, 0 if none is.
-func mean(all []tally) float64 {
-	var sum float64
-	n := 0
-	for i := range all {
-		if r := all[i].ratio(); r > 0 {
-			sum += r
-			n++
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum / float64(n)
-}
-
 // run returns the seconds that a worker of a node is expected to take for a task, 0 if nothing
 // is known of its op.
 func (x *experience) run(node int, t *graph.Task) float64 {
 	all := x.ops[t.Op.OpName()]
-	if node < len(all) && all[node].in > 0 {
-		return all[node].ratio() * x.workOf(t)
+	if all != nil && node < len(all.by) && all.by[node].in > 0 {
+		return all.by[node].ratio() * x.workOf(t)
 	}
-	if m := mean(all); m > 0 {
+	if m := all.mean(); m > 0 {
 		return m * x.slowness(node) * x.workOf(t)
 	}
 	return 0
@@ -132,11 +139,13 @@ func (x *experience) moved(from, to int, values, bytes int64, took time.Duration
 		x.links = map[[2]int]*link{}
 	}
 	l := x.links[[2]int{from, to}]
-	if l == nil {
+	if l == nil && len(x.links) < linksMost {
 		l = &link{}
 		x.links[[2]int{from, to}] = l
 	}
-	l.add(float64(values), float64(bytes), took.Seconds())
+	if l != nil {
+		l.add(float64(values), float64(bytes), took.Seconds())
+	}
 	x.all.add(float64(values), float64(bytes), took.Seconds())
 }
 
@@ -146,6 +155,9 @@ func (l *link) add(n, bytes, seconds float64) {
 	l.x, l.y = left*l.x+n*b, left*l.y+n*s
 	l.xx, l.xy = left*l.xx+n*b*b, left*l.xy+n*b*s
 }
+
+// linksMost is how many pairs of nodes are told apart: all of 64 nodes. Others count as any two.
+const linksMost = 1 << 12
 
 // takes returns the seconds for a value: a time for each, and one for each byte, where sizes
 // were unlike enough to tell the two apart; or else as those that have come, by their bytes.
@@ -174,7 +186,7 @@ const (
 // them to another one.
 func (x *experience) move(from []int, to int, bytes int64) float64 {
 	best := math.Inf(1)
-	for _, f := range from {
+	for _, f := range from[:min(len(from), giversMost)] {
 		l := x.links[[2]int{f, to}]
 		if l == nil {
 			l = &x.all

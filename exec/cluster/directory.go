@@ -25,6 +25,7 @@ type entry struct {
 	datum  *graph.Datum // by which the latest job knows it
 	copyOf *entry       // which this one stands for where something is made again
 	shares []share      // who gives the latest version to others
+	spots  []int        // nodes with a cap that were told to keep some version
 	users  int          // operands of tasks of the job that have not ended
 	spare  bool         // it is a second copy, which makes room for what tasks need
 
@@ -140,6 +141,7 @@ type share struct {
 	// turn is when it can give the version to one more node, in times that a copy takes:
 	// it gives one after the other, and begins when it has its own.
 	turn int
+	has  bool // it is a holder
 }
 
 // spreadLeast is the bytes of the smallest data that spread as a tree. To fetch smaller ones
@@ -181,43 +183,59 @@ func (e *entry) fetched(node int) (from []int, soon bool) {
 	}
 	s := e.first(e.label.bytes >= spreadLeast)
 	s.turn++
-	from, soon = e.behind(s.node), !e.has(s.node)
-	e.shares = append(e.shares, share{node, s.turn})
+	from, soon = e.behind(s.node), !s.has
+	e.shares = append(e.shares, share{node: node, turn: s.turn})
 	return from, soon
 }
 
 // first returns the share of the node that can give the version to one more the soonest, of
 // those that have it, or also of those that are about to. There is a holder.
 func (e *entry) first(soon bool) (best *share) {
-	least := 0
+	least, have := 0, 0
 	for i, s := range e.shares {
 		if i == 0 || s.turn < least {
 			least = s.turn
 		}
+		if s.has {
+			have++
+		}
 	}
 	for _, h := range e.holders {
-		if !slices.ContainsFunc(e.shares, func(s share) bool { return s.node == h }) {
-			e.shares = append(e.shares, share{node: h, turn: least})
+		if have == len(e.holders) {
+			break
+		}
+		i := slices.IndexFunc(e.shares, func(s share) bool { return s.node == h })
+		if i < 0 {
+			i, e.shares = len(e.shares), append(e.shares, share{h, least, false})
+		}
+		if !e.shares[i].has {
+			e.shares[i].has = true
+			have++
 		}
 	}
 	for i := range e.shares {
 		s := &e.shares[i]
-		has := e.has(s.node)
-		if !has && !soon {
+		if !s.has && !soon {
 			continue
 		}
-		if best == nil || s.turn < best.turn || s.turn == best.turn && has && !e.has(best.node) {
+		if best == nil || s.turn < best.turn || s.turn == best.turn && s.has && !best.has {
 			best = s
 		}
 	}
 	return best
 }
 
-// behind returns a node, and the others that have the latest version.
+// giversMost is how many nodes are named from which a version can be had.
+const giversMost = 8
+
+// behind returns a node, and others that have the latest version.
 func (e *entry) behind(first int) []int {
-	all := make([]int, 1, 1+len(e.holders))
+	all := make([]int, 1, min(1+len(e.holders), giversMost))
 	all[0] = first
 	for _, h := range e.holders {
+		if len(all) == giversMost {
+			break
+		}
 		if h != first {
 			all = append(all, h)
 		}
@@ -245,8 +263,14 @@ func (e *entry) name() transport.Ref {
 
 // read notes that a node has got the latest version.
 func (e *entry) read(node int) {
-	if !e.has(node) && !e.unmade() {
-		e.holders = append(e.holders, node)
+	if e.has(node) || e.unmade() {
+		return
+	}
+	e.holders = append(e.holders, node)
+	for i := range e.shares {
+		if s := &e.shares[i]; s.node == node {
+			s.has = true
+		}
 	}
 }
 
@@ -333,17 +357,26 @@ func (d *directory) written(e *entry, node int, r *record) {
 			d.drop(h, e.ref)
 		}
 	}
+	e.makes(r)
+	e.version++
+	e.ref.Version++
+	e.holders = append(e.holders[:0], node)
+	e.shares = e.shares[:0]
+}
+
+// makes notes what makes the next version again, nil if nothing does.
+func (e *entry) makes(r *record) {
 	if len(e.made) == 0 {
 		e.freed = e.version
+		if r == nil {
+			e.freed++
+			return
+		}
 	}
 	for len(e.made) < int(e.version-e.freed) {
 		e.made = append(e.made, nil)
 	}
 	e.made = append(e.made[:e.version-e.freed], r)
-	e.version++
-	e.ref.Version++
-	e.holders = append(e.holders[:0], node)
-	e.shares = e.shares[:0]
 }
 
 // drop notes that a node need not keep a version.

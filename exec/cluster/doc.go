@@ -64,8 +64,8 @@
 // meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
 // executor; offer (what a node can execute); agent; usage (what nodes have done); record; fleet;
-// match (who can execute what), owner, scheduler (which node gets which task), recall (and which
-// goes to another one) and why (in words), which are pure; catalog (the data of a job); story (what is told of tasks);
+// match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets which task), recall (and which
+// goes to another one), why (in words) and core (all of these, for simulations), which are pure; catalog (the data of a job); story (what is told of tasks);
 // placement; job; mend; guard (takes second copies); standing (what nodes say that they are at);
 // watchdog; driver; keep; watch (what is seen of all).
 package cluster

@@ -132,8 +132,8 @@ func (d *Driver) Speeds() (all []float64) {
 // least some, so that there is an owner whatever comes. The caller holds placing.
 func (d *Driver) share(n *node) float64 {
 	able, all := 0.0, 0.0
-	for name, seconds := range d.learned.spent {
-		op := d.known.ops[name]
+	for name, x := range d.learned.ops {
+		op, seconds := d.known.ops[name], x.spent
 		if all += seconds; op == nil || n.offer.unmet(op, nil) == nil {
 			able += seconds
 		}
@@ -199,7 +199,7 @@ func (d *Driver) Workers() []exec.Worker {
 		}
 		for i := range n.offer.kinds {
 			for range n.offer.kinds[i].Workers {
-				all = append(all, exec.Worker{ID: len(all), Location: n.index, Note: "on " + n.name, Target: &n.offer.kinds[i].Target})
+				all = append(all, exec.Worker{ID: len(all), Location: n.index, Host: n.name, Target: &n.offer.kinds[i].Target})
 			}
 		}
 	}

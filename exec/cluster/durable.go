@@ -48,7 +48,7 @@ type Copies struct {
 
 // The defaults of Copies, the least work between two rounds, and what is assumed that a
 // node gets of copies in a second: the rate of values with TLS on a loopback address is 0.85
-// GB/s (2 cores, EPYC, 2026-11-23: docs/cluster.md).
+// GB/s (2 cores, EPYC, 2026-11-23: docs/internals/measurements.md).
 const (
 	recordsMost = 1 << 17
 	recordBytes = 300
@@ -193,10 +193,10 @@ type rounds struct {
 }
 
 // submitted notes what a task will write.
-func (r *rounds) submitted(t *graph.Task, data map[*graph.Datum]*entry) {
+func (r *rounds) submitted(t *graph.Task, data *dataIndex) {
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.Out != 0 && first(t, k) {
-			e := data[o.Datum]
+			e := data.of(o.Datum)
 			r.pending[e] = append(r.pending[e], t.ID())
 		}
 	}

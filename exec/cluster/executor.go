@@ -442,7 +442,7 @@ func (e *execution) Ended(err error) {
 // leaves reports the end of a task that has begun, and has others begin.
 func (e *execution) leaves(err error) {
 	now := e.w.meter.change(0, -1)
-	next := e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)))
+	next := e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)), nil)
 	e.end(err)
 	if len(next) > 0 {
 		go func() { // who calls may be a worker, or hold the job: Submit would wait for it

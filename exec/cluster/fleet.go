@@ -73,7 +73,7 @@ type node struct {
 
 // newNode returns a node of which nothing is known but its name.
 func newNode(index int, name string) *node {
-	return &node{index: index, name: name, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
+	return &node{index: index, name: name, memory: memory{node: index}, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
 }
 
 // place returns where the node is in a recording.

@@ -44,8 +44,8 @@ func (g *gate[T]) enter(x gated[T]) bool {
 	return false
 }
 
-// leave notes that a task has ended, and returns those that are to begin.
-func (g *gate[T]) leave(x T, now time.Time) (next []T) {
+// leave notes that a task has ended, and appends those to next that are to begin.
+func (g *gate[T]) leave(x T, now time.Time, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.Index(g.in, x); i >= 0 {

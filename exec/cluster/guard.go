@@ -105,7 +105,7 @@ func (j *job) awaits(t *graph.Task) bool {
 	}
 	for k := range t.Len() {
 		o := t.Operand(k)
-		if d := r.due[j.data[o.Datum]]; d != nil && o.Mode&graph.Out != 0 {
+		if d := r.due[j.data.of(o.Datum)]; d != nil && o.Mode&graph.Out != 0 {
 			d.held = append(d.held, t)
 			j.tell(t, exec.Step{State: graph.Ready, Note: "held until a second copy has been taken of " + o.Datum.String()})
 			return true

@@ -76,7 +76,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		}
 	}
 	for _, o := range s.Operands {
-		j.data[o.Datum].users++
+		j.data.of(o.Datum).users++
 	}
 	if j.stories != nil && !j.again {
 		j.stories.Submitted(graph.TaskID(j.graph.Len()+1), s)
@@ -105,7 +105,7 @@ func (j *job) refuses(s *graph.Spec) error {
 	if !ok {
 		return nil
 	}
-	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data[o.Datum].known }) {
+	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data.of(o.Datum).known }) {
 		if j.nodes[0].offer.unmet(op, c) == nil {
 			return nil
 		}
@@ -152,9 +152,10 @@ func (j *job) begin() (err error) {
 		return err
 	}
 	j.sealed = false
-	j.data, j.entries = map[*graph.Datum]*entry{}, map[*entry]bool{}
+	j.data, j.entries = &dataIndex{}, map[*entry]bool{}
 	j.homes, j.names, j.titles = map[*entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
 	j.sched, j.batches = newScheduler(&j.opt, &j.where, &j.learned, j.data), nil
+	j.filled = nil
 	j.sched.again = j.again
 	j.sched.runs = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
 	j.sched.bound = func(t *graph.Task) bool { return !j.sendable(t) }
@@ -189,7 +190,7 @@ func (j *job) admitAll() {
 		}
 	}
 	j.sched.renew()
-	j.most = j.sched.largest()
+	j.most = j.sched.largest(j.opt.Idle)
 }
 
 // join lets a node that has come take part, under a policy of its own for as many nodes. A
@@ -232,7 +233,7 @@ func (j *job) Wait() error {
 	j.stopping()
 	j.host.end(number, nodes)
 	j.mu.Lock()
-	for d := range j.data {
+	for d := range j.data.all() {
 		d.SetAt(0)
 	}
 	j.where.over(number)

@@ -31,6 +31,7 @@ func (e *MemoryError) Error() string {
 // has to refuse anything. Copies that others have as well make room for what tasks need, that
 // which was used last the last. It is pure.
 type memory struct {
+	node  int   // whose it is
 	most  int64 // bytes; 0: no cap, and nothing is counted
 	used  int64
 	spots map[*entry]*spot
@@ -45,9 +46,9 @@ type spot struct {
 }
 
 // uses returns the data that a task uses, each once.
-func uses(t *graph.Task, data map[*graph.Datum]*entry) (all []*entry) {
+func uses(t *graph.Task, data *dataIndex) (all []*entry) {
 	for k := range t.Len() {
-		if e := data[t.Operand(k).Datum]; !slices.Contains(all, e) {
+		if e := data.of(t.Operand(k).Datum); !slices.Contains(all, e) {
 			all = append(all, e)
 		}
 	}
@@ -123,6 +124,7 @@ func (m *memory) pin(uses []*entry) {
 			s = &spot{bytes: e.label.bytes}
 			m.spots[e] = s
 			m.used += s.bytes
+			e.spots = append(e.spots, m.node)
 		}
 		s.pins++
 		s.last = m.clock
@@ -154,6 +156,7 @@ func (m *memory) forget(e *entry) bool {
 	if s != nil {
 		m.used -= s.bytes
 		delete(m.spots, e)
+		e.spots = slices.DeleteFunc(e.spots, func(i int) bool { return i == m.node })
 	}
 	return s != nil
 }

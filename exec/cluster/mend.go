@@ -135,7 +135,7 @@ func (r *replay) run(lost []*entry) error {
 	}
 	for _, s := range specs {
 		for _, o := range s.Operands {
-			r.data[o.Datum].users++
+			r.data.of(o.Datum).users++
 		}
 	}
 	r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *replay) run(lost []*entry) error {
 		}
 		r.mu.Lock()
 		for _, o := range s.Operands {
-			r.leave(r.data[o.Datum])
+			r.leave(r.data.of(o.Datum))
 		}
 		r.mu.Unlock()
 	}
@@ -195,7 +195,7 @@ func (r *replay) datumFor(e *entry, version uint32, mode graph.Mode) *graph.Datu
 			if from.ref == e.ref {
 				d = new(graph.Datum)
 				e.label.set(d)
-				r.data[d] = e
+				r.data.put(d, e)
 				e.show(d)
 			} else { // the driver has one place for all versions under a name
 				d = &r.chain(e, from, true).datum
@@ -223,7 +223,7 @@ func (r *replay) chain(e *entry, from source, copied bool) *chain {
 	}
 	c := &chain{entry: x}
 	e.label.set(&c.datum)
-	r.data[&c.datum] = x
+	r.data.put(&c.datum, x)
 	x.show(&c.datum)
 	r.all = append(r.all, x)
 	return c
@@ -253,7 +253,7 @@ func (r *replay) adopt(lost []*entry) {
 			m.unpin([]*entry{e})
 		}
 	}
-	for d, e := range r.parent.data {
+	for d, e := range r.parent.data.all() {
 		e.show(d)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // A message is a byte with the protocol's version, a byte with the kind, and the CBOR of
 // one of the structs below, as arrays; tasks and their ends are packed (packed.go). Values are no part of
-// messages: who needs one fetches it. The protocol's version is raised by every change of the structs; nodes of
-// unlike versions refuse each other's messages.
+// messages: a node that needs one fetches it. Every change of the structs raises the protocol's
+// version. Nodes of unlike versions refuse each other's messages.
 
 const protocol = 10
 

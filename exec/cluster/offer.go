@@ -187,6 +187,9 @@ func (o *offer) unmet(op *versions.Op, c *versions.Constraints) error {
 // like reports whether two nodes can execute the same tasks, but for their workers' memory,
 // which is hardly ever the same.
 func (o *offer) like(p *offer) bool {
+	if o == p {
+		return true
+	}
 	plain := func(all []Kind) (k []Kind) {
 		for _, x := range all {
 			x.Workers, x.Target.Memory, x.Accelerator = 0, 0, ""

@@ -131,13 +131,7 @@ func (o *Options) check() (k known, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.NewPolicy == nil {
-		if o.Policy == dispatch.Priority && !o.ByPriority {
-			o.Policy = dispatch.Locality
-		}
-		policy := o.Policy
-		o.NewPolicy = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(policy, m) }
-	}
+	o.decide()
 	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors}
 	for _, op := range o.Ops {
 		k.ops[op.OpName()] = op
@@ -167,6 +161,18 @@ func (o *Options) check() (k known, err error) {
 		k.values[t.String()] = t.Elem()
 	}
 	return k, nil
+}
+
+// decide fills in what makes the policy.
+func (o *Options) decide() {
+	if o.NewPolicy != nil {
+		return
+	}
+	if o.Policy == dispatch.Priority && !o.ByPriority {
+		o.Policy = dispatch.Locality
+	}
+	policy := o.Policy
+	o.NewPolicy = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(policy, m) }
 }
 
 // policy returns what the policy is called, of options that were checked.

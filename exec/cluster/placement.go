@@ -35,6 +35,7 @@ type placement struct {
 	graph   graph.Graph
 	sched   *scheduler
 	batches []batch       // by node: to be sent
+	filled  []int         // nodes that have got something since the latest place
 	words   string        // the parameter of the latest task that was given, encoded
 	space   []byte        // for the next one's
 	gives   []gift        // to the latest task that was given
@@ -89,7 +90,7 @@ func (p *placement) arrived(tasks []*graph.Task, from int) {
 // watched tells who watches a datum that it is there, in the program's memory, and ends the
 // watch then: who writes the datum next waits for that. The caller holds mu.
 func (p *placement) watched(t *graph.Task, w *graph.Watch) {
-	e := p.data[t.Operand(0).Datum]
+	e := p.data.of(t.Operand(0).Datum)
 	f := t.Tainted()
 	if f == nil && e.lost() {
 		if p.mend(t) {
@@ -136,9 +137,10 @@ func (p *placement) place() {
 	for p.giveAll(); p.dismiss() || !p.sched.halted && p.watches == 0 && p.squeeze(); {
 		p.giveAll()
 	}
-	for i := range p.batches {
+	for _, i := range p.filled {
 		p.send(i)
 	}
+	p.filled = p.filled[:0]
 	p.news.Broadcast()
 	if p.sched.halted && len(p.sched.flying) == 0 && p.mender != nil {
 		go p.mender()
@@ -240,7 +242,7 @@ func (p *placement) give(t *graph.Task, i int) {
 		return
 	}
 	for k := range t.Len() {
-		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data[o.Datum].lost() {
+		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data.of(o.Datum).lost() {
 			if p.mend(t) {
 				p.back(t, i)
 			} else {
@@ -273,11 +275,14 @@ func (p *placement) give(t *graph.Task, i int) {
 		}
 		x.Params = p.words
 	}
+	if len(p.batches[i].tasks) == 0 {
+		p.filled = append(p.filled, i)
+	}
 	to := p.batches[i].add(x, t.Len())
 	p.gives = p.gives[:0]
 	for k := range t.Len() {
 		o := t.Operand(k)
-		e := p.data[o.Datum]
+		e := p.data.of(o.Datum)
 		made.uses = append(made.uses, use{e, e.version, o.Mode})
 		y := operand{Ref: e.ref, Mode: o.Mode, Zero: e.unmade()}
 		switch has := e.has(i); {
@@ -442,7 +447,7 @@ func (p *placement) recall(r recall) {
 func (p *placement) retake(t *graph.Task, node int, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
-		x := p.data[o.Datum]
+		x := p.data.of(o.Datum)
 		if o.Mode&graph.In != 0 && slices.Contains(e.Missing, x.ref) {
 			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
 			p.vain(x, errors.New(e.Why))
@@ -476,7 +481,7 @@ func (p *placement) written(f *flight, k int) {
 	if o.Mode&graph.Out == 0 || f.task.Given(k) || !first(f.task, k) {
 		return
 	}
-	x := p.data[o.Datum]
+	x := p.data.of(o.Datum)
 	if f.home && p.homes[x] != nil {
 		x.brought(p.fixed && x.home.version != x.version-1) // or else it wrote over it
 	}
@@ -557,7 +562,7 @@ func (p *placement) end(t *graph.Task, node int, s graph.State, f *graph.Fault) 
 		node = -1
 	}
 	for k := range t.Len() {
-		p.leave(p.data[t.Operand(k).Datum])
+		p.leave(p.data.of(t.Operand(k).Datum))
 	}
 	if s != graph.Done && p.breaks != nil {
 		p.breaks()
@@ -579,7 +584,7 @@ func (p *placement) leave(e *entry) {
 // spare has copies of a datum dropped if no task will read it any more.
 func (p *placement) spare(e *entry) {
 	if e.users == 0 && p.sealed && !p.again {
-		p.shed(e)
+		p.sched.shed(e)
 	}
 }
 
@@ -594,7 +599,7 @@ func (p *placement) lose(n *node) {
 	}
 	p.batches[i] = batch{}
 	p.where.drops(i)
-	for d, e := range p.data {
+	for d, e := range p.data.all() {
 		had := e.has(i)
 		if e.lose(i); had {
 			e.show(d)

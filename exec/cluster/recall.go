@@ -20,7 +20,7 @@ type recall struct {
 // recalls returns what nodes are to give back, for others for which there is nothing else: tasks
 // that these end so much sooner. There is no answer for a task that has begun but its end.
 func (s *scheduler) recalls() (all []recall) {
-	if s.halted || s.again || s.stay {
+	if s.halted || s.again || s.stay || s.late == 0 || s.open.n == 0 || !s.affords() {
 		return nil
 	}
 	from, rest := s.busiest()
@@ -56,8 +56,8 @@ func (s *scheduler) busiest() (node int, rest float64) {
 func (s *scheduler) recall(to, from int, rest float64) recall {
 	r := recall{from: from}
 	var last []*flight
-	for _, f := range s.flying {
-		if f.node == from && f.to < 0 && f.cost > 0 && s.movable(f) {
+	for f := s.seats[from].flights; f != nil; f = f.next {
+		if f.to < 0 && f.cost > 0 && s.movable(f) {
 			last = append(last, f)
 		}
 	}
@@ -82,7 +82,7 @@ func (s *scheduler) recall(to, from int, rest float64) recall {
 		rest -= f.cost / float64(v.workers)
 		f.to = to
 		x.asked++
-		v.load -= f.cost
+		s.loads(from, -f.cost)
 		r.tasks = append(r.tasks, uint64(f.task.ID()))
 	}
 	return r
@@ -96,7 +96,7 @@ func (s *scheduler) movable(f *flight) bool {
 	}
 	for k := range f.task.Len() {
 		o := f.task.Operand(k)
-		if e := s.data[o.Datum]; o.Mode&graph.In == 0 || e.copied != nil || e.unmade() {
+		if e := s.data.of(o.Datum); o.Mode&graph.In == 0 || e.copied != nil || e.unmade() {
 			return false
 		}
 	}
@@ -112,13 +112,13 @@ func (s *scheduler) returned(f *flight) bool {
 	}
 	for k := range f.task.Len() {
 		o := f.task.Operand(k)
-		e := s.data[o.Datum]
+		e := s.data.of(o.Datum)
 		e.read(f.node)
 		e.show(o.Datum)
 	}
 	if s.seats[f.to].lost {
 		return false
 	}
-	s.seats[f.to].waiting = append(s.seats[f.to].waiting, f.task)
+	s.waits(f.to, append(s.seats[f.to].waiting, f.task))
 	return true
 }

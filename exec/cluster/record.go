@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 )
@@ -48,8 +49,12 @@ func (x *recording) follow(g *graph.Graph) (job uint64) {
 			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
 		})
 	}
-	forget := g.Log.Forget
-	g.Log.Begun = func() { r.Derive(edges, forget) }
+	l := g.Log
+	s := trace.Source{Edges: edges, Forget: l.Forget}
+	if l.Whole = r.Graphs; l.Whole {
+		s.Graph = func() trace.Graph { return exec.GraphOf(l, job) }
+	}
+	l.Begun = func() { r.Derive(s) }
 	return job
 }
 

@@ -21,6 +21,9 @@ import (
 //	                              node's memory waits there
 //	took, land  ─► flying         what nodes have
 //
+// What a task costs does not grow with the number of nodes: those with room are in a set, and
+// what has to look at all nodes is done once for so many tasks (seats.go).
+//
 // It is pure: it has no goroutine, clock, lock or socket, so that tests and simulations can
 // drive it in a time of their own. Node 0 is the driver. Node i is worker i of the policy, and
 // location i.
@@ -33,63 +36,29 @@ type scheduler struct {
 	policy  func(dispatch.Machine) dispatch.Policy // unless owned
 	named   string                                 // the policy, to people
 	where   *directory
-	data    map[*graph.Datum]*entry // what tasks use
-	runs    func(*graph.Task) bool  // whether a task will be executed: others need no memory
-	bound   func(*graph.Task) bool  // whether the driver only can execute a task
-	again   bool                    // something is made again, which stays where it is
+	data    *dataIndex             // what tasks use
+	runs    func(*graph.Task) bool // whether a task will be executed: others need no memory
+	bound   func(*graph.Task) bool // whether the driver only can execute a task
+	again   bool                   // something is made again, which stays where it is
 	learned *experience
 
-	queue  *dispatch.Queue
-	nodes  int // that the queue knows
-	fit    matches
-	unfit  []*graph.Task
-	seats  []seat
+	queue *dispatch.Queue
+	nodes int // that the queue knows
+	fit   matches
+	unfit []*graph.Task
+	seating
 	owners owners
-	flying map[graph.TaskID]*flight
 	spare  *flight // to be used again
 	halted bool    // nothing is given
-	behind bool    // a node has recallTime to do, or more
-	turn   int     // the latest node to be given something
+	turn   int     // the latest node to be asked
+	called nodeSet // nodes for which something may have come since they were asked in vain
+	steals bool    // a node is asked whether it takes what another one owns
 	direct int     // the latest node to be meant for a task that few can execute
 }
 
-// seat is a node as one that is given tasks.
-type seat struct {
-	lost    bool
-	workers int
-	has     int     // tasks
-	load    float64 // seconds that its workers are expected to take for them
-	room    int     // how many more it is given
-	pace    pace
-	memory  *memory
-	offer   *offer
-	asked   int           // tasks that others were asked for, for this node
-	waiting []*graph.Task // for room in its memory
-}
-
-// flight is a task that a node has been given, and what made its results if it ends well,
-// nil if nobody could do so again.
-type flight struct {
-	task *graph.Task
-	node int
-	cost float64 // seconds that it is expected to take there, of one worker; 0: not known
-	to   int     // the node for which it was asked back; -1: none
-	made *record
-	home bool // it works in the program's memory
-	uses []*entry
-	from []gift  // what others have been asked to give it, of those with a cap on memory
-	next *flight // of those to be used again
-}
-
-// gift is a datum that a node is to give another one: it keeps it until then.
-type gift struct {
-	of   *entry
-	node int
-}
-
 // newScheduler returns a scheduler that gives tasks to no node yet.
-func newScheduler(o *Options, where *directory, learned *experience, data map[*graph.Datum]*entry) *scheduler {
-	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data, flying: map[graph.TaskID]*flight{}}
+func newScheduler(o *Options, where *directory, learned *experience, data *dataIndex) *scheduler {
+	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data, seating: seating{flying: map[graph.TaskID]*flight{}}}
 	s.owners.lost = func(node int) bool { return s.seats[node].lost }
 	s.owners.can = func(t *graph.Task, node int) bool { return s.fit.can(t, node) }
 	return s
@@ -105,37 +74,15 @@ func (s *scheduler) enter(node, workers int, m *memory, o *offer) {
 		least = aheadOwned
 	}
 	p := newPace(workers, least)
+	if node > 0 && s.seats[node].lost {
+		s.others++
+	}
 	s.seats[node] = seat{workers: workers, pace: p, room: p.size, memory: m, offer: o}
+	s.open.set(node, p.size > 0)
+	s.called.set(node, true)
 	if node > 0 || !s.idle {
 		s.owners.enter(node)
 	}
-}
-
-// absent reports whether a node is given no tasks.
-func (s *scheduler) absent(node int) bool { return node >= len(s.seats) || s.seats[node].lost }
-
-// alone reports whether the driver is the only node.
-func (s *scheduler) alone() bool {
-	for i := 1; i < len(s.seats); i++ {
-		if !s.seats[i].lost {
-			return false
-		}
-	}
-	return true
-}
-
-// largest returns the bytes that the node with the most memory can have; 0: no cap.
-func (s *scheduler) largest() (most int64) {
-	for i, x := range s.seats {
-		if x.lost || i == 0 && s.idle {
-			continue
-		}
-		if x.memory.most == 0 {
-			return 0
-		}
-		most = max(most, x.memory.most)
-	}
-	return most
 }
 
 // renew makes a queue for the nodes that there are. What the old one has goes there, as it
@@ -144,7 +91,7 @@ func (s *scheduler) renew() {
 	old, known := s.queue, s.nodes
 	s.nodes = len(s.seats)
 	own := s.idle && !s.alone()
-	m := dispatch.Machine{Costs: costs{s}}
+	m := dispatch.Machine{Costs: costs{s}, Held: s.parts}
 	offers := make([]*offer, s.nodes)
 	for i := range s.nodes {
 		m.Locations = append(m.Locations, i)
@@ -198,9 +145,13 @@ func (s *scheduler) ready(tasks []*graph.Task, from int) {
 	for _, t := range tasks {
 		switch a := s.fit.ask(t); {
 		case a.groups != 0 || a.some && s.costed:
-			common = append(common, t)
+			if common = append(common, t); s.owned {
+				s.called.set(s.owners.of(t), true)
+			}
 		case a.some:
-			s.queue.Direct(t, s.inTurn(a.nodes))
+			to := s.inTurn(a.nodes)
+			s.queue.Direct(t, to)
+			s.called.set(to, true)
 		case a.last:
 			s.only(t)
 		default:
@@ -221,35 +172,91 @@ func (s *scheduler) inTurn(nodes []bool) int {
 func (s *scheduler) back(node int) { s.queue.Push(nil, node) }
 
 // only has a task given to the driver.
-func (s *scheduler) only(t *graph.Task) { s.queue.Direct(t, 0) }
+func (s *scheduler) only(t *graph.Task) {
+	s.queue.Direct(t, 0)
+	s.called.set(0, true)
+}
+
+// parts is the [dispatch.Held] of nodes.
+func (s *scheduler) parts(t *graph.Task, yield func(node int, bytes int64)) {
+	for k := range t.Len() {
+		o := t.Operand(k)
+		if o.Mode&graph.In == 0 || repeats(t, k) {
+			continue
+		}
+		for _, h := range s.data.of(o.Datum).holders {
+			yield(h, o.Datum.Bytes)
+		}
+	}
+}
+
+// repeats reports whether an earlier operand of t is of the same datum as operand k.
+func repeats(t *graph.Task, k int) bool {
+	for i := range k {
+		if t.Operand(i).Datum == t.Operand(k).Datum {
+			return true
+		}
+	}
+	return false
+}
 
 // gives has nodes take tasks as long as they have room, one node after the other, so that none
 // gets all that is ready. Who is told of a task takes it, or sees to its end.
+//
+// By owner a node is asked if something of its own has come since it was asked in vain; and then,
+// if others have much to do, whether it takes some of that.
 func (s *scheduler) gives() iter.Seq2[*graph.Task, int] {
 	return func(yield func(*graph.Task, int) bool) {
 		own := s.idle && !s.alone()
-		s.behind = slices.ContainsFunc(s.seats, func(x seat) bool { return !x.lost && x.load > recallTime*float64(x.workers) })
-		for given := true; given; {
-			given = false
-			for range s.seats {
-				s.turn = (s.turn + 1) % len(s.seats)
-				i := s.turn
-				if s.halted {
-					return
-				}
-				if s.seats[i].lost || s.seats[i].room <= 0 {
-					continue
-				}
-				if t := s.next(i, i == 0 && own); t != nil {
-					given = true
-					if s.near && !s.bound(t) {
-						i = s.nearest(t, i, own)
-					}
-					if !yield(t, i) {
-						return
-					}
-				}
+		s.recallWaiting()
+		tries := -1 // of nodes that may take what others own; -1: none yet
+		for vain := 0; vain < s.open.n && !s.halted && (s.queue.Len() > 0 || s.waiting > 0); {
+			i := s.whom(&tries)
+			if i < 0 {
+				return
 			}
+			s.turn = i
+			t := s.next(i, i == 0 && own)
+			if t == nil {
+				s.called.set(i, false)
+				vain++
+				continue
+			}
+			vain, tries = 0, -1
+			if s.near && !s.bound(t) {
+				i = s.nearest(t, i, own)
+			}
+			if !yield(t, i) {
+				return
+			}
+		}
+	}
+}
+
+// whom returns the node that is asked next, -1 if none is to be.
+func (s *scheduler) whom(tries *int) int {
+	if s.steals = false; !s.owned {
+		return s.open.after(s.turn, nil)
+	}
+	if i := s.open.after(s.turn, &s.called); i >= 0 {
+		return i
+	}
+	if s.late == 0 || s.stay || *tries < 0 && !s.affords() || *tries == searchFew && len(s.flying) > 0 {
+		return -1
+	}
+	s.steals = true
+	*tries = max(*tries, 0) + 1
+	return s.open.after(s.turn, nil)
+}
+
+// recallWaiting has nodes asked again for which tasks wait: memory may be free now.
+func (s *scheduler) recallWaiting() {
+	if s.waiting == 0 {
+		return
+	}
+	for i := range s.seats {
+		if len(s.seats[i].waiting) > 0 {
+			s.called.set(i, true)
 		}
 	}
 }
@@ -262,24 +269,45 @@ func (s *scheduler) nearest(t *graph.Task, node int, own bool) int {
 		return !s.seats[i].lost && s.seats[i].room > 0 && (i > 0 || !own) && s.fit.can(t, i)
 	}
 	free := false
-	for i := range s.seats {
-		free = free || takes(i) && s.seats[i].free()
+	for i, k := s.open.after(node-1, nil), 0; k < s.open.n && !free; i, k = s.open.after(i, nil), k+1 {
+		free = takes(i) && s.seats[i].free()
 	}
-	best, most := node, int64(-1)
-	for k := range s.seats {
-		i := (node + k) % len(s.seats)
-		if x := &s.seats[i]; !takes(i) || free && !x.free() && !x.pace.quick() {
-			continue
+	fits := func(i int) bool {
+		x := &s.seats[i]
+		return takes(i) && (!free || x.free() || x.pace.quick()) && (i == node || s.fits(t, i))
+	}
+	// Of nodes that have equally much the first from the given one on.
+	best, most := -1, int64(0)
+	s.parts(t, func(i int, _ int64) {
+		if i >= len(s.seats) || i == best {
+			return
 		}
-		if b := t.BytesAt(i); b > most && (i == node || s.fits(t, i)) {
-			best, most = i, b
+		b := int64(0)
+		s.parts(t, func(h int, bytes int64) {
+			if h == i {
+				b += bytes
+			}
+		})
+		sooner := func() bool { n := len(s.seats); return (i-node+n)%n < (best-node+n)%n }
+		if b > most || best >= 0 && b == most && sooner() {
+			if fits(i) {
+				best, most = i, b
+			}
+		}
+	})
+	switch {
+	case best >= 0:
+		return best
+	case fits(node):
+		return node
+	}
+	for i, k := s.open.after(node, nil), 0; k < s.open.n; i, k = s.open.after(i, nil), k+1 {
+		if fits(i) {
+			return i
 		}
 	}
-	return best
+	return node
 }
-
-// free reports whether a worker has no task.
-func (x *seat) free() bool { return x.has < x.workers }
 
 // next returns the next task for a node, nil if there is none now: one for which it has
 // room.
@@ -287,7 +315,7 @@ func (s *scheduler) next(i int, own bool) *graph.Task {
 	x := &s.seats[i]
 	for k, t := range x.waiting {
 		if s.fits(t, i) {
-			x.waiting = slices.Delete(x.waiting, k, k+1)
+			s.waits(i, slices.Delete(x.waiting, k, k+1))
 			return t
 		}
 	}
@@ -301,7 +329,7 @@ func (s *scheduler) next(i int, own bool) *graph.Task {
 		if t == nil || s.fits(t, i) {
 			return t
 		}
-		x.waiting = append(x.waiting, t)
+		s.waits(i, append(x.waiting, t))
 	}
 	return nil
 }
@@ -337,7 +365,7 @@ func (s *scheduler) squeeze() (t *graph.Task, node int) {
 		for k, t := range s.seats[i].waiting { // none is bound to the driver, which has no cap
 			for to := range s.seats {
 				if !s.seats[to].lost && s.fit.can(t, to) && s.fits(t, to) {
-					s.seats[i].waiting = slices.Delete(s.seats[i].waiting, k, k+1)
+					s.waits(i, slices.Delete(s.seats[i].waiting, k, k+1))
 					s.back(i)
 					return t, to
 				}
@@ -358,7 +386,11 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 		f = &flight{}
 	}
 	s.spare = f.next
-	f.task, f.node, f.next = t, node, nil
+	f.task, f.node, f.next, f.prev = t, node, x.flights, nil
+	if f.next != nil {
+		f.next.prev = f
+	}
+	x.flights = f
 	f.to, f.cost = -1, s.learned.run(node, t)
 	if x.memory.most > 0 {
 		f.uses = uses(t, s.data)
@@ -374,9 +406,9 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 		}
 	}
 	s.flying[t.ID()] = f
-	x.room--
+	s.grows(node, -1)
 	x.has++
-	x.load += f.cost
+	s.loads(node, f.cost)
 	return f
 }
 
@@ -396,8 +428,9 @@ func (s *scheduler) recycle(f *flight) {
 
 // heard notes that a node has ended so many tasks, which land one by one.
 func (s *scheduler) heard(node, tasks int, now time.Time) {
+	s.earns(tasks)
 	if !s.absent(node) {
-		s.seats[node].room += s.seats[node].pace.ended(tasks, now)
+		s.grows(node, s.seats[node].pace.ended(tasks, now))
 	}
 }
 
@@ -410,15 +443,23 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 	}
 	delete(s.flying, id)
 	x := &s.seats[node]
-	x.room++
+	if f.next != nil {
+		f.next.prev = f.prev
+	}
+	if f.prev != nil {
+		f.prev.next = f.next
+	} else {
+		x.flights = f.next
+	}
+	s.grows(node, 1)
 	x.has--
 	if f.to >= 0 {
 		s.seats[f.to].asked--
 	} else {
-		x.load -= f.cost
+		s.loads(node, -f.cost)
 	}
 	if x.has == 0 {
-		x.load = 0
+		s.loads(node, -x.load)
 	}
 	x.memory.unpin(f.uses)
 	s.given(f)
@@ -430,44 +471,44 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 // are not: they count as ended, and what is missing of them as lost.
 func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 	x := &s.seats[node]
+	if !x.lost && node > 0 {
+		s.others--
+	}
 	x.lost = true
-	for id, f := range s.flying {
-		if f.node == node {
-			delete(s.flying, id)
-			s.given(f)
-			if f.task.Gave() {
-				ended = append(ended, f)
-			} else {
-				tasks = append(tasks, f.task)
-			}
-			if f.to >= 0 {
-				s.seats[f.to].asked--
-			}
+	s.grows(node, 0)
+	s.loads(node, 0)
+	for f := x.flights; f != nil; f = f.next {
+		delete(s.flying, f.task.ID())
+		s.given(f)
+		if f.task.Gave() {
+			ended = append(ended, f)
+		} else {
+			tasks = append(tasks, f.task)
+		}
+		if f.to >= 0 {
+			s.seats[f.to].asked--
 		}
 	}
+	x.flights = nil
 	for _, f := range ended {
 		for k := range f.task.Len() {
 			if o := f.task.Operand(k); o.Mode&graph.Out != 0 && !f.task.Given(k) {
 				s.leavesOne(f, k, false)
-				s.data[o.Datum].lose(node)
+				s.data.of(o.Datum).lose(node)
 			}
 		}
 	}
 	slices.SortFunc(tasks, byID)
 	tasks = append(tasks, x.waiting...)
-	x.waiting = nil
+	s.waits(node, nil)
 	s.renew() // what was meant for it is others'
 	return tasks, ended
 }
 
-// recallTime is the seconds that a node must have to do for others to take some of it: some
-// ten times the way of a message there and back. Not measured.
-const recallTime = 3e-3
-
-// takes reports whether a node has so little to do, and another one so much, that it takes what
-// that one owns if it ends it sooner.
+// takes reports whether a node has so little to do that it takes what another one owns if it ends
+// it sooner.
 func (s *scheduler) takes(node int) bool {
-	return s.behind && !s.stay && s.seats[node].has <= s.seats[node].workers
+	return s.steals && s.seats[node].has <= s.seats[node].workers
 }
 
 // leaves notes what a task that has landed leaves: the next versions of what it writes, and
@@ -486,7 +527,7 @@ func (s *scheduler) handed(f *flight, k int) {
 	s.given(f) // it has all operands
 	s.leavesOne(f, k, false)
 	f.task.UsedOperand(k, f.node, 0)
-	e := s.data[f.task.Operand(k).Datum]
+	e := s.data.of(f.task.Operand(k).Datum)
 	if i := slices.Index(f.uses, e); i >= 0 {
 		s.seats[f.node].memory.unpin(f.uses[i : i+1])
 		f.uses = slices.Delete(f.uses, i, i+1)
@@ -496,7 +537,7 @@ func (s *scheduler) handed(f *flight, k int) {
 // leavesOne is leaves for one operand.
 func (s *scheduler) leavesOne(f *flight, k int, failed bool) {
 	o := f.task.Operand(k)
-	e := s.data[o.Datum]
+	e := s.data.of(o.Datum)
 	if o.Mode&graph.Out == 0 {
 		if !failed {
 			e.read(f.node)
@@ -512,13 +553,31 @@ func (s *scheduler) leavesOne(f *flight, k int, failed bool) {
 	if failed {
 		made = nil
 	}
-	for i := range s.seats {
-		if m := s.seats[i].memory; i != f.node && m != nil && m.forget(e) && !e.has(i) { // zeros, or not come
+	for at := len(e.spots) - 1; at >= 0; at-- {
+		i := e.spots[at]
+		if i != f.node && s.forgets(i, e) && !e.has(i) { // zeros, or not come
 			s.where.drop(i, e.ref)
 		}
 	}
 	s.where.written(e, f.node, made)
 	e.copied = nil
+}
+
+// shed has nodes drop copies that no task will read any more: all but the first, and the
+// driver's.
+func (s *scheduler) shed(e *entry) {
+	if len(e.holders) < 2 {
+		return
+	}
+	for _, h := range e.holders[1:] {
+		if h > 0 {
+			s.where.drop(h, e.ref)
+			s.forgets(h, e)
+		}
+	}
+	first := e.holders[0]
+	e.holders = slices.DeleteFunc(e.holders, func(h int) bool { return h != first && h > 0 })
+	e.shares = e.shares[:0]
 }
 
 // costs are the [dispatch.Costs] of a job's nodes, as the driver has learned them. Of a node
@@ -538,7 +597,7 @@ func (c costs) Run(t *graph.Task, node int) float64 {
 func (c costs) Move(t *graph.Task, node int) (seconds float64) {
 	for k := range t.Len() {
 		o := t.Operand(k)
-		e := c.s.data[o.Datum]
+		e := c.s.data.of(o.Datum)
 		if o.Mode&graph.In == 0 || len(e.holders) == 0 || e.has(node) || e.asked(node) {
 			continue
 		}

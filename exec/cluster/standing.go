@@ -86,7 +86,7 @@ func (p *placement) flight(n *node, id uint64) *flight {
 func (p *placement) wanted(f *flight, refs []transport.Ref) string {
 	var all []string
 	for k := range f.task.Len() {
-		e := p.data[f.task.Operand(k).Datum]
+		e := p.data.of(f.task.Operand(k).Datum)
 		if !slices.Contains(refs, e.ref) {
 			continue
 		}

@@ -69,7 +69,7 @@ func (p *telling) tellEnd(t *graph.Task, of *catalog, n *node, e *end) {
 	for _, c := range e.Came {
 		what := "an operand"
 		for k := range t.Len() {
-			if d := t.Operand(k).Datum; of.data[d].ref == c.Ref {
+			if d := t.Operand(k).Datum; of.data.of(d).ref == c.Ref {
 				what = d.String()
 				break
 			}

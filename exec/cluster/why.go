@@ -67,7 +67,7 @@ func (s *scheduler) chose(t *graph.Task, node int, bound bool) string {
 			continue
 		}
 		all += o.Datum.Bytes
-		if s.data[o.Datum].has(node) {
+		if s.data.of(o.Datum).has(node) {
 			bytes += o.Datum.Bytes
 		}
 	}

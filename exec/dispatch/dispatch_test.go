@@ -276,7 +276,7 @@ func oracle(kind string, all []held, freed int, locations []int, worker int) *gr
 
 // TestAgainstOracle drives every policy with random operations.
 func TestAgainstOracle(t *testing.T) {
-	for _, locations := range [][]int{{0, 0, 0}, {0, 1, 0}} {
+	for _, locations := range [][]int{{0, 0, 0}, {0, 1, 0}, {0, 1, 2, 3, 4, 5, 1}} {
 		for seed := range uint64(50) {
 			each(Machine{Locations: locations}, func(kind string, p Policy) {
 				if kind == "eft" {

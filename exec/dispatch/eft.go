@@ -158,6 +158,9 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 			return q.take(worker, worker, 0, mine.tasks[0].cost)
 		}
 	}
+	if q.owned != nil && !q.owned.takes(worker) {
+		return nil
+	}
 	// From whoever has most to do.
 	victim := -1
 	for w := range q.queue {
@@ -171,7 +174,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if victim < 0 {
 		return nil
 	}
-	if q.owned != nil && (!q.owned.takes(worker) || q.unknown[victim] > 0) {
+	if q.owned != nil && q.unknown[victim] > 0 {
 		return nil
 	}
 	// From the end of the heap, where tasks of low priority are. The last may be one that
@@ -293,7 +296,7 @@ type owned struct {
 // before the owner would have got to the end of what it has.
 //
 // Push takes constant time and O(log n) for a task, Pop O(log n), and O(workers) where the
-// worker has none. It assumes that owners have about the same to do over the whole of the job:
+// worker has none and takes says so. It assumes that owners have about the same to do over the whole of the job:
 // what is taken from others has its data moved there and back.
 func ByOwner(m Machine, owner func(*graph.Task) int, takes func(worker int) bool) Policy {
 	q := newEarliestFinish(len(m.Locations), len(m.Locations), m.Costs)

@@ -26,7 +26,13 @@ func (q *fifo) Pop(int) *graph.Task { return q.popFront() }
 // cache. It lets a critical path wait that was ready early.
 type lifo struct{ deque }
 
-func (q *lifo) Push(ready []*graph.Task, from int) { q.stack(ready, from) }
+func (q *lifo) Push(ready []*graph.Task, from int) {
+	if from == GaveWay {
+		q.bury(ready)
+		return
+	}
+	q.stack(ready, from)
+}
 
 func (q *lifo) Pop(int) *graph.Task { return q.popBack() }
 
@@ -59,15 +65,30 @@ func (d *deque) stack(ready []*graph.Task, from int) {
 // at returns the place of the task i behind the first.
 func (d *deque) at(i int) *(*graph.Task) { return &d.ring[(d.first+i)&(len(d.ring)-1)] }
 
+// bury puts tasks in front of all others.
+func (d *deque) bury(tasks []*graph.Task) {
+	for _, t := range tasks {
+		d.grow()
+		d.first = (d.first + len(d.ring) - 1) & (len(d.ring) - 1)
+		*d.at(0) = t
+		d.n++
+	}
+}
+
 func (d *deque) pushBack(t *graph.Task) {
+	d.grow()
+	*d.at(d.n) = t
+	d.n++
+}
+
+// grow makes room for one more.
+func (d *deque) grow() {
 	if d.n == len(d.ring) {
 		ring := make([]*graph.Task, max(64, 2*d.n))
 		n := copy(ring, d.ring[d.first:])
 		copy(ring[n:], d.ring[:d.first])
 		d.ring, d.first = ring, 0
 	}
-	*d.at(d.n) = t
-	d.n++
 }
 
 // popBack returns the last task, nil if there is none.

@@ -12,7 +12,7 @@ import "github.com/tessera-la/tessera/exec/graph"
 //
 // Reference: Amela et al., 2018, section 2.3, FIFOData.
 type fifodata struct {
-	scored
+	*scored
 	freed []freedList // by worker
 }
 
@@ -30,11 +30,7 @@ type entryRef struct {
 }
 
 func newFIFOData(m Machine) *fifodata {
-	score := bytesAt
-	if m.Places() == 1 {
-		score = func(*graph.Task, int) float64 { return 0 }
-	}
-	return &fifodata{scored: *newScored(m, score), freed: make([]freedList, len(m.Locations))}
+	return &fifodata{scored: newNear(m), freed: make([]freedList, len(m.Locations))}
 }
 
 // Push replaces the list of from: what the task before the last one has freed, and nobody

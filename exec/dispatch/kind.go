@@ -81,7 +81,7 @@ func New(kind Kind, m Machine) Policy {
 		if m.Places() == 1 {
 			return &priority{}
 		}
-		return newScored(m, bytesAt)
+		return newNear(m)
 	case FIFOData:
 		return newFIFOData(m)
 	case Steal:

@@ -11,8 +11,8 @@ import (
 // is not safe for concurrent use.
 type Policy interface {
 	// Push hands over tasks that have become ready. From is the worker whose
-	// task has just ended and freed them, all at once, or -1 if they come from
-	// elsewhere, one after the other. At the end of each of its tasks a worker
+	// task has just ended and freed them, all at once, or below 0 if they come from
+	// elsewhere, one after the other: -1, or [GaveWay]. At the end of each of its tasks a worker
 	// pushes what it freed, also when that is nothing, before its next Pop. The
 	// slice is the caller's; its order may be changed.
 	Push(ready []*graph.Task, from int)
@@ -22,6 +22,10 @@ type Policy interface {
 	// Len returns the number of tasks held.
 	Len() int
 }
+
+// GaveWay is where tasks come from that have run for a while and give way to others: where a
+// policy has no opinion, others come first.
+const GaveWay = -2
 
 // Reserver is a [Policy] that may leave tasks to workers other than the one that
 // asks: Pop may return nil although Len is not 0. When a policy does so, a worker
@@ -46,9 +50,15 @@ type Machine struct {
 	// not ask. Nil means that all can. Where workers are of unlike kinds there is a
 	// policy for each set of kinds that can run some tasks: see ByKind.
 	Able []bool
+	// Held is for Locality and FIFOData; nil goes by graph.Datum.At.
+	Held Held
 	// Costs is for EarliestFinish; nil means NoCosts.
 	Costs Costs
 }
+
+// Held tells where what a task reads is: it calls yield for locations that have something of
+// it, with the bytes, and may do so several times for one.
+type Held func(t *graph.Task, yield func(location int, bytes int64))
 
 // Costs is what the policy EarliestFinish goes by. Times are in seconds. The
 // policy calls it one call at a time.

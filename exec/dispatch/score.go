@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/tessera-la/tessera/exec/graph"
 )
@@ -18,20 +19,49 @@ func ByScore(score func(t *graph.Task, location int) float64) func(Machine) Poli
 	return func(m Machine) Policy { return newScored(m, score) }
 }
 
-// bytesAt is the score of Locality: the bytes that would not have to be brought to the
-// worker. Reference: Amela et al., 2018, section 2.3.
-func bytesAt(t *graph.Task, location int) float64 { return float64(t.BytesAt(location)) }
+// byData is the Held of those who say nothing else: it goes by what the data say, which know
+// of 64 locations.
+func byData(t *graph.Task, yield func(location int, bytes int64)) {
+	for i := range t.Len() {
+		o := t.Operand(i)
+		if o.Mode&graph.In == 0 || repeated(t, i) {
+			continue
+		}
+		for at := uint64(o.Datum.At()); at != 0; at &= at - 1 {
+			yield(bits.TrailingZeros64(at), o.Datum.Bytes)
+		}
+	}
+}
 
-// scored has every task in a heap for each location. Removals are exact, from the
-// middle of a heap too: each entry knows its place in each heap. With l locations, Push
-// and Pop take O(l·log n) for a task, and Push l scores.
+// repeated reports whether an earlier operand of t is of the same datum as operand i.
+func repeated(t *graph.Task, i int) bool {
+	for k := range i {
+		if t.Operand(k).Datum == t.Operand(i).Datum {
+			return true
+		}
+	}
+	return false
+}
+
+// scored has every task in several heaps, from which it is taken out at once wherever it is
+// taken: in the middle of a heap too, as each entry knows its place in each of its heaps.
 //
-// It assumes that a score stays what it is while the task is ready. For locality that is
+// By a score of the program's own, and where there are few locations, there is a heap for each
+// location, with all tasks. With l locations, Push and Pop take O(l·log n) for a task, and Push
+// l scores. By bytes, which are 0 nearly everywhere, there is a heap for each location with the tasks of which it has
+// something, and one more with all tasks, for workers at whose location there is none: with h
+// locations that have something of a task, Push and Pop take O(h·log n) for it.
+//
+// It assumes that a score stays what it is while the task is ready. For bytes that is
 // nearly so: what a ready task reads has been made; it can only be copied elsewhere.
 type scored struct {
 	locations []int // of workers
-	score     func(t *graph.Task, location int) float64
-	heaps     []heap // by location
+	heaps     []heap
+	score     func(t *graph.Task, location int) float64 // nil: by bytes, and the last heap has all
+	held      Held
+	yield     func(location int, bytes int64) // for held: it adds to adding
+	adding    *entry
+	n         int
 	free      *entry
 }
 
@@ -40,21 +70,44 @@ type scored struct {
 type entry struct {
 	prioritised
 	gen    uint64
-	places []place // by location
-	next   *entry  // free ones
+	places []place // heaps point to them
+	few    [3]place
+	next   *entry // free ones
 }
 
-// place is an entry's place in the heap of one location.
+// place is an entry's place in one heap.
 type place struct {
-	score float64
-	index int
+	score       float64
+	of          *entry
+	heap, index int
 }
 
 func newScored(m Machine, score func(*graph.Task, int) float64) *scored {
 	return &scored{locations: m.Locations, score: score, heaps: make([]heap, m.Places())}
 }
 
-func (q *scored) Len() int { return len(q.heaps[0]) }
+// fewPlaces is the number of locations up to which a heap for each costs no more than one for
+// each that has something, and one more.
+const fewPlaces = 4
+
+// newNear returns a scored of which the score is the bytes that would not have to be brought
+// to the worker. Reference: Amela et al., 2018, section 2.3.
+func newNear(m Machine) *scored {
+	switch n := m.Places(); {
+	case n == 1:
+		return newScored(m, func(*graph.Task, int) float64 { return 0 })
+	case n <= fewPlaces && m.Held == nil:
+		return newScored(m, func(t *graph.Task, location int) float64 { return float64(t.BytesAt(location)) })
+	}
+	q := &scored{locations: m.Locations, heaps: make([]heap, m.Places()+1), held: m.Held}
+	if q.held == nil {
+		q.held = byData
+	}
+	q.yield = q.add
+	return q
+}
+
+func (q *scored) Len() int { return q.n }
 
 func (q *scored) Push(ready []*graph.Task, _ int) {
 	for _, t := range ready {
@@ -62,99 +115,128 @@ func (q *scored) Push(ready []*graph.Task, _ int) {
 	}
 }
 
-// push scores t and puts it into all heaps.
+// add adds bytes at a location to the score of the task that is pushed.
+func (q *scored) add(location int, bytes int64) {
+	e := q.adding
+	if bytes == 0 || location >= len(q.heaps)-1 {
+		return
+	}
+	for i := range e.places {
+		if e.places[i].heap == location {
+			e.places[i].score += float64(bytes)
+			return
+		}
+	}
+	e.places = append(e.places, place{float64(bytes), e, location, 0})
+}
+
+// push scores t and puts it into its heaps.
 func (q *scored) push(t *graph.Task) *entry {
 	e := q.free
 	if e == nil {
-		e = &entry{places: make([]place, len(q.heaps))}
+		e = &entry{}
+		e.places = e.few[:0]
 	} else {
 		q.free, e.next = e.next, nil
 	}
 	e.prioritised = prioritised{t.Priority, t.ID(), t}
-	for loc := range q.heaps {
-		s := q.score(t, loc)
-		if math.IsNaN(s) {
-			s = math.Inf(-1)
+	if q.score == nil {
+		q.adding = e
+		q.held(t, q.yield)
+		e.places = append(e.places, place{0, e, len(q.heaps) - 1, 0})
+	} else {
+		for loc := range q.heaps {
+			s := q.score(t, loc)
+			if math.IsNaN(s) {
+				s = math.Inf(-1)
+			}
+			e.places = append(e.places, place{s, e, loc, 0})
 		}
-		e.places[loc].score = s
-		q.heaps[loc] = append(q.heaps[loc], e)
-		q.heaps[loc].up(loc, len(q.heaps[loc])-1, e)
 	}
+	for k := range e.places {
+		p := &e.places[k]
+		h := &q.heaps[p.heap]
+		*h = append(*h, p)
+		h.up(len(*h)-1, p)
+	}
+	q.n++
 	return e
 }
 
 func (q *scored) Pop(worker int) *graph.Task {
-	h := q.heaps[q.locations[worker]]
-	if len(h) == 0 {
-		return nil
+	if h := q.heaps[q.locations[worker]]; len(h) > 0 {
+		return q.take(h[0].of)
 	}
-	return q.take(h[0])
+	if q.score == nil && q.n > 0 {
+		return q.take(q.heaps[len(q.heaps)-1][0].of)
+	}
+	return nil
 }
 
 // take removes e from everywhere and returns its task.
 func (q *scored) take(e *entry) *graph.Task {
-	for loc := range q.heaps {
-		q.heaps[loc].remove(loc, e.places[loc].index)
+	for k := range e.places {
+		q.heaps[e.places[k].heap].remove(e.places[k].index)
 	}
 	t := e.task
-	e.task = nil
+	e.task, e.places = nil, e.places[:0]
 	e.gen++
 	e.next, q.free = q.free, e
+	q.n--
 	return t
 }
 
-// heap orders entries for one location, which its methods are told.
-type heap []*entry
+// heap is the places of some entries, that with the highest score first.
+type heap []*place
 
-// precedes reports whether a comes before b at a location.
-func (a *entry) precedes(b *entry, loc int) bool {
-	x, y := a.places[loc].score, b.places[loc].score
-	return x > y || x == y && a.before(&b.prioritised)
+// precedes reports whether p comes before o.
+func (p *place) precedes(o *place) bool {
+	return p.score > o.score || p.score == o.score && p.of.before(&o.of.prioritised)
 }
 
-// set puts e at place k, and notes that there.
-func (h heap) set(loc, k int, e *entry) {
-	h[k] = e
-	e.places[loc].index = k
+// set puts p at i, and notes that there.
+func (h heap) set(i int, p *place) {
+	h[i] = p
+	p.index = i
 }
 
-// up puts e in place k, which is free, or further up.
-func (h heap) up(loc, k int, e *entry) {
-	for k > 0 {
-		p := (k - 1) / 2
-		if !e.precedes(h[p], loc) {
+// up puts p at i, which is free, or further up.
+func (h heap) up(i int, p *place) {
+	for i > 0 {
+		up := (i - 1) / 2
+		if !p.precedes(h[up]) {
 			break
 		}
-		h.set(loc, k, h[p])
-		k = p
+		h.set(i, h[up])
+		i = up
 	}
-	h.set(loc, k, e)
+	h.set(i, p)
 }
 
-// remove takes the entry at place k out. The last one takes its place, from where it goes
+// remove takes what is at i out. The last one takes its place, from where it goes
 // down, or up: it may be from another branch.
-func (h *heap) remove(loc, k int) {
+func (h *heap) remove(i int) {
 	n := len(*h) - 1
-	e := (*h)[n]
+	p := (*h)[n]
 	(*h)[n] = nil
 	*h = (*h)[:n]
-	if k < n {
-		(*h).up(loc, (*h).down(loc, k, e), e)
+	if i < n {
+		(*h).up((*h).down(i, p), p)
 	}
 }
 
-// down moves the free place k to where e may be, or to one below that, and returns
+// down moves the free place i to where p may be, or to one below that, and returns
 // it.
-func (h heap) down(loc, k int, e *entry) int {
-	for c := 2*k + 1; c < len(h); c = 2*k + 1 {
-		if c+1 < len(h) && h[c+1].precedes(h[c], loc) {
+func (h heap) down(i int, p *place) int {
+	for c := 2*i + 1; c < len(h); c = 2*i + 1 {
+		if c+1 < len(h) && h[c+1].precedes(h[c]) {
 			c++
 		}
-		if !h[c].precedes(e, loc) {
+		if !h[c].precedes(p) {
 			break
 		}
-		h.set(loc, k, h[c])
-		k = c
+		h.set(i, h[c])
+		i = c
 	}
-	return k
+	return i
 }

@@ -49,8 +49,12 @@ func (q *stealing) Push(ready []*graph.Task, from int) {
 		q.deques[from].stack(ready, from)
 		return
 	}
-	for _, t := range ready {
-		q.deques[q.next].pushBack(t)
+	for i, t := range ready {
+		if from == GaveWay {
+			q.deques[q.next].bury(ready[i : i+1])
+		} else {
+			q.deques[q.next].pushBack(t)
+		}
 		q.next = (q.next + 1) % len(q.deques)
 	}
 }

@@ -12,18 +12,50 @@ type Log struct {
 	// Begun, if not nil, is called when something is noted for the first time, and
 	// for the first time after Forget.
 	Begun func()
+	// Whole has it note what [Log.Program] returns, too. It must be set before the first task.
+	Whole bool
 
 	mu     sync.Mutex // a leaf
 	begun  bool
 	pieces []piece // since past; all but the last are full
 	past   past
 	bytes  []int64 // of each datum, by its number
+
+	// If it is Whole:
+	data  []LoggedDatum
+	tasks []LoggedTask // without their operands
 }
 
-// size notes the size of the next datum, by number.
-func (l *Log) size(bytes int64) {
+// LoggedDatum is what a datum was when it was first seen.
+type LoggedDatum struct {
+	Name string
+	Key
+	Owner   int32
+	Bytes   int64
+	Renamed bool
+}
+
+// LoggedTask is a task as it was submitted. Its operands are in their order, those on one
+// datum joined.
+type LoggedTask struct {
+	Task     TaskID
+	Priority int64
+	Operands []LoggedOperand
+}
+
+// LoggedOperand is an operand of a LoggedTask.
+type LoggedOperand struct {
+	Datum int // which of the data
+	Mode  Mode
+}
+
+// seen notes the next datum, by number.
+func (l *Log) seen(d *Datum) {
 	l.mu.Lock()
-	l.bytes = append(l.bytes, bytes)
+	l.bytes = append(l.bytes, d.Bytes)
+	if l.Whole {
+		l.data = append(l.data, LoggedDatum{d.Name, d.Key, d.Owner, d.Bytes, d.Renamed()})
+	}
 	l.mu.Unlock()
 }
 
@@ -45,10 +77,13 @@ const (
 	most     = 1<<(32-kindBits) - 1 // is how far a task can be from the first one
 )
 
-// add notes accesses. Pieces have room for 16, 64, 256, 1024 and then 4096 of them: a
-// short job takes little, a long one few allocations.
-func (l *Log) add(list []access) {
+// add notes a task, unless t is nil, and accesses. Pieces have room for 16, 64, 256, 1024 and
+// then 4096 of these: a short job takes little, a long one few allocations.
+func (l *Log) add(t *Task, list []access) {
 	l.mu.Lock()
+	if l.Whole && t != nil {
+		l.tasks = append(l.tasks, LoggedTask{Task: t.id, Priority: t.Priority})
+	}
 	begins := !l.begun
 	l.begun = true
 	last := len(l.pieces) - 1
@@ -95,6 +130,29 @@ func (l *Log) Edges(yield func(on, task TaskID, kind Dependence, bytes int64)) {
 	}
 }
 
+// Program returns the tasks so far, or since Forget, in the order of submission, and the data
+// that they and the tasks before them access. It may be called at any time, of a log that is Whole.
+func (l *Log) Program() (data []LoggedDatum, tasks []LoggedTask) {
+	l.mu.Lock()
+	data, tasks = slices.Clone(l.data), slices.Clone(l.tasks)
+	pieces := slices.Clone(l.pieces)
+	l.mu.Unlock()
+	i := 0
+	for k := range pieces {
+		for a := range pieces[k].all {
+			mode := a.kind.mode()
+			if mode == 0 {
+				continue
+			}
+			for tasks[i].Task != a.task {
+				i++
+			}
+			tasks[i].Operands = append(tasks[i].Operands, LoggedOperand{int(a.datum), mode})
+		}
+	}
+	return data, tasks
+}
+
 // Forget drops what was noted so far, but for what is needed for edges between it
 // and what comes later. It may be called at any time.
 func (l *Log) Forget() {
@@ -105,5 +163,5 @@ func (l *Log) Forget() {
 			l.past.after(a, nil)
 		}
 	}
-	l.pieces, l.begun = nil, false
+	l.pieces, l.tasks, l.begun = nil, nil, false
 }

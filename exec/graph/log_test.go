@@ -90,7 +90,7 @@ func TestLog(t *testing.T) {
 		for round := range 2 { // the second graph goes on with the data
 			begun := 0
 			var seen lines
-			g := &Graph{Pool: &pool, Observer: &seen, Log: &Log{Begun: func() { begun++ }}}
+			g := &Graph{Pool: &pool, Observer: &seen, Log: &Log{Begun: func() { begun++ }, Whole: true}}
 			var want, got lines
 			history := make([][]touch, len(p.data))
 			forget := r.IntN(2 * len(p.specs))
@@ -98,6 +98,7 @@ func TestLog(t *testing.T) {
 			for i := range p.specs {
 				if i == forget {
 					g.Log.Edges(got.edge)
+					checkProgram(t, g.Log, p.specs[:i], 0)
 					g.Log.Forget()
 				}
 				s := &p.specs[i]
@@ -137,16 +138,52 @@ func TestLog(t *testing.T) {
 			}
 			g.Seal()
 			g.Log.Edges(got.edge)
+			if forget >= len(p.specs) {
+				forget = 0
+			}
+			checkProgram(t, g.Log, p.specs, forget)
 			if !slices.Equal(got, want) {
 				t.Fatalf("seed %d, graph %d: the log has edges\n%v\nwant\n%v", seed, round, got, want)
 			}
 			if !slices.Equal(seen, want) {
 				t.Fatalf("seed %d, graph %d: the observer has seen\n%v\nwant\n%v", seed, round, seen, want)
 			}
-			if begun > 2 || len(want) > 0 && begun == 0 {
+			if begun > 2 || begun == 0 {
 				t.Fatalf("seed %d: begun %d times", seed, begun)
 			}
 			g.Release()
+		}
+	}
+}
+
+// checkProgram holds the program of a log to the tasks that were submitted, from some on.
+func checkProgram(t *testing.T, l *Log, specs []Spec, from int) {
+	t.Helper()
+	data, tasks := l.Program()
+	if len(tasks) != len(specs)-from {
+		t.Fatalf("%d tasks, want %d", len(tasks), len(specs)-from)
+	}
+	for i, x := range tasks {
+		s := &specs[from+i]
+		if x.Task != TaskID(from+i+1) || x.Priority != s.Priority {
+			t.Fatalf("task %d with priority %d, want %d and %d", x.Task, x.Priority, from+i+1, s.Priority)
+		}
+		modes := map[*Datum]Mode{}
+		var order []*Datum
+		for _, o := range s.Operands {
+			if modes[o.Datum] == 0 {
+				order = append(order, o.Datum)
+			}
+			modes[o.Datum] |= o.Mode
+		}
+		if len(x.Operands) != len(order) {
+			t.Fatalf("task %d: operands %v, want %d", x.Task, x.Operands, len(order))
+		}
+		for k, d := range order {
+			o := x.Operands[k]
+			if y := data[o.Datum]; o.Mode != modes[d] || y.Key != d.Key || y.Name != d.Name || y.Bytes != d.Bytes || y.Renamed != d.Renamed() {
+				t.Fatalf("task %d: operand %+v is %+v, want %v by %v", x.Task, o, y, d, modes[d])
+			}
 		}
 	}
 }

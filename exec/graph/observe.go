@@ -49,7 +49,12 @@ const (
 	opens                 // a group begins: its members come after whoever has made or read the version
 	closes                // it ends: what has read the version has made the next one
 	renews                // the next version has nothing to do with those before
+	commutes              // as reads: by a member of a group
+	reduces               // the same
 )
+
+// mode returns the mode of an access; 0: it is none of a task.
+func (k accessKind) mode() Mode { return [...]Mode{In, InOut, Out, 0, 0, 0, Commute, Reduce}[k] }
 
 // observe notes what t does with its operands. It is called when t is in the
 // graph, and before it can run.
@@ -66,6 +71,10 @@ func (g *Graph) observe(t *Task) {
 			a.kind = overwrites
 		case InOut:
 			a.kind = updates
+		case Commute:
+			a.kind = commutes
+		case Reduce:
+			a.kind = reduces
 		}
 		a.datum = g.number(u.datum)
 		list = append(list, a)
@@ -73,8 +82,8 @@ func (g *Graph) observe(t *Task) {
 			g.tell(a, u.datum)
 		}
 	}
-	if g.Log != nil && len(list) > 0 {
-		g.Log.add(list)
+	if g.Log != nil && (len(list) > 0 || g.Log.Whole) {
+		g.Log.add(t, list)
 	}
 }
 
@@ -89,7 +98,7 @@ func (g *Graph) happens(kind accessKind, d *Datum) {
 		g.tell(a, d)
 	}
 	if g.Log != nil {
-		g.Log.add([]access{a})
+		g.Log.add(nil, []access{a})
 	}
 }
 
@@ -104,7 +113,7 @@ func (g *Graph) number(d *Datum) uint32 {
 		d.observed = &place{n, n.count}
 		n.count++
 		if g.Log != nil {
-			g.Log.size(d.Bytes)
+			g.Log.seen(d)
 		}
 	}
 	return d.observed.number
@@ -122,7 +131,7 @@ func (g *Graph) tell(a access, d *Datum) {
 // past is for each datum, by its number, who has made the latest version, several
 // if a group has, and who has read it. It is all that edges depend on:
 //
-//	reads         RAW from the makers; becomes a reader
+//	reads         RAW from the makers; becomes a reader, as do members of groups
 //	updates       RAW from the makers, WAR from the readers; becomes the maker
 //	overwrites    WAW from the makers, WAR from the readers; becomes the maker
 //	opens         members depend on makers and readers alike, but not on one another
@@ -156,13 +165,13 @@ func (p *past) after(a access, yield func(on TaskID, kind Dependence)) {
 		for _, m := range x.makers {
 			yield(m, made)
 		}
-		if a.kind != reads {
+		if a.kind == updates || a.kind == overwrites {
 			for _, r := range x.readers {
 				yield(r, WAR)
 			}
 		}
 	}
-	if a.kind == reads {
+	if a.kind != updates && a.kind != overwrites {
 		x.readers = append(x.readers, a.task)
 		return
 	}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -104,6 +107,45 @@ func TestState(t *testing.T) {
 	}
 }
 
+// TestActivity: what a program says of itself, and what is said without it.
+func TestActivity(t *testing.T) {
+	r := recorder()
+	m := listen(t, r)
+	state := func() (s monitor.State) {
+		t.Helper()
+		_, _, body := get(t, m.URL()+"state")
+		if err := json.Unmarshal(body, &s); err != nil {
+			t.Fatalf("%v\n%s", err, body)
+		}
+		return s
+	}
+	if s := state(); s.Activity != (monitor.Standing{Done: 3, Total: 10}) || len(s.Past) != 0 || len(s.Samples) == 0 {
+		t.Errorf("nothing was said: %+v", s)
+	}
+	a := monitor.Activity{Title: "cholesky", Phase: "timed", Run: 1, Runs: 2, Flops: 1e9}
+	m.Describe(a)
+	r.CountSubmitted(2)
+	s := state().Activity
+	if s.Activity != a || s.Known || s.Done != 0 || s.Total != 2 || s.Since <= 0 {
+		t.Errorf("begun: %+v", s)
+	}
+	m.Progress(3, 8)
+	if now := state().Activity; !now.Known || now.Done != 3 || now.Total != 8 || now.Since != s.Since {
+		t.Errorf("on the way: %+v", now)
+	}
+	m.Describe(monitor.Activity{Title: "between"})
+	m.Describe(a)
+	if past := state().Past; len(past) != 1 || past[0].Activity != a || past[0].Since != s.Since || past[0].Took <= 0 {
+		t.Errorf("past: %+v", past)
+	}
+	for i := range 100 {
+		m.Describe(monitor.Activity{Run: i + 1})
+	}
+	if past := state().Past; len(past) != 20 || past[19].Run != 99 || past[0].Run != 80 {
+		t.Errorf("past: %+v", past)
+	}
+}
+
 func TestForeignNameIsRefused(t *testing.T) {
 	m := listen(t, recorder())
 	req, err := http.NewRequest("GET", m.URL()+"state", nil)
@@ -165,10 +207,17 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Skip("Chromium is not installed: make deps")
 	}
+	a := monitor.Activity{Title: "cholesky f64, n = 100", Phase: "timed", Run: 1, Runs: 3, Flops: 1e6}
+	m.Describe(a)
+	a.Run++
+	m.Describe(a)
+	m.Progress(3, 10)
+	r.Tally(0).Worked(1e9)
+	address := hovered(t, r, m.URL(), body)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=1500", "--dump-dom", m.URL())
+		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=3000", "--dump-dom", address)
 	c.WaitDelay = time.Second
 	out, err := c.Output()
 	if err != nil {
@@ -177,16 +226,56 @@ func TestPage(t *testing.T) {
 	dom := string(out)
 	for _, want := range []string{
 		"1 of 2 workers busy",
+		`<h1 id="title">cholesky f64, n = 100 · timed run 2 of 3</h1>`,
+		`<progress id="progress" value="3" max="10"></progress>`,
+		`<div id="done">3 of 10 tasks, 30 %, `,
+		`<div id="past"><div>timed 1: `,
+		`<h2 id="unit">GFLOP/s in the course of time</h2>`,
 		`<div id="n-submitted"><b>10</b>submitted</div>`,
 		`<div id="n-done"><b>3</b>done</div>`,
 		"gemm/f64</td><td>avx2</td><td>2</td><td>2.00 ms</td>",
-		"potrf/f64</td><td>avx2</td><td>1</td><td>1.00 ms</td><td>1.00 ms</td><td>1</td>",
+		"potrf/f64</td><td>avx2</td><td>1</td><td>1.00 ms</td><td>0.1 %</td><td>1.00 ms</td><td>1</td>",
+		"</span>trsm/f64</div>",                                                 // in the legend
+		"qr/f64 writes A(3,2)\nversion go, worker 0, task 5 of job 1\n1.00 s, ", // under the pointer
+		"trsm/f64\nversion go, worker 1, task 4 of job 1\n",
+		" so far, from ",
 	} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("no %q on the page:\n%s", want, dom)
 		}
 	}
-	if !strings.Contains(dom, `<div id="cluster" hidden="">`) {
+	if !strings.Contains(dom, `<section id="cluster" class="wide" hidden="">`) {
 		t.Error("nodes on the page of one machine")
 	}
+}
+
+// hovered serves the page at another address, so that a task ends when it is asked for, and
+// with a pointer that goes over the timeline: what the page says then is added to its end.
+func hovered(t *testing.T, r *trace.Recorder, to string, page []byte) string {
+	t.Helper()
+	const script = `<pre id="said"></pre><script>setTimeout(() => {
+		$("span").value = "20";
+		const canvas = $("gantt"), box = canvas.getBoundingClientRect(), said = new Set();
+		for (const lane of [0, 1]) for (let x = 0; x < box.width; x += 2) {
+			canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x, clientY: box.top + 10 + 26 * lane}));
+			if ($("tip").style.display === "block") said.add($("tip").textContent);
+		}
+		$("said").textContent = [...said].join("\n");
+	}, 1000)</script>`
+	server, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(server) }}
+	mux := http.NewServeMux()
+	mux.Handle("/", proxy)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		now := r.Now()
+		r.Sink(0)(trace.Event{Job: 1, Task: 5, Op: "qr/f64", Version: "go", Datum: "A", I: 3, J: 2, Start: now, End: now + time.Second})
+		w.Write(page)
+		io.WriteString(w, script)
+	})
+	front := httptest.NewServer(mux)
+	t.Cleanup(front.Close)
+	return front.URL
 }

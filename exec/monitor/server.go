@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/trace"
@@ -20,9 +21,10 @@ import (
 //	GET /                 the page, which asks for the state twice a second
 //	GET /state?after=µs   a [State] as JSON: what ended after that time
 //
-// It runs on goroutines of net/http's. What they take of the recorder are copies, a
-// worker at a time: so nobody who looks on holds up a task for longer than it takes
-// to copy that worker's last events.
+// A goroutine of the server counts the tasks twice a second, for the course of time. The
+// requests run on goroutines of net/http's. What they take of the recorder are copies, a
+// worker at a time: so a viewer holds up a task for no longer than it takes to
+// copy that worker's last events.
 
 //go:embed page.html
 var page []byte
@@ -34,7 +36,8 @@ type Options struct {
 	Remote bool
 	// Cluster, if not nil, says where the tasks and nodes of a cluster stand, as Watch of a
 	// cluster.Driver does: the page shows each node. It is called twice a second for each
-	// page that somebody has open, on goroutines of the server, and must not wait.
+	// page that somebody has open, and for the server itself, on its goroutines, and must
+	// not wait.
 	Cluster func() trace.Cluster
 }
 
@@ -54,7 +57,10 @@ type Server struct {
 	cluster  func() trace.Cluster // nil if there is none
 	listener net.Listener
 	server   *http.Server
-	done     chan struct{} // closed when Serve has returned
+	stop     context.CancelFunc // ends the sampling
+	running  sync.WaitGroup     // Serve, and the sampling
+	activity activities
+	history  history
 }
 
 // Listen starts to serve the page of a recorder on addr, as in "127.0.0.1:0";
@@ -69,7 +75,8 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
-	s := &Server{events: events, cluster: opt.Cluster, listener: l, done: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{events: events, cluster: opt.Cluster, listener: l, stop: stop}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /state", s.state)
@@ -82,11 +89,40 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    1 << 14,
 	}
-	go func() {
-		defer close(s.done)
-		s.server.Serve(l) // ends with Close
-	}()
+	s.running.Go(func() { s.server.Serve(l) }) // ends with Close
+	s.running.Go(func() { s.sample(ctx) })
 	return s, nil
+}
+
+// Describe says what the program begins to do, for the page; it may be called at any time.
+// What it did before has ended then, and stays on the page if it was a run with a number.
+func (s *Server) Describe(a Activity) { s.activity.begin(a, s.events.Now(), s.counts()) }
+
+// Progress says how many tasks of the call under way have ended, and how many there are in
+// all, 0 if that is not known. It is meant for la.Options.Progress. Without it the page
+// shows how many of the tasks submitted so far have ended, and no time left.
+func (s *Server) Progress(done, total int) { s.activity.progress(done, total, s.events.Now()) }
+
+// counts returns where the tasks stand.
+func (s *Server) counts() trace.Counts {
+	if s.cluster != nil {
+		return s.cluster().Counts
+	}
+	return s.events.Counts()
+}
+
+// sample writes the history until ctx ends.
+func (s *Server) sample(ctx context.Context) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		s.history.add(s.events.Now(), s.counts())
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // check refuses what is no address, and what is not loopback's unless remote.
@@ -142,7 +178,8 @@ func (s *Server) Close() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.server.Close()
 	}
-	<-s.done
+	s.stop()
+	s.running.Wait()
 	return err
 }
 
@@ -174,5 +211,5 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	json.NewEncoder(w).Encode(snapshot(s.events, after, s.cluster))
+	json.NewEncoder(w).Encode(snapshot(s.events, after, s.cluster, &s.activity, &s.history))
 }

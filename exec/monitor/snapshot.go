@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"fmt"
 	"runtime/metrics"
 	"time"
 
@@ -22,6 +23,9 @@ type State struct {
 	Slices   []Slice      `json:"slices"` // worker by worker, each in the order of time
 	Versions []Version    `json:"versions"`
 	Memory   Memory       `json:"memory"`
+	Activity Standing     `json:"activity"`
+	Past     []Past       `json:"past"`    // the latest runs, the oldest first
+	Samples  []Sample     `json:"samples"` // in the order of time
 	// Cluster is nil if Options.Cluster is. Counts are its counts.
 	Cluster *trace.Cluster `json:"cluster,omitempty"`
 }
@@ -31,6 +35,8 @@ type State struct {
 type Worker struct {
 	Name    string `json:"name,omitempty"` // trace.Recorder.Name
 	Busy    bool   `json:"busy"`
+	Job     uint64 `json:"job,omitempty"`
+	Task    uint64 `json:"task,omitempty"`
 	Op      string `json:"op,omitempty"`
 	Version string `json:"version,omitempty"`
 	Since   int64  `json:"since,omitempty"`
@@ -40,8 +46,11 @@ type Worker struct {
 // Times are microseconds, with fractions.
 type Slice struct {
 	Worker  int     `json:"w"`
+	Job     uint64  `json:"j,omitempty"`
+	Task    uint64  `json:"t,omitempty"` // 0 for a kernel that was called without a task
 	Op      string  `json:"op"`
 	Version string  `json:"v"`
+	Writes  string  `json:"d,omitempty"` // the first datum that the task writes: "A(3,2)"
 	Start   float64 `json:"s"`
 	End     float64 `json:"e"`
 	Failed  bool    `json:"failed,omitempty"`
@@ -66,28 +75,38 @@ type Memory struct {
 // snapshot returns the state, with what ended after a time of the recorder's. The parts
 // are read one after the other while tasks go on, so they belong to about the same time.
 // Lists are empty and not nil, as the page wants arrays.
-func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Cluster) State {
+func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Cluster, does *activities, h *history) State {
 	s := State{Now: r.Now().Microseconds(), Counts: r.Counts(), Workers: []Worker{}, Slices: []Slice{}, Versions: []Version{}, Memory: memory()}
 	if cluster != nil {
 		c := cluster()
 		s.Cluster, s.Counts = &c, c.Counts
 	}
+	s.Activity, s.Past = does.standing(time.Duration(s.Now)*time.Microsecond, s.Counts)
+	s.Samples = h.after(after)
 	names := r.Names()
 	for i, t := range r.Running() {
 		w := Worker{Name: names[i]}
 		if t != nil {
-			w.Busy, w.Op, w.Version, w.Since = true, t.Op, t.Version, t.Start.Microseconds()
+			w.Busy, w.Job, w.Task, w.Op, w.Version, w.Since = true, t.Job, t.Task, t.Op, t.Version, t.Start.Microseconds()
 		}
 		s.Workers = append(s.Workers, w)
 	}
 	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	for _, e := range r.After(after, most) {
-		s.Slices = append(s.Slices, Slice{e.Worker, e.Op, e.Version, us(e.Start), us(e.End), e.Failed})
+		s.Slices = append(s.Slices, Slice{e.Worker, e.Job, e.Task, e.Op, e.Version, writes(&e), us(e.Start), us(e.End), e.Failed})
 	}
 	for _, u := range r.Totals() {
 		s.Versions = append(s.Versions, Version{u.Op, u.Version, u.Calls, u.Failed, us(u.Busy)})
 	}
 	return s
+}
+
+// writes names the datum of an event.
+func writes(e *trace.Event) string {
+	if e.Datum == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s(%d,%d)", e.Datum, e.I, e.J)
 }
 
 // memory asks the Go runtime, without stopping it.

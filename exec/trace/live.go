@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,8 @@ import (
 type Tally struct {
 	submitted, ready, started, attempts, ended atomic.Int64
 
+	work atomic.Uint64 // of attempts that have succeeded: the bits of a float64
+
 	_ [64]byte // keeps neighbours off this cache line
 }
 
@@ -29,6 +32,17 @@ func (t *Tally) Ended(started bool) {
 		t.started.Add(1)
 	}
 	t.ended.Add(1)
+}
+
+// Worked adds the work of an attempt that has succeeded: what Work of its op says. What is
+// not a positive number adds nothing.
+func (t *Tally) Worked(work float64) {
+	for work > 0 && work <= math.MaxFloat64 {
+		old := t.work.Load()
+		if t.work.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+work)) {
+			return
+		}
+	}
 }
 
 // Forsaken counts a task back that was started, for it is to be started again as if
@@ -53,6 +67,10 @@ type Counts struct {
 	Running   int64
 	Ended     int64 // in any way
 	Attempts  int64 // events recorded
+
+	// Work is that of the attempts that succeeded, as versions.Op.Work has it: floating point
+	// operations, for linear algebra. Ops that do not say theirs add nothing.
+	Work float64
 }
 
 // Counts returns where the tasks stand. They are counted while others go on:
@@ -68,6 +86,7 @@ func (r *Recorder) Counts() Counts {
 	for _, t := range tallies {
 		c.Ended += t.ended.Load()
 		c.Attempts += t.attempts.Load()
+		c.Work += math.Float64frombits(t.work.Load())
 	}
 	for _, t := range tallies {
 		started += t.started.Load()
@@ -93,8 +112,8 @@ func (r *Recorder) CountReady(n int) { r.tally.Ready(n) }
 
 // Starter returns the function that says that a worker begins an attempt, the
 // first one at its task if first is set; the function of [Recorder.Sink] says
-// that it has ended. If t.Start is 0 the attempt starts when it is noted: to wait
-// for who reads what was recorded is no part of it. The result is when it starts.
+// that it has ended. If t.Start is 0 the attempt starts when it is noted, so
+// waiting for a reader of the recording is no part of it. The result is when it starts.
 func (r *Recorder) Starter(worker int) func(t Running, first bool) time.Duration {
 	b := r.buffer(worker)
 	return func(t Running, first bool) time.Duration {

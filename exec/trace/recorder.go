@@ -65,6 +65,9 @@ type Recorder struct {
 	// flows of [Recording.WriteChrome] and [Recording.WriteDOT]. It must be set
 	// before the recorder is used.
 	Dependencies bool
+	// Graphs says that with the edges the tasks themselves are recorded, as they were submitted:
+	// Recording.Graphs. It must be set before the recorder is used.
+	Graphs bool
 	// Limit is the number of events that are kept of each worker, the latest
 	// ones, and as many of its shares in others' tasks; 0 keeps all. It must be set
 	// before the recorder is used. Edges and pauses are kept in any case.
@@ -77,7 +80,7 @@ type Recorder struct {
 	mu    sync.Mutex // guards what follows; a leaf
 
 	buffers []*buffer
-	sources []source
+	sources []Source
 	pauses  []Pause
 	copies  []Copy
 	waits   []Wait
@@ -163,19 +166,17 @@ func (r *Recorder) buffer(worker int) *buffer {
 	return r.buffers[worker]
 }
 
-// source is where edges come from.
-type source struct {
-	edges  func(yield func(Edge))
-	forget func()
+// Source is where the edges of a job come from. Its functions are called without locks.
+type Source struct {
+	Edges  func(yield func(Edge))
+	Graph  func() Graph // nil if nothing but the edges is known
+	Forget func()       // of what there is so far
 }
 
-// Derive has each Recording contain the edges that a function yields when it is
-// asked for: what is not done while tasks run does not hold them up. Edges of several
-// functions come one after the other. Reset calls forget and the functions no more.
-// They are called without locks.
-func (r *Recorder) Derive(edges func(yield func(Edge)), forget func()) {
-	note(r, &r.sources, source{edges, forget})
-}
+// Derive has each Recording contain what a source has when it is asked for: what is not
+// done while tasks run does not hold them up. What several have comes one after the other.
+// Reset has the source forget it, and asks it no more.
+func (r *Recorder) Derive(s Source) { note(r, &r.sources, s) }
 
 // Pause records that a submission stood still.
 func (r *Recorder) Pause(p Pause) { note(r, &r.pauses, p) }
@@ -214,7 +215,10 @@ func (r *Recorder) Recording() *Recording {
 	sources := slices.Clone(r.sources)
 	r.mu.Unlock()
 	for _, s := range sources {
-		s.edges(func(e Edge) { rec.Edges = append(rec.Edges, e) })
+		s.Edges(func(e Edge) { rec.Edges = append(rec.Edges, e) })
+		if s.Graph != nil {
+			rec.Graphs = append(rec.Graphs, s.Graph())
+		}
 	}
 	return rec
 }
@@ -236,7 +240,7 @@ func (r *Recorder) Reset() {
 	r.sources, r.pauses, r.copies, r.waits = nil, nil, nil, nil
 	r.mu.Unlock()
 	for _, s := range sources {
-		s.forget()
+		s.Forget()
 	}
 }
 

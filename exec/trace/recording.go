@@ -20,12 +20,38 @@ type Recording struct {
 	Shares []Event
 	Edges  []Edge // empty unless Recorder.Dependencies was set
 	Pauses []Pause
+	Graphs []Graph // empty unless Recorder.Graphs was set
 	// Copies are those between the host and accelerators, Waits the times in which
 	// workers on cores had to wait for some.
 	Copies []Copy
 	Waits  []Wait
 	Names  map[int]string // of workers that have one: accelerators', and those of nodes
 	Nodes  []NodeRows     // of a cluster; nil: there is one
+}
+
+// Graph is the tasks of a job as they were submitted, from which the edges follow.
+type Graph struct {
+	Job   uint64
+	Data  []GraphDatum
+	Tasks []GraphTask
+}
+
+// GraphDatum is a datum of a Graph, as exec/graph has it.
+type GraphDatum struct {
+	Name    string
+	Matrix  uint32
+	I, J    int32
+	Owner   int32
+	Bytes   int64
+	Renamed bool
+}
+
+// GraphTask is a task of a Graph.
+type GraphTask struct {
+	Task     uint64
+	Priority int64
+	Data     []int   // which of the Graph's, for each operand
+	Modes    []uint8 // as exec/graph has them
 }
 
 // taskKey identifies a task.

@@ -15,7 +15,7 @@ func imports(m *Module) []Finding {
 		if e == nil {
 			found = append(found, Finding{p.Path, "this package has no line in the import table: " +
 				"add one to table() in internal/lint/table_test.go that says what it may import, " +
-				"and put it into the diagram of docs/architecture.md"})
+				"and put it into the diagram of docs/internals/architecture.md"})
 			continue
 		}
 		tests := testEntry()

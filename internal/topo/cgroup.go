@@ -69,6 +69,7 @@ func (r *reader) limits(controller, dir string) {
 		}
 		s, _ = r.text(dir + "/memory.max")
 		r.limit(s)
+		r.groupLeaves(s, dir+"/memory.current", dir+"/memory.stat", "inactive_file")
 	case "cpu":
 		// The text of a file that is not there is no number either.
 		quota, _ := r.text(dir + "/cpu.cfs_quota_us")
@@ -77,6 +78,7 @@ func (r *reader) limits(controller, dir string) {
 	case "memory":
 		s, _ := r.text(dir + "/memory.limit_in_bytes")
 		r.limit(s)
+		r.groupLeaves(s, dir+"/memory.usage_in_bytes", dir+"/memory.stat", "total_inactive_file")
 	}
 }
 

@@ -72,6 +72,8 @@ type Machine struct {
 
 	Memory      int64   // bytes of main memory, 0 if unknown
 	MemoryLimit int64   // bytes that the process's cgroup may use, 0 if there is no limit
+	Available   int64   // bytes that the process could still get when this was read, 0 if unknown
+	AvailableOf string  // what leaves it no more, in words
 	CPUQuota    float64 // CPUs that the process's cgroup may keep busy, 0 if there is no quota
 
 	// Notes states what could not be found out and what was assumed instead.

@@ -16,3 +16,12 @@ func Pin(cpus ...int) error {
 // Affinity returns the CPUs that the calling operating system thread may run
 // on, or [ErrUnsupported] where they cannot be asked for.
 func Affinity() (CPUSet, error) { return nil, ErrUnsupported }
+
+// Confine lets all threads of this process, those to come included, run on cpus only. It is
+// for a process that was started on more CPUs than it is to have; threads that are pinned are
+// pinned no more. The error is as that of [Pin].
+func Confine(cpus ...int) error { return Pin(cpus...) }
+
+// Grantable returns which of some CPUs a thread of this process can be given: more than it
+// has, if it was bound by whoever has started it. The error is as that of [Affinity].
+func Grantable(cpus ...int) (granted CPUSet, err error) { return nil, ErrUnsupported }

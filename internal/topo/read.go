@@ -30,6 +30,7 @@ func Read(root fs.FS, id Identity, allowed CPUSet) *Machine {
 	r.caches()
 	r.memory()
 	r.cgroups()
+	r.available()
 	r.names()
 	return m
 }

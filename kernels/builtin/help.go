@@ -12,7 +12,7 @@ import (
 // rouse a thread takes some ten microseconds, and what the other one has written of a
 // tile is not in the cache of the core that goes on with it. With calls of 6 and 20
 // million flops shared, LU and QR of order 1024 were slower on two cores of an EPYC
-// (Zen 3), and gemm of order 1024 with 268 million; docs/benchmarking.md has more.
+// (Zen 3), and gemm of order 1024 with 268 million; docs/internals/measurements.md has more.
 const helpFrom, helpWork = 500e6, 50e6
 
 // help returns how many units a call of so much work makes use of; they need not stay.

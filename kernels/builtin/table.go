@@ -14,8 +14,8 @@ import (
 // made of smaller calls), portable Go ("go") last.
 //
 // A kernel uses one thread, so NewTable sets the number of threads of the C
-// library to one, for the whole process. Who compares with the library's own
-// threads sets it with [SetBLASThreads] and back.
+// library to one, for the whole process. To compare with the library's own threads,
+// set it with [SetBLASThreads], and back.
 func NewTable() *kernels.Table {
 	SetBLASThreads(1)
 	return builtin()
@@ -24,6 +24,13 @@ func NewTable() *kernels.Table {
 func builtin() *kernels.Table {
 	return &kernels.Table{F32: newOps[float32]("f32"), F64: newOps[float64]("f64")}
 }
+
+// Library is what [LinkedLibrary] returns.
+type Library = cpu.BLASInfo
+
+// LinkedLibrary describes the C library that this build is linked with; ok is false if there
+// is none. Making a table has set it to one thread a call.
+func LinkedLibrary() (info Library, ok bool) { return cpu.BLASLibrary() }
 
 // AbsentVersion is a version of an op that another build of Tessera has.
 type AbsentVersion struct {
@@ -149,7 +156,7 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
 	// of 256×256 ran at 87, 81, 74 and 52 GF/s in float64 against 68, 64, 29
 	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
-	// 25; at 64 and 512 they are ahead as well (docs/kernels-gemm.md).
+	// 25; at 64 and 512 they are ahead as well (docs/internals/kernels-gemm.md).
 	if p, ok := cpu.AVX512[T](caches()); ok {
 		ours("avx512", p, avx512())
 	}

@@ -89,8 +89,8 @@ func (l *LU[T]) getrfTall(n int, a []Block[T], ipiv []int, work []T, s *tall[T])
 //
 // So each part is a panel that the kernel for columns can work on, and does so to
 // its copy of the uppermost rows as the others do. After each column the parts
-// meet, and the greatest of their candidates becomes the pivot: who has it gives
-// its row to all.
+// meet, and the greatest of their candidates becomes the pivot. The part that
+// has it gives its row to all.
 type tall[T Element] struct {
 	rows int // least number of rows of a part, not less than those of the top
 	crew Crew[T]

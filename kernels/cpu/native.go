@@ -132,7 +132,7 @@ func vectorized[T Element](mr int, c Caches, v vectors[T]) *Packed[T] {
 //   - a block of B, KC×NC, is for the third-level cache, which several cores
 //     share, and as large as makes the packing of A cheap.
 //
-// docs/kernels-gemm.md has the measurements.
+// docs/internals/kernels-gemm.md has the measurements.
 func (p *Packed[T]) blocks(c Caches) {
 	if c.L1 <= 0 {
 		c.L1 = 32 << 10

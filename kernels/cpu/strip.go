@@ -216,7 +216,7 @@ func (p *Packed[T]) width(n int) int {
 
 // packs reports which operands of a product are to be packed; mc and kc are
 // the sizes of the blocks. Measured on a Xeon (model 167, 48 KiB, 2 MiB) by
-// the commands in docs/kernels-gemm.md.
+// the commands in docs/internals/kernels-gemm.md.
 func (p *Packed[T]) packs(a, b operand[T], m, mc, kc int) (packA, packB bool) {
 	v := &p.vectors
 	span := mc * a.ld

@@ -27,7 +27,7 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 // syrkLarge reports whether a product of order n goes the way of large. With panels
 // as narrow as those of AVX2, strips that are read as panels come from the
 // second-level cache once for each panel. Measured on an EPYC (Zen 3) by the
-// commands in docs/kernels-gemm.md.
+// commands in docs/internals/kernels-gemm.md.
 func (p *Packed[T]) syrkLarge(n int) bool {
 	return p.vectors.strips != nil && n > 2*p.vectors.narrow
 }

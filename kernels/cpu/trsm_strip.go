@@ -110,7 +110,7 @@ func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 // packs reports whether the panels of a triangle of order n are to be packed,
 // of which columns lie cs apart. Those of neighbours never need it. With AVX2
 // others do, for 4 rows are less than a cache line; with AVX-512 only if the
-// columns lie in the same sets of the cache. docs/kernels-triangular.md has
+// columns lie in the same sets of the cache. docs/internals/kernels-triangular.md has
 // the figures.
 func (l *leaves[T]) packs(n, cs, rhs int) bool {
 	if cs == 1 || cs == -1 || rhs <= 2*l.nr {

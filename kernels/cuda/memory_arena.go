@@ -19,7 +19,7 @@ func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 // free one that is large enough. Its overhead is what [grain] rounds off. Tiles of a
 // matrix are of few sizes: so most blocks are found at once, and fit exactly.
 //
-// It keeps books only, and never touches the memory: addresses are numbers. It also
+// It only keeps accounts and never touches the memory: addresses are numbers. It also
 // serves pinned memory of the host, from address 0 on. It has no lock: those of an
 // accelerator are used under Accelerator.mu.
 //

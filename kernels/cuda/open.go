@@ -19,8 +19,8 @@ import (
 // device by its number gets that one or an error; "auto" takes what there is, and work
 // goes on on cores if that is nothing.
 
-// NoDeviceError says why there is not the device that was asked for. With it, nothing
-// that was asked for has been opened.
+// NoDeviceError says why a device that was asked for is missing. No device has been opened
+// then.
 type NoDeviceError struct {
 	Device string // "cuda0"
 	Err    error  // an *[UnavailableError], or how many there are

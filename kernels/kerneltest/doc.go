@@ -11,5 +11,9 @@
 // float64, never by equality with another program. Padding and every part of
 // an operand that the op does not use are filled with NaN, which must not
 // leak, or with a number, which must not be overwritten; scratch is full of
-// NaN.
+// NaN. So are operands that an Alpha or Beta of 0 keeps from being read: 0·NaN must not
+// come of it. Tiles may be empty and then have no Data: see [kernels.Tile].
+//
+// A failure names the call: op, parameters, and shapes and strides of the operands. A version
+// that panics has failed.
 package kerneltest

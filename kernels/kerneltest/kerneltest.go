@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -72,25 +75,71 @@ type suite[T kernels.Element] struct {
 	v       *versions.Version
 	rnd     *rand.Rand
 	scratch versions.Workspace
+	last    *versions.Call
+	named   *testing.T // the test that will name the last call if it fails
 }
 
 func (s *suite[T]) call(params any, args ...any) *versions.Call {
 	return &versions.Call{Ctx: context.Background(), Params: params, Args: args, Work: &s.scratch}
 }
 
-func (s *suite[T]) run(params any, args ...any) error {
+func (s *suite[T]) run(params any, args ...any) (err error) {
 	b := s.scratch.Bytes(1 << 16)
 	for i := range b {
 		b[i] = 0xff
 	}
-	return s.v.Run(s.call(params, args...))
+	s.last = s.call(params, args...)
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.v.Run(s.last)
+}
+
+// describe returns a call in words: op, parameters and operands.
+func describe(op *versions.Op, call *versions.Call) string {
+	var b strings.Builder
+	b.WriteString(op.OpName() + " {")
+	if p := reflect.Indirect(reflect.ValueOf(call.Params)); p.Kind() == reflect.Struct {
+		for i := range p.NumField() {
+			format := " %s: %v"
+			if v := p.Field(i); v.Kind() == reflect.Uint8 && v.Uint() >= ' ' { // blas.NoTrans is 'N'
+				format = " %s: %c"
+			}
+			fmt.Fprintf(&b, format, p.Type().Field(i).Name, p.Field(i).Interface())
+		}
+	}
+	b.WriteString(" } of")
+	for i, a := range call.Args {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch t := a.(type) {
+		case *kernels.Tile[float32]:
+			fmt.Fprintf(&b, " %d×%d with stride %d", t.Rows, t.Cols, t.Stride)
+		case *kernels.Tile[float64]:
+			fmt.Fprintf(&b, " %d×%d with stride %d", t.Rows, t.Cols, t.Stride)
+		default:
+			fmt.Fprintf(&b, " %T", a)
+		}
+	}
+	return b.String()
 }
 
 // must is run for ops that cannot fail.
 func (s *suite[T]) must(t *testing.T, params any, args ...any) {
 	t.Helper()
+	if s.named != t {
+		s.named = t
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("the last call was %s", describe(s.op, s.last))
+			}
+		})
+	}
 	if err := s.run(params, args...); err != nil {
-		t.Fatalf("unexpected error: %v", err)
+		t.Fatalf("%s: unexpected error: %v", describe(s.op, s.last), err)
 	}
 }
 

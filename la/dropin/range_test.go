@@ -127,3 +127,22 @@ func TestTriangleNonFinite(t *testing.T) {
 		}
 	}
 }
+
+// A zero times a NaN or an infinity is NaN, where gonum leaves the product out; docs/gonum.md
+// says so.
+func TestZeroTimesNaN(t *testing.T) {
+	const n = 400
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		a, b := make([]float64, n*n), make([]float64, n*n)
+		for i := range n {
+			a[i*n+i], b[i*n+i] = 1, 1
+		}
+		b[1] = bad // a[n] is 0, and so the product should have 0·bad in row 1
+		ours, theirs := make([]float64, n*n), make([]float64, n*n)
+		dropin.BLAS{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, a, n, b, n, 0, ours, n)
+		blasgonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, a, n, b, n, 0, theirs, n)
+		if !math.IsNaN(ours[n+1]) || theirs[n+1] != 1 {
+			t.Errorf("0·%v + 1·1: ours %v, gonum's %v", bad, ours[n+1], theirs[n+1])
+		}
+	}
+}

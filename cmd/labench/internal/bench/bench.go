@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
@@ -72,8 +75,9 @@ type Spec struct {
 	// states, and go on from. Then Repeat is 1 and Warmup none unless they are given.
 	Checkpoint la.Checkpoint
 
-	Input  string      // matrix file to take for A (trsm: L) instead of a generated one
-	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
+	Input  string             // matrix file to take for A (trsm: L) instead of a generated one
+	Warn   func(file.Warning) // if not nil, is told what is wrong with the Input that was read all the same
+	Matrix matgen.Kind        // kind of generated matrix; Random stands for the op's default
 	Seed   uint64
 
 	Repeat int // timed runs; 0: 3
@@ -84,9 +88,18 @@ type Spec struct {
 	Verify bool
 	NoPeak bool // do not measure the FMA peak, which takes 0.3 s
 
+	// blank has no elements made: nothing reads them. rows, if not 0, is how many rows the grid
+	// of nodes has.
+	blank bool
+	rows  int
+
 	// Progress, if not nil, is told how much of all runs and of the
 	// verification is done. The calls do not overlap.
 	Progress func(done, total int)
+	// Stage, if not nil, is told when a part of all this begins, and Within, if not nil, how
+	// many tasks of the call under way have ended: see la.Options.Progress.
+	Stage  func(Stage)
+	Within func(done, total int)
 	// Trace, if not nil, is emptied before the timed runs and holds their
 	// tasks afterwards.
 	Trace *trace.Recorder
@@ -97,6 +110,7 @@ type Spec struct {
 
 // Result is the outcome of a Spec: one line of labench's --json.
 type Result struct {
+	origin.Origin
 	Op            string         `json:"op"`
 	Type          string         `json:"type"`
 	M             int            `json:"m"`
@@ -107,12 +121,22 @@ type Result struct {
 	Sched         string         `json:"sched"`
 	Devices       []string       `json:"devices,omitempty"` // accelerators
 	Versions      map[string]int `json:"versions"`          // "gemm/openblas" → calls in the timed runs
+	Seconds       []float64      `json:"seconds"`           // of the timed runs, in order
 	SecondsBest   float64        `json:"seconds_best"`
 	SecondsMedian float64        `json:"seconds_median"`
 	GFLOPSBest    float64        `json:"gflops_best"`
 	GFLOPSMedian  float64        `json:"gflops_median"`
 	PeakGFLOPS    float64        `json:"peak_gflops"`
 	PeakFraction  float64        `json:"peak_fraction"`
+	// PeakDisturbed says that other programs, or the hypervisor, had a part of the cores
+	// whenever the peak was measured: it may be too low.
+	PeakDisturbed bool `json:"peak_disturbed,omitempty"`
+	// Load is what else went on during the timed runs, nil if that is unknown; Spread by what
+	// part the longest of them exceeds the shortest; and Disturbed whether one of the two
+	// says that they are not to be trusted.
+	Load      *quiet.Load `json:"load,omitempty"`
+	Spread    float64     `json:"spread"`
+	Disturbed bool        `json:"disturbed"`
 	// Residual is the scaled residual, to be held against Limit; NaN, in JSON
 	// null, if it was not asked for or is not a number.
 	Residual Number `json:"residual"`
@@ -121,7 +145,9 @@ type Result struct {
 	Passed bool `json:"passed"`
 
 	Pivoting string `json:"pivoting,omitempty"` // of lu: what was done in the end
-	Growth   Number `json:"growth,omitempty"`   // of lu: of the elements, by pivoting
+	// Growth is that of the elements by pivoting: of lu, and of solve by LU if the result did
+	// not pass.
+	Growth Number `json:"growth,omitempty"`
 
 	// Resumed is how many panels an earlier run had done, of a run with a Checkpoint.
 	Resumed int `json:"resumed_panels,omitempty"`

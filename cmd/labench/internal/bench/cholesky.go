@@ -22,7 +22,9 @@ type cholesky[T la.Element] struct {
 
 func newCholesky[T la.Element](f *maker[T]) problem {
 	a := f.symmetric(f.spec.N)
-	mirror(a, f.workers)
+	if !f.spec.blank {
+		mirror(a, f.workers)
+	}
 	return &cholesky[T]{base: f.base, a: a, keep: f.spec.Checkpoint}
 }
 

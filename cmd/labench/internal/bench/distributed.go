@@ -142,6 +142,9 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 
 // rows returns how many rows the grid of nodes has.
 func (p *distributed[T]) rows() int {
+	if p.s.rows > 0 {
+		return p.s.rows
+	}
 	nodes, rows := len(p.speeds), 1
 	if p.s.Op != "gemm" && p.s.Op != "cholesky" && p.s.Method != ByCholesky {
 		return 1 // interchanges of rows, and rotations, stay within a column of tiles

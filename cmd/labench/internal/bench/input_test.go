@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -140,5 +142,32 @@ func TestBadInput(t *testing.T) {
 	var format *file.FormatError
 	if _, err = Run(context.Background(), Spec{Op: "gemm", Input: path}); !errors.As(err, &format) || format.File != path {
 		t.Errorf("format: %v", err)
+	}
+}
+
+// TestLargeInput: a packed file is not unpacked if what its header says needs more memory than
+// there is; this one is damaged behind it.
+func TestLargeInput(t *testing.T) {
+	const text = "%%MatrixMarket matrix array real general\n2000000 2000000\n"
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Write([]byte(text + strings.Repeat("0\n", 1<<20)))
+	w.Close()
+	clear(packed.Bytes()[packed.Len()/2:])
+	path := filepath.Join(t.TempDir(), "large.mtx.gz")
+	if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range Ops() {
+		_, err := Run(context.Background(), Spec{Op: op, Input: path, NoPeak: true})
+		var room *MemoryError
+		if !errors.As(err, &room) || room.Need < 4e12*8 {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	_, err := Run(context.Background(), Spec{Op: "gemm", K: 3, Input: path, NoPeak: true})
+	var shape *ShapeError
+	if !errors.As(err, &shape) {
+		t.Errorf("another shape: %v", err)
 	}
 }

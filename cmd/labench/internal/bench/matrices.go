@@ -14,21 +14,21 @@ import (
 
 // newProblem makes the matrices of s and returns the problem, and s with the
 // shape that an input file decides.
-func newProblem[T la.Element](ctx context.Context, s Spec, usable int64, workers int) (problem, Spec, error) {
+func newProblem[T la.Element](ctx context.Context, s Spec, workers int) (problem, Spec, error) {
 	if s.Distributed {
 		return newDistributed[T](ctx, s)
 	}
 	var input *blocked.Matrix[T]
 	if s.Input != "" {
+		opt := &file.ReadOptions{MaxBytes: math.MaxInt64, Workers: workers, Warn: s.Warn}
+		opt.Check = func(h file.Header) (err error) { // before a packed file is unpacked
+			if s, err = find(s.Op).take(s, h.Rows, h.Cols); err == nil {
+				err = fits(s)
+			}
+			return err
+		}
 		var err error
-		if input, err = file.Read[T](s.Input, &file.ReadOptions{MaxBytes: usable, Workers: workers}); err != nil {
-			return nil, s, err
-		}
-		r, c := input.Dims()
-		if s, err = find(s.Op).take(s, r, c); err != nil {
-			return nil, s, err
-		}
-		if err := fits(s, usable); err != nil {
+		if input, err = file.Read[T](s.Input, opt); err != nil {
 			return nil, s, err
 		}
 	}
@@ -79,7 +79,10 @@ func (f *maker[T]) note(err error) {
 // generate returns an m×n matrix of the given kind, different for different
 // numbers of operands.
 func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) la.General[T] {
-	g := empty[T](m, n)
+	g := f.empty(m, n)
+	if f.spec.blank {
+		return g
+	}
 	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: m, N: n, Seed: f.spec.Seed + operand})
 	if f.note(err); f.err != nil {
 		return g
@@ -110,6 +113,17 @@ func (f *maker[T]) symmetric(n int) la.Symmetric[T] {
 	}
 	g := f.first(n, n, true)
 	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}
+}
+
+// empty returns an m×n matrix of zeros. Of a blank problem it takes no memory as long as
+// nobody writes it.
+func (f *maker[T]) empty(m, n int) la.General[T] {
+	if f.spec.blank {
+		data, err := reserve[T](m * n)
+		f.note(err)
+		return la.General[T]{Rows: m, Cols: n, Stride: max(n, 1), Data: data}
+	}
+	return empty[T](m, n)
 }
 
 // mirror copies the lower triangle of a's memory to the upper one.

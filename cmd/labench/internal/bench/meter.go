@@ -1,5 +1,10 @@
 package bench
 
+import (
+	"context"
+	"time"
+)
+
 // meter turns the progress of la's calls into that of all that a Spec does:
 // each run counts the same, and so does the verification, which costs about as
 // many operations as a run.
@@ -10,21 +15,57 @@ type meter struct {
 	part   int // of the parts of this stage, the one under way …
 	parts  int // … and how many there are
 	paused bool
+
+	stageBegins func(Stage)           // nil if nobody asks
+	within      func(done, total int) // nil if nobody asks
+}
+
+// Stage is a part of what a Spec does.
+type Stage struct {
+	Name  string  // "preparation", "warm-up", "measuring the peak", "timed", "check"
+	Run   int     // of that name, from 1; 0 if it is no run
+	Runs  int     // 0 if nobody knows how many
+	Flops float64 // of the run
 }
 
 // grain is the resolution of the progress of one stage.
 const grain = 1000
 
 func newMeter(s Spec) *meter {
-	m := &meter{report: s.Progress, stages: max(s.Warmup, 0) + s.Repeat, parts: 1}
+	m := &meter{report: s.Progress, stageBegins: s.Stage, within: s.Within, stages: max(s.Warmup, 0) + s.Repeat, parts: 1}
 	if s.Verify {
 		m.stages++
 	}
 	return m
 }
 
+// begin says that a stage begins.
+func (m *meter) begin(s Stage) {
+	if m.stageBegins != nil {
+		m.stageBegins(s)
+	}
+}
+
+// timed resets p, runs it once as the function timed does, and announces both: the run is
+// run i, of so many, of the stages of a name.
+func (m *meter) timed(ctx context.Context, p problem, once func(context.Context) error, name string, i, runs int) (time.Duration, error) {
+	m.begin(Stage{Name: "preparation"})
+	return timed(ctx, p, func(ctx context.Context) error {
+		m.begin(Stage{name, i, runs, p.flops()})
+		return once(ctx)
+	})
+}
+
 // progress takes what la says of the call under way.
 func (m *meter) progress(done, total int) {
+	if m.within != nil {
+		m.within(done, total)
+	}
+	m.overall(done, total)
+}
+
+// overall reports the progress of all stages.
+func (m *meter) overall(done, total int) {
 	if m.report == nil || m.paused || total == 0 {
 		return
 	}
@@ -35,7 +76,7 @@ func (m *meter) progress(done, total int) {
 // next ends a stage.
 func (m *meter) next() {
 	m.stage, m.part, m.parts = m.stage+1, 0, 1
-	m.progress(0, 1)
+	m.overall(0, 1)
 }
 
 // step says that the next call is the i-th, from 0, of n of this stage.

@@ -31,8 +31,9 @@ type Operation struct {
 	symmetric  bool        // A must be
 	notRandom  string      // why A cannot be of kind random; empty: it can
 	compound   bool        // made of others, whose tile sizes count
+	packs      bool        // its tasks share packed operands
 	allAlike   bool        // all operands are of A's kind, so that a square kind makes all dimensions equal
-	// elements returns the number of elements of all matrices of a problem.
+	// elements returns the number of elements of all matrices of a problem, its shape known.
 	elements func(Spec) float64
 	f32      func(*maker[float32]) problem
 	f64      func(*maker[float64]) problem
@@ -69,7 +70,7 @@ var table = sync.OnceValue(func() []Operation {
 		f32: newTrsm[float32], f64: newTrsm[float64],
 	}
 	cholesky := Operation{
-		Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
+		packs: true, Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
 		Sizes: []string{"n"}, rows: "n", cols: "n",
 		Formula: "‖LLᵀ−A‖ / (n·‖A‖·ε)", Limit: 30,
 		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric", Flags: []string{"checkpoint"},
@@ -83,7 +84,7 @@ var table = sync.OnceValue(func() []Operation {
 		f32: newCholesky[float32], f64: newCholesky[float64],
 	}
 	lu := Operation{
-		Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
+		packs: true, Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
 		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"pivot", "on-breakdown", "checkpoint"},
 		Formula: "‖PLU−A‖ / (n·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
@@ -96,7 +97,7 @@ var table = sync.OnceValue(func() []Operation {
 		f32: newLU[float32], f64: newLU[float64],
 	}
 	qr := Operation{
-		Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
+		packs: true, Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
 		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "variant", "checkpoint"},
 		Formula: "‖R−QᵀA‖ / (m·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
@@ -115,7 +116,7 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	solve := Operation{
 		Name: "solve", Short: "Solve a system of linear equations: A·X = B, n×n",
-		Sizes: []string{"n", "nrhs"}, rows: "n", cols: "n", Flags: []string{"method", "mixed"}, compound: true,
+		Sizes: []string{"n", "nrhs"}, rows: "n", cols: "n", Flags: []string{"method", "mixed"}, compound: true, packs: true,
 		Formula: "‖B−AX‖ / (n·‖A‖·‖X‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
@@ -125,7 +126,7 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	lstsq := Operation{
 		Name: "lstsq", Short: "Solve a least-squares problem: min ‖B−A·X‖, m×n",
-		Sizes: []string{"n", "m", "nrhs"}, rows: "m", cols: "n", n: 1024, m: DefaultN, compound: true,
+		Sizes: []string{"n", "m", "nrhs"}, rows: "m", cols: "n", n: 1024, m: DefaultN, compound: true, packs: true,
 		Formula: "‖(B−AX)ᵀA‖ / (m·‖A‖·(‖A‖·‖X‖+‖B‖)·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()

@@ -37,6 +37,7 @@ type verdict struct {
 	residual Number
 	checks   []Check // in place of residual, if there are several
 	failure  string  // what else is wrong, in words
+	growth   float64 // of the elements, where that may be what is wrong
 }
 
 // Check is one of several residuals of a result.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
-	"github.com/tessera-la/tessera/internal/peak"
-	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -58,39 +58,17 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	return run[float64](ctx, s.WithDefaults())
 }
 
-// Peak measures the FMA peak of a type on so many cores, in a third of a second.
-func Peak(ctx context.Context, typ string, cores int) (peak.Rate, error) {
-	fma := peak.FMA[float64]
-	if typ == "f32" {
-		fma = peak.FMA[float32]
-	}
-	return fma(ctx, peak.Options{Duration: 50 * time.Millisecond, Cores: cores})
-}
-
-// peak measures the FMA peak and keeps it if it is above what was measured
-// before. It is called before and after the timed runs: what another program
-// takes for itself meanwhile must not make the runs look better.
-func (r *Result) peak(ctx context.Context, s Spec, workers int) error {
-	if s.NoPeak {
-		return nil
-	}
-	rate, err := Peak(ctx, s.Type, workers)
-	if err != nil {
-		return cause(ctx, err)
-	}
-	r.PeakGFLOPS = max(r.PeakGFLOPS, rate.All)
-	return nil
-}
-
 func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
-	s, usable, err := s.ready()
+	s, err := s.ready()
 	if err != nil {
 		return Result{}, err
 	}
+	defer boundMemory()()
 	if s.Trace == nil {
 		s.Trace = new(trace.Recorder)
 	}
 	m := newMeter(s)
+	m.begin(Stage{Name: "preparation"})
 	// The engine comes first: it knows the names of the versions, and memory
 	// is dear.
 	opt := s.options()
@@ -111,7 +89,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	defer e.Close()
 	workers := len(e.Workers()) - len(names)
 
-	p, s, err := newProblem[T](ctx, s, usable, workers)
+	p, s, err := newProblem[T](ctx, s, workers)
 	if err != nil {
 		return Result{}, err
 	}
@@ -127,23 +105,25 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err := warm[T](ctx, s, p, once, e, m); err != nil {
 		return Result{}, err
 	}
-	r := Result{Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names,
+	r := Result{Origin: origin.Here(), Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names,
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
+	m.begin(Stage{Name: "measuring the peak"})
 	if err := r.peak(ctx, s, workers); err != nil {
 		return Result{}, err
 	}
 	s.Trace.Reset()
 	once, nodes := tallied(once, s.Nodes)
 	runtime.GC() // what was left until here is not for the runs to clean up
+	watch := quiet.Start()
 	var before []trace.Usage
 	for i := range s.Repeat {
 		if s.Recorded != nil && i > 0 {
 			before = r.Summary.Usage
 			s.Trace.Reset()
 		}
-		took, err := timed(ctx, p, once)
+		took, err := m.timed(ctx, p, once, "timed", i+1, s.Repeat)
 		if err != nil {
 			return Result{}, cause(ctx, err)
 		}
@@ -155,6 +135,10 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 			r.Summary.Usage = addUsage(r.Summary.Usage, before)
 			s.Recorded(recording, took)
 		}
+	}
+	m.begin(Stage{Name: "measuring the peak"})
+	if l, ok := watch.Stop(); ok {
+		r.Load = &l
 	}
 	if s.Recorded == nil {
 		r.Summary = s.Trace.Summary()
@@ -181,6 +165,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		r.Passed = true
 		return r, nil
 	}
+	m.begin(Stage{Name: "check"})
 	v, err := judge(ctx, s, p, m)
 	if err == nil {
 		err = ctx.Err() // the vectors may have been left out
@@ -189,7 +174,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		return Result{}, cause(ctx, err)
 	}
 	m.next() // small problems have no tasks and no progress of their own
-	r.Residual, r.Checks = v.residual, v.checks
+	r.Residual, r.Checks, r.Growth = v.residual, v.checks, max(r.Growth, Number(v.growth))
 	for i, c := range r.Checks {
 		if i == 0 || !(c.Residual/c.Limit <= r.Residual/r.Limit) { // NaN is the worst
 			r.Residual, r.Limit, r.Formula = c.Residual, c.Limit, c.Formula
@@ -218,7 +203,7 @@ func (s Spec) options() la.Options {
 	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
 		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
 	if s.NB > 0 {
-		opt.Direct = -1 // who asks for tiles gets tiles
+		opt.Direct = -1 // a tile size that is asked for is used
 	}
 	return opt
 }
@@ -293,28 +278,6 @@ func engine[T la.Element](opt la.Options) (*la.Engine, error) {
 	return nil, err
 }
 
-// ready returns s with a profile, and the memory that the process may use. The error is
-// a *MemoryError.
-func (s Spec) ready() (_ Spec, usable int64, err error) {
-	if s.Profile == nil {
-		s.Profile = new(versions.Profile)
-	}
-	usable = topo.Detect().UsableMemory()
-	if s.Distributed {
-		return s, usable, nil
-	}
-	return s, usable, fits(s, usable)
-}
-
-// fits returns a *MemoryError if the matrices of s, as far as its shape is
-// known, are larger than the memory that the process may use.
-func fits(s Spec, usable int64) error {
-	if need := s.bytes(); usable > 0 && need > float64(usable) {
-		return &MemoryError{Need: need, Have: usable}
-	}
-	return nil
-}
-
 // cause returns the cause of the end of ctx if it has ended, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -335,8 +298,8 @@ func timed(ctx context.Context, p problem, once func(context.Context) error) (ti
 // explored: a factorization of few tiles calls potrf too seldom to try every
 // version in one run.
 func warm[T la.Element](ctx context.Context, s Spec, p problem, once func(context.Context) error, e *la.Engine, m *meter) error {
-	for range max(s.Warmup, 0) {
-		if _, err := timed(ctx, p, once); err != nil {
+	for i := range max(s.Warmup, 0) {
+		if _, err := m.timed(ctx, p, once, "warm-up", i+1, s.Warmup); err != nil {
 			return cause(ctx, err)
 		}
 		m.next()
@@ -347,11 +310,11 @@ func warm[T la.Element](ctx context.Context, s Spec, p problem, once func(contex
 	m.pause(true)
 	defer m.pause(false)
 	begin := time.Now()
-	for range 16 {
+	for i := range 16 {
 		if explored[T](e, s.Trace.Summary()) || time.Since(begin) > time.Second {
 			break
 		}
-		if _, err := timed(ctx, p, once); err != nil {
+		if _, err := m.timed(ctx, p, once, "warm-up", s.Warmup+i+1, 0); err != nil {
 			return cause(ctx, err)
 		}
 	}
@@ -410,6 +373,11 @@ func Rates(times []time.Duration, flops float64) (secondsBest, secondsMedian, gf
 // trace.
 func (r *Result) count(flops float64) {
 	r.SecondsBest, r.SecondsMedian, r.GFLOPSBest, r.GFLOPSMedian = Rates(r.Times, flops)
+	for _, t := range r.Times {
+		r.Seconds = append(r.Seconds, t.Seconds())
+	}
+	r.Spread = quiet.Spread(r.Seconds)
+	r.Disturbed = r.Spread > quiet.Wide || r.Load != nil && r.Load.Disturbs(r.Workers)
 	if r.PeakGFLOPS > 0 {
 		r.PeakFraction = r.GFLOPSBest / r.PeakGFLOPS
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
@@ -99,7 +101,14 @@ func TestKinds(t *testing.T) {
 			var npd *la.NotPositiveDefiniteError
 			var single *la.SingularError
 			var rank mat.Condition
+			var diagonal *DiagonalError
 			switch {
+			case errors.As(err, &diagonal):
+				want := map[matgen.Kind]int{matgen.FirstColumnZero: 0, matgen.FirstZero: 0, matgen.ZeroTile: 0, matgen.LastHalfZero: n / 2, matgen.ZeroRow: n / 2,
+					matgen.LastColumnZero: n - 1, matgen.LastZero: n - 1, matgen.MiddleZero: n / 2}
+				if w, ok := want[kind]; !ok || op != "trsm" || diagonal.Index != w {
+					t.Errorf("%v: %v", kind, err)
+				}
 			case errors.As(err, &single):
 				want := map[matgen.Kind]int{matgen.FirstColumnZero: 1, matgen.FirstZero: 1, matgen.ZeroTile: 1, matgen.LastHalfZero: n/2 + 1, matgen.ZeroRow: n,
 					matgen.LastColumnZero: n, matgen.LastZero: n, matgen.MiddleZero: n}
@@ -120,11 +129,10 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%v: %v", kind, err)
 			case !r.Passed && math.IsNaN(float64(r.Residual)):
 				overflows := strings.Contains(name, "huge") && (op == "gemm" || op == "syrk")
-				if singular := op == "trsm"; !overflows && !singular {
+				if !overflows {
 					t.Errorf("%v: %s", kind, r.Failure)
 				}
-			case !r.Passed && op == "solve" && (kind == matgen.Wilkinson || kind == matgen.Foster):
-			case !r.Passed && op == "lu" && (kind == matgen.Wilkinson || kind == matgen.Foster):
+			case !r.Passed && (op == "lu" || op == "solve") && (kind == matgen.Wilkinson || kind == matgen.Foster):
 				if !strings.Contains(r.Failure, "the elements grew by") {
 					t.Errorf("%v: %s", kind, r.Failure)
 				}
@@ -184,6 +192,26 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// TestStages: each part is announced before its tasks, the runs with their numbers.
+func TestStages(t *testing.T) {
+	var names []string
+	within := map[string]bool{}
+	_, err := Run(context.Background(), Spec{Op: "cholesky", N: 200, NB: 64, Only: []string{"go"}, Verify: true, NoPeak: true, Repeat: 2,
+		Stage: func(s Stage) {
+			if s.Run > 0 && math.Abs(s.Flops-(200.*200*200/3+200*200/2+200./6)) > 1e-6 {
+				t.Errorf("%+v", s)
+			}
+			names = append(names, fmt.Sprintf("%s %d/%d", s.Name, s.Run, s.Runs))
+		},
+		Within: func(done, total int) {
+			within[names[len(names)-1]] = done == total && total > 0
+		}})
+	want := []string{"preparation 0/0", "preparation 0/0", "warm-up 1/1", "measuring the peak 0/0", "preparation 0/0", "timed 1/2", "preparation 0/0", "timed 2/2", "measuring the peak 0/0", "check 0/0"}
+	if err != nil || !slices.Equal(names, want) || !within["warm-up 1/1"] || !within["timed 1/2"] || !within["timed 2/2"] {
+		t.Errorf("%q, tasks ended in %v, %v", names, within, err)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	for _, op := range Ops() {
 		why := errors.New("enough")
@@ -219,8 +247,35 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	if e := (&MemoryError{Need: 1 << 40, Have: 1 << 34}); e.Error() != "the matrices need 1099511627776 bytes (1.0 TiB), and this process may use 17179869184 (16 GiB)" {
+	if e := (&MemoryError{Need: 1 << 40, Have: 1 << 34, Of: "a limit"}); e.Error() != "the run needs about 1.0 TiB, and this process can get 16 GiB: a limit" {
 		t.Error(e)
+	}
+}
+
+// TestMemoryNeeded: packed operands count, as does what a matrix was read from.
+func TestMemoryNeeded(t *testing.T) {
+	const n = 10000
+	size := func(s Spec) float64 { return s.WithDefaults().bytes() / (8 * n * n) }
+	if x := size(Spec{Op: "lu", N: n}); x < 2.29 { // so much was used
+		t.Errorf("lu takes %.3g times the matrix", x)
+	}
+	if x, y := size(Spec{Op: "gemm", N: n}), size(Spec{Op: "gemm", N: n, Type: "f32"}); x < 3 || x > 3.3 || y < x/2 || y > x/2+.05 {
+		t.Errorf("gemm takes %.3g, %.3g times the matrix", x, y)
+	}
+	if x := size(Spec{Op: "trsm", M: n, N: 1, Input: "a.npy"}); x < 2 {
+		t.Errorf("trsm from a file takes %.3g times the matrix", x)
+	}
+	if x := (Spec{Op: "qr", N: 8}).WithDefaults().bytes(); x > 1<<14 {
+		t.Errorf("a small problem takes %g bytes", x)
+	}
+	before := debug.SetMemoryLimit(-1)
+	restore := boundMemory()
+	if during := debug.SetMemoryLimit(-1); during > before || topo.Detect().Available > 0 && during > 1<<50 {
+		t.Errorf("the limit was %d, and is %d", before, during)
+	}
+	restore()
+	if after := debug.SetMemoryLimit(-1); after != before {
+		t.Errorf("the limit was %d, and is %d afterwards", before, after)
 	}
 }
 

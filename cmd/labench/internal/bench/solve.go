@@ -107,7 +107,9 @@ func newSystem[T la.Element](f *maker[T]) problem {
 	var a la.General[T]
 	if s.Method == ByCholesky {
 		half := f.symmetric(s.N)
-		mirror(half, f.workers)
+		if !f.spec.blank {
+			mirror(half, f.workers)
+		}
 		a = la.General[T]{Rows: s.N, Cols: s.N, Stride: half.Stride, Data: half.Data}
 	} else {
 		a = f.first(s.N, s.N, false)
@@ -171,6 +173,20 @@ func (p *system[T]) solve(ctx context.Context, e *la.Engine) error {
 		p.used = ByCholesky
 	}
 	return err
+}
+
+// verify also looks at the growth if the residual is too large.
+func (p *system[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
+	v, err := p.equations.verify(ctx, e, step)
+	if err != nil || p.used != ByLU || v.residual < Limit("solve") {
+		return v, err
+	}
+	f := la.NewLU[T](e)
+	if err := f.FactorizeContext(ctx, p.a); err != nil {
+		return v, err
+	}
+	v.growth = f.Growth()
+	return v, nil
 }
 
 // refine solves in mixed precision, which la has for float64 only.

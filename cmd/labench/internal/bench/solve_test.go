@@ -43,7 +43,7 @@ func TestMixed(t *testing.T) {
 	}{
 		{Spec{Method: ByCholesky}, ""},
 		{Spec{Method: ByLU, Matrix: matgen.Cond2}, ""},
-		{Spec{Matrix: matgen.CondMax}, "no convergence"},
+		{Spec{Matrix: matgen.CondMax}, "not factored"},
 	} {
 		s := test.s
 		s.Op, s.N, s.Mixed, s.Repeat, s.Verify, s.NoPeak = "solve", 200, true, 1, true, true
@@ -100,7 +100,7 @@ func TestWrongSolution(t *testing.T) {
 	ctx := context.Background()
 	for _, s := range []Spec{{Op: "solve", N: 90}, {Op: "lstsq", M: 120, N: 90}, {Op: "lstsq", M: 60, N: 90}} {
 		for _, wrong := range []float64{0, 1e-3} {
-			p, _, err := newProblem[float64](ctx, s.WithDefaults(), 0, 2)
+			p, _, err := newProblem[float64](ctx, s.WithDefaults(), 2)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -76,7 +76,7 @@ const (
 )
 
 func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
-	s, usable, err := s.ready()
+	s, err := s.ready()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	}
 	defer e.Close()
 	workers := e.Workers()
-	p, s, err := newProblem[T](ctx, s, usable, len(workers))
+	p, s, err := newProblem[T](ctx, s, len(workers))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -19,11 +20,24 @@ type trsm[T la.Element] struct {
 func newTrsm[T la.Element](f *maker[T]) problem {
 	s := f.spec
 	p := &trsm[T]{base: f.base, l: f.first(s.M, s.M, true), b: f.generate(matgen.Random, 1, s.M, s.N, false)}
+	for i := range p.l.Rows {
+		if p.l.Data[i*p.l.Stride+i] == 0 {
+			f.note(&DiagonalError{i})
+			break
+		}
+	}
 	p.x = p.b
 	if s.again() {
 		p.x = empty[T](s.M, s.N)
 	}
 	return p
+}
+
+// DiagonalError reports a triangle with a zero on its diagonal, which cannot be divided by.
+type DiagonalError struct{ Index int } // from 0
+
+func (e *DiagonalError) Error() string {
+	return fmt.Sprintf("element (%d, %d) of the triangle, counted from 0, is zero, and it stands on the diagonal", e.Index, e.Index)
 }
 
 func (p *trsm[T]) order() (op la.Operation, n, longest int) {

@@ -18,30 +18,6 @@ type InvalidError struct{ Problems []string }
 
 func (e *InvalidError) Error() string { return strings.Join(e.Problems, "; ") }
 
-// MemoryError reports a problem that this process cannot hold.
-type MemoryError struct {
-	Need float64 // bytes; a float64, since what is asked for may overflow
-	Have int64   // bytes that the process may use at most
-}
-
-func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the matrices need %.0f bytes (%s), and this process may use %d (%s)",
-		e.Need, Bytes(e.Need), e.Have, Bytes(float64(e.Have)))
-}
-
-// Bytes returns a number of bytes in words: "128 MiB".
-func Bytes(n float64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	i := 0
-	for n >= 1024 && i < len(units)-1 {
-		n, i = n/1024, i+1
-	}
-	if n < 10 && i > 0 {
-		return fmt.Sprintf("%.1f %s", n, units[i])
-	}
-	return fmt.Sprintf("%.0f %s", n, units[i])
-}
-
 // Validate returns an *InvalidError that names everything wrong with s, or
 // nil. Words and shapes are checked; whether the versions that s names exist,
 // whether the memory suffices and whether the file can be read, the run finds
@@ -152,14 +128,6 @@ func kindsFor(o *Operation, s Spec) []string {
 		names = append(names, k.String())
 	}
 	return names
-}
-
-// bytes returns the memory that the matrices of s take, its shape known.
-func (s Spec) bytes() float64 {
-	if s.Type == "f32" {
-		return 4 * find(s.Op).elements(s)
-	}
-	return 8 * find(s.Op).elements(s)
 }
 
 // again reports whether the right-hand sides of a system are needed after they

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -63,7 +64,7 @@ func wrongElement[T la.Element](t *testing.T, op string) {
 	defer e.Close()
 	for _, at := range [][2]int{{0, 0}, {n - 1, n - 1}, {n - 1, 0}, {31, 31}, {32, 31}, {50, 20}} {
 		for _, wrong := range []T{T(math.NaN()), T(math.Inf(1)), 1e6} {
-			p, _, err := newProblem[T](ctx, Spec{Op: op, N: n}.WithDefaults(), 0, 2)
+			p, _, err := newProblem[T](ctx, Spec{Op: op, N: n}.WithDefaults(), 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +126,7 @@ func TestWrongKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		p, _, err := newProblem[float64](ctx, Spec{Op: op, N: 100}.WithDefaults(), 0, 2)
+		p, _, err := newProblem[float64](ctx, Spec{Op: op, N: 100}.WithDefaults(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +214,10 @@ func TestScales(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	r := Result{Op: "gemm", Type: "f64", M: 1, N: 2, K: 3, NB: 4, Workers: 5, Sched: "fifo", Versions: map[string]int{"gemm/go": 6},
-		SecondsBest: 7, SecondsMedian: 8, GFLOPSBest: 9, GFLOPSMedian: 10, PeakGFLOPS: 11, PeakFraction: 0.5, Residual: 0.25, Passed: true}
-	want := `{"op":"gemm","type":"f64","m":1,"n":2,"k":3,"nb":4,"workers":5,"sched":"fifo","versions":{"gemm/go":6},` +
-		`"seconds_best":7,"seconds_median":8,"gflops_best":9,"gflops_median":10,"peak_gflops":11,"peak_fraction":0.5,"residual":0.25,"passed":true}`
+		Seconds: []float64{7, 9}, Load: &quiet.Load{Seconds: 1, CPUs: 2, Others: 0.5}, Disturbed: true, SecondsBest: 7, SecondsMedian: 8, GFLOPSBest: 9, GFLOPSMedian: 10, PeakGFLOPS: 11, PeakFraction: 0.5, Residual: 0.25, Passed: true}
+	want := `{"machine":"","commit":"","op":"gemm","type":"f64","m":1,"n":2,"k":3,"nb":4,"workers":5,"sched":"fifo","versions":{"gemm/go":6},` +
+		`"seconds":[7,9],"seconds_best":7,"seconds_median":8,"gflops_best":9,"gflops_median":10,"peak_gflops":11,"peak_fraction":0.5,` +
+		`"load":{"seconds":1,"cpus":2,"others":0.5,"steal":0},"spread":0,"disturbed":true,"residual":0.25,"passed":true}`
 	got, err := json.Marshal(r)
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s\n%s", err, got, want)
@@ -226,7 +228,7 @@ func TestJSON(t *testing.T) {
 	}
 	r.Residual, r.Passed = Number(math.NaN()), false
 	got, err = json.Marshal(r)
-	if err != nil || !strings.HasSuffix(string(got), `"peak_fraction":0.5,"residual":null,"passed":false}`) {
+	if err != nil || !strings.HasSuffix(string(got), `"disturbed":true,"residual":null,"passed":false}`) {
 		t.Errorf("%v\n%s", err, got)
 	}
 }

@@ -11,5 +11,5 @@
 // Everything is a point that takes some seconds at most. Time is limited: see
 // [Options]. Results are not judged by speed; what is wrong is in the [Report].
 // Whether a version keeps its contract in every corner is for the tests to say,
-// which can be carried to a machine without Go: see docs/testing.md.
+// which can be carried to a machine without Go: see docs/internals/testing.md.
 package gpucheck

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -52,6 +54,7 @@ func (o Op) flops(n int) float64 {
 // Result is the comparison of a call of gonum's mat with la/dropin behind it
 // and with what else there is.
 type Result struct {
+	origin.Origin
 	Op      string `json:"op"`
 	N       int    `json:"n"`
 	Workers int    `json:"workers"`
@@ -65,6 +68,9 @@ type Result struct {
 	OverGonum  float64  `json:"ratio_gonum"` // of the best rates
 	OverNetlib *float64 `json:"ratio_netlib,omitempty"`
 	Passed     bool     `json:"passed"`
+
+	// Load is what else went on meanwhile, nil if that is unknown.
+	Load *quiet.Load `json:"load,omitempty"`
 }
 
 // implementation is what can be behind gonum's mat.
@@ -88,7 +94,7 @@ func HasNetlib() bool { _, ok := netlibMat(); return ok }
 // left, since gonum does not tell what it had. The error is la's, or the cause
 // of ctx's end; a wrong result is none, but not Passed.
 func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
-	r := Result{Op: op.String(), N: n, Workers: cfg.Workers}
+	r := Result{Origin: origin.Here(), Op: op.String(), N: n, Workers: cfg.Workers}
 	former := blas64.Implementation()
 	builtin.NewTable() // sets the library's threads, and must not do so later
 	alone := implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}
@@ -112,6 +118,7 @@ func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
 		impl.threads = cfg.Workers
 		sides = append(sides, c.contender(impl))
 	}
+	watch := quiet.Start()
 	if err := alternate(ctx, cfg, sides...); err != nil {
 		return r, err
 	}
@@ -121,6 +128,9 @@ func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
 	gonum := c.contender(alone)
 	if err := alternate(ctx, few, gonum); err != nil {
 		return r, err
+	}
+	if l, ok := watch.Stop(); ok {
+		r.Load = &l
 	}
 	flops := op.flops(n)
 	r.Dropin, r.Gonum = ours.side(flops), gonum.side(flops)

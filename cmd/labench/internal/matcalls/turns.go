@@ -25,6 +25,7 @@ type Side struct {
 	GFLOPSMedian  float64      `json:"gflops_median"`
 	Residual      bench.Number `json:"residual"` // the largest of all turns
 	Calls         int          `json:"calls"`    // timed
+	Seconds       []float64    `json:"seconds"`  // of each of them, in order
 }
 
 // contender is one side of a comparison.
@@ -83,6 +84,9 @@ func (c *contender) turn(ctx context.Context, cfg Config) error {
 // side condenses the times.
 func (c *contender) side(flops float64) Side {
 	s := Side{Residual: bench.Number(c.worst), Calls: len(c.times)}
+	for _, t := range c.times {
+		s.Seconds = append(s.Seconds, t.Seconds())
+	}
 	s.SecondsBest, s.SecondsMedian, s.GFLOPSBest, s.GFLOPSMedian = bench.Rates(c.times, flops)
 	return s
 }

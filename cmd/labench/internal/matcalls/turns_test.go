@@ -44,7 +44,7 @@ func TestSide(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	text, err := json.Marshal(s)
-	if want := `{"seconds_best":1,"seconds_median":3,"gflops_best":6,"gflops_median":2,"residual":null,"calls":4}`; err != nil || string(text) != want {
+	if want := `{"seconds_best":1,"seconds_median":3,"gflops_best":6,"gflops_median":2,"residual":null,"calls":4,"seconds":[4,1,2,8]}`; err != nil || string(text) != want {
 		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -3,6 +3,6 @@
 // much memory it takes.
 //
 // It goes by the program itself: a [Runtime] takes the tasks that algorithms submit, as a
-// cluster.Driver with Options.Owner and Stay does, and keeps books on who has which version of
-// what. So it knows nothing of the algorithms, and need not be told of a new one.
+// cluster.Driver with Options.Owner and Stay does, and records which node has which
+// version of what. So it knows nothing of the algorithms, and need not be told of a new one.
 package plan

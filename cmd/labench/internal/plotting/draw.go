@@ -61,7 +61,7 @@ func (c *Chart) Render(w io.Writer, format Format) error {
 	}
 	p := plot.New()
 	legend := plot.NewLegend()
-	c.style(p, &legend)
+	style(p, &legend, c.Title, c.XLabel, c.YLabel)
 
 	grid := plotter.NewGrid()
 	grid.Vertical.Color = nil
@@ -79,7 +79,11 @@ func (c *Chart) Render(w io.Writer, format Format) error {
 		return err
 	}
 	c.axes(p)
+	return write(w, format, p, &legend)
+}
 
+// write draws a plot, with its legend at its side, and writes the picture.
+func write(w io.Writer, format Format, p *plot.Plot, legend *plot.Legend) error {
 	var canvas vg.CanvasSizer
 	var out io.WriterTo
 	switch format {
@@ -102,8 +106,9 @@ func (c *Chart) Render(w io.Writer, format Format) error {
 	return err
 }
 
-func (c *Chart) style(p *plot.Plot, legend *plot.Legend) {
-	p.Title.Text = c.Title
+// style sets the words of a plot and how they look.
+func style(p *plot.Plot, legend *plot.Legend, title, xLabel, yLabel string) {
+	p.Title.Text = title
 	p.Title.TextStyle.Font.Variant = "Sans"
 	p.Title.TextStyle.Font.Size = font.Points(13)
 	p.Title.Padding = vg.Points(10)
@@ -115,7 +120,7 @@ func (c *Chart) style(p *plot.Plot, legend *plot.Legend) {
 		axis.Tick.Label.Font.Size = font.Points(10)
 		axis.Padding = 0
 	}
-	p.X.Label.Text, p.Y.Label.Text = c.XLabel, c.YLabel
+	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
 	legend.TextStyle.Font.Variant = "Sans"
 	legend.TextStyle.Font.Size = font.Points(10)
 	legend.Top, legend.Left = true, true

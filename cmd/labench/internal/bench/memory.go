@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// MemoryError reports a problem that this process cannot hold.
+type MemoryError struct {
+	Need float64 // bytes; a float64, since what is asked for may overflow
+	Have int64   // bytes that the process can still get
+	Of   string  // what leaves it no more
+	// Double says that the elements are float64, and Checked that some of the memory is for
+	// the verification: both can be done without.
+	Double, Checked bool
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("the run needs about %s, and this process can get %s: %s", Bytes(e.Need), Bytes(float64(e.Have)), e.Of)
+}
+
+// Bytes returns a number of bytes in words: "128 MiB".
+func Bytes(n float64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	i := 0
+	for n >= 1024 && i < len(units)-1 {
+		n, i = n/1024, i+1
+	}
+	if n < 10 && i > 0 {
+		return fmt.Sprintf("%.1f %s", n, units[i])
+	}
+	return fmt.Sprintf("%.0f %s", n, units[i])
+}
+
+// ready returns s with a profile. The error is a *MemoryError.
+func (s Spec) ready() (Spec, error) {
+	if s.Profile == nil {
+		s.Profile = new(versions.Profile)
+	}
+	if s.Distributed {
+		return s, nil
+	}
+	return s, fits(s)
+}
+
+// fits returns a *MemoryError if s, as far as its shape is known, needs more memory than this
+// process can get now.
+func fits(s Spec) error {
+	m := topo.Detect()
+	need := s.bytes()
+	if m.Available == 0 || need <= float64(m.Available) {
+		return nil
+	}
+	e := &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Double: s.Type == "f64"}
+	if s.Verify {
+		s.Verify = false
+		e.Checked = s.bytes() < need
+	}
+	return e
+}
+
+// bytes returns the memory that s takes, its shape known: its matrices, the operands that the
+// tasks of factorizations share packed, and what the workers and the collector take.
+//
+// What labench OP -n 6000 used on two cores of an EPYC (Zen 5, commit 9a65434), of what this
+// foresees, and of the matrices alone, in MB: gemm 915, 971, 864; cholesky 748, 892, 720; lu
+// 1500, 1648, 1440; qr 2049, 2253, 2016; without verification cholesky 563, 590, 432; lu 711,
+// 741, 576; qr 701, 741, 576.
+func (s Spec) bytes() float64 {
+	const some = 64 << 20
+	size := 8.0
+	if s.Type == "f32" {
+		size = 4
+	}
+	o := find(s.Op)
+	m, n, k := s.floats()
+	a := size * map[string]float64{"m": m, "n": n}[o.rows] * map[string]float64{"m": m, "n": n, "k": k}[o.cols]
+	matrices := size * o.elements(s)
+	if s.Input != "" {
+		matrices = max(matrices, 2*a) // what was read, and its copy
+	}
+	if o.packs {
+		matrices += min(max(a/4, some), a) // as blocked.Program bounds it
+	}
+	return 1.05*matrices + min(some, matrices)
+}
+
+// boundMemory has the collector keep the process within the memory that it can get, until the
+// function that it returns is called. Otherwise what one run leaves might still be there when
+// the next one needs as much.
+func boundMemory() (restore func()) {
+	m := topo.Detect()
+	if m.Available == 0 {
+		return func() {}
+	}
+	mapped := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(mapped)
+	used := int64(mapped[0].Value.Uint64() - mapped[1].Value.Uint64())
+	before := debug.SetMemoryLimit(-1)
+	limit := used + m.Available - m.Available/50
+	if m.Available > math.MaxInt64-used || limit > before {
+		return func() {}
+	}
+	debug.SetMemoryLimit(limit)
+	return func() { debug.SetMemoryLimit(before) }
+}

@@ -1,0 +1,197 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/la"
+)
+
+// Prediction is how long a run of an operation takes in virtual time.
+type Prediction struct {
+	Op      string  `json:"op"`
+	Type    string  `json:"type"`
+	M       int     `json:"m"`
+	N       int     `json:"n"`
+	K       int     `json:"k"`
+	NB      int     `json:"nb"`
+	Sched   string  `json:"sched"`
+	Count   int     `json:"nodes_computing"`
+	Rows    int     `json:"grid_rows,omitempty"` // of the grid of nodes
+	Workers int     `json:"workers"`             // of the nodes that compute, together
+	Flops   float64 `json:"flops"`
+	GFLOPS  float64 `json:"gflops"`
+	Memory  int64   `json:"bytes_node"` // of the node that has the most
+	sim.Prediction
+	// Path is the seconds of the critical path, each task as long as it took, and Steps the
+	// tasks on it. They are 0 without Options.Record.
+	Path      float64          `json:"seconds_path,omitempty"`
+	Steps     int              `json:"path_tasks,omitempty"`
+	Recording *trace.Recording `json:"-"` // nil without Options.Record
+}
+
+// Sum is what the nodes that compute have done together.
+func (x *Prediction) Sum() sim.Tally {
+	p := x.Prediction
+	p.Nodes = p.Nodes[len(p.Nodes)-x.Count:]
+	return p.Sum()
+}
+
+// virtual is what [sim.Runtime] and [sim.Cluster] have in common.
+type virtual interface {
+	exec.Runtime
+	Reset()
+	Prediction() *sim.Prediction
+	Recording() *trace.Recording
+}
+
+// GridError says that there is no such grid of nodes.
+type GridError struct {
+	Op          string
+	Rows, Nodes int
+}
+
+func (e *GridError) Error() string {
+	if e.Op == "lu" || e.Op == "qr" {
+		return fmt.Sprintf("the grid has %d rows of nodes: %s keeps each column of tiles on one node", e.Rows, e.Op)
+	}
+	return fmt.Sprintf("%d rows do not divide %d nodes", e.Rows, e.Nodes)
+}
+
+// Predictable returns the operations of [Predict]: the others look at elements.
+func Predictable() []string { return []string{"gemm", "syrk", "cholesky", "lu", "qr"} }
+
+// Predict says how long a run of s takes on a machine that need not be there. On one node the
+// matrices are in its memory, and a run before it fills the caches. On several they are
+// distributed over the nodes that compute, in a grid of so many rows, 0: as a run would have
+// them; s.Op is gemm, cholesky, lu or qr then.
+func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction, error) {
+	s.Input, s.Output, s.Checkpoint = "", "", la.Checkpoint{}
+	if err := s.Validate(); err != nil {
+		return Prediction{}, err
+	}
+	if err := opt.Machine.Validate(); err != nil {
+		return Prediction{}, err
+	}
+	s = s.WithDefaults()
+	s.blank, s.rows = true, rows
+	if s.Type == "f32" {
+		return predict[float32](ctx, s, opt)
+	}
+	return predict[float64](ctx, s, opt)
+}
+
+func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Prediction, err error) {
+	var rt virtual
+	var speeds []float64
+	if s.Distributed = opt.Machine.Count() > 1; s.Distributed {
+		if speeds, err = rates(opt.Machine, s.Type); err != nil {
+			return x, err
+		}
+		if n := len(speeds); s.rows > 0 && (n%s.rows > 0 || s.rows > 1 && (s.Op == "lu" || s.Op == "qr")) {
+			return x, &GridError{s.Op, s.rows, n}
+		}
+		rt, err = sim.NewCluster(opt)
+	} else {
+		rt, err = sim.New(opt)
+	}
+	if err != nil {
+		return x, err
+	}
+	s.Runtime = rt
+	engine := s.options()
+	engine.Direct = -1 // there are no kernels to call
+	e, err := la.NewEngine(engine)
+	if err != nil {
+		return x, err
+	}
+	defer e.Close()
+	var p problem
+	if s.Distributed {
+		p = &distributed[T]{ctx: ctx, s: s, speeds: speeds}
+	} else if p, s, err = newProblem[T](ctx, s, len(rt.Workers())); err != nil {
+		return x, err
+	}
+	if d, ok := p.(interface{ close() }); ok {
+		defer d.close()
+	}
+	once, err := p.on(e)
+	if err != nil {
+		return x, err
+	}
+	if d, ok := p.(*distributed[T]); ok {
+		if d.reset(); d.err != nil {
+			return x, d.err
+		}
+		x.Rows, x.Count = d.rows(), len(speeds)
+	} else if err := once(ctx); err != nil {
+		return x, err
+	}
+	rt.Reset()
+	if err := once(ctx); err != nil {
+		return x, err
+	}
+	op, n, longest := p.order()
+	x.NB, _ = la.TileSize[T](e, op, n, longest)
+	x.Prediction = *rt.Prediction()
+	x.Op, x.Type, x.M, x.N, x.K, x.Flops = s.Op, s.Type, s.M, s.N, s.K, p.flops()
+	x.Workers = workersOf(opt.Machine)
+	if !s.Distributed {
+		x.Count, x.Sched, x.Memory = 1, opt.Policy.String(), int64(find(s.Op).elements(s))*int64(unsafe.Sizeof(*new(T)))
+	} else if x.Sched, x.Memory = "owner", x.Sum().Peak; !opt.Nodes.Owner {
+		x.Sched = Spec{Runtime: rt, Sched: opt.Nodes.Policy, ByPriority: opt.Nodes.ByPriority}.policy(engine)
+	}
+	x.GFLOPS = x.Flops / x.Seconds / 1e9
+	if opt.Record {
+		x.Recording = rt.Recording()
+		path := x.Recording.CriticalPath()
+		x.Path, x.Steps = path.Length.Seconds(), len(path.Tasks)
+	}
+	return x, nil
+}
+
+// computing yields the groups of nodes that compute, without a driver that does not.
+func computing(m *sim.Machine, yield func(k *sim.Kind, count int)) {
+	for i, g := range m.Nodes {
+		if i == 0 && m.Apart {
+			g.Count--
+		}
+		for k := range m.Kinds {
+			if m.Kinds[k].Name == g.Kind && g.Count > 0 {
+				yield(&m.Kinds[k], g.Count)
+			}
+		}
+	}
+}
+
+// workersOf returns how many workers compute.
+func workersOf(m *sim.Machine) (n int) {
+	computing(m, func(k *sim.Kind, count int) { n += count * k.Tasks() })
+	return n
+}
+
+// rates returns the speeds of the nodes that compute, by their fastest product of tiles.
+func rates(m *sim.Machine, typ string) (all []float64, err error) {
+	op := "gemm/" + typ
+	computing(m, func(k *sim.Kind, count int) {
+		best := k.Rate
+		for i := range k.Speeds {
+			for _, p := range k.Speeds[i].Points {
+				if k.Speeds[i].Op == op {
+					best = max(best, p.Work/p.All)
+				}
+			}
+		}
+		if best == 0 {
+			err = &sim.UnknownSpeedError{Kind: k.Name, Op: op}
+		}
+		for range count {
+			all = append(all, best*float64(k.Tasks()))
+		}
+	})
+	return all, err
+}

@@ -1,0 +1,361 @@
+package calibrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Options says what to measure. The zero value is right for most machines.
+type Options struct {
+	Types   []string // nil: f64
+	Sizes   []int    // tile sizes; nil: 32 to 512
+	Workers int      // 0: one for each core
+	// Each is the least time for which each program is repeated; 0 means 150 ms.
+	Each time.Duration
+	// Progress, if not nil, is told how many programs have been run.
+	Progress func(done, total int)
+}
+
+// tiles is how many tile rows a factorization of few tiles has.
+const tiles = 5
+
+// Here measures this machine.
+func Here(ctx context.Context, o Options) (*sim.Machine, error) {
+	if o.Types == nil {
+		o.Types = []string{"f64"}
+	}
+	if o.Sizes == nil {
+		o.Sizes = []int{32, 64, 96, 128, 192, 256, 384, 512}
+	}
+	if o.Each == 0 {
+		o.Each = 150 * time.Millisecond
+	}
+	m := topo.Detect()
+	if o.Workers == 0 {
+		o.Workers = exec.DefaultWorkers()
+	}
+	k := sim.Kind{Name: "here", Sockets: 1, Cores: o.Workers, Arch: m.Arch, Processor: m.Brand, Features: m.Features, Cache: cacheOf(m)}
+	c := &collector{cache: k.Cache, all: map[key]*samples{}}
+	done, total := 0, len(o.Types)*len(o.Sizes)*3
+	step := func() {
+		done++
+		if o.Progress != nil {
+			o.Progress(done, total)
+		}
+	}
+	profile := new(versions.Profile)
+	for _, typ := range o.Types {
+		for _, nb := range o.Sizes {
+			for _, how := range []struct {
+				workers int
+				far     bool
+			}{{1, false}, {o.Workers, false}, {o.Workers, true}} {
+				var err error
+				if typ == "f32" {
+					err = measure[float32](ctx, c, o, profile, nb, how.workers, how.far)
+				} else {
+					err = measure[float64](ctx, c, o, profile, nb, how.workers, how.far)
+				}
+				if err != nil {
+					return nil, err
+				}
+				step()
+			}
+		}
+	}
+	k.Speeds = c.speeds()
+	return &sim.Machine{Name: m.Brand, Source: fmt.Sprintf("measured by labench machine, %s", time.Now().Format(time.DateOnly)),
+		Kinds: []sim.Kind{k}, Nodes: []sim.Nodes{{Kind: k.Name, Count: 1}}, Costs: c.costs()}, nil
+}
+
+// measure runs programs with tiles of nb×nb and takes what their tasks took.
+func measure[T la.Element](ctx context.Context, c *collector, o Options, profile *versions.Profile, nb, workers int, far bool) (err error) {
+	selector, err := versions.NewSelector(versions.Config{Mode: versions.Thorough, Profile: profile})
+	if err != nil {
+		return err
+	}
+	var events trace.Recorder
+	local, err := exec.NewLocal(exec.Options{Workers: workers, Selector: selector, Recorder: &events})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	tape := sim.NewRecorder(local)
+	e, err := la.NewEngine(la.Options{Runtime: tape, NB: nb, Direct: -1})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	programs, err := nearPrograms[T](ctx, e, nb)
+	if far {
+		programs, err = farPrograms[T](ctx, e, nb, c.cache)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		began := time.Now()
+		for i := 0; i < 4 || time.Since(began) < o.Each; i++ {
+			if err := p.reset(); err != nil {
+				return err
+			}
+			events.Reset()
+			tape.Reset()
+			if err := p.run(); err != nil {
+				return err
+			}
+			if i < 3 { // versions are explored, and memory is touched for the first time
+				continue
+			}
+			c.add(tape.Program(events.Recording()), workers, far)
+		}
+	}
+	return nil
+}
+
+// program is something to be run again and again.
+type program struct {
+	reset func() error
+	run   func() error
+}
+
+func nothing() error { return nil }
+
+// nearPrograms are whole factorizations and products of a few tiles.
+func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int) ([]program, error) {
+	n := tiles * nb
+	full, err := random[T](matgen.Random, n)
+	if err != nil {
+		return nil, err
+	}
+	spd, err := random[T](matgen.SPD, n)
+	if err != nil {
+		return nil, err
+	}
+	upper := la.Symmetric[T]{Uplo: blas.Upper, N: n, Data: spd.Data, Stride: spd.Stride}
+	c := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
+	chol, lu, qr := la.NewCholesky[T](e), la.NewLU[T](e), la.NewQR[T](e)
+	tree, err := la.NewQRWith[T](e, la.QROptions{Tree: la.TreeBinary})
+	if err != nil {
+		return nil, err
+	}
+	made := blocked.New[T](blocked.Full, n, n, nb)
+	return []program{
+		// What the matrices of several nodes are made with.
+		{nothing, func() error { return la.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Plrnt(made, 1, 0) }) }},
+		{nothing, func() error { return chol.FactorizeContext(ctx, upper) }},
+		{nothing, func() error { return lu.FactorizeContext(ctx, full) }},
+		{nothing, func() error { return qr.FactorizeContext(ctx, full) }},
+		{nothing, func() error { return tree.FactorizeContext(ctx, full) }},
+		{nothing, func() error {
+			return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, full, full, 0, c)
+		}},
+	}, nil
+}
+
+// farPrograms are first steps of factorizations whose matrices are much larger than the cache,
+// and a product like them.
+func farPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int, cache int64) ([]program, error) {
+	var zero T
+	elem := int64(8)
+	if _, ok := any(zero).(float32); ok {
+		elem = 4
+	}
+	// Of small tiles there are so many that the first step is a matter of submission.
+	mt := int(math.Sqrt(float64(3*max(cache, 32<<20))/float64(elem))) / nb
+	mt = max(min(mt, 48), tiles)
+	n := mt * nb
+	g, err := random[T](matgen.SPD, n)
+	if err != nil {
+		return nil, err
+	}
+	a, u := blocked.New[T](blocked.Full, n, n, nb), blocked.New[T](blocked.SymUpper, n, n, nb)
+	piv, rot := blocked.NewPivots(n, n, nb), blocked.NewRotations[T](n, n, nb, blocked.RotationOptions{})
+	fill := func(x *blocked.Matrix[T]) func() error {
+		return func() error {
+			x.CopyFrom(g, blocked.CopyOptions{})
+			return nil
+		}
+	}
+	once := func(f func(p *blocked.Program[T]) error) func() error {
+		return func() error { return la.Run(ctx, e, f) }
+	}
+	return []program{
+		{fill(u), once(func(p *blocked.Program[T]) error { return p.PotrfSteps(u, 0, 1) })},
+		{fill(a), once(func(p *blocked.Program[T]) error { return p.GetrfSteps(a, piv, 0, 1) })},
+		{fill(a), once(func(p *blocked.Program[T]) error { return p.GeqrfSteps(a, rot, 0, 1) })},
+	}, nil
+}
+
+func random[T la.Element](kind matgen.Kind, n int) (la.General[T], error) {
+	g := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
+	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: n, N: n, Seed: 1})
+	if err != nil {
+		return g, err
+	}
+	gen.Block(0, 0, n, n, g.Data, n)
+	return g, nil
+}
+
+// collector has the times of tasks.
+type collector struct {
+	cache  int64
+	all    map[key]*samples
+	submit []float64
+	gaps   []float64
+	wakes  []float64
+}
+
+// key is what tasks have in common that are taken to last equally long.
+type key struct {
+	op, version string
+	size        int
+	work        float64
+}
+
+// samples are times in seconds: of tasks of which no other worker had one meanwhile, of those
+// of which all had one, and of those whose operands came from memory, with how many bytes.
+type samples struct {
+	alone, all []float64
+	far        [][2]float64 // seconds, bytes
+}
+
+// beside is the part of a task for which the others must have had one for it to count as such.
+const beside = 0.9
+
+// add takes the times of a program's tasks.
+func (c *collector) add(p *sim.Program, workers int, far bool) {
+	type ran struct {
+		*sim.ProgramTask
+		far int64
+	}
+	var tasks []ran
+	for _, j := range p.Jobs {
+		for i := range j {
+			if j[i].Took > 0 {
+				tasks = append(tasks, ran{ProgramTask: &j[i]})
+			}
+		}
+	}
+	slices.SortFunc(tasks, func(a, b ran) int { return cmp.Compare(a.Began, b.Began) })
+	if far {
+		var l sim.Cache[int]
+		l.Init(c.cache)
+		for i := range tasks {
+			for _, d := range tasks[i].Data {
+				tasks[i].far += l.Use(d, p.Data[d].Bytes)
+			}
+		}
+	}
+	last := map[int]*sim.ProgramTask{}
+	for i := range tasks {
+		t := tasks[i]
+		k := key{p.Ops[t.Op], t.Version, t.Size, t.Work}
+		s := c.all[k]
+		if s == nil {
+			s = &samples{}
+			c.all[k] = s
+		}
+		overlap := 0.0
+		for d, step := i-1, -1; step <= 1; d, step = i+1, step+2 {
+			for ; d >= 0 && d < len(tasks) && d-i < 64 && i-d < 64; d += step {
+				o := tasks[d]
+				overlap += max(0, min(t.Began+t.Took, o.Began+o.Took)-max(t.Began, o.Began))
+			}
+		}
+		switch part := overlap / t.Took / float64(max(workers-1, 1)); {
+		case far && part >= beside:
+			s.far = append(s.far, [2]float64{t.Took, float64(t.far)})
+		case far:
+		case workers == 1:
+			s.alone = append(s.alone, t.Took)
+		case part >= beside:
+			s.all = append(s.all, t.Took)
+		}
+		if l := last[t.Worker]; l != nil && !far {
+			if gap := t.Began - l.Began - l.Took; gap > 0 && t.Submitted < l.Began {
+				c.gaps = append(c.gaps, gap)
+			}
+		}
+		last[t.Worker] = t.ProgramTask
+	}
+	for _, j := range p.Jobs {
+		for i := 1; i < len(j); i++ {
+			if d := j[i].Submitted - j[i-1].Submitted; d > 0 {
+				c.submit = append(c.submit, d)
+			}
+		}
+	}
+}
+
+// speeds returns what was measured, in the order of ops and versions.
+func (c *collector) speeds() (all []sim.Speed) {
+	of := map[[2]string]*sim.Speed{}
+	for k, s := range c.all {
+		if len(s.alone) == 0 {
+			continue
+		}
+		p := sim.Point{Size: k.size, Work: k.work, Alone: middle(s.alone)}
+		p.All = p.Alone
+		if len(s.all) > 0 {
+			p.All = max(middle(s.all), p.Alone)
+		}
+		var rates []float64
+		for _, x := range s.far {
+			if x[1] > 0 {
+				rates = append(rates, max(x[0]-p.All, 0)/x[1])
+			}
+		}
+		if rates != nil {
+			p.Far = middle(rates)
+		}
+		name := [2]string{k.op, k.version}
+		if of[name] == nil {
+			of[name] = &sim.Speed{Op: k.op, Version: k.version}
+		}
+		of[name].Points = append(of[name].Points, p)
+	}
+	for _, s := range of {
+		slices.SortFunc(s.Points, func(a, b sim.Point) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Work, b.Work)) })
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b sim.Speed) int { return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version)) })
+	return all
+}
+
+// costs returns what tasks cost beside.
+func (c *collector) costs() sim.Costs {
+	return sim.Costs{Submit: middle(c.submit), Task: middle(c.gaps), Wake: 20e-6}
+}
+
+// middle returns the median, 0 of nothing.
+func middle(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// cacheOf returns the bytes of the last cache, or where that is not known what many have.
+func cacheOf(m *topo.Machine) int64 {
+	if n := m.CacheSize(3); n > 0 {
+		return n
+	}
+	return 32 << 20
+}

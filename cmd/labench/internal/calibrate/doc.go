@@ -1,0 +1,8 @@
+// Package calibrate measures this machine for package sim: how long the tile operations take
+// on one worker alone and on all at once, out of the cache and from memory, and what a task
+// costs beside that.
+//
+// It runs small programs, factorizations of a few tiles and first steps of large ones, and
+// takes the times of their tasks apart. So operations are measured as programs use them: with
+// operands that were packed before, behind one another, on pinned workers.
+package calibrate

@@ -1,0 +1,130 @@
+package loopapps
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+)
+
+// Components is the connected components of a graph with adjacency matrix G, n×n and
+// symmetric: each vertex begins with its own number, from 1, as its label c, and
+//
+//	u = max(rowmax(G∘cᵀ), c)
+//
+// until nothing changes or MaxRounds have passed. Then vertices that are connected have the
+// largest number among them.
+type Components struct {
+	G    *CSR
+	c, u []float64
+	want []int32 // the largest vertex that each is connected with
+}
+
+// MaxRounds is the most rounds that Components has.
+const MaxRounds = 100
+
+// NewComponents makes ready to compute the components of a graph.
+func NewComponents(g *CSR) *Components {
+	return &Components{G: g, c: make([]float64, g.Rows()), u: make([]float64, g.Rows())}
+}
+
+// Bytes implements [Problem]: the matrix and the labels.
+func (x *Components) Bytes() int64 { return x.G.Bytes() + int64(8*(len(x.c)+len(x.u))) }
+
+// RoundBytes returns what a round reads and writes at least: the matrix and the labels once,
+// and the new labels.
+func (x *Components) RoundBytes() int64 { return x.Bytes() }
+
+// Run implements [Problem], with a loop over the rows for each round.
+func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (rounds []loop.Stats, err error) {
+	for i := range x.c {
+		x.c[i] = float64(i + 1)
+	}
+	sum := loop.Reduction[int]{New: func() int { return 0 }, Add: func(sum, part *int) { *sum += *part }}
+	for len(rounds) < MaxRounds {
+		var s loop.Stats
+		opt.Stats, opt.Site = &s, &sites[0]
+		changed, err := loop.Reduce(ctx, rt, x.G.Rows(), opt, sum, func(c loop.Chunk, changed *int) error {
+			*changed += x.propagate(c.Lo, c.Hi)
+			return nil
+		})
+		if err != nil {
+			return rounds, err
+		}
+		x.c, x.u = x.u, x.c
+		if rounds = append(rounds, s); changed == 0 {
+			break
+		}
+	}
+	return rounds, nil
+}
+
+// propagate computes u for some rows and returns in how many it differs from c.
+func (x *Components) propagate(lo, hi int) (changed int) {
+	c := x.c
+	for i := lo; i < hi; i++ {
+		from, to := x.G.Ia[i], x.G.Ia[i+1]
+		data := x.G.Data[from:to]
+		m := c[i]
+		for k, j := range x.G.Ja[from:to] {
+			if v := data[k] * c[j]; v > m {
+				m = v
+			}
+		}
+		if m != c[i] {
+			changed++
+		}
+		x.u[i] = m
+	}
+	return changed
+}
+
+// Verify implements [Problem]: first by union-find.
+func (x *Components) Verify(first bool) error {
+	if first {
+		x.want = x.unite()
+	}
+	for i, l := range x.c {
+		if l != float64(x.want[i]+1) {
+			return fmt.Errorf("vertex %d has the label %v; union-find says %d", i+1, l, x.want[i]+1)
+		}
+	}
+	return nil
+}
+
+// unite returns for each vertex the largest one that is connected with it.
+func (x *Components) unite() []int32 {
+	parent := make([]int32, x.G.Rows())
+	for i := range parent {
+		parent[i] = int32(i)
+	}
+	find := func(i int32) int32 {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	// The root of a set is its largest vertex.
+	for i := range parent {
+		for _, j := range x.G.Ja[x.G.Ia[i]:x.G.Ia[i+1]] {
+			a, b := find(int32(i)), find(int32(j))
+			parent[min(a, b)] = max(a, b)
+		}
+	}
+	for i := range parent {
+		parent[i] = find(int32(i))
+	}
+	return parent
+}
+
+// Count returns the number of components that the last Run has found.
+func (x *Components) Count() (n int) {
+	for i, l := range x.c {
+		if l == float64(i+1) {
+			n++
+		}
+	}
+	return n
+}

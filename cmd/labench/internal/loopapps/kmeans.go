@@ -1,0 +1,190 @@
+package loopapps
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"gonum.org/v1/gonum/blas"
+)
+
+// KMeans is Lloyd's algorithm with a fixed number of iterations: each assigns every point to
+// the nearest of k centres, and moves each centre to the mean of its points; one without any
+// stays. The first centres are k of the points. The points are k clouds.
+type KMeans struct {
+	*points
+	k, iterations int
+	centres, want []float64 // k×d
+	routines      cpu.Routines[float64]
+	scratch       sync.Pool // of *distances
+}
+
+// distances is room for those of up to block points.
+type distances struct{ products, work []float64 }
+
+// NewKMeans makes n points of d coordinates, in so many blocks, that form k clouds.
+func NewKMeans(ctx context.Context, rt exec.Runtime, n, d, k, iterations, blocks int, seed uint64) (*KMeans, error) {
+	p, err := newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
+		cloud := int(mix(seed+uint64(i)) % uint64(k))
+		for j := range x {
+			x[j] = 4*uniform(seed+1, cloud*d+j) + uniform(seed+2, i*d+j)
+		}
+	})
+	m := &KMeans{points: p, k: k, iterations: iterations, routines: fastest()}
+	m.scratch.New = func() any {
+		return &distances{make([]float64, block*k), make([]float64, m.routines.Work(max(block, k, d)))}
+	}
+	return m, err
+}
+
+// Describe implements [Problem].
+func (m *KMeans) Describe() string {
+	return fmt.Sprintf("%d points of %d coordinates in %d blocks, %d centres, %d iterations", m.n, m.d, m.data.Blocks(), m.k, m.iterations)
+}
+
+// clusters is the sums of the points of each centre, and how many these are.
+type clusters struct{ sums, counts []float64 }
+
+// Run implements [Problem], with a loop or the tasks of each iteration.
+func (m *KMeans) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (loops []loop.Stats, err error) {
+	f, err := m.prepare(ctx, rt)
+	if err != nil {
+		return nil, err
+	}
+	m.centres = m.first()
+	sums, counts := vector(m.k*m.d), vector(m.k)
+	r := loop.Reduction[clusters]{
+		New: func() clusters { return clusters{sums.New(), counts.New()} },
+		Add: func(sum, part *clusters) {
+			sums.Add(&sum.sums, &part.sums)
+			counts.Add(&sum.counts, &part.counts)
+		},
+	}
+	for range m.iterations {
+		var s loop.Stats
+		opt.Stats, opt.Site = &s, &sites[0]
+		halves := m.halves()
+		total, err := reduce(ctx, rt, f, opt, r, func(b *blocked.Tile[float64], lo, hi int, sum *clusters) {
+			m.assign(b, lo, hi, halves, sum)
+		})
+		if err != nil {
+			return loops, err
+		}
+		m.move(&total)
+		loops = append(loops, s)
+	}
+	return loops, nil
+}
+
+// first returns the first centres.
+func (m *KMeans) first() (centres []float64) {
+	firsts := make([]int, m.k)
+	for c := range firsts {
+		firsts[c] = c * m.n / m.k
+	}
+	at := 0
+	for b := range m.data.Blocks() {
+		for r := range m.data.Items(b) {
+			for len(firsts) > 0 && firsts[0] == at {
+				centres, firsts = append(centres, m.data.Block(b).Row(r)...), firsts[1:]
+			}
+			at++
+		}
+	}
+	return centres
+}
+
+// halves returns half the square of the norm of each centre.
+func (m *KMeans) halves() []float64 {
+	h := make([]float64, m.k)
+	for c := range h {
+		for _, v := range m.centres[c*m.d : (c+1)*m.d] {
+			h[c] += v * v / 2
+		}
+	}
+	return h
+}
+
+// assign adds points to the sums of their centres: ‖x − c‖² is smallest where x·c − ‖c‖²/2 is
+// largest. The products of some points are one product of matrices.
+func (m *KMeans) assign(b *blocked.Tile[float64], lo, hi int, halves []float64, sum *clusters) {
+	s := m.scratch.Get().(*distances)
+	defer m.scratch.Put(s)
+	k, d := m.k, m.d
+	for ; lo < hi; lo += block {
+		n := min(block, hi-lo)
+		m.routines.Gemm(blas.NoTrans, blas.Trans, n, k, d, 1, b.Data[lo*b.Stride:], b.Stride, m.centres, d, 0, s.products, k, s.work)
+		for i := range n {
+			best, top := 0, math.Inf(-1)
+			for c, v := range s.products[i*k : i*k+k] {
+				if v -= halves[c]; v > top {
+					best, top = c, v
+				}
+			}
+			sum.counts[best]++
+			to := sum.sums[best*d : best*d+d]
+			for j, v := range b.Row(lo + i) {
+				to[j] += v
+			}
+		}
+	}
+}
+
+// move moves the centres to the means.
+func (m *KMeans) move(total *clusters) {
+	for c, n := range total.counts {
+		for j := range m.d {
+			if n > 0 {
+				m.centres[c*m.d+j] = total.sums[c*m.d+j] / n
+			}
+		}
+	}
+}
+
+// Verify implements [Problem]: first by the definition, point by point. Sums in another order
+// differ by roundings.
+func (m *KMeans) Verify(first bool) error {
+	if first {
+		m.want = m.lloyd()
+	}
+	for i, v := range m.centres {
+		if d := math.Abs(v - m.want[i]); !(d < 1e-9) {
+			return fmt.Errorf("coordinate %d of centre %d is %v, want %v", i%m.d, i/m.d, v, m.want[i])
+		}
+	}
+	return nil
+}
+
+// lloyd returns the centres.
+func (m *KMeans) lloyd() []float64 {
+	o := &KMeans{points: m.points, k: m.k, centres: m.first()}
+	for range m.iterations {
+		total := clusters{make([]float64, m.k*m.d), make([]float64, m.k)}
+		for b := range m.data.Blocks() {
+			for r := range m.data.Items(b) {
+				x := m.data.Block(b).Row(r)
+				best, least := 0, math.Inf(1)
+				for c := range m.k {
+					s := 0.0
+					for j, v := range o.centres[c*m.d : (c+1)*m.d] {
+						s += (x[j] - v) * (x[j] - v)
+					}
+					if s < least {
+						best, least = c, s
+					}
+				}
+				total.counts[best]++
+				for j, v := range x {
+					total.sums[best*m.d+j] += v
+				}
+			}
+		}
+		o.move(&total)
+	}
+	return o.centres
+}

@@ -1,0 +1,105 @@
+package loopapps
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+)
+
+// Case is a way to execute a problem.
+type Case struct {
+	Plan loop.Plan
+	Form Form // of a problem that is [Formed]
+}
+
+// Row is what came of a case.
+type Row struct {
+	Case
+	Times []time.Duration // of the runs, ascending
+	Loops []loop.Stats    // of the fastest run
+	Sites Sites           // what Auto has learned
+}
+
+// Best and Median return these of the runs.
+func (r *Row) Best() time.Duration { return r.Times[0] }
+
+// Median returns the median of the runs.
+func (r *Row) Median() time.Duration { return r.Times[len(r.Times)/2] }
+
+// Imbalance returns the part of the workers' time in the loops of the fastest run that was lost
+// because they did not end together.
+func (r *Row) Imbalance() float64 {
+	var lost, all float64
+	for i := range r.Loops {
+		t := r.Loops[i].Took.Seconds()
+		lost, all = lost+t*r.Loops[i].Imbalance(), all+t
+	}
+	if all == 0 {
+		return 0
+	}
+	return lost / all
+}
+
+// Chunks returns how many there were in the fastest run, and how many of them were stolen.
+func (r *Row) Chunks() (all, stolen int) {
+	for i := range r.Loops {
+		all, stolen = all+r.Loops[i].Chunks(), stolen+r.Loops[i].Steals()
+	}
+	return all, stolen
+}
+
+// Stolen returns for each worker how many chunks of the fastest run it took from each queue
+// that is not its own.
+func (r *Row) Stolen() []map[int]int {
+	var all []map[int]int
+	for i := range r.Loops {
+		for w := range r.Loops[i].Workers {
+			if w == len(all) {
+				all = append(all, map[int]int{})
+			}
+			for _, s := range r.Loops[i].Workers[w].Steals {
+				all[w][s.Queue] += s.Chunks
+			}
+		}
+	}
+	return all
+}
+
+// Sweep executes a problem with each case in turn, and all of them again as often as repeat
+// says: what disturbs the machine then disturbs all of them. Every result is checked: against
+// the first, which is checked by other means. Progress is told before each run, and done is given
+// each row when its last run is over.
+func Sweep(ctx context.Context, rt exec.Runtime, p Problem, cases []Case, repeat int, progress func(run, of int), done func(*Row)) ([]Row, error) {
+	rows := make([]Row, len(cases))
+	for turn := range repeat {
+		for i := range rows {
+			r := &rows[i]
+			r.Case = cases[i]
+			if f, ok := p.(Formed); ok {
+				f.SetForm(r.Form)
+			}
+			progress(turn*len(rows)+i, repeat*len(rows))
+			began := time.Now()
+			loops, err := p.Run(ctx, rt, loop.Options{Plan: r.Plan}, &r.Sites)
+			took := time.Since(began)
+			if err != nil {
+				return nil, err
+			}
+			if err := p.Verify(turn == 0 && i == 0); err != nil {
+				return nil, err
+			}
+			if len(r.Times) == 0 || took < slices.Min(r.Times) {
+				r.Loops = loops
+			}
+			r.Times = append(r.Times, took)
+			if turn == repeat-1 {
+				slices.Sort(r.Times)
+				done(r)
+			}
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,78 @@
+package quiet
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// counters is what the kernel has counted since it started, in seconds.
+type counters struct {
+	busy, steal float64
+}
+
+// userHZ is how many of the kernel's units are a second: the same on all architectures, for
+// those that read this file.
+const userHZ = 100
+
+// readStat adds up the counters of some CPUs from proc/stat below root. It returns false if
+// one of them is not there.
+func readStat(root fs.FS, of topo.CPUSet) (c counters, ok bool) {
+	text, err := fs.ReadFile(root, "proc/stat")
+	if err != nil {
+		return c, false
+	}
+	found := 0
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 9 || !strings.HasPrefix(f[0], "cpu") {
+			continue
+		}
+		cpu, err := strconv.Atoi(f[0][len("cpu"):])
+		if err != nil || !of.Contains(cpu) { // the first line is of all
+			continue
+		}
+		var n [8]float64 // user nice system idle iowait irq softirq steal; guests are in user and nice
+		for i := range n {
+			if n[i], err = strconv.ParseFloat(f[1+i], 64); err != nil {
+				return c, false
+			}
+		}
+		c.busy += (n[0] + n[1] + n[2] + n[5] + n[6]) / userHZ
+		c.steal += n[7] / userHZ
+		found++
+	}
+	return c, found == len(of) && found > 0
+}
+
+// Now is what the kernel says of the load at this moment.
+type Now struct {
+	Average  [3]float64 // runnable threads in the last 1, 5 and 15 minutes
+	Pressure float64    // part of the last 10 seconds in which a thread waited for a CPU; -1 if unknown
+}
+
+// ReadNow reads the load from proc below root. It returns false if that is unknown.
+func ReadNow(root fs.FS) (n Now, ok bool) {
+	text, err := fs.ReadFile(root, "proc/loadavg")
+	f := strings.Fields(string(text))
+	if err != nil || len(f) < 3 {
+		return n, false
+	}
+	for i := range n.Average {
+		if n.Average[i], err = strconv.ParseFloat(f[i], 64); err != nil {
+			return n, false
+		}
+	}
+	n.Pressure = -1
+	text, _ = fs.ReadFile(root, "proc/pressure/cpu")
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "some" {
+			if x, err := strconv.ParseFloat(strings.TrimPrefix(f[1], "avg10="), 64); err == nil {
+				n.Pressure = x / 100
+			}
+		}
+	}
+	return n, true
+}

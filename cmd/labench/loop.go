@@ -1,0 +1,429 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/loopapps"
+	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// loopFlags are the flags of labench loop.
+type loopFlags struct {
+	size                     loopapps.Size
+	schemes, queues, victims string
+	forms                    string
+	grain, workers, repeat   int
+	plot                     string
+	explain, json            bool
+}
+
+// newLoopCommand returns the command labench loop.
+func newLoopCommand(a *app) *cobra.Command {
+	var f loopFlags
+	apps := loopapps.Kinds()
+	cmd := &cobra.Command{
+		Use:   "loop APP",
+		Short: "Compare ways to hand out the items of parallel loops",
+		Long: "Runs an application of parallel loops with each of several plans, which say how\n" +
+			"items are cut into chunks and who gets which, and checks its results:\n\n" +
+			"  components  connected components of an R-MAT graph: rows of unlike lengths\n" +
+			"  linreg      linear regression on dense random data: rows all alike\n" +
+			"  kmeans      k-means on points in blocks\n" +
+			"  histogram   a histogram of points in blocks\n\n" +
+			"The last two compare forms of the work as well: a task for each block\n" +
+			"(baseline), a loop over partitions of the blocks (split), and both after the\n" +
+			"data were copied into larger blocks (rechunk, materialised). Their queues are\n" +
+			"the partitions.\n\n" +
+			"After Eleliemy and Ciorba, \"DaphneSched\", 2023, and Barcelo, Queralt and Cortes,\n" +
+			"\"Enhancing iteration performance\" (SplIter), 2023.",
+		Example: `  labench loop components
+  labench loop components --schemes mfsc,auto --queues central --repeat 20
+  labench loop components --vertices 20169700 --edges 122170400  # the paper's
+  labench loop linreg --plot chunks.svg
+  labench loop kmeans --blocks 48`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(fmt.Errorf("loop wants one application: %s", words(apps)))
+			}
+			return nil
+		},
+		ValidArgs: namesOf(apps...),
+		RunE:      func(cmd *cobra.Command, args []string) error { return a.runLoop(cmd.Context(), args[0], &f) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.size.Vertices, "vertices", 1<<20, "components: vertices of the graph")
+	fl.IntVar(&f.size.Edges, "edges", 16<<20, "components: its edges, of which some are equal")
+	fl.IntVar(&f.size.Rows, "rows", 200000, "linreg: rows of the data")
+	fl.IntVar(&f.size.Features, "features", 100, "linreg: features of a row")
+	fl.IntVar(&f.size.Points, "points", 1<<20, "kmeans, histogram: points")
+	fl.IntVar(&f.size.Dims, "dims", 0, "their coordinates (default 20 for kmeans, 5 for histogram)")
+	fl.IntVar(&f.size.Blocks, "blocks", 8, "blocks of them for each worker")
+	fl.IntVar(&f.size.Centres, "centres", 8, "kmeans: centres")
+	fl.IntVar(&f.size.Iterations, "iterations", 10, "kmeans: iterations")
+	fl.IntVar(&f.size.Bins, "bins", 4, "histogram: bins for each coordinate")
+	fl.StringVar(&f.forms, "forms", "all", "kmeans, histogram: all, "+words(loopapps.Forms()))
+	fl.Uint64Var(&f.size.Seed, "seed", 1, "seed of the data")
+	fl.StringVar(&f.schemes, "schemes", "", "schemes: all, "+words(schemes())+" (default all; for kmeans and histogram auto)")
+	fl.StringVar(&f.queues, "queues", "", "queues: all, "+words(queueKinds())+" (default all that differ on this machine)")
+	fl.StringVar(&f.victims, "victims", loop.SeqPri.String(), "whom to steal from: all, "+words(loop.Victims()))
+	fl.IntVar(&f.grain, "grain", 0, "fewest items of a chunk")
+	fl.IntVar(&f.workers, "workers", 0, "number of workers (default one per core)")
+	fl.IntVar(&f.repeat, "repeat", 5, "runs of each plan, in turns")
+	fl.StringVar(&f.plot, "plot", "", "draw who did which chunk when, in one more run of the best plan: a file .png or .svg")
+	fl.BoolVar(&f.explain, "explain", false, "say what auto has learned")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of a table")
+	return cmd
+}
+
+// schemes returns all schemes, Auto first.
+func schemes() []loop.Scheme { return append([]loop.Scheme{loop.Auto}, loop.Schemes()...) }
+
+// queueKind is a layout of queues, with shares or without.
+type queueKind struct {
+	loop.Layout
+	shares bool
+}
+
+func (q queueKind) String() string {
+	if q.shares {
+		return q.Layout.String() + "+shares"
+	}
+	return q.Layout.String()
+}
+
+// queueKinds returns all of them: with a central queue there are no shares.
+func queueKinds() []queueKind {
+	return []queueKind{{loop.Central, false}, {loop.PerSocket, false}, {loop.PerSocket, true}, {loop.PerCore, false}, {loop.PerCore, true}}
+}
+
+// cases returns what the flags ask for. Victims make no difference to a central queue.
+func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) (cases []loopapps.Case, err error) {
+	var errs problems
+	usual := "all"
+	if kind.Formed() {
+		usual = loop.Auto.String()
+	}
+	chosen, err := parseWords("schemes", cmp.Or(f.schemes, usual), schemes())
+	errs.note(err)
+	forms, err := parseWords("forms", f.forms, loopapps.Forms())
+	errs.note(err)
+	kinds := queueKinds()
+	if f.queues != "" {
+		kinds, err = parseWords("queues", f.queues, kinds)
+		errs.note(err)
+	} else if !slices.ContainsFunc(workers, func(w exec.Worker) bool { return w.Location != workers[0].Location }) {
+		kinds = slices.DeleteFunc(kinds, func(q queueKind) bool { return q.Layout == loop.PerSocket })
+	}
+	victims, err := parseWords("victims", f.victims, loop.Victims())
+	errs.note(err)
+	for _, n := range []struct {
+		name       string
+		got, least int
+	}{
+		{"vertices", f.size.Vertices, 1}, {"edges", f.size.Edges, 0}, {"rows", f.size.Rows, 2}, {"features", f.size.Features, 1},
+		{"points", f.size.Points, 1}, {"dims", f.size.Dims, 1}, {"blocks", f.size.Blocks, 1}, {"centres", f.size.Centres, 1},
+		{"iterations", f.size.Iterations, 1}, {"bins", f.size.Bins, 1}, {"grain", f.grain, 0}, {"repeat", f.repeat, 1},
+	} {
+		errs.within(n.name, n.got, n.least, 1<<31-1)
+	}
+	if kind.Formed() {
+		if f.queues != "" {
+			errs.note(fmt.Errorf("--queues is not for %v, whose queues are the partitions", kind))
+		}
+		if f.plot != "" && !slices.ContainsFunc(forms, loopapps.Form.Loops) {
+			errs.note(errors.New("--plot draws a loop: it wants the form split or materialised"))
+		}
+		for _, form := range forms {
+			for _, s := range chosen {
+				for _, v := range victims {
+					plan := loop.Plan{Scheme: s, Grain: f.grain}
+					if s != loop.Auto {
+						plan.Victim = v
+					}
+					cases = append(cases, loopapps.Case{Plan: plan, Form: form})
+					if s == loop.Auto || !form.Loops() {
+						break
+					}
+				}
+				if !form.Loops() {
+					break
+				}
+			}
+		}
+		return cases, joinLine(errs)
+	}
+	add := func(p loop.Plan) { cases = append(cases, loopapps.Case{Plan: p}) }
+	for _, s := range chosen {
+		if s == loop.Auto {
+			add(loop.Plan{Grain: f.grain})
+			continue
+		}
+		for _, q := range kinds {
+			for i, v := range victims {
+				if q.Layout != loop.Central {
+					add(loop.Plan{Scheme: s, Layout: q.Layout, Shares: q.shares, Victim: v, Grain: f.grain})
+				} else if i == 0 {
+					add(loop.Plan{Scheme: s, Grain: f.grain})
+				}
+			}
+		}
+	}
+	return cases, joinLine(errs)
+}
+
+// loopDocument is what labench loop --json prints. Times are in seconds.
+type loopDocument struct {
+	Machine string    `json:"machine"`
+	App     string    `json:"app"`
+	Data    string    `json:"data"`
+	Bytes   int64     `json:"bytes"` // of the data
+	Workers int       `json:"workers"`
+	Repeat  int       `json:"repeat"`
+	Plans   []loopRow `json:"plans"`
+	Auto    string    `json:"auto,omitempty"` // what it has learned, with --explain
+}
+
+// loopRow is what came of a plan: chunks, imbalance, steals and the shortest loop are those of
+// the fastest run.
+type loopRow struct {
+	Form      string        `json:"form,omitempty"`
+	Scheme    string        `json:"scheme,omitempty"` // of loops
+	Queues    string        `json:"queues"`
+	Victims   string        `json:"victims,omitempty"`
+	Grain     int           `json:"grain,omitempty"`
+	Best      float64       `json:"best"`
+	Median    float64       `json:"median"`
+	Loops     int           `json:"loops"`
+	Shortest  float64       `json:"shortest"`
+	Imbalance float64       `json:"imbalance"`
+	Chunks    int           `json:"chunks"`
+	Steals    int           `json:"steals"`
+	Stolen    []map[int]int `json:"stolen"` // by worker: chunks from each queue of others
+}
+
+func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
+	row := loopRow{
+		Scheme: r.Plan.Scheme.String(), Grain: r.Plan.Grain, Best: r.Best().Seconds(), Median: r.Median().Seconds(),
+		Loops: len(r.Loops), Imbalance: r.Imbalance(), Stolen: r.Stolen(),
+	}
+	row.Chunks, row.Steals = r.Chunks()
+	for i := range r.Loops {
+		if t := r.Loops[i].Took.Seconds(); i == 0 || t < row.Shortest {
+			row.Shortest = t
+		}
+	}
+	if kind.Formed() {
+		row.Form = r.Form.String()
+		switch {
+		case !r.Form.Loops():
+			row.Scheme = ""
+		case r.Plan.Scheme != loop.Auto:
+			row.Victims = r.Plan.Victim.String()
+		}
+		return row
+	}
+	if r.Plan.Scheme != loop.Auto {
+		row.Queues = queueKind{r.Plan.Layout, r.Plan.Shares}.String()
+		if r.Plan.Layout != loop.Central {
+			row.Victims = r.Plan.Victim.String()
+		}
+	}
+	return row
+}
+
+// runLoop measures and prints.
+func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
+	i := slices.Index(namesOf(loopapps.Kinds()...), strings.ToLower(name))
+	if i < 0 {
+		return usage(fmt.Errorf("unknown application %q; known: %s", name, words(loopapps.Kinds())))
+	}
+	format, err := f.format()
+	if err != nil {
+		return usage(err)
+	}
+	if f.workers < 0 {
+		return usage(fmt.Errorf("--workers is %d, want at least 0", f.workers))
+	}
+	a.warnCrowded(cmp.Or(f.workers, exec.DefaultWorkers()))
+	rt, err := exec.NewLocal(exec.Options{Workers: f.workers})
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	kind := loopapps.Kinds()[i]
+	if f.size.Dims == 0 {
+		f.size.Dims = 20
+		if kind == loopapps.Counts {
+			f.size.Dims = 5
+		}
+	}
+	cases, err := f.cases(kind, rt.Workers())
+	if err != nil {
+		return usage(err)
+	}
+	line := newStatus(a.err)
+	defer line.clear()
+	line.set("making the data …")
+	p, err := loopapps.New(ctx, rt, kind, f.size)
+	if err != nil {
+		return err
+	}
+	doc := loopDocument{Machine: machineLine(topo.Detect()), App: kind.String(), Data: p.Describe(), Bytes: p.Bytes(), Workers: len(rt.Workers()), Repeat: f.repeat}
+	paint := newPaint(a.out)
+	if !f.json {
+		line.clear()
+		a.printLoopHead(paint, &doc)
+	}
+	rows, err := loopapps.Sweep(ctx, rt, p, cases, f.repeat, func(done, of int) { line.set("%d/%d runs …", done, of) }, func(r *loopapps.Row) {
+		row := newLoopRow(kind, r)
+		doc.Plans = append(doc.Plans, row)
+		if !f.json {
+			line.clear()
+			a.printLoopRow(paint, &row)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	line.clear()
+	if f.explain {
+		doc.Auto = explainAuto(rows)
+		if !f.json {
+			fmt.Fprint(a.out, "\n", doc.Auto)
+		}
+	}
+	if f.plot != "" {
+		if err := drawLoop(ctx, rt, p, rows, f.plot, format); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return a.document(doc)
+	}
+	return nil
+}
+
+// format returns the format of the picture, if there is to be one.
+func (f *loopFlags) format() (format plotting.Format, err error) {
+	if f.plot == "" {
+		return 0, nil
+	}
+	var errs problems
+	format, err = plotting.FormatOf(f.plot)
+	errs.note(err)
+	errs.target("plot", f.plot)
+	return format, joinLine(errs)
+}
+
+// printLoopHead prints what comes before the table.
+func (a *app) printLoopHead(p paint, d *loopDocument) {
+	fprintWrapped(a.out, label("machine"), d.Machine)
+	fprintWrapped(a.out, label("data"), fmt.Sprintf("%s, %s", d.Data, bench.Bytes(float64(d.Bytes))))
+	fprintWrapped(a.out, label("run"), fmt.Sprintf("%s, %s of each plan, in turns", count(d.Workers, "worker"), count(d.Repeat, "run")))
+	fmt.Fprintln(a.out, p.faint(fmt.Sprintf("%-7s%-15s%-8s%10s%10s%11s%9s%8s", "scheme", "queues", "victims", "best", "median", "imbalance", "chunks", "steals")))
+}
+
+// printLoopRow prints a row of the table.
+func (a *app) printLoopRow(p paint, r *loopRow) {
+	imbalance := fmt.Sprintf("%.1f %%", 100*r.Imbalance)
+	if r.Scheme == "" {
+		imbalance = "" // nobody notes which worker has which task
+	}
+	fmt.Fprintf(a.out, "%-7s%-15s%-8s%s%10s%11s%9d%8d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.bold(fmt.Sprintf("%10s", shortTime(r.Best))), shortTime(r.Median), imbalance, r.Chunks, r.Steals)
+}
+
+// shortTime returns a time in seconds with four digits.
+func shortTime(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.4g µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.4g ms", s*1e3)
+	}
+	return fmt.Sprintf("%.4g s", s)
+}
+
+// explainAuto returns what Auto has learned, if it was among the plans.
+func explainAuto(rows []loopapps.Row) string {
+	var b strings.Builder
+	for i := range rows {
+		if rows[i].Plan.Scheme != loop.Auto {
+			continue
+		}
+		for k := range rows[i].Sites {
+			b.WriteString(rows[i].Sites[k].Explain().String())
+		}
+	}
+	return b.String()
+}
+
+// drawLoop executes the application once more, with the fastest plan, and draws the longest
+// of its loops.
+func drawLoop(ctx context.Context, rt exec.Runtime, p loopapps.Problem, rows []loopapps.Row, file string, format plotting.Format) error {
+	all := rowsOf(rows)
+	formed, ok := p.(loopapps.Formed)
+	if ok { // tasks have no chunks
+		all = slices.DeleteFunc(all, func(r *loopapps.Row) bool { return !r.Form.Loops() })
+	}
+	best := slices.MinFunc(all, func(a, b *loopapps.Row) int { return cmp.Compare(a.Best(), b.Best()) })
+	if ok {
+		formed.SetForm(best.Form)
+	}
+	loops, err := p.Run(ctx, rt, loop.Options{Plan: best.Plan, Spans: true}, &best.Sites)
+	if err != nil {
+		return err
+	}
+	longest := 0
+	for i := range loops {
+		if loops[i].Took > loops[longest].Took {
+			longest = i
+		}
+	}
+	var picture bytes.Buffer
+	if err := ganttOf(&loops[longest], p.Describe()).Render(&picture, format); err != nil {
+		return err
+	}
+	return os.WriteFile(file, picture.Bytes(), 0o666)
+}
+
+// rowsOf returns pointers to rows, which must not be copied.
+func rowsOf(rows []loopapps.Row) (all []*loopapps.Row) {
+	for i := range rows {
+		all = append(all, &rows[i])
+	}
+	return all
+}
+
+// ganttOf returns the picture of a loop.
+func ganttOf(s *loop.Stats, title string) *plotting.Gantt {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	g := &plotting.Gantt{
+		Title: fmt.Sprintf("%s\n%v: %.4g ms, imbalance %.1f %%", title, s.Plan, ms(s.Took), 100*s.Imbalance()), XLabel: "ms",
+		Kinds: []string{"own queue", "stolen"},
+	}
+	for w := range s.Workers {
+		g.Rows = append(g.Rows, fmt.Sprintf("worker %d", w))
+	}
+	for _, x := range s.Spans {
+		kind := 0
+		if slices.ContainsFunc(s.Workers[x.Worker].Steals, func(t loop.Steals) bool { return t.Queue == x.Queue }) {
+			kind = 1
+		}
+		g.Bars = append(g.Bars, plotting.Bar{Row: x.Worker, Kind: kind, From: ms(x.Start), To: ms(x.End)})
+	}
+	return g
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/sim/machinefile"
+)
+
+// forecastFlags is the command line of labench plan.
+type forecastFlags struct {
+	op, machine, typ                      string
+	sizes, nb, sched, nodes, grid, worker string
+	choices                               map[string]*string
+	record                                recordFlags
+	csv                                   string
+	json                                  bool
+}
+
+func newPlanCommand(a *app) *cobra.Command {
+	f := &forecastFlags{}
+	known := bench.Predictable()
+	cmd := &cobra.Command{
+		Use:   "plan OPERATION",
+		Short: "Say how long a run takes on a machine that need not be there",
+		Long: `Say how long a run takes on a machine that need not be there, and why.
+
+The program and the scheduler are those of a run; time is virtual, and nothing
+is computed. Of --machine are taken how long the tile operations take, how fast
+the nodes are connected, and what tasks and messages cost beside; labench
+machine writes such a file for the machine at hand. On several nodes the
+matrices are distributed, as with --distributed: of gemm, cholesky, lu and qr.
+
+Every combination of what is listed is a line of a table; lists are as those of
+labench scale. One combination gets a report.`,
+		Example: `  labench machine here.toml
+  labench plan cholesky -n 8192 --machine here.toml
+  labench plan cholesky -n 65536 --machine nodes.toml --nodes 1:64:x2
+  labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
+		ValidArgs: known,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(known, args[0]) {
+				return usage(fmt.Errorf("want one operation: %s", strings.Join(known, ", ")))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.op = args[0]
+			return a.forecast(cmd.Context(), f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.machine, "machine", "", "file that describes the machine")
+	fl.StringVarP(&f.sizes, "n", "n", strconv.Itoa(bench.DefaultN), "orders of the problem")
+	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
+	fl.StringVar(&f.sched, "sched", "", "scheduling policies: all, owner, "+words(dispatch.Kinds())+"\n(default priority, and owner between nodes)")
+	fl.StringVar(&f.nodes, "nodes", "", "numbers of nodes that compute (default all of the file)")
+	fl.StringVar(&f.grid, "grid", "auto", "rows of the grid of nodes, for each number of these")
+	fl.StringVar(&f.worker, "workers", "", "tasks at a time on each node (default the file's)")
+	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	f.choices = registerChoices(cmd, bench.Operations()...)
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")
+	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
+	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
+	complete(cmd, "type", bench.Types())
+	return cmd
+}
+
+// wish is one combination of what labench plan varies. Zeros are the choice of la, or what the
+// machine's file says.
+type wish struct {
+	n, nb, nodes, rows, workers int
+	sched                       string
+}
+
+func (w wish) String() string {
+	text := fmt.Sprintf("n=%d", w.n)
+	for _, x := range []struct {
+		name  string
+		value int
+	}{{"nb", w.nb}, {"nodes", w.nodes}, {"grid", w.rows}, {"workers", w.workers}} {
+		if x.value > 0 {
+			text += fmt.Sprintf(" %s=%d", x.name, x.value)
+		}
+	}
+	if w.sched != "" {
+		text += " " + w.sched
+	}
+	return text
+}
+
+// wishes reads the lists of the command line, for a machine.
+func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
+	var errs problems
+	list := func(flag, text string, words map[string]int) []int {
+		if text == "" {
+			return []int{0}
+		}
+		x, err := parseInts(flag, text, words)
+		errs.note(err)
+		return x
+	}
+	auto := map[string]int{"auto": 0}
+	sizes, nb, nodes := list("n", f.sizes, nil), list("nb", f.nb, auto), list("nodes", f.nodes, nil)
+	grid, workers := list("grid", f.grid, auto), list("workers", f.worker, nil)
+	known := append([]string{"owner"}, namesOf(dispatch.Kinds()...)...)
+	sched := strings.Split(f.sched, ",")
+	switch {
+	case f.sched == "":
+		sched = []string{""}
+	case f.sched == "all":
+		if sched = known; m.Count() == 1 && f.nodes == "" {
+			sched = known[1:]
+		}
+	default:
+		for _, s := range sched {
+			if !slices.Contains(known, s) {
+				errs.note(&listError{"sched", s, "all, " + strings.Join(known, ", ")})
+			}
+		}
+	}
+	if errs != nil {
+		return nil, joinLine(errs)
+	}
+	if points := len(sizes) * len(nb) * len(nodes) * len(grid) * len(workers) * len(sched); points > maxPoints {
+		return nil, fmt.Errorf("%d combinations are too many; at most %d can be planned at once", points, maxPoints)
+	}
+	for _, n := range sizes {
+		for _, s := range sched {
+			for _, b := range nb {
+				for _, w := range workers {
+					for _, k := range nodes {
+						for _, r := range grid {
+							all = append(all, wish{n, b, k, r, w, s})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// spec returns what is to be planned, but for what varies.
+func (f *forecastFlags) spec() (bench.Spec, error) {
+	s := bench.Spec{Op: f.op, Type: f.typ}
+	return s, joinLine(applyChoices(&s, f.choices))
+}
+
+// options returns the machine and the policies of a combination.
+func (w wish) options(m *sim.Machine) (sim.Options, error) {
+	x := *m
+	x.Kinds, x.Nodes = slices.Clone(m.Kinds), slices.Clone(m.Nodes)
+	if w.workers > 0 {
+		for i := range x.Kinds {
+			x.Kinds[i].Workers = w.workers
+		}
+	}
+	if w.nodes > 0 {
+		x.Take(w.nodes)
+	}
+	o := sim.Options{Machine: &x, Nodes: cluster.Options{Owner: true}}
+	if w.sched == "" || w.sched == "owner" {
+		if w.sched != "" && x.Count() == 1 {
+			return o, errors.New("--sched owner is for several nodes")
+		}
+		return o, nil
+	}
+	kind, err := dispatch.Parse(w.sched)
+	if err != nil {
+		return o, err
+	}
+	if x.Count() == 1 {
+		o.Policy = kind
+	} else {
+		o.Nodes = cluster.Options{Policy: kind, ByPriority: kind == dispatch.Priority}
+	}
+	return o, nil
+}
+
+// forecast prints what runs would take.
+func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
+	var errs problems
+	if f.machine == "" {
+		errs.note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
+	}
+	if f.csv != "" {
+		errs.target("csv", f.csv)
+	}
+	base, err := f.spec()
+	errs.note(err)
+	errs = append(errs, f.record.check(f.json)...)
+	if errs != nil {
+		return usage(joinLine(errs))
+	}
+	m, err := machinefile.Read(f.machine)
+	if err != nil {
+		return err
+	}
+	all, err := f.wishes(m)
+	if err == nil && len(all) > 1 && f.record.trace != "" {
+		err = errors.New("--trace is for one combination")
+	}
+	if err != nil {
+		return usage(err)
+	}
+	line := newStatus(a.err)
+	defer line.clear()
+	var done []bench.Prediction
+	failed := &sweepError{total: len(all)}
+	for i, w := range all {
+		line.set("%d/%d", i+1, len(all))
+		o, err := w.options(m)
+		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
+		const many = 100 // tiles in a row
+		o.Record = len(all) == 1 && (f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many)
+		s := base
+		s.N, s.NB = w.n, w.nb
+		var x bench.Prediction
+		if err == nil {
+			x, err = bench.Predict(ctx, s, w.rows, o)
+		}
+		line.clear()
+		switch {
+		case err != nil && (len(all) == 1 || ctx.Err() != nil):
+			return err
+		case err != nil:
+			failed.failed = append(failed.failed, fmt.Sprintf("%v: %v", w, err))
+			continue
+		}
+		done = append(done, x)
+		switch {
+		case f.json:
+			err = a.object(x)
+		case len(all) == 1:
+			_, err = io.WriteString(a.out, forecastText(newPaint(a.out), o.Machine, &x))
+		default:
+			if len(done) == 1 {
+				fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead))
+			}
+			_, err = io.WriteString(a.out, forecastRow(&x))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(done) > 1 && !f.json {
+		io.WriteString(a.out, fastest(newPaint(a.out), done))
+	}
+	if err := f.write(done); err != nil {
+		return err
+	}
+	if failed.failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// write writes the files that were asked for.
+func (f *forecastFlags) write(done []bench.Prediction) error {
+	files, _ := f.record.files()
+	for _, w := range files {
+		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(done[0].Recording, to) }); err != nil {
+			return err
+		}
+	}
+	if f.csv == "" {
+		return nil
+	}
+	return writeWhole([]string{f.csv}, func(to []io.Writer) error {
+		w := csv.NewWriter(to[0])
+		w.Write([]string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"})
+		for i := range done {
+			x := &done[i]
+			t := x.Sum()
+			row := []string{x.Op, x.Type}
+			for _, v := range []any{x.N, x.NB, x.Count, x.Rows, x.Workers, x.Sched, x.Seconds, x.GFLOPS, t.Busy, t.Starving, t.Throttled, t.Driver, t.Idle, x.Moved, x.Memory} {
+				row = append(row, fmt.Sprint(v))
+			}
+			w.Write(row)
+		}
+		w.Flush()
+		return w.Error()
+	})
+}

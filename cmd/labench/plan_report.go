@@ -1,0 +1,109 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sim"
+)
+
+// forecastHead is the head of the table of labench plan, and forecastRow a line of it.
+const forecastHead = "      n    nb  nodes   grid workers sched          time  GFLOP/s  busy     moved\n"
+
+func forecastRow(x *bench.Prediction) string {
+	grid, moved := "-", "-"
+	if x.Rows > 0 {
+		grid, moved = fmt.Sprintf("%d×%d", x.Rows, x.Count/x.Rows), shortBytes(x.Moved)
+	}
+	return fmt.Sprintf("%7d%6d%7d%7s%8d %-9s %s%9s%5.0f%%%10s\n", x.N, x.NB, x.Count, grid, x.Workers, clip(x.Sched, 9),
+		fmt.Sprintf("%9s", brief(inSeconds(x.Seconds))), gflops(x.GFLOPS), 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1))), moved)
+}
+
+// fastest lists for each size the fastest of several combinations.
+func fastest(p paint, all []bench.Prediction) string {
+	var order []int
+	best, count := map[int]*bench.Prediction{}, map[int]int{}
+	for i := range all {
+		x := &all[i]
+		if count[x.N]++; count[x.N] == 1 {
+			order = append(order, x.N)
+		}
+		if b := best[x.N]; b == nil || x.Seconds < b.Seconds {
+			best[x.N] = x
+		}
+	}
+	text := ""
+	for _, n := range order {
+		if count[n] > 1 {
+			text += p.good(forecastRow(best[n]))
+		}
+	}
+	if text != "" {
+		text = "\nfastest\n" + text
+	}
+	return text
+}
+
+// forecastText is the report of one combination.
+func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
+	var b strings.Builder
+	say := func(name, format string, args ...any) {
+		b.WriteString(wrapped(label(name), fmt.Sprintf(format, args...)))
+	}
+	in := func(n int64) string { return bench.Bytes(float64(n)) }
+	say("machine", "%s", cmp.Or(m.Name, "without a name"))
+	if m.Source != "" {
+		say("", "%s", m.Source)
+	}
+	say("problem", "%s %s, n = %d, %.4g Gflop", x.Op, x.Type, x.N, x.Flops/1e9)
+	nodes := ""
+	if x.Rows > 0 {
+		nodes = fmt.Sprintf("%s in a grid of %d×%d, ", count(x.Count, "node"), x.Rows, x.Count/x.Rows)
+	}
+	say("run", "%s%s, %s, nb = %d, %s", nodes, count(x.Workers, "worker"), x.Sched, x.NB, count(x.Tasks, "task"))
+	fmt.Fprintf(&b, "%s%s %s GFLOP/s\n", label("predicted"), strings.TrimSpace(duration(x.Seconds)), p.bold(gflops(x.GFLOPS)))
+
+	t := x.Sum()
+	all := t.Busy + t.Starving + t.Throttled + t.Driver + t.Idle
+	share := func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s/max(all, 1e-300)) }
+	say("workers", "%s of their time in tasks", share(t.Busy))
+	for _, c := range []struct {
+		seconds float64
+		why     string
+	}{
+		{t.Idle, "without a task that was ready: what there was to do waited for tasks that ran"},
+		{t.Starving, "while their tasks waited for operands of other nodes"},
+		{t.Throttled, "while the window was full: as many tasks as may be had been submitted, and none was ready"},
+		{t.Driver, "while the program, or the driver, was submitting and handing out tasks"},
+	} {
+		if c.seconds > 0.0005*all {
+			say("", "%s %s", share(c.seconds), c.why)
+		}
+	}
+	if x.Path > 0 {
+		say("path", "%s in %s that follow one another: no number of workers is faster", brief(inSeconds(x.Path)), count(x.Steps, "task"))
+	}
+	if x.Rows == 0 {
+		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))
+		return b.String()
+	}
+	say("moved", "%s from node to node", in(x.Moved))
+	say("memory", "%s on the node that has the most", in(x.Memory))
+	b.WriteString(p.faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s\n", label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends")))
+	const most = 16 // nodes that are listed
+	for i, n := range x.Nodes {
+		if i == most {
+			say("", "and %d more (--json lists them)", len(x.Nodes)-most)
+			break
+		}
+		name := fmt.Sprint("node", i)
+		if i == 0 {
+			name = "driver"
+		}
+		own := max(n.Busy+n.Starving+n.Throttled+n.Driver+n.Idle, 1e-300)
+		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s\n", label(""), name, n.Tasks, 100*n.Busy/own, 100*n.Starving/own, shortBytes(n.Peak), shortBytes(n.In), shortBytes(n.Out))
+	}
+	return b.String()
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+)
+
+// TestPlan: what is said of machines that are not there. Nothing in it depends on this one, so
+// every digit is compared.
+func TestPlan(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "machine.toml")
+	write := func(nodes, rest string) {
+		if err := os.WriteFile(file, []byte(`name = "two sockets"
+source = "made up"
+`+rest+`
+[[kind]]
+name = "x"
+sockets = 2
+cores = 4
+arch = "amd64"
+rate = 10e9
+[[nodes]]
+kind = "x"
+count = `+nodes+`
+[network]
+latency = 2e-6
+bandwidth = 10e9
+[costs]
+submit = 5e-7
+driver = 1e-6
+`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text strings.Builder
+	show := func(name, args string, want int) {
+		code, out, errs := labench(t, append([]string{"plan", "--machine", file}, strings.Fields(args)...)...)
+		if code != want || (errs != "") != (want != 0) {
+			t.Errorf("%s: exit code %d: %s", name, code, errs)
+		}
+		narrow(t, name, out)
+		text.WriteString("== " + name + "\n" + out + strings.ReplaceAll(errs, dir, "DIR"))
+	}
+	write("1", "")
+	show("one node", "cholesky -n 4000 --nb 250", 0)
+	show("a table", "lu -n 2000,4000 --nb 200 --sched priority,eft --workers 1,8", 0)
+	show("owners of one node", "lu -n 2000 --sched owner", 1)
+	write("9", "apart = true")
+	show("nodes", "cholesky -n 8000 --nb 250", 0)
+	show("a table of nodes", "qr -n 8000 --nb 250 --nodes 1,8 --sched owner,fifo", 0)
+	show("grids", "cholesky -n 8000 --nb 250 --grid 1,2,3", 1)
+	show("not an operation", "solve -n 8000", 2)
+	show("not a list", "qr -n 8000 --nb x --sched best", 2)
+	write("0", "")
+	show("no nodes", "qr", 1)
+	golden(t, "forecast", text.String())
+
+	write("5", "")
+	csv, trace := filepath.Join(dir, "x.csv"), filepath.Join(dir, "x.json")
+	code, out, errs := labench(t, "plan", "gemm", "-n", "1000", "--nb", "250", "--machine", file, "--csv", csv, "--trace", trace, "--json")
+	var x bench.Prediction
+	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	if sum := x.Sum(); x.Tasks != 64 || x.Count != 5 || x.Workers != 40 || sum.In != x.Moved || x.Path <= 0 || x.Path > x.Seconds {
+		t.Errorf("%+v", x)
+	}
+	for _, f := range []string{csv, trace} {
+		if b, err := os.ReadFile(f); err != nil || len(b) == 0 {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}

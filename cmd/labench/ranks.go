@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/mpi"
+)
+
+// asksForMPI reports whether a command line has --cluster mpi.
+func asksForMPI(args []string) bool {
+	for i, arg := range args {
+		if arg == "--cluster=mpi" || arg == "--cluster" && i+1 < len(args) && args[i+1] == "mpi" {
+			return true
+		}
+	}
+	return false
+}
+
+// hush has this process print nothing of what rank 0 prints, if it is another one of the
+// processes that a launcher of MPI has started.
+func (a *app) hush(args []string) {
+	a.each = a.err
+	if rank, _, ok := mpi.Launched(); ok && rank > 0 && asksForMPI(args) {
+		a.out, a.err = io.Discard, io.Discard
+	}
+}
+
+// saidError is an error that somebody else has told the user.
+type saidError struct{ error }
+
+func (e *saidError) Unwrap() error { return e.error }
+
+// lostError says that MPI ends with a rank.
+type lostError struct{ error }
+
+func (e *lostError) Unwrap() error { return e.error }
+
+// ranks is this process as one of those that a launcher of MPI has started.
+type ranks struct {
+	world *mpi.World
+	a     *app
+	rt    *exec.Local // what it computes with
+	end   func() error
+	node  transport.Transport
+}
+
+// onRanks has drive run. With --cluster mpi it does so on rank 0 only, which others serve. All
+// compute with what local describes; and before anything begins, check says on each what is
+// wrong with the command line.
+func (f *clusterFlags) onRanks(ctx context.Context, a *app, local *localFlags, check, drive func() error) (err error) {
+	if !slices.Equal(f.words, []string{"mpi"}) {
+		return drive()
+	}
+	w, err := mpi.Open()
+	if err != nil {
+		return usage(err)
+	}
+	r := &ranks{world: w, a: a}
+	defer func() {
+		err = errors.Join(err, r.close())
+		switch e := w.Close(); {
+		case errors.Is(e, mpi.ErrStuck):
+			r.tell(e) // what was to be done is
+		case !errors.Is(e, mpi.ErrLost):
+			err = errors.Join(err, e)
+		}
+	}()
+	places, err := r.places()
+	if err != nil {
+		return err
+	}
+	if err := r.agree(r.open(places, local, check)); err != nil {
+		return err
+	}
+	if r.node, err = w.New(mpi.Options{Timeout: f.timeout, Broken: r.broken}); err != nil {
+		return err
+	}
+	f.ranks = r
+	if w.Rank() > 0 {
+		return r.serve(ctx)
+	}
+	if text := boundToOne(places, os.Getenv); text != "" {
+		a.warn(text)
+	}
+	return drive()
+}
+
+// open takes this rank's share of its machine, and opens what it computes with.
+func (r *ranks) open(places []place, local *localFlags, check func() error) error {
+	if r.world.Size() < 2 {
+		return usage(errors.New("--cluster mpi: this process is alone; start several, as in: mpirun -n 4 labench …"))
+	}
+	if err := confine(share(places, r.world.Rank(), topo.Detect().Cores)); err != nil {
+		return err
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	var err error
+	r.rt, r.end, err = local.open(r.a)
+	return err
+}
+
+// close ends what rank 0 has said, if it was only that it ends, and what there is here.
+func (r *ranks) close() (err error) {
+	if r.node != nil {
+		if r.node.Start(func(string, []byte) {}, func(transport.Event) {}) == nil {
+			err = r.node.Close() // others learn that it was there, and has left
+		}
+	}
+	if r.end != nil {
+		err = errors.Join(err, r.end())
+	}
+	return err
+}
+
+// agree has all ranks know whether one has an error. It returns that of any; those of all but
+// rank 0 are *saidErrors, as rank 0 says them.
+func (r *ranks) agree(err error) error {
+	w, text := r.world, ""
+	if err != nil {
+		text = err.Error()
+	}
+	texts, failed := w.Gather(text)
+	if failed != nil {
+		return failed
+	}
+	of := map[string][]string{}
+	for rank, t := range texts {
+		if t != "" && t != texts[0] {
+			of[t] = append(of[t], fmt.Sprint(rank))
+		}
+	}
+	for t, ranks := range of {
+		who := "rank"
+		if len(ranks) > 1 {
+			who = "ranks"
+		}
+		err = errors.Join(err, usage(fmt.Errorf("%s %s: %s", who, strings.Join(ranks, ", "), t)))
+	}
+	if err != nil && w.Rank() > 0 {
+		return &saidError{err}
+	}
+	return err
+}
+
+// places returns where all ranks run.
+func (r *ranks) places() (all []place, err error) {
+	texts, err := r.world.Gather(here(r.world.Host(r.world.Rank()), topo.Detect(), os.Getenv).text())
+	for _, t := range texts {
+		if err == nil {
+			var p place
+			p, err = parsePlace(t)
+			all = append(all, p)
+		}
+	}
+	return all, err
+}
+
+// broken ends all ranks.
+func (r *ranks) broken(err error) {
+	r.tell(fmt.Errorf("MPI cannot go on: %w", err))
+	r.world.Abort(exitLost)
+}
+
+// options returns this rank's node.
+func (r *ranks) options(t transport.Transport) cluster.Options {
+	return nodeOptions(t, r.rt, logTo(r.a.each))
+}
+
+// tell says what only this rank knows.
+func (r *ranks) tell(err error) {
+	fprintWrapped(r.a.each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
+}
+
+// driven is the transport of a rank that serves: it notes when the one that drives leaves.
+type driven struct {
+	transport.Transport
+	driver string
+	once   sync.Once
+	left   func(error)
+}
+
+// Start implements [transport.Transport].
+func (d *driven) Start(h transport.Handler, e func(transport.Event)) error {
+	return d.Transport.Start(h, func(x transport.Event) {
+		e(x)
+		if x.Node == d.driver && !x.Joined {
+			d.once.Do(func() { d.left(x.Err) })
+		}
+	})
+}
+
+// errDone is how the ranks that serve end.
+var errDone = errors.New("the driver has left")
+
+// serve computes for rank 0 until that leaves. That this process is to end it leaves to rank 0.
+func (r *ranks) serve(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	left := func(why error) { stop(cmp.Or(why, errDone)) }
+	err := cluster.Serve(ctx, r.options(&driven{Transport: r.node, driver: r.world.Name(0), left: left}))
+	switch {
+	case errors.Is(err, errDone):
+		return nil
+	case ctx.Err() == nil:
+		return err
+	}
+	return &lostError{fmt.Errorf("rank 0, which drives, is lost: %w", context.Cause(ctx))}
+}

@@ -1,0 +1,113 @@
+//go:build mpi && linux && cgo
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mpirun starts n ranks of labench by a command, which may be empty, or options of the launcher
+// before it, and returns how they are to end and what they say.
+func mpirun(ctx context.Context, t *testing.T, n int, by []string, args ...string) (*exec.Cmd, *console) {
+	t.Helper()
+	line := append(launcher(), "-n", strconv.Itoa(n))
+	line = append(append(append(line, by...), os.Args[0]), args...)
+	c := exec.CommandContext(ctx, line[0], line[1:]...)
+	c.Env = append(os.Environ(), "TEST_LABENCH=1")
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // which it passes on
+	c.WaitDelay = 10 * time.Second
+	out := &console{}
+	c.Stdout, c.Stderr = out, out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(c) })
+	return c, out
+}
+
+// TestRanks: rank 0 drives and says what came of it, once; the ranks share the machine out, and
+// compute; what is wrong on a rank all end with.
+func TestRanks(t *testing.T) {
+	run := func(by []string, args ...string) (text string, code int) {
+		t.Helper()
+		c, out := mpirun(t.Context(), t, 2, by, append(args, "--repeat", "1", "--profile", "none", "--cluster", "mpi")...)
+		if err := c.Wait(); err != nil && !is[*exec.ExitError](err) {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " "), c.ProcessState.ExitCode()
+	}
+	for _, args := range []string{"cholesky -n 300 --nb 50", "lu -n 300 --nb 50 --distributed"} {
+		text, code := run(nil, strings.Fields(args)...)
+		if code != exitPassed || strings.Count(text, "residual") != 1 || !strings.Contains(text, "pass") || !strings.Contains(text, "2 nodes") || !strings.Contains(text, "rank1 ") {
+			t.Errorf("%s: exit code %d: %s", args, code, text)
+		}
+	}
+	if text, code := run(nil, "cholesky", "-n", "-1"); code != exitUsage || strings.Count(text, "labench: ") != 1 {
+		t.Errorf("a wrong order: exit code %d: %s", code, text)
+	}
+	if text, code := run(nil, "cholesky", "-n", "64", "--devices", "cuda:7"); code == exitPassed || strings.Count(text, "labench: ") != 1 {
+		t.Errorf("a device that there is not: exit code %d: %s", code, text)
+	}
+	if text, code := run([]string{"taskset", "-c", "0"}, "cholesky", "-n", "64"); code != exitPassed || !strings.Contains(text, "is bound to one core, and") || !strings.Contains(text, "-bind-to none") {
+		t.Errorf("both bound to one core: exit code %d: %s", code, text)
+	}
+}
+
+// TestRankLost: under mpirun, which ends all ranks with one that is killed, the job ends soon, and
+// the next one goes on from its state.
+func TestRankLost(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "states")
+	args := strings.Fields("cholesky -n 1500 --nb 50 --every 6 --repeat 1 --warmup 0 --profile none --distributed --cluster mpi --checkpoint " + dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // seconds, but for a busy machine
+	defer cancel()
+	noted := filepath.Join(t.TempDir(), "rank")
+	c, out := mpirun(ctx, t, 2, noting(noted), args...)
+	killOnState(ctx, t, dir, noted+"1", out)
+	if err := c.Wait(); !is[*exec.ExitError](err) || ctx.Err() != nil {
+		t.Fatalf("after the loss of a rank: error %v: %s", errors.Join(err, ctx.Err()), out)
+	}
+	c, out = mpirun(ctx, t, 2, nil, append(args, "--resume")...)
+	if err := c.Wait(); err != nil || !strings.Contains(out.String(), "pass") {
+		t.Fatalf("resumed: error %v: %s", err, out)
+	}
+}
+
+// noting has each rank write its process into the file path+rank, and its exit code into
+// path+rank.code.
+func noting(path string) []string {
+	return []string{"sh", "-c", `f=$0${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "$@" & echo $! >"$f.new"; mv "$f.new" "$f"; wait $!; code=$?; echo $code >"$f.code"; exit $code`, path}
+}
+
+// killOnState kills the process that a file names as soon as there is a state in dir.
+func killOnState(ctx context.Context, t *testing.T, dir, file string, out *console) {
+	t.Helper()
+	for {
+		if states, _ := filepath.Glob(filepath.Join(dir, "*.state")); len(states) > 0 {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("there is no state: %s", out)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,78 @@
+// Command 10-sparse computes the temperature of a square plate, one edge of which is kept at
+// 100 degrees and the others at 0. On a grid of points the temperature of each is the mean of
+// its four neighbours',
+//
+//	4·T(i,j) − T(i−1,j) − T(i+1,j) − T(i,j−1) − T(i,j+1) = 0,
+//
+// a sparse, symmetric positive definite system, with the edges on the right-hand side, which is
+// solved by conjugate gradients. The program checks the residual, and the temperature in
+// the middle, which is 25 degrees: by symmetry each edge has a quarter in it.
+//
+//	go run ./examples/10-sparse
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/la/csr"
+	"github.com/tessera-la/tessera/la/krylov"
+)
+
+const side = 301 // points of a row, without the edges
+
+func main() {
+	ctx := context.Background()
+	rt, err := exec.NewLocal(exec.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close()
+
+	var rows, cols []int
+	var values []float64
+	set := func(i, j int, v float64) { rows, cols, values = append(rows, i), append(cols, j), append(values, v) }
+	b := make([]float64, side*side)
+	for i := range side {
+		for j := range side {
+			at := i*side + j
+			set(at, at, 4)
+			for _, d := range [][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
+				switch k, l := i+d[0], j+d[1]; {
+				case k < 0:
+					b[at] += 100 // the warm edge
+				case k < side && l >= 0 && l < side:
+					set(at, k*side+l, -1)
+				}
+			}
+		}
+	}
+	a, err := csr.FromCOO(rt, side*side, side*side, rows, cols, values)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d unknowns, %d entries in %d blocks of rows\n", side*side, a.Entries(), a.Blocks())
+
+	t := make([]float64, side*side)
+	result, err := krylov.CG(ctx, a, t, b, krylov.CGOptions{Tolerance: 1e-9})
+	if err != nil {
+		log.Fatal(err)
+	}
+	middle := t[side*side/2]
+	fmt.Printf("%d iterations, residual %.1e, %.4f degrees in the middle\n", result.Iterations, result.Residual, middle)
+
+	r := make([]float64, side*side)
+	if err := a.MulVecTo(ctx, r, false, t); err != nil {
+		log.Fatal(err)
+	}
+	worst := 0.0
+	for i := range r {
+		worst = max(worst, math.Abs(r[i]-b[i]))
+	}
+	if worst > 1e-4 || math.Abs(middle-25) > 1e-3 {
+		log.Fatalf("a residual of %.1e, %v degrees in the middle", worst, middle)
+	}
+}

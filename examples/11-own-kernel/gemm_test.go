@@ -1,0 +1,16 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/kerneltest"
+)
+
+// TestGemm runs the suite of gemm: all factors and transpositions, empty and ragged tiles,
+// strides, padding full of NaN.
+func TestGemm(t *testing.T) {
+	mine := version()
+	kerneltest.Version(t, kernels.For[float64](builtin.NewTable()).Gemm, &mine)
+}

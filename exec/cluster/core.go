@@ -1,0 +1,320 @@
+package cluster
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Core is what a [Driver] decides with, for who drives it in a time of its own, as simulations
+// do: which node gets which task and when, from whom it has operands, who has what. It has no
+// goroutine, clock, lock or message. Nodes are numbered from 0, the driver, in the order in
+// which they enter; data in the order in which they come.
+//
+//	Enter, Renew                          nodes
+//	Datum, Ready ─► Gives ─► Give         a task goes to a node, which has to get these values
+//	Heard, Ended ─► Freed ─► Gives …      and has ended
+//	Recalls ─► Back                       or is to give it back
+type Core struct {
+	*scheduler
+	opt     Options
+	where   directory
+	learned experience
+	kept    map[any]*entry
+	data    dataIndex
+	entries []*entry
+	sealed  bool
+	freed   []*graph.Task
+	gifts   []gift
+}
+
+// NewCore returns a Core without nodes. Of the options only those that say which node gets a
+// task count: Policy, ByPriority, NewPolicy, Owner, Stay and Idle.
+func NewCore(o Options) *Core {
+	o.decide()
+	c := &Core{opt: o, kept: map[any]*entry{}}
+	c.scheduler = newScheduler(&c.opt, &c.where, &c.learned, &c.data)
+	c.runs = func(*graph.Task) bool { return true }
+	c.bound = func(t *graph.Task) bool {
+		op, ok := t.Op.(*versions.Op)
+		return !ok || op.Bound || t.Shadowed()
+	}
+	return c
+}
+
+// Enter has a node be given tasks, after Renew: with workers of some kinds that can execute
+// what the selector has a version of, and a cap on the bytes of operands that it has; 0: none.
+func (c *Core) Enter(node int, cap int64, kinds []Kind, s *versions.Selector) {
+	o := &offer{kinds: kinds, lacks: make([]map[string][]string, len(kinds)), selector: s}
+	for i := range c.seats { // those that are alike share one
+		if x := c.seats[i].offer; x != nil && x.like(o) && x.workers() == o.workers() {
+			o = x
+			break
+		}
+	}
+	c.enter(node, o.workers(), &memory{node: node, most: cap}, o)
+}
+
+// Renew makes a policy for the nodes that there are.
+func (c *Core) Renew() { c.renew() }
+
+// Alone reports whether the driver is the only node.
+func (c *Core) Alone() bool { return c.alone() }
+
+// Keep has data with a value stay on nodes when a job ends. It is zero until a task writes it.
+func (c *Core) Keep(value any) {
+	c.kept[value] = &entry{set: 1, ref: transport.Ref{Job: 1}}
+}
+
+// Release ends that.
+func (c *Core) Release(value any) {
+	if e := c.kept[value]; e != nil {
+		for _, i := range slices.Clone(e.holders) {
+			c.where.drop(i, e.ref)
+			c.forgets(i, e)
+		}
+		delete(c.kept, value)
+	}
+}
+
+// Datum returns the number of a datum. What is not kept lies in the program's memory, on the
+// driver, when it comes.
+func (c *Core) Datum(d *graph.Datum) int {
+	e := c.data.of(d)
+	if e == nil {
+		if e = c.kept[d.Value]; e == nil {
+			e = &entry{ref: transport.Ref{Job: 2}}
+			e.brought(false)
+		}
+		if e.ref.I == 0 {
+			c.entries = append(c.entries, e)
+			e.ref.I = int32(len(c.entries))
+		}
+		e.label, e.datum, e.known = labelOf(d), d, true
+		c.data.put(d, e)
+	}
+	return int(e.ref.I) - 1
+}
+
+// Version returns the version of a datum that tasks read that are given to nodes now.
+func (c *Core) Version(datum int) int { return int(c.entries[datum].ref.Version) }
+
+// Unmade reports whether no task has written a datum that is kept: it is zero.
+func (c *Core) Unmade(datum int) bool { return c.entries[datum].unmade() }
+
+// Submitted notes that a task is going to use data.
+func (c *Core) Submitted(s *graph.Spec) {
+	for i := range s.Operands {
+		c.data.of(s.Operands[i].Datum).users++
+	}
+}
+
+// Ready hands over tasks that are ready. From is the node where the end of a task has freed
+// them, -1 if they come from elsewhere. The slice may be changed.
+func (c *Core) Ready(tasks []*graph.Task, from int) {
+	ready := tasks[:0]
+	for _, t := range tasks {
+		if c.bound(t) {
+			c.only(t)
+		} else {
+			ready = append(ready, t)
+		}
+	}
+	c.ready(ready, from)
+}
+
+// Gives yields tasks and the nodes that they go to, as long as nodes have room: each is to be
+// passed to Give at once.
+func (c *Core) Gives() iter.Seq2[*graph.Task, int] {
+	return func(yield func(*graph.Task, int) bool) {
+		for {
+			for t, i := range c.gives() {
+				if !yield(t, i) {
+					return
+				}
+			}
+			t, i := c.squeeze()
+			if t == nil || i < 0 || !yield(t, i) {
+				return
+			}
+		}
+	}
+}
+
+// Unfit returns the tasks that no node can execute, or has the memory for, and forgets them.
+func (c *Core) Unfit() (all []*graph.Task) {
+	all, c.unfit = c.unfit, nil
+	if t, i := c.squeeze(); t != nil && i < 0 {
+		all = append(all, t)
+	}
+	return all
+}
+
+// Need is a value that a node is to get for a task.
+type Need struct {
+	Datum   int
+	Version int
+	From    int  // the node that gives it
+	Soon    bool // which has yet to get it itself
+	Bytes   int64
+}
+
+// Give notes that a node is given a task, and returns what it is to get for that.
+func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
+	c.gifts = c.gifts[:0]
+	for k := range t.Len() {
+		o := t.Operand(k)
+		e := c.data.of(o.Datum)
+		if o.Mode&graph.In == 0 || e.has(node) || repeats(t, k) {
+			continue
+		}
+		if from, soon := e.fetched(node); len(from) > 0 {
+			c.gifts = append(c.gifts, gift{e, from[0]})
+			needs = append(needs, Need{int(e.ref.I) - 1, int(e.ref.Version), from[0], soon, o.Datum.Bytes})
+		}
+	}
+	t.SetState(graph.Running)
+	c.took(t, node, c.gifts)
+	return needs
+}
+
+// Heard notes that a message has come from a node that has ended so many tasks.
+func (c *Core) Heard(node, tasks int, at time.Duration) { c.heard(node, tasks, epoch.Add(at)) }
+
+// epoch is from when times count: a time that is not zero.
+var epoch = time.Unix(0, 0)
+
+// Moved notes that a value has come from one node to another one.
+func (c *Core) Moved(from, to int, bytes int64, took time.Duration) {
+	c.learned.moved(from, to, 1, bytes, took)
+}
+
+// Ended notes that a node has ended a task in so much time, and returns it, to be ended in its
+// graph: nil if it is not the node's any more.
+func (c *Core) Ended(node int, id graph.TaskID, took time.Duration) *graph.Task {
+	f := c.land(node, id)
+	if f == nil {
+		return nil
+	}
+	t := f.task
+	c.leaves(f, false)
+	if c.bound(t) { // it has worked in the program's memory
+		for k := range t.Len() {
+			if o := t.Operand(k); o.Mode&graph.Out != 0 && c.data.of(o.Datum).set == 0 {
+				c.data.of(o.Datum).brought(false)
+			}
+		}
+	}
+	t.Used(node, 0)
+	c.learned.ran(node, t, took)
+	for k := range t.Len() {
+		e := c.data.of(t.Operand(k).Datum)
+		if e.users--; e.users == 0 && c.sealed {
+			c.shed(e)
+		}
+	}
+	c.recycle(f)
+	return t
+}
+
+// Seal notes that no more tasks are submitted before those that there are have ended, and
+// Unseal that there are.
+func (c *Core) Seal() {
+	c.sealed = true
+	for _, e := range c.entries {
+		if e.datum != nil && e.users == 0 {
+			c.shed(e)
+		}
+	}
+}
+
+// Unseal ends what Seal begins.
+func (c *Core) Unseal() { c.sealed = false }
+
+// Late yields the data that lie in the program's memory, and of which it has not the latest
+// version: with the node that gives it. They count as brought.
+func (c *Core) Late() iter.Seq[Need] {
+	return func(yield func(Need) bool) {
+		for _, e := range c.entries {
+			if e.set != 0 || e.datum == nil || e.home.there && e.home.version == e.version {
+				continue
+			}
+			from := e.from()
+			if len(from) > 0 && from[0] != 0 && !e.has(0) {
+				if !yield(Need{int(e.ref.I) - 1, int(e.ref.Version), from[0], false, e.label.bytes}) {
+					return
+				}
+			}
+			e.brought(false)
+		}
+	}
+}
+
+// Over forgets the data of a job but for those that are kept.
+func (c *Core) Over() {
+	c.data = dataIndex{}
+	for _, e := range c.entries {
+		if e.datum == nil {
+			continue
+		}
+		if e.datum = nil; e.set == 0 {
+			for _, i := range e.holders {
+				c.where.drop(i, e.ref)
+			}
+			for _, i := range slices.Clone(e.spots) {
+				c.forgets(i, e)
+			}
+		}
+	}
+}
+
+// Drops yields the versions of data that a node is to drop, once.
+func (c *Core) Drops(node int, yield func(datum, version int)) {
+	for _, r := range c.where.drops(node) {
+		yield(int(r.I)-1, int(r.Version))
+	}
+}
+
+// Recalls yields tasks that a node is to give back.
+func (c *Core) Recalls(yield func(node int, tasks []uint64)) {
+	for _, r := range c.recalls() {
+		yield(r.from, r.tasks)
+	}
+}
+
+// Back notes that a node gives a task back, of which it has all operands. A task that is for no
+// other node now is ready again.
+func (c *Core) Back(node int, id graph.TaskID) {
+	f := c.land(node, id)
+	if f == nil {
+		return
+	}
+	f.task.SetState(graph.Ready)
+	if !c.returned(f) {
+		c.Ready([]*graph.Task{f.task}, -1)
+	}
+}
+
+// Gate holds tasks of which all operands are there, as nodes do: so that their runtimes have as
+// many as they execute, and few more.
+type Gate[T comparable] struct{ gate gate[T] }
+
+// NewGate returns the gate of a node with so many workers.
+func NewGate[T comparable](workers int) *Gate[T] { return &Gate[T]{newGate[T](workers)} }
+
+// Enter reports whether a task is to begin. If not, it waits.
+func (g *Gate[T]) Enter(task T, priority int64, id graph.TaskID) bool {
+	return g.gate.enter(gated[T]{task, priority, 0, uint64(id)})
+}
+
+// Leave notes that a task has ended, and appends those to next that are to begin.
+func (g *Gate[T]) Leave(task T, at time.Duration, next []T) []T {
+	return g.gate.leave(task, epoch.Add(at), next)
+}
+
+// Back takes those of some tasks that wait away.
+func (g *Gate[T]) Back(ids []uint64) []T { return g.gate.back(0, ids) }

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"iter"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// dataIndex finds the entries of data. It is a table that is half full at most, where a datum
+// has its place by its address: neighbours in memory, as the tiles of a matrix are, are
+// neighbours there. What a driver does about a task looks up each of its data a dozen times. The
+// zero value is empty.
+type dataIndex struct {
+	slots []dataSlot // their number is a power of two
+	n     int
+}
+
+type dataSlot struct {
+	d *graph.Datum
+	e *entry
+}
+
+// at returns the place of a datum, or a free one if there is none. There are slots.
+func (x *dataIndex) at(d *graph.Datum) *dataSlot {
+	mask := uintptr(len(x.slots) - 1)
+	for i := uintptr(unsafe.Pointer(d)) / unsafe.Sizeof(*d); ; i++ {
+		if s := &x.slots[i&mask]; s.d == d || s.d == nil {
+			return s
+		}
+	}
+}
+
+// of returns the entry of a datum, nil if it has none.
+func (x *dataIndex) of(d *graph.Datum) *entry {
+	if x == nil || x.n == 0 {
+		return nil
+	}
+	return x.at(d).e
+}
+
+// put gives a datum an entry.
+func (x *dataIndex) put(d *graph.Datum, e *entry) {
+	if 2*(x.n+1) > len(x.slots) {
+		old := x.slots
+		x.slots = make([]dataSlot, max(64, 4*len(old)))
+		for _, s := range old {
+			if s.d != nil {
+				*x.at(s.d) = s
+			}
+		}
+	}
+	s := x.at(d)
+	if s.d == nil {
+		x.n++
+	}
+	*s = dataSlot{d, e}
+}
+
+// all yields data and their entries, in no order.
+func (x *dataIndex) all() iter.Seq2[*graph.Datum, *entry] {
+	return func(yield func(*graph.Datum, *entry) bool) {
+		if x == nil {
+			return
+		}
+		for _, s := range x.slots {
+			if s.d != nil && !yield(s.d, s.e) {
+				return
+			}
+		}
+	}
+}

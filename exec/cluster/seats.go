@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// seating is the nodes as those that are given tasks, and what they have: books that are kept so
+// that a task costs as much however many nodes there are. It is pure.
+type seating struct {
+	seats   []seat
+	flying  map[graph.TaskID]*flight
+	open    nodeSet // nodes with room
+	others  int     // nodes that are there, beside the driver
+	late    int     // nodes that have recallTime to do, or more
+	waiting int     // tasks that wait for memory
+	credit  int     // see affords
+}
+
+// seat is a node as one that is given tasks.
+type seat struct {
+	lost    bool
+	workers int
+	has     int     // tasks
+	flights *flight // them, in no order
+	late    bool    // load is that of recallTime, or more
+	load    float64 // seconds that its workers are expected to take for them
+	room    int     // how many more it is given
+	pace    pace
+	memory  *memory
+	offer   *offer
+	asked   int           // tasks that others were asked for, for this node
+	waiting []*graph.Task // for room in its memory
+}
+
+// flight is a task that a node has been given, and what made its results if it ends well,
+// nil if nobody could do so again.
+type flight struct {
+	task *graph.Task
+	node int
+	cost float64 // seconds that it is expected to take there, of one worker; 0: not known
+	to   int     // the node for which it was asked back; -1: none
+	made *record
+	home bool // it works in the program's memory
+	uses []*entry
+	from []gift  // what others have been asked to give it, of those with a cap on memory
+	next *flight // of the node's, or of those to be used again
+	prev *flight
+}
+
+// gift is a datum that a node is to give another one: it keeps it until then.
+type gift struct {
+	of   *entry
+	node int
+}
+
+// grows notes that a node has room for so many more tasks, or fewer.
+func (s *seating) grows(node, by int) {
+	x := &s.seats[node]
+	x.room += by
+	s.open.set(node, x.room > 0 && !x.lost)
+}
+
+// recallTime is the seconds that a node must have to do for others to take some of it: some
+// ten times the way of a message there and back. Not measured.
+const recallTime = 3e-3
+
+// loads notes that a node has so many seconds more to do, or less.
+func (s *seating) loads(node int, by float64) {
+	x := &s.seats[node]
+	x.load += by
+	late := !x.lost && x.load > recallTime*float64(x.workers)
+	if late != x.late {
+		if x.late = late; late {
+			s.late++
+		} else {
+			s.late--
+		}
+	}
+}
+
+// absent reports whether a node is given no tasks.
+func (s *seating) absent(node int) bool { return node >= len(s.seats) || s.seats[node].lost }
+
+// alone reports whether the driver is the only node.
+func (s *seating) alone() bool { return s.others == 0 }
+
+// largest returns the bytes that the node with the most memory can have; 0: no cap. Idle says
+// that the driver is left out.
+func (s *seating) largest(idle bool) (most int64) {
+	for i, x := range s.seats {
+		if x.lost || i == 0 && idle {
+			continue
+		}
+		if x.memory.most == 0 {
+			return 0
+		}
+		most = max(most, x.memory.most)
+	}
+	return most
+}
+
+// waits has these tasks wait for memory on a node.
+func (s *seating) waits(node int, tasks []*graph.Task) {
+	x := &s.seats[node]
+	s.waiting += len(tasks) - len(x.waiting)
+	x.waiting = tasks
+}
+
+// free reports whether a worker has no task.
+func (x *seat) free() bool { return x.has < x.workers }
+
+// forgets notes that a node is told to drop a datum, and reports whether it had one.
+func (s *seating) forgets(node int, e *entry) bool {
+	return node < len(s.seats) && s.seats[node].memory != nil && s.seats[node].memory.forget(e)
+}
+
+// searchFew is the number of nodes up to which all are looked at whenever that may be of use.
+// Where there are more, to look at all of them is paid for by tasks that end: each for so many.
+const searchFew = 16
+
+// affords reports whether all nodes may be looked at once more. What it costs a task does not
+// grow with the number of nodes.
+func (s *seating) affords() bool {
+	n := len(s.seats)
+	if n <= searchFew || len(s.flying) == 0 {
+		return true
+	}
+	if s.credit < n {
+		return false
+	}
+	s.credit -= n
+	return true
+}
+
+// earns notes that tasks have ended.
+func (s *seating) earns(tasks int) {
+	s.credit = min(s.credit+searchFew*tasks, 4*len(s.seats))
+}

@@ -1,0 +1,38 @@
+package loop
+
+import "context"
+
+// Chunk is a part of the items of a loop, for one worker.
+type Chunk struct {
+	Lo, Hi int // items Lo to Hi−1
+	Worker int // that has it, by its number in exec.Runtime.Workers
+	Queue  int // that it came from; queues are numbered in the order of their workers
+
+	of *origin
+}
+
+// origin is what a chunk has of its loop.
+type origin struct{ ctx context.Context }
+
+// Len returns the number of items.
+func (c Chunk) Len() int { return c.Hi - c.Lo }
+
+// Range returns the items as a parameter of a task: see [Submit].
+func (c Chunk) Range() Range { return Range{First: c.Lo, Count: c.Hi - c.Lo} }
+
+// Range is consecutive items, as plain data.
+type Range struct{ First, Count int }
+
+// Context returns the context of the loop, for loops in the body: such a loop is executed
+// on the goroutine that calls it, for a worker that waits for others in a body may wait for
+// ever.
+func (c Chunk) Context() context.Context {
+	ctx := context.Background()
+	if c.of != nil {
+		ctx = c.of.ctx
+	}
+	return context.WithValue(ctx, inside{}, c.Worker)
+}
+
+// inside is the key of the number of the worker that is at a chunk.
+type inside struct{}

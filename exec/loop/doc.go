@@ -1,0 +1,62 @@
+// Package loop executes parallel loops that adapt to irregular work: their items are handed
+// out in chunks, to whoever is free.
+//
+//	err := loop.For(ctx, rt, n, loop.Options{Site: &site}, func(c loop.Chunk) error {
+//		for i := c.Lo; i < c.Hi; i++ {
+//			…
+//		}
+//		return nil
+//	})
+//
+// [For] is a loop in Go on the workers of one process, [Reduce] one with a result, [Within]
+// one inside a task. [Submit] makes each chunk a task of an op that all nodes of a cluster
+// know.
+//
+// # How items are handed out
+//
+// A [Scheme] cuts the items of a queue into chunks: eleven are built in, and a program may
+// have its own ([Partitioner]). Queues are one for all, one for each NUMA node or one for each
+// worker ([Layout]); the scheme runs over all items and its chunks are dealt to the queues in
+// turn, or each queue has a contiguous share and the scheme runs inside (Plan.Shares), in
+// either case for as many workers as there are. Whose queue is empty takes the next chunk of
+// another one ([Victim]). All of this together is a [Plan].
+//
+//	items ─► scheme ─► chunks ─► queues ─┬─► a worker's own ────────────► chunk
+//	                                     └─► a victim's, when that is empty ─┘
+//
+// Under each built-in scheme the chunks of a queue follow from the numbers of items and
+// workers and the grain alone. So a queue is a counter: who adds one to it has that chunk.
+//
+// [Auto] finds the plan. In the first calls at a [Site] it looks at what the items cost, then
+// predicts what all plans would take ([Predict]), and tries those that are about the best;
+// [Site.Explain] tells what it has learned.
+//
+// # How a loop is executed
+//
+// A loop is tasks, one for each worker: a runner takes chunks for the worker that executes it
+// until there are none. It gives its worker back after a chunk if other tasks are ready, and
+// goes on when the policy of the runtime says so: a loop of higher priority keeps its
+// workers, one of lower priority lets others through. Where a worker sleeps the goroutine that
+// calls For takes its place (exec.RunHere), so a short loop wakes no thread.
+//
+// # Files, from the bottom up
+//
+// Pure, without goroutine, clock or socket:
+//
+//	shape                          what chunks depend on
+//	static, ss, mfsc, gss, tss, fac2, tfss, fiss, viss, pls, pss
+//	                               the schemes
+//	words, errors, scheme, layout, plan
+//	                               their names, and what a program asks for
+//	chunk, sequence, queue, dispenser, parts
+//	                               who gets which items
+//	stats, predict                 what came of it, live or in virtual time
+//	profile, candidates, lesson, site, explain
+//	                               Auto
+//
+// and live:
+//
+//	options, run                   a loop under way
+//	for, reduce, within            loops in Go
+//	submit                         chunks as tasks
+package loop

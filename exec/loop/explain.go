@@ -1,0 +1,119 @@
+package loop
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Why says how Auto has come to a plan.
+type Why uint8
+
+// The reasons.
+const (
+	Looking Why = iota // chunks of equal size show what the items cost
+	Trying             // it is predicted to be about as fast as the best, and measured now
+	Fastest            // of those measured it is the fastest
+)
+
+var whys = [...]string{"looking at what the items cost", "trying what is predicted to be about the best", "the fastest of those measured"}
+
+func (w Why) String() string { return word(w, len(whys), func(i Why) string { return whys[i] }) }
+
+// Explanation tells what Auto has learned at a [Site].
+type Explanation struct {
+	Name    string
+	Lessons []Lesson // by number of items and workers
+}
+
+// Lesson is what was learned of loops of about so many items on so many workers.
+type Lesson struct {
+	Items, Workers int // of the last call
+	Calls          int
+	Plans          []PlanExplanation // the best first; none as long as nothing is known
+	Chosen         Plan              // of the next call
+	Why            Why
+}
+
+// PlanExplanation is what a Lesson says of one plan.
+type PlanExplanation struct {
+	Plan      Plan
+	Predicted time.Duration // for the loop, from what its items have cost
+	Imbalance float64       // predicted: see Stats.Imbalance
+	Measured  time.Duration // the best of the last runs; 0 if there were none
+	Runs      int
+}
+
+// Explain tells what Auto would choose for the next call, and why. It changes nothing.
+func (s *Site) Explain() Explanation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := Explanation{Name: cmp.Or(s.Name, "loop")}
+	for c, l := range s.lessons {
+		e.Lessons = append(e.Lessons, l.explain(c.workers))
+	}
+	slices.SortFunc(e.Lessons, func(a, b Lesson) int {
+		return cmp.Or(cmp.Compare(a.Items, b.Items), cmp.Compare(a.Workers, b.Workers))
+	})
+	return e
+}
+
+// explain is Explain for one lesson.
+func (l *lesson) explain(workers int) Lesson {
+	e := Lesson{Items: l.items, Workers: workers, Calls: l.calls, Chosen: l.glass(l.items, 0)}
+	for _, some := range [][]trial{l.trials, l.rejected} {
+		for i := range some {
+			t := &some[i]
+			x := PlanExplanation{Plan: t.plan, Predicted: elapsed(t.predicted, l.items), Imbalance: t.imbalance, Runs: t.runs}
+			if t.runs > 0 {
+				x.Measured = elapsed(t.score(), l.items)
+			}
+			e.Plans = append(e.Plans, x)
+		}
+	}
+	if l.trials == nil {
+		return e
+	}
+	next := *l // next counts nothing
+	i := next.next()
+	e.Chosen, e.Why = l.trials[i].plan, Trying
+	if i == l.fastest() && l.trials[i].runs >= enough {
+		e.Why = Fastest
+	}
+	return e
+}
+
+// String returns the explanation as lines of at most 80 columns, the chosen plan of each
+// lesson marked with an arrow.
+func (e Explanation) String() string {
+	var b strings.Builder
+	for _, l := range e.Lessons {
+		fmt.Fprintf(&b, "%s: %d items on %d workers, %d calls\n", e.Name, l.Items, l.Workers, l.Calls)
+		if len(l.Plans) > 0 {
+			fmt.Fprintf(&b, "  %-40s %10s %9s  %s\n", "plan", "predicted", "imbalance", "measured")
+		}
+		for _, p := range l.Plans {
+			mark, measured := " ", ""
+			if p.Plan.String() == l.Chosen.String() {
+				mark = ">"
+			}
+			if p.Runs > 0 {
+				measured = fmt.Sprintf("%v (%d)", round(p.Measured), p.Runs)
+			}
+			fmt.Fprintf(&b, "%s %-40s %10v %7.1f %%  %s\n", mark, p.Plan, round(p.Predicted), 100*p.Imbalance, measured)
+		}
+		fmt.Fprintf(&b, "next: %v,\n      %v\n", l.Chosen, l.Why)
+	}
+	return b.String()
+}
+
+// round leaves four digits or so of a time.
+func round(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d >= 10000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
+}

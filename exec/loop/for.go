@@ -1,0 +1,185 @@
+package loop
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// plain is the op of loops without a site.
+var plain = newOp("loop")
+
+// For calls body for all n items, in chunks, on the workers of a runtime, and returns when
+// all calls have returned. Each item is in one chunk. Calls run at once; the items of a chunk
+// are the body's to go through.
+//
+//	err := loop.For(ctx, rt, len(y), loop.Options{}, func(c loop.Chunk) error {
+//		for i := c.Lo; i < c.Hi; i++ {
+//			y[i] += a * x[i]
+//		}
+//		return nil
+//	})
+//
+// The loop is tasks, one for each worker, of the op "loop" or the name of its site. While
+// others wait for a worker, the loop gives it back after the chunk that it is at, but no
+// sooner than after 20 µs, and the runtime's policy says who is next. Where a worker sleeps
+// the calling goroutine takes part in its place.
+//
+// On a runtime of several nodes the workers are those of this one: [Submit] is for others.
+// A body must not wait for other work of the runtime, which may wait for its worker. A loop
+// in a body takes [Chunk.Context] for its context.
+//
+// The error is an *[OptionsError]; the *[ChunkError] of the chunk with the smallest items
+// that has failed: those before a chunk that has failed are executed, those after it no more
+// begun; the cause of the context's end; or exec.ErrClosed. For panics with [ErrItems] and
+// [ErrBody].
+func For(ctx context.Context, rt exec.Runtime, n int, opt Options, body func(Chunk) error) error {
+	return forUnits(ctx, rt, n, 1, opt, body)
+}
+
+// forUnits is For with chunks that begin at multiples of unit.
+func forUnits(ctx context.Context, rt exec.Runtime, n, unit int, opt Options, body func(Chunk) error) error {
+	if err := check(n, &opt, body); err != nil {
+		return err
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if w, ok := ctx.Value(inside{}).(int); ok {
+		return inline(ctx, w, n, opt, body)
+	}
+	r := begin(ctx, n, unit, here(rt), opt, body)
+	job := rt.NewJob(ctx)
+	// A body that ends the calling goroutine leaves no loop behind.
+	ended := false
+	defer func() {
+		if !ended {
+			_ = job.Wait()
+		}
+	}()
+	err := r.submit(job)
+	if wrong := job.Wait(); err == nil {
+		err = wrong
+	}
+	ended = true
+	return r.conclude(err)
+}
+
+// check returns what is wrong with a call.
+func check(n int, opt *Options, body func(Chunk) error) error {
+	switch {
+	case n < 0:
+		panic(ErrItems)
+	case body == nil:
+		panic(ErrBody)
+	}
+	return opt.validate(n)
+}
+
+// here returns the workers on cores of this process.
+func here(rt exec.Runtime) (workers []exec.Worker) {
+	for _, w := range rt.Workers() {
+		if w.Accelerator == "" && w.Host == "" {
+			workers = append(workers, w)
+		}
+	}
+	return workers
+}
+
+// begin returns a loop that has its plan.
+func begin(ctx context.Context, n, unit int, workers []exec.Worker, opt Options, body func(Chunk) error) *run {
+	p, trial, looks := opt.Plan, -1, false
+	switch {
+	case !p.automatic():
+	case opt.Parts != nil:
+		p.Scheme = FAC2
+		opt.Plan = p // nothing is learned
+	case opt.Site == nil:
+		p = unknown(n, len(workers), coarse, p.Grain)
+	default:
+		p, trial = opt.Site.choose(n, p.Grain, workers)
+		looks = trial < 0
+	}
+	r := newRun(ctx, n, unit, workers, p, opt.Parts, body)
+	r.opt, r.trial, r.spans = opt, trial, opt.Spans || looks
+	return r
+}
+
+// runner returns the op of the loop's tasks. A runtime's selector keeps what it knows of
+// an op, so there is one for all calls.
+func (s *Site) runner() *versions.Op {
+	s.once.Do(func() {
+		name := s.Name
+		if name == "" {
+			name = "loop"
+		}
+		s.op = newOp(name)
+	})
+	return s.op
+}
+
+// submit submits the runners, of which the caller may execute the last.
+func (r *run) submit(job exec.Job) error {
+	n := min(len(r.hands), int(ceil(u(r.items), u(r.unit))))
+	op := plain
+	if r.opt.Site != nil {
+		op = r.opt.Site.runner()
+	}
+	// A body that ends its goroutine, by runtime.Goexit, has failed, and its runner is tried
+	// again: chunks before that one are left.
+	s := &graph.Spec{Op: op, Params: r, Priority: r.opt.Priority, Failure: &graph.Failure{Retries: math.MaxInt}}
+	r.waiting.Store(int32(n))
+	for i := range n {
+		submit := job.Submit
+		if i == n-1 {
+			submit = func(s *graph.Spec) (graph.TaskID, error) { return exec.RunHere(job, s) }
+		}
+		if _, err := submit(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conclude says how the loop has ended.
+func (r *run) conclude(err error) error {
+	// A failure comes before the end of the context that came later.
+	if r.fault != nil {
+		err = r.fault
+	}
+	learns := err == nil && r.opt.automatic() && r.opt.Site != nil
+	if r.opt.Stats == nil && !learns {
+		return err
+	}
+	s := Stats{Items: r.items, Plan: r.dispenser.plan, Took: time.Since(r.began)}
+	s.gather(r.hands)
+	if learns {
+		r.opt.Site.learn(&s, r.trial)
+	}
+	if r.opt.Stats != nil {
+		if *r.opt.Stats = s; !r.opt.Spans {
+			r.opt.Stats.Spans = nil
+		}
+	}
+	return err
+}
+
+// inline executes a loop on the goroutine of a worker that is at a chunk of another one.
+func inline(ctx context.Context, worker, n int, opt Options, body func(Chunk) error) error {
+	began, c := time.Now(), Chunk{Hi: n, Worker: worker, of: &origin{ctx}}
+	err := context.Cause(ctx)
+	if err == nil && n > 0 {
+		if err = body(c); err != nil {
+			err = &ChunkError{c, err}
+		}
+	}
+	if opt.Stats != nil {
+		took := time.Since(began)
+		*opt.Stats = Stats{Items: n, Plan: Plan{Scheme: Static}, Took: took, Workers: []WorkerStats{{Chunks: 1, Items: n, Busy: took}}}
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package loop
+
+// Layout says how many queues the items of a loop are in.
+type Layout uint8
+
+// The layouts.
+const (
+	Central   Layout = iota // one, for all workers
+	PerSocket               // one for the workers of each NUMA node
+	PerCore                 // one for each worker
+)
+
+var layouts = [...]string{"central", "socket", "core"}
+
+// Layouts returns all layouts.
+func Layouts() []Layout { return []Layout{Central, PerSocket, PerCore} }
+
+func (l Layout) String() string {
+	return word(l, len(layouts), func(i Layout) string { return layouts[i] })
+}
+
+// ParseLayout returns the layout called name, in any case. The error is an
+// *[UnknownWordError].
+func ParseLayout(name string) (Layout, error) {
+	return parse[Layout]("queue layout", name, len(layouts))
+}
+
+// Victim says from which queue a worker takes a chunk when its own has none left. What it
+// takes is that queue's next chunk, so that stolen amounts follow the scheme.
+type Victim uint8
+
+// The ways to choose a victim. None goes back to a queue that it has found empty.
+const (
+	SeqPri Victim = iota // the next queue, in turn, first of those on the same NUMA node
+	Seq                  // the next queue, in turn
+	RndPri               // any queue, first of those on the same NUMA node
+	Rnd                  // any queue
+)
+
+var victims = [...]string{"seqpri", "seq", "rndpri", "rnd"}
+
+// Victims returns all ways to choose a victim.
+func Victims() []Victim { return []Victim{SeqPri, Seq, RndPri, Rnd} }
+
+func (v Victim) String() string {
+	return word(v, len(victims), func(i Victim) string { return victims[i] })
+}
+
+// ParseVictim returns the way called name, in any case. The error is an *[UnknownWordError].
+func ParseVictim(name string) (Victim, error) {
+	return parse[Victim]("victim selection", name, len(victims))
+}

@@ -1,0 +1,226 @@
+package loop
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// lesson is what Auto has learned of a loop of about so many items on so many workers.
+//
+//	looking ─► the costs of the items ─► Predict for all candidates ─► trying the best ─► the fastest
+//	   ▲                                                                                      │
+//	   └──── it has become slower, or less balanced than predicted ◄──────────────────────────┘
+//
+// It reads no clock: it is told what a call took.
+type lesson struct {
+	locations []int
+	items     int // of the last call
+	calls     int
+	spent     float64 // seconds in all calls
+	looks     int
+	finer     int // by how many powers of two the next look is
+	odd       int // calls in a row that were not as expected
+
+	// trials are the plans that are considered, the best predicted first; none before the
+	// first look. Rejected are the others.
+	trials, rejected []trial
+	favourite        int // the trial that is chosen
+}
+
+// trial is a plan and what is known of it. Times are in seconds for an item.
+type trial struct {
+	plan      Plan
+	predicted float64
+	imbalance float64 // predicted
+	runs      int
+	last      [4]float64 // of the latest runs
+	best      float64    // of all
+	at        int        // the call of the latest
+}
+
+const (
+	// share is the part of the loop's time that learning may cost, and thought what a look
+	// costs for each worker: thirty predictions of some hundred chunks.
+	share   = 0.05
+	thought = 120e-6
+	// Enough is how often a plan is tried before the fastest is chosen. Those are tried that
+	// are predicted nearly as fast as the best, up to most of them, but not fewer than
+	// fewest, and what is the best of its layout, if it is likely to be as fast: what queues
+	// do to caches is not predicted.
+	enough               = 2
+	nearly, most, fewest = 1.05, 6, 3
+	likely               = 1.2
+	// pause is how many calls there are from one trial of another plan to the next, later.
+	pause = 16
+)
+
+// choose returns the plan of the next call and the number of its trial, -1 if it is to look:
+// then the call's spans are wanted.
+func (l *lesson) choose(items, grain int) (Plan, int) {
+	l.items = items
+	l.calls++
+	if l.trials == nil {
+		return l.glass(items, grain), -1
+	}
+	i := l.next()
+	p := l.trials[i].plan
+	p.Grain = max(p.Grain, grain)
+	return p, i
+}
+
+// glass returns the plan of a call that is to look.
+func (l *lesson) glass(items, grain int) Plan {
+	return unknown(items, len(l.locations), coarse<<l.finer, grain)
+}
+
+// next returns the number of the trial for the next call.
+func (l *lesson) next() int {
+	for n := range enough {
+		for i := range l.trials {
+			if l.trials[i].runs <= n {
+				return i
+			}
+		}
+	}
+	l.favourite = l.fastest()
+	if l.calls%pause == 0 {
+		// The others get their turns, if they are not hopeless.
+		oldest, best := l.favourite, l.trials[l.favourite].score()
+		for i := range l.trials {
+			if t := &l.trials[i]; t.at < l.trials[oldest].at && t.score() < 1.1*best {
+				oldest = i
+			}
+		}
+		return oldest
+	}
+	return l.favourite
+}
+
+// fastest returns the number of the trial that was the fastest. The favourite stays where none
+// is clearly faster: who changes plans gives workers other items than their caches have.
+func (l *lesson) fastest() int {
+	best := l.favourite
+	for i := range l.trials {
+		if l.trials[i].score() < 0.97*l.trials[l.favourite].score() && l.trials[i].score() < l.trials[best].score() {
+			best = i
+		}
+	}
+	return best
+}
+
+// score is the best of the latest times: what disturbs the machine only makes others worse.
+func (t *trial) score() float64 {
+	n := min(t.runs, len(t.last))
+	if n == 0 {
+		return math.Inf(1)
+	}
+	return slices.Min(t.last[:n])
+}
+
+// learn learns from a call that has ended well: of a trial, or of a look with spans.
+func (l *lesson) learn(s *Stats, trial int) {
+	if s.Items == 0 {
+		return
+	}
+	took := s.Took.Seconds()
+	l.spent += took
+	switch {
+	case trial < 0:
+		if l.spent*share >= thought*float64(len(l.locations)*(l.looks+1)) && !l.tooCoarse(s) {
+			l.look(s)
+		}
+	case trial < len(l.trials): // the trials may be others since
+		l.tried(&l.trials[trial], s, took/float64(s.Items))
+	}
+}
+
+// tried notes a run of a trial. If the loop is not any more what it was, it is looked at once
+// more.
+func (l *lesson) tried(t *trial, s *Stats, x float64) {
+	t.last[t.runs%len(t.last)] = x
+	t.runs++
+	t.at = l.calls
+	if t.runs == 1 || x < t.best {
+		t.best = x
+	}
+	if t.runs < len(t.last) || x < 1.25*t.best && s.Imbalance() < t.imbalance+0.1 {
+		l.odd = 0
+		return
+	}
+	// Each look is worth waiting longer for: the machine may just be busy.
+	if l.odd++; l.odd >= 4<<min(l.looks, 10) {
+		l.odd, l.trials, l.rejected = 0, nil, nil
+	}
+}
+
+// tooCoarse reports whether a chunk of a look costs so much that the time of the loop hangs on
+// where in the chunk that is, and has the next look be finer, if that does not cost much.
+func (l *lesson) tooCoarse(s *Stats) bool {
+	var sum, most time.Duration
+	divisible := false
+	for i := range s.Spans {
+		x := s.Spans[i].End - s.Spans[i].Start
+		if sum += x; x > most {
+			most, divisible = x, s.Spans[i].Len() > 1
+		}
+	}
+	share := sum.Seconds() / float64(len(l.locations)) // of each worker
+	const step = 4
+	if !divisible || most.Seconds() < share/8 || share < 1e-6*coarse*float64(int(1)<<(l.finer+step)) {
+		return false
+	}
+	l.finer += step
+	return true
+}
+
+// look predicts, from what the items of one call have cost, what all candidates take.
+func (l *lesson) look(s *Stats) {
+	l.looks++
+	costs := newProfile(s.Spans)
+	if costs.total() <= 0 {
+		return
+	}
+	// A worker comes when its first chunk begins.
+	start := make([]float64, len(l.locations))
+	seen := make([]bool, len(l.locations))
+	latest := 0.0
+	for i := range s.Spans {
+		if w, at := s.Spans[i].Worker, s.Spans[i].Start.Seconds(); !seen[w] || at < start[w] {
+			start[w], seen[w] = at, true
+			latest = max(latest, at)
+		}
+	}
+	for w := range start {
+		if !seen[w] {
+			start[w] = latest
+		}
+	}
+	m := Model{Cost: costs.cost, Start: start, Take: takes, Each: each, Steal: steals}
+	n := float64(s.Items)
+	var all []trial
+	for _, p := range candidates(s.Items, l.locations, 0, costs.total()) {
+		x := Predict(s.Items, l.locations, p, m)
+		all = append(all, trial{plan: p, predicted: x.Took.Seconds() / n, imbalance: x.Imbalance()})
+	}
+	slices.SortStableFunc(all, func(a, b trial) int { return cmp.Compare(a.predicted, b.predicted) })
+	l.trials, l.rejected, l.favourite = nil, nil, 0
+	layouts := map[Layout]bool{}
+	for i, x := range all {
+		worse := x.predicted / all[0].predicted
+		if i < fewest || worse <= nearly && len(l.trials) < most || worse <= likely && !layouts[x.plan.Layout] {
+			layouts[x.plan.Layout] = true
+			l.trials = append(l.trials, x)
+		} else {
+			l.rejected = append(l.rejected, x)
+		}
+	}
+}
+
+// Seconds that a chunk costs, measured on two cores of an EPYC of the Turin generation by
+// BenchmarkDispenser and BenchmarkChunk: see docs/loops.md.
+const takes, each, steals = 20e-9, 15e-9, 60e-9
+
+// elapsed is the time of a prediction or a measurement for a person.
+func elapsed(perItem float64, items int) time.Duration { return seconds(perItem * float64(items)) }

@@ -1,0 +1,56 @@
+package loop
+
+import "fmt"
+
+// Options configures a loop. The zero value is useful.
+type Options struct {
+	// Plan says how the items are handed out. Auto, the default, needs a Site to learn.
+	Plan
+	// Site is the loop's place in the program, where Auto keeps what it learns: one Site for
+	// each loop in the source, kept as long as the loop is called. Nil learns nothing: then
+	// Auto stands for a share of the items for each worker, in 64 chunks of equal size.
+	Site *Site
+	// Parts says where the items lie: the first part has the first items, and so on; they make
+	// up all items. Each part is a queue in which the scheme runs. The workers at its
+	// location share the parts there, and whoever finds none left steals by Plan.Victim.
+	// Layout and Shares are then unset, and Auto is [FAC2]. A blocked.Partitions has parts.
+	Parts []Part
+	// Priority is that of the loop's tasks, as graph.Spec.Priority.
+	Priority int64
+	// Stats, if not nil, is overwritten with what is known of the loop when it has ended,
+	// and Spans adds the times of all chunks, at the cost of reading the clock twice
+	// for each.
+	Stats *Stats
+	Spans bool
+	// Deterministic has a reduction compute the same bits for any number of workers and any
+	// plan: see [Reduce]. Other loops have no use for it.
+	Deterministic bool
+}
+
+// validate returns an *OptionsError with every problem of options for n items, or nil.
+func (o *Options) validate(n int) error {
+	bad := o.problems()
+	if o.Parts != nil {
+		sum := 0
+		for i, p := range o.Parts {
+			if p.Items < 0 || p.Items > n-sum {
+				bad = append(bad, fmt.Sprintf("Parts[%d].Items is %d, of %d items that are left", i, p.Items, n-sum))
+				continue
+			}
+			sum += p.Items
+		}
+		if sum != n {
+			bad = append(bad, fmt.Sprintf("Parts has %d items of %d", sum, n))
+		}
+	}
+	if o.Spans && o.Stats == nil {
+		bad = append(bad, "Spans is set, and Stats is not")
+	}
+	if o.Parts != nil && (o.Layout != Central || o.Shares || o.Deterministic) {
+		bad = append(bad, "Parts is set, and so is Layout, Shares or Deterministic")
+	}
+	if bad != nil {
+		return &OptionsError{Problems: bad}
+	}
+	return nil
+}

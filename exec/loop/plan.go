@@ -1,0 +1,78 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Plan says how the items of a loop are handed out. The zero value is Auto.
+type Plan struct {
+	Scheme Scheme
+	Layout Layout
+	// Shares gives each queue a contiguous share of the items, as large as its part of
+	// the workers, and the scheme runs inside: pre-partitioning. Otherwise the scheme runs
+	// over all items, and its chunks are dealt to the queues in turn. With a central queue
+	// there is no difference.
+	Shares bool
+	Victim Victim
+	// Grain is the fewest items of a chunk, but for the last one of a queue; 0 means 1.
+	Grain int
+	// NewPartitioner makes a scheme of the program's own, which Scheme does not name: one
+	// Partitioner for each queue, or one for all where chunks are dealt.
+	NewPartitioner func(Shape) Partitioner
+}
+
+// Partitioner is a scheme of the program's own for one queue.
+type Partitioner interface {
+	// Next returns the number of items of the next chunk, if some remain. It is raised to the
+	// grain and to 1, and is at most what remains. It is called by one worker at a time,
+	// and may go by what it likes. Where a panic comes of it the loop fails.
+	Next(remaining int) int
+}
+
+// String returns the plan in a few words, as in "gss core+shares rnd grain 8".
+func (p Plan) String() string {
+	words := []string{p.Scheme.String()}
+	if p.NewPartitioner != nil {
+		words[0] = "own"
+	}
+	switch {
+	case p.automatic():
+	case p.Layout == Central:
+		words = append(words, p.Layout.String())
+	case p.Shares:
+		words = append(words, p.Layout.String()+"+shares", p.Victim.String())
+	default:
+		words = append(words, p.Layout.String(), p.Victim.String())
+	}
+	if p.Grain > 1 {
+		words = append(words, fmt.Sprintf("grain %d", p.Grain))
+	}
+	return strings.Join(words, " ")
+}
+
+// problems returns what is wrong with the plan.
+func (p *Plan) problems() (bad []string) {
+	if int(p.Scheme) >= len(schemes) {
+		bad = append(bad, fmt.Sprintf("Scheme is %v, want auto or one of %v", p.Scheme, Schemes()))
+	}
+	if int(p.Layout) >= len(layouts) {
+		bad = append(bad, fmt.Sprintf("Layout is %v, want one of %v", p.Layout, Layouts()))
+	}
+	if int(p.Victim) >= len(victims) {
+		bad = append(bad, fmt.Sprintf("Victim is %v, want one of %v", p.Victim, Victims()))
+	}
+	if p.Grain < 0 {
+		bad = append(bad, fmt.Sprintf("Grain is %d, want at least 0", p.Grain))
+	}
+	if p.NewPartitioner != nil && p.Scheme != Auto {
+		bad = append(bad, fmt.Sprintf("NewPartitioner is set and Scheme is %v", p.Scheme))
+	}
+	if p.automatic() && (p.Layout != Central || p.Shares || p.Victim != SeqPri) {
+		bad = append(bad, "Layout, Shares or Victim is set, which Auto chooses: set Scheme, too")
+	}
+	return bad
+}
+
+// automatic reports whether the plan is to be found.
+func (p *Plan) automatic() bool { return p.Scheme == Auto && p.NewPartitioner == nil }

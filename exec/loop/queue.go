@@ -1,0 +1,71 @@
+package loop
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// queue hands out chunks, each to one of the workers that ask at once.
+type queue struct {
+	location int
+	// base is the first item, or 0 if the queue has chunks from all over: of the sequence it
+	// has those with the numbers first, first + stride …
+	base, first, stride int
+	sequence            *sequence
+	own                 *ownQueue // instead of sequence, for a scheme of the program's own
+
+	_ [64]byte // what comes before is only read
+	// next is the number of chunks that were taken; each that asks when there are no more
+	// adds one.
+	next atomic.Int64
+	_    [56]byte
+}
+
+// take takes the next chunk. It returns false if there is none, and never will be.
+func (q *queue) take() (lo, hi int, ok bool) {
+	if q.own != nil {
+		lo, hi, ok = q.own.take()
+	} else {
+		lo, hi, ok = q.sequence.chunk(q.first + int(q.next.Add(1)-1)*q.stride)
+	}
+	return q.base + lo, q.base + hi, ok
+}
+
+// close has take find nothing from now on.
+func (q *queue) close() {
+	if q.own != nil {
+		q.own.close()
+		return
+	}
+	q.next.Store(int64(q.sequence.count)) // first + count·stride does not overflow
+}
+
+// ownQueue is items that are handed out by a scheme of the program's own, which may change
+// its mind: what the next chunk is nobody knows before.
+type ownQueue struct {
+	shape       Shape
+	mu          sync.Mutex // a leaf but for what the Partitioner does
+	partitioner Partitioner
+	at          int
+}
+
+func (q *ownQueue) take() (lo, hi int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	lo = q.at
+	if lo == q.shape.Items {
+		return 0, 0, false
+	}
+	// A panic leaves the chunk where it is.
+	q.at += raised(q.shape, q.partitioner.Next(q.shape.Items-lo), q.shape.Items-lo)
+	return lo, q.at, true
+}
+
+func (q *ownQueue) close() {
+	q.mu.Lock()
+	q.at = q.shape.Items
+	q.mu.Unlock()
+}
+
+// raised returns what becomes of the size that a Partitioner gives a chunk.
+func raised(s Shape, size, remaining int) int { return min(max(size, s.Grain, 1), remaining) }

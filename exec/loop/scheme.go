@@ -1,0 +1,86 @@
+package loop
+
+// Scheme says how many items the next chunk has.
+type Scheme uint8
+
+// The schemes. In their descriptions N is the number of items, P of workers, R of items
+// that are left, and b the number of the batch, of which each has P chunks.
+const (
+	// Auto is the scheme, with queues, victims and grain, that is best for a loop as far as
+	// its [Site] has learned. The default.
+	Auto   Scheme = iota
+	Static        // N/P: one chunk for each worker
+	SS            // 1
+	MFSC          // ⌈t·ln 2 / ln t⌉ with t = ⌈N/P⌉: all alike, about as many as FAC2 has
+	GSS           // ⌈R/P⌉
+	TSS           // from ⌈N/2P⌉ down to 1, by equal steps
+	FAC2          // ⌈(½)^(b+1) · N/P⌉
+	TFSS          // for each batch the mean of the next P chunks of TSS
+	FISS          // from ⌊N/5P⌋ up, by an equal step for each batch
+	VISS          // from ⌊N/4P⌋ up, by half the last step for each batch
+	PLS           // ⌈N/2P⌉ for the first half of the items, and then as GSS
+	PSS           // ⌈R/1.5P⌉
+)
+
+var schemes = [...]struct {
+	name string
+	next func(s Shape, i, remaining int) uint64
+}{
+	Auto: {"auto", nil}, Static: {"static", static}, SS: {"ss", ss}, MFSC: {"mfsc", mfsc}, GSS: {"gss", gss}, TSS: {"tss", tss},
+	FAC2: {"fac2", fac2}, TFSS: {"tfss", tfss}, FISS: {"fiss", fiss}, VISS: {"viss", viss}, PLS: {"pls", pls}, PSS: {"pss", pss},
+}
+
+// Schemes returns all schemes but [Auto].
+func Schemes() (all []Scheme) {
+	for s := Auto + 1; int(s) < len(schemes); s++ {
+		all = append(all, s)
+	}
+	return all
+}
+
+func (s Scheme) String() string {
+	return word(s, len(schemes), func(i Scheme) string { return schemes[i].name })
+}
+
+// ParseScheme returns the scheme called name, in any case. The error is an
+// *[UnknownWordError].
+func ParseScheme(name string) (Scheme, error) {
+	return parse[Scheme]("loop scheme", name, len(schemes))
+}
+
+// Next returns the number of items of chunk i, counted from 0, of a queue of that shape of
+// which some items remain: what the scheme says, raised to the grain and to 1, and at
+// most what remains. It depends on nothing else.
+//
+// It panics with [ErrScheme] for Auto and for what is no scheme, and with [ErrShape] for a
+// shape without workers or numbers below 0.
+func (s Scheme) Next(q Shape, i, remaining int) int {
+	if s == Auto || int(s) >= len(schemes) {
+		panic(ErrScheme)
+	}
+	if q.Workers < 1 || q.Items < 0 || q.Grain < 0 || i < 0 || remaining < 0 {
+		panic(ErrShape)
+	}
+	return s.next(q, i, remaining)
+}
+
+// next is Next for what is known to make sense.
+func (s Scheme) next(q Shape, i, remaining int) int {
+	size := max(schemes[s].next(q, i, remaining), u(q.Grain), 1)
+	return int(min(size, u(remaining)))
+}
+
+// even returns whether all chunks of a queue have one size, but for a number of the first
+// ones, which have one item more, and the last.
+func (s Scheme) even(q Shape) (size, larger int, ok bool) {
+	switch s {
+	case Static:
+		if size, larger = spread(q); size >= max(q.Grain, 1) {
+			return size, larger, true
+		}
+	case SS, MFSC:
+	default:
+		return 0, 0, false
+	}
+	return s.next(q, 0, max(q.Items, 1)), 0, true
+}

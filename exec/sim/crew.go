@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// crew is the workers of a node, and the ready tasks that they take from a queue of package
+// dispatch.
+//
+//	push ─► queue ─► a worker that is free ─► tank ─► ends ─► what the end frees ─► push …
+//
+// As in package exec, who brings work wakes one worker at most, the one that went to sleep
+// last, and that one the next if there is more.
+type crew struct {
+	s       *world
+	node    int
+	kind    *Kind
+	speeds  *speeds
+	host    *host
+	queue   *dispatch.Queue
+	workers []worker
+	asleep  []int // the latest last
+	waking  bool  // one of them is on its way to the queue
+	ends    func(f flight, w int, freed []*graph.Task) []*graph.Task
+	freed   []*graph.Task
+	one     [1]*graph.Task
+	spare   *run
+	extra   float64 // seconds for each task, beside Costs.Task
+	first   int     // number of the first worker in recordings
+	busy    int     // workers that have a task
+	tally   Tally
+	held    int64 // bytes of values that the node has
+	meter   meter
+}
+
+// worker is one of a crew.
+type worker struct {
+	run    *run // nil if it has no task
+	socket int
+	since  float64 // that it has none
+}
+
+// flight is a task that runs.
+type flight struct {
+	task  *graph.Task
+	cost  cost
+	start float64
+	took  float64 // seconds that it would take with the socket to itself
+}
+
+// Tally is what the workers of a node have done, and why they have not done more: their seconds
+// are Busy, Starving, Throttled, Driver and Idle.
+type Tally struct {
+	Tasks int     `json:"tasks"`
+	Work  float64 `json:"work"` // in units of the ops, for linear algebra flops
+	Busy  float64 `json:"seconds_busy"`
+	// Starving is without a task while tasks of the node waited for operands, Throttled while
+	// the window was full, Driver while the driver, or who submits, had other things to do, and
+	// Idle for want of tasks that were ready.
+	Starving  float64 `json:"seconds_starving"`
+	Throttled float64 `json:"seconds_throttled"`
+	Driver    float64 `json:"seconds_driver"`
+	Idle      float64 `json:"seconds_idle"`
+	Far       int64   `json:"bytes_far"` // of operands that were not in the cache
+
+	In   int64 `json:"bytes_in"` // of values from other nodes, and to others
+	Out  int64 `json:"bytes_out"`
+	Peak int64 `json:"bytes_peak"` // of the most values that the node has had
+}
+
+// meter takes the times of a node.
+type meter struct {
+	at      float64
+	waiting int     // tasks that wait for operands
+	driver  float64 // what the driver had done then, in seconds
+	full    float64 // and for how long the window had been full
+}
+
+// changes notes that so many more workers have a task.
+func (c *crew) changes(by int) {
+	c.measure()
+	c.busy += by
+}
+
+// measure adds the time since the last change.
+func (c *crew) measure() {
+	m := &c.meter
+	passed, driver, full := c.s.now-m.at, c.s.working(), c.s.throttled()
+	if passed > 0 {
+		idle := len(c.workers) - c.busy
+		starving := min(idle, m.waiting)
+		c.tally.Starving += float64(starving) * passed
+		rest := float64(idle-starving) * passed
+		window := min((full-m.full)/passed, 1)
+		part := min((driver-m.driver)/passed, 1-window)
+		c.tally.Throttled += rest * window
+		c.tally.Driver += rest * part
+		c.tally.Idle += rest * (1 - window - part)
+	}
+	m.at, m.driver, m.full = c.s.now, driver, full
+}
+
+// host is the sockets of a computer.
+type host struct {
+	tanks  []*tank
+	caches []*Cache[*graph.Datum]
+}
+
+func newHost(s *world, k *Kind) *host {
+	h := &host{}
+	for range k.sockets() {
+		c := &Cache[*graph.Datum]{}
+		c.Init(k.Cache)
+		h.tanks, h.caches = append(h.tanks, newTank(s, k.Cores)), append(h.caches, c)
+	}
+	return h
+}
+
+// newCrew returns the workers of a node of a kind on a host.
+func newCrew(s *world, node int, sp *speeds, h *host, queue *dispatch.Queue) *crew {
+	k := sp.kind
+	c := &crew{s: s, node: node, kind: k, speeds: sp, host: h, queue: queue}
+	n := k.Tasks()
+	for i := range n {
+		c.workers = append(c.workers, worker{socket: i * len(h.tanks) / n})
+		c.asleep = append(c.asleep, n-1-i)
+	}
+	return c
+}
+
+// push hands over tasks that are ready, which a worker has freed, or nobody: -1.
+func (c *crew) push(ready []*graph.Task, from int) {
+	c.queue.Push(ready, from)
+	c.rouse()
+}
+
+// rouse wakes a worker, if there is something that nobody is on its way to.
+func (c *crew) rouse() {
+	if c.queue.Reserves() {
+		for i := len(c.asleep) - 1; i >= 0; i-- {
+			if w := c.asleep[i]; c.queue.Wants(w) {
+				c.asleep = append(c.asleep[:i], c.asleep[i+1:]...)
+				c.s.calendar.note(c.s.now+c.delay(w), c, uint64(w))
+			}
+		}
+		return
+	}
+	if c.waking || len(c.asleep) == 0 || c.queue.Common() == 0 {
+		return
+	}
+	w := c.asleep[len(c.asleep)-1]
+	c.asleep = c.asleep[:len(c.asleep)-1]
+	c.waking = true
+	if delay := c.delay(w); delay > 0 {
+		c.s.calendar.note(c.s.now+delay, c, uint64(w))
+	} else {
+		c.happens(uint64(w))
+	}
+}
+
+// soon is for how long a worker without a task looks for one before it sleeps.
+const soon = 20e-6
+
+// delay returns how long a worker takes to come to the queue.
+func (c *crew) delay(w int) float64 {
+	if c.s.now-c.workers[w].since > soon {
+		return c.s.m.Costs.Wake
+	}
+	return 0
+}
+
+// happens implements [handler]: a worker that was woken looks for a task.
+func (c *crew) happens(w uint64) {
+	c.waking = false
+	c.next(int(w))
+}
+
+// next has a worker take a task, or sleep.
+func (c *crew) next(w int) {
+	t := c.queue.Pop(w)
+	if t == nil {
+		// What there may be is for others: they look for it when something has changed.
+		c.workers[w].since = c.s.now
+		c.asleep = append(c.asleep, w)
+		return
+	}
+	c.begin(t, w)
+	c.rouse()
+}
+
+// begin has a worker begin a task.
+func (c *crew) begin(t *graph.Task, w int) {
+	cost, err := c.speeds.cost(t)
+	if err != nil {
+		c.s.fail(err)
+		cost.alone, cost.ratio = 0, 1
+	}
+	x := &c.workers[w]
+	took := cost.alone
+	if cost.far > 0 {
+		far := int64(0)
+		for i := range t.Len() {
+			d := t.Operand(i).Datum
+			far += c.host.caches[x.socket].Use(d, d.Bytes)
+		}
+		c.tally.Far += far
+		took += cost.far * float64(far)
+	}
+	took = took*c.s.noise() + c.s.m.Costs.Task + c.extra
+	t.SetState(graph.Running)
+	r := c.spare
+	if r == nil {
+		r = &run{done: c.ended}
+	} else {
+		c.spare = nil
+	}
+	r.crew, r.worker, r.flight = c, w, flight{t, cost, c.s.now, took}
+	x.run = r
+	c.changes(1)
+	c.host.tanks[x.socket].begin(r, cost.ratio, took)
+}
+
+// ended ends the task of a worker, which takes the next one.
+func (c *crew) ended(r *run) {
+	w, f := r.worker, r.flight
+	c.workers[w].run = nil
+	c.changes(-1)
+	c.tally.Tasks++
+	c.tally.Work += f.cost.work
+	c.tally.Busy += c.s.now - f.start
+	r.flight = flight{}
+	c.spare = r
+	c.freed = c.ends(f, w, c.freed[:0])
+	c.queue.Push(c.freed, w)
+	clear(c.freed)
+	if c.queue.Reserves() {
+		c.rouse() // what w is refused now may be for others
+	}
+	c.next(w)
+}
+
+// noise returns what the next time is multiplied by.
+func (s *world) noise() float64 {
+	if s.m.Noise.Spread == 0 {
+		return 1
+	}
+	return math.Exp(s.m.Noise.Spread * s.rng.NormFloat64())
+}

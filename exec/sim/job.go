@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// job is what jobs in virtual time have in common.
+type job struct {
+	w     *world
+	ctx   context.Context
+	id    uint64
+	graph graph.Graph
+	count int
+	done  int
+	one   [1]*graph.Task
+	ready func([]*graph.Task) // takes tasks that nobody has freed
+}
+
+// begin makes the job ready for its first task.
+func (j *job) begin(w *world, ctx context.Context) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	w.jobs++
+	j.w, j.ctx, j.id = w, ctx, w.jobs
+	j.graph.Owner, j.graph.Pool = j, &w.tasks
+	j.graph.Failed = func(what string, f *graph.Fault) {
+		w.fail(&exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err})
+	}
+	if w.rec != nil {
+		w.rec.follow(j)
+	}
+}
+
+// admit waits for room in the window: until a quarter of it has run empty.
+func (j *job) admit() error {
+	w := j.w
+	if window := w.opt.Window; j.count-j.done >= window {
+		goal, began := j.count-window+(window+3)/4, w.now
+		w.paused, w.pause = true, began
+		for j.done < goal && j.Err() == nil && w.step() {
+		}
+		w.paused, w.full = false, w.full+w.now-began
+		if w.rec != nil {
+			w.rec.pauses = append(w.rec.pauses, trace.Pause{Job: j.id, Start: duration(began), End: duration(w.now)})
+		}
+	}
+	return j.Err()
+}
+
+// finish waits until all tasks have ended.
+func (j *job) finish() {
+	if j.graph.Open() {
+		j.graph.Seal()
+	}
+	for j.done < j.count && j.Err() == nil && j.w.step() {
+	}
+	if j.done == j.count {
+		j.graph.Release()
+	}
+}
+
+// end ends a task, and appends the tasks that are ready by that.
+func (j *job) end(t *graph.Task, freed []*graph.Task) []*graph.Task {
+	witness := t.Witness()
+	freed = j.graph.End(t, graph.Done, nil, freed)
+	j.done++
+	if witness != nil {
+		witness.Ended(nil)
+	}
+	return j.arrived(freed)
+}
+
+// arrived tells watches that they are over, and returns the tasks that are none, with those
+// that the ends of these have freed.
+func (j *job) arrived(ready []*graph.Task) []*graph.Task {
+	for i := 0; i < len(ready); {
+		t := ready[i]
+		w := t.Watch()
+		if w == nil {
+			if j.w.rec != nil {
+				t.SetReadyAt(duration(j.w.now))
+			}
+			i++
+			continue
+		}
+		w.Done(t.Tainted())
+		ready = append(ready[:i], ready[i+1:]...)
+		ready = j.graph.End(t, graph.Done, nil, ready)
+	}
+	return ready
+}
+
+// WaitOn implements [exec.Job].
+func (j *job) WaitOn(d *graph.Datum) (err error) {
+	got := false
+	j.Notify(d, func(e error) { got, err = true, e })
+	for !got && j.Err() == nil && j.w.step() {
+	}
+	return errors.Join(err, j.Err())
+}
+
+// Notify implements [exec.Job].
+func (j *job) Notify(d *graph.Datum, done func(error)) {
+	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) {
+		if f != nil {
+			done(f.Err)
+		} else {
+			done(nil)
+		}
+	}})
+	if ready {
+		if freed := j.arrived([]*graph.Task{t}); len(freed) > 0 {
+			j.ready(freed)
+		}
+	}
+}
+
+// Err implements [exec.Job].
+func (j *job) Err() error {
+	switch {
+	case j.ctx.Err() != nil:
+		return context.Cause(j.ctx)
+	case j.w.closed:
+		return exec.ErrClosed
+	}
+	return j.w.err
+}
+
+// Completed implements [exec.Job].
+func (j *job) Completed() int { return j.done }
+
+// Ignored implements [exec.Job].
+func (j *job) Ignored() int { return 0 }
+
+// Copies implements [exec.Job].
+func (j *job) Copies() graph.Copies { return j.graph.Copies() }
+
+// Story implements [exec.Job].
+func (j *job) Story(id graph.TaskID) (exec.Story, error) {
+	return exec.Story{}, &exec.NoStoryError{Task: id}
+}

@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Machine is what a program is to run on. Times are in seconds, rates in units a second. The
+// package exec/sim/machinefile reads and writes it as a file.
+type Machine struct {
+	Name   string `toml:"name"`
+	Source string `toml:"source"` // where the figures are from
+	Kinds  []Kind `toml:"kind"`
+	// Nodes are groups of nodes that are alike, in order: the first is that of the driver,
+	// or of the one machine.
+	Nodes []Nodes `toml:"nodes"`
+	// Apart says that the driver of several nodes executes only what no other one can.
+	Apart   bool    `toml:"apart,omitempty"`
+	Network Network `toml:"network"`
+	Costs   Costs   `toml:"costs"`
+	Noise   Noise   `toml:"noise"`
+}
+
+// Nodes is so many nodes of a kind. Groups with the same Host, and the nodes of each, are
+// processes on one computer: they share its cores, which are those of the first such kind.
+type Nodes struct {
+	Kind  string `toml:"kind"`
+	Count int    `toml:"count"`
+	Host  string `toml:"host,omitempty"`
+}
+
+// Network is what connects nodes.
+type Network struct {
+	Latency   float64 `toml:"latency"`   // of a message, one way
+	Bandwidth float64 `toml:"bandwidth"` // bytes a second into a node, and as many out of it
+	// Value is the seconds that it takes a node to give a value, beside those for its bytes.
+	Value float64 `toml:"value,omitempty"`
+	// Core is the seconds of a core, of each of the two nodes, for a byte of a value.
+	Core float64 `toml:"core,omitempty"`
+}
+
+// Kind is what nodes of a kind have.
+type Kind struct {
+	Name      string   `toml:"name"`
+	Sockets   int      `toml:"sockets"`             // 0: one
+	Cores     int      `toml:"cores"`               // of a socket
+	Workers   int      `toml:"workers,omitempty"`   // tasks at a time, over all sockets; 0: one for each core
+	Arch      string   `toml:"arch,omitempty"`      // as versions.Target has it, like the next four
+	Processor string   `toml:"processor,omitempty"` //
+	Features  []string `toml:"features,omitempty"`
+	Memory    int64    `toml:"memory,omitempty"` // bytes of operands that a node keeps at most; 0: no cap
+	Ops       []string `toml:"ops,omitempty"`    // nil: all
+
+	// Cache is the bytes of the last cache of a socket; 0: what a task reads is always there.
+	Cache int64 `toml:"cache,omitempty"`
+	// Rate is the units of work a second of a worker, for ops of which no speed is known; 0: there
+	// must not be one.
+	Rate   float64 `toml:"rate,omitempty"`
+	Speeds []Speed `toml:"speed"`
+}
+
+// Speed is how long a version of an op takes on a worker.
+type Speed struct {
+	Op      string  `toml:"op"` // with its type, as in "gemm/f64"
+	Version string  `toml:"version,omitempty"`
+	Points  []Point `toml:"points"`
+}
+
+// Point is a measured time of calls of one size.
+//
+// In a file it is a list: size, work, alone, all and, if it is not 0, far.
+type Point struct {
+	// Size is the larger one, over the operands, of the smaller ones of their rows and columns:
+	// the tile size, for whole tiles. 0: of operands that are none.
+	Size int
+	Work float64 // by the op's own count, as for linear algebra flops
+	// Alone is the seconds while no other worker of the socket has a task, and All while all
+	// have one.
+	Alone, All float64
+	// Far is the seconds more, while all have a task, that a byte of operands takes which is
+	// not in the cache.
+	Far float64
+}
+
+// MarshalTOML writes a point as a list.
+func (p Point) MarshalTOML() ([]byte, error) {
+	text := fmt.Sprintf("[%d, %g, %g, %g", p.Size, p.Work, p.Alone, p.All)
+	if p.Far != 0 {
+		text += fmt.Sprintf(", %g", p.Far)
+	}
+	// A list of mixed numbers is one of floats in TOML.
+	return []byte(text + "]"), nil
+}
+
+// UnmarshalTOML reads a point from a list.
+func (p *Point) UnmarshalTOML(data any) error {
+	list, ok := data.([]any)
+	if !ok || len(list) < 4 || len(list) > 5 {
+		return errors.New("a point is a list: size, work, alone, all and far")
+	}
+	var x [5]float64
+	for i, v := range list {
+		switch v := v.(type) {
+		case int64:
+			x[i] = float64(v)
+		case float64:
+			x[i] = v
+		default:
+			return fmt.Errorf("a point has %v, want numbers", v)
+		}
+	}
+	if p.Size = int(x[0]); float64(p.Size) != x[0] {
+		return fmt.Errorf("the size of a point is %v, want a whole number", x[0])
+	}
+	p.Work, p.Alone, p.All, p.Far = x[1], x[2], x[3], x[4]
+	return nil
+}
+
+// Costs is what is spent beside tasks, in seconds.
+type Costs struct {
+	Submit float64 `toml:"submit"` // of the program, for each task
+	Task   float64 `toml:"task"`   // of a worker, between one task and the next
+	Wake   float64 `toml:"wake"`   // until a worker that sleeps begins
+
+	// Of several nodes: of the driver for a task that is submitted, for one that a node is
+	// given, for a message that comes, and for each end of a task in it; and of a node for a
+	// task, beside Task.
+	Driver  float64 `toml:"driver,omitempty"`
+	Give    float64 `toml:"give,omitempty"`
+	Message float64 `toml:"message,omitempty"`
+	End     float64 `toml:"end,omitempty"`
+	Node    float64 `toml:"node,omitempty"`
+}
+
+// Noise is how far times of tasks are from those of the machine: each is multiplied by
+// exp(Spread·x), x of a normal distribution.
+type Noise struct {
+	Spread float64 `toml:"spread"`
+	Seed   uint64  `toml:"seed"`
+}
+
+// MachineError lists what is wrong with a Machine.
+type MachineError struct{ Problems []string }
+
+func (e *MachineError) Error() string { return "sim: machine: " + strings.Join(e.Problems, "; ") }
+
+// Validate returns a *MachineError that lists everything that is wrong with m, or nil.
+func (m *Machine) Validate() error {
+	var bad []string
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			bad = append(bad, fmt.Sprintf(format, args...))
+		}
+	}
+	check(len(m.Kinds) > 0, "there is no kind of node")
+	for i := range m.Kinds {
+		k := &m.Kinds[i]
+		name := fmt.Sprintf("kind %q", k.Name)
+		check(k.Name != "", "kind %d has no name", i)
+		check(!slices.ContainsFunc(m.Kinds[:i], func(x Kind) bool { return x.Name == k.Name }), "%s is there twice", name)
+		check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && k.cores() <= 1<<14 && k.Tasks() <= 1<<14, "%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name, k.Sockets, k.Cores, k.Workers, 1<<14)
+		check(k.Memory >= 0 && k.Cache >= 0, "%s: memory is %d and cache %d, want at least 0", name, k.Memory, k.Cache)
+		check(k.Rate >= 0, "%s: rate is %g, want at least 0", name, k.Rate)
+		check(k.Rate > 0 || len(k.Speeds) > 0, "%s has neither speeds nor a rate", name)
+		for n := range k.Speeds {
+			k.Speeds[n].check(name, check)
+		}
+	}
+	check(len(m.Nodes) > 0, "there are no nodes")
+	total := 0
+	for _, g := range m.Nodes {
+		check(m.kind(g.Kind) != nil, "nodes of kind %q, which there is not", g.Kind)
+		check(g.Count >= 1 && g.Count <= 1<<20, "%d nodes of kind %q, want at least 1", g.Count, g.Kind)
+		total += g.Count
+	}
+	c := &m.Costs
+	check(min(c.Submit, c.Task, c.Wake, c.Driver, c.Give, c.Message, c.End, c.Node) >= 0, "costs are less than 0")
+	if w := &m.Network; total > 1 {
+		check(w.Latency >= 0 && w.Bandwidth > 0 && w.Value >= 0 && w.Core >= 0, "network: latency is %g, bandwidth %g, value %g and core %g, want at least 0, and some bandwidth", w.Latency, w.Bandwidth, w.Value, w.Core)
+	}
+	check(m.Noise.Spread >= 0 && m.Noise.Spread <= 1, "noise: spread is %g, want 0 to 1", m.Noise.Spread)
+	if bad != nil {
+		return &MachineError{bad}
+	}
+	return nil
+}
+
+func (s *Speed) check(kind string, check func(ok bool, format string, args ...any)) {
+	name := fmt.Sprintf("%s, %s %s", kind, s.Op, s.Version)
+	check(s.Op != "" && len(s.Points) > 0, "%s: a speed has no op, or no points", name)
+	for _, p := range s.Points {
+		check(p.Size >= 0 && p.Work > 0 && p.Alone > 0 && p.All > 0 && p.Far >= 0, "%s: a point of size %d, work %g and %g, %g and %g s, want all more than 0", name, p.Size, p.Work, p.Alone, p.All, p.Far)
+	}
+}
+
+// kind returns the kind that is called so, nil if there is none.
+func (m *Machine) kind(name string) *Kind {
+	for i := range m.Kinds {
+		if m.Kinds[i].Name == name {
+			return &m.Kinds[i]
+		}
+	}
+	return nil
+}
+
+// Take leaves so many nodes that compute, the first ones, or has more of the last group.
+func (m *Machine) Take(nodes int) {
+	if m.Apart {
+		nodes++
+	}
+	for i := range m.Nodes {
+		g := &m.Nodes[i]
+		if nodes <= g.Count || i == len(m.Nodes)-1 {
+			g.Count = nodes
+			m.Nodes = m.Nodes[:i+1]
+			return
+		}
+		nodes -= g.Count
+	}
+}
+
+// Count returns the number of nodes, the driver with them.
+func (m *Machine) Count() (n int) {
+	for _, g := range m.Nodes {
+		n += g.Count
+	}
+	return n
+}
+
+// sockets returns the number of sockets, cores that of all cores.
+func (k *Kind) sockets() int { return max(k.Sockets, 1) }
+func (k *Kind) cores() int   { return k.sockets() * k.Cores }
+
+// Tasks returns how many tasks a node of the kind executes at a time.
+func (k *Kind) Tasks() int {
+	if k.Workers > 0 {
+		return k.Workers
+	}
+	return k.cores()
+}
+
+// target returns what a worker of the kind is to versions.
+func (k *Kind) target() *versions.Target {
+	units := max(k.cores()/k.Tasks(), 1)
+	return &versions.Target{Kind: "cpu", Arch: k.Arch, Processor: k.Processor, Features: k.Features, Units: units, Ops: k.Ops}
+}

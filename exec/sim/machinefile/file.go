@@ -1,0 +1,83 @@
+package machinefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/tessera-la/tessera/exec/sim"
+)
+
+// FileError says what is wrong with a machine file.
+type FileError struct {
+	File   string
+	Line   int // 0 if it is about none
+	Reason string
+}
+
+func (e *FileError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+	}
+	return fmt.Sprintf("%s: %s", e.File, e.Reason)
+}
+
+// most is the bytes of the largest machine file.
+const most = 16 << 20
+
+// Read reads a machine from a file. The error is a *FileError, or the system's.
+func Read(file string) (*sim.Machine, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > most {
+		return nil, &FileError{file, 0, fmt.Sprintf("larger than %d bytes", most)}
+	}
+	return Parse(file, data)
+}
+
+// Parse is [Read] of what a file of that name holds.
+func Parse(file string, data []byte) (*sim.Machine, error) {
+	m := &sim.Machine{}
+	meta, err := toml.Decode(string(data), m)
+	if err != nil {
+		e := &FileError{file, 0, err.Error()}
+		if at := (toml.ParseError{}); errors.As(err, &at) {
+			e.Line, e.Reason = at.Position.Line, at.Message
+		}
+		return nil, e
+	}
+	if un := meta.Undecoded(); len(un) > 0 {
+		var names []string
+		for _, k := range un {
+			names = append(names, k.String())
+		}
+		return nil, &FileError{file, 0, "unknown: " + strings.Join(names, ", ")}
+	}
+	if err := m.Validate(); err != nil {
+		return nil, &FileError{file, 0, err.Error()}
+	}
+	return m, nil
+}
+
+// Write writes a machine as a file.
+func Write(w io.Writer, m *sim.Machine) error {
+	var b bytes.Buffer
+	e := toml.NewEncoder(&b)
+	e.Indent = ""
+	if err := e.Encode(m); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,333 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// node is a node as one that executes tasks: it gets the values that they read, and has as many
+// of them begin as its gate lets through.
+type node struct {
+	s    *Cluster
+	id   int
+	crew *crew
+	gate *cluster.Gate[*graph.Task]
+
+	to    channel      // what the driver sends it: tasks
+	batch []*execution // to be sent
+	from  channel      // what it tells the driver: ends
+	ends  []end
+	flows []flow
+	old   ended // memory of a message that was taken
+
+	queue    []*fetch // to be begun
+	fetching int      // begun and not ended
+	in, out  float64  // when what comes, and goes, now has done so
+}
+
+// channel takes one message at a time: the next one leaves when the one before is known to have
+// come. What is to be said meanwhile goes with that.
+type channel struct {
+	free float64
+	due  bool // the next one is going to leave
+}
+
+// fetchMost is how many values a node fetches at once, as nodes of package cluster do.
+const fetchMost = 8
+
+// execution is a task that a node has been given and that has not come to its gate.
+type execution struct {
+	task    *graph.Task
+	needs   []cluster.Need
+	missing int
+	next    *execution // of those to be used again
+}
+
+// value is a datum: which nodes have its latest version.
+type value struct {
+	bytes   int64
+	version int
+	nodes   []int32
+	coming  []*fetch // to nodes that have yet to get it
+	askers  []*fetch // of nodes that wait for others that have yet to get it
+}
+
+// has reports whether a node has a version.
+func (v *value) has(node, version int) bool {
+	return v.version == version && slices.Contains(v.nodes, int32(node))
+}
+
+// fetch is a value that comes from another node.
+type fetch struct {
+	n     *node
+	need  cluster.Need
+	then  func()
+	waits []*execution
+	since float64
+	stage int
+	next  *fetch // of those to be used again
+}
+
+func (s *Cluster) newNode(sp *speeds, h *host) *node {
+	id := len(s.nodes)
+	n := &node{s: s, id: id, crew: s.crew(id, sp, h, false)}
+	n.gate = cluster.NewGate[*graph.Task](len(n.crew.workers))
+	n.crew.ends = n.ended
+	n.crew.extra = s.m.Costs.Node
+	return n
+}
+
+// latency returns that of messages between the driver and the node.
+func (n *node) latency() float64 {
+	if n.id == 0 {
+		return 0
+	}
+	return n.s.m.Network.Latency
+}
+
+// What happens to a node, beside what fetches say.
+const (
+	gets = iota // tasks come to it
+	told        // ends come to the driver
+)
+
+// send has the node sent what it was given, when the message before has come.
+func (n *node) send() {
+	if !n.to.due && len(n.batch) > 0 {
+		n.to.due = true
+		n.s.calendar.note(max(n.s.free, n.to.free)+n.latency(), n, gets)
+	}
+}
+
+// tell has the driver told of ends, when the message before has come.
+func (n *node) tell() {
+	if !n.from.due && len(n.ends) > 0 {
+		n.from.due = true
+		n.s.calendar.note(max(n.s.now, n.from.free)+n.latency(), n, told)
+	}
+}
+
+// happens implements [handler].
+func (n *node) happens(what uint64) {
+	s := n.s
+	if what == gets {
+		n.to.due, n.to.free = false, s.now+n.latency()
+		n.drop()
+		batch := n.batch
+		n.batch = n.batch[len(n.batch):]
+		for i, e := range batch {
+			batch[i] = nil
+			n.gets(e)
+		}
+		if len(n.batch) == 0 {
+			n.batch = batch[:0]
+		}
+		return
+	}
+	n.from.due, n.from.free = false, s.now+n.latency()
+	m := ended{n, n.ends, n.flows}
+	n.ends, n.flows = n.old.ends[:0], n.old.flows[:0]
+	n.old = ended{}
+	s.hears(m)
+}
+
+// drop drops what nobody will read.
+func (n *node) drop() {
+	n.s.core.Drops(n.id, func(d, version int) {
+		v := &n.s.values[d]
+		if v.version == version {
+			i := slices.Index(v.nodes, int32(n.id))
+			if i < 0 {
+				return
+			}
+			v.nodes[i] = v.nodes[len(v.nodes)-1]
+			v.nodes = v.nodes[:len(v.nodes)-1]
+		}
+		n.grows(-v.bytes)
+	})
+}
+
+// grows notes that the node has more bytes than before, or fewer.
+func (n *node) grows(by int64) {
+	n.crew.held += by
+	n.crew.tally.Peak = max(n.crew.tally.Peak, n.crew.held)
+}
+
+// gets takes a task: it begins when all that it reads is there.
+func (n *node) gets(e *execution) {
+	for _, x := range e.needs {
+		if n.waits(x, e) {
+			e.missing++
+		}
+	}
+	if e.missing > 0 {
+		n.crew.measure()
+		n.crew.meter.waiting++
+		return
+	}
+	n.ready(e)
+}
+
+// waits has a task wait for a value that is not there. It reports false if it is.
+func (n *node) waits(x cluster.Need, e *execution) bool {
+	v := &n.s.values[x.Datum]
+	if v.has(n.id, x.Version) {
+		return false
+	}
+	f := n.fetch(v, x)
+	f.waits = append(f.waits, e)
+	return true
+}
+
+// fetch has a value come, unless it is on its way.
+func (n *node) fetch(v *value, x cluster.Need) *fetch {
+	for _, f := range v.coming {
+		if f.n == n {
+			return f
+		}
+	}
+	s := n.s
+	f := s.spareFetch
+	if f == nil {
+		f = &fetch{}
+	} else {
+		s.spareFetch = f.next
+	}
+	*f = fetch{n: n, need: x, waits: f.waits[:0]}
+	v.coming = append(v.coming, f)
+	if n.fetching < fetchMost {
+		f.begin()
+	} else {
+		n.queue = append(n.queue, f)
+	}
+	return f
+}
+
+// begin asks the node that is to give the value. If that is to get it itself, it gives it then.
+func (f *fetch) begin() {
+	s := f.n.s
+	f.n.fetching++
+	f.since = s.now
+	if v := &s.values[f.need.Datum]; !v.has(f.need.From, f.need.Version) {
+		v.askers = append(v.askers, f)
+		return
+	}
+	f.given()
+}
+
+// given has the value go out of the node that gives it, when those before have gone.
+func (f *fetch) given() {
+	s := f.n.s
+	w := &s.m.Network
+	giver := s.nodes[f.need.From]
+	start := max(s.now+w.Latency, giver.out)
+	giver.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
+	giver.crew.tally.Out += f.need.Bytes
+	giver.crew.host.tanks[0].works(w.Core * float64(f.need.Bytes))
+	f.stage = 1
+	s.calendar.note(start+w.Value+w.Latency, f, 0)
+}
+
+// happens implements [handler]: the first of the value comes, or the last.
+func (f *fetch) happens(uint64) {
+	n := f.n
+	s := n.s
+	if f.stage == 1 {
+		f.stage = 2
+		n.in = max(s.now, n.in) + float64(f.need.Bytes)/s.m.Network.Bandwidth
+		n.crew.host.tanks[0].works(s.m.Network.Core * float64(f.need.Bytes))
+		s.calendar.note(n.in, f, 0)
+		return
+	}
+	v := &s.values[f.need.Datum]
+	v.coming = slices.DeleteFunc(v.coming, func(x *fetch) bool { return x == f })
+	v.nodes = append(v.nodes, int32(n.id))
+	n.grows(v.bytes)
+	n.fetching--
+	n.crew.tally.In += f.need.Bytes
+	n.flows = append(n.flows, flow{f.need.From, f.need.Bytes, s.now - f.since})
+	if s.rec != nil {
+		giver := s.nodes[f.need.From]
+		s.rec.copies = append(s.rec.copies, trace.Copy{Worker: n.crew.first, Bytes: f.need.Bytes, Start: duration(f.since), End: duration(s.now), Node: name(f.need.From), From: giver.crew.first})
+	}
+	if len(n.queue) > 0 {
+		next := n.queue[0]
+		n.queue[0] = nil
+		n.queue = n.queue[1:]
+		next.begin()
+	}
+	v.askers = slices.DeleteFunc(v.askers, func(x *fetch) bool {
+		if x.need.From != n.id {
+			return false
+		}
+		x.given()
+		return true
+	})
+	if f.then != nil {
+		f.then()
+	}
+	for i, e := range f.waits {
+		f.waits[i] = nil
+		if e.missing--; e.missing == 0 {
+			n.crew.measure()
+			n.crew.meter.waiting--
+			n.ready(e)
+		}
+	}
+	f.next, s.spareFetch = s.spareFetch, f
+}
+
+// ready has a task begin, or wait at the gate.
+func (n *node) ready(e *execution) {
+	t := e.task
+	e.task, e.next = nil, n.s.spare
+	n.s.spare = e
+	if n.gate.Enter(t, t.Priority, t.ID()) {
+		n.crew.one[0] = t
+		n.crew.push(n.crew.one[:], -1)
+	}
+}
+
+// ended is what the end of a task on a worker leads to.
+func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
+	s, t := n.s, f.task
+	if s.rec != nil {
+		s.rec.ended(t.Graph().Owner.(*job), t, f.cost.version, n.crew.first+w, f.start, s.now)
+	}
+	for k := range t.Len() {
+		o := t.Operand(k)
+		if o.Mode&graph.Out == 0 {
+			continue
+		}
+		d := s.core.Datum(o.Datum)
+		v := &s.values[d]
+		if !v.has(n.id, v.version) {
+			n.grows(v.bytes)
+		}
+		v.version, v.nodes = s.core.Version(d)+1, append(v.nodes[:0], int32(n.id))
+	}
+	freed = n.gate.Leave(t, duration(s.now), freed)
+	n.ends = append(n.ends, end{t.ID(), s.now - f.start, false})
+	n.tell()
+	return freed
+}
+
+// giveBack gives tasks that have not begun back to the driver.
+func (n *node) giveBack(ids []uint64) {
+	for _, t := range n.gate.Back(ids) {
+		n.ends = append(n.ends, end{t.ID(), 0, true})
+	}
+	n.tell()
+}
+
+// name returns the name of a node.
+func name(id int) string {
+	if id == 0 {
+		return "driver"
+	}
+	return fmt.Sprint("node", id)
+}

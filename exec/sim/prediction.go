@@ -1,0 +1,52 @@
+package sim
+
+// Prediction is what tasks have cost since a runtime was made, or since its last Reset.
+type Prediction struct {
+	Seconds float64 `json:"seconds"`
+	Tasks   int     `json:"tasks"`
+	Work    float64 `json:"work"`        // in units of the ops, for linear algebra flops
+	Moved   int64   `json:"bytes_moved"` // from node to node
+	Nodes   []Tally `json:"nodes"`       // the driver first
+}
+
+// Sum returns what all nodes have done together, with the largest Peak of them.
+func (p *Prediction) Sum() (sum Tally) {
+	for _, t := range p.Nodes {
+		sum.Tasks += t.Tasks
+		sum.Work += t.Work
+		sum.Busy += t.Busy
+		sum.Starving += t.Starving
+		sum.Throttled += t.Throttled
+		sum.Driver += t.Driver
+		sum.Idle += t.Idle
+		sum.Far += t.Far
+		sum.In += t.In
+		sum.Out += t.Out
+		sum.Peak = max(sum.Peak, t.Peak)
+	}
+	return sum
+}
+
+// Prediction returns what tasks have cost so far.
+func (s *world) Prediction() *Prediction {
+	p := &Prediction{Seconds: s.now - s.since}
+	for _, c := range s.crews {
+		c.measure()
+		p.Nodes = append(p.Nodes, c.tally)
+	}
+	sum := p.Sum()
+	p.Tasks, p.Work, p.Moved = sum.Tasks, sum.Work, sum.In
+	return p
+}
+
+// Reset begins to count anew, from now on. What nodes have stays there. No job may be under way.
+func (s *world) Reset() {
+	s.since = s.now
+	for _, c := range s.crews {
+		c.measure()
+		c.tally = Tally{Peak: c.held}
+	}
+	if s.rec != nil {
+		s.rec = &recorder{}
+	}
+}

@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+)
+
+// recorder keeps what happens, in the form that real runs are recorded in.
+type recorder struct {
+	events []trace.Event
+	pauses []trace.Pause
+	copies []trace.Copy
+	logs   []jobLog
+}
+
+// jobLog is what edges of a job follow from.
+type jobLog struct {
+	job uint64
+	log *graph.Log
+}
+
+// duration returns a virtual time as recordings have it.
+func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }
+
+// follow has the dependencies of a job noted.
+func (r *recorder) follow(j *job) {
+	l := &graph.Log{Whole: true}
+	j.graph.Log = l
+	j.graph.Clock = func() time.Duration { return duration(j.w.now) }
+	r.logs = append(r.logs, jobLog{j.id, l})
+}
+
+// ended records a task.
+func (r *recorder) ended(j *job, t *graph.Task, version string, worker int, start, end float64) {
+	e := trace.Event{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: version, Worker: worker,
+		Submitted: t.Added(), Ready: t.ReadyAt(), Start: duration(start), End: duration(end)}
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&graph.Out != 0 {
+			e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
+			break
+		}
+	}
+	r.events = append(r.events, e)
+}
+
+// Recording returns what was recorded so far.
+func (s *world) Recording() *trace.Recording {
+	rec := &trace.Recording{Workers: len(s.workers)}
+	if s.rec == nil {
+		return rec
+	}
+	rec.Events, rec.Pauses, rec.Copies = s.rec.events, s.rec.pauses, s.rec.copies
+	for _, l := range s.rec.logs {
+		l.log.Edges(func(on, task graph.TaskID, kind graph.Dependence, bytes int64) {
+			rec.Edges = append(rec.Edges, trace.Edge{Job: l.job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
+		})
+		rec.Graphs = append(rec.Graphs, exec.GraphOf(l.log, l.job))
+	}
+	return rec
+}

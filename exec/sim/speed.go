@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// UnknownSpeedError says that nothing is known of how long an op takes on a kind of node.
+type UnknownSpeedError struct{ Kind, Op string }
+
+func (e *UnknownSpeedError) Error() string {
+	return fmt.Sprintf("sim: kind %q of the machine has neither a speed for %s nor a rate", e.Kind, e.Op)
+}
+
+// cost is what a call costs.
+type cost struct {
+	version string
+	alone   float64 // seconds while no other worker of the socket has a task
+	ratio   float64 // as a multiple of that, while all have one
+	far     float64 // seconds for a byte of operands that is not in the cache
+	work    float64
+}
+
+// speeds are the times of calls on a kind of node.
+type speeds struct {
+	kind   *Kind
+	target *versions.Target
+	ops    map[*versions.Op]*opSpeeds
+	call   versions.Call
+}
+
+// opSpeeds are the versions of an op that the kind has. The last call is kept: most that follow
+// are like it.
+type opSpeeds struct {
+	all  []curve
+	elem int // bytes of an element
+	err  error
+
+	last [4]known
+	next int
+}
+
+type known struct {
+	size int
+	work float64
+	cost cost
+}
+
+func newSpeeds(k *Kind) *speeds {
+	return &speeds{kind: k, target: k.target(), ops: map[*versions.Op]*opSpeeds{}}
+}
+
+// of returns what is known of an op.
+func (s *speeds) of(op *versions.Op) *opSpeeds {
+	o := s.ops[op]
+	if o != nil {
+		return o
+	}
+	o = &opSpeeds{elem: 8}
+	if op.Type == "f32" {
+		o.elem = 4
+	}
+	for i := range s.kind.Speeds {
+		x := &s.kind.Speeds[i]
+		if x.Op != op.OpName() {
+			continue
+		}
+		if v := op.Version(x.Version); v != nil && v.Constraints.Unmet(s.target) != "" {
+			continue
+		}
+		o.all = append(o.all, newCurve(x))
+	}
+	if len(o.all) == 0 && s.kind.Rate == 0 {
+		o.err = &UnknownSpeedError{s.kind.Name, op.OpName()}
+	}
+	s.ops[op] = o
+	return o
+}
+
+// took is the Params of a task that has been executed before: what it took is what it costs.
+type took struct {
+	version  string
+	seconds  float64
+	expected float64 // what a policy is told: the mean of tasks that are alike
+}
+
+// cost returns what t costs on a node of the kind: by the version that is the fastest there.
+func (s *speeds) cost(t *graph.Task) (cost, error) {
+	if x, ok := t.Params.(*took); ok {
+		return cost{version: x.version, alone: x.seconds, ratio: 1}, nil
+	}
+	op, ok := t.Op.(*versions.Op)
+	if !ok {
+		return cost{}, fmt.Errorf("sim: the op of a task must be a *versions.Op")
+	}
+	o := s.of(op)
+	if o.err != nil {
+		return cost{}, o.err
+	}
+	work, size := s.measure(t, op, o.elem)
+	for i := range o.last {
+		if x := &o.last[i]; x.work == work && x.size == size {
+			return x.cost, nil
+		}
+	}
+	best := cost{alone: math.Inf(1), ratio: 1, work: work}
+	for i := range o.all {
+		if c := o.all[i].at(size, work); c.alone < best.alone {
+			best = c
+		}
+	}
+	if len(o.all) == 0 {
+		best.alone = work / s.kind.Rate
+	}
+	best.work = work
+	o.last[o.next] = known{size, work, best}
+	o.next = (o.next + 1) % len(o.last)
+	return best, nil
+}
+
+// measure returns the work of a task, and its size: see [Point].
+func (s *speeds) measure(t *graph.Task, op *versions.Op, elem int) (work float64, size int) {
+	c := &s.call
+	c.Params, c.Args = t.Params, c.Args[:0]
+	for i := range t.Len() {
+		v := t.Operand(i).Datum.Value
+		c.Args = append(c.Args, v)
+		size = max(size, sizeOf(v, elem))
+	}
+	work = workOf(op, c)
+	clear(c.Args)
+	c.Params = nil
+	return work, size
+}
+
+// sizeOf returns the smaller one of the rows and columns of a tile; 0 if v is none.
+func sizeOf(v any, elem int) int {
+	if m, ok := v.(versions.Stored); ok {
+		at := m.Memory()
+		return min(at.Rows, int(at.Width)/elem)
+	}
+	return 0
+}
+
+// workOf returns the work of a call, 1 where the op does not say.
+func workOf(op *versions.Op, c *versions.Call) (work float64) {
+	if op.Work == nil {
+		return 1
+	}
+	defer func() {
+		if recover() != nil { // the task would fail when it is to run
+			work = 1
+		}
+	}()
+	if w := op.Work(c); w > 1 && !math.IsInf(w, 1) {
+		return w
+	}
+	return 1
+}
+
+// curve is a Speed made ready for use: groups of points of one size, by that.
+type curve struct {
+	version string
+	groups  []group
+}
+
+// group is points of one size, by their work.
+type group struct {
+	size   int
+	points []Point
+}
+
+func newCurve(s *Speed) curve {
+	c := curve{version: s.Version}
+	points := slices.Clone(s.Points)
+	slices.SortFunc(points, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Work, b.Work)) })
+	for _, p := range points {
+		if n := len(c.groups); n == 0 || c.groups[n-1].size != p.Size {
+			c.groups = append(c.groups, group{size: p.Size})
+		}
+		g := &c.groups[len(c.groups)-1]
+		g.points = append(g.points, p)
+	}
+	return c
+}
+
+// at returns what a call costs. Seconds for a unit of work are interpolated between the
+// sizes around it, and in each of these between amounts of work, as straight lines of
+// logarithms; beyond the points they stay what they are.
+func (c *curve) at(size int, work float64) cost {
+	i, found := slices.BinarySearchFunc(c.groups, size, func(g group, size int) int { return cmp.Compare(g.size, size) })
+	var r cost
+	switch {
+	case found:
+		r = c.groups[i].at(work)
+	case i == 0:
+		r = c.groups[0].scaled(work, size)
+	case i == len(c.groups):
+		r = c.groups[i-1].scaled(work, size)
+	default:
+		a, b := &c.groups[i-1], &c.groups[i]
+		part := 0.0
+		if a.size > 0 {
+			part = math.Log(float64(size)/float64(a.size)) / math.Log(float64(b.size)/float64(a.size))
+		}
+		// Calls of unlike sizes are alike if their work is the same multiple of that of the smallest
+		// ones: panels of as many tiles, say.
+		least := logBetween(a.points[0].Work, b.points[0].Work, part)
+		x, y := a.at(work*a.points[0].Work/least), b.at(work*b.points[0].Work/least)
+		r = cost{alone: logBetween(x.alone, y.alone, part), ratio: x.ratio + part*(y.ratio-x.ratio), far: x.far + part*(y.far-x.far)}
+	}
+	r.version = c.version
+	r.alone *= work
+	return r
+}
+
+// scaled is at for a size beyond those that are known.
+func (g *group) scaled(work float64, size int) cost {
+	if g.size == 0 || size == 0 {
+		return g.at(work)
+	}
+	s := float64(g.size) / float64(size)
+	return g.at(work * s * s * s)
+}
+
+// at returns the seconds for a unit of work, and the rest.
+func (g *group) at(work float64) cost {
+	of := func(p *Point) cost { return cost{alone: p.Alone / p.Work, ratio: p.All / p.Alone, far: p.Far} }
+	i, _ := slices.BinarySearchFunc(g.points, work, func(p Point, w float64) int { return cmp.Compare(p.Work, w) })
+	switch {
+	case i == 0:
+		return of(&g.points[0])
+	case i == len(g.points):
+		return of(&g.points[i-1])
+	}
+	x, y := of(&g.points[i-1]), of(&g.points[i])
+	part := math.Log(work/g.points[i-1].Work) / math.Log(g.points[i].Work/g.points[i-1].Work)
+	return cost{alone: logBetween(x.alone, y.alone, part), ratio: x.ratio + part*(y.ratio-x.ratio), far: x.far + part*(y.far-x.far)}
+}
+
+// logBetween returns what is a part of the way from a to b, by their logarithms.
+func logBetween(a, b, part float64) float64 { return a * math.Pow(b/a, part) }

@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Options configures a [Runtime] or a [Cluster].
+type Options struct {
+	// Machine is what there is. It must not be changed meanwhile.
+	Machine *Machine
+	// Policy decides which ready task a worker takes next, as exec.Options has it, and
+	// NewPolicy makes a policy of the program's own. Of a Cluster they are those of each node.
+	Policy    dispatch.Kind
+	NewPolicy func(dispatch.Machine) dispatch.Policy
+	// Nodes says which node of a Cluster gets a task, as cluster.Options has it: Policy,
+	// ByPriority, NewPolicy, Owner and Stay count.
+	Nodes cluster.Options
+	// Window is the number of tasks of a job that may be in flight; 0 means
+	// exec.DefaultWindow.
+	Window int
+	// Record keeps what happens to each task, for Recording. It takes some hundred bytes for
+	// each.
+	Record bool
+}
+
+// world is what runtimes in virtual time have in common.
+type world struct {
+	opt      Options
+	m        *Machine
+	selector *versions.Selector
+	workers  []exec.Worker
+	crews    []*crew
+	calendar calendar
+	now      float64
+	since    float64 // when counting began
+	began    uint64  // runs
+	rng      *rand.Rand
+	tasks    graph.Pool
+	jobs     uint64
+	err      error // why nothing more makes sense
+	closed   bool
+	rec      *recorder
+
+	// free is when the driver, or who submits, has done what it does now, and worked how long it
+	// will have worked by then.
+	free, worked float64
+	// full is how long the window was full, without the time since pause; it is so now if paused.
+	full, pause float64
+	paused      bool
+}
+
+func newWorld(opt Options) (*world, error) {
+	m := opt.Machine
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	if opt.Window == 0 {
+		opt.Window = exec.DefaultWindow
+	}
+	selector, err := versions.NewSelector(versions.Config{Mode: versions.Static})
+	if err != nil {
+		return nil, err
+	}
+	s := &world{opt: opt, m: m, selector: selector, rng: rand.New(rand.NewPCG(m.Noise.Seed, 0))}
+	if opt.Record {
+		s.rec = &recorder{}
+	}
+	return s, nil
+}
+
+// crew returns a crew on a host, of which the workers see several locations or, on a node of
+// several, one.
+func (s *world) crew(node int, sp *speeds, h *host, located bool) *crew {
+	k := sp.kind
+	m := dispatch.Machine{Costs: costs{sp}}
+	first := len(s.workers)
+	for i := range k.Tasks() {
+		at := i * len(h.tanks) / k.Tasks()
+		w := exec.Worker{ID: first + i, Node: at, Target: sp.target}
+		if located {
+			w.Location = at
+		}
+		s.workers = append(s.workers, w)
+		m.Locations = append(m.Locations, w.Location)
+	}
+	build := s.opt.NewPolicy
+	if build == nil {
+		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(s.opt.Policy, m) }
+	}
+	c := newCrew(s, node, sp, h, dispatch.NewQueue(build(m), k.Tasks(), k.Tasks()))
+	c.first = first
+	s.crews = append(s.crews, c)
+	return c
+}
+
+// works has the driver, or who submits, do something for so many seconds, as soon as it can.
+func (s *world) works(seconds float64) {
+	s.free = max(s.free, s.now) + seconds
+	s.worked += seconds
+}
+
+// working returns how long it has worked.
+func (s *world) working() float64 { return s.worked - max(s.free-s.now, 0) }
+
+// throttled returns how long the window has been full.
+func (s *world) throttled() float64 {
+	if s.paused {
+		return s.full + s.now - s.pause
+	}
+	return s.full
+}
+
+// Workers implements [exec.Runtime].
+func (s *world) Workers() []exec.Worker { return slices.Clone(s.workers) }
+
+// Target implements [exec.Runtime].
+func (s *world) Target() *versions.Target { return s.workers[0].Target }
+
+// Selector implements [exec.Runtime].
+func (s *world) Selector() *versions.Selector { return s.selector }
+
+// Close implements [exec.Runtime].
+func (s *world) Close() error {
+	s.closed = true
+	return nil
+}
+
+// Now returns the virtual time, in seconds.
+func (s *world) Now() float64 { return s.now }
+
+// fail notes why what comes out makes no sense.
+func (s *world) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// until has everything happen that does up to a time.
+func (s *world) until(at float64) {
+	for len(s.calendar.heap) > 0 && s.calendar.heap[0].at <= at {
+		s.step()
+	}
+	s.now = max(s.now, at)
+}
+
+// step has the next thing happen. It reports whether there was one.
+func (s *world) step() bool {
+	if len(s.calendar.heap) == 0 {
+		s.fail(errStuck)
+		return false
+	}
+	e := s.calendar.next()
+	s.now = max(s.now, e.at)
+	e.of.happens(e.arg)
+	return true
+}
+
+// errStuck says that tasks are left that nothing will make ready.
+var errStuck = errors.New("sim: nothing happens any more, and tasks are left")
+
+// costs are the [dispatch.Costs] of workers that are alike.
+type costs struct{ *speeds }
+
+// Run implements [dispatch.Costs].
+func (c costs) Run(t *graph.Task, _ int) float64 {
+	if x, ok := t.Params.(*took); ok {
+		return x.expected
+	}
+	x, err := c.cost(t)
+	if err != nil {
+		return 0
+	}
+	return x.alone * x.ratio
+}
+
+// Move implements [dispatch.Costs].
+func (costs) Move(*graph.Task, int) float64 { return 0 }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package pages
+
+// Large does nothing on this system.
+func Large[T any]([]T) {}
+
+// Renew does nothing on this system.
+func Renew([]byte) {}

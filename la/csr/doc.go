@@ -1,0 +1,14 @@
+// Package csr is products of sparse matrices on the workers of a runtime. A [Matrix] is a view
+// of a CSR of github.com/james-bowman/sparse: its storage, and loops of our own over it, in
+// blocks of rows with about equally many entries.
+//
+//	a, err := csr.New(rt, m) // m is a *sparse.CSR
+//	err = a.MulVecTo(ctx, y, false, x)
+//
+// [Read] reads a Matrix Market file, and [FromCOO] takes entries in any order, neither of them
+// by way of a dense matrix. A Matrix is an operator for the iterative methods of package
+// la/krylov and a blocked.Collection of its rows.
+//
+// What is not stored is not multiplied: 0 that is not stored times NaN is 0. What is stored
+// propagates NaN and infinities.
+package csr

@@ -1,0 +1,188 @@
+package csr
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"unsafe"
+
+	"github.com/james-bowman/sparse"
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+)
+
+// Error is the type of the constants that misuse panics with.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// ErrOverlap is the panic of a product whose result shares memory with an operand.
+const ErrOverlap Error = "csr: the result shares memory with an operand"
+
+// StructureError reports arrays that are no sparse matrix.
+type StructureError struct {
+	Row    int // where it was found; −1 if it concerns all
+	Reason string
+}
+
+func (e *StructureError) Error() string {
+	if e.Row < 0 {
+		return "csr: " + e.Reason
+	}
+	return fmt.Sprintf("csr: row %d: %s", e.Row, e.Reason)
+}
+
+// Matrix is an m×n sparse matrix in compressed sparse rows. It is safe for concurrent use as
+// long as nobody writes its elements.
+type Matrix struct {
+	rows, cols int
+	ia, ja     []int // row i has the columns ja[ia[i]:ia[i+1]]
+	data       []float64
+	starts     []int // the first row of each block, and the end
+	rt         exec.Runtime
+	products   loop.Site // over blocks
+	wide       loop.Site
+	grams      loop.Site
+
+	once sync.Once
+	t    *Matrix // the transpose, when it has been asked for
+}
+
+// blockWork is the entries, and rows, of a block of rows: some 10 µs of work, so that what a
+// chunk costs does not count, and the last block of a loop is not waited for long.
+const blockWork = 1 << 13
+
+// New returns a as a Matrix whose products run on the workers of rt. Its arrays are a's, so that
+// a later change of an element counts; a must not get other ones, as by Set or Cull. The
+// columns of a row may be in any order, and one may occur twice: both count. The error is a
+// *[StructureError].
+func New(rt exec.Runtime, a *sparse.CSR) (*Matrix, error) {
+	r := a.RawMatrix()
+	return of(rt, r.I, r.J, r.Indptr, r.Ind, r.Data)
+}
+
+// of returns the matrix that these arrays hold.
+func of(rt exec.Runtime, rows, cols int, ia, ja []int, data []float64) (*Matrix, error) {
+	switch {
+	case rows < 0 || cols < 0:
+		return nil, &StructureError{-1, fmt.Sprintf("%d×%d matrix", rows, cols)}
+	case len(ia) != rows+1:
+		return nil, &StructureError{-1, fmt.Sprintf("%d row pointers for %d rows, want one more than rows", len(ia), rows)}
+	case ia[0] != 0:
+		return nil, &StructureError{0, fmt.Sprintf("begins at entry %d", ia[0])}
+	case len(ja) < ia[rows] || len(data) < ia[rows]:
+		return nil, &StructureError{-1, fmt.Sprintf("%d columns and %d values for %d entries", len(ja), len(data), ia[rows])}
+	}
+	// First all pointers: then every row lies in the arrays.
+	for i := range rows {
+		if ia[i+1] < ia[i] {
+			return nil, &StructureError{i, fmt.Sprintf("ends at entry %d before it begins at %d", ia[i+1], ia[i])}
+		}
+	}
+	for i := range rows {
+		for _, j := range ja[ia[i]:ia[i+1]] {
+			if uint(j) >= uint(cols) {
+				return nil, &StructureError{i, fmt.Sprintf("column %d of %d", j, cols)}
+			}
+		}
+	}
+	return &Matrix{rows: rows, cols: cols, ia: ia, ja: ja[:ia[rows]], data: data[:ia[rows]], starts: balance(ia, blockWork), rt: rt}, nil
+}
+
+// balance cuts rows into blocks of about so much work, rows and entries counted: it returns
+// where each begins, and the end.
+func balance(ia []int, work int) (starts []int) {
+	starts = []int{0}
+	from := 0
+	for i := range len(ia) - 1 {
+		if all := ia[i+1] + i + 1 - from; all >= work {
+			starts, from = append(starts, i+1), ia[i+1]+i+1
+		}
+	}
+	if last := len(ia) - 1; starts[len(starts)-1] != last {
+		starts = append(starts, last)
+	}
+	return starts
+}
+
+// Dims returns the number of rows and columns.
+func (a *Matrix) Dims() (m, n int) { return a.rows, a.cols }
+
+// Entries returns the number of stored elements.
+func (a *Matrix) Entries() int { return len(a.ja) }
+
+// CSR returns a as a matrix of package sparse with the same arrays.
+func (a *Matrix) CSR() *sparse.CSR { return sparse.NewCSR(a.rows, a.cols, a.ia, a.ja, a.data) }
+
+// T returns the transpose, which is made at the first call, takes as much memory as a, and
+// is kept: an element of a that changes later does not change there. Its transpose is a.
+func (a *Matrix) T() *Matrix {
+	a.once.Do(func() {
+		t := &Matrix{rows: a.cols, cols: a.rows, ia: make([]int, a.cols+2), ja: make([]int, len(a.ja)), data: make([]float64, len(a.ja)), rt: a.rt}
+		// ia[j+2] counts column j; summed up, ia[j+1] is where the next entry of row j goes.
+		for _, j := range a.ja {
+			t.ia[j+2]++
+		}
+		for j := 2; j < len(t.ia); j++ {
+			t.ia[j] += t.ia[j-1]
+		}
+		for i := range a.rows {
+			for k := a.ia[i]; k < a.ia[i+1]; k++ {
+				j := a.ja[k]
+				at := t.ia[j+1]
+				t.ja[at], t.data[at] = i, a.data[k]
+				t.ia[j+1]++
+			}
+		}
+		t.ia = t.ia[:a.cols+1]
+		t.starts = balance(t.ia, blockWork)
+		t.once.Do(func() { t.t = a })
+		a.t = t
+	})
+	return a.t
+}
+
+// Blocks implements blocked.Collection, whose items are the rows: each block has about equally
+// many entries and rows together, unless a row alone has more.
+func (a *Matrix) Blocks() int { return len(a.starts) - 1 }
+
+// Rows returns the rows of a block: lo to hi−1.
+func (a *Matrix) Rows(block int) (lo, hi int) { return a.starts[block], a.starts[block+1] }
+
+// Items implements blocked.Collection.
+func (a *Matrix) Items(block int) int { return a.starts[block+1] - a.starts[block] }
+
+// Bytes implements blocked.Collection: the entries and row pointers of a block.
+func (a *Matrix) Bytes(block int) int64 {
+	lo, hi := a.Rows(block)
+	return 16*int64(a.ia[hi]-a.ia[lo]) + 8*int64(hi-lo)
+}
+
+// Locate implements blocked.Collection, by the value in the middle of each block.
+func (a *Matrix) Locate(rt exec.Runtime) []int {
+	at := make([]unsafe.Pointer, a.Blocks())
+	for b := range at {
+		lo, hi := a.Rows(b)
+		if k := (a.ia[lo] + a.ia[hi]) / 2; k < len(a.data) {
+			at[b] = unsafe.Pointer(&a.data[k])
+		}
+	}
+	return blocked.Near(rt, at)
+}
+
+// Memory returns the bytes of the arrays, without those of the transpose.
+func (a *Matrix) Memory() int64 { return 16*int64(len(a.ja)) + 8*int64(len(a.ia)) }
+
+// NonFinite returns the first stored element, by rows, that is infinite or NaN; ok says that
+// there is one.
+func (a *Matrix) NonFinite() (row, col int, ok bool) {
+	for i := range a.rows {
+		for k := a.ia[i]; k < a.ia[i+1]; k++ {
+			if math.IsNaN(a.data[k]) || math.IsInf(a.data[k], 0) {
+				return i, a.ja[k], true
+			}
+		}
+	}
+	return 0, 0, false
+}

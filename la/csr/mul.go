@@ -1,0 +1,106 @@
+package csr
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// MulTo computes
+//
+//	dst = A·B,
+//
+// where A is m×k, B dense and k×n, and dst m×n; an empty dst takes that shape. A B that is not
+// a *mat.Dense is copied into one. The bits are the same on any number of workers.
+//
+// The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined. It
+// panics with [ErrOverlap] if dst is B.
+func (a *Matrix) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error {
+	k, n := b.Dims()
+	if k != a.cols {
+		return &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("a is %d×%d and b %d×%d", a.rows, a.cols, k, n)}
+	}
+	if a.rows == 0 || n == 0 {
+		return nil // gonum has no such matrices
+	}
+	if dst.IsEmpty() {
+		dst.ReuseAs(a.rows, n)
+	} else if r, c := dst.Dims(); r != a.rows || c != n {
+		return &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("the product is %d×%d and dst %d×%d", a.rows, n, r, c)}
+	}
+	from, ok := b.(*mat.Dense)
+	if !ok {
+		from = mat.DenseCopyOf(b)
+	}
+	x, y := from.RawMatrix(), dst.RawMatrix()
+	if len(x.Data) > 0 && &x.Data[0] == &y.Data[0] {
+		panic(ErrOverlap)
+	}
+	return loop.For(ctx, a.rt, a.Blocks(), loop.Options{Site: &a.wide}, func(c loop.Chunk) error {
+		for i := a.starts[c.Lo]; i < a.starts[c.Hi]; i++ {
+			a.combine(i, y.Data[i*y.Stride:i*y.Stride+n], x)
+		}
+		return nil
+	})
+}
+
+// combine computes row i of A times x.
+func (a *Matrix) combine(i int, y []float64, x blas64.General) {
+	clear(y)
+	k, to := a.ia[i], a.ia[i+1]
+	// Two rows of x at a time: y is read and written half as often.
+	for ; k+2 <= to; k += 2 {
+		d0, d1 := a.data[k], a.data[k+1]
+		x0 := x.Data[a.ja[k]*x.Stride:][:len(y)]
+		x1 := x.Data[a.ja[k+1]*x.Stride:][:len(y)]
+		for j := range y {
+			y[j] += d0*x0[j] + d1*x1[j]
+		}
+	}
+	if k < to {
+		d0, x0 := a.data[k], x.Data[a.ja[k]*x.Stride:][:len(y)]
+		for j := range y {
+			y[j] += d0 * x0[j]
+		}
+	}
+}
+
+// GramTo computes
+//
+//	dst = AᵀA,
+//
+// where A is m×n and dst n×n; an empty dst takes that shape. The result is dense, of n²
+// elements; for n in the thousands at most. It makes the transpose once, see [Matrix.T], and
+// the bits are the same on any number of workers.
+//
+// The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined.
+func (a *Matrix) GramTo(ctx context.Context, dst *mat.SymDense) error {
+	if a.cols == 0 {
+		return nil
+	}
+	if dst.IsEmpty() {
+		dst.ReuseAsSym(a.cols)
+	} else if n := dst.SymmetricDim(); n != a.cols {
+		return &la.ShapeError{Op: "GramTo", Detail: fmt.Sprintf("the product is of order %d and dst of %d", a.cols, n)}
+	}
+	t, y := a.T(), dst.RawSymmetric()
+	return loop.For(ctx, a.rt, t.Blocks(), loop.Options{Site: &a.grams}, func(c loop.Chunk) error {
+		for i := t.starts[c.Lo]; i < t.starts[c.Hi]; i++ {
+			row := y.Data[i*y.Stride : i*y.Stride+a.cols]
+			clear(row[i:])
+			for k := t.ia[i]; k < t.ia[i+1]; k++ {
+				d, r := t.data[k], t.ja[k]
+				for q := a.ia[r]; q < a.ia[r+1]; q++ {
+					if j := a.ja[q]; j >= i { // the upper triangle
+						row[j] += d * a.data[q]
+					}
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,67 @@
+package csr
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/la"
+)
+
+// MulVecTo computes
+//
+//	dst = A·x, or dst = Aᵀ·x if trans is set,
+//
+// where x has as many elements as op(A) has columns and dst as many as it has rows. The
+// bits are the same on any number of workers. For Aᵀ the transpose is made once: see
+// [Matrix.T].
+//
+// The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined. It
+// panics with [ErrOverlap] if dst and x begin at the same element.
+func (a *Matrix) MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error {
+	if m, n := a.op(trans); len(dst) != m || len(x) != n {
+		return &la.ShapeError{Op: "MulVecTo", Detail: fmt.Sprintf("op(A) is %d×%d, x has %d elements and dst %d", m, n, len(x), len(dst))}
+	}
+	if len(dst) > 0 && unsafe.SliceData(dst) == unsafe.SliceData(x) {
+		panic(ErrOverlap)
+	}
+	if trans {
+		a = a.T()
+	}
+	return loop.For(ctx, a.rt, a.Blocks(), loop.Options{Site: &a.products}, func(c loop.Chunk) error {
+		a.mulVec(dst, x, a.starts[c.Lo], a.starts[c.Hi])
+		return nil
+	})
+}
+
+// op returns the shape of A, or of Aᵀ.
+func (a *Matrix) op(trans bool) (m, n int) {
+	if trans {
+		return a.cols, a.rows
+	}
+	return a.rows, a.cols
+}
+
+// mulVec computes some rows. A sum has four parts, for an addition begins each cycle and takes
+// several.
+func (a *Matrix) mulVec(dst, x []float64, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		from, to := a.ia[i], a.ia[i+1]
+		ja := a.ja[from:to]
+		data := a.data[from:to:to][:len(ja)]
+		var s0, s1, s2, s3 float64
+		k := 0
+		for ; k+4 <= len(ja); k += 4 {
+			j, d := ja[k:k+4:k+4], data[k:k+4:k+4]
+			s0 += d[0] * x[j[0]]
+			s1 += d[1] * x[j[1]]
+			s2 += d[2] * x[j[2]]
+			s3 += d[3] * x[j[3]]
+		}
+		for ; k < len(ja); k++ {
+			s0 += data[k] * x[ja[k]]
+		}
+		dst[i] = (s0 + s1) + (s2 + s3)
+	}
+}

@@ -1,0 +1,107 @@
+package csr
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/exec"
+)
+
+// ReadOptions says how a file is read. The zero value works, and nil means the zero value.
+type ReadOptions struct {
+	// MaxBytes limits the memory that the matrix may take; 0 means 8 GiB. While it is read
+	// about twice as much is in use. What the file announces is held against the limit before
+	// anything is allocated, and what is allocated before the last entry has come grows
+	// with what has been read.
+	MaxBytes int64
+}
+
+// Read reads a Matrix Market file, plain or compressed with gzip, into a sparse matrix: what
+// file.ReadMatrixMarket accepts, where entries of the same index are added up in the order of
+// the file, and zeros are left out. Columns are ascending.
+//
+// A file that is malformed, or too large, gives a *file.FormatError with the line; others are
+// errors of the operating system.
+func Read(rt exec.Runtime, path string, opt *ReadOptions) (*Matrix, error) {
+	limit := int64(8 << 30)
+	if opt != nil && opt.MaxBytes < 0 {
+		return nil, fmt.Errorf("csr: ReadOptions.MaxBytes = %d is negative", opt.MaxBytes)
+	}
+	if opt != nil && opt.MaxBytes > 0 {
+		limit = opt.MaxBytes
+	}
+	var c coo
+	if err := file.ReadEntries(path, func(rows, cols int, entries int64) error {
+		c.rows, c.cols = rows, cols
+		if pointers := 8 * (int64(rows) + 1); pointers > limit || entries > (limit-pointers)/16 {
+			return &file.FormatError{File: path, Reason: fmt.Sprintf("%d×%d matrix of %d entries takes more than the limit of %d bytes (ReadOptions.MaxBytes)", rows, cols, entries, limit)}
+		}
+		return nil
+	}, c.add); err != nil {
+		return nil, err
+	}
+	return c.matrix(rt)
+}
+
+// coo is entries in any order.
+type coo struct {
+	rows, cols int
+	list       []entry
+}
+
+type entry struct {
+	i, j int32
+	v    float64
+}
+
+func (c *coo) add(i, j int, v float64) {
+	if v != 0 {
+		c.list = append(c.list, entry{int32(i), int32(j), v})
+	}
+}
+
+// matrix returns the entries in rows, those of the same index added up in their order.
+func (c *coo) matrix(rt exec.Runtime) (*Matrix, error) {
+	ia := make([]int, c.rows+1)
+	slices.SortStableFunc(c.list, func(a, b entry) int { return cmp.Or(cmp.Compare(a.i, b.i), cmp.Compare(a.j, b.j)) })
+	n := 0
+	for k, e := range c.list {
+		if k > 0 && e.i == c.list[n-1].i && e.j == c.list[n-1].j {
+			c.list[n-1].v += e.v
+			continue
+		}
+		c.list[n] = e
+		n++
+	}
+	ja, data := make([]int, n), make([]float64, n)
+	for k, e := range c.list[:n] {
+		ia[e.i+1]++
+		ja[k], data[k] = int(e.j), e.v
+	}
+	for i := range c.rows {
+		ia[i+1] += ia[i]
+	}
+	return of(rt, c.rows, c.cols, ia, ja, data)
+}
+
+// FromCOO returns the m×n matrix with the elements v[k] in the rows i[k] and columns j[k], in
+// any order; those of the same index are added up. The error is a *[StructureError].
+func FromCOO(rt exec.Runtime, m, n int, i, j []int, v []float64) (*Matrix, error) {
+	if len(i) != len(v) || len(j) != len(v) {
+		return nil, &StructureError{-1, fmt.Sprintf("%d rows, %d columns and %d values", len(i), len(j), len(v))}
+	}
+	if m < 0 || n < 0 || m > math.MaxInt32 || n > math.MaxInt32 {
+		return nil, &StructureError{-1, fmt.Sprintf("%d×%d matrix", m, n)}
+	}
+	c := coo{rows: m, cols: n, list: make([]entry, len(v))}
+	for k := range v {
+		if uint(i[k]) >= uint(m) || uint(j[k]) >= uint(n) {
+			return nil, &StructureError{i[k], fmt.Sprintf("column %d of a %d×%d matrix", j[k], m, n)}
+		}
+		c.list[k] = entry{int32(i[k]), int32(j[k]), v[k]}
+	}
+	return c.matrix(rt)
+}

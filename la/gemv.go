@@ -1,0 +1,128 @@
+package la
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/mat"
+)
+
+// MulVec computes dst = a·x on the default engine. It is [Gemv] with alpha 1 and beta 0: dst
+// may be x, and an empty *mat.VecDense takes the length of the product.
+func MulVec[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) error {
+	if m, n := a.Dims(); n != x.Len() {
+		return &ShapeError{"MulVec", fmt.Sprintf("a is %d×%d and x has %d elements", m, n, x.Len())}
+	}
+	return Gemv(context.Background(), nil, blas.NoTrans, 1, a, x, 0, dst)
+}
+
+// Gemv computes
+//
+//	y = alpha·op(A)·x + beta·y,  op(A) = A or Aᵀ,
+//
+// where op(A) is m×n, x has n elements and y m. With alpha = 0, A and x are not read; with
+// beta = 0, y is not, and an empty *mat.VecDense takes its length. y may share memory with A
+// or x, at the cost of a copy. Memory bounds it: an A of up to 4 MiB is read by the calling
+// goroutine, a larger one by tasks. Of a symmetric A in memory only the half that is stored is
+// read, but for the tiles on the diagonal.
+//
+// NaN and infinities propagate as in BLAS, and the errors are those of [Gemm]. To multiply by
+// several vectors, put them into a matrix and call Gemm, which reads A once.
+//
+// Reference: BLAS xGEMV, xSYMV.
+func Gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T], beta T, y VectorSink[T]) error {
+	if err := checkTrans("Gemv", trans); err != nil {
+		return err
+	}
+	m, n := dims(a, trans)
+	if x.Len() != n {
+		return &ShapeError{"Gemv", fmt.Sprintf("op(A) is %d×%d and x has %d elements", m, n, x.Len())}
+	}
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	if to := (columnSink[T]{column[T]{y}, y}); beta == 0 {
+		shape[T](to, m, 1)
+	}
+	if y.Len() != m {
+		return &ShapeError{"Gemv", fmt.Sprintf("the product has %d elements and y %d", m, y.Len())}
+	}
+	gx, _ := vectorMemory(x)
+	gy, inPlace := vectorMemory[T](y)
+	err := gemv(ctx, e, trans, alpha, a, gx, beta, gy)
+	if err == nil && !inPlace {
+		for i := range m {
+			y.SetVec(i, gy.At(i, 0))
+		}
+	}
+	return err
+}
+
+// gemv is Gemv on columns in memory.
+func gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x General[T], beta T, y General[T]) error {
+	n, _ := a.Dims()
+	if _, ok := a.(SymmetricSource[T]); ok && alpha != 0 && n > 0 && distributed[T](a) == 0 {
+		nb, one := thinTile[T](e, n, tiles(n, 4)) // tasks also copy, and gain from 2048 on
+		if one {
+			nb = n
+		}
+		if v, _, ok := blocked.ViewOf(a, nb); ok && alike(v.Kind(), blocked.SymLower) {
+			return symv(ctx, e, one, alpha, v, x, beta, y)
+		}
+	}
+	return Gemm[T](ctx, e, trans, blas.NoTrans, alpha, a, x, beta, y)
+}
+
+// symv computes y = alpha·A·x + beta·y for a symmetric A, of which half is there, by one call
+// or by tasks.
+func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *blocked.Matrix[T], x General[T], beta T, y General[T]) error {
+	workers := e.options().Workers
+	vy := blocked.View(y, a.NB())
+	vx, _ := readable[T](x, blas.NoTrans, a.NB(), vy, workers)
+	if overlap(a, vy) {
+		a, _ = blocked.From[T](a, a.Kind(), a.NB(), e.copying(false))
+	}
+	if one {
+		callSymv(alpha, a.Kind().Uplo(), a.Tile(0, 0), vx.Tile(0, 0), beta, vy.Tile(0, 0))
+		return nil
+	}
+	diag := blocked.NewDiagonal(a, workers)
+	t, _ := a.Tiles()
+	return run(ctx, e, t*t, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
+}
+
+// callSymv is xSYMV on tiles.
+func callSymv[T Element](alpha T, uplo blas.Uplo, a, x *blocked.Tile[T], beta T, y *blocked.Tile[T]) {
+	var routines gonum.Implementation
+	switch d := any(a.Data).(type) {
+	case []float64:
+		routines.Dsymv(uplo, a.Rows, float64(alpha), d, a.Stride, any(x.Data).([]float64), x.Stride, float64(beta), any(y.Data).([]float64), y.Stride)
+	case []float32:
+		routines.Ssymv(uplo, a.Rows, float32(alpha), d, a.Stride, any(x.Data).([]float32), x.Stride, float32(beta), any(y.Data).([]float32), y.Stride)
+	}
+}
+
+// vectorMemory returns the elements of v as a column: in the memory of v, if what is written
+// there v has, or else a copy.
+func vectorMemory[T Element](v VectorSource[T]) (g General[T], inPlace bool) {
+	switch v := any(v).(type) {
+	case Vector[T]:
+		return General[T]{Rows: len(v), Cols: 1, Stride: 1, Data: v}, true
+	case *mat.VecDense:
+		if v.IsEmpty() {
+			return General[T]{Cols: 1, Stride: 1}, true
+		}
+		r := v.RawVector()
+		if data, ok := any(&r.Data).(*[]T); ok {
+			return General[T]{Rows: r.N, Cols: 1, Stride: r.Inc, Data: *data}, true
+		}
+	}
+	g = General[T]{Rows: v.Len(), Cols: 1, Stride: 1, Data: make([]T, v.Len())}
+	for i := range g.Data {
+		g.Data[i] = v.AtVec(i)
+	}
+	return g, false
+}

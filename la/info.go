@@ -1,0 +1,114 @@
+package la
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/kernels/builtin"
+)
+
+// Info is what an engine computes with.
+type Info struct {
+	Module string `json:"module"` // path and version of this module in the program
+	Go     string `json:"go"`
+
+	Processor string `json:"processor"` // of the first worker
+	Workers   int    `json:"workers"`   // on cores
+	// WorkersBy is what decides on their number: "options", "environment" (TESSERA_WORKERS)
+	// or "machine", by its cores and the limits of the process. Of a nil engine whose calls
+	// cannot start workers it is the error.
+	WorkersBy    string   `json:"workers_by"`
+	Pinned       bool     `json:"pinned"` // each worker to a core of its own, or one that it shares
+	Accelerators []string `json:"accelerators,omitempty"`
+	Policy       string   `json:"policy"`
+
+	// Library is the C library of this build, nil without one. Its calls may use
+	// Library.Threads threads, for the whole process: 1, for the workers are the parallelism.
+	Library *builtin.Library `json:"library,omitempty"`
+
+	// Versions is the version of each operation that the engine would take, as far as is
+	// known now, on its first worker: "gemm/f64" → "avx512". What depends on the size is
+	// that of a very small one.
+	Versions map[string]string `json:"versions"`
+}
+
+// Info says what the engine computes with, for a program's log or a report of an error. That
+// of a nil engine is about the workers that its calls would start.
+func (e *Engine) Info() Info {
+	x := Info{Go: runtime.Version(), Policy: e.options().Scheduling().String(), Versions: map[string]string{}}
+	x.Module = modulePath
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == modulePath {
+				x.Module += " " + m.Version
+			}
+		}
+	}
+	selector, target := e.selection()
+	x.Processor = target.Processor
+	x.WorkersBy = "machine"
+	switch o := e.options(); {
+	case o.Runtime != nil, o.Resources != nil, o.Workers > 0:
+		x.WorkersBy = "options"
+	case os.Getenv(exec.WorkersVariable) != "":
+		x.WorkersBy = "environment"
+	}
+	rt, end, err := e.runtime()
+	if err != nil {
+		x.WorkersBy = err.Error()
+	} else {
+		defer end()
+		x.Pinned = true
+		for _, w := range rt.Workers() {
+			if w.Accelerator != "" {
+				x.Accelerators = append(x.Accelerators, w.Accelerator)
+				continue
+			}
+			x.Workers++
+			x.Pinned = x.Pinned && w.CPUs != nil
+		}
+	}
+	if library, ok := builtin.LinkedLibrary(); ok {
+		x.Library = &library
+	}
+	for _, op := range e.ops().All() {
+		x.Versions[op.OpName()] = selector.Explain(op, nil, target).Chosen
+	}
+	return x
+}
+
+const modulePath = "github.com/tessera-la/tessera"
+
+// String returns x in a few lines.
+func (x Info) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s\n", x.Module, x.Go)
+	pinned := "not pinned"
+	if x.Pinned {
+		pinned = "pinned"
+	}
+	fmt.Fprintf(&b, "workers: %d (%s), %s, policy %s, on %s\n", x.Workers, x.WorkersBy, pinned, x.Policy, x.Processor)
+	if x.Accelerators != nil {
+		fmt.Fprintf(&b, "accelerators: %s\n", strings.Join(x.Accelerators, ", "))
+	}
+	if x.Library != nil {
+		fmt.Fprintf(&b, "library: %s %s, threads of a call: %d\n", x.Library.Name, x.Library.Core, x.Library.Threads)
+	}
+	by := map[string][]string{}
+	for op, version := range x.Versions {
+		by[version] = append(by[version], op)
+	}
+	var lines []string
+	for version, ops := range by {
+		slices.Sort(ops)
+		lines = append(lines, fmt.Sprintf("%s: %s\n", version, strings.Join(ops, " ")))
+	}
+	slices.Sort(lines)
+	b.WriteString(strings.Join(lines, ""))
+	return b.String()
+}

@@ -1,0 +1,220 @@
+package krylov
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// LSQROptions configures [LSQR]. The zero value is useful.
+type LSQROptions struct {
+	// Damp is λ: (A; λI)·x ≈ (b; 0) is solved, which keeps x small.
+	Damp float64
+	// ATol and BTol are the relative errors of A and b: x is good enough when it solves a
+	// problem within these of the given one exactly. 0 means 1e-10.
+	ATol, BTol float64
+	// ConditionLimit ends the iteration when the estimate of the condition of (A; λI) exceeds
+	// it; 0 means 1e12. Of a matrix without full rank x would go to where it means nothing.
+	ConditionLimit float64
+	// MaxIterations is the most iterations; 0 means 10·min(m, n), at least 100.
+	MaxIterations int
+	// Observe, if not nil, is called after each iteration with the norm of its residual.
+	Observe func(iteration int, residual float64)
+}
+
+// Stop says why [LSQR] has ended with a solution.
+type Stop uint8
+
+// The reasons.
+const (
+	StopZero         Stop = iota // x = 0 is the solution
+	StopConsistent               // A·x = b is solved within ATol and BTol
+	StopLeastSquares             // the residual is minimal within ATol
+)
+
+func (s Stop) String() string {
+	names := [...]string{"x = 0 is the solution", "A·x = b within the tolerances", "a least-squares solution within the tolerance"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("Stop(%d)", uint8(s))
+}
+
+// LSQRResult says how [LSQR] has gone. All but Iterations and Stop are the estimates of its
+// recurrences.
+type LSQRResult struct {
+	Iterations int
+	Stop       Stop
+	Residual   float64 // ‖b − A·x‖, of the extended system with Damp
+	Gradient   float64 // ‖Aᵀ·(b − A·x) − λ²·x‖
+	NormA      float64 // the Frobenius norm of (A; λI), as far as it was seen
+	Condition  float64 // of (A; λI)
+	NormX      float64
+}
+
+// LSQR computes an x that minimises
+//
+//	‖b − A·x‖² + λ²·‖x‖²
+//
+// for an m×n operator A of any shape and rank; of several such x the one of least norm. It
+// overwrites x, whose elements do not count. It works like conjugate gradients on AᵀA + λ²I, by
+// way of the bidiagonalization of A, which loses less to rounding; it asks for A·v and Aᵀ·u
+// once an iteration and works in two vectors of n and one of m elements, and one of the larger
+// size.
+//
+// It ends with a solution when one of Paige and Saunders' rules holds, r being the residual:
+// ‖r‖ ≤ BTol·‖b‖ + ATol·‖A‖·‖x‖, or ‖Aᵀr‖ ≤ ATol·‖A‖·‖r‖.
+//
+// Errors: a *[la.ShapeError], an *[OptionsError]; a *[NonFiniteError]; a *[ConvergenceError]
+// after MaxIterations, or when the condition is beyond its limit; the cause of the context's end;
+// what the operator returns. With any of the last four x is that of the last iteration.
+//
+// Reference: Paige and Saunders, LSQR: An Algorithm for Sparse Linear Equations and Sparse Least
+// Squares, ACM Trans. Math. Softw. 8, 1982.
+func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s LSQRResult, err error) {
+	if err := checkOptions(opt.MaxIterations, "Damp, ATol, BTol and ConditionLimit", opt.Damp, opt.ATol, opt.BTol, opt.ConditionLimit); err != nil {
+		return s, err
+	}
+	if err := checkShapes("LSQR", a, x, b); err != nil {
+		return s, err
+	}
+	m, n := a.Dims()
+	or := func(v *float64, usual float64) {
+		if *v == 0 {
+			*v = usual
+		}
+	}
+	or(&opt.ATol, 1e-10)
+	or(&opt.BTol, 1e-10)
+	or(&opt.ConditionLimit, 1e12)
+	most := opt.MaxIterations
+	if most == 0 {
+		most = max(100, 10*min(m, n))
+	}
+	clear(x)
+	normB := norm(b)
+	if !finite(normB) {
+		return s, &NonFiniteError{"LSQR", 0}
+	}
+	if s.Residual = normB; normB == 0 {
+		return s, nil
+	}
+
+	// β·u = b, α·v = Aᵀ·u
+	u, v, w, work := make([]float64, m), make([]float64, n), make([]float64, n), make([]float64, max(m, n))
+	beta := normB
+	for i := range u {
+		u[i] = b[i] / beta
+	}
+	if err := a.MulVecTo(ctx, v, true, u); err != nil {
+		return s, err
+	}
+	alpha := norm(v)
+	if !finite(alpha) {
+		return s, &NonFiniteError{"LSQR", 0}
+	}
+	if alpha == 0 {
+		return s, nil // b is orthogonal to what A can reach
+	}
+	scale(1/alpha, v)
+	copy(w, v)
+
+	rhobar, phibar := alpha, beta
+	var normA2, normD2, damped, z, x2 float64 // squares of norms; of what damping adds to the residual
+	cs2, sn2 := -1.0, 0.0
+	s.Gradient = alpha * beta
+	for s.Iterations < most {
+		if err := context.Cause(ctx); err != nil {
+			return s, err
+		}
+		s.Iterations++
+		// β·u = A·v − α·u, α·v = Aᵀ·u − β·v
+		if err := a.MulVecTo(ctx, work[:m], false, v); err != nil {
+			return s, err
+		}
+		for i := range u {
+			u[i] = work[i] - alpha*u[i]
+		}
+		beta = norm(u)
+		normA2 += alpha*alpha + beta*beta + opt.Damp*opt.Damp
+		if beta > 0 {
+			scale(1/beta, u)
+			if err := a.MulVecTo(ctx, work[:n], true, u); err != nil {
+				return s, err
+			}
+			for i := range v {
+				v[i] = work[i] - beta*v[i]
+			}
+			if alpha = norm(v); alpha > 0 {
+				scale(1/alpha, v)
+			}
+		} else {
+			alpha = 0
+		}
+		if !finite(alpha) || !finite(beta) {
+			return s, &NonFiniteError{"LSQR", s.Iterations}
+		}
+
+		// A rotation takes the damping away, another one β.
+		rhobar1, psi := rhobar, 0.0
+		if opt.Damp > 0 {
+			rhobar1 = math.Hypot(rhobar, opt.Damp)
+			psi = opt.Damp / rhobar1 * phibar
+			phibar *= rhobar / rhobar1
+		}
+		rho := math.Hypot(rhobar1, beta)
+		if rho == 0 {
+			return s, &NonFiniteError{"LSQR", s.Iterations}
+		}
+		c, sn := rhobar1/rho, beta/rho
+		theta := sn * alpha
+		rhobar = -c * alpha
+		phi := c * phibar
+		phibar *= sn
+		tau := sn * phi
+
+		// x and w, and the norm of what x was made of, for the condition.
+		t1, t2, ww := phi/rho, -theta/rho, 0.0
+		for i, wi := range w {
+			x[i] += t1 * wi
+			d := wi / rho
+			ww += d * d
+			w[i] = v[i] + t2*wi
+		}
+		normD2 += ww
+
+		// ‖x‖, by a rotation from the other side.
+		delta := sn2 * rho
+		gambar := -cs2 * rho
+		rhs := phi - delta*z
+		zbar := rhs / gambar
+		s.NormX = math.Sqrt(x2 + zbar*zbar)
+		gamma := math.Hypot(gambar, theta)
+		cs2, sn2 = gambar/gamma, theta/gamma
+		z = rhs / gamma
+		x2 += z * z
+
+		damped += psi * psi
+		s.Residual = math.Sqrt(phibar*phibar + damped)
+		s.Gradient = alpha * math.Abs(tau)
+		s.NormA = math.Sqrt(normA2)
+		s.Condition = s.NormA * math.Sqrt(normD2)
+		if opt.Observe != nil {
+			opt.Observe(s.Iterations, s.Residual)
+		}
+		if !finite(s.NormX) || !finite(s.Residual) || !finite(s.NormA) {
+			return s, &NonFiniteError{"LSQR", s.Iterations}
+		}
+		switch {
+		case s.Residual <= opt.BTol*normB+opt.ATol*s.NormA*s.NormX:
+			s.Stop = StopConsistent
+			return s, nil
+		case s.Gradient <= opt.ATol*s.NormA*s.Residual:
+			s.Stop = StopLeastSquares
+			return s, nil
+		case s.Condition >= opt.ConditionLimit:
+			return s, &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, opt.ConditionLimit)}
+		}
+	}
+	return s, &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, "the limit of iterations"}
+}

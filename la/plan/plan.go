@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/la"
+)
+
+// Runtime is a [sim.Runtime] on a machine of one node, or a [sim.Cluster], which is an
+// exec.Keeper, too, for matrices that are distributed.
+type Runtime interface {
+	exec.Runtime
+	// Reset begins to count anew: what came before is no part of the prediction.
+	Reset()
+	Prediction() *sim.Prediction
+}
+
+// Run executes a program in virtual time, on an engine with tiles of nb×nb, 0: as la chooses
+// them, and returns what it has cost. The program must not look at elements of results: nothing
+// is computed. Matrices that it makes need no elements either: memory that nobody writes is not
+// taken from the system.
+//
+// The error is the program's, or a *sim.MachineError.
+func Run(ctx context.Context, opt sim.Options, nb int, program func(ctx context.Context, rt Runtime, e *la.Engine) error) (p *sim.Prediction, err error) {
+	if err := opt.Machine.Validate(); err != nil {
+		return nil, err
+	}
+	var rt Runtime
+	if opt.Machine.Count() > 1 {
+		rt, err = sim.NewCluster(opt)
+	} else {
+		rt, err = sim.New(opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rt.Close()) }()
+	// A problem for one kernel has tasks, too: there are no kernels.
+	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb, Direct: -1})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if err := program(ctx, rt, e); err != nil {
+		return nil, err
+	}
+	return rt.Prediction(), nil
+}

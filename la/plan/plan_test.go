@@ -1,0 +1,83 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/plan"
+	"gonum.org/v1/gonum/blas"
+)
+
+// A matrix of 8000×8000 is factored on 1 to 16 cores of 10 GFLOP/s each.
+func Example() {
+	const n = 8000
+	a := la.Symmetric[float64]{Uplo: blas.Upper, N: n, Stride: n, Data: make([]float64, n*n)} // nobody writes it
+	for _, cores := range []int{1, 4, 16} {
+		m := &sim.Machine{
+			Kinds: []sim.Kind{{Name: "a core of 10 GFLOP/s", Cores: cores, Arch: "amd64", Rate: 10e9}},
+			Nodes: []sim.Nodes{{Kind: "a core of 10 GFLOP/s", Count: 1}},
+		}
+		p, err := plan.Run(context.Background(), sim.Options{Machine: m}, 400, func(ctx context.Context, _ plan.Runtime, e *la.Engine) error {
+			return la.NewCholesky[float64](e).FactorizeContext(ctx, a)
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%d cores: %.2f s, %.0f %% busy\n", cores, p.Seconds, 100*p.Sum().Busy/(p.Seconds*float64(cores)))
+	}
+	// Output:
+	// 1 cores: 17.07 s, 100 % busy
+	// 4 cores: 4.28 s, 100 % busy
+	// 16 cores: 1.17 s, 91 % busy
+}
+
+// TestNodes: a program with distributed matrices, of which only the last part counts.
+func TestNodes(t *testing.T) {
+	m := &sim.Machine{Kinds: []sim.Kind{{Name: "x", Cores: 2, Rate: 1e9}}, Nodes: []sim.Nodes{{Kind: "x", Count: 3}}, Network: sim.Network{Bandwidth: 1e9}}
+	run := func(reset bool) *sim.Prediction {
+		p, err := plan.Run(context.Background(), sim.Options{Machine: m, Nodes: cluster.Options{Owner: true}}, 50, func(ctx context.Context, rt plan.Runtime, e *la.Engine) error {
+			a, err := blocked.Distributed[float64](rt.(exec.Keeper), blocked.SymUpper, 500, 500, 50)
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 1, 500) }); err != nil {
+				return err
+			}
+			if reset {
+				rt.Reset()
+			}
+			return la.NewCholesky[float64](e).FactorizeInPlace(ctx, a)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	all, last := run(false), run(true)
+	if all.Tasks-last.Tasks != 55 || all.Seconds <= last.Seconds || len(all.Nodes) != 3 {
+		t.Errorf("%+v\n%+v", all, last)
+	}
+}
+
+// TestErrors: what is wrong with the machine, or with the program, is returned.
+func TestErrors(t *testing.T) {
+	none := func(context.Context, plan.Runtime, *la.Engine) error { return nil }
+	var bad *sim.MachineError
+	if _, err := plan.Run(context.Background(), sim.Options{Machine: &sim.Machine{}}, 0, none); !errors.As(err, &bad) {
+		t.Errorf("no machine: %v", err)
+	}
+	m := &sim.Machine{Kinds: []sim.Kind{{Name: "x", Cores: 1, Rate: 1}}, Nodes: []sim.Nodes{{Kind: "x", Count: 1}}}
+	why := errors.New("why")
+	if _, err := plan.Run(context.Background(), sim.Options{Machine: m}, 0, func(context.Context, plan.Runtime, *la.Engine) error { return why }); !errors.Is(err, why) {
+		t.Errorf("a program that fails: %v", err)
+	}
+}

@@ -1,0 +1,53 @@
+// Package mpi is a transport over MPI, for the processes that mpirun or srun has started
+// together: each rank is a node.
+//
+//	w, err := mpi.Open()              // on all ranks; MPI_Init, unless the program has
+//	t, err := w.New(mpi.Options{})    // on all ranks: a transport.Transport
+//	…                                 // cluster.NewDriver on one rank, cluster.Serve on others
+//	err = w.Close()                   // on all ranks; MPI_Finalize
+//
+// It needs the tag mpi, Linux and a C compiler; otherwise Open returns a *[BuildError]. Two
+// builds, for Open MPI and for MPICH, are told apart by the tag mpich: see docs/cluster.md.
+//
+// # Frames and values
+//
+// Nodes exchange frames: messages, what is wanted, how many messages were handled, who joins
+// and who leaves. Each has a checksum. A value is encoded by its type, which writes a header
+// and then its elements as they lie in memory. The header goes with a frame that says how
+// many bytes follow; these go as a message of MPI with a tag of their own, from the memory of
+// the one value into the memory of the other.
+//
+//	fetch   want(ref) ──────────────► Read                     publisher
+//	        ◄──────── part(header, n)  Encode
+//	Decode  ◄════════ n bytes          with the tag of the fetch
+//	        ◄──────── part(last, CRC)
+//
+// Go's collector must not move or free memory that MPI reads or writes: it is pinned until
+// MPI has ended with it. Who fetches and does not want the rest receives it all the same, or
+// else the next fetch with that tag would.
+//
+// A node may have 64 messages, and 4 MiB of them, on the way to another one that has not
+// handled them: then Send waits.
+//
+// # Progress
+//
+// MPI gets on only while somebody calls it. One goroutine does, and naps when there is
+// nothing to do. A sender on the same machine wakes it, so it then costs nothing to wait.
+// With nodes on other machines it looks again after 50 µs at first, and later after 4 ms, or a
+// tenth of the time in which nothing has happened, up to 50 ms.
+//
+// # Losing a rank
+//
+// A node that says nothing for Options.Timeout has left, for good. What is sent to it goes
+// nowhere, and what is received from it MPI is asked to give up. The others go on if the
+// launcher lets them (srun --no-kill) and the MPI library does: docs/cluster.md says what
+// Open MPI and MPICH do. Where they cannot, Options.Broken is told.
+//
+// # The end
+//
+// MPI_Finalize of MPICH 4.0 may wait for ever where ranks are on several machines: see
+// tessera_quit in shim.c. So there Close has all ranks meet, waits for 0.2 s and finalises MPI then.
+// With any MPI it gives up after 10 s more, with [ErrStuck], as all ranks are done then.
+//
+// Reference: MPI: A Message-Passing Interface Standard, version 3.1, 2015.
+package mpi

@@ -1,0 +1,22 @@
+package mpi
+
+import (
+	"errors"
+
+	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
+)
+
+// ErrLost says that MPI was not finalised, as a rank was lost.
+var ErrLost = errors.New("mpi: a rank was lost, so MPI was not finalised")
+
+// ErrStuck says that all ranks are done, but MPI_Finalize does not return.
+var ErrStuck = libmpi.ErrStuck
+
+type (
+	// BuildError says that this program was built without MPI, and how to build it.
+	BuildError = libmpi.BuildError
+	// ThreadError says that the program has initialised MPI for calls from one thread only.
+	ThreadError = libmpi.ThreadError
+	// Error is an error of MPI.
+	Error = libmpi.Error
+)

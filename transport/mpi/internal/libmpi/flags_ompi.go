@@ -1,0 +1,6 @@
+//go:build mpi && linux && cgo && !mpich && !mpicc
+
+package libmpi
+
+// #cgo pkg-config: ompi
+import "C"

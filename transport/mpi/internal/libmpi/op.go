@@ -1,0 +1,54 @@
+package libmpi
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// Piece is the most bytes that one message of MPI has: its counts are of 31 bits.
+const Piece = 1 << 30
+
+// Op is a message that is being sent or received.
+type Op struct {
+	N    int       // bytes that have come
+	Err  error     // an *Error
+	Then func(*Op) // is called at the end, by whoever notices it, and must not block
+
+	buf  []byte
+	pins runtime.Pinner
+	rank int // of the other side
+	in   bool
+}
+
+// finish ends an operation, of which nothing of MPI is left.
+func (o *Op) finish() {
+	o.pins.Unpin()
+	o.buf = nil
+	if o.Then != nil {
+		o.Then(o)
+	}
+}
+
+// Error is an error of MPI.
+type Error struct {
+	Call string
+	Text string // as MPI has it
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("mpi: %s: %s", e.Call, e.Text) }
+
+// ErrStuck says that MPI_Finalize does not return, though all ranks have called it.
+var ErrStuck = errors.New("mpi: all ranks are done, but MPI_Finalize does not return")
+
+// ThreadError says that the program has initialised MPI for calls from one thread only.
+type ThreadError struct{}
+
+func (*ThreadError) Error() string {
+	return "mpi: the program has initialised MPI for one thread: call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"
+}
+
+// BuildError says that this program was built without MPI.
+type BuildError struct{ Problem string }
+
+func (e *BuildError) Error() string { return "mpi: " + e.Problem }

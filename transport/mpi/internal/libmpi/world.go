@@ -1,0 +1,358 @@
+//go:build mpi && linux && cgo
+
+package libmpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// World is the processes that were started together, of which this one is Rank.
+type World struct {
+	Rank, Size int
+	Hosts      []string // of all ranks
+
+	began bool        // MPI is to be finalised: nobody else has initialised it
+	calls chan func() // for the thread that has
+	host  C.tessera_host
+	own   *C.tessera_bell
+	bells []*C.tessera_bell // by rank; nil on other machines
+
+	mu       sync.Mutex // held during calls of MPI, and by nobody who waits
+	requests []C.MPI_Request
+	ops      []*Op // of the requests
+	which    []C.int
+	got      []C.int
+	errors   []C.int
+	statuses []C.MPI_Status
+}
+
+// Open initialises MPI, unless the program has. All processes of the world have to call it.
+// The error is a *ThreadError or an *Error.
+func Open() (*World, error) {
+	w := &World{calls: make(chan func())}
+	go func() { // MPI is to be initialised and finalised by the same thread
+		runtime.LockOSThread()
+		for f := range w.calls {
+			f()
+		}
+	}()
+	var err error
+	w.call(func() { err = w.open() })
+	if err != nil {
+		close(w.calls)
+		return nil, err
+	}
+	return w, nil
+}
+
+// call has the thread of MPI call f.
+func (w *World) call(f func()) {
+	done := make(chan struct{})
+	w.calls <- func() { f(); close(done) }
+	<-done
+}
+
+func (w *World) open() error {
+	var began, serialized, rank, size C.int
+	if e := C.tessera_begin(&began, &serialized, &rank, &size); e != C.MPI_SUCCESS {
+		return failure("MPI_Init_thread", e)
+	}
+	if serialized == 0 {
+		if began != 0 {
+			C.tessera_end()
+			return &Error{"MPI_Init_thread", "this library does not offer MPI_THREAD_SERIALIZED"}
+		}
+		return &ThreadError{}
+	}
+	w.began, w.Rank, w.Size = began != 0, int(rank), int(size)
+	var name [256]byte
+	if e := C.tessera_name((*C.char)(unsafe.Pointer(&name[0])), C.int(len(name))); e != C.MPI_SUCCESS {
+		return failure("MPI_Get_processor_name", e)
+	}
+	hosts, err := w.Gather(C.GoString((*C.char)(unsafe.Pointer(&name[0]))))
+	if err != nil {
+		return err
+	}
+	w.Hosts = hosts
+	if e := C.tessera_host_open(&w.host); e != C.MPI_SUCCESS {
+		return failure("MPI_Comm_split_type", e)
+	}
+	w.bells = make([]*C.tessera_bell, w.Size)
+	bells := unsafe.Slice(w.host.bells, w.host.size)
+	for i, r := range unsafe.Slice(w.host.ranks, w.host.size) {
+		w.bells[r] = bells[i]
+	}
+	w.own = w.bells[w.Rank]
+	return nil
+}
+
+// failure returns an error of MPI.
+func failure(call string, e C.int) *Error {
+	var text [256]byte
+	C.tessera_text(e, (*C.char)(unsafe.Pointer(&text[0])), C.int(len(text)))
+	return &Error{call, C.GoString((*C.char)(unsafe.Pointer(&text[0])))}
+}
+
+// patience is how long MPI_Finalize may take, which all ranks call at the same time.
+const patience = 10 * time.Second
+
+// Close ends the use of MPI. If all is well on all sides, they end together, and MPI is
+// finalised if Open has initialised it. Otherwise nothing is left to be done but to end the
+// process. That is so, too, if the error is ErrStuck. Others are *Errors.
+func (w *World) Close(well bool) (err error) {
+	defer close(w.calls)
+	if !well {
+		return nil
+	}
+	w.call(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		C.tessera_host_close(&w.host)
+		if !w.began {
+			return
+		}
+		if e := C.tessera_quit(w.host.size); e != C.MPI_SUCCESS {
+			err = failure("MPI_Barrier", e)
+		}
+	})
+	if !w.began || err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	w.calls <- func() {
+		if e := C.tessera_end(); e != C.MPI_SUCCESS {
+			ended <- failure("MPI_Finalize", e)
+		}
+		close(ended)
+	}
+	select {
+	case err = <-ended:
+		return err
+	case <-time.After(patience):
+		return ErrStuck
+	}
+}
+
+// Abort ends all processes of the world, this one included.
+func (w *World) Abort(code int) { C.tessera_abort(C.int(code)) }
+
+// gathered is how many bytes Gather takes of each rank.
+const gathered = 4096
+
+// Gather returns what each rank has given it, at most 4094 bytes of it. All processes of the
+// world have to call it. The error is an *Error.
+func (w *World) Gather(own string) (all []string, err error) {
+	one, every := make([]byte, gathered), make([]byte, gathered*w.Size)
+	binary.LittleEndian.PutUint16(one, uint16(copy(one[2:], own)))
+	w.mu.Lock()
+	e := C.tessera_gather(unsafe.Pointer(&one[0]), gathered, unsafe.Pointer(&every[0]))
+	w.mu.Unlock()
+	if e != C.MPI_SUCCESS {
+		return nil, failure("MPI_Allgather", e)
+	}
+	for ; len(every) > 0; every = every[gathered:] {
+		all = append(all, string(every[2:2+binary.LittleEndian.Uint16(every)]))
+	}
+	return all, nil
+}
+
+// Near reports whether a process is on this machine and naps on a bell that this one can
+// ring.
+func (w *World) Near(rank int) bool { return w.bells[rank] != nil }
+
+// Turn returns what Nap is told, before its caller looks whether there is something to do.
+func (w *World) Turn() uint32 { return uint32(C.tessera_turn(w.own)) }
+
+// Nap returns after a time, or when the bell was rung since Turn.
+func (w *World) Nap(turn uint32, d time.Duration) {
+	C.tessera_nap(w.own, C.uint32_t(turn), C.int64_t(d))
+}
+
+// Wake rings this process's own bell.
+func (w *World) Wake() { C.tessera_ring(w.own) }
+
+func (w *World) ring(rank int) {
+	if b := w.bells[rank]; b != nil {
+		C.tessera_ring(b)
+	}
+}
+
+// Comm is a communicator of the first ranks of a world.
+type Comm struct {
+	w *World
+	c C.MPI_Comm
+}
+
+// Comm makes a communicator of the first size ranks. All processes of the world have to call
+// it, and those of the communicator are connected when it returns; others get nil. The error
+// is an *Error.
+func (w *World) Comm(size int) (*Comm, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := &Comm{w: w}
+	if e := C.tessera_comm(C.int(size), C.int(w.Rank), &c.c); e != C.MPI_SUCCESS {
+		return nil, failure("MPI_Comm_split", e)
+	}
+	if w.Rank >= size {
+		return nil, nil
+	}
+	if e := C.tessera_meet(c.c); e != C.MPI_SUCCESS {
+		return nil, failure("MPI_Sendrecv", e)
+	}
+	return c, nil
+}
+
+// pin keeps memory where it is until the operation has ended, and returns it.
+func (o *Op) pin(b []byte) unsafe.Pointer {
+	o.buf = b
+	if len(b) == 0 {
+		return nil
+	}
+	o.pins.Pin(&b[0])
+	return unsafe.Pointer(&b[0])
+}
+
+// Send sends b, of at most a Piece, which must stay as it is until the end of the operation.
+func (c *Comm) Send(b []byte, to, tag int, then func(*Op)) *Op {
+	o := &Op{Then: then, rank: to}
+	p := o.pin(b)
+	var r C.MPI_Request
+	var done C.int
+	c.w.mu.Lock()
+	e := C.tessera_isend(c.c, p, C.int(len(b)), C.int(to), C.int(tag), &r, &done)
+	c.w.begun(o, r, e, "MPI_Isend", done != 0)
+	c.w.ring(to)
+	return o
+}
+
+// Receive receives a message into b, as long as it is at most.
+func (c *Comm) Receive(b []byte, from, tag int, then func(*Op)) *Op {
+	o := &Op{Then: then, rank: from, in: true}
+	p := o.pin(b)
+	var r C.MPI_Request
+	var done, got C.int
+	c.w.mu.Lock()
+	e := C.tessera_irecv(c.c, p, C.int(len(b)), C.int(from), C.int(tag), &r, &done, &got)
+	o.N = int(got)
+	c.w.begun(o, r, e, "MPI_Irecv", done != 0)
+	c.w.ring(from) // it is on its way, or has come: either way the sender can get on
+	return o
+}
+
+// Found is a message that was found, and nobody else will.
+type Found struct {
+	From, Size int
+	c          *Comm
+	f          C.tessera_found
+}
+
+// Probe looks for a message of a tag. The error is an *Error.
+func (c *Comm) Probe(tag int, f *Found) (bool, error) {
+	var anything C.int
+	c.w.mu.Lock()
+	e := C.tessera_probe(c.c, C.int(tag), &anything, &f.f)
+	c.w.mu.Unlock()
+	if e != C.MPI_SUCCESS {
+		return false, failure("MPI_Improbe", e)
+	}
+	f.c, f.From, f.Size = c, int(f.f.source), int(f.f.size)
+	return anything != 0, nil
+}
+
+// Receive receives the message into b, of its size.
+func (f *Found) Receive(b []byte, then func(*Op)) *Op {
+	o := &Op{Then: then, rank: f.From, N: f.Size, in: true}
+	p := o.pin(b)
+	var r C.MPI_Request
+	var done C.int
+	f.c.w.mu.Lock()
+	e := C.tessera_take(&f.f, p, C.int(len(b)), &r, &done)
+	f.c.w.begun(o, r, e, "MPI_Imrecv", done != 0)
+	return o
+}
+
+// begun notes that an operation is under way, or has ended. It gives mu back.
+func (w *World) begun(o *Op, r C.MPI_Request, e C.int, call string, done bool) {
+	if e == C.MPI_SUCCESS && !done {
+		w.requests, w.ops = append(w.requests, r), append(w.ops, o)
+		w.mu.Unlock()
+		w.Wake() // who progresses looks more often now
+		return
+	}
+	w.mu.Unlock()
+	if e != C.MPI_SUCCESS {
+		o.Err = failure(call, e)
+	}
+	o.finish()
+}
+
+// Cancel has MPI give up a message that is to be received, if nothing of it has come. The
+// operation ends then, with an error.
+func (w *World) Cancel(o *Op) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, x := range w.ops {
+		if x == o && o.in {
+			C.tessera_cancel(&w.requests[i])
+		}
+	}
+}
+
+// Progress has MPI get on, and ends what has come to its end. It returns how many operations
+// have, and how many have not. The error is an *Error: of MPI as a whole.
+func (w *World) Progress() (ended, left int, err error) {
+	w.mu.Lock()
+	n := len(w.requests)
+	if n == 0 {
+		w.mu.Unlock()
+		return 0, 0, nil
+	}
+	for len(w.which) < n {
+		w.which, w.got, w.errors = append(w.which, 0), append(w.got, 0), append(w.errors, 0)
+		w.statuses = append(w.statuses, C.MPI_Status{})
+	}
+	var many C.int
+	if e := C.tessera_test(&w.requests[0], C.int(n), &w.which[0], &many, &w.got[0], &w.errors[0], &w.statuses[0]); e != C.MPI_SUCCESS {
+		w.mu.Unlock()
+		return 0, n, failure("MPI_Testsome", e)
+	}
+	if many == 0 {
+		w.mu.Unlock()
+		return 0, n, nil
+	}
+	over := make([]*Op, many)
+	for i := range over {
+		o := w.ops[w.which[i]]
+		if o.in {
+			o.N = int(w.got[i])
+		}
+		if w.errors[i] != C.MPI_SUCCESS {
+			o.Err = failure("MPI_Testsome", w.errors[i])
+		}
+		over[i], w.ops[w.which[i]] = o, nil
+	}
+	keep := 0
+	for i, o := range w.ops {
+		if o != nil {
+			w.requests[keep], w.ops[keep] = w.requests[i], o
+			keep++
+		}
+	}
+	clear(w.ops[keep:])
+	w.requests, w.ops = w.requests[:keep], w.ops[:keep]
+	w.mu.Unlock()
+	for _, o := range over {
+		if o.in {
+			w.ring(o.rank)
+		}
+		o.finish()
+	}
+	return len(over), keep, nil
+}

@@ -1,0 +1,120 @@
+package mpi
+
+import (
+	"errors"
+	"hash/crc32"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// direct is the size in bytes from which on what Value.Encode writes is sent from where it
+// lies. Less is collected, and goes with a frame; gathered is the most that a frame has.
+const (
+	direct   = 32 << 10
+	gathered = 1 << 20
+)
+
+// answer is the writer that the value of a fetch is encoded to.
+type answer struct {
+	p      *peer
+	id     uint32
+	stored *versions.Memory // where a value lies that stays as it is until the end
+	buf    []byte           // to go with the next frame
+	sum    uint32
+	on     []chan struct{} // closed when what was sent from there is not needed any more
+}
+
+// errGone is why nothing can be written to a node that has left.
+var errGone = errors.New("the node has left")
+
+// newAnswer returns the writer for a fetch of p.
+func newAnswer(p *peer, id uint32, v versions.Value) *answer {
+	a := &answer{p: p, id: id}
+	if s, ok := v.(versions.Stored); ok {
+		m := s.Memory()
+		a.stored = &m
+	}
+	return a
+}
+
+// Write implements [io.Writer].
+func (a *answer) Write(b []byte) (int, error) {
+	if len(b) < direct {
+		a.sum = crc32.Update(a.sum, castagnoli, b)
+		a.buf = append(a.buf, b...)
+		if len(a.buf) < gathered {
+			return len(b), nil
+		}
+		return len(b), a.flush(frame{})
+	}
+	if err := a.flush(frame{n: uint64(len(b))}); err != nil {
+		return 0, err
+	}
+	for rest := b; len(rest) > 0; {
+		k := min(len(rest), libmpi.Piece)
+		done := make(chan struct{})
+		a.p.comm.Send(rest[:k], a.p.rank, int(a.id), func(*libmpi.Op) { close(done) })
+		a.on, rest = append(a.on, done), rest[k:]
+	}
+	a.sum = crc32.Update(a.sum, castagnoli, b) // while it is on its way
+	if a.keeps(b) {
+		return len(b), nil
+	}
+	return len(b), a.wait()
+}
+
+// keeps reports whether b is a part of the value, and not of a buffer that is used again.
+func (a *answer) keeps(b []byte) bool {
+	m := a.stored
+	if m == nil || m.Rows == 0 {
+		return false
+	}
+	first, at := uintptr(m.Data), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	end := first + uintptr(int64(m.Rows-1)*m.Pitch+m.Width)
+	return at >= first && at+uintptr(len(b)) <= end
+}
+
+// flush sends a frame of the value, with what was collected.
+func (a *answer) flush(f frame) error {
+	f.kind, f.id, f.payload = kindPart, a.id, a.buf
+	a.buf = a.buf[:0] // a frame is a copy
+	if !a.p.put(&f) {
+		return errGone
+	}
+	return nil
+}
+
+// wait waits for what was sent from where it lies. If the other side has left, nobody reads
+// it any more, whatever MPI still holds.
+func (a *answer) wait() error {
+	for _, done := range a.on {
+		select {
+		case <-done:
+		case <-a.p.gone:
+			select {
+			case <-done:
+			default:
+				a.p.abandoned.Add(1)
+				return errGone
+			}
+		}
+	}
+	a.on = a.on[:0]
+	return nil
+}
+
+// serve sends a value to who wants it, and returns when nothing reads it any more.
+func (p *peer) serve(id uint32, v versions.Value) {
+	a := newAnswer(p, id, v)
+	err := v.Encode(a)
+	switch {
+	case errors.Is(err, errGone):
+	case err != nil:
+		p.put(&frame{kind: kindFailed, id: id, payload: []byte(err.Error())})
+	default:
+		_ = a.flush(frame{last: true, sum: a.sum})
+	}
+	_ = a.wait()
+}
