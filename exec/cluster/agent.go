@@ -312,15 +312,23 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 	})
 }
 
-// end ends the work for a job, without holding up who calls.
+// end ends the work for a job. What the job has is dropped before it returns, so that there is
+// room for what the driver sends next; but tasks that still run do not hold up who calls.
 func (a *agent) end(d *driverOf, job uint64) {
-	a.over.Add(1)
-	go func() {
-		defer a.over.Done()
+	over := func() {
 		d.exec.over(job)
 		a.mu.Lock()
 		delete(a.owners, job)
 		a.mu.Unlock()
+	}
+	if d.exec.idle(job) {
+		over()
+		return
+	}
+	a.over.Add(1)
+	go func() {
+		defer a.over.Done()
+		over()
 	}()
 }
 

@@ -48,6 +48,7 @@ type work struct {
 	traced atomic.Bool // the driver wants to know when tasks run …
 	tells  atomic.Bool // … and what came for each
 	tasks  sync.WaitGroup
+	untold atomic.Int64 // of these, those of whose end the driver has not been told
 	ends   sync.Once
 	ended  bool // no task begins any more; executor.mu guards it
 	parsed parsed
@@ -122,6 +123,14 @@ func (x *executor) state() (s state) {
 	return s
 }
 
+// idle reports whether the driver has been told of the end of each task of a job.
+func (x *executor) idle(job uint64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	w := x.jobs[job]
+	return w == nil || w.untold.Load() == 0
+}
+
 // over ends the work for a job, and nothing of the job is kept. It may be a set of data as
 // well, for which there is no work.
 func (x *executor) over(job uint64) {
@@ -168,6 +177,7 @@ func (w *work) run(tasks []task) {
 	ended := w.ended
 	if !ended {
 		w.tasks.Add(len(tasks))
+		w.untold.Add(int64(len(tasks)))
 	}
 	w.mu.Unlock()
 	if ended {
@@ -368,8 +378,7 @@ func (e *execution) arrived(n int32) {
 	if len(e.told.Missing) > 0 {
 		e.w.meter.change(-waited, 0)
 		e.told.ID = e.task.ID
-		e.w.report(e.told)
-		e.w.tasks.Done()
+		e.w.reportLast(e.told)
 		return
 	}
 	e.since.Store(e.w.meter.change(-waited, 1))
@@ -465,8 +474,7 @@ func (w *work) heeds(trace, tell bool) {
 func (w *work) giveBack(ids []uint64) {
 	for _, e := range w.gate.back(w.number, ids) {
 		w.meter.change(0, -1)
-		w.report(end{ID: e.task.ID, Back: true})
-		w.tasks.Done()
+		w.reportLast(end{ID: e.task.ID, Back: true})
 	}
 }
 
@@ -498,6 +506,12 @@ func (w *work) end(x end, err error) {
 	if err != nil {
 		x.Fault = newFault(err, w.known.errs)
 	}
+	w.reportLast(x)
+}
+
+// reportLast reports what the node says of a task last.
+func (w *work) reportLast(x end) {
+	w.untold.Add(-1)
 	w.report(x)
 	w.tasks.Done()
 }

@@ -302,11 +302,15 @@ func (j *job) secure(c taken) {
 	c.of.second = c.second
 }
 
-// discard has nodes drop a copy.
+// discard has nodes drop a copy, also those that have a place for it and nothing in it.
 func (j *job) discard(c *entry) {
 	for _, h := range c.holders {
 		j.where.drop(h, c.ref)
 		j.nodes[h].memory.forget(c)
 	}
 	c.holders = nil
+	for _, h := range slices.Clone(c.spots) {
+		j.where.drop(h, c.ref)
+		j.nodes[h].memory.forget(c)
+	}
 }

@@ -263,12 +263,7 @@ func (r *replay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.all {
-		for _, n := range r.nodes {
-			n.memory.forget(x)
-		}
-		for _, h := range x.holders {
-			r.where.drop(h, x.ref)
-		}
+		r.discard(x)
 	}
 	for _, c := range r.stay {
 		c.spare = true
