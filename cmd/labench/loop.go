@@ -24,7 +24,7 @@ import (
 type loopFlags struct {
 	size                     loopapps.Size
 	schemes, queues, victims string
-	forms                    string
+	forms, kernel            string
 	grain, workers, repeat   int
 	plot                     string
 	explain, json            bool
@@ -42,8 +42,10 @@ func newLoopCommand(a *app) *cobra.Command {
 			"  components  connected components of an R-MAT graph: rows of unlike lengths\n" +
 			"  linreg      linear regression on dense random data: rows all alike\n" +
 			"  kmeans      k-means on points in blocks\n" +
-			"  histogram   a histogram of points in blocks\n\n" +
-			"The last two compare forms of the work as well: a task for each block\n" +
+			"  histogram   a histogram of points in blocks\n" +
+			"  svm         a cascade of support vector machines, trained on points in blocks\n" +
+			"  neighbours  nearest neighbours by trees of points in blocks\n\n" +
+			"The last four compare forms of the work as well: a task for each block\n" +
 			"(baseline), a loop over partitions of the blocks (split), and both after the\n" +
 			"data were copied into larger blocks (rechunk, materialised). Their queues are\n" +
 			"the partitions.\n\n" +
@@ -69,15 +71,17 @@ func newLoopCommand(a *app) *cobra.Command {
 	fl.IntVar(&f.size.Edges, "edges", 16<<20, "components: its edges, of which some are equal")
 	fl.IntVar(&f.size.Rows, "rows", 200000, "linreg: rows of the data")
 	fl.IntVar(&f.size.Features, "features", 100, "linreg: features of a row")
-	fl.IntVar(&f.size.Points, "points", 1<<20, "kmeans, histogram: points")
-	fl.IntVar(&f.size.Dims, "dims", 0, "their coordinates (default 20 for kmeans, 5 for histogram)")
+	fl.IntVar(&f.size.Points, "points", 0, "points in blocks (default 1048576 for kmeans and histogram, 8192 for svm, 65536 for neighbours, with four queries for each)")
+	fl.IntVar(&f.size.Dims, "dims", 0, "their coordinates (default 20 for kmeans and svm, 5 for histogram, 3 for neighbours)")
 	fl.IntVar(&f.size.Blocks, "blocks", 8, "blocks of them for each worker")
 	fl.IntVar(&f.size.Centres, "centres", 8, "kmeans: centres")
 	fl.IntVar(&f.size.Iterations, "iterations", 10, "kmeans: iterations")
 	fl.IntVar(&f.size.Bins, "bins", 4, "histogram: bins for each coordinate")
-	fl.StringVar(&f.forms, "forms", "all", "kmeans, histogram: all, "+words(loopapps.Forms()))
+	fl.StringVar(&f.kernel, "kernel", loopapps.RBF.String(), "svm: "+words(loopapps.Kernels()))
+	fl.IntVar(&f.size.Neighbours, "neighbours", 5, "neighbours: how many of each query")
+	fl.StringVar(&f.forms, "forms", "all", "of points in blocks: all, "+words(loopapps.Forms()))
 	fl.Uint64Var(&f.size.Seed, "seed", 1, "seed of the data")
-	fl.StringVar(&f.schemes, "schemes", "", "schemes: all, "+words(schemes())+" (default all; for kmeans and histogram auto)")
+	fl.StringVar(&f.schemes, "schemes", "", "schemes: all, "+words(schemes())+" (default all; auto where points are in blocks)")
 	fl.StringVar(&f.queues, "queues", "", "queues: all, "+words(queueKinds())+" (default all that differ on this machine)")
 	fl.StringVar(&f.victims, "victims", loop.SeqPri.String(), "whom to steal from: all, "+words(loop.Victims()))
 	fl.IntVar(&f.grain, "grain", 0, "fewest items of a chunk")
@@ -119,6 +123,11 @@ func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) (cases []lo
 	}
 	chosen, err := parseWords("schemes", cmp.Or(f.schemes, usual), schemes())
 	errs.note(err)
+	if k := slices.Index(namesOf(loopapps.Kernels()...), strings.ToLower(f.kernel)); k >= 0 {
+		f.size.Kernel = loopapps.Kernels()[k]
+	} else {
+		errs.note(&listError{"kernel", f.kernel, words(loopapps.Kernels())})
+	}
 	forms, err := parseWords("forms", f.forms, loopapps.Forms())
 	errs.note(err)
 	kinds := queueKinds()
@@ -136,7 +145,7 @@ func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) (cases []lo
 	}{
 		{"vertices", f.size.Vertices, 1}, {"edges", f.size.Edges, 0}, {"rows", f.size.Rows, 2}, {"features", f.size.Features, 1},
 		{"points", f.size.Points, 1}, {"dims", f.size.Dims, 1}, {"blocks", f.size.Blocks, 1}, {"centres", f.size.Centres, 1},
-		{"iterations", f.size.Iterations, 1}, {"bins", f.size.Bins, 1}, {"grain", f.grain, 0}, {"repeat", f.repeat, 1},
+		{"iterations", f.size.Iterations, 1}, {"bins", f.size.Bins, 1}, {"neighbours", f.size.Neighbours, 1}, {"grain", f.grain, 0}, {"repeat", f.repeat, 1},
 	} {
 		errs.within(n.name, n.got, n.least, 1<<31-1)
 	}
@@ -265,12 +274,7 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 	}
 	defer rt.Close()
 	kind := loopapps.Kinds()[i]
-	if f.size.Dims == 0 {
-		f.size.Dims = 20
-		if kind == loopapps.Counts {
-			f.size.Dims = 5
-		}
-	}
+	f.size.Default(kind)
 	cases, err := f.cases(kind, rt.Workers())
 	if err != nil {
 		return usage(err)

@@ -26,7 +26,7 @@ func TestLoop(t *testing.T) {
 	if r := doc.Plans[1]; r.Scheme != "mfsc" || r.Queues != "core+shares" || r.Victims != "seqpri" || r.Grain != 5 || r.Loops != 4 || r.Chunks == 0 || r.Best <= 0 || r.Best > r.Median || len(r.Stolen) != 2 {
 		t.Errorf("%+v", r)
 	}
-	for _, app := range []string{"kmeans", "histogram"} {
+	for _, app := range []string{"kmeans", "histogram", "svm", "neighbours"} {
 		code, out, errs := labench(t, "loop", app, "--points", "500", "--dims", "3", "--blocks", "3", "--iterations", "2", "--repeat", "1", "--workers", "2", "--schemes", "auto,gss", "--plot", plot)
 		if code != 0 || errs != "" || strings.Count(out, "\ngss ") != 2 || strings.Count(out, " split ") != 2 || strings.Count(out, " baseline ") != 1 {
 			t.Errorf("code %d\n%s\n%s", code, out, errs)
@@ -34,7 +34,7 @@ func TestLoop(t *testing.T) {
 		narrow(t, "loop", out)
 		checkPicture(t, plot)
 	}
-	for _, bad := range [][]string{{"kmeans", "--queues", "core"}, {"kmeans", "--points", "0"}, {"histogram", "--forms", "none"}, {"kmeans", "--forms", "rechunk", "--plot", "x.svg"}, {}, {"knn"}, {"linreg", "components"}, {"linreg", "--schemes", "best"}, {"linreg", "--queues", "none"}, {"linreg", "--victims", "me"},
+	for _, bad := range [][]string{{"kmeans", "--queues", "core"}, {"kmeans", "--points", "-1"}, {"svm", "--kernel", "cubic"}, {"neighbours", "--neighbours", "0"}, {"histogram", "--forms", "none"}, {"kmeans", "--forms", "rechunk", "--plot", "x.svg"}, {}, {"knn"}, {"linreg", "components"}, {"linreg", "--schemes", "best"}, {"linreg", "--queues", "none"}, {"linreg", "--victims", "me"},
 		{"linreg", "--rows", "1"}, {"linreg", "--repeat", "0"}, {"linreg", "--grain", "-1"}, {"linreg", "--plot", "x.pdf"}, {"linreg", "--workers", "-2"}} {
 		if code, _, errs := labench(t, append([]string{"loop"}, bad...)...); code != exitUsage || errs == "" {
 			t.Errorf("%v: code %d, %q", bad, code, errs)

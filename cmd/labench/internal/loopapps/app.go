@@ -1,6 +1,7 @@
 package loopapps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -17,15 +18,17 @@ const (
 	LinReg             // linear regression
 	Clouds             // k-means
 	Counts             // a histogram
+	SVM                // a cascade of support vector machines
+	KNN                // nearest neighbours
 )
 
-var kinds = [...]string{"components", "linreg", "kmeans", "histogram"}
+var kinds = [...]string{"components", "linreg", "kmeans", "histogram", "svm", "neighbours"}
 
 // Kinds returns all applications.
-func Kinds() []Kind { return []Kind{CC, LinReg, Clouds, Counts} }
+func Kinds() []Kind { return []Kind{CC, LinReg, Clouds, Counts, SVM, KNN} }
 
 // Formed reports whether the application's problems are [Formed].
-func (k Kind) Formed() bool { return k == Clouds || k == Counts }
+func (k Kind) Formed() bool { return k >= Clouds }
 
 func (k Kind) String() string { return kinds[k] }
 
@@ -33,12 +36,28 @@ func (k Kind) String() string { return kinds[k] }
 type Size struct {
 	Vertices, Edges int // of CC: of the edges each is two elements of the matrix
 	Rows, Features  int // of LinReg
-	// Of Clouds and Counts: points, their coordinates, and how many blocks there are for each
-	// worker.
+	// Of those that are [Formed]: points, their coordinates, and how many blocks there are for
+	// each worker.
 	Points, Dims, Blocks int
-	Centres, Iterations  int // of Clouds
-	Bins                 int // of Counts, for each coordinate
+	Centres, Iterations  int    // of Clouds
+	Bins                 int    // of Counts, for each coordinate
+	Kernel               Kernel // of SVM
+	Neighbours           int    // of KNN
 	Seed                 uint64
+}
+
+// Default sets the number of points and of their coordinates if they are 0.
+func (s *Size) Default(k Kind) {
+	points, dims := 1<<20, 20
+	switch k {
+	case Counts:
+		dims = 5
+	case SVM:
+		points = 1 << 13
+	case KNN:
+		points, dims = 1<<16, 3
+	}
+	s.Points, s.Dims = cmp.Or(s.Points, points), cmp.Or(s.Dims, dims)
 }
 
 // Sites are where the loops of an application keep what Auto learns.
@@ -68,6 +87,10 @@ func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, erro
 		return NewKMeans(ctx, rt, size.Points, size.Dims, size.Centres, size.Iterations, blocks, size.Seed)
 	case Counts:
 		return NewHistogram(ctx, rt, size.Points, size.Dims, size.Bins, blocks, size.Seed)
+	case SVM:
+		return NewCascade(ctx, rt, size.Points, size.Dims, blocks, size.Kernel, size.Seed)
+	case KNN:
+		return NewNeighbours(ctx, rt, size.Points, size.Dims, size.Neighbours, blocks, size.Seed)
 	}
 	g, err := Adjacency(ctx, rt, NewRMAT(size.Vertices, size.Edges, size.Seed))
 	if err != nil {

@@ -203,7 +203,7 @@ func TestForms(t *testing.T) {
 func TestSweep(t *testing.T) {
 	rt := start(t, 2)
 	for _, k := range Kinds() {
-		p, err := New(t.Context(), rt, k, Size{Vertices: 500, Edges: 2000, Rows: 400, Features: 5, Points: 300, Dims: 3, Blocks: 4, Centres: 2, Iterations: 2, Bins: 3, Seed: 8})
+		p, err := New(t.Context(), rt, k, Size{Vertices: 500, Edges: 2000, Rows: 400, Features: 5, Points: 300, Dims: 3, Blocks: 4, Centres: 2, Iterations: 2, Bins: 3, Neighbours: 2, Seed: 8})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,8 @@ package loopapps
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -77,24 +79,123 @@ func newPoints(ctx context.Context, rt exec.Runtime, n, d, blocks int, fill func
 type formed struct {
 	data  *blocked.RowBlocks[float64]
 	parts *blocked.Partitions // if the form has loops
+	from  *blocked.Partitions // of the points as they were, if these were materialised
 }
 
-// prepare makes the points ready for their form.
-func (p *points) prepare(ctx context.Context, rt exec.Runtime) (f formed, err error) {
+// prepare makes the points ready for their form: in so many partitions or larger blocks for
+// each place where workers are, or 0 for one for each worker.
+func (p *points) prepare(ctx context.Context, rt exec.Runtime, multiplicity int) (f formed, err error) {
 	f.data = p.data
 	switch p.form {
 	case Rechunk:
-		workers := len(rt.Workers())
-		f.data, err = p.data.Rechunk(ctx, rt, (p.n+workers-1)/workers)
+		blocks := multiplicity * places(rt)
+		if multiplicity == 0 {
+			blocks = len(rt.Workers())
+		}
+		f.data, err = p.data.Rechunk(ctx, rt, (p.n+blocks-1)/blocks)
 	case Split, Materialised:
-		f.parts = blocked.Split(rt, p.data, 0)
+		f.parts = blocked.Split(rt, p.data, multiplicity)
 		if p.form == Materialised {
+			f.from = f.parts
 			if f.data, err = p.data.Materialize(ctx, rt, f.parts); err == nil {
-				f.parts = blocked.Split(rt, f.data, 0)
+				f.parts = blocked.Split(rt, f.data, multiplicity)
 			}
 		}
 	}
 	return f, err
+}
+
+// places returns at how many locations there are workers.
+func places(rt exec.Runtime) int {
+	known := map[int]bool{}
+	for _, w := range rt.Workers() {
+		known[w.Location] = true
+	}
+	return len(known)
+}
+
+// numbers returns which point each item is, or nil if they are in the order of the points.
+func (f formed) numbers() (all []int) {
+	if f.from == nil {
+		return nil
+	}
+	for _, p := range f.from.Partitions() {
+		all = slices.AppendSeq(all, p.ItemIndexes())
+	}
+	return all
+}
+
+// firstsOf returns the number of the first item of each block.
+func firstsOf(data *blocked.RowBlocks[float64]) []int {
+	firsts := make([]int, data.Blocks())
+	for b := 1; b < len(firsts); b++ {
+		firsts[b] = firsts[b-1] + data.Items(b-1)
+	}
+	return firsts
+}
+
+// all goes through all points.
+func (p *points) all() iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		i := 0
+		for b := range p.data.Blocks() {
+			for r := range p.data.Items(b) {
+				if !yield(i, p.data.Block(b).Row(r)) {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// units returns how many partitions there are, or blocks if the form has tasks.
+func (f formed) units() int {
+	if f.parts != nil {
+		return len(f.parts.Partitions())
+	}
+	return f.data.Blocks()
+}
+
+// items goes through the points of a unit: their numbers, ascending, and their coordinates.
+// Firsts is what firstsOf returns for the data, numbers what [formed.numbers] does.
+func (f formed) items(unit int, firsts, numbers []int) iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		blocks := []int{unit}
+		if f.parts != nil {
+			blocks = f.parts.Partitions()[unit].Indexes()
+		}
+		for _, b := range blocks {
+			for r := range f.data.Items(b) {
+				i := firsts[b] + r
+				if numbers != nil {
+					i = numbers[i]
+				}
+				if !yield(i, f.data.Block(b).Row(r)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// each calls do for every unit: in a loop in which a partition is an item, or in a task for
+// each block.
+func (f formed) each(ctx context.Context, rt exec.Runtime, opt loop.Options, do func(unit int) error) error {
+	if f.parts == nil {
+		return tasks(ctx, rt, f.units(), opt.Stats, do)
+	}
+	for _, p := range f.parts.Partitions() {
+		opt.Parts = append(opt.Parts, loop.Part{Items: 1, Location: p.Location})
+	}
+	return loop.For(ctx, rt, f.units(), opt, func(c loop.Chunk) error {
+		for u := c.Lo; u < c.Hi; u++ {
+			if err := do(u); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // reduce adds up what body contributes for rows lo to hi−1 of each block.
@@ -108,34 +209,46 @@ func reduce[T any](ctx context.Context, rt exec.Runtime, f formed, opt loop.Opti
 			return nil
 		})
 	}
-	began, blocks := time.Now(), f.data.Blocks()
+	blocks := f.data.Blocks()
 	partials := make([]T, blocks)
-	job := rt.NewJob(ctx)
-	for b := range blocks {
-		task := &blockTask{func() {
-			partials[b] = r.New()
-			body(f.data.Block(b), 0, f.data.Items(b), &partials[b])
-		}}
-		if _, err := job.Submit(&graph.Spec{Op: blockOp, Params: task}); err != nil {
-			break // the job's, which Wait returns
-		}
+	if err := tasks(ctx, rt, blocks, opt.Stats, func(b int) error {
+		partials[b] = r.New()
+		body(f.data.Block(b), 0, f.data.Items(b), &partials[b])
+		return nil
+	}); err != nil {
+		return r.New(), err
 	}
 	sum := r.New()
-	if err := job.Wait(); err != nil {
-		return sum, err
-	}
 	for b := range partials {
 		r.Add(&sum, &partials[b])
 	}
-	n, _ := f.data.Dims()
-	*opt.Stats = loop.Stats{Items: n, Took: time.Since(began), Workers: []loop.WorkerStats{{Chunks: blocks, Items: n}}}
+	opt.Stats.Items, _ = f.data.Dims()
 	return sum, nil
 }
 
+// tasks calls do for 0 to n−1, in a task for each, and says in stats how long that took.
+func tasks(ctx context.Context, rt exec.Runtime, n int, stats *loop.Stats, do func(i int) error) error {
+	began := time.Now()
+	job := rt.NewJob(ctx)
+	for i := range n {
+		if err := submit(job, func() error { return do(i) }); err != nil {
+			break // the job's, which Wait returns
+		}
+	}
+	err := job.Wait()
+	*stats = loop.Stats{Items: n, Took: time.Since(began), Workers: []loop.WorkerStats{{Chunks: n, Items: n}}}
+	return err
+}
+
+// submit submits a task.
+func submit(job exec.Job, do func() error, operands ...graph.Operand) error {
+	_, err := job.Submit(&graph.Spec{Op: blockOp, Params: &blockTask{do}, Operands: operands})
+	return err
+}
+
 // blockTask is the parameter of a task for a block, which stays in the process.
-type blockTask struct{ do func() }
+type blockTask struct{ do func() error }
 
 var blockOp = &versions.Op{Name: "block", Bound: true, Versions: []versions.Version{{Name: "go", Run: func(call *versions.Call) error {
-	call.Params.(*blockTask).do()
-	return nil
+	return call.Params.(*blockTask).do()
 }}}}

@@ -49,7 +49,7 @@ func (h *Histogram) cells() int {
 
 // Run implements [Problem], with one loop or a task for each block.
 func (h *Histogram) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error) {
-	f, err := h.prepare(ctx, rt)
+	f, err := h.prepare(ctx, rt, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ type clusters struct{ sums, counts []float64 }
 
 // Run implements [Problem], with a loop or the tasks of each iteration.
 func (m *KMeans) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (loops []loop.Stats, err error) {
-	f, err := m.prepare(ctx, rt)
+	f, err := m.prepare(ctx, rt, 0)
 	if err != nil {
 		return nil, err
 	}

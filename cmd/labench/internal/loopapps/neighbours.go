@@ -1,0 +1,209 @@
+package loopapps
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/loop"
+)
+
+// Neighbours finds the k nearest of n points for each of 4n others, all uniform in [0, 1)ᵈ, by
+// trees: one for each block of the points or, in forms that choose how many there are, one for
+// each place where workers are. Fewer trees are larger, and to look one up takes longer only by
+// the logarithm of its size.
+type Neighbours struct {
+	*points           // among which neighbours are sought
+	queries *points   // whose are sought
+	k       int       // at most n
+	have    []nearest // by query
+	want    []nearest
+}
+
+// queriesPerPoint is how many queries there are.
+const queriesPerPoint = 4
+
+// NewNeighbours makes n points of d coordinates in so many blocks, and the queries in blocks of
+// that size.
+func NewNeighbours(ctx context.Context, rt exec.Runtime, n, d, k, blocks int, seed uint64) (*Neighbours, error) {
+	random := func(n, blocks int, seed uint64) (*points, error) {
+		return newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
+			for j := range x {
+				x[j] = uniform(seed, i*d+j)
+			}
+		})
+	}
+	p, err := random(n, blocks, seed)
+	if err != nil {
+		return nil, err
+	}
+	q, err := random(queriesPerPoint*n, queriesPerPoint*min(blocks, n), seed+1)
+	return &Neighbours{points: p, queries: q, k: min(k, n)}, err
+}
+
+// SetForm implements [Formed].
+func (b *Neighbours) SetForm(f Form) { b.points.form, b.queries.form = f, f }
+
+// Bytes implements [Problem].
+func (b *Neighbours) Bytes() int64 { return b.points.Bytes() + b.queries.Bytes() }
+
+// Describe implements [Problem].
+func (b *Neighbours) Describe() string {
+	return fmt.Sprintf("%d points of %d coordinates in %d blocks, %d queries for %d neighbours", b.n, b.d, b.data.Blocks(), b.queries.n, b.k)
+}
+
+// Run implements [Problem], with two loops for the trees and one for the queries, or a task for
+// each tree and one for each pair of a tree and a block of queries.
+func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error) {
+	f, err := b.prepare(ctx, rt, 1)
+	if err != nil {
+		return nil, err
+	}
+	q, err := b.queries.prepare(ctx, rt, 0)
+	if err != nil {
+		return nil, err
+	}
+	b.have = make([]nearest, b.queries.n)
+	room := make(nearest, b.queries.n*b.k)
+	for i := range b.have {
+		b.have[i] = room[i*b.k : i*b.k : i*b.k+b.k]
+	}
+	loops := make([]loop.Stats, 3)
+	next := func(k int) loop.Options {
+		o := opt
+		o.Stats, o.Site = &loops[k], &sites[k]
+		return o
+	}
+	if f.parts == nil {
+		trees, err := b.plant(ctx, rt, f, next(0), 0, nil)
+		if err != nil {
+			return nil, err
+		}
+		return []loop.Stats{loops[0], loops[2]}, b.ask(ctx, rt, q, trees, &loops[2])
+	}
+	// There are few trees, so that workers share one: some nodes of each are left for a loop.
+	depth := 1
+	for 1<<depth < 4*len(rt.Workers()) {
+		depth++
+	}
+	left := make([][]node, f.units())
+	trees, err := b.plant(ctx, rt, f, next(0), depth, left)
+	if err != nil {
+		return nil, err
+	}
+	type part struct {
+		tree *kdTree
+		node
+	}
+	var parts []part
+	for i, t := range trees {
+		for _, n := range left[i] {
+			parts = append(parts, part{t, n})
+		}
+	}
+	if err := loop.For(ctx, rt, len(parts), next(1), func(c loop.Chunk) error {
+		for _, p := range parts[c.Lo:c.Hi] {
+			p.tree.grow(p.node, 0)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	o, numbers := next(2), q.numbers()
+	o.Parts = q.parts.Parts()
+	return loops, loop.For(ctx, rt, q.parts.Len(), o, func(c loop.Chunk) error {
+		offsets := make([]float64, b.d)
+		for s := range q.parts.Spans(c.Lo, c.Hi) {
+			block := q.data.Block(s.Block)
+			for r := s.Lo; r < s.Hi; r++ {
+				i := s.First + r - s.Lo
+				if numbers != nil {
+					i = numbers[i]
+				}
+				for _, t := range trees {
+					t.search(block.Row(r), offsets, &b.have[i])
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// plant returns a tree for each unit, grown to a depth; left then tells what is left to grow.
+func (b *Neighbours) plant(ctx context.Context, rt exec.Runtime, f formed, opt loop.Options, depth int, left [][]node) ([]*kdTree, error) {
+	firsts, numbers := firstsOf(f.data), f.numbers()
+	trees := make([]*kdTree, f.units())
+	return trees, f.each(ctx, rt, opt, func(u int) error {
+		n := 0
+		for range f.items(u, firsts, numbers) {
+			n++
+		}
+		t := newKDTree(n, b.d)
+		for i, x := range f.items(u, firsts, numbers) {
+			t.add(i, x)
+		}
+		nodes := t.grow(t.root(), depth)
+		if left != nil {
+			left[u] = nodes
+		}
+		trees[u] = t
+		return nil
+	})
+}
+
+// ask has a task look for the neighbours of each block of queries in each tree. Those of a block
+// go from tree to tree with what the ones before have found.
+func (b *Neighbours) ask(ctx context.Context, rt exec.Runtime, q formed, trees []*kdTree, stats *loop.Stats) error {
+	began := time.Now()
+	job, firsts := rt.NewJob(ctx), firstsOf(q.data)
+	lists := make([]graph.Datum, q.data.Blocks())
+	for _, t := range trees {
+		for block, first := range firsts {
+			if err := submit(job, func() error {
+				offsets := make([]float64, b.d)
+				for r := range q.data.Items(block) {
+					t.search(q.data.Block(block).Row(r), offsets, &b.have[first+r])
+				}
+				return nil
+			}, graph.Operand{Datum: &lists[block], Mode: graph.InOut}); err != nil {
+				break // the job's, which Wait returns
+			}
+		}
+	}
+	err := job.Wait()
+	*stats = loop.Stats{Items: b.queries.n, Took: time.Since(began), Workers: []loop.WorkerStats{{Chunks: len(trees) * len(lists), Items: b.queries.n}}}
+	return err
+}
+
+// exhaustive is the most distances that Verify computes for all queries; of more queries it
+// takes a part, evenly spread.
+const exhaustive = 1 << 28
+
+// Verify implements [Problem]: first by computing the distances to all points.
+func (b *Neighbours) Verify(first bool) error {
+	if first {
+		b.want = make([]nearest, b.queries.n)
+		step := max(1, (b.n*b.queries.n+exhaustive-1)/exhaustive)
+		for i, q := range b.queries.all() {
+			b.want[i] = b.have[i]
+			if i%step != 0 {
+				continue
+			}
+			all := make(nearest, 0, b.k)
+			for j, x := range b.points.all() {
+				all.offer(neighbour{square(x, q), j})
+			}
+			b.want[i] = all
+		}
+	}
+	for i, l := range b.have {
+		for j, p := range b.want[i] {
+			if len(l) != b.k || l[j] != p {
+				return fmt.Errorf("query %d: the neighbours are %v, want %v", i, l, b.want[i])
+			}
+		}
+	}
+	return nil
+}
