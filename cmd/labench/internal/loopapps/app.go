@@ -101,7 +101,7 @@ func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, erro
 
 // Describe implements [Problem].
 func (x *Components) Describe() string {
-	return fmt.Sprintf("R-MAT graph, %d vertices, matrix with %d elements", x.G.Rows(), x.G.Entries())
+	return fmt.Sprintf("R-MAT graph, %d vertices, matrix with %d elements", len(x.c), x.g.Entries())
 }
 
 // Describe implements [Problem].

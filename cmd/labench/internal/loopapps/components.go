@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/la/csr"
 )
 
 // Components is the connected components of a graph with adjacency matrix G, n×n and
@@ -16,21 +17,25 @@ import (
 // until nothing changes or MaxRounds have passed. Then vertices that are connected have the
 // largest number among them.
 type Components struct {
-	G    *CSR
-	c, u []float64
-	want []int32 // the largest vertex that each is connected with
+	g      *csr.Matrix
+	ia, ja []int // its arrays: row i has the elements data[k] in the columns ja[k], ia[i] ≤ k < ia[i+1]
+	data   []float64
+	c, u   []float64
+	want   []int32 // the largest vertex that each is connected with
 }
 
 // MaxRounds is the most rounds that Components has.
 const MaxRounds = 100
 
 // NewComponents makes ready to compute the components of a graph.
-func NewComponents(g *CSR) *Components {
-	return &Components{G: g, c: make([]float64, g.Rows()), u: make([]float64, g.Rows())}
+func NewComponents(g *csr.Matrix) *Components {
+	n, _ := g.Dims()
+	a := g.CSR().RawMatrix()
+	return &Components{g: g, ia: a.Indptr, ja: a.Ind, data: a.Data, c: make([]float64, n), u: make([]float64, n)}
 }
 
 // Bytes implements [Problem]: the matrix and the labels.
-func (x *Components) Bytes() int64 { return x.G.Bytes() + int64(8*(len(x.c)+len(x.u))) }
+func (x *Components) Bytes() int64 { return x.g.Memory() + int64(8*(len(x.c)+len(x.u))) }
 
 // RoundBytes returns what a round reads and writes at least: the matrix and the labels once,
 // and the new labels.
@@ -45,7 +50,7 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 	for len(rounds) < MaxRounds {
 		var s loop.Stats
 		opt.Stats, opt.Site = &s, &sites[0]
-		changed, err := loop.Reduce(ctx, rt, x.G.Rows(), opt, sum, func(c loop.Chunk, changed *int) error {
+		changed, err := loop.Reduce(ctx, rt, len(x.c), opt, sum, func(c loop.Chunk, changed *int) error {
 			*changed += x.propagate(c.Lo, c.Hi)
 			return nil
 		})
@@ -64,10 +69,10 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 func (x *Components) propagate(lo, hi int) (changed int) {
 	c := x.c
 	for i := lo; i < hi; i++ {
-		from, to := x.G.Ia[i], x.G.Ia[i+1]
-		data := x.G.Data[from:to]
+		from, to := x.ia[i], x.ia[i+1]
+		data := x.data[from:to]
 		m := c[i]
-		for k, j := range x.G.Ja[from:to] {
+		for k, j := range x.ja[from:to] {
 			if v := data[k] * c[j]; v > m {
 				m = v
 			}
@@ -95,7 +100,7 @@ func (x *Components) Verify(first bool) error {
 
 // unite returns for each vertex the largest one that is connected with it.
 func (x *Components) unite() []int32 {
-	parent := make([]int32, x.G.Rows())
+	parent := make([]int32, len(x.c))
 	for i := range parent {
 		parent[i] = int32(i)
 	}
@@ -108,7 +113,7 @@ func (x *Components) unite() []int32 {
 	}
 	// The root of a set is its largest vertex.
 	for i := range parent {
-		for _, j := range x.G.Ja[x.G.Ia[i]:x.G.Ia[i+1]] {
+		for _, j := range x.ja[x.ia[i]:x.ia[i+1]] {
 			a, b := find(int32(i)), find(int32(j))
 			parent[min(a, b)] = max(a, b)
 		}

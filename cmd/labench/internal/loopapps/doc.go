@@ -6,7 +6,7 @@
 // and by loops over partitions of these: those with which SplIter was (Barcelo, Queralt and
 // Cortes, 2023). Each checks its result by other means.
 //
-// Rmat, csr, components, regression, and, by way of form, kmeans, histogram, cascade with its
+// Rmat, adjacency, components, regression, and, by way of form, kmeans, histogram, cascade with its
 // solver smo, and neighbours with its kdtree compute and know of no measurement; app puts them
 // under one interface; sweep executes them with each plan in turn.
 package loopapps
