@@ -18,15 +18,18 @@ type Collection interface {
 	Items(block int) int
 	// Bytes returns the size of a block, by which [Split] makes partitions alike.
 	Bytes(block int) int64
-	// Locate returns the place of each block, as exec.Worker.Location, or −1 where that is
-	// not known. It is one look-up for all of them, and moves nothing: see [Near].
+	// Locate returns the place of each block, as exec.Worker.Location of the workers of this
+	// process, or −1 where that is not known. It is one look-up for all of them, and moves
+	// nothing: see [Near].
 	Locate(rt exec.Runtime) []int
 }
 
 // Partition is blocks of a [Collection] that lie in one place, where one worker at a time goes
 // through them.
 type Partition struct {
-	Location int // as exec.Worker.Location
+	// Location is as exec.Worker.Location; where a distributed matrix was split, the number
+	// of the node, 0 for this process.
+	Location int
 
 	blocks []int // ascending
 	firsts []int // the first item of each, by its number in the collection
@@ -74,6 +77,9 @@ type Span struct{ Block, Lo, Hi, First int }
 //		}
 //		return nil
 //	})
+//
+// The partitions of a distributed matrix are of tiles on nodes. There the blocks of each are
+// the operands of a task of an op that all nodes know: see [loop.Submit].
 type Partitions struct {
 	list   []Partition
 	blocks []int // of all partitions, one after the other; firsts and starts are by these
@@ -94,7 +100,11 @@ type Partitions struct {
 // Reference: SplIter, in Barcelo, Queralt, Cortes, Enhancing iteration performance on
 // distributed task-based workflows, 2023.
 func Split(rt exec.Runtime, c Collection, multiplicity int) *Partitions {
-	return split(sizesOf(c), c.Locate(rt), placesOf(rt.Workers()), multiplicity)
+	places := placesOf(rt.Workers())
+	if n, ok := c.(interface{ overNodes() bool }); ok && n.overNodes() {
+		places = nodesOfWorkers(rt.Workers())
+	}
+	return split(sizesOf(c), c.Locate(rt), places, multiplicity)
 }
 
 func sizesOf(c Collection) []blockSize {
@@ -132,6 +142,18 @@ func placesOf(workers []exec.Worker) (places []place) {
 		places[i].workers++
 	}
 	return places
+}
+
+// nodesOfWorkers returns the nodes that workers on cores are on: this process is 0.
+func nodesOfWorkers(workers []exec.Worker) []place {
+	nodes := slices.Clone(workers)
+	for i := range nodes {
+		if nodes[i].Host == "" {
+			nodes[i].Location = 0
+		}
+		nodes[i].Host = ""
+	}
+	return placesOf(nodes)
 }
 
 // split is Split when all is known.

@@ -20,7 +20,8 @@ type Worker struct {
 	// Accelerator is the name of the accelerator whose worker it is; empty for
 	// workers on cores.
 	Accelerator string
-	// Host is the name of the node that it is on; empty if it is in this process.
+	// Host is the name of the node that it is on; empty if it is in this process. Location
+	// then is the number of the node, from 1.
 	Host string
 }
 

@@ -52,6 +52,10 @@ type Kept interface {
 	// Fetch copies what the last job that has ended left of v, one of the values, into
 	// another value of its shape. A value that no task has written is left alone.
 	Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error
+	// Locate returns which node has each of the values: the Location of its workers, of which
+	// Worker.Host names it, or 0 for this process; −1 if no task has written it, or all nodes
+	// that had it are lost. It is one look-up for all of them, and moves nothing.
+	Locate(values []versions.Shaped) []int
 	// Release ends that. The values must not be used any more.
 	Release()
 }

@@ -70,6 +70,9 @@ func (c *Core) Keep(value any) {
 	c.kept[value] = &entry{set: 1, ref: transport.Ref{Job: 1}}
 }
 
+// Locate returns a node that has a value that is kept, −1 if there is none.
+func (c *Core) Locate(value any) int { return c.kept[value].located() }
+
 // Release ends that.
 func (c *Core) Release(value any) {
 	if e := c.kept[value]; e != nil {

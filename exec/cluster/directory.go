@@ -125,6 +125,14 @@ func (e *entry) unmade() bool { return e.version == 0 && e.set != 0 }
 // lost reports whether nobody has the latest version.
 func (e *entry) lost() bool { return len(e.holders) == 0 && !e.unmade() }
 
+// located returns the first node that has the latest version, −1 if there is none. E may be nil.
+func (e *entry) located() int {
+	if e == nil || len(e.holders) == 0 {
+		return -1
+	}
+	return e.holders[0]
+}
+
 // show has policies know which nodes have the latest version of d, whose entry this is.
 func (e *entry) show(d *graph.Datum) {
 	var l graph.Locations

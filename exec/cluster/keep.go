@@ -85,6 +85,17 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 	return &NodeLostError{Node: d.why().Node, Data: "a value that is kept"}
 }
 
+// Locate implements [exec.Kept].
+func (s *set) Locate(values []versions.Shaped) []int {
+	at := make([]int, len(values))
+	s.d.placing.Lock()
+	defer s.d.placing.Unlock()
+	for i, v := range values {
+		at[i] = s.d.kept[v].located()
+	}
+	return at
+}
+
 // Release implements [exec.Kept].
 func (s *set) Release() {
 	d, nodes := s.d, s.d.now()

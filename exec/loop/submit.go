@@ -19,7 +19,22 @@ import (
 // would ask for them if all took equally long; Worker and Queue are those of the worker
 // that would get the chunk. With PerSocket queues there is one for each node, and with Shares the
 // node's part of the items is contiguous, so data can be put there. Auto is [FAC2], for tasks
-// cost more than chunks. Of the other options only Priority counts.
+// cost more than chunks.
+//
+// With Options.Parts each part is cut for itself, so the items of a task lie in one place,
+// and Queue is the number of the part; Auto makes it one task. Which node executes the task is
+// for the runtime to say: a policy that looks where operands are, or at owners, sends it there.
+// Of the other options only Priority counts.
+//
+//	tiles := a.TileBlocks() // of a distributed matrix
+//	data, ps := tiles.Data(1), blocked.Split(rt, tiles, 0)
+//	n, err := loop.Submit(rt, job, ps.Len(), loop.Options{Parts: ps.Parts()}, func(c loop.Chunk) (graph.Spec, error) {
+//		s := graph.Spec{Op: sum, Operands: []graph.Operand{{Datum: &sums[c.Queue], Mode: graph.Out}}}
+//		for x := range ps.Spans(c.Lo, c.Hi) {
+//			s.Operands = append(s.Operands, graph.Operand{Datum: &data[x.Block], Mode: graph.In})
+//		}
+//		return s, nil
+//	})
 //
 // Submit returns the number of tasks that it has submitted. The error is an *[OptionsError],
 // what task returns, or the job's. It panics with [ErrItems] and [ErrBody].
@@ -30,18 +45,23 @@ func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) 
 	case task == nil:
 		panic(ErrBody)
 	}
-	if opt.Parts != nil {
-		return 0, &OptionsError{Problems: []string{"Parts is set: the tasks of a partition are submitted by its program"}}
-	}
 	if err := opt.validate(n); err != nil {
 		return 0, err
 	}
 	locations := nodes(rt.Workers())
-	p := opt.Plan
-	if p.automatic() {
-		p.Scheme = FAC2
+	var d *Dispenser
+	switch p := opt.Plan; {
+	case opt.Parts != nil:
+		if p.automatic() { // a chunk with all items of the part
+			p.Scheme, p.Grain = SS, max(1, n)
+		}
+		d = NewPartsDispenser(opt.Parts, locations, p)
+	default:
+		if p.automatic() {
+			p.Scheme = FAC2
+		}
+		d = NewDispenser(n, locations, p)
 	}
-	d := NewDispenser(n, locations, p)
 	for open := len(locations); open > 0; {
 		open = 0
 		for w := range locations {
@@ -64,19 +84,19 @@ func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) 
 	return tasks, nil
 }
 
-// nodes returns the locations of workers: their nodes, if there are several, and otherwise the
-// memories of the one node.
+// nodes returns the locations of workers: the numbers of their nodes, if there are several, and
+// otherwise the memories of the one node.
 func nodes(workers []exec.Worker) []int {
-	locations, known := make([]int, len(workers)), map[string]int{}
+	locations, several := make([]int, len(workers)), false
 	for i, w := range workers {
-		if _, ok := known[w.Host]; !ok {
-			known[w.Host] = len(known)
-		}
-		locations[i] = known[w.Host]
+		locations[i] = w.Location
+		several = several || w.Host != workers[0].Host
 	}
-	if len(known) == 1 {
-		for i := range workers {
-			locations[i] = workers[i].Location
+	if several {
+		for i, w := range workers {
+			if w.Host == "" {
+				locations[i] = 0
+			}
 		}
 	}
 	return locations

@@ -109,6 +109,15 @@ type kept struct {
 // Fetch implements [exec.Kept]: there is nothing.
 func (*kept) Fetch(context.Context, versions.Shaped, versions.Value) error { return nil }
 
+// Locate implements [exec.Kept].
+func (k *kept) Locate(values []versions.Shaped) []int {
+	at := make([]int, len(values))
+	for i, v := range values {
+		at[i] = k.s.core.Locate(v)
+	}
+	return at
+}
+
 // Release implements [exec.Kept].
 func (k *kept) Release() {
 	for _, v := range k.values {

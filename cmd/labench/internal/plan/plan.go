@@ -134,6 +134,18 @@ type set struct {
 // Fetch implements [exec.Kept]: there is nothing.
 func (s *set) Fetch(context.Context, versions.Shaped, versions.Value) error { return nil }
 
+// Locate implements [exec.Kept].
+func (s *set) Locate(values []versions.Shaped) []int {
+	at := make([]int, len(values))
+	for i, v := range values {
+		at[i] = none
+		if d := s.r.kept[v]; d != nil {
+			at[i] = int(d.home)
+		}
+	}
+	return at
+}
+
 // Release implements [exec.Kept].
 func (s *set) Release() {
 	for _, v := range s.values {
