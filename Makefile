@@ -36,7 +36,7 @@ links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $
 endef
 
 .PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
-	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops examples generate-check clean
+	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-spmv examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -251,6 +251,19 @@ bench-loops: ## what a loop and a chunk cost, in turns with OpenMP where it is i
 	for turn in 1 2 3; do
 		"$$dir/ours" -test.run '^$$' -test.bench 'Empty|Chunk' -test.benchtime 1s | grep ^Benchmark
 		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 1000000 1001
+	done
+
+bench-spmv: ## products of a sparse matrix and a vector, in turns with scipy and GraphBLAS where they are installed
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	$(GO) test -c -o "$$dir/ours" ./la/csr
+	if command -v $(CC) >/dev/null && $(CC) -O2 la/csr/testdata/peers/spmv_graphblas.c -lgraphblas -o "$$dir/graphblas" 2>/dev/null; then :
+	else echo "left out: GraphBLAS; it needs gcc and libgraphblas-dev"; fi
+	python=; for p in python3 /usr/bin/python3; do if $$p -c 'import scipy.sparse' 2>/dev/null; then python=$$p; break; fi; done
+	[[ -n $$python ]] || echo "left out: scipy; it needs python3-scipy"
+	for turn in 1 2 3; do
+		"$$dir/ours" -test.run '^$$' -test.bench MulVec -test.benchtime 1s | grep ^Benchmark
+		[[ ! -x $$dir/graphblas ]] || "$$dir/graphblas" 101
+		[[ -z $$python ]] || $$python la/csr/testdata/peers/spmv_scipy.py 101
 	done
 
 examples: ## run every example; each checks its own result

@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/pages"
 )
 
 // Error is the type of the constants that misuse panics with.
@@ -19,6 +20,10 @@ func (e Error) Error() string { return string(e) }
 
 // ErrOverlap is the panic of a product whose result shares memory with an operand.
 const ErrOverlap Error = "csr: the result shares memory with an operand"
+
+// ErrChanged is the panic of a product that finds other rows or columns in the caller's arrays
+// than there may be.
+const ErrChanged Error = "csr: the caller's row pointers or columns have changed"
 
 // StructureError reports arrays that are no sparse matrix.
 type StructureError struct {
@@ -47,6 +52,9 @@ type Matrix struct {
 
 	once sync.Once
 	t    *Matrix // the transpose, when it has been asked for
+
+	narrows sync.Once
+	narrow  []int32 // ja, when a product with a vector has been asked for
 }
 
 // blockWork is the entries, and rows, of a block of rows: some 10 µs of work, so that what a
@@ -120,6 +128,8 @@ func (a *Matrix) CSR() *sparse.CSR { return sparse.NewCSR(a.rows, a.cols, a.ia, 
 func (a *Matrix) T() *Matrix {
 	a.once.Do(func() {
 		t := &Matrix{rows: a.cols, cols: a.rows, ia: make([]int, a.cols+2), ja: make([]int, len(a.ja)), data: make([]float64, len(a.ja)), rt: a.rt}
+		pages.Large(t.ja)
+		pages.Large(t.data)
 		// ia[j+2] counts column j; summed up, ia[j+1] is where the next entry of row j goes.
 		for _, j := range a.ja {
 			t.ia[j+2]++
@@ -171,7 +181,28 @@ func (a *Matrix) Locate(rt exec.Runtime) []int {
 	return blocked.Near(rt, at)
 }
 
-// Memory returns the bytes of the arrays, without those of the transpose.
+// narrowed makes the columns in 32 bits at its first call, and reports whether they fit into these.
+// A product with a vector does little but read, and then reads 12 bytes for an entry in place of 16.
+func (a *Matrix) narrowed() bool {
+	if a.cols > math.MaxInt32 {
+		return false
+	}
+	a.narrows.Do(func() {
+		narrow := make([]int32, len(a.ja))
+		pages.Large(narrow)
+		for k, j := range a.ja {
+			if uint(j) >= uint(a.cols) {
+				panic(ErrChanged)
+			}
+			narrow[k] = int32(j)
+		}
+		a.narrow = narrow
+	})
+	return len(a.narrow) == len(a.ja)
+}
+
+// Memory returns the bytes of the arrays, without those of the transpose and of what products
+// with vectors make.
 func (a *Matrix) Memory() int64 { return 16*int64(len(a.ja)) + 8*int64(len(a.ia)) }
 
 // NonFinite returns the first stored element, by rows, that is infinite or NaN; ok says that

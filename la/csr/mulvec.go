@@ -15,7 +15,8 @@ import (
 //
 // where x has as many elements as op(A) has columns and dst as many as it has rows. The
 // bits are the same on any number of workers. For Aᵀ the transpose is made once: see
-// [Matrix.T].
+// [Matrix.T]. The first product also copies the columns into 32 bits, a quarter of A's memory:
+// later ones have less to read.
 //
 // The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined. It
 // panics with [ErrOverlap] if dst and x begin at the same element.
@@ -29,8 +30,13 @@ func (a *Matrix) MulVecTo(ctx context.Context, dst []float64, trans bool, x []fl
 	if trans {
 		a = a.T()
 	}
+	narrow := a.narrowed()
 	return loop.For(ctx, a.rt, a.Blocks(), loop.Options{Site: &a.products}, func(c loop.Chunk) error {
-		a.mulVec(dst, x, a.starts[c.Lo], a.starts[c.Hi])
+		if lo, hi := a.starts[c.Lo], a.starts[c.Hi]; narrow {
+			a.mulVecNarrow(dst, x, lo, hi)
+		} else {
+			a.mulVec(dst, x, lo, hi)
+		}
 		return nil
 	})
 }
@@ -61,6 +67,32 @@ func (a *Matrix) mulVec(dst, x []float64, lo, hi int) {
 		}
 		for ; k < len(ja); k++ {
 			s0 += data[k] * x[ja[k]]
+		}
+		dst[i] = (s0 + s1) + (s2 + s3)
+	}
+}
+
+// mulVecNarrow is mulVec with the columns in 32 bits, and the same bits. These are the matrix's
+// own, and were held against the number of columns, as many as x has elements: so only rows are
+// checked, for the caller has their pointers. The checks of entries would take a tenth of the time.
+func (a *Matrix) mulVecNarrow(dst, x []float64, lo, hi int) {
+	columns, values, vector := unsafe.Pointer(unsafe.SliceData(a.narrow)), unsafe.Pointer(unsafe.SliceData(a.data)), unsafe.Pointer(unsafe.SliceData(x))
+	at := func(j uint32) float64 { return *(*float64)(unsafe.Add(vector, 8*uintptr(j))) }
+	for i := lo; i < hi; i++ {
+		k, to := a.ia[i], a.ia[i+1]
+		if uint(k) > uint(to) || to > len(a.narrow) { // of which there are as many as values
+			panic(ErrChanged)
+		}
+		var s0, s1, s2, s3 float64
+		for ; k+4 <= to; k += 4 {
+			j, d := (*[4]uint32)(unsafe.Add(columns, 4*k)), (*[4]float64)(unsafe.Add(values, 8*k))
+			s0 += d[0] * at(j[0])
+			s1 += d[1] * at(j[1])
+			s2 += d[2] * at(j[2])
+			s3 += d[3] * at(j[3])
+		}
+		for ; k < to; k++ {
+			s0 += a.data[k] * at(*(*uint32)(unsafe.Add(columns, 4*k)))
 		}
 		dst[i] = (s0 + s1) + (s2 + s3)
 	}

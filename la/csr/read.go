@@ -8,6 +8,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/pages"
 )
 
 // ReadOptions says how a file is read. The zero value works, and nil means the zero value.
@@ -77,6 +78,8 @@ func (c *coo) matrix(rt exec.Runtime) (*Matrix, error) {
 		n++
 	}
 	ja, data := make([]int, n), make([]float64, n)
+	pages.Large(ja)
+	pages.Large(data)
 	for k, e := range c.list[:n] {
 		ia[e.i+1]++
 		ja[k], data[k] = int(e.j), e.v

@@ -1,0 +1,45 @@
+package csr
+
+import (
+	"math"
+	"testing"
+)
+
+// TestMulVecNarrow: rows of all lengths, by columns of 32 bits and by those of 64, which only
+// matrices of more than 2^31 columns have; and the caller's arrays change.
+func TestMulVecNarrow(t *testing.T) {
+	const n = 20
+	a := &Matrix{rows: n, cols: n, ia: make([]int, 1, n+1)}
+	x, want := make([]float64, n), make([]float64, n)
+	for i := range n {
+		x[i] = float64(i + 1)
+		for k := range i {
+			j := (7*i + 3*k) % n
+			a.ja, a.data = append(a.ja, j), append(a.data, float64(k-5))
+			want[i] += float64(k-5) * float64(j+1)
+		}
+		a.ia = append(a.ia, len(a.ja))
+	}
+	wide, got := make([]float64, n), make([]float64, n)
+	a.mulVec(wide, x, 0, n)
+	if !a.narrowed() || (&Matrix{cols: math.MaxInt32 + 1}).narrowed() {
+		t.Error("which columns fit into 32 bits")
+	}
+	a.mulVecNarrow(got, x, 0, n)
+	for i := range want {
+		if wide[i] != want[i] || got[i] != want[i] {
+			t.Errorf("row %d: %v and %v, want %v", i, wide[i], got[i], want[i])
+		}
+	}
+	panics := func(what string, f func()) {
+		defer func() {
+			if recover() == nil {
+				t.Error(what, "does not panic")
+			}
+		}()
+		f()
+	}
+	a.ia[n] = len(a.ja) + 1
+	panics("a row that ends behind the entries", func() { a.mulVecNarrow(got, x, 0, n) })
+	panics("a column out of range", func() { (&Matrix{cols: 2, ja: []int{0, 2}}).narrowed() })
+}
