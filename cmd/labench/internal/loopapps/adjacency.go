@@ -9,6 +9,7 @@ import (
 	"github.com/james-bowman/sparse"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/la/csr"
 )
 
@@ -37,6 +38,7 @@ func Adjacency(ctx context.Context, rt exec.Runtime, g Graph) (*csr.Matrix, erro
 		a.ia[i] += a.ia[i-1]
 	}
 	a.ja = make([]int, a.ia[n+1])
+	pages.Large(a.ja)
 	if err := each(ctx, rt, g, func(u, v int) { a.ja[count(a.ia, u+1)] = v }); err != nil {
 		return nil, err
 	}
@@ -91,6 +93,7 @@ func (a *rows) tidy(ctx context.Context, rt exec.Runtime) ([]float64, error) {
 	a.ia[len(length)] = to
 	a.ja = a.ja[:to]
 	data := make([]float64, to)
+	pages.Large(data)
 	return data, loop.For(ctx, rt, to, loop.Options{}, func(c loop.Chunk) error {
 		for k := c.Lo; k < c.Hi; k++ {
 			data[k] = 1

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/la/csr"
 )
 
@@ -31,7 +32,10 @@ const MaxRounds = 100
 func NewComponents(g *csr.Matrix) *Components {
 	n, _ := g.Dims()
 	a := g.CSR().RawMatrix()
-	return &Components{g: g, ia: a.Indptr, ja: a.Ind, data: a.Data, c: make([]float64, n), u: make([]float64, n)}
+	x := &Components{g: g, ia: a.Indptr, ja: a.Ind, data: a.Data, c: make([]float64, n), u: make([]float64, n)}
+	pages.Large(x.c) // its elements are read in any order
+	pages.Large(x.u)
+	return x
 }
 
 // Bytes implements [Problem]: the matrix and the labels.
