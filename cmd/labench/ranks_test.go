@@ -81,10 +81,39 @@ func TestRankLost(t *testing.T) {
 	}
 }
 
+// TestRankDriverLost: where the launcher keeps them, the other ranks end soon after the one that
+// drives, with exitLost, by which deploy/slurm/rank knows. If it was giving one of them a value,
+// this one has MPI end all, with exitLost as well.
+func TestRankDriverLost(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "states")
+	args := strings.Fields("cholesky -n 1500 --nb 50 --every 6 --repeat 1 --warmup 0 --profile none --distributed --cluster mpi --node-timeout 5s --checkpoint " + dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // seconds, but for a busy machine
+	defer cancel()
+	noted := filepath.Join(t.TempDir(), "rank")
+	c, out := mpirun(ctx, t, 3, append(keeping(), noting(noted)...), args...)
+	killOnState(ctx, t, dir, noted+"0", out)
+	if err := c.Wait(); err != nil && !is[*exec.ExitError](err) || ctx.Err() != nil {
+		t.Fatalf("error %v: %s", errors.Join(err, ctx.Err()), out)
+	}
+	all := c.ProcessState.ExitCode() == exitLost && strings.Count(out.String(), "MPI cannot go on") == 1
+	for _, rank := range []string{"1", "2"} {
+		code, err := os.ReadFile(noted + rank + ".code")
+		if lost := err == nil && strings.TrimSpace(string(code)) == strconv.Itoa(exitLost); !lost && !all {
+			t.Errorf("rank %s: exit code %s, error %v, want %d: %s", rank, code, err, exitLost, out)
+		}
+	}
+}
+
 // noting has each rank write its process into the file path+rank, and its exit code into
-// path+rank.code.
+// path+rank.code. It passes SIGUSR1 on, which MPICH's launcher sends its ranks.
 func noting(path string) []string {
-	return []string{"sh", "-c", `f=$0${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "$@" & echo $! >"$f.new"; mv "$f.new" "$f"; wait $!; code=$?; echo $code >"$f.code"; exit $code`, path}
+	return []string{"sh", "-c", `f=$0${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+"$@" & p=$!
+trap 'kill -USR1 $p' USR1
+echo $p >"$f.new"; mv "$f.new" "$f"
+wait $p; code=$?
+while kill -0 $p 2>/dev/null; do wait $p; code=$?; done
+echo $code >"$f.code"; exit $code`, path}
 }
 
 // killOnState kills the process that a file names as soon as there is a state in dir.

@@ -43,6 +43,13 @@
 // launcher lets them (srun --no-kill) and the MPI library does: docs/cluster.md says what
 // Open MPI and MPICH do. Where they cannot, Options.Broken is told.
 //
+// # Signals
+//
+// MPI libraries have handlers for signals: MPICH for SIGUSR1, by which its launcher says that
+// a rank is lost. If Open initialises MPI, such a handler runs on the stack for signals, as Go
+// demands, and then Go's own. Faults are left to Go. Of a program that has initialised MPI
+// itself the handlers are left alone.
+//
 // # The end
 //
 // MPI_Finalize of MPICH 4.0 may wait for ever where ranks are on several machines: see

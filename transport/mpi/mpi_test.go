@@ -10,8 +10,10 @@ import (
 	"net/rpc"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +27,9 @@ var control = flag.String("control", "", "directory of the tests' own sockets; s
 
 const ranks = 4
 
+// notified gets SIGUSR1, from before MPI was initialised.
+var notified = make(chan os.Signal, 1)
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if *late {
@@ -37,6 +42,7 @@ func TestMain(m *testing.M) {
 	if *control == "" {
 		os.Exit(launch())
 	}
+	signal.Notify(notified, syscall.SIGUSR1)
 	w, err := Open()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -21,6 +22,51 @@ static void settings(void) {
 	setenv("UCX_RCACHE_ENABLE", "n", 0);
 }
 
+/* What handles each signal before MPI is initialised, and what MPI has put in its place. */
+static struct sigaction before[NSIG], after[NSIG];
+
+static void nothing(int signo) { (void)signo; }
+
+static void handle(struct sigaction *a, int signo, siginfo_t *info, void *context) {
+	if (a->sa_flags & SA_SIGINFO)
+		a->sa_sigaction(signo, info, context);
+	else if (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN)
+		a->sa_handler(signo);
+}
+
+/* both has first MPI and then Go handle a signal. */
+static void both(int signo, siginfo_t *info, void *context) {
+	handle(&after[signo], signo, info, context);
+	handle(&before[signo], signo, info, context);
+}
+
+/* signals_begin notes what handles signals. MPICH has a handler for SIGUSR1, by which mpirun says
+ * that a rank is lost. It calls the one before with the number only, and Go's wants more. */
+static void signals_begin(void) {
+	for (int s = 1; s < NSIG; s++)
+		if (sigaction(s, NULL, &before[s]) != 0)
+			before[s].sa_handler = SIG_DFL;
+	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = nothing, .sa_flags = SA_ONSTACK | SA_RESTART}, NULL);
+}
+
+/* signals_end has signals handled as Go demands: on the stack for signals, as goroutines have
+ * small ones. Faults are Go's alone, which makes panics of them. */
+static void signals_end(void) {
+	for (int s = 1; s < NSIG; s++) {
+		if (sigaction(s, NULL, &after[s]) != 0 || after[s].sa_handler == before[s].sa_handler)
+			continue;
+		int fault = s == SIGSEGV || s == SIGBUS || s == SIGFPE;
+		if (fault || after[s].sa_handler == nothing || after[s].sa_handler == SIG_DFL || after[s].sa_handler == SIG_IGN) {
+			sigaction(s, &before[s], NULL);
+			continue;
+		}
+		struct sigaction a = after[s];
+		a.sa_sigaction = both;
+		a.sa_flags |= SA_ONSTACK | SA_SIGINFO | SA_RESTART;
+		sigaction(s, &a, NULL);
+	}
+}
+
 /* tessera_begin initialises MPI, unless the program has. */
 int tessera_begin(int *began, int *thread, int *rank, int *size) {
 	int e, was;
@@ -30,7 +76,9 @@ int tessera_begin(int *began, int *thread, int *rank, int *size) {
 		e = MPI_Query_thread(thread);
 	} else {
 		settings();
+		signals_begin();
 		e = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, thread);
+		signals_end();
 		*began = e == MPI_SUCCESS;
 	}
 	*thread = *thread >= MPI_THREAD_SERIALIZED;
