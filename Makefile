@@ -60,6 +60,7 @@ test: ## test the default build, in six minutes of processor time
 	test ! -e /proc/self || test -e /proc/self/schedstat || echo "  left out  what other programs take of a core: this kernel does not tell (schedstat)"
 	test ! -e /proc/self || test -e /sys/kernel/mm/transparent_hugepage/enabled && grep -q ^VmFlags /proc/self/smaps || echo "  left out  large pages: this kernel has none, or does not tell (smaps)"
 	echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda, mpi and noasm, builds without C, examples: make test-all"
+	echo "  left out  the batch scripts on a Slurm cluster: make test-slurm"
 	echo "make test: passed"
 
 test-all: test test-blas test-noasm test-nocgo test-long test-race test-cuda test-mpi examples ## test all that this machine can run, in half an hour
