@@ -24,6 +24,7 @@ CLEAN_ENV := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
 LINK_OPENBLAS := -lopenblas
 LINK_LAPACKE  := -l:liblapacke.so.3 -lopenblas
+LINK_SCALAPACK := -lscalapack-openmpi
 LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lgomp -lm -ldl -lpthread
 
 # The header for machines without CUDA's toolkit; it includes the toolkit's own
@@ -127,11 +128,15 @@ test-cuda: ## test the tag cuda on fake libraries, under the race detector (need
 
 # Ranks are processes of mpirun's, which a test that has failed may leave to it.
 test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
-	@left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
+	@$(FUNCTIONS)
+	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
 	check() { # TAGS
-		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench
+		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/...
 		$(GO) test -count=1 -short -vet=off -tags "$$1" ./transport/mpi
 		$(GO) test -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./cmd/labench
+		if [[ $$1 == mpi ]] && links $(LINK_SCALAPACK); then set -- "$$1,scalapack"
+		else echo "  left out  tag $$1: what is compared with ScaLAPACK; it is for Open MPI: make deps-mpi"; fi
+		$(GO) test -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./la/scalapack
 	}
 	command -v pkg-config >/dev/null || { left_out mpi pkg-config; exit; }
 	if pkg-config --exists ompi && command -v mpirun.openmpi >/dev/null; then check mpi; else left_out mpi "Open MPI"; fi
@@ -204,12 +209,13 @@ deps-cluster: ## install what make bench-cluster needs: ScaLAPACK and Open MPI (
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libscalapack-openmpi-dev libopenmpi-dev openmpi-bin libopenblas-pthread-dev gcc libc6-dev
 
-deps-mpi: ## install what the tag mpi needs: Open MPI and MPICH (Debian, as root)
-	@if type pkg-config mpirun.openmpi mpirun.mpich &>/dev/null && pkg-config --exists ompi mpich; then
-		echo "Open MPI and MPICH are here"; exit
+deps-mpi: ## install what the tag mpi needs, and ScaLAPACK to compare with (Debian, as root)
+	@$(FUNCTIONS)
+	if type pkg-config mpirun.openmpi mpirun.mpich &>/dev/null && pkg-config --exists ompi mpich && links $(LINK_SCALAPACK); then
+		echo "Open MPI, MPICH and ScaLAPACK are here"; exit
 	fi
 	apt-get update -q
-	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends openmpi-bin libopenmpi-dev mpich libmpich-dev pkg-config gcc libc6-dev
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends openmpi-bin libopenmpi-dev mpich libmpich-dev libscalapack-openmpi-dev pkg-config gcc libc6-dev
 
 deps-slurm: deps-mpi ## install what make test-slurm needs: Slurm, munge and MPI (Debian, as root)
 	@if type slurmctld slurmd munged ip nsenter pgrep &>/dev/null; then echo "Slurm and munge are here"; exit; fi

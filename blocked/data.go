@@ -92,6 +92,18 @@ func (p *Program[T]) operandOf(a *Matrix[T], written bool) *operand[T] {
 	return &operand[T]{a, p.known[x]}
 }
 
+// Operand returns tile (i, j) of a as an operand of a task of the program's own, which it submits
+// to the job itself, in the order of the Program's. It panics as [Matrix.Tile] does.
+func (p *Program[T]) Operand(a *Matrix[T], i, j int, mode graph.Mode) graph.Operand {
+	return graph.Operand{Datum: p.operandOf(a, mode != graph.In).tile(i, j), Mode: mode}
+}
+
+// Data returns values as data for operands of such tasks, which are told to people by a name, and
+// belong to the process of that number.
+func (p *Program[T]) Data(name string, owner int, values ...versions.Value) []graph.Datum {
+	return p.newData(name, 1, len(values), func(_, j int) (versions.Value, int) { return values[j], owner })
+}
+
 // tile returns tile (i, j) as a datum.
 func (o *operand[T]) tile(i, j int) *graph.Datum {
 	o.Tile(i, j) // panics unless it is stored

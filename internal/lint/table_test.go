@@ -43,6 +43,13 @@ func table() []entry {
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
 		{pkg: "la/krylov", tessera: []string{"la"}},
+		// Apart from la, for those who have ScaLAPACK.
+		{
+			pkg:     "la/scalapack",
+			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions"},
+			third:   []string{"gonum.org/v1/gonum/blas"},
+		},
+		{pkg: "la/scalapack/internal/netlib"},
 		// Apart from la, as exec/sim brings the modules of several nodes.
 		{pkg: "la/plan", tessera: []string{"la", "exec", "exec/sim"}},
 		{
@@ -156,8 +163,8 @@ func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster and transport for several nodes, and exec/monitor for
-		// the page of these.
-		tessera: []string{"la/csr", "exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		// the page of these; netlib for what la/scalapack is compared with.
+		tessera: []string{"la/csr", "la/scalapack/internal/netlib", "exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -1,0 +1,93 @@
+package scalapack
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Process is a process of a grid, with the local arrays that it shares. It is safe for
+// concurrent use.
+type Process struct {
+	grid Grid
+	rank int
+	own  []*versions.Op // that only this process has
+
+	mu     sync.Mutex              // a leaf
+	arrays map[string]any          // *Array[T] by name
+	others map[string]*versions.Op // of other processes, by name
+}
+
+// Errors returns an error of each type that these ops return, for programs of several nodes.
+func Errors() []error { return []error{&ArrayError{}} }
+
+// ArrayError says that a process does not share an array of that name, type and descriptor. The
+// *exec.TaskError around it names the node.
+type ArrayError struct {
+	Array   string
+	Process int // its number in the grid
+	Reason  string
+}
+
+func (e *ArrayError) Error() string {
+	return fmt.Sprintf("scalapack: process %d: array %s: %s", e.Process, e.Array, e.Reason)
+}
+
+// Final reports that a node that tries again finds the same: see graph.Failure.
+func (e *ArrayError) Final() bool { return true }
+
+// Array is a matrix in local arrays, of which this process has one.
+type Array[T kernels.Element] struct {
+	process *Process
+	name    string
+	desc    Desc
+	local   []T
+}
+
+// Share makes the local array of this process that to which tasks refer by a name, instead of
+// another one that it had. All processes of the grid call it with the same name and the same
+// descriptor, but for LLD, before one of them calls [Array.Load] or [Array.Store]. A process
+// that the grid does not have gives no array, and its descriptor needs neither CTXT_ nor LLD_.
+//
+// The error is a *[DescError] that says all that is wrong.
+func Share[T kernels.Element](s *Process, name string, desc Desc, local []T) (*Array[T], error) {
+	p, q, there := s.grid.place(s.rank)
+	if err := desc.check(name, s.grid, p, q, there, len(local)); err != nil {
+		return nil, err
+	}
+	a := &Array[T]{s, name, desc, local}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrays[name] = a
+	return a, nil
+}
+
+// Close has the process forget the array, if another one has not taken its name.
+func (a *Array[T]) Close() {
+	a.process.mu.Lock()
+	defer a.process.mu.Unlock()
+	if a.process.arrays[a.name] == any(a) {
+		delete(a.process.arrays, a.name)
+	}
+}
+
+// array returns the array that a parameter names. The error is an *ArrayError.
+func array[T kernels.Element](s *Process, x *part) (*Array[T], error) {
+	s.mu.Lock()
+	found := s.arrays[x.Array]
+	s.mu.Unlock()
+	wrong := func(reason string) (*Array[T], error) { return nil, &ArrayError{x.Array, s.rank, reason} }
+	a, ok := found.(*Array[T])
+	switch {
+	case found == nil:
+		return wrong("it is not shared")
+	case !ok:
+		return wrong(fmt.Sprintf("its elements are not of %d bytes", unsafe.Sizeof(*new(T))))
+	case a.desc.whole(s.grid) != x.Whole:
+		return wrong(fmt.Sprintf("its descriptor is %+v, and the driver has another one", a.desc))
+	}
+	return a, nil
+}

@@ -1,0 +1,139 @@
+package scalapack
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Desc is ScaLAPACK's descriptor of a dense matrix, as its DESCINIT makes it: nine integers of
+// Fortran in this order, so that a Desc has the memory of an INTEGER DESC(9).
+type Desc struct {
+	Type       int32 // DTYPE_: 1, a dense matrix
+	Context    int32 // CTXT_: of the BLACS; negative on a process that is not in the grid
+	M, N       int32 // rows and columns of the whole matrix
+	MB, NB     int32 // rows and columns of a block
+	RSrc, CSrc int32 // the row and the column of the grid that have the first block
+	LLD        int32 // distance of columns of the local array
+}
+
+// Grid is a P×Q grid of the BLACS. Process (p, q) has number p·Q+q, or p+q·P if ByColumns is
+// set: as BLACS_GRIDINIT gives ranks out with ORDER 'R' and 'C'.
+type Grid struct {
+	P, Q      int
+	ByColumns bool
+}
+
+// DescError says everything that is wrong with a descriptor, or with the grid or the local array
+// to which it is to belong.
+type DescError struct {
+	Array  string // its name; empty for a grid
+	Reason string
+}
+
+func (e *DescError) Error() string {
+	if e.Array == "" {
+		return "scalapack: " + e.Reason
+	}
+	return "scalapack: array " + e.Array + ": " + e.Reason
+}
+
+// check returns a *DescError if there is no such grid.
+func (g Grid) check() error {
+	if g.P < 1 || g.Q < 1 || g.P > 1<<20/g.Q {
+		return &DescError{Reason: fmt.Sprintf("a grid of %d×%d processes", g.P, g.Q)}
+	}
+	return nil
+}
+
+// process returns the number of process (p, q).
+func (g Grid) process(p, q int) int {
+	if g.ByColumns {
+		return p + q*g.P
+	}
+	return p*g.Q + q
+}
+
+// place returns where in the grid a process is; ok is false if it is not there.
+func (g Grid) place(rank int) (p, q int, ok bool) {
+	switch {
+	case rank < 0 || rank >= g.P*g.Q:
+		return 0, 0, false
+	case g.ByColumns:
+		return rank % g.P, rank / g.P, true
+	}
+	return rank / g.Q, rank % g.Q, true
+}
+
+// Local returns how many rows and columns of the matrix process (p, q) has (NUMROC).
+func (d *Desc) Local(g Grid, p, q int) (rows, cols int) {
+	return d.rows(g).share(p), d.cols(g).share(q)
+}
+
+// rows and cols return how the matrix is cut.
+func (d *Desc) rows(g Grid) cut { return cut{int(d.M), int(d.MB), int(d.RSrc), g.P} }
+func (d *Desc) cols(g Grid) cut { return cut{int(d.N), int(d.NB), int(d.CSrc), g.Q} }
+
+// check returns a *DescError with all that is wrong with d on a process, which is in row p and
+// column q of the grid and has a local array of so many elements, if it is there.
+func (d *Desc) check(name string, g Grid, p, q int, there bool, elements int) error {
+	var bad []string
+	wrong := func(ok bool, format string, args ...any) {
+		if !ok {
+			bad = append(bad, fmt.Sprintf(format, args...))
+		}
+	}
+	wrong(d.Type == 1, "DTYPE_ is %d, want 1, of a dense matrix", d.Type)
+	wrong(!there || d.Context >= 0, "CTXT_ is %d, as of a process that is not in the grid", d.Context)
+	wrong(d.M >= 0, "M_ is %d, want at least 0", d.M)
+	wrong(d.N >= 0, "N_ is %d, want at least 0", d.N)
+	wrong(d.MB >= 1, "MB_ is %d, want at least 1", d.MB)
+	wrong(d.NB >= 1, "NB_ is %d, want at least 1", d.NB)
+	wrong(d.RSrc >= 0 && int(d.RSrc) < g.P, "RSRC_ is %d, and the grid has %d rows", d.RSrc, g.P)
+	wrong(d.CSrc >= 0 && int(d.CSrc) < g.Q, "CSRC_ is %d, and the grid has %d columns", d.CSrc, g.Q)
+	if bad == nil && there {
+		rows, cols := d.Local(g, p, q)
+		wrong(int(d.LLD) >= max(1, rows), "LLD_ is %d, want at least %d", d.LLD, max(1, rows))
+		if bad == nil && rows > 0 && cols > 0 {
+			n := int64(d.LLD)*int64(cols-1) + int64(rows)
+			wrong(int64(elements) >= n, "the local array has %d elements, want at least %d", elements, n)
+		}
+	}
+	if bad != nil {
+		return &DescError{name, strings.Join(bad, "; ")}
+	}
+	return nil
+}
+
+// cut is how rows, or columns, are dealt out to those of a grid: n of them, in blocks.
+type cut struct{ n, block, source, processes int }
+
+// share returns how many of them process k has.
+func (c cut) share(k int) int {
+	blocks := c.n / c.block
+	ahead := (c.processes + k - c.source) % c.processes // who comes before k in a round
+	have := blocks / c.processes * c.block
+	switch extra := blocks % c.processes; {
+	case ahead < extra:
+		have += c.block
+	case ahead == extra:
+		have += c.n % c.block
+	}
+	return have
+}
+
+// run is neighbours that a process has: from lo on of a tile, and from local on of its array.
+type run struct{ lo, local, n int }
+
+// runs returns what process k has of the n rows from first on, in order, and how many these are.
+func (c cut) runs(first, n, k int) (all []run, have int) {
+	for i := first; i < first+n; {
+		b := i / c.block
+		end := min((b+1)*c.block, first+n)
+		if (c.source+b)%c.processes == k {
+			all = append(all, run{i - first, b/c.processes*c.block + i%c.block, end - i})
+			have += end - i
+		}
+		i = end
+	}
+	return all, have
+}

@@ -1,0 +1,114 @@
+package scalapack
+
+import (
+	"fmt"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// NewProcess returns the process of a number, from 0, in a grid. One that the grid does not have
+// may drive, and serve, but has no part of any matrix. The error is a *[DescError].
+func NewProcess(g Grid, rank int) (*Process, error) {
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	if rank < 0 {
+		return nil, &DescError{Reason: fmt.Sprintf("process %d", rank)}
+	}
+	s := &Process{grid: g, rank: rank, arrays: map[string]any{}, others: map[string]*versions.Op{}}
+	if _, _, ok := g.place(rank); ok {
+		s.own = []*versions.Op{
+			newOp(packing, rank, "f32", s.pack32), newOp(packing, rank, "f64", s.pack64),
+			newOp(unpacking, rank, "f32", s.unpack32), newOp(unpacking, rank, "f64", s.unpack64),
+		}
+	}
+	return s, nil
+}
+
+// Ops returns the ops that this process, as a node, has to list: in cluster.Options.Ops, or
+// for exec.Local nowhere.
+func (s *Process) Ops() []*versions.Op {
+	return append(append([]*versions.Op(nil), s.own...), common()...)
+}
+
+// op returns an op of a process. If it is another one's, this process cannot execute it.
+func (s *Process) op(what string, process int, typ string) *versions.Op {
+	op := newOp(what, process, typ, nil)
+	for _, own := range s.own {
+		if own.OpName() == op.OpName() {
+			return own
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.others[op.OpName()] == nil {
+		s.others[op.OpName()] = op
+	}
+	return s.others[op.OpName()]
+}
+
+func (s *Process) pack32(c *versions.Call) error   { return pack[float32](s, c) }
+func (s *Process) pack64(c *versions.Call) error   { return pack[float64](s, c) }
+func (s *Process) unpack32(c *versions.Call) error { return unpack[float32](s, c) }
+func (s *Process) unpack64(c *versions.Call) error { return unpack[float64](s, c) }
+
+// pack overwrites a tile with the part that the process has.
+func pack[T kernels.Element](s *Process, call *versions.Call) error {
+	x, t := call.Params.(*part), call.Args[0].(*kernels.Tile[T])
+	a, err := array[T](s, x)
+	if err != nil {
+		return err
+	}
+	rows, cols, m, n := x.runs(x.Row, x.Col)
+	if err := shaped(t, m, n); err != nil {
+		return err
+	}
+	each(rows, cols, func(i, j, local, column, n int) {
+		for k, v := range a.local[column*int(a.desc.LLD)+local:][:n] {
+			t.Data[(i+k)*t.Stride+j] = v
+		}
+	})
+	return nil
+}
+
+// unpack overwrites what the process has of a tile with a part. What the matrix does not store
+// stays as it is.
+func unpack[T kernels.Element](s *Process, call *versions.Call) error {
+	x, t := call.Params.(*part), call.Args[0].(*kernels.Tile[T])
+	a, err := array[T](s, x)
+	if err != nil {
+		return err
+	}
+	rows, cols, m, n := x.runs(x.Row, x.Col)
+	if err := shaped(t, m, n); err != nil {
+		return err
+	}
+	uplo := blocked.Kind(x.Kind).Uplo()
+	if x.I != x.J {
+		uplo = blas.All
+	}
+	row, col := indices(rows, m), indices(cols, n)
+	each(rows, cols, func(i, j, local, column, n int) {
+		to := a.local[column*int(a.desc.LLD)+local:][:n]
+		for k := range to {
+			if uplo == blas.All || uplo == blas.Lower && row[i+k] >= col[j] || uplo == blas.Upper && row[i+k] <= col[j] {
+				to[k] = t.Data[(i+k)*t.Stride+j]
+			}
+		}
+	})
+	return nil
+}
+
+// indices returns where in the tile each row of a part is.
+func indices(runs []run, n int) []int {
+	all := make([]int, 0, n)
+	for _, r := range runs {
+		for k := range r.n {
+			all = append(all, r.lo+k)
+		}
+	}
+	return all
+}
