@@ -202,12 +202,12 @@ deps-mkl: ## install what the tag mkl needs, from Debian's component non-free (a
 	if links $(LINK_MKL); then echo "a C compiler and MKL are here"; exit; fi
 	.ci/deps-mkl
 
-deps-cluster: ## install what make bench-cluster needs: ScaLAPACK and Open MPI (Debian, as root)
-	@if command -v mpicc >/dev/null && command -v mpirun >/dev/null && [[ -e /usr/include/scalapack.h || -n $$(ls /usr/lib/*/libscalapack-openmpi.so 2>/dev/null) ]]; then
-		echo "ScaLAPACK and Open MPI are here"; exit
+deps-cluster: ## install what make bench-cluster needs: ScaLAPACK, StarPU, Open MPI (Debian, as root)
+	@if command -v mpicc >/dev/null && command -v mpirun >/dev/null && [[ -e /usr/include/scalapack.h || -n $$(ls /usr/lib/*/libscalapack-openmpi.so 2>/dev/null) ]] && compgen -G '/usr/lib/*/starpu/mpi/mpi_cholesky_distributed' >/dev/null; then
+		echo "ScaLAPACK, StarPU and Open MPI are here"; exit
 	fi
 	apt-get update -q
-	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libscalapack-openmpi-dev libopenmpi-dev openmpi-bin libopenblas-pthread-dev gcc libc6-dev
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libscalapack-openmpi-dev starpu-examples libopenmpi-dev openmpi-bin libopenblas-pthread-dev gcc libc6-dev
 
 deps-mpi: ## install what the tag mpi needs, and ScaLAPACK to compare with (Debian, as root)
 	@$(FUNCTIONS)
@@ -232,7 +232,7 @@ soak: ## 10,000 random programs on nodes with faults (SEEDS=N), 200 factorizatio
 	$(GO) test ./exec/cluster -count=1 -run '^TestFaults$$' -timeout 10h -v -seeds $(or $(SEEDS),10000)
 	$(GO) test ./cmd/labench -count=1 -run '^TestAgentLost$$' -timeout 10h -v -losses $(or $(LOSSES),200)
 
-bench-cluster: ## two agents of one core in turns with ScaLAPACK on two ranks (N=8192 OPS= TURNS= NBS= SWEEP=)
+bench-cluster: ## two agents of one core in turns with ScaLAPACK, StarPU on two ranks (N=8192 OPS= TURNS= NBS= SWEEP=)
 	@N='$(N)' OPS='$(OPS)' TURNS='$(TURNS)' NBS='$(NBS)' SWEEP='$(SWEEP)' cmd/labench/testdata/scalapack/compare
 
 bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
