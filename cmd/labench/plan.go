@@ -62,7 +62,7 @@ labench scale. One combination gets a report.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.machine, "machine", "", "file that describes the machine")
+	fl.StringVar(&f.machine, "machine", "", "file that describes the machine, or one of\n"+strings.Join(machinefile.Names(), ", "))
 	fl.StringVarP(&f.sizes, "n", "n", strconv.Itoa(bench.DefaultN), "orders of the problem")
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
 	fl.StringVar(&f.sched, "sched", "", "scheduling policies: all, owner, "+words(dispatch.Kinds())+"\n(default priority, and owner between nodes)")
@@ -205,7 +205,7 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	if errs != nil {
 		return usage(joinLine(errs))
 	}
-	m, err := machinefile.Read(f.machine)
+	m, err := machinefile.Open(f.machine)
 	if err != nil {
 		return err
 	}

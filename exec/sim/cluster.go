@@ -152,6 +152,10 @@ func (s *Cluster) place() {
 	cost := s.m.Costs.Give
 	for t, i := range s.core.Gives() {
 		s.needs = s.core.Give(t, i, s.needs[:0])
+		cost := cost
+		if s.opt.Decided != nil {
+			cost += s.opt.Decided()
+		}
 		s.worked += cost
 		s.free += cost
 		n, e := s.nodes[i], s.spare

@@ -220,7 +220,50 @@ func (c *crew) begin(t *graph.Task, w int) {
 	r.crew, r.worker, r.flight = c, w, flight{t, cost, c.s.now, took}
 	x.run = r
 	c.changes(1)
+	if c.s.m.Costs.Serial > 0 {
+		c.s.converts(t, graph.In, &form{r, c.host.tanks[x.socket], cost.ratio, took}, 0)
+		return
+	}
 	c.host.tanks[x.socket].begin(r, cost.ratio, took)
+}
+
+// form is a task whose operands are brought into the form in which it computes, and back.
+type form struct {
+	r           *run
+	tank        *tank
+	ratio, took float64
+}
+
+// happens implements [handler]: it computes now, or ends.
+func (f *form) happens(ends uint64) {
+	c := f.r.crew
+	if ends != 0 {
+		c.ended(f.r)
+		return
+	}
+	f.r.done = func(r *run) {
+		r.done = c.ended
+		c.s.converts(r.flight.task, graph.Out, f, 1)
+	}
+	f.tank.begin(f.r, f.ratio, f.took)
+}
+
+// converts has something happen when the operands of a task with a mode were brought into another
+// form.
+func (s *world) converts(t *graph.Task, mode graph.Mode, of handler, arg uint64) {
+	n := 0.0
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&mode != 0 {
+			n += float64(o.Datum.Bytes)
+		}
+	}
+	c := &s.m.Costs
+	at := s.now + c.Serial*n
+	if c.Files > 0 {
+		s.files = max(s.files, s.now) + n/c.Files
+		at = max(at, s.files)
+	}
+	s.calendar.note(at, of, arg)
 }
 
 // ended ends the task of a worker, which takes the next one.

@@ -125,6 +125,13 @@ type Costs struct {
 	Submit float64 `toml:"submit"` // of the program, for each task
 	Task   float64 `toml:"task"`   // of a worker, between one task and the next
 	Wake   float64 `toml:"wake"`   // until a worker that sleeps begins
+	// Serial is the seconds that a worker takes, without a core, for each byte that a task reads,
+	// before it computes, and for each that it writes, afterwards: where values are kept in another
+	// form, as in files.
+	Serial float64 `toml:"serial,omitempty"`
+	// Files is the bytes a second of all nodes together for that, as of a file system that they
+	// share; 0: no limit.
+	Files float64 `toml:"files,omitempty"`
 
 	// Of several nodes: of the driver for a task that is submitted, for one that a node is
 	// given, for a message that comes, and for each end of a task in it; and of a node for a
@@ -178,7 +185,7 @@ func (m *Machine) Validate() error {
 		total += g.Count
 	}
 	c := &m.Costs
-	check(min(c.Submit, c.Task, c.Wake, c.Driver, c.Give, c.Message, c.End, c.Node) >= 0, "costs are less than 0")
+	check(min(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node) >= 0, "costs are less than 0")
 	if w := &m.Network; total > 1 {
 		check(w.Latency >= 0 && w.Bandwidth > 0 && w.Value >= 0 && w.Core >= 0, "network: latency is %g, bandwidth %g, value %g and core %g, want at least 0, and some bandwidth", w.Latency, w.Bandwidth, w.Value, w.Core)
 	}

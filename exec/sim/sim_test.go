@@ -293,3 +293,48 @@ func TestTake(t *testing.T) {
 		}
 	}
 }
+
+// TestSerial: before a task computes it reads its operands in the form in which they are kept, and
+// writes its results afterwards, without a core; what all read and write at once takes as long as
+// the files allow.
+func TestSerial(t *testing.T) {
+	for _, c := range []struct{ files, want float64 }{{0, 3 + 10 + 1}, {500, 12 + 5 + 2}} {
+		m := machine(1, 2)
+		m.Kinds[0].Cores, m.Kinds[0].Workers = 1, 2 // they share a core
+		m.Costs = sim.Costs{Serial: 1e-3, Files: c.files}
+		rt, err := sim.New(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &program{}
+		for range 2 {
+			ops := []graph.Operand{{Datum: &graph.Datum{Bytes: 1000, Value: new(int)}, Mode: graph.InOut}}
+			for range 2 {
+				ops = append(ops, graph.Operand{Datum: &graph.Datum{Bytes: 1000, Value: new(int)}, Mode: graph.In})
+			}
+			p.specs = append(p.specs, graph.Spec{Op: op, Params: &work{500}, Operands: ops})
+		}
+		p.run(t, rt)
+		// Both compute at once, for 10 s; or the first one has done so when the second one begins.
+		if got := rt.Prediction().Seconds; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("files of %g bytes a second: %g s, want %g", c.files, got, c.want)
+		}
+	}
+}
+
+// TestDecided: the driver is busy for as long as a policy of the program's own takes to decide.
+func TestDecided(t *testing.T) {
+	m := machine(2, 1)
+	m.Network.Latency = 0
+	run := func(decided func() float64) float64 {
+		rt, err := sim.NewCluster(sim.Options{Machine: m, Decided: decided})
+		if err != nil {
+			t.Fatal(err)
+		}
+		random(1, 50, 5).run(t, rt)
+		return rt.Prediction().Sum().Driver
+	}
+	if without, with := run(nil), run(func() float64 { return 0.1 }); without != 0 || with == 0 {
+		t.Errorf("the driver was busy for %g s of the workers' time, and %g with decisions", without, with)
+	}
+}

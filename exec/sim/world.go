@@ -23,6 +23,9 @@ type Options struct {
 	// Nodes says which node of a Cluster gets a task, as cluster.Options has it: Policy,
 	// ByPriority, NewPolicy, Owner and Stay count.
 	Nodes cluster.Options
+	// Decided, if not nil, returns the seconds that a policy of the program's own has taken to
+	// decide since it was asked last: of a Cluster, the driver's. Built-in ones take what Costs say.
+	Decided func() float64
 	// Window is the number of tasks of a job that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
@@ -52,6 +55,8 @@ type world struct {
 	// free is when the driver, or who submits, has done what it does now, and worked how long it
 	// will have worked by then.
 	free, worked float64
+	// files is when what all nodes read and write of files by now has been.
+	files float64
 	// full is how long the window was full, without the time since pause; it is so now if paused.
 	full, pause float64
 	paused      bool

@@ -3,6 +3,7 @@ package machinefile
 import (
 	"bytes"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func TestWrite(t *testing.T) {
 			Speeds: []sim.Speed{{Op: "gemm/f64", Version: "avx2", Points: []sim.Point{{Size: 64, Work: 524288, Alone: 1e-5, All: 1.5e-5, Far: 1e-11}, {Work: 3, Alone: 1, All: 2}}}}}},
 		Nodes:   []sim.Nodes{{Kind: "x", Count: 2, Host: "h"}},
 		Network: sim.Network{Latency: 0.01, Bandwidth: 1e6, Value: 1e-5, Core: 1e-10},
-		Costs:   sim.Costs{Submit: 1, Task: 2, Wake: 3, Driver: 4, Give: 5, Message: 6, End: 7, Node: 8},
+		Costs:   sim.Costs{Submit: 1, Task: 2, Wake: 3, Serial: 1e-9, Files: 1e9, Driver: 4, Give: 5, Message: 6, End: 7, Node: 8},
 		Noise:   sim.Noise{Spread: 0.02, Seed: 7},
 	}
 	var b bytes.Buffer
@@ -85,4 +86,22 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v\n%s", err, b.Bytes())
 		}
 	})
+}
+
+// TestNames: the machines that the package brings make sense, and what is none of them is a file.
+func TestNames(t *testing.T) {
+	if len(Names()) < 6 {
+		t.Errorf("only %v", Names())
+	}
+	for _, name := range Names() {
+		m, err := Open(name)
+		if err != nil {
+			t.Error(err)
+		} else if m.Name == "" || m.Source == "" {
+			t.Errorf("%s: no name, or no source", name)
+		}
+	}
+	if _, err := Open("./" + Names()[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that there is not: %v", err)
+	}
 }

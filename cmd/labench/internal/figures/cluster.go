@@ -1,0 +1,161 @@
+package figures
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/sim/machinefile"
+)
+
+// What PyCOMPSs costs is not published, but for what SplIter's figure 11 says: 18,432 tasks that
+// are short take 10 s, which is 0.54 ms for each, of the binding and the master together. The rest
+// are round numbers; no figure was looked at to choose them.
+const (
+	// pickling is the seconds for a byte: each task reads its operands from files that Pickle has
+	// written, and writes its results so (section 2.1). As fast as memory is copied into the cache
+	// of files.
+	pickling = 1e-9
+	// scoring is the seconds that the scheduler takes to find out how much of the operands of one
+	// task a node has, for each ready task whenever a node is to get one (section 2.3). Where it
+	// matters, figures have ten times as much, too.
+	scoring = 10e-6
+	// spread is how far times of tasks are from one another. Without it all tasks of a node would
+	// read their files at once, and compute at once, for ever.
+	spread = 0.05
+)
+
+// costs returns what a task costs beside: the binding, the master, the worker's processes.
+func costs() sim.Costs {
+	return sim.Costs{Submit: 3e-4, Task: 5e-3, Driver: 3e-4, Give: 1.2e-4, Message: 2e-5, End: 1e-4, Serial: pickling}
+}
+
+// machine returns one of machinefile.Names with what PyCOMPSs costs. That it is there is tested.
+func machine(name string) (*sim.Machine, error) {
+	m, err := machinefile.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	m.Costs = costs()
+	m.Noise = sim.Noise{Spread: spread, Seed: 1}
+	return m, nil
+}
+
+// rates is how many flops a second all cores of a node make of an op, as far as that is not what a
+// product makes: published ones.
+type rates map[string]float64
+
+// slots has a kind execute so many tasks on each socket, each on its share of the cores, and on up
+// to over times as many while others leave them to it: a task of which fewer cores are there than it
+// has threads computes on those, and there is no other cost of that.
+//
+// An op of which a rate is known is as fast as a product on one core, and on more of them by Amdahl's
+// law, such that all together make that rate.
+func slots(k *sim.Kind, perSocket int, over float64, r rates) {
+	cores, sockets := float64(k.Cores), max(k.Sockets, 1)
+	own := cores / float64(perSocket)
+	most := min(own*over, cores)
+	all := cores * float64(sockets)
+	for _, op := range []string{"init", "copy", "gemm", "multiply", "trsm", "trtri", "potrf", "getrf", "qr", "littleqr"} {
+		serial := 0.0 // part
+		if rate, known := r[op]; known {
+			serial = (k.Rate/rate - 1/all) / (1 - 1/all)
+		}
+		seconds := func(cores float64) float64 { return (serial + (1-serial)/cores) / k.Rate }
+		k.Speeds = append(k.Speeds, sim.Speed{Op: op + "/f64", Points: []sim.Point{{Work: 1, Alone: seconds(most), All: seconds(own)}}})
+	}
+	k.Cores, k.Workers, k.Cache = perSocket, perSocket*sockets, 0
+	k.Memory = 0 // values are files
+}
+
+// comparing is a policy as the one of PyCOMPSs, which looks at all ready tasks whenever a node is to
+// get one. FIFOData does not, if one is there that the node's last task has freed.
+type comparing struct {
+	dispatch.Policy
+	score float64
+	spent *float64
+	freed [][]*graph.Task // by the last task of each node; nil: it makes no difference
+}
+
+// Push implements [dispatch.Policy].
+func (c *comparing) Push(ready []*graph.Task, from int) {
+	if c.freed != nil && from >= 0 {
+		c.freed[from] = append(c.freed[from][:0], ready...)
+	}
+	c.Policy.Push(ready, from)
+}
+
+// Pop implements [dispatch.Policy].
+func (c *comparing) Pop(node int) *graph.Task {
+	ready := c.Len()
+	t := c.Policy.Pop(node)
+	if t != nil && (c.freed == nil || !slices.Contains(c.freed[node], t)) {
+		*c.spent += c.score * float64(ready)
+	}
+	return t
+}
+
+// options returns those of PyCOMPSs with a scheduler, locality or FIFOData, and what it takes to
+// look at a task.
+func options(m *sim.Machine, policy dispatch.Kind, score float64) sim.Options {
+	var spent float64
+	const all = 1 << 30 // as many tasks in flight as there are
+	return sim.Options{Machine: m, Window: all,
+		Decided: func() float64 {
+			s := spent
+			spent = 0
+			return s
+		},
+		Nodes: cluster.Options{Policy: policy, NewPolicy: func(d dispatch.Machine) dispatch.Policy {
+			c := &comparing{Policy: dispatch.New(policy, d), score: score, spent: &spent}
+			if policy == dispatch.FIFOData {
+				c.freed = make([][]*graph.Task, len(d.Locations))
+			}
+			return c
+		}},
+	}
+}
+
+// outcome is a run.
+type outcome struct {
+	*sim.Prediction
+	tasks  int // without those that make the blocks
+	gflops float64
+}
+
+// run makes the blocks, as the paper does, and then has a program executed, which alone counts.
+func run(ctx context.Context, opt sim.Options, side int, plan func(p *program) (fill []grid, submit func())) (outcome, error) {
+	var rt interface {
+		exec.Runtime
+		Reset()
+		Prediction() *sim.Prediction
+	}
+	var err error
+	if opt.Machine.Count() > 1 {
+		rt, err = sim.NewCluster(opt)
+	} else {
+		rt, err = sim.New(opt)
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	p := newProgram(side)
+	fill, submit := plan(p)
+	p.begin(ctx, rt)
+	p.fill(fill...)
+	if err := p.end(); err != nil {
+		return outcome{}, err
+	}
+	rt.Reset()
+	p.begin(ctx, rt)
+	submit()
+	if err := p.end(); err != nil {
+		return outcome{}, err
+	}
+	x := rt.Prediction()
+	return outcome{x, p.tasks, p.flops / x.Seconds / 1e9}, nil
+}

@@ -1,0 +1,12 @@
+// Package figures makes figures of the papers that Tessera follows in virtual time: the
+// papers' programs, on their machines (package exec/sim/machinefile has them), with the
+// schedulers of this module. What comes out stands beside what the papers publish.
+//
+// Nothing is fitted to what is to come out: speeds are the published ones, and what is not
+// published is a round number that the figure's notes name. Where the shape of a figure is another
+// one, it says why.
+//
+// The files, from the bottom up: figure (what a figure is), program (the programs of Amela et al.
+// as streams of tasks), cluster (PyCOMPSs as a machine), matmul, cholesky, qr, lu (its figures),
+// loops (those of DaphneSched), split (those of SplIter), all (their list).
+package figures

@@ -1,0 +1,230 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// program submits the tasks of a program of Amela et al. (2018), in the order of its sequential
+// code, on blocks that have no elements.
+type program struct {
+	job   exec.Job
+	side  int // of a block
+	ops   map[string]*versions.Op
+	keep  []versions.Shaped
+	tasks int
+	flops float64
+	err   error
+}
+
+// work is the parameter of a task: how much there is to do.
+type work struct{ Flops float64 }
+
+func newProgram(side int) *program { return &program{side: side, ops: map[string]*versions.Op{}} }
+
+// grid is a matrix of m×m blocks.
+type grid [][]*graph.Datum
+
+// matrix returns a matrix of m×m blocks.
+func (p *program) matrix(name string, m int) grid {
+	g := make(grid, m)
+	for i := range g {
+		for j := range m {
+			g[i] = append(g[i], p.block(name, i, j))
+		}
+	}
+	return g
+}
+
+// block returns a block. All that are to stay on nodes between jobs have to be made before begin.
+func (p *program) block(name string, i, j int) *graph.Datum {
+	t := &kernels.Tile[float64]{Rows: p.side, Cols: p.side, Stride: p.side}
+	p.keep = append(p.keep, t)
+	return &graph.Datum{Name: name, Key: graph.Key{I: int32(i), J: int32(j)}, Bytes: 8 * int64(p.side) * int64(p.side), Value: t}
+}
+
+// begin begins a job on a runtime, on which blocks stay if it has several nodes.
+func (p *program) begin(ctx context.Context, rt exec.Runtime) {
+	if k, ok := rt.(exec.Keeper); ok && p.job == nil {
+		_, p.err = k.Keep(p.keep)
+	}
+	p.job, p.tasks, p.flops = rt.NewJob(ctx), 0, 0
+}
+
+// end waits for the tasks of the job.
+func (p *program) end() error {
+	if p.err == nil {
+		p.err = p.job.Wait()
+	}
+	return p.err
+}
+
+// task submits a task that takes so many cubes of the side of a block in flops.
+func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
+	if p.err != nil {
+		return
+	}
+	o := p.ops[op]
+	if o == nil {
+		o = &versions.Op{Name: op, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
+			Versions: []versions.Version{{Name: "mkl", Run: func(*versions.Call) error { return fmt.Errorf("%s: only simulated", op) }}}}
+		p.ops[op] = o
+	}
+	n := float64(p.side)
+	flops := cubes * n * n * n
+	p.tasks++
+	p.flops += flops
+	_, p.err = p.job.Submit(&graph.Spec{Op: o, Params: &work{flops}, Operands: operands})
+}
+
+func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
+func out(d *graph.Datum) graph.Operand   { return graph.Operand{Datum: d, Mode: graph.Out} }
+func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.InOut} }
+
+// fill has each block of matrices made by a task that knows nothing of the algorithm.
+func (p *program) fill(all ...grid) {
+	for _, g := range all {
+		for _, row := range g {
+			for _, d := range row {
+				p.task("init", 0, out(d))
+			}
+		}
+	}
+}
+
+// matmul is C += A·B (section 3.1).
+func (p *program) matmul(a, b, c grid) {
+	for i := range c {
+		for j := range c {
+			for k := range c {
+				p.task("gemm", 2, inout(c[i][j]), in(a[i][k]), in(b[k][j]))
+			}
+		}
+	}
+}
+
+// cholesky is the code of figure 6. The tasks of its trailing update are all gemm, those on the
+// diagonal, too.
+func (p *program) cholesky(a grid) {
+	m := len(a)
+	for k := range m {
+		p.task("potrf", 1./3, inout(a[k][k]))
+		for i := k + 1; i < m; i++ {
+			p.task("trsm", 1, in(a[k][k]), inout(a[i][k]))
+		}
+		for i := k + 1; i < m; i++ {
+			for j := i; j < m; j++ {
+				ops := []graph.Operand{inout(a[j][i]), in(a[j][k])}
+				if i != j {
+					ops = append(ops, in(a[i][k]))
+				}
+				p.task("gemm", 2, ops...)
+			}
+		}
+	}
+}
+
+// What a block of Q or of a rotation is known to be: see qr.
+const (
+	full = iota
+	zero
+	identity
+)
+
+// qr is the code of figure 10, with rotations as matrices of 2×2 blocks. If save, blocks that are
+// zero or the identity are neither multiplied by nor stored: a product with one of them gives what
+// is there already.
+func (p *program) qr(r, q grid, save bool) {
+	m := len(r)
+	known := make([][]int, m)
+	for i := range known {
+		known[i] = make([]int, m)
+		for j := range known[i] {
+			if known[i][j] = zero; i == j {
+				known[i][j] = identity
+			}
+			if !save {
+				known[i][j] = full
+			}
+		}
+	}
+	for i := range m {
+		act := p.block("act", i, i)
+		p.task("qr", 8./3, inout(r[i][i]), out(act))
+		for j := range m {
+			switch known[j][i] {
+			case full:
+				p.task("gemm", 2, inout(q[j][i]), in(act))
+			case identity:
+				p.task("copy", 0, out(q[j][i]), in(act))
+				known[j][i] = full
+			}
+		}
+		for j := i + 1; j < m; j++ {
+			p.task("gemm", 2, inout(r[i][j]), in(act))
+		}
+		for j := i + 1; j < m; j++ {
+			var sub [4]*graph.Datum
+			for k := range sub {
+				sub[k] = p.block("sub", i, j)
+			}
+			p.task("littleqr", 38./3, inout(r[i][i]), inout(r[j][i]), out(sub[0]), out(sub[1]), out(sub[2]), out(sub[3]))
+			rotate := func(cubes float64, x, y *graph.Datum) {
+				p.task("gemm", cubes, inout(x), inout(y), in(sub[0]), in(sub[1]), in(sub[2]), in(sub[3]))
+			}
+			for k := i + 1; k < m; k++ {
+				rotate(8, r[i][k], r[j][k])
+			}
+			for k := range m {
+				switch a, b := &known[k][i], &known[k][j]; {
+				case *a == zero && *b == zero:
+				case *a == full && *b == full:
+					rotate(8, q[k][i], q[k][j])
+				default: // one is zero or the identity: half of the products, or none
+					cubes := 0.0
+					if *a == full || *b == full {
+						cubes = 4
+					}
+					rotate(cubes, q[k][i], q[k][j])
+					*a, *b = full, full
+				}
+			}
+		}
+	}
+}
+
+// lu is the code of figure 13: blocks of the column and row of the pivot are multiplied by inverses
+// of triangles, which each task that needs one forms anew.
+func (p *program) lu(a, l, u, perm grid) {
+	m := len(a)
+	p.task("getrf", 2./3, in(a[0][0]), out(perm[0][0]), out(l[0][0]), out(u[0][0]))
+	invert := func(d *graph.Datum) *graph.Datum {
+		x := p.block("inverse", 0, 0)
+		p.task("trtri", 1, in(d), out(x)) // solve_triangular, of the identity
+		return x
+	}
+	for j := 1; j < m; j++ {
+		p.task("multiply", 4, in(invert(l[0][0])), in(perm[0][0]), in(a[0][j]), out(u[0][j]))
+	}
+	for i := 1; i < m; i++ {
+		for j := i; j < m; j++ {
+			for k := i; k < m; k++ {
+				x := p.block("product", j, k)
+				p.task("multiply", 2, in(a[j][i-1]), in(invert(u[i-1][i-1])), out(x))
+				p.task("gemm", 2, inout(a[j][k]), in(x), in(u[i-1][k]))
+			}
+		}
+		p.task("getrf", 2./3, in(a[i][i]), out(perm[i][i]), out(l[i][i]), out(u[i][i]))
+		for j := range i {
+			p.task("multiply", 4, in(perm[i][i]), in(a[i][j]), in(invert(u[i][i])), out(l[i][j]))
+		}
+		for j := i + 1; j < m; j++ {
+			p.task("multiply", 4, in(invert(l[i][i])), in(perm[i][i]), in(a[i][j]), out(u[i][j]))
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package machinefile
+
+import (
+	"embed"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/exec/sim"
+)
+
+// papers are the machines of the papers that Tessera follows: each figure with where it is from.
+//
+//go:embed papers/*.toml
+var papers embed.FS
+
+// Names returns the names of machines that [Open] knows.
+func Names() (all []string) {
+	files, err := papers.ReadDir("papers")
+	if err != nil {
+		panic(err) // they are in the program
+	}
+	for _, f := range files {
+		all = append(all, strings.TrimSuffix(f.Name(), ".toml"))
+	}
+	return all
+}
+
+// Open returns the machine of one of [Names], or else reads a file: ./NAME is always one. The
+// error is a *FileError, or the system's.
+func Open(name string) (*sim.Machine, error) {
+	if !slices.Contains(Names(), name) {
+		return Read(name)
+	}
+	file := path.Join("papers", name+".toml")
+	data, err := papers.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, data)
+}
