@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -24,8 +25,9 @@ type forecastFlags struct {
 	sizes, nb, sched, nodes, grid, worker string
 	choices                               map[string]*string
 	record                                recordFlags
-	csv                                   string
-	json                                  bool
+	csv, plot                             string
+	format                                plotting.Format // of the plot, if there is one
+	best, json                            bool
 }
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -43,10 +45,13 @@ machine writes such a file for the machine at hand. On several nodes the
 matrices are distributed, as with --distributed: of gemm, cholesky, lu and qr.
 
 Every combination of what is listed is a line of a table; lists are as those of
-labench scale. One combination gets a report.`,
+labench scale. One combination gets a report. --best searches instead: for the
+tile size, the policy and the grid with which one problem takes the least time,
+among those that are listed, if they are.`,
 		Example: `  labench machine here.toml
   labench plan cholesky -n 8192 --machine here.toml
   labench plan cholesky -n 65536 --machine nodes.toml --nodes 1:64:x2
+  labench plan cholesky -n 65536 --machine nodes.toml --nodes 16 --best
   labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
 		ValidArgs: known,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -71,8 +76,10 @@ labench scale. One combination gets a report.`,
 	fl.StringVar(&f.worker, "workers", "", "tasks at a time on each node (default the file's)")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	f.choices = registerChoices(cmd, bench.Operations()...)
+	fl.BoolVar(&f.best, "best", false, "search for the fastest combination, and say what it beat")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
+	fl.StringVar(&f.plot, "plot", "", "draw a chart of the rates into a file: .png or .svg")
 	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
 	complete(cmd, "type", bench.Types())
 	return cmd
@@ -115,22 +122,8 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 	auto := map[string]int{"auto": 0}
 	sizes, nb, nodes := list("n", f.sizes, nil), list("nb", f.nb, auto), list("nodes", f.nodes, nil)
 	grid, workers := list("grid", f.grid, auto), list("workers", f.worker, nil)
-	known := append([]string{"owner"}, namesOf(dispatch.Kinds()...)...)
-	sched := strings.Split(f.sched, ",")
-	switch {
-	case f.sched == "":
-		sched = []string{""}
-	case f.sched == "all":
-		if sched = known; m.Count() == 1 && f.nodes == "" {
-			sched = known[1:]
-		}
-	default:
-		for _, s := range sched {
-			if !slices.Contains(known, s) {
-				errs.note(&listError{"sched", s, "all, " + strings.Join(known, ", ")})
-			}
-		}
-	}
+	sched, err := f.policies(m.Count() > 1 || f.nodes != "")
+	errs.note(err)
 	if errs != nil {
 		return nil, joinLine(errs)
 	}
@@ -151,6 +144,26 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 		}
 	}
 	return all, nil
+}
+
+// policies returns those that are asked for; "" is the default.
+func (f *forecastFlags) policies(several bool) ([]string, error) {
+	known := append([]string{"owner"}, namesOf(dispatch.Kinds()...)...)
+	switch {
+	case f.sched == "":
+		return []string{""}, nil
+	case f.sched != "all":
+		sched := strings.Split(f.sched, ",")
+		for _, s := range sched {
+			if !slices.Contains(known, s) {
+				return nil, &listError{"sched", s, "all, " + strings.Join(known, ", ")}
+			}
+		}
+		return sched, nil
+	case several:
+		return known, nil
+	}
+	return known[1:], nil
 }
 
 // spec returns what is to be planned, but for what varies.
@@ -190,6 +203,17 @@ func (w wish) options(m *sim.Machine) (sim.Options, error) {
 	return o, nil
 }
 
+// predict says what a combination takes.
+func (w wish) predict(ctx context.Context, base bench.Spec, m *sim.Machine, record bool) (bench.Prediction, error) {
+	o, err := w.options(m)
+	if err != nil {
+		return bench.Prediction{}, err
+	}
+	o.Record = record
+	base.N, base.NB = w.n, w.nb
+	return bench.Predict(ctx, base, w.rows, o)
+}
+
 // forecast prints what runs would take.
 func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	var errs problems
@@ -198,6 +222,12 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	}
 	if f.csv != "" {
 		errs.target("csv", f.csv)
+	}
+	if f.plot != "" {
+		errs.target("plot", f.plot)
+		var err error
+		f.format, err = plotting.FormatOf(f.plot)
+		errs.note(err)
 	}
 	base, err := f.spec()
 	errs.note(err)
@@ -210,28 +240,28 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 		return err
 	}
 	all, err := f.wishes(m)
-	if err == nil && len(all) > 1 && f.record.trace != "" {
+	if err == nil && (len(all) > 1 || f.best) && f.record.trace != "" {
 		err = errors.New("--trace is for one combination")
 	}
 	if err != nil {
 		return usage(err)
 	}
+	if f.best {
+		done, err := a.searches(ctx, f, base, m, all)
+		if err != nil {
+			return err
+		}
+		return f.write(m, done)
+	}
 	line := newStatus(a.err)
 	defer line.clear()
-	var done []bench.Prediction
+	var done []trial
 	failed := &sweepError{total: len(all)}
 	for i, w := range all {
 		line.set("%d/%d", i+1, len(all))
-		o, err := w.options(m)
 		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
 		const many = 100 // tiles in a row
-		o.Record = len(all) == 1 && (f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many)
-		s := base
-		s.N, s.NB = w.n, w.nb
-		var x bench.Prediction
-		if err == nil {
-			x, err = bench.Predict(ctx, s, w.rows, o)
-		}
+		x, err := w.predict(ctx, base, m, len(all) == 1 && (f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many))
 		line.clear()
 		switch {
 		case err != nil && (len(all) == 1 || ctx.Err() != nil):
@@ -240,12 +270,12 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 			failed.failed = append(failed.failed, fmt.Sprintf("%v: %v", w, err))
 			continue
 		}
-		done = append(done, x)
+		done = append(done, trial{w, x})
 		switch {
 		case f.json:
 			err = a.object(x)
 		case len(all) == 1:
-			_, err = io.WriteString(a.out, forecastText(newPaint(a.out), o.Machine, &x))
+			_, err = io.WriteString(a.out, forecastText(newPaint(a.out), m, &x))
 		default:
 			if len(done) == 1 {
 				fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead))
@@ -259,7 +289,7 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	if len(done) > 1 && !f.json {
 		io.WriteString(a.out, fastest(newPaint(a.out), done))
 	}
-	if err := f.write(done); err != nil {
+	if err := f.write(m, done); err != nil {
 		return err
 	}
 	if failed.failed != nil {
@@ -269,10 +299,15 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 }
 
 // write writes the files that were asked for.
-func (f *forecastFlags) write(done []bench.Prediction) error {
+func (f *forecastFlags) write(m *sim.Machine, done []trial) error {
 	files, _ := f.record.files()
 	for _, w := range files {
-		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(done[0].Recording, to) }); err != nil {
+		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(done[0].x.Recording, to) }); err != nil {
+			return err
+		}
+	}
+	if f.plot != "" {
+		if err := writeWhole([]string{f.plot}, func(to []io.Writer) error { return forecastChart(m, done).Render(to[0], f.format) }); err != nil {
 			return err
 		}
 	}
@@ -283,7 +318,7 @@ func (f *forecastFlags) write(done []bench.Prediction) error {
 		w := csv.NewWriter(to[0])
 		w.Write([]string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"})
 		for i := range done {
-			x := &done[i]
+			x := &done[i].x
 			t := x.Sum()
 			row := []string{x.Op, x.Type}
 			for _, v := range []any{x.N, x.NB, x.Count, x.Rows, x.Workers, x.Sched, x.Seconds, x.GFLOPS, t.Busy, t.Starving, t.Throttled, t.Driver, t.Idle, x.Moved, x.Memory} {

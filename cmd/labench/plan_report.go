@@ -22,11 +22,11 @@ func forecastRow(x *bench.Prediction) string {
 }
 
 // fastest lists for each size the fastest of several combinations.
-func fastest(p paint, all []bench.Prediction) string {
+func fastest(p paint, all []trial) string {
 	var order []int
 	best, count := map[int]*bench.Prediction{}, map[int]int{}
 	for i := range all {
-		x := &all[i]
+		x := &all[i].x
 		if count[x.N]++; count[x.N] == 1 {
 			order = append(order, x.N)
 		}

@@ -55,6 +55,14 @@ driver = 1e-6
 	show("nodes", "cholesky -n 8000 --nb 250", 0)
 	show("a table of nodes", "qr -n 8000 --nb 250 --nodes 1,8 --sched owner,fifo", 0)
 	show("grids", "cholesky -n 8000 --nb 250 --grid 1,2,3", 1)
+	show("the best grid", "cholesky -n 4000 --nb 250 --nodes 4 --sched owner,fifo --best", 0)
+	write("1", "")
+	show("the best tile size", "cholesky -n 2000 --sched priority,eft --best --plot "+filepath.Join(dir, "plot.svg"), 0)
+	if svg, err := os.ReadFile(filepath.Join(dir, "plot.svg")); err != nil || !strings.Contains(string(svg), "eft") {
+		t.Errorf("the plot: %v", err)
+	}
+	show("the best of two problems", "cholesky -n 2000,4000 --best", 2)
+	show("a picture that is none", "cholesky -n 2000 --plot x.pdf", 2)
 	show("not an operation", "solve -n 8000", 2)
 	show("not a list", "qr -n 8000 --nb x --sched best", 2)
 	write("0", "")
