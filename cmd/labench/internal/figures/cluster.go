@@ -14,7 +14,7 @@ import (
 
 // What PyCOMPSs costs is not published, but for what SplIter's figure 11 says: 18,432 tasks that
 // are short take 10 s, which is 0.54 ms for each, of the binding and the master together. The rest
-// are round numbers; no figure was looked at to choose them.
+// are round numbers.
 const (
 	// pickling is the seconds for a byte: each task reads its operands from files that Pickle has
 	// written, and writes its results so (section 2.1). As fast as memory is copied into the cache

@@ -2,9 +2,8 @@
 // papers' programs, on their machines (package exec/sim/machinefile has them), with the
 // schedulers of this module. What comes out stands beside what the papers publish.
 //
-// Nothing is fitted to what is to come out: speeds are the published ones, and what is not
-// published is a round number that the figure's notes name. Where the shape of a figure is another
-// one, it says why.
+// Speeds are the published ones. What is not published is a round number, or is taken from a figure
+// of the paper; the figure's notes name it. Where the shape of a figure is another one, it says why.
 //
 // The files, from the bottom up: figure (what a figure is), program (the programs of Amela et al.
 // as streams of tasks), cluster (PyCOMPSs as a machine), matmul, cholesky, qr, lu (its figures),
