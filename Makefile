@@ -171,7 +171,7 @@ mutations: ## break the code in a hundred places, one at a time, and say what no
 	@.ci/mutate $(FROM) $(TO)
 
 lint: ## hold the code to the rules of the house
-	@$(GO) test -count=1 ./internal/lint
+	@$(GO) test -count=1 -short ./internal/lint
 
 fmt: ## format the Go files
 	@gofmt -l -w .

@@ -7,5 +7,6 @@
 // build tags, so that a file which this machine does not build is held to
 // them, too. Nothing but tests is in this package: Rules lists the rules. A rule
 // is a function from the parsed module to its findings, and has a test of its own
-// that feeds it an offender. One more test follows the links of the documents.
+// that feeds it an offender. Two more tests follow the links of the documents, and
+// hold all packages to compile for machines that are not here.
 package lint
