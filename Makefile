@@ -145,24 +145,29 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 test-slurm: ## submit the batch scripts to a Slurm cluster in network namespaces (make deps-slurm; Linux, as root)
 	@GO='$(GO)' deploy/slurm/test/run
 
-# Now and then Go's fuzzer takes the end of FUZZTIME for a failure
-# (golang/go#75804): it then names no input, and the target is run once more.
+# A package is compiled once for all its targets, with the instrumentation that
+# go test -fuzz has. Now and then Go's fuzzer takes the end of FUZZTIME for a
+# failure (golang/go#75804): it then names no input, and the target is run once more.
 fuzz: ## run every fuzz target for FUZZTIME
-	@log=$$(mktemp)
-	trap 'rm -f "$$log"' EXIT
-	run() { $(GO) test -run '^$$' -fuzz "^$$1\$$" -fuzztime $(FUZZTIME) "$$2" 2>&1 | tee "$$log"; }
-	out_of_time() { grep -qx ' *context deadline exceeded' "$$log" && ! grep -q 'Failing input written' "$$log"; }
-	targets=$$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/' | sort)
+	@work=$$(mktemp -d)
+	trap 'rm -rf "$$work"' EXIT
+	run() { # PACKAGE'S DIRECTORY, ITS PATH, TARGET
+		(cd "$$1" && exec "$$work/fuzz.test" -test.paniconexit0 -test.run '^$$' -test.fuzz "^$$3\$$" \
+			-test.fuzztime $(FUZZTIME) -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$2") 2>&1 | tee "$$work/log"
+	}
+	out_of_time() { grep -qx ' *context deadline exceeded' "$$work/log" && ! grep -q 'Failing input written' "$$work/log"; }
 	count=0
-	for target in $$targets; do
-		file=$${target%%:*}; name=$${target#*:}
-		echo "== fuzz: $$name in $$(dirname "$$file")"
-		dir=$$(dirname "$$file")
-		if ! run "$$name" "$$dir"; then
-			out_of_time || exit 1
-			run "$$name" "$$dir"
-		fi
-		count=$$((count + 1))
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do
+		package=$$($(GO) list "$$dir")
+		$(GO) test -c -vet=off -fuzz . -ldflags '-s -w' -o "$$work/fuzz.test" "$$dir"
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$dir"/*_test.go); do
+			echo "== fuzz: $$target in $$dir"
+			if ! run "$$dir" "$$package" "$$target"; then
+				out_of_time || exit 1
+				run "$$dir" "$$package" "$$target"
+			fi
+			count=$$((count + 1))
+		done
 	done
 	if ((count == 0)); then echo "make fuzz: there are no targets" >&2; exit 1; fi
 	echo "make fuzz: $$count targets, $(FUZZTIME) each, passed"
