@@ -87,13 +87,17 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	else echo "  left out  tag mkl: no C compiler with MKL; get it with: make deps-mkl"; fi
 
 # The detector makes a test ten to twenty times as slow. So it is for what has
-# goroutines: it does not see the suites of the kernels, which have none, nor
-# tests that take many matrices through tasks that other tests have, too.
-NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON)$$
+# goroutines: it does not see the suites of the kernels and the packages that have
+# none, tests that take many matrices through tasks that other tests have, too, and
+# tests of programs, where nobody reads what it would say. Of tests that repeat the
+# same under many settings, it sees some: the policies on three nodes, one version
+# with every op in parts.
+NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON|Plan|AgentLost|Resume)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
+NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machinefile|runfile)|la/krylov|transport/web/certs|examples/.*|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck)
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
-	$(GO) test -short -vet=off -race -timeout 20m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/(kernels/cpu(/.*)?|internal/(lint|matgen|asm)|plotting|matcalls|gpucheck)$$')
+	$(GO) test -short -vet=off -race -timeout 20m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
 	$(GO) test -short -vet=off -race -run Tall ./kernels/cpu
 
 # The tests that have run with -short are not run again.

@@ -222,7 +222,7 @@ func TestCancel(t *testing.T) {
 		}
 		for stage := range 5 {
 			ctx, cancel := context.WithCancelCause(context.Background())
-			_, err := Run(ctx, Spec{Op: op, N: 150, NB: 16, Verify: true, NoPeak: true, Repeat: 3,
+			_, err := Run(ctx, Spec{Op: op, N: 150, NB: 32, Verify: true, NoPeak: true, Repeat: 3,
 				Progress: func(done, total int) {
 					if done >= stage*grain {
 						cancel(why)
