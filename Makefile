@@ -123,7 +123,7 @@ test-cuda: ## test the tag cuda on fake libraries, under the race detector (need
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
 	export $(CUDA_ENV)
 	$(GO) vet -race -tags cuda ./kernels/builtin ./kernels/cuda/... ./la
-	$(GO) test -c -tags cuda -buildmode=pie -o /dev/null ./kernels/cuda
+	$(GO) test -c -tags cuda -buildmode=pie -gcflags=all=-N -o /dev/null ./kernels/cuda # links, and is not run
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
 	$(GO) test -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
