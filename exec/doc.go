@@ -31,7 +31,7 @@
 //	retry, endings, job            a job: its window, its error, its end
 //	watchdog                       looks at jobs
 //	attempt                        one attempt at a task, wherever it is made
-//	nested                         tasks in tasks
+//	brood, nested                  tasks in tasks
 //	turn                           tasks that give way and go on later
 //	worker                         the goroutine of a worker on cores
 //	guest                          who waits, in the place of a worker that sleeps

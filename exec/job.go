@@ -28,7 +28,7 @@ type job struct {
 	among *jobs
 	id    uint64
 	ctx   context.Context
-	over  <-chan struct{} // ctx.Done()
+	ended <-chan struct{} // ctx.Done()
 	// stopWatching ends the watch on ctx.
 	stopWatching func() bool
 
@@ -66,7 +66,7 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	j := &job{sched: s, among: among, id: among.last.Add(1), ctx: ctx, over: ctx.Done()}
+	j := &job{sched: s, among: among, id: among.last.Add(1), ctx: ctx, ended: ctx.Done()}
 	// What exploring may cost goes by how long the job has been at work.
 	began := time.Now()
 	j.budget.Elapsed = func() float64 { return time.Since(began).Seconds() }
@@ -353,11 +353,11 @@ func (j *job) cancelled(t *graph.Task) *graph.Fault {
 		return f
 	}
 	if j.outcome.GoesOn(t.ID()) {
-		if j.over == nil {
+		if j.ended == nil {
 			return nil
 		}
 		select {
-		case <-j.over: // the watch may come late when all cores are busy
+		case <-j.ended: // the watch may come late when all cores are busy
 			j.outcome.Abort(context.Cause(j.ctx))
 		default:
 			return nil
@@ -509,6 +509,15 @@ func (j *job) drained(f func()) bool {
 	j.submit.Unlock()
 	return j.endings.at(goal, f)
 }
+
+// cancel implements [brood].
+func (j *job) cancel(err error) { j.outcome.Abort(err) }
+
+// over implements [brood].
+func (j *job) over() {}
+
+// left implements [brood]. When all have ended, Wait tidies up.
+func (j *job) left(f func(error)) bool { return j.drained(func() { f(j.Wait()) }) }
 
 // Story implements [Job].
 func (j *job) Story(id graph.TaskID) (Story, error) {

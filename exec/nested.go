@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"runtime/debug"
 	"time"
@@ -14,7 +15,7 @@ import (
 type parent struct {
 	attempt
 	seat   *seat          // of the worker
-	nested *job           // of the children; nil as long as there are none
+	nested brood          // the children; nil as long as there are none
 	yields func(f func()) // calls f while others have the cores: see worker.yield
 }
 
@@ -52,17 +53,38 @@ var ErrNoTask = errors.New("exec: the call belongs to no task")
 // The error is ErrNoTask outside of tasks: then the version must do the work by
 // itself.
 //
+// On a node of a cluster that has others below it, children run on these, too: see
+// [Domain]. Then they are as large as tasks that are sent, and what they use can be sent;
+// [NestedHere] has smaller ones stay.
+//
 // Reference: "Hierarchical management of extreme-scale task-based applications"
 // (Lordan et al., 2023).
-func Nested(call *versions.Call) (Children, error) {
+func Nested(call *versions.Call) (Children, error) { return nest(call, true) }
+
+// NestedHere is [Nested] for children that had better stay in this process: because they are
+// short, or use what others have not got. If the task has children already, it returns their
+// job as it is.
+func NestedHere(call *versions.Call) (Children, error) { return nest(call, false) }
+
+// nest returns the job of the children, which may be a domain's if they may go far.
+func nest(call *versions.Call, far bool) (Children, error) {
 	p, ok := call.Task.(*parent)
 	if !ok {
 		return Children{}, ErrNoTask
 	}
+	if d, ok := p.task.Witness().(Domain); ok && far && p.nested == nil {
+		ctx, cancel := context.WithCancelCause(call.Ctx)
+		if in, window := d.Children(ctx); in != nil {
+			p.nested = &away{Job: in, window: window, end: cancel, lending: p.waits}
+		} else {
+			cancel(nil)
+		}
+	}
 	if p.nested == nil {
 		j := jobOf(p.task)
-		p.nested = newJob(p.rt, j.among, call.Ctx)
-		p.nested.adopter, p.nested.lending = j, p.waits
+		children := newJob(p.rt, j.among, call.Ctx)
+		children.adopter, children.lending = j, p.waits
+		p.nested = children
 	}
 	return Children{p.nested, p}, nil
 }
@@ -78,20 +100,21 @@ func (p *parent) waits(f func()) {
 
 // Children is the job of a task's children.
 type Children struct {
-	*job
+	Job
 	of *parent
 }
 
 // Hand hands operand i of the parent on, as [versions.Call.Finished] does, as
 // soon as the version of d that the latest task submitted so far makes is
-// there, but at the end of the parent if d is renamed. The children submitted later
+// there, but at the end of the parent if d is renamed, or children are with other nodes:
+// what is lost with one of these may have to be made again from the operand. The children submitted later
 // must not touch what the operand stands for. If the version cannot be
 // made, the parent fails and with it the operand.
 //
 // It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i
 // or has finished with it. An operand that is handed on twice makes the parent fail.
-func (j Children) Hand(d *graph.Datum, i int) {
-	t := j.of.task
+func (c Children) Hand(d *graph.Datum, i int) {
+	t := c.of.task
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
 	}
@@ -99,7 +122,8 @@ func (j Children) Hand(d *graph.Datum, i int) {
 		panic(graph.ErrGiven)
 	}
 	// The parent's end hands on all operands that have not been handed on before.
-	if d.Renamed() {
+	j, here := c.Job.(*job)
+	if !here || d.Renamed() {
 		return // others may still read the value into which the latest is copied
 	}
 	j.watch(d, func(f *graph.Fault) {
@@ -114,7 +138,7 @@ func (j Children) Hand(d *graph.Datum, i int) {
 				j.outcome.Abort(&PanicError{Value: v, Stack: debug.Stack()})
 			}
 		}()
-		j.of.give(t, i)
+		c.of.give(t, i)
 	})
 }
 
@@ -161,6 +185,7 @@ func (p *parent) family(t *graph.Task, err error, wait bool) (later bool, _ erro
 		return true, nil
 	}
 	err = children.Wait()
+	children.over()
 	p.nested = nil
 	return false, err
 }
@@ -171,8 +196,9 @@ func (p *parent) disown(err error) {
 	if p.nested == nil {
 		return
 	}
-	p.nested.outcome.Abort(err)
+	p.nested.cancel(err)
 	p.nested.Wait()
+	p.nested.over()
 	p.nested = nil
 }
 
@@ -182,10 +208,9 @@ func (p *parent) disown(err error) {
 // The attempt goes with the children, as a copy; the worker's own is free for the next
 // task. What the parent has lent or holds beyond the attempt, memory and a team, ends
 // with its version and not with its children.
-func (p *parent) adopt(t *graph.Task, children *job) bool {
+func (p *parent) adopt(t *graph.Task, children brood) bool {
 	a := p.attempt // the worker goes on to others
-	return children.drained(func() {
-		err := children.Wait() // all have ended: it tidies up
+	return children.left(func(err error) {
 		a.learn(t, time.Since(a.start), err)
 		freed, again := a.conclude(t, err, nil)
 		if again {

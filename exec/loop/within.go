@@ -18,7 +18,7 @@ func Within(call *versions.Call, n int, opt Options, body func(Chunk) error) err
 	if err != nil {
 		return err
 	}
-	children, err := exec.Nested(call)
+	children, err := exec.NestedHere(call)
 	if err != nil {
 		return err
 	}
