@@ -13,12 +13,14 @@ import (
 
 // agent is a node that executes what drivers give it. It decides nothing: what it is told,
 // it does as soon as the operands are there, and it tells the driver of each end. A job
-// belongs to the driver that named it first; others may not touch it.
+// belongs to the driver that named it first; others may not touch it. To nodes below it, it is
+// a driver itself.
 type agent struct {
-	opt   Options
-	known known
-	offer offered
-	fetch *fetching
+	opt    Options
+	known  known
+	offer  offered
+	fetch  *fetching
+	domain domain
 
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
@@ -56,7 +58,9 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 func newAgent(opt Options, k known) *agent {
-	return &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), fetch: newFetching(), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
+	a := &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), fetch: newFetching(), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
+	a.domain = domain{opt: opt, known: k, changed: a.announce}
+	return a
 }
 
 // serve is [Serve].
@@ -72,11 +76,13 @@ func (a *agent) serve(ctx context.Context) error {
 	a.closed = true
 	drivers := slices.Collect(maps.Values(a.drivers))
 	a.mu.Unlock()
+	a.domain.leave()
 	for _, d := range drivers {
 		d.exec.close(context.Cause(ctx))
 		d.out.close()
 	}
 	a.over.Wait()
+	a.domain.close()
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -130,6 +136,8 @@ func (a *agent) take(from string, message []byte) error {
 	case kindLook:
 		d := a.driver(from)
 		d.out.add(func() []byte { return encode(kindState, d.exec.state()) })
+	case kindHello, kindEnded, kindState:
+		return a.domain.take(from, message)
 	case kindOver:
 		var m over
 		if err := decode(from, body, &m); err != nil {
@@ -200,7 +208,25 @@ func (a *agent) deny(d *driverOf) {
 func (a *agent) hello() hello {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hello{Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Offer: a.offer}
+	return hello{Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Parent: a.opt.Parent, Below: a.domain.workers(), Offer: a.offer}
+}
+
+// announce tells drivers what is below this node now.
+func (a *agent) announce() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, d := range a.drivers {
+		if d.epoch == 0 || a.closed {
+			continue
+		}
+		d.out.add(func() []byte {
+			h := a.hello()
+			a.mu.Lock()
+			h.Epoch, h.Called = d.epoch, unasked
+			a.mu.Unlock()
+			return encode(kindHello, h)
+		})
+	}
 }
 
 // driver returns what the agent knows of a driver, which may be its name only.
@@ -216,6 +242,7 @@ func (a *agent) find(name string) *driverOf {
 		return d
 	}
 	d := &driverOf{exec: newExecutor(&a.opt, a.known, a.fetch), ends: map[uint64][]end{}, gone: make(chan struct{})}
+	d.exec.below = a.domain.children
 	if before := a.parting[name]; before != nil {
 		d.after = before.gone
 	}
@@ -336,16 +363,18 @@ func (a *agent) end(d *driverOf, job uint64) {
 // that says nothing for the time that the transport allows has left: that is its lease. What
 // of its tasks has not begun is cancelled, what runs ends, and its values are dropped. If it
 // comes back it is another one, with nothing. A driver that joins calls; one that was there
-// before may know nothing of its loss, as its process was stopped, and is told.
+// before may know nothing of its loss, as its process was stopped, and is told. So is the
+// agent above this one, which calls only nodes that have said that they are below it.
 func (a *agent) event(e transport.Event) {
 	a.fetch.event(e)
+	a.domain.event(e)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !e.Joined {
 		a.leaves(e.Node, e.Err)
 		return
 	}
-	if d := a.drivers[e.Node]; a.lost[e.Node] != 0 && !a.closed && (d == nil || d.epoch == 0) {
+	if d := a.drivers[e.Node]; (a.lost[e.Node] != 0 || e.Node == a.opt.Parent) && !a.closed && (d == nil || d.epoch == 0) {
 		a.deny(a.find(e.Node))
 	}
 }

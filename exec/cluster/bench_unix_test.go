@@ -138,3 +138,31 @@ func BenchmarkHandOver(b *testing.B) {
 	b.ReportMetric(float64(ways[len(ways)*9/10].Nanoseconds())/1e3, "µs/90%")
 	b.ReportMetric(0, "ns/op")
 }
+
+// BenchmarkLevels is a million empty tasks on four agents in this process: all of them the
+// driver's, or children of a thousand that are, on the agents' own workers, or on these and on
+// nodes below them.
+func BenchmarkLevels(b *testing.B) {
+	for _, how := range []struct {
+		name            string
+		parents         []string
+		tasks, children int
+	}{
+		{"flat", []string{"", "", "", ""}, 1_000_000, 0},
+		{"nested", []string{"", "", "", ""}, 1000, 1000},
+		{"domains", []string{"", "", "agent0", "agent1"}, 1000, 1000},
+	} {
+		b.Run(how.name, func(b *testing.B) {
+			x := startTreeOn(b, transport.NewNetwork().Node, func(o *cluster.Options) { o.Idle, o.Ops = true, []*versions.Op{fanOp(nil)} }, how.parents...)
+			before, tasks, own := processor(), 0, 0
+			for b.Loop() {
+				own += crowd(b, x.nodes, how.tasks, how.children)
+				tasks += how.tasks * max(how.children, 1)
+			}
+			b.ReportMetric(float64((processor()-before).Nanoseconds())/float64(tasks), "cpu-ns/task")
+			b.ReportMetric(float64(tasks)/b.Elapsed().Seconds(), "tasks/s")
+			b.ReportMetric(float64(own)/float64(b.N), "tasks-of-driver")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -120,6 +120,7 @@ func start(t testing.TB, agents int, set func(*cluster.Options)) *nodes {
 func startOn(t testing.TB, node func(name string) (transport.Transport, error), agents int, set func(*cluster.Options)) *nodes {
 	t.Helper()
 	n := &nodes{}
+	direct := 0 // agents that are the driver's
 	options := func(name string) cluster.Options {
 		tr, err := node(name)
 		if err != nil {
@@ -133,6 +134,9 @@ func startOn(t testing.TB, node func(name string) (transport.Transport, error), 
 		o := cluster.Options{Transport: tr, Runtime: rt, Ops: ops(), Values: []versions.Value{&number{}}, Errors: []error{&fatal{}}}
 		if set != nil {
 			set(&o)
+		}
+		if o.Parent == "" {
+			direct++
 		}
 		return o
 	}
@@ -169,7 +173,7 @@ func startOn(t testing.TB, node func(name string) (transport.Transport, error), 
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := n.Await(ctx, agents); err != nil {
+	if err := n.Await(ctx, direct-1); err != nil { // one is the driver
 		t.Fatal(err)
 	}
 	return n

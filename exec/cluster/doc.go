@@ -48,6 +48,13 @@
 // refused by Submit, with a *[NoNodeError]. What was submitted before the last node left that
 // could, fails with it.
 //
+// # A tree of nodes
+//
+// Tasks may have children (exec.Nested). Those of a task on an agent run there and, if other
+// agents name it as their parent ([Options].Parent), on these, too: the agent is their driver
+// (domain.go). What children use is data of a job of its own; first and last versions are in
+// the memory of the parent's operands. The driver above hears of the parent only.
+//
 // # Loss of a node
 //
 // For each version the driver keeps how it was made (lineage.go). When a node is lost, its
@@ -63,9 +70,9 @@
 // go together); options; outbox;
 // meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
-// executor; offer (what a node can execute); agent; usage (what nodes have done); record; fleet;
+// executor; offer (what a node can execute); usage (what nodes have done); record; fleet;
 // match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets which task), recall (and which
 // goes to another one), why (in words) and core (all of these, for simulations), which are pure; catalog (the data of a job); story (what is told of tasks);
 // placement; job; mend; guard (takes second copies); standing (what nodes say that they are at);
-// watchdog; driver; keep; watch (what is seen of all).
+// watchdog; driver; keep; domain (the driver that an agent is to nodes below it); agent; watch (what is seen of all).
 package cluster

@@ -26,6 +26,7 @@ type Driver struct {
 	jobs    map[uint64]*job // by number; fleet.lock guards it
 	dog     *dog            // nil if there is no watchdog
 	ends    sync.Pool       // of []end: memory for what agents say
+	domain  func()          // of an agent's: is told that nodes below it have come or gone; nil on others
 	calling sync.Mutex      // held by call; placing and fleet.lock are taken inside it
 }
 
@@ -36,7 +37,7 @@ func NewDriver(opt Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{fleet: newFleet(opt, k), jobs: map[uint64]*job{}}
+	d := newDriver(opt, k)
 	if err := opt.Transport.Start(d.handle, d.event); err != nil {
 		return nil, err
 	}
@@ -44,6 +45,11 @@ func NewDriver(opt Options) (*Driver, error) {
 		d.dog = newDog(d.fleet, d.alive, opt.Watchdog)
 	}
 	return d, nil
+}
+
+// newDriver returns a driver to which nobody hands messages and events yet.
+func newDriver(opt Options, k known) *Driver {
+	return &Driver{fleet: newFleet(opt, k), jobs: map[uint64]*job{}}
 }
 
 // alive returns the jobs that have tasks, by number.
@@ -156,7 +162,7 @@ func (d *Driver) Usage() (all []Usage) {
 	for _, n := range nodes {
 		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
 		if n.offer != nil {
-			u.Kinds = n.offer.kinds
+			u.Kinds, u.Below = n.offer.kinds, n.offer.below
 		}
 		for _, r := range n.ran {
 			u.Ran = append(u.Ran, *r)
@@ -273,13 +279,15 @@ func (d *Driver) forget(number uint64, nodes []*node) {
 // event notes that a node has come or gone.
 func (d *Driver) event(e transport.Event) {
 	d.exec.store.all.event(e)
-	if e.Joined {
-		d.call(e.Node)
-		return
-	}
 	d.lock.Lock()
 	n := d.latest(e.Node)
 	d.lock.Unlock()
+	if e.Joined {
+		if d.domain == nil || n != nil { // or else it says by itself that it is below this node
+			d.call(e.Node)
+		}
+		return
+	}
 	if n != nil {
 		d.lose(n, e.Err)
 	}
@@ -345,6 +353,9 @@ func (d *Driver) lose(n *node, why error) bool {
 		j.copiesLost(n)
 	}
 	go n.out.close()
+	if d.domain != nil {
+		d.domain()
+	}
 	return true
 }
 
@@ -397,9 +408,22 @@ func (d *Driver) take(from string, message []byte) error {
 		if err != nil {
 			return &MessageError{from, err.Error()}
 		}
+		if m.Below < 0 || m.Below > mostWorkers<<10 {
+			return &MessageError{from, fmt.Sprintf("%d workers of nodes below it", m.Below)}
+		}
+		if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.domain != nil) {
+			d.refused(from, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
+			return nil
+		}
 		d.placing.Lock()
 		d.lock.Lock()
 		n := d.latest(from)
+		if n == nil && d.domain != nil && m.Epoch == 0 {
+			d.lock.Unlock()
+			d.placing.Unlock()
+			d.call(from)
+			return nil
+		}
 		if n == nil || n.left && m.Epoch != 0 {
 			d.lock.Unlock()
 			d.placing.Unlock()
@@ -413,24 +437,35 @@ func (d *Driver) take(from string, message []byte) error {
 			}
 			return nil
 		}
-		if n.clock.hears(&m, now); n.clock.heard < answers {
+		if m.Called != unasked {
+			n.clock.hears(&m, now)
+		}
+		if n.clock.heard < answers {
 			d.ask(n)
 		}
-		if n.gone == nil { // this was about its clock
+		if n.gone == nil { // this was about its clock, or what is below it
+			news := n.offer.below != m.Below
+			n.offer.below = m.Below
 			d.lock.Unlock()
 			d.placing.Unlock()
+			if news && d.domain != nil {
+				d.domain()
+			}
 			return nil
 		}
 		n.memory.most = m.Memory
 		n.workers, n.gone, n.since = offer.workers(), nil, time.Now()
 		n.row = d.record.enter(n.name, n.workers)
-		n.program, n.offer, n.jobs = m.Program, offer, m.Jobs
+		n.program, n.offer, n.jobs, offer.below = m.Program, offer, m.Jobs, m.Below
 		d.changed()
 		jobs := slices.Collect(maps.Values(d.jobs))
 		d.lock.Unlock()
 		d.placing.Unlock()
 		for _, j := range jobs {
 			j.join(n)
+		}
+		if d.domain != nil {
+			d.domain()
 		}
 	case kindEnded:
 		var m ended

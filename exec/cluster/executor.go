@@ -31,6 +31,9 @@ type executor struct {
 	store   *store
 	meter   meter
 	gate    gate[*execution]
+	// below returns a job for children of a task that are to run on the nodes below this
+	// one, and its window; no job if there are none. It is nil on a driver.
+	below func(ctx context.Context) (exec.Job, int)
 
 	mu   sync.Mutex // a leaf
 	jobs map[uint64]*work
@@ -241,6 +244,7 @@ type execution struct {
 	data    []datumOf        // each once, where they stay: tasks of the runtime point to them
 	missing atomic.Int32     // operands that are not there
 	waits   bool             // some operand was not there at once
+	apart   bool             // it has children elsewhere
 	since   atomic.Int64     // when it began to wait for operands, to be ready, or to run
 	failed  atomic.Pointer[error]
 
@@ -448,19 +452,45 @@ func (e *execution) Ended(err error) {
 	e.leaves(err)
 }
 
+// Children implements [exec.Domain]. A task with children on other nodes only waits, and others
+// have its place: these could even be children of its own.
+func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
+	if e.w.below == nil {
+		return nil, 0
+	}
+	if in, window = e.w.below(ctx); in == nil || e.apart {
+		return in, window
+	}
+	e.apart = true
+	now := e.w.meter.change(0, -1)
+	beginAll(e.w.gate.aside(e, nil), now)
+	return in, window
+}
+
 // leaves reports the end of a task that has begun, and has others begin.
 func (e *execution) leaves(err error) {
-	now := e.w.meter.change(0, -1)
+	runs := 1
+	if e.apart {
+		runs = 0
+	}
+	now := e.w.meter.change(0, -runs)
 	next := e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)), nil)
 	e.end(err)
-	if len(next) > 0 {
-		go func() { // who calls may be a worker, or hold the job: Submit would wait for it
-			for _, e := range next {
-				e.since.Store(now)
-				e.begin()
-			}
-		}()
+	beginAll(next, now)
+}
+
+// beginAll begins tasks, on a goroutine of its own: who calls may be a worker, or hold the job,
+// and Submit would wait for it.
+func beginAll(all []*execution, now int64) {
+	if len(all) == 0 {
+		return
 	}
+	go func() {
+		for _, e := range all {
+			e.since.Store(now)
+			e.begin()
+		}
+	}()
 }
 
 // heeds notes what the driver wants to be told of tasks.

@@ -17,6 +17,7 @@ type gate[T comparable] struct {
 	mu      sync.Mutex // a leaf
 	pace    pace
 	in      []T        // tasks that the runtime has, the first to begin first
+	apart   []T        // of these, those that only wait for their children elsewhere: they are no more in
 	waiting []gated[T] // the most urgent last
 }
 
@@ -27,7 +28,7 @@ type gated[T any] struct {
 	job, id  uint64
 }
 
-func newGate[T comparable](workers int) gate[T] { return gate[T]{pace: newPace(workers, 1)} }
+func newGate[T comparable](workers int) gate[T] { return gate[T]{pace: newPace(workers, 1, 0)} }
 
 // enter reports whether a task is to begin. If not, it waits.
 func (g *gate[T]) enter(x gated[T]) bool {
@@ -48,10 +49,28 @@ func (g *gate[T]) enter(x gated[T]) bool {
 func (g *gate[T]) leave(x T, now time.Time, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.pace.ended(1, now)
+	if i := slices.Index(g.apart, x); i >= 0 {
+		g.apart = slices.Delete(g.apart, i, i+1)
+		return next
+	}
+	return g.out(x, next)
+}
+
+// aside notes that a task is going to wait for others elsewhere, and appends those to next that
+// are to begin in its place. When it goes on it has no place: the runtime has one more.
+func (g *gate[T]) aside(x T, next []T) []T {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.apart = append(g.apart, x)
+	return g.out(x, next)
+}
+
+// out is leave, but for the pace, for who holds mu.
+func (g *gate[T]) out(x T, next []T) []T {
 	if i := slices.Index(g.in, x); i >= 0 {
 		g.in = slices.Delete(g.in, i, i+1)
 	}
-	g.pace.ended(1, now)
 	for n := len(g.waiting); n > 0 && len(g.in) <= g.pace.size; n-- {
 		next = append(next, g.waiting[n-1].task)
 		g.waiting = slices.Delete(g.waiting, n-1, n)
@@ -67,7 +86,7 @@ func (g *gate[T]) now() (in, waiting []T) {
 	for i := range g.waiting {
 		waiting = append(waiting, g.waiting[i].task)
 	}
-	return slices.Clone(g.in), waiting
+	return slices.Concat(g.in, g.apart), waiting
 }
 
 // back takes those of some tasks of a job that are at the gate away.

@@ -16,7 +16,7 @@ import (
 // messages: a node that needs one fetches it. Every change of the structs raises the protocol's
 // version. Nodes of unlike versions refuse each other's messages.
 
-const protocol = 10
+const protocol = 11
 
 // kind is what a message is.
 type kind byte
@@ -46,14 +46,19 @@ type hello struct {
 	Memory  int64    // Options.Memory
 	Program string   // Options.Program
 	Jobs    int      // of all drivers, and sets of data, that it has
+	Parent  string   // Options.Parent
+	Below   int      // workers of the nodes below it, and below these
 	Offer   offered
-	// Called is when the driver called, by its clock; Heard when the agent heard that,
+	// Called is when the driver called, by its clock, or unasked; Heard when the agent heard that,
 	// and Said when it answers, by its own.
 	Called, Heard, Said int64
 	// Epoch is that of the call; 0 if the agent was not called, and has nothing of the
 	// driver's any more.
 	Epoch uint64
 }
+
+// unasked is in place of the time of a call in what an agent says by itself.
+const unasked = -1
 
 // run is tasks of a job for a node, and what it need not keep any more.
 type run struct {

@@ -18,6 +18,7 @@ type offer struct {
 	kinds    []Kind
 	lacks    []map[string][]string // by kind: why it has no version of an op
 	ops      map[string]bool       // that the node knows
+	below    int                   // workers of the nodes below it, which execute children of tasks
 	selector *versions.Selector    // of this node, which is asked itself: the program may have ops that others do not know
 }
 

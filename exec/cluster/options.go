@@ -34,12 +34,17 @@ type Options struct {
 	// task for which there is no room waits, or goes to another node. 0 means no cap. What
 	// tasks need beside their operands is not counted.
 	Memory int64
+	// Parent is the name of the agent below which this one is: only that one gives it tasks,
+	// children of its own ([exec.Nested]), and is their driver. It is an agent of a driver
+	// or below another one in turn. Empty, or the name of a driver, stands for an agent of
+	// drivers.
+	Parent string
 	// Program says which program the node is, of which version, for Usage.
 	Program string
 	// Log is told what the node cannot tell anybody else; nil means slog.Default.
 	Log *slog.Logger
 
-	// The rest is the driver's.
+	// The rest is the driver's, or that of an agent which has others below it.
 
 	// Trace, if not nil, gets an event for each attempt at a task on any node, with a row
 	// for each of its workers, and what nodes fetch from each other. Nodes then say more of
@@ -109,6 +114,9 @@ func (o *Options) check() (k known, err error) {
 	}
 	if o.ByPriority && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
 		return bad("ByPriority is set, and so is Policy or NewPolicy")
+	}
+	if o.Parent == o.Transport.Self() {
+		return bad("Parent is the node itself, %s", o.Parent)
 	}
 	if o.Memory < 0 {
 		return bad("Memory is %d, want at least 0", o.Memory)

@@ -8,6 +8,7 @@ import "time"
 type pace struct {
 	workers int
 	least   int // tasks for each worker
+	below   int // workers of nodes below it: a task more for each, which may have children there
 	size    int
 	last    time.Time
 	rate    tally // tasks, in seconds
@@ -26,12 +27,12 @@ const (
 )
 
 // newPace returns the pace of a node that has begun nothing yet.
-func newPace(workers, least int) pace {
-	return pace{workers: workers, least: least, size: least * workers}
+func newPace(workers, least, below int) pace {
+	return pace{workers: workers, least: least, below: below, size: least*workers + below}
 }
 
 // quick reports whether tasks are so short that a worker will be free before a message comes.
-func (p *pace) quick() bool { return p.size > p.least*p.workers }
+func (p *pace) quick() bool { return p.size > p.least*p.workers+p.below }
 
 // ended notes that a node has ended n tasks, and returns how many more it may have than
 // before, which may be less than 0.
@@ -41,7 +42,7 @@ func (p *pace) ended(n int, now time.Time) (more int) {
 	}
 	p.last = now
 	was := p.size
-	p.size = min(max(int(p.rate.ratio()*aheadTime.Seconds()), p.least*p.workers), aheadMost*p.workers)
+	p.size = min(max(int(p.rate.ratio()*aheadTime.Seconds()), p.least*p.workers), aheadMost*p.workers) + p.below
 	return p.size - was
 }
 

@@ -73,7 +73,7 @@ func (s *scheduler) enter(node, workers int, m *memory, o *offer) {
 	if s.owned {
 		least = aheadOwned
 	}
-	p := newPace(workers, least)
+	p := newPace(workers, least, o.below)
 	if node > 0 && s.seats[node].lost {
 		s.others++
 	}

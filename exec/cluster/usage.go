@@ -11,6 +11,7 @@ type Usage struct {
 	Program string // Options.Program of the node
 	Jobs    int    // of other drivers, and sets of data, that it had when it joined
 	Workers int
+	Below   int            // workers of the nodes below it: see Options.Parent
 	Kinds   []Kind         // of its workers
 	Lost    bool           // it is not there any more
 	Tasks   map[string]int // that have ended well, by op …
