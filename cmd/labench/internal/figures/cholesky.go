@@ -40,7 +40,7 @@ func cholesky(ctx context.Context, r *Result) error {
 	}
 	one := r.at(name, 1)
 	r.ideal("ideal, from one node", one)
-	r.ideal("ideal, from MKL's potrf of one block", 72)
+	r.ideal("ideal, from MKL's potrf", 72)
 	for _, s := range []string{name, apart} {
 		part := r.at(s, 4) / r.at(s, 1) / 4
 		r.claim("ideal to 4 nodes, "+s, part > 0.85, "%.0f %% of ideal on 4", 100*part)

@@ -47,8 +47,8 @@ func lu(ctx context.Context, r *Result) error {
 	}
 	one := r.at(name, 1)
 	r.ideal("ideal, from one node", one)
-	r.line("NumPy, a matrix of 32768 on one node", plotting.Point{X: 1, Y: 218}, plotting.Point{X: 8, Y: 218})
-	r.line("NumPy, a matrix of 4096 on one node", plotting.Point{X: 1, Y: 41}, plotting.Point{X: 8, Y: 41})
+	r.line("NumPy, n = 32768, one node", plotting.Point{X: 1, Y: 218}, plotting.Point{X: 8, Y: 218})
+	r.line("NumPy, n = 4096, one node", plotting.Point{X: 1, Y: 41}, plotting.Point{X: 8, Y: 41})
 	r.claim("it scales well", r.at(name, 8) > 0.6*8*one, "8 nodes are %.1f times as fast as one", r.at(name, 8)/one)
 	r.claim("several tasks at a time are faster than NumPy on one node", one > 218, "%.0f GFLOP/s", one)
 	r.note("20×20 blocks of 4096, eight tasks on a node. The 8/3·n³ flops are the paper's count; its code has 4/3·n³ in products, which is what takes time here, and the inverses.")

@@ -44,7 +44,7 @@ func oversubscription(ctx context.Context, r *Result) error {
 		}
 	}
 	r.line("peak", plotting.Point{X: 4, Y: 332.8}, plotting.Point{X: 32, Y: 332.8})
-	r.line("MKL, one block of 4096 on the whole node", plotting.Point{X: 4, Y: 251}, plotting.Point{X: 32, Y: 251})
+	r.line("MKL, one block on the node", plotting.Point{X: 4, Y: 251}, plotting.Point{X: 32, Y: 251})
 	r.published("the best", "GFLOP/s", 200, most)
 	large := "blocks of 8192"
 	r.claim("the larger blocks are the best", best == large, "%s", best)
@@ -92,7 +92,7 @@ func distributed(ctx context.Context, r *Result) error {
 	}
 	one := r.at(name, 1)
 	r.ideal("ideal, from one node", one)
-	r.line("MKL, one block of 4096 on one node", plotting.Point{X: 1, Y: 251}, plotting.Point{X: 64, Y: 251})
+	r.line("MKL, one block on one node", plotting.Point{X: 1, Y: 251}, plotting.Point{X: 64, Y: 251})
 	part := func(s string, n float64) float64 { return r.at(s, n) / one / n }
 	for _, f := range files {
 		s := f.name
