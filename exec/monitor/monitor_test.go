@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +214,13 @@ func TestPage(t *testing.T) {
 	m.Describe(a)
 	m.Progress(3, 10)
 	r.Tally(0).Worked(1e9)
+	for worked := false; !worked; time.Sleep(10 * time.Millisecond) { // until there is a sample that has it
+		var s monitor.State
+		if _, _, body := get(t, m.URL()+"state"); json.Unmarshal(body, &s) != nil {
+			t.Fatalf("%s", body)
+		}
+		worked = slices.ContainsFunc(s.Samples, func(s monitor.Sample) bool { return s.Work > 0 })
+	}
 	address := hovered(t, r, m.URL(), body)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
