@@ -33,7 +33,8 @@ type fetching struct {
 
 	mu   sync.Mutex // a leaf
 	left map[string]bool
-	news chan struct{} // closed when one more has left
+	vain map[string]time.Time // when nodes that have not left were waited for in vain
+	news chan struct{}        // closed when there is one more in left or vain
 }
 
 // fetches is how many values a node fetches at once. Not measured.
@@ -43,34 +44,62 @@ const fetches = 8
 const leftMost = 1000
 
 func newFetching() *fetching {
-	return &fetching{tokens: make(chan struct{}, fetches), left: map[string]bool{}, news: make(chan struct{})}
+	return &fetching{tokens: make(chan struct{}, fetches), left: map[string]bool{}, vain: map[string]time.Time{}, news: make(chan struct{})}
 }
 
 // event notes that a node has come or gone.
 func (f *fetching) event(e transport.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	delete(f.vain, e.Node)
 	if e.Joined {
 		delete(f.left, e.Node)
 		return
 	}
-	for other := range f.left {
-		if len(f.left) < leftMost {
+	bound(f.left)
+	f.left[e.Node] = true
+	f.tell()
+}
+
+// bound makes room for one more.
+func bound[V any](nodes map[string]V) {
+	for other := range nodes {
+		if len(nodes) < leftMost {
 			break
 		}
-		delete(f.left, other)
+		delete(nodes, other)
 	}
-	f.left[e.Node] = true
+}
+
+// tell tells those who wait for nodes that there is news. The caller holds mu.
+func (f *fetching) tell() {
 	close(f.news)
 	f.news = make(chan struct{})
 }
 
-// gone reports whether a node has left; news is closed when another one does.
+// waited notes that nodes were waited for in vain: others need not do so, too, for a while. A node
+// that came when another one had gone never hears that it left.
+func (f *fetching) waited(nodes []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, node := range nodes {
+		bound(f.vain)
+		f.vain[node] = time.Now()
+	}
+	f.tell()
+}
+
+// gone reports whether a node has left, or was just waited for in vain; news is closed when
+// that is so of another one.
 func (f *fetching) gone(node string) (left bool, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.left[node], f.news
+	since, vain := f.vain[node]
+	return f.left[node] || vain && time.Since(since) < vainTime, f.news
 }
+
+// vainTime is how long nobody waits for a node that was waited for in vain. Not measured.
+const vainTime = time.Second
 
 // fetch is a version to be brought, under its name or another one.
 type fetch struct {
@@ -162,7 +191,7 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c cam
 func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		var news <-chan struct{}
-		coming := false // one may be met soon
+		var coming []string // they may be met soon
 		err = &transport.NotHereError{Ref: r}
 		for i, node := range from.From {
 			if node == s.through.Self() {
@@ -178,10 +207,13 @@ func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver
 			var u *transport.UnreachableError
 			var left bool
 			if left, news = s.all.gone(node); !left && errors.As(err, &u) {
-				coming = true
+				coming = append(coming, node)
 			}
 		}
-		if !coming || wait > patience {
+		if wait > patience {
+			s.all.waited(coming)
+		}
+		if len(coming) == 0 || wait > patience {
 			return "", since, err
 		}
 		select {

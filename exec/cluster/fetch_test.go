@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -24,8 +25,10 @@ func (a *away) Fetch(_ context.Context, from string, _ transport.Ref, _ time.Dur
 }
 
 // TestFetchLeft: a node that cannot be reached is asked again as long as it may be one that is
-// yet to be met. One that has left is not.
-func TestFetchLeft(t *testing.T) {
+// yet to be met. One that has left is not, nor one that was just waited for in vain.
+func TestFetchLeft(t *testing.T) { synctest.Test(t, fetchLeft) }
+
+func fetchLeft(t *testing.T) {
 	calls, leaves := 0, 0
 	f := newFetching()
 	through := &away{asked: func() {
@@ -51,15 +54,26 @@ func TestFetchLeft(t *testing.T) {
 	if ask(); calls != 1 {
 		t.Errorf("after it has left it is asked %d times", calls)
 	}
-	f.event(transport.Event{Node: "other", Joined: true})
 	leaves = 0
-	if ask(); calls < 5 {
-		t.Errorf("a node that is yet to be met is asked %d times", calls)
+	for _, again := range []func(){
+		func() { f.event(transport.Event{Node: "other", Joined: true}) },
+		func() { time.Sleep(vainTime) },
+		func() { f.event(transport.Event{Node: "other", Joined: true}) },
+	} {
+		again()
+		if ask(); calls < 5 {
+			t.Errorf("a node that is yet to be met is asked %d times", calls)
+		}
+		if ask(); calls != 1 {
+			t.Errorf("after it was waited for in vain it is asked %d times", calls)
+		}
 	}
 	for range 2 * leftMost {
 		f.event(transport.Event{Node: time.Now().String()})
+		f.waited([]string{time.Now().String()})
+		time.Sleep(1)
 	}
-	if len(f.left) > leftMost {
-		t.Errorf("%d nodes that have left are remembered", len(f.left))
+	if len(f.left) > leftMost || len(f.vain) > leftMost {
+		t.Errorf("%d nodes that have left are remembered, and %d that were waited for", len(f.left), len(f.vain))
 	}
 }
