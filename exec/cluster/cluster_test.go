@@ -702,10 +702,8 @@ func TestFaults(t *testing.T) {
 	t.Logf("made again %d times", said.get("what was lost with a node is made again"))
 }
 
-// withFaults runs the random program of a seed on nodes with the faults of that seed.
-func withFaults(t *testing.T, seed uint64, said *counts) {
-	defer time.AfterFunc(time.Hour, func() { panic(fmt.Sprintf("seed %d: nothing gets on", seed)) }).Stop()
-	rng := rand.New(rand.NewPCG(seed, 6))
+// faultyNetwork returns the faults of a seed, and what connects nodes in spite of them.
+func faultyNetwork(t *testing.T, seed uint64) (*faulty.Network, func(name string) (transport.Transport, error)) {
 	network := transport.NewNetwork()
 	faults, err := faulty.New(faulty.Options{
 		Seed: seed, Loss: 0.02, Double: 0.02, Reorder: 0.05, Damage: 0.01, Delay: time.Millisecond,
@@ -714,7 +712,7 @@ func withFaults(t *testing.T, seed uint64, said *counts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := startOn(t, func(name string) (transport.Transport, error) {
+	return faults, func(name string) (transport.Transport, error) {
 		below, err := network.Node(name)
 		if err != nil {
 			return nil, err
@@ -724,7 +722,15 @@ func withFaults(t *testing.T, seed uint64, said *counts) {
 			return nil, err
 		}
 		return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
-	}, 3+int(seed%4), func(o *cluster.Options) {
+	}
+}
+
+// withFaults runs the random program of a seed on nodes with the faults of that seed.
+func withFaults(t *testing.T, seed uint64, said *counts) {
+	defer time.AfterFunc(time.Hour, func() { panic(fmt.Sprintf("seed %d: nothing gets on", seed)) }).Stop()
+	rng := rand.New(rand.NewPCG(seed, 6))
+	faults, connect := faultyNetwork(t, seed)
+	n := startOn(t, connect, 3+int(seed%4), func(o *cluster.Options) {
 		o.Window, o.Idle, o.Owner, o.Log = 100, seed%2 == 0, seed%3 > 0, slog.New(said)
 	})
 	ctx, stop := context.WithCancel(context.Background())

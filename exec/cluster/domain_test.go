@@ -20,7 +20,6 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/faulty"
-	"github.com/tessera-la/tessera/transport/reliable"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -378,25 +377,8 @@ func TestDomainFaults(t *testing.T) {
 func withTreeFaults(t *testing.T, seed uint64) {
 	defer time.AfterFunc(time.Hour, func() { panic(fmt.Sprintf("seed %d: nothing gets on", seed)) }).Stop()
 	rng := rand.New(rand.NewPCG(seed, 9))
-	network := transport.NewNetwork()
-	faults, err := faulty.New(faulty.Options{
-		Seed: seed, Loss: 0.02, Double: 0.02, Reorder: 0.05, Damage: 0.01, Delay: time.Millisecond,
-		FetchLoss: 0.01, FetchDamage: 0.01, Patience: 20 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := startTreeOn(t, func(name string) (transport.Transport, error) {
-		below, err := network.Node(name)
-		if err != nil {
-			return nil, err
-		}
-		between, err := faults.Node(below)
-		if err != nil {
-			return nil, err
-		}
-		return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
-	}, func(o *cluster.Options) {
+	faults, connect := faultyNetwork(t, seed)
+	x := startTreeOn(t, connect, func(o *cluster.Options) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}, "", "", "agent0", "agent0", "agent2")
 	ctx, stop := context.WithCancel(context.Background())

@@ -3,6 +3,8 @@ package loopapps
 import (
 	"context"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Kernel is the kernel of a support vector machine.
@@ -62,7 +64,7 @@ func newSMO(kernel Kernel, x [][]float64, y, alpha []float64) *smo {
 	s := &smo{kernel: kernel, x: x, y: y, alpha: alpha, f: make([]float64, n), squares: make([]float64, n), diagonal: make([]float64, n)}
 	s.rows, s.used, s.most = make([][]float64, n), make([]int, n), max(2, smoCache/(8*max(1, n)))
 	for i, p := range x {
-		s.squares[i] = dot(p, p)
+		s.squares[i] = floats.Dot(p, p)
 		s.diagonal[i] = s.kernel.of(s.squares[i], s.squares[i], s.squares[i], len(p))
 		s.f[i] = -y[i]
 	}
@@ -75,23 +77,6 @@ func newSMO(kernel Kernel, x [][]float64, y, alpha []float64) *smo {
 		}
 	}
 	return s
-}
-
-// dot returns x·y.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		s0 += x[i] * y[i]
-		s1 += x[i+1] * y[i+1]
-		s2 += x[i+2] * y[i+2]
-		s3 += x[i+3] * y[i+3]
-	}
-	for ; i < len(x); i++ {
-		s0 += x[i] * y[i]
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // of returns K(x, y) for points of d coordinates, from ‖x‖², ‖y‖² and x·y.
@@ -125,7 +110,7 @@ func (s *smo) row(i int) []float64 {
 	}
 	p := s.x[i]
 	for j, q := range s.x {
-		row[j] = s.kernel.of(s.squares[i], s.squares[j], dot(p, q), len(p))
+		row[j] = s.kernel.of(s.squares[i], s.squares[j], floats.Dot(p, q), len(p))
 	}
 	s.rows[i] = row
 	return row
