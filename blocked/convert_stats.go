@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/tessera-la/tessera/internal/abssum"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -141,10 +142,10 @@ func (s *tally[T]) stats() Stats {
 // columns, and raises top to the largest.
 func absColumns[T Element](t *Tile[T], r, end int, col []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
-		absFour(t, r, 0, col, top)
+		abssum.Four(t.Data[r*t.Stride:], t.Stride, col, top)
 	}
 	for ; r < end; r++ {
-		absOne(t, r, 0, col, top)
+		abssum.One(t.Row(r), col, top)
 	}
 }
 
@@ -152,47 +153,13 @@ func absColumns[T Element](t *Tile[T], r, end int, col []float64, top *float64) 
 // their rows too.
 func absBoth[T Element](t *Tile[T], r, end int, col, row []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
-		for i, s := range absFour(t, r, 0, col, top) {
+		for i, s := range abssum.Four(t.Data[r*t.Stride:], t.Stride, col, top) {
 			row[r+i] += s
 		}
 	}
 	for ; r < end; r++ {
-		row[r] += absOne(t, r, 0, col, top)
+		row[r] += abssum.One(t.Row(r), col, top)
 	}
-}
-
-// absFour adds the magnitudes of row r of t and the next three, from column lo
-// on, to the sums of these columns in col, raises top to the largest, and returns
-// the sums of the rows.
-func absFour[T Element](t *Tile[T], r, lo int, col []float64, top *float64) [4]float64 {
-	n := len(col)
-	x0, x1, x2, x3 := t.Row(r)[lo:lo+n], t.Row(r + 1)[lo:lo+n], t.Row(r + 2)[lo:lo+n], t.Row(r + 3)[lo:lo+n]
-	var s, tops [4]float64
-	for j := absSums(t.Data[r*t.Stride+lo:], t.Stride, col, &s, &tops); j < n; j++ {
-		v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
-		v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
-		s[0] += v0
-		s[1] += v1
-		s[2] += v2
-		s[3] += v3
-		col[j] += v0 + v1 + (v2 + v3)
-		tops[j%4] = max(tops[j%4], v0, v1, v2, v3)
-	}
-	*top = max(*top, tops[0], tops[1], tops[2], tops[3])
-	return s
-}
-
-// absOne adds the magnitudes of row r of t, from column lo on, to the sums of
-// these columns in col, raises top to the largest, and returns the sum of the row.
-func absOne[T Element](t *Tile[T], r, lo int, col []float64, top *float64) (s float64) {
-	x := t.Row(r)[lo : lo+len(col)]
-	for j := range col {
-		v := math.Abs(float64(x[j]))
-		s += v
-		col[j] += v
-		*top = max(*top, v)
-	}
-	return s
 }
 
 // absTriangle adds the magnitudes in the uplo triangle of rows r to end of
@@ -212,7 +179,7 @@ func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bo
 			if uplo == blas.Upper {
 				lo, hi = i+1, min(next, n)
 			}
-			if sum := absOne(t, i, lo, col[lo:hi], top); symmetric {
+			if sum := abssum.One(t.Row(i)[lo:], col[lo:hi], top); symmetric {
 				col[i] += sum
 			}
 		}
@@ -222,27 +189,16 @@ func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bo
 		}
 		if next < r+4 {
 			for i := r; i < next; i++ {
-				if sum := absOne(t, i, lo, col[lo:hi], top); symmetric {
+				if sum := abssum.One(t.Row(i)[lo:], col[lo:hi], top); symmetric {
 					col[i] += sum
 				}
 			}
 			continue
 		}
-		for i, sum := range absFour(t, r, lo, col[lo:hi], top) {
+		for i, sum := range abssum.Four(t.Data[r*t.Stride+lo:], t.Stride, col[lo:hi], top) {
 			if symmetric {
 				col[r+i] += sum
 			}
 		}
 	}
-}
-
-// topBits returns the bits, as a float64, of the largest magnitude of x.
-// Magnitudes are ordered as their bits are, NaN above all; comparing those is
-// many times as fast as max of float64.
-func topBits[T Element](x []T) uint64 {
-	n, top := topVector(x)
-	for _, v := range x[n:] {
-		top = max(top, math.Float64bits(float64(v))&^(1<<63))
-	}
-	return top
 }

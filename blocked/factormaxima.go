@@ -1,6 +1,10 @@
 package blocked
 
-import "math"
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/internal/abssum"
+)
 
 // FactorMaxima returns how large the elements of an LU factorization in a are,
 // as [Program.Getrf] leaves it: l[k] is the largest magnitude in tile column k
@@ -58,8 +62,8 @@ func (a *Matrix[T]) factorTops(i, j int) (top factorTops) {
 		case i == j:
 			diagonal = min(r, len(row))
 		}
-		top.l = max(top.l, topBits(row[:diagonal]))
-		top.u = max(top.u, topBits(row[diagonal:]))
+		top.l = max(top.l, abssum.TopBits(row[:diagonal]))
+		top.u = max(top.u, abssum.TopBits(row[diagonal:]))
 	}
 	return top
 }

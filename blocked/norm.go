@@ -3,6 +3,7 @@ package blocked
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/internal/abssum"
 	"gonum.org/v1/gonum/lapack"
 )
 
@@ -67,7 +68,7 @@ func (a *Matrix[T]) normMax(workers int) float64 {
 		top := uint64(0)
 		for r := range t.Rows {
 			lo, hi := a.storedColumns(i, j, r)
-			top = max(top, topBits(t.Row(r)[lo:hi]))
+			top = max(top, abssum.TopBits(t.Row(r)[lo:hi]))
 		}
 		tops[i*a.nt+j] = math.Float64frombits(top)
 	})

@@ -8,8 +8,12 @@ import (
 	"math"
 )
 
-// packedLeft returns the tile t, of which op(t) is m×k, on the left of products.
+// packedLeft returns the tile t, of which op(t) is m×k, on the left of products; nil if they
+// read it where it lies.
 func packedLeft[T kernels.Element](p *kernels.Packing, r *cpu.Packed[T], t *kernels.Tile[T], trans blas.Transpose, m, k int) []T {
+	if !r.PacksA(trans, m, t.Stride) {
+		return nil
+	}
 	return kernels.Packed(p, kernels.PackingForm{Routines: r, Dim: m, K: k, Trans: trans != blas.NoTrans}, r.SizeA(m, k), func(dst []T) {
 		r.PackA(dst, trans, m, k, t.Data, t.Stride)
 	})

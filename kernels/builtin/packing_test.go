@@ -233,6 +233,10 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 		}
 		a, b, f := tile(n, normal), tile(n, normal), tile(ib, normal)
 		bad, badT := tile(n, nan), tile(ib, nan)
+		inPlace := bad
+		if !r.PacksA(blas.NoTrans, n, a.Stride) { // then a product reads its rows where they lie
+			inPlace = a
+		}
 		vg := run(ops.Geqrt, &kernels.Geqrt{IB: ib}, nil, nil, a, f)
 		vs := run(ops.Tsqrt, &kernels.Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
 		vt := run(ops.Ttqrt, &kernels.Ttqrt{IB: ib}, nil, nil, a, b, f)[1:]
@@ -243,9 +247,10 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 			params  any
 			share   func(x, y *kernels.Packing) any
 		}{
-			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &kernels.Gemm{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
 			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
-			{ops.Syrk, r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Syrk, r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &kernels.Syrk{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
 			{ops.Unmqr, factors, vg, []*kernels.Tile[T]{bad, badT}, &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 			{ops.Tsmqr, factors, vs, []*kernels.Tile[T]{bad, badT}, &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 			{ops.Ttmqr, factors, vt, []*kernels.Tile[T]{bad, badT}, &kernels.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},

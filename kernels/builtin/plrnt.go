@@ -3,8 +3,10 @@ package builtin
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/internal/abssum"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
 )
 
 // uniform returns a number in [-½, ½) that depends on its arguments only: the counter
@@ -60,62 +62,45 @@ func asum[T kernels.Element](call *versions.Call) error {
 	for line := range s.Rows {
 		clear(s.Row(line))
 	}
-	var top T
-	add := func(i, lo, hi int) (sum T) {
-		sum, high := absSum(a.Row(i)[lo:hi], columns[lo:hi])
-		top = max(top, high)
-		return sum
+	sums, ok := any(columns).([]float64)
+	if !ok {
+		sums = make([]float64, len(columns))
 	}
-	for i := range a.Rows {
+	top := 0.0
+	whole := !p.Symmetric && p.Uplo != blas.Lower && p.Uplo != blas.Upper
+	for i := 0; i < a.Rows; i++ {
 		lo, hi := triangle(p.Uplo, i, a.Cols)
-		if !p.Symmetric {
-			rows[i] = add(i, lo, hi)
-			continue
+		add := func(lo, hi int) float64 { return abssum.One(a.Row(i)[lo:hi], sums[lo:hi], &top) }
+		switch {
+		case whole && i+4 <= a.Rows && a.Cols > 0:
+			for k, sum := range abssum.Four(a.Data[i*a.Stride:], a.Stride, sums[:a.Cols], &top) {
+				if rows[i+k] = T(sum); math.IsNaN(sum) {
+					top = sum
+				}
+			}
+			i += 3
+		case p.Symmetric:
+			sums[i] += add(lo, i) + add(i+1, hi) // as if mirrored
+			add(i, i+1)
+		default:
+			rows[i] = T(add(lo, hi))
 		}
-		columns[i] += add(i, lo, i) + add(i, i+1, hi) // as if mirrored
-		add(i, i, i+1)
+	}
+	if !ok {
+		for j, sum := range sums {
+			columns[j] = T(sum)
+		}
 	}
 	if p.Symmetric {
 		copy(rows, columns)
 	}
 	if s.Cols > 0 {
-		s.Set(2, 0, top)
+		s.Set(2, 0, T(top))
 	}
 	return nil
 }
 
 // asumWork returns the elements of A.
-// absSum returns the sum of the moduli of x, and the largest one, and adds each to sums. NaN
-// stays NaN.
-func absSum[T kernels.Element](x, sums []T) (sum, top T) {
-	sums = sums[:len(x)]
-	var s0, s1, s2, s3 T // four chains of additions, as none has to wait for another
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		v0, v1 := T(math.Abs(float64(x[i]))), T(math.Abs(float64(x[i+1])))
-		v2, v3 := T(math.Abs(float64(x[i+2]))), T(math.Abs(float64(x[i+3])))
-		s0, s1, s2, s3 = s0+v0, s1+v1, s2+v2, s3+v3
-		sums[i] += v0
-		sums[i+1] += v1
-		sums[i+2] += v2
-		sums[i+3] += v3
-		if v0 > top || v1 > top || v2 > top || v3 > top {
-			top = max(top, v0, v1, v2, v3)
-		}
-	}
-	for ; i < len(x); i++ {
-		v := T(math.Abs(float64(x[i])))
-		s0 += v
-		sums[i] += v
-		top = max(top, v)
-	}
-	sum = s0 + s1 + s2 + s3
-	if sum != sum {
-		top = sum
-	}
-	return sum, top
-}
-
 func asumWork[T kernels.Element](call *versions.Call) float64 {
 	a, _ := asumOf[T](call)
 	return float64(a.Rows) * float64(a.Cols)

@@ -39,13 +39,12 @@ func (p *Packed[T]) isLarge(m, n, k int) bool {
 // their sums no more are computed than what shares a panel and a vector with
 // the diagonal.
 func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
-	v := &p.vectors
 	if len(work) < p.blockA(m, k)+p.blockB(n, k) {
 		panic(ErrWork)
 	}
 	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
 	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.NR)
-	packA := a.trans || mcMax*a.ld > v.spanA
+	packA := p.packsA(a, m)
 	for jc := 0; jc < n; jc += ncMax {
 		nc := min(ncMax, n-jc)
 		s := strip[T]{alpha: alpha, beta: beta, padded: true, ldc: ldc, uplo: blas.All}
@@ -72,6 +71,11 @@ func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, b
 			s.beta = 1
 		}
 	}
+}
+
+// packsA reports whether large packs an op(A) of m rows.
+func (p *Packed[T]) packsA(a operand[T], m int) bool {
+	return a.trans || part(m, p.MC, p.MR)*a.ld > p.vectors.spanA
 }
 
 // operandA gives s its block of the m×k op(A), from row ic and column pc on: packed,

@@ -17,6 +17,12 @@ func (p *Packed[T]) Prepacks(m, n, k int) bool {
 // transpose may be packed before.
 func (p *Packed[T]) PrepacksSyrk(n, k int) bool { return p.Prepacks(n, n, k) && p.syrkLarge(n) }
 
+// PacksA reports whether those products pack an op(A) of m rows, which lie lda apart in A. Others
+// read it where it lies, and gain nothing if it was packed before.
+func (p *Packed[T]) PacksA(trans blas.Transpose, m, lda int) bool {
+	return p.packsA(operand[T]{ld: lda, trans: trans != blas.NoTrans}, m)
+}
+
 // SizeA returns the number of elements of an m×k op(A) when it is packed.
 func (p *Packed[T]) SizeA(m, k int) int { return p.blocksOf(k) * p.stepA(m, k) }
 

@@ -91,13 +91,13 @@ func other(trans blas.Transpose) blas.Transpose {
 // large is [Packed.large]: B is packed by all, once, and then all take blocks of
 // rows of C, each with a block of A of its own.
 func (s *Shared[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
-	p, v := s.Packed, &s.vectors
+	p := s.Packed
 	if len(work) < p.blockB(n, k) {
 		panic(ErrWork)
 	}
 	bp := work[:p.blockB(n, k)]
 	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.NR)
-	packA := a.trans || mcMax*a.ld > v.spanA
+	packA := p.packsA(a, m)
 	rows := (m + mcMax - 1) / mcMax
 	for jc := 0; jc < n; jc += ncMax {
 		nc := min(ncMax, n-jc)

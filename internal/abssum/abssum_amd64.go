@@ -1,6 +1,6 @@
 //go:build !noasm
 
-package blocked
+package abssum
 
 import (
 	"math"
@@ -25,7 +25,7 @@ func absSumsF32(x *float32, stride, n int, col, row, top *float64)
 // apart, to the sums of their columns and rows, and raises elements of top so
 // that one of them is the largest, unless there is a NaN. It returns how many
 // columns it has done: all but up to three, or none without AVX2.
-func absSums[T Element](x []T, stride int, col []float64, row, top *[4]float64) int {
+func absSums[T element](x []T, stride int, col []float64, row, top *[4]float64) int {
 	n := len(col) &^ 3
 	if n == 0 || !cpu.X86.HasAVX2 {
 		return 0
@@ -54,7 +54,7 @@ func topBitsF32(x *float32, n int, top *uint32)
 
 // topVector returns the bits, as a float64, of the largest magnitude of the
 // first n elements of x: all but less than 32, or none without AVX2.
-func topVector[T Element](x []T) (n int, top uint64) {
+func topVector[T element](x []T) (n int, top uint64) {
 	if len(x) < 32 || !cpu.X86.HasAVX2 {
 		return 0, 0
 	}
