@@ -6,7 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -76,4 +78,90 @@ func fetchLeft(t *testing.T) {
 	if len(f.left) > leftMost || len(f.vain) > leftMost {
 		t.Errorf("%d nodes that have left are remembered, and %d that were waited for", len(f.left), len(f.vain))
 	}
+}
+
+// row is a value as far as its memory counts.
+type row struct {
+	versions.Shaped
+	x []float64
+}
+
+func (r *row) Shape() []byte { return []byte{byte(len(r.x))} }
+func (r *row) Bytes() int64  { return int64(8 * len(r.x)) }
+func (r *row) Memory() versions.Memory {
+	return versions.Memory{Data: unsafe.Pointer(&r.x[0]), Rows: 1, Width: r.Bytes(), Pitch: r.Bytes()}
+}
+
+func (a *away) Publish(transport.Ref, versions.Value) {}
+
+func (a *away) Drop(transport.Ref) {}
+
+// TestSpare: what a node has dropped is used again for what is of its kind: zero, if a task updates
+// what nobody has written. There is never more of it than the node has had at once, and none when the node has had
+// nothing for a while.
+func TestSpare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(1)
+		s := newStore(&away{}, newFetching(), 1, known{}, &m)
+		defer s.close()
+		mode := graph.Out
+		want := func(job uint64, i int32, n int) any {
+			t.Helper()
+			x := &row{x: make([]float64, n*n)}
+			f := factsOf(x)
+			o := &operand{Ref: transport.Ref{Job: job, I: i}, Type: f.kind, Shape: f.shape, Mode: mode, Zero: true}
+			var v any
+			s.mu.Lock()
+			if v = s.again(o); v == nil {
+				v = x
+			}
+			s.held[o.Ref] = &held{ref: o.Ref, value: v}
+			s.grows(bytesOf(v))
+			s.mu.Unlock()
+			return v
+		}
+		kept := func(bytes int64) {
+			t.Helper()
+			if s.spareBytes != bytes {
+				t.Errorf("%d bytes are kept, want %d", s.spareBytes, bytes)
+			}
+		}
+		a, b := want(1, 0, 4), want(1, 1, 4)
+		a.(*row).x[5] = 3
+		s.held[transport.Ref{Job: 1, I: 1}].on = true // what comes late comes into it
+		s.forget(1)
+		kept(128)
+		if x := want(2, 0, 3); x == a {
+			t.Error("a tile of another shape is used again")
+		}
+		if x := want(2, 1, 4); x != a {
+			t.Error("a tile that was dropped is not used again")
+		} else if x := x.(*row).x; x[5] != 3 {
+			t.Error("a tile that is written over was made zero first")
+		}
+		if x := want(2, 2, 4); x == a || x == b {
+			t.Error("a tile is used twice, or one into which something may still come")
+		}
+		s.drop(transport.Ref{Job: 2, I: 1})
+		kept(128)
+		a.(*row).x[5] = 3
+		mode = graph.InOut
+		if x := want(2, 4, 4); x != a || x.(*row).x[5] != 0 {
+			t.Error("a tile that nobody has written is not zero")
+		}
+		s.drop(transport.Ref{Job: 2, I: 4})
+		want(2, 3, 5) // which has no room beside it
+		kept(0)
+		s.forget(2)
+		kept(400)
+		time.Sleep(spareTime - 1)
+		want(3, 0, 2)
+		time.Sleep(2)
+		if s.spareBytes == 0 || s.spareBytes > 400-32 {
+			t.Errorf("%d bytes are kept beside 32, after 400 at once", s.spareBytes)
+		}
+		s.forget(3)
+		time.Sleep(spareTime + 1)
+		kept(0)
+	})
 }

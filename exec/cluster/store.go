@@ -17,7 +17,7 @@ type store struct {
 // newStore returns a store for a node with so many workers, which makes values that it knows.
 func newStore(t transport.Transport, f *fetching, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
-		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), spareMost: spareRoom * int64(workers+1), held: map[transport.Ref]*held{}},
+		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), held: map[transport.Ref]*held{}},
 		all:    f, meter: m,
 	}}
 	s.ctx, s.end = context.WithCancel(context.Background())
@@ -43,10 +43,7 @@ func (s *store) want(o *operand, from givers, reads, writes bool, fresh func() (
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil {
-		var v any
-		if reads { // all of it is written over
-			v = s.spared(o)
-		}
+		v := s.again(o)
 		if v == nil && fresh != nil {
 			v, err = fresh()
 		} else if v == nil {
@@ -250,10 +247,14 @@ func (s *store) drop(r transport.Ref) {
 func (s *store) forget(job uint64) {
 	s.mu.Lock()
 	var all []transport.Ref
+	var unused []any
 	for k, h := range s.held {
 		if k.Job == job {
 			all = append(all, h.ref)
 			s.changes(h)
+			if h.home == nil && !h.on { // or else something may still come into it
+				unused = append(unused, h.value)
+			}
 			if h.home == nil || h.value != h.home.value {
 				s.grows(-bytesOf(h.value))
 			}
@@ -263,12 +264,13 @@ func (s *store) forget(job uint64) {
 			delete(s.held, k)
 		}
 	}
-	if len(s.held) == 0 {
-		s.spare, s.spareBytes = nil, 0
-	}
 	s.mu.Unlock()
 	for _, r := range all {
 		s.through.Drop(r)
+	}
+	for _, v := range unused {
+		s.overwrites(v)
+		s.spares(v)
 	}
 }
 
@@ -286,6 +288,9 @@ func (s *store) close() {
 	}
 	s.held, s.bytes = map[transport.Ref]*held{}, 0
 	s.spare, s.spareBytes = nil, 0
+	if s.fades != nil {
+		s.fades.Stop()
+	}
 	s.mu.Unlock()
 	for _, h := range all {
 		s.through.Drop(h.ref)

@@ -4,8 +4,11 @@ import (
 	"container/list"
 	"slices"
 	"sync"
+	"time"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -25,9 +28,9 @@ type values struct {
 	derived list.List // of *derived, that which was used last in front
 	room    int64     // bytes of operands of which something may be derived
 
-	spare      map[kindOf][]versions.Shaped // values that were dropped
+	spare      map[kindOf][]spared // values that were dropped
 	spareBytes int64
-	spareMost  int64
+	fades      *time.Timer // runs out when the node has had nothing for spareTime
 }
 
 // held is a datum on a node. Its memory stays the same for all versions that come here,
@@ -117,41 +120,80 @@ func (s *values) overwrites(value any) {
 	}
 }
 
-// spareRoom is the bytes for each worker of values that are kept to be fetched into: memory
-// that is not asked of the system again and again.
-const spareRoom = 16 << 20
+// spareTime is how long a node that has nothing keeps the memory of what it had.
+const spareTime = 10 * time.Second
 
 // kindOf is what values must have in common for one to take the place of another one.
 type kindOf struct{ name, shape string }
 
-// spares keeps a value that nobody uses any more, if there is room.
+// spared is a value whose memory is kept.
+type spared interface {
+	versions.Shaped
+	versions.Stored
+}
+
+// spares keeps a value that nobody uses any more, for others of its kind: memory that the
+// system is not asked for again. With what is kept a node has no more than it has had at once.
 func (s *values) spares(value any) {
-	v, ok := value.(versions.Shaped)
+	v, ok := value.(spared)
 	if !ok {
 		return
 	}
 	f := factsOf(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := bytesOf(v); s.spareBytes+n <= s.spareMost {
+	if n := bytesOf(v); s.bytes+s.spareBytes+n <= s.peak {
 		if s.spare == nil {
-			s.spare = map[kindOf][]versions.Shaped{}
+			s.spare = map[kindOf][]spared{}
 		}
 		k := kindOf{f.kind, f.shape}
 		s.spare[k] = append(s.spare[k], v)
 		s.spareBytes += n
 	}
+	if len(s.held) == 0 {
+		s.fade()
+	}
 }
 
-// spared returns a value that was kept, nil if there is none of that kind. The caller holds mu.
-func (s *values) spared(o *operand) any {
+// fade has what is kept go if nothing comes for a while. The caller holds mu.
+func (s *values) fade() {
+	if s.fades != nil {
+		s.fades.Reset(spareTime)
+		return
+	}
+	s.fades = time.AfterFunc(spareTime, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.held) == 0 {
+			s.spare, s.spareBytes = nil, 0
+		}
+	})
+}
+
+// again returns a value that was kept, nil if there is none of that kind. If the task is going to
+// update what nobody has written yet, it is zero. The caller holds mu.
+func (s *values) again(o *operand) any {
 	k := kindOf{o.Type, o.Shape}
-	all := s.spare[k]
-	if len(all) == 0 {
+	if len(s.spare[k]) == 0 {
 		return nil
 	}
+	v := s.takes(k)
+	if m := v.Memory(); o.Zero && o.Mode&graph.In != 0 && m.Data != nil {
+		for i := range m.Rows {
+			clear(unsafe.Slice((*byte)(unsafe.Add(m.Data, int64(i)*m.Pitch)), m.Width))
+		}
+	}
+	return v
+}
+
+// takes takes one of a kind that are kept. The caller holds mu.
+func (s *values) takes(k kindOf) spared {
+	all := s.spare[k]
 	v := all[len(all)-1]
-	s.spare[k] = all[:len(all)-1]
+	all[len(all)-1] = nil
+	if s.spare[k] = all[:len(all)-1]; len(all) == 1 {
+		delete(s.spare, k)
+	}
 	s.spareBytes -= bytesOf(v)
 	return v
 }
@@ -168,6 +210,11 @@ func bytesOf(v any) int64 {
 func (s *values) grows(by int64) {
 	s.bytes += by
 	s.peak = max(s.peak, s.bytes)
+	for k := range s.spare {
+		for s.bytes+s.spareBytes > s.peak && len(s.spare[k]) > 0 {
+			s.takes(k)
+		}
+	}
 }
 
 // most returns the bytes of the most values that the store has had.
