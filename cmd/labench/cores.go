@@ -108,8 +108,9 @@ func confine(cpus topo.CPUSet) error {
 		return err
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		// One more, or else what comes from other nodes waits for the end of a task.
-		runtime.GOMAXPROCS(len(cpus) + 1)
+		// One more, or else what comes from other nodes waits for the end of a task; and another
+		// one, which rests: when none does, Go's monitor looks for one every 20 µs.
+		runtime.GOMAXPROCS(len(cpus) + 2)
 	}
 	return nil
 }

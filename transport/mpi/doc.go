@@ -32,9 +32,9 @@
 // # Progress
 //
 // MPI gets on only while somebody calls it. One goroutine does, and naps when there is
-// nothing to do. A sender on the same machine wakes it, so it then costs nothing to wait.
-// With nodes on other machines it looks again after 50 µs at first, and later after 4 ms, or a
-// tenth of the time in which nothing has happened, up to 50 ms.
+// nothing to do. A sender on the same machine wakes it. With nodes on other machines it looks
+// again after 50 µs at first; in any case after 4 ms, or a tenth of the time in which nothing has
+// happened, up to 50 ms.
 //
 // # Losing a rank
 //

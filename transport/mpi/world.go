@@ -93,7 +93,7 @@ const looks = 3
 func (w *World) progress() {
 	defer close(w.ended)
 	var nodes []*node
-	quiet, woke := 0, false // looks at which there was nothing; since the last nap there was something
+	quiet := 0 // looks at which there was nothing
 	for since := time.Now(); !w.over.Load(); {
 		turn := w.lib.Turn()
 		now := time.Now()
@@ -118,17 +118,15 @@ func (w *World) progress() {
 		default:
 		}
 		if some {
-			since, quiet, woke = now, 0, true
+			since, quiet = now, 0
 		}
 		if quiet++; quiet < looks {
 			continue
 		}
-		if quiet = 0; woke {
-			// Others have something to do now. In a nap this goroutine would keep its place
-			// in the queue of the scheduler for some time, and them behind it.
-			woke = false
-			runtime.Gosched()
-		}
+		// Others may have something to do now. In a nap this goroutine would keep its place
+		// in the queue of the scheduler for some time, and them behind it.
+		quiet = 0
+		runtime.Gosched()
 		w.lib.Nap(turn, nap(now.Sub(since), left > int(w.abandoned.Load()), far))
 	}
 }
@@ -136,15 +134,15 @@ func (w *World) progress() {
 // nap returns for how long there is probably nothing to do, if there was nothing for a time.
 // Who is near rings; what comes from far is seen when it is looked for, and so is the end of
 // what is under way. To look costs 5 to 15 µs of a core, and 150 on a busy machine, most of it the
-// nap itself. So who has heard nothing from far for long adds a tenth to that at most.
+// nap itself. So who has heard nothing for long adds a tenth to that at most. While something goes
+// on, a nap is shorter than 10 ms: from a longer one Go's monitor takes the processor away, and
+// then looks every 20 µs for some time whether there are more to take.
 func nap(idle time.Duration, busy, far bool) time.Duration {
-	least, most := 50*time.Microsecond, 50*time.Millisecond
+	least, most := 50*time.Microsecond, min(max(idle/10, 4*time.Millisecond), 50*time.Millisecond)
 	switch {
 	case busy:
 		least, most = 20*time.Microsecond, time.Millisecond
-	case far:
-		most = min(max(idle/10, 4*time.Millisecond), 50*time.Millisecond)
-	default:
+	case !far:
 		return most
 	}
 	return min(max(idle/2, least), most)
