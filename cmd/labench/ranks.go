@@ -64,7 +64,13 @@ func (f *clusterFlags) onRanks(ctx context.Context, a *app, local *localFlags, c
 		return drive()
 	}
 	w, err := mpi.Open()
-	if err != nil {
+	switch {
+	case errors.Is(err, mpi.ErrAbsent):
+		if rank, _, _ := mpi.Launched(); rank > 0 { // rank 0 may be the one
+			fprintWrapped(a.each, fmt.Sprintf("labench: rank %d: ", rank), err.Error())
+		}
+		return &lostError{err}
+	case err != nil:
 		return usage(err)
 	}
 	r := &ranks{world: w, a: a}

@@ -82,8 +82,8 @@ func TestRankLost(t *testing.T) {
 }
 
 // TestRankDriverLost: where the launcher keeps them, the other ranks end soon after the one that
-// drives, with exitLost, by which deploy/slurm/rank knows. If it was giving one of them a value,
-// this one has MPI end all, with exitLost as well.
+// drives, with exitLost. If it was giving one of them a value, this one has MPI end all, with
+// exitLost as well.
 func TestRankDriverLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "states")
 	args := strings.Fields("cholesky -n 1500 --nb 50 --every 6 --repeat 1 --warmup 0 --profile none --distributed --cluster mpi --node-timeout 5s --checkpoint " + dir)

@@ -36,6 +36,11 @@
 // again after 50 µs at first; in any case after 4 ms, or a tenth of the time in which nothing has
 // happened, up to 50 ms.
 //
+// # The beginning
+//
+// MPI_Init waits for ever for a rank that has ended before it got there, and some libraries
+// take a core for that. So Open gives up after two minutes, with [ErrAbsent].
+//
 // # Losing a rank
 //
 // A node that says nothing for Options.Timeout has left, for good. What is sent to it goes

@@ -22,10 +22,14 @@ type World struct {
 
 // Open initialises MPI with MPI_THREAD_SERIALIZED, unless the program has; then it must not
 // call MPI itself while nodes are at work, unless it has MPI_THREAD_MULTIPLE. All processes
-// of the world have to call Open. The error is a *[BuildError] if this program was built
-// without MPI, a *[ThreadError] or an *[Error].
-func Open() (*World, error) {
-	lib, err := libmpi.Open()
+// of the world have to call Open, within two minutes: MPI itself would wait for ever for a
+// process that has ended before. The error is a *[BuildError] if this program was built without
+// MPI, [ErrAbsent], a *[ThreadError] or an *[Error].
+func Open() (*World, error) { return open(2 * time.Minute) }
+
+// open is Open, with another patience.
+func open(patience time.Duration) (*World, error) {
+	lib, err := libmpi.Open(patience)
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("mpi: %s: %s", e.Call, e.Text) }
 
+// ErrAbsent says that MPI_Init does not return, as it waits for other ranks.
+var ErrAbsent = errors.New("mpi: MPI_Init still waits for other ranks; has one of them ended, or not been started?")
+
 // ErrStuck says that MPI_Finalize does not return, though all ranks have called it.
 var ErrStuck = errors.New("mpi: all ranks are done, but MPI_Finalize does not return")
 

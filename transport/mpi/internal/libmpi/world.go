@@ -33,9 +33,10 @@ type World struct {
 	statuses []C.MPI_Status
 }
 
-// Open initialises MPI, unless the program has. All processes of the world have to call it.
-// The error is a *ThreadError or an *Error.
-func Open() (*World, error) {
+// Open initialises MPI, unless the program has. All processes of the world have to call it, and
+// wait there for each other, so long at most. The error is ErrAbsent, after which the process
+// has to end, a *ThreadError or an *Error.
+func Open(patience time.Duration) (*World, error) {
 	w := &World{calls: make(chan func())}
 	go func() { // MPI is to be initialised and finalised by the same thread
 		runtime.LockOSThread()
@@ -43,13 +44,18 @@ func Open() (*World, error) {
 			f()
 		}
 	}()
-	var err error
-	w.call(func() { err = w.open() })
-	if err != nil {
-		close(w.calls)
-		return nil, err
+	opened := make(chan error, 1)
+	w.calls <- func() { opened <- w.open() }
+	select {
+	case err := <-opened:
+		if err != nil {
+			close(w.calls)
+			return nil, err
+		}
+		return w, nil
+	case <-time.After(patience):
+		return nil, ErrAbsent // that thread stays where it is
 	}
-	return w, nil
 }
 
 // call has the thread of MPI call f.
