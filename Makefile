@@ -37,7 +37,7 @@ links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $
 endef
 
 .PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
-	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-spmv examples generate-check clean
+	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-spmv examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -269,15 +269,28 @@ bench-loops: ## what a loop and a chunk cost, in turns with OpenMP where it is i
 		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 1000000 1001
 	done
 
-bench-spmv: ## products of a sparse matrix and a vector, in turns with scipy and GraphBLAS where they are installed
+bench-components: ## a round of connected components, in turns with OpenMP where it is installed
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	$(GO) test -c -o "$$dir/ours" ./cmd/labench/internal/loopapps
+	if command -v $(CC) >/dev/null && $(CC) -O2 -march=native -fopenmp cmd/labench/internal/loopapps/testdata/peers/components_openmp.c -o "$$dir/openmp" 2>/dev/null; then :
+	else echo "left out: OpenMP; it needs gcc: make deps"; fi
+	for turn in 1 2 3; do
+		"$$dir/ours" -test.run '^$$' -test.bench Components -test.benchtime 2s | grep ^Benchmark
+		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 31
+	done
+
+bench-spmv: ## products of a sparse matrix and a vector, in turns with OpenMP, scipy and GraphBLAS where they are installed
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	$(GO) test -c -o "$$dir/ours" ./la/csr
+	if command -v $(CC) >/dev/null && $(CC) -O2 -march=native -fopenmp la/csr/testdata/peers/spmv_openmp.c -o "$$dir/openmp" 2>/dev/null; then :
+	else echo "left out: OpenMP; it needs gcc: make deps"; fi
 	if command -v $(CC) >/dev/null && $(CC) -O2 la/csr/testdata/peers/spmv_graphblas.c -lgraphblas -o "$$dir/graphblas" 2>/dev/null; then :
 	else echo "left out: GraphBLAS; it needs gcc and libgraphblas-dev"; fi
 	python=; for p in python3 /usr/bin/python3; do if $$p -c 'import scipy.sparse' 2>/dev/null; then python=$$p; break; fi; done
 	[[ -n $$python ]] || echo "left out: scipy; it needs python3-scipy"
 	for turn in 1 2 3; do
 		"$$dir/ours" -test.run '^$$' -test.bench MulVec -test.benchtime 1s | grep ^Benchmark
+		[[ ! -x $$dir/openmp ]] || "$$dir/openmp" 101
 		[[ ! -x $$dir/graphblas ]] || "$$dir/graphblas" 101
 		[[ -z $$python ]] || $$python la/csr/testdata/peers/spmv_scipy.py 101
 	done

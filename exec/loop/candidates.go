@@ -38,6 +38,12 @@ func candidates(items int, locations []int, grain int, total float64) (all []Pla
 	return all
 }
 
+// candidatesInParts returns those of some candidates that are for items in parts: these are the
+// queues, and a scheme runs in each.
+func candidatesInParts(all []Plan) []Plan {
+	return slices.DeleteFunc(all, func(p Plan) bool { return p.Layout != Central })
+}
+
 // unknown is the plan for a loop of which nothing is known: a share of the items for each
 // worker, in so many chunks of equal size.
 func unknown(n, workers, chunks, grain int) Plan {

@@ -29,7 +29,8 @@
 //
 // [Auto] finds the plan. In the first calls at a [Site] it looks at what the items cost, then
 // predicts what all plans would take ([Predict]), and tries those that are about the best;
-// [Site.Explain] tells what it has learned.
+// [Site.Explain] tells what it has learned. Where the items are in parts (Options.Parts), these
+// are the queues, and Auto finds the scheme and the grain.
 //
 // # How a loop is executed
 //

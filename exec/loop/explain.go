@@ -31,6 +31,7 @@ type Explanation struct {
 // Lesson is what was learned of loops of about so many items on so many workers.
 type Lesson struct {
 	Items, Workers int // of the last call
+	Parts          int // in which the items are, or 0: see Options.Parts
 	Calls          int
 	Plans          []PlanExplanation // the best first; none as long as nothing is known
 	Chosen         Plan              // of the next call
@@ -55,14 +56,14 @@ func (s *Site) Explain() Explanation {
 		e.Lessons = append(e.Lessons, l.explain(c.workers))
 	}
 	slices.SortFunc(e.Lessons, func(a, b Lesson) int {
-		return cmp.Or(cmp.Compare(a.Items, b.Items), cmp.Compare(a.Workers, b.Workers))
+		return cmp.Or(cmp.Compare(a.Items, b.Items), cmp.Compare(a.Workers, b.Workers), cmp.Compare(a.Parts, b.Parts))
 	})
 	return e
 }
 
 // explain is Explain for one lesson.
 func (l *lesson) explain(workers int) Lesson {
-	e := Lesson{Items: l.items, Workers: workers, Calls: l.calls, Chosen: l.glass(l.items, 0)}
+	e := Lesson{Items: l.items, Workers: workers, Parts: len(l.places), Calls: l.calls, Chosen: l.glass(l.items, 0)}
 	for _, some := range [][]trial{l.trials, l.rejected} {
 		for i := range some {
 			t := &some[i]
@@ -90,7 +91,11 @@ func (l *lesson) explain(workers int) Lesson {
 func (e Explanation) String() string {
 	var b strings.Builder
 	for _, l := range e.Lessons {
-		fmt.Fprintf(&b, "%s: %d items on %d workers, %d calls\n", e.Name, l.Items, l.Workers, l.Calls)
+		in, name := "", Plan.String
+		if l.Parts > 0 {
+			in, name = fmt.Sprintf(" in %d parts", l.Parts), Plan.inParts
+		}
+		fmt.Fprintf(&b, "%s: %d items%s on %d workers, %d calls\n", e.Name, l.Items, in, l.Workers, l.Calls)
 		if len(l.Plans) > 0 {
 			fmt.Fprintf(&b, "  %-40s %10s %9s  %s\n", "plan", "predicted", "imbalance", "measured")
 		}
@@ -102,9 +107,9 @@ func (e Explanation) String() string {
 			if p.Runs > 0 {
 				measured = fmt.Sprintf("%v (%d)", round(p.Measured), p.Runs)
 			}
-			fmt.Fprintf(&b, "%s %-40s %10v %7.1f %%  %s\n", mark, p.Plan, round(p.Predicted), 100*p.Imbalance, measured)
+			fmt.Fprintf(&b, "%s %-40s %10v %7.1f %%  %s\n", mark, name(p.Plan), round(p.Predicted), 100*p.Imbalance, measured)
 		}
-		fmt.Fprintf(&b, "next: %v,\n      %v\n", l.Chosen, l.Why)
+		fmt.Fprintf(&b, "next: %v,\n      %v\n", name(l.Chosen), l.Why)
 	}
 	return b.String()
 }

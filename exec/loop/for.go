@@ -95,14 +95,13 @@ func begin(ctx context.Context, n, unit int, workers []exec.Worker, opt Options,
 	p, trial, looks := opt.Plan, -1, false
 	switch {
 	case !p.automatic():
+	case opt.Site != nil && (opt.Parts == nil || n > 0):
+		p, trial = opt.Site.choose(n, p.Grain, workers, opt.Parts)
+		looks = trial < 0
 	case opt.Parts != nil:
 		p.Scheme = FAC2
-		opt.Plan = p // nothing is learned
-	case opt.Site == nil:
-		p = unknown(n, len(workers), coarse, p.Grain)
 	default:
-		p, trial = opt.Site.choose(n, p.Grain, workers)
-		looks = trial < 0
+		p = unknown(n, len(workers), coarse, p.Grain)
 	}
 	r := newRun(ctx, n, unit, workers, p, opt.Parts, body)
 	r.opt, r.trial, r.spans = opt, trial, opt.Spans || looks
@@ -158,7 +157,7 @@ func (r *run) conclude(err error) error {
 	s := Stats{Items: r.items, Plan: r.dispenser.plan, Took: time.Since(r.began)}
 	s.gather(r.hands)
 	if learns {
-		r.opt.Site.learn(&s, r.trial)
+		r.opt.Site.learn(&s, r.trial, r.opt.Parts)
 	}
 	if r.opt.Stats != nil {
 		if *r.opt.Stats = s; !r.opt.Spans {

@@ -443,8 +443,15 @@ func TestForParts(t *testing.T) {
 			}
 		}
 		checkStats(t, &stats, len(hits), 3)
-		if len(site.Explain().Lessons) != 0 || s == loop.Auto && stats.Plan.Scheme != loop.FAC2 {
-			t.Errorf("%v: %v, %v", s, site.Explain(), stats.Plan)
+		lessons := site.Explain().Lessons
+		if s == loop.Auto && (len(lessons) != 1 || lessons[0].Parts != len(parts)) || s != loop.Auto && lessons != nil {
+			t.Errorf("%v: %v", s, lessons)
+		}
+		if opt.Site = nil; s != loop.Auto {
+			continue
+		}
+		if err := loop.For(t.Context(), rt, len(hits), opt, func(loop.Chunk) error { return nil }); err != nil || stats.Plan.Scheme != loop.FAC2 {
+			t.Errorf("without a site: %v, %v", err, stats.Plan)
 		}
 	}
 	nothing := func(loop.Chunk) error { return nil }

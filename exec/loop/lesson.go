@@ -16,7 +16,8 @@ import (
 // It reads no clock: it is told what a call took.
 type lesson struct {
 	locations []int
-	items     int // of the last call
+	places    []int // of the parts; nil if the items are in queues of the plan
+	items     int   // of the last call
 	calls     int
 	spent     float64 // seconds in all calls
 	looks     int
@@ -72,7 +73,11 @@ func (l *lesson) choose(items, grain int) (Plan, int) {
 
 // glass returns the plan of a call that is to look.
 func (l *lesson) glass(items, grain int) Plan {
-	return unknown(items, len(l.locations), coarse<<l.finer, grain)
+	p := unknown(items, len(l.locations), coarse<<l.finer, grain)
+	if l.places != nil { // these are the queues
+		p.Layout, p.Shares = Central, false
+	}
+	return p
 }
 
 // next returns the number of the trial for the next call.
@@ -119,8 +124,9 @@ func (t *trial) score() float64 {
 	return slices.Min(t.last[:n])
 }
 
-// learn learns from a call that has ended well: of a trial, or of a look with spans.
-func (l *lesson) learn(s *Stats, trial int) {
+// learn learns from a call that has ended well: of a trial, or of a look with spans. Parts are
+// the call's.
+func (l *lesson) learn(s *Stats, trial int, parts []Part) {
 	if s.Items == 0 {
 		return
 	}
@@ -129,7 +135,7 @@ func (l *lesson) learn(s *Stats, trial int) {
 	switch {
 	case trial < 0:
 		if l.spent*share >= thought*float64(len(l.locations)*(l.looks+1)) && !l.tooCoarse(s) {
-			l.look(s)
+			l.look(s, parts)
 		}
 	case trial < len(l.trials): // the trials may be others since
 		l.tried(&l.trials[trial], s, took/float64(s.Items))
@@ -176,7 +182,7 @@ func (l *lesson) tooCoarse(s *Stats) bool {
 }
 
 // look predicts, from what the items of one call have cost, what all candidates take.
-func (l *lesson) look(s *Stats) {
+func (l *lesson) look(s *Stats, parts []Part) {
 	l.looks++
 	costs := newProfile(s.Spans)
 	if costs.total() <= 0 {
@@ -200,8 +206,18 @@ func (l *lesson) look(s *Stats) {
 	m := Model{Cost: costs.cost, Start: start, Take: takes, Each: each, Steal: steals}
 	n := float64(s.Items)
 	var all []trial
-	for _, p := range candidates(s.Items, l.locations, 0, costs.total()) {
-		x := Predict(s.Items, l.locations, p, m)
+	plans := candidates(s.Items, l.locations, 0, costs.total())
+	if parts != nil {
+		plans = candidatesInParts(plans)
+	}
+	for _, p := range plans {
+		var d *Dispenser
+		if parts != nil {
+			d = NewPartsDispenser(parts, l.locations, p)
+		} else {
+			d = NewDispenser(s.Items, l.locations, p)
+		}
+		x := predict(d, s.Items, m)
 		all = append(all, trial{plan: p, predicted: x.Took.Seconds() / n, imbalance: x.Imbalance()})
 	}
 	slices.SortStableFunc(all, func(a, b trial) int { return cmp.Compare(a.predicted, b.predicted) })

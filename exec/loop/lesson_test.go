@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tessera-la/tessera/exec"
 )
 
 // costs are loops whose items cost what the name says: the seconds of items from a part of all
@@ -64,7 +66,7 @@ func TestAuto(t *testing.T) {
 			for call := range test.calls + 20 {
 				p, trial := l.choose(n, 0)
 				s := Predict(n, locations, p, machine(n, total, cost, rnd, trial < 0))
-				l.learn(&s, trial)
+				l.learn(&s, trial, nil)
 				if call >= test.calls {
 					sum += s.Took.Seconds()
 					calls++
@@ -88,6 +90,51 @@ func explained(l *lesson) Explanation {
 	return Explanation{Name: "test", Lessons: []Lesson{l.explain(len(l.locations))}}
 }
 
+// TestAutoInParts: Auto finds the scheme for items in parts, each of which is a queue, and says
+// so; parts in other places are another loop.
+func TestAutoInParts(t *testing.T) {
+	const n, total = 1 << 18, 10e-3
+	parts := []Part{{n / 2, 0}, {n / 4, 1}, {n / 4, 1}}
+	workers := []exec.Worker{{ID: 0}, {ID: 1, Location: 1}, {ID: 2, Location: 1}}
+	locations := []int{0, 1, 1}
+	for _, name := range []string{"alike", "graph", "one in all"} {
+		var site Site
+		cost := costs()[name]
+		in := func(p Plan, spans bool) Stats {
+			return predict(NewPartsDispenser(parts, locations, p), n, machine(n, total, cost, nil, spans))
+		}
+		last := 0.0
+		for range 40 {
+			p, trial := site.choose(n, 8, workers, parts)
+			if p.Layout != Central || p.Shares || p.Grain < 8 {
+				t.Fatalf("%s: %v", name, p)
+			}
+			s := in(p, trial < 0)
+			site.learn(&s, trial, parts)
+			last = s.Took.Seconds()
+		}
+		best := math.Inf(1)
+		for _, scheme := range Schemes() {
+			for _, grain := range []int{8, n / 3 / 64, n / 3 / 8} {
+				best = min(best, in(Plan{Scheme: scheme, Grain: grain}, false).Took.Seconds())
+			}
+		}
+		e := site.Explain()
+		if last > 1.05*best || len(e.Lessons) != 1 || e.Lessons[0].Parts != 3 || e.Lessons[0].Why != Fastest {
+			t.Errorf("%s: %.3g s, best %.3g s\n%v", name, last, best, e)
+		}
+		if text := e.String(); !strings.Contains(text, "in 3 parts on 3 workers") || !strings.Contains(text, " parts") || strings.Contains(text, "central") {
+			t.Error(text)
+		}
+		if _, trial := site.choose(n, 0, workers, nil); trial >= 0 || len(site.Explain().Lessons) != 2 {
+			t.Errorf("%s: what was learned of parts is used without", name)
+		}
+		if _, trial := site.choose(n, 0, workers, []Part{{n / 2, 0}, {n / 4, 0}, {n / 4, 1}}); trial >= 0 {
+			t.Errorf("%s: what was learned of parts is used for parts elsewhere", name)
+		}
+	}
+}
+
 // TestAutoSoon: a loop of some milliseconds is understood after one call.
 func TestAutoSoon(t *testing.T) {
 	cost := costs()["graph"]
@@ -97,7 +144,7 @@ func TestAutoSoon(t *testing.T) {
 	for range 8 {
 		p, trial := l.choose(n, 0)
 		s := Predict(n, l.locations, p, machine(n, total, cost, nil, trial < 0))
-		l.learn(&s, trial)
+		l.learn(&s, trial, nil)
 		took = append(took, s.Took.Seconds())
 	}
 	if slices.Max(took) > 1.05*total/2 {
@@ -136,7 +183,7 @@ func TestAutoChanges(t *testing.T) {
 		}
 		p, trial := l.choose(n, 0)
 		s := Predict(n, l.locations, p, machine(n, total, cost, nil, trial < 0))
-		l.learn(&s, trial)
+		l.learn(&s, trial, nil)
 		last = s.Took.Seconds()
 	}
 	if l.looks < 2 || last > 1.06*total/8 {
@@ -150,12 +197,12 @@ func TestAutoShort(t *testing.T) {
 	for range 100 {
 		p, trial := l.choose(10, 0)
 		s := Predict(10, l.locations, p, machine(10, 1e-6, costs()["alike"], nil, trial < 0))
-		l.learn(&s, trial)
+		l.learn(&s, trial, nil)
 	}
 	if l.looks != 0 {
 		t.Errorf("%d looks in a tenth of a millisecond", l.looks)
 	}
-	l.learn(&Stats{}, -1) // nothing to learn of no items
+	l.learn(&Stats{}, -1, nil) // nothing to learn of no items
 }
 
 // TestPredict: in virtual time the workers come when they are ready, queues make them wait,

@@ -13,7 +13,8 @@ type Options struct {
 	// Parts says where the items lie: the first part has the first items, and so on; they make
 	// up all items. Each part is a queue in which the scheme runs. The workers at its
 	// location share the parts there, and whoever finds none left steals by Plan.Victim.
-	// Layout and Shares are then unset, and Auto is [FAC2]. A blocked.Partitions has parts.
+	// Layout and Shares are then unset. Auto chooses the scheme and the grain, and without a
+	// Site is [FAC2]. A blocked.Partitions has parts.
 	Parts []Part
 	// Priority is that of the loop's tasks, as graph.Spec.Priority.
 	Priority int64

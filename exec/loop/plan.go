@@ -51,6 +51,11 @@ func (p Plan) String() string {
 	return strings.Join(words, " ")
 }
 
+// inParts is String for items whose parts are the queues.
+func (p Plan) inParts() string {
+	return strings.Replace(p.String(), " "+Central.String(), " parts", 1)
+}
+
 // problems returns what is wrong with the plan.
 func (p *Plan) problems() (bad []string) {
 	if int(p.Scheme) >= len(schemes) {

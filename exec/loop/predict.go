@@ -25,10 +25,14 @@ type Model struct {
 // asked in virtual time. Locations are those of the workers, as for [NewDispenser], which
 // says what it panics with.
 func Predict(items int, locations []int, p Plan, m Model) Stats {
-	d := NewDispenser(items, locations, p)
-	hands := make([]hand, len(locations))
+	return predict(NewDispenser(items, locations, p), items, m)
+}
+
+// predict is Predict with what hands out the items.
+func predict(d *Dispenser, items int, m Model) Stats {
+	hands := make([]hand, len(d.takers))
 	free := make([]float64, d.Queues()) // when each queue is
-	line := make(waiting, len(locations))
+	line := make(waiting, len(d.takers))
 	for w := range line {
 		line[w].worker = w
 		if m.Start != nil {
@@ -61,7 +65,7 @@ func Predict(items int, locations []int, p Plan, m Model) Stats {
 		line[0].at = done
 		heap.Fix(&line, 0)
 	}
-	s := Stats{Items: items, Plan: p, Took: seconds(end)}
+	s := Stats{Items: items, Plan: d.plan, Took: seconds(end)}
 	s.gather(hands)
 	return s
 }

@@ -29,10 +29,12 @@ type Site struct {
 type course struct {
 	class   int // of the number of items: from 2^(class−1) to below 2^class
 	workers int
+	parts   int // the number of them, or 0 if Options.Parts is not set
 }
 
-// choose returns the plan of a call under Auto, and its number for learn.
-func (s *Site) choose(items, grain int, workers []exec.Worker) (Plan, int) {
+// choose returns the plan of a call under Auto, and its number for learn. Parts is nil if the
+// plan has queues of its own.
+func (s *Site) choose(items, grain int, workers []exec.Worker, parts []Part) (Plan, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lessons == nil {
@@ -42,20 +44,24 @@ func (s *Site) choose(items, grain int, workers []exec.Worker) (Plan, int) {
 	for i := range workers {
 		locations[i] = workers[i].Location
 	}
-	c := course{bits.Len(uint(items)), len(workers)}
+	var places []int
+	for i := range parts {
+		places = append(places, parts[i].Location)
+	}
+	c := course{bits.Len(uint(items)), len(workers), len(parts)}
 	l := s.lessons[c]
-	if l == nil || !slices.Equal(l.locations, locations) {
-		l = &lesson{locations: locations}
+	if l == nil || !slices.Equal(l.locations, locations) || !slices.Equal(l.places, places) {
+		l = &lesson{locations: locations, places: places}
 		s.lessons[c] = l
 	}
 	return l.choose(items, grain)
 }
 
 // learn learns from a call that choose has given its plan.
-func (s *Site) learn(st *Stats, trial int) {
+func (s *Site) learn(st *Stats, trial int, parts []Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lessons[course{bits.Len(uint(st.Items)), len(st.Workers)}]; l != nil {
-		l.learn(st, trial)
+	if l := s.lessons[course{bits.Len(uint(st.Items)), len(st.Workers), len(parts)}]; l != nil {
+		l.learn(st, trial, parts)
 	}
 }

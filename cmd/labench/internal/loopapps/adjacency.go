@@ -6,11 +6,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/james-bowman/sparse"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/pages"
-	"github.com/tessera-la/tessera/la/csr"
 )
 
 // Graph is where the edges of an undirected graph come from.
@@ -23,31 +21,43 @@ type Graph interface {
 	Edge(e int) (u, v int)
 }
 
-// Adjacency returns the adjacency matrix of a graph: ones, symmetric, the columns of a row
-// ascending. It goes through the edges twice, so that it needs next to no memory beside
-// that of the matrix.
-func Adjacency(ctx context.Context, rt exec.Runtime, g Graph) (*csr.Matrix, error) {
+// Pattern is where a square, symmetric matrix of zeros and ones has its ones: row i in the
+// columns ja[ia[i]:ia[i+1]], ascending. The ones themselves are not stored, and columns take 32
+// bits: who goes through a graph does little but read it.
+type Pattern struct {
+	ia []int
+	ja []int32
+}
+
+// Vertices returns the order of the matrix.
+func (p *Pattern) Vertices() int { return len(p.ia) - 1 }
+
+// Entries returns how many ones there are: two for each edge.
+func (p *Pattern) Entries() int { return len(p.ja) }
+
+// Bytes returns the size of the arrays.
+func (p *Pattern) Bytes() int64 { return int64(8*len(p.ia) + 4*len(p.ja)) }
+
+// Adjacency returns the adjacency matrix of a graph of less than 2³¹ vertices. It goes through
+// the edges twice, so that it needs next to no memory beside that of the matrix.
+func Adjacency(ctx context.Context, rt exec.Runtime, g Graph) (*Pattern, error) {
 	n := g.Vertices()
-	a := rows{ia: make([]int, n+2)}
-	// Row i's length is counted in Ia[i+2]. Its sum with those before becomes Ia[i+1], where
+	p := &Pattern{ia: make([]int, n+2)}
+	// Row i's length is counted in ia[i+2]. Its sum with those before becomes ia[i+1], where
 	// the row begins, from where that goes on to where it ends as its elements come.
-	if err := each(ctx, rt, g, func(u, v int) { count(a.ia, u+2) }); err != nil {
+	if err := each(ctx, rt, g, func(u, v int) { count(p.ia, u+2) }); err != nil {
 		return nil, err
 	}
-	for i := 2; i < len(a.ia); i++ {
-		a.ia[i] += a.ia[i-1]
+	for i := 2; i < len(p.ia); i++ {
+		p.ia[i] += p.ia[i-1]
 	}
-	a.ja = make([]int, a.ia[n+1])
-	pages.Large(a.ja)
-	if err := each(ctx, rt, g, func(u, v int) { a.ja[count(a.ia, u+1)] = v }); err != nil {
+	p.ja = make([]int32, p.ia[n+1])
+	pages.Large(p.ja)
+	if err := each(ctx, rt, g, func(u, v int) { p.ja[count(p.ia, u+1)] = int32(v) }); err != nil {
 		return nil, err
 	}
-	a.ia = a.ia[:n+1]
-	data, err := a.tidy(ctx, rt)
-	if err != nil {
-		return nil, err
-	}
-	return csr.New(rt, sparse.NewCSR(n, n, a.ia, a.ja, data))
+	p.ia = p.ia[:n+1]
+	return p, p.tidy(ctx, rt)
 }
 
 // each calls do for both directions of each edge.
@@ -68,36 +78,26 @@ func count(of []int, i int) int {
 	return int(atomic.AddUintptr((*uintptr)(unsafe.Pointer(&of[i])), 1) - 1)
 }
 
-// rows is which elements there are: row i has the columns ja[ia[i]:ia[i+1]].
-type rows struct{ ia, ja []int }
-
-// tidy sorts the rows, leaves out what is there twice, and returns the elements.
-func (a *rows) tidy(ctx context.Context, rt exec.Runtime) ([]float64, error) {
-	length := make([]int, len(a.ia)-1)
+// tidy sorts the rows and leaves out what is there twice.
+func (p *Pattern) tidy(ctx context.Context, rt exec.Runtime) error {
+	length := make([]int32, p.Vertices())
 	if err := loop.For(ctx, rt, len(length), loop.Options{}, func(c loop.Chunk) error {
 		for i := c.Lo; i < c.Hi; i++ {
-			row := a.ja[a.ia[i]:a.ia[i+1]]
+			row := p.ja[p.ia[i]:p.ia[i+1]]
 			slices.Sort(row)
-			length[i] = len(slices.Compact(row))
+			length[i] = int32(len(slices.Compact(row)))
 		}
 		return nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	to := 0
 	for i, n := range length {
-		from := a.ia[i]
-		a.ia[i] = to
-		to += copy(a.ja[to:], a.ja[from:from+n])
+		from := p.ia[i]
+		p.ia[i] = to
+		to += copy(p.ja[to:], p.ja[from:from+int(n)])
 	}
-	a.ia[len(length)] = to
-	a.ja = a.ja[:to]
-	data := make([]float64, to)
-	pages.Large(data)
-	return data, loop.For(ctx, rt, to, loop.Options{}, func(c loop.Chunk) error {
-		for k := c.Lo; k < c.Hi; k++ {
-			data[k] = 1
-		}
-		return nil
-	})
+	p.ia[len(length)] = to
+	p.ja = p.ja[:to]
+	return nil
 }

@@ -3,11 +3,11 @@ package loopapps
 import (
 	"context"
 	"fmt"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/pages"
-	"github.com/tessera-la/tessera/la/csr"
 )
 
 // Components is the connected components of a graph with adjacency matrix G, n×n and
@@ -16,30 +16,27 @@ import (
 //	u = max(rowmax(G∘cᵀ), c)
 //
 // until nothing changes or MaxRounds have passed. Then vertices that are connected have the
-// largest number among them.
+// largest number among them. G's elements are ones, so that G∘cᵀ has c's where G has elements.
 type Components struct {
-	g      *csr.Matrix
-	ia, ja []int // its arrays: row i has the elements data[k] in the columns ja[k], ia[i] ≤ k < ia[i+1]
-	data   []float64
-	c, u   []float64
-	want   []int32 // the largest vertex that each is connected with
+	g    *Pattern
+	c, u []uint32
+	want []int32 // the largest vertex that each is connected with
 }
 
 // MaxRounds is the most rounds that Components has.
 const MaxRounds = 100
 
 // NewComponents makes ready to compute the components of a graph.
-func NewComponents(g *csr.Matrix) *Components {
-	n, _ := g.Dims()
-	a := g.CSR().RawMatrix()
-	x := &Components{g: g, ia: a.Indptr, ja: a.Ind, data: a.Data, c: make([]float64, n), u: make([]float64, n)}
+func NewComponents(g *Pattern) *Components {
+	n := g.Vertices()
+	x := &Components{g: g, c: make([]uint32, n), u: make([]uint32, n)}
 	pages.Large(x.c) // its elements are read in any order
 	pages.Large(x.u)
 	return x
 }
 
 // Bytes implements [Problem]: the matrix and the labels.
-func (x *Components) Bytes() int64 { return x.g.Memory() + int64(8*(len(x.c)+len(x.u))) }
+func (x *Components) Bytes() int64 { return x.g.Bytes() + int64(4*(len(x.c)+len(x.u))) }
 
 // RoundBytes returns what a round reads and writes at least: the matrix and the labels once,
 // and the new labels.
@@ -48,7 +45,7 @@ func (x *Components) RoundBytes() int64 { return x.Bytes() }
 // Run implements [Problem], with a loop over the rows for each round.
 func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (rounds []loop.Stats, err error) {
 	for i := range x.c {
-		x.c[i] = float64(i + 1)
+		x.c[i] = uint32(i + 1)
 	}
 	sum := loop.Reduction[int]{New: func() int { return 0 }, Add: func(sum, part *int) { *sum += *part }}
 	for len(rounds) < MaxRounds {
@@ -71,22 +68,39 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 
 // propagate computes u for some rows and returns in how many it differs from c.
 func (x *Components) propagate(lo, hi int) (changed int) {
-	c := x.c
+	c, u, ia, ja := x.c, x.u, x.g.ia, x.g.ja
 	for i := lo; i < hi; i++ {
-		from, to := x.ia[i], x.ia[i+1]
-		data := x.data[from:to]
 		m := c[i]
-		for k, j := range x.ja[from:to] {
-			if v := data[k] * c[j]; v > m {
-				m = v
-			}
+		if row := ja[ia[i]:ia[i+1]]; len(row) > 0 {
+			m = largest(c, row, m)
 		}
 		if m != c[i] {
 			changed++
 		}
-		x.u[i] = m
+		u[i] = m
 	}
 	return changed
+}
+
+// largest returns the largest of m and the labels of a row. The maximum has two parts: each label
+// comes from somewhere else in the cache, and few wait for the maximum before them. Columns are
+// vertices by construction, and are not checked again. It is a function of its own so that all
+// it needs is in registers.
+//
+//go:noinline
+func largest(labels []uint32, row []int32, m uint32) uint32 {
+	c, at := unsafe.Pointer(unsafe.SliceData(labels)), unsafe.Pointer(unsafe.SliceData(row))
+	label := func(column int32) uint32 { return *(*uint32)(unsafe.Add(c, 4*uintptr(uint32(column)))) }
+	k, other := 0, uint32(0)
+	for ; k+4 <= len(row); k += 4 {
+		j := (*[4]int32)(unsafe.Add(at, 4*k))
+		m, other = max(m, label(j[0])), max(other, label(j[1]))
+		m, other = max(m, label(j[2])), max(other, label(j[3]))
+	}
+	for ; k < len(row); k++ {
+		m = max(m, label(row[k]))
+	}
+	return max(m, other)
 }
 
 // Verify implements [Problem]: first by union-find.
@@ -95,7 +109,7 @@ func (x *Components) Verify(first bool) error {
 		x.want = x.unite()
 	}
 	for i, l := range x.c {
-		if l != float64(x.want[i]+1) {
+		if l != uint32(x.want[i]+1) {
 			return fmt.Errorf("vertex %d has the label %v; union-find says %d", i+1, l, x.want[i]+1)
 		}
 	}
@@ -117,8 +131,8 @@ func (x *Components) unite() []int32 {
 	}
 	// The root of a set is its largest vertex.
 	for i := range parent {
-		for _, j := range x.ja[x.ia[i]:x.ia[i+1]] {
-			a, b := find(int32(i)), find(int32(j))
+		for _, j := range x.g.ja[x.g.ia[i]:x.g.ia[i+1]] {
+			a, b := find(int32(i)), find(j)
 			parent[min(a, b)] = max(a, b)
 		}
 	}
@@ -131,7 +145,7 @@ func (x *Components) unite() []int32 {
 // Count returns the number of components that the last Run has found.
 func (x *Components) Count() (n int) {
 	for i, l := range x.c {
-		if l == float64(i+1) {
+		if l == uint32(i+1) {
 			n++
 		}
 	}
