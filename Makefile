@@ -37,7 +37,7 @@ links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $
 endef
 
 .PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
-	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-spmv examples generate-check clean
+	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -294,6 +294,9 @@ bench-spmv: ## products of a sparse matrix and a vector, in turns with OpenMP, s
 		[[ ! -x $$dir/graphblas ]] || "$$dir/graphblas" 101
 		[[ -z $$python ]] || $$python la/csr/testdata/peers/spmv_scipy.py 101
 	done
+
+bench-plan: ## what labench plan predicts for this machine beside what runs take (OPS= SIZES= SCHEDS= WORKERS= TURNS= REPEAT= MACHINE=)
+	@OPS='$(OPS)' SIZES='$(SIZES)' SCHEDS='$(SCHEDS)' WORKERS='$(WORKERS)' TURNS='$(TURNS)' REPEAT='$(REPEAT)' MACHINE='$(MACHINE)' cmd/labench/testdata/plan/compare
 
 examples: ## run every example; each checks its own result
 	@count=0

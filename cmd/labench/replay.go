@@ -2,17 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/runfile"
+	"github.com/tessera-la/tessera/exec/trace"
 )
 
 // replayFlags is the command line of labench replay.
@@ -20,6 +24,10 @@ type replayFlags struct {
 	file            string
 	sched           []string
 	workers, speed  string
+	nodes, link     string
+	latency         time.Duration
+	record          recordFlags // its trace
+	csv             string
 	json            bool
 	schedGiven, all bool // --sched is there; no list is
 }
@@ -30,7 +38,7 @@ func newReplayCommand(a *app) *cobra.Command {
 		Use:   "replay FILE",
 		Short: "Say what a recorded run would have taken otherwise",
 		Long: `Say what a recorded run would have taken under other policies, or with more
-workers, or faster ones.
+workers, or faster ones, or on several nodes.
 
 FILE is what --record of an operation has written: the graph of the tasks, and
 how long each of them took. They are executed once more in virtual time, by the
@@ -38,11 +46,15 @@ same scheduler. The first line says how far that is to be trusted: what comes
 out for the run as it was recorded, beside what was measured. Tasks take as
 long as they did: that more workers share memory and caches is not foreseen.
 
+On several nodes the matrices are in the memory of the first one, which drives
+the others, and results are brought there. Links between nodes are of one speed.
+
 Every combination of what is listed is a line of a table.`,
 		Example: `  labench cholesky -n 4096 --record run.json
   labench replay run.json
   labench replay run.json --sched fifo --sched steal --workers 1,2,4,8
-  labench replay run.json --workers 1:64:x2 --speed 1,2`,
+  labench replay run.json --workers 1:64:x2 --speed 1,2
+  labench replay run.json --nodes 1,2,4 --link 10,100 --csv nodes.csv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("want one file, which --record of an operation has written"))
@@ -53,16 +65,21 @@ Every combination of what is listed is a line of a table.`,
 			f.file = args[0]
 			given := cmd.Flags().Changed
 			f.schedGiven = given("sched")
-			f.all = !f.schedGiven && !given("workers") && !given("speed")
+			f.all = !slices.ContainsFunc([]string{"sched", "workers", "speed", "nodes", "link"}, given)
 			return a.replay(cmd.Context(), f)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.sched, "sched", nil, "scheduling policies: all, "+words(dispatch.Kinds())+"\n(default the recorded one; all if nothing is listed)")
-	fl.StringVar(&f.workers, "workers", "", "numbers of workers (default the recorded one)")
+	fl.StringVar(&f.workers, "workers", "", "numbers of workers, of each node (default the recorded one)")
 	fl.StringVar(&f.speed, "speed", "1", "how many times as fast tasks are, as in 1,1.5,2")
+	fl.StringVar(&f.nodes, "nodes", "1", "numbers of nodes, the driver with them")
+	fl.StringVar(&f.link, "link", "10", "Gbit/s into and out of each node, as in 10,100")
+	fl.DurationVar(&f.latency, "latency", 20*time.Microsecond, "of a message between nodes, one way")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination, that of the record first")
+	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
+	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
 	complete(cmd, "sched", append(namesOf(dispatch.Kinds()...), "all"))
 	return cmd
 }
@@ -71,8 +88,11 @@ Every combination of what is listed is a line of a table.`,
 type replayed struct {
 	Title    string  `json:"title"`
 	Sched    string  `json:"sched"`
-	Workers  int     `json:"workers"`
+	Workers  int     `json:"workers"` // of each node
 	Speed    float64 `json:"speed"`
+	Nodes    int     `json:"nodes"`
+	Link     float64 `json:"link_gbits,omitempty"` // as the next one, of several nodes
+	Moved    int64   `json:"bytes_moved,omitempty"`
 	Tasks    int     `json:"tasks"`
 	Seconds  float64 `json:"seconds"`
 	Measured float64 `json:"seconds_measured"` // of the recorded run, from the first task to the last
@@ -87,6 +107,23 @@ type otherwise struct {
 	sched   dispatch.Kind
 	workers int
 	speed   float64
+	nodes   int
+	link    float64 // Gbit/s
+}
+
+// What a driver does about a task, in seconds. It is what cluster.Driver takes over HTTP, 3 µs for
+// a task, in equal parts: docs/internals/measurements.md.
+const driverPart = 1e-6
+
+// machine returns what a recorded program is to run on.
+func (o *otherwise) machine(p *sim.Program, latency time.Duration) *sim.Machine {
+	m := p.Machine(o.workers)
+	m.Nodes[0].Count = o.nodes
+	if o.nodes > 1 {
+		m.Network = sim.Network{Latency: latency.Seconds(), Bandwidth: o.link * 1e9 / 8}
+		m.Costs.Driver, m.Costs.Give, m.Costs.End = driverPart, driverPart, driverPart
+	}
+	return m
 }
 
 // lists are what the command line lists. Nil is what was recorded.
@@ -94,6 +131,28 @@ type lists struct {
 	sched   []dispatch.Kind
 	workers []int
 	speed   []float64
+	nodes   []int
+	link    []float64
+}
+
+// all returns all combinations.
+func (l *lists) all() (all []otherwise) {
+	for _, s := range l.sched {
+		for _, n := range l.nodes {
+			links := l.link
+			if n == 1 { // there are none
+				links = links[:1]
+			}
+			for _, link := range links {
+				for _, w := range l.workers {
+					for _, speed := range l.speed {
+						all = append(all, otherwise{s, w, speed, n, link})
+					}
+				}
+			}
+		}
+	}
+	return all
 }
 
 // parse reads the lists of the command line.
@@ -124,17 +183,36 @@ func (f *replayFlags) parse() (l lists, err error) {
 			errs.note(&listError{"workers", strconv.Itoa(slices.Max(l.workers)), fmt.Sprintf("at most %d", runfile.MostWorkers)})
 		}
 	}
-	for word := range strings.SplitSeq(f.speed, ",") {
-		x, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
-		switch {
-		case err != nil || !(x >= 0.001 && x <= 1000):
-			errs.note(&listError{"speed", word, "numbers from 0.001 to 1000, separated by commas"})
-		case !slices.Contains(l.speed, x):
-			l.speed = append(l.speed, x)
+	numbers := func(flag, text string) (all []float64) {
+		for word := range strings.SplitSeq(text, ",") {
+			x, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+			switch {
+			case err != nil || !(x >= 0.001 && x <= 1000):
+				errs.note(&listError{flag, word, "numbers from 0.001 to 1000, separated by commas"})
+			case !slices.Contains(all, x):
+				all = append(all, x)
+			}
 		}
+		return all
 	}
+	l.speed, l.link = numbers("speed", f.speed), numbers("link", f.link)
+	l.nodes, err = parseInts("nodes", f.nodes, nil)
+	errs.note(err)
+	if len(l.nodes) > 0 && slices.Max(l.nodes) > mostReplayed {
+		errs.note(&listError{"nodes", strconv.Itoa(slices.Max(l.nodes)), fmt.Sprintf("at most %d", mostReplayed)})
+	}
+	if f.latency < 0 {
+		errs.note(fmt.Errorf("--latency is %v, want at least 0", f.latency))
+	}
+	if f.csv != "" {
+		errs.target("csv", f.csv)
+	}
+	errs = append(errs, f.record.check(f.json)...)
 	return l, joinLine(errs)
 }
+
+// mostReplayed is the largest number of nodes.
+const mostReplayed = 1024
 
 // replay prints what a recorded run would have taken.
 func (a *app) replay(ctx context.Context, f *replayFlags) error {
@@ -142,8 +220,11 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	if points := max(len(l.sched), 1) * max(len(l.workers), 1) * len(l.speed); points > maxPoints {
+	switch points := max(len(l.sched), 1) * max(len(l.workers), 1) * len(l.speed) * len(l.nodes) * len(l.link); {
+	case points > maxPoints:
 		return usage(fmt.Errorf("%d combinations are too many; at most %d can be replayed at once", points, maxPoints))
+	case points > 1 && f.record.trace != "":
+		return usage(errors.New("--trace is for one combination"))
 	}
 	r, err := runfile.Read(f.file)
 	if err != nil {
@@ -164,54 +245,91 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	once := func(o otherwise) (x replayed, err error) {
-		p, _, err := r.Program.Replay(ctx, sim.Options{Machine: r.Program.Machine(o.workers), Policy: o.sched}, o.speed)
-		if err != nil {
-			return x, err
+	once := func(o otherwise, record bool) (x replayed, rec *trace.Recording, err error) {
+		opt := sim.Options{Machine: o.machine(r.Program, f.latency), Policy: o.sched, Record: record}
+		if o.nodes > 1 {
+			opt.Policy, opt.Nodes = dispatch.Priority, cluster.Options{Policy: o.sched, ByPriority: o.sched == dispatch.Priority}
 		}
-		x = replayed{Title: r.Title, Sched: o.sched.String(), Workers: o.workers, Speed: o.speed, Tasks: p.Tasks,
-			Seconds: p.Seconds, Measured: measured.Seconds, Path: path / o.speed, Steps: steps}
+		p, rec, err := r.Program.Replay(ctx, opt, o.speed)
+		if err != nil {
+			return x, nil, err
+		}
+		x = replayed{Title: r.Title, Sched: o.sched.String(), Workers: o.workers, Speed: o.speed, Nodes: o.nodes, Moved: p.Moved,
+			Tasks: p.Tasks, Seconds: p.Seconds, Measured: measured.Seconds, Path: path / o.speed, Steps: steps}
+		if o.nodes > 1 {
+			x.Link = o.link
+		}
 		if x.Measured > 0 {
 			x.Ratio = x.Seconds / x.Measured
 		}
 		if x.Seconds > 0 {
-			x.Idle = max(1-p.Sum().Busy/(x.Seconds*float64(o.workers)), 0)
+			x.Idle = max(1-p.Sum().Busy/(x.Seconds*float64(o.workers*o.nodes)), 0)
 		}
-		return x, nil
+		return x, rec, nil
 	}
-	asIs, err := once(otherwise{kind, r.Workers, 1})
+	asIs, _, err := once(otherwise{kind, r.Workers, 1, 1, 0}, false)
 	if err != nil {
 		return err
 	}
+	all := l.all()
+	several := slices.ContainsFunc(all, func(o otherwise) bool { return o.nodes > 1 })
 	if f.json {
 		err = a.object(asIs)
 	} else {
-		_, err = io.WriteString(a.out, replayHead(newPaint(a.out), r, &measured, &asIs))
+		_, err = io.WriteString(a.out, replayHead(newPaint(a.out), r, &measured, &asIs, several))
 	}
-	for _, s := range l.sched {
-		for _, w := range l.workers {
-			for _, speed := range l.speed {
-				if err != nil {
-					return err
-				}
-				var x replayed
-				if x, err = once(otherwise{s, w, speed}); err != nil {
-					return err
-				}
-				if f.json {
-					err = a.object(x)
-				} else {
-					_, err = io.WriteString(a.out, replayRow(&x))
-				}
+	var done []replayed
+	for _, o := range all {
+		if err != nil {
+			return err
+		}
+		x, rec, err := once(o, f.record.trace != "")
+		if err != nil {
+			return err
+		}
+		done = append(done, x)
+		if f.json {
+			err = a.object(x)
+		} else {
+			_, err = io.WriteString(a.out, replayRow(&x, several))
+		}
+		if err != nil {
+			return err
+		}
+		files, _ := f.record.files()
+		for _, w := range files {
+			if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(rec, to) }); err != nil {
+				return err
 			}
 		}
 	}
-	return err
+	return f.write(done)
+}
+
+// write writes the CSV file, if one is asked for.
+func (f *replayFlags) write(done []replayed) error {
+	if f.csv == "" {
+		return nil
+	}
+	return writeWhole([]string{f.csv}, func(to []io.Writer) error {
+		w := csv.NewWriter(to[0])
+		w.Write([]string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"})
+		for i := range done {
+			x := &done[i]
+			var row []string
+			for _, v := range []any{x.Sched, x.Nodes, x.Link, x.Workers, x.Speed, x.Tasks, x.Seconds, x.Measured, x.Ratio, x.Idle, x.Path, x.Moved} {
+				row = append(row, fmt.Sprint(v))
+			}
+			w.Write(row)
+		}
+		w.Flush()
+		return w.Error()
+	})
 }
 
 // replayHead says how far what follows can be trusted, and of what it is; with the head of the
 // table.
-func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed) string {
+func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed, several bool) string {
 	var b strings.Builder
 	off := "as much"
 	if d := 100 * (asIs.Ratio - 1); d <= -0.05 {
@@ -229,10 +347,25 @@ func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed) string
 		brief(inSeconds(r.Seconds)), brief(inSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
 	say("path", "%s that follow one another: no number of workers is faster", count(asIs.Steps, "task"))
 	b.WriteByte('\n')
-	b.WriteString(p.faint("sched      workers  speed       time   ratio   idle       path\n"))
+	head := "sched      workers  speed       time   ratio   idle"
+	if several {
+		head += "  nodes  Gbit/s     moved"
+	} else {
+		head += "       path"
+	}
+	b.WriteString(p.faint(head + "\n"))
 	return b.String()
 }
 
-func replayRow(x *replayed) string {
-	return fmt.Sprintf("%-9s%9d%7g  %9s%8.3f%6.0f%%  %9s\n", clip(x.Sched, 9), x.Workers, x.Speed, brief(inSeconds(x.Seconds)), x.Ratio, 100*x.Idle, brief(inSeconds(x.Path)))
+// replayRow is a line of the table: with nodes and links if there are several nodes in it, or
+// else with the critical path.
+func replayRow(x *replayed, several bool) string {
+	row := fmt.Sprintf("%-9s%9d%7g  %9s%8.3f%6.0f%%", clip(x.Sched, 9), x.Workers, x.Speed, brief(inSeconds(x.Seconds)), x.Ratio, 100*x.Idle)
+	switch {
+	case !several:
+		return row + fmt.Sprintf("  %9s\n", brief(inSeconds(x.Path)))
+	case x.Nodes == 1:
+		return row + fmt.Sprintf("%7d%8s%10s\n", x.Nodes, "-", "-")
+	}
+	return row + fmt.Sprintf("%7d%8g%10s\n", x.Nodes, x.Link, shortBytes(x.Moved))
 }

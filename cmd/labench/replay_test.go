@@ -80,6 +80,38 @@ fifo             4      2      1.5 s   0.375    50%      1.5 s
 	}
 }
 
+// TestReplayNodes: a run on one worker of each of two nodes, whose links take no time, takes as
+// long as on two workers; the table and the file say on what it was, and there is a trace.
+func TestReplayNodes(t *testing.T) {
+	name, dir := forked(t), t.TempDir()
+	table, spans := filepath.Join(dir, "table.csv"), filepath.Join(dir, "trace.json")
+	args := []string{"replay", name, "--sched", "fifo", "--workers", "1", "--latency", "0s"}
+	code, out, errs := labench(t, append(args, "--nodes", "1,2", "--link", "10,100", "--csv", table)...)
+	if code != exitPassed || errs != "" {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	narrow(t, "replay", out)
+	_, rows, _ := strings.Cut(out, "\n\n")
+	const want = `sched      workers  speed       time   ratio   idle  nodes  Gbit/s     moved
+fifo             1      1        6 s   1.500     0%      1       -         -
+fifo             1      1        4 s   1.000    25%      2      10       0 B
+fifo             1      1        4 s   1.000    25%      2     100       0 B
+`
+	if rows != want {
+		t.Errorf("%s\nwant\n%s", rows, want)
+	}
+	b, err := os.ReadFile(table)
+	if lines := strings.Split(strings.TrimSpace(string(b)), "\n"); err != nil || len(lines) != 4 || !strings.HasPrefix(lines[0], "sched,nodes,link_gbits,") || !strings.HasPrefix(lines[3], "fifo,2,100,1,1,6,4.0000") {
+		t.Errorf("%s: %v", b, err)
+	}
+	if code, _, errs := labench(t, append(args, "--nodes", "2", "--trace", spans)...); code != exitPassed || errs != "" {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if b, err := os.ReadFile(spans); err != nil || strings.Count(string(b), `"gemm`) < 6 {
+		t.Errorf("%.500s: %v", b, err)
+	}
+}
+
 // TestReplayRefuses: what is wrong with the command line is said, all of it and before the file is
 // looked at.
 func TestReplayRefuses(t *testing.T) {
@@ -98,6 +130,8 @@ func TestReplayRefuses(t *testing.T) {
 		{gone + " --sched best --workers 0 --speed 1,fast", exitUsage, []string{"--sched: \"best\"", "priority", "--workers: \"0\"", "--speed: \"fast\""}},
 		{gone + " --workers 20000 --speed 0", exitUsage, []string{"--workers: \"20000\"", "at most 16384", "--speed: \"0\""}},
 		{gone + " --workers 1:1000:1 --sched all --speed 1,2,3", exitUsage, []string{"21000 combinations are too many"}},
+		{gone + " --nodes 2000 --link 0 --latency -1s --csv " + dir + " --trace x.txt", exitUsage, []string{"--nodes: \"2000\"", "--link: \"0\"", "--latency is -1s", "--csv", "--trace: \"x.txt\""}},
+		{gone + " --workers 1,2 --trace " + dir + "/x.json", exitUsage, []string{"--trace is for one combination"}},
 		{gone, exitFailed, []string{"no such file"}},
 		{other, exitFailed, []string{"it is no recorded run", "--record"}},
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
@@ -208,9 +209,12 @@ func (p *Program) Machine(workers int) *Machine {
 	return &Machine{Name: k.Name, Kinds: []Kind{k}, Nodes: []Nodes{{Kind: k.Name, Count: 1}}, Costs: p.Measured().Costs}
 }
 
-// Replay executes the tasks of p once more in virtual time, on the first node of opt.Machine,
-// each as long as it took, divided by speed. The graph is the recorded one; what the policies
-// decide, and which worker has which task, is new. Jobs follow one another.
+// Replay executes the tasks of p once more in virtual time, on opt.Machine, each as long as it
+// took, divided by speed. The graph is the recorded one; what the policies decide, and which worker
+// has which task, is new. Jobs follow one another.
+//
+// On several nodes the data are in the driver's memory when a job begins, and are brought there
+// when it ends, as those of a program are that are not distributed. Any node executes any task.
 //
 // A task takes as long as it did: that workers disturb one another more, where there are more of
 // them, is not foreseen. Of a task that several workers shared the time of the one counts that
@@ -225,13 +229,14 @@ func (p *Program) Replay(ctx context.Context, opt Options, speed float64) (*Pred
 	if !(speed > 0) || math.IsInf(speed, 0) {
 		return nil, nil, &ProgramError{fmt.Sprintf("speed is %g, want more than 0", speed)}
 	}
-	rt, err := New(opt)
+	rt, err := newReplay(opt)
 	if err != nil {
 		return nil, nil, err
 	}
 	ops := make([]*versions.Op, len(p.Ops))
 	for i, name := range p.Ops {
-		ops[i] = &versions.Op{}
+		// Nodes are given what they have a version of.
+		ops[i] = &versions.Op{Versions: []versions.Version{{Name: "recorded"}}}
 		ops[i].Name, ops[i].Type, _ = strings.Cut(name, "/")
 	}
 	expected := p.expected()
@@ -259,6 +264,21 @@ func (p *Program) Replay(ctx context.Context, opt Options, speed float64) (*Pred
 		return x, nil, nil
 	}
 	return x, rt.Recording(), nil
+}
+
+// replaying is what [Runtime] and [Cluster] have in common.
+type replaying interface {
+	exec.Runtime
+	Prediction() *Prediction
+	Recording() *trace.Recording
+}
+
+// newReplay returns a runtime on the nodes of a machine.
+func newReplay(opt Options) (replaying, error) {
+	if opt.Machine.Count() > 1 {
+		return NewCluster(opt)
+	}
+	return New(opt)
 }
 
 // data returns data like those of p, without values.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -67,6 +68,45 @@ func TestReplay(t *testing.T) {
 			if got := replay(150, 1); got < path-1e-6 || policy != dispatch.EarliestFinish && got > path+1e-6 {
 				t.Errorf("seed %d, %v: as many workers as tasks take %g s, want %g s", seed, policy, got, path)
 			}
+		}
+	}
+}
+
+// TestReplayNodes: on several nodes under every policy all tasks are executed, and the bounds of
+// the graph hold. What is between nodes takes time, less of it over faster links, and it takes the
+// same time every time.
+func TestReplayNodes(t *testing.T) {
+	p := random(1, 150, 10)
+	all, path := p.bounds()
+	rt, err := sim.New(sim.Options{Machine: machine(1, 3), Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.run(t, rt)
+	taped, err := sim.NewProgram(rt.Recording())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range dispatch.Kinds() {
+		replay := func(network sim.Network) *sim.Prediction {
+			m := taped.Machine(2)
+			m.Nodes[0].Count, m.Network = 3, network
+			x, r, err := taped.Replay(t.Context(), sim.Options{Machine: m, Nodes: cluster.Options{Policy: policy, ByPriority: policy == dispatch.Priority}, Record: true}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x.Tasks != 150 || len(x.Nodes) != 3 || len(r.Events) != 150 || math.Abs(x.Sum().Busy-all) > 1e-6 || x.Seconds < max(path, all/6)-1e-6 {
+				t.Errorf("%v: %d tasks of %g s in %g s, want 150 of %g s in at least %g", policy, x.Tasks, x.Sum().Busy, x.Seconds, all, max(path, all/6))
+			}
+			return x
+		}
+		slow := sim.Network{Latency: 0.001, Bandwidth: 1e4}
+		x, again, fast := replay(slow), replay(slow), replay(sim.Network{Bandwidth: 1e12})
+		if x.Seconds != again.Seconds || x.Moved != again.Moved || x.Moved == 0 {
+			t.Errorf("%v: %g s and %d bytes, then %g and %d", policy, x.Seconds, x.Moved, again.Seconds, again.Moved)
+		}
+		if fast.Seconds >= x.Seconds {
+			t.Errorf("%v: fast links take %g s, slow ones %g", policy, fast.Seconds, x.Seconds)
 		}
 	}
 }

@@ -22,6 +22,8 @@ func All() []Figure {
 		{"daphne-8", daphne, "Connected components, several queues, 2×10 cores", queues("broadwell2x10")},
 		{"daphne-9", daphne, "Connected components, several queues, 2×28 cores", queues("cascadelake2x28")},
 		{"daphne-10", daphne, "Linear regression, one queue", regression},
-		{"spliter-11", spliter, "Histogram on 8 nodes of MareNostrum 4", histogram},
+		{"spliter-9", spliter, "Histogram, 48 blocks for each core of MareNostrum 4", histogramNodes(48)},
+		{"spliter-10", spliter, "Histogram, a block for each core of MareNostrum 4", histogramNodes(1)},
+		{"spliter-11", spliter, "Histogram on 8 nodes of MareNostrum 4", histogramBlocks},
 	}
 }
