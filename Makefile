@@ -284,7 +284,7 @@ bench-spmv: ## products of a sparse matrix and a vector, in turns with scipy and
 
 examples: ## run every example; each checks its own result
 	@count=0
-	for dir in examples/*/; do
+	for dir in examples/[0-9]*/; do
 		[[ -d $$dir ]] || continue
 		echo "== $$dir"
 		$(GO) run -tags '$(TAGS)' "./$$dir"
