@@ -300,7 +300,7 @@ bench-plan: ## what labench plan predicts for this machine beside what runs take
 
 examples: ## run every example; each checks its own result
 	@count=0
-	for dir in examples/*/; do
+	for dir in examples/[0-9]*/; do
 		[[ -d $$dir ]] || continue
 		echo "== $$dir"
 		$(GO) run -tags '$(TAGS)' "./$$dir"

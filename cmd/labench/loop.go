@@ -17,6 +17,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/svm"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -77,7 +78,7 @@ func newLoopCommand(a *app) *cobra.Command {
 	fl.IntVar(&f.size.Centres, "centres", 8, "kmeans: centres")
 	fl.IntVar(&f.size.Iterations, "iterations", 10, "kmeans: iterations")
 	fl.IntVar(&f.size.Bins, "bins", 4, "histogram: bins for each coordinate")
-	fl.StringVar(&f.kernel, "kernel", loopapps.RBF.String(), "svm: "+words(loopapps.Kernels()))
+	fl.StringVar(&f.kernel, "kernel", svm.RBF.String(), "svm: "+words(svm.Kernels()))
 	fl.IntVar(&f.size.Neighbours, "neighbours", 5, "neighbours: how many of each query")
 	fl.StringVar(&f.forms, "forms", "all", "of points in blocks: all, "+words(loopapps.Forms()))
 	fl.Uint64Var(&f.size.Seed, "seed", 1, "seed of the data")
@@ -123,10 +124,10 @@ func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) (cases []lo
 	}
 	chosen, err := parseWords("schemes", cmp.Or(f.schemes, usual), schemes())
 	errs.note(err)
-	if k := slices.Index(namesOf(loopapps.Kernels()...), strings.ToLower(f.kernel)); k >= 0 {
-		f.size.Kernel = loopapps.Kernels()[k]
+	if k := slices.Index(namesOf(svm.Kernels()...), strings.ToLower(f.kernel)); k >= 0 {
+		f.size.Kernel = svm.Kernels()[k]
 	} else {
-		errs.note(&listError{"kernel", f.kernel, words(loopapps.Kernels())})
+		errs.note(&listError{"kernel", f.kernel, words(svm.Kernels())})
 	}
 	forms, err := parseWords("forms", f.forms, loopapps.Forms())
 	errs.note(err)

@@ -1,42 +1,13 @@
 package main
 
 import (
-	"encoding/binary"
-	"errors"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/tessera-la/tessera/versions"
 )
 
-// row is all values that tasks use: points, samples, and trees. A node that is to write one has
-// to know its length, and parts of a row are rows.
-type row []float64
-
-// value is a row as nodes send it.
-type value struct{ row }
-
-func (v *value) Bytes() int64             { return int64(8 * len(v.row)) }
-func (v *value) Snapshot() versions.Value { return &value{slices.Clone(v.row)} }
-func (v *value) Restore(s versions.Value) { copy(v.row, s.(*value).row) }
-func (v *value) Encode(w io.Writer) error {
-	return binary.Write(w, binary.LittleEndian, []float64(v.row))
-}
-func (v *value) Decode(r io.Reader) error {
-	return binary.Read(r, binary.LittleEndian, []float64(v.row))
-}
-func (v *value) Shape() []byte { return binary.AppendUvarint(nil, uint64(len(v.row))) }
-
-func (v *value) Reshape(shape []byte) error {
-	n, size := binary.Uvarint(shape)
-	if size != len(shape) || n > 1<<28 {
-		return errors.New("this is no length of a row")
-	}
-	v.row = make(row, n)
-	return nil
-}
+// row is numbers.
+type row = []float64
 
 // points are labelled points, one after the other: their coordinates, and their class, 0 or 1.
 const (
@@ -59,6 +30,21 @@ func newPoints(n int, seed uint64) row {
 		if r > 2.4 {
 			p[coordinates] = 1
 		}
+	}
+	return all
+}
+
+// newFlowers returns random points of two classes that lie apart, as the flowers of Iris do: few of
+// them are support vectors.
+func newFlowers(n int, seed uint64) row {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	all := make(row, n*width)
+	for i := range n {
+		p, class := all[i*width:(i+1)*width], float64(rng.IntN(2))
+		for k := range coordinates {
+			p[k] = 0.5*rng.NormFloat64() + class
+		}
+		p[coordinates] = class
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
@@ -65,6 +66,97 @@ func TestEarly(t *testing.T) {
 		for i, want := range []uint64{14, 11, 4, 33} { // a = 10·1 + 4
 			if x := data[i].Value.(*number).n; x != want {
 				t.Errorf("lose %t: datum %d is %d, want %d", lose, i, x, want)
+			}
+		}
+	}
+}
+
+// TestEarlyParts: what one of the workers of a task has finished with, and what its children have
+// made of an operand that is handed on, is there for tasks on other nodes while the task goes on.
+func TestEarlyParts(t *testing.T) {
+	leaves(t)
+	add := func(wait <-chan bool) *versions.Op {
+		return &versions.Op{Name: "add", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
+			if wait != nil {
+				select {
+				case <-wait:
+				case <-c.Ctx.Done():
+				}
+			}
+			c.Args[0].(*number).n++
+			return nil
+		}}}}
+	}
+	for name, early := range map[string]func(*versions.Call, <-chan bool) error{
+		"workers": func(c *versions.Call, wait <-chan bool) error {
+			if c.Gang == nil || c.Gang.Units() != 2 {
+				t.Error("the task has not got two workers")
+			}
+			c.Parallel(2, func(i int, _ *versions.Workspace) {
+				if i == 1 {
+					<-wait
+				}
+				c.Args[i].(*number).n++
+				c.Finished(i)
+			})
+			return nil
+		},
+		"children": func(c *versions.Call, wait <-chan bool) error {
+			children, err := exec.NestedHere(c)
+			if err != nil {
+				return err
+			}
+			for i, op := range []*versions.Op{add(nil), add(wait)} {
+				d := &graph.Datum{Value: c.Args[i], Bytes: 8}
+				if _, err := children.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}}); err != nil {
+					return err
+				}
+				children.Hand(d, i)
+			}
+			return nil
+		},
+	} {
+		read, wait := make(chan uint64, 1), make(chan bool)
+		op := &versions.Op{Name: "early", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error { return early(c, wait) }}}}
+		if name == "workers" {
+			op.Versions[0].Constraints.Units = 2
+		}
+		look := &versions.Op{Name: "look", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
+			c.Args[0].(*number).n = 10 * c.Args[1].(*number).n
+			read <- c.Args[1].(*number).n
+			return nil
+		}}}}
+		n := start(t, 2, func(o *cluster.Options) {
+			rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true, Target: versions.Target{Units: 2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { rt.Close() })
+			o.Idle, o.Owner, o.Runtime, o.Ops = true, true, rt, append(o.Ops, op, look)
+		})
+		data := make([]graph.Datum, 3)
+		for i := range data {
+			data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Value: &number{uint64(i)}, Bytes: 8, Owner: int32(i / 2)}
+		}
+		j := n.NewJob(context.Background())
+		for _, s := range []graph.Spec{
+			{Op: op, Operands: []graph.Operand{{Datum: &data[0], Mode: graph.InOut}, {Datum: &data[1], Mode: graph.InOut}}},
+			{Op: look, Operands: []graph.Operand{{Datum: &data[2], Mode: graph.Out}, {Datum: &data[0], Mode: graph.In}}}, // on the other node
+		} {
+			if _, err := j.Submit(&s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if x := <-read; x != 1 { // while the task waits
+			t.Errorf("%s: another node has read %d, want 1", name, x)
+		}
+		close(wait)
+		if err := j.Wait(); err != nil {
+			t.Fatal(name, err)
+		}
+		for i, want := range []uint64{1, 2, 10} {
+			if x := data[i].Value.(*number).n; x != want {
+				t.Errorf("%s: datum %d is %d, want %d", name, i, x, want)
 			}
 		}
 	}

@@ -141,6 +141,8 @@ func table() []entry {
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},
+		// gonum's dot product. Programs make cascades of it.
+		{pkg: "internal/svm", third: []string{"gonum.org/v1/gonum/floats"}},
 		{pkg: "internal/lint"},
 		{pkg: "internal/asmdecl"},
 		{pkg: "internal/kernelasm"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/svm"
 )
 
 // Kind is an application.
@@ -39,10 +40,10 @@ type Size struct {
 	// Of those that are [Formed]: points, their coordinates, and how many blocks there are for
 	// each worker.
 	Points, Dims, Blocks int
-	Centres, Iterations  int    // of Clouds
-	Bins                 int    // of Counts, for each coordinate
-	Kernel               Kernel // of SVM
-	Neighbours           int    // of KNN
+	Centres, Iterations  int        // of Clouds
+	Bins                 int        // of Counts, for each coordinate
+	Kernel               svm.Kernel // of SVM
+	Neighbours           int        // of KNN
 	Seed                 uint64
 }
 

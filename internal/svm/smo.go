@@ -1,4 +1,4 @@
-package loopapps
+package svm
 
 import (
 	"context"
@@ -12,7 +12,7 @@ type Kernel uint8
 
 // The kernels.
 const (
-	RBF    Kernel = iota // exp(−‖x − y‖²/d), for points of d coordinates
+	RBF    Kernel = iota // exp(−Gamma·‖x − y‖²)
 	Linear               // x·y
 )
 
@@ -24,15 +24,20 @@ func Kernels() []Kernel { return []Kernel{RBF, Linear} }
 func (k Kernel) String() string { return kernels[k] }
 
 const (
-	// penalty is C, the bound of the multipliers.
-	penalty = 1
-	// smoTolerance is by how much the conditions of Karush, Kuhn and Tucker may be violated.
-	smoTolerance = 1e-3
-	// smoCache is the most memory for rows of the kernel that a solution keeps.
-	smoCache = 64 << 20
+	// Tolerance is by how much the conditions of Karush, Kuhn and Tucker may be violated.
+	Tolerance = 1e-3
+	// cache is the most memory for rows of the kernel that a solution keeps.
+	cache = 64 << 20
 )
 
-// smo is the dual problem of a support vector machine on n points x with labels y = ±1,
+// Params are what a machine is to be.
+type Params struct {
+	Kernel Kernel
+	Gamma  float64 // of RBF
+	C      float64 // the bound of the multipliers
+}
+
+// SMO is the dual problem of a support vector machine on n points x with labels y = ±1,
 //
 //	max Σ alpha_i − ½ Σ alpha_i alpha_j y_i y_j K(x_i, x_j),  0 ≤ alpha_i ≤ C,  Σ alpha_i y_i = 0,
 //
@@ -42,10 +47,12 @@ const (
 //
 // Reference: Fan, Chen, Lin, "Working set selection using second order information for training
 // support vector machines" (2005), WSS 2.
-type smo struct {
-	kernel   Kernel
+type SMO struct {
+	Alpha []float64 // the multipliers
+
+	Params
 	x        [][]float64
-	y, alpha []float64
+	y        []float64
 	f        []float64 // Σ_j alpha_j y_j K_ij − y_i: −f is the gradient along y
 	squares  []float64 // ‖x_i‖²
 	diagonal []float64 // K_ii
@@ -57,15 +64,15 @@ type smo struct {
 	clock int
 }
 
-// newSMO returns a problem. Alpha, which is taken over, is where the solution begins: it
+// New returns a problem. Alpha, which is taken over, is where the solution begins: it
 // satisfies the constraints.
-func newSMO(kernel Kernel, x [][]float64, y, alpha []float64) *smo {
+func New(p Params, x [][]float64, y, alpha []float64) *SMO {
 	n := len(x)
-	s := &smo{kernel: kernel, x: x, y: y, alpha: alpha, f: make([]float64, n), squares: make([]float64, n), diagonal: make([]float64, n)}
-	s.rows, s.used, s.most = make([][]float64, n), make([]int, n), max(2, smoCache/(8*max(1, n)))
+	s := &SMO{Alpha: alpha, Params: p, x: x, y: y, f: make([]float64, n), squares: make([]float64, n), diagonal: make([]float64, n)}
+	s.rows, s.used, s.most = make([][]float64, n), make([]int, n), max(2, cache/(8*max(1, n)))
 	for i, p := range x {
 		s.squares[i] = floats.Dot(p, p)
-		s.diagonal[i] = s.kernel.of(s.squares[i], s.squares[i], s.squares[i], len(p))
+		s.diagonal[i] = s.of(s.squares[i], s.squares[i], s.squares[i])
 		s.f[i] = -y[i]
 	}
 	for j, a := range alpha {
@@ -79,16 +86,16 @@ func newSMO(kernel Kernel, x [][]float64, y, alpha []float64) *smo {
 	return s
 }
 
-// of returns K(x, y) for points of d coordinates, from ‖x‖², ‖y‖² and x·y.
-func (k Kernel) of(xx, yy, xy float64, d int) float64 {
-	if k == Linear {
+// of returns K(x, y) from ‖x‖², ‖y‖² and x·y.
+func (p *Params) of(xx, yy, xy float64) float64 {
+	if p.Kernel == Linear {
 		return xy
 	}
-	return math.Exp((2*xy - xx - yy) / float64(d))
+	return math.Exp(p.Gamma * (2*xy - xx - yy))
 }
 
 // row returns row i of the kernel, which stays valid until two others have been asked for.
-func (s *smo) row(i int) []float64 {
+func (s *SMO) row(i int) []float64 {
 	s.clock++
 	s.used[i] = s.clock
 	if s.rows[i] != nil {
@@ -110,22 +117,22 @@ func (s *smo) row(i int) []float64 {
 	}
 	p := s.x[i]
 	for j, q := range s.x {
-		row[j] = s.kernel.of(s.squares[i], s.squares[j], floats.Dot(p, q), len(p))
+		row[j] = s.of(s.squares[i], s.squares[j], floats.Dot(p, q))
 	}
 	s.rows[i] = row
 	return row
 }
 
 // room returns by how much alpha_i·y_i can grow, and shrink.
-func (s *smo) room(i int) (up, down float64) {
+func (s *SMO) room(i int) (up, down float64) {
 	if s.y[i] > 0 {
-		return penalty - s.alpha[i], s.alpha[i]
+		return s.C - s.Alpha[i], s.Alpha[i]
 	}
-	return s.alpha[i], penalty - s.alpha[i]
+	return s.Alpha[i], s.C - s.Alpha[i]
 }
 
-// solve solves the problem. The error is the cause of the context's end.
-func (s *smo) solve(ctx context.Context) error {
+// Solve solves the problem. The error is the cause of the context's end.
+func (s *SMO) Solve(ctx context.Context) error {
 	for step := 0; ; step++ {
 		if step%256 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -154,7 +161,7 @@ func (s *smo) solve(ctx context.Context) error {
 				}
 			}
 		}
-		if j < 0 || top-bottom <= smoTolerance {
+		if j < 0 || top-bottom <= Tolerance {
 			return nil
 		}
 		up, _ := s.room(i)
@@ -170,20 +177,20 @@ func (s *smo) solve(ctx context.Context) error {
 }
 
 // shift adds to alpha_i·y_i; to the bound if that is where it goes, without roundings.
-func (s *smo) shift(i int, by float64, bound bool) {
-	s.alpha[i] += by * s.y[i]
+func (s *SMO) shift(i int, by float64, bound bool) {
+	s.Alpha[i] += by * s.y[i]
 	if bound {
-		if s.alpha[i] < 0.5*penalty {
-			s.alpha[i] = 0
+		if s.Alpha[i] < 0.5*s.C {
+			s.Alpha[i] = 0
 		} else {
-			s.alpha[i] = penalty
+			s.Alpha[i] = s.C
 		}
 	}
 }
 
-// objective returns what is maximised.
-func (s *smo) objective() (w float64) {
-	for i, a := range s.alpha {
+// Objective returns what is maximised.
+func (s *SMO) Objective() (w float64) {
+	for i, a := range s.Alpha {
 		w += a * (1 - s.y[i]*s.f[i]) / 2
 	}
 	return w

@@ -1,0 +1,114 @@
+// Command 13-eager runs two applications of Elshazly et al. (2021), "Accelerated execution via
+// eager release of dependencies in task-based workflows", on two agents that are connected by HTTP.
+// In both one task has many outputs, and other tasks wait for one of these. Lazy, they wait
+// for the end of that task. Eager, it says when it has finished with an output (Finished), and the
+// tasks that wait for it start at once, on the other node as well.
+//
+//   - domain: generators cut domains into subdomains of unlike sizes, and on each an equation is
+//     solved. Strong: more nodes for as many generators. Weak: a generator for each node.
+//   - stream: reads of DNA come from a file that is larger than what nodes may keep, and are aligned
+//     with a reference.
+//
+// The tasks compute, and all results are compared with those of plain loops. But they are short, and
+// more than there are cores here. So each also waits as long as it would compute if it were as large
+// as in the paper, on a core of its own: -unit is the least of that. With -unit 0 nothing waits.
+//
+//	go run ./examples/13-eager
+//	go run ./examples/13-eager -app domain -unit 0 -generators 10 -subdomains 800 -side 400 -workers 48
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/tessera-la/tessera/examples/internal/study"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+var (
+	app     = flag.String("app", "", "domain or stream (default both)")
+	unit    = flag.Duration("unit", 2*time.Millisecond, "what a task waits, at least")
+	turns   = flag.Int("turns", 1, "how often each way is gone; the best time counts")
+	local   = flag.Bool("local", false, "agents are connected within the process, and not by HTTP")
+	workers = flag.Int("workers", 8, "workers of each agent")
+
+	generators = flag.Int("generators", 2, "domain: generators if more nodes are to do the same")
+	subdomains = flag.Int("subdomains", 100, "domain: subdomains of each generator")
+	side       = flag.Int("side", 12, "domain: points along a side of the smallest subdomain")
+
+	file = flag.Int("file", 16, "stream: parts of the file, of which nodes together can keep a few")
+)
+
+func main() {
+	log.SetFlags(0)
+	flag.Parse()
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	if min(*turns, *workers, *generators, *subdomains, *side, *file) < 1 || *unit < 0 {
+		return errors.New("want at least 1 of everything")
+	}
+	for _, a := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"domain", domains}, {"stream", stream}} {
+		if *app == "" || *app == a.name {
+			if err := a.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", a.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// nodes returns so many agents.
+func nodes(agents int, ops ...*versions.Op) study.Nodes {
+	return study.Nodes{Parents: make([]string, agents), Workers: *workers, HTTP: !*local, Ops: ops}
+}
+
+// Task is of the parameter of all tasks.
+type Task struct {
+	Eager bool  // it says when it has finished with an output
+	Unit  int64 // what it waits, at least, in nanoseconds
+}
+
+// task returns it as the flags have it.
+func task(eager bool) Task { return Task{eager, int64(*unit)} }
+
+// finished says that a task has finished with operand i, if it is to say so.
+func (t *Task) finished(c *versions.Call, i int) {
+	if t.Eager {
+		c.Finished(i)
+	}
+}
+
+// wait waits so many units.
+func (t *Task) wait(units float64) { time.Sleep(time.Duration(units * float64(t.Unit))) }
+
+// both returns a way for lazy and one for eager release.
+func both(w func(eager bool) study.Way) []study.Way {
+	lazy, eager := w(false), w(true)
+	lazy.Name, eager.Name = "lazy", "eager"
+	return []study.Way{lazy, eager}
+}
+
+// spec returns a task.
+func spec(op *versions.Op, params any, operands ...graph.Operand) *graph.Spec {
+	return &graph.Spec{Op: op, Params: params, Operands: operands}
+}
+
+// mix returns a number that says nothing of x, from 0 to 1.
+func mix(x uint64) float64 {
+	x *= 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return float64((x^x>>31)>>11) * 0x1p-53
+}
