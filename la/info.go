@@ -2,11 +2,13 @@ package la
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels/builtin"
@@ -84,17 +86,28 @@ func (e *Engine) Info() Info {
 
 const modulePath = "github.com/tessera-la/tessera"
 
-// String returns x in a few lines.
+// String returns x in a few lines of at most 80 characters.
 func (x Info) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s\n", x.Module, x.Go)
+	list := func(head string, words ...string) {
+		line := head
+		for i, w := range words {
+			if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > 80 {
+				b.WriteString(line + "\n")
+				line = " "
+			}
+			line += " " + w
+		}
+		b.WriteString(line + "\n")
+	}
+	list(x.Module+",", x.Go)
 	pinned := "not pinned"
 	if x.Pinned {
 		pinned = "pinned"
 	}
-	fmt.Fprintf(&b, "workers: %d (%s), %s, policy %s, on %s\n", x.Workers, x.WorkersBy, pinned, x.Policy, x.Processor)
+	list("workers:", append([]string{fmt.Sprintf("%d (%s), %s, policy %s, on", x.Workers, x.WorkersBy, pinned, x.Policy)}, strings.Fields(x.Processor)...)...)
 	if x.Accelerators != nil {
-		fmt.Fprintf(&b, "accelerators: %s\n", strings.Join(x.Accelerators, ", "))
+		list("accelerators:", strings.Fields(strings.Join(x.Accelerators, ", "))...)
 	}
 	if x.Library != nil {
 		fmt.Fprintf(&b, "library: %s %s, threads of a call: %d\n", x.Library.Name, x.Library.Core, x.Library.Threads)
@@ -103,12 +116,9 @@ func (x Info) String() string {
 	for op, version := range x.Versions {
 		by[version] = append(by[version], op)
 	}
-	var lines []string
-	for version, ops := range by {
-		slices.Sort(ops)
-		lines = append(lines, fmt.Sprintf("%s: %s\n", version, strings.Join(ops, " ")))
+	for _, version := range slices.Sorted(maps.Keys(by)) {
+		slices.Sort(by[version])
+		list(version+":", by[version]...)
 	}
-	slices.Sort(lines)
-	b.WriteString(strings.Join(lines, ""))
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/mat"
@@ -57,6 +58,14 @@ func TestInfo(t *testing.T) {
 	for _, want := range []string{"workers: 2 (options)", "go: ", "gemm/f64"} {
 		if !strings.Contains(x.String(), want) {
 			t.Errorf("no %q in\n%v", want, x)
+		}
+	}
+	for _, p := range []string{x.Processor, "AMD EPYC 9B45 128-Core Processor, as a hypervisor shows it to 2 of its guests"} {
+		x.Processor = p
+		for line := range strings.Lines(x.String()) {
+			if utf8.RuneCountInString(line) > 81 || strings.TrimSpace(line) == "" {
+				t.Errorf("%q in\n%v", line, x)
+			}
 		}
 	}
 	text, err := json.Marshal(x)

@@ -15,6 +15,7 @@ type experience struct {
 	ops   map[string]*times
 	links map[[2]int]*link // from a node to another one
 	all   link             // any two nodes
+	done  float64          // the work of all tasks that ran, of ops that say theirs
 
 	call versions.Call // that of the last question
 }
@@ -82,7 +83,11 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) {
 		all.known++
 	}
 	all.sum -= y.ratio()
-	y.add(took.Seconds(), x.workOf(t))
+	work := x.workOf(t)
+	y.add(took.Seconds(), work)
+	if work > 1 {
+		x.done += work
+	}
 	all.sum += y.ratio()
 	all.spent += took.Seconds()
 }

@@ -53,7 +53,7 @@ func (d *Driver) Watch() (c trace.Cluster) {
 		x.Work, x.Starve = x.Work+old.Work, x.Starve+old.Starve
 		*old = x
 	}
-	c.Again = d.again
+	c.Again, c.Counts.Work = d.again, d.learned.done
 	c.Counts.Submitted, c.Counts.Ended = d.past, d.past
 	given := 0
 	for _, j := range jobs {

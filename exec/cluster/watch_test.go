@@ -27,7 +27,7 @@ func (v *held) Encode(w io.Writer) error { <-v.open; return v.number.Encode(w) }
 // holding starts a cluster with an op "hold", whose tasks end when release is closed.
 func holding(t *testing.T, agents int, set func(*cluster.Options)) (n *nodes, op *versions.Op, release chan bool) {
 	release = make(chan bool)
-	op = &versions.Op{Name: "hold", Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error { <-release; return nil }}}}
+	op = &versions.Op{Name: "hold", Work: func(*versions.Call) float64 { return 1000 }, Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error { <-release; return nil }}}}
 	n = start(t, agents, func(o *cluster.Options) {
 		o.Idle, o.Owner = true, true
 		o.Ops, o.Values = append(o.Ops, op), append(o.Values, &held{})
@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 	}
 	close(release)
 	until("all have ended", func(c *trace.Cluster) bool {
-		return c.Counts == trace.Counts{Submitted: 8, Ended: 8, Attempts: 8} && len(c.Nodes[1].Waits) == 1 && c.Nodes[1].Waits[0] == "the program to submit tasks"
+		return c.Counts == trace.Counts{Submitted: 8, Ended: 8, Attempts: 8, Work: 4000} && len(c.Nodes[1].Waits) == 1 && c.Nodes[1].Waits[0] == "the program to submit tasks"
 	})
 	submit(n.op, &mix{Writes: 2, Reads: 1}, graph.Operand{Datum: &data[0], Mode: graph.InOut}, graph.Operand{Datum: &data[2], Mode: graph.In})
 	submit(op, nil, graph.Operand{Datum: &data[1], Mode: graph.InOut}, graph.Operand{Datum: &late, Mode: graph.In})

@@ -33,6 +33,9 @@ type Standing struct {
 	Known bool  `json:"known"`
 	// Left is about how long the rest of them takes: 0 if that is not known.
 	Left int64 `json:"left"`
+	// LeftAll is about how long it takes until the last of Runs has ended: 0 if that is not
+	// known, or if this is the last.
+	LeftAll int64 `json:"left_all,omitempty"`
 }
 
 // Past is a run that has ended. Times are microseconds.
@@ -97,7 +100,32 @@ func (a *activities) standing(at time.Duration, counts trace.Counts) (Standing, 
 		n.Left = 0
 		n.Done, n.Total = counts.Ended-a.from.Ended, counts.Submitted-a.from.Submitted
 	}
+	n.LeftAll = leftAll(n, a.past, at.Microseconds()-n.Since)
 	return n, append([]Past{}, a.past...)
+}
+
+// leftAll is how long it takes until the last run has ended, if n has taken so long: each run
+// takes as long as those like it before, or as this one if there were none.
+func leftAll(n Standing, past []Past, took int64) int64 {
+	if n.Run == 0 || n.Run >= n.Runs {
+		return 0
+	}
+	var sum, count int64
+	for _, p := range past {
+		if p.Title == n.Title && p.Phase == n.Phase {
+			sum, count = sum+p.Took, count+1
+		}
+	}
+	rest, each := n.Left, took+n.Left
+	if count > 0 {
+		each = sum / count
+		if rest == 0 {
+			rest = max(0, each-took)
+		}
+	} else if rest == 0 {
+		return 0
+	}
+	return rest + int64(n.Runs-n.Run)*each
 }
 
 // left returns about how long it takes until all tasks have ended, if done of them took so

@@ -68,3 +68,29 @@ func TestParts(t *testing.T) {
 		t.Errorf("a second part: %+v", s)
 	}
 }
+
+// TestLeftAll: runs to come take as long as those before.
+func TestLeftAll(t *testing.T) {
+	const second = 1_000_000
+	run := Activity{Title: "lu", Run: 3, Runs: 5}
+	first := Past{Activity{Title: "lu", Run: 1, Runs: 5}, 0, 10 * second}
+	other := Past{Activity{Title: "lu", Phase: "warm-up", Run: 1, Runs: 1}, 0, 90 * second}
+	for _, c := range []struct {
+		now        Standing
+		past       []Past
+		took, want int64
+	}{
+		{Standing{Activity: run}, nil, 4 * second, 0},
+		{Standing{Activity: run, Left: 6 * second}, nil, 4 * second, 26 * second},
+		{Standing{Activity: run, Left: 6 * second}, []Past{other}, 4 * second, 26 * second},
+		{Standing{Activity: run, Left: 8 * second}, []Past{other, first}, 4 * second, 28 * second},
+		{Standing{Activity: run}, []Past{first}, 4 * second, 26 * second},
+		{Standing{Activity: run}, []Past{first}, 14 * second, 20 * second},
+		{Standing{Activity: Activity{Title: "lu", Run: 5, Runs: 5}, Left: second}, []Past{first}, second, 0},
+		{Standing{Activity: Activity{Title: "lu"}, Left: second}, []Past{first}, second, 0},
+	} {
+		if got := leftAll(c.now, c.past, c.took); got != c.want {
+			t.Errorf("%+v after %d, %+v: %d, want %d", c.now, c.took, c.past, got, c.want)
+		}
+	}
+}
