@@ -120,10 +120,16 @@ func TestSpare(t *testing.T) {
 			s.mu.Unlock()
 			return v
 		}
+		spare := func() int64 {
+			synctest.Wait()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.spareBytes
+		}
 		kept := func(bytes int64) {
 			t.Helper()
-			if s.spareBytes != bytes {
-				t.Errorf("%d bytes are kept, want %d", s.spareBytes, bytes)
+			if n := spare(); n != bytes {
+				t.Errorf("%d bytes are kept, want %d", n, bytes)
 			}
 		}
 		a, b := want(1, 0, 4), want(1, 1, 4)
@@ -157,8 +163,8 @@ func TestSpare(t *testing.T) {
 		time.Sleep(spareTime - 1)
 		want(3, 0, 2)
 		time.Sleep(2)
-		if s.spareBytes == 0 || s.spareBytes > 400-32 {
-			t.Errorf("%d bytes are kept beside 32, after 400 at once", s.spareBytes)
+		if n := spare(); n == 0 || n > 400-32 {
+			t.Errorf("%d bytes are kept beside 32, after 400 at once", n)
 		}
 		s.forget(3)
 		time.Sleep(spareTime + 1)
