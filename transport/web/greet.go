@@ -13,8 +13,9 @@ import (
 // greeter is a node as one that greets others, and so knows who is there.
 type greeter struct {
 	*caller
-	ask     chan string // addresses of nodes that have greeted and are not there
-	at      connections // with others, by name, while they read a value
+	ask     chan string   // addresses of nodes that have greeted and are not there
+	heard   chan struct{} // capacity 1: another node has told of nodes that are new here
+	at      connections   // with others, by name, while they read a value
 	running sync.WaitGroup
 }
 
@@ -24,19 +25,24 @@ type greeting struct {
 	Address string
 	Life    uint64
 	Known   uint64            // the digest of the nodes that are there for the sender
-	Others  map[string]string // of an answer: their names and addresses, if Known differs
+	Others  map[string]string // their names and addresses, if the other side may not know them
 }
 
-// greeting returns this node's greeting; as an answer it has the others that are there,
-// unless the other side knows them.
-func (n *greeter) greeting(known uint64, answer bool) []byte {
-	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life}
-	others := n.members.addresses()
-	g.Known = digest(g.Name, g.Address)
+// there returns the others that are there, and the digest of all.
+func (n *greeter) there() (others map[string]string, known uint64) {
+	others, known = n.members.addresses(), digest(n.opt.Name, n.address())
 	for name, address := range others {
-		g.Known ^= digest(name, address)
+		known ^= digest(name, address)
 	}
-	if answer && known != g.Known {
+	return others, known
+}
+
+// greeting returns this node's greeting. If it tells, it has the others that are there, unless
+// the other side knows them.
+func (n *greeter) greeting(known uint64, tells bool) []byte {
+	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life}
+	var others map[string]string
+	if others, g.Known = n.there(); tells && known != g.Known {
 		g.Others = others
 	}
 	b, err := json.Marshal(g)
@@ -53,15 +59,15 @@ func digest(name, address string) uint64 {
 	return h.Sum64()
 }
 
-// greet greets all nodes that are known, again and again, until the end. A node that does
-// not answer keeps none of the others waiting.
+// greet greets all nodes that are known, again and again, until the end, and those that others
+// tell of at once. A node that does not answer keeps none of the others waiting.
 func (n *greeter) greet() {
 	defer n.running.Done()
 	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
 	defer tick.Stop()
 	defer look.Stop()
-	asking := map[string]chan struct{}{} // closed when the greeting has ended
-	one := func(address string, b []byte) {
+	asking := map[string]chan struct{}{}    // closed when the greeting has ended
+	one := func(address string, b []byte) { // once until the next tick, whoever asks for it
 		if asking[address] != nil {
 			return
 		}
@@ -73,6 +79,13 @@ func (n *greeter) greet() {
 			defer close(c)
 			n.greetOne(address, b)
 		}()
+	}
+	all := func(to map[string]struct{}) {
+		delete(to, n.address())
+		b := n.greeting(0, false)
+		for a := range to {
+			one(a, b)
+		}
 	}
 	last := time.Now()
 	for again := true; ; {
@@ -89,11 +102,7 @@ func (n *greeter) greet() {
 				to[a] = struct{}{}
 			}
 			n.members.greets(to)
-			delete(to, n.address())
-			b := n.greeting(0, false)
-			for a := range to {
-				one(a, b)
-			}
+			all(to)
 		}
 		again = false
 		select {
@@ -103,6 +112,10 @@ func (n *greeter) greet() {
 			again = true
 		case a := <-n.ask:
 			one(a, n.greeting(0, false))
+		case <-n.heard:
+			to := map[string]struct{}{}
+			n.members.rumours(to)
+			all(to)
 		case <-look.C:
 			now := time.Now()
 			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
@@ -118,8 +131,13 @@ func (n *greeter) greet() {
 }
 
 // greetOne greets a node. That it does not answer is no error: it may not be there yet.
+//
+// Who joins hears at once of all that are there. Two nodes that join at the same time greet this
+// one before it has met either, and neither hears of the other. So whom it has just met it greets
+// a second time, and tells of the others: the last of the two hears of the first one.
 func (n *greeter) greetOne(address string, b []byte) {
-	_, err := n.post(address, "/v1/greet", b, nil, func(b []byte) error {
+	met, known := false, uint64(0)
+	answer := func(b []byte) error {
 		var g greeting
 		if err := json.Unmarshal(b, &g); err != nil {
 			return err
@@ -129,12 +147,15 @@ func (n *greeter) greetOne(address string, b []byte) {
 			return err
 		}
 		if g.Name != n.opt.Name {
-			n.members.answered(g.Name, address, g.Life, time.Now())
+			met, known = n.members.answered(g.Name, address, g.Life, time.Now()), g.Known
 		}
-		delete(g.Others, n.opt.Name)
-		n.members.told(g.Others)
+		n.told(g.Others)
 		return nil
-	})
+	}
+	_, err := n.post(address, "/v1/greet", b, nil, answer)
+	if others, now := n.there(); err == nil && met && len(others) > 1 && known != now {
+		_, err = n.post(address, "/v1/greet", n.greeting(known, true), nil, answer)
+	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		for _, name := range n.members.refused(address, err, time.Now()) {
 			n.to.cut(address)
@@ -143,5 +164,16 @@ func (n *greeter) greetOne(address string, b []byte) {
 	}
 	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
 		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
+	}
+}
+
+// told notes whom another node says is there.
+func (n *greeter) told(others map[string]string) {
+	delete(others, n.opt.Name)
+	if n.members.told(others) {
+		select {
+		case n.heard <- struct{}{}:
+		default:
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 type members struct {
 	mu     sync.Mutex // a leaf
 	byName map[string]*member
-	rumour map[string]struct{} // addresses that others have told, and nobody has asked yet
+	rumour map[string]struct{} // addresses that others have told since the last greetings of all
 	shown  map[string]string   // by address, the name in the certificate that was shown last
 	events []transport.Event   // that were not told yet
 	news   chan struct{}       // capacity 1
@@ -27,7 +27,8 @@ type member struct {
 	greeted       time.Time // its last greeting
 	since         time.Time // when it was met, or left
 	there         bool
-	refusals      int // of connections with it since its last answer
+	over          bool // it has said that it goes: what it has answered before may come later
+	refusals      int  // of connections with it since its last answer
 
 	// turn is held by who sends it a message: they come in order.
 	turn sync.Mutex
@@ -42,16 +43,17 @@ func newMembers() *members {
 	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, shown: map[string]string{}, news: make(chan struct{}, 1)}
 }
 
-// answered notes that a node has answered, so that it is there.
-func (m *members) answered(name, address string, life uint64, now time.Time) {
+// answered notes that a node has answered, so that it is there, and reports whether it was not.
+func (m *members) answered(name, address string, life uint64, now time.Time) (met bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.known(name, address, life, now)
 	x.answered, x.refusals = now, 0
-	if !x.there {
+	if met = !x.there && !x.over; met {
 		x.there = true
 		m.tell(transport.Event{Node: name, Joined: true})
 	}
+	return met
 }
 
 // greeted notes that a node has greeted, and reports whether it is there.
@@ -109,7 +111,11 @@ func (m *members) left(x *member, why error, now time.Time) {
 func (m *members) gone(name string, life uint64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if x := m.byName[name]; x != nil && x.there && x.life == life {
+	x := m.byName[name]
+	if x == nil || x.life != life {
+		return
+	}
+	if x.over = true; x.there {
 		m.left(x, nil, now)
 	}
 }
@@ -215,19 +221,21 @@ func (m *members) find(name string) (x *member, address string) {
 	return x, x.address
 }
 
-// rumours is how many addresses a node keeps that others have told. One that lies can not
+// rumourMost is how many addresses a node keeps that others have told. One that lies can not
 // fill its memory.
-const rumours = 10_000
+const rumourMost = 10_000
 
-// told notes what another node says who is there.
-func (m *members) told(others map[string]string) {
+// told notes what another node says who is there, and reports whether there is news.
+func (m *members) told(others map[string]string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	before := len(m.rumour)
 	for name, address := range others {
-		if m.byName[name] == nil && len(m.rumour) < rumours {
+		if m.byName[name] == nil && len(m.rumour) < rumourMost {
 			m.rumour[address] = struct{}{}
 		}
 	}
+	return len(m.rumour) > before
 }
 
 // addresses returns the addresses of all nodes that are there, by name.
@@ -241,6 +249,16 @@ func (m *members) addresses() map[string]string {
 		}
 	}
 	return all
+}
+
+// rumours adds to some addresses those that others have told since greets was last called. They
+// stay, so that there are not more of them in that time.
+func (m *members) rumours(to map[string]struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for a := range m.rumour {
+		to[a] = struct{}{}
+	}
 }
 
 // greets adds to some addresses those of all nodes that were ever there, and of those that

@@ -46,7 +46,7 @@ func New(opt Options) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{greeter: greeter{caller: c, ask: make(chan string, 64)}}
+	n := &node{greeter: greeter{caller: c, ask: make(chan string, 64), heard: make(chan struct{}, 1)}}
 	n.server = &fasthttp.Server{
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
 		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
@@ -392,6 +392,7 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
 		default: // it is asked all the same, a little later
 		}
 	}
+	n.told(g.Others)
 	c.SetBody(n.greeting(g.Known, true))
 }
 
