@@ -1,11 +1,13 @@
-// Command 13-eager runs two applications of Elshazly et al. (2021), "Accelerated execution via
+// Command 13-eager runs the three applications of Elshazly et al. (2021), "Accelerated execution via
 // eager release of dependencies in task-based workflows", on two agents that are connected by HTTP.
-// In both one task has many outputs, and other tasks wait for one of these. Lazy, they wait
+// In each of them one task has many outputs, and other tasks wait for one of these. Lazy, they wait
 // for the end of that task. Eager, it says when it has finished with an output (Finished), and the
 // tasks that wait for it start at once, on the other node as well.
 //
 //   - domain: generators cut domains into subdomains of unlike sizes, and on each an equation is
 //     solved. Strong: more nodes for as many generators. Weak: a generator for each node.
+//   - records: one task with many workers reads records of unlike lengths, one worker each. Tasks
+//     count what is in them. Where all are equal there is nothing to gain.
 //   - stream: reads of DNA come from a file that is larger than what nodes may keep, and are aligned
 //     with a reference.
 //
@@ -31,7 +33,7 @@ import (
 )
 
 var (
-	app     = flag.String("app", "", "domain or stream (default both)")
+	app     = flag.String("app", "", "domain, records or stream (default all)")
 	unit    = flag.Duration("unit", 2*time.Millisecond, "what a task waits, at least")
 	turns   = flag.Int("turns", 1, "how often each way is gone; the best time counts")
 	local   = flag.Bool("local", false, "agents are connected within the process, and not by HTTP")
@@ -40,6 +42,8 @@ var (
 	generators = flag.Int("generators", 2, "domain: generators if more nodes are to do the same")
 	subdomains = flag.Int("subdomains", 100, "domain: subdomains of each generator")
 	side       = flag.Int("side", 12, "domain: points along a side of the smallest subdomain")
+
+	parts = flag.Int("parts", 8, "records: tasks for each record")
 
 	file = flag.Int("file", 16, "stream: parts of the file, of which nodes together can keep a few")
 )
@@ -53,13 +57,13 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	if min(*turns, *workers, *generators, *subdomains, *side, *file) < 1 || *unit < 0 {
+	if min(*turns, *workers, *generators, *subdomains, *side, *parts, *file) < 1 || *unit < 0 {
 		return errors.New("want at least 1 of everything")
 	}
 	for _, a := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"domain", domains}, {"stream", stream}} {
+	}{{"domain", domains}, {"records", records}, {"stream", stream}} {
 		if *app == "" || *app == a.name {
 			if err := a.run(ctx); err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
