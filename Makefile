@@ -295,8 +295,8 @@ bench-spmv: ## products of a sparse matrix and a vector, in turns with OpenMP, s
 		[[ -z $$python ]] || $$python la/csr/testdata/peers/spmv_scipy.py 101
 	done
 
-bench-plan: ## what labench plan predicts for this machine beside what runs take (OPS= SIZES= SCHEDS= WORKERS= TURNS= REPEAT= MACHINE=)
-	@OPS='$(OPS)' SIZES='$(SIZES)' SCHEDS='$(SCHEDS)' WORKERS='$(WORKERS)' TURNS='$(TURNS)' REPEAT='$(REPEAT)' MACHINE='$(MACHINE)' cmd/labench/testdata/plan/compare
+bench-plan: ## what labench plan predicts for this machine beside what runs take (OPS= SIZES= SCHEDS= WORKERS= TURNS= REPEAT= MACHINE= NODES= NODES_MACHINE=)
+	@OPS='$(OPS)' SIZES='$(SIZES)' SCHEDS='$(SCHEDS)' WORKERS='$(WORKERS)' TURNS='$(TURNS)' REPEAT='$(REPEAT)' MACHINE='$(MACHINE)' NODES='$(NODES)' NODES_MACHINE='$(NODES_MACHINE)' cmd/labench/testdata/plan/compare
 
 examples: ## run every example; each checks its own result
 	@count=0

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +15,10 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
 	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
+	"github.com/tessera-la/tessera/internal/topo"
 )
 
 // machineFlags is the command line of labench machine.
@@ -22,6 +27,7 @@ type machineFlags struct {
 	sizes   string
 	workers int
 	each    time.Duration
+	cluster clusterFlags
 }
 
 func newMachineCommand(a *app) *cobra.Command {
@@ -31,8 +37,13 @@ func newMachineCommand(a *app) *cobra.Command {
 		Short: "Measure this machine, for labench plan",
 		Long: `Measure this machine, and write what was measured to FILE for labench plan: how
 long the tile operations take on one core alone and on all at once, out of the
-cache and from memory, and what a task costs beside.`,
-		Example: `  labench machine here.toml`,
+cache and from memory, and what a task costs beside.
+
+With --cluster the links between the nodes, too: nodes fetch tiles from one
+another. FILE then describes all nodes, their cores as fast as those here.`,
+		Example: `  labench machine here.toml
+  labench machine two.toml --cluster local:2
+  labench machine nodes.toml --cluster 10.0.0.1:7400 --certs certs/laptop`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("want one file"))
@@ -40,7 +51,7 @@ cache and from memory, and what a task costs beside.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runMachine(cmd.Context(), f, args[0])
+			return a.runMachine(cmd.Context(), f, args[0], cmd.Flags().Changed)
 		},
 	}
 	fl := cmd.Flags()
@@ -49,10 +60,16 @@ cache and from memory, and what a task costs beside.`,
 	fl.StringVar(&f.sizes, "nb", "", "tile sizes, as in 64,128,256 (default 32 to 512)")
 	fl.IntVar(&f.workers, "workers", 0, "workers (default one per core)")
 	fl.DurationVar(&f.each, "each", 150*time.Millisecond, "time for each program and tile size")
+	c := &f.cluster
+	fl.StringSliceVar(&c.words, "cluster", nil, "measure links between nodes: local:N starts N agents here; slurm, a TOML file that lists agents, or addresses of some")
+	fl.IntVar(&c.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
+	fl.BoolVar(&c.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
+	c.nodeFlags.register(fl, "")
 	return cmd
 }
 
-func (a *app) runMachine(ctx context.Context, f *machineFlags, file string) (err error) {
+// runMachine measures this machine, and before that the links to others.
+func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, given func(flag string) bool) (err error) {
 	var errs problems
 	o := calibrate.Options{Types: f.types, Workers: f.workers, Each: f.each}
 	for _, t := range f.types {
@@ -68,8 +85,18 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string) (err
 		errs.note(fmt.Errorf("--workers is %d and --each %v, want at least 0, and some time", f.workers, f.each))
 	}
 	errs.target("machine", file)
+	errs.note(f.cluster.check("", given))
+	if f.cluster.overMPI {
+		errs.note(errors.New("--cluster mpi: links between ranks are not measured"))
+	}
 	if len(errs) > 0 {
 		return usage(joinLine(errs))
+	}
+	var agents *calibrate.Agents
+	if f.cluster.asked() {
+		if agents, err = a.measureLinks(ctx, f); err != nil {
+			return err
+		}
 	}
 	line := newStatus(a.err)
 	defer line.clear()
@@ -84,5 +111,66 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string) (err
 		a.warn(capital(l.String()) + " meanwhile, and what they took is in the times. Stop what else runs and measure again.")
 		m.Source += ", " + l.String() + " meanwhile"
 	}
+	if agents != nil {
+		calibrate.Cluster(m, *agents)
+		m.Costs.Driver, m.Costs.Give, m.Costs.End = driverPart, driverPart, driverPart
+	}
 	return writeWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
+}
+
+// measureLinks measures the links between the nodes of a cluster, and prints them.
+func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.Agents, err error) {
+	c := &f.cluster
+	c.distributed, c.stay, c.copies.Copies = true, true, cluster.Copies{Off: true}
+	d, end, err := c.drive(ctx, a, f.workers, nil, dispatch.Priority, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	names := c.computing(d)
+	if len(names) < 2 {
+		return nil, fmt.Errorf("--cluster has %d node that computes, and a link is between two of them; more agents help, or --idle=false", len(names))
+	}
+	x = &calibrate.Agents{Apart: c.idle, Together: c.local > 0 || allLoopback(c.peers)}
+	here, usage := topo.Detect().Brand, d.Usage()
+	x.Own = usage[0].Workers
+	for _, u := range usage[1:] {
+		if u.Lost {
+			continue
+		}
+		x.Workers = append(x.Workers, u.Workers)
+		for _, k := range u.Kinds {
+			if p := k.Target.Processor; k.Accelerator == "" && p != here {
+				a.warn(fmt.Sprintf("Node %s has another processor, %s. In the file its cores are as fast as those here.", u.Node, p))
+			}
+		}
+	}
+	if x.Links, err = calibrate.Links(ctx, d, names, f.each); err != nil {
+		return nil, err
+	}
+	slowest, fastest, unsteady := math.Inf(1), 0.0, false
+	for _, l := range x.Links {
+		fmt.Fprintf(a.out, "%s to %s: latency %.1f µs (best %.1f), %.2f GB/s (best %.2f)\n", l.From, l.To,
+			1e6*l.Latency.Median, 1e6*l.Latency.Best, l.Bandwidth.Median/1e9, l.Bandwidth.Best/1e9)
+		slowest, fastest = min(slowest, l.Bandwidth.Median), max(fastest, l.Bandwidth.Median)
+		unsteady = unsteady || l.Latency.Median > 3*l.Latency.Best || l.Bandwidth.Best > 3*l.Bandwidth.Median
+	}
+	if unsteady {
+		a.warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
+	}
+	if fastest > 2*slowest {
+		a.warn("Links are unlike. The file has one for all nodes, the median.")
+	}
+	return x, nil
+}
+
+// allLoopback reports whether all addresses are of this machine alone.
+func allLoopback(addresses []string) bool {
+	for _, at := range addresses {
+		host, _, err := net.SplitHostPort(at)
+		if err != nil || !net.ParseIP(host).IsLoopback() {
+			return false
+		}
+	}
+	return len(addresses) > 0
 }

@@ -150,6 +150,7 @@ type clusterFlags struct {
 	distributed bool
 	output      string
 	copies      copiesFlag
+	stay        bool // with distributed: no node executes what another one owns
 
 	local     int                            // agents to be started on this machine
 	overMPI   bool                           // nodes are ranks of MPI
@@ -335,7 +336,7 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	}
 	opt.Trace = f.trace
 	opt.Copies = f.copies.Copies
-	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner = f.idle, policy, byPriority, f.distributed
+	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner, opt.Stay = f.idle, policy, byPriority, f.distributed, f.stay
 	f.transport = opt.Transport
 	end = func() error { return errors.Join(opt.Transport.Close(), close()) }
 	if d, err = cluster.NewDriver(opt); err != nil {

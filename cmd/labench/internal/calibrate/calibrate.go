@@ -158,6 +158,13 @@ func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int) ([]pr
 	return []program{
 		// What the matrices of several nodes are made with.
 		{nothing, func() error { return la.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Plrnt(made, 1, 0) }) }},
+		// And what finds their norms.
+		{nothing, func() error {
+			return la.Run(ctx, e, func(p *blocked.Program[T]) error {
+				_, err := p.Asum(made)
+				return err
+			})
+		}},
 		{nothing, func() error { return chol.FactorizeContext(ctx, upper) }},
 		{nothing, func() error { return lu.FactorizeContext(ctx, full) }},
 		{nothing, func() error { return qr.FactorizeContext(ctx, full) }},

@@ -5,4 +5,7 @@
 // It runs small programs, factorizations of a few tiles and first steps of large ones, and
 // takes the times of their tasks apart. So operations are measured as programs use them: with
 // operands that were packed before, behind one another, on pinned workers.
+//
+// Links between the nodes of a cluster are measured in the same way: tasks on one node read what
+// a task on another one has made, and the nodes say how long the fetch took.
 package calibrate

@@ -1,0 +1,187 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
+)
+
+// Spread is the best and the median of what was measured.
+type Spread struct{ Best, Median float64 }
+
+// Link is how values come from one node of a cluster to another one.
+type Link struct {
+	From, To string
+	// Latency is the seconds of a message, one way: half of what it takes to fetch one number.
+	Latency Spread
+	// Bandwidth is the bytes a second of a large tile, less the time of one number.
+	Bandwidth Spread
+}
+
+// NoFetchError says that a node has not fetched what it was to fetch.
+type NoFetchError struct{ From, To string }
+
+func (e *NoFetchError) Error() string {
+	return fmt.Sprintf("calibrate: node %s has fetched nothing from %s", e.To, e.From)
+}
+
+const (
+	largeTile = 512 // 2 MiB: what la takes for large matrices
+	warmUps   = 2   // fetches for which connections are made, and memory is touched
+	fewest    = 8   // fetches that count
+)
+
+// Links measures how values come from each of some nodes to the next one, and from the last to
+// the first. One value is on its way at a time. The nodes are the owners of d, in their order;
+// d has Options.Owner and Stay. Each size is fetched for so long, and some times at least.
+func Links(ctx context.Context, d *cluster.Driver, nodes []string, each time.Duration) (all []Link, err error) {
+	for k := range nodes {
+		to := (k + 1) % len(nodes)
+		l := Link{From: nodes[k], To: nodes[to]}
+		small, err := fetches(ctx, d, nodes, k, to, 1, each)
+		if err != nil {
+			return nil, err
+		}
+		large, err := fetches(ctx, d, nodes, k, to, largeTile, each)
+		if err != nil {
+			return nil, err
+		}
+		l.Latency = Spread{small[0] / 2, middle(small) / 2}
+		// On a machine that has other things to do a number may take as long as a tile did at best:
+		// then what the tile took counts whole.
+		rate := func(tile, number float64) float64 {
+			if tile > 2*number {
+				tile -= number
+			}
+			return 8 * largeTile * largeTile / tile
+		}
+		l.Bandwidth = Spread{rate(large[0], small[0]), rate(middle(large), middle(small))}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// fetches has a node fetch a tile of nb×nb from another one, again and again, and returns the
+// seconds that each fetch took, the least first.
+//
+//	from: Plrnt(x) ─► to: y = x ─► from: Plrnt(x) ─► …
+func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, nb int, each time.Duration) (took []float64, err error) {
+	x, err := tileOn(d, from, len(nodes), nb)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	y, err := tileOn(d, to, len(nodes), nb)
+	if err != nil {
+		return nil, err
+	}
+	defer y.Close()
+	ops := kernels.For[float64](builtin.NewTable())
+	run := func(f func(p *blocked.Program[float64]) error) error {
+		job := d.NewJob(ctx)
+		return errors.Join(f(blocked.NewProgram(job, ops)), job.Wait())
+	}
+	began := time.Now()
+	for i := 0; i < warmUps+fewest || time.Since(began) < each; i++ {
+		// x is new: y's node does not have it any more. It is there before y's node is asked.
+		if err := run(func(p *blocked.Program[float64]) error { return p.Plrnt(x, uint64(i), 0) }); err != nil {
+			return nil, err
+		}
+		before := fetched(d, nodes[from], nodes[to])
+		if err := run(func(p *blocked.Program[float64]) error { return p.CopyLeading(x, y) }); err != nil {
+			return nil, err
+		}
+		after := fetched(d, nodes[from], nodes[to])
+		if i >= warmUps && after.Values == before.Values+1 && after.Took > before.Took {
+			took = append(took, (after.Took - before.Took).Seconds())
+		}
+	}
+	if took == nil {
+		return nil, &NoFetchError{nodes[from], nodes[to]}
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+// tileOn returns a matrix of one tile that one of some nodes owns.
+func tileOn(d *cluster.Driver, owner, nodes, nb int) (*blocked.Matrix[float64], error) {
+	a, err := blocked.Distributed[float64](d, blocked.Full, nb, nb, nb)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.SetLayout(blocked.LayoutFunc(func(int, int) int { return owner }), nodes); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// fetched returns what a node has fetched from another one so far.
+func fetched(d *cluster.Driver, from, to string) (sum cluster.Flow) {
+	for _, u := range d.Usage() {
+		if u.Node != to || u.Lost {
+			continue
+		}
+		for _, f := range u.Flows {
+			if f.From == from {
+				sum.Values, sum.Took = sum.Values+f.Values, sum.Took+f.Took
+			}
+		}
+	}
+	return sum
+}
+
+// Agents is what a cluster has beside its driver.
+type Agents struct {
+	Workers []int // of each
+	Own     int   // the driver's
+	// Apart says that the driver does not compute.
+	Apart bool
+	// Together says that all nodes are processes on the driver's computer.
+	Together bool
+	Links    []Link
+}
+
+// Cluster makes m, a machine that [Here] has measured, that of the driver of some agents. Their
+// cores are taken to be as fast as those of m. A description has one link for all nodes: the
+// median of those that were measured.
+func Cluster(m *sim.Machine, x Agents) {
+	here, host := m.Kinds[0], ""
+	if x.Together {
+		host = here.Name
+	}
+	if x.Own != here.Cores {
+		m.Kinds[0].Workers = x.Own
+	}
+	m.Apart, m.Nodes = x.Apart, []sim.Nodes{{Kind: here.Name, Count: 1, Host: host}}
+	for _, n := range x.Workers {
+		k := here
+		if n != here.Cores || n != x.Own {
+			k.Name, k.Cores = fmt.Sprintf("%d workers", n), n
+		}
+		if !slices.ContainsFunc(m.Kinds, func(o sim.Kind) bool { return o.Name == k.Name }) {
+			m.Kinds = append(m.Kinds, k)
+		}
+		// Of a group the numbers of nodes follow one another.
+		if last := &m.Nodes[len(m.Nodes)-1]; len(m.Nodes) > 1 && last.Kind == k.Name {
+			last.Count++
+		} else {
+			m.Nodes = append(m.Nodes, sim.Nodes{Kind: k.Name, Count: 1, Host: host})
+		}
+	}
+	var latency, bandwidth []float64
+	for _, l := range x.Links {
+		latency, bandwidth = append(latency, l.Latency.Median), append(bandwidth, l.Bandwidth.Median)
+	}
+	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth)}
+	if x.Together { // there is no network: cores copy the bytes, one on each side, all the time
+		m.Network.Core = 1 / m.Network.Bandwidth
+	}
+}

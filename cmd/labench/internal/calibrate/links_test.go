@@ -1,0 +1,109 @@
+package calibrate
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/sim/machinefile"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/transport"
+	"go.uber.org/goleak"
+)
+
+// TestLinks: nodes fetch tiles from one another, all of them in turn, and what they took is said.
+func TestLinks(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	network := transport.NewNetwork()
+	options := func(name string) (opt cluster.Options) {
+		node, err := network.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt, err := exec.NewLocal(exec.Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = rt.Close() })
+		return cluster.Options{Transport: node, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors()}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer stop()
+	for _, name := range []string{"left", "right"} {
+		opt := options(name)
+		ended.Go(func() { _ = cluster.Serve(ctx, opt) })
+	}
+	opt := options("driver")
+	opt.Owner, opt.Stay, opt.Copies = true, true, cluster.Copies{Off: true}
+	d, err := cluster.NewDriver(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Await(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	names := d.Nodes()
+	links, err := Links(ctx, d, names, time.Microsecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, l := range links {
+		if l.From != names[k] || l.To != names[(k+1)%3] {
+			t.Errorf("link %d of %v: %s to %s", k, names, l.From, l.To)
+		}
+		if l.Latency.Best <= 0 || l.Latency.Median < l.Latency.Best || l.Bandwidth.Median <= 0 || l.Bandwidth.Best <= 0 {
+			t.Errorf("%+v", l)
+		}
+		// Each of the two sizes was fetched some times, and as a whole.
+		if got, want := fetched(d, l.From, l.To).Values, int64(2*(warmUps+fewest)); got != want {
+			t.Errorf("%s has fetched %d values from %s, want %d", l.To, got, l.From, want)
+		}
+	}
+	if len(links) != 3 {
+		t.Errorf("%d links of three nodes", len(links))
+	}
+}
+
+// TestCluster: the machine of a cluster has all nodes, their cores, and one link, and can be
+// written and read.
+func TestCluster(t *testing.T) {
+	links := []Link{{Latency: Spread{1, 3}, Bandwidth: Spread{9, 4}}, {Latency: Spread{1, 2}, Bandwidth: Spread{9, 5}}, {Latency: Spread{1, 4}, Bandwidth: Spread{9, 6}}}
+	for _, c := range []struct {
+		x     Agents
+		nodes []sim.Nodes
+		net   sim.Network
+	}{
+		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links},
+			[]sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 workers", Count: 2, Host: "here"}}, sim.Network{Latency: 3, Bandwidth: 5, Core: 0.2}},
+		{Agents{Workers: []int{2, 2, 8, 2}, Own: 2, Links: links},
+			[]sim.Nodes{{Kind: "here", Count: 1}, {Kind: "here", Count: 2}, {Kind: "8 workers", Count: 1}, {Kind: "here", Count: 1}}, sim.Network{Latency: 3, Bandwidth: 5}},
+	} {
+		m := &sim.Machine{Name: "x", Kinds: []sim.Kind{{Name: "here", Sockets: 1, Cores: 2, Rate: 1e9}}, Nodes: []sim.Nodes{{Kind: "here", Count: 1}}}
+		Cluster(m, c.x)
+		if !slices.Equal(m.Nodes, c.nodes) || m.Network != c.net || m.Apart != c.x.Apart {
+			t.Errorf("%+v: %+v", c.x, m)
+		}
+		var b bytes.Buffer
+		if err := machinefile.Write(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		got, err := machinefile.Parse("x", b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Count() != 1+len(c.x.Workers) || got.Network != c.net || got.Kinds[0].Tasks() != c.x.Own {
+			t.Errorf("%+v", got)
+		}
+	}
+}
