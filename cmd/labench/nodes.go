@@ -105,10 +105,10 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 		if config, name, err = certs.Read(f.certs); err != nil {
 			return nil, err
 		}
-		if f.name != "" && f.name != name {
+		if f.name != "" && f.name != name && !strings.HasPrefix(f.name, name+"/") {
 			return nil, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
 		}
-		f.name = name
+		f.name = cmp.Or(f.name, name)
 	}
 	if f.name == "" {
 		host, _ := os.Hostname()
@@ -343,14 +343,14 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	}
 	f.driver.Store(d)
 	end = func() error { return errors.Join(d.Close(), close()) }
-	want, what := cmp.Or(f.agents, len(f.peers)), strings.Join(f.peers, ",")
+	want, what := cmp.Or(f.agents, f.direct()), strings.Join(f.peers, ",")
 	if f.ranks != nil {
 		want, what = f.ranks.world.Size()-1, "mpi"
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 4*f.timeout, errors.New("no other one answers"))
 	defer cancel()
 	err = d.Await(ctx, want)
-	for err == nil && f.file != nil && want == len(f.file.Node) {
+	for err == nil && f.file != nil && want == f.direct() {
 		missing := f.file.missing(d.Nodes())
 		if len(missing) == 0 {
 			break
@@ -365,6 +365,14 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 		return nil, nil, errors.Join(fmt.Errorf("--cluster %s: %w", what, err), end())
 	}
 	return d, end, nil
+}
+
+// direct returns how many agents the driver is to have, as far as --cluster names them.
+func (f *clusterFlags) direct() int {
+	if f.file != nil {
+		return len(f.file.top())
+	}
+	return len(f.peers)
 }
 
 // runtime returns what this process computes with. Close ends it.
