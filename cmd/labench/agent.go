@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -22,6 +20,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	var memory size
 	var attached bool
 	var parent string
+	var taking takingFlags
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Compute for programs on other nodes, until it is interrupted",
@@ -36,12 +35,7 @@ func newAgentCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if attached {
-				var stop context.CancelFunc
-				ctx, stop = context.WithCancel(ctx)
-				go func() {
-					defer stop()
-					_, _ = io.Copy(io.Discard, os.Stdin)
-				}()
+				ctx = untilInputEnds(ctx)
 			}
 			if memory == 0 {
 				memory = size(agentMemory(1))
@@ -49,7 +43,7 @@ func newAgentCommand(a *app) *cobra.Command {
 			if err := errors.Join(f.inJob(cmd.Flags().Changed), f.inFile(&parent, cmd.Flags().Changed)); err != nil {
 				return usage(err)
 			}
-			return a.serve(ctx, &f, &local, parent, int64(memory))
+			return a.serve(ctx, &f, &local, &taking, parent, int64(memory))
 		},
 	}
 	fl := cmd.Flags()
@@ -60,6 +54,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")
 	fl.BoolVar(&attached, "attached", false, "end when standard input ends, too")
 	f.register(fl, "127.0.0.1:7400")
+	taking.register(fl)
 	return cmd
 }
 
@@ -69,7 +64,7 @@ func newAgentCommand(a *app) *cobra.Command {
 func agentMemory(agents int) int64 { return topo.Detect().UsableMemory() / 4 * 3 / int64(agents) }
 
 // serve is an agent until ctx ends. That it is interrupted is how it ends.
-func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, parent string, memory int64) (err error) {
+func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking *takingFlags, parent string, memory int64) (err error) {
 	rt, end, err := local.open(a)
 	if err != nil {
 		return err
@@ -100,6 +95,11 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, parent
 		most = ", at most " + bench.Bytes(float64(memory)) + " of operands"
 	}
 	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers%s%s%s\n", f.name, web.Address(opt.Transport), workers, devices, most, below)
+	taken, err := taking.take(ctx, a, f, web.Address(opt.Transport), opt.Log)
+	if err != nil {
+		return errors.Join(err, opt.Transport.Close())
+	}
+	defer func() { err = errors.Join(err, taken()) }()
 	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
 		return err
 	}

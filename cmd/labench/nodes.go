@@ -34,6 +34,7 @@ type nodeFlags struct {
 	peers                 []string
 	certs                 string
 	timeout               time.Duration
+	job                   int // that this process is, of the node of that name; 0 for none
 }
 
 // register defines the flags on fl.
@@ -94,6 +95,9 @@ func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt 
 	return opt
 }
 
+// jobName returns the name under which a job of a node drives others.
+func jobName(node string, job int) string { return fmt.Sprintf("%s/job%d", node, job) }
+
 // listening returns a transport that listens.
 func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err error) {
 	if f.timeout <= 0 {
@@ -105,7 +109,7 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 		if config, name, err = certs.Read(f.certs); err != nil {
 			return nil, err
 		}
-		if f.name != "" && f.name != name && !strings.HasPrefix(f.name, name+"/") {
+		if f.name != "" && f.name != name {
 			return nil, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
 		}
 		f.name = cmp.Or(f.name, name)
@@ -113,6 +117,12 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 	if f.name == "" {
 		host, _ := os.Hostname()
 		f.name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+	if strings.Contains(f.name, "/") {
+		return nil, usage(fmt.Errorf("a node is called %q, and the name of a node has no slash: jobs of agents have", f.name))
+	}
+	if f.job > 0 {
+		f.name = jobName(f.name, f.job)
 	}
 	if f.listen == "" {
 		f.listen = outward(f.peers[0])

@@ -156,7 +156,7 @@ func table() []entry {
 func programModules() []string {
 	return []string{
 		"gonum.org/v1/gonum/...", "gonum.org/v1/netlib/...", "gonum.org/v1/plot/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/BurntSushi/toml",
-		"github.com/sbinet/npyio/...", "golang.org/x/sys/...", "github.com/james-bowman/sparse",
+		"github.com/sbinet/npyio/...", "golang.org/x/sys/...", "github.com/james-bowman/sparse", "github.com/valyala/fasthttp",
 	}
 }
 
