@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/filelock"
 )
 
 // How long lockFile waits for another process: saving takes milliseconds.
@@ -21,7 +23,7 @@ func lockFile(name string) (unlock func(), err error) {
 		return nil, err
 	}
 	for range lockTries {
-		got, err := tryLock(f)
+		got, err := filelock.Try(f)
 		if err != nil {
 			return nil, errors.Join(&os.PathError{Op: "lock", Path: name, Err: err}, f.Close())
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/filelock"
 )
 
 // saverEnv makes the test binary a process that saves to the named profile.
@@ -84,7 +86,7 @@ func locks(t *testing.T) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	got, err := tryLock(f)
+	got, err := filelock.Try(f)
 	return !got, err
 }
 

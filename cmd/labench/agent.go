@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -21,41 +19,42 @@ func newAgentCommand(a *app) *cobra.Command {
 	var local localFlags
 	var memory size
 	var attached bool
+	var parent string
+	var taking takingFlags
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Compute for programs on other nodes, until it is interrupted",
 		Example: `  labench agent --listen 127.0.0.1:7400
   labench cholesky --cluster 127.0.0.1:7400         on both processes
   labench agent --listen 10.0.0.2:7400 --certs certs/n2 --peers 10.0.0.1:7400
+  labench agent --listen 127.0.0.1:7401 --peers 127.0.0.1:7400 --parent node1
+  labench agent --name node3 --peers nodes.toml     as the file says
   labench agent --resources knl.toml --versions knl --profile knl.json
   srun --ntasks-per-node=1 labench agent --peers slurm --certs certs`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if attached {
-				var stop context.CancelFunc
-				ctx, stop = context.WithCancel(ctx)
-				go func() {
-					defer stop()
-					_, _ = io.Copy(io.Discard, os.Stdin)
-				}()
+				ctx = untilInputEnds(ctx)
 			}
 			if memory == 0 {
 				memory = size(agentMemory(1))
 			}
-			if err := f.inJob(cmd.Flags().Changed); err != nil {
+			if err := errors.Join(f.inJob(cmd.Flags().Changed), f.inFile(&parent, cmd.Flags().Changed)); err != nil {
 				return usage(err)
 			}
-			return a.serve(ctx, &f, &local, int64(memory))
+			return a.serve(ctx, &f, &local, &taking, parent, int64(memory))
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all. Or slurm: the nodes of this job (srun)")
+	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
+	fl.StringVar(&parent, "parent", "", "name of the agent below which this one is: it executes children of that one's tasks, and nothing else")
 	local.register(fl)
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")
 	fl.BoolVar(&attached, "attached", false, "end when standard input ends, too")
 	f.register(fl, "127.0.0.1:7400")
+	taking.register(fl)
 	return cmd
 }
 
@@ -65,7 +64,7 @@ func newAgentCommand(a *app) *cobra.Command {
 func agentMemory(agents int) int64 { return topo.Detect().UsableMemory() / 4 * 3 / int64(agents) }
 
 // serve is an agent until ctx ends. That it is interrupted is how it ends.
-func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, memory int64) (err error) {
+func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking *takingFlags, parent string, memory int64) (err error) {
 	rt, end, err := local.open(a)
 	if err != nil {
 		return err
@@ -74,6 +73,10 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, memory
 	opt, err := f.join(a, rt)
 	if err != nil {
 		return err
+	}
+	below := ""
+	if opt.Parent = parent; parent != "" {
+		below = ", below " + parent
 	}
 	if opt.Memory = memory; memory > 0 {
 		// The collector keeps what it has yet to free within a quarter of that.
@@ -91,7 +94,12 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, memory
 	if memory > 0 {
 		most = ", at most " + bench.Bytes(float64(memory)) + " of operands"
 	}
-	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers%s%s\n", f.name, web.Address(opt.Transport), workers, devices, most)
+	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers%s%s%s\n", f.name, web.Address(opt.Transport), workers, devices, most, below)
+	taken, err := taking.take(ctx, a, f, web.Address(opt.Transport), opt.Log)
+	if err != nil {
+		return errors.Join(err, opt.Transport.Close())
+	}
+	defer func() { err = errors.Join(err, taken()) }()
 	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
 		return err
 	}

@@ -29,6 +29,13 @@ import (
 // says it listens on.
 func process(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
+	c, at := saying(t, ` listens on (\S+),`, args...)
+	return c, at
+}
+
+// saying starts labench in a process of its own, and returns it and the word that it says.
+func saying(t *testing.T, word string, args ...string) (*exec.Cmd, string) {
+	t.Helper()
 	var out console
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), "TEST_LABENCH=1")
@@ -38,7 +45,7 @@ func process(t *testing.T, args ...string) (*exec.Cmd, string) {
 	}
 	t.Cleanup(func() { end(c) })
 	for range 1000 {
-		if m := regexp.MustCompile(` listens on (\S+),`).FindStringSubmatch(out.String()); m != nil {
+		if m := regexp.MustCompile(word).FindStringSubmatch(out.String()); m != nil {
 			return c, m[1]
 		}
 		time.Sleep(10 * time.Millisecond)

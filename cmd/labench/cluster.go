@@ -142,6 +142,13 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 			memory = bench.Bytes(float64(u.Memory))
 		}
 		fmt.Fprintf(a.out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
+		if u.BelowNodes > 0 {
+			what := fmt.Sprintf("below it %s with %s", count(u.BelowNodes, "node"), count(u.Below, "worker"))
+			if u.BelowMemory > 0 {
+				what += " and " + bench.Bytes(float64(u.BelowMemory))
+			}
+			fprintWrapped(a.out, "    ", what)
+		}
 		for i := range u.Kinds {
 			what := kindText(&u.Kinds[i])
 			if len(u.Kinds) > 1 {

@@ -184,7 +184,7 @@ func (a *app) planNodes(ctx context.Context, f *planFlags) (nodes []planNode, ow
 			f.gflops = rate.All / float64(max(here, f.local))
 		}
 	case f.file != nil:
-		for _, n := range f.file.Node {
+		for _, n := range f.file.top() {
 			nodes = append(nodes, planNode{Name: cmp.Or(n.Name, n.Address), Workers: max(n.Workers, 1), Speed: n.Speed, Memory: int64(n.Memory), GFLOPS: n.GFLOPS})
 		}
 	default:

@@ -34,6 +34,7 @@ type nodeFlags struct {
 	peers                 []string
 	certs                 string
 	timeout               time.Duration
+	job                   int // that this process is, of the node of that name; 0 for none
 }
 
 // register defines the flags on fl.
@@ -94,6 +95,9 @@ func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt 
 	return opt
 }
 
+// jobName returns the name under which a job of a node drives others.
+func jobName(node string, job int) string { return fmt.Sprintf("%s/job%d", node, job) }
+
 // listening returns a transport that listens.
 func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err error) {
 	if f.timeout <= 0 {
@@ -108,11 +112,17 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 		if f.name != "" && f.name != name {
 			return nil, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
 		}
-		f.name = name
+		f.name = cmp.Or(f.name, name)
 	}
 	if f.name == "" {
 		host, _ := os.Hostname()
 		f.name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+	if strings.Contains(f.name, "/") {
+		return nil, usage(fmt.Errorf("a node is called %q, and the name of a node has no slash: jobs of agents have", f.name))
+	}
+	if f.job > 0 {
+		f.name = jobName(f.name, f.job)
 	}
 	if f.listen == "" {
 		f.listen = outward(f.peers[0])
@@ -344,14 +354,14 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	}
 	f.driver.Store(d)
 	end = func() error { return errors.Join(d.Close(), close()) }
-	want, what := cmp.Or(f.agents, len(f.peers)), strings.Join(f.peers, ",")
+	want, what := cmp.Or(f.agents, f.direct()), strings.Join(f.peers, ",")
 	if f.ranks != nil {
 		want, what = f.ranks.world.Size()-1, "mpi"
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 4*f.timeout, errors.New("no other one answers"))
 	defer cancel()
 	err = d.Await(ctx, want)
-	for err == nil && f.file != nil && want == len(f.file.Node) {
+	for err == nil && f.file != nil && want == f.direct() {
 		missing := f.file.missing(d.Nodes())
 		if len(missing) == 0 {
 			break
@@ -366,6 +376,14 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 		return nil, nil, errors.Join(fmt.Errorf("--cluster %s: %w", what, err), end())
 	}
 	return d, end, nil
+}
+
+// direct returns how many agents the driver is to have, as far as --cluster names them.
+func (f *clusterFlags) direct() int {
+	if f.file != nil {
+		return len(f.file.top())
+	}
+	return len(f.peers)
 }
 
 // runtime returns what this process computes with. Close ends it.

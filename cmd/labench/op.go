@@ -37,10 +37,15 @@ func newOpCommand(a *app, op bench.Operation) *cobra.Command {
 		if tags {
 			return a.tagsInfo(f.json)
 		}
+		if f.cluster.job > 0 {
+			ctx = untilAgentEnds(ctx)
+		}
 		return a.runOp(ctx, f)
 	})
 	f.record.register(cmd)
 	f.cluster.register(cmd.Flags())
+	cmd.Flags().IntVar(&f.cluster.job, "job", 0, "be this job of the agent --name: end when standard input ends, too, and tell how far it is")
+	_ = cmd.Flags().MarkHidden("job") // it is the agent's
 	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	return cmd
 }
@@ -272,6 +277,9 @@ func (a *app) prepare(f *opFlags) (s bench.Spec, p *profile, err error) {
 
 // progress has s shown in a bar, where it can be seen.
 func (a *app) progress(f *opFlags, s *bench.Spec, title string) *progress {
+	if f.cluster.job > 0 {
+		s.Progress = teller(a.out)
+	}
 	if f.json || !terminal(a.err) {
 		return nil
 	}

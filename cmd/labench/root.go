@@ -100,6 +100,6 @@ func names(cmd *cobra.Command) []string {
 // commands returns the makers of the subcommands beside the operations.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newScaleCommand, newWhyCommand, newTuneCommand, newDropinCommand, newGPUCheckCommand, newPeakCommand, newMachineCommand, newPlanCommand, newReplayCommand, newFiguresCommand, newMETGCommand, newLoopCommand, newAgentCommand, newClusterCommand, newListCommand, newDoctorCommand,
+		newScaleCommand, newWhyCommand, newTuneCommand, newDropinCommand, newGPUCheckCommand, newPeakCommand, newMachineCommand, newPlanCommand, newReplayCommand, newFiguresCommand, newMETGCommand, newLoopCommand, newAgentCommand, newSubmitCommand, newStatusCommand, newResultCommand, newCancelCommand, newClusterCommand, newListCommand, newDoctorCommand,
 	}
 }

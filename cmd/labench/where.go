@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
 // clusterWords is what --cluster takes.
@@ -81,6 +82,7 @@ func locate(words []string) (at located, err error) {
 //	workers = 8              # for labench cluster plan, as what follows
 //	memory = "16GiB"         # its cap
 //	gflops = 400             # of all its workers
+//	parent = "node0"         # that this node is below: see labench agent --parent
 type nodesFile struct {
 	Certs, Name, Listen, Address string
 	Timeout                      time.Duration
@@ -97,6 +99,7 @@ type nodeEntry struct {
 	Workers       int
 	Memory        size
 	GFLOPS        float64
+	Parent        string
 }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
@@ -121,7 +124,7 @@ func readNodes(path string) (*nodesFile, error) {
 // parseNodes reads the text of a file that lists nodes.
 func parseNodes(text string) (*nodesFile, error) {
 	var f nodesFile
-	if err := strict(text, &f, "certs, timeout, idle, distributed, agents, name, listen, address, link and [[node]], which has address, name, speed, workers, memory and gflops"); err != nil {
+	if err := strict(text, &f, "certs, timeout, idle, distributed, agents, name, listen, address, link and [[node]], which has address, name, parent, speed, workers, memory and gflops"); err != nil {
 		return nil, err
 	}
 	if len(f.Node) == 0 {
@@ -158,12 +161,44 @@ func parseNodes(text string) (*nodesFile, error) {
 	if speeds > 0 && speeds < len(f.Node) {
 		return nil, fmt.Errorf("%d of %d nodes have a speed: give all of them, or none", speeds, len(f.Node))
 	}
-	return &f, nil
+	return &f, f.checkTree()
 }
 
-// missing returns the nodes with names that are not among those that are there.
-func (f *nodesFile) missing(there []string) (names []string) {
+// checkTree returns what is wrong with the tree of nodes.
+func (f *nodesFile) checkTree() error {
+	parent := map[string]string{}
 	for _, n := range f.Node {
+		parent[n.Name] = n.Parent
+	}
+	for i, n := range f.Node {
+		what := fmt.Sprintf("[[node]] %d", i+1)
+		if _, known := parent[n.Parent]; n.Parent != "" && (!known || n.Name == "") {
+			return fmt.Errorf("%s: parent is %q, and needs to be the name of another [[node]], as this one needs a name", what, n.Parent)
+		}
+		above := n.Parent
+		for range f.Node { // as many steps as there are nodes lead to the top, or around
+			above = parent[above]
+		}
+		if above != "" {
+			return fmt.Errorf("%s: %s is below itself", what, n.Name)
+		}
+	}
+	return nil
+}
+
+// top returns the nodes that are below no other one: those that a driver has.
+func (f *nodesFile) top() (all []nodeEntry) {
+	for _, n := range f.Node {
+		if n.Parent == "" {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// missing returns the nodes with names that a driver is to have, and has not.
+func (f *nodesFile) missing(there []string) (names []string) {
+	for _, n := range f.top() {
 		if n.Name != "" && !slices.Contains(there, n.Name) {
 			names = append(names, n.Name)
 		}
@@ -181,6 +216,39 @@ func (f *nodesFile) speeds() map[string]float64 {
 		all[n.Name] = n.Speed
 	}
 	return all
+}
+
+// inFile has an agent find the others by a file that lists them, if --peers names one, and what
+// the file says of the agent, which it finds by the agent's name.
+func (f *nodeFlags) inFile(parent *string, given func(flag string) bool) error {
+	at := slices.IndexFunc(f.peers, func(p string) bool { return filepath.Ext(p) == ".toml" })
+	if at < 0 {
+		return nil
+	}
+	if len(f.peers) > 1 {
+		return fmt.Errorf("--peers %s is all nodes: name no others", f.peers[at])
+	}
+	file, err := readNodes(f.peers[at])
+	if err != nil {
+		return err
+	}
+	name := f.name
+	if f.certs != "" && name == "" {
+		if _, name, err = certs.Read(f.certs); err != nil {
+			return err
+		}
+	}
+	take(&f.timeout, file.Timeout, given("node-timeout"))
+	f.peers = nil
+	for _, n := range file.Node {
+		if n.Name != "" && n.Name == name {
+			take(parent, n.Parent, given("parent"))
+			take(&f.listen, n.Address, given("listen"))
+			continue
+		}
+		f.peers = append(f.peers, n.Address)
+	}
+	return nil
 }
 
 // strict decodes TOML and refuses keys that there are not, with their line.

@@ -37,29 +37,33 @@ gflops = 400
 address = "node2.example.org:7400"
 name = "b"
 speed = 1.5
+parent = "a"
 `)
 	got, err := readNodes(path)
 	want := &nodesFile{Certs: filepath.Join(dir, "laptop"), Timeout: 3 * time.Second, Idle: true, Link: 1 << 30,
-		Node: []nodeEntry{{"10.0.0.1:7400", "a", 2, 8, 16 << 30, 400}, {"node2.example.org:7400", "b", 1.5, 0, 0, 0}}}
+		Node: []nodeEntry{{"10.0.0.1:7400", "a", 2, 8, 16 << 30, 400, ""}, {"node2.example.org:7400", "b", 1.5, 0, 0, 0, "a"}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, error %v", got, err)
 	}
 	const node = "[[node]]\naddress = \"a:1\"\n"
 	for text, problem := range map[string]string{
-		"":                                  "no [[node]]",
-		"idle = true\n" + node + "sped = 2": "line 4: unknown key node.sped",
-		"workers = 3\n" + node:              "line 1: unknown key workers",
-		node + "[extra]\nx = 1":             "line 3: unknown key extra",
-		"idle = maybe":                      "line 1",
-		"idle = 3":                          "idle",
-		"timeout = \"-1s\"\n" + node:        "negative",
-		node + "speed = 2":                  "needs the node's name",
-		node + "name = \"a\"\nspeed = -2":   "more than 0",
-		node + "gflops = nan":               "more than 0",
-		node + node:                         "as is [[node]] 1",
-		"[[node]]\naddress = \"a\"":         "host:port",
-		"[[node]]\nname = \"a\"":            "host:port",
-		node + "memory = \"lots\"":          "number of bytes",
+		"":                                    "no [[node]]",
+		"idle = true\n" + node + "sped = 2":   "line 4: unknown key node.sped",
+		"workers = 3\n" + node:                "line 1: unknown key workers",
+		node + "[extra]\nx = 1":               "line 3: unknown key extra",
+		"idle = maybe":                        "line 1",
+		"idle = 3":                            "idle",
+		"timeout = \"-1s\"\n" + node:          "negative",
+		node + "speed = 2":                    "needs the node's name",
+		node + "name = \"a\"\nspeed = -2":     "more than 0",
+		node + "gflops = nan":                 "more than 0",
+		node + node:                           "as is [[node]] 1",
+		"[[node]]\naddress = \"a\"":           "host:port",
+		"[[node]]\nname = \"a\"":              "host:port",
+		node + "name = \"a\"\nparent = \"b\"": "name of another [[node]]",
+		node + "name = \"a\"\nparent = \"a\"": "a is below itself",
+		node + "name = \"a\"\nparent = \"b\"\n[[node]]\naddress = \"b:1\"\nname = \"b\"\nparent = \"a\"": "below itself",
+		node + "memory = \"lots\"":                                    "number of bytes",
 		node + "name = \"a\"\nspeed = 2\n[[node]]\naddress = \"b:1\"": "1 of 2 nodes have a speed",
 	} {
 		write(text)

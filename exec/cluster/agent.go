@@ -208,7 +208,7 @@ func (a *agent) deny(d *driverOf) {
 func (a *agent) hello() hello {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hello{Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Parent: a.opt.Parent, Below: a.domain.workers(), Offer: a.offer}
+	return hello{Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners), Parent: a.opt.Parent, Below: a.domain.sums(), Offer: a.offer}
 }
 
 // announce tells drivers what is below this node now.

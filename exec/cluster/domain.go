@@ -89,26 +89,26 @@ func (x *domain) event(e transport.Event) {
 	}
 }
 
-// workers returns how many workers the nodes below have, with those below them.
-func (x *domain) workers() (n int) {
+// sums returns what the nodes below have, with those below them.
+func (x *domain) sums() (sum below) {
 	d := x.now()
 	if d == nil {
-		return 0
+		return sum
 	}
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, node := range d.nodes[1:] {
 		if node.gone == nil {
-			n += node.workers + node.offer.below
+			sum = sum.with(node.workers, node.memory.most, node.offer.below)
 		}
 	}
-	return n
+	return sum
 }
 
 // children returns a job for the children of a task, and its window; no job if nobody is below
 // this node.
 func (x *domain) children(ctx context.Context) (exec.Job, int) {
-	if x.workers() == 0 {
+	if x.sums().Nodes == 0 {
 		return nil, 0
 	}
 	d := x.now()

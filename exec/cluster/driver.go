@@ -94,12 +94,13 @@ func (d *Driver) unlike() (err error) {
 	return err
 }
 
-// refused notes that a node cannot be an agent of this driver, and why.
-func (d *Driver) refused(name string, why error) {
+// refused notes that a node cannot be an agent of this driver, whether because it is one of others
+// only, and why.
+func (d *Driver) refused(name string, apart bool, why error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if n := d.latest(name); n != nil && n.gone != nil {
-		n.gone = &NodeLostError{Node: name, Err: why}
+		n.gone, n.apart = &NodeLostError{Node: name, Err: why}, apart
 	}
 }
 
@@ -151,7 +152,7 @@ func (d *Driver) share(n *node) float64 {
 }
 
 // Usage returns what each node has done since it joined, the driver first. A node that came
-// back counts anew.
+// back counts anew; one that is below another node counts there: see Usage.BelowNodes.
 func (d *Driver) Usage() (all []Usage) {
 	nodes := d.now()
 	d.placing.Lock()
@@ -160,9 +161,13 @@ func (d *Driver) Usage() (all []Usage) {
 	d.account(nodes[0], &own, nil)
 	out := map[string]int64{}
 	for _, n := range nodes {
+		if d.apart(n) {
+			continue
+		}
 		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
 		if n.offer != nil {
-			u.Kinds, u.Below = n.offer.kinds, n.offer.below
+			u.Kinds, u.Below = n.offer.kinds, n.offer.below.Workers
+			u.BelowNodes, u.BelowMemory = n.offer.below.Nodes, n.offer.below.Memory
 		}
 		for _, r := range n.ran {
 			u.Ran = append(u.Ran, *r)
@@ -387,7 +392,7 @@ func (d *Driver) take(from string, message []byte) error {
 	k, body, err := split(from, message)
 	if err != nil {
 		if k == kindHello {
-			d.refused(from, err)
+			d.refused(from, false, err)
 		}
 		return err
 	}
@@ -408,11 +413,11 @@ func (d *Driver) take(from string, message []byte) error {
 		if err != nil {
 			return &MessageError{from, err.Error()}
 		}
-		if m.Below < 0 || m.Below > mostWorkers<<10 {
-			return &MessageError{from, fmt.Sprintf("%d workers of nodes below it", m.Below)}
+		if err := m.Below.check(); err != nil {
+			return &MessageError{from, err.Error()}
 		}
 		if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.domain != nil) {
-			d.refused(from, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
+			d.refused(from, true, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
 			return nil
 		}
 		d.placing.Lock()

@@ -54,6 +54,7 @@ type node struct {
 	jobs    int
 	gone    error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
 	left    bool      // that it has been given up, for good
+	apart   bool      // that it is an agent of another node only
 	row     int       // of its first worker in Options.Trace
 	clock   clock     // and its clock
 	since   time.Time // that it is there, or has gone
@@ -121,6 +122,13 @@ func (f *fleet) gone(n *node) error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	return n.gone
+}
+
+// apart reports whether a node is an agent of another node only.
+func (f *fleet) apart(n *node) bool {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return n.apart
 }
 
 // now returns the nodes that there are now, the driver first.

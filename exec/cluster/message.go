@@ -16,7 +16,7 @@ import (
 // messages: a node that needs one fetches it. Every change of the structs raises the protocol's
 // version. Nodes of unlike versions refuse each other's messages.
 
-const protocol = 11
+const protocol = 12
 
 // kind is what a message is.
 type kind byte
@@ -47,7 +47,7 @@ type hello struct {
 	Program string   // Options.Program
 	Jobs    int      // of all drivers, and sets of data, that it has
 	Parent  string   // Options.Parent
-	Below   int      // workers of the nodes below it, and below these
+	Below   below    // the nodes below it
 	Offer   offered
 	// Called is when the driver called, by its clock, or unasked; Heard when the agent heard that,
 	// and Said when it answers, by its own.

@@ -18,7 +18,7 @@ type offer struct {
 	kinds    []Kind
 	lacks    []map[string][]string // by kind: why it has no version of an op
 	ops      map[string]bool       // that the node knows
-	below    int                   // workers of the nodes below it, which execute children of tasks
+	below    below                 // the nodes below it, which execute children of tasks
 	selector *versions.Selector    // of this node, which is asked itself: the program may have ops that others do not know
 }
 
@@ -60,7 +60,33 @@ const (
 	mostWorkers = 1 << 14
 	mostKinds   = 256
 	mostOps     = 1 << 13
+	mostBelow   = 1 << 60 // bytes of all nodes below it: the sum of a few such is none below 0
 )
+
+// below is the sums of what the nodes below one have, and those below these. On the wire it is
+// an array.
+type below struct {
+	_              struct{} `cbor:",toarray"`
+	Nodes, Workers int
+	Memory         int64 // as Usage.BelowMemory
+}
+
+// with returns the sums with those of a node that has so many workers and such a cap.
+func (b below) with(workers int, memory int64, of below) below {
+	sum := below{Nodes: b.Nodes + 1 + of.Nodes, Workers: b.Workers + workers + of.Workers}
+	if (b.Nodes == 0 || b.Memory > 0) && memory > 0 && (of.Nodes == 0 || of.Memory > 0) {
+		sum.Memory = min(b.Memory+min(memory, mostBelow)+of.Memory, mostBelow)
+	}
+	return sum
+}
+
+// check returns what makes no sense in what a node says of those below it.
+func (b *below) check() error {
+	if b.Nodes < 0 || b.Nodes > mostWorkers || b.Workers < b.Nodes || b.Workers > mostWorkers<<10 || b.Memory < 0 || b.Memory > mostBelow {
+		return fmt.Errorf("%d nodes below it, with %d workers and %d bytes of memory", b.Nodes, b.Workers, b.Memory)
+	}
+	return nil
+}
 
 // kindsOf returns the kinds of a runtime's workers.
 func kindsOf(workers []exec.Worker) (all []Kind) {

@@ -73,7 +73,7 @@ func (s *scheduler) enter(node, workers int, m *memory, o *offer) {
 	if s.owned {
 		least = aheadOwned
 	}
-	p := newPace(workers, least, o.below)
+	p := newPace(workers, least, o.below.Workers)
 	if node > 0 && s.seats[node].lost {
 		s.others++
 	}

@@ -11,13 +11,17 @@ type Usage struct {
 	Program string // Options.Program of the node
 	Jobs    int    // of other drivers, and sets of data, that it had when it joined
 	Workers int
-	Below   int            // workers of the nodes below it: see Options.Parent
-	Kinds   []Kind         // of its workers
-	Lost    bool           // it is not there any more
-	Tasks   map[string]int // that have ended well, by op …
-	Ran     []Ran          // … and by version
-	In, Out int64          // bytes that it has fetched from others, and others from it
-	Flows   []Flow
+	Below   int    // workers of the nodes below it, and below these: see Options.Parent
+	Kinds   []Kind // of its workers
+	Lost    bool   // it is not there any more
+	// BelowNodes is how many nodes these are, BelowMemory the sum of their caps, 0 if one of
+	// them has none.
+	BelowNodes  int
+	BelowMemory int64
+	Tasks       map[string]int // that have ended well, by op …
+	Ran         []Ran          // … and by version
+	In, Out     int64          // bytes that it has fetched from others, and others from it
+	Flows       []Flow
 	// Busy is its workers' time in tasks, Starving that without one while tasks waited
 	// for operands.
 	Busy, Starving time.Duration

@@ -99,8 +99,7 @@ func table() []entry {
 			pkg:   "kernels/cuda/internal/nvidia",
 			third: []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
-		// x/sys for replacing a file where rename does not.
-		{pkg: "versions", tessera: []string{"internal/pages"}, third: []string{"golang.org/x/sys/..."}},
+		{pkg: "versions", tessera: []string{"internal/filelock", "internal/pages"}},
 
 		{
 			pkg:     "exec",
@@ -137,6 +136,7 @@ func table() []entry {
 		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
 
 		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},
+		{pkg: "internal/filelock", third: []string{"golang.org/x/sys/windows"}},
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
@@ -156,7 +156,7 @@ func table() []entry {
 func programModules() []string {
 	return []string{
 		"gonum.org/v1/gonum/...", "gonum.org/v1/netlib/...", "gonum.org/v1/plot/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/BurntSushi/toml",
-		"github.com/sbinet/npyio/...", "golang.org/x/sys/...", "github.com/james-bowman/sparse",
+		"github.com/sbinet/npyio/...", "golang.org/x/sys/...", "github.com/james-bowman/sparse", "github.com/valyala/fasthttp",
 	}
 }
 

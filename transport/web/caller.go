@@ -72,7 +72,7 @@ func (n *caller) dial(address string) (net.Conn, error) {
 	if n.opt.TLS == nil {
 		return c, nil
 	}
-	_, config := secure(n.opt.TLS)
+	_, config := Secure(n.opt.TLS)
 	t := tls.Client(c, config)
 	ctx, cancel := context.WithTimeout(n.ctx, n.opt.Timeout)
 	defer cancel()
@@ -95,9 +95,9 @@ func (n *caller) dial(address string) (net.Conn, error) {
 	return &trusting{t, &n.refusals, address}, nil
 }
 
-// shows returns an error if who is at an address has not shown the certificate of a node.
+// shows returns an error if who is at an address has not shown a certificate for a node.
 func (n *caller) shows(address, name string) error {
-	if who := n.members.who(address); n.opt.TLS != nil && who != name {
+	if who := n.members.who(address); n.opt.TLS != nil && !speaks(who, name) {
 		return fmt.Errorf("%s says that it is %.100q", who, name)
 	}
 	return nil

@@ -135,7 +135,7 @@ func (m *members) met(address, name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range m.byName {
-		if x.there && x.address == address && x.name != name {
+		if x.there && x.address == address && !speaks(name, x.name) {
 			return fmt.Errorf("%s is at the address of %s", name, x.name)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // Options configures a node.
 type Options struct {
-	// Name is the node's name. With TLS it is the first DNS name of its certificate.
+	// Name is the node's name. With TLS it is the first DNS name of its certificate, or that
+	// name, a slash, and letters and digits, as of a second node with one certificate.
 	Name string
 	// Listen is the address to listen on, as in "10.0.0.1:7000" or "127.0.0.1:0".
 	Listen string
@@ -40,9 +41,12 @@ func (e *OptionsError) Error() string { return "transport: " + e.Problem }
 // check sets defaults. The error is an *OptionsError.
 func (o *Options) check() error {
 	host, _, err := net.SplitHostPort(o.Listen)
+	_, named := nodeOf(o.Name)
 	switch {
 	case o.Name == "" || len(o.Name) > 200:
 		return &OptionsError{"a node needs a name of at most 200 bytes"}
+	case !named:
+		return &OptionsError{fmt.Sprintf("%q is no name of a node: that has no slash, or one with letters and digits behind it", o.Name)}
 	case err != nil:
 		return &OptionsError{fmt.Sprintf("address to listen on: %v", err)}
 	case o.Address == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
@@ -66,9 +70,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// secure returns the configurations of both sides of a connection. Both verify the other
-// one's certificate against the cluster's authority.
-func secure(base *tls.Config) (server, client *tls.Config) {
+// Secure returns the configurations of both sides of a connection between nodes, or with one.
+// Both verify the other one's certificate against the authority in RootCAs.
+func Secure(base *tls.Config) (server, client *tls.Config) {
 	server = base.Clone()
 	server.MinVersion = tls.VersionTLS13
 	server.ClientAuth, server.ClientCAs = tls.RequireAndVerifyClientCert, base.RootCAs

@@ -53,7 +53,7 @@ func New(opt Options) (transport.Transport, error) {
 		ReadTimeout: 10 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: 4096,
 	}
 	if opt.TLS != nil {
-		server, _ := secure(opt.TLS)
+		server, _ := Secure(opt.TLS)
 		n.listen = &listener{tls.NewListener(n.listen, server), &n.refusals}
 	}
 	return n, nil
@@ -374,7 +374,7 @@ func (n *node) sender(c *fasthttp.RequestCtx) (name string, life uint64, err err
 		return "", 0, errors.New("no TLS")
 	}
 	who, err := peer(*s)
-	if err == nil && who != name {
+	if err == nil && !speaks(who, name) {
 		err = fmt.Errorf("%s says that it is %.100q", who, name)
 	}
 	return name, life, err

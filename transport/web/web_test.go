@@ -133,6 +133,7 @@ func TestOptions(t *testing.T) {
 		"open to all6": {Name: "a", Listen: "[::]:0", Plain: true},
 		"no address":   {Name: "a", Listen: "0.0.0.0:0", TLS: &tls.Config{}},
 		"everywhere":   {Name: "a", Listen: ":0", Plain: true},
+		"of two parts": {Name: "a/b/c", Listen: "127.0.0.1:0", Plain: true},
 		"backwards":    {Name: "a", Listen: "127.0.0.1:0", Plain: true, Greet: -1},
 	} {
 		var e *web.OptionsError
@@ -204,6 +205,28 @@ func TestStrangers(t *testing.T) {
 	}
 	if status, err := post(a.config(t, "node1", time.Hour), "node1"); err != nil || status != http.StatusOK {
 		t.Errorf("node1: %d %v", status, err)
+	}
+	// What node1 has named after itself, and what only looks like it.
+	for _, test := range []struct {
+		certificate, name string
+		status            int
+	}{
+		{"node1", "node1/job7", http.StatusOK},
+		{"node1", "node10", http.StatusForbidden},
+		{"node1", "node10/job7", http.StatusForbidden},
+		{"node10", "node1/job7", http.StatusForbidden},
+		{"node1", "node1/", http.StatusForbidden},
+		{"node1", "/job7", http.StatusForbidden},
+		{"node1", "node1//job7", http.StatusForbidden},
+		{"node1", "node1/../node2", http.StatusForbidden},
+		{"node1", "node1/..", http.StatusForbidden},
+		{"node1", "node1/job7/x", http.StatusForbidden},
+		{"node1", "node2/node1", http.StatusForbidden},
+		{"node1", "NODE1/job7", http.StatusForbidden},
+	} {
+		if status, err := post(a.config(t, test.certificate, time.Hour), test.name); err != nil || status != test.status {
+			t.Errorf("%s with the certificate of %s: %d, %v; want %d", test.name, test.certificate, status, err, test.status)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package versions
+package filelock
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of an open file and reports whether it got it. The
+// Try takes the lock of an open file and reports whether it got it. The
 // lock ends when the file is closed or the process ends.
-func tryLock(f *os.File) (bool, error) {
+func Try(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {

@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// State is where a job stands.
+type State string
+
+const (
+	Queued    State = "queued"    // it waits for those before it
+	Running   State = "running"   // its process does
+	Done      State = "done"      // its process has ended well
+	Failed    State = "failed"    // Job.Error says why
+	Cancelled State = "cancelled" // by somebody
+)
+
+// Over reports whether the job has ended.
+func (s State) Over() bool { return s == Done || s == Failed || s == Cancelled }
+
+// Spec is what somebody submits.
+type Spec struct {
+	// Args are an operation of labench and its flags, those that name no file.
+	Args []string
+	// Input is what the name of the input's file ends with, one of [Inputs]; empty if there
+	// is none. The file itself comes beside the Spec.
+	Input string `json:",omitempty"`
+	// Keep says that the matrix of the result is wanted, too.
+	Keep bool `json:",omitempty"`
+	// Checkpoint has the operation keep its state, from which it goes on if it is begun again.
+	Checkpoint bool `json:",omitempty"`
+}
+
+// Inputs returns what names of matrix files end with.
+func Inputs() []string { return []string{".npy", ".mtx", ".npy.gz", ".mtx.gz"} }
+
+const (
+	argsMost = 64  // words of a Spec
+	wordMost = 200 // bytes of each
+)
+
+// check returns what is wrong with a Spec, as far as can be said without knowing operations.
+func (s *Spec) check() error {
+	if len(s.Args) == 0 || len(s.Args) > argsMost {
+		return &Error{BadSpec, fmt.Sprintf("%d words, want an operation and its flags, %d words at most", len(s.Args), argsMost)}
+	}
+	for _, w := range s.Args {
+		if len(w) > wordMost {
+			return &Error{BadSpec, fmt.Sprintf("a word of %d bytes, want %d at most", len(w), wordMost)}
+		}
+	}
+	if s.Input != "" && !slices.Contains(Inputs(), s.Input) {
+		return &Error{BadSpec, fmt.Sprintf("an input that ends with %.20q, want one of %v", s.Input, Inputs())}
+	}
+	return nil
+}
+
+// Job is a job as it stands.
+type Job struct {
+	ID int
+	Spec
+	Owner     string `json:",omitempty"` // the name in the certificate of who has submitted it
+	State     State
+	Submitted time.Time
+	Began     time.Time // the last time
+	Ended     time.Time
+	Begun     int     // how many times it was begun
+	Part      float64 // of the work that is done, from 0 to 1
+	Left      float64 // seconds that the rest takes at that pace; 0 if that is not known
+	Error     string  `json:",omitempty"` // why it has failed
+}
+
+// Kind is why a request is refused.
+type Kind string
+
+const (
+	BadSpec  Kind = "bad request" // it makes no sense
+	NotFound Kind = "not found"   // there is no such job, or it has no such file
+	NotYet   Kind = "not yet"     // the job has to end first, or has ended already
+	Full     Kind = "full"        // of jobs that wait
+	TooLarge Kind = "too large"   // for what is left of the spool
+	Locked   Kind = "locked"      // the spool is another agent's
+	Broken   Kind = "broken"      // the agent's disk, or what is between
+)
+
+// Error is why a request is refused.
+type Error struct {
+	Kind Kind
+	Text string
+}
+
+func (e *Error) Error() string { return e.Text }

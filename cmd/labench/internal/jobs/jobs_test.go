@@ -1,0 +1,471 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tessera-la/tessera/transport/web"
+	"github.com/tessera-la/tessera/transport/web/certs"
+)
+
+// TestMain makes this process a job if it is to be one: "good", "bad", or "long", which ends with
+// its standard input only.
+func TestMain(m *testing.M) {
+	switch os.Getenv("TEST_JOB") {
+	case "":
+		os.Exit(m.Run())
+	case "good":
+		fmt.Println("progress 1 4")
+		fmt.Println(`{"Passed": true}`)
+		if dir := os.Getenv("TEST_DIR"); os.Getenv("TEST_KEEP") != "" {
+			b, err := os.ReadFile(filepath.Join(dir, "input.npy"))
+			if err = errors.Join(err, os.WriteFile(filepath.Join(dir, FileMatrix), b, 0o600)); err != nil {
+				os.Exit(1)
+			}
+		}
+	case "bad":
+		fmt.Fprintln(os.Stderr, "something before\nlabench: it is not\n         positive")
+		os.Exit(1)
+	case "long":
+		fmt.Println("progress 1 2")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(130)
+	}
+}
+
+// served is a queue that is served, and a client.
+type served struct {
+	*Client
+	queue   *Queue
+	address string
+	end     func() // as when the agent ends
+}
+
+// options returns those of a queue in a directory, whose jobs are this program.
+func options(dir string) Options {
+	return Options{Dir: dir, Most: 1 << 20, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Check: func(args []string) error {
+			if args[0] == "evil" {
+				return errors.New("there is no evil")
+			}
+			return nil
+		},
+		Command: func(j *Job, dir string) *exec.Cmd {
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), "TEST_JOB="+j.Args[0], "TEST_DIR="+dir, "TEST_KEEP="+map[bool]string{true: "1"}[j.Keep])
+			return c
+		}}
+}
+
+// serve serves the queue of a directory.
+func serve(t *testing.T, dir string) *served {
+	t.Helper()
+	q, err := Open(t.Context(), options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := NewServer(q, true)
+	var running sync.WaitGroup
+	running.Go(func() { q.Run(ctx) })
+	running.Go(func() { _ = s.Serve(l) })
+	x := &served{NewClient(l.Addr().String(), nil), q, l.Addr().String(), nil}
+	x.end = sync.OnceFunc(func() {
+		stop()
+		x.Close()
+		_ = s.Close()
+		_ = l.Close()
+		running.Wait()
+		_ = q.Close()
+	})
+	t.Cleanup(x.end)
+	return x
+}
+
+// await waits until a job is in a state.
+func (x *served) await(t *testing.T, id int, s State) Job {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		j, err := x.Job(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.State == s {
+			return j
+		}
+		if j.State.Over() || time.Now().After(end) {
+			t.Fatalf("job %d is %s: %s; want %s", id, j.State, j.Error, s)
+		}
+	}
+}
+
+// submit submits a job without input.
+func (x *served) submit(t *testing.T, word string) Job {
+	t.Helper()
+	j, err := x.Submit(Spec{Args: []string{word}}, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// is reports whether an error is of a kind.
+func is(err error, k Kind) bool {
+	e := (*Error)(nil)
+	return errors.As(err, &e) && e.Kind == k
+}
+
+// TestJobs: jobs that end well, fail, and are cancelled, one after the other; what they leave.
+func TestJobs(t *testing.T) {
+	before := []goleak.Option{goleak.IgnoreCurrent()}
+	for _, sleeps := range []string{"(*workerPool).Start.func2", "(*HostClient).connsCleaner", "updateServerDate.func1"} { // fasthttp's, for some seconds more
+		before = append(before, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp."+sleeps))
+	}
+	t.Cleanup(func() { goleak.VerifyNone(t, before...) })
+	x := serve(t, t.TempDir())
+	matrix := bytes.Repeat([]byte("0123456789"), 20_000)
+	j, err := x.Submit(Spec{Args: []string{"good", "-n", "3"}, Input: ".npy", Keep: true}, bytes.NewReader(matrix), int64(len(matrix)))
+	if err != nil || j.ID != 1 || j.State != Queued && j.State != Running {
+		t.Fatalf("%+v, %v", j, err)
+	}
+	if j = x.await(t, 1, Done); j.Part != 1 || j.Begun != 1 || j.Ended.IsZero() {
+		t.Errorf("%+v", j)
+	}
+	var report, got bytes.Buffer
+	if err := errors.Join(x.Fetch(1, "report", &report), x.Fetch(1, "matrix", &got)); err != nil || report.String() != "{\"Passed\": true}\n" || !bytes.Equal(got.Bytes(), matrix) {
+		t.Errorf("report %q, %d bytes of a matrix, %v", &report, got.Len(), err)
+	}
+	x.submit(t, "bad")
+	if j = x.await(t, 2, Failed); j.Error != "it is not positive" {
+		t.Errorf("it failed because of %q", j.Error)
+	}
+	x.submit(t, "long")
+	x.submit(t, "good")
+	x.submit(t, "good")
+	for j.ID != 3 || j.Part != 0.5 {
+		j = x.await(t, 3, Running)
+	}
+	if j.Left <= 0 {
+		t.Errorf("%+v", j)
+	}
+	if err := x.Fetch(3, "report", io.Discard); !is(err, NotYet) {
+		t.Errorf("the report of a job that runs: %v", err)
+	}
+	if err := x.Fetch(3, "log", io.Discard); err != nil {
+		t.Error(err)
+	}
+	if j, err = x.Cancel(4); err != nil || j.State != Cancelled {
+		t.Errorf("%+v, %v", j, err)
+	}
+	if _, err = x.Cancel(3); err != nil {
+		t.Error(err)
+	}
+	x.await(t, 3, Cancelled)
+	x.await(t, 5, Done)
+	if _, err := x.Cancel(5); !is(err, NotYet) {
+		t.Errorf("a job that has ended was cancelled: %v", err)
+	}
+	if err := x.Fetch(4, "report", io.Discard); !is(err, NotFound) {
+		t.Errorf("the report of a job that never ran: %v", err)
+	}
+	all, err := x.Jobs()
+	states := ""
+	for _, j := range all {
+		states += string(j.State) + " "
+	}
+	if err != nil || states != "done failed cancelled cancelled done " {
+		t.Errorf("%s, %v", states, err)
+	}
+}
+
+// TestRestart: what becomes of jobs when the agent ends and is started again. What waits goes on
+// waiting, what ran is begun again, once, and what has ended stays.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	x := serve(t, dir)
+	x.submit(t, "good")
+	x.await(t, 1, Done)
+	x.submit(t, "long")
+	x.submit(t, "good")
+	x.await(t, 2, Running)
+	x.end()
+	if err := os.MkdirAll(filepath.Join(dir, "9"), 0o700); err != nil { // whose input was on its way
+		t.Fatal(err)
+	}
+	y := serve(t, dir)
+	if j := y.await(t, 2, Running); j.Begun != 2 {
+		t.Errorf("%+v", j)
+	}
+	if j, err := y.Job(1); err != nil || j.State != Done {
+		t.Errorf("%+v, %v", j, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "9")); err == nil {
+		t.Error("what was never submitted is there")
+	}
+	y.end()
+	z := serve(t, dir)
+	if j, err := z.Job(2); err != nil || j.State != Failed || !strings.Contains(j.Error, "2 times") {
+		t.Errorf("%+v, %v", j, err)
+	}
+	z.await(t, 3, Done)
+	if j := z.submit(t, "good"); j.ID != 4 {
+		t.Errorf("job %d, want 4", j.ID)
+	}
+	z.end()
+	if err := os.WriteFile(filepath.Join(dir, "4", fileJob), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), options(dir)); !is(err, Broken) {
+		t.Errorf("a job that cannot be read: %v", err)
+	}
+}
+
+// TestHostile: what makes no sense is refused, and leaves nothing.
+func TestHostile(t *testing.T) {
+	x := serve(t, t.TempDir())
+	long := strings.Repeat("x", 300)
+	for _, s := range []Spec{{}, {Args: []string{"evil"}}, {Args: []string{long}}, {Args: make([]string, 100)}, {Args: []string{"good"}, Input: "/../../x.npy"}} {
+		if _, err := x.Submit(s, nil, 0); !is(err, BadSpec) {
+			t.Errorf("%.100v: %v", s, err)
+		}
+	}
+	big := make([]byte, 2<<20)
+	if _, err := x.Submit(Spec{Args: []string{"good"}, Input: ".npy"}, bytes.NewReader(big), int64(len(big))); err == nil {
+		t.Error("more than there is room for was taken")
+	}
+	raw := func(request string) string {
+		t.Helper()
+		c, err := net.Dial("tcp", x.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = io.WriteString(c, strings.ReplaceAll(request, "\n", "\r\n"))
+		answer, _ := io.ReadAll(c)
+		return string(answer)
+	}
+	const end = "Connection: close\n\n"
+	const host = " HTTP/1.1\nHost: 127.0.0.1:1\n"
+	for request, want := range map[string]string{
+		"GET /v1/jobs HTTP/1.1\nHost: evil.example.org\n" + end:                                          "no loopback address",
+		"GET /v1/jobs/../../etc/passwd" + host + end:                                                     "is not served",
+		"GET /v1/jobs/%2e%2e/job.json" + host + end:                                                      "is not served",
+		"GET /v1/jobs/01" + host + end:                                                                   "no number",
+		"GET /v1/jobs/99999999999999999999" + host + end:                                                 "no number",
+		"GET /v1/jobs/7" + host + end:                                                                    "there is no job 7",
+		"GET /v1/jobs/7/job.json" + host + end:                                                           "is not served",
+		"DELETE /v1/jobs/7" + host + end:                                                                 "is not served",
+		"OPTIONS /v1/jobs" + host + end:                                                                  "want GET",
+		"POST /v1/jobs" + host + "Content-Length: 0\n" + end:                                             "with X-Tessera-Job",
+		"POST /v1/jobs/1/cancel" + host + "Content-Length: 0\n" + end:                                    "is not served",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Argz\":[]}\nContent-Length: 0\n" + end:               "unknown field",
+		"POST /v1/jobs" + host + "X-Tessera-Job: [[[[\nContent-Length: 0\n" + end:                        "X-Tessera-Job",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"]}\nContent-Length: 1\n" + end + "x": "no Input",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"],\"Input\":\".npy\"}\nTransfer-Encoding: chunked\n" + end + "1\nx\n0\n\n": "no body of a Content-Length",
+		"GET /v1/jobs" + host + "X: " + strings.Repeat("y", 64<<10) + "\n" + end:                                                               "HTTP/1.1 4",
+		"nonsense\n\n": "HTTP/1.1 4",
+	} {
+		if answer := raw(request); !strings.Contains(answer, want) {
+			t.Errorf("%.100q: %.300q, want %q", request, answer, want)
+		}
+	}
+	// A client that goes while it sends its input.
+	c, err := net.Dial("tcp", x.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(c, "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tessera-Job: {\"Args\":[\"good\"],\"Input\":\".npy\"}\r\nContent-Length: 100000\r\n\r\nabc")
+	c.Close()
+	x.submit(t, "long")
+	for i := 0; ; i++ {
+		if _, err := x.Submit(Spec{Args: []string{"good"}}, nil, 0); is(err, Full) && i >= queueMost-2 {
+			break
+		} else if err != nil || i > queueMost {
+			t.Fatalf("after %d jobs: %v", i, err)
+		}
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		all, err := x.Jobs()
+		entries, _ := os.ReadDir(x.queue.opt.Dir)
+		if err == nil && len(all)+1 == len(entries) { // and the lock
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d jobs, and %d entries: %v", len(all), len(entries), err)
+		}
+	}
+}
+
+// TestLocked: a spool is one agent's at a time, and the job's that it has left behind.
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	x := serve(t, dir)
+	ctx, stop := context.WithCancel(t.Context())
+	stop() // at once: one try
+	if _, err := Open(ctx, options(dir)); !is(err, Locked) {
+		t.Errorf("a second agent: %v", err)
+	}
+	x.end()
+	q, err := Open(ctx, options(dir))
+	if err != nil {
+		t.Fatalf("after the first agent has ended: %v", err)
+	}
+	if runtime.GOOS == "windows" {
+		q.Close()
+		return
+	}
+	// A job whose agent was killed: nothing but its process has the lock.
+	c := exec.Command(os.Args[0])
+	c.Env, c.ExtraFiles = append(os.Environ(), "TEST_JOB=long"), []*os.File{q.lock}
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err = errors.Join(err, q.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, options(dir)); !is(err, Locked) {
+		t.Errorf("while a job runs: %v", err)
+	}
+	in.Close()
+	_ = c.Wait()
+	if q, err = Open(ctx, options(dir)); err != nil {
+		t.Fatalf("after it has ended: %v", err)
+	}
+	q.Close()
+}
+
+// TestRoom: inputs on their way count, so that many at once do not fill more than there is room
+// for; and who sends slowly does not hold up the agent's end.
+func TestRoom(t *testing.T) {
+	x := serve(t, t.TempDir())
+	c, err := net.Dial("tcp", x.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tessera-Job: {\"Args\":[\"good\"],\"Input\":\".npy\"}\r\nContent-Length: 700000\r\n\r\nabc")
+	matrix := make([]byte, 500_000)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		_, err := x.Submit(Spec{Args: []string{"good"}, Input: ".npy"}, bytes.NewReader(matrix), int64(len(matrix)))
+		if is(err, TooLarge) {
+			break
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("with 700000 bytes on their way there is room for 500000 in 1 MiB: %v", err)
+		}
+	}
+	x.end()
+	if all, err := os.ReadDir(x.queue.opt.Dir); err != nil || slices.ContainsFunc(all, func(e os.DirEntry) bool {
+		_, err := os.Stat(filepath.Join(x.queue.opt.Dir, e.Name(), fileJob))
+		return e.IsDir() && err != nil
+	}) {
+		t.Errorf("what was on its way is there: %v, %v", all, err)
+	}
+}
+
+// TestWritten: jobs that somebody has written into the spool are checked as those that are
+// submitted.
+func TestWritten(t *testing.T) {
+	dir := t.TempDir()
+	write := func(job string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "1"), 0o700), os.WriteFile(filepath.Join(dir, "1", fileJob), []byte(job), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"Args": ["good"], "Input": "/../../x.npy", "State": "queued"}`)
+	if _, err := Open(t.Context(), options(dir)); !is(err, Broken) {
+		t.Errorf("a path as an input: %v", err)
+	}
+	write(`{"Args": ["evil"], "State": "queued"}`)
+	q, err := Open(t.Context(), options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if j, err := q.Job(1); err != nil || j.State != Failed || j.Error != "there is no evil" {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// TestTrust: without a certificate of the cluster nobody gets an answer, and nobody else's
+// server is believed.
+func TestTrust(t *testing.T) {
+	dir := t.TempDir()
+	authority := func(name string) string {
+		a, _, err := certs.Open(filepath.Join(dir, name))
+		if err == nil {
+			err = a.Node(filepath.Join(dir, name, "node1"), "node1", time.Hour)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name, "node1")
+	}
+	config, _, err := certs.Read(authority("ours"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, _ := web.Secure(config)
+	ours, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := Open(t.Context(), options(filepath.Join(dir, "spool")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(q, false)
+	var running sync.WaitGroup
+	running.Go(func() { _ = s.Serve(ours) })
+	t.Cleanup(func() {
+		_ = s.Close()
+		_ = ours.Close()
+		running.Wait()
+		_ = q.Close()
+	})
+	address := ours.Addr().String()
+	for name, want := range map[string]bool{"ours": true, "others": false} {
+		config := config
+		if !want {
+			if config, _, err = certs.Read(authority(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, client := web.Secure(config)
+		c := NewClient(address, client)
+		j, err := c.Submit(Spec{Args: []string{"good"}}, nil, 0)
+		c.Close()
+		if (err == nil) != want || want && j.Owner != "node1" {
+			t.Errorf("%s: %+v, %v", name, j, err)
+		}
+	}
+	c := NewClient(address, nil)
+	defer c.Close()
+	if _, err := c.Jobs(); !is(err, Broken) {
+		t.Errorf("without TLS: %v", err)
+	}
+}

@@ -1,0 +1,433 @@
+package jobs
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options is what a queue needs.
+type Options struct {
+	// Dir is the directory of the jobs. It is the queue's alone.
+	Dir string
+	// Most is how many bytes all jobs may have there, but for what the one that runs is writing.
+	Most int64
+	// Check returns what is wrong with the words of a job.
+	Check func(args []string) error
+	// Command returns the process of a job, whose files are in dir. It ends soon when its
+	// standard input does, and exits with 0 if all is well. On its standard output lines
+	// "progress DONE TOTAL" say how far it is; the others are its report. What it says on
+	// standard error is its log.
+	Command func(j *Job, dir string) *exec.Cmd
+	// Log is told what nobody else is.
+	Log *slog.Logger
+}
+
+const (
+	queueMost  = 100      // jobs that wait; more are refused
+	keepMost   = 100      // jobs that have ended; older ones go
+	begunMost  = 2        // times that a job is begun, if the agent ends while it runs
+	logMost    = 16 << 20 // bytes of a log, and of a report; the rest is dropped
+	patience   = 20 * time.Second
+	reasonMost = 2000 // bytes of Job.Error
+)
+
+// Queue is the jobs of an agent. It is safe for concurrent use.
+type Queue struct {
+	opt   Options
+	spool spool
+
+	lock   *os.File   // of the spool
+	room   sync.Mutex // held by who looks for room in the spool, before mu
+	mu     sync.Mutex // a leaf
+	jobs   map[int]*Job
+	last   int
+	coming int           // jobs whose input is on its way …
+	bytes  int64         // … and the bytes of these inputs
+	wake   chan struct{} // capacity 1: there may be a job to run
+	stop   func()        // ends the one that runs, because it is cancelled
+}
+
+// Open returns the queue of a directory, with the jobs that it has. One that ran when its agent
+// ended is queued again, once: if the agent ends with it again, it has failed. The directory is
+// the queue's until Close, and until the process of its last job has ended, however its agent did:
+// Open waits for that until ctx ends. The error is an *Error then, of kind [Locked].
+func Open(ctx context.Context, opt Options) (*Queue, error) {
+	q := &Queue{opt: opt, spool: spool(opt.Dir), jobs: map[int]*Job{}, wake: make(chan struct{}, 1)}
+	var err error
+	if q.lock, err = q.spool.lock(ctx); err != nil {
+		return nil, err
+	}
+	if err := q.restore(); err != nil {
+		return nil, errors.Join(err, q.Close())
+	}
+	q.look()
+	return q, nil
+}
+
+// Close gives the directory up. Run has to have ended.
+func (q *Queue) Close() error { return q.lock.Close() }
+
+// restore makes of the jobs in the spool what becomes of them in a new queue.
+func (q *Queue) restore() error {
+	all, err := q.spool.read()
+	if err != nil {
+		return err
+	}
+	for _, j := range all {
+		q.jobs[j.ID], q.last = j, max(q.last, j.ID)
+		if j.State.Over() {
+			continue
+		}
+		if j.State == Running && j.Begun >= begunMost {
+			q.ends(j, Failed, fmt.Sprintf("the agent has ended %d times while it ran", j.Begun))
+		} else if err := q.opt.Check(j.Args); err != nil { // another program's, or somebody has written it
+			q.ends(j, Failed, err.Error())
+		} else if j.State != Queued {
+			j.State, j.Part, j.Left = Queued, 0, 0
+			if err := q.spool.write(j); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// look has Run look for a job.
+func (q *Queue) look() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// admit returns the number of a new job, for whose input there is room: it is coming.
+func (q *Queue) admit(size int64) (id int, err error) {
+	q.room.Lock()
+	defer q.room.Unlock()
+	q.mu.Lock()
+	waiting, left := q.coming, q.opt.Most-q.bytes
+	var all []int
+	for id, j := range q.jobs {
+		if all = append(all, id); j.State == Queued {
+			waiting++
+		}
+	}
+	q.mu.Unlock()
+	if waiting >= queueMost {
+		return 0, &Error{Full, fmt.Sprintf("%d jobs wait already: try again later, or cancel some", queueMost)}
+	}
+	for _, id := range all { // which may have gone meanwhile, and those that come are in q.bytes
+		left -= q.spool.size(id)
+	}
+	if left <= 0 || size > left {
+		return 0, &Error{TooLarge, fmt.Sprintf("the agent has room for %d bytes more", max(left, 0))}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.coming, q.bytes = q.coming+1, q.bytes+size
+	q.last++
+	return q.last, nil
+}
+
+// Submit queues a job, and returns it. The input, of so many bytes, is read first; it may be nil.
+// The error is an *Error, or that of reading the input, and then there is no job.
+func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, error) {
+	err := s.check()
+	if err == nil {
+		if err = q.opt.Check(s.Args); err != nil {
+			err = &Error{BadSpec, err.Error()}
+		}
+	}
+	if err != nil {
+		return Job{}, err
+	}
+	id, err := q.admit(size)
+	if err != nil {
+		return Job{}, err
+	}
+	j := &Job{ID: id, Spec: s, Owner: owner, State: Queued, Submitted: time.Now()}
+	if err = os.Mkdir(q.spool.at(j.ID, ""), 0o700); err == nil && s.Input != "" {
+		err = q.spool.put(j.ID, fileInput+s.Input, input, size)
+	}
+	if err == nil {
+		err = q.spool.write(j)
+	}
+	q.mu.Lock()
+	q.coming, q.bytes = q.coming-1, q.bytes-size
+	if err == nil {
+		q.jobs[j.ID] = j
+	}
+	told := *j
+	q.mu.Unlock()
+	if err != nil {
+		_ = q.spool.remove(j.ID)
+		return Job{}, err
+	}
+	q.look()
+	return told, nil
+}
+
+// Jobs returns all jobs, the oldest first.
+func (q *Queue) Jobs() (all []Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		all = append(all, *j)
+	}
+	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Job returns a job. The error is an *Error.
+func (q *Queue) Job(id int) (Job, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j := q.jobs[id]
+	if j == nil {
+		return Job{}, &Error{NotFound, fmt.Sprintf("there is no job %d: it was never submitted, or ended long ago", id)}
+	}
+	return *j, nil
+}
+
+// Open returns a file of a job: its log at any time, the others when it has ended. The error is
+// an *Error.
+func (q *Queue) Open(id int, file string) (*os.File, error) {
+	j, err := q.Job(id)
+	if err != nil {
+		return nil, err
+	}
+	if file != FileLog && !j.State.Over() {
+		return nil, &Error{NotYet, fmt.Sprintf("job %d is %s", id, j.State)}
+	}
+	f, err := os.Open(q.spool.at(id, file))
+	if err != nil {
+		return nil, &Error{NotFound, fmt.Sprintf("job %d is %s, and has no %s", id, j.State, file)}
+	}
+	return f, nil
+}
+
+// Cancel ends a job that has not ended, and returns it as it stands: one that runs is still
+// running, and cancelled a little later. The error is an *Error.
+func (q *Queue) Cancel(id int) (Job, error) {
+	j, err := q.Job(id)
+	if err != nil {
+		return j, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch now := q.jobs[id]; {
+	case now == nil || now.State.Over():
+		return j, &Error{NotYet, fmt.Sprintf("job %d has ended: it is %s", id, j.State)}
+	case now.State == Running:
+		q.stop()
+	default:
+		q.ends(now, Cancelled, "")
+	}
+	return *q.jobs[id], nil
+}
+
+// ends notes the end of a job, and drops those that ended long ago. The caller holds mu.
+func (q *Queue) ends(j *Job, s State, why string) {
+	j.State, j.Ended, j.Error, j.Left = s, time.Now(), why, 0
+	q.keep(j)
+	_ = os.RemoveAll(q.spool.at(j.ID, DirStates))
+	_ = os.Remove(j.Input(q.spool.at(j.ID, ""))) // there may be none
+	var over []*Job
+	for _, j := range q.jobs {
+		if j.State.Over() {
+			over = append(over, j)
+		}
+	}
+	slices.SortFunc(over, func(a, b *Job) int { return a.Ended.Compare(b.Ended) })
+	for len(over) > keepMost {
+		if err := q.spool.remove(over[0].ID); err != nil {
+			q.opt.Log.Warn("an old job stays", "job", over[0].ID, "error", err)
+		}
+		delete(q.jobs, over[0].ID)
+		over = over[1:]
+	}
+}
+
+// keep writes where a job stands. The caller holds mu.
+func (q *Queue) keep(j *Job) {
+	if err := q.spool.write(j); err != nil {
+		q.opt.Log.Error("where a job stands is not on the disk", "job", j.ID, "error", err)
+	}
+}
+
+// Run runs jobs until ctx ends. The one that runs then is queued again by Open.
+func (q *Queue) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.wake:
+		}
+		for ctx.Err() == nil {
+			j, own := q.next(ctx)
+			if j == nil {
+				break
+			}
+			q.run(ctx, own, j)
+		}
+	}
+}
+
+// next returns the job that is to run, with what ends when it is cancelled; nil if there is none.
+func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, x := range q.jobs {
+		if x.State == Queued && (j == nil || x.ID < j.ID) {
+			j = x
+		}
+	}
+	if j == nil {
+		return nil, nil
+	}
+	own, q.stop = context.WithCancel(ctx)
+	j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1
+	q.keep(j)
+	return j, own
+}
+
+// run runs a job to its end.
+func (q *Queue) run(ctx, own context.Context, j *Job) {
+	err := q.execute(own, j)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	cancelled := own.Err() != nil
+	q.stop()
+	switch {
+	case err == nil:
+		j.Part = 1
+		q.ends(j, Done, "")
+	case ctx.Err() != nil: // the agent ends
+	case cancelled:
+		q.ends(j, Cancelled, "")
+	default:
+		q.ends(j, Failed, q.reason(j.ID, err))
+	}
+}
+
+// execute runs the process of a job until it ends by itself, or own does.
+func (q *Queue) execute(own context.Context, j *Job) error {
+	log, err := os.OpenFile(q.spool.at(j.ID, FileLog), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	report, err := os.OpenFile(q.spool.at(j.ID, FileReport), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	dir, err := filepath.Abs(q.spool.at(j.ID, ""))
+	if err != nil {
+		return err
+	}
+	c := q.opt.Command(j, dir)
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.Stderr = &capped{w: log, left: logMost}
+	if runtime.GOOS != "windows" { // where a process takes over no files
+		c.ExtraFiles = []*os.File{q.lock} // the spool stays locked until it has ended, too
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	ending := sync.WaitGroup{}
+	ending.Go(func() {
+		select {
+		case <-over:
+			return
+		case <-own.Done():
+		}
+		_ = stdin.Close()
+		select {
+		case <-over:
+		case <-time.After(patience):
+			_ = c.Process.Kill()
+		}
+	})
+	defer ending.Wait()
+	defer close(over)
+	lines := bufio.NewReader(out)
+	for to := (&capped{w: report, left: logMost}); ; {
+		line, err := lines.ReadString('\n')
+		var done, total int
+		if n, _ := fmt.Sscanf(line, "progress %d %d", &done, &total); n == 2 {
+			q.progress(j, done, total)
+		} else {
+			_, _ = io.WriteString(to, line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return c.Wait()
+}
+
+// progress notes how far a job is.
+func (q *Queue) progress(j *Job, done, total int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if total > 0 && done > 0 && done <= total {
+		j.Part = float64(done) / float64(total)
+		j.Left = time.Since(j.Began).Seconds() * (1 - j.Part) / j.Part
+	}
+}
+
+// reason returns why a job has failed: what its log says last, or else how its process ended.
+func (q *Queue) reason(id int, err error) string {
+	f, wrong := os.Open(q.spool.at(id, FileLog))
+	if wrong != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	if info, wrong := f.Stat(); wrong == nil {
+		_, _ = f.Seek(max(info.Size()-reasonMost, 0), io.SeekStart)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, reasonMost))
+	said := string(text)
+	if i := strings.LastIndex(said, "labench: "); i >= 0 {
+		return strings.Join(strings.Fields(said[i+len("labench: "):]), " ")
+	}
+	return err.Error()
+}
+
+// capped is a writer that drops what comes after so many bytes.
+type capped struct {
+	w    io.Writer
+	left int
+}
+
+// Write implements [io.Writer].
+func (c *capped) Write(b []byte) (int, error) {
+	n := min(len(b), c.left)
+	c.left -= n
+	if _, err := c.w.Write(b[:n]); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}

@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/tessera-la/tessera/internal/filelock"
+)
+
+// Files of a job's directory.
+const (
+	fileJob    = "job.json"
+	fileInput  = "input" // and what Spec.Input says
+	FileLog    = "log.txt"
+	FileReport = "report.json"
+	FileMatrix = "result.npy"
+	DirStates  = "states" // of a checkpoint
+)
+
+// fileLock, in the spool, is locked by the agent whose it is, and by the process of its job.
+const fileLock = "lock"
+
+// spool is the directory of the jobs.
+type spool string
+
+// lock makes the directory, if need be, and takes it. It waits for another one to give it up,
+// until ctx ends. The error is an *Error.
+func (s spool) lock(ctx context.Context) (*os.File, error) {
+	path := filepath.Join(string(s), fileLock)
+	err := os.MkdirAll(string(s), 0o700)
+	if err != nil {
+		return nil, &Error{Broken, err.Error()}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, &Error{Broken, err.Error()}
+	}
+	for {
+		got, err := filelock.Try(f)
+		switch {
+		case err != nil:
+			f.Close()
+			return nil, &Error{Broken, fmt.Sprintf("%s cannot be locked: %v", path, err)}
+		case got:
+			return f, nil
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, &Error{Locked, fmt.Sprintf("the spool %s is that of another agent: it has not ended, or its job has not", string(s))}
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// at returns a path in the directory of a job.
+func (s spool) at(id int, file string) string {
+	return filepath.Join(string(s), strconv.Itoa(id), file)
+}
+
+// Input returns where the input of a job is.
+func (j *Job) Input(dir string) string { return filepath.Join(dir, fileInput+j.Spec.Input) }
+
+// read returns the jobs that there are. What has no job.json was never submitted: it goes.
+func (s spool) read() (all []*Job, err error) {
+	entries, err := os.ReadDir(string(s))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil || id < 1 || !e.IsDir() || strconv.Itoa(id) != e.Name() {
+			continue // somebody else's
+		}
+		text, err := os.ReadFile(s.at(id, fileJob))
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = s.remove(id); err == nil {
+				continue
+			}
+		}
+		j := &Job{}
+		if err == nil {
+			err = json.Unmarshal(text, j)
+		}
+		if err == nil {
+			err = j.check()
+		}
+		if err != nil {
+			return nil, &Error{Broken, s.at(id, fileJob) + ": " + err.Error()}
+		}
+		j.ID = id
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+// write keeps where a job stands: under another name first, so that a crash leaves the one or the
+// other.
+func (s spool) write(j *Job) error {
+	text, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := s.at(j.ID, fileJob)
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// put writes a file of a job that is new, of so many bytes.
+func (s spool) put(id int, file string, r io.Reader, size int64) error {
+	f, err := os.OpenFile(s.at(id, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(f, r, size)
+	return errors.Join(err, f.Close())
+}
+
+func (s spool) remove(id int) error { return os.RemoveAll(s.at(id, "")) }
+
+// size returns the bytes of all files of a job.
+func (s spool) size(id int) (sum int64) {
+	_ = filepath.WalkDir(s.at(id, ""), func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		return nil // what has gone meanwhile takes no room
+	})
+	return sum
+}

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
+	"github.com/tessera-la/tessera/transport/web"
+	"github.com/tessera-la/tessera/transport/web/certs"
+)
+
+// jobFlags is where jobs go to, as a command line says it.
+type jobFlags struct{ to, certs string }
+
+func (f *jobFlags) register(fl *pflag.FlagSet) {
+	fl.SortFlags = false
+	fl.StringVar(&f.to, "to", "", "address at which an agent takes jobs (its --jobs)")
+	fl.StringVar(&f.certs, "certs", "", "directory with a certificate of the cluster (labench cluster init); without it, loopback addresses only")
+}
+
+// client returns who asks there.
+func (f *jobFlags) client() (*jobs.Client, error) {
+	if f.to == "" {
+		return nil, usage(errors.New("--to names no agent"))
+	}
+	config, err := trusted(f.to, f.certs)
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		_, config = web.Secure(config)
+	}
+	return jobs.NewClient(f.to, config), nil
+}
+
+// trusted returns the certificate for talking about jobs at an address, nil if that is a loopback
+// address and none is given.
+func trusted(address, dir string) (config *tls.Config, err error) {
+	host, _, err := net.SplitHostPort(address)
+	switch {
+	case err != nil:
+		return nil, usage(fmt.Errorf("%q is no address for jobs: want host:port", address))
+	case dir != "":
+		config, _, err = certs.Read(dir)
+		return config, err
+	case !net.ParseIP(host).IsLoopback():
+		return nil, usage(fmt.Errorf("without --certs jobs are taken on loopback addresses only, as 127.0.0.1:7500, and %s is none", address))
+	}
+	return nil, nil
+}
+
+// jobTakes returns the flags that the operation of a job may have: those that name no file and
+// nothing of the machine on which it runs.
+func jobTakes() []string {
+	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "variant", "mixed", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
+}
+
+// checkJob returns what is wrong with the words of a job.
+func checkJob(args []string) error {
+	known := bench.Operations()
+	at := slices.IndexFunc(known, func(o bench.Operation) bool { return o.Name == args[0] })
+	if at < 0 {
+		return &unknownError{"operation", args[0], bench.Ops()}
+	}
+	f, cmd := opCommand(known[at], nil)
+	f.cluster.register(cmd.Flags())
+	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
+		return err
+	}
+	var errs problems
+	cmd.Flags().Visit(func(x *pflag.Flag) {
+		if n, wrong := cmd.Flags().GetInt(x.Name); x.Name != "cluster" && !slices.Contains(jobTakes(), x.Name) {
+			errs.note(fmt.Errorf("a job has no --%s: that is the agent's, or one of labench submit", x.Name))
+		} else if wrong == nil && (n < math.MinInt32 || n > math.MaxInt32) {
+			errs.note(fmt.Errorf("--%s is %d: that is too large", x.Name, n))
+		}
+	})
+	if cmd.Flags().NArg() > 0 || f.cluster.words[0] != "127.0.0.1:1" || len(f.cluster.words) > 1 {
+		errs.note(fmt.Errorf("%s takes flags only, and no --cluster", args[0]))
+	}
+	if len(errs) == 0 {
+		f.spec.Checkpoint.Dir = map[bool]string{true: "states"}[f.given("every")]
+		_, err := f.parse()
+		errs.note(err)
+	}
+	return errors.Join(errs...)
+}
+
+// newSubmitCommand returns the command labench submit.
+func newSubmitCommand(a *app) *cobra.Command {
+	var f jobFlags
+	var s jobs.Spec
+	var input string
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "submit [flags] OP [flags of the operation]",
+		Short: "Submit an operation to an agent, which runs it on its cluster",
+		Long: `Submit an operation to an agent, which runs it as a job on its cluster.
+
+The job outlives this command. It is run once and verified, unless the flags of
+the operation say something else: --repeat, --verify=false. It has the number
+that is printed: see labench status, result and cancel.`,
+		Example: `  labench agent --jobs 127.0.0.1:7500 --spool jobs       takes jobs
+  labench submit --to 127.0.0.1:7500 cholesky -n 16384 --distributed
+  labench submit --to 127.0.0.1:7500 --input a.npy --keep lu --distributed`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
+			}
+			return usage(checkJob(args))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.Args = args
+			return a.submit(cmd.Context(), &f, s, input, wait)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SetInterspersed(false)
+	f.register(fl)
+	fl.StringVar(&input, "input", "", "matrix file for A, which is sent: "+strings.Join(jobs.Inputs(), ", "))
+	fl.BoolVar(&s.Keep, "keep", false, "keep the matrix of the result, of an operation that is --distributed")
+	fl.BoolVar(&s.Checkpoint, "checkpoint", false, "keep the state of a factorization, which goes on from there if the agent ends and is started again")
+	fl.BoolVar(&wait, "wait", false, "wait until the job has ended, and fail if it has")
+	return cmd
+}
+
+// submit submits a job, and says which one it is.
+func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string, wait bool) error {
+	if s.Keep && !slices.ContainsFunc(s.Args, func(w string) bool { return strings.HasPrefix(w, "--distributed") }) {
+		return usage(errors.New("--keep is for --distributed: the nodes write the matrix, each its part"))
+	}
+	var file io.Reader
+	var size int64
+	if path != "" {
+		for _, end := range jobs.Inputs() {
+			if strings.HasSuffix(path, end) {
+				s.Input = end
+			}
+		}
+		if s.Input == "" {
+			return usage(fmt.Errorf("--input is %s, want a name that ends with one of %s", path, strings.Join(jobs.Inputs(), ", ")))
+		}
+		x, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		info, err := x.Stat()
+		if err != nil {
+			return err
+		}
+		file, size = x, info.Size()
+	}
+	c, err := f.client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	j, err := c.Submit(s, file, size)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "job %d is %s\n", j.ID, j.State)
+	for wait && !j.State.Over() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx) // the job goes on
+		case <-time.After(200 * time.Millisecond):
+		}
+		if j, err = c.Job(j.ID); err != nil {
+			return err
+		}
+	}
+	if !wait {
+		return nil
+	}
+	if j.State == jobs.Done {
+		fmt.Fprintf(a.out, "job %d is done\n", j.ID)
+		return nil
+	}
+	return fmt.Errorf("job %d is %s: %s", j.ID, j.State, j.Error)
+}
+
+// jobCommand returns a command about a job, or, if one will do, about all of them.
+func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, id int) error) (*cobra.Command, *jobFlags) {
+	var f jobFlags
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 0 && !all {
+				return usage(errors.New("want the number of one job"))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			id := 0
+			if len(args) > 0 {
+				var err error
+				if id, err = strconv.Atoi(args[0]); err != nil || id < 1 {
+					return usage(fmt.Errorf("%q is no number of a job", args[0]))
+				}
+			}
+			c, err := f.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return run(c, id)
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd, &f
+}
+
+// newStatusCommand returns the command labench status.
+func newStatusCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd, _ := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
+  labench status --to 127.0.0.1:7500 7`, true, func(c *jobs.Client, id int) (err error) {
+		all := make([]jobs.Job, 1)
+		if id > 0 {
+			all[0], err = c.Job(id)
+		} else {
+			all, err = c.Jobs()
+		}
+		switch {
+		case err != nil:
+			return err
+		case asJSON && id > 0:
+			return a.document(all[0])
+		case asJSON:
+			return a.document(all)
+		}
+		return a.listJobs(all, time.Now())
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// listJobs prints where jobs stand.
+func (a *app) listJobs(all []jobs.Job, now time.Time) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(a.out, "no jobs")
+		return err
+	}
+	for _, j := range all {
+		text := string(j.State)
+		switch {
+		case j.State == jobs.Running:
+			text += fmt.Sprintf(" for %v, %.0f %%", now.Sub(j.Began).Round(time.Second), 100*j.Part)
+			if j.Left > 0 {
+				text += fmt.Sprintf(", about %v left", time.Duration(j.Left*float64(time.Second)).Round(time.Second))
+			}
+		case j.State == jobs.Queued:
+			text += fmt.Sprintf(" for %v", now.Sub(j.Submitted).Round(time.Second))
+		case !j.Began.IsZero():
+			text += fmt.Sprintf(" after %v", j.Ended.Sub(j.Began).Round(10*time.Millisecond))
+		}
+		if j.Begun > 1 {
+			text += fmt.Sprintf(", begun %d times", j.Begun)
+		}
+		if j.Error != "" {
+			text += ": " + j.Error
+		}
+		if err := fprintWrapped(a.out, fmt.Sprintf("%4d  ", j.ID), strings.Join(j.Args, " ")+"\n  "+text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newCancelCommand returns the command labench cancel.
+func newCancelCommand(a *app) *cobra.Command {
+	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent", `  labench cancel --to 127.0.0.1:7500 7`, false, func(c *jobs.Client, id int) error {
+		j, err := c.Cancel(id)
+		if err == nil && j.State == jobs.Running {
+			_, err = fmt.Fprintf(a.out, "job %d ends\n", id)
+		} else if err == nil {
+			_, err = fmt.Fprintf(a.out, "job %d is %s\n", id, j.State)
+		}
+		return err
+	})
+	return cmd
+}
+
+// newResultCommand returns the command labench result.
+func newResultCommand(a *app) *cobra.Command {
+	var log bool
+	var matrix string
+	cmd, _ := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
+  labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(c *jobs.Client, id int) error {
+		switch {
+		case log && matrix != "":
+			return usage(errors.New("--log and --matrix exclude each other"))
+		case log:
+			return c.Fetch(id, "log", a.out)
+		case matrix == "":
+			return c.Fetch(id, "report", a.out)
+		}
+		// Under another name first: half a matrix is none.
+		f, err := os.CreateTemp(filepath.Dir(matrix), filepath.Base(matrix)+".*")
+		if err != nil {
+			return err
+		}
+		err = errors.Join(c.Fetch(id, "matrix", f), f.Close())
+		if err == nil {
+			err = os.Rename(f.Name(), matrix)
+		}
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+		return err
+	})
+	cmd.Flags().BoolVar(&log, "log", false, "print the job's log, also while it runs")
+	cmd.Flags().StringVar(&matrix, "matrix", "", ".npy file to write the matrix of the result to: see labench submit --keep")
+	return cmd
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
+	"github.com/tessera-la/tessera/transport/web"
+)
+
+// takingFlags is how an agent takes jobs, as a command line says it.
+type takingFlags struct {
+	listen, spool string
+	most          size
+}
+
+func (f *takingFlags) register(fl *pflag.FlagSet) {
+	f.most = 16 << 30
+	fl.StringVar(&f.listen, "jobs", "", "address to take jobs on (labench submit); needs --spool")
+	fl.StringVar(&f.spool, "spool", "", "directory for the jobs: what they are, their logs and results. All nodes have to see it for jobs with --input or --keep that are --distributed, or --checkpoint")
+	fl.Var(&f.most, "spool-limit", "bytes that jobs may have in --spool; more are refused (default 16GiB)")
+}
+
+// spoolPatience is how long an agent waits for the spool: the job of one that was killed has ended
+// after patience.
+const spoolPatience = patience + 5*time.Second
+
+// take takes jobs until ctx ends, if the flags say so. Each runs as a process that drives the
+// agents that this one, a node on the address at, knows. End waits until the last one has ended.
+func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string, log *slog.Logger) (end func() error, err error) {
+	switch {
+	case f.listen == "" && f.spool == "":
+		return func() error { return nil }, nil
+	case f.listen == "" || f.spool == "":
+		return nil, usage(errors.New("--jobs and --spool need each other"))
+	}
+	config, err := trusted(f.listen, n.certs)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, err
+	}
+	waiting, enough := context.WithTimeout(ctx, spoolPatience)
+	defer enough()
+	q, err := jobs.Open(waiting, jobs.Options{Dir: f.spool, Most: int64(f.most), Check: checkJob, Log: log, Command: func(j *jobs.Job, dir string) *exec.Cmd {
+		return exec.Command(self, jobWords(j, dir, n, at)...)
+	}})
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	fmt.Fprintf(a.out, "agent %s takes jobs on %s\n", n.name, l.Addr())
+	if config != nil {
+		config, _ = web.Secure(config)
+		l = tls.NewListener(l, config)
+	}
+	server := jobs.NewServer(q, config == nil)
+	ctx, stop := context.WithCancel(ctx) // the agent may also end by an error
+	var running sync.WaitGroup
+	running.Go(func() { q.Run(ctx) })
+	running.Go(func() { _ = server.Serve(l) }) // which ends with Close
+	return func() error {
+		stop()
+		err := server.Close()
+		l.Close() // Close does not, if Serve has yet to begin
+		running.Wait()
+		return errors.Join(err, q.Close())
+	}, nil
+}
+
+// jobWords returns the command line of a job. What the agent decides comes last, so that it holds.
+func jobWords(j *jobs.Job, dir string, n *nodeFlags, at string) []string {
+	words := append([]string{j.Args[0], "--repeat", "1", "--warmup", "0"}, j.Args[1:]...)
+	words = append(words, "--cluster", at, "--idle", "--json", "--workers", "1",
+		"--name", n.name, "--job", strconv.Itoa(j.ID), "--node-timeout", n.timeout.String())
+	if n.certs != "" {
+		words = append(words, "--certs", n.certs)
+	}
+	if j.Spec.Input != "" {
+		words = append(words, "--input", j.Input(dir))
+	}
+	if j.Keep {
+		words = append(words, "--output", filepath.Join(dir, jobs.FileMatrix))
+	}
+	if j.Checkpoint {
+		words = append(words, "--checkpoint", filepath.Join(dir, jobs.DirStates))
+	}
+	return words
+}
+
+// untilInputEnds returns a context that ends with standard input, too: with who has started this
+// process, however that one ends.
+func untilInputEnds(ctx context.Context) context.Context {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		defer stop()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	return ctx
+}
+
+// untilAgentEnds is untilInputEnds for a job. What does not end by then is ended: there may be
+// nobody any more who would kill it.
+func untilAgentEnds(ctx context.Context) context.Context {
+	ctx = untilInputEnds(ctx)
+	context.AfterFunc(ctx, func() {
+		time.Sleep(patience)
+		os.Exit(exitInterrupted)
+	})
+	return ctx
+}
+
+// teller returns what tells who has started this process how far it is, at most five times a
+// second, in lines beside the report.
+func teller(w io.Writer) func(done, total int) {
+	var next time.Time
+	return func(done, total int) {
+		if now := time.Now(); now.After(next) {
+			next = now.Add(200 * time.Millisecond)
+			_, _ = io.WriteString(w, "progress "+strconv.Itoa(done)+" "+strconv.Itoa(total)+"\n")
+		}
+	}
+}
