@@ -31,7 +31,7 @@ type Handler func(from string, message []byte)
 type Event struct {
 	Node   string
 	Joined bool  // or else it has left, or cannot be reached any more
-	Err    error // why it has left, if that is known
+	Err    error // why it has left; nil if it was closed, and has said so
 }
 
 // Transport connects a node with the others of its cluster. Nodes have names, which are

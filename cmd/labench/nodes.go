@@ -340,7 +340,7 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	}
 	var opt cluster.Options
 	if f.ranks != nil {
-		opt = f.ranks.options(f.ranks.node)
+		opt = f.ranks.options()
 	} else if opt, err = f.join(a, rt); err != nil {
 		return nil, nil, errors.Join(err, close())
 	}

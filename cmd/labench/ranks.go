@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
@@ -181,9 +179,11 @@ func (r *ranks) broken(err error) {
 	r.world.Abort(exitLost)
 }
 
-// options returns this rank's node.
-func (r *ranks) options(t transport.Transport) cluster.Options {
-	return nodeOptions(t, r.rt, logTo(r.a.each))
+// options returns this rank's node. Those that serve do so until rank 0 leaves.
+func (r *ranks) options() cluster.Options {
+	opt := nodeOptions(r.node, r.rt, logTo(r.a.each))
+	opt.Driver = r.world.Name(0)
+	return opt
 }
 
 // tell says what only this rank knows.
@@ -191,38 +191,11 @@ func (r *ranks) tell(err error) {
 	fprintWrapped(r.a.each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
 }
 
-// driven is the transport of a rank that serves: it notes when the one that drives leaves.
-type driven struct {
-	transport.Transport
-	driver string
-	once   sync.Once
-	left   func(error)
-}
-
-// Start implements [transport.Transport].
-func (d *driven) Start(h transport.Handler, e func(transport.Event)) error {
-	return d.Transport.Start(h, func(x transport.Event) {
-		e(x)
-		if x.Node == d.driver && !x.Joined {
-			d.once.Do(func() { d.left(x.Err) })
-		}
-	})
-}
-
-// errDone is how the ranks that serve end.
-var errDone = errors.New("the driver has left")
-
 // serve computes for rank 0 until that leaves. That this process is to end it leaves to rank 0.
 func (r *ranks) serve(ctx context.Context) error {
-	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	left := func(why error) { stop(cmp.Or(why, errDone)) }
-	err := cluster.Serve(ctx, r.options(&driven{Transport: r.node, driver: r.world.Name(0), left: left}))
-	switch {
-	case errors.Is(err, errDone):
-		return nil
-	case ctx.Err() == nil:
-		return err
+	err := cluster.Serve(context.WithoutCancel(ctx), r.options())
+	if lost, ok := errors.AsType[*cluster.NodeLostError](err); ok {
+		return &lostError{fmt.Errorf("rank 0, which drives, is lost: %w", lost.Err)}
 	}
-	return &lostError{fmt.Errorf("rank 0, which drives, is lost: %w", context.Cause(ctx))}
+	return err
 }

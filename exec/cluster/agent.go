@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ type agent struct {
 	offer  offered
 	fetch  *fetching
 	domain domain
+	left   chan error // has room for why Options.Driver has left, nil if it was closed
 
 	mu      sync.Mutex           // a leaf
 	drivers map[string]*driverOf // by name
@@ -45,20 +47,25 @@ type driverOf struct {
 	gone    chan struct{} // closed when nothing of it is there any more
 }
 
-// Serve has this node execute the tasks that drivers give it, until ctx ends or the
-// transport cannot be started. Then it cancels what has not started, waits for tasks that
-// run, and closes the transport. The error is an *OptionsError, the transport's, or the
-// cause of the context's end.
+// Serve has this node execute the tasks that drivers give it, until ctx ends, the driver that
+// Options.Driver names leaves, or the transport cannot be started. Then it cancels what has not
+// started, waits for tasks that run, and closes the transport. It returns nil if that driver
+// was closed, and a *[NodeLostError] if it is lost: its process has ended without closing it,
+// or it was not heard for the time that the transport allows. Otherwise the error is an
+// *OptionsError, the transport's, or the cause of the context's end.
 func Serve(ctx context.Context, opt Options) error {
 	k, err := opt.check()
 	if err != nil {
 		return err
 	}
+	if opt.Driver == opt.Transport.Self() {
+		return &OptionsError{"Driver is the node itself, " + opt.Driver}
+	}
 	return newAgent(opt, k).serve(ctx)
 }
 
 func newAgent(opt Options, k known) *agent {
-	a := &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), fetch: newFetching(), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
+	a := &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), fetch: newFetching(), left: make(chan error, 1), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
 	a.domain = domain{opt: opt, known: k, changed: a.announce}
 	return a
 }
@@ -69,7 +76,12 @@ func (a *agent) serve(ctx context.Context) error {
 	if err := opt.Transport.Start(a.handle, a.event); err != nil {
 		return err
 	}
-	<-ctx.Done()
+	var why error
+	select {
+	case <-ctx.Done():
+		why = context.Cause(ctx)
+	case why = <-a.left:
+	}
 	// First nobody can reach this node any more; then nothing new begins.
 	err := opt.Transport.Close()
 	a.mu.Lock()
@@ -78,15 +90,12 @@ func (a *agent) serve(ctx context.Context) error {
 	a.mu.Unlock()
 	a.domain.leave()
 	for _, d := range drivers {
-		d.exec.close(context.Cause(ctx))
+		d.exec.close(why)
 		d.out.close()
 	}
 	a.over.Wait()
 	a.domain.close()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	return err
+	return cmp.Or(err, why)
 }
 
 // handle gets the messages of drivers. What makes no sense is logged, and nothing else
@@ -372,10 +381,24 @@ func (a *agent) event(e transport.Event) {
 	defer a.mu.Unlock()
 	if !e.Joined {
 		a.leaves(e.Node, e.Err)
+		if e.Node == a.opt.Driver {
+			a.leave(e.Err)
+		}
 		return
 	}
 	if d := a.drivers[e.Node]; (a.lost[e.Node] != 0 || e.Node == a.opt.Parent) && !a.closed && (d == nil || d.epoch == 0) {
 		a.deny(a.find(e.Node))
+	}
+}
+
+// leave ends the agent, as its driver has left, unless it ends already.
+func (a *agent) leave(why error) {
+	if why != nil {
+		why = &NodeLostError{Node: a.opt.Driver, Err: why}
+	}
+	select {
+	case a.left <- why:
+	default:
 	}
 }
 

@@ -39,6 +39,10 @@ type Options struct {
 	// or below another one in turn. Empty, or the name of a driver, stands for an agent of
 	// drivers.
 	Parent string
+	// Driver is the name of the driver that an agent works for: when that one leaves, Serve ends.
+	// It may come later than the agent. Other drivers are served until then. Empty stands for
+	// an agent that serves until its context ends, whoever comes and goes. NewDriver ignores it.
+	Driver string
 	// Program says which program the node is, of which version, for Usage.
 	Program string
 	// Log is told what the node cannot tell anybody else; nil means slog.Default.

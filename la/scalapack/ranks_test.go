@@ -20,7 +20,6 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
-	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/mpi"
 )
 
@@ -163,14 +162,10 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 		Transport: t, Runtime: rt, Ops: append(builtin.NewTable().All(), s.Ops()...), Values: kernels.Values(),
 		Errors: append(kernels.Errors(), Errors()...), Log: slog.New(slog.DiscardHandler),
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
+	ctx := context.Background()
 	if w.Rank() > 0 {
-		opt.Transport = &until{t, w.Name(0), stop}
-		if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil
+		opt.Driver = w.Name(0)
+		return cluster.Serve(ctx, opt)
 	}
 	d, err := cluster.NewDriver(opt)
 	if err != nil {
@@ -211,23 +206,6 @@ func through(ctx context.Context, d *cluster.Driver, from, to *held, do func(*bl
 		err = to.share.Store(ctx, d, a)
 	}
 	return err
-}
-
-// until is the transport of a rank that serves until the driver leaves.
-type until struct {
-	transport.Transport
-	driver string
-	left   func()
-}
-
-// Start implements [transport.Transport].
-func (u *until) Start(h transport.Handler, e func(transport.Event)) error {
-	return u.Transport.Start(h, func(x transport.Event) {
-		e(x)
-		if x.Node == u.driver && !x.Joined {
-			u.left()
-		}
-	})
 }
 
 // check returns an error if the array is not as it is to be: what is no element, NaN.

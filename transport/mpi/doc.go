@@ -3,7 +3,13 @@
 //
 //	w, err := mpi.Open()              // on all ranks; MPI_Init, unless the program has
 //	t, err := w.New(mpi.Options{})    // on all ranks: a transport.Transport
-//	…                                 // cluster.NewDriver on one rank, cluster.Serve on others
+//	if w.Rank() > 0 {
+//		err = cluster.Serve(ctx, cluster.Options{Transport: t, Driver: w.Name(0), …})
+//	} else {
+//		d, err := cluster.NewDriver(cluster.Options{Transport: t, …})
+//		…                         // what rank 0 computes on d
+//		err = d.Close()           // has Serve return nil on the others
+//	}
 //	err = w.Close()                   // on all ranks; MPI_Finalize
 //
 // It needs the tag mpi, Linux and a C compiler; otherwise Open returns a *[BuildError]. Two

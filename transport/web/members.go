@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -91,7 +92,7 @@ func (m *members) meets(name string, life uint64) bool {
 func (m *members) known(name, address string, life uint64, now time.Time) *member {
 	x := m.byName[name]
 	if x != nil && x.life != life && x.there {
-		m.left(x, nil, now)
+		m.left(x, errAnew, now)
 	}
 	if x == nil || x.life != life {
 		x = &member{name: name, life: life, since: now}
@@ -100,6 +101,9 @@ func (m *members) known(name, address string, life uint64, now time.Time) *membe
 	x.address = address
 	return x
 }
+
+// errAnew is why a node has left that did not say so.
+var errAnew = errors.New("it has begun anew")
 
 // left notes that a node has gone. The caller holds mu.
 func (m *members) left(x *member, why error, now time.Time) {
