@@ -241,7 +241,7 @@ soak: ## 10,000 random programs on nodes with faults (SEEDS=N), 200 factorizatio
 	$(GO) test ./exec/cluster -count=1 -run '^TestFaults$$' -timeout 10h -v -seeds $(or $(SEEDS),10000)
 	$(GO) test ./cmd/labench -count=1 -run '^TestAgentLost$$' -timeout 10h -v -losses $(or $(LOSSES),200)
 
-bench-cluster: ## two agents of one core in turns with ScaLAPACK, StarPU on two ranks (N=8192 OPS= TURNS= NBS= SWEEP=)
+bench-cluster: ## two nodes, over HTTP and MPI, in turns with ScaLAPACK and StarPU (N=8192 OPS= TURNS= NBS= SWEEP=)
 	@N='$(N)' OPS='$(OPS)' TURNS='$(TURNS)' NBS='$(NBS)' SWEEP='$(SWEEP)' cmd/labench/testdata/scalapack/compare
 
 bench-tasks: ## what a task costs, in turns with OpenMP and StarPU where they are installed
