@@ -13,18 +13,23 @@ import (
 // TestAsum: the sums of moduli by column and row and the largest one are those of the
 // definition, for triangles and what they stand for, and NaN stays.
 func TestAsum(t *testing.T) {
+	t.Run("f64", func(t *testing.T) { testAsum[float64](t, 1e-13) })
+	t.Run("f32", func(t *testing.T) { testAsum[float32](t, 1e-6) })
+}
+
+func testAsum[T kernels.Element](t *testing.T, tol float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range []kernels.Asum{{}, {Uplo: blas.Lower}, {Uplo: blas.Upper}, {Uplo: blas.Lower, Symmetric: true}, {Uplo: blas.Upper, Symmetric: true}} {
 		for _, n := range []int{1, 3, 4, 17} {
 			for _, bad := range []float64{0, math.NaN(), math.Inf(-1)} {
-				a, s := asumTile(n, n), asumTile(3, n+2)
+				a, s := asumTile[T](n, n), asumTile[T](3, n+2)
 				for i := range n {
 					for j := range n {
-						a.Set(i, j, rng.NormFloat64())
+						a.Set(i, j, T(rng.NormFloat64()))
 					}
 				}
 				if bad != 0 {
-					a.Set(n/2, n/2, bad)
+					a.Set(n/2, n/2, T(bad))
 				}
 				columns, rows, top := make([]float64, n), make([]float64, n), 0.0
 				for i := range n {
@@ -36,17 +41,18 @@ func TestAsum(t *testing.T) {
 							}
 							k, l = j, i
 						}
-						v := math.Abs(a.At(k, l))
+						v := math.Abs(float64(a.At(k, l)))
 						columns[j] += v
 						rows[i] += v
 						top = max(top, v)
 					}
 				}
-				if err := asum[float64](&versions.Call{Params: &p, Args: []any{a, s}}); err != nil {
+				if err := asum[T](&versions.Call{Params: &p, Args: []any{a, s}}); err != nil {
 					t.Fatal(err)
 				}
-				same := func(x, y float64) bool {
-					return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-13*math.Abs(y)
+				same := func(got T, y float64) bool {
+					x := float64(got)
+					return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= tol*math.Abs(y)
 				}
 				for i := range n {
 					if !same(s.At(0, i), columns[i]) || !same(s.At(1, i), rows[i]) || !same(s.At(2, 0), top) {
@@ -59,7 +65,7 @@ func TestAsum(t *testing.T) {
 }
 
 func BenchmarkAsum(b *testing.B) {
-	a, s := asumTile(512, 512), asumTile(3, 512)
+	a, s := asumTile[float64](512, 512), asumTile[float64](3, 512)
 	b.SetBytes(512 * 512 * 8)
 	c := &versions.Call{Params: &kernels.Asum{}, Args: []any{a, s}}
 	for b.Loop() {
@@ -67,6 +73,6 @@ func BenchmarkAsum(b *testing.B) {
 	}
 }
 
-func asumTile(m, n int) *kernels.Tile[float64] {
-	return &kernels.Tile[float64]{Rows: m, Cols: n, Stride: n, Data: make([]float64, m*n)}
+func asumTile[T kernels.Element](m, n int) *kernels.Tile[T] {
+	return &kernels.Tile[T]{Rows: m, Cols: n, Stride: n, Data: make([]T, m*n)}
 }

@@ -236,6 +236,13 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 		inPlace := bad
 		if !r.PacksA(blas.NoTrans, n, a.Stride) { // then a product reads its rows where they lie
 			inPlace = a
+			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+				var p kernels.Packing
+				p.Init(allRoom, 2)
+				if x := packedLeft(&p, r, a, trans, n, n); (x == nil) != (trans == blas.NoTrans) {
+					t.Errorf("%s: a left operand, %c, that is read where it lies, or packed: %d elements", name, trans, len(x))
+				}
+			}
 		}
 		vg := run(ops.Geqrt, &kernels.Geqrt{IB: ib}, nil, nil, a, f)
 		vs := run(ops.Tsqrt, &kernels.Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
