@@ -78,17 +78,25 @@ func (a *Matrix[T]) Close() error {
 			if a.away.beside != nil {
 				a.away.beside.Release()
 			}
+			for _, f := range a.away.after {
+				f()
+			}
 		})
 		a.away.changed()
 	}
 	return nil
 }
 
+// AfterClose has Close call f when the nodes have forgotten a, which is distributed: for what
+// they may need until then to make its tiles again. It must not be called beside Close.
+func (a *Matrix[T]) AfterClose(f func()) { a.away.after = append(a.away.after, f) }
+
 // away is where the tiles of a Matrix are that are on other nodes.
 type away[T Element] struct {
 	keeper   exec.Keeper
 	kept     exec.Kept
 	beside   exec.Kept // what goes with it: see RotationsFor; nil if there is nothing
+	after    []func()  // of AfterClose
 	end      sync.Once
 	released atomic.Bool
 

@@ -57,8 +57,8 @@ func (e *CheckpointError) Error() string {
 // Unwrap returns the cause.
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
-// stateSuffix ends the names of states.
-const stateSuffix = ".state"
+// stateSuffix ends the names of states, and unfinishedSuffix of one that is being written.
+const stateSuffix, unfinishedSuffix = ".state", ".tmp"
 
 // validate reports a checkpoint that makes no sense.
 func (c *Checkpoint) validate() error {
@@ -84,29 +84,31 @@ func (c *Checkpoint) path(op string, step int) string {
 	return filepath.Join(c.Dir, fmt.Sprintf("%s-%08d%s", op, step, stateSuffix))
 }
 
+// files returns those of op with the suffix, the latest first.
+func (c *Checkpoint) files(op, suffix string) (paths []string, err error) {
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &CheckpointError{c.Dir, "cannot be read", err}
+	}
+	for _, e := range slices.Backward(entries) { // they are sorted
+		if strings.HasPrefix(e.Name(), op+"-") && strings.HasSuffix(e.Name(), suffix) {
+			paths = append(paths, filepath.Join(c.Dir, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
 // states returns the files of states of op, the latest first. It also removes
 // files that were being written when the program died.
 func (c *Checkpoint) states(op string) ([]string, error) {
-	entries, err := os.ReadDir(c.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	unfinished, err := c.files(op, stateSuffix+unfinishedSuffix)
 	if err != nil {
-		return nil, &CheckpointError{c.Dir, "cannot be read", err}
+		return nil, err
 	}
-	var paths []string
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case !strings.HasPrefix(name, op+"-"):
-		case strings.HasSuffix(name, stateSuffix):
-			paths = append(paths, filepath.Join(c.Dir, name))
-		case strings.HasSuffix(name, stateSuffix+".tmp"):
-			os.Remove(filepath.Join(c.Dir, name))
-		}
+	for _, path := range unfinished {
+		os.Remove(path)
 	}
-	slices.Sort(paths)
-	slices.Reverse(paths)
-	return paths, nil
+	return c.files(op, stateSuffix)
 }
 
 // load returns the latest state of op that is whole, nil if there are none.
@@ -185,7 +187,7 @@ func onNodes[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Pro
 // writeDurably gives path the content that write makes, or leaves it as it was;
 // both the content and the name are on the device when it returns.
 func writeDurably(path string, write func(*os.File) error) (err error) {
-	tmp := path + ".tmp"
+	tmp := path + unfinishedSuffix
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
@@ -261,9 +263,27 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T
 			}
 		}
 	}
-	paths, err := c.states(s.Op)
-	for _, p := range paths {
-		os.Remove(p)
+	return c.ended(s.Op, from, func(f func()) { s.Matrix.AfterClose(f) })
+}
+
+// ended removes the states of op. That in the file from, if there is one, gets out of the way
+// only: what is lost with a node is made again from it. It is removed after the close.
+func (c *Checkpoint) ended(op, from string, afterClose func(func())) error {
+	paths, err := c.states(op)
+	if err != nil {
+		return err
+	}
+	old, err := c.files(op, stateSuffix+file.EndedSuffix) // of programs that have died
+	for _, p := range append(paths, old...) {
+		if p != from {
+			os.Remove(p)
+			continue
+		}
+		ended := p + file.EndedSuffix
+		if err := os.Rename(p, ended); err != nil {
+			return &CheckpointError{p, "cannot be renamed", err}
+		}
+		afterClose(func() { os.Remove(ended) })
 	}
 	return err
 }
@@ -314,6 +334,9 @@ func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoin
 		return nil, stats, 0, err
 	}
 	resumed = s.Step
+	if !a.IsDistributed() {
+		from = ""
+	}
 	return s, r.stats, resumed, goOn(ctx, e, c, w, s, from)
 }
 

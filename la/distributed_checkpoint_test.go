@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/la"
@@ -19,8 +20,9 @@ import (
 const awayOrder, awayTile = 150, 16
 
 // awayFactors factors a random matrix in place and returns the elements, the pivots of LU, and
-// an estimate of the condition; without a checkpoint if Dir is "".
-func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, keep la.Checkpoint, began func()) (resumed int, result []float64, err error) {
+// an estimate of the condition; without a checkpoint if Dir is "". It calls lose before and after
+// the factorization.
+func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, keep la.Checkpoint, lose func(ended bool)) (resumed int, result []float64, err error) {
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: awayTile})
 	if err != nil {
 		return 0, nil, err
@@ -38,7 +40,7 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 	if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, seed, bump) }); err != nil {
 		return 0, nil, err
 	}
-	began()
+	lose(false)
 	f, c := la.NewLU[float64](e), la.NewCholesky[float64](e)
 	if op == "lu, tournament" {
 		if f, err = la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TournamentPivoting}); err != nil {
@@ -71,6 +73,7 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 	if err != nil {
 		return resumed, nil, err
 	}
+	lose(true)
 	for i := range awayOrder {
 		for j := range awayOrder {
 			result = append(result, a.At(i, j))
@@ -123,7 +126,8 @@ func sameBits(t *testing.T, what string, got, want []float64) {
 }
 
 // TestDistributedCheckpoint: the nodes write the states of a distributed matrix, and another
-// driver with other nodes goes on from them, also when one of these is lost. It has the bits
+// driver with other nodes goes on from them, also when one of these is lost then, and one after
+// the end. It has the bits
 // of one machine without a checkpoint.
 func TestDistributedCheckpoint(t *testing.T) {
 	one, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
@@ -131,7 +135,7 @@ func TestDistributedCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer one.Close()
-	nothing := func() {}
+	nothing := func(bool) {}
 	for _, op := range []string{"cholesky", "lu", "lu, tournament", "qr, flat", "qr, greedy"} {
 		dir := t.TempDir()
 		_, want, err := awayFactors(context.Background(), one, op, 7, la.Checkpoint{}, nothing)
@@ -166,11 +170,15 @@ func TestDistributedCheckpoint(t *testing.T) {
 		}
 		damaged, other := copyOf(), copyOf()
 		second, kill := nodes(t, 3, true)
-		resumed, got, err := awayFactors(context.Background(), second, op, 7, la.Checkpoint{Dir: dir, Every: 5, Resume: true}, func() {
-			go func() {
-				time.Sleep(20 * time.Millisecond)
-				kill[1]()
-			}()
+		resumed, got, err := awayFactors(context.Background(), second, op, 7, la.Checkpoint{Dir: dir, Every: 5, Resume: true}, func(ended bool) {
+			if !ended {
+				time.AfterFunc(time.Millisecond, kill[1])
+				return
+			}
+			kill[2]() // what only it had comes from the state, of which the program is done with
+			if left, _ := os.ReadDir(dir); len(left) != 1 || !strings.HasSuffix(left[0].Name(), file.EndedSuffix) {
+				t.Errorf("%s: %v is there before the matrix is closed", op, left)
+			}
 		})
 		if err != nil || resumed == 0 {
 			t.Fatalf("%s: resumed after %d panels: %v", op, resumed, err)
