@@ -348,22 +348,17 @@ func (j *job) Completed() int { return int(j.endings.done.Load()) }
 // cancelled returns why t must not run, nil if it may: what it would read was not made, a
 // task before it has failed, or the job's context has ended.
 func (j *job) cancelled(t *graph.Task) *graph.Fault {
-	if f := t.Tainted(); f != nil {
-		j.outcome.Inherit(f)
+	f := j.outcome.Bars(t)
+	if f != nil || j.ended == nil {
 		return f
 	}
-	if j.outcome.GoesOn(t.ID()) {
-		if j.ended == nil {
-			return nil
-		}
-		select {
-		case <-j.ended: // the watch may come late when all cores are busy
-			j.outcome.Abort(context.Cause(j.ctx))
-		default:
-			return nil
-		}
+	select {
+	case <-j.ended: // the watch may come late when all cores are busy
+		j.outcome.Abort(context.Cause(j.ctx))
+		return j.outcome.Why()
+	default:
+		return nil
 	}
-	return j.outcome.Why()
 }
 
 // fail records that t has failed for good and does what its policy says (graph.Failure):

@@ -103,3 +103,18 @@ func (c *catalog) index(n *node) int {
 
 // titleOf returns the key of a matrix in placement.titles.
 func titleOf(r transport.Ref) [2]uint64 { return [2]uint64{r.Job, uint64(r.Matrix)} }
+
+// scarce returns the error of a task for which no node has the memory, of those that are there
+// and can execute it.
+func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *MemoryError {
+	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
+	for i, n := range c.nodes {
+		if !s.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
+			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
+			if err.Need <= err.Memory {
+				err.Kept = n.memory.kept(i, uses)
+			}
+		}
+	}
+	return err
+}

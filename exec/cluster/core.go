@@ -172,7 +172,7 @@ func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := c.data.of(o.Datum)
-		if o.Mode&graph.In == 0 || e.has(node) || repeats(t, k) {
+		if o.Mode&graph.In == 0 || e.has(node) || foremost(t, k) < k {
 			continue
 		}
 		if from, soon := e.fetched(node); len(from) > 0 {

@@ -328,9 +328,20 @@ func (e *entry) brought(kept bool) {
 	e.home = stay{true, e.version, e.ref}
 }
 
-// vain notes that the latest version was asked of all its holders in vain. Only what lies
-// in the program's memory is there for sure.
+// vain notes that the latest version was asked of all its holders in vain, also if it is a
+// second copy of what another entry stands for. Only what lies in the program's memory is there
+// for sure.
 func (e *entry) vain() {
+	e.gone()
+	if x := e.copyOf; x != nil && x.ref == e.name() {
+		x.gone()
+	} else if x != nil && x.second.copy != nil && x.second.copy.ref == e.name() {
+		x.second.copy.gone()
+	}
+}
+
+// gone notes that its holders do not have it.
+func (e *entry) gone() {
 	e.holders, e.shares = e.holders[:0], e.shares[:0]
 	if e.home.there && e.home.version == e.version {
 		e.holders = append(e.holders, 0)
@@ -408,6 +419,16 @@ func (d *directory) over(job uint64) {
 	for i, all := range d.stale {
 		d.stale[i] = slices.DeleteFunc(all, func(r transport.Ref) bool { return r.Job == job })
 	}
+}
+
+// foremost returns the first operand of t of the same datum as operand k.
+func foremost(t *graph.Task, k int) int {
+	for i := range k {
+		if t.Operand(i).Datum == t.Operand(k).Datum {
+			return i
+		}
+	}
+	return k
 }
 
 // first reports whether operand k is the first with its datum that t writes.

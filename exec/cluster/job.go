@@ -70,7 +70,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if j.most > 0 && bytesUsed(uses) > j.most {
 		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
 			c, _ := s.Constraints.(*versions.Constraints)
-			err := j.scarce(s.Op.OpName(), uses, j.sched.fit.asked(question{op, c}))
+			err := j.scarce(&j.sched.seating, s.Op.OpName(), uses, j.sched.fit.asked(question{op, c}))
 			j.outcome.Abort(err)
 			return 0, err
 		}

@@ -167,7 +167,7 @@ func (p *placement) dismiss() bool {
 		p.breaks()
 	}
 	for _, t := range all {
-		if f := p.cancelled(t); f != nil {
+		if f := p.outcome.Bars(t); f != nil {
 			p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
 			p.end(t, -1, graph.Cancelled, f)
 			continue
@@ -198,7 +198,7 @@ func (p *placement) squeeze() bool {
 			return false
 		}
 	}
-	p.outcome.Abort(p.scarce(t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
+	p.outcome.Abort(p.scarce(&p.sched.seating, t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
 	return true // all are cancelled
 }
 
@@ -213,26 +213,11 @@ func (p *placement) relieved() {
 	}
 }
 
-// scarce returns the error of a task for which no node has the memory, of those that can
-// execute it.
-func (p *placement) scarce(task string, uses []*entry, can *answer) *MemoryError {
-	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
-	for i, n := range p.nodes {
-		if !p.sched.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
-			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
-			if err.Need <= err.Memory {
-				err.Kept = n.memory.kept(i, uses)
-			}
-		}
-	}
-	return err
-}
-
 // give gives a node a task, or cancels it. It says of each operand which version the task
 // reads, and from whom the node can have it: of those that the directory knows now. The
 // caller holds mu.
 func (p *placement) give(t *graph.Task, i int) {
-	if f := p.cancelled(t); f != nil {
+	if f := p.outcome.Bars(t); f != nil {
 		p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
 		p.end(t, i, graph.Cancelled, f)
 		return
@@ -338,18 +323,6 @@ func (p *placement) send(i int) {
 		work.run(tasks)
 		return nil
 	})
-}
-
-// cancelled returns why t must not run, nil if it may.
-func (p *placement) cancelled(t *graph.Task) *graph.Fault {
-	if f := t.Tainted(); f != nil {
-		p.outcome.Inherit(f)
-		return f
-	}
-	if p.outcome.GoesOn(t.ID()) {
-		return nil
-	}
-	return p.outcome.Why()
 }
 
 // ended takes the ends of tasks that a node has executed. What comes late, from a node
@@ -464,11 +437,6 @@ func (p *placement) vain(e *entry, why error) {
 	names := strings.Join(p.holders(e), ", ")
 	p.opt.Log.Info("nodes did not give what they were to have", "nodes", names, "data", e.called(), "error", why)
 	e.vain()
-	if x := e.copyOf; x != nil && x.ref == e.name() {
-		x.vain()
-	} else if x != nil && x.second.copy != nil && x.second.copy.ref == e.name() {
-		x.second.copy.vain()
-	}
 	if p.vains++; p.vains > 1000 {
 		p.outcome.Abort(&NodeLostError{Node: names, Err: why})
 	}
@@ -502,14 +470,8 @@ func (p *placement) handed(n *node, at int, m *end) {
 			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
 			continue
 		}
-		d := f.task.Operand(k).Datum
-		for i := range k { // the first to name it stands for all
-			if f.task.Operand(i).Datum == d {
-				k = i
-				break
-			}
-		}
-		p.tell(f.task, exec.Step{State: graph.Running, Note: "it has finished with " + d.String(), Node: n.name})
+		k = foremost(f.task, k)
+		p.tell(f.task, exec.Step{State: graph.Running, Note: "it has finished with " + f.task.Operand(k).Datum.String(), Node: n.name})
 		p.sched.handed(f, k)
 		p.written(f, k)
 		p.arrived(p.graph.Give(f.task, k, nil), at)

@@ -181,23 +181,13 @@ func (s *scheduler) only(t *graph.Task) {
 func (s *scheduler) parts(t *graph.Task, yield func(node int, bytes int64)) {
 	for k := range t.Len() {
 		o := t.Operand(k)
-		if o.Mode&graph.In == 0 || repeats(t, k) {
+		if o.Mode&graph.In == 0 || foremost(t, k) < k {
 			continue
 		}
 		for _, h := range s.data.of(o.Datum).holders {
 			yield(h, o.Datum.Bytes)
 		}
 	}
-}
-
-// repeats reports whether an earlier operand of t is of the same datum as operand k.
-func repeats(t *graph.Task, k int) bool {
-	for i := range k {
-		if t.Operand(i).Datum == t.Operand(k).Datum {
-			return true
-		}
-	}
-	return false
 }
 
 // gives has nodes take tasks as long as they have room, one node after the other, so that none

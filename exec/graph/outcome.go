@@ -31,6 +31,19 @@ func (o *Outcome) last() uint64 { return math.MaxUint64 - o.barred.Load() }
 // task may start while another one fails. That does no harm, its result is not used.
 func (o *Outcome) GoesOn(id TaskID) bool { return uint64(id) <= o.last() }
 
+// Bars returns why t must not start, nil if it may: what it would read was not made, or it does
+// not go on.
+func (o *Outcome) Bars(t *Task) *Fault {
+	if f := t.Tainted(); f != nil {
+		o.inherit(f)
+		return f
+	}
+	if o.GoesOn(t.ID()) {
+		return nil
+	}
+	return o.Why()
+}
+
 // Cancelled reports whether everything is cancelled. A task that fails bars those after
 // it, and its number is at least 1.
 func (o *Outcome) Cancelled() bool { return o.last() == 0 }
@@ -56,9 +69,9 @@ func (o *Outcome) Abort(cause error) {
 	o.mu.Unlock()
 }
 
-// Inherit notes the fault of a version that a task would have read. It may be that of
+// inherit notes the fault of a version that a task would have read. It may be that of
 // an earlier job on the same data.
-func (o *Outcome) Inherit(f *Fault) {
+func (o *Outcome) inherit(f *Fault) {
 	o.mu.Lock()
 	if o.fault == nil {
 		o.fault = f
