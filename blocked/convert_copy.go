@@ -3,6 +3,7 @@ package blocked
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/transpose"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -169,7 +170,7 @@ func (o origin[T]) copyRect(w window[T], g0, g1, c0, c1 int, side blas.Uplo) {
 			ld := w.t.Stride
 			if swapped {
 				to := w.t.Data[(q-w.i0)*ld+p-w.j0:]
-				transpose(to, ld, from, s.Stride, qEnd-q, pEnd-p)
+				transpose.Copy(to, ld, from, s.Stride, qEnd-q, pEnd-p)
 			} else {
 				to := w.t.Data[(p-w.i0)*ld+q-w.j0:]
 				copyRows(to, ld, from, s.Stride, pEnd-p, qEnd-q, o.m.rows <= fetchBytes/int(unsafe.Sizeof(*new(T)))/max(1, s.Stride))
@@ -199,35 +200,5 @@ func copyRows[T Element](dst []T, ld int, src []T, ss, rows, cols int, fetch boo
 	}
 	for r := range rows {
 		copy(dst[r*ld:r*ld+cols], src[r*ss:r*ss+cols])
-	}
-}
-
-// transpose sets the rows×cols block dst to the transpose of the cols×rows
-// block src: dst[r*ld+c] = src[c*ss+r].
-func transpose[T Element](dst []T, ld int, src []T, ss, rows, cols int) {
-	// Eight columns of src at a time are one cache line of float64, used up
-	// while it is there, and eight streams into dst.
-	const block = 8
-	r := 0
-	for ; r+block <= rows; r += block {
-		d0 := dst[(r+0)*ld:][:cols]
-		d1 := dst[(r+1)*ld:][:cols]
-		d2 := dst[(r+2)*ld:][:cols]
-		d3 := dst[(r+3)*ld:][:cols]
-		d4 := dst[(r+4)*ld:][:cols]
-		d5 := dst[(r+5)*ld:][:cols]
-		d6 := dst[(r+6)*ld:][:cols]
-		d7 := dst[(r+7)*ld:][:cols]
-		for c := range cols {
-			s := (*[block]T)(src[c*ss+r:])
-			d0[c], d1[c], d2[c], d3[c] = s[0], s[1], s[2], s[3]
-			d4[c], d5[c], d6[c], d7[c] = s[4], s[5], s[6], s[7]
-		}
-	}
-	for ; r < rows; r++ {
-		d := dst[r*ld:][:cols]
-		for c := range d {
-			d[c] = src[c*ss+r]
-		}
 	}
 }

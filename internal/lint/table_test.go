@@ -46,7 +46,7 @@ func table() []entry {
 		// Apart from la, for those who have ScaLAPACK.
 		{
 			pkg:     "la/scalapack",
-			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions"},
+			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions", "internal/transpose"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{pkg: "la/scalapack/internal/netlib"},
@@ -56,7 +56,7 @@ func table() []entry {
 			pkg: "blocked",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory.
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/topo"},
+			tessera: []string{"kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/topo", "internal/transpose"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
@@ -138,6 +138,7 @@ func table() []entry {
 		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},
 		{pkg: "internal/filelock", third: []string{"golang.org/x/sys/windows"}},
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
+		{pkg: "internal/transpose"},
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/transpose"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -66,10 +67,9 @@ func pack[T kernels.Element](s *Process, call *versions.Call) error {
 	if err := shaped(t, m, n); err != nil {
 		return err
 	}
-	each(rows, cols, func(i, j, local, column, n int) {
-		for k, v := range a.local[column*int(a.desc.LLD)+local:][:n] {
-			t.Data[(i+k)*t.Stride+j] = v
-		}
+	ld := int(a.desc.LLD)
+	each(rows, cols, func(i, j, local, column, m, n int) {
+		transpose.Copy(t.Data[i*t.Stride+j:], t.Stride, a.local[column*ld+local:], ld, m, n)
 	})
 	return nil
 }
@@ -90,12 +90,19 @@ func unpack[T kernels.Element](s *Process, call *versions.Call) error {
 	if x.I != x.J {
 		uplo = blas.All
 	}
+	ld := int(a.desc.LLD)
 	row, col := indices(rows, m), indices(cols, n)
-	each(rows, cols, func(i, j, local, column, n int) {
-		to := a.local[column*int(a.desc.LLD)+local:][:n]
-		for k := range to {
-			if uplo == blas.All || uplo == blas.Lower && row[i+k] >= col[j] || uplo == blas.Upper && row[i+k] <= col[j] {
-				to[k] = t.Data[(i+k)*t.Stride+j]
+	each(rows, cols, func(i, j, local, column, m, n int) {
+		to, from := a.local[column*ld+local:], t.Data[i*t.Stride+j:]
+		if uplo == blas.All {
+			transpose.Copy(to, ld, from, t.Stride, n, m)
+			return
+		}
+		for k := range n {
+			for l := range m {
+				if uplo == blas.Lower && row[i+l] >= col[j+k] || uplo == blas.Upper && row[i+l] <= col[j+k] {
+					to[k*ld+l] = from[l*t.Stride+k]
+				}
 			}
 		}
 	})

@@ -20,7 +20,7 @@ import (
 )
 
 // processes starts a driver that is in no grid and computes nothing, and a node for each process.
-func processes(t *testing.T, g Grid) (*cluster.Driver, []*Process) {
+func processes(t testing.TB, g Grid) (*cluster.Driver, []*Process) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })

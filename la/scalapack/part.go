@@ -100,22 +100,14 @@ func shaped[T kernels.Element](t *kernels.Tile[T], m, n int) error {
 	return nil
 }
 
-// strip is how many columns of an array are gone through at once: a row of a tile has them in
-// one or two lines of the cache.
-const strip = 8
-
-// each calls f with pieces of the array that x has of a tile: a column of it from local on, which
-// goes down column j of the part from row i on.
-func each(rows, cols []run, f func(i, j, local, column, n int)) {
+// each calls f with the blocks of the array that x has of a tile: from the places local and
+// column there, m×n elements that are in the part from row i and column j on.
+func each(rows, cols []run, f func(i, j, local, column, m, n int)) {
 	i := 0
 	for _, r := range rows {
 		j := 0
 		for _, c := range cols {
-			for lo := 0; lo < r.n; lo += strip { // columns of a few rows, which the cache keeps
-				for k := range c.n {
-					f(i+lo, j+k, r.local+lo, c.local+k, min(strip, r.n-lo))
-				}
-			}
+			f(i, j, r.local, c.local, r.n, c.n)
 			j += c.n
 		}
 		i += r.n

@@ -1,0 +1,2 @@
+// Package transpose copies rectangles of memory by rows into such by columns.
+package transpose
