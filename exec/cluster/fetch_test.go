@@ -169,5 +169,12 @@ func TestSpare(t *testing.T) {
 		s.forget(3)
 		time.Sleep(spareTime + 1)
 		kept(0)
+		want(4, 0, 4)
+		s.held[transport.Ref{Job: 4, I: 1}] = &held{value: new(int)} // whose memory nobody can use
+		s.drop(transport.Ref{Job: 4})
+		kept(128)
+		s.forget(4)
+		time.Sleep(spareTime + 1)
+		kept(0)
 	})
 }

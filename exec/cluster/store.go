@@ -236,7 +236,7 @@ func (s *store) drop(r transport.Ref) {
 		s.through.Drop(r)
 		return
 	}
-	delete(s.held, datum(r))
+	s.leaves(datum(r))
 	s.mu.Unlock()
 	s.through.Drop(r) // which waits for those who read it
 	s.overwrites(h.value)
@@ -261,7 +261,7 @@ func (s *store) forget(job uint64) {
 			if h.home != nil {
 				all = append(all, h.home.ref, h.home.baseRef)
 			}
-			delete(s.held, k)
+			s.leaves(k)
 		}
 	}
 	s.mu.Unlock()

@@ -150,13 +150,14 @@ func (s *values) spares(value any) {
 		s.spare[k] = append(s.spare[k], v)
 		s.spareBytes += n
 	}
-	if len(s.held) == 0 {
-		s.fade()
-	}
 }
 
-// fade has what is kept go if nothing comes for a while. The caller holds mu.
-func (s *values) fade() {
+// leaves notes that a datum has gone. What is kept goes, too, if the node then has nothing for a
+// while. The caller holds mu.
+func (s *values) leaves(r transport.Ref) {
+	if delete(s.held, r); len(s.held) > 0 {
+		return
+	}
 	if s.fades != nil {
 		s.fades.Reset(spareTime)
 		return
