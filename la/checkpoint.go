@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
@@ -57,8 +59,8 @@ func (e *CheckpointError) Error() string {
 // Unwrap returns the cause.
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
-// stateSuffix ends the names of states, and unfinishedSuffix of one that is being written.
-const stateSuffix, unfinishedSuffix = ".state", ".tmp"
+// How the names of files end: of states; then of what is being written, or lent to nodes.
+const stateSuffix, unfinishedSuffix, lentSuffix = ".state", ".tmp", ".lent"
 
 // validate reports a checkpoint that makes no sense.
 func (c *Checkpoint) validate() error {
@@ -84,14 +86,14 @@ func (c *Checkpoint) path(op string, step int) string {
 	return filepath.Join(c.Dir, fmt.Sprintf("%s-%08d%s", op, step, stateSuffix))
 }
 
-// files returns those of op with the suffix, the latest first.
+// files returns those of states of op with the suffix, the latest first.
 func (c *Checkpoint) files(op, suffix string) (paths []string, err error) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &CheckpointError{c.Dir, "cannot be read", err}
 	}
 	for _, e := range slices.Backward(entries) { // they are sorted
-		if strings.HasPrefix(e.Name(), op+"-") && strings.HasSuffix(e.Name(), suffix) {
+		if strings.HasPrefix(e.Name(), op+"-") && strings.Contains(e.Name(), stateSuffix) && strings.HasSuffix(e.Name(), suffix) {
 			paths = append(paths, filepath.Join(c.Dir, e.Name()))
 		}
 	}
@@ -99,16 +101,45 @@ func (c *Checkpoint) files(op, suffix string) (paths []string, err error) {
 }
 
 // states returns the files of states of op, the latest first. It also removes
-// files that were being written when the program died.
+// files that were being written, or lent, when the program died.
 func (c *Checkpoint) states(op string) ([]string, error) {
-	unfinished, err := c.files(op, stateSuffix+unfinishedSuffix)
+	unfinished, err := c.files(op, unfinishedSuffix)
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range unfinished {
+	lent, err := c.files(op, lentSuffix)
+	if err != nil {
+		return nil, err
+	}
+	ours := func(path string) bool { return strings.Contains(filepath.Base(path), lentBy()) }
+	for _, path := range append(unfinished, slices.DeleteFunc(lent, ours)...) {
 		os.Remove(path)
 	}
 	return c.files(op, stateSuffix)
+}
+
+// lends counts the files that were lent.
+var lends atomic.Uint64
+
+// lentBy is a part of the names of files that this process lends.
+func lentBy() string { return fmt.Sprintf(".%d-", os.Getpid()) }
+
+// lend gives the file of a state another name, under which nodes read it, and may read it again
+// when the state is gone. It is to be called back then. Where no file can have two names it is
+// copied.
+func lend(path string) (name string, back func(), err error) {
+	name = fmt.Sprint(path, lentBy(), lends.Add(1), lentSuffix)
+	if os.Link(path, name) != nil {
+		from, err := os.Open(path)
+		if err != nil {
+			return "", nil, err
+		}
+		defer from.Close()
+		if err := writeDurably(name, func(to *os.File) error { _, err := io.Copy(to, from); return err }); err != nil {
+			return "", nil, err
+		}
+	}
+	return name, func() { os.Remove(name) }, nil
 }
 
 // load returns the latest state of op that is whole, nil if there are none.
@@ -153,9 +184,8 @@ func loadFile[T Element](path string) (*file.State[T], error) {
 	return file.ReadState[T](f)
 }
 
-// save writes a state, of a distributed matrix by its nodes, and removes all but the two latest
-// and that from which the factorization has gone on.
-func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T], from string) error {
+// save writes a state, of a distributed matrix by its nodes, and removes all but the two latest.
+func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T]) error {
 	path := c.path(s.Op, s.Step)
 	err := writeDurably(path, func(f *os.File) error {
 		if s.Matrix.IsDistributed() {
@@ -172,9 +202,7 @@ func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 		return err
 	}
 	for _, old := range paths[min(2, len(paths)):] {
-		if old != from {
-			os.Remove(old)
-		}
+		os.Remove(old)
 	}
 	return nil
 }
@@ -238,12 +266,11 @@ func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, w st
 		return nil, stats, 0, err
 	}
 	resumed = s.Step
-	return s, stats, resumed, goOn(ctx, e, c, w, s, "")
+	return s, stats, resumed, goOn(ctx, e, c, w, s)
 }
 
-// goOn takes the steps that are left, and keeps states. From is the file from which the state
-// comes, if what is lost with a node is made again from there.
-func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], s *file.State[T], from string) error {
+// goOn takes the steps that are left, and keeps states.
+func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], s *file.State[T]) error {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return &CheckpointError{c.Dir, "cannot be made", err}
 	}
@@ -258,32 +285,14 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T
 			return err
 		}
 		if s.Step = to; to < panels {
-			if err := save(ctx, e, c, s, from); err != nil {
+			if err := save(ctx, e, c, s); err != nil {
 				return err
 			}
 		}
 	}
-	return c.ended(s.Op, from, func(f func()) { s.Matrix.AfterClose(f) })
-}
-
-// ended removes the states of op. That in the file from, if there is one, gets out of the way
-// only: what is lost with a node is made again from it. It is removed after the close.
-func (c *Checkpoint) ended(op, from string, afterClose func(func())) error {
-	paths, err := c.states(op)
-	if err != nil {
-		return err
-	}
-	old, err := c.files(op, stateSuffix+file.EndedSuffix) // of programs that have died
-	for _, p := range append(paths, old...) {
-		if p != from {
-			os.Remove(p)
-			continue
-		}
-		ended := p + file.EndedSuffix
-		if err := os.Rename(p, ended); err != nil {
-			return &CheckpointError{p, "cannot be renamed", err}
-		}
-		afterClose(func() { os.Remove(ended) })
+	paths, err := c.states(s.Op)
+	for _, p := range paths {
+		os.Remove(p)
 	}
 	return err
 }
@@ -329,24 +338,22 @@ func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoin
 	if err != nil {
 		return nil, stats, 0, err
 	}
-	s, from, err := restore(ctx, e, c, w, a)
+	s, err = restore(ctx, e, c, w, a)
 	if err != nil {
 		return nil, stats, 0, err
 	}
 	resumed = s.Step
-	if !a.IsDistributed() {
-		from = ""
-	}
-	return s, r.stats, resumed, goOn(ctx, e, c, w, s, from)
+	return s, r.stats, resumed, goOn(ctx, e, c, w, s)
 }
 
-// restore overwrites a with the latest state that is whole, and returns it and its
-// file; if there is none, that before the first step.
-func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (*file.State[T], string, error) {
+// restore overwrites a with the latest state that is whole, and returns it; if there is none,
+// that before the first step. What is lost with a node is made again from the file, which
+// therefore is there until a distributed a is closed.
+func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (*file.State[T], error) {
 	input := file.Fingerprint(a)
 	paths, err := c.states(w.op)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	var first error
 	for _, path := range paths {
@@ -356,21 +363,28 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		}
 		if err == nil {
 			if s.Input != input || s.Matrix.Kind() != a.Kind() {
-				return nil, "", &CheckpointError{Path: path, Reason: "it is the state of another matrix, or of another tile size"}
+				return nil, &CheckpointError{Path: path, Reason: "it is the state of another matrix, or of another tile size"}
 			}
 			s.Matrix = a
 			if err := w.room(s); err != nil {
-				return nil, "", &CheckpointError{path, "the factorization cannot go on from it", err}
+				return nil, &CheckpointError{path, "the factorization cannot go on from it", err}
 			}
 			if s.Rotations != nil {
 				s.Rotations, err = blocked.RotationsFor(a, s.Rotations.Options())
 			}
 		}
-		if err == nil {
-			err = file.ReadStateTiles(path, a, s.Rotations, onNodes[T](ctx, e))
+		from := path
+		if err == nil && a.IsDistributed() {
+			var back func()
+			if from, back, err = lend(path); err == nil {
+				a.AfterClose(back)
+			}
 		}
 		if err == nil {
-			return s, path, nil
+			err = file.ReadStateTiles(from, a, s.Rotations, onNodes[T](ctx, e))
+		}
+		if err == nil {
+			return s, nil
 		}
 		if first == nil {
 			first = &CheckpointError{path, "cannot go on from it, nor from an older one", err}
@@ -386,5 +400,5 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 	if first == nil {
 		first = w.room(s)
 	}
-	return s, "", first
+	return s, first
 }

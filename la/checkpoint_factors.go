@@ -86,8 +86,7 @@ func geqrfStepwise[T Element](opt blocked.RotationOptions) stepwise[T] {
 // distributed a the nodes read and write the states, each its tiles, so that they share the
 // file system in which the directory is, and list file.Ops. To go on, a must hold the matrix
 // again, in the same tile size. What is lost with a node is made again from the file from
-// which the factorization has gone on. So at its end that file is only renamed, and a.Close
-// removes it.
+// which the factorization has gone on. So that file stays, under another name, until a is closed.
 //
 // It returns the number of panels that an earlier call had done, 0 if there was no state to go
 // on from. Beside the errors of FactorizeInPlace there is the *CheckpointError; when ctx ends,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/la"
@@ -175,8 +174,8 @@ func TestDistributedCheckpoint(t *testing.T) {
 				time.AfterFunc(time.Millisecond, kill[1])
 				return
 			}
-			kill[2]() // what only it had comes from the state, of which the program is done with
-			if left, _ := os.ReadDir(dir); len(left) != 1 || !strings.HasSuffix(left[0].Name(), file.EndedSuffix) {
+			kill[2]() // what only it had comes from the state
+			if left, _ := os.ReadDir(dir); len(left) != 1 || !strings.HasSuffix(left[0].Name(), ".lent") {
 				t.Errorf("%s: %v is there before the matrix is closed", op, left)
 			}
 		})

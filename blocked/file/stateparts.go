@@ -39,18 +39,9 @@ func (p *place) Validate() error {
 	return nil
 }
 
-// EndedSuffix is what may be put behind the name of a file from which [ReadStateTiles] has read,
-// while tiles may still be made again from it: nodes look there if the name alone is gone.
-const EndedSuffix = ".ended"
-
 // open opens the file of p, if it has the size that the driver has seen.
 func (p *place) open(flag int) (*os.File, error) {
 	f, err := os.OpenFile(p.Path, flag, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		if ended, again := os.OpenFile(p.Path+EndedSuffix, flag, 0); again == nil {
-			f, err = ended, nil
-		}
-	}
 	if err != nil {
 		return nil, &AccessError{File: p.Path, Reason: err.Error(), Missing: errors.Is(err, fs.ErrNotExist)}
 	}
@@ -164,8 +155,7 @@ func openState[T blocked.Element](path string) (s *State[T], at *places, err err
 // the kind, shape and tile size of A, and q, if that is not nil, with its T, by a task for each,
 // which the node executes that is to have it: nodes share the file system, and list [Ops]. Run
 // is as in [WriteStateTiles]. The
-// file must stay as it is as long as what is lost with a node may be made again from it, until
-// a is closed; it may be renamed to have [EndedSuffix].
+// file must stay as it is as long as what is lost with a node may be made again from it.
 //
 // The error is run's, with a *[StateError] for a tile that is damaged, or an *[AccessError]
 // of a node that does not have the file; A is then undefined. It panics with blocked.ErrShape
