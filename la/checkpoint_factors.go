@@ -26,7 +26,7 @@ func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource
 		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
 	})
 	if err == nil {
-		c.u, c.norm = s.Matrix, stats.Norm
+		c.u, c.norm = s.Matrix, newNorms(stats.Norm)
 	}
 	return resumed, err
 }
@@ -92,13 +92,13 @@ func geqrfStepwise[T Element](opt blocked.RotationOptions) stepwise[T] {
 // on from. Beside the errors of FactorizeInPlace there is the *CheckpointError; when ctx ends,
 // the states are kept.
 func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	c.u, c.spare, c.norm = nil, nil, 0
+	c.u, c.spare, c.norm = nil, nil, norms{}
 	if a.Kind() != blocked.SymUpper {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
 	}
 	_, stats, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, potrfStepwise[T](), a)
 	if err == nil {
-		c.u, c.norm = a, stats.Norm
+		c.u, c.norm = a, newNorms(stats.Norm)
 	}
 	return resumed, err
 }
@@ -144,14 +144,14 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return resumed, err
 	}
 	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.top = pivoting, stats.Norm, stats.Max
+	f.pivoting, f.norm, f.top = pivoting, newNorms(stats.Norm), stats.Max
 	return resumed, f.singular()
 }
 
 // FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial and
 // tournament pivoting, as [Cholesky.FactorizeInPlaceCheckpoint].
 func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, 0, 0, 0, nil, nil
+	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, nil, nil
 	if a.Kind() != blocked.Full {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
 	}
@@ -165,7 +165,7 @@ func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matri
 	if err != nil {
 		return resumed, err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, f.opt.Pivoting, stats.Norm, stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, f.opt.Pivoting, newNorms(stats.Norm), stats.Max
 	return resumed, f.singular()
 }
 
@@ -187,7 +187,7 @@ func (q *QR[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return blocked.From(a, blocked.Full, nb, q.engine.copying(true))
 	})
 	if err == nil {
-		q.f, q.top = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, flops: s.Rotations.Flops()}, stats.Max
+		q.f, q.top = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, inverse: new(estimated), flops: s.Rotations.Flops()}, stats.Max
 	}
 	return resumed, err
 }
@@ -201,7 +201,7 @@ func (q *QR[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matri
 	}
 	s, stats, resumed, err := checkpointedInPlace(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), a)
 	if err == nil {
-		q.f, q.top = &qrFactors[T]{a: a, rotations: s.Rotations, flops: s.Rotations.Flops()}, stats.Max
+		q.f, q.top = &qrFactors[T]{a: a, rotations: s.Rotations, inverse: new(estimated), flops: s.Rotations.Flops()}, stats.Max
 	}
 	return resumed, err
 }

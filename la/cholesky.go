@@ -24,7 +24,7 @@ type Cholesky[T Element] struct {
 	// upper half, because tiles are row-major: the updates UᵀU read them
 	// along their rows.
 	u     *blocked.Matrix[T]
-	norm  float64            // 1-norm of A
+	norm  norms              // of A
 	spare *blocked.Matrix[T] // memory of a former factorization
 }
 
@@ -52,7 +52,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if u == nil {
 		u = c.spare
 	}
-	c.u, c.spare, c.norm = nil, u, 0
+	c.u, c.spare, c.norm = nil, u, norms{}
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 // of which the upper half is stored, and which becomes c's.
 func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) error {
 	u := r.a
-	c.u, c.spare, c.norm = nil, u, 0
+	c.u, c.spare, c.norm = nil, u, norms{}
 	n := u.Dim()
 	var err error
 	switch t, _ := u.Tiles(); {
@@ -93,7 +93,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	if err = r.end(err); err != nil {
 		return err
 	}
-	c.u, c.spare, c.norm = u, nil, r.stats.Norm
+	c.u, c.spare, c.norm = u, nil, newNorms(r.stats.Norm)
 	return nil
 }
 
@@ -129,24 +129,23 @@ func (c *Cholesky[T]) Reset() {
 	if c.u != nil {
 		c.spare = c.u
 	}
-	c.u, c.norm = nil, 0
+	c.u, c.norm = nil, norms{}
 }
 
 // Clone makes c a copy of src, on src's engine. It panics with
 // ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: src.norm}
+	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.of)}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
 // empty *mat.Dense takes the shape of b.
 //
 // The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
-// is then as it was, but for the shape), or a mat.Condition if already the diagonal of U
-// shows that A is singular to working precision; dst then holds a solution
-// whose digits may all be wrong. For an estimate of the condition number see
-// [Cholesky.Cond]. Otherwise it is an *exec.TaskError that names a version that
+// is then as it was, but for the shape), or a mat.Condition if A is singular to
+// working precision, by the diagonal of U or, where that leaves it open, by
+// [Cholesky.Cond]; dst then holds a solution whose digits may all be wrong. Otherwise it is an *exec.TaskError that names a version that
 // has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
 // SolveTo panics with ErrNotFactorized if there is no factorization.
 //
@@ -268,9 +267,8 @@ func (c *Cholesky[T]) LogDet() float64 {
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
 // estimate is a lower bound, but for rounding, that is rarely below a third of
-// the truth; +Inf if one of the norms is out of range. It costs a few solutions,
-// on the engine, and is not kept; if they fail, as those of a closed engine do, it
-// is NaN.
+// the truth; +Inf if one of the norms is out of range. The first call costs a few
+// solutions, on the engine; if they fail, as those of a closed engine do, it is NaN.
 //
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {
@@ -279,15 +277,16 @@ func (c *Cholesky[T]) Cond() float64 {
 	if n == 0 {
 		return 0
 	}
-	e, end := c.engine.session()
-	defer end()
-	inv := norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(context.Background(), e, x) }))
-	return c.norm * inv
+	return c.norm.cond(func() float64 {
+		e, end := c.engine.session()
+		defer end()
+		return norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(context.Background(), e, x) }))
+	})
 }
 
 // conditionError returns a mat.Condition if U, the square of whose condition
 // number is that of A, shows that no digit of a solution can be relied on.
-func (c *Cholesky[T]) conditionError() error { return nearSingular(c.u, c.u.Dim(), 2) }
+func (c *Cholesky[T]) conditionError() error { return nearSingular(c.u, c.u.Dim(), 2, c.Cond) }
 
 // epsilon returns LAPACK's eps of T: half the distance from 1 to the next
 // number.

@@ -1,6 +1,8 @@
 package la_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -42,9 +44,6 @@ func testDependent[T la.Element](t *testing.T) {
 					}
 				}
 				check("least squares", la.LeastSquares[T](t.Context(), e, padded[T](n, 2, 0), a, b))
-				if m == n {
-					continue // rows that depend on others show in no column
-				}
 				check("least norm", la.LeastSquares[T](t.Context(), e, padded[T](m, 2, 0), at, random[T](rnd, n, 2, 0)))
 				q := la.NewQR[T](e)
 				if err := q.Factorize(at); err != nil {
@@ -208,5 +207,88 @@ func TestDependentSquare(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// thin returns the product of an m×k matrix and a k×n one, both random; with the transpose of the
+// first as the second if that is symmetric.
+func thin[T la.Element](rnd *rand.Rand, m, k, n int, symmetric bool) la.General[T] {
+	u, v, p := random[T](rnd, m, k, 0), random[T](rnd, k, n, 0), random[T](rnd, m, n, 0)
+	for i := range m {
+		for j := range n {
+			s := 0.0
+			for l := range k {
+				if symmetric {
+					s += float64(u.At(i, l)) * float64(u.At(j, l))
+				} else {
+					s += float64(u.At(i, l)) * float64(v.At(l, j))
+				}
+			}
+			p.Set(i, j, T(s))
+		}
+	}
+	return p
+}
+
+func testThin[T la.Element](t *testing.T) {
+	rnd, ctx := rand.New(rand.NewPCG(7, 8)), context.Background()
+	for _, n := range []int{3, 10, 30, 100} {
+		for range 4 {
+			b, tall := random[T](rnd, n, 1, 0), random[T](rnd, 2*n, 1, 0)
+			general, spd, ls := thin[T](rnd, n, n-1, n, false), thin[T](rnd, n, n-1, n, true), thin[T](rnd, 2*n, n-1, n, false)
+			x := random[T](rnd, n, 1, 0)
+			_, solve := la.Solve(ctx, nil, x, general, b)
+			_, symmetric := la.Solve(ctx, nil, x, spd, b)
+			lu, chol := la.NewLU[T](nil), la.NewCholesky[T](nil)
+			errs := map[string]error{
+				"Solve": solve, "Solve, symmetric": symmetric, "LeastSquares": la.LeastSquares(ctx, nil, x, ls, tall),
+				"LU": errors.Join(lu.Factorize(general), lu.SolveTo(x, false, b)),
+			}
+			if err := chol.Factorize(la.Symmetric[T]{N: n, Stride: n, Uplo: blas.Upper, Data: spd.Data}); err != nil {
+				errs["Cholesky"] = err
+			} else {
+				errs["Cholesky"] = chol.SolveTo(x, b)
+			}
+			for method, err := range errs {
+				var cond mat.Condition
+				var singular *la.SingularError
+				var npd *la.NotPositiveDefiniteError
+				if !errors.As(err, &cond) && !errors.As(err, &singular) && !errors.As(err, &npd) {
+					t.Errorf("%s, n = %d, of rank n−1: error %v", method, n, err)
+				}
+			}
+		}
+	}
+}
+
+// TestThin: what rounding has made regular is singular all the same, also if no diagonal element of
+// the factors is as small as ε.
+func TestThin(t *testing.T) {
+	t.Run("float64", testThin[float64])
+	t.Run("float32", testThin[float32])
+}
+
+// TestCondOnce: the norm of the inverse is estimated by the first solution that needs it.
+func TestCondOnce(t *testing.T) {
+	n := 60
+	a := mat.NewSymDense(n, nil)
+	for i := range n {
+		a.SetSym(i, i, math.Pow(10, -12*float64(i)/float64(n-1)))
+	}
+	e, err := la.NewEngine(la.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := la.NewCholesky[float64](e)
+	if err := c.Factorize(a); err != nil {
+		t.Fatal(err)
+	}
+	var x mat.VecDense
+	if err := c.SolveVecTo(&x, mat.NewVecDense(n, nil)); err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	if got := c.Cond(); math.Abs(got-1e12) > 1e3 {
+		t.Errorf("condition %g, want 1e12, without another solution", got)
 	}
 }

@@ -22,7 +22,7 @@
 // [NewEngine] to keep them, to choose tile size, scheduling policy and
 // versions, to follow progress, or to record a trace.
 //
-// An engine has a worker for each core that the process may use, unless
+// An engine has a worker for each physical core that the process may use, unless
 // Options.Workers or the environment variable TESSERA_WORKERS says another number.
 // [Engine.Info] says what an engine computes with: workers, versions, a C library.
 //
@@ -32,8 +32,9 @@
 // *[NonFiniteError], *[NotPositiveDefiniteError], *[SingularError], *[OverflowError],
 // *[BreakdownError], *[CheckpointError], the cause of a context's end, an
 // *exec.TaskError where a version has failed, or exec.ErrClosed. A gonum
-// mat.Condition says that a matrix is singular to working precision; if it is
-// finite there is a solution beside it, as with gonum. Misuse that no data can
+// mat.Condition says that a matrix is singular to working precision, from gonum's
+// mat.ConditionTolerance on in float64; if it is finite there is a solution beside it,
+// as with gonum. Misuse that no data can
 // cause panics: every method of a [Cholesky], [LU] or [QR] that needs a
 // factorization panics with [ErrNotFactorized] where there is none, and raw
 // matrices whose fields make no sense — no Uplo, too small a Stride, too little

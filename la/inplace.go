@@ -18,7 +18,7 @@ import (
 // The error is that of Factorize, or a *ShapeError if a is of another kind; then a is as it
 // was. After other errors, but for a *NonFiniteError, a is undefined.
 func (c *Cholesky[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) error {
-	c.u, c.spare, c.norm = nil, nil, 0
+	c.u, c.spare, c.norm = nil, nil, norms{}
 	if a.Kind() != blocked.SymUpper {
 		return &ShapeError{"FactorizeInPlace", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
 	}
@@ -52,7 +52,7 @@ func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) er
 // [Cholesky.FactorizeInPlace]. There is no falling back to partial pivoting after a
 // *BreakdownError: A is not there any more.
 func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) error {
-	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, 0, 0, 0, nil, nil
+	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, nil, nil
 	if a.Kind() != blocked.Full {
 		return &ShapeError{"FactorizeInPlace", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
 	}
@@ -68,7 +68,7 @@ func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err := f.broken(ctx, a, pivots, f.opt.Pivoting, r.stats.Max); err != nil {
 		return err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, pivots, f.opt.Pivoting, r.stats.Norm, r.stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, pivots, f.opt.Pivoting, newNorms(r.stats.Norm), r.stats.Max
 	return f.singular()
 }
 
@@ -104,7 +104,7 @@ func (q *QR[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err != nil {
 		return err
 	}
-	f := &qrFactors[T]{a: a, rotations: rotations}
+	f := &qrFactors[T]{a: a, rotations: rotations, inverse: new(estimated)}
 	if err := f.factorize(ctx, q.engine, r); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 	if err != nil {
 		return err
 	}
-	return f.conditionError()
+	return f.conditionError(q.engine)
 }
 
 // NormInPlace returns a norm of a as [Norm] does, computed by tasks: of a distributed matrix

@@ -30,7 +30,7 @@ type LU[T Element] struct {
 	lu       *blocked.Matrix[T]
 	pivots   *blocked.Pivots
 	pivoting Pivoting // that the factorization was made with
-	norm     float64  // 1-norm of A
+	norm     norms    // of A
 	top      float64  // largest magnitude of A
 
 	// Memory of a former factorization.
@@ -102,7 +102,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 		return err
 	}
 	f.lu, f.pivots, f.spare, f.sparePivots = lu, pivots, nil, nil
-	f.pivoting, f.norm, f.top = pivoting, r.stats.Norm, r.stats.Max
+	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Norm), r.stats.Max
 	return f.singular()
 }
 
@@ -260,7 +260,7 @@ func (f *LU[T]) Reset() {
 	if f.lu != nil {
 		f.spare, f.sparePivots = f.lu, f.pivots
 	}
-	f.lu, f.pivots, f.norm, f.top, f.pivoting = nil, nil, 0, 0, 0
+	f.lu, f.pivots, f.norm, f.top, f.pivoting = nil, nil, norms{}, 0, 0
 }
 
 // Clone makes f a copy of src, on src's engine and with its options. It panics
@@ -268,7 +268,7 @@ func (f *LU[T]) Reset() {
 func (f *LU[T]) Clone(src *LU[T]) {
 	src.valid()
 	*f = LU[T]{engine: src.engine, opt: src.opt, lu: src.lu.Clone(), pivots: src.pivots.Clone(),
-		pivoting: src.pivoting, norm: src.norm, top: src.top}
+		pivoting: src.pivoting, norm: newNorms(src.norm.of), top: src.top}
 }
 
 // Det returns the determinant of A: 0 if A is singular or the determinant
@@ -341,14 +341,16 @@ func (f *LU[T]) Cond() float64 {
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	e, end := f.engine.session()
-	defer end()
-	g := *f
-	g.engine = e // for all solutions
-	inverse := func(trans blas.Transpose) func(x []float64) error {
-		return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(context.Background(), trans, x) })
-	}
-	return f.norm * norm1EstimateOf(n, inverse(blas.NoTrans), inverse(blas.Trans))
+	return f.norm.cond(func() float64 {
+		e, end := f.engine.session()
+		defer end()
+		g := *f
+		g.engine = e // for all solutions
+		inverse := func(trans blas.Transpose) func(x []float64) error {
+			return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(context.Background(), trans, x) })
+		}
+		return norm1EstimateOf(n, inverse(blas.NoTrans), inverse(blas.Trans))
+	})
 }
 
 // conditionError returns a *SingularError, or a mat.Condition if U shows that no
@@ -357,7 +359,7 @@ func (f *LU[T]) conditionError() error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return nearSingular(f.lu, f.order(), 1)
+	return nearSingular(f.lu, f.order(), 1, f.Cond)
 }
 
 // check returns a *ShapeError if A is not square.

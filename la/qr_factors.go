@@ -17,11 +17,12 @@ type qrFactors[T Element] struct {
 	variant   QRVariant
 	q         *blocked.Matrix[T] // Q, if the variant computes it
 	flops     float64
+	inverse   *estimated // norm of R⁻¹
 }
 
 // factorize overwrites f.a, which r reads, with its factorization.
 func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) error {
-	f.q, f.flops = nil, f.rotations.Flops()
+	f.q, f.flops, f.inverse = nil, f.rotations.Flops(), new(estimated)
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}
@@ -198,11 +199,35 @@ func (f *qrFactors[T]) normR(ctx context.Context, e *Engine) (norm float64, err 
 
 // conditionError returns a mat.Condition if R shows that no digit of a solution
 // can be relied on: +Inf if it cannot be divided by.
-func (f *qrFactors[T]) conditionError() error { return nearSingular(f.a, f.order(), 1) }
+func (f *qrFactors[T]) conditionError(e *Engine) error {
+	return nearSingular(f.a, f.order(), 1, func() float64 { return f.cond(e) })
+}
+
+// cond estimates the condition number of R, which can be divided by.
+func (f *qrFactors[T]) cond(e *Engine) float64 {
+	ctx := context.Background()
+	r, end, err := f.triangle(ctx, e)
+	if err != nil {
+		return math.NaN()
+	}
+	defer end()
+	norm, err := f.normR(ctx, e)
+	if err != nil {
+		return math.NaN()
+	}
+	return norm * f.inverse.get(func() float64 {
+		inverse := func(trans blas.Transpose) func(x []float64) error {
+			return onVector(f.a.NB(), func(v *blocked.Matrix[T]) error {
+				return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s *stage[T]) { s.trsm(blas.Upper, trans, blas.NonUnit, r, v) })
+			})
+		}
+		return norm1EstimateOf(f.order(), inverse(blas.NoTrans), inverse(blas.Trans))
+	})
+}
 
 // singular returns the mat.Condition of an R that cannot be divided by.
 func (f *qrFactors[T]) singular() error {
-	if err := f.conditionError(); unsolvable(err) {
+	if err := nearSingular(f.a, f.order(), 1, nil); unsolvable(err) {
 		return err
 	}
 	return nil

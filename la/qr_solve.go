@@ -126,7 +126,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if err != nil {
 		return nil, err
 	}
-	return x, triangle.conditionError()
+	return x, triangle.conditionError(e)
 }
 
 // transposed returns the factorization of Rᵀ for an A that is wider than high,
@@ -162,9 +162,8 @@ func (q *QR[T]) factorizeTransposed(s *stage[T], z *qrFactors[T]) {
 // ‖R‖₁·‖R⁻¹‖₁, which is that of A in the 2-norm but for a factor of at most
 // min(m, n). The estimate is a lower bound, but for rounding, that is rarely
 // below a third of the truth; +Inf if a norm is out of range or R⁻¹ does not exist. It
-// costs a few solutions, on the engine, and for an A that is wider than high
-// what its first solution does, and is not kept; if they fail, as those of a
-// closed engine do, it is NaN.
+// costs a few solutions, on the engine, when it is first called, and for an A that is wider than
+// high what its first solution does; if they fail, as those of a closed engine do, it is NaN.
 //
 // Reference: LAPACK xTRCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (q *QR[T]) Cond() float64 {
@@ -172,8 +171,7 @@ func (q *QR[T]) Cond() float64 {
 	e, close := q.engine.session()
 	defer close()
 	ctx, f := context.Background(), q.f
-	k := f.order()
-	if k == 0 {
+	if f.order() == 0 {
 		return 0
 	}
 	if m, n := f.a.Dims(); m < n {
@@ -189,19 +187,5 @@ func (q *QR[T]) Cond() float64 {
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	r, end, err := f.triangle(ctx, e)
-	if err != nil {
-		return math.NaN()
-	}
-	defer end()
-	inverse := func(trans blas.Transpose) func(x []float64) error {
-		return onVector(f.a.NB(), func(v *blocked.Matrix[T]) error {
-			return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s *stage[T]) { s.trsm(blas.Upper, trans, blas.NonUnit, r, v) })
-		})
-	}
-	norm, err := f.normR(ctx, e)
-	if err != nil {
-		return math.NaN()
-	}
-	return norm * norm1EstimateOf(k, inverse(blas.NoTrans), inverse(blas.Trans))
+	return f.cond(e)
 }
