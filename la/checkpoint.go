@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
@@ -118,9 +117,6 @@ func (c *Checkpoint) states(op string) ([]string, error) {
 	return c.files(op, stateSuffix)
 }
 
-// lends counts the files that were lent.
-var lends atomic.Uint64
-
 // lentBy is a part of the names of files that this process lends.
 func lentBy() string { return fmt.Sprintf(".%d-", os.Getpid()) }
 
@@ -128,18 +124,23 @@ func lentBy() string { return fmt.Sprintf(".%d-", os.Getpid()) }
 // when the state is gone. It is to be called back then. Where no file can have two names it is
 // copied.
 func lend(path string) (name string, back func(), err error) {
-	name = fmt.Sprint(path, lentBy(), lends.Add(1), lentSuffix)
-	if os.Link(path, name) != nil {
-		from, err := os.Open(path)
-		if err != nil {
-			return "", nil, err
-		}
-		defer from.Close()
-		if err := writeDurably(name, func(to *os.File) error { _, err := io.Copy(to, from); return err }); err != nil {
-			return "", nil, err
-		}
+	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+lentBy()+"*"+lentSuffix)
+	if err != nil {
+		return "", nil, err
 	}
-	return name, func() { os.Remove(name) }, nil
+	name, back = to.Name(), func() { os.Remove(to.Name()) }
+	to.Close()
+	back() // a link wants a name that is free
+	if os.Link(path, name) == nil {
+		return name, back, nil
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer from.Close()
+	err = writeDurably(name, func(to *os.File) error { _, err := io.Copy(to, from); return err })
+	return name, back, err
 }
 
 // load returns the latest state of op that is whole, nil if there are none.
