@@ -14,8 +14,8 @@ type Usage struct {
 	Below   int    // workers of the nodes below it, and below these: see Options.Parent
 	Kinds   []Kind // of its workers
 	Lost    bool   // it is not there any more
-	// BelowNodes is how many nodes these are, BelowMemory the sum of their caps, 0 if one of
-	// them has none.
+	// BelowNodes is how many nodes there are below it, BelowMemory the sum of their caps, 0 if
+	// one of them has none.
 	BelowNodes  int
 	BelowMemory int64
 	Tasks       map[string]int // that have ended well, by op …

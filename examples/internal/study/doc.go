@@ -1,3 +1,3 @@
 // Package study is what the examples on several nodes share: rows of numbers as values, ops, nodes
-// of a name, and the comparison of ways to do the same.
+// in one process, and the comparison of ways to do the same.
 package study

@@ -34,7 +34,7 @@ type World struct {
 }
 
 // Open initialises MPI, unless the program has. All processes of the world have to call it, and
-// wait there for each other, so long at most. The error is ErrAbsent, after which the process
+// wait there for each other, for patience at most. The error is ErrAbsent, after which the process
 // has to end, a *ThreadError or an *Error.
 func Open(patience time.Duration) (*World, error) {
 	w := &World{calls: make(chan func())}
