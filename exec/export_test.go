@@ -34,6 +34,13 @@ func (l *Local) Looking() int {
 	return l.spinning
 }
 
+// Looks returns a watch over l in times that the caller makes up: it takes when the last look
+// had ended and when this one begins, and returns what is newly stuck.
+func (l *Local) Looks() func(last, now time.Time) []Stuck {
+	jobs := map[*job]*progress{}
+	return func(last, now time.Time) []Stuck { return l.dog.look(last, now, jobs) }
+}
+
 // Nodes has the workers be on so many NUMA nodes, in turns.
 func (o *Options) Nodes(n int) { o.nodes = n }
 

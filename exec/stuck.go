@@ -13,7 +13,8 @@ import (
 type Watchdog struct {
 	// After is the time after which a task that runs, or a job in which nothing
 	// happens although a worker is idle, is taken for stuck. It must be longer than
-	// the longest task. The time that a task waits for its children does not count.
+	// the longest task. The time that a task waits for its children does not count, nor
+	// does the time in which the process was stopped.
 	After time.Duration
 	// Report is called once for each thing that is stuck, on a goroutine of the
 	// runtime. It may call Job methods that do not wait.

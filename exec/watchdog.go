@@ -12,11 +12,13 @@ import (
 //
 // A task is late when it has run for too long, without the time in which it waits for
 // children. A job is stuck when nothing of it runs and nothing ends although a worker is
-// idle: then it waits for something that does not come, a program's own lock say.
+// idle: then it waits for something that does not come, a program's own lock say. Time in which
+// the process stood still counts for neither.
 type dog struct {
 	sched *scheduler
 	jobs  *jobs
 	opt   *Watchdog
+	every time.Duration // between two looks
 	quit  chan struct{}
 	over  chan struct{}
 
@@ -34,7 +36,8 @@ type begun struct {
 
 // newDog returns a watchdog that runs until stop.
 func newDog(s *scheduler, all *jobs) *dog {
-	d := &dog{sched: s, jobs: all, opt: s.opt.Watchdog, quit: make(chan struct{}), over: make(chan struct{}), running: make(map[*StuckTask]begun)}
+	opt := s.opt.Watchdog
+	d := &dog{sched: s, jobs: all, opt: opt, every: max(opt.After/4, time.Millisecond), quit: make(chan struct{}), over: make(chan struct{}), running: make(map[*StuckTask]begun)}
 	go d.watch()
 	return d
 }
@@ -92,24 +95,44 @@ type progress struct {
 // of at most a quarter too late.
 func (d *dog) watch() {
 	defer close(d.over)
-	tick := time.NewTicker(max(d.opt.After/4, time.Millisecond))
+	tick := time.NewTicker(d.every)
 	defer tick.Stop()
 	jobs := map[*job]*progress{}
-	for {
+	for last := time.Now(); ; last = time.Now() {
 		select {
 		case <-d.quit:
 			return
 		case <-tick.C:
 		}
-		for _, s := range d.look(time.Now(), jobs) {
+		for _, s := range d.look(last, time.Now(), jobs) {
 			d.opt.Report(s)
 		}
 	}
 }
 
+// forgive moves by a pause what has happened before now.
+func (d *dog) forgive(pause time.Duration, now time.Time, jobs map[*job]*progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for s, b := range d.running {
+		if b.at = b.at.Add(pause); b.at.After(now) { // it has begun since
+			b.at = now
+		}
+		d.running[s] = b
+	}
+	for _, p := range jobs {
+		p.since = p.since.Add(pause)
+	}
+}
+
 // look returns what is newly stuck. Each thing is told of once: a job again when it has
-// got on meanwhile, a task never.
-func (d *dog) look(now time.Time, jobs map[*job]*progress) (found []Stuck) {
+// got on meanwhile, a task never. The last look had ended at last.
+func (d *dog) look(last, now time.Time, jobs map[*job]*progress) (found []Stuck) {
+	// A look that comes much too late says that nothing could run: the process was stopped,
+	// or had no core.
+	if pause := now.Sub(last) - d.every; pause > d.every {
+		d.forgive(pause, now, jobs)
+	}
 	alive := map[*job]bool{}
 	for _, j := range d.jobs.alive() {
 		alive[j] = true

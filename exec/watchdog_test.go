@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +88,73 @@ func TestWatchdogExcuses(t *testing.T) {
 	}
 	for range 2 {
 		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// withholds is a policy that keeps its tasks for a worker that is not there, until it is opened.
+type withholds struct {
+	dispatch.Policy
+	open atomic.Bool
+}
+
+func (p *withholds) Pop(worker int) *graph.Task {
+	if !p.open.Load() {
+		return nil
+	}
+	return p.Policy.Pop(worker)
+}
+
+func (p *withholds) Wants(int) bool { return p.open.Load() }
+
+// TestWatchdogPause: the time in which the process stood still counts neither for a task nor
+// for a job of which nothing runs. All other time does.
+func TestWatchdogPause(t *testing.T) {
+	const after = 4 * time.Hour // so the watchdog does not look by itself
+	for _, runs := range []bool{true, false} {
+		policy := &withholds{}
+		policy.open.Store(runs)
+		rt := start(t, exec.Options{Workers: 1, Watchdog: &exec.Watchdog{After: after, Report: func(s exec.Stuck) { t.Error(s) }},
+			NewPolicy: func(m dispatch.Machine) dispatch.Policy {
+				policy.Policy = dispatch.New(dispatch.FIFO, m)
+				return policy
+			}})
+		job, began, release := rt.NewJob(context.Background()), make(chan bool), make(chan bool)
+		submit(t, job, graph.Spec{Op: opOf("holds", func(*versions.Call) error { close(began); <-release; return nil })})
+		if runs {
+			<-began
+		} else {
+			for rt.Sleeping() == 0 { // or it may be about to ask
+				time.Sleep(time.Millisecond)
+			}
+		}
+		looks, now := rt.Looks(), time.Now()
+		look := func(pause time.Duration) []exec.Stuck {
+			last := now
+			now = now.Add(time.Hour + pause)
+			return looks(last, now)
+		}
+		found := look(0)
+		for range 2 { // an hour in which it could run, and 20 in which it could not
+			found = append(found, look(20*time.Hour)...)
+		}
+		if len(found) != 0 {
+			t.Errorf("runs %v: %v", runs, found)
+		}
+		for range 3 {
+			found = append(found, look(0)...)
+		}
+		if len(found) != 1 || len(found[0].Tasks) == 1 != runs {
+			t.Fatalf("runs %v: %v", runs, found)
+		}
+		if runs && (found[0].Tasks[0].For < after || found[0].Tasks[0].For > after+2*time.Hour) {
+			t.Error(found[0])
+		}
+		policy.open.Store(true)
+		submit(t, job, graph.Spec{Op: empty("wakes")})
+		close(release)
+		if err := job.Wait(); err != nil {
 			t.Error(err)
 		}
 	}
