@@ -126,6 +126,28 @@ func (x *executor) state() (s state) {
 	return s
 }
 
+// forgive moves by a pause, which has ended, since when tasks wait or run.
+func (x *executor) forgive(pause time.Duration, at time.Time) {
+	now := x.meter.clock(at)
+	move := func(e *execution) {
+		if old := e.since.Load(); old > 0 {
+			e.since.CompareAndSwap(old, min(old+int64(pause), now)) // or it has just got on
+		}
+	}
+	in, ready := x.gate.now()
+	for _, e := range in {
+		move(e)
+	}
+	for _, e := range ready {
+		move(e)
+	}
+	for w := range x.store.awaited() {
+		if e, ok := w.(*execution); ok {
+			move(e)
+		}
+	}
+}
+
 // idle reports whether the driver has been told of the end of each task of a job.
 func (x *executor) idle(job uint64) bool {
 	x.mu.Lock()

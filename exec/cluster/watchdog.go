@@ -16,6 +16,7 @@ type dog struct {
 	*fleet
 	alive func() map[uint64]*job
 	opt   *exec.Watchdog
+	every time.Duration // between two looks
 	quit  chan struct{}
 	over  chan struct{}
 
@@ -39,7 +40,7 @@ type progress struct {
 
 // newDog returns a watchdog that runs until stop.
 func newDog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *dog {
-	x := &dog{fleet: f, alive: alive, opt: opt, quit: make(chan struct{}), over: make(chan struct{}), late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
+	x := &dog{fleet: f, alive: alive, opt: opt, every: max(opt.After/4, time.Millisecond), quit: make(chan struct{}), over: make(chan struct{}), late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
 	go x.watch()
 	return x
 }
@@ -53,22 +54,43 @@ func (x *dog) stop() {
 // watch looks at everything four times in the time that is too long.
 func (x *dog) watch() {
 	defer close(x.over)
-	tick := time.NewTicker(max(x.opt.After/4, time.Millisecond))
+	tick := time.NewTicker(x.every)
 	defer tick.Stop()
-	for {
+	for last := time.Now(); ; last = time.Now() {
 		select {
 		case <-x.quit:
 			return
 		case <-tick.C:
 		}
-		for _, s := range x.stuck(time.Now()) {
+		for _, s := range x.stuck(last, time.Now()) {
 			x.opt.Report(s)
 		}
 	}
 }
 
-// stuck returns what is newly stuck, and asks nodes for the next time.
-func (x *dog) stuck(now time.Time) (found []exec.Stuck) {
+// forgive moves by a pause of this process, which has ended, what it has noted: its own tasks did
+// not get on, and agents were not heard. What agents say of their tasks stands.
+func (x *dog) forgive(pause time.Duration, now time.Time) {
+	x.exec.forgive(pause, now)
+	for _, p := range x.jobs {
+		p.since = p.since.Add(pause)
+	}
+	nodes := x.now()
+	x.placing.Lock()
+	defer x.placing.Unlock()
+	for _, n := range nodes {
+		if n.saidAt.Before(n.looked) { // it was asked, and its answer has yet to be heard
+			n.looked = n.looked.Add(min(pause, now.Sub(n.looked)))
+		}
+	}
+}
+
+// stuck returns what is newly stuck, and asks nodes for the next time. The last look had ended
+// at last: one that comes much too late says that this process stood still.
+func (x *dog) stuck(last, now time.Time) (found []exec.Stuck) {
+	if pause := now.Sub(last) - x.every; pause > x.every {
+		x.forgive(pause, now)
+	}
 	nodes, own, jobs := x.now(), x.exec.state(), x.alive()
 	defer x.look(nodes[1:], now, 0)
 	x.placing.Lock()
