@@ -82,10 +82,10 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking
 		// The collector keeps what it has yet to free within a quarter of that.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory + memory/4 + 128<<20))
 	}
-	workers, devices := 0, ""
+	cores, devices := 0, ""
 	for _, w := range rt.Workers() {
 		if w.Accelerator == "" {
-			workers++
+			cores++
 		} else {
 			devices += ", " + w.Accelerator
 		}
@@ -94,7 +94,7 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking
 	if memory > 0 {
 		most = ", at most " + bench.Bytes(float64(memory)) + " of operands"
 	}
-	fmt.Fprintf(a.out, "agent %s listens on %s, %d workers%s%s%s\n", f.name, web.Address(opt.Transport), workers, devices, most, below)
+	fmt.Fprintf(a.out, "agent %s listens on %s, %s%s%s%s\n", f.name, web.Address(opt.Transport), workers(cores), devices, most, below)
 	taken, err := taking.take(ctx, a, f, web.Address(opt.Transport), opt.Log)
 	if err != nil {
 		return errors.Join(err, opt.Transport.Close())

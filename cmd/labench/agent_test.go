@@ -49,7 +49,7 @@ func TestAgent(t *testing.T) {
 			}
 		})
 		for {
-			if m := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 workers`).FindStringSubmatch(out.String()); m != nil {
+			if m := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker`).FindStringSubmatch(out.String()); m != nil {
 				addresses = append(addresses, m[1])
 				break
 			}

@@ -121,7 +121,7 @@ func TestGPUCheckEnds(t *testing.T) {
 			r := exampleReport()
 			opt.Saved(r)
 			return r, nil
-		}, exitFailed, "1 points failed, the first one tile potrf/f64"},
+		}, exitFailed, "1 point failed, tile potrf/f64"},
 		{"hung", func(_ context.Context, opt gpucheck.Options) (gpucheck.Report, error) {
 			defer close(ended)
 			r := gpucheck.Report{Device: gpucheck.Device{Name: "cuda0"}, Point: "tile gemm/f64, nb = 256"}

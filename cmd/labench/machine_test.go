@@ -38,7 +38,7 @@ func TestMachine(t *testing.T) {
 				t.Errorf("agent %s: exit code %d: %s", name, code, &out)
 			}
 		})
-		listens := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 workers`)
+		listens := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker`)
 		for !listens.MatchString(out.String()) {
 			time.Sleep(time.Millisecond)
 		}

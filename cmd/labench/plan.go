@@ -267,7 +267,7 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 		case err != nil && (len(all) == 1 || ctx.Err() != nil):
 			return err
 		case err != nil:
-			failed.failed = append(failed.failed, fmt.Sprintf("%v: %v", w, err))
+			failed.failed = append(failed.failed, failedPoint{w.String(), err.Error()})
 			continue
 		}
 		done = append(done, trial{w, x})

@@ -301,7 +301,7 @@ func failures(points []point) error {
 	e := &sweepError{total: len(points)}
 	for _, p := range points {
 		if why := p.failure(); why != "" {
-			e.failed = append(e.failed, fmt.Sprintf("%s: %s", p.setting, why))
+			e.failed = append(e.failed, failedPoint{p.setting.String(), why})
 		}
 	}
 	if e.failed == nil {
@@ -312,12 +312,26 @@ func failures(points []point) error {
 
 // sweepError reports points whose result was wrong or that could not be run.
 type sweepError struct {
-	failed []string
+	failed []failedPoint
 	total  int
 }
 
+// failedPoint is a point of a sweep, and what is wrong with it.
+type failedPoint struct{ point, why string }
+
+// Error says each reason once, with the points that have it.
 func (e *sweepError) Error() string {
-	return fmt.Sprintf("%d of %d points failed: %s", len(e.failed), e.total, strings.Join(e.failed, "; "))
+	points, reasons := map[string][]string{}, []string(nil)
+	for _, f := range e.failed {
+		if points[f.why] == nil {
+			reasons = append(reasons, f.why)
+		}
+		points[f.why] = append(points[f.why], f.point)
+	}
+	for i, why := range reasons {
+		reasons[i] = strings.Join(points[why], ", ") + ": " + why
+	}
+	return fmt.Sprintf("%d of %d points failed: %s", len(e.failed), e.total, strings.Join(reasons, "; "))
 }
 
 // problems is all that is wrong with a command line, or a run.

@@ -200,6 +200,10 @@ func TestScaleFailures(t *testing.T) {
 	if !errors.As(err, &failed) || len(failed.failed) != 2 || failed.total != 4 {
 		t.Errorf("error is %v", err)
 	}
+	same := sweepError{total: 9, failed: []failedPoint{{"n=1", "small"}, {"n=7", "odd"}, {"n=2", "small"}}}
+	if want := "3 of 9 points failed: n=1, n=2: small; n=7: odd"; same.Error() != want {
+		t.Errorf("%q, want %q", same.Error(), want)
+	}
 	const want = `
      n workers    nb    best  median  peak speed-up effic. spread residual
 ! 1024       1   128    10.0     8.0  10 %        -      -    0 %  4.0e+02

@@ -94,7 +94,7 @@ func (x *nodesAccount) explain(c *bench.Cluster) {
 // verdict says why so many workers are not so many times as fast as one: a sentence in
 // general, and then the losses worth saying, the largest first.
 func (x *nodesAccount) verdict() []string {
-	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, as %.1f that always are.",
+	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, as much as %.1f that never wait.",
 		workers(x.workers), count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
 	for _, n := range x.result.Nodes {
 		if n.Lost {
@@ -160,7 +160,7 @@ func (x *nodesAccount) text(b *strings.Builder, p paint) {
 	x.waits(b)
 	x.moved(b)
 	if c := x.result.Cluster; c.Path > 0 {
-		b.WriteString(wrapped(label("path"), fmt.Sprintf("%s of a run's %s: the critical path, %s in as long as those of their op take on average",
+		b.WriteString(wrapped(label("path"), fmt.Sprintf("%s of a run's %s: the critical path, %s that each take the mean time of their op",
 			brief(inSeconds(c.Path)), brief(inSeconds(x.took.Seconds()/float64(len(x.result.Times)))), count(c.PathTasks, "task"))))
 	}
 	x.ledger.table(b)

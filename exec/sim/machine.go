@@ -187,7 +187,8 @@ func (m *Machine) Validate() error {
 	c := &m.Costs
 	check(min(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node) >= 0, "costs are less than 0")
 	if w := &m.Network; total > 1 {
-		check(w.Latency >= 0 && w.Bandwidth > 0 && w.Value >= 0 && w.Core >= 0, "network: latency is %g, bandwidth %g, value %g and core %g, want at least 0, and some bandwidth", w.Latency, w.Bandwidth, w.Value, w.Core)
+		check(min(w.Latency, w.Value, w.Core) >= 0, "network: latency is %g, value %g and core %g, want at least 0", w.Latency, w.Value, w.Core)
+		check(w.Bandwidth > 0, "network: bandwidth is %g; %d nodes need some, in bytes a second", w.Bandwidth, total)
 	}
 	check(m.Noise.Spread >= 0 && m.Noise.Spread <= 1, "noise: spread is %g, want 0 to 1", m.Noise.Spread)
 	if bad != nil {

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		{"2e-5]]", "2e-5, 1, 1]]", "a point is a list"},
 		{"2e-5]]", "0]]", "want all more than 0"},
 		{"kind = \"x\"", "kind = \"y\"", "nodes of kind \"y\""},
-		{"bandwidth = 1e9", "bandwidth = 0", "some bandwidth"},
+		{"bandwidth = 1e9", "bandwidth = 0", "bandwidth is 0; "},
 	} {
 		_, err := Parse("x", []byte(strings.Replace(valid, c.from, c.to, 1)))
 		if e := (*FileError)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {

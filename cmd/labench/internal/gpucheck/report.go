@@ -129,6 +129,8 @@ func (r *Report) Wrong() string {
 	switch {
 	case r.Point != "":
 		return fmt.Sprintf("%s did not end in time", r.Point)
+	case len(r.Errors) == 1:
+		return fmt.Sprintf("1 point failed, %s: %s", r.Errors[0].Point, r.Errors[0].Error)
 	case len(r.Errors) > 0:
 		return fmt.Sprintf("%d points failed, the first one %s: %s", len(r.Errors), r.Errors[0].Point, r.Errors[0].Error)
 	}
