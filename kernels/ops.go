@@ -9,7 +9,8 @@ import (
 //	C = Alpha·op(A)·op(B) + Beta·C
 //
 // Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
-// C m×n. With Beta = 0, C is not read and may hold NaN; with Alpha = 0 so are A and B.
+// C m×n. With Beta = 0, C is not read and may hold NaN; with Alpha = 0, A and B
+// are not read, either.
 //
 // What tasks share ([Packings]) is op(A) as A and op(B) as B.
 type Gemm struct {

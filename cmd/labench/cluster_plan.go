@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,10 +42,7 @@ memory.`,
   labench cluster plan lu -n 16384 --cluster local:4 --gflops 40 --link 1GiB`,
 		Args: func(_ *cobra.Command, args []string) error {
 			known := []string{"gemm", "cholesky", "lu", "qr"}
-			if len(args) != 1 || !slices.Contains(known, args[0]) {
-				return usage(fmt.Errorf("want one operation: %s", strings.Join(known, ", ")))
-			}
-			return nil
+			return oneOf(args, known)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.spec.Op = args[0]

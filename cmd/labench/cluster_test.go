@@ -101,7 +101,7 @@ func TestCluster(t *testing.T) {
 		"cannot be valid":           "cluster init " + ours + " --nodes c --valid -1h",
 		"--cluster names":           "cluster status",
 		"--n is -1, want":           "cluster plan lu -n -1",
-		"want one operation":        "cluster plan svd",
+		"unknown operation":         "cluster plan svd",
 		"want more than 0":          "cluster plan lu --cluster local:2 --gflops -3",
 		"number of bytes":           "agent --memory lots",
 		"known: init, plan, status": "cluster nonsense",

@@ -83,9 +83,9 @@ func explain(err error) (text, remedy string) {
 				return text, fmt.Sprintf("%s is in other builds of labench: this one was %s. See labench --tags-info.", x.Name, x.Reason)
 			}
 		}
-		remedy = "labench list shows all versions, and why some cannot run."
+		remedy = "See labench list for all versions, and why some cannot run."
 		if k := didYouMean(unknown.Name, unknown.Known); k != "" {
-			remedy = k + " " + capital(remedy)
+			remedy = k + " " + remedy
 		}
 		return text, remedy
 	case is[*versions.NoVersionError](err):

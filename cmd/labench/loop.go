@@ -259,7 +259,7 @@ func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
 func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 	i := slices.Index(namesOf(loopapps.Kinds()...), strings.ToLower(name))
 	if i < 0 {
-		return usage(fmt.Errorf("unknown application %q; known: %s", name, words(loopapps.Kinds())))
+		return usage(&unknownError{"application", name, namesOf(loopapps.Kinds()...)})
 	}
 	format, err := f.format()
 	if err != nil {

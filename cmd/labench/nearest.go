@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,17 @@ func (e *unknownError) Error() string {
 		return fmt.Sprintf("unknown %s %q. %s", e.what, e.word, k)
 	}
 	return fmt.Sprintf("unknown %s %q; known: %s", e.what, e.word, strings.Join(e.known, ", "))
+}
+
+// oneOf checks that there is one argument, an operation that is known.
+func oneOf(args, known []string) error {
+	switch {
+	case len(args) != 1:
+		return usage(fmt.Errorf("want one operation: %s", strings.Join(known, ", ")))
+	case !slices.Contains(known, args[0]):
+		return usage(&unknownError{"operation", args[0], known})
+	}
+	return nil
 }
 
 // nearest returns the one of some words that somebody may have meant, or nothing: the one that

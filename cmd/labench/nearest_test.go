@@ -40,6 +40,9 @@ func TestDidYouMean(t *testing.T) {
 		{"tune choleski", "Did you mean cholesky?"},
 		{"list gemn", "Did you mean gemm?"},
 		{"cluster pln", "Did you mean plan?"},
+		{"cluster plan choleski", "Did you mean cholesky?"},
+		{"plan gemn", "Did you mean gemm?"},
+		{"loop compnents", "Did you mean components?"},
 	} {
 		code, _, errs := labench(t, strings.Fields(test.line)...)
 		narrow(t, test.line, errs)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,10 +56,7 @@ among those that are listed, if they are.`,
   labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
 		ValidArgs: known,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(known, args[0]) {
-				return usage(fmt.Errorf("want one operation: %s", strings.Join(known, ", ")))
-			}
-			return nil
+			return oneOf(args, known)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.op = args[0]
@@ -236,6 +234,9 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 		return usage(joinLine(errs))
 	}
 	m, err := machinefile.Open(f.machine)
+	if k := didYouMean(f.machine, machinefile.Names()); errors.Is(err, fs.ErrNotExist) && k != "" {
+		err = fmt.Errorf("%w. %s", err, k)
+	}
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,9 @@ type NoDeviceError struct {
 	Err    error  // an *[UnavailableError], or how many there are
 }
 
-func (e *NoDeviceError) Error() string { return fmt.Sprintf("cuda: no device %s: %v", e.Device, e.Err) }
+func (e *NoDeviceError) Error() string {
+	return fmt.Sprintf("cuda: no device %s: %s", e.Device, strings.TrimPrefix(e.Err.Error(), "cuda: "))
+}
 
 // Unwrap returns why.
 func (e *NoDeviceError) Unwrap() error { return e.Err }
