@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/loopapps"
+	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/svm"
@@ -197,14 +199,15 @@ func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) (cases []lo
 
 // loopDocument is what labench loop --json prints. Times are in seconds.
 type loopDocument struct {
-	Machine string    `json:"machine"`
-	App     string    `json:"app"`
-	Data    string    `json:"data"`
-	Bytes   int64     `json:"bytes"` // of the data
-	Workers int       `json:"workers"`
-	Repeat  int       `json:"repeat"`
-	Plans   []loopRow `json:"plans"`
-	Auto    string    `json:"auto,omitempty"` // what it has learned, with --explain
+	origin.Origin
+	App     string      `json:"app"`
+	Data    string      `json:"data"`
+	Bytes   int64       `json:"bytes"` // of the data
+	Workers int         `json:"workers"`
+	Repeat  int         `json:"repeat"`
+	Plans   []loopRow   `json:"plans"`
+	Auto    string      `json:"auto,omitempty"` // what it has learned, with --explain
+	Load    *quiet.Load `json:"load,omitempty"` // what else ran
 }
 
 // loopRow is what came of a plan: chunks, imbalance, steals and the shortest loop are those of
@@ -215,6 +218,7 @@ type loopRow struct {
 	Queues    string        `json:"queues"`
 	Victims   string        `json:"victims,omitempty"`
 	Grain     int           `json:"grain,omitempty"`
+	Seconds   []float64     `json:"seconds"` // of each run, ascending
 	Best      float64       `json:"best"`
 	Median    float64       `json:"median"`
 	Loops     int           `json:"loops"`
@@ -229,6 +233,9 @@ func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
 	row := loopRow{
 		Scheme: r.Plan.Scheme.String(), Grain: r.Plan.Grain, Best: r.Best().Seconds(), Median: r.Median().Seconds(),
 		Loops: len(r.Loops), Imbalance: r.Imbalance(), Stolen: r.Stolen(),
+	}
+	for _, t := range r.Times {
+		row.Seconds = append(row.Seconds, t.Seconds())
 	}
 	row.Chunks, row.Steals = r.Chunks()
 	for i := range r.Loops {
@@ -287,12 +294,13 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 	if err != nil {
 		return err
 	}
-	doc := loopDocument{Machine: machineLine(topo.Detect()), App: kind.String(), Data: p.Describe(), Bytes: p.Bytes(), Workers: len(rt.Workers()), Repeat: f.repeat}
+	doc := loopDocument{Origin: origin.Here(), App: kind.String(), Data: p.Describe(), Bytes: p.Bytes(), Workers: len(rt.Workers()), Repeat: f.repeat}
 	paint := newPaint(a.out)
 	if !f.json {
 		line.clear()
 		a.printLoopHead(paint, &doc)
 	}
+	watch := quiet.Start()
 	rows, err := loopapps.Sweep(ctx, rt, p, cases, f.repeat, func(done, of int) { line.set("%d/%d runs …", done, of) }, func(r *loopapps.Row) {
 		row := newLoopRow(kind, r)
 		doc.Plans = append(doc.Plans, row)
@@ -305,6 +313,12 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 		return err
 	}
 	line.clear()
+	if l, ok := watch.Stop(); ok {
+		doc.Load = &l
+		if l.Disturbs(doc.Workers) && !f.json {
+			fprintWrapped(a.out, label("care"), capital(l.String())+" meanwhile. "+quieter)
+		}
+	}
 	if f.explain {
 		doc.Auto = explainAuto(rows)
 		if !f.json {
@@ -336,7 +350,7 @@ func (f *loopFlags) format() (format plotting.Format, err error) {
 
 // printLoopHead prints what comes before the table.
 func (a *app) printLoopHead(p paint, d *loopDocument) {
-	fprintWrapped(a.out, label("machine"), d.Machine)
+	fprintWrapped(a.out, label("machine"), machineLine(topo.Detect()))
 	fprintWrapped(a.out, label("data"), fmt.Sprintf("%s, %s", d.Data, bench.Bytes(float64(d.Bytes))))
 	fprintWrapped(a.out, label("run"), fmt.Sprintf("%s, %s of each plan, in turns", count(d.Workers, "worker"), count(d.Repeat, "run")))
 	fmt.Fprintln(a.out, p.faint(fmt.Sprintf("%-7s%-15s%-8s%10s%10s%11s%9s%8s", "scheme", "queues", "victims", "best", "median", "imbalance", "chunks", "steals")))

@@ -20,7 +20,7 @@ func TestLoop(t *testing.T) {
 	code, out, _ = labench(t, "loop", "linreg", "--rows", "300", "--features", "4", "--schemes", "auto,mfsc", "--queues", "core+shares,central", "--victims", "all", "--grain", "5",
 		"--repeat", "1", "--workers", "2", "--json")
 	var doc loopDocument
-	if err := json.Unmarshal([]byte(out), &doc); code != 0 || err != nil || len(doc.Plans) != 6 || doc.App != "linreg" || doc.Workers != 2 || doc.Bytes == 0 {
+	if err := json.Unmarshal([]byte(out), &doc); code != 0 || err != nil || len(doc.Plans) != 6 || doc.App != "linreg" || doc.Workers != 2 || doc.Bytes == 0 || doc.Machine == "" || doc.Commit == "" {
 		t.Fatalf("code %d, %v\n%s", code, err, out)
 	}
 	if r := doc.Plans[1]; r.Scheme != "mfsc" || r.Queues != "core+shares" || r.Victims != "seqpri" || r.Grain != 5 || r.Loops != 4 || r.Chunks == 0 || r.Best <= 0 || r.Best > r.Median || len(r.Stolen) != 2 {
