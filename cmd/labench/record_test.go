@@ -216,7 +216,7 @@ func testMonitor(t *testing.T, nodes int, args ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	errs, code := make(lines, 1000), make(chan int)
+	errs, code := make(lines, 1000), make(chan int, 1)
 	a := &app{out: io.Discard, err: errs, noPeak: true, cores: 64}
 	go func() {
 		code <- a.run(ctx, append([]string{"gemm", "-n", "300", "--nb", "64", "--repeat", "1000000", "--monitor", "127.0.0.1:0"}, args...))
