@@ -362,18 +362,7 @@ func (a *app) printLoopRow(p paint, r *loopRow) {
 	if r.Scheme == "" {
 		imbalance = "" // nobody notes which worker has which task
 	}
-	fmt.Fprintf(a.out, "%-7s%-15s%-8s%s%10s%11s%9d%8d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.bold(fmt.Sprintf("%10s", shortTime(r.Best))), shortTime(r.Median), imbalance, r.Chunks, r.Steals)
-}
-
-// shortTime returns a time in seconds with four digits.
-func shortTime(s float64) string {
-	switch {
-	case s < 1e-3:
-		return fmt.Sprintf("%.4g µs", s*1e6)
-	case s < 1:
-		return fmt.Sprintf("%.4g ms", s*1e3)
-	}
-	return fmt.Sprintf("%.4g s", s)
+	fmt.Fprintf(a.out, "%-7s%-15s%-8s%s%10s%11s%9d%8d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.bold(fmt.Sprintf("%10s", timeOf(r.Best, 4))), timeOf(r.Median, 4), imbalance, r.Chunks, r.Steals)
 }
 
 // explainAuto returns what Auto has learned, if it was among the plans.

@@ -46,17 +46,17 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	narrow(t, "replay", out)
-	if !strings.HasPrefix(out, "as it was  predicted 4 s, measured 4 s: as much\nrecorded   four at once, 6 tasks\n           2 workers, fifo, on made up\n") {
+	if !strings.HasPrefix(out, "as it was  predicted 4.00 s, measured 4.00 s: as much\nrecorded   four at once, 6 tasks\n           2 workers, fifo, on made up\n") {
 		t.Error(out)
 	}
 	_, table, _ := strings.Cut(out, "\n\n")
 	const want = `sched      workers  speed       time   ratio   idle       path
-fifo             1      1        6 s   1.500     0%        3 s
-fifo             1      2        3 s   0.750     0%      1.5 s
-fifo             2      1        4 s   1.000    25%        3 s
-fifo             2      2        2 s   0.500    25%      1.5 s
-fifo             4      1        3 s   0.750    50%        3 s
-fifo             4      2      1.5 s   0.375    50%      1.5 s
+fifo             1      1     6.00 s   1.500     0%     3.00 s
+fifo             1      2     3.00 s   0.750     0%     1.50 s
+fifo             2      1     4.00 s   1.000    25%     3.00 s
+fifo             2      2     2.00 s   0.500    25%     1.50 s
+fifo             4      1     3.00 s   0.750    50%     3.00 s
+fifo             4      2     1.50 s   0.375    50%     1.50 s
 `
 	if !strings.HasPrefix(table, want) || strings.Count(table, "\n") != 13 || strings.Count(table, "\nsteal ") != 6 {
 		t.Errorf("%s\nwant\n%s", table, want)
@@ -93,9 +93,9 @@ func TestReplayNodes(t *testing.T) {
 	narrow(t, "replay", out)
 	_, rows, _ := strings.Cut(out, "\n\n")
 	const want = `sched      workers  speed       time   ratio   idle  nodes  Gbit/s     moved
-fifo             1      1        6 s   1.500     0%      1       -         -
-fifo             1      1        4 s   1.000    25%      2      10       0 B
-fifo             1      1        4 s   1.000    25%      2     100       0 B
+fifo             1      1     6.00 s   1.500     0%      1       -         -
+fifo             1      1     4.00 s   1.000    25%      2      10       0 B
+fifo             1      1     4.00 s   1.000    25%      2     100       0 B
 `
 	if rows != want {
 		t.Errorf("%s\nwant\n%s", rows, want)

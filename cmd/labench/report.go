@@ -198,11 +198,16 @@ func kindLines(b *strings.Builder, r bench.Result) {
 }
 
 // gflops returns a rate with four digits.
-func gflops(x float64) string {
-	if x >= 1000 {
-		return fmt.Sprintf("%.0f", x)
+func gflops(x float64) string { return significant(x, 4) }
+
+// significant returns a number with so many digits, zeros at the end among them: those of a
+// column look alike.
+func significant(x float64, digits int) string {
+	if !(x >= 1e-3) {
+		return fmt.Sprintf("%.*g", digits, x)
 	}
-	return fmt.Sprintf("%.4g", x)
+	rounded, _ := strconv.ParseFloat(fmt.Sprintf("%.*e", digits-1, x), 64)
+	return strconv.FormatFloat(x, 'f', max(digits-1-int(math.Floor(math.Log10(rounded))), 0), 64)
 }
 
 // decimals returns what formats rates of one table alike: with four digits of the largest.
@@ -232,18 +237,23 @@ func durations(seconds ...float64) func(float64) string {
 
 // duration returns a time in words, of 10 columns if it is below 3 hours.
 func duration(seconds float64) string {
-	return inUnits(seconds, "%.3f")
+	return inUnits(seconds, func(x float64) string { return fmt.Sprintf("%.3f", x) })
 }
 
-// inUnits formats a time in the unit that suits it.
-func inUnits(seconds float64, format string) string {
+// timeOf returns a time with so many digits.
+func timeOf(seconds float64, digits int) string {
+	return inUnits(seconds, func(x float64) string { return significant(x, digits) })
+}
+
+// inUnits returns a time in the unit that suits it.
+func inUnits(seconds float64, show func(float64) string) string {
 	switch {
 	case seconds >= 1:
-		return fmt.Sprintf(format+" s", seconds)
+		return show(seconds) + " s"
 	case seconds >= 1e-3:
-		return fmt.Sprintf(format+" ms", seconds*1e3)
+		return show(seconds*1e3) + " ms"
 	}
-	return fmt.Sprintf(format+" µs", seconds*1e6)
+	return show(seconds*1e6) + " µs"
 }
 
 // count returns a number of things.
