@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,13 +60,22 @@ func TestAgent(t *testing.T) {
 	dir := t.TempDir()
 	for _, op := range []string{"gemm", "solve", "gemm --distributed", "cholesky --distributed --output " + dir + "/u.npy", "lu --distributed --type f32 --input " + dir + "/u.npy --output " + dir + "/lu.npy",
 		"solve --distributed --nrhs 3", "solve --distributed --method cholesky --mixed", "solve --distributed --method cholesky --type f32", "lstsq --distributed -m 500 --nrhs 2", "lstsq --distributed -m 100"} {
-		code, out, errs := labench(t, append(strings.Fields(op), "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")...)
-		if code != 0 {
-			t.Fatalf("%s: exit code %d: %s", op, code, errs)
-		}
 		var r bench.Result
-		if err := json.Unmarshal([]byte(out), &r); err != nil {
-			t.Fatal(err)
+		var out string
+		// On a machine that is busy one node may be so much slower that it is given nothing, or
+		// that the other one takes it all. Then it has not been seen at work yet.
+		for range 20 {
+			code, text, errs := labench(t, append(strings.Fields(op), "-n", "300", "--nb", "64", "--cluster", addresses[0], "--agents", "2", "--idle", "--name", "driver", "--workers", "1", "--node-timeout", "20s", "--json", "--repeat", "1", "--warmup", "0")...)
+			if code != 0 {
+				t.Fatalf("%s: exit code %d: %s", op, code, errs)
+			}
+			r, out = bench.Result{}, text
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(r.Nodes[min(1, len(r.Nodes)):], func(n bench.Node) bool { return len(n.Tasks) == 0 }) {
+				break
+			}
 		}
 		if !r.Passed || len(r.Nodes) != 3 || r.Nodes[0].Name != "driver" {
 			t.Fatalf("%s: %s", op, out)
@@ -74,18 +84,14 @@ func TestAgent(t *testing.T) {
 			t.Errorf("%s: %d bytes went out from the driver", op, moved)
 		}
 		far := strings.Contains(op, "distributed")
-		shares, all := 0.0, true
+		shares, all := 0.0, true // whether both nodes own something: the one may be that much faster
 		for _, n := range r.Nodes[1:] {
-			shares += n.Share
-			if far && n.Share == 0 { // the other one was that much faster when that was measured
-				all = false
-				continue
-			}
+			shares, all = shares+n.Share, all && (n.Share > 0 || !far)
 			if len(n.Tasks) == 0 || len(n.Ran) == 0 || n.Ran[0].Version == "" {
 				t.Errorf("%s: node %s has done nothing: %+v", op, n.Name, n)
 			}
 		}
-		if c := r.Cluster; c == nil || all && (c.Moved == 0 || far != (c.Least > 0)) || far != (c.Path > 0) || len(c.Why) == 0 || r.Sched != map[bool]string{true: "owner", false: "locality"}[far] {
+		if c := r.Cluster; c == nil || c.Moved == 0 || all && far != (c.Least > 0) || far != (c.Path > 0) || len(c.Why) == 0 || r.Sched != map[bool]string{true: "owner", false: "locality"}[far] {
 			t.Errorf("%s: policy %s, %+v", op, r.Sched, c)
 		}
 		if far && (shares < 0.999 || shares > 1.001) {
