@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -284,12 +283,12 @@ func (p *lstsq[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)
 
 // Says returns the refinement in words.
 func (r *Refinement) Says() string {
-	words := []string{"factored in f32", fmt.Sprintf("%d refinements in f64", r.Iterations)}
+	rounds := fmt.Sprintf("%d refinements", r.Iterations)
 	if r.Iterations == 1 {
-		words[1] = "1 refinement in f64"
+		rounds = "1 refinement"
 	}
 	if r.Fallback != "" {
-		words = append(words, "and then all in f64: "+r.Fallback)
+		return fmt.Sprintf("tried in f32 (%s, %s), and then all in f64", r.Fallback, rounds)
 	}
-	return strings.Join(words, ", ")
+	return "factored in f32, " + rounds + " in f64"
 }

@@ -52,7 +52,7 @@ func TestMixed(t *testing.T) {
 			t.Errorf("%v %v: %+v, %s, %v", s.Method, s.Matrix, r.Refinement, r.Failure, err)
 			continue
 		}
-		if text := r.Refinement.Says(); !strings.Contains(text, "factored in f32") || strings.Contains(text, "all in f64") != (test.fallback != "") {
+		if text := r.Refinement.Says(); !strings.Contains(text, "in f32") || strings.Contains(text, "all in f64") != (test.fallback != "") {
 			t.Errorf("%v %v: %q", s.Method, s.Matrix, text)
 		}
 		var back Result

@@ -37,7 +37,7 @@ func newTrsm[T la.Element](f *maker[T]) problem {
 type DiagonalError struct{ Index int } // from 0
 
 func (e *DiagonalError) Error() string {
-	return fmt.Sprintf("element (%d, %d) of the triangle, counted from 0, is zero, and it stands on the diagonal", e.Index, e.Index)
+	return fmt.Sprintf("the triangle has a zero on its diagonal: element (%d, %d), counted from 0", e.Index, e.Index)
 }
 
 func (p *trsm[T]) order() (op la.Operation, n, longest int) {
