@@ -3,7 +3,6 @@ package loopapps
 import (
 	"context"
 	"fmt"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
@@ -52,7 +51,7 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 		var s loop.Stats
 		opt.Stats, opt.Site = &s, &sites[0]
 		changed, err := loop.Reduce(ctx, rt, len(x.c), opt, sum, func(c loop.Chunk, changed *int) error {
-			*changed += x.propagate(c.Lo, c.Hi)
+			*changed += rowMax(x.g, x.c, x.u, c.Lo, c.Hi)
 			return nil
 		})
 		if err != nil {
@@ -64,43 +63,6 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 		}
 	}
 	return rounds, nil
-}
-
-// propagate computes u for some rows and returns in how many it differs from c.
-func (x *Components) propagate(lo, hi int) (changed int) {
-	c, u, ia, ja := x.c, x.u, x.g.ia, x.g.ja
-	for i := lo; i < hi; i++ {
-		m := c[i]
-		if row := ja[ia[i]:ia[i+1]]; len(row) > 0 {
-			m = largest(c, row, m)
-		}
-		if m != c[i] {
-			changed++
-		}
-		u[i] = m
-	}
-	return changed
-}
-
-// largest returns the largest of m and the labels of a row. The maximum has two parts: each label
-// comes from somewhere else in the cache, and few wait for the maximum before them. Columns are
-// vertices by construction, and are not checked again. It is a function of its own so that all
-// it needs is in registers.
-//
-//go:noinline
-func largest(labels []uint32, row []int32, m uint32) uint32 {
-	c, at := unsafe.Pointer(unsafe.SliceData(labels)), unsafe.Pointer(unsafe.SliceData(row))
-	label := func(column int32) uint32 { return *(*uint32)(unsafe.Add(c, 4*uintptr(uint32(column)))) }
-	k, other := 0, uint32(0)
-	for ; k+4 <= len(row); k += 4 {
-		j := (*[4]int32)(unsafe.Add(at, 4*k))
-		m, other = max(m, label(j[0])), max(other, label(j[1]))
-		m, other = max(m, label(j[2])), max(other, label(j[3]))
-	}
-	for ; k < len(row); k++ {
-		m = max(m, label(row[k]))
-	}
-	return max(m, other)
 }
 
 // Verify implements [Problem]: first by union-find.
