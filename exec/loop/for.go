@@ -121,10 +121,10 @@ func (s *Site) runner() *versions.Op {
 	return s.op
 }
 
-// long is a loop in which the caller takes no part the next time. After 10 ms Go's scheduler takes
-// a goroutine off its thread if others want to run, those of the garbage collector above all, and
-// has the caller's go on on any thread, which the system may have put on a worker's core. A cascade
-// of support vector machines took a fifth longer: docs/internals/measurements.md.
+// long is a loop in which the caller takes no part the next time. With the caller a cascade of
+// support vector machines, in chunks of tens of milliseconds, took up to a fifth longer:
+// docs/internals/measurements.md. Presumably that is because the caller's thread is not pinned: it
+// may come to share a worker's core. Loops of 10 ms do not show it.
 const long = 20 * time.Millisecond
 
 // submit submits the runners, of which the caller may execute the last.
