@@ -38,7 +38,8 @@
 // until there are none. It gives its worker back after a chunk if other tasks are ready, and
 // goes on when the policy of the runtime says so: a loop of higher priority keeps its
 // workers, one of lower priority lets others through. Where a worker sleeps the goroutine that
-// calls For takes its place (exec.RunHere), so a short loop wakes no thread.
+// calls For takes its place (exec.RunHere), so a short loop wakes no thread. Where loops are known
+// to be long it does not: its thread is not pinned.
 //
 // # Files, from the bottom up
 //

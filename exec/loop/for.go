@@ -27,7 +27,7 @@ var plain = newOp("loop")
 // The loop is tasks, one for each worker, of the op "loop" or the name of its site. While
 // others wait for a worker, the loop gives it back after the chunk that it is at, but no
 // sooner than after 20 µs, and the runtime's policy says who is next. Where a worker sleeps
-// the calling goroutine takes part in its place.
+// the calling goroutine takes part in its place, unless the last call at the site took 20 ms.
 //
 // On a runtime of several nodes the workers are those of this one: [Submit] is for others.
 // A body must not wait for other work of the runtime, which may wait for its worker. A loop
@@ -121,6 +121,12 @@ func (s *Site) runner() *versions.Op {
 	return s.op
 }
 
+// long is a loop in which the caller takes no part the next time. With the caller a cascade of
+// support vector machines, in chunks of tens of milliseconds, took up to a fifth longer:
+// docs/internals/measurements.md. Presumably that is because the caller's thread is not pinned: it
+// may come to share a worker's core. Loops of 10 ms do not show it.
+const long = 20 * time.Millisecond
+
 // submit submits the runners, of which the caller may execute the last.
 func (r *run) submit(job exec.Job) error {
 	n := min(len(r.hands), int(ceil(u(r.items), u(r.unit))))
@@ -132,9 +138,10 @@ func (r *run) submit(job exec.Job) error {
 	// again: chunks before that one are left.
 	s := &graph.Spec{Op: op, Params: r, Priority: r.opt.Priority, Failure: &graph.Failure{Retries: math.MaxInt}}
 	r.waiting.Store(int32(n))
+	guest := r.opt.Site == nil || !r.opt.Site.long.Load()
 	for i := range n {
 		submit := job.Submit
-		if i == n-1 {
+		if i == n-1 && guest {
 			submit = func(s *graph.Spec) (graph.TaskID, error) { return exec.RunHere(job, s) }
 		}
 		if _, err := submit(s); err != nil {
@@ -149,6 +156,9 @@ func (r *run) conclude(err error) error {
 	// A failure comes before the end of the context that came later.
 	if r.fault != nil {
 		err = r.fault
+	}
+	if r.opt.Site != nil {
+		r.opt.Site.long.Store(time.Since(r.began) >= long)
 	}
 	learns := err == nil && r.opt.automatic() && r.opt.Site != nil
 	if r.opt.Stats == nil && !learns {

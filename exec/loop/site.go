@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/versions"
@@ -20,6 +21,7 @@ type Site struct {
 
 	once sync.Once
 	op   *versions.Op
+	long atomic.Bool // the last call took long: see submit
 
 	mu      sync.Mutex // a leaf
 	lessons map[course]*lesson

@@ -78,26 +78,35 @@ func count(of []int, i int) int {
 	return int(atomic.AddUintptr((*uintptr)(unsafe.Pointer(&of[i])), 1) - 1)
 }
 
-// tidy sorts the rows and leaves out what is there twice.
+// tidy sorts the rows and leaves out what is there twice. The memory behind the last row goes back
+// to the system.
 func (p *Pattern) tidy(ctx context.Context, rt exec.Runtime) error {
-	length := make([]int32, p.Vertices())
-	if err := loop.For(ctx, rt, len(length), loop.Options{}, func(c loop.Chunk) error {
+	const end = -1 // of a row that became shorter
+	if err := loop.For(ctx, rt, p.Vertices(), loop.Options{}, func(c loop.Chunk) error {
 		for i := c.Lo; i < c.Hi; i++ {
 			row := p.ja[p.ia[i]:p.ia[i+1]]
 			slices.Sort(row)
-			length[i] = int32(len(slices.Compact(row)))
+			if n := len(slices.Compact(row)); n < len(row) {
+				row[n] = end
+			}
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	to := 0
-	for i, n := range length {
-		from := p.ia[i]
-		p.ia[i] = to
-		to += copy(p.ja[to:], p.ja[from:from+int(n)])
+	to, from := 0, 0
+	for i, next := range p.ia[1:] {
+		row := p.ja[from:next]
+		if n := slices.Index(row, end); n >= 0 {
+			row = row[:n]
+		}
+		p.ia[i], from = to, next
+		to += copy(p.ja[to:], row)
 	}
-	p.ia[len(length)] = to
-	p.ja = p.ja[:to]
+	p.ia[p.Vertices()] = to
+	rest := p.ja[to:]
+	p.ja = p.ja[:to:to]
+	clear(rest)
+	pages.Renew(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(rest))), 4*len(rest)))
 	return nil
 }

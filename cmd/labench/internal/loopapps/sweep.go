@@ -2,6 +2,7 @@ package loopapps
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 
@@ -82,6 +83,7 @@ func Sweep(ctx context.Context, rt exec.Runtime, p Problem, cases []Case, repeat
 				f.SetForm(r.Form)
 			}
 			progress(turn*len(rows)+i, repeat*len(rows))
+			runtime.GC() // no run pays for what others have left, and it does not pile up
 			began := time.Now()
 			loops, err := p.Run(ctx, rt, loop.Options{Plan: r.Plan}, &r.Sites)
 			took := time.Since(began)

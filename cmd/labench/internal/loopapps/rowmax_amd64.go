@@ -1,0 +1,24 @@
+//go:build !noasm
+
+package loopapps
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// rowMaxAVX2 is rowMax for rows lo to hi−1, of which there is at least one.
+//
+//go:noescape
+func rowMaxAVX2(labels, next *uint32, starts *int, columns *int32, lo, hi int) (changed int)
+
+// rowMaxVector is rowMax for the first of the rows from lo on, and returns how many these are: all
+// of them, or none without AVX2.
+func rowMaxVector(g *Pattern, labels, next []uint32, lo, hi int) (rows, changed int) {
+	if lo >= hi || !cpu.X86.HasAVX2 {
+		return 0, 0
+	}
+	_, _ = labels[g.Vertices()-1], next[hi-1]
+	return hi - lo, rowMaxAVX2(&labels[0], &next[0], &g.ia[0], unsafe.SliceData(g.ja), lo, hi)
+}
