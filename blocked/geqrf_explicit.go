@@ -101,7 +101,6 @@ type explicit[T Element] struct {
 	*Program[T]
 	matrix *Matrix[T]
 	t      *rotation[T]
-	sparse bool
 	a, q   []block // mt×nt and mt×mt
 	flops  float64
 
@@ -117,7 +116,7 @@ type block struct {
 }
 
 func newExplicit[T Element](p *Program[T], a *Matrix[T], rot *Rotations[T], sparse bool) *explicit[T] {
-	x := &explicit[T]{Program: p, matrix: a, t: p.rotation(p.operand(a), rot), sparse: sparse,
+	x := &explicit[T]{Program: p, matrix: a, t: p.rotation(p.operand(a), rot),
 		a: make([]block, a.mt*a.nt), q: make([]block, a.mt*a.mt),
 		times:         &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1},
 		transposed:    &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1},

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"gonum.org/v1/gonum/blas"
@@ -303,25 +301,7 @@ ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 14 15
 		if err := job.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		got := "\n"
-		for id := range p.Len() {
-			s, err := job.Story(graph.TaskID(id + 1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got += fmt.Sprintf("%s(%s)", strings.TrimSuffix(s.Op, "/f64"), strings.Join(s.Operands, ", "))
-			after := ""
-			for _, n := range s.Needs {
-				if on := fmt.Sprintf(" %d", n.Task); !strings.Contains(after+" ", on+" ") {
-					after += on
-				}
-			}
-			if after != "" {
-				got += " after" + after
-			}
-			got += "\n"
-		}
-		if got != want {
+		if got := told(t, job, p.Len()); got != want {
 			t.Errorf("%v: tasks are%swant%s", tree, got, want)
 		}
 	}

@@ -12,7 +12,7 @@ func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 	}
 	a.writable() // what lies elsewhere cannot be shared
 	b := Outline[T](Full, m, n, a.nb)
-	b.aliased, b.view = true, a.view
+	b.view = a.view
 	for i, j := range b.StoredTiles() {
 		t := a.tiles[i*a.nt+j]
 		t.Rows, t.Cols = b.TileDims(i, j)

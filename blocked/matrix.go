@@ -81,7 +81,6 @@ type Matrix[T Element] struct {
 	rows, cols, nb int
 	mt, nt         int
 	kind           Kind
-	aliased        bool      // the memory is someone else's
 	view           bool      // it is in rows of the caller's memory
 	tiles          []Tile[T] // mt×nt row-major; Data nil where not stored
 	layout         Layout    // nil if there is none
@@ -379,25 +378,4 @@ func (a *Matrix[T]) Bytes() int64 {
 		n += int64(r) * int64(c)
 	}
 	return n * int64(unsafe.Sizeof(zero))
-}
-
-// Footprint returns the bytes of memory that a holds: its tiles with their
-// padding, and their headers. The tiles of a view belong to someone else and
-// do not count.
-func (a *Matrix[T]) Footprint() int64 {
-	var zero T
-	var tile Tile[T]
-	n := int64(len(a.tiles))*int64(unsafe.Sizeof(tile)) + int64(len(a.owners))*int64(unsafe.Sizeof(int(0)))
-	if a.aliased {
-		return n
-	}
-	const align = 64
-	for i := range a.tiles {
-		if t := &a.tiles[i]; t.Data != nil {
-			// What newTile adds to align the first element.
-			slack := align - int64(unsafe.Sizeof(zero))
-			n += int64(t.Rows)*int64(t.Stride)*int64(unsafe.Sizeof(zero)) + slack
-		}
-	}
-	return n
 }

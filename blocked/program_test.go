@@ -307,6 +307,30 @@ func TestProgramEnded(t *testing.T) {
 	}
 }
 
+// told returns the n tasks of a job, a line each: op, operands, and the tasks that it waited for.
+func told(t *testing.T, job exec.Job, n int) string {
+	t.Helper()
+	all := "\n"
+	for id := range n {
+		s, err := job.Story(graph.TaskID(id + 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += fmt.Sprintf("%s(%s)", strings.TrimSuffix(s.Op, "/f64"), strings.Join(s.Operands, ", "))
+		after := ""
+		for _, n := range s.Needs {
+			if on := fmt.Sprintf(" %d", n.Task); !strings.Contains(after+" ", on+" ") {
+				after += on
+			}
+		}
+		if after != "" {
+			all += " after" + after
+		}
+		all += "\n"
+	}
+	return all
+}
+
 // TestPotrfGraph compares the tasks of a factorization, with their operands
 // and what they wait for, with the ones that the algorithm has.
 func TestPotrfGraph(t *testing.T) {
@@ -347,25 +371,7 @@ potrf(INOUT A(2,2)) after 9
 		if err := job.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		got := "\n"
-		for id := range p.Len() {
-			s, err := job.Story(graph.TaskID(id + 1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got += fmt.Sprintf("%s(%s)", strings.TrimSuffix(s.Op, "/f64"), strings.Join(s.Operands, ", "))
-			after := ""
-			for _, n := range s.Needs {
-				if on := fmt.Sprintf(" %d", n.Task); !strings.Contains(after+" ", on+" ") {
-					after += on
-				}
-			}
-			if after != "" {
-				got += " after" + after
-			}
-			got += "\n"
-		}
-		if got != want {
+		if got := told(t, job, p.Len()); got != want {
 			t.Errorf("%v: tasks are%swant%s", kind, got, want)
 		}
 	}

@@ -261,7 +261,7 @@ func view[T Element](kind Kind, m, n, stride int, data []T, nb int) *Matrix[T] {
 		panic(ErrStorage)
 	}
 	a := Outline[T](kind, m, n, nb)
-	a.aliased, a.view = true, true
+	a.view = true
 	for i, j := range a.StoredTiles() {
 		r, c := a.TileDims(i, j)
 		off := i*nb*stride + j*nb

@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,5 +49,31 @@ func TestEarliestFinishWakes(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatal("the task is not executed")
 		}
+	}
+}
+
+// TestEarliestFinishKnows: the policy's costs are the selector's times.
+func TestEarliestFinishKnows(t *testing.T) {
+	s, err := versions.NewSelector(versions.Config{Measure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := start(t, exec.Options{Workers: 2, Policy: dispatch.EarliestFinish, Selector: s})
+	job := rt.NewJob(context.Background())
+	nap := opOf("nap", func(*versions.Call) error { time.Sleep(2 * time.Millisecond); return nil })
+	for range 20 {
+		submit(t, job, graph.Spec{Op: nap})
+	}
+	if err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Expect(nap, &versions.Call{}, rt.Target()); got < 1e-3 || got > 0.1 {
+		t.Errorf("a task of 2 ms is expected to take %v s", got)
+	}
+	bad := &versions.Op{Name: "bad", Versions: nap.Versions, Work: func(*versions.Call) float64 { panic("no") }}
+	submit(t, job, graph.Spec{Op: bad})
+	var te *exec.TaskError
+	if err := job.Wait(); !errors.As(err, &te) || te.Op != "bad" {
+		t.Errorf("an op whose Work panics: %v", err)
 	}
 }

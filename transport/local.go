@@ -49,9 +49,7 @@ func (n *Network) Node(name string) (Transport, error) {
 		return nil, &NameError{name}
 	}
 	n.names[name] = struct{}{}
-	m := &member{network: n, name: name, over: make(chan struct{}), senders: map[string]chan []byte{}}
-	m.changed.L = &m.mu
-	return m, nil
+	return &member{network: n, name: name, events: NewEvents(), over: make(chan struct{}), senders: map[string]chan []byte{}}, nil
 }
 
 // member is a node of a Network. A goroutine handles the messages of each sender, and one
@@ -61,14 +59,12 @@ type member struct {
 	name    string
 	values  Published
 	handle  Handler
-	tell    func(Event)
+	events  *Events
 
 	over    chan struct{} // closed at the end
 	running sync.WaitGroup
 
 	mu      sync.Mutex // a leaf; guards what follows
-	changed sync.Cond  // events has some, or closed is set
-	events  []Event
 	senders map[string]chan []byte
 	started bool
 	closed  bool
@@ -97,48 +93,20 @@ func (m *member) Start(h Handler, e func(Event)) error {
 	defer n.mu.Unlock()
 	m.mu.Lock()
 	ok := !m.started && !m.closed
-	m.handle, m.tell, m.started = h, e, true
+	m.handle, m.started = h, true
 	if ok {
-		m.running.Add(1)
-		go m.report()
+		m.running.Go(func() { m.events.Tell(m.over, e) })
 	}
 	m.mu.Unlock()
 	if !ok {
 		return ErrClosed
 	}
 	for _, o := range n.nodes {
-		o.event(Event{Node: m.name, Joined: true})
-		m.event(Event{Node: o.name, Joined: true})
+		o.events.Add(Event{Node: m.name, Joined: true})
+		m.events.Add(Event{Node: o.name, Joined: true})
 	}
 	n.nodes[m.name] = m
 	return nil
-}
-
-// event has an event told.
-func (m *member) event(e Event) {
-	m.mu.Lock()
-	m.events = append(m.events, e)
-	m.changed.Signal()
-	m.mu.Unlock()
-}
-
-// report tells events, until the end.
-func (m *member) report() {
-	defer m.running.Done()
-	for {
-		m.mu.Lock()
-		for len(m.events) == 0 && !m.closed {
-			m.changed.Wait()
-		}
-		if m.closed {
-			m.mu.Unlock()
-			return
-		}
-		e := m.events[0]
-		m.events = m.events[1:]
-		m.mu.Unlock()
-		m.tell(e)
-	}
 }
 
 // other returns a node that is there. The error is an *UnreachableError, or ErrClosed if
@@ -292,14 +260,13 @@ func (m *member) Close() error {
 	if n.nodes[m.name] == m {
 		delete(n.nodes, m.name)
 		for _, o := range n.nodes {
-			o.event(Event{Node: m.name})
+			o.events.Add(Event{Node: m.name})
 		}
 	}
 	n.mu.Unlock()
 	m.mu.Lock()
 	again := m.closed
 	m.closed = true
-	m.changed.Signal()
 	m.mu.Unlock()
 	if !again {
 		close(m.over)

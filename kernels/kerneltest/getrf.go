@@ -140,7 +140,10 @@ func (c *panelCase[T]) residual(t *testing.T, a0 *panelCase[T], ipiv []int) {
 		return 0
 	})
 	perm := permutation(m, ipiv)
-	residual := norm1(m, n, func(i, j int) float64 { return a0.at(perm[i], j) - dot(l[i], u[j]) })
+	residual := norm1(m, n, func(i, j int) float64 {
+		w := min(i+1, j+1, k) // beyond is a zero in one of them
+		return a0.at(perm[i], j) - dot(l[i][:w], u[j][:w])
+	})
 	ratio(t, c.String(), residual, norm1(m, n, a0.at)*eps[T]()*float64(max(m, n)), 30)
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas/gonum"
 )
 
 // blockings are the sizes of block reflectors that the suites of QR combine.
@@ -58,6 +59,7 @@ func (q reflectors[T]) apply(trans bool, x [][]float64) {
 		return
 	}
 	n := len(x[0])
+	var ref gonum.Implementation
 	blocks := (q.k + q.ib - 1) / q.ib
 	for b := range blocks {
 		if !trans {
@@ -69,11 +71,7 @@ func (q reflectors[T]) apply(trans bool, x [][]float64) {
 		for p := range vx {
 			vx[p] = make([]float64, n)
 			for i := range q.order {
-				if v := q.v(i, j0+p); v != 0 {
-					for c, y := range x[i] {
-						vx[p][c] += v * y
-					}
-				}
+				ref.Daxpy(n, q.v(i, j0+p), x[i], 1, vx[p], 1)
 			}
 		}
 		tvx := make([][]float64, w)
@@ -86,20 +84,12 @@ func (q reflectors[T]) apply(trans bool, x [][]float64) {
 				} else if trans && r <= p {
 					f = float64(q.t.At(r, j0+p))
 				}
-				if f != 0 {
-					for c, y := range vx[r] {
-						tvx[p][c] += f * y
-					}
-				}
+				ref.Daxpy(n, f, vx[r], 1, tvx[p], 1)
 			}
 		}
 		for i := range q.order {
 			for p := range w {
-				if v := q.v(i, j0+p); v != 0 {
-					for c, y := range tvx[p] {
-						x[i][c] -= v * y
-					}
-				}
+				ref.Daxpy(n, -q.v(i, j0+p), tvx[p], 1, x[i], 1)
 			}
 		}
 	}

@@ -155,7 +155,7 @@ func (n *Network) Crash(node string) error {
 	p.node.end()
 	for name, o := range n.ports {
 		if _, ok := o.there[node]; ok && name != node {
-			o.node.event(transport.Event{Node: node, Err: errCrashed})
+			o.node.events.Add(transport.Event{Node: node, Err: errCrashed})
 		}
 	}
 	close(n.changed)

@@ -34,21 +34,18 @@ type node struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	events  *transport.Events
 
-	mu      sync.Mutex // a leaf; guards what follows
-	changed sync.Cond  // events has some, or the node is at its end
-	events  []transport.Event
-	links   map[string]*link
-	refs    map[transport.Ref]struct{} // what is published
-	handle  transport.Handler
-	tell    func(transport.Event)
-	ended   bool
+	mu     sync.Mutex // a leaf; guards what follows
+	links  map[string]*link
+	refs   map[transport.Ref]struct{} // what is published
+	handle transport.Handler
+	ended  bool
 }
 
 func newNode(p *port) *node {
-	x := &node{port: p, links: map[string]*link{}, refs: map[transport.Ref]struct{}{}}
+	x := &node{port: p, events: transport.NewEvents(), links: map[string]*link{}, refs: map[transport.Ref]struct{}{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
-	x.changed.L = &x.mu
 	return x
 }
 
@@ -81,18 +78,17 @@ func (x *node) Start(h transport.Handler, e func(transport.Event)) error {
 	begun := p.begun
 	p.begun, p.joined = true, true
 	x.mu.Lock()
-	x.handle, x.tell = h, e
-	x.running.Add(1)
-	go x.report()
+	x.handle = h
+	x.running.Go(func() { x.events.Tell(x.ctx.Done(), e) })
 	x.mu.Unlock()
 	for name := range p.there { // after a restart
 		if n.up(name) {
-			x.event(transport.Event{Node: name, Joined: true})
+			x.events.Add(transport.Event{Node: name, Joined: true})
 		}
 	}
 	for name, o := range n.ports {
 		if _, ok := o.there[x.Self()]; ok && name != x.Self() {
-			o.node.event(transport.Event{Node: x.Self(), Joined: true})
+			o.node.events.Add(transport.Event{Node: x.Self(), Joined: true})
 		}
 	}
 	n.mu.Unlock()
@@ -113,7 +109,7 @@ func (p *port) event(e transport.Event) {
 		delete(p.there, e.Node)
 	}
 	if o := n.ports[e.Node]; o == nil || !o.crashed && o.joined {
-		p.node.event(e)
+		p.node.events.Add(e)
 	}
 }
 
@@ -133,33 +129,6 @@ func (p *port) handle(from string, message []byte) {
 	}
 	if x.ctx.Err() == nil {
 		x.handle(from, message)
-	}
-}
-
-// event has an event told.
-func (x *node) event(e transport.Event) {
-	x.mu.Lock()
-	x.events = append(x.events, e)
-	x.changed.Signal()
-	x.mu.Unlock()
-}
-
-// report tells events, until the end.
-func (x *node) report() {
-	defer x.running.Done()
-	for {
-		x.mu.Lock()
-		for len(x.events) == 0 && !x.ended {
-			x.changed.Wait()
-		}
-		if x.ended {
-			x.mu.Unlock()
-			return
-		}
-		e := x.events[0]
-		x.events = x.events[1:]
-		x.mu.Unlock()
-		x.tell(e)
 	}
 }
 
@@ -320,7 +289,6 @@ func (x *node) end() {
 	x.cancel()
 	x.mu.Lock()
 	x.ended = true
-	x.changed.Broadcast()
 	x.mu.Unlock()
 }
 

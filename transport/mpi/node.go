@@ -27,7 +27,7 @@ type node struct {
 	values transport.Published
 
 	handle transport.Handler
-	tell   func(transport.Event)
+	events *transport.Events
 
 	ctx     context.Context // the end of all but what has to be brought to its end
 	cancel  context.CancelFunc
@@ -39,15 +39,13 @@ type node struct {
 	started bool
 	closing bool // nothing new is served
 	fetches map[uint32]*fetch
-	events  []transport.Event // that were not told yet
-	news    chan struct{}     // capacity 1
 
 	active atomic.Bool // messages are looked for
 	ticked time.Time   // the progress goroutine's: when silence was last looked for
 }
 
 func newNode(s *shared, c *libmpi.Comm, size int, opt Options) *node {
-	n := &node{shared: s, comm: c, opt: opt, rank: s.lib.Rank, slots: make(chan uint32, fetches), named: map[string]*peer{}, fetches: map[uint32]*fetch{}, news: make(chan struct{}, 1)}
+	n := &node{shared: s, comm: c, opt: opt, rank: s.lib.Rank, slots: make(chan uint32, fetches), named: map[string]*peer{}, fetches: map[uint32]*fetch{}, events: transport.NewEvents()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	for i := range fetches {
 		n.slots <- uint32(i + 1)
@@ -81,7 +79,7 @@ func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
 	n.mu.Lock()
 	ok := !n.started && !n.closing
 	if ok {
-		n.started, n.handle, n.tell = true, h, e
+		n.started, n.handle = true, h
 	}
 	n.mu.Unlock()
 	if !ok || n.shared.over.Load() {
@@ -90,8 +88,7 @@ func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
 	n.peers[n.rank].joins()
 	n.active.Store(true)
 	n.shared.lib.Wake()
-	n.running.Add(1)
-	go n.report()
+	n.running.Go(func() { n.events.Tell(n.ctx.Done(), e) })
 	for _, p := range n.peers {
 		if !p.self {
 			p.put(&frame{kind: kindHello})
@@ -105,38 +102,6 @@ func (n *node) open() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.started && !n.closing
-}
-
-// event has an event told.
-func (n *node) event(e transport.Event) {
-	n.mu.Lock()
-	n.events = append(n.events, e)
-	n.mu.Unlock()
-	select {
-	case n.news <- struct{}{}:
-	default:
-	}
-}
-
-// report tells events, until the end.
-func (n *node) report() {
-	defer n.running.Done()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-n.news:
-			n.mu.Lock()
-			all := n.events
-			n.events = nil
-			n.mu.Unlock()
-			for _, e := range all {
-				if n.ctx.Err() == nil {
-					n.tell(e)
-				}
-			}
-		}
-	}
 }
 
 // find returns a node that is there, this one included. The error is an *UnreachableError, or
@@ -279,7 +244,7 @@ func (n *node) leave(p *peer, why error) {
 		f.end(errors.Join(errGone, why))
 	}
 	if known && !p.self {
-		n.event(transport.Event{Node: p.name, Err: why})
+		n.events.Add(transport.Event{Node: p.name, Err: why})
 	}
 }
 
@@ -335,7 +300,7 @@ func (n *node) take(p *peer, f *frame) error {
 	switch f.kind {
 	case kindHello:
 		if p.joins() {
-			n.event(transport.Event{Node: p.name, Joined: true})
+			n.events.Add(transport.Event{Node: p.name, Joined: true})
 		}
 	case kindBeat:
 	case kindMessage:

@@ -20,7 +20,7 @@ type peer struct {
 	wake chan struct{} // capacity 1: the sender has to look again
 	mail chan struct{} // capacity 1: inbox has something
 
-	mu     sync.Mutex // node.events may be locked under it
+	mu     sync.Mutex // that of node.events may be taken under it
 	there  bool       // below
 	link   *link      // nil unless it is there
 	ctx    context.Context
@@ -60,7 +60,7 @@ func (p *peer) begin(mine, theirs uint64, now time.Time) {
 // up notes that the session has begun. The caller holds mu.
 func (p *peer) up() {
 	p.link.hurry = true // the other side has to know
-	p.node.tell(transport.Event{Node: p.name, Joined: true})
+	p.node.events.Add(transport.Event{Node: p.name, Joined: true})
 }
 
 // down ends a link. The caller holds mu.
@@ -69,7 +69,7 @@ func (p *peer) down(why error) {
 		return
 	}
 	if p.link.theirs != 0 {
-		p.node.tell(transport.Event{Node: p.name, Err: why})
+		p.node.events.Add(transport.Event{Node: p.name, Err: why})
 	}
 	p.cancel()
 	p.link = nil

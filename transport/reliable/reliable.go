@@ -20,7 +20,7 @@ type node struct {
 	opt Options
 
 	handle  transport.Handler
-	user    func(transport.Event)
+	events  *transport.Events
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -30,10 +30,6 @@ type node struct {
 	peers   map[string]*peer
 	started bool
 	closed  bool // nothing is sent any more
-
-	telling sync.Mutex // a leaf; guards what follows
-	events  []transport.Event
-	news    chan struct{} // capacity 1
 }
 
 // New returns a node that sends by t, which it owns, and which is not started yet. The
@@ -42,7 +38,7 @@ func New(t transport.Transport, opt Options) (transport.Transport, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
-	n := &node{t: t, opt: opt, peers: map[string]*peer{}, news: make(chan struct{}, 1)}
+	n := &node{t: t, opt: opt, peers: map[string]*peer{}, events: transport.NewEvents()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n, nil
 }
@@ -73,46 +69,15 @@ func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
 		n.mu.Unlock()
 		return transport.ErrClosed
 	}
-	n.started, n.handle, n.user = true, h, e
-	n.running.Add(2)
-	go n.report()
-	go n.watch()
+	n.started, n.handle = true, h
+	n.running.Go(func() { n.events.Tell(n.ctx.Done(), e) })
+	n.running.Go(n.watch)
 	n.mu.Unlock()
 	return n.t.Start(n.receive, n.below)
 }
 
-// tell has an event told.
-func (n *node) tell(e transport.Event) {
-	n.telling.Lock()
-	n.events = append(n.events, e)
-	n.telling.Unlock()
-	signal(n.news)
-}
-
-// report tells events, until the end.
-func (n *node) report() {
-	defer n.running.Done()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-n.news:
-		}
-		n.telling.Lock()
-		events := n.events
-		n.events = nil
-		n.telling.Unlock()
-		for _, e := range events {
-			if n.ctx.Err() == nil {
-				n.user(e)
-			}
-		}
-	}
-}
-
 // watch looks for nodes of which nothing is heard, until the end.
 func (n *node) watch() {
-	defer n.running.Done()
 	every := max(n.opt.Timeout/8, time.Millisecond)
 	tick := time.NewTicker(every)
 	defer tick.Stop()

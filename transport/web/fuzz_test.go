@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/transport"
 	"github.com/valyala/fasthttp"
 )
 
@@ -26,7 +25,7 @@ func FuzzServe(f *testing.F) {
 		f.Fatal(err)
 	}
 	n := x.(*node)
-	n.handle, n.tell = func(string, []byte) {}, func(transport.Event) {}
+	n.handle = func(string, []byte) {}
 	f.Cleanup(func() { n.Close() })
 	f.Fuzz(func(t *testing.T, method, uri, from, life, turn, body string) {
 		n.members.answered("there", "127.0.0.1:2", 7, time.Now())

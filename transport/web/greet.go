@@ -62,7 +62,6 @@ func digest(name, address string) uint64 {
 // greet greets all nodes that are known, again and again, until the end, and those that others
 // tell of at once. A node that does not answer keeps none of the others waiting.
 func (n *greeter) greet() {
-	defer n.running.Done()
 	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
 	defer tick.Stop()
 	defer look.Stop()
@@ -73,12 +72,10 @@ func (n *greeter) greet() {
 		}
 		c := make(chan struct{})
 		asking[address] = c
-		n.running.Add(1)
-		go func() {
-			defer n.running.Done()
+		n.running.Go(func() {
 			defer close(c)
 			n.greetOne(address, b)
-		}()
+		})
 	}
 	all := func(to map[string]struct{}) {
 		delete(to, n.address())

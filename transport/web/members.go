@@ -11,12 +11,11 @@ import (
 
 // members are the nodes that this one knows. Times are handed in.
 type members struct {
-	mu     sync.Mutex // a leaf
+	mu     sync.Mutex // a leaf, but for that of events
 	byName map[string]*member
 	rumour map[string]struct{} // addresses that others have told since the last greetings of all
 	shown  map[string]string   // by address, the name in the certificate that was shown last
-	events []transport.Event   // that were not told yet
-	news   chan struct{}       // capacity 1
+	events *transport.Events
 }
 
 // member is another node. It is there while it answers: that it greets says only that it
@@ -41,7 +40,7 @@ type member struct {
 }
 
 func newMembers() *members {
-	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, shown: map[string]string{}, news: make(chan struct{}, 1)}
+	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, shown: map[string]string{}, events: transport.NewEvents()}
 }
 
 // answered notes that a node has answered, so that it is there, and reports whether it was not.
@@ -52,7 +51,7 @@ func (m *members) answered(name, address string, life uint64, now time.Time) (me
 	x.answered, x.refusals = now, 0
 	if met = !x.there && !x.over; met {
 		x.there = true
-		m.tell(transport.Event{Node: name, Joined: true})
+		m.events.Add(transport.Event{Node: name, Joined: true})
 	}
 	return met
 }
@@ -108,7 +107,7 @@ var errAnew = errors.New("it has begun anew")
 // left notes that a node has gone. The caller holds mu.
 func (m *members) left(x *member, why error, now time.Time) {
 	x.there, x.since = false, now
-	m.tell(transport.Event{Node: x.name, Err: why})
+	m.events.Add(transport.Event{Node: x.name, Err: why})
 }
 
 // gone notes that a node says that it goes.
@@ -184,23 +183,6 @@ func (m *members) refused(address string, why error, now time.Time) (left []stri
 		}
 	}
 	return left
-}
-
-// tell has an event told. The caller holds mu.
-func (m *members) tell(e transport.Event) {
-	m.events = append(m.events, e)
-	select {
-	case m.news <- struct{}{}:
-	default:
-	}
-}
-
-// take returns the events that were not told yet.
-func (m *members) take() (all []transport.Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all, m.events = m.events, nil
-	return all
 }
 
 // there returns the nodes that are there.

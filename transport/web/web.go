@@ -28,7 +28,6 @@ type node struct {
 	server *fasthttp.Server
 
 	handle transport.Handler
-	tell   func(transport.Event)
 	once   sync.Once
 
 	mu      sync.Mutex // a leaf
@@ -100,32 +99,11 @@ func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
 	if n.started || n.ctx.Err() != nil {
 		return transport.ErrClosed
 	}
-	n.started, n.handle, n.tell = true, h, e
-	n.running.Add(3)
-	go func() {
-		defer n.running.Done()
-		_ = n.server.Serve(n.listen) // which ends with Close
-	}()
-	go n.report()
-	go n.greet()
+	n.started, n.handle = true, h
+	n.running.Go(func() { _ = n.server.Serve(n.listen) }) // which ends with Close
+	n.running.Go(func() { n.members.events.Tell(n.ctx.Done(), e) })
+	n.running.Go(n.greet)
 	return nil
-}
-
-// report tells events, until the end.
-func (n *node) report() {
-	defer n.running.Done()
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-n.members.news:
-			for _, e := range n.members.take() {
-				if n.ctx.Err() == nil {
-					n.tell(e)
-				}
-			}
-		}
-	}
 }
 
 // Send implements [transport.Transport].
