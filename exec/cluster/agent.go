@@ -141,7 +141,7 @@ func (a *agent) take(from string, message []byte) error {
 			return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 		}
 		d := a.driver(from)
-		a.work(d, m.Job).giveBack(m.Tasks)
+		a.work(d, m.Job).giveBack(m.Tasks, m.Most)
 	case kindLook:
 		d := a.driver(from)
 		d.out.add(func() []byte { return encode(kindState, d.exec.state()) })

@@ -118,3 +118,25 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 	}
 	return err
 }
+
+// early has a driver that has nothing else to do fetch what the program is to have in the end,
+// while others still compute.
+func (c *catalog) early(e *entry) {
+	h := c.homes[e]
+	if h == nil || !c.opt.Idle || !c.fixed || e.has(0) {
+		return
+	}
+	number, ref := c.number, e.ref
+	c.work.store.take(ref, h, c.holders(e), func(err error) {
+		if err != nil {
+			return // Wait tries again
+		}
+		go func() {
+			c.placing.Lock()
+			defer c.placing.Unlock()
+			if c.number == number && e.ref == ref {
+				e.read(0)
+			}
+		}()
+	})
+}

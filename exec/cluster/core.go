@@ -18,7 +18,7 @@ import (
 //	Enter, Renew                          nodes
 //	Datum, Ready ─► Gives ─► Give         a task goes to a node, which has to get these values
 //	Heard, Ended ─► Freed ─► Gives …      and has ended
-//	Recalls ─► Back                       or is to give it back
+//	Recalls ─► Back … Answered            or is to give it back
 type Core struct {
 	*scheduler
 	opt     Options
@@ -38,6 +38,7 @@ func NewCore(o Options) *Core {
 	o.decide()
 	c := &Core{opt: o, kept: map[any]*entry{}}
 	c.scheduler = newScheduler(&c.opt, &c.where, &c.learned, &c.data)
+	c.narrow = true // a simulated worker has all units that one task gets
 	c.runs = func(*graph.Task) bool { return true }
 	c.bound = func(t *graph.Task) bool {
 		op, ok := t.Op.(*versions.Op)
@@ -186,7 +187,7 @@ func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 }
 
 // Heard notes that a message has come from a node that has ended so many tasks.
-func (c *Core) Heard(node, tasks int, at time.Duration) { c.heard(node, tasks, epoch.Add(at)) }
+func (c *Core) Heard(node, tasks int, at time.Duration) { c.heard(node, tasks, tasks, epoch.Add(at)) }
 
 // epoch is from when times count: a time that is not zero.
 var epoch = time.Unix(0, 0)
@@ -213,7 +214,7 @@ func (c *Core) Ended(node int, id graph.TaskID, took time.Duration) *graph.Task 
 		}
 	}
 	t.Used(node, 0)
-	c.learned.ran(node, t, took)
+	c.ran(node, t, took)
 	for k := range t.Len() {
 		e := c.data.of(t.Operand(k).Datum)
 		if e.users--; e.users == 0 && c.sealed {
@@ -282,12 +283,15 @@ func (c *Core) Drops(node int, yield func(datum, version int)) {
 	}
 }
 
-// Recalls yields tasks that a node is to give back.
-func (c *Core) Recalls(yield func(node int, tasks []uint64)) {
+// Recalls yields tasks of which a node is to give back the first few that it has not begun.
+func (c *Core) Recalls(yield func(node int, tasks []uint64, most int)) {
 	for _, r := range c.recalls() {
-		yield(r.from, r.tasks)
+		yield(r.from, r.tasks, r.most)
 	}
 }
+
+// Answered notes that it has given these back.
+func (c *Core) Answered(node int) { c.answered(node) }
 
 // Back notes that a node gives a task back, of which it has all operands. A task that is for no
 // other node now is ready again.
@@ -311,7 +315,7 @@ func NewGate[T comparable](workers int) *Gate[T] { return &Gate[T]{newGate[T](wo
 
 // Enter reports whether a task is to begin. If not, it waits.
 func (g *Gate[T]) Enter(task T, priority int64, id graph.TaskID) bool {
-	return g.gate.enter(gated[T]{task, priority, 0, uint64(id)})
+	return g.gate.enter(gated[T]{task, priority, 0, uint64(id), 1})
 }
 
 // Leave notes that a task has ended, and appends those to next that are to begin.
@@ -319,5 +323,5 @@ func (g *Gate[T]) Leave(task T, at time.Duration, next []T) []T {
 	return g.gate.leave(task, epoch.Add(at), next)
 }
 
-// Back takes those of some tasks that wait away.
-func (g *Gate[T]) Back(ids []uint64) []T { return g.gate.back(0, ids) }
+// Back takes the first few away of some tasks that wait.
+func (g *Gate[T]) Back(ids []uint64, most int) []T { return g.gate.back(0, ids, most) }

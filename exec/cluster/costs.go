@@ -62,16 +62,16 @@ func (x *experience) workOf(t *graph.Task) (work float64) {
 	return 1
 }
 
-// ran learns from a task that a node has executed.
-func (x *experience) ran(node int, t *graph.Task, took time.Duration) {
+// ran learns from a task that a node has executed, and reports whether it is the first of its op.
+func (x *experience) ran(node int, t *graph.Task, took time.Duration) (first bool) {
 	if took <= 0 {
-		return
+		return false
 	}
 	if x.ops == nil {
 		x.ops = map[string]*times{}
 	}
 	all := x.ops[t.Op.OpName()]
-	if all == nil {
+	if first = all == nil; first {
 		all = &times{}
 		x.ops[t.Op.OpName()] = all
 	}
@@ -90,6 +90,7 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) {
 	}
 	all.sum += y.ratio()
 	all.spent += took.Seconds()
+	return first
 }
 
 // slowness returns how long a node takes, as a multiple of what the mean of those takes that

@@ -3,10 +3,12 @@ package cluster_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -159,5 +161,62 @@ func TestEarlyParts(t *testing.T) {
 				t.Errorf("%s: datum %d is %d, want %d", name, i, x, want)
 			}
 		}
+	}
+}
+
+// fetching is a transport that says when its node fetches.
+type fetching struct {
+	transport.Transport
+	fetched chan<- string
+}
+
+func (f *fetching) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
+	err := f.Transport.Fetch(ctx, from, r, wait, into)
+	f.fetched <- from
+	return err
+}
+
+// TestEarlyHome: what no task uses any more comes into the program's memory while others run.
+func TestEarlyHome(t *testing.T) {
+	leaves(t)
+	fetched, go_ := make(chan string, 2), make(chan bool)
+	wait := &versions.Op{Name: "wait", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
+		select {
+		case <-go_:
+		case <-c.Ctx.Done():
+		}
+		c.Args[0].(*number).n++
+		return nil
+	}}}}
+	n := start(t, 1, func(o *cluster.Options) {
+		if o.Idle, o.Ops = true, append(o.Ops, wait); o.Transport.Self() == "driver" {
+			o.Transport = &fetching{o.Transport, fetched}
+		}
+	})
+	data := make([]graph.Datum, 2)
+	j := n.NewJob(context.Background())
+	for i, op := range []*versions.Op{n.op, wait} {
+		data[i] = graph.Datum{Value: &number{uint64(i)}, Bytes: 8}
+		s := graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
+		if op == n.op {
+			s.Params = &mix{}
+		}
+		if _, err := j.Submit(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error)
+	go func() { done <- j.Wait() }()
+	select {
+	case <-fetched:
+	case <-time.After(20 * time.Second):
+		t.Error("nothing has come before the last task has ended")
+	}
+	close(go_)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if x := data[1].Value.(*number).n; x != 2 {
+		t.Errorf("datum 1 is %d, want 2", x)
 	}
 }

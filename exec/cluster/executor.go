@@ -408,7 +408,7 @@ func (e *execution) arrived(n int32) {
 		return
 	}
 	e.since.Store(e.w.meter.change(-waited, 1))
-	if e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID}) {
+	if e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID, min(widthOf(e.spec.Op), e.w.meter.workers)}) {
 		e.begin()
 	}
 }
@@ -521,13 +521,14 @@ func (w *work) heeds(trace, tell bool) {
 	w.tells.Store(tell)
 }
 
-// giveBack gives tasks back to the driver, those that have not begun of which all operands are
-// there.
-func (w *work) giveBack(ids []uint64) {
-	for _, e := range w.gate.back(w.number, ids) {
+// giveBack gives tasks back to the driver: the first few of those that have not begun, and of
+// which all operands are there.
+func (w *work) giveBack(ids []uint64, most int) {
+	for _, e := range w.gate.back(w.number, ids, most) {
 		w.meter.change(0, -1)
 		w.reportLast(end{ID: e.task.ID, Back: true})
 	}
+	w.report(end{Back: true})
 }
 
 // Attempted implements [graph.Witness].

@@ -16,8 +16,9 @@ import (
 type gate[T comparable] struct {
 	mu      sync.Mutex // a leaf
 	pace    pace
-	in      []T        // tasks that the runtime has, the first to begin first
-	apart   []T        // of these, those that only wait for their children elsewhere: they are no more in
+	in      []gated[T] // tasks that the runtime has, the first to begin first
+	taken   int        // workers that they take
+	apart   []gated[T] // of these, those that only wait for their children elsewhere: they are no more in
 	waiting []gated[T] // the most urgent last
 }
 
@@ -26,6 +27,7 @@ type gated[T any] struct {
 	task     T
 	priority int64
 	job, id  uint64
+	width    int // workers that it takes
 }
 
 func newGate[T comparable](workers int) gate[T] { return gate[T]{pace: newPace(workers, 1, 0)} }
@@ -34,8 +36,8 @@ func newGate[T comparable](workers int) gate[T] { return gate[T]{pace: newPace(w
 func (g *gate[T]) enter(x gated[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 && len(g.in) <= g.pace.size {
-		g.in = append(g.in, x.task)
+	if len(g.waiting) == 0 && g.taken <= g.pace.size {
+		g.begins(x)
 		return true
 	}
 	at, _ := slices.BinarySearchFunc(g.waiting, x, func(a, b gated[T]) int {
@@ -45,16 +47,25 @@ func (g *gate[T]) enter(x gated[T]) bool {
 	return false
 }
 
+// begins notes that the runtime gets a task. The caller holds mu.
+func (g *gate[T]) begins(x gated[T]) {
+	g.in = append(g.in, x)
+	g.taken += x.width
+}
+
 // leave notes that a task has ended, and appends those to next that are to begin.
 func (g *gate[T]) leave(x T, now time.Time, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pace.ended(1, now)
-	if i := slices.Index(g.apart, x); i >= 0 {
-		g.apart = slices.Delete(g.apart, i, i+1)
+	if t, ok := remove(&g.apart, x); ok {
+		g.pace.ended(t.width, now)
 		return next
 	}
-	return g.out(x, next)
+	if t, ok := remove(&g.in, x); ok {
+		g.taken -= t.width
+		g.pace.ended(t.width, now)
+	}
+	return g.more(next)
 }
 
 // aside notes that a task is going to wait for others elsewhere, and appends those to next that
@@ -62,43 +73,62 @@ func (g *gate[T]) leave(x T, now time.Time, next []T) []T {
 func (g *gate[T]) aside(x T, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.apart = append(g.apart, x)
-	return g.out(x, next)
+	if t, ok := remove(&g.in, x); ok {
+		g.taken -= t.width
+		g.apart = append(g.apart, t)
+	}
+	return g.more(next)
 }
 
-// out is leave, but for the pace, for who holds mu.
-func (g *gate[T]) out(x T, next []T) []T {
-	if i := slices.Index(g.in, x); i >= 0 {
-		g.in = slices.Delete(g.in, i, i+1)
-	}
-	for n := len(g.waiting); n > 0 && len(g.in) <= g.pace.size; n-- {
-		next = append(next, g.waiting[n-1].task)
+// more appends the tasks to next for which there is room, and which are to begin. The caller
+// holds mu.
+func (g *gate[T]) more(next []T) []T {
+	for n := len(g.waiting); n > 0 && g.taken <= g.pace.size; n-- {
+		t := g.waiting[n-1]
 		g.waiting = slices.Delete(g.waiting, n-1, n)
-		g.in = append(g.in, next[len(next)-1])
+		g.begins(t)
+		next = append(next, t.task)
 	}
 	return next
+}
+
+// remove takes a task out of some, and reports whether it was there.
+func remove[T comparable](all *[]gated[T], x T) (t gated[T], ok bool) {
+	i := slices.IndexFunc(*all, func(t gated[T]) bool { return t.task == x })
+	if i < 0 {
+		return t, false
+	}
+	t = (*all)[i]
+	*all = slices.Delete(*all, i, i+1)
+	return t, true
 }
 
 // now returns the tasks that the runtime has, and those at the gate.
 func (g *gate[T]) now() (in, waiting []T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i := range g.waiting {
-		waiting = append(waiting, g.waiting[i].task)
+	tasks := func(all []gated[T]) (tasks []T) {
+		for i := range all {
+			tasks = append(tasks, all[i].task)
+		}
+		return tasks
 	}
-	return slices.Concat(g.in, g.apart), waiting
+	return slices.Concat(tasks(g.in), tasks(g.apart)), tasks(g.waiting)
 }
 
-// back takes those of some tasks of a job that are at the gate away.
-func (g *gate[T]) back(job uint64, ids []uint64) (all []T) {
+// back takes the first few away of those of some tasks of a job that are at the gate.
+func (g *gate[T]) back(job uint64, ids []uint64, most int) (all []T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.waiting = slices.DeleteFunc(g.waiting, func(x gated[T]) bool {
-		if x.job != job || !slices.Contains(ids, x.id) {
-			return false
+	for _, id := range ids {
+		if len(all) >= most {
+			break
 		}
-		all = append(all, x.task)
-		return true
-	})
+		i := slices.IndexFunc(g.waiting, func(x gated[T]) bool { return x.job == job && x.id == id })
+		if i >= 0 {
+			all = append(all, g.waiting[i].task)
+			g.waiting = slices.Delete(g.waiting, i, i+1)
+		}
+	}
 	return all
 }

@@ -16,7 +16,7 @@ import (
 // messages: a node that needs one fetches it. Every change of the structs raises the protocol's
 // version. Nodes of unlike versions refuse each other's messages.
 
-const protocol = 12
+const protocol = 13
 
 // kind is what a message is.
 type kind byte
@@ -225,11 +225,13 @@ type try struct {
 	Began   int64
 }
 
-// back asks for tasks that have not begun.
+// back asks for tasks that have not begun: for the first few of these that can be had. When they
+// are on their way, an end of task 0 follows.
 type back struct {
 	_     struct{} `cbor:",toarray"`
 	Job   uint64
 	Tasks []uint64
+	Most  int
 }
 
 // over says that a job has ended.

@@ -4,13 +4,15 @@ import "time"
 
 // pace is how fast a node ends tasks, and how many it has at a time: one for each worker
 // that it executes and others whose operands it fetches meanwhile, and if tasks are short,
-// enough for the way of a message there and back.
+// enough for the way of a message there and back. A task that takes several workers counts as
+// so many.
 type pace struct {
 	workers int
 	least   int // tasks for each worker
 	below   int // workers of nodes below it: a task more for each, which may have children there
 	size    int
 	last    time.Time
+	since   int   // tasks that have ended since then, and are not in the rate
 	rate    tally // tasks, in seconds
 }
 
@@ -26,6 +28,10 @@ const (
 	aheadTime  = 2 * time.Millisecond
 )
 
+// paceTime is the shortest time that counts. Tasks that begin together end together: the time
+// between two of them says nothing.
+const paceTime = aheadTime / 4
+
 // newPace returns the pace of a node that has begun nothing yet.
 func newPace(workers, least, below int) pace {
 	return pace{workers: workers, least: least, below: below, size: least*workers + below}
@@ -37,10 +43,14 @@ func (p *pace) quick() bool { return p.size > p.least*p.workers+p.below }
 // ended notes that a node has ended n tasks, and returns how many more it may have than
 // before, which may be less than 0.
 func (p *pace) ended(n int, now time.Time) (more int) {
-	if passed := now.Sub(p.last).Seconds(); !p.last.IsZero() && passed > 0 {
-		p.rate.add(float64(n), passed)
+	p.since += n
+	if passed := now.Sub(p.last); !p.last.IsZero() {
+		if passed < paceTime {
+			return 0
+		}
+		p.rate.add(float64(p.since), passed.Seconds())
 	}
-	p.last = now
+	p.last, p.since = now, 0
 	was := p.size
 	p.size = min(max(int(p.rate.ratio()*aheadTime.Seconds()), p.least*p.workers), aheadMost*p.workers) + p.below
 	return p.size - was

@@ -335,13 +335,6 @@ func (p *placement) ended(n *node, m ended) {
 	if i < 0 || p.number == 0 {
 		return
 	}
-	ends := 0
-	for k := range m.Ends {
-		if len(m.Ends[k].Given) == 0 {
-			ends++
-		}
-	}
-	p.sched.heard(i, ends, time.Now())
 	for _, x := range m.Flows {
 		for from := len(p.nodes) - 1; from >= 0; from-- { // the latest of a name first
 			if p.nodes[from].name == x.From {
@@ -350,20 +343,27 @@ func (p *placement) ended(n *node, m ended) {
 			}
 		}
 	}
+	ends, width := 0, 0
 	for _, e := range m.Ends {
 		if len(e.Given) > 0 {
 			p.handed(n, i, &e)
 			continue
 		}
+		if e.Back && e.ID == 0 {
+			p.sched.answered(i)
+			continue
+		}
+		ends++
 		f := p.sched.land(i, graph.TaskID(e.ID))
 		if f == nil {
 			continue
 		}
+		width += f.width
 		if e.Back {
 			f.task.SetState(graph.Ready)
 			var to *node
-			if f.to >= 0 {
-				to = p.nodes[f.to]
+			if x := &p.sched.seats[i]; x.called > 0 {
+				to = p.nodes[x.caller]
 			}
 			p.tellBack(f.task, n, to)
 			if !p.sched.returned(f) {
@@ -387,12 +387,13 @@ func (p *placement) ended(n *node, m ended) {
 		if e.Fault != nil {
 			p.fail(f.task, n, i, e.Fault)
 		} else {
-			p.sched.learned.ran(i, f.task, e.Took)
+			p.sched.ran(i, f.task, e.Took)
 			n.runs(f.task.Op.OpName(), &e)
 			p.end(f.task, i, graph.Done, nil)
 		}
 		p.sched.recycle(f)
 	}
+	p.sched.heard(i, ends, width, time.Now())
 	if p.ends != nil {
 		p.ends()
 	}
@@ -408,9 +409,9 @@ func (p *placement) recall(r recall) {
 	work, number := p.work, p.number
 	p.nodes[r.from].out.add(func() []byte {
 		if r.from > 0 {
-			return encode(kindBack, back{Job: number, Tasks: r.tasks})
+			return encode(kindBack, back{Job: number, Tasks: r.tasks, Most: r.most})
 		}
-		work.giveBack(r.tasks)
+		work.giveBack(r.tasks, r.most)
 		return nil
 	})
 }
@@ -546,7 +547,9 @@ func (p *placement) leave(e *entry) {
 // spare has copies of a datum dropped if no task will read it any more.
 func (p *placement) spare(e *entry) {
 	if e.users == 0 && p.sealed && !p.again {
-		p.sched.shed(e)
+		if p.sched.shed(e); p.outcome.Why() == nil {
+			p.early(e)
+		}
 	}
 }
 

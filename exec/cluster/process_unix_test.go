@@ -324,7 +324,8 @@ func (x *processes) heap(t testing.TB, tasks, children int) (allocated, most uin
 }
 
 // BenchmarkLevelsHTTP is [BenchmarkLevels] with agents that are processes, connected by HTTP. It
-// has the memory of the driver, too.
+// has the memory of the driver, too, and its processor time: with cores enough for all, that is
+// what bounds the tasks a second.
 func BenchmarkLevelsHTTP(b *testing.B) {
 	heads, tree := []string{"a0", "a1", "a2", "a3"}, []string{"a0", "a1", "a2<a0", "a3<a1"}
 	for _, how := range []struct {
@@ -334,12 +335,13 @@ func BenchmarkLevelsHTTP(b *testing.B) {
 	}{{"flat", heads, 1_000_000, 0}, {"nested/10", heads, 1000, 10}, {"nested/1000", heads, 1000, 1000}, {"domains/10", tree, 1000, 10}, {"domains/1000", tree, 1000, 1000}} {
 		b.Run(how.name, func(b *testing.B) {
 			x := startProcesses(b, how.agents...)
-			allocated, most, tasks := uint64(0), uint64(0), 0
+			allocated, most, tasks, before := uint64(0), uint64(0), 0, processor()
 			for b.Loop() {
 				a, m := x.heap(b, how.tasks, how.children)
 				allocated, most, tasks = a, max(most, m), tasks+how.tasks*max(how.children, 1)
 			}
 			b.ReportMetric(float64(tasks)/b.Elapsed().Seconds(), "tasks/s")
+			b.ReportMetric(float64((processor()-before).Nanoseconds())/float64(tasks), "driver-cpu-ns/task")
 			b.ReportMetric(float64(allocated)/1e6, "MB-allocated")
 			b.ReportMetric(float64(most)/1e6, "MB-heap")
 			b.ReportMetric(0, "ns/op")

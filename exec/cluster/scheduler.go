@@ -381,7 +381,8 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 		f.next.prev = f
 	}
 	x.flights = f
-	f.to, f.cost = -1, s.learned.run(node, t)
+	f.width = s.width(t, node)
+	f.cost = float64(f.width) * s.learned.run(node, t)
 	if x.memory.most > 0 {
 		f.uses = uses(t, s.data)
 		x.memory.pin(f.uses)
@@ -396,9 +397,10 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 		}
 	}
 	s.flying[t.ID()] = f
-	s.grows(node, -1)
+	s.grows(node, -f.width)
 	x.has++
-	s.loads(node, f.cost)
+	x.vain = false
+	s.weighs(f, 1)
 	return f
 }
 
@@ -416,11 +418,11 @@ func (s *scheduler) recycle(f *flight) {
 	s.spare = f
 }
 
-// heard notes that a node has ended so many tasks, which land one by one.
-func (s *scheduler) heard(node, tasks int, now time.Time) {
+// heard notes that a node has ended so many tasks, which took so many workers. Each lands, too.
+func (s *scheduler) heard(node, tasks, width int, now time.Time) {
 	s.earns(tasks)
 	if !s.absent(node) {
-		s.grows(node, s.seats[node].pace.ended(tasks, now))
+		s.grows(node, s.seats[node].pace.ended(width, now))
 	}
 }
 
@@ -441,13 +443,10 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 	} else {
 		x.flights = f.next
 	}
-	s.grows(node, 1)
+	s.grows(node, f.width)
 	x.has--
-	if f.to >= 0 {
-		s.seats[f.to].asked--
-	} else {
-		s.loads(node, -f.cost)
-	}
+	x.vain = false
+	s.weighs(f, -1)
 	if x.has == 0 {
 		s.loads(node, -x.load)
 	}
@@ -465,6 +464,7 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 		s.others--
 	}
 	x.lost = true
+	s.answered(node) // never
 	s.grows(node, 0)
 	s.loads(node, 0)
 	for f := x.flights; f != nil; f = f.next {
@@ -474,9 +474,6 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 			ended = append(ended, f)
 		} else {
 			tasks = append(tasks, f.task)
-		}
-		if f.to >= 0 {
-			s.seats[f.to].asked--
 		}
 	}
 	x.flights = nil
@@ -498,7 +495,7 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 // takes reports whether a node has so little to do that it takes what another one owns if it ends
 // it sooner.
 func (s *scheduler) takes(node int) bool {
-	return s.steals && s.seats[node].has <= s.seats[node].workers
+	return s.steals && s.seats[node].taken <= s.seats[node].workers
 }
 
 // leaves notes what a task that has landed leaves: the next versions of what it writes, and
@@ -580,7 +577,7 @@ func (c costs) Run(t *graph.Task, node int) float64 {
 	if s.absent(node) || !s.fit.can(t, node) {
 		return math.Inf(1)
 	}
-	return s.learned.run(node, t) / float64(s.seats[node].workers)
+	return s.learned.run(node, t) * float64(s.width(t, node)) / float64(s.seats[node].workers)
 }
 
 // Move implements [dispatch.Costs].

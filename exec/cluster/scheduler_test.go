@@ -36,7 +36,7 @@ type happening struct {
 	at   time.Duration
 	node int
 	task graph.TaskID // 0: the node is lost
-	back bool         // it gives the task back, unless that has ended
+	back bool         // it gives the task back, unless that has ended; 0: that was all
 }
 
 func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64, lacks int) *virtual {
@@ -101,6 +101,10 @@ func (v *virtual) step() bool {
 	h := v.events[next]
 	v.events = slices.Delete(v.events, next, next+1)
 	v.now = max(v.now, h.at)
+	if h.task == 0 && h.back {
+		v.answered(h.node)
+		return true
+	}
 	if h.task == 0 {
 		v.lost(h.node)
 		return true
@@ -108,7 +112,7 @@ func (v *virtual) step() bool {
 	if h.back && v.ends[h.task] > 0 {
 		return true
 	}
-	v.heard(h.node, 1, time.Time{}.Add(v.now))
+	v.heard(h.node, 1, 1, time.Time{}.Add(v.now))
 	f := v.land(h.node, h.task)
 	if f == nil { // the node was lost meanwhile, or has given it back
 		return true
@@ -122,17 +126,19 @@ func (v *virtual) step() bool {
 		}
 		return true
 	}
-	v.learned.ran(h.node, f.task, v.lasts(h.node))
+	v.ran(h.node, f.task, v.lasts(h.node))
 	v.leaves(f, false)
 	v.ends[h.task]++
 	f.task.Used(h.node, 0)
 	v.ready(v.graph.End(f.task, graph.Done, nil, nil), h.node)
 	for _, r := range v.recalls() {
 		for _, id := range r.tasks {
-			if v.rng.IntN(2) == 0 { // or else it has begun
+			if r.most > 0 && v.rng.IntN(2) == 0 { // or else it has begun
 				v.events = append(v.events, happening{v.now + time.Millisecond, r.from, graph.TaskID(id), true})
+				r.most--
 			}
 		}
+		v.events = append(v.events, happening{v.now + time.Millisecond, r.from, 0, true})
 	}
 	return true
 }
@@ -155,10 +161,10 @@ func (v *virtual) give(t *graph.Task, i int) {
 		}
 	}
 	v.took(t, i, gives)
-	has := 0
+	has, taken, widest := 0, 0, 0
 	for id, f := range v.flying {
 		if f.node == i {
-			has++
+			has, taken, widest = has+1, taken+f.width, max(widest, f.width)
 		}
 		for _, g := range f.from {
 			if s := v.memory[g.node].spots[g.of]; !v.seats[g.node].lost && (s == nil || s.pins == 0) {
@@ -167,8 +173,9 @@ func (v *virtual) give(t *graph.Task, i int) {
 			v.gifts++
 		}
 	}
-	if most := v.seats[i].pace.size; has > most {
-		v.t.Fatalf("node %d has %d tasks, its room is %d", i, has, most)
+	x := &v.seats[i]
+	if most := x.pace.size; taken >= most+widest || has != x.has || taken != x.taken {
+		v.t.Fatalf("node %d has %d tasks for %d workers, its room is %d, and it is to have %d for %d", i, has, taken, most, x.has, x.taken)
 	}
 	if m := v.memory[i]; m.most > 0 && m.used > m.most {
 		v.t.Fatalf("node %d has %d bytes, its cap is %d", i, m.used, m.most)
@@ -222,12 +229,12 @@ func TestScheduler(t *testing.T) {
 			for i := range data {
 				data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: spreadLeast, Owner: int32(i)}
 			}
-			ops := []*versions.Op{{Name: "nothing"}, {Name: "something"}}
+			ops := []*versions.Op{{Name: "nothing"}, {Name: "something", Versions: []versions.Version{{Constraints: versions.Constraints{Units: 2}}}}}
 			tasks := 100 + rng.IntN(200)
 			for i := range tasks {
 				s := &graph.Spec{Op: ops[rng.IntN(2)], Priority: rng.Int64N(3)}
 				for _, k := range rng.Perm(len(data))[:1+rng.IntN(4)] {
-					s.Operands = append(s.Operands, graph.Operand{Datum: &data[k], Mode: []graph.Mode{graph.In, graph.In, graph.InOut}[rng.IntN(3)]})
+					s.Operands = append(s.Operands, graph.Operand{Datum: &data[k], Mode: []graph.Mode{graph.In, graph.In, graph.InOut, graph.Out}[rng.IntN(4)]})
 				}
 				v.submit(s)
 				if i == tasks/2 {
@@ -294,5 +301,58 @@ func TestNearest(t *testing.T) {
 	v.seats[3].pace.size, v.seats[3].room = 100, 90 // tasks are short
 	if got := gives(data[6:]); !slices.Equal(got, []int{3, 3, 3, 3}) {
 		t.Errorf("node 3 has all, tasks are short, and they go to %v", got)
+	}
+}
+
+// TestRecall: a node whose workers all have one task, of which nothing is known, gives others back
+// for a node that has nothing to do, also those that only write; it is asked once until it has
+// answered, and drops what it has made room for.
+func TestRecall(t *testing.T) {
+	o := &Options{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
+	v := newVirtual(t, rand.New(rand.NewPCG(1, 1)), o, []int64{0, 0, 0}, -1)
+	const workers = 8
+	for i := range v.seats {
+		v.seats[i].workers, v.seats[i].room = workers, 3*workers
+	}
+	wide := &versions.Op{Name: "nothing", Versions: []versions.Version{{Constraints: versions.Constraints{Units: workers}}}}
+	short := &versions.Op{Name: "something", Versions: []versions.Version{{}}}
+	data := make([]graph.Datum, 2*workers+1)
+	task := func(i int, op *versions.Op) *graph.Task {
+		data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8}
+		v.data.put(&data[i], &entry{datum: &data[i], holders: []int{2}, version: 1, ref: transport.Ref{Matrix: 1, I: int32(i), Version: 1}})
+		x, _ := v.graph.Add(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.Out}}})
+		v.took(x, 1, nil)
+		return x
+	}
+	task(0, wide)
+	if x := &v.seats[1]; x.free() || x.room != 2*workers {
+		t.Errorf("a task has all workers of a node, which has room for %d more", x.room)
+	}
+	var last *graph.Task
+	for i := range 2 * workers {
+		last = task(1+i, short)
+	}
+	if all := v.recalls(); all != nil {
+		t.Errorf("nothing is known of any task, and it is to give back %v", all)
+	}
+	v.ran(2, last, 10*time.Millisecond)
+	all := v.recalls()
+	if len(all) != 1 || all[0].from != 1 || all[0].most != 2*workers || all[0].tasks[0] != uint64(last.ID()) {
+		t.Fatalf("it is to give back %v", all)
+	}
+	if all := v.recalls(); all != nil {
+		t.Errorf("it has not answered, and is to give back %v", all)
+	}
+	f := v.land(1, last.ID())
+	last.SetState(graph.Ready)
+	if !v.returned(f) || !slices.Equal(v.seats[2].waiting, []*graph.Task{last}) {
+		t.Error("what was given back is not for the other node")
+	}
+	if drops := v.directory.drops(1); len(drops) != 1 || drops[0].I != 2*workers {
+		t.Errorf("it drops %v", drops)
+	}
+	v.answered(1)
+	if v.seats[2].asked != 0 {
+		t.Errorf("it has answered, and tasks of %d workers are to come", v.seats[2].asked)
 	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // seating is the nodes as those that are given tasks, and what they have: books that are kept so
@@ -14,6 +15,7 @@ type seating struct {
 	late    int     // nodes that have recallTime to do, or more
 	waiting int     // tasks that wait for memory
 	credit  int     // see affords
+	narrow  bool    // each task takes one worker, whatever units its op asks for
 }
 
 // seat is a node as one that is given tasks.
@@ -21,30 +23,36 @@ type seat struct {
 	lost    bool
 	workers int
 	has     int     // tasks
+	taken   int     // workers that they take
 	flights *flight // them, in no order
 	late    bool    // load is that of recallTime, or more
-	load    float64 // seconds that its workers are expected to take for them
+	load    float64 // seconds that its workers are expected to take for them …
+	unknown int     // … but for those of which nothing is known, which take so many of them
 	room    int     // how many more it is given
 	pace    pace
 	memory  *memory
 	offer   *offer
-	asked   int           // tasks that others were asked for, for this node
+	asked   int           // workers that tasks may take for which others were asked, for this node
+	had     int           // tasks that the node had when it was asked for some …
+	called  int           // … and the workers that those tasks take for which the node was asked; 0: it has answered
+	caller  int           // the node for which
+	vain    bool          // it had nothing to give back then, and nothing has changed since
 	waiting []*graph.Task // for room in its memory
 }
 
 // flight is a task that a node has been given, and what made its results if it ends well,
 // nil if nobody could do so again.
 type flight struct {
-	task *graph.Task
-	node int
-	cost float64 // seconds that it is expected to take there, of one worker; 0: not known
-	to   int     // the node for which it was asked back; -1: none
-	made *record
-	home bool // it works in the program's memory
-	uses []*entry
-	from []gift  // what others have been asked to give it, of those with a cap on memory
-	next *flight // of the node's, or of those to be used again
-	prev *flight
+	task  *graph.Task
+	node  int
+	width int     // workers that it takes
+	cost  float64 // seconds of a worker that it is expected to take there; 0: not known
+	made  *record
+	home  bool // it works in the program's memory
+	uses  []*entry
+	from  []gift  // what others have been asked to give it, of those with a cap on memory
+	next  *flight // of the node's, or of those to be used again
+	prev  *flight
 }
 
 // gift is a datum that a node is to give another one: it keeps it until then.
@@ -78,6 +86,24 @@ func (s *seating) loads(node int, by float64) {
 	}
 }
 
+// weighs notes that a node has a task to do, by 1, or not any more, by -1.
+func (s *seating) weighs(f *flight, by int) {
+	x := &s.seats[f.node]
+	x.taken += by * f.width
+	if f.cost == 0 {
+		x.unknown += by * f.width
+	}
+	s.loads(f.node, float64(by)*f.cost)
+}
+
+// answered notes that a node has given all back that it was asked for and had not begun.
+func (s *seating) answered(node int) {
+	if v := &s.seats[node]; v.called > 0 {
+		s.seats[v.caller].asked = max(s.seats[v.caller].asked-v.called, 0) // it may be another one since
+		v.called, v.vain = 0, v.has == v.had
+	}
+}
+
 // absent reports whether a node is given no tasks.
 func (s *seating) absent(node int) bool { return node >= len(s.seats) || s.seats[node].lost }
 
@@ -106,8 +132,30 @@ func (s *seating) waits(node int, tasks []*graph.Task) {
 	x.waiting = tasks
 }
 
+// width returns how many workers of a node a task takes.
+func (s *seating) width(t *graph.Task, node int) int {
+	if s.narrow {
+		return 1
+	}
+	return min(widthOf(t.Op), s.seats[node].workers)
+}
+
+// widthOf returns how many workers a task of op takes at the same time: the units of that of its
+// versions which asks for the fewest.
+func widthOf(op graph.Op) int {
+	o, ok := op.(*versions.Op)
+	if !ok || len(o.Versions) == 0 {
+		return 1
+	}
+	least := o.Versions[0].Constraints.Units
+	for i := range o.Versions {
+		least = min(least, o.Versions[i].Constraints.Units)
+	}
+	return max(least, 1)
+}
+
 // free reports whether a worker has no task.
-func (x *seat) free() bool { return x.has < x.workers }
+func (x *seat) free() bool { return x.taken < x.workers }
 
 // forgets notes that a node is told to drop a datum, and reports whether it had one.
 func (s *seating) forgets(node int, e *entry) bool {

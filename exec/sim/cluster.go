@@ -216,7 +216,11 @@ func (s *Cluster) take(m ended) {
 	}
 	for _, e := range m.ends {
 		if e.back {
-			s.core.Back(id, e.task)
+			if e.task == 0 {
+				s.core.Answered(id)
+			} else {
+				s.core.Back(id, e.task)
+			}
 			continue
 		}
 		t := s.core.Ended(id, e.task, max(duration(e.took), time.Nanosecond))
@@ -230,9 +234,9 @@ func (s *Cluster) take(m ended) {
 	}
 	m.node.old = m
 	s.place()
-	s.core.Recalls(func(i int, tasks []uint64) {
+	s.core.Recalls(func(i int, tasks []uint64, most int) {
 		n := s.nodes[i]
-		s.calendar.note(s.free+n.latency(), &recall{n, tasks}, 0)
+		s.calendar.note(s.free+n.latency(), &recall{n, tasks, most}, 0)
 	})
 }
 
@@ -240,10 +244,11 @@ func (s *Cluster) take(m ended) {
 type recall struct {
 	n     *node
 	tasks []uint64
+	most  int
 }
 
 // happens implements [handler].
-func (r *recall) happens(uint64) { r.n.giveBack(r.tasks) }
+func (r *recall) happens(uint64) { r.n.giveBack(r.tasks, r.most) }
 
 // NewJob implements [exec.Runtime]. There is one job at a time.
 func (s *Cluster) NewJob(ctx context.Context) exec.Job {

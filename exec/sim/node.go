@@ -316,11 +316,13 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 	return freed
 }
 
-// giveBack gives tasks that have not begun back to the driver.
-func (n *node) giveBack(ids []uint64) {
-	for _, t := range n.gate.Back(ids) {
+// giveBack gives the first few tasks that have not begun back to the driver, and says that these
+// were all.
+func (n *node) giveBack(ids []uint64, most int) {
+	for _, t := range n.gate.Back(ids, most) {
 		n.ends = append(n.ends, end{t.ID(), 0, true})
 	}
+	n.ends = append(n.ends, end{0, 0, true})
 	n.tell()
 }
 
