@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/exec"
@@ -26,10 +27,10 @@ const solving = 8
 var (
 	// decompose: OUT subdomain, for each of them.
 	decompose = study.Op("decompose", func(c *versions.Call, p *domain, args [][]float64) error {
-		state := start(p.Number)
+		state, began := start(p.Number), time.Now()
 		for i, sub := range args {
 			cut(state, sub)
-			p.wait(1)
+			p.until(began, i+1)
 			p.finished(c, i)
 		}
 		return nil

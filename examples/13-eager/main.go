@@ -17,6 +17,8 @@
 //
 //	go run ./examples/13-eager
 //	go run ./examples/13-eager -app domain -unit 0 -generators 10 -subdomains 800 -side 400 -workers 48
+//	go run ./examples/13-eager -app records -unit 100ms -workers 288 -parts 2
+//	go run ./examples/13-eager -app stream -unit 1s -file 16000
 package main
 
 import (
@@ -40,7 +42,7 @@ var (
 	workers = flag.Int("workers", 8, "workers of each agent")
 
 	generators = flag.Int("generators", 2, "domain: generators if more nodes are to do the same")
-	subdomains = flag.Int("subdomains", 100, "domain: subdomains of each generator")
+	subdomains = flag.Int("subdomains", 200, "domain: subdomains of each generator")
 	side       = flag.Int("side", 12, "domain: points along a side of the smallest subdomain")
 
 	parts = flag.Int("parts", 8, "records: tasks for each record")
@@ -96,6 +98,12 @@ func (t *Task) finished(c *versions.Call, i int) {
 
 // wait waits so many units.
 func (t *Task) wait(units float64) { time.Sleep(time.Duration(units * float64(t.Unit))) }
+
+// until waits for the end of so many units from some time on: what one wait takes too long does not
+// make others begin later.
+func (t *Task) until(began time.Time, units int) {
+	time.Sleep(time.Until(began.Add(time.Duration(int64(units) * t.Unit))))
+}
 
 // both returns a way for lazy and one for eager release.
 func both(w func(eager bool) study.Way) []study.Way {
