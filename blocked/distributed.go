@@ -71,19 +71,7 @@ func (a *Matrix[T]) IsDistributed() bool { return a.away != nil }
 // reads elements, and programs that use it, panic with [ErrReleased]. It may be called more than
 // once, but not while a job uses a.
 func (a *Matrix[T]) Close() error {
-	if a.away != nil {
-		a.away.end.Do(func() {
-			a.away.released.Store(true)
-			a.away.kept.Release()
-			if a.away.beside != nil {
-				a.away.beside.Release()
-			}
-			for _, f := range a.away.after {
-				f()
-			}
-		})
-		a.away.changed()
-	}
+	a.away.close()
 	return nil
 }
 
@@ -102,6 +90,31 @@ type away[T Element] struct {
 
 	mu    sync.Mutex
 	tiles []fetched[T] // that were read last
+}
+
+// close has the nodes forget the tiles. W may be nil.
+func (w *away[T]) close() {
+	if w == nil {
+		return
+	}
+	w.end.Do(func() {
+		w.released.Store(true)
+		w.kept.Release()
+		if w.beside != nil {
+			w.beside.Release()
+		}
+		for _, f := range w.after {
+			f()
+		}
+	})
+	w.changed()
+}
+
+// use panics with ErrReleased after close. W may be nil.
+func (w *away[T]) use() {
+	if w != nil && w.released.Load() {
+		panic(ErrReleased)
+	}
 }
 
 // keep has values kept beside the tiles, in place of others that were.
@@ -166,11 +179,7 @@ func (a *Matrix[T]) here(k int) *Tile[T] {
 // used is called where tasks are going to read a, or to write it. It panics with ErrReleased
 // after Close.
 func (a *Matrix[T]) used(written bool) {
-	switch {
-	case a.away == nil:
-	case a.away.released.Load():
-		panic(ErrReleased)
-	case written:
+	if a.away.use(); a.away != nil && written {
 		a.away.changed()
 	}
 }

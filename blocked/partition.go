@@ -24,11 +24,20 @@ type Collection interface {
 	Locate(rt exec.Runtime) []int
 }
 
+// Spread is a [Collection] whose blocks may lie on several nodes: [TileBlocks], or a
+// csr.Distributed of package la/csr.
+type Spread interface {
+	Collection
+	// OverNodes reports whether the places are nodes: Locate then returns those, as exec.Kept
+	// does.
+	OverNodes() bool
+}
+
 // Partition is blocks of a [Collection] that lie in one place, where one worker at a time goes
 // through them.
 type Partition struct {
-	// Location is as exec.Worker.Location; where a distributed matrix was split, the number
-	// of the node, 0 for this process.
+	// Location is as exec.Worker.Location; where a [Spread] was split, the number of
+	// the node, 0 for this process.
 	Location int
 
 	blocks []int // ascending
@@ -78,7 +87,7 @@ type Span struct{ Block, Lo, Hi, First int }
 //		return nil
 //	})
 //
-// The partitions of a distributed matrix are of tiles on nodes. There the blocks of each are
+// The partitions of a [Spread] are of blocks on nodes. There the blocks of each are
 // the operands of a task of an op that all nodes know: see [loop.Submit].
 type Partitions struct {
 	list   []Partition
@@ -101,7 +110,7 @@ type Partitions struct {
 // distributed task-based workflows, 2023.
 func Split(rt exec.Runtime, c Collection, multiplicity int) *Partitions {
 	places := placesOf(rt.Workers())
-	if n, ok := c.(interface{ overNodes() bool }); ok && n.overNodes() {
+	if s, ok := c.(Spread); ok && s.OverNodes() {
 		places = nodesOfWorkers(rt.Workers())
 	}
 	return split(sizesOf(c), c.Locate(rt), places, multiplicity)

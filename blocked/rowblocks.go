@@ -6,16 +6,21 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/pages"
+	"github.com/tessera-la/tessera/versions"
 )
 
 // RowBlocks is a dense matrix in blocks of whole rows, as a [Collection] whose items are the
 // rows: what algorithms want that go through data row by row. Blocks may differ in height, and
-// each is memory of its own or a part of the caller's.
+// each is memory of its own, a part of the caller's, or on a node: see [Matrix.RowBlocks].
 type RowBlocks[T Element] struct {
 	rows, cols int
 	blocks     []Tile[T]
+	of         *Matrix[T] // the matrix whose tiles they are, if there is one
+	away       *away[T]   // where they are that have no memory here; nil as a rule
+	owners     []int      // of blocks that are of no matrix; nil: 0
 }
 
 // CutRows returns g in blocks of n rows, which alias g.Data; the last one may have fewer. It
@@ -47,8 +52,9 @@ func JoinRows[T Element](blocks ...General[T]) (*RowBlocks[T], error) {
 }
 
 // RowBlocks returns the tiles of a, of which each has whole rows, as blocks: they alias a's
-// memory. It panics with ErrShape if a has several tile columns, with ErrKind if it is not
-// Full, and with [ErrAway] if it is distributed.
+// memory. If a is distributed they are on the nodes: tasks go through them, as [TileBlocks] says
+// for tiles, but the items are rows. It panics with ErrShape if a has several tile columns, and
+// with ErrKind if it is not Full.
 func (a *Matrix[T]) RowBlocks() *RowBlocks[T] {
 	switch {
 	case a.kind != Full:
@@ -56,15 +62,25 @@ func (a *Matrix[T]) RowBlocks() *RowBlocks[T] {
 	case a.nt > 1:
 		panic(ErrShape)
 	}
-	a.writable()
-	return &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: a.tiles}
+	return &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: a.tiles, of: a, away: a.away}
 }
 
 // Dims returns the number of rows and columns.
 func (a *RowBlocks[T]) Dims() (r, c int) { return a.rows, a.cols }
 
-// Block returns a block, whose elements may be read and written.
-func (a *RowBlocks[T]) Block(b int) *Tile[T] { return &a.blocks[b] }
+// Block returns a block, whose elements may be read and written. It panics with [ErrAway] if the
+// blocks are on nodes.
+func (a *RowBlocks[T]) Block(b int) *Tile[T] {
+	a.here()
+	return &a.blocks[b]
+}
+
+// here panics with ErrAway if the blocks are on nodes.
+func (a *RowBlocks[T]) here() {
+	if a.away != nil {
+		panic(ErrAway)
+	}
+}
 
 // Blocks implements [Collection].
 func (a *RowBlocks[T]) Blocks() int { return len(a.blocks) }
@@ -77,8 +93,17 @@ func (a *RowBlocks[T]) Bytes(block int) int64 {
 	return int64(a.blocks[block].Rows) * int64(a.cols) * int64(unsafe.Sizeof(*new(T)))
 }
 
-// Locate implements [Collection], by the page in the middle of each block.
+// Locate implements [Collection], by the page in the middle of each block, or by what the runtime
+// of blocks on nodes knows. It panics with [ErrReleased] after Close.
 func (a *RowBlocks[T]) Locate(rt exec.Runtime) []int {
+	if a.away != nil {
+		a.away.use()
+		values := make([]versions.Shaped, len(a.blocks))
+		for b := range values {
+			values[b] = &a.blocks[b]
+		}
+		return a.away.kept.Locate(values)
+	}
 	at := make([]unsafe.Pointer, len(a.blocks))
 	for b := range a.blocks {
 		at[b] = middle(a.blocks[b].Data)
@@ -86,13 +111,49 @@ func (a *RowBlocks[T]) Locate(rt exec.Runtime) []int {
 	return Near(rt, at)
 }
 
+// OverNodes implements [Spread].
+func (a *RowBlocks[T]) OverNodes() bool { return a.away != nil }
+
+// Data returns the blocks as data for tasks of a program's own, as [TileBlocks.Data] does.
+func (a *RowBlocks[T]) Data(matrix uint32) []graph.Datum {
+	if a.of != nil {
+		a.of.used(true)
+	}
+	a.away.use()
+	data := make([]graph.Datum, len(a.blocks))
+	for b := range data {
+		setDatum(&data[b], "rows", matrix, b, 0, a.owner(b), &a.blocks[b])
+	}
+	return data
+}
+
+// owner returns the owner of a block.
+func (a *RowBlocks[T]) owner(block int) int {
+	switch {
+	case a.of != nil:
+		return a.of.owner(block, 0)
+	case a.owners != nil:
+		return a.owners[block]
+	}
+	return 0
+}
+
+// Close has the nodes forget the blocks, and the matrix whose tiles they are, as [Matrix.Close]
+// does. If they are in memory it does nothing.
+func (a *RowBlocks[T]) Close() error {
+	a.away.close()
+	return nil
+}
+
 // Rechunk returns a copy of a in blocks of n rows; the last one may have fewer. It moves every
 // row, and needs as much memory again, where [Split] does neither. It panics with ErrShape if
-// n < 1; the error is that of [loop.For].
+// n < 1, and with [ErrAway] if the blocks are on nodes, which [Program.Rechunk] is for; the error
+// is that of [loop.For].
 func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*RowBlocks[T], error) {
 	if n < 1 {
 		panic(ErrShape)
 	}
+	a.here()
 	one := inOrder(a)
 	to := &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: make([]Tile[T], count(a.rows, n))}
 	return to, loop.For(ctx, rt, len(to.blocks), loop.Options{}, func(c loop.Chunk) error {
@@ -107,8 +168,10 @@ func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*Ro
 // rows of partition j, in the order of Partition.ItemIndexes. Each is copied by a worker at its
 // location as long as that has time, so that nothing goes from place to place but what a
 // faster one takes over. Loops then meet one block for each partition, whatever the blocks of a
-// were. The error is that of [loop.For].
+// were. It panics with [ErrAway] if the blocks are on nodes, which [Program.Materialize] is for; the
+// error is that of [loop.For].
 func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitions) (*RowBlocks[T], error) {
+	a.here()
 	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]Tile[T], len(ps.list))}
 	return to, loop.For(ctx, rt, len(to.blocks), loop.Options{Parts: ones(ps)}, func(c loop.Chunk) error {
 		for j := c.Lo; j < c.Hi; j++ {

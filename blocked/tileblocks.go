@@ -58,8 +58,8 @@ func (t *TileBlocks[T]) Locate(rt exec.Runtime) []int {
 	return Near(rt, at)
 }
 
-// overNodes reports whether the places are nodes.
-func (t *TileBlocks[T]) overNodes() bool { return t.a.IsDistributed() }
+// OverNodes implements [Spread].
+func (t *TileBlocks[T]) OverNodes() bool { return t.a.IsDistributed() }
 
 // Data returns the blocks as data for tasks of a program's own. Their keys say that they are of
 // the matrix with that number, from 1, which no other data of the job have; the owners are

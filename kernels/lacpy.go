@@ -21,3 +21,21 @@ type Laset struct {
 	Uplo        blas.Uplo
 	Alpha, Beta float64
 }
+
+// Recut is the parameter of op "recut": B = the m×n elements from (Row, Col) on of a matrix
+// that is there in tiles of other sizes, so many across:
+//
+//	A1 │ A2 │ A3       Across = 3
+//	───┼────┼───
+//	A4 │┌A5─┼──┐A6     Row and Col are counted from
+//	───┼┼───┼──┼       the first element of A1
+//	A7 ││A8 │ B│A9
+//	   │└───┼──┘
+//
+// Operands, in order: B (out, m×n), the tiles (in) by rows; equally high in a row of them, and
+// equally wide in a column. With Uplo = Lower or Upper there are as many rows of tiles as
+// columns, and only the tiles of that triangle are operands. B is undefined where the others are.
+type Recut struct {
+	Across, Row, Col int
+	Uplo             blas.Uplo
+}

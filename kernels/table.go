@@ -31,6 +31,7 @@ type Ops[T Element] struct {
 
 	Larft *versions.Op // parameter *Larft
 	Lacpy *versions.Op // parameter *Lacpy
+	Recut *versions.Op // parameter *Recut
 	Laset *versions.Op // parameter *Laset
 	Plrnt *versions.Op // parameter *Plrnt
 	Asum  *versions.Op // parameter *Asum
@@ -44,7 +45,7 @@ type Ops[T Element] struct {
 func (o Ops[T]) All() []*versions.Op {
 	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
 		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr,
-		o.Larft, o.Lacpy, o.Laset, o.Plrnt, o.Asum, o.Lange, o.Lag2s, o.Lag2d, o.Lasym}
+		o.Larft, o.Lacpy, o.Recut, o.Laset, o.Plrnt, o.Asum, o.Lange, o.Lag2s, o.Lag2d, o.Lasym}
 }
 
 // Table lists for each op and element type the versions that this build

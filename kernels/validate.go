@@ -67,6 +67,9 @@ func (p *Ttmqr) Validate() error { return validate("ttmqr", p) }
 // Validate returns an error if a field is out of range.
 func (p *Lacpy) Validate() error { return validate("lacpy", p) }
 
+// Validate returns an error if a field is out of range.
+func (p *Recut) Validate() error { return validate("recut", p) }
+
 // Validate implements the check of versions.DecodeParams.
 func (p *Larft) Validate() error { return validate("larft", p) }
 
@@ -82,7 +85,7 @@ func validate(op string, params any) error {
 		case blas.Transpose:
 			ok = x == blas.NoTrans || x == blas.Trans || x == blas.ConjTrans
 		case blas.Uplo:
-			ok = x == blas.Upper || x == blas.Lower || x == blas.All && (op == "lacpy" || op == "laset" || op == "asum" || op == "lange")
+			ok = x == blas.Upper || x == blas.Lower || x == blas.All && (op == "lacpy" || op == "laset" || op == "asum" || op == "lange" || op == "recut")
 		case blas.Side:
 			ok = x == blas.Left || x == blas.Right
 		case blas.Diag:

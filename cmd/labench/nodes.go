@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la/csr"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
@@ -89,8 +91,8 @@ func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err erro
 // nodeOptions returns a node on a transport, that executes tasks on a runtime.
 func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt cluster.Options) {
 	opt.Transport = t
-	opt.Runtime, opt.Ops, opt.Values = rt, nodeOps(), kernels.Values()
-	opt.Errors, opt.Log = append(kernels.Errors(), file.Errors()...), log
+	opt.Runtime, opt.Ops, opt.Values = rt, nodeOps(), append(kernels.Values(), csr.Values()...)
+	opt.Errors, opt.Log = slices.Concat(kernels.Errors(), file.Errors(), csr.Errors()), log
 	opt.Program = versionLine(debug.ReadBuildInfo())
 	return opt
 }

@@ -38,8 +38,9 @@ func table() []entry {
 		// Sparse matrices stay out of la: their module is for those who have some. What they
 		// make for themselves lies in large pages.
 		{
-			pkg:     "la/csr",
-			tessera: []string{"la", "blocked", "blocked/file", "exec", "exec/loop", "internal/pages"},
+			pkg: "la/csr",
+			// kernels for the vectors of tasks, exec/graph and versions for these.
+			tessera: []string{"la", "blocked", "blocked/file", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
 		{pkg: "la/krylov", tessera: []string{"la"}},
@@ -167,8 +168,9 @@ func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster and transport for several nodes, and exec/monitor for
-		// the page of these; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/scalapack/internal/netlib", "exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		// the page of these; la/csr and la/krylov for one another; netlib for what la/scalapack is
+		// compared with.
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -15,6 +15,7 @@ const copyVersion = "copy"
 func addCopies[T kernels.Element](o *kernels.Ops[T]) {
 	o.Lacpy.Versions = []versions.Version{{Name: copyVersion, Run: lacpy[T]}}
 	o.Larft.Versions = []versions.Version{{Name: copyVersion, Run: larft[T]}}
+	o.Recut.Versions = []versions.Version{{Name: copyVersion, Run: recut[T]}}
 	o.Laset.Versions = []versions.Version{{Name: copyVersion, Run: laset[T]}}
 	o.Plrnt.Versions = []versions.Version{{Name: copyVersion, Run: plrnt[T]}}
 	o.Asum.Versions = []versions.Version{{Name: copyVersion, Run: asum[T]}}
@@ -57,6 +58,55 @@ func lacpy[T kernels.Element](call *versions.Call) error {
 // lacpyWork returns the elements of B.
 func lacpyWork[T kernels.Element](call *versions.Call) float64 {
 	_, b := lacpyOf[T](call)
+	return float64(b.Rows) * float64(b.Cols)
+}
+
+// recut copies what B has of each tile.
+func recut[T kernels.Element](call *versions.Call) error {
+	p, b := params[kernels.Recut](call), arg[T](call, 0)
+	tiles := len(call.Args) - 1
+	down := 0
+	switch across := p.Across; {
+	case across < 1:
+	case p.Uplo != blas.Lower && p.Uplo != blas.Upper:
+		down = tiles / across
+	case tiles == across*(across+1)/2:
+		down = across
+	}
+	if down == 0 || min(p.Row, p.Col) < 0 {
+		panic(kernels.ErrShape)
+	}
+	widths := make([]int, p.Across) // 0 while it is not known
+	k, top, right := 1, -p.Row, 0   // the tile that is next, and where it begins in B
+	for i := range down {
+		lo, hi := triangle(p.Uplo, i, p.Across)
+		high, left := arg[T](call, k).Rows, -p.Col
+		for j := range p.Across {
+			if j >= lo && j < hi {
+				a := arg[T](call, k)
+				if a.Rows != high || widths[j] != 0 && a.Cols != widths[j] {
+					panic(kernels.ErrShape)
+				}
+				widths[j] = a.Cols
+				from, to := max(left, 0), min(left+a.Cols, b.Cols)
+				for r := max(top, 0); r < min(top+high, b.Rows) && from < to; r++ {
+					copy(b.Row(r)[from:to], a.Row(r - top)[from-left:to-left])
+				}
+				k++
+			}
+			left += widths[j]
+		}
+		top, right = top+high, max(right, left)
+	}
+	if k <= tiles || top < b.Rows || right < b.Cols {
+		panic(kernels.ErrShape)
+	}
+	return nil
+}
+
+// recutWork returns the elements of B.
+func recutWork[T kernels.Element](call *versions.Call) float64 {
+	b := arg[T](call, 0)
 	return float64(b.Rows) * float64(b.Cols)
 }
 

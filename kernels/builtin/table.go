@@ -102,6 +102,7 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 
 		Larft: &versions.Op{Name: "larft", Type: typ, Work: larftWork[T], NewParams: fresh[kernels.Larft]},
 		Lacpy: &versions.Op{Name: "lacpy", Type: typ, Work: lacpyWork[T], NewParams: fresh[kernels.Lacpy]},
+		Recut: &versions.Op{Name: "recut", Type: typ, Work: recutWork[T], NewParams: fresh[kernels.Recut]},
 		Laset: &versions.Op{Name: "laset", Type: typ, Work: lasetWork[T], NewParams: fresh[kernels.Laset]},
 		Plrnt: &versions.Op{Name: "plrnt", Type: typ, Work: plrntWork[T], NewParams: fresh[kernels.Plrnt]},
 		Asum:  &versions.Op{Name: "asum", Type: typ, Work: asumWork[T], NewParams: fresh[kernels.Asum]},

@@ -31,9 +31,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	const want = "gemm/f32 syrk/f32 trsm/f32 potrf/f32 getrf/f32 getrfnp/f32 laswp/f32 lapmt/f32 tntleaf/f32 tntnode/f32 tntroot/f32 " +
-		"trmm/f32 geqrt/f32 unmqr/f32 tsqrt/f32 tsmqr/f32 ttqrt/f32 ttmqr/f32 larft/f32 lacpy/f32 laset/f32 plrnt/f32 asum/f32 lange/f32 lag2s/f32 lag2d/f32 lasym/f32 " +
+		"trmm/f32 geqrt/f32 unmqr/f32 tsqrt/f32 tsmqr/f32 ttqrt/f32 ttmqr/f32 larft/f32 lacpy/f32 recut/f32 laset/f32 plrnt/f32 asum/f32 lange/f32 lag2s/f32 lag2d/f32 lasym/f32 " +
 		"gemm/f64 syrk/f64 trsm/f64 potrf/f64 getrf/f64 getrfnp/f64 laswp/f64 lapmt/f64 tntleaf/f64 tntnode/f64 tntroot/f64 " +
-		"trmm/f64 geqrt/f64 unmqr/f64 tsqrt/f64 tsmqr/f64 ttqrt/f64 ttmqr/f64 larft/f64 lacpy/f64 laset/f64 plrnt/f64 asum/f64 lange/f64 lag2s/f64 lag2d/f64 lasym/f64"
+		"trmm/f64 geqrt/f64 unmqr/f64 tsqrt/f64 tsmqr/f64 ttqrt/f64 ttmqr/f64 larft/f64 lacpy/f64 recut/f64 laset/f64 plrnt/f64 asum/f64 lange/f64 lag2s/f64 lag2d/f64 lasym/f64"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("ops %s, want %s", got, want)
 	}
@@ -178,6 +178,14 @@ func TestMisuse(t *testing.T) {
 		{"tntroot", root, []any{piv, piv}, kernels.ErrArgs},
 		{"lacpy", &kernels.Lacpy{}, []any{tile(3, 3)}, kernels.ErrArgs},
 		{"lacpy", &kernels.Lacpy{}, []any{tile(3, 3), tile(3, 4)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 1}, []any{tile(3, 3)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 1}, []any{tile(3, 3), &kernels.Pivots{}}, kernels.ErrArgs},
+		{"recut", &kernels.Recut{}, []any{tile(3, 3), tile(3, 3)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 2}, []any{tile(3, 3), tile(3, 3)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 2}, []any{tile(3, 3), tile(3, 2), tile(2, 1)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 1, Row: 1}, []any{tile(3, 3), tile(3, 3)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 1, Col: 1}, []any{tile(3, 3), tile(3, 3)}, kernels.ErrShape},
+		{"recut", &kernels.Recut{Across: 2, Uplo: blas.Lower}, []any{tile(3, 3), tile(2, 2), tile(2, 2)}, kernels.ErrShape},
 		{"larft", &kernels.Larft{}, []any{tile(3, 3), tile(1, 3)}, kernels.ErrArgs},
 		{"larft", &kernels.Larft{}, []any{tile(3, 3), tile(1, 3), kernels.Tile[float64]{}}, kernels.ErrArgs},
 		{"larft", &kernels.Larft{Column: 1}, []any{tile(3, 3), tile(1, 3), tile(3, 3)}, kernels.ErrShape},

@@ -59,7 +59,7 @@ func run[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) 
 		"tntleaf": s.tntleaf, "tntnode": s.tntnode, "tntroot": s.tntroot,
 		"geqrt": s.geqrt, "tsqrt": s.tpqrt, "ttqrt": s.tpqrt,
 		"unmqr": s.unmqr, "tsmqr": s.tpmqrt, "ttmqr": s.tpmqrt,
-		"larft": s.larft, "lacpy": s.lacpy, "laset": s.laset, "plrnt": s.plrnt, "asum": s.asum,
+		"larft": s.larft, "lacpy": s.lacpy, "recut": s.recut, "laset": s.laset, "plrnt": s.plrnt, "asum": s.asum,
 		"lange": s.lange, "lag2s": s.lag, "lag2d": s.lag, "lasym": s.lasym,
 	}[op.Name]
 	if !ok {

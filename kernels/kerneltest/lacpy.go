@@ -67,3 +67,48 @@ func (s *suite[T]) laset(t *testing.T) {
 	})
 	s.work(t, 6, &kernels.Laset{Uplo: blas.All}, newTile[T](2, 3, 0))
 }
+
+// recut: windows of all places in grids of unlike tiles, of which one triangle may be missing.
+func (s *suite[T]) recut(t *testing.T) {
+	highs, wides := []int{3, 1, 4, 2}, []int{2, 5, 1, 3}
+	for _, uplo := range []blas.Uplo{blas.All, blas.Lower, blas.Upper} {
+		var tiles []any
+		var place [][2]int // of the tile of each row and column
+		at, rows, cols := map[[2]int]*kernels.Tile[T]{}, 0, 0
+		for i, high := range highs {
+			for j, wide := range wides {
+				if inPart(uplo, i, j) {
+					a := newTile[T](high, wide, 1)
+					s.fill(a, 1, nil)
+					tiles, at[[2]int{i, j}] = append(tiles, a), a
+				}
+			}
+			for r := range high {
+				place, rows = append(place, [2]int{i, r}), rows+1
+			}
+		}
+		var across [][2]int
+		for j, wide := range wides {
+			for c := range wide {
+				across, cols = append(across, [2]int{j, c}), cols+1
+			}
+		}
+		for range 200 {
+			row, col := s.rnd.IntN(rows), s.rnd.IntN(cols)
+			b := newTile[T](s.rnd.IntN(rows-row+1), s.rnd.IntN(cols-col+1), 1)
+			s.mark(b, nil)
+			before := clone(b)
+			s.must(t, &kernels.Recut{Across: len(wides), Row: row, Col: col, Uplo: uplo}, append([]any{b}, tiles...)...)
+			for i := range b.Rows {
+				for j := range b.Cols {
+					y, x := place[row+i], across[col+j]
+					if a := at[[2]int{y[0], x[0]}]; a != nil && b.At(i, j) != a.At(y[1], x[1]) {
+						t.Fatalf("%c, from (%d, %d) on: (%d, %d) is %v, want %v", uplo, row, col, i, j, b.At(i, j), a.At(y[1], x[1]))
+					}
+				}
+			}
+			untouched(t, "recut", b, before, func(int, int) bool { return true })
+		}
+	}
+	s.work(t, 6, &kernels.Recut{Across: 1}, newTile[T](2, 3, 0), newTile[T](2, 3, 0))
+}

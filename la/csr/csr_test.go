@@ -25,7 +25,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ends()...) }
+
+// ends are goroutines of fasthttp, which end a while after their server or client.
+func ends() (all []goleak.Option) {
+	for _, f := range []string{"updateServerDate.func1", "(*Client).mCleaner", "(*HostClient).connsCleaner", "(*workerPool).Start.func2"} {
+		all = append(all, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp."+f))
+	}
+	return all
+}
 
 func start(t testing.TB, workers int) exec.Runtime {
 	t.Helper()

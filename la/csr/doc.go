@@ -9,6 +9,9 @@
 // by way of a dense matrix. A Matrix is an operator for the iterative methods of package
 // la/krylov and a blocked.Collection of its rows.
 //
+// A [Distributed] is a matrix whose blocks of rows are on the nodes of a cluster, which may have
+// made or read them themselves: for matrices that fit into no single machine.
+//
 // What is not stored is not multiplied: 0 that is not stored times NaN is 0. What is stored
 // propagates NaN and infinities.
 package csr

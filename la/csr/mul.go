@@ -20,49 +20,61 @@ import (
 // The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined. It
 // panics with [ErrOverlap] if dst is B.
 func (a *Matrix) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error {
-	k, n := b.Dims()
-	if k != a.cols {
-		return &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("a is %d×%d and b %d×%d", a.rows, a.cols, k, n)}
-	}
-	if a.rows == 0 || n == 0 {
-		return nil // gonum has no such matrices
-	}
-	if dst.IsEmpty() {
-		dst.ReuseAs(a.rows, n)
-	} else if r, c := dst.Dims(); r != a.rows || c != n {
-		return &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("the product is %d×%d and dst %d×%d", a.rows, n, r, c)}
-	}
-	from, ok := b.(*mat.Dense)
-	if !ok {
-		from = mat.DenseCopyOf(b)
-	}
-	x, y := from.RawMatrix(), dst.RawMatrix()
-	if len(x.Data) > 0 && &x.Data[0] == &y.Data[0] {
-		panic(ErrOverlap)
+	x, y, err := wide(a.rows, a.cols, dst, b)
+	if err != nil || a.rows == 0 || x.Cols == 0 {
+		return err
 	}
 	return loop.For(ctx, a.rt, a.Blocks(), loop.Options{Site: &a.wide}, func(c loop.Chunk) error {
 		for i := a.starts[c.Lo]; i < a.starts[c.Hi]; i++ {
-			a.combine(i, y.Data[i*y.Stride:i*y.Stride+n], x)
+			lo, hi := a.ia[i], a.ia[i+1]
+			combine(y.Data[i*y.Stride:i*y.Stride+y.Cols], a.ja[lo:hi], a.data[lo:hi], x)
 		}
 		return nil
 	})
 }
 
-// combine computes row i of A times x.
-func (a *Matrix) combine(i int, y []float64, x blas64.General) {
+// wide returns the operands of a product of an m×k matrix with b, those of b and of dst, which
+// takes its shape if it is empty; nothing if the product is, for gonum has no such matrices.
+func wide(m, k int, dst *mat.Dense, b mat.Matrix) (x, y blas64.General, err error) {
+	rows, n := b.Dims()
+	if rows != k {
+		return x, y, &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("a is %d×%d and b %d×%d", m, k, rows, n)}
+	}
+	if m == 0 || n == 0 {
+		return x, y, nil
+	}
+	if dst.IsEmpty() {
+		dst.ReuseAs(m, n)
+	} else if r, c := dst.Dims(); r != m || c != n {
+		return x, y, &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("the product is %d×%d and dst %d×%d", m, n, r, c)}
+	}
+	from, ok := b.(*mat.Dense)
+	if !ok {
+		from = mat.DenseCopyOf(b)
+	}
+	x, y = from.RawMatrix(), dst.RawMatrix()
+	if len(x.Data) > 0 && &x.Data[0] == &y.Data[0] {
+		panic(ErrOverlap)
+	}
+	return x, y, nil
+}
+
+// combine computes a row of A, which has elements in some columns, times x.
+func combine[J int | int32](y []float64, ja []J, data []float64, x blas64.General) {
 	clear(y)
-	k, to := a.ia[i], a.ia[i+1]
+	data = data[:len(ja)]
+	k := 0
 	// Two rows of x at a time: y is read and written half as often.
-	for ; k+2 <= to; k += 2 {
-		d0, d1 := a.data[k], a.data[k+1]
-		x0 := x.Data[a.ja[k]*x.Stride:][:len(y)]
-		x1 := x.Data[a.ja[k+1]*x.Stride:][:len(y)]
+	for ; k+2 <= len(ja); k += 2 {
+		d0, d1 := data[k], data[k+1]
+		x0 := x.Data[int(ja[k])*x.Stride:][:len(y)]
+		x1 := x.Data[int(ja[k+1])*x.Stride:][:len(y)]
 		for j := range y {
 			y[j] += d0*x0[j] + d1*x1[j]
 		}
 	}
-	if k < to {
-		d0, x0 := a.data[k], x.Data[a.ja[k]*x.Stride:][:len(y)]
+	if k < len(ja) {
+		d0, x0 := data[k], x.Data[int(ja[k])*x.Stride:][:len(y)]
 		for j := range y {
 			y[j] += d0 * x0[j]
 		}

@@ -1,0 +1,244 @@
+package csr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Distributed is an m×n sparse matrix in blocks of rows that are on the nodes of a runtime that
+// has several (exec.Keeper: a cluster.Driver), each where the task that made it has run. They
+// stay there until [Distributed.Close], and no node needs memory for all of them. On a runtime
+// of one machine they are in its memory.
+//
+//	a, err := csr.Generate(ctx, d, n, sizes, op, params) // or csr.ReadParts, csr.Scatter
+//	defer a.Close()
+//	result, err := krylov.CG(ctx, a, x, b, krylov.CGOptions{})
+//
+// Nodes list [Ops], [Values] and [Errors] in their cluster.Options, as labench agent does. What is
+// lost with a node is made again by the tasks that have made it. Only a matrix of [Scatter] cannot
+// be, as its memory may have changed since: products then fail with a *cluster.NodeLostError.
+//
+// It is an operator for package la/krylov, and a blocked.Collection of its rows. Its methods must
+// not be called at once.
+type Distributed struct {
+	rt         exec.Runtime
+	rows, cols int
+	starts     []int   // the first row of each block, and the end
+	blocks     []Block // without memory if they are kept
+	kept       exec.Kept
+	owners     int // nodes, for policies that ask whose a block is
+	closed     atomic.Bool
+}
+
+// Size is the rows and entries of a block.
+type Size struct{ Rows, Entries int }
+
+// Generate makes a matrix with n columns and blocks of the given sizes, from the first rows on, by
+// a task for each block, of an op of the program's own, with the parameter that params returns
+// for the block's number. The block is the task's only operand, and is overwritten:
+//
+//	func(call *versions.Call) error {
+//		p, b := call.Params.(*grid), call.Args[0].(*csr.Block)
+//		return b.Fill(func(i int, add func(col int, v float64)) { … }) // row p.First+i
+//	}
+//
+// The error is a *[StructureError], or that of the runtime or the job.
+func Generate(ctx context.Context, rt exec.Runtime, n int, sizes []Size, op *versions.Op, params func(block int) any) (*Distributed, error) {
+	return build(ctx, rt, n, sizes, func(b int) graph.Spec { return graph.Spec{Op: op, Params: params(b)} })
+}
+
+// Scatter copies a to the nodes of rt, in so many blocks of rows with about equally many entries;
+// 0 stands for one for each worker. The elements of a must not be written meanwhile. The error
+// is a *[StructureError] if a has more than 2³¹−1 columns, or as for [Generate].
+func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Distributed, error) {
+	switch {
+	case blocks < 0:
+		return nil, &StructureError{-1, fmt.Sprintf("%d blocks of rows", blocks)}
+	case !a.narrowed():
+		return nil, &StructureError{-1, fmt.Sprintf("%d columns, and those of blocks have 32 bits", a.cols)}
+	case blocks == 0:
+		blocks = len(rt.Workers())
+	}
+	starts := balance(a.ia, (len(a.ja)+a.rows)/max(blocks, 1)+1)
+	sizes, from := make([]Size, len(starts)-1), make([]Block, len(starts)-1)
+	for b := range sizes {
+		from[b] = blockOf(a, starts[b], starts[b+1])
+		sizes[b] = Size{from[b].rows, from[b].entries}
+	}
+	return build(ctx, rt, a.cols, sizes, func(b int) graph.Spec {
+		return graph.Spec{Op: ops().copy, Operands: []graph.Operand{{Datum: &graph.Datum{
+			Name: "rows", Key: graph.Key{Matrix: 2, I: int32(b)}, Value: &from[b], Bytes: from[b].Bytes(),
+		}, Mode: graph.In}}}
+	})
+}
+
+// ReadParts reads a matrix from Matrix Market files, plain or compressed with gzip, each of which
+// has the rows of a block, from the first rows on, and all columns. A file is read by a node, or
+// again by another one if that is lost: all nodes have it under the same path, as in a file
+// system that they share. Here only its header is read, for its size.
+//
+// Entries are as in the file: one of the same index may come twice, and zeros are stored. Columns
+// are ascending.
+//
+// What is wrong with a file is a *file.FormatError, or a *file.AccessError if its node cannot
+// read it or has another one. Files must not change before Close. Other errors are as for
+// [Generate].
+func ReadParts(ctx context.Context, rt exec.Runtime, paths []string) (*Distributed, error) {
+	sizes, n := make([]Size, len(paths)), 0
+	for b, path := range paths {
+		s, err := partShape(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case b > 0 && s.cols != n:
+			return nil, &file.FormatError{File: path, Reason: fmt.Sprintf("%d columns, and %s has %d", s.cols, paths[0], n)}
+		}
+		sizes[b], n = Size{s.rows, s.entries}, s.cols
+	}
+	return build(ctx, rt, n, sizes, func(b int) graph.Spec { return graph.Spec{Op: ops().read, Params: &readParams{paths[b]}} })
+}
+
+// partShape reads the header of a Matrix Market file.
+func partShape(path string) (s shape, err error) {
+	enough := errors.New("that is all")
+	err = file.ReadEntries(path, func(rows, cols int, entries int64) error {
+		s = shape{rows, cols, int(min(entries, math.MaxInt32+1))}
+		return cmp.Or(s.check(), enough)
+	}, func(int, int, float64) {})
+	if err == enough {
+		return s, nil
+	}
+	return s, err
+}
+
+// build makes a matrix by a task for each block, whose last operand the block is.
+func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(b int) graph.Spec) (*Distributed, error) {
+	a := &Distributed{rt: rt, cols: n, starts: []int{0}, blocks: make([]Block, len(sizes)), owners: nodesOf(rt.Workers())}
+	values := make([]versions.Shaped, len(sizes))
+	for b, s := range sizes {
+		a.blocks[b].shape = shape{s.Rows, n, s.Entries}
+		if err := a.blocks[b].check(); err != nil {
+			return nil, err
+		}
+		a.rows += s.Rows
+		a.starts = append(a.starts, a.rows)
+		values[b] = &a.blocks[b]
+	}
+	if n < 0 || a.rows < 0 {
+		return nil, &StructureError{-1, fmt.Sprintf("%d×%d matrix", a.rows, n)}
+	}
+	if k, ok := rt.(exec.Keeper); ok {
+		var err error
+		if a.kept, err = k.Keep(values); err != nil {
+			return nil, err
+		}
+	}
+	err := a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
+		for b := range blocks {
+			s := task(b)
+			s.Operands = append(s.Operands, graph.Operand{Datum: &blocks[b], Mode: graph.Out})
+			if _, err := job.Submit(&s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, cmp.Or(err, a.Close())
+	}
+	return a, nil
+}
+
+// nodesOf returns on how many nodes workers are.
+func nodesOf(workers []exec.Worker) int {
+	hosts := map[string]bool{}
+	for _, w := range workers {
+		hosts[w.Host] = true
+	}
+	return max(1, len(hosts))
+}
+
+// run has tasks on the blocks submitted, and waits for their end.
+func (a *Distributed) run(ctx context.Context, submit func(job exec.Job, blocks []graph.Datum) error) error {
+	job := a.rt.NewJob(ctx)
+	err := submit(job, a.Data(1))
+	return cmp.Or(job.Wait(), err) // which is the job's, as a rule
+}
+
+// Close has the nodes forget the matrix, which must not be used any more: its methods panic with
+// blocked.ErrReleased. It may be called more than once, but not while a job uses the matrix.
+func (a *Distributed) Close() error {
+	if !a.closed.Swap(true) && a.kept != nil {
+		a.kept.Release()
+	}
+	return nil
+}
+
+// Dims returns the number of rows and columns.
+func (a *Distributed) Dims() (m, n int) { return a.rows, a.cols }
+
+// Rows returns the rows of a block: lo to hi−1.
+func (a *Distributed) Rows(block int) (lo, hi int) { return a.starts[block], a.starts[block+1] }
+
+// Blocks implements blocked.Collection, whose items are the rows.
+func (a *Distributed) Blocks() int { return len(a.blocks) }
+
+// Items implements blocked.Collection.
+func (a *Distributed) Items(block int) int { return a.blocks[block].rows }
+
+// Bytes implements blocked.Collection.
+func (a *Distributed) Bytes(block int) int64 { return a.blocks[block].Bytes() }
+
+// Locate implements blocked.Collection: by what the runtime knows, or on one machine by the
+// element in the middle of each block.
+func (a *Distributed) Locate(rt exec.Runtime) []int {
+	a.used()
+	if a.kept == nil {
+		at := make([]unsafe.Pointer, len(a.blocks))
+		for b := range at {
+			if data := a.blocks[b].data; len(data) > 0 {
+				at[b] = unsafe.Pointer(&data[len(data)/2])
+			}
+		}
+		return blocked.Near(rt, at)
+	}
+	values := make([]versions.Shaped, len(a.blocks))
+	for b := range values {
+		values[b] = &a.blocks[b]
+	}
+	return a.kept.Locate(values)
+}
+
+// OverNodes implements blocked.Spread.
+func (a *Distributed) OverNodes() bool { return a.kept != nil }
+
+// Data returns the blocks as data for tasks of the program's own, each a *[Block] that must only
+// be read. Their keys say that they are of the matrix with that number, from 1, which no other
+// data of the job have. Blocks that follow one another have the same owner, for policies that ask.
+func (a *Distributed) Data(matrix uint32) []graph.Datum {
+	a.used()
+	data := make([]graph.Datum, len(a.blocks))
+	for b := range data {
+		data[b] = graph.Datum{Name: "A", Key: graph.Key{Matrix: matrix, I: int32(b)}, Value: &a.blocks[b],
+			Bytes: a.blocks[b].Bytes(), Owner: int32(b * a.owners / len(a.blocks))}
+	}
+	return data
+}
+
+// used panics if the matrix was closed.
+func (a *Distributed) used() {
+	if a.closed.Load() {
+		panic(blocked.ErrReleased)
+	}
+}
