@@ -5,6 +5,7 @@ const (
 	pycompss = "Amela et al. 2018"
 	daphne   = "Eleliemy and Ciorba 2023"
 	spliter  = "Barcelo et al. 2023"
+	colony   = "Lordan et al. 2023"
 )
 
 // All returns all figures.
@@ -25,5 +26,7 @@ func All() []Figure {
 		{"spliter-9", spliter, "Histogram, 48 blocks for each core of MareNostrum 4", histogramNodes(48)},
 		{"spliter-10", spliter, "Histogram, a block for each core of MareNostrum 4", histogramNodes(1)},
 		{"spliter-11", spliter, "Histogram on 8 nodes of MareNostrum 4", histogramBlocks},
+		{"colony-5", colony, "Grid search over cascade SVMs, on MareNostrum 4", gridSearch},
+		{"colony-6", colony, "Random forests on 1 to 32 nodes of MareNostrum 4", forests},
 	}
 }
