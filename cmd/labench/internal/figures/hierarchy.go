@@ -107,10 +107,10 @@ type cascade struct {
 }
 
 // tasks returns how many tasks it is.
-func (c *cascade) tasks() int { return c.iterations * 2 * c.blocks }
+func (c cascade) tasks() int { return c.iterations * 2 * c.blocks }
 
 // fit submits it: a factor longer than usual.
-func (c *cascade) fit(f *workflow, j exec.Job, factor float64) error {
+func (c cascade) fit(f *workflow, j exec.Job, factor float64) error {
 	for range c.iterations {
 		var level []*graph.Datum
 		for range c.blocks {
@@ -149,7 +149,7 @@ func (c *cascade) fit(f *workflow, j exec.Job, factor float64) error {
 // search returns how long a grid search over so many cascades takes. Flat, the main task submits
 // all tasks, and so one cascade after the other; nested, each cascade is a task. If unlike is not
 // 0, cascades differ by that as times of tasks do.
-func (c *cascade) search(ctx context.Context, m *sim.Machine, count int, nested bool, unlike float64) (float64, error) {
+func (c cascade) search(ctx context.Context, m *sim.Machine, count int, nested bool, unlike float64) (float64, error) {
 	f := newWorkflow()
 	rng := rand.New(rand.NewPCG(1, 2))
 	return f.takes(ctx, m, scoring, func(j exec.Job) error {
@@ -186,7 +186,7 @@ const unlikeness = 0.5
 func gridSearch(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "nodes of 48 cores", "seconds, 250 cascades"
 	const agentsOnly, domains, flat = "nested", "nested, domains of 4 nodes", "flat"
-	c := &fibrillation
+	c := fibrillation
 	for _, nodes := range []int{4, 16, 48, 200} {
 		count, part := 250, 1.0
 		if nodes == 4 { // as in the paper
