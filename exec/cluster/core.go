@@ -323,5 +323,9 @@ func (g *Gate[T]) Leave(task T, at time.Duration, next []T) []T {
 	return g.gate.leave(task, epoch.Add(at), next)
 }
 
+// Aside notes that a task waits for its children from now on, and appends those to next that are to
+// begin in its place.
+func (g *Gate[T]) Aside(task T, next []T) []T { return g.gate.aside(task, next) }
+
 // Back takes the first few away of some tasks that wait.
 func (g *Gate[T]) Back(ids []uint64, most int) []T { return g.gate.back(0, ids, most) }

@@ -14,15 +14,20 @@ import (
 
 // Cluster is an exec.Keeper on several nodes in virtual time, as cluster.Driver is in real time.
 // It is for one goroutine.
+type Cluster struct{ *drive }
+
+// drive is a driver with its nodes, as to a job: that of the program, or of the children of a task.
 //
 //	Submit ─► driver: graph, core ─► Run, in a batch ─► node: values from others ─► gate ─► crew
 //	          driver: graph, core ◄─ Ended, in a batch ◄──────────────────────────── ends ◄──┘
 //
 // The driver does one thing at a time; what comes meanwhile waits.
-type Cluster struct {
+type drive struct {
 	*world
+	clock      *clock
 	core       *cluster.Core
 	nodes      []*node
+	of         []*node // by crew
 	values     []value // by their numbers
 	inbox      []ended
 	due        bool // the inbox is going to be looked at
@@ -61,32 +66,66 @@ func NewCluster(opt Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := opt.Nodes
-	o.Idle = w.m.Apart
-	s := &Cluster{world: w, core: cluster.NewCore(o)}
 	hosts := map[string]*host{}
 	of := map[*Kind]*speeds{}
+	var top []*crew
+	groups := map[string][]*crew{}
 	for _, g := range w.m.Nodes {
 		k := w.m.kind(g.Kind)
 		if of[k] == nil {
 			of[k] = newSpeeds(k)
 		}
-		for range g.Count {
+		heads := groups[g.Below]
+		for i := range g.Count {
 			h := hosts[g.Host]
 			if h == nil {
 				if h = newHost(w, k); g.Host != "" {
 					hosts[g.Host] = h
 				}
 			}
-			s.nodes = append(s.nodes, s.newNode(of[k], h))
+			by := &w.clock
+			var head *crew
+			if g.Below != "" {
+				head = heads[i*len(heads)/g.Count]
+				head.drive()
+				by = head.drives
+			}
+			c := w.crew(len(w.crews), of[k], h, by, false)
+			if head == nil {
+				top = append(top, c)
+			} else {
+				head.below = append(head.below, c)
+			}
+			if g.Drives {
+				c.drive()
+			}
+			if g.Name != "" {
+				groups[g.Name] = append(groups[g.Name], c)
+			}
 		}
 	}
-	for i, n := range s.nodes {
-		k := n.crew.speeds.kind
-		s.core.Enter(i, k.Memory, []cluster.Kind{{Workers: k.Tasks(), Target: *n.crew.speeds.target}}, w.selector)
+	o := opt.Nodes
+	o.Idle = w.m.Apart
+	return &Cluster{newDrive(w, o, top, &w.clock)}, nil
+}
+
+// drive makes the node of a crew one that has others execute children.
+func (c *crew) drive() {
+	if c.drives == nil {
+		c.drives, c.below = &clock{}, []*crew{c}
+	}
+}
+
+// newDrive returns a driver on the nodes of some crews, its own the first.
+func newDrive(w *world, o cluster.Options, crews []*crew, by *clock) *drive {
+	s := &drive{world: w, clock: by, core: cluster.NewCore(o), of: make([]*node, len(w.crews))}
+	for i, c := range crews {
+		n := s.newNode(c)
+		s.nodes, s.of[c.node] = append(s.nodes, n), n
+		s.core.Enter(i, c.kind.Memory, []cluster.Kind{{Workers: c.kind.Tasks(), Target: *c.speeds.target}}, w.selector)
 	}
 	s.core.Renew()
-	return s, nil
+	return s
 }
 
 // Keep implements [exec.Keeper].
@@ -97,12 +136,12 @@ func (s *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
 	for _, v := range values {
 		s.core.Keep(v)
 	}
-	return &kept{s, values}, nil
+	return &kept{s.drive, values}, nil
 }
 
 // kept is an [exec.Kept].
 type kept struct {
-	s      *Cluster
+	s      *drive
 	values []versions.Shaped
 }
 
@@ -128,14 +167,14 @@ func (k *kept) Release() {
 }
 
 // dropAll has all nodes drop what they are to drop.
-func (s *Cluster) dropAll() {
+func (s *drive) dropAll() {
 	for _, n := range s.nodes {
 		n.drop()
 	}
 }
 
 // datum returns the number of a datum.
-func (s *Cluster) datum(d *graph.Datum) int {
+func (s *drive) datum(d *graph.Datum) int {
 	k := s.core.Datum(d)
 	if k == len(s.values) {
 		v := value{bytes: d.Bytes}
@@ -148,7 +187,7 @@ func (s *Cluster) datum(d *graph.Datum) int {
 }
 
 // place has nodes given tasks as long as they have room.
-func (s *Cluster) place() {
+func (s *drive) place() {
 	cost := s.m.Costs.Give
 	for t, i := range s.core.Gives() {
 		s.needs = s.core.Give(t, i, s.needs[:0])
@@ -156,8 +195,7 @@ func (s *Cluster) place() {
 		if s.opt.Decided != nil {
 			cost += s.opt.Decided()
 		}
-		s.worked += cost
-		s.free += cost
+		s.clock.works(0, cost)
 		n, e := s.nodes[i], s.spare
 		if e == nil {
 			e = &execution{}
@@ -180,23 +218,23 @@ func (s *Cluster) place() {
 }
 
 // hears has the driver take a message when it comes to it.
-func (s *Cluster) hears(m ended) {
+func (s *drive) hears(m ended) {
 	s.inbox = append(s.inbox, m)
 	s.look()
 }
 
 // look has the driver look at its inbox as soon as it can.
-func (s *Cluster) look() {
+func (s *drive) look() {
 	if !s.due && len(s.inbox) > 0 {
 		s.due = true
-		s.calendar.note(max(s.now, s.free), s, 0)
+		s.calendar.note(max(s.now, s.clock.free), s, 0)
 	}
 }
 
 // happens implements [handler]: the driver looks at its inbox.
-func (s *Cluster) happens(uint64) {
+func (s *drive) happens(uint64) {
 	s.due = false
-	if s.free > s.now { // the program was faster
+	if s.clock.free > s.now { // the program was faster
 		s.look()
 		return
 	}
@@ -207,8 +245,8 @@ func (s *Cluster) happens(uint64) {
 }
 
 // take takes the ends of tasks.
-func (s *Cluster) take(m ended) {
-	s.works(s.m.Costs.Message + float64(len(m.ends))*s.m.Costs.End)
+func (s *drive) take(m ended) {
+	s.clock.works(s.now, s.m.Costs.Message+float64(len(m.ends))*s.m.Costs.End)
 	id := m.node.id
 	s.core.Heard(id, len(m.ends), duration(s.now))
 	for _, f := range m.flows {
@@ -236,7 +274,7 @@ func (s *Cluster) take(m ended) {
 	s.place()
 	s.core.Recalls(func(i int, tasks []uint64, most int) {
 		n := s.nodes[i]
-		s.calendar.note(s.free+n.latency(), &recall{n, tasks, most}, 0)
+		s.calendar.note(s.clock.free+n.latency(), &recall{n, tasks, most}, 0)
 	})
 }
 
@@ -251,12 +289,21 @@ type recall struct {
 func (r *recall) happens(uint64) { r.n.giveBack(r.tasks, r.most) }
 
 // NewJob implements [exec.Runtime]. There is one job at a time.
-func (s *Cluster) NewJob(ctx context.Context) exec.Job {
+func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil) }
+
+// newJob returns a job, that of the children of by if it is not nil.
+func (s *drive) newJob(ctx context.Context, by *parent) *clusterJob {
 	j := &clusterJob{s: s}
-	j.begin(s.world, ctx)
+	j.begin(s.world, ctx, by, s.clock)
 	j.ready = func(tasks []*graph.Task) {
 		s.core.Ready(tasks, -1)
 		s.place()
+	}
+	j.ends = func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
+		return s.of[c.node].ended(f, w, freed)
+	}
+	j.aside = func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task {
+		return s.of[c.node].gate.Aside(t, freed)
 	}
 	return j
 }
@@ -264,7 +311,7 @@ func (s *Cluster) NewJob(ctx context.Context) exec.Job {
 // clusterJob is an [exec.Job] on several nodes.
 type clusterJob struct {
 	job
-	s *Cluster
+	s *drive
 }
 
 // Submit implements [exec.Job].
@@ -274,11 +321,11 @@ func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
-	s.until(max(s.now, s.free))
+	j.until(max(s.now, s.clock.free))
 	for i := range spec.Operands {
 		s.datum(spec.Operands[i].Datum)
 	}
-	s.works(s.m.Costs.Driver)
+	s.clock.works(s.now, s.m.Costs.Driver)
 	s.core.Unseal()
 	s.core.Submitted(spec)
 	t, ready := j.graph.Add(spec)
@@ -303,11 +350,13 @@ func (j *clusterJob) Wait() error {
 	for x := range s.core.Late() {
 		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
 			left++
-			home.fetch(v, x).then = func() { left-- }
+			home.fetch(v, x).then = func() {
+				left--
+				j.changed()
+			}
 		}
 	}
-	for left > 0 && j.Err() == nil && s.step() {
-	}
+	j.await(func() bool { return left == 0 })
 	s.core.Over()
 	s.dropAll()
 	return j.Err()
@@ -316,8 +365,8 @@ func (j *clusterJob) Wait() error {
 // Recording returns what was recorded so far.
 func (s *Cluster) Recording() *trace.Recording {
 	r := s.world.Recording()
-	for i, n := range s.nodes {
-		r.Nodes = append(r.Nodes, trace.NodeRows{Name: name(i), First: n.crew.first, Workers: len(n.crew.workers)})
+	for i, c := range s.crews {
+		r.Nodes = append(r.Nodes, trace.NodeRows{Name: name(i), First: c.first, Workers: len(c.workers)})
 	}
 	return r
 }

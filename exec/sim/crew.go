@@ -24,7 +24,6 @@ type crew struct {
 	workers []worker
 	asleep  []int // the latest last
 	waking  bool  // one of them is on its way to the queue
-	ends    func(f flight, w int, freed []*graph.Task) []*graph.Task
 	freed   []*graph.Task
 	one     [1]*graph.Task
 	spare   *run
@@ -32,7 +31,13 @@ type crew struct {
 	first   int     // number of the first worker in recordings
 	busy    int     // workers that have a task
 	tally   Tally
-	held    int64 // bytes of values that the node has
+	held    int64           // bytes of values that the node has
+	fixed   graph.Locations // where workers are, if they see several
+	in, out float64         // when what comes from other nodes, and goes there, now has done so
+	clock   *clock          // of who gives the node its tasks
+	own     clock           // of those who submit on the node itself
+	drives  *clock          // of the node as one that has others execute children; nil: it does not
+	below   []*crew         // which do so, the node itself the first
 	meter   meter
 }
 
@@ -48,6 +53,7 @@ type flight struct {
 	task  *graph.Task
 	cost  cost
 	start float64
+	end   float64 // of what it does itself
 	took  float64 // seconds that it would take with the socket to itself
 }
 
@@ -88,7 +94,7 @@ func (c *crew) changes(by int) {
 // measure adds the time since the last change.
 func (c *crew) measure() {
 	m := &c.meter
-	passed, driver, full := c.s.now-m.at, c.s.working(), c.s.throttled()
+	passed, driver, full := c.s.now-m.at, c.clock.working(c.s.now), c.s.throttled()
 	if passed > 0 {
 		idle := len(c.workers) - c.busy
 		starving := min(idle, m.waiting)
@@ -120,9 +126,9 @@ func newHost(s *world, k *Kind) *host {
 }
 
 // newCrew returns the workers of a node of a kind on a host.
-func newCrew(s *world, node int, sp *speeds, h *host, queue *dispatch.Queue) *crew {
+func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch.Queue) *crew {
 	k := sp.kind
-	c := &crew{s: s, node: node, kind: k, speeds: sp, host: h, queue: queue}
+	c := &crew{s: s, node: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
 	n := k.Tasks()
 	for i := range n {
 		c.workers = append(c.workers, worker{socket: i * len(h.tanks) / n})
@@ -217,7 +223,7 @@ func (c *crew) begin(t *graph.Task, w int) {
 	} else {
 		c.spare = nil
 	}
-	r.crew, r.worker, r.flight = c, w, flight{t, cost, c.s.now, took}
+	r.crew, r.worker, r.flight = c, w, flight{task: t, cost: cost, start: c.s.now, took: took}
 	x.run = r
 	c.changes(1)
 	if c.s.m.Costs.Serial > 0 {
@@ -276,7 +282,13 @@ func (c *crew) ended(r *run) {
 	c.tally.Busy += c.s.now - f.start
 	r.flight = flight{}
 	c.spare = r
-	c.freed = c.ends(f, w, c.freed[:0])
+	f.end = c.s.now
+	j := f.task.Graph().Owner.(*job)
+	if body := c.s.body(f.task); body != nil {
+		c.freed = c.bears(body, j, f, w, c.freed[:0])
+	} else {
+		c.freed = j.ends(c, f, w, c.freed[:0])
+	}
 	c.queue.Push(c.freed, w)
 	clear(c.freed)
 	if c.queue.Reserves() {

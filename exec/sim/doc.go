@@ -21,6 +21,9 @@
 //	                and of nodes ([Costs])
 //	noise           a spread of the times of tasks, by a seed ([Noise])
 //
+// A task may have children (Options.Bodies): what it does is a coroutine, and waits in virtual time.
+// On a node that has others below it (Nodes.Below) it drives these, with the same core.
+//
 // A run that was recorded is a program, too: [Program.Replay] executes its tasks once more, each
 // as long as it took, under another policy or with more workers.
 //
@@ -31,6 +34,6 @@
 // machine (what there is), speed (times of tasks), cache, calendar (what happens next),
 // recorder, tank (cores that share what they have), crew (workers of a node and their tasks),
 // world (what runtimes have in common), prediction (what came out), job (the program's side),
-// runtime (one node), node and cluster (several), tape (what a program submits), replay (its tasks
+// runtime (one node), node and cluster (several), body (tasks with children), tape (what a program submits), replay (its tasks
 // once more).
 package sim

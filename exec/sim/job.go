@@ -14,20 +14,27 @@ type job struct {
 	w     *world
 	ctx   context.Context
 	id    uint64
+	by    *parent // whose children these are; nil: the program's tasks
+	clock *clock  // of who submits
 	graph graph.Graph
 	count int
 	done  int
 	one   [1]*graph.Task
 	ready func([]*graph.Task) // takes tasks that nobody has freed
+	// aside notes that a task waits for its children from now on, and appends those to freed that may
+	// begin in its place; nil: there is nothing to note.
+	aside func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task
+	// ends is what the end of a task on a worker of a crew leads to.
+	ends func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task
 }
 
 // begin makes the job ready for its first task.
-func (j *job) begin(w *world, ctx context.Context) {
+func (j *job) begin(w *world, ctx context.Context, by *parent, c *clock) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	w.jobs++
-	j.w, j.ctx, j.id = w, ctx, w.jobs
+	j.w, j.ctx, j.id, j.by, j.clock = w, ctx, w.jobs, by, c
 	j.graph.Owner, j.graph.Pool = j, &w.tasks
 	j.graph.Failed = func(what string, f *graph.Fault) {
 		w.fail(&exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err})
@@ -42,10 +49,13 @@ func (j *job) admit() error {
 	w := j.w
 	if window := w.opt.Window; j.count-j.done >= window {
 		goal, began := j.count-window+(window+3)/4, w.now
-		w.paused, w.pause = true, began
-		for j.done < goal && j.Err() == nil && w.step() {
+		if j.by == nil {
+			w.paused, w.pause = true, began
 		}
-		w.paused, w.full = false, w.full+w.now-began
+		j.await(func() bool { return j.done >= goal })
+		if j.by == nil {
+			w.paused, w.full = false, w.full+w.now-began
+		}
 		if w.rec != nil {
 			w.rec.pauses = append(w.rec.pauses, trace.Pause{Job: j.id, Start: duration(began), End: duration(w.now)})
 		}
@@ -53,13 +63,41 @@ func (j *job) admit() error {
 	return j.Err()
 }
 
+// await waits until something is so that events bring about.
+func (j *job) await(so func() bool) {
+	if j.by != nil {
+		for !so() && j.Err() == nil {
+			j.by.pause(so)
+		}
+		return
+	}
+	for !so() && j.Err() == nil && j.w.step() {
+	}
+}
+
+// until waits for a time.
+func (j *job) until(at float64) {
+	if j.by == nil {
+		j.w.until(at)
+	} else if at > j.w.now {
+		j.w.calendar.note(at, j.by, 0)
+		j.await(func() bool { return j.w.now >= at })
+	}
+}
+
+// changed has the body look that may wait for what is so now.
+func (j *job) changed() {
+	if j.by != nil {
+		j.by.wake()
+	}
+}
+
 // finish waits until all tasks have ended.
 func (j *job) finish() {
 	if j.graph.Open() {
 		j.graph.Seal()
 	}
-	for j.done < j.count && j.Err() == nil && j.w.step() {
-	}
+	j.await(func() bool { return j.done == j.count })
 	if j.done == j.count {
 		j.graph.Release()
 	}
@@ -73,6 +111,7 @@ func (j *job) end(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	if witness != nil {
 		witness.Ended(nil)
 	}
+	j.changed()
 	return j.arrived(freed)
 }
 
@@ -99,9 +138,11 @@ func (j *job) arrived(ready []*graph.Task) []*graph.Task {
 // WaitOn implements [exec.Job].
 func (j *job) WaitOn(d *graph.Datum) (err error) {
 	got := false
-	j.Notify(d, func(e error) { got, err = true, e })
-	for !got && j.Err() == nil && j.w.step() {
-	}
+	j.Notify(d, func(e error) {
+		got, err = true, e
+		j.changed()
+	})
+	j.await(func() bool { return got })
 	return errors.Join(err, j.Err())
 }
 

@@ -25,12 +25,20 @@ type Machine struct {
 	Noise   Noise   `toml:"noise"`
 }
 
-// Nodes is so many nodes of a kind. Groups with the same Host, and the nodes of each, are
+// Nodes is so many nodes of a kind. The tasks of a program go to those of groups that are below no
+// other one. A node that has others below it gives these, and itself, the children of its tasks: it
+// is their driver, as an agent is (cluster.Options.Parent). Groups with the same Host, and the nodes of each, are
 // processes on one computer: they share its cores, which are those of the first such kind.
 type Nodes struct {
 	Kind  string `toml:"kind"`
 	Count int    `toml:"count"`
 	Host  string `toml:"host,omitempty"`
+	Name  string `toml:"name,omitempty"`
+	// Below is the name of a group before this one: its nodes have the same number of these each.
+	Below string `toml:"below,omitempty"`
+	// Drives has nodes handle children as the driver handles tasks, also if there are none below
+	// them. Others begin their children at once.
+	Drives bool `toml:"drives,omitempty"`
 }
 
 // Network is what connects nodes.
@@ -179,7 +187,16 @@ func (m *Machine) Validate() error {
 	}
 	check(len(m.Nodes) > 0, "there are no nodes")
 	total := 0
-	for _, g := range m.Nodes {
+	above := map[string]int{}
+	for i, g := range m.Nodes {
+		if n := above[g.Below]; g.Below != "" {
+			check(n > 0 && i > 0, "nodes of kind %q are below %q, which is no group before them", g.Kind, g.Below)
+			check(n == 0 || g.Count%n == 0, "%d nodes of kind %q are below %d of %q: want as many below each", g.Count, g.Kind, n, g.Below)
+		}
+		if g.Name != "" {
+			check(above[g.Name] == 0, "two groups of nodes are called %q", g.Name)
+			above[g.Name] = g.Count
+		}
 		check(m.kind(g.Kind) != nil, "nodes of kind %q, which there is not", g.Kind)
 		check(g.Count >= 1 && g.Count <= 1<<20, "%d nodes of kind %q, want at least 1", g.Count, g.Kind)
 		total += g.Count

@@ -12,7 +12,7 @@ import (
 // node is a node as one that executes tasks: it gets the values that they read, and has as many
 // of them begin as its gate lets through.
 type node struct {
-	s    *Cluster
+	s    *drive
 	id   int
 	crew *crew
 	gate *cluster.Gate[*graph.Task]
@@ -26,7 +26,6 @@ type node struct {
 
 	queue    []*fetch // to be begun
 	fetching int      // begun and not ended
-	in, out  float64  // when what comes, and goes, now has done so
 }
 
 // channel takes one message at a time: the next one leaves when the one before is known to have
@@ -72,13 +71,9 @@ type fetch struct {
 	next  *fetch // of those to be used again
 }
 
-func (s *Cluster) newNode(sp *speeds, h *host) *node {
-	id := len(s.nodes)
-	n := &node{s: s, id: id, crew: s.crew(id, sp, h, false)}
-	n.gate = cluster.NewGate[*graph.Task](len(n.crew.workers))
-	n.crew.ends = n.ended
-	n.crew.extra = s.m.Costs.Node
-	return n
+func (s *drive) newNode(c *crew) *node {
+	c.extra = s.m.Costs.Node
+	return &node{s: s, id: len(s.nodes), crew: c, gate: cluster.NewGate[*graph.Task](len(c.workers))}
 }
 
 // latency returns that of messages between the driver and the node.
@@ -99,7 +94,7 @@ const (
 func (n *node) send() {
 	if !n.to.due && len(n.batch) > 0 {
 		n.to.due = true
-		n.s.calendar.note(max(n.s.free, n.to.free)+n.latency(), n, gets)
+		n.s.calendar.note(max(n.s.clock.free, n.to.free)+n.latency(), n, gets)
 	}
 }
 
@@ -224,8 +219,8 @@ func (f *fetch) given() {
 	s := f.n.s
 	w := &s.m.Network
 	giver := s.nodes[f.need.From]
-	start := max(s.now+w.Latency, giver.out)
-	giver.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
+	start := max(s.now+w.Latency, giver.crew.out)
+	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
 	giver.crew.host.tanks[0].works(w.Core * float64(f.need.Bytes))
 	f.stage = 1
@@ -238,9 +233,9 @@ func (f *fetch) happens(uint64) {
 	s := n.s
 	if f.stage == 1 {
 		f.stage = 2
-		n.in = max(s.now, n.in) + float64(f.need.Bytes)/s.m.Network.Bandwidth
+		n.crew.in = max(s.now, n.crew.in) + float64(f.need.Bytes)/s.m.Network.Bandwidth
 		n.crew.host.tanks[0].works(s.m.Network.Core * float64(f.need.Bytes))
-		s.calendar.note(n.in, f, 0)
+		s.calendar.note(n.crew.in, f, 0)
 		return
 	}
 	v := &s.values[f.need.Datum]
@@ -252,7 +247,7 @@ func (f *fetch) happens(uint64) {
 	n.flows = append(n.flows, flow{f.need.From, f.need.Bytes, s.now - f.since})
 	if s.rec != nil {
 		giver := s.nodes[f.need.From]
-		s.rec.copies = append(s.rec.copies, trace.Copy{Worker: n.crew.first, Bytes: f.need.Bytes, Start: duration(f.since), End: duration(s.now), Node: name(f.need.From), From: giver.crew.first})
+		s.rec.copies = append(s.rec.copies, trace.Copy{Worker: n.crew.first, Bytes: f.need.Bytes, Start: duration(f.since), End: duration(s.now), Node: name(giver.crew.node), From: giver.crew.first})
 	}
 	if len(n.queue) > 0 {
 		next := n.queue[0]
@@ -296,7 +291,7 @@ func (n *node) ready(e *execution) {
 func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 	s, t := n.s, f.task
 	if s.rec != nil {
-		s.rec.ended(t.Graph().Owner.(*job), t, f.cost.version, n.crew.first+w, f.start, s.now)
+		s.rec.ended(t.Graph().Owner.(*job), t, f.cost.version, n.crew.first+w, f.start, f.end)
 	}
 	for k := range t.Len() {
 		o := t.Operand(k)

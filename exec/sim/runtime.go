@@ -10,8 +10,7 @@ import (
 // Runtime is an exec.Runtime on one node in virtual time. It is for one goroutine.
 type Runtime struct {
 	*world
-	crew  *crew
-	fixed graph.Locations
+	crew *crew
 }
 
 // New returns a runtime on the first node of a machine. The error is a *MachineError.
@@ -22,38 +21,39 @@ func New(opt Options) (*Runtime, error) {
 	}
 	r := &Runtime{world: s}
 	k := s.m.kind(s.m.Nodes[0].Kind)
-	r.crew = s.crew(0, newSpeeds(k), newHost(s, k), true)
-	r.crew.ends = r.ends
+	r.crew = s.crew(0, newSpeeds(k), newHost(s, k), &s.clock, true)
 	for _, w := range s.workers {
-		r.fixed |= 1 << uint(w.Location)
+		r.crew.fixed |= 1 << uint(w.Location)
 	}
 	return r, nil
 }
 
 // NewJob implements [exec.Runtime].
 func (s *Runtime) NewJob(ctx context.Context) exec.Job {
-	j := &localJob{s: s}
-	j.begin(s.world, ctx)
-	j.ready = func(tasks []*graph.Task) { s.crew.push(tasks, -1) }
-	return j
-}
-
-// ends ends a task that a worker has executed.
-func (s *Runtime) ends(f flight, w int, freed []*graph.Task) []*graph.Task {
-	j := f.task.Graph().Owner.(*job)
-	if s.rec != nil {
-		s.rec.ended(j, f.task, f.cost.version, w, f.start, s.now)
-	}
-	if s.fixed&(s.fixed-1) != 0 {
-		f.task.Used(s.workers[w].Location, s.fixed)
-	}
-	return j.end(f.task, freed)
+	return newLocalJob(s.world, ctx, s.crew, nil, &s.clock)
 }
 
 // localJob is an [exec.Job] on one node.
-type localJob struct {
-	job
-	s *Runtime
+type localJob struct{ job }
+
+// newLocalJob returns a job whose tasks a crew executes: the children of by, if that is not nil.
+func newLocalJob(s *world, ctx context.Context, c *crew, by *parent, k *clock) *localJob {
+	j := &localJob{}
+	j.begin(s, ctx, by, k)
+	j.ready = func(tasks []*graph.Task) { c.push(tasks, -1) }
+	j.ends = j.ended
+	return j
+}
+
+// ended ends a task that a worker has executed.
+func (j *localJob) ended(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
+	if c.s.rec != nil {
+		c.s.rec.ended(&j.job, f.task, f.cost.version, c.first+w, f.start, f.end)
+	}
+	if c.fixed&(c.fixed-1) != 0 {
+		f.task.Used(c.s.workers[c.first+w].Location, c.fixed)
+	}
+	return j.end(f.task, freed)
 }
 
 // Submit implements [exec.Job].
@@ -62,8 +62,8 @@ func (j *localJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
-	j.s.works(j.s.m.Costs.Submit)
-	if j.s.until(j.s.free); j.Err() != nil {
+	j.clock.works(j.w.now, j.w.m.Costs.Submit)
+	if j.until(j.clock.free); j.Err() != nil {
 		return 0, j.Err()
 	}
 	t, ready := j.graph.Add(spec)

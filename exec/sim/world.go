@@ -26,6 +26,9 @@ type Options struct {
 	// Decided, if not nil, returns the seconds that a policy of the program's own has taken to
 	// decide since it was asked last: of a Cluster, the driver's. Built-in ones take what Costs say.
 	Decided func() float64
+	// Bodies are the ops whose tasks have children, and what such a task does when it has taken
+	// what it costs itself. On a node of a Cluster that drives others, these execute its children.
+	Bodies map[*versions.Op]Body
 	// Window is the number of tasks of a job that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
@@ -52,9 +55,9 @@ type world struct {
 	closed   bool
 	rec      *recorder
 
-	// free is when the driver, or who submits, has done what it does now, and worked how long it
-	// will have worked by then.
-	free, worked float64
+	clock   clock
+	parents map[*parent]bool // whose bodies have not returned
+
 	// files is when what all nodes read and write of files by now has been.
 	files float64
 	// full is how long the window was full, without the time since pause; it is so now if paused.
@@ -83,7 +86,7 @@ func newWorld(opt Options) (*world, error) {
 
 // crew returns a crew on a host, of which the workers see several locations or, on a node of
 // several, one.
-func (s *world) crew(node int, sp *speeds, h *host, located bool) *crew {
+func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *crew {
 	k := sp.kind
 	m := dispatch.Machine{Costs: costs{sp}}
 	first := len(s.workers)
@@ -100,20 +103,26 @@ func (s *world) crew(node int, sp *speeds, h *host, located bool) *crew {
 	if build == nil {
 		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(s.opt.Policy, m) }
 	}
-	c := newCrew(s, node, sp, h, dispatch.NewQueue(build(m), k.Tasks(), k.Tasks()))
+	c := newCrew(s, node, sp, h, by, dispatch.NewQueue(build(m), k.Tasks(), k.Tasks()))
 	c.first = first
 	s.crews = append(s.crews, c)
 	return c
 }
 
-// works has the driver, or who submits, do something for so many seconds, as soon as it can.
-func (s *world) works(seconds float64) {
-	s.free = max(s.free, s.now) + seconds
-	s.worked += seconds
+// clock is that of a driver, or of who submits, which does one thing at a time.
+type clock struct {
+	// free is when it has done what it does now, and worked how long it will have worked by then.
+	free, worked float64
+}
+
+// works has it do something for so many seconds from now on, as soon as it can.
+func (c *clock) works(now, seconds float64) {
+	c.free = max(c.free, now) + seconds
+	c.worked += seconds
 }
 
 // working returns how long it has worked.
-func (s *world) working() float64 { return s.worked - max(s.free-s.now, 0) }
+func (c *clock) working(now float64) float64 { return c.worked - max(c.free-now, 0) }
 
 // throttled returns how long the window has been full.
 func (s *world) throttled() float64 {
@@ -135,6 +144,9 @@ func (s *world) Selector() *versions.Selector { return s.selector }
 // Close implements [exec.Runtime].
 func (s *world) Close() error {
 	s.closed = true
+	for p := range s.parents {
+		p.stop()
+	}
 	return nil
 }
 

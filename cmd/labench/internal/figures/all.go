@@ -5,6 +5,7 @@ const (
 	pycompss = "Amela et al. 2018"
 	daphne   = "Eleliemy and Ciorba 2023"
 	spliter  = "Barcelo et al. 2023"
+	colony   = "Lordan et al. 2023"
 )
 
 // All returns all figures.
@@ -12,8 +13,11 @@ func All() []Figure {
 	return []Figure{
 		{"pycompss-15", pycompss, "Product, n = 32768, on one MareNostrum III node: threads", oversubscription},
 		{"pycompss-16", pycompss, "Product, n = 65536, blocks of 4096, on MareNostrum III", distributed},
+		{"pycompss-17", pycompss, "Product, n = 131072, on a Xeon and a Xeon Phi node of COBI", unlikeTrace},
 		{"pycompss-18", pycompss, "Product, n = 131072, blocks of 4096, on COBI", unlike},
 		{"pycompss-19", pycompss, "Cholesky, n = 65536, blocks of 4096, on MareNostrum III", cholesky},
+		{"pycompss-20", pycompss, "Cholesky, n = 131072, on four Xeon and four Xeon Phi nodes", choleskyTrace},
+		{"pycompss-21", pycompss, "The tasks of a Cholesky factorization of 16×16 blocks", choleskyGraph},
 		{"pycompss-22", pycompss, "Cholesky, n = 131072, blocks of 4096, on COBI", choleskyUnlike},
 		{"pycompss-24", pycompss, "QR, n = 32768, blocks of 4096, on MareNostrum III", qr},
 		{"pycompss-26", pycompss, "LU, n = 81920, blocks of 4096, on COBI's Xeons", lu},
@@ -25,5 +29,7 @@ func All() []Figure {
 		{"spliter-9", spliter, "Histogram, 48 blocks for each core of MareNostrum 4", histogramNodes(48)},
 		{"spliter-10", spliter, "Histogram, a block for each core of MareNostrum 4", histogramNodes(1)},
 		{"spliter-11", spliter, "Histogram on 8 nodes of MareNostrum 4", histogramBlocks},
+		{"colony-5", colony, "Grid search over cascade SVMs, on MareNostrum 4", gridSearch},
+		{"colony-6", colony, "Random forests on 1 to 32 nodes of MareNostrum 4", forests},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
+	"github.com/tessera-la/tessera/exec/trace"
 )
 
 // What PyCOMPSs costs is not published, but for what SplIter's figure 11 says: 18,432 tasks that
@@ -125,6 +126,7 @@ type outcome struct {
 	*sim.Prediction
 	tasks  int // without those that make the blocks
 	gflops float64
+	record *trace.Recording // with sim.Options.Record
 }
 
 // run makes the blocks, as the paper does, and then has a program executed, which alone counts.
@@ -133,6 +135,7 @@ func run(ctx context.Context, opt sim.Options, side int, plan func(p *program) (
 		exec.Runtime
 		Reset()
 		Prediction() *sim.Prediction
+		Recording() *trace.Recording
 	}
 	var err error
 	if opt.Machine.Count() > 1 {
@@ -157,5 +160,9 @@ func run(ctx context.Context, opt sim.Options, side int, plan func(p *program) (
 		return outcome{}, err
 	}
 	x := rt.Prediction()
-	return outcome{x, p.tasks, p.flops / x.Seconds / 1e9}, nil
+	o := outcome{x, p.tasks, p.flops / x.Seconds / 1e9, nil}
+	if opt.Record {
+		o.record = rt.Recording()
+	}
+	return o, nil
 }

@@ -6,6 +6,8 @@
 // of the paper; the figure's notes name it. Where the shape of a figure is another one, it says why.
 //
 // The files, from the bottom up: figure (what a figure is), program (the programs of Amela et al.
-// as streams of tasks), cluster (PyCOMPSs as a machine), matmul, cholesky, qr, lu (its figures),
-// loops (those of DaphneSched), split (those of SplIter), all (their list).
+// as streams of tasks), cluster (PyCOMPSs as a machine), matmul, cholesky, qr, lu and traces (its
+// figures),
+// loops (those of DaphneSched), split (those of SplIter), hierarchy (those of Lordan et al.), all
+// (their list).
 package figures

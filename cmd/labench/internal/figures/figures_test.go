@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
@@ -71,5 +72,123 @@ func TestMake(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestClaims: what the papers say of the shape of figures holds here, or not, as docs/figures.md has
+// it.
+func TestClaims(t *testing.T) {
+	want := map[string]string{
+		"pycompss-15": "the larger blocks are the best; oversubscription gains; not 4× is the best",
+		"pycompss-16": "very good to 16 nodes, from node to node; not less efficient beyond, and faster still, from node to node; " +
+			"very good to 16 nodes, files, 40 GB/s; less efficient beyond, and faster still, files, 40 GB/s; " +
+			"very good to 16 nodes, files, 20 GB/s; not less efficient beyond, and faster still, files, 20 GB/s",
+		"pycompss-19": "not ideal to 4 nodes, tasks of 16 threads; not full at 8, tasks of 16 threads; ideal to 4 nodes, tasks of 4 threads; not full at 8, tasks of 4 threads",
+		"pycompss-22": "it scales to 8 nodes; not full at 8",
+		"pycompss-24": "flat beyond 4 nodes, memory-save; not flat beyond 4 nodes, dense; memory-save is faster",
+	}
+	for _, f := range All() {
+		if want[f.Name] == "" {
+			continue
+		}
+		r, err := f.Make(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range r.Claims {
+			if !c.Holds {
+				c.What = "not " + c.What
+			}
+			got = append(got, c.What)
+		}
+		if got := strings.Join(got, "; "); got != want[f.Name] {
+			t.Errorf("%s: %s\nwant %s", f.Name, got, want[f.Name])
+		}
+		switch at := r.at; f.Name {
+		case "pycompss-15": // 4× is no worse than any other
+			for _, threads := range []float64{4, 8, 32} {
+				if x, y := at("blocks of 8192", 16), at("blocks of 8192", threads); x < 0.99*y {
+					t.Errorf("%.0f GFLOP/s with 16 threads, %.0f with %.0f", x, y, threads)
+				}
+			}
+		case "pycompss-19": // from 8 nodes on there is little to gain, and from 16 on next to nothing
+			for _, s := range r.Chart.Series {
+				if x, y, z := at(s.Name, 8), at(s.Name, 16), at(s.Name, 32); y > 1.4*x || z > 1.1*y {
+					t.Errorf("%s: %.0f, %.0f and %.0f GFLOP/s on 8, 16 and 32 nodes", s.Name, x, y, z)
+				}
+			}
+		}
+	}
+}
+
+// TestSchedulers: where looking at a ready task takes 100 µs, FIFOData is above locality, and the
+// more so the more nodes there are (figures 17 and 18).
+func TestSchedulers(t *testing.T) {
+	last := 0.0
+	for n := 4; n <= 16; n *= 2 {
+		var seconds [2]float64
+		for i, policy := range []dispatch.Kind{dispatch.Locality, dispatch.FIFOData} {
+			m, err := cobi(n, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := run(context.Background(), options(m, policy, 10*scoring), 4*k, product(32))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seconds[i] = x.Seconds
+		}
+		gap := seconds[0]/seconds[1] - 1
+		if gap < last {
+			t.Errorf("FIFOData is %.1f %% faster on %d nodes, and %.1f %% on half of them", 100*gap, n, 100*last)
+		}
+		last = gap
+	}
+	if last < 0.02 {
+		t.Errorf("FIFOData is %.1f %% faster on 16 nodes", 100*last)
+	}
+}
+
+// TestHierarchy: with batches as tasks more nodes train a forest faster, and without less so, as
+// one scheduler then has all tasks (figure 6 of Lordan et al.).
+func TestHierarchy(t *testing.T) {
+	took := func(nodes int, nested bool) float64 {
+		s, err := forest(context.Background(), nodes, 3072, nested)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	flat, nested := took(16, false), took(16, true)
+	if one := took(1, false); nested > one/16 || flat < 1.05*nested {
+		t.Errorf("%.0f s on one node; on 16 %.0f s flat and %.0f s nested", one, flat, nested)
+	}
+}
+
+// TestCascades: cascades beside one another, as tasks, fill nodes that one of them does not (section
+// 5.1 of Lordan et al.).
+func TestCascades(t *testing.T) {
+	c := cascade{blocks: 16, iterations: 3, leaf: 2, merge: 4}
+	took := func(nodes, in int, nested bool) float64 {
+		m, err := agents(nodes, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.search(context.Background(), m, 24, nested, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	flat, nested := took(4, 1, false), took(4, 1, true)
+	if flat < 5*nested {
+		t.Errorf("%.0f s flat and %.0f s nested", flat, nested)
+	}
+	if domains := took(4, 4, true); domains > 1.2*nested || nested > 1.2*domains {
+		t.Errorf("%.0f s on agents and %.0f s in a domain", nested, domains)
+	}
+	if more := took(16, 1, false); more < 0.9*flat {
+		t.Errorf("flat, 16 nodes take %.0f s, and 4 %.0f s", more, flat)
 	}
 }

@@ -71,8 +71,7 @@ func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
 	}
 	o := p.ops[op]
 	if o == nil {
-		o = &versions.Op{Name: op, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
-			Versions: []versions.Version{{Name: "mkl", Run: func(*versions.Call) error { return fmt.Errorf("%s: only simulated", op) }}}}
+		o = newOp(op)
 		p.ops[op] = o
 	}
 	n := float64(p.side)
@@ -80,6 +79,12 @@ func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
 	p.tasks++
 	p.flops += flops
 	_, p.err = p.job.Submit(&graph.Spec{Op: o, Params: &work{flops}, Operands: operands})
+}
+
+// newOp returns an op whose tasks say how much work they are.
+func newOp(name string) *versions.Op {
+	return &versions.Op{Name: name, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
+		Versions: []versions.Version{{Name: "mkl", Run: func(*versions.Call) error { return fmt.Errorf("%s: only simulated", name) }}}}
 }
 
 func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
