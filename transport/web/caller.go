@@ -85,7 +85,7 @@ func (n *caller) dial(address string) (net.Conn, error) {
 	}
 	name, err := peer(t.ConnectionState())
 	if err == nil {
-		err = n.members.met(address, name)
+		err = n.members.met(address, name, time.Now())
 	}
 	if err != nil {
 		t.Close()

@@ -37,6 +37,17 @@ func (c *connections) add(key string, conn net.Conn) (done func()) {
 	}
 }
 
+// keys returns those of connections that there are.
+func (c *connections) keys() map[string]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make(map[string]bool, len(c.of))
+	for key := range c.of {
+		all[key] = true
+	}
+	return all
+}
+
 // cut ends the connections of a key.
 func (c *connections) cut(key string) {
 	c.mu.Lock()

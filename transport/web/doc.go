@@ -8,7 +8,9 @@
 // Nodes find one another from the addresses of some of them: who greets a node learns of
 // all that it knows, and greets them at once. Each node decides by itself who is there:
 // whom it has heard of. A node that has not answered for a while has left; as it is greeted
-// all the same, it has joined again when it answers again, and partitions heal.
+// all the same for a hundred Timeouts, it has joined again when it answers again, and partitions
+// heal. A node that has said that it goes is not greeted any more, unless it is a Peer: the next
+// one at its address greets the others.
 //
 // Connections have mutual TLS 1.3: both sides show certificates of the cluster's
 // authority, and a node is who its certificate says. Without TLS a node listens on the

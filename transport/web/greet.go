@@ -13,8 +13,7 @@ import (
 // greeter is a node as one that greets others, and so knows who is there.
 type greeter struct {
 	*caller
-	ask     chan string   // addresses of nodes that have greeted and are not there
-	heard   chan struct{} // capacity 1: another node has told of nodes that are new here
+	heard   chan struct{} // capacity 1: there are new strangers
 	at      connections   // with others, by name, while they read a value
 	running sync.WaitGroup
 }
@@ -59,29 +58,47 @@ func digest(name, address string) uint64 {
 	return h.Sum64()
 }
 
-// greet greets all nodes that are known, again and again, until the end, and those that others
-// tell of at once. A node that does not answer keeps none of the others waiting.
+// strangersAtOnce is how many strangers are greeted at a time. Most of them may be nobody, and
+// take a Timeout each.
+const strangersAtOnce = 64
+
+// greet greets all nodes that are known, again and again, until the end, and strangers that greet or
+// that others tell of at once. A node that does not answer keeps none of those waiting that are
+// there.
 func (n *greeter) greet() {
 	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
 	defer tick.Stop()
 	defer look.Stop()
-	asking := map[string]chan struct{}{}    // closed when the greeting has ended
-	one := func(address string, b []byte) { // once until the next tick, whoever asks for it
-		if asking[address] != nil {
-			return
+	asking := map[string]chan struct{}{} // closed when the greeting has ended
+	// one greets an address once until the next tick, and has it noted that this has ended.
+	one := func(address string, b []byte, ended chan<- struct{}) bool {
+		if asking[address] != nil || address == n.address() {
+			return false
 		}
 		c := make(chan struct{})
 		asking[address] = c
 		n.running.Go(func() {
 			defer close(c)
 			n.greetOne(address, b)
+			if ended != nil {
+				ended <- struct{}{}
+			}
 		})
+		return true
 	}
-	all := func(to map[string]struct{}) {
-		delete(to, n.address())
-		b := n.greeting(0, false)
-		for a := range to {
-			one(a, b)
+	busy, ended := 0, make(chan struct{}, strangersAtOnce)
+	strangers := func() {
+		for busy < strangersAtOnce {
+			next := n.members.next(strangersAtOnce - busy)
+			if next == nil {
+				return
+			}
+			b := n.greeting(0, false)
+			for _, a := range next {
+				if one(a, b, ended) {
+					busy++
+				}
+			}
 		}
 	}
 	last := time.Now()
@@ -98,8 +115,12 @@ func (n *greeter) greet() {
 			for _, a := range n.opt.Peers {
 				to[a] = struct{}{}
 			}
-			n.members.greets(to)
-			all(to)
+			n.members.tick(to)
+			b := n.greeting(0, false)
+			for a := range to {
+				one(a, b, nil)
+			}
+			strangers()
 		}
 		again = false
 		select {
@@ -107,12 +128,11 @@ func (n *greeter) greet() {
 			return
 		case <-tick.C:
 			again = true
-		case a := <-n.ask:
-			one(a, n.greeting(0, false))
+		case <-ended:
+			busy--
+			strangers()
 		case <-n.heard:
-			to := map[string]struct{}{}
-			n.members.rumours(to)
-			all(to)
+			strangers()
 		case <-look.C:
 			now := time.Now()
 			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
@@ -123,6 +143,7 @@ func (n *greeter) greet() {
 				n.to.cut(address)
 				n.at.cut(name)
 			}
+			n.members.tidy(n.opt.Timeout, n.to.keys(), now)
 		}
 	}
 }
@@ -144,7 +165,12 @@ func (n *greeter) greetOne(address string, b []byte) {
 			return err
 		}
 		if g.Name != n.opt.Name {
-			met, known = n.members.answered(g.Name, address, g.Life, time.Now()), g.Known
+			var err error
+			if met, err = n.members.answered(g.Name, address, g.Life, time.Now()); err != nil {
+				n.refusals.tell("answer refused", "from", address, err)
+				return err
+			}
+			known = g.Known
 		}
 		n.told(g.Others)
 		return nil
@@ -168,9 +194,14 @@ func (n *greeter) greetOne(address string, b []byte) {
 func (n *greeter) told(others map[string]string) {
 	delete(others, n.opt.Name)
 	if n.members.told(others) {
-		select {
-		case n.heard <- struct{}{}:
-		default:
-		}
+		n.hear()
+	}
+}
+
+// hear has strangers greeted.
+func (n *greeter) hear() {
+	select {
+	case n.heard <- struct{}{}:
+	default:
 	}
 }

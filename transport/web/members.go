@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -10,13 +11,38 @@ import (
 )
 
 // members are the nodes that this one knows. Times are handed in.
+//
+// Who has the certificate of one node cannot fill the memory of another, nor have it dial without
+// end: there is a most of all that others say, and what is over is forgotten.
 type members struct {
 	mu     sync.Mutex // a leaf, but for that of events
 	byName map[string]*member
-	rumour map[string]struct{} // addresses that others have told since the last greetings of all
-	shown  map[string]string   // by address, the name in the certificate that was shown last
-	events *transport.Events
+	// strangers are addresses where nobody is there yet, or not any more: members, and what
+	// others have told. They are greeted once between two ticks; true means that they were.
+	strangers map[string]bool
+	shown     map[string]*shown // by address
+	events    *transport.Events
 }
+
+// shown is the certificate that was shown last at an address.
+type shown struct {
+	name string
+	used time.Time // when there was a connection last
+}
+
+const (
+	// strangersMost is how many addresses a node keeps that others have told.
+	strangersMost = 10_000
+	// namesMost is how many names of one certificate a node knows, those that are over included.
+	namesMost = 1000
+	// overFor is for how many Timeouts a node is known that has said that it goes. What it has
+	// sent before comes within one of them, as no greeting takes longer. Whoever still tells
+	// others of it notices within one more.
+	overFor = 4
+	// goneFor is that of other nodes that are not there. They are greeted for so long, as the
+	// network may heal.
+	goneFor = 100
+)
 
 // member is another node. It is there while it answers: that it greets says only that it
 // reaches this one, and what is to be sent to it would wait for ever.
@@ -32,37 +58,45 @@ type member struct {
 
 	// turn is held by who sends it a message: they come in order.
 	turn sync.Mutex
-	sent uint64 // messages
 	// taken is the number of the last message that it has sent and this node has
-	// taken; inbox its messages. members.mu guards both.
-	taken uint64
-	inbox chan []byte
+	// taken; inbox its messages, closed when it is forgotten. members.mu guards all.
+	taken     uint64
+	inbox     chan []byte
+	forgotten bool
 }
 
 func newMembers() *members {
-	return &members{byName: map[string]*member{}, rumour: map[string]struct{}{}, shown: map[string]string{}, events: transport.NewEvents()}
+	return &members{byName: map[string]*member{}, strangers: map[string]bool{}, shown: map[string]*shown{}, events: transport.NewEvents()}
 }
 
 // answered notes that a node has answered, so that it is there, and reports whether it was not.
-func (m *members) answered(name, address string, life uint64, now time.Time) (met bool) {
+// The error says that its certificate has too many names.
+func (m *members) answered(name, address string, life uint64, now time.Time) (met bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := m.known(name, address, life, now)
+	x, err := m.known(name, address, life, now)
+	if err != nil {
+		return false, err
+	}
 	x.answered, x.refusals = now, 0
 	if met = !x.there && !x.over; met {
 		x.there = true
 		m.events.Add(transport.Event{Node: name, Joined: true})
 	}
-	return met
+	return met, nil
 }
 
-// greeted notes that a node has greeted, and reports whether it is there.
-func (m *members) greeted(name, address string, life uint64, now time.Time) (there bool) {
+// greeted notes that a node has greeted, and reports whether it is to be greeted in turn. The
+// error is that of answered.
+func (m *members) greeted(name, address string, life uint64, now time.Time) (stranger bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := m.known(name, address, life, now)
+	x, err := m.known(name, address, life, now)
+	if err != nil {
+		return false, err
+	}
 	x.greeted = now
-	return x.there
+	return !x.there && !x.over && m.stranger(address), nil
 }
 
 // onlyGreets reports whether a node at an address greets, for longer than a time, and is not
@@ -86,19 +120,68 @@ func (m *members) meets(name string, life uint64) bool {
 	return x != nil && x.life == life && !x.there
 }
 
-// known returns the member of a name, another one if it has begun a new life. The caller
-// holds mu.
-func (m *members) known(name, address string, life uint64, now time.Time) *member {
+// known returns the member of a name, another one if it has begun a new life. The error is that
+// of answered. The caller holds mu.
+func (m *members) known(name, address string, life uint64, now time.Time) (*member, error) {
 	x := m.byName[name]
-	if x != nil && x.life != life && x.there {
-		m.left(x, errAnew, now)
+	if x == nil {
+		node, _ := nodeOf(name)
+		names := 0
+		for other := range m.byName {
+			if of, _ := nodeOf(other); of == node {
+				names++
+			}
+		}
+		if names >= namesMost {
+			return nil, fmt.Errorf("%s has %d names already, and no place for %.100q", node, names, name)
+		}
 	}
-	if x == nil || x.life != life {
+	if x != nil && x.life != life {
+		if x.there {
+			m.left(x, errAnew, now)
+		}
+		m.forget(x)
+		x = nil
+	}
+	if x == nil {
 		x = &member{name: name, life: life, since: now}
 		m.byName[name] = x
 	}
 	x.address = address
-	return x
+	return x, nil
+}
+
+// forget forgets a member that is not there. What it has sent before is still handled. The caller
+// holds mu.
+func (m *members) forget(x *member) {
+	delete(m.byName, x.name)
+	if x.forgotten = true; x.inbox != nil {
+		close(x.inbox)
+	}
+}
+
+// tidy forgets nodes that are over or have been gone for long, and certificates of addresses with
+// which there is no connection, as seen just now, and there was none for a time in which each
+// answer that came over one has been read.
+func (m *members) tidy(timeout time.Duration, connected map[string]bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
+		heard := x.since
+		if x.greeted.After(heard) {
+			heard = x.greeted
+		}
+		if x.over && now.Sub(x.since) > overFor*timeout || !x.there && now.Sub(heard) > goneFor*timeout {
+			m.forget(x)
+		}
+	}
+	for address, x := range m.shown {
+		if connected[address] {
+			x.used = now
+		} else if now.Sub(x.used) > 2*timeout {
+			delete(m.shown, address)
+		}
+	}
 }
 
 // errAnew is why a node has left that did not say so.
@@ -121,6 +204,7 @@ func (m *members) gone(name string, life uint64, now time.Time) {
 	if x.over = true; x.there {
 		m.left(x, nil, now)
 	}
+	x.since = now
 }
 
 // forgive notes that nobody could be heard for some time.
@@ -134,7 +218,7 @@ func (m *members) forgive(d time.Duration) {
 
 // met notes which certificate was shown at an address. The error says that another node is
 // there at that address.
-func (m *members) met(address, name string) error {
+func (m *members) met(address, name string, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range m.byName {
@@ -142,7 +226,7 @@ func (m *members) met(address, name string) error {
 			return fmt.Errorf("%s is at the address of %s", name, x.name)
 		}
 	}
-	m.shown[address] = name
+	m.shown[address] = &shown{name, now}
 	return nil
 }
 
@@ -150,7 +234,10 @@ func (m *members) met(address, name string) error {
 func (m *members) who(address string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.shown[address]
+	if x := m.shown[address]; x != nil {
+		return x.name
+	}
+	return ""
 }
 
 // silent notes which nodes have not answered for a time, and returns their addresses.
@@ -207,21 +294,27 @@ func (m *members) find(name string) (x *member, address string) {
 	return x, x.address
 }
 
-// rumourMost is how many addresses a node keeps that others have told. One that lies can not
-// fill its memory.
-const rumourMost = 10_000
-
 // told notes what another node says who is there, and reports whether there is news.
 func (m *members) told(others map[string]string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before := len(m.rumour)
+	news := false
 	for name, address := range others {
-		if m.byName[name] == nil && len(m.rumour) < rumourMost {
-			m.rumour[address] = struct{}{}
+		if m.byName[name] == nil && m.stranger(address) {
+			news = true
 		}
 	}
-	return len(m.rumour) > before
+	return news
+}
+
+// stranger adds an address to those that are to be greeted before the next tick, and reports
+// whether it is new there. The caller holds mu.
+func (m *members) stranger(address string) bool {
+	if _, ok := m.strangers[address]; ok || len(m.strangers) >= strangersMost {
+		return false
+	}
+	m.strangers[address] = false
+	return true
 }
 
 // addresses returns the addresses of all nodes that are there, by name.
@@ -237,26 +330,34 @@ func (m *members) addresses() map[string]string {
 	return all
 }
 
-// rumours adds to some addresses those that others have told since greets was last called. They
-// stay, so that there are not more of them in that time.
-func (m *members) rumours(to map[string]struct{}) {
+// next returns some of the strangers that were not greeted since the last tick, any of them.
+func (m *members) next(most int) (all []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for a := range m.rumour {
-		to[a] = struct{}{}
+	for a, greeted := range m.strangers {
+		if len(all) >= most {
+			break
+		}
+		if !greeted {
+			m.strangers[a] = true
+			all = append(all, a)
+		}
 	}
+	return all
 }
 
-// greets adds to some addresses those of all nodes that were ever there, and of those that
-// others have told of since it was last called.
-func (m *members) greets(to map[string]struct{}) {
+// tick adds to some addresses those of the nodes that are there. The others that may come again are
+// strangers from here on, with those of them that have waited in vain.
+func (m *members) tick(to map[string]struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	maps.DeleteFunc(m.strangers, func(_ string, greeted bool) bool { return greeted })
 	for _, x := range m.byName {
-		to[x.address] = struct{}{}
+		switch {
+		case x.there:
+			to[x.address] = struct{}{}
+		case !x.over:
+			m.strangers[x.address] = false
+		}
 	}
-	for a := range m.rumour {
-		to[a] = struct{}{}
-	}
-	clear(m.rumour)
 }

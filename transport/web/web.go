@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -29,6 +30,7 @@ type node struct {
 
 	handle transport.Handler
 	once   sync.Once
+	sent   atomic.Uint64 // messages: a node that forgets another one may not count anew
 
 	mu      sync.Mutex // a leaf
 	self    *member    // this node, as a sender to itself
@@ -45,7 +47,7 @@ func New(opt Options) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{greeter: greeter{caller: c, ask: make(chan string, 64), heard: make(chan struct{}, 1)}}
+	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}}
 	n.server = &fasthttp.Server{
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
 		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
@@ -123,8 +125,7 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 	}
 	x.turn.Lock()
 	defer x.turn.Unlock()
-	x.sent++
-	turn := strconv.FormatUint(x.sent, 10)
+	turn := strconv.FormatUint(n.sent.Add(1), 10)
 	var refused time.Time // it was so first: the other side does not know this one yet
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		if ctx.Err() != nil {
@@ -177,8 +178,11 @@ func (n *node) own() *member {
 
 // enqueue gives a message of x to the handler.
 func (n *node) enqueue(ctx context.Context, x *member, message []byte) error {
+	n.members.mu.Lock()
+	inbox := n.inbox(x)
+	n.members.mu.Unlock()
 	select {
-	case n.inbox(x) <- slices.Clone(message):
+	case inbox <- slices.Clone(message):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -187,10 +191,8 @@ func (n *node) enqueue(ctx context.Context, x *member, message []byte) error {
 	}
 }
 
-// inbox returns where messages of x wait.
+// inbox returns where messages of x wait, which is not forgotten. The caller holds members.mu.
 func (n *node) inbox(x *member) chan []byte {
-	n.members.mu.Lock()
-	defer n.members.mu.Unlock()
 	if x.inbox == nil {
 		x.inbox = make(chan []byte, behind)
 		if n.ctx.Err() != nil { // nobody comes to take them
@@ -203,7 +205,10 @@ func (n *node) inbox(x *member) chan []byte {
 				select {
 				case <-n.ctx.Done():
 					return
-				case b := <-x.inbox:
+				case b, more := <-x.inbox:
+					if !more {
+						return
+					}
 					if n.ctx.Err() == nil {
 						n.handle(x.name, b)
 					}
@@ -364,10 +369,14 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
 		n.refuse(c, fasthttp.StatusBadRequest, errors.New("no greeting"))
 		return
 	}
-	if from != n.opt.Name && !n.members.greeted(g.Name, g.Address, g.Life, time.Now()) {
-		select { // it is there when it answers
-		case n.ask <- g.Address:
-		default: // it is asked all the same, a little later
+	if from != n.opt.Name {
+		stranger, err := n.members.greeted(g.Name, g.Address, g.Life, time.Now())
+		if err != nil {
+			n.refuse(c, fasthttp.StatusTooManyRequests, err)
+			return
+		}
+		if stranger { // it is there when it answers
+			n.hear()
 		}
 	}
 	n.told(g.Others)
@@ -385,14 +394,17 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 		n.refuse(c, fasthttp.StatusConflict, fmt.Errorf("a message of %.100q, which is not there", from))
 		return
 	}
-	inbox := n.inbox(x)
 	n.members.mu.Lock()
 	defer n.members.mu.Unlock()
+	if x.forgotten {
+		c.Error("not there any more", fasthttp.StatusConflict)
+		return
+	}
 	if turn <= x.taken { // it came before, and the answer was lost
 		return
 	}
 	select {
-	case inbox <- slices.Clone(c.PostBody()):
+	case n.inbox(x) <- slices.Clone(c.PostBody()):
 		x.taken = turn
 	default:
 		c.Error("behind", fasthttp.StatusTooManyRequests)
