@@ -42,9 +42,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// overLoopback returns options of a node over HTTP, with the ops of trees.
+// overLoopback returns options of a node over HTTP, with the ops of trees. Who is killed is seen by
+// the connections that its machine refuses, and not by Timeout: that is long, as who only stands
+// still on a busy machine must not be lost.
 func overLoopback(name, peer string) (o cluster.Options, err error) {
-	w := web.Options{Name: name, Listen: "127.0.0.1:0", Plain: true, Greet: 50 * time.Millisecond, Timeout: 2 * time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	w := web.Options{Name: name, Listen: "127.0.0.1:0", Plain: true, Greet: 50 * time.Millisecond, Timeout: time.Minute, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if peer != "" {
 		w.Peers = []string{peer}
 	}
