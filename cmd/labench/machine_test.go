@@ -39,8 +39,10 @@ func TestMachine(t *testing.T) {
 			}
 		})
 		listens := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker`)
-		for !listens.MatchString(out.String()) {
-			time.Sleep(time.Millisecond)
+		for late := time.Now().Add(time.Minute); !listens.MatchString(out.String()); time.Sleep(time.Millisecond) {
+			if time.Now().After(late) {
+				t.Fatalf("agent %s does not say where it listens: %s", name, &out)
+			}
 		}
 		if address == "" {
 			address = listens.FindStringSubmatch(out.String())[1]

@@ -12,11 +12,27 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// soon returns what comes, or fails once ctx has ended; then wait is closed, or else the task that
+// waits would keep the nodes from being closed.
+func soon(ctx context.Context, t *testing.T, what string, read <-chan uint64, wait chan bool) uint64 {
+	t.Helper()
+	select {
+	case x := <-read:
+		return x
+	case <-ctx.Done():
+		close(wait)
+		t.Fatalf("%s: no task on another node has read what a task that waits has finished with", what)
+	}
+	return 0
+}
+
 // TestEarly: what a task has finished with is there for tasks on other nodes while it goes on, to
 // be read and to be written over; it waits for these here. When its node is lost then, what it
 // has not finished with is made again, and what others have made of the rest stays.
 func TestEarly(t *testing.T) {
 	leaves(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	for _, lose := range []bool{false, true} {
 		read, go_ := make(chan uint64, 3), make(chan bool)
 		early := &versions.Op{Name: "early", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
@@ -43,7 +59,7 @@ func TestEarly(t *testing.T) {
 			data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Value: &number{uint64(i)}, Bytes: 8, Owner: int32(i % 2)}
 		}
 		a, b, c, d := &data[0], &data[2], &data[1], &data[3] // of agent0, agent0, agent1, agent1
-		j := n.NewJob(context.Background())
+		j := n.NewJob(ctx)
 		submit := func(op *versions.Op, operands ...graph.Operand) {
 			t.Helper()
 			if _, err := j.Submit(&graph.Spec{Op: op, Operands: operands}); err != nil {
@@ -54,8 +70,8 @@ func TestEarly(t *testing.T) {
 		submit(look, graph.Operand{Datum: c, Mode: graph.InOut}, graph.Operand{Datum: a, Mode: graph.In}) // c = 10·1 + 1
 		submit(look, graph.Operand{Datum: d, Mode: graph.InOut})                                          // d = 11·3
 		submit(look, graph.Operand{Datum: a, Mode: graph.InOut}, graph.Operand{Datum: b, Mode: graph.In})
-		first, second := <-read, <-read // while the first one waits
-		if first+second != 11+33 {
+		first := soon(ctx, t, "early", read, go_) // while the first one waits
+		if second := soon(ctx, t, "early", read, go_); first+second != 11+33 {
 			t.Errorf("others read %d and %d", first, second)
 		}
 		if lose {
@@ -77,6 +93,8 @@ func TestEarly(t *testing.T) {
 // made of an operand that is handed on, is there for tasks on other nodes while the task goes on.
 func TestEarlyParts(t *testing.T) {
 	leaves(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	add := func(wait <-chan bool) *versions.Op {
 		return &versions.Op{Name: "add", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
 			if wait != nil {
@@ -140,7 +158,7 @@ func TestEarlyParts(t *testing.T) {
 		for i := range data {
 			data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Value: &number{uint64(i)}, Bytes: 8, Owner: int32(i / 2)}
 		}
-		j := n.NewJob(context.Background())
+		j := n.NewJob(ctx)
 		for _, s := range []graph.Spec{
 			{Op: op, Operands: []graph.Operand{{Datum: &data[0], Mode: graph.InOut}, {Datum: &data[1], Mode: graph.InOut}}},
 			{Op: look, Operands: []graph.Operand{{Datum: &data[2], Mode: graph.Out}, {Datum: &data[0], Mode: graph.In}}}, // on the other node
@@ -149,7 +167,7 @@ func TestEarlyParts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if x := <-read; x != 1 { // while the task waits
+		if x := soon(ctx, t, name, read, wait); x != 1 { // while the task waits
 			t.Errorf("%s: another node has read %d, want 1", name, x)
 		}
 		close(wait)
