@@ -218,6 +218,27 @@ func (f *nodesFile) speeds() map[string]float64 {
 	return all
 }
 
+// has returns an error if an agent is not in the file: none of its nodes is called so, and none
+// without a name is at one of the agent's addresses. A file without names has all.
+func (f *nodesFile) has(name string, addresses ...string) error {
+	var known []string
+	for _, n := range f.Node {
+		switch {
+		case n.Name == "" && slices.Contains(addresses, n.Address), n.Name != "" && n.Name == name:
+			return nil
+		case n.Name != "":
+			known = append(known, n.Name)
+		}
+	}
+	switch {
+	case known == nil:
+		return nil
+	case name == "":
+		return fmt.Errorf("its nodes have names: which one is this? --name says so; known: %s", strings.Join(known, ", "))
+	}
+	return &unknownError{"node", name, known}
+}
+
 // inFile has an agent find the others by a file that lists them, if --peers names one, and what
 // the file says of the agent, which it finds by the agent's name.
 func (f *nodeFlags) inFile(parent *string, given func(flag string) bool) error {
@@ -237,6 +258,9 @@ func (f *nodeFlags) inFile(parent *string, given func(flag string) bool) error {
 		if _, name, err = certs.Read(f.certs); err != nil {
 			return err
 		}
+	}
+	if err := file.has(name, f.listen, f.address); err != nil {
+		return fmt.Errorf("--peers %s: %w", f.peers[at], err)
 	}
 	take(&f.timeout, file.Timeout, given("node-timeout"))
 	f.peers = nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,6 +70,36 @@ parent = "a"
 		write(text)
 		if _, err := readNodes(path); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%q: %v, want %q", text, err, problem)
+		}
+	}
+}
+
+// TestInFile: an agent takes from a file what it says of the node that is called so. One that is
+// not in it is told, as it would be nobody's child at an address of its own.
+func TestInFile(t *testing.T) {
+	dir := t.TempDir()
+	const head, leaf = "[[node]]\naddress = \"127.0.0.1:7401\"\nname = \"head\"\n", "[[node]]\naddress = \"127.0.0.1:7402\"\n"
+	for i, c := range []struct{ text, name, listen, parent, problem string }{
+		{head + leaf + "name = \"leaf\"\nparent = \"head\"", "leaf", "127.0.0.1:7402", "head", ""},
+		{head + leaf + "name = \"leaf\"\nparent = \"head\"", "leav", "", "", "unknown node \"leav\". Did you mean leaf?"},
+		{head, "stranger", "", "", "unknown node \"stranger\"; known: head"},
+		{head, "", "", "", "known: head"},
+		{head + leaf, "leaf", "", "", "unknown node"},             // no node without a name is at its address
+		{head + leaf, "leaf", "127.0.0.1:7402", "", ""},           // this one is
+		{leaf, "leaf", "127.0.0.1:7400", "", ""},                  // there are no names
+		{leaf + "[[node]]\naddress = \"a:1\"", "", "x:1", "", ""}, // nor here
+	} {
+		path := filepath.Join(dir, fmt.Sprint(i, ".toml"))
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, parent := nodeFlags{name: c.name, listen: c.listen, peers: []string{path}}, ""
+		err := f.inFile(&parent, func(flag string) bool { return flag == "listen" && c.parent == "" })
+		switch {
+		case c.problem == "" && (err != nil || parent != c.parent || f.listen != c.listen):
+			t.Errorf("%d: parent %q, listens on %q, error %v", i, parent, f.listen, err)
+		case c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)):
+			t.Errorf("%d: %v, want %q", i, err, c.problem)
 		}
 	}
 }
