@@ -52,18 +52,18 @@ func (s *Site) Explain() Explanation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := Explanation{Name: cmp.Or(s.Name, "loop")}
-	for c, l := range s.lessons {
-		e.Lessons = append(e.Lessons, l.explain(c.workers))
+	for _, l := range s.lessons {
+		e.Lessons = append(e.Lessons, l.explain())
 	}
-	slices.SortFunc(e.Lessons, func(a, b Lesson) int {
+	slices.SortStableFunc(e.Lessons, func(a, b Lesson) int {
 		return cmp.Or(cmp.Compare(a.Items, b.Items), cmp.Compare(a.Workers, b.Workers), cmp.Compare(a.Parts, b.Parts))
 	})
 	return e
 }
 
 // explain is Explain for one lesson.
-func (l *lesson) explain(workers int) Lesson {
-	e := Lesson{Items: l.items, Workers: workers, Parts: len(l.places), Calls: l.calls, Chosen: l.glass(l.items, 0)}
+func (l *lesson) explain() Lesson {
+	e := Lesson{Items: l.items, Workers: len(l.locations), Parts: len(l.places), Calls: l.calls, Chosen: l.glass(l.items, 0)}
 	for _, some := range [][]trial{l.trials, l.rejected} {
 		for i := range some {
 			t := &some[i]

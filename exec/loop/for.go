@@ -93,10 +93,11 @@ func here(rt exec.Runtime) (workers []exec.Worker) {
 // begin returns a loop that has its plan.
 func begin(ctx context.Context, n, unit int, workers []exec.Worker, opt Options, body func(Chunk) error) *run {
 	p, trial, looks := opt.Plan, -1, false
+	var l *lesson
 	switch {
 	case !p.automatic():
 	case opt.Site != nil && (opt.Parts == nil || n > 0):
-		p, trial = opt.Site.choose(n, p.Grain, workers, opt.Parts)
+		p, trial, l = opt.Site.choose(n, p.Grain, workers, opt.Parts)
 		looks = trial < 0
 	case opt.Parts != nil:
 		p.Scheme = FAC2
@@ -104,7 +105,7 @@ func begin(ctx context.Context, n, unit int, workers []exec.Worker, opt Options,
 		p = unknown(n, len(workers), coarse, p.Grain)
 	}
 	r := newRun(ctx, n, unit, workers, p, opt.Parts, body)
-	r.opt, r.trial, r.spans = opt, trial, opt.Spans || looks
+	r.opt, r.lesson, r.trial, r.spans = opt, l, trial, opt.Spans || looks
 	return r
 }
 
@@ -160,14 +161,14 @@ func (r *run) conclude(err error) error {
 	if r.opt.Site != nil {
 		r.opt.Site.long.Store(time.Since(r.began) >= long)
 	}
-	learns := err == nil && r.opt.automatic() && r.opt.Site != nil
+	learns := err == nil && r.lesson != nil
 	if r.opt.Stats == nil && !learns {
 		return err
 	}
 	s := Stats{Items: r.items, Plan: r.dispenser.plan, Took: time.Since(r.began)}
 	s.gather(r.hands)
 	if learns {
-		r.opt.Site.learn(&s, r.trial, r.opt.Parts)
+		r.opt.Site.learn(r.lesson, &s, r.trial, r.opt.Parts)
 	}
 	if r.opt.Stats != nil {
 		if *r.opt.Stats = s; !r.opt.Spans {

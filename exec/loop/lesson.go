@@ -15,6 +15,7 @@ import (
 //
 // It reads no clock: it is told what a call took.
 type lesson struct {
+	class     int // of the number of items: from 2^(class−1) to below 2^class
 	locations []int
 	places    []int // of the parts; nil if the items are in queues of the plan
 	items     int   // of the last call

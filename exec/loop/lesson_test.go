@@ -87,7 +87,7 @@ func TestAuto(t *testing.T) {
 }
 
 func explained(l *lesson) Explanation {
-	return Explanation{Name: "test", Lessons: []Lesson{l.explain(len(l.locations))}}
+	return Explanation{Name: "test", Lessons: []Lesson{l.explain()}}
 }
 
 // TestAutoInParts: Auto finds the scheme for items in parts, each of which is a queue, and says
@@ -105,12 +105,12 @@ func TestAutoInParts(t *testing.T) {
 		}
 		last := 0.0
 		for range 40 {
-			p, trial := site.choose(n, 8, workers, parts)
+			p, trial, l := site.choose(n, 8, workers, parts)
 			if p.Layout != Central || p.Shares || p.Grain < 8 {
 				t.Fatalf("%s: %v", name, p)
 			}
 			s := in(p, trial < 0)
-			site.learn(&s, trial, parts)
+			site.learn(l, &s, trial, parts)
 			last = s.Took.Seconds()
 		}
 		best := math.Inf(1)
@@ -126,11 +126,50 @@ func TestAutoInParts(t *testing.T) {
 		if text := e.String(); !strings.Contains(text, "in 3 parts on 3 workers") || !strings.Contains(text, " parts") || strings.Contains(text, "central") {
 			t.Error(text)
 		}
-		if _, trial := site.choose(n, 0, workers, nil); trial >= 0 || len(site.Explain().Lessons) != 2 {
+		if _, trial, _ := site.choose(n, 0, workers, nil); trial >= 0 || len(site.Explain().Lessons) != 2 {
 			t.Errorf("%s: what was learned of parts is used without", name)
 		}
-		if _, trial := site.choose(n, 0, workers, []Part{{n / 2, 0}, {n / 4, 0}, {n / 4, 1}}); trial >= 0 {
+		if _, trial, _ := site.choose(n, 0, workers, []Part{{n / 2, 0}, {n / 4, 0}, {n / 4, 1}}); trial >= 0 {
 			t.Errorf("%s: what was learned of parts is used for parts elsewhere", name)
+		}
+	}
+}
+
+// TestAutoTurns: loops over items in as many parts, but in other places, learn apart, in turns and
+// when they overlap. A site keeps the lessons that were wanted last.
+func TestAutoTurns(t *testing.T) {
+	const n, calls = 1 << 18, 10
+	workers, locations := []exec.Worker{{ID: 0}, {ID: 1, Location: 1}}, []int{0, 1}
+	two := [][]Part{{{n / 2, 0}, {n / 2, 1}}, {{n / 2, 1}, {n / 2, 1}}}
+	var site Site
+	for range calls {
+		var learn []func()
+		for _, parts := range two {
+			p, trial, l := site.choose(n, 8, workers, parts)
+			s := predict(NewPartsDispenser(parts, locations, p), n, machine(n, 10e-3, costs()["graph"], nil, trial < 0))
+			learn = append(learn, func() { site.learn(l, &s, trial, parts) })
+		}
+		for _, f := range learn {
+			f()
+		}
+	}
+	e := site.Explain()
+	if len(e.Lessons) != 2 {
+		t.Fatalf("%d lessons\n%v", len(e.Lessons), e)
+	}
+	for _, l := range e.Lessons {
+		runs := 0
+		for _, p := range l.Plans {
+			runs += p.Runs
+		}
+		if l.Calls != calls || runs < calls/2 {
+			t.Errorf("%d calls, and %d runs of plans, want all of %d but some looks\n%v", l.Calls, runs, calls, e)
+		}
+	}
+	for i := range 2 * lessonsMost {
+		site.choose(n, 8, workers, []Part{{n, i}})
+		if _, trial, _ := site.choose(n, 8, workers, two[0]); trial < 0 || len(site.lessons) > lessonsMost {
+			t.Fatalf("after %d others: trial %d of %d lessons", i, trial, len(site.lessons))
 		}
 	}
 }

@@ -24,8 +24,9 @@ type run struct {
 	items     int
 	unit      int // items of what the dispenser takes for one
 	opt       Options
-	trial     int  // of Auto; -1 if it is none
-	spans     bool // are noted
+	lesson    *lesson // of Auto; nil if it learns nothing
+	trial     int     // of the lesson; -1 if it is none
+	spans     bool    // are noted
 	began     time.Time
 	hands     []hand // by worker
 

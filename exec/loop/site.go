@@ -11,9 +11,9 @@ import (
 )
 
 // Site is a loop's place in a program: what Auto learns there is kept in it, from call to
-// call. Loops whose items differ want sites of their own; one whose number of items changes
-// needs only one. The zero value is ready to use. A Site is safe for concurrent use, and must
-// not be copied after its first use.
+// call. Loops whose items differ want sites of their own; one whose number of items, workers or
+// parts change needs only one. The zero value is ready to use. A Site is safe for concurrent use,
+// and must not be copied after its first use.
 type Site struct {
 	// Name is that of the loop's tasks in traces, errors and reports; empty means "loop". It
 	// must not change after the first use.
@@ -24,46 +24,63 @@ type Site struct {
 	long atomic.Bool // the last call took long: see submit
 
 	mu      sync.Mutex // a leaf
-	lessons map[course]*lesson
+	lessons []*lesson  // the one that was wanted last is the first
 }
 
-// course is what a lesson is about.
-type course struct {
-	class   int // of the number of items: from 2^(class−1) to below 2^class
-	workers int
-	parts   int // the number of them, or 0 if Options.Parts is not set
-}
+// lessonsMost is how many lessons a site keeps: those that were wanted last.
+const lessonsMost = 64
 
-// choose returns the plan of a call under Auto, and its number for learn. Parts is nil if the
-// plan has queues of its own.
-func (s *Site) choose(items, grain int, workers []exec.Worker, parts []Part) (Plan, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lessons == nil {
-		s.lessons = map[course]*lesson{}
+// about reports whether a lesson is of loops of such a number of items, on such workers, in such
+// parts: numbers of items are alike from one power of two to the next.
+func (l *lesson) about(items int, workers []exec.Worker, parts []Part) bool {
+	if l.class != bits.Len(uint(items)) || len(l.locations) != len(workers) || len(l.places) != len(parts) {
+		return false
 	}
-	locations := make([]int, len(workers))
 	for i := range workers {
-		locations[i] = workers[i].Location
+		if l.locations[i] != workers[i].Location {
+			return false
+		}
 	}
-	var places []int
 	for i := range parts {
-		places = append(places, parts[i].Location)
+		if l.places[i] != parts[i].Location {
+			return false
+		}
 	}
-	c := course{bits.Len(uint(items)), len(workers), len(parts)}
-	l := s.lessons[c]
-	if l == nil || !slices.Equal(l.locations, locations) || !slices.Equal(l.places, places) {
-		l = &lesson{locations: locations, places: places}
-		s.lessons[c] = l
-	}
-	return l.choose(items, grain)
+	return true
 }
 
-// learn learns from a call that choose has given its plan.
-func (s *Site) learn(st *Stats, trial int, parts []Part) {
+// lesson returns the lesson of a call, a new one if there is none yet. The caller holds mu.
+func (s *Site) lesson(items int, workers []exec.Worker, parts []Part) *lesson {
+	i := slices.IndexFunc(s.lessons, func(l *lesson) bool { return l.about(items, workers, parts) })
+	if i < 0 {
+		l := &lesson{class: bits.Len(uint(items))}
+		for w := range workers {
+			l.locations = append(l.locations, workers[w].Location)
+		}
+		for p := range parts {
+			l.places = append(l.places, parts[p].Location)
+		}
+		s.lessons = append(s.lessons[:min(len(s.lessons), lessonsMost-1)], l)
+		i = len(s.lessons) - 1
+	}
+	l := s.lessons[i]
+	copy(s.lessons[1:i+1], s.lessons[:i])
+	s.lessons[0] = l
+	return l
+}
+
+// choose returns the plan of a call under Auto, with its number and its lesson for learn.
+func (s *Site) choose(items, grain int, workers []exec.Worker, parts []Part) (p Plan, trial int, l *lesson) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lessons[course{bits.Len(uint(st.Items)), len(st.Workers), len(parts)}]; l != nil {
-		l.learn(st, trial, parts)
-	}
+	l = s.lesson(items, workers, parts)
+	p, trial = l.choose(items, grain)
+	return p, trial, l
+}
+
+// learn learns from a call that choose has given its plan. Its lesson may not be kept any more.
+func (s *Site) learn(l *lesson, st *Stats, trial int, parts []Part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.learn(st, trial, parts)
 }
