@@ -170,7 +170,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 		return err
 	}
 	defer c.Close()
-	j, err := c.Submit(s, file, size)
+	j, err := c.Submit(ctx, s, file, size)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 			return context.Cause(ctx) // the job goes on
 		case <-time.After(200 * time.Millisecond):
 		}
-		if j, err = c.Job(j.ID); err != nil {
+		if j, err = c.Job(ctx, j.ID); err != nil {
 			return err
 		}
 	}
@@ -196,7 +196,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 }
 
 // jobCommand returns a command about a job, or, if one will do, about all of them.
-func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, id int) error) (*cobra.Command, *jobFlags) {
+func jobCommand(use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) (*cobra.Command, *jobFlags) {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -206,7 +206,7 @@ func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, i
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			id := 0
 			if len(args) > 0 {
 				var err error
@@ -219,7 +219,7 @@ func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, i
 				return err
 			}
 			defer c.Close()
-			return run(c, id)
+			return run(cmd.Context(), c, id)
 		},
 	}
 	f.register(cmd.Flags())
@@ -230,12 +230,12 @@ func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, i
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd, _ := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
-  labench status --to 127.0.0.1:7500 7`, true, func(c *jobs.Client, id int) (err error) {
+  labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
 		all := make([]jobs.Job, 1)
 		if id > 0 {
-			all[0], err = c.Job(id)
+			all[0], err = c.Job(ctx, id)
 		} else {
-			all, err = c.Jobs()
+			all, err = c.Jobs(ctx)
 		}
 		switch {
 		case err != nil:
@@ -285,8 +285,8 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 
 // newCancelCommand returns the command labench cancel.
 func newCancelCommand(a *app) *cobra.Command {
-	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent", `  labench cancel --to 127.0.0.1:7500 7`, false, func(c *jobs.Client, id int) error {
-		j, err := c.Cancel(id)
+	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent", `  labench cancel --to 127.0.0.1:7500 7`, false, func(ctx context.Context, c *jobs.Client, id int) error {
+		j, err := c.Cancel(ctx, id)
 		if err == nil && j.State == jobs.Running {
 			_, err = fmt.Fprintf(a.out, "job %d ends\n", id)
 		} else if err == nil {
@@ -302,21 +302,21 @@ func newResultCommand(a *app) *cobra.Command {
 	var log bool
 	var matrix string
 	cmd, _ := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
-  labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(c *jobs.Client, id int) error {
+  labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		switch {
 		case log && matrix != "":
 			return usage(errors.New("--log and --matrix exclude each other"))
 		case log:
-			return c.Fetch(id, "log", a.out)
+			return c.Fetch(ctx, id, "log", a.out)
 		case matrix == "":
-			return c.Fetch(id, "report", a.out)
+			return c.Fetch(ctx, id, "report", a.out)
 		}
 		// Under another name first: half a matrix is none.
 		f, err := os.CreateTemp(filepath.Dir(matrix), filepath.Base(matrix)+".*")
 		if err != nil {
 			return err
 		}
-		err = errors.Join(c.Fetch(id, "matrix", f), f.Close())
+		err = errors.Join(c.Fetch(ctx, id, "matrix", f), f.Close())
 		if err == nil {
 			err = os.Rename(f.Name(), matrix)
 		}
