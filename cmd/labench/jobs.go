@@ -70,8 +70,8 @@ func jobTakes() []string {
 }
 
 // checkJob returns what is wrong with the words of a job.
-func checkJob(args []string) error {
-	known := bench.Operations()
+func checkJob(job *jobs.Spec) error {
+	args, known := job.Args, bench.Operations()
 	at := slices.IndexFunc(known, func(o bench.Operation) bool { return o.Name == args[0] })
 	if at < 0 {
 		return &unknownError{"operation", args[0], bench.Ops()}
@@ -121,10 +121,10 @@ that is printed: see labench status, result and cancel.`,
 			if len(args) == 0 {
 				return usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
 			}
-			return usage(checkJob(args))
+			s.Args = args
+			return usage(checkJob(&s))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Args = args
 			return a.submit(cmd.Context(), &f, s, input, wait)
 		},
 	}

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	case "bad":
+		_ = os.Mkdir(filepath.Join(os.Getenv("TEST_DIR"), "half"), 0o700)
 		fmt.Fprintln(os.Stderr, "something before\nlabench: it is not\n         positive")
 		os.Exit(1)
 	case "long":
@@ -63,8 +64,8 @@ type served struct {
 // options returns those of a queue in a directory, whose jobs are this program.
 func options(dir string) Options {
 	return Options{Dir: dir, Most: 1 << 20, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Check: func(args []string) error {
-			if args[0] == "evil" {
+		Check: func(s *Spec) error {
+			if s.Args[0] == "evil" {
 				return errors.New("there is no evil")
 			}
 			return nil
@@ -142,7 +143,8 @@ func is(err error, k Kind) bool {
 func TestJobs(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	x := serve(t, t.TempDir())
+	dir := t.TempDir()
+	x := serve(t, dir)
 	matrix := bytes.Repeat([]byte("0123456789"), 20_000)
 	j, err := x.Submit(t.Context(), Spec{Args: []string{"good", "-n", "3"}, Input: ".npy", Keep: true}, bytes.NewReader(matrix), int64(len(matrix)))
 	if err != nil || j.ID != 1 || j.State != Queued && j.State != Running {
@@ -159,7 +161,13 @@ func TestJobs(t *testing.T) {
 	if j = x.await(t, 2, Failed); j.Error != "it is not positive" {
 		t.Errorf("it failed because of %q", j.Error)
 	}
-	x.submit(t, "long")
+	if err := x.Fetch(t.Context(), 2, "report", io.Discard); !is(err, NotFound) || !strings.Contains(err.Error(), "failed") || !strings.Contains(err.Error(), "not positive") {
+		t.Errorf("the report of a job that has failed: %v", err)
+	}
+	x.submit(t, "long") // which waits for the queue to have done with job 2
+	if _, err := os.Stat(filepath.Join(dir, "2", "half")); err == nil {
+		t.Error("what a job was about to write stays")
+	}
 	x.submit(t, "good")
 	x.submit(t, "good")
 	for j.ID != 3 || j.Part != 0.5 {
@@ -182,9 +190,6 @@ func TestJobs(t *testing.T) {
 	}
 	x.await(t, 3, Cancelled)
 	x.await(t, 5, Done)
-	if _, err := x.Cancel(t.Context(), 5); !is(err, NotYet) {
-		t.Errorf("a job that has ended was cancelled: %v", err)
-	}
 	if err := x.Fetch(t.Context(), 4, "report", io.Discard); !is(err, NotFound) {
 		t.Errorf("the report of a job that never ran: %v", err)
 	}
@@ -196,10 +201,20 @@ func TestJobs(t *testing.T) {
 	if err != nil || states != "done failed cancelled cancelled done " {
 		t.Errorf("%s, %v", states, err)
 	}
+	if j, err := x.Cancel(t.Context(), 5); err != nil || j.State != Removed {
+		t.Errorf("a job that has ended: %+v, %v", j, err)
+	}
+	if _, err := x.Job(t.Context(), 5); !is(err, NotFound) {
+		t.Errorf("a job that was removed: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "5")); err == nil {
+		t.Error("files of a job that was removed stay")
+	}
 }
 
 // TestRestart: what becomes of jobs when the agent ends and is started again. What waits goes on
-// waiting, what ran is begun again, once, and what has ended stays.
+// waiting, what ran is begun again, what has ended stays, and so does what is somebody else's. A job
+// with which the agent dies twice has failed, and one that was cancelled is not begun again.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	x := serve(t, dir)
@@ -208,33 +223,55 @@ func TestRestart(t *testing.T) {
 	x.submit(t, "long")
 	x.submit(t, "good")
 	x.await(t, 2, Running)
-	x.end()
-	if err := os.MkdirAll(filepath.Join(dir, "9"), 0o700); err != nil { // whose input was on its way
-		t.Fatal(err)
+	write := func(job, file, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, job), 0o700), os.WriteFile(filepath.Join(dir, job, file), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	y := serve(t, dir)
-	if j := y.await(t, 2, Running); j.Begun != 2 {
-		t.Errorf("%+v", j)
+	for begun := 2; begun < 5; begun++ { // in good order as often as you like
+		x.end()
+		write("9", fileJob, `{"Args": ["good"], "Input": ".npy", "State": "coming"}`)
+		write("4", "x.npy", "somebody else's")
+		x = serve(t, dir)
+		if j := x.await(t, 2, Running); j.Begun != begun || j.Lost != 0 {
+			t.Errorf("%+v", j)
+		}
 	}
-	if j, err := y.Job(t.Context(), 1); err != nil || j.State != Done {
+	if j, err := x.Job(t.Context(), 1); err != nil || j.State != Done {
 		t.Errorf("%+v, %v", j, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "9")); err == nil {
 		t.Error("what was never submitted is there")
 	}
+	x.end()
+	write("2", fileJob, `{"Args": ["long"], "State": "running", "Begun": 4}`) // as if it had died
+	y := serve(t, dir)
+	if j := y.await(t, 2, Running); j.Begun != 5 || j.Lost != 1 {
+		t.Errorf("%+v", j)
+	}
 	y.end()
+	write("2", fileJob, `{"Args": ["long"], "State": "running", "Begun": 5, "Lost": 1}`)
+	write("5", fileJob, `{"Args": ["long"], "State": "running", "Ending": true}`)
 	z := serve(t, dir)
 	if j, err := z.Job(t.Context(), 2); err != nil || j.State != Failed || !strings.Contains(j.Error, "2 times") {
 		t.Errorf("%+v, %v", j, err)
 	}
-	z.await(t, 3, Done)
-	if j := z.submit(t, "good"); j.ID != 4 {
-		t.Errorf("job %d, want 4", j.ID)
+	if j, err := z.Job(t.Context(), 5); err != nil || j.State != Cancelled {
+		t.Errorf("%+v, %v", j, err)
 	}
-	z.end()
-	if err := os.WriteFile(filepath.Join(dir, "4", fileJob), []byte("{"), 0o600); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "6"), 0o700); err != nil { // whose number is the next one
 		t.Fatal(err)
 	}
+	z.await(t, 3, Done)
+	if j := z.submit(t, "good"); j.ID != 7 {
+		t.Errorf("job %d, want 7", j.ID)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "4", "x.npy")); err != nil || string(b) != "somebody else's" {
+		t.Errorf("somebody else's file: %q, %v", b, err)
+	}
+	z.end()
+	write("7", fileJob, "{")
 	if _, err := Open(t.Context(), options(dir)); !is(err, Broken) {
 		t.Errorf("a job that cannot be read: %v", err)
 	}
