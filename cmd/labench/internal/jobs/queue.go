@@ -201,7 +201,7 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 	}
 	told := *j
 	q.mu.Unlock()
-	if err != nil {
+	if err != nil { // nobody has heard of the job yet
 		_ = q.spool.remove(j.ID)
 		return Job{}, err
 	}
@@ -327,6 +327,7 @@ func (q *Queue) ends(j *Job, s State, why string) {
 		}
 	}
 	q.mu.Unlock()
+	// By their ends, not their numbers: one that waited long has only just ended.
 	slices.SortFunc(over, func(a, b *Job) int { return a.Ended.Compare(b.Ended) })
 	for _, old := range over[:max(len(over)-keepMost, 0)] {
 		if err := q.drop(old); err != nil {
@@ -403,7 +404,8 @@ func (q *Queue) run(ctx, own context.Context, j *Job) {
 	}
 }
 
-// execute runs the process of a job until it ends by itself, or own does.
+// execute runs the process of a job until it ends by itself, or own does. It holds no lock: a job
+// may take days.
 func (q *Queue) execute(own context.Context, j *Job) error {
 	// Of a job that is begun again, log and report begin anew, too.
 	log, err := os.OpenFile(q.spool.at(j.ID, FileLog), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -458,6 +460,8 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	defer ending.Wait()
 	defer close(over)
 	lines := bufio.NewReader(out)
+	// A report is kept as it comes. Of one that grows without end the rest is read and dropped: the
+	// process would wait for ever to write it.
 	for to := (&capped{w: report, left: logMost}); ; {
 		line, err := lines.ReadString('\n')
 		var done, total int

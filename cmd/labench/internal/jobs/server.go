@@ -101,7 +101,7 @@ func (s *Server) connected(c net.Conn, now http.ConnState) {
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	err := s.server.Shutdown(ctx)
+	err := s.server.Shutdown(ctx) // which lets requests end
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.server.Close() // which does not wait
 	}
@@ -160,6 +160,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil || id < 1 || strconv.Itoa(id) != number {
 		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no number of a job", number)}
 	}
+	// No name of a file comes from outside: there are a number, and the words that fileOf knows.
 	switch file := fileOf(what); {
 	case what == "" && get:
 		return s.queue.Job(id)
@@ -191,6 +192,8 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := d.Decode(&spec); err != nil {
 		return nil, &Error{BadSpec, fmt.Sprintf("%s: %v", headerJob, err)}
 	}
+	// The queue reads the body when it has room for it. Only then a client is told to send, if it
+	// asks first. What another one has sent in vain is dropped, or its connection ends.
 	switch {
 	case spec.Input == "" && r.ContentLength != 0:
 		return nil, &Error{BadSpec, "a body, and no Input"}

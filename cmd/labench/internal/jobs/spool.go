@@ -18,12 +18,12 @@ import (
 
 // Files of a job's directory.
 const (
-	fileJob    = "job.json"
-	fileInput  = "input" // and what Spec.Input says
-	FileLog    = "log.txt"
-	FileReport = "report.json"
-	FileMatrix = "result.npy"
-	DirStates  = "states" // of a checkpoint
+	fileJob    = "job.json"    // the queue writes it, and nobody else
+	fileInput  = "input"       // and what Spec.Input says
+	FileLog    = "log.txt"     // what the process says on standard error
+	FileReport = "report.json" // and on standard output
+	FileMatrix = "result.npy"  // of the nodes
+	DirStates  = "states"      // of a checkpoint
 )
 
 // fileLock, in the spool, is locked by the agent whose it is, and by the process of its job.
@@ -33,7 +33,7 @@ const fileLock = "lock"
 type spool string
 
 // lock makes the directory, if need be, and takes it. It waits for another one to give it up,
-// until ctx ends. The error is an *Error.
+// until ctx ends. The error is an *Error. Only the agent's user sees what is in a spool that it makes.
 func (s spool) lock(ctx context.Context) (*os.File, error) {
 	path := filepath.Join(string(s), fileLock)
 	err := os.MkdirAll(string(s), 0o700)
@@ -80,7 +80,7 @@ func (s spool) read() (all []*Job, err error) {
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
 		if err != nil || id < 1 || !e.IsDir() || strconv.Itoa(id) != e.Name() {
-			continue
+			continue // no name that at gives
 		}
 		text, err := os.ReadFile(s.at(id, fileJob))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ func (s spool) read() (all []*Job, err error) {
 // write keeps where a job stands: under another name first, so that a crash leaves the one or the
 // other.
 func (s spool) write(j *Job) error {
-	text, err := json.MarshalIndent(j, "", "  ")
+	text, err := json.MarshalIndent(j, "", "  ") // a person may have to read it
 	if err != nil {
 		return err
 	}
