@@ -268,7 +268,7 @@ func newPlan(ctx context.Context, s bench.Spec, nodes []planNode, own int, link 
 // --distributed --nb 64 -n 2048 and 6144, of 528 and 4656 tiles: 35 and 104 MiB (2026-11-24, commit
 // 13868ea).
 func driverMemory(tiles, tasks int) int64 {
-	return 32<<20 + int64(tiles)<<10 + 480*int64(min(tasks, 131072))
+	return 32<<20 + bench.TileKnown*int64(tiles) + 480*int64(min(tasks, 131072))
 }
 
 // refusal returns why the run does not fit into the nodes' caps, with the arithmetic, if it

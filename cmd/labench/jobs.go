@@ -64,23 +64,29 @@ func trusted(address, dir string) (config *tls.Config, err error) {
 }
 
 // jobTakes returns the flags that the operation of a job may have: those that name no file and
-// nothing of the machine on which it runs.
+// nothing of the machine on which it runs. It lists what is allowed, so that a flag that is new is
+// refused until somebody has thought of it: who submits may be a stranger to the agent's user.
 func jobTakes() []string {
 	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "variant", "mixed", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
 }
 
-// checkJob returns what is wrong with the words of a job.
-func checkJob(args []string) error {
-	known := bench.Operations()
+// checkJob returns what is wrong with a job: with its own words, and then with the command line that
+// an agent makes of them. So nothing waits in a queue that cannot begin, and what is refused is said
+// in the words of who submits.
+func checkJob(job *jobs.Spec) error {
+	args, known := job.Args, bench.Operations()
 	at := slices.IndexFunc(known, func(o bench.Operation) bool { return o.Name == args[0] })
 	if at < 0 {
 		return &unknownError{"operation", args[0], bench.Ops()}
 	}
+	// The address shows whether the words end where they seem to: a last flag that lacks its value
+	// would take --cluster for it, and after "--" there are no flags.
 	f, cmd := opCommand(known[at], nil)
 	f.cluster.register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
 		return err
 	}
+	// Numbers are bounded here, because some are multiplied before anybody checks them.
 	var errs problems
 	cmd.Flags().Visit(func(x *pflag.Flag) {
 		if n, wrong := cmd.Flags().GetInt(x.Name); x.Name != "cluster" && !slices.Contains(jobTakes(), x.Name) {
@@ -92,12 +98,27 @@ func checkJob(args []string) error {
 	if cmd.Flags().NArg() > 0 || f.cluster.words[0] != "127.0.0.1:1" || len(f.cluster.words) > 1 {
 		errs.note(fmt.Errorf("%s takes flags only, and no --cluster", args[0]))
 	}
-	if len(errs) == 0 {
-		f.spec.Checkpoint.Dir = map[bool]string{true: "states"}[f.given("every")]
-		_, err := f.parse()
-		errs.note(err)
+	if job.Keep && !f.cluster.distributed {
+		errs.note(errors.New("--keep is for --distributed: the nodes write the matrix, each its part"))
 	}
-	return errors.Join(errs...)
+	if job.Checkpoint && !f.op.Takes("checkpoint") {
+		errs.note(fmt.Errorf("--checkpoint is for factorizations, and %s is none", args[0]))
+	}
+	if !job.Checkpoint && f.given("every") {
+		errs.note(errors.New("--every is for labench submit --checkpoint"))
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	// Now as the agent starts it. Its name and address do not matter: it puts them in itself.
+	f, cmd = opCommand(known[at], nil)
+	f.cluster.register(cmd.Flags())
+	cmd.Flags().IntVar(&f.cluster.job, "job", 0, "")
+	if err := cmd.ParseFlags(jobWords(&jobs.Job{Spec: *job}, "job", &nodeFlags{name: "node"}, "127.0.0.1:1")[1:]); err != nil {
+		return err
+	}
+	_, err := f.parse()
+	return err
 }
 
 // newSubmitCommand returns the command labench submit.
@@ -121,15 +142,23 @@ that is printed: see labench status, result and cancel.`,
 			if len(args) == 0 {
 				return usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
 			}
-			return usage(checkJob(args))
+			for _, end := range jobs.Inputs() {
+				if strings.HasSuffix(input, end) {
+					s.Input = end
+				}
+			}
+			if input != "" && s.Input == "" {
+				return usage(fmt.Errorf("--input is %s, want a name that ends with one of %s", input, strings.Join(jobs.Inputs(), ", ")))
+			}
+			s.Args = args
+			return usage(checkJob(&s))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Args = args
 			return a.submit(cmd.Context(), &f, s, input, wait)
 		},
 	}
 	fl := cmd.Flags()
-	fl.SetInterspersed(false)
+	fl.SetInterspersed(false) // what follows the operation is the operation's
 	f.register(fl)
 	fl.StringVar(&input, "input", "", "matrix file for A, which is sent: "+strings.Join(jobs.Inputs(), ", "))
 	fl.BoolVar(&s.Keep, "keep", false, "keep the matrix of the result, of an operation that is --distributed")
@@ -140,20 +169,9 @@ that is printed: see labench status, result and cancel.`,
 
 // submit submits a job, and says which one it is.
 func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string, wait bool) error {
-	if s.Keep && !slices.ContainsFunc(s.Args, func(w string) bool { return strings.HasPrefix(w, "--distributed") }) {
-		return usage(errors.New("--keep is for --distributed: the nodes write the matrix, each its part"))
-	}
 	var file io.Reader
 	var size int64
 	if path != "" {
-		for _, end := range jobs.Inputs() {
-			if strings.HasSuffix(path, end) {
-				s.Input = end
-			}
-		}
-		if s.Input == "" {
-			return usage(fmt.Errorf("--input is %s, want a name that ends with one of %s", path, strings.Join(jobs.Inputs(), ", ")))
-		}
 		x, err := os.Open(path)
 		if err != nil {
 			return err
@@ -170,7 +188,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 		return err
 	}
 	defer c.Close()
-	j, err := c.Submit(s, file, size)
+	j, err := c.Submit(ctx, s, file, size)
 	if err != nil {
 		return err
 	}
@@ -181,12 +199,12 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 			return context.Cause(ctx) // the job goes on
 		case <-time.After(200 * time.Millisecond):
 		}
-		if j, err = c.Job(j.ID); err != nil {
+		if j, err = c.Job(ctx, j.ID); err != nil {
 			return err
 		}
 	}
 	if !wait {
-		return nil
+		return nil // a job that has failed by now was submitted all the same
 	}
 	if j.State == jobs.Done {
 		fmt.Fprintf(a.out, "job %d is done\n", j.ID)
@@ -196,7 +214,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 }
 
 // jobCommand returns a command about a job, or, if one will do, about all of them.
-func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, id int) error) (*cobra.Command, *jobFlags) {
+func jobCommand(use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) (*cobra.Command, *jobFlags) {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -206,7 +224,7 @@ func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, i
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			id := 0
 			if len(args) > 0 {
 				var err error
@@ -219,7 +237,7 @@ func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, i
 				return err
 			}
 			defer c.Close()
-			return run(c, id)
+			return run(cmd.Context(), c, id)
 		},
 	}
 	f.register(cmd.Flags())
@@ -230,12 +248,12 @@ func jobCommand(use, short, example string, all bool, run func(c *jobs.Client, i
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd, _ := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
-  labench status --to 127.0.0.1:7500 7`, true, func(c *jobs.Client, id int) (err error) {
+  labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
 		all := make([]jobs.Job, 1)
 		if id > 0 {
-			all[0], err = c.Job(id)
+			all[0], err = c.Job(ctx, id)
 		} else {
-			all, err = c.Jobs()
+			all, err = c.Jobs(ctx)
 		}
 		switch {
 		case err != nil:
@@ -259,7 +277,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 	}
 	for _, j := range all {
 		text := string(j.State)
-		switch {
+		switch { // a job that was cancelled while it waited never began
 		case j.State == jobs.Running:
 			text += fmt.Sprintf(" for %v, %.0f %%", now.Sub(j.Began).Round(time.Second), 100*j.Part)
 			if j.Left > 0 {
@@ -273,6 +291,9 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 		if j.Begun > 1 {
 			text += fmt.Sprintf(", begun %d times", j.Begun)
 		}
+		if j.Owner != "" {
+			text += ", from " + j.Owner
+		}
 		if j.Error != "" {
 			text += ": " + j.Error
 		}
@@ -285,9 +306,9 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 
 // newCancelCommand returns the command labench cancel.
 func newCancelCommand(a *app) *cobra.Command {
-	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent", `  labench cancel --to 127.0.0.1:7500 7`, false, func(c *jobs.Client, id int) error {
-		j, err := c.Cancel(id)
-		if err == nil && j.State == jobs.Running {
+	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7`, false, func(ctx context.Context, c *jobs.Client, id int) error {
+		j, err := c.Cancel(ctx, id)
+		if err == nil && j.State == jobs.Running { // its process has been told; it may take a while
 			_, err = fmt.Fprintf(a.out, "job %d ends\n", id)
 		} else if err == nil {
 			_, err = fmt.Fprintf(a.out, "job %d is %s\n", id, j.State)
@@ -302,21 +323,29 @@ func newResultCommand(a *app) *cobra.Command {
 	var log bool
 	var matrix string
 	cmd, _ := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
-  labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(c *jobs.Client, id int) error {
+  labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		switch {
 		case log && matrix != "":
 			return usage(errors.New("--log and --matrix exclude each other"))
 		case log:
-			return c.Fetch(id, "log", a.out)
+			return c.Fetch(ctx, id, "log", a.out)
 		case matrix == "":
-			return c.Fetch(id, "report", a.out)
+			if err := c.Fetch(ctx, id, "report", a.out); err != nil {
+				return err
+			}
+			j, err := c.Job(ctx, id)
+			if err == nil && j.State != jobs.Done { // its result is wrong, and the report says so
+				err = fmt.Errorf("job %d is %s: %s", id, j.State, j.Error)
+			}
+			return err
 		}
 		// Under another name first: half a matrix is none.
 		f, err := os.CreateTemp(filepath.Dir(matrix), filepath.Base(matrix)+".*")
 		if err != nil {
 			return err
 		}
-		err = errors.Join(c.Fetch(id, "matrix", f), f.Close())
+		// Ctrl-C ends Fetch by ctx, so that what has come is removed here.
+		err = errors.Join(c.Fetch(ctx, id, "matrix", f), f.Close())
 		if err == nil {
 			err = os.Rename(f.Name(), matrix)
 		}

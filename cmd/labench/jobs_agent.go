@@ -58,6 +58,8 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 	if err != nil {
 		return nil, err
 	}
+	// The address comes first, because it is refused at once if it is taken. The spool may have to be
+	// waited for. Nobody is answered meanwhile: connections wait, too.
 	waiting, enough := context.WithTimeout(ctx, spoolPatience)
 	defer enough()
 	q, err := jobs.Open(waiting, jobs.Options{Dir: f.spool, Most: int64(f.most), Check: checkJob, Log: log, Command: func(j *jobs.Job, dir string) *exec.Cmd {
@@ -77,6 +79,8 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 	var running sync.WaitGroup
 	running.Go(func() { q.Run(ctx) })
 	running.Go(func() { _ = server.Serve(l) }) // which ends with Close
+	// In this order: no job begins any more, nobody submits one, the job that runs has ended, and
+	// the spool is given up last.
 	return func() error {
 		stop()
 		err := server.Close()
@@ -88,6 +92,8 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 
 // jobWords returns the command line of a job. What the agent decides comes last, so that it holds.
 func jobWords(j *jobs.Job, dir string, n *nodeFlags, at string) []string {
+	// What who submits may decide comes first. It drives and does not compute (--idle): the cores
+	// beside it are the agent's.
 	words := append([]string{j.Args[0], "--repeat", "1", "--warmup", "0"}, j.Args[1:]...)
 	words = append(words, "--cluster", at, "--idle", "--json", "--workers", "1",
 		"--name", n.name, "--job", strconv.Itoa(j.ID), "--node-timeout", n.timeout.String())
@@ -122,7 +128,7 @@ func untilInputEnds(ctx context.Context) context.Context {
 func untilAgentEnds(ctx context.Context) context.Context {
 	ctx = untilInputEnds(ctx)
 	context.AfterFunc(ctx, func() {
-		time.Sleep(patience)
+		time.Sleep(patience) // as the agent's queue waits, before it kills
 		os.Exit(exitInterrupted)
 	})
 	return ctx

@@ -62,6 +62,9 @@ func TestSubmit(t *testing.T) {
 	if code, _, errs = ask("submit", strings.Fields("--wait --input "+matrix+" cholesky")...); code != exitFailed || !strings.Contains(errs, "symmetric") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
+	if code, _, errs = ask("result", "2"); code != exitFailed || !strings.Contains(errs, "job 2 is failed") || !strings.Contains(errs, "symmetric") {
+		t.Errorf("the result of a job that has failed: exit code %d: %s", code, errs)
+	}
 	large := strings.Fields("cholesky -n 20000 --nb 128 --distributed")
 	ask("submit", large...)
 	ask("submit", strings.Fields("gemm -n 100")...)
@@ -70,7 +73,7 @@ func TestSubmit(t *testing.T) {
 		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			var j jobs.Job
 			code, out, errs := ask("status", "3", "--json")
-			if code == 0 && json.Unmarshal([]byte(out), &j) == nil && j.State == jobs.Running && j.Begun == begun {
+			if code == 0 && json.Unmarshal([]byte(out), &j) == nil && j.State == jobs.Running && j.Begun == begun && j.Part > 0 { // its process computes
 				return
 			}
 			if time.Now().After(end) {
@@ -87,7 +90,7 @@ func TestSubmit(t *testing.T) {
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		code, out, errs = ask("status")
-		if strings.Count(out, "done after") == 2 && strings.Contains(out, "cancelled after") && strings.Contains(out, "begun 2 times") {
+		if strings.Count(out, "done after") == 2 && strings.Contains(out, "cancelled after") && strings.Contains(out, "begun 2 times, from laptop") {
 			break
 		}
 		if time.Now().After(end) {
@@ -95,6 +98,9 @@ func TestSubmit(t *testing.T) {
 		}
 	}
 	narrow(t, "status", out)
+	if code, out, errs = ask("cancel", "1"); code != 0 || !strings.Contains(out, "job 1 is removed") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
 }
 
 // TestSubmitRefused: what labench submit and the others refuse by themselves.
@@ -110,6 +116,10 @@ func TestSubmitRefused(t *testing.T) {
 		"submit --to 127.0.0.1:9 lu --profile x --name y":        "no --profile",
 		"submit --to 127.0.0.1:9 lu more":                        "flags only",
 		"submit --to 127.0.0.1:9 --keep lu":                      "is for --distributed",
+		"submit --to 127.0.0.1:9 --keep lu --distributed=false":  "is for --distributed",
+		"submit --to 127.0.0.1:9 --checkpoint gemm":              "is for factorizations",
+		"submit --to 127.0.0.1:9 lu --every 2":                   "submit --checkpoint",
+		"submit --to 127.0.0.1:9 lu --distributed --sched fifo":  "exclude each other",
 		"submit --to 127.0.0.1:9 --input x.txt lu":               "ends with one of",
 		"submit --to 127.0.0.1:9 --input /nowhere.npy lu":        "no such file",
 		"submit --to 127.0.0.1:9 lu -n 10":                       "does not answer",

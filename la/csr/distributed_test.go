@@ -517,9 +517,10 @@ func TestSplitDistributed(t *testing.T) {
 func TestGenerateFails(t *testing.T) {
 	made := &counts{}
 	d, _ := nodes(t, 1, false, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} }, nil)
+	most := math.MaxInt32
 	for name, sizes := range map[string][]csr.Size{
 		"too few": {{Rows: 4, Entries: 13}}, "too many": {{Rows: 4, Entries: 11}}, "a column": {{Rows: 5, Entries: 12}},
-		"negative": {{Rows: -1}}, "no row": {{Entries: 1}}, "too large": {{Rows: 1, Entries: math.MaxInt32 + 1}},
+		"negative": {{Rows: -1}}, "no row": {{Entries: 1}}, "too large": {{Rows: 1, Entries: most + 1}},
 	} {
 		var wrong *csr.StructureError
 		if a, err := csr.Generate(t.Context(), d, 4, sizes, gridOp("driver", made), func(int) any { return &grid{Side: 2} }); a != nil || !errors.As(err, &wrong) {

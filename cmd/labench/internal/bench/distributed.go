@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -30,6 +31,7 @@ type distributed[T la.Element] struct {
 	speeds  []float64 // of the nodes that matrices are distributed over
 	err     error     // of what makes the matrices
 	resumed int       // panels that an earlier run had done
+	tiles   float64   // of all matrices; a float64, since what is asked for may overflow
 }
 
 // newDistributed returns the problem, and s with the order that the input file has.
@@ -125,6 +127,17 @@ func (p *distributed[T]) calibrate(nb int) {
 
 // matrix returns a distributed matrix in a layout that gives each node work by its speed.
 func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix[T] {
+	tiles := math.Ceil(float64(m)/float64(nb)) * math.Ceil(float64(n)/float64(nb))
+	if kind != blocked.Full {
+		tiles /= 2
+	}
+	p.tiles += tiles
+	if err := fitsDriver(p.tiles); err != nil {
+		if p.err == nil { // of the other matrices it says the same
+			p.err = err
+		}
+		return nil
+	}
 	a, err := blocked.Distributed[T](p.s.Runtime, kind, m, n, nb)
 	if err != nil {
 		p.err = errors.Join(p.err, err)

@@ -64,6 +64,19 @@ func fits(s Spec) error {
 	return e
 }
 
+// TileKnown is how many bytes the driver of distributed matrices takes for what it knows of a tile.
+const TileKnown = 1 << 10
+
+// fitsDriver returns a *MemoryError if this process cannot know that many tiles, which are on
+// other nodes.
+func fitsDriver(tiles float64) error {
+	m := topo.Detect()
+	if need := TileKnown * tiles; m.Available > 0 && need > float64(m.Available) {
+		return &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf}
+	}
+	return nil
+}
+
 // bytes returns the memory that s takes, its shape known: its matrices, the operands that the
 // tasks of factorizations share packed, and what the workers and the collector take.
 //

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -246,6 +247,11 @@ func TestMemory(t *testing.T) {
 		if _, err := Run(context.Background(), Spec{Op: op, N: math.MaxInt32, Type: "f32"}); !errors.As(err, &e) {
 			t.Errorf("%s: %v", op, err)
 		}
+	}
+	var e *MemoryError
+	p := &distributed[float64]{}
+	if a := p.matrix(blocked.Full, 2_000_000_000, 2_000_000_000, 1<<14); a != nil || topo.Detect().Available > 0 && !errors.As(p.err, &e) {
+		t.Errorf("tiles of which the driver cannot know all: %v", p.err)
 	}
 	if e := (&MemoryError{Need: 1 << 40, Have: 1 << 34, Of: "a limit"}); e.Error() != "the run needs about 1.0 TiB, and this process can get 16 GiB: a limit" {
 		t.Error(e)

@@ -4,18 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // Client asks the server of an agent.
 type Client struct {
-	address string
-	http    *fasthttp.HostClient
+	address, base string
+	http          *http.Client
 }
 
 // dialing is how long a connection may take to come about.
@@ -24,21 +25,15 @@ const dialing = 10 * time.Second
 // NewClient returns a client of the server at an address. Config is that of a connection with it;
 // nil means none, on a loopback address.
 func NewClient(address string, config *tls.Config) *Client {
-	return &Client{address, &fasthttp.HostClient{
-		Addr: address, Name: "tessera", StreamResponseBody: true, MaxIdemponentCallAttempts: 1, ReadTimeout: answerMost, WriteTimeout: answerMost,
-		Dial: func(address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), dialing)
-			defer cancel()
-			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-			if err != nil || config == nil {
-				return c, err
-			}
-			t := tls.Client(c, config)
-			if err := t.HandshakeContext(ctx); err != nil {
-				c.Close()
-				return nil, err
-			}
-			return t, nil
+	base := "http://"
+	if config != nil {
+		base = "https://"
+	}
+	return &Client{address, base + address + "/v1/jobs", &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // no agent says so
+		Transport: &http.Transport{
+			DialContext: (&net.Dialer{Timeout: dialing}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: dialing,
+			ExpectContinueTimeout: pause, ResponseHeaderTimeout: pause, DisableCompression: true,
 		},
 	}}
 }
@@ -47,34 +42,42 @@ func NewClient(address string, config *tls.Config) *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // do asks, and gives the body of an answer to take. The error is an *Error.
-func (c *Client) do(method, path string, spec *Spec, input io.Reader, size int64, take func(io.Reader) error) error {
-	q, a := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-	defer fasthttp.ReleaseRequest(q)
-	defer fasthttp.ReleaseResponse(a)
-	q.SetRequestURI("http://" + c.address + "/v1/jobs" + path) // Dial makes the connection, TLS included
-	q.Header.SetMethod(method)
-	if method == fasthttp.MethodPost {
+func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input io.Reader, size int64, take func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerMost)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return &Error{BadSpec, err.Error()}
+	}
+	if method == http.MethodPost {
 		text, err := json.Marshal(spec)
 		if err != nil {
 			return &Error{BadSpec, err.Error()}
 		}
-		q.Header.SetBytesV(headerJob, text)
+		q.Header.Set(headerJob, string(text))
 	}
 	if input != nil {
-		q.SetBodyStream(input, int(size))
+		q.Body, q.ContentLength = io.NopCloser(input), size
+		// The agent says whether it wants the matrix before it is sent. Otherwise the connection
+		// might break while it is, and the refusal would be lost.
+		q.Header.Set("Expect", "100-continue")
 	}
-	if err := c.http.Do(q, a); err != nil {
+	a, err := c.http.Do(q)
+	if err != nil {
+		if u := (*url.Error)(nil); errors.As(err, &u) {
+			err = u.Err // without the address, which is said once
+		}
 		return &Error{Broken, fmt.Sprintf("%s does not answer: %v", c.address, err)}
 	}
-	body := a.BodyStream()
-	if a.StatusCode() != fasthttp.StatusOK {
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
 		e := &Error{}
-		if err := json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(e); err != nil || e.Kind == "" {
-			return &Error{Broken, fmt.Sprintf("%s answers with status %d, as nothing does that takes jobs", c.address, a.StatusCode())}
+		if err := json.NewDecoder(io.LimitReader(a.Body, 1<<20)).Decode(e); err != nil || e.Kind == "" {
+			return &Error{Broken, fmt.Sprintf("%s answers with status %d, as nothing does that takes jobs", c.address, a.StatusCode)}
 		}
 		return e
 	}
-	if err := take(body); err != nil {
+	if err := take(a.Body); err != nil {
 		return &Error{Broken, fmt.Sprintf("the answer of %s: %v", c.address, err)}
 	}
 	return nil
@@ -86,33 +89,33 @@ func into(v any) func(io.Reader) error {
 }
 
 // Submit submits a job, with a file of so many bytes if the Spec has an input. The error is an
-// *Error, as are those of the other methods.
-func (c *Client) Submit(s Spec, input io.Reader, size int64) (j Job, err error) {
-	err = c.do(fasthttp.MethodPost, "", &s, input, size, into(&j))
+// *Error, as are those of the other methods. All of them return when ctx ends.
+func (c *Client) Submit(ctx context.Context, s Spec, input io.Reader, size int64) (j Job, err error) {
+	err = c.do(ctx, http.MethodPost, "", &s, input, size, into(&j))
 	return j, err
 }
 
 // Jobs returns all jobs, the oldest first.
-func (c *Client) Jobs() (all []Job, err error) {
-	err = c.do(fasthttp.MethodGet, "", nil, nil, 0, into(&all))
+func (c *Client) Jobs(ctx context.Context) (all []Job, err error) {
+	err = c.do(ctx, http.MethodGet, "", nil, nil, 0, into(&all))
 	return all, err
 }
 
 // Job returns a job.
-func (c *Client) Job(id int) (j Job, err error) {
-	err = c.do(fasthttp.MethodGet, fmt.Sprintf("/%d", id), nil, nil, 0, into(&j))
+func (c *Client) Job(ctx context.Context, id int) (j Job, err error) {
+	err = c.do(ctx, http.MethodGet, fmt.Sprintf("/%d", id), nil, nil, 0, into(&j))
 	return j, err
 }
 
 // Cancel cancels a job.
-func (c *Client) Cancel(id int) (j Job, err error) {
-	err = c.do(fasthttp.MethodPost, fmt.Sprintf("/%d/cancel", id), nil, nil, 0, into(&j))
+func (c *Client) Cancel(ctx context.Context, id int) (j Job, err error) {
+	err = c.do(ctx, http.MethodPost, fmt.Sprintf("/%d/cancel", id), nil, nil, 0, into(&j))
 	return j, err
 }
 
 // Fetch writes a file of a job: its "log", its "report", or the "matrix" of its result.
-func (c *Client) Fetch(id int, what string, to io.Writer) error {
-	return c.do(fasthttp.MethodGet, fmt.Sprintf("/%d/%s", id, what), nil, nil, 0, func(r io.Reader) error {
+func (c *Client) Fetch(ctx context.Context, id int, what string, to io.Writer) error {
+	return c.do(ctx, http.MethodGet, fmt.Sprintf("/%d/%s", id, what), nil, nil, 0, func(r io.Reader) error {
 		_, err := io.Copy(to, r)
 		return err
 	})

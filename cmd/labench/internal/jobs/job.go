@@ -10,11 +10,13 @@ import (
 type State string
 
 const (
+	Coming    State = "coming"    // its input is on its way; only job.json says so
 	Queued    State = "queued"    // it waits for those before it
 	Running   State = "running"   // its process does
 	Done      State = "done"      // its process has ended well
 	Failed    State = "failed"    // Job.Error says why
 	Cancelled State = "cancelled" // by somebody
+	Removed   State = "removed"   // by somebody, when it had ended; only the answer to that says so
 )
 
 // Over reports whether the job has ended.
@@ -67,6 +69,8 @@ type Job struct {
 	Began     time.Time // the last time
 	Ended     time.Time
 	Begun     int     // how many times it was begun
+	Lost      int     `json:",omitempty"` // how many times its agent died while it ran
+	Ending    bool    `json:",omitempty"` // it runs, and was cancelled
 	Part      float64 // of the work that is done, from 0 to 1
 	Left      float64 // seconds that the rest takes at that pace; 0 if that is not known
 	Error     string  `json:",omitempty"` // why it has failed

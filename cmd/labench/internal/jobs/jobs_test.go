@@ -9,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +43,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	case "bad":
+		_ = os.Mkdir(filepath.Join(os.Getenv("TEST_DIR"), "half"), 0o700)
 		fmt.Fprintln(os.Stderr, "something before\nlabench: it is not\n         positive")
 		os.Exit(1)
 	case "long":
@@ -61,8 +64,8 @@ type served struct {
 // options returns those of a queue in a directory, whose jobs are this program.
 func options(dir string) Options {
 	return Options{Dir: dir, Most: 1 << 20, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Check: func(args []string) error {
-			if args[0] == "evil" {
+		Check: func(s *Spec) error {
+			if s.Args[0] == "evil" {
 				return errors.New("there is no evil")
 			}
 			return nil
@@ -107,7 +110,7 @@ func serve(t *testing.T, dir string) *served {
 func (x *served) await(t *testing.T, id int, s State) Job {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		j, err := x.Job(id)
+		j, err := x.Job(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +126,7 @@ func (x *served) await(t *testing.T, id int, s State) Job {
 // submit submits a job without input.
 func (x *served) submit(t *testing.T, word string) Job {
 	t.Helper()
-	j, err := x.Submit(Spec{Args: []string{word}}, nil, 0)
+	j, err := x.Submit(t.Context(), Spec{Args: []string{word}}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +141,12 @@ func is(err error, k Kind) bool {
 
 // TestJobs: jobs that end well, fail, and are cancelled, one after the other; what they leave.
 func TestJobs(t *testing.T) {
-	before := []goleak.Option{goleak.IgnoreCurrent()}
-	for _, sleeps := range []string{"(*workerPool).Start.func2", "(*HostClient).connsCleaner", "updateServerDate.func1"} { // fasthttp's, for some seconds more
-		before = append(before, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp."+sleeps))
-	}
-	t.Cleanup(func() { goleak.VerifyNone(t, before...) })
-	x := serve(t, t.TempDir())
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	dir := t.TempDir()
+	x := serve(t, dir)
 	matrix := bytes.Repeat([]byte("0123456789"), 20_000)
-	j, err := x.Submit(Spec{Args: []string{"good", "-n", "3"}, Input: ".npy", Keep: true}, bytes.NewReader(matrix), int64(len(matrix)))
+	j, err := x.Submit(t.Context(), Spec{Args: []string{"good", "-n", "3"}, Input: ".npy", Keep: true}, bytes.NewReader(matrix), int64(len(matrix)))
 	if err != nil || j.ID != 1 || j.State != Queued && j.State != Running {
 		t.Fatalf("%+v, %v", j, err)
 	}
@@ -153,14 +154,20 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	var report, got bytes.Buffer
-	if err := errors.Join(x.Fetch(1, "report", &report), x.Fetch(1, "matrix", &got)); err != nil || report.String() != "{\"Passed\": true}\n" || !bytes.Equal(got.Bytes(), matrix) {
+	if err := errors.Join(x.Fetch(t.Context(), 1, "report", &report), x.Fetch(t.Context(), 1, "matrix", &got)); err != nil || report.String() != "{\"Passed\": true}\n" || !bytes.Equal(got.Bytes(), matrix) {
 		t.Errorf("report %q, %d bytes of a matrix, %v", &report, got.Len(), err)
 	}
 	x.submit(t, "bad")
 	if j = x.await(t, 2, Failed); j.Error != "it is not positive" {
 		t.Errorf("it failed because of %q", j.Error)
 	}
-	x.submit(t, "long")
+	if err := x.Fetch(t.Context(), 2, "report", io.Discard); !is(err, NotFound) || !strings.Contains(err.Error(), "failed") || !strings.Contains(err.Error(), "not positive") {
+		t.Errorf("the report of a job that has failed: %v", err)
+	}
+	x.submit(t, "long") // which waits for the queue to have done with job 2
+	if _, err := os.Stat(filepath.Join(dir, "2", "half")); err == nil {
+		t.Error("what a job was about to write stays")
+	}
 	x.submit(t, "good")
 	x.submit(t, "good")
 	for j.ID != 3 || j.Part != 0.5 {
@@ -169,27 +176,24 @@ func TestJobs(t *testing.T) {
 	if j.Left <= 0 {
 		t.Errorf("%+v", j)
 	}
-	if err := x.Fetch(3, "report", io.Discard); !is(err, NotYet) {
+	if err := x.Fetch(t.Context(), 3, "report", io.Discard); !is(err, NotYet) {
 		t.Errorf("the report of a job that runs: %v", err)
 	}
-	if err := x.Fetch(3, "log", io.Discard); err != nil {
+	if err := x.Fetch(t.Context(), 3, "log", io.Discard); err != nil {
 		t.Error(err)
 	}
-	if j, err = x.Cancel(4); err != nil || j.State != Cancelled {
+	if j, err = x.Cancel(t.Context(), 4); err != nil || j.State != Cancelled {
 		t.Errorf("%+v, %v", j, err)
 	}
-	if _, err = x.Cancel(3); err != nil {
+	if _, err = x.Cancel(t.Context(), 3); err != nil {
 		t.Error(err)
 	}
 	x.await(t, 3, Cancelled)
 	x.await(t, 5, Done)
-	if _, err := x.Cancel(5); !is(err, NotYet) {
-		t.Errorf("a job that has ended was cancelled: %v", err)
-	}
-	if err := x.Fetch(4, "report", io.Discard); !is(err, NotFound) {
+	if err := x.Fetch(t.Context(), 4, "report", io.Discard); !is(err, NotFound) {
 		t.Errorf("the report of a job that never ran: %v", err)
 	}
-	all, err := x.Jobs()
+	all, err := x.Jobs(t.Context())
 	states := ""
 	for _, j := range all {
 		states += string(j.State) + " "
@@ -197,10 +201,20 @@ func TestJobs(t *testing.T) {
 	if err != nil || states != "done failed cancelled cancelled done " {
 		t.Errorf("%s, %v", states, err)
 	}
+	if j, err := x.Cancel(t.Context(), 5); err != nil || j.State != Removed {
+		t.Errorf("a job that has ended: %+v, %v", j, err)
+	}
+	if _, err := x.Job(t.Context(), 5); !is(err, NotFound) {
+		t.Errorf("a job that was removed: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "5")); err == nil {
+		t.Error("files of a job that was removed stay")
+	}
 }
 
 // TestRestart: what becomes of jobs when the agent ends and is started again. What waits goes on
-// waiting, what ran is begun again, once, and what has ended stays.
+// waiting, what ran is begun again, what has ended stays, and so does what is somebody else's. A job
+// with which the agent dies twice has failed, and one that was cancelled is not begun again.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	x := serve(t, dir)
@@ -209,50 +223,77 @@ func TestRestart(t *testing.T) {
 	x.submit(t, "long")
 	x.submit(t, "good")
 	x.await(t, 2, Running)
-	x.end()
-	if err := os.MkdirAll(filepath.Join(dir, "9"), 0o700); err != nil { // whose input was on its way
-		t.Fatal(err)
+	write := func(job, file, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, job), 0o700), os.WriteFile(filepath.Join(dir, job, file), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	y := serve(t, dir)
-	if j := y.await(t, 2, Running); j.Begun != 2 {
-		t.Errorf("%+v", j)
+	for begun := 2; begun < 5; begun++ { // in good order as often as you like
+		x.end()
+		write("9", fileJob, `{"Args": ["good"], "Input": ".npy", "State": "coming"}`)
+		write("4", "x.npy", "somebody else's")
+		x = serve(t, dir)
+		if j := x.await(t, 2, Running); j.Begun != begun || j.Lost != 0 {
+			t.Errorf("%+v", j)
+		}
 	}
-	if j, err := y.Job(1); err != nil || j.State != Done {
+	if j, err := x.Job(t.Context(), 1); err != nil || j.State != Done {
 		t.Errorf("%+v, %v", j, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "9")); err == nil {
 		t.Error("what was never submitted is there")
 	}
+	x.end()
+	write("2", fileJob, `{"Args": ["long"], "State": "running", "Begun": 4}`) // as if it had died
+	y := serve(t, dir)
+	if j := y.await(t, 2, Running); j.Begun != 5 || j.Lost != 1 {
+		t.Errorf("%+v", j)
+	}
 	y.end()
+	write("2", fileJob, `{"Args": ["long"], "State": "running", "Begun": 5, "Lost": 1}`)
+	write("5", fileJob, `{"Args": ["long"], "State": "running", "Ending": true}`)
 	z := serve(t, dir)
-	if j, err := z.Job(2); err != nil || j.State != Failed || !strings.Contains(j.Error, "2 times") {
+	if j, err := z.Job(t.Context(), 2); err != nil || j.State != Failed || !strings.Contains(j.Error, "2 times") {
 		t.Errorf("%+v, %v", j, err)
 	}
-	z.await(t, 3, Done)
-	if j := z.submit(t, "good"); j.ID != 4 {
-		t.Errorf("job %d, want 4", j.ID)
+	if j, err := z.Job(t.Context(), 5); err != nil || j.State != Cancelled {
+		t.Errorf("%+v, %v", j, err)
 	}
-	z.end()
-	if err := os.WriteFile(filepath.Join(dir, "4", fileJob), []byte("{"), 0o600); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "6"), 0o700); err != nil { // whose number is the next one
 		t.Fatal(err)
 	}
+	z.await(t, 3, Done)
+	if j := z.submit(t, "good"); j.ID != 7 {
+		t.Errorf("job %d, want 7", j.ID)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "4", "x.npy")); err != nil || string(b) != "somebody else's" {
+		t.Errorf("somebody else's file: %q, %v", b, err)
+	}
+	z.end()
+	write("7", fileJob, "{")
 	if _, err := Open(t.Context(), options(dir)); !is(err, Broken) {
 		t.Errorf("a job that cannot be read: %v", err)
 	}
 }
+
+// zeros is a file without an end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 // TestHostile: what makes no sense is refused, and leaves nothing.
 func TestHostile(t *testing.T) {
 	x := serve(t, t.TempDir())
 	long := strings.Repeat("x", 300)
 	for _, s := range []Spec{{}, {Args: []string{"evil"}}, {Args: []string{long}}, {Args: make([]string, 100)}, {Args: []string{"good"}, Input: "/../../x.npy"}} {
-		if _, err := x.Submit(s, nil, 0); !is(err, BadSpec) {
+		if _, err := x.Submit(t.Context(), s, nil, 0); !is(err, BadSpec) {
 			t.Errorf("%.100v: %v", s, err)
 		}
 	}
-	big := make([]byte, 2<<20)
-	if _, err := x.Submit(Spec{Args: []string{"good"}, Input: ".npy"}, bytes.NewReader(big), int64(len(big))); err == nil {
-		t.Error("more than there is room for was taken")
+	const big = 64 << 20 // more than lies between a client and a server that does not read
+	if _, err := x.Submit(t.Context(), Spec{Args: []string{"good"}, Input: ".npy"}, zeros{}, big); !is(err, TooLarge) {
+		t.Errorf("more than there is room for: %v", err)
 	}
 	raw := func(request string) string {
 		t.Helper()
@@ -270,8 +311,9 @@ func TestHostile(t *testing.T) {
 	const host = " HTTP/1.1\nHost: 127.0.0.1:1\n"
 	for request, want := range map[string]string{
 		"GET /v1/jobs HTTP/1.1\nHost: evil.example.org\n" + end:                                          "no loopback address",
-		"GET /v1/jobs/../../etc/passwd" + host + end:                                                     "is not served",
-		"GET /v1/jobs/%2e%2e/job.json" + host + end:                                                      "is not served",
+		"GET /v1/jobs/../../etc/passwd" + host + end:                                                     "no number",
+		"GET /v1/jobs/%2e%2e/job.json" + host + end:                                                      "no number",
+		"GET http://evil.example.org/v1/jobs" + host + end:                                               "no loopback address",
 		"GET /v1/jobs/01" + host + end:                                                                   "no number",
 		"GET /v1/jobs/99999999999999999999" + host + end:                                                 "no number",
 		"GET /v1/jobs/7" + host + end:                                                                    "there is no job 7",
@@ -300,14 +342,14 @@ func TestHostile(t *testing.T) {
 	c.Close()
 	x.submit(t, "long")
 	for i := 0; ; i++ {
-		if _, err := x.Submit(Spec{Args: []string{"good"}}, nil, 0); is(err, Full) && i >= queueMost-2 {
+		if _, err := x.Submit(t.Context(), Spec{Args: []string{"good"}}, nil, 0); is(err, Full) && i >= queueMost-2 {
 			break
 		} else if err != nil || i > queueMost {
 			t.Fatalf("after %d jobs: %v", i, err)
 		}
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		all, err := x.Jobs()
+		all, err := x.Jobs(t.Context())
 		entries, _ := os.ReadDir(x.queue.opt.Dir)
 		if err == nil && len(all)+1 == len(entries) { // and the lock
 			break
@@ -369,7 +411,7 @@ func TestRoom(t *testing.T) {
 	_, _ = io.WriteString(c, "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tessera-Job: {\"Args\":[\"good\"],\"Input\":\".npy\"}\r\nContent-Length: 700000\r\n\r\nabc")
 	matrix := make([]byte, 500_000)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		_, err := x.Submit(Spec{Args: []string{"good"}, Input: ".npy"}, bytes.NewReader(matrix), int64(len(matrix)))
+		_, err := x.Submit(t.Context(), Spec{Args: []string{"good"}, Input: ".npy"}, bytes.NewReader(matrix), int64(len(matrix)))
 		if is(err, TooLarge) {
 			break
 		}
@@ -408,6 +450,43 @@ func TestWritten(t *testing.T) {
 	defer q.Close()
 	if j, err := q.Job(1); err != nil || j.State != Failed || j.Error != "there is no evil" {
 		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// TestStranger: what a client says of a server that is no agent's, and that it goes when it is told
+// to, although no answer comes.
+func TestStranger(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	asked := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/jobs/1":
+			w.WriteHeader(http.StatusNoContent)
+		case "/v1/jobs/2":
+			http.Redirect(w, r, "/v1/jobs", http.StatusFound)
+		default:
+			close(asked)
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(func() {
+		s.Close()
+		goleak.VerifyNone(t, before)
+	})
+	c := NewClient(s.Listener.Addr().String(), nil)
+	defer c.Close()
+	for id, want := range map[int]string{1: "status 204", 2: "status 302"} {
+		if _, err := c.Job(t.Context(), id); !is(err, Broken) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		stop()
+	}()
+	if _, err := c.Jobs(ctx); !is(err, Broken) {
+		t.Errorf("an answer that does not come: %v", err)
 	}
 }
 
@@ -457,7 +536,7 @@ func TestTrust(t *testing.T) {
 		}
 		_, client := web.Secure(config)
 		c := NewClient(address, client)
-		j, err := c.Submit(Spec{Args: []string{"good"}}, nil, 0)
+		j, err := c.Submit(t.Context(), Spec{Args: []string{"good"}}, nil, 0)
 		c.Close()
 		if (err == nil) != want || want && j.Owner != "node1" {
 			t.Errorf("%s: %+v, %v", name, j, err)
@@ -465,7 +544,7 @@ func TestTrust(t *testing.T) {
 	}
 	c := NewClient(address, nil)
 	defer c.Close()
-	if _, err := c.Jobs(); !is(err, Broken) {
+	if _, err := c.Jobs(t.Context()); !is(err, Broken) {
 		t.Errorf("without TLS: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -24,8 +25,8 @@ type Options struct {
 	Dir string
 	// Most is how many bytes all jobs may have there, but for what the one that runs is writing.
 	Most int64
-	// Check returns what is wrong with the words of a job.
-	Check func(args []string) error
+	// Check returns what is wrong with what somebody submits.
+	Check func(*Spec) error
 	// Command returns the process of a job, whose files are in dir. It ends soon when its
 	// standard input does, and exits with 0 if all is well. On its standard output lines
 	// "progress DONE TOTAL" say how far it is; the others are its report. What it says on
@@ -38,30 +39,35 @@ type Options struct {
 const (
 	queueMost  = 100      // jobs that wait; more are refused
 	keepMost   = 100      // jobs that have ended; older ones go
-	begunMost  = 2        // times that a job is begun, if the agent ends while it runs
+	lostMost   = 2        // times that the agent dies while a job runs; then it may be the reason
 	logMost    = 16 << 20 // bytes of a log, and of a report; the rest is dropped
 	patience   = 20 * time.Second
 	reasonMost = 2000 // bytes of Job.Error
 )
 
 // Queue is the jobs of an agent. It is safe for concurrent use.
+//
+// Who changes a job takes two locks. While it holds disk, nobody else changes what is in the
+// spool, or what becomes of a job: so job.json has the changes in their order. It holds mu for the
+// change in memory only. So whoever asks where jobs stand never waits for the disk.
 type Queue struct {
 	opt   Options
 	spool spool
+	lock  *os.File      // of the spool
+	wake  chan struct{} // capacity 1: there may be a job to run
 
-	lock   *os.File   // of the spool
-	room   sync.Mutex // held by who looks for room in the spool, before mu
+	disk sync.Mutex // before mu
+	last int        // the largest number that was given
+	stop func()     // ends the job that runs, because it is cancelled
+
 	mu     sync.Mutex // a leaf
 	jobs   map[int]*Job
-	last   int
-	coming int           // jobs whose input is on its way …
-	bytes  int64         // … and the bytes of these inputs
-	wake   chan struct{} // capacity 1: there may be a job to run
-	stop   func()        // ends the one that runs, because it is cancelled
+	coming int   // jobs whose input is on its way …
+	bytes  int64 // … and the bytes of these inputs
 }
 
 // Open returns the queue of a directory, with the jobs that it has. One that ran when its agent
-// ended is queued again, once: if the agent ends with it again, it has failed. The directory is
+// died is queued again, once: if the agent dies with it again, it has failed. The directory is
 // the queue's until Close, and until the process of its last job has ended, however its agent did:
 // Open waits for that until ctx ends. The error is an *Error then, of kind [Locked].
 func Open(ctx context.Context, opt Options) (*Queue, error) {
@@ -82,23 +88,34 @@ func (q *Queue) Close() error { return q.lock.Close() }
 
 // restore makes of the jobs in the spool what becomes of them in a new queue.
 func (q *Queue) restore() error {
+	q.disk.Lock()
+	defer q.disk.Unlock()
 	all, err := q.spool.read()
 	if err != nil {
 		return err
 	}
 	for _, j := range all {
-		q.jobs[j.ID], q.last = j, max(q.last, j.ID)
-		if j.State.Over() {
+		if j.State == Coming { // who sent its input knows that there is no job
+			if err := q.spool.remove(j.ID); err != nil {
+				return err
+			}
 			continue
 		}
-		if j.State == Running && j.Begun >= begunMost {
-			q.ends(j, Failed, fmt.Sprintf("the agent has ended %d times while it ran", j.Begun))
-		} else if err := q.opt.Check(j.Args); err != nil { // another program's, or somebody has written it
-			q.ends(j, Failed, err.Error())
-		} else if j.State != Queued {
-			j.State, j.Part, j.Left = Queued, 0, 0
-			if err := q.spool.write(j); err != nil {
-				return err
+		q.jobs[j.ID], q.last = j, max(q.last, j.ID)
+		if j.State == Running { // an agent that ends in good order leaves none
+			j.Lost++
+		}
+		switch {
+		case j.State.Over():
+		case j.Ending:
+			q.ends(j, Cancelled, "")
+		case j.Lost >= lostMost:
+			q.ends(j, Failed, fmt.Sprintf("the agent died %d times while it ran", j.Lost))
+		default:
+			if err := q.opt.Check(&j.Spec); err != nil { // another program's, or somebody has written it
+				q.ends(j, Failed, err.Error())
+			} else if j.State != Queued {
+				q.again(j)
 			}
 		}
 	}
@@ -113,11 +130,15 @@ func (q *Queue) look() {
 	}
 }
 
-// admit returns the number of a new job, for whose input there is room: it is coming.
+// admit makes the directory of a new job, for whose input there is room, and returns its number.
+// The input is coming from now on. It counts before it is there: otherwise many at once would
+// fill more than there is room for.
 func (q *Queue) admit(size int64) (id int, err error) {
-	q.room.Lock()
-	defer q.room.Unlock()
+	q.disk.Lock() // nobody else takes the same room
+	defer q.disk.Unlock()
 	q.mu.Lock()
+	// Files are measured each time. A count would be wrong after a crash, and does not know what
+	// the job that runs has written.
 	waiting, left := q.coming, q.opt.Most-q.bytes
 	var all []int
 	for id, j := range q.jobs {
@@ -129,16 +150,22 @@ func (q *Queue) admit(size int64) (id int, err error) {
 	if waiting >= queueMost {
 		return 0, &Error{Full, fmt.Sprintf("%d jobs wait already: try again later, or cancel some", queueMost)}
 	}
-	for _, id := range all { // which may have gone meanwhile, and those that come are in q.bytes
+	for _, id := range all { // those that come are in q.bytes
 		left -= q.spool.size(id)
 	}
 	if left <= 0 || size > left {
 		return 0, &Error{TooLarge, fmt.Sprintf("the agent has room for %d bytes more", max(left, 0))}
 	}
+	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // somebody else's directories have numbers, too
+		q.last++
+		err = os.Mkdir(q.spool.at(q.last, ""), 0o700)
+	}
+	if err != nil {
+		return 0, err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.coming, q.bytes = q.coming+1, q.bytes+size
-	q.last++
 	return q.last, nil
 }
 
@@ -147,7 +174,7 @@ func (q *Queue) admit(size int64) (id int, err error) {
 func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, error) {
 	err := s.check()
 	if err == nil {
-		if err = q.opt.Check(s.Args); err != nil {
+		if err = q.opt.Check(&s); err != nil {
 			err = &Error{BadSpec, err.Error()}
 		}
 	}
@@ -158,11 +185,13 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 	if err != nil {
 		return Job{}, err
 	}
-	j := &Job{ID: id, Spec: s, Owner: owner, State: Queued, Submitted: time.Now()}
-	if err = os.Mkdir(q.spool.at(j.ID, ""), 0o700); err == nil && s.Input != "" {
-		err = q.spool.put(j.ID, fileInput+s.Input, input, size)
+	j := &Job{ID: id, Spec: s, Owner: owner, State: Coming, Submitted: time.Now()}
+	if s.Input != "" { // it takes its time, and this process may die meanwhile
+		if err = q.spool.write(j); err == nil {
+			err = q.spool.put(j.ID, fileInput+s.Input, input, size)
+		}
 	}
-	if err == nil {
+	if j.State = Queued; err == nil {
 		err = q.spool.write(j)
 	}
 	q.mu.Lock()
@@ -172,7 +201,7 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 	}
 	told := *j
 	q.mu.Unlock()
-	if err != nil {
+	if err != nil { // nobody has heard of the job yet
 		_ = q.spool.remove(j.ID)
 		return Job{}, err
 	}
@@ -213,62 +242,113 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 		return nil, &Error{NotYet, fmt.Sprintf("job %d is %s", id, j.State)}
 	}
 	f, err := os.Open(q.spool.at(id, file))
+	if err == nil && file == FileReport { // it is there from the start, and a job may end without one
+		if info, wrong := f.Stat(); wrong != nil || info.Size() == 0 {
+			f.Close()
+			err = fs.ErrNotExist
+		}
+	}
 	if err != nil {
-		return nil, &Error{NotFound, fmt.Sprintf("job %d is %s, and has no %s", id, j.State, file)}
+		why := ""
+		if j.Error != "" {
+			why = ": " + j.Error
+		}
+		return nil, &Error{NotFound, fmt.Sprintf("job %d is %s, and has no %s%s", id, j.State, file, why)}
 	}
 	return f, nil
 }
 
-// Cancel ends a job that has not ended, and returns it as it stands: one that runs is still
-// running, and cancelled a little later. The error is an *Error.
+// Cancel ends a job, or removes one that has ended, and returns it as it stands: one that runs is
+// still running, and cancelled a little later. The error is an *Error.
 func (q *Queue) Cancel(id int) (Job, error) {
-	j, err := q.Job(id)
-	if err != nil {
-		return j, err
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch now := q.jobs[id]; {
-	case now == nil || now.State.Over():
-		return j, &Error{NotYet, fmt.Sprintf("job %d has ended: it is %s", id, j.State)}
-	case now.State == Running:
-		q.stop()
+	q.disk.Lock()
+	defer q.disk.Unlock()
+	j := q.job(id)
+	switch {
+	case j == nil: // Job says so
+	case j.State.Over():
+		told := *j
+		told.State = Removed
+		return told, q.drop(j)
+	case j.State == Running:
+		// Written down before it is stopped: if this process dies before the job has ended, the
+		// next one must not begin it again.
+		q.change(j, func() { j.Ending = true })
+		q.stop() // run notes the end, when the process has ended
 	default:
-		q.ends(now, Cancelled, "")
+		q.ends(j, Cancelled, "")
 	}
-	return *q.jobs[id], nil
+	return q.Job(id)
 }
 
-// ends notes the end of a job, and drops those that ended long ago. The caller holds mu.
+// job returns a job, nil if there is none. The caller holds disk, and may read all of it but Part
+// and Left without mu.
+func (q *Queue) job(id int) *Job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.jobs[id]
+}
+
+// change changes a job, and writes down where it stands. The caller holds disk.
+func (q *Queue) change(j *Job, how func()) {
+	q.mu.Lock()
+	how()
+	now := *j
+	q.mu.Unlock()
+	if err := q.spool.write(&now); err != nil {
+		q.opt.Log.Error("where a job stands is not on the disk", "job", j.ID, "error", err)
+	}
+}
+
+// again queues a job that ran. The caller holds disk.
+func (q *Queue) again(j *Job) {
+	q.change(j, func() { j.State, j.Part, j.Left = Queued, 0, 0 })
+}
+
+// ends notes the end of a job, removes what nobody can ask for, and drops jobs that ended long ago.
+// The caller holds disk.
 func (q *Queue) ends(j *Job, s State, why string) {
-	j.State, j.Ended, j.Error, j.Left = s, time.Now(), why, 0
-	q.keep(j)
-	_ = os.RemoveAll(q.spool.at(j.ID, DirStates))
-	_ = os.Remove(j.Input(q.spool.at(j.ID, ""))) // there may be none
+	// The state first: files that stay after a crash cost room, and a job that has lost its files
+	// must not be begun again.
+	q.change(j, func() {
+		j.State, j.Ended, j.Error, j.Left, j.Ending = s, time.Now(), why, 0, false
+		if s == Done {
+			j.Part = 1
+		}
+	})
+	if err := q.spool.tidy(j.ID, fileJob, FileLog, FileReport, FileMatrix); err != nil {
+		q.opt.Log.Warn("files of a job stay", "job", j.ID, "error", err)
+	}
+	q.mu.Lock()
 	var over []*Job
 	for _, j := range q.jobs {
 		if j.State.Over() {
 			over = append(over, j)
 		}
 	}
+	q.mu.Unlock()
+	// By their ends, not their numbers: one that waited long has only just ended.
 	slices.SortFunc(over, func(a, b *Job) int { return a.Ended.Compare(b.Ended) })
-	for len(over) > keepMost {
-		if err := q.spool.remove(over[0].ID); err != nil {
-			q.opt.Log.Warn("an old job stays", "job", over[0].ID, "error", err)
+	for _, old := range over[:max(len(over)-keepMost, 0)] {
+		if err := q.drop(old); err != nil {
+			q.opt.Log.Warn("an old job stays", "job", old.ID, "error", err)
 		}
-		delete(q.jobs, over[0].ID)
-		over = over[1:]
 	}
 }
 
-// keep writes where a job stands. The caller holds mu.
-func (q *Queue) keep(j *Job) {
-	if err := q.spool.write(j); err != nil {
-		q.opt.Log.Error("where a job stands is not on the disk", "job", j.ID, "error", err)
+// drop removes a job that has ended. The caller holds disk. The error is an *Error; then the job is
+// still there, and can be dropped again.
+func (q *Queue) drop(j *Job) error {
+	if err := q.spool.remove(j.ID); err != nil {
+		return &Error{Broken, err.Error()}
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.jobs, j.ID)
+	return nil
 }
 
-// Run runs jobs until ctx ends. The one that runs then is queued again by Open.
+// Run runs jobs until ctx ends. The one that runs then is ended, and queued again.
 func (q *Queue) Run(ctx context.Context) {
 	for {
 		select {
@@ -288,43 +368,46 @@ func (q *Queue) Run(ctx context.Context) {
 
 // next returns the job that is to run, with what ends when it is cancelled; nil if there is none.
 func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
+	q.disk.Lock()
+	defer q.disk.Unlock()
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	for _, x := range q.jobs {
 		if x.State == Queued && (j == nil || x.ID < j.ID) {
 			j = x
 		}
 	}
+	q.mu.Unlock()
 	if j == nil {
 		return nil, nil
 	}
+	// Before it is running for others: whoever cancels it then has something to stop.
 	own, q.stop = context.WithCancel(ctx)
-	j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1
-	q.keep(j)
+	q.change(j, func() { j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1 })
 	return j, own
 }
 
 // run runs a job to its end.
 func (q *Queue) run(ctx, own context.Context, j *Job) {
 	err := q.execute(own, j)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	cancelled := own.Err() != nil
-	q.stop()
+	q.disk.Lock()
+	defer q.disk.Unlock()
+	q.stop() // which only frees what own has
 	switch {
-	case err == nil:
-		j.Part = 1
+	case err == nil: // also if it was cancelled, and had done its work by then
 		q.ends(j, Done, "")
-	case ctx.Err() != nil: // the agent ends
-	case cancelled:
+	case j.Ending:
 		q.ends(j, Cancelled, "")
+	case ctx.Err() != nil: // the agent ends, and that is not the job's fault
+		q.again(j)
 	default:
 		q.ends(j, Failed, q.reason(j.ID, err))
 	}
 }
 
-// execute runs the process of a job until it ends by itself, or own does.
+// execute runs the process of a job until it ends by itself, or own does. It holds no lock: a job
+// may take days.
 func (q *Queue) execute(own context.Context, j *Job) error {
+	// Of a job that is begun again, log and report begin anew, too.
 	log, err := os.OpenFile(q.spool.at(j.ID, FileLog), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -355,6 +438,10 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
+	// The process is asked to end by the end of its standard input, which it sees also if this
+	// process dies. If it does not, it is killed. Its output ends with it, and so does the loop
+	// below. Wait comes after that, because it would close the pipe under the loop. A kill that
+	// comes after Wait does nothing.
 	over := make(chan struct{})
 	ending := sync.WaitGroup{}
 	ending.Go(func() {
@@ -373,6 +460,8 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	defer ending.Wait()
 	defer close(over)
 	lines := bufio.NewReader(out)
+	// A report is kept as it comes. Of one that grows without end the rest is read and dropped: the
+	// process would wait for ever to write it.
 	for to := (&capped{w: report, left: logMost}); ; {
 		line, err := lines.ReadString('\n')
 		var done, total int
@@ -388,7 +477,7 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	return c.Wait()
 }
 
-// progress notes how far a job is.
+// progress notes how far a job is. It is not written down: who begins the job again starts at 0.
 func (q *Queue) progress(j *Job, done, total int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

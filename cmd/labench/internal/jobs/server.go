@@ -2,18 +2,17 @@ package jobs
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // headerJob has the Spec of a job, as JSON; cancelling has it, too. A page in a browser cannot
@@ -24,17 +23,17 @@ const headerJob = "X-Tessera-Job"
 func (k Kind) status() int {
 	switch k {
 	case BadSpec:
-		return fasthttp.StatusBadRequest
+		return http.StatusBadRequest
 	case NotFound:
-		return fasthttp.StatusNotFound
+		return http.StatusNotFound
 	case NotYet:
-		return fasthttp.StatusConflict
+		return http.StatusConflict
 	case Full:
-		return fasthttp.StatusTooManyRequests
+		return http.StatusTooManyRequests
 	case TooLarge:
-		return fasthttp.StatusRequestEntityTooLarge
+		return http.StatusRequestEntityTooLarge
 	}
-	return fasthttp.StatusInternalServerError
+	return http.StatusInternalServerError
 }
 
 // fileOf returns the file that the last word of a path means, empty if it means none.
@@ -59,168 +58,155 @@ func fileOf(what string) string {
 //	GET  /v1/jobs/7/log        and so report and matrix
 type Server struct {
 	queue  *Queue
-	server *fasthttp.Server
+	server *http.Server
 	plain  bool
-
-	mu   sync.Mutex // a leaf
-	open map[net.Conn]struct{}
+	conns  atomic.Int64 // that are open
 }
 
 const (
 	pause      = time.Minute // the longest in which nothing of a request comes
 	answerMost = time.Hour   // the longest that an answer takes: a matrix may be large
 	grace      = time.Second // that Close gives to what is under way
+	connsMost  = 256         // more are closed at once
 )
 
 // NewServer returns a server. Without TLS it answers on loopback addresses only.
 func NewServer(q *Queue, plain bool) *Server {
-	s := &Server{queue: q, plain: plain, open: map[net.Conn]struct{}{}}
-	s.server = &fasthttp.Server{
-		Name: "tessera", NoDefaultServerHeader: true, Handler: s.serve, Logger: quiet{},
-		ReadBufferSize: 32 << 10, MaxRequestBodySize: 32 << 10, StreamRequestBody: true, // the rest comes as it is read
-		ReadTimeout: pause, IdleTimeout: pause, WriteTimeout: answerMost, Concurrency: 256, ConnState: s.connected,
+	s := &Server{queue: q, plain: plain}
+	s.server = &http.Server{
+		Handler: http.HandlerFunc(s.serve), ErrorLog: log.New(io.Discard, "", 0), // who asks is told
+		MaxHeaderBytes: 32 << 10, ReadTimeout: pause, IdleTimeout: pause, WriteTimeout: answerMost, ConnState: s.connected,
 	}
 	return s
 }
 
-// quiet is a fasthttp.Logger that says nothing: who asks is told.
-type quiet struct{}
-
-// Printf implements [fasthttp.Logger].
-func (quiet) Printf(string, ...any) {}
-
 // Serve answers until Close.
 func (s *Server) Serve(l net.Listener) error { return s.server.Serve(l) }
 
-// connected notes what becomes of a connection.
-func (s *Server) connected(c net.Conn, now fasthttp.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// connected counts connections. Those that nobody asks anything on must not take all files that
+// the agent may have open.
+func (s *Server) connected(c net.Conn, now http.ConnState) {
 	switch now {
-	case fasthttp.StateNew:
-		s.open[c] = struct{}{}
-	case fasthttp.StateClosed:
-		delete(s.open, c)
+	case http.StateNew:
+		if s.conns.Add(1) > connsMost {
+			c.Close() // it is counted until its goroutine has seen that
+		}
+	case http.StateClosed:
+		s.conns.Add(-1)
 	}
 }
 
 // Close ends Serve, and what is under way a little later: who sends or takes a matrix slowly
-// holds nobody up.
+// holds nobody up. When it returns, nothing of the server uses the queue.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	err := s.server.ShutdownWithContext(ctx)
-	for errors.Is(err, context.DeadlineExceeded) {
-		s.mu.Lock()
-		for c := range s.open {
-			c.Close()
-		}
-		left := len(s.open)
-		s.mu.Unlock()
-		if left == 0 {
-			return nil
-		}
+	err := s.server.Shutdown(ctx) // which lets requests end
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close() // which does not wait
+	}
+	for s.conns.Load() > 0 {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err
 }
 
-func (s *Server) serve(c *fasthttp.RequestCtx) {
-	answer, err := s.answer(c)
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	answer, err := s.answer(w, r)
 	if err == nil && answer == nil {
 		return // it has been given
 	}
+	status := http.StatusOK
 	if err != nil {
 		e := (*Error)(nil)
 		if !errors.As(err, &e) {
 			e = &Error{Broken, err.Error()}
 		}
-		c.SetConnectionClose() // there may be a body that nobody has read
-		c.SetStatusCode(e.Kind.status())
-		answer = e
+		status, answer = e.Kind.status(), e
 	}
-	c.SetContentType("application/json")
 	text, err := json.Marshal(answer)
 	if err != nil {
 		panic(err) // the types of this package can be encoded
 	}
-	c.SetBody(text)
+	// An input may have taken longer to come than an answer may.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pause))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
 }
 
 // answer returns what is to be answered as JSON; nil if the answer is a file.
-func (s *Server) answer(c *fasthttp.RequestCtx) (any, error) {
-	if s.plain && !local(string(c.Host())) { // a page whose name leads to this machine
-		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no loopback address", c.Host())}
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+	if s.plain && !local(r.Host) { // a page whose name leads to this machine
+		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no loopback address", r.Host)}
 	}
-	rest, ok := strings.CutPrefix(string(c.Path()), "/v1/jobs")
+	rest, ok := strings.CutPrefix(r.URL.Path, "/v1/jobs")
 	if !ok || rest != "" && rest[0] != '/' {
-		return nil, &Error{NotFound, fmt.Sprintf("%.100q is not served", c.Path())}
+		return nil, &Error{NotFound, fmt.Sprintf("%.100q is not served", r.URL.Path)}
 	}
-	asked := len(c.Request.Header.Peek(headerJob)) > 0
+	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
+	asked := r.Header.Get(headerJob) != ""
 	if rest == "" {
 		switch {
-		case c.IsGet():
+		case get:
 			return s.queue.Jobs(), nil
-		case c.IsPost() && asked:
-			return s.submit(c)
+		case post && asked:
+			return s.submit(w, r)
 		}
-		return nil, &Error{BadSpec, fmt.Sprintf("%.20q: want GET, or POST with %s", c.Method(), headerJob)}
+		return nil, &Error{BadSpec, fmt.Sprintf("%.20q: want GET, or POST with %s", r.Method, headerJob)}
 	}
 	number, what, _ := strings.Cut(rest[1:], "/")
 	id, err := strconv.Atoi(number)
 	if err != nil || id < 1 || strconv.Itoa(id) != number {
 		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no number of a job", number)}
 	}
+	// No name of a file comes from outside: there are a number, and the words that fileOf knows.
 	switch file := fileOf(what); {
-	case what == "" && c.IsGet():
+	case what == "" && get:
 		return s.queue.Job(id)
-	case what == "cancel" && c.IsPost() && asked:
+	case what == "cancel" && post && asked:
 		return s.queue.Cancel(id)
-	case file != "" && c.IsGet():
+	case file != "" && get:
 		f, err := s.queue.Open(id, file)
 		if err != nil {
 			return nil, err
 		}
+		defer f.Close()
 		info, err := f.Stat()
 		if err != nil {
-			f.Close()
 			return nil, err
 		}
-		c.SetContentType("application/octet-stream")
-		c.SetBodyStream(struct { // no longer than it is now, if it grows
-			io.Reader
-			io.Closer
-		}{io.LimitReader(f, info.Size()), f}, int(info.Size()))
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+		_, _ = io.CopyN(w, f, info.Size()) // no longer than it is now, if it grows; who asks sees what is missing
 		return nil, nil
 	}
-	return nil, &Error{NotFound, fmt.Sprintf("%.20q of %.100q is not served", c.Method(), rest)}
+	return nil, &Error{NotFound, fmt.Sprintf("%.20q of %.100q is not served", r.Method, rest)}
 }
 
 // submit queues the job that a request has.
-func (s *Server) submit(c *fasthttp.RequestCtx) (any, error) {
+func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	var spec Spec
-	d := json.NewDecoder(strings.NewReader(string(c.Request.Header.Peek(headerJob))))
+	d := json.NewDecoder(strings.NewReader(r.Header.Get(headerJob)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&spec); err != nil {
 		return nil, &Error{BadSpec, fmt.Sprintf("%s: %v", headerJob, err)}
 	}
-	var input io.Reader
-	size := c.Request.Header.ContentLength()
-	switch body := c.RequestBodyStream(); {
-	case spec.Input == "" && size != 0:
+	// The queue reads the body when it has room for it. Only then a client is told to send, if it
+	// asks first. What another one has sent in vain is dropped, or its connection ends.
+	switch {
+	case spec.Input == "" && r.ContentLength != 0:
 		return nil, &Error{BadSpec, "a body, and no Input"}
-	case spec.Input != "" && (body == nil || size <= 0):
+	case spec.Input != "" && r.ContentLength <= 0:
 		return nil, &Error{BadSpec, "an Input, and no body of a Content-Length"}
-	case spec.Input != "":
-		input = &patient{body, c.Conn()}
 	}
-	return s.queue.Submit(spec, owner(c), input, int64(size))
+	return s.queue.Submit(spec, owner(r), &patient{r.Body, http.NewResponseController(w)}, r.ContentLength)
 }
 
 // patient reads a body that may take long, as long as something of it comes.
 type patient struct {
 	body io.Reader
-	conn net.Conn
+	conn *http.ResponseController
 }
 
 // Read implements [io.Reader].
@@ -232,12 +218,11 @@ func (p *patient) Read(b []byte) (int, error) {
 }
 
 // owner returns the name in the certificate of who asks.
-func owner(c *fasthttp.RequestCtx) string {
-	var t *tls.ConnectionState
-	if t = c.TLSConnectionState(); t == nil || len(t.PeerCertificates) == 0 || len(t.PeerCertificates[0].DNSNames) == 0 {
+func owner(r *http.Request) string {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || len(r.TLS.PeerCertificates[0].DNSNames) == 0 {
 		return ""
 	}
-	return t.PeerCertificates[0].DNSNames[0]
+	return r.TLS.PeerCertificates[0].DNSNames[0]
 }
 
 // local reports whether an address is one of this machine that no name server can give to

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,12 +18,12 @@ import (
 
 // Files of a job's directory.
 const (
-	fileJob    = "job.json"
-	fileInput  = "input" // and what Spec.Input says
-	FileLog    = "log.txt"
-	FileReport = "report.json"
-	FileMatrix = "result.npy"
-	DirStates  = "states" // of a checkpoint
+	fileJob    = "job.json"    // the queue writes it, and nobody else
+	fileInput  = "input"       // and what Spec.Input says
+	FileLog    = "log.txt"     // what the process says on standard error
+	FileReport = "report.json" // and on standard output
+	FileMatrix = "result.npy"  // of the nodes
+	DirStates  = "states"      // of a checkpoint
 )
 
 // fileLock, in the spool, is locked by the agent whose it is, and by the process of its job.
@@ -32,7 +33,7 @@ const fileLock = "lock"
 type spool string
 
 // lock makes the directory, if need be, and takes it. It waits for another one to give it up,
-// until ctx ends. The error is an *Error.
+// until ctx ends. The error is an *Error. Only the agent's user sees what is in a spool that it makes.
 func (s spool) lock(ctx context.Context) (*os.File, error) {
 	path := filepath.Join(string(s), fileLock)
 	err := os.MkdirAll(string(s), 0o700)
@@ -61,7 +62,8 @@ func (s spool) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// at returns a path in the directory of a job.
+// at returns a path in the directory of a job. Its number is its name: whoever looks into the spool
+// finds what labench status lists.
 func (s spool) at(id int, file string) string {
 	return filepath.Join(string(s), strconv.Itoa(id), file)
 }
@@ -69,7 +71,7 @@ func (s spool) at(id int, file string) string {
 // Input returns where the input of a job is.
 func (j *Job) Input(dir string) string { return filepath.Join(dir, fileInput+j.Spec.Input) }
 
-// read returns the jobs that there are. What has no job.json was never submitted: it goes.
+// read returns the jobs that there are. What has no job.json is somebody else's: it stays.
 func (s spool) read() (all []*Job, err error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil {
@@ -78,21 +80,20 @@ func (s spool) read() (all []*Job, err error) {
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
 		if err != nil || id < 1 || !e.IsDir() || strconv.Itoa(id) != e.Name() {
-			continue // somebody else's
+			continue // no name that at gives
 		}
 		text, err := os.ReadFile(s.at(id, fileJob))
 		if errors.Is(err, fs.ErrNotExist) {
-			if err = s.remove(id); err == nil {
-				continue
-			}
+			continue
 		}
 		j := &Job{}
 		if err == nil {
 			err = json.Unmarshal(text, j)
 		}
 		if err == nil {
-			err = j.check()
+			err = j.check() // Input becomes part of a path
 		}
+		// One that cannot be read is somebody's work: a person has to look.
 		if err != nil {
 			return nil, &Error{Broken, s.at(id, fileJob) + ": " + err.Error()}
 		}
@@ -105,7 +106,7 @@ func (s spool) read() (all []*Job, err error) {
 // write keeps where a job stands: under another name first, so that a crash leaves the one or the
 // other.
 func (s spool) write(j *Job) error {
-	text, err := json.MarshalIndent(j, "", "  ")
+	text, err := json.MarshalIndent(j, "", "  ") // a person may have to read it
 	if err != nil {
 		return err
 	}
@@ -121,17 +122,38 @@ func (s spool) write(j *Job) error {
 	return os.Rename(path+".new", path)
 }
 
-// put writes a file of a job that is new, of so many bytes.
+// put writes a file of a job that is new, of so many bytes. They are on the disk when it
+// returns: after a power cut a job that waits must not begin with zeros.
 func (s spool) put(id int, file string, r io.Reader, size int64) error {
 	f, err := os.OpenFile(s.at(id, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(f, r, size)
+	if _, err = io.CopyN(f, r, size); err == nil {
+		err = f.Sync()
+	}
 	return errors.Join(err, f.Close())
 }
 
-func (s spool) remove(id int) error { return os.RemoveAll(s.at(id, "")) }
+// tidy removes all files of a job but some: also those that a process was about to write.
+func (s spool) tidy(id int, but ...string) error {
+	entries, err := os.ReadDir(s.at(id, ""))
+	for _, e := range entries {
+		if !slices.Contains(but, e.Name()) {
+			err = errors.Join(err, os.RemoveAll(s.at(id, e.Name())))
+		}
+	}
+	return err
+}
+
+// remove removes a job: last what says that its directory is one of ours, in case that this
+// process dies meanwhile.
+func (s spool) remove(id int) error {
+	if err := s.tidy(id, fileJob); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.at(id, ""))
+}
 
 // size returns the bytes of all files of a job.
 func (s spool) size(id int) (sum int64) {
