@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -54,6 +56,16 @@ func (c *catalog) datum(d *graph.Datum) *entry {
 func (c *catalog) name(of uint64) transport.Ref {
 	c.named++
 	return transport.Ref{Job: of, Matrix: 1<<31 | c.named>>31, I: int32(c.named & (1<<31 - 1)), J: -1}
+}
+
+// indexNamed returns the index of the last node of the job that has a name, -1 if there is none.
+func (c *catalog) indexNamed(name string) int {
+	for i, n := range slices.Backward(c.nodes) {
+		if n.name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // sendable reports whether other nodes can execute t: whether its op is bound to no

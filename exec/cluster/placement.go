@@ -336,11 +336,8 @@ func (p *placement) ended(n *node, m ended) {
 		return
 	}
 	for _, x := range m.Flows {
-		for from := len(p.nodes) - 1; from >= 0; from-- { // the latest of a name first
-			if p.nodes[from].name == x.From {
-				p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
-				break
-			}
+		if from := p.indexNamed(x.From); from >= 0 {
+			p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}
 	ends, width := 0, 0
