@@ -94,18 +94,21 @@ func (s *scheduler) recall(to, from int) recall {
 		return cmp.Or(cmp.Compare(a.task.Priority, b.task.Priority), cmp.Compare(b.task.ID(), a.task.ID()))
 	})
 	taken, load, left := x.taken+x.asked, x.load, *v
+	wait, rest := 0.0, 0.0
 	for _, f := range last {
-		r.tasks = append(r.tasks, uint64(f.task.ID()))
-		if taken >= 2*x.workers || left.taken <= left.workers {
-			continue
+		full := taken >= 2*x.workers || left.taken <= left.workers
+		if !full {
+			if rest = left.rest(); taken >= x.workers {
+				wait = load / float64(x.workers)
+			}
 		}
 		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
-		wait := 0.0
-		if taken >= x.workers {
-			wait = load / float64(x.workers)
-		}
 		// Of what it has the node has done a part: half of a task on each worker, say.
-		if run == 0 || wait+run+2*move > left.rest()-f.cost/float64(2*f.width) {
+		if run == 0 || wait+run+2*move > rest-f.cost/float64(2*f.width) {
+			continue
+		}
+		r.tasks = append(r.tasks, uint64(f.task.ID()))
+		if full { // in place of one that has begun
 			continue
 		}
 		taken, load = taken+f.width, load+float64(f.width)*run

@@ -324,7 +324,7 @@ func TestRecall(t *testing.T) {
 		v.took(x, 1, nil)
 		return x
 	}
-	task(0, wide)
+	first := task(0, wide)
 	if x := &v.seats[1]; x.free() || x.room != 2*workers {
 		t.Errorf("a task has all workers of a node, which has room for %d more", x.room)
 	}
@@ -354,5 +354,16 @@ func TestRecall(t *testing.T) {
 	v.answered(1)
 	if v.seats[2].asked != 0 {
 		t.Errorf("it has answered, and tasks of %d workers are to come", v.seats[2].asked)
+	}
+	// What would take longer to move than it waits is not named, once that is known.
+	v.ran(2, first, 10*time.Millisecond)
+	v.learned.moved(1, 2, 1, 1<<30, time.Second)
+	far := &graph.Datum{Key: graph.Key{Matrix: 2}, Bytes: 100 << 30}
+	v.data.put(far, &entry{datum: far, holders: []int{1}, version: 1, ref: transport.Ref{Matrix: 2, Version: 1}})
+	x, _ := v.graph.Add(&graph.Spec{Op: short, Operands: []graph.Operand{{Datum: far, Mode: graph.In}}})
+	v.took(x, 1, nil)
+	v.seats[1].vain, v.seats[2].waiting = false, nil
+	if all := v.recalls(); len(all) != 1 || all[0].most == 0 || slices.Contains(all[0].tasks, uint64(x.ID())) {
+		t.Errorf("with a task that reads much it is to give back %v", all)
 	}
 }
