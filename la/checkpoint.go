@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
@@ -117,8 +119,9 @@ func (c *Checkpoint) states(op string) ([]string, error) {
 	return c.files(op, stateSuffix)
 }
 
-// lentBy is a part of the names of files that this process lends.
-func lentBy() string { return fmt.Sprintf(".%d-", os.Getpid()) }
+// lentBy is a part of the names of files that this process lends: no number of a process, which
+// is the same after each restart of a container.
+var lentBy = sync.OnceValue(func() string { return fmt.Sprintf(".%x-", rand.Uint64()) })
 
 // lend gives the file of a state another name, under which nodes read it, and may read it again
 // when the state is gone. It is to be called back then. Where no file can have two names it is

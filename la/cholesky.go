@@ -168,7 +168,7 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T]) error {
 		return err
 	}
 	x.CopyTo(to, c.engine.options().Workers)
-	return c.conditionError()
+	return c.conditionError(context.Background())
 }
 
 // solve overwrites x with A⁻¹·x, on e.
@@ -212,7 +212,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 		return err
 	}
 	back()
-	return c.conditionError()
+	return c.conditionError(context.Background())
 }
 
 // invert computes the inverse in the symmetric v, on e; w is scratch.
@@ -273,6 +273,10 @@ func (c *Cholesky[T]) LogDet() float64 {
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {
 	c.valid()
+	return c.cond(context.Background())
+}
+
+func (c *Cholesky[T]) cond(ctx context.Context) float64 {
 	n := c.u.Dim()
 	if n == 0 {
 		return 0
@@ -280,13 +284,15 @@ func (c *Cholesky[T]) Cond() float64 {
 	return c.norm.cond(func() float64 {
 		e, end := c.engine.session()
 		defer end()
-		return norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(context.Background(), e, x) }))
+		return norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }))
 	})
 }
 
 // conditionError returns a mat.Condition if U, the square of whose condition
 // number is that of A, shows that no digit of a solution can be relied on.
-func (c *Cholesky[T]) conditionError() error { return nearSingular(c.u, c.u.Dim(), 2, c.Cond) }
+func (c *Cholesky[T]) conditionError(ctx context.Context) error {
+	return nearSingular(c.u, c.u.Dim(), 2, func() float64 { return c.cond(ctx) })
+}
 
 // epsilon returns LAPACK's eps of T: half the distance from 1 to the next
 // number.

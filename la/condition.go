@@ -144,7 +144,7 @@ type estimated struct {
 	value float64 // 0: not yet
 }
 
-// get returns it. A NaN, for an estimate that has failed, is not kept, nor what x is nil for.
+// get returns it. A NaN, for an estimate that has failed, is not kept. A nil x keeps nothing.
 func (x *estimated) get(estimate func() float64) float64 {
 	if x == nil {
 		return estimate()
@@ -172,7 +172,7 @@ func (x *estimated) get(estimate func() float64) float64 {
 // A matrix that is a product of thinner ones has rounding in all columns, and more of it: for
 // n = 1000 the least diagonal element was 300·ε of the largest one, and of Cholesky's 70000·ε,
 // where the estimated condition number was beyond 1/ε (20 random matrices each). So if there is
-// an element of at most √(8·ε), estimate is asked, unless it is nil: it estimates the condition
+// an element, or for Cholesky the square of one, of at most √(8·ε), estimate is asked, unless it is nil: it estimates the condition
 // number of A, which is compared with gonum's mat.ConditionTolerance, about 1/ε.
 func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, estimate func() float64) error {
 	diagonal, lo, hi := diagonalOf(r, n)

@@ -45,7 +45,7 @@ func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) er
 	if err := c.solve(ctx, c.engine, b); err != nil {
 		return err
 	}
-	return c.conditionError()
+	return c.conditionError(ctx)
 }
 
 // FactorizeInPlace is [LU.Factorize] in the tiles of a, of kind Full, as
@@ -86,7 +86,7 @@ func (f *LU[T]) SolveInPlace(ctx context.Context, trans bool, b *blocked.Matrix[
 	if err := f.solve(ctx, transpose(trans), b); err != nil {
 		return err
 	}
-	return f.conditionError()
+	return f.conditionError(ctx)
 }
 
 // FactorizeInPlace is [QR.Factorize] in the tiles of a, of kind Full, as
@@ -157,7 +157,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 	if err != nil {
 		return err
 	}
-	return f.conditionError(q.engine)
+	return f.conditionError(ctx, q.engine)
 }
 
 // NormInPlace returns a norm of a as [Norm] does, computed by tasks: of a distributed matrix

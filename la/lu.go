@@ -328,12 +328,14 @@ func (f *LU[T]) Growth() float64 {
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
 // estimate is a lower bound, but for rounding, that is rarely below a third of
-// the truth; +Inf if A is singular or one of the norms out of range. It costs a few
-// solutions, on the engine, and is not kept; if they fail, as those of a closed
+// the truth; +Inf if A is singular or one of the norms out of range. The first
+// call costs a few solutions, on the engine; if they fail, as those of a closed
 // engine do, it is NaN. It panics with mat.ErrSquare if A is not square.
 //
 // Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
-func (f *LU[T]) Cond() float64 {
+func (f *LU[T]) Cond() float64 { return f.cond(context.Background()) }
+
+func (f *LU[T]) cond(ctx context.Context) float64 {
 	n := f.order()
 	if n == 0 {
 		return 0
@@ -347,7 +349,7 @@ func (f *LU[T]) Cond() float64 {
 		g := *f
 		g.engine = e // for all solutions
 		inverse := func(trans blas.Transpose) func(x []float64) error {
-			return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(context.Background(), trans, x) })
+			return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(ctx, trans, x) })
 		}
 		return norm1EstimateOf(n, inverse(blas.NoTrans), inverse(blas.Trans))
 	})
@@ -355,11 +357,11 @@ func (f *LU[T]) Cond() float64 {
 
 // conditionError returns a *SingularError, or a mat.Condition if U shows that no
 // digit of a solution can be relied on.
-func (f *LU[T]) conditionError() error {
+func (f *LU[T]) conditionError(ctx context.Context) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return nearSingular(f.lu, f.order(), 1, f.Cond)
+	return nearSingular(f.lu, f.order(), 1, func() float64 { return f.cond(ctx) })
 }
 
 // check returns a *ShapeError if A is not square.

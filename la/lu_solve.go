@@ -40,7 +40,7 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	if n == 0 || nrhs == 0 {
 		return nil
 	}
-	condition := f.conditionError()
+	condition := f.conditionError(context.Background())
 	if unsolvable(condition) {
 		return condition
 	}
@@ -117,7 +117,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	if n == 0 {
 		return nil
 	}
-	condition := f.conditionError()
+	condition := f.conditionError(context.Background())
 	if unsolvable(condition) {
 		return condition
 	}

@@ -84,7 +84,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 		if err := double.solve(ctx, e, x); err != nil {
 			return nil, err
 		}
-		return x, double.conditionError()
+		return x, double.conditionError(ctx)
 	}
 	return s.solve(to, b)
 }
@@ -149,7 +149,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 		if err := double.FactorizeContext(ctx, a); err != nil {
 			return nil, err
 		}
-		condition := double.conditionError()
+		condition := double.conditionError(ctx)
 		if unsolvable(condition) {
 			return nil, condition
 		}

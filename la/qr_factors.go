@@ -199,13 +199,12 @@ func (f *qrFactors[T]) normR(ctx context.Context, e *Engine) (norm float64, err 
 
 // conditionError returns a mat.Condition if R shows that no digit of a solution
 // can be relied on: +Inf if it cannot be divided by.
-func (f *qrFactors[T]) conditionError(e *Engine) error {
-	return nearSingular(f.a, f.order(), 1, func() float64 { return f.cond(e) })
+func (f *qrFactors[T]) conditionError(ctx context.Context, e *Engine) error {
+	return nearSingular(f.a, f.order(), 1, func() float64 { return f.cond(ctx, e) })
 }
 
 // cond estimates the condition number of R, which can be divided by.
-func (f *qrFactors[T]) cond(e *Engine) float64 {
-	ctx := context.Background()
+func (f *qrFactors[T]) cond(ctx context.Context, e *Engine) float64 {
 	r, end, err := f.triangle(ctx, e)
 	if err != nil {
 		return math.NaN()

@@ -126,7 +126,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if err != nil {
 		return nil, err
 	}
-	return x, triangle.conditionError(e)
+	return x, triangle.conditionError(ctx, e)
 }
 
 // transposed returns the factorization of Rᵀ for an A that is wider than high,
@@ -142,7 +142,7 @@ func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
 	q.f.copyR(r)
 	opt := q.opt
 	opt.Variant = CompactQR
-	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
+	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine)), inverse: new(estimated)}
 	return z, z.rotations.Tasks()
 }
 
@@ -187,5 +187,5 @@ func (q *QR[T]) Cond() float64 {
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	return f.cond(e)
+	return f.cond(ctx, e)
 }

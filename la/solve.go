@@ -428,7 +428,7 @@ func dividedBy[T Element](ctx context.Context, e *Engine, c *Cholesky[T]) diviso
 	d := divisor[T]{report: SolveReport{Method: MethodCholesky}, nb: c.u.NB()}
 	d.solve = func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }
 	d.transposed = d.solve
-	d.condition = c.conditionError
+	d.condition = func() error { return c.conditionError(ctx) }
 	d.symmetric = func(w, v *blocked.Matrix[T]) error { return c.invert(ctx, e, w, v) }
 	return d
 }
@@ -447,7 +447,7 @@ func dividedByLU[T Element](ctx context.Context, f *LU[T]) divisor[T] {
 	d := divisor[T]{report: SolveReport{Method: MethodLU}, nb: f.lu.NB()}
 	d.solve = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.NoTrans, x) }
 	d.transposed = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.Trans, x) }
-	d.condition = f.conditionError
+	d.condition = func() error { return f.conditionError(ctx) }
 	d.inverse = func(v *blocked.Matrix[T]) error { return f.invert(ctx, v) }
 	return d
 }

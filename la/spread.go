@@ -212,7 +212,7 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 	if err != nil {
 		return err
 	}
-	return f.conditionError(q.engine)
+	return f.conditionError(ctx, q.engine)
 }
 
 // shiftSpread multiplies a by two to the power given, in steps none of which is out of range.
