@@ -66,10 +66,14 @@ func TestMake(t *testing.T) {
 			t.Errorf("%s: %d claims and %d notes", f.Name, len(r.Claims), len(r.Notes))
 		}
 		for _, s := range r.Chart.Series {
-			for _, p := range s.Points {
-				if !(p.Y > 0) {
+			sum := 0.0
+			for _, p := range s.Points { // a count may be 0
+				if sum += p.Y; !(p.Y >= 0) {
 					t.Errorf("%s, %s: %g at %g", f.Name, s.Name, p.Y, p.X)
 				}
+			}
+			if sum == 0 {
+				t.Errorf("%s, %s: all are 0", f.Name, s.Name)
 			}
 		}
 	}
