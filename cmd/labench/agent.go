@@ -70,6 +70,7 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	leaveRoom(len(rt.Workers()))
 	opt, err := f.join(a, rt)
 	if err != nil {
 		return err

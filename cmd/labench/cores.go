@@ -108,11 +108,23 @@ func confine(cpus topo.CPUSet) error {
 		return err
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		// One more, or else what comes from other nodes waits for the end of a task; and another
-		// one, which rests: when none does, Go's monitor looks for one every 20 µs.
-		runtime.GOMAXPROCS(len(cpus) + 2)
+		runtime.GOMAXPROCS(len(cpus)) // what Go would have taken, had it begun on them
 	}
+	leaveRoom(len(cpus))
 	return nil
+}
+
+// leaveRoom has Go run what comes from other nodes while so many workers compute: on its thread,
+// between which and theirs the system shares out the cores.
+func leaveRoom(workers int) {
+	procs := runtime.GOMAXPROCS(0)
+	if os.Getenv("GOMAXPROCS") != "" || procs >= workers+2 {
+		return
+	}
+	// One more, or else what comes waits for the end of a task and for Go's monitor, which looks
+	// every 10 ms; and another one, which rests: when none does, the monitor looks for one every
+	// 20 µs.
+	runtime.GOMAXPROCS(min(procs, workers) + 2)
 }
 
 // boundToOne says, of a machine on which each rank was bound to one core while others are free,

@@ -155,6 +155,10 @@ func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.A
 		slowest, fastest = min(slowest, l.Bandwidth.Median), max(fastest, l.Bandwidth.Median)
 		unsteady = unsteady || l.Latency.Median > 3*l.Latency.Best || l.Bandwidth.Best > 3*l.Bandwidth.Median
 	}
+	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, f.each); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.out, "while nodes compute, a byte takes %.3f ns of a core on each side\n", 1e9*x.Load.Byte)
 	if unsteady {
 		a.warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
 	}

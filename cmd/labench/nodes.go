@@ -340,6 +340,7 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	if err != nil {
 		return nil, nil, err
 	}
+	leaveRoom(len(rt.Workers()))
 	var opt cluster.Options
 	if f.ranks != nil {
 		opt = f.ranks.options()

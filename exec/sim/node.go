@@ -67,7 +67,7 @@ type fetch struct {
 	then  func()
 	waits []*execution
 	since float64
-	stage int
+	still int    // what has yet to be over: it has come by the link, and either node has handled it
 	next  *fetch // of those to be used again
 }
 
@@ -95,6 +95,7 @@ func (n *node) send() {
 	if !n.to.due && len(n.batch) > 0 {
 		n.to.due = true
 		n.s.calendar.note(max(n.s.clock.free, n.to.free)+n.latency(), n, gets)
+		n.handled()
 	}
 }
 
@@ -103,6 +104,15 @@ func (n *node) tell() {
 	if !n.from.due && len(n.ends) > 0 {
 		n.from.due = true
 		n.s.calendar.note(max(n.s.now, n.from.free)+n.latency(), n, told)
+		n.handled()
+	}
+}
+
+// handled has a core of the driver and one of the node handle a message between them.
+func (n *node) handled() {
+	if core := n.s.m.Network.Message; n.id != 0 && core > 0 {
+		n.s.nodes[0].crew.host.tanks[0].works(core, func() {})
+		n.crew.host.tanks[0].works(core, func() {})
 	}
 }
 
@@ -222,22 +232,44 @@ func (f *fetch) given() {
 	start := max(s.now+w.Latency, giver.crew.out)
 	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
-	giver.crew.host.tanks[0].works(w.Core * float64(f.need.Bytes))
-	f.stage = 1
-	s.calendar.note(start+w.Value+w.Latency, f, 0)
+	f.still = 1
+	f.handled(giver)
+	s.calendar.note(start+w.Value+w.Latency, f, begins)
 }
 
-// happens implements [handler]: the first of the value comes, or the last.
-func (f *fetch) happens(uint64) {
-	n := f.n
-	s := n.s
-	if f.stage == 1 {
-		f.stage = 2
-		n.crew.in = max(s.now, n.crew.in) + float64(f.need.Bytes)/s.m.Network.Bandwidth
-		n.crew.host.tanks[0].works(s.m.Network.Core * float64(f.need.Bytes))
-		s.calendar.note(n.crew.in, f, 0)
+// handled has a core of a node handle the value.
+func (f *fetch) handled(by *node) {
+	if core := f.n.s.m.Network.Core * float64(f.need.Bytes); core > 0 {
+		f.still++
+		by.crew.host.tanks[0].works(core, f.passes)
+	}
+}
+
+// What happens to a fetch.
+const (
+	begins = iota // the first of the value comes
+	ends          // the last has come
+)
+
+// happens implements [handler].
+func (f *fetch) happens(what uint64) {
+	if what == ends {
+		f.passes()
 		return
 	}
+	n := f.n
+	n.crew.in = max(n.s.now, n.crew.in) + float64(f.need.Bytes)/n.s.m.Network.Bandwidth
+	f.handled(n)
+	n.s.calendar.note(n.crew.in, f, ends)
+}
+
+// passes notes that something is over. After the last the value is there.
+func (f *fetch) passes() {
+	if f.still--; f.still > 0 {
+		return
+	}
+	n := f.n
+	s := n.s
 	v := &s.values[f.need.Datum]
 	v.coming = slices.DeleteFunc(v.coming, func(x *fetch) bool { return x == f })
 	v.nodes = append(v.nodes, int32(n.id))

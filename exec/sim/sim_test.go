@@ -155,31 +155,58 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestValue: a value that a node gets takes what the network says.
+// TestValue: a value that a node gets takes what the network says, or what cores of the two nodes
+// have to do about it, if that is more.
 func TestValue(t *testing.T) {
-	m := machine(2, 1)
-	m.Apart = true
-	m.Network.Value = 0.5
-	rt, err := sim.NewCluster(sim.Options{Machine: m})
-	if err != nil {
-		t.Fatal(err)
+	for _, core := range []float64{0, 0.5e-6, 2e-6} {
+		m := machine(2, 1)
+		m.Apart = true
+		m.Network.Value, m.Network.Core = 0.5, core
+		rt, err := sim.NewCluster(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &graph.Datum{Bytes: 3e6, Value: new(int)}
+		j := rt.NewJob(context.Background())
+		if _, err := j.Submit(&graph.Spec{Op: op, Params: &work{100}, Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		// The task goes there; the value is asked for, looked for, and comes; the task runs; its
+		// end is told; the value is asked for, looked for, and comes.
+		value := 0.01 + 0.5 + 0.01 + max(3, 3e6*core)
+		if got, want := rt.Now(), 0.01+value+1+0.01+value; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%g s a byte: %g s, want %g", core, got, want)
+		}
+		if n := rt.Prediction().Nodes; n[1].In != 3e6 || n[1].Out != 3e6 || n[0].In != 3e6 || n[1].Peak != 3e6 || n[1].Starving < value-0.02 {
+			t.Errorf("%g s a byte: %+v", core, n)
+		}
 	}
-	d := &graph.Datum{Bytes: 3e6, Value: new(int)}
-	j := rt.NewJob(context.Background())
-	if _, err := j.Submit(&graph.Spec{Op: op, Params: &work{100}, Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}}); err != nil {
-		t.Fatal(err)
+}
+
+// TestMessage: what a core has to do about messages takes the time of tasks.
+func TestMessage(t *testing.T) {
+	const tasks = 20
+	took := func(message float64) float64 {
+		m := machine(2, 1)
+		m.Apart, m.Network.Message = true, message
+		rt, err := sim.NewCluster(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &program{}
+		for range tasks {
+			p.specs = append(p.specs, graph.Spec{Op: op, Params: &work{100}, Operands: []graph.Operand{{Datum: &graph.Datum{Bytes: 8, Value: new(int)}, Mode: graph.InOut}}})
+		}
+		p.run(t, rt)
+		return rt.Now()
 	}
-	if err := j.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	// The task goes there; the value is asked for, looked for, and comes; the task runs; its
-	// end is told; the value is asked for, looked for, and comes.
-	value := 0.01 + 0.5 + 0.01 + 3
-	if got, want := rt.Now(), 0.01+value+1+0.01+value; math.Abs(got-want) > 1e-9 {
-		t.Errorf("%g s, want %g", got, want)
-	}
-	if n := rt.Prediction().Nodes; n[1].In != 3e6 || n[1].Out != 3e6 || n[0].In != 3e6 || n[1].Peak != 3e6 || n[1].Starving < value-0.02 {
-		t.Errorf("%+v", n)
+	// Of each task but the last the end is told while the next one computes; a task comes for each.
+	const message = 0.05
+	if more := took(message) - took(0); more < (tasks-1)*message || more > 2*tasks*message {
+		t.Errorf("%d tasks take %g s more with messages of %g s, want one or two for each", tasks, more, message)
 	}
 }
 

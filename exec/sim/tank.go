@@ -82,11 +82,9 @@ func (t *tank) advance() {
 	}
 }
 
-// works has a core do something else for so many seconds.
-func (t *tank) works(seconds float64) {
-	if seconds > 0 {
-		t.begin(&run{done: func(*run) {}}, 1, seconds)
-	}
+// works has a core do something else for so many seconds, and then something happen.
+func (t *tank) works(seconds float64, then func()) {
+	t.begin(&run{done: func(*run) { then() }}, 1, seconds)
 }
 
 // begin has something run that takes so many seconds if it has the socket to itself.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -74,12 +75,12 @@ func Links(ctx context.Context, d *cluster.Driver, nodes []string, each time.Dur
 //
 //	from: Plrnt(x) ─► to: y = x ─► from: Plrnt(x) ─► …
 func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, nb int, each time.Duration) (took []float64, err error) {
-	x, err := tileOn(d, from, len(nodes), nb)
+	x, err := on(d, from, len(nodes), nb, nb, nb)
 	if err != nil {
 		return nil, err
 	}
 	defer x.Close()
-	y, err := tileOn(d, to, len(nodes), nb)
+	y, err := on(d, to, len(nodes), nb, nb, nb)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +112,9 @@ func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, n
 	return took, nil
 }
 
-// tileOn returns a matrix of one tile that one of some nodes owns.
-func tileOn(d *cluster.Driver, owner, nodes, nb int) (*blocked.Matrix[float64], error) {
-	a, err := blocked.Distributed[float64](d, blocked.Full, nb, nb, nb)
+// on returns a matrix that one of some nodes owns.
+func on(d *cluster.Driver, owner, nodes, m, n, nb int) (*blocked.Matrix[float64], error) {
+	a, err := blocked.Distributed[float64](d, blocked.Full, m, n, nb)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +148,7 @@ type Agents struct {
 	// Together says that all nodes are processes on the driver's computer.
 	Together bool
 	Links    []Link
+	Load     Load
 }
 
 // Cluster makes m, a machine that [Here] has measured, that of the driver of some agents. Their
@@ -180,8 +182,23 @@ func Cluster(m *sim.Machine, x Agents) {
 	for _, l := range x.Links {
 		latency, bandwidth = append(latency, l.Latency.Median), append(bandwidth, l.Bandwidth.Median)
 	}
-	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth)}
-	if x.Together { // there is no network: cores copy the bytes, one on each side, all the time
-		m.Network.Core = 1 / m.Network.Bandwidth
+	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth), Core: x.Load.Byte}
+	// A product takes two messages, its task and its end, of which each takes a core of the node.
+	// Where all nodes share the cores, those of the driver take as long.
+	messages := 2.0
+	if x.Together {
+		messages = 4
 	}
+	alone := math.Inf(1)
+	for _, s := range here.Speeds {
+		if s.Op != "gemm/f64" {
+			continue
+		}
+		for _, p := range s.Points {
+			if p.Size == smallTile && p.Work == 2*smallTile*smallTile*smallTile {
+				alone = min(alone, p.All)
+			}
+		}
+	}
+	m.Network.Message = max(x.Load.Product-alone, 0) / messages
 }

@@ -3,6 +3,7 @@ package calibrate
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -73,6 +74,15 @@ func TestLinks(t *testing.T) {
 	if len(links) != 3 {
 		t.Errorf("%d links of three nodes", len(links))
 	}
+	// Each of 32 tiles comes once a turn, and then the one tile by which they are multiplied is there.
+	came := fetched(d, names[0], names[1]).Values
+	product, byte, err := multiplies(ctx, d, names, 16, math.Inf(1), time.Microsecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*(warmUps+fewest)); got != want || product <= 0 || byte < 0 {
+		t.Errorf("%s has fetched %d tiles from %s, want %d; a product takes %g s, and a byte %g s", names[1], got, names[0], want, product, byte)
+	}
 }
 
 // TestCluster: the machine of a cluster has all nodes, their cores, and one link, and can be
@@ -84,12 +94,15 @@ func TestCluster(t *testing.T) {
 		nodes []sim.Nodes
 		net   sim.Network
 	}{
-		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links},
-			[]sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 workers", Count: 2, Host: "here"}}, sim.Network{Latency: 3, Bandwidth: 5, Core: 0.2}},
-		{Agents{Workers: []int{2, 2, 8, 2}, Own: 2, Links: links},
-			[]sim.Nodes{{Kind: "here", Count: 1}, {Kind: "here", Count: 2}, {Kind: "8 workers", Count: 1}, {Kind: "here", Count: 1}}, sim.Network{Latency: 3, Bandwidth: 5}},
+		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links, Load: Load{Byte: 0.2, Product: 9}},
+			[]sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 workers", Count: 2, Host: "here"}}, sim.Network{Latency: 3, Bandwidth: 5, Core: 0.2, Message: 2}},
+		{Agents{Workers: []int{2, 2, 8, 2}, Own: 2, Links: links, Load: Load{Product: 9}},
+			[]sim.Nodes{{Kind: "here", Count: 1}, {Kind: "here", Count: 2}, {Kind: "8 workers", Count: 1}, {Kind: "here", Count: 1}}, sim.Network{Latency: 3, Bandwidth: 5, Message: 4}},
 	} {
-		m := &sim.Machine{Name: "x", Kinds: []sim.Kind{{Name: "here", Sockets: 1, Cores: 2, Rate: 1e9}}, Nodes: []sim.Nodes{{Kind: "here", Count: 1}}}
+		m := &sim.Machine{Name: "x", Kinds: []sim.Kind{{Name: "here", Sockets: 1, Cores: 2, Rate: 1e9, Speeds: []sim.Speed{
+			{Op: "gemm/f64", Version: "go", Points: []sim.Point{{Size: 256, Work: 2 << 24, Alone: 2, All: 3}, {Size: 256, Work: 1, Alone: 1, All: 1}}},
+			{Op: "gemm/f64", Version: "avx2", Points: []sim.Point{{Size: 256, Work: 2 << 24, Alone: 1, All: 1}, {Size: 512, Work: 2 << 27, Alone: 8, All: 8}}},
+		}}}, Nodes: []sim.Nodes{{Kind: "here", Count: 1}}}
 		Cluster(m, c.x)
 		if !slices.Equal(m.Nodes, c.nodes) || m.Network != c.net || m.Apart != c.x.Apart {
 			t.Errorf("%+v: %+v", c.x, m)
