@@ -75,9 +75,14 @@ func (a *Matrix[T]) Close() error {
 	return nil
 }
 
-// AfterClose has Close call f when the nodes have forgotten a, which is distributed: for what
-// they may need until then to make its tiles again. It must not be called beside Close.
-func (a *Matrix[T]) AfterClose(f func()) { a.away.after = append(a.away.after, f) }
+// AfterClose has Close call f when the nodes have forgotten a: for what they may need until then to
+// make its tiles again. It does nothing, and f is never called, if a is not distributed. It must
+// not be called beside Close.
+func (a *Matrix[T]) AfterClose(f func()) {
+	if a.away != nil {
+		a.away.after = append(a.away.after, f)
+	}
+}
 
 // away is where the tiles of a Matrix are that are on other nodes.
 type away[T Element] struct {

@@ -14,9 +14,10 @@ import (
 //	│       │       │  ──► ├────┼────┼────┤
 //	└───────┴───────┘      └────┴────┴────┘
 //
-// A task for each tile of B puts it together of those of A. If the matrices are distributed,
-// each element goes once at most from a node to another one, and none through this process. It
-// panics with ErrKind or ErrShape if A and B are of unlike kinds or shapes.
+// A task for each tile of B puts it together of those of A, which are its operands: about
+// (nb of B / nb of A)² if the tiles of B are the larger ones. If the matrices are distributed, tiles
+// of A go whole, each at most once to each node that needs some of it, and none through this
+// process. It panics with ErrKind or ErrShape if A and B are of unlike kinds or shapes.
 func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 	switch {
 	case a.kind != b.kind:
@@ -52,10 +53,11 @@ func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 // [RowBlocks.Materialize] does, and returns these. If A is on nodes, so are they: each block where
 // its task has run, which is where the partition's blocks are, if the policy looks where operands
 // are. Then nothing goes from node to node, nor through this process. A in memory must not share
-// it with what p writes, unless it is of a matrix that p writes itself. The caller must Close the
-// result, and not use it before the job's Wait.
+// it with what p writes, unless it is of a matrix that p writes itself. The caller must not use the
+// result before the job's Wait, and Close it afterwards.
 //
-// The error is the runtime's or the job's.
+// The error is the runtime's or the job's. Also then there is a result to Close after Wait: tasks
+// that were submitted before may still write its blocks.
 func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T], error) {
 	from := p.rowBlocks(a)
 	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
@@ -71,7 +73,7 @@ func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T]
 	if a.away != nil {
 		kept, err := a.away.keeper.Keep(values)
 		if err != nil {
-			return nil, err
+			return to, err
 		}
 		to.away = &away[T]{keeper: a.away.keeper, kept: kept}
 	}
@@ -84,11 +86,7 @@ func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T]
 		}
 		p.submit(p.ops.Recut, whole, 0, p.column...)
 	}
-	if p.err != nil {
-		to.Close()
-		return nil, p.err
-	}
-	return to, nil
+	return to, p.err
 }
 
 // rowBlocks returns a as data: the tiles of the matrix that it is of, if it is of one.

@@ -34,7 +34,7 @@ func traffic(d *cluster.Driver) (all, driver int64) {
 }
 
 // TestRechunk: tiles of all sizes become those of all others, on one machine and on nodes, where
-// each element is sent once at most, and never to the driver.
+// each tile is sent at most once to each, and never to the driver.
 func TestRechunk(t *testing.T) {
 	local, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
 	if err != nil {
@@ -91,6 +91,48 @@ func TestRechunk(t *testing.T) {
 		if fault := panicOf(func() { f(blocked.NewProgram(local.NewJob(t.Context()), builtin.NewTable().F64)) }); fault != want {
 			t.Errorf("panic %v, want %v", fault, want)
 		}
+	}
+}
+
+// refusing is a job that takes so many tasks only.
+type refusing struct {
+	exec.Job
+	left int
+}
+
+var errFull = errors.New("no more tasks")
+
+func (r *refusing) Submit(s *graph.Spec) (graph.TaskID, error) {
+	if r.left == 0 {
+		return 0, errFull
+	}
+	r.left--
+	return r.Job.Submit(s)
+}
+
+// TestMaterializeFails: blocks stay, for tasks that write them, until the caller closes them.
+func TestMaterializeFails(t *testing.T) {
+	d := (&visits{tiles: map[string]int{}}).driver(t, func(o *cluster.Options) { o.Idle = true })
+	a, err := blocked.Distributed[float64](d, blocked.Full, 40, 3, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	run(t, d, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 3, 0) })
+	rows := a.RowBlocks()
+	job := d.NewJob(t.Context())
+	blocks, err := blocked.NewProgram(&refusing{job, 1}, builtin.NewTable().F64).Materialize(rows, blocked.Split(d, rows, 2))
+	if err != errFull || blocks == nil {
+		t.Fatal(blocks, err)
+	}
+	if fault := panicOf(func() { blocks.Data(1) }); fault != nil {
+		t.Errorf("while a task may write them: %v", fault)
+	}
+	if err := errors.Join(job.Wait(), blocks.Close()); err != nil {
+		t.Error(err)
+	}
+	if fault := panicOf(func() { blocks.Data(1) }); fault != blocked.ErrReleased {
+		t.Errorf("panic %v, want %v", fault, blocked.ErrReleased)
 	}
 }
 

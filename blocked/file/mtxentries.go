@@ -13,23 +13,24 @@ import (
 
 // ReadEntries reads a Matrix Market file, plain or compressed with gzip, entry by entry, for
 // who does not want it dense. Begin is called first, with the shape and the number of entries
-// that the file announces, which nothing has confirmed yet: what it returns ends the reading. Then
-// entry is called for each entry in the order of the file, with its row and column from 0, and
-// once more for the mirror image of one that a symmetric or skew-symmetric file stands for.
+// that the file announces, which nothing has confirmed yet, and whether it is a general file,
+// whose entries stand for themselves only. The error that it returns ends the reading. Then entry
+// is called for each entry in the order of the file, with its row and column from 0, and once more
+// for the mirror image of one that a symmetric or skew-symmetric file stands for.
 // An index may come more than once: such entries are to be added up.
 //
 // What is accepted, and the errors, are those of [ReadMatrixMarket], but that a symmetric file
 // has its entries on one side of the diagonal, whichever; entries may have been handed out
 // before an error is found.
-func ReadEntries[T blocked.Element](path string, begin func(rows, cols int, entries int64) error, entry func(i, j int, v T)) error {
+func ReadEntries[T blocked.Element](path string, begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	var refused error
-	err = scanEntries(f, func(rows, cols int, entries int64) error {
-		refused = begin(rows, cols, entries)
+	err = scanEntries(f, func(rows, cols int, entries int64, general bool) error {
+		refused = begin(rows, cols, entries, general)
 		return refused
 	}, entry)
 	if fe, ok := errors.AsType[*FormatError](err); ok {
@@ -43,7 +44,7 @@ func ReadEntries[T blocked.Element](path string, begin func(rows, cols int, entr
 }
 
 // scanEntries is ReadEntries of a stream.
-func scanEntries[T blocked.Element](r io.Reader, begin func(rows, cols int, entries int64) error, entry func(i, j int, v T)) error {
+func scanEntries[T blocked.Element](r io.Reader, begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
 	br, err := unzipped(bufio.NewReaderSize(r, fileBuffer))
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func scanEntries[T blocked.Element](r io.Reader, begin func(rows, cols int, entr
 	if h.symmetry != mtxGeneral && announced <= math.MaxInt64/2 && h.coordinate {
 		announced *= 2
 	}
-	if err := begin(int(h.m), int(h.n), announced); err != nil {
+	if err := begin(int(h.m), int(h.n), announced, h.symmetry == mtxGeneral); err != nil {
 		return err
 	}
 	to := mtxStream[T]{entry: entry, mirror: h.symmetry != mtxGeneral, sign: 1}

@@ -50,7 +50,7 @@ func TestAgent(t *testing.T) {
 			}
 		})
 		for {
-			if m := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker`).FindStringSubmatch(out.String()); m != nil {
+			if m := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker\b`).FindStringSubmatch(out.String()); m != nil {
 				addresses = append(addresses, m[1])
 				break
 			}

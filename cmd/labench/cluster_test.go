@@ -38,7 +38,7 @@ func TestCluster(t *testing.T) {
 			}
 		})
 		for {
-			if m := regexp.MustCompile(`agent ` + filepath.Base(certs) + ` listens on (\S+), 1 worker`).FindStringSubmatch(out.String()); m != nil {
+			if m := regexp.MustCompile(`agent ` + filepath.Base(certs) + ` listens on (\S+), 1 worker\b`).FindStringSubmatch(out.String()); m != nil {
 				return out, m[1]
 			}
 			time.Sleep(time.Millisecond)

@@ -38,7 +38,7 @@ func TestMachine(t *testing.T) {
 				t.Errorf("agent %s: exit code %d: %s", name, code, &out)
 			}
 		})
-		listens := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker`)
+		listens := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker\b`)
 		for late := time.Now().Add(time.Minute); !listens.MatchString(out.String()); time.Sleep(time.Millisecond) {
 			if time.Now().After(late) {
 				t.Fatalf("agent %s does not say where it listens: %s", name, &out)
@@ -64,7 +64,7 @@ func TestMachine(t *testing.T) {
 	if w := m.Network; w.Latency <= 0 || w.Bandwidth <= 0 || w.Core <= 0 {
 		t.Errorf("network %+v", w)
 	}
-	want := []sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 workers", Count: 2, Host: "here"}}
+	want := []sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 worker", Count: 2, Host: "here"}}
 	if !m.Apart || len(m.Nodes) != 2 || m.Nodes[0] != want[0] || m.Nodes[1] != want[1] || m.Costs.Driver <= 0 {
 		t.Errorf("%+v, %+v", m.Nodes, m.Costs)
 	}

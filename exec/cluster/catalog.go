@@ -116,8 +116,8 @@ func (c *catalog) index(n *node) int {
 // titleOf returns the key of a matrix in placement.titles.
 func titleOf(r transport.Ref) [2]uint64 { return [2]uint64{r.Job, uint64(r.Matrix)} }
 
-// scarce returns the error of a task for which no node has the memory, of those that are there
-// and can execute it.
+// scarce returns the error of a task for which no node has the memory. Of the nodes that are there
+// and can execute it, it names that with the most.
 func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *MemoryError {
 	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
 	for i, n := range c.nodes {

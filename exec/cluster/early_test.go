@@ -217,7 +217,7 @@ func TestEarlyHome(t *testing.T) {
 		data[i] = graph.Datum{Value: &number{uint64(i)}, Bytes: 8}
 		s := graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
 		if op == n.op {
-			s.Params = &mix{}
+			s.Params = &mix{Seed: 7, Writes: 1}
 		}
 		if _, err := j.Submit(&s); err != nil {
 			t.Fatal(err)
@@ -233,6 +233,9 @@ func TestEarlyHome(t *testing.T) {
 	close(go_)
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+	if x := data[0].Value.(*number).n; x != 7 {
+		t.Errorf("datum 0, which came early, is %d, want 7", x)
 	}
 	if x := data[1].Value.(*number).n; x != 2 {
 		t.Errorf("datum 1 is %d, want 2", x)

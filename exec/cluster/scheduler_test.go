@@ -112,8 +112,11 @@ func (v *virtual) step() bool {
 	if h.back && v.ends[h.task] > 0 {
 		return true
 	}
-	v.heard(h.node, 1, 1, time.Time{}.Add(v.now))
-	f := v.land(h.node, h.task)
+	f, width := v.land(h.node, h.task), 0
+	if f != nil {
+		width = f.width
+	}
+	v.heard(h.node, 1, width, time.Time{}.Add(v.now))
 	if f == nil { // the node was lost meanwhile, or has given it back
 		return true
 	}

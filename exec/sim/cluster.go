@@ -246,9 +246,15 @@ func (s *drive) happens(uint64) {
 
 // take takes the ends of tasks.
 func (s *drive) take(m ended) {
-	s.clock.works(s.now, s.m.Costs.Message+float64(len(m.ends))*s.m.Costs.End)
+	tasks := 0
+	for _, e := range m.ends {
+		if e.task != 0 { // or else that was all that it gives back
+			tasks++
+		}
+	}
+	s.clock.works(s.now, s.m.Costs.Message+float64(tasks)*s.m.Costs.End)
 	id := m.node.id
-	s.core.Heard(id, len(m.ends), duration(s.now))
+	s.core.Heard(id, tasks, duration(s.now))
 	for _, f := range m.flows {
 		s.core.Moved(f.from, id, f.bytes, duration(f.took))
 	}

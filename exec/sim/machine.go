@@ -25,10 +25,11 @@ type Machine struct {
 	Noise   Noise   `toml:"noise"`
 }
 
-// Nodes is so many nodes of a kind. The tasks of a program go to those of groups that are below no
-// other one. A node that has others below it gives these, and itself, the children of its tasks: it
-// is their driver, as an agent is (cluster.Options.Parent). Groups with the same Host, and the nodes of each, are
-// processes on one computer: they share its cores, which are those of the first such kind.
+// Nodes is so many nodes of a kind: a group. The tasks of a program go to the nodes of groups
+// without Below. A node that has others below it gives these, and itself, the children of its
+// tasks: it is their driver, as an agent is (cluster.Options.Parent). Groups with the same Host, and
+// the nodes of each, are processes on one computer: they share its cores, which are those of the
+// first such kind.
 type Nodes struct {
 	Kind  string `toml:"kind"`
 	Count int    `toml:"count"`

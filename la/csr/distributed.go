@@ -84,9 +84,9 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 }
 
 // ReadParts reads a matrix from Matrix Market files, plain or compressed with gzip, each of which
-// has the rows of a block, from the first rows on, and all columns. A file is read by a node, or
-// again by another one if that is lost: all nodes have it under the same path, as in a file
-// system that they share. Here only its header is read, for its size.
+// has the rows of a block, from the first rows on, and all columns: general ones, not symmetric. A
+// file is read by a node, or again by another one if that is lost: all nodes have it under the same
+// path, as in a file system that they share. Here only its header is read, for its size.
 //
 // Entries are as in the file: one of the same index may come twice, and zeros are stored. Columns
 // are ascending.
@@ -109,10 +109,13 @@ func ReadParts(ctx context.Context, rt exec.Runtime, paths []string) (*Distribut
 	return build(ctx, rt, n, sizes, func(b int) graph.Spec { return graph.Spec{Op: ops().read, Params: &readParams{paths[b]}} })
 }
 
-// partShape reads the header of a Matrix Market file.
+// partShape reads the header of a Matrix Market file, which must be a general one.
 func partShape(path string) (s shape, err error) {
 	enough := errors.New("that is all")
-	err = file.ReadEntries(path, func(rows, cols int, entries int64) error {
+	err = file.ReadEntries(path, func(rows, cols int, entries int64, general bool) error {
+		if !general {
+			return &file.FormatError{File: path, Reason: "a part has all entries of its rows, and a file with a symmetry does not: general files only"}
+		}
 		s = shape{rows, cols, int(min(entries, math.MaxInt32+1))}
 		return cmp.Or(s.check(), enough)
 	}, func(int, int, float64) {})

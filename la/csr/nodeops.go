@@ -72,7 +72,7 @@ type readParams struct{ Path string }
 func runRead(call *versions.Call) error {
 	p, b := call.Params.(*readParams), call.Args[0].(*Block)
 	list := make([]entry, 0, b.entries)
-	err := file.ReadEntries(p.Path, func(rows, cols int, entries int64) error {
+	err := file.ReadEntries(p.Path, func(rows, cols int, entries int64, _ bool) error {
 		if rows != b.rows || cols != b.cols || entries != int64(b.entries) {
 			return &file.AccessError{File: p.Path, Reason: fmt.Sprintf("is another file than the driver has under that path: %d×%d with %d entries, want %d×%d with %d", rows, cols, entries, b.rows, b.cols, b.entries)}
 		}

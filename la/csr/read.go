@@ -35,7 +35,7 @@ func Read(rt exec.Runtime, path string, opt *ReadOptions) (*Matrix, error) {
 		limit = opt.MaxBytes
 	}
 	var c coo
-	if err := file.ReadEntries(path, func(rows, cols int, entries int64) error {
+	if err := file.ReadEntries(path, func(rows, cols int, entries int64, _ bool) error {
 		c.rows, c.cols = rows, cols
 		if pointers := 8 * (int64(rows) + 1); pointers > limit || entries > (limit-pointers)/16 {
 			return &file.FormatError{File: path, Reason: fmt.Sprintf("%d×%d matrix of %d entries takes more than the limit of %d bytes (ReadOptions.MaxBytes)", rows, cols, entries, limit)}

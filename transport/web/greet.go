@@ -62,8 +62,8 @@ func digest(name, address string) uint64 {
 // take a Timeout each.
 const strangersAtOnce = 64
 
-// greet greets all nodes that are known, again and again, until the end, and strangers that greet or
-// that others tell of at once. A node that does not answer keeps none of those waiting that are
+// greet greets all nodes that are known and not over, again and again, until the end, and strangers
+// that greet or that others tell of at once. A node that does not answer keeps none of those waiting that are
 // there.
 func (n *greeter) greet() {
 	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)

@@ -13,7 +13,7 @@ import (
 // members are the nodes that this one knows. Times are handed in.
 //
 // Who has the certificate of one node cannot fill the memory of another, nor have it dial without
-// end: there is a most of all that others say, and what is over is forgotten.
+// end: all that others say has a limit, and what is over is forgotten.
 type members struct {
 	mu     sync.Mutex // a leaf, but for that of events
 	byName map[string]*member

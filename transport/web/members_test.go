@@ -155,7 +155,9 @@ func TestStrangersAtOnce(t *testing.T) {
 			if err != nil {
 				return
 			}
-			most.Store(max(most.Load(), open.Add(1)))
+			n := open.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
 			if came.Add(1) == strangersAtOnce {
 				close(full)
 			}

@@ -167,6 +167,9 @@ func Cluster(m *sim.Machine, x Agents) {
 		k := here
 		if n != here.Cores || n != x.Own {
 			k.Name, k.Cores = fmt.Sprintf("%d workers", n), n
+			if n == 1 {
+				k.Name = "1 worker"
+			}
 		}
 		if !slices.ContainsFunc(m.Kinds, func(o sim.Kind) bool { return o.Name == k.Name }) {
 			m.Kinds = append(m.Kinds, k)

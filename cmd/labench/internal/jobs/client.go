@@ -17,6 +17,7 @@ import (
 type Client struct {
 	address, base string
 	http          *http.Client
+	silence       time.Duration // the longest until an answer begins, if only it is asked for
 }
 
 // dialing is how long a connection may take to come about.
@@ -33,9 +34,9 @@ func NewClient(address string, config *tls.Config) *Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // no agent says so
 		Transport: &http.Transport{
 			DialContext: (&net.Dialer{Timeout: dialing}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: dialing,
-			ExpectContinueTimeout: pause, ResponseHeaderTimeout: pause, DisableCompression: true,
+			ExpectContinueTimeout: pause, DisableCompression: true,
 		},
-	}}
+	}, pause}
 }
 
 // Close ends the client's connections.
@@ -43,8 +44,14 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // do asks, and gives the body of an answer to take. The error is an *Error.
 func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input io.Reader, size int64, take func(io.Reader) error) error {
-	ctx, cancel := context.WithTimeout(ctx, answerMost)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	wait := c.silence
+	if input != nil {
+		wait = answerMost // the agent answers when all is on its disk
+	}
+	late := time.AfterFunc(wait, func() { cancel(context.DeadlineExceeded) })
+	defer late.Stop()
 	q, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
 	if err != nil {
 		return &Error{BadSpec, err.Error()}
@@ -57,7 +64,7 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 		q.Header.Set(headerJob, string(text))
 	}
 	if input != nil {
-		q.Body, q.ContentLength = io.NopCloser(input), size
+		q.Body, q.ContentLength = io.NopCloser(&upload{input, late}), size
 		// The agent says whether it wants the matrix before it is sent. Otherwise the connection
 		// might break while it is, and the refusal would be lost.
 		q.Header.Set("Expect", "100-continue")
@@ -70,6 +77,7 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 		return &Error{Broken, fmt.Sprintf("%s does not answer: %v", c.address, err)}
 	}
 	defer a.Body.Close()
+	late.Reset(answerMost)
 	if a.StatusCode != http.StatusOK {
 		e := &Error{}
 		if err := json.NewDecoder(io.LimitReader(a.Body, 1<<20)).Decode(e); err != nil || e.Kind == "" {
@@ -81,6 +89,17 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 		return &Error{Broken, fmt.Sprintf("the answer of %s: %v", c.address, err)}
 	}
 	return nil
+}
+
+// upload is an input that is sent. As long as more of it goes, it may take any time.
+type upload struct {
+	io.Reader
+	late *time.Timer
+}
+
+func (u *upload) Read(b []byte) (int, error) {
+	u.late.Reset(answerMost)
+	return u.Reader.Read(b)
 }
 
 // into returns what decodes JSON.

@@ -210,6 +210,37 @@ func TestJobs(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "5")); err == nil {
 		t.Error("files of a job that was removed stay")
 	}
+	if err := os.RemoveAll(filepath.Join(dir, "1")); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := x.Cancel(t.Context(), 1); err != nil || j.State != Removed {
+		t.Errorf("a job whose directory a person has removed: %+v, %v", j, err)
+	}
+}
+
+// TestSlowDisk: an agent may take its time to answer when it has a job's input. Without one it may
+// not.
+func TestSlowDisk(t *testing.T) {
+	const silence = 20 * time.Millisecond
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		if n == 0 {
+			<-r.Context().Done()
+			return
+		}
+		time.Sleep(5 * silence)
+		_, _ = io.WriteString(w, `{"ID": 7}`)
+	}))
+	defer s.Close()
+	c := NewClient(s.Listener.Addr().String(), nil)
+	defer c.Close()
+	c.silence = silence
+	if j, err := c.Submit(t.Context(), Spec{Args: []string{"good"}, Input: ".npy"}, strings.NewReader("abc"), 3); err != nil || j.ID != 7 {
+		t.Errorf("%+v, %v", j, err)
+	}
+	if _, err := c.Jobs(t.Context()); !is(err, Broken) || !strings.Contains(err.Error(), "does not answer: context deadline exceeded") {
+		t.Errorf("an agent that does not answer: %v", err)
+	}
 }
 
 // TestRestart: what becomes of jobs when the agent ends and is started again. What waits goes on

@@ -135,9 +135,13 @@ func (s spool) put(id int, file string, r io.Reader, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// tidy removes all files of a job but some: also those that a process was about to write.
+// tidy removes all files of a job but some: also those that a process was about to write. There
+// are none if a person has removed the directory.
 func (s spool) tidy(id int, but ...string) error {
 	entries, err := os.ReadDir(s.at(id, ""))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	for _, e := range entries {
 		if !slices.Contains(but, e.Name()) {
 			err = errors.Join(err, os.RemoveAll(s.at(id, e.Name())))
