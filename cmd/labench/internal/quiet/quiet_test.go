@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -48,6 +49,21 @@ func TestWatch(t *testing.T) {
 	w := start(fstest.MapFS{}, both, func() (float64, bool) { return 0, false })
 	if _, ok := w.stop(9); ok {
 		t.Error("a load of a machine that counts nothing")
+	}
+}
+
+// TestChildren: what agents of a run take is not others'.
+func TestChildren(t *testing.T) {
+	root := machine("0 0 0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0 0 0")
+	w := start(root, topo.CPUSet{0, 1}, func() (float64, bool) { return 0, true })
+	root["proc/stat"] = machine("200 0 0 0 0 0 0 0 0 0", "202 0 0 0 0 0 0 0 0 0")["proc/stat"]
+	stat := func(parent, user, system int) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, "7 (a) b) S %d 1 1 0 -1 4194560 5 0 0 0 %d %d 9 9 20 0 1 0 5", parent, user, system)}
+	}
+	root["proc/7/stat"], root["proc/8/stat"] = stat(os.Getpid(), 150, 50), stat(os.Getpid()+1, 100, 0)
+	root["proc/self/stat"], root["proc/9/stat"] = stat(os.Getpid(), 500, 0), &fstest.MapFile{Data: []byte("9 (gone")}
+	if l, ok := w.stop(2); !ok || math.Abs(l.Others-1) > 1e-9 {
+		t.Errorf("others had %v CPUs, want 1, %t", l.Others, ok)
 	}
 }
 

@@ -47,6 +47,26 @@ func readStat(root fs.FS, of topo.CPUSet) (c counters, ok bool) {
 	return c, found == len(of) && found > 0
 }
 
+// readChildren returns the CPU time in seconds that the children of a process have taken which
+// run: agents of a cluster that it has started.
+func readChildren(root fs.FS, process int) (seconds float64) {
+	all, _ := fs.Glob(root, "proc/[0-9]*/stat")
+	for _, path := range all {
+		text, _ := fs.ReadFile(root, path)
+		// The name, in parentheses, may hold anything. Behind it: state, parent; 10 and 11 more on,
+		// the times as a user and in the kernel.
+		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(f) < 13 || f[1] != strconv.Itoa(process) {
+			continue
+		}
+		for _, x := range f[11:13] {
+			n, _ := strconv.ParseFloat(x, 64)
+			seconds += n / userHZ
+		}
+	}
+	return seconds
+}
+
 // Now is what the kernel says of the load at this moment.
 type Now struct {
 	Average  [3]float64 // runnable threads in the last 1, 5 and 15 minutes

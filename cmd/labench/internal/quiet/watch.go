@@ -12,7 +12,7 @@ import (
 // Watch is a measurement under way.
 type Watch struct {
 	root    fs.FS
-	own     func() (seconds float64, ok bool) // of CPU time of this process
+	own     func() (seconds float64, ok bool) // of CPU time of this process; its children are in root
 	allowed topo.CPUSet
 	begin   time.Time
 	from    counters
@@ -33,10 +33,16 @@ func start(root fs.FS, allowed topo.CPUSet, own func() (float64, bool)) *Watch {
 	w := &Watch{root: root, own: own, allowed: allowed}
 	var counted bool
 	w.from, w.ok = readStat(root, allowed)
-	w.mine, counted = own()
+	w.mine, counted = w.taken()
 	w.ok = w.ok && counted
 	w.begin = time.Now()
 	return w
+}
+
+// taken returns the CPU time of this process and its children.
+func (w *Watch) taken() (seconds float64, ok bool) {
+	seconds, ok = w.own()
+	return seconds + readChildren(w.root, os.Getpid()), ok
 }
 
 // Lasts returns the time since Start.
@@ -48,7 +54,7 @@ func (w *Watch) Stop() (Load, bool) { return w.stop(time.Since(w.begin).Seconds(
 
 func (w *Watch) stop(seconds float64) (Load, bool) {
 	const shortest = 0.1
-	mine, counted := w.own()
+	mine, counted := w.taken()
 	now, ok := readStat(w.root, w.allowed)
 	if !w.ok || !counted || !ok || seconds < shortest {
 		return Load{}, false
