@@ -57,6 +57,7 @@ test: ## test the default build, in six minutes of processor time
 	echo
 	command -v dot >/dev/null || echo "  left out  drawing of task graphs: no graphviz; get it with: make deps"
 	command -v chromium >/dev/null || echo "  left out  the monitor's page in a browser: no Chromium; get it with: make deps"
+	test "$$($(GO) env GOARCH)" != amd64 || test ! -e /proc/cpuinfo || grep -qw avx2 /proc/cpuinfo || echo "  left out  kernels and sums in vectors: no AVX2 on this machine"
 	grep -qw avx512f /proc/cpuinfo 2>/dev/null || echo "  left out  agents unlike one another, and the KNL version: no AVX-512 on this machine"
 	test ! -e /proc/self || test -e /proc/self/schedstat || echo "  left out  what other programs take of a core: this kernel does not tell (schedstat)"
 	test ! -e /proc/self || test -e /sys/kernel/mm/transparent_hugepage/enabled && grep -q ^VmFlags /proc/self/smaps || echo "  left out  large pages: this kernel has none, or does not tell (smaps)"

@@ -14,10 +14,8 @@ import (
 func TestVectors(t *testing.T) {
 	had := cpu.X86.HasAVX2
 	defer func() { cpu.X86.HasAVX2 = had }()
-	for _, vectors := range []bool{false, true} {
-		if cpu.X86.HasAVX2 = vectors && had; vectors && !had {
-			t.Skip("no AVX2")
-		}
+	for _, vectors := range []bool{false, had} { // make test says if there are none
+		cpu.X86.HasAVX2 = vectors
 		for n := range 71 {
 			compare[float64](t, n)
 			compare[float32](t, n)
