@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/exec"
@@ -25,10 +26,12 @@ type combination struct {
 var (
 	// fits: IN points, IN machine, OUT machine.
 	fits = study.Op("fit", func(c *versions.Call, p *combination, args []row) error {
+		defer time.Sleep(*unit)
 		return fit(c.Ctx, p, args[0], args[1], args[2])
 	})
 	// joins: IN points, IN machine, IN machine, OUT machine.
 	joins = study.Op("join", func(c *versions.Call, p *combination, args []row) error {
+		defer time.Sleep(*unit)
 		return join(c.Ctx, p, args[0], args[1], args[2], args[3])
 	})
 	// tests: IN points, IN machine, OUT score.
@@ -47,8 +50,12 @@ var (
 	})
 )
 
+// converged reports whether a round has made a machine hardly better than the one before it.
+func converged(before, m row) bool { return m[1]-before[1] <= 1e-3*before[1] }
+
 // cascade submits the training of a machine, and its test: in each round a machine for each block,
-// with the support vectors of the round before; then one for each two, until there is one.
+// with the support vectors of the round before; then one for each two, until there is one. It waits
+// for that, as it decides whether there is another round.
 func cascade(job exec.Job, p combination, points, score *graph.Datum) (err error) {
 	machine := func() *graph.Datum { return study.Datum(make(row, 2+2*len(points.Value.(*study.Row).X)/width)) }
 	submit := func(op *versions.Op, p combination, operands ...graph.Operand) {
@@ -75,7 +82,13 @@ func cascade(job exec.Job, p combination, points, score *graph.Datum) (err error
 			}
 			layer = next
 		}
-		have = layer[0]
+		before := have.Value.(*study.Row).X
+		if have = layer[0]; err == nil {
+			err = job.WaitOn(have)
+		}
+		if err != nil || converged(before, have.Value.(*study.Row).X) {
+			break
+		}
 	}
 	submit(tests, p, study.In(points), study.In(have), study.Out(score))
 	return err
@@ -117,7 +130,10 @@ func alone(points row, p combination) (float64, error) {
 			}
 			layer = append(next, layer[len(layer)/2*2:]...)
 		}
-		have = layer[0]
+		before := have
+		if have = layer[0]; converged(before, have) {
+			break
+		}
 	}
 	test(&p, points, have, score)
 	return score[0], nil

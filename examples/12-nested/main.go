@@ -7,11 +7,13 @@
 // So the driver has the less to do the larger batches are. On a tree of nodes, children may also run
 // on the node below that one. All ways have the bits of plain loops.
 //
-// The nodes are in this process and share the machine's cores. So nested is ahead by what sending
-// short tasks costs, and not by more cores.
+// The nodes are in this process and share the machine's cores. So more of them than cores gain
+// nothing, and nested is ahead by what the driver is spared. With -unit the tasks that train also
+// wait, as if they were longer, on a core of their own: then nodes count.
 //
 //	go run ./examples/12-nested
-//	go run ./examples/12-nested -app forest -trees 12288 -points 5000 -nodes 8
+//	go run ./examples/12-nested -unit 2ms -nodes 8
+//	go run ./examples/12-nested -app forest -trees 3072 -points 60 -unit 4ms -workers 48
 //	go run ./examples/12-nested -app grid -samples 7500 -values 5 -blocks 48 -rounds 5
 package main
 
@@ -27,18 +29,20 @@ import (
 )
 
 var (
-	app   = flag.String("app", "", "forest or grid (default both)")
-	count = flag.Int("nodes", 4, "agents")
-	turns = flag.Int("turns", 2, "how often each way is gone; the best time counts")
+	app     = flag.String("app", "", "forest or grid (default both)")
+	count   = flag.Int("nodes", 4, "agents")
+	workers = flag.Int("workers", 1, "workers of each agent")
+	unit    = flag.Duration("unit", 0, "what a task that trains waits, beside what it computes")
+	turns   = flag.Int("turns", 2, "how often each way is gone")
 
 	trees = flag.Int("trees", 192, "forest: trees")
 	many  = flag.Int("points", 150, "forest: points to learn from")
-	size  = flag.Int("batch", 48, "forest: trees of a batch")
+	batch = flag.Int("batch", 48, "forest: trees of a batch at least; there are as many batches as agents, if that is so")
 
 	samples = flag.Int("samples", 150, "grid: points, as many as Iris has")
 	values  = flag.Int("values", 4, "grid: values of each of the two parameters")
 	blocks  = flag.Int("blocks", 8, "grid: blocks of the points of a cascade")
-	rounds  = flag.Int("rounds", 2, "grid: rounds of a cascade")
+	rounds  = flag.Int("rounds", 5, "grid: rounds of a cascade at most")
 )
 
 func main() {
@@ -50,7 +54,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	if min(*trees, *many, *size, *values, *blocks, *rounds, *turns, *count) < 1 || *samples < folds {
+	if min(*trees, *many, *batch, *values, *blocks, *rounds, *turns, *count, *workers) < 1 || *unit < 0 || *samples < folds {
 		return errors.New("want at least 1 of everything, and 5 samples")
 	}
 	for _, a := range []struct {
@@ -77,7 +81,7 @@ func run(ctx context.Context) error {
 
 // nodes returns the nodes. In a tree the second half is below the first one.
 func nodes(tree bool) study.Nodes {
-	n := study.Nodes{Parents: make([]string, *count), Ops: []*versions.Op{picks, trains, batches, fits, joins, tests, searches}}
+	n := study.Nodes{Parents: make([]string, *count), Workers: *workers, Ops: []*versions.Op{picks, trains, batches, fits, joins, tests, searches}}
 	if tree {
 		for i := (*count + 1) / 2; i < *count; i++ {
 			n.Parents[i] = fmt.Sprintf("agent%d", i-(*count+1)/2)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/exec"
@@ -24,6 +25,7 @@ var (
 	// trains: IN points, IN sample, OUT tree.
 	trains = study.Op("train", func(_ *versions.Call, p *growing, args []row) error {
 		train(args[2], args[0], args[1], uint64(p.Seed))
+		time.Sleep(*unit)
 		return nil
 	})
 	// batches: IN points, OUT trees. Its end is that of its children.
@@ -80,8 +82,9 @@ func forest() ([]study.Way, error) {
 	nested := func(job exec.Job) error {
 		got = make(row, len(want))
 		all := study.Datum(points)
-		for first := 0; first < *trees; first += *size {
-			part := study.Datum(got[first*treeSize : min(first+*size, *trees)*treeSize])
+		size := max(*batch, (*trees+*count-1) / *count)
+		for first := 0; first < *trees; first += size {
+			part := study.Datum(got[first*treeSize : min(first+size, *trees)*treeSize])
 			if _, err := job.Submit(&graph.Spec{Op: batches, Params: &growing{int64(first)}, Operands: []graph.Operand{study.In(all), study.Out(part)}}); err != nil {
 				return err
 			}

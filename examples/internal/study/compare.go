@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -17,9 +18,10 @@ type Way struct {
 }
 
 // Compare goes so many times through all ways, one after the other, checks each result, and prints
-// the best time of each, and its part of the first way's.
+// the best time and the median of each, and how many times as fast as the first way that is.
 func Compare(ctx context.Context, turns int, ways ...Way) (best []Run, err error) {
 	best = make([]Run, len(ways))
+	times := make([][]time.Duration, len(ways))
 	for turn := range max(turns, 1) {
 		for i := range ways {
 			w := &ways[i]
@@ -30,14 +32,20 @@ func Compare(ctx context.Context, turns int, ways ...Way) (best []Run, err error
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.Name, err)
 			}
+			times[i] = append(times[i], r.Took)
 			if turn == 0 || r.Took < best[i].Took {
 				best[i] = r
 			}
 		}
 	}
+	median := func(i int) time.Duration { return times[i][len(times[i])/2] }
 	for i, r := range best {
-		fmt.Printf("  %-22s %7.1f ms %6.2f of the first, the driver had %6d tasks\n", ways[i].Name,
-			float64(r.Took)/float64(time.Millisecond), float64(r.Took)/float64(best[0].Took), r.Tasks)
+		slices.Sort(times[i])
+		fmt.Printf("  %-18s best %8.1f ms, %5.2f times as fast, median %8.1f ms, %5.2f times, tasks of the driver: %d\n", ways[i].Name,
+			ms(r.Took), ms(best[0].Took)/ms(r.Took), ms(median(i)), ms(median(0))/ms(median(i)), r.Tasks)
 	}
 	return best, nil
 }
+
+// ms returns milliseconds.
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
