@@ -36,7 +36,7 @@ func newGate[T comparable](workers int) gate[T] { return gate[T]{pace: newPace(w
 func (g *gate[T]) enter(x gated[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 && g.taken <= g.pace.size {
+	if len(g.waiting) == 0 && g.room() {
 		g.begins(x)
 		return true
 	}
@@ -45,6 +45,18 @@ func (g *gate[T]) enter(x gated[T]) bool {
 	})
 	g.waiting = slices.Insert(g.waiting, at, x)
 	return false
+}
+
+// gateTime is how long a task takes for which a worker may wait for the gate: some hundred times
+// what that takes. Not measured.
+const gateTime = 10e-3
+
+// room reports whether the runtime is to have another task. If tasks are short it has one more than
+// it executes, so that no worker waits for the gate. A longer one would wait there for long, and
+// could not be given back meanwhile. The caller holds mu.
+func (g *gate[T]) room() bool {
+	short := g.pace.rate.ratio()*gateTime > float64(g.pace.workers)
+	return g.taken < g.pace.size || g.taken == g.pace.size && short
 }
 
 // begins notes that the runtime gets a task. The caller holds mu.
@@ -83,7 +95,7 @@ func (g *gate[T]) aside(x T, next []T) []T {
 // more appends the tasks to next for which there is room, and which are to begin. The caller
 // holds mu.
 func (g *gate[T]) more(next []T) []T {
-	for n := len(g.waiting); n > 0 && g.taken <= g.pace.size; n-- {
+	for n := len(g.waiting); n > 0 && g.room(); n-- {
 		t := g.waiting[n-1]
 		g.waiting = slices.Delete(g.waiting, n-1, n)
 		g.begins(t)

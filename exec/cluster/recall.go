@@ -94,26 +94,30 @@ func (s *scheduler) recall(to, from int) recall {
 		return cmp.Or(cmp.Compare(a.task.Priority, b.task.Priority), cmp.Compare(b.task.ID(), a.task.ID()))
 	})
 	taken, load, left := x.taken+x.asked, x.load, *v
-	wait, rest := 0.0, 0.0
+	wait, rest := 0.0, 0.0 // with those that are wanted so far, but for the last one
 	for _, f := range last {
-		full := taken >= 2*x.workers || left.taken <= left.workers
-		if !full {
-			if rest = left.rest(); taken >= x.workers {
-				wait = load / float64(x.workers)
+		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
+		sooner := func(wait, rest float64) bool {
+			// Of what it has the node has done a part: half of a task on each worker, say.
+			return run > 0 && wait+run+2*move <= rest-f.cost/float64(2*f.width)
+		}
+		if taken < 2*x.workers && left.taken > left.workers {
+			now, then := 0.0, left.rest()
+			if taken >= x.workers {
+				now = load / float64(x.workers)
+			}
+			if sooner(now, then) {
+				wait, rest = now, then
+				r.tasks = append(r.tasks, uint64(f.task.ID()))
+				taken, load = taken+f.width, load+float64(f.width)*run
+				left.taken, left.load = left.taken-f.width, left.load-f.cost
+				r.most++
+				continue
 			}
 		}
-		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
-		// Of what it has the node has done a part: half of a task on each worker, say.
-		if run == 0 || wait+run+2*move > rest-f.cost/float64(2*f.width) {
-			continue
+		if r.most > 0 && sooner(wait, rest) { // in place of one that has begun
+			r.tasks = append(r.tasks, uint64(f.task.ID()))
 		}
-		r.tasks = append(r.tasks, uint64(f.task.ID()))
-		if full { // in place of one that has begun
-			continue
-		}
-		taken, load = taken+f.width, load+float64(f.width)*run
-		left.taken, left.load = left.taken-f.width, left.load-f.cost
-		r.most++
 	}
 	if r.most > 0 {
 		v.called, v.caller, v.had = taken-x.taken-x.asked, to, v.has

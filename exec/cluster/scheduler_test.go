@@ -358,6 +358,24 @@ func TestRecall(t *testing.T) {
 	if v.seats[2].asked != 0 {
 		t.Errorf("it has answered, and tasks of %d workers are to come", v.seats[2].asked)
 	}
+	// If one worker is free it wants one task, but names all, as that one may have begun.
+	for i := range workers - 1 {
+		own := &graph.Datum{Key: graph.Key{Matrix: 3, I: int32(i)}}
+		v.data.put(own, &entry{datum: own, holders: []int{2}, version: 1, ref: transport.Ref{Matrix: 3, I: int32(i), Version: 1}})
+		x, _ := v.graph.Add(&graph.Spec{Op: short, Operands: []graph.Operand{{Datum: own, Mode: graph.Out}}})
+		v.took(x, 2, nil)
+	}
+	v.land(1, first.ID())
+	v.seats[1].vain, v.seats[2].waiting = false, nil
+	if all := v.recalls(); len(all) != 1 || all[0].most != 1 || len(all[0].tasks) != 2*workers-1 {
+		t.Errorf("for one worker it is to give back %v", all)
+	}
+	for _, f := range v.flying {
+		if f.node == 2 {
+			v.land(2, f.task.ID())
+		}
+	}
+	v.answered(1)
 	// What would take longer to move than it waits is not named, once that is known.
 	v.ran(2, first, 10*time.Millisecond)
 	v.learned.moved(1, 2, 1, 1<<30, time.Second)
