@@ -23,6 +23,9 @@ import (
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
+// The commands here only ask an agent, over HTTP. What they ask is in internal/jobs; how an agent
+// answers is in jobs_agent.go.
+
 // jobFlags is where jobs go to, as a command line says it.
 type jobFlags struct{ to, certs string }
 
@@ -42,6 +45,7 @@ func (f *jobFlags) client() (*jobs.Client, error) {
 		return nil, err
 	}
 	if config != nil {
+		// Any name of the cluster will do: an agent may be asked at another address than its name's.
 		_, config = web.Secure(config)
 	}
 	return jobs.NewClient(f.to, config), nil
@@ -193,10 +197,11 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 		return err
 	}
 	fmt.Fprintf(a.out, "job %d is %s\n", j.ID, j.State)
-	for wait && !j.State.Over() {
+	for wait && !j.State.Over() { // five times a second: an agent answers from memory
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx) // the job goes on
+			fmt.Fprintf(a.out, "job %d goes on\n", j.ID)
+			return context.Cause(ctx)
 		case <-time.After(200 * time.Millisecond):
 		}
 		if j, err = c.Job(ctx, j.ID); err != nil {
@@ -206,11 +211,20 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 	if !wait {
 		return nil // a job that has failed by now was submitted all the same
 	}
+	// From here on the exit code is the job's.
 	if j.State == jobs.Done {
 		fmt.Fprintf(a.out, "job %d is done\n", j.ID)
 		return nil
 	}
-	return fmt.Errorf("job %d is %s: %s", j.ID, j.State, j.Error)
+	return unwell(j)
+}
+
+// unwell returns the error of a job that has ended, and not well.
+func unwell(j jobs.Job) error {
+	if j.State == jobs.Failed {
+		return fmt.Errorf("job %d has failed: %s", j.ID, j.Error)
+	}
+	return fmt.Errorf("job %d is %s", j.ID, j.State)
 }
 
 // jobCommand returns a command about a job, or, if one will do, about all of them.
@@ -306,15 +320,28 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 
 // newCancelCommand returns the command labench cancel.
 func newCancelCommand(a *app) *cobra.Command {
-	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7`, false, func(ctx context.Context, c *jobs.Client, id int) error {
-		j, err := c.Cancel(ctx, id)
-		if err == nil && j.State == jobs.Running { // its process has been told; it may take a while
-			_, err = fmt.Fprintf(a.out, "job %d ends\n", id)
-		} else if err == nil {
-			_, err = fmt.Fprintf(a.out, "job %d is %s\n", id, j.State)
+	var remove bool
+	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
+  labench cancel --to 127.0.0.1:7500 7 --remove`, false, func(ctx context.Context, c *jobs.Client, id int) error {
+		do := c.Cancel
+		if remove {
+			do = c.Remove
 		}
+		j, err := do(ctx, id)
+		if err != nil {
+			return err
+		}
+		text := "job %d is %s\n"
+		switch j.State {
+		case jobs.Running: // its process has been told; it may take a while
+			text = "job %d was %s, and ends\n"
+		case jobs.Done, jobs.Failed:
+			text = "job %d had ended, and is %s: --remove removes it\n"
+		}
+		_, err = fmt.Fprintf(a.out, text, id, j.State)
 		return err
 	})
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove a job that has ended, with its report, log and matrix")
 	return cmd
 }
 
@@ -324,6 +351,7 @@ func newResultCommand(a *app) *cobra.Command {
 	var matrix string
 	cmd, _ := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
   labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
+		// What it has comes as the agent has it: the report is one line of JSON.
 		switch {
 		case log && matrix != "":
 			return usage(errors.New("--log and --matrix exclude each other"))
@@ -335,7 +363,7 @@ func newResultCommand(a *app) *cobra.Command {
 			}
 			j, err := c.Job(ctx, id)
 			if err == nil && j.State != jobs.Done { // its result is wrong, and the report says so
-				err = fmt.Errorf("job %d is %s: %s", id, j.State, j.Error)
+				err = unwell(j)
 			}
 			return err
 		}

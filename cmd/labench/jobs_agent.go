@@ -41,7 +41,7 @@ const spoolPatience = patience + 5*time.Second
 // agents that this one, a node on the address at, knows. End waits until the last one has ended.
 func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string, log *slog.Logger) (end func() error, err error) {
 	switch {
-	case f.listen == "" && f.spool == "":
+	case f.listen == "" && f.spool == "": // most agents take no jobs
 		return func() error { return nil }, nil
 	case f.listen == "" || f.spool == "":
 		return nil, usage(errors.New("--jobs and --spool need each other"))
@@ -50,6 +50,8 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 	if err != nil {
 		return nil, err
 	}
+	// Jobs are processes of this program: one that runs out of memory, or crashes, takes neither the
+	// agent nor other jobs with it.
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -97,6 +99,7 @@ func jobWords(j *jobs.Job, dir string, n *nodeFlags, at string) []string {
 	words := append([]string{j.Args[0], "--repeat", "1", "--warmup", "0"}, j.Args[1:]...)
 	words = append(words, "--cluster", at, "--idle", "--json", "--workers", "1",
 		"--name", n.name, "--job", strconv.Itoa(j.ID), "--node-timeout", n.timeout.String())
+	// It joins the cluster with the agent's certificate, whoever submitted it.
 	if n.certs != "" {
 		words = append(words, "--certs", n.certs)
 	}

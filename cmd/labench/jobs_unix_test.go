@@ -62,7 +62,7 @@ func TestSubmit(t *testing.T) {
 	if code, _, errs = ask("submit", strings.Fields("--wait --input "+matrix+" cholesky")...); code != exitFailed || !strings.Contains(errs, "symmetric") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs = ask("result", "2"); code != exitFailed || !strings.Contains(errs, "job 2 is failed") || !strings.Contains(errs, "symmetric") {
+	if code, _, errs = ask("result", "2"); code != exitFailed || !strings.Contains(errs, "job 2 has failed") || !strings.Contains(errs, "symmetric") {
 		t.Errorf("the result of a job that has failed: exit code %d: %s", code, errs)
 	}
 	large := strings.Fields("cholesky -n 20000 --nb 128 --distributed")
@@ -85,7 +85,7 @@ func TestSubmit(t *testing.T) {
 	kill()
 	_, to = agent()
 	running(2)
-	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 ends") {
+	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 was running, and ends") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -98,7 +98,10 @@ func TestSubmit(t *testing.T) {
 		}
 	}
 	narrow(t, "status", out)
-	if code, out, errs = ask("cancel", "1"); code != 0 || !strings.Contains(out, "job 1 is removed") {
+	if code, out, errs = ask("cancel", "1"); code != 0 || !strings.Contains(out, "job 1 had ended, and is done") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = ask("cancel", "1", "--remove"); code != 0 || !strings.Contains(out, "job 1 is removed") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -30,6 +31,7 @@ func NewClient(address string, config *tls.Config) *Client {
 	if config != nil {
 		base = "https://"
 	}
+	// A time limit of the whole request would end large matrices: do watches over silence instead.
 	return &Client{address, base + address + "/v1/jobs", &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // no agent says so
 		Transport: &http.Transport{
@@ -46,6 +48,8 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input io.Reader, size int64, take func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// A request ends if nothing goes or comes for so long: late is put off with each piece of an
+	// input, and once more when the answer begins.
 	wait := c.silence
 	if input != nil {
 		wait = answerMost // the agent answers when all is on its disk
@@ -56,7 +60,7 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 	if err != nil {
 		return &Error{BadSpec, err.Error()}
 	}
-	if method == http.MethodPost {
+	if method != http.MethodGet { // the server asks for the header with all that changes something
 		text, err := json.Marshal(spec)
 		if err != nil {
 			return &Error{BadSpec, err.Error()}
@@ -78,9 +82,14 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 	}
 	defer a.Body.Close()
 	late.Reset(answerMost)
+	// Refusals are JSON. What is none comes from something else that listens there.
 	if a.StatusCode != http.StatusOK {
 		e := &Error{}
-		if err := json.NewDecoder(io.LimitReader(a.Body, 1<<20)).Decode(e); err != nil || e.Kind == "" {
+		text, _ := io.ReadAll(io.LimitReader(a.Body, 1<<20))
+		if err := json.Unmarshal(text, e); err != nil || e.Kind == "" {
+			if strings.Contains(string(text), "HTTP request to an HTTPS server") { // net/http says so
+				return &Error{Broken, c.address + " wants a certificate of the cluster: --certs"}
+			}
 			return &Error{Broken, fmt.Sprintf("%s answers with status %d, as nothing does that takes jobs", c.address, a.StatusCode)}
 		}
 		return e
@@ -126,7 +135,13 @@ func (c *Client) Job(ctx context.Context, id int) (j Job, err error) {
 	return j, err
 }
 
-// Cancel cancels a job.
+// Remove removes a job that has ended, with its files.
+func (c *Client) Remove(ctx context.Context, id int) (j Job, err error) {
+	err = c.do(ctx, http.MethodDelete, fmt.Sprintf("/%d", id), nil, nil, 0, into(&j))
+	return j, err
+}
+
+// Cancel cancels a job, unless it has ended.
 func (c *Client) Cancel(ctx context.Context, id int) (j Job, err error) {
 	err = c.do(ctx, http.MethodPost, fmt.Sprintf("/%d/cancel", id), nil, nil, 0, into(&j))
 	return j, err

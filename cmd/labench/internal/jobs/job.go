@@ -43,7 +43,8 @@ const (
 	wordMost = 200 // bytes of each
 )
 
-// check returns what is wrong with a Spec, as far as can be said without knowing operations.
+// check returns what is wrong with a Spec, which may come from a stranger or from a file that was
+// changed by hand, as far as can be said without knowing operations.
 func (s *Spec) check() error {
 	if len(s.Args) == 0 || len(s.Args) > argsMost {
 		return &Error{BadSpec, fmt.Sprintf("%d words, want an operation and its flags, %d words at most", len(s.Args), argsMost)}

@@ -201,8 +201,21 @@ func TestJobs(t *testing.T) {
 	if err != nil || states != "done failed cancelled cancelled done " {
 		t.Errorf("%s, %v", states, err)
 	}
-	if j, err := x.Cancel(t.Context(), 5); err != nil || j.State != Removed {
-		t.Errorf("a job that has ended: %+v, %v", j, err)
+	if j, err := x.Cancel(t.Context(), 5); err != nil || j.State != Done {
+		t.Errorf("a job that has ended is cancelled: %+v, %v", j, err)
+	}
+	if err := x.Fetch(t.Context(), 5, "report", io.Discard); err != nil {
+		t.Errorf("its report, after that: %v", err)
+	}
+	x.submit(t, "long")
+	if _, err := x.Remove(t.Context(), 6); !is(err, NotYet) || !strings.Contains(err.Error(), "cancel it first") {
+		t.Errorf("a job that has not ended is removed: %v", err)
+	}
+	if j, err := x.Remove(t.Context(), 5); err != nil || j.State != Removed {
+		t.Errorf("a job that has ended is removed: %+v, %v", j, err)
+	}
+	if _, err := x.Remove(t.Context(), 5); !is(err, NotFound) {
+		t.Errorf("a job is removed twice: %v", err)
 	}
 	if _, err := x.Job(t.Context(), 5); !is(err, NotFound) {
 		t.Errorf("a job that was removed: %v", err)
@@ -213,7 +226,7 @@ func TestJobs(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "1")); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := x.Cancel(t.Context(), 1); err != nil || j.State != Removed {
+	if j, err := x.Remove(t.Context(), 1); err != nil || j.State != Removed {
 		t.Errorf("a job whose directory a person has removed: %+v, %v", j, err)
 	}
 }

@@ -36,6 +36,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// What one agent keeps is bounded, so that whoever may submit cannot fill its disk or its memory.
 const (
 	queueMost  = 100      // jobs that wait; more are refused
 	keepMost   = 100      // jobs that have ended; older ones go
@@ -56,7 +57,7 @@ type Queue struct {
 	lock  *os.File      // of the spool
 	wake  chan struct{} // capacity 1: there may be a job to run
 
-	disk sync.Mutex // before mu
+	disk sync.Mutex // before mu; it is held while files are written, so for as long as a disk takes
 	last int        // the largest number that was given
 	stop func()     // ends the job that runs, because it is cancelled
 
@@ -71,6 +72,7 @@ type Queue struct {
 // the queue's until Close, and until the process of its last job has ended, however its agent did:
 // Open waits for that until ctx ends. The error is an *Error then, of kind [Locked].
 func Open(ctx context.Context, opt Options) (*Queue, error) {
+	// The lock first: until then another agent may be writing what would be read here.
 	q := &Queue{opt: opt, spool: spool(opt.Dir), jobs: map[int]*Job{}, wake: make(chan struct{}, 1)}
 	var err error
 	if q.lock, err = q.spool.lock(ctx); err != nil {
@@ -79,7 +81,7 @@ func Open(ctx context.Context, opt Options) (*Queue, error) {
 	if err := q.restore(); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
-	q.look()
+	q.look() // for those that waited when the last agent ended
 	return q, nil
 }
 
@@ -101,6 +103,8 @@ func (q *Queue) restore() error {
 			}
 			continue
 		}
+		// A new job gets a number above all that there are. Those of jobs that were removed may come
+		// again only if they were the last ones.
 		q.jobs[j.ID], q.last = j, max(q.last, j.ID)
 		if j.State == Running { // an agent that ends in good order leaves none
 			j.Lost++
@@ -122,7 +126,7 @@ func (q *Queue) restore() error {
 	return nil
 }
 
-// look has Run look for a job.
+// look has Run look for a job. It never waits: one look finds all jobs that there are by then.
 func (q *Queue) look() {
 	select {
 	case q.wake <- struct{}{}:
@@ -154,7 +158,7 @@ func (q *Queue) admit(size int64) (id int, err error) {
 		left -= q.spool.size(id)
 	}
 	if left <= 0 || size > left {
-		return 0, &Error{TooLarge, fmt.Sprintf("the agent has room for %d bytes more", max(left, 0))}
+		return 0, &Error{TooLarge, fmt.Sprintf("the input has %d bytes, and the agent has room for %d more in its --spool-limit: remove jobs that have ended, or raise it", size, max(left, 0))}
 	}
 	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // somebody else's directories have numbers, too
 		q.last++
@@ -172,6 +176,7 @@ func (q *Queue) admit(size int64) (id int, err error) {
 // Submit queues a job, and returns it. The input, of so many bytes, is read first; it may be nil.
 // The error is an *Error, or that of reading the input, and then there is no job.
 func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, error) {
+	// What can be refused without looking at the disk is refused first, before any input is read.
 	err := s.check()
 	if err == nil {
 		if err = q.opt.Check(&s); err != nil {
@@ -194,12 +199,13 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 	if j.State = Queued; err == nil {
 		err = q.spool.write(j)
 	}
+	// From here on the file itself counts, and not what was announced.
 	q.mu.Lock()
 	q.coming, q.bytes = q.coming-1, q.bytes-size
 	if err == nil {
 		q.jobs[j.ID] = j
 	}
-	told := *j
+	told := *j // a copy: Run may begin it at once
 	q.mu.Unlock()
 	if err != nil { // nobody has heard of the job yet
 		_ = q.spool.remove(j.ID)
@@ -241,6 +247,8 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 	if file != FileLog && !j.State.Over() {
 		return nil, &Error{NotYet, fmt.Sprintf("job %d is %s", id, j.State)}
 	}
+	// No lock is held from here on: a job that is removed meanwhile is not found, or its open files
+	// are read to their end.
 	f, err := os.Open(q.spool.at(id, file))
 	if err == nil && file == FileReport { // it is there from the start, and a job may end without one
 		if info, wrong := f.Stat(); wrong != nil || info.Size() == 0 {
@@ -258,8 +266,9 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 	return f, nil
 }
 
-// Cancel ends a job, or removes one that has ended, and returns it as it stands: one that runs is
-// still running, and cancelled a little later. The error is an *Error.
+// Cancel ends a job, and returns it as it stands: one that runs is still running, and cancelled a
+// little later. One that has ended stays as it is, with its files: who cancels it may not have known
+// of its end. The error is an *Error.
 func (q *Queue) Cancel(id int) (Job, error) {
 	q.disk.Lock()
 	defer q.disk.Unlock()
@@ -267,9 +276,6 @@ func (q *Queue) Cancel(id int) (Job, error) {
 	switch {
 	case j == nil: // Job says so
 	case j.State.Over():
-		told := *j
-		told.State = Removed
-		return told, q.drop(j)
 	case j.State == Running:
 		// Written down before it is stopped: if this process dies before the job has ended, the
 		// next one must not begin it again.
@@ -281,6 +287,22 @@ func (q *Queue) Cancel(id int) (Job, error) {
 	return q.Job(id)
 }
 
+// Remove removes a job that has ended, with its files, and returns what it was. The error is an
+// *Error.
+func (q *Queue) Remove(id int) (Job, error) {
+	q.disk.Lock()
+	defer q.disk.Unlock()
+	told, err := q.Job(id)
+	switch {
+	case err != nil:
+		return told, err
+	case !told.State.Over():
+		return told, &Error{NotYet, fmt.Sprintf("job %d is %s: cancel it first", id, told.State)}
+	}
+	told.State = Removed
+	return told, q.drop(q.job(id))
+}
+
 // job returns a job, nil if there is none. The caller holds disk, and may read all of it but Part
 // and Left without mu.
 func (q *Queue) job(id int) *Job {
@@ -289,7 +311,8 @@ func (q *Queue) job(id int) *Job {
 	return q.jobs[id]
 }
 
-// change changes a job, and writes down where it stands. The caller holds disk.
+// change changes a job, and writes down where it stands. The caller holds disk. If the disk fails the
+// job goes on all the same: after a crash it stands where job.json has it.
 func (q *Queue) change(j *Job, how func()) {
 	q.mu.Lock()
 	how()
@@ -348,7 +371,8 @@ func (q *Queue) drop(j *Job) error {
 	return nil
 }
 
-// Run runs jobs until ctx ends. The one that runs then is ended, and queued again.
+// Run runs jobs until ctx ends, one after the other: each takes all agents. The one that runs then is
+// ended, and queued again. It is called once.
 func (q *Queue) Run(ctx context.Context) {
 	for {
 		select {
@@ -392,6 +416,7 @@ func (q *Queue) run(ctx, own context.Context, j *Job) {
 	q.disk.Lock()
 	defer q.disk.Unlock()
 	q.stop() // which only frees what own has
+	// How the process ended comes before what was asked of it: a result that is there is kept.
 	switch {
 	case err == nil: // also if it was cancelled, and had done its work by then
 		q.ends(j, Done, "")
@@ -422,6 +447,8 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
+	// The process has three ways to talk: its input, whose end tells it to end; its output, for
+	// progress and the report; its errors, which are the log.
 	c := q.opt.Command(j, dir)
 	stdin, err := c.StdinPipe()
 	if err != nil {
@@ -463,6 +490,7 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	// A report is kept as it comes. Of one that grows without end the rest is read and dropped: the
 	// process would wait for ever to write it.
 	for to := (&capped{w: report, left: logMost}); ; {
+		// The last line may lack its end: it comes with an error, and counts all the same.
 		line, err := lines.ReadString('\n')
 		var done, total int
 		if n, _ := fmt.Sscanf(line, "progress %d %d", &done, &total); n == 2 {
@@ -499,6 +527,7 @@ func (q *Queue) reason(id int, err error) string {
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, reasonMost))
 	said := string(text)
+	// labench says last why it fails, maybe in several lines. Before that are warnings.
 	if i := strings.LastIndex(said, "labench: "); i >= 0 {
 		return strings.Join(strings.Fields(said[i+len("labench: "):]), " ")
 	}
@@ -513,6 +542,7 @@ type capped struct {
 
 // Write implements [io.Writer].
 func (c *capped) Write(b []byte) (int, error) {
+	// All of b counts as written: an error would stop who writes, and with it the job.
 	n := min(len(b), c.left)
 	c.left -= n
 	if _, err := c.w.Write(b[:n]); err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// headerJob has the Spec of a job, as JSON; cancelling has it, too. A page in a browser cannot
+// headerJob has the Spec of a job, as JSON; cancelling and removing have it, too. A page in a browser cannot
 // send it to another place than its own.
 const headerJob = "X-Tessera-Job"
 
@@ -54,7 +54,8 @@ func fileOf(what string) string {
 //	POST /v1/jobs              submit; headerJob is the Spec, the body the input's file
 //	GET  /v1/jobs              all jobs
 //	GET  /v1/jobs/7            a job
-//	POST /v1/jobs/7/cancel     cancel it
+//	POST /v1/jobs/7/cancel     cancel it, unless it has ended
+//	DELETE /v1/jobs/7          remove it, if it has
 //	GET  /v1/jobs/7/log        and so report and matrix
 type Server struct {
 	queue  *Queue
@@ -63,6 +64,8 @@ type Server struct {
 	conns  atomic.Int64 // that are open
 }
 
+// A client that does not talk, or does so slowly, holds up nobody else, and its connection ends. But
+// a matrix may take long, as long as something of it comes.
 const (
 	pause      = time.Minute // the longest in which nothing of a request comes
 	answerMost = time.Hour   // the longest that an answer takes: a matrix may be large
@@ -118,6 +121,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	status := http.StatusOK
 	if err != nil {
+		// Errors of other kinds come from reading the body: the client learns at least why.
 		e := (*Error)(nil)
 		if !errors.As(err, &e) {
 			e = &Error{Broken, err.Error()}
@@ -144,6 +148,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if !ok || rest != "" && rest[0] != '/' {
 		return nil, &Error{NotFound, fmt.Sprintf("%.100q is not served", r.URL.Path)}
 	}
+	// What changes something has to have the header, so that a page in a browser of this machine's
+	// user cannot do it.
 	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
 	asked := r.Header.Get(headerJob) != ""
 	if rest == "" {
@@ -164,6 +170,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	switch file := fileOf(what); {
 	case what == "" && get:
 		return s.queue.Job(id)
+	case what == "" && r.Method == http.MethodDelete && asked:
+		return s.queue.Remove(id)
 	case what == "cancel" && post && asked:
 		return s.queue.Cancel(id)
 	case file != "" && get:
@@ -187,6 +195,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 // submit queues the job that a request has.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	var spec Spec
+	// The Spec is in the header and not in the body, so that the body is the file as it is.
 	d := json.NewDecoder(strings.NewReader(r.Header.Get(headerJob)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&spec); err != nil {

@@ -40,11 +40,13 @@ func (s spool) lock(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, &Error{Broken, err.Error()}
 	}
+	// The file is never removed: who waits for its lock has it open, and another file of the same
+	// name would have another lock.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, &Error{Broken, err.Error()}
 	}
-	for {
+	for { // no system tells who waits for a lock with a time limit
 		got, err := filelock.Try(f)
 		switch {
 		case err != nil:
@@ -110,6 +112,8 @@ func (s spool) write(j *Job) error {
 	if err != nil {
 		return err
 	}
+	// Synced before it gets its name: otherwise a power cut could leave a job.json without text, and
+	// the agent would refuse to start.
 	path := s.at(j.ID, fileJob)
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -129,6 +133,7 @@ func (s spool) put(id int, file string, r io.Reader, size int64) error {
 	if err != nil {
 		return err
 	}
+	// Neither more nor less than was announced: room was kept for just that.
 	if _, err = io.CopyN(f, r, size); err == nil {
 		err = f.Sync()
 	}
@@ -159,7 +164,7 @@ func (s spool) remove(id int) error {
 	return os.RemoveAll(s.at(id, ""))
 }
 
-// size returns the bytes of all files of a job.
+// size returns the bytes of all files of a job. Links do not count, and are not followed.
 func (s spool) size(id int) (sum int64) {
 	_ = filepath.WalkDir(s.at(id, ""), func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
