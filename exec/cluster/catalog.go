@@ -20,6 +20,7 @@ type catalog struct {
 	entries map[*entry]bool
 	homes   map[*entry]*home // of data that lie in the program's memory
 	names   map[transport.Ref]bool
+	coming  int                  // data that the driver fetches early
 	titles  map[[2]uint64]string // of matrices, by the job or set and their numbers
 }
 
@@ -115,40 +116,3 @@ func (c *catalog) index(n *node) int {
 
 // titleOf returns the key of a matrix in placement.titles.
 func titleOf(r transport.Ref) [2]uint64 { return [2]uint64{r.Job, uint64(r.Matrix)} }
-
-// scarce returns the error of a task for which no node has the memory. Of the nodes that are there
-// and can execute it, it names that with the most.
-func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *MemoryError {
-	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
-	for i, n := range c.nodes {
-		if !s.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
-			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
-			if err.Need <= err.Memory {
-				err.Kept = n.memory.kept(i, uses)
-			}
-		}
-	}
-	return err
-}
-
-// early has a driver that has nothing else to do fetch what the program is to have in the end,
-// while others still compute.
-func (c *catalog) early(e *entry) {
-	h := c.homes[e]
-	if h == nil || !c.opt.Idle || !c.fixed || e.has(0) {
-		return
-	}
-	number, ref := c.number, e.ref
-	c.work.store.take(ref, h, c.holders(e), func(err error) {
-		if err != nil {
-			return // Wait tries again
-		}
-		go func() {
-			c.placing.Lock()
-			defer c.placing.Unlock()
-			if c.number == number && e.ref == ref {
-				e.read(0)
-			}
-		}()
-	})
-}

@@ -489,6 +489,33 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryResults: what tasks leave for the program may be more than all agents may keep: the
+// driver gets it when there is little room.
+func TestMemoryResults(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(6) {
+		const most = 16 * 8
+		n := start(t, 2, func(o *cluster.Options) { o.Idle, o.Memory = seed%2 == 0, most })
+		p := newProgram(n.op, rand.New(rand.NewPCG(seed, 0)), 200, 400, 0)
+		j := n.NewJob(t.Context())
+		for i := range p.specs {
+			if _, err := j.Submit(&p.specs[i]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		p.check(t)
+		for _, u := range n.Usage()[1:] {
+			if u.Peak > most || u.Peak == 0 {
+				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+			}
+		}
+		n.Close()
+	}
+}
+
 // TestMemoryLost: what is made again after the loss of an agent keeps to the caps of the others.
 func TestMemoryLost(t *testing.T) {
 	leaves(t)

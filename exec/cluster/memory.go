@@ -82,8 +82,7 @@ func (m *memory) room(node int, uses []*entry, drop func(*entry)) bool {
 	var copies []copy
 	var free int64
 	for e, s := range m.spots {
-		// The first holder is whom others were told of: it keeps what it has.
-		if s.pins == 0 && (e.spare || len(e.holders) == 0 || e.holders[0] != node) && !slices.Contains(uses, e) {
+		if s.pins == 0 && !m.keeps(e) && !slices.Contains(uses, e) {
 			copies = append(copies, copy{e, s})
 			free += s.bytes
 		}
@@ -102,6 +101,16 @@ func (m *memory) room(node int, uses []*entry, drop func(*entry)) bool {
 		m.forget(c.e)
 	}
 	return true
+}
+
+// keeps reports whether the node has to keep a datum that no task uses there, because others will be
+// told that it has it: it is the first of the holders. If the driver has it, too, it is enough that
+// that one does.
+func (m *memory) keeps(e *entry) bool {
+	if e.spare || len(e.holders) == 0 || e.holders[0] != m.node {
+		return false
+	}
+	return m.node == 0 || e.set != 0 || !e.has(0)
 }
 
 // spares reports whether a second copy of so many bytes leaves some room for tasks.
@@ -164,7 +173,7 @@ func (m *memory) forget(e *entry) bool {
 // kept returns the bytes that cannot make room for a task.
 func (m *memory) kept(node int, uses []*entry) (n int64) {
 	for e, s := range m.spots {
-		if len(e.holders) > 0 && e.holders[0] == node && !e.spare && !slices.Contains(uses, e) {
+		if m.keeps(e) && !slices.Contains(uses, e) {
 			n += s.bytes
 		}
 	}

@@ -180,39 +180,6 @@ func (p *placement) dismiss() bool {
 	return true
 }
 
-// squeeze sees to it that something happens when all tasks that could be given wait for
-// memory, and none is under way: one goes to whoever has room, or ends the job. It reports
-// whether there may be more to give.
-func (p *placement) squeeze() bool {
-	t, i := p.sched.squeeze()
-	if t == nil {
-		return false
-	}
-	if i >= 0 {
-		p.give(t, i)
-		return true
-	}
-	for k, n := range p.nodes {
-		if !p.sched.absent(k) && n.memory.pinned() {
-			p.starved[p] = p.place
-			return false
-		}
-	}
-	p.outcome.Abort(p.scarce(&p.sched.seating, t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
-	return true // all are cancelled
-}
-
-// relieved has other jobs try again to give tasks that wait for memory: some may be free now.
-// The caller holds mu.
-func (p *placement) relieved() {
-	for q, place := range p.starved {
-		if q != p {
-			delete(p.starved, q)
-			place()
-		}
-	}
-}
-
 // give gives a node a task, or cancels it. It says of each operand which version the task
 // reads, and from whom the node can have it: of those that the directory knows now. The
 // caller holds mu.
@@ -538,15 +505,6 @@ func (p *placement) leave(e *entry) {
 	p.spare(e)
 	if e.users == 0 && p.unused != nil {
 		p.unused(e)
-	}
-}
-
-// spare has copies of a datum dropped if no task will read it any more.
-func (p *placement) spare(e *entry) {
-	if e.users == 0 && p.sealed && !p.again {
-		if p.sched.shed(e); p.outcome.Why() == nil {
-			p.early(e)
-		}
 	}
 }
 

@@ -84,7 +84,9 @@ func (n *Nodes) Run(ctx context.Context, submit func(exec.Job) error) (r Run, er
 	}
 	r.Tasks, r.Took = job.Completed(), time.Since(began)
 	for _, u := range driver.Usage() {
-		r.Peak = max(r.Peak, u.Peak)
+		if u.Node != opt.Transport.Self() { // the driver has what the program is to have
+			r.Peak = max(r.Peak, u.Peak)
+		}
 	}
 	return r, nil
 }
