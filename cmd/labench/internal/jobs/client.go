@@ -78,6 +78,9 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 		if u := (*url.Error)(nil); errors.As(err, &u) {
 			err = u.Err // without the address, which is said once
 		}
+		if strings.Contains(err.Error(), "HTTP response to HTTPS client") { // net/http says so
+			return &Error{Broken, c.address + " takes jobs without certificates: leave --certs out"}
+		}
 		return &Error{Broken, fmt.Sprintf("%s does not answer: %v", c.address, err)}
 	}
 	defer a.Body.Close()

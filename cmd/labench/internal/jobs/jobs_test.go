@@ -588,7 +588,15 @@ func TestTrust(t *testing.T) {
 	}
 	c := NewClient(address, nil)
 	defer c.Close()
-	if _, err := c.Jobs(t.Context()); !is(err, Broken) {
+	if _, err := c.Jobs(t.Context()); !is(err, Broken) || !strings.Contains(err.Error(), "wants a certificate") {
 		t.Errorf("without TLS: %v", err)
+	}
+	plain := httptest.NewServer(nil)
+	defer plain.Close()
+	_, client := web.Secure(config)
+	c = NewClient(plain.Listener.Addr().String(), client)
+	defer c.Close()
+	if _, err := c.Jobs(t.Context()); !is(err, Broken) || !strings.Contains(err.Error(), "without certificates") {
+		t.Errorf("with TLS, where there is none: %v", err)
 	}
 }
