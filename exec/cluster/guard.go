@@ -216,7 +216,7 @@ func (j *job) copied(n *node, ends []end) []end {
 		}
 	}
 	j.place()
-	j.relieved()
+	j.relieve(&j.placement)
 	return slices.DeleteFunc(ends, copies)
 }
 

@@ -253,7 +253,7 @@ func (j *job) Wait() error {
 	j.number, j.data, j.entries, j.names, j.homes = 0, nil, nil, nil, nil
 	j.graph.Release()
 	delete(j.starved, &j.placement)
-	j.relieved()
+	j.relieve(&j.placement)
 	j.mu.Unlock()
 	return j.Err()
 }

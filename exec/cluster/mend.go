@@ -269,7 +269,7 @@ func (r *replay) end() {
 		c.spare = true
 	}
 	delete(r.starved, &r.placement)
-	defer r.relieved()
+	defer r.relieve(&r.placement)
 	number := r.number
 	if number == 0 {
 		return

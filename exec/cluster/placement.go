@@ -180,6 +180,32 @@ func (p *placement) dismiss() bool {
 	return true
 }
 
+// squeeze sees to it that something happens when all tasks that could be given wait for
+// memory, and none is under way: one goes to whoever has room, or the driver gets what the program
+// is to have, or the job ends. It reports whether there may be more to give.
+func (p *placement) squeeze() bool {
+	t, i := p.sched.squeeze()
+	if t == nil {
+		return false
+	}
+	if i >= 0 {
+		p.give(t, i)
+		return true
+	}
+	for k, n := range p.nodes {
+		if !p.sched.absent(k) && n.memory.pinned() {
+			p.starved[p] = p.place
+			return false
+		}
+	}
+	if p.eases() {
+		p.starved[p] = p.place
+		return false
+	}
+	p.outcome.Abort(p.scarce(&p.sched.seating, t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
+	return true // all are cancelled
+}
+
 // give gives a node a task, or cancels it. It says of each operand which version the task
 // reads, and from whom the node can have it: of those that the directory knows now. The
 // caller holds mu.
@@ -362,7 +388,7 @@ func (p *placement) ended(n *node, m ended) {
 		p.ends()
 	}
 	p.place()
-	p.relieved()
+	p.relieve(p)
 	for _, r := range p.sched.recalls() {
 		p.recall(r)
 	}
@@ -505,6 +531,20 @@ func (p *placement) leave(e *entry) {
 	p.spare(e)
 	if e.users == 0 && p.unused != nil {
 		p.unused(e)
+	}
+}
+
+// spare has copies of a datum dropped if no task will read it any more. The driver gets it then if
+// it has nothing else to do, and also before that if it leaves little room where it is.
+func (p *placement) spare(e *entry) {
+	if e.users > 0 || p.again {
+		return
+	}
+	if p.sealed {
+		p.sched.shed(e)
+	}
+	if (p.sealed && p.opt.Idle || p.tight(e)) && p.outcome.Why() == nil {
+		p.early(e)
 	}
 }
 

@@ -14,64 +14,6 @@ import (
 //
 // fleet.placing guards all of it.
 
-// squeeze sees to it that something happens when all tasks that could be given wait for
-// memory, and none is under way: one goes to whoever has room, or the driver gets what the program
-// is to have, or the job ends. It reports whether there may be more to give.
-func (p *placement) squeeze() bool {
-	t, i := p.sched.squeeze()
-	if t == nil {
-		return false
-	}
-	if i >= 0 {
-		p.give(t, i)
-		return true
-	}
-	for k, n := range p.nodes {
-		if !p.sched.absent(k) && n.memory.pinned() {
-			p.starved[p] = p.place
-			return false
-		}
-	}
-	if p.coming == 0 {
-		for e := range p.entries {
-			if len(e.holders) > 0 && p.nodes[e.holders[0]].memory.most > 0 {
-				p.early(e)
-			}
-		}
-	}
-	if p.coming > 0 {
-		p.starved[p] = p.place
-		return false
-	}
-	p.outcome.Abort(p.scarce(&p.sched.seating, t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
-	return true // all are cancelled
-}
-
-// relieved has other jobs try again to give tasks that wait for memory: some may be free now.
-// The caller holds mu.
-func (p *placement) relieved() {
-	for q, place := range p.starved {
-		if q != p {
-			delete(p.starved, q)
-			place()
-		}
-	}
-}
-
-// spare has copies of a datum dropped if no task will read it any more. The driver gets it then if
-// it has nothing else to do, and also before that if it leaves little room where it is.
-func (p *placement) spare(e *entry) {
-	if e.users > 0 || p.again {
-		return
-	}
-	if p.sealed {
-		p.sched.shed(e)
-	}
-	if (p.sealed && p.opt.Idle || p.tight(e)) && p.outcome.Why() == nil {
-		p.early(e)
-	}
-}
-
 // early has the driver fetch what the program is to have in the end, while others still compute.
 // After that the nodes need not keep it.
 func (c *catalog) early(e *entry) {
@@ -93,11 +35,7 @@ func (c *catalog) early(e *entry) {
 			default: // a task has written it since
 				c.work.store.drop(ref)
 			}
-			waiting := slices.Collect(maps.Values(c.starved))
-			clear(c.starved)
-			for _, place := range waiting { // there may be room now
-				place()
-			}
+			c.relieve(nil)
 		}()
 	})
 }
@@ -124,4 +62,27 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 		}
 	}
 	return err
+}
+
+// eases has the driver fetch all that the program is to have and that is under a cap, unless it is
+// about to, and reports whether something comes.
+func (c *catalog) eases() bool {
+	if c.coming == 0 {
+		for e := range c.entries {
+			if len(e.holders) > 0 && c.nodes[e.holders[0]].memory.most > 0 {
+				c.early(e)
+			}
+		}
+	}
+	return c.coming > 0
+}
+
+// relieve has jobs, but one, try again to give tasks that wait for memory: some may be free now.
+func (c *catalog) relieve(but any) {
+	for _, q := range slices.Collect(maps.Keys(c.starved)) { // some may wait again
+		if place := c.starved[q]; q != but && place != nil {
+			delete(c.starved, q)
+			place()
+		}
+	}
 }
