@@ -32,6 +32,7 @@ func (c *catalog) early(e *entry) {
 			case err != nil || c.number != number: // Wait tries again, or has ended
 			case e.ref == ref:
 				e.read(0)
+				c.barren = 0
 			default: // a task has written it since
 				c.work.store.drop(ref)
 			}
@@ -67,7 +68,8 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 // eases has the driver fetch all that the program is to have and that is under a cap, unless it is
 // about to, and reports whether something comes.
 func (c *catalog) eases() bool {
-	if c.coming == 0 {
+	if c.coming == 0 && c.barren < 10 { // nodes that are about to be lost may give nothing
+		c.barren++
 		for e := range c.entries {
 			if len(e.holders) > 0 && c.nodes[e.holders[0]].memory.most > 0 {
 				c.early(e)
