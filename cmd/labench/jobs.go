@@ -221,10 +221,11 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 
 // unwell returns the error of a job that has ended, and not well.
 func unwell(j jobs.Job) error {
-	if j.State == jobs.Failed {
-		return fmt.Errorf("job %d has failed: %s", j.ID, j.Error)
+	text := fmt.Sprintf("job %d %s", j.ID, j.State.Is())
+	if j.Error != "" {
+		text += ": " + j.Error
 	}
-	return fmt.Errorf("job %d is %s", j.ID, j.State)
+	return errors.New(text)
 }
 
 // jobCommand returns a command about a job, or, if one will do, about all of them.
@@ -331,14 +332,14 @@ func newCancelCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		text := "job %d is %s\n"
+		text := "job %d %s\n"
 		switch j.State {
 		case jobs.Running: // its process has been told; it may take a while
-			text = "job %d was %s, and ends\n"
+			text = "job %d %s, and ends\n"
 		case jobs.Done, jobs.Failed:
-			text = "job %d had ended, and is %s: --remove removes it\n"
+			text = "job %d had ended, and %s: --remove removes it\n"
 		}
-		_, err = fmt.Fprintf(a.out, text, id, j.State)
+		_, err = fmt.Fprintf(a.out, text, id, j.State.Is())
 		return err
 	})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove a job that has ended, with its report, log and matrix")

@@ -85,7 +85,7 @@ func TestSubmit(t *testing.T) {
 	kill()
 	_, to = agent()
 	running(2)
-	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 was running, and ends") {
+	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 is running, and ends") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

@@ -22,6 +22,14 @@ const (
 // Over reports whether the job has ended.
 func (s State) Over() bool { return s == Done || s == Failed || s == Cancelled }
 
+// Is returns what people say of a job in that state: "is queued", "has failed".
+func (s State) Is() string {
+	if s == Failed {
+		return "has failed"
+	}
+	return "is " + string(s)
+}
+
 // Spec is what somebody submits.
 type Spec struct {
 	// Args are an operation of labench and its flags, those that name no file.

@@ -261,7 +261,7 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 		if j.Error != "" {
 			why = ": " + j.Error
 		}
-		return nil, &Error{NotFound, fmt.Sprintf("job %d is %s, and has no %s%s", id, j.State, file, why)}
+		return nil, &Error{NotFound, fmt.Sprintf("job %d %s, and has no %s%s", id, j.State.Is(), file, why)}
 	}
 	return f, nil
 }
