@@ -27,7 +27,7 @@ type Info struct {
 	WorkersBy    string   `json:"workers_by"`
 	Pinned       bool     `json:"pinned"` // each worker to a core of its own, or one that it shares
 	Accelerators []string `json:"accelerators,omitempty"`
-	Policy       string   `json:"policy"`
+	Policy       string   `json:"policy"` // "own" for one of Options.NewPolicy
 
 	// Library is the C library of this build, nil without one. Its calls may use
 	// Library.Threads threads, for the whole process: 1, for the workers are the parallelism.
@@ -43,6 +43,9 @@ type Info struct {
 // of a nil engine is about the workers that its calls would start.
 func (e *Engine) Info() Info {
 	x := Info{Go: runtime.Version(), Policy: e.options().Scheduling().String(), Versions: map[string]string{}}
+	if e.options().NewPolicy != nil {
+		x.Policy = "own"
+	}
 	x.Module = modulePath
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {

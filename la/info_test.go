@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/mat"
 )
@@ -54,6 +55,10 @@ func TestInfo(t *testing.T) {
 	if x.Versions["gemm/f64"] != "go" || x.Versions["potrf/f32"] != "go" || x.Workers != 2 || x.Policy != "priority" ||
 		!strings.HasPrefix(x.Module, "github.com/tessera-la/tessera") || x.Processor == "" || x.Go == "" {
 		t.Errorf("%+v", x)
+	}
+	own := la.Options{Workers: 1, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.FIFO, m) }}
+	if x := start(t, own).Info(); x.Policy != "own" {
+		t.Errorf("of a program's own policy: %+v", x)
 	}
 	for _, want := range []string{"workers: 2 (options)", "go: ", "gemm/f64"} {
 		if !strings.Contains(x.String(), want) {
