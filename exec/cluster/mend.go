@@ -49,7 +49,11 @@ func (j *job) mendLost() (err error) {
 		case len(lost) == 0:
 			return nil
 		}
-		j.opt.Log.Info("what was lost with a node is made again", "node", why.Node, "data", len(lost), "tasks", len(plan.tasks))
+		said := []any{"data", len(lost), "tasks", len(plan.tasks)}
+		if why.Node != "" { // otherwise nodes did not give it, and that has been said
+			said = append(said, "node", why.Node)
+		}
+		j.opt.Log.Info("what was lost with a node is made again", said...)
 		r := j.replay(plan)
 		if err = r.run(lost); err == nil {
 			r.adopt(lost)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -426,7 +427,7 @@ func (p *placement) retake(t *graph.Task, node int, e end) {
 // this happens again and again ends the job.
 func (p *placement) vain(e *entry, why error) {
 	names := strings.Join(p.holders(e), ", ")
-	p.opt.Log.Info("nodes did not give what they were to have", "nodes", names, "data", e.called(), "error", why)
+	p.opt.Log.Info("nodes did not give what they were to have", "nodes", cmp.Or(names, "those that have left"), "data", e.called(), "error", why)
 	e.vain()
 	if p.vains++; p.vains > 1000 {
 		p.outcome.Abort(&NodeLostError{Node: names, Err: why})

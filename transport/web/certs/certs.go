@@ -125,6 +125,9 @@ func (a *Authority) Node(dir, name string, valid time.Duration) error {
 func Read(dir string) (config *tls.Config, name string, err error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "node.crt"), filepath.Join(dir, "node.key"))
 	if err != nil {
+		if all, _ := filepath.Glob(filepath.Join(dir, "*", "node.crt")); len(all) > 0 && !exists(filepath.Join(dir, "node.crt")) {
+			return nil, "", &Error{dir, "these are certificates of several nodes: name one of them, as " + filepath.Dir(all[0]), nil}
+		}
 		return nil, "", &Error{dir, "node.crt and node.key cannot be read: " + err.Error(), err}
 	}
 	path := filepath.Join(dir, "ca.crt")
