@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,9 +51,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.hush(args)
 	cmd := a.root()
 	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
-	err := misspelt(cmd, args)
+	cmd, err := misspelt(cmd, args)
 	if err == nil {
-		err = cmd.ExecuteContext(ctx)
+		cmd, err = cmd.ExecuteContextC(ctx)
 	}
 	if err == nil {
 		return exitPassed
@@ -65,6 +66,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitInterrupted
 	}
 	text, remedy := explain(err)
+	if remedy == "" && is[*usageError](err) {
+		remedy = "See " + cmd.CommandPath() + " --help."
+	}
 	fprintWrapped(a.err, "labench: ", text)
 	if remedy != "" {
 		fprintWrapped(a.err, "         ", remedy)
@@ -72,13 +76,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// misspelt returns an error if the command line names an unknown command. Otherwise the
-// error would be about its flags.
-func misspelt(root *cobra.Command, args []string) error {
+// misspelt returns an error if the command line names an unknown command, and the command to
+// which that would belong. Otherwise the error would be about its flags.
+func misspelt(root *cobra.Command, args []string) (*cobra.Command, error) {
 	for cmd := root; len(args) > 0 && !strings.HasPrefix(args[0], "-") && len(cmd.Commands()) > 0; args = args[1:] {
 		word := args[0]
-		if cmd == root && (word == "help" || word == "completion" || strings.HasPrefix(word, "__complete")) {
-			return nil // cobra's
+		switch {
+		case cmd == root && word == "help":
+			continue // for the command that follows
+		case cmd == root && (word == "completion" || strings.HasPrefix(word, "__complete")):
+			return root, nil // cobra's
 		}
 		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 		if i < 0 {
@@ -86,11 +93,11 @@ func misspelt(root *cobra.Command, args []string) error {
 			if cmd.Name() == "explain" {
 				what = "operation"
 			}
-			return usage(&unknownError{what, word, names(cmd)})
+			return cmd, usage(&unknownError{what, word, names(cmd)})
 		}
 		cmd = cmd.Commands()[i]
 	}
-	return nil
+	return root, nil
 }
 
 // exitCode returns the exit code for an error: that of a command line that
@@ -155,8 +162,12 @@ func (e *usageError) Unwrap() error { return e.err }
 
 // noArgs refuses arguments that are not flags.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(fmt.Errorf("%s takes flags only, not %q", cmd.CommandPath(), args[0]))
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("%s takes flags only, not %q", cmd.CommandPath(), args[0])
+	if _, wrong := strconv.Atoi(args[0]); wrong == nil && cmd.Flags().Lookup("n") != nil {
+		err = fmt.Errorf("%w. Did you mean -n %s?", err, args[0])
+	}
+	return usage(err)
 }

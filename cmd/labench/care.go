@@ -13,16 +13,21 @@ const quieter = "Stop what else runs and measure again, or with --repeat 9: the 
 
 // cares returns what a reader should know before trusting the rates of a result, in sentences.
 func cares(r bench.Result) (all []string) {
+	peak := r.PeakDisturbed
 	if r.Load != nil && r.Load.Disturbs(r.Workers) {
-		all = append(all, capital(r.Load.String())+" during the timed runs.")
+		text := capital(r.Load.String()) + " during the timed runs"
+		if peak && r.PeakFraction <= 1 {
+			text, peak = text+"; the peak was disturbed, too", false
+		}
+		all = append(all, text+".")
 	}
 	if r.Spread > quiet.Wide {
 		all = append(all, fmt.Sprintf("The longest run took %s the shortest.", longer(r.Spread)))
 	}
 	if note := abovePeak(r); note != "" {
 		all = append(all, note)
-	} else if r.PeakDisturbed {
-		all = append(all, "Other programs, or the hypervisor, had a part of the cores while the peak was measured: it may be too low.")
+	} else if peak {
+		all = append(all, "Others ran while the peak was measured: it may be too low.")
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,11 @@ authority.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(nodes) == 0 {
 				return usage(errors.New("--nodes names no node"))
+			}
+			for i, n := range nodes {
+				if slices.Contains(nodes[:i], n) {
+					return usage(fmt.Errorf("--nodes names %s twice", n))
+				}
 			}
 			return a.initCluster(args[0], nodes, valid)
 		},

@@ -173,6 +173,13 @@ func TestFailures(t *testing.T) {
 	if err := os.Mkdir("directory.dot", 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir("certs", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("certs/laptop", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file("certs/laptop/node.crt", "a certificate")
 	messages := map[string]string{}
 	for _, test := range []struct {
 		name string
@@ -181,6 +188,12 @@ func TestFailures(t *testing.T) {
 	}{
 		{"command", []string{"frobnicate"}, exitUsage},
 		{"argument", []string{"gemm", "4096"}, exitUsage},
+		{"help", []string{"help", "machin"}, exitUsage},
+		{"twice", []string{"cluster", "init", "c", "--nodes", "a,b,a"}, exitUsage},
+		{"parent", []string{"agent", "--listen", "127.0.0.1:0", "--workers", "1", "--certs", "certs"}, exitFailed},
+		{"folder", []string{"lu", "--input", "."}, exitFailed},
+		{"planned", []string{"plan", "lu", "--machine", "nofile"}, exitUsage},
+		{"many", []string{"lu", "--workers", "100000"}, exitUsage},
 		{"flag", []string{"gemm", "--size", "4096"}, exitUsage},
 		{"number", []string{"gemm", "-n", "many"}, exitUsage},
 		{"zero", []string{"gemm", "-n", "0", "--repeat", "0", "--warmup", "-1"}, exitUsage},

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
@@ -74,9 +76,12 @@ func explain(err error) (text, remedy string) {
 			remedy += ", or none for the check with --verify=false"
 		}
 		return text, remedy + "."
+	case is[*file.FormatError](err) && strings.Contains(text, "no .npy file"):
+		return text, "NumPy files end in .npy. With --distributed they are the only ones, and not compressed; without it Matrix Market files (.mtx) can be read, too."
 	case is[*file.FormatError](err):
 		return text, "Matrix Market (.mtx) and NumPy (.npy) files can be read, either of them compressed with gzip (.gz)."
 	case is[*versions.UnknownNameError](err):
+		text = strings.ReplaceAll(text, "versions: unknown", "unknown")
 		unknown, _ := errors.AsType[*versions.UnknownNameError](err)
 		for _, x := range builtin.Absent() {
 			if x.Name == unknown.Name {
@@ -97,10 +102,15 @@ func explain(err error) (text, remedy string) {
 			"to find the one that is at fault, and report it."
 	case wrong != nil:
 		return text, "This should not happen. Try other --versions to find the one that is at fault, and report it."
+	case errors.Is(err, syscall.EISDIR):
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			text = e.Path + " is a directory"
+		}
+		return text, "Name a file in it."
+	case is[*cuda.UnavailableError](err) && strings.Contains(text, "without the tag"):
+		return text, "On Linux, make build TAGS=cuda builds bin/labench with it."
 	case errors.Is(err, fs.ErrNotExist):
 		return text, "Check the name of the file."
-	case is[*usageError](err):
-		return text, "See labench --help, and labench COMMAND --help."
 	}
 	return text, ""
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,23 +49,24 @@ cannot run here, "absent" is in other builds.`,
 }
 
 // filter returns the rows whose op or version is among some words, all if there are none. A
-// word that is neither is an *unknownError.
+// word that is neither is an error.
 func filter(rows []inventoryRow, words []string) (chosen []inventoryRow, err error) {
-	var known []string
+	ops, all := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
-		for _, w := range []string{r.Op, r.Version} {
-			if !slices.Contains(known, w) {
-				known = append(known, w)
-			}
-		}
+		ops[r.Op], all[r.Version] = true, true
 		if len(words) == 0 || slices.Contains(words, r.Op) || slices.Contains(words, r.Version) {
 			chosen = append(chosen, r)
 		}
 	}
 	for _, w := range words {
-		if !slices.Contains(known, w) {
-			return nil, &unknownError{"op or version", w, known}
+		if ops[w] || all[w] {
+			continue
 		}
+		names, others := slices.Sorted(maps.Keys(ops)), slices.Sorted(maps.Keys(all))
+		if k := didYouMean(w, slices.Concat(names, others)); k != "" {
+			return nil, fmt.Errorf("unknown op or version %q. %s", w, k)
+		}
+		return nil, fmt.Errorf("unknown op or version %q; ops: %s; versions: %s", w, strings.Join(names, ", "), strings.Join(others, ", "))
 	}
 	return chosen, nil
 }

@@ -16,7 +16,7 @@ func (e *unknownError) Error() string {
 	if k := didYouMean(e.word, e.known); k != "" {
 		return fmt.Sprintf("unknown %s %q. %s", e.what, e.word, k)
 	}
-	return fmt.Sprintf("unknown %s %q; known: %s", e.what, e.word, strings.Join(e.known, ", "))
+	return fmt.Sprintf("unknown %s %q; known: %s", e.what, e.word, strings.Join(slices.Sorted(slices.Values(e.known)), ", "))
 }
 
 // oneOf checks that there is one argument, an operation that is known.

@@ -361,7 +361,17 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 	if f.ranks != nil {
 		want, what = f.ranks.world.Size()-1, "mpi"
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 4*f.timeout, errors.New("no other one answers"))
+	limit, nobody := 4*f.timeout, "no other one answers"
+	if f.ranks == nil && f.local == 0 {
+		if f.certs == "" {
+			nobody += ". Do the agents have certificates? Then this needs --certs, too"
+		}
+		waits := time.AfterFunc(2*time.Second, func() {
+			fprintWrapped(a.err, "labench: ", fmt.Sprintf("waiting for %s at %s, for %v at most", count(want, "agent"), what, limit))
+		})
+		defer waits.Stop()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New(nobody))
 	defer cancel()
 	err = d.Await(ctx, want)
 	for err == nil && f.file != nil && want == f.direct() {

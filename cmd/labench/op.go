@@ -197,7 +197,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	s.Only, s.Fixed, err = parseVersions(f.versions)
 	errs.note(err)
 	s.Exclude, err = versions.ParseNames(f.exclude)
-	errs.note(err)
+	errs.note(listed("exclude", err))
 	if f.given("matrix") {
 		s.Matrix, err = f.kind()
 		errs.note(err)
@@ -209,9 +209,21 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		errs.note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
 	}
 	if len(errs) == 0 || !wrongSizes {
-		errs.note(s.Validate()) // which would say of sizes the same again
+		errs.note(f.named(s.Validate())) // which would say of sizes the same again
 	}
 	return s, errors.Join(errs...)
+}
+
+// named returns what is wrong with a Spec, with flags for the names of its fields.
+func (f *opFlags) named(err error) error {
+	if bad, ok := errors.AsType[*bench.InvalidError](err); ok {
+		for i, p := range bad.Problems {
+			if flag, _, _ := strings.Cut(p, " "); f.given(flag) {
+				bad.Problems[i] = "--" + p
+			}
+		}
+	}
+	return err
 }
 
 // kind returns the kind of matrix that the command line names.
@@ -244,10 +256,18 @@ func parseVersions(list string) (only []string, fixed []versions.Pin, err error)
 		}
 	}
 	if only, err = versions.ParseNames(strings.Join(names, ",")); err != nil {
-		return nil, nil, err
+		return nil, nil, listed("versions", err)
 	}
 	fixed, err = versions.ParsePins(strings.Join(pins, ","))
-	return only, fixed, err
+	return only, fixed, listed("versions", err)
+}
+
+// listed returns what is wrong with the list of versions that a flag has, by the flag's name.
+func listed(flag string, err error) error {
+	if err != nil {
+		err = usage(errors.New("--" + flag + strings.TrimPrefix(err.Error(), "versions")))
+	}
+	return err
 }
 
 // checkVersions returns an error that names the versions that do not exist.

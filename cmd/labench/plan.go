@@ -234,8 +234,8 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 		return usage(joinLine(errs))
 	}
 	m, err := machinefile.Open(f.machine)
-	if k := didYouMean(f.machine, machinefile.Names()); errors.Is(err, fs.ErrNotExist) && k != "" {
-		err = fmt.Errorf("%w. %s", err, k)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = usage(&unknownError{"machine or file", f.machine, machinefile.Names()})
 	}
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 		}
 	}
 	if x.Path > 0 {
-		say("path", "%s in %s that follow one another: no number of workers is faster", brief(inSeconds(x.Path)), count(x.Steps, "task"))
+		say("path", "%s in %s that follow one another: no number of workers takes less", brief(inSeconds(x.Path)), count(x.Steps, "task"))
 	}
 	if x.Rows == 0 {
 		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))

@@ -345,7 +345,7 @@ func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed, severa
 	say("", "%s, %s, on %s", count(r.Workers, "worker"), r.Sched, r.Machine)
 	say("", "%s in all; tasks from the first submission to the last end took %s, and workers were idle for %.0f %% of that",
 		brief(inSeconds(r.Seconds)), brief(inSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
-	say("path", "%s that follow one another: no number of workers is faster", count(asIs.Steps, "task"))
+	say("path", "the longest chain has %s, one after the other: no number of workers takes less", count(asIs.Steps, "task"))
 	b.WriteByte('\n')
 	head := "sched      workers  speed       time   ratio   idle"
 	if several {

@@ -61,7 +61,7 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	line("", "median", r.SecondsMedian, r.GFLOPSMedian)
 	b.WriteByte('\n')
 	if care := cares(r); len(care) > 0 {
-		if r.Disturbed || r.PeakDisturbed {
+		if r.Disturbed {
 			care = append(care, quieter)
 		}
 		text := wrapped(label("care"), strings.Join(care, "\n"))
@@ -154,8 +154,11 @@ func runLine(s bench.Spec, r bench.Result) string {
 		x := newNodesAccount(s, r)
 		workers = fmt.Sprintf("%s with %s", count(len(x.nodes), "node"), count(x.workers, "worker"))
 	}
-	if len(r.Devices) > 0 {
+	switch {
+	case len(r.Devices) > 0:
 		workers += " and " + strings.Join(r.Devices, ", ")
+	case s.Devices == "auto":
+		workers += " and no device"
 	}
 	return fmt.Sprintf("nb = %d, %s, policy %s, %s", r.NB, workers, r.Sched, runs)
 }

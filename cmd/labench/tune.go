@@ -174,7 +174,7 @@ func (a *app) runTune(ctx context.Context, f *tuneFlags, open trialFunc) error {
 	defer line.clear()
 	if !f.json {
 		fprintWrapped(a.out, "", topo.Detect().String())
-		fprintWrapped(a.out, "", fmt.Sprintf("%s in %s; GFLOP/s, the best of up to 4 measurements of each nb", count(len(p.problems), "problem"), span(p.budget)))
+		fprintWrapped(a.out, "", fmt.Sprintf("%s, in %s at most; GFLOP/s, best of up to 4 measurements of each nb", count(len(p.problems), "problem"), span(p.budget)))
 	}
 	var all []tuned
 	end := time.Now().Add(p.budget)

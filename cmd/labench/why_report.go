@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -173,18 +174,29 @@ func (x *account) verdict() []string {
 // everything is counted.
 func (x *account) unsteady() string {
 	var ranges []string
+	var load quiet.Load // the most of each
 	for _, s := range []side{x.one, x.all} {
 		if l := s.result.Load; l != nil && l.Disturbs(s.workers) {
-			ranges = append(ranges, fmt.Sprintf("with %s %s", workers(s.workers), l))
+			load.CPUs, load.Others, load.Steal = l.CPUs, max(load.Others, l.Others), max(load.Steal, l.Steal)
 		}
 		if longest := slices.Max(append(s.result.Times, s.took)); longest > s.took+s.took/5 {
-			ranges = append(ranges, fmt.Sprintf("with %s the runs took from %s to %s", workers(s.workers), brief(s.took), brief(longest)))
+			ranges = append(ranges, fmt.Sprintf("from %s to %s with %s", brief(s.took), brief(longest), workers(s.workers)))
 		}
 	}
-	if ranges == nil {
+	var all []string
+	if load.CPUs > 0 {
+		all = append(all, load.String()+" at most.")
+	}
+	if ranges != nil {
+		all = append(all, "the runs took "+strings.Join(ranges, ", and ")+".")
+	}
+	if all == nil {
 		return ""
 	}
-	return "But take care: " + strings.Join(ranges, ", and ") + ". Other programs disturb; try again on a quiet machine, or with --repeat 9."
+	for i := range all[1:] {
+		all[i+1] = capital(all[i+1])
+	}
+	return "But take care: " + strings.Join(all, " ") + " Try again on a quiet machine, or with --repeat 9."
 }
 
 // reason says what a loss rests on, and which knob there is.
@@ -204,9 +216,9 @@ func (x *account) reason(k lossKind) string {
 		}
 		return what + ": they share caches and memory. Larger tiles (--nb) read less for the same work; labench peak says how much memory gives one core and all."
 	case lossCores:
-		return fmt.Sprintf("The cores are slower together. A loop that needs no memory runs at %s GFLOP/s on one and at %s on %d, %.2f times as much: "+
+		return fmt.Sprintf("The cores are slower together. A loop that needs no memory runs at %s GFLOP/s on one and at %s on %d, %.2f times as much where %d would be ideal: "+
 			"other programs, clock rates or siblings of one core. labench doctor looks for them; no tile size helps.",
-			gflops(x.one.result.PeakGFLOPS), gflops(x.all.result.PeakGFLOPS), x.all.workers, x.all.result.PeakGFLOPS/x.one.result.PeakGFLOPS)
+			gflops(x.one.result.PeakGFLOPS), gflops(x.all.result.PeakGFLOPS), x.all.workers, x.all.result.PeakGFLOPS/x.one.result.PeakGFLOPS, x.all.workers)
 	case lossWork:
 		return fmt.Sprintf("Other tasks ran, %d in all, than with one worker: the algorithm goes by the number of workers. The choices of the operation "+
 			"(--tree of qr) and --nb decide on it.", n)

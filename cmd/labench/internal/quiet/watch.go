@@ -63,7 +63,8 @@ func (w *Watch) stop(seconds float64) (Load, bool) {
 	slack := float64(len(w.allowed)) / userHZ
 	others := now.busy - w.from.busy - (mine - w.mine)
 	steal := now.steal - w.from.steal
-	rate := func(x float64) float64 { return max(x-slack, 0) / seconds }
+	// Nor can anybody have had more than there is.
+	rate := func(x float64) float64 { return min(max(x-slack, 0)/seconds, float64(len(w.allowed))) }
 	return Load{Seconds: seconds, CPUs: len(w.allowed), Others: rate(others), Steal: rate(steal)}, true
 }
 
