@@ -27,7 +27,7 @@ type Info struct {
 	WorkersBy    string   `json:"workers_by"`
 	Pinned       bool     `json:"pinned"` // each worker to a core of its own, or one that it shares
 	Accelerators []string `json:"accelerators,omitempty"`
-	Policy       string   `json:"policy"` // "own" for one of Options.NewPolicy
+	Policy       string   `json:"policy"` // "own" for one of Options.NewPolicy, "the runtime's" with Options.Runtime
 
 	// Library is the C library of this build, nil without one. Its calls may use
 	// Library.Threads threads, for the whole process: 1, for the workers are the parallelism.
@@ -43,7 +43,10 @@ type Info struct {
 // of a nil engine is about the workers that its calls would start.
 func (e *Engine) Info() Info {
 	x := Info{Go: runtime.Version(), Policy: e.options().Scheduling().String(), Versions: map[string]string{}}
-	if e.options().NewPolicy != nil {
+	switch o := e.options(); {
+	case o.Runtime != nil:
+		x.Policy = "the runtime's"
+	case o.NewPolicy != nil:
 		x.Policy = "own"
 	}
 	x.Module = modulePath
