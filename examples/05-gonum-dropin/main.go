@@ -52,7 +52,7 @@ func run() error {
 		fmt.Printf("%-30s %10s %10s %7.1f×\n", s.name, s.took.Round(time.Microsecond*100), d.took.Round(time.Microsecond*100),
 			s.took.Seconds()/d.took.Seconds())
 	}
-	fmt.Println()
+	fmt.Printf("one run of each, with what other programs took of the cores\n\n")
 	for i, s := range alone {
 		difference, bound := distance(s.result, installed[i].result), s.bound
 		fmt.Printf("%-30s difference %.1e\n", s.name, difference)
