@@ -45,7 +45,7 @@ func (c *catalog) datum(d *graph.Datum) *entry {
 	e := &entry{ref: r, facts: factsOf(d.Value), datum: d}
 	e.label, e.known = labelOf(d), c.known.names(e.kind)
 	c.titles[titleOf(r)] = d.Name
-	h := &home{value: d.Value, fixed: c.fixed}
+	h := &home{value: d.Value, fixed: c.fixed, facts: e.facts}
 	c.data.put(d, e)
 	c.entries[e], c.homes[e], c.names[r] = true, h, true
 	e.brought(false)

@@ -240,7 +240,7 @@ func (w *work) runOne(e *execution) {
 			w.store.bring(o.Ref, o.home, x.from.From, reads, true, e)
 			continue
 		}
-		value, later, err := w.store.want(o, x.from, reads && !o.Zero, writes, nil, e)
+		value, later, err := w.store.want(o, x.from, reads && !o.Zero, writes, e)
 		x.Value = value
 		if err != nil {
 			e.fails(o.Ref, err)

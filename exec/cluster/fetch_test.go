@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,4 +178,34 @@ func TestSpare(t *testing.T) {
 		time.Sleep(spareTime + 1)
 		kept(0)
 	})
+}
+
+// moved is a cell that counts its copies.
+type moved struct {
+	cell
+	copies int
+}
+
+func (m *moved) Snapshot() versions.Value {
+	m.copies++
+	return &moved{cell: m.cell}
+}
+
+// TestTake: a driver gets a version beside what the program's memory holds, and does not copy that
+// first.
+func TestTake(t *testing.T) {
+	m := newMeter(1)
+	s := newStore(&away{asked: func() {}}, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
+	defer s.close()
+	v := &moved{}
+	h := &home{value: v, fixed: true, facts: factsOf(v)}
+	s.adopt(transport.Ref{Job: 1}, h)
+	got := make(chan error, 1)
+	s.take(transport.Ref{Job: 1, Version: 1}, h, nil, func(err error) { got <- err })
+	if err := <-got; err == nil {
+		t.Error("nobody has the version, and it has come")
+	}
+	if x := s.held[transport.Ref{Job: 1}].value; x == any(v) || v.copies > 0 {
+		t.Errorf("the version was to come into %p, and the program's memory is %p; copied %d times", x, v, v.copies)
+	}
 }

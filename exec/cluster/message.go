@@ -136,9 +136,15 @@ type home struct {
 	value any           // of the program
 	ref   transport.Ref // the version that it holds
 	fixed bool          // it stays: there are nodes that may be lost
+	facts facts         // as they were at first
 	// base is a copy of the first version that made room for another one, if it stays.
 	base    versions.Value
 	baseRef transport.Ref
+}
+
+// operand returns what says which value has room for a version of the datum.
+func (h *home) operand(r transport.Ref) *operand {
+	return &operand{Ref: r, Type: h.facts.kind, Shape: h.facts.shape}
 }
 
 // ended is ends of tasks of a job.

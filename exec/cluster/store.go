@@ -36,19 +36,14 @@ func (s *store) adopt(r transport.Ref, h *home) {
 }
 
 // want returns the value of an operand. If later, it is not there yet: W will be told when it
-// has been fetched from one of those who have it. Fresh makes the value if the node has none;
-// if it is nil, the operand says what is to be made.
-func (s *store) want(o *operand, from givers, reads, writes bool, fresh func() (any, error), w waiter) (value any, later bool, err error) {
+// has been fetched from one of those who have it. If the node has none, it makes what the
+// operand says.
+func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
 	r := o.Ref
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil {
-		v := s.again(o)
-		if v == nil && fresh != nil {
-			v, err = fresh()
-		} else if v == nil {
-			v, err = s.known.value(o.Type, o.Shape)
-		}
+		v, err := s.fresh(o)
 		if err != nil {
 			s.mu.Unlock()
 			return nil, false, err
@@ -59,13 +54,21 @@ func (s *store) want(o *operand, from givers, reads, writes bool, fresh func() (
 	}
 	there := h.ref == r && h.err == nil && !h.on
 	if h.home != nil && h.home.fixed && h.value == h.home.value && !h.on && (writes || !there) {
-		// The program's memory keeps what it holds, and here goes on in a copy.
+		// The program's memory keeps what it holds, and here goes on elsewhere: in a copy if
+		// it is what the task wants.
+		var v any
+		if there {
+			v = h.value.(versions.Value).Snapshot()
+		} else if v, err = s.fresh(h.home.operand(r)); err != nil {
+			s.mu.Unlock()
+			return nil, false, err
+		}
 		s.changes(h)
-		h.value = h.value.(versions.Value).Snapshot()
-		s.grows(bytesOf(h.value))
+		h.value = v
+		s.grows(bytesOf(v))
 		if there {
 			s.mu.Unlock()
-			return h.value, false, nil
+			return v, false, nil
 		}
 	}
 	value = h.value
@@ -101,10 +104,9 @@ func (s *store) want(o *operand, from givers, reads, writes bool, fresh func() (
 }
 
 // take has f called when the driver has a version, beside what the program's memory
-// holds.
+// holds. It copies nothing meanwhile.
 func (s *store) take(r transport.Ref, to *home, from []string, f func(error)) {
-	fresh := func() (any, error) { return to.value.(versions.Value).Snapshot(), nil }
-	if _, later, err := s.want(&operand{Ref: r}, givers{From: from}, true, false, fresh, then(f)); !later {
+	if _, later, err := s.want(to.operand(r), givers{From: from}, true, false, then(f)); !later {
 		f(err)
 	}
 }

@@ -171,6 +171,14 @@ func (s *values) leaves(r transport.Ref) {
 	})
 }
 
+// fresh returns a value for an operand: one that was kept, or a new one. The caller holds mu.
+func (s *values) fresh(o *operand) (any, error) {
+	if v := s.again(o); v != nil {
+		return v, nil
+	}
+	return s.known.value(o.Type, o.Shape)
+}
+
 // again returns a value that was kept, nil if there is none of that kind. If the task is going to
 // update what nobody has written yet, it is zero. The caller holds mu.
 func (s *values) again(o *operand) any {
