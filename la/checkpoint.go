@@ -124,9 +124,9 @@ func (c *Checkpoint) states(op string) ([]string, error) {
 var lentBy = sync.OnceValue(func() string { return fmt.Sprintf(".%x-", rand.Uint64()) })
 
 // lend gives the file of a state another name, under which nodes read it, and may read it again
-// when the state is gone. It is to be called back then. Where no file can have two names it is
-// copied.
-func lend(path string) (name string, back func(), err error) {
+// when the state is gone. It is to be called back then. Where no file can have two names, so that
+// link fails, it is copied.
+func lend(path string, link func(from, to string) error) (name string, back func(), err error) {
 	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+lentBy()+"*"+lentSuffix)
 	if err != nil {
 		return "", nil, err
@@ -134,7 +134,7 @@ func lend(path string) (name string, back func(), err error) {
 	name, back = to.Name(), func() { os.Remove(to.Name()) }
 	to.Close()
 	back() // a link wants a name that is free
-	if os.Link(path, name) == nil {
+	if link(path, name) == nil {
 		return name, back, nil
 	}
 	from, err := os.Open(path)
@@ -380,7 +380,7 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		from := path
 		if err == nil && a.IsDistributed() {
 			var back func()
-			if from, back, err = lend(path); err == nil {
+			if from, back, err = lend(path, os.Link); err == nil {
 				a.AfterClose(back)
 			}
 		}

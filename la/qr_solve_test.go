@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -259,6 +260,28 @@ func TestQRSingular(t *testing.T) {
 		}
 		if got := q.Cond(); !(got > 0.99e20 && got < 1.01e20) {
 			t.Errorf("%s: estimated condition %g of 1e20", engine, got)
+		}
+	}
+}
+
+// TestQRCondOnce: the norm of the inverse of R is estimated once, also that of a matrix that is
+// wider than high, for which another factorization is made.
+func TestQRCondOnce(t *testing.T) {
+	recorder := new(trace.Recorder)
+	e := start(t, la.Options{Workers: 2, NB: 5, Direct: -1, Trace: recorder})
+	for _, s := range [][2]int{{23, 12}, {12, 23}} {
+		q, _ := factoredQR[float64](t, e, la.QROptions{}, matgen.Spec{Kind: matgen.Cond, M: s[0], N: s[1], Cond: 10, Seed: 2})
+		var x mat.Dense
+		if err := q.SolveTo(&x, false, mat.NewDense(s[0], 1, nil)); err != nil { // makes it
+			t.Fatal(err)
+		}
+		work := func() float64 {
+			before := recorder.Counts().Work
+			q.Cond()
+			return recorder.Counts().Work - before
+		}
+		if first, second := work(), work(); !(second < first/2) { // it is that of the norm of R
+			t.Errorf("%v: work of %v at first, then %v", s, first, second)
 		}
 	}
 }
