@@ -1,20 +1,19 @@
 package blocked_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/transport"
@@ -54,46 +53,10 @@ func (v *visits) driver(t *testing.T, set func(*cluster.Options)) *cluster.Drive
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	network := transport.NewNetwork()
-	options := func(name string) cluster.Options {
-		tr, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { rt.Close() })
-		o := cluster.Options{Transport: tr, Runtime: rt, Ops: append(builtin.NewTable().All(), v.sumOp(name)), Values: kernels.Values(), Errors: kernels.Errors()}
-		set(&o)
-		return o
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var agents sync.WaitGroup
-	for _, name := range []string{"agent1", "agent2"} {
-		o := options(name)
-		agents.Go(func() {
-			if err := cluster.Serve(ctx, o); !errors.Is(err, context.Canceled) {
-				t.Errorf("Serve: %v", err)
-			}
-		})
-	}
-	d, err := cluster.NewDriver(options("driver"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		d.Close()
-		stop()
-		agents.Wait()
-	})
-	wait, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if err := d.Await(wait, 2); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors = append(builtin.NewTable().All(), v.sumOp(o.Transport.Self())), kernels.Values(), kernels.Errors()
+		set(o)
+	}).Driver
 }
 
 // sums submits a task for each chunk of the partitions and returns what they add up to.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
@@ -14,6 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -34,49 +34,11 @@ func nodesWith(t *testing.T, agents int, set func(*cluster.Options)) (d *cluster
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	network := transport.NewNetwork()
-	options := func(name string) cluster.Options {
-		tr, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { rt.Close() })
-		o := cluster.Options{Transport: tr, Runtime: rt, Ops: append(builtin.NewTable().All(), file.Ops()...), Values: kernels.Values(), Errors: append(kernels.Errors(), file.Errors()...)}
-		set(&o)
-		return o
-	}
-	ended := make(chan error)
-	for i := range agents {
-		ctx, cancel := context.WithCancel(context.Background())
-		kill = append(kill, cancel)
-		o := options(fmt.Sprint("agent", i))
-		go func() { ended <- cluster.Serve(ctx, o) }()
-	}
-	d, err := cluster.NewDriver(options("driver"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-		for i := range kill {
-			kill[i]()
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-		}
+	n := clustertest.Start(t, transport.NewNetwork().Node, agents, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors = append(builtin.NewTable().All(), file.Ops()...), kernels.Values(), append(kernels.Errors(), file.Errors()...)
+		set(o)
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := d.Await(ctx, agents); err != nil {
-		t.Fatal(err)
-	}
-	return d, kill
+	return n.Driver, n.Kill
 }
 
 // TestDistributed: what is computed on matrices that are on other nodes only is what one

@@ -21,6 +21,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/faulty"
 	"github.com/tessera-la/tessera/transport/reliable"
@@ -103,11 +104,8 @@ func ops() []*versions.Op {
 
 // nodes is a driver and agents in this process.
 type nodes struct {
-	*cluster.Driver
-	op    *versions.Op
-	kill  []context.CancelFunc // of agents
-	more  func()               // starts another agent
-	ended sync.WaitGroup
+	*clustertest.Cluster
+	op *versions.Op
 }
 
 // start starts a driver and agents.
@@ -120,62 +118,15 @@ func start(t testing.TB, agents int, set func(*cluster.Options)) *nodes {
 func startOn(t testing.TB, node func(name string) (transport.Transport, error), agents int, set func(*cluster.Options)) *nodes {
 	t.Helper()
 	n := &nodes{}
-	direct := 0 // agents that are the driver's
-	options := func(name string) cluster.Options {
-		tr, err := node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { rt.Close() })
-		o := cluster.Options{Transport: tr, Runtime: rt, Ops: ops(), Values: []versions.Value{&number{}}, Errors: []error{&fatal{}}}
+	n.Cluster = clustertest.Start(t, node, agents, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors = ops(), []versions.Value{&number{}}, []error{&fatal{}}
 		if set != nil {
-			set(&o)
+			set(o)
 		}
-		if o.Parent == "" {
-			direct++
+		if o.Transport.Self() == "driver" {
+			n.op = o.Ops[0]
 		}
-		return o
-	}
-	n.more = func() {
-		i := len(n.kill)
-		ctx, cancel := context.WithCancel(context.Background())
-		n.kill = append(n.kill, cancel)
-		o := options(fmt.Sprintf("agent%d", i))
-		n.ended.Add(1)
-		go func() {
-			defer n.ended.Done()
-			if err := cluster.Serve(ctx, o); !errors.Is(err, context.Canceled) {
-				t.Errorf("Serve: %v", err)
-			}
-		}()
-	}
-	for range agents {
-		n.more()
-	}
-	o := options("driver")
-	n.op = o.Ops[0]
-	var err error
-	if n.Driver, err = cluster.NewDriver(o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, kill := range n.kill {
-			kill()
-		}
-		n.ended.Wait()
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := n.Await(ctx, direct-1); err != nil { // one is the driver
-		t.Fatal(err)
-	}
 	return n
 }
 
@@ -388,7 +339,7 @@ func TestLost(t *testing.T) {
 		})
 		p := newProgram(n.op, rng, 30, 200, 100).spreads(n.op)
 		for range 1 + rng.IntN(3) {
-			kill := n.kill[rng.IntN(3)]
+			kill := n.Kill[rng.IntN(3)]
 			timer := time.AfterFunc(time.Duration(rng.IntN(20_000))*time.Microsecond, kill)
 			defer timer.Stop()
 		}
@@ -542,7 +493,7 @@ func TestMemoryLost(t *testing.T) {
 			p.specs = nil
 			p.add(n.op, rng, 100, 40)
 			if round == 1 {
-				defer time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, n.kill[rng.IntN(3)]).Stop()
+				defer time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, n.Kill[rng.IntN(3)]).Stop()
 			}
 			j := n.NewJob(context.Background())
 			for i := range p.specs {
@@ -596,7 +547,7 @@ func TestJoin(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i == 100 {
-				n.more()
+				n.More()
 			}
 			if i == 200 {
 				for deadline := time.Now().Add(10 * time.Second); len(n.Nodes()) < 3; {
@@ -606,7 +557,7 @@ func TestJoin(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 				if seed%2 == 1 {
-					n.kill[0]()
+					n.Kill[0]()
 				}
 			}
 		}
@@ -663,7 +614,7 @@ func TestKept(t *testing.T) {
 			q.data, q.want = p.data, p.want
 			q.add(n.op, rng, 60, 60)
 			if round < 2 && seed%4 > 0 {
-				kill := n.kill[round]
+				kill := n.Kill[round]
 				if seed%4 == 1 {
 					kill() // between jobs
 				} else {

@@ -345,7 +345,7 @@ func TestDomainLost(t *testing.T) {
 			victims = victims[:1]
 		}
 		for _, k := range victims {
-			x.fuses.Store(1+rng.Int64N(1500), x.kill[k])
+			x.fuses.Store(1+rng.Int64N(1500), x.Kill[k])
 		}
 		for _, s := range p.specs {
 			if _, err := job.Submit(s); err != nil {

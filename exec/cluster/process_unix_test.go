@@ -22,6 +22,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -319,7 +320,7 @@ func (x *processes) heap(t testing.TB, tasks, children int) (allocated, most uin
 			}
 		}
 	}()
-	crowd(t, &nodes{Driver: x.Driver, op: x.ops[1]}, tasks, children)
+	crowd(t, &nodes{&clustertest.Cluster{Driver: x.Driver}, x.ops[1]}, tasks, children)
 	close(over)
 	<-looked
 	return now.TotalAlloc - before.TotalAlloc, most

@@ -83,7 +83,7 @@ func TestSpread(t *testing.T) {
 				if lost > 0 {
 					var next int // to have it
 					fmt.Sscanf(owners[2], "agent%d", &next)
-					time.AfterFunc(lost, n.kill[next])
+					time.AfterFunc(lost, n.Kill[next])
 				}
 				if err := j.Wait(); err != nil {
 					t.Fatal(err)

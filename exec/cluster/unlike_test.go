@@ -146,7 +146,7 @@ func TestNoNode(t *testing.T) {
 		if err := submit(graph.Spec{Op: n.op}, 1); err != nil { // the job goes on
 			t.Fatal(err)
 		}
-		n.more()
+		n.More()
 		await(t, n, 2)
 		// The job takes the node a little later than others see it.
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -167,7 +167,7 @@ func TestNoNode(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		n.kill[1]()
+		n.Kill[1]()
 		err := j.Wait()
 		missing("the node left", err, "agent0: ")
 		if task := (*exec.TaskError)(nil); !errors.As(err, &task) || task.Op != "knl" {

@@ -39,7 +39,7 @@ func holding(t *testing.T, agents int, set func(*cluster.Options)) (n *nodes, op
 }
 
 // killNode ends an agent.
-func (n *nodes) killNode(name string) { n.kill[name[len("agent")]-'0']() }
+func (n *nodes) killNode(name string) { n.Kill[name[len("agent")]-'0']() }
 
 // TestWatch: what is seen of a cluster in the middle: workers in tasks, a task that waits for an
 // operand, those that wait for others, and a node that is lost.
@@ -119,7 +119,7 @@ func TestWatchJoined(t *testing.T) {
 	if _, err := j.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &d, Mode: graph.InOut}}}); err != nil {
 		t.Fatal(err)
 	}
-	n.more()
+	n.More()
 	if err := n.Await(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

@@ -143,6 +143,7 @@ func table() []entry {
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},
+		{pkg: "internal/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
 		// gonum's dot product. Programs make cascades of it.
 		{pkg: "internal/svm", third: []string{"gonum.org/v1/gonum/floats"}},
 		{pkg: "internal/lint"},
@@ -167,10 +168,10 @@ func programModules() []string {
 func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
-		// little memory; exec/cluster and transport for several nodes, and exec/monitor for
+		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; la/csr and la/krylov for one another; netlib for what la/scalapack is
 		// compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

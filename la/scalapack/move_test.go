@@ -1,17 +1,16 @@
 package scalapack
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/transport"
@@ -24,56 +23,17 @@ func processes(t testing.TB, g Grid) (*cluster.Driver, []*Process) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	network := transport.NewNetwork()
 	var all []*Process
-	options := func(name string, rank int) cluster.Options {
-		s, err := NewProcess(g, rank)
+	n := clustertest.Start(t, transport.NewNetwork().Node, g.P*g.Q, func(o *cluster.Options) {
+		s, err := NewProcess(g, len(all))
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, s)
-		tr, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { rt.Close() })
-		return cluster.Options{
-			Transport: tr, Runtime: rt, Ops: append(builtin.NewTable().All(), s.Ops()...), Values: kernels.Values(),
-			Errors: append(kernels.Errors(), Errors()...), Log: slog.New(slog.DiscardHandler), Idle: true,
-		}
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error)
-	n := g.P * g.Q
-	for k := range n {
-		o := options(fmt.Sprint("process", k), k)
-		go func() { ended <- cluster.Serve(ctx, o) }()
-	}
-	d, err := cluster.NewDriver(options("driver", n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-		stop()
-		for range n {
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-		}
+		o.Ops, o.Values, o.Errors = append(builtin.NewTable().All(), s.Ops()...), kernels.Values(), append(kernels.Errors(), Errors()...)
+		o.Log, o.Idle = slog.New(slog.DiscardHandler), true
 	})
-	until, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := d.Await(until, n); err != nil {
-		t.Fatal(err)
-	}
-	return d, all
+	return n.Driver, all
 }
 
 // shape is a matrix in arrays of a grid, and in tiles.

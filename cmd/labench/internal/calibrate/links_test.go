@@ -2,17 +2,15 @@ package calibrate
 
 import (
 	"bytes"
-	"context"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/transport"
@@ -23,37 +21,13 @@ import (
 func TestLinks(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	network := transport.NewNetwork()
-	options := func(name string) (opt cluster.Options) {
-		node, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
+	ctx := t.Context()
+	d := clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors = builtin.NewTable().All(), kernels.Values(), kernels.Errors()
+		if o.Transport.Self() == "driver" {
+			o.Owner, o.Stay, o.Copies = true, true, cluster.Copies{Off: true}
 		}
-		rt, err := exec.NewLocal(exec.Options{Workers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = rt.Close() })
-		return cluster.Options{Transport: node, Runtime: rt, Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors()}
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var ended sync.WaitGroup
-	defer ended.Wait()
-	defer stop()
-	for _, name := range []string{"left", "right"} {
-		opt := options(name)
-		ended.Go(func() { _ = cluster.Serve(ctx, opt) })
-	}
-	opt := options("driver")
-	opt.Owner, opt.Stay, opt.Copies = true, true, cluster.Copies{Off: true}
-	d, err := cluster.NewDriver(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if err := d.Await(ctx, 2); err != nil {
-		t.Fatal(err)
-	}
+	}).Driver
 	names := d.Nodes()
 	links, err := Links(ctx, d, names, time.Microsecond)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
@@ -36,40 +36,10 @@ func local(t *testing.T) exec.Runtime {
 // driver returns a driver of some agents in this process.
 func driver(t *testing.T, agents int, idle bool) *cluster.Driver {
 	t.Helper()
-	network := transport.NewNetwork()
-	options := func(name string) cluster.Options {
-		tr, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return cluster.Options{Transport: tr, Runtime: local(t), Ops: builtin.NewTable().All(), Values: kernels.Values(), Errors: kernels.Errors(), Log: slog.New(slog.DiscardHandler),
-			Idle: idle, Owner: true, Stay: true}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
-	for i := range agents {
-		o := options(fmt.Sprint("agent", i))
-		go func() { ended <- cluster.Serve(ctx, o) }()
-	}
-	d, err := cluster.NewDriver(options("driver"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-		cancel()
-		for range agents {
-			<-ended
-		}
-	})
-	wait, end := context.WithTimeout(ctx, 10*time.Second)
-	defer end()
-	if err := d.Await(wait, agents); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return clustertest.Start(t, transport.NewNetwork().Node, agents, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors, o.Log = builtin.NewTable().All(), kernels.Values(), kernels.Errors(), slog.New(slog.DiscardHandler)
+		o.Runtime, o.Idle, o.Owner, o.Stay = local(t), idle, true, true
+	}).Driver
 }
 
 // factor makes a matrix on a runtime, calls made, works on it, and calls done before it is freed.
