@@ -1,0 +1,175 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// TestMemory: no agent has more operands than its cap lets it, though all together do not fit
+// on one, and what they compute is right. A task that fits nowhere is refused with the figures.
+func TestMemory(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(12) {
+		const most = 16 * 8
+		n := start(t, 3, func(o *cluster.Options) {
+			o.Idle, o.Memory, o.Owner = true, most, seed%2 == 1
+			if seed%3 > 0 {
+				o.Copies.Records = 100 // and second copies count as well
+			}
+		})
+		var both sync.WaitGroup
+		var kept [2]exec.Kept
+		var programs [2]*program
+		for k := range programs { // two jobs at a time share the memory
+			rng := rand.New(rand.NewPCG(seed, uint64(k)))
+			p := newProgram(n.op, rng, 12, 0, 0)
+			var values []versions.Shaped
+			for i := range p.data {
+				v := &number{}
+				p.data[i].Value, p.data[i].Owner, p.want[i].n = v, int32(i), 0
+				values = append(values, v)
+			}
+			var err error
+			if kept[k], err = n.Keep(values); err != nil {
+				t.Fatal(err)
+			}
+			programs[k] = p
+			both.Go(func() {
+				for range 3 {
+					p.specs = nil
+					p.add(n.op, rng, 150, 40)
+					j := n.NewJob(context.Background())
+					for i := range p.specs {
+						if _, err := j.Submit(&p.specs[i]); err != nil {
+							t.Errorf("seed %d: %v", seed, err)
+							return
+						}
+					}
+					if err := j.Wait(); err != nil {
+						t.Errorf("seed %d: %v", seed, err)
+						return
+					}
+				}
+				for i := range p.data {
+					got := &number{}
+					if err := kept[k].Fetch(context.Background(), p.data[i].Value.(*number), got); err != nil || got.n != p.want[i].n {
+						t.Errorf("seed %d: datum %d is %x, want %x, error %v", seed, i, got.n, p.want[i].n, err)
+					}
+				}
+			})
+		}
+		both.Wait()
+		for _, u := range n.Usage()[1:] {
+			if u.Peak > most || u.Peak == 0 {
+				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+			}
+		}
+		s := graph.Spec{Op: n.op, Params: &mix{}}
+		for i := range 17 {
+			s.Operands = append(s.Operands, graph.Operand{Datum: &programs[i/12].data[i%12], Mode: graph.In})
+		}
+		j := n.NewJob(context.Background())
+		_, err := j.Submit(&s)
+		var scarce *cluster.MemoryError
+		if !errors.As(err, &scarce) || scarce.Need != 17*8 || scarce.Memory != most || !errors.Is(j.Wait(), err) {
+			t.Errorf("a task of 17 data: %v", err)
+		}
+		kept[0].Release()
+		kept[1].Release()
+		n.Close()
+	}
+}
+
+// TestMemoryResults: what tasks leave for the program may be more than all agents may keep: the
+// driver gets it when there is little room.
+func TestMemoryResults(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(6) {
+		const most = 16 * 8
+		n := start(t, 2, func(o *cluster.Options) { o.Idle, o.Memory = seed%2 == 0, most })
+		p := newProgram(n.op, rand.New(rand.NewPCG(seed, 0)), 200, 400, 0)
+		j := n.NewJob(t.Context())
+		for i := range p.specs {
+			if _, err := j.Submit(&p.specs[i]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		p.check(t)
+		for _, u := range n.Usage()[1:] {
+			if u.Peak > most || u.Peak == 0 {
+				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+			}
+		}
+		n.Close()
+	}
+}
+
+// TestMemoryLost: what is made again after the loss of an agent keeps to the caps of the others.
+func TestMemoryLost(t *testing.T) {
+	leaves(t)
+	var said counts
+	for seed := range uint64(12) {
+		const most = 24 * 8
+		n := start(t, 3, func(o *cluster.Options) {
+			o.Idle, o.Memory, o.Owner, o.Log = true, most, seed%2 == 1, slog.New(&said)
+			o.Copies.Off = true
+		})
+		rng := rand.New(rand.NewPCG(seed, 12))
+		p := newProgram(n.op, rng, 12, 0, 0)
+		var values []versions.Shaped
+		for i := range p.data {
+			v := &number{}
+			p.data[i].Value, p.data[i].Owner, p.want[i].n = v, int32(i), 0
+			values = append(values, v)
+		}
+		kept, err := n.Keep(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 3 {
+			p.specs = nil
+			p.add(n.op, rng, 100, 40)
+			if round == 1 {
+				defer time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, n.Kill[rng.IntN(3)]).Stop()
+			}
+			j := n.NewJob(context.Background())
+			for i := range p.specs {
+				if _, err := j.Submit(&p.specs[i]); err != nil {
+					break // which Wait says again
+				}
+			}
+			if err := j.Wait(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		for i := range p.data {
+			got := &number{}
+			if err := kept.Fetch(context.Background(), p.data[i].Value.(*number), got); err != nil || got.n != p.want[i].n {
+				t.Errorf("seed %d: datum %d is %x, want %x, error %v", seed, i, got.n, p.want[i].n, err)
+			}
+		}
+		for _, u := range n.Usage()[1:] {
+			if u.Peak > most {
+				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+			}
+		}
+		kept.Release()
+		n.Close()
+	}
+	if n := said.get("what was lost with a node is made again"); n < 1 {
+		t.Errorf("in %d of 12 runs something was lost", n)
+	}
+}
