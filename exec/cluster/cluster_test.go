@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -113,62 +114,66 @@ func TestPolicies(t *testing.T) {
 func TestSlowAgent(t *testing.T) {
 	leaves(t)
 	for _, policy := range []string{"owner", "eft", "locality"} {
-		t.Run(policy, func(t *testing.T) {
-			n := start(t, 3, func(o *cluster.Options) {
-				switch o.Idle = true; policy {
-				case "owner":
-					o.Owner = true
-				case "eft":
-					o.Policy = dispatch.EarliestFinish
-				}
-				if o.Transport.Self() == "agent1" {
-					run := o.Ops[0].Versions[0].Run
-					o.Ops[0].Versions[0].Run = func(c *versions.Call) error {
-						time.Sleep(9 * time.Duration(c.Params.(*mix).Sleep) * time.Microsecond)
-						return run(c)
-					}
-				}
-			})
-			data, want := make([]graph.Datum, 240), make([]number, 240)
-			for i := range data {
-				data[i] = graph.Datum{Value: &number{}, Bytes: 8, Key: graph.Key{Matrix: 1, I: int32(i)}, Owner: int32(i % 3)}
-			}
-			var took [2]time.Duration
-			for round := range took {
-				began := time.Now()
-				j := n.NewJob(context.Background())
-				for i := range data {
-					p := &mix{Seed: uint64(i), Reads: 1, Writes: 1, Sleep: 2000}
-					p.apply([]*number{&want[i]})
-					s := graph.Spec{Op: n.op, Params: p, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
-					if _, err := j.Submit(&s); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := j.Wait(); err != nil {
-					t.Fatal(err)
-				}
-				took[round] = time.Since(began)
-			}
-			for i := range data {
-				if got := data[i].Value.(*number).n; got != want[i].n {
-					t.Fatalf("datum %d is %x, want %x", i, got, want[i].n)
-				}
-			}
-			speeds := n.Speeds()
-			slow := slices.Index(n.Nodes()[1:], "agent1")
-			for i, s := range speeds {
-				if i != slow && s < 3*speeds[slow] {
-					t.Errorf("speeds are %.2f, want number %d much slower than others", speeds, slow)
-				}
-			}
-			// Two workers of each of two agents take 2 ms for a task, and those of the third 20:
-			// 240 tasks in 114 ms. Its own 80 would take it 800.
-			t.Logf("%v, speeds %.2f", took, speeds)
-			if took[1] > 500*time.Millisecond {
-				t.Errorf("%v: the slow agent has held up the others", took)
-			}
+		t.Run(policy, func(t *testing.T) { // in virtual time
+			synctest.Test(t, func(t *testing.T) { slowAgent(t, policy) })
 		})
+	}
+}
+
+func slowAgent(t *testing.T, policy string) {
+	n := start(t, 3, func(o *cluster.Options) {
+		switch o.Idle = true; policy {
+		case "owner":
+			o.Owner = true
+		case "eft":
+			o.Policy = dispatch.EarliestFinish
+		}
+		if o.Transport.Self() == "agent1" {
+			run := o.Ops[0].Versions[0].Run
+			o.Ops[0].Versions[0].Run = func(c *versions.Call) error {
+				time.Sleep(9 * time.Duration(c.Params.(*mix).Sleep) * time.Microsecond)
+				return run(c)
+			}
+		}
+	})
+	data, want := make([]graph.Datum, 240), make([]number, 240)
+	for i := range data {
+		data[i] = graph.Datum{Value: &number{}, Bytes: 8, Key: graph.Key{Matrix: 1, I: int32(i)}, Owner: int32(i % 3)}
+	}
+	var took [2]time.Duration
+	for round := range took {
+		began := time.Now()
+		j := n.NewJob(context.Background())
+		for i := range data {
+			p := &mix{Seed: uint64(i), Reads: 1, Writes: 1, Sleep: 2000}
+			p.apply([]*number{&want[i]})
+			s := graph.Spec{Op: n.op, Params: p, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
+			if _, err := j.Submit(&s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		took[round] = time.Since(began)
+	}
+	for i := range data {
+		if got := data[i].Value.(*number).n; got != want[i].n {
+			t.Fatalf("datum %d is %x, want %x", i, got, want[i].n)
+		}
+	}
+	speeds := n.Speeds()
+	slow := slices.Index(n.Nodes()[1:], "agent1")
+	for i, s := range speeds {
+		if i != slow && s < 3*speeds[slow] {
+			t.Errorf("speeds are %.2f, want number %d much slower than others", speeds, slow)
+		}
+	}
+	// Two workers of each of two agents take 2 ms for a task, and those of the third 20:
+	// 240 tasks in 114 ms. Its own 80 would take it 800.
+	t.Logf("%v, speeds %.2f", took, speeds)
+	if took[1] > 500*time.Millisecond {
+		t.Errorf("%v: the slow agent has held up the others", took)
 	}
 }
 
