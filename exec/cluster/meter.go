@@ -73,14 +73,6 @@ func (m *meter) advance(now time.Time) {
 	m.last = now
 }
 
-// times returns the workers' time in tasks, and without one while tasks waited for operands.
-func (m *meter) times() (busy, starving time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.advance(time.Now())
-	return m.busy, m.starving
-}
-
 // originOf returns the origin of a version that a node has.
 func originOf(node string, r transport.Ref) origin { return origin{node, r.Job, r.Matrix} }
 

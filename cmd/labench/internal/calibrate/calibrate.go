@@ -225,7 +225,6 @@ type collector struct {
 	all    map[key]*samples
 	submit []float64
 	gaps   []float64
-	wakes  []float64
 }
 
 // key is what tasks have in common that are taken to last equally long.
