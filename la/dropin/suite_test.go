@@ -81,6 +81,10 @@ func TestSuites(t *testing.T) {
 				if s.large && opt.Direct < 0 && (testing.Short() || raceEnabled) {
 					continue
 				}
+				// Most of what the others have is gonum's own then.
+				if !s.large && nb == 0 && testing.Short() {
+					continue
+				}
 				t.Run(s.name, func(t *testing.T) { s.run(t, b, l) })
 			}
 		})
