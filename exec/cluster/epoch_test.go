@@ -3,6 +3,8 @@ package cluster_test
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -76,7 +78,7 @@ func TestBlink(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		case <-time.After(20 * time.Second):
-
+			pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 			t.Fatalf("seed %d: the job does not end; there are %s", seed, strings.Join(n.Nodes(), " "))
 		}
 		p.check(t)
