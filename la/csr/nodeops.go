@@ -18,7 +18,7 @@ import (
 // they do those of package kernels.
 func Ops() []*versions.Op {
 	o := ops()
-	return []*versions.Op{o.copy, o.read, o.mv, o.mm, o.tmv, o.add}
+	return []*versions.Op{o.copy, o.read, o.cut, o.join, o.mv, o.mm, o.tmv, o.add}
 }
 
 // Values returns a value of each type that these ops have beside those of package kernels, for
@@ -37,6 +37,8 @@ func (e *StructureError) Final() bool { return true }
 var ops = sync.OnceValue(func() (o struct {
 	copy *versions.Op // B = A: blocks A (in), B (out)
 	read *versions.Op // A = a file, parameter *readParams: block A (out)
+	cut  *versions.Op // where A is cut, parameter *cutParams: block A (in), tile of a row for each cut (out)
+	join *versions.Op // B = some rows of A, parameter *joinParams: blocks of A, one after the other (in), B (out)
 	mv   *versions.Op // y = A·x: block A (in), tiles x, n×1 (in), y (out)
 	mm   *versions.Op // Y = A·X: block A (in), tiles X, n×k (in), Y (out)
 	tmv  *versions.Op // y = Aᵀ·x: block A (in), tiles x, m×1 (in), y, n×1 (out)
@@ -51,9 +53,11 @@ var ops = sync.OnceValue(func() (o struct {
 			return float64(c.Args[0].(versions.Value).Bytes() / 8)
 		}}
 	}
-	o.copy, o.read = op("copy", runCopy), op("read", runRead)
+	o.copy, o.read, o.cut, o.join = op("copy", runCopy), op("read", runRead), op("cut", runCut), op("join", runJoin)
 	o.mv, o.mm, o.tmv, o.add = op("mv", runMV), op("mm", runMM), op("tmv", runTMV), op("add", runAdd)
 	o.read.NewParams = func() any { return new(readParams) }
+	o.cut.NewParams = func() any { return new(cutParams) }
+	o.join.NewParams = func() any { return new(joinParams) }
 	return o
 })
 
