@@ -29,15 +29,16 @@ import (
 // lost with a node is made again by the tasks that have made it. Only a matrix of [Scatter] cannot
 // be, as its memory may have changed since: products then fail with a *cluster.NodeLostError.
 //
-// It is an operator for package la/krylov, and a blocked.Collection of its rows. Its methods must
-// not be called at once.
+// It is an operator for package la/krylov, whose vectors then are on the nodes, too, and a
+// blocked.Collection of its rows. Its methods must not be called at once.
 type Distributed struct {
 	rt         exec.Runtime
 	rows, cols int
 	starts     []int   // the first row of each block, and the end
 	blocks     []Block // without memory if they are kept
 	kept       exec.Kept
-	owners     int // nodes, for policies that ask whose a block is
+	owners     int     // nodes, for policies that ask whose a block is
+	spans      []*tile // of blocks with rows, when vectors on the nodes have asked: see residents
 	closed     atomic.Bool
 }
 

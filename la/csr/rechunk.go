@@ -3,12 +3,10 @@ package csr
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"sort"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -59,18 +57,6 @@ func (a *Distributed) ends() []Size {
 	return at
 }
 
-// share returns c/n of total.
-func share(c, n, total int) int {
-	hi, lo := bits.Mul64(uint64(c), uint64(total))
-	q, _ := bits.Div64(hi, lo, uint64(n)) // c ≤ n
-	return int(q)
-}
-
-// reach returns the fewest rows that make up so much work, rows and entries counted.
-func reach(ia []int, work int) int {
-	return sort.Search(len(ia)-1, func(r int) bool { return ia[r]+r >= work })
-}
-
 // sizes returns those of as many blocks. The nodes look in their blocks for the rows in which the
 // cuts are.
 func (a *Distributed) sizes(ctx context.Context, blocks int) (sizes []Size, err error) {
@@ -111,35 +97,6 @@ func (a *Distributed) sizes(ctx context.Context, blocks int) (sizes []Size, err 
 	}
 	cut(all)
 	return sizes, nil
-}
-
-// cutParams is the parameter of op "csrcut".
-type cutParams struct {
-	First, Blocks int // the first cut in this block is the end of block First of Blocks
-	Total, Before int // the work of the matrix, and of what is before this block
-}
-
-// Validate makes numbers that another node has sent safe to divide by.
-func (p *cutParams) Validate() error {
-	if p.First < 1 || p.First >= p.Blocks || p.Total < 0 || p.Before < 0 {
-		return &StructureError{-1, fmt.Sprintf("cut %d of %d, of %d after %d", p.First, p.Blocks, p.Total, p.Before)}
-	}
-	return nil
-}
-
-func runCut(call *versions.Call) error {
-	p, b, to := call.Params.(*cutParams), call.Args[0].(*Block), call.Args[1].(*tile)
-	switch {
-	case b.ia == nil:
-		return errUnfilled()
-	case to.Cols != 2 || p.First+to.Rows > p.Blocks:
-		panic(ErrShape)
-	}
-	for i := range to.Rows {
-		r := reach(b.ia, share(p.First+i, p.Blocks, p.Total)-p.Before)
-		copy(to.Row(i), []float64{float64(r), float64(b.ia[r])})
-	}
-	return nil
 }
 
 // recut submits tasks that put blocks of a matrix together of those of another one.
@@ -200,37 +157,4 @@ func (r *recut) release() {
 	for _, k := range r.pieces {
 		k.Release()
 	}
-}
-
-// joinParams is the parameter of op "csrjoin".
-type joinParams struct{ Row int } // of the first block, with which the result begins
-
-func runJoin(call *versions.Call) error {
-	blocks := call.Args[:len(call.Args)-1]
-	to, skip := call.Args[len(blocks)].(*Block), call.Params.(*joinParams).Row
-	x := Block{shape: to.shape, ia: make([]int, 1, to.rows+1), ja: make([]int32, to.entries), data: make([]float64, to.entries)}
-	pages.Large(x.ja)
-	pages.Large(x.data)
-	k := 0
-	for _, arg := range blocks {
-		b := arg.(*Block)
-		if b.ia == nil {
-			return errUnfilled()
-		}
-		hi := min(b.rows, skip+to.rows+1-len(x.ia))
-		if b.cols != to.cols || skip < 0 || skip > hi || k+b.ia[hi]-b.ia[skip] > to.entries {
-			panic(ErrShape)
-		}
-		for _, end := range b.ia[skip+1 : hi+1] {
-			x.ia = append(x.ia, k+end-b.ia[skip])
-		}
-		copy(x.data[k:], b.data[b.ia[skip]:b.ia[hi]])
-		k += copy(x.ja[k:], b.ja[b.ia[skip]:b.ia[hi]])
-		skip = 0
-	}
-	if len(x.ia) != to.rows+1 || k != to.entries {
-		panic(ErrShape)
-	}
-	*to = x
-	return nil
 }
