@@ -11,19 +11,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/examples/internal/study"
 	runtime "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
@@ -43,8 +41,8 @@ const (
 func main() {
 	log.SetFlags(0)
 	run := drive
-	if len(os.Args) == 4 && os.Args[1] == "agent" {
-		run = func() error { return agent(os.Args[2], os.Args[3]) }
+	if name, peer, ok := study.Agent(); ok {
+		run = func() error { return agent(name, peer) }
 	}
 	if err := run(); err != nil {
 		log.Fatal(err)
@@ -78,7 +76,7 @@ func drive() error {
 	processes := map[string]*os.Process{}
 	for k := range agents {
 		name := fmt.Sprintf("agent%d", k)
-		p, end, err := start(name, web.Address(opt.Transport))
+		p, end, err := study.Start(name, web.Address(opt.Transport))
 		if err != nil {
 			return err
 		}
@@ -201,51 +199,12 @@ func node(name string, peers ...string) (opt cluster.Options, err error) {
 	return opt, err
 }
 
-// agent is a process that computes for the driver until its standard input ends.
+// agent is a process that computes for the driver.
 func agent(name, peer string) error {
 	opt, err := node(name, peer)
 	if err != nil {
 		return err
 	}
 	defer opt.Runtime.Close()
-	ctx, stop := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	fmt.Println(name, "begins")
-	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
-}
-
-// start starts an agent. End ends it and waits.
-func start(name, peer string) (p *os.Process, end func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	c := exec.Command(self, "agent", name, peer)
-	c.Stderr = os.Stderr
-	in, err := c.StdinPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.Start(); err != nil {
-		return nil, nil, err
-	}
-	end = func() {
-		_ = in.Close()
-		_ = c.Wait()
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		end()
-		return nil, nil, fmt.Errorf("%s has not begun: %w", name, err)
-	}
-	return c.Process, end, nil
+	return study.Serve(opt)
 }

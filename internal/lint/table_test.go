@@ -39,11 +39,12 @@ func table() []entry {
 		// make for themselves lies in large pages.
 		{
 			pkg: "la/csr",
-			// kernels for the vectors of tasks, exec/graph and versions for these.
-			tessera: []string{"la", "blocked", "blocked/file", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages"},
+			// kernels for the vectors of tasks, exec/graph and versions for these. What keeps the vectors of
+			// la/krylov's iterations on nodes does with them what is done there.
+			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
-		{pkg: "la/krylov", tessera: []string{"la"}},
+		{pkg: "la/krylov", tessera: []string{"la", "internal/vector"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{
 			pkg:     "la/scalapack",
@@ -140,6 +141,7 @@ func table() []entry {
 		{pkg: "internal/filelock", third: []string{"golang.org/x/sys/windows"}},
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/transpose"},
+		{pkg: "internal/vector"},
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},

@@ -29,15 +29,16 @@ import (
 // lost with a node is made again by the tasks that have made it. Only a matrix of [Scatter] cannot
 // be, as its memory may have changed since: products then fail with a *cluster.NodeLostError.
 //
-// It is an operator for package la/krylov, and a blocked.Collection of its rows. Its methods must
-// not be called at once.
+// It is an operator for package la/krylov, whose vectors then are on the nodes, too, and a
+// blocked.Collection of its rows. Its methods must not be called at once.
 type Distributed struct {
 	rt         exec.Runtime
 	rows, cols int
 	starts     []int   // the first row of each block, and the end
 	blocks     []Block // without memory if they are kept
 	kept       exec.Kept
-	owners     int // nodes, for policies that ask whose a block is
+	owners     int     // nodes, for policies that ask whose a block is
+	spans      []*tile // of blocks with rows, when vectors on the nodes have asked: see residents
 	closed     atomic.Bool
 }
 
@@ -55,7 +56,7 @@ type Size struct{ Rows, Entries int }
 //
 // The error is a *[StructureError], or that of the runtime or the job.
 func Generate(ctx context.Context, rt exec.Runtime, n int, sizes []Size, op *versions.Op, params func(block int) any) (*Distributed, error) {
-	return build(ctx, rt, n, sizes, func(b int) graph.Spec { return graph.Spec{Op: op, Params: params(b)} })
+	return build(ctx, rt, n, sizes, func(_ exec.Job, b int) (graph.Spec, error) { return graph.Spec{Op: op, Params: params(b)}, nil })
 }
 
 // Scatter copies a to the nodes of rt, in so many blocks of rows with about equally many entries;
@@ -70,16 +71,21 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 	case blocks == 0:
 		blocks = len(rt.Workers())
 	}
-	starts := balance(a.ia, (len(a.ja)+a.rows)/max(blocks, 1)+1)
+	starts := []int{0}
+	for c := 1; c <= blocks; c++ {
+		if r := reach(a.ia, share(c, blocks, len(a.ja)+a.rows)); r > starts[len(starts)-1] {
+			starts = append(starts, r)
+		}
+	}
 	sizes, from := make([]Size, len(starts)-1), make([]Block, len(starts)-1)
 	for b := range sizes {
 		from[b] = blockOf(a, starts[b], starts[b+1])
 		sizes[b] = Size{from[b].rows, from[b].entries}
 	}
-	return build(ctx, rt, a.cols, sizes, func(b int) graph.Spec {
+	return build(ctx, rt, a.cols, sizes, func(_ exec.Job, b int) (graph.Spec, error) {
 		return graph.Spec{Op: ops().copy, Operands: []graph.Operand{{Datum: &graph.Datum{
 			Name: "rows", Key: graph.Key{Matrix: 2, I: int32(b)}, Value: &from[b], Bytes: from[b].Bytes(),
-		}, Mode: graph.In}}}
+		}, Mode: graph.In}}}, nil
 	})
 }
 
@@ -106,7 +112,9 @@ func ReadParts(ctx context.Context, rt exec.Runtime, paths []string) (*Distribut
 		}
 		sizes[b], n = Size{s.rows, s.entries}, s.cols
 	}
-	return build(ctx, rt, n, sizes, func(b int) graph.Spec { return graph.Spec{Op: ops().read, Params: &readParams{paths[b]}} })
+	return build(ctx, rt, n, sizes, func(_ exec.Job, b int) (graph.Spec, error) {
+		return graph.Spec{Op: ops().read, Params: &readParams{paths[b]}}, nil
+	})
 }
 
 // partShape reads the header of a Matrix Market file, which must be a general one.
@@ -125,8 +133,9 @@ func partShape(path string) (s shape, err error) {
 	return s, err
 }
 
-// build makes a matrix by a task for each block, whose last operand the block is.
-func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(b int) graph.Spec) (*Distributed, error) {
+// build makes a matrix by a task for each block, whose last operand the block is. It is matrix 1 of
+// the job.
+func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(job exec.Job, b int) (graph.Spec, error)) (*Distributed, error) {
 	a := &Distributed{rt: rt, cols: n, starts: []int{0}, blocks: make([]Block, len(sizes)), owners: nodesOf(rt.Workers())}
 	values := make([]versions.Shaped, len(sizes))
 	for b, s := range sizes {
@@ -149,7 +158,10 @@ func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(
 	}
 	err := a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
 		for b := range blocks {
-			s := task(b)
+			s, err := task(job, b)
+			if err != nil {
+				return err
+			}
 			s.Operands = append(s.Operands, graph.Operand{Datum: &blocks[b], Mode: graph.Out})
 			if _, err := job.Submit(&s); err != nil {
 				return err

@@ -26,7 +26,6 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr"
-	"github.com/tessera-la/tessera/la/krylov"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/versions"
@@ -288,54 +287,6 @@ func panicOf(f func()) (fault any) {
 	return nil
 }
 
-// TestDistributedCG: conjugate gradients on a matrix that the nodes have made themselves have the
-// bits of those on one machine, also if a node is killed meanwhile, and nothing of the matrix
-// goes through the driver.
-func TestDistributedCG(t *testing.T) {
-	const side, blocks = 24, 6
-	for _, c := range []struct {
-		name           string
-		agents         int
-		overHTTP, kill bool
-	}{{"in process", 2, false, false}, {"killed", 3, false, true}, {"HTTP", 2, true, false}, {"HTTP, killed", 3, true, true}} {
-		t.Run(c.name, func(t *testing.T) {
-			made := &counts{}
-			d, kill := nodes(t, c.agents, c.overHTTP, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} }, nil)
-			a, here := generate(t, d, side, blocks, made)
-			victim := ""
-			for node := range made.of {
-				victim = node
-			}
-			if made.sum() != blocks || victim == "driver" {
-				t.Errorf("%v have made %d blocks", made.of, blocks)
-			}
-			b := vector(side*side, 1)
-			x, want := make([]float64, side*side), make([]float64, side*side)
-			result, err := krylov.CG(t.Context(), a, x, b, krylov.CGOptions{Observe: func(k int, _ float64) {
-				if c.kill && k == 5 {
-					kill[victim[len(victim)-1]-'0']()
-				}
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			expected, err := krylov.CG(t.Context(), here, want, b, krylov.CGOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(x, want) || result != expected {
-				t.Errorf("%+v, and %+v on one machine", result, expected)
-			}
-			if c.kill != (made.sum() > blocks) {
-				t.Errorf("%v have made %d blocks, after a node was killed: %v", made.of, blocks, c.kill)
-			}
-			if n := moved(d, "A"); n != 0 {
-				t.Errorf("%d bytes of the matrix went through the driver", n)
-			}
-		})
-	}
-}
-
 // TestScatterLost: what was copied from the program's memory is lost with its node.
 func TestScatterLost(t *testing.T) {
 	d, kill := nodes(t, 2, false, nil, func(o *cluster.Options) { o.Owner, o.Stay = true, true })
@@ -353,29 +304,6 @@ func TestScatterLost(t *testing.T) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// TestDistributedLSQR: least squares use the transpose, too.
-func TestDistributedLSQR(t *testing.T) {
-	d, _ := nodes(t, 2, false, nil, nil)
-	here, _ := random(t, start(t, 1), 120, 20, 900, 3)
-	a, err := csr.Scatter(t.Context(), d, here, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	b := vector(120, 4)
-	x, want := make([]float64, 20), make([]float64, 20)
-	_, err = krylov.LSQR(t.Context(), a, x, b, krylov.LSQROptions{})
-	_, err2 := krylov.LSQR(t.Context(), here, want, b, krylov.LSQROptions{})
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	for i := range x {
-		if math.Abs(x[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
-			t.Errorf("x(%d) is %v, want %v", i, x[i], want[i])
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"unsafe"
@@ -66,32 +67,34 @@ func (a *Distributed) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) e
 // mul computes y = A·x by an op.
 func (a *Distributed) mul(ctx context.Context, op *versions.Op, x, y *tile) error {
 	return a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
-		from := graph.Operand{Datum: datum("x", 2, 0, 0, x), Mode: graph.In}
+		t, from := tasks{job: job}, datum("x", 2, 0, 0, x)
 		for b := range blocks {
 			lo, hi := a.Rows(b)
 			if lo == hi {
 				continue
 			}
 			to := &tile{Rows: hi - lo, Cols: y.Cols, Stride: y.Stride, Data: y.Data[lo*y.Stride:][:(hi-lo-1)*y.Stride+y.Cols]}
-			s := graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &blocks[b], Mode: graph.In}, from,
-				{Datum: datum("y", 3, b, blocks[b].Owner, to), Mode: graph.Out}}}
-			if _, err := job.Submit(&s); err != nil {
-				return err
-			}
+			t.submit(op, nil, in(&blocks[b]), in(from), out(datum("y", 3, b, blocks[b].Owner, to)))
 		}
-		return nil
+		return t.err
 	})
 }
 
 // mulTransposed computes y = Aᵀ·x. The product of the first block, and then the sum, is in y;
 // the others stay on the nodes.
 func (a *Distributed) mulTransposed(ctx context.Context, y, x []float64) error {
-	if len(a.blocks) == 0 || len(y) == 0 {
+	var full []int // blocks that have rows
+	for b := range a.blocks {
+		if a.blocks[b].rows > 0 {
+			full = append(full, b)
+		}
+	}
+	if len(full) == 0 || len(y) == 0 {
 		clear(y)
 		return nil
 	}
 	sums, others := []*tile{column(y)}, []versions.Shaped(nil)
-	for range len(a.blocks) - 1 {
+	for range len(full) - 1 {
 		t := &tile{Rows: len(y), Cols: 1, Stride: 1}
 		if a.kept == nil {
 			t.Data = make([]float64, len(y))
@@ -106,24 +109,49 @@ func (a *Distributed) mulTransposed(ctx context.Context, y, x []float64) error {
 		defer kept.Release()
 	}
 	return a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
-		to := make([]*graph.Datum, len(sums))
-		for b := range to {
+		var to, from, parts []*graph.Datum
+		for k, b := range full {
 			lo, hi := a.Rows(b)
-			to[b] = datum("y", 3, b, blocks[b].Owner, sums[b])
-			s := graph.Spec{Op: ops().tmv, Operands: []graph.Operand{{Datum: &blocks[b], Mode: graph.In},
-				{Datum: datum("x", 2, b, blocks[b].Owner, column(x[lo:hi])), Mode: graph.In}, {Datum: to[b], Mode: graph.Out}}}
-			if _, err := job.Submit(&s); err != nil {
-				return err
-			}
+			from = append(from, &blocks[b])
+			parts = append(parts, datum("x", 2, b, blocks[b].Owner, column(x[lo:hi])))
+			to = append(to, datum("y", 3, b, blocks[b].Owner, sums[k]))
 		}
-		for step := 1; step < len(to); step *= 2 {
-			for b := 0; b+step < len(to); b += 2 * step {
-				s := graph.Spec{Op: ops().add, Operands: []graph.Operand{{Datum: to[b+step], Mode: graph.In}, {Datum: to[b], Mode: graph.InOut}}}
-				if _, err := job.Submit(&s); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		t := tasks{job: job}
+		t.transposed(to, from, parts)
+		return t.err
 	})
 }
+
+// tasks submits those of a job, up to the first error.
+type tasks struct {
+	job exec.Job
+	err error
+}
+
+func (t *tasks) submit(op *versions.Op, params any, operands ...graph.Operand) {
+	if t.err == nil {
+		_, t.err = t.job.Submit(&graph.Spec{Op: op, Params: params, Operands: operands})
+	}
+}
+
+// wait waits for all of them.
+func (t *tasks) wait() error {
+	t.err = cmp.Or(t.job.Wait(), t.err) // the job's is the reason, as a rule
+	return t.err
+}
+
+// transposed computes the products of transposed blocks with parts of a vector, and adds them up
+// in the first one.
+func (t *tasks) transposed(sums, blocks, x []*graph.Datum) {
+	for k := range sums {
+		t.submit(ops().tmv, nil, in(blocks[k]), in(x[k]), out(sums[k]))
+	}
+	for step := 1; step < len(sums); step *= 2 {
+		for k := 0; k+step < len(sums); k += 2 * step {
+			t.submit(ops().add, &addParams{1, 1}, in(sums[k+step]), graph.Operand{Datum: sums[k], Mode: graph.InOut})
+		}
+	}
+}
+
+func in(d *graph.Datum) graph.Operand  { return graph.Operand{Datum: d, Mode: graph.In} }
+func out(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.Out} }

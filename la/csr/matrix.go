@@ -3,6 +3,8 @@ package csr
 import (
 	"fmt"
 	"math"
+	"math/bits"
+	"sort"
 	"sync"
 	"unsafe"
 
@@ -112,6 +114,18 @@ func balance(ia []int, work int) (starts []int) {
 		starts = append(starts, last)
 	}
 	return starts
+}
+
+// share returns c/n of total.
+func share(c, n, total int) int {
+	hi, lo := bits.Mul64(uint64(c), uint64(total))
+	q, _ := bits.Div64(hi, lo, uint64(n)) // c ≤ n
+	return int(q)
+}
+
+// reach returns the fewest rows that make up so much work, rows and entries counted.
+func reach(ia []int, work int) int {
+	return sort.Search(len(ia)-1, func(r int) bool { return ia[r]+r >= work })
 }
 
 // Dims returns the number of rows and columns.

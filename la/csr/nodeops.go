@@ -9,16 +9,15 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked/file"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/versions"
-	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // Ops returns the ops of tasks on a [Distributed]. Nodes that are to execute them list them, as
 // they do those of package kernels.
 func Ops() []*versions.Op {
 	o := ops()
-	return []*versions.Op{o.copy, o.read, o.mv, o.mm, o.tmv, o.add}
+	return []*versions.Op{o.copy, o.read, o.cut, o.join, o.mv, o.span, o.mvs, o.mm, o.tmv, o.slice, o.add, o.dot}
 }
 
 // Values returns a value of each type that these ops have beside those of package kernels, for
@@ -35,12 +34,18 @@ func (e *StructureError) Final() bool { return true }
 
 // ops are the ops on blocks.
 var ops = sync.OnceValue(func() (o struct {
-	copy *versions.Op // B = A: blocks A (in), B (out)
-	read *versions.Op // A = a file, parameter *readParams: block A (out)
-	mv   *versions.Op // y = A·x: block A (in), tiles x, n×1 (in), y (out)
-	mm   *versions.Op // Y = A·X: block A (in), tiles X, n×k (in), Y (out)
-	tmv  *versions.Op // y = Aᵀ·x: block A (in), tiles x, m×1 (in), y, n×1 (out)
-	add  *versions.Op // y = y + x: tiles x (in), y (inout)
+	copy  *versions.Op // B = A: blocks A (in), B (out)
+	read  *versions.Op // A = a file, parameter *readParams: block A (out)
+	cut   *versions.Op // where A is cut, parameter *cutParams: block A (in), tile of a row for each cut (out)
+	join  *versions.Op // B = some rows of A, parameter *joinParams: blocks of A, one after the other (in), B (out)
+	mv    *versions.Op // y = A·x: block A (in), tiles x, n×1 (in), y (out)
+	span  *versions.Op // columns of A: block A (in), tiles of where x is cut (in), a row for each of its parts (out)
+	mvs   *versions.Op // y = A·x: block A (in), its span and the parts of x that it says (in), tile y (out)
+	mm    *versions.Op // Y = A·X: block A (in), tiles X, n×k (in), Y (out)
+	tmv   *versions.Op // y = Aᵀ·x: block A (in), tiles x, m×1 (in), y, n×1 (out)
+	slice *versions.Op // y = some rows of x, parameter *sliceParams: maybe a block, for its place (in), tiles x (in), y (out)
+	add   *versions.Op // y = αx + βy, parameter *addParams: tiles x (in), unless it is y, and y (inout; out if β is 0)
+	dot   *versions.Op // a part of xᵀ·y, parameter *dotParams: tiles x (in), y (in), unless it is x, and of numbers (out)
 }) {
 	// An entry is read once by each of them; of tiles, elements.
 	op := func(name string, run func(*versions.Call) error) *versions.Op {
@@ -51,12 +56,20 @@ var ops = sync.OnceValue(func() (o struct {
 			return float64(c.Args[0].(versions.Value).Bytes() / 8)
 		}}
 	}
-	o.copy, o.read = op("copy", runCopy), op("read", runRead)
-	o.mv, o.mm, o.tmv, o.add = op("mv", runMV), op("mm", runMM), op("tmv", runTMV), op("add", runAdd)
+	o.copy, o.read, o.cut, o.join = op("copy", runCopy), op("read", runRead), op("cut", runCut), op("join", runJoin)
+	o.mv, o.span, o.mvs, o.mm, o.tmv = op("mv", runMV), op("span", runSpan), op("mvs", runMVS), op("mm", runMM), op("tmv", runTMV)
+	o.slice, o.add, o.dot = op("slice", runSlice), op("add", runAdd), op("dot", runDot)
+	o.slice.Work = func(c *versions.Call) float64 { return float64(c.Args[len(c.Args)-1].(*tile).Rows) }
 	o.read.NewParams = func() any { return new(readParams) }
+	o.cut.NewParams = func() any { return new(cutParams) }
+	o.join.NewParams = func() any { return new(joinParams) }
+	o.slice.NewParams = func() any { return new(sliceParams) }
+	o.add.NewParams = func() any { return new(addParams) }
+	o.dot.NewParams = func() any { return new(dotParams) }
 	return o
 })
 
+// runCopy is op "csrcopy".
 func runCopy(call *versions.Call) error {
 	from, to := call.Args[0].(*Block), call.Args[1].(*Block)
 	if from.ia == nil {
@@ -69,6 +82,7 @@ func runCopy(call *versions.Call) error {
 // readParams is the parameter of op "csrread".
 type readParams struct{ Path string }
 
+// runRead is op "csrread". It sorts the entries, which a file may have in any order.
 func runRead(call *versions.Call) error {
 	p, b := call.Params.(*readParams), call.Args[0].(*Block)
 	list := make([]entry, 0, b.entries)
@@ -94,78 +108,67 @@ func runRead(call *versions.Call) error {
 	})
 }
 
-// operands returns those of a product: op(A) is m×n, x has so many rows as it has columns, and
-// y as it has rows. It panics with ErrShape unless they fit.
-func operands(call *versions.Call, trans bool) (a *Matrix, x, y *kernels.Tile[float64], err error) {
-	b := call.Args[0].(*Block)
-	x, y = call.Args[1].(*kernels.Tile[float64]), call.Args[2].(*kernels.Tile[float64])
-	if b.ia == nil {
-		return nil, nil, nil, errUnfilled()
-	}
-	a = b.view()
-	if m, n := a.op(trans); x.Rows != n || y.Rows != m || x.Cols != y.Cols {
-		panic(ErrShape)
-	}
-	return a, x, y, nil
+// cutParams is the parameter of op "csrcut".
+type cutParams struct {
+	First, Blocks int // the first cut in this block is the end of block First of Blocks
+	Total, Before int // the work of the matrix, and of what is before this block
 }
 
-// vectors returns the elements of tiles of one column. It panics with ErrShape if one has more,
-// or its elements do not lie together.
-func vectors(x, y *kernels.Tile[float64]) (_, _ []float64) {
-	for _, t := range [...]*kernels.Tile[float64]{x, y} {
-		if t.Cols != 1 || t.Stride != 1 {
+// Validate makes numbers that another node has sent safe to divide by.
+func (p *cutParams) Validate() error {
+	if p.First < 1 || p.First >= p.Blocks || p.Total < 0 || p.Before < 0 {
+		return &StructureError{-1, fmt.Sprintf("cut %d of %d, of %d after %d", p.First, p.Blocks, p.Total, p.Before)}
+	}
+	return nil
+}
+
+// runCut is op "csrcut": a row says how many rows of the block are before a cut, and how many entries.
+func runCut(call *versions.Call) error {
+	p, b, to := call.Params.(*cutParams), call.Args[0].(*Block), call.Args[1].(*tile)
+	switch {
+	case b.ia == nil:
+		return errUnfilled()
+	case to.Cols != 2 || p.First+to.Rows > p.Blocks:
+		panic(ErrShape)
+	}
+	for i := range to.Rows {
+		r := reach(b.ia, share(p.First+i, p.Blocks, p.Total)-p.Before)
+		copy(to.Row(i), []float64{float64(r), float64(b.ia[r])})
+	}
+	return nil
+}
+
+// joinParams is the parameter of op "csrjoin".
+type joinParams struct{ Row int } // of the first block, with which the result begins
+
+// runJoin is op "csrjoin". How many rows and entries B has is known: those of A are copied until it
+// has them.
+func runJoin(call *versions.Call) error {
+	blocks := call.Args[:len(call.Args)-1]
+	to, skip := call.Args[len(blocks)].(*Block), call.Params.(*joinParams).Row
+	x := Block{shape: to.shape, ia: make([]int, 1, to.rows+1), ja: make([]int32, to.entries), data: make([]float64, to.entries)}
+	pages.Large(x.ja)
+	pages.Large(x.data)
+	k := 0
+	for _, arg := range blocks {
+		b := arg.(*Block)
+		if b.ia == nil {
+			return errUnfilled()
+		}
+		hi := min(b.rows, skip+to.rows+1-len(x.ia))
+		if b.cols != to.cols || skip < 0 || skip > hi || k+b.ia[hi]-b.ia[skip] > to.entries {
 			panic(ErrShape)
 		}
-	}
-	return x.Data[:x.Rows], y.Data[:y.Rows]
-}
-
-func runMV(call *versions.Call) error {
-	a, tx, ty, err := operands(call, false)
-	if err != nil {
-		return err
-	}
-	x, y := vectors(tx, ty)
-	a.mulVecNarrow(y, x, 0, a.rows)
-	return nil
-}
-
-func runMM(call *versions.Call) error {
-	a, x, y, err := operands(call, false)
-	if err != nil {
-		return err
-	}
-	from := blas64.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: x.Data}
-	for i := range a.rows {
-		lo, hi := a.ia[i], a.ia[i+1]
-		combine(y.Row(i), a.narrow[lo:hi], a.data[lo:hi], from)
-	}
-	return nil
-}
-
-func runTMV(call *versions.Call) error {
-	a, tx, ty, err := operands(call, true)
-	if err != nil {
-		return err
-	}
-	x, y := vectors(tx, ty)
-	clear(y)
-	for i, v := range x {
-		for k := a.ia[i]; k < a.ia[i+1]; k++ {
-			y[a.narrow[k]] += a.data[k] * v
+		for _, end := range b.ia[skip+1 : hi+1] {
+			x.ia = append(x.ia, k+end-b.ia[skip])
 		}
+		copy(x.data[k:], b.data[b.ia[skip]:b.ia[hi]])
+		k += copy(x.ja[k:], b.ja[b.ia[skip]:b.ia[hi]])
+		skip = 0
 	}
-	return nil
-}
-
-func runAdd(call *versions.Call) error {
-	tx, ty := call.Args[0].(*kernels.Tile[float64]), call.Args[1].(*kernels.Tile[float64])
-	x, y := vectors(tx, ty)
-	if len(x) != len(y) {
+	if len(x.ia) != to.rows+1 || k != to.entries {
 		panic(ErrShape)
 	}
-	for i, v := range x {
-		y[i] += v
-	}
+	*to = x
 	return nil
 }

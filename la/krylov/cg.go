@@ -1,6 +1,7 @@
 package krylov
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -59,76 +60,95 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result 
 	if most == 0 {
 		most = max(100, 10*n)
 	}
-	normB := norm(b)
+	normB, _, err := norm(&memory{all: [][]float64{b}}, 0)
 	want := tolerance * normB
 	switch {
+	case err != nil:
+		return result, err
 	case !finite(want):
 		return result, &NonFiniteError{"CG", 0}
 	case normB == 0:
 		clear(x)
 		return result, nil
 	}
-	r, p, q := make([]float64, n), make([]float64, n), make([]float64, n)
+	s, err := vectorsOf(ctx, a)
+	if err != nil {
+		return result, err
+	}
+	defer s.Close()
+	v := cgVectors{s.Use(x), s.Use(b), s.New(n), s.New(n), s.New(n)}
+	err = cg(ctx, s, v, want, most, opt.Observe, &result)
+	return result, cmp.Or(err, s.Store(v.x))
+}
+
+// cgVectors is the vectors of CG: the residual r, the direction p, and q = A·p.
+type cgVectors struct{ x, b, r, p, q Vector }
+
+// cg is the iteration.
+func cg(ctx context.Context, s Vectors, v cgVectors, want float64, most int, observe func(int, float64), result *CGResult) (err error) {
+	var rr float64 // rᵀ·r
 	// residual computes r = b − A·x and its norm.
 	residual := func() error {
-		if err := a.MulVecTo(ctx, q, false, x); err != nil {
+		if err := s.MulVec(v.q, false, v.x); err != nil {
 			return err
 		}
-		for i := range r {
-			r[i] = b[i] - q[i]
+		s.Add(1, v.b, 0, v.r)
+		s.Add(-1, v.q, 1, v.r)
+		if result.Residual, rr, err = norm(s, v.r); err != nil {
+			return err
 		}
-		if result.Residual = norm(r); !finite(result.Residual) {
+		if !finite(result.Residual) {
 			return &NonFiniteError{"CG", result.Iterations}
 		}
 		return nil
 	}
 	if err := residual(); err != nil {
-		return result, err
+		return err
 	}
 	for result.Residual > want {
-		copy(p, r)
-		for rr := dot(r, r); ; {
+		for s.Add(1, v.r, 0, v.p); ; {
 			if err := context.Cause(ctx); err != nil {
-				return result, err
+				return err
 			}
 			if result.Iterations == most {
-				return result, &ConvergenceError{"CG", most, result.Residual, want, "the limit of iterations"}
+				return &ConvergenceError{"CG", most, result.Residual, want, "the limit of iterations"}
 			}
-			if err := a.MulVecTo(ctx, q, false, p); err != nil {
-				return result, err
+			if err := s.MulVec(v.q, false, v.p); err != nil {
+				return err
+			}
+			pq, err := s.Dot(v.p, v.q, 1)
+			if err != nil {
+				return err
 			}
 			result.Iterations++
-			pq := dot(p, q)
 			switch {
 			case !finite(pq) || !finite(rr) || rr == 0:
-				return result, &NonFiniteError{"CG", result.Iterations}
+				return &NonFiniteError{"CG", result.Iterations}
 			case pq <= 0:
-				return result, &IndefiniteError{result.Iterations, pq / dot(p, p)}
+				pp, err := s.Dot(v.p, v.p, 1)
+				return cmp.Or(err, error(&IndefiniteError{result.Iterations, pq / pp}))
 			}
-			alpha := rr / pq
-			axpy(alpha, p, x)
-			axpy(-alpha, q, r)
-			result.Residual = norm(r)
-			if opt.Observe != nil {
-				opt.Observe(result.Iterations, result.Residual)
+			alpha, before := rr/pq, rr
+			s.Add(alpha, v.p, 1, v.x)
+			s.Add(-alpha, v.q, 1, v.r)
+			if result.Residual, rr, err = norm(s, v.r); err != nil {
+				return err
+			}
+			if observe != nil {
+				observe(result.Iterations, result.Residual)
 			}
 			if !(result.Residual > want) {
 				break
 			}
-			before := rr
-			rr = dot(r, r)
-			beta := rr / before
-			for i, v := range r {
-				p[i] = v + beta*p[i]
-			}
+			s.Add(1, v.r, rr/before, v.p)
 		}
 		drifted := result.Residual
 		if err := residual(); err != nil {
-			return result, err
+			return err
 		}
 		if result.Residual > want && result.Iterations == most {
-			return result, &ConvergenceError{"CG", most, result.Residual, want, fmt.Sprintf("the limit of iterations; the recurrence has %.3g", drifted)}
+			return &ConvergenceError{"CG", most, result.Residual, want, fmt.Sprintf("the limit of iterations; the recurrence has %.3g", drifted)}
 		}
 	}
-	return result, nil
+	return nil
 }

@@ -17,6 +17,42 @@ type Operator interface {
 	MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error
 }
 
+// Home is an [Operator] that keeps the vectors of an iteration itself, as a csr.Distributed does on
+// its nodes: [CG] and [LSQR] then hand it b and x at the beginning, take x at the end, and exchange
+// only numbers with it meanwhile. If it fails, x is as it was.
+type Home interface {
+	Operator
+	// Vectors makes room for the vectors of an iteration with a: nil if a is not this operator, but
+	// one that embeds it, whose products are others. After the context's end they can be used for as
+	// long as it takes to bring x back.
+	Vectors(ctx context.Context, a Operator) (Vectors, error)
+}
+
+// Vector is a vector of [Vectors], by its number.
+type Vector int
+
+// Vectors is vectors that a [Home] keeps, of as many elements as it has rows or columns. What
+// goes wrong where no error is returned is one of the next call that returns one.
+//
+// The bits of [CG] are those of vectors in memory if those of the products are: what else is done
+// to vectors is done by internal/vector.
+type Vectors interface {
+	// New makes a vector, which is written before it is read.
+	New(n int) Vector
+	// Use makes a copy of x, which is not written before Store.
+	Use(x []float64) Vector
+	// Store copies v to the slice that it was made from. Nothing else is done afterwards.
+	Store(v Vector) error
+	// MulVec computes dst = A·x, or dst = Aᵀ·x if trans is set.
+	MulVec(dst Vector, trans bool, x Vector) error
+	// Add computes y = αx + βy. If β is 0 y is not read. It may be x.
+	Add(alpha float64, x Vector, beta float64, y Vector)
+	// Dot returns the sum of the products of the elements of scale·x and scale·y.
+	Dot(x, y Vector, scale float64) (float64, error)
+	// Close ends the use. It is called once.
+	Close()
+}
+
 // ConvergenceError reports an iteration that has ended without a solution. Its x is the best
 // that there is.
 type ConvergenceError struct {
@@ -81,60 +117,6 @@ func checkShapes(method string, a Operator, x, b []float64) error {
 		return &la.ShapeError{Op: method, Detail: fmt.Sprintf("A is %d×%d, x has %d elements and b %d", m, n, len(x), len(b))}
 	}
 	return nil
-}
-
-// dot returns xᵀ·y.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		s0 += x[i] * y[i]
-		s1 += x[i+1] * y[i+1]
-		s2 += x[i+2] * y[i+2]
-		s3 += x[i+3] * y[i+3]
-	}
-	for ; i < len(x); i++ {
-		s0 += x[i] * y[i]
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// norm returns ‖x‖, scaled where the sum of squares overflows or nearly vanishes.
-func norm(x []float64) float64 {
-	if s := dot(x, x); s > 0x1p-900 && s < 0x1p1000 {
-		return math.Sqrt(s)
-	}
-	top := 0.0
-	for _, v := range x {
-		if math.IsNaN(v) {
-			return v
-		}
-		top = max(top, math.Abs(v))
-	}
-	if top == 0 || math.IsInf(top, 1) {
-		return top
-	}
-	s := 0.0
-	for _, v := range x {
-		s += v / top * (v / top)
-	}
-	return top * math.Sqrt(s)
-}
-
-// axpy adds alpha·x to y.
-func axpy(alpha float64, x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += alpha * v
-	}
-}
-
-// scale multiplies x by alpha.
-func scale(alpha float64, x []float64) {
-	for i := range x {
-		x[i] *= alpha
-	}
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

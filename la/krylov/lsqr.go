@@ -1,6 +1,7 @@
 package krylov
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -59,8 +60,7 @@ type LSQRResult struct {
 // for an m×n operator A of any shape and rank; of several such x the one of least norm. It
 // overwrites x, whose elements do not count. It works like conjugate gradients on AᵀA + λ²I, by
 // way of the bidiagonalization of A, which loses less to rounding; it asks for A·v and Aᵀ·u
-// once an iteration and works in two vectors of n and one of m elements, and one of the larger
-// size.
+// once an iteration and works in three vectors of n elements and two of m, or four if A is square.
 //
 // It ends with a solution when one of Paige and Saunders' rules holds, r being the residual:
 // ‖r‖ ≤ BTol·‖b‖ + ATol·‖A‖·‖x‖, or ‖Aᵀr‖ ≤ ATol·‖A‖·‖r‖.
@@ -92,32 +92,52 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 		most = max(100, 10*min(m, n))
 	}
 	clear(x)
-	normB := norm(b)
-	if !finite(normB) {
+	normB, _, err := norm(&memory{all: [][]float64{b}}, 0)
+	switch {
+	case err != nil:
+		return s, err
+	case !finite(normB):
 		return s, &NonFiniteError{"LSQR", 0}
 	}
 	if s.Residual = normB; normB == 0 {
 		return s, nil
 	}
-
-	// β·u = b, α·v = Aᵀ·u
-	u, v, w, work := make([]float64, m), make([]float64, n), make([]float64, n), make([]float64, max(m, n))
-	beta := normB
-	for i := range u {
-		u[i] = b[i] / beta
-	}
-	if err := a.MulVecTo(ctx, v, true, u); err != nil {
+	vs, err := vectorsOf(ctx, a)
+	if err != nil {
 		return s, err
 	}
-	alpha := norm(v)
-	if !finite(alpha) {
-		return s, &NonFiniteError{"LSQR", 0}
+	defer vs.Close()
+	l := lsqrVectors{x: vs.Use(x), b: vs.Use(b), u: vs.New(m), v: vs.New(n), w: vs.New(n), av: vs.New(m)}
+	if l.atu = l.av; m != n {
+		l.atu = vs.New(n)
 	}
-	if alpha == 0 {
-		return s, nil // b is orthogonal to what A can reach
+	err = lsqr(ctx, vs, l, normB, opt, most, &s)
+	return s, cmp.Or(err, vs.Store(l.x))
+}
+
+// lsqrVectors is the vectors of LSQR: those that bidiagonalize A, u and v; w, along which x goes;
+// A·v and Aᵀ·u.
+type lsqrVectors struct{ x, b, u, v, w, av, atu Vector }
+
+// lsqr is the iteration.
+func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQROptions, most int, s *LSQRResult) error {
+	// β·u = b, α·v = Aᵀ·u
+	beta := normB
+	vs.Add(1/beta, l.b, 0, l.u)
+	if err := vs.MulVec(l.v, true, l.u); err != nil {
+		return err
 	}
-	scale(1/alpha, v)
-	copy(w, v)
+	alpha, _, err := norm(vs, l.v)
+	switch {
+	case err != nil:
+		return err
+	case !finite(alpha):
+		return &NonFiniteError{"LSQR", 0}
+	case alpha == 0:
+		return nil // b is orthogonal to what A can reach
+	}
+	vs.Add(1/alpha, l.v, 0, l.v)
+	vs.Add(1, l.v, 0, l.w)
 
 	rhobar, phibar := alpha, beta
 	var normA2, normD2, damped, z, x2 float64 // squares of norms; of what damping adds to the residual
@@ -125,34 +145,34 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	s.Gradient = alpha * beta
 	for s.Iterations < most {
 		if err := context.Cause(ctx); err != nil {
-			return s, err
+			return err
 		}
 		s.Iterations++
 		// β·u = A·v − α·u, α·v = Aᵀ·u − β·v
-		if err := a.MulVecTo(ctx, work[:m], false, v); err != nil {
-			return s, err
+		if err := vs.MulVec(l.av, false, l.v); err != nil {
+			return err
 		}
-		for i := range u {
-			u[i] = work[i] - alpha*u[i]
+		vs.Add(1, l.av, -alpha, l.u)
+		if beta, _, err = norm(vs, l.u); err != nil {
+			return err
 		}
-		beta = norm(u)
 		normA2 += alpha*alpha + beta*beta + opt.Damp*opt.Damp
+		alpha = 0
 		if beta > 0 {
-			scale(1/beta, u)
-			if err := a.MulVecTo(ctx, work[:n], true, u); err != nil {
-				return s, err
+			vs.Add(1/beta, l.u, 0, l.u)
+			if err := vs.MulVec(l.atu, true, l.u); err != nil {
+				return err
 			}
-			for i := range v {
-				v[i] = work[i] - beta*v[i]
+			vs.Add(1, l.atu, -beta, l.v)
+			if alpha, _, err = norm(vs, l.v); err != nil {
+				return err
 			}
-			if alpha = norm(v); alpha > 0 {
-				scale(1/alpha, v)
+			if alpha > 0 {
+				vs.Add(1/alpha, l.v, 0, l.v)
 			}
-		} else {
-			alpha = 0
 		}
 		if !finite(alpha) || !finite(beta) {
-			return s, &NonFiniteError{"LSQR", s.Iterations}
+			return &NonFiniteError{"LSQR", s.Iterations}
 		}
 
 		// A rotation takes the damping away, another one β.
@@ -164,7 +184,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 		}
 		rho := math.Hypot(rhobar1, beta)
 		if rho == 0 {
-			return s, &NonFiniteError{"LSQR", s.Iterations}
+			return &NonFiniteError{"LSQR", s.Iterations}
 		}
 		c, sn := rhobar1/rho, beta/rho
 		theta := sn * alpha
@@ -174,14 +194,13 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 		tau := sn * phi
 
 		// x and w, and the norm of what x was made of, for the condition.
-		t1, t2, ww := phi/rho, -theta/rho, 0.0
-		for i, wi := range w {
-			x[i] += t1 * wi
-			d := wi / rho
-			ww += d * d
-			w[i] = v[i] + t2*wi
+		vs.Add(phi/rho, l.w, 1, l.x)
+		normW, _, err := norm(vs, l.w)
+		if err != nil {
+			return err
 		}
-		normD2 += ww
+		vs.Add(1, l.v, -theta/rho, l.w)
+		normD2 += normW / rho * (normW / rho)
 
 		// ‖x‖, by a rotation from the other side.
 		delta := sn2 * rho
@@ -203,18 +222,18 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 			opt.Observe(s.Iterations, s.Residual)
 		}
 		if !finite(s.NormX) || !finite(s.Residual) || !finite(s.NormA) {
-			return s, &NonFiniteError{"LSQR", s.Iterations}
+			return &NonFiniteError{"LSQR", s.Iterations}
 		}
 		switch {
 		case s.Residual <= opt.BTol*normB+opt.ATol*s.NormA*s.NormX:
 			s.Stop = StopConsistent
-			return s, nil
+			return nil
 		case s.Gradient <= opt.ATol*s.NormA*s.Residual:
 			s.Stop = StopLeastSquares
-			return s, nil
+			return nil
 		case s.Condition >= opt.ConditionLimit:
-			return s, &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, opt.ConditionLimit)}
+			return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, opt.ConditionLimit)}
 		}
 	}
-	return s, &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, "the limit of iterations"}
+	return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, "the limit of iterations"}
 }

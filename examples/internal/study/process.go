@@ -1,0 +1,66 @@
+package study
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/tessera-la/tessera/exec/cluster"
+)
+
+// Start starts this program again as an agent that knows a peer's address. End ends it and waits.
+func Start(name, peer string) (p *os.Process, end func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := exec.Command(self, "agent", name, peer)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, nil, err
+	}
+	end = func() {
+		_ = in.Close()
+		_ = c.Wait()
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		end()
+		return nil, nil, fmt.Errorf("%s has not begun: %w", name, err)
+	}
+	return c.Process, end, nil
+}
+
+// Agent returns what [Start] has told this process, if it has started it.
+func Agent() (name, peer string, ok bool) {
+	if len(os.Args) != 4 || os.Args[1] != "agent" {
+		return "", "", false
+	}
+	return os.Args[2], os.Args[3], true
+}
+
+// Serve computes for a driver until the standard input ends, as it does with the process that has
+// started this one.
+func Serve(opt cluster.Options) error {
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	fmt.Println("an agent begins")
+	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

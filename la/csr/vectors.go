@@ -1,0 +1,337 @@
+package csr
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/vector"
+	"github.com/tessera-la/tessera/la/krylov"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Vectors implements krylov.Home: the vectors of an iteration are on the nodes as the blocks are.
+//
+//	            node 1                 node 2
+//	A           block 0    block 1     block 2    block 3
+//	m elements  part 0     part 1      part 2     part 3       each where its block is
+//	n elements  as those if m = n, or else one part on some node
+//
+// A product fetches of the parts what a block has columns of, from the nodes that have them: from the
+// first to the last such element. Through this process go b and x, in the beginning and at the end, and of each dot product some dozen
+// numbers for each block.
+func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (krylov.Vectors, error) {
+	if operator != krylov.Operator(a) {
+		return nil, nil
+	}
+	v := &residents{a: a, rows: &division{}}
+	v.cols = v.rows
+	for b := range a.blocks {
+		if lo, hi := a.Rows(b); lo < hi {
+			v.rows.parts = append(v.rows.parts, part{lo, hi, b})
+		}
+	}
+	if a.rows != a.cols {
+		v.cols = &division{parts: []part{{0, a.cols, -1}}}
+	} else if err := a.span(ctx, v.rows.parts); err != nil {
+		return nil, err
+	}
+	// The iteration sees the context's end itself, between two steps. The job is told later.
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(finishing):
+			cancel(context.Cause(ctx))
+		case <-inner.Done():
+		}
+	})
+	v.close = func() {
+		stop()
+		cancel(nil)
+	}
+	v.tasks, v.blocks = tasks{job: a.rt.NewJob(inner)}, a.Data(1)
+	for _, s := range a.spans {
+		v.spans = append(v.spans, datum("columns", v.matrix(), len(v.spans), 0, s))
+	}
+	return v, nil
+}
+
+// finishing is how long tasks may go on after the end of the context, so that the iteration at hand
+// comes to its end, and x can be brought back.
+const finishing = 5 * time.Second
+
+// part is elements lo to hi−1 of a vector, with the block of A that has these rows; −1: none.
+type part struct{ lo, hi, block int }
+
+// division is how vectors are cut.
+type division struct {
+	parts []part
+	sums  []*graph.Datum // of a dot product, in this process's memory
+}
+
+// resident is a vector on the nodes.
+type resident struct {
+	*division
+	data []*graph.Datum // of its parts
+	from []*graph.Datum // of those of the slice that it was made from; nil: none
+}
+
+// residents is the vectors of an iteration, whose tasks are one job. So what is lost with a node
+// is made again from the slices, if nobody has what came of them later.
+type residents struct {
+	a          *Distributed
+	tasks      tasks
+	blocks     []graph.Datum
+	spans      []*graph.Datum
+	rows, cols *division
+	all        []*resident
+	slices     map[[2]int]*graph.Datum // of x, for a block
+	whole      []*graph.Datum          // products of the blocks of Aᵀ, and their sum
+	kept       []exec.Kept
+	matrices   uint32 // of the job, beside A
+	close      func()
+}
+
+// matrix returns the number of a new matrix of the job.
+func (v *residents) matrix() uint32 {
+	v.matrices++
+	return v.matrices + 1
+}
+
+// make returns data for tiles of one column that stay on the nodes, of so many rows each.
+func (v *residents) make(rows []int, owner func(k int) int32) (data []*graph.Datum) {
+	matrix := v.matrix()
+	values := make([]versions.Shaped, len(rows)) // which have no memory here, unless all is here
+	for k, n := range rows {
+		t := &tile{Rows: n, Cols: 1, Stride: 1}
+		if v.a.kept == nil {
+			t.Data = make([]float64, n)
+		}
+		values[k] = t
+		data = append(data, datum("v", matrix, k, owner(k), t))
+	}
+	if k, ok := v.a.rt.(exec.Keeper); ok && v.tasks.err == nil {
+		kept, err := k.Keep(values)
+		if v.tasks.err = err; err == nil {
+			v.kept = append(v.kept, kept)
+		}
+	}
+	return data
+}
+
+// of returns how vectors of n elements are cut.
+func (v *residents) of(n int) *division {
+	if n == v.a.rows {
+		return v.rows
+	}
+	return v.cols
+}
+
+// owner returns that of a part.
+func (v *residents) owner(p part) int32 {
+	if p.block < 0 {
+		return 0
+	}
+	return v.blocks[p.block].Owner
+}
+
+// New implements krylov.Vectors.
+func (v *residents) New(n int) krylov.Vector {
+	r := &resident{division: v.of(n)}
+	var rows []int
+	for _, p := range r.parts {
+		rows = append(rows, p.hi-p.lo)
+	}
+	r.data = v.make(rows, func(k int) int32 { return v.owner(r.parts[k]) })
+	v.all = append(v.all, r)
+	return krylov.Vector(len(v.all) - 1)
+}
+
+// Use implements krylov.Vectors. That a part is copied to where its block is, is why the block is
+// an operand.
+func (v *residents) Use(x []float64) krylov.Vector {
+	number := v.New(len(x))
+	r, matrix := v.all[number], v.matrix()
+	for k, p := range r.parts {
+		from := datum("x", matrix, k, v.owner(p), column(x[p.lo:p.hi]))
+		r.from = append(r.from, from)
+		if p.block < 0 {
+			v.tasks.submit(ops().slice, &sliceParams{}, in(from), out(r.data[k]))
+		} else {
+			v.tasks.submit(ops().slice, &sliceParams{}, in(&v.blocks[p.block]), in(from), out(r.data[k]))
+		}
+	}
+	return number
+}
+
+// Store implements krylov.Vectors.
+func (v *residents) Store(x krylov.Vector) error {
+	r := v.all[x]
+	for k := range r.parts {
+		v.tasks.submit(ops().slice, &sliceParams{}, in(r.data[k]), out(r.from[k]))
+	}
+	return v.tasks.wait()
+}
+
+// MulVec implements krylov.Vectors.
+func (v *residents) MulVec(dst krylov.Vector, trans bool, x krylov.Vector) error {
+	from, to := v.all[x], v.all[dst]
+	switch {
+	case trans:
+		v.mulTransposed(to, from)
+	case len(from.data) == 1:
+		for k, p := range to.parts {
+			v.tasks.submit(ops().mv, nil, in(&v.blocks[p.block]), in(from.data[0]), out(to.data[k]))
+		}
+	default:
+		for k, p := range to.parts {
+			operands := []graph.Operand{in(&v.blocks[p.block]), in(v.spans[k])}
+			for i, d := range from.data {
+				if lo, hi := v.a.needs(k, i); lo < hi {
+					operands = append(operands, in(v.slice(k, i, d, lo, hi)))
+				}
+			}
+			v.tasks.submit(ops().mvs, nil, append(operands, out(to.data[k]))...)
+		}
+	}
+	return v.tasks.err
+}
+
+// slice returns what block k needs of part i of x, elements lo to hi−1: the part if that is most of
+// it, or else a copy of them, which is made where the part is and is all that goes to another node.
+func (v *residents) slice(k, i int, part *graph.Datum, lo, hi int) *graph.Datum {
+	if i == k || 2*(hi-lo) > part.Value.(*tile).Rows {
+		return part
+	}
+	if v.slices == nil {
+		v.slices = map[[2]int]*graph.Datum{}
+	}
+	d := v.slices[[2]int{k, i}]
+	if d == nil {
+		d = v.make([]int{hi - lo}, func(int) int32 { return part.Owner })[0]
+		v.slices[[2]int{k, i}] = d
+	}
+	v.tasks.submit(ops().slice, &sliceParams{Row: lo}, in(part), out(d))
+	return d
+}
+
+// mulTransposed computes to = Aᵀ·from: in the memory of to, if that is one part, and otherwise in
+// that of the first sum, which it then cuts.
+func (v *residents) mulTransposed(to, from *resident) {
+	if v.whole == nil {
+		rows := make([]int, len(from.parts))
+		for k := range rows {
+			rows[k] = v.a.cols
+		}
+		v.whole = v.make(rows, func(k int) int32 { return v.owner(from.parts[k]) })
+	}
+	sums, blocks := append([]*graph.Datum(nil), v.whole...), []*graph.Datum(nil)
+	if len(to.parts) == 1 && len(sums) > 0 {
+		sums[0] = to.data[0]
+	}
+	for _, p := range from.parts {
+		blocks = append(blocks, &v.blocks[p.block])
+	}
+	v.tasks.transposed(sums, blocks, from.data)
+	if len(to.parts) > 1 {
+		for k, p := range to.parts {
+			v.tasks.submit(ops().slice, &sliceParams{Row: p.lo}, in(sums[0]), out(to.data[k]))
+		}
+	}
+}
+
+// Add implements krylov.Vectors.
+func (v *residents) Add(alpha float64, x krylov.Vector, beta float64, y krylov.Vector) {
+	from, to := v.all[x], v.all[y]
+	p, mode := &addParams{alpha, beta}, graph.InOut
+	switch {
+	case x == y:
+		p = &addParams{alpha + beta, 0}
+	case beta == 0:
+		mode = graph.Out
+	}
+	for k := range to.parts {
+		operands := []graph.Operand{in(from.data[k]), {Datum: to.data[k], Mode: mode}}
+		if x == y {
+			operands = operands[1:]
+		}
+		v.tasks.submit(ops().add, p, operands...)
+	}
+}
+
+// Dot implements krylov.Vectors.
+func (v *residents) Dot(x, y krylov.Vector, scale float64) (float64, error) {
+	a, b := v.all[x], v.all[y]
+	if a.sums == nil {
+		matrix := v.matrix()
+		for k, p := range a.parts {
+			a.sums = append(a.sums, datum("sums", matrix, k, v.owner(p), column(make([]float64, vector.Len(p.lo, p.hi-p.lo)))))
+		}
+	}
+	// Each part is asked for when its task is known, so that all come at once.
+	there := make(chan error, len(a.parts))
+	for k, p := range a.parts {
+		operands := []graph.Operand{in(a.data[k]), in(b.data[k]), out(a.sums[k])}
+		if x == y {
+			operands = operands[1:]
+		}
+		v.tasks.submit(ops().dot, &dotParams{p.lo, scale}, operands...)
+	}
+	if v.tasks.err != nil {
+		return 0, v.tasks.err
+	}
+	for k := range a.parts {
+		v.tasks.job.Notify(a.sums[k], func(err error) { there <- err })
+	}
+	for range a.parts {
+		if err := <-there; err != nil {
+			v.tasks.err = cmp.Or(v.tasks.err, v.tasks.job.Err(), err)
+		}
+	}
+	var s vector.Sum
+	for k, p := range a.parts {
+		s.Add(p.hi-p.lo, a.sums[k].Value.(*tile).Data)
+	}
+	return s.Total(), v.tasks.err
+}
+
+// Close implements krylov.Vectors.
+func (v *residents) Close() {
+	_ = v.tasks.wait() // whose error others have returned
+	v.close()
+	for _, k := range v.kept {
+		k.Release()
+	}
+}
+
+// needs returns which elements of part i of x block k has columns of: lo to hi−1.
+func (a *Distributed) needs(k, i int) (lo, hi int) {
+	s := a.spans[k]
+	return int(s.At(i, spanLo)), int(s.At(i, spanHi))
+}
+
+// span learns, once, of which of the parts of x each block with rows has columns.
+func (a *Distributed) span(ctx context.Context, parts []part) error {
+	if a.spans != nil || len(parts) < 2 {
+		return nil
+	}
+	starts := []float64{0}
+	for _, p := range parts {
+		starts = append(starts, float64(p.hi))
+	}
+	spans := make([]*tile, len(parts))
+	err := a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
+		t, cuts := tasks{job: job}, datum("cuts", 2, 0, 0, column(starts))
+		for k, p := range parts {
+			spans[k] = &tile{Rows: len(parts), Cols: spanned, Stride: spanned, Data: make([]float64, spanned*len(parts))}
+			t.submit(ops().span, nil, in(&blocks[p.block]), in(cuts), out(datum("columns", 3, k, blocks[p.block].Owner, spans[k])))
+		}
+		return t.err
+	})
+	if err == nil {
+		a.spans = spans
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+package csr_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/la/csr"
+	"github.com/tessera-la/tessera/la/krylov"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// TestDistributedCG: conjugate gradients on a matrix that the nodes have made themselves have the
+// bits of those on one machine, also if a node is killed meanwhile. Nothing of the matrix goes
+// through the driver, and of vectors only b and x.
+func TestDistributedCG(t *testing.T) {
+	const blocks = 4
+	for _, c := range []struct {
+		name           string
+		agents, side   int
+		overHTTP, kill bool
+	}{{"in process", 2, 40, false, false}, {"killed", 3, 16, false, true}, {"HTTP", 2, 16, true, false}, {"HTTP, killed", 3, 16, true, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			made, side := &counts{}, c.side
+			d, kill := nodes(t, c.agents, c.overHTTP, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} },
+				func(o *cluster.Options) { o.Owner, o.Stay = c.kill, c.kill }) // so that only one has what is killed
+			a, here := generate(t, d, side, blocks, made)
+			victim := ""
+			for node := range made.of {
+				victim = node
+			}
+			if made.sum() != blocks || victim == "driver" {
+				t.Errorf("%v have made %d blocks", made.of, blocks)
+			}
+			b := vector(side*side, 1)
+			x, want := make([]float64, side*side), make([]float64, side*side)
+			result, err := krylov.CG(t.Context(), a, x, b, krylov.CGOptions{Observe: func(k int, _ float64) {
+				if c.kill && k == 5 {
+					kill[victim[len(victim)-1]-'0']()
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expected, err := krylov.CG(t.Context(), here, want, b, krylov.CGOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(x, want) || result != expected {
+				t.Errorf("%+v, and %+v on one machine", result, expected)
+			}
+			if c.kill != (made.sum() > blocks) {
+				t.Errorf("%v have made %d blocks, after a node was killed: %v", made.of, blocks, c.kill)
+			}
+			if n := moved(d, "A") + moved(d, "v"); n != 0 {
+				t.Errorf("%d bytes of the matrix and of vectors went through the driver", n)
+			}
+			_, driver := traffic(d)
+			if most := int64(4*8*side*side + (result.Iterations+2)*2*blocks*1400); driver > most {
+				t.Errorf("%d bytes went through the driver in %d iterations, want at most %d", driver, result.Iterations, most)
+			}
+		})
+	}
+}
+
+// traffic returns the bytes that nodes have fetched, and those from the driver and to it.
+func traffic(d *cluster.Driver) (all, driver int64) {
+	for _, u := range d.Usage() {
+		if all += u.In; u.Node == "driver" {
+			driver += u.In + u.Out
+		}
+	}
+	return all, driver
+}
+
+// TestDistributedCGEnds: when the context ends x is that of the last iteration, and what the nodes
+// had is forgotten.
+func TestDistributedCGEnds(t *testing.T) {
+	const side = 24
+	made, cause := &counts{}, errors.New("enough")
+	d, _ := nodes(t, 2, false, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} }, nil)
+	a, here := generate(t, d, side, 6, made)
+	for _, rt := range []exec.Runtime{d, start(t, 2)} {
+		a := a
+		if rt != exec.Runtime(d) {
+			a, here = generate(t, rt, side, 6, made)
+		}
+		b := vector(side*side, 1)
+		x, want := vector(side*side, 2), vector(side*side, 2)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := krylov.CG(ctx, a, x, b, krylov.CGOptions{Observe: func(k int, _ float64) {
+			if k == 7 {
+				cancel(cause)
+			}
+		}})
+		var most *krylov.ConvergenceError
+		if _, err := krylov.CG(t.Context(), here, want, b, krylov.CGOptions{MaxIterations: 7}); !errors.As(err, &most) {
+			t.Fatal(err)
+		}
+		if err != cause || !slices.Equal(x, want) {
+			t.Errorf("%v; x is that of the last iteration: %v", err, slices.Equal(x, want))
+		}
+	}
+}
+
+// twice is a matrix times 2.
+type twice struct{ *csr.Distributed }
+
+func (a twice) MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error {
+	err := a.Distributed.MulVecTo(ctx, dst, trans, x)
+	for i := range dst {
+		dst[i] *= 2
+	}
+	return err
+}
+
+// TestDistributedEmbedded: an operator that embeds a matrix has its own products.
+func TestDistributedEmbedded(t *testing.T) {
+	const side = 8
+	a, _ := generate(t, start(t, 1), side, 3, &counts{})
+	b, x, half := vector(side*side, 1), make([]float64, side*side), make([]float64, side*side)
+	_, err := krylov.CG(t.Context(), a, x, b, krylov.CGOptions{})
+	_, err2 := krylov.CG(t.Context(), twice{a}, half, b, krylov.CGOptions{})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for i := range x {
+		if math.Abs(x[i]-2*half[i]) > 1e-8 {
+			t.Fatalf("x(%d) is %v, and %v of the matrix times 2", i, x[i], half[i])
+		}
+	}
+}
+
+// TestDistributedLSQR: least squares use the transpose, too. The bits are those of the same blocks on
+// one machine.
+func TestDistributedLSQR(t *testing.T) {
+	d, _ := nodes(t, 2, false, nil, nil)
+	local := start(t, 2)
+	for _, size := range [][2]int{{120, 20}, {40, 40}, {20, 60}} {
+		m, n := size[0], size[1]
+		here, _ := random(t, local, m, n, 900, 3)
+		b := vector(m, 4)
+		want, opt := make([]float64, n), krylov.LSQROptions{Damp: 0.1}
+		if _, err := krylov.LSQR(t.Context(), here, want, b, opt); err != nil {
+			t.Fatal(err)
+		}
+		var before []float64
+		for _, rt := range []exec.Runtime{local, d} {
+			a, err := csr.Scatter(t.Context(), rt, here, 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := make([]float64, n)
+			if _, err := krylov.LSQR(t.Context(), a, x, b, opt); err != nil {
+				t.Fatal(err)
+			}
+			a.Close()
+			for i := range x {
+				if math.Abs(x[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
+					t.Errorf("%d×%d: x(%d) is %v, want %v", m, n, i, x[i], want[i])
+				}
+			}
+			if before != nil && !slices.Equal(x, before) {
+				t.Errorf("%d×%d: other bits than on one machine", m, n)
+			}
+			before = x
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package krylov
+
+import (
+	"context"
+	"math"
+
+	"github.com/tessera-la/tessera/internal/vector"
+)
+
+// vectorsOf returns the vectors for an iteration: the operator's, or memory.
+func vectorsOf(ctx context.Context, a Operator) (Vectors, error) {
+	if h, ok := a.(Home); ok {
+		if v, err := h.Vectors(ctx, a); v != nil || err != nil {
+			return v, err
+		}
+	}
+	return &memory{ctx: ctx, a: a}, nil
+}
+
+// memory is [Vectors] as slices.
+type memory struct {
+	ctx context.Context
+	a   Operator
+	all [][]float64
+}
+
+// New implements [Vectors].
+func (m *memory) New(n int) Vector { return m.Use(make([]float64, n)) }
+
+// Use implements [Vectors]. It makes no copy: x is what the iteration works in.
+func (m *memory) Use(x []float64) Vector {
+	m.all = append(m.all, x)
+	return Vector(len(m.all) - 1)
+}
+
+// Store implements [Vectors]: x has been written all along.
+func (m *memory) Store(Vector) error { return nil }
+
+// MulVec implements [Vectors].
+func (m *memory) MulVec(dst Vector, trans bool, x Vector) error {
+	return m.a.MulVecTo(m.ctx, m.all[dst], trans, m.all[x])
+}
+
+// Add implements [Vectors].
+func (m *memory) Add(alpha float64, x Vector, beta float64, y Vector) {
+	vector.Add(alpha, m.all[x], beta, m.all[y])
+}
+
+// Dot implements [Vectors].
+func (m *memory) Dot(x, y Vector, scale float64) (float64, error) {
+	return vector.Dot(m.all[x], m.all[y], scale), nil
+}
+
+// Close implements [Vectors].
+func (m *memory) Close() {}
+
+// norm returns ‖x‖ and its square: it scales x where the sum of squares overflows or nearly
+// vanishes, which the square then may do.
+func norm(s Vectors, x Vector) (norm, square float64, err error) {
+	if square, err = s.Dot(x, x, 1); err != nil {
+		return 0, 0, err
+	}
+	scale := 1.0
+	switch {
+	case square >= 0x1p1000:
+		scale = 0x1p-600
+	case square <= 0x1p-900:
+		scale = 0x1p600
+	}
+	norm = square
+	if scale != 1 {
+		if norm, err = s.Dot(x, x, scale); err != nil {
+			return 0, 0, err
+		}
+	}
+	return math.Sqrt(norm) / scale, square, nil
+}
