@@ -67,23 +67,32 @@ func asum[T kernels.Element](call *versions.Call) error {
 		sums = make([]float64, len(columns))
 	}
 	top := 0.0
-	whole := !p.Symmetric && p.Uplo != blas.Lower && p.Uplo != blas.Upper
-	for i := 0; i < a.Rows; i++ {
-		lo, hi := triangle(p.Uplo, i, a.Cols)
-		add := func(lo, hi int) float64 { return abssum.One(a.Row(i)[lo:hi], sums[lo:hi], &top) }
-		switch {
-		case whole && i+4 <= a.Rows && a.Cols > 0:
-			for k, sum := range abssum.Four(a.Data[i*a.Stride:], a.Stride, sums[:a.Cols], &top) {
-				if rows[i+k] = T(sum); math.IsNaN(sum) {
-					top = sum
-				}
+	for i, n := 0, 0; i < a.Rows; i += n {
+		// Four rows at a time have columns lo to hi in common, vectors of which are summed up; the
+		// others are about the diagonal.
+		var part [4]float64
+		var lo, hi int
+		if n, lo, hi = inCommon(p.Uplo, i, a.Rows, a.Cols); lo < hi {
+			part = abssum.Four(a.Data[i*a.Stride+lo:], a.Stride, sums[lo:hi], &top)
+			if sum := part[0] + part[1] + part[2] + part[3]; math.IsNaN(sum) {
+				top = sum
 			}
-			i += 3
-		case p.Symmetric:
-			sums[i] += add(lo, i) + add(i+1, hi) // as if mirrored
-			add(i, i+1)
-		default:
-			rows[i] = T(add(lo, hi))
+		}
+		for k, sum := range part[:n] {
+			d := i + k
+			first, end := triangle(p.Uplo, d, a.Cols)
+			if p.Uplo == blas.Upper {
+				end = lo
+			} else {
+				first = hi
+			}
+			add := func(lo, hi int) float64 { return abssum.One(a.Row(d)[lo:hi], sums[lo:hi], &top) }
+			if p.Symmetric {
+				sums[d] += sum + add(first, d) + add(d+1, end) // as if mirrored
+				add(d, d+1)
+			} else {
+				rows[d] = T(sum + add(first, end))
+			}
 		}
 	}
 	if !ok {
@@ -98,6 +107,23 @@ func asum[T kernels.Element](call *versions.Call) error {
 		s.Set(2, 0, T(top))
 	}
 	return nil
+}
+
+// inCommon returns how many rows from row i on are summed up together, one or four, and the columns
+// of all of these that are in the triangle and not about the diagonal. Columns before lo, of the
+// upper triangle, or else from hi on, are each row's own.
+func inCommon(uplo blas.Uplo, i, rows, cols int) (n, lo, hi int) {
+	switch four := i+4 <= rows; {
+	case uplo == blas.Upper && four:
+		return 4, min(i+4, cols), cols
+	case uplo == blas.Upper:
+		return 1, cols, cols
+	case uplo == blas.Lower && four:
+		return 4, 0, min(i, cols)
+	case four:
+		return 4, 0, cols
+	}
+	return 1, 0, 0
 }
 
 // asumWork returns the elements of A.
