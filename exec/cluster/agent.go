@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -346,6 +347,9 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 		a.mu.Unlock()
 		return m
 	})
+	// The message goes now, from this thread. Another one would get the core of a worker that
+	// computes on only when the system takes it away, after up to some milliseconds.
+	runtime.Gosched()
 }
 
 // end ends the work for a job. What the job has is dropped before it returns, so that there is

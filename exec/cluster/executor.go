@@ -496,9 +496,8 @@ func (e *execution) leaves(err error) {
 		runs = 0
 	}
 	now := e.w.meter.change(0, -runs)
-	next := e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)), nil)
+	beginAll(e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)), nil), now)
 	e.end(err)
-	beginAll(next, now)
 }
 
 // beginAll begins tasks, on a goroutine of its own: who calls may be a worker, or hold the job,

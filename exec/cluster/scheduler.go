@@ -256,7 +256,7 @@ func (s *scheduler) recallWaiting() {
 // that is going to have such a worker soon.
 func (s *scheduler) nearest(t *graph.Task, node int, own bool) int {
 	takes := func(i int) bool {
-		return !s.seats[i].lost && s.seats[i].room > 0 && (i > 0 || !own) && s.fit.can(t, i)
+		return s.seats[i].open() && (i > 0 || !own) && s.fit.can(t, i)
 	}
 	free := false
 	for i, k := s.open.after(node-1, nil), 0; k < s.open.n && !free; i, k = s.open.after(i, nil), k+1 {

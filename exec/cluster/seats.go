@@ -65,8 +65,21 @@ type gift struct {
 func (s *seating) grows(node, by int) {
 	x := &s.seats[node]
 	x.room += by
-	s.open.set(node, x.room > 0 && !x.lost)
+	s.open.set(node, x.open())
 }
+
+// open reports whether a node is given tasks: it has room, or all that it has is expected to take
+// less time than a message there and back takes while its cores compute.
+func (x *seat) open() bool {
+	if x.lost || x.room > 0 {
+		return !x.lost
+	}
+	return x.unknown == 0 && x.taken < aheadMost*x.workers && x.load < aheadLoad*float64(x.workers)
+}
+
+// aheadLoad is the seconds that each worker of a node has to do before the node has no room. Cores
+// that compute are lent to messages after up to 4 ms.
+const aheadLoad = 4e-3
 
 // recallTime is the seconds that a node must have to do for others to take some of it: some
 // ten times the way of a message there and back. Not measured.
@@ -84,6 +97,7 @@ func (s *seating) loads(node int, by float64) {
 			s.late--
 		}
 	}
+	s.open.set(node, x.open())
 }
 
 // weighs notes that a node has a task to do, by 1, or not any more, by -1.
