@@ -158,7 +158,7 @@ func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.A
 	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, f.each); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(a.out, "while nodes compute, a byte takes %.3f ns of a core on each side\n", 1e9*x.Load.Byte)
+	fmt.Fprintf(a.out, "while nodes compute, a byte takes %.3f ns of a core on each side, and the latency is %.1f µs\n", 1e9*x.Load.Byte, 1e6*x.Load.Latency)
 	if unsteady {
 		a.warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
 	}

@@ -280,7 +280,7 @@ func (s *drive) take(m ended) {
 	s.place()
 	s.core.Recalls(func(i int, tasks []uint64, most int) {
 		n := s.nodes[i]
-		s.calendar.note(s.clock.free+n.latency(), &recall{n, tasks, most}, 0)
+		s.calendar.note(n.comes(s.clock.free, gets), &recall{n, tasks, most}, 0)
 	})
 }
 

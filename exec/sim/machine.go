@@ -46,9 +46,12 @@ type Nodes struct {
 type Network struct {
 	Latency   float64 `toml:"latency"`   // of a message, one way
 	Bandwidth float64 `toml:"bandwidth"` // bytes a second into a node, and as many out of it
+	// Busy is the latency of a message to a node all of whose cores compute, if that is more.
+	Busy float64 `toml:"busy,omitempty"`
 	// Value is the seconds that it takes a node to give a value, beside those for its bytes.
 	Value float64 `toml:"value,omitempty"`
-	// Message is the seconds of a core, of each of the two nodes, for a message of tasks or ends.
+	// Message is the seconds of a core, of each of the two nodes, for a message: of tasks, of ends, or
+	// with a value.
 	Message float64 `toml:"message,omitempty"`
 	// Core is the seconds of a core, of each of the two nodes, for a byte of a value.
 	Core float64 `toml:"core,omitempty"`
@@ -207,7 +210,7 @@ func (m *Machine) Validate() error {
 	c := &m.Costs
 	check(min(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node) >= 0, "costs are less than 0")
 	if w := &m.Network; total > 1 {
-		check(min(w.Latency, w.Value, w.Message, w.Core) >= 0, "network: latency is %g, value %g, message %g and core %g, want at least 0", w.Latency, w.Value, w.Message, w.Core)
+		check(min(w.Latency, w.Busy, w.Value, w.Message, w.Core) >= 0, "network: latency is %g, busy %g, value %g, message %g and core %g, want at least 0", w.Latency, w.Busy, w.Value, w.Message, w.Core)
 		check(w.Bandwidth > 0, "network: bandwidth is %g; %d nodes need some, in bytes a second", w.Bandwidth, total)
 	}
 	check(m.Noise.Spread >= 0 && m.Noise.Spread <= 1, "noise: spread is %g, want 0 to 1", m.Noise.Spread)

@@ -76,26 +76,39 @@ func (s *drive) newNode(c *crew) *node {
 	return &node{s: s, id: len(s.nodes), crew: c, gate: cluster.NewGate[*graph.Task](len(c.workers))}
 }
 
-// latency returns that of messages between the driver and the node.
-func (n *node) latency() float64 {
-	if n.id == 0 {
-		return 0
+// latency returns that of messages to a node, which wait for a core if all compute.
+func (s *drive) latency(to *node) float64 {
+	w := &s.m.Network
+	if t := to.crew.host.tanks[0]; w.Busy > w.Latency && t.busy >= t.cores {
+		return w.Busy
 	}
-	return n.s.m.Network.Latency
+	return w.Latency
+}
+
+// comes returns when a message comes that leaves at a time, for the node or from it.
+func (n *node) comes(at float64, as uint64) float64 {
+	switch {
+	case n.id == 0:
+		return at
+	case as == told:
+		return at + n.s.latency(n.s.nodes[0])
+	}
+	return at + n.s.latency(n)
 }
 
 // What happens to a node, beside what fetches say.
 const (
-	gets = iota // tasks come to it
-	told        // ends come to the driver
+	gets  = iota // tasks come to it
+	told         // ends come to the driver
+	sends        // the first leave the driver …
+	tells        // … and the second the node, where messages take time of cores
 )
 
 // send has the node sent what it was given, when the message before has come.
 func (n *node) send() {
 	if !n.to.due && len(n.batch) > 0 {
 		n.to.due = true
-		n.s.calendar.note(max(n.s.clock.free, n.to.free)+n.latency(), n, gets)
-		n.handled()
+		n.leaves(max(n.s.clock.free, n.to.free), gets)
 	}
 }
 
@@ -103,24 +116,42 @@ func (n *node) send() {
 func (n *node) tell() {
 	if !n.from.due && len(n.ends) > 0 {
 		n.from.due = true
-		n.s.calendar.note(max(n.s.now, n.from.free)+n.latency(), n, told)
-		n.handled()
+		n.leaves(max(n.s.now, n.from.free), told)
 	}
 }
 
-// handled has a core of the driver and one of the node handle a message between them.
-func (n *node) handled() {
-	if core := n.s.m.Network.Message; n.id != 0 && core > 0 {
-		n.s.nodes[0].crew.host.tanks[0].works(core, func() {})
-		n.crew.host.tanks[0].works(core, func() {})
+// leaves has a message leave at a time, which comes as gets or told.
+func (n *node) leaves(at float64, as uint64) {
+	if n.id == 0 || n.s.m.Network.Message == 0 {
+		n.s.calendar.note(n.comes(at, as), n, as)
+		return
 	}
+	n.s.calendar.note(at, n, sends+as)
+}
+
+// handled has a message come that leaves: when a core of the one side and then one of the other
+// have handled it, and no sooner than by the network.
+func (n *node) handled(as uint64) {
+	s := n.s
+	from, to := s.nodes[0].crew.host.tanks[0], n.crew.host.tanks[0]
+	if as == told {
+		from, to = to, from
+	}
+	there := n.comes(s.now, as)
+	from.works(s.m.Network.Message, func() {
+		to.works(s.m.Network.Message, func() { s.calendar.note(max(s.now, there), n, as) })
+	})
 }
 
 // happens implements [handler].
 func (n *node) happens(what uint64) {
 	s := n.s
+	if what >= sends {
+		n.handled(what - sends)
+		return
+	}
 	if what == gets {
-		n.to.due, n.to.free = false, s.now+n.latency()
+		n.to.due, n.to.free = false, n.comes(s.now, told)
 		n.drop()
 		batch := n.batch
 		n.batch = n.batch[len(n.batch):]
@@ -133,7 +164,7 @@ func (n *node) happens(what uint64) {
 		}
 		return
 	}
-	n.from.due, n.from.free = false, s.now+n.latency()
+	n.from.due, n.from.free = false, n.comes(s.now, gets)
 	m := ended{n, n.ends, n.flows}
 	n.ends, n.flows = n.old.ends[:0], n.old.flows[:0]
 	n.old = ended{}
@@ -229,17 +260,18 @@ func (f *fetch) given() {
 	s := f.n.s
 	w := &s.m.Network
 	giver := s.nodes[f.need.From]
-	start := max(s.now+w.Latency, giver.crew.out)
+	start := max(s.now+s.latency(giver), giver.crew.out)
 	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
 	f.still = 1
 	f.handled(giver)
-	s.calendar.note(start+w.Value+w.Latency, f, begins)
+	s.calendar.note(start+w.Value+s.latency(f.n), f, begins)
 }
 
-// handled has a core of a node handle the value.
+// handled has a core of a node handle the value, and the message that it comes with.
 func (f *fetch) handled(by *node) {
-	if core := f.n.s.m.Network.Core * float64(f.need.Bytes); core > 0 {
+	w := &f.n.s.m.Network
+	if core := w.Message + w.Core*float64(f.need.Bytes); core > 0 {
 		f.still++
 		by.crew.host.tanks[0].works(core, f.passes)
 	}

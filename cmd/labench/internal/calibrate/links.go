@@ -185,7 +185,7 @@ func Cluster(m *sim.Machine, x Agents) {
 	for _, l := range x.Links {
 		latency, bandwidth = append(latency, l.Latency.Median), append(bandwidth, l.Bandwidth.Median)
 	}
-	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth), Core: x.Load.Byte}
+	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth), Busy: x.Load.Latency}
 	// A product takes two messages, its task and its end, of which each takes a core of the node.
 	// Where all nodes share the cores, those of the driver take as long.
 	messages := 2.0
@@ -204,4 +204,6 @@ func Cluster(m *sim.Machine, x Agents) {
 		}
 	}
 	m.Network.Message = max(x.Load.Product-alone, 0) / messages
+	// A tile comes with a message.
+	m.Network.Core = max(x.Load.Byte-m.Network.Message/(8*largeTile*largeTile), 0)
 }

@@ -68,7 +68,7 @@ func TestCluster(t *testing.T) {
 		nodes []sim.Nodes
 		net   sim.Network
 	}{
-		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links, Load: Load{Byte: 0.2, Product: 9}},
+		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links, Load: Load{Byte: 0.2 + 2.0/(8*512*512), Product: 9}},
 			[]sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 worker", Count: 2, Host: "here"}}, sim.Network{Latency: 3, Bandwidth: 5, Core: 0.2, Message: 2}},
 		{Agents{Workers: []int{2, 2, 8, 2}, Own: 2, Links: links, Load: Load{Product: 9}},
 			[]sim.Nodes{{Kind: "here", Count: 1}, {Kind: "here", Count: 2}, {Kind: "8 workers", Count: 1}, {Kind: "here", Count: 1}}, sim.Network{Latency: 3, Bandwidth: 5, Message: 4}},
