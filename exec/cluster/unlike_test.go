@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -190,52 +191,56 @@ func await(t *testing.T, n *nodes, agents int) {
 // others, and is to own by what it can execute.
 func TestUnlikeShares(t *testing.T) {
 	leaves(t)
+	for _, owner := range []bool{false, true} { // in virtual time
+		synctest.Test(t, func(t *testing.T) { unlikeShares(t, owner) })
+	}
+}
+
+func unlikeShares(t *testing.T, owner bool) {
 	heavy, light := mixFor("heavy", "Xeon", "KNL"), mixFor("light", "Xeon", "KNL")
-	for _, owner := range []bool{false, true} {
-		set := unlike(t, []*versions.Op{heavy, light}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "KNL", "heavy")}, []exec.Resource{of(1, "Xeon", "light")})
-		n := start(t, 3, func(o *cluster.Options) {
-			set(o)
-			if o.Idle, o.Owner = true, owner; !owner {
-				o.Policy = dispatch.EarliestFinish
-			}
-		})
-		data := make([]graph.Datum, 12)
+	set := unlike(t, []*versions.Op{heavy, light}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "KNL", "heavy")}, []exec.Resource{of(1, "Xeon", "light")})
+	n := start(t, 3, func(o *cluster.Options) {
+		set(o)
+		if o.Idle, o.Owner = true, owner; !owner {
+			o.Policy = dispatch.EarliestFinish
+		}
+	})
+	data := make([]graph.Datum, 12)
+	for i := range data {
+		data[i] = graph.Datum{Value: new(number), Bytes: 8, Owner: int32(i % 3)}
+	}
+	j := n.NewJob(context.Background())
+	for round := range 10 {
 		for i := range data {
-			data[i] = graph.Datum{Value: new(number), Bytes: 8, Owner: int32(i % 3)}
-		}
-		j := n.NewJob(context.Background())
-		for round := range 10 {
-			for i := range data {
-				s := graph.Spec{Op: heavy, Params: &mix{Writes: 1, Reads: 1, Sleep: 900}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
-				if round%5 == 4 {
-					s.Op, s.Params = light, &mix{Writes: 1, Reads: 1, Sleep: 100}
-				}
-				if _, err := j.Submit(&s); err != nil {
-					t.Fatal(err)
-				}
+			s := graph.Spec{Op: heavy, Params: &mix{Writes: 1, Reads: 1, Sleep: 900}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}
+			if round%5 == 4 {
+				s.Op, s.Params = light, &mix{Writes: 1, Reads: 1, Sleep: 100}
+			}
+			if _, err := j.Submit(&s); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if err := j.Wait(); err != nil {
-			t.Fatal(err)
+	}
+	if err := j.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	speeds := n.Speeds() // of agents
+	if len(speeds) != 3 {
+		t.Fatalf("owner %v: speeds %v", owner, speeds)
+	}
+	for i, u := range n.Usage()[1:] {
+		heavy, light, speed := u.Tasks["heavy"], u.Tasks["light"], speeds[i]
+		var ok bool
+		switch u.Node {
+		case "agent0":
+			ok = heavy >= 24 && speed > 0.5
+		case "agent1":
+			ok = heavy >= 24 && light == 0 && speed > 0.5
+		default:
+			ok = heavy == 0 && speed > 0 && speed < 0.3
 		}
-		speeds := n.Speeds() // of agents
-		if len(speeds) != 3 {
-			t.Fatalf("owner %v: speeds %v", owner, speeds)
-		}
-		for i, u := range n.Usage()[1:] {
-			heavy, light, speed := u.Tasks["heavy"], u.Tasks["light"], speeds[i]
-			var ok bool
-			switch u.Node {
-			case "agent0":
-				ok = heavy >= 24 && speed > 0.5
-			case "agent1":
-				ok = heavy >= 24 && light == 0 && speed > 0.5
-			default:
-				ok = heavy == 0 && speed > 0 && speed < 0.3
-			}
-			if !ok {
-				t.Errorf("owner %v: %s has executed %d and %d tasks, and its speed is %v", owner, u.Node, heavy, light, speed)
-			}
+		if !ok {
+			t.Errorf("owner %v: %s has executed %d and %d tasks, and its speed is %v", owner, u.Node, heavy, light, speed)
 		}
 	}
 }
