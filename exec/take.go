@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/topo"
 )
 
 // turn is what a worker is to do next: one of three, or nothing.
@@ -238,14 +239,19 @@ func (s *scheduler) reclaim(w *seat) {
 }
 
 // vacate takes a sleeping worker off the list, for whose seat there is a guest: nil if there
-// is none. While one worker executes all tasks the others are left where they are.
+// is none. Best is one whose core the calling thread has: woken, it would wait for it. While one
+// worker executes all tasks the others are left where they are.
 func (s *scheduler) vacate() *seat {
+	cpu := topo.CPU()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.solo.one.Load() != nil {
 		return nil
 	}
-	w := s.rise(func(p *seat) bool { return p.visit != nil })
+	w := s.rise(func(p *seat) bool { return p.visit != nil && slices.Contains(p.info.CPUs, cpu) })
+	if w == nil {
+		w = s.rise(func(p *seat) bool { return p.visit != nil })
+	}
 	if w != nil {
 		s.spinning-- // it sleeps on
 		s.guests++

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -54,7 +55,7 @@ func TestTurns(t *testing.T) {
 				spec := &graph.Spec{Op: endless(&done, &turns, started)}
 				var err error
 				if here {
-					_, err = exec.RunHere(job, spec)
+					err = exec.RunHere(job, spec, 1)
 				} else {
 					_, err = job.Submit(spec)
 				}
@@ -198,7 +199,7 @@ func TestGuest(t *testing.T) {
 		returned = true // no data race only if it is this goroutine, or Wait comes in between
 		return err
 	})
-	if _, err := exec.RunHere(job, &graph.Spec{Op: op}); err != nil {
+	if err := exec.RunHere(job, &graph.Spec{Op: op}, 1); err != nil {
 		t.Fatal(err)
 	}
 	if !returned || worker < 0 || worker > 1 || rt.Sleeping() != 2 {
@@ -218,7 +219,7 @@ func TestGuest(t *testing.T) {
 		runtime.Gosched()
 	}
 	ran := make(chan struct{})
-	if _, err := exec.RunHere(job, &graph.Spec{Op: opOf("later", func(*versions.Call) error { close(ran); return nil })}); err != nil {
+	if err := exec.RunHere(job, &graph.Spec{Op: opOf("later", func(*versions.Call) error { close(ran); return nil })}, 1); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -236,12 +237,39 @@ func TestGuest(t *testing.T) {
 	d := &graph.Datum{Name: "d"}
 	go2 := make(chan struct{})
 	submit(t, job, graph.Spec{Op: opOf("first", func(*versions.Call) error { <-go2; return nil }), Operands: []graph.Operand{{Datum: d, Mode: graph.Out}}})
-	if _, err := exec.RunHere(job, &graph.Spec{Op: opOf("second", func(*versions.Call) error { return nil }), Operands: []graph.Operand{{Datum: d, Mode: graph.In}}}); err != nil {
+	if err := exec.RunHere(job, &graph.Spec{Op: opOf("second", func(*versions.Call) error { return nil }), Operands: []graph.Operand{{Datum: d, Mode: graph.In}}}, 1); err != nil {
 		t.Fatal(err)
 	}
 	close(go2)
 	if err := job.Wait(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestGuestPlace: the caller takes the place of the worker of its own core, so that none that is
+// woken for the other tasks wants that core.
+func TestGuestPlace(t *testing.T) {
+	rt := start(t, exec.Options{})
+	for _, w := range rt.Workers() {
+		if w.CPUs == nil || w.Accelerator != "" {
+			continue
+		}
+		asleep(t, rt)
+		release, err := topo.Lock(w.CPUs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := -1
+		job := rt.NewJob(context.Background())
+		err = exec.RunHere(job, &graph.Spec{Op: opOf("here", func(c *versions.Call) error {
+			turn, err := exec.TakeTurn(c)
+			at = turn.Worker().ID
+			return err
+		})}, 1)
+		release()
+		if err := errors.Join(err, job.Wait()); err != nil || at != w.ID {
+			t.Errorf("on core %v: in the place of worker %d, want %d; %v", w.CPUs, at, w.ID, err)
+		}
 	}
 }
 
@@ -255,7 +283,7 @@ func TestGuestFails(t *testing.T) {
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			_, _ = exec.RunHere(job, &graph.Spec{Op: opOf("ends", func(*versions.Call) error { end(); return nil })})
+			_ = exec.RunHere(job, &graph.Spec{Op: opOf("ends", func(*versions.Call) error { end(); return nil })}, 1)
 		}()
 		<-over
 		var pe *exec.PanicError
@@ -280,7 +308,7 @@ func TestGuestWaits(t *testing.T) {
 	asleep(t, rt)
 	job := rt.NewJob(context.Background())
 	var ran atomic.Int32
-	if _, err := exec.RunHere(job, &graph.Spec{Op: opOf("parent", func(c *versions.Call) error {
+	if err := exec.RunHere(job, &graph.Spec{Op: opOf("parent", func(c *versions.Call) error {
 		children, err := exec.Nested(c)
 		if err != nil {
 			return err
@@ -291,7 +319,7 @@ func TestGuestWaits(t *testing.T) {
 			}
 		}
 		return children.Wait()
-	})}); err != nil {
+	})}, 1); err != nil {
 		t.Fatal(err)
 	}
 	if err := job.Wait(); err != nil || ran.Load() != 5 {
@@ -312,14 +340,14 @@ func TestGuestClose(t *testing.T) {
 			rt.Close()
 			close(closed)
 		}()
-		if _, err := exec.RunHere(job, &graph.Spec{Op: opOf("guest", func(c *versions.Call) error {
+		if err := exec.RunHere(job, &graph.Spec{Op: opOf("guest", func(c *versions.Call) error {
 			close(started)
 			turn, err := exec.TakeTurn(c)
 			for !turn.Over() {
 				runtime.Gosched()
 			}
 			return err
-		})}); err != nil {
+		})}, 1); err != nil {
 			t.Fatal(err)
 		}
 		<-closed
@@ -345,13 +373,7 @@ func TestGuests(t *testing.T) {
 		go func() {
 			for range rounds {
 				job := rt.NewJob(context.Background())
-				for range 2 {
-					if _, err := job.Submit(&graph.Spec{Op: op}); err != nil {
-						ended <- err
-						return
-					}
-				}
-				if _, err := exec.RunHere(job, &graph.Spec{Op: op}); err != nil {
+				if err := exec.RunHere(job, &graph.Spec{Op: op}, 3); err != nil {
 					ended <- err
 					return
 				}

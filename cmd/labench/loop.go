@@ -52,6 +52,8 @@ func newLoopCommand(a *app) *cobra.Command {
 			"(baseline), a loop over partitions of the blocks (split), and both after the\n" +
 			"data were copied into larger blocks (rechunk, materialised). Their queues are\n" +
 			"the partitions.\n\n" +
+			"Plans are run in turns. Then auto and the best other plan are, in as many pairs:\n" +
+			"the best of many plans in a sweep is also the luckiest.\n\n" +
 			"After Eleliemy and Ciorba, \"DaphneSched\", 2023, and Barcelo, Queralt and Cortes,\n" +
 			"\"Enhancing iteration performance\" (SplIter), 2023.",
 		Example: `  labench loop components
@@ -226,7 +228,21 @@ type loopRow struct {
 	Imbalance float64       `json:"imbalance"`
 	Chunks    int           `json:"chunks"`
 	Steals    int           `json:"steals"`
-	Stolen    []map[int]int `json:"stolen"` // by worker: chunks from each queue of others
+	Stolen    []map[int]int `json:"stolen"`          // by worker: chunks from each queue of others
+	Rival     *loopRival    `json:"rival,omitempty"` // of auto
+}
+
+// loopRival is what auto takes as a part of what the best other plan does, run by run in pairs.
+type loopRival struct {
+	Plan   string    `json:"plan"`
+	Ratios []float64 `json:"ratios"` // ascending
+}
+
+// median returns the median, and quarters the bounds of the middle half.
+func (r *loopRival) median() float64 { return r.Ratios[len(r.Ratios)/2] }
+func (r *loopRival) quarters() (low, high float64) {
+	n := len(r.Ratios)
+	return r.Ratios[n/4], r.Ratios[n-1-n/4]
 }
 
 func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
@@ -311,6 +327,28 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 	})
 	if err != nil {
 		return err
+	}
+	for i := range rows {
+		rival := loopapps.Rival(rows, i)
+		if rows[i].Plan.Scheme != loop.Auto || rival == nil {
+			continue
+		}
+		line.set("auto and %v, in turns …", rival.Plan)
+		ratios, err := loopapps.Pairs(ctx, rt, p, &rows[i], rival, f.repeat)
+		if err != nil {
+			return err
+		}
+		r := &loopRival{Plan: rival.Plan.String(), Ratios: ratios}
+		if doc.Plans[i].Rival = r; !f.json {
+			line.clear()
+			low, high := r.quarters()
+			auto := "auto"
+			if form := doc.Plans[i].Form; form != "" {
+				auto += " (" + form + ")"
+			}
+			fprintWrapped(a.out, label("pairs"), fmt.Sprintf("%s takes %.3f of the time of %s, the best other plan by its median: %.3f to %.3f in the middle half of %s of runs",
+				auto, r.median(), r.Plan, low, high, count(len(ratios), "pair")))
+		}
 	}
 	line.clear()
 	if l, ok := watch.Stop(); ok {

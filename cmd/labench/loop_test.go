@@ -14,6 +14,9 @@ func TestLoop(t *testing.T) {
 	if code != 0 || errs != "" || strings.Count(out, "\ngss ") != 3 || strings.Count(out, "\nauto ") != 1 || !strings.Contains(out, "next: ") {
 		t.Errorf("code %d\n%s\n%s", code, out, errs)
 	}
+	if !strings.Contains(out, "\npairs      auto takes ") || !strings.Contains(strings.Join(strings.Fields(out), " "), " of 2 pairs of runs") {
+		t.Errorf("auto is not compared with the best other plan\n%s", out)
+	}
 	narrow(t, "loop", out)
 	checkPicture(t, plot)
 
@@ -23,7 +26,10 @@ func TestLoop(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &doc); code != 0 || err != nil || len(doc.Plans) != 6 || doc.App != "linreg" || doc.Workers != 2 || doc.Bytes == 0 || doc.Machine == "" || doc.Commit == "" {
 		t.Fatalf("code %d, %v\n%s", code, err, out)
 	}
-	if r := doc.Plans[1]; r.Scheme != "mfsc" || r.Queues != "core+shares" || r.Victims != "seqpri" || r.Grain != 5 || r.Loops != 4 || r.Chunks == 0 || r.Best <= 0 || r.Best > r.Median || len(r.Stolen) != 2 {
+	if r := doc.Plans[0].Rival; r == nil || !strings.HasPrefix(r.Plan, "mfsc ") || len(r.Ratios) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := doc.Plans[1]; r.Rival != nil || r.Scheme != "mfsc" || r.Queues != "core+shares" || r.Victims != "seqpri" || r.Grain != 5 || r.Loops != 4 || r.Chunks == 0 || r.Best <= 0 || r.Best > r.Median || len(r.Stolen) != 2 {
 		t.Errorf("%+v", r)
 	}
 	for _, app := range []string{"kmeans", "histogram", "svm", "neighbours"} {

@@ -139,13 +139,11 @@ func (r *run) submit(job exec.Job) error {
 	// again: chunks before that one are left.
 	s := &graph.Spec{Op: op, Params: r, Priority: r.opt.Priority, Failure: &graph.Failure{Retries: math.MaxInt}}
 	r.waiting.Store(int32(n))
-	guest := r.opt.Site == nil || !r.opt.Site.long.Load()
-	for i := range n {
-		submit := job.Submit
-		if i == n-1 && guest {
-			submit = func(s *graph.Spec) (graph.TaskID, error) { return exec.RunHere(job, s) }
-		}
-		if _, err := submit(s); err != nil {
+	if r.opt.Site == nil || !r.opt.Site.long.Load() {
+		return exec.RunHere(job, s, n)
+	}
+	for range n {
+		if _, err := job.Submit(s); err != nil {
 			return err
 		}
 	}

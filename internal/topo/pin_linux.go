@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,6 +45,16 @@ func setOf(cpus []int) (unix.CPUSetDynamic, error) {
 // Affinity returns the CPUs that the calling operating system thread may run
 // on, or [ErrUnsupported] where they cannot be asked for.
 func Affinity() (CPUSet, error) { return affinity(0) }
+
+// CPU returns the CPU on which the calling thread runs just now, and -1 where the system does not
+// tell. It costs some tens of nanoseconds.
+func CPU() int {
+	var cpu uint32
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
+		return -1
+	}
+	return int(cpu)
+}
 
 // processAffinity returns the CPUs of the process's first thread: those it
 // was started with, unless the program pinned its main goroutine.

@@ -27,8 +27,8 @@ func TestConfine(t *testing.T) {
 		go func() {
 			runtime.LockOSThread() // and ends with its thread: the next one has another
 			cpus, err := Affinity()
-			if err != nil {
-				t.Error(err)
+			if cpu := CPU(); err != nil || cpu != own {
+				t.Errorf("on CPU %d, want %d; %v", cpu, own, err)
 			}
 			got <- cpus
 		}()

@@ -75,7 +75,11 @@ func (a *Matrix) mulVec(dst, x []float64, lo, hi int) {
 // mulVecNarrow is mulVec with the columns in 32 bits, and the same bits. These are the matrix's
 // own, and were held against the number of columns, as many as x has elements: so only rows are
 // checked, for the caller has their pointers. The checks of entries would take a tenth of the time.
+// Where there is assembly it computes all rows, but for the first one that makes no sense.
 func (a *Matrix) mulVecNarrow(dst, x []float64, lo, hi int) {
+	if lo += a.mulVecFast(dst, x, lo, hi); lo == hi {
+		return
+	}
 	columns, values, vector := unsafe.Pointer(unsafe.SliceData(a.narrow)), unsafe.Pointer(unsafe.SliceData(a.data)), unsafe.Pointer(unsafe.SliceData(x))
 	at := func(j uint32) float64 { return *(*float64)(unsafe.Add(vector, 8*uintptr(j))) }
 	for i := lo; i < hi; i++ {

@@ -41,6 +41,20 @@ func TestMulVecNarrow(t *testing.T) {
 		}()
 		f()
 	}
+	// Some rows, and no others.
+	const lo, hi = 7, 12
+	some := make([]float64, n)
+	a.mulVecNarrow(some, x, lo, lo)
+	a.mulVecNarrow(some, x, lo, hi)
+	for i, v := range some {
+		if inside := lo <= i && i < hi; inside && v != want[i] || !inside && v != 0 {
+			t.Errorf("rows %d to %d: row %d is %v", lo, hi-1, i, v)
+		}
+	}
+	end := a.ia[5]
+	a.ia[5] = a.ia[4] - 1
+	panics("a row that ends before it begins", func() { a.mulVecNarrow(got, x, 0, n) })
+	a.ia[5] = end
 	a.ia[n] = len(a.ja) + 1
 	panics("a row that ends behind the entries", func() { a.mulVecNarrow(got, x, 0, n) })
 	panics("a column out of range", func() { (&Matrix{cols: 2, ja: []int{0, 2}}).narrowed() })

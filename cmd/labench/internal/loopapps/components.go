@@ -40,10 +40,6 @@ func NewComponents(g *Pattern) *Components {
 // Bytes implements [Problem]: the matrix and the labels.
 func (x *Components) Bytes() int64 { return x.g.Bytes() + int64(4*(len(x.c)+len(x.u))) }
 
-// RoundBytes returns what a round reads and writes at least: the matrix and the labels once,
-// and the new labels.
-func (x *Components) RoundBytes() int64 { return x.Bytes() }
-
 // Run implements [Problem], with a loop over the rows for each round.
 func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (rounds []loop.Stats, err error) {
 	for i := range x.c {

@@ -224,6 +224,14 @@ func TestSweep(t *testing.T) {
 				t.Errorf("%v: %+v", r.Plan, r)
 			}
 		}
+		// The first case is Auto's, or has no plan; the rival is the other one of its form.
+		rival := Rival(rows, 0)
+		if k.Formed() != (rival == nil) || !k.Formed() && rival != &rows[1] {
+			t.Errorf("%v: %v", k, rival)
+		}
+		if ratios, err := Pairs(t.Context(), rt, p, &rows[0], &rows[1], 2); err != nil || len(ratios) != 2 || ratios[0] <= 0 || ratios[0] > ratios[1] {
+			t.Error(ratios, err)
+		}
 		if p.Bytes() == 0 || p.Describe() == "" {
 			t.Error(p.Bytes(), p.Describe())
 		}
@@ -249,5 +257,5 @@ func BenchmarkComponents(b *testing.B) {
 		}
 	}
 	b.ReportMetric(best*1e3, "best-ms/round")
-	b.ReportMetric(float64(x.RoundBytes())/best/1e9, "GB/s")
+	b.ReportMetric(float64(x.Bytes())/best/1e9, "GB/s") // each array is read or written once
 }

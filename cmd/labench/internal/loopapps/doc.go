@@ -8,5 +8,5 @@
 //
 // Rmat, adjacency, components, regression, and, by way of form, kmeans, histogram, cascade with its
 // solver smo, and neighbours with its kdtree compute and know of no measurement; app puts them
-// under one interface; sweep executes them with each plan in turn.
+// under one interface; sweep executes them with each plan in turn, and two of them in pairs.
 package loopapps

@@ -79,18 +79,9 @@ func Sweep(ctx context.Context, rt exec.Runtime, p Problem, cases []Case, repeat
 		for i := range rows {
 			r := &rows[i]
 			r.Case = cases[i]
-			if f, ok := p.(Formed); ok {
-				f.SetForm(r.Form)
-			}
 			progress(turn*len(rows)+i, repeat*len(rows))
-			runtime.GC() // no run pays for what others have left, and it does not pile up
-			began := time.Now()
-			loops, err := p.Run(ctx, rt, loop.Options{Plan: r.Plan}, &r.Sites)
-			took := time.Since(began)
+			loops, took, err := once(ctx, rt, p, r, turn == 0 && i == 0)
 			if err != nil {
-				return nil, err
-			}
-			if err := p.Verify(turn == 0 && i == 0); err != nil {
 				return nil, err
 			}
 			if len(r.Times) == 0 || took < slices.Min(r.Times) {
@@ -104,4 +95,51 @@ func Sweep(ctx context.Context, rt exec.Runtime, p Problem, cases []Case, repeat
 		}
 	}
 	return rows, nil
+}
+
+// once executes a problem once in the way of a row, and checks the result.
+func once(ctx context.Context, rt exec.Runtime, p Problem, r *Row, first bool) ([]loop.Stats, time.Duration, error) {
+	if f, ok := p.(Formed); ok {
+		f.SetForm(r.Form)
+	}
+	runtime.GC() // no run pays for what others have left, and it does not pile up
+	began := time.Now()
+	loops, err := p.Run(ctx, rt, loop.Options{Plan: r.Plan}, &r.Sites)
+	took := time.Since(began)
+	if err == nil {
+		err = p.Verify(first)
+	}
+	return loops, took, err
+}
+
+// Rival returns which of some rows has the best median of those in the form of row i with a plan
+// that is not Auto: nil if there is none.
+func Rival(rows []Row, i int) (best *Row) {
+	for k := range rows {
+		r := &rows[k]
+		if r.Form != rows[i].Form || r.Plan.Scheme == loop.Auto || best != nil && r.Median() >= best.Median() {
+			continue
+		}
+		best = r
+	}
+	return best
+}
+
+// Pairs executes a problem in the ways of two rows, one right after the other, as often as said,
+// each of them first in every other pair. It returns what the first row takes as a part of what the
+// second one does, ascending. The best of many rows in a sweep is also the luckiest; in pairs it is
+// not.
+func Pairs(ctx context.Context, rt exec.Runtime, p Problem, a, b *Row, pairs int) (ratios []float64, err error) {
+	for i := range pairs {
+		var took [2]time.Duration
+		for k := range took {
+			which := (i + k) % 2
+			if _, took[which], err = once(ctx, rt, p, []*Row{a, b}[which], false); err != nil {
+				return nil, err
+			}
+		}
+		ratios = append(ratios, took[0].Seconds()/took[1].Seconds())
+	}
+	slices.Sort(ratios)
+	return ratios, nil
 }
