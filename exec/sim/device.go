@@ -322,11 +322,13 @@ func (x *device) begin(t *graph.Task) {
 		took += s.m.Costs.Task + c.extra
 		at = s.converted(t, graph.In)
 	}
+	x.memory.tasks++
 	for d := range dataOf(t) {
 		x.memory.pinned = append(x.memory.pinned, d)
 	}
 	for d, mode := range dataOf(t) {
 		at = max(at, x.gets(d, mode, at))
+		x.memory.use(d)
 	}
 	t.SetState(graph.Running)
 	x.now = &flight{task: t, cost: cost, took: took}
@@ -358,6 +360,10 @@ func (x *device) ended() {
 	}
 	if x.kind.Returns {
 		at = c.s.converted(t, graph.Out) + at - c.s.now
+	} else if x.out <= c.s.now { // less is left for the end
+		if v := x.memory.finished(func(d *graph.Datum) bool { return c.where.on(d) == x }); v != nil {
+			c.bring(v.of)
+		}
 	}
 	if at > c.s.now {
 		c.s.calendar.note(at, x, returned)
@@ -390,7 +396,6 @@ func (x *device) prefetch() {
 // gets has a datum be there for a task that begins then at the earliest, and returns when it will be.
 func (x *device) gets(d *graph.Datum, mode graph.Mode, then float64) float64 {
 	if v := x.memory.of[d]; v != nil {
-		x.memory.use(v)
 		return v.there
 	}
 	at, _ := x.makesRoom(d.Bytes, true) // there is room for all data of one task

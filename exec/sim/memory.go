@@ -11,6 +11,7 @@ type memory struct {
 	room, have int64 // bytes; room -1: no cap
 	of         map[*graph.Datum]*copied
 	first      copied         // of a ring, the last to be used first
+	tasks      int            // that have begun
 	pinned     []*graph.Datum // of the task that begins or runs: they do not leave
 }
 
@@ -18,6 +19,7 @@ type memory struct {
 type copied struct {
 	of         *graph.Datum
 	there      float64 // from when on
+	used, gap  int     // by which task it was used last, and how many after the use before; 0: by none
 	next, prev *copied
 }
 
@@ -44,10 +46,28 @@ func (m *memory) link(v *copied) {
 	v.next.prev, m.first.next = v, v
 }
 
-// use notes that a value is used.
-func (m *memory) use(v *copied) {
+// use notes that the latest task uses a datum, which is there.
+func (m *memory) use(d *graph.Datum) {
+	v := m.of[d]
+	if v.used > 0 {
+		v.gap = m.tasks - v.used
+	}
+	v.used = m.tasks
 	v.next.prev, v.prev.next = v.prev, v.next
 	m.link(v)
+}
+
+// finished returns a value that seems to have been used for the last time, of some that are counted:
+// it was used at a certain pace, and then not for a good while. As package kernels/cuda has it.
+func (m *memory) finished(counts func(*graph.Datum) bool) (best *copied) {
+	const reach, least = 32, 8
+	longest := least
+	for v, i := m.first.prev, 0; v != &m.first && i < reach; v, i = v.prev, i+1 {
+		if age := m.tasks - v.used; v.gap > 0 && age > 2*v.gap && age > longest && counts(v.of) {
+			best, longest = v, age
+		}
+	}
+	return best
 }
 
 // drop gives a datum up, if it is there.
