@@ -86,8 +86,12 @@ func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
 
 // newOp returns an op whose tasks say how much work they are.
 func newOp(name string) *versions.Op {
-	return &versions.Op{Name: name, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
+	o := &versions.Op{Name: name, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
 		Versions: []versions.Version{{Name: "mkl", Run: func(*versions.Call) error { return fmt.Errorf("%s: only simulated", name) }}}}
+	if name == "gemm" { // figure 8 of the paper
+		o.Versions = append(o.Versions, versions.Version{Name: "cublas", Constraints: versions.Constraints{Kind: "cuda"}, Run: o.Versions[0].Run})
+	}
+	return o
 }
 
 func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
