@@ -85,6 +85,9 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 	if x.Path > 0 {
 		say("path", "%s in %s that follow one another: no number of workers takes less", brief(inSeconds(x.Path)), count(x.Steps, "task"))
 	}
+	if t.DevicesIn > 0 {
+		say("devices", "%s copied there and %s back", in(t.DevicesIn), in(t.DevicesOut))
+	}
 	if x.Rows == 0 {
 		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))
 		return b.String()
