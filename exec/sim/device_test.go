@@ -118,6 +118,9 @@ func TestDevice(t *testing.T) {
 		if x := p.Sum(); math.Abs(p.Seconds-c.seconds) > 1e-9 || x.DevicesIn != c.in || x.DevicesOut != c.out {
 			t.Errorf("%s: %g s, %d bytes in and %d out, want %g, %d and %d", c.name, p.Seconds, x.DevicesIn, x.DevicesOut, c.seconds, c.in, c.out)
 		}
+		if r.Names[1] != "d" {
+			t.Errorf("%s: workers are called %v", c.name, r.Names)
+		}
 		bytes := int64(0)
 		for _, x := range r.Copies {
 			bytes += x.Bytes
