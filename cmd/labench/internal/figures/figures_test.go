@@ -87,10 +87,10 @@ func TestClaims(t *testing.T) {
 		"pycompss-16": "very good to 16 nodes, from node to node; not less efficient beyond, and faster still, from node to node; " +
 			"very good to 16 nodes, files, 40 GB/s; less efficient beyond, and faster still, files, 40 GB/s; " +
 			"very good to 16 nodes, files, 20 GB/s; less efficient beyond, and faster still, files, 20 GB/s",
-		"pycompss-19": "not ideal to 4 nodes, tasks of 16 threads; full at 8, tasks of 16 threads; ideal to 4 nodes, tasks of 4 threads; not full at 8, tasks of 4 threads",
+		"pycompss-19": "not ideal to 4 nodes, tasks of 16 threads; full at 8, tasks of 16 threads; ideal to 4 nodes, tasks of 4 threads; full at 8, tasks of 4 threads",
 		"pycompss-22": "it scales to 8 nodes, from node to node; not full at 8, from node to node; it scales to 8 nodes, files, 11 GB/s; full at 8, files, 11 GB/s",
 		"pycompss-23": "four kinds of processors in one run, and GPUs execute only gemm, 2 nodes; four kinds of processors in one run, and GPUs execute only gemm, 4 nodes; " +
-			"values that stay on GPUs are faster than copies, 2 nodes; files and copies are what makes it slow, 2 nodes; not values that stay on GPUs are faster than copies, 4 nodes; files and copies are what makes it slow, 4 nodes",
+			"not values that stay on GPUs are faster than copies, 2 nodes; files and copies are what makes it slow, 2 nodes; not values that stay on GPUs are faster than copies, 4 nodes; files and copies are what makes it slow, 4 nodes",
 		"pycompss-24": "flat beyond 4 nodes, memory-save; not flat beyond 4 nodes, dense; memory-save is faster",
 	}
 	for _, f := range All() {

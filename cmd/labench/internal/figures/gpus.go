@@ -71,7 +71,7 @@ func gpus(ctx context.Context, r *Result) error {
 		r.claim("values that stay on GPUs are faster than copies, "+nodes, g(3) > 1.05*g(2), "%.0f and %.0f GFLOP/s", g(3), g(2))
 		r.claim("files and copies are what makes it slow, "+nodes, g(3) > 1.5*g(1), "%.0f GFLOP/s with both, %.0f without; on cores alone %.0f", g(1), g(3), g(0))
 	}
-	r.note("The paper shows traces, and gives no numbers: \"the performance remains really poor since all the data is copied between the CPU and the GPU memory each time\". It proposes a cache of GPU memory, which Tessera's runtime has: the last case is with one. There 4 nodes are no faster than 2: the program has no priorities, and GPUs begin what they have the most of; how much of it that is, is not known.")
+	r.note("The paper shows traces, and gives no numbers: \"the performance remains really poor since all the data is copied between the CPU and the GPU memory each time\". It proposes a cache of GPU memory, which Tessera's runtime has: the last case is with one. That it is no faster than copies is not understood in full: the program has no priorities, and GPUs begin what they have the most of.")
 	r.note("Assumed: blocks of 4096, as in the other figures; two tasks at a time on the cores of a socket; three quarters of the published peaks. A node gives each task to the processor that is expected to end it first.")
 	return nil
 }
