@@ -69,12 +69,16 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 	all := t.Busy + t.Starving + t.Throttled + t.Driver + t.Idle
 	share := func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s/max(all, 1e-300)) }
 	say("workers", "%s of their time in tasks", share(t.Busy))
+	waits := "while their tasks waited for operands of other nodes"
+	if t.DevicesIn > 0 {
+		waits += ", or for copies to a device"
+	}
 	for _, c := range []struct {
 		seconds float64
 		why     string
 	}{
 		{t.Idle, "without a task that was ready: what there was to do waited for tasks that ran"},
-		{t.Starving, "while their tasks waited for operands of other nodes"},
+		{t.Starving, waits},
 		{t.Throttled, "while the window was full: as many tasks as may be had been submitted, and none was ready"},
 		{t.Driver, "while the program, or the driver, was submitting and handing out tasks"},
 	} {
@@ -84,6 +88,9 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 	}
 	if x.Path > 0 {
 		say("path", "%s in %s that follow one another: no number of workers takes less", brief(inSeconds(x.Path)), count(x.Steps, "task"))
+	}
+	if t.DevicesIn > 0 {
+		say("devices", "%s copied there and %s back", in(t.DevicesIn), in(t.DevicesOut))
 	}
 	if x.Rows == 0 {
 		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))

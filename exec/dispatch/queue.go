@@ -49,7 +49,12 @@ func (q *Queue) Refuse(t *graph.Task, by int) {
 }
 
 // Own takes a task that is only for the worker, nil if there is none.
-func (q *Queue) Own(worker int) *graph.Task { return q.first(&q.inbox[worker]) }
+func (q *Queue) Own(worker int) *graph.Task {
+	if q.aside == 0 { // as a rule; there are many inboxes, which are not in the cache
+		return nil
+	}
+	return q.first(&q.inbox[worker])
+}
 
 // Pop takes a task for the worker, nil if there is none: its own come first.
 func (q *Queue) Pop(worker int) *graph.Task {

@@ -122,7 +122,7 @@ func newDrive(w *world, o cluster.Options, crews []*crew, by *clock) *drive {
 	for i, c := range crews {
 		n := s.newNode(c)
 		s.nodes, s.of[c.node] = append(s.nodes, n), n
-		s.core.Enter(i, c.kind.Memory, []cluster.Kind{{Workers: c.kind.Tasks(), Target: *c.speeds.target}}, w.selector)
+		s.core.Enter(i, c.kind.Memory, c.offers(), w.selector)
 	}
 	s.core.Renew()
 	return s
@@ -177,7 +177,7 @@ func (s *drive) dropAll() {
 func (s *drive) datum(d *graph.Datum) int {
 	k := s.core.Datum(d)
 	if k == len(s.values) {
-		v := value{bytes: d.Bytes}
+		v := value{of: d, bytes: d.Bytes}
 		if !s.core.Unmade(k) {
 			v.nodes = append(v.nodes, 0)
 		}
@@ -363,6 +363,7 @@ func (j *clusterJob) Wait() error {
 		}
 	}
 	j.await(func() bool { return left == 0 })
+	j.until(home.crew.flush())
 	s.core.Over()
 	s.dropAll()
 	return j.Err()

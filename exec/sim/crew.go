@@ -39,6 +39,8 @@ type crew struct {
 	drives  *clock          // of the node as one that has others execute children; nil: it does not
 	below   []*crew         // which do so, the node itself the first
 	meter   meter
+	devices []*device // whose workers come after those on cores; nil: there are none
+	where   places    // values that are not only on the host
 }
 
 // worker is one of a crew.
@@ -72,9 +74,12 @@ type Tally struct {
 	Idle      float64 `json:"seconds_idle"`
 	Far       int64   `json:"bytes_far"` // of operands that were not in the cache
 
-	In   int64 `json:"bytes_in"` // of values from other nodes, and to others
-	Out  int64 `json:"bytes_out"`
-	Peak int64 `json:"bytes_peak"` // of the most values that the node has had
+	In  int64 `json:"bytes_in"` // of values from other nodes, and to others
+	Out int64 `json:"bytes_out"`
+	// DevicesIn and DevicesOut are the bytes of values that went to accelerators, and came back.
+	DevicesIn  int64 `json:"bytes_devices_in,omitempty"`
+	DevicesOut int64 `json:"bytes_devices_out,omitempty"`
+	Peak       int64 `json:"bytes_peak"` // of the most values that the node has had
 }
 
 // meter takes the times of a node.
@@ -134,6 +139,7 @@ func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch
 		c.workers = append(c.workers, worker{socket: i * len(h.tanks) / n})
 		c.asleep = append(c.asleep, n-1-i)
 	}
+	c.addDevices()
 	return c
 }
 
@@ -145,6 +151,9 @@ func (c *crew) push(ready []*graph.Task, from int) {
 
 // rouse wakes a worker, if there is something that nobody is on its way to.
 func (c *crew) rouse() {
+	for _, x := range c.devices {
+		x.rouse()
+	}
 	if c.queue.Reserves() {
 		for i := len(c.asleep) - 1; i >= 0; i-- {
 			if w := c.asleep[i]; c.queue.Wants(w) {
@@ -157,6 +166,11 @@ func (c *crew) rouse() {
 	if c.waking || len(c.asleep) == 0 || c.queue.Common() == 0 {
 		return
 	}
+	c.wake()
+}
+
+// wake has a worker that sleeps look for a task.
+func (c *crew) wake() {
 	w := c.asleep[len(c.asleep)-1]
 	c.asleep = c.asleep[:len(c.asleep)-1]
 	c.waking = true
@@ -193,7 +207,9 @@ func (c *crew) next(w int) {
 		c.asleep = append(c.asleep, w)
 		return
 	}
-	c.begin(t, w)
+	if !c.passesOn(t, w) {
+		c.begin(t, w)
+	}
 	c.rouse()
 }
 
@@ -226,8 +242,9 @@ func (c *crew) begin(t *graph.Task, w int) {
 	r.crew, r.worker, r.flight = c, w, flight{task: t, cost: cost, start: c.s.now, took: took}
 	x.run = r
 	c.changes(1)
-	if c.s.m.Costs.Serial > 0 {
-		c.s.converts(t, graph.In, &form{r, c.host.tanks[x.socket], cost.ratio, took}, 0)
+	there := c.home(t)
+	if c.s.m.Costs.Serial > 0 || there > c.s.now {
+		c.s.calendar.note(max(c.s.converted(t, graph.In), there), &form{r, c.host.tanks[x.socket], cost.ratio, took}, 0)
 		return
 	}
 	c.host.tanks[x.socket].begin(r, cost.ratio, took)
@@ -249,14 +266,16 @@ func (f *form) happens(ends uint64) {
 	}
 	f.r.done = func(r *run) {
 		r.done = c.ended
-		c.s.converts(r.flight.task, graph.Out, f, 1)
+		c.s.calendar.note(c.s.converted(r.flight.task, graph.Out), f, 1)
 	}
 	f.tank.begin(f.r, f.ratio, f.took)
 }
 
-// converts has something happen when the operands of a task with a mode were brought into another
-// form.
-func (s *world) converts(t *graph.Task, mode graph.Mode, of handler, arg uint64) {
+// converted returns when the operands of a task with a mode will have been brought into another form.
+func (s *world) converted(t *graph.Task, mode graph.Mode) float64 {
+	if s.m.Costs.Serial == 0 {
+		return s.now
+	}
 	n := 0.0
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&mode != 0 {
@@ -269,19 +288,28 @@ func (s *world) converts(t *graph.Task, mode graph.Mode, of handler, arg uint64)
 		s.files = max(s.files, s.now) + n/c.Files
 		at = max(at, s.files)
 	}
-	s.calendar.note(at, of, arg)
+	return at
 }
 
 // ended ends the task of a worker, which takes the next one.
 func (c *crew) ended(r *run) {
 	w, f := r.worker, r.flight
 	c.workers[w].run = nil
+	r.flight = flight{}
+	c.spare = r
+	c.concludes(f, w)
+	if c.queue.Reserves() || c.devices != nil {
+		c.rouse() // what w is refused now may be for others
+	}
+	c.next(w)
+}
+
+// concludes is what the end of a task on a worker leads to.
+func (c *crew) concludes(f flight, w int) {
 	c.changes(-1)
 	c.tally.Tasks++
 	c.tally.Work += f.cost.work
 	c.tally.Busy += c.s.now - f.start
-	r.flight = flight{}
-	c.spare = r
 	f.end = c.s.now
 	j := f.task.Graph().Owner.(*job)
 	if body := c.s.body(f.task); body != nil {
@@ -291,10 +319,6 @@ func (c *crew) ended(r *run) {
 	}
 	c.queue.Push(c.freed, w)
 	clear(c.freed)
-	if c.queue.Reserves() {
-		c.rouse() // what w is refused now may be for others
-	}
-	c.next(w)
 }
 
 // noise returns what the next time is multiplied by.

@@ -21,6 +21,9 @@
 //	                and of nodes ([Costs])
 //	noise           a spread of the times of tasks, by a seed ([Noise])
 //
+// A node may have accelerators with memory of their own (device.go): what a task reads comes over a link,
+// and stays there.
+//
 // A task may have children (Options.Bodies): what it does is a coroutine, and waits in virtual time.
 // On a node that has others below it (Nodes.Below) it drives these, with the same core.
 //
@@ -32,8 +35,8 @@
 // # Files, from the bottom up
 //
 // machine (what there is), speed (times of tasks), cache, calendar (what happens next),
-// recorder, tank (cores that share what they have), crew (workers of a node and their tasks),
-// world (what runtimes have in common), prediction (what came out), job (the program's side),
+// recorder, tank (cores that share what they have), memory (that of a device), crew (workers of a node
+// and their tasks), device (those on accelerators), world (what runtimes have in common), prediction (what came out), job (the program's side),
 // runtime (one node), node and cluster (several), body (tasks with children), tape (what a program submits), replay (its tasks
 // once more).
 package sim

@@ -75,6 +75,27 @@ type Kind struct {
 	// must not be one.
 	Rate   float64 `toml:"rate,omitempty"`
 	Speeds []Speed `toml:"speed"`
+	// Devices are accelerators with memory of their own, beside the cores.
+	Devices []Device `toml:"device,omitempty"`
+}
+
+// Device is accelerators of a node that are alike. Each executes one task at a time, of the ops that
+// have a version of kind "cuda", and gets what that reads over a link of its own.
+type Device struct {
+	Name  string   `toml:"name"`
+	Count int      `toml:"count,omitempty"` // 0: one
+	Ops   []string `toml:"ops,omitempty"`   // nil: all that have such a version
+	// Memory is the bytes of values that it has at most; 0: no cap.
+	Memory int64   `toml:"memory,omitempty"`
+	Rate   float64 `toml:"rate,omitempty"` // as that of a Kind, like Speeds
+	Speeds []Speed `toml:"speed,omitempty"`
+	Launch float64 `toml:"launch,omitempty"` // seconds until a task begins
+	// Latency and Bandwidth are those of the link: seconds of a copy, and bytes a second each way.
+	Latency   float64 `toml:"latency,omitempty"`
+	Bandwidth float64 `toml:"bandwidth"`
+	// Returns has all that a task reads copied to the device for it, and what it has written back,
+	// before the next one: nothing stays there.
+	Returns bool `toml:"returns,omitempty"`
 }
 
 // Speed is how long a version of an op takes on a worker.
@@ -190,6 +211,10 @@ func (m *Machine) Validate() error {
 		for n := range k.Speeds {
 			k.Speeds[n].check(name, check)
 		}
+		check(k.accelerators() <= 56, "%s has %d devices, want at most 56", name, k.accelerators()) // locations are bits
+		for n := range k.Devices {
+			k.Devices[n].check(name, check)
+		}
 	}
 	check(len(m.Nodes) > 0, "there are no nodes")
 	total := 0
@@ -225,6 +250,18 @@ func (s *Speed) check(kind string, check func(ok bool, format string, args ...an
 	check(s.Op != "" && len(s.Points) > 0, "%s: a speed has no op, or no points", name)
 	for _, p := range s.Points {
 		check(p.Size >= 0 && p.Work > 0 && p.Alone > 0 && p.All > 0 && p.Far >= 0, "%s: a point of size %d, work %g and %g, %g and %g s, want all more than 0", name, p.Size, p.Work, p.Alone, p.All, p.Far)
+	}
+}
+
+func (d *Device) check(kind string, check func(ok bool, format string, args ...any)) {
+	name := fmt.Sprintf("%s, device %q", kind, d.Name)
+	check(d.Name != "", "%s: a device has no name", kind)
+	check(d.Count >= 0 && d.Memory >= 0, "%s: count is %d and memory %d, want at least 0", name, d.Count, d.Memory)
+	check(min(d.Rate, d.Launch, d.Latency) >= 0, "%s: rate is %g, launch %g and latency %g, want at least 0", name, d.Rate, d.Launch, d.Latency)
+	check(d.Bandwidth > 0, "%s: bandwidth is %g, want more than 0 bytes a second", name, d.Bandwidth)
+	check(d.Rate > 0 || len(d.Speeds) > 0, "%s has neither speeds nor a rate", name)
+	for n := range d.Speeds {
+		d.Speeds[n].check(name, check)
 	}
 }
 
@@ -266,13 +303,24 @@ func (m *Machine) Count() (n int) {
 func (k *Kind) sockets() int { return max(k.Sockets, 1) }
 func (k *Kind) cores() int   { return k.sockets() * k.Cores }
 
-// Tasks returns how many tasks a node of the kind executes at a time.
+// Tasks returns how many tasks the cores of a node of the kind execute at a time.
 func (k *Kind) Tasks() int {
 	if k.Workers > 0 {
 		return k.Workers
 	}
 	return k.cores()
 }
+
+// accelerators returns how many devices a node of the kind has.
+func (k *Kind) accelerators() (n int) {
+	for i := range k.Devices {
+		n += max(k.Devices[i].Count, 1)
+	}
+	return n
+}
+
+// AllTasks returns how many tasks a node of the kind executes at a time, those on devices with them.
+func (k *Kind) AllTasks() int { return k.Tasks() + k.accelerators() }
 
 // target returns what a worker of the kind is to versions.
 func (k *Kind) target() *versions.Target {

@@ -48,6 +48,7 @@ type execution struct {
 
 // value is a datum: which nodes have its latest version.
 type value struct {
+	of      *graph.Datum
 	bytes   int64
 	version int
 	nodes   []int32
@@ -182,6 +183,7 @@ func (n *node) drop() {
 			}
 			v.nodes[i] = v.nodes[len(v.nodes)-1]
 			v.nodes = v.nodes[:len(v.nodes)-1]
+			n.crew.forgets(v.of)
 		}
 		n.grows(-v.bytes)
 	})
@@ -260,7 +262,7 @@ func (f *fetch) given() {
 	s := f.n.s
 	w := &s.m.Network
 	giver := s.nodes[f.need.From]
-	start := max(s.now+s.latency(giver), giver.crew.out)
+	start := max(s.now+s.latency(giver), giver.crew.out, giver.crew.bring(s.values[f.need.Datum].of))
 	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
 	f.still = 1
@@ -305,6 +307,7 @@ func (f *fetch) passes() {
 	v := &s.values[f.need.Datum]
 	v.coming = slices.DeleteFunc(v.coming, func(x *fetch) bool { return x == f })
 	v.nodes = append(v.nodes, int32(n.id))
+	n.crew.forgets(v.of)
 	n.grows(v.bytes)
 	n.fetching--
 	n.crew.tally.In += f.need.Bytes

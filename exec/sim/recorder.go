@@ -53,6 +53,14 @@ func (s *world) Recording() *trace.Recording {
 		return rec
 	}
 	rec.Events, rec.Pauses, rec.Copies = s.rec.events, s.rec.pauses, s.rec.copies
+	for _, w := range s.workers {
+		if w.Accelerator != "" {
+			if rec.Names == nil {
+				rec.Names = map[int]string{}
+			}
+			rec.Names[w.ID] = w.Accelerator
+		}
+	}
 	for _, l := range s.rec.logs {
 		l.log.Edges(func(on, task graph.TaskID, kind graph.Dependence, bytes int64) {
 			rec.Edges = append(rec.Edges, trace.Edge{Job: l.job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})

@@ -22,7 +22,7 @@ func New(opt Options) (*Runtime, error) {
 	r := &Runtime{world: s}
 	k := s.m.kind(s.m.Nodes[0].Kind)
 	r.crew = s.crew(0, newSpeeds(k), newHost(s, k), &s.clock, true)
-	for _, w := range s.workers {
+	for _, w := range s.workers[:k.Tasks()] {
 		r.crew.fixed |= 1 << uint(w.Location)
 	}
 	return r, nil
@@ -34,11 +34,14 @@ func (s *Runtime) NewJob(ctx context.Context) exec.Job {
 }
 
 // localJob is an [exec.Job] on one node.
-type localJob struct{ job }
+type localJob struct {
+	job
+	on *crew
+}
 
 // newLocalJob returns a job whose tasks a crew executes: the children of by, if that is not nil.
 func newLocalJob(s *world, ctx context.Context, c *crew, by *parent, k *clock) *localJob {
-	j := &localJob{}
+	j := &localJob{on: c}
 	j.begin(s, ctx, by, k)
 	j.ready = func(tasks []*graph.Task) { c.push(tasks, -1) }
 	j.ends = j.ended
@@ -50,8 +53,11 @@ func (j *localJob) ended(c *crew, f flight, w int, freed []*graph.Task) []*graph
 	if c.s.rec != nil {
 		c.s.rec.ended(&j.job, f.task, f.cost.version, c.first+w, f.start, f.end)
 	}
-	if c.fixed&(c.fixed-1) != 0 {
-		f.task.Used(c.s.workers[c.first+w].Location, c.fixed)
+	if fixed := c.fixed; fixed&(fixed-1) != 0 || fixed != 0 && c.devices != nil {
+		if c.device(w) != nil {
+			fixed = 0
+		}
+		f.task.Used(c.s.workers[c.first+w].Location, fixed)
 	}
 	return j.end(f.task, freed)
 }
@@ -79,5 +85,8 @@ func (j *localJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 // Wait implements [exec.Job].
 func (j *localJob) Wait() error {
 	j.finish()
+	if j.Err() == nil {
+		j.until(j.on.flush())
+	}
 	return j.Err()
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -88,7 +89,8 @@ func newWorld(opt Options) (*world, error) {
 // several, one.
 func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *crew {
 	k := sp.kind
-	m := dispatch.Machine{Costs: costs{sp}}
+	of := &costs{speeds: sp}
+	m := dispatch.Machine{Costs: of, Accelerators: k.accelerators()}
 	first := len(s.workers)
 	for i := range k.Tasks() {
 		at := i * len(h.tanks) / k.Tasks()
@@ -99,12 +101,20 @@ func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *cr
 		s.workers = append(s.workers, w)
 		m.Locations = append(m.Locations, w.Location)
 	}
+	place := 0
+	for d := range k.each() {
+		if located {
+			place = max(place, len(h.tanks)-1) + 1
+		}
+		s.workers = append(s.workers, exec.Worker{ID: len(s.workers), Location: place, Accelerator: d.Name, Target: d.target()})
+		m.Locations = append(m.Locations, place)
+	}
 	build := s.opt.NewPolicy
 	if build == nil {
 		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(s.opt.Policy, m) }
 	}
-	c := newCrew(s, node, sp, h, by, dispatch.NewQueue(build(m), k.Tasks(), k.Tasks()))
-	c.first = first
+	c := newCrew(s, node, sp, h, by, dispatch.NewQueue(k.policy(m, s.opt.Policy, build, sp), k.Tasks(), k.AllTasks()))
+	c.first, of.crew = first, c
 	s.crews = append(s.crews, c)
 	return c
 }
@@ -183,15 +193,25 @@ func (s *world) step() bool {
 // errStuck says that tasks are left that nothing will make ready.
 var errStuck = errors.New("sim: nothing happens any more, and tasks are left")
 
-// costs are the [dispatch.Costs] of workers that are alike.
-type costs struct{ *speeds }
+// costs are the [dispatch.Costs] of a crew.
+type costs struct {
+	*speeds
+	crew *crew
+}
 
 // Run implements [dispatch.Costs].
-func (c costs) Run(t *graph.Task, _ int) float64 {
+func (c *costs) Run(t *graph.Task, worker int) float64 {
 	if x, ok := t.Params.(*took); ok {
 		return x.expected
 	}
-	x, err := c.cost(t)
+	sp := c.speeds
+	if x := c.crew.device(worker); x != nil {
+		if !x.accepts(t) {
+			return math.Inf(1)
+		}
+		sp = x.speeds
+	}
+	x, err := sp.cost(t)
 	if err != nil {
 		return 0
 	}
@@ -199,4 +219,9 @@ func (c costs) Run(t *graph.Task, _ int) float64 {
 }
 
 // Move implements [dispatch.Costs].
-func (costs) Move(*graph.Task, int) float64 { return 0 }
+func (c *costs) Move(t *graph.Task, worker int) float64 {
+	if c.crew.devices == nil {
+		return 0
+	}
+	return c.crew.moving(t, c.crew.device(worker))
+}

@@ -168,9 +168,9 @@ func computing(m *sim.Machine, yield func(k *sim.Kind, count int)) {
 	}
 }
 
-// workersOf returns how many workers compute.
+// workersOf returns how many workers compute, those of devices with them.
 func workersOf(m *sim.Machine) (n int) {
-	computing(m, func(k *sim.Kind, count int) { n += count * k.Tasks() })
+	computing(m, func(k *sim.Kind, count int) { n += count * k.AllTasks() })
 	return n
 }
 

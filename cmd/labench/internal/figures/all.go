@@ -19,6 +19,7 @@ func All() []Figure {
 		{"pycompss-20", pycompss, "Cholesky, n = 131072, on four Xeon and four Xeon Phi nodes", choleskyTrace},
 		{"pycompss-21", pycompss, "The tasks of a Cholesky factorization of 16×16 blocks", choleskyGraph},
 		{"pycompss-22", pycompss, "Cholesky, n = 131072, blocks of 4096, on COBI", choleskyUnlike},
+		{"pycompss-23", pycompss, "Cholesky, 16×16 blocks of 4096, on CPUs and GPUs of Minotauro", gpus},
 		{"pycompss-24", pycompss, "QR, n = 32768, blocks of 4096, on MareNostrum III", qr},
 		{"pycompss-26", pycompss, "LU, n = 81920, blocks of 4096, on COBI's Xeons", lu},
 		{"pycompss-29", pycompss, "LU, 32×32 blocks of 2048, on 196 cores of COBI", luSchedulers},

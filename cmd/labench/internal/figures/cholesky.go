@@ -32,11 +32,14 @@ func cholesky(ctx context.Context, r *Result) error {
 			if err != nil {
 				return err
 			}
-			x, err := run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(16))
+			seconds, err := often(func(seed uint64) (outcome, error) {
+				m.Noise.Seed = seed
+				return run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(16))
+			})
 			if err != nil {
 				return err
 			}
-			r.add(s, float64(n), cube(64*k)/x.Seconds)
+			r.add(s, float64(n), cube(64*k)/seconds)
 		}
 	}
 	one := r.at(name, 1)
@@ -47,8 +50,8 @@ func cholesky(ctx context.Context, r *Result) error {
 		r.claim("ideal to 4 nodes, "+s, part > 0.85, "%.0f %% of ideal on 4", 100*part)
 		r.claim("full at 8, "+s, r.at(s, 16) < 1.25*r.at(s, 8) && r.at(s, 32) < 1.25*r.at(s, 16), "16 nodes are %.2f times as fast as 8, and 32 as 16 %.2f", r.at(s, 16)/r.at(s, 8), r.at(s, 32)/r.at(s, 16))
 	}
-	r.note("The graph has no more parallelism: 16 steps of potrf, trsm and gemm follow one another. Beyond 8 nodes most sockets have one task or none, and a task of 16 threads is then up to twice as fast as one of 4: that is what there is still to gain.")
-	r.note("Published: 72 GFLOPS of potrf on a node.")
+	r.note("The graph has no more parallelism: 816 tasks on 46 levels, 18 on a level on average, where 4 nodes execute 16 at a time and 8 nodes 32. So 4 nodes cannot be much nearer to ideal. Beyond 8 nodes most sockets have one task or none, and a task of 16 threads is then up to twice as fast as one of 4: that is what there is still to gain.")
+	r.note("Published: 72 GFLOPS of potrf on a node. Means of seven runs, with other times of tasks.")
 	return nil
 }
 
@@ -62,27 +65,32 @@ func gemmOnPhis(m *sim.Machine) { m.Kinds[1].Ops = []string{"gemm", "init"} }
 // choleskyUnlike is figure 22.
 func choleskyUnlike(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "nodes, half of them Xeons and half Xeon Phis", "GFLOP/s"
-	const name, xeon = "simulated", "without the Xeon Phis"
+	const xeon = "from node to node, without the Xeon Phis"
 	for n := 2; n <= 16; n *= 2 {
 		m, err := cobi(n, cobiPotrf)
 		if err != nil {
 			return err
 		}
 		gemmOnPhis(m)
-		x, err := run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(32))
-		if err != nil {
-			return err
+		for _, s := range []string{nodeToNode, fromLustre, xeon} {
+			if m.Costs.Files = 0; s == fromLustre {
+				m.Costs.Files = lustre
+			}
+			if s == xeon {
+				m.Nodes = m.Nodes[:1]
+			}
+			x, err := run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(32))
+			if err != nil {
+				return err
+			}
+			r.add(s, float64(n), cube(128*k)/x.Seconds)
 		}
-		r.add(name, float64(n), cube(128*k)/x.Seconds)
-		m.Nodes = m.Nodes[:1]
-		if x, err = run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(32)); err != nil {
-			return err
-		}
-		r.add(xeon, float64(n), cube(128*k)/x.Seconds)
 	}
-	r.claim("it scales to 8 nodes", r.at(name, 8) > 2*r.at(name, 2), "8 nodes are %.2f times as fast as 2", r.at(name, 8)/r.at(name, 2))
-	r.claim("full at 8", r.at(name, 16) < 1.25*r.at(name, 8), "16 nodes are %.2f times as fast as 8", r.at(name, 16)/r.at(name, 8))
-	r.note("The paper says in words only of MareNostrum III that 8 nodes are full, with 16×16 blocks. These are 32×32: twice as many steps that follow one another, and eight times as many tasks.")
+	for _, s := range []string{nodeToNode, fromLustre} {
+		r.claim("it scales to 8 nodes, "+s, r.at(s, 8) > 2*r.at(s, 2), "8 nodes are %.2f times as fast as 2", r.at(s, 8)/r.at(s, 2))
+		r.claim("full at 8, "+s, r.at(s, 16) < 1.25*r.at(s, 8), "16 nodes are %.2f times as fast as 8", r.at(s, 16)/r.at(s, 8))
+	}
+	r.note("The paper says in words only of MareNostrum III that 8 nodes are full, with 16×16 blocks. These are 32×32: there are 5,984 tasks on 94 levels, 64 on a level on average, and 8 nodes execute 48 at a time, 16 nodes 96. So the graph alone does not fill 8 nodes, and the file system does: 11 GB/s are from the 380 s of figure 29.")
 	r.note("32×32 blocks of 4096. Only gemm runs on Xeon Phis. Assumed: potrf has the part of the product's rate that it has on MareNostrum III.")
 	return nil
 }

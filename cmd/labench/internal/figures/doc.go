@@ -6,7 +6,7 @@
 // of the paper; the figure's notes name it. Where the shape of a figure is another one, it says why.
 //
 // The files, from the bottom up: figure (what a figure is), program (the programs of Amela et al.
-// as streams of tasks), cluster (PyCOMPSs as a machine), matmul, cholesky, qr, lu and traces (its
+// as streams of tasks), cluster (PyCOMPSs as a machine), matmul, cholesky, qr, lu, traces and gpus (its
 // figures),
 // loops (those of DaphneSched), split (those of SplIter), hierarchy (those of Lordan et al.), all
 // (their list).

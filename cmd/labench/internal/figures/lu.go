@@ -33,23 +33,29 @@ func xeons(nodes, perSocket int) (*sim.Machine, error) {
 func lu(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "Xeon nodes of 28 cores", "GFLOP/s, of 8/3·n³ flops"
 	n := 80. * k
-	const name = "simulated"
 	for nodes := 1; nodes <= 8; nodes *= 2 {
 		m, err := xeons(nodes, 4)
 		if err != nil {
 			return err
 		}
-		x, err := run(ctx, options(m, dispatch.Locality, scoring), 4*k, decomposed(20))
-		if err != nil {
-			return err
+		for _, s := range []string{nodeToNode, fromLustre} {
+			if m.Costs.Files = 0; s == fromLustre {
+				m.Costs.Files = lustre
+			}
+			x, err := run(ctx, options(m, dispatch.Locality, scoring), 4*k, decomposed(20))
+			if err != nil {
+				return err
+			}
+			r.add(s, float64(nodes), 8./3*n*n*n/x.Seconds/1e9)
 		}
-		r.add(name, float64(nodes), 8./3*n*n*n/x.Seconds/1e9)
 	}
-	one := r.at(name, 1)
+	one := r.at(nodeToNode, 1)
 	r.ideal("ideal, from one node", one)
 	r.line("NumPy, n = 32768, one node", plotting.Point{X: 1, Y: 218}, plotting.Point{X: 8, Y: 218})
 	r.line("NumPy, n = 4096, one node", plotting.Point{X: 1, Y: 41}, plotting.Point{X: 8, Y: 41})
-	r.claim("it scales well", r.at(name, 8) > 0.6*8*one, "8 nodes are %.1f times as fast as one", r.at(name, 8)/one)
+	for _, s := range []string{nodeToNode, fromLustre} {
+		r.claim("it scales well, "+s, r.at(s, 8) > 0.6*8*r.at(s, 1), "8 nodes are %.1f times as fast as one", r.at(s, 8)/r.at(s, 1))
+	}
 	r.claim("several tasks at a time are faster than NumPy on one node", one > 218, "%.0f GFLOP/s", one)
 	r.note("20×20 blocks of 4096, eight tasks on a node. The 8/3·n³ flops are the paper's count; its code has 4/3·n³ in products, which is what takes time here, and the inverses.")
 	return nil
@@ -60,17 +66,22 @@ func luSchedulers(ctx context.Context, r *Result) error {
 	r.Chart.YLabel = "seconds"
 	r.Chart.Categories = []string{"locality", "fifodata"}
 	var tasks int
-	for _, score := range []float64{0, scoring, 10 * scoring} {
+	for _, c := range []struct{ score, files float64 }{{0, 0}, {scoring, 0}, {10 * scoring, 0}, {scoring, lustre}} {
+		name := fmt.Sprintf("%.0f µs to look at a task", c.score*1e6)
+		if c.files > 0 {
+			name += ", " + fromLustre
+		}
 		for at, policy := range []dispatch.Kind{dispatch.Locality, dispatch.FIFOData} {
 			m, err := xeons(7, 14)
 			if err != nil {
 				return err
 			}
-			x, err := run(ctx, options(m, policy, score), 2*k, decomposed(32))
+			m.Costs.Files = c.files
+			x, err := run(ctx, options(m, policy, c.score), 2*k, decomposed(32))
 			if err != nil {
 				return err
 			}
-			r.add(fmt.Sprintf("%.0f µs to look at a task", score*1e6), float64(at), x.Seconds)
+			r.add(name, float64(at), x.Seconds)
 			tasks = x.tasks + 32*32
 		}
 	}
@@ -82,6 +93,6 @@ func luSchedulers(ctx context.Context, r *Result) error {
 		r.claim("FIFOData is much faster, with "+s.Name, fifodata < 0.9*locality, "%.0f s, and %.0f s with locality", fifodata, locality)
 	}
 	r.note("As in pycompss-18, what it takes to look at a task decides.")
-	r.note("196 cores, one for each task. The paper's nodes exchange blocks through a shared file system, of which no bandwidth is published: here from node to node.")
+	r.note("196 cores, one for each task. The paper's nodes exchange blocks through a shared file system. From node to node but in the last case: with 11 GB/s FIFOData takes what is published, which is how these were found.")
 	return nil
 }

@@ -13,13 +13,16 @@ import (
 // program submits the tasks of a program of Amela et al. (2018), in the order of its sequential
 // code, on blocks that have no elements.
 type program struct {
-	job   exec.Job
-	side  int // of a block
-	ops   map[string]*versions.Op
-	keep  []versions.Shaped
-	tasks int
-	flops float64
-	err   error
+	job  exec.Job
+	side int // of a block
+	// ranked has products go first of which the chain has further to go.
+	ranked bool
+	rank   int64 // the priority of tasks that are submitted now
+	ops    map[string]*versions.Op
+	keep   []versions.Shaped
+	tasks  int
+	flops  float64
+	err    error
 }
 
 // work is the parameter of a task: how much there is to do.
@@ -78,13 +81,17 @@ func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
 	flops := cubes * n * n * n
 	p.tasks++
 	p.flops += flops
-	_, p.err = p.job.Submit(&graph.Spec{Op: o, Params: &work{flops}, Operands: operands})
+	_, p.err = p.job.Submit(&graph.Spec{Op: o, Params: &work{flops}, Operands: operands, Priority: p.rank})
 }
 
 // newOp returns an op whose tasks say how much work they are.
 func newOp(name string) *versions.Op {
-	return &versions.Op{Name: name, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
+	o := &versions.Op{Name: name, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
 		Versions: []versions.Version{{Name: "mkl", Run: func(*versions.Call) error { return fmt.Errorf("%s: only simulated", name) }}}}
+	if name == "gemm" { // figure 8 of the paper
+		o.Versions = append(o.Versions, versions.Version{Name: "cublas", Constraints: versions.Constraints{Kind: "cuda"}, Run: o.Versions[0].Run})
+	}
+	return o
 }
 
 func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }
@@ -107,6 +114,9 @@ func (p *program) matmul(a, b, c grid) {
 	for i := range c {
 		for j := range c {
 			for k := range c {
+				if p.ranked {
+					p.rank = int64(len(c) - k)
+				}
 				p.task("gemm", 2, inout(c[i][j]), in(a[i][k]), in(b[k][j]))
 			}
 		}

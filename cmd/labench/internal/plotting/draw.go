@@ -99,7 +99,11 @@ func write(w io.Writer, format Format, p *plot.Plot, legend *plot.Legend) error 
 	page.Fill(page.Rectangle.Path())
 	page = draw.Crop(page, margin, -margin, margin, -margin)
 	// The legend stands to the right of the data, never on it.
-	side := legend.Rectangle(page).Size().X + margin
+	side := legend.Rectangle(page).Size().X
+	if format == SVG { // it names the font, in whose place there may be a wider one
+		side *= 1.2
+	}
+	side += margin
 	p.Draw(draw.Crop(page, 0, -side, 0, 0))
 	legend.Draw(draw.Crop(page, page.Rectangle.Size().X-side+margin, 0, 0, -p.Title.TextStyle.Height(p.Title.Text)-p.Title.Padding))
 	_, err := out.WriteTo(w)

@@ -1,0 +1,528 @@
+package sim
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// device is an accelerator of a node with its worker, which does as those of package offload do:
+//
+//	queue ─► candidates ─► what they read comes over the link ─► one after the other ─► end ─► crew
+//
+// It takes more tasks than it executes, asks for what they read, and begins that one first of which
+// the most is there. What cannot run there it gives to workers on cores.
+type device struct {
+	crew    *crew
+	worker  int // its number in the crew
+	kind    *Device
+	speeds  *speeds
+	able    map[*versions.Op]bool
+	ready   []candidate
+	now     *flight // what it executes, or begins when all that it reads is there
+	noted   bool    // it is going to look for tasks
+	in, out float64 // when what goes there, and comes from there, now has done so
+	memory  memory
+}
+
+// candidate is a task that a device has taken and not begun.
+type candidate struct {
+	task   *graph.Task
+	passed int  // how often one that came after it was begun before it
+	asked  bool // what it reads was asked for
+}
+
+// As package offload has them: a device has so many tasks that it has not ended, one of which others
+// may go first so often.
+const (
+	deviceAhead    = 20
+	devicePatience = 32
+)
+
+// each yields the devices of a node, one by one.
+func (k *Kind) each() iter.Seq[*Device] {
+	return func(yield func(*Device) bool) {
+		for i := range k.Devices {
+			for range max(k.Devices[i].Count, 1) {
+				if !yield(&k.Devices[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// target returns what a device is to versions.
+func (d *Device) target() *versions.Target { return &versions.Target{Kind: "cuda", Ops: d.Ops} }
+
+// addDevices gives a crew the devices of its kind.
+func (c *crew) addDevices() {
+	for d := range c.kind.each() {
+		sp := newSpeeds(&Kind{Name: d.Name, Cores: 1, Ops: d.Ops, Rate: d.Rate, Speeds: d.Speeds})
+		sp.target = d.target()
+		x := &device{crew: c, worker: len(c.workers), kind: d, speeds: sp, able: map[*versions.Op]bool{}}
+		x.memory.init(d.Memory)
+		c.devices, c.workers = append(c.devices, x), append(c.workers, worker{})
+	}
+}
+
+// device returns the device of a worker, nil if it is on cores.
+func (c *crew) device(worker int) *device {
+	if at := worker - len(c.workers) + len(c.devices); at >= 0 {
+		return c.devices[at]
+	}
+	return nil
+}
+
+// offers returns what the node says of its workers.
+func (c *crew) offers() []cluster.Kind {
+	all := []cluster.Kind{{Workers: c.kind.Tasks(), Target: *c.speeds.target}}
+	for i := range c.kind.Devices {
+		d := &c.kind.Devices[i]
+		all = append(all, cluster.Kind{Workers: max(d.Count, 1), Target: *d.target(), Accelerator: d.Name})
+	}
+	return all
+}
+
+// policy returns one for a node with devices of several kinds: as that of package exec it asks no
+// worker whether it takes what it cannot execute.
+func (k *Kind) policy(m dispatch.Machine, kind dispatch.Kind, build func(dispatch.Machine) dispatch.Policy, sp *speeds) dispatch.Policy {
+	if kind == dispatch.EarliestFinish || len(k.Devices) < 2 {
+		return build(m)
+	}
+	of := make([]int, k.Tasks())
+	targets := []*versions.Target{sp.target}
+	for i := range k.Devices {
+		targets = append(targets, k.Devices[i].target())
+		for range max(k.Devices[i].Count, 1) {
+			of = append(of, i+1)
+		}
+	}
+	return dispatch.ByKind(m, of, func(t *graph.Task) (able uint64) {
+		for i, on := range targets {
+			if op, ok := t.Op.(*versions.Op); ok && fits(op, on) {
+				able |= 1 << i
+			}
+		}
+		return able
+	}, build)
+}
+
+// fits reports whether an op has a version for workers with a target.
+func fits(op *versions.Op, on *versions.Target) bool {
+	if on.Ops != nil && !slices.Contains(on.Ops, op.Name) && !slices.Contains(on.Ops, op.OpName()) {
+		return false
+	}
+	return slices.ContainsFunc(op.Versions, func(v versions.Version) bool { return v.Constraints.Unmet(on) == "" })
+}
+
+// accepts reports whether the device can execute a task.
+func (x *device) accepts(t *graph.Task) bool {
+	op, _ := t.Op.(*versions.Op)
+	if op == nil || t.Shadowed() {
+		return false
+	}
+	able, known := x.able[op]
+	if !known {
+		able = fits(op, x.speeds.target) && x.speeds.of(op).err == nil
+		x.able[op] = able
+	}
+	return able && (x.kind.Memory == 0 || sizeOfAll(t) <= x.kind.Memory)
+}
+
+// sizeOfAll returns the bytes of all data of a task.
+func sizeOfAll(t *graph.Task) (bytes int64) {
+	for d := range dataOf(t) {
+		bytes += d.Bytes
+	}
+	return bytes
+}
+
+// dataOf yields the data of a task, each once, with its modes.
+func dataOf(t *graph.Task) iter.Seq2[*graph.Datum, graph.Mode] {
+	return func(yield func(*graph.Datum, graph.Mode) bool) {
+		for i := range t.Len() {
+			o := t.Operand(i)
+			mode, again := o.Mode, false
+			for k := range t.Len() {
+				if p := t.Operand(k); k != i && p.Datum == o.Datum {
+					mode |= p.Mode
+					again = again || k < i
+				}
+			}
+			if !again && !yield(o.Datum, mode) {
+				return
+			}
+		}
+	}
+}
+
+// passesOn gives a task that a worker on cores has taken, and cannot execute, to the device that can,
+// and has the most of it. It reports whether there is one.
+func (c *crew) passesOn(t *graph.Task, w int) bool {
+	op, ok := t.Op.(*versions.Op)
+	if c.devices == nil || !ok || fits(op, c.speeds.target) {
+		return false
+	}
+	x := c.nearest(t)
+	if x == nil {
+		return false
+	}
+	c.queue.Push(nil, w)
+	c.queue.Direct(t, x.worker)
+	c.workers[w].since = c.s.now
+	c.asleep = append(c.asleep, w)
+	return true
+}
+
+// nearest returns the device that can execute a task and misses the fewest of its bytes, nil if there
+// is none.
+func (c *crew) nearest(t *graph.Task) (best *device) {
+	least := int64(math.MaxInt64)
+	for _, x := range c.devices {
+		if x.accepts(t) {
+			if m := x.price(t); m < least {
+				best, least = x, m
+			}
+		}
+	}
+	return best
+}
+
+// rouse has the device look for tasks, if it has room for one and there may be one.
+func (x *device) rouse() {
+	if !x.noted && x.room() > 0 && x.crew.queue.Any(x.worker) {
+		x.noted = true
+		x.crew.s.calendar.note(x.crew.s.now, x, looks)
+	}
+}
+
+// room returns how many tasks more the device takes.
+func (x *device) room() int {
+	n := deviceAhead
+	if x.kind.Returns {
+		n = 1
+	}
+	if x.now != nil {
+		n--
+	}
+	return n - len(x.ready)
+}
+
+// What happens to a device.
+const (
+	looks    = iota // it looks for tasks
+	computes        // all that its task reads is there
+	executed        // it has been executed
+	returned        // and what it has written is back
+)
+
+// happens implements [handler].
+func (x *device) happens(what uint64) {
+	c := x.crew
+	switch what {
+	case looks:
+		x.noted = false
+		x.fill()
+	case computes:
+		c.measure()
+		c.meter.waiting--
+		c.changes(1)
+		x.now.start = c.s.now
+		c.s.calendar.note(c.s.now+x.now.took, x, executed)
+	case executed:
+		x.ended()
+	case returned:
+		f := *x.now
+		x.now = nil
+		c.concludes(f, x.worker)
+		c.rouse()
+		x.fill()
+	}
+}
+
+// fill has the device take tasks, ask for what they read, and begin one.
+func (x *device) fill() {
+	c := x.crew
+	for x.room() > 0 {
+		t := c.queue.Pop(x.worker)
+		if t == nil {
+			break
+		}
+		switch other := c.nearest(t); {
+		case x.accepts(t):
+			x.ready = append(x.ready, candidate{task: t})
+		case other != nil && !fits(t.Op.(*versions.Op), c.speeds.target):
+			c.queue.Push(nil, x.worker)
+			c.queue.Direct(t, other.worker)
+			other.rouse()
+		default:
+			c.queue.Refuse(t, x.worker)
+			if len(c.asleep) > 0 {
+				c.wake()
+			}
+		}
+	}
+	if x.now == nil && len(x.ready) > 0 {
+		x.begin(x.next())
+	}
+	x.prefetch()
+}
+
+// next takes the candidate off the list that begins next.
+func (x *device) next() *graph.Task {
+	best, least := 0, int64(math.MaxInt64)
+	for i := range x.ready {
+		if x.ready[i].passed >= devicePatience {
+			best = i
+			break
+		}
+		if p := x.price(x.ready[i].task); p < least {
+			best, least = i, p
+		}
+	}
+	t := x.ready[best].task
+	for i := range best {
+		x.ready[i].passed++
+	}
+	x.ready = slices.Delete(x.ready, best, best+1)
+	return t
+}
+
+// price is the bytes that a task reads and that are not there, those that it writes as well twice.
+func (x *device) price(t *graph.Task) (bytes int64) {
+	for d, mode := range dataOf(t) {
+		if mode&graph.In != 0 && x.memory.of[d] == nil {
+			if bytes += d.Bytes; mode&graph.Out != 0 {
+				bytes += d.Bytes
+			}
+		}
+	}
+	return bytes
+}
+
+// begin has the device execute a task when all that it reads is there.
+func (x *device) begin(t *graph.Task) {
+	c := x.crew
+	s := c.s
+	cost, err := x.speeds.cost(t)
+	if err != nil {
+		s.fail(err)
+		cost.alone = 0
+	}
+	took := cost.alone*s.noise() + x.kind.Launch
+	at := s.now
+	if x.kind.Returns { // one thing after the other
+		took += s.m.Costs.Task + c.extra
+		at = s.converted(t, graph.In)
+	}
+	x.memory.tasks++
+	for d := range dataOf(t) {
+		x.memory.pinned = append(x.memory.pinned, d)
+	}
+	for d, mode := range dataOf(t) {
+		at = max(at, x.gets(d, mode, at))
+		x.memory.use(d)
+	}
+	t.SetState(graph.Running)
+	x.now = &flight{task: t, cost: cost, took: took}
+	c.measure()
+	c.meter.waiting++
+	s.calendar.note(at, x, computes)
+}
+
+// ended notes that the device has executed its task.
+func (x *device) ended() {
+	c, t := x.crew, x.now.task
+	at := c.s.now
+	x.memory.pinned = x.memory.pinned[:0]
+	for d, mode := range dataOf(t) {
+		if mode&graph.Out != 0 {
+			for _, y := range c.devices {
+				if y != x {
+					y.memory.drop(d)
+				}
+			}
+			c.where.only(d, x)
+			if x.kind.Returns {
+				at = c.bring(d)
+			}
+		}
+		if x.kind.Returns {
+			x.memory.drop(d)
+		}
+	}
+	if x.kind.Returns {
+		at = c.s.converted(t, graph.Out) + at - c.s.now
+	} else if x.out <= c.s.now { // less is left for the end
+		if v := x.memory.finished(func(d *graph.Datum) bool { return c.where.on(d) == x }); v != nil {
+			c.bring(v.of)
+		}
+	}
+	if at > c.s.now {
+		c.s.calendar.note(at, x, returned)
+		return
+	}
+	x.happens(returned)
+}
+
+// prefetch has what candidates read come, as far as there is room that nobody needs.
+func (x *device) prefetch() {
+	for i := range x.ready {
+		k := &x.ready[i]
+		if k.asked {
+			continue
+		}
+		for d, mode := range dataOf(k.task) {
+			if mode&graph.In == 0 || x.memory.of[d] != nil || x.crew.where.on(d) != nil {
+				continue
+			}
+			at, ok := x.makesRoom(d.Bytes, false)
+			if !ok {
+				return
+			}
+			x.copies(d, at)
+		}
+		k.asked = true
+	}
+}
+
+// gets has a datum be there for a task that begins then at the earliest, and returns when it will be.
+func (x *device) gets(d *graph.Datum, mode graph.Mode, then float64) float64 {
+	if v := x.memory.of[d]; v != nil {
+		return v.there
+	}
+	at, _ := x.makesRoom(d.Bytes, true) // there is room for all data of one task
+	then = max(then, at)
+	if mode&graph.In == 0 {
+		return x.memory.put(d, then).there
+	}
+	return x.copies(d, max(then, x.crew.bring(d)))
+}
+
+// copies has a datum go to the device, and returns when it will be there.
+func (x *device) copies(d *graph.Datum, then float64) float64 {
+	c := x.crew
+	start := max(then, x.in)
+	x.in = start + x.kind.Latency + float64(d.Bytes)/x.kind.Bandwidth
+	c.tally.DevicesIn += d.Bytes
+	c.recordCopy(x, d, start, x.in, false)
+	return x.memory.put(d, x.in).there
+}
+
+// makesRoom has values leave that were used least lately, until there is room for so many bytes, and
+// returns when: not those of the task that begins or runs, and those of candidates only if there is
+// need. It reports false if that is not enough.
+func (x *device) makesRoom(bytes int64, need bool) (at float64, ok bool) {
+	m := &x.memory
+	at = x.crew.s.now
+	for m.room >= 0 && m.have+bytes > m.room {
+		v := m.last(func(d *graph.Datum) bool { return !need && x.wanted(d) })
+		if v == nil {
+			return at, false
+		}
+		if x.crew.where.on(v.of) == x {
+			at = x.crew.bring(v.of)
+		}
+		m.drop(v.of)
+	}
+	return at, true
+}
+
+// wanted reports whether a candidate reads or writes a datum.
+func (x *device) wanted(d *graph.Datum) bool {
+	return slices.ContainsFunc(x.ready, func(k candidate) bool {
+		for o := range dataOf(k.task) {
+			if o == d {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// bring has the host have a datum that only a device has, and returns when it will.
+func (c *crew) bring(d *graph.Datum) float64 {
+	if c.devices == nil {
+		return 0
+	}
+	x := c.where.on(d)
+	if x == nil {
+		return c.where.back[d]
+	}
+	start := max(c.s.now, x.out)
+	x.out = start + x.kind.Latency + float64(d.Bytes)/x.kind.Bandwidth
+	c.tally.DevicesOut += d.Bytes
+	c.recordCopy(x, d, start, x.out, true)
+	c.where.both(d, x.out)
+	return x.out
+}
+
+// home has what a task of a worker on cores reads be on the host, and returns when it will be. What
+// the task writes is nowhere else.
+func (c *crew) home(t *graph.Task) (at float64) {
+	if c.devices == nil {
+		return 0
+	}
+	for d, mode := range dataOf(t) {
+		if mode&graph.In != 0 {
+			at = max(at, c.bring(d))
+		}
+		if mode&graph.Out != 0 {
+			c.forgets(d)
+		}
+	}
+	return at
+}
+
+// forgets notes that no device has a datum as it is.
+func (c *crew) forgets(d *graph.Datum) {
+	if c.devices == nil {
+		return
+	}
+	for _, x := range c.devices {
+		x.memory.drop(d)
+	}
+	c.where.none(d)
+}
+
+// flush brings all that only devices have to the host, and returns when it will be there.
+func (c *crew) flush() (at float64) {
+	for _, x := range c.devices {
+		for v := x.memory.first.next; v != &x.memory.first; v = v.next {
+			if c.where.on(v.of) == x {
+				at = max(at, c.bring(v.of))
+			}
+		}
+	}
+	return at
+}
+
+// moving returns the seconds that it takes what a task reads to come to a device, nil: to the host.
+func (c *crew) moving(t *graph.Task, to *device) (seconds float64) {
+	for d, mode := range dataOf(t) {
+		if mode&graph.In == 0 {
+			continue
+		}
+		if x := c.where.on(d); x != nil && x != to {
+			seconds += x.kind.Latency + float64(d.Bytes)/x.kind.Bandwidth
+		}
+		if to != nil && to.memory.of[d] == nil {
+			seconds += to.kind.Latency + float64(d.Bytes)/to.kind.Bandwidth
+		}
+	}
+	return seconds
+}
+
+// recordCopy records a copy between the host and a device.
+func (c *crew) recordCopy(x *device, d *graph.Datum, start, end float64, out bool) {
+	if r := c.s.rec; r != nil {
+		r.copies = append(r.copies, trace.Copy{Worker: c.first + x.worker, Out: out, Bytes: d.Bytes, Start: duration(start), End: duration(end)})
+	}
+}
