@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -106,6 +107,7 @@ type fetch struct {
 	h       *held
 	r, name transport.Ref
 	from    givers
+	old     transport.Ref // whose memory it comes into; none if it has no version
 }
 
 // fetch has a version brought, which those who wait for it are told of. As many goroutines
@@ -144,6 +146,9 @@ func (s *fetcher) fetchAll() {
 		f := s.fetches[0]
 		s.fetches = s.fetches[1:]
 		s.mu.Unlock()
+		if f.old != (transport.Ref{}) {
+			s.through.Drop(f.old) // which waits for those who read it
+		}
 		c, err := s.copy(f.h.value.(versions.Value), f.name, f.from)
 		if err == nil {
 			s.publish(f.r, f.h.value)
@@ -159,7 +164,16 @@ func (s *fetcher) came(h *held, r transport.Ref, c came, err error) {
 	s.mu.Lock()
 	wants := h.wants
 	h.on, h.err, h.wants = false, err, nil
+	now := s.held[datum(r)]
+	gone := now != h && (now == nil || now.ref != r || now.err != nil) // nobody has this version here
+	if h.apart {
+		s.grows(-bytesOf(h.value))
+		err = cmp.Or(err, errNothing)
+	}
 	s.mu.Unlock()
+	if gone {
+		s.through.Drop(r)
+	}
 	c.Ref = r
 	for _, w := range wants {
 		w.got(c, err)

@@ -209,3 +209,53 @@ func TestTake(t *testing.T) {
 		t.Errorf("the version was to come into %p, and the program's memory is %p; copied %d times", x, v, v.copies)
 	}
 }
+
+// late is a transport that gives values once it may.
+type late struct {
+	away
+	may chan struct{}
+}
+
+func (l *late) Fetch(context.Context, string, transport.Ref, time.Duration, versions.Value) error {
+	<-l.may
+	return nil
+}
+
+// TestApart: while a version comes a task that makes it, and one that wants the next one, get memory of
+// their own, and what has come is given to nobody.
+func TestApart(t *testing.T) {
+	for _, next := range []struct {
+		name    string
+		version uint32
+		reads   bool
+	}{{"the task writes the same version", 1, false}, {"the task reads a later version", 2, true}} {
+		m := newMeter(1)
+		l := &late{may: make(chan struct{})}
+		s := newStore(l, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
+		v := &moved{}
+		h := &home{value: v, fixed: true, facts: factsOf(v)}
+		s.adopt(transport.Ref{Job: 1}, h)
+		told := make(chan error, 1)
+		s.take(transport.Ref{Job: 1, Version: 1}, h, []string{"a"}, func(err error) { told <- err })
+		into := s.held[transport.Ref{Job: 1}].value
+		o := h.operand(transport.Ref{Job: 1, Version: next.version})
+		ends := make(chan error, 1)
+		got, later, err := s.want(o, givers{From: []string{"a"}}, next.reads, !next.reads, then(func(err error) { ends <- err }))
+		if err != nil || got == into || got == any(v) {
+			t.Errorf("%s: it gets the value into which another version comes (%v)", next.name, err)
+		}
+		close(l.may)
+		if later {
+			if err := <-ends; err != nil {
+				t.Errorf("%s: %v", next.name, err)
+			}
+		}
+		if err := <-told; err == nil {
+			t.Errorf("%s: what has come is nobody's, and it is said to be there", next.name)
+		}
+		if n, want := s.now(), bytesOf(v); n != want {
+			t.Errorf("%s: the store has %d bytes, want %d", next.name, n, want)
+		}
+		s.close()
+	}
+}

@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -90,31 +92,67 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// tardy is a transport whose fetches take a while before and after.
+type tardy struct {
+	transport.Transport
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+func (d *tardy) waits() {
+	d.mu.Lock()
+	wait := time.Duration(d.rng.IntN(100)) * time.Microsecond
+	d.mu.Unlock()
+	time.Sleep(wait)
+}
+
+func (d *tardy) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
+	d.waits()
+	defer d.waits()
+	return d.Transport.Fetch(ctx, from, r, wait, into)
+}
+
 // TestMemoryResults: what tasks leave for the program may be more than all agents may keep: the
-// driver gets it when there is little room.
+// driver gets it when there is little room, also if later tasks use it while it comes.
 func TestMemoryResults(t *testing.T) {
 	leaves(t)
-	for seed := range uint64(6) {
-		const most = 16 * 8
-		n := start(t, 2, func(o *cluster.Options) { o.Idle, o.Memory = seed%2 == 0, most })
-		p := newProgram(n.op, rand.New(rand.NewPCG(seed, 0)), 200, 400, 0)
-		j := n.NewJob(t.Context())
-		for i := range p.specs {
-			if _, err := j.Submit(&p.specs[i]); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) { memoryResults(t, seed) })
+	}
+}
+
+func memoryResults(t *testing.T, seed uint64) {
+	const most = 16 * 8
+	data, tasks := 200, 400
+	if seed%4 > 1 { // used again and again
+		data, tasks = 40, 600
+	}
+	n := start(t, 2, func(o *cluster.Options) {
+		if o.Idle, o.Memory = seed%2 == 0, most; o.Transport.Self() == "driver" {
+			o.Transport = &tardy{Transport: o.Transport, rng: rand.New(rand.NewPCG(seed, 1))}
 		}
-		if err := j.Wait(); err != nil {
+	})
+	rng := rand.New(rand.NewPCG(seed, 0))
+	p := newProgram(n.op, rng, data, tasks, 20)
+	j := n.NewJob(t.Context())
+	for i := range p.specs {
+		if _, err := j.Submit(&p.specs[i]); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		p.check(t)
-		for _, u := range n.Usage()[1:] {
-			if u.Peak > most || u.Peak == 0 {
-				t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
-			}
+		if rng.IntN(10) == 0 {
+			time.Sleep(time.Duration(rng.IntN(3000)) * time.Microsecond)
 		}
-		n.Close()
 	}
+	if err := j.Wait(); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	p.check(t)
+	for _, u := range n.Usage()[1:] {
+		if u.Peak > most || u.Peak == 0 {
+			t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+		}
+	}
+	n.Close()
 }
 
 // TestMemoryLost: what is made again after the loss of an agent keeps to the caps of the others.

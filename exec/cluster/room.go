@@ -7,7 +7,7 @@ import (
 
 // Where nodes have caps on their memory, tasks wait until there is room for what they use. Copies
 // are dropped first. What only a node has can go to the driver if it is the program's, which gets it
-// in the end anyway. A task that writes it meanwhile waits until the driver has it:
+// in the end anyway. If a task makes another version meanwhile, what comes is in vain:
 //
 //	no task uses it any more ─► spare ─► early: the driver has it, too ─► the node need not keep it
 //	nothing fits, nothing is under way ─► squeeze ─► early, for all that there is; or the job ends

@@ -52,8 +52,21 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		s.held[datum(r)] = h
 		s.grows(bytesOf(v))
 	}
+	if h.on && (h.ref != r || !reads) && !h.inHome() {
+		// What comes goes on coming, into memory of its own.
+		like := factsOf(h.value)
+		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape})
+		if err != nil {
+			s.mu.Unlock()
+			return nil, false, err
+		}
+		h.apart = true
+		h = &held{ref: h.ref, value: v, home: h.home, err: errNothing}
+		s.held[datum(r)] = h
+		s.grows(bytesOf(v))
+	}
 	there := h.ref == r && h.err == nil && !h.on
-	if h.home != nil && h.home.fixed && h.value == h.home.value && !h.on && (writes || !there) {
+	if h.inHome() && h.home.fixed && !h.on && (writes || !there) {
 		// The program's memory keeps what it holds, and here goes on elsewhere: in a copy if
 		// it is what the task wants.
 		var v any
@@ -90,15 +103,17 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		h.on, h.err, h.wants = true, nil, append(h.wants, w)
 	}
 	s.mu.Unlock()
-	if !stays && old != r { // or else others may wait for it here
-		s.through.Drop(old)
+	if stays || old == r { // others may wait for it here
+		old = transport.Ref{}
 	}
 	if reads {
 		name := r
 		if o.Copy != nil {
 			name = *o.Copy
 		}
-		s.fetch(fetch{h, r, name, from})
+		s.fetch(fetch{h, r, name, from, old})
+	} else if old != (transport.Ref{}) {
+		s.through.Drop(old)
 	}
 	return value, reads, nil
 }
@@ -212,7 +227,7 @@ func (s *store) written(r transport.Ref) {
 	h := s.held[datum(r)]
 	r.Version++
 	h.ref, h.err = r, nil
-	if h.home != nil && h.value == h.home.value {
+	if h.inHome() {
 		h.home.ref = r
 	}
 	s.mu.Unlock()
@@ -229,7 +244,7 @@ func (s *store) drop(r transport.Ref) {
 		return
 	}
 	s.changes(h)
-	if h.home == nil || h.value != h.home.value {
+	if !h.inHome() {
 		s.grows(-bytesOf(h.value))
 	}
 	if h.home != nil {
@@ -257,7 +272,7 @@ func (s *store) forget(job uint64) {
 			if h.home == nil && !h.on { // or else something may still come into it
 				unused = append(unused, h.value)
 			}
-			if h.home == nil || h.value != h.home.value {
+			if !h.inHome() {
 				s.grows(-bytesOf(h.value))
 			}
 			if h.home != nil {

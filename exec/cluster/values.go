@@ -42,6 +42,7 @@ type held struct {
 	err   error         // why it did not come
 	wants []waiter      // who waits for it; nil if it is there
 	on    bool          // on its way
+	apart bool          // another value has taken its place, while it was on its way
 	made  []*derived    // of the version that is there
 }
 
@@ -263,6 +264,9 @@ func (s *values) publish(r transport.Ref, value any) {
 
 // isHome reports whether r is the version in the program's memory.
 func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref == r }
+
+// inHome reports whether the value is the program's memory.
+func (h *held) inHome() bool { return h.home != nil && h.value == h.home.value }
 
 // here returns the value of a version that the node has, nil if it has not.
 func (s *values) here(r transport.Ref) versions.Value {
