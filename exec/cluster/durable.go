@@ -59,8 +59,8 @@ const (
 
 // effort is what a round is weighed by.
 type effort struct {
-	tasks  int           // that have ended since the last round began
-	again  time.Duration // what was done since then has taken
+	tasks  int           // that have ended since the last round began that frees records
+	again  time.Duration // what was done since the last round began has taken
 	agents int
 	capped bool         // all have caps on their memory
 	bytes  func() int64 // of all data, which may have to be copied

@@ -386,6 +386,37 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestRecordsWork: rounds that work has begun, which free no records, do not put off those that do.
+func TestRecordsWork(t *testing.T) {
+	const records, window, tasks = 200, 20, 800
+	d, _ := copyCluster(t, 2, Copies{Records: records, Share: 1}, 0, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	d.opt.Window = window
+	v := &cell{}
+	k, err := d.Keep([]versions.Shaped{v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Release()
+	data, most := graph.Datum{Value: v, Bytes: 8, Key: graph.Key{Matrix: 1}}, 0
+	j := d.NewJob(context.Background())
+	for range tasks {
+		// As many as begin a round for their records take longer than what begins one for work.
+		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{Sleep: int64(2 * workLeast / records * 3 / 2)}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}
+		if _, err := j.Submit(&s); err != nil {
+			t.Fatal(err)
+		}
+		d.placing.Lock()
+		most = max(most, kept(map[*entry]bool{d.kept[v]: true}))
+		d.placing.Unlock()
+	}
+	if err := j.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if most > records+2*window || most == 0 {
+		t.Errorf("%d records of %d were kept, want at most %d", most, tasks, records+2*window)
+	}
+}
+
 // TestCopiesLost: random programs with few records leave what they should when one agent is
 // lost at any moment, with and without caps on memory; when two are, or the error says
 // what is gone.

@@ -22,8 +22,8 @@ type fleet struct {
 	starved map[any]func()          // places tasks of jobs that wait for memory which others use
 	named   uint32                  // names given to data that have none
 	orders  uint64                  // jobs begun
-	since   int                     // tasks that have ended since second copies were taken the last time
-	spent   time.Duration           // by jobs that are over, since then
+	since   int                     // tasks that have ended since second copies were last taken on two nodes
+	spent   time.Duration           // by jobs that are over, since any were taken
 	taken   time.Time               // when that was
 	exposed bool                    // some of these are on one node only now
 	many    bool                    // there have been too many records of tasks

@@ -40,7 +40,10 @@ func (j *job) guardAll() {
 	if nodes == 0 {
 		return
 	}
-	j.since, j.spent, j.taken, j.exposed, j.many = 0, 0, now, false, nodes > 1
+	j.spent, j.taken, j.exposed = 0, now, false
+	if j.many = nodes > 1; j.many { // others free no records
+		j.since = 0
+	}
 	r.now = &round{nodes: nodes, cut: j.front, due: map[*entry]*due{}}
 	for e := range j.entries {
 		if j.known.names(e.kind) {

@@ -71,6 +71,7 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 	case blocks == 0:
 		blocks = len(rt.Workers())
 	}
+	blocks = min(blocks, len(a.ja)+a.rows) // then each row is a block
 	starts := []int{0}
 	for c := 1; c <= blocks; c++ {
 		if r := reach(a.ia, share(c, blocks, len(a.ja)+a.rows)); r > starts[len(starts)-1] {

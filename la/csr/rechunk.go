@@ -63,6 +63,7 @@ func (a *Distributed) sizes(ctx context.Context, blocks int) (sizes []Size, err 
 	ends := a.ends()
 	all := ends[len(a.blocks)]
 	total, cuts := all.Rows+all.Entries, make([]*tile, len(a.blocks))
+	blocks = min(blocks, total) // as Scatter
 	err = a.run(ctx, func(job exec.Job, data []graph.Datum) error {
 		for b, c := 0, 1; b < len(data); b++ {
 			first, end := c, ends[b+1].Rows+ends[b+1].Entries

@@ -3,6 +3,7 @@ package csr_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestRechunk(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, rt := range []exec.Runtime{local, d} {
-			for _, cut := range [][2]int{{1, 5}, {5, 1}, {2, 7}, {8, 3}, {4, 4}, {3, 0}} {
+			for _, cut := range [][2]int{{1, 5}, {5, 1}, {2, 7}, {8, 3}, {4, 4}, {3, 0}, {3, math.MaxInt}, {math.MaxInt, 2}} {
 				name := fmt.Sprintf("%d×%d, %T, %d blocks to %d", m, n, rt, cut[0], cut[1])
 				a, err := csr.Scatter(t.Context(), rt, here, cut[0])
 				if err != nil {

@@ -26,6 +26,7 @@ func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (kr
 	if operator != krylov.Operator(a) {
 		return nil, nil
 	}
+	a.used()
 	v := &residents{a: a, rows: &division{}}
 	v.cols = v.rows
 	for b := range a.blocks {

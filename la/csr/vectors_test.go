@@ -7,11 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/la/csr"
 	"github.com/tessera-la/tessera/la/krylov"
 	"github.com/tessera-la/tessera/versions"
+	"go.uber.org/goleak"
 )
 
 // TestDistributedCG: conjugate gradients on a matrix that the nodes have made themselves have the
@@ -132,6 +134,33 @@ func TestDistributedEmbedded(t *testing.T) {
 		if math.Abs(x[i]-2*half[i]) > 1e-8 {
 			t.Fatalf("x(%d) is %v, and %v of the matrix times 2", i, x[i], half[i])
 		}
+	}
+}
+
+// TestDistributedReleased: a closed matrix has no vectors, and what was refused leaves nothing behind.
+func TestDistributedReleased(t *testing.T) {
+	local := start(t, 1)
+	for _, size := range [][2]int{{9, 4}, {9, 9}} {
+		m, n := size[0], size[1]
+		here, _ := random(t, local, m, n, 20, 3)
+		a, err := csr.Scatter(t.Context(), local, here, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		solve := func(ctx context.Context) (err error) {
+			_, err = krylov.LSQR(ctx, a, make([]float64, n), vector(m, 1), krylov.LSQROptions{Damp: 1})
+			return err
+		}
+		if err := errors.Join(solve(t.Context()), a.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if fault := panicOf(func() { solve(ctx) }); fault != blocked.ErrReleased {
+			t.Errorf("%d×%d: after Close: %v", m, n, fault)
+		}
+		before := goleak.IgnoreCurrent()
+		cancel()
+		goleak.VerifyNone(t, before)
 	}
 }
 
