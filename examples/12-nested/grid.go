@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
@@ -174,8 +175,24 @@ func grid() ([]study.Way, error) {
 			return nil
 		}
 	}
+	// Each cascade has a goroutine of its own then, and the program does not wait for it.
+	atOnce := func(job exec.Job) error {
+		var cascades sync.WaitGroup
+		failed := make(chan error, len(all))
+		err := submit(func(job exec.Job, p combination, points, score *graph.Datum) error {
+			cascades.Go(func() { failed <- cascade(job, p, points, score) })
+			return nil
+		})(job)
+		cascades.Wait()
+		close(failed)
+		for e := range failed {
+			err = errors.Join(err, e)
+		}
+		return err
+	}
 	return []study.Way{
 		{Name: "flat", Nodes: nodes(false), Submit: submit(cascade), Check: check},
+		{Name: "flat, all at once", Nodes: nodes(false), Submit: atOnce, Check: check},
 		{Name: "nested", Nodes: nodes(false), Check: check, Submit: submit(func(job exec.Job, p combination, points, score *graph.Datum) error {
 			_, err := job.Submit(&graph.Spec{Op: searches, Params: &p, Operands: []graph.Operand{study.In(points), study.Out(score)}})
 			return err

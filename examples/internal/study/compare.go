@@ -18,7 +18,7 @@ type Way struct {
 }
 
 // Compare goes so many times through all ways, one after the other, checks each result, and prints
-// the best time and the median of each, and how many times as fast as the first way that is.
+// the best time and the median of each, and how many times as fast each is as the first.
 func Compare(ctx context.Context, turns int, ways ...Way) (best []Run, err error) {
 	best = make([]Run, len(ways))
 	times := make([][]time.Duration, len(ways))
