@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/mat"
@@ -59,6 +60,14 @@ func TestInfo(t *testing.T) {
 	own := la.Options{Workers: 1, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.FIFO, m) }}
 	if x := start(t, own).Info(); x.Policy != "own" {
 		t.Errorf("of a program's own policy: %+v", x)
+	}
+	rt, err := exec.NewLocal(exec.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rt.Close() })
+	if x := start(t, la.Options{Runtime: rt}).Info(); x.Policy != "the runtime's" {
+		t.Errorf("of a program's own runtime: %+v", x)
 	}
 	for _, want := range []string{"workers: 2 (options)", "go: ", "gemm/f64"} {
 		if !strings.Contains(x.String(), want) {

@@ -280,7 +280,7 @@ func TestQRCondOnce(t *testing.T) {
 			q.Cond()
 			return recorder.Counts().Work - before
 		}
-		if first, second := work(), work(); !(second < first/2) { // it is that of the norm of R
+		if first, second := work(), work(); !(second < first/2) { // the second has to find the norm of R only
 			t.Errorf("%v: work of %v at first, then %v", s, first, second)
 		}
 	}

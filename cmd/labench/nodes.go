@@ -366,10 +366,11 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 		if f.certs == "" {
 			nobody += ". Do the agents have certificates? Then this needs --certs, too"
 		}
-		waits := time.AfterFunc(2*time.Second, func() {
+		soon, enough := context.WithTimeout(ctx, 2*time.Second)
+		if d.Await(soon, want) != nil && ctx.Err() == nil {
 			fprintWrapped(a.err, "labench: ", fmt.Sprintf("waiting for %s at %s, for %v at most", count(want, "agent"), what, limit))
-		})
-		defer waits.Stop()
+		}
+		enough()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New(nobody))
 	defer cancel()

@@ -21,7 +21,7 @@ type catalog struct {
 	homes   map[*entry]*home // of data that lie in the program's memory
 	names   map[transport.Ref]bool
 	coming  int                  // data that the driver fetches early
-	barren  int                  // how often in turn nothing came of that when there was no room
+	barren  int                  // how often in turn, jobs counted together, nothing came of that when there was no room
 	titles  map[[2]uint64]string // of matrices, by the job or set and their numbers
 }
 

@@ -47,8 +47,8 @@ func (g *gate[T]) enter(x gated[T]) bool {
 	return false
 }
 
-// gateTime is how long a task takes for which a worker may wait for the gate: some hundred times
-// what that takes. Not measured.
+// gateTime is how long tasks take at most for the runtime to have one more. To pass the gate takes a
+// worker some hundredth of it. Not measured.
 const gateTime = 10e-3
 
 // room reports whether the runtime is to have another task. If tasks are short it has one more than

@@ -37,6 +37,7 @@ func TestGate(t *testing.T) {
 		for i := range id {
 			ids = append(ids, uint64(1+i))
 		}
+		// All that wait go back, and nothing that has begun, as task 11.
 		if back := g.back(0, ids, id); len(back) != len(waiting) || slices.Contains(back, 11) {
 			t.Errorf("%s: it gives %v back, and %v waited", c.name, back, waiting)
 		}

@@ -94,7 +94,7 @@ func (s *scheduler) recall(to, from int) recall {
 		return cmp.Or(cmp.Compare(a.task.Priority, b.task.Priority), cmp.Compare(b.task.ID(), a.task.ID()))
 	})
 	taken, load, left := x.taken+x.asked, x.load, *v
-	wait, rest := 0.0, 0.0 // with those that are wanted so far, but for the last one
+	wait, rest := 0.0, 0.0 // as they were when the latest wanted task was chosen
 	for _, f := range last {
 		run, move := s.learned.run(to, f.task), costs{s}.Move(f.task, to)
 		sooner := func(wait, rest float64) bool {

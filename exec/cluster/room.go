@@ -79,7 +79,8 @@ func (c *catalog) eases() bool {
 	return c.coming > 0
 }
 
-// relieve has jobs, but one, try again to give tasks that wait for memory: some may be free now.
+// relieve has jobs try again to give tasks that wait for memory, as some may be free now: all but one,
+// or all if that is nil.
 func (c *catalog) relieve(but any) {
 	for _, q := range slices.Collect(maps.Keys(c.starved)) { // some may wait again
 		if place := c.starved[q]; q != but && place != nil {

@@ -50,6 +50,17 @@ func Start(t testing.TB, node func(name string) (transport.Transport, error), ag
 		}
 		return o
 	}}
+	t.Cleanup(func() {
+		if n.Driver != nil {
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, kill := range n.Kill {
+			kill()
+		}
+		n.served.Wait()
+	})
 	for range agents {
 		n.More()
 	}
@@ -57,15 +68,6 @@ func Start(t testing.TB, node func(name string) (transport.Transport, error), ag
 	if n.Driver, err = cluster.NewDriver(n.options("driver")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, kill := range n.Kill {
-			kill()
-		}
-		n.served.Wait()
-	})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := n.Await(ctx, direct-1); err != nil { // one is the driver

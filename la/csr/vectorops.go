@@ -89,9 +89,9 @@ func runSpan(call *versions.Call) error {
 	return nil
 }
 
-// runMVS is op "csrmvs", of a vector in parts. It puts the elements of x that the block needs where they are in the whole vector: the rest
-// of that memory, though it is there, is not touched. They come in parts of x, or in slices that
-// have no others.
+// runMVS is op "csrmvs", of a vector in parts. It puts the elements of x that the block needs where
+// they are in the whole vector. They come in parts of x, or in slices that have no others. The rest of
+// that memory is there, and is not touched.
 func runMVS(call *versions.Call) error {
 	b, span, y := call.Args[0].(*Block), call.Args[1].(*tile), call.Args[len(call.Args)-1].(*tile)
 	if b.ia == nil {
@@ -99,6 +99,9 @@ func runMVS(call *versions.Call) error {
 	}
 	parts := call.Args[2 : len(call.Args)-1]
 	x := versions.Scratch[float64](call.Work, b.cols)
+	if span.Cols != spanned {
+		panic(ErrShape)
+	}
 	for k := range span.Rows {
 		first, lo, hi := int(span.At(k, spanFirst)), int(span.At(k, spanLo)), int(span.At(k, spanHi))
 		if lo == hi {

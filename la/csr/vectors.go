@@ -19,9 +19,9 @@ import (
 //	m elements  part 0     part 1      part 2     part 3       each where its block is
 //	n elements  as those if m = n, or else one part on some node
 //
-// A product fetches of the parts what a block has columns of, from the nodes that have them: from the
-// first to the last such element. Through this process go b and x, in the beginning and at the end, and of each dot product some dozen
-// numbers for each block.
+// A product needs, of each part, the elements from the first to the last column that a block has there.
+// It fetches them from the node that has the part. Through this process go b and x, in the beginning
+// and at the end, and of each dot product some dozen numbers for each block.
 func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (krylov.Vectors, error) {
 	if operator != krylov.Operator(a) {
 		return nil, nil
@@ -80,7 +80,7 @@ type resident struct {
 }
 
 // residents is the vectors of an iteration, whose tasks are one job. So what is lost with a node
-// is made again from the slices, if nobody has what came of them later.
+// is made again from b and x, if no node has a later version.
 type residents struct {
 	a          *Distributed
 	tasks      tasks
@@ -150,8 +150,7 @@ func (v *residents) New(n int) krylov.Vector {
 	return krylov.Vector(len(v.all) - 1)
 }
 
-// Use implements krylov.Vectors. That a part is copied to where its block is, is why the block is
-// an operand.
+// Use implements krylov.Vectors. Tasks have the block as an operand, so that they run where it is.
 func (v *residents) Use(x []float64) krylov.Vector {
 	number := v.New(len(x))
 	r, matrix := v.all[number], v.matrix()

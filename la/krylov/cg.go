@@ -38,7 +38,8 @@ type CGResult struct {
 //
 // Errors: a *[la.ShapeError], an *[OptionsError]; an *[IndefiniteError] or a *[NonFiniteError];
 // a *[ConvergenceError] after MaxIterations; the cause of the context's end; what the operator
-// returns. With any of the last four x is that of the last iteration.
+// returns. With these, but for the first two, x is that of the last iteration. If a [Home] fails, x may be
+// as it was. CG panics with [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
 // 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 6.18.

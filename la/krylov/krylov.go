@@ -19,7 +19,7 @@ type Operator interface {
 
 // Home is an [Operator] that keeps the vectors of an iteration itself, as a csr.Distributed does on
 // its nodes: [CG] and [LSQR] then hand it b and x at the beginning, take x at the end, and exchange
-// only numbers with it meanwhile. If it fails, x is as it was.
+// only numbers with it meanwhile. If it fails, x may be as it was, or, after LSQR, zeros.
 type Home interface {
 	Operator
 	// Vectors makes room for the vectors of an iteration with a: nil if a is not this operator, but
@@ -31,13 +31,14 @@ type Home interface {
 // Vector is a vector of [Vectors], by its number.
 type Vector int
 
-// Vectors is vectors that a [Home] keeps, of as many elements as it has rows or columns. What
-// goes wrong where no error is returned is one of the next call that returns one.
+// Vectors is vectors that a [Home] keeps, of as many elements as it has rows or columns. Methods
+// without an error report theirs at the next call that has one.
 //
 // The bits of [CG] are those of vectors in memory if those of the products are: what else is done
 // to vectors is done by internal/vector.
 type Vectors interface {
-	// New makes a vector, which is written before it is read.
+	// New makes a vector of n elements, as many as there are rows or columns. It is written before it is
+	// read.
 	New(n int) Vector
 	// Use makes a copy of x, which is not written before Store.
 	Use(x []float64) Vector
@@ -111,10 +112,21 @@ func checkOptions(iterations int, names string, values ...float64) error {
 	return nil
 }
 
-// checkShapes returns a *la.ShapeError unless b and x fit the operator.
+// Error is the type of the constant that misuse panics with.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// ErrOverlap is the panic of [CG] and [LSQR] if x and b begin at the same element.
+const ErrOverlap Error = "krylov: x and b are the same vector"
+
+// checkShapes returns a *la.ShapeError unless b and x fit the operator. It panics with [ErrOverlap].
 func checkShapes(method string, a Operator, x, b []float64) error {
 	if m, n := a.Dims(); len(x) != n || len(b) != m {
 		return &la.ShapeError{Op: method, Detail: fmt.Sprintf("A is %d×%d, x has %d elements and b %d", m, n, len(x), len(b))}
+	}
+	if len(x) > 0 && len(b) > 0 && &x[0] == &b[0] {
+		panic(ErrOverlap)
 	}
 	return nil
 }

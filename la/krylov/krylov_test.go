@@ -298,3 +298,22 @@ func TestSparse(t *testing.T) {
 		t.Error(s, err, far(x, want))
 	}
 }
+
+// TestOverlap: x and b are two vectors.
+func TestOverlap(t *testing.T) {
+	v := []float64{1, 2}
+	one := &dense{Dense: mat.NewDense(2, 2, []float64{2, 0, 0, 3})}
+	for name, solve := range map[string]func(){
+		"CG":   func() { krylov.CG(t.Context(), one, v, v, krylov.CGOptions{}) },
+		"LSQR": func() { krylov.LSQR(t.Context(), one, v, v, krylov.LSQROptions{}) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != krylov.ErrOverlap {
+					t.Errorf("%s: %v", name, got)
+				}
+			}()
+			solve()
+		}()
+	}
+}

@@ -67,7 +67,8 @@ type LSQRResult struct {
 //
 // Errors: a *[la.ShapeError], an *[OptionsError]; a *[NonFiniteError]; a *[ConvergenceError]
 // after MaxIterations, or when the condition is beyond its limit; the cause of the context's end;
-// what the operator returns. With any of the last four x is that of the last iteration.
+// what the operator returns. With these, but for the first two, x is that of the last iteration. If a
+// [Home] fails, x may be zeros. LSQR panics with [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Paige and Saunders, LSQR: An Algorithm for Sparse Linear Equations and Sparse Least
 // Squares, ACM Trans. Math. Softw. 8, 1982.
