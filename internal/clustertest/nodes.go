@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
@@ -68,9 +67,7 @@ func Start(t testing.TB, node func(name string) (transport.Transport, error), ag
 	if n.Driver, err = cluster.NewDriver(n.options("driver")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := n.Await(ctx, direct-1); err != nil { // one is the driver
+	if err := n.Await(t.Context(), direct-1); err != nil { // one is the driver
 		t.Fatal(err)
 	}
 	return n

@@ -35,7 +35,7 @@ func TestDeviceBatches(t *testing.T) {
 		if errs := inBatches(t, a, together); errs != nil {
 			t.Error(errs)
 		}
-		for _, l := range ended(t, a, len(alone)+len(together)) {
+		for _, l := range ended(a, len(alone)+len(together)) {
 			if l.Err != nil {
 				t.Error(l.Err)
 			}

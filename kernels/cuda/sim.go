@@ -142,10 +142,11 @@ func NewSimulated(opt SimOptions) (*Simulated, error) {
 		opt.Memory = 1 << 30
 	}
 	d := &Simulated{
-		opt: opt, name: fmt.Sprintf("sim%d", opt.Ordinal),
+		opt: opt, name: fmt.Sprintf("sim%d", opt.Ordinal), in: newEngine(), out: newEngine(),
 		calls: make(map[string]int), pinned: make(map[unsafe.Pointer]int64), rnd: rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	d.memory.init(opt.Ordinal, opt.Memory)
+	d.compute.engine = newEngine()
 	d.compute.routines = newSimRoutines()
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gonum.org/v1/gonum/blas"
@@ -107,7 +108,9 @@ func (b bench[T]) trsmBatched(rnd *rand.Rand, side blas.Side, uplo blas.Uplo, tr
 }
 
 // TestSimBatched: a batch is launched once, and what makes no sense is refused.
-func TestSimBatched(t *testing.T) {
+func TestSimBatched(t *testing.T) { synctest.Test(t, simBatched) }
+
+func simBatched(t *testing.T) {
 	const launch, count = 60 * time.Millisecond, 5
 	d, err := NewSimulated(SimOptions{Launch: launch})
 	if err != nil {

@@ -308,9 +308,13 @@ func (e *simEvent) Close() error { return nil }
 
 // engine is a part of a device that does one thing at a time.
 type engine struct {
-	mu   sync.Mutex
+	// turn is full while somebody uses it. A mutex would do, but who waits for one
+	// keeps the time of package testing/synctest from going on.
+	turn chan struct{}
 	free time.Time // from when on, in the time that is modelled
 }
+
+func newEngine() engine { return engine{turn: make(chan struct{}, 1)} }
 
 // use has the engine do something in two steps, of which the second comes after
 // d, or when the first is done if that takes longer. In the time that is modelled
@@ -318,8 +322,8 @@ type engine struct {
 // a queue of short ones takes as long as they say.
 func (e *engine) use(d time.Duration, first, second func()) {
 	end := time.Now()
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.turn <- struct{}{}
+	defer func() { <-e.turn }()
 	if e.free.After(end) {
 		end = e.free
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -16,12 +17,13 @@ import (
 // when the test ends.
 func simulated(t *testing.T, opt SimOptions) (*Simulated, Stream) {
 	t.Helper()
+	others := goleak.IgnoreCurrent() // in synctest.Test some wait for this one
 	d := newSim(t, opt)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Errorf("misuse: %v", err)
 		}
-		goleak.VerifyNone(t)
+		goleak.VerifyNone(t, others)
 	})
 	s, err := d.NewStream()
 	if err != nil {
@@ -212,7 +214,9 @@ func TestSimPinned(t *testing.T) {
 
 // TestSimEvents: what waits for an event comes after it, though it was enqueued
 // on another stream, and though the event is recorded again.
-func TestSimEvents(t *testing.T) {
+func TestSimEvents(t *testing.T) { synctest.Test(t, simEvents) }
+
+func simEvents(t *testing.T) {
 	const delay = 30 * time.Millisecond
 	d, s := simulated(t, SimOptions{Launch: delay})
 	u, _ := d.NewStream()
@@ -245,7 +249,9 @@ func TestSimEvents(t *testing.T) {
 }
 
 // TestSimTime: copies of one direction queue, those of both do not.
-func TestSimTime(t *testing.T) {
+func TestSimTime(t *testing.T) { synctest.Test(t, simTime) }
+
+func simTime(t *testing.T) {
 	const each = 100 * time.Millisecond
 	d, s := simulated(t, SimOptions{Bandwidth: 1e4, Latency: time.Microsecond})
 	u, _ := d.NewStream()
@@ -273,7 +279,9 @@ func TestSimTime(t *testing.T) {
 
 // TestSimInFlight: the destination of a copy is NaN until it has arrived, and
 // that of a routine until it has ended.
-func TestSimInFlight(t *testing.T) {
+func TestSimInFlight(t *testing.T) { synctest.Test(t, simInFlight) }
+
+func simInFlight(t *testing.T) {
 	d, s := simulated(t, SimOptions{Bandwidth: 8 * 10})
 	x := make([]float64, 8)
 	p := upload(t, d, s, x)

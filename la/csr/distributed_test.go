@@ -189,9 +189,7 @@ func nodes(t *testing.T, agents int, overHTTP bool, own func(node string) []*ver
 		}
 		served.Wait()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if err := d.Await(ctx, agents); err != nil {
+	if err := d.Await(t.Context(), agents); err != nil {
 		t.Fatal(err)
 	}
 	return d, kill
