@@ -72,14 +72,19 @@ func TestBlink(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- j.Wait() }()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+		// Seconds are counted: a process that was stopped for a minute has waited for one.
+		for k, ended := 0, false; !ended; k++ {
+			select {
+			case err := <-done:
+				if ended = true; err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			case <-time.After(time.Second):
+				if k == 20 {
+					pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+					t.Fatalf("seed %d: the job does not end; there are %s", seed, strings.Join(n.Nodes(), " "))
+				}
 			}
-		case <-time.After(20 * time.Second):
-			pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-			t.Fatalf("seed %d: the job does not end; there are %s", seed, strings.Join(n.Nodes(), " "))
 		}
 		p.check(t)
 		n.Close()
