@@ -176,9 +176,9 @@ func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 		if o.Mode&graph.In == 0 || e.has(node) || foremost(t, k) < k {
 			continue
 		}
-		if from, soon := e.fetched(node); len(from) > 0 {
-			c.gifts = append(c.gifts, gift{e, from[0]})
-			needs = append(needs, Need{int(e.ref.I) - 1, int(e.ref.Version), from[0], soon, o.Datum.Bytes})
+		if from, soon := e.giver(node); from >= 0 {
+			c.gifts = append(c.gifts, gift{e, from})
+			needs = append(needs, Need{int(e.ref.I) - 1, int(e.ref.Version), from, soon, o.Datum.Bytes})
 		}
 	}
 	t.SetState(graph.Running)
@@ -278,9 +278,11 @@ func (c *Core) Over() {
 
 // Drops yields the versions of data that a node is to drop, once.
 func (c *Core) Drops(node int, yield func(datum, version int)) {
-	for _, r := range c.where.drops(node) {
+	all := c.where.drops(node)
+	for _, r := range all {
 		yield(int(r.I)-1, int(r.Version))
 	}
+	c.where.again(node, all)
 }
 
 // Recalls yields tasks of which a node is to give back the first few that it has not begun.

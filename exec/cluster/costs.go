@@ -13,9 +13,11 @@ import (
 // some dozen tasks, or values, were.
 type experience struct {
 	ops   map[string]*times
-	links map[[2]int]*link // from a node to another one
-	all   link             // any two nodes
-	done  float64          // the work of all tasks that ran, of ops that say theirs
+	last  [4]timesOf  // some of these, by op: OpName puts a name together each time
+	next  int         // of last, to be replaced
+	links table[link] // from a node to another one: see between
+	all   link        // any two nodes
+	done  float64     // the work of all tasks that ran, of ops that say theirs
 
 	call versions.Call // that of the last question
 }
@@ -26,6 +28,31 @@ type times struct {
 	sum   float64 // of the ratios that are known …
 	known int     // … and how many these are
 	spent float64 // seconds, on all nodes
+}
+
+// timesOf is the times of an op.
+type timesOf struct {
+	op *versions.Op
+	of *times
+}
+
+// known returns the times of an op, nil if there are none yet.
+func (x *experience) known(op graph.Op) *times {
+	o, ok := op.(*versions.Op)
+	if !ok {
+		return x.ops[op.OpName()]
+	}
+	for i := range x.last {
+		if x.last[i].op == o {
+			return x.last[i].of
+		}
+	}
+	all := x.ops[o.OpName()]
+	if all != nil {
+		x.last[x.next] = timesOf{o, all}
+		x.next = (x.next + 1) % len(x.last)
+	}
+	return all
 }
 
 // mean returns the mean of the ratios that are known, 0 if none is.
@@ -70,7 +97,7 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) (first boo
 	if x.ops == nil {
 		x.ops = map[string]*times{}
 	}
-	all := x.ops[t.Op.OpName()]
+	all := x.known(t.Op)
 	if first = all == nil; first {
 		all = &times{}
 		x.ops[t.Op.OpName()] = all
@@ -122,7 +149,7 @@ func (x *experience) speed(node int) float64 {
 // run returns the seconds that a worker of a node is expected to take for a task, 0 if nothing
 // is known of its op.
 func (x *experience) run(node int, t *graph.Task) float64 {
-	all := x.ops[t.Op.OpName()]
+	all := x.known(t.Op)
 	if all != nil && node < len(all.by) && all.by[node].in > 0 {
 		return all.by[node].ratio() * x.workOf(t)
 	}
@@ -136,18 +163,18 @@ func (x *experience) run(node int, t *graph.Task) float64 {
 // and their products, the later ones more.
 type link struct{ n, x, y, xx, xy float64 }
 
+// between is the number of a link.
+func between(from, to int) uint64 { return uint64(from)<<32 | uint64(to+1) }
+
 // moved learns from values that have come from one node to another one.
 func (x *experience) moved(from, to int, values, bytes int64, took time.Duration) {
 	if values <= 0 || bytes <= 0 || took <= 0 {
 		return
 	}
-	if x.links == nil {
-		x.links = map[[2]int]*link{}
-	}
-	l := x.links[[2]int{from, to}]
-	if l == nil && len(x.links) < linksMost {
+	l := x.links.of(between(from, to))
+	if l == nil && x.links.n < linksMost {
 		l = &link{}
-		x.links[[2]int{from, to}] = l
+		x.links.put(between(from, to), l)
 	}
 	if l != nil {
 		l.add(float64(values), float64(bytes), took.Seconds())
@@ -193,7 +220,7 @@ const (
 func (x *experience) move(from []int, to int, bytes int64) float64 {
 	best := math.Inf(1)
 	for _, f := range from[:min(len(from), giversMost)] {
-		l := x.links[[2]int{f, to}]
+		l := x.links.of(between(f, to))
 		if l == nil {
 			l = &x.all
 		}

@@ -12,22 +12,22 @@ import (
 
 // entry is a datum, and what the driver knows of its values. The order of tasks makes it
 // simple: when a task that writes the datum has begun, nobody reads an older version any
-// more, but for who makes again what was lost.
+// more, but for who makes again what was lost. What is used for each task comes first, so that it
+// is in few lines of the cache.
 type entry struct {
-	facts
 	set     uint64        // of data that stay on nodes when the job ends; 0: of the program
 	version uint32        // the latest: how many tasks have written the datum
 	ref     transport.Ref // names the latest version
 	holders []int         // the nodes that have it, the first to have it first
+	users   int           // operands of tasks of the job that have not ended
+	datum   *graph.Datum  // by which the latest job knows it
 	// copied, if not nil, is the name under which the holders have it: the first task
 	// that writes it does so in a copy.
 	copied *transport.Ref
-	datum  *graph.Datum // by which the latest job knows it
-	copyOf *entry       // which this one stands for where something is made again
-	shares []share      // who gives the latest version to others
-	spots  []int        // nodes with a cap that were told to keep some version
-	users  int          // operands of tasks of the job that have not ended
-	spare  bool         // it is a second copy, which makes room for what tasks need
+	shares []share // who gives the latest version to others
+	spots  []int   // nodes with a cap that were told to keep some version
+	copyOf *entry  // which this one stands for where something is made again
+	spare  bool    // it is a second copy, which makes room for what tasks need
 
 	// home is the version in the program's memory, which is the driver's, if any is. The
 	// driver computes elsewhere, so that it stays until the program wants a later one:
@@ -36,6 +36,7 @@ type entry struct {
 	made       []*record // how versions were made, nil: not known; that of version freed+1 is the first
 	freed      uint32
 	second     second
+	facts
 }
 
 // second is a version that nodes keep beside the latest one, as a datum of another name:
@@ -189,11 +190,28 @@ func (e *entry) fetched(node int) (from []int, soon bool) {
 	case e.asked(node): // it is on its way
 		return e.behind(e.first(false).node), false
 	}
+	first, soon := e.takes(node)
+	return e.behind(first), soon
+}
+
+// giver returns the first of those only, −1 if there is none.
+func (e *entry) giver(node int) (first int, soon bool) {
+	switch {
+	case len(e.holders) == 0:
+		return -1, false
+	case e.asked(node):
+		return e.first(false).node, false
+	}
+	return e.takes(node)
+}
+
+// takes has a node that has not been told of the version have a share in spreading it.
+func (e *entry) takes(node int) (first int, soon bool) {
 	s := e.first(e.label.bytes >= spreadLeast)
 	s.turn++
-	from, soon = e.behind(s.node), !s.has
+	first, soon = s.node, !s.has
 	e.shares = append(e.shares, share{node: node, turn: s.turn})
-	return from, soon
+	return first, soon
 }
 
 // first returns the share of the node that can give the version to one more the soonest, of
@@ -412,6 +430,13 @@ func (d *directory) drops(node int) (all []transport.Ref) {
 		all, d.stale[node] = d.stale[node], nil
 	}
 	return all
+}
+
+// again has the memory of what drops has returned be used again.
+func (d *directory) again(node int, all []transport.Ref) {
+	if node < len(d.stale) && d.stale[node] == nil {
+		d.stale[node] = all[:0]
+	}
 }
 
 // over forgets what nodes were to drop of a job that is over: they drop all of it.

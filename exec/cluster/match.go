@@ -16,12 +16,20 @@ type matches struct {
 	groups []*offer // of the first node of each
 	of     []int    // the group of each node
 	known  map[question]*answer
+	recent [4]asked // some that were found in known
+	next   int      // of these, to be replaced
 }
 
 // question is what a task asks for.
 type question struct {
 	op *versions.Op
 	c  *versions.Constraints
+}
+
+// asked is a question and its answer.
+type asked struct {
+	question
+	*answer
 }
 
 // answer is who has it.
@@ -62,6 +70,11 @@ func (m *matches) ask(t *graph.Task) *answer {
 
 // asked returns who has what is asked for.
 func (m *matches) asked(q question) *answer {
+	for i := range m.recent {
+		if x := &m.recent[i]; x.question == q && x.answer != nil {
+			return x.answer
+		}
+	}
 	a := m.known[q]
 	if a == nil {
 		if len(m.known) > 1<<12 { // each task has constraints of its own
@@ -70,6 +83,8 @@ func (m *matches) asked(q question) *answer {
 		a = m.find(q)
 		m.known[q] = a
 	}
+	m.recent[m.next] = asked{q, a}
+	m.next = (m.next + 1) % len(m.recent)
 	return a
 }
 

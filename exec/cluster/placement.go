@@ -143,7 +143,7 @@ func (p *placement) place() {
 	}
 	p.filled = p.filled[:0]
 	p.news.Broadcast()
-	if p.sched.halted && len(p.sched.flying) == 0 && p.mender != nil {
+	if p.sched.halted && p.sched.flying.n == 0 && p.mender != nil {
 		go p.mender()
 		p.mender = nil
 	}
@@ -453,7 +453,7 @@ func (p *placement) written(f *flight, k int) {
 // handed takes the word of a node that a task has finished with some operands, and goes on. The
 // caller holds mu.
 func (p *placement) handed(n *node, at int, m *end) {
-	f := p.sched.flying[graph.TaskID(m.ID)]
+	f := p.sched.flying.of(uint64(m.ID))
 	if f == nil || f.node != at {
 		return
 	}

@@ -132,7 +132,7 @@ func (s *scheduler) ran(node int, t *graph.Task, took time.Duration) {
 	if !s.learned.ran(node, t, took) {
 		return
 	}
-	for _, f := range s.flying {
+	for f := range s.flying.all() {
 		if f.cost > 0 || f.task.Op.OpName() != t.Op.OpName() {
 			continue
 		}

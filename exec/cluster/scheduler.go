@@ -58,7 +58,7 @@ type scheduler struct {
 
 // newScheduler returns a scheduler that gives tasks to no node yet.
 func newScheduler(o *Options, where *directory, learned *experience, data *dataIndex) *scheduler {
-	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data, seating: seating{flying: map[graph.TaskID]*flight{}}}
+	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data}
 	s.owners.lost = func(node int) bool { return s.seats[node].lost }
 	s.owners.can = func(t *graph.Task, node int) bool { return s.fit.can(t, node) }
 	return s
@@ -231,7 +231,7 @@ func (s *scheduler) whom(tries *int) int {
 	if i := s.open.after(s.turn, &s.called); i >= 0 {
 		return i
 	}
-	if s.late == 0 || s.stay || *tries < 0 && !s.affords() || *tries == searchFew && len(s.flying) > 0 {
+	if s.late == 0 || s.stay || *tries < 0 && !s.affords() || *tries == searchFew && s.flying.n > 0 {
 		return -1
 	}
 	s.steals = true
@@ -309,7 +309,7 @@ func (s *scheduler) next(i int, own bool) *graph.Task {
 			return t
 		}
 	}
-	for s.queue.Len() > 0 && (len(x.waiting) < waitMost || len(s.flying) == 0) {
+	for s.queue.Len() > 0 && (len(x.waiting) < waitMost || s.flying.n == 0) {
 		var t *graph.Task
 		if own {
 			t = s.queue.Own(i)
@@ -347,7 +347,7 @@ func (s *scheduler) fits(t *graph.Task, node int) bool {
 // under way: a task for whoever has room, or the first that fits nowhere, for node -1. It
 // returns nil if none waits.
 func (s *scheduler) squeeze() (t *graph.Task, node int) {
-	if len(s.flying) > 0 {
+	if s.flying.n > 0 {
 		return nil, -1
 	}
 	var first *graph.Task
@@ -396,7 +396,7 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 			f.from = append(f.from, g)
 		}
 	}
-	s.flying[t.ID()] = f
+	s.flying.put(uint64(t.ID()), f)
 	s.grows(node, -f.width)
 	x.has++
 	x.vain = false
@@ -429,11 +429,11 @@ func (s *scheduler) heard(node, tasks, width int, now time.Time) {
 // land returns the flight of a task that a node has ended, nil if it is not that node's any
 // more.
 func (s *scheduler) land(node int, id graph.TaskID) *flight {
-	f := s.flying[id]
+	f := s.flying.of(uint64(id))
 	if f == nil || f.node != node {
 		return nil
 	}
-	delete(s.flying, id)
+	s.flying.remove(uint64(id))
 	x := &s.seats[node]
 	if f.next != nil {
 		f.next.prev = f.prev
@@ -468,7 +468,7 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 	s.grows(node, 0)
 	s.loads(node, 0)
 	for f := x.flights; f != nil; f = f.next {
-		delete(s.flying, f.task.ID())
+		s.flying.remove(uint64(f.task.ID()))
 		s.given(f)
 		if f.task.Gave() {
 			ended = append(ended, f)

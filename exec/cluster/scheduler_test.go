@@ -165,20 +165,20 @@ func (v *virtual) give(t *graph.Task, i int) {
 	}
 	v.took(t, i, gives)
 	has, taken, widest := 0, 0, 0
-	for id, f := range v.flying {
+	for f := range v.flying.all() {
 		if f.node == i {
 			has, taken, widest = has+1, taken+f.width, max(widest, f.width)
 		}
 		for _, g := range f.from {
 			if s := v.memory[g.node].spots[g.of]; !v.seats[g.node].lost && (s == nil || s.pins == 0) {
-				v.t.Fatalf("node %d may drop what it is to give for task %d", g.node, id)
+				v.t.Fatalf("node %d may drop what it is to give for task %d", g.node, f.task.ID())
 			}
 			v.gifts++
 		}
 	}
 	x := &v.seats[i]
 	// Nodes have more than that only as long as it takes them next to no time.
-	f, unknown := v.flying[t.ID()], x.unknown
+	f, unknown := v.flying.of(uint64(t.ID())), x.unknown
 	if f.cost == 0 {
 		unknown -= f.width
 	}
@@ -271,8 +271,8 @@ func TestScheduler(t *testing.T) {
 					t.Fatalf("%s: task %d has ended %d times", name, id, n)
 				}
 			}
-			if len(v.flying) != 0 || v.queue.Len() != 0 {
-				t.Fatalf("%s: %d tasks under way, %d queued", name, len(v.flying), v.queue.Len())
+			if v.flying.n != 0 || v.queue.Len() != 0 {
+				t.Fatalf("%s: %d tasks under way, %d queued", name, v.flying.n, v.queue.Len())
 			}
 		}
 	}
@@ -376,7 +376,7 @@ func TestRecall(t *testing.T) {
 	if all := v.recalls(); len(all) != 1 || all[0].most != 1 || len(all[0].tasks) != 2*workers-1 {
 		t.Errorf("for one worker it is to give back %v", all)
 	}
-	for _, f := range v.flying {
+	for _, f := range slices.Collect(v.flying.all()) {
 		if f.node == 2 {
 			v.land(2, f.task.ID())
 		}

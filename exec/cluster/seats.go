@@ -9,13 +9,13 @@ import (
 // that a task costs as much however many nodes there are. It is pure.
 type seating struct {
 	seats   []seat
-	flying  map[graph.TaskID]*flight
-	open    nodeSet // nodes with room
-	others  int     // nodes that are there, beside the driver
-	late    int     // nodes that have recallTime to do, or more
-	waiting int     // tasks that wait for memory
-	credit  int     // see affords
-	narrow  bool    // each task takes one worker, whatever units its op asks for
+	flying  table[flight] // by the numbers of tasks
+	open    nodeSet       // nodes with room
+	others  int           // nodes that are there, beside the driver
+	late    int           // nodes that have recallTime to do, or more
+	waiting int           // tasks that wait for memory
+	credit  int           // see affords
+	narrow  bool          // each task takes one worker, whatever units its op asks for
 }
 
 // seat is a node as one that is given tasks.
@@ -184,7 +184,7 @@ const searchFew = 16
 // grow with the number of nodes.
 func (s *seating) affords() bool {
 	n := len(s.seats)
-	if n <= searchFew || len(s.flying) == 0 {
+	if n <= searchFew || s.flying.n == 0 {
 		return true
 	}
 	if s.credit < n {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 )
 
@@ -76,7 +75,7 @@ func (p *placement) flight(n *node, id uint64) *flight {
 	if p.number == 0 {
 		return nil
 	}
-	if f := p.sched.flying[graph.TaskID(id)]; f != nil && f.node == p.index(n) {
+	if f := p.sched.flying.of(uint64(id)); f != nil && f.node == p.index(n) {
 		return f
 	}
 	return nil

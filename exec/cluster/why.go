@@ -100,5 +100,5 @@ func (s *scheduler) held() (ready, given int) {
 	for i := range s.seats {
 		ready += len(s.seats[i].waiting)
 	}
-	return ready, len(s.flying)
+	return ready, s.flying.n
 }

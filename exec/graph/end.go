@@ -27,7 +27,7 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
 	}
 	if t.aside != nil { // most have none, and their cache line is not written then
-		t.aside = nil
+		*t.aside = aside{}
 	}
 	if t.unref(drop) {
 		g.recycle(t)

@@ -113,7 +113,10 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
 	if s.Failure != nil || s.Local != nil || s.Constraints != nil || s.Witness != nil {
-		t.aside = &aside{failure: s.Failure, local: s.Local, constraints: s.Constraints, witness: s.Witness}
+		if t.aside == nil {
+			t.aside = &aside{}
+		}
+		t.aside.failure, t.aside.local, t.aside.constraints, t.aside.witness = s.Failure, s.Local, s.Constraints, s.Witness
 	}
 	if g.Clock != nil {
 		t.added = g.Clock()

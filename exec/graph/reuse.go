@@ -48,7 +48,7 @@ func (t *Task) forget() bool {
 	if t.odd {
 		return false
 	}
-	t.graph, t.Op, t.Params, t.aside = nil, nil, nil, nil
+	t.graph, t.Op, t.Params = nil, nil, nil
 	return true
 }
 

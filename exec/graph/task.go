@@ -171,7 +171,7 @@ type Witness interface {
 	Ended(error)
 }
 
-// aside is what only some tasks have.
+// aside is what only some tasks have. It stays with the memory of a task, for the next ones.
 type aside struct {
 	failure *Failure
 	local   any
@@ -181,32 +181,49 @@ type aside struct {
 	witness     Witness
 }
 
-// besides returns what only some tasks have; nothing for the others.
-func (t *Task) besides() aside {
+// Constraints returns the Spec's, nil if there are none.
+func (t *Task) Constraints() any {
 	if t.aside == nil {
-		return aside{}
+		return nil
 	}
-	return *t.aside
+	return t.aside.constraints
 }
 
-// Constraints returns the Spec's, nil if there are none.
-func (t *Task) Constraints() any { return t.besides().constraints }
-
 // Witness returns the Spec's, nil if there is none.
-func (t *Task) Witness() Witness { return t.besides().witness }
+func (t *Task) Witness() Witness {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.witness
+}
 
 // Failure returns the Spec's, nil if there is none.
-func (t *Task) Failure() *Failure { return t.besides().failure }
+func (t *Task) Failure() *Failure {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.failure
+}
 
 // Local returns the Spec's, nil if there is none.
-func (t *Task) Local() any { return t.besides().local }
+func (t *Task) Local() any {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.local
+}
 
 // Keep has the task keep something until its end, for the runtime: what another
 // attempt has to start from. The task must have a Failure.
 func (t *Task) Keep(v any) { t.aside.kept = v }
 
 // Kept returns what [Task.Keep] was given, or nil.
-func (t *Task) Kept() any { return t.besides().kept }
+func (t *Task) Kept() any {
+	if t.aside == nil {
+		return nil
+	}
+	return t.aside.kept
+}
 
 // Fault is why a version is tainted: the task that failed first on the way to
 // it, and its error.

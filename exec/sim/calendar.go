@@ -1,16 +1,24 @@
 package sim
 
 // calendar is what is going to happen, the next first: of what happens at one time that which
-// was noted first. It is a 4-ary heap.
+// was noted first. It is a 4-ary heap. What happens is beside it: so little moves when something is
+// noted or taken, and without pointers, which the garbage collector would have to hear of.
 type calendar struct {
-	heap []event
-	last uint64
+	heap  []event
+	notes []note
+	spare []uint32 // places of notes that are free
+	last  uint64
 }
 
-// event is something that happens at a time, to be handled by of.
+// event is a note that happens at a time.
 type event struct {
-	at  float64
-	seq uint64
+	at   float64
+	seq  uint64
+	note uint32
+}
+
+// note is something that happens, to be handled by of.
+type note struct {
 	of  handler
 	arg uint64
 }
@@ -23,7 +31,13 @@ func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.
 // note has something happen at a time.
 func (c *calendar) note(at float64, of handler, arg uint64) {
 	c.last++
-	e := event{at, c.last, of, arg}
+	e := event{at, c.last, uint32(len(c.notes))}
+	if n := len(c.spare); n > 0 {
+		e.note, c.spare = c.spare[n-1], c.spare[:n-1]
+		c.notes[e.note] = note{of, arg}
+	} else {
+		c.notes = append(c.notes, note{of, arg})
+	}
 	c.heap = append(c.heap, e)
 	i := len(c.heap) - 1
 	for i > 0 {
@@ -37,17 +51,19 @@ func (c *calendar) note(at float64, of handler, arg uint64) {
 	c.heap[i] = e
 }
 
-// next takes the next event.
-func (c *calendar) next() event {
+// next takes the next event, and returns when it happens, and what.
+func (c *calendar) next() (at float64, what note) {
 	h := c.heap
 	first := h[0]
 	n := len(h) - 1
 	e := h[n]
-	h[n] = event{}
 	h = h[:n]
 	c.heap = h
+	at, what = first.at, c.notes[first.note]
+	c.notes[first.note] = note{} // keeps nothing alive
+	c.spare = append(c.spare, first.note)
 	if n == 0 {
-		return first
+		return at, what
 	}
 	i := 0
 	for k := 1; k < n; k = 4*i + 1 {
@@ -64,5 +80,5 @@ func (c *calendar) next() event {
 		i = best
 	}
 	h[i] = e
-	return first
+	return at, what
 }

@@ -30,6 +30,7 @@ type drive struct {
 	of         []*node // by crew
 	values     []value // by their numbers
 	inbox      []ended
+	taken      int  // messages at the front of the inbox that were taken
 	due        bool // the inbox is going to be looked at
 	needs      []cluster.Need
 	dirty      []int // nodes that have got something to be sent
@@ -225,7 +226,7 @@ func (s *drive) hears(m ended) {
 
 // look has the driver look at its inbox as soon as it can.
 func (s *drive) look() {
-	if !s.due && len(s.inbox) > 0 {
+	if !s.due && len(s.inbox) > s.taken {
 		s.due = true
 		s.calendar.note(max(s.now, s.clock.free), s, 0)
 	}
@@ -238,8 +239,12 @@ func (s *drive) happens(uint64) {
 		s.look()
 		return
 	}
-	m := s.inbox[0]
-	s.inbox = s.inbox[1:]
+	m := s.inbox[s.taken]
+	s.inbox[s.taken] = ended{}
+	if s.taken++; 2*s.taken >= len(s.inbox) {
+		s.inbox = s.inbox[:copy(s.inbox, s.inbox[s.taken:])]
+		s.taken = 0
+	}
 	s.take(m)
 	s.look()
 }

@@ -237,7 +237,7 @@ func (c *crew) begin(t *graph.Task, w int) {
 	if r == nil {
 		r = &run{done: c.ended}
 	} else {
-		c.spare = nil
+		c.spare = r.next
 	}
 	r.crew, r.worker, r.flight = c, w, flight{task: t, cost: cost, start: c.s.now, took: took}
 	x.run = r
@@ -296,7 +296,7 @@ func (c *crew) ended(r *run) {
 	w, f := r.worker, r.flight
 	c.workers[w].run = nil
 	r.flight = flight{}
-	c.spare = r
+	r.next, c.spare = c.spare, r
 	c.concludes(f, w)
 	if c.queue.Reserves() || c.devices != nil {
 		c.rouse() // what w is refused now may be for others

@@ -52,8 +52,14 @@ type value struct {
 	bytes   int64
 	version int
 	nodes   []int32
-	coming  []*fetch // to nodes that have yet to get it
-	askers  []*fetch // of nodes that wait for others that have yet to get it
+	coming  []coming // to nodes that have yet to get it, in no order
+	askers  []coming // of nodes that wait for others that have yet to get it, by these
+}
+
+// coming is a value on its way, by a node.
+type coming struct {
+	node int
+	by   *fetch
 }
 
 // has reports whether a node has a version.
@@ -223,9 +229,9 @@ func (n *node) waits(x cluster.Need, e *execution) bool {
 
 // fetch has a value come, unless it is on its way.
 func (n *node) fetch(v *value, x cluster.Need) *fetch {
-	for _, f := range v.coming {
-		if f.n == n {
-			return f
+	for i := range v.coming {
+		if v.coming[i].node == n.id {
+			return v.coming[i].by
 		}
 	}
 	s := n.s
@@ -236,7 +242,7 @@ func (n *node) fetch(v *value, x cluster.Need) *fetch {
 		s.spareFetch = f.next
 	}
 	*f = fetch{n: n, need: x, waits: f.waits[:0]}
-	v.coming = append(v.coming, f)
+	v.coming = append(v.coming, coming{n.id, f})
 	if n.fetching < fetchMost {
 		f.begin()
 	} else {
@@ -251,7 +257,7 @@ func (f *fetch) begin() {
 	f.n.fetching++
 	f.since = s.now
 	if v := &s.values[f.need.Datum]; !v.has(f.need.From, f.need.Version) {
-		v.askers = append(v.askers, f)
+		v.askers = append(v.askers, coming{f.need.From, f})
 		return
 	}
 	f.given()
@@ -305,7 +311,13 @@ func (f *fetch) passes() {
 	n := f.n
 	s := n.s
 	v := &s.values[f.need.Datum]
-	v.coming = slices.DeleteFunc(v.coming, func(x *fetch) bool { return x == f })
+	for i, last := 0, len(v.coming)-1; i <= last; i++ {
+		if v.coming[i].node == n.id {
+			v.coming[i], v.coming[last] = v.coming[last], coming{}
+			v.coming = v.coming[:last]
+			break
+		}
+	}
 	v.nodes = append(v.nodes, int32(n.id))
 	n.crew.forgets(v.of)
 	n.grows(v.bytes)
@@ -322,11 +334,11 @@ func (f *fetch) passes() {
 		n.queue = n.queue[1:]
 		next.begin()
 	}
-	v.askers = slices.DeleteFunc(v.askers, func(x *fetch) bool {
-		if x.need.From != n.id {
+	v.askers = slices.DeleteFunc(v.askers, func(x coming) bool {
+		if x.node != n.id {
 			return false
 		}
-		x.given()
+		x.by.given()
 		return true
 	})
 	if f.then != nil {

@@ -34,6 +34,7 @@ type run struct {
 	class int
 	place int // in the heap
 	done  func(*run)
+	next  *run // of those to be used again
 
 	crew   *crew
 	worker int

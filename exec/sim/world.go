@@ -184,9 +184,9 @@ func (s *world) step() bool {
 		s.fail(errStuck)
 		return false
 	}
-	e := s.calendar.next()
-	s.now = max(s.now, e.at)
-	e.of.happens(e.arg)
+	at, what := s.calendar.next()
+	s.now = max(s.now, at)
+	what.of.happens(what.arg)
 	return true
 }
 

@@ -1,0 +1,84 @@
+package cluster
+
+import "iter"
+
+// table is a map by numbers, for what is looked up for each task: it is at most half full, and what
+// has no room in its place is in the next one that is free. The zero value is empty.
+type table[V any] struct {
+	slots []slot[V] // their number is a power of two
+	n     int
+}
+
+type slot[V any] struct {
+	key   uint64 // 0: none
+	value *V
+}
+
+// place returns where a key is, or has its place. There are slots.
+func (t *table[V]) place(key uint64) int {
+	const golden = 0x9e3779b97f4a7c15 // spreads what is alike
+	mask := len(t.slots) - 1
+	for i := int(key * golden >> 32); ; i++ {
+		if s := &t.slots[i&mask]; s.key == key || s.key == 0 {
+			return i & mask
+		}
+	}
+}
+
+// of returns the value of a key, which is not 0; nil if it has none.
+func (t *table[V]) of(key uint64) *V {
+	if t.n == 0 {
+		return nil
+	}
+	return t.slots[t.place(key)].value
+}
+
+// put gives a key a value.
+func (t *table[V]) put(key uint64, v *V) {
+	if 2*(t.n+1) > len(t.slots) {
+		old := t.slots
+		t.slots = make([]slot[V], max(16, 4*len(old)))
+		for _, s := range old {
+			if s.key != 0 {
+				t.slots[t.place(s.key)] = s
+			}
+		}
+	}
+	s := &t.slots[t.place(key)]
+	if s.key == 0 {
+		t.n++
+	}
+	*s = slot[V]{key, v}
+}
+
+// remove takes a key out, if it is there. Those behind it that would not be found any more move up.
+func (t *table[V]) remove(key uint64) {
+	if t.n == 0 {
+		return
+	}
+	i, mask := t.place(key), len(t.slots)-1
+	if t.slots[i].key == 0 {
+		return
+	}
+	t.n--
+	for t.slots[i] = (slot[V]{}); ; {
+		i = (i + 1) & mask
+		s := t.slots[i]
+		if s.key == 0 {
+			return
+		}
+		t.slots[i] = slot[V]{}
+		t.slots[t.place(s.key)] = s
+	}
+}
+
+// all yields the values, in no order.
+func (t *table[V]) all() iter.Seq[*V] {
+	return func(yield func(*V) bool) {
+		for _, s := range t.slots {
+			if s.key != 0 && !yield(s.value) {
+				return
+			}
+		}
+	}
+}
