@@ -65,14 +65,16 @@
 // # Files, from the bottom up
 //
 // errors; directory (who has what), lineage (how to make it again), memory (what nodes
-// have room for), durable (when second copies are taken), pace (how many tasks a node has) and
-// costs (how long things take), which are pure; message and packed (the wire); batch (tasks that
+// have room for), durable (when second copies are taken), pace (how many tasks a node has), table (a
+// map by numbers) and costs (how long things take), which are pure; message and packed (the wire); batch (tasks that
 // go together); options; outbox;
 // meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
 // executor; offer (what a node can execute); usage (what nodes have done); record; fleet;
-// match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets which task), recall (and which
-// goes to another one), why (in words) and core (all of these, for simulations), which are pure; catalog (the data of a job); room (where nodes have caps on their memory); story (what is told of tasks);
-// placement; job; mend; guard (takes second copies); standing (what nodes say that they are at);
-// watchdog; driver; keep; domain (the driver that an agent is to nodes below it); agent; watch (what is seen of all).
+// match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets
+// which task), recall (and which goes to another one), why (in words) and core (all of these, for
+// simulations), which are pure; catalog (the data of a job); room (where nodes have caps on their
+// memory); story (what is told of tasks); placement; job; mend; guard (takes second copies); standing
+// (what nodes say that they are at); watchdog; driver; keep; domain (the driver that an agent is to
+// nodes below it); agent; watch (what is seen of all).
 package cluster

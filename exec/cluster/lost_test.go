@@ -60,20 +60,7 @@ func TestLost(t *testing.T) {
 			defer timer.Stop()
 		}
 		j := n.NewJob(context.Background())
-		for i := range p.specs {
-			if _, err := j.Submit(&p.specs[i]); err != nil {
-				break // which Wait says again
-			}
-			if i == 99 && seed%3 == 0 {
-				if err := j.WaitOn(&p.data[rng.IntN(len(p.data))]); err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
-				}
-			}
-		}
-		if err := j.Wait(); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		p.check(t)
+		p.run(t, j, seed, rng)
 		n.Close()
 	}
 	if n := said.get("what was lost with a node is made again"); n < 1 {
@@ -275,20 +262,7 @@ func withFaults(t *testing.T, seed uint64, said *counts) {
 	played.Go(func() { _ = faults.Play(ctx, steps) })
 	p := newProgram(n.op, rng, 20, 200, 100).spreads(n.op)
 	j := n.NewJob(context.Background())
-	for i := range p.specs {
-		if _, err := j.Submit(&p.specs[i]); err != nil {
-			break // which Wait says again
-		}
-		if i == 99 && seed%3 == 0 {
-			if err := j.WaitOn(&p.data[rng.IntN(len(p.data))]); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-		}
-	}
-	if err := j.Wait(); err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	p.check(t)
+	p.run(t, j, seed, rng)
 	stop()
 	played.Wait()
 	faults.Heal()

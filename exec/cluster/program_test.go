@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/internal/clustertest"
@@ -193,6 +194,26 @@ func (p *program) add(op *versions.Op, rng *rand.Rand, tasks int, sleep int64) {
 		m.apply(all)
 		p.specs = append(p.specs, s)
 	}
+}
+
+// run submits the tasks, waits for all of them, and checks what they leave. With a third of the seeds
+// it also waits for a datum in the middle.
+func (p *program) run(t *testing.T, j exec.Job, seed uint64, rng *rand.Rand) {
+	t.Helper()
+	for i := range p.specs {
+		if _, err := j.Submit(&p.specs[i]); err != nil {
+			break // which Wait says again
+		}
+		if i == 99 && seed%3 == 0 {
+			if err := j.WaitOn(&p.data[rng.IntN(len(p.data))]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if err := j.Wait(); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	p.check(t)
 }
 
 func (p *program) check(t *testing.T) {
