@@ -321,7 +321,7 @@ func (x *planned) text(p paint) string {
 		b.WriteString(line("", name, n.Tiles, n.Tasks, fmt.Sprintf("%.0f %%", 100*n.Flops/max(work, 1)), shortBytes(n.Peak), memory, shortBytes(n.In), shortBytes(n.Out)))
 	}
 	say("moved", "at least %s a run: each version of a tile once to each other node that reads it", in(x.Moved))
-	say("driver", "about %s, of which nothing is tiles", in(x.Driver))
+	say("driver", "about %s, without any tiles", in(x.Driver))
 	if x.Nodes[0].Name == "driver" {
 		b.WriteString(wrapped(label(""), "and what it has as one of the nodes"))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 	if len(r.Whole) > 0 {
 		head("whole", fmt.Sprintf("%-12s %6s %5s %7s %7s %7s %9s %8s", "GFLOP/s", "n", "nb", "CPU", "GPU", "both", "resident", "library"))
 		for _, w := range r.Whole {
-			fmt.Fprintf(&b, "%s%-12s %6d %5s %7s %7s %7s %9s %8s\n", label(""), clip(w.Op+"/"+w.Type, 12), w.N, figure(float64(max(w.GPU.NB, w.Both.NB))),
+			fmt.Fprintf(&b, "%s%-12s %6d %5s %7s %7s %7s %9s %8s\n", label(""), clip(w.Op+"/"+w.Type, 12), w.N, order(max(w.GPU.NB, w.Both.NB)),
 				figure(w.CPU.GFLOPS), figure(w.GPU.GFLOPS), figure(w.Both.GFLOPS), figure(w.Resident), figure(w.Library))
 		}
 		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
@@ -73,6 +74,14 @@ func figure(x float64) string {
 		return "–"
 	}
 	return gflops(x)
+}
+
+// order returns an order, a dash for none.
+func order(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return strconv.Itoa(n)
 }
 
 // ratio returns a ratio with three digits, a dash for none.

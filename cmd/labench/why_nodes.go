@@ -94,7 +94,7 @@ func (x *nodesAccount) explain(c *bench.Cluster) {
 // verdict says why so many workers are not so many times as fast as one: a sentence in
 // general, and then the losses worth saying, the largest first.
 func (x *nodesAccount) verdict() []string {
-	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, as much as %.1f that never wait.",
+	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, which is the work of %.1f that never wait.",
 		workers(x.workers), count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
 	for _, n := range x.result.Nodes {
 		if n.Lost {

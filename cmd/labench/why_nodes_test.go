@@ -58,7 +58,7 @@ func TestNodesAccount(t *testing.T) {
 	for path, want := range map[float64]string{0.9: "The critical path alone takes 900 ms of a run's 1.00 s", 0.2: "It is not the critical path", 0: "--distributed makes them"} {
 		r.Cluster.Path = path
 		x = newNodesAccount(s, r)
-		if v := x.verdict(); len(v) != 2 || !strings.Contains(v[1], want) || !strings.Contains(v[0], "50 % of the time, as much as 2.0 that") {
+		if v := x.verdict(); len(v) != 2 || !strings.Contains(v[1], want) || !strings.Contains(v[0], "50 % of the time, which is the work of 2.0 that") {
 			t.Errorf("%q, want %q", v, want)
 		}
 	}
