@@ -84,7 +84,7 @@ func slots(k *sim.Kind, perSocket int, over float64, r rates) {
 	own := cores / float64(perSocket)
 	most := min(own*over, cores)
 	all := cores * float64(sockets)
-	for _, op := range []string{"init", "copy", "gemm", "multiply", "trsm", "trtri", "potrf", "getrf", "qr", "littleqr"} {
+	for _, op := range []string{"init", "dot", "gemm", "multiply", "trsm", "trtri", "potrf", "getrf", "qr", "littleqr"} {
 		serial := 0.0 // part
 		if rate, known := r[op]; known {
 			serial = (k.Rate/rate - 1/all) / (1 - 1/all)

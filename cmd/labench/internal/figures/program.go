@@ -19,6 +19,7 @@ type program struct {
 	ranked bool
 	rank   int64 // the priority of tasks that are submitted now
 	ops    map[string]*versions.Op
+	knows  map[*graph.Datum]int // blocks that are known to be zero or the identity
 	keep   []versions.Shaped
 	tasks  int
 	flops  float64
@@ -144,27 +145,81 @@ func (p *program) cholesky(a grid) {
 	}
 }
 
-// What a block of Q or of a rotation is known to be: see qr.
+// Blocks that are nothing but zero, or the identity, are known to be that if the program is to save
+// memory: see qr.
 const (
-	full = iota
-	zero
+	zero = iota + 1
 	identity
 )
 
-// qr is the code of figure 10, with rotations as matrices of 2×2 blocks. If save, blocks that are
-// zero or the identity are neither multiplied by nor stored: a product with one of them gives what
-// is there already.
+// known returns a block that is known to be zero or the identity, and so has no elements.
+func (p *program) known(what int) *graph.Datum {
+	d := p.block("known", 0, 0)
+	d.Bytes = 0
+	p.knows[d] = what
+	return d
+}
+
+// dot is a·b, a block of its own.
+func (p *program) dot(a, b *graph.Datum) *graph.Datum {
+	c, cubes := p.block("dot", 0, 0), 2.0
+	switch x, y := p.knows[a], p.knows[b]; {
+	case x == zero || y == zero:
+		c, cubes = p.known(zero), 0
+	case x == identity || y == identity:
+		cubes = 0
+	}
+	p.task("dot", cubes, in(a), in(b), out(c))
+	return c
+}
+
+// multiplied is c += a·b, and returns what c is now: one that is known to be zero becomes another
+// block. A product with zero leaves c as it is, but its task has read all three of them.
+func (p *program) multiplied(a, b, c *graph.Datum) *graph.Datum {
+	x, y := p.knows[a], p.knows[b]
+	cubes := 2.0
+	if x != 0 || y != 0 {
+		cubes = 0
+	}
+	if x == zero || y == zero || p.knows[c] == 0 {
+		p.task("gemm", cubes, inout(c), in(a), in(b))
+		return c
+	}
+	sum := p.block("sum", 0, 0)
+	p.task("gemm", cubes, in(c), in(a), in(b), out(sum))
+	return sum
+}
+
+// blocked is the product of two matrices of blocks, multiplyBlocked of the paper: each block of it
+// is made as zero by a task, and has as many tasks as there are products in it.
+func (p *program) blocked(a, b grid, save bool) grid {
+	c := make(grid, len(a))
+	for i := range a {
+		for j := range b[0] {
+			x := p.block("zero", 0, 0)
+			if save {
+				x = p.known(zero)
+			}
+			p.task("init", 0, out(x))
+			for k := range b {
+				x = p.multiplied(a[i][k], b[k][j], x)
+			}
+			c[i] = append(c[i], x)
+		}
+	}
+	return c
+}
+
+// qr is the code of figure 10, with rotations as matrices of 2×2 blocks. If save, blocks of Q that
+// are zero or the identity are known to be that: they have no elements, and tasks return at once.
 func (p *program) qr(r, q grid, save bool) {
 	m := len(r)
-	known := make([][]int, m)
-	for i := range known {
-		known[i] = make([]int, m)
-		for j := range known[i] {
-			if known[i][j] = zero; i == j {
-				known[i][j] = identity
-			}
-			if !save {
-				known[i][j] = full
+	if p.knows = map[*graph.Datum]int{}; save {
+		for i := range q {
+			for j := range q[i] {
+				if q[i][j] = p.known(zero); i == j {
+					q[i][j] = p.known(identity)
+				}
 			}
 		}
 	}
@@ -172,42 +227,21 @@ func (p *program) qr(r, q grid, save bool) {
 		act := p.block("act", i, i)
 		p.task("qr", 8./3, inout(r[i][i]), out(act))
 		for j := range m {
-			switch known[j][i] {
-			case full:
-				p.task("gemm", 2, inout(q[j][i]), in(act))
-			case identity:
-				p.task("copy", 0, out(q[j][i]), in(act))
-				known[j][i] = full
-			}
+			q[j][i] = p.dot(q[j][i], act)
 		}
 		for j := i + 1; j < m; j++ {
-			p.task("gemm", 2, inout(r[i][j]), in(act))
+			r[i][j] = p.dot(act, r[i][j])
 		}
 		for j := i + 1; j < m; j++ {
-			var sub [4]*graph.Datum
-			for k := range sub {
-				sub[k] = p.block("sub", i, j)
-			}
-			p.task("littleqr", 38./3, inout(r[i][i]), inout(r[j][i]), out(sub[0]), out(sub[1]), out(sub[2]), out(sub[3]))
-			rotate := func(cubes float64, x, y *graph.Datum) {
-				p.task("gemm", cubes, inout(x), inout(y), in(sub[0]), in(sub[1]), in(sub[2]), in(sub[3]))
-			}
+			sub := p.matrix("sub", 2)
+			p.task("littleqr", 38./3, inout(r[i][i]), inout(r[j][i]), out(sub[0][0]), out(sub[0][1]), out(sub[1][0]), out(sub[1][1]))
 			for k := i + 1; k < m; k++ {
-				rotate(8, r[i][k], r[j][k])
+				c := p.blocked(sub, grid{{r[i][k]}, {r[j][k]}}, save)
+				r[i][k], r[j][k] = c[0][0], c[1][0]
 			}
 			for k := range m {
-				switch a, b := &known[k][i], &known[k][j]; {
-				case *a == zero && *b == zero:
-				case *a == full && *b == full:
-					rotate(8, q[k][i], q[k][j])
-				default: // one is zero or the identity: half of the products, or none
-					cubes := 0.0
-					if *a == full || *b == full {
-						cubes = 4
-					}
-					rotate(cubes, q[k][i], q[k][j])
-					*a, *b = full, full
-				}
+				c := p.blocked(grid{{q[k][i], q[k][j]}}, sub, save)
+				q[k][i], q[k][j] = c[0][0], c[0][1]
 			}
 		}
 	}
