@@ -34,7 +34,7 @@ func cholesky(ctx context.Context, r *Result) error {
 			}
 			seconds, err := often(func(seed uint64) (outcome, error) {
 				m.Noise.Seed = seed
-				return run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(16))
+				return run(ctx, options(m, dispatch.Locality, looking(m)), 4*k, factored(16))
 			})
 			if err != nil {
 				return err
@@ -45,12 +45,14 @@ func cholesky(ctx context.Context, r *Result) error {
 	one := r.at(name, 1)
 	r.ideal("ideal, from one node", one)
 	r.ideal("ideal, from MKL's potrf", 72)
+	r.claim("ideal to 4 nodes, by the chart's line from MKL's potrf", r.at(name, 4) >= 4*72 && r.at(name, 16) < 16*72,
+		"%.1f times that line on 4 nodes, %.1f on 8 and %.1f on 16", r.at(name, 4)/4/72, r.at(name, 8)/8/72, r.at(name, 16)/16/72)
 	for _, s := range []string{name, apart} {
 		part := r.at(s, 4) / r.at(s, 1) / 4
-		r.claim("ideal to 4 nodes, "+s, part > 0.85, "%.0f %% of ideal on 4", 100*part)
+		r.claim("ideal to 4 nodes, from one node, "+s, part > 0.85, "%.0f %% of ideal on 4", 100*part)
 		r.claim("full at 8, "+s, r.at(s, 16) < 1.25*r.at(s, 8) && r.at(s, 32) < 1.25*r.at(s, 16), "16 nodes are %.2f times as fast as 8, and 32 as 16 %.2f", r.at(s, 16)/r.at(s, 8), r.at(s, 32)/r.at(s, 16))
 	}
-	r.note("The graph has no more parallelism: 816 tasks on 46 levels, 18 on a level on average, where 4 nodes execute 16 at a time and 8 nodes 32. So 4 nodes cannot be much nearer to ideal. Beyond 8 nodes most sockets have one task or none, and a task of 16 threads is then up to twice as fast as one of 4: that is what there is still to gain.")
+	r.note("The graph has no more parallelism: 816 tasks on 46 levels, 18 on a level on average, where 4 nodes execute 16 at a time and 8 nodes 32. With the longest path first 4 nodes have 86 %%, as with any other order that was tried: no scheduler makes this graph nearer to ideal from one node of PyCOMPSs. The paper's chart has no such line, but one from MKL's potrf. Beyond 8 nodes most sockets have one task or none, and a task of 16 threads is then up to twice as fast as one of 4: that is what there is still to gain.")
 	r.note("Published: 72 GFLOPS of potrf on a node. Means of seven runs, with other times of tasks.")
 	return nil
 }
@@ -79,18 +81,18 @@ func choleskyUnlike(ctx context.Context, r *Result) error {
 			if s == xeon {
 				m.Nodes = m.Nodes[:1]
 			}
-			x, err := run(ctx, options(m, dispatch.Locality, scoring), 4*k, factored(32))
+			x, err := run(ctx, options(m, dispatch.Locality, looking(m)), 4*k, factored(32))
 			if err != nil {
 				return err
 			}
 			r.add(s, float64(n), cube(128*k)/x.Seconds)
 		}
 	}
-	for _, s := range []string{nodeToNode, fromLustre} {
+	for _, s := range []string{fromLustre, nodeToNode} {
 		r.claim("it scales to 8 nodes, "+s, r.at(s, 8) > 2*r.at(s, 2), "8 nodes are %.2f times as fast as 2", r.at(s, 8)/r.at(s, 2))
 		r.claim("full at 8, "+s, r.at(s, 16) < 1.25*r.at(s, 8), "16 nodes are %.2f times as fast as 8", r.at(s, 16)/r.at(s, 8))
 	}
-	r.note("The paper says in words only of MareNostrum III that 8 nodes are full, with 16×16 blocks. These are 32×32: there are 5,984 tasks on 94 levels, 64 on a level on average, and 8 nodes execute 48 at a time, 16 nodes 96. So the graph alone does not fill 8 nodes, and the file system does: 11 GB/s are from the 380 s of figure 29.")
+	r.note("The paper says in words only of MareNostrum III that 8 nodes are full, with 16×16 blocks. These are 32×32: there are 5,984 tasks on 94 levels, 64 on a level on average, and 8 nodes execute 48 at a time, 16 nodes 96. So the graph alone does not fill 8 nodes, and the file system does: its 12 GB/s are from figure 29. From node to node is what 16 nodes would gain without it: the paper's nodes exchange blocks through the file system (section 4.2).")
 	r.note("32×32 blocks of 4096. Only gemm runs on Xeon Phis. Assumed: potrf has the part of the product's rate that it has on MareNostrum III.")
 	return nil
 }

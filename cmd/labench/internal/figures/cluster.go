@@ -21,13 +21,12 @@ const (
 	// written, and writes its results so (section 2.1). With this the best product of figure 15 has
 	// the 200 GFLOP/s that section 4.3 publishes.
 	pickling = 2.5e-9
-	// lustre is the bytes a second of COBI's file system, where figures say so. With this the LU of
-	// figure 29 takes the 380 s that section 4.6 publishes: its tasks read and write 3.3 TB.
-	lustre = 11e9
-	// scoring is the seconds that the scheduler takes to find out how much of the operands of one
-	// task a node has, for each ready task whenever a node is to get one (section 2.3). Where it
-	// matters, figures have ten times as much, too.
-	scoring = 10e-6
+	// lustre is the bytes a second of COBI's file system, through which its nodes exchange blocks
+	// (sections 4.2 and 4.6), and host the seconds that the scheduler takes for one host of the
+	// operands of a task: see looking. The two are set by the two numbers that section 4.6 publishes
+	// of the LU of figure 29: with these it takes 380 s, and nine tasks in ten take 0.7 to 2.0 s.
+	lustre = 12e9
+	host   = 3.6e-7
 	// spread is how far times of tasks are from one another. Without it all tasks of a node would
 	// read their files at once, and compute at once, for ever.
 	spread = 0.05
@@ -36,7 +35,7 @@ const (
 // How blocks come from one task to another one, as series of figures.
 const (
 	nodeToNode = "from node to node"
-	fromLustre = "files, 11 GB/s"
+	fromLustre = "files, 12 GB/s"
 )
 
 // often returns the mean of the seconds of some runs under different seeds: one schedule of few
@@ -123,6 +122,18 @@ func (c *comparing) Pop(node int) *graph.Task {
 	return t
 }
 
+// looking returns the seconds that the scheduler takes to look at a ready task when a node is to get
+// one (section 2.3). As published (ReadyScheduler of 2017) it scores the task for that node, and for
+// each node as it tries to have the task executed; and each time it goes through all nodes that have
+// the operands, which are all of them where a file system is shared.
+func looking(m *sim.Machine) float64 {
+	nodes := float64(m.Count())
+	if m.Apart {
+		nodes--
+	}
+	return host * nodes * (nodes + 1)
+}
+
 // options returns those of PyCOMPSs with a scheduler, locality or FIFOData, and what it takes to
 // look at a task.
 func options(m *sim.Machine, policy dispatch.Kind, score float64) sim.Options {
@@ -148,6 +159,7 @@ func options(m *sim.Machine, policy dispatch.Kind, score float64) sim.Options {
 type outcome struct {
 	*sim.Prediction
 	tasks  int // without those that make the blocks
+	flops  float64
 	gflops float64
 	record *trace.Recording // with sim.Options.Record
 }
@@ -183,7 +195,7 @@ func run(ctx context.Context, opt sim.Options, side int, plan func(p *program) (
 		return outcome{}, err
 	}
 	x := rt.Prediction()
-	o := outcome{x, p.tasks, p.flops / x.Seconds / 1e9, nil}
+	o := outcome{x, p.tasks, p.flops, p.flops / x.Seconds / 1e9, nil}
 	if opt.Record {
 		o.record = rt.Recording()
 	}

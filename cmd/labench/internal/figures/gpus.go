@@ -55,7 +55,7 @@ func gpus(ctx context.Context, r *Result) error {
 					m.Kinds[i].Devices = nil
 				}
 			}
-			opt := options(m, dispatch.Locality, scoring)
+			opt := options(m, dispatch.Locality, looking(m))
 			opt.Record, opt.Policy = true, dispatch.EarliestFinish
 			var first outcome
 			seconds, err := often(func(seed uint64) (outcome, error) {

@@ -152,7 +152,7 @@ func (c cascade) fit(f *workflow, j exec.Job, factor float64) error {
 func (c cascade) search(ctx context.Context, m *sim.Machine, count int, nested bool, unlike float64) (float64, error) {
 	f := newWorkflow()
 	rng := rand.New(rand.NewPCG(1, 2))
-	return f.takes(ctx, m, scoring, func(j exec.Job) error {
+	return f.takes(ctx, m, 10e-6, func(j exec.Job) error {
 		for range count {
 			factor := math.Exp(unlike*rng.NormFloat64() - unlike*unlike/2)
 			fit := func(j exec.Job) error { return c.fit(f, j, factor) }

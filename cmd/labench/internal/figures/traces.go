@@ -24,7 +24,7 @@ func traced(ctx context.Context, nodes int, r rates, change func(m *sim.Machine)
 		return outcome{}, nil, err
 	}
 	change(m)
-	opt := options(m, dispatch.Locality, scoring)
+	opt := options(m, dispatch.Locality, looking(m))
 	opt.Record = true
 	x, err := run(ctx, opt, 4*k, plan)
 	return x, m, err

@@ -1,0 +1,91 @@
+"""What the figures of Amela et al. take from a machine at hand: measured.py [seconds]
+
+elements: how long Python takes for an element of a matrix that it takes apart as the published QR
+    does (splitMatrix): an access, an append, and a matrix of the lists.
+pickle:   how long Pickle takes for a byte, in a file in memory, and how much of that it computes.
+beside:   a product of 4096 by 4096 on T threads, and a process that pickles, beside one another on
+    all cores; T is 1, 2, 4 and 8 halves of them. LD_LIBRARY_PATH picks the library.
+"""
+import os
+import pickle
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+FILE = "/dev/shm/measured.%d" % os.getpid()
+
+
+def elements(side=1024):
+    matrix, parts = np.matrix(np.random.random((2 * side, 2 * side))), []
+    begin = time.perf_counter()
+    for i in range(2):
+        parts.append([])
+        for j in range(2):
+            part = []
+            for k in range(side):
+                part.append([])
+                for w in range(side):
+                    part[k].append(matrix[i * side + k, j * side + w])
+            parts[i].append(np.matrix(part))
+    return (time.perf_counter() - begin) / (4 * side**2)
+
+
+def once(block):
+    with open(FILE, "wb") as f:
+        pickle.dump(block, f, 4)
+    with open(FILE, "rb") as f:
+        pickle.load(f)
+
+
+def rate(what, seconds):
+    """How often what happens in a second, once somebody says so."""
+    what()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    begin, times = time.perf_counter(), 0
+    while time.perf_counter() - begin < seconds:
+        what()
+        times += 1
+    print(times / (time.perf_counter() - begin), flush=True)
+
+
+def side_by_side(threads, *jobs):
+    env = dict(os.environ, OPENBLAS_NUM_THREADS=str(threads), OMP_NUM_THREADS=str(threads))
+    all = [subprocess.Popen([sys.executable, __file__, SECONDS, job], env=env, text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE) for job in jobs]
+    for p in all:
+        p.stdout.readline()
+    for p in all:
+        p.stdin.write("go\n")
+        p.stdin.flush()
+    return [float(p.stdout.readline()) for p in all]
+
+
+SECONDS = sys.argv[1] if len(sys.argv) > 1 else "2.5"
+if len(sys.argv) > 2:
+    if sys.argv[2] == "product":
+        a, b, c = (np.random.random((4096, 4096)) for _ in range(3))
+        rate(lambda: np.dot(a, b, out=c), float(SECONDS))
+    else:
+        block = np.random.random((2048, 2048))
+        rate(lambda: once(block), float(SECONDS))
+        os.remove(FILE)
+    sys.exit()
+
+print("elements: %.0f ns" % (1e9 * min(elements() for _ in range(2))))
+block = np.random.random((4096, 4096))
+begin, cpu = time.perf_counter(), time.process_time()
+once(block)
+wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
+os.remove(FILE)
+print("pickle: %.2f ns a byte to write and to read, %.0f %% of it computing" % (1e9 * wall / block.nbytes, 100 * cpu / wall))
+cores = len(os.sched_getaffinity(0))
+for over in 1, 2, 4, 8:
+    threads = max(cores // 2, 1) * over
+    alone, = side_by_side(threads, "product")
+    file, = side_by_side(threads, "pickle")
+    product, files = side_by_side(threads, "product", "pickle")
+    print("beside, %d threads: product %.0f of %.0f GFLOP/s, pickle %.2f of %.2f" % (
+        threads, product * 2e-9 * 4096**3, alone * 2e-9 * 4096**3, files, file), flush=True)
