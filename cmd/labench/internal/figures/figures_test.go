@@ -93,7 +93,9 @@ func TestClaims(t *testing.T) {
 		"pycompss-22": "it scales to 8 nodes, files, 12 GB/s; full at 8, files, 12 GB/s; it scales to 8 nodes, from node to node; not full at 8, from node to node",
 		"pycompss-23": "four kinds of processors in one run, and GPUs execute only gemm, 2 nodes; four kinds of processors in one run, and GPUs execute only gemm, 4 nodes; " +
 			"values that stay on GPUs are faster than copies, 2 nodes; files and copies are what makes it slow, 2 nodes; not values that stay on GPUs are faster than copies, 4 nodes; files and copies are what makes it slow, 4 nodes",
-		"pycompss-24": "it does not scale well beyond 4 nodes, memory-save; flat beyond 4 nodes, memory-save; it does not scale well beyond 4 nodes, dense; not flat beyond 4 nodes, dense; memory-save is faster",
+		"pycompss-24": "it does not scale well beyond 4 nodes, memory-save; flat beyond 4 nodes, memory-save; it does not scale well beyond 4 nodes, dense; not flat beyond 4 nodes, dense; memory-save is faster than dense; " +
+			"it does not scale well beyond 4 nodes, memory-save, 460 ns an element; flat beyond 4 nodes, memory-save, 460 ns an element; " +
+			"it does not scale well beyond 4 nodes, dense, 460 ns an element; flat beyond 4 nodes, dense, 460 ns an element; memory-save is faster than dense, 460 ns an element",
 		"pycompss-29": "not FIFOData is much faster, files, 12 GB/s; FIFOData is much faster, files, 17 GB/s, 2.5 times as long to look; FIFOData is much faster, from node to node",
 	}
 	for _, f := range All() {
