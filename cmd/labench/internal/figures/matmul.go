@@ -59,7 +59,7 @@ func oversubscription(ctx context.Context, r *Result) error {
 	r.claim("oversubscription gains", r.at(large, 16) > 1.02*r.at(large, 4), "%.0f GFLOP/s with 16 threads, %.0f with 4", r.at(large, 16), r.at(large, 4))
 	r.claim("4× is the best", r.at(large, 16) > 1.005*r.at(large, 8) && r.at(large, 16) > 1.005*r.at(large, 32),
 		"2×, 4× and 8× are alike: %.0f, %.0f and %.0f", r.at(large, 8), r.at(large, 16), r.at(large, 32))
-	r.note("What oversubscription gains here is that a task computes on the whole socket while the other one reads or writes its files: 2× is enough for that. The paper's text gives one number, 200 at 4×, and none of the other ratios. Measured on two cores (testdata/measured.py): Pickle computes all the time, and a product beside it gets about its share of the threads, so each doubling gives to the product what it takes from Pickle; alone, it loses 1 %% at 4× and 6 to 13 %% at 8×. So 8× is behind, and 2× and 4× are within some percent of one another.")
+	r.note("What oversubscription gains here is that a task computes on the whole socket while the other one reads or writes its files: 2× is enough for that. The paper's text gives one number, 200 at 4×, and none of the other ratios. Measured on two cores (testdata/measured.py): Pickle computes all the time, and a product beside it gets about its share of the threads, so each doubling gives to the product what it takes from Pickle; alone, it loses up to 3 %% at 4× and 6 to 13 %% at 8×. So 8× is behind, and 2× and 4× are within some percent of one another.")
 	r.note("Published: 251 GFLOPS of one product on a node. What it takes to pickle a byte, 2.5 ns, is such that the best has 200 GFLOP/s.")
 	return nil
 }
