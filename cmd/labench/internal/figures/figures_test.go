@@ -87,7 +87,8 @@ func TestClaims(t *testing.T) {
 		"pycompss-16": "very good to 16 nodes, from node to node; not less efficient beyond, and faster still, from node to node; " +
 			"very good to 16 nodes, files, 40 GB/s; less efficient beyond, and faster still, files, 40 GB/s; " +
 			"very good to 16 nodes, files, 20 GB/s; less efficient beyond, and faster still, files, 20 GB/s",
-		"pycompss-18": "FIFOData is above locality, files, 12 GB/s; the gap grows, files, 12 GB/s; FIFOData is above locality, from node to node; the gap grows, from node to node",
+		"pycompss-18": "not FIFOData is above locality, 8 nodes, files, 12 GB/s; FIFOData is above locality, 16 nodes, files, 12 GB/s; the gap grows, files, 12 GB/s; " +
+			"not FIFOData is above locality, 8 nodes, from node to node; FIFOData is above locality, 16 nodes, from node to node; the gap grows, from node to node",
 		"pycompss-19": "ideal to 4 nodes, by the chart's line from MKL's potrf; not ideal to 4 nodes, from one node, tasks of 16 threads; full at 8, tasks of 16 threads; " +
 			"ideal to 4 nodes, from one node, tasks of 4 threads; full at 8, tasks of 4 threads",
 		"pycompss-22": "it scales to 8 nodes, files, 12 GB/s; full at 8, files, 12 GB/s; it scales to 8 nodes, from node to node; not full at 8, from node to node",

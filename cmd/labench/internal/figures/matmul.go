@@ -2,6 +2,7 @@ package figures
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -168,8 +169,10 @@ func unlike(ctx context.Context, r *Result) error {
 	r.published("tasks", "tasks", 32768, float64(tasks))
 	for w, how := range []string{fromLustre, nodeToNode} {
 		gap := func(n float64) float64 { return 100 * (r.at(names[w][1], n)/r.at(names[w][0], n) - 1) }
-		r.claim("FIFOData is above locality, "+how, gap(8) > 0 && gap(16) > 2, "by %.1f %% on 8 nodes and %.0f %% on 16", gap(8), gap(16))
-		r.claim("the gap grows, "+how, gap(16) > gap(8)+2 && gap(8) > gap(4) && gap(4) > gap(2)-0.5, "%.1f, %.1f, %.1f and %.1f %% on 2, 4, 8 and 16 nodes", gap(2), gap(4), gap(8), gap(16))
+		for _, n := range []float64{8, 16} {
+			r.claim(fmt.Sprintf("FIFOData is above locality, %.0f nodes, %s", n, how), gap(n) > 2, "by %.1f %%", gap(n))
+		}
+		r.claim("the gap grows, "+how, gap(16) > gap(8)+2 && gap(8) >= gap(4) && gap(4) >= gap(2), "%.1f, %.1f, %.1f and %.1f %% on 2, 4, 8 and 16 nodes", gap(2), gap(4), gap(8), gap(16))
 	}
 	r.note("What sets the two apart is what the master takes to look at all ready tasks, up to 1,024 of them. Each look goes through all nodes for all nodes, as in the scheduler that was published: %.0f µs on 7 nodes, which is from figure 29, and so %.0f on 8 and %.0f on 16. Tessera's own schedulers keep ready tasks in order, and do not look at all of them; with them the two are alike.", 1e6*host*7*8, 1e6*host*8*9, 1e6*host*16*17)
 	r.note("Blocks go through a file system, as sections 4.2 and 4.6 have it. It is full on 8 nodes, so that 16 are hardly faster. The paper says that it has much in the memory of nodes, which is not modelled: from node to node is what that could give at most. Means of seven runs, with other times of tasks.")
