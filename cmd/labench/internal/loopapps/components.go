@@ -105,13 +105,3 @@ func (x *Components) unite() {
 		parent[i] = find(uint32(i))
 	}
 }
-
-// Count returns the number of components that the last Run has found.
-func (x *Components) Count() (n int) {
-	for i, l := range x.c {
-		if l == uint32(i+1) {
-			n++
-		}
-	}
-	return n
-}

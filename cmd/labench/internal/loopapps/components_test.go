@@ -113,8 +113,8 @@ func TestComponents(t *testing.T) {
 				t.Errorf("%s, %v: %v", name, p, err)
 			}
 		}
-		if name == "pairs" && x.Count() != 3 || name == "alone" && x.Count() != 4 {
-			t.Errorf("%s: %d components", name, x.Count())
+		if n := len(slices.Compact(slices.Sorted(slices.Values(x.c)))); name == "pairs" && n != 3 || name == "alone" && n != 4 {
+			t.Errorf("%s: %d components", name, n)
 		}
 		if x.c[0]--; x.Verify(false) == nil {
 			t.Errorf("%s: a wrong label passes", name)

@@ -68,9 +68,6 @@ func uniform(seed uint64, i int) float64 {
 // Bytes implements [Problem]: the data and X.
 func (r *Regression) Bytes() int64 { return int64(8 * (len(r.raw) + len(r.y) + len(r.x))) }
 
-// Flops returns the arithmetic of a Run: that of the product, but for a percent or so.
-func (r *Regression) Flops() float64 { m := float64(r.k + 1); return float64(r.n) * m * (m + 1) }
-
 // vector adds up vectors of k elements.
 func vector(k int) loop.Reduction[[]float64] {
 	return loop.Reduction[[]float64]{
