@@ -3,8 +3,6 @@ package la_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
@@ -37,38 +35,7 @@ func TestLUFaults(t *testing.T) {
 		opt.Table = s.table()
 		e := start(t, opt)
 		for pivoting, f := range lus[float64](t, e) {
-			s.arm(0, nil)
-			if err := f.Factorize(a); err != nil {
-				t.Fatal(err)
-			}
-			total := int(s.calls.Load())
-			for at := 1; at <= total; at++ {
-				for kind, act := range map[string]func(*versions.Call, func(*versions.Call) error) error{
-					"error":      func(*versions.Call, func(*versions.Call) error) error { return errBroken },
-					"panic":      func(*versions.Call, func(*versions.Call) error) error { panic(errBroken) },
-					"late error": func(c *versions.Call, run func(*versions.Call) error) error { run(c); return errBroken },
-				} {
-					what := fmt.Sprintf("%s, %s, %s in call %d", name, pivoting, kind, at)
-					s.arm(at, act)
-					err := f.Factorize(a)
-					var task *exec.TaskError
-					var p *exec.PanicError
-					if !errors.As(err, &task) || task.Version != "fragile" || !strings.HasSuffix(task.Op, "/f64") || !errors.Is(err, errBroken) {
-						t.Fatalf("%s: %v, want a TaskError", what, err)
-					}
-					if got, want := errors.As(err, &p), kind == "panic"; got != want {
-						t.Errorf("%s: panic error is %v", what, got)
-					}
-					if !f.IsEmpty() {
-						t.Errorf("%s: a factorization", what)
-					}
-					unchanged(t, what, a, before, nil)
-				}
-			}
-			s.arm(0, nil)
-			if err := f.Factorize(a); err != nil {
-				t.Fatalf("%s: the engine is out of order: %v", name, err)
-			}
+			s.everywhere(t, name+", "+pivoting, faults(), f, func() error { return f.Factorize(a) }, func(what string) { unchanged(t, what, a, before, nil) })
 			small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, %s", name, pivoting)
 		}
 	}

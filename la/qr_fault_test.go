@@ -127,34 +127,7 @@ func TestQRFaults(t *testing.T) {
 	} {
 		c.opt.Table = s.table()
 		q := newQR[float64](t, start(t, c.opt), c.qr)
-		s.arm(0, nil)
-		if err := q.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		total := int(s.calls.Load())
-		for at := 1; at <= total; at++ {
-			for kind, act := range map[string]func(*versions.Call, func(*versions.Call) error) error{
-				"error":      func(*versions.Call, func(*versions.Call) error) error { return errBroken },
-				"panic":      func(*versions.Call, func(*versions.Call) error) error { panic(errBroken) },
-				"late error": func(c *versions.Call, run func(*versions.Call) error) error { run(c); return errBroken },
-			} {
-				what := fmt.Sprintf("%s, %s in call %d of %d", name, kind, at, total)
-				s.arm(at, act)
-				err := q.Factorize(a)
-				var task *exec.TaskError
-				if !errors.As(err, &task) || task.Version != "fragile" || !strings.HasSuffix(task.Op, "/f64") || !errors.Is(err, errBroken) {
-					t.Fatalf("%s: %v, want a TaskError", what, err)
-				}
-				if !q.IsEmpty() {
-					t.Errorf("%s: a factorization", what)
-				}
-				unchanged(t, what, a, before, nil)
-			}
-		}
-		s.arm(0, nil)
-		if err := q.Factorize(a); err != nil {
-			t.Fatalf("%s: the engine is out of order: %v", name, err)
-		}
+		s.everywhere(t, name, faults(), q, func() error { return q.Factorize(a) }, func(what string) { unchanged(t, what, a, before, nil) })
 		checkQR(t, q, load[float64](a, blas.NoTrans), "%s", name)
 	}
 }
