@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Vectors implements krylov.Home: the vectors of an iteration are on the nodes as the blocks are.
+// Vectors implements krylov.Keeper: the vectors of an iteration are on the nodes as the blocks are.
 //
 //	            node 1                 node 2
 //	A           block 0    block 1     block 2    block 3
@@ -150,8 +150,8 @@ func (v *residents) New(n int) krylov.Vector {
 	return krylov.Vector(len(v.all) - 1)
 }
 
-// Use implements krylov.Vectors. Tasks have the block as an operand, so that they run where it is.
-func (v *residents) Use(x []float64) krylov.Vector {
+// Load implements krylov.Vectors. Tasks have the block as an operand, so that they run where it is.
+func (v *residents) Load(x []float64) krylov.Vector {
 	number := v.New(len(x))
 	r, matrix := v.all[number], v.matrix()
 	for k, p := range r.parts {
@@ -166,17 +166,8 @@ func (v *residents) Use(x []float64) krylov.Vector {
 	return number
 }
 
-// Store implements krylov.Vectors.
-func (v *residents) Store(x krylov.Vector) error {
-	r := v.all[x]
-	for k := range r.parts {
-		v.tasks.submit(ops().slice, &sliceParams{}, in(r.data[k]), out(r.from[k]))
-	}
-	return v.tasks.wait()
-}
-
-// MulVec implements krylov.Vectors.
-func (v *residents) MulVec(dst krylov.Vector, trans bool, x krylov.Vector) error {
+// MulVecTo implements krylov.Vectors.
+func (v *residents) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) error {
 	from, to := v.all[x], v.all[dst]
 	switch {
 	case trans:
@@ -242,8 +233,8 @@ func (v *residents) mulTransposed(to, from *resident) {
 	}
 }
 
-// Add implements krylov.Vectors.
-func (v *residents) Add(alpha float64, x krylov.Vector, beta float64, y krylov.Vector) {
+// Axpby implements krylov.Vectors.
+func (v *residents) Axpby(alpha float64, x krylov.Vector, beta float64, y krylov.Vector) {
 	from, to := v.all[x], v.all[y]
 	p, mode := &addParams{alpha, beta}, graph.InOut
 	switch {
@@ -298,12 +289,17 @@ func (v *residents) Dot(x, y krylov.Vector, scale float64) (float64, error) {
 }
 
 // Close implements krylov.Vectors.
-func (v *residents) Close() {
-	_ = v.tasks.wait() // whose error others have returned
+func (v *residents) Close(x krylov.Vector) error {
+	r := v.all[x]
+	for k := range r.parts {
+		v.tasks.submit(ops().slice, &sliceParams{}, in(r.data[k]), out(r.from[k]))
+	}
+	err := v.tasks.wait()
 	v.close()
 	for _, k := range v.kept {
 		k.Release()
 	}
+	return err
 }
 
 // needs returns which elements of part i of x block k has columns of: lo to hi−1.
