@@ -3,6 +3,7 @@ package csr
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -89,7 +90,7 @@ type residents struct {
 	rows, cols *division
 	all        []*resident
 	slices     map[[2]int]*graph.Datum // of x, for a block
-	whole      []*graph.Datum          // products of the blocks of Aᵀ, and their sum
+	whole      []*graph.Datum          // products of the blocks of Aᵀ, and their sum, but for what is in the result
 	kept       []exec.Kept
 	matrices   uint32 // of the job, beside A
 	close      func()
@@ -191,9 +192,10 @@ func (v *residents) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) err
 }
 
 // slice returns what block k needs of part i of x, elements lo to hi−1: the part if that is most of
-// it, or else a copy of them, which is made where the part is and is all that goes to another node.
+// it, or if all is on one machine, or else a copy of them, which is made where the part is and is all
+// that goes to another node.
 func (v *residents) slice(k, i int, part *graph.Datum, lo, hi int) *graph.Datum {
-	if i == k || 2*(hi-lo) > part.Value.(*tile).Rows {
+	if i == k || v.a.kept == nil || 2*(hi-lo) > part.Value.(*tile).Rows {
 		return part
 	}
 	if v.slices == nil {
@@ -211,17 +213,18 @@ func (v *residents) slice(k, i int, part *graph.Datum, lo, hi int) *graph.Datum 
 // mulTransposed computes to = Aᵀ·from: in the memory of to, if that is one part, and otherwise in
 // that of the first sum, which it then cuts.
 func (v *residents) mulTransposed(to, from *resident) {
-	if v.whole == nil {
-		rows := make([]int, len(from.parts))
+	var sums, blocks []*graph.Datum
+	if len(to.parts) == 1 {
+		sums = to.data[:min(1, len(from.parts))]
+	}
+	if rest := from.parts[len(sums):]; len(v.whole) < len(rest) {
+		rows := make([]int, len(rest))
 		for k := range rows {
 			rows[k] = v.a.cols
 		}
-		v.whole = v.make(rows, func(k int) int32 { return v.owner(from.parts[k]) })
+		v.whole = v.make(rows, func(k int) int32 { return v.owner(rest[k]) })
 	}
-	sums, blocks := append([]*graph.Datum(nil), v.whole...), []*graph.Datum(nil)
-	if len(to.parts) == 1 && len(sums) > 0 {
-		sums[0] = to.data[0]
-	}
+	sums = slices.Concat(sums, v.whole)
 	for _, p := range from.parts {
 		blocks = append(blocks, &v.blocks[p.block])
 	}
