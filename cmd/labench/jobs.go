@@ -310,7 +310,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 			text += ", from " + j.Owner
 		}
 		if j.Error != "" {
-			text += ": " + j.Error
+			text += ": " + strings.ReplaceAll(j.Error, "\n", "\n  ")
 		}
 		if err := fprintWrapped(a.out, fmt.Sprintf("%4d  ", j.ID), strings.Join(j.Args, " ")+"\n  "+text); err != nil {
 			return err
