@@ -108,6 +108,43 @@ func (s *saboteur) everywhere(t *testing.T, name string, ways map[string]fault, 
 	}
 }
 
+// cancelled ends the context of a factorization from inside of its calls, of every step-th up to
+// the last. It is then cut short, without a result, or right. Afterwards the engine works as before.
+func (s *saboteur) cancelled(t *testing.T, name string, last, step int, f interface{ IsEmpty() bool }, factorize func(context.Context) error, right, intact func(what string)) {
+	t.Helper()
+	cut := 0
+	for at := 1; at <= last; at += step {
+		what := fmt.Sprintf("%s, cancelled in call %d", name, at)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
+			cancel(errBroken)
+			<-call.Ctx.Done()
+			return run(call)
+		})
+		err := factorize(ctx)
+		switch {
+		case err == nil: // all else was done before the end of the context was heard of
+			right(what)
+		case err != errBroken:
+			t.Fatalf("%s: %v, want the cause", what, err)
+		case !f.IsEmpty():
+			t.Fatalf("%s: a factorization", what)
+		default:
+			cut++
+		}
+		intact(what)
+		cancel(nil)
+	}
+	if cut < 5 {
+		t.Errorf("%s: %d factorizations were cut short", name, cut)
+	}
+	s.arm(0, nil)
+	if err := factorize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	right(name + ", after all that")
+}
+
 // TestFaults has a version fail, or panic, at every place of a factorization.
 func TestFaults(t *testing.T) {
 	var s saboteur
@@ -220,37 +257,9 @@ func TestCancel(t *testing.T) {
 		opt.Deterministic, opt.Table = true, s.table()
 		e := start(t, opt)
 		c := la.NewCholesky[float64](e)
-		cut := 0
-		for at := 1; at <= 165; at += 4 {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
-				cancel(errBroken)
-				<-call.Ctx.Done()
-				return run(call)
-			})
-			err := c.FactorizeContext(ctx, a)
-			switch {
-			case err == nil:
-				// All else was done before the end of the context was heard of.
-				small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "cancelled in call %d", at)
-			case err != errBroken:
-				t.Fatalf("cancelled in call %d: %v, want the cause", at, err)
-			case !c.IsEmpty():
-				t.Fatalf("cancelled in call %d: a factorization", at)
-			default:
-				cut++
-			}
-			unchanged(t, "A", general(a), before, nil)
-			cancel(nil)
-		}
-		if cut < 5 {
-			t.Errorf("%d of 42 factorizations were cut short", cut)
-		}
-		s.arm(0, nil)
-		if err := c.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "after all that")
+		s.cancelled(t, "Cholesky", 165, 4, c, func(ctx context.Context) error { return c.FactorizeContext(ctx, a) }, func(what string) {
+			small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "%s", what)
+		}, func(what string) { unchanged(t, what, general(a), before, nil) })
 	}
 }
 

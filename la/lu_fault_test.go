@@ -94,37 +94,9 @@ func TestLUCancel(t *testing.T) {
 		opt.Deterministic, opt.Table = true, s.table()
 		e := start(t, opt)
 		for pivoting, f := range lus[float64](t, e) {
-			cut := 0
-			for at := 1; at <= 330; at += 11 {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
-					cancel(errBroken)
-					<-call.Ctx.Done()
-					return run(call)
-				})
-				err := f.FactorizeContext(ctx, a)
-				switch {
-				case err == nil:
-					// All else was done before the end of the context was heard of.
-					small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, cancelled in call %d", pivoting, at)
-				case err != errBroken:
-					t.Fatalf("%s, cancelled in call %d: %v, want the cause", pivoting, at, err)
-				case !f.IsEmpty():
-					t.Fatalf("%s, cancelled in call %d: a factorization", pivoting, at)
-				default:
-					cut++
-				}
-				unchanged(t, "A", a, before, nil)
-				cancel(nil)
-			}
-			if cut < 5 {
-				t.Errorf("%s: %d of 30 factorizations were cut short", pivoting, cut)
-			}
-			s.arm(0, nil)
-			if err := f.Factorize(a); err != nil {
-				t.Fatal(err)
-			}
-			small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, after all that", pivoting)
+			s.cancelled(t, pivoting, 330, 11, f, func(ctx context.Context) error { return f.FactorizeContext(ctx, a) }, func(what string) {
+				small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s", what)
+			}, func(what string) { unchanged(t, what, a, before, nil) })
 		}
 	}
 	// Before it has begun, and while it falls back.
