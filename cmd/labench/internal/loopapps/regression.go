@@ -35,8 +35,8 @@ type Regression struct {
 // lambda is λ.
 const lambda = 0.001
 
-// NewRegression returns a regression on n rows of k features, at least one of each.
-func NewRegression(n, k int, seed uint64) *Regression {
+// newRegression returns a regression on n rows of k features, at least one of each.
+func newRegression(n, k int, seed uint64) *Regression {
 	r := &Regression{n: n, k: k, seed: seed, raw: make([]float64, n*k), y: make([]float64, n), x: make([]float64, n*(k+1))}
 	for i := range r.raw {
 		r.raw[i] = uniform(seed, i)
