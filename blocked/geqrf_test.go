@@ -1,7 +1,6 @@
 package blocked_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -309,30 +308,17 @@ ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 14 15
 
 // TestGeqrfEnded checks that submissions end with their job.
 func TestGeqrfEnded(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	job := rt.NewJob(ctx)
-	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
-	a, c := blocked.New[float64](blocked.Full, 9, 7, 4), blocked.New[float64](blocked.Full, 9, 9, 4)
-	q := blocked.NewRotations[float64](9, 7, 4, blocked.RotationOptions{Tree: blocked.TreeFlat})
-	_, _, explicit := p.GeqrfExplicit(a, q, true)
-	for name, err := range map[string]error{
-		"geqrf":    p.Geqrf(a, q),
-		"ormqr":    p.Ormqr(blas.Left, blas.Trans, a, q, c),
-		"orgqr":    p.Orgqr(a, q, blocked.New[float64](blocked.Full, 9, 3, 4)),
-		"explicit": explicit,
-	} {
-		if err != context.Canceled {
-			t.Errorf("%s: %v", name, err)
+	endedWithJob(t, func(p *blocked.Program[float64]) map[string]error {
+		a, c := blocked.New[float64](blocked.Full, 9, 7, 4), blocked.New[float64](blocked.Full, 9, 9, 4)
+		q := blocked.NewRotations[float64](9, 7, 4, blocked.RotationOptions{Tree: blocked.TreeFlat})
+		_, _, explicit := p.GeqrfExplicit(a, q, true)
+		return map[string]error{
+			"geqrf":    p.Geqrf(a, q),
+			"ormqr":    p.Ormqr(blas.Left, blas.Trans, a, q, c),
+			"orgqr":    p.Orgqr(a, q, blocked.New[float64](blocked.Full, 9, 3, 4)),
+			"explicit": explicit,
 		}
-	}
-	if p.Len() != 0 {
-		t.Errorf("%d tasks", p.Len())
-	}
-	if err := job.Wait(); err != nil && err != context.Canceled {
-		t.Error(err)
-	}
+	})
 }
 
 // TestGeqrfPanics checks what shapes and kinds are refused.

@@ -278,23 +278,32 @@ func TestProgramWait(t *testing.T) {
 
 // TestProgramEnded checks that submissions end with their job.
 func TestProgramEnded(t *testing.T) {
+	endedWithJob(t, func(p *blocked.Program[float64]) map[string]error {
+		a := blocked.New[float64](blocked.Full, 9, 9, 4)
+		s := blocked.New[float64](blocked.SymLower, 9, 9, 4)
+		w := blocked.New[float64](blocked.TriLower, 9, 9, 4)
+		return map[string]error{
+			"gemm":       p.Gemm(blas.NoTrans, blas.NoTrans, 1, a, a, 0, blocked.New[float64](blocked.Full, 9, 9, 4)),
+			"gemm scale": p.Gemm(blas.NoTrans, blas.NoTrans, 0, a, a, 0, a),
+			"syrk":       p.Syrk(blas.NoTrans, 1, a, 0, s),
+			"syrk scale": p.Syrk(blas.NoTrans, 0, a, 0, s),
+			"trsm":       p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, s, a),
+			"potrf":      p.Potrf(s),
+			"potri":      p.Potri(s, w, blocked.New[float64](blocked.SymUpper, 9, 9, 4)),
+		}
+	})
+}
+
+// endedWithJob has algorithms submitted to a job that was cancelled: they return its error, and
+// submit nothing.
+func endedWithJob(t *testing.T, submit func(p *blocked.Program[float64]) map[string]error) {
+	t.Helper()
 	rt := startLocal(t, exec.Options{Workers: 1})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	job := rt.NewJob(ctx)
 	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
-	a := blocked.New[float64](blocked.Full, 9, 9, 4)
-	s := blocked.New[float64](blocked.SymLower, 9, 9, 4)
-	w := blocked.New[float64](blocked.TriLower, 9, 9, 4)
-	for name, err := range map[string]error{
-		"gemm":       p.Gemm(blas.NoTrans, blas.NoTrans, 1, a, a, 0, blocked.New[float64](blocked.Full, 9, 9, 4)),
-		"gemm scale": p.Gemm(blas.NoTrans, blas.NoTrans, 0, a, a, 0, a),
-		"syrk":       p.Syrk(blas.NoTrans, 1, a, 0, s),
-		"syrk scale": p.Syrk(blas.NoTrans, 0, a, 0, s),
-		"trsm":       p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, s, a),
-		"potrf":      p.Potrf(s),
-		"potri":      p.Potri(s, w, blocked.New[float64](blocked.SymUpper, 9, 9, 4)),
-	} {
+	for name, err := range submit(p) {
 		if err != context.Canceled {
 			t.Errorf("%s: %v", name, err)
 		}

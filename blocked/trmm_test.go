@@ -31,28 +31,14 @@ func testTrmm[T blocked.Element](t *testing.T, rt *exec.Local) {
 		b := normal[T](rnd, m, n)
 		a0, b0 := copyOf(a), copyOf(b)
 		what := fmt.Sprintf("%v, m %d, n %d, %c %c %c %c, alpha %v", kind, m, n, side, uplo, trans, diag, alpha)
-		mt := tileCount(order, nb)
-		want := mt * (mt + 1) / 2 * tileCount(lines, nb)
-		if alpha == 0 {
-			want = mt * tileCount(lines, nb)
-		}
-		must(t, rt, what, want, func(p *blocked.Program[T]) error {
+		must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
 			return p.Trmm(side, uplo, trans, diag, T(alpha), viewKind(a, kind, nb), blocked.View(b, nb))
 		})
 		kept(t, what+": A", a, a0, nil)
 		kept(t, what+": B", b, b0, anywhere)
-		op := element(func(i, j int) float64 {
-			if i == j && diag == blas.Unit {
-				return 1
-			}
-			return of(a, blas.NoTrans)(i, j)
-		}).only(uplo)
-		if trans != blas.NoTrans {
-			op = op.t()
-		}
-		x, rhs := of(b, blas.NoTrans), of(b0, blas.NoTrans)
+		op, x, rhs := triangular(a, side, uplo, trans, diag), of(b, blas.NoTrans), of(b0, blas.NoTrans)
 		if side == blas.Right {
-			op, x, rhs = op.t(), x.t(), rhs.t()
+			x, rhs = x.t(), rhs.t()
 		}
 		got := minus(alpha, op.times(rhs, order), 1, x).norm(order, lines)
 		limit := 30 * float64(order) * op.norm(order, order) * rhs.norm(order, lines) * roundoff[T]()

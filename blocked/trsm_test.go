@@ -10,6 +10,29 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+// triangularTasks returns how many tasks trmm and trsm have, for a triangle of some order.
+func triangularTasks(order, lines, nb int, alpha float64) int {
+	mt := tileCount(order, nb)
+	if alpha == 0 {
+		return mt * tileCount(lines, nb)
+	}
+	return mt * (mt + 1) / 2 * tileCount(lines, nb)
+}
+
+// triangular returns op(A) as it is on the left: transposed, if it is on the right.
+func triangular[T blocked.Element](a blocked.General[T], side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag) element {
+	op := element(func(i, j int) float64 {
+		if i == j && diag == blas.Unit {
+			return 1
+		}
+		return of(a, blas.NoTrans)(i, j)
+	}).only(uplo)
+	if (trans != blas.NoTrans) != (side == blas.Right) {
+		op = op.t()
+	}
+	return op
+}
+
 func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 	rnd := rand.New(rand.NewPCG(5, 1))
 	const nb = 4
@@ -38,12 +61,7 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 		}
 		a0, b0 := copyOf(a), copyOf(b)
 		what := fmt.Sprintf("%v, m %d, n %d, %c %c %c %c, alpha %v", kind, m, n, side, uplo, trans, diag, alpha)
-		mt := tileCount(order, nb)
-		want := mt * (mt + 1) / 2 * tileCount(lines, nb)
-		if alpha == 0 {
-			want = mt * tileCount(lines, nb)
-		}
-		must(t, rt, what, want, func(p *blocked.Program[T]) error {
+		must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
 			return p.Trsm(side, uplo, trans, diag, T(alpha), viewKind(a, kind, nb), blocked.View(b, nb))
 		})
 		kept(t, what+": A", a, a0, nil)
@@ -54,18 +72,9 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 			}
 			return
 		}
-		op := element(func(i, j int) float64 {
-			if i == j && diag == blas.Unit {
-				return 1
-			}
-			return of(a, blas.NoTrans)(i, j)
-		}).only(uplo)
-		if trans != blas.NoTrans {
-			op = op.t()
-		}
-		x, rhs := of(b, blas.NoTrans), of(b0, blas.NoTrans)
+		op, x, rhs := triangular(a, side, uplo, trans, diag), of(b, blas.NoTrans), of(b0, blas.NoTrans)
 		if side == blas.Right {
-			op, x, rhs = op.t(), x.t(), rhs.t()
+			x, rhs = x.t(), rhs.t()
 		}
 		got := minus(alpha, rhs, 1, op.times(x, order)).norm(order, lines)
 		limit := 30 * float64(order) * op.norm(order, order) * x.norm(order, lines) * roundoff[T]()

@@ -34,6 +34,28 @@ func solved(err error, kind matgen.Kind) error {
 	return err
 }
 
+// checkSolve solves A·X = B beside B, and in its place, with the same bits.
+func checkSolve[T la.Element](t *testing.T, what string, a dense, b la.General[T], solve func(x, b la.General[T]) error) {
+	t.Helper()
+	x := padded[T](b.Rows, b.Cols, 2)
+	x0 := clone(x)
+	if err := solve(x, b); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	unchanged(t, what, x, x0, everywhere)
+	small(t, solveResidual[T](a, load[T](x, blas.NoTrans), load[T](b, blas.NoTrans)), 30, "%s", what)
+	if err := solve(b, b); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	for i := range b.Rows {
+		for j := range b.Cols {
+			if bits(b.At(i, j)) != bits(x.At(i, j)) {
+				t.Fatalf("%s: in place (%d, %d) is %v, want %v", what, i, j, b.At(i, j), x.At(i, j))
+			}
+		}
+	}
+}
+
 func testSolve[T la.Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 1))
 	for engine, e := range engines(t) {
@@ -45,23 +67,7 @@ func testSolve[T la.Element](t *testing.T) {
 				}
 				for _, nrhs := range []int{0, 1, 2, 5, 11} {
 					what := fmt.Sprintf("%s: %v, n %d, nrhs %d", engine, kind, n, nrhs)
-					b, x := random[T](rnd, n, nrhs, 1), padded[T](n, nrhs, 2)
-					x0 := clone(x)
-					if err := solved(c.SolveTo(x, b), kind); err != nil {
-						t.Fatalf("%s: %v", what, err)
-					}
-					unchanged(t, what, x, x0, everywhere)
-					small(t, solveResidual[T](a, load[T](x, blas.NoTrans), load[T](b, blas.NoTrans)), 30, "%s", what)
-					if err := solved(c.SolveTo(b, b), kind); err != nil {
-						t.Fatalf("%s: %v", what, err)
-					}
-					for i := range n {
-						for j := range nrhs {
-							if bits(b.At(i, j)) != bits(x.At(i, j)) {
-								t.Fatalf("%s: in place (%d, %d) is %v, want %v", what, i, j, b.At(i, j), x.At(i, j))
-							}
-						}
-					}
+					checkSolve(t, what, a, random[T](rnd, n, nrhs, 1), func(x, b la.General[T]) error { return solved(c.SolveTo(x, b), kind) })
 				}
 				b, x := make(la.Vector[T], n), make(la.Vector[T], n)
 				for i := range b {

@@ -24,7 +24,7 @@ import (
 type saboteur struct {
 	calls atomic.Int64
 	armed atomic.Int64
-	act   func(call *versions.Call, run func(*versions.Call) error) error
+	act   fault
 }
 
 // table returns a table whose preferred versions, called "fragile", are the
@@ -48,13 +48,102 @@ func (s *saboteur) table() *kernels.Table {
 }
 
 // arm makes the nth call from now on act.
-func (s *saboteur) arm(n int, act func(*versions.Call, func(*versions.Call) error) error) {
+func (s *saboteur) arm(n int, act fault) {
 	s.act = act
 	s.calls.Store(0)
 	s.armed.Store(int64(n))
 }
 
 var errBroken = errors.New("broken")
+
+// fault is what an armed call does.
+type fault = func(call *versions.Call, run func(*versions.Call) error) error
+
+// faults returns ways to fail with errBroken.
+func faults() map[string]fault {
+	return map[string]fault{
+		"error":      func(*versions.Call, func(*versions.Call) error) error { return errBroken },
+		"panic":      func(*versions.Call, func(*versions.Call) error) error { panic(errBroken) },
+		"late error": func(c *versions.Call, run func(*versions.Call) error) error { run(c); return errBroken },
+	}
+}
+
+// everywhere has each call of a factorization fail in each way. The error says where, f has no
+// factorization, and intact looks at the matrix. Afterwards the engine works as before.
+func (s *saboteur) everywhere(t *testing.T, name string, ways map[string]fault, f interface{ IsEmpty() bool }, factorize func() error, intact func(what string)) {
+	t.Helper()
+	s.arm(0, nil)
+	if err := factorize(); err != nil {
+		t.Fatal(err)
+	}
+	total := int(s.calls.Load())
+	for at := 1; at <= total; at++ {
+		for way, act := range ways {
+			what := fmt.Sprintf("%s, %s in call %d of %d", name, way, at, total)
+			s.arm(at, act)
+			err := factorize()
+			var task *exec.TaskError
+			if !errors.As(err, &task) || task.Version != "fragile" || !strings.HasSuffix(task.Op, "/f64") {
+				t.Fatalf("%s: %v, want a TaskError", what, err)
+			}
+			if !strings.Contains(err.Error(), "fragile") || !strings.Contains(err.Error(), task.Op) {
+				t.Errorf("%s: %v names neither op nor version", what, err)
+			}
+			var p *exec.PanicError
+			if got, want := errors.As(err, &p), strings.Contains(way, "panic"); got != want {
+				t.Errorf("%s: panic error is %v", what, got)
+			}
+			if way != "other panic" && !errors.Is(err, errBroken) {
+				t.Errorf("%s: %v does not wrap the cause", what, err)
+			}
+			if !f.IsEmpty() {
+				t.Errorf("%s: a factorization", what)
+			}
+			intact(what)
+		}
+	}
+	s.arm(0, nil)
+	if err := factorize(); err != nil {
+		t.Fatalf("%s: the engine is out of order: %v", name, err)
+	}
+}
+
+// cancelled ends the context of a factorization from inside of its calls, of every step-th up to
+// the last. It is then cut short, without a result, or right. Afterwards the engine works as before.
+func (s *saboteur) cancelled(t *testing.T, name string, last, step int, f interface{ IsEmpty() bool }, factorize func(context.Context) error, right, intact func(what string)) {
+	t.Helper()
+	cut := 0
+	for at := 1; at <= last; at += step {
+		what := fmt.Sprintf("%s, cancelled in call %d", name, at)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
+			cancel(errBroken)
+			<-call.Ctx.Done()
+			return run(call)
+		})
+		err := factorize(ctx)
+		switch {
+		case err == nil: // all else was done before the end of the context was heard of
+			right(what)
+		case err != errBroken:
+			t.Fatalf("%s: %v, want the cause", what, err)
+		case !f.IsEmpty():
+			t.Fatalf("%s: a factorization", what)
+		default:
+			cut++
+		}
+		intact(what)
+		cancel(nil)
+	}
+	if cut < 5 {
+		t.Errorf("%s: %d factorizations were cut short", name, cut)
+	}
+	s.arm(0, nil)
+	if err := factorize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	right(name + ", after all that")
+}
 
 // TestFaults has a version fail, or panic, at every place of a factorization.
 func TestFaults(t *testing.T) {
@@ -70,46 +159,10 @@ func TestFaults(t *testing.T) {
 		opt.Table = s.table()
 		e := start(t, opt)
 		c := la.NewCholesky[float64](e)
-		s.arm(0, nil)
-		if err := c.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		total := int(s.calls.Load())
-		for at := 1; at <= total; at++ {
-			for kind, act := range map[string]func(*versions.Call, func(*versions.Call) error) error{
-				"error":       func(*versions.Call, func(*versions.Call) error) error { return errBroken },
-				"panic":       func(*versions.Call, func(*versions.Call) error) error { panic(errBroken) },
-				"late error":  func(c *versions.Call, run func(*versions.Call) error) error { run(c); return errBroken },
-				"wrapped":     func(*versions.Call, func(*versions.Call) error) error { return fmt.Errorf("more: %w", errBroken) },
-				"other panic": func(*versions.Call, func(*versions.Call) error) error { panic("broken") },
-			} {
-				what := fmt.Sprintf("%s, %s in call %d", name, kind, at)
-				s.arm(at, act)
-				err := c.Factorize(a)
-				var task *exec.TaskError
-				if !errors.As(err, &task) || task.Version != "fragile" || !strings.HasSuffix(task.Op, "/f64") {
-					t.Fatalf("%s: %v, want a TaskError", what, err)
-				}
-				if !strings.Contains(err.Error(), "fragile") || !strings.Contains(err.Error(), task.Op) {
-					t.Errorf("%s: %v names neither op nor version", what, err)
-				}
-				var p *exec.PanicError
-				if got, want := errors.As(err, &p), strings.Contains(kind, "panic"); got != want {
-					t.Errorf("%s: panic error is %v", what, got)
-				}
-				if kind != "other panic" && !errors.Is(err, errBroken) {
-					t.Errorf("%s: %v does not wrap the cause", what, err)
-				}
-				if !c.IsEmpty() {
-					t.Errorf("%s: a factorization", what)
-				}
-				unchanged(t, what, general(a), before, nil)
-			}
-		}
-		s.arm(0, nil)
-		if err := c.Factorize(a); err != nil {
-			t.Fatalf("%s: the engine is out of order: %v", name, err)
-		}
+		ways := faults()
+		ways["wrapped"] = func(*versions.Call, func(*versions.Call) error) error { return fmt.Errorf("more: %w", errBroken) }
+		ways["other panic"] = func(*versions.Call, func(*versions.Call) error) error { panic("broken") }
+		s.everywhere(t, name, ways, c, func() error { return c.Factorize(a) }, func(what string) { unchanged(t, what, general(a), before, nil) })
 		small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "%s", name)
 	}
 }
@@ -204,37 +257,9 @@ func TestCancel(t *testing.T) {
 		opt.Deterministic, opt.Table = true, s.table()
 		e := start(t, opt)
 		c := la.NewCholesky[float64](e)
-		cut := 0
-		for at := 1; at <= 165; at += 4 {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
-				cancel(errBroken)
-				<-call.Ctx.Done()
-				return run(call)
-			})
-			err := c.FactorizeContext(ctx, a)
-			switch {
-			case err == nil:
-				// All else was done before the end of the context was heard of.
-				small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "cancelled in call %d", at)
-			case err != errBroken:
-				t.Fatalf("cancelled in call %d: %v, want the cause", at, err)
-			case !c.IsEmpty():
-				t.Fatalf("cancelled in call %d: a factorization", at)
-			default:
-				cut++
-			}
-			unchanged(t, "A", general(a), before, nil)
-			cancel(nil)
-		}
-		if cut < 5 {
-			t.Errorf("%d of 42 factorizations were cut short", cut)
-		}
-		s.arm(0, nil)
-		if err := c.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "after all that")
+		s.cancelled(t, "Cholesky", 165, 4, c, func(ctx context.Context) error { return c.FactorizeContext(ctx, a) }, func(what string) {
+			small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "%s", what)
+		}, func(what string) { unchanged(t, what, general(a), before, nil) })
 	}
 }
 

@@ -3,8 +3,6 @@ package la_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
@@ -37,38 +35,7 @@ func TestLUFaults(t *testing.T) {
 		opt.Table = s.table()
 		e := start(t, opt)
 		for pivoting, f := range lus[float64](t, e) {
-			s.arm(0, nil)
-			if err := f.Factorize(a); err != nil {
-				t.Fatal(err)
-			}
-			total := int(s.calls.Load())
-			for at := 1; at <= total; at++ {
-				for kind, act := range map[string]func(*versions.Call, func(*versions.Call) error) error{
-					"error":      func(*versions.Call, func(*versions.Call) error) error { return errBroken },
-					"panic":      func(*versions.Call, func(*versions.Call) error) error { panic(errBroken) },
-					"late error": func(c *versions.Call, run func(*versions.Call) error) error { run(c); return errBroken },
-				} {
-					what := fmt.Sprintf("%s, %s, %s in call %d", name, pivoting, kind, at)
-					s.arm(at, act)
-					err := f.Factorize(a)
-					var task *exec.TaskError
-					var p *exec.PanicError
-					if !errors.As(err, &task) || task.Version != "fragile" || !strings.HasSuffix(task.Op, "/f64") || !errors.Is(err, errBroken) {
-						t.Fatalf("%s: %v, want a TaskError", what, err)
-					}
-					if got, want := errors.As(err, &p), kind == "panic"; got != want {
-						t.Errorf("%s: panic error is %v", what, got)
-					}
-					if !f.IsEmpty() {
-						t.Errorf("%s: a factorization", what)
-					}
-					unchanged(t, what, a, before, nil)
-				}
-			}
-			s.arm(0, nil)
-			if err := f.Factorize(a); err != nil {
-				t.Fatalf("%s: the engine is out of order: %v", name, err)
-			}
+			s.everywhere(t, name+", "+pivoting, faults(), f, func() error { return f.Factorize(a) }, func(what string) { unchanged(t, what, a, before, nil) })
 			small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, %s", name, pivoting)
 		}
 	}
@@ -127,37 +94,9 @@ func TestLUCancel(t *testing.T) {
 		opt.Deterministic, opt.Table = true, s.table()
 		e := start(t, opt)
 		for pivoting, f := range lus[float64](t, e) {
-			cut := 0
-			for at := 1; at <= 330; at += 11 {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
-					cancel(errBroken)
-					<-call.Ctx.Done()
-					return run(call)
-				})
-				err := f.FactorizeContext(ctx, a)
-				switch {
-				case err == nil:
-					// All else was done before the end of the context was heard of.
-					small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, cancelled in call %d", pivoting, at)
-				case err != errBroken:
-					t.Fatalf("%s, cancelled in call %d: %v, want the cause", pivoting, at, err)
-				case !f.IsEmpty():
-					t.Fatalf("%s, cancelled in call %d: a factorization", pivoting, at)
-				default:
-					cut++
-				}
-				unchanged(t, "A", a, before, nil)
-				cancel(nil)
-			}
-			if cut < 5 {
-				t.Errorf("%s: %d of 30 factorizations were cut short", pivoting, cut)
-			}
-			s.arm(0, nil)
-			if err := f.Factorize(a); err != nil {
-				t.Fatal(err)
-			}
-			small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s, after all that", pivoting)
+			s.cancelled(t, pivoting, 330, 11, f, func(ctx context.Context) error { return f.FactorizeContext(ctx, a) }, func(what string) {
+				small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s", what)
+			}, func(what string) { unchanged(t, what, a, before, nil) })
 		}
 	}
 	// Before it has begun, and while it falls back.

@@ -364,17 +364,24 @@ func TestSolveSPDDeterministic(t *testing.T) {
 	for i := range n {
 		b.Set(i, i%3, 1)
 	}
+	refinedAlike(t, "potrf/f64", func(e *la.Engine, x *mat.Dense) (la.Refinement, error) { return la.SolveSPD(t.Context(), e, x, a, b) })
+}
+
+// refinedAlike expects the same bits of a solver on any number of workers, and that its
+// factorization was in float32: the given op and trsm were not called in float64.
+func refinedAlike(t *testing.T, factor string, solve func(e *la.Engine, x *mat.Dense) (la.Refinement, error)) {
+	t.Helper()
 	var want mat.Dense
 	for workers := 1; workers <= 4; workers++ {
 		recorder := &trace.Recorder{}
 		e := start(t, la.Options{Workers: workers, NB: 16, Direct: -1, Deterministic: true, Float: true, Trace: recorder})
 		var x mat.Dense
-		report, err := la.SolveSPD(t.Context(), e, &x, a, b)
+		report, err := solve(e, &x)
 		if err != nil || report.Fallback != la.NoFallback {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		for _, u := range recorder.Summary().Usage {
-			if u.Op == "potrf/f64" || u.Op == "trsm/f64" {
+			if u.Op == factor || u.Op == "trsm/f64" {
 				t.Errorf("%d calls of %s", u.Calls, u.Op)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -193,26 +192,9 @@ func TestSolveGeneralDeterministic(t *testing.T) {
 	const n = 90
 	rnd := rand.New(rand.NewPCG(6, 1))
 	a, b := random[float64](rnd, n, n, 0), random[float64](rnd, n, 3, 0)
-	var want mat.Dense
-	for workers := 1; workers <= 4; workers++ {
-		recorder := &trace.Recorder{}
-		e := start(t, la.Options{Workers: workers, NB: 16, Direct: -1, Deterministic: true, Float: true, Trace: recorder})
-		var x mat.Dense
-		report, err := la.SolveGeneral(t.Context(), e, &x, a, b)
-		if err != nil || report.Fallback != la.NoFallback {
-			t.Fatalf("%+v, %v", report, err)
-		}
-		for _, u := range recorder.Summary().Usage {
-			if u.Op == "getrf/f64" || u.Op == "trsm/f64" {
-				t.Errorf("%d calls of %s", u.Calls, u.Op)
-			}
-		}
-		if workers == 1 {
-			want.CloneFrom(&x)
-		} else if !mat.Equal(&x, &want) {
-			t.Errorf("%d workers: other bits", workers)
-		}
-	}
+	refinedAlike(t, "getrf/f64", func(e *la.Engine, x *mat.Dense) (la.Refinement, error) {
+		return la.SolveGeneral(t.Context(), e, x, a, b)
+	})
 }
 
 func TestSolveGeneralErrors(t *testing.T) {

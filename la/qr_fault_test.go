@@ -127,34 +127,7 @@ func TestQRFaults(t *testing.T) {
 	} {
 		c.opt.Table = s.table()
 		q := newQR[float64](t, start(t, c.opt), c.qr)
-		s.arm(0, nil)
-		if err := q.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		total := int(s.calls.Load())
-		for at := 1; at <= total; at++ {
-			for kind, act := range map[string]func(*versions.Call, func(*versions.Call) error) error{
-				"error":      func(*versions.Call, func(*versions.Call) error) error { return errBroken },
-				"panic":      func(*versions.Call, func(*versions.Call) error) error { panic(errBroken) },
-				"late error": func(c *versions.Call, run func(*versions.Call) error) error { run(c); return errBroken },
-			} {
-				what := fmt.Sprintf("%s, %s in call %d of %d", name, kind, at, total)
-				s.arm(at, act)
-				err := q.Factorize(a)
-				var task *exec.TaskError
-				if !errors.As(err, &task) || task.Version != "fragile" || !strings.HasSuffix(task.Op, "/f64") || !errors.Is(err, errBroken) {
-					t.Fatalf("%s: %v, want a TaskError", what, err)
-				}
-				if !q.IsEmpty() {
-					t.Errorf("%s: a factorization", what)
-				}
-				unchanged(t, what, a, before, nil)
-			}
-		}
-		s.arm(0, nil)
-		if err := q.Factorize(a); err != nil {
-			t.Fatalf("%s: the engine is out of order: %v", name, err)
-		}
+		s.everywhere(t, name, faults(), q, func() error { return q.Factorize(a) }, func(what string) { unchanged(t, what, a, before, nil) })
 		checkQR(t, q, load[float64](a, blas.NoTrans), "%s", name)
 	}
 }
@@ -250,37 +223,8 @@ func TestQRCancel(t *testing.T) {
 	} {
 		c.opt.Deterministic, c.opt.Table = true, s.table()
 		q := newQR[float64](t, start(t, c.opt), c.qr)
-		cut := 0
-		for at := 1; at <= 90; at += 4 {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			s.arm(at, func(call *versions.Call, run func(*versions.Call) error) error {
-				cancel(errBroken)
-				<-call.Ctx.Done()
-				return run(call)
-			})
-			err := q.FactorizeContext(ctx, a)
-			switch {
-			case err == nil:
-				// All else was done before the end of the context was heard of.
-				checkQR(t, q, load[float64](a, blas.NoTrans), "%s, cancelled in call %d", name, at)
-			case err != errBroken:
-				t.Fatalf("%s, cancelled in call %d: %v, want the cause", name, at, err)
-			case !q.IsEmpty():
-				t.Fatalf("%s, cancelled in call %d: a factorization", name, at)
-			default:
-				cut++
-			}
-			unchanged(t, "A", a, before, nil)
-			cancel(nil)
-		}
-		if cut < 5 {
-			t.Errorf("%s: %d of 23 factorizations were cut short", name, cut)
-		}
-		s.arm(0, nil)
-		if err := q.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		checkQR(t, q, load[float64](a, blas.NoTrans), "%s, after all that", name)
+		s.cancelled(t, name, 90, 4, q, func(ctx context.Context) error { return q.FactorizeContext(ctx, a) },
+			func(what string) { checkQR(t, q, load[float64](a, blas.NoTrans), "%s", what) }, func(what string) { unchanged(t, what, a, before, nil) })
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // matrix.
 func factoredQR[T la.Element](t *testing.T, e *la.Engine, opt la.QROptions, s matgen.Spec) (*la.QR[T], dense) {
 	t.Helper()
-	a := generate[T](t, s, 1)
+	a := rectangle[T](t, s, 1)
 	q := newQR[T](t, e, opt)
 	if err := q.Factorize(a); err != nil {
 		t.Fatalf("%v, %d×%d: %v", s.Kind, s.M, s.N, err)

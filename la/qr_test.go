@@ -16,22 +16,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// generate returns the matrix that s names in padded memory.
-func generate[T la.Element](t testing.TB, s matgen.Spec, pad int) la.General[T] {
-	t.Helper()
-	gen, err := matgen.New[T](s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := padded[T](s.M, s.N, pad)
-	for i := range s.M {
-		for j := range s.N {
-			g.Set(i, j, gen.At(i, j))
-		}
-	}
-	return g
-}
-
 // identity returns the unit matrix.
 func identity(n int) dense {
 	return newDense(n, n, func(i, j int) float64 { return float64(1 - min(1, max(i-j, j-i))) })
@@ -151,7 +135,7 @@ func testQRKinds[T la.Element](t *testing.T, opt la.Options, qo la.QROptions, si
 			if s[1] > 5 {
 				spec.TileCol = 1
 			}
-			a := generate[T](t, spec, 1)
+			a := rectangle[T](t, spec, 1)
 			if err := q.Factorize(a); err != nil {
 				t.Errorf("%v, %v: %v", kind, s, err)
 				continue

@@ -28,6 +28,7 @@ type app struct {
 	// each is for what only this process knows of several that were started together.
 	each io.Writer
 
+	job    bool // an agent reads the errors: it breaks lines itself
 	noPeak bool // do not measure the machine's peak with each run
 	cores  int  // that the process may use; 0: as the machine has them
 }
@@ -69,9 +70,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if remedy == "" && is[*usageError](err) {
 		remedy = "See " + cmd.CommandPath() + " --help."
 	}
-	fprintWrapped(a.err, "labench: ", text)
-	if remedy != "" {
-		fprintWrapped(a.err, "         ", remedy)
+	if text = strings.TrimSpace(text + "\n" + remedy); a.job {
+		fmt.Fprintln(a.err, "labench: "+text)
+	} else {
+		fprintWrapped(a.err, "labench: ", text)
 	}
 	return exitCode(err)
 }

@@ -25,8 +25,17 @@ import (
 
 // The commands here only ask an agent, over HTTP. What they ask is in internal/jobs; how an agent
 // answers is in jobs_agent.go.
+//
+//	submit   checks the operation and its flags as the agent will; then the job, and its input,
+//	         are the agent's, and the number is all that is kept here
+//	status   where one job stands, or all
+//	result   the files that a job has left: report, log, matrix
+//	cancel   ends a job; with --remove, forgets one that has ended
+//
+// They fail if the agent refuses, and submit --wait and result also if the job has not ended well:
+// a script sees by the exit code what it would have seen of the operation itself.
 
-// jobFlags is where jobs go to, as a command line says it.
+// jobFlags is where jobs go to, as a command line says it. All commands about jobs have these.
 type jobFlags struct{ to, certs string }
 
 func (f *jobFlags) register(fl *pflag.FlagSet) {
@@ -35,7 +44,8 @@ func (f *jobFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.certs, "certs", "", "directory with a certificate of the cluster (labench cluster init); without it, loopback addresses only")
 }
 
-// client returns who asks there.
+// client returns who asks there. It does not connect yet: an agent that is not there is the error of
+// the first question.
 func (f *jobFlags) client() (*jobs.Client, error) {
 	if f.to == "" {
 		return nil, usage(errors.New("--to names no agent"))
@@ -52,14 +62,15 @@ func (f *jobFlags) client() (*jobs.Client, error) {
 }
 
 // trusted returns the certificate for talking about jobs at an address, nil if that is a loopback
-// address and none is given.
+// address and none is given. An agent and those who ask it have the same rule: who can reach a loopback
+// address is on the machine already, and everybody else shows a certificate.
 func trusted(address, dir string) (config *tls.Config, err error) {
 	host, _, err := net.SplitHostPort(address)
 	switch {
 	case err != nil:
 		return nil, usage(fmt.Errorf("%q is no address for jobs: want host:port", address))
 	case dir != "":
-		config, _, err = certs.Read(dir)
+		config, _, err = certs.Read(dir) // also at a loopback address, if somebody says so
 		return config, err
 	case !net.ParseIP(host).IsLoopback():
 		return nil, usage(fmt.Errorf("without --certs jobs are taken on loopback addresses only, as 127.0.0.1:7500, and %s is none", address))
@@ -77,6 +88,10 @@ func jobTakes() []string {
 // checkJob returns what is wrong with a job: with its own words, and then with the command line that
 // an agent makes of them. So nothing waits in a queue that cannot begin, and what is refused is said
 // in the words of who submits.
+//
+//	1  the words as they came: an operation, flags that a job may have, and nothing else
+//	2  what submit adds to them: --keep, --checkpoint
+//	3  the command line of the process, read and validated as that will do it
 func checkJob(job *jobs.Spec) error {
 	args, known := job.Args, bench.Operations()
 	at := slices.IndexFunc(known, func(o bench.Operation) bool { return o.Name == args[0] })
@@ -85,7 +100,7 @@ func checkJob(job *jobs.Spec) error {
 	}
 	// The address shows whether the words end where they seem to: a last flag that lacks its value
 	// would take --cluster for it, and after "--" there are no flags.
-	f, cmd := opCommand(known[at], nil)
+	f, cmd := opCommand(known[at], nil) // which is never run
 	f.cluster.register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
 		return err
@@ -142,10 +157,12 @@ that is printed: see labench status, result and cancel.`,
 		Example: `  labench agent --jobs 127.0.0.1:7500 --spool jobs       takes jobs
   labench submit --to 127.0.0.1:7500 cholesky -n 16384 --distributed
   labench submit --to 127.0.0.1:7500 --input a.npy --keep lu --distributed`,
+		// What is wrong with the job is found here, before an input of gigabytes is on its way.
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
 			}
+			// The agent gives the file a name of its own, which says only what is in it.
 			for _, end := range jobs.Inputs() {
 				if strings.HasSuffix(input, end) {
 					s.Input = end
@@ -171,7 +188,8 @@ that is printed: see labench status, result and cancel.`,
 	return cmd
 }
 
-// submit submits a job, and says which one it is.
+// submit submits a job, and says which one it is. If the context ends while it waits the job goes
+// on: it is the agent's.
 func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string, wait bool) error {
 	var file io.Reader
 	var size int64
@@ -181,7 +199,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 			return err
 		}
 		defer x.Close()
-		info, err := x.Stat()
+		info, err := x.Stat() // an agent wants to know first how large it is
 		if err != nil {
 			return err
 		}
@@ -192,6 +210,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 		return err
 	}
 	defer c.Close()
+	// The agent answers when the input is on its disk, and the job written down: it is not lost from then on.
 	j, err := c.Submit(ctx, s, file, size)
 	if err != nil {
 		return err
@@ -211,7 +230,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 	if !wait {
 		return nil // a job that has failed by now was submitted all the same
 	}
-	// From here on the exit code is the job's.
+	// From here on the exit code is the job's. Its report is for labench result: it may be long.
 	if j.State == jobs.Done {
 		fmt.Fprintf(a.out, "job %d is done\n", j.ID)
 		return nil
@@ -219,7 +238,8 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 	return unwell(j)
 }
 
-// unwell returns the error of a job that has ended, and not well.
+// unwell returns the error of a job that has ended, and not well: with what its process has said, in
+// lines of its own what can be done.
 func unwell(j jobs.Job) error {
 	text := fmt.Sprintf("job %d %s", j.ID, j.State.Is())
 	if j.Error != "" {
@@ -228,8 +248,9 @@ func unwell(j jobs.Job) error {
 	return errors.New(text)
 }
 
-// jobCommand returns a command about a job, or, if one will do, about all of them.
-func jobCommand(use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) (*cobra.Command, *jobFlags) {
+// jobCommand returns a command about a job or, if all is set and none is named, about all of them:
+// run gets number 0 then.
+func jobCommand(use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -240,7 +261,7 @@ func jobCommand(use, short, example string, all bool, run func(ctx context.Conte
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := 0
+			id := 0 // no job has that number
 			if len(args) > 0 {
 				var err error
 				if id, err = strconv.Atoi(args[0]); err != nil || id < 1 {
@@ -256,15 +277,16 @@ func jobCommand(use, short, example string, all bool, run func(ctx context.Conte
 		},
 	}
 	f.register(cmd.Flags())
-	return cmd, &f
+	return cmd
 }
 
-// newStatusCommand returns the command labench status.
+// newStatusCommand returns the command labench status. With --json scripts get the jobs as the agent
+// has them.
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
-	cmd, _ := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
+	cmd := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
   labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
-		all := make([]jobs.Job, 1)
+		all := make([]jobs.Job, 1) // one that is asked for is listed as several are
 		if id > 0 {
 			all[0], err = c.Job(ctx, id)
 		} else {
@@ -284,7 +306,8 @@ func newStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// listJobs prints where jobs stand.
+// listJobs prints where jobs stand: the operation as it was submitted, and below it in what state the
+// job is, for how long, from whom, and why it has failed.
 func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(a.out, "no jobs")
@@ -292,7 +315,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 	}
 	for _, j := range all {
 		text := string(j.State)
-		switch { // a job that was cancelled while it waited never began
+		switch { // a job that was cancelled while it waited never began: of that there is no time
 		case j.State == jobs.Running:
 			text += fmt.Sprintf(" for %v, %.0f %%", now.Sub(j.Began).Round(time.Second), 100*j.Part)
 			if j.Left > 0 {
@@ -310,7 +333,8 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 			text += ", from " + j.Owner
 		}
 		if j.Error != "" {
-			text += ": " + j.Error
+			// What to do begins a line, below what is wrong.
+			text += ": " + strings.ReplaceAll(j.Error, "\n", "\n  ")
 		}
 		if err := fprintWrapped(a.out, fmt.Sprintf("%4d  ", j.ID), strings.Join(j.Args, " ")+"\n  "+text); err != nil {
 			return err
@@ -319,11 +343,13 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 	return nil
 }
 
-// newCancelCommand returns the command labench cancel.
+// newCancelCommand returns the command labench cancel. A job that waits is cancelled at once; the
+// process of one that runs is told to end, and killed if it does not.
 func newCancelCommand(a *app) *cobra.Command {
 	var remove bool
-	cmd, _ := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
+	cmd := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
   labench cancel --to 127.0.0.1:7500 7 --remove`, false, func(ctx context.Context, c *jobs.Client, id int) error {
+		// An agent refuses to remove a job that has not ended, so the two are never mistaken.
 		do := c.Cancel
 		if remove {
 			do = c.Remove
@@ -346,11 +372,12 @@ func newCancelCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// newResultCommand returns the command labench result.
+// newResultCommand returns the command labench result. A job's report and log are printed; a matrix
+// is a file, and there as a whole or not at all.
 func newResultCommand(a *app) *cobra.Command {
 	var log bool
 	var matrix string
-	cmd, _ := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
+	cmd := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
   labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		// What it has comes as the agent has it: the report is one line of JSON.
 		switch {
@@ -362,6 +389,7 @@ func newResultCommand(a *app) *cobra.Command {
 			if err := c.Fetch(ctx, id, "report", a.out); err != nil {
 				return err
 			}
+			// There may be a report although the job has failed.
 			j, err := c.Job(ctx, id)
 			if err == nil && j.State != jobs.Done { // its result is wrong, and the report says so
 				err = unwell(j)

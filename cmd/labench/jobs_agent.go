@@ -20,6 +20,12 @@ import (
 	"github.com/tessera-la/tessera/transport/web"
 )
 
+// An agent that takes jobs has three parts, which end in the order of their numbers:
+//
+//	1  the queue's loop    one job at a time, each a process of this program (jobWords)
+//	2  the server          answers the commands of jobs.go, from memory
+//	3  the spool           a directory with all that is known of jobs, which outlives the agent
+
 // takingFlags is how an agent takes jobs, as a command line says it.
 type takingFlags struct {
 	listen, spool string

@@ -38,7 +38,7 @@ func newOpCommand(a *app, op bench.Operation) *cobra.Command {
 			return a.tagsInfo(f.json)
 		}
 		if f.cluster.job > 0 {
-			ctx = untilAgentEnds(ctx)
+			ctx, a.job = untilAgentEnds(ctx), true
 		}
 		return a.runOp(ctx, f)
 	})

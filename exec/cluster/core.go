@@ -28,7 +28,6 @@ type Core struct {
 	data    dataIndex
 	entries []*entry
 	sealed  bool
-	freed   []*graph.Task
 	gifts   []gift
 }
 
@@ -162,8 +161,7 @@ func (c *Core) Unfit() (all []*graph.Task) {
 type Need struct {
 	Datum   int
 	Version int
-	From    int  // the node that gives it
-	Soon    bool // which has yet to get it itself
+	From    int // the node that gives it, when it has it
 	Bytes   int64
 }
 
@@ -176,9 +174,9 @@ func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 		if o.Mode&graph.In == 0 || e.has(node) || foremost(t, k) < k {
 			continue
 		}
-		if from, soon := e.giver(node); from >= 0 {
+		if from := e.giver(node); from >= 0 {
 			c.gifts = append(c.gifts, gift{e, from})
-			needs = append(needs, Need{int(e.ref.I) - 1, int(e.ref.Version), from, soon, o.Datum.Bytes})
+			needs = append(needs, Need{int(e.ref.I) - 1, int(e.ref.Version), from, o.Datum.Bytes})
 		}
 	}
 	t.SetState(graph.Running)
@@ -249,7 +247,7 @@ func (c *Core) Late() iter.Seq[Need] {
 			}
 			from := e.from()
 			if len(from) > 0 && from[0] != 0 && !e.has(0) {
-				if !yield(Need{int(e.ref.I) - 1, int(e.ref.Version), from[0], false, e.label.bytes}) {
+				if !yield(Need{int(e.ref.I) - 1, int(e.ref.Version), from[0], e.label.bytes}) {
 					return
 				}
 			}

@@ -195,14 +195,15 @@ func (e *entry) fetched(node int) (from []int, soon bool) {
 }
 
 // giver returns the first of those only, −1 if there is none.
-func (e *entry) giver(node int) (first int, soon bool) {
+func (e *entry) giver(node int) (first int) {
 	switch {
 	case len(e.holders) == 0:
-		return -1, false
+		return -1
 	case e.asked(node):
-		return e.first(false).node, false
+		return e.first(false).node
 	}
-	return e.takes(node)
+	first, _ = e.takes(node)
+	return first
 }
 
 // takes has a node that has not been told of the version have a share in spreading it.

@@ -72,9 +72,10 @@
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
 // executor; offer (what a node can execute); usage (what nodes have done); record; fleet;
 // match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets
-// which task), recall (and which goes to another one), why (in words) and core (all of these, for
-// simulations), which are pure; catalog (the data of a job); room (where nodes have caps on their
-// memory); story (what is told of tasks); placement; job; mend; guard (takes second copies); standing
-// (what nodes say that they are at); watchdog; driver; keep; domain (the driver that an agent is to
-// nodes below it); agent; watch (what is seen of all).
+// which task), recall (and which goes to another one), flights (tasks under way), why (in words) and
+// core (all of these, for simulations), which are pure; catalog (the data of a job); room (where
+// nodes have caps on their memory); story (what is told of tasks); placement (which get tasks);
+// landing (and what becomes of these); job; mend; guard (takes second copies); standing (what nodes
+// say that they are at); watchdog; driver; keep; domain (the driver that an agent is to nodes below
+// it); agent; watch (what is seen of all).
 package cluster

@@ -3,12 +3,8 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -319,110 +315,6 @@ func (p *placement) send(i int) {
 	})
 }
 
-// ended takes the ends of tasks that a node has executed. What comes late, from a node
-// that was given up, is no matter.
-func (p *placement) ended(n *node, m ended) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.account(n, &m, p.titles)
-	i := p.index(n)
-	if i < 0 || p.number == 0 {
-		return
-	}
-	for _, x := range m.Flows {
-		if from := p.indexNamed(x.From); from >= 0 {
-			p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
-		}
-	}
-	ends, width := 0, 0
-	for _, e := range m.Ends {
-		if len(e.Given) > 0 {
-			p.handed(n, i, &e)
-			continue
-		}
-		if e.Back && e.ID == 0 {
-			p.sched.answered(i)
-			continue
-		}
-		ends++
-		f := p.sched.land(i, graph.TaskID(e.ID))
-		if f == nil {
-			continue
-		}
-		width += f.width
-		if e.Back {
-			f.task.SetState(graph.Ready)
-			var to *node
-			if x := &p.sched.seats[i]; x.called > 0 {
-				to = p.nodes[x.caller]
-			}
-			p.tellBack(f.task, n, to)
-			if !p.sched.returned(f) {
-				p.arrived([]*graph.Task{f.task}, -1)
-			}
-			continue
-		}
-		if len(e.Missing) > 0 {
-			p.retake(f.task, i, e)
-			continue
-		}
-		n.ended++
-		p.since++
-		p.tellEnd(f.task, &p.catalog, n, &e)
-		p.sched.leaves(f, e.Fault != nil)
-		for k := range f.task.Len() {
-			p.written(f, k)
-		}
-		f.task.Used(i, 0)
-		p.fleet.record.ended(n.place(), p.traced, f.task, &e)
-		if e.Fault != nil {
-			p.fail(f.task, n, i, e.Fault)
-		} else {
-			p.sched.ran(i, f.task, e.Took)
-			n.runs(f.task.Op.OpName(), &e)
-			p.end(f.task, i, graph.Done, nil)
-		}
-		p.sched.recycle(f)
-	}
-	p.sched.heard(i, ends, width, time.Now())
-	if p.ends != nil {
-		p.ends()
-	}
-	p.place()
-	p.relieve(p)
-	for _, r := range p.sched.recalls() {
-		p.recall(r)
-	}
-}
-
-// recall has a node asked for tasks. The caller holds mu.
-func (p *placement) recall(r recall) {
-	work, number := p.work, p.number
-	p.nodes[r.from].out.add(func() []byte {
-		if r.from > 0 {
-			return encode(kindBack, back{Job: number, Tasks: r.tasks, Most: r.most})
-		}
-		work.giveBack(r.tasks, r.most)
-		return nil
-	})
-}
-
-// retake sees to a task that a node could not begin because nobody gave it what the task
-// reads: those who were to have it count as having lost it.
-func (p *placement) retake(t *graph.Task, node int, e end) {
-	for i := range t.Len() {
-		o := t.Operand(i)
-		x := p.data.of(o.Datum)
-		if o.Mode&graph.In != 0 && slices.Contains(e.Missing, x.ref) {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
-			p.vain(x, errors.New(e.Why))
-		}
-	}
-	t.SetState(graph.Ready)
-	p.back(t, node)
-	p.arrived([]*graph.Task{t}, -1)
-}
-
 // vain notes that the latest version of a datum was asked of all its holders in vain. That
 // this happens again and again ends the job.
 func (p *placement) vain(e *entry, why error) {
@@ -431,42 +323,6 @@ func (p *placement) vain(e *entry, why error) {
 	e.vain()
 	if p.vains++; p.vains > 1000 {
 		p.outcome.Abort(&NodeLostError{Node: names, Err: why})
-	}
-}
-
-// written notes that an operand that a task writes is there, maybe in the program's memory,
-// unless that is known.
-func (p *placement) written(f *flight, k int) {
-	o := f.task.Operand(k)
-	if o.Mode&graph.Out == 0 || f.task.Given(k) || !first(f.task, k) {
-		return
-	}
-	x := p.data.of(o.Datum)
-	if f.home && p.homes[x] != nil {
-		x.brought(p.fixed && x.home.version != x.version-1) // or else it wrote over it
-	}
-	if p.made != nil {
-		p.made(f.task, x)
-	}
-}
-
-// handed takes the word of a node that a task has finished with some operands, and goes on. The
-// caller holds mu.
-func (p *placement) handed(n *node, at int, m *end) {
-	f := p.sched.flying.of(uint64(m.ID))
-	if f == nil || f.node != at {
-		return
-	}
-	for _, k := range m.Given {
-		if k < 0 || k >= f.task.Len() || f.task.Given(k) {
-			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
-			continue
-		}
-		k = foremost(f.task, k)
-		p.tell(f.task, exec.Step{State: graph.Running, Note: "it has finished with " + f.task.Operand(k).Datum.String(), Node: n.name})
-		p.sched.handed(f, k)
-		p.written(f, k)
-		p.arrived(p.graph.Give(f.task, k, nil), at)
 	}
 }
 
@@ -547,40 +403,6 @@ func (p *placement) spare(e *entry) {
 	if (p.sealed && p.opt.Idle || p.tight(e)) && p.outcome.Why() == nil {
 		p.early(e)
 	}
-}
-
-// lose sees to what a node has of the job that has gone: its tasks go to others, and what
-// nobody else has is made again when it is needed.
-func (p *placement) lose(n *node) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i := p.index(n)
-	if i < 0 || p.number == 0 || p.sched.absent(i) {
-		return
-	}
-	p.batches[i] = batch{}
-	p.where.drops(i)
-	for d, e := range p.data.all() {
-		had := e.has(i)
-		if e.lose(i); had {
-			e.show(d)
-		}
-	}
-	tasks, ended := p.sched.lose(i)
-	for _, f := range ended {
-		p.tell(f.task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
-		for k := range f.task.Len() {
-			p.written(f, k)
-		}
-		p.end(f.task, -1, graph.Done, nil)
-	}
-	for _, t := range tasks {
-		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
-		t.SetState(graph.Ready)
-	}
-	p.arrived(tasks, -1)
-	p.place()
-	p.news.Broadcast()
 }
 
 // mend puts a task aside until what it reads, and nobody has any more, has been made again.

@@ -210,32 +210,39 @@ func TestConcurrentEnd(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		p := randomProgram(r, 2000, 1+r.IntN(30))
-		g := &Graph{}
-		queue := make(chan *Task, len(p.specs))
-		var tasks, workers sync.WaitGroup
-		tasks.Add(len(p.specs))
-		for range 4 {
-			workers.Go(func() {
-				for task := range queue {
-					if err := p.run(task); err != nil {
-						t.Error(err)
-					}
-					for _, next := range g.End(task, Done, nil, nil) {
-						queue <- next
-					}
-					tasks.Done()
-				}
-			})
-		}
-		for i := range p.specs {
-			if task, ready := g.Add(&p.specs[i]); ready {
-				queue <- task
-			}
-		}
-		tasks.Wait()
-		close(queue)
-		workers.Wait()
+		concurrently(t, p.specs, p.run)
 	}
+}
+
+// concurrently executes the tasks of a program on four goroutines, while others are added.
+func concurrently(t *testing.T, specs []Spec, run func(*Task) error) {
+	t.Helper()
+	g := &Graph{}
+	queue := make(chan *Task, len(specs))
+	var tasks, workers sync.WaitGroup
+	tasks.Add(len(specs))
+	for range 4 {
+		workers.Go(func() {
+			for task := range queue {
+				if err := run(task); err != nil {
+					t.Error(err)
+				}
+				for _, next := range g.End(task, Done, nil, nil) {
+					queue <- next
+				}
+				tasks.Done()
+			}
+		})
+	}
+	for i := range specs {
+		if task, ready := g.Add(&specs[i]); ready {
+			queue <- task
+		}
+	}
+	g.Seal()
+	tasks.Wait()
+	close(queue)
+	workers.Wait()
 }
 
 // TestTaint checks who is cancelled when a task fails.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -171,32 +170,7 @@ func TestModesConcurrent(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		p := newModesProgram(r, 1500, 1+r.IntN(10))
-		g := &Graph{}
-		queue := make(chan *Task, len(p.specs))
-		var tasks, workers sync.WaitGroup
-		tasks.Add(len(p.specs))
-		for range 4 {
-			workers.Go(func() {
-				for task := range queue {
-					if err := p.run(task); err != nil {
-						t.Error(err)
-					}
-					for _, next := range g.End(task, Done, nil, nil) {
-						queue <- next
-					}
-					tasks.Done()
-				}
-			})
-		}
-		for i := range p.specs {
-			if task, ready := g.Add(&p.specs[i]); ready {
-				queue <- task
-			}
-		}
-		g.Seal()
-		tasks.Wait()
-		close(queue)
-		workers.Wait()
+		concurrently(t, p.specs, p.run)
 		p.check(t, fmt.Sprint("seed ", seed))
 	}
 }

@@ -19,12 +19,6 @@ func (l Layout) String() string {
 	return word(l, len(layouts), func(i Layout) string { return layouts[i] })
 }
 
-// ParseLayout returns the layout called name, in any case. The error is an
-// *[UnknownWordError].
-func ParseLayout(name string) (Layout, error) {
-	return parse[Layout]("queue layout", name, len(layouts))
-}
-
 // Victim says from which queue a worker takes a chunk when its own has none left. What it
 // takes is that queue's next chunk, so that stolen amounts follow the scheme.
 type Victim uint8
@@ -44,9 +38,4 @@ func Victims() []Victim { return []Victim{SeqPri, Seq, RndPri, Rnd} }
 
 func (v Victim) String() string {
 	return word(v, len(victims), func(i Victim) string { return victims[i] })
-}
-
-// ParseVictim returns the way called name, in any case. The error is an *[UnknownWordError].
-func ParseVictim(name string) (Victim, error) {
-	return parse[Victim]("victim selection", name, len(victims))
 }

@@ -42,12 +42,6 @@ func (s Scheme) String() string {
 	return word(s, len(schemes), func(i Scheme) string { return schemes[i].name })
 }
 
-// ParseScheme returns the scheme called name, in any case. The error is an
-// *[UnknownWordError].
-func ParseScheme(name string) (Scheme, error) {
-	return parse[Scheme]("loop scheme", name, len(schemes))
-}
-
 // Next returns the number of items of chunk i, counted from 0, of a queue of that shape of
 // which some items remain: what the scheme says, raised to the grain and to 1, and at
 // most what remains. It depends on nothing else.

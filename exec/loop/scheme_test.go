@@ -2,9 +2,9 @@ package loop
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -131,27 +131,10 @@ func TestLongSequences(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for _, s := range append(Schemes(), Auto) {
-		if got, err := ParseScheme(strings.ToUpper(s.String())); got != s || err != nil {
-			t.Errorf("%v: %v, %v", s, got, err)
+	for x, want := range map[fmt.Stringer]string{Auto: "auto", PSS: "pss", PerCore: "core", RndPri: "rndpri", Scheme(99): "loop.Scheme(99)"} {
+		if got := x.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
-	}
-	for _, l := range Layouts() {
-		if got, err := ParseLayout(l.String()); got != l || err != nil {
-			t.Errorf("%v: %v, %v", l, got, err)
-		}
-	}
-	for _, v := range Victims() {
-		if got, err := ParseVictim(v.String()); got != v || err != nil {
-			t.Errorf("%v: %v, %v", v, got, err)
-		}
-	}
-	_, err := ParseVictim("nobody")
-	if want := `unknown victim selection "nobody"; known: seqpri, seq, rndpri, rnd`; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-	if got := Scheme(99).String(); got != "loop.Scheme(99)" {
-		t.Error(got)
 	}
 }
 

@@ -1,20 +1,18 @@
 package loop_test
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -131,39 +129,10 @@ func TestSubmit(t *testing.T) {
 
 // TestSubmitNodes: the same on several nodes, each of which has a part; and a failure.
 func TestSubmitNodes(t *testing.T) {
-	network := transport.NewNetwork()
 	op := scale()
-	options := func(name string) cluster.Options {
-		tr, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return cluster.Options{Transport: tr, Runtime: start(t, exec.Options{Workers: 2}), Ops: []*versions.Op{op}, Values: []versions.Value{&vector{}}}
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var agents sync.WaitGroup
-	for k := range 2 {
-		o := options(fmt.Sprintf("agent%d", k))
-		agents.Go(func() {
-			if err := cluster.Serve(ctx, o); !errors.Is(err, context.Canceled) {
-				t.Errorf("Serve: %v", err)
-			}
-		})
-	}
-	d, err := cluster.NewDriver(options("driver"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		d.Close()
-		stop()
-		agents.Wait()
-	})
-	wait, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := d.Await(wait, 2); err != nil {
-		t.Fatal(err)
-	}
+	d := clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
+		o.Ops, o.Values = []*versions.Op{op}, []versions.Value{&vector{}}
+	}).Driver
 	for _, p := range []loop.Plan{{}, {Scheme: loop.GSS}, {Scheme: loop.Static, Layout: loop.PerSocket, Shares: true}} {
 		job := d.NewJob(t.Context())
 		parts := submitScale(t, d, job, op, 2000, p, -1)

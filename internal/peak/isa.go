@@ -2,7 +2,6 @@ package peak
 
 import (
 	"fmt"
-	"strings"
 )
 
 // ISA is an instruction set that a peak is measured with.
@@ -23,23 +22,11 @@ const (
 
 var isaNames = [...]string{Best: "best", Go: "go", AVX2: "avx2", AVX512: "avx512"}
 
-// String returns the name that [ParseISA] reads.
 func (i ISA) String() string {
 	if int(i) < len(isaNames) {
 		return isaNames[i]
 	}
 	return fmt.Sprintf("ISA(%d)", uint8(i))
-}
-
-// ParseISA returns the instruction set that is called name, in upper or lower
-// case. The error for any other name lists those that are known.
-func ParseISA(name string) (ISA, error) {
-	for i, known := range isaNames {
-		if strings.EqualFold(known, name) {
-			return ISA(i), nil
-		}
-	}
-	return Best, fmt.Errorf("peak: unknown instruction set %q; known are %s", name, strings.Join(isaNames[:], ", "))
 }
 
 // Available returns the instruction sets that this build can measure on this

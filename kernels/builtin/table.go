@@ -32,6 +32,11 @@ type Library = cpu.BLASInfo
 // is none. Making a table has set it to one thread a call.
 func LinkedLibrary() (info Library, ok bool) { return cpu.BLASLibrary() }
 
+// SetBLASThreads sets the number of threads that one call into the C library
+// may use, for the whole process, and reports whether there is a library. It
+// must not be called while kernels run.
+func SetBLASThreads(n int) (ok bool) { return cpu.SetBLASThreads(n) }
+
 // AbsentVersion is a version of an op that another build of Tessera has.
 type AbsentVersion struct {
 	Op, Type, Name string

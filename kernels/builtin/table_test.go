@@ -96,7 +96,7 @@ func TestAbsent(t *testing.T) {
 
 // A table leaves the C library with one thread.
 func TestBLASThreads(t *testing.T) {
-	info, ok := builtin.BLASLibrary()
+	info, ok := builtin.LinkedLibrary()
 	if builtin.SetBLASThreads(2) != ok {
 		t.Fatalf("library %+v, present %v: SetBLASThreads disagrees", info, ok)
 	}
@@ -104,7 +104,7 @@ func TestBLASThreads(t *testing.T) {
 		return
 	}
 	builtin.NewTable()
-	info, _ = builtin.BLASLibrary()
+	info, _ = builtin.LinkedLibrary()
 	if info.Threads != 1 || info.Name == "" || info.Config == "" {
 		t.Errorf("library %+v", info)
 	}

@@ -17,22 +17,14 @@ func BenchmarkGetrf(b *testing.B) {
 }
 
 func benchGetrf[T Element](b *testing.B) {
-	m := topo.Detect()
-	c := Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
-	for name, p := range natives[T](c) {
-		isa, err := peak.ParseISA(name)
-		if err != nil {
-			b.Fatal(err)
-		}
+	onNatives(b, func(b *testing.B, isa peak.ISA, p *Packed[T], c Caches) {
 		l := NewLU(p, c)
 		for _, n := range []int{128, 192, 256, 320} {
 			for _, tiles := range []int{1, 2, 4, 8, 16} {
-				b.Run(fmt.Sprintf("%s/%dx%d", name, tiles*n, n), func(b *testing.B) {
-					ratio[T](b, isa, getrfCase(l, tiles, n))
-				})
+				b.Run(fmt.Sprintf("%dx%d", tiles*n, n), func(b *testing.B) { ratio[T](b, isa, getrfCase(l, tiles, n)) })
 			}
 		}
-	}
+	})
 }
 
 func getrfCase[T Element](l *LU[T], tiles, n int) ratioCase {

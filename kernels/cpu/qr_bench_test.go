@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/peak"
-	"github.com/tessera-la/tessera/internal/topo"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -19,22 +18,15 @@ func BenchmarkRatioQR(b *testing.B) {
 }
 
 func qrRatios[T Element](b *testing.B) {
-	m := topo.Detect()
-	for name, p := range natives[T](Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}) {
-		isa, err := peak.ParseISA(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			for _, n := range []int{128, 192, 240, 256, 320, 384, 512} {
-				for _, ib := range []int{24, 32, 48, 64, 96} {
-					for _, c := range qrCases(p, n, ib) {
-						b.Run(fmt.Sprintf("%s/%d/%d", c.name, n, ib), func(b *testing.B) { ratio[T](b, isa, c) })
-					}
+	onNatives(b, func(b *testing.B, isa peak.ISA, p *Packed[T], _ Caches) {
+		for _, n := range []int{128, 192, 240, 256, 320, 384, 512} {
+			for _, ib := range []int{24, 32, 48, 64, 96} {
+				for _, c := range qrCases(p, n, ib) {
+					b.Run(fmt.Sprintf("%s/%d/%d", c.name, n, ib), func(b *testing.B) { ratio[T](b, isa, c) })
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 func qrCases[T Element](p *Packed[T], n, ib int) []ratioCase {

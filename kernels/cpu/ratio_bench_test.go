@@ -22,19 +22,24 @@ func BenchmarkRatio(b *testing.B) {
 }
 
 func ratios[T Element](b *testing.B) {
-	m := topo.Detect()
-	for name, p := range natives[T](Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}) {
-		isa, err := peak.ParseISA(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			for _, n := range []int{64, 128, 192, 256, 320, 384, 512} {
-				for _, c := range ratioCases(p, n) {
-					b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) { ratio[T](b, isa, c) })
-				}
+	onNatives(b, func(b *testing.B, isa peak.ISA, p *Packed[T], _ Caches) {
+		for _, n := range []int{64, 128, 192, 256, 320, 384, 512} {
+			for _, c := range ratioCases(p, n) {
+				b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) { ratio[T](b, isa, c) })
 			}
-		})
+		}
+	})
+}
+
+// onNatives calls run for the routines of each instruction set that there are.
+func onNatives[T Element](b *testing.B, run func(b *testing.B, isa peak.ISA, p *Packed[T], c Caches)) {
+	m := topo.Detect()
+	c := Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
+	all := natives[T](c)
+	for _, isa := range peak.Available() {
+		if p := all[isa.String()]; p != nil {
+			b.Run(isa.String(), func(b *testing.B) { run(b, isa, p, c) })
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr"
@@ -134,65 +135,28 @@ func nodes(t *testing.T, agents int, overHTTP bool, own func(node string) []*ver
 	t.Helper()
 	before := append(ends(), goleak.IgnoreCurrent())
 	t.Cleanup(func() { goleak.VerifyNone(t, before...) })
-	network, first, log := transport.NewNetwork(), "", slog.New(slog.NewTextHandler(io.Discard, nil))
-	options := func(name string) cluster.Options {
-		t.Helper()
-		var tr transport.Transport
-		var err error
-		if overHTTP {
-			w := web.Options{Name: name, Listen: "127.0.0.1:0", Plain: true, Greet: 50 * time.Millisecond, Timeout: 20 * time.Second, Log: log}
-			if first != "" {
-				w.Peers = []string{first}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	node := transport.NewNetwork().Node
+	if overHTTP {
+		var peers []string // the first node
+		node = func(name string) (transport.Transport, error) {
+			tr, err := web.New(web.Options{Name: name, Listen: "127.0.0.1:0", Plain: true, Greet: 50 * time.Millisecond, Timeout: 20 * time.Second, Log: log, Peers: peers})
+			if err == nil && peers == nil {
+				peers = []string{web.Address(tr)}
 			}
-			if tr, err = web.New(w); err == nil {
-				first = web.Address(tr)
-			}
-		} else {
-			tr, err = network.Node(name)
+			return tr, err
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		rt, err := exec.NewLocal(exec.Options{Workers: 2, Float: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { rt.Close() })
-		o := cluster.Options{Transport: tr, Runtime: rt, Ops: csr.Ops(), Values: append(kernels.Values(), csr.Values()...), Errors: csr.Errors(), Idle: true, Log: log}
+	}
+	n := clustertest.Start(t, node, agents, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors, o.Idle, o.Log = csr.Ops(), append(kernels.Values(), csr.Values()...), csr.Errors(), true, log
 		if own != nil {
-			o.Ops = append(o.Ops, own(name)...)
+			o.Ops = append(o.Ops, own(o.Transport.Self())...)
 		}
 		if set != nil {
-			set(&o)
+			set(o)
 		}
-		return o
-	}
-	var served sync.WaitGroup
-	for k := range agents {
-		o := options(fmt.Sprintf("agent%d", k))
-		ctx, stop := context.WithCancel(context.Background())
-		kill = append(kill, stop)
-		served.Go(func() {
-			if err := cluster.Serve(ctx, o); !errors.Is(err, context.Canceled) {
-				t.Errorf("Serve: %v", err)
-			}
-		})
-	}
-	d, err := cluster.NewDriver(options("driver"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		d.Close()
-		for _, stop := range kill {
-			stop()
-		}
-		served.Wait()
 	})
-	if err := d.Await(t.Context(), agents); err != nil {
-		t.Fatal(err)
-	}
-	return d, kill
+	return n.Driver, n.Kill
 }
 
 // moved returns the bytes of a matrix that came from the driver, or to it.

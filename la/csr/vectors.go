@@ -3,6 +3,7 @@ package csr
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -12,7 +13,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Vectors implements krylov.Home: the vectors of an iteration are on the nodes as the blocks are.
+// Vectors implements krylov.Keeper: the vectors of an iteration are on the nodes as the blocks are.
 //
 //	            node 1                 node 2
 //	A           block 0    block 1     block 2    block 3
@@ -89,7 +90,7 @@ type residents struct {
 	rows, cols *division
 	all        []*resident
 	slices     map[[2]int]*graph.Datum // of x, for a block
-	whole      []*graph.Datum          // products of the blocks of Aᵀ, and their sum
+	whole      []*graph.Datum          // products of the blocks of Aᵀ, and their sum, but for what is in the result
 	kept       []exec.Kept
 	matrices   uint32 // of the job, beside A
 	close      func()
@@ -150,8 +151,8 @@ func (v *residents) New(n int) krylov.Vector {
 	return krylov.Vector(len(v.all) - 1)
 }
 
-// Use implements krylov.Vectors. Tasks have the block as an operand, so that they run where it is.
-func (v *residents) Use(x []float64) krylov.Vector {
+// Load implements krylov.Vectors. Tasks have the block as an operand, so that they run where it is.
+func (v *residents) Load(x []float64) krylov.Vector {
 	number := v.New(len(x))
 	r, matrix := v.all[number], v.matrix()
 	for k, p := range r.parts {
@@ -166,17 +167,8 @@ func (v *residents) Use(x []float64) krylov.Vector {
 	return number
 }
 
-// Store implements krylov.Vectors.
-func (v *residents) Store(x krylov.Vector) error {
-	r := v.all[x]
-	for k := range r.parts {
-		v.tasks.submit(ops().slice, &sliceParams{}, in(r.data[k]), out(r.from[k]))
-	}
-	return v.tasks.wait()
-}
-
-// MulVec implements krylov.Vectors.
-func (v *residents) MulVec(dst krylov.Vector, trans bool, x krylov.Vector) error {
+// MulVecTo implements krylov.Vectors.
+func (v *residents) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) error {
 	from, to := v.all[x], v.all[dst]
 	switch {
 	case trans:
@@ -200,9 +192,10 @@ func (v *residents) MulVec(dst krylov.Vector, trans bool, x krylov.Vector) error
 }
 
 // slice returns what block k needs of part i of x, elements lo to hi−1: the part if that is most of
-// it, or else a copy of them, which is made where the part is and is all that goes to another node.
+// it, or if all is on one machine, or else a copy of them, which is made where the part is and is all
+// that goes to another node.
 func (v *residents) slice(k, i int, part *graph.Datum, lo, hi int) *graph.Datum {
-	if i == k || 2*(hi-lo) > part.Value.(*tile).Rows {
+	if i == k || v.a.kept == nil || 2*(hi-lo) > part.Value.(*tile).Rows {
 		return part
 	}
 	if v.slices == nil {
@@ -220,17 +213,18 @@ func (v *residents) slice(k, i int, part *graph.Datum, lo, hi int) *graph.Datum 
 // mulTransposed computes to = Aᵀ·from: in the memory of to, if that is one part, and otherwise in
 // that of the first sum, which it then cuts.
 func (v *residents) mulTransposed(to, from *resident) {
-	if v.whole == nil {
-		rows := make([]int, len(from.parts))
+	var sums, blocks []*graph.Datum
+	if len(to.parts) == 1 {
+		sums = to.data[:min(1, len(from.parts))]
+	}
+	if rest := from.parts[len(sums):]; len(v.whole) < len(rest) {
+		rows := make([]int, len(rest))
 		for k := range rows {
 			rows[k] = v.a.cols
 		}
-		v.whole = v.make(rows, func(k int) int32 { return v.owner(from.parts[k]) })
+		v.whole = v.make(rows, func(k int) int32 { return v.owner(rest[k]) })
 	}
-	sums, blocks := append([]*graph.Datum(nil), v.whole...), []*graph.Datum(nil)
-	if len(to.parts) == 1 && len(sums) > 0 {
-		sums[0] = to.data[0]
-	}
+	sums = slices.Concat(sums, v.whole)
 	for _, p := range from.parts {
 		blocks = append(blocks, &v.blocks[p.block])
 	}
@@ -242,8 +236,8 @@ func (v *residents) mulTransposed(to, from *resident) {
 	}
 }
 
-// Add implements krylov.Vectors.
-func (v *residents) Add(alpha float64, x krylov.Vector, beta float64, y krylov.Vector) {
+// Axpby implements krylov.Vectors.
+func (v *residents) Axpby(alpha float64, x krylov.Vector, beta float64, y krylov.Vector) {
 	from, to := v.all[x], v.all[y]
 	p, mode := &addParams{alpha, beta}, graph.InOut
 	switch {
@@ -298,12 +292,17 @@ func (v *residents) Dot(x, y krylov.Vector, scale float64) (float64, error) {
 }
 
 // Close implements krylov.Vectors.
-func (v *residents) Close() {
-	_ = v.tasks.wait() // whose error others have returned
+func (v *residents) Close(x krylov.Vector) error {
+	r := v.all[x]
+	for k := range r.parts {
+		v.tasks.submit(ops().slice, &sliceParams{}, in(r.data[k]), out(r.from[k]))
+	}
+	err := v.tasks.wait()
 	v.close()
 	for _, k := range v.kept {
 		k.Release()
 	}
+	return err
 }
 
 // needs returns which elements of part i of x block k has columns of: lo to hi−1.

@@ -38,7 +38,7 @@ type CGResult struct {
 //
 // Errors: a *[la.ShapeError], an *[OptionsError]; an *[IndefiniteError] or a *[NonFiniteError];
 // a *[ConvergenceError] after MaxIterations; the cause of the context's end; what the operator
-// returns. With these, but for the first two, x is that of the last iteration. If a [Home] fails, x may be
+// returns. With these, but for the first two, x is that of the last iteration. If a [Keeper] fails, x may be
 // as it was. CG panics with [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
@@ -76,10 +76,10 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result 
 	if err != nil {
 		return result, err
 	}
-	defer s.Close()
-	v := cgVectors{s.Use(x), s.Use(b), s.New(n), s.New(n), s.New(n)}
+	v := cgVectors{s.Load(x), s.Load(b), s.New(n), s.New(n), s.New(n)}
+	defer func() { err = cmp.Or(err, s.Close(v.x)) }()
 	err = cg(ctx, s, v, want, most, opt.Observe, &result)
-	return result, cmp.Or(err, s.Store(v.x))
+	return result, err
 }
 
 // cgVectors is the vectors of CG: the residual r, the direction p, and q = A·p.
@@ -90,11 +90,11 @@ func cg(ctx context.Context, s Vectors, v cgVectors, want float64, most int, obs
 	var rr float64 // rᵀ·r
 	// residual computes r = b − A·x and its norm.
 	residual := func() error {
-		if err := s.MulVec(v.q, false, v.x); err != nil {
+		if err := s.MulVecTo(v.q, false, v.x); err != nil {
 			return err
 		}
-		s.Add(1, v.b, 0, v.r)
-		s.Add(-1, v.q, 1, v.r)
+		s.Axpby(1, v.b, 0, v.r)
+		s.Axpby(-1, v.q, 1, v.r)
 		if result.Residual, rr, err = norm(s, v.r); err != nil {
 			return err
 		}
@@ -107,14 +107,14 @@ func cg(ctx context.Context, s Vectors, v cgVectors, want float64, most int, obs
 		return err
 	}
 	for result.Residual > want {
-		for s.Add(1, v.r, 0, v.p); ; {
+		for s.Axpby(1, v.r, 0, v.p); ; {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
 			if result.Iterations == most {
 				return &ConvergenceError{"CG", most, result.Residual, want, "the limit of iterations"}
 			}
-			if err := s.MulVec(v.q, false, v.p); err != nil {
+			if err := s.MulVecTo(v.q, false, v.p); err != nil {
 				return err
 			}
 			pq, err := s.Dot(v.p, v.q, 1)
@@ -130,8 +130,8 @@ func cg(ctx context.Context, s Vectors, v cgVectors, want float64, most int, obs
 				return cmp.Or(err, error(&IndefiniteError{result.Iterations, pq / pp}))
 			}
 			alpha, before := rr/pq, rr
-			s.Add(alpha, v.p, 1, v.x)
-			s.Add(-alpha, v.q, 1, v.r)
+			s.Axpby(alpha, v.p, 1, v.x)
+			s.Axpby(-alpha, v.q, 1, v.r)
 			if result.Residual, rr, err = norm(s, v.r); err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func cg(ctx context.Context, s Vectors, v cgVectors, want float64, most int, obs
 			if !(result.Residual > want) {
 				break
 			}
-			s.Add(1, v.r, rr/before, v.p)
+			s.Axpby(1, v.r, rr/before, v.p)
 		}
 		drifted := result.Residual
 		if err := residual(); err != nil {

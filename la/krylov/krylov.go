@@ -17,10 +17,10 @@ type Operator interface {
 	MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error
 }
 
-// Home is an [Operator] that keeps the vectors of an iteration itself, as a csr.Distributed does on
+// Keeper is an [Operator] that keeps the vectors of an iteration itself, as a csr.Distributed does on
 // its nodes: [CG] and [LSQR] then hand it b and x at the beginning, take x at the end, and exchange
 // only numbers with it meanwhile. If it fails, x may be as it was, or, after LSQR, zeros.
-type Home interface {
+type Keeper interface {
 	Operator
 	// Vectors makes room for the vectors of an iteration with a: nil if a is not this operator, but
 	// one that embeds it, whose products are others. After the context's end they can be used for as
@@ -31,7 +31,7 @@ type Home interface {
 // Vector is a vector of [Vectors], by its number.
 type Vector int
 
-// Vectors is vectors that a [Home] keeps, of as many elements as it has rows or columns. Methods
+// Vectors is vectors that a [Keeper] keeps, of as many elements as it has rows or columns. Methods
 // without an error report theirs at the next call that has one.
 //
 // The bits of [CG] are those of vectors in memory if those of the products are: what else is done
@@ -40,18 +40,16 @@ type Vectors interface {
 	// New makes a vector of n elements, as many as there are rows or columns. It is written before it is
 	// read.
 	New(n int) Vector
-	// Use makes a copy of x, which is not written before Store.
-	Use(x []float64) Vector
-	// Store copies v to the slice that it was made from. Nothing else is done afterwards.
-	Store(v Vector) error
-	// MulVec computes dst = A·x, or dst = Aᵀ·x if trans is set.
-	MulVec(dst Vector, trans bool, x Vector) error
-	// Add computes y = αx + βy. If β is 0 y is not read. It may be x.
-	Add(alpha float64, x Vector, beta float64, y Vector)
+	// Load makes a copy of x, which is not written before Close.
+	Load(x []float64) Vector
+	// MulVecTo computes dst = A·x, or dst = Aᵀ·x if trans is set.
+	MulVecTo(dst Vector, trans bool, x Vector) error
+	// Axpby computes y = αx + βy. If β is 0 y is not read. It may be x.
+	Axpby(alpha float64, x Vector, beta float64, y Vector)
 	// Dot returns the sum of the products of the elements of scale·x and scale·y.
 	Dot(x, y Vector, scale float64) (float64, error)
-	// Close ends the use. It is called once.
-	Close()
+	// Close copies x to the slice that it was loaded from, and forgets all vectors.
+	Close(x Vector) error
 }
 
 // ConvergenceError reports an iteration that has ended without a solution. Its x is the best

@@ -68,7 +68,7 @@ type LSQRResult struct {
 // Errors: a *[la.ShapeError], an *[OptionsError]; a *[NonFiniteError]; a *[ConvergenceError]
 // after MaxIterations, or when the condition is beyond its limit; the cause of the context's end;
 // what the operator returns. With these, but for the first two, x is that of the last iteration. If a
-// [Home] fails, x may be zeros. LSQR panics with [ErrOverlap] if x and b begin at the same element.
+// [Keeper] fails, x may be zeros. LSQR panics with [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Paige and Saunders, LSQR: An Algorithm for Sparse Linear Equations and Sparse Least
 // Squares, ACM Trans. Math. Softw. 8, 1982.
@@ -107,13 +107,13 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	if err != nil {
 		return s, err
 	}
-	defer vs.Close()
-	l := lsqrVectors{x: vs.Use(x), b: vs.Use(b), u: vs.New(m), v: vs.New(n), w: vs.New(n), av: vs.New(m)}
+	l := lsqrVectors{x: vs.Load(x), b: vs.Load(b), u: vs.New(m), v: vs.New(n), w: vs.New(n), av: vs.New(m)}
 	if l.atu = l.av; m != n {
 		l.atu = vs.New(n)
 	}
+	defer func() { err = cmp.Or(err, vs.Close(l.x)) }()
 	err = lsqr(ctx, vs, l, normB, opt, most, &s)
-	return s, cmp.Or(err, vs.Store(l.x))
+	return s, err
 }
 
 // lsqrVectors is the vectors of LSQR: those that bidiagonalize A, u and v; w, along which x goes;
@@ -124,8 +124,8 @@ type lsqrVectors struct{ x, b, u, v, w, av, atu Vector }
 func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQROptions, most int, s *LSQRResult) error {
 	// β·u = b, α·v = Aᵀ·u
 	beta := normB
-	vs.Add(1/beta, l.b, 0, l.u)
-	if err := vs.MulVec(l.v, true, l.u); err != nil {
+	vs.Axpby(1/beta, l.b, 0, l.u)
+	if err := vs.MulVecTo(l.v, true, l.u); err != nil {
 		return err
 	}
 	alpha, _, err := norm(vs, l.v)
@@ -137,8 +137,8 @@ func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQ
 	case alpha == 0:
 		return nil // b is orthogonal to what A can reach
 	}
-	vs.Add(1/alpha, l.v, 0, l.v)
-	vs.Add(1, l.v, 0, l.w)
+	vs.Axpby(1/alpha, l.v, 0, l.v)
+	vs.Axpby(1, l.v, 0, l.w)
 
 	rhobar, phibar := alpha, beta
 	var normA2, normD2, damped, z, x2 float64 // squares of norms; of what damping adds to the residual
@@ -150,26 +150,26 @@ func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQ
 		}
 		s.Iterations++
 		// β·u = A·v − α·u, α·v = Aᵀ·u − β·v
-		if err := vs.MulVec(l.av, false, l.v); err != nil {
+		if err := vs.MulVecTo(l.av, false, l.v); err != nil {
 			return err
 		}
-		vs.Add(1, l.av, -alpha, l.u)
+		vs.Axpby(1, l.av, -alpha, l.u)
 		if beta, _, err = norm(vs, l.u); err != nil {
 			return err
 		}
 		normA2 += alpha*alpha + beta*beta + opt.Damp*opt.Damp
 		alpha = 0
 		if beta > 0 {
-			vs.Add(1/beta, l.u, 0, l.u)
-			if err := vs.MulVec(l.atu, true, l.u); err != nil {
+			vs.Axpby(1/beta, l.u, 0, l.u)
+			if err := vs.MulVecTo(l.atu, true, l.u); err != nil {
 				return err
 			}
-			vs.Add(1, l.atu, -beta, l.v)
+			vs.Axpby(1, l.atu, -beta, l.v)
 			if alpha, _, err = norm(vs, l.v); err != nil {
 				return err
 			}
 			if alpha > 0 {
-				vs.Add(1/alpha, l.v, 0, l.v)
+				vs.Axpby(1/alpha, l.v, 0, l.v)
 			}
 		}
 		if !finite(alpha) || !finite(beta) {
@@ -195,12 +195,12 @@ func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQ
 		tau := sn * phi
 
 		// x and w, and the norm of what x was made of, for the condition.
-		vs.Add(phi/rho, l.w, 1, l.x)
+		vs.Axpby(phi/rho, l.w, 1, l.x)
 		normW, _, err := norm(vs, l.w)
 		if err != nil {
 			return err
 		}
-		vs.Add(1, l.v, -theta/rho, l.w)
+		vs.Axpby(1, l.v, -theta/rho, l.w)
 		normD2 += normW / rho * (normW / rho)
 
 		// ‖x‖, by a rotation from the other side.

@@ -9,7 +9,7 @@ import (
 
 // vectorsOf returns the vectors for an iteration: the operator's, or memory.
 func vectorsOf(ctx context.Context, a Operator) (Vectors, error) {
-	if h, ok := a.(Home); ok {
+	if h, ok := a.(Keeper); ok {
 		if v, err := h.Vectors(ctx, a); v != nil || err != nil {
 			return v, err
 		}
@@ -25,24 +25,21 @@ type memory struct {
 }
 
 // New implements [Vectors].
-func (m *memory) New(n int) Vector { return m.Use(make([]float64, n)) }
+func (m *memory) New(n int) Vector { return m.Load(make([]float64, n)) }
 
-// Use implements [Vectors]. It makes no copy: x is what the iteration works in.
-func (m *memory) Use(x []float64) Vector {
+// Load implements [Vectors]. It makes no copy: x is what the iteration works in.
+func (m *memory) Load(x []float64) Vector {
 	m.all = append(m.all, x)
 	return Vector(len(m.all) - 1)
 }
 
-// Store implements [Vectors]: x has been written all along.
-func (m *memory) Store(Vector) error { return nil }
-
-// MulVec implements [Vectors].
-func (m *memory) MulVec(dst Vector, trans bool, x Vector) error {
+// MulVecTo implements [Vectors].
+func (m *memory) MulVecTo(dst Vector, trans bool, x Vector) error {
 	return m.a.MulVecTo(m.ctx, m.all[dst], trans, m.all[x])
 }
 
-// Add implements [Vectors].
-func (m *memory) Add(alpha float64, x Vector, beta float64, y Vector) {
+// Axpby implements [Vectors].
+func (m *memory) Axpby(alpha float64, x Vector, beta float64, y Vector) {
 	vector.Add(alpha, m.all[x], beta, m.all[y])
 }
 
@@ -51,8 +48,8 @@ func (m *memory) Dot(x, y Vector, scale float64) (float64, error) {
 	return vector.Dot(m.all[x], m.all[y], scale), nil
 }
 
-// Close implements [Vectors].
-func (m *memory) Close() {}
+// Close implements [Vectors]: x has been written all along.
+func (m *memory) Close(Vector) error { return nil }
 
 // norm returns ‖x‖ and its square: it scales x where the sum of squares overflows or nearly
 // vanishes, which the square then may do.

@@ -82,7 +82,7 @@ type Job struct {
 	Ending    bool    `json:",omitempty"` // it runs, and was cancelled
 	Part      float64 // of the work that is done, from 0 to 1
 	Left      float64 // seconds that the rest takes at that pace; 0 if that is not known
-	Error     string  `json:",omitempty"` // why it has failed
+	Error     string  `json:",omitempty"` // why it has failed, and in further lines what to do
 }
 
 // Kind is why a request is refused.

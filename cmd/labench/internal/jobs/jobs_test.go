@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 	case "bad":
 		_ = os.Mkdir(filepath.Join(os.Getenv("TEST_DIR"), "half"), 0o700)
-		fmt.Fprintln(os.Stderr, "something before\nlabench: it is not\n         positive")
+		fmt.Fprintln(os.Stderr, "something before\nlabench: it is not positive\nMend it.")
 		os.Exit(1)
 	case "long":
 		fmt.Println("progress 1 2")
@@ -154,7 +154,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("report %q, %d bytes of a matrix, %v", &report, got.Len(), err)
 	}
 	x.submit(t, "bad")
-	if j = x.await(t, 2, Failed); j.Error != "it is not positive" {
+	if j = x.await(t, 2, Failed); j.Error != "it is not positive\nMend it." {
 		t.Errorf("it failed because of %q", j.Error)
 	}
 	if err := x.Fetch(t.Context(), 2, "report", io.Discard); !is(err, NotFound) || !strings.Contains(err.Error(), "failed") || !strings.Contains(err.Error(), "not positive") {

@@ -527,9 +527,9 @@ func (q *Queue) reason(id int, err error) string {
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, reasonMost))
 	said := string(text)
-	// labench says last why it fails, maybe in several lines. Before that are warnings.
+	// labench says last why it fails, and then maybe what to do, each in a line. Before that are warnings.
 	if i := strings.LastIndex(said, "labench: "); i >= 0 {
-		return strings.Join(strings.Fields(said[i+len("labench: "):]), " ")
+		return strings.TrimSpace(said[i+len("labench: "):])
 	}
 	return err.Error()
 }

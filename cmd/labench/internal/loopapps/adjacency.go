@@ -38,9 +38,9 @@ func (p *Pattern) Entries() int { return len(p.ja) }
 // Bytes returns the size of the arrays.
 func (p *Pattern) Bytes() int64 { return int64(8*len(p.ia) + 4*len(p.ja)) }
 
-// Adjacency returns the adjacency matrix of a graph of less than 2³¹ vertices. It goes through
+// adjacency returns the adjacency matrix of a graph of less than 2³¹ vertices. It goes through
 // the edges twice, so that it needs next to no memory beside that of the matrix.
-func Adjacency(ctx context.Context, rt exec.Runtime, g Graph) (*Pattern, error) {
+func adjacency(ctx context.Context, rt exec.Runtime, g Graph) (*Pattern, error) {
 	n := g.Vertices()
 	p := &Pattern{ia: make([]int, n+2)}
 	// Row i's length is counted in ia[i+2]. Its sum with those before becomes ia[i+1], where

@@ -83,21 +83,21 @@ func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, erro
 	blocks := size.Blocks * len(rt.Workers())
 	switch k {
 	case LinReg:
-		return NewRegression(size.Rows, size.Features, size.Seed), nil
+		return newRegression(size.Rows, size.Features, size.Seed), nil
 	case Clouds:
-		return NewKMeans(ctx, rt, size.Points, size.Dims, size.Centres, size.Iterations, blocks, size.Seed)
+		return newKMeans(ctx, rt, size.Points, size.Dims, size.Centres, size.Iterations, blocks, size.Seed)
 	case Counts:
-		return NewHistogram(ctx, rt, size.Points, size.Dims, size.Bins, blocks, size.Seed)
+		return newHistogram(ctx, rt, size.Points, size.Dims, size.Bins, blocks, size.Seed)
 	case SVM:
-		return NewCascade(ctx, rt, size.Points, size.Dims, blocks, size.Kernel, size.Seed)
+		return newCascade(ctx, rt, size.Points, size.Dims, blocks, size.Kernel, size.Seed)
 	case KNN:
-		return NewNeighbours(ctx, rt, size.Points, size.Dims, size.Neighbours, blocks, size.Seed)
+		return newNeighbours(ctx, rt, size.Points, size.Dims, size.Neighbours, blocks, size.Seed)
 	}
-	g, err := Adjacency(ctx, rt, NewRMAT(size.Vertices, size.Edges, size.Seed))
+	g, err := adjacency(ctx, rt, NewRMAT(size.Vertices, size.Edges, size.Seed))
 	if err != nil {
 		return nil, err
 	}
-	return NewComponents(g), nil
+	return newComponents(g), nil
 }
 
 // Describe implements [Problem].

@@ -36,9 +36,9 @@ const maxCascades = 100
 // clouds is how many groups the points of a Cascade form.
 const clouds = 15
 
-// NewCascade makes n points of d coordinates, in so many blocks: 15 clouds, of which each has one
+// newCascade makes n points of d coordinates, in so many blocks: 15 clouds, of which each has one
 // label and touches others.
-func NewCascade(ctx context.Context, rt exec.Runtime, n, d, blocks int, kernel svm.Kernel, seed uint64) (*Cascade, error) {
+func newCascade(ctx context.Context, rt exec.Runtime, n, d, blocks int, kernel svm.Kernel, seed uint64) (*Cascade, error) {
 	c := &Cascade{params: svm.Params{Kernel: kernel, Gamma: 1 / float64(d), C: 1}, labels: make([]float64, n)}
 	p, err := newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
 		cloud := int(mix(seed+uint64(i)) % clouds)

@@ -15,7 +15,7 @@ func TestCascade(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		rt := start(t, workers)
 		for i, blocks := range []int{1, 6, 21} {
-			c, err := NewCascade(t.Context(), rt, 200, 5, blocks, svm.Kernels()[i%2], 9)
+			c, err := newCascade(t.Context(), rt, 200, 5, blocks, svm.Kernels()[i%2], 9)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestCascade(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		c, err := NewCascade(t.Context(), rt, 50, 2, 4, svm.RBF, 1)
+		c, err := newCascade(t.Context(), rt, 50, 2, 4, svm.RBF, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

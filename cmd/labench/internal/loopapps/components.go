@@ -16,7 +16,7 @@ import (
 //
 //	u = max(rowmax(G∘cᵀ), c)
 //
-// until nothing changes or MaxRounds have passed. Then vertices that are connected have the
+// until nothing changes or maxRounds have passed. Then vertices that are connected have the
 // largest number among them. G's elements are ones, so that G∘cᵀ has c's where G has elements.
 type Components struct {
 	g    *Pattern
@@ -25,11 +25,11 @@ type Components struct {
 	want uint64 // the hash of the labels as they should be
 }
 
-// MaxRounds is the most rounds that Components has.
-const MaxRounds = 100
+// maxRounds is the most rounds that Components has.
+const maxRounds = 100
 
-// NewComponents makes ready to compute the components of a graph.
-func NewComponents(g *Pattern) *Components {
+// newComponents makes ready to compute the components of a graph.
+func newComponents(g *Pattern) *Components {
 	n := g.Vertices()
 	x := &Components{g: g, c: make([]uint32, n), u: make([]uint32, n), seed: maphash.MakeSeed()}
 	pages.Large(x.c) // its elements are read in any order
@@ -46,7 +46,7 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 		x.c[i] = uint32(i + 1)
 	}
 	sum := loop.Reduction[int]{New: func() int { return 0 }, Add: func(sum, part *int) { *sum += *part }}
-	for len(rounds) < MaxRounds {
+	for len(rounds) < maxRounds {
 		var s loop.Stats
 		opt.Stats, opt.Site = &s, &sites[0]
 		changed, err := loop.Reduce(ctx, rt, len(x.c), opt, sum, func(c loop.Chunk, changed *int) error {
@@ -104,14 +104,4 @@ func (x *Components) unite() {
 	for i := range parent {
 		parent[i] = find(uint32(i))
 	}
-}
-
-// Count returns the number of components that the last Run has found.
-func (x *Components) Count() (n int) {
-	for i, l := range x.c {
-		if l == uint32(i+1) {
-			n++
-		}
-	}
-	return n
 }

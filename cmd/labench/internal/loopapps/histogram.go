@@ -20,8 +20,8 @@ type Histogram struct {
 	have, want []int
 }
 
-// NewHistogram makes n points, in so many blocks. There are at most 2²⁴ cells.
-func NewHistogram(ctx context.Context, rt exec.Runtime, n, d, bins, blocks int, seed uint64) (*Histogram, error) {
+// newHistogram makes n points, in so many blocks. There are at most 2²⁴ cells.
+func newHistogram(ctx context.Context, rt exec.Runtime, n, d, bins, blocks int, seed uint64) (*Histogram, error) {
 	if math.Pow(float64(bins), float64(d)) > 1<<24 {
 		return nil, fmt.Errorf("%d bins for each of %d coordinates are more than 2^24 cells", bins, d)
 	}

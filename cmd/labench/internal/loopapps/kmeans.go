@@ -27,8 +27,8 @@ type KMeans struct {
 // distances is room for those of up to block points.
 type distances struct{ products, work []float64 }
 
-// NewKMeans makes n points of d coordinates, in so many blocks, that form k clouds.
-func NewKMeans(ctx context.Context, rt exec.Runtime, n, d, k, iterations, blocks int, seed uint64) (*KMeans, error) {
+// newKMeans makes n points of d coordinates, in so many blocks, that form k clouds.
+func newKMeans(ctx context.Context, rt exec.Runtime, n, d, k, iterations, blocks int, seed uint64) (*KMeans, error) {
 	p, err := newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
 		cloud := int(mix(seed+uint64(i)) % uint64(k))
 		for j := range x {

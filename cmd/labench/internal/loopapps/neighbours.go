@@ -25,9 +25,9 @@ type Neighbours struct {
 // queriesPerPoint is how many queries there are.
 const queriesPerPoint = 4
 
-// NewNeighbours makes n points of d coordinates in so many blocks, and the queries in blocks of
+// newNeighbours makes n points of d coordinates in so many blocks, and the queries in blocks of
 // that size.
-func NewNeighbours(ctx context.Context, rt exec.Runtime, n, d, k, blocks int, seed uint64) (*Neighbours, error) {
+func newNeighbours(ctx context.Context, rt exec.Runtime, n, d, k, blocks int, seed uint64) (*Neighbours, error) {
 	random := func(n, blocks int, seed uint64) (*points, error) {
 		return newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
 			for j := range x {

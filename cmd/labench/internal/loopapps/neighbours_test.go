@@ -59,7 +59,7 @@ func TestNeighbours(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		rt := start(t, workers)
 		for _, blocks := range []int{1, 5, 40} {
-			b, err := NewNeighbours(t.Context(), rt, 300, 3, 4, blocks, 9)
+			b, err := newNeighbours(t.Context(), rt, 300, 3, 4, blocks, 9)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestNeighbours(t *testing.T) {
 			}
 		}
 	}
-	b, err := NewNeighbours(t.Context(), start(t, 1), 2, 3, 5, 4, 9)
+	b, err := newNeighbours(t.Context(), start(t, 1), 2, 3, 5, 4, 9)
 	if err != nil || b.k != 2 {
 		t.Error("more neighbours than points", err)
 	}

@@ -35,8 +35,8 @@ type Regression struct {
 // lambda is λ.
 const lambda = 0.001
 
-// NewRegression returns a regression on n rows of k features, at least one of each.
-func NewRegression(n, k int, seed uint64) *Regression {
+// newRegression returns a regression on n rows of k features, at least one of each.
+func newRegression(n, k int, seed uint64) *Regression {
 	r := &Regression{n: n, k: k, seed: seed, raw: make([]float64, n*k), y: make([]float64, n), x: make([]float64, n*(k+1))}
 	for i := range r.raw {
 		r.raw[i] = uniform(seed, i)
@@ -67,9 +67,6 @@ func uniform(seed uint64, i int) float64 {
 
 // Bytes implements [Problem]: the data and X.
 func (r *Regression) Bytes() int64 { return int64(8 * (len(r.raw) + len(r.y) + len(r.x))) }
-
-// Flops returns the arithmetic of a Run: that of the product, but for a percent or so.
-func (r *Regression) Flops() float64 { m := float64(r.k + 1); return float64(r.n) * m * (m + 1) }
 
 // vector adds up vectors of k elements.
 func vector(k int) loop.Reduction[[]float64] {
