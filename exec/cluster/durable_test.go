@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -305,9 +306,7 @@ func copyCluster(t *testing.T, agents int, c Copies, memory int64, log *slog.Log
 		}
 		served.Wait()
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := d.Await(ctx, agents); err != nil {
+	if err := d.Await(t.Context(), agents); err != nil {
 		t.Fatal(err)
 	}
 	return d, kill
@@ -387,7 +386,9 @@ func TestRecords(t *testing.T) {
 }
 
 // TestRecordsWork: rounds that work has begun, which free no records, do not put off those that do.
-func TestRecordsWork(t *testing.T) {
+func TestRecordsWork(t *testing.T) { synctest.Test(t, recordsWork) } // in virtual time
+
+func recordsWork(t *testing.T) {
 	const records, window, tasks = 200, 20, 800
 	d, _ := copyCluster(t, 2, Copies{Records: records, Share: 1}, 0, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	d.opt.Window = window
@@ -512,8 +513,11 @@ func (a *again) Handle(_ context.Context, r slog.Record) error {
 }
 
 // TestCopiesShorten: while tasks go on second copies are taken, also if all tasks were submitted
-// before the first one began, and what is lost is made again from there.
-func TestCopiesShorten(t *testing.T) {
+// before the first one began, and what is lost is made again from there. Nobody waits for a copy
+// that nodes with enough to do do not take.
+func TestCopiesShorten(t *testing.T) { synctest.Test(t, copiesShorten) } // in virtual time
+
+func copiesShorten(t *testing.T) {
 	var said again
 	d, kill := copyCluster(t, 2, Copies{Share: 1}, 0, slog.New(&said))
 	d.opt.Owner = true
@@ -521,18 +525,22 @@ func TestCopiesShorten(t *testing.T) {
 	for i := range data {
 		data[i] = graph.Datum{Value: &cell{}, Bytes: 8, Owner: int32(i % 2)}
 	}
-	j := d.NewJob(context.Background())
+	j, rng := d.NewJob(context.Background()), rand.New(rand.NewPCG(1, 14))
 	const tasks = 1200
 	for i := range tasks {
 		x := i % len(data)
 		want[x] = 3*want[x] + int64(i)
-		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{N: int64(i), Sleep: int64(4 * time.Millisecond)}, Operands: []graph.Operand{{Datum: &data[x], Mode: graph.InOut}}}
+		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{N: int64(i), Sleep: int64(3*time.Millisecond) + rng.Int64N(2e6)}, Operands: []graph.Operand{{Datum: &data[x], Mode: graph.InOut}}}
 		if _, err := j.Submit(&s); err != nil {
 			t.Fatal(err)
 		}
 	}
+	began := time.Now()
 	for j.Completed() < tasks*9/10 {
 		time.Sleep(time.Millisecond)
+	}
+	if took, all := time.Since(began), tasks*9/10*4*time.Millisecond/4; took > all+all/10 { // on four workers
+		t.Errorf("%v, want about %v: tasks have waited for copies", took, all)
 	}
 	kill[0]()
 	if err := j.Wait(); err != nil {

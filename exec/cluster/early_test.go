@@ -31,7 +31,7 @@ func soon(ctx context.Context, t *testing.T, what string, read <-chan uint64, wa
 // has not finished with is made again, and what others have made of the rest stays.
 func TestEarly(t *testing.T) {
 	leaves(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for _, lose := range []bool{false, true} {
 		read, go_ := make(chan uint64, 3), make(chan bool)
@@ -93,7 +93,7 @@ func TestEarly(t *testing.T) {
 // made of an operand that is handed on, is there for tasks on other nodes while the task goes on.
 func TestEarlyParts(t *testing.T) {
 	leaves(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	add := func(wait <-chan bool) *versions.Op {
 		return &versions.Op{Name: "add", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
@@ -227,7 +227,7 @@ func TestEarlyHome(t *testing.T) {
 	go func() { done <- j.Wait() }()
 	select {
 	case <-fetched:
-	case <-time.After(20 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Error("nothing has come before the last task has ended")
 	}
 	close(go_)

@@ -80,7 +80,7 @@ func TestBlink(t *testing.T) {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 			case <-time.After(time.Second):
-				if k == 20 {
+				if k == 300 {
 					pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 					t.Fatalf("seed %d: the job does not end; there are %s", seed, strings.Join(n.Nodes(), " "))
 				}

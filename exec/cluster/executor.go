@@ -387,7 +387,8 @@ func (e *execution) fails(r transport.Ref, err error) {
 	e.mu.Unlock()
 }
 
-// arrived counts operands, and starts the task when all are there.
+// arrived counts operands, and starts the task when all are there. What only takes copies needs no
+// worker: at the gate it would wait behind all tasks, and elsewhere tasks would wait for it.
 func (e *execution) arrived(n int32) {
 	if e.missing.Add(-n) > 0 {
 		return
@@ -408,7 +409,7 @@ func (e *execution) arrived(n int32) {
 		return
 	}
 	e.since.Store(e.w.meter.change(-waited, 1))
-	if e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID, min(widthOf(e.spec.Op), e.w.meter.workers)}) {
+	if e.task.Op == opNone || e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID, min(widthOf(e.spec.Op), e.w.meter.workers)}) {
 		e.begin()
 	}
 }

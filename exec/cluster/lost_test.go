@@ -72,48 +72,49 @@ func TestLost(t *testing.T) {
 // also when another one is lost.
 func TestJoin(t *testing.T) {
 	leaves(t)
-	for seed := range uint64(2 * len(dispatch.Kinds())) {
-		rng := rand.New(rand.NewPCG(seed, 9))
-		n := start(t, 1, func(o *cluster.Options) {
-			if o.Idle = true; seed < 2 {
-				o.Owner = true
-			} else {
-				o.Policy = dispatch.Kinds()[seed/2]
-			}
-		})
-		p := newProgram(n.op, rng, 20, 300, 200)
-		for i := range p.data {
-			p.data[i].Owner = int32(i % 2)
+	for seed := range uint64(2 * len(dispatch.Kinds())) { // in virtual time
+		synctest.Test(t, func(t *testing.T) { join(t, seed) })
+	}
+}
+
+func join(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	n := start(t, 1, func(o *cluster.Options) {
+		if o.Idle = true; seed < 2 {
+			o.Owner = true
+		} else {
+			o.Policy = dispatch.Kinds()[seed/2]
 		}
-		j := n.NewJob(context.Background())
-		for i := range p.specs {
-			if _, err := j.Submit(&p.specs[i]); err != nil {
+	})
+	p := newProgram(n.op, rng, 20, 300, 200)
+	for i := range p.data {
+		p.data[i].Owner = int32(i % 2)
+	}
+	j := n.NewJob(context.Background())
+	for i := range p.specs {
+		if _, err := j.Submit(&p.specs[i]); err != nil {
+			t.Fatal(err)
+		}
+		if i == 100 {
+			n.More()
+		}
+		if i == 200 {
+			if err := n.Await(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
-			if i == 100 {
-				n.More()
-			}
-			if i == 200 {
-				for deadline := time.Now().Add(10 * time.Second); len(n.Nodes()) < 3; {
-					if time.Now().After(deadline) {
-						t.Fatal("the second agent is not there")
-					}
-					time.Sleep(time.Millisecond)
-				}
-				if seed%2 == 1 {
-					n.Kill[0]()
-				}
+			if seed%2 == 1 {
+				n.Kill[0]()
 			}
 		}
-		if err := j.Wait(); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		p.check(t)
-		if u := n.Usage()[2]; u.Tasks["mix"] == 0 {
-			t.Errorf("seed %d: the agent that came has done nothing", seed)
-		}
-		n.Close()
 	}
+	if err := j.Wait(); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	p.check(t)
+	if u := n.Usage()[2]; u.Tasks["mix"] == 0 {
+		t.Errorf("seed %d: the agent that came has done nothing", seed)
+	}
+	n.Close()
 }
 
 // TestKept: values that are kept stay on the nodes from job to job, the program's memory

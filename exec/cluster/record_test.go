@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/cluster"
@@ -17,6 +18,10 @@ import (
 // clock, and the copies between nodes.
 func TestRecord(t *testing.T) {
 	leaves(t)
+	synctest.Test(t, record) // in virtual time
+}
+
+func record(t *testing.T) {
 	r := &trace.Recorder{Dependencies: true}
 	n := start(t, 2, func(o *cluster.Options) {
 		o.Idle, o.Owner = true, true

@@ -19,7 +19,7 @@ func (f *fleet) look(nodes []*node, now time.Time, again time.Duration) {
 	f.placing.Lock()
 	defer f.placing.Unlock()
 	for _, n := range nodes {
-		if f.gone(n) == nil && now.Sub(n.looked) >= again && (n.looked.IsZero() || n.saidAt.After(n.looked)) {
+		if f.gone(n) == nil && now.Sub(n.looked) >= again && !n.saidAt.Before(n.looked) {
 			n.looked = now
 			n.out.add(func() []byte { return encode(kindLook, look{}) })
 		}

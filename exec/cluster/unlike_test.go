@@ -111,79 +111,75 @@ func TestUnlikeNodes(t *testing.T) {
 // a node that joins takes it, and when that is lost, what waits for it fails.
 func TestNoNode(t *testing.T) {
 	leaves(t)
-	knl := mixFor("knl", "KNL")
-	for _, owner := range []bool{false, true} {
-		set := unlike(t, []*versions.Op{knl}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "KNL")})
-		n := start(t, 1, func(o *cluster.Options) {
-			set(o)
-			o.Owner, o.Idle = owner, true
-		})
-		data := []graph.Datum{{Value: new(number), Bytes: 8}, {Value: new(number), Bytes: 8}}
-		j := n.NewJob(context.Background())
-		submit := func(s graph.Spec, k int) error {
-			s.Params = &mix{Writes: 1, Reads: 1, Sleep: 2000}
-			s.Operands = []graph.Operand{{Datum: &data[k], Mode: graph.InOut}}
-			_, err := j.Submit(&s)
-			return err
-		}
-		missing := func(what string, err error, words ...string) {
-			t.Helper()
-			var none *cluster.NoNodeError
-			var version *versions.NoVersionError
-			if !errors.As(err, &none) || !errors.As(err, &version) {
-				t.Fatalf("%s: %v", what, err)
-			}
-			for _, w := range words {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%s: %v, without %q", what, err, w)
-				}
-			}
-		}
-		missing("op", submit(graph.Spec{Op: knl}, 0), "no node can execute knl; driver: ", "; agent0: ", "KNL: needs processor KNL, this one is Xeon")
-		missing("constraints", submit(graph.Spec{Op: n.op, Constraints: &versions.Constraints{Memory: 1 << 60}}, 0), "the task: needs 1 EiB of memory", "agent0")
-		bound := *n.op
-		bound.Bound = true
-		missing("bound", submit(graph.Spec{Op: &bound, Constraints: &versions.Constraints{Processor: "KNL"}}, 0), "driver: ")
-		if err := submit(graph.Spec{Op: n.op}, 1); err != nil { // the job goes on
-			t.Fatal(err)
-		}
-		n.More()
-		await(t, n, 2)
-		// The job takes the node a little later than others see it.
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-			if err := submit(graph.Spec{Op: knl}, 0); err == nil {
-				break
-			} else if time.Now().After(end) {
-				t.Fatal(err)
-			}
-		}
-		if err := j.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		if u := n.Usage(); u[2].Tasks["knl"] != 1 || len(u[2].Kinds) != 1 || u[2].Kinds[0].Target.Processor != "KNL" {
-			t.Errorf("%+v", u[2])
-		}
-		for range 50 {
-			if err := submit(graph.Spec{Op: knl}, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		n.Kill[1]()
-		err := j.Wait()
-		missing("the node left", err, "agent0: ")
-		if task := (*exec.TaskError)(nil); !errors.As(err, &task) || task.Op != "knl" {
-			t.Errorf("the node left: %v", err)
-		}
+	for _, owner := range []bool{false, true} { // in virtual time
+		synctest.Test(t, func(t *testing.T) { noNode(t, owner) })
 	}
 }
 
-// await waits until so many agents are there.
-func await(t *testing.T, n *nodes, agents int) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := n.Await(ctx, agents); err != nil {
+func noNode(t *testing.T, owner bool) {
+	knl := mixFor("knl", "KNL")
+	set := unlike(t, []*versions.Op{knl}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "Xeon")}, []exec.Resource{of(1, "KNL")})
+	n := start(t, 1, func(o *cluster.Options) {
+		set(o)
+		o.Owner, o.Idle = owner, true
+	})
+	data := []graph.Datum{{Value: new(number), Bytes: 8}, {Value: new(number), Bytes: 8}}
+	j := n.NewJob(context.Background())
+	submit := func(s graph.Spec, k int) error {
+		s.Params = &mix{Writes: 1, Reads: 1, Sleep: 2000}
+		s.Operands = []graph.Operand{{Datum: &data[k], Mode: graph.InOut}}
+		_, err := j.Submit(&s)
+		return err
+	}
+	missing := func(what string, err error, words ...string) {
+		t.Helper()
+		var none *cluster.NoNodeError
+		var version *versions.NoVersionError
+		if !errors.As(err, &none) || !errors.As(err, &version) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		for _, w := range words {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %v, without %q", what, err, w)
+			}
+		}
+	}
+	missing("op", submit(graph.Spec{Op: knl}, 0), "no node can execute knl; driver: ", "; agent0: ", "KNL: needs processor KNL, this one is Xeon")
+	missing("constraints", submit(graph.Spec{Op: n.op, Constraints: &versions.Constraints{Memory: 1 << 60}}, 0), "the task: needs 1 EiB of memory", "agent0")
+	bound := *n.op
+	bound.Bound = true
+	missing("bound", submit(graph.Spec{Op: &bound, Constraints: &versions.Constraints{Processor: "KNL"}}, 0), "driver: ")
+	if err := submit(graph.Spec{Op: n.op}, 1); err != nil { // the job goes on
 		t.Fatal(err)
+	}
+	n.More()
+	if err := n.Await(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	// The job takes the node a little later than others see it.
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if err := submit(graph.Spec{Op: knl}, 0); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if u := n.Usage(); u[2].Tasks["knl"] != 1 || len(u[2].Kinds) != 1 || u[2].Kinds[0].Target.Processor != "KNL" {
+		t.Errorf("%+v", u[2])
+	}
+	for range 50 {
+		if err := submit(graph.Spec{Op: knl}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Kill[1]()
+	err := j.Wait()
+	missing("the node left", err, "agent0: ")
+	if task := (*exec.TaskError)(nil); !errors.As(err, &task) || task.Op != "knl" {
+		t.Errorf("the node left: %v", err)
 	}
 }
 
