@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/offload"
@@ -72,7 +73,7 @@ func TestAcceleratorShrinks(t *testing.T) {
 }
 
 func watch(t testing.TB) *exec.Watchdog {
-	return &exec.Watchdog{After: 10e9, Report: func(s exec.Stuck) { t.Error(s) }}
+	return &exec.Watchdog{After: 5 * time.Minute, Report: func(s exec.Stuck) { t.Error(s) }}
 }
 
 // TestAcceleratorInUse: an accelerator serves one runtime at a time.

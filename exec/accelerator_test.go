@@ -162,7 +162,7 @@ func TestAccelerator(t *testing.T) {
 				fakes, all := accelerators(t, devices, 4, uint64(kind))
 				events := &trace.Recorder{}
 				o := exec.Options{Workers: 2, Window: 64, Accelerators: all, Selector: measuring(t), Stories: 5,
-					Recorder: events, Watchdog: &exec.Watchdog{After: 10 * time.Second, Report: func(s exec.Stuck) { t.Error(s) }}}
+					Recorder: events, Watchdog: &exec.Watchdog{After: 5 * time.Minute, Report: func(s exec.Stuck) { t.Error(s) }}}
 				schedule(&o, kind)
 				rt := start(t, o)
 				if ws := rt.Workers(); len(ws) != 2+devices || ws[2].Accelerator != "fake0" || ws[2].ID != 2 {

@@ -232,14 +232,21 @@ func TestClose(t *testing.T) {
 		<-c.Ctx.Done()
 		return nil
 	})
-	// Close does not end the context; the caller's does that here.
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	job := rt.NewJob(ctx)
 	for range 100 {
 		submit(t, job, graph.Spec{Op: op})
 	}
 	<-started
+	// Close does not end the context. The caller's does that here, once Close has begun.
+	probe := rt.NewJob(context.Background())
+	go func() {
+		for err := error(nil); err == nil; time.Sleep(time.Millisecond) {
+			_, err = probe.Submit(&graph.Spec{Op: empty("probe")})
+		}
+		cancel()
+	}()
 	if err := rt.Close(); err != nil {
 		t.Error(err)
 	}

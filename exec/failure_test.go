@@ -179,20 +179,17 @@ func TestTimeout(t *testing.T) {
 		select {
 		case <-c.Ctx.Done():
 			return c.Ctx.Err()
-		case <-time.After(10 * time.Second):
+		case <-time.After(5 * time.Minute):
+			t.Error("the attempt's context did not end with the time-out")
 			return nil
 		}
 	})
 	job := rt.NewJob(context.Background())
 	submit(t, job, graph.Spec{Op: slow, Failure: &graph.Failure{Timeout: 5 * time.Millisecond}})
-	begin := time.Now()
 	err := job.Wait()
 	var te *exec.TimeoutError
 	if !errors.As(err, &te) || te.Limit != 5*time.Millisecond || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want a time-out", err)
-	}
-	if time.Since(begin) > 5*time.Second {
-		t.Error("the attempt's context did not end with the time-out")
 	}
 }
 

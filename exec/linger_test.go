@@ -115,7 +115,7 @@ func lingerer(t *testing.T) (rt *exec.Local, meet func(exec.Job)) {
 // eventually waits until done reports true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(100 * time.Microsecond) {
+	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -59,7 +59,7 @@ func TestSoak(t *testing.T) {
 			o.Stories, o.Recorder, o.Selector = 0, nil, nil
 			o.Window = 1 + rnd.IntN(400)
 		} else {
-			o.Watchdog = &exec.Watchdog{After: 30 * time.Second, Report: func(s exec.Stuck) { t.Errorf("seed %d: %v", seed, s) }}
+			o.Watchdog = &exec.Watchdog{After: 5 * time.Minute, Report: func(s exec.Stuck) { t.Errorf("seed %d: %v", seed, s) }}
 		}
 		rt, err := exec.NewLocal(o)
 		if err != nil {

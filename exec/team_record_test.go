@@ -30,7 +30,7 @@ func TestGangShares(t *testing.T) {
 				var together atomic.Int32
 				c.Parallel(workers, func(int, *versions.Workspace) {
 					last := together.Add(1) == workers
-					for deadline := time.Now().Add(10 * time.Second); together.Load() < workers && time.Now().Before(deadline); {
+					for deadline := time.Now().Add(5 * time.Minute); together.Load() < workers && time.Now().Before(deadline); {
 						runtime.Gosched()
 					}
 					switch {

@@ -70,7 +70,7 @@ func TestGangGetsMembers(t *testing.T) {
 		var together atomic.Int32
 		c.Parallel(3, func(int, *versions.Workspace) {
 			together.Add(1)
-			for deadline := time.Now().Add(10 * time.Second); together.Load() < 3 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(5 * time.Minute); together.Load() < 3 && time.Now().Before(deadline); {
 				time.Sleep(50 * time.Microsecond)
 			}
 		})

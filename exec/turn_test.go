@@ -178,7 +178,7 @@ func TestTurnOutside(t *testing.T) {
 // asleep waits until all workers of rt sleep.
 func asleep(t *testing.T, rt *exec.Local) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); rt.Sleeping() < len(rt.Workers()); runtime.Gosched() {
+	for deadline := time.Now().Add(5 * time.Minute); rt.Sleeping() < len(rt.Workers()); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("workers do not go to sleep")
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -16,7 +17,9 @@ import (
 
 // TestWatchdog: a task that does not end is named once, one that waits for its
 // child is not, and nothing is said of those that end in time.
-func TestWatchdog(t *testing.T) {
+func TestWatchdog(t *testing.T) { synctest.Test(t, watchdog) } // in virtual time
+
+func watchdog(t *testing.T) {
 	reports := make(chan exec.Stuck, 10)
 	rt := start(t, exec.Options{Workers: 2, Watchdog: &exec.Watchdog{After: 20 * time.Millisecond, Report: func(s exec.Stuck) { reports <- s }}})
 	job := rt.NewJob(context.Background())
@@ -56,8 +59,10 @@ func TestWatchdog(t *testing.T) {
 // TestWatchdogExcuses: neither a task that waits for one child after the other
 // for longer than a task may run, nor a job whose turn does not come because
 // another one keeps all workers busy, is stuck. The runtime may be closed twice.
-func TestWatchdogExcuses(t *testing.T) {
-	const after, nap = 320 * time.Millisecond, 80 * time.Millisecond // a busy machine may hold up a nap
+func TestWatchdogExcuses(t *testing.T) { synctest.Test(t, excuses) } // in virtual time
+
+func excuses(t *testing.T) {
+	const after, nap = 160 * time.Millisecond, 80 * time.Millisecond
 	rt := start(t, exec.Options{Workers: 1, Policy: dispatch.Priority,
 		Watchdog: &exec.Watchdog{After: after, Report: func(s exec.Stuck) { t.Error(s) }}})
 	sleep := opOf("sleep", func(*versions.Call) error { time.Sleep(nap); return nil })

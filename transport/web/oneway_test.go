@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -105,7 +104,7 @@ func TestOneWay(t *testing.T) {
 			if e.Joined != joined {
 				t.Fatalf("b: joined %v, want %v", e.Joined, joined)
 			}
-		case <-time.After(20 * timeout):
+		case <-time.After(5 * time.Minute):
 			t.Fatalf("b: no event, want joined %v", joined)
 		}
 	}
@@ -121,12 +120,11 @@ func TestOneWay(t *testing.T) {
 	if err, u := <-failed, (*transport.UnreachableError)(nil); !errors.As(err, &u) {
 		t.Errorf("Send: %v, want an UnreachableError", err)
 	}
+	time.Sleep(2 * timeout)
+	says(t, &told, "greets this one and cannot be reached")
 	select {
 	case e := <-events:
 		t.Errorf("then b is seen again: %+v", e)
-	case <-time.After(2 * timeout):
-	}
-	if !strings.Contains(told.text(), "greets this one and cannot be reached") {
-		t.Errorf("the log does not say so: %s", told.text())
+	default:
 	}
 }

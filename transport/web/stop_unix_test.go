@@ -87,7 +87,7 @@ func TestStopped(t *testing.T) {
 		for _, e := range all {
 			missing[e] = true
 		}
-		for timeout := time.After(20 * time.Second); len(missing) > 0; {
+		for timeout := time.After(5 * time.Minute); len(missing) > 0; {
 			select {
 			case e := <-events:
 				if !missing[e] {
@@ -95,29 +95,32 @@ func TestStopped(t *testing.T) {
 				}
 				delete(missing, e)
 			case <-timeout:
-				t.Fatalf("in 20 s not: %v", missing)
+				t.Fatalf("in 5 minutes not: %v", missing)
 			}
 		}
 	}
 	want("a: b true", "a: c true", "b: a true", "b: c true", "c: a true", "c: b true")
-	begin := time.Now()
-	process["c"].Process.Signal(syscall.SIGSTOP)
-	fetched := make(chan error, 1)
-	go func() {
-		var err error
-		for absent := (*transport.NotHereError)(nil); err == nil || errors.As(err, &absent); { // it does not stop at once
-			err = x.Fetch(t.Context(), "c", transport.Ref{}, 0, &transporttest.Value{})
+	// A machine that stands still is late, too, but not again and again.
+	for try, seen := 1, time.Hour; seen > 2*stopTimeout; try++ {
+		begin := time.Now()
+		process["c"].Process.Signal(syscall.SIGSTOP)
+		fetched := make(chan error, 1)
+		go func() {
+			var err error
+			for absent := (*transport.NotHereError)(nil); err == nil || errors.As(err, &absent); { // it does not stop at once
+				err = x.Fetch(t.Context(), "c", transport.Ref{}, 0, &transporttest.Value{})
+			}
+			fetched <- err
+		}()
+		want("a: c false", "b: c false")
+		if err, u := <-fetched, (*transport.UnreachableError)(nil); !errors.As(err, &u) {
+			t.Errorf("Fetch: %v, want an UnreachableError", err)
 		}
-		fetched <- err
-	}()
-	want("a: c false", "b: c false")
-	if err, u := <-fetched, (*transport.UnreachableError)(nil); !errors.As(err, &u) {
-		t.Errorf("Fetch: %v, want an UnreachableError", err)
+		if seen = time.Since(begin); seen > 2*stopTimeout && try == 10 {
+			t.Fatalf("seen after %v, and as late before", seen)
+		}
+		time.Sleep(stopTimeout) // nobody else leaves
+		process["c"].Process.Signal(syscall.SIGCONT)
+		want("a: c true", "b: c true")
 	}
-	if d := time.Since(begin); d > 2*stopTimeout {
-		t.Errorf("seen after %v", d)
-	}
-	time.Sleep(stopTimeout) // nobody else leaves
-	process["c"].Process.Signal(syscall.SIGCONT)
-	want("a: c true", "b: c true")
 }
