@@ -44,7 +44,7 @@ func saying(t *testing.T, word string, args ...string) (*exec.Cmd, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { end(c) })
-	for range 1000 {
+	for range 30_000 {
 		if m := regexp.MustCompile(word).FindStringSubmatch(out.String()); m != nil {
 			return c, m[1]
 		}

@@ -81,7 +81,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("by another address: exit code %d: %s%s", code, out, errs)
 		}
 	}
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(said.String(), "certificate"); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !strings.Contains(said.String(), "certificate"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the agent says nothing of the stranger: %s", said)
 		}

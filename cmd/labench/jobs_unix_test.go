@@ -70,7 +70,7 @@ func TestSubmit(t *testing.T) {
 	ask("submit", strings.Fields("gemm -n 100")...)
 	running := func(begun int) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			var j jobs.Job
 			code, out, errs := ask("status", "3", "--json")
 			if code == 0 && json.Unmarshal([]byte(out), &j) == nil && j.State == jobs.Running && j.Begun == begun && j.Part > 0 { // its process computes
@@ -88,7 +88,7 @@ func TestSubmit(t *testing.T) {
 	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 is running, and ends") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		code, out, errs = ask("status")
 		if strings.Count(out, "done after") == 2 && strings.Contains(out, "cancelled after") && strings.Contains(out, "begun 2 times, from laptop") {
 			break

@@ -39,7 +39,7 @@ func TestMachine(t *testing.T) {
 			}
 		})
 		listens := regexp.MustCompile(`agent ` + name + ` listens on (\S+), 1 worker\b`)
-		for late := time.Now().Add(time.Minute); !listens.MatchString(out.String()); time.Sleep(time.Millisecond) {
+		for late := time.Now().Add(5 * time.Minute); !listens.MatchString(out.String()); time.Sleep(time.Millisecond) {
 			if time.Now().After(late) {
 				t.Fatalf("agent %s does not say where it listens: %s", name, &out)
 			}

@@ -213,7 +213,7 @@ func TestMonitor(t *testing.T) {
 }
 
 func testMonitor(t *testing.T, nodes int, args ...string) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	errs, code := make(lines, 1000), make(chan int, 1)

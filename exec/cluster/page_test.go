@@ -41,7 +41,7 @@ func TestPage(t *testing.T) {
 	}
 	until := func(is func(n []trace.Node) bool) (s monitor.State) {
 		t.Helper()
-		for range 500 {
+		for range 30_000 {
 			answer, err := http.Get(m.URL() + "state")
 			if err != nil {
 				t.Fatal(err)

@@ -37,7 +37,7 @@ func TestStory(t *testing.T) {
 	tells := func(id graph.TaskID, want ...string) {
 		t.Helper()
 		var text string
-		for range 1000 {
+		for range 60_000 {
 			st, err := j.Story(id)
 			if err != nil {
 				t.Fatal(err)

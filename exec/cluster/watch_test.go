@@ -48,7 +48,7 @@ func TestWatch(t *testing.T) {
 	n, op, release := holding(t, 2, nil)
 	until := func(what string, is func(c *trace.Cluster) bool) (c trace.Cluster) {
 		t.Helper()
-		for range 1000 {
+		for range 60_000 {
 			if c = n.Watch(); is(&c) {
 				return c
 			}

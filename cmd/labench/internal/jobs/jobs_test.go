@@ -90,6 +90,7 @@ func serve(t *testing.T, dir string) *served {
 	running.Go(func() { q.Run(ctx) })
 	running.Go(func() { _ = s.Serve(l) })
 	x := &served{NewClient(l.Addr().String(), nil), q, l.Addr().String(), nil}
+	x.Client.silence = 5 * time.Minute
 	x.end = sync.OnceFunc(func() {
 		stop()
 		x.Close()
@@ -105,7 +106,7 @@ func serve(t *testing.T, dir string) *served {
 // await waits until a job is in a state.
 func (x *served) await(t *testing.T, id int, s State) Job {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		j, err := x.Job(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -342,7 +343,7 @@ func TestHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_ = c.SetDeadline(time.Now().Add(5 * time.Minute))
 		_, _ = io.WriteString(c, strings.ReplaceAll(request, "\n", "\r\n"))
 		answer, _ := io.ReadAll(c)
 		return string(answer)
@@ -388,7 +389,7 @@ func TestHostile(t *testing.T) {
 			t.Fatalf("after %d jobs: %v", i, err)
 		}
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		all, err := x.Jobs(t.Context())
 		entries, _ := os.ReadDir(x.queue.opt.Dir)
 		if err == nil && len(all)+1 == len(entries) { // and the lock
@@ -450,7 +451,7 @@ func TestRoom(t *testing.T) {
 	defer c.Close()
 	_, _ = io.WriteString(c, "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tessera-Job: {\"Args\":[\"good\"],\"Input\":\".npy\"}\r\nContent-Length: 700000\r\n\r\nabc")
 	matrix := make([]byte, 500_000)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		_, err := x.Submit(t.Context(), Spec{Args: []string{"good"}, Input: ".npy"}, bytes.NewReader(matrix), int64(len(matrix)))
 		if is(err, TooLarge) {
 			break
