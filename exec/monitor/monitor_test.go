@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -222,7 +223,7 @@ func TestPage(t *testing.T) {
 		worked = slices.ContainsFunc(s.Samples, func(s monitor.Sample) bool { return s.Work > 0 })
 	}
 	address := hovered(t, r, m.URL(), body)
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=3000", "--dump-dom", address)
@@ -257,8 +258,9 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// hovered serves the page at another address, so that a task ends when it is asked for, and
-// with a pointer that goes over the timeline: what the page says then is added to its end.
+// hovered serves the page at another address, so that a task ends when the page first asks for the
+// state, however long the browser takes until then, and with a pointer that goes over the timeline:
+// what the page says then is added to its end.
 func hovered(t *testing.T, r *trace.Recorder, to string, page []byte) string {
 	t.Helper()
 	const script = `<pre id="said"></pre><script>setTimeout(() => {
@@ -277,9 +279,15 @@ func hovered(t *testing.T, r *trace.Recorder, to string, page []byte) string {
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(server) }}
 	mux := http.NewServeMux()
 	mux.Handle("/", proxy)
-	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+	ends := sync.OnceFunc(func() {
 		now := r.Now()
 		r.Sink(0)(trace.Event{Job: 1, Task: 5, Op: "qr/f64", Version: "go", Datum: "A", I: 3, J: 2, Start: now, End: now + time.Second})
+	})
+	mux.HandleFunc("/state", func(w http.ResponseWriter, r *http.Request) {
+		ends()
+		proxy.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(page)
 		io.WriteString(w, script)
 	})
