@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
@@ -81,7 +82,9 @@ func traffic(d *cluster.Driver) (all, driver int64) {
 
 // TestDistributedCGEnds: when the context ends x is that of the last iteration, and what the nodes
 // had is forgotten.
-func TestDistributedCGEnds(t *testing.T) {
+func TestDistributedCGEnds(t *testing.T) { synctest.Test(t, cgEnds) } // in virtual time: tasks have a limit
+
+func cgEnds(t *testing.T) {
 	const side = 24
 	made, cause := &counts{}, errors.New("enough")
 	d, _ := nodes(t, 2, false, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} }, nil)
@@ -165,7 +168,7 @@ func TestDistributedReleased(t *testing.T) {
 }
 
 // TestDistributedLSQR: least squares use the transpose, too. The bits are those of the same blocks on
-// one machine.
+// one machine. Of vectors only b and x go through the driver.
 func TestDistributedLSQR(t *testing.T) {
 	d, _ := nodes(t, 2, false, nil, nil)
 	local := start(t, 2)
@@ -184,8 +187,14 @@ func TestDistributedLSQR(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := make([]float64, n)
-			if _, err := krylov.LSQR(t.Context(), a, x, b, opt); err != nil {
+			_, scattered := traffic(d)
+			result, err := krylov.LSQR(t.Context(), a, x, b, opt)
+			if err != nil {
 				t.Fatal(err)
+			}
+			_, driver := traffic(d) // of two dot products an iteration some numbers for each block
+			if got, most := driver-scattered, int64(4*8*(m+n)+(result.Iterations+2)*2*a.Blocks()*200); got > most || moved(d, "v") != 0 {
+				t.Errorf("%d×%d: %d bytes went through the driver in %d iterations, want at most %d; %d of vectors", m, n, got, result.Iterations, most, moved(d, "v"))
 			}
 			a.Close()
 			for i := range x {
@@ -198,5 +207,40 @@ func TestDistributedLSQR(t *testing.T) {
 			}
 			before = x
 		}
+	}
+}
+
+// TestDistributedLSQRLost: least squares have the bits of the same blocks on one machine also if a node
+// is killed meanwhile.
+func TestDistributedLSQRLost(t *testing.T) {
+	const side, blocks = 8, 4
+	made, opt := &counts{}, krylov.LSQROptions{Damp: 0.1}
+	d, kill := nodes(t, 3, false, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} },
+		func(o *cluster.Options) { o.Owner, o.Stay = true, true }) // so that only one has what is killed
+	b, want, x := vector(side*side, 1), make([]float64, side*side), make([]float64, side*side)
+	there, _ := generate(t, start(t, 2), side, blocks, &counts{})
+	expected, err := krylov.LSQR(t.Context(), there, want, b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := generate(t, d, side, blocks, made)
+	victim := ""
+	for node := range made.of {
+		victim = node
+	}
+	opt.Observe = func(k int, _ float64) {
+		if k == 5 {
+			kill[victim[len(victim)-1]-'0']()
+		}
+	}
+	result, err := krylov.LSQR(t.Context(), a, x, b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(x, want) || result != expected {
+		t.Errorf("%+v, and %+v on one machine", result, expected)
+	}
+	if made.sum() <= blocks {
+		t.Errorf("%v have made %d blocks, and one was killed", made.of, blocks)
 	}
 }
