@@ -17,10 +17,10 @@ import (
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
-// TestSubmit: jobs at an agent of a tree, with certificates: one that is done, with its report and
+// TestSubmitTree: jobs at an agent of a tree, with certificates: one that is done, with its report and
 // matrix, one that fails, and one that is cancelled. The agent is killed and started again while
 // one runs, which is begun again.
-func TestSubmit(t *testing.T) {
+func TestSubmitTree(t *testing.T) {
 	dir := t.TempDir()
 	authority, _, err := certs.Open(dir)
 	if err != nil {
