@@ -417,6 +417,7 @@ func TestDomainFails(t *testing.T) {
 		t.Errorf("%v, want that of the child", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	d = graph.Datum{Value: &numbers{make([]uint64, 16)}}
 	job = x.NewJob(ctx)
 	for i := range 20 {

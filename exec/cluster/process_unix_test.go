@@ -263,6 +263,7 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	job := x.NewJob(ctx)
 	p := newNested(x.ops[0], rand.New(rand.NewPCG(1, 3)), 8, 60, 3, 20_000)
 	for i, s := range p.specs {
