@@ -167,13 +167,13 @@ func (a *attempt) starts(t *graph.Task) {
 	j.tell(t, graph.Running, s.info.ID, a.choice.Version.Name, nil)
 	if f := t.Failure(); f != nil && f.Timeout > 0 {
 		a.limit = f.Timeout
-		a.call.Ctx, a.cancel = context.WithTimeout(j.ctx, a.limit)
 	}
 	if d := a.dog; d != nil {
 		a.watched = d.begin(t, a.choice.Version.Name, s.info.ID)
 	}
 	if s.record == nil {
 		a.start = time.Now()
+		a.limited(j.ctx)
 		return
 	}
 	// The recorder reads the clock once for all: the start in the trace is the start
@@ -182,6 +182,15 @@ func (a *attempt) starts(t *graph.Task) {
 	a.work = a.worth(t)
 	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time that this has waited
 	a.start = a.rt.opt.Recorder.Began().Add(a.doing.Start)
+	a.limited(j.ctx)
+}
+
+// limited has the call's context end when the attempt is late, by the time at which it has started: an
+// attempt that its context has ended has taken as long as it may.
+func (a *attempt) limited(ctx context.Context) {
+	if a.limit > 0 {
+		a.call.Ctx, a.cancel = context.WithDeadline(ctx, a.start.Add(a.limit))
+	}
 }
 
 // worth returns the work of the call, 0 if the op does not say it. The selector asks for
@@ -204,7 +213,7 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	s := a.at
 	// A version that does not heed its context is late all the same. What it returned
 	// is inside the error.
-	if a.limit > 0 && took > a.limit {
+	if a.limit > 0 && took >= a.limit {
 		err = &TimeoutError{Limit: a.limit, Took: took, Err: err}
 	}
 	if a.watched != nil {
