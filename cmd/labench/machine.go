@@ -112,8 +112,11 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		m.Source += ", " + l.String() + " meanwhile"
 	}
 	if agents != nil {
-		calibrate.Cluster(m, *agents)
-		m.Costs.Driver, m.Costs.Give, m.Costs.End = driverPart, driverPart, driverPart
+		if err := calibrate.Cluster(ctx, m, *agents); err != nil {
+			return err
+		}
+		w := &m.Network
+		fmt.Fprintf(a.out, "while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most\n", 1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)
 	}
 	return writeWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
 }
@@ -155,10 +158,9 @@ func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.A
 		slowest, fastest = min(slowest, l.Bandwidth.Median), max(fastest, l.Bandwidth.Median)
 		unsteady = unsteady || l.Latency.Median > 3*l.Latency.Best || l.Bandwidth.Best > 3*l.Bandwidth.Median
 	}
-	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, f.each); err != nil {
+	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, x.Together, f.each); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(a.out, "while nodes compute, a byte takes %.3f ns of a core on each side, and the latency is %.1f µs\n", 1e9*x.Load.Byte, 1e6*x.Load.Latency)
 	if unsteady {
 		a.warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
 	}

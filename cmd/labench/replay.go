@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -111,17 +112,13 @@ type otherwise struct {
 	link    float64 // Gbit/s
 }
 
-// What a driver does about a task, in seconds. It is what cluster.Driver takes over HTTP, 3 µs for
-// a task, in equal parts: docs/internals/measurements.md.
-const driverPart = 1e-6
-
 // machine returns what a recorded program is to run on.
 func (o *otherwise) machine(p *sim.Program, latency time.Duration) *sim.Machine {
 	m := p.Machine(o.workers)
 	m.Nodes[0].Count = o.nodes
 	if o.nodes > 1 {
 		m.Network = sim.Network{Latency: latency.Seconds(), Bandwidth: o.link * 1e9 / 8}
-		m.Costs.Driver, m.Costs.Give, m.Costs.End = driverPart, driverPart, driverPart
+		m.Costs.Driver, m.Costs.Give, m.Costs.End = calibrate.DriverPart, calibrate.DriverPart, calibrate.DriverPart
 	}
 	return m
 }

@@ -20,6 +20,7 @@ type crew struct {
 	kind    *Kind
 	speeds  *speeds
 	host    *host
+	parts   []*part // of the tanks of host
 	queue   *dispatch.Queue
 	workers []worker
 	asleep  []int // the latest last
@@ -134,6 +135,9 @@ func newHost(s *world, k *Kind) *host {
 func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch.Queue) *crew {
 	k := sp.kind
 	c := &crew{s: s, node: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
+	for _, t := range h.tanks {
+		c.parts = append(c.parts, &part{tank: t, own: min(k.Cores, t.cores)})
+	}
 	n := k.Tasks()
 	for i := range n {
 		c.workers = append(c.workers, worker{socket: i * len(h.tanks) / n})
@@ -244,16 +248,16 @@ func (c *crew) begin(t *graph.Task, w int) {
 	c.changes(1)
 	there := c.home(t)
 	if c.s.m.Costs.Serial > 0 || there > c.s.now {
-		c.s.calendar.note(max(c.s.converted(t, graph.In), there), &form{r, c.host.tanks[x.socket], cost.ratio, took}, 0)
+		c.s.calendar.note(max(c.s.converted(t, graph.In), there), &form{r, c.parts[x.socket], cost.ratio, took}, 0)
 		return
 	}
-	c.host.tanks[x.socket].begin(r, cost.ratio, took)
+	c.parts[x.socket].begin(r, cost.ratio, took)
 }
 
 // form is a task whose operands are brought into the form in which it computes, and back.
 type form struct {
 	r           *run
-	tank        *tank
+	part        *part
 	ratio, took float64
 }
 
@@ -268,7 +272,7 @@ func (f *form) happens(ends uint64) {
 		r.done = c.ended
 		c.s.calendar.note(c.s.converted(r.flight.task, graph.Out), f, 1)
 	}
-	f.tank.begin(f.r, f.ratio, f.took)
+	f.part.begin(f.r, f.ratio, f.took)
 }
 
 // converted returns when the operands of a task with a mode will have been brought into another form.

@@ -46,7 +46,8 @@ type Nodes struct {
 type Network struct {
 	Latency   float64 `toml:"latency"`   // of a message, one way
 	Bandwidth float64 `toml:"bandwidth"` // bytes a second into a node, and as many out of it
-	// Busy is the latency of a message to a node all of whose cores compute, if that is more.
+	// Busy is the seconds for which a message waits at most that comes to a node all of whose cores
+	// compute: until one of them has nothing to do, or the system takes it from its task.
 	Busy float64 `toml:"busy,omitempty"`
 	// Value is the seconds that it takes a node to give a value, beside those for its bytes.
 	Value float64 `toml:"value,omitempty"`

@@ -86,7 +86,7 @@ func (s *drive) newNode(c *crew) *node {
 // latency returns that of messages to a node, which wait for a core if all compute.
 func (s *drive) latency(to *node) float64 {
 	w := &s.m.Network
-	if t := to.crew.host.tanks[0]; w.Busy > w.Latency && t.busy >= t.cores {
+	if w.Busy > w.Latency && to.crew.parts[0].full() {
 		return w.Busy
 	}
 	return w.Latency
@@ -129,7 +129,7 @@ func (n *node) tell() {
 
 // leaves has a message leave at a time, which comes as gets or told.
 func (n *node) leaves(at float64, as uint64) {
-	if n.id == 0 || n.s.m.Network.Message == 0 {
+	if w := &n.s.m.Network; n.id == 0 || w.Message == 0 && w.Busy == 0 {
 		n.s.calendar.note(n.comes(at, as), n, as)
 		return
 	}
@@ -140,13 +140,13 @@ func (n *node) leaves(at float64, as uint64) {
 // have handled it, and no sooner than by the network.
 func (n *node) handled(as uint64) {
 	s := n.s
-	from, to := s.nodes[0].crew.host.tanks[0], n.crew.host.tanks[0]
+	from, to := s.nodes[0].crew.parts[0], n.crew.parts[0]
 	if as == told {
 		from, to = to, from
 	}
-	there := n.comes(s.now, as)
-	from.works(s.m.Network.Message, func() {
-		to.works(s.m.Network.Message, func() { s.calendar.note(max(s.now, there), n, as) })
+	there, core := s.now+s.m.Network.Latency, s.m.Network.Message
+	from.works(core, func() {
+		to.hears(core, func() { s.calendar.note(max(s.now, there), n, as) })
 	})
 }
 
@@ -260,47 +260,65 @@ func (f *fetch) begin() {
 		v.askers = append(v.askers, coming{f.need.From, f})
 		return
 	}
-	f.given()
+	f.asks()
 }
 
-// given has the value go out of the node that gives it, when those before have gone.
-func (f *fetch) given() {
+// asks has the node that gives the value be asked for it.
+func (f *fetch) asks() {
+	s := f.n.s
+	if s.m.Network.Busy == 0 {
+		f.given(s.now + s.m.Network.Latency)
+		return
+	}
+	s.calendar.note(s.now+s.m.Network.Latency, f, asked)
+}
+
+// given has the value go out of the node that gives it from a time on, when those before have gone.
+func (f *fetch) given(at float64) {
 	s := f.n.s
 	w := &s.m.Network
 	giver := s.nodes[f.need.From]
-	start := max(s.now+s.latency(giver), giver.crew.out, giver.crew.bring(s.values[f.need.Datum].of))
+	start := max(at, giver.crew.out, giver.crew.bring(s.values[f.need.Datum].of))
 	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
 	f.still = 1
-	f.handled(giver)
-	s.calendar.note(start+w.Value+s.latency(f.n), f, begins)
+	if core := f.core(); core > 0 {
+		f.still++
+		giver.crew.parts[0].works(core, f.passes)
+	}
+	s.calendar.note(start+w.Value+w.Latency, f, begins)
 }
 
-// handled has a core of a node handle the value, and the message that it comes with.
-func (f *fetch) handled(by *node) {
+// core returns for how long a core of either node handles the value, and the message that it comes with.
+func (f *fetch) core() float64 {
 	w := &f.n.s.m.Network
-	if core := w.Message + w.Core*float64(f.need.Bytes); core > 0 {
-		f.still++
-		by.crew.host.tanks[0].works(core, f.passes)
-	}
+	return w.Message + w.Core*float64(f.need.Bytes)
 }
 
 // What happens to a fetch.
 const (
-	begins = iota // the first of the value comes
+	asked  = iota // the node that gives the value has been asked
+	begins        // the first of the value comes
 	ends          // the last has come
 )
 
 // happens implements [handler].
 func (f *fetch) happens(what uint64) {
-	if what == ends {
+	s, n := f.n.s, f.n
+	w := &s.m.Network
+	switch what {
+	case asked:
+		s.nodes[f.need.From].crew.parts[0].hears(0, func() { f.given(s.now) })
+	case begins:
+		n.crew.in = max(s.now, n.crew.in) + float64(f.need.Bytes)/w.Bandwidth
+		s.calendar.note(n.crew.in, f, ends)
+		if core := f.core(); core > 0 || w.Busy > 0 {
+			f.still++
+			n.crew.parts[0].hears(core, f.passes)
+		}
+	case ends:
 		f.passes()
-		return
 	}
-	n := f.n
-	n.crew.in = max(n.s.now, n.crew.in) + float64(f.need.Bytes)/n.s.m.Network.Bandwidth
-	f.handled(n)
-	n.s.calendar.note(n.crew.in, f, ends)
 }
 
 // passes notes that something is over. After the last the value is there.
@@ -338,7 +356,7 @@ func (f *fetch) passes() {
 		if x.node != n.id {
 			return false
 		}
-		x.by.given()
+		x.by.asks()
 		return true
 	})
 	if f.then != nil {

@@ -1,9 +1,15 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // tank is the cores of a socket, and what runs on them: how fast it gets on depends on how many
 // have something to do.
+//
+// Several nodes may be processes on one computer. Each has its part of the tank: as many cores as it
+// has, which what it does beside its tasks shares with these.
 //
 // What runs is in classes: all of a class are slowed down by the same factor. So a class has a
 // clock, which runs as fast as they get on, and each of them ends at a time by that clock which
@@ -12,14 +18,30 @@ import "math"
 type tank struct {
 	s     *world
 	cores int
-	busy  int // cores that have something to do
+	busy  int // cores that have something to do, or are asked for by several nodes
 	set   float64
 	class []class
-	due   float64 // when it is going to be looked at; +Inf: not
+	// hearers are the parts in which messages wait for a core.
+	hearers []*part
+	due     float64 // when it is going to be looked at; +Inf: not
 }
 
-// class is calls with one ratio of the times with and without neighbours.
+// part is the cores of a tank that a node has at most at a time.
+type part struct {
+	*tank
+	own   int // cores
+	runs  int
+	tells int      // of these, messages that are handled
+	waits []func() // messages that wait for a core
+	wait  uint64   // how often some have begun to wait
+}
+
+// full reports whether who comes now has to share a core.
+func (p *part) full() bool { return p.runs >= p.own || p.busy >= p.cores }
+
+// class is calls of a node with one ratio of the times with and without neighbours.
 type class struct {
+	of    *part
 	ratio float64
 	clock float64 // seconds that a task would have got on that has the socket to itself
 	rate  float64 // of the clock, in seconds a second
@@ -30,7 +52,6 @@ type class struct {
 type run struct {
 	end   float64 // by the clock of its class
 	seq   uint64  // which of several that end at once does so first
-	tank  *tank
 	class int
 	place int // in the heap
 	done  func(*run)
@@ -47,25 +68,28 @@ func newTank(s *world, cores int) *tank { return &tank{s: s, cores: cores, due: 
 const quantum = 1.0 / 64
 
 // classOf returns the class of calls with about that ratio.
-func (t *tank) classOf(ratio float64) int {
+func (p *part) classOf(ratio float64) int {
 	ratio = math.Round(ratio/quantum) * quantum
-	for i := range t.class {
-		if t.class[i].ratio == ratio {
+	for i := range p.class {
+		if c := &p.class[i]; c.of == p && c.ratio == ratio {
 			return i
 		}
 	}
-	t.class = append(t.class, class{ratio: ratio, rate: t.rate(ratio)})
-	return len(t.class) - 1
+	p.class = append(p.class, class{of: p, ratio: ratio})
+	return len(p.class) - 1
 }
 
-// rate returns how fast calls of a ratio get on now.
-func (t *tank) rate(ratio float64) float64 {
-	r := 1.0
-	if t.cores > 1 && t.busy > 1 {
-		r = 1 / (1 + (ratio-1)*float64(min(t.busy, t.cores)-1)/float64(t.cores-1))
+// speed returns how fast the calls of a class get on now.
+func (c *class) speed() float64 {
+	p, r := c.of, 1.0
+	if p.cores > 1 && p.busy > 1 {
+		r = 1 / (1 + (c.ratio-1)*float64(min(p.busy, p.cores)-1)/float64(p.cores-1))
 	}
-	if t.busy > t.cores { // they take turns
-		r *= float64(t.cores) / float64(t.busy)
+	if p.busy > p.cores { // they take turns
+		r *= float64(p.cores) / float64(p.busy)
+	}
+	if p.runs > p.own { // those of the node do
+		r *= float64(p.own) / float64(p.runs)
 	}
 	return r
 }
@@ -83,29 +107,77 @@ func (t *tank) advance() {
 	}
 }
 
-// works has a core do something else for so many seconds, and then something happen.
-func (t *tank) works(seconds float64, then func()) {
-	t.begin(&run{done: func(*run) { then() }}, 1, seconds)
+// works has a core handle a message for so many seconds, and then something happen.
+func (p *part) works(seconds float64, then func()) {
+	if seconds == 0 {
+		then()
+		return
+	}
+	p.tells++
+	p.begin(&run{done: func(*run) {
+		p.tells--
+		then()
+	}}, 1, seconds)
+}
+
+// hears has a core handle a message that comes. If all compute, it waits until one has nothing to do,
+// or the system takes one from its task. What comes while others are handled is handled with these.
+func (p *part) hears(seconds float64, then func()) {
+	busy := p.s.m.Network.Busy
+	if busy == 0 || p.tells > 0 || !p.full() {
+		p.works(seconds, then)
+		return
+	}
+	p.waits = append(p.waits, func() { p.works(seconds, then) })
+	if len(p.waits) == 1 {
+		p.wait++
+		p.hearers = append(p.hearers, p)
+		p.s.calendar.note(p.s.now+busy, p, p.wait)
+	}
+}
+
+// happens implements [handler]: the system takes a core from a task, if messages still wait.
+func (p *part) happens(wait uint64) {
+	if wait == p.wait && len(p.waits) > 0 {
+		p.hearers = slices.DeleteFunc(p.hearers, func(o *part) bool { return o == p })
+		p.handle()
+	}
+}
+
+// handle has what waits for a core handled.
+func (p *part) handle() {
+	waits := p.waits
+	p.waits = nil
+	for _, f := range waits {
+		f()
+	}
 }
 
 // begin has something run that takes so many seconds if it has the socket to itself.
-func (t *tank) begin(r *run, ratio, seconds float64) {
-	t.advance()
-	t.s.began++
-	r.tank, r.class, r.seq = t, t.classOf(ratio), t.s.began
-	c := &t.class[r.class]
+func (p *part) begin(r *run, ratio, seconds float64) {
+	p.advance()
+	p.s.began++
+	r.class, r.seq = p.classOf(ratio), p.s.began
+	c := &p.class[r.class]
 	r.end = c.clock + seconds
 	c.push(r)
-	t.changed(1)
+	p.changed(1)
 }
 
-// changed notes that so many more cores have something to do.
-func (t *tank) changed(by int) {
-	t.busy += by
+// changed notes that the node has so many more things to do.
+func (p *part) changed(by int) {
+	before := min(p.runs, p.own)
+	p.runs += by
+	p.busy += min(p.runs, p.own) - before
+	p.settle()
+}
+
+// settle sets how fast what runs gets on, and when it is looked at.
+func (t *tank) settle() {
 	next := math.Inf(1)
 	for i := range t.class {
 		c := &t.class[i]
-		c.rate = t.rate(c.ratio)
+		c.rate = c.speed()
 		if len(c.runs) > 0 {
 			next = min(next, t.s.now+max(c.runs[0].end-c.clock, 0)/c.rate)
 		}
@@ -143,11 +215,19 @@ func (t *tank) happens(due uint64) {
 		if first == nil {
 			break
 		}
-		t.class[first.class].remove(first.place)
-		t.changed(-1)
+		c := &t.class[first.class]
+		c.remove(first.place)
+		c.of.changed(-1)
 		first.done(first)
 	}
-	t.changed(0)
+	t.settle()
+	for i := 0; i < len(t.hearers); i++ {
+		if p := t.hearers[i]; !p.full() {
+			t.hearers = slices.Delete(t.hearers, i, i+1)
+			i--
+			p.handle()
+		}
+	}
 }
 
 func (r *run) before(o *run) bool { return r.end < o.end || r.end == o.end && r.seq < o.seq }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/kernels"
@@ -33,6 +33,10 @@ type NoFetchError struct{ From, To string }
 func (e *NoFetchError) Error() string {
 	return fmt.Sprintf("calibrate: node %s has fetched nothing from %s", e.To, e.From)
 }
+
+// DriverPart is what a driver does about a task, in seconds. It is what cluster.Driver takes over HTTP,
+// 3 µs for a task, in equal parts: docs/internals/measurements.md. It is not measured anew.
+const DriverPart = 1e-6
 
 const (
 	largeTile = 512 // 2 MiB: what la takes for large matrices
@@ -113,7 +117,7 @@ func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, n
 }
 
 // on returns a matrix that one of some nodes owns.
-func on(d *cluster.Driver, owner, nodes, m, n, nb int) (*blocked.Matrix[float64], error) {
+func on(d exec.Runtime, owner, nodes, m, n, nb int) (*blocked.Matrix[float64], error) {
 	a, err := blocked.Distributed[float64](d, blocked.Full, m, n, nb)
 	if err != nil {
 		return nil, err
@@ -154,7 +158,7 @@ type Agents struct {
 // Cluster makes m, a machine that [Here] has measured, that of the driver of some agents. Their
 // cores are taken to be as fast as those of m. A description has one link for all nodes: the
 // median of those that were measured.
-func Cluster(m *sim.Machine, x Agents) {
+func Cluster(ctx context.Context, m *sim.Machine, x Agents) error {
 	here, host := m.Kinds[0], ""
 	if x.Together {
 		host = here.Name
@@ -185,25 +189,11 @@ func Cluster(m *sim.Machine, x Agents) {
 	for _, l := range x.Links {
 		latency, bandwidth = append(latency, l.Latency.Median), append(bandwidth, l.Bandwidth.Median)
 	}
-	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth), Busy: x.Load.Latency}
-	// A product takes two messages, its task and its end, of which each takes a core of the node.
-	// Where all nodes share the cores, those of the driver take as long.
-	messages := 2.0
-	if x.Together {
-		messages = 4
+	m.Network = sim.Network{Latency: middle(latency), Bandwidth: middle(bandwidth)}
+	m.Costs.Driver, m.Costs.Give, m.Costs.End = DriverPart, DriverPart, DriverPart
+	workers := x.Workers
+	if !x.Apart {
+		workers = slices.Insert(slices.Clone(workers), 0, x.Own)
 	}
-	alone := math.Inf(1)
-	for _, s := range here.Speeds {
-		if s.Op != "gemm/f64" {
-			continue
-		}
-		for _, p := range s.Points {
-			if p.Size == smallTile && p.Work == 2*smallTile*smallTile*smallTile {
-				alone = min(alone, p.All)
-			}
-		}
-	}
-	m.Network.Message = max(x.Load.Product-alone, 0) / messages
-	// A tile comes with a message.
-	m.Network.Core = max(x.Load.Byte-m.Network.Message/(8*largeTile*largeTile), 0)
+	return x.Load.fit(ctx, m, workers)
 }

@@ -28,7 +28,7 @@ func TestLinks(t *testing.T) {
 			o.Owner, o.Stay, o.Copies = true, true, cluster.Copies{Off: true}
 		}
 	}).Driver
-	names := d.Nodes()
+	names, began := d.Nodes(), time.Now()
 	links, err := Links(ctx, d, names, time.Microsecond)
 	if err != nil {
 		t.Fatal(err)
@@ -50,34 +50,37 @@ func TestLinks(t *testing.T) {
 	}
 	// Each of 32 tiles comes once a turn, and then the one tile by which they are multiplied is there.
 	came := fetched(d, names[0], names[1]).Values
-	product, byte, err := multiplies(ctx, d, names, 16, math.Inf(1), time.Microsecond)
-	if err != nil {
+	var x products
+	b := bed{Runtime: d, workers: []int{1, 1, 1}, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds}
+	if err := x.measure(ctx, b, 16, math.Inf(1)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*(warmUps+fewest)); got != want || product <= 0 || byte < 0 {
-		t.Errorf("%s has fetched %d tiles from %s, want %d; a product takes %g s, and a byte %g s", names[1], got, names[0], want, product, byte)
+	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*rounds); got != want || len(x.near) != rounds-warmUps || x.near[0] <= 0 || len(x.more) != rounds-warmUps {
+		t.Errorf("%s has fetched %d tiles from %s, want %d; products take %v", names[1], got, names[0], want, x)
 	}
 }
 
 // TestCluster: the machine of a cluster has all nodes, their cores, and one link, and can be
 // written and read.
 func TestCluster(t *testing.T) {
-	links := []Link{{Latency: Spread{1, 3}, Bandwidth: Spread{9, 4}}, {Latency: Spread{1, 2}, Bandwidth: Spread{9, 5}}, {Latency: Spread{1, 4}, Bandwidth: Spread{9, 6}}}
+	links := []Link{{Latency: Spread{1, 3}, Bandwidth: Spread{9e9, 4e9}}, {Latency: Spread{1, 2}, Bandwidth: Spread{9e9, 5e9}}, {Latency: Spread{1, 4}, Bandwidth: Spread{9e9, 6e9}}}
 	for _, c := range []struct {
 		x     Agents
 		nodes []sim.Nodes
 		net   sim.Network
 	}{
-		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links, Load: Load{Byte: 0.2 + 2.0/(8*512*512), Product: 9}},
-			[]sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 worker", Count: 2, Host: "here"}}, sim.Network{Latency: 3, Bandwidth: 5, Core: 0.2, Message: 2}},
-		{Agents{Workers: []int{2, 2, 8, 2}, Own: 2, Links: links, Load: Load{Product: 9}},
-			[]sim.Nodes{{Kind: "here", Count: 1}, {Kind: "here", Count: 2}, {Kind: "8 workers", Count: 1}, {Kind: "here", Count: 1}}, sim.Network{Latency: 3, Bandwidth: 5, Message: 4}},
+		{Agents{Workers: []int{1, 1}, Own: 1, Apart: true, Together: true, Links: links},
+			[]sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 worker", Count: 2, Host: "here"}}, sim.Network{Latency: 3, Bandwidth: 5e9}},
+		{Agents{Workers: []int{2, 2, 8, 2}, Own: 2, Links: links},
+			[]sim.Nodes{{Kind: "here", Count: 1}, {Kind: "here", Count: 2}, {Kind: "8 workers", Count: 1}, {Kind: "here", Count: 1}}, sim.Network{Latency: 3, Bandwidth: 5e9}},
 	} {
 		m := &sim.Machine{Name: "x", Kinds: []sim.Kind{{Name: "here", Sockets: 1, Cores: 2, Rate: 1e9, Speeds: []sim.Speed{
 			{Op: "gemm/f64", Version: "go", Points: []sim.Point{{Size: 256, Work: 2 << 24, Alone: 2, All: 3}, {Size: 256, Work: 1, Alone: 1, All: 1}}},
 			{Op: "gemm/f64", Version: "avx2", Points: []sim.Point{{Size: 256, Work: 2 << 24, Alone: 1, All: 1}, {Size: 512, Work: 2 << 27, Alone: 8, All: 8}}},
 		}}}, Nodes: []sim.Nodes{{Kind: "here", Count: 1}}}
-		Cluster(m, c.x)
+		if err := Cluster(t.Context(), m, c.x); err != nil {
+			t.Fatal(err)
+		}
 		if !slices.Equal(m.Nodes, c.nodes) || m.Network != c.net || m.Apart != c.x.Apart {
 			t.Errorf("%+v: %+v", c.x, m)
 		}
@@ -91,6 +94,49 @@ func TestCluster(t *testing.T) {
 		}
 		if got.Count() != 1+len(c.x.Workers) || got.Network != c.net || got.Kinds[0].Tasks() != c.x.Own {
 			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestFit: what is measured on a machine in virtual time gives what messages cost there.
+func TestFit(t *testing.T) {
+	m := &sim.Machine{Apart: true,
+		Kinds:   []sim.Kind{{Name: "two", Cores: 2, Rate: 100e9}, {Name: "one", Cores: 1, Rate: 100e9}},
+		Nodes:   []sim.Nodes{{Kind: "two", Count: 1, Host: "h"}, {Kind: "one", Count: 2, Host: "h"}},
+		Network: sim.Network{Latency: 4e-5, Bandwidth: 5e9}}
+	for _, want := range []sim.Network{{Message: 5e-5, Core: 0.3e-9, Busy: 1e-3}, {Message: 1e-4, Core: 0.2e-9, Busy: 4e-4}, {}} {
+		want.Latency, want.Bandwidth = m.Network.Latency, m.Network.Bandwidth
+		var x Load
+		workers := []int{1, 1}
+		for _, messages := range []bool{false, true} {
+			if m.Network = (sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}); messages {
+				m.Network = want
+			}
+			var p products
+			if err := virtually(m, workers, func(b bed) error { return p.measure(t.Context(), b, largeTile, want.Bandwidth) }); err != nil {
+				t.Fatal(err)
+			}
+			x.Product, x.Byte = middle(p.near)-x.Product, middle(p.more)
+		}
+		number := func() (seconds float64) {
+			if err := virtually(m, workers, func(b bed) error {
+				took, err := interrupts(t.Context(), b)
+				seconds = middle(took)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return seconds
+		}
+		x.Number = number()
+		m.Network = sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}
+		if err := x.fit(t.Context(), m, workers); err != nil {
+			t.Fatal(err)
+		}
+		// Not each wait has a time of its own: some messages come while others are handled.
+		got, took := m.Network, number()
+		if math.Abs(got.Message-want.Message) > 1e-6 || math.Abs(got.Core-want.Core) > 1e-11 || math.Abs(took-x.Number) > 0.1*x.Number {
+			t.Errorf("%+v gives %+v, with which a number takes %g s, want %+v", x, got, took, want)
 		}
 	}
 }

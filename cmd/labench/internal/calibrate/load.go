@@ -8,53 +8,160 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"gonum.org/v1/gonum/blas"
 )
 
-// Load is what cores of nodes that compute spend on messages: with all workers busy, that takes the
-// time of tasks.
+// Load is what messages cost nodes that compute.
 type Load struct {
-	Byte    float64 // seconds, on each of the two nodes, for a byte of a value
-	Product float64 // that a product of tiles of [smallTile] takes in all, told and reported
-	Latency float64 // seconds of a message between nodes that compute, one way
+	Product float64 // seconds more that a product of tiles of [largeTile] takes than in one process
+	Byte    float64 // seconds of a core, on each of the two nodes, for a byte of a value
+	Number  float64 // seconds for which a number is on its way
 }
 
-// smallTile is the size of tiles whose products take about as long as their messages.
-const smallTile = 256
+const (
+	turns  = 6 // in which all that is measured under load is measured, one after the other
+	rounds = warmUps + 2
+)
+
+// bed is nodes that compute, in real or in virtual time.
+type bed struct {
+	exec.Runtime                     // if it keeps values, they are on the nodes
+	workers      []int               // of each node
+	now          func() float64      // seconds
+	flows        func() cluster.Flow // that the nodes have had so far
+	rounds       int
+	each         time.Duration // for which there are more rounds
+}
 
 // Loads measures what messages cost nodes that compute. Links are those that [Links] has measured.
-func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, each time.Duration) (x Load, err error) {
-	slowest := math.Inf(1)
+// Nodes that are processes on this computer, together, compute as fast as so many workers of one
+// process here, but for messages; others as fast as those of the first of them would here.
+func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, together bool, each time.Duration) (x Load, err error) {
+	slowest, all := math.Inf(1), 0
 	for _, l := range links {
 		slowest = min(slowest, l.Bandwidth.Median)
 	}
-	if x.Product, _, err = multiplies(ctx, d, nodes, smallTile, slowest, each); err != nil {
+	began := time.Now()
+	b := bed{Runtime: d, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds, each: each / turns}
+	for _, name := range nodes {
+		b.workers = append(b.workers, workersOf(d, name))
+		all += b.workers[len(b.workers)-1]
+	}
+	b.flows = func() (sum cluster.Flow) {
+		for k := range nodes {
+			f := fetched(d, nodes[(k+len(nodes)-1)%len(nodes)], nodes[k])
+			sum.Values, sum.Took = sum.Values+f.Values, sum.Took+f.Took
+		}
+		return sum
+	}
+	if !together {
+		all = b.workers[0]
+	}
+	local, err := exec.NewLocal(exec.Options{Workers: min(all, exec.DefaultWorkers())})
+	if err != nil {
 		return x, err
 	}
-	if _, x.Byte, err = multiplies(ctx, d, nodes, largeTile, slowest, each); err != nil {
-		return x, err
+	defer func() { err = errors.Join(err, local.Close()) }()
+	one := b
+	one.Runtime, one.workers = local, []int{len(local.Workers())}
+	var there, here products
+	var numbers []float64
+	for range turns {
+		if err := there.measure(ctx, b, largeTile, slowest); err != nil {
+			return x, err
+		}
+		if err := here.measure(ctx, one, largeTile, slowest); err != nil {
+			return x, err
+		}
+		took, err := interrupts(ctx, b)
+		if err != nil {
+			return x, err
+		}
+		if took == nil {
+			return x, &NoFetchError{nodes[0], nodes[1]}
+		}
+		numbers = append(numbers, took...)
 	}
-	x.Latency, err = interrupts(ctx, d, nodes, each)
-	return x, err
+	return Load{middle(there.near) - middle(here.near), max(middle(there.more), 0), middle(numbers)}, nil
+}
+
+// virtually has something done on the nodes of m in virtual time, which have so many workers each.
+func virtually(m *sim.Machine, workers []int, f func(b bed) error) error {
+	s, err := sim.NewCluster(sim.Options{Machine: m, Nodes: cluster.Options{Owner: true, Stay: true}, Record: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f(bed{Runtime: s, workers: workers, now: s.Now, rounds: 1, flows: func() (sum cluster.Flow) {
+		for _, c := range s.Recording().Copies {
+			sum.Values, sum.Took = sum.Values+1, sum.Took+c.End-c.Start
+		}
+		return sum
+	}})
+}
+
+// fit sets what messages cost in m, the machine of nodes that have so many workers each: products and
+// numbers take as long in virtual time as they did.
+func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error) {
+	w := &m.Network
+	product := func(b bed) (float64, error) {
+		var p products
+		err := p.measure(ctx, b, largeTile, w.Bandwidth)
+		return middle(p.near), err
+	}
+	number := func(b bed) (float64, error) {
+		took, err := interrupts(ctx, b)
+		return middle(took), err
+	}
+	virtual := func(f func(b bed) (float64, error)) (took float64) {
+		if err == nil {
+			err = virtually(m, workers, func(b bed) (err error) {
+				took, err = f(b)
+				return err
+			})
+		}
+		return took
+	}
+	// search sets v, at most most, to what makes f take as long as was measured.
+	search := func(v *float64, most, measured float64, f func(b bed) (float64, error)) {
+		for step := most / 2; step > most/5000 && err == nil; step /= 2 {
+			if *v += step; virtual(f) > measured {
+				*v -= step
+			}
+		}
+	}
+	least := virtual(product)
+	for range 2 { // each has a part in the other
+		w.Message = 0
+		search(&w.Message, max(x.Product, 0), least+x.Product, product)
+		// A tile comes with a message.
+		w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0)
+		w.Busy = 0
+		search(&w.Busy, x.Number, x.Number, number)
+	}
+	return err
 }
 
 // numbers is how many numbers each node fetches while it multiplies.
 const numbers = 8
 
 // interrupts has each node fetch numbers from the node before while all multiply tiles of their
-// own, and returns the median, over turns, of half of what a number takes in the mean.
-func interrupts(ctx context.Context, d *cluster.Driver, nodes []string, each time.Duration) (latency float64, err error) {
+// own, and returns what a number takes in the mean, of each round.
+func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 	var all []*blocked.Matrix[float64]
 	defer func() {
 		for _, x := range all {
 			err = errors.Join(err, x.Close())
 		}
 	}()
+	nodes := len(b.workers)
 	matrix := func(owner, m, n, nb int) *blocked.Matrix[float64] {
-		x, failed := on(d, (owner+len(nodes))%len(nodes), len(nodes), m, n, nb)
+		x, failed := on(b.Runtime, (owner+nodes)%nodes, nodes, m, n, nb)
 		if failed != nil {
 			err = errors.Join(err, failed)
 			return nil
@@ -67,8 +174,8 @@ func interrupts(ctx context.Context, d *cluster.Driver, nodes []string, each tim
 		tiles, by, sum *blocked.Matrix[float64]
 	}
 	var parts []part
-	for k := range nodes {
-		m := 4 * largeTile * workersOf(d, nodes[k]) // some products of each worker for each number
+	for k, workers := range b.workers {
+		m := 4 * largeTile * workers // some products of each worker for each number
 		x := part{tiles: matrix(k, m, largeTile, largeTile), by: matrix(k, largeTile, largeTile, largeTile), sum: matrix(k, m, largeTile, largeTile)}
 		for i := range numbers {
 			x.from[i], x.to[i] = matrix(k-1, 1, 1, 1), matrix(k, 1, 1, 1)
@@ -76,53 +183,47 @@ func interrupts(ctx context.Context, d *cluster.Driver, nodes []string, each tim
 		parts = append(parts, x)
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	flows := func() (sum cluster.Flow) {
-		for k := range nodes {
-			f := fetched(d, nodes[(k+len(nodes)-1)%len(nodes)], nodes[k])
-			sum.Values, sum.Took = sum.Values+f.Values, sum.Took+f.Took
-		}
-		return sum
-	}
-	ops := kernels.For[float64](builtin.NewTable())
-	run := func(f func(p *blocked.Program[float64], x part) error) (err error) {
-		job := d.NewJob(ctx)
-		p := blocked.NewProgram(job, ops)
-		for _, x := range parts {
-			err = errors.Join(err, f(p, x))
-		}
-		return errors.Join(err, job.Wait())
-	}
-	var took []float64
 	began := time.Now()
-	for i := 0; i < warmUps+fewest || time.Since(began) < each; i++ {
-		if err := run(func(p *blocked.Program[float64], x part) (err error) {
+	for i := 0; i < b.rounds || time.Since(began) < b.each; i++ {
+		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
 			for _, y := range x.from {
 				err = errors.Join(err, p.Plrnt(y, uint64(i), 0))
 			}
 			return errors.Join(err, p.Plrnt(x.tiles, uint64(i), 0), p.Plrnt(x.by, uint64(i), 0))
 		}); err != nil {
-			return 0, err
+			return nil, err
 		}
-		before := flows()
-		if err := run(func(p *blocked.Program[float64], x part) (err error) {
+		before := b.flows()
+		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
 			for k := range numbers {
 				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.tiles, x.by, 0, x.sum), p.CopyLeading(x.from[k], x.to[k]))
 			}
 			return err
 		}); err != nil {
-			return 0, err
+			return nil, err
 		}
-		if after := flows(); i >= warmUps && after.Values > before.Values {
-			took = append(took, (after.Took-before.Took).Seconds()/float64(after.Values-before.Values)/2)
+		if after := b.flows(); b.counts(i) && after.Values > before.Values {
+			took = append(took, (after.Took-before.Took).Seconds()/float64(after.Values-before.Values))
 		}
 	}
-	if took == nil {
-		return 0, &NoFetchError{nodes[0], nodes[1]}
+	return took, nil
+}
+
+// counts reports whether a round does. The first ones do not, if there are more.
+func (b bed) counts(round int) bool { return round >= min(warmUps, b.rounds-1) }
+
+// run has each part of the nodes do something, and returns how long that takes.
+func run[P any](ctx context.Context, b bed, parts []P, f func(p *blocked.Program[float64], x P) error) (seconds float64, err error) {
+	began := b.now()
+	job := b.NewJob(ctx)
+	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	for _, x := range parts {
+		err = errors.Join(err, f(p, x))
 	}
-	slices.Sort(took)
-	return middle(took), nil
+	err = errors.Join(err, job.Wait())
+	return b.now() - began, err
 }
 
 // workersOf returns how many workers a node has, at least 1.
@@ -135,14 +236,14 @@ func workersOf(d *cluster.Driver, node string) int {
 	return 1
 }
 
-// multiplies has each node multiply tiles of nb×nb: once they come from the node before, and once
-// they are there, in turn. It returns the medians of the seconds of a product whose tiles are there,
-// and of what a byte takes more, at either node.
-func multiplies(ctx context.Context, d *cluster.Driver, nodes []string, nb int, slowest float64, each time.Duration) (product, byte float64, err error) {
-	most := 1
-	for _, name := range nodes {
-		most = max(most, workersOf(d, name))
-	}
+// products is what products of tiles take, in seconds, turn for turn: with tiles that are there, and
+// for a byte of tiles that come from another node more than that, at either node.
+type products struct{ near, more []float64 }
+
+// measure has each node multiply tiles of nb×nb: once they are there, and once they come from the node
+// before, in turn.
+func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) (err error) {
+	nodes, most := len(b.workers), slices.Max(b.workers)
 	// Each worker multiplies so many tiles that the first of them, for which it waits, hardly counts.
 	// A tile is used as often as it takes for the network to be no limit, if cores make 50 GFLOP/s.
 	bytes, flops := float64(8*nb*nb), 2*float64(nb)*float64(nb)*float64(nb)
@@ -153,73 +254,53 @@ func multiplies(ctx context.Context, d *cluster.Driver, nodes []string, nb int, 
 			err = errors.Join(err, x.Close())
 		}
 	}()
-	matrix := func(owner, m int) (*blocked.Matrix[float64], error) {
-		x, err := on(d, owner, len(nodes), nb, m*nb, nb)
-		if err == nil {
-			all = append(all, x)
-		}
-		return x, err
-	}
 	type part struct{ here, there, by, sum *blocked.Matrix[float64] }
 	var parts []part
 	for k := range nodes {
 		var x part
-		m := tiles * workersOf(d, nodes[k])
+		m := tiles * b.workers[k]
 		for _, y := range []struct {
 			at       **blocked.Matrix[float64]
 			owner, m int
-		}{{&x.here, k, m}, {&x.there, (k + len(nodes) - 1) % len(nodes), m}, {&x.by, k, 1}, {&x.sum, k, m}} {
-			if *y.at, err = matrix(y.owner, y.m); err != nil {
-				return 0, 0, err
+		}{{&x.here, k, m}, {&x.there, (k + nodes - 1) % nodes, m}, {&x.by, k, 1}, {&x.sum, k, m}} {
+			if *y.at, err = on(b.Runtime, y.owner, nodes, nb, y.m*nb, nb); err != nil {
+				return err
 			}
+			all = append(all, *y.at)
 		}
 		parts = append(parts, x)
 	}
-	ops := kernels.For[float64](builtin.NewTable())
-	run := func(f func(p *blocked.Program[float64], x part) error) (seconds float64, err error) {
-		began := time.Now()
-		job := d.NewJob(ctx)
-		p := blocked.NewProgram(job, ops)
-		for _, x := range parts {
-			err = errors.Join(err, f(p, x))
-		}
-		err = errors.Join(err, job.Wait())
-		return time.Since(began).Seconds(), err
-	}
 	multiply := func(tiles func(x part) *blocked.Matrix[float64]) (seconds float64, err error) {
-		return run(func(p *blocked.Program[float64], x part) (err error) {
+		return run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
 			for range uses {
 				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.by, tiles(x), 0, x.sum))
 			}
 			return err
 		})
 	}
-	var local, more []float64
 	began := time.Now()
-	for i := 0; i < warmUps+fewest || time.Since(began) < each; i++ {
+	for i := 0; i < b.rounds || time.Since(began) < b.each; i++ {
 		// Tiles are new: nodes that have fetched them do not have them any more.
-		if _, err := run(func(p *blocked.Program[float64], x part) error {
+		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) error {
 			return errors.Join(p.Plrnt(x.here, uint64(i), 0), p.Plrnt(x.there, uint64(i), 0), p.Plrnt(x.by, uint64(i), 0))
 		}); err != nil {
-			return 0, 0, err
+			return err
 		}
 		// In the second turn tiles are packed; those that come have to be.
 		var near float64
 		for range 2 {
 			if near, err = multiply(func(x part) *blocked.Matrix[float64] { return x.here }); err != nil {
-				return 0, 0, err
+				return err
 			}
 		}
 		far, err := multiply(func(x part) *blocked.Matrix[float64] { return x.there })
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		if i >= warmUps {
-			local, more = append(local, near), append(more, far-near)
+		// Each worker has so many tiles come, and as many go.
+		if b.counts(i) {
+			x.near, x.more = append(x.near, near/float64(tiles*uses)), append(x.more, (far-near)/(2*float64(tiles)*bytes))
 		}
 	}
-	slices.Sort(local)
-	slices.Sort(more)
-	// Each worker has so many tiles come, and as many go.
-	return middle(local) / float64(tiles*uses), max(middle(more), 0) / (2 * float64(tiles) * bytes), nil
+	return nil
 }
