@@ -17,14 +17,17 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/builtin"
 )
 
 // machineFlags is the command line of labench machine.
 type machineFlags struct {
 	types   []string
 	sizes   string
+	devices string
 	workers int
 	each    time.Duration
 	cluster clusterFlags
@@ -39,9 +42,13 @@ func newMachineCommand(a *app) *cobra.Command {
 long the tile operations take on one core alone and on all at once, out of the
 cache and from memory, and what a task costs beside.
 
+With --devices accelerators, too: their versions of the operations, and copies
+to them and back. FILE then plans for runs with the same --devices.
+
 With --cluster the links between the nodes, too: nodes fetch tiles from one
 another. FILE then describes all nodes, their cores as fast as those here.`,
 		Example: `  labench machine here.toml
+  labench machine gpu.toml --devices auto
   labench machine two.toml --cluster local:2
   labench machine nodes.toml --cluster 10.0.0.1:7400 --certs certs/laptop`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -59,6 +66,7 @@ another. FILE then describes all nodes, their cores as fast as those here.`,
 	fl.StringSliceVar(&f.types, "type", []string{"f64"}, "element types: "+strings.Join(bench.Types(), ", "))
 	fl.StringVar(&f.sizes, "nb", "", "tile sizes, as in 64,128,256 (default 32 to 512)")
 	fl.IntVar(&f.workers, "workers", 0, "workers (default one per core)")
+	fl.StringVar(&f.devices, "devices", "none", "accelerators to measure: "+deviceWords)
 	fl.DurationVar(&f.each, "each", 150*time.Millisecond, "time for each program and tile size")
 	c := &f.cluster
 	fl.StringSliceVar(&c.words, "cluster", nil, "measure links between nodes: local:N starts N agents here; slurm, a TOML file that lists agents, or addresses of some")
@@ -84,10 +92,14 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 	if f.workers < 0 || f.each <= 0 {
 		errs.note(fmt.Errorf("--workers is %d and --each %v, want at least 0, and some time", f.workers, f.each))
 	}
+	errs.note(requestDevices(f.devices))
 	errs.target("machine", file)
 	errs.note(f.cluster.check("", given))
 	if f.cluster.overMPI {
 		errs.note(errors.New("--cluster mpi: links between ranks are not measured"))
+	}
+	if f.cluster.asked() && f.devices != "none" {
+		errs.note(errors.New("--devices is of this machine alone, not with --cluster"))
 	}
 	if len(errs) > 0 {
 		return usage(joinLine(errs))
@@ -107,6 +119,9 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		return err
 	}
 	line.clear()
+	if m.Kinds[0].Devices, err = a.measureDevices(ctx, f, o); err != nil {
+		return err
+	}
 	if l, ok := watch.Stop(); ok && l.Disturbs(m.Kinds[0].Cores) {
 		a.warn(capital(l.String()) + " meanwhile, and what they took is in the times. Stop what else runs and measure again.")
 		m.Source += ", " + l.String() + " meanwhile"
@@ -119,6 +134,29 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		fmt.Fprintf(a.out, "while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most\n", 1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)
 	}
 	return writeWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
+}
+
+// measureDevices measures the accelerators that are asked for, and prints what their links are like.
+func (a *app) measureDevices(ctx context.Context, f *machineFlags, o calibrate.Options) (found []sim.Device, err error) {
+	a.warnNoDevice(f.devices)
+	all, err := builtin.OpenAccelerators(f.devices)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, x := range all {
+			err = errors.Join(err, x.Close())
+		}
+	}()
+	if found, err = calibrate.Devices(ctx, o, all); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		d := &found[i]
+		fmt.Fprint(a.out, wrapped(fmt.Sprintf("device %s: ", d.Name), fmt.Sprintf("%s for tiles; to it %.1f µs for a copy and %.2f GB/s, back %.1f µs and %.2f GB/s; %.1f µs for a launch",
+			bench.Bytes(float64(d.Memory)), 1e6*d.Latency, d.Bandwidth/1e9, 1e6*d.BackLatency, d.BackBandwidth/1e9, 1e6*d.Launch)))
+	}
+	return found, nil
 }
 
 // measureLinks measures the links between the nodes of a cluster, and prints them.

@@ -182,7 +182,7 @@ func (w wish) options(m *sim.Machine) (sim.Options, error) {
 	if w.nodes > 0 {
 		x.Take(w.nodes)
 	}
-	o := sim.Options{Machine: &x, Nodes: cluster.Options{Owner: true}}
+	o := sim.Options{Machine: &x, Policy: x.Scheduling(dispatch.Priority), Nodes: cluster.Options{Owner: true}}
 	if w.sched == "" || w.sched == "owner" {
 		if w.sched != "" && x.Count() == 1 {
 			return o, errors.New("--sched owner is for several nodes")

@@ -73,6 +73,9 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 	if t.DevicesIn > 0 {
 		waits += ", or for copies to a device"
 	}
+	if x.Rows == 0 {
+		waits = "while their tasks waited for copies to a device"
+	}
 	for _, c := range []struct {
 		seconds float64
 		why     string
@@ -90,7 +93,7 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 		say("path", "%s in %s that follow one another: no number of workers takes less", brief(inSeconds(x.Path)), count(x.Steps, "task"))
 	}
 	if t.DevicesIn > 0 {
-		say("devices", "%s copied there and %s back", in(t.DevicesIn), in(t.DevicesOut))
+		say("devices", "%s there; %s copied to them and %s back", count(t.OnDevices, "task"), in(t.DevicesIn), in(t.DevicesOut))
 	}
 	if x.Rows == 0 {
 		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))

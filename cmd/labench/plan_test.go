@@ -84,4 +84,20 @@ driver = 1e-6
 			t.Errorf("%s: %v", f, err)
 		}
 	}
+
+	// Runs with accelerators go by eft, and so do plans.
+	write("1", "")
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString("[[kind.device]]\nname = \"d\"\nrate = 1e12\nbandwidth = 1e10\n")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs = labench(t, "plan", "cholesky", "-n", "1000", "--nb", "250", "--machine", file, "--json")
+	x = bench.Prediction{}
+	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 || x.Sched != "eft" || x.Sum().OnDevices == 0 {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
 }

@@ -61,6 +61,17 @@ func (k *Kind) each() iter.Seq[*Device] {
 // target returns what a device is to versions.
 func (d *Device) target() *versions.Target { return &versions.Target{Kind: "cuda", Ops: d.Ops} }
 
+// brings returns the seconds that a copy of so many bytes to the device takes, and backs of one to the
+// host.
+func (d *Device) brings(bytes int64) float64 { return d.Latency + float64(bytes)/d.Bandwidth }
+
+func (d *Device) backs(bytes int64) float64 {
+	if d.BackBandwidth == 0 {
+		return d.brings(bytes)
+	}
+	return d.BackLatency + float64(bytes)/d.BackBandwidth
+}
+
 // addDevices gives a crew the devices of its kind.
 func (c *crew) addDevices() {
 	for d := range c.kind.each() {
@@ -144,11 +155,15 @@ func sizeOfAll(t *graph.Task) (bytes int64) {
 	return bytes
 }
 
-// dataOf yields the data of a task, each once, with its modes.
+// dataOf yields the data of a task that go to a device, each once, with its modes. Pivots, say, stay with
+// the host: they are no matrices.
 func dataOf(t *graph.Task) iter.Seq2[*graph.Datum, graph.Mode] {
 	return func(yield func(*graph.Datum, graph.Mode) bool) {
 		for i := range t.Len() {
 			o := t.Operand(i)
+			if _, goes := o.Datum.Value.(versions.Stored); !goes && o.Datum.Value != nil {
+				continue
+			}
 			mode, again := o.Mode, false
 			for k := range t.Len() {
 				if p := t.Operand(k); k != i && p.Datum == o.Datum {
@@ -241,6 +256,7 @@ func (x *device) happens(what uint64) {
 	case returned:
 		f := *x.now
 		x.now = nil
+		c.tally.OnDevices++
 		c.concludes(f, x.worker)
 		c.rouse()
 		x.fill()
@@ -410,7 +426,7 @@ func (x *device) gets(d *graph.Datum, mode graph.Mode, then float64) float64 {
 func (x *device) copies(d *graph.Datum, then float64) float64 {
 	c := x.crew
 	start := max(then, x.in)
-	x.in = start + x.kind.Latency + float64(d.Bytes)/x.kind.Bandwidth
+	x.in = start + x.kind.brings(d.Bytes)
 	c.tally.DevicesIn += d.Bytes
 	c.recordCopy(x, d, start, x.in, false)
 	return x.memory.put(d, x.in).there
@@ -457,7 +473,7 @@ func (c *crew) bring(d *graph.Datum) float64 {
 		return c.where.back[d]
 	}
 	start := max(c.s.now, x.out)
-	x.out = start + x.kind.Latency + float64(d.Bytes)/x.kind.Bandwidth
+	x.out = start + x.kind.backs(d.Bytes)
 	c.tally.DevicesOut += d.Bytes
 	c.recordCopy(x, d, start, x.out, true)
 	c.where.both(d, x.out)
@@ -511,10 +527,10 @@ func (c *crew) moving(t *graph.Task, to *device) (seconds float64) {
 			continue
 		}
 		if x := c.where.on(d); x != nil && x != to {
-			seconds += x.kind.Latency + float64(d.Bytes)/x.kind.Bandwidth
+			seconds += x.kind.backs(d.Bytes)
 		}
 		if to != nil && to.memory.of[d] == nil {
-			seconds += to.kind.Latency + float64(d.Bytes)/to.kind.Bandwidth
+			seconds += to.kind.brings(d.Bytes)
 		}
 	}
 	return seconds

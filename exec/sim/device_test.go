@@ -16,6 +16,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
+// tile is a value that devices may have a copy of.
+type tile struct{ _ int }
+
+func (*tile) Memory() versions.Memory { return versions.Memory{} }
+
 // ops of which versions run on cores, on devices, and on both.
 var (
 	onCores   = op
@@ -61,7 +66,7 @@ func runOn(t *testing.T, o sim.Options, specs ...graph.Spec) (*sim.Prediction, *
 }
 
 func sized(name string, bytes int64) *graph.Datum {
-	return &graph.Datum{Name: name, Bytes: bytes, Value: new(int)}
+	return &graph.Datum{Name: name, Bytes: bytes, Value: new(tile)}
 }
 
 func spec(o *versions.Op, units float64, operands ...graph.Operand) graph.Spec {

@@ -1,11 +1,14 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -91,9 +94,12 @@ type Device struct {
 	Rate   float64 `toml:"rate,omitempty"` // as that of a Kind, like Speeds
 	Speeds []Speed `toml:"speed,omitempty"`
 	Launch float64 `toml:"launch,omitempty"` // seconds until a task begins
-	// Latency and Bandwidth are those of the link: seconds of a copy, and bytes a second each way.
+	// Latency and Bandwidth are those of the link to it: seconds of a copy, and bytes a second.
 	Latency   float64 `toml:"latency,omitempty"`
 	Bandwidth float64 `toml:"bandwidth"`
+	// BackLatency and BackBandwidth are the same of copies to the host; both 0: as there.
+	BackLatency   float64 `toml:"back_latency,omitempty"`
+	BackBandwidth float64 `toml:"back_bandwidth,omitempty"`
 	// Returns has all that a task reads copied to the device for it, and what it has written back,
 	// before the next one: nothing stays there.
 	Returns bool `toml:"returns,omitempty"`
@@ -205,20 +211,22 @@ func (m *Machine) Validate() error {
 		name := fmt.Sprintf("kind %q", k.Name)
 		check(k.Name != "", "kind %d has no name", i)
 		check(!slices.ContainsFunc(m.Kinds[:i], func(x Kind) bool { return x.Name == k.Name }), "%s is there twice", name)
-		check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && k.cores() <= 1<<14 && k.Tasks() <= 1<<14, "%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name, k.Sockets, k.Cores, k.Workers, 1<<14)
+		check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && max(k.Sockets, k.Cores) <= 1<<14 && k.cores() <= 1<<14 && k.Tasks() <= 1<<14, "%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name, k.Sockets, k.Cores, k.Workers, 1<<14)
 		check(k.Memory >= 0 && k.Cache >= 0, "%s: memory is %d and cache %d, want at least 0", name, k.Memory, k.Cache)
-		check(k.Rate >= 0, "%s: rate is %g, want at least 0", name, k.Rate)
+		check(sound(k.Rate), "%s: rate is %g, want at least 0", name, k.Rate)
 		check(k.Rate > 0 || len(k.Speeds) > 0, "%s has neither speeds nor a rate", name)
 		for n := range k.Speeds {
 			k.Speeds[n].check(name, check)
 		}
-		check(k.accelerators() <= 56, "%s has %d devices, want at most 56", name, k.accelerators()) // locations are bits
+		devices := 0
 		for n := range k.Devices {
 			k.Devices[n].check(name, check)
+			devices += min(max(k.Devices[n].Count, 1), 57)
 		}
+		check(devices <= 56, "%s has more than 56 devices", name) // locations are bits
 	}
 	check(len(m.Nodes) > 0, "there are no nodes")
-	total := 0
+	total, workers := 0, 0
 	above := map[string]int{}
 	for i, g := range m.Nodes {
 		if n := above[g.Below]; g.Below != "" {
@@ -229,16 +237,21 @@ func (m *Machine) Validate() error {
 			check(above[g.Name] == 0, "two groups of nodes are called %q", g.Name)
 			above[g.Name] = g.Count
 		}
-		check(m.kind(g.Kind) != nil, "nodes of kind %q, which there is not", g.Kind)
-		check(g.Count >= 1 && g.Count <= 1<<20, "%d nodes of kind %q, want at least 1", g.Count, g.Kind)
-		total += g.Count
+		k := m.kind(g.Kind)
+		check(k != nil, "nodes of kind %q, which there is not", g.Kind)
+		check(g.Count >= 1 && g.Count <= mostNodes, "%d nodes of kind %q, want 1 to %d", g.Count, g.Kind, mostNodes)
+		if total += min(max(g.Count, 0), 2*mostNodes); k != nil {
+			workers += min(max(g.Count, 0), 2*mostNodes) * min(k.Tasks(), mostWorkers)
+		}
 	}
+	check(total <= mostNodes && workers <= mostWorkers, "%d nodes with %d workers, want at most %d and %d", total, workers, mostNodes, mostWorkers)
 	c := &m.Costs
-	check(min(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node) >= 0, "costs are less than 0")
+	check(sound(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node), "costs: %+v, want all at least 0", *c)
 	if w := &m.Network; total > 1 {
-		check(min(w.Latency, w.Busy, w.Value, w.Message, w.Core) >= 0, "network: latency is %g, busy %g, value %g, message %g and core %g, want at least 0", w.Latency, w.Busy, w.Value, w.Message, w.Core)
-		check(w.Bandwidth > 0, "network: bandwidth is %g; %d nodes need some, in bytes a second", w.Bandwidth, total)
+		check(sound(w.Latency, w.Busy, w.Value, w.Message, w.Core), "network: latency is %g, busy %g, value %g, message %g and core %g, want at least 0", w.Latency, w.Busy, w.Value, w.Message, w.Core)
+		check(w.Bandwidth > 0 && sound(w.Bandwidth), "network: bandwidth is %g; %d nodes need some, in bytes a second", w.Bandwidth, total)
 	}
+	check(m.Noise.Seed <= math.MaxInt64, "noise: seed is %d, want at most %d", m.Noise.Seed, int64(math.MaxInt64)) // as TOML has it
 	check(m.Noise.Spread >= 0 && m.Noise.Spread <= 1, "noise: spread is %g, want 0 to 1", m.Noise.Spread)
 	if bad != nil {
 		return &MachineError{bad}
@@ -246,11 +259,22 @@ func (m *Machine) Validate() error {
 	return nil
 }
 
+// The largest machine that is not a slip of the keyboard.
+const (
+	mostNodes   = 1 << 17
+	mostWorkers = 1 << 20
+)
+
+// sound reports whether numbers are finite, and not less than 0.
+func sound(all ...float64) bool {
+	return !slices.ContainsFunc(all, func(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) })
+}
+
 func (s *Speed) check(kind string, check func(ok bool, format string, args ...any)) {
 	name := fmt.Sprintf("%s, %s %s", kind, s.Op, s.Version)
 	check(s.Op != "" && len(s.Points) > 0, "%s: a speed has no op, or no points", name)
 	for _, p := range s.Points {
-		check(p.Size >= 0 && p.Work > 0 && p.Alone > 0 && p.All > 0 && p.Far >= 0, "%s: a point of size %d, work %g and %g, %g and %g s, want all more than 0", name, p.Size, p.Work, p.Alone, p.All, p.Far)
+		check(p.Size >= 0 && min(p.Work, p.Alone, p.All) > 0 && sound(p.Work, p.Alone, p.All, p.Far), "%s: a point of size %d, work %g and %g, %g and %g s, want all more than 0", name, p.Size, p.Work, p.Alone, p.All, p.Far)
 	}
 }
 
@@ -258,8 +282,9 @@ func (d *Device) check(kind string, check func(ok bool, format string, args ...a
 	name := fmt.Sprintf("%s, device %q", kind, d.Name)
 	check(d.Name != "", "%s: a device has no name", kind)
 	check(d.Count >= 0 && d.Memory >= 0, "%s: count is %d and memory %d, want at least 0", name, d.Count, d.Memory)
-	check(min(d.Rate, d.Launch, d.Latency) >= 0, "%s: rate is %g, launch %g and latency %g, want at least 0", name, d.Rate, d.Launch, d.Latency)
-	check(d.Bandwidth > 0, "%s: bandwidth is %g, want more than 0 bytes a second", name, d.Bandwidth)
+	check(sound(d.Rate, d.Launch, d.Latency, d.BackLatency, d.BackBandwidth), "%s: rate is %g, launch %g, latency %g, back_latency %g and back_bandwidth %g, want at least 0", name, d.Rate, d.Launch, d.Latency, d.BackLatency, d.BackBandwidth)
+	check(d.BackBandwidth > 0 || d.BackLatency == 0, "%s: back_latency is %g, and there is no back_bandwidth", name, d.BackLatency)
+	check(d.Bandwidth > 0 && sound(d.Bandwidth), "%s: bandwidth is %g, want more than 0 bytes a second", name, d.Bandwidth)
 	check(d.Rate > 0 || len(d.Speeds) > 0, "%s has neither speeds nor a rate", name)
 	for n := range d.Speeds {
 		d.Speeds[n].check(name, check)
@@ -298,6 +323,15 @@ func (m *Machine) Count() (n int) {
 		n += g.Count
 	}
 	return n
+}
+
+// Scheduling returns the policy that one stands for on the machine: the zero one, where nodes have
+// devices, for dispatch.EarliestFinish, as in runs with accelerators.
+func (m *Machine) Scheduling(p dispatch.Kind) dispatch.Kind {
+	if slices.ContainsFunc(m.Nodes, func(g Nodes) bool { k := m.kind(g.Kind); return k != nil && len(k.Devices) > 0 }) {
+		return cmp.Or(p, dispatch.EarliestFinish)
+	}
+	return p
 }
 
 // sockets returns the number of sockets, cores that of all cores.

@@ -22,6 +22,7 @@ func (p *Prediction) Sum() (sum Tally) {
 		sum.Far += t.Far
 		sum.In += t.In
 		sum.Out += t.Out
+		sum.OnDevices += t.OnDevices
 		sum.DevicesIn += t.DevicesIn
 		sum.DevicesOut += t.DevicesOut
 		sum.Peak = max(sum.Peak, t.Peak)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -185,6 +186,10 @@ func (s *world) step() bool {
 		return false
 	}
 	at, what := s.calendar.next()
+	if !(at <= mostSeconds) {
+		s.fail(errLong)
+		return false
+	}
 	s.now = max(s.now, at)
 	what.of.happens(what.arg)
 	return true
@@ -192,6 +197,12 @@ func (s *world) step() bool {
 
 // errStuck says that tasks are left that nothing will make ready.
 var errStuck = errors.New("sim: nothing happens any more, and tasks are left")
+
+// errLong says that a time.Duration does not hold the time.
+var errLong = fmt.Errorf("sim: that takes more than %g s", mostSeconds)
+
+// mostSeconds is 285 years.
+const mostSeconds = 9e9
 
 // costs are the [dispatch.Costs] of a crew.
 type costs struct {

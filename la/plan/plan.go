@@ -21,12 +21,15 @@ type Runtime interface {
 // Run executes a program in virtual time, on an engine with tiles of nb×nb, 0: as la chooses
 // them, and returns what it has cost. The program must not look at elements of results: nothing
 // is computed. Matrices that it makes need no elements either: memory that nobody writes is not
-// taken from the system.
+// taken from the system. Without a policy in opt tasks go by [sim.Machine.Scheduling].
 //
 // The error is the program's, or a *sim.MachineError.
 func Run(ctx context.Context, opt sim.Options, nb int, program func(ctx context.Context, rt Runtime, e *la.Engine) error) (p *sim.Prediction, err error) {
 	if err := opt.Machine.Validate(); err != nil {
 		return nil, err
+	}
+	if opt.NewPolicy == nil {
+		opt.Policy = opt.Machine.Scheduling(opt.Policy)
 	}
 	var rt Runtime
 	if opt.Machine.Count() > 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -76,6 +77,12 @@ func TestErrors(t *testing.T) {
 		t.Errorf("no machine: %v", err)
 	}
 	m := &sim.Machine{Kinds: []sim.Kind{{Name: "x", Cores: 1, Rate: 1}}, Nodes: []sim.Nodes{{Kind: "x", Count: 1}}}
+	m.Kinds[0].Rate = 1e-8
+	if _, err := plan.Run(context.Background(), sim.Options{Machine: m}, 50, func(ctx context.Context, _ plan.Runtime, e *la.Engine) error {
+		return la.NewCholesky[float64](e).FactorizeContext(ctx, la.Symmetric[float64]{Uplo: blas.Upper, N: 100, Stride: 100, Data: make([]float64, 100*100)})
+	}); err == nil || !strings.Contains(err.Error(), "that takes more than") {
+		t.Errorf("longer than time: %v", err)
+	}
 	why := errors.New("why")
 	if _, err := plan.Run(context.Background(), sim.Options{Machine: m}, 0, func(context.Context, plan.Runtime, *la.Engine) error { return why }); !errors.Is(err, why) {
 		t.Errorf("a program that fails: %v", err)

@@ -51,7 +51,7 @@ func Parse(file string, data []byte) (*sim.Machine, error) {
 	m := &sim.Machine{}
 	meta, err := toml.Decode(string(data), m)
 	if err != nil {
-		e := &FileError{file, 0, err.Error()}
+		e := &FileError{file, 0, strings.TrimPrefix(err.Error(), "toml: ")}
 		if at := (toml.ParseError{}); errors.As(err, &at) {
 			e.Line, e.Reason = at.Position.Line, at.Message
 		}

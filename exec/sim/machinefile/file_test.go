@@ -41,6 +41,15 @@ func TestParse(t *testing.T) {
 		{"2e-5]]", "0]]", "want all more than 0"},
 		{"kind = \"x\"", "kind = \"y\"", "nodes of kind \"y\""},
 		{"bandwidth = 1e9", "bandwidth = 0", "bandwidth is 0; "},
+		{"bandwidth = 1e9", "bandwidth = inf", "bandwidth is +Inf"},
+		{"rate = 1e9", "rate = nan", "rate is NaN"},
+		{"rate = 1e9", "rate = inf", "rate is +Inf"},
+		{"latency = 1e-6", "latency = -1", "latency is -1"},
+		{"cores = 4", "cores = 4611686018427387904\nsockets = 4", "at most 16384"},
+		{"count = 2", "count = 1000000", "1000000 nodes"},
+		{"[network]", "[noise]\nseed = -1\n[network]", "seed is"},
+		{"[network]", "[costs]\ntask = nan\n[network]", "Task:NaN"},
+		{valid, "", "no kind"},
 	} {
 		_, err := Parse("x", []byte(strings.Replace(valid, c.from, c.to, 1)))
 		if e := (*FileError)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {

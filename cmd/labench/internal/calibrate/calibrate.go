@@ -34,21 +34,27 @@ type Options struct {
 // tiles is how many tile rows a factorization of few tiles has.
 const tiles = 5
 
-// Here measures this machine.
-func Here(ctx context.Context, o Options) (*sim.Machine, error) {
+// ensureDefaults replaces zero values that mean the same wherever they are.
+func (o Options) ensureDefaults() Options {
 	if o.Types == nil {
 		o.Types = []string{"f64"}
-	}
-	if o.Sizes == nil {
-		o.Sizes = []int{32, 64, 96, 128, 192, 256, 384, 512}
 	}
 	if o.Each == 0 {
 		o.Each = 150 * time.Millisecond
 	}
-	m := topo.Detect()
 	if o.Workers == 0 {
 		o.Workers = exec.DefaultWorkers()
 	}
+	return o
+}
+
+// Here measures this machine.
+func Here(ctx context.Context, o Options) (*sim.Machine, error) {
+	o = o.ensureDefaults()
+	if o.Sizes == nil {
+		o.Sizes = []int{32, 64, 96, 128, 192, 256, 384, 512}
+	}
+	m := topo.Detect()
 	k := sim.Kind{Name: "here", Sockets: 1, Cores: o.Workers, Arch: m.Arch, Processor: m.Brand, Features: m.Features, Cache: cacheOf(m)}
 	c := &collector{cache: k.Cache, all: map[key]*samples{}}
 	done, total := 0, len(o.Types)*len(o.Sizes)*3
@@ -89,43 +95,79 @@ func measure[T la.Element](ctx context.Context, c *collector, o Options, profile
 	if err != nil {
 		return err
 	}
-	var events trace.Recorder
-	local, err := exec.NewLocal(exec.Options{Workers: workers, Selector: selector, Recorder: &events})
+	s, err := newStand(exec.Options{Workers: workers, Selector: selector})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, local.Close()) }()
-	tape := sim.NewRecorder(local)
-	e, err := la.NewEngine(la.Options{Runtime: tape, NB: nb, Direct: -1})
-	if err != nil {
-		return err
-	}
-	defer e.Close()
-	programs, err := nearPrograms[T](ctx, e, nb)
-	if far {
-		programs, err = farPrograms[T](ctx, e, nb, c.cache)
-	}
-	if err != nil {
-		return err
-	}
-	for _, p := range programs {
-		began := time.Now()
-		for i := 0; i < 4 || time.Since(began) < o.Each; i++ {
-			if err := p.reset(); err != nil {
-				return err
-			}
-			events.Reset()
-			tape.Reset()
-			if err := p.run(); err != nil {
-				return err
-			}
-			if i < 3 { // versions are explored, and memory is touched for the first time
-				continue
-			}
-			c.add(tape.Program(events.Recording()), workers, far)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.engine(nb, func(e *la.Engine) error {
+		var programs []program
+		var err error
+		if far {
+			programs, err = farPrograms[T](ctx, e, nb, c.cache)
+		} else if programs, err = nearPrograms[T](ctx, e, nb, tiles); err == nil {
+			programs = append(fillPrograms[T](ctx, e, nb), programs...)
 		}
+		if err != nil {
+			return err
+		}
+		for _, p := range programs {
+			if _, err := s.runs(c, o, p, workers, far); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stand is a runtime of which is taken down what it executes.
+type stand struct {
+	*exec.Local
+	tape   *sim.Recorder
+	events *trace.Recorder
+}
+
+func newStand(opt exec.Options) (*stand, error) {
+	s := &stand{events: new(trace.Recorder)}
+	opt.Recorder = s.events
+	var err error
+	if s.Local, err = exec.NewLocal(opt); err != nil {
+		return nil, err
 	}
-	return nil
+	s.tape = sim.NewRecorder(s.Local)
+	return s, nil
+}
+
+// engine gives f an engine on the stand, with tiles of nb×nb.
+func (s *stand) engine(nb int, f func(e *la.Engine) error) error {
+	e, err := la.NewEngine(la.Options{Runtime: s.tape, NB: nb, Direct: -1})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(e), e.Close())
+}
+
+// runs runs a program for so long as the options say, takes what its tasks took, and returns the
+// seconds of the last run.
+func (s *stand) runs(c *collector, o Options, p program, workers int, far bool) (seconds float64, err error) {
+	began := time.Now()
+	for i := 0; i < 4 || time.Since(began) < o.Each; i++ {
+		if err := p.reset(); err != nil {
+			return 0, err
+		}
+		s.events.Reset()
+		s.tape.Reset()
+		start := time.Now()
+		if err := p.run(); err != nil {
+			return 0, err
+		}
+		seconds = time.Since(start).Seconds()
+		if i < 3 { // versions are explored, and memory is touched for the first time
+			continue
+		}
+		c.add(s.tape.Program(s.events.Recording()), workers, far)
+	}
+	return seconds, nil
 }
 
 // program is something to be run again and again.
@@ -136,8 +178,22 @@ type program struct {
 
 func nothing() error { return nil }
 
+// fillPrograms are what the matrices of several nodes are made with, and what finds their norms.
+func fillPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int) []program {
+	made := blocked.New[T](blocked.Full, tiles*nb, tiles*nb, nb)
+	return []program{
+		{nothing, func() error { return la.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Plrnt(made, 1, 0) }) }},
+		{nothing, func() error {
+			return la.Run(ctx, e, func(p *blocked.Program[T]) error {
+				_, err := p.Asum(made)
+				return err
+			})
+		}},
+	}
+}
+
 // nearPrograms are whole factorizations and products of a few tiles.
-func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int) ([]program, error) {
+func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb, tiles int) ([]program, error) {
 	n := tiles * nb
 	full, err := random[T](matgen.Random, n)
 	if err != nil {
@@ -154,17 +210,7 @@ func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int) ([]pr
 	if err != nil {
 		return nil, err
 	}
-	made := blocked.New[T](blocked.Full, n, n, nb)
 	return []program{
-		// What the matrices of several nodes are made with.
-		{nothing, func() error { return la.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Plrnt(made, 1, 0) }) }},
-		// And what finds their norms.
-		{nothing, func() error {
-			return la.Run(ctx, e, func(p *blocked.Program[T]) error {
-				_, err := p.Asum(made)
-				return err
-			})
-		}},
 		{nothing, func() error { return chol.FactorizeContext(ctx, upper) }},
 		{nothing, func() error { return lu.FactorizeContext(ctx, full) }},
 		{nothing, func() error { return qr.FactorizeContext(ctx, full) }},
@@ -222,6 +268,7 @@ func random[T la.Element](kind matgen.Kind, n int) (la.General[T], error) {
 // collector has the times of tasks.
 type collector struct {
 	cache  int64
+	device bool // only of tasks on a device
 	all    map[key]*samples
 	submit []float64
 	gaps   []float64
@@ -253,7 +300,7 @@ func (c *collector) add(p *sim.Program, workers int, far bool) {
 	var tasks []ran
 	for _, j := range p.Jobs {
 		for i := range j {
-			if j[i].Took > 0 {
+			if j[i].Took > 0 && (!c.device || j[i].Version == "cuda") {
 				tasks = append(tasks, ran{ProgramTask: &j[i]})
 			}
 		}

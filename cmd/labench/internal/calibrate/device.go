@@ -1,0 +1,206 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/offload"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// How devices are measured.
+const (
+	deviceTiles = 3    // tile rows of a factorization: each op is in it
+	firstTile   = 64   // and twice as large the next, up to lastTile
+	lastTile    = 2048 //
+	longest     = 1.5  // seconds of a factorization behind which there is no larger tile
+	queued      = 4    // tile rows of a product whose tasks wait for one another's launch
+	copied      = 64   // copies of one size
+)
+
+// Devices measures accelerators, which nobody else uses meanwhile. Of those that are alike, by the
+// names of their devices and by their memory, the first one is measured. Options.Sizes nil: 64 and
+// twice as much each time, until a factorization of 3×3 tiles takes a second or two, or tiles are of
+// 2048.
+func Devices(ctx context.Context, o Options, all []*cuda.Accelerator) (found []sim.Device, err error) {
+	o = o.ensureDefaults()
+	for _, a := range all {
+		name, memory := a.Device().Info().Name, a.Target().Memory
+		if i := slices.IndexFunc(found, func(d sim.Device) bool { return d.Name == name && d.Memory == memory }); i >= 0 {
+			found[i].Count++
+			continue
+		}
+		d := sim.Device{Name: name, Count: 1, Memory: memory}
+		if err := link(ctx, &d, a); err != nil {
+			return nil, err
+		}
+		c := &collector{device: true, all: map[key]*samples{}}
+		for _, typ := range o.Types {
+			run := onDevice[float64]
+			if typ == "f32" {
+				run = onDevice[float32]
+			}
+			if err := run(ctx, c, o, a); err != nil {
+				return nil, err
+			}
+		}
+		d.Speeds, d.Launch = c.speeds(), middle(c.gaps)
+		found = append(found, d)
+	}
+	return found, nil
+}
+
+// onDevice runs programs on the device, with what it has no version for on cores, and takes what its
+// tasks took.
+func onDevice[T la.Element](ctx context.Context, c *collector, o Options, a offload.Accelerator) (err error) {
+	var there []versions.Pin
+	for _, op := range builtin.NewTable().All() {
+		if op.Version("cuda") != nil {
+			there = append(there, versions.Pin{Op: op.OpName(), Version: "cuda"})
+		}
+	}
+	selector, err := versions.NewSelector(versions.Config{Fixed: there})
+	if err != nil {
+		return err
+	}
+	// What the device starts as one would have its times mixed.
+	s, err := newStand(exec.Options{Workers: o.Workers, Selector: selector, Accelerators: []offload.Accelerator{a}, Alone: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if o.Sizes != nil {
+		for _, nb := range o.Sizes {
+			if _, err := devicePrograms[T](ctx, c, o, s, nb); err != nil {
+				return err
+			}
+		}
+	} else {
+		for nb, took := firstTile, 0.0; nb <= lastTile && took < longest/8; nb *= 2 {
+			if took, err = devicePrograms[T](ctx, c, o, s, nb); err != nil {
+				return err
+			}
+		}
+	}
+	// The time from one task to the next is that of a launch where tasks are short, and wait.
+	return s.engine(firstTile, func(e *la.Engine) error {
+		x := make([]T, queued*firstTile*queued*firstTile)
+		g := la.General[T]{Rows: queued * firstTile, Cols: queued * firstTile, Stride: queued * firstTile, Data: x}
+		y := g
+		y.Data = make([]T, len(x))
+		c.gaps = nil
+		_, err := s.runs(c, o, program{nothing, func() error { return la.Gemm(ctx, e, blas.NoTrans, blas.NoTrans, 1, g, g, 0, y) }}, 1, false)
+		return err
+	})
+}
+
+// devicePrograms runs programs with tiles of nb×nb and returns the seconds that the longest one took.
+func devicePrograms[T la.Element](ctx context.Context, c *collector, o Options, s *stand, nb int) (longest float64, err error) {
+	return longest, s.engine(nb, func(e *la.Engine) error {
+		programs, err := nearPrograms[T](ctx, e, nb, deviceTiles)
+		if err != nil {
+			return err
+		}
+		for _, p := range programs {
+			took, err := s.runs(c, o, p, 1, false)
+			if err != nil {
+				return err
+			}
+			longest = max(longest, took)
+		}
+		return nil
+	})
+}
+
+// link measures the copies to a device and back, many at a time, as in runs: by way of the
+// accelerator's own pinned memory.
+func link(ctx context.Context, d *sim.Device, a *cuda.Accelerator) error {
+	var in, out [2]float64
+	for i, nb := range [2]int{1, largeTile} {
+		var err error
+		if in[i], out[i], err = copies(ctx, a, nb); err != nil {
+			return err
+		}
+	}
+	bytes := float64(8 * (largeTile*largeTile - 1))
+	// On a machine that has other things to do a number may take as long as a tile: then it counts
+	// for nothing.
+	rate := func(x [2]float64) (latency, bandwidth float64) {
+		if x[1] > 2*x[0] {
+			return x[0], bytes / (x[1] - x[0])
+		}
+		return 0, bytes / x[1]
+	}
+	d.Latency, d.Bandwidth = rate(in)
+	d.BackLatency, d.BackBandwidth = rate(out)
+	return nil
+}
+
+// copies returns the seconds that a copy of a tile of nb×nb to a device and one back take, of many
+// that are asked for at once. A quarter of the device's memory is used: with more it writes back early.
+func copies(ctx context.Context, a *cuda.Accelerator, nb int) (in, out float64, err error) {
+	n := int(min(max(a.Target().Memory/4/int64(8*nb*nb)-1, 1), copied))
+	tiles := make([]any, n)
+	for i := range tiles {
+		tiles[i] = square(nb)
+	}
+	from := square(nb)
+	version := builtin.NewTable().Op("lacpy", "f64").Version("cuda")
+	defer func() { err = errors.Join(err, a.Flush(copyJob)) }()
+	var ins, outs []float64
+	for round := range 4 {
+		if err := context.Cause(ctx); err != nil {
+			return 0, 0, err
+		}
+		began := time.Now()
+		a.Prefetch(tiles, copyJob)
+		for _, t := range tiles {
+			if err := a.Fetch(t, versions.Writes); err != nil { // which waits for the copy
+				return 0, 0, err
+			}
+		}
+		took := time.Since(began).Seconds() / float64(n)
+		for _, t := range tiles { // have the device alone have them
+			l := &versions.Launch{Version: version, Job: copyJob, Uses: []versions.Use{versions.Reads, versions.Writes},
+				Call: versions.Call{Ctx: ctx, Params: &kernels.Lacpy{Uplo: blas.All}, Args: []any{from, t}}}
+			if err := a.Launch(l); err != nil {
+				return 0, 0, err
+			}
+			for ended := []*versions.Launch(nil); len(ended) == 0; {
+				ended = a.Ended(ended, time.Second)
+			}
+			if l.Err != nil {
+				return 0, 0, l.Err
+			}
+		}
+		began = time.Now()
+		if err := a.Flush(copyJob); err != nil {
+			return 0, 0, err
+		}
+		if round > 0 { // pinned memory is allocated in the first one
+			ins, outs = append(ins, took), append(outs, time.Since(began).Seconds()/float64(n))
+		}
+	}
+	return middle(ins), middle(outs), nil
+}
+
+// copyJob is the number of a job that nobody else has.
+const copyJob = 1 << 62
+
+// square returns a tile that has been written, so that the system has given its memory.
+func square(nb int) *kernels.Tile[float64] {
+	t := &kernels.Tile[float64]{Rows: nb, Cols: nb, Stride: nb, Data: make([]float64, nb*nb)}
+	for i := range t.Data {
+		t.Data[i] = 1
+	}
+	return t
+}
