@@ -471,7 +471,19 @@ func (e *execution) Ended(err error) {
 			e.w.store.written(x.operand.Ref)
 		}
 	}
+	// A task that the end of the context has kept from running gets the failure of another one
+	// from the runtime, if there was one. That may be a failure that its policy ignores.
+	if err != nil && e.w.ctx.Err() != nil && !e.tried() {
+		err = context.Cause(e.w.ctx)
+	}
 	e.leaves(err)
+}
+
+// tried reports whether there was an attempt at the task.
+func (e *execution) tried() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.told.Version != ""
 }
 
 // Children implements [exec.Domain]. A task with children on other nodes only waits, and others
