@@ -240,7 +240,7 @@ func (w *work) runOne(e *execution) {
 			w.store.bring(o.Ref, o.home, x.from.From, reads, true, e)
 			continue
 		}
-		value, later, err := w.store.want(o, x.from, reads && !o.Zero, writes, e)
+		value, later, err := w.store.want(o, x.from, reads, writes, e)
 		x.Value = value
 		if err != nil {
 			e.fails(o.Ref, err)
@@ -428,7 +428,7 @@ func (e *execution) begin() {
 	}
 	e.derive()
 	if _, err := e.w.job.Submit(&e.spec); err != nil {
-		e.Ended(err)
+		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // which may be the failure of another task
 	}
 }
 
@@ -471,19 +471,7 @@ func (e *execution) Ended(err error) {
 			e.w.store.written(x.operand.Ref)
 		}
 	}
-	// A task that the end of the context has kept from running gets the failure of another one
-	// from the runtime, if there was one. That may be a failure that its policy ignores.
-	if err != nil && e.w.ctx.Err() != nil && !e.tried() {
-		err = context.Cause(e.w.ctx)
-	}
 	e.leaves(err)
-}
-
-// tried reports whether there was an attempt at the task.
-func (e *execution) tried() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.told.Version != ""
 }
 
 // Children implements [exec.Domain]. A task with children on other nodes only waits, and others
