@@ -355,7 +355,7 @@ func (j *job) cancelled(t *graph.Task) *graph.Fault {
 	select {
 	case <-j.ended: // the watch may come late when all cores are busy
 		j.outcome.Abort(context.Cause(j.ctx))
-		return j.outcome.Why()
+		return j.outcome.Bars(t)
 	default:
 		return nil
 	}

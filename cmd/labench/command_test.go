@@ -285,6 +285,20 @@ func TestInputWarning(t *testing.T) {
 	}
 }
 
+// TestSingularInput: a system that is solved although its matrix is singular is not only a pass.
+func TestSingularInput(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "singular.mtx")
+	if err := os.WriteFile(path, []byte("%%MatrixMarket matrix array real general\n3 3\n1\n4\n7\n2\n5\n8\n3\n6\n9\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range [][]string{nil, {"--mixed"}} {
+		code, out, errs := labench(t, append([]string{"solve", "--repeat", "1", "--input", path}, more...)...)
+		if code != exitPassed || !strings.Contains(out, "every digit of the solution may be wrong") {
+			t.Errorf("%v: exit code %d: %s%s", more, code, out, errs)
+		}
+	}
+}
+
 func TestWrongResult(t *testing.T) {
 	code, out, _ := labench(t, "gemm", "-n", "40", "--matrix", "huge", "--json")
 	var r bench.Result

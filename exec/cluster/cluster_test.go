@@ -213,6 +213,34 @@ func TestBound(t *testing.T) {
 // secret is a parameter that cannot be sent.
 type secret struct{ n *int }
 
+// TestCancelIgnored: what a context that ends cancels on the driver itself ends with the context's
+// cause, also if a task has failed before of which the policy is that this does not matter.
+func TestCancelIgnored(t *testing.T) {
+	leaves(t)
+	n := start(t, 0, nil)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	j := n.NewJob(ctx)
+	data := make([]graph.Datum, 20)
+	submit := func(i int, m *mix, f *graph.Failure) {
+		data[i].Value = &number{}
+		if _, err := j.Submit(&graph.Spec{Op: n.op, Params: m, Failure: f, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(0, &mix{Fail: true}, &graph.Failure{Then: graph.Ignore})
+	if err := j.WaitOn(&data[0]); err != nil || j.Ignored() != 1 {
+		t.Fatalf("error %v, %d ignored", err, j.Ignored())
+	}
+	for i := 1; i < len(data); i++ { // two run, and some are with the runtime
+		submit(i, &mix{Sleep: 20_000}, nil)
+	}
+	why := errors.New("enough")
+	cancel(why)
+	if err := j.Wait(); !errors.Is(err, why) {
+		t.Errorf("error %v, want %v", err, why)
+	}
+}
+
 // TestCancel: a context that ends cancels what has not started.
 func TestCancel(t *testing.T) {
 	n := start(t, 2, nil)

@@ -440,10 +440,10 @@ func (d *directory) again(node int, all []transport.Ref) {
 	}
 }
 
-// over forgets what nodes were to drop of a job that is over: they drop all of it.
-func (d *directory) over(job uint64) {
-	for i, all := range d.stale {
-		d.stale[i] = slices.DeleteFunc(all, func(r transport.Ref) bool { return r.Job == job })
+// over forgets what a node was to drop of a job that is over: it drops all of it.
+func (d *directory) over(node int, job uint64) {
+	if node < len(d.stale) {
+		d.stale[node] = slices.DeleteFunc(d.stale[node], func(r transport.Ref) bool { return r.Job == job })
 	}
 }
 

@@ -266,18 +266,33 @@ func (d *Driver) begin(j *job) (number uint64, err error) {
 }
 
 // end implements [host].
-func (d *Driver) end(number uint64, nodes []*node) {
+func (d *Driver) end(number uint64, nodes []*node, data []*entry) {
 	d.lock.Lock()
 	delete(d.jobs, number)
 	d.lock.Unlock()
-	d.forget(number, nodes)
+	d.forget(number, nodes, data)
 }
 
-// forget has nodes forget a job, or a set of data.
-func (d *Driver) forget(number uint64, nodes []*node) {
+// forget has nodes forget a job, or a set of data, which makes room for tasks of others: those that
+// are given to a node when its turn to be told has come, or else they could be there before.
+func (d *Driver) forget(number uint64, nodes []*node, data []*entry) {
+	d.placing.Lock()
 	for _, n := range nodes[1:] {
-		n.out.add(func() []byte { return encode(kindOver, over{Job: number}) })
+		n.memory.leaving++
+		n.out.add(func() []byte {
+			d.placing.Lock()
+			defer d.placing.Unlock()
+			n.memory.leaving--
+			d.where.over(n.index, number)
+			for _, e := range data {
+				n.memory.forget(e)
+			}
+			d.relieve(nil)
+			return encode(kindOver, over{Job: number})
+		})
 	}
+	d.where.over(0, number)
+	d.placing.Unlock()
 	d.exec.over(number)
 }
 
@@ -352,6 +367,7 @@ func (d *Driver) lose(n *node, why error) bool {
 	for _, e := range d.kept {
 		e.lose(n.index)
 	}
+	d.where.drops(n.index)
 	d.placing.Unlock()
 	for _, j := range jobs {
 		j.lose(n)

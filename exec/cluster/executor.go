@@ -240,7 +240,7 @@ func (w *work) runOne(e *execution) {
 			w.store.bring(o.Ref, o.home, x.from.From, reads, true, e)
 			continue
 		}
-		value, later, err := w.store.want(o, x.from, reads && !o.Zero, writes, e)
+		value, later, err := w.store.want(o, x.from, reads, writes, e)
 		x.Value = value
 		if err != nil {
 			e.fails(o.Ref, err)
@@ -429,7 +429,7 @@ func (e *execution) begin() {
 	}
 	e.derive()
 	if _, err := e.w.job.Submit(&e.spec); err != nil {
-		e.Ended(err)
+		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // which may be the failure of another task
 	}
 }
 

@@ -147,7 +147,7 @@ func (s *fetcher) fetchAll() {
 		s.fetches = s.fetches[1:]
 		s.mu.Unlock()
 		if f.old != (transport.Ref{}) {
-			s.through.Drop(f.old) // which waits for those who read it
+			s.takesBack(f.old)
 		}
 		c, err := s.copy(f.h.value.(versions.Value), f.name, f.from)
 		if err == nil {
@@ -183,8 +183,7 @@ func (s *fetcher) came(h *held, r transport.Ref, c came, err error) {
 // copy copies a version into a value: from here, or from a node that has it, and says which.
 func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c came, err error) {
 	s.overwrites(into)
-	if v := s.here(r); v != nil {
-		into.Restore(v)
+	if s.values.copy(into, r) {
 		return c, nil
 	}
 	first := ""

@@ -110,10 +110,10 @@ func TestSpare(t *testing.T) {
 			t.Helper()
 			x := &row{x: make([]float64, n*n)}
 			f := factsOf(x)
-			o := &operand{Ref: transport.Ref{Job: job, I: i}, Type: f.kind, Shape: f.shape, Mode: mode, Zero: true}
+			o := &operand{Ref: transport.Ref{Job: job, I: i}, Type: f.kind, Shape: f.shape, Zero: true}
 			var v any
 			s.mu.Lock()
-			if v = s.again(o); v == nil {
+			if v = s.again(o, mode&graph.In != 0); v == nil {
 				v = x
 			}
 			s.held[o.Ref] = &held{ref: o.Ref, value: v}
@@ -257,5 +257,100 @@ func TestApart(t *testing.T) {
 			t.Errorf("%s: the store has %d bytes, want %d", next.name, n, want)
 		}
 		s.close()
+	}
+}
+
+// slow is a cell into which another one is copied until it is told that it has been.
+type slow struct {
+	cell
+	copied chan struct{} // nil: at once
+}
+
+func (v *slow) Snapshot() versions.Value { return &slow{cell: v.cell} }
+
+func (v *slow) Restore(from versions.Value) {
+	if v.copied != nil {
+		<-v.copied
+	}
+	v.cell = from.(*slow).cell
+}
+
+// TestCopyHere: while a node copies a version that it has into another datum, nobody writes over it:
+// neither who brings a later version into the program's memory, nor a task that works there, nor one
+// that gets the memory of what was dropped.
+func TestCopyHere(t *testing.T) {
+	ref := func(version uint32) transport.Ref { return transport.Ref{Job: 1, Version: version} }
+	for name, over := range map[string]func(s *store, h *home){
+		"brought": func(s *store, h *home) { s.bring(ref(1), h, []string{"a"}, true, true, then(func(error) {})) },
+		"kept base": func(s *store, h *home) {
+			h.base = &slow{}
+			s.bring(ref(1), h, []string{"a"}, true, true, then(func(error) {}))
+		},
+		"written": func(s *store, h *home) { s.writes(ref(0)) },
+		"wanted": func(s *store, h *home) {
+			s.held[ref(0)].home = nil
+			s.want(&operand{Ref: ref(1)}, givers{}, false, true, nil)
+		},
+		"dropped":   func(s *store, h *home) { s.held[ref(0)].home = nil; s.drop(ref(0)) },
+		"forgotten": func(s *store, h *home) { s.held[ref(0)].home = nil; s.forget(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMeter(1)
+				l := &late{may: make(chan struct{})}
+				close(l.may)
+				s := newStore(l, newFetching(), 1, known{}, &m)
+				defer s.close()
+				v, into := &slow{}, &slow{copied: make(chan struct{})}
+				h := &home{value: v, fixed: true, facts: factsOf(v)}
+				s.adopt(ref(0), h)
+				go func() {
+					if !s.values.copy(into, ref(0)) {
+						t.Error("it is not there")
+					}
+				}()
+				synctest.Wait()
+				done := false
+				go func() {
+					over(s, h)
+					s.count.Wait() // what brings it
+					done = true
+				}()
+				synctest.Wait()
+				if done {
+					t.Error("it may be written over while it is copied")
+				}
+				if name != "dropped" && name != "forgotten" && s.values.copy(&slow{}, ref(0)) != (name == "brought") {
+					t.Error("it can be copied while it is written over")
+				}
+				close(into.copied)
+				synctest.Wait()
+				if !done {
+					t.Error("nobody copies it, and it is not given back")
+				}
+			})
+		})
+	}
+}
+
+// TestZero: what no task has written is zero for those that read it, also where a task was to write it
+// that has not begun.
+func TestZero(t *testing.T) {
+	m := newMeter(1)
+	s := newStore(&away{}, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.cell": reflect.TypeFor[cell]()}}, &m)
+	defer s.close()
+	o := &operand{Ref: transport.Ref{Job: 1}, Type: "*cluster.cell", Shape: "\b", Mode: graph.Out, Zero: true}
+	want := func(reads bool) *cell {
+		t.Helper()
+		v, later, err := s.want(o, givers{}, reads, !reads, nil)
+		if later || err != nil {
+			t.Fatalf("it is to come: %v", err)
+		}
+		return v.(*cell)
+	}
+	want(false).n = 3 // memory that was used before
+	first, second := want(true), want(true)
+	if first.n != 0 || second != first {
+		t.Errorf("it is %d, and in one place for both that read it: %t", first.n, second == first)
 	}
 }

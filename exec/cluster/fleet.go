@@ -153,18 +153,6 @@ func (f *fleet) why() *NodeLostError {
 	return &e
 }
 
-// forgotten notes that nodes are told to forget a datum, with its second copies. The caller
-// holds placing.
-func (f *fleet) forgotten(e *entry) {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	for _, n := range f.nodes {
-		n.memory.forget(e)
-		n.memory.forget(e.second.copy)
-	}
-	e.second = second{}
-}
-
 // next has a node of which nobody knows anything yet be another one for who has that name: one
 // that left and came back has nothing. Epochs grow, also from one driver to the next of its
 // name. The caller holds the lock, and placing if the node is among those of the fleet.

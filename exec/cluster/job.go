@@ -27,8 +27,8 @@ type host interface {
 	// begin gives the job a number, under which messages name it, until end. The error
 	// is exec.ErrClosed.
 	begin(j *job) (number uint64, err error)
-	// end has the nodes forget it.
-	end(number uint64, nodes []*node)
+	// end has the nodes forget it, with its data.
+	end(number uint64, nodes []*node, data []*entry)
 }
 
 // newJob returns a job on nodes, the driver first.
@@ -229,17 +229,22 @@ func (j *job) Wait() error {
 		j.finish()
 	}
 	number, nodes := j.number, j.nodes
+	var data []*entry
+	for e := range j.entries {
+		if e.set == 0 {
+			data = append(data, e, e.second.copy)
+		}
+	}
 	j.mu.Unlock()
 	j.stopping()
-	j.host.end(number, nodes)
+	j.host.end(number, nodes, data)
 	j.mu.Lock()
 	for d := range j.data.all() {
 		d.SetAt(0)
 	}
-	j.where.over(number)
 	for e := range j.entries {
 		if e.set == 0 {
-			j.forgotten(e)
+			e.second = second{}
 		}
 		e.datum, e.shares = nil, nil // a task that was cancelled fetches nothing
 	}

@@ -99,15 +99,16 @@ func (s *set) Locate(values []versions.Shaped) []int {
 // Release implements [exec.Kept].
 func (s *set) Release() {
 	d, nodes := s.d, s.d.now()
+	var data []*entry
 	d.placing.Lock()
 	for _, v := range s.values {
 		if e := d.kept[v]; e != nil {
-			e.holders, e.home.there = nil, false // others may have been made from it
-			d.forgotten(e)
+			data = append(data, e, e.second.copy)
+			e.holders, e.home.there, e.second = nil, false, second{} // others may have been made from it
 			delete(d.kept, v)
 		}
 	}
 	d.placing.Unlock()
 	s.values = nil
-	d.forget(s.number, nodes)
+	d.forget(s.number, nodes, data)
 }

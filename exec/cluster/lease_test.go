@@ -154,3 +154,57 @@ func lease(t *testing.T) {
 		d.Close()
 	}
 }
+
+// stuck is a transport that sends when it may.
+type stuck struct {
+	away
+	may chan struct{}
+}
+
+func (s *stuck) Send(context.Context, string, []byte) error {
+	<-s.may
+	return nil
+}
+
+func (s *stuck) Close() error { return nil }
+
+// TestForgotten: what a job that is over leaves on a node counts as there until the turn of the message
+// has come that has it forgotten: tasks that are given to the node before that could go with a
+// message before it.
+func TestForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rt.Close()
+		o := Options{Transport: &stuck{may: make(chan struct{}, 2)}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}}
+		k, err := o.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newDriver(o, k)
+		defer d.Close()
+		n := newNode(1, "agent")
+		n.memory.most, n.out = 8, newOutbox(o.Transport, n.name, func(err error) { t.Error(err) })
+		d.nodes = append(d.nodes, n)
+		e := &entry{ref: transport.Ref{Job: 5}, facts: facts{label: label{bytes: 8}}}
+		n.memory.pin([]*entry{e})
+		n.memory.unpin([]*entry{e})
+		d.where.drop(1, e.ref)
+		placed := 0
+		d.starved[1] = func() { placed++ }
+		n.out.add(func() []byte { return []byte("before") }) // which stays on its way
+		d.forget(5, d.nodes, []*entry{e})
+		synctest.Wait()
+		if n.memory.used != 8 || n.memory.leaving != 1 || len(d.where.stale[1]) != 1 || placed != 0 {
+			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.used, n.memory.leaving, d.where.stale[1])
+		}
+		o.Transport.(*stuck).may <- struct{}{}
+		synctest.Wait()
+		if n.memory.used != 0 || n.memory.leaving != 0 || len(d.where.stale[1]) != 0 || placed != 1 {
+			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.used, n.memory.leaving, d.where.stale[1], placed)
+		}
+		o.Transport.(*stuck).may <- struct{}{}
+	})
+}

@@ -31,11 +31,12 @@ func (e *MemoryError) Error() string {
 // has to refuse anything. Copies that others have as well make room for what tasks need, that
 // which was used last the last. It is pure.
 type memory struct {
-	node  int   // whose it is
-	most  int64 // bytes; 0: no cap, and nothing is counted
-	used  int64
-	spots map[*entry]*spot
-	clock uint64
+	node    int   // whose it is
+	most    int64 // bytes; 0: no cap, and nothing is counted
+	used    int64
+	spots   map[*entry]*spot
+	clock   uint64
+	leaving int // jobs and sets of data that the node is about to be told to forget
 }
 
 // spot is a datum that a node has, in some version, or is to have.

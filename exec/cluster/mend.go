@@ -281,7 +281,7 @@ func (r *replay) end() {
 	r.fleet.again += int64(r.done)
 	r.mu.Unlock()
 	r.stopping()
-	r.host.end(number, r.nodes)
+	r.host.end(number, r.nodes, nil)
 	r.mu.Lock()
 	r.number, r.data, r.entries, r.names, r.homes = 0, nil, nil, nil, nil
 	r.graph.Release()

@@ -190,7 +190,7 @@ func (p *placement) squeeze() bool {
 		return true
 	}
 	for k, n := range p.nodes {
-		if !p.sched.absent(k) && n.memory.pinned() {
+		if !p.sched.absent(k) && (n.memory.pinned() || n.memory.leaving > 0) {
 			p.starved[p] = p.place
 			return false
 		}

@@ -81,10 +81,10 @@ func (c *catalog) eases() bool {
 
 // relieve has jobs try again to give tasks that wait for memory, as some may be free now: all but one,
 // or all if that is nil.
-func (c *catalog) relieve(but any) {
-	for _, q := range slices.Collect(maps.Keys(c.starved)) { // some may wait again
-		if place := c.starved[q]; q != but && place != nil {
-			delete(c.starved, q)
+func (f *fleet) relieve(but any) {
+	for _, q := range slices.Collect(maps.Keys(f.starved)) { // some may wait again
+		if place := f.starved[q]; q != but && place != nil {
+			delete(f.starved, q)
 			place()
 		}
 	}

@@ -17,11 +17,11 @@ type store struct {
 // newStore returns a store for a node with so many workers, which makes values that it knows.
 func newStore(t transport.Transport, f *fetching, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
-		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), held: map[transport.Ref]*held{}},
+		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), held: map[transport.Ref]*held{}, copied: map[transport.Ref]int{}},
 		all:    f, meter: m,
 	}}
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.more.L = &s.mu
+	s.more.L, s.quiet.L = &s.mu, &s.mu
 	return s
 }
 
@@ -37,13 +37,14 @@ func (s *store) adopt(r transport.Ref, h *home) {
 
 // want returns the value of an operand. If later, it is not there yet: W will be told when it
 // has been fetched from one of those who have it. If the node has none, it makes what the
-// operand says.
+// operand says: zero for a task that reads what no task has written.
 func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
-	r := o.Ref
+	r, zero := o.Ref, reads && o.Zero
 	s.mu.Lock()
 	h := s.held[datum(r)]
-	if h == nil {
-		v, err := s.fresh(o)
+	switch {
+	case h == nil:
+		v, err := s.fresh(o, zero)
 		if err != nil {
 			s.mu.Unlock()
 			return nil, false, err
@@ -51,11 +52,22 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		h = &held{ref: r, value: v, err: errNothing}
 		s.held[datum(r)] = h
 		s.grows(bytesOf(v))
+	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
+		v, err := s.fresh(o, true)
+		if err != nil {
+			s.mu.Unlock()
+			return nil, false, err
+		}
+		s.changes(h)
+		h.ref, h.value = r, v
+	}
+	if zero {
+		h.err = nil
 	}
 	if h.on && (h.ref != r || !reads) && !h.inHome() {
 		// What comes goes on coming, into memory of its own.
 		like := factsOf(h.value)
-		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape})
+		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape}, false)
 		if err != nil {
 			s.mu.Unlock()
 			return nil, false, err
@@ -72,7 +84,7 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		var v any
 		if there {
 			v = h.value.(versions.Value).Snapshot()
-		} else if v, err = s.fresh(h.home.operand(r)); err != nil {
+		} else if v, err = s.fresh(h.home.operand(r), false); err != nil {
 			s.mu.Unlock()
 			return nil, false, err
 		}
@@ -113,7 +125,7 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		}
 		s.fetch(fetch{h, r, name, from, old})
 	} else if old != (transport.Ref{}) {
-		s.through.Drop(old)
+		s.takesBack(old)
 	}
 	return value, reads, nil
 }
@@ -175,11 +187,12 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 			if keeps && to.fixed && to.base == nil {
 				base = v.Snapshot()
 			}
-			s.through.Drop(was)
-			if base != nil {
-				s.mu.Lock()
+			s.mu.Lock()
+			if to.ref = (transport.Ref{}); base != nil { // nobody begins to copy what it holds
 				to.base, to.baseRef = base, was
-				s.mu.Unlock()
+			}
+			s.mu.Unlock()
+			if s.takesBack(was); base != nil {
 				s.publish(was, base)
 			}
 			switch {
@@ -214,9 +227,12 @@ func (s *store) writes(r transport.Ref) {
 	s.changes(h)
 	h.err = errNothing
 	stays := h.isHome(r) && h.value != h.home.value
+	if h.inHome() {
+		h.home.ref = transport.Ref{} // nobody begins to copy it
+	}
 	s.mu.Unlock()
 	if !stays {
-		s.through.Drop(r)
+		s.takesBack(r)
 	}
 }
 
@@ -255,7 +271,7 @@ func (s *store) drop(r transport.Ref) {
 	}
 	s.leaves(datum(r))
 	s.mu.Unlock()
-	s.through.Drop(r) // which waits for those who read it
+	s.takesBack(r)
 	s.overwrites(h.value)
 	s.spares(h.value)
 }
@@ -283,7 +299,7 @@ func (s *store) forget(job uint64) {
 	}
 	s.mu.Unlock()
 	for _, r := range all {
-		s.through.Drop(r)
+		s.takesBack(r)
 	}
 	for _, v := range unused {
 		s.overwrites(v)

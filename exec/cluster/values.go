@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -20,10 +19,13 @@ type values struct {
 	known   known
 	devices exec.Forgetter // have copies of values; nil if there are none
 
-	mu    sync.Mutex              // a leaf
-	held  map[transport.Ref]*held // by the datum: its Ref with version 0
-	bytes int64                   // of values, but for those that are the program's
-	peak  int64                   // the most that there were
+	mu     sync.Mutex              // a leaf
+	held   map[transport.Ref]*held // by the datum: its Ref with version 0
+	copied map[transport.Ref]int   // how many copy a version here, without the transport
+	quiet  sync.Cond               // nobody copies some version any more
+
+	bytes int64 // of values, but for those that are the program's
+	peak  int64 // the most that there were
 
 	derived list.List // of *derived, that which was used last in front
 	room    int64     // bytes of operands of which something may be derived
@@ -172,23 +174,24 @@ func (s *values) leaves(r transport.Ref) {
 	})
 }
 
-// fresh returns a value for an operand: one that was kept, or a new one. The caller holds mu.
-func (s *values) fresh(o *operand) (any, error) {
-	if v := s.again(o); v != nil {
+// fresh returns a value for an operand: one that was kept, or a new one, which is zero. The caller
+// holds mu.
+func (s *values) fresh(o *operand, zero bool) (any, error) {
+	if v := s.again(o, zero); v != nil {
 		return v, nil
 	}
 	return s.known.value(o.Type, o.Shape)
 }
 
-// again returns a value that was kept, nil if there is none of that kind. If the task is going to
-// update what nobody has written yet, it is zero. The caller holds mu.
-func (s *values) again(o *operand) any {
+// again returns a value that was kept, nil if there is none of that kind. It is made zero if the task
+// reads what nobody has written yet. The caller holds mu.
+func (s *values) again(o *operand, zero bool) any {
 	k := kindOf{o.Type, o.Shape}
 	if len(s.spare[k]) == 0 {
 		return nil
 	}
 	v := s.takes(k)
-	if m := v.Memory(); o.Zero && o.Mode&graph.In != 0 && m.Data != nil {
+	if m := v.Memory(); zero && m.Data != nil {
 		for i := range m.Rows {
 			clear(unsafe.Slice((*byte)(unsafe.Add(m.Data, int64(i)*m.Pitch)), m.Width))
 		}
@@ -268,10 +271,28 @@ func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref
 // inHome reports whether the value is the program's memory.
 func (h *held) inHome() bool { return h.home != nil && h.value == h.home.value }
 
-// here returns the value of a version that the node has, nil if it has not.
-func (s *values) here(r transport.Ref) versions.Value {
+// copy copies a version that the node has into another value, and reports whether it has it.
+func (s *values) copy(into versions.Value, r transport.Ref) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	v := s.here(r)
+	if v == nil {
+		s.mu.Unlock()
+		return false
+	}
+	s.copied[r]++
+	s.mu.Unlock()
+	into.Restore(v)
+	s.mu.Lock()
+	if s.copied[r]--; s.copied[r] == 0 {
+		delete(s.copied, r)
+		s.quiet.Broadcast()
+	}
+	s.mu.Unlock()
+	return true
+}
+
+// here returns the value of a version that the node has, nil if it has not. The caller holds mu.
+func (s *values) here(r transport.Ref) versions.Value {
 	h := s.held[datum(r)]
 	switch {
 	case h == nil:
@@ -285,4 +306,15 @@ func (s *values) here(r transport.Ref) versions.Value {
 		return v
 	}
 	return nil
+}
+
+// takesBack returns when nobody reads a version any more: others, which fetch it, or this node, which
+// copies it. The node has it no more, so that nobody else begins to.
+func (s *values) takesBack(r transport.Ref) {
+	s.through.Drop(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.copied[r] > 0 {
+		s.quiet.Wait()
+	}
 }

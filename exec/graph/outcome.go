@@ -20,6 +20,7 @@ type Outcome struct {
 
 	mu      sync.Mutex // a leaf
 	fault   *Fault     // the smallest failure
+	stops   *Fault     // the smallest failure after which no later task is to start
 	aborted *Fault     // why all was cancelled
 	ignored int        // failures that the tasks' policy ignores
 }
@@ -41,7 +42,12 @@ func (o *Outcome) Bars(t *Task) *Fault {
 	if o.GoesOn(t.ID()) {
 		return nil
 	}
-	return o.Why()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.aborted != nil && (o.stops == nil || t.ID() <= o.stops.Task) { // whatever else has failed
+		return o.aborted
+	}
+	return o.stops
 }
 
 // Cancelled reports whether everything is cancelled. A task that fails bars those after
@@ -87,6 +93,7 @@ func (o *Outcome) Fail(f *Fault, late, stops bool) *Fault {
 	defer o.mu.Unlock()
 	if id := uint64(f.Task); stops && id < o.last() {
 		o.barred.Store(math.MaxUint64 - id)
+		o.stops = f
 	}
 	if late {
 		return o.aborted
