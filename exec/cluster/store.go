@@ -52,22 +52,10 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		h = &held{ref: r, value: v, err: errNothing}
 		s.held[datum(r)] = h
 		s.grows(bytesOf(v))
-	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
-		v, err := s.fresh(o, true)
-		if err != nil {
-			s.mu.Unlock()
-			return nil, false, err
-		}
-		s.changes(h)
-		h.ref, h.value = r, v
-	}
-	if zero {
-		h.err = nil
-	}
-	if h.on && (h.ref != r || !reads) && !h.inHome() {
+	case h.on && (h.ref != r || !reads || zero) && !h.inHome():
 		// What comes goes on coming, into memory of its own.
 		like := factsOf(h.value)
-		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape}, false)
+		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape}, zero)
 		if err != nil {
 			s.mu.Unlock()
 			return nil, false, err
@@ -76,6 +64,17 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		h = &held{ref: h.ref, value: v, home: h.home, err: errNothing}
 		s.held[datum(r)] = h
 		s.grows(bytesOf(v))
+	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
+		v, err := s.fresh(o, true)
+		if err != nil {
+			s.mu.Unlock()
+			return nil, false, err
+		}
+		s.changes(h)
+		h.value = v
+	}
+	if zero {
+		h.ref, h.err = r, nil
 	}
 	there := h.ref == r && h.err == nil && !h.on
 	if h.inHome() && h.home.fixed && !h.on && (writes || !there) {
