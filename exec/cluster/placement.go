@@ -315,11 +315,15 @@ func (p *placement) send(i int) {
 	})
 }
 
-// vain notes that the latest version of a datum was asked of all its holders in vain. That
-// this happens again and again ends the job.
+// vain notes that the latest version of a datum was asked of all its holders in vain. The first time
+// is logged: a lost node has many. That this happens again and again ends the job.
 func (p *placement) vain(e *entry, why error) {
 	names := strings.Join(p.holders(e), ", ")
-	p.opt.Log.Info("nodes did not give what they were to have", "nodes", cmp.Or(names, "those that have left"), "data", e.called(), "error", why)
+	say := p.opt.Log.Debug
+	if p.vains == 0 {
+		say = p.opt.Log.Info
+	}
+	say("nodes that have a value could not give it", "nodes", cmp.Or(names, "those that have left"), "data", e.called(), "error", why)
 	e.vain()
 	if p.vains++; p.vains > 1000 {
 		p.outcome.Abort(&NodeLostError{Node: names, Err: why})
