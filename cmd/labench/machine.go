@@ -131,7 +131,8 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 			return err
 		}
 		w := &m.Network
-		fmt.Fprintf(a.out, "while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most\n", 1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)
+		fmt.Fprint(a.out, wrapped("", fmt.Sprintf("while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most",
+			1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)))
 	}
 	return writeWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
 }

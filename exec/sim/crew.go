@@ -77,7 +77,8 @@ type Tally struct {
 
 	In  int64 `json:"bytes_in"` // of values from other nodes, and to others
 	Out int64 `json:"bytes_out"`
-	// OnDevices is how many of Tasks were on accelerators, DevicesIn and DevicesOut are the bytes of values that went to accelerators, and came back.
+	// OnDevices is how many of Tasks were on accelerators, DevicesIn and DevicesOut are the bytes of
+	// values that went there, and came back.
 	OnDevices  int   `json:"tasks_devices,omitempty"`
 	DevicesIn  int64 `json:"bytes_devices_in,omitempty"`
 	DevicesOut int64 `json:"bytes_devices_out,omitempty"`
