@@ -131,10 +131,9 @@ func TestLongSequences(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for x, want := range map[fmt.Stringer]string{Auto: "auto", PSS: "pss", PerCore: "core", RndPri: "rndpri", Scheme(99): "loop.Scheme(99)"} {
-		if got := x.String(); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+	got := fmt.Sprint(Auto, Schemes(), Layouts(), Victims(), Scheme(99))
+	if want := "auto [static ss mfsc gss tss fac2 tfss fiss viss pls pss] [central socket core] [seqpri seq rndpri rnd] loop.Scheme(99)"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package peak
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -134,6 +135,9 @@ func TestValidate(t *testing.T) {
 }
 
 func TestISA(t *testing.T) {
+	if got, want := fmt.Sprint(Best, Go, AVX2, AVX512, ISA(9)), "best go avx2 avx512 ISA(9)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	all := Available()
 	if all[0] != Go {
 		t.Errorf("available %v do not begin with go", all)
