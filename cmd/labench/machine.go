@@ -21,6 +21,7 @@ import (
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
 // machineFlags is the command line of labench machine.
@@ -98,12 +99,19 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 	if f.cluster.overMPI {
 		errs.note(errors.New("--cluster mpi: links between ranks are not measured"))
 	}
-	if f.cluster.asked() && f.devices != "none" {
-		errs.note(errors.New("--devices is of this machine alone, not with --cluster"))
-	}
 	if len(errs) > 0 {
 		return usage(joinLine(errs))
 	}
+	a.warnNoDevice(f.devices)
+	devices, err := builtin.OpenAccelerators(f.devices) // before all else takes its time
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, x := range devices {
+			err = errors.Join(err, x.Close())
+		}
+	}()
 	var agents *calibrate.Agents
 	if f.cluster.asked() {
 		if agents, err = a.measureLinks(ctx, f); err != nil {
@@ -119,7 +127,7 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		return err
 	}
 	line.clear()
-	if m.Kinds[0].Devices, err = a.measureDevices(ctx, f, o); err != nil {
+	if m.Kinds[0].Devices, err = a.measureDevices(ctx, o, devices); err != nil {
 		return err
 	}
 	if l, ok := watch.Stop(); ok && l.Disturbs(m.Kinds[0].Cores) {
@@ -137,19 +145,10 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 	return writeWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
 }
 
-// measureDevices measures the accelerators that are asked for, and prints what their links are like.
-func (a *app) measureDevices(ctx context.Context, f *machineFlags, o calibrate.Options) (found []sim.Device, err error) {
-	a.warnNoDevice(f.devices)
-	all, err := builtin.OpenAccelerators(f.devices)
+// measureDevices measures accelerators, and prints what their links are like.
+func (a *app) measureDevices(ctx context.Context, o calibrate.Options, all []*cuda.Accelerator) ([]sim.Device, error) {
+	found, err := calibrate.Devices(ctx, o, all)
 	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		for _, x := range all {
-			err = errors.Join(err, x.Close())
-		}
-	}()
-	if found, err = calibrate.Devices(ctx, o, all); err != nil {
 		return nil, err
 	}
 	for i := range found {

@@ -76,7 +76,9 @@ func TestMachine(t *testing.T) {
 	for want, args := range map[string]string{
 		"are not measured": "--cluster mpi",
 		"--agents is for":  "--agents 2",
-		"0 of 1 agents":    "--cluster 127.0.0.1:9 --node-timeout 50ms",
+		"no device cuda63": "--devices cuda63",
+		"exclude each other: each node sees to its own See labench": "--devices sim --cluster local:2",
+		"0 of 1 agents": "--cluster 127.0.0.1:9 --node-timeout 50ms",
 	} {
 		if code, _, errs := measure(args); code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
 			t.Errorf("labench machine %s: exit code %d, %s; want %q", args, code, errs, want)

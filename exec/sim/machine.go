@@ -251,7 +251,7 @@ func (m *Machine) Validate() error {
 		check(sound(w.Latency, w.Busy, w.Value, w.Message, w.Core), "network: latency is %g, busy %g, value %g, message %g and core %g, want at least 0", w.Latency, w.Busy, w.Value, w.Message, w.Core)
 		check(w.Bandwidth > 0 && sound(w.Bandwidth), "network: bandwidth is %g; %d nodes need some, in bytes a second", w.Bandwidth, total)
 	}
-	check(m.Noise.Seed <= math.MaxInt64, "noise: seed is %d, want at most %d", m.Noise.Seed, int64(math.MaxInt64)) // as TOML has it
+	check(m.Noise.Seed <= math.MaxInt64, "noise: seed is %d, want 0 to %d", int64(m.Noise.Seed), int64(math.MaxInt64)) // as TOML has it
 	check(m.Noise.Spread >= 0 && m.Noise.Spread <= 1, "noise: spread is %g, want 0 to 1", m.Noise.Spread)
 	if bad != nil {
 		return &MachineError{bad}
