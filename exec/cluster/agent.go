@@ -138,14 +138,18 @@ func (a *agent) take(from string, message []byte) error {
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		if !a.owns(from, m.Job) {
+		d := a.present(from)
+		switch {
+		case d == nil:
+		case !a.owns(from, m.Job):
 			return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
+		default:
+			a.work(d, m.Job).giveBack(m.Tasks, m.Most)
 		}
-		d := a.driver(from)
-		a.work(d, m.Job).giveBack(m.Tasks, m.Most)
 	case kindLook:
-		d := a.driver(from)
-		d.out.add(func() []byte { return encode(kindState, d.exec.state()) })
+		if d := a.present(from); d != nil {
+			d.out.add(func() []byte { return encode(kindState, d.exec.state()) })
+		}
 	case kindHello, kindEnded, kindState:
 		return a.domain.take(from, message)
 	case kindOver:
@@ -153,8 +157,8 @@ func (a *agent) take(from string, message []byte) error {
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		if a.owns(from, m.Job) {
-			a.end(a.driver(from), m.Job)
+		if d := a.present(from); d != nil && a.owns(from, m.Job) {
+			a.end(d, m.Job)
 		}
 	default:
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
@@ -244,6 +248,14 @@ func (a *agent) driver(name string) *driverOf {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.find(name)
+}
+
+// present returns a driver of which something is there, nil if it has left: its last messages may be
+// handled after that, and leave nothing.
+func (a *agent) present(name string) *driverOf {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.drivers[name]
 }
 
 // find is driver for who holds mu.

@@ -168,6 +168,28 @@ func (s *stuck) Send(context.Context, string, []byte) error {
 
 func (s *stuck) Close() error { return nil }
 
+// TestLeft: messages of a driver that has left, of which one may still be handled, leave nothing.
+func TestLeft(t *testing.T) {
+	rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	may := make(chan struct{})
+	close(may)
+	o := Options{Transport: &stuck{may: may}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}}
+	k, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range [][]byte{encode(kindOver, over{Job: 5}), encode(kindBack, back{Job: 5, Tasks: []uint64{1}, Most: 1}), encode(kindLook, look{})} {
+		a := newAgent(o, k)
+		if err := a.take("driver", m); err != nil || len(a.drivers)+len(a.owners) > 0 {
+			t.Errorf("message %d: %d drivers and %d jobs are there, error %v", i, len(a.drivers), len(a.owners), err)
+		}
+	}
+}
+
 // TestForgotten: what a job that is over leaves on a node counts as there until the turn of the message
 // has come that has it forgotten: tasks that are given to the node before that could go with a
 // message before it.
