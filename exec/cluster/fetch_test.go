@@ -276,15 +276,26 @@ func (v *slow) Restore(from versions.Value) {
 }
 
 // TestCopyHere: while a node copies a version that it has into another datum, nobody writes over it:
-// neither who brings a later version into the program's memory, nor a task that works there, nor one
-// that gets the memory of what was dropped.
+// neither who brings a later version into the program's memory or into that of the version, nor a task
+// that works there, nor one that gets the memory of what was dropped.
 func TestCopyHere(t *testing.T) {
 	ref := func(version uint32) transport.Ref { return transport.Ref{Job: 1, Version: version} }
+	comes := func(begin func(waiter)) {
+		there := make(chan struct{})
+		begin(then(func(error) { close(there) }))
+		<-there
+	}
 	for name, over := range map[string]func(s *store, h *home){
-		"brought": func(s *store, h *home) { s.bring(ref(1), h, []string{"a"}, true, true, then(func(error) {})) },
+		"brought": func(s *store, h *home) {
+			comes(func(w waiter) { s.bring(ref(1), h, []string{"a"}, true, true, w) })
+		},
 		"kept base": func(s *store, h *home) {
 			h.base = &slow{}
-			s.bring(ref(1), h, []string{"a"}, true, true, then(func(error) {}))
+			comes(func(w waiter) { s.bring(ref(1), h, []string{"a"}, true, true, w) })
+		},
+		"fetched": func(s *store, h *home) {
+			s.held[ref(0)].home = nil
+			comes(func(w waiter) { s.want(&operand{Ref: ref(1)}, givers{From: []string{"a"}}, true, false, w) })
 		},
 		"written": func(s *store, h *home) { s.writes(ref(0)) },
 		"wanted": func(s *store, h *home) {
@@ -313,7 +324,6 @@ func TestCopyHere(t *testing.T) {
 				done := false
 				go func() {
 					over(s, h)
-					s.count.Wait() // what brings it
 					done = true
 				}()
 				synctest.Wait()
