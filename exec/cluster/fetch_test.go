@@ -344,15 +344,17 @@ func TestCopyHere(t *testing.T) {
 }
 
 // TestZero: what no task has written is zero for those that read it, also where a task was to write it
-// that has not begun.
+// that has not begun, and while another version comes.
 func TestZero(t *testing.T) {
 	m := newMeter(1)
-	s := newStore(&away{}, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.cell": reflect.TypeFor[cell]()}}, &m)
+	l := &late{may: make(chan struct{})}
+	s := newStore(l, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.cell": reflect.TypeFor[cell]()}}, &m)
 	defer s.close()
+	defer close(l.may)
 	o := &operand{Ref: transport.Ref{Job: 1}, Type: "*cluster.cell", Shape: "\b", Mode: graph.Out, Zero: true}
 	want := func(reads bool) *cell {
 		t.Helper()
-		v, later, err := s.want(o, givers{}, reads, !reads, nil)
+		v, later, err := s.want(o, givers{}, reads, !reads, then(func(error) {}))
 		if later || err != nil {
 			t.Fatalf("it is to come: %v", err)
 		}
@@ -362,5 +364,10 @@ func TestZero(t *testing.T) {
 	first, second := want(true), want(true)
 	if first.n != 0 || second != first {
 		t.Errorf("it is %d, and in one place for both that read it: %t", first.n, second == first)
+	}
+	s.want(&operand{Ref: transport.Ref{Job: 1, Version: 1}}, givers{From: []string{"a"}}, true, false, then(func(error) {}))
+	first.n = 3
+	if now := want(true); now.n != 0 || now == first {
+		t.Errorf("while another version comes it is %d, in the memory of that: %t", now.n, now == first)
 	}
 }
