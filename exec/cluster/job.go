@@ -251,7 +251,7 @@ func (j *job) Wait() error {
 	delete(j.uses, &j.placement)
 	j.spent += j.unguarded(j.began, time.Now())
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
-		e.holders, e.home.there = nil, false
+		e.holders, e.home.there, e.base.there = nil, false, false
 	}
 	j.fleet.past += int64(j.count - j.past)
 	j.past = j.count
