@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -24,6 +25,7 @@ import (
 type forecastFlags struct {
 	op, machine, typ                      string
 	sizes, nb, sched, nodes, grid, worker string
+	lose                                  []string
 	choices                               map[string]*string
 	record                                recordFlags
 	csv, plot                             string
@@ -73,6 +75,7 @@ among those that are listed, if they are.`,
 	fl.StringVar(&f.grid, "grid", "auto", "rows of the grid of nodes, for each number of these")
 	fl.StringVar(&f.worker, "workers", "", "tasks at a time on each node (default the file's)")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	fl.StringSliceVar(&f.lose, "lose", nil, "nodes that are lost, as 3@0.5s, or 3@0.5s-2s if it comes back")
 	f.choices = registerChoices(cmd, bench.Operations()...)
 	fl.BoolVar(&f.best, "best", false, "search for the fastest combination, and say what it beat")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")
@@ -164,6 +167,31 @@ func (f *forecastFlags) policies(several bool) ([]string, error) {
 	return known[1:], nil
 }
 
+// failures reads --lose.
+func (f *forecastFlags) failures() (all []sim.Failure, err error) {
+	var errs problems
+	for _, text := range f.lose {
+		node, when, _ := strings.Cut(text, "@")
+		at, back, returns := strings.Cut(when, "-")
+		x := sim.Failure{}
+		n, err := strconv.Atoi(node)
+		begin, err1 := time.ParseDuration(at)
+		end := time.Duration(0)
+		if returns {
+			var err2 error
+			end, err2 = time.ParseDuration(back)
+			err1 = errors.Join(err1, err2)
+		}
+		if err != nil || err1 != nil {
+			errs.note(fmt.Errorf("--lose %s, want the number of a node and a time, as 3@0.5s or 3@0.5s-2s", text))
+			continue
+		}
+		x.Node, x.At, x.Back = n, begin.Seconds(), end.Seconds()
+		all = append(all, x)
+	}
+	return all, joinLine(errs)
+}
+
 // spec returns what is to be planned, but for what varies.
 func (f *forecastFlags) spec() (bench.Spec, error) {
 	s := bench.Spec{Op: f.op, Type: f.typ}
@@ -229,6 +257,8 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	}
 	base, err := f.spec()
 	errs.note(err)
+	lost, err := f.failures()
+	errs.note(err)
 	errs = append(errs, f.record.check(f.json)...)
 	if errs != nil {
 		return usage(joinLine(errs))
@@ -240,6 +270,7 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	if err != nil {
 		return err
 	}
+	m.Failures = append(m.Failures, lost...)
 	all, err := f.wishes(m)
 	if err == nil && (len(all) > 1 || f.best) && f.record.trace != "" {
 		err = errors.New("--trace is for one combination")

@@ -65,6 +65,12 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 	say("run", "%s%s, %s, nb = %d, %s", nodes, count(x.Workers, "worker"), x.Sched, x.NB, count(x.Tasks, "task"))
 	fmt.Fprintf(&b, "%s%s %s GFLOP/s\n", label("predicted"), strings.TrimSpace(duration(x.Seconds)), p.bold(gflops(x.GFLOPS)))
 
+	if l := x.Losses; l != nil && l.Nodes == 0 {
+		say("losses", "no node was lost before the end")
+	} else if l != nil {
+		say("losses", "%s, %.3g %% more than %s without: %s that they had went to others, and %s made %s again, %s, that nobody had any more",
+			count(l.Nodes, "node"), 100*(x.Seconds/x.Whole-1), brief(inSeconds(x.Whole)), count(l.Tasks, "task"), count(l.Again, "task"), count(l.Data, "tile"), in(l.Bytes))
+	}
 	t := x.Sum()
 	all := t.Busy + t.Starving + t.Throttled + t.Driver + t.Idle
 	share := func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s/max(all, 1e-300)) }

@@ -56,6 +56,10 @@ driver = 1e-6
 	show("a table of nodes", "qr -n 8000 --nb 250 --nodes 1,8 --sched owner,fifo", 0)
 	show("grids", "cholesky -n 8000 --nb 250 --grid 1,2,3", 1)
 	show("the best grid", "cholesky -n 4000 --nb 250 --nodes 4 --sched owner,fifo --best", 0)
+	show("a node that is lost", "lu -n 4000 --nb 250 --nodes 4 --lose 2@20ms-60ms,3@50ms", 0)
+	show("after the end", "cholesky -n 4000 --nb 250 --lose 2@20s", 0)
+	show("nodes that cannot be lost", "cholesky -n 4000 --lose 0@1s,9@2s", 1)
+	show("no times", "cholesky --lose 1,x@1s,2@3s-4", 2)
 	write("1", "")
 	show("the best tile size", "cholesky -n 2000 --sched priority,eft --best --plot "+filepath.Join(dir, "plot.svg"), 0)
 	if svg, err := os.ReadFile(filepath.Join(dir, "plot.svg")); err != nil || !strings.Contains(string(svg), "eft") {

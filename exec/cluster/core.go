@@ -19,31 +19,47 @@ import (
 //	Datum, Ready ─► Gives ─► Give         a task goes to a node, which has to get these values
 //	Heard, Ended ─► Freed ─► Gives …      and has ended
 //	Recalls ─► Back … Answered            or is to give it back
+//	Lose ─► Remake …                      a node is lost (losses.go)
 type Core struct {
 	*scheduler
 	opt     Options
-	where   directory
-	learned experience
 	kept    map[any]*entry
-	data    dataIndex
 	entries []*entry
 	sealed  bool
 	gifts   []gift
+
+	// Where nodes may be lost (losses.go):
+	remembers bool          // it keeps how versions were made
+	order     uint64        // of the job, among those that there were
+	stuck     []*graph.Task // that wait for what is to be made again: the scheduler is halted
+	again     *Core         // makes it again now
+	root      *Core         // for whom this one does so; itself, as a rule
+	broken    bool          // it cannot: more is lost
+	unused    func(*entry)  // sees to a datum that no task uses any more; may be nil
 }
+
+// programs is the set of data that are not kept.
+const programs = 2
 
 // NewCore returns a Core without nodes. Of the options only those that say which node gets a
 // task count: Policy, ByPriority, NewPolicy, Owner, Stay and Idle.
 func NewCore(o Options) *Core {
 	o.decide()
 	c := &Core{opt: o, kept: map[any]*entry{}}
-	c.scheduler = newScheduler(&c.opt, &c.where, &c.learned, &c.data)
+	c.root = c
+	c.decides(newScheduler(&c.opt, &directory{}, &experience{}, &dataIndex{}))
+	return c
+}
+
+// decides has a scheduler be the one that decides.
+func (c *Core) decides(s *scheduler) {
+	c.scheduler = s
 	c.narrow = true // a simulated worker has all units that one task gets
 	c.runs = func(*graph.Task) bool { return true }
 	c.bound = func(t *graph.Task) bool {
 		op, ok := t.Op.(*versions.Op)
 		return !ok || op.Bound || t.Shadowed()
 	}
-	return c
 }
 
 // Enter has a node be given tasks, after Renew: with workers of some kinds that can execute
@@ -90,7 +106,7 @@ func (c *Core) Datum(d *graph.Datum) int {
 	e := c.data.of(d)
 	if e == nil {
 		if e = c.kept[d.Value]; e == nil {
-			e = &entry{ref: transport.Ref{Job: 2}}
+			e = &entry{ref: transport.Ref{Job: programs}}
 			e.brought(false)
 		}
 		if e.ref.I == 0 {
@@ -104,10 +120,10 @@ func (c *Core) Datum(d *graph.Datum) int {
 }
 
 // Version returns the version of a datum that tasks read that are given to nodes now.
-func (c *Core) Version(datum int) int { return int(c.entries[datum].ref.Version) }
+func (c *Core) Version(datum int) int { return int(c.root.entries[datum].ref.Version) }
 
-// Unmade reports whether no task has written a datum that is kept: it is zero.
-func (c *Core) Unmade(datum int) bool { return c.entries[datum].unmade() }
+// Holders returns the nodes that have that version, or what it begins as a copy of.
+func (c *Core) Holders(datum int) []int { return c.root.entries[datum].holders }
 
 // Submitted notes that a task is going to use data.
 func (c *Core) Submitted(s *graph.Spec) {
@@ -134,22 +150,44 @@ func (c *Core) Ready(tasks []*graph.Task, from int) {
 // passed to Give at once.
 func (c *Core) Gives() iter.Seq2[*graph.Task, int] {
 	return func(yield func(*graph.Task, int) bool) {
-		for {
+		for !c.halted {
 			for t, i := range c.gives() {
-				if !yield(t, i) {
+				if !c.aside(t, i) && !yield(t, i) {
 					return
 				}
 			}
+			if c.halted {
+				return
+			}
 			t, i := c.squeeze()
-			if t == nil || i < 0 || !yield(t, i) {
+			if t == nil || i < 0 || !c.aside(t, i) && !yield(t, i) {
 				return
 			}
 		}
 	}
 }
 
+// aside puts a task aside, if it is to read what nobody has, and has no other one be given.
+func (c *Core) aside(t *graph.Task, node int) bool {
+	if !c.remembers || !c.misses(t) {
+		return false
+	}
+	if !c.bound(t) {
+		c.back(node)
+	}
+	if c.halted = true; c.root == c {
+		c.stuck = append(c.stuck, t)
+	} else {
+		c.broken = true
+	}
+	return true
+}
+
 // Unfit returns the tasks that no node can execute, or has the memory for, and forgets them.
 func (c *Core) Unfit() (all []*graph.Task) {
+	if c.halted {
+		return nil
+	}
 	all, c.unfit = c.unfit, nil
 	if t, i := c.squeeze(); t != nil && i < 0 {
 		all = append(all, t)
@@ -168,9 +206,16 @@ type Need struct {
 // Give notes that a node is given a task, and returns what it is to get for that.
 func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 	c.gifts = c.gifts[:0]
+	var made *record
+	if c.remembers && !c.bound(t) {
+		made = recordOf(c.order, t)
+	}
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := c.data.of(o.Datum)
+		if made != nil {
+			made.uses = append(made.uses, use{e, e.version, o.Mode})
+		}
 		if o.Mode&graph.In == 0 || e.has(node) || foremost(t, k) < k {
 			continue
 		}
@@ -180,7 +225,7 @@ func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 		}
 	}
 	t.SetState(graph.Running)
-	c.took(t, node, c.gifts)
+	c.took(t, node, c.gifts).made = made
 	return needs
 }
 
@@ -206,8 +251,9 @@ func (c *Core) Ended(node int, id graph.TaskID, took time.Duration) *graph.Task 
 	c.leaves(f, false)
 	if c.bound(t) { // it has worked in the program's memory
 		for k := range t.Len() {
-			if o := t.Operand(k); o.Mode&graph.Out != 0 && c.data.of(o.Datum).set == 0 {
-				c.data.of(o.Datum).brought(false)
+			o := t.Operand(k)
+			if e := c.data.of(o.Datum); o.Mode&graph.Out != 0 && first(t, k) && e.set == 0 {
+				e.brought(c.remembers && e.home.version != e.version-1) // or else it wrote over it
 			}
 		}
 	}
@@ -215,8 +261,14 @@ func (c *Core) Ended(node int, id graph.TaskID, took time.Duration) *graph.Task 
 	c.ran(node, t, took)
 	for k := range t.Len() {
 		e := c.data.of(t.Operand(k).Datum)
-		if e.users--; e.users == 0 && c.sealed {
+		if e.users--; e.users > 0 {
+			continue
+		}
+		if c.sealed {
 			c.shed(e)
+		}
+		if c.unused != nil {
+			c.unused(e)
 		}
 	}
 	c.recycle(f)
@@ -238,11 +290,11 @@ func (c *Core) Seal() {
 func (c *Core) Unseal() { c.sealed = false }
 
 // Late yields the data that lie in the program's memory, and of which it has not the latest
-// version: with the node that gives it. They count as brought.
+// version: with the node that gives it.
 func (c *Core) Late() iter.Seq[Need] {
 	return func(yield func(Need) bool) {
 		for _, e := range c.entries {
-			if e.set != 0 || e.datum == nil || e.home.there && e.home.version == e.version {
+			if !e.late() {
 				continue
 			}
 			from := e.from()
@@ -251,6 +303,19 @@ func (c *Core) Late() iter.Seq[Need] {
 					return
 				}
 			}
+		}
+	}
+}
+
+// late reports whether a datum lies in the program's memory, which has not the latest version.
+func (e *entry) late() bool {
+	return e.set == 0 && e.datum != nil && !(e.home.there && e.home.version == e.version)
+}
+
+// Brought notes that all of these have come.
+func (c *Core) Brought() {
+	for _, e := range c.entries {
+		if e.late() {
 			e.brought(false)
 		}
 	}
@@ -258,7 +323,8 @@ func (c *Core) Late() iter.Seq[Need] {
 
 // Over forgets the data of a job but for those that are kept.
 func (c *Core) Over() {
-	c.data = dataIndex{}
+	*c.data = dataIndex{}
+	c.order++
 	for _, e := range c.entries {
 		if e.datum == nil {
 			continue

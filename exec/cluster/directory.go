@@ -109,6 +109,16 @@ type record struct {
 	few         [3]use // of most, so that a record is one piece of memory
 }
 
+// recordOf returns the record of a task, without its uses.
+func recordOf(job uint64, t *graph.Task) *record {
+	r := &record{job: job, id: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, constraints: t.Constraints()}
+	if f := t.Failure(); f != nil {
+		r.retries, r.timeout = f.Retries, f.Timeout
+	}
+	r.uses = r.few[:0]
+	return r
+}
+
 // use is an operand of a record.
 type use struct {
 	of      *entry

@@ -60,7 +60,7 @@
 // For each version the driver keeps how it was made (lineage.go). When a node is lost, its
 // tasks go to others; a task that is to read what nobody has any more is put aside, no
 // other one begins, and when those that run have ended, a job of its own makes again what
-// is lost (mend.go), on data of other names, which then take the place of the lost ones.
+// is lost (mend.go), on data of other names (remake.go), which then take the place of the lost ones.
 //
 // # Files, from the bottom up
 //
@@ -72,8 +72,9 @@
 // use and make, and the program's memory); gate (tasks that wait for its runtime);
 // executor; offer (what a node can execute); usage (what nodes have done); record; fleet;
 // match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets
-// which task), recall (and which goes to another one), flights (tasks under way), why (in words) and
-// core (all of these, for simulations), which are pure; catalog (the data of a job); room (where
+// which task), recall (and which goes to another one), flights (tasks under way), remake
+// (what is lost is made again), why (in words), core (all of these, for simulations) and losses (of nodes
+// there), which are pure; catalog (the data of a job); room (where
 // nodes have caps on their memory); story (what is told of tasks); placement (which get tasks);
 // landing (and what becomes of these); job; mend; guard (takes second copies); standing (what nodes
 // say that they are at); watchdog; driver; keep; domain (the driver that an agent is to nodes below

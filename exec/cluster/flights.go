@@ -99,10 +99,17 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 	return f
 }
 
-// lose has a node be given nothing any more. It returns the tasks that it had: they are to be
+// lose has a node be given nothing any more, and have nothing. It returns the tasks that it had: they are to be
 // made ready again. Those that have handed something on, which others may have changed since,
 // are not: they count as ended, and what is missing of them as lost.
 func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
+	s.where.drops(node)
+	for d, e := range s.data.all() {
+		had := e.has(node)
+		if e.lose(node); had {
+			e.show(d)
+		}
+	}
 	x := &s.seats[node]
 	if !x.lost && node > 0 {
 		s.others--
@@ -186,6 +193,19 @@ func (s *scheduler) leavesOne(f *flight, k int, failed bool) {
 	}
 	s.where.written(e, f.node, made)
 	e.copied = nil
+}
+
+// discard has nodes drop a datum, also those that have a place for it and nothing in it.
+func (s *scheduler) discard(e *entry) {
+	for _, h := range e.holders {
+		s.where.drop(h, e.ref)
+		s.forgets(h, e)
+	}
+	e.holders = nil
+	for _, h := range slices.Clone(e.spots) {
+		s.where.drop(h, e.ref)
+		s.forgets(h, e)
+	}
 }
 
 // shed has nodes drop copies that no task will read any more: all but the first, and the

@@ -252,7 +252,7 @@ func (j *job) answered(c *copying, id uint64, well bool) {
 	switch {
 	case c.failed || r.failed:
 		r.failed = r.failed || r.nodes > 1
-		j.discard(c.copy)
+		j.sched.discard(c.copy)
 	case r.nodes > 1:
 		r.taken = append(r.taken, c.taken)
 	default:
@@ -275,7 +275,7 @@ func (j *job) closed() {
 	j.rounds.now = nil
 	if r.failed {
 		for _, c := range r.taken {
-			j.discard(c.copy)
+			j.sched.discard(c.copy)
 		}
 		return
 	}
@@ -300,20 +300,7 @@ func (j *job) closed() {
 // secure puts a copy in the place of the one before.
 func (j *job) secure(c taken) {
 	if old := c.of.second.copy; old != nil {
-		j.discard(old)
+		j.sched.discard(old)
 	}
 	c.of.second = c.second
-}
-
-// discard has nodes drop a copy, also those that have a place for it and nothing in it.
-func (j *job) discard(c *entry) {
-	for _, h := range c.holders {
-		j.where.drop(h, c.ref)
-		j.nodes[h].memory.forget(c)
-	}
-	c.holders = nil
-	for _, h := range slices.Clone(c.spots) {
-		j.where.drop(h, c.ref)
-		j.nodes[h].memory.forget(c)
-	}
 }

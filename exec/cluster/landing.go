@@ -168,13 +168,6 @@ func (p *placement) lose(n *node) {
 		return
 	}
 	p.batches[i] = batch{}
-	p.where.drops(i)
-	for d, e := range p.data.all() {
-		had := e.has(i)
-		if e.lose(i); had {
-			e.show(d)
-		}
-	}
 	tasks, ended := p.sched.lose(i)
 	for _, f := range ended {
 		p.tell(f.task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})

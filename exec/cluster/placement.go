@@ -216,23 +216,18 @@ func (p *placement) give(t *graph.Task, i int) {
 		p.back(t, i)
 		return
 	}
-	for k := range t.Len() {
-		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data.of(o.Datum).lost() {
-			if p.mend(t) {
-				p.back(t, i)
-			} else {
-				p.end(t, i, graph.Cancelled, p.outcome.Why())
-			}
-			return
+	if p.sched.misses(t) {
+		if p.mend(t) {
+			p.back(t, i)
+		} else {
+			p.end(t, i, graph.Cancelled, p.outcome.Why())
 		}
+		return
 	}
 	x := task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
-	if f := t.Failure(); f != nil {
-		x.Retries, x.Timeout = f.Retries, f.Timeout
-	}
 	sendable := p.sendable(t)
-	made := &record{job: p.order, id: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, retries: x.Retries, timeout: x.Timeout, constraints: t.Constraints()}
-	made.uses = made.few[:0]
+	made := recordOf(p.order, t)
+	x.Retries, x.Timeout = made.retries, made.timeout
 	if i == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
 	} else {

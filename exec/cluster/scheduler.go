@@ -342,6 +342,16 @@ func (s *scheduler) fits(t *graph.Task, node int) bool {
 	})
 }
 
+// misses reports whether nobody has something that a task is to read.
+func (s *scheduler) misses(t *graph.Task) bool {
+	for k := range t.Len() {
+		if o := t.Operand(k); o.Mode&graph.In != 0 && s.data.of(o.Datum).lost() {
+			return true
+		}
+	}
+	return false
+}
+
 // squeeze returns what to do when all tasks that could be given wait for memory, and none is
 // under way: a task for whoever has room, or the first that fits nowhere, for node -1. It
 // returns nil if none waits.

@@ -75,7 +75,8 @@ func (p *parent) job(ctx context.Context) exec.Job {
 	if c.drives != nil && p.of.clock != c.drives {
 		opt := c.s.opt.Nodes
 		opt.Idle = false
-		return newDrive(c.s, opt, c.below, c.drives).newJob(ctx, p)
+		s := newDrive(c.s, opt, c.below, c.drives)
+		return s.newJob(ctx, p, s.program)
 	}
 	by := c.drives
 	if by == nil {

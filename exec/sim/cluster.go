@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -25,7 +26,8 @@ type Cluster struct{ *drive }
 type drive struct {
 	*world
 	clock      *clock
-	core       *cluster.Core
+	program    *cluster.Core // which decides about the program's tasks
+	core       *cluster.Core // which decides now: that one, or one that makes again what is lost
 	nodes      []*node
 	of         []*node // by crew
 	values     []value // by their numbers
@@ -37,6 +39,7 @@ type drive struct {
 	freed      []*graph.Task
 	spare      *execution
 	spareFetch *fetch
+	losing
 }
 
 // ended is a message of a node to the driver.
@@ -44,6 +47,7 @@ type ended struct {
 	node  *node
 	ends  []end
 	flows []flow
+	news  func() // what it is instead, if it is not nil: the node is lost, or has come
 }
 
 // end is the end of a task.
@@ -51,6 +55,8 @@ type end struct {
 	task graph.TaskID
 	took float64
 	back bool
+	// lacks is what nobody gave it, so that the task has not begun.
+	lacks []cluster.Need
 }
 
 // flow is a value that has come.
@@ -66,6 +72,9 @@ func NewCluster(opt Options) (*Cluster, error) {
 	w, err := newWorld(opt)
 	if err != nil {
 		return nil, err
+	}
+	if len(opt.Bodies) > 0 && len(w.m.Failures) > 0 {
+		return nil, &MachineError{[]string{"failures where tasks have children are not modelled"}}
 	}
 	hosts := map[string]*host{}
 	of := map[*Kind]*speeds{}
@@ -107,7 +116,31 @@ func NewCluster(opt Options) (*Cluster, error) {
 	}
 	o := opt.Nodes
 	o.Idle = w.m.Apart
-	return &Cluster{newDrive(w, o, top, &w.clock)}, nil
+	s := &Cluster{newDrive(w, o, top, &w.clock)}
+	if len(w.m.Failures) > 0 {
+		s.program.Remember()
+		if s.lossy = true; !opt.Setup {
+			s.script()
+		}
+	}
+	return s, nil
+}
+
+// Reset begins to count anew, from now on. What nodes have stays there. No job may be under way.
+func (s *Cluster) Reset() {
+	s.world.Reset()
+	if s.lossy && s.opt.Setup && !s.scripted {
+		s.script()
+	}
+}
+
+// Prediction returns what tasks have cost so far.
+func (s *Cluster) Prediction() *Prediction {
+	p := s.world.Prediction()
+	if s.lossy {
+		p.Losses = &s.losses
+	}
+	return p
 }
 
 // drive makes the node of a crew one that has others execute children.
@@ -119,7 +152,8 @@ func (c *crew) drive() {
 
 // newDrive returns a driver on the nodes of some crews, its own the first.
 func newDrive(w *world, o cluster.Options, crews []*crew, by *clock) *drive {
-	s := &drive{world: w, clock: by, core: cluster.NewCore(o), of: make([]*node, len(w.crews))}
+	c := cluster.NewCore(o)
+	s := &drive{world: w, clock: by, program: c, core: c, of: make([]*node, len(w.crews))}
 	for i, c := range crews {
 		n := s.newNode(c)
 		s.nodes, s.of[c.node] = append(s.nodes, n), n
@@ -135,7 +169,7 @@ func (s *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
 		return nil, exec.ErrClosed
 	}
 	for _, v := range values {
-		s.core.Keep(v)
+		s.program.Keep(v)
 	}
 	return &kept{s.drive, values}, nil
 }
@@ -153,7 +187,7 @@ func (*kept) Fetch(context.Context, versions.Shaped, versions.Value) error { ret
 func (k *kept) Locate(values []versions.Shaped) []int {
 	at := make([]int, len(values))
 	for i, v := range values {
-		at[i] = k.s.core.Locate(v)
+		at[i] = k.s.program.Locate(v)
 	}
 	return at
 }
@@ -161,7 +195,7 @@ func (k *kept) Locate(values []versions.Shaped) []int {
 // Release implements [exec.Kept].
 func (k *kept) Release() {
 	for _, v := range k.values {
-		k.s.core.Release(v)
+		k.s.program.Release(v)
 	}
 	k.values = nil
 	k.s.dropAll()
@@ -174,17 +208,21 @@ func (s *drive) dropAll() {
 	}
 }
 
-// datum returns the number of a datum.
-func (s *drive) datum(d *graph.Datum) int {
-	k := s.core.Datum(d)
-	if k == len(s.values) {
-		v := value{of: d, bytes: d.Bytes}
-		if !s.core.Unmade(k) {
-			v.nodes = append(v.nodes, 0)
-		}
-		s.values = append(s.values, v)
+// datum has a datum be known.
+func (s *drive) datum(c *cluster.Core, d *graph.Datum) {
+	k := c.Datum(d)
+	for k >= len(s.values) {
+		s.values = append(s.values, value{})
 	}
-	return k
+	if v := &s.values[k]; v.of == nil {
+		v.of, v.bytes = d, d.Bytes
+		for _, i := range c.Holders(k) {
+			v.nodes = append(v.nodes, int32(i))
+		}
+		if c != s.program { // or else that is in the program's memory
+			v.lent = slices.Clone(v.nodes)
+		}
+	}
 }
 
 // place has nodes given tasks as long as they have room.
@@ -216,6 +254,9 @@ func (s *drive) place() {
 		s.nodes[i].send()
 	}
 	s.dirty = s.dirty[:0]
+	if s.lossy {
+		s.mends()
+	}
 }
 
 // hears has the driver take a message when it comes to it.
@@ -251,6 +292,12 @@ func (s *drive) happens(uint64) {
 
 // take takes the ends of tasks.
 func (s *drive) take(m ended) {
+	if m.news != nil {
+		s.clock.works(s.now, s.m.Costs.Message)
+		m.news()
+		s.place()
+		return
+	}
 	tasks := 0
 	for _, e := range m.ends {
 		if e.task != 0 { // or else that was all that it gives back
@@ -266,10 +313,14 @@ func (s *drive) take(m ended) {
 	for _, e := range m.ends {
 		if e.back {
 			if e.task == 0 {
-				s.core.Answered(id)
+				s.program.Answered(id) // who makes something again asks for nothing
 			} else {
 				s.core.Back(id, e.task)
 			}
+			continue
+		}
+		if e.lacks != nil {
+			s.core.Retake(id, e.task, e.lacks)
 			continue
 		}
 		t := s.core.Ended(id, e.task, max(duration(e.took), time.Nanosecond))
@@ -300,14 +351,14 @@ type recall struct {
 func (r *recall) happens(uint64) { r.n.giveBack(r.tasks, r.most) }
 
 // NewJob implements [exec.Runtime]. There is one job at a time.
-func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil) }
+func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil, s.program) }
 
 // newJob returns a job, that of the children of by if it is not nil.
-func (s *drive) newJob(ctx context.Context, by *parent) *clusterJob {
-	j := &clusterJob{s: s}
+func (s *drive) newJob(ctx context.Context, by *parent, core *cluster.Core) *clusterJob {
+	j := &clusterJob{s: s, core: core}
 	j.begin(s.world, ctx, by, s.clock)
 	j.ready = func(tasks []*graph.Task) {
-		s.core.Ready(tasks, -1)
+		core.Ready(tasks, -1)
 		s.place()
 	}
 	j.ends = func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
@@ -322,7 +373,8 @@ func (s *drive) newJob(ctx context.Context, by *parent) *clusterJob {
 // clusterJob is an [exec.Job] on several nodes.
 type clusterJob struct {
 	job
-	s *drive
+	s    *drive
+	core *cluster.Core
 }
 
 // Submit implements [exec.Job].
@@ -334,11 +386,11 @@ func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	}
 	j.until(max(s.now, s.clock.free))
 	for i := range spec.Operands {
-		s.datum(spec.Operands[i].Datum)
+		s.datum(j.core, spec.Operands[i].Datum)
 	}
 	s.clock.works(s.now, s.m.Costs.Driver)
-	s.core.Unseal()
-	s.core.Submitted(spec)
+	j.core.Unseal()
+	j.core.Submitted(spec)
 	t, ready := j.graph.Add(spec)
 	j.count++
 	id := t.ID()
@@ -352,24 +404,30 @@ func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 // Wait implements [exec.Job]: it brings what lies in the program's memory there.
 func (j *clusterJob) Wait() error {
 	s := j.s
-	s.core.Seal()
+	j.core.Seal()
 	j.finish()
 	if j.Err() != nil {
 		return j.Err()
 	}
 	home, left := s.nodes[0], 0
-	for x := range s.core.Late() {
-		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
-			left++
-			home.fetch(v, x).then = func() {
-				left--
-				j.changed()
+	for again := true; again; again = s.lossy && j.Err() == nil && j.core.Halt() {
+		if s.lossy {
+			s.mended(j)
+		}
+		for x := range j.core.Late() {
+			if v := &s.values[x.Datum]; !v.has(0, x.Version) {
+				left++
+				home.fetch(v, x).then = func() {
+					left--
+					j.changed()
+				}
 			}
 		}
+		j.await(func() bool { return left == 0 })
 	}
-	j.await(func() bool { return left == 0 })
+	j.core.Brought()
 	j.until(home.crew.flush())
-	s.core.Over()
+	j.core.Over()
 	s.dropAll()
 	return j.Err()
 }
@@ -377,8 +435,8 @@ func (j *clusterJob) Wait() error {
 // Recording returns what was recorded so far.
 func (s *Cluster) Recording() *trace.Recording {
 	r := s.world.Recording()
-	for i, c := range s.crews {
-		r.Nodes = append(r.Nodes, trace.NodeRows{Name: name(i), First: c.first, Workers: len(c.workers)})
+	for _, c := range s.crews {
+		r.Nodes = append(r.Nodes, trace.NodeRows{Name: name(c.slot), First: c.first, Workers: len(c.workers)})
 	}
 	return r
 }

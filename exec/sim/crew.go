@@ -42,6 +42,8 @@ type crew struct {
 	meter   meter
 	devices []*device // whose workers come after those on cores; nil: there are none
 	where   places    // values that are not only on the host
+	slot    int       // the node in predictions
+	dead    bool      // it is lost
 }
 
 // worker is one of a crew.
@@ -101,6 +103,9 @@ func (c *crew) changes(by int) {
 
 // measure adds the time since the last change.
 func (c *crew) measure() {
+	if c.dead {
+		return
+	}
 	m := &c.meter
 	passed, driver, full := c.s.now-m.at, c.clock.working(c.s.now), c.s.throttled()
 	if passed > 0 {
@@ -136,7 +141,7 @@ func newHost(s *world, k *Kind) *host {
 // newCrew returns the workers of a node of a kind on a host.
 func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch.Queue) *crew {
 	k := sp.kind
-	c := &crew{s: s, node: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
+	c := &crew{s: s, node: node, slot: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
 	for _, t := range h.tanks {
 		c.parts = append(c.parts, &part{tank: t, own: min(k.Cores, t.cores)})
 	}
@@ -200,8 +205,9 @@ func (c *crew) delay(w int) float64 {
 
 // happens implements [handler]: a worker that was woken looks for a task.
 func (c *crew) happens(w uint64) {
-	c.waking = false
-	c.next(int(w))
+	if c.waking = false; !c.dead {
+		c.next(int(w))
+	}
 }
 
 // next has a worker take a task, or sleep.
@@ -266,6 +272,9 @@ type form struct {
 // happens implements [handler]: it computes now, or ends.
 func (f *form) happens(ends uint64) {
 	c := f.r.crew
+	if c.dead {
+		return
+	}
 	if ends != 0 {
 		c.ended(f.r)
 		return
@@ -325,6 +334,18 @@ func (c *crew) concludes(f flight, w int) {
 	}
 	c.queue.Push(c.freed, w)
 	clear(c.freed)
+}
+
+// dies has the workers do nothing any more.
+func (c *crew) dies() {
+	c.measure()
+	c.dead = true
+	for i := range c.workers {
+		if r := c.workers[i].run; r != nil {
+			c.tally.Busy += c.s.now - r.flight.start
+			c.parts[c.workers[i].socket].stops(r)
+		}
+	}
 }
 
 // noise returns what the next time is multiplied by.

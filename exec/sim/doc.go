@@ -30,6 +30,8 @@
 // A run that was recorded is a program, too: [Program.Replay] executes its tasks once more, each
 // as long as it took, under another policy or with more workers.
 //
+// Nodes may be lost, and come back (Machine.Failures): the same core says what is made again.
+//
 // The order of everything that happens follows from the program, the machine and the seed.
 //
 // # Files, from the bottom up
@@ -37,6 +39,6 @@
 // machine (what there is), speed (times of tasks), cache, calendar (what happens next),
 // recorder, tank (cores that share what they have), memory (that of a device), crew (workers of a node
 // and their tasks), device (those on accelerators), world (what runtimes have in common), prediction (what came out), job (the program's side),
-// runtime (one node), node and cluster (several), body (tasks with children), tape (what a program submits), replay (its tasks
+// runtime (one node), node, loss (of nodes) and cluster (several), body (tasks with children), tape (what a program submits), replay (its tasks
 // once more).
 package sim

@@ -26,6 +26,15 @@ type Machine struct {
 	Network Network `toml:"network"`
 	Costs   Costs   `toml:"costs"`
 	Noise   Noise   `toml:"noise"`
+	// Failures are nodes that are lost, in the order of At.
+	Failures []Failure `toml:"failure,omitempty"`
+}
+
+// Failure is the loss of a node, which may come back as a new one with nothing.
+type Failure struct {
+	Node int     `toml:"node"`           // its number; 0 is the driver, which must not be lost
+	At   float64 `toml:"at"`             // seconds after the run began
+	Back float64 `toml:"back,omitempty"` // seconds after the run began; 0: it does not come back
 }
 
 // Nodes is so many nodes of a kind: a group. The tasks of a program go to the nodes of groups
@@ -59,6 +68,9 @@ type Network struct {
 	Message float64 `toml:"message,omitempty"`
 	// Core is the seconds of a core, of each of the two nodes, for a byte of a value.
 	Core float64 `toml:"core,omitempty"`
+	// Timeout is the seconds after which the driver counts a node as lost that says nothing any more;
+	// 0: it hears of that at once, as it does if a process has ended.
+	Timeout float64 `toml:"timeout,omitempty"`
 }
 
 // Kind is what nodes of a kind have.
@@ -248,15 +260,33 @@ func (m *Machine) Validate() error {
 	c := &m.Costs
 	check(sound(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node), "costs: %+v, want all at least 0", *c)
 	if w := &m.Network; total > 1 {
-		check(sound(w.Latency, w.Busy, w.Value, w.Message, w.Core), "network: latency is %g, busy %g, value %g, message %g and core %g, want at least 0", w.Latency, w.Busy, w.Value, w.Message, w.Core)
+		check(sound(w.Latency, w.Busy, w.Value, w.Message, w.Core, w.Timeout), "network: latency is %g, busy %g, value %g, message %g, core %g and timeout %g, want at least 0", w.Latency, w.Busy, w.Value, w.Message, w.Core, w.Timeout)
 		check(w.Bandwidth > 0 && sound(w.Bandwidth), "network: bandwidth is %g; %d nodes need some, in bytes a second", w.Bandwidth, total)
 	}
+	m.checkFailures(total, check)
 	check(m.Noise.Seed <= math.MaxInt64, "noise: seed is %d, want 0 to %d", int64(m.Noise.Seed), int64(math.MaxInt64)) // as TOML has it
 	check(m.Noise.Spread >= 0 && m.Noise.Spread <= 1, "noise: spread is %g, want 0 to 1", m.Noise.Spread)
 	if bad != nil {
 		return &MachineError{bad}
 	}
 	return nil
+}
+
+// checkFailures checks the failures on so many nodes.
+func (m *Machine) checkFailures(nodes int, check func(ok bool, format string, args ...any)) {
+	there := map[int]float64{} // since when, by node
+	for i, f := range m.Failures {
+		check(f.Node != 0, "failure %d: node 0 is the driver, with which everything is lost", i)
+		check(f.Node >= 0 && f.Node < max(nodes, 1), "failure %d: there is no node %d", i, f.Node)
+		check(sound(f.At, f.Back) && (f.Back == 0 || f.Back > f.At), "failure %d: at is %g and back %g, want at least 0, and back later", i, f.At, f.Back)
+		since, again := there[f.Node]
+		check(!again || since > 0 && f.At > since, "failure %d: node %d is not there at %g s", i, f.Node, f.At)
+		there[f.Node] = f.Back
+	}
+	check(m.Failures == nil || !slices.ContainsFunc(m.Nodes, func(g Nodes) bool {
+		k := m.kind(g.Kind)
+		return g.Below != "" || g.Drives || k != nil && len(k.Devices) > 0
+	}), "failures of machines with devices, or with nodes below others, are not modelled")
 }
 
 // The largest machine that is not a slip of the keyboard.

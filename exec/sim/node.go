@@ -26,6 +26,9 @@ type node struct {
 
 	queue    []*fetch // to be begun
 	fetching int      // begun and not ended
+
+	dead bool // it does nothing any more …
+	lost bool // … and the driver knows
 }
 
 // channel takes one message at a time: the next one leaves when the one before is known to have
@@ -43,7 +46,8 @@ type execution struct {
 	task    *graph.Task
 	needs   []cluster.Need
 	missing int
-	next    *execution // of those to be used again
+	lacks   []cluster.Need // that nobody gave it
+	next    *execution     // of those to be used again
 }
 
 // value is a datum: which nodes have its latest version.
@@ -54,6 +58,11 @@ type value struct {
 	nodes   []int32
 	coming  []coming // to nodes that have yet to get it, in no order
 	askers  []coming // of nodes that wait for others that have yet to get it, by these
+
+	// Where nodes may be lost:
+	lent   []int32 // nodes that have it under another name
+	before []int32 // nodes that had the version before, when the latest was made …
+	maker  int     // … by this one
 }
 
 // coming is a value on its way, by a node.
@@ -76,6 +85,8 @@ type fetch struct {
 	since float64
 	still int    // what has yet to be over: it has come by the link, and either node has handled it
 	next  *fetch // of those to be used again
+	begun bool
+	cut   bool // it comes to nothing: a node is lost
 }
 
 func (s *drive) newNode(c *crew) *node {
@@ -153,6 +164,9 @@ func (n *node) handled(as uint64) {
 // happens implements [handler].
 func (n *node) happens(what uint64) {
 	s := n.s
+	if n.dead {
+		return
+	}
 	if what >= sends {
 		n.handled(what - sends)
 		return
@@ -172,7 +186,7 @@ func (n *node) happens(what uint64) {
 		return
 	}
 	n.from.due, n.from.free = false, n.comes(s.now, gets)
-	m := ended{n, n.ends, n.flows}
+	m := ended{node: n, ends: n.ends, flows: n.flows}
 	n.ends, n.flows = n.old.ends[:0], n.old.flows[:0]
 	n.old = ended{}
 	s.hears(m)
@@ -190,6 +204,9 @@ func (n *node) drop() {
 			v.nodes[i] = v.nodes[len(v.nodes)-1]
 			v.nodes = v.nodes[:len(v.nodes)-1]
 			n.crew.forgets(v.of)
+			if v.returns(n) {
+				return
+			}
 		}
 		n.grows(-v.bytes)
 	})
@@ -255,9 +272,12 @@ func (n *node) fetch(v *value, x cluster.Need) *fetch {
 func (f *fetch) begin() {
 	s := f.n.s
 	f.n.fetching++
-	f.since = s.now
+	f.since, f.begun = s.now, true
 	if v := &s.values[f.need.Datum]; !v.has(f.need.From, f.need.Version) {
 		v.askers = append(v.askers, coming{f.need.From, f})
+		if s.lossy {
+			f.waitsFor(s.nodes[f.need.From])
+		}
 		return
 	}
 	f.asks()
@@ -276,6 +296,9 @@ func (f *fetch) asks() {
 // given has the value go out of the node that gives it from a time on, when those before have gone.
 func (f *fetch) given(at float64) {
 	s := f.n.s
+	if f.cut {
+		return
+	}
 	w := &s.m.Network
 	giver := s.nodes[f.need.From]
 	start := max(at, giver.crew.out, giver.crew.bring(s.values[f.need.Datum].of))
@@ -300,12 +323,16 @@ const (
 	asked  = iota // the node that gives the value has been asked
 	begins        // the first of the value comes
 	ends          // the last has come
+	waited        // it has waited long enough for who has yet to get the value
 )
 
 // happens implements [handler].
 func (f *fetch) happens(what uint64) {
 	s, n := f.n.s, f.n
 	w := &s.m.Network
+	if f.cut {
+		return
+	}
 	switch what {
 	case asked:
 		s.nodes[f.need.From].crew.parts[0].hears(0, func() { f.given(s.now) })
@@ -318,24 +345,22 @@ func (f *fetch) happens(what uint64) {
 		}
 	case ends:
 		f.passes()
+	case waited:
+		if v := &s.values[f.need.Datum]; v.asks(f) {
+			s.reroutes(v, f)
+		}
 	}
 }
 
 // passes notes that something is over. After the last the value is there.
 func (f *fetch) passes() {
-	if f.still--; f.still > 0 {
+	if f.still--; f.still > 0 || f.cut {
 		return
 	}
 	n := f.n
 	s := n.s
 	v := &s.values[f.need.Datum]
-	for i, last := 0, len(v.coming)-1; i <= last; i++ {
-		if v.coming[i].node == n.id {
-			v.coming[i], v.coming[last] = v.coming[last], coming{}
-			v.coming = v.coming[:last]
-			break
-		}
-	}
+	v.came(n.id)
 	v.nodes = append(v.nodes, int32(n.id))
 	n.crew.forgets(v.of)
 	n.grows(v.bytes)
@@ -346,12 +371,7 @@ func (f *fetch) passes() {
 		giver := s.nodes[f.need.From]
 		s.rec.copies = append(s.rec.copies, trace.Copy{Worker: n.crew.first, Bytes: f.need.Bytes, Start: duration(f.since), End: duration(s.now), Node: name(giver.crew.node), From: giver.crew.first})
 	}
-	if len(n.queue) > 0 {
-		next := n.queue[0]
-		n.queue[0] = nil
-		n.queue = n.queue[1:]
-		next.begin()
-	}
+	n.begins()
 	v.askers = slices.DeleteFunc(v.askers, func(x coming) bool {
 		if x.node != n.id {
 			return false
@@ -364,13 +384,41 @@ func (f *fetch) passes() {
 	}
 	for i, e := range f.waits {
 		f.waits[i] = nil
-		if e.missing--; e.missing == 0 {
-			n.crew.measure()
-			n.crew.meter.waiting--
-			n.ready(e)
+		n.got(e)
+	}
+	if !s.lossy { // or else who waits for it may look again
+		f.next, s.spareFetch = s.spareFetch, f
+	}
+}
+
+// came notes that a value is not on its way to a node any more.
+func (v *value) came(node int) {
+	for i, last := 0, len(v.coming)-1; i <= last; i++ {
+		if v.coming[i].node == node {
+			v.coming[i], v.coming[last] = v.coming[last], coming{}
+			v.coming = v.coming[:last]
+			break
 		}
 	}
-	f.next, s.spareFetch = s.spareFetch, f
+}
+
+// begins has the next value come.
+func (n *node) begins() {
+	if len(n.queue) > 0 {
+		next := n.queue[0]
+		n.queue[0] = nil
+		n.queue = n.queue[1:]
+		next.begin()
+	}
+}
+
+// got notes that something that a task waits for has come, or will not.
+func (n *node) got(e *execution) {
+	if e.missing--; e.missing == 0 {
+		n.crew.measure()
+		n.crew.meter.waiting--
+		n.ready(e)
+	}
 }
 
 // ready has a task begin, or wait at the gate.
@@ -378,6 +426,11 @@ func (n *node) ready(e *execution) {
 	t := e.task
 	e.task, e.next = nil, n.s.spare
 	n.s.spare = e
+	if e.lacks != nil {
+		n.ends = append(n.ends, end{task: t.ID(), lacks: e.lacks})
+		n.tell()
+		return
+	}
 	if n.gate.Enter(t, t.Priority, t.ID()) {
 		n.crew.one[0] = t
 		n.crew.push(n.crew.one[:], -1)
@@ -397,13 +450,16 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 		}
 		d := s.core.Datum(o.Datum)
 		v := &s.values[d]
-		if !v.has(n.id, v.version) {
+		if !v.has(n.id, v.version) || v.returns(n) {
 			n.grows(v.bytes)
+		}
+		if s.lossy {
+			v.before, v.maker = append(v.before[:0], v.nodes...), n.id
 		}
 		v.version, v.nodes = s.core.Version(d)+1, append(v.nodes[:0], int32(n.id))
 	}
 	freed = n.gate.Leave(t, duration(s.now), freed)
-	n.ends = append(n.ends, end{t.ID(), s.now - f.start, false})
+	n.ends = append(n.ends, end{task: t.ID(), took: s.now - f.start})
 	n.tell()
 	return freed
 }
@@ -411,10 +467,13 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 // giveBack gives the first few tasks that have not begun back to the driver, and says that these
 // were all.
 func (n *node) giveBack(ids []uint64, most int) {
-	for _, t := range n.gate.Back(ids, most) {
-		n.ends = append(n.ends, end{t.ID(), 0, true})
+	if n.dead {
+		return
 	}
-	n.ends = append(n.ends, end{0, 0, true})
+	for _, t := range n.gate.Back(ids, most) {
+		n.ends = append(n.ends, end{task: t.ID(), back: true})
+	}
+	n.ends = append(n.ends, end{back: true})
 	n.tell()
 }
 

@@ -4,30 +4,44 @@ package sim
 type Prediction struct {
 	Seconds float64 `json:"seconds"`
 	Tasks   int     `json:"tasks"`
-	Work    float64 `json:"work"`        // in units of the ops, for linear algebra flops
-	Moved   int64   `json:"bytes_moved"` // from node to node
-	Nodes   []Tally `json:"nodes"`       // the driver first
+	Work    float64 `json:"work"`             // in units of the ops, for linear algebra flops
+	Moved   int64   `json:"bytes_moved"`      // from node to node
+	Nodes   []Tally `json:"nodes"`            // the driver first
+	Losses  *Losses `json:"losses,omitempty"` // nil if Machine.Failures has none
+}
+
+// Losses is what was lost with nodes, and made again.
+type Losses struct {
+	Nodes int   `json:"nodes"`
+	Tasks int   `json:"tasks_given_anew"` // that nodes had when they were lost
+	Data  int   `json:"data"`             // that were made again, as nobody had them any more,
+	Bytes int64 `json:"bytes"`            // their bytes,
+	Again int   `json:"tasks_again"`      // and the tasks that this took
 }
 
 // Sum returns what all nodes have done together, with the largest Peak of them.
 func (p *Prediction) Sum() (sum Tally) {
 	for _, t := range p.Nodes {
-		sum.Tasks += t.Tasks
-		sum.Work += t.Work
-		sum.Busy += t.Busy
-		sum.Starving += t.Starving
-		sum.Throttled += t.Throttled
-		sum.Driver += t.Driver
-		sum.Idle += t.Idle
-		sum.Far += t.Far
-		sum.In += t.In
-		sum.Out += t.Out
-		sum.OnDevices += t.OnDevices
-		sum.DevicesIn += t.DevicesIn
-		sum.DevicesOut += t.DevicesOut
-		sum.Peak = max(sum.Peak, t.Peak)
+		sum.add(&t)
 	}
 	return sum
+}
+
+func (sum *Tally) add(t *Tally) {
+	sum.Tasks += t.Tasks
+	sum.Work += t.Work
+	sum.Busy += t.Busy
+	sum.Starving += t.Starving
+	sum.Throttled += t.Throttled
+	sum.Driver += t.Driver
+	sum.Idle += t.Idle
+	sum.Far += t.Far
+	sum.In += t.In
+	sum.Out += t.Out
+	sum.OnDevices += t.OnDevices
+	sum.DevicesIn += t.DevicesIn
+	sum.DevicesOut += t.DevicesOut
+	sum.Peak = max(sum.Peak, t.Peak)
 }
 
 // Prediction returns what tasks have cost so far.
@@ -35,7 +49,11 @@ func (s *world) Prediction() *Prediction {
 	p := &Prediction{Seconds: s.now - s.since}
 	for _, c := range s.crews {
 		c.measure()
-		p.Nodes = append(p.Nodes, c.tally)
+		if c.slot < len(p.Nodes) { // it has come back
+			p.Nodes[c.slot].add(&c.tally)
+		} else {
+			p.Nodes = append(p.Nodes, c.tally)
+		}
 	}
 	sum := p.Sum()
 	p.Tasks, p.Work, p.Moved = sum.Tasks, sum.Work, sum.In

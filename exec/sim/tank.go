@@ -164,6 +164,15 @@ func (p *part) begin(r *run, ratio, seconds float64) {
 	p.changed(1)
 }
 
+// stops has what runs not do so any more.
+func (p *part) stops(r *run) {
+	if c := &p.class[r.class]; r.place < len(c.runs) && c.runs[r.place] == r { // or else it has not begun
+		p.advance()
+		c.remove(r.place)
+		p.changed(-1)
+	}
+}
+
 // changed notes that the node has so many more things to do.
 func (p *part) changed(by int) {
 	before := min(p.runs, p.own)

@@ -34,6 +34,9 @@ type Options struct {
 	// Window is the number of tasks of a job that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
+	// Setup says that what comes before the first Reset only prepares a Cluster: times of
+	// Machine.Failures count from then on.
+	Setup bool
 	// Record keeps what happens to each task, for Recording. It takes some hundred bytes for
 	// each.
 	Record bool

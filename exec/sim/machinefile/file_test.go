@@ -49,6 +49,8 @@ func TestParse(t *testing.T) {
 		{"count = 2", "count = 1000000", "1000000 nodes"},
 		{"[network]", "[noise]\nseed = -1\n[network]", "seed is"},
 		{"[network]", "[costs]\ntask = nan\n[network]", "Task:NaN"},
+		{"[network]", "[[failure]]\nnode = 1\nat = 2\nback = 1\n[network]", "and back later"},
+		{"[network]", "[[failure]]\nnode = 2\n[network]", "there is no node 2"},
 		{valid, "", "no kind"},
 	} {
 		_, err := Parse("x", []byte(strings.Replace(valid, c.from, c.to, 1)))

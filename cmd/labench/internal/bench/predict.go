@@ -31,7 +31,8 @@ type Prediction struct {
 	// tasks on it. They are 0 without Options.Record.
 	Path      float64          `json:"seconds_path,omitempty"`
 	Steps     int              `json:"path_tasks,omitempty"`
-	Recording *trace.Recording `json:"-"` // nil without Options.Record
+	Whole     float64          `json:"seconds_without_losses,omitempty"` // if nodes are to be lost
+	Recording *trace.Recording `json:"-"`                                // nil without Options.Record
 }
 
 // Sum is what the nodes that compute have done together.
@@ -68,7 +69,8 @@ func Predictable() []string { return []string{"gemm", "syrk", "cholesky", "lu", 
 // Predict says how long a run of s takes on a machine that need not be there. On one node the
 // matrices are in its memory, and a run before it fills the caches. On several they are
 // distributed over the nodes that compute, in a grid of so many rows, 0: as a run would have
-// them; s.Op is gemm, cholesky, lu or qr then.
+// them; s.Op is gemm, cholesky, lu or qr then. Where nodes are to be lost, it says what a run without
+// takes, too.
 func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction, error) {
 	s.Input, s.Output, s.Checkpoint = "", "", la.Checkpoint{}
 	if err := s.Validate(); err != nil {
@@ -79,10 +81,21 @@ func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction
 	}
 	s = s.WithDefaults()
 	s.blank, s.rows = true, rows
+	run := predict[float64]
 	if s.Type == "f32" {
-		return predict[float32](ctx, s, opt)
+		run = predict[float32]
 	}
-	return predict[float64](ctx, s, opt)
+	opt.Setup = true // matrices are made before that
+	x, err := run(ctx, s, opt)
+	if err != nil || len(opt.Machine.Failures) == 0 {
+		return x, err
+	}
+	m := *opt.Machine
+	m.Failures = nil
+	opt.Machine, opt.Record = &m, false
+	whole, err := run(ctx, s, opt)
+	x.Whole = whole.Seconds
+	return x, err
 }
 
 func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Prediction, err error) {
