@@ -99,9 +99,9 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 	return f
 }
 
-// lose has a node be given nothing any more, and have nothing. It returns the tasks that it had: they are to be
-// made ready again. Those that have handed something on, which others may have changed since,
-// are not: they count as ended, and what is missing of them as lost.
+// lose has a node be given nothing any more, and have nothing. It returns the tasks that it had:
+// they are to be made ready again. Those that have handed something on, which others may have
+// changed since, are not: they count as ended, and what is missing of them as lost.
 func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 	s.where.drops(node)
 	for d, e := range s.data.all() {

@@ -171,8 +171,8 @@ func testEntry() entry {
 	return entry{
 		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
-		// the page of these; exec/sim, which has the core of exec/cluster decide; la/csr and la/krylov for one another; netlib for what la/scalapack is
-		// compared with.
+		// the page of these; exec/sim, which has the core of exec/cluster decide; la/csr and
+		// la/krylov for one another; netlib for what la/scalapack is compared with.
 		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
