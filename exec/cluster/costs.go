@@ -13,6 +13,7 @@ import (
 // some dozen tasks, or values, were.
 type experience struct {
 	ops   map[string]*times
+	order []*times    // these, as they came: sums in another order have other last bits
 	last  [4]timesOf  // some of these, by op: OpName puts a name together each time
 	next  int         // of last, to be replaced
 	links table[link] // from a node to another one: see between
@@ -101,6 +102,7 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) (first boo
 	if first = all == nil; first {
 		all = &times{}
 		x.ops[t.Op.OpName()] = all
+		x.order = append(x.order, all)
 	}
 	for len(all.by) <= node {
 		all.by = append(all.by, tally{})
@@ -124,7 +126,7 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) (first boo
 // have executed the same ops: 1 if nothing is known.
 func (x *experience) slowness(node int) float64 {
 	var sum, weights float64
-	for _, all := range x.ops {
+	for _, all := range x.order {
 		if node >= len(all.by) || all.by[node].in == 0 {
 			continue
 		}

@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // TestLinks: what a value takes from one node to another is learned: a time for each, and one
@@ -36,3 +39,29 @@ func TestLinks(t *testing.T) {
 		t.Errorf("from nobody: %v s", s)
 	}
 }
+
+// TestSlowness: of nodes that are alike, what is known of many ops makes the same number each time,
+// to the last bit: plans are decided by it, and are the same for a seed.
+func TestSlowness(t *testing.T) {
+	var x experience
+	for i := range 12 {
+		task := &graph.Task{Op: name(fmt.Sprint("op", i))}
+		for node := range 3 {
+			x.ran(node, task, time.Duration(1e9/float64(3+7*i+node)))
+		}
+	}
+	for node := range 3 {
+		want := x.slowness(node)
+		for range 50 {
+			if got := x.slowness(node); got != want {
+				t.Fatalf("node %d: %v, and then %v", node, want, got)
+			}
+		}
+	}
+}
+
+// name is an op that is a name only.
+type name string
+
+// OpName implements [graph.Op].
+func (n name) OpName() string { return string(n) }
