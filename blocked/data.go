@@ -1,6 +1,8 @@
 package blocked
 
 import (
+	"gonum.org/v1/gonum/blas"
+
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -82,12 +84,12 @@ func (p *Program[T]) operandOf(a *Matrix[T], written bool) *operand[T] {
 			name = string(rune('A' + p.named))
 		}
 		p.named++
-		p.known[x] = p.newData(name, a.mt, a.nt, func(i, j int) (versions.Value, int) {
-			if !a.Stored(i, j) {
-				return nil, 0
-			}
-			return a.Tile(i, j), a.owner(i, j)
-		})
+		p.matrices++
+		data := make([]graph.Datum, a.mt*a.nt)
+		for i, j := range a.StoredTiles() {
+			setDatum(&data[a.spot(i, j)], name, p.matrices, i, j, a.owner(i, j), a.Tile(i, j))
+		}
+		p.known[x] = data
 	}
 	return &operand[T]{a, p.known[x]}
 }
@@ -107,7 +109,17 @@ func (p *Program[T]) Data(name string, owner int, values ...versions.Value) []gr
 // tile returns tile (i, j) as a datum.
 func (o *operand[T]) tile(i, j int) *graph.Datum {
 	o.Tile(i, j) // panics unless it is stored
-	return &o.data[i*o.nt+j]
+	return &o.data[o.spot(i, j)]
+}
+
+// spot returns where what is known of tile (i, j) has its place in memory: row by row, of an upper
+// half column by column, as its factorization goes through it. In a matrix of 390×390 tiles each
+// of a column would be in a page of its own otherwise.
+func (a *Matrix[T]) spot(i, j int) int {
+	if a.kind.Uplo() == blas.Upper {
+		return j*a.mt + i
+	}
+	return i*a.nt + j
 }
 
 func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }

@@ -51,10 +51,11 @@ func DistributedLike[T, U Element](rt exec.Runtime, a *Matrix[U], kind Kind, m, 
 // distributed has the tiles of a, an outline, kept.
 func distributed[T Element](k exec.Keeper, a *Matrix[T]) (*Matrix[T], error) {
 	a.shape()
-	var values []versions.Shaped
+	values := make([]versions.Shaped, a.mt*a.nt)
 	for i, j := range a.StoredTiles() {
-		values = append(values, a.Tile(i, j))
+		values[a.spot(i, j)] = a.Tile(i, j)
 	}
+	values = slices.DeleteFunc(values, func(v versions.Shaped) bool { return v == nil })
 	kept, err := k.Keep(values)
 	if err != nil {
 		return nil, err

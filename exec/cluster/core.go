@@ -83,7 +83,7 @@ func (c *Core) Alone() bool { return c.alone() }
 
 // Keep has data with a value stay on nodes when a job ends. It is zero until a task writes it.
 func (c *Core) Keep(value any) {
-	c.kept[value] = &entry{set: 1, ref: transport.Ref{Job: 1}}
+	c.kept[value] = newEntry(1, transport.Ref{Job: 1})
 }
 
 // Locate returns a node that has a value that is kept, −1 if there is none.
@@ -100,13 +100,16 @@ func (c *Core) Release(value any) {
 	}
 }
 
+// Knows reports whether a datum has come in this job.
+func (c *Core) Knows(d *graph.Datum) bool { return c.data.of(d) != nil }
+
 // Datum returns the number of a datum. What is not kept lies in the program's memory, on the
 // driver, when it comes.
 func (c *Core) Datum(d *graph.Datum) int {
 	e := c.data.of(d)
 	if e == nil {
 		if e = c.kept[d.Value]; e == nil {
-			e = &entry{ref: transport.Ref{Job: programs}}
+			e = newEntry(0, transport.Ref{Job: programs})
 			e.brought(false)
 		}
 		if e.ref.I == 0 {
@@ -258,7 +261,7 @@ func (c *Core) Ended(node int, id graph.TaskID, took time.Duration) *graph.Task 
 		}
 	}
 	t.Used(node, 0)
-	c.ran(node, t, took)
+	c.ran(f, took)
 	for k := range t.Len() {
 		e := c.data.of(t.Operand(k).Datum)
 		if e.users--; e.users > 0 {

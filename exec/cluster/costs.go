@@ -90,8 +90,9 @@ func (x *experience) workOf(t *graph.Task) (work float64) {
 	return 1
 }
 
-// ran learns from a task that a node has executed, and reports whether it is the first of its op.
-func (x *experience) ran(node int, t *graph.Task, took time.Duration) (first bool) {
+// ran learns from a task of so much work that a node has executed, and reports whether it is the first
+// of its op.
+func (x *experience) ran(node int, t *graph.Task, work float64, took time.Duration) (first bool) {
 	if took <= 0 {
 		return false
 	}
@@ -112,7 +113,6 @@ func (x *experience) ran(node int, t *graph.Task, took time.Duration) (first boo
 		all.known++
 	}
 	all.sum -= y.ratio()
-	work := x.workOf(t)
 	y.add(took.Seconds(), work)
 	if work > 1 {
 		x.done += work
@@ -151,12 +151,20 @@ func (x *experience) speed(node int) float64 {
 // run returns the seconds that a worker of a node is expected to take for a task, 0 if nothing
 // is known of its op.
 func (x *experience) run(node int, t *graph.Task) float64 {
-	all := x.known(t.Op)
+	if r := x.ratio(node, t.Op); r > 0 {
+		return r * x.workOf(t)
+	}
+	return 0
+}
+
+// ratio is run for a unit of the op's work.
+func (x *experience) ratio(node int, op graph.Op) float64 {
+	all := x.known(op)
 	if all != nil && node < len(all.by) && all.by[node].in > 0 {
-		return all.by[node].ratio() * x.workOf(t)
+		return all.by[node].ratio()
 	}
 	if m := all.mean(); m > 0 {
-		return m * x.slowness(node) * x.workOf(t)
+		return m * x.slowness(node)
 	}
 	return 0
 }

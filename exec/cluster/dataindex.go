@@ -9,8 +9,9 @@ import (
 
 // dataIndex finds the entries of data. It is a table that is half full at most, where a datum
 // has its place by its address: neighbours in memory, as the tiles of a matrix are, are
-// neighbours there. What a driver does about a task looks up each of its data a dozen times. The
-// zero value is empty.
+// neighbours there. If that is taken its place is far away: so two matrices that begin at the same
+// place do not get into one another's way, tile by tile. What a driver does about a task looks up
+// each of its data a dozen times. The zero value is empty.
 type dataIndex struct {
 	slots []dataSlot // their number is a power of two
 	n     int
@@ -24,7 +25,8 @@ type dataSlot struct {
 // at returns the place of a datum, or a free one if there is none. There are slots.
 func (x *dataIndex) at(d *graph.Datum) *dataSlot {
 	mask := uintptr(len(x.slots) - 1)
-	for i := uintptr(unsafe.Pointer(d)) / unsafe.Sizeof(*d); ; i++ {
+	const far = 0x9e3779b1 // odd: it comes to all places
+	for i := uintptr(unsafe.Pointer(d)) / unsafe.Sizeof(*d); ; i += far {
 		if s := &x.slots[i&mask]; s.d == d || s.d == nil {
 			return s
 		}

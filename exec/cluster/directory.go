@@ -15,28 +15,36 @@ import (
 // more, but for who makes again what was lost. What is used for each task comes first, so that it
 // is in few lines of the cache.
 type entry struct {
-	set     uint64        // of data that stay on nodes when the job ends; 0: of the program
+	datum   *graph.Datum  // by which the latest job knows it
 	version uint32        // the latest: how many tasks have written the datum
+	freed   uint32        // see made
 	ref     transport.Ref // names the latest version
 	holders []int         // the nodes that have it, the first to have it first
+	few     [2]int        // memory for these
 	users   int           // operands of tasks of the job that have not ended
-	datum   *graph.Datum  // by which the latest job knows it
+	set     uint64        // of data that stay on nodes when the job ends; 0: of the program
 	// copied, if not nil, is the name under which the holders have it: the first task
 	// that writes it does so in a copy.
 	copied *transport.Ref
-	shares []share // who gives the latest version to others
-	spots  []int   // nodes with a cap that were told to keep some version
-	copyOf *entry  // which this one stands for where something is made again
-	spare  bool    // it is a second copy, which makes room for what tasks need
+	spots  []int     // nodes with a cap that were told to keep some version
+	shares []share   // who gives the latest version to others
+	made   []*record // how versions were made, nil: not known; that of version freed+1 is the first
+	copyOf *entry    // which this one stands for where something is made again
+	spare  bool      // it is a second copy, which makes room for what tasks need
+	facts
 
 	// home is the version in the program's memory, which is the driver's, if any is. The
 	// driver computes elsewhere, so that it stays until the program wants a later one:
 	// base is the first that made room for another.
 	home, base stay
-	made       []*record // how versions were made, nil: not known; that of version freed+1 is the first
-	freed      uint32
 	second     second
-	facts
+}
+
+// newEntry returns the entry of a datum of a set that nobody has.
+func newEntry(set uint64, r transport.Ref) *entry {
+	e := &entry{set: set, ref: r}
+	e.holders = e.few[:0]
+	return e
 }
 
 // second is a version that nodes keep beside the latest one, as a datum of another name:
@@ -414,6 +422,10 @@ func (d *directory) written(e *entry, node int, r *record) {
 
 // makes notes what makes the next version again, nil if nothing does.
 func (e *entry) makes(r *record) {
+	if r == nil && e.freed == e.version { // nothing is known: as a rule, and made is in another line
+		e.freed++
+		return
+	}
 	if len(e.made) == 0 {
 		e.freed = e.version
 		if r == nil {

@@ -26,7 +26,8 @@ func (s *scheduler) took(t *graph.Task, node int, from []gift) *flight {
 	}
 	x.flights = f
 	f.width = s.width(t, node)
-	f.cost = float64(f.width) * s.learned.run(node, t)
+	f.work = s.learned.workOf(t)
+	f.cost = float64(f.width) * (s.learned.ratio(node, t.Op) * f.work)
 	if x.memory.most > 0 {
 		f.uses = uses(t, s.data)
 		x.memory.pin(f.uses)

@@ -77,7 +77,7 @@ func (p *placement) ended(n *node, m ended) {
 		if e.Fault != nil {
 			p.fail(f.task, n, i, e.Fault)
 		} else {
-			p.sched.ran(i, f.task, e.Took)
+			p.sched.ran(f, e.Took)
 			n.runs(f.task.Op.OpName(), &e)
 			p.end(f.task, i, graph.Done, nil)
 		}

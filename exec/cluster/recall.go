@@ -126,17 +126,17 @@ func (s *scheduler) recall(to, from int) recall {
 	return r
 }
 
-// ran notes how long a task took that a node has ended. If it is the first of its op, what others
-// cost that nodes have is known from now on.
-func (s *scheduler) ran(node int, t *graph.Task, took time.Duration) {
-	if !s.learned.ran(node, t, took) {
+// ran notes how long a task took that has ended well. If it is the first of its op, what others cost
+// that nodes have is known from now on.
+func (s *scheduler) ran(ended *flight, took time.Duration) {
+	if !s.learned.ran(ended.node, ended.task, ended.work, took) {
 		return
 	}
 	for f := range s.flying.all() {
-		if f.cost > 0 || f.task.Op.OpName() != t.Op.OpName() {
+		if f.cost > 0 || f.task.Op.OpName() != ended.task.Op.OpName() {
 			continue
 		}
-		if f.cost = float64(f.width) * s.learned.run(f.node, f.task); f.cost > 0 {
+		if f.cost = float64(f.width) * (s.learned.ratio(f.node, f.task.Op) * f.work); f.cost > 0 {
 			s.seats[f.node].unknown -= f.width
 			s.loads(f.node, f.cost)
 		}

@@ -129,7 +129,7 @@ func (v *virtual) step() bool {
 		}
 		return true
 	}
-	v.ran(h.node, f.task, v.lasts(h.node))
+	v.ran(f, v.lasts(h.node))
 	v.leaves(f, false)
 	v.ends[h.task]++
 	f.task.Used(h.node, 0)
@@ -344,7 +344,7 @@ func TestRecall(t *testing.T) {
 	if all := v.recalls(); all != nil {
 		t.Errorf("nothing is known of any task, and it is to give back %v", all)
 	}
-	v.ran(2, last, 10*time.Millisecond)
+	v.ran(&flight{node: 2, task: last, work: 1}, 10*time.Millisecond)
 	all := v.recalls()
 	if len(all) != 1 || all[0].from != 1 || all[0].most != 2*workers || all[0].tasks[0] != uint64(last.ID()) {
 		t.Fatalf("it is to give back %v", all)
@@ -383,7 +383,7 @@ func TestRecall(t *testing.T) {
 	}
 	v.answered(1)
 	// What would take longer to move than it waits is not named, once that is known.
-	v.ran(2, first, 10*time.Millisecond)
+	v.ran(&flight{node: 2, task: first, work: 1}, 10*time.Millisecond)
 	v.learned.moved(1, 2, 1, 1<<30, time.Second)
 	far := &graph.Datum{Key: graph.Key{Matrix: 2}, Bytes: 100 << 30}
 	v.data.put(far, &entry{datum: far, holders: []int{1}, version: 1, ref: transport.Ref{Matrix: 2, Version: 1}})

@@ -46,6 +46,7 @@ type flight struct {
 	task  *graph.Task
 	node  int
 	width int     // workers that it takes
+	work  float64 // in units of its op
 	cost  float64 // seconds of a worker that it is expected to take there; 0: not known
 	made  *record
 	home  bool // it works in the program's memory

@@ -50,19 +50,22 @@ type execution struct {
 	next    *execution     // of those to be used again
 }
 
-// value is a datum: which nodes have its latest version.
+// value is a datum: which nodes have its latest version. What is used for each task is in the
+// first line of the cache of three.
 type value struct {
 	of      *graph.Datum
-	bytes   int64
 	version int
 	nodes   []int32
 	coming  []coming // to nodes that have yet to get it, in no order
+	bytes   int64
 	askers  []coming // of nodes that wait for others that have yet to get it, by these
 
 	// Where nodes may be lost:
 	lent   []int32 // nodes that have it under another name
 	before []int32 // nodes that had the version before, when the latest was made …
 	maker  int     // … by this one
+
+	_ [40]byte
 }
 
 // coming is a value on its way, by a node.
@@ -450,7 +453,7 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 		}
 		d := s.core.Datum(o.Datum)
 		v := &s.values[d]
-		if !v.has(n.id, v.version) || v.returns(n) {
+		if !v.has(n.id, v.version) || s.lossy && v.returns(n) {
 			n.grows(v.bytes)
 		}
 		if s.lossy {

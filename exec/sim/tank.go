@@ -43,17 +43,23 @@ func (p *part) full() bool { return p.runs >= p.own || p.busy >= p.cores }
 type class struct {
 	of    *part
 	ratio float64
-	clock float64 // seconds that a task would have got on that has the socket to itself
-	rate  float64 // of the clock, in seconds a second
-	runs  []*run  // a heap by end
+	clock float64  // seconds that a task would have got on that has the socket to itself
+	rate  float64  // of the clock, in seconds a second
+	runs  []ending // a heap
+}
+
+// ending is when something ends by the clock of its class. Of several that end at once that with the
+// lowest number does so first. It is apart from what runs, so that a heap of them is in few lines of
+// the cache.
+type ending struct {
+	end float64
+	seq uint64
+	run *run
 }
 
 // run is something that runs.
 type run struct {
-	end   float64 // by the clock of its class
-	seq   uint64  // which of several that end at once does so first
 	class int
-	place int // in the heap
 	done  func(*run)
 	next  *run // of those to be used again
 
@@ -157,18 +163,21 @@ func (p *part) handle() {
 func (p *part) begin(r *run, ratio, seconds float64) {
 	p.advance()
 	p.s.began++
-	r.class, r.seq = p.classOf(ratio), p.s.began
+	r.class = p.classOf(ratio)
 	c := &p.class[r.class]
-	r.end = c.clock + seconds
-	c.push(r)
+	c.push(ending{c.clock + seconds, p.s.began, r})
 	p.changed(1)
 }
 
 // stops has what runs not do so any more.
 func (p *part) stops(r *run) {
-	if c := &p.class[r.class]; r.place < len(c.runs) && c.runs[r.place] == r { // or else it has not begun
+	if r.class >= len(p.class) {
+		return
+	}
+	c := &p.class[r.class]
+	if i := slices.IndexFunc(c.runs, func(d ending) bool { return d.run == r }); i >= 0 { // or else it has not begun
 		p.advance()
-		c.remove(r.place)
+		c.remove(i)
 		p.changed(-1)
 	}
 }
@@ -206,14 +215,14 @@ func (t *tank) happens(due uint64) {
 	t.due = math.Inf(1)
 	t.advance()
 	for {
-		var first *run
+		var first *ending
 		for i := range t.class {
 			c := &t.class[i]
 			if len(c.runs) == 0 {
 				continue
 			}
 			// What is left is nothing if it is less than time has digits for.
-			r := c.runs[0]
+			r := &c.runs[0]
 			if left := (r.end - c.clock) / c.rate; t.s.now+left > t.s.now+1e-12 {
 				continue
 			}
@@ -224,10 +233,11 @@ func (t *tank) happens(due uint64) {
 		if first == nil {
 			break
 		}
-		c := &t.class[first.class]
-		c.remove(first.place)
+		r := first.run
+		c := &t.class[r.class]
+		c.remove(0)
 		c.of.changed(-1)
-		first.done(first)
+		r.done(r)
 	}
 	t.settle()
 	for i := 0; i < len(t.hearers); i++ {
@@ -239,41 +249,39 @@ func (t *tank) happens(due uint64) {
 	}
 }
 
-func (r *run) before(o *run) bool { return r.end < o.end || r.end == o.end && r.seq < o.seq }
+func (d *ending) before(o *ending) bool { return d.end < o.end || d.end == o.end && d.seq < o.seq }
 
-func (c *class) push(r *run) {
-	c.runs = append(c.runs, r)
-	c.up(len(c.runs)-1, r)
+func (c *class) push(d ending) {
+	c.runs = append(c.runs, d)
+	c.up(len(c.runs)-1, d)
 }
 
-func (c *class) put(i int, r *run) { c.runs[i], r.place = r, i }
-
-func (c *class) up(i int, r *run) {
-	for i > 0 && r.before(c.runs[(i-1)/2]) {
-		c.put(i, c.runs[(i-1)/2])
+func (c *class) up(i int, d ending) {
+	for i > 0 && d.before(&c.runs[(i-1)/2]) {
+		c.runs[i] = c.runs[(i-1)/2]
 		i = (i - 1) / 2
 	}
-	c.put(i, r)
+	c.runs[i] = d
 }
 
 // remove takes what is at a place out.
 func (c *class) remove(i int) {
 	n := len(c.runs) - 1
-	r := c.runs[n]
-	c.runs[n] = nil
+	d := c.runs[n]
+	c.runs[n] = ending{}
 	c.runs = c.runs[:n]
 	if i == n {
 		return
 	}
 	for k := 2*i + 1; k < n; k = 2*i + 1 {
-		if k+1 < n && c.runs[k+1].before(c.runs[k]) {
+		if k+1 < n && c.runs[k+1].before(&c.runs[k]) {
 			k++
 		}
-		if !c.runs[k].before(r) {
+		if !c.runs[k].before(&d) {
 			break
 		}
-		c.put(i, c.runs[k])
+		c.runs[i] = c.runs[k]
 		i = k
 	}
-	c.up(i, r)
+	c.up(i, d)
 }
