@@ -47,7 +47,7 @@ func TestSlowness(t *testing.T) {
 	for i := range 12 {
 		task := &graph.Task{Op: name(fmt.Sprint("op", i))}
 		for node := range 3 {
-			x.ran(node, task, time.Duration(1e9/float64(3+7*i+node)))
+			x.ran(node, task, 1, time.Duration(1e9/float64(3+7*i+node)))
 		}
 	}
 	for node := range 3 {
