@@ -18,9 +18,10 @@ import (
 // are round numbers.
 const (
 	// pickling is the seconds of a core for a byte: each task reads its operands from files that
-	// Pickle has written, and writes its results so (section 2.1). Measured, and scaled to a core of
-	// MareNostrum III, it is 2.4 to 4.8 ns (testdata/python27.py): with this, which is as good as the
-	// fastest, the best product of figure 15 is the nearest to the 200 GFLOP/s of section 4.3.
+	// Pickle has written, and writes its results so (section 2.1). Measured it is 1.2 ns
+	// (testdata/python27.py), and 4.8 if it is as much longer on MareNostrum III as a copy of memory:
+	// of round numbers between these, the one with which figure 15 is the nearest to the 200 GFLOP/s
+	// of section 4.3.
 	pickling = 2.5e-9
 	// lustre is the bytes a second of COBI's file system, through which its nodes exchange blocks
 	// (sections 4.2 and 4.6), and host the seconds that the scheduler takes for one host of the
