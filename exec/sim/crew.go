@@ -143,7 +143,9 @@ func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch
 	k := sp.kind
 	c := &crew{s: s, node: node, slot: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
 	for _, t := range h.tanks {
-		c.parts = append(c.parts, &part{tank: t, own: min(k.Cores, t.cores)})
+		own := min(k.Cores, t.cores)
+		few := float64(own) * float64(len(h.tanks)) / float64(k.Tasks())
+		c.parts = append(c.parts, &part{tank: t, own: own, few: few, slow: k.Waits})
 	}
 	n := k.Tasks()
 	for i := range n {
@@ -256,10 +258,11 @@ func (c *crew) begin(t *graph.Task, w int) {
 	c.changes(1)
 	there := c.home(t)
 	if c.s.m.Costs.Serial > 0 || there > c.s.now {
-		c.s.calendar.note(max(c.s.converted(t, graph.In), there), &form{r, c.parts[x.socket], cost.ratio, took}, 0)
+		f := &form{r, c.parts[x.socket], cost.ratio, took}
+		f.converts(graph.In, there)
 		return
 	}
-	c.parts[x.socket].begin(r, cost.ratio, took)
+	c.parts[x.socket].begin(r, c.kind.threads(), cost.ratio, took)
 }
 
 // form is a task whose operands are brought into the form in which it computes, and back.
@@ -276,20 +279,38 @@ func (f *form) happens(ends uint64) {
 		return
 	}
 	if ends != 0 {
+		f.r.done = c.ended
 		c.ended(f.r)
 		return
 	}
-	f.r.done = func(r *run) {
-		r.done = c.ended
-		c.s.calendar.note(c.s.converted(r.flight.task, graph.Out), f, 1)
-	}
-	f.part.begin(f.r, f.ratio, f.took)
+	f.r.done = func(*run) { f.converts(graph.Out, 0) }
+	f.part.begin(f.r, c.kind.threads(), f.ratio, f.took)
 }
 
-// converted returns when the operands of a task with a mode will have been brought into another form.
-func (s *world) converted(t *graph.Task, mode graph.Mode) float64 {
-	if s.m.Costs.Serial == 0 {
-		return s.now
+// converts has a thread bring the operands with a mode into another form. Then, and not before a
+// time, the task goes on.
+func (f *form) converts(mode graph.Mode, at float64) {
+	s := f.r.crew.s
+	seconds, files := s.conversion(f.r.flight.task, mode)
+	at = max(at, files)
+	next := uint64(0)
+	if mode == graph.Out {
+		next = 1
+	}
+	f.r.done = func(*run) { s.calendar.note(max(s.now, at), f, next) }
+	if seconds == 0 {
+		f.r.done(f.r)
+		return
+	}
+	f.part.begin(f.r, 1, 1, seconds)
+}
+
+// conversion returns how long a thread takes to bring the operands of a task with a mode into
+// another form, and when the files that all share will have given or taken them.
+func (s *world) conversion(t *graph.Task, mode graph.Mode) (seconds, files float64) {
+	c := &s.m.Costs
+	if c.Serial == 0 {
+		return 0, s.now
 	}
 	n := 0.0
 	for i := range t.Len() {
@@ -297,13 +318,16 @@ func (s *world) converted(t *graph.Task, mode graph.Mode) float64 {
 			n += float64(o.Datum.Bytes)
 		}
 	}
-	c := &s.m.Costs
-	at := s.now + c.Serial*n
 	if c.Files > 0 {
 		s.files = max(s.files, s.now) + n/c.Files
-		at = max(at, s.files)
 	}
-	return at
+	return c.Serial * n, s.files
+}
+
+// converted is conversion on a core that does nothing else: when it is over.
+func (s *world) converted(t *graph.Task, mode graph.Mode) float64 {
+	seconds, files := s.conversion(t, mode)
+	return max(s.now+seconds, files)
 }
 
 // ended ends the task of a worker, which takes the next one.

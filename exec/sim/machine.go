@@ -75,10 +75,15 @@ type Network struct {
 
 // Kind is what nodes of a kind have.
 type Kind struct {
-	Name      string   `toml:"name"`
-	Sockets   int      `toml:"sockets"`             // 0: one
-	Cores     int      `toml:"cores"`               // of a socket
-	Workers   int      `toml:"workers,omitempty"`   // tasks at a time, over all sockets; 0: one for each core
+	Name    string `toml:"name"`
+	Sockets int    `toml:"sockets"`           // 0: one
+	Cores   int    `toml:"cores"`             // of a socket
+	Workers int    `toml:"workers,omitempty"` // tasks at a time, over all sockets; 0: one for each core
+	// Threads is those of a task, 0: one. More threads than cores of a socket share these evenly. A
+	// product waits for the slowest of its own, which has a core with the most others: Waits is by how
+	// much of the way from an even share to that one's share it is slower, 0 to 1.
+	Threads   int      `toml:"threads,omitempty"`
+	Waits     float64  `toml:"waits,omitempty"`
 	Arch      string   `toml:"arch,omitempty"`      // as versions.Target has it, like the next four
 	Processor string   `toml:"processor,omitempty"` //
 	Features  []string `toml:"features,omitempty"`
@@ -133,7 +138,8 @@ type Point struct {
 	Size int
 	Work float64 // by the op's own count, as for linear algebra flops
 	// Alone is the seconds while no other worker of the socket has a task, and All while all
-	// have one.
+	// have one. If tasks have more threads than their share of the cores, they are the seconds on as
+	// many cores as it has threads, as far as there are, and on its share.
 	Alone, All float64
 	// Far is the seconds more, while all have a task, that a byte of operands takes which is
 	// not in the cache.
@@ -179,9 +185,8 @@ type Costs struct {
 	Submit float64 `toml:"submit"` // of the program, for each task
 	Task   float64 `toml:"task"`   // of a worker, between one task and the next
 	Wake   float64 `toml:"wake"`   // until a worker that sleeps begins
-	// Serial is the seconds that a worker takes, without a core, for each byte that a task reads,
-	// before it computes, and for each that it writes, afterwards: where values are kept in another
-	// form, as in files.
+	// Serial is the seconds that a thread takes for each byte that a task reads, before it computes,
+	// and for each that it writes, afterwards: where values are kept in another form, as in files.
 	Serial float64 `toml:"serial,omitempty"`
 	// Files is the bytes a second of all nodes together for that, as of a file system that they
 	// share; 0: no limit.
@@ -224,6 +229,7 @@ func (m *Machine) Validate() error {
 		check(k.Name != "", "kind %d has no name", i)
 		check(!slices.ContainsFunc(m.Kinds[:i], func(x Kind) bool { return x.Name == k.Name }), "%s is there twice", name)
 		check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && max(k.Sockets, k.Cores) <= 1<<14 && k.cores() <= 1<<14 && k.Tasks() <= 1<<14, "%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name, k.Sockets, k.Cores, k.Workers, 1<<14)
+		check(k.Threads >= 0 && k.Threads <= 1<<14 && k.Waits >= 0 && k.Waits <= 1, "%s: threads is %d and waits %g, want 0 to %d and 0 to 1", name, k.Threads, k.Waits, 1<<14)
 		check(k.Memory >= 0 && k.Cache >= 0, "%s: memory is %d and cache %d, want at least 0", name, k.Memory, k.Cache)
 		check(sound(k.Rate), "%s: rate is %g, want at least 0", name, k.Rate)
 		check(k.Rate > 0 || len(k.Speeds) > 0, "%s has neither speeds nor a rate", name)
@@ -367,6 +373,7 @@ func (m *Machine) Scheduling(p dispatch.Kind) dispatch.Kind {
 // sockets returns the number of sockets, cores that of all cores.
 func (k *Kind) sockets() int { return max(k.Sockets, 1) }
 func (k *Kind) cores() int   { return k.sockets() * k.Cores }
+func (k *Kind) threads() int { return max(k.Threads, 1) }
 
 // Tasks returns how many tasks the cores of a node of the kind execute at a time.
 func (k *Kind) Tasks() int {

@@ -286,6 +286,47 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// TestThreads: tasks of more threads than cores share these by their threads, and wait for the
+// slowest of their own as far as they are said to.
+func TestThreads(t *testing.T) {
+	const cores = 4
+	for _, c := range []struct {
+		threads int
+		waits   float64
+		want    float64
+	}{
+		// One task takes 80 s of a core, and a thread of the other one reads for 10 s meanwhile.
+		{2, 0, 40},   // there is a core for each thread
+		{4, 0, 22.5}, // no core is ever without work
+		{8, 0, 22.5},
+		{4, 1, 26.25}, // half as fast as alone for 12.5 s
+		{8, 1, 27.5},  // two thirds as fast as alone for 22.5 s
+		{4, 0.5, 24.375},
+	} {
+		m := machine(1, cores)
+		k := &m.Kinds[0]
+		k.Workers, k.Threads, k.Waits = 2, c.threads, c.waits
+		alone := 80 / float64(min(c.threads, cores))
+		k.Speeds = []sim.Speed{{Op: "work/f64", Points: []sim.Point{{Work: 1000, Alone: alone, All: 40}, {Work: 1, Alone: 1e-9, All: 1e-9}}}}
+		m.Costs.Serial = 1
+		rt, err := sim.New(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &program{}
+		for _, x := range []struct {
+			units float64
+			bytes int64
+		}{{1000, 0}, {1, 10}} {
+			d := &graph.Datum{Bytes: x.bytes, Value: new(int)}
+			p.specs = append(p.specs, graph.Spec{Op: op, Params: &work{x.units}, Operands: []graph.Operand{{Datum: d, Mode: graph.In}}})
+		}
+		if p.run(t, rt); math.Abs(rt.Now()-c.want) > 1e-6 {
+			t.Errorf("%d threads, waits %g: %g s, want %g", c.threads, c.waits, rt.Now(), c.want)
+		}
+	}
+}
+
 // TestSeed: what comes out follows from the seed.
 func TestSeed(t *testing.T) {
 	p := random(1, 500, 30)
@@ -364,10 +405,10 @@ func TestTake(t *testing.T) {
 }
 
 // TestSerial: before a task computes it reads its operands in the form in which they are kept, and
-// writes its results afterwards, without a core; what all read and write at once takes as long as
-// the files allow.
+// writes its results afterwards, by a thread; what all read and write at once takes as long as the
+// files allow.
 func TestSerial(t *testing.T) {
-	for _, c := range []struct{ files, want float64 }{{0, 3 + 10 + 1}, {500, 12 + 5 + 2}} {
+	for _, c := range []struct{ files, want float64 }{{0, 6 + 10 + 2}, {500, 12 + 5 + 2}} {
 		m := machine(1, 2)
 		m.Kinds[0].Cores, m.Kinds[0].Workers = 1, 2 // they share a core
 		m.Costs = sim.Costs{Serial: 1e-3, Files: c.files}
@@ -384,7 +425,7 @@ func TestSerial(t *testing.T) {
 			p.specs = append(p.specs, graph.Spec{Op: op, Params: &work{500}, Operands: ops})
 		}
 		p.run(t, rt)
-		// Both compute at once, for 10 s; or the first one has done so when the second one begins.
+		// Both do each of it at once, on one core; or the first one has done so when the second one begins.
 		if got := rt.Prediction().Seconds; math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("files of %g bytes a second: %g s, want %g", c.files, got, c.want)
 		}

@@ -30,22 +30,26 @@ type tank struct {
 type part struct {
 	*tank
 	own   int // cores
-	runs  int
-	tells int      // of these, messages that are handled
-	waits []func() // messages that wait for a core
-	wait  uint64   // how often some have begun to wait
+	runs  int // threads of what runs
+	tells int // of these, messages that are handled
+	// few is the cores of a task while all workers have one, and slow is [Kind.Waits].
+	few, slow float64
+	waits     []func() // messages that wait for a core
+	wait      uint64   // how often some have begun to wait
 }
 
 // full reports whether who comes now has to share a core.
 func (p *part) full() bool { return p.runs >= p.own || p.busy >= p.cores }
 
-// class is calls of a node with one ratio of the times with and without neighbours.
+// class is calls of a node with so many threads and one ratio of the times with and without
+// neighbours.
 type class struct {
-	of    *part
-	ratio float64
-	clock float64  // seconds that a task would have got on that has the socket to itself
-	rate  float64  // of the clock, in seconds a second
-	runs  []ending // a heap
+	of      *part
+	threads int
+	ratio   float64
+	clock   float64  // seconds that a task would have got on that has the socket to itself
+	rate    float64  // of the clock, in seconds a second
+	runs    []ending // a heap
 }
 
 // ending is when something ends by the clock of its class. Of several that end at once that with the
@@ -73,21 +77,24 @@ func newTank(s *world, cores int) *tank { return &tank{s: s, cores: cores, due: 
 // quantum is how finely ratios are told apart.
 const quantum = 1.0 / 64
 
-// classOf returns the class of calls with about that ratio.
-func (p *part) classOf(ratio float64) int {
+// classOf returns the class of calls with so many threads and about that ratio.
+func (p *part) classOf(ratio float64, threads int) int {
 	ratio = math.Round(ratio/quantum) * quantum
 	for i := range p.class {
-		if c := &p.class[i]; c.of == p && c.ratio == ratio {
+		if c := &p.class[i]; c.of == p && c.ratio == ratio && c.threads == threads {
 			return i
 		}
 	}
-	p.class = append(p.class, class{of: p, ratio: ratio})
+	p.class = append(p.class, class{of: p, ratio: ratio, threads: threads})
 	return len(p.class) - 1
 }
 
 // speed returns how fast the calls of a class get on now.
 func (c *class) speed() float64 {
 	p, r := c.of, 1.0
+	if c.threads > 1 {
+		return c.shared()
+	}
 	if p.cores > 1 && p.busy > 1 {
 		r = 1 / (1 + (c.ratio-1)*float64(min(p.busy, p.cores)-1)/float64(p.cores-1))
 	}
@@ -98,6 +105,30 @@ func (c *class) speed() float64 {
 		r *= float64(p.own) / float64(p.runs)
 	}
 	return r
+}
+
+// shared is speed for calls of several threads, which share the cores evenly with what else runs. As
+// far as they wait for one another they get on as the slowest one, which has a core with the most
+// others.
+func (c *class) shared() float64 {
+	p, threads := c.of, float64(c.threads)
+	each := 1.0 // cores of a thread
+	if p.runs > p.own {
+		each = float64(p.own) / float64(p.runs)
+		each -= p.slow * (each - 1/float64((p.runs+p.own-1)/p.own))
+	}
+	if p.busy > p.cores {
+		each *= float64(p.cores) / float64(p.busy)
+	}
+	n := min(threads, float64(p.cores)) // that it has alone
+	if n <= p.few {
+		r := 1.0
+		if rest := float64(p.cores) - n; rest > 0 && float64(p.busy) > n {
+			r = 1 / (1 + (c.ratio-1)*(float64(min(p.busy, p.cores))-n)/rest)
+		}
+		return r * threads * each / n
+	}
+	return 1 / (1 + (c.ratio-1)*(1/(threads*each)-1/n)/(1/p.few-1/n))
 }
 
 // advance sets the clocks.
@@ -123,7 +154,7 @@ func (p *part) works(seconds float64, then func()) {
 	p.begin(&run{done: func(*run) {
 		p.tells--
 		then()
-	}}, 1, seconds)
+	}}, 1, 1, seconds)
 }
 
 // hears has a core handle a message that comes. If all compute, it waits until one has nothing to do,
@@ -159,14 +190,15 @@ func (p *part) handle() {
 	}
 }
 
-// begin has something run that takes so many seconds if it has the socket to itself.
-func (p *part) begin(r *run, ratio, seconds float64) {
+// begin has something of so many threads run that takes so many seconds if it has the socket to
+// itself.
+func (p *part) begin(r *run, threads int, ratio, seconds float64) {
 	p.advance()
 	p.s.began++
-	r.class = p.classOf(ratio)
+	r.class = p.classOf(ratio, threads)
 	c := &p.class[r.class]
 	c.push(ending{c.clock + seconds, p.s.began, r})
-	p.changed(1)
+	p.changed(threads)
 }
 
 // stops has what runs not do so any more.
@@ -178,11 +210,11 @@ func (p *part) stops(r *run) {
 	if i := slices.IndexFunc(c.runs, func(d ending) bool { return d.run == r }); i >= 0 { // or else it has not begun
 		p.advance()
 		c.remove(i)
-		p.changed(-1)
+		p.changed(-c.threads)
 	}
 }
 
-// changed notes that the node has so many more things to do.
+// changed notes that so many more threads of the node have something to do.
 func (p *part) changed(by int) {
 	before := min(p.runs, p.own)
 	p.runs += by
@@ -236,7 +268,7 @@ func (t *tank) happens(due uint64) {
 		r := first.run
 		c := &t.class[r.class]
 		c.remove(0)
-		c.of.changed(-1)
+		c.of.changed(-c.threads)
 		r.done(r)
 	}
 	t.settle()

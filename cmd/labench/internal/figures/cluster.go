@@ -17,9 +17,11 @@ import (
 // are short take 10 s, which is 0.54 ms for each, of the binding and the master together. The rest
 // are round numbers.
 const (
-	// pickling is the seconds for a byte: each task reads its operands from files that Pickle has
-	// written, and writes its results so (section 2.1). With this the best product of figure 15 has
-	// the 200 GFLOP/s that section 4.3 publishes.
+	// pickling is the seconds of a core for a byte: each task reads its operands from files that
+	// Pickle has written, and writes its results so (section 2.1). Measured it is 1.2 ns
+	// (testdata/python27.py), and 4.8 if it is as much longer on MareNostrum III as a copy of memory:
+	// of round numbers between these, the one with which figure 15 is the nearest to the 200 GFLOP/s
+	// of section 4.3.
 	pickling = 2.5e-9
 	// lustre is the bytes a second of COBI's file system, through which its nodes exchange blocks
 	// (sections 4.2 and 4.6), and host the seconds that the scheduler takes for one host of the
@@ -72,9 +74,14 @@ func machine(name string) (*sim.Machine, error) {
 // product makes: published ones.
 type rates map[string]float64
 
-// slots has a kind execute so many tasks on each socket, each on its share of the cores, and on up
-// to over times as many while others leave them to it: a task of which fewer cores are there than it
-// has threads computes on those, and there is no other cost of that.
+// waits is [sim.Kind.Waits] of a BLAS, and losses the part of its speed that it loses where its threads
+// are so many times the cores that a task has: both as measured on two cores (testdata/measured.py).
+const waits = 0.3
+
+var losses = map[float64]float64{4: 0.02, 8: 0.06}
+
+// slots has a kind execute so many tasks on each socket, each of so many times as many threads as its
+// share of the cores: over.
 //
 // An op of which a rate is known is as fast as a product on one core, and on more of them by Amdahl's
 // law, such that all together make that rate.
@@ -88,10 +95,10 @@ func slots(k *sim.Kind, perSocket int, over float64, r rates) {
 		if rate, known := r[op]; known {
 			serial = (k.Rate/rate - 1/all) / (1 - 1/all)
 		}
-		seconds := func(cores float64) float64 { return (serial + (1-serial)/cores) / k.Rate }
+		seconds := func(cores float64) float64 { return (serial + (1-serial)/cores) / k.Rate / (1 - losses[over]) }
 		k.Speeds = append(k.Speeds, sim.Speed{Op: op + "/f64", Points: []sim.Point{{Work: 1, Alone: seconds(most), All: seconds(own)}}})
 	}
-	k.Cores, k.Workers, k.Cache = perSocket, perSocket*sockets, 0
+	k.Threads, k.Waits, k.Workers, k.Cache = int(own*over), waits, perSocket*sockets, 0
 	k.Memory = 0 // values are files
 }
 

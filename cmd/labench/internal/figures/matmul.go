@@ -31,9 +31,12 @@ func ranked(blocks int) func(p *program) ([]grid, func()) {
 // oversubscription is figure 15.
 func oversubscription(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "threads of a task (two tasks for each socket of 8 cores)", "GFLOP/s"
-	best, most := "", 0.0
-	for _, side := range []int{4 * k, 8 * k} {
-		name := map[int]string{4 * k: "blocks of 4096", 8 * k: "blocks of 8192"}[side]
+	const small, large, slowest = "blocks of 4096", "blocks of 8192", "8192, waiting for the slowest"
+	for _, s := range []struct {
+		name  string
+		side  int
+		waits float64
+	}{{small, 4 * k, waits}, {large, 8 * k, waits}, {slowest, 8 * k, 1}} {
 		for _, threads := range []float64{4, 8, 16, 32} {
 			m, err := machine("marenostrum3")
 			if err != nil {
@@ -42,26 +45,30 @@ func oversubscription(ctx context.Context, r *Result) error {
 			m.Apart = false
 			m.Take(1)
 			slots(&m.Kinds[0], 2, threads/4, nil)
-			x, err := run(ctx, sim.Options{Machine: m, Policy: dispatch.Locality, Window: 1 << 30}, side, product(32*k/side))
+			m.Kinds[0].Waits = s.waits
+			var flops float64
+			seconds, err := often(func(seed uint64) (outcome, error) {
+				m.Noise.Seed = seed
+				x, err := run(ctx, sim.Options{Machine: m, Policy: dispatch.Locality, Window: 1 << 30}, s.side, product(32*k/s.side))
+				flops = x.flops
+				return x, err
+			})
 			if err != nil {
 				return err
 			}
-			r.add(name, threads, x.gflops)
-			if x.gflops > most*1.001 {
-				best, most = name, x.gflops
-			}
+			r.add(s.name, threads, flops/seconds/1e9)
 		}
 	}
 	r.line("peak", plotting.Point{X: 4, Y: 332.8}, plotting.Point{X: 32, Y: 332.8})
 	r.line("MKL, one block on the node", plotting.Point{X: 4, Y: 251}, plotting.Point{X: 32, Y: 251})
-	r.published("the best", "GFLOP/s", 200, most)
-	large := "blocks of 8192"
-	r.claim("the larger blocks are the best", best == large, "%s", best)
-	r.claim("oversubscription gains", r.at(large, 16) > 1.02*r.at(large, 4), "%.0f GFLOP/s with 16 threads, %.0f with 4", r.at(large, 16), r.at(large, 4))
-	r.claim("4× is the best", r.at(large, 16) > 1.005*r.at(large, 8) && r.at(large, 16) > 1.005*r.at(large, 32),
-		"2×, 4× and 8× are alike: %.0f, %.0f and %.0f", r.at(large, 8), r.at(large, 16), r.at(large, 32))
-	r.note("What oversubscription gains here is that a task computes on the whole socket while the other one reads or writes its files: 2× is enough for that. The paper's text gives one number, 200 at 4×, and none of the other ratios. Measured on two cores (testdata/measured.py): Pickle computes all the time, and a product beside it gets about its share of the threads, so each doubling gives to the product what it takes from Pickle; alone, it loses up to 3 %% at 4× and 6 to 13 %% at 8×. So 8× is behind, and 2× and 4× are within some percent of one another.")
-	r.note("Published: 251 GFLOPS of one product on a node. What it takes to pickle a byte, 2.5 ns, is such that the best has 200 GFLOP/s.")
+	at := func(over float64) float64 { return r.at(large, 4*over) }
+	r.published("4×, blocks of 8192", "GFLOP/s", 200, at(4))
+	r.claim("the larger blocks are the best", at(2) > 1.02*r.at(small, 8) && at(4) > 1.02*r.at(small, 16), "at 4× %.0f GFLOP/s, and %.0f with the smaller ones", at(4), r.at(small, 16))
+	r.claim("oversubscription gains", at(4) > 1.02*at(1), "%.0f GFLOP/s at 4×, %.0f at 1×", at(4), at(1))
+	r.claim("4× is ahead of 8×", at(4) > 1.02*at(8), "%.0f and %.0f", at(4), at(8))
+	r.claim("4× is ahead of 2×", at(4) > at(2), "%.0f and %.0f, and %.0f and %.0f if threads wait for the slowest", at(4), at(2), r.at(slowest, 16), r.at(slowest, 8))
+	r.note("While one task reads or writes its files the other one computes on the rest of the socket: this is what oversubscription gains, and 2× is enough for it. More threads lose. As measured on two cores (testdata/measured.py), tasks share cores by their threads, a product alone loses 0 to 3 %% at 4× and 6 to 13 %% at 8×, and beside Pickle it is slower than its share, as some threads wait for the slowest. Two tasks that do all that a task does lose 0 to 9 %% from 2× to 4×. So the order of these two is within what was measured.")
+	r.note("If threads wait for the slowest all the time, 2× and 4× are alike, and without a loss at 4× it is ahead by 2 %%: on eight cores one of eight threads has half a core then, beside Pickle, and seven wait for it. The text gives one number, 200 at 4×. Means of seven runs, with other times of tasks. Published: 251 GFLOPS of one product on a node.")
 	return nil
 }
 

@@ -64,7 +64,7 @@ func unlikeTrace(ctx context.Context, r *Result) error {
 	}
 	for i, name := range []string{onXeons, onPhis} {
 		for p, b := range busy[i] {
-			r.add(name, (float64(p)+0.5)*width, b/width)
+			r.add(name, math.Round((float64(p)+0.5)*width), b/width)
 		}
 	}
 	r.published("tasks", "tasks", 32768, float64(x.tasks))

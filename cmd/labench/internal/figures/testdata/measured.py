@@ -2,9 +2,11 @@
 
 elements: how long Python takes for an element of a matrix that it takes apart as the published QR
     does (splitMatrix): an access, an append, and a matrix of the lists.
-pickle:   how long Pickle takes for a byte, in a file in memory, and how much of that it computes.
+pickle:   how long Pickle takes for a byte, in a file in memory, and how much of that it computes;
+    and how fast a core copies memory. python27.py measures the Pickle of the paper.
 beside:   a product of 4096 by 4096 on T threads, and a process that pickles, beside one another on
     all cores; T is 1, 2, 4 and 8 halves of them. LD_LIBRARY_PATH picks the library.
+tasks:    two processes that do all that tasks of figure 15 do, on T threads each.
 """
 import os
 import pickle
@@ -32,11 +34,32 @@ def elements(side=1024):
     return (time.perf_counter() - begin) / (4 * side**2)
 
 
-def once(block):
-    with open(FILE, "wb") as f:
+def write(block, name=""):
+    with open(FILE + name, "wb") as f:
         pickle.dump(block, f, 4)
-    with open(FILE, "rb") as f:
-        pickle.load(f)
+
+
+def read(name=""):
+    with open(FILE + name, "rb") as f:
+        return pickle.load(f)
+
+
+def once(block):
+    write(block)
+    read()
+
+
+def copies(side=2896):
+    a, b = (np.ones((side, side)) for _ in range(2))
+    begin = time.perf_counter()
+    np.copyto(b, a)
+    return a.nbytes / (time.perf_counter() - begin)
+
+
+def task():
+    c, a, b = read("c"), read("a"), read("b")
+    c += a * b
+    write(c, "c")
 
 
 def rate(what, seconds):
@@ -68,6 +91,12 @@ if len(sys.argv) > 2:
     if sys.argv[2] == "product":
         a, b, c = (np.random.random((4096, 4096)) for _ in range(3))
         rate(lambda: np.dot(a, b, out=c), float(SECONDS))
+    elif sys.argv[2] == "task":
+        for name in "abc":
+            write(np.matrix(np.random.random((4096, 4096))), name)
+        rate(task, float(SECONDS))
+        for name in "abc":
+            os.remove(FILE + name)
     else:
         block = np.random.random((2048, 2048))
         rate(lambda: once(block), float(SECONDS))
@@ -80,7 +109,8 @@ begin, cpu = time.perf_counter(), time.process_time()
 once(block)
 wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
 os.remove(FILE)
-print("pickle: %.2f ns a byte to write and to read, %.0f %% of it computing" % (1e9 * wall / block.nbytes, 100 * cpu / wall))
+print("pickle: %.2f ns a byte to write and to read, %.0f %% of it computing; a core copies %.1f GB/s" % (
+    1e9 * wall / block.nbytes, 100 * cpu / wall, max(copies() for _ in range(20)) / 1e9))
 cores = len(os.sched_getaffinity(0))
 for over in 1, 2, 4, 8:
     threads = max(cores // 2, 1) * over
@@ -89,3 +119,6 @@ for over in 1, 2, 4, 8:
     product, files = side_by_side(threads, "product", "pickle")
     print("beside, %d threads: product %.0f of %.0f GFLOP/s, pickle %.2f of %.2f" % (
         threads, product * 2e-9 * 4096**3, alone * 2e-9 * 4096**3, files, file), flush=True)
+for over in 1, 2, 4, 8:
+    threads = max(cores // 2, 1) * over
+    print("tasks, %d threads: %.1f GFLOP/s" % (threads, sum(side_by_side(threads, "task", "task")) * 2e-9 * 4096**3), flush=True)
