@@ -249,7 +249,7 @@ func (a *attempt) witnessed(x graph.Witness, took time.Duration, err error) {
 // failure says nothing of the version's speed, but the selector may have taken this
 // attempt for a trial of it, and takes that back. Each choice that is timed is learned
 // once.
-func (a *attempt) learn(t *graph.Task, took time.Duration, err error) {
+func (a *attempt) learn(took time.Duration, err error) {
 	switch {
 	case !a.choice.Timed:
 	case err == nil:

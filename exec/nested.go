@@ -211,7 +211,7 @@ func (p *parent) disown(err error) {
 func (p *parent) adopt(t *graph.Task, children brood) bool {
 	a := p.attempt // the worker goes on to others
 	return children.left(func(err error) {
-		a.learn(t, time.Since(a.start), err)
+		a.learn(time.Since(a.start), err)
 		freed, again := a.conclude(t, err, nil)
 		if again {
 			freed = append(freed, t)

@@ -73,7 +73,7 @@ func (r *remote) Ends(t *graph.Task, began time.Time, took time.Duration, err er
 		r.start = began
 	}
 	err = r.ends(t, took, err)
-	r.learn(t, took, err)
+	r.learn(took, err)
 	return err
 }
 

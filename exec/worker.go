@@ -111,7 +111,7 @@ func (w *worker) fell() []*graph.Task {
 		err = w.ends(t, time.Since(w.start), err)
 	}
 	w.disown(err)
-	w.learn(t, 0, err)
+	w.learn(0, err)
 	freed, again := w.conclude(t, err, w.freed[:0])
 	if again {
 		freed = append(freed, t)
@@ -143,7 +143,7 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 		if v := w.choice.Version; v.Constraints.Memory > 0 || v.Memory != nil || t.Constraints() != nil {
 			later, err := w.rt.reserve(&w.seat, t, w.needs(t))
 			if later || err != nil {
-				w.learn(t, 0, errNotRun)
+				w.learn(0, errNotRun)
 			}
 			if later {
 				return freed
@@ -220,7 +220,7 @@ func (w *worker) run(t *graph.Task) (later bool, err error) {
 		if faultsNow > faults {
 			w.choice = w.choice.WarmUp()
 		}
-		w.learn(t, max(took-(lateNow-late), 0)+w.spent, err)
+		w.learn(max(took-(lateNow-late), 0)+w.spent, err)
 	}
 	return later, err
 }

@@ -31,18 +31,11 @@ import (
 // Reference: LAPACK xGELS.
 func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) error {
 	m, n := a.Dims()
-	to, err := checkSystem("LeastSquares", m, n, dst, b)
-	if err != nil {
+	to, e, end, err := begin(ctx, e, "LeastSquares", m, n, dst, b)
+	if err != nil || to == nil {
 		return err
 	}
-	e, end := e.session()
 	defer end()
-	if err := e.ready(ctx); err != nil {
-		return err
-	}
-	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
-		return nil
-	}
 	x, err := solveQR(ctx, e, a, b)
 	_, err = deliver(ctx, e, SolveReport{}, to, x, b, err)
 	return err

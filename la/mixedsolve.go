@@ -35,18 +35,11 @@ import (
 // Algorithms, chapter 12.
 func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a SymmetricSource[float64], b Source[float64]) (Refinement, error) {
 	n := a.SymmetricDim()
-	to, err := checkSystem("SolveSPD", n, n, dst, b)
-	if err != nil {
+	to, e, end, err := begin(ctx, e, "SolveSPD", n, n, dst, b)
+	if err != nil || to == nil {
 		return Refinement{}, err
 	}
-	e, end := e.session()
 	defer end()
-	if err := e.ready(ctx); err != nil {
-		return Refinement{}, err
-	}
-	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
-		return Refinement{}, nil
-	}
 	nb, _ := TileSize[float32](e, OpCholesky, n, n)
 	half := blocked.SymUpper
 	if m, ok := any(a).(*blocked.Matrix[float64]); ok && m.Kind() == blocked.TriLower {
@@ -107,18 +100,11 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	if n != cols {
 		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
-	to, err := checkSystem("SolveGeneral", n, n, dst, b)
-	if err != nil {
+	to, e, end, err := begin(ctx, e, "SolveGeneral", n, n, dst, b)
+	if err != nil || to == nil {
 		return Refinement{}, err
 	}
-	e, end := e.session()
 	defer end()
-	if err := e.ready(ctx); err != nil {
-		return Refinement{}, err
-	}
-	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
-		return Refinement{}, nil
-	}
 	nb, _ := TileSize[float32](e, OpLU, n, n)
 	v, trans := readable(a, blas.NoTrans, nb, nil, e.options().Workers)
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, trans: trans}

@@ -81,18 +81,11 @@ type SolveReport struct {
 // Reference: LAPACK xPOSV, xGESV, xGELS, xTRTRS; gonum's mat.Dense.Solve.
 func Solve[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) (SolveReport, error) {
 	m, n := a.Dims()
-	to, err := checkSystem("Solve", m, n, dst, b)
-	if err != nil {
+	to, e, end, err := begin(ctx, e, "Solve", m, n, dst, b)
+	if err != nil || to == nil {
 		return SolveReport{}, err
 	}
-	e, end := e.session()
 	defer end()
-	if err := e.ready(ctx); err != nil {
-		return SolveReport{}, err
-	}
-	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
-		return SolveReport{}, nil
-	}
 	if m != n {
 		x, err := solveQR(ctx, e, a, b)
 		return deliver(ctx, e, SolveReport{Method: MethodQR}, to, x, b, err)
@@ -111,6 +104,19 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b S
 		return d.report, err
 	}
 	return deliver(ctx, e, d.report, to, x, b, d.condition())
+}
+
+// begin returns where the solution of A·X = B goes, with A m×n, and the engine that makes it,
+// until end is called. There is no such place if there is nothing to solve, or an error.
+func begin[T Element](ctx context.Context, e *Engine, op string, m, n int, dst Destination[T], b Source[T]) (to Sink[T], _ *Engine, end func(), err error) {
+	if to, err = checkSystem(op, m, n, dst, b); err == nil {
+		err = e.ready(ctx)
+	}
+	if _, nrhs := b.Dims(); err != nil || n == 0 || nrhs == 0 {
+		return nil, nil, nil, err
+	}
+	e, end = e.session()
+	return to, e, end, nil
 }
 
 // deliver copies a solution for b, if there is one, to where it belongs, and closes it. With
@@ -233,7 +239,7 @@ func divide[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T],
 	workers := e.options().Workers
 	n, _ := a.Dims()
 	if d, ok := a.(interface{ Diag() int }); ok && d.Diag() == n {
-		return divideDiagonal(e, a)
+		return divideDiagonal(a)
 	}
 	nb, _ := TileSize[T](e, OpTrsm, n, n)
 	v, trans, ok := blocked.ViewOf(a, nb)
@@ -248,7 +254,7 @@ func divide[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T],
 	s := v.Structure(workers)
 	switch {
 	case s.Lower && s.Upper:
-		return divideDiagonal(e, a)
+		return divideDiagonal(a)
 	case s.Lower || s.Upper:
 		return divideTriangular(ctx, e, v, trans, s.Upper)
 	case s.Symmetric && positiveDiagonal(v):
@@ -273,7 +279,7 @@ func positiveDiagonal[T Element](a *blocked.Matrix[T]) bool {
 	return true
 }
 
-func divideDiagonal[T Element](e *Engine, a Source[T]) (divisor[T], error) {
+func divideDiagonal[T Element](a Source[T]) (divisor[T], error) {
 	n, _ := a.Dims()
 	diag := make([]T, n)
 	for i := range diag {

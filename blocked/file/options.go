@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -46,24 +44,11 @@ const (
 	WantTriUpper
 )
 
-func wantNames() []string {
-	return []string{"as-stored", "full", "sym-lower", "sym-upper", "tri-lower", "tri-upper"}
-}
-
 func (w Want) String() string {
-	if names := wantNames(); int(w) < len(names) {
+	if names := []string{"as-stored", "full", "sym-lower", "sym-upper", "tri-lower", "tri-upper"}; int(w) < len(names) {
 		return names[w]
 	}
 	return fmt.Sprintf("Want(%d)", uint8(w))
-}
-
-// ParseWant returns the Want whose String is s, or an error that lists the
-// known words.
-func ParseWant(s string) (Want, error) {
-	if i := slices.Index(wantNames(), s); i >= 0 {
-		return Want(i), nil
-	}
-	return 0, fmt.Errorf("file: unknown kind of matrix %q; known: %s", s, strings.Join(wantNames(), ", "))
 }
 
 // kind returns the Kind that w asks for, of a file that is symmetric or not.

@@ -100,14 +100,6 @@ func TestReadOptionsValidate(t *testing.T) {
 	if err := (*ReadOptions)(nil).Validate(); err != nil {
 		t.Error(err)
 	}
-	for w := WantAsStored; w <= WantTriUpper; w++ {
-		if got, err := ParseWant(w.String()); got != w || err != nil {
-			t.Errorf("%v: %v, %v", w, got, err)
-		}
-	}
-	if _, err := ParseWant("lower"); err == nil || !strings.Contains(err.Error(), "sym-lower") {
-		t.Errorf("got %v", err)
-	}
 }
 
 // A write that fails leaves the file as it was and nothing beside it.

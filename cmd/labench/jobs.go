@@ -32,6 +32,14 @@ import (
 //	result   the files that a job has left: report, log, matrix
 //	cancel   ends a job; with --remove, forgets one that has ended
 //
+// What they make of a job depends on where it stands (jobs.State):
+//
+//	          queued           running               has ended
+//	status    for how long     how much is done      after how long, and why it has failed
+//	result    refused          its log so far        report, log, matrix; refused if it has left none
+//	cancel    it never began   its process is told   nothing: it stays as it is
+//	--remove  refused          refused               it is forgotten, with its files
+//
 // They fail if the agent refuses, and submit --wait and result also if the job has not ended well:
 // a script sees by the exit code what it would have seen of the operation itself.
 
@@ -79,8 +87,10 @@ func trusted(address, dir string) (config *tls.Config, err error) {
 }
 
 // jobTakes returns the flags that the operation of a job may have: those that name no file and
-// nothing of the machine on which it runs. It lists what is allowed, so that a flag that is new is
-// refused until somebody has thought of it: who submits may be a stranger to the agent's user.
+// nothing of the machine on which it runs. Files are the agent's, and have names of its own; what
+// runs there beside the job is not for who submits to say. It lists what is allowed, so that a flag
+// that is new is refused until somebody has thought of it: who submits may be a stranger to the
+// agent's user.
 func jobTakes() []string {
 	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "variant", "mixed", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
 }
@@ -189,7 +199,8 @@ that is printed: see labench status, result and cancel.`,
 }
 
 // submit submits a job, and says which one it is. If the context ends while it waits the job goes
-// on: it is the agent's.
+// on: it is the agent's. The input is read from the disk as it is sent, so it may be larger than
+// the memory here.
 func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string, wait bool) error {
 	var file io.Reader
 	var size int64
@@ -308,6 +319,11 @@ func newStatusCommand(a *app) *cobra.Command {
 
 // listJobs prints where jobs stand: the operation as it was submitted, and below it in what state the
 // job is, for how long, from whom, and why it has failed.
+//
+//	7  cholesky -n 16384 --distributed
+//	     running for 12s, 40 %, about 18s left, from alice
+//	8  lu --distributed
+//	     queued for 9s
 func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(a.out, "no jobs")

@@ -336,7 +336,7 @@ func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources
 
 // connect makes this process the driver of agents that there are.
 func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
-	rt, close, err := f.runtime(a, workers, resources)
+	rt, close, err := f.runtime(workers, resources)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -401,7 +401,7 @@ func (f *clusterFlags) direct() int {
 }
 
 // runtime returns what this process computes with. Close ends it.
-func (f *clusterFlags) runtime(a *app, workers int, resources []exec.Resource) (rt *exec.Local, close func() error, err error) {
+func (f *clusterFlags) runtime(workers int, resources []exec.Resource) (rt *exec.Local, close func() error, err error) {
 	if f.ranks != nil {
 		return f.ranks.rt, func() error { return nil }, nil // it is theirs to close
 	}

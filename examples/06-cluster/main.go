@@ -40,11 +40,7 @@ const (
 
 func main() {
 	log.SetFlags(0)
-	run := drive
-	if name, peer, ok := study.Agent(); ok {
-		run = func() error { return agent(name, peer) }
-	}
-	if err := run(); err != nil {
+	if err := study.Main(drive, node); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -197,14 +193,4 @@ func node(name string, peers ...string) (opt cluster.Options, err error) {
 	opt.Ops, opt.Values, opt.Errors = builtin.NewTable().All(), kernels.Values(), kernels.Errors()
 	opt.Runtime, err = runtime.NewLocal(runtime.Options{Workers: 1, Float: true})
 	return opt, err
-}
-
-// agent is a process that computes for the driver.
-func agent(name, peer string) error {
-	opt, err := node(name, peer)
-	if err != nil {
-		return err
-	}
-	defer opt.Runtime.Close()
-	return study.Serve(opt)
 }

@@ -39,11 +39,7 @@ const (
 
 func main() {
 	log.SetFlags(0)
-	run := drive
-	if name, peer, ok := study.Agent(); ok {
-		run = func() error { return agent(name, peer) }
-	}
-	if err := run(); err != nil {
+	if err := study.Main(drive, node); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -174,14 +170,4 @@ func node(name string, peers ...string) (opt cluster.Options, err error) {
 	opt.Values, opt.Errors = append(kernels.Values(), csr.Values()...), csr.Errors()
 	opt.Runtime, err = exec.NewLocal(exec.Options{Workers: 1, Float: true})
 	return opt, err
-}
-
-// agent is a process that computes for the driver.
-func agent(name, peer string) error {
-	opt, err := node(name, peer)
-	if err != nil {
-		return err
-	}
-	defer opt.Runtime.Close()
-	return study.Serve(opt)
 }

@@ -66,7 +66,7 @@ func bytesUsed(data []*entry) (n int64) {
 
 // room makes room for a task, and reports whether there is enough. Copies to be dropped for
 // it are passed to drop.
-func (m *memory) room(node int, uses []*entry, drop func(*entry)) bool {
+func (m *memory) room(uses []*entry, drop func(*entry)) bool {
 	over := m.used - m.most
 	for _, e := range uses {
 		if m.spots[e] == nil {
@@ -175,7 +175,7 @@ func (m *memory) forget(e *entry) bool {
 }
 
 // kept returns the bytes that cannot make room for a task.
-func (m *memory) kept(node int, uses []*entry) (n int64) {
+func (m *memory) kept(uses []*entry) (n int64) {
 	for e, s := range m.spots {
 		if m.keeps(e) && !slices.Contains(uses, e) {
 			n += s.bytes

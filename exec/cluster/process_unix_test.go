@@ -12,8 +12,10 @@ import (
 	"math/rand/v2"
 	"os"
 	osexec "os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -80,24 +82,44 @@ func beAgent(name, parent, peer string) error {
 	return nil
 }
 
+// who is the parameter of op "who".
+type who struct {
+	Children int
+	Dir      string // where each process that has a child makes a file
+}
+
+// together is in how many processes children of op "who" run before any of them ends.
+const together = 3
+
 // whoOp returns op "who": a task with so many children, each of which says in its number in which
-// process it ran, after a while.
+// process it runs. It ends when there are children in enough of them.
 func whoOp() *versions.Op {
-	op := &versions.Op{Name: "who", NewParams: func() any { return new(fan) }}
+	op := &versions.Op{Name: "who", NewParams: func() any { return new(who) }}
 	op.Versions = []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
-		v, n := c.Args[0].(*numbers), c.Params.(*fan).Children
-		if n == 0 {
-			time.Sleep(2 * time.Millisecond)
+		v, p := c.Args[0].(*numbers), c.Params.(*who)
+		if p.Children == 0 {
 			v.n[0] = uint64(os.Getpid())
-			return nil
+			if err := os.WriteFile(filepath.Join(p.Dir, strconv.Itoa(os.Getpid())), nil, 0o666); err != nil {
+				return err
+			}
+			for {
+				if all, err := os.ReadDir(p.Dir); err != nil || len(all) >= together {
+					return err
+				}
+				select {
+				case <-c.Ctx.Done():
+					return context.Cause(c.Ctx)
+				case <-time.After(2 * time.Millisecond):
+				}
+			}
 		}
 		job, err := exec.Nested(c)
 		if err != nil {
 			return err
 		}
-		for i := range n {
+		for i := range p.Children {
 			d := &graph.Datum{Value: &numbers{v.n[i : i+1]}, Bytes: 8}
-			if _, err := job.Submit(&graph.Spec{Op: op, Params: &fan{}, Operands: []graph.Operand{{Datum: d, Mode: graph.Out}}}); err != nil {
+			if _, err := job.Submit(&graph.Spec{Op: op, Params: &who{Dir: p.Dir}, Operands: []graph.Operand{{Datum: d, Mode: graph.Out}}}); err != nil {
 				return err
 			}
 		}
@@ -194,30 +216,27 @@ func (x *processes) below(t testing.TB, want int) {
 	}
 }
 
-// who has tasks with 16 children each run, and returns in how many processes these did.
-func (x *processes) who(t *testing.T, tasks int) int {
+// who has tasks with 16 children each run, which end when some have begun on nodes below, too.
+func (x *processes) who(t *testing.T) {
 	t.Helper()
-	data := make([]graph.Datum, tasks)
-	job := x.NewJob(context.Background())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	data, dir := make([]graph.Datum, 12), t.TempDir()
+	job := x.NewJob(ctx)
 	for i := range data {
 		data[i].Value, data[i].Bytes = &numbers{make([]uint64, 16)}, 128
-		if _, err := job.Submit(&graph.Spec{Op: x.ops[2], Params: &fan{16}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}); err != nil {
+		if _, err := job.Submit(&graph.Spec{Op: x.ops[2], Params: &who{16, dir}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := job.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[uint64]bool{}
 	for i := range data {
-		for _, pid := range data[i].Value.(*numbers).n {
-			seen[pid] = true
+		if n := data[i].Value.(*numbers).n; slices.Contains(n, 0) || slices.Contains(n, uint64(os.Getpid())) {
+			t.Fatal("a child did not run on an agent")
 		}
 	}
-	if seen[0] || seen[uint64(os.Getpid())] {
-		t.Fatal("a child did not run on an agent")
-	}
-	return len(seen)
 }
 
 // program has a random program of tasks in tasks run, and something happen meanwhile.
@@ -242,13 +261,7 @@ func (x *processes) program(t *testing.T, seed uint64, sleep int64, meanwhile fu
 // middle of a program, and then an agent that drives others: what comes out is the same.
 func TestProcesses(t *testing.T) {
 	x := startProcesses(t, "head0", "head1", "leaf0<head0", "leaf1<head1", "twig<leaf1")
-	for end := time.Now().Add(5 * time.Minute); ; { // some on nodes below, too
-		if n := x.who(t, 12); n >= 3 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("children ran in %d processes", n)
-		}
-	}
+	x.who(t)
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		var names []string
 		below := 0

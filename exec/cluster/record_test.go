@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/cluster"
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
@@ -29,24 +27,8 @@ func record(t *testing.T) {
 			o.Trace = r
 		}
 	})
-	j := n.NewJob(context.Background())
-	data := make([]graph.Datum, 4)
-	for i := range data {
-		data[i] = graph.Datum{Value: new(number), Bytes: 8, Owner: int32(i % 2), Name: "A"}
-		data[i].I = int32(i)
-	}
 	const rounds = 10
-	for range rounds {
-		for i := range data {
-			s := graph.Spec{Op: n.op, Params: &mix{Writes: 1, Reads: 3, Sleep: 500}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}, {Datum: &data[(i+1)%4], Mode: graph.In}}}
-			if _, err := j.Submit(&s); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := j.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	ring(t, n, rounds, 500)
 	now := r.Now()
 	x := r.Recording()
 	if len(x.Events) != 4*rounds || len(x.Edges) == 0 || x.Workers < 5 {

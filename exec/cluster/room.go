@@ -58,7 +58,7 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 		if !s.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
 			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
 			if err.Need <= err.Memory {
-				err.Kept = n.memory.kept(i, uses)
+				err.Kept = n.memory.kept(uses)
 			}
 		}
 	}

@@ -333,7 +333,7 @@ func (s *scheduler) fits(t *graph.Task, node int) bool {
 	if m.most == 0 || !s.runs(t) {
 		return true
 	}
-	return m.room(node, uses(t, s.data), func(e *entry) {
+	return m.room(uses(t, s.data), func(e *entry) {
 		s.where.drop(node, e.ref)
 		e.drop(node)
 		if e.datum != nil {

@@ -9,21 +9,19 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// TestUsage: what nodes have done is known by op and version, and what went from one to
-// another by the name of the matrix.
-func TestUsage(t *testing.T) {
-	leaves(t)
-	n := start(t, 2, func(o *cluster.Options) { o.Idle, o.Owner = true, true })
+// ring has four data of two owners updated, round after round, each by a task that reads the next
+// one, and so what the other node has made. Tasks sleep, in microseconds.
+func ring(t *testing.T, n *nodes, rounds int, sleep int64) {
+	t.Helper()
 	j := n.NewJob(context.Background())
 	data := make([]graph.Datum, 4)
 	for i := range data {
 		data[i] = graph.Datum{Value: new(number), Bytes: 8, Owner: int32(i % 2), Name: "A", Key: graph.Key{Matrix: 7, I: int32(i)}}
 		data[i].I = int32(i)
 	}
-	const rounds = 20
 	for range rounds {
 		for i := range data {
-			s := graph.Spec{Op: n.op, Params: &mix{Writes: 1, Reads: 3, Sleep: 100}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}, {Datum: &data[(i+1)%4], Mode: graph.In}}}
+			s := graph.Spec{Op: n.op, Params: &mix{Writes: 1, Reads: 3, Sleep: sleep}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}, {Datum: &data[(i+1)%4], Mode: graph.In}}}
 			if _, err := j.Submit(&s); err != nil {
 				t.Fatal(err)
 			}
@@ -32,6 +30,15 @@ func TestUsage(t *testing.T) {
 	if err := j.Wait(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestUsage: what nodes have done is known by op and version, and what went from one to
+// another by the name of the matrix.
+func TestUsage(t *testing.T) {
+	leaves(t)
+	n := start(t, 2, func(o *cluster.Options) { o.Idle, o.Owner = true, true })
+	const rounds = 20
+	ring(t, n, rounds, 100)
 	all := n.Usage()
 	var in, out int64
 	for _, u := range all {

@@ -29,7 +29,6 @@ type losing struct {
 type loss struct {
 	s    *drive
 	node *node
-	back float64
 	of   int // the node in the file
 }
 

@@ -37,8 +37,8 @@ type Distributed struct {
 	starts     []int   // the first row of each block, and the end
 	blocks     []Block // without memory if they are kept
 	kept       exec.Kept
-	owners     int     // nodes, for policies that ask whose a block is
-	spans      []*tile // of blocks with rows, when vectors on the nodes have asked: see residents
+	owners     int   // nodes, for policies that ask whose a block is
+	halo       *halo // nil until vectors are on the nodes
 	closed     atomic.Bool
 }
 

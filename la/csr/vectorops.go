@@ -46,11 +46,12 @@ func runMV(call *versions.Call) error {
 
 // A span says what a block of A needs of x. It has a row for each part of x: with which element of
 // the vector the part begins, and which of its elements, lo to hi−1, the block has columns of. Where
-// it has none both are 0.
+// it has none both are 0. What comes of the part begins with its element from.
 const (
 	spanFirst = iota
 	spanLo
 	spanHi
+	spanFrom
 	spanned // the columns of a span
 )
 
@@ -71,7 +72,7 @@ func runSpan(call *versions.Call) error {
 		panic(ErrShape)
 	}
 	for k := range to.Rows {
-		copy(to.Row(k), []float64{spanFirst: float64(at[k]), spanLo: 0, spanHi: 0})
+		copy(to.Row(k), []float64{spanFirst: float64(at[k]), spanFrom: 0})
 	}
 	k := 0
 	for _, j := range b.ja {
@@ -90,8 +91,8 @@ func runSpan(call *versions.Call) error {
 }
 
 // runMVS is op "csrmvs", of a vector in parts. It puts the elements of x that the block needs where
-// they are in the whole vector. They come in parts of x, or in slices that have no others. The rest of
-// that memory is there, and is not touched.
+// they are in the whole vector. They come in parts of x, or in slices of them. The rest of that memory
+// is there, and is not touched.
 func runMVS(call *versions.Call) error {
 	b, span, y := call.Args[0].(*Block), call.Args[1].(*tile), call.Args[len(call.Args)-1].(*tile)
 	if b.ia == nil {
@@ -103,7 +104,7 @@ func runMVS(call *versions.Call) error {
 		panic(ErrShape)
 	}
 	for k := range span.Rows {
-		first, lo, hi := int(span.At(k, spanFirst)), int(span.At(k, spanLo)), int(span.At(k, spanHi))
+		first, lo, hi, begin := int(span.At(k, spanFirst)), int(span.At(k, spanLo)), int(span.At(k, spanHi)), int(span.At(k, spanFrom))
 		if lo == hi {
 			continue
 		}
@@ -111,13 +112,10 @@ func runMVS(call *versions.Call) error {
 			panic(ErrShape)
 		}
 		from := elements(parts[0].(*tile))
-		if parts = parts[1:]; first < 0 || lo < 0 || lo > hi || hi > b.cols-first || len(from) < hi && len(from) != hi-lo {
+		if parts = parts[1:]; first < 0 || begin < 0 || lo < begin || lo > hi || hi > b.cols-first || hi-begin > len(from) {
 			panic(ErrShape)
 		}
-		if len(from) > hi-lo {
-			from = from[lo:hi]
-		}
-		copy(x[first+lo:first+hi], from)
+		copy(x[first+lo:first+hi], from[lo-begin:hi-begin])
 	}
 	if y.Rows != b.rows || len(parts) > 0 {
 		panic(ErrShape)

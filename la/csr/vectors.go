@@ -20,8 +20,8 @@ import (
 //	m elements  part 0     part 1      part 2     part 3       each where its block is
 //	n elements  as those if m = n, or else one part on some node
 //
-// A product needs, of each part, the elements from the first to the last column that a block has there.
-// It fetches them from the node that has the part. Through this process go b and x, in the beginning
+// A product needs, of each part, the elements from the first to the last column that the blocks of a node
+// have there. It fetches them from the node that has the part: see halo. Through this process go b and x, in the beginning
 // and at the end, and of each dot product some dozen numbers for each block.
 func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (krylov.Vectors, error) {
 	if operator != krylov.Operator(a) {
@@ -54,8 +54,8 @@ func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (kr
 		cancel(nil)
 	}
 	v.tasks, v.blocks = tasks{job: a.rt.NewJob(inner)}, a.Data(1)
-	for _, s := range a.spans {
-		v.spans = append(v.spans, datum("columns", v.matrix(), len(v.spans), 0, s))
+	if a.halo != nil {
+		v.receive()
 	}
 	return v, nil
 }
@@ -89,8 +89,8 @@ type residents struct {
 	spans      []*graph.Datum
 	rows, cols *division
 	all        []*resident
-	slices     map[[2]int]*graph.Datum // of x, for a block
-	whole      []*graph.Datum          // products of the blocks of Aᵀ, and their sum, but for what is in the result
+	slices     []*graph.Datum // of x, as the halo has them; nil: the part itself
+	whole      []*graph.Datum // products of the blocks of Aᵀ, and their sum, but for what is in the result
 	kept       []exec.Kept
 	matrices   uint32 // of the job, beside A
 	close      func()
@@ -178,36 +178,16 @@ func (v *residents) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) err
 			v.tasks.submit(ops().mv, nil, in(&v.blocks[p.block]), in(from.data[0]), out(to.data[k]))
 		}
 	default:
+		x := v.send(from)
 		for k, p := range to.parts {
 			operands := []graph.Operand{in(&v.blocks[p.block]), in(v.spans[k])}
-			for i, d := range from.data {
-				if lo, hi := v.a.needs(k, i); lo < hi {
-					operands = append(operands, in(v.slice(k, i, d, lo, hi)))
-				}
+			for _, s := range v.a.halo.needs[k] {
+				operands = append(operands, in(x[s]))
 			}
 			v.tasks.submit(ops().mvs, nil, append(operands, out(to.data[k]))...)
 		}
 	}
 	return v.tasks.err
-}
-
-// slice returns what block k needs of part i of x, elements lo to hi−1: the part if that is most of
-// it, or if all is on one machine, or else a copy of them, which is made where the part is and is all
-// that goes to another node.
-func (v *residents) slice(k, i int, part *graph.Datum, lo, hi int) *graph.Datum {
-	if i == k || v.a.kept == nil || 2*(hi-lo) > part.Value.(*tile).Rows {
-		return part
-	}
-	if v.slices == nil {
-		v.slices = map[[2]int]*graph.Datum{}
-	}
-	d := v.slices[[2]int{k, i}]
-	if d == nil {
-		d = v.make([]int{hi - lo}, func(int) int32 { return part.Owner })[0]
-		v.slices[[2]int{k, i}] = d
-	}
-	v.tasks.submit(ops().slice, &sliceParams{Row: lo}, in(part), out(d))
-	return d
 }
 
 // mulTransposed computes to = Aᵀ·from: in the memory of to, if that is one part, and otherwise in
@@ -301,36 +281,6 @@ func (v *residents) Close(x krylov.Vector) error {
 	v.close()
 	for _, k := range v.kept {
 		k.Release()
-	}
-	return err
-}
-
-// needs returns which elements of part i of x block k has columns of: lo to hi−1.
-func (a *Distributed) needs(k, i int) (lo, hi int) {
-	s := a.spans[k]
-	return int(s.At(i, spanLo)), int(s.At(i, spanHi))
-}
-
-// span learns, once, of which of the parts of x each block with rows has columns.
-func (a *Distributed) span(ctx context.Context, parts []part) error {
-	if a.spans != nil || len(parts) < 2 {
-		return nil
-	}
-	starts := []float64{0}
-	for _, p := range parts {
-		starts = append(starts, float64(p.hi))
-	}
-	spans := make([]*tile, len(parts))
-	err := a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
-		t, cuts := tasks{job: job}, datum("cuts", 2, 0, 0, column(starts))
-		for k, p := range parts {
-			spans[k] = &tile{Rows: len(parts), Cols: spanned, Stride: spanned, Data: make([]float64, spanned*len(parts))}
-			t.submit(ops().span, nil, in(&blocks[p.block]), in(cuts), out(datum("columns", 3, k, blocks[p.block].Owner, spans[k])))
-		}
-		return t.err
-	})
-	if err == nil {
-		a.spans = spans
 	}
 	return err
 }

@@ -80,6 +80,67 @@ func traffic(d *cluster.Driver) (all, driver int64) {
 	return all, driver
 }
 
+// TestDistributedWide: where each block needs a little of each part of x, a slice of a part goes once
+// to each node, for all of its blocks, and none to where the part is.
+func TestDistributedWide(t *testing.T) { synctest.Test(t, wide) }
+
+func wide(t *testing.T) {
+	const blocks, all, rows, products = 9, 3, 64, 4
+	row := func(i int, add func(col int, v float64)) {
+		for b := range blocks {
+			add(b*rows+i/rows, float64(1+b)) // of each part another element than the other blocks
+		}
+	}
+	op := &versions.Op{Name: "wide", NewParams: func() any { return new(grid) }, Versions: []versions.Version{{Name: "go", Run: func(call *versions.Call) error {
+		first := call.Params.(*grid).First
+		return call.Args[0].(*csr.Block).Fill(func(i int, add func(int, float64)) { row(first+i, add) })
+	}}}}
+	d, _ := nodes(t, all-1, false, func(string) []*versions.Op { return []*versions.Op{op} }, func(o *cluster.Options) { o.Owner, o.Stay, o.Idle = true, true, false })
+	a, err := csr.Generate(t.Context(), d, blocks*rows, slices.Repeat([]csr.Size{{Rows: rows, Entries: rows * blocks}}, blocks), op, func(b int) any { return &grid{First: b * rows} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	x := make([]float64, blocks*rows)
+	for i := range x {
+		x[i] = float64(i % 5) // all sums are exact
+	}
+	want := slices.Clone(x)
+	vs, err := a.Vectors(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := vs.Load(x), vs.New(len(x))
+	for range products {
+		if err := vs.MulVecTo(to, false, from); err != nil {
+			t.Fatal(err)
+		}
+		from, to = to, from
+		y := make([]float64, len(x))
+		for i := range y {
+			row(i, func(col int, v float64) { y[i] += v * want[col] })
+		}
+		want = y
+	}
+	if err := vs.Close(from); err != nil || !slices.Equal(x, want) {
+		t.Errorf("%v, or wrong", err)
+	}
+	sent, bytes := 0, int64(0)
+	for _, u := range d.Usage() {
+		sent += u.Tasks["csrslice/f64"]
+		for _, f := range u.Flows {
+			if f.Data == "v" {
+				bytes += f.Bytes
+			}
+		}
+	}
+	// Beside the slices, x is taken apart and put together.
+	each := products * blocks * (all - 1)
+	if most := int64(8 * (each*blocks/all + blocks*rows)); sent > each+2*blocks || bytes > most {
+		t.Errorf("%d slices, want at most %d; %d bytes went to other nodes, want at most %d", sent, each+2*blocks, bytes, most)
+	}
+}
+
 // TestDistributedCGEnds: when the context ends x is that of the last iteration, and what the nodes
 // had is forgotten.
 func TestDistributedCGEnds(t *testing.T) { synctest.Test(t, cgEnds) } // in virtual time: tasks have a limit

@@ -42,17 +42,17 @@ func Start(name, peer string) (p *os.Process, end func(), err error) {
 	return c.Process, end, nil
 }
 
-// Agent returns what [Start] has told this process, if it has started it.
-func Agent() (name, peer string, ok bool) {
+// Main runs drive, or computes for the driver that has started this process by [Start], as a node
+// of the name and the peer that it was told, until the standard input ends, as it does with the driver.
+func Main(drive func() error, node func(name string, peers ...string) (cluster.Options, error)) error {
 	if len(os.Args) != 4 || os.Args[1] != "agent" {
-		return "", "", false
+		return drive()
 	}
-	return os.Args[2], os.Args[3], true
-}
-
-// Serve computes for a driver until the standard input ends, as it does with the process that has
-// started this one.
-func Serve(opt cluster.Options) error {
+	opt, err := node(os.Args[2], os.Args[3])
+	if err != nil {
+		return err
+	}
+	defer opt.Runtime.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
