@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -46,6 +47,16 @@ func (r *relay) serve() {
 			r.over.Go(func() { _, _ = io.Copy(way[0], way[1]); way[0].Close() })
 		}
 	}
+}
+
+// drop ends all connections.
+func (r *relay) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.conns {
+		c.Close()
+	}
+	r.conns = nil
 }
 
 // cut ends all connections, and takes no new ones.
@@ -115,7 +126,13 @@ func TestOneWay(t *testing.T) {
 	<-taken
 	r.cut()
 	failed := make(chan error, 1)
-	go func() { failed <- a.Send(context.Background(), "b", []byte("y")) }()
+	go func() {
+		var err error
+		for err == nil { // as a message is lost that is on its way when its node leaves
+			err = a.Send(context.Background(), "b", []byte("y"))
+		}
+		failed <- err
+	}()
 	next(false)
 	if err, u := <-failed, (*transport.UnreachableError)(nil); !errors.As(err, &u) {
 		t.Errorf("Send: %v, want an UnreachableError", err)
@@ -127,4 +144,65 @@ func TestOneWay(t *testing.T) {
 		t.Errorf("then b is seen again: %+v", e)
 	default:
 	}
+}
+
+// TestCut: messages come once and in order, though connections are cut all the time, while the other
+// side is behind, too.
+func TestCut(t *testing.T) {
+	leaves(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{Listener: l}
+	defer r.cut()
+	all := nodes(t, 1, nil, io.Discard)
+	b, err := web.New(web.Options{Name: "b", Listen: "127.0.0.1:0", Address: l.Addr().String(), Peers: []string{web.Address(all[0])}, Plain: true, Greet: 20 * time.Millisecond, Timeout: 15 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := all[0]
+	defer a.Close()
+	defer b.Close()
+	r.to = web.Listens(b)
+	go r.serve()
+	joined := make(chan transport.Event, 10)
+	const messages = 2000
+	taken := make(chan string, messages)
+	if err := a.Start(func(string, []byte) {}, func(e transport.Event) { joined <- e }); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Start(func(_ string, m []byte) {
+		taken <- string(m[:4])
+		if len(taken)%100 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}, func(transport.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	<-joined
+	var cutting sync.WaitGroup
+	over := make(chan struct{})
+	cutting.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Millisecond):
+				r.drop()
+			}
+		}
+	})
+	for i := range messages {
+		if err := a.Send(t.Context(), "b", append(fmt.Appendf(nil, "%04d", i), make([]byte, i%7*1000)...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range messages {
+		if got := <-taken; got != fmt.Sprintf("%04d", i) {
+			t.Fatalf("message %s has come, want %d", got, i)
+		}
+	}
+	close(over)
+	cutting.Wait()
 }
