@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/tessera-la/tessera/transport"
@@ -78,6 +79,7 @@ func (o *outbox) send() {
 			}
 			return
 		}
+		runtime.Gosched() // who is ready may have more for the next one
 	}
 }
 

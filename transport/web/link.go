@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"strconv"
@@ -17,11 +18,11 @@ import (
 )
 
 // A message goes over a connection that is kept for messages to one node, as a frame: its turn
-// (8 bytes), its size (4), and the message itself. The other side answers now and then, with the
+// (8 bytes), its size (4), the CRC-32C of these and the message (4), and the message itself. The other side answers now and then, with the
 // turn (8 bytes) of the last message that it has taken: an answer to each would wake this node
 // as often as it sends. What was not answered is kept, and sent again over the next connection.
 const (
-	frameHead   = 12
+	frameHead   = 16
 	answerBytes = 8
 
 	// upgraded is what HTTP calls this.
@@ -35,6 +36,11 @@ const (
 	keptMost = 4 * answerAfter
 	keptSize = 4 * answerSize
 )
+
+// frameSum returns the checksum of a frame: of its turn, its size and the message.
+func frameSum(head, message []byte) uint32 {
+	return crc32.Update(crc32.Checksum(head[:12], castagnoli), castagnoli, message)
+}
 
 // link is the way of messages to a node, from when it has joined to when it leaves.
 type link struct {
@@ -81,6 +87,7 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 	frame := make([]byte, frameHead, frameHead+len(message))
 	binary.LittleEndian.PutUint64(frame, turn)
 	binary.LittleEndian.PutUint32(frame[8:], uint32(len(message)))
+	binary.LittleEndian.PutUint32(frame[12:], frameSum(frame, message))
 	frame = append(frame, message...)
 	var conn net.Conn
 	for kept := false; ; {

@@ -1,13 +1,16 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +26,26 @@ type relay struct {
 	conns []net.Conn
 	off   bool
 	over  sync.WaitGroup
+
+	damages atomic.Int32 // how many of the next pieces with a fragile part it damages
+}
+
+// fragile is what a relay damages.
+const fragile = "fragile"
+
+// damaging is a writer to which a relay hands what has come.
+type damaging struct {
+	io.Writer
+	left *atomic.Int32
+}
+
+// Write implements [io.Writer].
+func (d damaging) Write(b []byte) (int, error) {
+	if i := bytes.Index(b, []byte(fragile)); i >= 0 && d.left.Load() > 0 {
+		d.left.Add(-1)
+		b[i] ^= 1
+	}
+	return d.Writer.Write(b)
 }
 
 func (r *relay) serve() {
@@ -44,7 +67,7 @@ func (r *relay) serve() {
 		}
 		r.mu.Unlock()
 		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-			r.over.Go(func() { _, _ = io.Copy(way[0], way[1]); way[0].Close() })
+			r.over.Go(func() { _, _ = io.Copy(damaging{way[0], &r.damages}, struct{ io.Reader }{way[1]}); way[0].Close() })
 		}
 	}
 }
@@ -146,22 +169,23 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// TestCut: messages come once and in order, though connections are cut all the time, while the other
-// side is behind, too.
+// TestCut: messages come once and in order, as they were sent, though connections are cut all the
+// time and some bytes are damaged on the way, while the other side is behind, too.
 func TestCut(t *testing.T) {
 	leaves(t)
+	var told log
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &relay{Listener: l}
 	defer r.cut()
-	all := nodes(t, 1, nil, io.Discard)
-	b, err := web.New(web.Options{Name: "b", Listen: "127.0.0.1:0", Address: l.Addr().String(), Peers: []string{web.Address(all[0])}, Plain: true, Greet: 20 * time.Millisecond, Timeout: 15 * time.Minute})
+	a := nodes(t, 1, nil, io.Discard)[0]
+	b, err := web.New(web.Options{Name: "b", Listen: "127.0.0.1:0", Address: l.Addr().String(), Peers: []string{web.Address(a)}, Plain: true, Greet: 20 * time.Millisecond, Timeout: 15 * time.Minute,
+		Log: slog.New(slog.NewTextHandler(&told, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := all[0]
 	defer a.Close()
 	defer b.Close()
 	r.to = web.Listens(b)
@@ -173,7 +197,7 @@ func TestCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.Start(func(_ string, m []byte) {
-		taken <- string(m[:4])
+		taken <- strings.TrimRight(string(m), "\x00")
 		if len(taken)%100 == 0 {
 			time.Sleep(time.Millisecond)
 		}
@@ -194,15 +218,19 @@ func TestCut(t *testing.T) {
 		}
 	})
 	for i := range messages {
-		if err := a.Send(t.Context(), "b", append(fmt.Appendf(nil, "%04d", i), make([]byte, i%7*1000)...)); err != nil {
+		if i == messages/2 {
+			r.damages.Store(5)
+		}
+		if err := a.Send(t.Context(), "b", append(fmt.Appendf(nil, "%04d "+fragile, i), make([]byte, i%7*1000)...)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range messages {
-		if got := <-taken; got != fmt.Sprintf("%04d", i) {
+		if got := <-taken; got != fmt.Sprintf("%04d "+fragile, i) {
 			t.Fatalf("message %s has come, want %d", got, i)
 		}
 	}
 	close(over)
 	cutting.Wait()
+	says(t, &told, "a message is not what was sent")
 }

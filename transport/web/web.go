@@ -388,6 +388,9 @@ func (n *node) takeAll(x *member, r io.Reader, w io.Writer) error {
 		if err != nil {
 			return nil
 		}
+		if frameSum(head, message) != binary.LittleEndian.Uint32(head[12:]) {
+			return errors.New("a message is not what was sent") // and is sent again
+		}
 		x.handling.Lock()
 		this, others := n.members.takes(x, turn)
 		if this && n.ctx.Err() == nil {
