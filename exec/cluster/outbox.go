@@ -55,6 +55,11 @@ func (o *outbox) add(message func() []byte) {
 func (o *outbox) send() {
 	for {
 		o.mu.Lock()
+		if len(o.pending) > 0 { // there was a message before it: others may have more for this one
+			o.mu.Unlock()
+			runtime.Gosched()
+			o.mu.Lock()
+		}
 		for len(o.pending) == 0 && !o.closed {
 			o.more.Wait()
 		}
@@ -79,7 +84,6 @@ func (o *outbox) send() {
 			}
 			return
 		}
-		runtime.Gosched() // who is ready may have more for the next one
 	}
 }
 
