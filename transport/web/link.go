@@ -18,9 +18,10 @@ import (
 )
 
 // A message goes over a connection that is kept for messages to one node, as a frame: its turn
-// (8 bytes), its size (4), the CRC-32C of these and the message (4), and the message itself. The other side answers now and then, with the
-// turn (8 bytes) of the last message that it has taken: an answer to each would wake this node
-// as often as it sends. What was not answered is kept, and sent again over the next connection.
+// (8 bytes), its size (4), the CRC-32C of these and the message (4), and the message itself. The
+// other side answers now and then, with the turn (8 bytes) of the last message that it has taken:
+// an answer to each would wake this node as often as it sends. What was not answered is kept, and
+// sent again over the next connection.
 const (
 	frameHead   = 16
 	answerBytes = 8
@@ -42,7 +43,7 @@ func frameSum(head, message []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head[:12], castagnoli), castagnoli, message)
 }
 
-// link is the way of messages to a node, from when it has joined to when it leaves.
+// link implements way: messages to a node, from when it has joined to when it leaves.
 type link struct {
 	*greeter
 	to    *member
@@ -93,7 +94,7 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 	for kept := false; ; {
 		l.mu.Lock()
 		err, news := l.err, l.news
-		if err == nil && l.conn != conn && kept { // which has sent it again
+		if err == nil && kept && l.conn != nil && l.conn != conn { // over which it was sent again
 			l.mu.Unlock()
 			return nil
 		}

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"sync"
 	"time"
 
@@ -56,16 +58,23 @@ type member struct {
 	over          bool // it has said that it goes: what it has answered before may come later
 	refusals      int  // of connections with it since its last answer
 
-	// turn is held by who sends it a message: they come in order. It guards link.
+	// turn is held by who sends it a message: they come in order. It guards way.
 	turn sync.Mutex
-	link *link // nil if nothing was sent to it
+	way  way // nil if nothing was sent to it
 
 	// handling is held by who handles a message of it.
 	handling sync.Mutex
-	// joins is how often it has joined, and taken the number of the last message that it has sent and
-	// this node has taken. members.mu guards all.
+	// joins is how often it has joined, taken the number of the last message that it has sent and
+	// this node has taken, and comes the connection over which they come. members.mu guards all.
 	joins, taken uint64
+	comes        net.Conn
 	forgotten    bool
+}
+
+// way is that of messages to a member, until that leaves.
+type way interface {
+	send(ctx context.Context, turn uint64, message []byte) error
+	over() bool
 }
 
 func newMembers() *members {

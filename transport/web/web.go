@@ -128,14 +128,14 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 	}
 	x.turn.Lock()
 	defer x.turn.Unlock()
-	if x.link == nil || x.link.over() {
+	if x.way == nil || x.way.over() {
 		l, err := n.newLink(x)
 		if err != nil {
 			return err
 		}
-		x.link = l
+		x.way = l
 	}
-	return x.link.send(ctx, n.sent.Add(1), message)
+	return x.way.send(ctx, n.sent.Add(1), message)
 }
 
 func (n *node) open() bool {
@@ -355,15 +355,19 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	conn := c.Conn()
 	c.Hijack(func(r net.Conn) {
 		n.members.mu.Lock() // after Close nothing begins
-		closed := n.ctx.Err() != nil
+		closed, old := n.ctx.Err() != nil, x.comes
 		if !closed {
 			n.running.Add(1)
+			x.comes = conn
 		}
 		n.members.mu.Unlock()
 		if closed {
 			return
 		}
 		defer n.running.Done()
+		if old != nil { // there is one at a time
+			_ = old.Close()
+		}
 		defer n.at.add(from, conn)()
 		defer context.AfterFunc(n.ctx, func() { _ = conn.Close() })()
 		if err := n.takeAll(x, r, conn); err != nil {
