@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/tessera-la/tessera/transport"
@@ -13,8 +14,9 @@ import (
 // node, and their ends.
 type outbox struct {
 	mu      sync.Mutex      // a leaf
+	more    sync.Cond       // there is more to be sent, or it is closed
 	pending []func() []byte // what is to be sent
-	busy    bool            // send runs
+	sends   bool            // send runs: from the first message on, as new goroutines would grow their stacks anew
 	closed  bool            // nothing is sent any more
 	done    sync.WaitGroup
 	to      string
@@ -27,6 +29,7 @@ type outbox struct {
 // newOutbox returns an outbox that sends to a node.
 func newOutbox(t transport.Transport, to string, failed func(error)) *outbox {
 	o := &outbox{to: to, through: t, failed: failed}
+	o.more.L = &o.mu
 	o.ctx, o.cancel = context.WithCancel(context.Background())
 	return o
 }
@@ -40,21 +43,27 @@ func (o *outbox) add(message func() []byte) {
 		return
 	}
 	o.pending = append(o.pending, message)
-	if !o.busy {
-		o.busy = true
-		o.done.Add(1)
-		go o.send()
+	o.more.Signal()
+	if !o.sends {
+		o.sends = true
+		o.done.Go(o.send)
 	}
 }
 
-// send sends what there is, and ends. If the node cannot be reached, what there is is
-// thrown away, and who owns the outbox is told.
+// send sends what there is, until the outbox is closed. If the node cannot be reached, what there
+// is is thrown away, and who owns the outbox is told.
 func (o *outbox) send() {
-	defer o.done.Done()
 	for {
 		o.mu.Lock()
-		if len(o.pending) == 0 {
-			o.busy = false
+		if len(o.pending) > 0 { // there was a message before it: others may have more for this one
+			o.mu.Unlock()
+			runtime.Gosched()
+			o.mu.Lock()
+		}
+		for len(o.pending) == 0 && !o.closed {
+			o.more.Wait()
+		}
+		if o.closed {
 			o.mu.Unlock()
 			return
 		}
@@ -68,7 +77,7 @@ func (o *outbox) send() {
 		if err := o.through.Send(o.ctx, o.to, m); err != nil {
 			o.mu.Lock()
 			again := o.closed
-			o.closed, o.pending, o.busy = true, nil, false
+			o.closed, o.pending = true, nil
 			o.mu.Unlock()
 			if !again {
 				o.failed(err)
@@ -82,6 +91,7 @@ func (o *outbox) send() {
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed, o.pending = true, nil
+	o.more.Signal()
 	o.mu.Unlock()
 	o.cancel()
 	o.done.Wait()

@@ -19,7 +19,7 @@ const (
 
 	headerFrom = "X-Tessera-From" // the sender's name
 	headerLife = "X-Tessera-Life" // the number that it has taken at its start
-	headerTurn = "X-Tessera-Turn" // the number of a message
+	headerTurn = "X-Tessera-Turn" // the number of the last message that was taken
 	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value to come
 	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
 )
@@ -114,24 +114,20 @@ func (n *caller) request(method, address, path string) *fasthttp.Request {
 	return q
 }
 
-// post posts a body, and gives the answer's to take. Status is that of the answer, 0 if
-// there is none.
-func (n *caller) post(address, path string, b []byte, set func(*fasthttp.Request), take func([]byte) error) (status int, err error) {
+// post posts a body, and gives the answer's to take.
+func (n *caller) post(address, path string, b []byte, take func([]byte) error) error {
 	q, a := n.request(fasthttp.MethodPost, address, path), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
 	defer fasthttp.ReleaseResponse(a)
 	q.SetBodyRaw(b)
-	if set != nil {
-		set(q)
-	}
 	if err := n.control.DoTimeout(q, a, n.opt.Timeout); err != nil {
-		return 0, err
+		return err
 	}
 	if a.StatusCode() != fasthttp.StatusOK {
-		return a.StatusCode(), fmt.Errorf("%d %s", a.StatusCode(), a.Body())
+		return fmt.Errorf("%d %s", a.StatusCode(), a.Body())
 	}
 	if take != nil {
-		err = take(a.Body())
+		return take(a.Body())
 	}
-	return a.StatusCode(), err
+	return nil
 }

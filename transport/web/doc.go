@@ -1,7 +1,7 @@
 // Package web is a transport over HTTP, for the nodes of a cluster on several machines.
 //
 //	POST /v1/greet     who is there: names and addresses, once a second
-//	POST /v1/message   a message; the answer comes when it has been taken
+//	POST /v1/message   messages from here on (link.go): the connection is no HTTP any more
 //	POST /v1/leave     a node goes
 //	GET  /v1/value     a value: its bytes as they lie in memory, with their checksum
 //

@@ -175,9 +175,9 @@ func (n *greeter) greetOne(address string, b []byte) {
 		n.told(g.Others)
 		return nil
 	}
-	_, err := n.post(address, "/v1/greet", b, nil, answer)
+	err := n.post(address, "/v1/greet", b, answer)
 	if others, now := n.there(); err == nil && met && len(others) > 1 && known != now {
-		_, err = n.post(address, "/v1/greet", n.greeting(known, true), nil, answer)
+		err = n.post(address, "/v1/greet", n.greeting(known, true), answer)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		for _, name := range n.members.refused(address, err, time.Now()) {

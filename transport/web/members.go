@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"sync"
 	"time"
 
@@ -56,13 +58,23 @@ type member struct {
 	over          bool // it has said that it goes: what it has answered before may come later
 	refusals      int  // of connections with it since its last answer
 
-	// turn is held by who sends it a message: they come in order.
+	// turn is held by who sends it a message: they come in order. It guards way.
 	turn sync.Mutex
-	// taken is the number of the last message that it has sent and this node has
-	// taken; inbox its messages, closed when it is forgotten. members.mu guards all.
-	taken     uint64
-	inbox     chan []byte
-	forgotten bool
+	way  way // nil if nothing was sent to it
+
+	// handling is held by who handles a message of it.
+	handling sync.Mutex
+	// joins is how often it has joined, taken the number of the last message that it has sent and
+	// this node has taken, and comes the connection over which they come. members.mu guards all.
+	joins, taken uint64
+	comes        net.Conn
+	forgotten    bool
+}
+
+// way is that of messages to a member, until that leaves.
+type way interface {
+	send(ctx context.Context, turn uint64, message []byte) error
+	over() bool
 }
 
 func newMembers() *members {
@@ -81,6 +93,7 @@ func (m *members) answered(name, address string, life uint64, now time.Time) (me
 	x.answered, x.refusals = now, 0
 	if met = !x.there && !x.over; met {
 		x.there = true
+		x.joins++
 		m.events.Add(transport.Event{Node: name, Joined: true})
 	}
 	return met, nil
@@ -151,13 +164,25 @@ func (m *members) known(name, address string, life uint64, now time.Time) (*memb
 	return x, nil
 }
 
-// forget forgets a member that is not there. What it has sent before is still handled. The caller
-// holds mu.
+// forget forgets a member that is not there. The caller holds mu.
 func (m *members) forget(x *member) {
 	delete(m.byName, x.name)
-	if x.forgotten = true; x.inbox != nil {
-		close(x.inbox)
+	x.forgotten = true
+}
+
+// takes reports whether a message of a member, by its number, is to be handled, and whether others
+// may be. What a node has sent before it said that it goes is.
+func (m *members) takes(x *member, turn uint64) (this, others bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x.forgotten || !x.there && !x.over {
+		return false, false
 	}
+	if turn <= x.taken { // it came before, over another connection
+		return false, true
+	}
+	x.taken = turn
+	return true, true
 }
 
 // tidy forgets nodes that are over or have been gone for long, and certificates of addresses with

@@ -43,7 +43,8 @@ func dials(m *members) (all []string) {
 
 // TestForget: a node that has said that it goes is not greeted, and soon forgotten. One that is
 // lost is greeted for long, and then forgotten, too. Certificates are kept while there are
-// connections, and messages that were taken are handled.
+// connections. Messages of a node that has said that it goes are taken until it is forgotten, each
+// once.
 func TestForget(t *testing.T) {
 	const timeout = time.Second
 	m, now := newMembers(), time.Now()
@@ -53,12 +54,19 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.answered(name, address, 1, now)
-		m.byName[name].inbox = make(chan []byte, 1)
 	}
-	over, lost := m.byName["over"].inbox, m.byName["lost"].inbox
-	over <- []byte("x")
+	over, lost := m.byName["over"], m.byName["lost"]
 	m.gone("over", 1, now)
 	m.left(m.byName["lost"], errors.New("test"), now)
+	takes := func(x *member, turn uint64, this, others bool) {
+		t.Helper()
+		if a, b := m.takes(x, turn); a != this || b != others {
+			t.Errorf("message %d of %s: handled %t, want %t; others are %t, want %t", turn, x.name, a, this, b, others)
+		}
+	}
+	takes(over, 1, true, true) // which was sent before
+	takes(over, 1, false, true)
+	takes(lost, 1, false, false)
 	check := func(after time.Duration, names, greeted, certificates string) {
 		t.Helper()
 		m.tidy(timeout, map[string]bool{"a:2": true}, now.Add(after))
@@ -81,14 +89,8 @@ func TestForget(t *testing.T) {
 	}
 	check((overFor+1)*timeout, "[lost there]", "[a:1 a:2]", "[a:2]")
 	check((goneFor+1)*timeout, "[there]", "[a:2]", "[a:2]")
-	if b, more := <-over; !more || string(b) != "x" {
-		t.Error("a message of a node that is forgotten is not handled")
-	}
-	for _, c := range []chan []byte{over, lost} {
-		if _, more := <-c; more {
-			t.Error("who handles messages of a node that is forgotten goes on")
-		}
-	}
+	takes(over, 2, false, false)
+	takes(lost, 2, false, false)
 	m.events = transport.NewEvents()
 	m.answered("there", "a:3", 2, now)
 	m.events.Add(transport.Event{Node: "last"})

@@ -1,12 +1,16 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +26,26 @@ type relay struct {
 	conns []net.Conn
 	off   bool
 	over  sync.WaitGroup
+
+	damages atomic.Int32 // how many of the next pieces with a fragile part it damages
+}
+
+// fragile is what a relay damages.
+const fragile = "fragile"
+
+// damaging is a writer to which a relay hands what has come.
+type damaging struct {
+	io.Writer
+	left *atomic.Int32
+}
+
+// Write implements [io.Writer].
+func (d damaging) Write(b []byte) (int, error) {
+	if i := bytes.Index(b, []byte(fragile)); i >= 0 && d.left.Load() > 0 {
+		d.left.Add(-1)
+		b[i] ^= 1
+	}
+	return d.Writer.Write(b)
 }
 
 func (r *relay) serve() {
@@ -43,9 +67,19 @@ func (r *relay) serve() {
 		}
 		r.mu.Unlock()
 		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-			r.over.Go(func() { _, _ = io.Copy(way[0], way[1]); way[0].Close() })
+			r.over.Go(func() { _, _ = io.Copy(damaging{way[0], &r.damages}, struct{ io.Reader }{way[1]}); way[0].Close() })
 		}
 	}
+}
+
+// drop ends all connections.
+func (r *relay) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.conns {
+		c.Close()
+	}
+	r.conns = nil
 }
 
 // cut ends all connections, and takes no new ones.
@@ -115,7 +149,13 @@ func TestOneWay(t *testing.T) {
 	<-taken
 	r.cut()
 	failed := make(chan error, 1)
-	go func() { failed <- a.Send(context.Background(), "b", []byte("y")) }()
+	go func() {
+		var err error
+		for err == nil { // as a message is lost that is on its way when its node leaves
+			err = a.Send(context.Background(), "b", []byte("y"))
+		}
+		failed <- err
+	}()
 	next(false)
 	if err, u := <-failed, (*transport.UnreachableError)(nil); !errors.As(err, &u) {
 		t.Errorf("Send: %v, want an UnreachableError", err)
@@ -127,4 +167,59 @@ func TestOneWay(t *testing.T) {
 		t.Errorf("then b is seen again: %+v", e)
 	default:
 	}
+}
+
+// TestCut: messages come once and in order, as they were sent, though connections are cut again
+// and again and some bytes are damaged on the way, while the other side is behind, too.
+func TestCut(t *testing.T) {
+	leaves(t)
+	var told log
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{Listener: l}
+	defer r.cut()
+	a := nodes(t, 1, nil, io.Discard)[0]
+	b, err := web.New(web.Options{Name: "b", Listen: "127.0.0.1:0", Address: l.Addr().String(), Peers: []string{web.Address(a)}, Plain: true, Greet: 20 * time.Millisecond, Timeout: 15 * time.Minute,
+		Log: slog.New(slog.NewTextHandler(&told, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer b.Close()
+	r.to = web.Listens(b)
+	go r.serve()
+	joined := make(chan transport.Event, 10)
+	const messages = 2000
+	taken := make(chan string, messages)
+	if err := a.Start(func(string, []byte) {}, func(e transport.Event) { joined <- e }); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Start(func(_ string, m []byte) {
+		taken <- strings.TrimRight(string(m), "\x00")
+		switch n := len(taken); {
+		case n%100 == 0:
+			time.Sleep(time.Millisecond)
+		case n%20 == 0: // so that some come between two cuts, however slow the machine is
+			r.drop()
+		}
+	}, func(transport.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	<-joined
+	for i := range messages {
+		if i == messages/2 {
+			r.damages.Store(5)
+		}
+		if err := a.Send(t.Context(), "b", append(fmt.Appendf(nil, "%04d "+fragile, i), make([]byte, i%7*1000)...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range messages {
+		if got := <-taken; got != fmt.Sprintf("%04d "+fragile, i) {
+			t.Fatalf("message %s has come, want %d", got, i)
+		}
+	}
+	says(t, &told, "a message is not what was sent")
 }

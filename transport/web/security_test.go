@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,7 +154,7 @@ func TestReplayed(t *testing.T) {
 			}
 			again := func() {
 				between.mu.Lock()
-				sent := between.sent
+				sent := slices.Clone(between.sent)
 				between.mu.Unlock()
 				for _, b := range sent {
 					c, err := net.Dial("tcp", web.Address(left))

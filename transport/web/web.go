@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +21,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// behind is how many messages of a node may wait for its handler.
+// behind is how many messages of a node to itself may wait for the handler.
 const behind = 64
 
 // node implements transport.Transport.
@@ -29,11 +31,11 @@ type node struct {
 	server *fasthttp.Server
 
 	handle transport.Handler
+	own    chan []byte // messages of this node
 	once   sync.Once
 	sent   atomic.Uint64 // messages: a node that forgets another one may not count anew
 
 	mu      sync.Mutex // a leaf
-	self    *member    // this node, as a sender to itself
 	started bool
 }
 
@@ -47,7 +49,7 @@ func New(opt Options) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}}
+	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}, own: make(chan []byte, behind)}
 	n.server = &fasthttp.Server{
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
 		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
@@ -105,6 +107,7 @@ func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
 	n.running.Go(func() { _ = n.server.Serve(n.listen) }) // which ends with Close
 	n.running.Go(func() { n.members.events.Tell(n.ctx.Done(), e) })
 	n.running.Go(n.greet)
+	n.running.Go(n.takeOwn)
 	return nil
 }
 
@@ -117,47 +120,22 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 		return transport.ErrClosed
 	}
 	if to == n.opt.Name {
-		return n.enqueue(ctx, n.own(), message)
+		return n.enqueue(ctx, message)
 	}
-	x, address := n.members.find(to)
+	x, _ := n.members.find(to)
 	if x == nil {
 		return &transport.UnreachableError{Node: to}
 	}
 	x.turn.Lock()
 	defer x.turn.Unlock()
-	turn := strconv.FormatUint(n.sent.Add(1), 10)
-	var refused time.Time // it was so first: the other side does not know this one yet
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	if x.way == nil || x.way.over() {
+		l, err := n.newLink(x)
+		if err != nil {
+			return err
 		}
-		status, err := n.post(address, "/v1/message", message, func(q *fasthttp.Request) { q.Header.Set(headerTurn, turn) }, nil)
-		switch {
-		case err == nil:
-			return nil
-		case status == fasthttp.StatusTooManyRequests: // it is behind
-		case status == 0 && n.stays(to, x): // a connection was cut; what came twice is dropped
-		case status == fasthttp.StatusConflict && n.stays(to, x) && (refused.IsZero() || time.Since(refused) < n.opt.Timeout):
-			if refused.IsZero() {
-				refused = time.Now()
-			}
-			n.greetOne(address, n.greeting(0, false)) // it greets back
-		default:
-			return &transport.UnreachableError{Node: to, Err: err}
-		}
-		select {
-		case <-ctx.Done():
-		case <-n.ctx.Done():
-			return transport.ErrClosed
-		case <-time.After(wait):
-		}
+		x.way = l
 	}
-}
-
-// stays reports whether a node is still there, in the same life.
-func (n *node) stays(name string, x *member) bool {
-	y, _ := n.members.find(name)
-	return x == y
+	return x.way.send(ctx, n.sent.Add(1), message)
 }
 
 func (n *node) open() bool {
@@ -166,23 +144,10 @@ func (n *node) open() bool {
 	return n.started && n.ctx.Err() == nil
 }
 
-// own returns this node as a sender to itself.
-func (n *node) own() *member {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.self == nil {
-		n.self = &member{name: n.opt.Name, there: true}
-	}
-	return n.self
-}
-
-// enqueue gives a message of x to the handler.
-func (n *node) enqueue(ctx context.Context, x *member, message []byte) error {
-	n.members.mu.Lock()
-	inbox := n.inbox(x)
-	n.members.mu.Unlock()
+// enqueue has the handler take a message of this node.
+func (n *node) enqueue(ctx context.Context, message []byte) error {
 	select {
-	case inbox <- slices.Clone(message):
+	case n.own <- slices.Clone(message):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -191,32 +156,18 @@ func (n *node) enqueue(ctx context.Context, x *member, message []byte) error {
 	}
 }
 
-// inbox returns where messages of x wait, which is not forgotten. The caller holds members.mu.
-func (n *node) inbox(x *member) chan []byte {
-	if x.inbox == nil {
-		x.inbox = make(chan []byte, behind)
-		if n.ctx.Err() != nil { // nobody comes to take them
-			return x.inbox
-		}
-		n.running.Add(1)
-		go func() {
-			defer n.running.Done()
-			for {
-				select {
-				case <-n.ctx.Done():
-					return
-				case b, more := <-x.inbox:
-					if !more {
-						return
-					}
-					if n.ctx.Err() == nil {
-						n.handle(x.name, b)
-					}
-				}
+// takeOwn hands the messages of this node to the handler.
+func (n *node) takeOwn() {
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case b := <-n.own:
+			if n.ctx.Err() == nil {
+				n.handle(n.opt.Name, b)
 			}
-		}()
+		}
 	}
-	return x.inbox
 }
 
 // Publish implements [transport.Transport].
@@ -383,32 +334,96 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
 	c.SetBody(n.greeting(g.Known, true))
 }
 
+// serveMessage makes a connection one for messages.
 func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
-	turn, err := strconv.ParseUint(string(c.Request.Header.Peek(headerTurn)), 10, 64)
 	x, _ := n.members.find(from)
-	if err == nil && n.members.meets(from, life) { // it was faster than its answer to our greeting
+	if n.members.meets(from, life) { // it was faster than its answer to our greeting
 		c.Error("not met yet", fasthttp.StatusConflict)
 		return
 	}
-	if err != nil || x == nil || x.life != life {
+	if x == nil || x.life != life {
 		n.refuse(c, fasthttp.StatusConflict, fmt.Errorf("a message of %.100q, which is not there", from))
 		return
 	}
 	n.members.mu.Lock()
-	defer n.members.mu.Unlock()
-	if x.forgotten {
-		c.Error("not there any more", fasthttp.StatusConflict)
-		return
+	taken := x.taken
+	n.members.mu.Unlock()
+	c.SetStatusCode(fasthttp.StatusSwitchingProtocols)
+	c.Response.Header.Set(fasthttp.HeaderConnection, "Upgrade")
+	c.Response.Header.Set(fasthttp.HeaderUpgrade, upgraded)
+	c.Response.Header.Set(headerTurn, strconv.FormatUint(taken, 10))
+	conn := c.Conn()
+	c.Hijack(func(r net.Conn) {
+		n.members.mu.Lock() // after Close nothing begins
+		closed, old := n.ctx.Err() != nil, x.comes
+		if !closed {
+			n.running.Add(1)
+			x.comes = conn
+		}
+		n.members.mu.Unlock()
+		if closed {
+			return
+		}
+		defer n.running.Done()
+		if old != nil { // there is one at a time
+			_ = old.Close()
+		}
+		defer n.at.add(from, conn)()
+		defer context.AfterFunc(n.ctx, func() { _ = conn.Close() })()
+		if err := n.takeAll(x, r, conn); err != nil {
+			n.refusals.tell("message refused", "from", conn.RemoteAddr().String(), err)
+		}
+	})
+}
+
+// takeAll hands the messages of a node to the handler, as they come, until the connection is cut or
+// the node is not there any more. The error says what makes no sense.
+func (n *node) takeAll(x *member, r io.Reader, w io.Writer) error {
+	head, answer := make([]byte, frameHead), make([]byte, answerBytes)
+	for count, size := 0, 0; ; {
+		if _, err := io.ReadFull(r, head); err != nil {
+			return nil
+		}
+		turn, length := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint32(head[8:])
+		if length > transport.MessageLimit {
+			return fmt.Errorf("a message of more than %d bytes", transport.MessageLimit)
+		}
+		message, err := readMessage(r, int(length))
+		if err != nil {
+			return nil
+		}
+		if frameSum(head, message) != binary.LittleEndian.Uint32(head[12:]) {
+			return errors.New("a message is not what was sent") // and is sent again
+		}
+		x.handling.Lock()
+		this, others := n.members.takes(x, turn)
+		if this && n.ctx.Err() == nil {
+			n.handle(x.name, message)
+		}
+		x.handling.Unlock()
+		if !others {
+			return nil
+		}
+		if count, size = count+1, size+frameHead+int(length); count >= answerAfter || size >= answerSize {
+			count, size = 0, 0
+			binary.LittleEndian.PutUint64(answer, turn)
+			if _, err := w.Write(answer); err != nil {
+				return nil
+			}
+		}
 	}
-	if turn <= x.taken { // it came before, and the answer was lost
-		return
+}
+
+// readMessage reads a message of some bytes. A large one takes memory as it comes.
+func readMessage(r io.Reader, length int) ([]byte, error) {
+	if length > buffers {
+		var b bytes.Buffer
+		_, err := io.CopyN(&b, r, int64(length))
+		return b.Bytes(), err
 	}
-	select {
-	case n.inbox(x) <- slices.Clone(c.PostBody()):
-		x.taken = turn
-	default:
-		c.Error("behind", fasthttp.StatusTooManyRequests)
-	}
+	b := make([]byte, length)
+	_, err := io.ReadFull(r, b)
+	return b, err
 }
 
 func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
@@ -453,13 +468,13 @@ func (n *node) Close() error {
 				go func() {
 					defer telling.Done()
 					if x, address := n.members.find(name); x != nil {
-						_, _ = n.post(address, "/v1/leave", nil, nil, nil)
+						_ = n.post(address, "/v1/leave", nil, nil)
 					}
 				}()
 			}
 			telling.Wait()
 		}
-		n.members.mu.Lock() // from here on no inbox begins
+		n.members.mu.Lock() // from here on no link begins
 		n.cancel()
 		n.members.mu.Unlock()
 		n.control.CloseIdleConnections()
