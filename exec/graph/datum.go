@@ -85,17 +85,6 @@ func (d *Datum) advance(v *version) {
 	d.number = d.number&^1 + 2
 }
 
-// settle has v, which is there and good, be in the datum's own memory, if it is the latest version
-// and nobody reads it. It reports whether it has done so: v is nobody's then.
-func (d *Datum) settle(v *version) bool {
-	if d.current != v || d.reads != 0 || d.special != nil {
-		return false
-	}
-	d.current, d.number = nil, d.number|1
-	d.latest()
-	return true
-}
-
 // latest returns the version that the next task in program order sees.
 func (d *Datum) latest() *version {
 	if d.current == nil {

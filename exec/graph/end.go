@@ -21,12 +21,8 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 			ready = g.endRead(u, ready)
 		default:
 			var lone int32
-			d := u.datum
 			ready, lone = endWrite(u, fault, ready)
 			drop += lone
-			if g.Serial && fault == nil && d.settle(&u.out) {
-				drop++
-			}
 		}
 		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
 	}

@@ -69,10 +69,6 @@ type Graph struct {
 	// [Task.Added].
 	Clock func() time.Duration
 
-	// Serial says that there is one call of the graph at a time. What a task has made and nobody
-	// has asked for keeps no memory of the task then.
-	Serial bool
-
 	// Failed, if not nil, is told when a function of the program has panicked:
 	// what is "reduction" for a Reduction's Combine, "renaming" for what
 	// SetRenaming was given.
@@ -116,8 +112,7 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 	t = g.newTask(len(s.Operands))
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
-	t.more = s.Failure != nil || s.Constraints != nil || s.Witness != nil
-	if t.more || s.Local != nil {
+	if s.Failure != nil || s.Local != nil || s.Constraints != nil || s.Witness != nil {
 		if t.aside == nil {
 			t.aside = &aside{}
 		}

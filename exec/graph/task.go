@@ -183,7 +183,7 @@ type aside struct {
 
 // Constraints returns the Spec's, nil if there are none.
 func (t *Task) Constraints() any {
-	if !t.more {
+	if t.aside == nil {
 		return nil
 	}
 	return t.aside.constraints
@@ -191,7 +191,7 @@ func (t *Task) Constraints() any {
 
 // Witness returns the Spec's, nil if there is none.
 func (t *Task) Witness() Witness {
-	if !t.more {
+	if t.aside == nil {
 		return nil
 	}
 	return t.aside.witness
@@ -199,7 +199,7 @@ func (t *Task) Witness() Witness {
 
 // Failure returns the Spec's, nil if there is none.
 func (t *Task) Failure() *Failure {
-	if !t.more {
+	if t.aside == nil {
 		return nil
 	}
 	return t.aside.failure
@@ -255,7 +255,6 @@ type Task struct {
 	state   uint8 // a State
 	special bool  // it is a fence, or some use is special
 	odd     bool  // it stands for a Watch or a fence: Params is that
-	more    bool  // aside has more than what is local: or else nobody need look there
 
 	// Op, Params, Priority and aside are the Spec's; read-only.
 	Priority int64

@@ -35,7 +35,7 @@ func (j *job) begin(w *world, ctx context.Context, by *parent, c *clock) {
 	}
 	w.jobs++
 	j.w, j.ctx, j.id, j.by, j.clock = w, ctx, w.jobs, by, c
-	j.graph.Owner, j.graph.Pool, j.graph.Serial = j, &w.tasks, true
+	j.graph.Owner, j.graph.Pool = j, &w.tasks
 	j.graph.Failed = func(what string, f *graph.Fault) {
 		w.fail(&exec.TaskError{Task: f.Task, Op: what, Worker: -1, Err: f.Err})
 	}
