@@ -339,7 +339,7 @@ func (s *drive) take(m ended) {
 	s.place()
 	s.core.Recalls(func(i int, tasks []uint64, most int) {
 		n := s.nodes[i]
-		s.calendar.note(n.comes(s.clock.free, gets), &recall{n, tasks, most}, 0)
+		s.calendar.note(n.comes(s.clock.free), &recall{n, tasks, most}, 0)
 	})
 }
 
@@ -351,7 +351,9 @@ type recall struct {
 }
 
 // happens implements [handler].
-func (r *recall) happens(uint64) { r.n.giveBack(r.tasks, r.most) }
+func (r *recall) happens(uint64) {
+	r.n.crew.parts[0].hears(r.n.s.m.Network.Message, func() { r.n.giveBack(r.tasks, r.most) })
+}
 
 // NewJob implements [exec.Runtime]. There is one job at a time.
 func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil, s.program) }

@@ -66,12 +66,18 @@ type Network struct {
 	// Message is the seconds of a core, of each of the two nodes, for a message: of tasks, of ends, or
 	// with a value.
 	Message float64 `toml:"message,omitempty"`
+	// OneWay says that nobody waits for answers to messages: as soon as a core has handled one, the next
+	// one leaves. It has no effect if Message, Busy and Core are 0.
+	OneWay bool `toml:"one_way,omitempty"`
 	// Core is the seconds of a core, of each of the two nodes, for a byte of a value.
 	Core float64 `toml:"core,omitempty"`
 	// Timeout is the seconds after which the driver counts a node as lost that says nothing any more;
 	// 0: it hears of that at once, as it does if a process has ended.
 	Timeout float64 `toml:"timeout,omitempty"`
 }
+
+// measured reports whether it is known what messages take of cores.
+func (w *Network) measured() bool { return w.Message > 0 || w.Busy > 0 || w.Core > 0 }
 
 // Kind is what nodes of a kind have.
 type Kind struct {

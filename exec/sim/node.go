@@ -31,8 +31,8 @@ type node struct {
 	lost bool // … and the driver knows
 }
 
-// channel takes one message at a time: the next one leaves when the one before is known to have
-// come. What is to be said meanwhile goes with that.
+// channel takes one message at a time: the next one leaves when the one before is known to have come,
+// or, if nobody says so, when a core has handled it. What is to be said meanwhile goes with that.
 type channel struct {
 	free float64
 	due  bool // the next one is going to leave
@@ -97,27 +97,15 @@ func (s *drive) newNode(c *crew) *node {
 	return &node{s: s, id: len(s.nodes), crew: c, gate: cluster.NewGate[*graph.Task](len(c.workers))}
 }
 
-// latency returns that of messages to a node, which wait for a core if all compute.
-func (s *drive) latency(to *node) float64 {
-	w := &s.m.Network
-	if w.Busy > w.Latency && to.crew.parts[0].full() {
-		return w.Busy
-	}
-	return w.Latency
-}
-
 // comes returns when a message comes that leaves at a time, for the node or from it.
-func (n *node) comes(at float64, as uint64) float64 {
-	switch {
-	case n.id == 0:
+func (n *node) comes(at float64) float64 {
+	if n.id == 0 {
 		return at
-	case as == told:
-		return at + n.s.latency(n.s.nodes[0])
 	}
-	return at + n.s.latency(n)
+	return at + n.s.m.Network.Latency
 }
 
-// What happens to a node, beside what fetches say.
+// What happens to a node, beside what fetches and letters say.
 const (
 	gets  = iota // tasks come to it
 	told         // ends come to the driver
@@ -125,7 +113,7 @@ const (
 	tells        // … and the second the node, where messages take time of cores
 )
 
-// send has the node sent what it was given, when the message before has come.
+// send has the node sent what it was given, as soon as its channel is free.
 func (n *node) send() {
 	if !n.to.due && len(n.batch) > 0 {
 		n.to.due = true
@@ -133,7 +121,7 @@ func (n *node) send() {
 	}
 }
 
-// tell has the driver told of ends, when the message before has come.
+// tell has the driver told of ends, as soon as its channel is free.
 func (n *node) tell() {
 	if !n.from.due && len(n.ends) > 0 {
 		n.from.due = true
@@ -143,56 +131,120 @@ func (n *node) tell() {
 
 // leaves has a message leave at a time, which comes as gets or told.
 func (n *node) leaves(at float64, as uint64) {
-	if w := &n.s.m.Network; n.id == 0 || w.Message == 0 && w.Busy == 0 {
-		n.s.calendar.note(n.comes(at, as), n, as)
+	if n.id == 0 || !n.s.m.Network.measured() {
+		n.s.calendar.note(n.comes(at), n, as)
 		return
 	}
 	n.s.calendar.note(at, n, sends+as)
 }
 
-// handled has a message come that leaves: when a core of the one side and then one of the other
-// have handled it, and no sooner than by the network.
-func (n *node) handled(as uint64) {
-	s := n.s
-	from, to := s.nodes[0].crew.parts[0], n.crew.parts[0]
+// happens implements [handler].
+func (n *node) happens(what uint64) {
+	switch {
+	case n.dead:
+	case what >= sends:
+		n.posts(what - sends)
+	case what == gets:
+		n.to.due, n.to.free = false, n.comes(n.s.now)
+		batch := n.batch
+		n.batch = n.batch[len(n.batch):]
+		n.takes(batch)
+		if len(n.batch) == 0 {
+			n.batch = batch[:0]
+		}
+	default:
+		n.from.due, n.from.free = false, n.comes(n.s.now)
+		n.s.hears(n.says())
+	}
+}
+
+// takes takes tasks.
+func (n *node) takes(batch []*execution) {
+	n.drop()
+	for i, e := range batch {
+		batch[i] = nil
+		n.gets(e)
+	}
+}
+
+// says returns what there is to tell the driver.
+func (n *node) says() ended {
+	m := ended{node: n, ends: n.ends, flows: n.flows}
+	n.ends, n.flows = n.old.ends[:0], n.old.flows[:0]
+	n.old = ended{}
+	return m
+}
+
+// letter is a message that cores handle: tasks for a node, or what it tells the driver.
+type letter struct {
+	n     *node
+	batch []*execution
+	ended ended
+}
+
+// posts has what there is to be said leave. A core of the one side handles it, and one of the other when
+// it comes: the latency is what that takes idle nodes.
+func (n *node) posts(as uint64) {
+	s, l := n.s, &letter{n: n}
+	if as == told {
+		l.ended = n.says()
+	} else {
+		l.batch, n.batch = n.batch, nil
+	}
+	from, _ := n.sides(as)
+	from.takes(s.m.Network.Message, func() {
+		if s.m.Network.OneWay {
+			n.posted(as)
+		}
+	})
+	s.calendar.note(s.now+s.m.Network.Latency, l, as)
+}
+
+// sides returns whose cores handle a message, first and then.
+func (n *node) sides(as uint64) (from, to *part) {
+	from, to = n.s.nodes[0].crew.parts[0], n.crew.parts[0]
 	if as == told {
 		from, to = to, from
 	}
-	there, core := s.now+s.m.Network.Latency, s.m.Network.Message
-	from.works(core, func() {
-		to.hears(core, func() { s.calendar.note(max(s.now, there), n, as) })
-	})
+	return from, to
 }
 
-// happens implements [handler].
-func (n *node) happens(what uint64) {
+// posted has the next message leave, if there is something to be said.
+func (n *node) posted(as uint64) {
+	if as == told {
+		n.from.due = false
+		n.tell()
+		return
+	}
+	n.to.due = false
+	n.send()
+}
+
+// happens implements [handler]: the letter comes, or its answer.
+func (l *letter) happens(what uint64) {
+	n := l.n
 	s := n.s
 	if n.dead {
 		return
 	}
 	if what >= sends {
-		n.handled(what - sends)
+		from, _ := n.sides(what - sends)
+		from.hears(0, func() { n.posted(what - sends) })
 		return
 	}
-	if what == gets {
-		n.to.due, n.to.free = false, n.comes(s.now, told)
-		n.drop()
-		batch := n.batch
-		n.batch = n.batch[len(n.batch):]
-		for i, e := range batch {
-			batch[i] = nil
-			n.gets(e)
+	_, to := n.sides(what)
+	to.hears(s.m.Network.Message, func() {
+		if !s.m.Network.OneWay {
+			s.calendar.note(s.now+s.m.Network.Latency, l, sends+what)
 		}
-		if len(n.batch) == 0 {
-			n.batch = batch[:0]
+		switch {
+		case n.dead:
+		case what == gets:
+			n.takes(l.batch)
+		default:
+			s.hears(l.ended)
 		}
-		return
-	}
-	n.from.due, n.from.free = false, n.comes(s.now, gets)
-	m := ended{node: n, ends: n.ends, flows: n.flows}
-	n.ends, n.flows = n.old.ends[:0], n.old.flows[:0]
-	n.old = ended{}
-	s.hears(m)
+	})
 }
 
 // drop drops what nobody will read.
@@ -289,7 +341,7 @@ func (f *fetch) begin() {
 // asks has the node that gives the value be asked for it.
 func (f *fetch) asks() {
 	s := f.n.s
-	if s.m.Network.Busy == 0 {
+	if !s.m.Network.measured() {
 		f.given(s.now + s.m.Network.Latency)
 		return
 	}
@@ -308,17 +360,16 @@ func (f *fetch) given(at float64) {
 	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
 	f.still = 1
-	if core := f.core(); core > 0 {
-		f.still++
-		giver.crew.parts[0].works(core, f.passes)
-	}
+	f.handled(giver.crew.parts[0], w.Message)
 	s.calendar.note(start+w.Value+w.Latency, f, begins)
 }
 
-// core returns for how long a core of either node handles the value, and the message that it comes with.
-func (f *fetch) core() float64 {
-	w := &f.n.s.m.Network
-	return w.Message + w.Core*float64(f.need.Bytes)
+// handled has a core of a node handle the bytes of the value, after so many seconds for something else.
+func (f *fetch) handled(p *part, before float64) {
+	if core := before + f.n.s.m.Network.Core*float64(f.need.Bytes); core > 0 {
+		f.still++
+		p.takes(core, f.passes)
+	}
 }
 
 // What happens to a fetch.
@@ -342,9 +393,12 @@ func (f *fetch) happens(what uint64) {
 	case begins:
 		n.crew.in = max(s.now, n.crew.in) + float64(f.need.Bytes)/w.Bandwidth
 		s.calendar.note(n.crew.in, f, ends)
-		if core := f.core(); core > 0 || w.Busy > 0 {
+		if w.measured() {
 			f.still++
-			n.crew.parts[0].hears(core, f.passes)
+			n.crew.parts[0].hears(w.Message, func() {
+				f.handled(n.crew.parts[0], 0)
+				f.passes()
+			})
 		}
 	case ends:
 		f.passes()

@@ -252,6 +252,28 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestOneWay: the ends that come after the first one are told when that is answered, or at once.
+func TestOneWay(t *testing.T) {
+	took := func(oneWay bool) float64 {
+		m := machine(2, 1)
+		m.Apart, m.Network = true, sim.Network{Latency: 2, Bandwidth: 1e9, Message: 1e-6, OneWay: oneWay}
+		rt, err := sim.NewCluster(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &program{}
+		for range 2 {
+			p.specs = append(p.specs, graph.Spec{Op: op, Params: &work{100}, Operands: []graph.Operand{{Datum: &graph.Datum{Bytes: 8, Value: new(int)}, Mode: graph.Out}}})
+		}
+		p.run(t, rt)
+		return rt.Now()
+	}
+	// The second task ends a second after the first one, whose end is answered after four.
+	if answered, oneWay := took(false), took(true); math.Abs(answered-oneWay-3) > 0.01 {
+		t.Errorf("%g s with answers, %g s without, want 3 more", answered, oneWay)
+	}
+}
+
 // TestNeighbours: tasks are slower the more of the cores have one, and more than cores take
 // turns.
 func TestNeighbours(t *testing.T) {

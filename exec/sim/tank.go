@@ -144,28 +144,43 @@ func (t *tank) advance() {
 	}
 }
 
-// works has a core handle a message for so many seconds, and then something happen.
-func (p *part) works(seconds float64, then func()) {
+// takes has a core do something beside tasks for so many seconds, and then something happen.
+func (p *part) takes(seconds float64, then func()) {
 	if seconds == 0 {
 		then()
 		return
 	}
-	p.tells++
-	p.begin(&run{done: func(*run) {
-		p.tells--
-		then()
-	}}, 1, 1, seconds)
+	p.begin(&run{done: func(*run) { then() }}, 1, 1, seconds)
 }
 
-// hears has a core handle a message that comes. If all compute, it waits until one has nothing to do,
-// or the system takes one from its task. What comes while others are handled is handled with these.
+// nothing is what follows from what has no consequence.
+func nothing() {}
+
+// handles has a core handle a message for so many seconds, and then something happen.
+func (p *part) handles(seconds float64, then func()) {
+	p.tells++
+	p.takes(seconds, func() {
+		p.tells--
+		then()
+	})
+}
+
+// hears has a core handle a message that comes, for so many seconds, and then something happen: at once
+// if there is one that does not compute, as the latency is that of idle nodes. Or else it waits until one
+// has nothing to do, or the system takes one from its task. What comes while others are handled is
+// handled with these.
 func (p *part) hears(seconds float64, then func()) {
 	busy := p.s.m.Network.Busy
-	if busy == 0 || p.tells > 0 || !p.full() {
-		p.works(seconds, then)
+	switch {
+	case !p.full():
+		p.takes(seconds, nothing)
+		then()
+		return
+	case busy == 0 || p.tells > 0:
+		p.handles(seconds, then)
 		return
 	}
-	p.waits = append(p.waits, func() { p.works(seconds, then) })
+	p.waits = append(p.waits, func() { p.handles(seconds, then) })
 	if len(p.waits) == 1 {
 		p.wait++
 		p.hearers = append(p.hearers, p)

@@ -363,10 +363,10 @@ func (c *collector) speeds() (all []sim.Speed) {
 		if len(s.alone) == 0 {
 			continue
 		}
-		p := sim.Point{Size: k.size, Work: k.work, Alone: middle(s.alone)}
+		p := sim.Point{Size: k.size, Work: k.work, Alone: mean(s.alone)}
 		p.All = p.Alone
 		if len(s.all) > 0 {
-			p.All = max(middle(s.all), p.Alone)
+			p.All = max(mean(s.all), p.Alone)
 		}
 		var rates []float64
 		for _, x := range s.far {
@@ -403,6 +403,16 @@ func middle(x []float64) float64 {
 	}
 	slices.Sort(x)
 	return x[len(x)/2]
+}
+
+// mean returns the mean, as runs take the sum of their tasks. What takes more than twice the median
+// counts as that: somebody else had the core.
+func mean(x []float64) (sum float64) {
+	most := 2 * middle(x)
+	for _, v := range x {
+		sum += min(v, most)
+	}
+	return sum / float64(len(x))
 }
 
 // cacheOf returns the bytes of the last cache, or where that is not known what many have.

@@ -52,7 +52,7 @@ func TestLinks(t *testing.T) {
 	came := fetched(d, names[0], names[1]).Values
 	var x products
 	b := bed{Runtime: d, workers: []int{1, 1, 1}, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds}
-	if err := x.measure(ctx, b, 16, math.Inf(1)); err != nil {
+	if err := x.measure(ctx, b, 16, math.Inf(1), true); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*rounds); got != want || len(x.near) != rounds-warmUps || x.near[0] <= 0 || len(x.more) != rounds-warmUps {
@@ -104,20 +104,23 @@ func TestFit(t *testing.T) {
 		Kinds:   []sim.Kind{{Name: "two", Cores: 2, Rate: 100e9}, {Name: "one", Cores: 1, Rate: 100e9}},
 		Nodes:   []sim.Nodes{{Kind: "two", Count: 1, Host: "h"}, {Kind: "one", Count: 2, Host: "h"}},
 		Network: sim.Network{Latency: 4e-5, Bandwidth: 5e9}}
-	for _, want := range []sim.Network{{Message: 5e-5, Core: 0.3e-9, Busy: 1e-3}, {Message: 1e-4, Core: 0.2e-9, Busy: 4e-4}, {}} {
+	for _, want := range []sim.Network{{Message: 5e-5, Core: 0.3e-9, Busy: 1e-3}, {Message: 1e-4, Core: 0.2e-9, Busy: 4e-4}, {Message: 8e-5, Core: 0.2e-9, Busy: 1e-3, OneWay: true}, {}} {
 		want.Latency, want.Bandwidth = m.Network.Latency, m.Network.Bandwidth
 		var x Load
 		workers := []int{1, 1}
-		for _, messages := range []bool{false, true} {
-			if m.Network = (sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}); messages {
-				m.Network = want
-			}
+		product := func(nb int, w sim.Network) float64 {
+			m.Network = w
 			var p products
-			if err := virtually(m, workers, func(b bed) error { return p.measure(t.Context(), b, largeTile, want.Bandwidth) }); err != nil {
+			if err := virtually(m, workers, func(b bed) error { return p.measure(t.Context(), b, nb, w.Bandwidth, nb == largeTile) }); err != nil {
 				t.Fatal(err)
 			}
-			x.Product, x.Byte = middle(p.near)-x.Product, middle(p.more)
+			x.Byte = max(x.Byte, middle(p.more))
+			return middle(p.near)
 		}
+		idle := sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}
+		x.Product = product(largeTile, want) / product(largeTile, idle)
+		x.Small = product(smallTile, want) / product(smallTile, idle)
+		m.Network = want
 		number := func() (seconds float64) {
 			if err := virtually(m, workers, func(b bed) error {
 				took, err := interrupts(t.Context(), b)
@@ -129,13 +132,13 @@ func TestFit(t *testing.T) {
 			return seconds
 		}
 		x.Number = number()
-		m.Network = sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}
+		m.Network = idle
 		if err := x.fit(t.Context(), m, workers); err != nil {
 			t.Fatal(err)
 		}
 		// Not each wait has a time of its own: some messages come while others are handled.
 		got, took := m.Network, number()
-		if math.Abs(got.Message-want.Message) > 1e-6 || math.Abs(got.Core-want.Core) > 1e-11 || math.Abs(took-x.Number) > 0.1*x.Number {
+		if got.OneWay != want.OneWay || math.Abs(got.Message-want.Message) > 1e-6 || math.Abs(got.Core-want.Core) > 1e-11 || math.Abs(took-x.Number) > 0.1*x.Number {
 			t.Errorf("%+v gives %+v, with which a number takes %g s, want %+v", x, got, took, want)
 		}
 	}

@@ -18,10 +18,16 @@ import (
 
 // Load is what messages cost nodes that compute.
 type Load struct {
-	Product float64 // seconds more that a product of tiles of [largeTile] takes than in one process
-	Byte    float64 // seconds of a core, on each of the two nodes, for a byte of a value
-	Number  float64 // seconds for which a number is on its way
+	// Product is how many times as long a product of tiles of [largeTile] takes as in one process, and
+	// Small the same of [smallTile].
+	Product, Small float64
+	Byte           float64 // seconds of a core, on each of the two nodes, for a byte of a value
+	Number         float64 // seconds for which a number is on its way
 }
+
+// smallTile is a size of which the ends of several products are told at once, if a node waits for the
+// answers to its messages.
+const smallTile = largeTile / 2
 
 const (
 	turns  = 6 // in which all that is measured under load is measured, one after the other
@@ -69,14 +75,17 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 	defer func() { err = errors.Join(err, local.Close()) }()
 	one := b
 	one.Runtime, one.workers = local, []int{len(local.Workers())}
-	var there, here products
+	sizes := [...]int{largeTile, smallTile}
+	var there, here [len(sizes)]products
 	var numbers []float64
 	for range turns {
-		if err := there.measure(ctx, b, largeTile, slowest); err != nil {
-			return x, err
-		}
-		if err := here.measure(ctx, one, largeTile, slowest); err != nil {
-			return x, err
+		for i, nb := range sizes {
+			if err := there[i].measure(ctx, b, nb, slowest, nb == largeTile); err != nil {
+				return x, err
+			}
+			if err := here[i].measure(ctx, one, nb, slowest, false); err != nil {
+				return x, err
+			}
 		}
 		took, err := interrupts(ctx, b)
 		if err != nil {
@@ -87,7 +96,8 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 		}
 		numbers = append(numbers, took...)
 	}
-	return Load{middle(there.near) - middle(here.near), max(middle(there.more), 0), middle(numbers)}, nil
+	longer := func(i int) float64 { return middle(there[i].near) / middle(here[i].near) }
+	return Load{longer(0), longer(1), max(middle(there[0].more), 0), middle(numbers)}, nil
 }
 
 // virtually has something done on the nodes of m in virtual time, which have so many workers each.
@@ -109,15 +119,6 @@ func virtually(m *sim.Machine, workers []int, f func(b bed) error) error {
 // numbers take as long in virtual time as they did.
 func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error) {
 	w := &m.Network
-	product := func(b bed) (float64, error) {
-		var p products
-		err := p.measure(ctx, b, largeTile, w.Bandwidth)
-		return middle(p.near), err
-	}
-	number := func(b bed) (float64, error) {
-		took, err := interrupts(ctx, b)
-		return middle(took), err
-	}
 	virtual := func(f func(b bed) (float64, error)) (took float64) {
 		if err == nil {
 			err = virtually(m, workers, func(b bed) (err error) {
@@ -127,31 +128,52 @@ func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error
 		}
 		return took
 	}
-	// search sets v, at most most, to what makes f take as long as was measured.
-	search := func(v *float64, most, measured float64, f func(b bed) (float64, error)) {
+	product := func(nb int) float64 {
+		return virtual(func(b bed) (float64, error) {
+			var p products
+			err := p.measure(ctx, b, nb, w.Bandwidth, false)
+			return middle(p.near), err
+		})
+	}
+	number := func() float64 {
+		return virtual(func(b bed) (float64, error) {
+			took, err := interrupts(ctx, b)
+			return middle(took), err
+		})
+	}
+	// search sets v, at most most, to what makes f as much as was measured.
+	search := func(v *float64, most, measured float64, f func() float64) {
+		*v = 0
 		for step := most / 2; step > most/5000 && err == nil; step /= 2 {
-			if *v += step; virtual(f) > measured {
+			if *v += step; f() > measured {
 				*v -= step
 			}
 		}
 	}
-	least := virtual(product)
-	for range 2 { // each has a part in the other
-		w.Message = 0
-		search(&w.Message, max(x.Product, 0), least+x.Product, product)
-		// A tile comes with a message.
-		w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0)
-		w.Busy = 0
-		search(&w.Busy, x.Number, x.Number, number)
+	large, small := product(largeTile), product(smallTile) // without what messages take
+	best, off := *w, math.Inf(1)
+	// Whether a node waits for the answers to its messages says how many ends are told at once.
+	for _, w.OneWay = range []bool{false, true} {
+		w.Core, w.Busy = 0, 0
+		for range 2 { // each has a part in the other
+			search(&w.Message, max(x.Product-1, 0)*large, x.Product*large, func() float64 { return product(largeTile) })
+			// A tile comes with a message.
+			w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0)
+			search(&w.Busy, x.Number, x.Number, number)
+		}
+		if miss := math.Abs(product(smallTile) - x.Small*small); miss < off {
+			best, off = *w, miss
+		}
 	}
+	*w = best
 	return err
 }
 
 // numbers is how many numbers each node fetches while it multiplies.
 const numbers = 8
 
-// interrupts has each node fetch numbers from the node before while all multiply tiles of their
-// own, and returns what a number takes in the mean, of each round.
+// interrupts has each node fetch numbers from the node before, one after the other, while all multiply
+// tiles of their own, and returns what a number takes in the mean, of each round.
 func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 	var all []*blocked.Matrix[float64]
 	defer func() {
@@ -170,15 +192,16 @@ func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 		return x
 	}
 	type part struct {
-		from, to       [numbers]*blocked.Matrix[float64]
-		tiles, by, sum *blocked.Matrix[float64]
+		from               [numbers]*blocked.Matrix[float64]
+		to, tiles, by, sum *blocked.Matrix[float64]
 	}
 	var parts []part
 	for k, workers := range b.workers {
 		m := 4 * largeTile * workers // some products of each worker for each number
 		x := part{tiles: matrix(k, m, largeTile, largeTile), by: matrix(k, largeTile, largeTile, largeTile), sum: matrix(k, m, largeTile, largeTile)}
+		x.to = matrix(k, 1, 1, 1)
 		for i := range numbers {
-			x.from[i], x.to[i] = matrix(k-1, 1, 1, 1), matrix(k, 1, 1, 1)
+			x.from[i] = matrix(k-1, 1, 1, 1)
 		}
 		parts = append(parts, x)
 	}
@@ -198,7 +221,7 @@ func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 		before := b.flows()
 		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
 			for k := range numbers {
-				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.tiles, x.by, 0, x.sum), p.CopyLeading(x.from[k], x.to[k]))
+				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.tiles, x.by, 0, x.sum), p.CopyLeading(x.from[k], x.to))
 			}
 			return err
 		}); err != nil {
@@ -240,9 +263,9 @@ func workersOf(d *cluster.Driver, node string) int {
 // for a byte of tiles that come from another node more than that, at either node.
 type products struct{ near, more []float64 }
 
-// measure has each node multiply tiles of nb×nb: once they are there, and once they come from the node
-// before, in turn.
-func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) (err error) {
+// measure has each node multiply tiles of nb×nb: once they are there and, with far, once they come from
+// the node before, in turn.
+func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, far bool) (err error) {
 	nodes, most := len(b.workers), slices.Max(b.workers)
 	// Each worker multiplies so many tiles that the first of them, for which it waits, hardly counts.
 	// A tile is used as often as it takes for the network to be no limit, if cores make 50 GFLOP/s.
@@ -293,13 +316,18 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) 
 				return err
 			}
 		}
-		far, err := multiply(func(x part) *blocked.Matrix[float64] { return x.there })
+		if b.counts(i) {
+			x.near = append(x.near, near/float64(tiles*uses))
+		}
+		if !far {
+			continue
+		}
+		took, err := multiply(func(x part) *blocked.Matrix[float64] { return x.there })
 		if err != nil {
 			return err
 		}
-		// Each worker has so many tiles come, and as many go.
-		if b.counts(i) {
-			x.near, x.more = append(x.near, near/float64(tiles*uses)), append(x.more, (far-near)/(2*float64(tiles)*bytes))
+		if b.counts(i) { // each worker has so many tiles come, and as many go
+			x.more = append(x.more, (took-near)/(2*float64(tiles)*bytes))
 		}
 	}
 	return nil
