@@ -174,6 +174,13 @@ func (m *memory) forget(e *entry) bool {
 	return s != nil
 }
 
+// lose notes that the node is lost, and has nothing.
+func (m *memory) lose() {
+	for e := range m.spots {
+		m.forget(e)
+	}
+}
+
 // kept returns the bytes that cannot make room for a task.
 func (m *memory) kept(uses []*entry) (n int64) {
 	for e, s := range m.spots {
