@@ -23,6 +23,7 @@ func (j *job) mendAll() {
 	j.stuck, j.sched.halted, j.mender = nil, false, j.mendAll
 	j.arrived(stuck, -1)
 	j.place()
+	j.relieve(&j.placement)
 	j.news.Broadcast()
 }
 
