@@ -139,11 +139,11 @@ type began struct {
 	i, j int32 // of what it writes
 }
 
-// lostWithin runs a program on data that stay on nodes, of which one may be lost meanwhile, and returns
-// how long it took.
-func lostWithin(t *testing.T, rt exec.Keeper, p *program) time.Duration {
+// lostWithin runs a program on nodes of which one may be lost meanwhile, and returns how long it took. Its
+// data stay on nodes, or come back to the program.
+func lostWithin(t *testing.T, rt exec.Keeper, p *program, stay bool) time.Duration {
 	var values []versions.Shaped
-	for i := range p.data {
+	for i := 0; i < len(p.data) && stay; i++ {
 		values = append(values, p.data[i].Value.(*number))
 	}
 	kept, err := rt.Keep(values)
@@ -178,7 +178,7 @@ func TestSimulatedLossWithin(t *testing.T) {
 			}
 		})
 	}
-	if compared < 16 || again < 100 {
+	if compared < 16 || again < 50 {
 		t.Errorf("%d of 24 programs were compared, with %d tasks that were executed again", compared, again)
 	}
 }
@@ -230,7 +230,7 @@ func simulatedLoss(t *testing.T, seed int) int {
 	if back > 0 {
 		defer time.AfterFunc(back, n.More).Stop()
 	}
-	took := lostWithin(t, n.Driver, p)
+	took := lostWithin(t, n.Driver, p, seed%4 < 2)
 	executed := int(n.Watch().Again)
 	n.Close()
 
@@ -243,7 +243,7 @@ func simulatedLoss(t *testing.T, seed int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lostWithin(t, rt, tasks(&op))
+	lostWithin(t, rt, tasks(&op), seed%4 < 2)
 	for _, e := range rt.Recording().Events { // a node has one worker
 		if e.Worker < len(names) {
 			virtual = append(virtual, began{names[e.Worker], e.Start.Round(time.Microsecond), int32(e.I), int32(e.J)})
