@@ -203,7 +203,7 @@ func simulatedLoss(t *testing.T, seed int) int {
 	}
 	var mu sync.Mutex
 	var live, virtual []began
-	var zero time.Time // of the run
+	var zero time.Time                // of the run
 	written := map[uint64]graph.Key{} // by seed of the task
 	n := start(t, 3, func(o *cluster.Options) {
 		rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
