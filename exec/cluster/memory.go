@@ -131,7 +131,11 @@ func (m *memory) keeps(e *entry) bool {
 	if e.spare || len(e.holders) == 0 || e.holders[0] != m.node {
 		return false
 	}
-	return m.node == 0 || e.set != 0 || !e.has(0)
+	set := e.set
+	if e.copyOf != nil { // it is made again
+		set = e.copyOf.set
+	}
+	return m.node == 0 || set != 0 || !e.has(0)
 }
 
 // spares reports whether a second copy of so many bytes leaves some room for tasks.

@@ -293,3 +293,31 @@ func memoryIdle(t *testing.T, stays bool) {
 		t.Errorf("%s has had %d bytes, its cap is %d", u.Node, u.Peak, most)
 	}
 }
+
+// TestMemoryAgain: what two of three agents had that are lost may be more than the third one may keep:
+// what the program is to have goes to the driver as it is made again.
+func TestMemoryAgain(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) { memoryAgain(t, seed) })
+	}
+}
+
+func memoryAgain(t *testing.T, seed uint64) {
+	const most = 9 * 8
+	n := start(t, 3, func(o *cluster.Options) {
+		o.Idle, o.Memory, o.Log = true, most, slog.New(slog.DiscardHandler)
+	})
+	rng := rand.New(rand.NewPCG(seed, 77))
+	p := newProgram(n.op, rng, 36, 300, 200)
+	for i := range 2 {
+		defer time.AfterFunc(time.Duration(rng.IntN(8000))*time.Microsecond, n.Kill[i]).Stop()
+	}
+	p.run(t, n.NewJob(t.Context()), seed, rng)
+	for _, u := range n.Usage()[1:] {
+		if u.Peak > most {
+			t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+		}
+	}
+	n.Close()
+}

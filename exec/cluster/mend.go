@@ -103,6 +103,12 @@ func (r *replay) run(lost []*entry) error {
 			r.retold[graph.TaskID(i+1)] = x.id
 		}
 	}
+	for _, x := range r.all { // what the program is to have can go to the driver
+		r.entries[x] = true
+		if h := r.parent.homes[x.copyOf]; h != nil {
+			r.homes[x] = h
+		}
+	}
 	scrap := r.scrap(lost)
 	r.unused = func(x *entry) {
 		if scrap[x] {

@@ -195,7 +195,7 @@ func (p *placement) squeeze() bool {
 			return false
 		}
 	}
-	eased := false
+	eased := p.eases()      // it may make something again
 	for x := range p.uses { // by job
 		q := x.(*placement)
 		eased = q.eases() || eased || q.sched.halted && !p.again // it makes something again, and drops much then
