@@ -138,10 +138,9 @@ func (a *agent) take(from string, message []byte) error {
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		d := a.present(from)
-		switch {
+		switch d, mine := a.owner(from, m.Job); {
 		case d == nil:
-		case !a.owns(from, m.Job):
+		case !mine:
 			return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 		default:
 			a.work(d, m.Job).giveBack(m.Tasks, m.Most)
@@ -157,7 +156,7 @@ func (a *agent) take(from string, message []byte) error {
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		if d := a.present(from); d != nil && a.owns(from, m.Job) {
+		if d, mine := a.owner(from, m.Job); mine {
 			a.end(d, m.Job)
 		}
 	default:
@@ -243,13 +242,6 @@ func (a *agent) announce() {
 	}
 }
 
-// driver returns what the agent knows of a driver, which may be its name only.
-func (a *agent) driver(name string) *driverOf {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.find(name)
-}
-
 // present returns a driver of which something is there, nil if it has left: its last messages may be
 // handled after that, and leave nothing.
 func (a *agent) present(name string) *driverOf {
@@ -258,7 +250,7 @@ func (a *agent) present(name string) *driverOf {
 	return a.drivers[name]
 }
 
-// find is driver for who holds mu.
+// find returns what the agent knows of a driver, which may be its name only. The caller holds mu.
 func (a *agent) find(name string) *driverOf {
 	if d := a.drivers[name]; d != nil {
 		return d
@@ -287,10 +279,17 @@ func (a *agent) unheard(name string, d *driverOf, why error) {
 	}
 }
 
-// owns reports whether a job is a driver's, and makes it so if it is nobody's.
-func (a *agent) owns(name string, job uint64) bool {
+// owner returns a driver of which something is there, nil if it has left, and whether a job is its own.
+func (a *agent) owner(name string, job uint64) (d *driverOf, mine bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	d = a.drivers[name]
+	return d, d != nil && a.owns(name, job)
+}
+
+// owns reports whether a job is a driver's, and makes it so if it is nobody's. The caller holds mu,
+// and has seen that the driver has not left: when it leaves its jobs go.
+func (a *agent) owns(name string, job uint64) bool {
 	if _, ok := a.owners[job]; !ok {
 		a.owners[job] = name
 	}
@@ -300,12 +299,13 @@ func (a *agent) owns(name string, job uint64) bool {
 // run begins tasks, after it has dropped what nobody will read: a task may bring a later
 // version of the same datum.
 func (a *agent) run(from string, m *run) error {
-	d := a.driver(from)
 	a.mu.Lock()
+	d := a.find(from)
 	late, refused := d.epoch != m.Epoch, d.epoch < m.Epoch && d.refused != m.Epoch
 	if refused {
 		d.refused = m.Epoch
 	}
+	mine := !late && a.owns(from, m.Job)
 	a.mu.Unlock()
 	switch {
 	case refused: // the driver believes that this node has what it has not
@@ -313,7 +313,7 @@ func (a *agent) run(from string, m *run) error {
 		return nil
 	case late: // for the node that this one was
 		return nil
-	case !a.owns(from, m.Job):
+	case !mine:
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	}
 	w := a.work(d, m.Job)

@@ -26,6 +26,7 @@ type Core struct {
 	kept    map[any]*entry
 	entries []*entry
 	sealed  bool
+	spares  []*entry // that no task uses any more, and that the driver is to get now
 	gifts   []gift
 
 	// Where nodes may be lost (losses.go):
@@ -268,7 +269,7 @@ func (c *Core) Ended(node int, id graph.TaskID, took time.Duration) *graph.Task 
 			continue
 		}
 		if c.sealed {
-			c.shed(e)
+			c.spared(e)
 		}
 		if c.unused != nil {
 			c.unused(e)
@@ -284,9 +285,43 @@ func (c *Core) Seal() {
 	c.sealed = true
 	for _, e := range c.entries {
 		if e.datum != nil && e.users == 0 {
-			c.shed(e)
+			c.spared(e)
 		}
 	}
+}
+
+// spared has copies of a datum dropped that no task will use any more. A driver that executes nothing
+// itself gets it now, as a live one does.
+func (c *Core) spared(e *entry) {
+	c.shed(e)
+	if c.opt.Idle && e.late() && len(e.holders) > 0 && !e.has(0) {
+		c.spares = append(c.spares, e)
+	}
+}
+
+// Early yields such data, once: with the node that gives each to the driver.
+func (c *Core) Early() iter.Seq[Need] {
+	return func(yield func(Need) bool) {
+		for len(c.spares) > 0 {
+			e := c.spares[0]
+			c.spares = c.spares[1:]
+			if !e.lost() && !yield(e.wanted()) {
+				return
+			}
+		}
+	}
+}
+
+// Came notes that the driver has such a version, if it still is the latest.
+func (c *Core) Came(x Need) {
+	if e := c.entries[x.Datum]; int(e.ref.Version) == x.Version {
+		e.read(0)
+	}
+}
+
+// wanted returns the latest version as something that the driver is to get. Somebody has it.
+func (e *entry) wanted() Need {
+	return Need{int(e.ref.I) - 1, int(e.ref.Version), e.from()[0], e.label.bytes}
 }
 
 // Unseal ends what Seal begins.
@@ -297,14 +332,8 @@ func (c *Core) Unseal() { c.sealed = false }
 func (c *Core) Late() iter.Seq[Need] {
 	return func(yield func(Need) bool) {
 		for _, e := range c.entries {
-			if !e.late() {
-				continue
-			}
-			from := e.from()
-			if len(from) > 0 && from[0] != 0 && !e.has(0) {
-				if !yield(Need{int(e.ref.I) - 1, int(e.ref.Version), from[0], e.label.bytes}) {
-					return
-				}
+			if e.late() && len(e.holders) > 0 && !e.has(0) && !yield(e.wanted()) {
+				return
 			}
 		}
 	}
@@ -327,6 +356,7 @@ func (c *Core) Brought() {
 // Over forgets the data of a job but for those that are kept.
 func (c *Core) Over() {
 	*c.data = dataIndex{}
+	c.spares = nil
 	c.order++
 	for _, e := range c.entries {
 		if e.datum == nil {

@@ -403,6 +403,13 @@ func (e *entry) lose(node int) {
 // the driver. It is pure: who uses it holds fleet.placing.
 type directory struct {
 	stale [][]transport.Ref // by node: versions that nobody will read, to be dropped there
+	lost  nodeSet           // nodes that are lost, for good
+}
+
+// lose notes that a node is lost: nothing is to be dropped there any more.
+func (d *directory) lose(node int) {
+	d.lost.set(node, true)
+	d.drops(node)
 }
 
 // written notes that a node has made the next version of e, as r says unless that is nil.
@@ -441,6 +448,9 @@ func (e *entry) makes(r *record) {
 
 // drop notes that a node need not keep a version.
 func (d *directory) drop(node int, r transport.Ref) {
+	if d.lost.has(node) {
+		return
+	}
 	for len(d.stale) <= node {
 		d.stale = append(d.stale, nil)
 	}

@@ -367,7 +367,8 @@ func (d *Driver) lose(n *node, why error) bool {
 	for _, e := range d.kept {
 		e.lose(n.index)
 	}
-	d.where.drops(n.index)
+	d.where.lose(n.index)
+	n.memory.lose()
 	d.placing.Unlock()
 	for _, j := range jobs {
 		j.lose(n)

@@ -487,6 +487,17 @@ func TestCopiesLost(t *testing.T) {
 		}
 		k.Release()
 		d.Close()
+		d.placing.Lock()
+		for i, n := range d.nodes {
+			left, stale := d.gone(n) != nil, 0
+			if i < len(d.where.stale) {
+				stale = len(d.where.stale[i])
+			}
+			if left && len(n.memory.spots)+stale > 0 {
+				t.Errorf("seed %d: %d data and %d names to be dropped are left of node %d, which is lost", seed, len(n.memory.spots), stale, i)
+			}
+		}
+		d.placing.Unlock()
 	}
 	t.Logf("in %d runs something was gone", gone)
 }

@@ -35,8 +35,9 @@ type executor struct {
 	// one, and its window; no job if there are none. It is nil on a driver.
 	below func(ctx context.Context) (exec.Job, int)
 
-	mu   sync.Mutex // a leaf
-	jobs map[uint64]*work
+	mu     sync.Mutex // a leaf
+	jobs   map[uint64]*work
+	closed bool // no work begins any more
 }
 
 // work is a job as far as a node executes it: a job of the node's own runtime. It lives
@@ -79,12 +80,17 @@ func newExecutor(o *Options, k known, f *fetching) *executor {
 	return x
 }
 
-// work returns the work for a job, which begins if the node knows nothing of it yet.
+// work returns the work for a job, which begins if the node knows nothing of it yet. If its driver has
+// left meanwhile, it has ended.
 func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := x.jobs[job]
-	if w == nil {
+	switch {
+	case w != nil:
+	case x.closed:
+		w = &work{executor: x, number: job, report: report, ended: true}
+	default:
 		w = &work{executor: x, number: job, report: report}
 		w.ctx, w.cancel = context.WithCancelCause(ctx)
 		w.job = x.runtime.NewJob(w.ctx)
@@ -188,6 +194,7 @@ func (w *work) over(cause error) {
 // another one's.
 func (x *executor) close(cause error) {
 	x.mu.Lock()
+	x.closed = true
 	all := slices.Collect(maps.Values(x.jobs))
 	x.mu.Unlock()
 	for _, w := range all {

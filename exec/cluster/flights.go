@@ -104,7 +104,7 @@ func (s *scheduler) land(node int, id graph.TaskID) *flight {
 // they are to be made ready again. Those that have handed something on, which others may have
 // changed since, are not: they count as ended, and what is missing of them as lost.
 func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
-	s.where.drops(node)
+	s.where.lose(node)
 	for d, e := range s.data.all() {
 		had := e.has(node)
 		if e.lose(node); had {
@@ -112,6 +112,7 @@ func (s *scheduler) lose(node int) (tasks []*graph.Task, ended []*flight) {
 		}
 	}
 	x := &s.seats[node]
+	x.memory.lose()
 	if !x.lost && node > 0 {
 		s.others--
 	}

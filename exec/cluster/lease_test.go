@@ -190,6 +190,45 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// TestLeavesBetween: what handles a message of a driver may have looked it up before the driver leaves,
+// and go on when nothing of it is there any more. Then nothing begins, and no job is anybody's.
+func TestLeavesBetween(t *testing.T) {
+	rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	may := make(chan struct{})
+	close(may)
+	o := Options{Transport: &stuck{may: may}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}, Log: slog.New(slog.DiscardHandler)}
+	k, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := versions.EncodeParams(nil, &addend{N: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, like := newAgent(o, k), factsOf(&cell{})
+	defer a.over.Wait()
+	if err := a.take("driver", encode(kindCall, call{Epoch: 1})); err != nil {
+		t.Fatal(err)
+	}
+	d := a.present("driver")
+	a.event(transport.Event{Node: "driver"})
+	<-d.gone
+	w := a.work(d, 5)
+	w.run([]task{{ID: 1, Op: "add", Params: string(params), Operands: []operand{{Ref: transport.Ref{Job: 5, Matrix: 1}, Mode: graph.Out, Type: like.kind, Shape: like.shape}}}})
+	w.giveBack([]uint64{1}, 1)
+	w.tasks.Wait()
+	if n := d.exec.store.now(); len(d.exec.jobs) > 0 || n > 0 {
+		t.Errorf("%d jobs have begun, and %d bytes are there", len(d.exec.jobs), n)
+	}
+	if _, mine := a.owner("driver", 5); mine || len(a.owners) > 0 {
+		t.Errorf("%d jobs are owned", len(a.owners))
+	}
+}
+
 // TestForgotten: what a job that is over leaves on a node counts as there until the turn of the message
 // has come that has it forgotten: tasks that are given to the node before that could go with a
 // message before it.

@@ -17,12 +17,29 @@ type MemoryError struct {
 	// nobody else has and that the task does not use: 0 if Memory is less than Need.
 	Node         string
 	Memory, Kept int64
+	// Others are those of Kept that the job does not use, a few, the most bytes first: data that stay on
+	// nodes between jobs as a rule. What other jobs are to leave in the program's memory makes room.
+	Others []Holding
 }
+
+// Holding is what data of one name take of a node's memory.
+type Holding struct {
+	Data  string // as Datum.Name; "" if they have none
+	Bytes int64
+}
+
+// othersMost is how many of them an error names.
+const othersMost = 3
 
 func (e *MemoryError) Error() string {
 	text := fmt.Sprintf("cluster: %s uses %d bytes, and node %s, with the most memory, has a cap of %d", e.Task, e.Need, e.Node, e.Memory)
 	if e.Kept > 0 {
 		text += fmt.Sprintf(", of which %d are taken by what only it has", e.Kept)
+	}
+	between := "; the job does not use"
+	for _, h := range e.Others {
+		text += fmt.Sprintf("%s %d bytes of %s", between, h.Bytes, cmp.Or(h.Data, "data without a name"))
+		between = ","
 	}
 	return text
 }
@@ -114,7 +131,11 @@ func (m *memory) keeps(e *entry) bool {
 	if e.spare || len(e.holders) == 0 || e.holders[0] != m.node {
 		return false
 	}
-	return m.node == 0 || e.set != 0 || !e.has(0)
+	set := e.set
+	if e.copyOf != nil { // it is made again
+		set = e.copyOf.set
+	}
+	return m.node == 0 || set != 0 || !e.has(0)
 }
 
 // spares reports whether a second copy of so many bytes leaves some room for tasks.
@@ -174,12 +195,28 @@ func (m *memory) forget(e *entry) bool {
 	return s != nil
 }
 
-// kept returns the bytes that cannot make room for a task.
-func (m *memory) kept(uses []*entry) (n int64) {
+// lose notes that the node is lost, and has nothing.
+func (m *memory) lose() {
+	for e := range m.spots {
+		m.forget(e)
+	}
+}
+
+// kept returns the bytes that cannot make room for a task, and which of them are for none of the data of
+// its job.
+func (m *memory) kept(uses []*entry, job map[*entry]bool) (n int64, others []Holding) {
+	by := map[string]int64{}
 	for e, s := range m.spots {
-		if m.keeps(e) && !slices.Contains(uses, e) {
-			n += s.bytes
+		if !m.keeps(e) || slices.Contains(uses, e) {
+			continue
+		}
+		if n += s.bytes; !job[e] {
+			by[e.label.name] += s.bytes
 		}
 	}
-	return n
+	for name, bytes := range by {
+		others = append(others, Holding{name, bytes})
+	}
+	slices.SortFunc(others, func(a, b Holding) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Data, b.Data)) })
+	return n, others[:min(len(others), othersMost)]
 }

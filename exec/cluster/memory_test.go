@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -210,4 +211,113 @@ func TestMemoryLost(t *testing.T) {
 	if n := said.get("what was lost with a node is made again"); n < 1 {
 		t.Errorf("in %d of 12 runs something was lost", n)
 	}
+}
+
+// TestMemoryIdle: what a job has left on agents, and that does nothing now, makes room for another one:
+// the driver gets it, and the job goes on with it. What stays on nodes between jobs does not; the error
+// names it.
+func TestMemoryIdle(t *testing.T) {
+	leaves(t)
+	for _, stays := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { memoryIdle(t, stays) })
+	}
+}
+
+func memoryIdle(t *testing.T, stays bool) {
+	const most = 10 * 8
+	n := start(t, 1, func(o *cluster.Options) { o.Idle, o.Memory = true, most })
+	defer n.Close()
+	data, values := make([]graph.Datum, 11), make([]versions.Shaped, 5)
+	for i := range data {
+		v := &number{}
+		if data[i] = (graph.Datum{Name: "B", Value: v, Bytes: 8}); i < len(values) {
+			data[i].Name, values[i] = "A", v
+		}
+	}
+	submit := func(j exec.Job, m *mix, uses []graph.Datum) {
+		s := graph.Spec{Op: n.op, Params: m}
+		for i := range uses {
+			s.Operands = append(s.Operands, graph.Operand{Datum: &uses[i], Mode: graph.InOut})
+		}
+		if _, err := j.Submit(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stays {
+		kept, err := n.Keep(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Release()
+	}
+	first, second := n.NewJob(t.Context()), n.NewJob(t.Context())
+	for i := range values {
+		submit(first, &mix{Seed: uint64(i), Writes: 1}, data[i:i+1])
+	}
+	for first.Completed() < len(values) {
+		time.Sleep(time.Millisecond)
+	}
+	submit(second, &mix{Seed: 7, Writes: 1<<6 - 1}, data[5:])
+	err := second.Wait()
+	if stays {
+		var scarce *cluster.MemoryError
+		if want := []cluster.Holding{{Data: "A", Bytes: 40}}; !errors.As(err, &scarce) || scarce.Kept != 40 || !slices.Equal(scarce.Others, want) {
+			t.Errorf("error %v, want one that names %v", err, want)
+		}
+		if err := first.Wait(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(first, &mix{Seed: 3, Reads: 1, Writes: 1}, data[2:3])
+	if err := first.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]number, len(data))
+	for i := range want {
+		want[i].n = uint64(i)
+		if i >= len(values) {
+			want[i].n = 7 + uint64(i-len(values))
+		}
+	}
+	(&mix{Seed: 3, Reads: 1, Writes: 1}).apply([]*number{&want[2]})
+	for i := range data {
+		if x := data[i].Value.(*number).n; x != want[i].n {
+			t.Errorf("datum %d is %x, want %x", i, x, want[i].n)
+		}
+	}
+	if u := n.Usage()[1]; u.Peak > most {
+		t.Errorf("%s has had %d bytes, its cap is %d", u.Node, u.Peak, most)
+	}
+}
+
+// TestMemoryAgain: what two of three agents had that are lost may be more than the third one may keep:
+// what the program is to have goes to the driver as it is made again.
+func TestMemoryAgain(t *testing.T) {
+	leaves(t)
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) { memoryAgain(t, seed) })
+	}
+}
+
+func memoryAgain(t *testing.T, seed uint64) {
+	const most = 9 * 8
+	n := start(t, 3, func(o *cluster.Options) {
+		o.Idle, o.Memory, o.Log = true, most, slog.New(slog.DiscardHandler)
+	})
+	rng := rand.New(rand.NewPCG(seed, 77))
+	p := newProgram(n.op, rng, 36, 300, 200)
+	for i := range 2 {
+		defer time.AfterFunc(time.Duration(rng.IntN(8000))*time.Microsecond, n.Kill[i]).Stop()
+	}
+	p.run(t, n.NewJob(t.Context()), seed, rng)
+	for _, u := range n.Usage()[1:] {
+		if u.Peak > most {
+			t.Errorf("seed %d: %s has had %d bytes, its cap is %d", seed, u.Node, u.Peak, most)
+		}
+	}
+	n.Close()
 }

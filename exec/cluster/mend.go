@@ -23,6 +23,7 @@ func (j *job) mendAll() {
 	j.stuck, j.sched.halted, j.mender = nil, false, j.mendAll
 	j.arrived(stuck, -1)
 	j.place()
+	j.relieve(&j.placement)
 	j.news.Broadcast()
 }
 
@@ -100,6 +101,12 @@ func (r *replay) run(lost []*entry) error {
 	for i, x := range r.plan.tasks {
 		if x.job == r.parent.order && r.stories != nil {
 			r.retold[graph.TaskID(i+1)] = x.id
+		}
+	}
+	for _, x := range r.all { // what the program is to have can go to the driver
+		r.entries[x] = true
+		if h := r.parent.homes[x.copyOf]; h != nil {
+			r.homes[x] = h
 		}
 	}
 	scrap := r.scrap(lost)

@@ -24,6 +24,11 @@ func (s *nodeSet) set(node int, in bool) {
 	}
 }
 
+// has reports whether a node is in the set.
+func (s *nodeSet) has(node int) bool {
+	return node/64 < len(s.words) && s.words[node/64]>>(node%64)&1 != 0
+}
+
 // after returns the next node of the set after one, in a circle, that is also in another set,
 // unless that is nil; -1 if there is none.
 func (s *nodeSet) after(node int, also *nodeSet) int {

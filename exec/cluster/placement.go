@@ -179,7 +179,7 @@ func (p *placement) dismiss() bool {
 
 // squeeze sees to it that something happens when all tasks that could be given wait for
 // memory, and none is under way: one goes to whoever has room, or the driver gets what the program
-// is to have, or the job ends. It reports whether there may be more to give.
+// is to have, of this job and of others, or the job ends. It reports whether there may be more to give.
 func (p *placement) squeeze() bool {
 	t, i := p.sched.squeeze()
 	if t == nil {
@@ -195,7 +195,12 @@ func (p *placement) squeeze() bool {
 			return false
 		}
 	}
-	if p.eases() {
+	eased := p.eases()      // it may make something again
+	for x := range p.uses { // by job
+		q := x.(*placement)
+		eased = q.eases() || eased || q.sched.halted && !p.again // it makes something again, and drops much then
+	}
+	if eased {
 		p.starved[p] = p.place
 		return false
 	}

@@ -173,7 +173,9 @@ func (s *scheduler) returned(f *flight) bool {
 		}
 	}
 	for k := range f.task.Len() {
-		if e := s.data.of(f.task.Operand(k).Datum); !e.has(f.node) { // it has made room only
+		// What has no version there has room only. On the driver, room for data of the program stays: it may
+		// fetch the version early, and drop it then, as no message has the one come behind the other.
+		if e := s.data.of(f.task.Operand(k).Datum); !e.has(f.node) && (f.node > 0 || e.set != 0) {
 			s.where.drop(f.node, e.ref)
 			s.forgets(f.node, e)
 		}

@@ -10,7 +10,8 @@ import (
 // in the end anyway. If a task makes another version meanwhile, what comes is in vain:
 //
 //	no task uses it any more ─► spare ─► early: the driver has it, too ─► the node need not keep it
-//	nothing fits, nothing is under way ─► squeeze ─► early, for all that there is; or the job ends
+//	nothing fits, nothing is under way ─► squeeze ─► early, for all that there is, of other jobs, too;
+//	                                                 or the job ends
 //
 // fleet.placing guards all of it.
 
@@ -56,9 +57,9 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
 	for i, n := range c.nodes {
 		if !s.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
-			err.Node, err.Memory, err.Kept = n.name, n.memory.most, 0
+			err.Node, err.Memory, err.Kept, err.Others = n.name, n.memory.most, 0, nil
 			if err.Need <= err.Memory {
-				err.Kept = n.memory.kept(uses)
+				err.Kept, err.Others = n.memory.kept(uses, c.entries)
 			}
 		}
 	}
@@ -69,11 +70,13 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 // about to, and reports whether something comes.
 func (c *catalog) eases() bool {
 	if c.coming == 0 && c.barren < 10 { // nodes that are about to be lost may give nothing
-		c.barren++
 		for e := range c.entries {
 			if len(e.holders) > 0 && c.nodes[e.holders[0]].memory.most > 0 {
 				c.early(e)
 			}
+		}
+		if c.coming > 0 {
+			c.barren++
 		}
 	}
 	return c.coming > 0

@@ -336,11 +336,25 @@ func (s *drive) take(m ended) {
 		clear(s.freed)
 	}
 	m.node.old = m
+	s.early()
 	s.place()
 	s.core.Recalls(func(i int, tasks []uint64, most int) {
 		n := s.nodes[i]
 		s.calendar.note(n.comes(s.clock.free), &recall{n, tasks, most}, 0)
 	})
+}
+
+// early has the driver get what no task of the program uses any more, while others compute.
+func (s *drive) early() {
+	for x := range s.program.Early() {
+		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
+			s.nodes[0].fetch(v, x).then = func() {
+				if s.values[x.Datum].has(0, x.Version) { // or else who gives it is lost
+					s.program.Came(x)
+				}
+			}
+		}
+	}
 }
 
 // recall is a message that asks a node for tasks.
@@ -410,6 +424,7 @@ func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 func (j *clusterJob) Wait() error {
 	s := j.s
 	j.core.Seal()
+	s.early()
 	j.finish()
 	if j.Err() != nil {
 		return j.Err()
