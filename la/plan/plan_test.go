@@ -69,6 +69,49 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// countdown is a context that ends while something is done: after its Err was asked so often.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSetUp: the end of the context ends a program also where it has no job, while nodes are told of
+// tiles, and before a factorization has submitted its first task.
+func TestSetUp(t *testing.T) {
+	m := &sim.Machine{Kinds: []sim.Kind{{Name: "x", Cores: 1, Rate: 1e9}}, Nodes: []sim.Nodes{{Kind: "x", Count: 2}}, Network: sim.Network{Bandwidth: 1e9}}
+	const tiles = 128
+	for _, qr := range []bool{false, true} {
+		ctx, asked := &countdown{t.Context(), 4}, 0
+		_, err := plan.Run(ctx, sim.Options{Machine: m}, 1, func(ctx context.Context, rt plan.Runtime, e *la.Engine) error {
+			count := ctx.(*countdown)
+			if qr {
+				count.left = 1 << 10
+			}
+			a, err := blocked.Distributed[float64](rt.(exec.Keeper), blocked.Full, tiles, tiles, 1)
+			if err != nil {
+				return err
+			}
+			if !qr {
+				t.Error("all tiles were made known")
+			}
+			count.left = tiles / 2 // less than a look for each column
+			err = la.NewQR[float64](e).FactorizeInPlace(ctx, a)
+			asked = rt.Prediction().Tasks
+			return err
+		})
+		if !errors.Is(err, context.Canceled) || asked > 0 {
+			t.Errorf("QR %v: %v, with %d tasks", qr, err, asked)
+		}
+	}
+}
+
 // TestErrors: what is wrong with the machine, or with the program, is returned.
 func TestErrors(t *testing.T) {
 	none := func(context.Context, plan.Runtime, *la.Engine) error { return nil }
