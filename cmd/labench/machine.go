@@ -157,6 +157,9 @@ func (a *app) measureDevices(ctx context.Context, o calibrate.Options, all []*cu
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(all, func(x *cuda.Accelerator) bool { _, here := x.Device().(*cuda.Simulated); return here }) {
+		a.warn("A simulated device computes on the cores that workers use. Plans take it for one beside them: they give it tasks that runs do not, and are too fast.")
+	}
 	for i := range found {
 		d := &found[i]
 		fmt.Fprint(a.out, wrapped(fmt.Sprintf("device %s: ", d.Name), fmt.Sprintf("%s for tiles; to it %.1f µs for a copy and %.2f GB/s, back %.1f µs and %.2f GB/s; %.1f µs for a launch",
