@@ -35,6 +35,9 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
 	for i := range c.mt {
 		for j := range c.nt {
+			if p.err != nil {
+				return p.err // there may be billions of tasks
+			}
 			params := first
 			for l := range count(k, c.nb) {
 				// A tile of C that has been begun goes first: its inputs are

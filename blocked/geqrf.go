@@ -51,7 +51,11 @@ func (p *Program[T]) GeqrfSteps(a *Matrix[T], q *Rotations[T], from, to int) err
 	}
 	r := p.rotation(p.operand(a), q)
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
-	priority, task := q.plan.priorities(), 0
+	// Of millions of tasks they take seconds.
+	priority, task := q.plan.priorities(func() bool { return p.job.Err() != nil }), 0
+	if priority == nil && p.err == nil {
+		p.err = p.job.Err()
+	}
 	for k, steps := range q.plan.columns {
 		if p.err != nil || k == to {
 			break

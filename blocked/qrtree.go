@@ -247,8 +247,8 @@ var qrWeights = [...]struct{ factor, update int32 }{
 // priorities returns for each task, in the order of submission, the work on the
 // longest path from it to the end of the graph. Steps of a column come in order,
 // the rotation itself first, and then its application to the columns on the
-// right.
-func (p *qrPlan) priorities() []int32 {
+// right. It returns nil if what ended tells becomes true.
+func (p *qrPlan) priorities(ended func() bool) []int32 {
 	all := make([]int32, p.tasks())
 	// rest is, for each tile, the path from the task next to use it. A task
 	// waits only for the tasks that wrote its tiles before, or that made the
@@ -256,6 +256,9 @@ func (p *qrPlan) priorities() []int32 {
 	rest := make([]int32, p.mt*p.nt)
 	at := len(all)
 	for k := len(p.columns) - 1; k >= 0; k-- {
+		if ended() {
+			return nil
+		}
 		for s := len(p.columns[k]) - 1; s >= 0; s-- {
 			step := p.columns[k][s]
 			w := qrWeights[step.kind]

@@ -137,7 +137,7 @@ func TestPlanShapes(t *testing.T) {
 // depth returns the length of the longest path, in units of nb³/3 flops.
 func (p *qrPlan) depth() int {
 	long := 0
-	for _, w := range p.priorities() {
+	for _, w := range p.priorities(func() bool { return false }) {
 		long = max(long, int(w))
 	}
 	return long
@@ -186,7 +186,7 @@ func TestCriticalPaths(t *testing.T) {
 // for it, by the definition: what reads a tile waits for who wrote it last.
 func TestPriorities(t *testing.T) {
 	plans(func(what string, p *qrPlan) {
-		all := p.priorities()
+		all := p.priorities(func() bool { return false })
 		if len(all) != p.tasks() {
 			t.Fatalf("%s: %d priorities of %d tasks", what, len(all), p.tasks())
 		}

@@ -47,6 +47,9 @@ func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 	oa, oc := p.reads(a), p.operand(c)
 	_, k := dims(a, trans)
 	for i, j := range c.StoredTiles() {
+		if p.err != nil {
+			break // there may be billions of tasks
+		}
 		lo := 0
 		if a.kind == TriLower {
 			lo = max(i, j)

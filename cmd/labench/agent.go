@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -35,6 +37,8 @@ func newAgentCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if attached {
+				// A terminal's Ctrl-C reaches all of its processes. Who has started this one ends it.
+				signal.Ignore(os.Interrupt)
 				ctx = untilInputEnds(ctx)
 			}
 			if memory == 0 {

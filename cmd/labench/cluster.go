@@ -137,7 +137,11 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	for _, u := range agents {
 		width = max(width, len(u.Node))
 	}
-	at := web.Addresses(f.transport)
+	caps := []int64{0}
+	for _, u := range agents {
+		caps = append(caps, u.Memory)
+	}
+	bytes, at := bench.BytesLike(caps...), web.Addresses(f.transport)
 	fmt.Fprintf(a.out, "%-*s  %-21s  workers    memory  jobs\n", width, "agent", "address")
 	for _, u := range agents {
 		if u.Lost {
@@ -145,7 +149,7 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 		}
 		memory := "no cap"
 		if u.Memory > 0 {
-			memory = bench.Bytes(float64(u.Memory))
+			memory = bytes(u.Memory)
 		}
 		fmt.Fprintf(a.out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
 		if u.BelowNodes > 0 {

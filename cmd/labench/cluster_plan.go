@@ -312,13 +312,18 @@ func (x *planned) text(p paint) string {
 		return fmt.Sprintf("%s%-13s%6v%8v%6s"+strings.Repeat("%9s", 4), append([]any{label(first), node}, columns...)...) + "\n"
 	}
 	b.WriteString(p.faint(line("nodes", "and workers", "tiles", "tasks", "work", "at most", "cap", "gets", "sends")))
+	var kept, caps, flows []int64
+	for _, n := range x.Nodes {
+		kept, caps, flows = append(kept, n.Peak), append(caps, n.Memory), append(flows, n.In, n.Out)
+	}
+	most, limit, moved := bench.BytesLike(kept...), bench.BytesLike(caps...), bench.BytesLike(flows...)
 	for _, n := range x.Nodes {
 		name := fmt.Sprintf("%s %d", clip(n.Name, 12-len(fmt.Sprint(n.Workers))), n.Workers)
 		memory := "-"
 		if n.Memory > 0 {
-			memory = shortBytes(n.Memory)
+			memory = limit(n.Memory)
 		}
-		b.WriteString(line("", name, n.Tiles, n.Tasks, fmt.Sprintf("%.0f %%", 100*n.Flops/max(work, 1)), shortBytes(n.Peak), memory, shortBytes(n.In), shortBytes(n.Out)))
+		b.WriteString(line("", name, n.Tiles, n.Tasks, fmt.Sprintf("%.0f %%", 100*n.Flops/max(work, 1)), most(n.Peak), memory, moved(n.In), moved(n.Out)))
 	}
 	say("moved", "at least %s a run: each version of a tile once to each other node that reads it", in(x.Moved))
 	say("driver", "about %s, without any tiles", in(x.Driver))

@@ -24,6 +24,11 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 
 	if len(r.Copies) > 0 {
 		head("copies", fmt.Sprintf("%-12s %10s %10s %10s %10s", "GB/s", "bytes", "in", "out", "both"))
+		var all []float64
+		for _, c := range r.Copies {
+			all = append(all, c.In, c.Out, c.Both)
+		}
+		figure := ratesOf(all...)
 		for _, c := range r.Copies {
 			fmt.Fprintf(&b, "%s%-12s %10s %10s %10s %10s\n", label(""), c.Memory, bench.Bytes(float64(c.Bytes)), figure(c.In), figure(c.Out), figure(c.Both))
 		}
@@ -33,12 +38,22 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 	}
 	if len(r.Tiles) > 0 {
 		head("tiles", fmt.Sprintf("%-12s %6s %12s %12s %8s %8s", "GFLOP/s", "nb", "tiles", "library", "ratio", "apart"))
+		var all, apart []float64
 		for _, t := range r.Tiles {
-			fmt.Fprintf(&b, "%s%-12s %6d %12s %12s %8s %8s\n", label(""), t.Op+"/"+t.Type, t.NB, figure(t.GFLOPS), figure(t.Library), ratio(t.Ratio), figure(t.Apart))
+			all, apart = append(all, t.GFLOPS, t.Library), append(apart, t.Apart)
+		}
+		figure, launched := ratesOf(all...), ratesOf(apart...)
+		for _, t := range r.Tiles {
+			fmt.Fprintf(&b, "%s%-12s %6d %12s %12s %8s %8s\n", label(""), t.Op+"/"+t.Type, t.NB, figure(t.GFLOPS), figure(t.Library), ratio(t.Ratio), launched(t.Apart))
 		}
 	}
 	if len(r.Whole) > 0 {
 		head("whole", fmt.Sprintf("%-12s %6s %5s %7s %7s %7s %9s %8s", "GFLOP/s", "n", "nb", "CPU", "GPU", "both", "resident", "library"))
+		var all []float64
+		for _, w := range r.Whole {
+			all = append(all, w.CPU.GFLOPS, w.GPU.GFLOPS, w.Both.GFLOPS, w.Resident, w.Library)
+		}
+		figure := ratesOf(all...)
 		for _, w := range r.Whole {
 			fmt.Fprintf(&b, "%s%-12s %6d %5s %7s %7s %7s %9s %8s\n", label(""), clip(w.Op+"/"+w.Type, 12), w.N, order(max(w.GPU.NB, w.Both.NB)),
 				figure(w.CPU.GFLOPS), figure(w.GPU.GFLOPS), figure(w.Both.GFLOPS), figure(w.Resident), figure(w.Library))
@@ -67,13 +82,16 @@ func gpuReport(r *gpucheck.Report, p paint) string {
 	return b.String()
 }
 
-// figure returns a rate in at most eight columns, a dash for what was not
-// measured.
-func figure(x float64) string {
-	if x == 0 {
-		return "–"
+// ratesOf returns what formats rates of one table alike, in at most eight columns, with a dash for
+// what was not measured.
+func ratesOf(all ...float64) func(float64) string {
+	rate := decimals(all...)
+	return func(x float64) string {
+		if x == 0 {
+			return "–"
+		}
+		return rate(x)
 	}
-	return gflops(x)
 }
 
 // order returns an order, a dash for none.

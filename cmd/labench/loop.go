@@ -316,13 +316,17 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 		line.clear()
 		a.printLoopHead(paint, &doc)
 	}
+	var times func(float64) string
 	watch := quiet.Start()
 	rows, err := loopapps.Sweep(ctx, rt, p, cases, f.repeat, func(done, of int) { line.set("%d/%d runs …", done, of) }, func(r *loopapps.Row) {
 		row := newLoopRow(kind, r)
 		doc.Plans = append(doc.Plans, row)
 		if !f.json {
 			line.clear()
-			a.printLoopRow(paint, &row)
+			if times == nil { // the others take as long, more or less
+				times = durations(10 * row.Best)
+			}
+			a.printLoopRow(paint, &row, times)
 		}
 	})
 	if err != nil {
@@ -391,16 +395,16 @@ func (a *app) printLoopHead(p paint, d *loopDocument) {
 	fprintWrapped(a.out, label("machine"), machineLine(topo.Detect()))
 	fprintWrapped(a.out, label("data"), fmt.Sprintf("%s, %s", d.Data, bench.Bytes(float64(d.Bytes))))
 	fprintWrapped(a.out, label("run"), fmt.Sprintf("%s, %s of each plan, in turns", count(d.Workers, "worker"), count(d.Repeat, "run")))
-	fmt.Fprintln(a.out, p.faint(fmt.Sprintf("%-7s%-15s%-8s%10s%10s%11s%9s%8s", "scheme", "queues", "victims", "best", "median", "imbalance", "chunks", "steals")))
+	fmt.Fprintln(a.out, p.faint(fmt.Sprintf("%-7s%-15s%-8s%11s%12s%11s%9s%7s", "scheme", "queues", "victims", "best", "median", "imbalance", "chunks", "steals")))
 }
 
 // printLoopRow prints a row of the table.
-func (a *app) printLoopRow(p paint, r *loopRow) {
+func (a *app) printLoopRow(p paint, r *loopRow, times func(float64) string) {
 	imbalance := fmt.Sprintf("%.1f %%", 100*r.Imbalance)
 	if r.Scheme == "" {
 		imbalance = "" // nobody notes which worker has which task
 	}
-	fmt.Fprintf(a.out, "%-7s%-15s%-8s%s%10s%11s%9d%8d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.bold(fmt.Sprintf("%10s", timeOf(r.Best, 4))), timeOf(r.Median, 4), imbalance, r.Chunks, r.Steals)
+	fmt.Fprintf(a.out, "%-7s%-15s%-8s%s%12s%11s%9d%7d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.bold(fmt.Sprintf("%11s", times(r.Best))), times(r.Median), imbalance, r.Chunks, r.Steals)
 }
 
 // explainAuto returns what Auto has learned, if it was among the plans.

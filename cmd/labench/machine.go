@@ -112,22 +112,25 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 			err = errors.Join(err, x.Close())
 		}
 	}()
+	line := newStatus(a.err)
+	defer line.clear()
+	watch := quiet.Start()
 	var agents *calibrate.Agents
 	if f.cluster.asked() {
-		if agents, err = a.measureLinks(ctx, f); err != nil {
+		if agents, err = a.measureLinks(ctx, f, line); err != nil {
 			return err
 		}
 	}
-	line := newStatus(a.err)
-	defer line.clear()
-	o.Progress = func(done, total int) { line.set("%d/%d", done, total) }
-	watch := quiet.Start()
+	o.Progress = func(done, total int) { line.set("operations on tiles: %d of %d", done, total) }
+	line.set("operations on tiles")
 	m, err := calibrate.Here(ctx, o)
 	if err != nil {
 		return err
 	}
-	line.clear()
-	if m.Kinds[0].Devices, err = a.measureDevices(ctx, o, devices); err != nil {
+	if len(devices) > 0 {
+		line.set("devices")
+	}
+	if m.Kinds[0].Devices, err = a.measureDevices(ctx, o, devices, line); err != nil {
 		return err
 	}
 	if l, ok := watch.Stop(); ok && l.Disturbs(m.Kinds[0].Cores) {
@@ -135,9 +138,11 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		m.Source += ", " + l.String() + " meanwhile"
 	}
 	if agents != nil {
+		line.set("what messages cost, by plans in virtual time")
 		if err := calibrate.Cluster(ctx, m, *agents); err != nil {
 			return err
 		}
+		line.clear()
 		w := &m.Network
 		fmt.Fprint(a.out, wrapped("", fmt.Sprintf("while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most",
 			1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)))
@@ -146,10 +151,14 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 }
 
 // measureDevices measures accelerators, and prints what their links are like.
-func (a *app) measureDevices(ctx context.Context, o calibrate.Options, all []*cuda.Accelerator) ([]sim.Device, error) {
+func (a *app) measureDevices(ctx context.Context, o calibrate.Options, all []*cuda.Accelerator, line *status) ([]sim.Device, error) {
 	found, err := calibrate.Devices(ctx, o, all)
+	line.clear()
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(all, func(x *cuda.Accelerator) bool { _, here := x.Device().(*cuda.Simulated); return here }) {
+		a.warn("A simulated device computes on the cores that workers use. Plans take it for one beside them: they give it tasks that runs do not, and are too fast.")
 	}
 	for i := range found {
 		d := &found[i]
@@ -160,7 +169,7 @@ func (a *app) measureDevices(ctx context.Context, o calibrate.Options, all []*cu
 }
 
 // measureLinks measures the links between the nodes of a cluster, and prints them.
-func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.Agents, err error) {
+func (a *app) measureLinks(ctx context.Context, f *machineFlags, line *status) (x *calibrate.Agents, err error) {
 	c := &f.cluster
 	c.distributed, c.stay, c.copies.Copies = true, true, cluster.Copies{Off: true}
 	d, end, err := c.drive(ctx, a, f.workers, nil, dispatch.Priority, false)
@@ -186,9 +195,11 @@ func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.A
 			}
 		}
 	}
+	line.set("links between %d nodes", len(names))
 	if x.Links, err = calibrate.Links(ctx, d, names, f.each); err != nil {
 		return nil, err
 	}
+	line.clear()
 	slowest, fastest, unsteady := math.Inf(1), 0.0, false
 	for _, l := range x.Links {
 		fmt.Fprintf(a.out, "%s to %s: latency %.1f µs (best %.1f), %.2f GB/s (best %.2f)\n", l.From, l.To,
@@ -196,9 +207,12 @@ func (a *app) measureLinks(ctx context.Context, f *machineFlags) (x *calibrate.A
 		slowest, fastest = min(slowest, l.Bandwidth.Median), max(fastest, l.Bandwidth.Median)
 		unsteady = unsteady || l.Latency.Median > 3*l.Latency.Best || l.Bandwidth.Best > 3*l.Bandwidth.Median
 	}
-	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, x.Together, f.each); err != nil {
+	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, x.Together, f.each, func(done, total int) {
+		line.set("nodes that compute, and what messages take of them: %d of %d", done, total)
+	}); err != nil {
 		return nil, err
 	}
+	line.clear()
 	if unsteady {
 		a.warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
 	}

@@ -288,6 +288,7 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	line := newStatus(a.err)
 	defer line.clear()
 	var done []trial
+	var table forecastTable
 	failed := &sweepError{total: len(all)}
 	for i, w := range all {
 		line.set("%d/%d", i+1, len(all))
@@ -310,16 +311,17 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 			_, err = io.WriteString(a.out, forecastText(newPaint(a.out), m, &x))
 		default:
 			if len(done) == 1 {
+				table = newForecastTable(&x, all)
 				fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead))
 			}
-			_, err = io.WriteString(a.out, forecastRow(&x))
+			_, err = io.WriteString(a.out, table.row(&x))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(done) > 1 && !f.json {
-		io.WriteString(a.out, fastest(newPaint(a.out), done))
+		io.WriteString(a.out, table.fastest(newPaint(a.out), done))
 	}
 	if err := f.write(m, done); err != nil {
 		return err

@@ -170,6 +170,7 @@ func (a *app) searches(ctx context.Context, f *forecastFlags, base bench.Spec, m
 	line := newStatus(a.err)
 	defer line.clear()
 	var done []trial
+	var table forecastTable
 	s.try = func(w wish) (x bench.Prediction, err error) {
 		line.set("%d tried", len(done))
 		defer line.clear()
@@ -184,9 +185,10 @@ func (a *app) searches(ctx context.Context, f *forecastFlags, base bench.Spec, m
 		case f.json:
 			err = a.object(x)
 		case len(done) == 1:
-			_, err = fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead), forecastRow(&x))
+			table = newForecastTable(&x, all)
+			_, err = fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead), table.row(&x))
 		default:
-			_, err = io.WriteString(a.out, forecastRow(&x))
+			_, err = io.WriteString(a.out, table.row(&x))
 		}
 		if err != nil {
 			s.err = err
@@ -197,15 +199,15 @@ func (a *app) searches(ctx context.Context, f *forecastFlags, base bench.Spec, m
 		return nil, err
 	}
 	if !f.json {
-		_, err = io.WriteString(a.out, bestText(newPaint(a.out), s, from, done))
+		_, err = io.WriteString(a.out, bestText(newPaint(a.out), &table, s, from, done))
 	}
 	return done, err
 }
 
 // bestText says what is the best, and what it has beaten.
-func bestText(p paint, s *search, from wish, done []trial) string {
+func bestText(p paint, t *forecastTable, s *search, from wish, done []trial) string {
 	var b strings.Builder
-	b.WriteString("\nbest\n" + p.good(forecastRow(&s.best)))
+	b.WriteString("\nbest\n" + p.good(t.row(&s.best)))
 	slower := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*(x/s.best.Seconds-1)) }
 	if what := "where it began"; s.is != from {
 		if from.nb == 0 && from.rows == 0 && from.sched == "" {

@@ -3,26 +3,44 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
-// forecastHead is the head of the table of labench plan, and forecastRow a line of it.
-const forecastHead = "      n    nb  nodes   grid workers sched          time  GFLOP/s  busy     moved\n"
+// forecastHead is the head of the table of labench plan.
+const forecastHead = "      n   nb nodes   grid workers sched           time  GFLOP/s  busy      moved\n"
 
-func forecastRow(x *bench.Prediction) string {
+// forecastTable formats the columns of that table. Lines are printed before those that follow are
+// known: units suit the first one, and the largest problem.
+type forecastTable struct {
+	time, rate func(float64) string
+	moved      func(int64) string
+}
+
+func newForecastTable(first *bench.Prediction, all []wish) forecastTable {
+	n := 0
+	for _, w := range all {
+		n = max(n, w.n)
+	}
+	more := math.Pow(float64(n)/float64(max(first.N, 1)), 3)
+	return forecastTable{durations(first.Seconds, 4*more*first.Seconds), decimals(first.GFLOPS), bench.BytesLike(8*int64(n)*int64(n), int64(n)*int64(n)/8)}
+}
+
+// row returns a line of the table.
+func (t *forecastTable) row(x *bench.Prediction) string {
 	grid, moved := "-", "-"
 	if x.Rows > 0 {
-		grid, moved = fmt.Sprintf("%d×%d", x.Rows, x.Count/x.Rows), shortBytes(x.Moved)
+		grid, moved = fmt.Sprintf("%d×%d", x.Rows, x.Count/x.Rows), t.moved(x.Moved)
 	}
-	return fmt.Sprintf("%7d%6d%7d%7s%8d %-9s %s%9s%5.0f%%%10s\n", x.N, x.NB, x.Count, grid, x.Workers, clip(x.Sched, 9),
-		fmt.Sprintf("%9s", brief(inSeconds(x.Seconds))), gflops(x.GFLOPS), 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1))), moved)
+	return fmt.Sprintf("%7d%5d%6d%7s%8d %-8s%12s%9s%5.0f%%%11s\n", x.N, x.NB, x.Count, grid, x.Workers, clip(x.Sched, 8),
+		t.time(x.Seconds), t.rate(x.GFLOPS), 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1))), moved)
 }
 
 // fastest lists for each size the fastest of several combinations.
-func fastest(p paint, all []trial) string {
+func (t *forecastTable) fastest(p paint, all []trial) string {
 	var order []int
 	best, count := map[int]*bench.Prediction{}, map[int]int{}
 	for i := range all {
@@ -37,7 +55,7 @@ func fastest(p paint, all []trial) string {
 	text := ""
 	for _, n := range order {
 		if count[n] > 1 {
-			text += p.good(forecastRow(best[n]))
+			text += p.good(t.row(best[n]))
 		}
 	}
 	if text != "" {
@@ -109,6 +127,11 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 	say("memory", "%s on the node that has the most", in(x.Memory))
 	b.WriteString(p.faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s\n", label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends")))
 	const most = 16 // nodes that are listed
+	var peak, moved []int64
+	for _, n := range x.Nodes {
+		peak, moved = append(peak, n.Peak), append(moved, n.In, n.Out)
+	}
+	kept, flows := bench.BytesLike(peak...), bench.BytesLike(moved...)
 	for i, n := range x.Nodes {
 		if i == most {
 			say("", "and %d more (--json lists them)", len(x.Nodes)-most)
@@ -119,7 +142,7 @@ func forecastText(p paint, m *sim.Machine, x *bench.Prediction) string {
 			name = "driver"
 		}
 		own := max(n.Busy+n.Starving+n.Throttled+n.Driver+n.Idle, 1e-300)
-		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s\n", label(""), name, n.Tasks, 100*n.Busy/own, 100*n.Starving/own, shortBytes(n.Peak), shortBytes(n.In), shortBytes(n.Out))
+		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s\n", label(""), name, n.Tasks, 100*n.Busy/own, 100*n.Starving/own, kept(n.Peak), flows(n.In), flows(n.Out))
 	}
 	return b.String()
 }

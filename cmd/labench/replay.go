@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -276,6 +277,11 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 		_, err = io.WriteString(a.out, replayHead(newPaint(a.out), r, &measured, &asIs, several))
 	}
 	var done []replayed
+	values := int64(0)
+	for i := range r.Program.Data {
+		values += r.Program.Data[i].Bytes
+	}
+	times, moved := durations(10*asIs.Seconds), bench.BytesLike(max(values, 1<<20))
 	for _, o := range all {
 		if err != nil {
 			return err
@@ -288,7 +294,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 		if f.json {
 			err = a.object(x)
 		} else {
-			_, err = io.WriteString(a.out, replayRow(&x, several))
+			_, err = io.WriteString(a.out, replayRow(&x, several, times, moved))
 		}
 		if err != nil {
 			return err
@@ -344,25 +350,25 @@ func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed, severa
 		brief(inSeconds(r.Seconds)), brief(inSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
 	say("path", "the longest chain has %s, one after the other: no number of workers takes less", count(asIs.Steps, "task"))
 	b.WriteByte('\n')
-	head := "sched      workers  speed       time   ratio   idle"
+	head := "sched      workers  speed         time   ratio   idle"
 	if several {
-		head += "  nodes  Gbit/s     moved"
+		head += "  nodes  Gbit/s       moved"
 	} else {
-		head += "       path"
+		head += "         path"
 	}
 	b.WriteString(p.faint(head + "\n"))
 	return b.String()
 }
 
 // replayRow is a line of the table: with nodes and links if there are several nodes in it, or
-// else with the critical path.
-func replayRow(x *replayed, several bool) string {
-	row := fmt.Sprintf("%-9s%9d%7g  %9s%8.3f%6.0f%%", clip(x.Sched, 9), x.Workers, x.Speed, brief(inSeconds(x.Seconds)), x.Ratio, 100*x.Idle)
+// else with the critical path. Times and moved bytes are written as those of all lines.
+func replayRow(x *replayed, several bool, times func(float64) string, moved func(int64) string) string {
+	row := fmt.Sprintf("%-9s%9d%7g%13s%8.3f%6.0f%%", clip(x.Sched, 9), x.Workers, x.Speed, times(x.Seconds), x.Ratio, 100*x.Idle)
 	switch {
 	case !several:
-		return row + fmt.Sprintf("  %9s\n", brief(inSeconds(x.Path)))
+		return row + fmt.Sprintf("%13s\n", times(x.Path))
 	case x.Nodes == 1:
-		return row + fmt.Sprintf("%7d%8s%10s\n", x.Nodes, "-", "-")
+		return row + fmt.Sprintf("%7d%8s%12s\n", x.Nodes, "-", "-")
 	}
-	return row + fmt.Sprintf("%7d%8g%10s\n", x.Nodes, x.Link, shortBytes(x.Moved))
+	return row + fmt.Sprintf("%7d%8g%12s\n", x.Nodes, x.Link, moved(x.Moved))
 }

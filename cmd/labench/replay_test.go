@@ -50,13 +50,13 @@ func TestReplay(t *testing.T) {
 		t.Error(out)
 	}
 	_, table, _ := strings.Cut(out, "\n\n")
-	const want = `sched      workers  speed       time   ratio   idle       path
-fifo             1      1     6.00 s   1.500     0%     3.00 s
-fifo             1      2     3.00 s   0.750     0%     1.50 s
-fifo             2      1     4.00 s   1.000    25%     3.00 s
-fifo             2      2     2.00 s   0.500    25%     1.50 s
-fifo             4      1     3.00 s   0.750    50%     3.00 s
-fifo             4      2     1.50 s   0.375    50%     1.50 s
+	const want = `sched      workers  speed         time   ratio   idle         path
+fifo             1      1      6.000 s   1.500     0%      3.000 s
+fifo             1      2      3.000 s   0.750     0%      1.500 s
+fifo             2      1      4.000 s   1.000    25%      3.000 s
+fifo             2      2      2.000 s   0.500    25%      1.500 s
+fifo             4      1      3.000 s   0.750    50%      3.000 s
+fifo             4      2      1.500 s   0.375    50%      1.500 s
 `
 	if !strings.HasPrefix(table, want) || strings.Count(table, "\n") != 13 || strings.Count(table, "\nsteal ") != 6 {
 		t.Errorf("%s\nwant\n%s", table, want)
@@ -92,10 +92,10 @@ func TestReplayNodes(t *testing.T) {
 	}
 	narrow(t, "replay", out)
 	_, rows, _ := strings.Cut(out, "\n\n")
-	const want = `sched      workers  speed       time   ratio   idle  nodes  Gbit/s     moved
-fifo             1      1     6.00 s   1.500     0%      1       -         -
-fifo             1      1     4.00 s   1.000    25%      2      10       0 B
-fifo             1      1     4.00 s   1.000    25%      2     100       0 B
+	const want = `sched      workers  speed         time   ratio   idle  nodes  Gbit/s       moved
+fifo             1      1      6.000 s   1.500     0%      1       -           -
+fifo             1      1      4.000 s   1.000    25%      2      10     0.0 MiB
+fifo             1      1      4.000 s   1.000    25%      2     100     0.0 MiB
 `
 	if rows != want {
 		t.Errorf("%s\nwant\n%s", rows, want)

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/tomltext"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -40,7 +41,7 @@ func parseResources(text string) (all []exec.Resource, err error) {
 			versions.Target
 		}
 	}
-	if err := strict(text, &content, "count, kind, arch, processor, features, units, memory and ops"); err != nil {
+	if err := tomltext.Decode(text, &content); err != nil {
 		return nil, err
 	}
 	if len(content.Workers) == 0 {

@@ -40,7 +40,7 @@ func (t *tuned) report(p paint) string {
 				}
 				return text
 			}
-			sizes, rates, bars = sizes+cell(size), rates+cell(rate(q.Best())), bars+cell(bar(q.Best()/top))
+			sizes, rates, bars = sizes+cell(size), rates+cell(rate(q.Best(), top)), bars+cell(bar(q.Best()/top))
 		}
 		fmt.Fprintf(b, "%s\n%s\n%s\n", sizes, rates, bars)
 	}
@@ -61,9 +61,9 @@ func span(d time.Duration) string {
 }
 
 // rate returns a rate, in flop/s, as GFLOP/s in at most 5 columns below 100
-// TFLOP/s.
-func rate(r float64) string {
-	if r >= 999.95e9 {
+// TFLOP/s, with as many decimals as those of a table whose largest is top.
+func rate(r, top float64) string {
+	if top >= 999.95e9 {
 		return fmt.Sprintf("%.0f", r/1e9)
 	}
 	return fmt.Sprintf("%.1f", r/1e9)

@@ -6,13 +6,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
+	"github.com/tessera-la/tessera/internal/tomltext"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
@@ -124,7 +123,7 @@ func readNodes(path string) (*nodesFile, error) {
 // parseNodes reads the text of a file that lists nodes.
 func parseNodes(text string) (*nodesFile, error) {
 	var f nodesFile
-	if err := strict(text, &f, "certs, timeout, idle, distributed, agents, name, listen, address, link and [[node]], which has address, name, parent, speed, workers, memory and gflops"); err != nil {
+	if err := tomltext.Decode(text, &f); err != nil {
 		return nil, err
 	}
 	if len(f.Node) == 0 {
@@ -273,41 +272,4 @@ func (f *nodeFlags) inFile(parent *string, given func(flag string) bool) error {
 		f.peers = append(f.peers, n.Address)
 	}
 	return nil
-}
-
-// strict decodes TOML and refuses keys that there are not, with their line.
-func strict(text string, into any, known string) error {
-	meta, err := toml.Decode(text, into)
-	if err != nil {
-		return err
-	}
-	unknown := meta.Undecoded()
-	if len(unknown) == 0 {
-		return nil
-	}
-	where := ""
-	if n := lineOf(text, unknown[0]); n > 0 {
-		where = fmt.Sprintf("line %d: ", n)
-	}
-	return fmt.Errorf("%sunknown key %s; known are %s", where, unknown[0], known)
-}
-
-// lineOf returns the line in which a key stands, 0 if it is in no plain place.
-func lineOf(text string, key toml.Key) int {
-	table := ""
-	header := regexp.MustCompile(`^\s*\[+\s*([^\]]*?)\s*\]+`)
-	pair := regexp.MustCompile(`^\s*["']?([A-Za-z0-9_.-]+)["']?\s*=`)
-	for i, line := range strings.Split(text, "\n") {
-		at := ""
-		if m := header.FindStringSubmatch(line); m != nil {
-			table = m[1]
-			at = table
-		} else if m := pair.FindStringSubmatch(line); m != nil {
-			at = strings.TrimPrefix(table+"."+m[1], ".")
-		}
-		if at == key.String() {
-			return i + 1
-		}
-	}
-	return 0
 }

@@ -173,6 +173,11 @@ func (x *nodesAccount) table(b *strings.Builder, p paint) {
 		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{label(first), clip(node, 15)}, columns...)...) + "\n"
 	}
 	b.WriteString(p.faint(line("nodes", "and workers", "tasks", "in tasks", "waiting", "in", "out", "at most")))
+	var kept, flows []int64
+	for _, n := range x.result.Nodes {
+		kept, flows = append(kept, n.Peak), append(flows, n.In, n.Out)
+	}
+	most, moved := bench.BytesLike(kept...), bench.BytesLike(flows...)
 	for _, n := range x.result.Nodes {
 		sum := 0
 		for _, k := range n.Tasks {
@@ -182,7 +187,7 @@ func (x *nodesAccount) table(b *strings.Builder, p paint) {
 		if n.Lost {
 			name = "lost: " + n.Name
 		}
-		b.WriteString(line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), shortBytes(n.In), shortBytes(n.Out), shortBytes(n.Peak)))
+		b.WriteString(line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), moved(n.In), moved(n.Out), most(n.Peak)))
 	}
 }
 

@@ -168,7 +168,11 @@ func (s *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
 	if s.closed {
 		return nil, exec.ErrClosed
 	}
-	for _, v := range values {
+	const some = 1 << 10 // what is kept between two looks at the context
+	for i, v := range values {
+		if i%some == 0 && s.over() {
+			return nil, s.err
+		}
 		s.program.Keep(v)
 	}
 	return &kept{s.drive, values}, nil
@@ -194,6 +198,9 @@ func (k *kept) Locate(values []versions.Shaped) []int {
 
 // Release implements [exec.Kept].
 func (k *kept) Release() {
+	if k.s.over() {
+		return // nobody has it any more
+	}
 	for _, v := range k.values {
 		k.s.program.Release(v)
 	}

@@ -232,7 +232,7 @@ func (m *Machine) Validate() error {
 	for i := range m.Kinds {
 		k := &m.Kinds[i]
 		name := fmt.Sprintf("kind %q", k.Name)
-		check(k.Name != "", "kind %d has no name", i)
+		check(k.Name != "", "kind %d has no name", i+1)
 		check(!slices.ContainsFunc(m.Kinds[:i], func(x Kind) bool { return x.Name == k.Name }), "%s is there twice", name)
 		check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && max(k.Sockets, k.Cores) <= 1<<14 && k.cores() <= 1<<14 && k.Tasks() <= 1<<14, "%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name, k.Sockets, k.Cores, k.Workers, 1<<14)
 		check(k.Threads >= 0 && k.Threads <= 1<<14 && k.Waits >= 0 && k.Waits <= 1, "%s: threads is %d and waits %g, want 0 to %d and 0 to 1", name, k.Threads, k.Waits, 1<<14)
@@ -262,7 +262,7 @@ func (m *Machine) Validate() error {
 			above[g.Name] = g.Count
 		}
 		k := m.kind(g.Kind)
-		check(k != nil, "nodes of kind %q, which there is not", g.Kind)
+		check(k != nil, "nodes of kind %q, and the kinds are %s", g.Kind, m.kinds())
 		check(g.Count >= 1 && g.Count <= mostNodes, "%d nodes of kind %q, want 1 to %d", g.Count, g.Kind, mostNodes)
 		if total += min(max(g.Count, 0), 2*mostNodes); k != nil {
 			workers += min(max(g.Count, 0), 2*mostNodes) * min(k.Tasks(), mostWorkers)
@@ -288,11 +288,12 @@ func (m *Machine) Validate() error {
 func (m *Machine) checkFailures(nodes int, check func(ok bool, format string, args ...any)) {
 	there := map[int]float64{} // since when, by node
 	for i, f := range m.Failures {
-		check(f.Node != 0, "failure %d: node 0 is the driver, with which everything is lost", i)
-		check(f.Node >= 0 && f.Node < max(nodes, 1), "failure %d: there is no node %d", i, f.Node)
-		check(sound(f.At, f.Back) && (f.Back == 0 || f.Back > f.At), "failure %d: at is %g and back %g, want at least 0, and back later", i, f.At, f.Back)
+		n := i + 1
+		check(f.Node != 0, "failure %d: node 0 is the driver, with which everything is lost", n)
+		check(f.Node >= 0 && f.Node < max(nodes, 1), "failure %d: there is no node %d; nodes are 0 to %d", n, f.Node, nodes-1)
+		check(sound(f.At, f.Back) && (f.Back == 0 || f.Back > f.At), "failure %d: at is %g and back %g, want at least 0, and back later", n, f.At, f.Back)
 		since, again := there[f.Node]
-		check(!again || since > 0 && f.At > since, "failure %d: node %d is not there at %g s", i, f.Node, f.At)
+		check(!again || since > 0 && f.At > since, "failure %d: node %d is lost at %g s, and is not there then", n, f.Node, f.At)
 		there[f.Node] = f.Back
 	}
 	check(m.Failures == nil || !slices.ContainsFunc(m.Nodes, func(g Nodes) bool {
@@ -331,6 +332,20 @@ func (d *Device) check(kind string, check func(ok bool, format string, args ...a
 	for n := range d.Speeds {
 		d.Speeds[n].check(name, check)
 	}
+}
+
+// kinds returns the names of kinds, for a message.
+func (m *Machine) kinds() string {
+	const most = 8
+	var names []string
+	for i := range m.Kinds {
+		if i == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprintf("%q", m.Kinds[i].Name))
+	}
+	return strings.Join(names, ", ")
 }
 
 // kind returns the kind that is called so, nil if there is none.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,9 @@ import (
 
 // Options configures a [Runtime] or a [Cluster].
 type Options struct {
+	// Context, if not nil, ends the runtime: also while values are made known to nodes, which of
+	// millions takes seconds, and no job is there whose own context could.
+	Context context.Context
 	// Machine is what there is. It must not be changed meanwhile.
 	Machine *Machine
 	// Policy decides which ready task a worker takes next, as exec.Options has it, and
@@ -172,6 +176,14 @@ func (s *world) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
+}
+
+// over reports whether nothing more makes sense, or is wanted.
+func (s *world) over() bool {
+	if c := s.opt.Context; c != nil && c.Err() != nil {
+		s.fail(context.Cause(c))
+	}
+	return s.err != nil
 }
 
 // until has everything happen that does up to a time.

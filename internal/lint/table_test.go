@@ -123,7 +123,7 @@ func table() []entry {
 			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/cluster", "versions"},
 		},
 		// toml for the files. Programs that describe machines themselves do not import it.
-		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim"}, third: []string{"github.com/BurntSushi/toml"}},
+		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim", "internal/tomltext"}, third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "exec/sim/runfile", tessera: []string{"exec/sim", "exec/dispatch"}},
 		{pkg: "transport", tessera: []string{"versions"}},
 		{pkg: "transport/web/certs"},
@@ -145,6 +145,7 @@ func table() []entry {
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
 		{pkg: "internal/matgen"},
+		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "internal/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
 		// gonum's dot product. Programs make cascades of it.
 		{pkg: "internal/svm", third: []string{"gonum.org/v1/gonum/floats"}},

@@ -28,6 +28,7 @@ func Run(ctx context.Context, opt sim.Options, nb int, program func(ctx context.
 	if err := opt.Machine.Validate(); err != nil {
 		return nil, err
 	}
+	opt.Context = ctx
 	if opt.NewPolicy == nil {
 		opt.Policy = opt.Machine.Scheduling(opt.Policy)
 	}

@@ -10,7 +10,10 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/plan"
 	"gonum.org/v1/gonum/blas"
@@ -66,6 +69,69 @@ func TestNodes(t *testing.T) {
 	all, last := run(false), run(true)
 	if all.Tasks-last.Tasks != 55 || all.Seconds <= last.Seconds || len(all.Nodes) != 3 {
 		t.Errorf("%+v\n%+v", all, last)
+	}
+}
+
+// countdown is a context that ends while something is done: after its Err was asked so often.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// submits is a job that counts what is submitted.
+type submits struct {
+	exec.Job
+	count int
+}
+
+func (j *submits) Submit(s *graph.Spec) (graph.TaskID, error) {
+	j.count++
+	return j.Job.Submit(s)
+}
+
+// TestSetUp: the end of the context ends a program also where it has no job, while nodes are told of
+// tiles, and before a factorization has submitted its first task.
+func TestSetUp(t *testing.T) {
+	m := &sim.Machine{Kinds: []sim.Kind{{Name: "x", Cores: 1, Rate: 1e9}}, Nodes: []sim.Nodes{{Kind: "x", Count: 2}}, Network: sim.Network{Bandwidth: 1e9}}
+	const tiles = 128
+	ctx := &countdown{t.Context(), 4}
+	_, err := plan.Run(ctx, sim.Options{Machine: m}, 1, func(_ context.Context, rt plan.Runtime, _ *la.Engine) error {
+		_, err := blocked.Distributed[float64](rt.(exec.Keeper), blocked.Full, tiles, tiles, 1)
+		if err == nil {
+			t.Error("all tiles were made known")
+		}
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	ctx.left = 1 << 10 // enough for the tiles
+	_, err = plan.Run(ctx, sim.Options{Machine: m}, 1, func(ctx context.Context, rt plan.Runtime, _ *la.Engine) error {
+		a, err := blocked.Distributed[float64](rt.(exec.Keeper), blocked.Full, tiles, tiles, 1)
+		if err != nil {
+			return err
+		}
+		q, err := blocked.RotationsFor(a, blocked.RotationOptions{})
+		if err != nil {
+			return err
+		}
+		job := &submits{Job: rt.NewJob(ctx)}
+		ctx.(*countdown).left = tiles / 2 // fewer than there are columns
+		err = blocked.NewProgram(job, kernels.For[float64](builtin.NewTable())).Geqrf(a, q)
+		if job.count > 0 {
+			t.Errorf("%d tasks were submitted", job.count)
+		}
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/tomltext"
 )
 
 // FileError says what is wrong with a machine file.
@@ -49,23 +50,19 @@ func Read(file string) (*sim.Machine, error) {
 // Parse is [Read] of what a file of that name holds.
 func Parse(file string, data []byte) (*sim.Machine, error) {
 	m := &sim.Machine{}
-	meta, err := toml.Decode(string(data), m)
-	if err != nil {
-		e := &FileError{file, 0, strings.TrimPrefix(err.Error(), "toml: ")}
-		if at := (toml.ParseError{}); errors.As(err, &at) {
-			e.Line, e.Reason = at.Position.Line, at.Message
+	if err := tomltext.Decode(string(data), m); err != nil {
+		e := &FileError{file, 0, err.Error()}
+		if at := (*tomltext.Error)(nil); errors.As(err, &at) {
+			e.Line, e.Reason = at.Line, at.Reason
 		}
 		return nil, e
 	}
-	if un := meta.Undecoded(); len(un) > 0 {
-		var names []string
-		for _, k := range un {
-			names = append(names, k.String())
-		}
-		return nil, &FileError{file, 0, "unknown: " + strings.Join(names, ", ")}
-	}
 	if err := m.Validate(); err != nil {
-		return nil, &FileError{file, 0, err.Error()}
+		e := &FileError{file, 0, err.Error()}
+		if bad := (*sim.MachineError)(nil); errors.As(err, &bad) {
+			e.Reason = strings.Join(bad.Problems, "; ")
+		}
+		return nil, e
 	}
 	return m, nil
 }

@@ -34,9 +34,10 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{"cores = 4", "cores = 0", "cores 0"},
-		{"cores = 4", "cors = 4", "unknown: kind.cors"},
+		{"cores = 4", "cors = 4", "x:4: unknown key kind.cors; known are name, sockets, cores, "},
+		{"cores = 4", "cores = 4.5", "x:4: kind.cores is a number with a point or an exponent, want a whole number"},
 		{"cores = 4", "cores = ", "x:4"},
-		{"[[64,", "[[64.5,", "whole number"},
+		{"[[64,", "[[64.5,", "x:8: kind.speed.points: the size of a point is 64.5, want a whole number"},
 		{"2e-5]]", "2e-5, 1, 1]]", "a point is a list"},
 		{"2e-5]]", "0]]", "want all more than 0"},
 		{"kind = \"x\"", "kind = \"y\"", "nodes of kind \"y\""},

@@ -133,15 +133,15 @@ func (p *distributed[T]) calibrate(nb int) {
 
 // matrix returns a distributed matrix in a layout that gives each node work by its speed.
 func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix[T] {
+	if p.err != nil {
+		return nil // of the other matrices it says the same
+	}
 	tiles := math.Ceil(float64(m)/float64(nb)) * math.Ceil(float64(n)/float64(nb))
 	if kind != blocked.Full {
 		tiles /= 2
 	}
 	p.tiles += tiles
-	if err := fitsDriver(p.tiles); err != nil {
-		if p.err == nil { // of the other matrices it says the same
-			p.err = err
-		}
+	if p.err = fitsDriver(p.tiles); p.err != nil {
 		return nil
 	}
 	a, err := blocked.Distributed[T](p.s.Runtime, kind, m, n, nb)

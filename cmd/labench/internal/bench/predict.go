@@ -85,7 +85,7 @@ func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction
 	if s.Type == "f32" {
 		run = predict[float32]
 	}
-	opt.Setup = true // matrices are made before that
+	opt.Context, opt.Setup = ctx, true // matrices are made before that
 	x, err := run(ctx, s, opt)
 	if err != nil || len(opt.Machine.Failures) == 0 {
 		return x, err

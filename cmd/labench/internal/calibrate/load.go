@@ -42,18 +42,24 @@ type bed struct {
 	flows        func() cluster.Flow // that the nodes have had so far
 	rounds       int
 	each         time.Duration // for which there are more rounds
+	end          time.Time     // after which there are no more than it takes; zero: there is no such time
 }
+
+// late reports whether what is measured has taken too long.
+func (b bed) late() bool { return !b.end.IsZero() && time.Now().After(b.end) }
 
 // Loads measures what messages cost nodes that compute. Links are those that [Links] has measured.
 // Nodes that are processes on this computer, together, compute as fast as so many workers of one
-// process here, but for messages; others as fast as those of the first of them would here.
-func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, together bool, each time.Duration) (x Load, err error) {
+// process here, but for messages; others as fast as those of the first of them would here. Where that
+// takes long, by slow links or since others use the cores, it ends after 200 times each. Progress is
+// told how many of how many measurements are done.
+func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, together bool, each time.Duration, progress func(done, total int)) (x Load, err error) {
 	slowest, all := math.Inf(1), 0
 	for _, l := range links {
 		slowest = min(slowest, l.Bandwidth.Median)
 	}
 	began := time.Now()
-	b := bed{Runtime: d, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds, each: each / turns}
+	b := bed{Runtime: d, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds, each: each / turns, end: began.Add(200 * each)}
 	for _, name := range nodes {
 		b.workers = append(b.workers, workersOf(d, name))
 		all += b.workers[len(b.workers)-1]
@@ -78,15 +84,20 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 	sizes := [...]int{largeTile, smallTile}
 	var there, here [len(sizes)]products
 	var numbers []float64
-	for range turns {
+	steps := 2*len(sizes) + 1 // of a turn
+	for turn := 0; turn < turns && (turn == 0 || !b.late()); turn++ {
+		told := func(step int) { progress(turn*steps+step, turns*steps) }
 		for i, nb := range sizes {
+			told(2 * i)
 			if err := there[i].measure(ctx, b, nb, slowest, nb == largeTile); err != nil {
 				return x, err
 			}
+			told(2*i + 1)
 			if err := here[i].measure(ctx, one, nb, slowest, false); err != nil {
 				return x, err
 			}
 		}
+		told(steps - 1)
 		took, err := interrupts(ctx, b)
 		if err != nil {
 			return x, err
@@ -230,12 +241,15 @@ func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 		if after := b.flows(); b.counts(i) && after.Values > before.Values {
 			took = append(took, (after.Took-before.Took).Seconds()/float64(after.Values-before.Values))
 		}
+		if b.late() && took != nil {
+			break
+		}
 	}
 	return took, nil
 }
 
 // counts reports whether a round does. The first ones do not, if there are more.
-func (b bed) counts(round int) bool { return round >= min(warmUps, b.rounds-1) }
+func (b bed) counts(round int) bool { return b.late() || round >= min(warmUps, b.rounds-1) }
 
 // run has each part of the nodes do something, and returns how long that takes.
 func run[P any](ctx context.Context, b bed, parts []P, f func(p *blocked.Program[float64], x P) error) (seconds float64, err error) {
@@ -270,7 +284,12 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, 
 	// Each worker multiplies so many tiles that the first of them, for which it waits, hardly counts.
 	// A tile is used as often as it takes for the network to be no limit, if cores make 50 GFLOP/s.
 	bytes, flops := float64(8*nb*nb), 2*float64(nb)*float64(nb)*float64(nb)
+	// But a product of all takes no more than half a second then.
 	tiles, uses := max(32/most, 8), 1+int(4*float64(most)*bytes/slowest/(flops/50e9))
+	if longest := int(25e9 / flops); tiles*uses > longest {
+		tiles = 8
+		uses = max(min(uses, longest/tiles), 1)
+	}
 	var all []*blocked.Matrix[float64]
 	defer func() {
 		for _, x := range all {
@@ -319,15 +338,17 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, 
 		if b.counts(i) {
 			x.near = append(x.near, near/float64(tiles*uses))
 		}
-		if !far {
-			continue
+		if far {
+			took, err := multiply(func(x part) *blocked.Matrix[float64] { return x.there })
+			if err != nil {
+				return err
+			}
+			if b.counts(i) { // each worker has so many tiles come, and as many go
+				x.more = append(x.more, (took-near)/(2*float64(tiles)*bytes))
+			}
 		}
-		took, err := multiply(func(x part) *blocked.Matrix[float64] { return x.there })
-		if err != nil {
-			return err
-		}
-		if b.counts(i) { // each worker has so many tiles come, and as many go
-			x.more = append(x.more, (took-near)/(2*float64(tiles)*bytes))
+		if b.late() && len(x.near) > 0 {
+			break
 		}
 	}
 	return nil

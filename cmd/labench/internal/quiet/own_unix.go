@@ -4,11 +4,15 @@ package quiet
 
 import "syscall"
 
-// ownTime returns the CPU time that this process has taken, in seconds.
+// ownTime returns the CPU time that this process has taken, in seconds, and children that have
+// ended.
 func ownTime() (seconds float64, ok bool) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, false
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			return 0, false
+		}
+		seconds += float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9, true
+	return seconds, true
 }
