@@ -69,14 +69,13 @@ type SolveReport struct {
 // A distributed dst is written by tasks, wherever A is.
 //
 // The error is a *ShapeError; a *NonFiniteError for A; an *OverflowError if B is finite and
-// the solution is not; for a square A whose factor U has a zero on the diagonal a *SingularError, and for one that is
-// not square and has not full rank, or whose factors are out of range, a mat.Condition of
-// +Inf. Any other
-// mat.Condition says that A is singular to working precision, by what the
-// factors show and, where that leaves it open, an estimate: only then is dst set, to a
-// solution whose digits may all be wrong. Otherwise the error is the cause of the context's end,
-// an *exec.TaskError that names a version that has failed, or exec.ErrClosed. But
-// for the finite mat.Condition dst is as it was, its shape excepted.
+// the solution is not; for a square A whose factor U has a zero on the diagonal a
+// *SingularError, and for one that is not square and has not full rank, or whose factors are
+// out of range, a mat.Condition of +Inf. Any other mat.Condition says that A is singular to
+// working precision, by what the factors show and, where that leaves it open, an estimate:
+// only then is dst set, to a solution whose digits may all be wrong. Otherwise the error is the
+// cause of the context's end, an *exec.TaskError that names a version that has failed, or
+// exec.ErrClosed. But for the finite mat.Condition dst is as it was, its shape excepted.
 //
 // Reference: LAPACK xPOSV, xGESV, xGELS, xTRTRS; gonum's mat.Dense.Solve.
 func Solve[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) (SolveReport, error) {

@@ -191,9 +191,6 @@ func (x *nodesAccount) table(b *strings.Builder, p paint) {
 	}
 }
 
-// shortBytes returns a number of bytes in at most 8 columns.
-func shortBytes(n int64) string { return strings.Replace(bench.Bytes(float64(n)), "bytes", "B", 1) }
-
 // versions writes which version of which op ran how often, and where.
 func (x *nodesAccount) versions(b *strings.Builder, p paint) {
 	type row struct {

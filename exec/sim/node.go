@@ -31,8 +31,9 @@ type node struct {
 	lost bool // … and the driver knows
 }
 
-// channel takes one message at a time: the next one leaves when the one before is known to have come,
-// or, if nobody says so, when a core has handled it. What is to be said meanwhile goes with that.
+// channel takes one message at a time: the next one leaves when the one before is known to have come
+// or, with [Network.OneWay], when a core of the sender has handled it. What is to be said meanwhile
+// goes with the next one.
 type channel struct {
 	free float64
 	due  bool // the next one is going to leave
@@ -50,8 +51,8 @@ type execution struct {
 	next    *execution     // of those to be used again
 }
 
-// value is a datum: which nodes have its latest version. What is used for each task is in the
-// first line of the cache of three.
+// value is a datum: which nodes have its latest version. It takes three lines of the cache. What is
+// used for each task is in the first one.
 type value struct {
 	of      *graph.Datum
 	version int
@@ -182,8 +183,8 @@ type letter struct {
 	ended ended
 }
 
-// posts has what there is to be said leave. A core of the one side handles it, and one of the other when
-// it comes: the latency is what that takes idle nodes.
+// posts has what there is to be said leave. A core of the one side handles it, and one of the other
+// when it comes: the latency is what that takes idle nodes.
 func (n *node) posts(as uint64) {
 	s, l := n.s, &letter{n: n}
 	if as == told {

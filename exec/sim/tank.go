@@ -31,7 +31,7 @@ type part struct {
 	*tank
 	own   int // cores
 	runs  int // threads of what runs
-	tells int // of these, messages that are handled
+	tells int // of these, messages that are handled, for which no core was idle
 	// few is the cores of a task while all workers have one, and slow is [Kind.Waits].
 	few, slow float64
 	waits     []func() // messages that wait for a core
@@ -153,9 +153,6 @@ func (p *part) takes(seconds float64, then func()) {
 	p.begin(&run{done: func(*run) { then() }}, 1, 1, seconds)
 }
 
-// nothing is what follows from what has no consequence.
-func nothing() {}
-
 // handles has a core handle a message for so many seconds, and then something happen.
 func (p *part) handles(seconds float64, then func()) {
 	p.tells++
@@ -165,15 +162,17 @@ func (p *part) handles(seconds float64, then func()) {
 	})
 }
 
-// hears has a core handle a message that comes, for so many seconds, and then something happen: at once
-// if there is one that does not compute, as the latency is that of idle nodes. Or else it waits until one
-// has nothing to do, or the system takes one from its task. What comes while others are handled is
-// handled with these.
+// hears has a core handle a message that comes, for so many seconds, and something happen:
+//
+//	a core is idle       at once: the latency is that of idle nodes
+//	all compute          when it is handled. For that it waits until a core is idle, or the system
+//	                     takes one from its task
+//	others are handled   when it is handled, with these
 func (p *part) hears(seconds float64, then func()) {
 	busy := p.s.m.Network.Busy
 	switch {
 	case !p.full():
-		p.takes(seconds, nothing)
+		p.takes(seconds, func() {})
 		then()
 		return
 	case busy == 0 || p.tells > 0:

@@ -20,9 +20,10 @@ import (
 //	m elements  part 0     part 1      part 2     part 3       each where its block is
 //	n elements  as those if m = n, or else one part on some node
 //
-// A product needs, of each part, the elements from the first to the last column that the blocks of a node
-// have there. It fetches them from the node that has the part: see halo. Through this process go b and x, in the beginning
-// and at the end, and of each dot product some dozen numbers for each block.
+// A product needs, of each part, the elements from the first to the last column that the blocks of
+// a node have there. It fetches them from the node that has the part: see halo. Through this process
+// go b and x, in the beginning and at the end, and of each dot product some dozen numbers for each
+// block.
 func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (krylov.Vectors, error) {
 	if operator != krylov.Operator(a) {
 		return nil, nil
