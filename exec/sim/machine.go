@@ -66,9 +66,6 @@ type Network struct {
 	// Message is the seconds of a core, of each of the two nodes, for a message: of tasks, of ends, or
 	// with a value.
 	Message float64 `toml:"message,omitempty"`
-	// OneWay says that nobody waits for answers to messages: as soon as a core has handled one, the next
-	// one leaves. It has no effect if Message, Busy and Core are 0.
-	OneWay bool `toml:"one_way,omitempty"`
 	// Core is the seconds of a core, of each of the two nodes, for a byte of a value.
 	Core float64 `toml:"core,omitempty"`
 	// Timeout is the seconds after which the driver counts a node as lost that says nothing any more;

@@ -31,9 +31,9 @@ type node struct {
 	lost bool // … and the driver knows
 }
 
-// channel takes one message at a time: the next one leaves when the one before is known to have come
-// or, with [Network.OneWay], when a core of the sender has handled it. What is to be said meanwhile
-// goes with the next one.
+// channel takes one message at a time. The next one leaves when a core has handled the one before: nodes
+// do not wait for answers. Where messages take no time of cores, it leaves when the one before is known
+// to have come. What is to be said meanwhile goes with it.
 type channel struct {
 	free float64
 	due  bool // the next one is going to leave
@@ -193,11 +193,7 @@ func (n *node) posts(as uint64) {
 		l.batch, n.batch = n.batch, nil
 	}
 	from, _ := n.sides(as)
-	from.takes(s.m.Network.Message, func() {
-		if s.m.Network.OneWay {
-			n.posted(as)
-		}
-	})
+	from.takes(s.m.Network.Message, func() { n.posted(as) })
 	s.calendar.note(s.now+s.m.Network.Latency, l, as)
 }
 
@@ -221,23 +217,15 @@ func (n *node) posted(as uint64) {
 	n.send()
 }
 
-// happens implements [handler]: the letter comes, or its answer.
+// happens implements [handler]: the letter comes.
 func (l *letter) happens(what uint64) {
 	n := l.n
 	s := n.s
 	if n.dead {
 		return
 	}
-	if what >= sends {
-		from, _ := n.sides(what - sends)
-		from.hears(0, func() { n.posted(what - sends) })
-		return
-	}
 	_, to := n.sides(what)
 	to.hears(s.m.Network.Message, func() {
-		if !s.m.Network.OneWay {
-			s.calendar.note(s.now+s.m.Network.Latency, l, sends+what)
-		}
 		switch {
 		case n.dead:
 		case what == gets:

@@ -18,16 +18,10 @@ import (
 
 // Load is what messages cost nodes that compute.
 type Load struct {
-	// Product is how many times as long a product of tiles of [largeTile] takes as in one process, and
-	// Small the same of [smallTile].
-	Product, Small float64
-	Byte           float64 // seconds of a core, on each of the two nodes, for a byte of a value
-	Number         float64 // seconds for which a number is on its way
+	Product float64 // how many times as long a product of tiles of [largeTile] takes as in one process
+	Byte    float64 // seconds of a core, on each of the two nodes, for a byte of a value
+	Number  float64 // seconds for which a number is on its way
 }
-
-// smallTile is a size of which the ends of several products are told at once, if a node waits for the
-// answers to its messages.
-const smallTile = largeTile / 2
 
 const (
 	turns  = 6 // in which all that is measured under load is measured, one after the other
@@ -81,23 +75,19 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 	defer func() { err = errors.Join(err, local.Close()) }()
 	one := b
 	one.Runtime, one.workers = local, []int{len(local.Workers())}
-	sizes := [...]int{largeTile, smallTile}
-	var there, here [len(sizes)]products
+	var there, here products
 	var numbers []float64
-	steps := 2*len(sizes) + 1 // of a turn
+	const steps = 3 // of a turn
 	for turn := 0; turn < turns && (turn == 0 || !b.late()); turn++ {
-		told := func(step int) { progress(turn*steps+step, turns*steps) }
-		for i, nb := range sizes {
-			told(2 * i)
-			if err := there[i].measure(ctx, b, nb, slowest, nb == largeTile); err != nil {
-				return x, err
-			}
-			told(2*i + 1)
-			if err := here[i].measure(ctx, one, nb, slowest, false); err != nil {
-				return x, err
-			}
+		progress(turn*steps, turns*steps)
+		if err := there.measure(ctx, b, largeTile, slowest, true); err != nil {
+			return x, err
 		}
-		told(steps - 1)
+		progress(turn*steps+1, turns*steps)
+		if err := here.measure(ctx, one, largeTile, slowest, false); err != nil {
+			return x, err
+		}
+		progress(turn*steps+2, turns*steps)
 		took, err := interrupts(ctx, b)
 		if err != nil {
 			return x, err
@@ -107,8 +97,7 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 		}
 		numbers = append(numbers, took...)
 	}
-	longer := func(i int) float64 { return middle(there[i].near) / middle(here[i].near) }
-	return Load{longer(0), longer(1), max(middle(there[0].more), 0), middle(numbers)}, nil
+	return Load{middle(there.near) / middle(here.near), max(middle(there.more), 0), middle(numbers)}, nil
 }
 
 // virtually has something done on the nodes of m in virtual time, which have so many workers each.
@@ -139,10 +128,10 @@ func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error
 		}
 		return took
 	}
-	product := func(nb int) float64 {
+	product := func() float64 {
 		return virtual(func(b bed) (float64, error) {
 			var p products
-			err := p.measure(ctx, b, nb, w.Bandwidth, false)
+			err := p.measure(ctx, b, largeTile, w.Bandwidth, false)
 			return middle(p.near), err
 		})
 	}
@@ -161,22 +150,13 @@ func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error
 			}
 		}
 	}
-	large, small := product(largeTile), product(smallTile) // without what messages take
-	best, off := *w, math.Inf(1)
-	// Whether a node waits for the answers to its messages says how many ends are told at once.
-	for _, w.OneWay = range []bool{false, true} {
-		w.Core, w.Busy = 0, 0
-		for range 2 { // each has a part in the other
-			search(&w.Message, max(x.Product-1, 0)*large, x.Product*large, func() float64 { return product(largeTile) })
-			// A tile comes with a message.
-			w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0)
-			search(&w.Busy, x.Number, x.Number, number)
-		}
-		if miss := math.Abs(product(smallTile) - x.Small*small); miss < off {
-			best, off = *w, miss
-		}
+	least := product() // without what messages take
+	for range 2 {      // each has a part in the other
+		search(&w.Message, max(x.Product-1, 0)*least, x.Product*least, product)
+		// A tile comes with a message.
+		w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0)
+		search(&w.Busy, x.Number, x.Number, number)
 	}
-	*w = best
 	return err
 }
 
@@ -284,8 +264,8 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, 
 	// Each worker multiplies so many tiles that the first of them, for which it waits, hardly counts.
 	// A tile is used as often as it takes for the network to be no limit, if cores make 50 GFLOP/s.
 	bytes, flops := float64(8*nb*nb), 2*float64(nb)*float64(nb)*float64(nb)
-	// But a product of all takes no more than half a second then.
 	tiles, uses := max(32/most, 8), 1+int(4*float64(most)*bytes/slowest/(flops/50e9))
+	// But all tiles together take no more than half a second.
 	if longest := int(25e9 / flops); tiles*uses > longest {
 		tiles = 8
 		uses = max(min(uses, longest/tiles), 1)
