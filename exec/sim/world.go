@@ -17,8 +17,8 @@ import (
 
 // Options configures a [Runtime] or a [Cluster].
 type Options struct {
-	// Context, if not nil, ends the runtime. It also does so while there is no job with a context of
-	// its own: to make millions of values known to nodes takes seconds.
+	// Context, if not nil, is that of what a Cluster does while there is no job, which would have one
+	// of its own: to make millions of values known to nodes takes seconds.
 	Context context.Context
 	// Machine is what there is. It must not be changed meanwhile.
 	Machine *Machine
