@@ -19,8 +19,7 @@ const (
 
 	headerFrom = "X-Tessera-From" // the sender's name
 	headerLife = "X-Tessera-Life" // the number that it has taken at its start
-	headerTurn = "X-Tessera-Turn" // the number of the last message that was taken
-	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value to come
+	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value, or this one for an answer
 	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
 )
 

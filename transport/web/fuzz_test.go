@@ -14,8 +14,8 @@ import (
 func FuzzServe(f *testing.F) {
 	f.Add("POST", "/v1/greet", "a", "1", "", `{"Name":"a","Life":1,"Address":"127.0.0.1:1","Known":7}`)
 	f.Add("POST", "/v1/greet", "a", "1", "", `{"Name":"b","Others":{"c":"x"}}`)
-	f.Add("POST", "/v1/message", "a", "1", "1", "message")
-	f.Add("POST", "/v1/message", "there", "7", "18446744073709551615", "message")
+	f.Add("POST", "/v1/message", "a", "1", "1s", "message")
+	f.Add("POST", "/v1/message", "there", "7", "4s", "message")
 	f.Add("POST", "/v1/leave", "a", "1", "", "")
 	f.Add("GET", "/v1/value?job=1&matrix=2&i=-3&j=4&version=5", "a", "1", "", "")
 	f.Add("GET", "/v1/value?job=1&job=%zz", "a", "1", "", "")
@@ -27,14 +27,14 @@ func FuzzServe(f *testing.F) {
 	n := x.(*node)
 	n.handle = func(string, []byte) {}
 	f.Cleanup(func() { n.Close() })
-	f.Fuzz(func(t *testing.T, method, uri, from, life, turn, body string) {
+	f.Fuzz(func(t *testing.T, method, uri, from, life, wait, body string) {
 		n.members.answered("there", "127.0.0.1:2", 7, time.Now())
 		var c fasthttp.RequestCtx
 		c.Request.Header.SetMethod(method)
 		c.Request.SetRequestURI(uri)
 		c.Request.Header.Set(headerFrom, from)
 		c.Request.Header.Set(headerLife, life)
-		c.Request.Header.Set(headerTurn, turn)
+		c.Request.Header.Set(headerWait, wait)
 		c.Request.SetBodyString(body)
 		n.serve(&c)
 		if s := c.Response.StatusCode(); s < 200 && s != fasthttp.StatusSwitchingProtocols || s >= 500 {

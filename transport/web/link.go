@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,7 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,13 +19,17 @@ import (
 )
 
 // A message goes over a connection that is kept for messages to one node, as a frame: its turn
-// (8 bytes), its size (4), the CRC-32C of these and the message (4), and the message itself. The
-// other side answers now and then, with the turn (8 bytes) of the last message that it has taken:
-// an answer to each would wake this node as often as it sends. What was not answered is kept, and
-// sent again over the next connection.
+// (8 bytes), its size (4), its CRC-32C (4), that of these (4), and the message itself. The other
+// side answers with the turn (8 bytes) of the last message that it has taken, and the CRC-32C of
+// that (4): at once, and now and then, as an answer to each would wake this node as often as it
+// sends. What was not answered is kept, and sent again over the next connection.
+//
+// The other side also answers four times in a Timeout if there is nothing new, or its handler is
+// behind. If nothing comes for a Timeout the connection is cut, and another one made: what is
+// between may have forgotten it, and tells nobody.
 const (
-	frameHead   = 16
-	answerBytes = 8
+	frameHead   = 20
+	answerBytes = 12
 
 	// upgraded is what HTTP calls this.
 	upgraded = "tessera"
@@ -38,9 +43,72 @@ const (
 	keptSize = 4 * answerSize
 )
 
-// frameSum returns the checksum of a frame: of its turn, its size and the message.
-func frameSum(head, message []byte) uint32 {
-	return crc32.Update(crc32.Checksum(head[:12], castagnoli), castagnoli, message)
+// frame returns a message as it goes over a connection.
+func frame(turn uint64, message []byte) []byte {
+	b := make([]byte, frameHead, frameHead+len(message))
+	binary.LittleEndian.PutUint64(b, turn)
+	binary.LittleEndian.PutUint32(b[8:], uint32(len(message)))
+	binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(message, castagnoli))
+	binary.LittleEndian.PutUint32(b[16:], crc32.Checksum(b[:16], castagnoli))
+	return append(b, message...)
+}
+
+// readFrame reads one. The error of a frame that makes no sense is a *frameError.
+func readFrame(r io.Reader, head []byte) (turn uint64, message []byte, err error) {
+	if _, err := io.ReadFull(r, head[:frameHead]); err != nil {
+		return 0, nil, err
+	}
+	if crc32.Checksum(head[:16], castagnoli) != binary.LittleEndian.Uint32(head[16:]) {
+		return 0, nil, errDamaged // nobody knows how long the message is
+	}
+	length := binary.LittleEndian.Uint32(head[8:])
+	if length > transport.MessageLimit {
+		return 0, nil, &frameError{fmt.Sprintf("a message of more than %d bytes", transport.MessageLimit)}
+	}
+	if message, err = readMessage(r, int(length)); err != nil {
+		return 0, nil, err
+	}
+	if crc32.Checksum(message, castagnoli) != binary.LittleEndian.Uint32(head[12:]) {
+		return 0, nil, errDamaged
+	}
+	return binary.LittleEndian.Uint64(head), message, nil
+}
+
+// readMessage reads a message of some bytes. A large one takes memory as it comes.
+func readMessage(r io.Reader, length int) ([]byte, error) {
+	if length > buffers {
+		var b bytes.Buffer
+		_, err := io.CopyN(&b, r, int64(length))
+		return b.Bytes(), err
+	}
+	b := make([]byte, length)
+	_, err := io.ReadFull(r, b)
+	return b, err
+}
+
+// frameError says what is wrong with what has come over a connection.
+type frameError struct{ problem string }
+
+func (e *frameError) Error() string { return e.problem }
+
+// errDamaged is of a message that is sent again.
+var errDamaged error = &frameError{"a message is not what was sent"}
+
+// putAnswer makes an answer.
+func putAnswer(b []byte, taken uint64) {
+	binary.LittleEndian.PutUint64(b, taken)
+	binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[:8], castagnoli))
+}
+
+// readAnswer reads one.
+func readAnswer(r io.Reader, b []byte) (taken uint64, err error) {
+	if _, err := io.ReadFull(r, b[:answerBytes]); err != nil {
+		return 0, err
+	}
+	if crc32.Checksum(b[:8], castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
+		return 0, &frameError{"an answer is not what was sent"}
+	}
+	return binary.LittleEndian.Uint64(b), nil
 }
 
 // link implements way: messages to a node, from when it has joined to when it leaves.
@@ -85,11 +153,10 @@ func (l *link) tell() {
 
 // send sends a message, when the other side is not behind. One call at a time.
 func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
-	frame := make([]byte, frameHead, frameHead+len(message))
-	binary.LittleEndian.PutUint64(frame, turn)
-	binary.LittleEndian.PutUint32(frame[8:], uint32(len(message)))
-	binary.LittleEndian.PutUint32(frame[12:], frameSum(frame, message))
-	frame = append(frame, message...)
+	if ctx.Err() != nil { // or else it would cut the connection
+		return context.Cause(ctx)
+	}
+	b := frame(turn, message)
 	var conn net.Conn
 	for kept := false; ; {
 		l.mu.Lock()
@@ -101,7 +168,7 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 		write := !kept && l.conn != nil && len(l.kept) < keptMost && l.size < keptSize
 		if write {
 			kept, conn = true, l.conn
-			l.kept, l.size = append(l.kept, frame), l.size+len(frame)
+			l.kept, l.size = append(l.kept, b), l.size+len(b)
 		}
 		l.mu.Unlock()
 		if err != nil {
@@ -109,7 +176,7 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 		}
 		if write {
 			cut := context.AfterFunc(ctx, func() { _ = conn.Close() }) // what comes half is sent again
-			_, err := conn.Write(frame)
+			_, err := conn.Write(b)
 			if cut(); err == nil {
 				return nil
 			}
@@ -201,37 +268,57 @@ func (l *link) connect(address string) error {
 		return err
 	}
 	l.mu.Lock()
-	again := l.kept // of which nobody sends any now
+	again := slices.Clone(l.kept) // of which nobody sends any now
 	l.mu.Unlock()
-	for _, frame := range again {
-		if _, err := conn.Write(frame); err != nil {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for l.answer(conn, answers) == nil {
+		}
+		_ = conn.Close()
+	}()
+	for _, b := range again {
+		if _, err = conn.Write(b); err != nil {
+			_ = conn.Close()
+			<-over
 			return err
 		}
 	}
-	l.mu.Lock()
-	l.conn = conn
-	l.tell()
-	l.mu.Unlock()
-	for b := make([]byte, answerBytes); ; {
-		if _, err := io.ReadFull(answers, b); err != nil {
-			break
-		}
-		l.answered(binary.LittleEndian.Uint64(b))
-	}
-	l.mu.Lock()
-	l.conn = nil
-	l.tell()
-	l.mu.Unlock()
+	l.set(conn)
+	<-over
+	l.set(nil)
 	return nil
 }
 
+// set notes over which connection messages go now.
+func (l *link) set(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = conn
+	l.tell()
+}
+
+// answer takes an answer. It waits for a Timeout.
+func (l *link) answer(conn net.Conn, answers io.Reader) error {
+	if err := conn.SetReadDeadline(time.Now().Add(l.opt.Timeout)); err != nil {
+		return err
+	}
+	taken, err := readAnswer(answers, make([]byte, answerBytes))
+	if err == nil {
+		l.answered(taken)
+	}
+	return err
+}
+
 // upgrade asks whether messages may come over a connection, and returns where answers to them come.
+// The first of them has been taken.
 func (l *link) upgrade(conn net.Conn, address string) (answers *bufio.Reader, err error) {
 	q, a := l.request(fasthttp.MethodPost, address, "/v1/message"), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
 	defer fasthttp.ReleaseResponse(a)
 	q.Header.Set(fasthttp.HeaderConnection, "Upgrade")
 	q.Header.Set(fasthttp.HeaderUpgrade, upgraded)
+	q.Header.Set(headerWait, l.opt.Timeout.String())
 	_ = conn.SetDeadline(time.Now().Add(l.opt.Timeout))
 	if _, err := q.WriteTo(conn); err != nil {
 		return nil, err
@@ -243,12 +330,10 @@ func (l *link) upgrade(conn net.Conn, address string) (answers *bufio.Reader, er
 	if a.StatusCode() != fasthttp.StatusSwitchingProtocols {
 		return nil, &refusal{a.StatusCode(), string(a.Body())}
 	}
-	taken, err := strconv.ParseUint(string(a.Header.Peek(headerTurn)), 10, 64)
-	if err != nil {
+	if err := conn.SetDeadline(time.Time{}); err != nil { // who is behind may take its time
 		return nil, err
 	}
-	l.answered(taken)
-	return answers, conn.SetDeadline(time.Time{}) // who is behind may take its time
+	return answers, l.answer(conn, answers)
 }
 
 // answered forgets what the other side has taken.

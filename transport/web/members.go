@@ -62,13 +62,18 @@ type member struct {
 	turn sync.Mutex
 	way  way // nil if nothing was sent to it
 
-	// handling is held by who handles a message of it.
-	handling sync.Mutex
 	// joins is how often it has joined, taken the number of the last message that it has sent and
-	// this node has taken, and comes the connection over which they come. members.mu guards all.
+	// this node has taken, and comes the connection over which they come, or the last one. members.mu
+	// guards all.
 	joins, taken uint64
-	comes        net.Conn
+	comes        *inbound
 	forgotten    bool
+}
+
+// inbound is a connection over which messages come.
+type inbound struct {
+	net.Conn
+	over chan struct{} // closed when none is handled any more that has come over it
 }
 
 // way is that of messages to a member, until that leaves.
@@ -183,6 +188,13 @@ func (m *members) takes(x *member, turn uint64) (this, others bool) {
 	}
 	x.taken = turn
 	return true, true
+}
+
+// takenOf returns the number of the last message of a member that this node has taken.
+func (m *members) takenOf(x *member) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return x.taken
 }
 
 // tidy forgets nodes that are over or have been gone for long, and certificates of addresses with

@@ -27,20 +27,31 @@ type relay struct {
 	off   bool
 	over  sync.WaitGroup
 
-	damages atomic.Int32 // how many of the next pieces with a fragile part it damages
+	damages  atomic.Int32 // how many of the next pieces with a fragile part it damages
+	silences atomic.Int32 // how many of the next connections with a silent part fall silent then: nobody is told
 }
 
-// fragile is what a relay damages.
-const fragile = "fragile"
+// fragile is what a relay damages. With silent it may let nothing pass any more.
+const (
+	fragile = "fragile"
+	silent  = "silent"
+)
 
 // damaging is a writer to which a relay hands what has come.
 type damaging struct {
 	io.Writer
-	left *atomic.Int32
+	left, silences *atomic.Int32
+	over           *atomic.Bool // nothing passes either way
 }
 
 // Write implements [io.Writer].
 func (d damaging) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(silent)) && d.silences.Load() > 0 && !d.over.Swap(true) {
+		d.silences.Add(-1)
+	}
+	if d.over.Load() {
+		return len(b), nil
+	}
 	if i := bytes.Index(b, []byte(fragile)); i >= 0 && d.left.Load() > 0 {
 		d.left.Add(-1)
 		b[i] ^= 1
@@ -66,8 +77,12 @@ func (r *relay) serve() {
 			out.Close()
 		}
 		r.mu.Unlock()
+		over := new(atomic.Bool)
 		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-			r.over.Go(func() { _, _ = io.Copy(damaging{way[0], &r.damages}, struct{ io.Reader }{way[1]}); way[0].Close() })
+			r.over.Go(func() {
+				_, _ = io.Copy(damaging{way[0], &r.damages, &r.silences, over}, struct{ io.Reader }{way[1]})
+				way[0].Close()
+			})
 		}
 	}
 }
@@ -222,4 +237,56 @@ func TestCut(t *testing.T) {
 		}
 	}
 	says(t, &told, "a message is not what was sent")
+}
+
+// TestForgotten: messages come though what is between two nodes forgets the connection of messages, and
+// tells nobody, while others go on. Nobody leaves by that.
+func TestForgotten(t *testing.T) {
+	leaves(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{Listener: l}
+	defer r.cut()
+	node := func(o web.Options) transport.Transport {
+		o.Listen, o.Plain, o.Greet, o.Timeout = "127.0.0.1:0", true, 20*time.Millisecond, 2*time.Second
+		x, err := web.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	a := node(web.Options{Name: "a"})
+	defer a.Close()
+	b := node(web.Options{Name: "b", Address: l.Addr().String(), Peers: []string{web.Address(a)}})
+	defer b.Close()
+	r.to = web.Listens(b)
+	go r.serve()
+	events, taken := make(chan transport.Event, 10), make(chan string, 10)
+	if err := a.Start(func(string, []byte) {}, func(e transport.Event) { events <- e }); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Start(func(_ string, m []byte) { taken <- string(m) }, func(transport.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	<-events
+	r.silences.Store(1)
+	for _, m := range []string{"first", silent, "between", silent + " again", "last"} {
+		if err := a.Send(t.Context(), "b", []byte(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"first", silent, "between", silent + " again", "last"} {
+		select {
+		case m := <-taken:
+			if m != want {
+				t.Fatalf("%q has come, want %q", m, want)
+			}
+		case e := <-events:
+			t.Fatalf("%+v", e)
+		case <-time.After(time.Minute):
+			t.Fatalf("%q does not come", want)
+		}
+	}
 }

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -345,85 +343,97 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 		n.refuse(c, fasthttp.StatusConflict, fmt.Errorf("a message of %.100q, which is not there", from))
 		return
 	}
-	n.members.mu.Lock()
-	taken := x.taken
-	n.members.mu.Unlock()
+	wait, err := time.ParseDuration(string(c.Request.Header.Peek(headerWait)))
+	if err != nil || wait <= 0 {
+		n.refuse(c, fasthttp.StatusBadRequest, errors.New("the sender does not say how long it waits for answers"))
+		return
+	}
 	c.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	c.Response.Header.Set(fasthttp.HeaderConnection, "Upgrade")
 	c.Response.Header.Set(fasthttp.HeaderUpgrade, upgraded)
-	c.Response.Header.Set(headerTurn, strconv.FormatUint(taken, 10))
-	conn := c.Conn()
+	in := &inbound{Conn: c.Conn(), over: make(chan struct{})}
 	c.Hijack(func(r net.Conn) {
 		n.members.mu.Lock() // after Close nothing begins
 		closed, old := n.ctx.Err() != nil, x.comes
 		if !closed {
 			n.running.Add(1)
-			x.comes = conn
+			x.comes = in
 		}
 		n.members.mu.Unlock()
 		if closed {
 			return
 		}
 		defer n.running.Done()
-		if old != nil { // there is one at a time
+		defer close(in.over)
+		defer n.at.add(from, in.Conn)()
+		defer context.AfterFunc(n.ctx, func() { _ = in.Close() })()
+		due := make(chan struct{}, 1)
+		answering := n.answer(x, in, max(wait/4, answersLeast), due)
+		defer func() { _ = in.Close(); close(due); <-answering }()
+		if old != nil { // there is one at a time: what this node has of that one comes first
 			_ = old.Close()
+			<-old.over
 		}
-		defer n.at.add(from, conn)()
-		defer context.AfterFunc(n.ctx, func() { _ = conn.Close() })()
-		if err := n.takeAll(x, r, conn); err != nil {
-			n.refusals.tell("message refused", "from", conn.RemoteAddr().String(), err)
+		if err := n.takeAll(x, r, due); err != nil {
+			n.refusals.tell("message refused", "from", in.RemoteAddr().String(), err)
 		}
 	})
 }
 
+// answersLeast is between two answers if there is nothing new.
+const answersLeast = 10 * time.Millisecond
+
+// answer tells a node which of its messages were taken: at once, when that is due, and every so
+// often. It goes on until due is closed, or the connection; the channel is closed then.
+func (n *node) answer(x *member, w net.Conn, every time.Duration, due <-chan struct{}) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for b, more := make([]byte, answerBytes), true; more; {
+			putAnswer(b, n.members.takenOf(x))
+			if _, err := w.Write(b); err != nil {
+				_ = w.Close()
+				return
+			}
+			select {
+			case <-tick.C:
+			case _, more = <-due:
+			}
+		}
+	}()
+	return over
+}
+
 // takeAll hands the messages of a node to the handler, as they come, until the connection is cut or
-// the node is not there any more. The error says what makes no sense.
-func (n *node) takeAll(x *member, r io.Reader, w io.Writer) error {
-	head, answer := make([]byte, frameHead), make([]byte, answerBytes)
-	for count, size := 0, 0; ; {
-		if _, err := io.ReadFull(r, head); err != nil {
-			return nil
-		}
-		turn, length := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint32(head[8:])
-		if length > transport.MessageLimit {
-			return fmt.Errorf("a message of more than %d bytes", transport.MessageLimit)
-		}
-		message, err := readMessage(r, int(length))
+// the node is not there any more. It says when answers are due. The error says what makes no sense.
+func (n *node) takeAll(x *member, r io.Reader, due chan<- struct{}) error {
+	for head, count, size := make([]byte, frameHead), 0, 0; ; {
+		turn, message, err := readFrame(r, head)
 		if err != nil {
+			var wrong *frameError
+			if errors.As(err, &wrong) {
+				return err
+			}
 			return nil
 		}
-		if frameSum(head, message) != binary.LittleEndian.Uint32(head[12:]) {
-			return errors.New("a message is not what was sent") // and is sent again
-		}
-		x.handling.Lock()
+		length := len(message) // which is the handler's then
 		this, others := n.members.takes(x, turn)
 		if this && n.ctx.Err() == nil {
 			n.handle(x.name, message)
 		}
-		x.handling.Unlock()
 		if !others {
 			return nil
 		}
-		if count, size = count+1, size+frameHead+int(length); count >= answerAfter || size >= answerSize {
+		if count, size = count+1, size+frameHead+length; count >= answerAfter || size >= answerSize {
 			count, size = 0, 0
-			binary.LittleEndian.PutUint64(answer, turn)
-			if _, err := w.Write(answer); err != nil {
-				return nil
+			select {
+			case due <- struct{}{}:
+			default:
 			}
 		}
 	}
-}
-
-// readMessage reads a message of some bytes. A large one takes memory as it comes.
-func readMessage(r io.Reader, length int) ([]byte, error) {
-	if length > buffers {
-		var b bytes.Buffer
-		_, err := io.CopyN(&b, r, int64(length))
-		return b.Bytes(), err
-	}
-	b := make([]byte, length)
-	_, err := io.ReadFull(r, b)
-	return b, err
 }
 
 func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
