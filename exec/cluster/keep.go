@@ -44,7 +44,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 // Fetch implements [exec.Kept]. What a lost node alone had is made again first.
 func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
-	for range 10 {
+	for tries := 0; tries < 10; tries++ {
 		d.placing.Lock()
 		e := d.kept[v]
 		if e == nil {
@@ -69,7 +69,9 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 		// A job that does nothing makes again what is lost of what it uses.
 		j := mending(newJob(d, d.fleet, ctx, d.now()))
 		j.mu.Lock()
-		if len(from) > 0 {
+		if e.ref != r { // another job has written it since, or it was made again
+			tries--
+		} else if len(from) > 0 {
 			j.vain(e, err)
 		}
 		if err := j.begin(); err != nil {

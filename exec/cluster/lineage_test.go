@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -45,6 +47,53 @@ func lostBase(t *testing.T) {
 	var lost *NodeLostError
 	if err := k.Fetch(t.Context(), v, &cell{}); !errors.As(err, &lost) || lost.Data != "of(0,0)" {
 		t.Errorf("error %v, want one that says that of(0,0) is lost", err)
+	}
+	if len(said.tasks) > 0 {
+		t.Errorf("tasks were executed again, %d times", len(said.tasks))
+	}
+}
+
+// beforehand is a transport that does something before it fetches the first time.
+type beforehand struct {
+	transport.Transport
+	before func()
+}
+
+func (f *beforehand) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
+	if before := f.before; before != nil {
+		f.before = nil
+		before()
+	}
+	return f.Transport.Fetch(ctx, from, r, wait, into)
+}
+
+// TestFetchWritten: what is kept can be fetched while another job writes it. The version that goes
+// meanwhile says nothing about the next one.
+func TestFetchWritten(t *testing.T) { synctest.Test(t, fetchWritten) } // in virtual time
+
+func fetchWritten(t *testing.T) {
+	var said again
+	d, _ := copyCluster(t, 1, Copies{Off: true}, 0, slog.New(&said))
+	v, got := &cell{}, &cell{}
+	k, err := d.Keep([]versions.Shaped{v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Release()
+	kept := graph.Datum{Value: v, Bytes: 8}
+	add := func() {
+		j := d.NewJob(t.Context())
+		if _, err := j.Submit(&graph.Spec{Op: d.known.ops["add"], Params: &addend{N: 1}, Operands: []graph.Operand{{Datum: &kept, Mode: graph.InOut}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add()
+	d.exec.store.through = &beforehand{d.opt.Transport, add}
+	if err := k.Fetch(t.Context(), v, got); err != nil || got.n != 4 {
+		t.Errorf("%d, want 4, error %v", got.n, err)
 	}
 	if len(said.tasks) > 0 {
 		t.Errorf("tasks were executed again, %d times", len(said.tasks))
