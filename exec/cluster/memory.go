@@ -110,7 +110,7 @@ func (m *memory) room(uses []*entry, drop func(*entry)) bool {
 	}
 	slices.SortFunc(copies, func(a, b copy) int { // of those that one task has used in any order that stays
 		x, y := a.e.ref, b.e.ref
-		return cmp.Or(cmp.Compare(a.s.last, b.s.last), cmp.Compare(x.Matrix, y.Matrix), cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J))
+		return cmp.Or(cmp.Compare(a.s.last, b.s.last), cmp.Compare(x.Matrix, y.Matrix), cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J), cmp.Compare(x.Job, y.Job))
 	})
 	over = min(free, over+m.most/16) // not one for each task
 	for _, c := range copies {
