@@ -3,6 +3,7 @@ package sim_test
 import (
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/tessera-la/tessera/exec/cluster"
@@ -16,14 +17,14 @@ import (
 func TestLosses(t *testing.T) {
 	again := 0
 	for seed := range uint64(40) {
-		p := random(seed, 200, 12)
-		for i, d := range p.data {
-			if d.Owner = int32(i % 4); seed%4 == 1 {
-				d.Bytes = 70_000 // which spread as a tree
-			}
-		}
 		for _, o := range []cluster.Options{{}, {ByPriority: true}, {Policy: dispatch.FIFO}, {Policy: dispatch.EarliestFinish}, {Owner: true}, {Owner: true, Stay: true}} {
 			run := func() *sim.Prediction {
+				p := random(seed, 200, 12) // elsewhere in memory each time
+				for i, d := range p.data {
+					if d.Owner = int32(i % 4); seed%4 == 1 {
+						d.Bytes = 70_000 // which spread as a tree
+					}
+				}
 				m := machine(4, 2)
 				m.Apart = seed%2 == 0
 				m.Network.Timeout = float64(seed%3) / 10
@@ -49,7 +50,7 @@ func TestLosses(t *testing.T) {
 				return rt.Prediction()
 			}
 			x, y := run(), run()
-			if x.Seconds != y.Seconds || *x.Losses != *y.Losses {
+			if !reflect.DeepEqual(x, y) {
 				t.Fatalf("seed %d, %+v: %+v and %+v", seed, o, x, y)
 			}
 			again += x.Losses.Again

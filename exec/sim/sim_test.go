@@ -371,6 +371,38 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestCaps: nodes with caps drop the same copies each time, wherever the data are in memory, and fetch
+// them again.
+func TestCaps(t *testing.T) {
+	run := func(most int64) *sim.Prediction {
+		p := random(1, 300, 12)
+		for i := range 48 { // that nobody writes
+			p.data = append(p.data, &graph.Datum{Name: "in", Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 1000, Value: new(int)})
+		}
+		for i := range p.specs {
+			s := &p.specs[i]
+			s.Operands = append(s.Operands, graph.Operand{Datum: p.data[12+i*i%48], Mode: graph.In}, graph.Operand{Datum: p.data[12+(i*i+7*i+1)%48], Mode: graph.In})
+		}
+		m := machine(4, 2)
+		m.Kinds[0].Memory = most
+		rt, err := sim.NewCluster(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.run(t, rt)
+		return rt.Prediction()
+	}
+	first, free := run(18_000), run(0)
+	for range 3 {
+		if again := run(18_000); !reflect.DeepEqual(first, again) {
+			t.Fatalf("one program: %+v and %+v", first, again)
+		}
+	}
+	if first.Seconds == free.Seconds {
+		t.Errorf("with caps and without them: both %g s", free.Seconds)
+	}
+}
+
 // TestWindow: who submits waits while the window is full.
 func TestWindow(t *testing.T) {
 	p := random(3, 300, 40)
