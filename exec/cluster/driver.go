@@ -447,8 +447,12 @@ func (d *Driver) take(from string, message []byte) error {
 			return nil
 		}
 		if n == nil || n.left && m.Epoch != 0 {
+			late := n != nil && n.epoch == m.Epoch // it said so, and then it left
 			d.lock.Unlock()
 			d.placing.Unlock()
+			if late {
+				return nil
+			}
 			return &MessageError{from, "from a node that has not joined"}
 		}
 		if m.Epoch != n.epoch {

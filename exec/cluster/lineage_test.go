@@ -99,3 +99,25 @@ func fetchWritten(t *testing.T) {
 		t.Errorf("tasks were executed again, %d times", len(said.tasks))
 	}
 }
+
+// TestLateHello: what a node has said of itself before it left may come after that, over another
+// connection. That is no news. What says that it joined otherwise is refused.
+func TestLateHello(t *testing.T) { synctest.Test(t, lateHello) } // in virtual time
+
+func lateHello(t *testing.T) {
+	var said again
+	d, kill := copyCluster(t, 1, Copies{Off: true}, 0, slog.New(&said))
+	d.lock.Lock()
+	epoch := d.latest("a").epoch
+	d.lock.Unlock()
+	kill[0]()
+	time.Sleep(time.Second)
+	for _, x := range []struct {
+		epoch uint64
+		fails bool
+	}{{epoch, false}, {epoch + 1, true}} {
+		if err := d.take("a", encode(kindHello, hello{Epoch: x.epoch, Called: unasked, Offer: tellOf(d.opt.Ops, d.opt.Runtime)})); (err != nil) != x.fails {
+			t.Errorf("epoch %d of %d: %v", x.epoch, epoch, err)
+		}
+	}
+}
