@@ -111,7 +111,7 @@ type Partitions struct {
 func Split(rt exec.Runtime, c Collection, multiplicity int) *Partitions {
 	places := placesOf(rt.Workers())
 	if s, ok := c.(Spread); ok && s.OverNodes() {
-		places = nodesOfWorkers(rt.Workers())
+		places = nodesOfWorkers(exec.Working(rt))
 	}
 	return split(sizesOf(c), c.Locate(rt), places, multiplicity)
 }

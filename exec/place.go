@@ -23,6 +23,8 @@ type Worker struct {
 	// Host is the name of the node that it is on; empty if it is in this process. Location
 	// then is the number of the node, from 1.
 	Host string
+	// Spare says that it executes only what no other worker can: see cluster.Options.Idle.
+	Spare bool
 }
 
 // place describes the workers on cores that opt asks for: how many of which target, and

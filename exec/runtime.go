@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
@@ -24,6 +25,11 @@ type Runtime interface {
 	// and ends the workers. The jobs' Wait returns ErrClosed, unless they had failed
 	// before. Close may be called more than once.
 	Close() error
+}
+
+// Working returns the workers of rt among which work is to be divided: those that are not Spare.
+func Working(rt Runtime) []Worker {
+	return slices.DeleteFunc(slices.Clone(rt.Workers()), func(w Worker) bool { return w.Spare })
 }
 
 // Keeper is a Runtime of several memories that leaves values where tasks have left them,

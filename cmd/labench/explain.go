@@ -69,6 +69,9 @@ func explain(err error) (text, remedy string) {
 	case is[*bench.MemoryError](err):
 		e, _ := errors.AsType[*bench.MemoryError](err)
 		remedy = "Take a smaller problem"
+		if e.Tiles {
+			remedy = "Take larger tiles (--nb), or a smaller problem"
+		}
 		if e.Double {
 			remedy += ", or half the memory with --type f32"
 		}

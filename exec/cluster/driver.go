@@ -199,9 +199,11 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 }
 
 // Workers implements [exec.Runtime]: those of this node as they are, and of others as many
-// as they have said, kind by kind.
+// as they have said, kind by kind. While there are others, those of this node are spare if it is
+// idle.
 func (d *Driver) Workers() []exec.Worker {
 	all := d.opt.Runtime.Workers()
+	own := len(all)
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, n := range d.nodes[1:] {
@@ -213,6 +215,9 @@ func (d *Driver) Workers() []exec.Worker {
 				all = append(all, exec.Worker{ID: len(all), Location: n.index, Host: n.name, Target: &n.offer.kinds[i].Target})
 			}
 		}
+	}
+	for i := range all[:own] {
+		all[i].Spare = d.opt.Idle && own < len(all)
 	}
 	return all
 }

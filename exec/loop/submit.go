@@ -48,7 +48,7 @@ func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) 
 	if err := opt.validate(n); err != nil {
 		return 0, err
 	}
-	locations := nodes(rt.Workers())
+	locations := nodes(exec.Working(rt))
 	var d *Dispenser
 	switch p := opt.Plan; {
 	case opt.Parts != nil:

@@ -60,7 +60,7 @@ func Generate(ctx context.Context, rt exec.Runtime, n int, sizes []Size, op *ver
 }
 
 // Scatter copies a to the nodes of rt, in so many blocks of rows with about equally many entries;
-// 0 stands for one for each worker. The elements of a must not be written meanwhile. The error
+// 0 stands for one for each of exec.Working. The elements of a must not be written meanwhile. The error
 // is a *[StructureError] if a has more than 2³¹−1 columns, or as for [Generate].
 func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Distributed, error) {
 	switch {
@@ -69,7 +69,7 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 	case !a.narrowed():
 		return nil, &StructureError{-1, fmt.Sprintf("%d columns, and those of blocks have 32 bits", a.cols)}
 	case blocks == 0:
-		blocks = len(rt.Workers())
+		blocks = len(exec.Working(rt))
 	}
 	blocks = min(blocks, len(a.ja)+a.rows) // then each row is a block
 	starts := []int{0}
@@ -137,7 +137,7 @@ func partShape(path string) (s shape, err error) {
 // build makes a matrix by a task for each block, whose last operand the block is. It is matrix 1 of
 // the job.
 func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(job exec.Job, b int) (graph.Spec, error)) (*Distributed, error) {
-	a := &Distributed{rt: rt, cols: n, starts: []int{0}, blocks: make([]Block, len(sizes)), owners: nodesOf(rt.Workers())}
+	a := &Distributed{rt: rt, cols: n, starts: []int{0}, blocks: make([]Block, len(sizes)), owners: nodesOf(exec.Working(rt))}
 	values := make([]versions.Shaped, len(sizes))
 	for b, s := range sizes {
 		a.blocks[b].shape = shape{s.Rows, n, s.Entries}

@@ -396,6 +396,23 @@ func TestSplitDistributed(t *testing.T) {
 		if got != want || seen.sum() != blocks {
 			t.Errorf("%v, want %v; blocks seen on %v", got, want, seen.of)
 		}
+		if k == 1 && (made.of["agent0"] != blocks/2 || made.of["agent1"] != blocks/2) {
+			t.Errorf("blocks made on %v: the driver counts as one of the nodes", made.of)
+		}
+		whole, err := csr.Scatter(t.Context(), rt, here, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut, err := whole.Rechunk(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := 2 + 2*k; whole.Blocks() != w || cut.Blocks() != w {
+			t.Errorf("%d and %d blocks for %d workers", whole.Blocks(), cut.Blocks(), w)
+		}
+		if err := errors.Join(whole.Close(), cut.Close()); err != nil {
+			t.Error(err)
+		}
 		if k == 1 && fmt.Sprint(seen.of) != fmt.Sprint(made.of) {
 			t.Errorf("blocks made on %v were gone through on %v", made.of, seen.of)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Rechunk returns a copy of a in so many blocks of rows with about equally many entries, those
-// that [Scatter] makes; 0 stands for one for each worker. A matrix with few rows, or very long
+// that [Scatter] makes; 0 stands for one for each of exec.Working. A matrix with few rows, or very long
 // ones, may have fewer. Both matrices are to be closed.
 //
 // The blocks are cut and put together on the nodes. Rows go from node to node, each at most once,
@@ -28,7 +28,7 @@ func (a *Distributed) Rechunk(ctx context.Context, blocks int) (*Distributed, er
 	case blocks < 0:
 		return nil, &StructureError{-1, fmt.Sprintf("%d blocks of rows", blocks)}
 	case blocks == 0:
-		blocks = len(a.rt.Workers())
+		blocks = len(exec.Working(a.rt))
 	}
 	sizes, err := a.sizes(ctx, blocks)
 	if err != nil {

@@ -31,7 +31,7 @@ type distributed[T la.Element] struct {
 	speeds  []float64 // of the nodes that matrices are distributed over
 	err     error     // of what makes the matrices
 	resumed int       // panels that an earlier run had done
-	tiles   float64   // of all matrices; a float64, since what is asked for may overflow
+	known   float64   // bytes for what is known of tiles and tasks; a float64, since what is asked for may overflow
 }
 
 // newDistributed returns the problem, and s with the order that the input file has.
@@ -140,8 +140,11 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 	if kind != blocked.Full {
 		tiles /= 2
 	}
-	p.tiles += tiles
-	if p.err = fitsDriver(p.tiles); p.err != nil {
+	if p.known == 0 && p.s.Op == "qr" {
+		p.known = priorities(float64(m), float64(n), float64(nb))
+	}
+	p.known += TileKnown * tiles
+	if p.err = fitsBooks(p.known); p.err != nil {
 		return nil
 	}
 	a, err := blocked.Distributed[T](p.s.Runtime, kind, m, n, nb)

@@ -19,6 +19,8 @@ type MemoryError struct {
 	// Double says that the elements are float64, and Checked that some of the memory is for
 	// the verification: both can be done without.
 	Double, Checked bool
+	// Tiles says that most of it is for what is known of tiles and tasks: larger tiles take less.
+	Tiles bool
 }
 
 func (e *MemoryError) Error() string {
@@ -78,14 +80,18 @@ func (s Spec) ready() (Spec, error) {
 // process can get now.
 func fits(s Spec) error {
 	m := topo.Detect()
-	need := s.bytes()
+	matrices, books := s.bytes(), s.books(s.NB)
+	need := matrices + books
 	if m.Available == 0 || need <= float64(m.Available) {
 		return nil
+	}
+	if e := (&MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Tiles: true}); books > matrices {
+		return e
 	}
 	e := &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Double: s.Type == "f64"}
 	if s.Verify {
 		s.Verify = false
-		e.Checked = s.bytes() < need
+		e.Checked = s.bytes() < matrices
 	}
 	return e
 }
@@ -93,14 +99,53 @@ func fits(s Spec) error {
 // TileKnown is how many bytes the driver of distributed matrices takes for what it knows of a tile.
 const TileKnown = 1 << 10
 
-// fitsDriver returns a *MemoryError if this process cannot know that many tiles, which are on
-// other nodes.
-func fitsDriver(tiles float64) error {
-	m := topo.Detect()
-	if need := TileKnown * tiles; m.Available > 0 && need > float64(m.Available) {
-		return &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf}
+// fitsBooks returns a *MemoryError if this process cannot have so many bytes for what is known of
+// tiles, which are elsewhere, and of tasks.
+func fitsBooks(need float64) error {
+	if m := topo.Detect(); m.Available > 0 && need > float64(m.Available) {
+		return &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Tiles: true}
 	}
 	return nil
+}
+
+// addresses is what a process can address, as a rule.
+const addresses = 1 << 47
+
+// fitsAddresses returns a *MemoryError if there are no addresses for the matrices of a plan of one
+// node: those of the caller, and their tiles, of which none takes memory.
+func fitsAddresses(s Spec) error {
+	if need := 2 * s.bytes(); need > addresses {
+		return &MemoryError{Need: need, Have: addresses, Of: "a plan of one node takes addresses for its matrices, although no memory"}
+	}
+	return nil
+}
+
+// books returns the memory that tiles of nb×nb, 0: not known, take beside their elements: for what
+// is known of each, half a KiB (measured on one node: 250 to 900 bytes), for the sums of their
+// columns in factorizations, and for the priorities of QR's tasks.
+func (s Spec) books(nb int) float64 {
+	if nb < 1 {
+		return 0
+	}
+	b := float64(nb)
+	m, n, _ := s.floats()
+	o := find(s.Op)
+	all := TileKnown / 2 * o.elements(s) / (b * b)
+	if o.packs {
+		all += 8 * m * n / b
+	}
+	if s.Op == "qr" {
+		all += priorities(m, n, b)
+	}
+	return all
+}
+
+// priorities returns the memory that those of the tasks of a QR factorization take, which are known
+// before the first of them: 4 bytes each. Trees other than the flat one have more tasks.
+func priorities(m, n, nb float64) float64 {
+	mt, nt := math.Ceil(m/nb), math.Ceil(n/nb)
+	k := min(mt, nt) // columns of tiles, of (mt−i)·(nt−i) tasks each
+	return 4 * (k*mt*nt - (mt+nt)*k*(k-1)/2 + k*(k-1)*(2*k-1)/6)
 }
 
 // bytes returns the memory that s takes, its shape known: its matrices, the operands that the

@@ -126,11 +126,20 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	var p problem
 	if s.Distributed {
 		p = &distributed[T]{ctx: ctx, s: s, speeds: speeds}
+	} else if err = fitsAddresses(s); err != nil {
+		return x, err
 	} else if p, s, err = newProblem[T](ctx, s, len(rt.Workers())); err != nil {
 		return x, err
 	}
 	if d, ok := p.(interface{ close() }); ok {
 		defer d.close()
+	}
+	op, n, longest := p.order()
+	x.NB, _ = la.TileSize[T](e, op, n, longest)
+	if !s.Distributed {
+		if err := fitsBooks(s.books(x.NB)); err != nil {
+			return x, err
+		}
 	}
 	once, err := p.on(e)
 	if err != nil {
@@ -148,8 +157,6 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	if err := once(ctx); err != nil {
 		return x, err
 	}
-	op, n, longest := p.order()
-	x.NB, _ = la.TileSize[T](e, op, n, longest)
 	x.Prediction = *rt.Prediction()
 	x.Op, x.Type, x.M, x.N, x.K, x.Flops = s.Op, s.Type, s.M, s.N, s.K, p.flops()
 	x.Workers = workersOf(opt.Machine)

@@ -253,6 +253,13 @@ func TestMemory(t *testing.T) {
 	if a := p.matrix(blocked.Full, 2_000_000_000, 2_000_000_000, 1<<14); a != nil || topo.Detect().Available > 0 && !errors.As(p.err, &e) {
 		t.Errorf("tiles of which the driver cannot know all: %v", p.err)
 	}
+	if n := priorities(3000, 3000, 1); n != 4*3000*3001*6001/6 {
+		t.Errorf("%v bytes of priorities", n)
+	}
+	p = &distributed[float64]{s: Spec{Op: "qr"}}
+	if a := p.matrix(blocked.Full, 1<<20, 1<<20, 64); a != nil || topo.Detect().Available > 0 && !(errors.As(p.err, &e) && e.Tiles && e.Need > 4e12) {
+		t.Errorf("priorities of QR that need too much: %v", p.err)
+	}
 	if e := (&MemoryError{Need: 1 << 40, Have: 1 << 34, Of: "a limit"}); e.Error() != "the run needs about 1.0 TiB, and this process can get 16 GiB: a limit" {
 		t.Error(e)
 	}
