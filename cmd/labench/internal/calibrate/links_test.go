@@ -55,7 +55,7 @@ func TestLinks(t *testing.T) {
 	if err := x.measure(ctx, b, 16, math.Inf(1), true); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*rounds); got != want || len(x.near) != rounds-warmUps || x.near[0] <= 0 || len(x.more) != rounds-warmUps {
+	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*rounds); got != want || len(x.near) != repeats*(rounds-warmUps) || x.near[0] <= 0 || len(x.more) != rounds-warmUps {
 		t.Errorf("%s has fetched %d tiles from %s, want %d; products take %v", names[1], got, names[0], want, x)
 	}
 }
