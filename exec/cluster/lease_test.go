@@ -168,20 +168,27 @@ func (s *stuck) Send(context.Context, string, []byte) error {
 
 func (s *stuck) Close() error { return nil }
 
-// TestLeft: messages of a driver that has left, of which one may still be handled, leave nothing.
-func TestLeft(t *testing.T) {
+// stuckOptions returns options of an agent whose messages leave at once and reach nobody.
+func stuckOptions(t *testing.T) (Options, known) {
+	t.Helper()
 	rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rt.Close()
+	t.Cleanup(func() { rt.Close() })
 	may := make(chan struct{})
 	close(may)
-	o := Options{Transport: &stuck{may: may}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}}
+	o := Options{Transport: &stuck{may: may}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}, Log: slog.New(slog.DiscardHandler)}
 	k, err := o.check()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return o, k
+}
+
+// TestLeft: messages of a driver that has left, of which one may still be handled, leave nothing.
+func TestLeft(t *testing.T) {
+	o, k := stuckOptions(t)
 	for i, m := range [][]byte{encode(kindOver, over{Job: 5}), encode(kindBack, back{Job: 5, Tasks: []uint64{1}, Most: 1}), encode(kindLook, look{})} {
 		a := newAgent(o, k)
 		if err := a.take("driver", m); err != nil || len(a.drivers)+len(a.owners) > 0 {
@@ -193,18 +200,7 @@ func TestLeft(t *testing.T) {
 // TestLeavesBetween: what handles a message of a driver may have looked it up before the driver leaves,
 // and go on when nothing of it is there any more. Then nothing begins, and no job is anybody's.
 func TestLeavesBetween(t *testing.T) {
-	rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rt.Close()
-	may := make(chan struct{})
-	close(may)
-	o := Options{Transport: &stuck{may: may}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}, Log: slog.New(slog.DiscardHandler)}
-	k, err := o.check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o, k := stuckOptions(t)
 	params, err := versions.EncodeParams(nil, &addend{N: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -109,6 +109,26 @@ func (r *relay) cut() {
 	r.over.Wait()
 }
 
+// relayed returns nodes a and b, to the latter of which r leads.
+func relayed(t *testing.T, r *relay, o web.Options) (a, b transport.Transport) {
+	t.Helper()
+	node := func(name, address string, peers ...string) transport.Transport {
+		o := o
+		o.Name, o.Listen, o.Address, o.Peers, o.Plain, o.Greet = name, "127.0.0.1:0", address, peers, true, 20*time.Millisecond
+		x, err := web.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	a = node("a", "")
+	b = node("b", r.Addr().String(), web.Address(a))
+	// What b listens on is known to its transport only: there it is reached without a relay.
+	r.to = web.Listens(b)
+	go r.serve()
+	return a, b
+}
+
 // TestOneWay: a node that reaches others and cannot be reached has left, for them, and does
 // not join again by its greetings. What is to be sent to it fails.
 func TestOneWay(t *testing.T) {
@@ -120,22 +140,9 @@ func TestOneWay(t *testing.T) {
 	r := &relay{Listener: l}
 	const timeout = 500 * time.Millisecond
 	var told log
-	node := func(o web.Options) transport.Transport {
-		o.Listen, o.Plain, o.Greet, o.Timeout = "127.0.0.1:0", true, 20*time.Millisecond, timeout
-		o.Log = slog.New(slog.NewTextHandler(&told, nil))
-		x, err := web.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	a := node(web.Options{Name: "a"})
+	a, b := relayed(t, r, web.Options{Timeout: timeout, Log: slog.New(slog.NewTextHandler(&told, nil))})
 	defer a.Close()
-	b := node(web.Options{Name: "b", Address: l.Addr().String(), Peers: []string{web.Address(a)}})
 	defer b.Close()
-	// What b listens on is known to its transport only: there it is reached without a relay.
-	r.to = web.Listens(b)
-	go r.serve()
 	defer r.cut()
 
 	events := make(chan transport.Event, 100)
@@ -249,20 +256,9 @@ func TestForgotten(t *testing.T) {
 	}
 	r := &relay{Listener: l}
 	defer r.cut()
-	node := func(o web.Options) transport.Transport {
-		o.Listen, o.Plain, o.Greet, o.Timeout = "127.0.0.1:0", true, 20*time.Millisecond, 2*time.Second
-		x, err := web.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	a := node(web.Options{Name: "a"})
+	a, b := relayed(t, r, web.Options{Timeout: 2 * time.Second})
 	defer a.Close()
-	b := node(web.Options{Name: "b", Address: l.Addr().String(), Peers: []string{web.Address(a)}})
 	defer b.Close()
-	r.to = web.Listens(b)
-	go r.serve()
 	events, taken := make(chan transport.Event, 10), make(chan string, 10)
 	if err := a.Start(func(string, []byte) {}, func(e transport.Event) { events <- e }); err != nil {
 		t.Fatal(err)
