@@ -235,7 +235,6 @@ func (d *Driver) Close() error {
 	again := d.closed
 	d.closed = true
 	jobs := slices.Collect(maps.Values(d.jobs))
-	nodes := d.nodes
 	d.lock.Unlock()
 	if again {
 		return nil
@@ -250,8 +249,8 @@ func (d *Driver) Close() error {
 	if d.dog != nil {
 		d.dog.stop()
 	}
-	err := d.opt.Transport.Close()
-	for _, n := range nodes {
+	err := d.opt.Transport.Close() // up to here nodes may come
+	for _, n := range d.now() {
 		n.out.close()
 	}
 	d.exec.close(exec.ErrClosed)

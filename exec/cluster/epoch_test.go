@@ -90,3 +90,26 @@ func TestBlink(t *testing.T) {
 		n.Close()
 	}
 }
+
+// closing is a transport that another node joins when it is about to be closed.
+type closing struct {
+	blinking
+	other string
+}
+
+func (c *closing) Close() error {
+	c.blink(c.other)
+	time.Sleep(10 * time.Millisecond) // it is called
+	return c.Transport.Close()
+}
+
+// TestJoinAtClose: nothing is left of a node that joins while the driver is closed.
+func TestJoinAtClose(t *testing.T) {
+	leaves(t)
+	n := start(t, 2, func(o *cluster.Options) {
+		if o.Transport.Self() == "driver" {
+			o.Transport = &closing{blinking: blinking{Transport: o.Transport}, other: "agent1"}
+		}
+	})
+	n.Close()
+}
