@@ -136,7 +136,7 @@ func TestHostile(t *testing.T) {
 		}
 		for ran := 0; ran == 0; time.Sleep(time.Millisecond) { // or else the crook names the job first
 			d.placing.Lock()
-			for _, n := range d.nodes {
+			for _, n := range d.now() {
 				ran += len(n.ran)
 			}
 			d.placing.Unlock()
