@@ -98,7 +98,7 @@ NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machi
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
-	$(GO) test -short -vet=off -race -timeout 20m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
+	$(GO) test -short -vet=off -race -timeout 10m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
 	$(GO) test -short -vet=off -race -run Tall ./kernels/cpu
 
 # The tests that have run with -short are not run again.
