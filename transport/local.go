@@ -179,6 +179,12 @@ func (m *member) Send(ctx context.Context, to string, message []byte) error {
 	}
 }
 
+// Prompt implements [Prompt].
+func (m *member) Prompt(to string) bool {
+	o, err := m.other(to)
+	return err == nil && len(o.from(m.name)) < behind/2 // that of a node at its end takes nothing
+}
+
 // Publish implements [Transport].
 func (m *member) Publish(r Ref, v versions.Value) { m.values.Put(r, v) }
 

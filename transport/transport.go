@@ -85,6 +85,14 @@ type Transport interface {
 	Close() error
 }
 
+// Prompt is a Transport that says when Send does not wait.
+type Prompt interface {
+	Transport
+	// Prompt reports whether some messages of usual size to another node would leave at once, as it
+	// looks now: nobody else is sending to it, and it is not behind.
+	Prompt(to string) bool
+}
+
 // UnreachableError says that a node is not there, or does not answer.
 type UnreachableError struct {
 	Node string

@@ -44,6 +44,8 @@ func (c *counting) Send(ctx context.Context, to string, m []byte) error {
 	return c.Transport.Send(ctx, to, m)
 }
 
+func (c *counting) Prompt(to string) bool { return c.Transport.(transport.Prompt).Prompt(to) }
+
 // processor returns the processor time of this process.
 func processor() time.Duration {
 	var u syscall.Rusage

@@ -12,13 +12,19 @@ import (
 // to say never waits. What is added while a message is on its way goes together as the
 // next one. It grows by no more than others have asked for: tasks up to the capacity of a
 // node, and their ends.
+//
+// Who holds no lock may send what is pending itself, if the node takes it at once:
+//
+//	add, by any ─► pending ─► send ─┐
+//	                  └─────► flush ┴─► pass, one at a time ─► the transport
 type outbox struct {
 	mu      sync.Mutex      // a leaf
-	more    sync.Cond       // there is more to be sent, or it is closed
+	more    sync.Cond       // there is more for send, or it is closed
 	pending []func() []byte // what is to be sent
 	sends   bool            // send runs: from the first message on, as new goroutines would grow their stacks anew
+	busy    bool            // a message is being made, or sent: send waits
 	closed  bool            // nothing is sent any more
-	done    sync.WaitGroup
+	done    sync.WaitGroup  // who sends
 	to      string
 	through transport.Transport
 	failed  func(error) // is told, once, that the node cannot be reached
@@ -39,10 +45,17 @@ func newOutbox(t transport.Transport, to string, failed func(error)) *outbox {
 func (o *outbox) add(message func() []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
+	if !o.closed {
+		o.pending = append(o.pending, message)
+		o.rouse()
+	}
+}
+
+// rouse has send see to what is pending, unless somebody else does. The caller holds mu.
+func (o *outbox) rouse() {
+	if len(o.pending) == 0 || o.busy {
 		return
 	}
-	o.pending = append(o.pending, message)
 	o.more.Signal()
 	if !o.sends {
 		o.sends = true
@@ -50,40 +63,72 @@ func (o *outbox) add(message func() []byte) {
 	}
 }
 
-// send sends what there is, until the outbox is closed. If the node cannot be reached, what there
-// is is thrown away, and who owns the outbox is told.
+// promptMost is how many messages flush sends at most.
+const promptMost = 8
+
+// flush adds a message, unless that is nil, and sends what is pending before it returns if that needs
+// no waiting: send would have to get a core for it. The caller holds no lock that making a message
+// takes, or failed.
+func (o *outbox) flush(message func() []byte) {
+	t, ok := o.through.(transport.Prompt)
+	ok = ok && t.Prompt(o.to)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	if message != nil {
+		o.pending = append(o.pending, message)
+	}
+	if n := len(o.pending); ok && n <= promptMost && !o.busy {
+		o.done.Add(1)
+		defer o.done.Done()
+		for ; n > 0 && len(o.pending) > 0; n-- {
+			o.pass()
+		}
+	}
+	o.rouse()
+}
+
+// send sends what is pending, until the outbox is closed.
 func (o *outbox) send() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for {
-		o.mu.Lock()
 		if len(o.pending) > 0 { // there was a message before it: others may have more for this one
 			o.mu.Unlock()
 			runtime.Gosched()
 			o.mu.Lock()
 		}
-		for len(o.pending) == 0 && !o.closed {
+		for (len(o.pending) == 0 || o.busy) && !o.closed {
 			o.more.Wait()
 		}
 		if o.closed {
-			o.mu.Unlock()
 			return
 		}
-		message := o.pending[0]
-		o.pending = o.pending[1:]
+		o.pass()
+	}
+}
+
+// pass makes the first message and sends it. If the node cannot be reached, what is pending is thrown
+// away, and who owns the outbox is told. The caller holds mu, which is free meanwhile.
+func (o *outbox) pass() {
+	message := o.pending[0]
+	o.pending = o.pending[1:]
+	o.busy = true
+	o.mu.Unlock()
+	var err error
+	if m := message(); m != nil {
+		err = o.through.Send(o.ctx, o.to, m)
+	}
+	o.mu.Lock()
+	o.busy = false
+	if err != nil && !o.closed {
+		o.closed, o.pending = true, nil
+		o.more.Signal()
 		o.mu.Unlock()
-		m := message()
-		if m == nil {
-			continue
-		}
-		if err := o.through.Send(o.ctx, o.to, m); err != nil {
-			o.mu.Lock()
-			again := o.closed
-			o.closed, o.pending = true, nil
-			o.mu.Unlock()
-			if !again {
-				o.failed(err)
-			}
-			return
-		}
+		o.failed(err)
+		o.mu.Lock()
 	}
 }
 

@@ -64,7 +64,7 @@ type Network struct {
 	// Value is the seconds that it takes a node to give a value, beside those for its bytes.
 	Value float64 `toml:"value,omitempty"`
 	// Message is the seconds of a core, of each of the two nodes, for a message: of tasks, of ends, or
-	// with a value.
+	// with a value. Messages that a node handles together take it as long as one.
 	Message float64 `toml:"message,omitempty"`
 	// Core is the seconds of a core, of each of the two nodes, for a byte of a value.
 	Core float64 `toml:"core,omitempty"`

@@ -274,6 +274,33 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
+// TestTogether: ends that come to the driver while it handles another one take it no longer than one,
+// however many there are. So a node more takes the driver two messages that it sends.
+func TestTogether(t *testing.T) {
+	const message = 0.1
+	took := func(nodes int) float64 {
+		m := machine(1+nodes, 1)
+		m.Apart, m.Network.Message = true, message
+		rt, err := sim.NewCluster(sim.Options{Machine: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &program{}
+		for range nodes {
+			d := &graph.Datum{Bytes: 8, Value: new(int)}
+			for range 2 {
+				p.specs = append(p.specs, graph.Spec{Op: op, Params: &work{100}, Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}})
+			}
+		}
+		p.run(t, rt)
+		return rt.Now()
+	}
+	const more = 8
+	if got, want := took(1+more)-took(1), (2*more+2)*message; got > want {
+		t.Errorf("with %d nodes more it takes %g s more, want %g at most", more, got, want)
+	}
+}
+
 // TestNeighbours: tasks are slower the more of the cores have one, and more than cores take
 // turns.
 func TestNeighbours(t *testing.T) {

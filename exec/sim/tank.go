@@ -29,13 +29,14 @@ type tank struct {
 // part is the cores of a tank that a node has at most at a time.
 type part struct {
 	*tank
-	own   int // cores
-	runs  int // threads of what runs
-	tells int // of these, messages that are handled, for which no core was idle
+	own  int // cores
+	runs int // threads of what runs
 	// few is the cores of a task while all workers have one, and slow is [Kind.Waits].
 	few, slow float64
-	waits     []func() // messages that wait for a core
-	wait      uint64   // how often some have begun to wait
+	waits     []func() // messages that wait for a core, or until those before them have been handled
+	cost      float64  // seconds that it takes to handle these
+	handling  bool     // some are handled
+	wait      uint64   // how often some have begun to wait for a core
 }
 
 // full reports whether who comes now has to share a core.
@@ -153,38 +154,37 @@ func (p *part) takes(seconds float64, then func()) {
 	p.begin(&run{done: func(*run) { then() }}, 1, 1, seconds)
 }
 
-// handles has a core handle a message for so many seconds, and then something happen.
-func (p *part) handles(seconds float64, then func()) {
-	p.tells++
-	p.takes(seconds, func() {
-		p.tells--
-		then()
-	})
-}
-
 // hears has a core handle a message that comes, for so many seconds, and something happen:
 //
 //	a core is idle       at once: the latency is that of idle nodes
 //	all compute          when it is handled. For that it waits until a core is idle, or the system
 //	                     takes one from its task
-//	others are handled   when it is handled, with these
+//	others are handled   when these are
+//
+// What is handled together takes the time of one: most of that is for a thread to get the core, and
+// for the task to get it back.
 func (p *part) hears(seconds float64, then func()) {
-	busy := p.s.m.Network.Busy
-	switch {
-	case !p.full():
-		p.takes(seconds, func() {})
+	if !p.handling && !p.full() {
+		p.cost = max(p.cost, seconds)
+		p.handle()
 		then()
 		return
-	case busy == 0 || p.tells > 0:
-		p.handles(seconds, then)
+	}
+	p.waits = append(p.waits, then)
+	if p.handling {
 		return
 	}
-	p.waits = append(p.waits, func() { p.handles(seconds, then) })
-	if len(p.waits) == 1 {
-		p.wait++
-		p.hearers = append(p.hearers, p)
-		p.s.calendar.note(p.s.now+busy, p, p.wait)
+	p.cost = max(p.cost, seconds)
+	if len(p.waits) > 1 {
+		return
 	}
+	if p.s.m.Network.Busy == 0 {
+		p.handle()
+		return
+	}
+	p.wait++
+	p.hearers = append(p.hearers, p)
+	p.s.calendar.note(p.s.now+p.s.m.Network.Busy, p, p.wait)
 }
 
 // happens implements [handler]: the system takes a core from a task, if messages still wait.
@@ -195,13 +195,20 @@ func (p *part) happens(wait uint64) {
 	}
 }
 
-// handle has what waits for a core handled.
+// handle has a core handle what waits, and what comes meanwhile.
 func (p *part) handle() {
-	waits := p.waits
-	p.waits = nil
-	for _, f := range waits {
-		f()
+	if p.handling { // since a core was idle
+		return
 	}
+	cost := p.cost
+	p.handling, p.cost = true, 0
+	p.takes(cost, func() {
+		waits := p.waits
+		p.handling, p.waits = false, nil
+		for _, f := range waits {
+			f()
+		}
+	})
 }
 
 // begin has something of so many threads run that takes so many seconds if it has the socket to

@@ -20,6 +20,11 @@ func (o *outgoing) room() bool {
 	return o.sent-o.done < window && o.sentBytes-o.doneBytes < roomBytes
 }
 
+// prompt reports whether there is room for some more.
+func (o *outgoing) prompt() bool {
+	return o.sent-o.done < window/2 && o.sentBytes-o.doneBytes < roomBytes/2
+}
+
 func (o *outgoing) add(n int) {
 	o.sent++
 	o.sentBytes += uint64(n)

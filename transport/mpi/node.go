@@ -131,6 +131,17 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 	return p.send(ctx, n.ctx.Done(), message)
 }
 
+// Prompt implements [transport.Prompt].
+func (n *node) Prompt(to string) bool {
+	p, err := n.find(to)
+	if err != nil || len(p.turn) > 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.prompt()
+}
+
 // Publish implements [transport.Transport].
 func (n *node) Publish(r transport.Ref, v versions.Value) { n.values.Put(r, v) }
 

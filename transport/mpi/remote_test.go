@@ -34,9 +34,10 @@ type Order struct {
 
 // Result is what came of it.
 type Result struct {
-	Data  []byte
-	Names []string
-	Err   fault
+	Data   []byte
+	Names  []string
+	Prompt bool
+	Err    fault
 }
 
 // fault is an error of a transport.
@@ -162,6 +163,12 @@ func (r *remote) Start(h transport.Handler, e func(transport.Event)) error {
 func (r *remote) Send(ctx context.Context, to string, message []byte) error {
 	_, err := r.call(ctx, "Send", Order{To: to, Data: message})
 	return err
+}
+
+// Prompt implements [transport.Prompt].
+func (r *remote) Prompt(to string) bool {
+	reply, err := r.call(context.Background(), "Prompt", Order{To: to})
+	return err == nil && reply.Prompt
 }
 
 // Publish implements [transport.Transport].
@@ -333,6 +340,14 @@ func (r *Rank) Nodes(o Order, reply *Result) error {
 // Send sends a message.
 func (r *Rank) Send(o Order, reply *Result) error {
 	return r.do(o, reply, func(ctx context.Context, n *obedient) error { return n.Transport.Send(ctx, o.To, o.Data) })
+}
+
+// Prompt reports whether messages leave at once.
+func (r *Rank) Prompt(o Order, reply *Result) error {
+	return r.do(o, reply, func(_ context.Context, n *obedient) error {
+		reply.Prompt = n.Transport.(transport.Prompt).Prompt(o.To)
+		return nil
+	})
 }
 
 // Publish publishes a value.

@@ -85,10 +85,42 @@ func Run(t *testing.T, nodes func(t *testing.T, n int) []transport.Transport) {
 		name string
 		f    func(*testing.T, func(*testing.T, int) []*node)
 	}{
-		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order}, {"Pressure", pressure}, {"Limits", limits}, {"Values", values}, {"Awaited", awaited}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
+		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order}, {"Pressure", pressure}, {"Prompt", prompt}, {"Limits", limits}, {"Values", values}, {"Awaited", awaited}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.f(t, start) })
 	}
+}
+
+// prompt: a transport that says that messages leave at once is right, and does not say so of a node that
+// is behind.
+func prompt(t *testing.T, start func(*testing.T, int) []*node) {
+	all := start(t, 2)
+	to := all[1].Self()
+	p, ok := all[0].Transport.(transport.Prompt)
+	if !ok {
+		t.Skip("it does not say so")
+	}
+	if p.Prompt("nobody") {
+		t.Error("messages to nobody leave at once")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	message, sent := make([]byte, 300), 0
+	send := func() error { sent++; return p.Send(ctx, to, message) }
+	if err := send(); err != nil { // there may be no connection before
+		t.Fatal(err)
+	}
+	eventually(t, "messages leave at once", func() bool { return p.Prompt(to) })
+	all[1].mu.Lock() // the handler is behind
+	var err error
+	for err == nil && sent < 1000 && p.Prompt(to) {
+		err = send()
+	}
+	all[1].mu.Unlock()
+	if err != nil || sent == 1000 {
+		t.Errorf("%d messages are sent to who handles none, error %v", sent, err)
+	}
+	eventually(t, "messages leave at once again", func() bool { return all[1].count() == sent && p.Prompt(to) })
 }
 
 func (x *node) handle(from string, message []byte) {

@@ -41,6 +41,9 @@ const (
 	// one: more than there can be without an answer, unless the other side is behind.
 	keptMost = 4 * answerAfter
 	keptSize = 4 * answerSize
+	// promptSize is how many bytes that wait for it the system takes at once, whether the other side
+	// reads them or not.
+	promptSize = 32 << 10
 )
 
 // frame returns a message as it goes over a connection.
@@ -188,6 +191,13 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// prompt reports whether send would not wait now.
+func (l *link) prompt() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err == nil && l.conn != nil && len(l.kept) < keptMost/2 && l.size < promptSize
 }
 
 // run connects, again and again, until the node leaves or this one is closed.

@@ -79,6 +79,7 @@ type inbound struct {
 // way is that of messages to a member, until that leaves.
 type way interface {
 	send(ctx context.Context, turn uint64, message []byte) error
+	prompt() bool // send would not wait
 	over() bool
 }
 

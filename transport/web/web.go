@@ -136,6 +136,16 @@ func (n *node) Send(ctx context.Context, to string, message []byte) error {
 	return x.way.send(ctx, n.sent.Add(1), message)
 }
 
+// Prompt implements [transport.Prompt].
+func (n *node) Prompt(to string) bool {
+	x, _ := n.members.find(to)
+	if x == nil || !n.open() || !x.turn.TryLock() {
+		return false
+	}
+	defer x.turn.Unlock()
+	return x.way != nil && x.way.prompt()
+}
+
 func (n *node) open() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
