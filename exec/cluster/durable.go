@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -134,32 +135,14 @@ func (e *entry) apart(nodes int) bool {
 // sweep frees the records that make nothing again which is needed for one of the data, and
 // returns how many it has left. What two nodes keep is not made again.
 func sweep(data map[*entry]bool) (left int) {
-	seen, needed := map[instance]bool{}, map[*record]bool{}
 	met := map[*entry]bool{}
-	var todo []instance
-	for e := range data {
-		todo = append(todo, instance{e, e.version})
-	}
-	for len(todo) > 0 {
-		x := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[x] {
-			continue
-		}
-		seen[x], met[x.of] = true, true
-		if x.of.keeps(x.version, 2) {
-			continue
-		}
-		r := x.of.maker(x.version)
-		if r == nil || needed[r] {
-			continue
-		}
-		needed[r] = true
+	needed := makers(maps.Keys(data), func(x instance) bool {
+		met[x.of] = true
+		return x.of.keeps(x.version, 2)
+	})
+	for r := range needed {
 		for _, u := range r.uses {
 			met[u.of] = true
-			if u.mode&graph.In != 0 {
-				todo = append(todo, instance{u.of, u.version})
-			}
 		}
 	}
 	for e := range met {

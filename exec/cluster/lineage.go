@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/tessera-la/tessera/exec/graph"
@@ -34,14 +36,12 @@ type plan struct {
 	sources map[instance]source
 }
 
-// planFor returns how to make the latest versions of data again that nobody has. If that
-// cannot be, gone is one that is lost for good: nobody has it, and nothing says how it was
-// made.
-func planFor(lost []*entry) (p plan, gone *entry) {
-	p.sources = map[instance]source{}
+// makers returns the tasks that make the latest versions of data again, from versions that are
+// had. It asks once of each version on the way there, before it asks how that was made.
+func makers(data iter.Seq[*entry], had func(instance) bool) map[*record]bool {
 	seen, tasks := map[instance]bool{}, map[*record]bool{}
 	var todo []instance
-	for _, e := range lost {
+	for e := range data {
 		todo = append(todo, instance{e, e.version})
 	}
 	for len(todo) > 0 {
@@ -51,29 +51,43 @@ func planFor(lost []*entry) (p plan, gone *entry) {
 			continue
 		}
 		seen[x] = true
-		if r, holders := x.of.at(x.version); holders != nil {
-			p.sources[x] = source{r, slices.Clone(holders)}
+		if had(x) {
 			continue
 		}
-		if x.version == 0 && x.of.set != 0 {
-			continue // zero
-		}
 		r := x.of.maker(x.version)
-		if r == nil {
-			return plan{}, x.of
-		}
-		if tasks[r] {
+		if r == nil || tasks[r] {
 			continue
 		}
 		tasks[r] = true
-		p.tasks = append(p.tasks, r)
 		for _, u := range r.uses {
 			if u.mode&graph.In != 0 {
 				todo = append(todo, instance{u.of, u.version})
 			}
 		}
 	}
-	slices.SortFunc(p.tasks, func(a, b *record) int {
+	return tasks
+}
+
+// planFor returns how to make the latest versions of data again that nobody has. If that
+// cannot be, gone is one that is lost for good: nobody has it, and nothing says how it was
+// made.
+func planFor(lost []*entry) (p plan, gone *entry) {
+	p.sources = map[instance]source{}
+	tasks := makers(slices.Values(lost), func(x instance) bool {
+		if r, holders := x.of.at(x.version); holders != nil {
+			p.sources[x] = source{r, slices.Clone(holders)}
+			return true
+		}
+		zero := x.version == 0 && x.of.set != 0
+		if gone == nil && !zero && x.of.maker(x.version) == nil {
+			gone = x.of
+		}
+		return zero
+	})
+	if gone != nil {
+		return plan{}, gone
+	}
+	p.tasks = slices.SortedFunc(maps.Keys(tasks), func(a, b *record) int {
 		return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.id, b.id))
 	})
 	return p, nil
