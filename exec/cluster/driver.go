@@ -409,142 +409,145 @@ func (d *Driver) handle(from string, message []byte) {
 	}
 }
 
+// take gets a message of an agent.
 func (d *Driver) take(from string, message []byte) error {
 	k, body, err := split(from, message)
-	if err != nil {
+	switch {
+	case err != nil:
 		if k == kindHello {
 			d.refused(from, false, err)
 		}
 		return err
+	case k == kindHello:
+		return d.hello(from, body)
+	case k == kindEnded:
+		return d.ended(from, body)
+	case k == kindState:
+		return d.state(from, body)
+	case k == kindCall: // another driver's, or this one's own
+		return nil
 	}
+	return &MessageError{from, fmt.Sprintf("of kind %d", k)}
+}
+
+// hello gets what an agent says of itself.
+func (d *Driver) hello(from string, body []byte) error {
 	now := d.exec.meter.clock(time.Now())
-	switch k {
-	case kindHello:
-		var m hello
-		if err := decode(from, body, &m); err != nil {
-			return err
+	var m hello
+	if err := decode(from, body, &m); err != nil {
+		return err
+	}
+	offer, err := m.check(len(body))
+	if err != nil {
+		return &MessageError{from, err.Error()}
+	}
+	if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.domain != nil) {
+		d.refused(from, true, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
+		return nil
+	}
+	d.placing.Lock()
+	d.lock.Lock()
+	then, err := d.admit(from, &m, offer, now)
+	d.lock.Unlock()
+	d.placing.Unlock()
+	if then != nil {
+		then()
+	}
+	return err
+}
+
+// admit has the node be there that says hello, at a time, and returns what else is to be done, if
+// anything, without placing and the lock. The caller holds both.
+func (d *Driver) admit(from string, m *hello, offer *offer, now int64) (then func(), err error) {
+	n := d.latest(from)
+	switch {
+	case n == nil && d.domain != nil && m.Epoch == 0:
+		return func() { d.call(from) }, nil
+	case n != nil && m.Epoch != n.epoch && m.Epoch == 0:
+		return func() { d.nothing(n) }, nil
+	case n == nil || n.left && m.Epoch != n.epoch:
+		return nil, &MessageError{from, "from a node that has not joined"}
+	case n.left || m.Epoch != n.epoch: // it said so, and then it left, or has been called again
+		return nil, nil
+	}
+	if m.Called != unasked {
+		n.clock.hears(m, now)
+	}
+	if n.clock.heard < answers {
+		d.ask(n)
+	}
+	if n.gone == nil { // this was about its clock, or what is below it
+		if n.offer.below != m.Below {
+			then = d.domain
 		}
-		if m.Memory < 0 {
-			return &MessageError{from, fmt.Sprintf("%d bytes of memory", m.Memory)}
-		}
-		if m.Jobs < 0 || len(body) > 1<<20 {
-			return &MessageError{from, fmt.Sprintf("%d jobs, and %d bytes of what it says of itself", m.Jobs, len(body))}
-		}
-		offer, err := m.Offer.offer()
-		if err != nil {
-			return &MessageError{from, err.Error()}
-		}
-		if err := m.Below.check(); err != nil {
-			return &MessageError{from, err.Error()}
-		}
-		if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.domain != nil) {
-			d.refused(from, true, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
-			return nil
-		}
-		d.placing.Lock()
-		d.lock.Lock()
-		n := d.latest(from)
-		if n == nil && d.domain != nil && m.Epoch == 0 {
-			d.lock.Unlock()
-			d.placing.Unlock()
-			d.call(from)
-			return nil
-		}
-		if n == nil || n.left && m.Epoch != 0 {
-			late := n != nil && n.epoch == m.Epoch // it said so, and then it left
-			d.lock.Unlock()
-			d.placing.Unlock()
-			if late {
-				return nil
-			}
-			return &MessageError{from, "from a node that has not joined"}
-		}
-		if m.Epoch != n.epoch {
-			d.lock.Unlock()
-			d.placing.Unlock()
-			if m.Epoch == 0 {
-				d.nothing(n)
-			}
-			return nil
-		}
-		if m.Called != unasked {
-			n.clock.hears(&m, now)
-		}
-		if n.clock.heard < answers {
-			d.ask(n)
-		}
-		if n.gone == nil { // this was about its clock, or what is below it
-			news := n.offer.below != m.Below
-			n.offer.below = m.Below
-			d.lock.Unlock()
-			d.placing.Unlock()
-			if news && d.domain != nil {
-				d.domain()
-			}
-			return nil
-		}
-		n.memory.most = m.Memory
-		n.workers, n.gone, n.since = offer.workers(), nil, time.Now()
-		n.row = d.record.enter(n.name, n.workers)
-		n.program, n.offer, n.jobs, offer.below = m.Program, offer, m.Jobs, m.Below
-		d.changed()
-		jobs := slices.Collect(maps.Values(d.jobs))
-		d.lock.Unlock()
-		d.placing.Unlock()
+		n.offer.below = m.Below
+		return then, nil
+	}
+	n.memory.most = m.Memory
+	n.workers, n.gone, n.since = offer.workers(), nil, time.Now()
+	n.row = d.record.enter(n.name, n.workers)
+	n.program, n.offer, n.jobs, offer.below = m.Program, offer, m.Jobs, m.Below
+	d.changed()
+	jobs := slices.Collect(maps.Values(d.jobs))
+	return func() {
 		for _, j := range jobs {
 			j.join(n)
 		}
 		if d.domain != nil {
 			d.domain()
 		}
-	case kindEnded:
-		var m ended
-		m.Ends, _ = d.ends.Get().([]end)
-		if err := decode(from, body, &m); err != nil {
-			return err
-		}
-		defer func(all []end) {
-			clear(all)
-			d.ends.Put(all[:0])
-		}(m.Ends)
-		d.lock.Lock()
-		j, n := d.jobs[m.Job], d.latest(from)
-		late := n == nil || n.epoch != m.Epoch
-		d.lock.Unlock()
-		if err := m.check(); err != nil {
-			return &MessageError{from, err.Error()}
-		}
-		if late {
-			return nil
-		}
-		if j == nil { // the job is over, and this comes late
-			d.placing.Lock()
-			d.account(n, &m, nil)
-			d.placing.Unlock()
-			return nil
-		}
-		if m.Ends = j.copied(n, m.Ends); len(m.Ends) > 0 {
-			j.ended(n, m)
-		}
-	case kindState:
-		var m state
-		if err := decode(from, body, &m); err != nil {
-			return err
-		}
-		if err := m.check(); err != nil {
-			return &MessageError{from, err.Error()}
-		}
-		d.lock.Lock()
-		n := d.latest(from)
-		d.lock.Unlock()
-		if n != nil {
-			d.placing.Lock()
-			n.said, n.saidAt = m, time.Now()
-			d.placing.Unlock()
-		}
-	case kindCall: // another driver's, or this one's own
-	default:
-		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
+	}, nil
+}
+
+// ended gets what an agent says of tasks of a job.
+func (d *Driver) ended(from string, body []byte) error {
+	var m ended
+	m.Ends, _ = d.ends.Get().([]end)
+	if err := decode(from, body, &m); err != nil {
+		return err
+	}
+	defer func(all []end) {
+		clear(all)
+		d.ends.Put(all[:0])
+	}(m.Ends)
+	if err := m.check(); err != nil {
+		return &MessageError{from, err.Error()}
+	}
+	d.lock.Lock()
+	j, n := d.jobs[m.Job], d.latest(from)
+	late := n == nil || n.epoch != m.Epoch
+	d.lock.Unlock()
+	if late {
+		return nil
+	}
+	if j == nil { // the job is over, and this comes late
+		d.placing.Lock()
+		d.account(n, &m, nil)
+		d.placing.Unlock()
+		return nil
+	}
+	if m.Ends = j.copied(n, m.Ends); len(m.Ends) > 0 {
+		j.ended(n, m)
+	}
+	return nil
+}
+
+// state gets what an agent is at.
+func (d *Driver) state(from string, body []byte) error {
+	var m state
+	if err := decode(from, body, &m); err != nil {
+		return err
+	}
+	if err := m.check(); err != nil {
+		return &MessageError{from, err.Error()}
+	}
+	d.lock.Lock()
+	n := d.latest(from)
+	d.lock.Unlock()
+	if n != nil {
+		d.placing.Lock()
+		n.said, n.saidAt = m, time.Now()
+		d.placing.Unlock()
 	}
 	return nil
 }

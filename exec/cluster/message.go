@@ -57,6 +57,21 @@ type hello struct {
 	Epoch uint64
 }
 
+// check returns what a node offers that has said this in so many bytes, or what makes no sense in it.
+func (m *hello) check(bytes int) (*offer, error) {
+	if m.Memory < 0 {
+		return nil, fmt.Errorf("%d bytes of memory", m.Memory)
+	}
+	if m.Jobs < 0 || bytes > 1<<20 {
+		return nil, fmt.Errorf("%d jobs, and %d bytes of what it says of itself", m.Jobs, bytes)
+	}
+	offer, err := m.Offer.offer()
+	if err != nil {
+		return nil, err
+	}
+	return offer, m.Below.check()
+}
+
 // unasked is in place of the time of a call in what an agent says by itself.
 const unasked = -1
 
