@@ -424,12 +424,14 @@ func explainAuto(rows []loopapps.Row) string {
 // drawLoop executes the application once more, with the fastest plan, and draws the longest
 // of its loops.
 func drawLoop(ctx context.Context, rt exec.Runtime, p loopapps.Problem, rows []loopapps.Row, file string, format plotting.Format) error {
-	all := rowsOf(rows)
 	formed, ok := p.(loopapps.Formed)
-	if ok { // tasks have no chunks
-		all = slices.DeleteFunc(all, func(r *loopapps.Row) bool { return !r.Form.Loops() })
+	var best *loopapps.Row
+	for i := range rows {
+		r := &rows[i]
+		if drawn := !ok || r.Form.Loops(); drawn && (best == nil || r.Best() < best.Best()) { // tasks have no chunks
+			best = r
+		}
 	}
-	best := slices.MinFunc(all, func(a, b *loopapps.Row) int { return cmp.Compare(a.Best(), b.Best()) })
 	if ok {
 		formed.SetForm(best.Form)
 	}
@@ -448,14 +450,6 @@ func drawLoop(ctx context.Context, rt exec.Runtime, p loopapps.Problem, rows []l
 		return err
 	}
 	return os.WriteFile(file, picture.Bytes(), 0o666)
-}
-
-// rowsOf returns pointers to rows, which must not be copied.
-func rowsOf(rows []loopapps.Row) (all []*loopapps.Row) {
-	for i := range rows {
-		all = append(all, &rows[i])
-	}
-	return all
 }
 
 // ganttOf returns the picture of a loop.

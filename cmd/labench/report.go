@@ -243,11 +243,6 @@ func duration(seconds float64) string {
 	return inUnits(seconds, func(x float64) string { return fmt.Sprintf("%.3f", x) })
 }
 
-// timeOf returns a time with so many digits.
-func timeOf(seconds float64, digits int) string {
-	return inUnits(seconds, func(x float64) string { return significant(x, digits) })
-}
-
 // inUnits returns a time in the unit that suits it.
 func inUnits(seconds float64, show func(float64) string) string {
 	switch {

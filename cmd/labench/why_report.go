@@ -144,7 +144,9 @@ func (o *opTimes) eachIn(side int, words func(float64) string) string {
 func workers(n int) string { return count(n, "worker") }
 
 // brief returns a time with three digits.
-func brief(d time.Duration) string { return timeOf(d.Seconds(), 3) }
+func brief(d time.Duration) string {
+	return inUnits(d.Seconds(), func(x float64) string { return significant(x, 3) })
+}
 
 // verdict says in words why p workers are not p times as fast as one, a
 // sentence in general and then the losses worth saying, the largest first, with

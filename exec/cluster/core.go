@@ -79,9 +79,6 @@ func (c *Core) Enter(node int, cap int64, kinds []Kind, s *versions.Selector) {
 // Renew makes a policy for the nodes that there are.
 func (c *Core) Renew() { c.renew() }
 
-// Alone reports whether the driver is the only node.
-func (c *Core) Alone() bool { return c.alone() }
-
 // Keep has data with a value stay on nodes when a job ends. It is zero until a task writes it.
 func (c *Core) Keep(value any) {
 	c.kept[value] = newEntry(1, transport.Ref{Job: 1})

@@ -348,15 +348,15 @@ func (d *Driver) ask(n *node) {
 	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: epoch}) })
 }
 
-// lose notes that a node has gone, and reports whether that is news. Its tasks are others'
-// now, where that is possible. It is called for what the transport says, and by the outbox to
+// lose notes that a node has gone, if that is news. Its tasks are others' now, where that is
+// possible. It is called for what the transport says, and by the outbox to
 // the node, which therefore is closed by somebody else.
-func (d *Driver) lose(n *node, why error) bool {
+func (d *Driver) lose(n *node, why error) {
 	d.lock.Lock()
 	n.left = true
 	if n.gone != nil {
 		d.lock.Unlock()
-		return false
+		return
 	}
 	n.since = time.Now()
 	d.left = NodeLostError{Node: n.name, Err: why}
@@ -382,7 +382,6 @@ func (d *Driver) lose(n *node, why error) bool {
 	if d.domain != nil {
 		d.domain()
 	}
-	return true
 }
 
 // nothing takes the word of an agent that it has nothing of this driver's, and knows no epoch:

@@ -117,6 +117,6 @@ func (p *parent) happens(uint64) {
 		return
 	}
 	c.freed = p.of.ends(c, p.flight, p.worker, c.freed[:0])
-	c.push(c.freed, -1)
+	c.push(c.freed)
 	clear(c.freed)
 }

@@ -156,9 +156,9 @@ func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch
 	return c
 }
 
-// push hands over tasks that are ready, which a worker has freed, or nobody: -1.
-func (c *crew) push(ready []*graph.Task, from int) {
-	c.queue.Push(ready, from)
+// push hands over tasks that are ready, which no worker has freed.
+func (c *crew) push(ready []*graph.Task) {
+	c.queue.Push(ready, -1)
 	c.rouse()
 }
 

@@ -479,7 +479,7 @@ func (n *node) ready(e *execution) {
 	}
 	if n.gate.Enter(t, t.Priority, t.ID()) {
 		n.crew.one[0] = t
-		n.crew.push(n.crew.one[:], -1)
+		n.crew.push(n.crew.one[:])
 	}
 }
 

@@ -43,7 +43,7 @@ type localJob struct {
 func newLocalJob(s *world, ctx context.Context, c *crew, by *parent, k *clock) *localJob {
 	j := &localJob{on: c}
 	j.begin(s, ctx, by, k)
-	j.ready = func(tasks []*graph.Task) { c.push(tasks, -1) }
+	j.ready = c.push
 	j.ends = j.ended
 	return j
 }

@@ -50,20 +50,20 @@ const deriveFrom = 160
 // allRoom is for packings that others bound.
 var allRoom = kernels.NewPackingRoom(math.MaxInt64)
 
-// derive returns a function that has tasks share their operand left in a role, and right in
-// the role onRight unless that is negative.
-func derive[T kernels.Element](left, role, right int) func([]any, func(int, int, func() versions.Derived) versions.Derived) any {
+// derive returns a function that has tasks share their first operand in a role, and the operand
+// right in the role onRight unless that is negative.
+func derive[T kernels.Element](role, right int) func([]any, func(int, int, func() versions.Derived) versions.Derived) any {
 	fresh := func() versions.Derived {
 		p := &kernels.Packing{}
 		p.Init(allRoom, math.MaxInt)
 		return p
 	}
 	return func(args []any, of func(int, int, func() versions.Derived) versions.Derived) any {
-		if t, ok := args[left].(*kernels.Tile[T]); !ok || min(t.Rows, t.Cols) < deriveFrom {
+		if t, ok := args[0].(*kernels.Tile[T]); !ok || min(t.Rows, t.Cols) < deriveFrom {
 			return nil
 		}
 		x := &kernels.Packings{}
-		x.A, _ = of(left, role, fresh).(*kernels.Packing)
+		x.A, _ = of(0, role, fresh).(*kernels.Packing)
 		if right >= 0 {
 			x.B, _ = of(right, onRight, fresh).(*kernels.Packing)
 		}

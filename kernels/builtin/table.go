@@ -84,8 +84,8 @@ func fresh[P any]() any { return new(P) }
 // the routines.
 func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 	o := kernels.Ops[T]{
-		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T], Thin: thin[T], NewParams: fresh[kernels.Gemm], Derive: derive[T](0, onLeft, 1)},
-		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T], NewParams: fresh[kernels.Syrk], Derive: derive[T](0, onLeft, 0)},
+		Gemm:  &versions.Op{Name: "gemm", Type: typ, Work: gemmWork[T], Thin: thin[T], NewParams: fresh[kernels.Gemm], Derive: derive[T](onLeft, 1)},
+		Syrk:  &versions.Op{Name: "syrk", Type: typ, Work: syrkWork[T], NewParams: fresh[kernels.Syrk], Derive: derive[T](onLeft, 0)},
 		Trsm:  &versions.Op{Name: "trsm", Type: typ, Work: trsmWork[T], Thin: thin[T], NewParams: fresh[kernels.Trsm]},
 		Potrf: &versions.Op{Name: "potrf", Type: typ, Work: potrfWork[T], NewParams: fresh[kernels.Potrf]},
 
@@ -99,11 +99,11 @@ func newOps[T kernels.Element](typ string) kernels.Ops[T] {
 
 		Trmm:  &versions.Op{Name: "trmm", Type: typ, Work: trmmWork[T], Thin: thin[T], NewParams: fresh[kernels.Trmm]},
 		Geqrt: &versions.Op{Name: "geqrt", Type: typ, Work: geqrtWork[T], NewParams: fresh[kernels.Geqrt]},
-		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Unmqr], Derive: derive[T](0, asFactor, -1)},
+		Unmqr: &versions.Op{Name: "unmqr", Type: typ, Work: unmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Unmqr], Derive: derive[T](asFactor, -1)},
 		Tsqrt: &versions.Op{Name: "tsqrt", Type: typ, Work: tsqrtWork[T], NewParams: fresh[kernels.Tsqrt]},
-		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Tsmqr], Derive: derive[T](0, asFactor, -1)},
+		Tsmqr: &versions.Op{Name: "tsmqr", Type: typ, Work: tsmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Tsmqr], Derive: derive[T](asFactor, -1)},
 		Ttqrt: &versions.Op{Name: "ttqrt", Type: typ, Work: ttqrtWork[T], NewParams: fresh[kernels.Ttqrt]},
-		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Ttmqr], Derive: derive[T](0, asFactor, -1)},
+		Ttmqr: &versions.Op{Name: "ttmqr", Type: typ, Work: ttmqrWork[T], Thin: thin[T], NewParams: fresh[kernels.Ttmqr], Derive: derive[T](asFactor, -1)},
 
 		Larft: &versions.Op{Name: "larft", Type: typ, Work: larftWork[T], NewParams: fresh[kernels.Larft]},
 		Lacpy: &versions.Op{Name: "lacpy", Type: typ, Work: lacpyWork[T], NewParams: fresh[kernels.Lacpy]},

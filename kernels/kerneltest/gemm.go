@@ -54,7 +54,7 @@ func (s *suite[T]) gemm(t *testing.T) {
 	t.Run("repeat", func(t *testing.T) {
 		for _, p := range gemmParams(-1, 1) {
 			for _, d := range [...]int{7, 33, 131} {
-				a, b, c := s.random(d, d, 1, 1), s.random(d, d, 2, 1), s.random(d, d, 3, 1)
+				a, b, c := s.random(d, d, 1), s.random(d, d, 2), s.random(d, d, 3)
 				s.repeat(t, &p, a, b, c)
 			}
 		}
@@ -156,7 +156,7 @@ func (s *suite[T]) gemmNonFinite(t *testing.T) {
 					a, b := gemmTiles[T](p, m, n, k, 1)
 					s.fill(a, 1, nil)
 					s.fill(b, 1, nil)
-					c := s.random(m, n, 1, 1)
+					c := s.random(m, n, 1)
 					switch in {
 					case "A":
 						setOp(a, p.TransA, i0, l0, T(bad))

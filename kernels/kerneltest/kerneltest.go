@@ -276,9 +276,9 @@ func (s *suite[T]) fill(a *kernels.Tile[T], scale float64, use func(i, j int) bo
 }
 
 // random returns a full random tile.
-func (s *suite[T]) random(r, c, pad int, scale float64) *kernels.Tile[T] {
+func (s *suite[T]) random(r, c, pad int) *kernels.Tile[T] {
 	a := newTile[T](r, c, pad)
-	s.fill(a, scale, nil)
+	s.fill(a, 1, nil)
 	return a
 }
 

@@ -51,7 +51,7 @@ func (s *suite[T]) syrk(t *testing.T) {
 	t.Run("repeat", func(t *testing.T) {
 		for _, p := range syrkParams(-1, 1) {
 			for _, d := range [...]int{7, 33, 131} {
-				a, c := s.random(d, d, 2, 1), s.random(d, d, 3, 1)
+				a, c := s.random(d, d, 2), s.random(d, d, 3)
 				s.repeat(t, &p, a, c)
 			}
 		}

@@ -56,7 +56,7 @@ func (s *suite[T]) trsm(t *testing.T) {
 	t.Run("repeat", func(t *testing.T) {
 		for _, p := range trsmParams(-1) {
 			for _, d := range [...]int{7, 33, 131} {
-				s.repeat(t, s.trsmParam(p), s.triangle(p, d, 1, 1), s.random(d, d, 3, 1))
+				s.repeat(t, s.trsmParam(p), s.triangle(p, d, 1, 1), s.random(d, d, 3))
 			}
 		}
 	})
@@ -171,7 +171,7 @@ func (s *suite[T]) trsmNonFinite(t *testing.T) {
 	for _, p := range trsmParams(1) {
 		for _, d := range [...]int{3, 19, 45} {
 			for _, bad := range [...]float64{math.NaN(), math.Inf(-1)} {
-				a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1, 1)
+				a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1)
 				i0, j0 := s.rnd.IntN(d), s.rnd.IntN(d)
 				b.Set(i0, j0, T(bad))
 				s.must(t, s.trsmParam(p), a, b)
@@ -201,7 +201,7 @@ func (s *suite[T]) trsmSingular(t *testing.T) {
 		}
 		const d = 21
 		for i0 := range d {
-			a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1, 1)
+			a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1)
 			a.Set(i0, i0, 0)
 			s.must(t, &p, a, b)
 			for v := range d {

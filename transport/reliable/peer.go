@@ -21,7 +21,6 @@ type peer struct {
 	mail chan struct{} // capacity 1: inbox has something
 
 	mu     sync.Mutex // that of node.events may be taken under it
-	there  bool       // below
 	link   *link      // nil unless it is there
 	ctx    context.Context
 	cancel context.CancelFunc // of what is sent in this session
@@ -86,7 +85,6 @@ func (p *peer) wakeSenders() {
 func (p *peer) below(e transport.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.there = e.Joined
 	p.down(e.Err)
 	if e.Joined && p.node.ctx.Err() == nil {
 		p.begin(session(), 0, time.Now())

@@ -24,7 +24,6 @@ import (
 // is solved for beta.
 type Regression struct {
 	n, k     int
-	seed     uint64
 	raw, y   []float64 // the features, n×k by rows, and the target
 	x        []float64 // n×(k+1)
 	beta     []float64
@@ -37,7 +36,7 @@ const lambda = 0.001
 
 // newRegression returns a regression on n rows of k features, at least one of each.
 func newRegression(n, k int, seed uint64) *Regression {
-	r := &Regression{n: n, k: k, seed: seed, raw: make([]float64, n*k), y: make([]float64, n), x: make([]float64, n*(k+1))}
+	r := &Regression{n: n, k: k, raw: make([]float64, n*k), y: make([]float64, n), x: make([]float64, n*(k+1))}
 	for i := range r.raw {
 		r.raw[i] = uniform(seed, i)
 	}

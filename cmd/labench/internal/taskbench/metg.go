@@ -12,8 +12,7 @@ import (
 type Point struct {
 	Iterations int
 	Kernel     time.Duration // what a task computes, on a core by itself
-	Wall       time.Duration // of the best run
-	// Granularity is the time that a task had: Wall·workers/tasks.
+	// Granularity is the time that a task had in the best run: its time·workers/tasks.
 	Granularity time.Duration
 	// Efficiency is Kernel/Granularity: the share of the machine's time that
 	// went into computing.
@@ -22,7 +21,6 @@ type Point struct {
 
 // Result is a measurement of METG.
 type Result struct {
-	Graph   Graph
 	Workers int
 	Tasks   int
 	Points  []Point // from the largest tasks to the smallest
@@ -54,7 +52,7 @@ const longEnough = 20 * time.Millisecond
 // the efficiency is well below one half.
 func Measure(ctx context.Context, rt *exec.Local, g Graph, repeat int) (Result, error) {
 	p := NewProgram(g)
-	r := Result{Graph: g, Workers: len(rt.Workers()), Tasks: len(p.tasks)}
+	r := Result{Workers: len(rt.Workers()), Tasks: len(p.tasks)}
 	if _, err := p.Run(ctx, rt, 1); err != nil { // warms up
 		return r, err
 	}
@@ -74,7 +72,7 @@ func Measure(ctx context.Context, rt *exec.Local, g Graph, repeat int) (Result, 
 			}
 			best, sum = min(best, wall), sum+wall
 		}
-		pt := Point{Iterations: iterations, Kernel: each * time.Duration(iterations), Wall: best}
+		pt := Point{Iterations: iterations, Kernel: each * time.Duration(iterations)}
 		pt.Granularity = best * time.Duration(r.Workers) / time.Duration(r.Tasks)
 		pt.Efficiency = float64(pt.Kernel) / float64(pt.Granularity)
 		r.Points = append(r.Points, pt)

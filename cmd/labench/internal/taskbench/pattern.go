@@ -67,18 +67,18 @@ func (g *Graph) Tasks() int {
 	return n
 }
 
-// Needs appends to dst the points of step t−1 that point i of step t needs, in
+// Needs returns the points of step t−1 that point i of step t needs, in
 // ascending order and each once. At step 0 there are none.
-func (g *Graph) Needs(t, i int, dst []int) []int {
+func (g *Graph) Needs(t, i int) (points []int) {
 	if t == 0 {
-		return dst
+		return nil
 	}
 	last := g.Points(t-1) - 1
 	span := func(lo, hi int) []int {
 		for p := max(lo, 0); p <= min(hi, last); p++ {
-			dst = append(dst, p)
+			points = append(points, p)
 		}
-		return dst
+		return points
 	}
 	switch g.Pattern {
 	case NoComm:
@@ -94,8 +94,8 @@ func (g *Graph) Needs(t, i int, dst []int) []int {
 		return span(i, i)
 	case FFT:
 		d := 1 << ((t - 1) % max(1, bits.Len(uint(g.Width-1))))
-		dst = span(i-d, i-d)
-		dst = span(i, i)
+		span(i-d, i-d)
+		span(i, i)
 		return span(i+d, i+d)
 	case AllToAll:
 		return span(0, last)
@@ -104,24 +104,21 @@ func (g *Graph) Needs(t, i int, dst []int) []int {
 		return span(lo, hi)
 	case Spread:
 		n := min(g.Radix, g.Width)
-		first := len(dst)
 		for k := range n {
-			p := (i + k*g.Width/n + t) % g.Width
-			dst = append(dst, p)
+			points = append(points, (i+k*g.Width/n+t)%g.Width)
 		}
-		slices.Sort(dst[first:])
-		return dst
+		slices.Sort(points)
 	case RandomNearest:
 		lo, hi := g.around(i)
 		// The same for every run: the graph is not part of the chance.
 		rng := rand.New(rand.NewPCG(uint64(t), uint64(i)))
 		for p := lo; p <= hi; p++ {
 			if take := rng.Uint64()&1 == 0; (take || p == i) && p >= 0 && p <= last {
-				dst = append(dst, p)
+				points = append(points, p)
 			}
 		}
 	}
-	return dst
+	return points
 }
 
 // around returns the first and the last of the Radix points around i.

@@ -68,7 +68,6 @@ func spin(iterations int) float64 {
 
 // Program is a graph made ready to be run many times.
 type Program struct {
-	graph Graph
 	op    *versions.Op
 	tasks []task
 	specs []graph.Spec
@@ -77,7 +76,7 @@ type Program struct {
 
 // NewProgram returns the program of g.
 func NewProgram(g Graph) *Program {
-	p := &Program{graph: g, op: newOp(), data: make([]graph.Datum, fields*g.Width)}
+	p := &Program{op: newOp(), data: make([]graph.Datum, fields*g.Width)}
 	for i := range p.data {
 		d := &p.data[i]
 		d.Value, d.Bytes, d.Name, d.I, d.J = &result{-1, -1}, 16, "point", int32(i/g.Width), int32(i%g.Width)
@@ -86,7 +85,7 @@ func NewProgram(g Graph) *Program {
 	at := func(step, point int) *graph.Datum { return &p.data[step%fields*g.Width+point] }
 	for t := range g.Steps {
 		for i := range g.Points(t) {
-			p.tasks = append(p.tasks, task{step: t, point: i, needs: g.Needs(t, i, nil)})
+			p.tasks = append(p.tasks, task{step: t, point: i, needs: g.Needs(t, i)})
 			k := &p.tasks[len(p.tasks)-1]
 			s := graph.Spec{Op: p.op, Params: k, Priority: int64(g.Steps - t)}
 			for _, n := range k.needs {

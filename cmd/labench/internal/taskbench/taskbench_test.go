@@ -34,7 +34,7 @@ func TestNeeds(t *testing.T) {
 		g := Graph{Pattern: c.p, Width: 8, Steps: 9, Radix: 2}
 		got := make([][]int, g.Points(c.step))
 		for i := range got {
-			got[i] = g.Needs(c.step, i, nil)
+			got[i] = g.Needs(c.step, i)
 		}
 		if s := fmt.Sprint(got); s != c.want {
 			t.Errorf("%v, step %d: %s, want %s", c.p, c.step, s, c.want)
@@ -50,7 +50,7 @@ func TestNeedsExist(t *testing.T) {
 				g := Graph{Pattern: p, Width: width, Steps: 12, Radix: radix}
 				for step := range g.Steps {
 					for i := range g.Points(step) {
-						needs := g.Needs(step, i, nil)
+						needs := g.Needs(step, i)
 						if step == 0 && len(needs) > 0 {
 							t.Fatalf("%+v: the first step needs %v", g, needs)
 						}
