@@ -132,9 +132,7 @@ func (f *gpuCheckFlags) parse() error {
 	if f.opt.Workers < 0 || f.opt.Workers > 1<<14 {
 		errs.note(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.opt.Workers, 1<<14))
 	}
-	if f.json != "" {
-		errs.target("json", f.json)
-	}
+	errs.target("json", f.json)
 	return errors.Join(errs...)
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -246,11 +245,9 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	if f.machine == "" {
 		errs.note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
 	}
-	if f.csv != "" {
-		errs.target("csv", f.csv)
-	}
+	errs.target("csv", f.csv)
+	errs.target("plot", f.plot)
 	if f.plot != "" {
-		errs.target("plot", f.plot)
 		var err error
 		f.format, err = plotting.FormatOf(f.plot)
 		errs.note(err)
@@ -278,89 +275,93 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	if err != nil {
 		return usage(err)
 	}
+	done := &forecasts{f: f, machine: m, all: all}
+	failed := &sweepError{total: len(all)}
 	if f.best {
-		done, err := a.searches(ctx, f, base, m, all)
-		if err != nil {
-			return err
-		}
-		return f.write(m, done)
+		err = a.searches(ctx, base, done)
+	} else {
+		err = a.forecasts(ctx, base, done, failed)
 	}
+	if err == nil {
+		err = done.write()
+	}
+	if err == nil && failed.failed != nil {
+		err = failed
+	}
+	return err
+}
+
+// forecasts are predictions of the combinations that are listed, printed one by one.
+type forecasts struct {
+	f       *forecastFlags
+	machine *sim.Machine
+	all     []wish // that are listed
+	done    []trial
+	table   forecastTable
+}
+
+// add prints what one combination takes.
+func (p *forecasts) add(a *app, w wish, x bench.Prediction) (err error) {
+	p.done = append(p.done, trial{w, x})
+	switch {
+	case p.f.json:
+		return a.object(x)
+	case len(p.all) == 1 && !p.f.best:
+		_, err = io.WriteString(a.out, forecastText(newPaint(a.out), p.machine, &x))
+		return err
+	case len(p.done) == 1:
+		p.table = newForecastTable(&x, p.all)
+		fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead))
+	}
+	_, err = io.WriteString(a.out, p.table.row(&x))
+	return err
+}
+
+// forecasts predicts all that are listed. If there are several, some may fail.
+func (a *app) forecasts(ctx context.Context, base bench.Spec, p *forecasts, failed *sweepError) error {
 	line := newStatus(a.err)
 	defer line.clear()
-	var done []trial
-	var table forecastTable
-	failed := &sweepError{total: len(all)}
-	for i, w := range all {
-		line.set("%d/%d", i+1, len(all))
+	for i, w := range p.all {
+		line.set("%d/%d", i+1, len(p.all))
 		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
 		const many = 100 // tiles in a row
-		x, err := w.predict(ctx, base, m, len(all) == 1 && (f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many))
+		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many))
 		line.clear()
-		switch {
-		case err != nil && (len(all) == 1 || ctx.Err() != nil):
-			return err
-		case err != nil:
+		if err != nil && len(p.all) > 1 && ctx.Err() == nil {
 			failed.failed = append(failed.failed, failedPoint{w.String(), err.Error()})
 			continue
 		}
-		done = append(done, trial{w, x})
-		switch {
-		case f.json:
-			err = a.object(x)
-		case len(all) == 1:
-			_, err = io.WriteString(a.out, forecastText(newPaint(a.out), m, &x))
-		default:
-			if len(done) == 1 {
-				table = newForecastTable(&x, all)
-				fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead))
-			}
-			_, err = io.WriteString(a.out, table.row(&x))
+		if err == nil {
+			err = p.add(a, w, x)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if len(done) > 1 && !f.json {
-		io.WriteString(a.out, table.fastest(newPaint(a.out), done))
-	}
-	if err := f.write(m, done); err != nil {
-		return err
-	}
-	if failed.failed != nil {
-		return failed
+	if len(p.done) > 1 && !p.f.json {
+		io.WriteString(a.out, p.table.fastest(newPaint(a.out), p.done))
 	}
 	return nil
 }
 
 // write writes the files that were asked for.
-func (f *forecastFlags) write(m *sim.Machine, done []trial) error {
-	files, _ := f.record.files()
-	for _, w := range files {
-		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(done[0].x.Recording, to) }); err != nil {
+func (p *forecasts) write() error {
+	f := p.f
+	if f.record.trace != "" {
+		if err := f.record.write(p.done[0].x.Recording); err != nil {
 			return err
 		}
 	}
 	if f.plot != "" {
-		if err := writeWhole([]string{f.plot}, func(to []io.Writer) error { return forecastChart(m, done).Render(to[0], f.format) }); err != nil {
+		if err := writeWhole([]string{f.plot}, func(to []io.Writer) error { return forecastChart(p.machine, p.done).Render(to[0], f.format) }); err != nil {
 			return err
 		}
 	}
-	if f.csv == "" {
-		return nil
+	var rows [][]any
+	for i := range p.done {
+		x := &p.done[i].x
+		t := x.Sum()
+		rows = append(rows, []any{x.Op, x.Type, x.N, x.NB, x.Count, x.Rows, x.Workers, x.Sched, x.Seconds, x.GFLOPS, t.Busy, t.Starving, t.Throttled, t.Driver, t.Idle, x.Moved, x.Memory})
 	}
-	return writeWhole([]string{f.csv}, func(to []io.Writer) error {
-		w := csv.NewWriter(to[0])
-		w.Write([]string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"})
-		for i := range done {
-			x := &done[i].x
-			t := x.Sum()
-			row := []string{x.Op, x.Type}
-			for _, v := range []any{x.N, x.NB, x.Count, x.Rows, x.Workers, x.Sched, x.Seconds, x.GFLOPS, t.Busy, t.Starving, t.Throttled, t.Driver, t.Idle, x.Moved, x.Memory} {
-				row = append(row, fmt.Sprint(v))
-			}
-			w.Write(row)
-		}
-		w.Flush()
-		return w.Error()
-	})
+	return writeCSV(f.csv, []string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"}, rows)
 }

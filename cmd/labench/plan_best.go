@@ -162,46 +162,35 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 }
 
 // searches prints what --best finds.
-func (a *app) searches(ctx context.Context, f *forecastFlags, base bench.Spec, m *sim.Machine, all []wish) ([]trial, error) {
-	s, from, err := f.searchOf(m, all)
+func (a *app) searches(ctx context.Context, base bench.Spec, p *forecasts) error {
+	s, from, err := p.f.searchOf(p.machine, p.all)
 	if err != nil {
-		return nil, usage(err)
+		return usage(err)
 	}
 	line := newStatus(a.err)
 	defer line.clear()
-	var done []trial
-	var table forecastTable
 	s.try = func(w wish) (x bench.Prediction, err error) {
-		line.set("%d tried", len(done))
-		defer line.clear()
-		if x, err = w.predict(ctx, base, m, false); err != nil {
+		line.set("%d tried", len(p.done))
+		x, err = w.predict(ctx, base, p.machine, false)
+		line.clear()
+		if err != nil {
 			if ctx.Err() != nil {
 				s.err = err
 			}
 			return x, err
 		}
-		done = append(done, trial{w, x})
-		switch {
-		case f.json:
-			err = a.object(x)
-		case len(done) == 1:
-			table = newForecastTable(&x, all)
-			_, err = fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead), table.row(&x))
-		default:
-			_, err = io.WriteString(a.out, table.row(&x))
-		}
-		if err != nil {
+		if err = p.add(a, w, x); err != nil {
 			s.err = err
 		}
 		return x, err
 	}
 	if err := s.run(from); err != nil {
-		return nil, err
+		return err
 	}
-	if !f.json {
-		_, err = io.WriteString(a.out, bestText(newPaint(a.out), &table, s, from, done))
+	if !p.f.json {
+		_, err = io.WriteString(a.out, bestText(newPaint(a.out), &p.table, s, from, p.done))
 	}
-	return done, err
+	return err
 }
 
 // bestText says what is the best, and what it has beaten.

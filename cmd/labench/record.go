@@ -99,6 +99,17 @@ func (f *recordFlags) files() (all []toWrite, errs problems) {
 	return all, errs
 }
 
+// write writes what the flags ask for of a recording, but for the file of labench replay.
+func (f *recordFlags) write(r *trace.Recording) error {
+	files, _ := f.files()
+	for _, w := range files {
+		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(r, to) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check reports everything that is wrong with the flags, as far as that can be
 // seen before the run.
 func (f *recordFlags) check(asJSON bool) problems {
@@ -110,9 +121,7 @@ func (f *recordFlags) check(asJSON bool) problems {
 			}
 		}
 	}
-	if f.record != "" {
-		errs.target("record", f.record)
-	}
+	errs.target("record", f.record)
 	if f.report && asJSON {
 		errs.note(errors.New("--report is text, and --json one object: give one"))
 	}

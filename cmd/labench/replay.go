@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -202,9 +201,7 @@ func (f *replayFlags) parse() (l lists, err error) {
 	if f.latency < 0 {
 		errs.note(fmt.Errorf("--latency is %v, want at least 0", f.latency))
 	}
-	if f.csv != "" {
-		errs.target("csv", f.csv)
-	}
+	errs.target("csv", f.csv)
 	errs = append(errs, f.record.check(f.json)...)
 	return l, joinLine(errs)
 }
@@ -238,34 +235,11 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	if l.workers == nil {
 		l.workers = []int{r.Workers}
 	}
-	measured := r.Program.Measured()
-	path, steps, err := r.Program.CriticalPath(ctx)
-	if err != nil {
+	p := &player{Run: r, latency: f.latency, measured: r.Program.Measured()}
+	if p.path, p.steps, err = r.Program.CriticalPath(ctx); err != nil {
 		return err
 	}
-	once := func(o otherwise, record bool) (x replayed, rec *trace.Recording, err error) {
-		opt := sim.Options{Machine: o.machine(r.Program, f.latency), Policy: o.sched, Record: record}
-		if o.nodes > 1 {
-			opt.Policy, opt.Nodes = dispatch.Priority, cluster.Options{Policy: o.sched, ByPriority: o.sched == dispatch.Priority}
-		}
-		p, rec, err := r.Program.Replay(ctx, opt, o.speed)
-		if err != nil {
-			return x, nil, err
-		}
-		x = replayed{Title: r.Title, Sched: o.sched.String(), Workers: o.workers, Speed: o.speed, Nodes: o.nodes, Moved: p.Moved,
-			Tasks: p.Tasks, Seconds: p.Seconds, Measured: measured.Seconds, Path: path / o.speed, Steps: steps}
-		if o.nodes > 1 {
-			x.Link = o.link
-		}
-		if x.Measured > 0 {
-			x.Ratio = x.Seconds / x.Measured
-		}
-		if x.Seconds > 0 {
-			x.Idle = max(1-p.Sum().Busy/(x.Seconds*float64(o.workers*o.nodes)), 0)
-		}
-		return x, rec, nil
-	}
-	asIs, _, err := once(otherwise{kind, r.Workers, 1, 1, 0}, false)
+	asIs, _, err := p.play(ctx, otherwise{kind, r.Workers, 1, 1, 0}, false)
 	if err != nil {
 		return err
 	}
@@ -274,23 +248,23 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	if f.json {
 		err = a.object(asIs)
 	} else {
-		_, err = io.WriteString(a.out, replayHead(newPaint(a.out), r, &measured, &asIs, several))
+		_, err = io.WriteString(a.out, replayHead(newPaint(a.out), r, &p.measured, &asIs, several))
 	}
-	var done []replayed
+	if err != nil {
+		return err
+	}
+	var rows [][]any
 	values := int64(0)
 	for i := range r.Program.Data {
 		values += r.Program.Data[i].Bytes
 	}
 	times, moved := durations(10*asIs.Seconds), bench.BytesLike(max(values, 1<<20))
 	for _, o := range all {
+		x, rec, err := p.play(ctx, o, f.record.trace != "")
 		if err != nil {
 			return err
 		}
-		x, rec, err := once(o, f.record.trace != "")
-		if err != nil {
-			return err
-		}
-		done = append(done, x)
+		rows = append(rows, []any{x.Sched, x.Nodes, x.Link, x.Workers, x.Speed, x.Tasks, x.Seconds, x.Measured, x.Ratio, x.Idle, x.Path, x.Moved})
 		if f.json {
 			err = a.object(x)
 		} else {
@@ -299,35 +273,44 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 		if err != nil {
 			return err
 		}
-		files, _ := f.record.files()
-		for _, w := range files {
-			if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(rec, to) }); err != nil {
-				return err
-			}
+		if err := f.record.write(rec); err != nil {
+			return err
 		}
 	}
-	return f.write(done)
+	return writeCSV(f.csv, []string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"}, rows)
 }
 
-// write writes the CSV file, if one is asked for.
-func (f *replayFlags) write(done []replayed) error {
-	if f.csv == "" {
-		return nil
+// player replays a run.
+type player struct {
+	*runfile.Run
+	latency  time.Duration
+	measured sim.Measured
+	path     float64 // the seconds of the critical path, and its tasks
+	steps    int
+}
+
+// play says what a run would have taken otherwise, and records it.
+func (p *player) play(ctx context.Context, o otherwise, record bool) (x replayed, rec *trace.Recording, err error) {
+	opt := sim.Options{Machine: o.machine(p.Program, p.latency), Policy: o.sched, Record: record}
+	if o.nodes > 1 {
+		opt.Policy, opt.Nodes = dispatch.Priority, cluster.Options{Policy: o.sched, ByPriority: o.sched == dispatch.Priority}
 	}
-	return writeWhole([]string{f.csv}, func(to []io.Writer) error {
-		w := csv.NewWriter(to[0])
-		w.Write([]string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"})
-		for i := range done {
-			x := &done[i]
-			var row []string
-			for _, v := range []any{x.Sched, x.Nodes, x.Link, x.Workers, x.Speed, x.Tasks, x.Seconds, x.Measured, x.Ratio, x.Idle, x.Path, x.Moved} {
-				row = append(row, fmt.Sprint(v))
-			}
-			w.Write(row)
-		}
-		w.Flush()
-		return w.Error()
-	})
+	r, rec, err := p.Program.Replay(ctx, opt, o.speed)
+	if err != nil {
+		return x, nil, err
+	}
+	x = replayed{Title: p.Title, Sched: o.sched.String(), Workers: o.workers, Speed: o.speed, Nodes: o.nodes, Moved: r.Moved,
+		Tasks: r.Tasks, Seconds: r.Seconds, Measured: p.measured.Seconds, Path: p.path / o.speed, Steps: p.steps}
+	if o.nodes > 1 {
+		x.Link = o.link
+	}
+	if x.Measured > 0 {
+		x.Ratio = x.Seconds / x.Measured
+	}
+	if x.Seconds > 0 {
+		x.Idle = max(1-r.Sum().Busy/(x.Seconds*float64(o.workers*o.nodes)), 0)
+	}
+	return x, rec, nil
 }
 
 // replayHead says how far what follows can be trusted, and of what it is; with the head of the

@@ -147,11 +147,8 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 		p.format, err = plotting.FormatOf(f.plot)
 		errs.note(err)
 	}
-	for flag, file := range map[string]string{"csv": f.csv, "plot": f.plot} {
-		if file != "" {
-			errs.target(flag, file)
-		}
-	}
+	errs.target("csv", f.csv)
+	errs.target("plot", f.plot)
 	errs = append(errs, applyChoices(&s.base, f.choices)...)
 	p.x = s.widest()
 	if f.x != "" {

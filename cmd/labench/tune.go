@@ -107,7 +107,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	base := bench.Spec{Seed: f.seed}
 	base.Only, base.Fixed, err = parseVersions(f.versions)
 	errs.note(err)
-	if f.profile != "" && f.profile != "none" {
+	if f.profile != "none" {
 		errs.target("profile", f.profile)
 	}
 	if len(errs) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -56,9 +57,33 @@ func newPart(path string) (*os.File, error) {
 	}
 }
 
-// target notes why a flag's file cannot be written, as far as that can be seen before.
+// writeCSV writes a CSV file with a head, if it has a name.
+func writeCSV(file string, head []string, rows [][]any) error {
+	if file == "" {
+		return nil
+	}
+	return writeWhole([]string{file}, func(to []io.Writer) error {
+		w := csv.NewWriter(to[0])
+		w.Write(head)
+		for _, row := range rows {
+			var words []string
+			for _, v := range row {
+				words = append(words, fmt.Sprint(v))
+			}
+			w.Write(words)
+		}
+		w.Flush()
+		return w.Error()
+	})
+}
+
+// target notes why a flag's file, if it names one, cannot be written, as far as that can be seen
+// before.
 func (p *problems) target(flag, path string) (bad bool) {
 	reason := ""
+	if path == "" {
+		return false
+	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		reason = "there is no such directory"
 	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
