@@ -238,13 +238,6 @@ type loopRival struct {
 	Ratios []float64 `json:"ratios"` // ascending
 }
 
-// median returns the median, and quarters the bounds of the middle half.
-func (r *loopRival) median() float64 { return r.Ratios[len(r.Ratios)/2] }
-func (r *loopRival) quarters() (low, high float64) {
-	n := len(r.Ratios)
-	return r.Ratios[n/4], r.Ratios[n-1-n/4]
-}
-
 func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
 	row := loopRow{
 		Scheme: r.Plan.Scheme.String(), Grain: r.Plan.Grain, Best: r.Best().Seconds(), Median: r.Median().Seconds(),
@@ -280,9 +273,10 @@ func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
 
 // runLoop measures and prints.
 func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
-	i := slices.Index(namesOf(loopapps.Kinds()...), strings.ToLower(name))
+	kinds := loopapps.Kinds()
+	i := slices.Index(namesOf(kinds...), strings.ToLower(name))
 	if i < 0 {
-		return usage(&unknownError{"application", name, namesOf(loopapps.Kinds()...)})
+		return usage(&unknownError{"application", name, namesOf(kinds...)})
 	}
 	format, err := f.format()
 	if err != nil {
@@ -297,7 +291,7 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 		return err
 	}
 	defer rt.Close()
-	kind := loopapps.Kinds()[i]
+	kind := kinds[i]
 	f.size.Default(kind)
 	cases, err := f.cases(kind, rt.Workers())
 	if err != nil {
@@ -342,16 +336,10 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 		if err != nil {
 			return err
 		}
-		r := &loopRival{Plan: rival.Plan.String(), Ratios: ratios}
-		if doc.Plans[i].Rival = r; !f.json {
+		doc.Plans[i].Rival = &loopRival{Plan: rival.Plan.String(), Ratios: ratios}
+		if !f.json {
 			line.clear()
-			low, high := r.quarters()
-			auto := "auto"
-			if form := doc.Plans[i].Form; form != "" {
-				auto += " (" + form + ")"
-			}
-			fprintWrapped(a.out, label("pairs"), fmt.Sprintf("%s takes %.3f of the time of %s, the best other plan by its median: %.3f to %.3f in the middle half of %s of runs",
-				auto, r.median(), r.Plan, low, high, count(len(ratios), "pair")))
+			a.printLoopRival(&doc.Plans[i])
 		}
 	}
 	line.clear()
@@ -396,6 +384,16 @@ func (a *app) printLoopHead(p paint, d *loopDocument) {
 	fprintWrapped(a.out, label("data"), fmt.Sprintf("%s, %s", d.Data, bench.Bytes(float64(d.Bytes))))
 	fprintWrapped(a.out, label("run"), fmt.Sprintf("%s, %s of each plan, in turns", count(d.Workers, "worker"), count(d.Repeat, "run")))
 	fmt.Fprintln(a.out, p.faint(fmt.Sprintf("%-7s%-15s%-8s%11s%12s%11s%9s%7s", "scheme", "queues", "victims", "best", "median", "imbalance", "chunks", "steals")))
+}
+
+// printLoopRival says how auto compares: by the median, and the bounds of the middle half.
+func (a *app) printLoopRival(auto *loopRow) {
+	name, r, n := "auto", auto.Rival, len(auto.Rival.Ratios)
+	if auto.Form != "" {
+		name += " (" + auto.Form + ")"
+	}
+	fprintWrapped(a.out, label("pairs"), fmt.Sprintf("%s takes %.3f of the time of %s, the best other plan by its median: %.3f to %.3f in the middle half of %s of runs",
+		name, r.Ratios[n/2], r.Plan, r.Ratios[n/4], r.Ratios[n-1-n/4], count(n, "pair")))
 }
 
 // printLoopRow prints a row of the table.

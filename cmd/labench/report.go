@@ -22,31 +22,28 @@ func label(s string) string { return pad(s, 11) }
 func (a *app) report(s bench.Spec, r bench.Result) error {
 	p := newPaint(a.out)
 	var b strings.Builder
-	b.WriteString(wrapped(label("machine"), machineLine(topo.Detect())))
-	b.WriteString(wrapped(label("problem"), problemLine(s, r)))
-	b.WriteString(wrapped(label("run"), runLine(s, r)))
-
+	say := func(name, format string, args ...any) {
+		b.WriteString(wrapped(label(name), fmt.Sprintf(format, args...)))
+	}
+	say("machine", "%s", machineLine(topo.Detect()))
+	say("problem", "%s", problemLine(s, r))
+	say("run", "%s", runLine(s, r))
 	if r.Resumed > 0 {
-		b.WriteString(wrapped(label("resumed"), fmt.Sprintf("after %d panels that an earlier run had done; the rate counts them", r.Resumed)))
+		say("resumed", "after %d panels that an earlier run had done; the rate counts them", r.Resumed)
 	}
 	if r.Pivoting != "" {
-		b.WriteString(wrapped(label("pivoting"), fmt.Sprintf("%s, growth %.3g", r.Pivoting, r.Growth)))
+		say("pivoting", "%s, growth %.3g", r.Pivoting, r.Growth)
 	}
-
 	if r.Performed > 1.05*r.Flops {
-		b.WriteString(wrapped(label("work"), fmt.Sprintf("%.4g Gflop were performed, %.2f times what the speed is counted by",
-			r.Performed/1e9, r.Performed/r.Flops)))
+		say("work", "%.4g Gflop were performed, %.2f times what the speed is counted by", r.Performed/1e9, r.Performed/r.Flops)
 	}
-
-	if r.Method != "" {
-		method := r.Method
-		if r.Refinement != nil {
-			method += ", " + r.Refinement.Says()
-		}
-		b.WriteString(wrapped(label("method"), method))
+	if r.Method != "" && r.Refinement != nil {
+		say("method", "%s, %s", r.Method, r.Refinement.Says())
+	} else if r.Method != "" {
+		say("method", "%s", r.Method)
 	}
 	if r.Condition > 0 {
-		b.WriteString(wrapped(label("condition"), fmt.Sprintf("at least %.2g: every digit of the solution may be wrong", r.Condition)))
+		say("condition", "at least %.2g: every digit of the solution may be wrong", r.Condition)
 	}
 
 	times, rates := durations(r.SecondsBest, r.SecondsMedian), decimals(r.GFLOPSBest, r.GFLOPSMedian)
@@ -68,28 +65,10 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 		b.WriteString(strings.Replace(text, "care", p.alert("care"), 1)) // colour has no width
 	}
 
-	checks := r.Checks
-	if checks == nil {
-		checks = []bench.Check{{Formula: r.Formula, Residual: r.Residual, Limit: r.Limit}}
-	}
 	if s.Verify && r.Growth > 0 && r.Pivoting == "" {
-		b.WriteString(wrapped(label("growth"), fmt.Sprintf("%.3g by partial pivoting", r.Growth)))
+		say("growth", "%.3g by partial pivoting", r.Growth)
 	}
-	name := "residual"
-	for _, c := range checks {
-		switch {
-		case !s.Verify:
-			fmt.Fprintf(&b, "%s%s\n", label(name), p.alert("not checked"))
-		case c.Residual < c.Limit && (r.Passed || len(checks) > 1):
-			fmt.Fprintf(&b, "%s%.3g < %g   %s   %s\n", label(name), c.Residual, c.Limit, c.Formula, p.good("pass"))
-		default:
-			fmt.Fprintf(&b, "%s%s, limit %g   %s   %s\n", label(name), residual(c.Residual), c.Limit, c.Formula, p.bad("FAIL"))
-		}
-		name = ""
-	}
-	if !r.Passed {
-		b.WriteString(wrapped(label(""), r.Failure))
-	}
+	residualLines(&b, p, s, r)
 	if r.Nodes == nil {
 		usageTable(&b, p, r)
 	}
@@ -101,12 +80,31 @@ func (a *app) report(s bench.Spec, r bench.Result) error {
 	return err
 }
 
-// residual returns a residual that may not be a number.
-func residual(x bench.Number) string {
-	if math.IsNaN(float64(x)) {
-		return "not a number"
+// residualLines says whether the result is right: by its residual, or by several.
+func residualLines(b *strings.Builder, p paint, s bench.Spec, r bench.Result) {
+	checks := r.Checks
+	if checks == nil {
+		checks = []bench.Check{{Formula: r.Formula, Residual: r.Residual, Limit: r.Limit}}
 	}
-	return fmt.Sprintf("%.3g", x)
+	name := "residual"
+	for _, c := range checks {
+		is := fmt.Sprintf("%.3g", c.Residual)
+		if math.IsNaN(float64(c.Residual)) {
+			is = "not a number"
+		}
+		switch {
+		case !s.Verify:
+			fmt.Fprintf(b, "%s%s\n", label(name), p.alert("not checked"))
+		case c.Residual < c.Limit && (r.Passed || len(checks) > 1):
+			fmt.Fprintf(b, "%s%s < %g   %s   %s\n", label(name), is, c.Limit, c.Formula, p.good("pass"))
+		default:
+			fmt.Fprintf(b, "%s%s, limit %g   %s   %s\n", label(name), is, c.Limit, c.Formula, p.bad("FAIL"))
+		}
+		name = ""
+	}
+	if !r.Passed {
+		b.WriteString(wrapped(label(""), r.Failure))
+	}
 }
 
 // machineLine names the processor, its vector instructions and the memory.
