@@ -229,9 +229,9 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	if s.record != nil {
 		// A device may have begun before the recorder did, by its own clock.
 		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
-		e := trace.Event{Job: jobOf(t).id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name,
-			Worker: s.info.ID, Submitted: t.Added(), Ready: t.ReadyAt(), Start: start, End: start + took, Failed: err != nil && err != ErrUnfinished}
-		writes(&e, t)
+		e := EventOf(jobOf(t).id, t)
+		e.Version, e.Worker, e.Start, e.End = a.choice.Version.Name, s.info.ID, start, start+took
+		e.Failed = err != nil && err != ErrUnfinished
 		s.record(e)
 		if err == nil {
 			s.tally.Worked(a.work)

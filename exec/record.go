@@ -53,13 +53,16 @@ func recordPause(r *trace.Recorder, job uint64) (resume func()) {
 	return func() { r.Pause(trace.Pause{Job: job, Start: start, End: r.Now()}) }
 }
 
-// writes puts into e what t writes, the first datum of several: by that a trace names the
-// tile that a task was about.
-func writes(e *trace.Event, t *graph.Task) {
+// EventOf returns what a recording says of a task, but for where and when it ran. Of several
+// data that the task writes it names the first: by that a trace names the tile that the task was
+// about.
+func EventOf(job uint64, t *graph.Task) trace.Event {
+	e := trace.Event{Job: job, Task: uint64(t.ID()), Op: t.Op.OpName(), Submitted: t.Added(), Ready: t.ReadyAt()}
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.Out != 0 {
 			e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
-			return
+			break
 		}
 	}
+	return e
 }

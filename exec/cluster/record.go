@@ -79,15 +79,9 @@ func (x *recording) ended(at place, job uint64, t *graph.Task, e *end) {
 		if a.Worker >= at.workers { // no such row
 			return
 		}
-		v := trace.Event{Job: job, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.Version, Worker: at.row + a.Worker,
-			Submitted: t.Added(), Ready: t.ReadyAt(), Start: x.when(at, a.Began), Failed: failed}
+		v := exec.EventOf(job, t)
+		v.Version, v.Worker, v.Start, v.Failed = a.Version, at.row+a.Worker, x.when(at, a.Began), failed
 		v.End = v.Start + a.Took
-		for i := range t.Len() {
-			if o := t.Operand(i); o.Mode&graph.Out != 0 {
-				v.Datum, v.I, v.J = o.Datum.Name, o.Datum.I, o.Datum.J
-				break
-			}
-		}
 		x.Sink(v.Worker)(v)
 	}
 	for _, a := range e.Before {

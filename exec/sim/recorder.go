@@ -35,14 +35,8 @@ func (r *recorder) follow(j *job) {
 
 // ended records a task.
 func (r *recorder) ended(j *job, t *graph.Task, version string, worker int, start, end float64) {
-	e := trace.Event{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: version, Worker: worker,
-		Submitted: t.Added(), Ready: t.ReadyAt(), Start: duration(start), End: duration(end)}
-	for i := range t.Len() {
-		if o := t.Operand(i); o.Mode&graph.Out != 0 {
-			e.Datum, e.I, e.J = o.Datum.Name, o.Datum.I, o.Datum.J
-			break
-		}
-	}
+	e := exec.EventOf(j.id, t)
+	e.Version, e.Worker, e.Start, e.End = version, worker, duration(start), duration(end)
 	r.events = append(r.events, e)
 }
 
