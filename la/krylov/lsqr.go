@@ -120,6 +120,28 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 // A·v and Aᵀ·u.
 type lsqrVectors struct{ x, b, u, v, w, av, atu Vector }
 
+// bidiagonalize goes on with the bidiagonalization of A:
+//
+//	β·u = A·v − α·u, α·v = Aᵀ·u − β·v.
+func (l *lsqrVectors) bidiagonalize(vs Vectors, before float64) (alpha, beta float64, err error) {
+	if err := vs.MulVecTo(l.av, false, l.v); err != nil {
+		return 0, 0, err
+	}
+	vs.Axpby(1, l.av, -before, l.u)
+	if beta, _, err = norm(vs, l.u); err != nil || !(beta > 0) {
+		return 0, beta, err
+	}
+	vs.Axpby(1/beta, l.u, 0, l.u)
+	if err := vs.MulVecTo(l.atu, true, l.u); err != nil {
+		return 0, 0, err
+	}
+	vs.Axpby(1, l.atu, -beta, l.v)
+	if alpha, _, err = norm(vs, l.v); err == nil && alpha > 0 {
+		vs.Axpby(1/alpha, l.v, 0, l.v)
+	}
+	return alpha, beta, err
+}
+
 // lsqr is the iteration.
 func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQROptions, most int, s *LSQRResult) error {
 	// β·u = b, α·v = Aᵀ·u
@@ -149,29 +171,11 @@ func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQ
 			return err
 		}
 		s.Iterations++
-		// β·u = A·v − α·u, α·v = Aᵀ·u − β·v
-		if err := vs.MulVecTo(l.av, false, l.v); err != nil {
+		before := alpha
+		if alpha, beta, err = l.bidiagonalize(vs, before); err != nil {
 			return err
 		}
-		vs.Axpby(1, l.av, -alpha, l.u)
-		if beta, _, err = norm(vs, l.u); err != nil {
-			return err
-		}
-		normA2 += alpha*alpha + beta*beta + opt.Damp*opt.Damp
-		alpha = 0
-		if beta > 0 {
-			vs.Axpby(1/beta, l.u, 0, l.u)
-			if err := vs.MulVecTo(l.atu, true, l.u); err != nil {
-				return err
-			}
-			vs.Axpby(1, l.atu, -beta, l.v)
-			if alpha, _, err = norm(vs, l.v); err != nil {
-				return err
-			}
-			if alpha > 0 {
-				vs.Axpby(1/alpha, l.v, 0, l.v)
-			}
-		}
+		normA2 += before*before + beta*beta + opt.Damp*opt.Damp
 		if !finite(alpha) || !finite(beta) {
 			return &NonFiniteError{"LSQR", s.Iterations}
 		}
@@ -225,16 +229,24 @@ func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQ
 		if !finite(s.NormX) || !finite(s.Residual) || !finite(s.NormA) {
 			return &NonFiniteError{"LSQR", s.Iterations}
 		}
-		switch {
-		case s.Residual <= opt.BTol*normB+opt.ATol*s.NormA*s.NormX:
-			s.Stop = StopConsistent
-			return nil
-		case s.Gradient <= opt.ATol*s.NormA*s.Residual:
-			s.Stop = StopLeastSquares
-			return nil
-		case s.Condition >= opt.ConditionLimit:
-			return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, opt.ConditionLimit)}
+		if over, err := s.stops(&opt, normB); over {
+			return err
 		}
 	}
 	return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, "the limit of iterations"}
+}
+
+// stops reports whether the iteration is over, by the rules of Paige and Saunders.
+func (s *LSQRResult) stops(opt *LSQROptions, normB float64) (over bool, err error) {
+	switch {
+	case s.Residual <= opt.BTol*normB+opt.ATol*s.NormA*s.NormX:
+		s.Stop = StopConsistent
+	case s.Gradient <= opt.ATol*s.NormA*s.Residual:
+		s.Stop = StopLeastSquares
+	case s.Condition >= opt.ConditionLimit:
+		return true, &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, opt.ConditionLimit)}
+	default:
+		return false, nil
+	}
+	return true, nil
 }
