@@ -113,36 +113,11 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err := r.peak(ctx, s, workers); err != nil {
 		return Result{}, err
 	}
-	s.Trace.Reset()
 	once, nodes := tallied(once, s.Nodes)
-	runtime.GC() // what was left until here is not for the runs to clean up
-	watch := quiet.Start()
-	var before []trace.Usage
-	for i := range s.Repeat {
-		if s.Recorded != nil && i > 0 {
-			before = r.Summary.Usage
-			s.Trace.Reset()
-		}
-		took, err := m.timed(ctx, p, once, "timed", i+1, s.Repeat)
-		if err != nil {
-			return Result{}, cause(ctx, err)
-		}
-		m.next()
-		r.Times = append(r.Times, took)
-		if s.Recorded != nil {
-			recording := s.Trace.Recording()
-			r.Summary = recording.Summary()
-			r.Summary.Usage = addUsage(r.Summary.Usage, before)
-			s.Recorded(recording, took)
-		}
+	if err := r.repeat(ctx, s, p, once, m); err != nil {
+		return Result{}, cause(ctx, err)
 	}
 	m.begin(Stage{Name: "measuring the peak"})
-	if l, ok := watch.Stop(); ok {
-		r.Load = &l
-	}
-	if s.Recorded == nil {
-		r.Summary = s.Trace.Summary()
-	}
 	if len(s.Resources) > 1 {
 		r.Kinds = kinds(s.Trace.Recording(), e.Workers()[:workers])
 	}
@@ -174,6 +149,43 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		return Result{}, cause(ctx, err)
 	}
 	m.next() // small problems have no tasks and no progress of their own
+	r.conclude(v)
+	return r, nil
+}
+
+// repeat times the runs, and watches what else runs meanwhile.
+func (r *Result) repeat(ctx context.Context, s Spec, p problem, once func(context.Context) error, m *meter) error {
+	s.Trace.Reset()
+	runtime.GC() // what was left until here is not for the runs to clean up
+	watch := quiet.Start()
+	for i := range s.Repeat {
+		if s.Recorded != nil && i > 0 {
+			s.Trace.Reset()
+		}
+		took, err := m.timed(ctx, p, once, "timed", i+1, s.Repeat)
+		if err != nil {
+			return err
+		}
+		m.next()
+		r.Times = append(r.Times, took)
+		if s.Recorded != nil {
+			recording, before := s.Trace.Recording(), r.Summary.Usage
+			r.Summary = recording.Summary()
+			r.Summary.Usage = addUsage(r.Summary.Usage, before)
+			s.Recorded(recording, took)
+		}
+	}
+	if l, ok := watch.Stop(); ok {
+		r.Load = &l
+	}
+	if s.Recorded == nil {
+		r.Summary = s.Trace.Summary()
+	}
+	return nil
+}
+
+// conclude says whether the result has passed.
+func (r *Result) conclude(v verdict) {
 	r.Residual, r.Checks, r.Growth = v.residual, v.checks, max(r.Growth, Number(v.growth))
 	for i, c := range r.Checks {
 		if i == 0 || !(c.Residual/c.Limit <= r.Residual/r.Limit) { // NaN is the worst
@@ -192,7 +204,6 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		}
 	}
 	r.Passed = r.Failure == ""
-	return r, nil
 }
 
 // options returns what la is told of s.
