@@ -87,15 +87,7 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 		if lu, _, err = s.single(); err != nil {
 			return err
 		}
-		pivots := blocked.NewPivots(s.n, s.n, a.NB())
-		if err := single.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
-			return err
-		}
-		single.lu, single.pivots = lu, pivots
-		if err := single.singular(); err != nil {
-			return err
-		}
-		return usable(lu, s.n, 1)
+		return factorUsable(ctx, single, lu, s.n)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	return s.solveInPlace(b, func() error {

@@ -118,15 +118,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 		if s.norm < underflows {
 			s.norm = v.Norm(infinityNorm(trans), e.options().Workers)
 		}
-		pivots := blocked.NewPivots(n, n, nb)
-		if err := single.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
-			return err
-		}
-		single.lu, single.pivots = lu, pivots
-		if err := single.singular(); err != nil {
-			return err
-		}
-		return usable(lu, n, 1)
+		return factorUsable(ctx, single, lu, n)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -146,4 +138,18 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 		return x, condition
 	}
 	return s.solve(to, b)
+}
+
+// factorUsable makes f the factorization of lu, of order n, in its memory. The error says why
+// refinement can do nothing with it.
+func factorUsable(ctx context.Context, f *LU[float32], lu *blocked.Matrix[float32], n int) error {
+	pivots := blocked.NewPivots(n, n, lu.NB())
+	if err := f.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
+		return err
+	}
+	f.lu, f.pivots = lu, pivots
+	if err := f.singular(); err != nil {
+		return err
+	}
+	return usable(lu, n, 1)
 }
