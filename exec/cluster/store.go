@@ -39,64 +39,15 @@ func (s *store) adopt(r transport.Ref, h *home) {
 // has been fetched from one of those who have it. If the node has none, it makes what the
 // operand says: zero for a task that reads what no task has written.
 func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
-	r, zero := o.Ref, reads && o.Zero
+	r := o.Ref
 	s.mu.Lock()
-	h := s.held[datum(r)]
-	switch {
-	case h == nil:
-		v, err := s.fresh(o, zero)
-		if err != nil {
-			s.mu.Unlock()
-			return nil, false, err
-		}
-		h = &held{ref: r, value: v, err: errNothing}
-		s.held[datum(r)] = h
-		s.grows(bytesOf(v))
-	case h.on && (h.ref != r || !reads || zero) && !h.inHome():
-		// What comes goes on coming, into memory of its own.
-		like := factsOf(h.value)
-		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape}, zero)
-		if err != nil {
-			s.mu.Unlock()
-			return nil, false, err
-		}
-		h.apart = true
-		h = &held{ref: h.ref, value: v, home: h.home, err: errNothing}
-		s.held[datum(r)] = h
-		s.grows(bytesOf(v))
-	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
-		v, err := s.fresh(o, true)
-		if err != nil {
-			s.mu.Unlock()
-			return nil, false, err
-		}
-		s.changes(h)
-		h.value = v
-	}
-	if zero {
-		h.ref, h.err = r, nil
-	}
-	there := h.ref == r && h.err == nil && !h.on
-	if h.inHome() && h.home.fixed && !h.on && (writes || !there) {
-		// The program's memory keeps what it holds, and here goes on elsewhere: in a copy if
-		// it is what the task wants.
-		var v any
-		if there {
-			v = h.value.(versions.Value).Snapshot()
-		} else if v, err = s.fresh(h.home.operand(r), false); err != nil {
-			s.mu.Unlock()
-			return nil, false, err
-		}
-		s.changes(h)
-		h.value = v
-		s.grows(bytesOf(v))
-		if there {
-			s.mu.Unlock()
-			return v, false, nil
-		}
+	h, err := s.place(o, reads, writes)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, false, err
 	}
 	value = h.value
-	if there {
+	if h.has(r) {
 		s.mu.Unlock()
 		return value, false, nil
 	}
@@ -127,6 +78,62 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		s.takesBack(old)
 	}
 	return value, reads, nil
+}
+
+// place returns what holds the datum of an operand, where its version may come and a task may
+// write it. A zero is there then. The caller holds mu.
+func (s *store) place(o *operand, reads, writes bool) (*held, error) {
+	r, zero := o.Ref, reads && o.Zero
+	h := s.held[datum(r)]
+	switch {
+	case h == nil:
+		v, err := s.fresh(o, zero)
+		if err != nil {
+			return nil, err
+		}
+		h = &held{ref: r, value: v, err: errNothing}
+		s.held[datum(r)] = h
+		s.grows(bytesOf(v))
+	case h.on && (h.ref != r || !reads || zero) && !h.inHome():
+		// What comes goes on coming, into memory of its own.
+		like := factsOf(h.value)
+		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape}, zero)
+		if err != nil {
+			return nil, err
+		}
+		h.apart = true
+		h = &held{ref: h.ref, value: v, home: h.home, err: errNothing}
+		s.held[datum(r)] = h
+		s.grows(bytesOf(v))
+	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
+		v, err := s.fresh(o, true)
+		if err != nil {
+			return nil, err
+		}
+		s.changes(h)
+		h.value = v
+	}
+	if zero {
+		h.ref, h.err = r, nil
+	}
+	if !h.inHome() || !h.home.fixed || h.on || h.has(r) && !writes {
+		return h, nil
+	}
+	// The program's memory keeps what it holds, and here goes on elsewhere: in a copy if it is
+	// what the task wants.
+	var v any
+	if h.has(r) {
+		v = h.value.(versions.Value).Snapshot()
+	} else {
+		var err error
+		if v, err = s.fresh(h.home.operand(r), false); err != nil {
+			return nil, err
+		}
+	}
+	s.changes(h)
+	h.value = v
+	s.grows(bytesOf(v))
+	return h, nil
 }
 
 // take has f called when the driver has a version, beside what the program's memory

@@ -268,6 +268,9 @@ func (s *values) publish(r transport.Ref, value any) {
 // isHome reports whether r is the version in the program's memory.
 func (h *held) isHome(r transport.Ref) bool { return h.home != nil && h.home.ref == r }
 
+// has reports whether a version is there.
+func (h *held) has(r transport.Ref) bool { return h.ref == r && h.err == nil && !h.on }
+
 // inHome reports whether the value is the program's memory.
 func (h *held) inHome() bool { return h.home != nil && h.value == h.home.value }
 
@@ -301,7 +304,7 @@ func (s *values) here(r transport.Ref) versions.Value {
 		return v
 	case h.home != nil && h.home.base != nil && h.home.baseRef == r:
 		return h.home.base
-	case h.ref == r && !h.on && h.err == nil:
+	case h.has(r):
 		v, _ := h.value.(versions.Value)
 		return v
 	}
