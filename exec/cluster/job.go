@@ -14,6 +14,12 @@ import (
 
 // job is an [exec.Job] on several nodes. It is the program's side of a placement: Submit
 // and Wait.
+//
+//	Submit ─► admit ─► begin, if it has no number ─► the graph ─► arrived ─► place …
+//	Wait   ─► finish: all tasks have ended, and nothing is lost
+//	       ─► bring: what the program is to have goes to the driver, and then into its memory
+//	          or else, as a node is lost meanwhile: finish again
+//	       ─► end: nodes forget it, it has no number; the next Submit begins anew
 type job struct {
 	placement
 	host     host

@@ -5,6 +5,13 @@ import (
 )
 
 // mending has a job make again what is lost.
+//
+//	halted, and no task is under way ─► mendAll ─► mendLost:
+//	  planFor ─► replay ─► run ─► adopt ─► end ─► nothing is lost ─► the job goes on
+//	     ▲                 lost, too ─────► end ─┐
+//	     └───────────────────────────────────────┘
+//
+// Data that are lost get what a replay has made when all of it is there.
 func mending(j *job) *job {
 	j.mender = j.mendAll
 	return j

@@ -12,9 +12,19 @@ import (
 )
 
 // Tasks are many and alike, and so are their ends. So a message has each op, parameter, type,
-// shape, version and name of a node once, in a list of words, and its tasks as numbers of variable length in one string of
-// bytes. The CBOR of a task as arrays took 2.4 µs of processor time there and back (2 cores,
-// EPYC, 2026-11-24; go test ./exec/cluster -run '^$' -bench Empty/process/agents=4 -cpuprofile).
+// shape, version and name of a node once, in a list of words, and its tasks as numbers of
+// variable length in one string of bytes. The CBOR of a task as arrays took 2.4 µs of processor
+// time there and back (2 cores, EPYC, 2026-11-24; go test ./exec/cluster -run '^$' -bench
+// Empty/process/agents=4 -cpuprofile).
+//
+//	run      drops ref…, tasks, operands of all of them, task…
+//	task     has id op params, then what it has: priority retries timeout constraints; operands operand…
+//	operand  has mode ref, then what it has: nodes node…, type shape, ref of the copy
+//	ref      job, less the message's; matrix i j version
+//	ended    end…: those that have ended well; others are in Rest
+//	end      id version took worker began
+//
+// A number of things comes before them. Has is bits that say what there is.
 
 // packedRun is a run on the wire, before what is packed.
 type packedRun struct {
@@ -88,7 +98,7 @@ func (m *ended) unpack(b []byte) error {
 	return nil
 }
 
-// bits of what there is of a task, and of an operand.
+// Bits of what there is of a task, and of an operand, in the order of the arguments of flags.
 const (
 	hasPriority = 1 << iota
 	hasRetries
@@ -103,6 +113,16 @@ const (
 	hasCopy
 	isSoon
 )
+
+// flags returns a number of which each bit says whether one of these is so, the lowest first.
+func flags(all ...bool) (b byte) {
+	for i, so := range all {
+		if so {
+			b |= 1 << i
+		}
+	}
+	return b
+}
 
 // pack implements packs.
 func (m run) pack() (head any, body []byte) {
@@ -156,33 +176,21 @@ func (p *packer) ref(r transport.Ref) {
 }
 
 func (p *packer) task(t *task) {
-	var has byte
-	if t.Priority != 0 {
-		has |= hasPriority
-	}
-	if t.Retries != 0 {
-		has |= hasRetries
-	}
-	if t.Timeout != 0 {
-		has |= hasTimeout
-	}
-	if t.Constraints != "" {
-		has |= hasConstraints
-	}
+	has := flags(t.Priority != 0, t.Retries != 0, t.Timeout != 0, t.Constraints != "")
 	p.b = append(p.b, has)
 	p.uint(t.ID)
 	p.word(t.Op)
 	p.word(t.Params)
-	if t.Priority != 0 {
+	if has&hasPriority != 0 {
 		p.int(t.Priority)
 	}
-	if t.Retries != 0 {
+	if has&hasRetries != 0 {
 		p.int(int64(t.Retries))
 	}
-	if t.Timeout != 0 {
+	if has&hasTimeout != 0 {
 		p.int(int64(t.Timeout))
 	}
-	if t.Constraints != "" {
+	if has&hasConstraints != 0 {
 		p.word(t.Constraints)
 	}
 	p.uint(uint64(len(t.Operands)))
@@ -192,22 +200,7 @@ func (p *packer) task(t *task) {
 }
 
 func (p *packer) operand(o *operand) {
-	var has byte
-	if o.Zero {
-		has |= isZero
-	}
-	if len(o.From) > 0 {
-		has |= hasFrom
-	}
-	if o.Type != "" || o.Shape != "" {
-		has |= hasType
-	}
-	if o.Copy != nil {
-		has |= hasCopy
-	}
-	if o.Soon {
-		has |= isSoon
-	}
+	has := flags(o.Zero, len(o.From) > 0, o.Type != "" || o.Shape != "", o.Copy != nil, o.Soon)
 	p.b = append(p.b, has, byte(o.Mode))
 	p.ref(o.Ref)
 	if has&hasFrom != 0 {

@@ -36,7 +36,12 @@ type values struct {
 }
 
 // held is a datum on a node. Its memory stays the same for all versions that come here,
-// made or fetched.
+// made or fetched. Its version
+//
+//	is on its way     on: those who want it wait
+//	is there          err is nil, and not on
+//	has not come      err says why
+//	is to be written  err is errNothing: a task makes it here
 type held struct {
 	ref   transport.Ref // of the version that is there, or on its way
 	value any           // a versions.Value, or what only the driver has
