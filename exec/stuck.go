@@ -21,6 +21,44 @@ type Watchdog struct {
 	Report func(Stuck)
 }
 
+// Watch has a runtime look at everything four times in After, so that what is stuck is told of at
+// most a quarter too late, and reports what it finds. Stop ends that, and waits for a report that
+// is being made. A look is told when the one before had ended.
+func (w *Watchdog) Watch(look func(last, now time.Time) []Stuck) (stop func()) {
+	quit, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(w.every())
+		defer tick.Stop()
+		for last := time.Now(); ; last = time.Now() {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+			for _, s := range look(last, time.Now()) {
+				w.Report(s)
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-over
+	}
+}
+
+// every is the time between two looks.
+func (w *Watchdog) every() time.Duration { return max(w.After/4, time.Millisecond) }
+
+// Pause returns how long nothing could run before a look, 0 if that is not known: one that comes
+// much too late says that the process was stopped, or had no core.
+func (w *Watchdog) Pause(last, now time.Time) time.Duration {
+	if pause := now.Sub(last) - w.every(); pause > w.every() {
+		return pause
+	}
+	return 0
+}
+
 // Stuck is what a watchdog has found.
 type Stuck struct {
 	Job uint64 // number of the job in its runtime

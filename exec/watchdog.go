@@ -18,9 +18,7 @@ type dog struct {
 	sched *scheduler
 	jobs  *jobs
 	opt   *Watchdog
-	every time.Duration // between two looks
-	quit  chan struct{}
-	over  chan struct{}
+	stop  func() // waits for a report that is being made
 
 	mu      sync.Mutex // a leaf
 	running map[*StuckTask]begun
@@ -36,16 +34,10 @@ type begun struct {
 
 // newDog returns a watchdog that runs until stop.
 func newDog(s *scheduler, all *jobs) *dog {
-	opt := s.opt.Watchdog
-	d := &dog{sched: s, jobs: all, opt: opt, every: max(opt.After/4, time.Millisecond), quit: make(chan struct{}), over: make(chan struct{}), running: make(map[*StuckTask]begun)}
-	go d.watch()
+	d := &dog{sched: s, jobs: all, opt: s.opt.Watchdog, running: make(map[*StuckTask]begun)}
+	jobs := map[*job]*progress{}
+	d.stop = d.opt.Watch(func(last, now time.Time) []Stuck { return d.look(last, now, jobs) })
 	return d
-}
-
-// stop ends it, and waits for a report that is being made.
-func (d *dog) stop() {
-	close(d.quit)
-	<-d.over
 }
 
 // begin notes that a worker begins to execute t, until [dog.end].
@@ -84,30 +76,11 @@ func (d *dog) excuse(s *StuckTask) (end func()) {
 	return func() { note(false) }
 }
 
-// progress is how far a job was when it last got on. Only watch's goroutine has it.
+// progress is how far a job was when it last got on. Only the looks have it.
 type progress struct {
 	done     int64
 	since    time.Time // and when all that kept it from it was others' tasks
 	reported bool
-}
-
-// watch looks at everything four times in the time that is too long: what is stuck is told
-// of at most a quarter too late.
-func (d *dog) watch() {
-	defer close(d.over)
-	tick := time.NewTicker(d.every)
-	defer tick.Stop()
-	jobs := map[*job]*progress{}
-	for last := time.Now(); ; last = time.Now() {
-		select {
-		case <-d.quit:
-			return
-		case <-tick.C:
-		}
-		for _, s := range d.look(last, time.Now(), jobs) {
-			d.opt.Report(s)
-		}
-	}
 }
 
 // forgive moves by a pause what has happened before now.
@@ -128,9 +101,7 @@ func (d *dog) forgive(pause time.Duration, now time.Time, jobs map[*job]*progres
 // look returns what is newly stuck. Each thing is told of once: a job again when it has
 // got on meanwhile, a task never. The last look had ended at last.
 func (d *dog) look(last, now time.Time, jobs map[*job]*progress) (found []Stuck) {
-	// A look that comes much too late says that nothing could run: the process was stopped,
-	// or had no core.
-	if pause := now.Sub(last) - d.every; pause > d.every {
+	if pause := d.opt.Pause(last, now); pause > 0 {
 		d.forgive(pause, now, jobs)
 	}
 	alive := map[*job]bool{}

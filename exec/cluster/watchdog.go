@@ -10,15 +10,13 @@ import (
 	"github.com/tessera-la/tessera/exec"
 )
 
-// dog is a driver's watchdog: its goroutine, and what that knows. It asks nodes what they are
+// dog is a driver's watchdog, and what it knows. It asks nodes what they are
 // at, and looks at how many tasks of each job have ended.
 type dog struct {
 	*fleet
 	alive func() map[uint64]*job
 	opt   *exec.Watchdog
-	every time.Duration // between two looks
-	quit  chan struct{}
-	over  chan struct{}
+	stop  func() // waits for a report that is being made
 
 	late map[lateKey]bool // tasks that were told of, while they are where they were
 	jobs map[uint64]*progress
@@ -40,32 +38,9 @@ type progress struct {
 
 // newDog returns a watchdog that runs until stop.
 func newDog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *dog {
-	x := &dog{fleet: f, alive: alive, opt: opt, every: max(opt.After/4, time.Millisecond), quit: make(chan struct{}), over: make(chan struct{}), late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
-	go x.watch()
+	x := &dog{fleet: f, alive: alive, opt: opt, late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
+	x.stop = opt.Watch(x.stuck)
 	return x
-}
-
-// stop ends it, and waits for a report that is being made.
-func (x *dog) stop() {
-	close(x.quit)
-	<-x.over
-}
-
-// watch looks at everything four times in the time that is too long.
-func (x *dog) watch() {
-	defer close(x.over)
-	tick := time.NewTicker(x.every)
-	defer tick.Stop()
-	for last := time.Now(); ; last = time.Now() {
-		select {
-		case <-x.quit:
-			return
-		case <-tick.C:
-		}
-		for _, s := range x.stuck(last, time.Now()) {
-			x.opt.Report(s)
-		}
-	}
 }
 
 // forgive moves by a pause of this process, which has ended, what it has noted: its own tasks did
@@ -86,9 +61,9 @@ func (x *dog) forgive(pause time.Duration, now time.Time) {
 }
 
 // stuck returns what is newly stuck, and asks nodes for the next time. The last look had ended
-// at last: one that comes much too late says that this process stood still.
+// at last.
 func (x *dog) stuck(last, now time.Time) (found []exec.Stuck) {
-	if pause := now.Sub(last) - x.every; pause > x.every {
+	if pause := x.opt.Pause(last, now); pause > 0 {
 		x.forgive(pause, now)
 	}
 	nodes, own, jobs := x.now(), x.exec.state(), x.alive()
