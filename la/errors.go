@@ -89,8 +89,7 @@ func (e *BreakdownError) Error() string {
 // translate turns the errors of the layers below that users of la know under
 // another name.
 func translate(err error) error {
-	var npd *kernels.NotPositiveDefiniteError
-	if errors.As(err, &npd) {
+	if npd, ok := errors.AsType[*kernels.NotPositiveDefiniteError](err); ok {
 		return &NotPositiveDefiniteError{Minor: npd.Minor}
 	}
 	return err

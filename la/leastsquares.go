@@ -84,8 +84,7 @@ func solveUnscaled[T Element](ctx context.Context, e *Engine, a, b Source[T]) (x
 		at = at.Transposed()
 	}
 	err = q.FactorizeContext(ctx, at)
-	var nf *NonFiniteError
-	if errors.As(err, &nf) {
+	if _, ok := errors.AsType[*NonFiniteError](err); ok {
 		return nil, 0, checkFinite(at, blas.Trans, e.options().Workers) // the first by rows of A
 	}
 	if err != nil {

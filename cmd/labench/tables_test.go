@@ -145,7 +145,7 @@ func machine(features ...string) *topo.Machine {
 	m := &topo.Machine{Identity: topo.Identity{OS: "linux", Arch: "amd64", Brand: "Test CPU 9000", Features: features},
 		Online: topo.CPUSet{0, 1, 2, 3, 4, 5, 6, 7}, Allowed: topo.CPUSet{0, 1, 2, 3, 4, 5, 6, 7}, Memory: 64 << 30}
 	for i := range 8 {
-		m.Cores = append(m.Cores, topo.Core{Package: i / 4, Node: i / 4, CPUs: topo.CPUSet{i}})
+		m.Cores = append(m.Cores, topo.Core{Package: i / 4, CPUs: topo.CPUSet{i}})
 	}
 	m.Nodes = []topo.Node{{ID: 0, CPUs: topo.CPUSet{0, 1, 2, 3}, Memory: 32 << 30}, {ID: 1, CPUs: topo.CPUSet{4, 5, 6, 7}, Memory: 32 << 30}}
 	one := topo.CPUSet{0}

@@ -103,8 +103,7 @@ type fault struct {
 // a known type, by type and fields.
 func newFault(err error, known []error) *fault {
 	f := &fault{Worker: -1, Text: err.Error()}
-	var t *exec.TaskError
-	if errors.As(err, &t) {
+	if t, ok := errors.AsType[*exec.TaskError](err); ok {
 		f.Op, f.Version, f.Worker, f.Attempts, f.Text = t.Op, t.Version, t.Worker, t.Attempts, t.Err.Error()
 		err = t.Err
 	}

@@ -37,7 +37,6 @@ func (id *Identity) KNL() bool {
 // may use.
 type Core struct {
 	Package int    // socket
-	Node    int    // NUMA node
 	CPUs    CPUSet // allowed logical CPUs of this core
 }
 

@@ -183,9 +183,6 @@ func (r *reader) nodes() {
 		}
 		m.Nodes[0].CPUs = newCPUSet(append(m.Nodes[0].CPUs, rest...))
 	}
-	for i := range m.Cores {
-		m.Cores[i].Node = m.NodeOf(m.Cores[i].CPUs[0])
-	}
 }
 
 func (r *reader) caches() {

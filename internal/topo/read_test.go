@@ -14,7 +14,7 @@ func TestReadTwoSocketsSMT(t *testing.T) {
 	if got := len(m.Cores); got != 8 {
 		t.Errorf("%d cores, want 8", got)
 	}
-	if got := m.Cores[5]; !cmp.Equal(got, Core{Package: 1, Node: 1, CPUs: CPUSet{5, 13}}) {
+	if got := m.Cores[5]; !cmp.Equal(got, Core{Package: 1, CPUs: CPUSet{5, 13}}) {
 		t.Errorf("core 5 is %+v", got)
 	}
 	want := []Node{

@@ -299,8 +299,7 @@ func (a *Accelerator) Wake() {
 // failed takes note of a device that is lost. Other errors are those of one call and
 // stay with it. The caller holds mu.
 func (a *Accelerator) failed(err error) {
-	var d *DeviceError
-	if errors.As(err, &d) && d.Lost {
+	if d, ok := errors.AsType[*DeviceError](err); ok && d.Lost {
 		a.lose(err)
 	}
 }
@@ -316,8 +315,7 @@ func (a *Accelerator) lose(err error) {
 	var d *DeviceError
 	if !errors.As(err, &d) || !d.Lost {
 		d = &DeviceError{Device: a.opt.Name, Op: "lost", Reason: err.Error(), Lost: true}
-		var is *DeviceError
-		if errors.As(err, &is) {
+		if is, ok := errors.AsType[*DeviceError](err); ok {
 			d.Op, d.Stream, d.Code, d.Reason = is.Op, is.Stream, is.Code, is.Reason
 		}
 	}

@@ -33,8 +33,7 @@ func (a *Accelerator) grow(n int64) error {
 		return nil
 	}
 	if err := a.growSmall(); err != nil { // before tiles take all there is
-		var full *OutOfMemoryError
-		if errors.As(err, &full) {
+		if _, ok := errors.AsType[*OutOfMemoryError](err); ok {
 			c.limit = c.arena.size // for Fits
 		}
 		return err

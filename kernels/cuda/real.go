@@ -36,8 +36,7 @@ import (
 // them. It needs a build with the tag cuda, for Linux.
 func Devices() ([]Device, error) {
 	if err := nvidia.OpenDriver(); err != nil {
-		var code nvidia.Code
-		if errors.As(err, &code) && code.NoDevice() {
+		if code, ok := errors.AsType[nvidia.Code](err); ok && code.NoDevice() {
 			return nil, &UnavailableError{NoDevice, err}
 		}
 		return nil, &UnavailableError{NoDriver, err}

@@ -70,8 +70,7 @@ func (p *equations[T]) warned(err error) error {
 
 // warned returns the condition number of a warning, or the error.
 func warned(err error) (cond float64, _ error) {
-	var c mat.Condition
-	if errors.As(err, &c) && !math.IsInf(float64(c), 1) {
+	if c, ok := errors.AsType[mat.Condition](err); ok && !math.IsInf(float64(c), 1) {
 		return float64(c), nil
 	}
 	return 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -149,18 +150,16 @@ func safely(f func() error) (err error) {
 
 // fail notes how a point ended. On a lost device nothing more is done.
 func (c *check) fail(name string, err error) {
-	var (
-		d    *cuda.DeviceError
-		room *cuda.OutOfMemoryError
-	)
+	_, device := errors.AsType[*cuda.OutOfMemoryError](err)
+	_, machine := errors.AsType[*bench.MemoryError](err)
 	switch {
 	case c.ctx.Err() != nil:
 		c.skip(name, "the time was up before it ended")
-	case errors.As(err, &room), roomless(err):
+	case device, machine: // has no room for it
 		c.skip(name, err.Error())
 	default:
 		c.report.Errors = append(c.report.Errors, Failure{name, err.Error()})
-		if errors.As(err, &d) && d.Lost {
+		if d, ok := errors.AsType[*cuda.DeviceError](err); ok && d.Lost {
 			c.why = "the device is lost"
 		}
 	}

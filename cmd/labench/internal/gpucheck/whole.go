@@ -1,7 +1,6 @@
 package gpucheck
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -174,10 +173,4 @@ func slower() []string {
 		}
 	}
 	return others
-}
-
-// roomless reports whether the machine has too little memory for a point.
-func roomless(err error) bool {
-	var room *bench.MemoryError
-	return errors.As(err, &room)
 }
