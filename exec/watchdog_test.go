@@ -150,10 +150,9 @@ func TestWatchdogPause(t *testing.T) {
 		for range 3 {
 			found = append(found, look(0)...)
 		}
-		if len(found) != 1 || len(found[0].Tasks) == 1 != runs {
-			t.Fatalf("runs %v: %v", runs, found)
-		}
-		if runs && (found[0].Tasks[0].For < after || found[0].Tasks[0].For > after+2*time.Hour) {
+		if len(found) != 1 || len(found[0].Tasks) == 1 != runs { // and the task has to end
+			t.Errorf("runs %v: %v", runs, found)
+		} else if runs && (found[0].Tasks[0].For < after || found[0].Tasks[0].For > after+2*time.Hour) {
 			t.Error(found[0])
 		}
 		policy.open.Store(true)

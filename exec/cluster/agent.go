@@ -90,6 +90,9 @@ func (a *agent) serve(ctx context.Context) error {
 	drivers := slices.Collect(maps.Values(a.drivers))
 	a.mu.Unlock()
 	a.domain.leave()
+	for _, d := range drivers { // all before one is waited for, as they share the workers
+		d.exec.stop(why)
+	}
 	for _, d := range drivers {
 		d.exec.close(why)
 		d.out.close()

@@ -244,7 +244,9 @@ func (d *Driver) Close() error {
 		j.outcome.Abort(exec.ErrClosed)
 	}
 	for _, j := range jobs {
-		_ = j.Wait() // which is ErrClosed
+		if !j.again { // or else the job for which it makes something again waits for it
+			_ = j.Wait() // which is ErrClosed
+		}
 	}
 	if d.dog != nil {
 		d.dog.stop()

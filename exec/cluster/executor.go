@@ -190,11 +190,23 @@ func (w *work) over(cause error) {
 	})
 }
 
-// close ends all work, and then drops all that is there: tasks of one job may use what is
-// another one's.
-func (x *executor) close(cause error) {
+// stop has no work begin any more, and cancels what has not started.
+func (x *executor) stop(cause error) {
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.closed = true
+	for _, w := range x.jobs {
+		w.ended = true
+		w.cancel(cause)
+	}
+}
+
+// close ends all work, and then drops all that is there: tasks of one job may use what is
+// another one's. All of it is told before the first is waited for: tasks may have the workers for
+// which those of another job wait, and go on until they are told.
+func (x *executor) close(cause error) {
+	x.stop(cause)
+	x.mu.Lock()
 	all := slices.Collect(maps.Values(x.jobs))
 	x.mu.Unlock()
 	for _, w := range all {

@@ -373,6 +373,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 	}})
 	if ready {
 		j.arrived([]*graph.Task{t}, -1)
+		j.place() // if it is lost, and no task is under way, nobody else has it made again
 	}
 }
 

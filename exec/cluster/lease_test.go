@@ -166,6 +166,8 @@ func (s *stuck) Send(context.Context, string, []byte) error {
 	return nil
 }
 
+func (s *stuck) Start(transport.Handler, func(transport.Event)) error { return nil }
+
 func (s *stuck) Close() error { return nil }
 
 // stuckOptions returns options of an agent whose messages leave at once and reach nobody.
@@ -223,6 +225,45 @@ func TestLeavesBetween(t *testing.T) {
 	if _, mine := a.owner("driver", 5); mine || len(a.owners) > 0 {
 		t.Errorf("%d jobs are owned", len(a.owners))
 	}
+}
+
+// TestLeavesTogether: when an agent, or a driver, leaves, all tasks are told: one that goes on until it
+// is may have the worker for which those of other jobs, and of other drivers, wait.
+func TestLeavesTogether(t *testing.T) {
+	for _, drivers := range []int{1, 6} {
+		synctest.Test(t, func(t *testing.T) { leavesTogether(t, drivers) })
+	}
+}
+
+func leavesTogether(t *testing.T, drivers int) {
+	o, _ := stuckOptions(t)
+	o.Ops = []*versions.Op{{Name: "goes on", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error { <-c.Ctx.Done(); return nil }}}}}
+	k, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := versions.EncodeParams(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	a, served := newAgent(o, k), make(chan error)
+	go func() { served <- a.serve(ctx) }()
+	for i := range uint64(6) {
+		name := fmt.Sprint("driver", i%uint64(drivers))
+		for _, m := range [][]byte{encode(kindCall, call{Epoch: 1}), encode(kindRun, run{Job: 5 + i, Epoch: 1, Tasks: []task{{ID: 1, Op: "goes on", Params: string(params)}}})} {
+			if err := a.take(name, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if drivers == 1 {
+		d := a.present("driver0")
+		a.event(transport.Event{Node: "driver0"})
+		<-d.gone
+	}
+	stop()
+	<-served
 }
 
 // TestForgotten: what a job that is over leaves on a node counts as there until the turn of the message

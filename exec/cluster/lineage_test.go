@@ -121,3 +121,75 @@ func lateHello(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitOnLost: what a program waits for is made again if it is lost when no task is under way: before
+// that, or while it comes.
+func TestWaitOnLost(t *testing.T) {
+	for _, comes := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { waitOnLost(t, comes) }) // in virtual time
+	}
+}
+
+func waitOnLost(t *testing.T, comes bool) {
+	d, kill := copyCluster(t, 2, Copies{Off: true}, 0, slog.New(slog.DiscardHandler))
+	data, j := graph.Datum{Value: &cell{}, Bytes: 8}, d.NewJob(t.Context())
+	if _, err := j.Submit(&graph.Spec{Op: d.known.ops["add"], Params: &addend{N: 7}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	lose := func() {
+		for _, u := range d.Usage() {
+			if u.Tasks["add"] > 0 {
+				kill[u.Node[0]-'a']()
+			}
+		}
+		time.Sleep(time.Second) // until that is known
+	}
+	if comes {
+		d.exec.store.through = &beforehand{d.opt.Transport, lose}
+	} else {
+		lose()
+	}
+	if err := j.WaitOn(&data); err != nil || data.Value.(*cell).n != 7 {
+		t.Errorf("it is lost while it comes: %t; %d, want 7, error %v", comes, data.Value.(*cell).n, err)
+	}
+	if err := j.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWaitOnGone: who waits for what is lost for good is told so.
+func TestWaitOnGone(t *testing.T) { synctest.Test(t, waitOnGone) } // in virtual time
+
+func waitOnGone(t *testing.T) {
+	d, kill := copyCluster(t, 1, Copies{Off: true}, 0, slog.New(slog.DiscardHandler))
+	v := &cell{}
+	k, err := d.Keep([]versions.Shaped{v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Release()
+	kept, program := graph.Datum{Value: v, Bytes: 8}, graph.Datum{Value: &cell{n: 7}, Bytes: 8}
+	j := d.NewJob(t.Context())
+	if _, err := j.Submit(&graph.Spec{Op: d.known.ops["add"], Params: &addend{}, Operands: []graph.Operand{{Datum: &kept, Mode: graph.InOut}, {Datum: &program, Mode: graph.In}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(); err != nil { // after which the program may have changed its memory
+		t.Fatal(err)
+	}
+	kill[0]()
+	time.Sleep(time.Second)
+	var lost *NodeLostError
+	if err := j.WaitOn(&kept); err != nil {
+		t.Errorf("before the job has begun: %v", err)
+	}
+	if _, err := j.Submit(&graph.Spec{Op: d.known.ops["add"], Params: &addend{}, Operands: []graph.Operand{{Datum: &program, Mode: graph.InOut}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.WaitOn(&kept); !errors.As(err, &lost) {
+		t.Errorf("%v, want a NodeLostError", err)
+	}
+	if err := j.Wait(); !errors.As(err, &lost) {
+		t.Errorf("then Wait returns %v", err)
+	}
+}

@@ -88,7 +88,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	close(release)
+	release()
 	if err := j.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -90,7 +90,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 	e := p.data.of(t.Operand(0).Datum)
 	f := t.Tainted()
 	if f == nil && e.lost() {
-		if p.mend(t) {
+		if !p.outcome.Cancelled() && p.mend(t) { // or else it cannot be made again, which was tried
 			return
 		}
 		f = p.outcome.Why()
@@ -124,6 +124,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 			e.home.there = e.home.there && !e.base.there // or else that is what it held
 			p.vain(e, err)
 			p.watched(t, w)
+			p.place() // which has it made again, if nobody has it and no task is under way
 		}()
 	}))
 }

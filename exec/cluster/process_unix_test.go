@@ -86,6 +86,7 @@ func beAgent(name, parent, peer string) error {
 type who struct {
 	Children int
 	Dir      string // where each process that has a child makes a file
+	End      int64  // when children give up, by the system's clock: the end of the job's context is not told
 }
 
 // together is in how many processes children of op "who" run before any of them ends.
@@ -103,8 +104,12 @@ func whoOp() *versions.Op {
 				return err
 			}
 			for {
-				if all, err := os.ReadDir(p.Dir); err != nil || len(all) >= together {
+				all, err := os.ReadDir(p.Dir)
+				switch {
+				case err != nil || len(all) >= together:
 					return err
+				case time.Now().UnixNano() > p.End:
+					return fmt.Errorf("children run in %d processes, want %d", len(all), together)
 				}
 				select {
 				case <-c.Ctx.Done():
@@ -119,7 +124,7 @@ func whoOp() *versions.Op {
 		}
 		for i := range p.Children {
 			d := &graph.Datum{Value: &numbers{v.n[i : i+1]}, Bytes: 8}
-			if _, err := job.Submit(&graph.Spec{Op: op, Params: &who{Dir: p.Dir}, Operands: []graph.Operand{{Datum: d, Mode: graph.Out}}}); err != nil {
+			if _, err := job.Submit(&graph.Spec{Op: op, Params: &who{0, p.Dir, p.End}, Operands: []graph.Operand{{Datum: d, Mode: graph.Out}}}); err != nil {
 				return err
 			}
 		}
@@ -219,13 +224,11 @@ func (x *processes) below(t testing.TB, want int) {
 // who has tasks with 16 children each run, which end when some have begun on nodes below, too.
 func (x *processes) who(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	data, dir := make([]graph.Datum, 12), t.TempDir()
-	job := x.NewJob(ctx)
+	data, dir, end := make([]graph.Datum, 12), t.TempDir(), time.Now().Add(5*time.Minute)
+	job := x.NewJob(t.Context())
 	for i := range data {
 		data[i].Value, data[i].Bytes = &numbers{make([]uint64, 16)}, 128
-		if _, err := job.Submit(&graph.Spec{Op: x.ops[2], Params: &who{16, dir}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}); err != nil {
+		if _, err := job.Submit(&graph.Spec{Op: x.ops[2], Params: &who{16, dir, end.UnixNano()}, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.InOut}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

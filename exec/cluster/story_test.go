@@ -80,7 +80,7 @@ func TestStory(t *testing.T) {
 	tells(5, "lost with its node on "+first, "ready\n", "sent to "+second)
 	submit(graph.Spec{Op: n.op, Params: &mix{Writes: 1, Reads: 3}, Operands: []graph.Operand{b, readA}})
 	tells(6, "put aside until what it reads, and was lost, has been made again\n")
-	close(release)
+	release()
 	if err := j.Wait(); err != nil {
 		t.Fatal(err)
 	}

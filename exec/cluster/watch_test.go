@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,10 +25,19 @@ func (v *held) Snapshot() versions.Value { return v }
 func (v *held) Restore(s versions.Value) { v.number = s.(*held).number }
 func (v *held) Encode(w io.Writer) error { <-v.open; return v.number.Encode(w) }
 
-// holding starts a cluster with an op "hold", whose tasks end when release is closed.
-func holding(t *testing.T, agents int, set func(*cluster.Options)) (n *nodes, op *versions.Op, release chan bool) {
-	release = make(chan bool)
-	op = &versions.Op{Name: "hold", Work: func(*versions.Call) float64 { return 1000 }, Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error { <-release; return nil }}}}
+// latch returns a channel, and what closes it: a test that fails before it does so must not wait for
+// tasks that wait for that. So it is called when all is started that ends with the test.
+func latch(t *testing.T) (c chan bool, shut func()) {
+	c = make(chan bool)
+	shut = sync.OnceFunc(func() { close(c) })
+	t.Cleanup(shut)
+	return c, shut
+}
+
+// holding starts a cluster with an op "hold", whose tasks end after release.
+func holding(t *testing.T, agents int, set func(*cluster.Options)) (n *nodes, op *versions.Op, release func()) {
+	var hold chan bool
+	op = &versions.Op{Name: "hold", Work: func(*versions.Call) float64 { return 1000 }, Versions: []versions.Version{{Name: "go", Run: func(*versions.Call) error { <-hold; return nil }}}}
 	n = start(t, agents, func(o *cluster.Options) {
 		o.Idle, o.Owner = true, true
 		o.Ops, o.Values = append(o.Ops, op), append(o.Values, &held{})
@@ -35,6 +45,7 @@ func holding(t *testing.T, agents int, set func(*cluster.Options)) (n *nodes, op
 			set(o)
 		}
 	})
+	hold, release = latch(t)
 	return n, op, release
 }
 
@@ -57,7 +68,7 @@ func TestWatch(t *testing.T) {
 		t.Fatalf("%s: %+v", what, c)
 		return c
 	}
-	open := make(chan bool)
+	open, gives := latch(t)
 	data := make([]graph.Datum, 4) // of agent0, agent1, and so on
 	for i := range data {
 		data[i] = graph.Datum{Name: "A", Key: graph.Key{Matrix: 1, I: int32(i)}, Value: &number{}, Bytes: 8, Owner: int32(i)}
@@ -86,7 +97,7 @@ func TestWatch(t *testing.T) {
 	if d := c.Nodes[0]; d.Name != "driver" || d.Busy != 0 || !slices.Equal(d.Waits, []string{"tasks that no other node can execute"}) {
 		t.Errorf("%+v", d)
 	}
-	close(release)
+	release()
 	until("all have ended", func(c *trace.Cluster) bool {
 		return c.Counts == trace.Counts{Submitted: 8, Ended: 8, Attempts: 8, Work: 4000} && len(c.Nodes[1].Waits) == 1 && c.Nodes[1].Waits[0] == "the program to submit tasks"
 	})
@@ -101,7 +112,7 @@ func TestWatch(t *testing.T) {
 	if x := c.Nodes[1]; x.Busy != 0 || x.Has != 0 || x.Ended < 4 || x.Since > time.Minute {
 		t.Errorf("%+v", x)
 	}
-	close(open)
+	gives()
 	if err := j.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +137,7 @@ func TestWatchJoined(t *testing.T) {
 	if c := n.Watch(); len(c.Nodes) != 2 || c.Nodes[1].Has != 0 {
 		t.Errorf("%+v", c)
 	}
-	close(release)
+	release()
 	if err := j.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func watchdog(t *testing.T) {
 	n, op, release := holding(t, 2, func(o *cluster.Options) {
 		o.Watchdog = &exec.Watchdog{After: 40 * time.Millisecond, Report: func(s exec.Stuck) { reports <- s }}
 	})
-	open := make(chan bool)
+	open, gives := latch(t)
 	a := graph.Datum{Name: "A", Key: graph.Key{Matrix: 1}, Value: &number{}, Bytes: 8}
 	b := graph.Datum{Name: "B", Key: graph.Key{Matrix: 2}, Value: &held{open: open}, Bytes: 8}
 	inout := func(d *graph.Datum) []graph.Operand { return []graph.Operand{{Datum: d, Mode: graph.InOut}} }
@@ -64,7 +64,7 @@ func watchdog(t *testing.T) {
 	}
 	submit(graph.Spec{Op: op, Operands: inout(&a)})
 	next("is stuck after 20 of 21 tasks", "task 21, hold on agent", " runs for ", ": INOUT A(0,0)")
-	close(release)
+	release()
 	if err := j.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func watchdog(t *testing.T) {
 	if len(reports) > 0 {
 		t.Errorf("told of twice: %v", <-reports)
 	}
-	close(open)
+	gives()
 	if err := j.Wait(); err == nil { // there is no op for such values
 		t.Error("mix of a value that is held")
 	}
