@@ -207,7 +207,7 @@ func (a *app) measureLinks(ctx context.Context, f *machineFlags, line *status) (
 		slowest, fastest = min(slowest, l.Bandwidth.Median), max(fastest, l.Bandwidth.Median)
 		unsteady = unsteady || l.Latency.Median > 3*l.Latency.Best || l.Bandwidth.Best > 3*l.Bandwidth.Median
 	}
-	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, x.Together, f.each, func(done, total int) {
+	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, f.each, func(done, total int) {
 		line.set("nodes that compute, and what messages take of them: %d of %d", done, total)
 	}); err != nil {
 		return nil, err

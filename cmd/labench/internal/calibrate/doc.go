@@ -7,7 +7,7 @@
 // operands that were packed before, behind one another, on pinned workers.
 //
 // Links between the nodes of a cluster are measured in the same way: tasks on one node read what
-// a task on another one has made, and the nodes say how long the fetch took. What messages cost nodes
-// that compute is found by trial: small programs have to take as long in virtual time as they took
-// (Load.fit).
+// a task on another one has made, and the nodes say how long the fetch took. What a message costs is the
+// CPU time of a driver that has nothing else to do. How long one waits for a core is found by trial:
+// small programs have to take as long in virtual time as they took (Load.fit).
 package calibrate

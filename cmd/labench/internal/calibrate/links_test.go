@@ -51,12 +51,17 @@ func TestLinks(t *testing.T) {
 	// Each of 32 tiles comes once a turn, and then the one tile by which they are multiplied is there.
 	came := fetched(d, names[0], names[1]).Values
 	var x products
-	b := bed{Runtime: d, workers: []int{1, 1, 1}, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds}
-	if err := x.measure(ctx, b, 16, math.Inf(1), true); err != nil {
+	asked := 0
+	b := bed{Runtime: d, workers: []int{1, 1, 1}, own: 1, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds}
+	b.cpu = func() (float64, bool) { asked++; return float64(asked), true }
+	if err := x.measure(ctx, b, 16, math.Inf(1)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*rounds); got != want || len(x.near) != repeats*(rounds-warmUps) || x.near[0] <= 0 || len(x.more) != rounds-warmUps {
-		t.Errorf("%s has fetched %d tiles from %s, want %d; products take %v", names[1], got, names[0], want, x)
+	if got, want := fetched(d, names[0], names[1]).Values-came, int64(32*rounds); got != want || asked != 2*repeats*(rounds-warmUps) || len(x.more) != rounds-warmUps {
+		t.Errorf("%s has fetched %d tiles from %s, want %d; the driver's time was read %d times; products take %v", names[1], got, names[0], want, asked, x)
+	}
+	if want := 1. / (2 * 2 * 32); len(x.message) != 1 || x.message[0] != want { // tasks on two nodes, and their ends
+		t.Errorf("a message takes %v, want %g", x.message, want)
 	}
 }
 
@@ -108,17 +113,12 @@ func TestFit(t *testing.T) {
 		want.Latency, want.Bandwidth = m.Network.Latency, m.Network.Bandwidth
 		var x Load
 		workers := []int{1, 1}
-		idle := sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}
-		var near [2]float64
-		for i, w := range [2]sim.Network{idle, want} {
-			m.Network = w
-			var p products
-			if err := virtually(m, workers, func(b bed) error { return p.measure(t.Context(), b, largeTile, want.Bandwidth, true) }); err != nil {
-				t.Fatal(err)
-			}
-			near[i], x.Byte = middle(p.near), middle(p.more)
+		m.Network = want
+		var p products
+		if err := virtually(m, workers, func(b bed) error { return p.measure(t.Context(), b, largeTile, want.Bandwidth) }); err != nil {
+			t.Fatal(err)
 		}
-		x.Product = near[1] / near[0]
+		x.Message, x.Byte = want.Message, middle(p.more)
 		number := func() (seconds float64) {
 			if err := virtually(m, workers, func(b bed) error {
 				took, err := interrupts(t.Context(), b)
@@ -130,13 +130,13 @@ func TestFit(t *testing.T) {
 			return seconds
 		}
 		x.Number = number()
-		m.Network = idle
+		m.Network = sim.Network{Latency: want.Latency, Bandwidth: want.Bandwidth}
 		if err := x.fit(t.Context(), m, workers); err != nil {
 			t.Fatal(err)
 		}
 		// Not each wait has a time of its own: some messages come while others are handled.
 		got, took := m.Network, number()
-		if math.Abs(got.Message-want.Message) > 1e-6 || math.Abs(got.Core-want.Core) > 1e-11 || math.Abs(took-x.Number) > 0.1*x.Number {
+		if got.Message != want.Message || math.Abs(got.Core-want.Core) > 1e-11 || math.Abs(took-x.Number) > 0.1*x.Number {
 			t.Errorf("%+v gives %+v, with which a number takes %g s, want %+v", x, got, took, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -18,7 +19,7 @@ import (
 
 // Load is what messages cost nodes that compute.
 type Load struct {
-	Product float64 // how many times as long a product of tiles of [largeTile] takes as in one process
+	Message float64 // seconds of the driver's cores for a message; 0: not known
 	Byte    float64 // seconds of a core, on each of the two nodes, for a byte of a value
 	Number  float64 // seconds for which a number is on its way
 }
@@ -26,15 +27,17 @@ type Load struct {
 const (
 	turns   = 6 // in which all that is measured under load is measured, one after the other
 	rounds  = warmUps + 2
-	repeats = 4 // of a product in a round
+	repeats = 2 // of a product in a round
 )
 
 // bed is nodes that compute, in real or in virtual time.
 type bed struct {
-	exec.Runtime                     // if it keeps values, they are on the nodes
-	workers      []int               // of each node
-	now          func() float64      // seconds
-	flows        func() cluster.Flow // that the nodes have had so far
+	exec.Runtime                        // if it keeps values, they are on the nodes
+	workers      []int                  // of each node
+	own          int                    // the first so many of them are the driver
+	now          func() float64         // seconds
+	cpu          func() (float64, bool) // seconds of the driver's cores so far; nil: nobody asks
+	flows        func() cluster.Flow    // that the nodes have had so far
 	rounds       int
 	each         time.Duration // for which there are more rounds
 	end          time.Time     // after which there are no more than it takes; zero: there is no such time
@@ -44,20 +47,20 @@ type bed struct {
 func (b bed) late() bool { return !b.end.IsZero() && time.Now().After(b.end) }
 
 // Loads measures what messages cost nodes that compute. Links are those that [Links] has measured.
-// Nodes that are processes on this computer, together, compute as fast as so many workers of one
-// process here, but for messages; others as fast as those of the first of them would here. Where that
-// takes long, by slow links or since others use the cores, it ends after 200 times each. Progress is
-// told how many of how many measurements are done.
-func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, together bool, each time.Duration, progress func(done, total int)) (x Load, err error) {
-	slowest, all := math.Inf(1), 0
+// Where that takes long, by slow links or since others use the cores, it ends after 200 times each.
+// Progress is told how many of how many measurements are done.
+func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, each time.Duration, progress func(done, total int)) (x Load, err error) {
+	slowest := math.Inf(1)
 	for _, l := range links {
 		slowest = min(slowest, l.Bandwidth.Median)
 	}
 	began := time.Now()
-	b := bed{Runtime: d, now: func() float64 { return time.Since(began).Seconds() }, rounds: rounds, each: each / turns, end: began.Add(200 * each)}
+	b := bed{Runtime: d, now: func() float64 { return time.Since(began).Seconds() }, cpu: quiet.OwnTime, rounds: rounds, each: each / turns, end: began.Add(200 * each)}
 	for _, name := range nodes {
 		b.workers = append(b.workers, workersOf(d, name))
-		all += b.workers[len(b.workers)-1]
+		if name == d.Usage()[0].Node {
+			b.own++
+		}
 	}
 	b.flows = func() (sum cluster.Flow) {
 		for k := range nodes {
@@ -66,32 +69,15 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 		}
 		return sum
 	}
-	if !together {
-		all = b.workers[0]
-	}
-	local, err := exec.NewLocal(exec.Options{Workers: min(all, exec.DefaultWorkers())})
-	if err != nil {
-		return x, err
-	}
-	defer func() { err = errors.Join(err, local.Close()) }()
-	one := b
-	one.Runtime, one.workers = local, []int{len(local.Workers())}
-	var there, here products
-	var longer, numbers []float64
-	const steps = 3 // of a turn
+	var p products
+	var numbers []float64
+	const steps = 2 // of a turn
 	for turn := 0; turn < turns && (turn == 0 || !b.late()); turn++ {
-		there.near, here.near = nil, nil
 		progress(turn*steps, turns*steps)
-		if err := there.measure(ctx, b, largeTile, slowest, true); err != nil {
+		if err := p.measure(ctx, b, largeTile, slowest); err != nil {
 			return x, err
 		}
 		progress(turn*steps+1, turns*steps)
-		if err := here.measure(ctx, one, largeTile, slowest, false); err != nil {
-			return x, err
-		}
-		// The cores are as fast for both now, which they need not be in the next turn.
-		longer = append(longer, middle(there.near)/middle(here.near))
-		progress(turn*steps+2, turns*steps)
 		took, err := interrupts(ctx, b)
 		if err != nil {
 			return x, err
@@ -101,7 +87,7 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 		}
 		numbers = append(numbers, took...)
 	}
-	return Load{middle(longer), max(middle(there.more), 0), middle(numbers)}, nil
+	return Load{middle(p.message), max(middle(p.more), 0), middle(numbers)}, nil
 }
 
 // virtually has something done on the nodes of m in virtual time, which have so many workers each.
@@ -119,49 +105,27 @@ func virtually(m *sim.Machine, workers []int, f func(b bed) error) error {
 	}})
 }
 
-// fit sets what messages cost in m, the machine of nodes that have so many workers each: products and
-// numbers take as long in virtual time as they did.
+// fit sets what messages cost in m, the machine of nodes that have so many workers each. Numbers take
+// as long in virtual time as they did.
 func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error) {
 	w := &m.Network
-	virtual := func(f func(b bed) (float64, error)) (took float64) {
-		if err == nil {
-			err = virtually(m, workers, func(b bed) (err error) {
-				took, err = f(b)
-				return err
-			})
-		}
-		return took
-	}
-	product := func() float64 {
-		return virtual(func(b bed) (float64, error) {
-			var p products
-			err := p.measure(ctx, b, largeTile, w.Bandwidth, false)
-			return middle(p.near), err
-		})
-	}
-	number := func() float64 {
-		return virtual(func(b bed) (float64, error) {
+	w.Message = x.Message
+	w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0) // a tile comes with a message
+	w.Busy = 0
+	for step := x.Number / 2; step > x.Number/5000; step /= 2 {
+		w.Busy += step
+		err := virtually(m, workers, func(b bed) error {
 			took, err := interrupts(ctx, b)
-			return middle(took), err
-		})
-	}
-	// search sets v, at most most, to what makes f as much as was measured.
-	search := func(v *float64, most, measured float64, f func() float64) {
-		*v = 0
-		for step := most / 2; step > most/5000 && err == nil; step /= 2 {
-			if *v += step; f() > measured {
-				*v -= step
+			if middle(took) > x.Number {
+				w.Busy -= step
 			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	least := product() // without what messages take
-	for range 2 {      // each has a part in the other
-		search(&w.Message, max(x.Product-1, 0)*least, x.Product*least, product)
-		// A tile comes with a message.
-		w.Core = max(x.Byte-w.Message/(8*largeTile*largeTile), 0)
-		search(&w.Busy, x.Number, x.Number, number)
-	}
-	return err
+	return nil
 }
 
 // numbers is how many numbers each node fetches while it multiplies.
@@ -257,13 +221,13 @@ func workersOf(d *cluster.Driver, node string) int {
 	return 1
 }
 
-// products is what products of tiles take, in seconds, turn for turn: with tiles that are there, and
-// for a byte of tiles that come from another node more than that, at either node.
-type products struct{ near, more []float64 }
+// products is what products of tiles take, in seconds: of the driver's cores for a message, turn for
+// turn, and for a byte of tiles that come from another node more than if they are there, at either node.
+type products struct{ message, more []float64 }
 
-// measure has each node multiply tiles of nb×nb: once they are there and, with far, once they come from
-// the node before, in turn.
-func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, far bool) (err error) {
+// measure has each node multiply tiles of nb×nb: once they are there, and once they come from the node
+// before, in turn.
+func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) (err error) {
 	nodes, most := len(b.workers), slices.Max(b.workers)
 	// Each worker multiplies so many tiles that the first of them, for which it waits, hardly counts.
 	// A tile is used as often as it takes for the network to be no limit, if cores make 50 GFLOP/s.
@@ -296,7 +260,7 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, 
 		}
 		parts = append(parts, x)
 	}
-	multiply := func(tiles func(x part) *blocked.Matrix[float64]) (seconds float64, err error) {
+	multiply := func(parts []part, tiles func(x part) *blocked.Matrix[float64]) (seconds float64, err error) {
 		return run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
 			for range uses {
 				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.by, tiles(x), 0, x.sum))
@@ -304,6 +268,12 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, 
 			return err
 		})
 	}
+	here, there := func(x part) *blocked.Matrix[float64] { return x.here }, func(x part) *blocked.Matrix[float64] { return x.there }
+	messages := 0 // with each task, and with its end
+	for _, workers := range b.workers[b.own:] {
+		messages += 2 * tiles * uses * workers
+	}
+	var costs []float64
 	began := time.Now()
 	for i := 0; i < b.rounds || time.Since(began) < b.each; i++ {
 		// Tiles are new: nodes that have fetched them do not have them any more.
@@ -312,29 +282,33 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64, 
 		}); err != nil {
 			return err
 		}
-		// After the first product tiles are packed; those that come have to be. One product is 5 % off
-		// as a rule, which is half of what messages make of it.
-		var near float64
-		for again := 0; again <= 1 || again <= repeats && b.counts(i) && !b.late(); again++ {
-			if near, err = multiply(func(x part) *blocked.Matrix[float64] { return x.here }); err != nil {
+		var near, far float64
+		for range 2 { // after the first product tiles are packed; those that come have to be
+			if near, err = multiply(parts, here); err != nil {
 				return err
 			}
-			if again > 0 && b.counts(i) {
-				x.near = append(x.near, near/float64(tiles*uses))
-			}
 		}
-		if far {
-			took, err := multiply(func(x part) *blocked.Matrix[float64] { return x.there })
-			if err != nil {
+		for k := 0; k < repeats && b.cpu != nil && b.counts(i); k++ {
+			before, known := b.cpu()
+			if _, err := multiply(parts[b.own:], here); err != nil { // the driver has messages to handle, and nothing else
 				return err
 			}
-			if b.counts(i) { // each worker has so many tiles come, and as many go
-				x.more = append(x.more, (took-near)/(2*float64(tiles)*bytes))
+			if after, _ := b.cpu(); known {
+				costs = append(costs, (after-before)/float64(messages))
 			}
 		}
-		if b.late() && len(x.near) > 0 {
+		if far, err = multiply(parts, there); err != nil {
+			return err
+		}
+		if b.counts(i) { // each worker has so many tiles come, and as many go
+			x.more = append(x.more, (far-near)/(2*float64(tiles)*bytes))
+		}
+		if b.late() && len(x.more) > 0 {
 			break
 		}
+	}
+	if len(costs) > 0 {
+		x.message = append(x.message, middle(costs))
 	}
 	return nil
 }

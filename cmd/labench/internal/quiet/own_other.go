@@ -1,7 +1,7 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package quiet
 
-// ownTime returns the CPU time that this process has taken, in seconds, and children that have
+// OwnTime returns the CPU time that this process has taken, in seconds, and children that have
 // ended.
-func ownTime() (seconds float64, ok bool) { return 0, false }
+func OwnTime() (seconds float64, ok bool) { return 0, false }

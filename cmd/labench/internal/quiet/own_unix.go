@@ -4,9 +4,9 @@ package quiet
 
 import "syscall"
 
-// ownTime returns the CPU time that this process has taken, in seconds, and children that have
+// OwnTime returns the CPU time that this process has taken, in seconds, and children that have
 // ended.
-func ownTime() (seconds float64, ok bool) {
+func OwnTime() (seconds float64, ok bool) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
 		if err := syscall.Getrusage(who, &u); err != nil {

@@ -22,7 +22,7 @@ type Watch struct {
 
 // Start begins to watch.
 func Start() *Watch {
-	return start(os.DirFS("/"), allowed(), ownTime)
+	return start(os.DirFS("/"), allowed(), OwnTime)
 }
 
 // allowed returns the CPUs that this process may use: reading them takes a hundred small
