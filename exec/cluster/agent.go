@@ -25,7 +25,7 @@ type agent struct {
 	domain domain
 	left   chan error // has room for why Options.Driver has left, nil if it was closed
 
-	mu      sync.Mutex           // a leaf
+	mu      sync.Mutex           // before the locks of outboxes, domain.mu and the domain's fleet.lock
 	drivers map[string]*driverOf // by name
 	parting map[string]*driverOf // by name: the last one that has left, until nothing of it is there
 	lost    map[string]uint64    // by name of drivers that have left: their last epoch here
