@@ -23,8 +23,8 @@ type Watchdog struct {
 
 // Watch has a runtime look at everything four times in After, so that what is stuck is told of at
 // most a quarter too late, and reports what it finds. Stop ends that, and waits for a report that
-// is being made. A look is told when the one before had ended.
-func (w *Watchdog) Watch(look func(last, now time.Time) []Stuck) (stop func()) {
+// is being made. Each look is told for how long nothing could run before it: that does not count.
+func (w *Watchdog) Watch(look func(pause time.Duration, now time.Time) []Stuck) (stop func()) {
 	quit, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -36,7 +36,8 @@ func (w *Watchdog) Watch(look func(last, now time.Time) []Stuck) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			for _, s := range look(last, time.Now()) {
+			now := time.Now()
+			for _, s := range look(w.pause(last, now), now) {
 				w.Report(s)
 			}
 		}
@@ -50,9 +51,9 @@ func (w *Watchdog) Watch(look func(last, now time.Time) []Stuck) (stop func()) {
 // every is the time between two looks.
 func (w *Watchdog) every() time.Duration { return max(w.After/4, time.Millisecond) }
 
-// Pause returns how long nothing could run before a look, 0 if that is not known: one that comes
-// much too late says that the process was stopped, or had no core.
-func (w *Watchdog) Pause(last, now time.Time) time.Duration {
+// pause returns how long nothing could run between the end of a look and the next one, 0 if that is
+// not known: one that comes much too late says that the process was stopped, or had no core.
+func (w *Watchdog) pause(last, now time.Time) time.Duration {
 	if pause := now.Sub(last) - w.every(); pause > w.every() {
 		return pause
 	}

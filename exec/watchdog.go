@@ -36,7 +36,7 @@ type begun struct {
 func newDog(s *scheduler, all *jobs) *dog {
 	d := &dog{sched: s, jobs: all, opt: s.opt.Watchdog, running: make(map[*StuckTask]begun)}
 	jobs := map[*job]*progress{}
-	d.stop = d.opt.Watch(func(last, now time.Time) []Stuck { return d.look(last, now, jobs) })
+	d.stop = d.opt.Watch(func(pause time.Duration, now time.Time) []Stuck { return d.look(pause, now, jobs) })
 	return d
 }
 
@@ -99,9 +99,9 @@ func (d *dog) forgive(pause time.Duration, now time.Time, jobs map[*job]*progres
 }
 
 // look returns what is newly stuck. Each thing is told of once: a job again when it has
-// got on meanwhile, a task never. The last look had ended at last.
-func (d *dog) look(last, now time.Time, jobs map[*job]*progress) (found []Stuck) {
-	if pause := d.opt.Pause(last, now); pause > 0 {
+// got on meanwhile, a task never. Before it nothing could run for pause.
+func (d *dog) look(pause time.Duration, now time.Time, jobs map[*job]*progress) (found []Stuck) {
+	if pause > 0 {
 		d.forgive(pause, now, jobs)
 	}
 	alive := map[*job]bool{}

@@ -182,7 +182,7 @@ func (m *member) Send(ctx context.Context, to string, message []byte) error {
 // Prompt implements [Prompt].
 func (m *member) Prompt(to string) bool {
 	o, err := m.other(to)
-	return err == nil && len(o.from(m.name)) < behind/2 // that of a node at its end takes nothing
+	return err == nil && len(o.from(m.name)) < behind/2 // Send to a node at its end does not wait either
 }
 
 // Publish implements [Transport].

@@ -25,7 +25,7 @@ type agent struct {
 	domain domain
 	left   chan error // has room for why Options.Driver has left, nil if it was closed
 
-	mu      sync.Mutex           // a leaf
+	mu      sync.Mutex           // before the locks of outboxes, domain.mu and the domain's fleet.lock
 	drivers map[string]*driverOf // by name
 	parting map[string]*driverOf // by name: the last one that has left, until nothing of it is there
 	lost    map[string]uint64    // by name of drivers that have left: their last epoch here
@@ -334,8 +334,8 @@ func (a *agent) work(d *driverOf, job uint64) *work {
 	return d.exec.work(context.Background(), job, func(e end) { a.report(d, job, e) })
 }
 
-// promptTime is how long a task has taken whose end the worker itself tells, which takes it 10 µs (two
-// cores of an EPYC, Turin, 2026-11-26). The ends of shorter ones go together.
+// promptTime is how long a task takes at least whose end the worker tells itself. To do so takes it
+// 10 µs (two cores of an EPYC, Turin, 2026-11-26). The ends of shorter tasks go together.
 const promptTime = 100 * time.Microsecond
 
 // report tells a driver of the end of a task, with those of others that it has not been
@@ -360,8 +360,8 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 	} else {
 		return
 	}
-	// Others want this core now: who sends the message if this thread has not, and who begins the next
-	// task. They would get it only when the system takes it away, after up to some milliseconds.
+	// Others want this core now: who sends the message, if this thread has not, and who begins the next
+	// task. Otherwise they get it when the system takes it away, after up to some milliseconds.
 	runtime.Gosched()
 }
 

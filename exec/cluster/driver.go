@@ -351,8 +351,8 @@ func (d *Driver) ask(n *node) {
 }
 
 // lose notes that a node has gone, if that is news. Its tasks are others' now, where that is
-// possible. It is called for what the transport says, and by the outbox to
-// the node, which therefore is closed by somebody else.
+// possible. It is called for what the transport says, and by the outbox to the node, which
+// therefore is closed by somebody else.
 func (d *Driver) lose(n *node, why error) {
 	d.lock.Lock()
 	n.left = true

@@ -8,8 +8,8 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// outbox sends messages to one node, on a goroutine of its own, so that who has something
-// to say never waits. What is added while a message is on its way goes together as the
+// outbox sends messages to one node, on a goroutine of its own, so that who adds one never
+// waits. What is added while a message is on its way goes together as the
 // next one. It grows by no more than others have asked for: tasks up to the capacity of a
 // node, and their ends.
 //
@@ -66,9 +66,9 @@ func (o *outbox) rouse() {
 // promptMost is how many messages flush sends at most.
 const promptMost = 8
 
-// flush adds a message, unless that is nil, and sends what is pending before it returns if that needs
-// no waiting: send would have to get a core for it. The caller holds no lock that making a message
-// takes, or failed.
+// flush adds a message, unless that is nil. If the node takes messages at once, and nobody sends one,
+// it sends what is pending before it returns: send would have to get a core first. The caller holds no
+// lock that is taken by making a message, or by failed.
 func (o *outbox) flush(message func() []byte) {
 	t, ok := o.through.(transport.Prompt)
 	ok = ok && t.Prompt(o.to)

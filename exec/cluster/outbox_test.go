@@ -114,7 +114,7 @@ func TestFlushFails(t *testing.T) {
 		told := 0
 		o = newOutbox(l, "node", func(error) {
 			free := false
-			for i := 0; i < 1000 && !free; i++ {
+			for i := 0; i < 1e6 && !free; i++ { // send may have it for a moment
 				if free = o.mu.TryLock(); free {
 					o.mu.Unlock()
 				}

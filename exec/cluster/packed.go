@@ -24,7 +24,7 @@ import (
 //	ended    end…: those that have ended well; others are in Rest
 //	end      id version took worker began
 //
-// A number of things comes before them. Has is bits that say what there is.
+// Before drops, operands and nodes comes how many there are. Has is bits that say what there is.
 
 // packedRun is a run on the wire, before what is packed.
 type packedRun struct {

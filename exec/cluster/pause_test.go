@@ -49,10 +49,9 @@ func TestWatchdogPause(t *testing.T) {
 	<-began
 	now := time.Now()
 	look := func(pause time.Duration) []exec.Stuck { // an hour and a pause after the last one
-		last := now
 		now = now.Add(time.Hour + pause)
 		d.exec.forgive(-time.Hour-pause, time.Now()) // what the task has run for is what the clock says
-		return d.dog.stuck(last, now)
+		return d.dog.stuck(pause, now)
 	}
 	found := look(0)
 	for range 2 {

@@ -90,7 +90,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 	e := p.data.of(t.Operand(0).Datum)
 	f := t.Tainted()
 	if f == nil && e.lost() {
-		if !p.outcome.Cancelled() && p.mend(t) { // or else it cannot be made again, which was tried
+		if !p.outcome.Cancelled() && p.mend(t) { // or else the job is over, perhaps as that was tried in vain
 			return
 		}
 		f = p.outcome.Why()

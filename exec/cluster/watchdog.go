@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/exec"
 )
 
-// dog is a driver's watchdog, and what it knows. It asks nodes what they are
-// at, and looks at how many tasks of each job have ended.
+// dog is a driver's watchdog, and what it knows. It asks nodes what they are at, and looks at how
+// many tasks of each job have ended.
 type dog struct {
 	*fleet
 	alive func() map[uint64]*job
@@ -60,10 +60,10 @@ func (x *dog) forgive(pause time.Duration, now time.Time) {
 	}
 }
 
-// stuck returns what is newly stuck, and asks nodes for the next time. The last look had ended
-// at last.
-func (x *dog) stuck(last, now time.Time) (found []exec.Stuck) {
-	if pause := x.opt.Pause(last, now); pause > 0 {
+// stuck returns what is newly stuck, and asks nodes for the next time. Before it nothing could run
+// for pause.
+func (x *dog) stuck(pause time.Duration, now time.Time) (found []exec.Stuck) {
+	if pause > 0 {
 		x.forgive(pause, now)
 	}
 	nodes, own, jobs := x.now(), x.exec.state(), x.alive()

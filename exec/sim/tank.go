@@ -156,13 +156,13 @@ func (p *part) takes(seconds float64, then func()) {
 
 // hears has a core handle a message that comes, for so many seconds, and something happen:
 //
+//	others are handled   when these are
 //	a core is idle       at once: the latency is that of idle nodes
 //	all compute          when it is handled. For that it waits until a core is idle, or the system
 //	                     takes one from its task
-//	others are handled   when these are
 //
-// What is handled together takes the time of one: most of that is for a thread to get the core, and
-// for the task to get it back.
+// The first of these that is so counts. What is handled together takes the time of one: most of that
+// is for a thread to get the core, and for the task to get it back.
 func (p *part) hears(seconds float64, then func()) {
 	if !p.handling && !p.full() {
 		p.cost = max(p.cost, seconds)
@@ -197,7 +197,7 @@ func (p *part) happens(wait uint64) {
 
 // handle has a core handle what waits, and what comes meanwhile.
 func (p *part) handle() {
-	if p.handling { // since a core was idle
+	if p.handling { // it began when a core was idle, before who waits was called
 		return
 	}
 	cost := p.cost

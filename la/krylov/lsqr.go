@@ -120,9 +120,9 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 // A·v and Aᵀ·u.
 type lsqrVectors struct{ x, b, u, v, w, av, atu Vector }
 
-// bidiagonalize goes on with the bidiagonalization of A:
+// bidiagonalize goes on with the bidiagonalization of A. Before is the α of the step before:
 //
-//	β·u = A·v − α·u, α·v = Aᵀ·u − β·v.
+//	β·u = A·v − before·u, α·v = Aᵀ·u − β·v
 func (l *lsqrVectors) bidiagonalize(vs Vectors, before float64) (alpha, beta float64, err error) {
 	if err := vs.MulVecTo(l.av, false, l.v); err != nil {
 		return 0, 0, err
