@@ -168,22 +168,24 @@ func lostWithin(t *testing.T, rt exec.Keeper, p *program, stay bool) time.Durati
 // TestSimulatedLossWithin: if a node is lost while a program runs, and also comes back, exec/sim has as
 // many tasks executed again, and takes as long, as a driver and agents in virtual time. Tasks that are
 // ready at the same instant may be given in another order by either: programs are left out that this has
-// begin in another way before the loss, and after it one of three runs has to agree.
+// begin in another way before the loss. After it, three runs of all may differ.
 func TestSimulatedLossWithin(t *testing.T) {
 	leaves(t)
-	compared, again := 0, 0
+	compared, again, others := 0, 0, 0
 	for seed := range 24 {
-		for try, differs := 0, ""; try == 0 || differs != ""; try++ {
-			if try == 3 {
-				t.Errorf("seed %d: %s", seed, differs)
-				break
-			}
+		for differs := "again"; differs != ""; {
 			synctest.Test(t, func(t *testing.T) {
 				var n int
 				if n, differs = simulatedLoss(t, seed); n >= 0 && differs == "" {
 					compared, again = compared+1, again+n
 				}
 			})
+			if differs != "" {
+				others++
+			}
+			if others > 3 {
+				t.Fatalf("seed %d: %s", seed, differs)
+			}
 		}
 	}
 	if compared < 16 || again < 50 {
