@@ -426,7 +426,10 @@ func drawLoop(ctx context.Context, rt exec.Runtime, p loopapps.Problem, rows []l
 	var best *loopapps.Row
 	for i := range rows {
 		r := &rows[i]
-		if drawn := !ok || r.Form.Loops(); drawn && (best == nil || r.Best() < best.Best()) { // tasks have no chunks
+		if ok && !r.Form.Loops() {
+			continue // tasks have no chunks
+		}
+		if best == nil || r.Best() < best.Best() {
 			best = r
 		}
 	}

@@ -291,12 +291,12 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 	return err
 }
 
-// forecasts are predictions of the combinations that are listed, printed one by one.
+// forecasts are predictions, printed one by one.
 type forecasts struct {
 	f       *forecastFlags
 	machine *sim.Machine
-	all     []wish // that are listed
-	done    []trial
+	all     []wish  // what is listed
+	done    []trial // what is predicted: of --best, also what is not listed
 	table   forecastTable
 }
 
