@@ -147,23 +147,29 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 }
 
 // policies returns those that are asked for; "" is the default.
-func (f *forecastFlags) policies(several bool) ([]string, error) {
-	known := append([]string{"owner"}, namesOf(dispatch.Kinds()...)...)
-	switch {
-	case f.sched == "":
+func (f *forecastFlags) policies(several bool) (sched []string, _ error) {
+	if f.sched == "" {
 		return []string{""}, nil
-	case f.sched != "all":
-		sched := strings.Split(f.sched, ",")
-		for _, s := range sched {
-			if !slices.Contains(known, s) {
-				return nil, &listError{"sched", s, "all, " + strings.Join(known, ", ")}
+	}
+	known := append([]string{"owner"}, namesOf(dispatch.Kinds()...)...)
+	for s := range strings.SplitSeq(f.sched, ",") {
+		s = strings.ToLower(strings.TrimSpace(s))
+		named := []string{s}
+		switch {
+		case s == "all" && several:
+			named = known
+		case s == "all":
+			named = known[1:]
+		case !slices.Contains(known, s):
+			return nil, &listError{"sched", s, "all, " + strings.Join(known, ", ")}
+		}
+		for _, s := range named {
+			if !slices.Contains(sched, s) {
+				sched = append(sched, s)
 			}
 		}
-		return sched, nil
-	case several:
-		return known, nil
 	}
-	return known[1:], nil
+	return sched, nil
 }
 
 // failures reads --lose.
