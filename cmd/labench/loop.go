@@ -278,9 +278,10 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 	if i < 0 {
 		return usage(&unknownError{"application", name, namesOf(kinds...)})
 	}
-	format, err := f.format()
-	if err != nil {
-		return usage(err)
+	var errs problems
+	format := errs.picture(f.plot)
+	if errs != nil {
+		return usage(joinLine(errs))
 	}
 	if f.workers < 0 {
 		return usage(fmt.Errorf("--workers is %d, want at least 0", f.workers))
@@ -364,18 +365,6 @@ func (a *app) runLoop(ctx context.Context, name string, f *loopFlags) error {
 		return a.document(doc)
 	}
 	return nil
-}
-
-// format returns the format of the picture, if there is to be one.
-func (f *loopFlags) format() (format plotting.Format, err error) {
-	if f.plot == "" {
-		return 0, nil
-	}
-	var errs problems
-	format, err = plotting.FormatOf(f.plot)
-	errs.note(err)
-	errs.target("plot", f.plot)
-	return format, joinLine(errs)
 }
 
 // printLoopHead prints what comes before the table.

@@ -252,12 +252,7 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 		errs.note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
 	}
 	errs.target("csv", f.csv)
-	errs.target("plot", f.plot)
-	if f.plot != "" {
-		var err error
-		f.format, err = plotting.FormatOf(f.plot)
-		errs.note(err)
-	}
+	f.format = errs.picture(f.plot)
 	base, err := f.spec()
 	errs.note(err)
 	lost, err := f.failures()

@@ -143,12 +143,8 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	errs.note(err)
 	errs.note(requestDevices(f.devices))
 	s.devices = deviceSets(f.devices)
-	if f.plot != "" {
-		p.format, err = plotting.FormatOf(f.plot)
-		errs.note(err)
-	}
 	errs.target("csv", f.csv)
-	errs.target("plot", f.plot)
+	p.format = errs.picture(f.plot)
 	errs = append(errs, applyChoices(&s.base, f.choices)...)
 	p.x = s.widest()
 	if f.x != "" {

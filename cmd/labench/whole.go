@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 )
 
 // writeWhole writes files that belong together, each of them whole or not at
@@ -75,6 +77,20 @@ func writeCSV(file string, head []string, rows [][]any) error {
 		w.Flush()
 		return w.Error()
 	})
+}
+
+// picture notes why the file of --plot, if it names one, cannot be drawn, as far as that can be
+// seen before.
+func (p *problems) picture(path string) (format plotting.Format) {
+	if path == "" {
+		return 0
+	}
+	format, err := plotting.FormatOf(path)
+	if err != nil {
+		p.note(fmt.Errorf("--plot %w", err))
+	}
+	p.target("plot", path)
+	return format
 }
 
 // target notes why a flag's file, if it names one, cannot be written, as far as that can be seen

@@ -58,7 +58,7 @@ func FormatOf(file string) (Format, error) {
 	case ".svg":
 		return SVG, nil
 	}
-	return 0, fmt.Errorf("%s: cannot tell the format of the plot; end the name with one of .png, .svg", file)
+	return 0, fmt.Errorf("%s: cannot tell the format of the plot; end the name with .png or .svg", file)
 }
 
 // ErrEmpty is returned for a chart without a point.
