@@ -489,3 +489,39 @@ func TestDomainLends(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// joining is a transport that counts what is sent, and can say again that a node has joined.
+type joining struct {
+	blinking
+	sent atomic.Int64
+}
+
+func (j *joining) Send(ctx context.Context, to string, message []byte) error {
+	j.sent.Add(1)
+	return j.Transport.Send(ctx, to, message)
+}
+
+// TestDomainJoinsOnce: a node that has said that it is below an agent is not called anew when the
+// transport says that it has joined, which may come late. It would be gone until it answers, and
+// children would run above it.
+func TestDomainJoinsOnce(t *testing.T) {
+	leaves(t)
+	var above *joining
+	startTree(t, func(o *cluster.Options) {
+		if o.Idle = true; o.Transport.Self() == "agent0" {
+			above = &joining{blinking: blinking{Transport: o.Transport}}
+			o.Transport = above
+		}
+	}, "", "agent0")
+	settled := func() (n int64) { // when nothing has been sent for a while
+		for last := int64(-1); n != last; time.Sleep(20 * time.Millisecond) {
+			last, n = n, above.sent.Load()
+		}
+		return n
+	}
+	before := settled()
+	above.event(transport.Event{Node: "agent1", Joined: true})
+	if after := settled(); after != before {
+		t.Errorf("%d messages", after-before)
+	}
+}

@@ -307,9 +307,10 @@ func (d *Driver) event(e transport.Event) {
 	d.exec.store.all.event(e)
 	d.lock.Lock()
 	n := d.latest(e.Node)
+	left := n != nil && n.left
 	d.lock.Unlock()
 	if e.Joined {
-		if d.domain == nil || n != nil { // or else it says by itself that it is below this node
+		if d.domain == nil || left { // or else it says by itself that it is below this node, or has said so
 			d.call(e.Node)
 		}
 		return
