@@ -235,8 +235,8 @@ deps-slurm: deps-mpi ## install what make test-slurm needs: Slurm, munge and MPI
 bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
-bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TYPE= TURNS= RUN=)
-	@OPS='$(OPS)' SIZES='$(SIZES)' TYPE='$(TYPE)' TURNS='$(TURNS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
+bench-libraries: ## ours in turns with OpenBLAS, MKL and BLIS where installed (OPS= SIZES= TYPE= TURNS= PEERS= RUN=)
+	@OPS='$(OPS)' SIZES='$(SIZES)' TYPE='$(TYPE)' TURNS='$(TURNS)' PEERS='$(PEERS)' RUN='$(RUN)' VERSIONS='$(VERSIONS)' CC='$(CC)' cmd/labench/testdata/libraries/compare
 
 soak: ## 10,000 random programs on nodes with faults (SEEDS=N), 200 factorizations with agents lost (LOSSES=N); an hour
 	$(GO) test ./exec/cluster -count=1 -run '^TestFaults$$' -timeout 10h -v -seeds $(or $(SEEDS),10000)
