@@ -3,8 +3,8 @@ package blocked
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -184,10 +184,7 @@ var loads = sync.OnceValue(func() ops {
 })
 
 func loadOp[T Element]() *versions.Op {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return loads().f32
-	}
-	return loads().f64
+	return scalar.Pick[T](loads().f32, loads().f64)
 }
 
 func newLoad[T Element](typ string) *versions.Op {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -296,10 +297,4 @@ func (c *Cholesky[T]) conditionError(ctx context.Context) error {
 
 // epsilon returns LAPACK's eps of T: half the distance from 1 to the next
 // number.
-func epsilon[T Element]() float64 {
-	var zero T
-	if _, ok := any(zero).(float32); ok {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
+func epsilon[T Element]() float64 { return scalar.Eps[T]() }

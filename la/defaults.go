@@ -1,6 +1,10 @@
 package la
 
-import "math"
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+)
 
 // The defaults were measured on 2026-11-20 at commit d52d360 (directUpTo at
 // b9f1aca), version avx512, on 2 cores of an Intel Xeon (model 167, 2 MiB of
@@ -114,9 +118,5 @@ func directUpTo[T Element](op Operation, workers int, ready bool) int {
 	if ready {
 		upTo = [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440, OpLU: 320, OpQR: 256}[op]
 	}
-	var zero T
-	if _, ok := any(zero).(float32); ok {
-		return upTo * 5 / 4 // 2^(1/3): twice as fast, it takes as long
-	}
-	return upTo
+	return scalar.Pick[T](upTo*5/4, upTo) // 2^(1/3): twice as fast, it takes as long
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -44,10 +45,7 @@ func newProducts[T Element]() *sync.Pool {
 }
 
 func products[T Element]() *sync.Pool {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return products32()
-	}
-	return products64()
+	return scalar.Pick[T](products32, products64)()
 }
 
 // directGemm does a product by one kernel on the calling goroutine if all of

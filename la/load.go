@@ -2,10 +2,10 @@ package la
 
 import (
 	"errors"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // reading is a matrix on its way into tiles: unless it is small it is read by
@@ -58,10 +58,7 @@ func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocke
 
 // op returns the name of the op that reads.
 func (r *reading[T]) op() string {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return "load/f32"
-	}
-	return "load/f64"
+	return "load/" + scalar.Of[T]().String()
 }
 
 // refused returns a *NonFiniteError if that is known already.

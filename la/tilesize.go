@@ -2,6 +2,7 @@ package la
 
 import (
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -25,11 +26,7 @@ func (op Operation) String() string {
 
 // TuningKey names op on T in a profile, as in "cholesky/f64".
 func TuningKey[T Element](op Operation) string {
-	var zero T
-	if _, ok := any(zero).(float32); ok {
-		return op.String() + "/f32"
-	}
-	return op.String() + "/f64"
+	return op.String() + "/" + scalar.Of[T]().String()
 }
 
 // TileSize returns the tile size with which the engine computes op on T for a

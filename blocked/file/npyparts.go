@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -158,10 +159,7 @@ func (p *part) open(flag, rows, cols int) (*os.File, *npyHeader, error) {
 type pair struct{ f32, f64 *versions.Op }
 
 func of[T blocked.Element](p pair) *versions.Op {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return p.f32
-	}
-	return p.f64
+	return scalar.Pick[T](p.f32, p.f64)
 }
 
 // reading is op "readnpy", and writing op "writenpy".

@@ -10,9 +10,9 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -80,8 +80,7 @@ func castagnoli() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnol
 
 // typeName returns "f32" or "f64".
 func typeName[T blocked.Element]() string {
-	var zero T
-	return fmt.Sprintf("f%d", 8*unsafe.Sizeof(zero))
+	return scalar.Of[T]().String()
 }
 
 // WriteState writes s: a line of identification, the length of a header, the header as

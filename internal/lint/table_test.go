@@ -20,7 +20,7 @@ func table() []entry {
 			pkg: "la",
 			tessera: []string{
 				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
-				"kernels", "kernels/builtin", "versions",
+				"kernels", "kernels/builtin", "versions", "internal/scalar",
 			},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
@@ -58,7 +58,7 @@ func table() []entry {
 			pkg: "blocked",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory.
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/topo", "internal/transpose"},
+			tessera: []string{"kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
@@ -67,7 +67,7 @@ func table() []entry {
 		},
 		// x/sys to map large files; kernels and versions for the values in saved states.
 		{
-			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions"},
+			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions", "internal/scalar"},
 			third: []string{"gonum.org/v1/gonum/blas", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
@@ -75,17 +75,17 @@ func table() []entry {
 		{
 			pkg: "kernels/builtin",
 			// topo for the sizes of the caches
-			tessera: []string{"kernels", "kernels/cpu", "kernels/cuda", "versions", "internal/abssum", "internal/topo"},
+			tessera: []string{"kernels", "kernels/cpu", "kernels/cuda", "versions", "internal/abssum", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
 			pkg:     "kernels/kerneltest",
-			tessera: []string{"kernels", "versions", "internal/topo"},
+			tessera: []string{"kernels", "versions", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
 		},
 		{
 			pkg:     "kernels/cpu",
-			tessera: []string{"kernels/cpu/internal/asm"},
+			tessera: []string{"kernels/cpu/internal/asm", "internal/scalar"},
 			third:   []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/netlib/..."},
 		},
 		{pkg: "kernels/cpu/internal/asm"},
@@ -143,12 +143,14 @@ func table() []entry {
 		{pkg: "internal/transpose"},
 		{pkg: "internal/vector"},
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
-		{pkg: "internal/peak", tessera: []string{"internal/topo"}},
-		{pkg: "internal/matgen"},
+		{pkg: "internal/peak", tessera: []string{"internal/scalar", "internal/topo"}},
+		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
 		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "internal/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
 		// gonum's dot product. Programs make cascades of it.
 		{pkg: "internal/svm", third: []string{"gonum.org/v1/gonum/floats"}},
+		// Which element type T is: everybody may ask.
+		{pkg: "internal/scalar"},
 		{pkg: "internal/lint"},
 		{pkg: "internal/asmdecl"},
 		{pkg: "internal/kernelasm"},

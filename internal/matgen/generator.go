@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // Element is the element types of a matrix.
@@ -134,9 +135,6 @@ type limits struct {
 }
 
 func limitsOf[T Element]() limits {
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		return limits{eps: 0x1p-23, tiny: 0.25 * 0x1p-126 / 0x1p-23}
-	}
-	return limits{eps: 0x1p-52, tiny: 0.25 * 0x1p-1022 / 0x1p-52}
+	eps := 2 * scalar.Eps[T]()
+	return limits{eps: eps, tiny: 0.25 * scalar.SafeMin[T]() / eps}
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -120,11 +120,7 @@ func FMA[T float32 | float64](ctx context.Context, o Options) (Rate, error) {
 	if err != nil {
 		return Rate{}, err
 	}
-	run, flops := l.run64, l.flops64
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		run, flops = l.run32, l.flops32
-	}
+	run, flops := scalar.Pick[T](l.run32, l.run64), scalar.Pick[T](l.flops32, l.flops64)
 	// Some tens of microseconds: long against the check of the clock, short
 	// against the pauses for which the garbage collector has to wait.
 	const rounds = 4096

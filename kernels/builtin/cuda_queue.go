@@ -1,8 +1,7 @@
 package builtin
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/cuda"
@@ -35,10 +34,7 @@ func queueOf[T kernels.Element](call *versions.Call) queue[T] {
 	if !ok {
 		panic(kernels.ErrDevice)
 	}
-	typ := cuda.F64
-	if unsafe.Sizeof(*new(T)) == 4 {
-		typ = cuda.F32
-	}
+	typ := scalar.Pick[T](cuda.F32, cuda.F64)
 	return queue[T]{q, q.Stream(), typ, typ.Size()}
 }
 

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
 	"gonum.org/v1/gonum/blas"
 )
@@ -149,9 +150,10 @@ func dots[T Element](a []T, lda int, x []T) (done int, s0, s1, s2, s3 T) {
 		return 0, 0, 0, 0, 0
 	}
 	var s [4]T
-	if unsafe.Sizeof(s0) == 8 {
+	switch scalar.Of[T]() {
+	case scalar.Float64:
 		asm.DotsF64((*float64)(unsafe.Pointer(&a[0])), lda, n, (*float64)(unsafe.Pointer(&x[0])), (*[4]float64)(unsafe.Pointer(&s)))
-	} else {
+	case scalar.Float32:
 		asm.DotsF32((*float32)(unsafe.Pointer(&a[0])), lda, n, (*float32)(unsafe.Pointer(&x[0])), (*[4]float32)(unsafe.Pointer(&s)))
 	}
 	return n, s[0], s[1], s[2], s[3]
@@ -164,9 +166,10 @@ func axpys[T Element](a []T, lda int, s *[4]T, y []T) (done int) {
 	if n == 0 {
 		return 0
 	}
-	if unsafe.Sizeof(y[0]) == 8 {
+	switch scalar.Of[T]() {
+	case scalar.Float64:
 		asm.AxpysF64((*float64)(unsafe.Pointer(&a[0])), lda, n, (*[4]float64)(unsafe.Pointer(s)), (*float64)(unsafe.Pointer(&y[0])))
-	} else {
+	case scalar.Float32:
 		asm.AxpysF32((*float32)(unsafe.Pointer(&a[0])), lda, n, (*[4]float32)(unsafe.Pointer(s)), (*float32)(unsafe.Pointer(&y[0])))
 	}
 	return n

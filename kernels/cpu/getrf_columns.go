@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
 )
 
@@ -53,12 +54,13 @@ func (l *luLeaves[T]) pivot(t *asm.LUColumn, col []T, j int) int {
 	}
 	most := T(0)
 	lanes := l.turn * l.lanes
+	single := scalar.Of[T]() == scalar.Float32
 	for i, v := range unsafe.Slice((*T)(unsafe.Pointer(&t.Most)), lanes) {
 		if v < most || v == 0 {
 			continue
 		}
 		var where int
-		if unsafe.Sizeof(v) == 4 {
+		if single {
 			where = int((*[16]int32)(unsafe.Pointer(&t.Where))[i])
 		} else {
 			where = int((*[8]int64)(unsafe.Pointer(&t.Where))[i])
@@ -72,7 +74,7 @@ func (l *luLeaves[T]) pivot(t *asm.LUColumn, col []T, j int) int {
 
 // bits returns the bits of v.
 func bits[T Element](v T) uint64 {
-	if unsafe.Sizeof(v) == 4 {
+	if scalar.Of[T]() == scalar.Float32 {
 		return uint64(math.Float32bits(float32(v)))
 	}
 	return math.Float64bits(float64(v))

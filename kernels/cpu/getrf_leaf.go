@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
 )
 
@@ -305,12 +306,4 @@ func divide[T Element](x []T, pivot T) {
 
 // safeMin returns the least positive number whose reciprocal does not overflow,
 // LAPACK's xLAMCH('S').
-func safeMin[T Element]() T {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return 0x1p-126
-	}
-	return T(safeMin64)
-}
-
-// safeMin64 is a variable's worth of a constant that float32 cannot hold.
-const safeMin64 float64 = 0x1p-1022
+func safeMin[T Element]() T { return T(scalar.SafeMin[T]()) }

@@ -2,7 +2,8 @@ package cpu
 
 import (
 	"math"
-	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // leaf computes the QR factorization of the first k columns of p, no more than
@@ -119,15 +120,9 @@ func rightSide[T Element](c, k int, tau, factor T, top []T, dots, w, wf *rowVect
 // numbers that hardly have bits left, and the magnitude from which on a sum of
 // products has all bits that it should, whatever the factor.
 func underflow[T Element]() (far, least T) {
-	if unsafe.Sizeof(far) == 4 {
-		return 0x1p10, 0x1p-105
-	}
-	return 0x1p40, T(least64)
+	// In float64 the latter is far enough above the least number for sums of a million products.
+	return T(scalar.Pick[T](0x1p10, 0x1p40)), T(scalar.Pick[T](0x1p-105, 0x1p-1000))
 }
-
-// least64 is a variable's worth of a constant that float32 cannot hold: it is
-// far enough above the least number for sums of a million products.
-const least64 float64 = 0x1p-1000
 
 // columnOfT stores column c of T, −τ·T·(Vᵀ·v) above the diagonal.
 func (p panel[T]) columnOfT(c int, tau, factor T, top []T, dots *rowVector[T]) {
@@ -174,10 +169,8 @@ func reflector[T Element](alpha, dot T) (tau, beta, factor T) {
 func wellScaled[T Element](alpha, dot T) bool {
 	// Through float64, for a constant must fit both types.
 	d, t := float64(dot), math.Abs(float64(alpha))
-	if unsafe.Sizeof(alpha) == 4 {
-		return 0x1p-60 <= d && d <= 0x1p60 && t <= 0x1p30
-	}
-	return 0x1p-400 <= d && d <= 0x1p400 && t <= 0x1p200
+	most := scalar.Pick[T](0x1p30, 0x1p200)
+	return 1/(most*most) <= d && d <= most*most && t <= most
 }
 
 // column is where the elements of a column of a panel are that its reflector

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
 )
 
@@ -29,24 +30,22 @@ type leaves[T Element] struct {
 // leavesAVX512 returns the leaves in AVX-512F, and of AVX-512 nothing else, if
 // this build has them.
 func leavesAVX512[T Element]() leaves[T] {
-	switch {
-	case !asm.HasAVX512():
+	if !asm.HasAVX512() {
 		return leaves[T]{}
-	case unsafe.Sizeof(*new(T)) == 4:
-		return leaves[T]{isa: asm.F32AVX512, mr: 8, lanes: 16, nr: asm.Vectors * 16}
 	}
-	return leaves[T]{isa: asm.F64AVX512, mr: 8, lanes: 8, nr: asm.Vectors * 8}
+	return scalar.Pick[T](
+		leaves[T]{isa: asm.F32AVX512, mr: 8, lanes: 16, nr: asm.Vectors * 16},
+		leaves[T]{isa: asm.F64AVX512, mr: 8, lanes: 8, nr: asm.Vectors * 8})
 }
 
 // leavesAVX2 returns the leaves in AVX2 and FMA3, if this build has them.
 func leavesAVX2[T Element]() leaves[T] {
-	switch {
-	case !asm.HasAVX2():
+	if !asm.HasAVX2() {
 		return leaves[T]{}
-	case unsafe.Sizeof(*new(T)) == 4:
-		return leaves[T]{isa: asm.F32AVX2, mr: 4, lanes: 8, nr: asm.Vectors * 8}
 	}
-	return leaves[T]{isa: asm.F64AVX2, mr: 4, lanes: 4, nr: asm.Vectors * 4}
+	return scalar.Pick[T](
+		leaves[T]{isa: asm.F32AVX2, mr: 4, lanes: 8, nr: asm.Vectors * 8},
+		leaves[T]{isa: asm.F64AVX2, mr: 4, lanes: 4, nr: asm.Vectors * 4})
 }
 
 // set reports whether there are kernels.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -209,22 +209,12 @@ var large = [...]int{127, 128, 129, 255, 256, 257, 300}
 var scalars = [...]float64{0, 1, -1, 0.75}
 
 // eps returns the unit roundoff of T, 2⁻²⁴ or 2⁻⁵³.
-func eps[T kernels.Element]() float64 {
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
+func eps[T kernels.Element]() float64 { return scalar.Eps[T]() }
 
 // extreme returns a power of two whose square is near the overflow threshold
 // of T.
 func extreme[T kernels.Element]() float64 {
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		return 0x1p55
-	}
-	return 0x1p500
+	return scalar.Pick[T](0x1p55, 0x1p500)
 }
 
 // guard is the number of elements behind a tile that nobody may touch.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
@@ -226,11 +227,7 @@ func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb, tiles int
 // farPrograms are first steps of factorizations whose matrices are much larger than the cache,
 // and a product like them.
 func farPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int, cache int64) ([]program, error) {
-	var zero T
-	elem := int64(8)
-	if _, ok := any(zero).(float32); ok {
-		elem = 4
-	}
+	elem := int64(unsafe.Sizeof(*new(T)))
 	// Of small tiles there are so many that the first step is a matter of submission.
 	mt := int(math.Sqrt(float64(3*max(cache, 32<<20))/float64(elem))) / nb
 	mt = max(min(mt, 48), tiles)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
@@ -67,10 +67,7 @@ func (s *station) flush() error {
 
 // typeOf returns the element type as devices and as people know it.
 func typeOf[T kernels.Element]() (cuda.Type, string) {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return cuda.F32, "f32"
-	}
-	return cuda.F64, "f64"
+	return scalar.Pick[T](cuda.F32, cuda.F64), scalar.Of[T]().String()
 }
 
 const (
