@@ -150,7 +150,7 @@ func TestLoadHandsOn(t *testing.T) {
 			if i < n-nb || j < n-nb {
 				return
 			}
-			// The last tile: whoever waits for the first one only has run, or
+			// The last tile: a task that waits for the first one only has run, or
 			// will before this one is read on.
 			if !opt.Lazy {
 				select {

@@ -73,7 +73,7 @@ func (k Kind) Uplo() blas.Uplo {
 // The shape of a Matrix never changes, and the headers of its tiles (where
 // they lie, how large they are) are written only while it is made. So
 // goroutines may read a Matrix and call [Matrix.Tile] concurrently, and may
-// write the elements of distinct tiles concurrently, by Set too. Whoever writes
+// write the elements of distinct tiles concurrently, by Set too. A writer of
 // a tile must be alone with it; a method that reads or writes the whole matrix
 // (CopyFrom, CopyTo, Norm, Clone, Zero …) counts as a reader or writer of
 // every tile. SetLayout must not run beside anything else.
@@ -111,7 +111,7 @@ func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
 }
 
 // Outline returns a Matrix as New does, but its tiles have neither memory nor a
-// shape before [Matrix.MakeTile] gives them: for who fills tile by tile, and may
+// shape before [Matrix.MakeTile] gives them: for callers that fill tile by tile, and may
 // stop early. It panics as New does.
 func Outline[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	if m < 0 || n < 0 || nb < 1 || kind > TriUpper || (kind != Full && m != n) {

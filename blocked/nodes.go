@@ -18,7 +18,7 @@ import (
 // been in use before, so that its pages lie where somebody once touched them.
 // Therefore the whole pages of a new tile are given back to the kernel first, as
 // Go's own scavenger does, and are new, and zero, when they are touched again. A
-// page that a tile shares with its neighbours goes to whoever comes first — with
+// page that a tile shares with its neighbours goes to the first that touches it — with
 // transparent huge pages that may be 2 MiB — and tiles of less than placedBytes
 // are left to the allocator: most of their pages would be such.
 
@@ -83,7 +83,7 @@ func touch(memory []byte) {
 // allocate gives memory to the stored tiles that have none, zeros, on their nodes.
 // Tile (i, j) belongs to node home.Owner(i, j), modulo the number of nodes; if
 // home is nil, to node i + j, so that each tile row and column is spread and
-// whoever works through one draws on the memory of all nodes.
+// a worker that goes through one draws on the memory of all nodes.
 func (a *Matrix[T]) allocate(n *nodes, home Layout) {
 	todo := false
 	for k := range a.tiles {

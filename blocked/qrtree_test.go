@@ -183,7 +183,7 @@ func TestCriticalPaths(t *testing.T) {
 }
 
 // TestPriorities checks that every task is more urgent than those that wait
-// for it, by the definition: what reads a tile waits for who wrote it last.
+// for it, by the definition: a task that reads a tile waits for the task that wrote it last.
 func TestPriorities(t *testing.T) {
 	plans(func(what string, p *qrPlan) {
 		all := p.priorities(func() bool { return false })

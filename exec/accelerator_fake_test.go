@@ -156,7 +156,7 @@ func (a *fake) Prefetch(values []any, job uint64) {
 			continue
 		}
 		if c.n == stale && a.bereft() {
-			continue // it may be gone: whoever wants to read it is told so
+			continue // it may be gone: its readers are told so
 		}
 		e := a.entry(c, job)
 		a.in(c, e)

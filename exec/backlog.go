@@ -7,7 +7,7 @@ import (
 )
 
 // backlog is what has been submitted to a job and is not in its graph yet. While
-// one worker executes all tasks (see [pace]), whoever submits only notes them
+// one worker executes all tasks (see [pace]), submitters only note them
 // here, and that worker puts them into the graph when it comes to them: so what
 // the graph keeps of a task stays in the caches of one core, and of little more
 // than horizon tasks at a time.

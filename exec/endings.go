@@ -74,7 +74,7 @@ func (e *endings) add() {
 		return
 	}
 	e.news.Lock()
-	// Whoever still waits sets it again, when the broadcast has woken it.
+	// A waiter that is not done sets it again when the broadcast has woken it.
 	e.goal.Store(math.MaxInt64)
 	reached := e.news.reached
 	if reached != nil {

@@ -15,10 +15,10 @@ import (
 
 // job is a [Job] of a Local runtime.
 //
-// Two sides work on it at once: who submits, under submit, and the workers, who take no
+// Two sides work on it at once: the submitter, under submit, and the workers, which take no
 // lock of the job's to end a task. They meet in three places. The graph says itself what
 // each side may do. Endings counts what workers have ended, which opens the window for
-// who submits. Outcome says how far the job may go on.
+// the submitter. Outcome says how far the job may go on.
 //
 // A job has tasks in flight between its first Submit and the Wait that finds all of them
 // ended; it is on the list of the runtime's jobs meanwhile, and its context is watched.
@@ -158,7 +158,7 @@ func (j *job) counted() {
 	}
 }
 
-// rests notes that who submits is about to wait for tasks. The caller holds submit.
+// rests notes that the submitter is about to wait for tasks. The caller holds submit.
 func (j *job) rests() {
 	if j.submit.active {
 		j.submit.active = false
@@ -446,7 +446,7 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 
 // arrived notifies the watches among tasks that have become ready and returns
 // the others, with what the watches' ends have freed. It is called at w, if that is
-// not nil; otherwise by who submits, and then the recorder counts for nobody.
+// not nil; otherwise by the submitter, and then the recorder counts for nobody.
 func (j *job) arrived(w *site, ready []*graph.Task) []*graph.Task {
 	if r := j.sched.opt.Recorder; r != nil && len(ready) > 0 {
 		now, tasks := r.Now(), 0

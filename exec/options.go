@@ -76,7 +76,7 @@ type Resource struct {
 const DefaultWindow = 8192
 
 // validate returns an *OptionsError with every problem, or nil. It looks at the options
-// alone: whether the machine has what they ask for is found out by who uses it.
+// alone: the code that uses an option finds out whether the machine has what it asks for.
 func (o *Options) validate() error {
 	var bad []string
 	if o.Workers < 0 || o.Workers > maxWorkers {

@@ -32,7 +32,7 @@ func (p *park) rise(fits func(*seat) bool) *seat {
 	return nil
 }
 
-// anyone is for rise: whoever went to sleep last.
+// anyone is for rise: the worker that went to sleep last.
 func anyone(*seat) bool { return true }
 
 // spins is how often an idle worker looks at queued before it goes to sleep:

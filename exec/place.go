@@ -47,7 +47,7 @@ func place(opt *Options) []Worker {
 			workers = append(workers, Worker{Target: on})
 		}
 	}
-	// A machine without affinity says so once, and each worker tells it to who asks.
+	// A machine without affinity says so once, and each worker reports it when asked.
 	sets := m.Spread(len(workers))
 	_, unsupported := topo.Affinity()
 	for i := range workers {

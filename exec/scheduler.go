@@ -292,7 +292,7 @@ func (s *scheduler) recruit(t *team, wanted int) {
 func (s *scheduler) busy() bool                { return s.queued.Load() }
 func (s *scheduler) recorder() *trace.Recorder { return s.opt.Recorder }
 
-// postpone leaves it to whoever executes tasks to add spec to the graph of b, if one
+// postpone leaves it to the worker that executes tasks to add spec to the graph of b, if one
 // worker executes all of them or some have been left so before, and reports whether it
 // did. The caller holds the job's submit, and has checked spec.
 func (s *scheduler) postpone(b *backlog, spec *graph.Spec) bool {

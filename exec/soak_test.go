@@ -135,7 +135,7 @@ type soakPart struct {
 	operand int
 }
 
-// soakOp executes a soakTask, with a gang, or with whoever helps.
+// soakOp executes a soakTask, with a gang, or with workers that help.
 func soakOp(gang bool) *versions.Op {
 	child := opOf("child", func(c *versions.Call) error {
 		*c.Args[0].(*int)++

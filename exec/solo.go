@@ -13,7 +13,7 @@ import (
 //	                                   └───► (lookAfter) it stands still: all are woken
 //
 // While there is a one, others sleep, and one of those looks after it. All other parts of
-// the runtime work without knowing of it, but for who submits: see [backlog].
+// the runtime work without knowing of it, but for submitters: see [backlog].
 type solo struct {
 	one     atomic.Pointer[seat]
 	_       [56]byte

@@ -19,7 +19,7 @@ import (
 // enough of them for one worker to execute everything.
 func hurried(t *testing.T, o exec.Options) (*exec.Local, exec.Job) {
 	t.Helper()
-	if runtime.GOMAXPROCS(0) == 1 { // who submits would never find the one at work
+	if runtime.GOMAXPROCS(0) == 1 { // the submitter would never find the one at work
 		runtime.GOMAXPROCS(2)
 		t.Cleanup(func() { runtime.GOMAXPROCS(1) })
 	}
@@ -77,7 +77,7 @@ func TestSoloChain(t *testing.T) {
 		})
 		before, tasks := exec.Postponed(job), int64(0)
 		postponed := func() bool { return exec.Postponed(job) > before }
-		// On a crowded machine it may take long until who submits is at work beside the
+		// On a crowded machine it may take long until the submitter is at work beside the
 		// one that executes all.
 		for tasks < 20000 || tasks < 2000000 && !postponed() {
 			i := tasks
@@ -129,7 +129,7 @@ func TestSoloStuck(t *testing.T) {
 	})
 }
 
-// TestSoloNarrow: while all that is in the graph waits for tasks that run, whoever
+// TestSoloNarrow: while all that is in the graph waits for tasks that run, a worker that
 // has none looks further on in the backlog, also where the last ready task was taken
 // by one who looked after the worker that executed all.
 func TestSoloNarrow(t *testing.T) {

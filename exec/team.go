@@ -57,14 +57,14 @@ type teamHost interface {
 }
 
 // phase is one call of Do. Parts are handed out one at a time, by a counter; the phase is
-// over when unfinished has come to nothing, and whoever brings it there closes done.
+// over when unfinished has come to nothing, and the worker that brings it there closes done.
 type phase struct {
 	team       *team
 	parts      int64
 	f          func(part int, work *versions.Workspace)
 	next       atomic.Int64  // next part to start
 	unfinished atomic.Int64  // parts that have not ended, and shares that are not recorded
-	done       chan struct{} // closed by whoever finishes the last part
+	done       chan struct{} // closed by the worker that finishes the last part
 	panicked   atomic.Pointer[PanicError]
 }
 

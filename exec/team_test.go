@@ -94,7 +94,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// longHelped is a task with so many parts that whoever helps is wanted elsewhere
+// longHelped is a task with so many parts that a helper is wanted elsewhere
 // before they are done. It says when somebody helps, and fails if it has had to do
 // most parts before ran was set.
 func longHelped(parts int, ran *atomic.Bool) (op *versions.Op, helping chan struct{}) {
@@ -234,7 +234,7 @@ func TestHelpRecorded(t *testing.T) {
 	}
 }
 
-// TestHelpTimed: the profile learns what a call costs, whoever does it: of a task
+// TestHelpTimed: the profile learns what a call costs, whichever workers do it: of a task
 // of four parts of 20 ms each, 80 ms.
 func TestHelpTimed(t *testing.T) { synctest.Test(t, helpTimed) } // in virtual time
 

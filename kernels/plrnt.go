@@ -3,7 +3,7 @@ package kernels
 import "gonum.org/v1/gonum/blas"
 
 // Plrnt is the parameter of op "plrnt" (PLASMA's core_plrnt and core_plgsy): a block of a
-// random matrix, the same whoever makes it, in tiles of whatever size,
+// random matrix, the same on every node, in tiles of any size,
 //
 //	a(i, j) = u(Seed, i, j) + (Bump if i = j),  -½ ≤ u < ½,
 //

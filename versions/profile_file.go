@@ -58,7 +58,7 @@ func rejectProfile(path string, bad *ProfileError) (contents, *Warning, error) {
 // is counted along. It does not take what they learned into p. A file that p
 // was never loaded from or saved to gets all that p knows.
 //
-// The file is replaced in one step, so that whoever reads it, also after a
+// The file is replaced in one step, so that a reader, also after a
 // crash, sees the old one or the new one. While it is rewritten, path.lock
 // keeps other processes from doing so; that file stays, empty, and the lock
 // ends with the process. If it cannot be had within ten seconds Save returns

@@ -7,7 +7,7 @@ import (
 
 // Value is what a task's operand stands for: a tile, the pivots of a panel, the
 // candidates of a tournament. A value knows how large it is and how it is saved,
-// restored and sent, so that whoever moves values need not know what they are:
+// restored and sent, so that the code that moves values need not know what they are:
 // retries and checkpoints, the caches of devices, and messages between nodes.
 //
 // Only the order of tasks keeps a value from being read while it is written: no

@@ -50,7 +50,7 @@ var (
 		r, sum := call.Args[0].(*readings), call.Args[1].(*checksum)
 		r.take(*call.Params.(*int))
 		filed := *r
-		call.Finished(0) // whoever waits for the readings may start
+		call.Finished(0) // tasks that wait for the readings may start
 		sum.file(&filed)
 		return nil
 	})

@@ -373,7 +373,7 @@ func BenchmarkPushPop(b *testing.B) {
 
 // TestByKind: workers get what their kind can run, what the fewest can run first,
 // in the order of the policy within; and tasks of which nobody can run any go to
-// whoever asks.
+// any worker that asks.
 func TestByKind(t *testing.T) {
 	g := &graph.Graph{}
 	task := func(able int64) *graph.Task { return makeTask(g, able, nil) }

@@ -161,7 +161,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if q.owned != nil && !q.owned.takes(worker) {
 		return nil
 	}
-	// From whoever has most to do.
+	// From the worker that has most to do.
 	victim := -1
 	for w := range q.queue {
 		if len(q.queue[w].tasks) == 0 {

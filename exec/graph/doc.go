@@ -23,7 +23,7 @@
 //	                        └───────────┘                     └────────┘     └──────┘
 //
 // A task that fails or is cancelled taints the versions it should have
-// produced; whoever reads those is cancelled in turn. A task that only
+// produced; a task that reads those is cancelled in turn. A task that only
 // overwrites a tainted version is not.
 //
 // Three more ways of access are opt-in: tasks that [Commute] update a datum in any

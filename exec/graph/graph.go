@@ -21,7 +21,7 @@ import (
 // list: so each waiter is told once. The other two words are 0 after an operation
 // only if that was the last of all: for ended that all readers have ended and that
 // the next writer is known, for pending that everything awaited has happened and
-// that Add is through with the task. Whoever sees it goes on with the version, or
+// that Add is through with the task. The code that sees it goes on with the version, or
 // has the task. As events may come before Add has counted them, both words can be
 // below 0 until then.
 //
@@ -54,7 +54,7 @@ const (
 type Graph struct {
 	_ [64]byte // what comes next is read only, but often
 
-	// Owner is for whoever runs the graph; the package does not use it.
+	// Owner is for the code that runs the graph; the package does not use it.
 	Owner any
 	// Observer, if not nil, is told of every edge. It costs memory and time;
 	// set it before the first Add.
@@ -198,7 +198,7 @@ func (g *Graph) read(t *Task, u *use) int32 {
 //	v has readers       v is there, if that has not been seen; and they have all ended
 //
 // In the first case v may go as soon as it is there, and endWrite drops it (lone). In
-// the second whoever brings v.ended to 0 does: this, or the last reader.
+// the second, the side that brings v.ended to 0 does: this, or the last reader.
 func (g *Graph) write(t *Task, u *use) int32 {
 	v := u.datum.latest()
 	reads, there := u.datum.reads, u.datum.number&1 != 0
@@ -348,7 +348,7 @@ func (u *use) begin(t *Task, o Operand) {
 
 // Watch waits for a datum's version without being a task of the program.
 type Watch struct {
-	// Done is called once, by whoever runs the graph, when the version is
+	// Done is called once, by the code that runs the graph, when the version is
 	// there; fault says whether it is tainted.
 	Done func(fault *Fault)
 }

@@ -94,7 +94,7 @@ func TestSpecialBesideWorkers(t *testing.T) {
 }
 
 // TestRenewPanics: the task whose value cannot be made is tainted, and with it
-// whoever reads what it would have written; the graph goes on.
+// the readers of what it would have written; the graph goes on.
 func TestRenewPanics(t *testing.T) {
 	bad := errors.New("bad")
 	var told string

@@ -46,7 +46,7 @@ const (
 	reads      accessKind = iota
 	updates               // reads it and makes the next version
 	overwrites            // makes the next version
-	opens                 // a group begins: its members come after whoever has made or read the version
+	opens                 // a group begins: its members come after the tasks that made or read the version
 	closes                // it ends: what has read the version has made the next one
 	renews                // the next version has nothing to do with those before
 	commutes              // as reads: by a member of a group

@@ -20,7 +20,7 @@ func (g *Graph) drop(v *version) {
 }
 
 // unref drops n references and reports whether those were the last ones. The reference
-// of a version belongs to whoever is the last to touch it: a reader, the next writer,
+// of a version belongs to the last that touches it: a reader, the next writer,
 // or for lone ones its maker.
 func (t *Task) unref(n int32) bool {
 	// Who has all that are left is alone with the task.

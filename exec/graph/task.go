@@ -244,7 +244,7 @@ const inline = 4
 // has to move twice. It has six: one for those who wait for it to become ready,
 // and for queues; one more to run it; and one for each operand that it has. Fields
 // are atomic only where several goroutines may be at them at once; the others
-// belong to whoever has the task: Add, the last of those that it waits for, the
+// belong to the code that has the task: Add, the last of those that it waits for, the
 // worker.
 type Task struct {
 	pending atomic.Int32 // versions and readers still awaited; below 0 while Add counts
@@ -308,7 +308,7 @@ func (t *Task) Graph() *Graph { return t.graph }
 
 // State returns where the task stands.
 //
-// As the rest of the task it is for whoever has the task at present.
+// As the rest of the task it is for the code that has the task at present.
 func (t *Task) State() State { return State(t.state) }
 
 // SetState records a transition that the runtime decides: to Running, and

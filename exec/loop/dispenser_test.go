@@ -89,7 +89,7 @@ func drain(d *Dispenser, n, workers int, pick func(n int) int) (steps int, err e
 	return steps, nil
 }
 
-// TestDispenser: all plans hand out each item once, whoever asks when.
+// TestDispenser: all plans hand out each item once, whichever worker asks when.
 func TestDispenser(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, s := range Schemes() {
@@ -273,7 +273,7 @@ func TestOwnScheme(t *testing.T) {
 	}
 }
 
-// TestPartsDispenser: each item once for parts anywhere, whoever asks when, and a worker begins
+// TestPartsDispenser: each item once for parts anywhere, whichever worker asks when; a worker begins
 // with a part at its own location where there is one.
 func TestPartsDispenser(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))

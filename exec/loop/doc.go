@@ -1,5 +1,5 @@
 // Package loop executes parallel loops that adapt to irregular work: their items are handed
-// out in chunks, to whoever is free.
+// out in chunks, to workers that are free.
 //
 //	err := loop.For(ctx, rt, n, loop.Options{Site: &site}, func(c loop.Chunk) error {
 //		for i := c.Lo; i < c.Hi; i++ {

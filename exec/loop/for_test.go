@@ -47,7 +47,7 @@ type three struct{}
 
 func (three) Next(int) int { return 3 }
 
-// TestFor: each item once under all plans, whoever is there; the statistics say so.
+// TestFor: each item once under all plans, whichever workers there are; the statistics say so.
 func TestFor(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		rt := start(t, exec.Options{Workers: workers})

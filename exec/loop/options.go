@@ -12,7 +12,7 @@ type Options struct {
 	Site *Site
 	// Parts says where the items lie: the first part has the first items, and so on; they make
 	// up all items. Each part is a queue in which the scheme runs. The workers at its
-	// location share the parts there, and whoever finds none left steals by Plan.Victim.
+	// location share the parts there, and one that finds none left steals by Plan.Victim.
 	// Layout and Shares are then unset. Auto chooses the scheme and the grain, and without a
 	// Site is [FAC2]. A blocked.Partitions has parts.
 	Parts []Part

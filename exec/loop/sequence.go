@@ -1,6 +1,6 @@
 package loop
 
-// sequence is the chunks of a queue, whoever takes them: under each of the schemes they
+// sequence is the chunks of a queue, whichever worker takes them: under each of the schemes they
 // follow from the queue's shape alone. So a counter is all that workers share of a queue.
 type sequence struct {
 	items, count int

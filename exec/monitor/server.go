@@ -31,7 +31,7 @@ var page []byte
 
 // Options configures a [Server]. The zero value serves loopback only.
 type Options struct {
-	// Remote allows addresses other than those of loopback. Whoever can reach
+	// Remote allows addresses other than those of loopback. Everybody who can reach
 	// them can read the page.
 	Remote bool
 	// Cluster, if not nil, says where the tasks and nodes of a cluster stand, as Watch of a

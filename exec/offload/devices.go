@@ -22,7 +22,7 @@ func (all Devices) Fetch(t *graph.Task, at *Device, saved bool) error {
 			switch {
 			case d != at:
 				// The datum's own value is what a reduction adds to at its end, on
-				// the host, whoever comes to do it.
+				// the host, whichever worker does it.
 				err = d.Fetch(o.Datum.Value, use(o.Mode))
 			case saved && o.Mode.InPlace():
 				err = d.Fetch(o.Datum.Value, versions.Reads)

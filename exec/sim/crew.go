@@ -35,7 +35,7 @@ type crew struct {
 	held    int64           // bytes of values that the node has
 	fixed   graph.Locations // where workers are, if they see several
 	in, out float64         // when what comes from other nodes, and goes there, now has done so
-	clock   *clock          // of who gives the node its tasks
+	clock   *clock          // of the driver that gives the node its tasks
 	own     clock           // of those who submit on the node itself
 	drives  *clock          // of the node as one that has others execute children; nil: it does not
 	below   []*crew         // which do so, the node itself the first
@@ -69,7 +69,7 @@ type Tally struct {
 	Work  float64 `json:"work"` // in units of the ops, for linear algebra flops
 	Busy  float64 `json:"seconds_busy"`
 	// Starving is without a task while tasks of the node waited for operands, Throttled while
-	// the window was full, Driver while the driver, or who submits, had other things to do, and
+	// the window was full, Driver while the driver, or the submitter, had other things to do, and
 	// Idle for want of tasks that were ready.
 	Starving  float64 `json:"seconds_starving"`
 	Throttled float64 `json:"seconds_throttled"`

@@ -15,7 +15,7 @@ type job struct {
 	ctx   context.Context
 	id    uint64
 	by    *parent // whose children these are; nil: the program's tasks
-	clock *clock  // of who submits
+	clock *clock  // of the submitter
 	graph graph.Graph
 	count int
 	done  int

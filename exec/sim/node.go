@@ -366,7 +366,7 @@ const (
 	asked  = iota // the node that gives the value has been asked
 	begins        // the first of the value comes
 	ends          // the last has come
-	waited        // it has waited long enough for who has yet to get the value
+	waited        // it has waited long enough for the node that has yet to get the value
 )
 
 // happens implements [handler].

@@ -430,7 +430,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// TestWindow: who submits waits while the window is full.
+// TestWindow: the submitter waits while the window is full.
 func TestWindow(t *testing.T) {
 	p := random(3, 300, 40)
 	rt, err := sim.New(sim.Options{Machine: machine(1, 8), Window: 4})

@@ -127,7 +127,7 @@ func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *cr
 	return c
 }
 
-// clock is that of a driver, or of who submits, which does one thing at a time.
+// clock is that of a driver, or of a submitter, which does one thing at a time.
 type clock struct {
 	// free is when it has done what it does now, and worked how long it will have worked by then.
 	free, worked float64

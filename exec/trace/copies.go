@@ -9,7 +9,7 @@ import (
 )
 
 // Copies between the host and accelerators, and the times that workers waited for
-// some. They are recorded by whoever has seen them end, and shown as rows of their
+// some. They are recorded by the thread that saw them end, and shown as rows of their
 // own beside those of the workers, one for each accelerator and direction.
 
 // Copy is a copy of a value from the host to an accelerator, or back. Start and End are

@@ -8,7 +8,7 @@ import (
 )
 
 // Recording is what a [Recorder] has collected: plain data that the functions
-// of this package condense and write, whoever made it.
+// of this package condense and write, however it was made.
 type Recording struct {
 	Began   time.Time // the time from which all others count
 	Workers int       // workers 0 to Workers-1 may have events

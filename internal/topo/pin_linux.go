@@ -116,7 +116,7 @@ func Confine(cpus ...int) error {
 }
 
 // Grantable returns which of some CPUs a thread of this process can be given: more than it
-// has, if it was bound by whoever has started it. The error is as that of [Affinity].
+// has, if the program that started it has bound it. The error is as that of [Affinity].
 func Grantable(cpus ...int) (granted CPUSet, err error) {
 	runtime.LockOSThread()
 	before, err := Affinity()

@@ -34,8 +34,8 @@ func valid(params any) {
 	}
 }
 
-// The parameter of every op is plain data: it is sent, and what is wrong with it is
-// found by whoever gets it.
+// The parameter of every op is plain data: it is sent, and the receiver
+// finds what is wrong with it.
 func TestParams(t *testing.T) {
 	for _, op := range builtin.NewTable().All() {
 		params := op.NewParams()

@@ -4,7 +4,7 @@ import "gonum.org/v1/gonum/blas"
 
 // Shared is the level-3 routines of a [Packed] by several cores. Every element is
 // computed by the same operations in the same order as by one core, so the results
-// are the same, bit for bit, whoever does which part. What is packed for all is
+// are the same, bit for bit, whichever core does which part. What is packed for all is
 // packed once.
 type Shared[T Element] struct {
 	*Packed[T]
@@ -18,8 +18,8 @@ func (p *Packed[T]) Shared(units int, crew Crew[T]) *Shared[T] {
 	return &Shared[T]{Packed: p, units: units, crew: crew}
 }
 
-// pieces is how many parts a core should find: whoever comes late still gets one,
-// and whoever is slow holds up the others for the time of one.
+// pieces is how many parts a core should find: one that comes late still gets a part,
+// and one that is slow holds up the others for the time of a part.
 const pieces = 2
 
 // Gemm implements [Routines].

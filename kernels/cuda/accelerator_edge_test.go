@@ -86,7 +86,7 @@ func TestAcceleratorLessMemory(t *testing.T) {
 }
 
 // TestAcceleratorNoMemory: a device that others have filled executes nothing, and
-// says so to whoever asks next.
+// says so to the next call.
 func TestAcceleratorNoMemory(t *testing.T) {
 	for _, left := range []int64{1 << 18, 1<<20 + 1024} {
 		a, d := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Nothing tells the host when work on the device has ended: it has to ask. Whoever
-// waits for something polls, and does the books for everybody.
+// Nothing tells the host when work on the device has ended: it has to ask. A
+// waiter polls, and does the books for everybody.
 //
 //	arriving ── done reached ──► endIn:  the entry is shared
 //	flying   ── end reached ───► settle: what was written is modified, operands go

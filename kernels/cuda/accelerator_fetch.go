@@ -12,7 +12,7 @@ import (
 // The worker prefetches. Any goroutine fetches: a worker on cores before it runs a
 // task, another accelerator's before it copies the value in, the program in WaitOn.
 // Several may want one value at once. Each polls and looks at the entry again: there
-// is no list of who waits.
+// is no list of waiters.
 
 // Prefetch begins to copy values in that a call will soon read. A value that is
 // there already is not given up soon. It takes no room from anything that is
@@ -41,7 +41,7 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 			continue
 		}
 		// A cold place: of what is used again, nothing is evicted for a guess. An
-		// error of the device is left to who needs it: this is only a hint.
+		// error of the device is left to the call that needs it: this is only a hint.
 		if e.block == nil {
 			if a.grow(e.size) != nil {
 				return

@@ -58,7 +58,7 @@ type entry struct {
 
 // cache decides what of the values that calls use is in the memory of a device.
 // It has neither locks nor streams: it is told what happens and answers what to
-// do, and whoever owns it copies.
+// do, and its owner copies.
 //
 //	       place, endIn                     wrote
 //	invalid ───────────► shared ───────────────────────────► modified
@@ -88,7 +88,7 @@ type entry struct {
 //	in a list                 it has a block, and neither holds nor in
 //	lost                      modified
 //
-// So a block that is in no list cannot be taken away from whoever relies on it.
+// So a block that is in no list cannot be taken away from a call that relies on it.
 type cache struct {
 	arena        *arena
 	limit        int64 // of the arena's size

@@ -75,7 +75,7 @@
 // The worker calls Launch and Ended; Options.Movers goroutines for each direction
 // copy; any goroutine may call the rest. Accelerator.mu guards the books of all of
 // them. Nothing waits for the device under it: pause gives it up, looks for what has
-// ended, and whoever calls it looks at everything anew. Versions, functions given
+// ended, and its caller looks at everything anew. Versions, functions given
 // to AtEnd and to OnCopy, and copies between tiles and pinned memory run without
 // it. A lane's lock keeps the movers of one direction from interleaving what they
 // enqueue; it is taken without Accelerator.mu.

@@ -15,7 +15,7 @@ import (
 //
 // Devices are numbered as the driver shows them: CUDA_VISIBLE_DEVICES has a say.
 //
-// Programs come here with the word, by way of la.OpenAccelerators. Whoever asks for a
+// Programs come here with the word, by way of la.OpenAccelerators. A program that asks for a
 // device by its number gets that one or an error; "auto" takes what there is, and work
 // goes on on cores if that is nothing.
 

@@ -32,7 +32,7 @@ import (
 
 // Devices opens the machine's CUDA devices, of which there may be none: then
 // the error is an *[UnavailableError] that says why. If only some of them can be
-// used, it returns these, and an error for the others. Whoever calls it closes
+// used, it returns these, and an error for the others. The caller closes
 // them. It needs a build with the tag cuda, for Linux.
 func Devices() ([]Device, error) {
 	if err := nvidia.OpenDriver(); err != nil {
@@ -226,7 +226,7 @@ func (d *real) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
-	// What keep notes from now on finds no map, and is given back by who made it.
+	// What keep notes from now on finds no map, and its maker gives it back.
 	d.mu.Lock()
 	streams, memory, host := d.streams, d.memory, d.host
 	d.streams, d.memory, d.host = nil, nil, nil

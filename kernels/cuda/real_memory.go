@@ -70,7 +70,7 @@ func drop[K comparable](d *real, of *map[K]bool, k K) bool {
 }
 
 // Free implements [Device] by cuMemFree. The note goes first: an address is freed once,
-// whoever calls this at the same time.
+// however many call this at the same time.
 func (d *real) Free(p Ptr) error {
 	const op = "cuMemFree"
 	if err := d.usable(op, ""); err != nil {

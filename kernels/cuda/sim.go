@@ -195,8 +195,8 @@ func (d *Simulated) lostError(op, stream string) error {
 	return d.lostErrorLocked(op, stream)
 }
 
-// lostErrorLocked is lostError for who holds mu. The error is that of the call, and
-// says in its reason what had the device be lost.
+// lostErrorLocked is lostError for callers that hold mu. The error is that of the call, and
+// says in its reason what lost the device.
 func (d *Simulated) lostErrorLocked(op, stream string) error {
 	if d.lost == nil {
 		return nil

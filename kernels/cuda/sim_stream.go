@@ -173,7 +173,7 @@ func (s *simStream) Record(e Event) error {
 	return nil
 }
 
-// mark queues a point. It is reached when the device is lost, too; whoever waited
+// mark queues a point. It is reached when the device is lost, too; the waiter
 // then asks whether it is.
 func (s *simStream) mark(op string) (*simPoint, error) {
 	p := &simPoint{reached: make(chan struct{})}
@@ -303,8 +303,8 @@ func (e *simEvent) Close() error { return nil }
 //	       first                    second
 //	time ───┼────── d (modelled) ─────┼───►
 //
-// The first step spoils what will be written, the second writes it. So whoever reads
-// in between, because it does not wait for the right event, reads NaN.
+// The first step spoils what will be written, the second writes it. So a reader
+// in between, which does not wait for the right event, reads NaN.
 
 // engine is a part of a device that does one thing at a time.
 type engine struct {

@@ -58,7 +58,7 @@ type lane struct {
 }
 
 // maxTries is how often a copy to the host is tried. Then the device is given up:
-// what only it has cannot be had, and whoever waits for room would wait for ever.
+// what only it has cannot be had, and a call that waits for room would wait for ever.
 const maxTries = 3
 
 // startIn begins to bring e in, which has a block. The caller holds mu.
@@ -113,7 +113,7 @@ func (a *Accelerator) endIn(t *transfer, err error) {
 	}
 }
 
-// endOut concludes a copy out. One that failed leaves the entry modified: whoever
+// endOut concludes a copy out. One that failed leaves the entry modified: a call that
 // wants the value begins another one. The caller holds mu.
 func (a *Accelerator) endOut(t *transfer, err error) {
 	e := t.e

@@ -18,7 +18,7 @@ import (
 // without their padding: stages hold them tightly.
 //
 // Movers take transfers in the order of their lane. They know of no tasks: what may
-// be copied when is decided by whoever begins the transfer, and the flags in and out
+// be copied when is decided by the call that begins the transfer, and the flags in and out
 // of the entry keep its block and its host memory as they are until it is over.
 
 // stage is pinned memory on the way of a copy. done is behind the last copy that
