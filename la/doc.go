@@ -14,6 +14,14 @@
 // [Solve] looks at a matrix and takes the method that it calls for, [SolveSPD]
 // and [SolveGeneral] factor in float32 and refine in float64.
 //
+// # What there is not
+//
+// There are no eigenvalues, singular values, rank-revealing factorizations, updates of a
+// factorization, band matrices or complex numbers. Use gonum's mat for them. With
+// la/dropin installed, the products and triangular systems inside gonum's code run here.
+// Sparse matrices are in la/csr, iterative methods in la/krylov; there are no sparse
+// factorizations.
+//
 // # Engines
 //
 // An [Engine] holds the workers and what was learned about the versions of
