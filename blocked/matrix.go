@@ -3,6 +3,7 @@ package blocked
 import (
 	"fmt"
 	"iter"
+	"math"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/pages"
@@ -118,7 +119,7 @@ func Outline[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 		panic(ErrShape)
 	}
 	mt, nt := count(m, nb), count(n, nb)
-	if nt > 0 && mt > int(^uint(0)>>1)/nt {
+	if nt > 0 && mt > math.MaxInt/nt {
 		panic(ErrShape)
 	}
 	return &Matrix[T]{rows: m, cols: n, nb: nb, mt: mt, nt: nt, kind: kind, tiles: make([]Tile[T], mt*nt)}
@@ -178,7 +179,11 @@ func newTile[T Element](r, c int) Tile[T] {
 // ErrShape if the size of the tile overflows.
 func strideOf[T Element](r, c int) int {
 	const align = 64
-	lane := align / int(unsafe.Sizeof(*new(T)))
+	size := int(unsafe.Sizeof(*new(T)))
+	lane := align / size
+	if c > math.MaxInt-2*align {
+		panic(ErrShape)
+	}
 	stride := count(c, lane) * lane
 	// Rows a multiple of 2 KiB apart fall into few sets of the caches. One line
 	// more between them made Cholesky of order 4096 in tiles of 256 8 % faster,
@@ -187,7 +192,7 @@ func strideOf[T Element](r, c int) int {
 	if stride/lane*align%2048 == 0 && r > 1 {
 		stride += lane
 	}
-	if stride < c || (stride > 0 && r > int(^uint(0)>>1)/align/stride) {
+	if stride > 0 && r > (math.MaxInt-align)/size/stride { // an int holds the bytes, and those to align them
 		panic(ErrShape)
 	}
 	return stride

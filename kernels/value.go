@@ -28,6 +28,9 @@ const (
 	// arriving is how many bytes Decode allocates at least before they are there,
 	// where only the header says how many come: no more than twice what has come.
 	arriving = 1 << 16
+
+	// mostBytes is the largest value: an int counts its bytes, and a slice can have them.
+	mostBytes = min(math.MaxInt, 1<<47)
 )
 
 // valueKind says what a value is.
@@ -78,7 +81,7 @@ func (h header) write(w io.Writer) error {
 }
 
 // readHeader reads the header of a value of that kind and element size. The shape is
-// checked to be one: an int holds the number of bytes.
+// checked to be one: its bytes are at most mostBytes.
 func readHeader(r io.Reader, kind valueKind, size int) (h header, err error) {
 	var b [headerBytes]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
@@ -100,11 +103,12 @@ func readHeader(r io.Reader, kind valueKind, size int) (h header, err error) {
 	h = header{kind: kind, size: size}
 	for i, p := range [...]*int{&h.rows, &h.cols, &h.info} {
 		n := int64(binary.LittleEndian.Uint64(b[4+8*i:]))
-		if *p = int(n); n < 0 || n > 1<<31-1 {
+		if n < 0 || n > 1<<31-1 {
 			return wrong("a number in the header is out of range: %d", n)
 		}
+		*p = int(n)
 	}
-	if h.cols > 0 && h.rows > math.MaxInt/size/h.cols {
+	if int64(h.rows) > mostBytes/int64(size)/(int64(h.cols)+64/int64(size)) { // a row may be padded to cache lines
 		return wrong("%d×%d is too large", h.rows, h.cols)
 	}
 	return h, nil
@@ -165,9 +169,10 @@ func readInts(r io.Reader, kind valueKind, n int) ([]int, error) {
 	}
 	rows := make([]int, n)
 	for i, v := range x {
-		if rows[i] = int(v); v < 0 || int64(rows[i]) != v {
+		if v < 0 || v > math.MaxInt {
 			return nil, &ValueError{kind.String(), fmt.Sprintf("row %d is out of range", v)}
 		}
+		rows[i] = int(v)
 	}
 	return rows, nil
 }

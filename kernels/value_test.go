@@ -2,6 +2,7 @@ package kernels_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -257,6 +258,35 @@ func TestDecodeWrong(t *testing.T) {
 		for room := range 4 {
 			if err := pair[0].Encode(&failing{left: room, err: full}); int64(room) <= min(pair[0].Bytes(), 1) && !errors.Is(err, full) {
 				t.Errorf("%d: %v after %d writes", i, err, room)
+			}
+		}
+	}
+}
+
+// TestValueLengths: a length that an int may not hold, or whose bytes it may not, is an error in
+// every build, and takes no memory; so it is as a shape.
+func TestValueLengths(t *testing.T) {
+	const most = 1<<31 - 1
+	large := []uint64{1 << 28, 1 << 30, most, most + 1, 1<<32 - 1, 1 << 32, 1<<32 + 1, 1<<62 - 1, 1 << 63, 1<<64 - 1}
+	for _, pair := range values() {
+		var b bytes.Buffer
+		if err := pair[0].Encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, rows := range large {
+			for _, cols := range append([]uint64{0, 1, 8}, large...) {
+				in := binary.LittleEndian.AppendUint64(bytes.Clone(b.Bytes()[:4]), rows)
+				in = append(binary.LittleEndian.AppendUint64(in, cols), make([]byte, 8)...)
+				v := reflect.New(reflect.TypeOf(pair[1]).Elem()).Interface().(versions.Value)
+				err := v.Decode(bytes.NewReader(in))
+				if !isValueError(err) && (rows > most || cols > most || err != nil && err != io.ErrUnexpectedEOF) {
+					t.Errorf("%T of %d×%d: %v", v, rows, cols, err)
+				}
+				if s, ok := v.(versions.Shaped); ok && (rows > most || cols > most || rows > 1<<24 && cols > 1<<24) {
+					if err := s.Reshape(in); !isValueError(err) {
+						t.Errorf("%T of %d×%d: shape: %v", v, rows, cols, err)
+					}
+				}
 			}
 		}
 	}

@@ -279,6 +279,21 @@ func TestReadMatrixMarketBad(t *testing.T) {
 	})
 }
 
+// Tiles far larger than the matrix cost nothing, in a symmetric file with entries above the
+// diagonal, too.
+func TestReadMatrixMarketLargeNB(t *testing.T) {
+	const text = "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 3 5\n2 3 7\n1 1 2\n"
+	for _, nb := range []int{2, 3, 1 << 16, maxNB} {
+		a, err := ReadMatrixMarket[float64](strings.NewReader(text), &ReadOptions{NB: nb, Warn: func(Warning) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.At(0, 0) != 2 || a.At(2, 0) != 5 || a.At(2, 1) != 7 || a.At(1, 0) != 0 {
+			t.Errorf("nb %d: %v %v %v %v", nb, a.At(0, 0), a.At(2, 0), a.At(2, 1), a.At(1, 0))
+		}
+	}
+}
+
 // Compressed text that is damaged or cut anywhere is told from an error of the
 // device.
 func TestReadMatrixMarketGzip(t *testing.T) {

@@ -266,7 +266,8 @@ func (p *mtxPlacer[T]) addTo(i, j int, v T) {
 // whether there is no entry from below it.
 func (p *mtxPlacer[T]) above(i, j int, v T) bool {
 	if p.mirrored == nil {
-		p.mirrored = &mtxMirrored{p.a.NB(), map[[2]int][]uint64{}}
+		// No tile is larger than the matrix, whatever NB is.
+		p.mirrored = &mtxMirrored{min(p.a.NB(), p.a.Dim()), map[[2]int][]uint64{}}
 	}
 	if p.mirrored.set(i, j) {
 		r, c := i, j

@@ -157,14 +157,19 @@ func fromMemory[T blocked.Element](t *testing.T, file []byte, o ReadOptions) *bl
 }
 
 func TestReadNPYHeaders(t *testing.T) {
-	two := npyElement(npyElement(nil, "<f8", 3), "<f8", 4)
-	for _, dict := range []string{
-		"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }",
-		"{'descr': '<f8', 'fortran_order': True, 'shape': (2,)}",
-		`{"shape":(2,1),"descr":"<f8","fortran_order":False}`,
-		"{ 'fortran_order' : False , 'shape' : ( 2L , ) , 'descr' : '<f8' , } \n",
-		"{'descr': 'f8', 'fortran_order': False, 'shape': (2, 1)}",
-		"{'descr': '=f8', 'fortran_order': False, 'shape': (2, 1)}",
+	little := []byte{0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0x10, 0x40} // 3 and 4
+	// numpy.dtype takes "=f8" and "f8" for the order of the machine that reads. Its writer names an
+	// order always.
+	native := binary.NativeEndian.AppendUint64(nil, math.Float64bits(3))
+	native = binary.NativeEndian.AppendUint64(native, math.Float64bits(4))
+	for dict, two := range map[string][]byte{
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }":               little,
+		"{'descr': '<f8', 'fortran_order': True, 'shape': (2,)}":                  little,
+		`{"shape":(2,1),"descr":"<f8","fortran_order":False}`:                     little,
+		"{ 'fortran_order' : False , 'shape' : ( 2L , ) , 'descr' : '<f8' , } \n": little,
+		"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 1)}":               {0x40, 0x08, 0, 0, 0, 0, 0, 0, 0x40, 0x10, 0, 0, 0, 0, 0, 0},
+		"{'descr': 'f8', 'fortran_order': False, 'shape': (2, 1)}":                native,
+		"{'descr': '=f8', 'fortran_order': False, 'shape': (2, 1)}":               native,
 	} {
 		a, err := ReadNPY[float64](bytes.NewReader(npyBytes(1, dict, two)), nil)
 		if err != nil {

@@ -8,10 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
+
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"golang.org/x/sys/unix"
 )
 
 // A file that another process cuts short while it is mapped is an error and
@@ -51,7 +52,7 @@ func TestMappedFileShrinks(t *testing.T) {
 
 func TestReadFilePipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
+	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	want := someMatrix[float64](blocked.Full, 300, 200, 64)

@@ -128,7 +128,7 @@ func (p *part) Validate() error {
 }
 
 // open opens the file of p, if it is the one that the driver has seen, and has a place for t.
-func (p *part) open(flag, rows, cols int) (*os.File, *npyHeader, error) {
+func (p *part) open(flag int, rows, cols int64) (*os.File, *npyHeader, error) {
 	bad := func(err error) error {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			return &AccessError{File: p.Path, Reason: fe.Reason}
@@ -145,7 +145,7 @@ func (p *part) open(flag, rows, cols int) (*os.File, *npyHeader, error) {
 		err = bad(err)
 	case id != p.File:
 		err = &AccessError{File: p.Path, Reason: "is another file than the driver has under that path: its size or header differs"}
-	case int64(p.Row)+int64(rows) > h.m || int64(p.Col)+int64(cols) > h.n:
+	case int64(p.Row)+rows > h.m || int64(p.Col)+cols > h.n:
 		err = &AccessError{File: p.Path, Reason: fmt.Sprintf("has no %d×%d elements from (%d, %d) on", rows, cols, p.Row, p.Col)}
 	}
 	if err != nil {
@@ -215,7 +215,7 @@ func ReadTiles[T blocked.Element](p *blocked.Program[T], a *blocked.Matrix[T], f
 
 func readPart[T blocked.Element](c *versions.Call) (err error) {
 	p, t := c.Params.(*part), c.Args[0].(*blocked.Tile[T])
-	f, h, err := p.open(os.O_RDONLY, t.Rows, t.Cols)
+	f, h, err := p.open(os.O_RDONLY, int64(t.Rows), int64(t.Cols))
 	if err != nil {
 		return err
 	}
@@ -293,9 +293,9 @@ func writePart[T blocked.Element](c *versions.Call) error {
 	p, t := c.Params.(*part), c.Args[0].(*blocked.Tile[T])
 	kind := blocked.Kind(p.Kind)
 	symmetric := kind == blocked.SymLower || kind == blocked.SymUpper
-	rows, cols := t.Rows, t.Cols
+	rows, cols := int64(t.Rows), int64(t.Cols)
 	if symmetric && p.Row != p.Col { // the mirror image has to have its place, too
-		rows, cols = max(rows, p.Col-p.Row+cols), max(cols, p.Row-p.Col+rows)
+		rows, cols = max(rows, int64(p.Col)-int64(p.Row)+cols), max(cols, int64(p.Row)-int64(p.Col)+rows)
 	}
 	f, h, err := p.open(os.O_RDWR, rows, cols)
 	if err != nil {

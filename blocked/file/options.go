@@ -26,6 +26,10 @@ const (
 
 	// defaultMaxBytes is the memory limit of ReadOptions.MaxBytes = 0.
 	defaultMaxBytes = 8 << 30
+
+	// mostBytes is the largest limit. No table or tile is then larger than a slice can be, where
+	// an int has 32 bits, too. A row of a tile may have a cache line that is not counted.
+	mostBytes = min(1<<47, math.MaxInt/16*15)
 )
 
 // Want says which kind of Matrix a file is to be read into.
@@ -190,8 +194,7 @@ func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limi
 			return nil, err
 		}
 	}
-	// No limit lets a table or a tile be larger than a slice can be.
-	limit = min(limit, 1<<47, math.MaxInt)
+	limit = min(limit, mostBytes)
 	if need := storedBytes[T](kind, m, n, int64(o.NB)); need > limit {
 		takes := fmt.Sprintf("%d bytes, more than the limit of %d", need, limit)
 		if need == math.MaxInt64 {

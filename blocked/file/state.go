@@ -283,12 +283,12 @@ func readPivots[T blocked.Element](r io.Reader, s *State[T]) (err error) {
 	return nil
 }
 
-// readTile reads tile (i, j) of a. One of more than direct elements is put
-// together first, in memory that grows with what is there.
+// readTile reads tile (i, j) of a. One of more than direct elements, padding of its
+// rows included, is put together first, in memory that grows with what is there.
 func readTile[T blocked.Element](r io.Reader, a *blocked.Matrix[T], i, j, direct int) error {
 	what := fmt.Sprintf("tile (%d, %d)", i, j)
 	rows, cols := a.TileDims(i, j)
-	if rows <= direct/cols {
+	if int64(rows) <= int64(direct)/(int64(cols)+16) {
 		return readValue(r, a.MakeTile(i, j), what)
 	}
 	var all blocked.Tile[T]
@@ -313,8 +313,15 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 			s, err = nil, &StateError{fmt.Sprintf("its header makes no sense: %v", v)}
 		}
 	}()
-	if h.NB > 0 && float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > maxStateTiles {
-		panic(blocked.ErrShape)
+	if h.NB > 0 {
+		most := min(maxStateTiles, float64(mostBytes/4/int(unsafe.Sizeof(blocked.Tile[T]{}))))
+		if float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > most {
+			panic(blocked.ErrShape)
+		}
+		m, n := int64(min(h.NB, h.Rows)), int64(min(h.NB, h.Cols)) // of the largest tile
+		if max(m, n) > maxDim || storedBytes[T](blocked.Full, m, n, max(m, n, 1)) > mostBytes {
+			panic(blocked.ErrShape)
+		}
 	}
 	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: blocked.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)}
 	if h.Step < 0 || h.Step > min(s.Matrix.Tiles()) {

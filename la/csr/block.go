@@ -30,7 +30,7 @@ type shape struct{ rows, cols, entries int }
 // check returns what makes no sense in a shape.
 func (s shape) check() error {
 	for _, n := range [...]int{s.rows, s.cols, s.entries} {
-		if n < 0 || n > math.MaxInt32 {
+		if n < 0 || n > math.MaxInt32 || s.bytes() > math.MaxInt { // an int may have 32 bits
 			return &StructureError{-1, fmt.Sprintf("a block of %d×%d with %d entries", s.rows, s.cols, s.entries)}
 		}
 	}

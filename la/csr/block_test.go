@@ -2,8 +2,10 @@ package csr
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"testing"
 
@@ -134,7 +136,7 @@ func TestBlockWrong(t *testing.T) {
 		}
 	}
 	// A huge block of which nothing comes takes no memory.
-	huge := shape{1<<31 - 1, 1<<31 - 1, 1<<31 - 1}.bytes()
+	huge := shape{1<<26 - 1, 1<<31 - 1, 1<<26 - 1}.header()
 	if n := testing.AllocsPerRun(1, func() {
 		b := &Block{}
 		if err := b.Decode(bytes.NewReader(huge)); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -145,6 +147,34 @@ func TestBlockWrong(t *testing.T) {
 		}
 	}); n > 100 {
 		t.Error(n)
+	}
+}
+
+// TestBlockLengths: a length that an int may not hold, or whose bytes it may not, is an error in
+// every build, and takes no memory.
+func TestBlockLengths(t *testing.T) {
+	header := func(numbers ...uint64) []byte {
+		b := []byte{'c', 's', 'r', blockFormat}
+		for _, n := range numbers {
+			b = binary.LittleEndian.AppendUint64(b, n)
+		}
+		return b
+	}
+	const most = 1<<31 - 1
+	for _, n := range []uint64{most, most + 1, 1<<32 - 1, 1 << 32, 1<<32 + 1, 1<<62 - 1, 1 << 63, 1<<64 - 1} {
+		for _, in := range [][]byte{header(n, 1, 1), header(1, n, 1), header(1, 1, n), header(n, n, n)} {
+			b := &Block{}
+			err := b.Decode(bytes.NewReader(in))
+			var e *StructureError
+			if !errors.As(err, &e) && (n > most || err != io.ErrUnexpectedEOF) {
+				t.Errorf("%x: %v", in, err)
+			}
+			if err := b.Reshape(in); n > most && !errors.As(err, &e) || b.ia != nil {
+				t.Errorf("%x: %v", in, err)
+			} else if err == nil && b.Bytes() > math.MaxInt {
+				t.Errorf("%x: a block of %d bytes", in, b.Bytes())
+			}
+		}
 	}
 }
 

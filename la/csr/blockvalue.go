@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/tessera-la/tessera/internal/pages"
@@ -24,8 +25,11 @@ const (
 	headerBytes = 28
 )
 
-// bytes returns the header.
-func (s shape) bytes() []byte {
+// bytes returns how many bytes the arrays of a block take.
+func (s shape) bytes() int64 { return 8*(int64(s.rows)+1) + 12*int64(s.entries) }
+
+// header returns what comes before the arrays.
+func (s shape) header() []byte {
 	b := append(make([]byte, 0, headerBytes), 'c', 's', 'r', blockFormat)
 	for _, n := range [...]int{s.rows, s.cols, s.entries} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
@@ -46,16 +50,17 @@ func readShape(r io.Reader) (s shape, err error) {
 		return s, &StructureError{-1, fmt.Sprintf("a block of format %d, want %d", b[3], blockFormat)}
 	}
 	for i, p := range [...]*int{&s.rows, &s.cols, &s.entries} {
-		n := binary.LittleEndian.Uint64(b[4+8*i:])
-		if *p = int(n); *p < 0 || uint64(*p) != n {
-			return s, &StructureError{-1, fmt.Sprintf("a number in the header of a block is out of range: %d", int64(n))}
+		n := int64(binary.LittleEndian.Uint64(b[4+8*i:]))
+		if n < 0 || n > math.MaxInt32 { // what an int holds everywhere
+			return s, &StructureError{-1, fmt.Sprintf("a number in the header of a block is out of range: %d", n)}
 		}
+		*p = int(n)
 	}
 	return s, s.check()
 }
 
 // Bytes implements [versions.Value]: also of a block that is not filled yet.
-func (b *Block) Bytes() int64 { return 8*(int64(b.rows)+1) + 12*int64(b.entries) }
+func (b *Block) Bytes() int64 { return b.bytes() }
 
 // Snapshot implements [versions.Value].
 func (b *Block) Snapshot() versions.Value {
@@ -79,7 +84,7 @@ func (b *Block) Restore(snapshot versions.Value) {
 }
 
 // Shape implements [versions.Shaped]: it is the header of what Encode writes.
-func (b *Block) Shape() []byte { return b.shape.bytes() }
+func (b *Block) Shape() []byte { return b.header() }
 
 // Reshape implements [versions.Shaped]. A block gets its memory when it is filled. The error is
 // a *[StructureError], or that of a shape that is cut short.
@@ -100,7 +105,7 @@ func (b *Block) Encode(w io.Writer) error {
 	if b.ia == nil {
 		return errUnfilled()
 	}
-	if _, err := w.Write(b.shape.bytes()); err != nil {
+	if _, err := w.Write(b.header()); err != nil {
 		return err
 	}
 	if err := writeAll(w, b.ia, func(buf []byte, x []int) []byte {

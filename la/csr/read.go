@@ -34,6 +34,7 @@ func Read(rt exec.Runtime, path string, opt *ReadOptions) (*Matrix, error) {
 	if opt != nil && opt.MaxBytes > 0 {
 		limit = opt.MaxBytes
 	}
+	limit = min(limit, math.MaxInt) // no slice is larger
 	var c coo
 	if err := file.ReadEntries(path, func(rows, cols int, entries int64, _ bool) error {
 		c.rows, c.cols = rows, cols
@@ -96,7 +97,7 @@ func FromCOO(rt exec.Runtime, m, n int, i, j []int, v []float64) (*Matrix, error
 	if len(i) != len(v) || len(j) != len(v) {
 		return nil, &StructureError{-1, fmt.Sprintf("%d rows, %d columns and %d values", len(i), len(j), len(v))}
 	}
-	if m < 0 || n < 0 || m > math.MaxInt32 || n > math.MaxInt32 {
+	if m < 0 || n < 0 || m > math.MaxInt32 || n > math.MaxInt32 || int64(m) >= math.MaxInt/8 { // where an int has 32 bits
 		return nil, &StructureError{-1, fmt.Sprintf("%d×%d matrix", m, n)}
 	}
 	c := coo{rows: m, cols: n, list: make([]entry, len(v))}

@@ -16,7 +16,7 @@ func reserve[T la.Element](n int) ([]T, error) {
 		return nil, nil
 	}
 	size := n * int(unsafe.Sizeof(*new(T)))
-	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|noReserve)
 	if err != nil {
 		return nil, err
 	}
