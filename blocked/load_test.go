@@ -142,7 +142,7 @@ func TestLoadHandsOn(t *testing.T) {
 	var want *blocked.Matrix[float64]
 	for _, opt := range []blocked.LoadOptions{{}, {ByColumns: true}, {Lazy: true}, {Lazy: true, ByColumns: true}} {
 		rt := startLocal(t, exec.Options{Workers: 2, Float: true})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		factored := make(chan bool)
 		var begun, early atomic.Bool

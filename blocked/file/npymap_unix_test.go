@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"

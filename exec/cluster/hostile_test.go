@@ -269,7 +269,7 @@ func TestUnlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for end := time.Now().Add(5 * time.Minute); d.unlike() == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); (d.unlike() == nil || len(d.Nodes()) < 2) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	wait, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()

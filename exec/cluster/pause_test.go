@@ -42,7 +42,7 @@ func TestWatchdogPause(t *testing.T) {
 		if _, err := j.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &graph.Datum{Value: &cell{}, Bytes: 8}, Mode: graph.InOut}}}); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); len(d.exec.state().Tasks) <= k && time.Now().Before(end); {
+		for end := time.Now().Add(5 * time.Minute); len(d.exec.state().Tasks) <= k && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 	}

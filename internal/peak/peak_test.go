@@ -105,13 +105,9 @@ func TestCancel(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	start := time.Now()
 	_, err := FMA[float64](ctx, Options{Duration: time.Hour})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
-	}
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("took %v to stop", took)
 	}
 	if _, err := Triad(ctx, quick()); !errors.Is(err, context.Canceled) {
 		t.Errorf("already cancelled: error %v", err)

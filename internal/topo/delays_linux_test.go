@@ -25,7 +25,7 @@ func TestDelays(t *testing.T) {
 		t.Skip("this kernel does not tell delays")
 	}
 	defer d.Close()
-	done, gone := make(chan struct{}), make(chan struct{})
+	begun, done, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() { // the other one on the same processor
 		defer close(gone)
 		release, err := topo.Lock(cpus[0])
@@ -33,6 +33,7 @@ func TestDelays(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+		close(begun)
 		for {
 			select {
 			case <-done:
@@ -41,20 +42,37 @@ func TestDelays(t *testing.T) {
 			}
 		}
 	}()
-	before, start := d.Now(), time.Now()
-	for time.Since(start) < 200*time.Millisecond {
+	<-begun
+	outer, before := time.Now(), d.Now()
+	inner := time.Now()
+	for time.Since(inner) < 200*time.Millisecond {
 	}
-	took := time.Since(start)
-	// Half of the time is the other one's, or more.
-	if late := d.Now() - before; late < took/4 || late > took {
-		t.Errorf("delays of %v in %v", late, took)
+	took := time.Since(inner)
+	late := d.Now() - before
+	// Half of the time is the other one's, or more: nobody knows how many others there are.
+	if all := time.Since(outer); late < took/4 || late > all {
+		t.Errorf("delays of %v in %v", late, all)
 	}
 	close(done)
 	<-gone
-	before = d.Now()
-	time.Sleep(100 * time.Millisecond)
-	if late := d.Now() - before; late > 80*time.Millisecond {
-		t.Errorf("delays of %v in a sleep of 100 ms", late)
+	// However late the thread goes on, what it has slept for is no part of its delays. It may have
+	// waited for the processor before it fell asleep, but not each time.
+	const sleep = 10 * time.Millisecond
+	nap := syscall.NsecToTimespec(int64(sleep))
+	for k := 0; ; k++ {
+		outer, before = time.Now(), d.Now()
+		if err := syscall.Nanosleep(&nap, nil); err != nil && err != syscall.EINTR {
+			t.Fatal(err)
+		} else if err != nil {
+			continue
+		}
+		late, all := d.Now()-before, time.Since(outer)
+		if late <= all-sleep {
+			break
+		}
+		if k >= 100 {
+			t.Fatalf("delays of %v in %v, of which %v are sleep", late, all, sleep)
+		}
 	}
 	memory, err := syscall.Mmap(-1, 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {

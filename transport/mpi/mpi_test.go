@@ -105,7 +105,7 @@ func (c *commands) connect() error {
 	c.once.Do(func() {
 		for rank := 1; rank < c.Size() && c.err == nil; rank++ {
 			var conn net.Conn
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 				if conn, c.err = net.Dial("unix", socket(rank)); c.err == nil || time.Now().After(end) {
 					break
 				}

@@ -281,7 +281,7 @@ func TestForgotten(t *testing.T) {
 			}
 		case e := <-events:
 			t.Fatalf("%+v", e)
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			t.Fatalf("%q does not come", want)
 		}
 	}
