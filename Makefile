@@ -9,8 +9,13 @@ GO       ?= go
 CC       ?= cc
 TAGS     ?=
 FUZZTIME ?= 10s
+# How long the tests of a package may take: what goes on for longer hangs, however
+# busy the machine is.
+TIMEOUT  ?= 2h
 BENCH    ?= .
 BENCHTIME ?= 1s
+
+TEST := $(GO) test -timeout $(TIMEOUT)
 
 # The packages that have tests.
 TESTED := $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...
@@ -31,12 +36,30 @@ LINK_MKL      := -Wl,--no-as-needed -lmkl_rt -lgomp -lm -ldl -lpthread
 # where there is one. gorgonia.org/cu can be told of it by the environment only.
 CUDA_ENV := CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/kernels/cuda/include"
 
+# The packages that read or write bytes of files, and those of messages: what has to be
+# right with 32 bits and with the high byte first, too. Of the second only some tests take
+# messages apart.
+BYTES := ./blocked/file ./exec/sim/machinefile ./exec/sim/runfile ./exec/trace ./internal/tomltext ./kernels ./la/csr \
+	./transport ./transport/mpi ./transport/reliable ./versions
+MESSAGES := ./exec/cluster ./transport/web
+TAKES_APART := ^(Fuzz|TestDirectory$$|TestFrame|TestNonsense$$)
+
+# Tests that start this program once more.
+STARTS := ^(TestProcessesSaveTogether|TestKilledWhileSaving)$$
+
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
+# emulated ARCH PACKAGES: tests packages for another processor, which qemu emulates.
+# Tests that start programs are left out: the kernel does not run these.
 define FUNCTIONS
+emulated() {
+	local run=(env GOARCH="$$1" CGO_ENABLED=0 $(TEST) -short -vet=off -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-$$1")
+	"$${run[@]}" -skip '$(STARTS)' -run '$(RUN)' $$2
+	[[ '$(PACKAGES)' ]] || "$${run[@]}" -run '$(TAKES_APART)' $(MESSAGES)
+}
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-386 test-s390x test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
 	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
@@ -51,21 +74,44 @@ build: ## compile everything, and labench into bin/ (TAGS=openblas or cuda for t
 	$(GO) build -tags '$(TAGS)' -o bin/ ./cmd/...
 
 test: ## test the default build, in six minutes of processor time
-	@packages=$$($(TESTED))
+	@log=$$(mktemp)
+	finish() {
+		local status=$$?
+		trap - EXIT
+		echo
+		command -v dot >/dev/null || echo "  left out  drawing of task graphs: no graphviz; get it with: make deps"
+		command -v chromium >/dev/null || echo "  left out  the monitor's page in a browser: no Chromium; get it with: make deps"
+		[[ $$($(GO) env GOARCH) != amd64 || ! -e /proc/cpuinfo ]] || grep -qw avx2 /proc/cpuinfo || echo "  left out  kernels and sums in vectors: no AVX2 on this machine"
+		grep -qw avx512f /proc/cpuinfo 2>/dev/null || echo "  left out  agents unlike one another, and the KNL version: no AVX-512 on this machine"
+		[[ ! -e /proc/self || -e /proc/self/schedstat ]] || echo "  left out  what other programs take of a core: this kernel does not tell (schedstat)"
+		[[ ! -e /proc/self ]] || { [[ -e /sys/kernel/mm/transparent_hugepage/enabled ]] && grep -q ^VmFlags /proc/self/smaps; } || echo "  left out  large pages: this kernel has none, or does not tell (smaps)"
+		echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda, mpi and noasm, builds without C, other processors, examples: make test-all"
+		echo "  left out  the batch scripts on a Slurm cluster: make test-slurm"
+		if ((status)); then
+			local failed=$$(.ci/failed "$$log")
+			echo "make test: FAILED: $${failed:-see above}"
+		else echo "make test: passed"; fi
+		rm -f "$$log"
+		exit "$$status"
+	}
+	trap finish EXIT
+	packages=$$($(TESTED))
 	# What takes long, make vet and the C libraries' versions are for test-all.
-	$(GO) test -short -vet=off $$packages
-	echo
-	command -v dot >/dev/null || echo "  left out  drawing of task graphs: no graphviz; get it with: make deps"
-	command -v chromium >/dev/null || echo "  left out  the monitor's page in a browser: no Chromium; get it with: make deps"
-	test "$$($(GO) env GOARCH)" != amd64 || test ! -e /proc/cpuinfo || grep -qw avx2 /proc/cpuinfo || echo "  left out  kernels and sums in vectors: no AVX2 on this machine"
-	grep -qw avx512f /proc/cpuinfo 2>/dev/null || echo "  left out  agents unlike one another, and the KNL version: no AVX-512 on this machine"
-	test ! -e /proc/self || test -e /proc/self/schedstat || echo "  left out  what other programs take of a core: this kernel does not tell (schedstat)"
-	test ! -e /proc/self || test -e /sys/kernel/mm/transparent_hugepage/enabled && grep -q ^VmFlags /proc/self/smaps || echo "  left out  large pages: this kernel has none, or does not tell (smaps)"
-	echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda, mpi and noasm, builds without C, examples: make test-all"
-	echo "  left out  the batch scripts on a Slurm cluster: make test-slurm"
-	echo "make test: passed"
+	$(TEST) -short -vet=off $$packages 2>&1 | tee "$$log"
 
-test-all: test test-blas test-noasm test-nocgo test-long test-race test-cuda test-mpi examples ## test all that this machine can run, in half an hour
+# Each target runs, whatever failed before it.
+test-all: ## test all that this machine can run, in half an hour
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT
+	failed=
+	for target in test test-blas test-noasm test-nocgo test-386 test-s390x test-long test-race test-cuda test-mpi examples; do
+		echo "== make $$target"
+		if ! $(MAKE) --no-print-directory "$$target" 2>&1 | tee "$$log"; then
+			what=$$(.ci/failed "$$log")
+			failed+="; $$target$${what:+: $$what}"
+		fi
+	done
+	if [[ $$failed ]]; then echo "make test-all: FAILED: $${failed#; }"; exit 1; fi
+	echo "make test-all: passed"
 
 # A C library brings versions of the kernels and changes nothing above them. So
 # its tags test these versions, and one factorization of each kind in the rooms
@@ -75,13 +121,13 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf|TestCholeskySolve|TestLUSolve|TestQRSolve)$$'
 	check() { # TAGS
 		$(GO) vet -tags "$$1" ./kernels/cpu
-		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda)
-		$(CLEAN_ENV) $(GO) test -short -vet=off -tags "$$1" -run "$$above" ./blocked ./la
+		$(CLEAN_ENV) $(TEST) -short -vet=off -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda)
+		$(CLEAN_ENV) $(TEST) -short -vet=off -tags "$$1" -run "$$above" ./blocked ./la
 	}
 	if links $(LINK_OPENBLAS); then check openblas
 	else echo "  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"; fi
 	if links $(LINK_LAPACKE); then
-		$(CLEAN_ENV) $(GO) test -short -vet=off -tags openblas,lapacke ./cmd/labench/internal/matcalls
+		$(CLEAN_ENV) $(TEST) -short -vet=off -tags openblas,lapacke ./cmd/labench/internal/matcalls
 		$(GO) vet -tags openblas,lapacke ./cmd/labench/internal/matcalls ./la/dropin
 	else echo "  left out  tag lapacke: no LAPACKE; get it with: make deps"; fi
 	if links $(LINK_MKL); then check mkl
@@ -98,27 +144,48 @@ NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machi
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
-	$(GO) test -short -vet=off -race -timeout 10m -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
-	$(GO) test -short -vet=off -race -run Tall ./kernels/cpu
+	$(TEST) -short -vet=off -race -skip '$(NO_RACE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
+	$(TEST) -short -vet=off -race -run Tall ./kernels/cpu
 
 # The tests that have run with -short are not run again.
 test-long: ## run the tests that take long
 	@run() { # PACKAGE
 		tests=$$(awk '/^func /{name = $$2; sub(/\(.*/, "", name)} /testing\.Short\(\)/ && name ~ /^Test/{print name}' "$$1"/*_test.go | sort -u | paste -s -d '|')
-		[[ -z $$tests ]] || $(GO) test -vet=off -timeout 60m -run "^($$tests)\$$" "$$1"
+		[[ $$tests ]] || return 0
+		local status=0 log; log=$$(mktemp) # in one piece, as another package's tests run beside
+		$(TEST) -vet=off -run "^($$tests)\$$" "$$1" >"$$log" 2>&1 || status=$$?
+		cat "$$log"; rm -f "$$log"
+		return $$status
 	}
 	export -f run
 	packages=$$(grep -rl 'testing\.Short()' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
 	xargs -n 1 -P 2 bash -euo pipefail -c 'run "$$1"' run <<<"$$packages"
 
+test-386: ## test all with 32 bits, or, if the kernel does not run 386, what reads or writes bytes, on qemu-arm (PACKAGES= RUN=)
+	@$(FUNCTIONS)
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	printf 'package main\n\nfunc main() {}\n' >"$$dir/main.go"
+	GOARCH=386 CGO_ENABLED=0 $(GO) build -o "$$dir/main" "$$dir/main.go"
+	if "$$dir/main" 2>/dev/null; then
+		GOARCH=386 CGO_ENABLED=0 $(TEST) -short -vet=off -run '$(RUN)' $(or $(PACKAGES),$$($(TESTED)))
+	elif command -v qemu-arm >/dev/null; then
+		echo "  left out  32 bits, but for what reads or writes bytes: this kernel does not run programs for 386, qemu those for arm"
+		emulated arm "$(or $(PACKAGES),$(BYTES))"
+	else echo "  left out  32 bits: this kernel does not run programs for 386, and there is no qemu-arm; get it with: make deps"; fi
+
+test-s390x: ## test what reads or writes bytes with the high byte first, on qemu-s390x (PACKAGES= RUN=)
+	@$(FUNCTIONS)
+	if command -v qemu-s390x >/dev/null; then emulated s390x "$(or $(PACKAGES),$(BYTES))"
+	else echo "  left out  the high byte first: no qemu-s390x; get it with: make deps"; fi
+
 test-noasm: ## test the portable twins of assembly
 	@packages=$$(find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n' | sort -u)
 	$(GO) vet -tags noasm $$packages
-	$(GO) test -short -vet=off -tags noasm $$packages
+	$(TEST) -short -vet=off -tags noasm $$packages
 
 test-nocgo: ## build all without C, and test which versions there are then
 	CGO_ENABLED=0 $(GO) build ./...
-	CGO_ENABLED=0 $(GO) test -short -vet=off -run '^(TestAbsent|TestTable)$$' ./kernels/builtin
+	CGO_ENABLED=0 $(TEST) -short -vet=off -run '^(TestAbsent|TestTable)$$' ./kernels/builtin
 
 test-cuda: ## test the tag cuda on fake libraries, under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
@@ -127,8 +194,8 @@ test-cuda: ## test the tag cuda on fake libraries, under the race detector (need
 	$(GO) test -c -tags cuda -buildmode=pie -gcflags=all=-N -o /dev/null ./kernels/cuda # links, and is not run
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
-	$(GO) test -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
-	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(GO) test -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels/builtin ./la
+	$(TEST) -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(TEST) -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels/builtin ./la
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 # Ranks are processes of mpirun's, which a test that has failed may leave to it.
@@ -137,11 +204,11 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
 	check() { # TAGS
 		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/...
-		$(GO) test -count=1 -short -vet=off -tags "$$1" ./transport/mpi
-		$(GO) test -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./cmd/labench
+		$(TEST) -count=1 -short -vet=off -tags "$$1" ./transport/mpi
+		$(TEST) -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./cmd/labench
 		if [[ $$1 == mpi ]] && links $(LINK_SCALAPACK); then set -- "$$1,scalapack"
 		else echo "  left out  tag $$1: what is compared with ScaLAPACK; it is for Open MPI: make deps-mpi"; fi
-		$(GO) test -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./la/scalapack
+		$(TEST) -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./la/scalapack
 	}
 	command -v pkg-config >/dev/null || { left_out mpi pkg-config; exit; }
 	if pkg-config --exists ompi && command -v mpirun.openmpi >/dev/null; then check mpi; else left_out mpi "Open MPI"; fi
@@ -181,7 +248,7 @@ mutations: ## break the code in a hundred places, one at a time, and say what no
 	@.ci/mutate $(FROM) $(TO)
 
 lint: ## hold the code to the rules of the house
-	@$(GO) test -count=1 -short ./internal/lint
+	@$(TEST) -count=1 -short ./internal/lint
 
 fmt: ## format the Go files
 	@gofmt -l -w .
@@ -200,7 +267,8 @@ deps: ## install what the tag openblas and the tests need (Debian, as root)
 	links $(LINK_LAPACKE) || missing+=(liblapacke)
 	command -v dot >/dev/null || missing+=(graphviz)
 	command -v chromium >/dev/null || missing+=(chromium)
-	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, LAPACKE, graphviz and Chromium are here"; exit; fi
+	type qemu-arm qemu-s390x &>/dev/null || missing+=(qemu-user)
+	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, LAPACKE, graphviz, Chromium and qemu are here"; exit; fi
 	if ! command -v apt-get >/dev/null; then
 		echo "this is not Debian: install $${missing[*]} or what they are called here" >&2; exit 1
 	fi

@@ -1,0 +1,53 @@
+package lint
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestFailed: .ci/failed, whose words are in the last line of make test, names what failed in the
+// output of go test, and says nothing where nothing did.
+func TestFailed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("make and awk are not for Windows")
+	}
+	named := func(log string) string {
+		out, err := exec.CommandContext(t.Context(), "awk", "-f", filepath.Join("..", "..", ".ci", "failed"), log).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	const want = "exec (TestA, TestB), la (TestC still running, TestD/one still running), la/csr (does not compile), versions (TestP), kernels, transport (cannot be built)"
+	if got := named(filepath.Join("testdata", "failed.txt")); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	passed := filepath.Join(t.TempDir(), "passed.txt")
+	if err := os.WriteFile(passed, []byte("ok  \tgithub.com/tessera-la/tessera/exec\t1.1s\n?   \tgithub.com/tessera-la/tessera/cmd\t[no test files]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := named(passed); got != "" {
+		t.Errorf("%q has failed, of what passed", got)
+	}
+}
+
+// TestMakeTimeouts: Go ends tests after ten minutes, which they may take on a busy machine. So each
+// call of go test in the Makefile that runs tests says how long they may take.
+func TestMakeTimeouts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := regexp.MustCompile(`\$\(GO\) test\b`)
+	only := regexp.MustCompile(`-timeout | -c | -bench `)
+	for i, line := range strings.Split(string(text), "\n") {
+		if runs.MatchString(line) && !only.MatchString(line) {
+			t.Errorf("Makefile:%d: tests without a limit of their own: %s", i+1, strings.TrimSpace(line))
+		}
+	}
+}
