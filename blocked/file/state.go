@@ -314,7 +314,7 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 		}
 	}()
 	if h.NB > 0 {
-		most := min(maxStateTiles, float64(mostBytes/4/int(unsafe.Sizeof(blocked.Tile[T]{}))))
+		const most = min(maxStateTiles, mostBytes/256) // a quarter of the memory, where an int has 32 bits
 		if float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > most {
 			panic(blocked.ErrShape)
 		}
