@@ -287,6 +287,7 @@ func TestRead(t *testing.T) {
 		write("general.mtx", "%%MatrixMarket matrix coordinate real general\n% a comment\n3 4 5\n3 4 1.5\n1 1 2\n3 4 0.25\n1 3 -1\n3 1 nan\n"),
 		write("symmetric.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n1 1 7\n3 1 2\n3 2 0\n"),
 		write("upper.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n1 2 7\n1 3 2\n"),
+		write("upper.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 7\n3 1 2\n1 2 1\n"),
 		write("skew.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 7\n3 1 2\n"),
 		write("array.mtx", "%%MatrixMarket matrix array real general\n2 3\n1\n0\n0\n4\n5\n0\n"),
 		write("empty.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n"),
@@ -330,10 +331,10 @@ func TestRead(t *testing.T) {
 		{"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", 3},
 		{"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n1 1 1\n", 4},
 		{"%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 1\n", 1},
-		{"%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n1 1 1\n", 0},
-		{"%%MatrixMarket matrix coordinate real general\n2 2 4000000000000\n1 1 1\n", 0},
+		{"%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n1 1 1\n", 2},
+		{"%%MatrixMarket matrix coordinate real general\n2 2 4000000000000\n1 1 1\n", 2},
 		{"%%MatrixMarket matrix coordinate real general\n99999999999 1 1\n1 1 1\n", 2},
-		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 2 7\n3 1 2\n", 0},
+		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 7\n3 1 2\n2 1 7\n", 5},
 		{"", 1},
 	} {
 		path := write("bad.mtx", bad.text)
