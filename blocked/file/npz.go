@@ -5,7 +5,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -23,8 +23,9 @@ const (
 //
 // Its memory follows the bytes that come out of the archive, whatever its table of contents and the
 // array's header say.
-func readNPZ[T blocked.Element](f *os.File, size int64, name string, o ReadOptions) (*blocked.Matrix[T], error) {
-	z, err := zip.NewReader(f, size)
+func readNPZ[T blocked.Element](f io.ReaderAt, size int64, name string, o ReadOptions) (*blocked.Matrix[T], error) {
+	// A damaged table of contents can name places outside the file, which then are its end.
+	z, err := zip.NewReader(io.NewSectionReader(f, 0, size), size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are not used as paths here
 		return nil, contentError(0, err)
 	}
@@ -33,10 +34,13 @@ func readNPZ[T blocked.Element](f *os.File, size int64, name string, o ReadOptio
 		return nil, err
 	}
 	a, err := readMember[T](member, size, o)
-	if fe, ok := errors.AsType[*FormatError](err); ok {
-		fe.Reason = fmt.Sprintf("array %q: %s", npzName(member), fe.Reason)
+	if err != nil {
+		if fe, ok := errors.AsType[*FormatError](err); ok {
+			fe.Reason = fmt.Sprintf("array %s: %s", quoteField([]byte(npzName(member))), fe.Reason)
+		}
+		return nil, err
 	}
-	return a, err
+	return a, nil
 }
 
 func readMember[T blocked.Element](member *zip.File, size int64, o ReadOptions) (*blocked.Matrix[T], error) {
@@ -88,12 +92,12 @@ func npzMember(files []*zip.File, name string) (*zip.File, error) {
 	case len(all) == 0:
 		return nil, &FormatError{Reason: ".npz file without an array"}
 	case len(found) == 0:
-		return nil, &FormatError{Reason: fmt.Sprintf("no array %q; there are: %s", name, npzList(all))}
+		return nil, &FormatError{Reason: fmt.Sprintf("no array %s; there are: %s", quoteField([]byte(name)), npzList(all))}
 	case len(found) > 1 && name == "":
-		return nil, &FormatError{Reason: fmt.Sprintf("%d arrays, one of which has to be named behind a colon, as in a.npz:%s; there are: %s",
+		return nil, &FormatError{Reason: fmt.Sprintf("%d arrays, one of which has to be named behind a colon, as in a.npz:%.40s; there are: %s",
 			len(all), npzName(all[0]), npzList(all))}
 	case len(found) > 1:
-		return nil, &FormatError{Reason: fmt.Sprintf("%d arrays with the name %q", len(found), name)}
+		return nil, &FormatError{Reason: fmt.Sprintf("%d arrays with the name %s", len(found), quoteField([]byte(name)))}
 	}
 	return found[0], nil
 }
