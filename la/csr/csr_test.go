@@ -343,6 +343,30 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q: %v", bad.text, err)
 		}
 	}
+	// What others write is read as into a dense matrix, and told as there.
+	for text, line := range map[string]int{
+		" %%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3.0\n":                                      1,
+		"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 5\n":                           3,
+		"%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n+1 1 9007199254740993\n":             3,
+		"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n2\n3\n":                                         6,
+		"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 7\n3 1 2\n1 2 1\n":                         3,
+		"\ufeff%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3.0\n":                                 1,
+		"%%MatrixMarket matrix coordinate unsigned-integer symmetric\n2 2 2\n1 1 3\n2 1 18446744073709551615\n": 4,
+	} {
+		path := write("others.mtx", text)
+		var told []file.Warning
+		a, err := csr.Read(rt, path, &csr.ReadOptions{Warn: func(w file.Warning) { told = append(told, w) }})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want, err := file.ReadDense(path, nil); err != nil || !mat.Equal(a.CSR(), want) {
+			t.Errorf("%q: %v, %v", text, mat.Formatted(a.CSR()), err)
+		}
+		if len(told) != 1 || told[0].File != path || told[0].Line != line {
+			t.Errorf("%q: told %v, want line %d", text, told, line)
+		}
+	}
 	if _, err := csr.Read(rt, filepath.Join(dir, "none"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
