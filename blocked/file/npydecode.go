@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // npyDecoder converts n elements of a .npy file that lie one behind the other
@@ -42,7 +43,7 @@ func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 	}
 	load, shift := intLoader(t), 64-8*t.size
 	// An integer of so many bytes is always held.
-	exact := t.size <= 2 || t.size == 4 && unsafe.Sizeof(zero) == 8
+	exact := t.size <= scalar.Pick[T](2, 4)
 	return func(dst []T, inc, n int, src []byte) int {
 		changed := false
 		for k := range n {
@@ -76,10 +77,8 @@ func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 
 // roundedReason is what a Warning says of an integer that T does not hold.
 func roundedReason[T blocked.Element]() string {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return "an integer is rounded to the nearest float32, which does not hold it"
-	}
-	return "an integer is rounded to the nearest float64, which does not hold it"
+	return scalar.Pick[T]("an integer is rounded to the nearest float32, which does not hold it",
+		"an integer is rounded to the nearest float64, which does not hold it")
 }
 
 // decodeFloat16 decodes IEEE 754's binary16, of which every value is one of T.
