@@ -79,6 +79,11 @@ func gonumOrigin[T Element](src Source[T], nb int) (origin[T], bool) {
 	m, n := src.Dims()
 	if trans {
 		m, n = n, m
+		if own, ok := x.(Source[T]); ok && isOwn[T](x) {
+			o, _ := originOf(own, nb)
+			o.trans = o.m.kind != SymLower && o.m.kind != SymUpper
+			return o, true
+		}
 	}
 	var o origin[T]
 	switch r := x.(type) {
@@ -116,6 +121,15 @@ func gonumOrigin[T Element](src Source[T], nb int) (origin[T], bool) {
 	}
 	o.trans = trans
 	return o, true
+}
+
+// isOwn reports whether x is one of the matrices of this package that lie in memory.
+func isOwn[T Element](x any) bool {
+	switch x.(type) {
+	case *Matrix[T], General[T], *General[T], Symmetric[T], *Symmetric[T], Triangular[T], *Triangular[T]:
+		return true
+	}
+	return false
 }
 
 func hasTriangle(uplo blas.Uplo) bool { return uplo == blas.Upper || uplo == blas.Lower }
@@ -168,11 +182,12 @@ func (a *Matrix[T]) reuse(dst Source[T]) (done bool) {
 // memory, and whether its diagonal is not to be written.
 func target[T Element](dst Source[T], nb int) (v *Matrix[T], unit, ok bool) {
 	switch any(dst).(type) {
-	case *Matrix[T], General[T], *General[T], Symmetric[T], *Symmetric[T], Triangular[T], *Triangular[T],
-		*mat.Dense, *mat.SymDense, *mat.TriDense, *mat.VecDense:
-		// Other types may want their own Set to be called.
-		o, ok := originOf(dst, nb)
-		return o.m, o.unit, ok
+	case *mat.Dense, *mat.SymDense, *mat.TriDense, *mat.VecDense:
+	default:
+		if !isOwn[T](dst) { // others may want their own Set to be called
+			return nil, false, false
+		}
 	}
-	return nil, false, false
+	o, ok := originOf(dst, nb)
+	return o.m, o.unit, ok
 }

@@ -282,13 +282,14 @@ func view[T Element](kind Kind, m, n, stride int, data []T, nb int) *Matrix[T] {
 // TTri, TVec) of all of them, any other type that offers its memory by gonum's
 // RawMatrixer, RawSymmetricer, RawTriangular or RawVectorer, and a Matrix
 // with tiles of nb×nb, which is returned as it is. Triangular matrices with a
-// unit diagonal have none. It panics with ErrShape if nb < 1.
+// unit diagonal have none, and neither has the transpose of a distributed
+// Matrix. It panics with ErrShape if nb < 1.
 func ViewOf[T Element](a Source[T], nb int) (v *Matrix[T], trans blas.Transpose, ok bool) {
 	if nb < 1 {
 		panic(ErrShape)
 	}
 	o, ok := originOf(a, nb)
-	if !ok || o.unit || o.m.nb != nb {
+	if !ok || o.unit || o.m.nb != nb || o.trans && o.m.away != nil {
 		return nil, blas.NoTrans, false
 	}
 	trans = blas.NoTrans

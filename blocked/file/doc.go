@@ -1,11 +1,14 @@
 // Package file reads and writes matrix files: NumPy's .npy, Matrix Market, and
-// the states that checkpoints keep.
+// the states that checkpoints keep. It reads NumPy's .npz as well.
 //
-// [Read] tells .npy from Matrix Market by the content, compressed with gzip or
-// not, and fills a tiled matrix; [Write] goes by the extension:
+// [Read] tells the formats apart by the content, compressed with gzip or not,
+// and fills a tiled matrix; [ReadDense] fills gonum's. [Write] takes both, and
+// any other mat.Matrix, and goes by the extension:
 //
 //	a, err := file.Read[float64]("a.mtx.gz", nil)
+//	d, err := file.ReadDense("b.npz:weights", nil)
 //	err = file.Write("a.npy", a, nil)
+//	err = file.Write("d.mtx", d.T(), nil)
 //
 // What is wrong with the content of a file comes back as a *[FormatError] with
 // its line. A few bytes can name a matrix of any size: [ReadOptions] limits the

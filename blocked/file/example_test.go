@@ -10,6 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A symmetric matrix goes into a compressed Matrix Market file and comes back
@@ -84,4 +85,28 @@ func ExampleReadOptions_warn() {
 	// Output:
 	// line 4: an entry is above the diagonal, of which a symmetric file holds what is below: it is taken for its mirror image
 	// 0.5
+}
+
+// A program that uses gonum reads and writes its matrices.
+func ExampleReadDense() {
+	dir, err := os.MkdirTemp("", "matrix")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "a.npy") // in Python: numpy.load("a.npy")
+
+	a := mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})
+	if err := file.Write(path, a.T(), nil); err != nil {
+		log.Fatal(err)
+	}
+	b, err := file.ReadDense(path, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(mat.Formatted(b))
+	// Output:
+	// ⎡1  4⎤
+	// ⎢2  5⎥
+	// ⎣3  6⎦
 }

@@ -1,8 +1,11 @@
 package file
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -49,6 +52,41 @@ func fuzzNPY[T blocked.Element](t *testing.T, file []byte, o *ReadOptions) {
 	}
 }
 
+// Whatever is in an archive, the reader returns a *FormatError or the array that is in it.
+func FuzzReadNPZ(f *testing.F) {
+	sample := string(npySample(1, "<f2", true, 7, 5))
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		f.Add(npzBytes(method, "m.npy", sample), "")
+		f.Add(npzBytes(method, "a.npy", sample, "b", sample), "a")
+		f.Add(npzBytes(method, "a/", "", "a.npy", sample+"x"), "")
+	}
+	for _, name := range []string{"stored", "deflated", "several"} {
+		content, err := os.ReadFile(filepath.Join("testdata", "npz", name+".npz"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content, "w")
+		f.Add(content, "")
+	}
+	f.Fuzz(func(t *testing.T, file []byte, name string) {
+		o := *fuzzOptions(3, 0)
+		a, err := readNPZ[float64](bytes.NewReader(file), int64(len(file)), name, o)
+		if !accepted(t, a != nil, err) {
+			return
+		}
+		var buf bytes.Buffer
+		if err := WriteNPY[float64](&buf, a, nil); err != nil {
+			t.Fatal(err)
+		}
+		again := npzBytes(zip.Deflate, "m", buf.String())
+		back, err := readNPZ[float64](bytes.NewReader(again), int64(len(again)), "m", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSame(t, back, a)
+	})
+}
+
 func FuzzReadMatrixMarket(f *testing.F) {
 	for _, tt := range badMatrixMarket() {
 		if len(tt.text) < 3000 {
@@ -65,6 +103,9 @@ func FuzzReadMatrixMarket(f *testing.F) {
 		f.Add([]byte(text), byte(k), byte(k))
 		f.Add(gzipped(text), byte(k), byte(0))
 	}
+	for k, tt := range othersMatrixMarket() {
+		f.Add([]byte(tt.text), byte(k), byte(k))
+	}
 	f.Fuzz(func(t *testing.T, file []byte, nb, want byte) {
 		fuzzMatrixMarket[float32](t, file, fuzzOptions(nb, want))
 		fuzzMatrixMarket[float64](t, file, fuzzOptions(nb, want))
@@ -75,6 +116,22 @@ func fuzzMatrixMarket[T blocked.Element](t *testing.T, file []byte, o *ReadOptio
 	a, err := ReadMatrixMarket[T](bytes.NewReader(file), o)
 	if !accepted(t, a != nil, err) {
 		return
+	}
+	// The way entry by entry comes to the same.
+	sums := blocked.New[T](blocked.Full, 1, 1, 1)
+	if err := scanEntries(bytes.NewReader(file), nil, func(rows, cols int, _ int64, _ bool) error {
+		sums = blocked.New[T](blocked.Full, rows, cols, o.NB)
+		return nil
+	}, func(i, j int, v T) {
+		if old := sums.At(i, j); old != 0 {
+			v += old
+		}
+		sums.Set(i, j, v)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if half, _ := blocked.From[T](sums, a.Kind(), o.NB, blocked.CopyOptions{Workers: 1}); half != nil {
+		wantSame(t, half, a)
 	}
 	// A matrix may fit the limit as a half and not as a whole.
 	again := &ReadOptions{NB: o.NB, Want: o.Want, MaxBytes: 4 << 20}

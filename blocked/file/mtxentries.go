@@ -19,17 +19,16 @@ import (
 // for the mirror image of one that a symmetric or skew-symmetric file stands for.
 // An index may come more than once: such entries are to be added up.
 //
-// What is accepted, and the errors, are those of [ReadMatrixMarket], but that a symmetric file
-// has its entries on one side of the diagonal, whichever; entries may have been handed out
-// before an error is found.
-func ReadEntries[T blocked.Element](path string, begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
+// What is accepted, what warn, if not nil, is told, and the errors are those of
+// [ReadMatrixMarket]; entries may have been handed out before an error is found.
+func ReadEntries[T blocked.Element](path string, warn func(Warning), begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	var refused error
-	err = scanEntries(f, func(rows, cols int, entries int64, general bool) error {
+	err = scanEntries(f, warnOf(path, warn), func(rows, cols int, entries int64, general bool) error {
 		refused = begin(rows, cols, entries, general)
 		return refused
 	}, entry)
@@ -44,12 +43,13 @@ func ReadEntries[T blocked.Element](path string, begin func(rows, cols int, entr
 }
 
 // scanEntries is ReadEntries of a stream.
-func scanEntries[T blocked.Element](r io.Reader, begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
+func scanEntries[T blocked.Element](r io.Reader, warn func(Warning), begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
 	br, err := unzipped(bufio.NewReaderSize(r, fileBuffer))
 	if err != nil {
 		return err
 	}
 	s := newMtxScanner(br)
+	s.warn = warn
 	h, err := readMtxHeader(s)
 	if err != nil {
 		return err
@@ -65,42 +65,19 @@ func scanEntries[T blocked.Element](r io.Reader, begin func(rows, cols int, entr
 		announced *= 2
 	}
 	if err := begin(int(h.m), int(h.n), announced, h.symmetry == mtxGeneral); err != nil {
+		if fe, ok := errors.AsType[*FormatError](err); ok && fe.Line == 0 {
+			fe.Line = s.line
+		}
 		return err
 	}
-	to := mtxStream[T]{entry: entry, mirror: h.symmetry != mtxGeneral, sign: 1}
-	if h.symmetry == mtxSkew {
-		to.sign = -1
-	}
-	if err := readMtxEntries(s, h, &to); err != nil {
-		return err
-	}
-	if to.upper && to.lower {
-		return &FormatError{Reason: "a symmetric file has entries on both sides of the diagonal"}
-	}
-	return nil
+	return readMtxEntries(s, h, func(i, j int, v T) {
+		entry(i, j, v)
+		switch {
+		case h.symmetry == mtxGeneral || i == j:
+		case h.symmetry == mtxSkew:
+			entry(j, i, -v)
+		default:
+			entry(j, i, v)
+		}
+	})
 }
-
-// mtxStream hands the entries of a file on.
-type mtxStream[T blocked.Element] struct {
-	entry        func(i, j int, v T)
-	mirror       bool // an entry stands for two
-	sign         T    // of the mirrored one
-	upper, lower bool // there are some, of a symmetric file
-}
-
-func (t *mtxStream[T]) add(i, j int, v T) {
-	t.entry(i, j, v)
-	if t.mirror && i != j {
-		t.lower = true
-		t.entry(j, i, t.sign*v)
-	}
-}
-
-func (t *mtxStream[T]) above(i, j int, v T) bool {
-	t.upper = true
-	t.entry(j, i, v)
-	t.entry(i, j, t.sign*v)
-	return true
-}
-
-func (t *mtxStream[T]) taken(i, j int) bool { return false }

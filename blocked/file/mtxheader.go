@@ -20,6 +20,7 @@ type mtxField uint8
 const (
 	mtxReal mtxField = iota
 	mtxInteger
+	mtxUnsigned
 	mtxPattern
 )
 
@@ -41,7 +42,7 @@ func readMtxHeader(s *mtxScanner) (*mtxHeader, error) {
 	if err != nil {
 		return nil, s.fail(err)
 	}
-	if reason := h.banner(line); reason != "" {
+	if reason := h.banner(s, line); reason != "" {
 		return nil, &FormatError{Line: s.line, Reason: reason}
 	}
 	line, err = s.content()
@@ -65,14 +66,48 @@ func (s *mtxScanner) fail(err error) error {
 	return contentError(s.line+1, err)
 }
 
-// banner takes the first line and returns what is wrong with it.
-func (h *mtxHeader) banner(line []byte) string {
-	words := strings.Fields(strings.ToLower(string(line[:min(len(line), 1024)])))
+// bannerWords returns the words of the first line of a Matrix Market file, in small letters,
+// and how it deviates from the format. There are none if it is no such line.
+func bannerWords(line []byte) (words, deviations []string) {
+	text, marked := bytes.CutPrefix(line[:min(len(line), mtxBanner)], []byte("\ufeff"))
+	if marked {
+		deviations = append(deviations, "a byte order mark stands before the banner, where nothing belongs")
+	}
+	if len(text) > 0 && isBlank(text[0]) {
+		deviations = append(deviations, "blanks stand before the banner")
+	}
+	words = strings.Fields(strings.ToLower(string(text)))
 	if len(words) == 0 || words[0] != strings.ToLower(mtxMagic) {
+		return nil, nil
+	}
+	return words, deviations
+}
+
+// isMatrixMarket reports whether a file that begins with head is of that format, well formed
+// or not.
+func isMatrixMarket(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	words, _ := bannerWords(line)
+	return words != nil
+}
+
+// banner takes the first line and returns what is wrong with it.
+func (h *mtxHeader) banner(s *mtxScanner, line []byte) string {
+	words, deviations := bannerWords(line)
+	if words == nil {
+		if what := foreign(line); what != "" {
+			return "no Matrix Market file: it is " + what
+		}
 		return "no Matrix Market file: it does not begin with " + mtxMagic
 	}
-	if len(words) != 5 || len(line) > 1024 {
+	if len(words) != 5 || len(line) > mtxBanner {
+		if bytes.IndexByte(bytes.TrimRight(line, "\r"), '\r') >= 0 {
+			return "the lines end in carriage returns alone"
+		}
 		return "banner does not read: " + mtxMagic + " matrix <format> <field> <symmetry>"
+	}
+	for _, d := range deviations {
+		s.deviates(d)
 	}
 	if words[1] != "matrix" {
 		return fmt.Sprintf("object %q is not supported; known: matrix", words[1])
@@ -88,12 +123,14 @@ func (h *mtxHeader) banner(line []byte) string {
 	case "real", "double":
 	case "integer":
 		h.field = mtxInteger
+	case "unsigned-integer": // scipy's word, and so of many files
+		h.field = mtxUnsigned
 	case "pattern":
 		h.field = mtxPattern
 	case "complex":
 		return "field \"complex\": complex elements are not supported"
 	default:
-		return fmt.Sprintf("unknown field %q; known: real, double, integer, pattern", words[3])
+		return fmt.Sprintf("unknown field %q; known: real, double, integer, unsigned-integer, pattern", words[3])
 	}
 	switch words[4] {
 	case "general":
@@ -102,9 +139,10 @@ func (h *mtxHeader) banner(line []byte) string {
 	case "skew-symmetric":
 		h.symmetry = mtxSkew
 	case "hermitian":
-		return "symmetry \"hermitian\": complex elements are not supported"
+		h.symmetry = mtxSymmetric
+		s.deviates("a matrix without complex elements is called hermitian, and read as symmetric")
 	default:
-		return fmt.Sprintf("unknown symmetry %q; known: general, symmetric, skew-symmetric", words[4])
+		return fmt.Sprintf("unknown symmetry %q; known: general, symmetric, skew-symmetric, hermitian", words[4])
 	}
 	if h.field == mtxPattern && (!h.coordinate || h.symmetry == mtxSkew) {
 		return "field \"pattern\" goes only with format coordinate and symmetry general or symmetric"

@@ -13,25 +13,35 @@ import (
 // ReadMatrixMarket reads a matrix in the Matrix Market exchange format, plain
 // or compressed with gzip, from r until its end.
 //
-// Formats array and coordinate, fields real (also called double), integer and
-// pattern (whose entries become 1), symmetries general, symmetric and
-// skew-symmetric are read; complex and hermitian are not. Words of the banner
-// may be in any case; fields are separated by blanks or tabs, lines end in LF
-// or CRLF; blank lines and comments (%) may stand anywhere behind the banner.
-// A line is at most 256 KiB long, a comment of any length.
+// Formats array and coordinate, fields real (also called double), integer,
+// unsigned-integer (as SciPy writes it) and pattern (whose entries become 1),
+// symmetries general, symmetric and skew-symmetric are read; field complex and
+// object vector are not. Words of the banner may be in any case; fields are
+// separated by blanks or tabs, lines end in LF or CRLF; blank lines and
+// comments (%) may stand anywhere behind the banner. A line is at most 256 KiB
+// long, a comment of any length.
 //
 //   - Entries of the same index are added up in T, in the order of the file.
 //   - A symmetric file holds the lower triangle, a skew-symmetric one what is
 //     below the diagonal.
 //   - Numbers are decimal and rounded to nearest; one that overflows T, or an
-//     integer outside int64, is an error. nan, inf and infinity are taken,
-//     with a sign or not; a factorization reports them.
+//     integer that is neither one of int64 nor of uint64, is an error. nan, inf
+//     and infinity are taken, with a sign or not; a factorization reports them.
 //   - Fewer or more entries than the size line says are an error.
 //
-// Three deviations from the format are read, too, as other readers do; opt.Warn is told.
-// A value behind an entry of a pattern is ignored. An entry above the diagonal of a symmetric
-// or skew-symmetric matrix is taken for its mirror image; if that is there as well, it is an
-// error, since nothing says which of them counts. An exponent may be Fortran's, as in 1.5D-3.
+// Some files that are against the rules are read, too, as other readers do; opt.Warn is told.
+//
+//   - Blanks, or a byte order mark of UTF-8, before the banner.
+//   - Symmetry hermitian of a field that is not complex is symmetric.
+//   - A value behind an entry of a pattern is ignored, as is a comment behind any entry.
+//   - An entry above the diagonal of a symmetric or skew-symmetric matrix is taken for its
+//     mirror image. If that is there as well, it is an error, since nothing says whether they
+//     count once or twice.
+//   - A symmetric or skew-symmetric array may have all n² values, if they have the symmetry;
+//     a skew-symmetric matrix may have the zeros on its diagonal.
+//   - An exponent may be Fortran's, as in 1.5D-3.
+//
+// That an integer is rounded, as it is above 2⁵³ in float64, is told as well.
 //
 // A symmetric file becomes a Matrix of kind SymLower unless opt.Want asks for
 // another, everything else Full. The Matrix is dense also where the file is
@@ -73,7 +83,7 @@ func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.M
 		return nil, err
 	}
 	put := newMtxPlacer(a, h.symmetry)
-	if err := readMtxEntries(s, h, &put); err != nil {
+	if err := readMtxEntries(s, h, put.add); err != nil {
 		return nil, err
 	}
 	for i, j := range a.StoredTiles() {
@@ -82,35 +92,46 @@ func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.M
 	return a, nil
 }
 
-// mtxSink takes the entries of a file, with rows and columns from 0.
-type mtxSink[T blocked.Element] interface {
-	// add takes an entry that stands where the format has it, and its mirror image with it.
-	add(i, j int, v T)
-	// above takes the entry (j, i) of a symmetric file, above the diagonal, where the format
-	// has none. It reports whether there is not the entry (i, j) as well, as far as is known.
-	above(i, j int, v T) bool
-	// taken reports whether above had an entry (i, j).
-	taken(i, j int) bool
-}
-
-// readMtxEntries reads the entries and nothing behind them.
-func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSink[T]) (err error) {
-	if h.coordinate {
+// readMtxEntries reads the entries, and that nothing is behind them. It calls put for each with
+// its row and column from 0; of a symmetric file those are of an element on the diagonal or below
+// it, and the entry stands for the mirror image as well.
+func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) (err error) {
+	switch {
+	case !h.coordinate && h.symmetry != mtxGeneral:
+		return readMtxTriangle(s, h, put) // to the end
+	case h.coordinate:
 		err = readMtxCoordinate(s, h, put)
-	} else {
+	default:
 		err = readMtxArray(s, h, put)
 	}
 	if err != nil {
 		return err
 	}
-	switch _, err := s.content(); err {
+	switch line, err := s.content(); err {
 	case io.EOF:
 		return nil
 	case nil:
-		return &FormatError{Line: s.line, Reason: "text behind the last entry that the size line announces"}
+		return s.behind(line)
 	default:
 		return s.fail(err)
 	}
+}
+
+// behind returns the error of a line behind the last entry.
+func (s *mtxScanner) behind(line []byte) error {
+	f, _ := field(line, 0)
+	return &FormatError{Line: s.line, Reason: "text behind the last entry that the size line announces: " + quoteField(f)}
+}
+
+// rest returns what is behind position p of the line, but for a comment: SciPy and others take
+// one there.
+func (s *mtxScanner) rest(line []byte, p int) []byte {
+	f, _ := field(line, p)
+	if len(f) > 0 && f[0] == '%' {
+		s.deviates("a comment stands behind an entry, in the same line")
+		return nil
+	}
+	return f
 }
 
 // entry returns the line of the next entry.
@@ -126,8 +147,8 @@ func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 }
 
 // readMtxCoordinate reads lines of row, column and, but for a pattern, value.
-func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSink[T]) error {
-	const twice = "entries (%d, %d) and (%d, %d) are both there: a symmetric file holds one of them"
+func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
+	var places mtxPlaces
 	bad := func(format string, args ...any) error {
 		return &FormatError{Line: s.line, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -159,65 +180,71 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSi
 			if v, err = parseValue[T](s, h.field, val); err != nil {
 				return bad("value %s: %v", quoteField(val), err)
 			}
-		} else if val, behind := field(line, p); len(val) > 0 {
+		} else if val, behind := field(line, p); len(val) > 0 && val[0] != '%' {
 			if _, err := parseReal[T](val); err == nil {
 				s.deviates("an entry of a pattern has a value, which is ignored: the element is 1")
 				p = behind
 			}
 		}
-		if rest, _ := field(line, p); len(rest) > 0 {
+		if rest := s.rest(line, p); len(rest) > 0 {
 			return bad("text behind the entry: %s", quoteField(rest))
+		}
+		if h.symmetry != mtxGeneral && i != j {
+			places.add(mtxPlace{s.line, int(i - 1), int(j - 1)})
 		}
 		switch {
 		case h.symmetry == mtxSkew && i == j:
-			return bad("entry (%d, %d) is on the diagonal, and a skew-symmetric matrix has zeros there", i, j)
+			if v != 0 {
+				return diagonalError(s.line, i)
+			}
+			s.deviates("a zero is on the diagonal of a skew-symmetric matrix, where it is known")
+			continue
 		case h.symmetry != mtxGeneral && i < j:
 			s.deviates("an entry is above the diagonal, of which a symmetric file holds what is below: it is taken for its mirror image")
-			if !put.above(int(j-1), int(i-1), v) {
-				return bad(twice, i, j, j, i)
+			if h.symmetry == mtxSkew {
+				v = -v
 			}
-		case h.symmetry != mtxGeneral && i > j && put.taken(int(i-1), int(j-1)):
-			return bad(twice, i, j, j, i)
-		default:
-			put.add(int(i-1), int(j-1), v)
+			i, j = j, i
+		}
+		put(int(i-1), int(j-1), v)
+	}
+	return places.check()
+}
+
+// readMtxArray reads a general array: a value a line, column by column.
+func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
+	if h.m == 0 {
+		return nil // and n may be anything
+	}
+	var have int64
+	for j := range int(h.n) {
+		for i := range int(h.m) {
+			line, err := s.entry(have, h.m*h.n) // both factors below 2³¹
+			if err != nil {
+				return err
+			}
+			have++
+			v, err := readMtxValue[T](s, h, line)
+			if err != nil {
+				return err
+			}
+			put(i, j, v)
 		}
 	}
 	return nil
 }
 
-// readMtxArray reads a value a line, column by column.
-func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, put mtxSink[T]) error {
-	if h.m == 0 {
-		return nil // and n may be anything
+// readMtxValue returns the value in a line of an array.
+func readMtxValue[T blocked.Element](s *mtxScanner, h *mtxHeader, line []byte) (T, error) {
+	val, p := field(line, 0)
+	v, err := parseValue[T](s, h.field, val)
+	if err != nil {
+		return 0, &FormatError{Line: s.line, Reason: fmt.Sprintf("value %s: %v", quoteField(val), err)}
 	}
-	// Column j begins in row first + j·step.
-	want, first, step := h.m*h.n, 0, 0 // both factors below 2³¹
-	switch h.symmetry {
-	case mtxSymmetric:
-		want, step = h.n*(h.n+1)/2, 1
-	case mtxSkew:
-		want, first, step = h.n*(h.n-1)/2, 1, 1
+	if rest := s.rest(line, p); len(rest) > 0 {
+		return 0, &FormatError{Line: s.line, Reason: "more than one value: " + quoteField(rest)}
 	}
-	var have int64
-	for j := range int(h.n) {
-		for i := first + j*step; i < int(h.m); i++ {
-			line, err := s.entry(have, want)
-			if err != nil {
-				return err
-			}
-			have++
-			val, p := field(line, 0)
-			v, err := parseValue[T](s, h.field, val)
-			if err != nil {
-				return &FormatError{Line: s.line, Reason: fmt.Sprintf("value %s: %v", quoteField(val), err)}
-			}
-			if rest, _ := field(line, p); len(rest) > 0 {
-				return &FormatError{Line: s.line, Reason: "more than one value: " + quoteField(rest)}
-			}
-			put.add(i, j, v)
-		}
-	}
-	return nil
+	return v, nil
 }
 
 // mtxPlacer puts the entries of a file where the kind of the Matrix has them.
@@ -227,8 +254,6 @@ type mtxPlacer[T blocked.Element] struct {
 	lower, upper bool // the half to keep; both for blocked.Full
 	mirror       bool // an entry stands for two
 	sign         T    // of the mirrored one
-
-	mirrored *mtxMirrored // nil as long as there are none
 }
 
 func newMtxPlacer[T blocked.Element](a *blocked.Matrix[T], sym mtxSymmetry) mtxPlacer[T] {
@@ -262,66 +287,16 @@ func (p *mtxPlacer[T]) addTo(i, j int, v T) {
 	*e += v
 }
 
-// above adds an entry that stands above the diagonal to its mirror image (i, j), and reports
-// whether there is no entry from below it.
-func (p *mtxPlacer[T]) above(i, j int, v T) bool {
-	if p.mirrored == nil {
-		// No tile is larger than the matrix, whatever NB is.
-		p.mirrored = &mtxMirrored{min(p.a.NB(), p.a.Dim()), map[[2]int][]uint64{}}
-	}
-	if p.mirrored.set(i, j) {
-		r, c := i, j
-		if !p.lower {
-			r, c = j, i
-		}
-		if nb := p.a.NB(); p.a.MakeTile(r/nb, c/nb).At(r%nb, c%nb) != 0 {
-			return false
-		}
-	}
-	p.add(i, j, p.sign*v)
-	return true
-}
-
-func (p *mtxPlacer[T]) taken(i, j int) bool { return p.mirrored != nil && p.mirrored.has(i, j) }
-
-// mtxMirrored is the set of the elements below the diagonal whose entries stand above it, as
-// a bit for each element of a tile that has one.
-type mtxMirrored struct {
-	nb    int
-	tiles map[[2]int][]uint64
-}
-
-// at returns where element (i, j) has its bit.
-func (m *mtxMirrored) at(i, j int) (tile [2]int, word int, bit uint64) {
-	k := i%m.nb*m.nb + j%m.nb
-	return [2]int{i / m.nb, j / m.nb}, k / 64, 1 << (k % 64)
-}
-
-func (m *mtxMirrored) has(i, j int) bool {
-	tile, word, bit := m.at(i, j)
-	bits := m.tiles[tile]
-	return bits != nil && bits[word]&bit != 0
-}
-
-// set adds an element, and reports whether it is new.
-func (m *mtxMirrored) set(i, j int) bool {
-	if m.has(i, j) {
-		return false
-	}
-	tile, word, bit := m.at(i, j)
-	if m.tiles[tile] == nil {
-		m.tiles[tile] = make([]uint64, (m.nb*m.nb+63)/64)
-	}
-	m.tiles[tile][word] |= bit
-	return true
-}
-
 func parseValue[T blocked.Element](s *mtxScanner, f mtxField, b []byte) (T, error) {
 	if len(b) == 0 {
 		return 0, errors.New("missing")
 	}
-	if f == mtxInteger {
-		return parseInteger[T](b)
+	if f == mtxInteger || f == mtxUnsigned {
+		v, rounded, err := parseInteger[T](b, f == mtxInteger)
+		if rounded {
+			s.deviates(roundedReason[T]())
+		}
+		return v, err
 	}
 	v, err := parseReal[T](b)
 	if err != errNoNumber {

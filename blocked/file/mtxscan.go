@@ -132,51 +132,72 @@ func field(b []byte, p int) ([]byte, int) {
 	return b[start:p], p
 }
 
-// parseCount returns the value of the decimal digits b.
+// parseCount returns the value of a decimal number that counts: an index or a size.
 func parseCount(b []byte) (int64, error) {
-	if len(b) == 0 {
-		return 0, errNoInteger
-	}
-	if b[0] == '-' && len(b) > 1 && len(bytes.Trim(b[1:], "0123456789")) == 0 {
+	v, neg, err := parseWhole(b)
+	switch {
+	case err == errNoInteger:
+		return 0, err
+	case neg:
 		return 0, errNegative
+	case err == nil && v > math.MaxInt64:
+		err = errOverflow
 	}
-	var v int64
+	return int64(v), err
+}
+
+// parseInteger returns the value of a decimal integer, which may be that of an int64 or of a
+// uint64, rounded to nearest, and whether rounding changed it. Without sign it is one of an
+// uint64.
+func parseInteger[T blocked.Element](b []byte, signed bool) (x T, rounded bool, err error) {
+	v, neg, err := parseWhole(b)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case neg && v > 0 && !signed:
+		return 0, false, errNegative
+	case neg && v > 1<<63:
+		return 0, false, errOverflow
+	}
+	x = T(v)
+	rounded = !holds(x, v)
+	if neg {
+		x = -x // of 0, that is -0
+	}
+	return x, rounded, nil
+}
+
+// holds reports whether x, to which v was rounded, is v.
+func holds[T blocked.Element](x T, v uint64) bool {
+	return x < 1<<64 && uint64(x) == v
+}
+
+// parseWhole returns the magnitude of a decimal integer and whether it has a minus sign.
+func parseWhole(b []byte) (v uint64, neg bool, err error) {
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		b, neg = b[1:], b[0] == '-'
+	}
+	if len(b) == 0 {
+		return 0, false, errNoInteger
+	}
 	for _, c := range b {
-		d := int64(c) - '0'
-		if d < 0 || d > 9 {
-			return 0, errNoInteger
+		d := uint64(c) - '0'
+		if d > 9 {
+			return 0, false, errNoInteger
 		}
-		if v > (math.MaxInt64-d)/10 {
-			return 0, errOverflow
+		if v > (math.MaxUint64-d)/10 {
+			err = errOverflow // if it is an integer
 		}
 		v = v*10 + d
 	}
-	return v, nil
-}
-
-// parseInteger returns the value of a decimal integer in the range of int64.
-func parseInteger[T blocked.Element](b []byte) (T, error) {
-	digits, neg := b, false
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		digits, neg = b[1:], b[0] == '-'
-	}
-	v, err := parseCount(digits)
-	if err == errNegative { // of two signs
-		err = errNoInteger
-	}
-	switch {
-	case err == nil && neg:
-		return -T(v), nil // of 0, that is -0
-	case err == errOverflow && neg && string(bytes.TrimLeft(digits, "0")) == "9223372036854775808":
-		return math.MinInt64, nil
-	}
-	return T(v), err
+	return v, neg, err
 }
 
 // parseReal returns the value of a decimal number, rounded to nearest: digits
 // with an optional sign, point and exponent, or inf, infinity or nan in any
 // case and with an optional sign, as C's strtod takes them and printf makes
-// them. A number too small for T becomes 0, one too large is an error.
+// them, which on Windows has made nan(ind). A number too small for T becomes 0,
+// one too large is an error.
 func parseReal[T blocked.Element](b []byte) (T, error) {
 	var zero T
 	p, neg := 0, false
@@ -238,6 +259,9 @@ func parseReal[T blocked.Element](b []byte) (T, error) {
 }
 
 func parseNonFinite[T blocked.Element](b []byte, neg bool) (T, error) {
+	if len(b) > 4 && bytes.EqualFold(b[:4], []byte("nan(")) && b[len(b)-1] == ')' && len(bytes.Trim(b[4:len(b)-1], "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")) == 0 {
+		b = b[:3]
+	}
 	var v float64
 	switch {
 	case bytes.EqualFold(b, []byte("inf")), bytes.EqualFold(b, []byte("infinity")):

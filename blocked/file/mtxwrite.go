@@ -15,12 +15,12 @@ import (
 
 // WriteMatrixMarket writes a to w in the Matrix Market exchange format, field
 // real, each value with the fewest digits that read back as the same T. A
-// symmetric Matrix becomes a symmetric file, its lower triangle, and any other
-// kind a general one. Every element is written (format array), or with
+// symmetric Matrix, or another SymmetricSource, becomes a symmetric file, its
+// lower triangle, and any other matrix a general one. Every element is written (format array), or with
 // opt.Coordinate those that are not +0. NaN and infinities are written as NaN,
 // +Inf and -Inf, which [ReadMatrixMarket] and C's strtod take. opt may be nil.
 // An error of w is returned as it is.
-func WriteMatrixMarket[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt *WriteOptions) error {
+func WriteMatrixMarket[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOptions) error {
 	o := opt.orZero()
 	format, symmetry := "array", "general"
 	if symmetric(a) {
@@ -68,7 +68,7 @@ func WriteMatrixMarket[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt
 }
 
 // columns yields the columns that are written, of a symmetric a from the diagonal on.
-func columns[T blocked.Element](a *blocked.Matrix[T]) iter.Seq2[int, []T] {
+func columns[T blocked.Element](a blocked.Source[T]) iter.Seq2[int, []T] {
 	return func(yield func(int, []T) bool) {
 		m, n := a.Dims()
 		if m == 0 || n == 0 {
@@ -89,7 +89,7 @@ func columns[T blocked.Element](a *blocked.Matrix[T]) iter.Seq2[int, []T] {
 }
 
 // countEntries returns the number of elements that coordinate format writes.
-func countEntries[T blocked.Element](a *blocked.Matrix[T]) (entries int64) {
+func countEntries[T blocked.Element](a blocked.Source[T]) (entries int64) {
 	for _, col := range columns(a) {
 		for _, v := range col {
 			if !isPlusZero(v) {

@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // npyDecoder converts n elements of a .npy file that lie one behind the other
@@ -15,12 +17,16 @@ import (
 type npyDecoder[T blocked.Element] func(dst []T, inc, n int, src []byte) int
 
 // decoder returns the conversion of elements of type t to T: exact where T can
-// hold the value, otherwise rounded to nearest.
-func decoder[T blocked.Element](t npyType) npyDecoder[T] {
+// hold the value, otherwise rounded to nearest. It sets rounded where an integer
+// was changed by that.
+func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 	var zero T
 	if t.kind == 'f' {
 		convert := decodeFloat64[T](t.big)
-		if t.size == 4 {
+		switch t.size {
+		case 2:
+			convert = decodeFloat16[T](t.big)
+		case 4:
 			convert = decodeFloat32[T](t.big)
 		}
 		if t.big == littleEndian() || t.size != int(unsafe.Sizeof(zero)) {
@@ -36,20 +42,71 @@ func decoder[T blocked.Element](t npyType) npyDecoder[T] {
 		}
 	}
 	load, shift := intLoader(t), 64-8*t.size
+	// An integer of so many bytes is always held.
+	exact := t.size <= scalar.Pick[T](2, 4)
 	return func(dst []T, inc, n int, src []byte) int {
+		changed := false
 		for k := range n {
 			v := load(src[k*t.size:])
 			switch t.kind {
 			case 'b':
 				dst[k*inc] = T(min(v, 1))
 			case 'u':
-				dst[k*inc] = T(v)
+				x := T(v)
+				changed = changed || !exact && !holds(x, v)
+				dst[k*inc] = x
 			default:
-				dst[k*inc] = T(int64(v<<shift) >> shift)
+				i := int64(v<<shift) >> shift
+				x := T(i)
+				if !exact && !changed {
+					if i < 0 {
+						changed = !holds(-x, -uint64(i))
+					} else {
+						changed = !holds(x, uint64(i))
+					}
+				}
+				dst[k*inc] = x
 			}
+		}
+		if changed {
+			rounded.Store(true)
 		}
 		return n
 	}
+}
+
+// roundedReason is what a Warning says of an integer that T does not hold.
+func roundedReason[T blocked.Element]() string {
+	return scalar.Pick[T]("an integer is rounded to the nearest float32, which does not hold it",
+		"an integer is rounded to the nearest float64, which does not hold it")
+}
+
+// decodeFloat16 decodes IEEE 754's binary16, of which every value is one of T.
+func decodeFloat16[T blocked.Element](big bool) npyDecoder[T] {
+	return func(dst []T, inc, n int, src []byte) int {
+		src = src[:2*n]
+		for k, p := 0, 0; k < n; k, p = k+1, p+inc {
+			x := binary.LittleEndian.Uint16(src[2*k:])
+			if big {
+				x = bits.ReverseBytes16(x)
+			}
+			dst[p] = T(float16(x))
+		}
+		return n
+	}
+}
+
+// float16 returns the value of a binary16: a sign, five bits of an exponent and ten of a fraction.
+func float16(x uint16) float32 {
+	sign, exponent, fraction := uint32(x>>15)<<31, uint32(x>>10&31), uint32(x&1023)
+	switch exponent {
+	case 0: // zero, and what is below 2⁻¹⁴
+		v := float32(fraction) * 0x1p-24
+		return math.Float32frombits(math.Float32bits(v) | sign)
+	case 31: // infinity, NaN
+		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
 func decodeFloat64[T blocked.Element](big bool) npyDecoder[T] {

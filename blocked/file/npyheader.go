@@ -67,7 +67,11 @@ func readNPYHeader(r io.Reader) (*npyHeader, error) {
 		return nil, contentError(0, err)
 	}
 	if string(pre[:6]) != npyMagic {
-		return nil, &FormatError{Reason: "no .npy file: it does not begin with \\x93NUMPY"}
+		reason := "no .npy file: it does not begin with \\x93NUMPY"
+		if what := foreign(pre[:8]); what != "" {
+			reason = "no .npy file, but " + what
+		}
+		return nil, &FormatError{Reason: reason}
 	}
 	major, minor := pre[6], pre[7]
 	width := 4
@@ -225,10 +229,13 @@ func (p *npyParser) descr() npyType {
 	if s != "" && strings.IndexByte("<>=|", s[0]) >= 0 {
 		order, name = s[0], s[1:]
 	}
-	const known = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1"
+	const known = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1"
 	switch {
 	case strings.HasPrefix(name, "c"):
 		p.fail("type %q: complex elements are not supported", s)
+		return npyType{}
+	case name == "O":
+		p.fail("type %q: objects of Python, which are pickled, are not read", s)
 		return npyType{}
 	case !slices.Contains(strings.Fields(known), name):
 		p.fail("type %q is not supported; known: %s", s, known)

@@ -40,7 +40,7 @@ func TestMappedFileShrinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := blocked.Outline[float64](blocked.Full, 600, 500, 64)
-		if err := fillFromMemory(a, h, data[h.offset:], 4); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := fillFromMemory(a, h, data[h.offset:], 4, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}
 		if err := unmapFile(data); err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -228,7 +229,7 @@ func readPart[T blocked.Element](c *versions.Call) (err error) {
 			return &AccessError{File: p.Path, Reason: contentError(0, err).Error()}
 		}
 	}
-	if err := decodeTile(t, h, p.Row, p.Col, func(k int) []byte { return buf[k*length : (k+1)*length] }); err != nil {
+	if err := decodeTile(t, h, p.Row, p.Col, new(atomic.Bool), func(k int) []byte { return buf[k*length : (k+1)*length] }); err != nil {
 		return named(p.Path, err)
 	}
 	return nil

@@ -29,11 +29,12 @@ const (
 // rejected. Row- and column-major (Fortran) order, little and big endian are
 // read.
 //
-// Elements may be float32, float64, signed and unsigned integers of 1 to 8
-// bytes, and booleans; they are converted to T, exactly where T holds the
+// Elements may be float16, float32, float64, signed and unsigned integers of 1
+// to 8 bytes, and booleans; they are converted to T, exactly where T holds the
 // value, otherwise rounded to nearest: reading float64 into a Matrix[float32]
-// loses digits. A finite element that overflows T is an error. NaN and
-// infinities are kept; a factorization reports them.
+// loses digits. That an integer is rounded, opt.Warn is told. A finite element
+// that overflows T is an error. NaN and infinities are kept; a factorization
+// reports them.
 //
 // An array in a .npy file has no symmetry: opt.Want chooses the triangle to
 // keep, and the other is not looked at. opt may be nil.
@@ -62,13 +63,20 @@ func readNPYStream[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matr
 	if err != nil {
 		return nil, err
 	}
-	if err := fillFromStream(a, h, r); err != nil {
+	if err := fillFromStream(a, h, r, o.Warn); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.Reader) error {
+// warnRounded tells warn, which may be nil, that integers were rounded, if they were.
+func warnRounded[T blocked.Element](rounded *atomic.Bool, warn func(Warning)) {
+	if warn != nil && rounded.Load() {
+		warn(Warning{Reason: roundedReason[T]()})
+	}
+}
+
+func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.Reader, warn func(Warning)) error {
 	total, ok := h.dataBytes()
 	if !ok {
 		return &FormatError{Reason: fmt.Sprintf("%d×%d array is larger than any file", h.m, h.n)}
@@ -77,7 +85,8 @@ func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.
 		return nil
 	}
 	br := bufio.NewReaderSize(io.LimitReader(r, total), fileBuffer)
-	decode := decoder[T](h.dtype)
+	var rounded atomic.Bool
+	decode := decoder[T](h.dtype, &rounded)
 	lines, length := a.Dims()
 	nb := a.NB()
 	if h.fortran {
@@ -110,6 +119,7 @@ func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.
 			br.Discard(len(src)) // cannot fail: src is in the buffer
 		}
 	}
+	warnRounded[T](&rounded, warn)
 	return nil
 }
 
@@ -140,16 +150,16 @@ func readNPYFile[T blocked.Element](f *os.File, br *bufio.Reader, size int64, o 
 	if size >= npyMapMin {
 		data, err := mapFile(f, size)
 		if err == nil {
-			return a, errors.Join(fillFromMemory(a, h, data[h.offset:], o.Workers), unmapFile(data))
+			return a, errors.Join(fillFromMemory(a, h, data[h.offset:], o.Workers, o.Warn), unmapFile(data))
 		}
 		// No mapping on this system or of this file: read it as a stream.
 	}
-	return a, fillFromStream(a, h, br)
+	return a, fillFromStream(a, h, br, o.Warn)
 }
 
 // fillFromMemory fills the tiles of a from data, the array's elements,
 // with the given number of goroutines.
-func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data []byte, workers int) error {
+func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data []byte, workers int, warn func(Warning)) error {
 	mt, nt := a.Tiles()
 	n := mt * nt
 	var (
@@ -157,6 +167,8 @@ func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data 
 		next   atomic.Int64
 		once   sync.Once
 		failed error
+
+		rounded atomic.Bool
 	)
 	for range max(1, min(workers, n)) {
 		wg.Go(func() {
@@ -169,7 +181,7 @@ func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data 
 				if !a.Stored(i, j) {
 					continue
 				}
-				if err := fillTile(a, i, j, h, data); err != nil {
+				if err := fillTile(a, i, j, h, data, &rounded); err != nil {
 					next.Store(int64(n))
 					once.Do(func() { failed = err })
 					return
@@ -178,13 +190,16 @@ func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data 
 		})
 	}
 	wg.Wait()
+	if failed == nil {
+		warnRounded[T](&rounded, warn)
+	}
 	return failed
 }
 
 // fillTile makes and fills tile (i, j). A mapped file that another process
 // cuts short, or whose device fails, faults on access; the fault becomes an
 // error.
-func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, data []byte) (err error) {
+func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, data []byte, rounded *atomic.Bool) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch r := recover().(type) {
@@ -202,7 +217,7 @@ func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, d
 	t := a.MakeTile(i, j)
 	i0, j0 := i*a.NB(), j*a.NB()
 	_, length := h.lines(t.Rows, t.Cols)
-	return decodeTile(t, h, i0, j0, func(k int) []byte {
+	return decodeTile(t, h, i0, j0, rounded, func(k int) []byte {
 		off := h.lineOffset(i0, j0, k)
 		return data[off : off+int64(length*h.dtype.size)]
 	})
@@ -210,8 +225,8 @@ func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, d
 
 // decodeTile fills t, whose first element is (i0, j0) of the array. Line k of the tile, a
 // row, or a column in Fortran order, is in line(k).
-func decodeTile[T blocked.Element](t *blocked.Tile[T], h *npyHeader, i0, j0 int, line func(k int) []byte) error {
-	decode := decoder[T](h.dtype)
+func decodeTile[T blocked.Element](t *blocked.Tile[T], h *npyHeader, i0, j0 int, rounded *atomic.Bool, line func(k int) []byte) error {
+	decode := decoder[T](h.dtype, rounded)
 	if !h.fortran {
 		for r := range t.Rows {
 			if k := decode(t.Data[r*t.Stride:], 1, t.Cols, line(r)); k < t.Cols {

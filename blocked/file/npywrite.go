@@ -12,9 +12,9 @@ import (
 
 // WriteNPY writes a to w as an array in NumPy's .npy format, version 1.0:
 // little-endian float32 or float64, all m·n elements whatever the kind of a,
-// since the format knows no symmetry; row-major, or column-major with
+// any matrix that can be read, since the format knows no symmetry; row-major, or column-major with
 // opt.Fortran. opt may be nil. An error of w is returned as it is.
-func WriteNPY[T blocked.Element](w io.Writer, a *blocked.Matrix[T], opt *WriteOptions) error {
+func WriteNPY[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOptions) error {
 	o := opt.orZero()
 	m, n := a.Dims()
 	bw := bufio.NewWriterSize(w, fileBuffer)

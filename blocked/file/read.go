@@ -1,6 +1,7 @@
 package file
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"compress/flate"
@@ -9,25 +10,35 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
+	"gonum.org/v1/gonum/mat"
 )
 
 const (
 	npyMagic  = "\x93NUMPY"
 	gzipMagic = "\x1f\x8b"
+	zipLocal  = "PK\x03\x04"
+	zipEmpty  = "PK\x05\x06" // of an archive without files
 	mtxMagic  = "%%MatrixMarket"
+
+	// mtxBanner is the longest first line of a Matrix Market file: what the format allows a
+	// line to have.
+	mtxBanner = 1024
 
 	// fileBuffer is the size of the read and write buffers: large enough to
 	// make a system call's cost vanish, small enough for a core's cache.
 	fileBuffer = 256 << 10
 )
 
-// Read reads the matrix file path: NumPy's .npy or Matrix Market, either
-// of them compressed with gzip or not, told apart by the content and not by
-// the name. A large .npy file is mapped into memory and its tiles are filled
-// in parallel. A pipe or device is read as a stream. Nothing but blanks may
-// follow a Matrix Market matrix, and nothing at all a .npy array.
+// Read reads the matrix file path: NumPy's .npy or Matrix Market, either of them compressed with
+// gzip or not, or an array of NumPy's .npz, told apart by the content and not by the name. A large
+// .npy file is mapped into memory and its tiles are filled in parallel. A pipe or device is read as
+// a stream. Nothing but blanks may follow a Matrix Market matrix, and nothing at all a .npy array.
+//
+// A .npz file that has one array is read by its path. Of one that has several, path names the
+// array behind a colon, as in "a.npz:weights".
 //
 // See [ReadNPY] and [ReadMatrixMarket] for what is accepted. What is wrong
 // with the content is reported as a *[FormatError] that names the file, what
@@ -38,7 +49,12 @@ func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T],
 	if err != nil {
 		return nil, err
 	}
+	name, array := path, ""
 	f, err := os.Open(path)
+	if at := strings.Index(strings.ToLower(path), npzExt+":"); err != nil && at >= 0 {
+		name, array = path[:at+len(npzExt)], path[at+len(npzExt)+1:]
+		f, err = os.Open(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -50,27 +66,48 @@ func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T],
 			return refused
 		}
 	}
-	if warn := o.Warn; warn != nil {
-		o.Warn = func(w Warning) {
-			w.File = path
-			warn(w)
-		}
-	}
-	a, err := readOpened[T](f, o)
+	o.Warn = warnOf(name, o.Warn)
+	a, err := readOpened[T](f, array, o)
 	switch {
 	case refused != nil:
 		return nil, refused
 	case err != nil:
 		if fe, ok := errors.AsType[*FormatError](err); ok {
-			fe.File = path
+			fe.File = name
 			return nil, fe
 		}
-		return nil, fmt.Errorf("file: reading %s: %w", path, err)
+		return nil, fmt.Errorf("file: reading %s: %w", name, err)
 	}
 	return a, nil
 }
 
-func readOpened[T blocked.Element](f *os.File, o ReadOptions) (*blocked.Matrix[T], error) {
+// ReadDense is [Read] into gonum's type, for programs that need no tiles: with the elements that a
+// symmetric file does not have, and zeros outside a triangle that opt.Want asks for. Memory for
+// tiles is in use as well while it reads. A matrix without rows or columns becomes an empty Dense,
+// since gonum has no others. opt.NB counts for nothing. opt may be nil.
+func ReadDense(path string, opt *ReadOptions) (*mat.Dense, error) {
+	a, err := Read[float64](path, opt)
+	if err != nil {
+		return nil, err
+	}
+	d := new(mat.Dense)
+	a.CopyTo(d, 0)
+	return d, nil
+}
+
+// warnOf returns warn, if it is not nil, for warnings that name the file.
+func warnOf(path string, warn func(Warning)) func(Warning) {
+	if warn == nil {
+		return nil
+	}
+	return func(w Warning) {
+		w.File = path
+		warn(w)
+	}
+}
+
+// readOpened reads f, of a .npz file the named array.
+func readOpened[T blocked.Element](f *os.File, array string, o ReadOptions) (*blocked.Matrix[T], error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -80,11 +117,16 @@ func readOpened[T blocked.Element](f *os.File, o ReadOptions) (*blocked.Matrix[T
 	if err != nil {
 		return nil, err
 	}
-	magic, err := br.Peek(len(mtxMagic)) // fewer bytes where the file is shorter
-	if err != nil && err != io.EOF {
-		return nil, contentError(0, err)
-	}
-	switch isNPY := bytes.HasPrefix(magic, []byte(npyMagic)); {
+	// Fewer bytes where the file is shorter. Another error comes again where it belongs.
+	head, err := br.Peek(mtxBanner)
+	isNPZ := bytes.HasPrefix(head, []byte(zipLocal)) || bytes.HasPrefix(head, []byte(zipEmpty))
+	switch isNPY := bytes.HasPrefix(head, []byte(npyMagic)); {
+	case isNPZ && br == whole && st.Mode().IsRegular():
+		return readNPZ[T](f, st.Size(), array, o)
+	case isNPZ:
+		return nil, &FormatError{Reason: "a .npz file cannot be read from a pipe or out of gzip: its table of contents is at its end"}
+	case array != "":
+		return nil, &FormatError{Reason: fmt.Sprintf("no .npz file, which could have an array %q", array)}
 	case isNPY && br == whole && st.Mode().IsRegular():
 		return readNPYFile[T](f, br, st.Size(), o)
 	case isNPY:
@@ -93,10 +135,17 @@ func readOpened[T blocked.Element](f *os.File, o ReadOptions) (*blocked.Matrix[T
 			return nil, err
 		}
 		return a, expectEnd(br)
-	case len(magic) >= len(mtxMagic) && bytes.EqualFold(magic[:len(mtxMagic)], []byte(mtxMagic)):
+	case isMatrixMarket(head):
 		return readMatrixMarket[T](br, o)
 	}
-	return nil, &FormatError{Reason: "neither a .npy file nor a Matrix Market file, plain or in gzip"}
+	if err != nil && err != io.EOF {
+		return nil, contentError(0, err)
+	}
+	const known = "neither a .npy or .npz file nor a Matrix Market file, plain or in gzip"
+	if what := foreign(head); what != "" {
+		return nil, &FormatError{Reason: known + ", but " + what}
+	}
+	return nil, &FormatError{Reason: known}
 }
 
 // unzipped returns br, or if that begins as gzip does a reader of what it decompresses
@@ -136,8 +185,8 @@ func contentError(line int, err error) error {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &FormatError{Line: line, Reason: "file is cut short"}
-	case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return &FormatError{Line: line, Reason: "damaged gzip data: " + err.Error()}
+	case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, zip.ErrChecksum), errors.Is(err, zip.ErrFormat):
+		return &FormatError{Line: line, Reason: "damaged compressed data: " + err.Error()}
 	}
 	return err
 }

@@ -17,13 +17,14 @@ import (
 
 // Write writes a to the file path in the format that its extension names:
 // .npy ([WriteNPY]), .mtx ([WriteMatrixMarket]), and either followed by .gz
-// for gzip. opt may be nil.
+// for gzip. a is a Matrix, or any other that can be read, such as every
+// mat.Matrix of gonum. opt may be nil.
 //
 // The file is written under another name in the same directory, flushed to
 // the device and renamed to path, so that path holds either what it held
 // before or all of a. An existing file keeps its permissions, a symbolic link
 // is followed; a pipe or device is written to directly.
-func Write[T blocked.Element](path string, a *blocked.Matrix[T], opt *WriteOptions) error {
+func Write[T blocked.Element](path string, a blocked.Source[T], opt *WriteOptions) error {
 	name, zipped := strings.CutSuffix(strings.ToLower(path), ".gz")
 	var write func(io.Writer) error
 	switch ext := filepath.Ext(name); ext {
@@ -107,14 +108,33 @@ func createBeside(path string) (*os.File, error) {
 	}
 }
 
-// symmetric reports whether a stores one half of a symmetric matrix.
-func symmetric[T blocked.Element](a *blocked.Matrix[T]) bool {
-	return a.Kind() == blocked.SymLower || a.Kind() == blocked.SymUpper
+// symmetric reports whether a is of a type that says that it is symmetric.
+func symmetric[T blocked.Element](a blocked.Source[T]) bool {
+	if tiled, ok := a.(*blocked.Matrix[T]); ok {
+		return tiled.Kind() == blocked.SymLower || tiled.Kind() == blocked.SymUpper
+	}
+	_, ok := a.(blocked.SymmetricSource[T])
+	return ok
 }
 
 // lineInto copies what lies from element first on of row k of a, or of column k, to
-// dst, which is as long as the line, with the elements that a does not store.
-func lineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, column bool) {
+// dst, which is as long as the line.
+func lineInto[T blocked.Element](a blocked.Source[T], dst []T, first, k int, column bool) {
+	if tiled, ok := a.(*blocked.Matrix[T]); ok {
+		tiledLineInto(tiled, dst, first, k, column)
+		return
+	}
+	for q := first; q < len(dst); q++ {
+		if column {
+			dst[q] = a.At(q, k)
+		} else {
+			dst[q] = a.At(k, q)
+		}
+	}
+}
+
+// tiledLineInto is lineInto with the elements that a does not store.
+func tiledLineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, column bool) {
 	nb := a.NB()
 	for p := first / nb * nb; p < len(dst); p += nb {
 		seg := dst[p:min(p+nb, len(dst))]
@@ -122,7 +142,7 @@ func lineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, co
 		if column {
 			i, j = j, i
 		}
-		if symmetric(a) && !a.Stored(i, j) { // the mirror image is
+		if symmetric[T](a) && !a.Stored(i, j) { // the mirror image is
 			i, j, down = j, i, !down
 		}
 		switch {
@@ -135,9 +155,9 @@ func lineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, co
 				}
 			}
 		case down:
-			stridedCopy(seg, a.Tile(i, j), k%nb)
+			stridedCopy(seg, a.Read(i, j), k%nb)
 		default:
-			copy(seg, a.Tile(i, j).Row(k%nb))
+			copy(seg, a.Read(i, j).Row(k%nb))
 		}
 	}
 }

@@ -285,6 +285,32 @@ func TestInputWarning(t *testing.T) {
 	}
 }
 
+// TestInputOfOthers: --input takes what SciPy and others write, and an array of a .npz file.
+func TestInputOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.mtx")
+	for text, told := range map[string]string{
+		" %%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3.0\n":            "a.mtx:1: blanks stand before the banner",
+		"%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n+1 1 3\n":  "",
+		"%%MatrixMarket matrix array integer general\n1 2\n1\n9007199254740993\n":     "a.mtx:4: an integer is rounded",
+		"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 5\n": "a.mtx:3: a zero is on the diagonal",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := labench(t, "gemm", "--repeat", "1", "--input", path)
+		if said := strings.Join(strings.Fields(errs), " "); code != exitPassed || !strings.Contains(out, "pass\n") || !strings.Contains(said, told) {
+			t.Errorf("%q: exit code %d: %s%s", text, code, out, errs)
+		}
+	}
+	npz := filepath.Join("..", "..", "blocked", "file", "testdata", "npz", "several.npz")
+	if code, out, errs := labench(t, "gemm", "--repeat", "1", "--input", npz+":f"); code != exitPassed || !strings.Contains(out, "pass\n") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if code, _, errs := labench(t, "gemm", "--input", npz); code != exitFailed || !strings.Contains(errs, `"w", "b", "f"`) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
 // TestSingularInput: a system that is solved although its matrix is singular is not only a pass.
 func TestSingularInput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "singular.mtx")

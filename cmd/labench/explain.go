@@ -82,7 +82,7 @@ func explain(err error) (text, remedy string) {
 	case is[*file.FormatError](err) && strings.Contains(text, "no .npy file"):
 		return text, "NumPy files end in .npy. With --distributed they are the only ones, and not compressed; without it Matrix Market files (.mtx) can be read, too."
 	case is[*file.FormatError](err):
-		return text, "Matrix Market (.mtx) and NumPy (.npy) files can be read, either of them compressed with gzip (.gz)."
+		return text, "Matrix Market (.mtx) and NumPy (.npy) files can be read, either of them compressed with gzip (.gz), and an array of a .npz file: a.npz, or a.npz:weights."
 	case is[*versions.UnknownNameError](err):
 		text = strings.ReplaceAll(text, "versions: unknown", "unknown")
 		unknown, _ := errors.AsType[*versions.UnknownNameError](err)

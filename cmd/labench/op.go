@@ -114,7 +114,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
 	fl.IntVar(&s.Target.Units, "units", 0, "declare how many cores a task may take, for versions that take several")
 	fl.StringVar(&f.resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers, --processor and --units")
-	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz")
+	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz, or .npz, with the name of an array if there are several: a.npz:weights")
 	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
 	fl.Uint64Var(&s.Seed, "seed", 1, "seed of generated matrices")
 	fl.IntVar(&s.Repeat, "repeat", 3, "timed runs")

@@ -65,10 +65,10 @@ func table() []entry {
 				"golang.org/x/sys/cpu",  // to know whether there is AVX2
 			},
 		},
-		// x/sys to map large files; kernels and versions for the values in saved states.
+		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
 			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions", "internal/scalar"},
-			third: []string{"gonum.org/v1/gonum/blas", "golang.org/x/sys/unix"},
+			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
 		{pkg: "kernels", tessera: []string{"versions", "internal/pages"}, third: []string{"gonum.org/v1/gonum/blas"}},

@@ -287,6 +287,7 @@ func TestRead(t *testing.T) {
 		write("general.mtx", "%%MatrixMarket matrix coordinate real general\n% a comment\n3 4 5\n3 4 1.5\n1 1 2\n3 4 0.25\n1 3 -1\n3 1 nan\n"),
 		write("symmetric.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n1 1 7\n3 1 2\n3 2 0\n"),
 		write("upper.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n1 2 7\n1 3 2\n"),
+		write("upper.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 7\n3 1 2\n1 2 1\n"),
 		write("skew.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 7\n3 1 2\n"),
 		write("array.mtx", "%%MatrixMarket matrix array real general\n2 3\n1\n0\n0\n4\n5\n0\n"),
 		write("empty.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n"),
@@ -330,16 +331,40 @@ func TestRead(t *testing.T) {
 		{"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", 3},
 		{"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n1 1 1\n", 4},
 		{"%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 1\n", 1},
-		{"%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n1 1 1\n", 0},
-		{"%%MatrixMarket matrix coordinate real general\n2 2 4000000000000\n1 1 1\n", 0},
+		{"%%MatrixMarket matrix coordinate real general\n2147483647 1 1\n1 1 1\n", 2},
+		{"%%MatrixMarket matrix coordinate real general\n2 2 4000000000000\n1 1 1\n", 2},
 		{"%%MatrixMarket matrix coordinate real general\n99999999999 1 1\n1 1 1\n", 2},
-		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 2 7\n3 1 2\n", 0},
+		{"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 7\n3 1 2\n2 1 7\n", 5},
 		{"", 1},
 	} {
 		path := write("bad.mtx", bad.text)
 		_, err := csr.Read(rt, path, nil)
 		if fe, ok := errors.AsType[*file.FormatError](err); !ok || fe.File != path || fe.Line != bad.line {
 			t.Errorf("%q: %v", bad.text, err)
+		}
+	}
+	// What others write is read as into a dense matrix, and told as there.
+	for text, line := range map[string]int{
+		" %%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3.0\n":                                      1,
+		"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 5\n":                           3,
+		"%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n+1 1 9007199254740993\n":             3,
+		"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n2\n3\n":                                         6,
+		"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 2 7\n3 1 2\n1 2 1\n":                         3,
+		"\ufeff%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3.0\n":                                 1,
+		"%%MatrixMarket matrix coordinate unsigned-integer symmetric\n2 2 2\n1 1 3\n2 1 18446744073709551615\n": 4,
+	} {
+		path := write("others.mtx", text)
+		var told []file.Warning
+		a, err := csr.Read(rt, path, &csr.ReadOptions{Warn: func(w file.Warning) { told = append(told, w) }})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want, err := file.ReadDense(path, nil); err != nil || !mat.Equal(a.CSR(), want) {
+			t.Errorf("%q: %v, %v", text, mat.Formatted(a.CSR()), err)
+		}
+		if len(told) != 1 || told[0].File != path || told[0].Line != line {
+			t.Errorf("%q: told %v, want line %d", text, told, line)
 		}
 	}
 	if _, err := csr.Read(rt, filepath.Join(dir, "none"), nil); !errors.Is(err, os.ErrNotExist) {

@@ -121,9 +121,9 @@ func ReadParts(ctx context.Context, rt exec.Runtime, paths []string) (*Distribut
 // partShape reads the header of a Matrix Market file, which must be a general one.
 func partShape(path string) (s shape, err error) {
 	enough := errors.New("that is all")
-	err = file.ReadEntries(path, func(rows, cols int, entries int64, general bool) error {
+	err = file.ReadEntries(path, nil, func(rows, cols int, entries int64, general bool) error {
 		if !general {
-			return &file.FormatError{File: path, Reason: "a part has all entries of its rows, and a file with a symmetry does not: general files only"}
+			return &file.FormatError{File: path, Line: 1, Reason: "a part has all entries of its rows, and a file with a symmetry does not: general files only"}
 		}
 		s = shape{rows, cols, int(min(entries, math.MaxInt32+1))}
 		return cmp.Or(s.check(), enough)

@@ -320,7 +320,7 @@ func TestReadParts(t *testing.T) {
 		}
 		for name, text := range map[string]string{"symmetric": "2 2 2\n1 1 1\n2 1 1\n", "skew-symmetric": "2 2 1\n2 1 1\n"} {
 			path := write(name+".mtx", "%%MatrixMarket matrix coordinate real "+name+"\n"+text)
-			want := path + ": a part has all entries of its rows, and a file with a symmetry does not: general files only"
+			want := path + ":1: a part has all entries of its rows, and a file with a symmetry does not: general files only"
 			if _, err := csr.ReadParts(t.Context(), rt, []string{path}); !errors.As(err, &format) || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}

@@ -85,8 +85,8 @@ type readParams struct{ Path string }
 // runRead is op "csrread". It sorts the entries, which a file may have in any order.
 func runRead(call *versions.Call) error {
 	p, b := call.Params.(*readParams), call.Args[0].(*Block)
-	list := make([]entry, 0, b.entries)
-	err := file.ReadEntries(p.Path, func(rows, cols int, entries int64, _ bool) error {
+	var list []entry // which grows with what comes, and not with what the file announces
+	err := file.ReadEntries(p.Path, nil, func(rows, cols int, entries int64, _ bool) error {
 		if rows != b.rows || cols != b.cols || entries != int64(b.entries) {
 			return &file.AccessError{File: p.Path, Reason: fmt.Sprintf("is another file than the driver has under that path: %d×%d with %d entries, want %d×%d with %d", rows, cols, entries, b.rows, b.cols, b.entries)}
 		}

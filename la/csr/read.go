@@ -18,6 +18,10 @@ type ReadOptions struct {
 	// anything is allocated, and what is allocated before the last entry has come grows
 	// with what has been read.
 	MaxBytes int64
+
+	// Warn, if not nil, is told of what is against the rules of the format and was read all
+	// the same, once of each kind, and that integers were rounded: see file.ReadMatrixMarket.
+	Warn func(file.Warning)
 }
 
 // Read reads a Matrix Market file, plain or compressed with gzip, into a sparse matrix: what
@@ -27,16 +31,20 @@ type ReadOptions struct {
 // A file that is malformed, or too large, gives a *file.FormatError with the line; others are
 // errors of the operating system.
 func Read(rt exec.Runtime, path string, opt *ReadOptions) (*Matrix, error) {
-	limit := int64(8 << 30)
-	if opt != nil && opt.MaxBytes < 0 {
-		return nil, fmt.Errorf("csr: ReadOptions.MaxBytes = %d is negative", opt.MaxBytes)
+	var o ReadOptions
+	if opt != nil {
+		o = *opt
 	}
-	if opt != nil && opt.MaxBytes > 0 {
-		limit = opt.MaxBytes
+	if o.MaxBytes < 0 {
+		return nil, fmt.Errorf("csr: ReadOptions.MaxBytes = %d is negative", o.MaxBytes)
+	}
+	limit := o.MaxBytes
+	if limit == 0 {
+		limit = 8 << 30
 	}
 	limit = min(limit, math.MaxInt) // no slice is larger
 	var c coo
-	if err := file.ReadEntries(path, func(rows, cols int, entries int64, _ bool) error {
+	if err := file.ReadEntries(path, o.Warn, func(rows, cols int, entries int64, _ bool) error {
 		c.rows, c.cols = rows, cols
 		if pointers := 8 * (int64(rows) + 1); pointers > limit || entries > (limit-pointers)/16 {
 			return &file.FormatError{File: path, Reason: fmt.Sprintf("%d×%d matrix of %d entries takes more than the limit of %d bytes (ReadOptions.MaxBytes)", rows, cols, entries, limit)}

@@ -85,6 +85,48 @@ func TestInput(t *testing.T) {
 	}
 }
 
+// TestInputOfOthers: files that other programs write are read, alike in float32, and what is not as
+// the format has it is told.
+func TestInputOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	for k, test := range []struct {
+		text, told string
+	}{
+		{" %%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3.0\n", "blanks stand before the banner"},
+		{"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 5\n", "a zero is on the diagonal"},
+		{"%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n+1 1 3\n", ""},
+		{"%%MatrixMarket matrix array unsigned-integer general\n1 1\n9007199254740993\n", "an integer is rounded to the nearest float"},
+		{"\ufeff%%MatrixMarket matrix array real symmetric\n1 1\n3\n", "a byte order mark"},
+	} {
+		path := filepath.Join(dir, fmt.Sprintf("%d.mtx", k))
+		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, typ := range Types() {
+			var told []file.Warning
+			r, err := Run(context.Background(), Spec{Op: "gemm", Type: typ, Input: path, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true,
+				Warn: func(w file.Warning) { told = append(told, w) }})
+			if err != nil || !r.Passed {
+				t.Errorf("%q: %+v, %v", test.text, r, err)
+			}
+			if (test.told != "") != (len(told) == 1) || test.told != "" && !strings.Contains(told[0].String(), test.told) {
+				t.Errorf("%q as %s: told %v, want %s", test.text, typ, told, test.told)
+			}
+		}
+	}
+	for _, name := range []string{"deflated.npz", "several.npz:w"} {
+		path := filepath.Join("../../../../blocked/file/testdata/npz", name)
+		if r, err := Run(context.Background(), Spec{Op: "gemm", Input: path, Repeat: 1, Warmup: -1, NoPeak: true}); err != nil || r.M != 2 || r.K != 2 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	_, err := Run(context.Background(), Spec{Op: "gemm", Input: "../../../../blocked/file/testdata/npz/several.npz", NoPeak: true})
+	var format *file.FormatError
+	if !errors.As(err, &format) || !strings.Contains(err.Error(), `"w", "b", "f", "h", "s"`) {
+		t.Errorf("no name of an array: %v", err)
+	}
+}
+
 // TestMinor checks that the failing minor is the one that LAPACK names, at
 // every place in a tile and across tiles.
 func TestMinor(t *testing.T) {

@@ -44,7 +44,7 @@ type Spec struct {
 }
 
 // Inputs returns what names of matrix files end with.
-func Inputs() []string { return []string{".npy", ".mtx", ".npy.gz", ".mtx.gz"} }
+func Inputs() []string { return []string{".npy", ".mtx", ".npy.gz", ".mtx.gz", ".npz"} }
 
 const (
 	argsMost = 64  // words of a Spec

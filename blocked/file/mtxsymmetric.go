@@ -1,0 +1,185 @@
+package file
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/tessera-la/tessera/blocked"
+)
+
+// mtxPlaces is where the entries off the diagonal of a symmetric file in coordinate format
+// stand. It is packed, as it is needed only if some of them are above the diagonal: of each
+// entry the distances from the one before, in lines, rows and columns, in three bytes as a rule.
+type mtxPlaces struct {
+	packed       []byte
+	last         mtxPlace
+	above, below bool // there are some
+}
+
+type mtxPlace struct{ line, i, j int }
+
+func (m *mtxPlaces) add(p mtxPlace) {
+	if p.i < p.j {
+		m.above = true
+	} else {
+		m.below = true
+	}
+	m.packed = binary.AppendUvarint(m.packed, uint64(p.line-m.last.line))
+	m.packed = binary.AppendVarint(m.packed, int64(p.i-m.last.i))
+	m.packed = binary.AppendVarint(m.packed, int64(p.j-m.last.j))
+	m.last = p
+}
+
+func (m *mtxPlaces) all() iter.Seq[mtxPlace] {
+	return func(yield func(mtxPlace) bool) {
+		var p mtxPlace
+		for b := m.packed; len(b) > 0; {
+			line, n := binary.Uvarint(b)
+			i, k := binary.Varint(b[n:])
+			j, l := binary.Varint(b[n+k:])
+			b = b[n+k+l:]
+			p = mtxPlace{p.line + int(line), p.i + int(i), p.j + int(j)}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// check returns an error if an element and its mirror image are both there: nothing says
+// whether they count once or twice.
+func (m *mtxPlaces) check() error {
+	if !m.above || !m.below {
+		return nil
+	}
+	sides := map[[2]int32]bool{} // by the row and column of the one below, whether it is above
+	for p := range m.all() {
+		above := p.i < p.j
+		at := [2]int32{int32(max(p.i, p.j)), int32(min(p.i, p.j))}
+		if side, ok := sides[at]; ok && side != above {
+			return &FormatError{Line: p.line, Reason: fmt.Sprintf(
+				"entries (%d, %d) and (%d, %d) are both there: a symmetric file holds one of them", p.i+1, p.j+1, p.j+1, p.i+1)}
+		}
+		sides[at] = above
+	}
+	return nil
+}
+
+// mtxValues is the values of a symmetric file in array format, and their lines: how many there
+// are says what they are.
+type mtxValues[T blocked.Element] struct {
+	list  []T
+	lines []byte // of each value the distance from the one before
+	line  int    // of the last
+}
+
+func (v *mtxValues[T]) add(x T, line int) {
+	v.list = append(v.list, x)
+	v.lines = binary.AppendUvarint(v.lines, uint64(line-v.line))
+	v.line = line
+}
+
+// lineOf returns the line of value k.
+func (v *mtxValues[T]) lineOf(k int64) (line int) {
+	for b := v.lines; k >= 0; k-- {
+		d, n := binary.Uvarint(b)
+		line, b = line+int(d), b[n:]
+	}
+	return line
+}
+
+// readMtxTriangle reads an array of which the format has only what is below the diagonal, with
+// it if the matrix is symmetric, column by column. Two more forms are in use: that of a
+// skew-symmetric matrix with the zeros on its diagonal (mmwrite of MATLAB, and of SciPy before
+// 1.1), and all n² values.
+func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
+	n, skew := h.n, h.symmetry == mtxSkew
+	strict, lower, full := n*(n-1)/2, n*(n+1)/2, n*n // n is below 2³¹
+	want := lower
+	if skew {
+		want = strict
+	}
+	var values mtxValues[T]
+	for {
+		line, err := s.content()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return s.fail(err)
+		}
+		have := int64(len(values.list))
+		if have == full {
+			return s.behind(line)
+		}
+		v, err := readMtxValue[T](s, h, line)
+		if err != nil {
+			if have >= want {
+				return s.behind(line)
+			}
+			return err
+		}
+		values.add(v, s.line)
+	}
+	switch have := int64(len(values.list)); {
+	case have == want:
+	case have < want:
+		return &FormatError{Line: s.line, Reason: fmt.Sprintf("file ends after %d of %d entries", have, want)}
+	case skew && have == lower:
+		s.line = values.lineOf(want)
+		s.deviates("a skew-symmetric array has the zeros on its diagonal, which are known")
+	case have == full:
+		s.line = values.lineOf(want)
+		s.deviates("a symmetric array has all its elements, and not only those of the lower triangle")
+	default:
+		return &FormatError{Line: values.lineOf(want), Reason: fmt.Sprintf(
+			"%d values for a symmetric array of %d×%d, which has %d: the lower triangle, column by column", have, n, n, want)}
+	}
+	return values.put(n, skew, put)
+}
+
+// put hands the values of an n×n matrix on. What is known without the file must be in it as it is
+// known.
+func (v *mtxValues[T]) put(n int64, skew bool, put func(i, j int, v T)) error {
+	have := int64(len(v.list))
+	full := have == n*n && have != n*(n-1)/2
+	diagonal := full || have == n*(n+1)/2
+	k := int64(0)
+	for j := range n {
+		first := j + 1
+		switch {
+		case full:
+			first = 0
+		case diagonal:
+			first = j
+		}
+		for i := first; i < n; i++ {
+			x := v.list[k]
+			switch {
+			case i < j:
+				mirror := v.list[i*n+j]
+				if skew {
+					mirror = -mirror
+				}
+				if x != mirror && (x == x || mirror == mirror) {
+					return &FormatError{Line: v.lineOf(k), Reason: fmt.Sprintf(
+						"element (%d, %d) is %v, which (%d, %d) does not mirror: the matrix has not the symmetry that the banner says", i+1, j+1, x, j+1, i+1)}
+				}
+			case i == j && skew:
+				if x != 0 {
+					return diagonalError(v.lineOf(k), i+1)
+				}
+			default:
+				put(int(i), int(j), x)
+			}
+			k++
+		}
+	}
+	return nil
+}
+
+func diagonalError(line int, i int64) error {
+	return &FormatError{Line: line, Reason: fmt.Sprintf("entry (%d, %d) is on the diagonal and not zero, and a skew-symmetric matrix has zeros there", i, i)}
+}
