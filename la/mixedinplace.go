@@ -29,7 +29,7 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 	}
 	s, end, err := inPlace(ctx, e, a, b)
 	if err != nil || s == nil {
-		return Refinement{}, err
+		return unsolved(err)
 	}
 	defer end()
 	var single Cholesky[float32]
@@ -77,7 +77,7 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 	}
 	s, end, err := inPlace(ctx, e, a, b)
 	if err != nil || s == nil {
-		return Refinement{}, err
+		return unsolved(err)
 	}
 	defer end()
 	single := &LU[float32]{engine: s.engine}
@@ -151,7 +151,10 @@ func (s *refiner) solveInPlace(b *blocked.Matrix[float64], double func() error) 
 	}
 	mt, nt := b.Tiles()
 	err = run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
-	return report, errors.Join(err, x.Close())
+	if err = errors.Join(err, x.Close()); err != nil {
+		return Refinement{}, err
+	}
+	return report, nil
 }
 
 // closed closes a, if it was made.

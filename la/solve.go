@@ -17,7 +17,7 @@ type Method uint8
 
 // The methods, with what they take for an n×n matrix to leading order.
 const (
-	// MethodNone: there was nothing to solve.
+	// MethodNone: there was nothing to solve, or an error came before a method was chosen.
 	MethodNone Method = iota
 	// MethodDiagonal divides by the diagonal.
 	MethodDiagonal

@@ -23,7 +23,7 @@ type CGOptions struct {
 // CGResult says how [CG] has gone.
 type CGResult struct {
 	Iterations int
-	Residual   float64 // ‖b − A·x‖, computed anew from x
+	Residual   float64 // ‖b − A·x‖, computed anew from x; NaN if an error came before that
 }
 
 // CG solves
@@ -48,6 +48,7 @@ type CGResult struct {
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
 // 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 6.18.
 func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result CGResult, err error) {
+	result.Residual = math.NaN()
 	if err := checkOptions(opt.MaxIterations, "Tolerance", opt.Tolerance); err != nil {
 		return result, err
 	}
@@ -72,7 +73,7 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result 
 		return result, &NonFiniteError{"CG", 0}
 	case normB == 0:
 		clear(x)
-		return result, nil
+		return CGResult{}, nil
 	}
 	s, err := vectorsOf(ctx, a)
 	if err != nil {

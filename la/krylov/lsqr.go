@@ -47,7 +47,7 @@ func (s Stop) String() string {
 type LSQRResult struct {
 	Iterations int
 	Stop       Stop
-	Residual   float64 // ‖b − A·x‖, of the extended system with Damp
+	Residual   float64 // ‖b − A·x‖, of the extended system with Damp; NaN if an error came before that
 	Gradient   float64 // ‖Aᵀ·(b − A·x) − λ²·x‖
 	NormA      float64 // the Frobenius norm of (A; λI), as far as it was seen
 	Condition  float64 // of (A; λI)
@@ -77,6 +77,7 @@ type LSQRResult struct {
 // Reference: Paige and Saunders, LSQR: An Algorithm for Sparse Linear Equations and Sparse Least
 // Squares, ACM Trans. Math. Softw. 8, 1982.
 func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s LSQRResult, err error) {
+	s.Residual = math.NaN()
 	if err := checkOptions(opt.MaxIterations, "Damp, ATol, BTol and ConditionLimit", opt.Damp, opt.ATol, opt.BTol, opt.ConditionLimit); err != nil {
 		return s, err
 	}
@@ -102,8 +103,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	case !finite(normB):
 		return s, &NonFiniteError{"LSQR", 0}
 	case normB == 0:
-		s.Stop = StopZero
-		return s, nil
+		return LSQRResult{Stop: StopZero}, nil
 	}
 	vs, err := vectorsOf(ctx, a)
 	if err != nil {
