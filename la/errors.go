@@ -17,6 +17,9 @@ func (e Error) Error() string { return string(e) }
 // there is none.
 const ErrNotFactorized Error = "la: no valid factorization"
 
+// ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
+const ErrNoRuntime Error = "la: a nil engine has no runtime: make an engine with NewEngine"
+
 // ShapeError reports operands whose shapes do not fit together.
 type ShapeError struct {
 	Op     string // the operation, as in "Mul"
