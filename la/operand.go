@@ -51,6 +51,15 @@ func (h halfSink[T]) Set(i, j int, v T) {
 	}
 }
 
+// Zero implements [Destination].
+func (h halfSink[T]) Zero() {
+	for i := range h.SymmetricDim() {
+		for j := range i + 1 {
+			h.SetSym(i, j, 0)
+		}
+	}
+}
+
 // column is a vector as a matrix of one column.
 type column[T Element] struct{ v VectorSource[T] }
 
@@ -64,6 +73,13 @@ type columnSink[T Element] struct {
 }
 
 func (c columnSink[T]) Set(i, _ int, x T) { c.to.SetVec(i, x) }
+
+// Zero implements [Destination].
+func (c columnSink[T]) Zero() {
+	for i := range c.to.Len() {
+		c.to.SetVec(i, 0)
+	}
+}
 
 // memory reports whether results may be put into the memory behind c. Other
 // types that show their memory may want their own Set to be called.
