@@ -27,7 +27,7 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 	if a.Kind() != blocked.SymUpper {
 		return Refinement{}, &ShapeError{"SolveSPDInPlace", fmt.Sprintf("A is %v, want a SymUpper", a.Kind())}
 	}
-	s, end, err := inPlace(ctx, e, a, b)
+	s, end, err := inPlace(ctx, e, "SolveSPDInPlace", a, b)
 	if err != nil || s == nil {
 		return unsolved(err)
 	}
@@ -75,7 +75,7 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 	if m, n := a.Dims(); a.Kind() != blocked.Full || m != n {
 		return Refinement{}, &ShapeError{"SolveGeneralInPlace", fmt.Sprintf("A is %v, %d×%d, and must be Full and square", a.Kind(), m, n)}
 	}
-	s, end, err := inPlace(ctx, e, a, b)
+	s, end, err := inPlace(ctx, e, "SolveGeneralInPlace", a, b)
 	if err != nil || s == nil {
 		return unsolved(err)
 	}
@@ -100,8 +100,8 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 }
 
 // inPlace returns what solves in place, nil if there is nothing to solve, until end is called.
-func inPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (s *refiner, end func(), err error) {
-	if err := solvable(a, b); err != nil {
+func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[float64]) (s *refiner, end func(), err error) {
+	if err := solvable(op, a, b); err != nil {
 		return nil, nil, err
 	}
 	e, end = e.session()

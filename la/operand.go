@@ -31,15 +31,15 @@ func shape[T Element](dst Source[T], m, n int) {
 	}
 }
 
-// sink returns dst as what can be written, or a *ShapeError.
-func sink[T Element](op string, dst Destination[T]) (Sink[T], error) {
+// sink returns dst, which op calls name, as what can be written, or a *ShapeError.
+func sink[T Element](op, name string, dst Destination[T]) (Sink[T], error) {
 	switch d := dst.(type) {
 	case Sink[T]:
 		return d, nil
 	case VectorSink[T]:
 		return columnSink[T]{column[T]{d}, d}, nil
 	}
-	return nil, &ShapeError{op, fmt.Sprintf("dst is a %T, which is neither a Sink nor a VectorSink", dst)}
+	return nil, &ShapeError{op, fmt.Sprintf("%s is a %T, which is neither a Sink nor a VectorSink", name, dst)}
 }
 
 // halfSink is a symmetric matrix that takes the lower half of what is written.
