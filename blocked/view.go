@@ -151,6 +151,13 @@ func (g General[T]) Set(i, j int, v T) {
 	g.Data[i*g.Stride+j] = v
 }
 
+// Zero sets all elements to zero, and leaves what is between the rows.
+func (g General[T]) Zero() {
+	for i := range g.Rows {
+		clear(g.Data[i*g.Stride:][:g.Cols])
+	}
+}
+
 // Dims returns n, n.
 func (s Symmetric[T]) Dims() (r, c int) { return s.N, s.N }
 
@@ -164,6 +171,17 @@ func (s Symmetric[T]) At(i, j int) T { return s.Data[s.index(i, j)] }
 // SetSym sets elements (i, j) and (j, i), which are one. It panics with
 // ErrIndex out of range.
 func (s Symmetric[T]) SetSym(i, j int, v T) { s.Data[s.index(i, j)] = v }
+
+// Zero sets all elements to zero, and writes no more than the stored triangle.
+func (s Symmetric[T]) Zero() {
+	for i := range s.N {
+		lo, hi := 0, i+1
+		if s.Uplo != blas.Lower {
+			lo, hi = i, s.N
+		}
+		clear(s.Data[i*s.Stride:][lo:hi])
+	}
+}
 
 func (s Symmetric[T]) index(i, j int) int {
 	if uint(i) >= uint(s.N) || uint(j) >= uint(s.N) {

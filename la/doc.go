@@ -32,7 +32,8 @@
 //
 // An engine has a worker for each physical core that the process may use, unless
 // Options.Workers or the environment variable TESSERA_WORKERS says another number.
-// [Engine.Info] says what an engine computes with: workers, versions, a C library.
+// [Engine.Info] says what an engine computes with: workers, versions, a C library. Loops and
+// sparse matrices share its workers by way of [Engine.Runtime].
 //
 // # Errors
 //

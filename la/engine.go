@@ -333,6 +333,23 @@ func (e *Engine) ready(ctx context.Context) error {
 	return nil
 }
 
+// Runtime returns what executes the engine's tasks, Options.Runtime or its own, for work beside
+// the engine's on the same workers: what takes an exec.Runtime, as loops and sparse matrices do.
+//
+//	a, err := csr.Read(e.Runtime(), "A.mtx", nil)
+//	err = loop.For(ctx, e.Runtime(), n, loop.Options{}, body)
+//
+// It lives as long as the engine: after [Engine.Close] its jobs, and with them the loops and the
+// products of sparse matrices, return exec.ErrClosed, unless it is Options.Runtime. Close the
+// engine, not the runtime, when that work has ended. Runtime panics with [ErrNoRuntime] if e is
+// nil, as the workers of a nil engine live for one call only.
+func (e *Engine) Runtime() exec.Runtime {
+	if e == nil {
+		panic(ErrNoRuntime)
+	}
+	return e.rt
+}
+
 // Workers describes the engine's workers, those on cores first; those of a nil engine exist only
 // during calls.
 func (e *Engine) Workers() []exec.Worker {

@@ -17,6 +17,9 @@ func (e Error) Error() string { return string(e) }
 // there is none.
 const ErrNotFactorized Error = "la: no valid factorization"
 
+// ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
+const ErrNoRuntime Error = "la: a nil engine has no runtime: make an engine with NewEngine"
+
 // ShapeError reports operands whose shapes do not fit together.
 type ShapeError struct {
 	Op     string // the operation, as in "Mul"
@@ -25,6 +28,9 @@ type ShapeError struct {
 
 func (e *ShapeError) Error() string { return fmt.Sprintf("la: %s: %s", e.Op, e.Detail) }
 
+// The texts of errors count rows, columns and orders from 1, as LAPACK's info does, and say so. So do
+// the fields Column and Minor. The fields Row and Col are the indexes that At takes, from 0.
+
 // NonFiniteError reports a matrix that holds an infinity or a NaN where none
 // can be worked with.
 type NonFiniteError struct {
@@ -32,7 +38,7 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("la: element (%d, %d) is not finite", e.Row, e.Col)
+	return fmt.Sprintf("la: the element in row %d, column %d (counted from 1) is not finite", e.Row+1, e.Col+1)
 }
 
 // OverflowError reports a solution or an inverse that is out of the range of its type,
@@ -42,7 +48,7 @@ type OverflowError struct {
 }
 
 func (e *OverflowError) Error() string {
-	return fmt.Sprintf("la: element (%d, %d) of the result overflows", e.Row, e.Col)
+	return fmt.Sprintf("la: the element of the result in row %d, column %d (counted from 1) overflows", e.Row+1, e.Col+1)
 }
 
 // NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky
@@ -60,12 +66,20 @@ func (e *NotPositiveDefiniteError) Error() string {
 // SingularError reports a matrix that cannot be divided by.
 type SingularError struct {
 	// Column is the column, from 1, of the first zero on the diagonal of the
-	// factor U: LAPACK's info.
+	// factor U, or of a triangular or diagonal matrix: LAPACK's info.
 	Column int
+
+	diagonal bool // the diagonal is the matrix's own
 }
 
 func (e *SingularError) Error() string {
-	return fmt.Sprintf("la: matrix is singular: column %d depends on those before it", e.Column)
+	switch {
+	case e.diagonal:
+		return fmt.Sprintf("la: matrix is singular: column %d (counted from 1) has a zero on the diagonal", e.Column)
+	case e.Column == 1:
+		return "la: matrix is singular: column 1 (counted from 1) is zero"
+	}
+	return fmt.Sprintf("la: matrix is singular: column %d (counted from 1) depends on those before it", e.Column)
 }
 
 // BreakdownError reports an LU factorization that is of no use because of the
@@ -81,7 +95,7 @@ type BreakdownError struct {
 
 func (e *BreakdownError) Error() string {
 	if e.Column > 0 {
-		return fmt.Sprintf("la: no pivot for column %d in the rows that may have it; partial pivoting looks in all", e.Column)
+		return fmt.Sprintf("la: no pivot for column %d (counted from 1) in the rows that may have it; partial pivoting looks in all", e.Column)
 	}
 	return fmt.Sprintf("la: elements grew by %.3g, the limit is %.3g; partial pivoting is stable", e.Growth, e.Limit)
 }

@@ -32,7 +32,7 @@ func ExampleSolve() {
 	// Cholesky: [0.0909 0.6364]
 	// LU: [0.6250 0.1250]
 	// triangular: [0.5000 0.3750]
-	// LU la: matrix is singular: column 2 depends on those before it
+	// LU la: matrix is singular: column 2 (counted from 1) depends on those before it
 }
 
 func ExampleLeastSquares() {

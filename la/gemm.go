@@ -18,7 +18,7 @@ func Mul[T Element](dst Destination[T], a, b Source[T]) error {
 	if kb, n := b.Dims(); k != kb {
 		return &ShapeError{"Mul", fmt.Sprintf("a is %d×%d and b %d×%d", m, k, kb, n)}
 	}
-	return Gemm(context.Background(), nil, blas.NoTrans, blas.NoTrans, 1, a, b, 0, dst)
+	return gemmFor(context.Background(), nil, called{"Mul", "dst"}, blas.NoTrans, blas.NoTrans, 1, a, b, 0, dst)
 }
 
 // Gemm computes
@@ -38,18 +38,26 @@ func Mul[T Element](dst Destination[T], a, b Source[T]) error {
 //
 // Reference: BLAS xGEMM.
 func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Destination[T]) error {
-	if err := checkTrans("Gemm", transA, transB); err != nil {
+	return gemmFor(ctx, e, called{"Gemm", "C"}, transA, transB, alpha, a, b, beta, c)
+}
+
+// called is the function that errors name, and the operand that it overwrites.
+type called struct{ op, dst string }
+
+// gemmFor is Gemm for the function that the program has called.
+func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Destination[T]) error {
+	if err := checkTrans(by.op, transA, transB); err != nil {
 		return err
 	}
 	m, k := dims(a, transA)
 	kb, n := dims(b, transB)
 	if k != kb {
-		return &ShapeError{"Gemm", fmt.Sprintf("op(A) is %d×%d and op(B) %d×%d", m, k, kb, n)}
+		return &ShapeError{by.op, fmt.Sprintf("op(A) is %d×%d and op(B) %d×%d", m, k, kb, n)}
 	}
 	if err := e.ready(ctx); err != nil {
 		return err
 	}
-	to, err := sink("Gemm", c)
+	to, err := sink(by.op, by.dst, c)
 	if err != nil {
 		return err
 	}
@@ -57,7 +65,7 @@ func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpo
 		shape[T](to, m, n)
 	}
 	if r, s := c.Dims(); r != m || s != n {
-		return &ShapeError{"Gemm", fmt.Sprintf("the product is %d×%d and C %d×%d", m, n, r, s)}
+		return &ShapeError{by.op, fmt.Sprintf("the product is %d×%d and %s %d×%d", m, n, by.dst, r, s)}
 	}
 	if m == 0 || n == 0 || (alpha == 0 || k == 0) && beta == 1 {
 		return nil
@@ -190,7 +198,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 		return nil
 	}
 	if alpha == 0 {
-		return Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 0, General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
+		return gemmFor[T](ctx, e, called{"Trsm", "B"}, blas.NoTrans, blas.NoTrans, 0, General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
 	nb, one := TileSize[T](e, OpTrsm, order, max(m, n))
 	if d := distributed[T](b, a); d > 0 {
@@ -198,7 +206,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	} else if !one {
 		nb = narrow(e, nb, order, max(m, n))
 	}
-	to, err := sink("Trsm", b)
+	to, err := sink("Trsm", "B", b)
 	if err != nil {
 		return err
 	}

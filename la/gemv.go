@@ -16,7 +16,7 @@ func MulVec[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) error 
 	if m, n := a.Dims(); n != x.Len() {
 		return &ShapeError{"MulVec", fmt.Sprintf("a is %d×%d and x has %d elements", m, n, x.Len())}
 	}
-	return Gemv(context.Background(), nil, blas.NoTrans, 1, a, x, 0, dst)
+	return gemvFor(context.Background(), nil, called{"MulVec", "dst"}, blas.NoTrans, 1, a, x, 0, dst)
 }
 
 // Gemv computes
@@ -34,12 +34,17 @@ func MulVec[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) error 
 //
 // Reference: BLAS xGEMV, xSYMV.
 func Gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T], beta T, y VectorSink[T]) error {
-	if err := checkTrans("Gemv", trans); err != nil {
+	return gemvFor(ctx, e, called{"Gemv", "y"}, trans, alpha, a, x, beta, y)
+}
+
+// gemvFor is Gemv for the function that the program has called.
+func gemvFor[T Element](ctx context.Context, e *Engine, by called, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T], beta T, y VectorSink[T]) error {
+	if err := checkTrans(by.op, trans); err != nil {
 		return err
 	}
 	m, n := dims(a, trans)
 	if x.Len() != n {
-		return &ShapeError{"Gemv", fmt.Sprintf("op(A) is %d×%d and x has %d elements", m, n, x.Len())}
+		return &ShapeError{by.op, fmt.Sprintf("op(A) is %d×%d and x has %d elements", m, n, x.Len())}
 	}
 	if err := e.ready(ctx); err != nil {
 		return err
@@ -48,7 +53,7 @@ func Gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		shape[T](to, m, 1)
 	}
 	if y.Len() != m {
-		return &ShapeError{"Gemv", fmt.Sprintf("the product has %d elements and y %d", m, y.Len())}
+		return &ShapeError{by.op, fmt.Sprintf("the product has %d elements and %s %d", m, by.dst, y.Len())}
 	}
 	gx, _ := vectorMemory(x)
 	gy, inPlace := vectorMemory[T](y)

@@ -39,7 +39,7 @@ func (c *Cholesky[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]
 // solution whose digits may all be wrong. It panics as SolveTo does.
 func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) error {
 	c.valid()
-	if err := solvable(c.u, b); err != nil {
+	if err := solvable("SolveInPlace", c.u, b); err != nil {
 		return err
 	}
 	if err := c.solve(ctx, c.engine, b); err != nil {
@@ -77,7 +77,7 @@ func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 // on its diagonal, B is as it was.
 func (f *LU[T]) SolveInPlace(ctx context.Context, trans bool, b *blocked.Matrix[T]) error {
 	f.order()
-	if err := solvable(f.lu, b); err != nil {
+	if err := solvable("SolveInPlace", f.lu, b); err != nil {
 		return err
 	}
 	if err := f.singular(); err != nil {
@@ -220,11 +220,11 @@ func measured[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (
 	return r, r.refused()
 }
 
-// solvable returns a *ShapeError if b is no right-hand side in tiles of those of a.
-func solvable[T Element](a, b *blocked.Matrix[T]) error {
+// solvable returns a *ShapeError of op if b is no right-hand side in tiles of those of a.
+func solvable[T Element](op string, a, b *blocked.Matrix[T]) error {
 	n, _ := a.Dims()
 	if m, nrhs := b.Dims(); b.Kind() != blocked.Full || m != n || b.NB() != a.NB() {
-		return &ShapeError{"SolveInPlace", fmt.Sprintf("A is %d×%d in tiles of %d, B %v, %d×%d in tiles of %d", n, n, a.NB(), b.Kind(), m, nrhs, b.NB())}
+		return &ShapeError{op, fmt.Sprintf("A is %d×%d in tiles of %d, B %v, %d×%d in tiles of %d", n, n, a.NB(), b.Kind(), m, nrhs, b.NB())}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func inverseSink[T Element](dst Destination[T], a Source[T]) (Sink[T], error) {
 			return halfSink[T]{half}, nil
 		}
 	}
-	return sink("Inverse", dst)
+	return sink("Inverse", "dst", dst)
 }
 
 // invert returns the inverse, of order n, where d is. It may return a matrix with an error.

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Refinement tells how a solver of mixed precision came by its solution.
+// Refinement tells how a solver of mixed precision came by its solution. Beside an error that leaves
+// none Fallback is not NoFallback, and BackwardError means nothing.
 type Refinement struct {
 	// Iterations is the number of refinements of the solution in float32; 0 if
 	// that was good enough. It is LAPACK's iter where that is not negative.
@@ -32,8 +33,10 @@ type Fallback uint8
 
 // The reasons.
 const (
+	// UnknownFallback: there is no solution, and an error says why.
+	UnknownFallback Fallback = iota
 	// NoFallback: the solution is the refined one.
-	NoFallback Fallback = iota
+	NoFallback
 	// OutOfRange: an element of A or b is not finite, or one of A not in float32, or
 	// A so small that its inverse is not.
 	OutOfRange
@@ -45,7 +48,7 @@ const (
 )
 
 func (f Fallback) String() string {
-	return nameOf([]string{"none", "out of range", "not factored", "no convergence"}, uint8(f), "Fallback")
+	return nameOf([]string{"unknown", "none", "out of range", "not factored", "no convergence"}, uint8(f), "Fallback")
 }
 
 // maxRefinements is LAPACK's ITERMAX.
@@ -87,6 +90,14 @@ type refiner struct {
 	// double returns A⁻¹·x in float64; x may be overwritten. With a finite
 	// mat.Condition it returns the solution as well.
 	double func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error)
+}
+
+// unsolved is the report of a solver that had nothing to solve, or met an error before.
+func unsolved(err error) (Refinement, error) {
+	if err != nil {
+		return Refinement{}, err
+	}
+	return Refinement{Fallback: NoFallback}, nil
 }
 
 // solve computes dst = A⁻¹·b.
@@ -167,9 +178,10 @@ func (s *refiner) refine(b *blocked.Matrix[float64], report *Refinement) (*block
 	good, err := s.iterate(x, r, d, b, report)
 	if !good {
 		x.Close()
-		x = nil
+		return nil, err
 	}
-	return x, err
+	report.Fallback = NoFallback
+	return x, nil
 }
 
 // iterate refines x, which is zero, until it is A⁻¹·b, and reports whether it is; if not, and

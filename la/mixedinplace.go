@@ -27,9 +27,9 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 	if a.Kind() != blocked.SymUpper {
 		return Refinement{}, &ShapeError{"SolveSPDInPlace", fmt.Sprintf("A is %v, want a SymUpper", a.Kind())}
 	}
-	s, end, err := inPlace(ctx, e, a, b)
+	s, end, err := inPlace(ctx, e, "SolveSPDInPlace", a, b)
 	if err != nil || s == nil {
-		return Refinement{}, err
+		return unsolved(err)
 	}
 	defer end()
 	var single Cholesky[float32]
@@ -75,9 +75,9 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 	if m, n := a.Dims(); a.Kind() != blocked.Full || m != n {
 		return Refinement{}, &ShapeError{"SolveGeneralInPlace", fmt.Sprintf("A is %v, %d×%d, and must be Full and square", a.Kind(), m, n)}
 	}
-	s, end, err := inPlace(ctx, e, a, b)
+	s, end, err := inPlace(ctx, e, "SolveGeneralInPlace", a, b)
 	if err != nil || s == nil {
-		return Refinement{}, err
+		return unsolved(err)
 	}
 	defer end()
 	single := &LU[float32]{engine: s.engine}
@@ -100,8 +100,8 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 }
 
 // inPlace returns what solves in place, nil if there is nothing to solve, until end is called.
-func inPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (s *refiner, end func(), err error) {
-	if err := solvable(a, b); err != nil {
+func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[float64]) (s *refiner, end func(), err error) {
+	if err := solvable(op, a, b); err != nil {
 		return nil, nil, err
 	}
 	e, end = e.session()
@@ -151,7 +151,10 @@ func (s *refiner) solveInPlace(b *blocked.Matrix[float64], double func() error) 
 	}
 	mt, nt := b.Tiles()
 	err = run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
-	return report, errors.Join(err, x.Close())
+	if err = errors.Join(err, x.Close()); err != nil {
+		return Refinement{}, err
+	}
+	return report, nil
 }
 
 // closed closes a, if it was made.

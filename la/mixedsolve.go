@@ -37,7 +37,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 	n := a.SymmetricDim()
 	to, e, end, err := begin(ctx, e, "SolveSPD", n, n, dst, b)
 	if err != nil || to == nil {
-		return Refinement{}, err
+		return unsolved(err)
 	}
 	defer end()
 	nb, _ := TileSize[float32](e, OpCholesky, n, n)
@@ -102,7 +102,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	}
 	to, e, end, err := begin(ctx, e, "SolveGeneral", n, n, dst, b)
 	if err != nil || to == nil {
-		return Refinement{}, err
+		return unsolved(err)
 	}
 	defer end()
 	nb, _ := TileSize[float32](e, OpLU, n, n)

@@ -157,7 +157,7 @@ func TestProgressOfFailure(t *testing.T) {
 func TestNames(t *testing.T) {
 	for want, got := range map[string]fmt.Stringer{
 		"Cholesky": la.MethodCholesky, "QR": la.MethodQR, "Method(9)": la.Method(9),
-		"none": la.NoFallback, "no convergence": la.NoConvergence, "Fallback(9)": la.Fallback(9),
+		"unknown": la.UnknownFallback, "none": la.NoFallback, "no convergence": la.NoConvergence, "Fallback(9)": la.Fallback(9),
 	} {
 		if got.String() != want {
 			t.Errorf("%v, want %s", got, want)

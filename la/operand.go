@@ -31,15 +31,15 @@ func shape[T Element](dst Source[T], m, n int) {
 	}
 }
 
-// sink returns dst as what can be written, or a *ShapeError.
-func sink[T Element](op string, dst Destination[T]) (Sink[T], error) {
+// sink returns dst, which op calls name, as what can be written, or a *ShapeError.
+func sink[T Element](op, name string, dst Destination[T]) (Sink[T], error) {
 	switch d := dst.(type) {
 	case Sink[T]:
 		return d, nil
 	case VectorSink[T]:
 		return columnSink[T]{column[T]{d}, d}, nil
 	}
-	return nil, &ShapeError{op, fmt.Sprintf("dst is a %T, which is neither a Sink nor a VectorSink", dst)}
+	return nil, &ShapeError{op, fmt.Sprintf("%s is a %T, which is neither a Sink nor a VectorSink", name, dst)}
 }
 
 // halfSink is a symmetric matrix that takes the lower half of what is written.
@@ -48,6 +48,15 @@ type halfSink[T Element] struct{ SymmetricSink[T] }
 func (h halfSink[T]) Set(i, j int, v T) {
 	if i >= j {
 		h.SetSym(i, j, v)
+	}
+}
+
+// Zero implements [Destination].
+func (h halfSink[T]) Zero() {
+	for i := range h.SymmetricDim() {
+		for j := range i + 1 {
+			h.SetSym(i, j, 0)
+		}
 	}
 }
 
@@ -64,6 +73,13 @@ type columnSink[T Element] struct {
 }
 
 func (c columnSink[T]) Set(i, _ int, x T) { c.to.SetVec(i, x) }
+
+// Zero implements [Destination].
+func (c columnSink[T]) Zero() {
+	for i := range c.to.Len() {
+		c.to.SetVec(i, 0)
+	}
+}
 
 // memory reports whether results may be put into the memory behind c. Other
 // types that show their memory may want their own Set to be called.

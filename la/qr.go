@@ -216,7 +216,7 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	case side == blas.Left && r != m || side == blas.Right && c != m:
 		return &ShapeError{"ApplyQTo", fmt.Sprintf("Q is %d×%d and b %d×%d", m, m, r, c)}
 	}
-	to, err := sink("ApplyQTo", dst)
+	to, err := sink("ApplyQTo", "dst", dst)
 	if err == nil {
 		err = give[T]("ApplyQTo", "product", to, r, c)
 	}

@@ -39,7 +39,7 @@ func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	if m != rows {
 		return &ShapeError{"SolveTo", fmt.Sprintf("op(A) is %d×%d and b %d×%d", rows, cols, m, nrhs)}
 	}
-	to, err := sink("SolveTo", dst)
+	to, err := sink("SolveTo", "dst", dst)
 	if err == nil {
 		err = give[T]("SolveTo", "solution", to, cols, nrhs)
 	}

@@ -257,6 +257,7 @@ type hidden[T la.Element] struct{ g la.General[T] }
 func (h hidden[T]) Dims() (r, c int)  { return h.g.Dims() }
 func (h hidden[T]) At(i, j int) T     { return h.g.At(i, j) }
 func (h hidden[T]) Set(i, j int, v T) { h.g.Set(i, j, v) }
+func (h hidden[T]) Zero()             { h.g.Zero() }
 func (h hidden[T]) SymmetricDim() int { return h.g.Rows }
 
 // panics returns what f panics with.

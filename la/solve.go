@@ -17,7 +17,7 @@ type Method uint8
 
 // The methods, with what they take for an n×n matrix to leading order.
 const (
-	// MethodNone: there was nothing to solve.
+	// MethodNone: there was nothing to solve, or an error came before a method was chosen.
 	MethodNone Method = iota
 	// MethodDiagonal divides by the diagonal.
 	MethodDiagonal
@@ -146,7 +146,7 @@ func checkSystem[T Element](op string, m, n int, dst Destination[T], b Source[T]
 	if mb != m {
 		return nil, &ShapeError{op, fmt.Sprintf("A is %d×%d and b %d×%d", m, n, mb, nrhs)}
 	}
-	to, err := sink(op, dst)
+	to, err := sink(op, "dst", dst)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func checkDiagonal[T Element](diag []T) error {
 	}
 	for i, v := range diag {
 		if v == 0 {
-			return &SingularError{Column: i + 1}
+			return &SingularError{Column: i + 1, diagonal: true}
 		}
 	}
 	return nil

@@ -19,19 +19,24 @@ type Source[T Element] interface {
 	At(i, j int) T
 }
 
+// Destination is where a result goes: a [Sink] or, for a result of one column, a
+// [VectorSink] such as *mat.VecDense; for the inverse of a symmetric matrix also a
+// [SymmetricSink]. Go has no type for "one of these". What they have in common, and what is only read
+// does not have, is Zero: so the compiler refuses a transpose, a mat.Matrix or another [Source].
+// What has Zero and is none of the three, as a *mat.BandDense, is a *ShapeError, and so is a sink of
+// a kind that the result does not fit.
+type Destination[T Element] interface {
+	Source[T]
+	// Zero sets all elements to zero.
+	Zero()
+}
+
 // Sink is a matrix that can be written; *mat.Dense is a Sink[float64]. An
 // empty *mat.Dense takes the shape of the result.
 type Sink[T Element] interface {
-	Source[T]
+	Destination[T]
 	// Set sets element (i, j).
 	Set(i, j int, v T)
-}
-
-// Destination is where a result goes: a [Sink] or, for a result of one column, a
-// [VectorSink] such as *mat.VecDense. Go has no type for "one of the two", so that this is
-// what they have in common. What is neither is a *ShapeError.
-type Destination[T Element] interface {
-	Source[T]
 }
 
 // SymmetricSource is a symmetric matrix that can be read; every gonum
@@ -113,6 +118,9 @@ func (v Vector[T]) Len() int { return len(v) }
 
 // AtVec returns element i.
 func (v Vector[T]) AtVec(i int) T { return v[i] }
+
+// Zero sets all elements to zero.
+func (v Vector[T]) Zero() { clear(v) }
 
 // SetVec sets element i.
 func (v Vector[T]) SetVec(i int, x T) { v[i] = x }

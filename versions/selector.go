@@ -14,8 +14,10 @@ import (
 type Why uint8
 
 const (
+	// None: there is no ground, as no version can run.
+	None Why = iota
 	// Sole: no other version can run on the worker.
-	Sole Why = iota
+	Sole
 	// Pinned: the configuration names this one version for the op.
 	Pinned
 	// Remaining: the configuration excludes all others.
@@ -32,6 +34,7 @@ const (
 )
 
 var whyNames = [...]string{
+	None:      "none can run",
 	Sole:      "the only one that can run",
 	Pinned:    "fixed by the configuration",
 	Remaining: "the others are excluded",

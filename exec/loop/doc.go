@@ -8,6 +8,9 @@
 //		return nil
 //	})
 //
+// The runtime is an exec.Local, or that of an la.Engine, by its method Runtime, whose workers the
+// loop then shares.
+//
 // [For] is a loop in Go on the workers of one process, [Reduce] one with a result, [Within]
 // one inside a task. [Submit] makes each chunk a task of an op that all nodes of a cluster
 // know.

@@ -69,7 +69,7 @@ func (b *Block) Fill(row func(i int, add func(col int, v float64))) error {
 		switch {
 		case bad != nil:
 		case uint(col) >= uint(b.cols):
-			bad = &StructureError{len(ia) - 1, fmt.Sprintf("column %d of %d", col, b.cols)}
+			bad = &StructureError{len(ia) - 1, fmt.Sprintf("column %d of %d", col+1, b.cols)}
 		case k == len(ja):
 			bad = &StructureError{len(ia) - 1, fmt.Sprintf("has an entry beyond the %d that the block is to have", b.entries)}
 		default:

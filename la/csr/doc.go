@@ -5,6 +5,9 @@
 //	a, err := csr.New(rt, m) // m is a *sparse.CSR
 //	err = a.MulVecTo(ctx, y, false, x)
 //
+// A program that has an la.Engine, too, gives its Runtime for rt: then both share one set of
+// workers, and the matrix can be used until the engine is closed.
+//
 // [Read] reads a Matrix Market file, and [FromCOO] takes entries in any order, neither of them
 // by way of a dense matrix. A Matrix is an operator for the iterative methods of package
 // la/krylov and a blocked.Collection of its rows.

@@ -29,7 +29,7 @@ const ErrChanged Error = "csr: the caller's row pointers or columns have changed
 
 // StructureError reports arrays that are no sparse matrix.
 type StructureError struct {
-	Row    int // where it was found; −1 if it concerns all
+	Row    int // where it was found, from 0; −1 if it concerns all
 	Reason string
 }
 
@@ -37,7 +37,7 @@ func (e *StructureError) Error() string {
 	if e.Row < 0 {
 		return "csr: " + e.Reason
 	}
-	return fmt.Sprintf("csr: row %d: %s", e.Row, e.Reason)
+	return fmt.Sprintf("csr: row %d (counted from 1): %s", e.Row+1, e.Reason)
 }
 
 // Matrix is an m×n sparse matrix in compressed sparse rows. It is safe for concurrent use as
@@ -93,7 +93,7 @@ func of(rt exec.Runtime, rows, cols int, ia, ja []int, data []float64) (*Matrix,
 	for i := range rows {
 		for _, j := range ja[ia[i]:ia[i+1]] {
 			if uint(j) >= uint(cols) {
-				return nil, &StructureError{i, fmt.Sprintf("column %d of %d", j, cols)}
+				return nil, &StructureError{i, fmt.Sprintf("column %d of %d", j+1, cols)}
 			}
 		}
 	}

@@ -45,6 +45,10 @@ func triangular[T la.Element](co *core, routine string, product bool, side blas.
 		!fits(m, n, b, ldb) || !fits(order, order, a, lda) {
 		return false
 	}
+	if product && !finite(m, n, b, ldb) {
+		// A kernel multiplies by the zeros outside the triangle, too, and would spread them.
+		return false
+	}
 	if !product && (n == 1 && side == blas.Left || m == 1 && side == blas.Right) {
 		trsmVector(co, side, uplo, tA, diag, order, alpha, a, lda, b, ldb)
 		return true
@@ -70,6 +74,27 @@ func triangular[T la.Element](co *core, routine string, product bool, side blas.
 		}
 		return p.Trsm(side, uplo, tA, diag, alpha, va, vb)
 	})
+	return true
+}
+
+// finite reports whether the elements of an m×n matrix are.
+func finite[T la.Element](m, n int, a []T, lda int) bool {
+	for i := range m {
+		var s0, s1, s2, s3 T // 0, or NaN
+		row := a[i*lda:][:n]
+		for ; len(row) >= 4; row = row[4:] {
+			s0 += row[0] - row[0]
+			s1 += row[1] - row[1]
+			s2 += row[2] - row[2]
+			s3 += row[3] - row[3]
+		}
+		for _, v := range row {
+			s0 += v - v
+		}
+		if s0+s1+s2+s3 != 0 {
+			return false
+		}
+	}
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -22,7 +23,7 @@ type CGOptions struct {
 // CGResult says how [CG] has gone.
 type CGResult struct {
 	Iterations int
-	Residual   float64 // ‖b − A·x‖, computed anew from x
+	Residual   float64 // ‖b − A·x‖, computed anew from x; NaN if an error came before that
 }
 
 // CG solves
@@ -31,10 +32,13 @@ type CGResult struct {
 //
 // for an n×n symmetric positive definite A by the method of conjugate gradients. It begins
 // with the x that is given, zeros as a rule, and overwrites it. Only A·x is asked for. It works
-// in four vectors of n elements.
+// in four vectors of n elements, or six if A or b is near the ends of the range.
 //
 // The residual that the recurrence carries along drifts away from that of x. When it is small
 // enough b − A·x is computed, and if that is not, the iteration begins anew from there.
+//
+// Powers of two make no difference: with 2ʲ·A and 2ᵏ·b the bits of x are the same, but for its
+// exponent, as long as the elements of all three are in the range.
 //
 // Errors: a *[la.ShapeError], an *[OptionsError]; an *[IndefiniteError] or a *[NonFiniteError];
 // a *[ConvergenceError] after MaxIterations; the cause of the context's end; what the operator
@@ -44,6 +48,7 @@ type CGResult struct {
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
 // 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 6.18.
 func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result CGResult, err error) {
+	result.Residual = math.NaN()
 	if err := checkOptions(opt.MaxIterations, "Tolerance", opt.Tolerance); err != nil {
 		return result, err
 	}
@@ -61,94 +66,147 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result 
 	if most == 0 {
 		most = max(100, 10*n)
 	}
-	normB, _, err := norm(&memory{all: [][]float64{b}}, 0)
-	want := tolerance * normB
+	normB, expB := magnitude(b)
+	normX, expX := magnitude(x)
 	switch {
-	case err != nil:
-		return result, err
-	case !finite(want):
+	case !finite(normB) || !finite(normX):
 		return result, &NonFiniteError{"CG", 0}
 	case normB == 0:
 		clear(x)
-		return result, nil
+		return CGResult{}, nil
 	}
 	s, err := vectorsOf(ctx, a)
 	if err != nil {
 		return result, err
 	}
-	v := cgVectors{s.Load(x), s.Load(b), s.New(n), s.New(n), s.New(n)}
-	defer func() { err = cmp.Or(err, s.Close(v.x)) }()
-	err = cg(ctx, s, v, want, most, opt.Observe, &result)
+	c := cgRun{Vectors: s, x: s.Load(x), b: s.Load(b), r: s.New(n), p: s.New(n), q: s.New(n), most: most, observe: opt.Observe, result: &result}
+	defer func() { err = cmp.Or(err, s.Close(c.x)) }()
+
+	// How large A is, a product with b says. The unit of b is that of the first residual.
+	times(s, -unit(expB), c.b, c.p)
+	var ok bool
+	if c.Vectors, c.expA, ok, err = probe(s, c.q, false, c.p, n, n); err != nil {
+		return result, err
+	} else if !ok {
+		return result, &NonFiniteError{"CG", 0}
+	}
+	if c.expB = expB; normX != 0 {
+		c.expB = max(expB, expX+c.expA)
+		c.begun = true
+	}
+	c.expB = unit(c.expB)
+	if c.expB != 0 {
+		b := s.New(n)
+		times(s, -c.expB, c.b, b)
+		c.b = b
+	}
+	c.want = math.Ldexp(tolerance*normB, expB-c.expB)
+	if back := c.expB - c.expA; back != 0 {
+		times(s, -back, c.x, c.x)
+		defer func() {
+			times(s, back, c.x, c.x)
+			if norm, _, _, e := measure(s, c.x); err == nil && e == nil && !finite(norm) {
+				err = &NonFiniteError{"CG", result.Iterations}
+			}
+		}()
+	}
+	err = c.iterate(ctx)
 	return result, err
 }
 
-// cgVectors is the vectors of CG: the residual r, the direction p, and q = A·p.
-type cgVectors struct{ x, b, r, p, q Vector }
+// cgRun is the vectors of CG, the residual r, the direction p, and q = A·p, and its numbers. Of A, b
+// and x it has those that are scaled.
+type cgRun struct {
+	Vectors
+	x, b, r, p, q Vector
+	expA, expB    int     // A and b are scaled by 2^−expA and 2^−expB
+	want          float64 // of the norm of r
+	begun         bool    // x is not zero
+	most          int
+	observe       func(int, float64)
+	result        *CGResult
+}
 
-// cg is the iteration.
-func cg(ctx context.Context, s Vectors, v cgVectors, want float64, most int, observe func(int, float64), result *CGResult) (err error) {
-	var rr float64 // rᵀ·r
-	// residual computes r = b − A·x and its norm.
-	residual := func() error {
-		if err := s.MulVecTo(v.q, false, v.x); err != nil {
-			return err
+// norm computes that of r and its square, and reports it.
+func (c *cgRun) norm() (r, rr float64, err error) {
+	r, rr, err = norm(c, c.r)
+	c.result.Residual = math.Ldexp(r, c.expB)
+	return r, rr, err
+}
+
+// residual computes r = b − A·x and its norm.
+func (c *cgRun) residual() (r, rr float64, err error) {
+	c.Axpby(1, c.b, 0, c.r)
+	if c.begun {
+		if err := c.MulVecTo(c.q, false, c.x); err != nil {
+			return 0, 0, err
 		}
-		s.Axpby(1, v.b, 0, v.r)
-		s.Axpby(-1, v.q, 1, v.r)
-		if result.Residual, rr, err = norm(s, v.r); err != nil {
-			return err
-		}
-		if !finite(result.Residual) {
-			return &NonFiniteError{"CG", result.Iterations}
-		}
-		return nil
+		c.Axpby(-1, c.q, 1, c.r)
 	}
-	if err := residual(); err != nil {
+	c.begun = true
+	if r, rr, err = c.norm(); err == nil && !finite(r) {
+		err = &NonFiniteError{"CG", c.result.Iterations}
+	}
+	return r, rr, err
+}
+
+// unconverged is the error of a residual r.
+func (c *cgRun) unconverged(reason string) error {
+	return &ConvergenceError{"CG", c.most, c.result.Residual, math.Ldexp(c.want, c.expB), reason}
+}
+
+// tiny is the square of residuals below which their products with A may vanish.
+const tiny = 0x1p-700
+
+// iterate is the iteration.
+func (c *cgRun) iterate(ctx context.Context) error {
+	r, rr, err := c.residual() // ‖r‖ and rᵀ·r
+	if err != nil {
 		return err
 	}
-	for result.Residual > want {
-		for s.Axpby(1, v.r, 0, v.p); ; {
+	for result := c.result; r > c.want; {
+		for c.Axpby(1, c.r, 0, c.p); ; {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			if result.Iterations == most {
-				return &ConvergenceError{"CG", most, result.Residual, want, "the limit of iterations"}
+			if result.Iterations == c.most {
+				return c.unconverged("the limit of iterations")
 			}
-			if err := s.MulVecTo(v.q, false, v.p); err != nil {
+			if err := c.MulVecTo(c.q, false, c.p); err != nil {
 				return err
 			}
-			pq, err := s.Dot(v.p, v.q, 1)
+			pq, err := c.Dot(c.p, c.q, 1)
 			if err != nil {
 				return err
 			}
 			result.Iterations++
 			switch {
-			case !finite(pq) || !finite(rr) || rr == 0:
+			case !finite(pq) || !finite(rr) || rr < tiny:
 				return &NonFiniteError{"CG", result.Iterations}
 			case pq <= 0:
-				pp, err := s.Dot(v.p, v.p, 1)
-				return cmp.Or(err, error(&IndefiniteError{result.Iterations, pq / pp}))
+				pp, err := c.Dot(c.p, c.p, 1)
+				return cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA)}))
 			}
 			alpha, before := rr/pq, rr
-			s.Axpby(alpha, v.p, 1, v.x)
-			s.Axpby(-alpha, v.q, 1, v.r)
-			if result.Residual, rr, err = norm(s, v.r); err != nil {
+			c.Axpby(alpha, c.p, 1, c.x)
+			c.Axpby(-alpha, c.q, 1, c.r)
+			if r, rr, err = c.norm(); err != nil {
 				return err
 			}
-			if observe != nil {
-				observe(result.Iterations, result.Residual)
+			if c.observe != nil {
+				c.observe(result.Iterations, result.Residual)
 			}
-			if !(result.Residual > want) {
+			if !(r > c.want) {
 				break
 			}
-			s.Axpby(1, v.r, rr/before, v.p)
+			c.Axpby(1, c.r, rr/before, c.p)
 		}
 		drifted := result.Residual
-		if err := residual(); err != nil {
+		if r, rr, err = c.residual(); err != nil {
 			return err
 		}
-		if result.Residual > want && result.Iterations == most {
-			return &ConvergenceError{"CG", most, result.Residual, want, fmt.Sprintf("the limit of iterations; the recurrence has %.3g", drifted)}
+		if r > c.want && result.Iterations == c.most {
+			return c.unconverged(fmt.Sprintf("the limit of iterations; the recurrence has %.3g", drifted))
 		}
 	}
 	return nil

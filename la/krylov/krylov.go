@@ -81,8 +81,8 @@ func (e *IndefiniteError) Error() string {
 }
 
 // NonFiniteError reports a number out of range: an infinity or a NaN in b or the first x
-// (Iteration 0), or in what the operator has made of finite vectors, or squares that overflow or
-// vanish.
+// (Iteration 0), or in what the operator has made of finite vectors; squares that overflow or
+// vanish; a solution with elements that overflow.
 type NonFiniteError struct {
 	Method    string
 	Iteration int

@@ -317,3 +317,29 @@ func TestOverlap(t *testing.T) {
 		}()
 	}
 }
+
+// TestNothingSaid: a result beside an error says nothing that it does not know.
+func TestNothingSaid(t *testing.T) {
+	if s := (krylov.LSQRResult{}).Stop; s != krylov.StopNone || s.String() != "no solution" {
+		t.Errorf("the zero Stop is %v", s)
+	}
+	fails := errors.New("no product")
+	a := &dense{Dense: definite(2, 6), at: 1, do: func() error { return fails }}
+	some, none := []float64{1, 2}, make([]float64, 2)
+	for name, b := range map[string][]float64{"shape": {1}, "NaN": {1, math.NaN()}, "operator": some} {
+		a.products = 0
+		c, err := krylov.CG(t.Context(), a, none, b, krylov.CGOptions{})
+		if err == nil || c.Residual == 0 {
+			t.Errorf("CG, %s: %v beside %+v", name, err, c)
+		}
+		a.products = 0
+		s, err := krylov.LSQR(t.Context(), a, none, b, krylov.LSQROptions{})
+		if err == nil || s.Residual == 0 || s.Stop != krylov.StopNone {
+			t.Errorf("LSQR, %s: %v beside %+v", name, err, s)
+		}
+	}
+	s, err := krylov.LSQR(t.Context(), &dense{Dense: definite(9, 6)}, make([]float64, 9), vector(9, 1), krylov.LSQROptions{MaxIterations: 1})
+	if err == nil || s.Stop != krylov.StopNone {
+		t.Errorf("after the last iteration: %v beside %v", s.Stop, err)
+	}
+}

@@ -28,13 +28,14 @@ type Stop uint8
 
 // The reasons.
 const (
-	StopZero         Stop = iota // x = 0 is the solution
+	StopNone         Stop = iota // there is no solution: LSQR returns an error
+	StopZero                     // x = 0 is the solution
 	StopConsistent               // A·x = b is solved within ATol and BTol
 	StopLeastSquares             // the residual is minimal within ATol
 )
 
 func (s Stop) String() string {
-	names := [...]string{"x = 0 is the solution", "A·x = b within the tolerances", "a least-squares solution within the tolerance"}
+	names := [...]string{"no solution", "x = 0 is the solution", "A·x = b within the tolerances", "a least-squares solution within the tolerance"}
 	if int(s) < len(names) {
 		return names[s]
 	}
@@ -46,7 +47,7 @@ func (s Stop) String() string {
 type LSQRResult struct {
 	Iterations int
 	Stop       Stop
-	Residual   float64 // ‖b − A·x‖, of the extended system with Damp
+	Residual   float64 // ‖b − A·x‖, of the extended system with Damp; NaN if an error came before that
 	Gradient   float64 // ‖Aᵀ·(b − A·x) − λ²·x‖
 	NormA      float64 // the Frobenius norm of (A; λI), as far as it was seen
 	Condition  float64 // of (A; λI)
@@ -60,7 +61,10 @@ type LSQRResult struct {
 // for an m×n operator A of any shape and rank; of several such x the one of least norm. It
 // overwrites x, whose elements do not count. It works like conjugate gradients on AᵀA + λ²I, by
 // way of the bidiagonalization of A, which loses less to rounding; it asks for A·v and Aᵀ·u
-// once an iteration and works in three vectors of n elements and two of m, or four if A is square.
+// once an iteration and works in three vectors of n elements and two of m, or four if A is square;
+// in one more of each if A is near the ends of the range.
+//
+// Powers of two make no difference, as for [CG]: of b; of A and λ together.
 //
 // It ends with a solution when one of Paige and Saunders' rules holds, r being the residual:
 // ‖r‖ ≤ BTol·‖b‖ + ATol·‖A‖·‖x‖, or ‖Aᵀr‖ ≤ ATol·‖A‖·‖r‖.
@@ -73,6 +77,7 @@ type LSQRResult struct {
 // Reference: Paige and Saunders, LSQR: An Algorithm for Sparse Linear Equations and Sparse Least
 // Squares, ACM Trans. Math. Softw. 8, 1982.
 func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s LSQRResult, err error) {
+	s.Residual = math.NaN()
 	if err := checkOptions(opt.MaxIterations, "Damp, ATol, BTol and ConditionLimit", opt.Damp, opt.ATol, opt.BTol, opt.ConditionLimit); err != nil {
 		return s, err
 	}
@@ -93,98 +98,134 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 		most = max(100, 10*min(m, n))
 	}
 	clear(x)
-	normB, _, err := norm(&memory{all: [][]float64{b}}, 0)
+	normB, expB := magnitude(b)
 	switch {
-	case err != nil:
-		return s, err
 	case !finite(normB):
 		return s, &NonFiniteError{"LSQR", 0}
-	}
-	if s.Residual = normB; normB == 0 {
-		return s, nil
+	case normB == 0:
+		return LSQRResult{Stop: StopZero}, nil
 	}
 	vs, err := vectorsOf(ctx, a)
 	if err != nil {
 		return s, err
 	}
-	l := lsqrVectors{x: vs.Load(x), b: vs.Load(b), u: vs.New(m), v: vs.New(n), w: vs.New(n), av: vs.New(m)}
+	l := lsqrRun{Vectors: vs, x: vs.Load(x), b: vs.Load(b), u: vs.New(m), v: vs.New(n), w: vs.New(n), av: vs.New(m), opt: opt, most: most, result: &s}
 	if l.atu = l.av; m != n {
 		l.atu = vs.New(n)
 	}
 	defer func() { err = cmp.Or(err, vs.Close(l.x)) }()
-	err = lsqr(ctx, vs, l, normB, opt, most, &s)
+
+	// u = b/‖b‖, and Aᵀ·u says how large A is.
+	l.expB = unit(expB)
+	l.normB = math.Ldexp(normB, expB-l.expB)
+	s.Residual = math.Ldexp(normB, expB)
+	from := l.b
+	if l.expB != 0 {
+		times(vs, -l.expB, l.b, l.u)
+		from = l.u
+	}
+	vs.Axpby(1/l.normB, from, 0, l.u)
+	var ok bool
+	if l.Vectors, l.expA, ok, err = probe(vs, l.v, true, l.u, m, n); err != nil {
+		return s, err
+	} else if !ok {
+		return s, &NonFiniteError{"LSQR", 0}
+	}
+	// A damping beyond deep of A decides alone: x is Aᵀ·b/λ² to the last digit. Then a smaller one
+	// takes its place, for which x is larger by the square of their ratio.
+	const deep = 300
+	if opt.Damp > 0 {
+		_, exp := math.Frexp(opt.Damp)
+		l.less = max(0, exp-l.expA-deep)
+	}
+	l.opt.Damp = math.Ldexp(opt.Damp, -l.expA-l.less)
+	err = l.iterate(ctx)
+	if l.expX() != 0 {
+		times(vs, l.expX(), l.x, l.x)
+		if norm, _, _, e := measure(vs, l.x); err == nil && e == nil && !finite(norm) {
+			s.Stop, err = StopNone, &NonFiniteError{"LSQR", s.Iterations}
+		}
+	}
 	return s, err
 }
 
-// lsqrVectors is the vectors of LSQR: those that bidiagonalize A, u and v; w, along which x goes;
-// A·v and Aᵀ·u.
-type lsqrVectors struct{ x, b, u, v, w, av, atu Vector }
+// lsqrRun is the vectors of LSQR: those that bidiagonalize A, u and v; w, along which x goes; A·v and
+// Aᵀ·u; and its numbers. Of A, b and x it has those that are scaled.
+type lsqrRun struct {
+	Vectors
+	x, b, u, v, w, av, atu Vector
+	expA, expB             int // A and b are scaled by 2^−expA and 2^−expB
+	less                   int // λ is scaled by 2^−(expA+less)
+	normB                  float64
+	opt                    LSQROptions
+	most                   int
+	result                 *LSQRResult
+}
+
+// expX returns with which power of two x is to be multiplied.
+func (l *lsqrRun) expX() int { return l.expB - l.expA - 2*l.less }
 
 // bidiagonalize goes on with the bidiagonalization of A. Before is the α of the step before:
 //
 //	β·u = A·v − before·u, α·v = Aᵀ·u − β·v
-func (l *lsqrVectors) bidiagonalize(vs Vectors, before float64) (alpha, beta float64, err error) {
-	if err := vs.MulVecTo(l.av, false, l.v); err != nil {
+func (l *lsqrRun) bidiagonalize(before float64) (alpha, beta float64, err error) {
+	if err := l.MulVecTo(l.av, false, l.v); err != nil {
 		return 0, 0, err
 	}
-	vs.Axpby(1, l.av, -before, l.u)
-	if beta, _, err = norm(vs, l.u); err != nil || !(beta > 0) {
+	l.Axpby(1, l.av, -before, l.u)
+	if beta, _, err = norm(l, l.u); err != nil || !(beta > 0) {
 		return 0, beta, err
 	}
-	vs.Axpby(1/beta, l.u, 0, l.u)
-	if err := vs.MulVecTo(l.atu, true, l.u); err != nil {
+	l.Axpby(1/beta, l.u, 0, l.u)
+	if err := l.MulVecTo(l.atu, true, l.u); err != nil {
 		return 0, 0, err
 	}
-	vs.Axpby(1, l.atu, -beta, l.v)
-	if alpha, _, err = norm(vs, l.v); err == nil && alpha > 0 {
-		vs.Axpby(1/alpha, l.v, 0, l.v)
+	l.Axpby(1, l.atu, -beta, l.v)
+	if alpha, _, err = norm(l, l.v); err == nil && alpha > 0 {
+		l.Axpby(1/alpha, l.v, 0, l.v)
 	}
 	return alpha, beta, err
 }
 
-// lsqr is the iteration.
-func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQROptions, most int, s *LSQRResult) error {
+// iterate is the iteration.
+func (l *lsqrRun) iterate(ctx context.Context) error {
 	// β·u = b, α·v = Aᵀ·u
-	beta := normB
-	vs.Axpby(1/beta, l.b, 0, l.u)
-	if err := vs.MulVecTo(l.v, true, l.u); err != nil {
-		return err
-	}
-	alpha, _, err := norm(vs, l.v)
+	s, beta, damp := l.result, l.normB, l.opt.Damp
+	alpha, _, err := norm(l, l.v)
 	switch {
 	case err != nil:
 		return err
-	case !finite(alpha):
-		return &NonFiniteError{"LSQR", 0}
 	case alpha == 0:
-		return nil // b is orthogonal to what A can reach
+		s.Stop = StopZero // b is orthogonal to what A can reach
+		return nil
 	}
-	vs.Axpby(1/alpha, l.v, 0, l.v)
-	vs.Axpby(1, l.v, 0, l.w)
+	l.Axpby(1/alpha, l.v, 0, l.v)
+	l.Axpby(1, l.v, 0, l.w)
 
 	rhobar, phibar := alpha, beta
-	var normA2, normD2, damped, z, x2 float64 // squares of norms; of what damping adds to the residual
+	// Norms: of A, of what damping adds to the residual, of what x is made of.
+	var normA, damped, normD, z, normZ float64
 	cs2, sn2 := -1.0, 0.0
-	s.Gradient = alpha * beta
-	for s.Iterations < most {
+	s.Gradient = math.Ldexp(alpha*beta, l.expA+l.expB)
+	for s.Iterations < l.most {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		s.Iterations++
 		before := alpha
-		if alpha, beta, err = l.bidiagonalize(vs, before); err != nil {
+		if alpha, beta, err = l.bidiagonalize(before); err != nil {
 			return err
 		}
-		normA2 += before*before + beta*beta + opt.Damp*opt.Damp
+		normA = math.Hypot(math.Hypot(normA, before), math.Hypot(beta, damp))
 		if !finite(alpha) || !finite(beta) {
 			return &NonFiniteError{"LSQR", s.Iterations}
 		}
 
 		// A rotation takes the damping away, another one β.
 		rhobar1, psi := rhobar, 0.0
-		if opt.Damp > 0 {
-			rhobar1 = math.Hypot(rhobar, opt.Damp)
-			psi = opt.Damp / rhobar1 * phibar
+		if damp > 0 {
+			rhobar1 = math.Hypot(rhobar, damp)
+			psi = damp / rhobar1 * phibar
 			phibar *= rhobar / rhobar1
 		}
 		rho := math.Hypot(rhobar1, beta)
@@ -199,54 +240,48 @@ func lsqr(ctx context.Context, vs Vectors, l lsqrVectors, normB float64, opt LSQ
 		tau := sn * phi
 
 		// x and w, and the norm of what x was made of, for the condition.
-		vs.Axpby(phi/rho, l.w, 1, l.x)
-		normW, _, err := norm(vs, l.w)
+		l.Axpby(phi/rho, l.w, 1, l.x)
+		normW, _, err := norm(l, l.w)
 		if err != nil {
 			return err
 		}
-		vs.Axpby(1, l.v, -theta/rho, l.w)
-		normD2 += normW / rho * (normW / rho)
+		l.Axpby(1, l.v, -theta/rho, l.w)
+		normD = math.Hypot(normD, normW/rho)
 
 		// ‖x‖, by a rotation from the other side.
 		delta := sn2 * rho
 		gambar := -cs2 * rho
 		rhs := phi - delta*z
-		zbar := rhs / gambar
-		s.NormX = math.Sqrt(x2 + zbar*zbar)
+		normX := math.Hypot(normZ, rhs/gambar)
 		gamma := math.Hypot(gambar, theta)
 		cs2, sn2 = gambar/gamma, theta/gamma
 		z = rhs / gamma
-		x2 += z * z
+		normZ = math.Hypot(normZ, z)
 
-		damped += psi * psi
-		s.Residual = math.Sqrt(phibar*phibar + damped)
-		s.Gradient = alpha * math.Abs(tau)
-		s.NormA = math.Sqrt(normA2)
-		s.Condition = s.NormA * math.Sqrt(normD2)
-		if opt.Observe != nil {
-			opt.Observe(s.Iterations, s.Residual)
+		damped = math.Hypot(damped, psi)
+		residual, gradient := math.Hypot(phibar, damped), alpha*math.Abs(tau)
+		s.Residual = math.Ldexp(residual, l.expB)
+		s.Gradient = math.Ldexp(gradient, l.expA+l.expB)
+		s.NormA = math.Ldexp(normA, l.expA+l.less)
+		s.NormX = math.Ldexp(normX, l.expX())
+		s.Condition = normA * normD
+		if l.opt.Observe != nil {
+			l.opt.Observe(s.Iterations, s.Residual)
 		}
-		if !finite(s.NormX) || !finite(s.Residual) || !finite(s.NormA) {
+		if !finite(normX) || !finite(residual) || !finite(normA) {
 			return &NonFiniteError{"LSQR", s.Iterations}
 		}
-		if over, err := s.stops(&opt, normB); over {
-			return err
+		// The rules of Paige and Saunders.
+		switch {
+		case residual <= l.opt.BTol*l.normB+l.opt.ATol*normA*normX:
+			s.Stop = StopConsistent
+			return nil
+		case gradient <= l.opt.ATol*normA*residual:
+			s.Stop = StopLeastSquares
+			return nil
+		case s.Condition >= l.opt.ConditionLimit:
+			return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, l.opt.ConditionLimit)}
 		}
 	}
 	return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, "the limit of iterations"}
-}
-
-// stops reports whether the iteration is over, by the rules of Paige and Saunders.
-func (s *LSQRResult) stops(opt *LSQROptions, normB float64) (over bool, err error) {
-	switch {
-	case s.Residual <= opt.BTol*normB+opt.ATol*s.NormA*s.NormX:
-		s.Stop = StopConsistent
-	case s.Gradient <= opt.ATol*s.NormA*s.Residual:
-		s.Stop = StopLeastSquares
-	case s.Condition >= opt.ConditionLimit:
-		return true, &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, opt.ConditionLimit)}
-	default:
-		return false, nil
-	}
-	return true, nil
 }

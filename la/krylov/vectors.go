@@ -51,24 +51,30 @@ func (m *memory) Dot(x, y Vector, scale float64) (float64, error) {
 // Close implements [Vectors]: x has been written all along.
 func (m *memory) Close(Vector) error { return nil }
 
-// norm returns ‖x‖ and its square: it scales x where the sum of squares overflows or nearly
-// vanishes, which the square then may do.
+// norm returns ‖x‖ and its square, which may be out of range where ‖x‖ is not.
 func norm(s Vectors, x Vector) (norm, square float64, err error) {
+	norm, exp, square, err := measure(s, x)
+	return math.Ldexp(norm, exp), square, err
+}
+
+// measure returns ‖x‖ = norm·2^exp and its square. It scales x where the sum of squares overflows or
+// nearly vanishes. The norm of finite elements is finite, which ‖x‖ and the square need not be.
+func measure(s Vectors, x Vector) (norm float64, exp int, square float64, err error) {
 	if square, err = s.Dot(x, x, 1); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	scale := 1.0
 	switch {
 	case square >= 0x1p1000:
-		scale = 0x1p-600
+		scale, exp = 0x1p-600, 600
 	case square <= 0x1p-900:
-		scale = 0x1p600
+		scale, exp = 0x1p600, -600
 	}
 	norm = square
-	if scale != 1 {
+	if exp != 0 {
 		if norm, err = s.Dot(x, x, scale); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 	}
-	return math.Sqrt(norm) / scale, square, nil
+	return math.Sqrt(norm), exp, square, nil
 }
