@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
+	"github.com/tessera-la/tessera/internal/atomicfile"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
@@ -412,20 +412,8 @@ func newResultCommand(a *app) *cobra.Command {
 			}
 			return err
 		}
-		// Under another name first: half a matrix is none.
-		f, err := os.CreateTemp(filepath.Dir(matrix), filepath.Base(matrix)+".*")
-		if err != nil {
-			return err
-		}
-		// Ctrl-C ends Fetch by ctx, so that what has come is removed here.
-		err = errors.Join(c.Fetch(ctx, id, "matrix", f), f.Close())
-		if err == nil {
-			err = os.Rename(f.Name(), matrix)
-		}
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-		return err
+		// Half a matrix is none. Ctrl-C ends Fetch by ctx, so that what has come is removed.
+		return atomicfile.Write(matrix, 0o666, func(f *os.File) error { return c.Fetch(ctx, id, "matrix", f) })
 	})
 	cmd.Flags().BoolVar(&log, "log", false, "print the job's log, also while it runs")
 	cmd.Flags().StringVar(&matrix, "matrix", "", ".npy file to write the matrix of the result to: see labench submit --keep")
