@@ -56,7 +56,7 @@ func (f *jobFlags) register(fl *pflag.FlagSet) {
 // the first question.
 func (f *jobFlags) client() (*jobs.Client, error) {
 	if f.to == "" {
-		return nil, usage(errors.New("--to names no agent"))
+		return nil, usage(errors.New("which agent? --to wants the address at which one takes jobs (its --jobs), as in --to 127.0.0.1:7500"))
 	}
 	config, err := trusted(f.to, f.certs)
 	if err != nil {
@@ -339,7 +339,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 			}
 		case j.State == jobs.Queued:
 			text += fmt.Sprintf(" for %v", now.Sub(j.Submitted).Round(time.Second))
-		case !j.Began.IsZero():
+		case !j.Began.IsZero() && !j.Ended.IsZero(): // of an end that could not be written there is no time
 			text += fmt.Sprintf(" after %v", j.Ended.Sub(j.Began).Round(10*time.Millisecond))
 		}
 		if j.Begun > 1 {
@@ -374,35 +374,62 @@ func newCancelCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		text := "job %d %s\n"
+		text := fmt.Sprintf("job %d %s", id, j.State.Is())
 		switch j.State {
 		case jobs.Running: // its process has been told; it may take a while
-			text = "job %d %s, and ends\n"
-		case jobs.Done, jobs.Failed:
-			text = "job %d had ended, and %s: --remove removes it\n"
+			text = fmt.Sprintf("job %d is told to end: it is cancelled when its process has ended", id)
+		case jobs.Done:
+			text = fmt.Sprintf("job %d was done before, and stays so: --remove removes it", id)
+		case jobs.Failed:
+			text = fmt.Sprintf("job %d had failed before, and stays so: --remove removes it", id)
 		}
-		_, err = fmt.Fprintf(a.out, text, id, j.State.Is())
+		_, err = fmt.Fprintln(a.out, text)
 		return err
 	})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove a job that has ended, with its report, log and matrix")
 	return cmd
 }
 
-// newResultCommand returns the command labench result. A job's report and log are printed; a matrix
-// is a file, and there as a whole or not at all.
+// counter counts the bytes that go through it.
+type counter struct {
+	w io.Writer
+	n int
+}
+
+// Write implements [io.Writer].
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += n
+	return n, err
+}
+
+// newResultCommand returns the command labench result. A job's report and log are printed as the
+// operation would have printed them; a matrix is a file, and there as a whole or not at all.
 func newResultCommand(a *app) *cobra.Command {
-	var log bool
+	var log, asJSON bool
 	var matrix string
 	cmd := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
   labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
-		// What it has comes as the agent has it: the report is one line of JSON.
 		switch {
-		case log && matrix != "":
-			return usage(errors.New("--log and --matrix exclude each other"))
+		case log && matrix != "", log && asJSON, asJSON && matrix != "":
+			return usage(errors.New("--json, --log and --matrix exclude each other"))
 		case log:
-			return c.Fetch(ctx, id, "log", a.out)
+			to := &counter{w: a.out}
+			err := c.Fetch(ctx, id, "log", to)
+			if err == nil && to.n == 0 {
+				_, err = fmt.Fprintf(a.err, "labench: job %d has said nothing yet\n", id)
+			}
+			return err
 		case matrix == "":
-			if err := c.Fetch(ctx, id, "report", a.out); err != nil {
+			what := "text"
+			if asJSON {
+				what = "report"
+			}
+			err := c.Fetch(ctx, id, what, a.out)
+			if e, ok := errors.AsType[*jobs.Error](err); ok && e.Kind == jobs.NotFound && !asJSON {
+				err = c.Fetch(ctx, id, "report", a.out) // that of an agent which keeps no text
+			}
+			if err != nil {
 				return err
 			}
 			// There may be a report although the job has failed.
@@ -415,6 +442,7 @@ func newResultCommand(a *app) *cobra.Command {
 		// Half a matrix is none. Ctrl-C ends Fetch by ctx, so that what has come is removed.
 		return atomicfile.Write(matrix, 0o666, func(f *os.File) error { return c.Fetch(ctx, id, "matrix", f) })
 	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as one JSON object")
 	cmd.Flags().BoolVar(&log, "log", false, "print the job's log, also while it runs")
 	cmd.Flags().StringVar(&matrix, "matrix", "", ".npy file to write the matrix of the result to: see labench submit --keep")
 	return cmd

@@ -369,7 +369,10 @@ func (a *app) measureOp(ctx context.Context, f *opFlags) error {
 		return err
 	}
 	if f.json {
-		err = a.object(r)
+		if f.cluster.job > 0 {
+			err = a.reportForPeople(s.WithDefaults(), r)
+		}
+		err = errors.Join(err, a.object(r))
 	} else {
 		err = a.report(s.WithDefaults(), r)
 	}
