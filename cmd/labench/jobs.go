@@ -54,7 +54,7 @@ func (f *jobFlags) register(fl *pflag.FlagSet) {
 
 // client returns who asks there. It does not connect yet: an agent that is not there is the error of
 // the first question.
-func (f *jobFlags) client() (*jobs.Client, error) {
+func (f *jobFlags) client(a *app) (*jobs.Client, error) {
 	if f.to == "" {
 		return nil, usage(errors.New("which agent? --to wants the address at which one takes jobs (its --jobs), as in --to 127.0.0.1:7500"))
 	}
@@ -63,6 +63,7 @@ func (f *jobFlags) client() (*jobs.Client, error) {
 		return nil, err
 	}
 	if config != nil {
+		a.warnExposed(f.certs)
 		// Any name of the cluster will do: an agent may be asked at another address than its name's.
 		_, config = web.Secure(config)
 	}
@@ -113,7 +114,7 @@ func checkJob(job *jobs.Spec) error {
 	f, cmd := opCommand(known[at], nil) // which is never run
 	f.cluster.register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
-		return err
+		return flagError(cmd, err)
 	}
 	// Numbers are bounded here, because some are multiplied before anybody checks them.
 	var errs problems
@@ -144,7 +145,7 @@ func checkJob(job *jobs.Spec) error {
 	f.cluster.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.cluster.job, "job", 0, "")
 	if err := cmd.ParseFlags(jobWords(&jobs.Job{Spec: *job}, "job", &nodeFlags{name: "node"}, "127.0.0.1:1")[1:]); err != nil {
-		return err
+		return flagError(cmd, err)
 	}
 	_, err := f.parse()
 	return err
@@ -216,7 +217,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 		}
 		file, size = x, info.Size()
 	}
-	c, err := f.client()
+	c, err := f.client(a)
 	if err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func unwell(j jobs.Job) error {
 
 // jobCommand returns a command about a job or, if all is set and none is named, about all of them:
 // run gets number 0 then.
-func jobCommand(use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
+func jobCommand(a *app, use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -279,7 +280,7 @@ func jobCommand(use, short, example string, all bool, run func(ctx context.Conte
 					return usage(fmt.Errorf("%q is no number of a job", args[0]))
 				}
 			}
-			c, err := f.client()
+			c, err := f.client(a)
 			if err != nil {
 				return err
 			}
@@ -295,7 +296,7 @@ func jobCommand(use, short, example string, all bool, run func(ctx context.Conte
 // has them.
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
-	cmd := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
+	cmd := jobCommand(a, "status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
   labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
 		all := make([]jobs.Job, 1) // one that is asked for is listed as several are
 		if id > 0 {
@@ -333,7 +334,10 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 		text := string(j.State)
 		switch { // a job that was cancelled while it waited never began: of that there is no time
 		case j.State == jobs.Running:
-			text += fmt.Sprintf(" for %v, %.0f %%", now.Sub(j.Began).Round(time.Second), 100*j.Part)
+			text += fmt.Sprintf(" for %v", now.Sub(j.Began).Round(time.Second))
+			if j.Part > 0 { // until something is done it is not known
+				text += fmt.Sprintf(", %.0f %%", 100*j.Part)
+			}
 			if j.Left > 0 {
 				text += fmt.Sprintf(", about %v left", time.Duration(j.Left*float64(time.Second)).Round(time.Second))
 			}
@@ -363,7 +367,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 // process of one that runs is told to end, and killed if it does not.
 func newCancelCommand(a *app) *cobra.Command {
 	var remove bool
-	cmd := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
+	cmd := jobCommand(a, "cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
   labench cancel --to 127.0.0.1:7500 7 --remove`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		// An agent refuses to remove a job that has not ended, so the two are never mistaken.
 		do := c.Cancel
@@ -408,7 +412,7 @@ func (c *counter) Write(b []byte) (int, error) {
 func newResultCommand(a *app) *cobra.Command {
 	var log, asJSON bool
 	var matrix string
-	cmd := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
+	cmd := jobCommand(a, "result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
   labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		switch {
 		case log && matrix != "", log && asJSON, asJSON && matrix != "":

@@ -150,9 +150,7 @@ func untilAgentEnds(ctx context.Context) context.Context {
 // labench result.
 func (a *app) reportForPeople(s bench.Spec, r bench.Result) error {
 	var text bytes.Buffer
-	shown := *a
-	shown.out = &text
-	if err := shown.report(s, r); err != nil {
+	if err := (&app{out: &text}).report(s, r); err != nil {
 		return err
 	}
 	_, wrong := a.err.Write(text.Bytes())

@@ -118,6 +118,8 @@ func TestSubmitRefused(t *testing.T) {
 		"submit":                                                 "want an operation",
 		"submit --to 127.0.0.1:9 nothing":                        "unknown operation",
 		"submit --to 127.0.0.1:9 lu -n x":                        "invalid argument",
+		"submit --to 127.0.0.1:9 lu --verify=flase":              "\"flase\" is not allowed; want true or false",
+		"submit --to 127.0.0.1:9 lu --policy fifo":               "Did you mean --sched?",
 		"submit --to 127.0.0.1:9 lu -n -3":                       "at least 1",
 		"submit --to 127.0.0.1:9 lu --input /etc/passwd":         "no --input",
 		"submit --to 127.0.0.1:9 lu --cluster 10.0.0.1:1":        "no --cluster",

@@ -368,6 +368,7 @@ func (a *app) measureOp(ctx context.Context, f *opFlags) error {
 	if err != nil {
 		return err
 	}
+	defer a.asides().hold()() // until all of the report is there
 	if f.json {
 		if f.cluster.job > 0 {
 			err = a.reportForPeople(s.WithDefaults(), r)
