@@ -117,7 +117,7 @@ func TestSubmitRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"submit":                                                 "want an operation",
 		"submit --to 127.0.0.1:9 nothing":                        "unknown operation",
-		"submit --to 127.0.0.1:9 lu -n x":                        "invalid argument",
+		"submit --to 127.0.0.1:9 lu -n x":                        "want a whole number",
 		"submit --to 127.0.0.1:9 lu --verify=flase":              "\"flase\" is not allowed; want true or false",
 		"submit --to 127.0.0.1:9 lu --policy fifo":               "Did you mean --sched?",
 		"submit --to 127.0.0.1:9 lu -n -3":                       "at least 1",
@@ -147,7 +147,7 @@ func TestSubmitRefused(t *testing.T) {
 		"lu -n 10 --cluster 127.0.0.1:9 --name node1/job1":       "has no slash",
 		"submit --to 127.0.0.1:9 lu --job 3":                     "unknown flag",
 		"submit --to 127.0.0.1:9 lu --record x":                  "record",
-		"submit --to 127.0.0.1:9 lu -n":                          "invalid argument",
+		"submit --to 127.0.0.1:9 lu -n":                          "want a whole number",
 		"submit --to 127.0.0.1:9 lu --":                          "flags only",
 		"submit --to 127.0.0.1:9 lu --certs x --output y":        "no --output",
 		"agent --jobs 10.0.0.1:1 --spool x --listen 127.0.0.1:0": "loopback addresses",
