@@ -16,6 +16,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
 // Checkpoint keeps the state of a long factorization in a directory, so that it
@@ -142,7 +143,7 @@ func lend(path string, link func(from, to string) error) (name string, back func
 		return "", nil, err
 	}
 	defer from.Close()
-	err = writeDurably(name, func(to *os.File) error { _, err := io.Copy(to, from); return err })
+	err = atomicfile.Write(name, 0o666, func(to *os.File) error { _, err := io.Copy(to, from); return err })
 	return name, back, err
 }
 
@@ -191,7 +192,7 @@ func loadFile[T Element](path string) (*file.State[T], error) {
 // save writes a state, of a distributed matrix by its nodes, and removes all but the two latest.
 func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T]) error {
 	path := c.path(s.Op, s.Step)
-	err := writeDurably(path, func(f *os.File) error {
+	err := atomicfile.Write(path, 0o666, func(f *os.File) error {
 		if s.Matrix.IsDistributed() {
 			return file.WriteStateTiles(f, s, onNodes[T](ctx, e))
 		}
@@ -214,36 +215,6 @@ func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 // onNodes returns what executes tasks that read or write files.
 func onNodes[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Program[T]) error) error {
 	return func(submit func(p *blocked.Program[T]) error) error { return run(ctx, e, 0, submit) }
-}
-
-// writeDurably gives path the content that write makes, or leaves it as it was;
-// both the content and the name are on the device when it returns.
-func writeDurably(path string, write func(*os.File) error) (err error) {
-	tmp := path + unfinishedSuffix
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp)
-		}
-	}()
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	if d, err := os.Open(filepath.Dir(path)); err == nil {
-		d.Sync() // some systems cannot; the name then gets there later
-		d.Close()
-	}
-	return nil
 }
 
 // stepwise is a factorization by steps between which its state can be kept.

@@ -1,6 +1,7 @@
 package la
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 )
 
@@ -118,12 +120,25 @@ func (x Info) String() string {
 	if x.Library != nil {
 		fmt.Fprintf(&b, "library: %s %s, threads of a call: %d\n", x.Library.Name, x.Library.Core, x.Library.Threads)
 	}
+	// What users know comes first, and of that the type that they use most.
+	known := kernels.Names()
+	place := func(op string) int {
+		name, _, _ := strings.Cut(op, "/")
+		if i := slices.Index(known, name); i >= 0 {
+			return i
+		}
+		return len(known)
+	}
+	var order []string // of versions
 	by := map[string][]string{}
-	for op, version := range x.Versions {
+	for _, op := range slices.SortedFunc(maps.Keys(x.Versions), func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b, a)) }) {
+		version := x.Versions[op]
+		if by[version] == nil {
+			order = append(order, version)
+		}
 		by[version] = append(by[version], op)
 	}
-	for _, version := range slices.Sorted(maps.Keys(by)) {
-		slices.Sort(by[version])
+	for _, version := range order {
 		list(version+":", by[version]...)
 	}
 	return b.String()

@@ -69,6 +69,11 @@ func TestInfo(t *testing.T) {
 	if x := start(t, la.Options{Runtime: rt}).Info(); x.Policy != "the runtime's" {
 		t.Errorf("of a program's own runtime: %+v", x)
 	}
+	// What users know comes first.
+	if text := x.String(); strings.Index(text, "gemm/f64") > strings.Index(text, "tntleaf/") || strings.Index(text, "potrf/f64") > strings.Index(text, "asum/") ||
+		!strings.Contains(text, "go: gemm/f64 gemm/f32 syrk/f64") {
+		t.Errorf("the order of\n%v", text)
+	}
 	for _, want := range []string{"workers: 2 (options)", "go: ", "gemm/f64"} {
 		if !strings.Contains(x.String(), want) {
 			t.Errorf("no %q in\n%v", want, x)

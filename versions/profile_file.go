@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
 // Load reads a profile from a file. A file that does not exist gives an empty
@@ -204,51 +206,23 @@ func setAside(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many files set aside", path)
 }
 
-const (
-	lockSuffix = ".lock"
-	tempSuffix = ".tmp"
-)
+const lockSuffix = ".lock"
 
-// writeProfile replaces the file at path in one step. The lock must be held:
-// with it, a file of the temporary name is the leavings of a process that
-// died, and may go.
+// writeProfile replaces the file at path in one step. The lock must be held: with it, a file that was
+// being written is the leavings of a process that died, and may go.
 func writeProfile(path string, c contents) (err error) {
 	data, err := encodeProfile(c)
 	if err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
-			return nil
-		}
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
 	}
-	temp := path + tempSuffix
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, left := range atomicfile.Unfinished(path) {
+		os.Remove(left)
+	}
+	return atomicfile.Write(path, 0o644, func(f *os.File) error {
+		_, err := f.Write(data)
 		return err
-	}
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	// The new file is in place. That its name be on the disk too is asked for
-	// where directories can be synced, but if not, the old one is there still;
-	// to report it would have the caller save the same runs twice.
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		dir.Sync()
-		dir.Close()
-	}
-	return nil
+	})
 }

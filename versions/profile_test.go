@@ -215,15 +215,14 @@ func TestSaveFails(t *testing.T) {
 	path := filepath.Join(dir, "profile.json")
 	p := new(Profile)
 	measured(p, "go", 3)
-	// A directory where the temporary file should be cannot be removed.
-	blocker := filepath.Join(path+tempSuffix, "x")
-	if err := os.MkdirAll(blocker, 0o755); err != nil {
+	// Nothing can be put in place of a directory.
+	if err := os.MkdirAll(filepath.Join(path, "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Save(path); err == nil {
 		t.Fatal("saved")
 	}
-	if err := os.RemoveAll(path + tempSuffix); err != nil {
+	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
 	mustSave(t, p, path)
@@ -386,7 +385,8 @@ func TestLeftTemporary(t *testing.T) {
 	p := new(Profile)
 	measured(p, "go", 3)
 	mustSave(t, p, path)
-	if err := os.WriteFile(path+tempSuffix, []byte(`{"format":"tess`), 0o600); err != nil {
+	left := path + ".0123abcd.tmp"
+	if err := os.WriteFile(left, []byte(`{"format":"tess`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	q := mustLoad(t, path)
@@ -395,7 +395,7 @@ func TestLeftTemporary(t *testing.T) {
 	if got := counts(mustLoad(t, path)); got != "go 4/4" {
 		t.Errorf("got %s", got)
 	}
-	if _, err := os.Stat(path + tempSuffix); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("temporary file: %v", err)
 	}
 }

@@ -149,7 +149,7 @@ func TestPartsRefused(t *testing.T) {
 	// A task does not find the file, or finds another one.
 	spoilt := func(spoil func(tmp string) error) error {
 		return file.WriteTiles(path, blocked.New[float64](blocked.Full, 6, 6, 3), nil, func(submit func(p *blocked.Program[float64]) error) error {
-			all, err := filepath.Glob(filepath.Join(dir, ".a.npy.*.tmp"))
+			all, err := filepath.Glob(filepath.Join(dir, "a.npy.*.tmp"))
 			if err != nil || len(all) != 1 {
 				t.Fatal(all, err)
 			}

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
 // Write writes a to the file path in the format that its extension names:
@@ -53,15 +53,11 @@ func Write[T blocked.Element](path string, a blocked.Source[T], opt *WriteOption
 }
 
 // replaceFile gives the file path the content that write produces, or leaves
-// it as it was and returns the error.
+// it as it was and returns the error. What is no file, as a pipe, is written to.
 func replaceFile(path string, write func(*os.File) error) (err error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	st, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		st = nil
+	case errors.Is(err, fs.ErrNotExist): // so is what a link leads to that is not there
 	case err != nil:
 		return err
 	case st.IsDir():
@@ -73,39 +69,7 @@ func replaceFile(path string, write func(*os.File) error) (err error) {
 		}
 		return errors.Join(write(f), f.Close())
 	}
-
-	f, err := createBeside(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	err = write(f)
-	if err == nil && st != nil {
-		err = f.Chmod(st.Mode().Perm())
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// createBeside creates a file with a new name in path's directory. Unlike
-// os.CreateTemp it leaves the permissions of a new file to the umask.
-func createBeside(path string) (*os.File, error) {
-	for try := 0; ; try++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) || try == 100 {
-			return f, err
-		}
-	}
+	return atomicfile.Write(path, 0o666, write)
 }
 
 // symmetric reports whether a is of a type that says that it is symmetric.

@@ -36,6 +36,7 @@ func newAgentCommand(a *app) *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			a.agent, a.attached = !attached, attached
 			if attached {
 				// A terminal's Ctrl-C reaches all of its processes. Who has started this one ends it.
 				signal.Ignore(os.Interrupt)
@@ -52,7 +53,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.peers, "peers", nil, "addresses of other nodes; who is told one of them learns of all. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
+	fl.Var(newWordList(&f.peers), "peers", "addresses of other nodes; who is told one of them learns of all. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
 	fl.StringVar(&parent, "parent", "", "name of the agent below which this one is: it executes children of that one's tasks, and nothing else")
 	local.register(fl)
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")

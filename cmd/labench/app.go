@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec/monitor"
@@ -27,6 +28,11 @@ type app struct {
 	err io.Writer // errors, warnings and the progress bar
 	// each is for what only this process knows of several that were started together.
 	each io.Writer
+
+	agent    bool // it logs for programs
+	attached bool // it is an agent of the process that has started it
+	holding  sync.Once
+	held     *heldWriter // what is told beside a report: see asides
 
 	job    bool // an agent reads the errors: it breaks lines itself
 	noPeak bool // do not measure the machine's peak with each run

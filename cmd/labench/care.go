@@ -64,6 +64,11 @@ type disturbance struct {
 	abovePeak    bool
 }
 
+// disturbed reports whether a row was disturbed, or is above the peak.
+func disturbed(l *quiet.Load, workers int, spread float64, above bool) bool {
+	return new(disturbance).mark(l, workers, spread, above) != " "
+}
+
 // mark returns what stands beside a row: "~" if it was disturbed, or is above the peak.
 func (d *disturbance) mark(l *quiet.Load, workers int, spread float64, above bool) string {
 	d.rows++

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -64,36 +65,52 @@ authority.`,
 				return usage(errors.New("--nodes names no node"))
 			}
 			for i, n := range nodes {
-				if slices.Contains(nodes[:i], n) {
+				if err := certs.CheckName(n); err != nil {
+					return usage(fmt.Errorf("--nodes: %w", err))
+				}
+				if slices.ContainsFunc(nodes[:i], func(m string) bool { return strings.EqualFold(m, n) }) {
 					return usage(fmt.Errorf("--nodes names %s twice", n))
 				}
+			}
+			if valid <= 0 {
+				return usage(fmt.Errorf("--valid is %v, want more than 0", valid))
+			}
+			if strings.ContainsFunc(args[0], unicode.IsControl) {
+				return usage(fmt.Errorf("%q has control characters", args[0]))
 			}
 			return a.initCluster(args[0], nodes, valid)
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringSliceVar(&nodes, "nodes", nil, "names of nodes, those that drive included")
+	cmd.Flags().Var(newWordList(&nodes), "nodes", "names of nodes, those that drive included")
 	cmd.Flags().DurationVar(&valid, "valid", 365*24*time.Hour, "how long their certificates are valid")
 	return cmd
 }
 
 // initCluster makes certificates, and says what it made.
 func (a *app) initCluster(dir string, nodes []string, valid time.Duration) error {
-	authority, made, err := certs.Open(dir)
+	made, err := certs.Init(dir, nodes, valid)
 	if err != nil {
 		return err
 	}
+	a.warnExposed(dir)
 	if made {
 		fmt.Fprintf(a.out, "%s: an authority; its key stays here\n", dir)
 	}
 	for _, n := range nodes {
-		own := filepath.Join(dir, n)
-		if err := authority.Node(own, n, valid); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, "%s: for node %s: copy it there, and use it with --certs\n", own, n)
+		fmt.Fprintf(a.out, "%s: for node %s: copy it there, and use it with --certs\n", filepath.Join(dir, n), n)
 	}
 	return nil
+}
+
+// warnExposed warns of keys in a directory of certificates that others can read.
+func (a *app) warnExposed(dir string) {
+	if dir == "" {
+		return
+	}
+	for _, path := range certs.Exposed(dir) {
+		a.warn(fmt.Sprintf("others can read the key %s, and be this node: chmod 600 %s", path, path))
+	}
 }
 
 func newClusterStatusCommand(a *app) *cobra.Command {
@@ -115,7 +132,7 @@ func newClusterStatusCommand(a *app) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.words, "cluster", nil, "addresses of agents, of which one is enough, or a TOML file that lists them, or local:N for a trial")
+	fl.Var(newWordList(&f.words), "cluster", "addresses of agents, of which one is enough, or a TOML file that lists them, or local:N for a trial")
 	fl.IntVar(&f.agents, "agents", 0, "agents that are to be there (default as many as --cluster names)")
 	f.nodeFlags.register(fl, "")
 	return cmd
@@ -132,6 +149,7 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	case <-time.After(f.greeting() * 3):
 	case <-ctx.Done():
 	}
+	defer a.asides().hold()()
 	agents := d.Usage()[1:]
 	width := 5
 	for _, u := range agents {

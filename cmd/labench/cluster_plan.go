@@ -54,7 +54,7 @@ memory.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.words, "cluster", nil, "the nodes: a TOML file that lists them, local:N, or addresses of agents")
+	fl.Var(newWordList(&f.words), "cluster", "the nodes: a TOML file that lists them, local:N, or addresses of agents")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for, with addresses (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "compute on agents only, as is the default with local:N")
 	fl.IntVarP(&f.spec.N, "n", "n", 0, fmt.Sprintf("order of the matrices (default %d)", bench.DefaultN))

@@ -98,7 +98,7 @@ func TestCluster(t *testing.T) {
 		"names no node":             "cluster init " + dir,
 		"one directory":             "cluster init --nodes a",
 		"is no name":                "cluster init " + ours + " --nodes a/b",
-		"cannot be valid":           "cluster init " + ours + " --nodes c --valid -1h",
+		"want more than 0":          "cluster init " + ours + " --nodes c --valid -1h",
 		"--cluster names":           "cluster status",
 		"--n is -1, want":           "cluster plan lu -n -1",
 		"unknown operation":         "cluster plan svd",

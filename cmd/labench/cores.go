@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,24 +20,17 @@ type place struct {
 	// let it have.
 	allowed, grantable topo.CPUSet
 	cores              int // of the allowed CPUs
-	// own is how many CPUs the batch system gives it, and joint how many all ranks of its
-	// machine together have; 0 is not known. Nobody need keep them to that but they.
-	own, joint int
+	// own is how many CPUs the batch system says that it has, and joint how many all ranks of its
+	// machine together have; near is how many its launcher started on the machine. 0 is not known.
+	// Nobody need keep them to that but they.
+	own, joint, near int
 }
 
-// here returns where this process runs. Slurm's variables are those of its tasks.
+// here returns where this process runs.
 func here(host string, m *topo.Machine, env func(string) string) place {
-	number := func(name string) int {
-		n, err := strconv.Atoi(env(name))
-		if err != nil || n < 1 || env("SLURM_JOB_ID") == "" {
-			return 0
-		}
-		return n
-	}
-	p := place{host: host, allowed: m.Allowed, cores: len(m.Cores), own: number("SLURM_CPUS_PER_TASK"), joint: number("SLURM_CPUS_ON_NODE")}
-	if quota := int(math.Ceil(m.CPUQuota)); quota > 0 && (p.joint == 0 || quota < p.joint) {
-		p.joint = quota
-	}
+	p := place{host: host, allowed: m.Allowed, cores: len(m.Cores)}
+	p.own, p.joint, p.near = granted(env)
+	p.joint = smallest(p.joint, int(math.Ceil(m.CPUQuota)))
 	var err error
 	if p.grantable, err = topo.Grantable(m.Online...); err != nil {
 		p.grantable = p.allowed
@@ -44,21 +38,87 @@ func here(host string, m *topo.Machine, env func(string) string) place {
 	return p
 }
 
+// granted returns what the variables of Slurm and of launchers of MPI say of a process: the CPUs that
+// it has, the CPUs that all tasks of its machine have together, and how many these are. 0 is not known.
+//
+// No variable is right by itself. SLURM_CPUS_PER_TASK is that of sbatch where srun, since Slurm 22.05,
+// did not heed it; SLURM_CPUS_ON_NODE is the step's, or the job's where a step has none of its own.
+func granted(env func(string) string) (own, joint, near int) {
+	number := func(names ...string) int {
+		for _, name := range names {
+			if n, err := strconv.Atoi(env(name)); err == nil && n > 0 {
+				return n
+			}
+		}
+		return 0
+	}
+	near = number("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE")
+	if number("SLURM_JOB_ID") == 0 {
+		return 0, 0, near
+	}
+	joint = number("SLURM_CPUS_ON_NODE")
+	if nodes, err := hostlist(env("SLURM_JOB_NODELIST")); err == nil && env("SLURMD_NODENAME") != "" {
+		if i := slices.Index(nodes, env("SLURMD_NODENAME")); i >= 0 {
+			joint = smallest(joint, onNode(env("SLURM_JOB_CPUS_PER_NODE"), i))
+		}
+	}
+	// In the batch script these are of the job, whose tasks may not have begun.
+	if id, err := strconv.Atoi(env("SLURM_NODEID")); near == 0 && err == nil && env("SLURM_STEP_ID") != "" {
+		near = onNode(cmp.Or(env("SLURM_STEP_TASKS_PER_NODE"), env("SLURM_TASKS_PER_NODE")), id)
+	}
+	return number("SLURM_CPUS_PER_TASK"), joint, near
+}
+
+// onNode returns the number of a node, counted from 0, in a list of Slurm's with a number for each, as
+// in 2(x3),1; 0 if the list does not have it.
+func onNode(list string, node int) int {
+	for item := range strings.SplitSeq(list, ",") {
+		number, rest, repeated := strings.Cut(item, "(x")
+		times := 1
+		if repeated {
+			var err error
+			end, ok := strings.CutSuffix(rest, ")")
+			if times, err = strconv.Atoi(end); err != nil || !ok || times < 1 {
+				return 0
+			}
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || node < 0 {
+			return 0
+		}
+		if node < times {
+			return n
+		}
+		node -= times
+	}
+	return 0
+}
+
+// smallest returns the smallest number that is known, which is not 0; 0 if none is.
+func smallest(all ...int) (least int) {
+	for _, n := range all {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
 // text returns p for others; parsePlace reads it.
 func (p place) text() string {
-	return fmt.Sprintf("%s\n%v\n%v\n%d\n%d\n%d", p.host, p.allowed, p.grantable, p.cores, p.own, p.joint)
+	return fmt.Sprintf("%s\n%v\n%v\n%d\n%d\n%d\n%d", p.host, p.allowed, p.grantable, p.cores, p.own, p.joint, p.near)
 }
 
 func parsePlace(text string) (p place, err error) {
 	f := strings.Split(text, "\n")
-	if len(f) != 6 {
+	if len(f) != 7 {
 		return p, fmt.Errorf("%q is not where a rank runs", text)
 	}
 	p.host = f[0]
 	if p.allowed, err = topo.ParseCPUSet(f[1]); err == nil {
 		p.grantable, err = topo.ParseCPUSet(f[2])
 	}
-	for i, n := range [...]*int{&p.cores, &p.own, &p.joint} {
+	for i, n := range [...]*int{&p.cores, &p.own, &p.joint, &p.near} {
 		if err == nil {
 			*n, err = strconv.Atoi(f[3+i])
 		}
@@ -68,7 +128,8 @@ func parsePlace(text string) (p place, err error) {
 
 // share returns the CPUs of a rank: ranks that were started on the same CPUs of a machine
 // share them out by cores, each some that lie together. Cores are those of the rank's CPUs.
-// With fewer cores than ranks some have the same.
+// With fewer cores than ranks some have the same. No rank takes more than the smallest number that
+// its launcher, its batch system, or its cgroup gives it.
 func share(all []place, rank int, cores []topo.Core) (cpus topo.CPUSet) {
 	p := all[rank]
 	index, of, near := 0, 0, 0
@@ -84,9 +145,10 @@ func share(all []place, rank int, cores []topo.Core) (cpus topo.CPUSet) {
 			of++
 		}
 	}
+	// Each of these numbers may be larger than what the rank has, and none is smaller.
 	most := p.own
-	if most == 0 && p.joint > 0 {
-		most = max(p.joint/near, 1)
+	if p.joint > 0 {
+		most = smallest(most, max(p.joint/max(near, p.near), 1))
 	}
 	n := len(cores)
 	lo, hi := index*n/of, (index+1)*n/of
@@ -145,7 +207,7 @@ func boundToOne(all []place, env func(string) string) string {
 			}
 		}
 		free := len(p.grantable)
-		if most := cmp.Or(own, p.joint); most > 0 {
+		if most := smallest(own, p.joint); most > 0 {
 			free = min(free, most)
 		}
 		if !one || 2*len(have) > free {

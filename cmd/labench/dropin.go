@@ -38,7 +38,7 @@ last result is checked. What Factorize does beside the factorization, as
 estimating the condition number, is part of the time.
 
 A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.`,
-		Example: `  labench dropin --sizes 2048
+		Example: `  labench dropin -n 2048
   env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
     go run -tags openblas,lapacke ./cmd/labench dropin`,
 		Args: noArgs,
@@ -49,7 +49,9 @@ A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.sizes, "sizes", "512,1024,2048", "orders of the matrices: numbers and ranges first:last:step")
+	fl.StringVarP(&f.sizes, "n", "n", "512,1024,2048", "orders of the matrices: numbers and ranges first:last:step")
+	fl.StringVar(&f.sizes, "sizes", f.sizes, "what -n was called before")
+	_ = fl.MarkHidden("sizes") // until the next release
 	fl.StringVar(&f.ops, "ops", "all", "all, or some of "+words(matcalls.Ops()))
 	fl.IntVar(&f.workers, "workers", 0, "our workers, and the library's threads (default one per core)")
 	fl.IntVar(&f.repeat, "repeat", 7, "turns of each side; gonum alone has at most 3")
@@ -69,7 +71,7 @@ type dropinMachine struct {
 // results.
 func (f *dropinFlags) run(ctx context.Context, a *app, m *dropinMachine) error {
 	var bad problems
-	sizes, err := parseInts("sizes", f.sizes, nil)
+	sizes, err := parseInts("n", f.sizes, nil)
 	bad.note(err)
 	ops, err := parseWords("ops", f.ops, matcalls.Ops())
 	bad.note(err)

@@ -84,10 +84,10 @@ func TestDropinJSON(t *testing.T) {
 func TestDropinUsage(t *testing.T) {
 	var wrong *usageError
 	for name, change := range map[string]func(*dropinFlags){
-		"sizes": func(f *dropinFlags) { f.sizes = "x" }, "ops": func(f *dropinFlags) { f.ops = "svd" },
+		"n": func(f *dropinFlags) { f.sizes = "x" }, "ops": func(f *dropinFlags) { f.ops = "svd" },
 		"workers": func(f *dropinFlags) { f.workers = -1 }, "repeat": func(f *dropinFlags) { f.repeat = 0 },
 	} {
-		if _, _, err := runDropin(t, fakeDropin(true, nil), change); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--"+name) {
+		if _, _, err := runDropin(t, fakeDropin(true, nil), change); !errors.As(err, &wrong) || !strings.Contains(err.Error(), dashed(name)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

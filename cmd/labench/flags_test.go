@@ -30,7 +30,7 @@ func TestFlagsSpeakPlainly(t *testing.T) {
 				flags++
 				args := append(path[:len(path):len(path)], "--"+name+"=nonsense")
 				code, out, errs := labench(t, args...)
-				if want := "labench: --" + name + `: "nonsense" is not allowed; want `; code != exitUsage || out != "" || !strings.HasPrefix(errs, want) {
+				if want := "labench: " + dashed(name) + `: "nonsense" is not allowed; want `; code != exitUsage || out != "" || !strings.HasPrefix(errs, want) {
 					t.Errorf("%v: exit code %d: %s", args, code, errs)
 				}
 				for _, foreign := range []string{"strconv", "invalid argument", "pflag", "invalid syntax"} {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
+	"github.com/tessera-la/tessera/internal/atomicfile"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
@@ -54,15 +54,16 @@ func (f *jobFlags) register(fl *pflag.FlagSet) {
 
 // client returns who asks there. It does not connect yet: an agent that is not there is the error of
 // the first question.
-func (f *jobFlags) client() (*jobs.Client, error) {
+func (f *jobFlags) client(a *app) (*jobs.Client, error) {
 	if f.to == "" {
-		return nil, usage(errors.New("--to names no agent"))
+		return nil, usage(errors.New("which agent? --to wants the address at which one takes jobs (its --jobs), as in --to 127.0.0.1:7500"))
 	}
 	config, err := trusted(f.to, f.certs)
 	if err != nil {
 		return nil, err
 	}
 	if config != nil {
+		a.warnExposed(f.certs)
 		// Any name of the cluster will do: an agent may be asked at another address than its name's.
 		_, config = web.Secure(config)
 	}
@@ -113,7 +114,7 @@ func checkJob(job *jobs.Spec) error {
 	f, cmd := opCommand(known[at], nil) // which is never run
 	f.cluster.register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
-		return err
+		return flagError(cmd, err)
 	}
 	// Numbers are bounded here, because some are multiplied before anybody checks them.
 	var errs problems
@@ -144,7 +145,7 @@ func checkJob(job *jobs.Spec) error {
 	f.cluster.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.cluster.job, "job", 0, "")
 	if err := cmd.ParseFlags(jobWords(&jobs.Job{Spec: *job}, "job", &nodeFlags{name: "node"}, "127.0.0.1:1")[1:]); err != nil {
-		return err
+		return flagError(cmd, err)
 	}
 	_, err := f.parse()
 	return err
@@ -216,7 +217,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 		}
 		file, size = x, info.Size()
 	}
-	c, err := f.client()
+	c, err := f.client(a)
 	if err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func unwell(j jobs.Job) error {
 
 // jobCommand returns a command about a job or, if all is set and none is named, about all of them:
 // run gets number 0 then.
-func jobCommand(use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
+func jobCommand(a *app, use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -279,7 +280,7 @@ func jobCommand(use, short, example string, all bool, run func(ctx context.Conte
 					return usage(fmt.Errorf("%q is no number of a job", args[0]))
 				}
 			}
-			c, err := f.client()
+			c, err := f.client(a)
 			if err != nil {
 				return err
 			}
@@ -295,7 +296,7 @@ func jobCommand(use, short, example string, all bool, run func(ctx context.Conte
 // has them.
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
-	cmd := jobCommand("status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
+	cmd := jobCommand(a, "status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
   labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
 		all := make([]jobs.Job, 1) // one that is asked for is listed as several are
 		if id > 0 {
@@ -333,13 +334,16 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 		text := string(j.State)
 		switch { // a job that was cancelled while it waited never began: of that there is no time
 		case j.State == jobs.Running:
-			text += fmt.Sprintf(" for %v, %.0f %%", now.Sub(j.Began).Round(time.Second), 100*j.Part)
+			text += fmt.Sprintf(" for %v", now.Sub(j.Began).Round(time.Second))
+			if j.Part > 0 { // until something is done it is not known
+				text += fmt.Sprintf(", %.0f %%", 100*j.Part)
+			}
 			if j.Left > 0 {
 				text += fmt.Sprintf(", about %v left", time.Duration(j.Left*float64(time.Second)).Round(time.Second))
 			}
 		case j.State == jobs.Queued:
 			text += fmt.Sprintf(" for %v", now.Sub(j.Submitted).Round(time.Second))
-		case !j.Began.IsZero():
+		case !j.Began.IsZero() && !j.Ended.IsZero(): // of an end that could not be written there is no time
 			text += fmt.Sprintf(" after %v", j.Ended.Sub(j.Began).Round(10*time.Millisecond))
 		}
 		if j.Begun > 1 {
@@ -363,7 +367,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 // process of one that runs is told to end, and killed if it does not.
 func newCancelCommand(a *app) *cobra.Command {
 	var remove bool
-	cmd := jobCommand("cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
+	cmd := jobCommand(a, "cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
   labench cancel --to 127.0.0.1:7500 7 --remove`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		// An agent refuses to remove a job that has not ended, so the two are never mistaken.
 		do := c.Cancel
@@ -374,35 +378,62 @@ func newCancelCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		text := "job %d %s\n"
+		text := fmt.Sprintf("job %d %s", id, j.State.Is())
 		switch j.State {
 		case jobs.Running: // its process has been told; it may take a while
-			text = "job %d %s, and ends\n"
-		case jobs.Done, jobs.Failed:
-			text = "job %d had ended, and %s: --remove removes it\n"
+			text = fmt.Sprintf("job %d is told to end: it is cancelled when its process has ended", id)
+		case jobs.Done:
+			text = fmt.Sprintf("job %d was done before, and stays so: --remove removes it", id)
+		case jobs.Failed:
+			text = fmt.Sprintf("job %d had failed before, and stays so: --remove removes it", id)
 		}
-		_, err = fmt.Fprintf(a.out, text, id, j.State.Is())
+		_, err = fmt.Fprintln(a.out, text)
 		return err
 	})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove a job that has ended, with its report, log and matrix")
 	return cmd
 }
 
-// newResultCommand returns the command labench result. A job's report and log are printed; a matrix
-// is a file, and there as a whole or not at all.
+// counter counts the bytes that go through it.
+type counter struct {
+	w io.Writer
+	n int
+}
+
+// Write implements [io.Writer].
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += n
+	return n, err
+}
+
+// newResultCommand returns the command labench result. A job's report and log are printed as the
+// operation would have printed them; a matrix is a file, and there as a whole or not at all.
 func newResultCommand(a *app) *cobra.Command {
-	var log bool
+	var log, asJSON bool
 	var matrix string
-	cmd := jobCommand("result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
+	cmd := jobCommand(a, "result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
   labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
-		// What it has comes as the agent has it: the report is one line of JSON.
 		switch {
-		case log && matrix != "":
-			return usage(errors.New("--log and --matrix exclude each other"))
+		case log && matrix != "", log && asJSON, asJSON && matrix != "":
+			return usage(errors.New("--json, --log and --matrix exclude each other"))
 		case log:
-			return c.Fetch(ctx, id, "log", a.out)
+			to := &counter{w: a.out}
+			err := c.Fetch(ctx, id, "log", to)
+			if err == nil && to.n == 0 {
+				_, err = fmt.Fprintf(a.err, "labench: job %d has said nothing yet\n", id)
+			}
+			return err
 		case matrix == "":
-			if err := c.Fetch(ctx, id, "report", a.out); err != nil {
+			what := "text"
+			if asJSON {
+				what = "report"
+			}
+			err := c.Fetch(ctx, id, what, a.out)
+			if e, ok := errors.AsType[*jobs.Error](err); ok && e.Kind == jobs.NotFound && !asJSON {
+				err = c.Fetch(ctx, id, "report", a.out) // that of an agent which keeps no text
+			}
+			if err != nil {
 				return err
 			}
 			// There may be a report although the job has failed.
@@ -412,21 +443,10 @@ func newResultCommand(a *app) *cobra.Command {
 			}
 			return err
 		}
-		// Under another name first: half a matrix is none.
-		f, err := os.CreateTemp(filepath.Dir(matrix), filepath.Base(matrix)+".*")
-		if err != nil {
-			return err
-		}
-		// Ctrl-C ends Fetch by ctx, so that what has come is removed here.
-		err = errors.Join(c.Fetch(ctx, id, "matrix", f), f.Close())
-		if err == nil {
-			err = os.Rename(f.Name(), matrix)
-		}
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-		return err
+		// Half a matrix is none. Ctrl-C ends Fetch by ctx, so that what has come is removed.
+		return atomicfile.Write(matrix, 0o666, func(f *os.File) error { return c.Fetch(ctx, id, "matrix", f) })
 	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as one JSON object")
 	cmd.Flags().BoolVar(&log, "log", false, "print the job's log, also while it runs")
 	cmd.Flags().StringVar(&matrix, "matrix", "", ".npy file to write the matrix of the result to: see labench submit --keep")
 	return cmd

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,10 +13,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
 	"github.com/tessera-la/tessera/transport/web"
 )
@@ -141,6 +144,22 @@ func untilAgentEnds(ctx context.Context) context.Context {
 		os.Exit(exitInterrupted)
 	})
 	return ctx
+}
+
+// reportForPeople writes the report of a job as its user would have seen it: into the log, and for
+// labench result.
+func (a *app) reportForPeople(s bench.Spec, r bench.Result) error {
+	var text bytes.Buffer
+	if err := (&app{out: &text}).report(s, r); err != nil {
+		return err
+	}
+	_, wrong := a.err.Write(text.Bytes())
+	var marked strings.Builder
+	for line := range strings.Lines(text.String()) {
+		marked.WriteString(jobs.TextPrefix + line)
+	}
+	_, err := io.WriteString(a.out, marked.String())
+	return errors.Join(wrong, err)
 }
 
 // teller returns what tells who has started this process how far it is, at most five times a

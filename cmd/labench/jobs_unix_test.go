@@ -51,8 +51,14 @@ func TestSubmitTree(t *testing.T) {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	var r bench.Result
-	if code, out, errs = ask("result", "1"); code != 0 || json.Unmarshal([]byte(out), &r) != nil || !r.Passed || r.N != 200 || len(r.Nodes) < 2 || r.Nodes[0].Name != "node1/job1" || r.Nodes[1].Name != "node1" {
+	if code, out, errs = ask("result", "1", "--json"); code != 0 || json.Unmarshal([]byte(out), &r) != nil || !r.Passed || r.N != 200 || len(r.Nodes) < 2 || r.Nodes[0].Name != "node1/job1" || r.Nodes[1].Name != "node1" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = ask("result", "1"); code != 0 || !strings.Contains(out, "problem    lu") || !strings.Contains(out, "residual   ") || strings.Contains(out, "{") {
+		t.Errorf("the report: exit code %d: %s%s", code, out, errs)
+	}
+	if code, log, errs := ask("result", "1", "--log"); code != 0 || !strings.Contains(log, out) {
+		t.Errorf("the log has not the report: exit code %d: %s%s", code, log, errs)
 	}
 	matrix := own("lu.npy")
 	code, _, errs = ask("result", "1", "--matrix", matrix)
@@ -85,7 +91,7 @@ func TestSubmitTree(t *testing.T) {
 	kill()
 	_, to = agent()
 	running(2)
-	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 is running, and ends") {
+	if code, out, errs = ask("cancel", "3"); code != 0 || !strings.Contains(out, "job 3 is told to end") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -98,7 +104,7 @@ func TestSubmitTree(t *testing.T) {
 		}
 	}
 	narrow(t, "status", out)
-	if code, out, errs = ask("cancel", "1"); code != 0 || !strings.Contains(out, "job 1 had ended, and is done") {
+	if code, out, errs = ask("cancel", "1"); code != 0 || !strings.Contains(out, "job 1 was done before") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	if code, out, errs = ask("cancel", "1", "--remove"); code != 0 || !strings.Contains(out, "job 1 is removed") {
@@ -111,7 +117,9 @@ func TestSubmitRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"submit":                                                 "want an operation",
 		"submit --to 127.0.0.1:9 nothing":                        "unknown operation",
-		"submit --to 127.0.0.1:9 lu -n x":                        "invalid argument",
+		"submit --to 127.0.0.1:9 lu -n x":                        "want a whole number",
+		"submit --to 127.0.0.1:9 lu --verify=flase":              "\"flase\" is not allowed; want true or false",
+		"submit --to 127.0.0.1:9 lu --policy fifo":               "Did you mean --sched?",
 		"submit --to 127.0.0.1:9 lu -n -3":                       "at least 1",
 		"submit --to 127.0.0.1:9 lu --input /etc/passwd":         "no --input",
 		"submit --to 127.0.0.1:9 lu --cluster 10.0.0.1:1":        "no --cluster",
@@ -127,7 +135,10 @@ func TestSubmitRefused(t *testing.T) {
 		"submit --to 127.0.0.1:9 --input /nowhere.npy lu":        "no such file",
 		"submit --to 127.0.0.1:9 lu -n 10":                       "does not answer",
 		"submit --to 10.0.0.1:9 lu -n 10":                        "loopback addresses",
-		"submit lu -n 10":                                        "names no agent",
+		"submit lu -n 10":                                        "which agent? --to wants",
+		"status":                                                 "which agent? --to wants",
+		"result 1":                                               "which agent? --to wants",
+		"result --to 127.0.0.1:9 1 --log --json":                 "exclude each other",
 		"status --to 127.0.0.1:9 x":                              "no number of a job",
 		"cancel --to 127.0.0.1:9":                                "number of one job",
 		"result --to 127.0.0.1:9 1 --log --matrix x":             "exclude each other",
@@ -136,7 +147,7 @@ func TestSubmitRefused(t *testing.T) {
 		"lu -n 10 --cluster 127.0.0.1:9 --name node1/job1":       "has no slash",
 		"submit --to 127.0.0.1:9 lu --job 3":                     "unknown flag",
 		"submit --to 127.0.0.1:9 lu --record x":                  "record",
-		"submit --to 127.0.0.1:9 lu -n":                          "invalid argument",
+		"submit --to 127.0.0.1:9 lu -n":                          "want a whole number",
 		"submit --to 127.0.0.1:9 lu --":                          "flags only",
 		"submit --to 127.0.0.1:9 lu --certs x --output y":        "no --output",
 		"agent --jobs 10.0.0.1:1 --spool x --listen 127.0.0.1:0": "loopback addresses",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -17,7 +19,7 @@ func newListCommand(a *app) *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "list [OP|VERSION] …",
-		Short: "List the versions of each op that can run here",
+		Short: "List the ops of tiles, and the versions of each that can run here",
 		Long: `List for each op the versions that can run here, the first choice first, and say
 why others cannot. With names of ops or versions, list all that there is of
 these, one line each: "eligible" can run here, "present" is in this build but
@@ -95,7 +97,9 @@ func listShort(rows []inventoryRow) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("op         versions that can run here, the first choice first\n")
+	b.WriteString("op         what it does: versions that can run here, the first choice first\n")
+	known := kernels.Names()
+	slices.SortStableFunc(ops, func(x, y string) int { return cmp.Compare(slices.Index(known, x), slices.Index(known, y)) })
 	for _, op := range ops {
 		var words []string
 		for _, v := range runs[op] {
@@ -104,7 +108,7 @@ func listShort(rows []inventoryRow) string {
 			}
 			words = append(words, v)
 		}
-		b.WriteString(wrapped(pad(op, 11), strings.Join(words, ", ")))
+		b.WriteString(wrapped(pad(op, 11), strings.TrimPrefix(kernels.About(op)+": "+strings.Join(words, ", "), ": ")))
 	}
 	for _, v := range others {
 		if !eligible[v] {
@@ -217,6 +221,11 @@ func listTable(rows []inventoryRow, p paint) string {
 	}
 	for i, r := range reasons {
 		b.WriteString(wrapped(fmt.Sprintf("(%d) ", i+1), r))
+	}
+	for i, k := range order {
+		if text := kernels.About(k.op); text != "" && (i == 0 || order[i-1].op != k.op) {
+			b.WriteString(wrapped(k.op+": ", text))
+		}
 	}
 	return b.String()
 }

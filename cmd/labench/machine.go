@@ -64,13 +64,14 @@ another. FILE then describes all nodes, their cores as fast as those here.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.types, "type", []string{"f64"}, "element types: "+strings.Join(bench.Types(), ", "))
+	f.types = []string{"f64"}
+	fl.Var(newWordList(&f.types), "type", "element types: "+strings.Join(bench.Types(), ", "))
 	fl.StringVar(&f.sizes, "nb", "", "tile sizes, as in 64,128,256 (default 32 to 512)")
 	fl.IntVar(&f.workers, "workers", 0, "workers (default one per core)")
 	fl.StringVar(&f.devices, "devices", "none", "accelerators to measure: "+deviceWords)
 	fl.DurationVar(&f.each, "each", 150*time.Millisecond, "time for each program and tile size")
 	c := &f.cluster
-	fl.StringSliceVar(&c.words, "cluster", nil, "measure links between nodes: local:N starts N agents here; slurm, a TOML file that lists agents, or addresses of some")
+	fl.Var(newWordList(&c.words), "cluster", "measure links between nodes: local:N starts N agents here; slurm, a TOML file that lists agents, or addresses of some")
 	fl.IntVar(&c.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&c.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
 	c.nodeFlags.register(fl, "")

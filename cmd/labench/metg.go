@@ -146,7 +146,7 @@ func (a *app) measureMETG(ctx context.Context, g taskbench.Graph, policy dispatc
 
 // metgHead is the head of the table.
 func metgHead(points bool) string {
-	head := fmt.Sprintf(" %-15s%-14s%14s", "pattern", "policy", "METG(50 %)")
+	head := fmt.Sprintf(" %-15s%-14s%14s", "pattern", "sched", "METG(50 %)")
 	if points {
 		head += fmt.Sprintf("%14s%12s", "alone", "efficiency")
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -70,21 +69,18 @@ func outward(peer string) string {
 // greeting is how often nodes greet each other.
 func (f *nodeFlags) greeting() time.Duration { return min(f.timeout/10, 200*time.Millisecond) }
 
-// logTo returns what a node tells who runs it.
-func logTo(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
-		if at.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return at
-	}}))
-}
-
 // join returns a node of the cluster that executes tasks on a runtime. Who gets it closes the
 // transport, or has cluster do it.
 func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err error) {
-	log := logTo(a.err)
+	name := ""
+	if a.attached { // others of the same cluster talk in the same place
+		name = f.name + ": "
+	}
+	log := a.log(name)
 	t, err := f.listening(log)
+	if err == nil {
+		a.warnExposed(f.certs)
+	}
 	return nodeOptions(t, rt, log), err
 }
 
@@ -173,7 +169,7 @@ type clusterFlags struct {
 }
 
 func (f *clusterFlags) register(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.words, "cluster", nil, "run on several nodes: local:N starts N agents here; mpi takes the processes that mpirun or srun has started; slurm the agents on the nodes of this job; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
+	fl.Var(newWordList(&f.words), "cluster", "run on several nodes: local:N starts N agents here; mpi takes the processes that mpirun or srun has started; slurm the agents on the nodes of this job; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
 	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve and lstsq, square but for lstsq, and random or of --input, a .npy file that each node reads")

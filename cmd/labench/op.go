@@ -368,8 +368,12 @@ func (a *app) measureOp(ctx context.Context, f *opFlags) error {
 	if err != nil {
 		return err
 	}
+	defer a.asides().hold()() // until all of the report is there
 	if f.json {
-		err = a.object(r)
+		if f.cluster.job > 0 {
+			err = a.reportForPeople(s.WithDefaults(), r)
+		}
+		err = errors.Join(err, a.object(r))
 	} else {
 		err = a.report(s.WithDefaults(), r)
 	}

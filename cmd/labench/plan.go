@@ -74,7 +74,7 @@ among those that are listed, if they are.`,
 	fl.StringVar(&f.grid, "grid", "auto", "rows of the grid of nodes, for each number of these")
 	fl.StringVar(&f.worker, "workers", "", "tasks at a time on each node (default the file's)")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
-	fl.StringSliceVar(&f.lose, "lose", nil, "nodes that are lost, as 3@0.5s, or 3@0.5s-2s if it comes back")
+	fl.Var(newWordList(&f.lose), "lose", "nodes that are lost, as 3@0.5s, or 3@0.5s-2s if it comes back")
 	f.choices = registerChoices(cmd, bench.Operations()...)
 	fl.BoolVar(&f.best, "best", false, "search for the fastest combination, and say what it beat")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -181,7 +182,7 @@ func (r *ranks) broken(err error) {
 
 // options returns this rank's node. Those that serve do so until rank 0 leaves.
 func (r *ranks) options() cluster.Options {
-	opt := nodeOptions(r.node, r.rt, logTo(r.a.each))
+	opt := nodeOptions(r.node, r.rt, slog.New(&sentences{to: r.a.each, label: "labench: " + r.world.Name(r.world.Rank()) + ": "}))
 	opt.Driver = r.world.Name(0)
 	return opt
 }

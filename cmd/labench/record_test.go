@@ -138,7 +138,7 @@ func TestTraceWithoutTasks(t *testing.T) {
 
 func TestWriteWhole(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"a", "a.part0"} { // the second is somebody's
+	for _, name := range []string{"a", "a.0123abcd.tmp"} { // the second is somebody's
 		if err := os.WriteFile(name, []byte("before"), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ Every combination of what is listed is a line of a table.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.sched, "sched", nil, "scheduling policies: all, "+words(dispatch.Kinds())+"\n(default the recorded one; all if nothing is listed)")
+	fl.Var(newWordList(&f.sched), "sched", "scheduling policies: all, "+words(dispatch.Kinds())+"\n(default the recorded one; all if nothing is listed)")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers, of each node (default the recorded one)")
 	fl.StringVar(&f.speed, "speed", "1", "how many times as fast tasks are, as in 1,1.5,2")
 	fl.StringVar(&f.nodes, "nodes", "1", "numbers of nodes, the driver with them")

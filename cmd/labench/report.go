@@ -158,7 +158,7 @@ func runLine(s bench.Spec, r bench.Result) string {
 	case s.Devices == "auto":
 		workers += " and no device"
 	}
-	return fmt.Sprintf("nb = %d, %s, policy %s, %s", r.NB, workers, r.Sched, runs)
+	return fmt.Sprintf("nb = %d, %s, sched %s, %s", r.NB, workers, r.Sched, runs)
 }
 
 // usageTable prints which version of which op ran how often, and its share of the

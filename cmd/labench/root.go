@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,19 +44,7 @@ func (a *app) root() *cobra.Command {
 	cmd.Flags().BoolVar(&version, "version", false, "say which version and commit this program was built from")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
-			err = notAllowed(bad.GetFlag(), bad.GetValue())
-		}
-		if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
-			var known []string
-			cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-			if k := nearest(none.GetSpecifiedName(), known); k != "" {
-				err = fmt.Errorf("%w. Did you mean --%s?", err, k)
-			}
-		}
-		return usage(err)
-	})
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(flagError(cmd, err)) })
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var errs problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -63,7 +52,7 @@ func (a *app) root() *cobra.Command {
 				errs.note(fmt.Errorf("--%s is empty: give it a value, or leave it out", f.Name)) // as a script's variable may be
 			}
 			if n, wrong := cmd.Flags().GetInt(f.Name); wrong == nil && n != int(int32(n)) {
-				errs.note(notAllowed(f, f.Value.String()))
+				errs.note(notAllowed(f, f.Value.String(), nil))
 			}
 		})
 		return usage(errors.Join(errs...))
@@ -79,10 +68,85 @@ func (a *app) root() *cobra.Command {
 	return cmd
 }
 
+// flagError says in plain words what is wrong with the flags of a command, of which pflag has an error.
+func flagError(cmd *cobra.Command, err error) error {
+	if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
+		return notAllowed(bad.GetFlag(), bad.GetValue(), bad.Unwrap())
+	}
+	if none := (*pflag.ValueRequiredError)(nil); errors.As(err, &none) {
+		return fmt.Errorf("--%s wants a value", none.GetFlag().Name)
+	}
+	if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, f.Name)
+			}
+		})
+		name := none.GetSpecifiedName()
+		if k := synonym(name); slices.Contains(known, k) {
+			return fmt.Errorf("unknown flag %s. Did you mean %s?", dashed(name), dashed(k))
+		}
+		if k := nearest(name, known); k != "" {
+			return fmt.Errorf("unknown flag %s. Did you mean %s?", dashed(name), dashed(k))
+		}
+		return fmt.Errorf("unknown flag %s; %s knows %s", dashed(name), cmd.CommandPath(), dashed(known...))
+	}
+	return err
+}
+
+// dashed returns names of flags as they are given: -n, --nb.
+func dashed(names ...string) string {
+	var all []string
+	for _, n := range names {
+		if len(n) == 1 {
+			all = append(all, "-"+n)
+		} else {
+			all = append(all, "--"+n)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// synonym returns what a flag is called that other programs, or other parts of this one, call name;
+// empty if there is none.
+func synonym(name string) string {
+	switch name {
+	case "policy", "policies", "scheduler":
+		return "sched"
+	case "size", "sizes", "order", "orders", "dim":
+		return "n"
+	case "threads", "cores", "jobs", "procs", "j":
+		return "workers"
+	case "tile", "tiles", "tile-size", "block", "blocksize", "block-size", "b":
+		return "nb"
+	case "dtype", "precision":
+		return "type"
+	case "gpu", "gpus", "device":
+		return "devices"
+	case "file":
+		return "input"
+	case "runs", "iterations", "reps", "repeats":
+		return "repeat"
+	case "version":
+		return "versions"
+	case "check":
+		return "verify"
+	case "nodes", "agents", "peers":
+		return "cluster"
+	case "out", "o":
+		return "output"
+	}
+	return ""
+}
+
 // notAllowed says in plain words what a flag takes.
-func notAllowed(f *pflag.Flag, value string) error {
+func notAllowed(f *pflag.Flag, value string, why error) error {
 	want := map[string]string{"int": "a whole number, at most 2147483647", "uint64": "a whole number from 0 to 18446744073709551615",
 		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false", "size": "a number of bytes, as in 1.5GiB or 800MiB", "share": "a number from 0 to 1, as in 0.05"}
+	if want[f.Value.Type()] == "" && why != nil {
+		return fmt.Errorf("%s: %w", dashed(f.Name), why)
+	}
 	return &listError{f.Name, value, want[f.Value.Type()]}
 }
 

@@ -21,7 +21,7 @@ func (e *listError) Error() string {
 	for i, w := range words {
 		words[i] = strings.TrimSpace(w)
 	}
-	text := fmt.Sprintf("--%s: %q is not allowed; want %s", e.Flag, e.Element, e.Allowed)
+	text := fmt.Sprintf("%s: %q is not allowed; want %s", dashed(e.Flag), e.Element, e.Allowed)
 	if k := didYouMean(e.Element, words); k != "" {
 		return text + ". " + k
 	}

@@ -38,7 +38,8 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 			c.Series = append(c.Series, plotting.Series{Name: s.seriesName(q.setting, x)})
 		}
 		at := s.place(q, x, c.Categories)
-		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed})
+		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed,
+			Disturbed: disturbed(q.result.Load, q.result.Workers, q.result.Spread, q.result.PeakFraction > 1)})
 		if one := s.baseline(points, q.setting); one != nil && s.compares() && (x == varWorkers || q.workers > 1) {
 			ideal[k] = append(ideal[k], plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
 		}

@@ -166,6 +166,13 @@ func TestScaleDisturbed(t *testing.T) {
 		"the longest run took up to 50 % longer than the shortest; a rate above the peak says that the peak was measured too low. Stop what else runs") {
 		t.Errorf("%q, %s, %s", got, errs, rows)
 	}
+	// The picture marks the same points.
+	s := &sweep{base: bench.Spec{Op: "gemm", Repeat: 1}, workers: []int{1}}
+	chart := chartOf(s, varN, []point{{setting: setting{n: 1024, workers: 1}, result: bench.Result{N: 1024, Workers: 1, GFLOPSBest: 5, Passed: true}},
+		{setting: setting{n: 2048, workers: 1}, result: bench.Result{N: 2048, Workers: 1, GFLOPSBest: 9, Passed: true, Spread: 0.5}}})
+	if p := chart.Series[0].Points; p[0].Disturbed || !p[1].Disturbed {
+		t.Errorf("points of the picture: %+v", p)
+	}
 	var warned bytes.Buffer
 	a := &app{out: new(bytes.Buffer), err: &warned}
 	f := scaleFlags{op: "gemm", sizes: "100", workers: "1", nb: "auto", sched: "fifo", versions: "all", typ: "f64", profile: "none", repeat: 1}

@@ -53,7 +53,7 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 		if i > 0 {
 			args = append(args, "--peers", addresses[0])
 		}
-		address, err := s.start(ctx, a.err, places[i], args)
+		address, err := s.start(ctx, a.asides(), places[i], args)
 		if err != nil {
 			s.stop()
 			return nil, nil, fmt.Errorf("--cluster local:%d: agent%d has not started: %w", n, i, err)

@@ -36,7 +36,10 @@ func tagRows(set []string) []tagRow {
 	}
 	device := tagRow{Tag: "cuda", Set: findDevices().built, Adds: "accelerators: NVIDIA GPUs, whose libraries are found at run time; needs C, and Linux"}
 	if !device.Set && slices.Contains(set, "cuda") {
-		device.Why = "built without cgo or not for Linux, which tag cuda needs"
+		device.Why = "built without cgo, which tag cuda needs"
+		if runtime.GOOS != "linux" {
+			device.Why = "tag cuda is for Linux"
+		}
 	}
 	rows = append(rows, device, tagRow{Tag: "lapacke", Set: matcalls.HasNetlib(),
 		Adds: "nothing to the library: with openblas, labench dropin compares with gonum's netlib, too; needs liblapacke"})

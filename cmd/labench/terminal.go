@@ -26,8 +26,20 @@ type paint struct{ on bool }
 
 // newPaint returns the paint for w: colour on a terminal, unless NO_COLOR
 // (https://no-color.org) or TERM=dumb forbid it.
-func newPaint(w io.Writer) paint {
-	return paint{terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+func newPaint(w io.Writer) paint { return paint{terminal(w) && coloured(os.Getenv)} }
+
+// coloured reports whether a terminal of this process may get colour. A launcher of MPI gives its
+// processes a terminal of their own, and passes what they write there to wherever its own output goes.
+func coloured(env func(string) string) bool {
+	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
+		return false
+	}
+	for _, launched := range []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"} {
+		if env(launched) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (p paint) code(code, s string) string {

@@ -2,31 +2,29 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
 // writeWhole writes files that belong together, each of them whole or not at
 // all: what write puts into its writers goes into new files beside those named,
-// which take their names once all is written. The files that were there before
-// stay as they are if anything fails until then.
+// which take their names once all is on the disk. The files that were there
+// before stay as they are if anything fails until then.
 func writeWhole(paths []string, write func(to []io.Writer) error) error {
-	var parts []*os.File
+	var parts []*atomicfile.File
 	defer func() {
 		for _, f := range parts {
-			f.Close()           // again, after success
-			os.Remove(f.Name()) // unless it has its name
+			f.Discard() // unless it has its name
 		}
 	}()
 	var to []io.Writer
 	for _, path := range paths {
-		f, err := newPart(path)
+		f, err := atomicfile.Create(path, 0o666)
 		if err != nil {
 			return err
 		}
@@ -35,28 +33,7 @@ func writeWhole(paths []string, write func(to []io.Writer) error) error {
 	if err := write(to); err != nil {
 		return err
 	}
-	for _, f := range parts {
-		if err := f.Close(); err != nil {
-			return err
-		}
-	}
-	for i, f := range parts {
-		if err := os.Rename(f.Name(), paths[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// newPart creates a file beside path that did not exist, with the permissions
-// that a new file has by default: os.CreateTemp makes them private.
-func newPart(path string) (*os.File, error) {
-	for i := 0; ; i++ {
-		f, err := os.OpenFile(fmt.Sprintf("%s.part%d", path, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) || i == 1000 {
-			return f, err
-		}
-	}
+	return atomicfile.Commit(parts...)
 }
 
 // writeCSV writes a CSV file with a head, if it has a name.

@@ -44,6 +44,15 @@ type side struct {
 	result    bench.Result
 	recording *trace.Recording
 	took      time.Duration // of that run
+	// path is that of the run whose tasks took the least time: what disturbs a run makes them longer.
+	path trace.CriticalPath
+}
+
+// note notes the critical path of a run.
+func (s *side) note(p trace.CriticalPath) {
+	if s.path.Work == 0 || p.Work < s.path.Work {
+		s.path = p
+	}
 }
 
 // opTimes is the time that the tasks of an op take with one worker, and with all.
@@ -89,6 +98,18 @@ func (x *ledger) sort() {
 // share returns the part of the workers' time that t is.
 func (x *ledger) share(t time.Duration) float64 { return float64(t) / float64(max(x.time, 1)) }
 
+// tiles returns whether larger tiles are advised, 1, smaller ones, -1, or neither, 0: what lessens more
+// of the losses worth saying. Want says that of one loss.
+func (x *ledger) tiles(want func(lossKind) int) int {
+	var sum time.Duration
+	for _, l := range x.losses {
+		if x.share(l.time) >= worthSaying {
+			sum += time.Duration(want(l.kind)) * l.time
+		}
+	}
+	return cmp.Compare(sum, 0)
+}
+
 // lost returns the sum of the losses.
 func (x *ledger) lost() (sum time.Duration) {
 	for _, l := range x.losses {
@@ -107,15 +128,15 @@ func (x *ledger) lost() (sum time.Duration) {
 type account struct {
 	ledger
 	one, all side
-	ops      []opTimes // the longest first
-	path     trace.CriticalPath
-	span     time.Duration // of the tasks of all workers
+	ops      []opTimes          // the longest first
+	path     trace.CriticalPath // of the least disturbed run
+	span     time.Duration      // of the tasks of all workers
 	outside  [2]time.Duration
 }
 
 // newAccount condenses two measurements of one problem.
 func newAccount(one, all side) *account {
-	x := &account{one: one, all: all, path: all.recording.CriticalPath()}
+	x := &account{one: one, all: all, path: all.path}
 	x.time = time.Duration(all.workers) * all.took
 	var lost [lossKinds]time.Duration
 	x.span = all.recording.Summary().Span
@@ -133,6 +154,10 @@ func newAccount(one, all side) *account {
 		}
 	}
 	x.ops = opsOf(one, all)
+	// With one worker the same tasks have the same path, and no other one beside them.
+	if one.path.Work < x.path.Work && !slices.ContainsFunc(x.ops, func(o opTimes) bool { return o.calls[0] != o.calls[1] }) {
+		x.path = one.path
+	}
 	var busyOne time.Duration
 	for _, o := range x.ops {
 		busyOne += o.busy[0]

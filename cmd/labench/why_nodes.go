@@ -108,29 +108,52 @@ func (x *nodesAccount) verdict() []string {
 	return append([]string{head}, reasons...)
 }
 
-// reason says what a loss comes from, and what helps.
+// long reports whether the critical path takes most of a run.
+func (x *nodesAccount) long() bool {
+	c := x.result.Cluster
+	return c.Path > 0.6*x.took.Seconds()/float64(len(x.result.Times))
+}
+
+// wants returns 1 if larger tiles lessen a loss, -1 if smaller ones do, and else 0.
+func (x *nodesAccount) wants(k lossKind) int {
+	switch {
+	case k == lossOperands:
+		return 1
+	case k == lossUneven, k == lossIdle && x.long():
+		return -1
+	}
+	return 0
+}
+
+// reason says what a loss comes from, and what helps. Larger and smaller tiles are never both advised.
 func (x *nodesAccount) reason(k lossKind) string {
 	runs := float64(len(x.result.Times))
+	tiles := func(advice, otherwise string) string { // if it goes with the rest
+		if x.tiles(x.wants) == x.wants(k) {
+			return advice
+		}
+		return otherwise
+	}
 	switch k {
 	case lossOperands:
 		text := "tasks waited for operands of other nodes"
 		if to, f := x.mostAwaited(); f.Waiting > 0 {
 			text += fmt.Sprintf(", most on %s for %s of %s (%s)", to, named(f.Matrix), f.From, duration(f.Waiting))
 		}
-		return text + ". Fewer and larger tiles move less (--nb); so does a faster network."
+		return text + tiles(". Fewer and larger tiles move less (--nb); a faster network moves them sooner.", ". A faster network moves them sooner.")
 	case lossUneven:
 		text := fmt.Sprintf("nodes do not end together: %s was in tasks the longest, %s of each worker's %s a run", x.longest.Name,
 			brief(inSeconds(x.longest.Busy/float64(max(x.longest.Workers, 1))/runs)), brief(inSeconds(x.took.Seconds()/runs)))
 		if n := x.longest; n.Share > 0 {
 			text += fmt.Sprintf(", with %.0f %% of the work and %.0f %% of the workers", 100*n.Share, 100*float64(n.Workers)/float64(x.workers))
 		}
-		return text + ". More and smaller tiles divide better (--nb); a nodes file may give speeds."
+		return text + tiles(". More and smaller tiles divide better (--nb); a nodes file may give speeds.", ". A nodes file may give speeds.")
 	}
 	if c := x.result.Cluster; c.Path > 0 {
 		run := x.took.Seconds() / runs
-		if c.Path > 0.6*run {
-			return fmt.Sprintf("no task could begin. The critical path alone takes %s of a run's %s: smaller tiles (--nb), or a larger problem.",
-				brief(inSeconds(c.Path)), brief(inSeconds(run)))
+		if x.long() {
+			return fmt.Sprintf("no task could begin. The critical path alone takes %s of a run's %s: %sa larger problem.",
+				brief(inSeconds(c.Path)), brief(inSeconds(run)), tiles("smaller tiles (--nb), or ", ""))
 		}
 		return fmt.Sprintf("no task could begin. It is not the critical path, which takes %s of a run's %s, but the order, the beginning and the end, "+
 			"where few tasks are left, and what passes between tasks: larger problems; --trace shows when.", brief(inSeconds(c.Path)), brief(inSeconds(run)))

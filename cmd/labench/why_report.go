@@ -104,7 +104,7 @@ func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
 func (x *account) measured(s bench.Spec, p paint) string {
 	var b strings.Builder
 	b.WriteString(wrapped(label("problem"), problemLine(s, x.all.result)))
-	b.WriteString(wrapped(label("run"), fmt.Sprintf("nb = %d, 1 and %s, policy %s, fastest of %s",
+	b.WriteString(wrapped(label("run"), fmt.Sprintf("nb = %d, 1 and %s, sched %s, fastest of %s",
 		x.all.result.NB, workers(x.all.workers), x.all.result.Sched, count(s.Repeat, "run"))))
 	name := "speed"
 	times, rates := durations(x.one.took.Seconds(), x.all.took.Seconds()), decimals(x.one.result.GFLOPSBest, x.all.result.GFLOPSBest)
@@ -127,7 +127,7 @@ func (x *account) measured(s bench.Spec, p paint) string {
 		lost = fmt.Sprintf("%.1f %% of the workers' time is lost, %s of %s", 100*x.share(x.lost()), brief(x.lost()), brief(x.time))
 	}
 	b.WriteString(wrapped(label("speed-up"), fmt.Sprintf("%.2f of %d: %s", x.speedup(), x.all.workers, lost)))
-	b.WriteString(wrapped(label("bound"), fmt.Sprintf("%.1f for any number of workers: the critical path is %s of %s in tasks",
+	b.WriteString(wrapped(label("bound"), fmt.Sprintf("%.1f for any number of workers: the critical path is %s of %s in tasks, in the least disturbed run",
 		x.path.Bound(), brief(x.path.Length), brief(x.path.Work))))
 	return b.String()
 }
@@ -166,8 +166,12 @@ func (x *account) verdict() []string {
 		head += " The reasons, the largest first:"
 	}
 	if r := x.one.result; r.PeakGFLOPS > 0 && r.PeakFraction < 0.5 && x.unsteady() == "" {
+		faster := "Larger problems are faster; labench tune looks for the best tiles"
+		if x.tiles(x.wants) > 0 {
+			faster = "Larger problems and larger tiles (labench tune) are faster"
+		}
 		reasons = append(reasons, fmt.Sprintf("Not lost by scaling, but lost: one worker reaches %.0f %% of what its core can do. "+
-			"Larger problems and larger tiles (labench tune) are faster; labench list says whether better versions of the kernels are left out.", 100*r.PeakFraction))
+			"%s; labench list says whether better versions of the kernels are left out.", 100*r.PeakFraction, faster))
 	}
 	return append([]string{head}, reasons...)
 }
@@ -201,9 +205,34 @@ func (x *account) unsteady() string {
 	return "But take care: " + strings.Join(all, " ") + " Try again on a quiet machine, or with --repeat 9."
 }
 
-// reason says what a loss rests on, and which knob there is.
+// shortTask is what tasks take for which handing them over counts.
+const shortTask = 50 * time.Microsecond
+
+// wants returns 1 if larger tiles lessen a loss, -1 if smaller ones do, and else 0.
+func (x *account) wants(k lossKind) int {
+	switch k {
+	case lossMemory:
+		return 1
+	case lossReady:
+		if mean, _ := x.tasks(); mean < shortTask {
+			return 1
+		}
+	case lossWaiting, lossNoTask:
+		return -1
+	}
+	return 0
+}
+
+// reason says what a loss rests on, and which knob there is. Larger and smaller tiles are never both
+// advised.
 func (x *account) reason(k lossKind) string {
 	mean, n := x.tasks()
+	tiles := func(advice, otherwise string) string { // if it goes with the rest
+		if x.tiles(x.wants) == x.wants(k) {
+			return advice
+		}
+		return otherwise
+	}
 	switch k {
 	case lossMemory:
 		what := "Tasks take longer while others run"
@@ -211,12 +240,12 @@ func (x *account) reason(k lossKind) string {
 			what += fmt.Sprintf(", %s by %.1f %%", o.op, 100*o.slower())
 		}
 		if x.one.result.PeakGFLOPS <= 0 || x.all.result.PeakGFLOPS <= 0 {
-			return what + ": they share caches and memory, or the cores are slower together (labench peak). Larger tiles (--nb) read less."
+			return what + ": they share caches and memory, or the cores are slower together (labench peak)." + tiles(" Larger tiles (--nb) read less.", "")
 		}
 		if x.unsteady() != "" {
-			return what + ": they share caches and memory, or lost their cores to other programs meanwhile. Larger tiles (--nb) read less for the same work."
+			return what + ": they share caches and memory, or lost their cores to other programs meanwhile." + tiles(" Larger tiles (--nb) read less for the same work.", "")
 		}
-		return what + ": they share caches and memory. Larger tiles (--nb) read less for the same work; labench peak says how much memory gives one core and all."
+		return what + ": they share caches and memory. " + tiles("Larger tiles (--nb) read less for the same work; labench", "labench") + " peak says how much memory gives one core and all."
 	case lossCores:
 		return fmt.Sprintf("The cores are slower together. A loop that needs no memory runs at %s GFLOP/s on one and at %s on %d, %.2f times as much where %d would be ideal: "+
 			"other programs, clock rates or siblings of one core. labench doctor looks for them; no tile size helps.",
@@ -226,8 +255,8 @@ func (x *account) reason(k lossKind) string {
 			"(--tree of qr) and --nb decide on it.", n)
 	case lossReady:
 		what := fmt.Sprintf("Workers were idle although a task was ready: the runtime was handing it over, or another program had the core. Tasks take %s on average: ", brief(mean))
-		if mean < 50*time.Microsecond {
-			return what + "that is short, so take larger tiles (--nb)."
+		if mean < shortTask {
+			return what + "that is short" + tiles(", so take larger tiles (--nb).", ", and tiles cannot be larger without more of what stands above.")
 		}
 		return what + "that is long enough for the runtime, so look for other programs (top), and try again."
 	case lossThrottled:
@@ -235,13 +264,13 @@ func (x *account) reason(k lossKind) string {
 	case lossWaiting:
 		if part := float64(x.path.Length) / float64(max(x.span, 1)); part > 0.6 {
 			return fmt.Sprintf("Tasks waited for the data of others. The critical path alone takes %s of %s: there is not enough to do beside it. "+
-				"Smaller tiles (--nb), or a larger problem.", brief(x.path.Length), brief(x.span))
+				"%s.", brief(x.path.Length), brief(x.span), tiles("Smaller tiles (--nb), or a larger problem", "A larger problem has more"))
 		}
 		return fmt.Sprintf("Tasks waited for the data of others. It is not the critical path, which takes %s of %s, but the order, or the beginning and the end, "+
-			"where few tasks are left: smaller tiles (--nb), another --sched; --report and --trace show when.", brief(x.path.Length), brief(x.span))
+			"where few tasks are left: %sanother --sched; --report and --trace show when.", brief(x.path.Length), brief(x.span), tiles("smaller tiles (--nb), ", "a larger problem, "))
 	case lossNoTask:
 		return fmt.Sprintf("No task was left to start. Workers do not end together, and parts of a computation follow one another: "+
-			"%d tasks of %s on average could be divided better as more and smaller ones (--nb).", n, brief(mean))
+			"%d tasks of %s on average %s.", n, brief(mean), tiles("could be divided better as more and smaller ones (--nb)", "leave that; in a larger problem it counts less"))
 	}
 	return fmt.Sprintf("Before the first task and after the last one: %s of %s, and %s of %s with one worker. That is memory and not arithmetic, "+
 		"matrices into tiles and back; it counts less in larger problems.", brief(x.outside[1]), brief(x.all.took), brief(x.outside[0]), brief(x.one.took))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ func measured(workers int, took time.Duration, peak float64, tasks ...trace.Even
 	if peak > 0 {
 		r.PeakFraction = r.GFLOPSBest / peak
 	}
-	return side{workers, r, &trace.Recording{Workers: workers, Events: tasks,
-		Edges: []trace.Edge{{Job: 1, From: 1, To: 2}, {Job: 1, From: 1, To: 3}}}, took}
+	recording := &trace.Recording{Workers: workers, Events: tasks, Edges: []trace.Edge{{Job: 1, From: 1, To: 2}, {Job: 1, From: 1, To: 3}}}
+	return side{workers, r, recording, took, recording.CriticalPath()}
 }
 
 // ran is a task that was ready from its start on.
@@ -57,7 +58,8 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%v stands behind %v", l.kind, x.losses[i-1].kind)
 		}
 	}
-	if x.lost() != 200*ms || x.time != 540*ms || x.path.Length != 230*ms || x.worst().op != "gemm/f64" {
+	// The path is that of one worker, whose tasks took the least time: 230 ms with two.
+	if x.lost() != 200*ms || x.time != 540*ms || x.path.Length != 200*ms || x.worst().op != "gemm/f64" {
 		t.Errorf("lost %v of %v, path %v, worst %+v", x.lost(), x.time, x.path.Length, x.worst())
 	}
 }
@@ -116,6 +118,7 @@ func TestWhyReport(t *testing.T) {
 		other.recording.Events[i].Ready = 15 * ms
 	}
 	other.recording.Edges = nil
+	other.path = other.recording.CriticalPath()
 	other.recording.Pauses = []trace.Pause{{Job: 1, Start: 130 * ms, End: 280 * ms}}
 	other.result.Times = append(other.result.Times, 400*ms)
 	show("other tasks", one, other)
@@ -179,5 +182,68 @@ func TestWhyErrors(t *testing.T) {
 	var bad *wrongError
 	if err := wrong(bench.Result{Failure: "it is"}); !errors.As(err, &bad) || bad.reason != "it is" {
 		t.Error(err)
+	}
+}
+
+// TestExplainPath: the bound is that of the run whose tasks took the least time, whichever was the
+// fastest.
+func TestExplainPath(t *testing.T) {
+	var s side
+	for _, work := range []time.Duration{9 * ms, 7 * ms, 8 * ms} {
+		s.note(trace.CriticalPath{Length: work / 2, Work: work})
+	}
+	if s.path.Work != 7*ms {
+		t.Errorf("the path is of %v", s.path.Work)
+	}
+	one, all := example()
+	all.path = trace.CriticalPath{Length: 250 * ms, Work: 900 * ms} // others ran
+	if x := newAccount(one, all); x.path.Bound() != 1.5 {
+		t.Errorf("the bound is %v, want that of one worker", x.path.Bound())
+	}
+	one.recording.Events = append(one.recording.Events, ran(4, "syrk/f64", 0, 320, 321)) // other tasks than with two
+	if x := newAccount(one, all); x.path.Work != 900*ms {
+		t.Errorf("the path is of %v, though the tasks are others", x.path.Work)
+	}
+}
+
+// TestExplainTiles: whatever is lost, larger and smaller tiles are not both advised, and what lessens
+// more is.
+func TestExplainTiles(t *testing.T) {
+	larger, smaller := regexp.MustCompile(`(?i)larger tiles`), regexp.MustCompile(`(?i)smaller (tiles|ones)`)
+	one, all := example()
+	both := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		x := newAccount(one, all)
+		for i := range x.ops {
+			x.ops[i].busy[1] = time.Duration(r.IntN(2)+1) * 40 * time.Microsecond * time.Duration(x.ops[i].calls[1])
+		}
+		x.time = time.Second
+		y := &nodesAccount{result: bench.Result{Times: []time.Duration{ms}, Cluster: &bench.Cluster{Path: r.Float64() * 1e-3}}, took: ms, longest: &bench.Node{Name: "a", Workers: 1}}
+		x.losses, y.losses, y.time = nil, nil, time.Second
+		for k := lossKind(0); k < lossKinds; k++ {
+			x.losses = append(x.losses, loss{k, time.Duration(r.IntN(200)) * ms})
+		}
+		for _, k := range []lossKind{lossOperands, lossUneven, lossIdle} {
+			y.losses = append(y.losses, loss{k, time.Duration(r.IntN(200)) * ms})
+		}
+		x.sort()
+		y.sort()
+		for _, account := range []struct {
+			verdict []string
+			tiles   int
+		}{{x.verdict(), x.tiles(x.wants)}, {y.verdict(), y.tiles(y.wants)}} {
+			text := strings.Join(account.verdict, "\n")
+			l, s := larger.MatchString(text), smaller.MatchString(text)
+			if l != (account.tiles > 0) || s != (account.tiles < 0) {
+				t.Fatalf("seed %d: larger %v, smaller %v, want %d:\n%s", seed, l, s, account.tiles, text)
+			}
+			if l || s {
+				both++
+			}
+		}
+	}
+	if both < 300 {
+		t.Errorf("%d advices", both)
 	}
 }

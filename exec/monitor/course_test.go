@@ -11,14 +11,14 @@ import (
 func TestHistory(t *testing.T) {
 	var h history
 	for i := range 2*sampleCount + 7 {
-		h.add(time.Duration(i)*time.Millisecond, trace.Counts{Ended: int64(i), Work: 2 * float64(i)})
+		h.add(time.Duration(i)*time.Millisecond, trace.Counts{Ended: int64(i), Work: 2 * float64(i), Submitted: 3 * int64(i)})
 		first := max(0, i-sampleCount+1)
 		all := h.after(-time.Microsecond)
 		if len(all) != i-first+1 {
 			t.Fatalf("%d samples after %d", len(all), i+1)
 		}
 		for k, s := range all {
-			if want := int64(first + k); s != (Sample{1000 * want, want, 2 * float64(want)}) {
+			if want := int64(first + k); s != (Sample{1000 * want, want, 2 * float64(want), 3 * want}) {
 				t.Fatalf("sample %d of %d is %+v, want %d", k, i+1, s, want)
 			}
 		}

@@ -21,6 +21,8 @@ type Sample struct {
 	At    int64   `json:"t"`
 	Ended int64   `json:"n"`
 	Work  float64 `json:"w"`
+	// Submitted is how many tasks had been by then: before there are any a rate is not known.
+	Submitted int64 `json:"s"`
 }
 
 // history is the latest samples.
@@ -34,7 +36,7 @@ type history struct {
 func (h *history) add(at time.Duration, c trace.Counts) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := Sample{at.Microseconds(), c.Ended, c.Work}
+	s := Sample{at.Microseconds(), c.Ended, c.Work, c.Submitted}
 	if len(h.samples) < sampleCount {
 		h.samples = append(h.samples, s)
 		return

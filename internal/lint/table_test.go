@@ -20,7 +20,7 @@ func table() []entry {
 			pkg: "la",
 			tessera: []string{
 				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
-				"kernels", "kernels/builtin", "versions", "internal/scalar",
+				"kernels", "kernels/builtin", "versions", "internal/atomicfile", "internal/scalar",
 			},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
@@ -67,7 +67,7 @@ func table() []entry {
 		},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
-			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions", "internal/scalar"},
+			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
@@ -101,7 +101,7 @@ func table() []entry {
 			pkg:   "kernels/cuda/internal/nvidia",
 			third: []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
-		{pkg: "versions", tessera: []string{"internal/filelock", "internal/pages"}},
+		{pkg: "versions", tessera: []string{"internal/atomicfile", "internal/filelock", "internal/pages"}},
 
 		{
 			pkg:     "exec",
@@ -126,7 +126,7 @@ func table() []entry {
 		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim", "internal/tomltext"}, third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "exec/sim/runfile", tessera: []string{"exec/sim", "exec/dispatch"}},
 		{pkg: "transport", tessera: []string{"versions"}},
-		{pkg: "transport/web/certs"},
+		{pkg: "transport/web/certs", tessera: []string{"internal/atomicfile"}},
 		{pkg: "transport/web", tessera: []string{"transport", "versions"}, third: []string{"github.com/valyala/fasthttp"}},
 		{pkg: "transport/mpi", tessera: []string{"transport", "versions", "transport/mpi/internal/libmpi"}},
 		// What has to be in C.
@@ -138,6 +138,7 @@ func table() []entry {
 		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
 
 		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},
+		{pkg: "internal/atomicfile"},
 		{pkg: "internal/filelock", third: []string{"golang.org/x/sys/windows"}},
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/transpose"},

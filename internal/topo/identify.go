@@ -19,7 +19,7 @@ func Identify() Identity {
 		Vendor:     c.VendorString,
 		Family:     c.Family,
 		Model:      c.Model,
-		Hypervisor: strings.Trim(c.HypervisorVendorString, " \x00"),
+		Hypervisor: hypervisor(c.HypervisorVendorString),
 	}
 	for _, f := range c.FeatureSet() {
 		id.Features = append(id.Features, strings.ToLower(f))
@@ -29,6 +29,35 @@ func Identify() Identity {
 		id.Hypervisor = "unnamed"
 	}
 	return id
+}
+
+// hypervisor returns the name of a hypervisor whose vendor string, of 12 letters, CPUID has. Some
+// repeat a name to fill them.
+func hypervisor(vendor string) string {
+	vendor = strings.Trim(vendor, " \x00")
+	switch vendor {
+	case "Microsoft Hv":
+		return "Hyper-V"
+	case "Linux KVM Hv":
+		return "KVM"
+	case "XenVMMXenVMM":
+		return "Xen"
+	case "TCGTCGTCGTCG":
+		return "QEMU"
+	case "VBoxVBoxVBox":
+		return "VirtualBox"
+	case "prl hyperv", "lrpepyh  vr":
+		return "Parallels"
+	case "QXNQSBMV":
+		return "QNX"
+	}
+	for n := 2; n <= len(vendor)/2; n++ {
+		name := vendor[:n]
+		if rest := strings.ReplaceAll(vendor, name, ""); strings.TrimSpace(rest) == "" {
+			return strings.TrimSpace(name)
+		}
+	}
+	return vendor
 }
 
 // cpuidCaches returns the caches by CPUID, for machines that do not list them

@@ -2,12 +2,19 @@
 
 package cuda
 
-import "errors"
+import (
+	"errors"
+	"runtime"
+)
 
 // Devices opens the machine's CUDA devices, of which there may be none: then
 // the error is an *[UnavailableError] that says why. If only some of them can be
 // used, it returns these, and an error for the others. The caller closes
 // them. It needs a build with the tag cuda, for Linux.
 func Devices() ([]Device, error) {
-	return nil, &UnavailableError{NoSupport, errors.New("it was built without the tag cuda, or not for Linux")}
+	why := "it was built without the tag cuda"
+	if runtime.GOOS != "linux" {
+		why = "devices can be used on Linux only, and this is " + runtime.GOOS
+	}
+	return nil, &UnavailableError{NoSupport, errors.New(why)}
 }

@@ -12,10 +12,16 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
 // Error says what is wrong with a file of a certificate or key.
@@ -85,18 +91,117 @@ func newAuthority(dir string) (*Authority, error) {
 	return a, write(dir, key, der, "ca.key", "ca.crt", nil)
 }
 
-// nameable is what a node may be called: a directory's name, and a DNS name.
-var nameable = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,198}[A-Za-z0-9])?$`)
+// nameable is what a node may be called: a directory's name, and a DNS name, whose labels have at most
+// 63 letters. All of it has 200 at most.
+var nameable = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
+
+const nameMost = 200
+
+// device is what a name begins with that is a device's on Windows.
+var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+
+// CheckName returns what is wrong with the name of a node: nil, or an *Error. A certificate, a path and a
+// line of a log have to be able to carry it, and an authority's own files are not called so.
+func CheckName(name string) error {
+	problem := ""
+	switch {
+	case len(name) > nameMost:
+		problem = fmt.Sprintf("it has %d bytes, want %d at most", len(name), nameMost)
+	case !nameable.MatchString(name):
+		problem = "want letters and digits, with hyphens and dots between them, and at most 63 from dot to dot"
+	case strings.EqualFold(name, "ca.crt"), strings.EqualFold(name, "ca.key"):
+		problem = "the authority has a file of that name"
+	case device.MatchString(name):
+		problem = "Windows has a device of that name"
+	case net.ParseIP(name) != nil:
+		problem = "it is an address, which a certificate does not take for a name"
+	}
+	if problem == "" {
+		return nil
+	}
+	return &Error{fmt.Sprintf("%.220q", name), "this is no name of a node: " + problem, nil}
+}
+
+// Init makes an authority in a directory, unless one is there, and certificates of nodes, each in the
+// directory below it that has the node's name. It reports whether it made the authority. After an
+// error there is nothing that was not there before. The error is an *Error.
+func Init(dir string, nodes []string, valid time.Duration) (made bool, err error) {
+	for i, n := range nodes {
+		if err := CheckName(n); err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(nodes[:i], func(m string) bool { return strings.EqualFold(m, n) }) {
+			return false, &Error{n, "a node of this name is there twice", nil}
+		}
+	}
+	if valid <= 0 {
+		return false, notValid(dir, valid)
+	}
+	there := existing(dir)
+	a, made, err := Open(dir)
+	if err != nil {
+		return false, err
+	}
+	for i, n := range nodes {
+		if err := a.Node(filepath.Join(dir, n), n, valid); err != nil {
+			// Its own files have gone already.
+			for _, n := range nodes[:i] {
+				for _, file := range []string{"node.key", "node.crt", "ca.crt"} {
+					os.Remove(filepath.Join(dir, n, file))
+				}
+				os.Remove(filepath.Join(dir, n))
+			}
+			if made {
+				os.Remove(filepath.Join(dir, "ca.key"))
+				os.Remove(filepath.Join(dir, "ca.crt"))
+				removeEmpty(dir, there)
+			}
+			return false, err
+		}
+	}
+	return made, nil
+}
+
+func notValid(dir string, valid time.Duration) error {
+	return &Error{dir, fmt.Sprintf("a certificate cannot be valid for %v", valid), nil}
+}
+
+// Exposed returns which of the keys in a directory others than their owner can read, as far as the
+// system tells by permissions: ca.key and node.key.
+func Exposed(dir string) (paths []string) {
+	for _, name := range []string{"ca.key", "node.key"} {
+		path := filepath.Join(dir, name)
+		if s, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && s.Mode().Perm()&0o044 != 0 {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// existing returns the nearest directory above path, or path, that is there.
+func existing(path string) string {
+	for !exists(path) && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+	}
+	return path
+}
+
+// removeEmpty removes directories from dir upwards, below the one that was there before.
+func removeEmpty(dir, there string) {
+	for dir = filepath.Clean(dir); dir != there && os.Remove(dir) == nil; {
+		dir = filepath.Dir(dir)
+	}
+}
 
 // Node makes the certificate and the key of a node, and puts them with the authority's
-// certificate into a directory of its own, which is made. Nothing is written over. The error
-// is an *Error.
+// certificate into a directory of its own, which is made. Nothing is written over, and after an error
+// nothing is left behind. The error is an *Error.
 func (a *Authority) Node(dir, name string, valid time.Duration) error {
-	switch {
-	case !nameable.MatchString(name):
-		return &Error{dir, fmt.Sprintf("%q is no name of a node: want letters, digits, dots and hyphens", name), nil}
-	case valid <= 0:
-		return &Error{dir, fmt.Sprintf("a certificate cannot be valid for %v", valid), nil}
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if valid <= 0 {
+		return notValid(dir, valid)
 	}
 	key, serial, err := fresh()
 	if err != nil {
@@ -182,26 +287,38 @@ func write(dir string, key *ecdsa.PrivateKey, cert []byte, keyName, certName str
 			return &Error{path, "it is there already, and is not written over", fs.ErrExist}
 		}
 	}
+	there := existing(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		removeEmpty(dir, there)
 		return &Error{dir, err.Error(), err}
+	}
+	// A key without its certificate would keep others from being made, so that all get their names or none.
+	var parts []*atomicfile.File
+	fail := func(path string, err error) error {
+		for _, f := range parts {
+			f.Discard()
+		}
+		for i := range parts { // none of them was there
+			os.Remove(filepath.Join(dir, files[i].name))
+		}
+		removeEmpty(dir, there)
+		return &Error{path, err.Error(), err}
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, f.name)
-		if err := create(path, pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.der}), f.mode); err != nil {
-			return &Error{path, err.Error(), err}
+		part, err := atomicfile.Create(path, f.mode)
+		if err != nil {
+			return fail(path, err)
+		}
+		parts = append(parts, part)
+		if err := pem.Encode(part, &pem.Block{Type: f.kind, Bytes: f.der}); err != nil {
+			return fail(path, err)
 		}
 	}
-	return nil
-}
-
-// create writes a file that is not there yet.
-func create(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
+	if err := atomicfile.Commit(parts...); err != nil {
+		return fail(dir, err)
 	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	return nil
 }
 
 func exists(path string) bool {

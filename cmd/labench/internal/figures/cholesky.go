@@ -43,8 +43,8 @@ func cholesky(ctx context.Context, r *Result) error {
 		}
 	}
 	one := r.at(name, 1)
-	r.ideal("ideal, from one node", one)
-	r.ideal("ideal, from MKL's potrf", 72)
+	r.ideal("ideal, from one node here", one)
+	r.ideal("the paper's line: 72 a node (MKL's potrf)", 72)
 	r.claim("ideal to 4 nodes, by the chart's line from MKL's potrf", r.at(name, 4) >= 4*72 && r.at(name, 16) < 16*72,
 		"%.1f times that line on 4 nodes, %.1f on 8 and %.1f on 16", r.at(name, 4)/4/72, r.at(name, 8)/8/72, r.at(name, 16)/16/72)
 	for _, s := range []string{name, apart} {

@@ -116,7 +116,7 @@ func (u *upload) Read(b []byte) (int, error) {
 
 // into returns what decodes JSON.
 func into(v any) func(io.Reader) error {
-	return func(r io.Reader) error { return json.NewDecoder(r).Decode(v) }
+	return func(r io.Reader) error { return decodeAlone(json.NewDecoder(r), v) }
 }
 
 // Submit submits a job, with a file of so many bytes if the Spec has an input. The error is an
@@ -150,7 +150,8 @@ func (c *Client) Cancel(ctx context.Context, id int) (j Job, err error) {
 	return j, err
 }
 
-// Fetch writes a file of a job: its "log", its "report", or the "matrix" of its result.
+// Fetch writes a file of a job: its "log", its "report" or the "text" of that for people, or the "matrix"
+// of its result.
 func (c *Client) Fetch(ctx context.Context, id int, what string, to io.Writer) error {
 	return c.do(ctx, http.MethodGet, fmt.Sprintf("/%d/%s", id, what), nil, nil, 0, func(r io.Reader) error {
 		_, err := io.Copy(to, r)

@@ -3,7 +3,10 @@ package jobs
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // State is where a job stands.
@@ -18,6 +21,9 @@ const (
 	Cancelled State = "cancelled" // by somebody
 	Removed   State = "removed"   // by somebody, when it had ended; only the answer to that says so
 )
+
+// written reports whether job.json may say so.
+func (s State) written() bool { return s.Over() || s == Coming || s == Queued || s == Running }
 
 // Over reports whether the job has ended.
 func (s State) Over() bool { return s == Done || s == Failed || s == Cancelled }
@@ -61,6 +67,9 @@ func (s *Spec) check() error {
 		if len(w) > wordMost {
 			return &Error{BadSpec, fmt.Sprintf("a word of %d bytes, want %d at most", len(w), wordMost)}
 		}
+		if !utf8.ValidString(w) || strings.ContainsFunc(w, unicode.IsControl) { // lists show them to people
+			return &Error{BadSpec, fmt.Sprintf("%q is no word of a command line", w)}
+		}
 	}
 	if s.Input != "" && !slices.Contains(Inputs(), s.Input) {
 		return &Error{BadSpec, fmt.Sprintf("an input that ends with %.20q, want one of %v", s.Input, Inputs())}
@@ -83,6 +92,19 @@ type Job struct {
 	Part      float64 // of the work that is done, from 0 to 1
 	Left      float64 // seconds that the rest takes at that pace; 0 if that is not known
 	Error     string  `json:",omitempty"` // why it has failed, and in further lines what to do
+}
+
+// checkWritten returns what is wrong with a Job that was read from a file.
+func (j *Job) checkWritten() error {
+	switch {
+	case !j.State.written():
+		return fmt.Errorf("the state is %.20q, which no job has", string(j.State))
+	case j.Begun < 0 || j.Lost < 0:
+		return fmt.Errorf("begun %d times and lost %d times, want at least 0", j.Begun, j.Lost)
+	case !(j.Part >= 0 && j.Part <= 1 && j.Left >= 0):
+		return fmt.Errorf("%g of it is done and %g s are left, want from 0 to 1, and at least 0", j.Part, j.Left)
+	}
+	return j.check()
 }
 
 // Kind is why a request is refused.

@@ -32,12 +32,24 @@ func TestMain(m *testing.M) {
 	case "good":
 		fmt.Println("progress 1 4")
 		fmt.Println(`{"Passed": true}`)
+		fmt.Println(TextPrefix + "it passed")
 		if dir := os.Getenv("TEST_DIR"); os.Getenv("TEST_KEEP") != "" {
 			b, err := os.ReadFile(filepath.Join(dir, "input.npy"))
 			if err = errors.Join(err, os.WriteFile(filepath.Join(dir, FileMatrix), b, 0o600)); err != nil {
 				os.Exit(1)
 			}
 		}
+	case "large": // a report
+		for range 4 << 10 {
+			fmt.Println(strings.Repeat("x", 63))
+		}
+	case "fill": // the disk, with files that go with the job, or stay
+		f, err := os.Create(os.Getenv("TEST_FILLER"))
+		for err == nil {
+			_, err = f.Write(make([]byte, 1024))
+		}
+		fmt.Fprintln(os.Stderr, "labench: it fails by itself")
+		fmt.Println(`{"Passed": true}`)
 	case "bad":
 		_ = os.Mkdir(filepath.Join(os.Getenv("TEST_DIR"), "half"), 0o700)
 		fmt.Fprintln(os.Stderr, "something before\nlabench: it is not positive\nMend it.")
@@ -351,21 +363,25 @@ func TestHostile(t *testing.T) {
 	const end = "Connection: close\n\n"
 	const host = " HTTP/1.1\nHost: 127.0.0.1:1\n"
 	for request, want := range map[string]string{
-		"GET /v1/jobs HTTP/1.1\nHost: evil.example.org\n" + end:                                          "no loopback address",
-		"GET /v1/jobs/../../etc/passwd" + host + end:                                                     "no number",
-		"GET /v1/jobs/%2e%2e/job.json" + host + end:                                                      "no number",
-		"GET http://evil.example.org/v1/jobs" + host + end:                                               "no loopback address",
-		"GET /v1/jobs/01" + host + end:                                                                   "no number",
-		"GET /v1/jobs/99999999999999999999" + host + end:                                                 "no number",
-		"GET /v1/jobs/7" + host + end:                                                                    "there is no job 7",
-		"GET /v1/jobs/7/job.json" + host + end:                                                           "is not served",
-		"DELETE /v1/jobs/7" + host + end:                                                                 "is not served",
-		"OPTIONS /v1/jobs" + host + end:                                                                  "want GET",
-		"POST /v1/jobs" + host + "Content-Length: 0\n" + end:                                             "with X-Tessera-Job",
-		"POST /v1/jobs/1/cancel" + host + "Content-Length: 0\n" + end:                                    "is not served",
-		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Argz\":[]}\nContent-Length: 0\n" + end:               "unknown field",
-		"POST /v1/jobs" + host + "X-Tessera-Job: [[[[\nContent-Length: 0\n" + end:                        "X-Tessera-Job",
-		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"]}\nContent-Length: 1\n" + end + "x": "no Input",
+		"GET /v1/jobs HTTP/1.1\nHost: evil.example.org\n" + end:                                         "no loopback address",
+		"GET /v1/jobs/../../etc/passwd" + host + end:                                                    "no number",
+		"GET /v1/jobs/%2e%2e/job.json" + host + end:                                                     "no number",
+		"GET http://evil.example.org/v1/jobs" + host + end:                                              "no loopback address",
+		"GET /v1/jobs/01" + host + end:                                                                  "no number",
+		"GET /v1/jobs/99999999999999999999" + host + end:                                                "no number",
+		"GET /v1/jobs/7" + host + end:                                                                   "there is no job 7",
+		"GET /v1/jobs/7/job.json" + host + end:                                                          "is not served",
+		"DELETE /v1/jobs/7" + host + end:                                                                "is not served",
+		"OPTIONS /v1/jobs" + host + end:                                                                 "want GET",
+		"POST /v1/jobs" + host + "Content-Length: 0\n" + end:                                            "with X-Tessera-Job",
+		"POST /v1/jobs/1/cancel" + host + "Content-Length: 0\n" + end:                                   "is not served",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Argz\":[]}\nContent-Length: 0\n" + end:              "unknown field",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"]} more\nContent-Length: 0\n" + end: "text behind it",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"]}{}\nContent-Length: 0\n" + end:    "text behind it",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"]}\nX-Tessera-Job: {\"Args\":[\"evil\"]}\nContent-Length: 0\n" + end:       "2 times X-Tessera-Job",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\\u001b[2J\"]}\nContent-Length: 0\n" + end:                                   "no word of a command line",
+		"POST /v1/jobs" + host + "X-Tessera-Job: [[[[\nContent-Length: 0\n" + end:                                                              "X-Tessera-Job",
+		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"]}\nContent-Length: 1\n" + end + "x":                                       "no Input",
 		"POST /v1/jobs" + host + "X-Tessera-Job: {\"Args\":[\"good\"],\"Input\":\".npy\"}\nTransfer-Encoding: chunked\n" + end + "1\nx\n0\n\n": "no body of a Content-Length",
 		"GET /v1/jobs" + host + "X: " + strings.Repeat("y", 64<<10) + "\n" + end:                                                               "HTTP/1.1 4",
 		"nonsense\n\n": "HTTP/1.1 4",
@@ -482,6 +498,22 @@ func TestWritten(t *testing.T) {
 	write(`{"Args": ["good"], "Input": "/../../x.npy", "State": "queued"}`)
 	if _, err := Open(t.Context(), options(dir)); !is(err, Broken) {
 		t.Errorf("a path as an input: %v", err)
+	}
+	for job, want := range map[string]string{
+		`{"Args": ["good"], "State": "paused"}`:                          "the state is \"paused\"",
+		`{"Args": ["good"], "State": "removed"}`:                         "the state is",
+		`{"Args": ["good"]}`:                                             "the state is",
+		`{"Args": ["good"], "State": "queued", "Lost": -9}`:              "lost -9 times",
+		`{"Args": ["good"], "State": "queued", "Begun": -1}`:             "begun -1 times",
+		`{"Args": ["good"], "State": "queued", "Part": 2}`:               "2 of it is done",
+		`{"Args": ["good\n"], "State": "queued"}`:                        "no word of a command line",
+		`{"Args": ["good"], "State": "queued"} {"Args": ["good"]}`:       "after top-level value",
+		`{"Args": ["good"], "State": "queued", "Submitted": "tomorrow"}`: "parsing time",
+	} {
+		write(job)
+		if _, err := Open(t.Context(), options(dir)); !is(err, Broken) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", job, err, want)
+		}
 	}
 	write(`{"Args": ["evil"], "State": "queued"}`)
 	q, err := Open(t.Context(), options(dir))

@@ -29,19 +29,22 @@ type Options struct {
 	Check func(*Spec) error
 	// Command returns the process of a job, whose files are in dir. It ends soon when its
 	// standard input does, and exits with 0 if all is well. On its standard output lines
-	// "progress DONE TOTAL" say how far it is; the others are its report. What it says on
-	// standard error is its log.
+	// "progress DONE TOTAL" say how far it is; those that begin with TextPrefix, without that, are
+	// its report for people, and the others its report. What it says on standard error is its log.
 	Command func(j *Job, dir string) *exec.Cmd
 	// Log is told what nobody else is.
 	Log *slog.Logger
 }
+
+// TextPrefix begins lines of a report for people.
+const TextPrefix = "text "
 
 // What one agent keeps is bounded, so that whoever may submit cannot fill its disk or its memory.
 const (
 	queueMost  = 100      // jobs that wait; more are refused
 	keepMost   = 100      // jobs that have ended; older ones go
 	lostMost   = 2        // times that the agent dies while a job runs; then it may be the reason
-	logMost    = 16 << 20 // bytes of a log, and of a report; the rest is dropped
+	logMost    = 16 << 20 // bytes of a log, the rest of which is dropped, and of a report, which may not have more
 	patience   = 20 * time.Second
 	reasonMost = 2000 // bytes of Job.Error
 )
@@ -54,11 +57,13 @@ const (
 type Queue struct {
 	opt   Options
 	spool spool
-	lock  *os.File      // of the spool
-	wake  chan struct{} // capacity 1: there may be a job to run
+	lock  *os.File                  // of the spool
+	wake  chan struct{}             // capacity 1: there may be a job to run
+	write func(*Job) error          // spool.write; tests have one that fails
+	kept  func(io.Writer) io.Writer // what reports are written to; tests have one that fails
 
 	disk sync.Mutex // before mu; it is held while files are written, so for as long as a disk takes
-	last int        // the largest number that was given
+	last int        // the largest number that was given, idMost at most
 	stop func()     // ends the job that runs, because it is cancelled
 
 	mu     sync.Mutex // a leaf
@@ -74,6 +79,7 @@ type Queue struct {
 func Open(ctx context.Context, opt Options) (*Queue, error) {
 	// The lock first: until then another agent may be writing what would be read here.
 	q := &Queue{opt: opt, spool: spool(opt.Dir), jobs: map[int]*Job{}, wake: make(chan struct{}, 1)}
+	q.write, q.kept = q.spool.write, func(w io.Writer) io.Writer { return w }
 	var err error
 	if q.lock, err = q.spool.lock(ctx); err != nil {
 		return nil, err
@@ -161,6 +167,9 @@ func (q *Queue) admit(size int64) (id int, err error) {
 		return 0, &Error{TooLarge, fmt.Sprintf("the input has %d bytes, and the agent has room for %d more in its --spool-limit: remove jobs that have ended, or raise it", size, max(left, 0))}
 	}
 	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // somebody else's directories have numbers, too
+		if q.last == idMost {
+			return 0, &Error{Full, fmt.Sprintf("there is a job %d, and no job has a larger number: remove it, and start the agent again", idMost)}
+		}
 		q.last++
 		err = os.Mkdir(q.spool.at(q.last, ""), 0o700)
 	}
@@ -192,12 +201,12 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 	}
 	j := &Job{ID: id, Spec: s, Owner: owner, State: Coming, Submitted: time.Now()}
 	if s.Input != "" { // it takes its time, and this process may die meanwhile
-		if err = q.spool.write(j); err == nil {
+		if err = q.write(j); err == nil {
 			err = q.spool.put(j.ID, fileInput+s.Input, input, size)
 		}
 	}
 	if j.State = Queued; err == nil {
-		err = q.spool.write(j)
+		err = q.write(j)
 	}
 	// From here on the file itself counts, and not what was announced.
 	q.mu.Lock()
@@ -250,12 +259,6 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 	// No lock is held from here on: a job that is removed meanwhile is not found, or its open files
 	// are read to their end.
 	f, err := os.Open(q.spool.at(id, file))
-	if err == nil && file == FileReport { // it is there from the start, and a job may end without one
-		if info, wrong := f.Stat(); wrong != nil || info.Size() == 0 {
-			f.Close()
-			err = fs.ErrNotExist
-		}
-	}
 	if err != nil {
 		why := ""
 		if j.Error != "" {
@@ -279,8 +282,8 @@ func (q *Queue) Cancel(id int) (Job, error) {
 	case j.State == Running:
 		// Written down before it is stopped: if this process dies before the job has ended, the
 		// next one must not begin it again.
-		q.change(j, func() { j.Ending = true })
-		q.stop() // run notes the end, when the process has ended
+		_ = q.change(j, func() { j.Ending = true }) // it ends all the same
+		q.stop()                                    // run notes the end, when the process has ended
 	default:
 		q.ends(j, Cancelled, "")
 	}
@@ -311,21 +314,23 @@ func (q *Queue) job(id int) *Job {
 	return q.jobs[id]
 }
 
-// change changes a job, and writes down where it stands. The caller holds disk. If the disk fails the
-// job goes on all the same: after a crash it stands where job.json has it.
-func (q *Queue) change(j *Job, how func()) {
+// change changes a job, and writes down where it stands. The caller holds disk. If the disk fails that
+// is logged: after a crash the job stands where job.json has it.
+func (q *Queue) change(j *Job, how func()) error {
 	q.mu.Lock()
 	how()
 	now := *j
 	q.mu.Unlock()
-	if err := q.spool.write(&now); err != nil {
+	err := q.write(&now)
+	if err != nil {
 		q.opt.Log.Error("where a job stands is not on the disk", "job", j.ID, "error", err)
 	}
+	return err
 }
 
 // again queues a job that ran. The caller holds disk.
 func (q *Queue) again(j *Job) {
-	q.change(j, func() { j.State, j.Part, j.Left = Queued, 0, 0 })
+	_ = q.change(j, func() { j.State, j.Part, j.Left = Queued, 0, 0 }) // the next agent takes it for lost, and queues it again
 }
 
 // ends notes the end of a job, removes what nobody can ask for, and drops jobs that ended long ago.
@@ -333,14 +338,17 @@ func (q *Queue) again(j *Job) {
 func (q *Queue) ends(j *Job, s State, why string) {
 	// The state first: files that stay after a crash cost room, and a job that has lost its files
 	// must not be begun again.
-	q.change(j, func() {
+	err := q.change(j, func() {
 		j.State, j.Ended, j.Error, j.Left, j.Ending = s, time.Now(), why, 0, false
 		if s == Done {
 			j.Part = 1
 		}
 	})
-	if err := q.spool.tidy(j.ID, fileJob, FileLog, FileReport, FileMatrix); err != nil {
-		q.opt.Log.Warn("files of a job stay", "job", j.ID, "error", err)
+	if wrong := q.spool.tidy(j.ID, fileJob, fileEnded, FileLog, FileReport, FileText, FileMatrix); wrong != nil {
+		q.opt.Log.Warn("files of a job stay", "job", j.ID, "error", wrong)
+	}
+	if err != nil {
+		q.endsUnwritten(j, err)
 	}
 	q.mu.Lock()
 	var over []*Job
@@ -356,6 +364,23 @@ func (q *Queue) ends(j *Job, s State, why string) {
 		if err := q.drop(old); err != nil {
 			q.opt.Log.Warn("an old job stays", "job", old.ID, "error", err)
 		}
+	}
+}
+
+// endsUnwritten has a job fail whose end could not be written, and whose files have gone: nobody may
+// take it for done now, and another agent begin it again. The caller holds disk.
+func (q *Queue) endsUnwritten(j *Job, err error) {
+	again := q.change(j, func() {
+		if j.State == Done {
+			j.State = Failed
+		}
+		j.Error = strings.TrimPrefix(j.Error+"; that it ended could not be written down: "+err.Error(), "; ")
+	})
+	if again == nil { // there was room without the files
+		return
+	}
+	if err := q.spool.markEnded(j.ID); err != nil {
+		q.opt.Log.Error("the next agent may begin a job again that has ended", "job", j.ID, "error", err)
 	}
 }
 
@@ -394,20 +419,28 @@ func (q *Queue) Run(ctx context.Context) {
 func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
 	q.disk.Lock()
 	defer q.disk.Unlock()
-	q.mu.Lock()
-	for _, x := range q.jobs {
-		if x.State == Queued && (j == nil || x.ID < j.ID) {
-			j = x
+	for {
+		j = nil
+		q.mu.Lock()
+		for _, x := range q.jobs {
+			if x.State == Queued && (j == nil || x.ID < j.ID) {
+				j = x
+			}
 		}
+		q.mu.Unlock()
+		if j == nil {
+			return nil, nil
+		}
+		// Before it is running for others: whoever cancels it then has something to stop.
+		own, q.stop = context.WithCancel(ctx)
+		err := q.change(j, func() { j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1 })
+		if err == nil {
+			return j, own
+		}
+		// Its end could not be written either.
+		q.stop()
+		q.ends(j, Failed, "it was not begun, as that could not be written down: "+err.Error())
 	}
-	q.mu.Unlock()
-	if j == nil {
-		return nil, nil
-	}
-	// Before it is running for others: whoever cancels it then has something to stop.
-	own, q.stop = context.WithCancel(ctx)
-	q.change(j, func() { j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1 })
-	return j, own
 }
 
 // run runs a job to its end.
@@ -424,6 +457,8 @@ func (q *Queue) run(ctx, own context.Context, j *Job) {
 		q.ends(j, Cancelled, "")
 	case ctx.Err() != nil: // the agent ends, and that is not the job's fault
 		q.again(j)
+	case isReport(err): // the log has only what the process says
+		q.ends(j, Failed, err.Error())
 	default:
 		q.ends(j, Failed, q.reason(j.ID, err))
 	}
@@ -432,17 +467,20 @@ func (q *Queue) run(ctx, own context.Context, j *Job) {
 // execute runs the process of a job until it ends by itself, or own does. It holds no lock: a job
 // may take days.
 func (q *Queue) execute(own context.Context, j *Job) error {
-	// Of a job that is begun again, log and report begin anew, too.
+	// Of a job that is begun again, log and report begin anew, too. A report is there when all of it is.
+	if err := q.spool.tidyReports(j.ID); err != nil {
+		return err
+	}
 	log, err := os.OpenFile(q.spool.at(j.ID, FileLog), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	report, err := os.OpenFile(q.spool.at(j.ID, FileReport), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	reports, err := q.newReports(j.ID)
 	if err != nil {
 		return err
 	}
-	defer report.Close()
+	defer reports.discard()
 	dir, err := filepath.Abs(q.spool.at(j.ID, ""))
 	if err != nil {
 		return err
@@ -458,7 +496,8 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
-	c.Stderr = &capped{w: log, left: logMost}
+	said := &capped{w: log, left: logMost}
+	c.Stderr = said
 	if runtime.GOOS != "windows" { // where a process takes over no files
 		c.ExtraFiles = []*os.File{q.lock} // the spool stays locked until it has ended, too
 	}
@@ -487,22 +526,27 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	defer ending.Wait()
 	defer close(over)
 	lines := bufio.NewReader(out)
-	// A report is kept as it comes. Of one that grows without end the rest is read and dropped: the
-	// process would wait for ever to write it.
-	for to := (&capped{w: report, left: logMost}); ; {
+	// Of a report that cannot be kept the rest is read and dropped: the process would wait for ever to
+	// write it.
+	for {
 		// The last line may lack its end: it comes with an error, and counts all the same.
 		line, err := lines.ReadString('\n')
 		var done, total int
 		if n, _ := fmt.Sscanf(line, "progress %d %d", &done, &total); n == 2 {
 			q.progress(j, done, total)
 		} else {
-			_, _ = io.WriteString(to, line)
+			reports.add(line)
 		}
 		if err != nil {
 			break
 		}
 	}
-	return c.Wait()
+	// A job that fails may have a report, too, and then that is not why.
+	err = cmp.Or(c.Wait(), reports.commit())
+	if said.err != nil { // the job's result does not depend on it
+		q.opt.Log.Warn("the log of a job is not whole", "job", j.ID, "error", said.err)
+	}
+	return err
 }
 
 // progress notes how far a job is. It is not written down: who begins the job again starts at 0.
@@ -534,19 +578,20 @@ func (q *Queue) reason(id int, err error) string {
 	return err.Error()
 }
 
-// capped is a writer that drops what comes after so many bytes.
+// capped is a writer that drops what comes after so many bytes, and what cannot be written: an error
+// would stop who writes, and with it the job.
 type capped struct {
 	w    io.Writer
 	left int
+	err  error // of the first write that failed
 }
 
 // Write implements [io.Writer].
 func (c *capped) Write(b []byte) (int, error) {
-	// All of b counts as written: an error would stop who writes, and with it the job.
 	n := min(len(b), c.left)
 	c.left -= n
 	if _, err := c.w.Write(b[:n]); err != nil {
-		return 0, err
+		c.left, c.err = 0, cmp.Or(c.err, err)
 	}
 	return len(b), nil
 }

@@ -43,6 +43,8 @@ func fileOf(what string) string {
 		return FileLog
 	case "report":
 		return FileReport
+	case "text":
+		return FileText
 	case "matrix":
 		return FileMatrix
 	}
@@ -56,7 +58,7 @@ func fileOf(what string) string {
 //	GET  /v1/jobs/7            a job
 //	POST /v1/jobs/7/cancel     cancel it, unless it has ended
 //	DELETE /v1/jobs/7          remove it, if it has
-//	GET  /v1/jobs/7/log        and so report and matrix
+//	GET  /v1/jobs/7/log        and so report, text and matrix
 type Server struct {
 	queue  *Queue
 	server *http.Server
@@ -196,9 +198,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	var spec Spec
 	// The Spec is in the header and not in the body, so that the body is the file as it is.
-	d := json.NewDecoder(strings.NewReader(r.Header.Get(headerJob)))
+	headers := r.Header.Values(headerJob)
+	if len(headers) > 1 {
+		return nil, &Error{BadSpec, fmt.Sprintf("%d times %s, want one", len(headers), headerJob)}
+	}
+	d := json.NewDecoder(strings.NewReader(headers[0]))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&spec); err != nil {
+	if err := decodeAlone(d, &spec); err != nil {
 		return nil, &Error{BadSpec, fmt.Sprintf("%s: %v", headerJob, err)}
 	}
 	// The queue reads the body when it has room for it. Only then a client is told to send, if it
@@ -210,6 +216,17 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, &Error{BadSpec, "an Input, and no body of a Content-Length"}
 	}
 	return s.queue.Submit(spec, owner(r), &patient{r.Body, http.NewResponseController(w)}, r.ContentLength)
+}
+
+// decodeAlone decodes a value, behind which there may be nothing.
+func decodeAlone(d *json.Decoder, v any) error {
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is text behind it")
+	}
+	return nil
 }
 
 // patient reads a body that may take long, as long as something of it comes.

@@ -7,21 +7,25 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/tessera-la/tessera/internal/atomicfile"
 	"github.com/tessera-la/tessera/internal/filelock"
 )
 
 // Files of a job's directory.
 const (
 	fileJob    = "job.json"    // the queue writes it, and nobody else
+	fileEnded  = "ended.json"  // what job.json is called if the job has ended, and how could not be written
 	fileInput  = "input"       // and what Spec.Input says
 	FileLog    = "log.txt"     // what the process says on standard error
 	FileReport = "report.json" // and on standard output
+	FileText   = "report.txt"  // and there for people
 	FileMatrix = "result.npy"  // of the nodes
 	DirStates  = "states"      // of a checkpoint
 )
@@ -73,7 +77,11 @@ func (s spool) at(id int, file string) string {
 // Input returns where the input of a job is.
 func (j *Job) Input(dir string) string { return filepath.Join(dir, fileInput+j.Spec.Input) }
 
-// read returns the jobs that there are. What has no job.json is somebody else's: it stays.
+// idMost is the largest number that a job may have.
+const idMost = math.MaxInt32
+
+// read returns the jobs that there are. What has no job.json is somebody else's: it stays. Of a job
+// that has ended, and how could not be written, that is said.
 func (s spool) read() (all []*Job, err error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil {
@@ -81,10 +89,17 @@ func (s spool) read() (all []*Job, err error) {
 	}
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
-		if err != nil || id < 1 || !e.IsDir() || strconv.Itoa(id) != e.Name() {
+		if err != nil || id < 1 || id > idMost || !e.IsDir() || strconv.Itoa(id) != e.Name() {
 			continue // no name that at gives
 		}
-		text, err := os.ReadFile(s.at(id, fileJob))
+		path := s.at(id, fileJob)
+		text, err := os.ReadFile(path)
+		lost := false
+		if errors.Is(err, fs.ErrNotExist) {
+			path = s.at(id, fileEnded)
+			text, err = os.ReadFile(path)
+			lost = err == nil
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -93,38 +108,42 @@ func (s spool) read() (all []*Job, err error) {
 			err = json.Unmarshal(text, j)
 		}
 		if err == nil {
-			err = j.check() // Input becomes part of a path
+			err = j.checkWritten() // Input becomes part of a path
 		}
 		// One that cannot be read is somebody's work: a person has to look.
 		if err != nil {
-			return nil, &Error{Broken, s.at(id, fileJob) + ": " + err.Error()}
+			return nil, &Error{Broken, path + ": " + err.Error()}
 		}
-		j.ID = id
+		if j.ID = id; lost {
+			j.State, j.Error = Failed, lostEnd
+		}
 		all = append(all, j)
 	}
 	return all, nil
 }
 
-// write keeps where a job stands: under another name first, so that a crash leaves the one or the
-// other.
+// lostEnd is why a job has failed whose end could not be written.
+const lostEnd = "the agent could not write down how it ended: its disk failed, or was full"
+
+// write keeps where a job stands, as a whole: a crash leaves the one or the other.
 func (s spool) write(j *Job) error {
 	text, err := json.MarshalIndent(j, "", "  ") // a person may have to read it
 	if err != nil {
 		return err
 	}
-	// Synced before it gets its name: otherwise a power cut could leave a job.json without text, and
-	// the agent would refuse to start.
-	path := s.at(j.ID, fileJob)
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	err = atomicfile.Write(s.at(j.ID, fileJob), 0o600, func(f *os.File) error {
+		_, err := f.Write(append(text, '\n'))
 		return err
+	})
+	if err == nil { // nothing is left of an end that could not be written
+		_ = os.Remove(s.at(j.ID, fileEnded))
 	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return err
 }
+
+// markEnded notes that a job has ended where write cannot: this takes no room on a full disk. No agent
+// begins such a job again.
+func (s spool) markEnded(id int) error { return os.Rename(s.at(id, fileJob), s.at(id, fileEnded)) }
 
 // put writes a file of a job that is new, of so many bytes. They are on the disk when it
 // returns: after a power cut a job that waits must not begin with zeros.
@@ -158,7 +177,7 @@ func (s spool) tidy(id int, but ...string) error {
 // remove removes a job: last what says that its directory is one of ours, in case that this
 // process dies meanwhile.
 func (s spool) remove(id int) error {
-	if err := s.tidy(id, fileJob); err != nil {
+	if err := s.tidy(id, fileJob, fileEnded); err != nil {
 		return err
 	}
 	return os.RemoveAll(s.at(id, ""))

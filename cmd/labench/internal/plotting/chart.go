@@ -28,8 +28,9 @@ type Series struct {
 
 // Point is one measurement.
 type Point struct {
-	X, Y   float64
-	Failed bool // the result was wrong: Y must not be believed
+	X, Y      float64
+	Failed    bool // the result was wrong: Y must not be believed
+	Disturbed bool // something else ran meanwhile, or others say that Y is off: it may be
 }
 
 // Reference is a line that measurements are judged by, dashed and without

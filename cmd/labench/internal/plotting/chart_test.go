@@ -65,7 +65,7 @@ func policiesChart() *Chart {
 	for s, n := range []int{1024, 4096} {
 		var points []Point
 		for i := range c.Categories {
-			points = append(points, Point{X: float64(i), Y: 120 + 40*float64(s) - 5*float64(i), Failed: s == 1 && i == 2})
+			points = append(points, Point{X: float64(i), Y: 120 + 40*float64(s) - 5*float64(i), Failed: s == 1 && i == 2, Disturbed: i == 2 || i == 3})
 		}
 		c.Series = append(c.Series, Series{Name: fmt.Sprintf("n = %d", n), Points: points})
 	}
@@ -82,6 +82,7 @@ func charts() map[string]*Chart {
 		References: []Reference{{Name: "FMA peak, workers = 1", Series: -1, Points: []Point{{X: 1024, Y: 20}, {X: 2048, Y: 20}}},
 			{Name: "FMA peak, workers = 2", Series: -1, Points: []Point{{X: 1024, Y: 25}, {X: 2048, Y: 25}}},
 			{Name: "FMA peak, workers = 4", Series: -1, Points: []Point{{X: 1024, Y: 120}, {X: 2048, Y: 120}}}}}
+	low.References = append(low.References, Reference{Name: "ideal", Series: 0, Points: []Point{{X: 1024, Y: 5}, {X: 2048, Y: 500}}})
 	zero := &Chart{Series: []Series{{Name: "zero", Points: []Point{{X: 0, Y: 0}}}}}
 	return map[string]*Chart{"workers": workersChart(), "sizes": sizesChart(), "policies": policiesChart(), "one": one, "low": low, "zero": zero}
 }
@@ -182,6 +183,51 @@ func checkSVG(t *testing.T, picture []byte, c *Chart) {
 		if !strings.Contains(words.String(), w) {
 			t.Errorf("%q is not in the picture", w)
 		}
+	}
+}
+
+// TestBelow: a line that leaves the picture is drawn to its edge, and one that is above it is no entry of
+// the legend.
+func TestBelow(t *testing.T) {
+	c := charts()["low"] // up to 25
+	if got := c.below([]Point{{X: 1000, Y: 5}, {X: 2000, Y: 45}}); len(got) != 2 || got[1] != (Point{X: 1500, Y: 25}) {
+		t.Errorf("%+v", got)
+	}
+	for _, line := range [][]Point{{{X: 1024, Y: 120}, {X: 2048, Y: 120}}, {{X: 1024, Y: 120}, {X: 2048, Y: 5}}, nil} {
+		if got := c.below(line); got != nil {
+			t.Errorf("%+v: %+v", line, got)
+		}
+	}
+	long := &Chart{Series: []Series{{Points: []Point{{X: 1, Y: 10}, {X: 64, Y: 10}}}}}
+	if got := long.below([]Point{{X: 1, Y: 0}, {X: 64, Y: 20}}); len(got) != 2 || math.Abs(got[1].X-8) > 1e-9 || got[1].Y != 10 {
+		t.Errorf("on an axis of powers: %+v", got)
+	}
+	var svg bytes.Buffer
+	if err := c.Render(&svg, SVG); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ideal, up to 500", "above the picture: FMA peak, workers = 4, up to 120"} {
+		if !strings.Contains(svg.String(), want) {
+			t.Errorf("%q is not in the picture", want)
+		}
+	}
+}
+
+// TestMarks: what is disturbed, and what is wrong, is marked, and the legend says what that means.
+func TestMarks(t *testing.T) {
+	c := policiesChart()
+	var svg bytes.Buffer
+	if err := c.Render(&svg, SVG); err != nil || !strings.Contains(svg.String(), "disturbed") || !strings.Contains(svg.String(), "wrong result") {
+		t.Errorf("no marks: %v", err)
+	}
+	for i := range c.Series {
+		for k := range c.Series[i].Points {
+			c.Series[i].Points[k].Disturbed = false
+		}
+	}
+	svg.Reset()
+	if err := c.Render(&svg, SVG); err != nil || strings.Contains(svg.String(), "disturbed") {
+		t.Errorf("a mark of nothing: %v", err)
 	}
 }
 

@@ -75,6 +75,9 @@ func (c *Chart) Render(w io.Writer, format Format) error {
 	if err := c.addReferences(p, &legend); err != nil {
 		return err
 	}
+	if err := c.addDisturbed(p, &legend); err != nil {
+		return err
+	}
 	if err := c.addFailures(p, &legend); err != nil {
 		return err
 	}
@@ -161,12 +164,18 @@ func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 		if len(r.Points) == 0 {
 			continue
 		}
+		// A line that leaves the picture ends at its edge. In the legend stands what is drawn, and how
+		// far the rest goes.
+		within, name := r.Points, r.Name
 		if h := highest(r.Points); h > c.top() {
-			legend.Add(fmt.Sprintf("%s: up to %.4g,", r.Name, h))
-			legend.Add("  above the picture")
-			continue
+			if within = c.below(r.Points); within == nil {
+				// What is not drawn is no entry of the legend.
+				p.Title.Text += fmt.Sprintf("\nabove the picture: %s, up to %.4g", r.Name, h)
+				continue
+			}
+			name = fmt.Sprintf("%s, up to %.4g", r.Name, h)
 		}
-		points := xys(r.Points)
+		points := xys(within)
 		first, last := points[0], points[len(points)-1]
 		switch {
 		case len(c.Categories) > 0:
@@ -194,10 +203,35 @@ func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 			named[r.Name] = true
 			sample := *line
 			sample.Color = colour(-1) // for those of all colours
-			legend.Add(r.Name, &sample)
+			legend.Add(name, &sample)
 		}
 	}
 	return nil
+}
+
+// below returns the part of a line that is not above the picture, up to where it leaves it; nil if there
+// is none, or if points are at words, between which there is nothing.
+func (c *Chart) below(line []Point) (within []Point) {
+	top := c.top()
+	for i, q := range line {
+		if q.Y > top {
+			if i > 0 && within != nil && len(c.Categories) == 0 {
+				p := line[i-1]
+				part := (top - p.Y) / (q.Y - p.Y)
+				x := p.X + part*(q.X-p.X)
+				if c.logarithmic() && p.X > 0 {
+					x = p.X * math.Pow(q.X/p.X, part)
+				}
+				within = append(within, Point{X: x, Y: top})
+			}
+			break
+		}
+		within = append(within, q)
+	}
+	if len(within) < 2 {
+		return nil
+	}
+	return within
 }
 
 // dotted returns the i-th of some patterns of dots and dashes, the first of
@@ -211,28 +245,36 @@ func dotted(i int) []vg.Length {
 	return pattern
 }
 
+// addDisturbed rings the points that may be off.
+func (c *Chart) addDisturbed(p *plot.Plot, legend *plot.Legend) error {
+	return c.mark(p, legend, "disturbed", func(q Point) bool { return q.Disturbed && !q.Failed }, draw.RingGlyph{}, color.Black, 8)
+}
+
 // addFailures crosses out the points with wrong results.
 func (c *Chart) addFailures(p *plot.Plot, legend *plot.Legend) error {
-	var failed plotter.XYs
+	return c.mark(p, legend, "wrong result", func(q Point) bool { return q.Failed }, boldCross{}, color.RGBA{0xd0, 0, 0, 0xff}, 7)
+}
+
+// mark draws a mark at some points, and says in the legend what it means.
+func (c *Chart) mark(p *plot.Plot, legend *plot.Legend, name string, which func(Point) bool, shape draw.GlyphDrawer, colour color.Color, radius float64) error {
+	var all plotter.XYs
 	for i, s := range c.Series {
 		for _, q := range s.Points {
-			if q.Failed {
-				failed = append(failed, plotter.XY{X: c.position(i, q.X), Y: q.Y})
+			if which(q) {
+				all = append(all, plotter.XY{X: c.position(i, q.X), Y: q.Y})
 			}
 		}
 	}
-	if failed == nil {
+	if all == nil {
 		return nil
 	}
-	crosses, err := plotter.NewScatter(failed)
+	marks, err := plotter.NewScatter(all)
 	if err != nil {
 		return err
 	}
-	crosses.Color = color.RGBA{0xd0, 0, 0, 0xff}
-	crosses.Shape = boldCross{}
-	crosses.Radius = vg.Points(7)
-	p.Add(crosses)
-	legend.Add("wrong result", crosses)
+	marks.Color, marks.Shape, marks.Radius = colour, shape, vg.Points(radius)
+	p.Add(marks)
+	legend.Add(name, marks)
 	return nil
 }
 

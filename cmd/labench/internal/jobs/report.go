@@ -1,0 +1,97 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/tessera-la/tessera/internal/atomicfile"
+)
+
+// reportError is why a report is lost. A job without its report has failed, whatever it computed.
+type reportError struct{ err error }
+
+func (e *reportError) Error() string { return "its report cannot be kept: " + e.err.Error() }
+
+func (e *reportError) Unwrap() error { return e.err }
+
+func isReport(err error) bool {
+	_, ok := errors.AsType[*reportError](err)
+	return ok
+}
+
+// reports takes the report of a job, for programs and for people. Both files are there when all of
+// them is on the disk, or neither is.
+type reports struct {
+	files   []*atomicfile.File // of FileReport, FileText
+	into    []io.Writer        // as files, but in tests
+	written [2]int
+	err     error // the first one
+}
+
+// newReports begins the report of a job.
+func (q *Queue) newReports(id int) (*reports, error) {
+	r := &reports{}
+	for _, name := range []string{FileReport, FileText} {
+		f, err := atomicfile.Create(q.spool.at(id, name), 0o600)
+		if err != nil {
+			r.discard()
+			return nil, &reportError{err}
+		}
+		r.files, r.into = append(r.files, f), append(r.into, q.kept(f))
+	}
+	return r, nil
+}
+
+// add adds a line. After an error it does nothing.
+func (r *reports) add(line string) {
+	which := 0
+	if text, ok := strings.CutPrefix(line, TextPrefix); ok {
+		which, line = 1, text
+	}
+	if r.written[which] += len(line); r.err == nil && r.written[which] > logMost {
+		r.err = fmt.Errorf("it has more than %d bytes", logMost)
+	}
+	if r.err == nil {
+		_, r.err = io.WriteString(r.into[which], line)
+	}
+}
+
+// commit ends the report. Files of which there is nothing are not made. The error is nil or a
+// *reportError.
+func (r *reports) commit() error {
+	defer r.discard()
+	var full []*atomicfile.File
+	for i, f := range r.files {
+		if r.written[i] > 0 {
+			full = append(full, f)
+		}
+	}
+	if r.err == nil {
+		r.err = atomicfile.Commit(full...)
+	}
+	if r.err != nil {
+		return &reportError{r.err}
+	}
+	return nil
+}
+
+// discard drops what was not committed.
+func (r *reports) discard() {
+	for _, f := range r.files {
+		f.Discard()
+	}
+}
+
+// tidyReports removes the report of a job that is begun again.
+func (s spool) tidyReports(id int) (err error) {
+	for _, name := range []string{FileReport, FileText} {
+		if wrong := os.Remove(s.at(id, name)); !errors.Is(wrong, fs.ErrNotExist) {
+			err = errors.Join(err, wrong)
+		}
+	}
+	return err
+}
