@@ -192,6 +192,13 @@ func (c *Conn) Known(end func()) bool {
 	return true
 }
 
+// Strange reports whether nobody has said that the connection is known.
+func (c *Conn) Strange() bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	return c.place != nil
+}
+
 // Stranger says that the connection may be closed again to make room for others.
 func (c *Conn) Stranger() {
 	c.of.mu.Lock()

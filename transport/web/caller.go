@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tessera-la/tessera/internal/listen"
 	"github.com/valyala/fasthttp"
 )
 
@@ -17,43 +18,44 @@ const (
 	// buffers is the size of what a connection reads and writes at once.
 	buffers = 64 << 10
 
-	headerFrom = "X-Tessera-From" // the sender's name
-	headerLife = "X-Tessera-Life" // the number that it has taken at its start
-	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value, or this one for an answer
-	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
+	// greetingMost is the size of the largest greeting: with the addresses of some 5000 nodes, or more.
+	// Nothing else but messages and values is as large. Of why something is refused reasonMost is told.
+	greetingMost = 1 << 20
+	reasonMost   = 500
+
+	headerFrom  = "X-Tessera-From"  // the sender's name
+	headerLife  = "X-Tessera-Life"  // the number that it has taken at its start
+	headerWait  = "X-Tessera-Wait"  // how long the other side may wait for a value, or this one for an answer
+	headerFirst = "X-Tessera-First" // of a refusal: where the node is that has the sender's name
+	headerLarge = "X-Tessera-Large" // a request has announced too large a body
+	headerSum   = "X-Tessera-Crc"   // the CRC-32C of a value
 )
 
 // caller is a node as one that asks others.
 type caller struct {
 	opt      Options
 	life     uint64
+	began    time.Time // as of which it counts as older than others of its name; guarded by members.mu
 	members  *members
 	refusals refusals
-	listen   net.Listener
-	to       connections      // with others, by address
-	control  *fasthttp.Client // for what is short
-	bulk     *fasthttp.Client // for values
+	listen   *listen.Listener
+	to       connections // with others, by address
+	hosts    hosts
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
 
 // newCaller returns a node that listens, and answers nobody yet.
 func newCaller(opt Options) (*caller, error) {
-	n := &caller{opt: opt, life: rand.Uint64(), members: newMembers(), refusals: refusals{log: opt.Log}}
-	var err error
-	if n.listen, err = net.Listen("tcp", opt.Listen); err != nil {
+	n := &caller{opt: opt, began: time.Now(), life: rand.Uint64(), members: newMembers(), refusals: refusals{log: opt.Log}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	l, err := net.Listen("tcp", opt.Listen)
+	if err != nil {
 		return nil, err
 	}
-	n.ctx, n.cancel = context.WithCancel(context.Background())
-	client := func(timeout time.Duration) *fasthttp.Client {
-		return &fasthttp.Client{
-			Name: "tessera", NoDefaultUserAgentHeader: true, MaxIdemponentCallAttempts: 1, MaxConnsPerHost: 64,
-			ReadBufferSize: buffers, WriteBufferSize: buffers, ReadTimeout: timeout, WriteTimeout: timeout,
-			MaxIdleConnDuration: time.Minute, DisablePathNormalizing: true,
-			Dial: n.dial, StreamResponseBody: true, MaxResponseBodySize: 0,
-		}
-	}
-	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
+	n.listen = listen.New(l, listen.Options{Patience: opt.Timeout, Spare: n.rest, Tell: func(err error, failed int) {
+		n.opt.Log.Error("connections cannot be accepted for now", "at", l.Addr().String(), "error", err, "attempts", failed)
+	}})
 	return n, nil
 }
 
@@ -65,6 +67,10 @@ func (n *caller) dial(address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: n.opt.Timeout}
 	c, err := d.DialContext(n.ctx, "tcp", address)
 	if err != nil {
+		if listen.Exhausted(err) {
+			n.rest()
+			n.refusals.tell("there is no file descriptor left for connections with others", "to", address, err)
+		}
 		return nil, err
 	}
 	c = &outgoing{c, n.to.add(address, c)}
@@ -115,18 +121,23 @@ func (n *caller) request(method, address, path string) *fasthttp.Request {
 
 // post posts a body, and gives the answer's to take.
 func (n *caller) post(address, path string, b []byte, take func([]byte) error) error {
+	h := n.host(address)
 	q, a := n.request(fasthttp.MethodPost, address, path), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
-	defer fasthttp.ReleaseResponse(a)
+	defer h.release(a)
 	q.SetBodyRaw(b)
-	if err := n.control.DoTimeout(q, a, n.opt.Timeout); err != nil {
+	if err := h.control.DoTimeout(q, a, n.opt.Timeout); err != nil {
+		return err
+	}
+	text, err := readSmall(a.BodyStream(), greetingMost)
+	if err != nil {
 		return err
 	}
 	if a.StatusCode() != fasthttp.StatusOK {
-		return fmt.Errorf("%d %s", a.StatusCode(), a.Body())
+		return &refusal{a.StatusCode(), string(text[:min(len(text), reasonMost)]), string(a.Header.Peek(headerFirst))}
 	}
 	if take != nil {
-		return take(a.Body())
+		return take(text)
 	}
 	return nil
 }

@@ -8,13 +8,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // greeter is a node as one that greets others, and so knows who is there.
 type greeter struct {
 	*caller
 	heard   chan struct{} // capacity 1: there are new strangers
-	at      connections   // with others, by name, while they read a value
+	at      connections   // that others have begun, by lifeOf
+	second  second        // members.mu guards it
 	running sync.WaitGroup
 }
 
@@ -23,6 +26,7 @@ type greeting struct {
 	Name    string
 	Address string
 	Life    uint64
+	Age     time.Duration     // since the sender began
 	Known   uint64            // the digest of the nodes that are there for the sender
 	Others  map[string]string // their names and addresses, if the other side may not know them
 }
@@ -39,7 +43,7 @@ func (n *greeter) there() (others map[string]string, known uint64) {
 // greeting returns this node's greeting. If it tells, it has the others that are there, unless
 // the other side knows them.
 func (n *greeter) greeting(known uint64, tells bool) []byte {
-	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life}
+	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life, Age: n.age(time.Now())}
 	var others map[string]string
 	if others, g.Known = n.there(); tells && known != g.Known {
 		g.Others = others
@@ -137,14 +141,28 @@ func (n *greeter) greet() {
 			now := time.Now()
 			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
 				n.members.forgive(pause) // this process stood still: the others could not be heard
+				if pause > n.opt.Timeout {
+					n.begin(now)
+				}
 			}
 			last = now
-			for name, address := range n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now) {
-				n.to.cut(address)
-				n.at.cut(name)
-			}
+			n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now)
+			n.clear()
+			n.refusals.look(now)
 			n.members.tidy(n.opt.Timeout, n.to.keys(), now)
 		}
+	}
+}
+
+// clear closes the connections with those who have left. What a node has sent before it said that it
+// goes still comes.
+func (n *greeter) clear() {
+	for _, d := range n.members.parted() {
+		if d.lost {
+			n.to.cut(d.address)
+			n.at.cut(d.life)
+		}
+		n.part(d.address)
 	}
 }
 
@@ -154,7 +172,7 @@ func (n *greeter) greet() {
 // one before it has met either, and neither hears of the other. So whom it has just met it greets
 // a second time, and tells of the others: the last of the two hears of the first one.
 func (n *greeter) greetOne(address string, b []byte) {
-	met, known := false, uint64(0)
+	met, there, known := false, false, uint64(0)
 	answer := func(b []byte) error {
 		var g greeting
 		if err := json.Unmarshal(b, &g); err != nil {
@@ -166,11 +184,15 @@ func (n *greeter) greetOne(address string, b []byte) {
 		}
 		if g.Name != n.opt.Name {
 			var err error
-			if met, err = n.members.answered(g.Name, address, g.Life, time.Now()); err != nil {
+			switch met, err = n.members.answered(&g, address, time.Now()); {
+			case errors.Is(err, errUndecided):
+				return err
+			case err != nil:
 				n.refusals.tell("answer refused", "from", address, err)
 				return err
 			}
 			known = g.Known
+			there = true
 		}
 		n.told(g.Others)
 		return nil
@@ -179,13 +201,31 @@ func (n *greeter) greetOne(address string, b []byte) {
 	if others, now := n.there(); err == nil && met && len(others) > 1 && known != now {
 		err = n.post(address, "/v1/greet", n.greeting(known, true), answer)
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		for _, name := range n.members.refused(address, err, time.Now()) {
-			n.to.cut(address)
-			n.at.cut(name)
-		}
+	if err != nil {
+		n.unanswered(address, err)
 	}
-	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
+	n.clear()
+	if !there { // nobody is to be asked there
+		n.part(address)
+	}
+}
+
+// unanswered notes that a greeting had no answer, or a refusal.
+func (n *greeter) unanswered(address string, err error) {
+	var r *refusal
+	switch {
+	case n.ctx.Err() != nil:
+		return
+	case errors.Is(err, syscall.ECONNREFUSED):
+		n.members.refused(address, err, time.Now())
+	case errors.As(err, &r) && r.first != "":
+		n.yields(address, r.first, time.Now())
+		return
+	case errors.As(err, &r) && r.status == fasthttp.StatusConflict:
+		return // it does not know yet
+	}
+	n.members.failed(address, err)
+	if n.members.onlyGreets(address, n.opt.Timeout/2) {
 		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
 	}
 }
