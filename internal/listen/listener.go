@@ -76,6 +76,13 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
+// Count returns how many connections of strangers there are.
+func (l *Listener) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.strangers.Len()
+}
+
 // Accept implements [net.Listener]. One call at a time. What it returns is a *Conn.
 func (l *Listener) Accept() (net.Conn, error) {
 	for pause := pauseLeast; ; pause = min(2*pause, pauseMost) {

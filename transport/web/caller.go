@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/internal/listen"
@@ -26,7 +27,7 @@ const (
 	headerFrom  = "X-Tessera-From"  // the sender's name
 	headerLife  = "X-Tessera-Life"  // the number that it has taken at its start
 	headerWait  = "X-Tessera-Wait"  // how long the other side may wait for a value, or this one for an answer
-	headerFirst = "X-Tessera-First" // of a refusal: where the node is that has the sender's name
+	headerFirst = "X-Tessera-First" // of a refusal: the address of the node that has a name, and the name
 	headerLarge = "X-Tessera-Large" // a request has announced too large a body
 	headerSum   = "X-Tessera-Crc"   // the CRC-32C of a value
 )
@@ -134,7 +135,9 @@ func (n *caller) post(address, path string, b []byte, take func([]byte) error) e
 		return err
 	}
 	if a.StatusCode() != fasthttp.StatusOK {
-		return &refusal{a.StatusCode(), string(text[:min(len(text), reasonMost)]), string(a.Header.Peek(headerFirst))}
+		r := &refusal{status: a.StatusCode(), why: string(text[:min(len(text), reasonMost)])}
+		r.first, r.taken, _ = strings.Cut(string(a.Header.Peek(headerFirst)), " ")
+		return r
 	}
 	if take != nil {
 		return take(text)

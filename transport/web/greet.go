@@ -149,6 +149,7 @@ func (n *greeter) greet() {
 			n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now)
 			n.clear()
 			n.refusals.look(now)
+			n.tidyHosts(now)
 			n.members.tidy(n.opt.Timeout, n.to.keys(), now)
 		}
 	}
@@ -172,7 +173,7 @@ func (n *greeter) clear() {
 // one before it has met either, and neither hears of the other. So whom it has just met it greets
 // a second time, and tells of the others: the last of the two hears of the first one.
 func (n *greeter) greetOne(address string, b []byte) {
-	met, there, known := false, false, uint64(0)
+	met, name, known := false, "", uint64(0)
 	answer := func(b []byte) error {
 		var g greeting
 		if err := json.Unmarshal(b, &g); err != nil {
@@ -191,8 +192,8 @@ func (n *greeter) greetOne(address string, b []byte) {
 				n.refusals.tell("answer refused", "from", address, err)
 				return err
 			}
-			known = g.Known
-			there = true
+			name, known = g.Name, g.Known
+			n.keep(address)
 		}
 		n.told(g.Others)
 		return nil
@@ -205,7 +206,7 @@ func (n *greeter) greetOne(address string, b []byte) {
 		n.unanswered(address, err)
 	}
 	n.clear()
-	if !there { // nobody is to be asked there
+	if x, at := n.members.find(name); x == nil || at != address { // nobody is to be asked there, or not any more
 		n.part(address)
 	}
 }
@@ -219,7 +220,14 @@ func (n *greeter) unanswered(address string, err error) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		n.members.refused(address, err, time.Now())
 	case errors.As(err, &r) && r.first != "":
-		n.yields(address, r.first, time.Now())
+		if r.taken == n.opt.Name {
+			n.yields(address, r.first, time.Now())
+			return
+		}
+		n.refusals.tell("a node refuses all others", "at", address, err)
+		if n.members.told(map[string]string{r.taken: r.first}) {
+			n.hear()
+		}
 		return
 	case errors.As(err, &r) && r.status == fasthttp.StatusConflict:
 		return // it does not know yet

@@ -21,11 +21,17 @@ type hosts struct {
 // host is an address with its clients: for what is short, and for values.
 type host struct {
 	control, bulk *fasthttp.HostClient
-	over          atomic.Bool // nobody is there: no connection is kept
+	keeps         atomic.Bool  // a node is there
+	used          atomic.Int64 // when it was asked last, in seconds
 }
+
+// hostFor is for how long an address is known at which no node is. A client has a goroutine that lasts
+// nearly as long, so a new one for each greeting would be many.
+const hostFor = 2 * time.Minute
 
 // host returns the clients of an address.
 func (n *caller) host(address string) *host {
+	now := time.Now()
 	n.hosts.mu.Lock()
 	defer n.hosts.mu.Unlock()
 	h := n.hosts.of[address]
@@ -36,6 +42,7 @@ func (n *caller) host(address string) *host {
 		}
 		n.hosts.of[address] = h
 	}
+	h.used.Store(now.Unix())
 	return h
 }
 
@@ -49,27 +56,36 @@ func (n *caller) client(address string, timeout time.Duration) *fasthttp.HostCli
 	}
 }
 
+// keep has the connections with an address kept, as a node is there.
+func (n *caller) keep(address string) { n.host(address).keeps.Store(true) }
+
 // part closes the connections with an address that nobody uses. Those in use are not kept.
 func (n *caller) part(address string) {
 	n.hosts.mu.Lock()
 	h := n.hosts.of[address]
-	delete(n.hosts.of, address)
 	n.hosts.mu.Unlock()
 	if h != nil {
-		h.over.Store(true)
+		h.keeps.Store(false)
 		h.rest()
 	}
+}
+
+// tidyHosts forgets addresses at which there is no node.
+func (n *caller) tidyHosts(now time.Time) {
+	n.hosts.mu.Lock()
+	defer n.hosts.mu.Unlock()
+	maps.DeleteFunc(n.hosts.of, func(_ string, h *host) bool {
+		return !h.keeps.Load() && now.Sub(time.Unix(h.used.Load(), 0)) > hostFor
+	})
 }
 
 // partAll is part for all addresses.
 func (n *caller) partAll() {
 	n.hosts.mu.Lock()
-	all := n.hosts.of
-	n.hosts.of = nil
+	all := slices.Collect(maps.Keys(n.hosts.of))
 	n.hosts.mu.Unlock()
-	for _, h := range all {
-		h.over.Store(true)
-		h.rest()
+	for _, address := range all {
+		n.part(address)
 	}
 }
 
@@ -92,7 +108,7 @@ func (n *caller) rest() {
 // release gives a response back, and the connection over which it came.
 func (h *host) release(a *fasthttp.Response) {
 	fasthttp.ReleaseResponse(a) // which closes the body's stream
-	if h.over.Load() {
+	if !h.keeps.Load() {
 		h.rest()
 	}
 }

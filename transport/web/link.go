@@ -247,7 +247,8 @@ func (l *link) stays() (address string, there bool) {
 type refusal struct {
 	status int
 	why    string
-	first  string // the address of another node that has the name of this one; empty for other reasons
+	// Of a refusal because two nodes have one name: the address of the first one, and the name.
+	first, taken string
 }
 
 func (e *refusal) Error() string { return fmt.Sprintf("%d %s", e.status, e.why) }

@@ -140,7 +140,7 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64, b
 	switch {
 	case errors.As(err, &taken):
 		n.refuse(c, fasthttp.StatusConflict, err)
-		c.Response.Header.Set(headerFirst, taken.first)
+		c.Response.Header.Set(headerFirst, taken.first+" "+taken.name)
 		return
 	case errors.Is(err, errUndecided):
 		c.Error(err.Error(), fasthttp.StatusConflict)

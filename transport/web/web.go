@@ -56,7 +56,8 @@ func New(opt Options) (transport.Transport, error) {
 		ReadBufferSize: buffers, WriteBufferSize: buffers,
 		// Bodies are read by serve, which knows how large they may be.
 		StreamRequestBody: true, DisablePreParseMultipartForm: true, MaxRequestBodySize: greetingMost, HeaderReceived: announced,
-		ReadTimeout: opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: connectionsMost,
+		// Strangers have one Timeout, as the listener sees to.
+		ReadTimeout: 2 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: connectionsMost,
 	}
 	n.serving = n.listen
 	if opt.TLS != nil {
