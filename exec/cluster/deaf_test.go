@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -80,5 +83,23 @@ func TestDeaf(t *testing.T) {
 	agent.event(transport.Event{Node: "agent", Err: &transport.DeafError{Node: "agent", Err: why}})
 	if err := <-ended; !errors.As(err, &deaf) || deaf.Node != "agent" {
 		t.Errorf("an agent ends with %v", err)
+	}
+}
+
+// TestShapeTooLarge: a shape that a message names gets no memory if it needs more than the node may have.
+func TestShapeTooLarge(t *testing.T) {
+	shape := (&kernels.Tile[float64]{Rows: 1 << 21, Cols: 1 << 21}).Shape()
+	k := known{values: map[string]reflect.Type{"tile": reflect.TypeFor[kernels.Tile[float64]](), "pivots": reflect.TypeFor[kernels.Pivots]()}, most: 100 << 20}
+	bad := (*valueError)(nil)
+	if _, err := k.value("tile", string(shape)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "this node may have 104857600") {
+		t.Errorf("a tile of 32 TiB: %v", err)
+	}
+	many := (&kernels.Pivots{Rows: make([]int, 14<<20)}).Shape()
+	if _, err := k.value("pivots", string(many)); !errors.As(err, &bad) {
+		t.Errorf("pivots of 112 MiB: %v", err)
+	}
+	v, err := k.value("tile", string((&kernels.Tile[float64]{Rows: 3, Cols: 4}).Shape()))
+	if x, ok := v.(*kernels.Tile[float64]); err != nil || !ok || len(x.Data) != 12 {
+		t.Errorf("a small tile: %v, %v", v, err)
 	}
 }
