@@ -339,8 +339,8 @@ func (n *node) Close() error {
 			_ = n.server.Shutdown()
 		}
 		n.listen.Close() // Shutdown does not close it if Serve has yet to begin
-		n.partAll()
 	})
 	n.running.Wait()
+	n.partAll() // what greetings that were under way have kept
 	return nil
 }
