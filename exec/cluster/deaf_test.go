@@ -88,11 +88,11 @@ func TestDeaf(t *testing.T) {
 
 // TestShapeTooLarge: a shape that a message names gets no memory if it needs more than the node may have.
 func TestShapeTooLarge(t *testing.T) {
-	shape := (&kernels.Tile[float64]{Rows: 1 << 21, Cols: 1 << 21}).Shape()
+	shape := (&kernels.Tile[float64]{Rows: 1 << 13, Cols: 1 << 13}).Shape()
 	k := known{values: map[string]reflect.Type{"tile": reflect.TypeFor[kernels.Tile[float64]](), "pivots": reflect.TypeFor[kernels.Pivots]()}, most: 100 << 20}
 	bad := (*valueError)(nil)
 	if _, err := k.value("tile", string(shape)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "this node may have 104857600") {
-		t.Errorf("a tile of 32 TiB: %v", err)
+		t.Errorf("a tile of 512 MiB: %v", err)
 	}
 	many := (&kernels.Pivots{Rows: make([]int, 14<<20)}).Shape()
 	if _, err := k.value("pivots", string(many)); !errors.As(err, &bad) {
