@@ -253,3 +253,64 @@ func (n *greeter) hear() {
 	default:
 	}
 }
+
+// second is why a node refuses others: it has the name of another one, that was there just now.
+type second struct {
+	why   *takenError
+	until time.Time
+}
+
+// rival returns why a greeting is refused: its sender has this node's name, or this node has that of
+// another one. The error is a *takenError.
+func (n *greeter) rival(g *greeting, now time.Time) error {
+	n.members.mu.Lock()
+	s, began := n.second, n.began
+	n.members.mu.Unlock()
+	if g.Name == n.opt.Name {
+		if g.Life == n.life {
+			return nil
+		}
+		if older(now.Add(-min(max(g.Age, 0), ageMost)), began, g.Life, n.life) {
+			if n.members.told(map[string]string{g.Name: g.Address}) { // it will say so itself
+				n.hear()
+			}
+			return nil
+		}
+		return &takenError{n.opt.Name, n.address(), g.Address}
+	}
+	if now.Before(s.until) {
+		return s.why
+	}
+	return nil
+}
+
+// yields notes that this node was refused, because another one of its name is there. If that has said
+// so itself, this one refuses others, too, for a while: of the two they may have met it first.
+func (n *greeter) yields(by, first string, now time.Time) {
+	why := &takenError{n.opt.Name, first, n.address()}
+	n.refusals.tell("this node is refused", "at", by, why)
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	if by == first {
+		if n.opt.TLS == nil || n.members.shown[by] != nil && speaks(n.members.shown[by].name, n.opt.Name) {
+			n.second = second{why, now.Add(n.opt.Timeout)}
+		}
+	} else if n.members.stranger(first) {
+		n.hear()
+	}
+}
+
+// age returns for how long this node counts as there, for others of its name.
+func (n *greeter) age(now time.Time) time.Duration {
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	return now.Sub(n.began)
+}
+
+// begin has this node count as new, for others of its name: it stood still for so long that another
+// one may have taken its place.
+func (n *greeter) begin(now time.Time) {
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	n.began = now
+}

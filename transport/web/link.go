@@ -243,16 +243,6 @@ func (l *link) stays() (address string, there bool) {
 	return l.to.address, x == l.to && x.there && x.joins == l.joins
 }
 
-// refusal is an answer other than the one that was asked for.
-type refusal struct {
-	status int
-	why    string
-	// Of a refusal because two nodes have one name: the address of the first one, and the name.
-	first, taken string
-}
-
-func (e *refusal) Error() string { return fmt.Sprintf("%d %s", e.status, e.why) }
-
 // refused reports whether the other side says for good that it takes nothing. One that does not
 // know this node is greeted: it greets back.
 func (l *link) refused(err error, address string) bool {

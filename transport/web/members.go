@@ -200,6 +200,32 @@ func (m *members) known(g *greeting, address string, answers bool, now time.Time
 	return x, nil
 }
 
+// rivalry decides between a member that is there and another node of its name, at another address. The
+// error is a *takenError if that is refused, errOlder if it takes the other one's place, and
+// errUndecided as long as nobody knows. The caller holds mu.
+func (m *members) rivalry(x *member, life uint64, address string, began time.Time, answers bool, now time.Time) error {
+	r := m.rivals[x.name]
+	if r == nil || r.life != life {
+		r = &rival{life: life, began: began, since: now}
+		m.rivals[x.name] = r
+	}
+	if r.address = address; began.Before(r.began) {
+		r.began = began
+	}
+	if !answers {
+		m.stranger(address) // it has to answer there before it takes anybody's place
+	}
+	switch {
+	case !x.answered.After(r.since): // it is greeted all the time
+		return errUndecided
+	case !older(r.began, x.began, life, x.life):
+		return &takenError{x.name, x.address, address}
+	case !answers:
+		return errUndecided
+	}
+	return fmt.Errorf("%w: it is at %s, and this one at %s", errOlder, address, x.address)
+}
+
 // forget forgets a member that is not there. The caller holds mu.
 func (m *members) forget(x *member) {
 	delete(m.byName, x.name)

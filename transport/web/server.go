@@ -9,11 +9,30 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/internal/listen"
+	"github.com/tessera-la/tessera/transport"
 	"github.com/valyala/fasthttp"
 )
+
+// node implements transport.Transport.
+type node struct {
+	greeter
+	values  transport.Published
+	server  *fasthttp.Server
+	serving net.Listener // the server's
+	budget  budget
+
+	handle transport.Handler
+	own    chan []byte // messages of this node
+	once   sync.Once
+	sent   atomic.Uint64 // messages: a node that forgets another one may not count anew
+
+	mu      sync.Mutex // a leaf
+	started bool
+}
 
 // announced notes that a body is too large. It is not read then: the server would wait for its
 // beginning, and who announces it may not send it.

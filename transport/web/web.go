@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -19,23 +18,6 @@ import (
 
 // behind is how many messages of a node to itself may wait for the handler.
 const behind = 64
-
-// node implements transport.Transport.
-type node struct {
-	greeter
-	values  transport.Published
-	server  *fasthttp.Server
-	serving net.Listener // the server's
-	budget  budget
-
-	handle transport.Handler
-	own    chan []byte // messages of this node
-	once   sync.Once
-	sent   atomic.Uint64 // messages: a node that forgets another one may not count anew
-
-	mu      sync.Mutex // a leaf
-	started bool
-}
 
 // New returns a node that listens; it takes part when it is started. The error is an
 // *OptionsError, or that of listening.
