@@ -21,16 +21,6 @@ type greeter struct {
 	running sync.WaitGroup
 }
 
-// greeting is the body of a greeting, and of the answer.
-type greeting struct {
-	Name    string
-	Address string
-	Life    uint64
-	Age     time.Duration     // since the sender began
-	Known   uint64            // the digest of the nodes that are there for the sender
-	Others  map[string]string // their names and addresses, if the other side may not know them
-}
-
 // there returns the others that are there, and the digest of all.
 func (n *greeter) there() (others map[string]string, known uint64) {
 	others, known = n.members.addresses(), digest(n.opt.Name, n.address())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,19 @@ type members struct {
 	departed  []departure       // since clear was called last
 	events    *transport.Events
 }
+
+// greeting is the body of a greeting, and of the answer.
+type greeting struct {
+	Name    string
+	Address string
+	Life    uint64
+	Age     time.Duration     // since the sender began
+	Known   uint64            // the digest of the nodes that are there for the sender
+	Others  map[string]string // their names and addresses, if the other side may not know them
+}
+
+// lifeOf returns the key of connections with one life of a node.
+func lifeOf(name string, life uint64) string { return name + " " + strconv.FormatUint(life, 10) }
 
 // departure is that of a node, whose connections are to be closed.
 type departure struct {

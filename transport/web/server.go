@@ -88,9 +88,6 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 	}
 }
 
-// lifeOf returns the key of connections with one life of a node.
-func lifeOf(name string, life uint64) string { return name + " " + strconv.FormatUint(life, 10) }
-
 // refuse answers what makes no sense, and tells the operator. What is unread of a body would spoil the
 // connection.
 func (n *node) refuse(c *fasthttp.RequestCtx, status int, err error) {
