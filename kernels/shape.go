@@ -24,16 +24,28 @@ func Errors() []error {
 // Shape implements [versions.Shaped]: it is the header of what Encode writes.
 func (t *Tile[T]) Shape() []byte { return t.header().bytes() }
 
+// shapeOf reads a shape.
+func (t *Tile[T]) shapeOf(shape []byte) (h header, err error) {
+	r := bytes.NewReader(shape)
+	h, err = readHeader(r, tileValue, t.elementSize())
+	if err == nil && (h.info != 0 || r.Len() > 0) {
+		err = &ValueError{tileValue.String(), fmt.Sprintf("a shape of %d bytes with info %d", len(shape), h.info)}
+	}
+	return h, err
+}
+
+// Measure implements [versions.Measured].
+func (t *Tile[T]) Measure(shape []byte) (int64, error) {
+	h, err := t.shapeOf(shape)
+	return int64(h.rows) * int64(h.cols) * int64(h.size), err
+}
+
 // Reshape implements [versions.Shaped]. The error is a *[ValueError], or that of a shape
 // that is cut short.
 func (t *Tile[T]) Reshape(shape []byte) error {
-	r := bytes.NewReader(shape)
-	h, err := readHeader(r, tileValue, t.elementSize())
-	switch {
-	case err != nil:
+	h, err := t.shapeOf(shape)
+	if err != nil {
 		return err
-	case h.info != 0 || r.Len() > 0:
-		return &ValueError{tileValue.String(), fmt.Sprintf("a shape of %d bytes with info %d", len(shape), h.info)}
 	}
 	*t = Tile[T]{Rows: h.rows, Cols: h.cols, Stride: max(1, h.cols)}
 	t.allocate()
@@ -45,15 +57,27 @@ func (v *Pivots) Shape() []byte {
 	return header{kind: pivotsValue, size: 8, rows: len(v.Rows), cols: 1}.bytes()
 }
 
+// shapeOf reads a shape.
+func (v *Pivots) shapeOf(shape []byte) (h header, err error) {
+	h, err = readHeader(bytes.NewReader(shape), pivotsValue, 8)
+	if err == nil && (h.cols != 1 || len(shape) != headerBytes) {
+		err = &ValueError{pivotsValue.String(), fmt.Sprintf("a shape of %d bytes with %d columns", len(shape), h.cols)}
+	}
+	return h, err
+}
+
+// Measure implements [versions.Measured].
+func (v *Pivots) Measure(shape []byte) (int64, error) {
+	h, err := v.shapeOf(shape)
+	return 8 * int64(h.rows), err
+}
+
 // Reshape implements [versions.Shaped]. The error is a *[ValueError], or that of a shape
 // that is cut short.
 func (v *Pivots) Reshape(shape []byte) error {
-	h, err := readHeader(bytes.NewReader(shape), pivotsValue, 8)
-	switch {
-	case err != nil:
+	h, err := v.shapeOf(shape)
+	if err != nil {
 		return err
-	case h.cols != 1 || len(shape) != headerBytes:
-		return &ValueError{pivotsValue.String(), fmt.Sprintf("a shape of %d bytes with %d columns", len(shape), h.cols)}
 	}
 	v.Rows, v.Info = make([]int, h.rows), 0
 	return nil

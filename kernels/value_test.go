@@ -331,3 +331,23 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDecodeAnnounced: a large tile with a shape gets its memory as its elements come.
+func TestDecodeAnnounced(t *testing.T) {
+	const n = 1 << 13 // a side: 512 MiB
+	x := &kernels.Tile[float64]{Rows: n, Cols: n}
+	sent := append(x.Shape(), make([]byte, 100)...)
+	if err := x.Decode(bytes.NewReader(sent)); !errors.Is(err, io.ErrUnexpectedEOF) || x.Data != nil {
+		t.Errorf("a tile of which 100 bytes come: %v, %d elements", err, len(x.Data))
+	}
+	y := &kernels.Tile[float64]{Rows: 1 << 12, Cols: 1<<11 + 1} // just above what comes at once
+	for i := range 2 {
+		z := &kernels.Tile[float64]{Rows: y.Rows - i, Cols: y.Cols, Stride: y.Cols, Data: make([]float64, (y.Rows-i)*y.Cols)}
+		z.Data[len(z.Data)-1] = 7
+		var b bytes.Buffer
+		got := &kernels.Tile[float64]{Rows: z.Rows, Cols: z.Cols}
+		if err := errors.Join(z.Encode(&b), got.Decode(&b)); err != nil || len(got.Data) != len(z.Data) || got.Data[len(z.Data)-1] != 7 || got.Stride != got.Cols {
+			t.Errorf("%d rows: %v", z.Rows, err)
+		}
+	}
+}

@@ -27,7 +27,8 @@ const MessageLimit = 64 << 20
 // that one's Send waits: this is the back-pressure.
 type Handler func(from string, message []byte)
 
-// Event says that a node has come or gone.
+// Event says that a node has come or gone. One of the node itself says that its transport cannot go
+// on: others do not reach it any more, and it should end. Err is a *DeafError then.
 type Event struct {
 	Node   string
 	Joined bool  // or else it has left, or cannot be reached any more
@@ -108,6 +109,19 @@ func (e *UnreachableError) Error() string {
 
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// DeafError says that a node cannot be reached any more, as its listener has failed for good.
+type DeafError struct {
+	Node string
+	Err  error
+}
+
+func (e *DeafError) Error() string {
+	return fmt.Sprintf("transport: node %s takes no connections any more: %v", e.Node, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DeafError) Unwrap() error { return e.Err }
 
 // TooLargeError says that a message is larger than the transport sends.
 type TooLargeError struct {

@@ -59,3 +59,11 @@ type Shaped interface {
 	// wrong with the shape, before anything is allocated.
 	Reshape(shape []byte) error
 }
+
+// Measured is a [Shaped] that says how large a value of a shape is before Reshape gives it memory: who
+// names the shape may be a stranger.
+type Measured interface {
+	Shaped
+	// Measure returns what Bytes does of a value with that shape. The error is that of Reshape.
+	Measure(shape []byte) (int64, error)
+}

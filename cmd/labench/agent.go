@@ -76,6 +76,7 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	leaveRoom(len(rt.Workers()))
+	f.memory = memory
 	opt, err := f.join(a, rt)
 	if err != nil {
 		return err
@@ -101,11 +102,13 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking
 		most = ", at most " + bench.Bytes(float64(memory)) + " of operands"
 	}
 	fmt.Fprintf(a.out, "agent %s listens on %s, %s%s%s%s\n", f.name, web.Address(opt.Transport), workers(cores), devices, most, below)
-	taken, err := taking.take(ctx, a, f, web.Address(opt.Transport), opt.Log)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	taken, err := taking.take(ctx, a, f, web.Address(opt.Transport), opt.Log, fail)
 	if err != nil {
 		return errors.Join(err, opt.Transport.Close())
 	}
-	defer func() { err = errors.Join(err, taken()) }()
+	defer func() { err = errors.Join(err, taken()) }() // which says whether it is what has failed
 	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
 		return err
 	}

@@ -140,7 +140,7 @@ func newClusterStatusCommand(a *app) *cobra.Command {
 
 // clusterStatus lists agents. The error is that of too few.
 func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
-	f.idle = true
+	f.idle, f.aside = true, true
 	d, end, err := f.drive(ctx, a, 1, nil, dispatch.Priority, false)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -47,8 +46,9 @@ func (f *takingFlags) register(fl *pflag.FlagSet) {
 const spoolPatience = patience + 5*time.Second
 
 // take takes jobs until ctx ends, if the flags say so. Each runs as a process that drives the
-// agents that this one, a node on the address at, knows. End waits until the last one has ended.
-func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string, log *slog.Logger) (end func() error, err error) {
+// agents that this one, a node on the address at, knows. End waits until the last one has ended. If
+// nobody can submit any more, fail is told why, and end returns it.
+func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string, log *slog.Logger, fail context.CancelCauseFunc) (end func() error, err error) {
 	switch {
 	case f.listen == "" && f.spool == "": // most agents take no jobs
 		return func() error { return nil }, nil
@@ -83,13 +83,18 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 	fmt.Fprintf(a.out, "agent %s takes jobs on %s\n", n.name, l.Addr())
 	if config != nil {
 		config, _ = web.Secure(config)
-		l = tls.NewListener(l, config)
 	}
-	server := jobs.NewServer(q, config == nil)
+	server := jobs.NewServer(q, config, log)
 	ctx, stop := context.WithCancel(ctx) // the agent may also end by an error
 	var running sync.WaitGroup
 	running.Go(func() { q.Run(ctx) })
-	running.Go(func() { _ = server.Serve(l) }) // which ends with Close
+	var broken error
+	running.Go(func() {
+		if broken = server.Serve(l); broken != nil {
+			log.Error("this agent takes no jobs any more", "error", broken)
+			fail(broken)
+		}
+	})
 	// In this order: no job begins any more, nobody submits one, the job that runs has ended, and
 	// the spool is given up last.
 	return func() error {
@@ -97,7 +102,7 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 		err := server.Close()
 		l.Close() // Close does not, if Serve has yet to begin
 		running.Wait()
-		return errors.Join(err, q.Close())
+		return errors.Join(broken, err, q.Close())
 	}, nil
 }
 

@@ -35,7 +35,9 @@ type nodeFlags struct {
 	peers                 []string
 	certs                 string
 	timeout               time.Duration
-	job                   int // that this process is, of the node of that name; 0 for none
+	job                   int   // that this process is, of the node of that name; 0 for none
+	memory                int64 // its cap on operands; 0 for none
+	aside                 bool  // this process only looks: another one may have its certificate
 }
 
 // register defines the flags on fl.
@@ -121,6 +123,8 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 	}
 	if f.job > 0 {
 		f.name = jobName(f.name, f.job)
+	} else if f.aside {
+		f.name = fmt.Sprintf("%s/looks%d", f.name, os.Getpid())
 	}
 	if f.listen == "" {
 		f.listen = outward(f.peers[0])
@@ -138,7 +142,7 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 			return nil, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
 	}
-	w := web.Options{Name: f.name, Listen: f.listen, Address: f.address, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Log: log}
+	w := web.Options{Name: f.name, Listen: f.listen, Address: f.address, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Memory: f.memory, Log: log}
 	if t, err = web.New(w); err != nil {
 		if bad := (*web.OptionsError)(nil); errors.As(err, &bad) {
 			err = usage(err)

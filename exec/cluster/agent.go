@@ -53,7 +53,8 @@ type driverOf struct {
 // started, waits for tasks that run, and closes the transport. It returns nil if that driver
 // was closed, and a *[NodeLostError] if it is lost: its process has ended without closing it,
 // or it was not heard for the time that the transport allows. Otherwise the error is an
-// *OptionsError, the transport's, or the cause of the context's end.
+// *OptionsError, the transport's, which is a *transport.DeafError if others cannot reach this node
+// any more, or the cause of the context's end.
 func Serve(ctx context.Context, opt Options) error {
 	k, err := opt.check()
 	if err != nil {
@@ -408,6 +409,13 @@ func (a *agent) end(d *driverOf, job uint64) {
 // before may know nothing of its loss, as its process was stopped, and is told. So is the
 // agent above this one, which calls only nodes that have said that they are below it.
 func (a *agent) event(e transport.Event) {
+	if e.Node == a.opt.Transport.Self() { // nobody reaches this node any more
+		select {
+		case a.left <- e.Err:
+		default:
+		}
+		return
+	}
 	a.fetch.event(e)
 	a.domain.event(e)
 	a.mu.Lock()

@@ -28,6 +28,7 @@ type Driver struct {
 	ends    sync.Pool       // of []end: memory for what agents say
 	domain  func()          // of an agent's: is told that nodes below it have come or gone; nil on others
 	calling sync.Mutex      // held by call; placing and fleet.lock are taken inside it
+	deaf    error           // why nobody reaches this node any more, nil if others do; fleet.lock guards it
 }
 
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
@@ -60,17 +61,20 @@ func (d *Driver) alive() map[uint64]*job {
 }
 
 // Await waits until so many agents are there, or ctx ends. Then the error says why nodes that
-// answered are no agents of this driver.
+// answered are no agents of this driver. A *transport.DeafError says that nobody can reach this node.
 func (d *Driver) Await(ctx context.Context, agents int) error {
 	for {
 		d.lock.Lock()
-		there, news := -1, d.news
+		there, news, deaf := -1, d.news, d.deaf
 		for _, n := range d.nodes {
 			if n.gone == nil {
 				there++
 			}
 		}
 		d.lock.Unlock()
+		if deaf != nil {
+			return deaf
+		}
 		if there >= agents {
 			return nil
 		}
@@ -266,6 +270,9 @@ func (d *Driver) begin(j *job) (number uint64, err error) {
 	if d.closed {
 		return 0, exec.ErrClosed
 	}
+	if d.deaf != nil {
+		return 0, d.deaf
+	}
 	d.last++
 	d.jobs[d.last] = j
 	return d.last, nil
@@ -304,6 +311,10 @@ func (d *Driver) forget(number uint64, nodes []*node, data []*entry) {
 
 // event notes that a node has come or gone.
 func (d *Driver) event(e transport.Event) {
+	if e.Node == d.opt.Transport.Self() {
+		d.deafens(e.Err)
+		return
+	}
 	d.exec.store.all.event(e)
 	d.lock.Lock()
 	n := d.latest(e.Node)
@@ -317,6 +328,18 @@ func (d *Driver) event(e transport.Event) {
 	}
 	if n != nil {
 		d.lose(n, e.Err)
+	}
+}
+
+// deafens ends all jobs, and those to come: nobody reaches this node any more.
+func (d *Driver) deafens(why error) {
+	d.lock.Lock()
+	d.deaf = why
+	d.changed()
+	jobs := slices.Collect(maps.Values(d.jobs))
+	d.lock.Unlock()
+	for _, j := range jobs {
+		j.outcome.Abort(why)
 	}
 }
 

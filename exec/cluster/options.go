@@ -99,6 +99,7 @@ type known struct {
 	ops    map[string]*versions.Op
 	values map[string]reflect.Type
 	errs   []error
+	most   int64 // bytes of a value, 0 if there is no limit
 }
 
 // check returns what the options know, with their defaults set. The error is an
@@ -144,7 +145,7 @@ func (o *Options) check() (k known, err error) {
 		o.Log = slog.Default()
 	}
 	o.decide()
-	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors}
+	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors, most: o.Memory}
 	for _, op := range o.Ops {
 		k.ops[op.OpName()] = op
 	}
@@ -211,6 +212,11 @@ func (k *known) value(name, shape string) (versions.Value, error) {
 		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
 	}
 	v := reflect.New(t).Interface().(versions.Value)
+	if m, ok := v.(versions.Measured); ok && shape != "" && k.most > 0 { // or else one message could end this process
+		if n, err := m.Measure([]byte(shape)); err == nil && n > k.most {
+			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d", name, n, k.most)}
+		}
+	}
 	if s, ok := v.(versions.Shaped); ok && shape != "" {
 		if err := s.Reshape([]byte(shape)); err != nil {
 			return nil, &valueError{fmt.Sprintf("a value of type %s: %v", name, err)}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/listen"
 )
 
 // The server answers two requests, and takes no others:
@@ -39,6 +41,8 @@ type Options struct {
 	// page that somebody has open, and for the server itself, on its goroutines, and must
 	// not wait.
 	Cluster func() trace.Cluster
+	// Log is told if the page cannot be served, for now or any more; nil means slog.Default.
+	Log *slog.Logger
 }
 
 // AddressError is returned for an address that the monitor does not listen on.
@@ -57,6 +61,8 @@ type Server struct {
 	cluster  func() trace.Cluster // nil if there is none
 	listener net.Listener
 	server   *http.Server
+	log      *slog.Logger
+	broken   error              // serve's; read when it has ended
 	stop     context.CancelFunc // ends the sampling
 	running  sync.WaitGroup     // Serve, and the sampling
 	activity activities
@@ -75,8 +81,15 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
+	log := opt.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	l = listen.New(l, listen.Options{Tell: func(err error, failed int) {
+		log.Error("the monitor's page cannot be had for now", "at", l.Addr().String(), "error", err, "attempts", failed)
+	}})
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{events: events, cluster: opt.Cluster, listener: l, stop: stop}
+	s := &Server{log: log, events: events, cluster: opt.Cluster, listener: l, stop: stop}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /state", s.state)
@@ -88,10 +101,31 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    1 << 14,
+		ConnState:         known,
 	}
-	s.running.Go(func() { s.server.Serve(l) }) // ends with Close
+	s.running.Go(s.serve)
 	s.running.Go(func() { s.sample(ctx) })
 	return s, nil
+}
+
+// known keeps a connection as long as somebody asks something on it. Others make room for more.
+func known(c net.Conn, now http.ConnState) {
+	x := listen.Of(c)
+	switch {
+	case x == nil:
+	case now == http.StateActive:
+		x.Known(nil)
+	case now == http.StateIdle:
+		x.Stranger()
+	}
+}
+
+// serve serves until Close. What is watched goes on if it ends before.
+func (s *Server) serve() {
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		s.broken = fmt.Errorf("monitor: the page is served no more: %w", err)
+		s.log.Error("the monitor's page is served no more", "at", s.URL(), "error", err)
+	}
 }
 
 // Describe says what the program begins to do, for the page; it may be called at any time.
@@ -170,7 +204,7 @@ func (s *Server) local(remote bool, h http.Handler) http.Handler {
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
 // Close stops serving. It waits a second for answers under way. A recorder that it
-// shows goes on.
+// shows goes on. The error may be why the page was served no more before.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -180,7 +214,7 @@ func (s *Server) Close() error {
 	}
 	s.stop()
 	s.running.Wait()
-	return err
+	return errors.Join(s.broken, err)
 }
 
 // page answers with the page, which is complete in itself: the browser is told to load

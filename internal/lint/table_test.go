@@ -127,7 +127,7 @@ func table() []entry {
 		{pkg: "exec/sim/runfile", tessera: []string{"exec/sim", "exec/dispatch"}},
 		{pkg: "transport", tessera: []string{"versions"}},
 		{pkg: "transport/web/certs", tessera: []string{"internal/atomicfile"}},
-		{pkg: "transport/web", tessera: []string{"transport", "versions"}, third: []string{"github.com/valyala/fasthttp"}},
+		{pkg: "transport/web", tessera: []string{"transport", "versions", "internal/listen"}, third: []string{"github.com/valyala/fasthttp"}},
 		{pkg: "transport/mpi", tessera: []string{"transport", "versions", "transport/mpi/internal/libmpi"}},
 		// What has to be in C.
 		{pkg: "transport/mpi/internal/libmpi"},
@@ -135,7 +135,7 @@ func table() []entry {
 		{pkg: "transport/reliable", tessera: []string{"transport", "versions"}},
 		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},
 		{pkg: "exec/trace"},
-		{pkg: "exec/monitor", tessera: []string{"exec/trace"}},
+		{pkg: "exec/monitor", tessera: []string{"exec/trace", "internal/listen"}},
 
 		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},
 		{pkg: "internal/atomicfile"},
@@ -146,6 +146,7 @@ func table() []entry {
 		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
 		{pkg: "internal/peak", tessera: []string{"internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
+		{pkg: "internal/listen"},
 		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "internal/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
 		// gonum's dot product. Programs make cascades of it.

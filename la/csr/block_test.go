@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/tessera-la/tessera/versions"
@@ -202,4 +203,23 @@ func FuzzBlock(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBlockAnnounced: a large block with a shape gets its memory as its entries come.
+func TestBlockAnnounced(t *testing.T) {
+	before := shape{rows: 1, cols: 1 << 30, entries: 1<<31 - 1}
+	b := &Block{shape: before}
+	sent := append(b.shape.bytes(), make([]byte, 100)...)
+	if n := testing.AllocsPerRun(1, func() {
+		if err := b.Decode(bytes.NewReader(sent)); err == nil {
+			t.Error("100 bytes are 2147483647 entries")
+		}
+	}); b.ja != nil || n > 100 {
+		t.Errorf("%v allocations", n)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.HeapSys > 8<<30 { // of which 24 GiB would be a part
+		t.Errorf("%d GiB were taken", m.HeapSys>>30)
+	}
 }

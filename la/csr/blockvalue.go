@@ -124,6 +124,10 @@ func (b *Block) Encode(w io.Writer) error {
 
 func errUnfilled() error { return &StructureError{-1, "a block that is not filled yet"} }
 
+// atLeast is the size in bytes up to which a block with a shape gets its memory before its entries
+// are there. That shape may have come from another node, too.
+const atLeast = 16 << 20
+
 // atOnce is how many numbers are encoded, or decoded, at once.
 const atOnce = 1 << 13
 
@@ -143,8 +147,8 @@ func appendNumbers[E int32 | float64](buf []byte, x []E) []byte {
 	return buf
 }
 
-// Decode implements [versions.Value]. A block without a shape takes the one that was sent, and
-// memory as entries come, no more than twice theirs. Pointers and columns are checked, so a block
+// Decode implements [versions.Value]. A block without a shape takes the one that was sent. A large one,
+// and one without a shape, takes memory as entries come, no more than twice theirs. Pointers and columns are checked, so a block
 // that was decoded is a matrix. The error is a *[StructureError], or r's; b is then as it was.
 func (b *Block) Decode(r io.Reader) error {
 	s, err := readShape(r)
@@ -155,7 +159,7 @@ func (b *Block) Decode(r io.Reader) error {
 		return &StructureError{-1, fmt.Sprintf("a block of %d×%d with %d entries was sent, want %d×%d with %d", s.rows, s.cols, s.entries, b.rows, b.cols, b.entries)}
 	}
 	x := Block{shape: s}
-	if b.shape == s { // which somebody here has given it
+	if b.shape == s && b.Bytes() <= atLeast { // or else only a header says how many entries come
 		x.ia, x.ja, x.data = make([]int, 0, s.rows+1), make([]int32, s.entries), make([]float64, s.entries)
 		pages.Large(x.ja)
 		pages.Large(x.data)

@@ -1,13 +1,15 @@
 package web
 
 import (
+	"maps"
 	"net"
+	"slices"
 	"sync"
 )
 
-// connections are those with other nodes that are in use: to an address, or with a node
-// that is sent a value. When a node has left they are cut, or else who waits for a stopped
-// process does so until his own, much longer time-out.
+// connections are those with other nodes, by a key: to an address, or with one life of a node.
+// When a node is lost they are cut, or else who waits for a stopped process does so until his own,
+// much longer time-out, and what nobody uses stays open.
 type connections struct {
 	mu sync.Mutex // a leaf
 	of map[string]map[net.Conn]struct{}
@@ -15,9 +17,6 @@ type connections struct {
 
 // add has a connection cut with those of a key, until done is called.
 func (c *connections) add(key string, conn net.Conn) (done func()) {
-	if t, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = t.NetConn() // the end of TLS would be told first, which nobody hears
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {
@@ -37,6 +36,16 @@ func (c *connections) add(key string, conn net.Conn) (done func()) {
 	}
 }
 
+// count returns how many connections there are.
+func (c *connections) count() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, all := range c.of {
+		n += len(all)
+	}
+	return n
+}
+
 // keys returns those of connections that there are.
 func (c *connections) keys() map[string]bool {
 	c.mu.Lock()
@@ -51,8 +60,9 @@ func (c *connections) keys() map[string]bool {
 // cut ends the connections of a key.
 func (c *connections) cut(key string) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for conn := range c.of[key] {
+	all := slices.Collect(maps.Keys(c.of[key]))
+	c.mu.Unlock()
+	for _, conn := range all { // which may call what add has returned
 		_ = conn.Close()
 	}
 }

@@ -28,7 +28,7 @@ func FuzzServe(f *testing.F) {
 	n.handle = func(string, []byte) {}
 	f.Cleanup(func() { n.Close() })
 	f.Fuzz(func(t *testing.T, method, uri, from, life, wait, body string) {
-		n.members.answered("there", "127.0.0.1:2", 7, time.Now())
+		n.members.answered(&greeting{Name: "there", Life: 7}, "127.0.0.1:2", time.Now())
 		var c fasthttp.RequestCtx
 		c.Request.Header.SetMethod(method)
 		c.Request.SetRequestURI(uri)
@@ -64,7 +64,7 @@ func FuzzGreeting(f *testing.F) {
 			return
 		}
 		m := newMembers()
-		m.answered(g.Name, g.Address, g.Life, time.Now())
+		m.answered(&g, g.Address, time.Now())
 		m.told(g.Others)
 		to := map[string]struct{}{}
 		m.tick(to)

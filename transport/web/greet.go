@@ -8,23 +8,17 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // greeter is a node as one that greets others, and so knows who is there.
 type greeter struct {
 	*caller
 	heard   chan struct{} // capacity 1: there are new strangers
-	at      connections   // with others, by name, while they read a value
+	at      connections   // that others have begun, by lifeOf
+	second  second        // members.mu guards it
 	running sync.WaitGroup
-}
-
-// greeting is the body of a greeting, and of the answer.
-type greeting struct {
-	Name    string
-	Address string
-	Life    uint64
-	Known   uint64            // the digest of the nodes that are there for the sender
-	Others  map[string]string // their names and addresses, if the other side may not know them
 }
 
 // there returns the others that are there, and the digest of all.
@@ -39,7 +33,7 @@ func (n *greeter) there() (others map[string]string, known uint64) {
 // greeting returns this node's greeting. If it tells, it has the others that are there, unless
 // the other side knows them.
 func (n *greeter) greeting(known uint64, tells bool) []byte {
-	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life}
+	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life, Age: n.age(time.Now())}
 	var others map[string]string
 	if others, g.Known = n.there(); tells && known != g.Known {
 		g.Others = others
@@ -137,14 +131,29 @@ func (n *greeter) greet() {
 			now := time.Now()
 			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
 				n.members.forgive(pause) // this process stood still: the others could not be heard
+				if pause > n.opt.Timeout {
+					n.begin(now)
+				}
 			}
 			last = now
-			for name, address := range n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now) {
-				n.to.cut(address)
-				n.at.cut(name)
-			}
+			n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now)
+			n.clear()
+			n.refusals.look(now)
+			n.tidyHosts(now)
 			n.members.tidy(n.opt.Timeout, n.to.keys(), now)
 		}
+	}
+}
+
+// clear closes the connections with those who have left. What a node has sent before it said that it
+// goes still comes.
+func (n *greeter) clear() {
+	for _, d := range n.members.parted() {
+		if d.lost {
+			n.to.cut(d.address)
+			n.at.cut(d.life)
+		}
+		n.part(d.address)
 	}
 }
 
@@ -154,7 +163,7 @@ func (n *greeter) greet() {
 // one before it has met either, and neither hears of the other. So whom it has just met it greets
 // a second time, and tells of the others: the last of the two hears of the first one.
 func (n *greeter) greetOne(address string, b []byte) {
-	met, known := false, uint64(0)
+	met, name, known := false, "", uint64(0)
 	answer := func(b []byte) error {
 		var g greeting
 		if err := json.Unmarshal(b, &g); err != nil {
@@ -166,11 +175,15 @@ func (n *greeter) greetOne(address string, b []byte) {
 		}
 		if g.Name != n.opt.Name {
 			var err error
-			if met, err = n.members.answered(g.Name, address, g.Life, time.Now()); err != nil {
+			switch met, err = n.members.answered(&g, address, time.Now()); {
+			case errors.Is(err, errUndecided):
+				return err
+			case err != nil:
 				n.refusals.tell("answer refused", "from", address, err)
 				return err
 			}
-			known = g.Known
+			name, known = g.Name, g.Known
+			n.keep(address)
 		}
 		n.told(g.Others)
 		return nil
@@ -179,13 +192,38 @@ func (n *greeter) greetOne(address string, b []byte) {
 	if others, now := n.there(); err == nil && met && len(others) > 1 && known != now {
 		err = n.post(address, "/v1/greet", n.greeting(known, true), answer)
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		for _, name := range n.members.refused(address, err, time.Now()) {
-			n.to.cut(address)
-			n.at.cut(name)
-		}
+	if err != nil {
+		n.unanswered(address, err)
 	}
-	if err != nil && n.ctx.Err() == nil && n.members.onlyGreets(address, n.opt.Timeout/2) {
+	n.clear()
+	if x, at := n.members.find(name); x == nil || at != address { // nobody is to be asked there, or not any more
+		n.part(address)
+	}
+}
+
+// unanswered notes that a greeting had no answer, or a refusal.
+func (n *greeter) unanswered(address string, err error) {
+	var r *refusal
+	switch {
+	case n.ctx.Err() != nil:
+		return
+	case errors.Is(err, syscall.ECONNREFUSED):
+		n.members.refused(address, err, time.Now())
+	case errors.As(err, &r) && r.first != "":
+		if r.taken == n.opt.Name {
+			n.yields(address, r.first, time.Now())
+			return
+		}
+		n.refusals.tell("a node refuses all others", "at", address, err)
+		if n.members.told(map[string]string{r.taken: r.first}) {
+			n.hear()
+		}
+		return
+	case errors.As(err, &r) && r.status == fasthttp.StatusConflict:
+		return // it does not know yet
+	}
+	n.members.failed(address, err)
+	if n.members.onlyGreets(address, n.opt.Timeout/2) {
 		n.refusals.tell("a node greets this one and cannot be reached", "at", address, err)
 	}
 }
@@ -204,4 +242,65 @@ func (n *greeter) hear() {
 	case n.heard <- struct{}{}:
 	default:
 	}
+}
+
+// second is why a node refuses others: it has the name of another one, that was there just now.
+type second struct {
+	why   *takenError
+	until time.Time
+}
+
+// rival returns why a greeting is refused: its sender has this node's name, or this node has that of
+// another one. The error is a *takenError.
+func (n *greeter) rival(g *greeting, now time.Time) error {
+	n.members.mu.Lock()
+	s, began := n.second, n.began
+	n.members.mu.Unlock()
+	if g.Name == n.opt.Name {
+		if g.Life == n.life {
+			return nil
+		}
+		if older(now.Add(-min(max(g.Age, 0), ageMost)), began, g.Life, n.life) {
+			if n.members.told(map[string]string{g.Name: g.Address}) { // it will say so itself
+				n.hear()
+			}
+			return nil
+		}
+		return &takenError{n.opt.Name, n.address(), g.Address}
+	}
+	if now.Before(s.until) {
+		return s.why
+	}
+	return nil
+}
+
+// yields notes that this node was refused, because another one of its name is there. If that has said
+// so itself, this one refuses others, too, for a while: of the two they may have met it first.
+func (n *greeter) yields(by, first string, now time.Time) {
+	why := &takenError{n.opt.Name, first, n.address()}
+	n.refusals.tell("this node is refused", "at", by, why)
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	if by == first {
+		if n.opt.TLS == nil || n.members.shown[by] != nil && speaks(n.members.shown[by].name, n.opt.Name) {
+			n.second = second{why, now.Add(n.opt.Timeout)}
+		}
+	} else if n.members.stranger(first) {
+		n.hear()
+	}
+}
+
+// age returns for how long this node counts as there, for others of its name.
+func (n *greeter) age(now time.Time) time.Duration {
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	return now.Sub(n.began)
+}
+
+// begin has this node count as new, for others of its name: it stood still for so long that another
+// one may have taken its place.
+func (n *greeter) begin(now time.Time) {
+	n.members.mu.Lock()
+	defer n.members.mu.Unlock()
+	n.began = now
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -56,37 +55,43 @@ func frame(turn uint64, message []byte) []byte {
 	return append(b, message...)
 }
 
-// readFrame reads one. The error of a frame that makes no sense is a *frameError.
-func readFrame(r io.Reader, head []byte) (turn uint64, message []byte, err error) {
+// readHead reads the head of one, and returns its turn and the size of its message. The error of one
+// that makes no sense is a *frameError, as is that of readMessage.
+func readHead(r io.Reader, head []byte) (turn uint64, length int, err error) {
 	if _, err := io.ReadFull(r, head[:frameHead]); err != nil {
-		return 0, nil, err
+		return 0, 0, err
 	}
 	if crc32.Checksum(head[:16], castagnoli) != binary.LittleEndian.Uint32(head[16:]) {
-		return 0, nil, errDamaged // nobody knows how long the message is
+		return 0, 0, errDamaged // nobody knows how long the message is
 	}
-	length := binary.LittleEndian.Uint32(head[8:])
-	if length > transport.MessageLimit {
-		return 0, nil, &frameError{fmt.Sprintf("a message of more than %d bytes", transport.MessageLimit)}
+	size := binary.LittleEndian.Uint32(head[8:])
+	if size > transport.MessageLimit {
+		return 0, 0, &frameError{fmt.Sprintf("a message of more than %d bytes", transport.MessageLimit)}
 	}
-	if message, err = readMessage(r, int(length)); err != nil {
-		return 0, nil, err
-	}
-	if crc32.Checksum(message, castagnoli) != binary.LittleEndian.Uint32(head[12:]) {
-		return 0, nil, errDamaged
-	}
-	return binary.LittleEndian.Uint64(head), message, nil
+	return binary.LittleEndian.Uint64(head), int(size), nil
 }
 
-// readMessage reads a message of some bytes. A large one takes memory as it comes.
-func readMessage(r io.Reader, length int) ([]byte, error) {
-	if length > buffers {
-		var b bytes.Buffer
-		_, err := io.CopyN(&b, r, int64(length))
-		return b.Bytes(), err
+// readMessage reads the message that follows a head. Its memory is no more than twice what has come.
+// Before each piece, next is called.
+func readMessage(r io.Reader, head []byte, length int, next func() error) ([]byte, error) {
+	m := make([]byte, 0, min(length, buffers))
+	for len(m) < length {
+		if err := next(); err != nil {
+			return nil, err
+		}
+		have := len(m)
+		if have == cap(m) {
+			m = append(make([]byte, 0, min(2*have, length)), m...)
+		}
+		m = m[:min(cap(m), have+buffers)]
+		if _, err := io.ReadFull(r, m[have:]); err != nil {
+			return nil, err
+		}
 	}
-	b := make([]byte, length)
-	_, err := io.ReadFull(r, b)
-	return b, err
+	if crc32.Checksum(m, castagnoli) != binary.LittleEndian.Uint32(head[12:]) {
+		return nil, errDamaged
+	}
+	return m, nil
 }
 
 // frameError says what is wrong with what has come over a connection.
@@ -238,14 +243,6 @@ func (l *link) stays() (address string, there bool) {
 	return l.to.address, x == l.to && x.there && x.joins == l.joins
 }
 
-// refusal is an answer other than that messages may come.
-type refusal struct {
-	status int
-	why    string
-}
-
-func (e *refusal) Error() string { return fmt.Sprintf("%d %s", e.status, e.why) }
-
 // refused reports whether the other side says for good that it takes nothing. One that does not
 // know this node is greeted: it greets back.
 func (l *link) refused(err error, address string) bool {
@@ -338,7 +335,7 @@ func (l *link) upgrade(conn net.Conn, address string) (answers *bufio.Reader, er
 		return nil, err
 	}
 	if a.StatusCode() != fasthttp.StatusSwitchingProtocols {
-		return nil, &refusal{a.StatusCode(), string(a.Body())}
+		return nil, &refusal{status: a.StatusCode(), why: string(a.Body())}
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil { // who is behind may take its time
 		return nil, err

@@ -3,8 +3,18 @@ package web
 import (
 	"bytes"
 	"errors"
+	"io"
 	"testing"
 )
+
+// readFrame reads a frame.
+func readFrame(r io.Reader, head []byte) (turn uint64, message []byte, err error) {
+	turn, length, err := readHead(r, head)
+	if err == nil {
+		message, err = readMessage(r, head, length, func() error { return nil })
+	}
+	return turn, message, err
+}
 
 // TestFrameDamaged: a frame or an answer with a wrong bit is noticed, wherever that is, and nobody
 // waits for more than there is.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +25,29 @@ type members struct {
 	// others have told. They are greeted once between two ticks; true means that they were.
 	strangers map[string]bool
 	shown     map[string]*shown // by address
+	rivals    map[string]*rival // by the name that another node has
+	departed  []departure       // since clear was called last
 	events    *transport.Events
+}
+
+// greeting is the body of a greeting, and of the answer.
+type greeting struct {
+	Name    string
+	Address string
+	Life    uint64
+	Age     time.Duration     // since the sender began
+	Known   uint64            // the digest of the nodes that are there for the sender
+	Others  map[string]string // their names and addresses, if the other side may not know them
+}
+
+// lifeOf returns the key of connections with one life of a node.
+func lifeOf(name string, life uint64) string { return name + " " + strconv.FormatUint(life, 10) }
+
+// departure is that of a node, whose connections are to be closed.
+type departure struct {
+	address string
+	life    string // lifeOf
+	lost    bool   // it has not said that it goes
 }
 
 // shown is the certificate that was shown last at an address.
@@ -35,6 +59,8 @@ type shown struct {
 const (
 	// strangersMost is how many addresses a node keeps that others have told.
 	strangersMost = 10_000
+	// addressMost is how long an address may be. One with a comma is a list for package fasthttp.
+	addressMost = 300
 	// namesMost is how many names of one certificate a node knows, those that are over included.
 	namesMost = 1000
 	// overFor is for how many Timeouts a node is known that has said that it goes. What it has
@@ -53,10 +79,12 @@ type member struct {
 	life          uint64    // a number that it has taken at its start
 	answered      time.Time // its last answer
 	greeted       time.Time // its last greeting
+	began         time.Time // as it says
 	since         time.Time // when it was met, or left
 	there         bool
-	over          bool // it has said that it goes: what it has answered before may come later
-	refusals      int  // of connections with it since its last answer
+	over          bool  // it has said that it goes: what it has answered before may come later
+	refusals      int   // of connections with it since its last answer
+	failed        error // why the last greeting had no answer, nil if it had one
 
 	// turn is held by who sends it a message: they come in order. It guards way.
 	turn sync.Mutex
@@ -84,38 +112,42 @@ type way interface {
 }
 
 func newMembers() *members {
-	return &members{byName: map[string]*member{}, strangers: map[string]bool{}, shown: map[string]*shown{}, events: transport.NewEvents()}
+	return &members{byName: map[string]*member{}, strangers: map[string]bool{}, shown: map[string]*shown{}, rivals: map[string]*rival{}, events: transport.NewEvents()}
 }
 
-// answered notes that a node has answered, so that it is there, and reports whether it was not.
-// The error says that its certificate has too many names.
-func (m *members) answered(name, address string, life uint64, now time.Time) (met bool, err error) {
+// answered notes that a node has answered at an address, so that it is there, and reports whether it
+// was not. The error says that its certificate has too many names, or is that of rivalry.
+func (m *members) answered(g *greeting, address string, now time.Time) (met bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x, err := m.known(name, address, life, now)
+	x, err := m.known(g, address, true, now)
 	if err != nil {
 		return false, err
 	}
-	x.answered, x.refusals = now, 0
+	x.answered, x.refusals, x.failed = now, 0, nil
 	if met = !x.there && !x.over; met {
 		x.there = true
 		x.joins++
-		m.events.Add(transport.Event{Node: name, Joined: true})
+		m.events.Add(transport.Event{Node: g.Name, Joined: true})
 	}
 	return met, nil
 }
 
 // greeted notes that a node has greeted, and reports whether it is to be greeted in turn. The
-// error is that of answered.
-func (m *members) greeted(name, address string, life uint64, now time.Time) (stranger bool, err error) {
+// error is that of answered. If it was seen at that address, and says that it has begun anew, its
+// answer will say so, too.
+func (m *members) greeted(g *greeting, now time.Time) (stranger bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x, err := m.known(name, address, life, now)
+	if x := m.byName[g.Name]; x != nil && x.there && x.life != g.Life && x.address == g.Address {
+		return m.stranger(g.Address), nil
+	}
+	x, err := m.known(g, g.Address, false, now)
 	if err != nil {
-		return false, err
+		return errors.Is(err, errUndecided), err
 	}
 	x.greeted = now
-	return !x.there && !x.over && m.stranger(address), nil
+	return !x.there && !x.over && m.stranger(g.Address), nil
 }
 
 // onlyGreets reports whether a node at an address greets, for longer than a time, and is not
@@ -139,10 +171,11 @@ func (m *members) meets(name string, life uint64) bool {
 	return x != nil && x.life == life && !x.there
 }
 
-// known returns the member of a name, another one if it has begun a new life. The error is that
-// of answered. The caller holds mu.
-func (m *members) known(name, address string, life uint64, now time.Time) (*member, error) {
-	x := m.byName[name]
+// known returns the member of a name, another one if it has begun a new life. Answers says that it
+// has answered at the address, and not only claims to be there. The error is that of answered. The
+// caller holds mu.
+func (m *members) known(g *greeting, address string, answers bool, now time.Time) (*member, error) {
+	x, name := m.byName[g.Name], g.Name
 	if x == nil {
 		node, _ := nodeOf(name)
 		names := 0
@@ -155,24 +188,62 @@ func (m *members) known(name, address string, life uint64, now time.Time) (*memb
 			return nil, fmt.Errorf("%s has %d names already, and no place for %.100q", node, names, name)
 		}
 	}
-	if x != nil && x.life != life {
+	began := now.Add(-min(max(g.Age, 0), ageMost))
+	if x != nil && x.life != g.Life {
+		why := errAnew
+		if x.there && x.address != address {
+			if why = m.rivalry(x, g.Life, address, began, answers, now); !errors.Is(why, errOlder) {
+				return nil, why
+			}
+		}
 		if x.there {
-			m.left(x, errAnew, now)
+			m.left(x, why, now)
 		}
 		m.forget(x)
 		x = nil
 	}
 	if x == nil {
-		x = &member{name: name, life: life, since: now}
+		x = &member{name: name, life: g.Life, since: now, began: began}
 		m.byName[name] = x
+		delete(m.rivals, name)
 	}
 	x.address = address
+	if began.Before(x.began) { // the answer was faster
+		x.began = began
+	}
 	return x, nil
+}
+
+// rivalry decides between a member that is there and another node of its name, at another address. The
+// error is a *takenError if that is refused, errOlder if it takes the other one's place, and
+// errUndecided as long as nobody knows. The caller holds mu.
+func (m *members) rivalry(x *member, life uint64, address string, began time.Time, answers bool, now time.Time) error {
+	r := m.rivals[x.name]
+	if r == nil || r.life != life {
+		r = &rival{life: life, began: began, since: now}
+		m.rivals[x.name] = r
+	}
+	if r.address = address; began.Before(r.began) {
+		r.began = began
+	}
+	if !answers {
+		m.stranger(address) // it has to answer there before it takes anybody's place
+	}
+	switch {
+	case !x.answered.After(r.since): // it is greeted all the time
+		return errUndecided
+	case !older(r.began, x.began, life, x.life):
+		return &takenError{x.name, x.address, address}
+	case !answers:
+		return errUndecided
+	}
+	return fmt.Errorf("%w: it is at %s, and this one at %s", errOlder, address, x.address)
 }
 
 // forget forgets a member that is not there. The caller holds mu.
 func (m *members) forget(x *member) {
 	delete(m.byName, x.name)
+	delete(m.rivals, x.name)
 	x.forgotten = true
 }
 
@@ -228,7 +299,17 @@ var errAnew = errors.New("it has begun anew")
 // left notes that a node has gone. The caller holds mu.
 func (m *members) left(x *member, why error, now time.Time) {
 	x.there, x.since = false, now
+	m.departed = append(m.departed, departure{x.address, lifeOf(x.name, x.life), why != nil})
 	m.events.Add(transport.Event{Node: x.name, Err: why})
+}
+
+// parted returns those who have left since it was called last.
+func (m *members) parted() []departure {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.departed
+	m.departed = nil
+	return all
 }
 
 // gone notes that a node says that it goes.
@@ -278,36 +359,46 @@ func (m *members) who(address string) string {
 	return ""
 }
 
-// silent notes which nodes have not answered for a time, and returns their addresses.
-func (m *members) silent(timeout time.Duration, why error, now time.Time) map[string]string {
+// silent notes which nodes have not answered for a time. Why is the reason, if nothing else is known.
+func (m *members) silent(timeout time.Duration, why error, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	left := map[string]string{}
-	for name, x := range m.byName {
+	for _, x := range m.byName {
 		if x.there && now.Sub(x.answered) > timeout {
-			m.left(x, why, now)
-			left[name] = x.address
+			this := why
+			if x.failed != nil {
+				this = fmt.Errorf("%w: %w", why, x.failed)
+			}
+			m.left(x, this, now)
 		}
 	}
-	return left
 }
 
-// refused notes that nobody listens at an address, and returns the names of those who have
-// left therefore: a node that is stopped or cut off does not answer, a process that has ended
-// has its machine refuse. One refusal may have come from what is between.
-func (m *members) refused(address string, why error, now time.Time) (left []string) {
+// failed notes why a greeting has not reached those who are at an address.
+func (m *members) failed(address string, why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name, x := range m.byName {
+	for _, x := range m.byName {
+		if x.address == address {
+			x.failed = why
+		}
+	}
+}
+
+// refused notes that nobody listens at an address. After a second time who was there has
+// left: a node that is stopped or cut off does not answer, a process that has ended
+// has its machine refuse. One refusal may have come from what is between.
+func (m *members) refused(address string, why error, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.byName {
 		if !x.there || x.address != address {
 			continue
 		}
 		if x.refusals++; x.refusals > 1 {
 			m.left(x, why, now)
-			left = append(left, name)
 		}
 	}
-	return left
 }
 
 // there returns the nodes that are there.
@@ -338,7 +429,8 @@ func (m *members) told(others map[string]string) bool {
 	defer m.mu.Unlock()
 	news := false
 	for name, address := range others {
-		if m.byName[name] == nil && m.stranger(address) {
+		x := m.byName[name]
+		if (x == nil || x.there && x.address != address) && m.stranger(address) {
 			news = true
 		}
 	}
@@ -348,6 +440,9 @@ func (m *members) told(others map[string]string) bool {
 // stranger adds an address to those that are to be greeted before the next tick, and reports
 // whether it is new there. The caller holds mu.
 func (m *members) stranger(address string) bool {
+	if _, _, err := net.SplitHostPort(address); err != nil || len(address) > addressMost || strings.Contains(address, ",") {
+		return false
+	}
 	if _, ok := m.strangers[address]; ok || len(m.strangers) >= strangersMost {
 		return false
 	}

@@ -20,15 +20,15 @@ func TestOver(t *testing.T) {
 	for _, met := range []bool{false, true} {
 		m, now := newMembers(), time.Now()
 		if met {
-			m.answered("a", "x", 1, now)
+			m.answered(&greeting{Name: "a", Life: 1}, "x", now)
 		} else {
-			m.greeted("a", "x", 1, now)
+			m.greeted(&greeting{Name: "a", Address: "x", Life: 1}, now)
 		}
 		m.gone("a", 1, now)
-		if m.answered("a", "x", 1, now); len(m.there()) > 0 {
+		if m.answered(&greeting{Name: "a", Life: 1}, "x", now); len(m.there()) > 0 {
 			t.Errorf("met %t: it is there after it has gone", met)
 		}
-		if m.answered("a", "x", 2, now); len(m.there()) != 1 {
+		if m.answered(&greeting{Name: "a", Life: 2}, "x", now); len(m.there()) != 1 {
 			t.Errorf("met %t: another one of its name is not there", met)
 		}
 	}
@@ -53,7 +53,7 @@ func TestForget(t *testing.T) {
 		if err := m.met(address, name, now); err != nil {
 			t.Fatal(err)
 		}
-		m.answered(name, address, 1, now)
+		m.answered(&greeting{Name: name, Life: 1}, address, now)
 	}
 	over, lost := m.byName["over"], m.byName["lost"]
 	m.gone("over", 1, now)
@@ -84,7 +84,7 @@ func TestForget(t *testing.T) {
 	}
 	check(0, "[lost over there]", "[a:1 a:2]", "[a:0 a:1 a:2]")
 	check(2*timeout, "[lost over there]", "[a:1 a:2]", "[a:0 a:1 a:2]")
-	if m.answered("over", "a:0", 1, now); len(m.there()) != 1 {
+	if m.answered(&greeting{Name: "over", Life: 1}, "a:0", now); len(m.there()) != 1 {
 		t.Error("it is there after it has gone")
 	}
 	check((overFor+1)*timeout, "[lost there]", "[a:1 a:2]", "[a:2]")
@@ -92,7 +92,7 @@ func TestForget(t *testing.T) {
 	takes(over, 2, false, false)
 	takes(lost, 2, false, false)
 	m.events = transport.NewEvents()
-	m.answered("there", "a:3", 2, now)
+	m.answered(&greeting{Name: "there", Life: 2}, "a:2", now)
 	m.events.Add(transport.Event{Node: "last"})
 	var told []transport.Event
 	end := make(chan struct{})
@@ -111,25 +111,25 @@ func TestForget(t *testing.T) {
 func TestNames(t *testing.T) {
 	m, now := newMembers(), time.Now()
 	for i := range namesMost {
-		if _, err := m.greeted(fmt.Sprint("node1/job", i), fmt.Sprint("a:", i), 1, now); err != nil {
+		if _, err := m.greeted(&greeting{Name: fmt.Sprint("node1/job", i), Address: fmt.Sprint("a:", i), Life: 1}, now); err != nil {
 			t.Fatal(i, err)
 		}
 	}
-	if _, err := m.greeted("node1/more", "b:1", 1, now); err == nil || !strings.Contains(err.Error(), "node1 has 1000 names") {
+	if _, err := m.greeted(&greeting{Name: "node1/more", Address: "b:1", Life: 1}, now); err == nil || !strings.Contains(err.Error(), "node1 has 1000 names") {
 		t.Errorf("greeted: %v", err)
 	}
-	if _, err := m.answered("node1/more", "b:1", 1, now); err == nil || len(m.byName) != namesMost {
+	if _, err := m.answered(&greeting{Name: "node1/more", Life: 1}, "b:1", now); err == nil || len(m.byName) != namesMost {
 		t.Errorf("%d names; answered: %v", len(m.byName), err)
 	}
-	if _, err := m.answered("node2/job1", "b:2", 1, now); err != nil {
+	if _, err := m.answered(&greeting{Name: "node2/job1", Life: 1}, "b:2", now); err != nil {
 		t.Error(err)
 	}
-	if _, err := m.answered("node1/job1", "a:1", 2, now); err != nil {
+	if _, err := m.answered(&greeting{Name: "node1/job1", Life: 2}, "a:1", now); err != nil {
 		t.Error(err)
 	}
 	m.gone("node1/job2", 1, now)
 	m.tidy(time.Second, nil, now.Add((overFor+1)*time.Second))
-	if _, err := m.answered("node1/more", "b:1", 1, now); err != nil {
+	if _, err := m.answered(&greeting{Name: "node1/more", Life: 1}, "b:1", now); err != nil {
 		t.Error(err)
 	}
 }

@@ -29,6 +29,10 @@ type Options struct {
 	// how long a node that does not answer has left; 0 means four times Greet. No
 	// request takes longer, but for values, which may take ten times as long.
 	Greet, Timeout time.Duration
+	// Memory is how many bytes of operands the node may have, 0 if that has no limit. Messages and
+	// values that are on their way to it have half of that, or else 1 GiB: more wait. A larger one
+	// goes alone; a value of more than Memory is refused.
+	Memory int64
 	// Log is told what was refused; nil means slog.Default.
 	Log *slog.Logger
 }
@@ -55,8 +59,8 @@ func (o *Options) check() error {
 		return &OptionsError{"a node needs either TLS or Plain"}
 	case o.Plain && !net.ParseIP(host).IsLoopback():
 		return &OptionsError{fmt.Sprintf("%s is no loopback address, and Plain is for these only", o.Listen)}
-	case o.Greet < 0 || o.Timeout < 0:
-		return &OptionsError{"Greet and Timeout must not be negative"}
+	case o.Greet < 0 || o.Timeout < 0 || o.Memory < 0:
+		return &OptionsError{"Greet, Timeout and Memory must not be negative"}
 	}
 	if o.Greet == 0 {
 		o.Greet = time.Second

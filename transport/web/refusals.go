@@ -6,43 +6,112 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"regexp"
 	"sync"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/listen"
 )
 
 // refusals tells the operator what is refused: the same of one machine once a minute, as who
-// is refused tries again.
+// is refused tries again, and how often it was refused meanwhile.
 type refusals struct {
 	log *slog.Logger
 
-	mu   sync.Mutex // a leaf
-	told map[string]time.Time
+	mu    sync.Mutex // a leaf
+	told  map[matter]*telling
+	kinds map[string]int // by machine: how many of its refusals are in told
+}
+
+// matter is what refusals have in common that are told once.
+type matter struct{ what, host, why string }
+
+// telling is what was told of a matter, and what was not.
+type telling struct {
+	last  time.Time
+	again int // since then
+
+	// What is to be told of the last one.
+	role, address string
+	err           error
 }
 
 const (
 	tellAgain = time.Minute
-	tellMost  = 1000 // kinds of refusals; more begin anew
+	tellMost  = 1000 // matters; more begin anew
+	// tellKinds is how many matters of one machine are told. What it sends is part of some of them,
+	// and it may think of ever more: the rest is one matter.
+	tellKinds = 16
 )
+
+// numbered is what tells one connection, or one attempt, from another one in the text of an error.
+var numbered = regexp.MustCompile(`:[0-9]+\b`)
 
 // tell tells of a refusal. Role says what the address is: "from" or "to".
 func (r *refusals) tell(what, role, address string, err error) {
+	r.tellAt(what, role, address, err, time.Now())
+}
+
+func (r *refusals) tellAt(what, role, address string, err error, now time.Time) {
 	host, _, wrong := net.SplitHostPort(address)
 	if wrong != nil {
 		host = address
 	}
-	key, now := what+host+err.Error(), time.Now()
+	m := matter{what, host, numbered.ReplaceAllString(err.Error(), "")}
 	r.mu.Lock()
-	last, ok := r.told[key]
-	again := !ok || now.Sub(last) >= tellAgain
-	if again {
+	t := r.told[m]
+	if t == nil && r.kinds[host] >= tellKinds {
+		m = matter{host: host}
+		t = r.told[m]
+	}
+	first := t == nil
+	if first {
 		if r.told == nil || len(r.told) >= tellMost {
-			r.told = map[string]time.Time{}
+			r.told, r.kinds = map[matter]*telling{}, map[string]int{}
 		}
-		r.told[key] = now
+		t = &telling{last: now}
+		r.told[m] = t
+		r.kinds[host]++
+	} else {
+		t.again++
+	}
+	t.role, t.address, t.err = role, address, err
+	r.mu.Unlock()
+	if first {
+		if m.what == "" {
+			what += ", as much else from there that is not told one by one"
+		}
+		r.log.Warn(what, role, address, "error", err)
+	}
+}
+
+// look tells of what was refused again, when a minute has passed, and forgets what was not.
+func (r *refusals) look(now time.Time) {
+	type line struct {
+		matter
+		telling
+	}
+	var lines []line
+	r.mu.Lock()
+	for m, t := range r.told {
+		switch {
+		case now.Sub(t.last) < tellAgain:
+		case t.again == 0:
+			delete(r.told, m)
+			if r.kinds[m.host]--; r.kinds[m.host] == 0 {
+				delete(r.kinds, m.host)
+			}
+		default:
+			lines = append(lines, line{m, *t})
+			t.last, t.again = now, 0
+		}
 	}
 	r.mu.Unlock()
-	if again {
-		r.log.Warn(what, role, address, "error", err)
+	for _, x := range lines {
+		if x.what == "" {
+			x.what = "much was refused"
+		}
+		r.log.Warn(x.what, x.role, x.address, "error", x.err, "times", x.again)
 	}
 }
 
@@ -75,19 +144,20 @@ func (c *trusting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// listener is a listener for TLS that tells of handshakes that fail.
-type listener struct {
+// secured is a listener for TLS that tells of handshakes that fail.
+type secured struct {
 	net.Listener
+	config   *tls.Config
 	refusals *refusals
 }
 
 // Accept implements [net.Listener].
-func (l *listener) Accept() (net.Conn, error) {
+func (l *secured) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if t, ok := c.(*tls.Conn); ok {
-		return &incoming{t, l.refusals}, err
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	return &incoming{tls.Server(c, l.config), l.refusals}, nil
 }
 
 // incoming is a connection that somebody else began.
@@ -109,13 +179,12 @@ func (c *incoming) Handshake() error {
 // part has the other side hear why the handshake failed: it has sent a request, and to close
 // the connection with that unread would take back the alert that is on its way.
 func (c *incoming) part() {
-	tcp, ok := c.NetConn().(*net.TCPConn)
-	if !ok {
+	of := listen.Of(c)
+	if of.CloseWrite() != nil {
 		return
 	}
-	_ = tcp.CloseWrite()
-	_ = tcp.SetReadDeadline(time.Now().Add(farewell))
-	_, _ = io.CopyN(io.Discard, tcp, 64<<10)
+	_ = of.SetReadDeadline(time.Now().Add(farewell))
+	_, _ = io.CopyN(io.Discard, of, 64<<10)
 }
 
 // farewell is how long part waits for the other side to close the connection.

@@ -216,7 +216,7 @@ func TestTooLarge(t *testing.T) {
 		}
 		c.Close()
 	}
-	for _, want := range []string{"a message of more than 67108864 bytes", "a header of more than", "no request"} {
+	for _, want := range []string{"a body of more than 1048576 bytes", "a header of more than", "no request"} {
 		says(t, l, want)
 	}
 }

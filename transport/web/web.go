@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -21,21 +18,6 @@ import (
 
 // behind is how many messages of a node to itself may wait for the handler.
 const behind = 64
-
-// node implements transport.Transport.
-type node struct {
-	greeter
-	values transport.Published
-	server *fasthttp.Server
-
-	handle transport.Handler
-	own    chan []byte // messages of this node
-	once   sync.Once
-	sent   atomic.Uint64 // messages: a node that forgets another one may not count anew
-
-	mu      sync.Mutex // a leaf
-	started bool
-}
 
 // New returns a node that listens; it takes part when it is started. The error is an
 // *OptionsError, or that of listening.
@@ -47,18 +29,32 @@ func New(opt Options) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}, own: make(chan []byte, behind)}
+	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}, own: make(chan []byte, behind), budget: budget{most: budgetMost}}
+	if opt.Memory > 0 {
+		n.budget.most = opt.Memory / 2
+	}
 	n.server = &fasthttp.Server{
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
-		ReadBufferSize: buffers, WriteBufferSize: buffers, MaxRequestBodySize: transport.MessageLimit,
-		ReadTimeout: 10 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: 4096,
+		ReadBufferSize: buffers, WriteBufferSize: buffers,
+		// Bodies are read by serve, which knows how large they may be.
+		StreamRequestBody: true, DisablePreParseMultipartForm: true, MaxRequestBodySize: greetingMost, HeaderReceived: announced,
+		// Strangers have one Timeout, as the listener sees to.
+		ReadTimeout: 2 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: connectionsMost,
 	}
+	n.serving = n.listen
 	if opt.TLS != nil {
 		server, _ := Secure(opt.TLS)
-		n.listen = &listener{tls.NewListener(n.listen, server), &n.refusals}
+		n.serving = &secured{n.listen, server, &n.refusals}
 	}
 	return n, nil
 }
+
+// budgetMost is how many bytes of messages and values may be on their way to a node at a time if its
+// options do not say. connectionsMost is how many connections a node has with others that have begun them.
+const (
+	budgetMost      = 1 << 30
+	connectionsMost = 4096
+)
 
 // quiet is a fasthttp.Logger that says nothing: what is refused is told by serve.
 type quiet struct{}
@@ -102,7 +98,7 @@ func (n *node) Start(h transport.Handler, e func(transport.Event)) error {
 		return transport.ErrClosed
 	}
 	n.started, n.handle = true, h
-	n.running.Go(func() { _ = n.server.Serve(n.listen) }) // which ends with Close
+	n.running.Go(n.accept)
 	n.running.Go(func() { n.members.events.Tell(n.ctx.Done(), e) })
 	n.running.Go(n.greet)
 	n.running.Go(n.takeOwn)
@@ -144,6 +140,22 @@ func (n *node) Prompt(to string) bool {
 	}
 	defer x.turn.Unlock()
 	return x.way != nil && x.way.prompt()
+}
+
+// accept serves until Close. If it ends before, nobody can reach this node any more: that is told as an
+// event of the node itself.
+func (n *node) accept() {
+	err := n.server.Serve(n.serving)
+	if n.ctx.Err() != nil {
+		return
+	}
+	_ = n.listen.Close() // or else others would wait for its answers
+	if err == nil {
+		err = net.ErrClosed
+	}
+	err = &transport.DeafError{Node: n.opt.Name, Err: err}
+	n.opt.Log.Error("this node takes no connections any more", "error", err)
+	n.members.events.Add(transport.Event{Node: n.opt.Name, Err: err})
 }
 
 func (n *node) open() bool {
@@ -200,13 +212,14 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	h := n.host(address)
 	q, a := n.request(fasthttp.MethodGet, address, "/v1/value?"+query(r)), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
-	defer fasthttp.ReleaseResponse(a) // which closes the body's stream
+	defer h.release(a)
 	if wait > 0 {
 		q.Header.Set(headerWait, wait.String())
 	}
-	if err := n.bulk.Do(q, a); err != nil {
+	if err := h.bulk.Do(q, a); err != nil {
 		return &transport.UnreachableError{Node: from, Err: err}
 	}
 	switch a.StatusCode() {
@@ -214,12 +227,18 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	case fasthttp.StatusNotFound:
 		return &transport.NotHereError{Node: from, Ref: r}
 	default:
-		return &transport.UnreachableError{Node: from, Err: fmt.Errorf("%d %s", a.StatusCode(), a.Body())}
+		why, _ := readSmall(a.BodyStream(), reasonMost)
+		return &transport.UnreachableError{Node: from, Err: &refusal{status: a.StatusCode(), why: string(why)}}
 	}
 	want, err := strconv.ParseUint(string(a.Header.Peek(headerSum)), 10, 32)
-	if err != nil {
+	size := int64(a.Header.ContentLength())
+	if err != nil || size < 0 {
 		return &transport.ChecksumError{Node: from, Ref: r}
 	}
+	if err := n.admit(ctx, from, r, size); err != nil {
+		return err
+	}
+	defer n.budget.give(size)
 	stream := &sumReader{r: a.BodyStream(), ctx: ctx}
 	err = into.Decode(stream)
 	if err == nil {
@@ -235,6 +254,24 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	}
 	return err
 }
+
+// admit waits until there is room for a value. The error is a *transport.TooLargeError if there never
+// is, an *transport.UnreachableError if there is none as long as the other side would wait, or the end of ctx.
+func (n *node) admit(ctx context.Context, from string, r transport.Ref, size int64) error {
+	if n.opt.Memory > 0 && size > n.opt.Memory {
+		return fmt.Errorf("transport: node %s sends %v: %w", from, r, &transport.TooLargeError{Size: int(size), Limit: int(n.opt.Memory)})
+	}
+	within, cancel := context.WithTimeoutCause(ctx, 5*n.opt.Timeout, errNoRoom)
+	defer cancel()
+	err := n.budget.take(within, size)
+	if errors.Is(err, errNoRoom) {
+		err = &transport.UnreachableError{Node: from, Err: fmt.Errorf("%w of %d bytes of %v", err, size, r)}
+	}
+	return err
+}
+
+// errNoRoom is why a value is not read.
+var errNoRoom = errors.New("others on their way leave no room for a value")
 
 // sumReader takes the checksum of what passes through it, as long as ctx lasts.
 type sumReader struct {
@@ -255,224 +292,6 @@ func (s *sumReader) Read(b []byte) (int, error) {
 		s.err = err
 	}
 	return n, err
-}
-
-// serve answers a request.
-func (n *node) serve(c *fasthttp.RequestCtx) {
-	from, life, err := n.sender(c)
-	if err != nil {
-		n.refuse(c, fasthttp.StatusForbidden, err)
-		return
-	}
-	switch path := string(c.Path()); {
-	case path == "/v1/value" && c.IsGet():
-		n.serveValue(c, from)
-	case path == "/v1/message" && c.IsPost():
-		n.serveMessage(c, from, life)
-	case path == "/v1/greet" && c.IsPost():
-		n.serveGreeting(c, from, life)
-	case path == "/v1/leave" && c.IsPost():
-		n.members.gone(from, life, time.Now())
-	default:
-		n.refuse(c, fasthttp.StatusNotFound, fmt.Errorf("%s %.100q is not served", c.Method(), path))
-	}
-}
-
-// refuse answers what makes no sense, and tells the operator.
-func (n *node) refuse(c *fasthttp.RequestCtx, status int, err error) {
-	n.refusals.tell("request refused", "from", c.RemoteAddr().String(), err)
-	c.Error(err.Error(), status)
-}
-
-// broken answers a request that cannot be read: it is too large, or no request.
-func (n *node) broken(c *fasthttp.RequestCtx, err error) {
-	var cut net.Error
-	var header *fasthttp.ErrSmallBuffer
-	switch {
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		n.refuse(c, fasthttp.StatusRequestEntityTooLarge, fmt.Errorf("a message of more than %d bytes", transport.MessageLimit))
-	case errors.As(err, &header):
-		n.refuse(c, fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Errorf("a header of more than %d bytes", buffers))
-	case errors.As(err, &cut) || errors.Is(err, io.ErrUnexpectedEOF):
-		c.Error("no request", fasthttp.StatusRequestTimeout) // its sender has gone
-	case n.opt.TLS != nil && (c.TLSConnectionState() == nil || !c.TLSConnectionState().HandshakeComplete):
-		c.Error("no request", fasthttp.StatusBadRequest) // which was told by incoming
-	default:
-		n.refuse(c, fasthttp.StatusBadRequest, fmt.Errorf("no request: %.200s", err))
-	}
-}
-
-// sender returns who sends a request. With TLS the certificate says so.
-func (n *node) sender(c *fasthttp.RequestCtx) (name string, life uint64, err error) {
-	name = string(c.Request.Header.Peek(headerFrom))
-	if life, err = strconv.ParseUint(string(c.Request.Header.Peek(headerLife)), 10, 64); err != nil || name == "" || len(name) > 200 {
-		return "", 0, errors.New("the sender does not say who it is")
-	}
-	if n.opt.TLS == nil {
-		return name, life, nil
-	}
-	s := c.TLSConnectionState()
-	if s == nil {
-		return "", 0, errors.New("no TLS")
-	}
-	who, err := peer(*s)
-	if err == nil && !speaks(who, name) {
-		err = fmt.Errorf("%s says that it is %.100q", who, name)
-	}
-	return name, life, err
-}
-
-func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64) {
-	var g greeting
-	if err := json.Unmarshal(c.PostBody(), &g); err != nil || g.Name != from || g.Life != life {
-		n.refuse(c, fasthttp.StatusBadRequest, errors.New("no greeting"))
-		return
-	}
-	if from != n.opt.Name {
-		stranger, err := n.members.greeted(g.Name, g.Address, g.Life, time.Now())
-		if err != nil {
-			n.refuse(c, fasthttp.StatusTooManyRequests, err)
-			return
-		}
-		if stranger { // it is there when it answers
-			n.hear()
-		}
-	}
-	n.told(g.Others)
-	c.SetBody(n.greeting(g.Known, true))
-}
-
-// serveMessage makes a connection one for messages.
-func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
-	x, _ := n.members.find(from)
-	if n.members.meets(from, life) { // it was faster than its answer to our greeting
-		c.Error("not met yet", fasthttp.StatusConflict)
-		return
-	}
-	if x == nil || x.life != life {
-		n.refuse(c, fasthttp.StatusConflict, fmt.Errorf("a message of %.100q, which is not there", from))
-		return
-	}
-	wait, err := time.ParseDuration(string(c.Request.Header.Peek(headerWait)))
-	if err != nil || wait <= 0 {
-		n.refuse(c, fasthttp.StatusBadRequest, errors.New("the sender does not say how long it waits for answers"))
-		return
-	}
-	c.SetStatusCode(fasthttp.StatusSwitchingProtocols)
-	c.Response.Header.Set(fasthttp.HeaderConnection, "Upgrade")
-	c.Response.Header.Set(fasthttp.HeaderUpgrade, upgraded)
-	in := &inbound{Conn: c.Conn(), over: make(chan struct{})}
-	c.Hijack(func(r net.Conn) {
-		n.members.mu.Lock() // after Close nothing begins
-		closed, old := n.ctx.Err() != nil, x.comes
-		if !closed {
-			n.running.Add(1)
-			x.comes = in
-		}
-		n.members.mu.Unlock()
-		if closed {
-			return
-		}
-		defer n.running.Done()
-		defer close(in.over)
-		defer n.at.add(from, in.Conn)()
-		defer context.AfterFunc(n.ctx, func() { _ = in.Close() })()
-		due := make(chan struct{}, 1)
-		answering := n.answer(x, in, max(wait/4, answersLeast), due)
-		defer func() { _ = in.Close(); close(due); <-answering }()
-		if old != nil { // there is one at a time: what this node has of that one comes first
-			_ = old.Close()
-			<-old.over
-		}
-		if err := n.takeAll(x, r, due); err != nil {
-			n.refusals.tell("message refused", "from", in.RemoteAddr().String(), err)
-		}
-	})
-}
-
-// answersLeast is between two answers if there is nothing new.
-const answersLeast = 10 * time.Millisecond
-
-// answer tells a node which of its messages were taken: at once, when that is due, and every so
-// often. It goes on until due is closed, or the connection; the channel is closed then.
-func (n *node) answer(x *member, w net.Conn, every time.Duration, due <-chan struct{}) <-chan struct{} {
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for b, more := make([]byte, answerBytes), true; more; {
-			putAnswer(b, n.members.takenOf(x))
-			if _, err := w.Write(b); err != nil {
-				_ = w.Close()
-				return
-			}
-			select {
-			case <-tick.C:
-			case _, more = <-due:
-			}
-		}
-	}()
-	return over
-}
-
-// takeAll hands the messages of a node to the handler, as they come, until the connection is cut or
-// the node is not there any more. It says when answers are due. The error says what makes no sense.
-func (n *node) takeAll(x *member, r io.Reader, due chan<- struct{}) error {
-	for head, count, size := make([]byte, frameHead), 0, 0; ; {
-		turn, message, err := readFrame(r, head)
-		if err != nil {
-			var wrong *frameError
-			if errors.As(err, &wrong) {
-				return err
-			}
-			return nil
-		}
-		length := len(message) // which is the handler's then
-		this, others := n.members.takes(x, turn)
-		if this && n.ctx.Err() == nil {
-			n.handle(x.name, message)
-		}
-		if !others {
-			return nil
-		}
-		if count, size = count+1, size+frameHead+length; count >= answerAfter || size >= answerSize {
-			count, size = 0, 0
-			select {
-			case due <- struct{}{}:
-			default:
-			}
-		}
-	}
-}
-
-func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
-	r, err := parse(string(c.URI().QueryString()))
-	if err != nil {
-		n.refuse(c, fasthttp.StatusBadRequest, err)
-		return
-	}
-	var wait time.Duration
-	if s := c.Request.Header.Peek(headerWait); len(s) > 0 {
-		if wait, err = time.ParseDuration(string(s)); err != nil || wait < 0 {
-			n.refuse(c, fasthttp.StatusBadRequest, fmt.Errorf("no time to wait: %.100q", s))
-			return
-		}
-	}
-	v, done := n.values.Read(n.ctx, nil, r, min(wait, n.opt.Timeout))
-	if v == nil {
-		c.Error("not here", fasthttp.StatusNotFound)
-		return
-	}
-	var m measure
-	if err := v.Encode(&m); err != nil {
-		done()
-		n.refuse(c, fasthttp.StatusInternalServerError, err)
-		return
-	}
-	c.Response.Header.Set(headerSum, strconv.FormatUint(uint64(m.sum), 10))
-	idle := n.at.add(from, c.Conn())
-	c.SetBodyStream(&body{v, sync.OnceFunc(func() { idle(); done() })}, m.n)
 }
 
 // Close implements [transport.Transport]. It tells the others.
@@ -497,15 +316,13 @@ func (n *node) Close() error {
 		n.members.mu.Lock() // from here on no link begins
 		n.cancel()
 		n.members.mu.Unlock()
-		n.control.CloseIdleConnections()
-		n.bulk.CloseIdleConnections()
+		n.partAll()
 		if started {
 			_ = n.server.Shutdown()
 		}
 		n.listen.Close() // Shutdown does not close it if Serve has yet to begin
-		n.control.CloseIdleConnections()
-		n.bulk.CloseIdleConnections()
 	})
 	n.running.Wait()
+	n.partAll() // what greetings that were under way have kept
 	return nil
 }

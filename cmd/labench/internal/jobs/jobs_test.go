@@ -97,7 +97,7 @@ func serve(t *testing.T, dir string) *served {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := NewServer(q, true)
+	s := NewServer(q, nil, slog.New(slog.DiscardHandler))
 	var running sync.WaitGroup
 	running.Go(func() { q.Run(ctx) })
 	running.Go(func() { _ = s.Serve(l) })

@@ -2,17 +2,21 @@ package jobs
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/listen"
 )
 
 // headerJob has the Spec of a job, as JSON; cancelling and removing have it, too. A page in a browser cannot
@@ -62,39 +66,63 @@ func fileOf(what string) string {
 type Server struct {
 	queue  *Queue
 	server *http.Server
-	plain  bool
+	trust  *tls.Config // nil for none
+	log    *slog.Logger
 	conns  atomic.Int64 // that are open
 }
 
 // A client that does not talk, or does so slowly, holds up nobody else, and its connection ends. But
 // a matrix may take long, as long as something of it comes.
 const (
-	pause      = time.Minute // the longest in which nothing of a request comes
-	answerMost = time.Hour   // the longest that an answer takes: a matrix may be large
-	grace      = time.Second // that Close gives to what is under way
-	connsMost  = 256         // more are closed at once
+	pause      = time.Minute      // the longest in which nothing of a request comes
+	begin      = 10 * time.Second // the longest until a request has come, but for its body
+	answerMost = time.Hour        // the longest that an answer takes: a matrix may be large
+	grace      = time.Second      // that Close gives to what is under way
 )
 
-// NewServer returns a server. Without TLS it answers on loopback addresses only.
-func NewServer(q *Queue, plain bool) *Server {
-	s := &Server{queue: q, plain: plain}
+// NewServer returns a server. Trust is its side of connections with clients; nil means none: then it
+// answers on loopback addresses only.
+func NewServer(q *Queue, trust *tls.Config, log *slog.Logger) *Server {
+	s := &Server{queue: q, trust: trust, log: log}
 	s.server = &http.Server{
-		Handler: http.HandlerFunc(s.serve), ErrorLog: log.New(io.Discard, "", 0), // who asks is told
-		MaxHeaderBytes: 32 << 10, ReadTimeout: pause, IdleTimeout: pause, WriteTimeout: answerMost, ConnState: s.connected,
+		Handler: http.HandlerFunc(s.serve), ErrorLog: quiet(), // who asks is told
+		MaxHeaderBytes: 32 << 10, ReadTimeout: pause, ReadHeaderTimeout: begin, IdleTimeout: pause, WriteTimeout: answerMost, ConnState: s.connected,
 	}
 	return s
 }
 
-// Serve answers until Close.
-func (s *Server) Serve(l net.Listener) error { return s.server.Serve(l) }
+// quiet returns a logger that says nothing.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// connected counts connections. Those that nobody asks anything on must not take all files that
-// the agent may have open.
+// Serve answers until Close. The error says why it cannot go on, nil after Close.
+func (s *Server) Serve(l net.Listener) error {
+	l = listen.New(l, listen.Options{Tell: func(err error, failed int) {
+		s.log.Error("jobs cannot be taken for now", "at", l.Addr().String(), "error", err, "attempts", failed)
+	}})
+	if s.trust != nil {
+		l = tls.NewListener(l, s.trust)
+	}
+	if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// connected counts connections. One on which nobody asks anything makes room for others: it must not
+// take the files that the agent may have open.
 func (s *Server) connected(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew:
-		if s.conns.Add(1) > connsMost {
+		if s.conns.Add(1) > int64(2*listen.Strangers()) { // of which as many are asked something on
 			c.Close() // it is counted until its goroutine has seen that
+		}
+	case http.StateActive:
+		if x := listen.Of(c); x != nil {
+			x.Known(nil)
+		}
+	case http.StateIdle:
+		if x := listen.Of(c); x != nil {
+			x.Stranger()
 		}
 	case http.StateClosed:
 		s.conns.Add(-1)
@@ -143,8 +171,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // answer returns what is to be answered as JSON; nil if the answer is a file.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
-	if s.plain && !local(r.Host) { // a page whose name leads to this machine
+	switch {
+	case s.trust == nil && !local(r.Host): // a page whose name leads to this machine
 		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no loopback address", r.Host)}
+	case s.trust != nil && owner(r) == "": // nor would a node be let in
+		return nil, &Error{BadSpec, "the certificate has no DNS name"}
 	}
 	rest, ok := strings.CutPrefix(r.URL.Path, "/v1/jobs")
 	if !ok || rest != "" && rest[0] != '/' {

@@ -3,6 +3,9 @@ package jobs
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tessera-la/tessera/internal/listen"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
@@ -73,7 +77,7 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, _ := web.Secure(config)
-	ours, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	ours, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,7 @@ func TestTrust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewServer(q, false)
+	s := NewServer(q, server, slog.New(slog.DiscardHandler))
 	var running sync.WaitGroup
 	running.Go(func() { _ = s.Serve(ours) })
 	t.Cleanup(func() {
@@ -119,4 +123,61 @@ func TestTrust(t *testing.T) {
 	if _, err := c.Jobs(t.Context()); !is(err, Broken) || !strings.Contains(err.Error(), "without certificates") {
 		t.Errorf("with TLS, where there is none: %v", err)
 	}
+}
+
+// TestNameless: a certificate of the cluster that names nobody is refused.
+func TestNameless(t *testing.T) {
+	q, err := Open(t.Context(), options(filepath.Join(t.TempDir(), "spool")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	s := NewServer(q, &tls.Config{}, slog.New(slog.DiscardHandler))
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/jobs", nil)
+	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
+	s.serve(w, r)
+	if w.Code == http.StatusOK || !strings.Contains(w.Body.String(), "no DNS name") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	r.TLS.PeerCertificates[0].DNSNames = []string{"node1"}
+	w = httptest.NewRecorder()
+	if s.serve(w, r); w.Code != http.StatusOK {
+		t.Errorf("with a name: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestIdle: more idle connections than there may be keep nobody out.
+func TestIdle(t *testing.T) {
+	x := serve(t, t.TempDir())
+	for range 2*listen.Strangers() + 50 {
+		c, err := net.Dial("tcp", x.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	if _, err := x.Jobs(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServeEnds: what ends the server is its error.
+func TestServeEnds(t *testing.T) {
+	q, err := Open(t.Context(), options(filepath.Join(t.TempDir(), "spool")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	s := NewServer(q, nil, slog.New(slog.DiscardHandler))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	l.Close()
+	if err := <-ended; err == nil {
+		t.Error("it ends without an error")
+	}
+	_ = s.Close()
 }
