@@ -109,6 +109,20 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// StalledError is why a node cannot be reached from which, or to which, no byte moves, though it may
+// answer what is short: as where what is between drops large packets.
+type StalledError struct {
+	Node string
+	For  time.Duration // that none has moved; 0 if that was seen by another one
+}
+
+func (e *StalledError) Error() string {
+	if e.For == 0 {
+		return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s", e.Node)
+	}
+	return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s for %v", e.Node, e.For)
+}
+
 // TooLargeError says that a message is larger than the transport sends.
 type TooLargeError struct {
 	Size, Limit int // bytes

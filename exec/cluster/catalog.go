@@ -96,9 +96,6 @@ func (c *catalog) nobody(op *versions.Op, asks *versions.Constraints, nodes []*n
 	return err
 }
 
-// holders returns the names of the nodes that have the latest version of a datum.
-func (c *catalog) holders(e *entry) []string { return c.called(e.from()) }
-
 // called returns the names of nodes.
 func (c *catalog) called(nodes []int) (names []string) {
 	for _, i := range nodes {

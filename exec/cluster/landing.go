@@ -30,6 +30,7 @@ func (p *placement) ended(n *node, m ended) {
 	}
 	for _, x := range m.Flows {
 		if from := p.indexNamed(x.From); from >= 0 {
+			p.heals(i, from)
 			p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}
@@ -41,6 +42,12 @@ func (p *placement) ended(n *node, m ended) {
 		}
 		if e.Back && e.ID == 0 {
 			p.sched.answered(i)
+			continue
+		}
+		if e.ID >= firstRelay {
+			if r := p.relays[e.ID]; r != nil && r.node == i {
+				p.relayed(e.ID, &e)
+			}
 			continue
 		}
 		ends++
@@ -107,14 +114,15 @@ func (p *placement) recall(r recall) {
 }
 
 // retake sees to a task that a node could not begin because nobody gave it what the task
-// reads: those who were to have it count as having lost it.
+// reads.
 func (p *placement) retake(t *graph.Task, node int, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
 		x := p.data.of(o.Datum)
-		if o.Mode&graph.In != 0 && slices.Contains(e.Missing, x.ref) {
+		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.ref })
+		if o.Mode&graph.In != 0 && k >= 0 && foremost(t, i) == i {
 			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
-			p.vain(x, errors.New(e.Why))
+			p.lacking(x, node, e.Missing[k], errors.New(e.Why))
 		}
 	}
 	t.SetState(graph.Ready)
@@ -180,6 +188,7 @@ func (p *placement) lose(n *node) {
 		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
 		t.SetState(graph.Ready)
 	}
+	p.relaysLost(i)
 	p.arrived(tasks, -1)
 	p.place()
 	p.news.Broadcast()

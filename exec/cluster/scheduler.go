@@ -58,6 +58,7 @@ type scheduler struct {
 // newScheduler returns a scheduler that gives tasks to no node yet.
 func newScheduler(o *Options, where *directory, learned *experience, data *dataIndex) *scheduler {
 	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data}
+	s.paths = &where.paths
 	s.owners.lost = func(node int) bool { return s.seats[node].lost }
 	s.owners.can = func(t *graph.Task, node int) bool { return s.fit.can(t, node) }
 	return s
@@ -214,6 +215,9 @@ func (s *scheduler) gives() iter.Seq2[*graph.Task, int] {
 			vain, tries = 0, -1
 			if s.near && !s.bound(t) {
 				i = s.nearest(t, i, own)
+			}
+			if len(s.paths.cut) > 0 && !s.owned && !s.bound(t) {
+				i = s.reaching(t, i, own)
 			}
 			if !yield(t, i) {
 				return
@@ -404,7 +408,11 @@ func (c costs) Move(t *graph.Task, node int) (seconds float64) {
 		if o.Mode&graph.In == 0 || len(e.holders) == 0 || e.has(node) || e.asked(node) {
 			continue
 		}
-		seconds += c.s.learned.move(e.holders, node, o.Datum.Bytes)
+		way := c.s.learned.move(e.holders, node, o.Datum.Bytes)
+		if !c.s.reaches(e, node) { // it goes by way of another node
+			way *= 2
+		}
+		seconds += way
 	}
 	return seconds
 }

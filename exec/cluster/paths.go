@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// Two nodes may be unable to pass values to each other though the driver reaches both: a firewall,
+// a route that is gone, a path that drops large packets. Neither of them is lost. What one has and
+// the other one needs goes by way of a third node, which reaches both:
+//
+//	open ─► a value did not come: cut ─► pause ─► tried once ─► it came: open
+//	                                       ▲           │
+//	                                       └───────────┘ twice as long
+//
+//	supply   a holder from which the reader has a value directly,
+//	         or one that is about to have it, or is to be tried again,
+//	         or a relay: a node that fetches it first, and is asked afterwards
+//	reaching a node that has all operands of a task directly, in place of one that has not
+//	stuck    there is no way now: to wait for the next trial, or to give nodes up
+//
+// All here is pure: times are handed in.
+
+// paths is which nodes cannot fetch from which other ones. Nodes are numbered as those of the
+// driver; a node that comes back is another one.
+type paths struct {
+	cut  map[path]*cutPath
+	turn int // the latest relay
+}
+
+// path is from the node that has a value to the one that reads it.
+type path struct{ reader, giver int }
+
+// cutPath is a path over which a value did not come.
+type cutPath struct {
+	since  time.Time
+	until  time.Time     // nobody tries it before …
+	pause  time.Duration // … this long after the latest trial
+	fails  int           // trials in a row, the first failure included
+	trying bool
+}
+
+const (
+	// cutPause is for how long a path is not tried after the first value that did not come. It
+	// doubles with each further one, up to cutPauseMost. Not measured.
+	cutPause     = time.Second
+	cutPauseMost = 32 * time.Second
+	// trialMost is how long a trial may take before there is another one: what tried it may be lost.
+	trialMost = 2 * time.Minute
+	// deadFails is after how many trials in vain nothing is expected of a path, where there is no
+	// other way.
+	deadFails = 3
+)
+
+// fails notes that a value did not come over a path, and reports whether that is news. Of values that
+// were on their way together only the first one counts.
+func (p *paths) fails(reader, giver int, now time.Time) (news bool) {
+	k := path{reader, giver}
+	x := p.cut[k]
+	switch {
+	case x == nil:
+		if p.cut == nil {
+			p.cut = map[path]*cutPath{}
+		}
+		p.cut[k] = &cutPath{since: now, until: now.Add(cutPause), pause: cutPause, fails: 1}
+		return true
+	case x.trying || !now.Before(x.until):
+		x.trying, x.fails = false, x.fails+1
+		x.pause = min(2*x.pause, cutPauseMost)
+		x.until = now.Add(x.pause)
+	}
+	return false
+}
+
+// moved notes that a value has come over a path, and returns since when it was cut, if it was.
+func (p *paths) moved(reader, giver int) (since time.Time, was bool) {
+	k := path{reader, giver}
+	x := p.cut[k]
+	if x == nil {
+		return since, false
+	}
+	delete(p.cut, k)
+	return x.since, true
+}
+
+// whole reports whether a path is not known to be cut.
+func (p *paths) whole(reader, giver int) bool { return p.cut[path{reader, giver}] == nil }
+
+// due reports whether a path that is cut may be tried again.
+func (p *paths) due(reader, giver int, now time.Time) bool {
+	x := p.cut[path{reader, giver}]
+	return x != nil && !now.Before(x.until)
+}
+
+// tries notes that a path is tried. Nobody else does so before that has ended.
+func (p *paths) tries(reader, giver int, now time.Time) {
+	x := p.cut[path{reader, giver}]
+	x.trying, x.until = true, now.Add(trialMost)
+}
+
+// dead reports whether nothing is expected of a path.
+func (p *paths) dead(reader, giver int) bool {
+	x := p.cut[path{reader, giver}]
+	return x != nil && x.fails >= deadFails
+}
+
+// lose forgets a node.
+func (p *paths) lose(node int) {
+	for k := range p.cut {
+		if k.reader == node || k.giver == node {
+			delete(p.cut, k)
+		}
+	}
+}
+
+// supply is where a node has the latest version of a datum from.
+type supply struct {
+	from []int
+	soon bool // the first has yet to get it
+	// relay, if it is not -1, is the first of from, which is to be told to fetch the version from
+	// these nodes.
+	relay   int
+	through []int
+}
+
+// none reports whether there is none now.
+func (x *supply) none() bool { return len(x.from) == 0 }
+
+// supply returns where a node is to fetch the latest version of e from, which somebody has. It takes
+// note of what it returns: a trial is under way, and the node has a share in spreading the version
+// if it spreads.
+func (s *seating) supply(e *entry, reader int, spreads bool, now time.Time) (x supply) {
+	x.relay = -1
+	var whole func(giver int) bool // nil: all are
+	if len(s.paths.cut) > 0 {
+		whole = func(giver int) bool { return s.paths.whole(reader, giver) }
+	}
+	if whole == nil || slices.ContainsFunc(e.holders, whole) {
+		if spreads {
+			x.from, x.soon = e.fetched(reader, whole)
+		} else {
+			x.from = e.from(whole)
+		}
+		return x
+	}
+	for i := range e.shares { // of those that were told of it before
+		if g := e.shares[i].node; g != reader && !s.absent(g) && whole(g) {
+			x.from, x.soon = []int{g}, true
+			return x
+		}
+	}
+	for _, h := range e.holders {
+		if s.paths.due(reader, h, now) {
+			s.paths.tries(reader, h, now)
+			x.from = []int{h}
+			return x
+		}
+	}
+	if k := s.relay(e, reader); k >= 0 {
+		x.from, x.soon, x.relay = []int{k}, true, k
+		x.through = e.from(func(h int) bool { return s.paths.whole(k, h) })
+		e.shares = append(e.shares, share{node: k, turn: 1})
+	}
+	return x
+}
+
+// supplies reports whether supply would find something. It takes note of nothing.
+func (s *seating) supplies(e *entry, reader int, now time.Time) bool {
+	whole := func(giver int) bool { return s.paths.whole(reader, giver) }
+	return slices.ContainsFunc(e.holders, func(h int) bool { return whole(h) || s.paths.due(reader, h, now) }) ||
+		slices.ContainsFunc(e.shares, func(x share) bool { return x.node != reader && !s.absent(x.node) && whole(x.node) }) ||
+		s.relay(e, reader) >= 0
+}
+
+// relay returns a node that can fetch a version of which a reader reaches no holder, and to which the
+// reader reaches; -1 if there is none. Agents take turns, and the driver does it at worst.
+func (s *seating) relay(e *entry, reader int) int {
+	for range s.seats {
+		p := s.paths
+		p.turn++
+		if k := p.turn % len(s.seats); k > 0 && s.relays(e, reader, k) && s.seats[k].memory.spares(e.label.bytes) {
+			return k
+		}
+	}
+	if len(s.seats) > 0 && s.relays(e, reader, 0) {
+		return 0
+	}
+	return -1
+}
+
+// relays reports whether a node can fetch a version, and a reader can fetch it from there.
+func (s *seating) relays(e *entry, reader, k int) bool {
+	return k != reader && !s.absent(k) && !e.has(k) && s.paths.whole(reader, k) &&
+		slices.ContainsFunc(e.holders, func(h int) bool { return s.paths.whole(k, h) })
+}
+
+// reaches reports whether a node has the latest version of e, or reaches somebody who has.
+func (s *seating) reaches(e *entry, node int) bool {
+	return e.has(node) || slices.ContainsFunc(e.holders, func(h int) bool { return s.paths.whole(node, h) })
+}
+
+// reaching returns a node that has all that a task reads or reaches somebody who has, and that takes
+// the task: the one that it is about to go to, or else the first with room, if there is one.
+func (s *scheduler) reaching(t *graph.Task, node int, own bool) int {
+	all := func(i int) bool {
+		for k := range t.Len() {
+			o := t.Operand(k)
+			if e := s.data.of(o.Datum); o.Mode&graph.In != 0 && !e.unmade() && len(e.holders) > 0 && !s.reaches(e, i) {
+				return false
+			}
+		}
+		return true
+	}
+	if all(node) {
+		return node
+	}
+	for i, k := s.open.after(node, nil), 0; k < s.open.n; i, k = s.open.after(i, nil), k+1 {
+		if i != node && (i > 0 || !own) && s.fit.can(t, i) && all(i) && s.fits(t, i) {
+			return i
+		}
+	}
+	return node
+}
+
+// verdict is what becomes of a value to which there is no way now.
+type verdict struct {
+	lost []int     // these nodes are of no use: what they have cannot be had, or they cannot have what they need
+	at   time.Time // or else when a path is tried again
+}
+
+// way reports whether there is a way from a holder to a node, also one that has to be tried again.
+func (s *seating) way(e *entry, node int) bool {
+	if e.has(node) {
+		return true
+	}
+	for _, h := range e.holders {
+		if !s.paths.dead(node, h) {
+			return true
+		}
+		for k := range s.seats {
+			if k != node && k != h && !s.absent(k) && !s.paths.dead(node, k) && !s.paths.dead(k, h) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stuck returns what becomes of a value to which supply has found no way. If the driver itself can
+// have it, or has it, the reader is the one that nobody reaches; or else the holders are.
+func (s *seating) stuck(e *entry, reader int, now time.Time) (v verdict) {
+	if !s.way(e, reader) {
+		if reader > 0 && s.way(e, 0) {
+			v.lost = []int{reader}
+			return v
+		}
+		for _, h := range e.holders {
+			if h > 0 {
+				v.lost = append(v.lost, h)
+			}
+		}
+		return v
+	}
+	v.at = now.Add(cutPauseMost)
+	for k, x := range s.paths.cut {
+		if (k.reader == reader || slices.Contains(e.holders, k.giver)) && x.until.Before(v.at) {
+			v.at = x.until
+		}
+	}
+	v.at = latest(v.at, now.Add(cutPause/4))
+	return v
+}
+
+// latest returns the later one of two times.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
