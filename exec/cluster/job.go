@@ -330,9 +330,9 @@ func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, giv
 	}
 	got, asked, pause := make(chan failure, len(late)), 0, time.Duration(0)
 	for e, h := range late {
-		wait, ok := j.way(e, 0)
+		wait, ok := j.brings(e)
 		if !ok {
-			pause = max(pause, wait)
+			pause = max(pause, min(wait, cutPause))
 			continue
 		}
 		from := j.gets(e)

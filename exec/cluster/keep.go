@@ -45,7 +45,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 // Fetch implements [exec.Kept]. What a lost node alone had is made again first.
 func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
-	for vain := 0; ; vain++ {
+	for vain := 0; ; {
 		d.placing.Lock()
 		e := d.kept[v]
 		if e == nil {
@@ -66,6 +66,9 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			if _, err = d.exec.store.copy(into, r, givers{From: from}); err == nil {
 				return nil
 			}
+		}
+		if err != nil {
+			vain++
 		}
 		if vain > vainMost {
 			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.called(), Err: err}
@@ -92,11 +95,11 @@ func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, in
 	}
 	var from givers
 	name := e.ref
-	pause, ok := j.way(e, 0)
+	pause, ok := j.brings(e)
 	if ok && !e.lost() {
 		from = j.gets(e)
 	}
-	rest := max(pause, j.rest)
+	rest := max(min(pause, cutPause), j.rest)
 	j.mu.Unlock()
 	if len(from.From) == 1 && !from.Soon { // it may be a path that is tried again
 		_, err := d.exec.store.copy(into, name, from)

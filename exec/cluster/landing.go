@@ -30,7 +30,9 @@ func (p *placement) ended(n *node, m ended) {
 	}
 	for _, x := range m.Flows {
 		if from := p.indexNamed(x.From); from >= 0 {
-			p.heals(i, from)
+			if x.Values > 0 { // or else some were only awaited
+				p.heals(i, from)
+			}
 			p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}

@@ -26,8 +26,11 @@ import (
 // paths is which nodes cannot fetch from which other ones. Nodes are numbered as those of the
 // driver; a node that comes back is another one.
 type paths struct {
-	cut  map[path]*cutPath
-	turn int // the latest relay
+	now   time.Time
+	round int // the question that is answered now: see begin
+	cut   map[path]*cutPath
+	turn  int // the latest relay
+	news  int // values that have come over a path that was cut, and trials that have ended
 }
 
 // path is from the node that has a value to the one that reads it.
@@ -40,6 +43,7 @@ type cutPath struct {
 	pause  time.Duration // … this long after the latest trial
 	fails  int           // trials in a row, the first failure included
 	trying bool
+	round  int // the question whose answer is the trial
 }
 
 const (
@@ -54,9 +58,17 @@ const (
 	deadFails = 3
 )
 
+// begin has what is asked from now on be one question, at that time: from whom a node is to have all
+// that it needs now. What a path that is tried again gives may be several values.
+func (p *paths) begin(now time.Time) {
+	p.now = now
+	p.round++
+}
+
 // fails notes that a value did not come over a path, and reports whether that is news. Of values that
 // were on their way together only the first one counts.
 func (p *paths) fails(reader, giver int, now time.Time) (news bool) {
+	p.now = now
 	k := path{reader, giver}
 	x := p.cut[k]
 	switch {
@@ -67,6 +79,7 @@ func (p *paths) fails(reader, giver int, now time.Time) (news bool) {
 		p.cut[k] = &cutPath{since: now, until: now.Add(cutPause), pause: cutPause, fails: 1}
 		return true
 	case x.trying || !now.Before(x.until):
+		p.news++
 		x.trying, x.fails = false, x.fails+1
 		x.pause = min(2*x.pause, cutPauseMost)
 		x.until = now.Add(x.pause)
@@ -81,6 +94,7 @@ func (p *paths) moved(reader, giver int) (since time.Time, was bool) {
 	if x == nil {
 		return since, false
 	}
+	p.news++
 	delete(p.cut, k)
 	return x.since, true
 }
@@ -88,16 +102,18 @@ func (p *paths) moved(reader, giver int) (since time.Time, was bool) {
 // whole reports whether a path is not known to be cut.
 func (p *paths) whole(reader, giver int) bool { return p.cut[path{reader, giver}] == nil }
 
-// due reports whether a path that is cut may be tried again.
-func (p *paths) due(reader, giver int, now time.Time) bool {
+// open reports whether a path is not known to be cut, or may be tried again.
+func (p *paths) open(reader, giver int) bool {
 	x := p.cut[path{reader, giver}]
-	return x != nil && !now.Before(x.until)
+	return x == nil || !p.now.Before(x.until) || x.trying && x.round == p.round
 }
 
-// tries notes that a path is tried. Nobody else does so before that has ended.
-func (p *paths) tries(reader, giver int, now time.Time) {
-	x := p.cut[path{reader, giver}]
-	x.trying, x.until = true, now.Add(trialMost)
+// takes notes that a value is going to come over a path that is open. If that is a trial, there is
+// no other one before it has ended.
+func (p *paths) takes(reader, giver int) {
+	if x := p.cut[path{reader, giver}]; x != nil {
+		x.trying, x.round, x.until = true, p.round, p.now.Add(trialMost)
+	}
 }
 
 // dead reports whether nothing is expected of a path.
@@ -131,12 +147,9 @@ func (x *supply) none() bool { return len(x.from) == 0 }
 // supply returns where a node is to fetch the latest version of e from, which somebody has. It takes
 // note of what it returns: a trial is under way, and the node has a share in spreading the version
 // if it spreads.
-func (s *seating) supply(e *entry, reader int, spreads bool, now time.Time) (x supply) {
+func (s *seating) supply(e *entry, reader int, spreads bool) (x supply) {
 	x.relay = -1
-	var whole func(giver int) bool // nil: all are
-	if len(s.paths.cut) > 0 {
-		whole = func(giver int) bool { return s.paths.whole(reader, giver) }
-	}
+	whole := s.from(reader)
 	if whole == nil || slices.ContainsFunc(e.holders, whole) {
 		if spreads {
 			x.from, x.soon = e.fetched(reader, whole)
@@ -145,60 +158,94 @@ func (s *seating) supply(e *entry, reader int, spreads bool, now time.Time) (x s
 		}
 		return x
 	}
-	for i := range e.shares { // of those that were told of it before
-		if g := e.shares[i].node; g != reader && !s.absent(g) && whole(g) {
-			x.from, x.soon = []int{g}, true
-			return x
-		}
+	if g := s.coming(e, reader); g >= 0 {
+		x.from, x.soon = []int{g}, true
+		return x
 	}
 	for _, h := range e.holders {
-		if s.paths.due(reader, h, now) {
-			s.paths.tries(reader, h, now)
+		if s.paths.open(reader, h) {
+			s.paths.takes(reader, h)
 			x.from = []int{h}
 			return x
 		}
 	}
-	if k := s.relay(e, reader); k >= 0 {
+	if k, h := s.relay(e, reader); k >= 0 {
+		s.paths.takes(reader, k)
+		s.paths.takes(k, h)
 		x.from, x.soon, x.relay = []int{k}, true, k
-		x.through = e.from(func(h int) bool { return s.paths.whole(k, h) })
+		if x.through = e.from(s.from(k)); len(x.through) == 0 {
+			x.through = []int{h}
+		}
 		e.shares = append(e.shares, share{node: k, turn: 1})
 	}
 	return x
 }
 
 // supplies reports whether supply would find something. It takes note of nothing.
-func (s *seating) supplies(e *entry, reader int, now time.Time) bool {
-	whole := func(giver int) bool { return s.paths.whole(reader, giver) }
-	return slices.ContainsFunc(e.holders, func(h int) bool { return whole(h) || s.paths.due(reader, h, now) }) ||
-		slices.ContainsFunc(e.shares, func(x share) bool { return x.node != reader && !s.absent(x.node) && whole(x.node) }) ||
-		s.relay(e, reader) >= 0
+func (s *seating) supplies(e *entry, reader int) bool {
+	if slices.ContainsFunc(e.holders, func(h int) bool { return s.paths.open(reader, h) }) || s.coming(e, reader) >= 0 {
+		return true
+	}
+	k, _ := s.relay(e, reader)
+	return k >= 0
 }
 
-// relay returns a node that can fetch a version of which a reader reaches no holder, and to which the
-// reader reaches; -1 if there is none. Agents take turns, and the driver does it at worst.
-func (s *seating) relay(e *entry, reader int) int {
-	for range s.seats {
-		p := s.paths
-		p.turn++
-		if k := p.turn % len(s.seats); k > 0 && s.relays(e, reader, k) && s.seats[k].memory.spares(e.label.bytes) {
-			return k
-		}
+// from returns which nodes a reader can have values from, as far as is known; nil: all.
+func (s *seating) from(reader int) (whole func(giver int) bool) {
+	if len(s.paths.cut) == 0 {
+		return nil
 	}
-	if len(s.seats) > 0 && s.relays(e, reader, 0) {
-		return 0
+	return func(giver int) bool { return s.paths.whole(reader, giver) }
+}
+
+// coming returns a node that is about to have a version, and from which a reader can have it; -1 if
+// there is none.
+func (s *seating) coming(e *entry, reader int) int {
+	for _, x := range e.shares { // of those that were told of it before
+		if x.node != reader && !x.has && !s.absent(x.node) && s.paths.whole(reader, x.node) {
+			return x.node
+		}
 	}
 	return -1
 }
 
-// relays reports whether a node can fetch a version, and a reader can fetch it from there.
-func (s *seating) relays(e *entry, reader, k int) bool {
-	return k != reader && !s.absent(k) && !e.has(k) && s.paths.whole(reader, k) &&
-		slices.ContainsFunc(e.holders, func(h int) bool { return s.paths.whole(k, h) })
+// relay returns a node that can fetch a version of which a reader reaches no holder, and to which the
+// reader reaches, and a holder from which it can; -1 if there is none. Agents take turns, and the
+// driver does it at worst. Paths that are tried again come after those that are whole.
+func (s *seating) relay(e *entry, reader int) (k, holder int) {
+	for _, reaches := range []func(reader, giver int) bool{s.paths.whole, s.paths.open} {
+		for i := range s.seats {
+			k := (s.paths.turn + i + 1) % len(s.seats)
+			if h := s.through(e, reader, k, reaches); h >= 0 && k > 0 && s.seats[k].memory.spares(e.label.bytes) {
+				s.paths.turn = k
+				return k, h
+			}
+		}
+		if h := s.through(e, reader, 0, reaches); h >= 0 {
+			return 0, h
+		}
+	}
+	return -1, -1
 }
 
-// reaches reports whether a node has the latest version of e, or reaches somebody who has.
+// through returns the holder of a version from which a node can fetch it, for a reader that fetches it
+// from that one; -1 if there is none.
+func (s *seating) through(e *entry, reader, k int, reaches func(reader, giver int) bool) (holder int) {
+	if k == reader || s.absent(k) || e.has(k) || !reaches(reader, k) {
+		return -1
+	}
+	for _, h := range e.holders {
+		if reaches(k, h) {
+			return h
+		}
+	}
+	return -1
+}
+
+// reaches reports whether a node has the latest version of e, or reaches somebody who has, as far as is
+// known.
 func (s *seating) reaches(e *entry, node int) bool {
-	return e.has(node) || slices.ContainsFunc(e.holders, func(h int) bool { return s.paths.whole(node, h) })
+	return e.has(node) || slices.ContainsFunc(e.holders, func(h int) bool { return s.paths.open(node, h) })
 }
 
 // reaching returns a node that has all that a task reads or reaches somebody who has, and that takes
@@ -250,7 +297,7 @@ func (s *seating) way(e *entry, node int) bool {
 
 // stuck returns what becomes of a value to which supply has found no way. If the driver itself can
 // have it, or has it, the reader is the one that nobody reaches; or else the holders are.
-func (s *seating) stuck(e *entry, reader int, now time.Time) (v verdict) {
+func (s *seating) stuck(e *entry, reader int) (v verdict) {
 	if !s.way(e, reader) {
 		if reader > 0 && s.way(e, 0) {
 			v.lost = []int{reader}
@@ -263,20 +310,12 @@ func (s *seating) stuck(e *entry, reader int, now time.Time) (v verdict) {
 		}
 		return v
 	}
+	now := s.paths.now
 	v.at = now.Add(cutPauseMost)
 	for k, x := range s.paths.cut {
-		if (k.reader == reader || slices.Contains(e.holders, k.giver)) && x.until.Before(v.at) {
+		if (k.reader == reader || slices.Contains(e.holders, k.giver)) && x.until.After(now) && x.until.Before(v.at) {
 			v.at = x.until
 		}
 	}
-	v.at = latest(v.at, now.Add(cutPause/4))
 	return v
-}
-
-// latest returns the later one of two times.
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -40,7 +40,8 @@ type placement struct {
 	vains   int           // how often something was asked of nodes in vain
 	rest    time.Duration // for which nothing is made again after that
 	relays  map[uint64]*relaying
-	aside   []*graph.Task // until what they read can be had
+	aside   []*graph.Task // until what they read can be had …
+	stale   int           // … as of paths.news
 	most    int64         // bytes that the node with the most memory can have; 0: no cap
 	count   int           // tasks submitted
 	done    int           // of these, ended
@@ -107,7 +108,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 		p.place()
 	}
 	h := p.homes[e]
-	if wait, ok := p.way(e, 0); f == nil && h != nil && !ok {
+	if wait, ok := p.brings(e); f == nil && h != nil && !ok {
 		p.putAside(t, wait)
 		return
 	}
@@ -141,8 +142,9 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 // place has nodes given tasks as long as they have room, and those told who wait for news.
 // The caller holds mu.
 func (p *placement) place() {
-	if len(p.aside) > 0 && p.outcome.Why() != nil { // which are cancelled
-		p.resume()
+	p.stirs()
+	if len(p.where.paths.cut) > 0 {
+		p.where.paths.begin(time.Now())
 	}
 	for p.giveAll(); p.dismiss() || !p.sched.halted && p.watches == 0 && p.squeeze(); {
 		p.giveAll()

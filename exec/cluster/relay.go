@@ -34,7 +34,7 @@ type relaying struct {
 // supplied returns from whom a node is to fetch the latest version of e, and has it sent to a relay
 // if need be. The caller holds mu.
 func (p *placement) supplied(e *entry, reader int, spreads bool) givers {
-	x := p.sched.supply(e, reader, spreads, time.Now())
+	x := p.sched.supply(e, reader, spreads)
 	if x.relay >= 0 {
 		p.relay(e, x)
 	}
@@ -208,14 +208,19 @@ func (p *placement) whyLost(t *graph.Task) *NodeLostError {
 // restFor returns how long nothing is tried after so many attempts in vain.
 func restFor(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
 
+// brings is way for what the driver is to fetch, and for nothing else at the same time.
+func (p *placement) brings(e *entry) (wait time.Duration, ok bool) {
+	p.where.paths.begin(time.Now())
+	return p.way(e, 0)
+}
+
 // way reports whether there is a way to give the latest version of e to a node now. If not, it
 // returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
 func (p *placement) way(e *entry, reader int) (wait time.Duration, ok bool) {
-	now := time.Now()
-	if e.has(reader) || len(e.holders) == 0 || p.sched.supplies(e, reader, now) {
+	if len(p.where.paths.cut) == 0 || e.has(reader) || len(e.holders) == 0 || p.sched.supplies(e, reader) {
 		return 0, true
 	}
-	v := p.sched.stuck(e, reader, now)
+	v := p.sched.stuck(e, reader)
 	for _, i := range v.lost {
 		n, why := p.nodes[i], &PathError{Data: e.called(), Reader: p.nodes[reader].name, Holders: p.called(e.holders)}
 		go p.host.lose(n, why) // which takes the lock
@@ -223,7 +228,7 @@ func (p *placement) way(e *entry, reader int) (wait time.Duration, ok bool) {
 	if len(v.lost) > 0 {
 		return cutPause / 4, false
 	}
-	return v.at.Sub(now), false
+	return v.at.Sub(p.where.paths.now), false
 }
 
 // blocked puts a task aside if there is no way now to give a node what it reads, and reports whether
@@ -232,6 +237,7 @@ func (p *placement) blocked(t *graph.Task, i int) bool {
 	if len(p.where.paths.cut) == 0 {
 		return false
 	}
+	p.where.paths.begin(time.Now())
 	for k := range t.Len() {
 		o := t.Operand(k)
 		if o.Mode&graph.In == 0 {
@@ -250,7 +256,7 @@ func (p *placement) blocked(t *graph.Task, i int) bool {
 
 // putAside has a task be ready again after some time.
 func (p *placement) putAside(t *graph.Task, wait time.Duration) {
-	p.aside = append(p.aside, t)
+	p.aside, p.stale = append(p.aside, t), p.where.paths.news
 	number := p.number
 	time.AfterFunc(wait, func() {
 		p.mu.Lock()
@@ -260,6 +266,13 @@ func (p *placement) putAside(t *graph.Task, wait time.Duration) {
 			p.place()
 		}
 	})
+}
+
+// stirs has what was put aside be ready if that may be of use now.
+func (p *placement) stirs() {
+	if len(p.aside) > 0 && (p.stale != p.where.paths.news || p.outcome.Why() != nil) { // or else they are cancelled
+		p.resume()
+	}
 }
 
 // resume has what was put aside be ready.

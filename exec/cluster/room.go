@@ -22,7 +22,7 @@ func (p *placement) early(e *entry) {
 	if h == nil || !p.fixed || e.has(0) || e.lost() {
 		return
 	}
-	if _, ok := p.way(e, 0); !ok { // Wait waits for one
+	if _, ok := p.brings(e); !ok { // Wait waits for one
 		return
 	}
 	number, ref := p.number, e.ref
