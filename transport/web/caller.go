@@ -21,6 +21,7 @@ const (
 	headerLife = "X-Tessera-Life" // the number that it has taken at its start
 	headerWait = "X-Tessera-Wait" // how long the other side may wait for a value, or this one for an answer
 	headerSum  = "X-Tessera-Crc"  // the CRC-32C of a value
+	headerMove = "X-Tessera-Move" // answers to messages say what has come: see link
 )
 
 // caller is a node as one that asks others.
@@ -45,29 +46,40 @@ func newCaller(opt Options) (*caller, error) {
 		return nil, err
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	client := func(timeout time.Duration) *fasthttp.Client {
+	client := func(timeout time.Duration, dial fasthttp.DialFunc) *fasthttp.Client {
 		return &fasthttp.Client{
 			Name: "tessera", NoDefaultUserAgentHeader: true, MaxIdemponentCallAttempts: 1, MaxConnsPerHost: 64,
 			ReadBufferSize: buffers, WriteBufferSize: buffers, ReadTimeout: timeout, WriteTimeout: timeout,
 			MaxIdleConnDuration: time.Minute, DisablePathNormalizing: true,
-			Dial: n.dial, StreamResponseBody: true, MaxResponseBodySize: 0,
+			Dial: dial, StreamResponseBody: true, MaxResponseBodySize: 0,
 		}
 	}
-	n.control, n.bulk = client(opt.Timeout), client(10*opt.Timeout)
+	n.control = client(opt.Timeout, n.dial)
+	n.bulk = client(10*opt.Timeout, func(address string) (net.Conn, error) {
+		return n.dialOver(address, func(c net.Conn) net.Conn { return &paced{Conn: c, idle: n.idle()} })
+	})
 	return n, nil
 }
+
+// idle is how long no byte of a value may come.
+func (n *caller) idle() time.Duration { return n.opt.Timeout + min(2*n.opt.Timeout, headWait) }
 
 // address returns where others reach the node.
 func (n *caller) address() string { return cmp.Or(n.opt.Address, n.listen.Addr().String()) }
 
 // dial connects with an address, and checks who is there.
 func (n *caller) dial(address string) (net.Conn, error) {
+	return n.dialOver(address, func(c net.Conn) net.Conn { return c })
+}
+
+// dialOver is dial over a connection that is wrapped first, below TLS.
+func (n *caller) dialOver(address string, wrap func(net.Conn) net.Conn) (net.Conn, error) {
 	d := net.Dialer{Timeout: n.opt.Timeout}
 	c, err := d.DialContext(n.ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	c = &outgoing{c, n.to.add(address, c)}
+	c = wrap(&outgoing{c, n.to.add(address, c)})
 	if n.opt.TLS == nil {
 		return c, nil
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -41,6 +43,8 @@ const (
 	// sent before comes within one of them, as no greeting takes longer. Whoever still tells
 	// others of it notices within one more.
 	overFor = 4
+	// shutFor is for how many Timeouts a node is not there to which nothing can be sent, though it answers.
+	shutFor = 10
 	// goneFor is that of other nodes that are not there. They are greeted for so long, as the
 	// network may heal.
 	goneFor = 100
@@ -55,8 +59,9 @@ type member struct {
 	greeted       time.Time // its last greeting
 	since         time.Time // when it was met, or left
 	there         bool
-	over          bool // it has said that it goes: what it has answered before may come later
-	refusals      int  // of connections with it since its last answer
+	over          bool      // it has said that it goes: what it has answered before may come later
+	shut          time.Time // until when it is not there, as nothing can be sent to it
+	refusals      int       // of connections with it since its last answer
 
 	// turn is held by who sends it a message: they come in order. It guards way.
 	turn sync.Mutex
@@ -73,7 +78,22 @@ type member struct {
 // inbound is a connection over which messages come.
 type inbound struct {
 	net.Conn
-	over chan struct{} // closed when none is handled any more that has come over it
+	over  chan struct{} // closed when none is handled any more that has come over it
+	moved atomic.Uint64 // bytes that have come, with waitsBit if more is waited for
+}
+
+// counted counts what comes over an inbound.
+type counted struct {
+	io.Reader
+	in *inbound
+}
+
+// Read implements [io.Reader].
+func (c *counted) Read(b []byte) (int, error) {
+	c.in.moved.Or(waitsBit)
+	n, err := c.Reader.Read(b)
+	c.in.moved.Store(c.in.moved.Load()&^waitsBit + uint64(n))
+	return n, err
 }
 
 // way is that of messages to a member, until that leaves.
@@ -97,7 +117,7 @@ func (m *members) answered(name, address string, life uint64, now time.Time) (me
 		return false, err
 	}
 	x.answered, x.refusals = now, 0
-	if met = !x.there && !x.over; met {
+	if met = !x.there && !x.over && now.After(x.shut); met {
 		x.there = true
 		x.joins++
 		m.events.Add(transport.Event{Node: name, Joined: true})
@@ -115,6 +135,9 @@ func (m *members) greeted(name, address string, life uint64, now time.Time) (str
 		return false, err
 	}
 	x.greeted = now
+	if now.Before(x.shut) { // it is not to believe that this node is there for it
+		return false, fmt.Errorf("what is sent to %.100q does not reach it", name)
+	}
 	return !x.there && !x.over && m.stranger(address), nil
 }
 
@@ -229,6 +252,17 @@ var errAnew = errors.New("it has begun anew")
 func (m *members) left(x *member, why error, now time.Time) {
 	x.there, x.since = false, now
 	m.events.Add(transport.Event{Node: x.name, Err: why})
+}
+
+// shut notes that nothing that is sent to a node reaches it, though it answers what is short. It is not
+// there for some time, and neither is this node for it.
+func (m *members) shut(x *member, why error, now time.Time, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x.shut = now.Add(d)
+	if x.there {
+		m.left(x, why, now)
+	}
 }
 
 // gone notes that a node says that it goes.

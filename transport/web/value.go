@@ -1,11 +1,15 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net"
 	"net/url"
+	"os"
 	"strconv"
+	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -31,7 +35,10 @@ func (m *measure) Write(b []byte) (int, error) {
 // connection.
 type body struct {
 	value versions.Value
-	done  func() // when nothing reads the value any more
+	conn  net.Conn
+	idle  time.Duration // for which a piece may not be taken
+	late  func(error)   // is told that one was not
+	done  func()        // when nothing reads the value any more
 }
 
 // SupportsBodyWriteTo has fasthttp call WriteTo.
@@ -39,9 +46,12 @@ func (b *body) SupportsBodyWriteTo() bool { return true }
 
 // WriteTo implements [io.WriterTo].
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	c := &counter{w: w}
-	err := b.value.Encode(c)
-	return c.n, err
+	p := &pieces{counter: counter{w: w}, conn: b.conn, idle: b.idle}
+	err := b.value.Encode(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		b.late(err)
+	}
+	return p.n, err
 }
 
 // Read implements [io.Reader]. It is not called.

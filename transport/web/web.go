@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -184,8 +185,26 @@ func (n *node) Publish(r transport.Ref, v versions.Value) { n.values.Put(r, v) }
 // Drop implements [transport.Transport].
 func (n *node) Drop(r transport.Ref) { n.values.Drop(r) }
 
-// Fetch implements [transport.Transport].
+// Fetch implements [transport.Transport]. If no byte comes for a time another connection is tried,
+// once.
 func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
+	var stalled *transport.StalledError
+	err := n.fetch(ctx, from, r, wait, into)
+	if !errors.As(err, &stalled) || ctx.Err() != nil {
+		return err
+	}
+	n.opt.Log.Warn("no byte of a value comes: another connection is tried", "node", n.opt.Name, "from", from, "value", fmt.Sprint(r), "for", stalled.For)
+	n.bulk.CloseIdleConnections()
+	before := stalled.For
+	if err = n.fetch(ctx, from, r, 0, into); errors.As(err, &stalled) {
+		stalled.For += before
+	} else if cut := (*transport.UnreachableError)(nil); errors.As(err, &cut) && ctx.Err() == nil { // nor does a connection
+		err = &transport.UnreachableError{Node: from, Err: errors.Join(&transport.StalledError{Node: from, For: before}, cut.Err)}
+	}
+	return err
+}
+
+func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	if !n.open() {
 		return transport.ErrClosed
 	}
@@ -207,6 +226,9 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 		q.Header.Set(headerWait, wait.String())
 	}
 	if err := n.bulk.Do(q, a); err != nil {
+		if errors.Is(err, fasthttp.ErrTimeout) { // which is all that is left of a stall
+			err = &transport.StalledError{Node: from, For: n.idle()}
+		}
 		return &transport.UnreachableError{Node: from, Err: err}
 	}
 	switch a.StatusCode() {
@@ -229,7 +251,7 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case stream.err != nil:
-		return &transport.UnreachableError{Node: from, Err: stream.err}
+		return &transport.UnreachableError{Node: from, Err: cmp.Or(stalledBy(from, stream.err), stream.err)}
 	case err == nil && uint64(stream.m.sum) != want:
 		return &transport.ChecksumError{Node: from, Ref: r}
 	}
@@ -361,6 +383,11 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	c.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	c.Response.Header.Set(fasthttp.HeaderConnection, "Upgrade")
 	c.Response.Header.Set(fasthttp.HeaderUpgrade, upgraded)
+	length := answerBytes
+	if len(c.Request.Header.Peek(headerMove)) > 0 {
+		length = answerLong
+		c.Response.Header.Set(headerMove, "1")
+	}
 	in := &inbound{Conn: c.Conn(), over: make(chan struct{})}
 	c.Hijack(func(r net.Conn) {
 		n.members.mu.Lock() // after Close nothing begins
@@ -378,13 +405,13 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 		defer n.at.add(from, in.Conn)()
 		defer context.AfterFunc(n.ctx, func() { _ = in.Close() })()
 		due := make(chan struct{}, 1)
-		answering := n.answer(x, in, max(wait/4, answersLeast), due)
+		answering := n.answer(x, in, make([]byte, length), max(wait/4, answersLeast), due)
 		defer func() { _ = in.Close(); close(due); <-answering }()
 		if old != nil { // there is one at a time: what this node has of that one comes first
 			_ = old.Close()
 			<-old.over
 		}
-		if err := n.takeAll(x, r, due); err != nil {
+		if err := n.takeAll(x, &counted{r, in}, due); err != nil {
 			n.refusals.tell("message refused", "from", in.RemoteAddr().String(), err)
 		}
 	})
@@ -395,14 +422,14 @@ const answersLeast = 10 * time.Millisecond
 
 // answer tells a node which of its messages were taken: at once, when that is due, and every so
 // often. It goes on until due is closed, or the connection; the channel is closed then.
-func (n *node) answer(x *member, w net.Conn, every time.Duration, due <-chan struct{}) <-chan struct{} {
+func (n *node) answer(x *member, w *inbound, b []byte, every time.Duration, due <-chan struct{}) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		for b, more := make([]byte, answerBytes), true; more; {
-			putAnswer(b, n.members.takenOf(x))
+		for more := true; more; {
+			putAnswer(b, n.members.takenOf(x), w.moved.Load())
 			if _, err := w.Write(b); err != nil {
 				_ = w.Close()
 				return
@@ -472,7 +499,10 @@ func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
 	}
 	c.Response.Header.Set(headerSum, strconv.FormatUint(uint64(m.sum), 10))
 	idle := n.at.add(from, c.Conn())
-	c.SetBodyStream(&body{v, sync.OnceFunc(func() { idle(); done() })}, m.n)
+	late := func(error) {
+		n.refusals.tell("a value was not taken", "to", from, &transport.StalledError{Node: from, For: n.opt.Timeout})
+	}
+	c.SetBodyStream(&body{v, c.Conn(), n.opt.Timeout, late, sync.OnceFunc(func() { idle(); done() })}, m.n)
 }
 
 // Close implements [transport.Transport]. It tells the others.
