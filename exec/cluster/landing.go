@@ -87,7 +87,9 @@ func (p *placement) ended(n *node, m ended) {
 			p.fail(f.task, n, i, e.Fault)
 		} else {
 			p.sched.ran(f, e.Took)
-			n.runs(f.task.Op.OpName(), &e)
+			if name := f.task.Op.OpName(); name != opNone { // or else it only has copied
+				n.runs(name, &e)
+			}
 			p.end(f.task, i, graph.Done, nil)
 		}
 		p.sched.recycle(f)
