@@ -76,8 +76,9 @@ type Transport interface {
 	// Fetch brings a value that another node has published into a value of its type,
 	// which has its shape or no memory yet. If that node has not published it, Fetch
 	// waits for so long there that it does; 0 is not at all. The error is a *NotHereError
-	// if it has not, a *ChecksumError, an *UnreachableError, that of Value.Decode, or the
-	// end of ctx; what is in the value then is undefined.
+	// if it has not, a *ChecksumError, an *UnreachableError, of which a *StalledError is the
+	// cause if no byte moves, that of Value.Decode, or the end of ctx; what is in the value
+	// then is undefined.
 	Fetch(ctx context.Context, from string, r Ref, wait time.Duration, into versions.Value) error
 
 	// Close ends the connections, and returns when no handler runs and no goroutine

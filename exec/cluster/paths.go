@@ -296,7 +296,7 @@ func (s *seating) way(e *entry, node int) bool {
 }
 
 // stuck returns what becomes of a value to which supply has found no way. If the driver itself can
-// have it, or has it, the reader is the one that nobody reaches; or else the holders are.
+// have it, or has it, the reader is the node that is not reached; or else the holders are.
 func (s *seating) stuck(e *entry, reader int) (v verdict) {
 	if !s.way(e, reader) {
 		if reader > 0 && s.way(e, 0) {

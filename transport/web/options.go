@@ -27,7 +27,8 @@ type Options struct {
 	Plain bool
 	// Greet is how often nodes greet each other; 0 means each second. Timeout is after
 	// how long a node that does not answer has left; 0 means four times Greet. No
-	// request takes longer, but for values, which may take ten times as long.
+	// request takes longer, but for values, which may take ten times as long if bytes of
+	// them come within each Timeout.
 	Greet, Timeout time.Duration
 	// Log is told what was refused; nil means slog.Default.
 	Log *slog.Logger
