@@ -232,6 +232,15 @@ func (e *fetchError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *fetchError) Unwrap() error { return e.err }
 
+// missingFrom returns what an error says of a version that did not come.
+func missingFrom(r transport.Ref, err error) missing {
+	m := missing{Ref: r}
+	if f := (*fetchError)(nil); errors.As(err, &f) {
+		m.Cut, m.Lacks = f.cut, f.lacks
+	}
+	return m
+}
+
 // give has the first of some nodes that can give a version, and says which, and since when.
 // A node that cannot be reached may be one that this node is yet to meet, of which the driver
 // knows already: it is asked again for a while, unless it has left. So is one from which something

@@ -22,6 +22,7 @@ import (
 //	       ─► end: nodes forget it, it has no number; the next Submit begins anew
 type job struct {
 	placement
+	host     host
 	submit   sync.Mutex // held by who submits or waits, before mu
 	stopping func() bool
 	began    time.Time // the first task since the latest Wait
@@ -40,8 +41,9 @@ type host interface {
 
 // newJob returns a job on nodes, the driver first.
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
-	j := &job{placement: placement{catalog: catalog{fleet: f, nodes: nodes}, host: h, ctx: ctx, mu: &f.placing}}
+	j := &job{host: h, placement: placement{catalog: catalog{fleet: f, nodes: nodes}, ctx: ctx, mu: &f.placing}}
 	j.news.L = j.mu
+	j.ways = newRelays(&j.placement, h.lose)
 	j.graph.Owner, j.graph.Pool = j, &f.tasks
 	j.traced = f.record.follow(&j.graph)
 	if n := f.opt.Stories; n > 0 {

@@ -46,10 +46,7 @@ func (p *placement) ended(n *node, m ended) {
 			p.sched.answered(i)
 			continue
 		}
-		if e.ID >= firstRelay {
-			if r := p.relays[e.ID]; r != nil && r.node == i {
-				p.relayed(e.ID, &e)
-			}
+		if p.hears(i, &e) {
 			continue
 		}
 		ends++

@@ -23,7 +23,6 @@ import (
 // which are there.
 type placement struct {
 	catalog
-	host    host
 	ctx     context.Context
 	outcome graph.Outcome
 
@@ -39,9 +38,6 @@ type placement struct {
 	freed   []*graph.Task // by the latest task to end
 	vains   int           // how often something was asked of nodes in vain
 	rest    time.Duration // for which nothing is made again after that
-	relays  map[uint64]*relaying
-	aside   []*graph.Task // until what they read can be had …
-	stale   int           // … as of paths.news
 	most    int64         // bytes that the node with the most memory can have; 0: no cap
 	count   int           // tasks submitted
 	done    int           // of these, ended

@@ -31,9 +31,23 @@ type relaying struct {
 	node int
 }
 
+// relays are the ways of values of a job: to relays, and of tasks that wait for one.
+type relays struct {
+	*placement
+	lose  func(*node, error)   // gives a node up; it is called without a lock
+	tasks map[uint64]*relaying // by the number of the task
+	aside []*graph.Task        // until what they read can be had …
+	stale int                  // … as of paths.news
+}
+
+// newRelays returns the ways of a job.
+func newRelays(p *placement, lose func(*node, error)) *relays {
+	return &relays{placement: p, lose: lose, tasks: map[uint64]*relaying{}}
+}
+
 // supplied returns from whom a node is to fetch the latest version of e, and has it sent to a relay
 // if need be. The caller holds mu.
-func (p *placement) supplied(e *entry, reader int, spreads bool) givers {
+func (p *relays) supplied(e *entry, reader int, spreads bool) givers {
 	x := p.sched.supply(e, reader, spreads)
 	if x.relay >= 0 {
 		p.relay(e, x)
@@ -42,10 +56,10 @@ func (p *placement) supplied(e *entry, reader int, spreads bool) givers {
 }
 
 // gets returns from whom the driver is to fetch the latest version of e.
-func (p *placement) gets(e *entry) givers { return p.supplied(e, 0, false) }
+func (p *relays) gets(e *entry) givers { return p.supplied(e, 0, false) }
 
 // got notes that it has come from there.
-func (p *placement) got(from givers) {
+func (p *relays) got(from givers) {
 	if len(from.From) == 1 { // or else nobody knows from whom
 		if i := p.indexNamed(from.From[0]); i > 0 {
 			p.heals(0, i)
@@ -54,14 +68,11 @@ func (p *placement) got(from givers) {
 }
 
 // relay has a node fetch what others are to have from there.
-func (p *placement) relay(e *entry, x supply) {
+func (p *relays) relay(e *entry, x supply) {
 	r := &relaying{e, e.name(), x.relay}
 	p.rounds.last++
 	id := firstRelay | p.rounds.last
-	if p.relays == nil {
-		p.relays = map[uint64]*relaying{}
-	}
-	p.relays[id] = r
+	p.tasks[id] = r
 	e.users++ // so that holders keep it
 	p.watches++
 	p.nodes[r.node].memory.pin([]*entry{e})
@@ -72,9 +83,9 @@ func (p *placement) relay(e *entry, x supply) {
 
 // relayed takes the word of a relay that it has a version, or not; m is nil if it is lost. The caller
 // holds mu.
-func (p *placement) relayed(id uint64, m *end) {
-	r := p.relays[id]
-	delete(p.relays, id)
+func (p *relays) relayed(id uint64, m *end) {
+	r := p.tasks[id]
+	delete(p.tasks, id)
 	e := r.e
 	p.nodes[r.node].memory.unpin([]*entry{e})
 	e.leaves(r.node)
@@ -104,26 +115,28 @@ func (p *placement) relayed(id uint64, m *end) {
 	}
 }
 
+// hears takes the end of a task of a relay, and reports whether it is one.
+func (p *relays) hears(node int, m *end) bool {
+	if m.ID < firstRelay {
+		return false
+	}
+	if r := p.tasks[m.ID]; r != nil && r.node == node {
+		p.relayed(m.ID, m)
+	}
+	return true
+}
+
 // relaysLost sees to what a lost node was to fetch for others.
-func (p *placement) relaysLost(node int) {
-	for id, r := range p.relays {
+func (p *relays) relaysLost(node int) {
+	for id, r := range p.tasks {
 		if r.node == node {
 			p.relayed(id, nil)
 		}
 	}
 }
 
-// missingFrom returns what an error says of a version that did not come.
-func missingFrom(r transport.Ref, err error) missing {
-	m := missing{Ref: r}
-	if f := (*fetchError)(nil); errors.As(err, &f) {
-		m.Cut, m.Lacks = f.cut, f.lacks
-	}
-	return m
-}
-
 // cuts notes that nodes could not give something to another one, as bytes do not come from there.
-func (p *placement) cuts(e *entry, reader int, givers []string, why error) {
+func (p *relays) cuts(e *entry, reader int, givers []string, why error) {
 	for _, name := range givers {
 		i := p.indexNamed(name)
 		if i < 0 || i == reader || p.sched.absent(i) {
@@ -136,7 +149,7 @@ func (p *placement) cuts(e *entry, reader int, givers []string, why error) {
 }
 
 // heals notes that a value has come from a node to another one.
-func (p *placement) heals(reader, giver int) {
+func (p *relays) heals(reader, giver int) {
 	if since, was := p.where.paths.moved(reader, giver); was {
 		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
 	}
@@ -144,7 +157,7 @@ func (p *placement) heals(reader, giver int) {
 
 // lacking sees to it that the latest version of e did not come to a node. Those from which bytes do
 // not come go on having it; those that answer that they do not have it have lost it.
-func (p *placement) lacking(e *entry, reader int, m missing, why error) {
+func (p *relays) lacking(e *entry, reader int, m missing, why error) {
 	p.cuts(e, reader, m.Cut, why)
 	e.leaves(reader)
 	all := len(m.Cut) == 0 && len(m.Lacks) == 0 // nobody was named
@@ -165,7 +178,7 @@ const vainMost = 20
 
 // vain notes that the latest version of a datum was asked of holders in vain. The first time is
 // logged: a lost node has many. That this happens again and again to one datum ends the job.
-func (p *placement) vain(e *entry, of func(int) bool, names []string, why error) {
+func (p *relays) vain(e *entry, of func(int) bool, names []string, why error) {
 	say := p.opt.Log.Debug
 	if p.vains++; p.vains == 1 {
 		say = p.opt.Log.Info
@@ -191,7 +204,7 @@ func (p *placement) vain(e *entry, of func(int) bool, names []string, why error)
 
 // whyLost returns why a task cannot read what is lost: the last node to have gone, or those that were
 // asked in vain, and the datum.
-func (p *placement) whyLost(t *graph.Task) *NodeLostError {
+func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	why := p.fleet.why()
 	if why.Node == "" {
 		asked := p.fleet.asked
@@ -209,21 +222,21 @@ func (p *placement) whyLost(t *graph.Task) *NodeLostError {
 func restFor(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
 
 // brings is way for what the driver is to fetch, and for nothing else at the same time.
-func (p *placement) brings(e *entry) (wait time.Duration, ok bool) {
+func (p *relays) brings(e *entry) (wait time.Duration, ok bool) {
 	p.where.paths.begin(time.Now())
 	return p.way(e, 0)
 }
 
 // way reports whether there is a way to give the latest version of e to a node now. If not, it
 // returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
-func (p *placement) way(e *entry, reader int) (wait time.Duration, ok bool) {
+func (p *relays) way(e *entry, reader int) (wait time.Duration, ok bool) {
 	if len(p.where.paths.cut) == 0 || e.has(reader) || len(e.holders) == 0 || p.sched.supplies(e, reader) {
 		return 0, true
 	}
 	v := p.sched.stuck(e, reader)
 	for _, i := range v.lost {
 		n, why := p.nodes[i], &PathError{Data: e.called(), Reader: p.nodes[reader].name, Holders: p.called(e.holders)}
-		go p.host.lose(n, why) // which takes the lock
+		go p.lose(n, why) // which takes the lock
 	}
 	if len(v.lost) > 0 {
 		return cutPause / 4, false
@@ -233,7 +246,7 @@ func (p *placement) way(e *entry, reader int) (wait time.Duration, ok bool) {
 
 // blocked puts a task aside if there is no way now to give a node what it reads, and reports whether
 // it has. The caller holds mu.
-func (p *placement) blocked(t *graph.Task, i int) bool {
+func (p *relays) blocked(t *graph.Task, i int) bool {
 	if len(p.where.paths.cut) == 0 {
 		return false
 	}
@@ -255,7 +268,7 @@ func (p *placement) blocked(t *graph.Task, i int) bool {
 }
 
 // putAside has a task be ready again after some time.
-func (p *placement) putAside(t *graph.Task, wait time.Duration) {
+func (p *relays) putAside(t *graph.Task, wait time.Duration) {
 	p.aside, p.stale = append(p.aside, t), p.where.paths.news
 	number := p.number
 	time.AfterFunc(wait, func() {
@@ -269,14 +282,14 @@ func (p *placement) putAside(t *graph.Task, wait time.Duration) {
 }
 
 // stirs has what was put aside be ready if that may be of use now.
-func (p *placement) stirs() {
+func (p *relays) stirs() {
 	if len(p.aside) > 0 && (p.stale != p.where.paths.news || p.outcome.Why() != nil) { // or else they are cancelled
 		p.resume()
 	}
 }
 
 // resume has what was put aside be ready.
-func (p *placement) resume() {
+func (p *relays) resume() {
 	all := p.aside
 	p.aside = nil
 	p.arrived(all, -1)

@@ -17,34 +17,34 @@ import (
 
 // early has the driver fetch what the program is to have in the end, while others still compute.
 // After that the nodes need not keep it.
-func (p *placement) early(e *entry) {
-	h := p.homes[e]
-	if h == nil || !p.fixed || e.has(0) || e.lost() {
+func (c *catalog) early(e *entry) {
+	h := c.homes[e]
+	if h == nil || !c.fixed || e.has(0) || e.lost() {
 		return
 	}
-	if _, ok := p.brings(e); !ok { // Wait waits for one
+	if _, ok := c.brings(e); !ok { // Wait waits for one
 		return
 	}
-	number, ref := p.number, e.ref
-	p.coming++
-	from := p.gets(e)
-	p.work.store.take(ref, h, from, func(err error) {
+	number, ref := c.number, e.ref
+	c.coming++
+	from := c.gets(e)
+	c.work.store.take(ref, h, from, func(err error) {
 		go func() { // who calls may hold placing
-			p.placing.Lock()
-			defer p.placing.Unlock()
-			p.coming--
+			c.placing.Lock()
+			defer c.placing.Unlock()
+			c.coming--
 			switch {
-			case p.number != number: // Wait has ended
+			case c.number != number: // Wait has ended
 			case err != nil: // Wait tries again
-				p.cuts(e, 0, missingFrom(ref, err).Cut, err)
+				c.cuts(e, 0, missingFrom(ref, err).Cut, err)
 			case e.ref == ref:
 				e.read(0)
-				p.got(from)
-				p.barren = 0
+				c.got(from)
+				c.barren = 0
 			default: // a task has written it since
-				p.work.store.drop(ref)
+				c.work.store.drop(ref)
 			}
-			p.relieve(nil)
+			c.relieve(nil)
 		}()
 	})
 }
@@ -75,18 +75,18 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 
 // eases has the driver fetch all that the program is to have and that is under a cap, unless it is
 // about to, and reports whether something comes.
-func (p *placement) eases() bool {
-	if p.coming == 0 && p.barren < 10 { // nodes that are about to be lost may give nothing
-		for e := range p.entries {
-			if len(e.holders) > 0 && p.nodes[e.holders[0]].memory.most > 0 {
-				p.early(e)
+func (c *catalog) eases() bool {
+	if c.coming == 0 && c.barren < 10 { // nodes that are about to be lost may give nothing
+		for e := range c.entries {
+			if len(e.holders) > 0 && c.nodes[e.holders[0]].memory.most > 0 {
+				c.early(e)
 			}
 		}
-		if p.coming > 0 {
-			p.barren++
+		if c.coming > 0 {
+			c.barren++
 		}
 	}
-	return p.coming > 0
+	return c.coming > 0
 }
 
 // relieve has jobs try again to give tasks that wait for memory, as some may be free now: all but one,

@@ -302,6 +302,29 @@ func (s *scheduler) nearest(t *graph.Task, node int, own bool) int {
 	return node
 }
 
+// reaching returns a node that has all that a task reads or reaches somebody who has, and that takes
+// the task: the one that it is about to go to, or else the first with room, if there is one.
+func (s *scheduler) reaching(t *graph.Task, node int, own bool) int {
+	all := func(i int) bool {
+		for k := range t.Len() {
+			o := t.Operand(k)
+			if e := s.data.of(o.Datum); o.Mode&graph.In != 0 && !e.unmade() && len(e.holders) > 0 && !s.reaches(e, i) {
+				return false
+			}
+		}
+		return true
+	}
+	if all(node) {
+		return node
+	}
+	for i, k := s.open.after(node, nil), 0; k < s.open.n; i, k = s.open.after(i, nil), k+1 {
+		if i != node && (i > 0 || !own) && s.fit.can(t, i) && all(i) && s.fits(t, i) {
+			return i
+		}
+	}
+	return node
+}
+
 // next returns the next task for a node, nil if there is none now: one for which it has
 // room.
 func (s *scheduler) next(i int, own bool) *graph.Task {

@@ -39,9 +39,6 @@ const (
 	answerBytes = 12
 	answerLong  = answerBytes + 8
 
-	// waitsBit is set in the number of bytes of an answer whose sender waits for more.
-	waitsBit = 1 << 63
-
 	// upgraded is what HTTP calls this.
 	upgraded = "tessera"
 

@@ -82,6 +82,9 @@ type inbound struct {
 	moved atomic.Uint64 // bytes that have come, with waitsBit if more is waited for
 }
 
+// waitsBit is set in a number of bytes that have come if more is waited for.
+const waitsBit = 1 << 63
+
 // counted counts what comes over an inbound.
 type counted struct {
 	io.Reader

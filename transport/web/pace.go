@@ -85,26 +85,3 @@ func stalledBy(node string, err error) error {
 	}
 	return &transport.StalledError{Node: node, For: s.For}
 }
-
-// pieceSize is how many bytes are written at a time, so that each piece has its time.
-const pieceSize = 256 << 10
-
-// pieces is a writer that has each piece taken within a time.
-type pieces struct {
-	counter
-	conn net.Conn
-	idle time.Duration
-}
-
-// Write implements [io.Writer].
-func (p *pieces) Write(b []byte) (n int, err error) {
-	for err == nil && n < len(b) {
-		if err = p.conn.SetWriteDeadline(time.Now().Add(p.idle)); err != nil {
-			break
-		}
-		var k int
-		k, err = p.counter.Write(b[n:min(len(b), n+pieceSize)])
-		n += k
-	}
-	return n, err
-}

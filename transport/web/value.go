@@ -102,3 +102,26 @@ func parse(s string) (r transport.Ref, err error) {
 	r = transport.Ref{Job: unsigned("job", 64), Matrix: uint32(unsigned("matrix", 32)), I: int32(number("i", 32)), J: int32(number("j", 32)), Version: uint32(unsigned("version", 32))}
 	return r, err
 }
+
+// pieceSize is how many bytes are written at a time, so that each piece has its time.
+const pieceSize = 256 << 10
+
+// pieces is a writer that has each piece taken within a time.
+type pieces struct {
+	counter
+	conn net.Conn
+	idle time.Duration
+}
+
+// Write implements [io.Writer].
+func (p *pieces) Write(b []byte) (n int, err error) {
+	for err == nil && n < len(b) {
+		if err = p.conn.SetWriteDeadline(time.Now().Add(p.idle)); err != nil {
+			break
+		}
+		var k int
+		k, err = p.counter.Write(b[n:min(len(b), n+pieceSize)])
+		n += k
+	}
+	return n, err
+}
