@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// What paths.go decides is executed here, by a driver:
+// What supply.go decides is executed here, by a driver:
 //
 //	a value did not come ─► lacking ─► the path is cut, or the holder does not have it
 //	a task needs a value ─► way     ─► supplied: from a holder, or from a relay, which is told first
