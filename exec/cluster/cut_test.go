@@ -77,7 +77,11 @@ func cutOff(t *testing.T, set func(*cluster.Options), agents int, lasts time.Dur
 	})
 	defer n.Close()
 	rng := rand.New(rand.NewPCG(uint64(agents), 12))
-	p := newProgram(n.op, rng, 24, 900, 1_000_000).spreads(n.op)
+	tasks := 300
+	if lasts == time.Minute {
+		tasks = 900
+	}
+	p := newProgram(n.op, rng, 24, tasks, 1_000_000).spreads(n.op)
 	a, b := []string{"agent0"}, []string{"agent1"}
 	time.AfterFunc(3*time.Second, func() {
 		if faults.CutOneWay(a, b); !oneWay {
