@@ -59,7 +59,7 @@ emulated() {
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-386 test-s390x test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm fuzz soak mutations lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-386 test-s390x test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts fuzz soak mutations lint fmt fmt-check vet \
 	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
@@ -216,6 +216,9 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 
 test-slurm: ## submit the batch scripts to a Slurm cluster in network namespaces (make deps-slurm; Linux, as root)
 	@GO='$(GO)' deploy/slurm/test/run
+
+test-cuts: ## cut paths between nodes in network namespaces (RUNS=20 SEED=1 N=2500; Linux, as root)
+	@GO='$(GO)' deploy/cuts/run
 
 # A package is compiled once for all its targets, with the instrumentation that
 # go test -fuzz has. Now and then Go's fuzzer takes the end of FUZZTIME for a

@@ -77,8 +77,9 @@ type Transport interface {
 	// Fetch brings a value that another node has published into a value of its type,
 	// which has its shape or no memory yet. If that node has not published it, Fetch
 	// waits for so long there that it does; 0 is not at all. The error is a *NotHereError
-	// if it has not, a *ChecksumError, an *UnreachableError, that of Value.Decode, or the
-	// end of ctx; what is in the value then is undefined.
+	// if it has not, a *ChecksumError, an *UnreachableError, of which a *StalledError is the
+	// cause if no byte moves, that of Value.Decode, or the end of ctx; what is in the value
+	// then is undefined.
 	Fetch(ctx context.Context, from string, r Ref, wait time.Duration, into versions.Value) error
 
 	// Close ends the connections, and returns when no handler runs and no goroutine
@@ -122,6 +123,20 @@ func (e *DeafError) Error() string {
 
 // Unwrap returns the cause.
 func (e *DeafError) Unwrap() error { return e.Err }
+
+// StalledError is why a node cannot be reached from which, or to which, no byte moves, though it may
+// answer what is short: as where what is between drops large packets.
+type StalledError struct {
+	Node string
+	For  time.Duration // that none has moved; 0 if that was seen by another one
+}
+
+func (e *StalledError) Error() string {
+	if e.For == 0 {
+		return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s", e.Node)
+	}
+	return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s for %v", e.Node, e.For)
+}
 
 // TooLargeError says that a message is larger than the transport sends.
 type TooLargeError struct {

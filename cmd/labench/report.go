@@ -149,8 +149,7 @@ func runLine(s bench.Spec, r bench.Result) string {
 	}
 	workers := count(r.Workers, "worker")
 	if r.Nodes != nil {
-		x := newNodesAccount(s, r)
-		workers = fmt.Sprintf("%s with %s", count(len(x.nodes), "node"), count(x.workers, "worker"))
+		workers = nodesLine(s, r)
 	}
 	switch {
 	case len(r.Devices) > 0:
@@ -159,6 +158,25 @@ func runLine(s bench.Spec, r bench.Result) string {
 		workers += " and no device"
 	}
 	return fmt.Sprintf("nb = %d, %s, sched %s, %s", r.NB, workers, r.Sched, runs)
+}
+
+// nodesLine says on how many nodes the timed runs were: at first and in the end, if that differs.
+func nodesLine(s bench.Spec, r bench.Result) string {
+	line := func(there func(bench.Node) bool) string {
+		nodes, workers := 0, 0
+		for i, n := range r.Nodes {
+			if there(n) && !(i == 0 && s.Idle && len(r.Nodes) > 1) {
+				nodes, workers = nodes+1, workers+n.Workers
+			}
+		}
+		return fmt.Sprintf("%s with %s", count(nodes, "node"), count(workers, "worker"))
+	}
+	first := line(func(n bench.Node) bool { return !n.Gone && !n.Late })
+	last := line(func(n bench.Node) bool { return !n.Lost })
+	if first == last && !slices.ContainsFunc(r.Nodes, func(n bench.Node) bool { return n.Late }) {
+		return last
+	}
+	return first + " at first, " + last + " in the end"
 }
 
 // usageTable prints which version of which op ran how often, and its share of the

@@ -22,7 +22,7 @@ func onNodes() (bench.Spec, bench.Result) {
 		{Name: "node2", Workers: 1, Tasks: map[string]int{"gemm/f64": 400}, Ran: ran(400, 0.8), Busy: 0.8, Starving: 0.7, Share: 0.2, In: 3 << 30,
 			Flows: []bench.Flow{{From: "a-node-with-a-long-name", Matrix: "A", Values: 9, Bytes: 3 << 30, Seconds: 1.5, Waiting: 0.7}}},
 		{Name: "node3", Workers: 2, Tasks: map[string]int{"gemm/f64": 1000}, Ran: ran(1000, 2), Busy: 2, Share: 0.4},
-		{Name: "node4", Workers: 2, Lost: true},
+		{Name: "node4", Workers: 2, Lost: true, Gone: true},
 	}
 	return bench.Spec{Idle: true, Distributed: true}, bench.Result{Nodes: nodes, Times: []time.Duration{time.Second, time.Second},
 		Cluster: &bench.Cluster{Moved: 3<<30 + 1<<20, Least: 2 << 30, Path: 0.1, PathTasks: 50}}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
@@ -12,6 +13,7 @@ import (
 // it. fleet.placing guards it.
 type catalog struct {
 	*fleet
+	ways
 	number  uint64 // of the job; 0 while it has no tasks in flight
 	nodes   []*node
 	fixed   bool  // there are nodes that may be lost
@@ -23,6 +25,29 @@ type catalog struct {
 	coming  int                  // data that the driver fetches early
 	barren  int                  // how often in turn, jobs counted together, nothing came of that when there was no room
 	titles  map[[2]uint64]string // of matrices, by the job or set and their numbers
+}
+
+// ways is how values of a job get from node to node, where two of them may be unable to talk: see
+// relay.go. The caller of all of it holds fleet.placing.
+type ways interface {
+	// brings reports whether there is a way for a value to the driver, and if not for how long to wait.
+	// Blocked puts a task aside if a node cannot have what it reads now.
+	brings(e *entry) (wait time.Duration, ok bool)
+	blocked(t *graph.Task, node int) bool
+	putAside(t *graph.Task, wait time.Duration)
+	stirs()
+	// gets and supplied return from whom the driver, or a node, is to fetch a value. Got and heals note
+	// that it has come; lacking and cuts that it has not.
+	gets(e *entry) givers
+	supplied(e *entry, reader int, spreads bool) givers
+	got(from givers)
+	heals(reader, giver int)
+	lacking(e *entry, reader int, m missing, why error)
+	cuts(e *entry, reader int, givers []string, why error)
+	whyLost(t *graph.Task) *NodeLostError
+	// hears and relaysLost note what becomes of relays.
+	hears(node int, m *end) bool
+	relaysLost(node int)
 }
 
 // datum returns the entry of a datum. The first time it comes, what it holds is put where
@@ -95,9 +120,6 @@ func (c *catalog) nobody(op *versions.Op, asks *versions.Constraints, nodes []*n
 	}
 	return err
 }
-
-// holders returns the names of the nodes that have the latest version of a datum.
-func (c *catalog) holders(e *entry) []string { return c.called(e.from()) }
 
 // called returns the names of nodes.
 func (c *catalog) called(nodes []int) (names []string) {

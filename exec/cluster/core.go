@@ -220,7 +220,7 @@ func (c *Core) Give(t *graph.Task, node int, needs []Need) []Need {
 		if o.Mode&graph.In == 0 || e.has(node) || foremost(t, k) < k {
 			continue
 		}
-		if from := e.giver(node); from >= 0 {
+		if from, _ := e.giver(node, nil); from >= 0 {
 			c.gifts = append(c.gifts, gift{e, from})
 			needs = append(needs, Need{int(e.ref.I) - 1, int(e.ref.Version), from, o.Datum.Bytes})
 		}
@@ -318,7 +318,7 @@ func (c *Core) Came(x Need) {
 
 // wanted returns the latest version as something that the driver is to get. Somebody has it.
 func (e *entry) wanted() Need {
-	return Need{int(e.ref.I) - 1, int(e.ref.Version), e.from()[0], e.label.bytes}
+	return Need{int(e.ref.I) - 1, int(e.ref.Version), e.from(nil)[0], e.label.bytes}
 }
 
 // Unseal ends what Seal begins.

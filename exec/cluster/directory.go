@@ -21,6 +21,7 @@ type entry struct {
 	ref     transport.Ref // names the latest version
 	holders []int         // the nodes that have it, the first to have it first
 	few     [2]int        // memory for these
+	vains   int           // how often it was asked of holders in vain
 	users   int           // operands of tasks of the job that have not ended
 	set     uint64        // of data that stay on nodes when the job ends; 0: of the program
 	// copied, if not nil, is the name under which the holders have it: the first task
@@ -176,14 +177,15 @@ type share struct {
 const spreadLeast = 64 << 10
 
 // from returns the nodes from which another one can fetch the latest version: first that
-// which can give it the soonest, then the others that have it.
-func (e *entry) from() []int {
-	if len(e.holders) == 0 {
+// which can give it the soonest, then the others that have it. Whole, if it is not nil, says
+// from whom it can be had at all: here and below.
+func (e *entry) from(whole func(node int) bool) []int {
+	s := e.first(false, whole)
+	if s == nil {
 		return nil
 	}
-	s := e.first(false)
 	s.turn++
-	return e.behind(s.node)
+	return e.behind(s.node, whole)
 }
 
 // fetched returns the same for a node that is going to fetch the version, and to give it to
@@ -201,32 +203,31 @@ func (e *entry) from() []int {
 // the first to be named waits for none: there is no circle. Between jobs and drivers, which
 // share the fetches that a node does at once, there may be one: it ends, as all such waits,
 // after the time soonMost, and then a node is asked that has the version.
-func (e *entry) fetched(node int) (from []int, soon bool) {
-	switch {
-	case len(e.holders) == 0:
+func (e *entry) fetched(node int, whole func(node int) bool) (from []int, soon bool) {
+	first, soon := e.giver(node, whole)
+	if first < 0 {
 		return nil, false
-	case e.asked(node): // it is on its way
-		return e.behind(e.first(false).node), false
 	}
-	first, soon := e.takes(node)
-	return e.behind(first), soon
+	return e.behind(first, whole), soon
 }
 
 // giver returns the first of those only, −1 if there is none.
-func (e *entry) giver(node int) (first int) {
-	switch {
-	case len(e.holders) == 0:
-		return -1
-	case e.asked(node):
-		return e.first(false).node
+func (e *entry) giver(node int, whole func(node int) bool) (first int, soon bool) {
+	if !e.asked(node) {
+		return e.takes(node, whole)
 	}
-	first, _ = e.takes(node)
-	return first
+	if s := e.first(false, whole); s != nil { // it is on its way
+		return s.node, false
+	}
+	return -1, false
 }
 
 // takes has a node that has not been told of the version have a share in spreading it.
-func (e *entry) takes(node int) (first int, soon bool) {
-	s := e.first(e.label.bytes >= spreadLeast)
+func (e *entry) takes(node int, whole func(node int) bool) (first int, soon bool) {
+	s := e.first(e.label.bytes >= spreadLeast, whole)
+	if s == nil {
+		return -1, false
+	}
 	s.turn++
 	first, soon = s.node, !s.has
 	e.shares = append(e.shares, share{node: node, turn: s.turn})
@@ -234,8 +235,11 @@ func (e *entry) takes(node int) (first int, soon bool) {
 }
 
 // first returns the share of the node that can give the version to one more the soonest, of
-// those that have it, or also of those that are about to. There is a holder.
-func (e *entry) first(soon bool) (best *share) {
+// those that have it, or also of those that are about to; nil if nobody can.
+func (e *entry) first(soon bool, whole func(node int) bool) (best *share) {
+	if len(e.holders) == 0 {
+		return nil
+	}
 	least, have := 0, 0
 	for i, s := range e.shares {
 		if i == 0 || s.turn < least {
@@ -260,7 +264,7 @@ func (e *entry) first(soon bool) (best *share) {
 	}
 	for i := range e.shares {
 		s := &e.shares[i]
-		if !s.has && !soon {
+		if !s.has && !soon || whole != nil && !whole(s.node) {
 			continue
 		}
 		if best == nil || s.turn < best.turn || s.turn == best.turn && s.has && !best.has {
@@ -274,14 +278,14 @@ func (e *entry) first(soon bool) (best *share) {
 const giversMost = 8
 
 // behind returns a node, and others that have the latest version.
-func (e *entry) behind(first int) []int {
+func (e *entry) behind(first int, whole func(node int) bool) []int {
 	all := make([]int, 1, min(1+len(e.holders), giversMost))
 	all[0] = first
 	for _, h := range e.holders {
 		if len(all) == giversMost {
 			break
 		}
-		if h != first {
+		if h != first && (whole == nil || whole(h)) {
 			all = append(all, h)
 		}
 	}
@@ -365,22 +369,23 @@ func (e *entry) brought(kept bool) {
 	e.home = stay{true, e.version, e.ref}
 }
 
-// vain notes that the latest version was asked of all its holders in vain, also if it is a
-// second copy of what another entry stands for. Only what lies in the program's memory is there
-// for sure.
-func (e *entry) vain() {
-	e.gone()
+// vain notes that the latest version was asked of some of its holders in vain, which do not have it,
+// also if it is a second copy of what another entry stands for. Only what lies in the program's memory
+// is there for sure.
+func (e *entry) vain(of func(node int) bool) {
+	e.gone(of)
 	if x := e.copyOf; x != nil && x.ref == e.name() {
-		x.gone()
+		x.gone(of)
 	} else if x != nil && x.second.copy != nil && x.second.copy.ref == e.name() {
-		x.second.copy.gone()
+		x.second.copy.gone(of)
 	}
 }
 
-// gone notes that its holders do not have it.
-func (e *entry) gone() {
-	e.holders, e.shares = e.holders[:0], e.shares[:0]
-	if e.home.there && e.home.version == e.version {
+// gone notes that some of its holders do not have it.
+func (e *entry) gone(of func(node int) bool) {
+	e.shares = slices.DeleteFunc(e.shares, func(s share) bool { return of(s.node) })
+	e.holders = slices.DeleteFunc(e.holders, of)
+	if e.home.there && e.home.version == e.version && !e.has(0) {
 		e.holders = append(e.holders, 0)
 	}
 }
@@ -404,11 +409,13 @@ func (e *entry) lose(node int) {
 type directory struct {
 	stale [][]transport.Ref // by node: versions that nobody will read, to be dropped there
 	lost  nodeSet           // nodes that are lost, for good
+	paths paths
 }
 
 // lose notes that a node is lost: nothing is to be dropped there any more.
 func (d *directory) lose(node int) {
 	d.lost.set(node, true)
+	d.paths.lose(node)
 	d.drops(node)
 }
 

@@ -386,6 +386,7 @@ func (d *Driver) lose(n *node, why error) {
 	}
 	n.since = time.Now()
 	d.left = NodeLostError{Node: n.name, Err: why}
+	d.losses++
 	n.gone = &NodeLostError{Node: n.name, Err: why}
 	d.changed()
 	jobs, closed := slices.Collect(maps.Values(d.jobs)), d.closed

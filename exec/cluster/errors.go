@@ -32,6 +32,19 @@ func (e *NodeLostError) Error() string {
 // Unwrap returns the cause.
 func (e *NodeLostError) Unwrap() error { return e.Err }
 
+// PathError says that a value cannot get from the nodes that have it to one that needs it, though this
+// driver reaches all of them: not directly, and by way of no other node. It is the cause of a
+// [NodeLostError] of those that nobody can have values from, or give values to.
+type PathError struct {
+	Data    string // as "A(3,2)"
+	Reader  string // the node that needs it
+	Holders []string
+}
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("cluster: %s cannot get from %s to %s, directly or by way of another node", e.Data, strings.Join(e.Holders, ", "), e.Reader)
+}
+
 // NoNodeError says that no node can execute a task: none has a version of its op for workers
 // that meet the task's constraints.
 type NoNodeError struct {

@@ -256,7 +256,7 @@ func (w *work) runOne(e *execution) {
 		reads, writes := x.mode&graph.In != 0, x.mode&graph.Out != 0
 		if o.home != nil {
 			x.Value = o.home.value
-			w.store.bring(o.Ref, o.home, x.from.From, reads, true, e)
+			w.store.bring(o.Ref, o.home, x.from, reads, true, e)
 			continue
 		}
 		value, later, err := w.store.want(o, x.from, reads, writes, e)
@@ -311,8 +311,8 @@ func (w *work) prepare(e *execution) error {
 	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
 	if t.Op == opNone {
 		for _, o := range t.Operands {
-			if o.Mode&graph.In == 0 || o.Mode > graph.InOut || o.Copy == nil {
-				return errors.New("a task without an op has operands that are no copies")
+			if o.Mode&graph.In == 0 || o.Mode > graph.InOut || o.Copy == nil && o.Mode != graph.In {
+				return errors.New("a task without an op has operands that are no copies, and not for others to fetch")
 			}
 		}
 	} else if s := t.spec; s != nil { // the driver's own
@@ -401,8 +401,12 @@ func (e *execution) fails(r transport.Ref, err error) {
 		e.failed.CompareAndSwap(nil, &err)
 		return
 	}
+	m := missing{Ref: r}
+	if f := (*fetchError)(nil); errors.As(err, &f) {
+		m.Cut, m.Lacks = f.cut, f.lacks
+	}
 	e.mu.Lock()
-	e.told.Missing, e.told.Why = append(e.told.Missing, r), err.Error()
+	e.told.Missing, e.told.Why = append(e.told.Missing, m), err.Error()
 	e.mu.Unlock()
 }
 

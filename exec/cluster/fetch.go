@@ -35,6 +35,7 @@ type fetching struct {
 	mu   sync.Mutex // a leaf
 	left map[string]bool
 	vain map[string]time.Time // when nodes that have not left were waited for in vain
+	idle map[string]time.Time // when nothing came from nodes that can be reached
 	news chan struct{}        // closed when there is one more in left or vain
 }
 
@@ -45,7 +46,7 @@ const fetches = 8
 const leftMost = 1000
 
 func newFetching() *fetching {
-	return &fetching{tokens: make(chan struct{}, fetches), left: map[string]bool{}, vain: map[string]time.Time{}, news: make(chan struct{})}
+	return &fetching{tokens: make(chan struct{}, fetches), left: map[string]bool{}, vain: map[string]time.Time{}, idle: map[string]time.Time{}, news: make(chan struct{})}
 }
 
 // event notes that a node has come or gone.
@@ -53,6 +54,7 @@ func (f *fetching) event(e transport.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.vain, e.Node)
+	delete(f.idle, e.Node)
 	if e.Joined {
 		delete(f.left, e.Node)
 		return
@@ -88,6 +90,26 @@ func (f *fetching) waited(nodes []string) {
 		f.vain[node] = time.Now()
 	}
 	f.tell()
+}
+
+// stalls notes that nothing comes from a node, which can be reached.
+func (f *fetching) stalls(node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	bound(f.idle)
+	f.idle[node] = time.Now()
+}
+
+// stalled returns why a node is not asked, if nothing came from it just before. What waits meanwhile
+// for its turn need not wait for a Timeout of its own.
+func (f *fetching) stalled(node string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	since, idle := f.idle[node]
+	if idle && time.Since(since) < vainTime {
+		return &transport.UnreachableError{Node: node, Err: &transport.StalledError{Node: node}}
+	}
+	return nil
 }
 
 // gone reports whether a node has left, or was just waited for in vain; news is closed when
@@ -198,14 +220,38 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c cam
 	return s.meter.fetched(originOf(first, r), giver, into.Bytes(), since), err
 }
 
+// fetchError says that nobody could give a version.
+type fetchError struct {
+	cut   []string // could not be reached, or nothing right came from there
+	lacks []string // do not have it
+	err   error    // of the last one
+}
+
+func (e *fetchError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *fetchError) Unwrap() error { return e.err }
+
+// missingFrom returns what an error says of a version that did not come.
+func missingFrom(r transport.Ref, err error) missing {
+	m := missing{Ref: r}
+	if f := (*fetchError)(nil); errors.As(err, &f) {
+		m.Cut, m.Lacks = f.cut, f.lacks
+	}
+	return m
+}
+
 // give has the first of some nodes that can give a version, and says which, and since when.
 // A node that cannot be reached may be one that this node is yet to meet, of which the driver
-// knows already: it is asked again for a while, unless it has left.
+// knows already: it is asked again for a while, unless it has left. So is one from which something
+// wrong came. One from which nothing comes for a Timeout is not, and others do not ask it either for
+// a while. The error is a *fetchError, or the end of the store.
 func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
+	began := time.Now()
 	for wait := time.Millisecond; ; wait *= 2 {
 		var news <-chan struct{}
 		var coming []string // they may be met soon
-		err = &transport.NotHereError{Ref: r}
+		failed := &fetchError{err: &transport.NotHereError{Ref: r}}
 		for i, node := range from.From {
 			if node == s.through.Self() {
 				continue
@@ -217,17 +263,35 @@ func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver
 			if since, err = s.ask(node, r, soon, into); err == nil {
 				return node, since, nil
 			}
-			var u *transport.UnreachableError
+			var unreachable *transport.UnreachableError
+			var wrong *transport.ChecksumError
+			var stalled *transport.StalledError
 			var left bool
-			if left, news = s.all.gone(node); !left && errors.As(err, &u) {
+			left, news = s.all.gone(node)
+			cut := errors.As(err, &unreachable) || errors.As(err, &wrong)
+			switch {
+			case errors.As(err, &stalled):
+				if stalled.For > 0 { // or else another one has seen it
+					s.all.stalls(node)
+				}
+			case cut && !left:
 				coming = append(coming, node)
 			}
+			if failed.err = err; cut {
+				failed.cut = append(failed.cut, node)
+			} else {
+				failed.lacks = append(failed.lacks, node)
+			}
 		}
-		if wait > patience {
+		late := wait > patience || time.Since(began) > 2*patience
+		if late {
 			s.all.waited(coming)
 		}
-		if len(coming) == 0 || wait > patience {
-			return "", since, err
+		if s.ctx.Err() != nil {
+			return "", since, context.Cause(s.ctx)
+		}
+		if len(coming) == 0 || late {
+			return "", since, failed
 		}
 		select {
 		case <-time.After(wait):
@@ -246,6 +310,9 @@ func (s *fetcher) ask(node string, r transport.Ref, soon time.Duration, into ver
 		defer func() { <-s.all.tokens }()
 	case <-s.ctx.Done():
 		return since, context.Cause(s.ctx)
+	}
+	if err := s.all.stalled(node); err != nil { // as another one has just seen
+		return since, err
 	}
 	since = time.Now()
 	if soon == 0 {

@@ -201,7 +201,7 @@ func TestTake(t *testing.T) {
 	h := &home{value: v, fixed: true, facts: factsOf(v)}
 	s.adopt(transport.Ref{Job: 1}, h)
 	got := make(chan error, 1)
-	s.take(transport.Ref{Job: 1, Version: 1}, h, nil, func(err error) { got <- err })
+	s.take(transport.Ref{Job: 1, Version: 1}, h, givers{}, func(err error) { got <- err })
 	if err := <-got; err == nil {
 		t.Error("nobody has the version, and it has come")
 	}
@@ -236,7 +236,7 @@ func TestApart(t *testing.T) {
 		h := &home{value: v, fixed: true, facts: factsOf(v)}
 		s.adopt(transport.Ref{Job: 1}, h)
 		told := make(chan error, 1)
-		s.take(transport.Ref{Job: 1, Version: 1}, h, []string{"a"}, func(err error) { told <- err })
+		s.take(transport.Ref{Job: 1, Version: 1}, h, givers{From: []string{"a"}}, func(err error) { told <- err })
 		into := s.held[transport.Ref{Job: 1}].value
 		o := h.operand(transport.Ref{Job: 1, Version: next.version})
 		ends := make(chan error, 1)
@@ -287,11 +287,11 @@ func TestCopyHere(t *testing.T) {
 	}
 	for name, over := range map[string]func(s *store, h *home){
 		"brought": func(s *store, h *home) {
-			comes(func(w waiter) { s.bring(ref(1), h, []string{"a"}, true, true, w) })
+			comes(func(w waiter) { s.bring(ref(1), h, givers{From: []string{"a"}}, true, true, w) })
 		},
 		"kept base": func(s *store, h *home) {
 			h.base = &slow{}
-			comes(func(w waiter) { s.bring(ref(1), h, []string{"a"}, true, true, w) })
+			comes(func(w waiter) { s.bring(ref(1), h, givers{From: []string{"a"}}, true, true, w) })
 		},
 		"fetched": func(s *store, h *home) {
 			s.held[ref(0)].home = nil

@@ -30,6 +30,7 @@ type fleet struct {
 	uses    map[any]map[*entry]bool // by job under way: its data
 	tasks   graph.Pool              // memory for tasks of jobs
 	past    int64                   // tasks of jobs that are over, all of which have ended
+	asked   NodeLostError           // the last nodes that were asked for something in vain
 	again   int64                   // tasks that were executed to make something again
 
 	lock   sync.Mutex // guards what follows; the locks of outboxes are taken under it
@@ -38,6 +39,7 @@ type fleet struct {
 	last   uint64        // number of the last job
 	epochs uint64        // the last epoch
 	left   NodeLostError // the last node to have gone
+	losses int           // nodes that have gone
 	news   chan struct{} // closed, and another one made, when a node comes or goes
 	closed bool
 }
@@ -151,6 +153,13 @@ func (f *fleet) why() *NodeLostError {
 	defer f.lock.Unlock()
 	e := f.left
 	return &e
+}
+
+// lossesNow returns how many nodes have gone so far.
+func (f *fleet) lossesNow() int {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.losses
 }
 
 // next has a node of which nobody knows anything yet be another one for who has that name: one

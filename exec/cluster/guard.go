@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -174,7 +175,8 @@ func (j *job) take(e *entry, d *due) bool {
 		n.memory.pin(x.uses)
 		j.rounds.flights[id], c.nodes[id] = c, x
 		t := j.batches[n.index].add(task{ID: id, Op: opNone}, 1)
-		t.Operands = append(t.Operands, operand{Ref: c.copy.ref, Mode: graph.In, givers: givers{From: j.holders(e)}, Type: e.kind, Shape: e.shape, Copy: &name})
+		from := e.from(func(h int) bool { return h == n.index || j.where.paths.whole(n.index, h) })
+		t.Operands = append(t.Operands, operand{Ref: c.copy.ref, Mode: graph.In, givers: givers{From: j.called(from)}, Type: e.kind, Shape: e.shape, Copy: &name})
 		j.send(n.index)
 	}
 	return true
@@ -187,7 +189,7 @@ const firstCopy = 1 << 63
 // which has it, and of two, that one as well. They take turns.
 func (j *job) guards(e *entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
-		return i > 0 && !j.sched.absent(i) && j.nodes[i].memory.spares(e.label.bytes) && !slices.Contains(all, j.nodes[i])
+		return i > 0 && !j.sched.absent(i) && j.sched.reaches(e, i) && j.nodes[i].memory.spares(e.label.bytes) && !slices.Contains(all, j.nodes[i])
 	}
 	first := e.holders[0]
 	if nodes > 1 && fits(first) {
@@ -207,7 +209,7 @@ func (j *job) guards(e *entry, nodes int) (all []*node) {
 
 // copied takes the ends of tasks that take copies, and returns those of others.
 func (j *job) copied(n *node, ends []end) []end {
-	copies := func(e end) bool { return e.ID >= firstCopy }
+	copies := func(e end) bool { return e.ID >= firstCopy && e.ID < firstRelay }
 	if !slices.ContainsFunc(ends, copies) {
 		return ends
 	}
@@ -215,6 +217,9 @@ func (j *job) copied(n *node, ends []end) []end {
 	defer j.mu.Unlock()
 	for _, e := range ends {
 		if c := j.rounds.flights[e.ID]; copies(e) && c != nil && c.nodes[e.ID].node == n.index {
+			for _, m := range e.Missing {
+				j.cuts(c.of, n.index, m.Cut, errors.New(e.Why))
+			}
 			j.answered(c, e.ID, e.Fault == nil && len(e.Missing) == 0)
 		}
 	}

@@ -181,7 +181,7 @@ func TestHostile(t *testing.T) {
 			nil, {protocol, byte(kindHello), 0}, hi(kindOffered{Kind: Kind{Workers: -1}}), hi(kindOffered{Kind: Kind{Workers: 1 << 30}}), hi(kindOffered{Kind: Kind{Workers: 1 << 14}}, kindOffered{Kind: Kind{Workers: 1}}), hi(), hi(make([]kindOffered, 300)...),
 			hi(kindOffered{Kind: Kind{Workers: 1}, Lacks: []lack{{Ops: []int{0, -3}}}}), hi(kindOffered{Kind: Kind{Workers: 1, Target: versions.Target{Memory: -7}}}), encode(kindHello, hello{Memory: -1}), encode(kindHello, hello{Jobs: -2}),
 			encode(kindRun, run{Job: job}), encode(kindOver, over{Job: job}), encode(kindEnded, ended{Job: job + 1, Ends: []end{{ID: 1}}}),
-			encode(kindEnded, ended{Job: job, Ends: []end{{ID: 1}, {ID: 1 << 60}, {ID: 300, Missing: []transport.Ref{{Job: job}}}}, Peak: -1, Busy: -1}), // tasks that it was not given
+			encode(kindEnded, ended{Job: job, Ends: []end{{ID: 1}, {ID: 1 << 60}, {ID: 300, Missing: []missing{{Ref: transport.Ref{Job: job}}}}}, Peak: -1, Busy: -1}), // tasks that it was not given
 		} {
 			send("driver", m)
 		}

@@ -35,12 +35,15 @@ type host interface {
 	begin(j *job) (number uint64, err error)
 	// end has the nodes forget it, with its data.
 	end(number uint64, nodes []*node, data []*entry)
+	// lose gives a node up, for a reason. The caller holds no lock.
+	lose(n *node, why error)
 }
 
 // newJob returns a job on nodes, the driver first.
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
 	j := &job{host: h, placement: placement{catalog: catalog{fleet: f, nodes: nodes}, ctx: ctx, mu: &f.placing}}
 	j.news.L = j.mu
+	j.ways = newRelays(&j.placement, h.lose)
 	j.graph.Owner, j.graph.Pool = j, &f.tasks
 	j.traced = f.record.follow(&j.graph)
 	if n := f.opt.Stories; n > 0 {
@@ -319,31 +322,56 @@ func (j *job) bring() bool {
 }
 
 // bringAll has the store bring data in one of its ways, and reports whether all have come.
-func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, []string, func(error))) bool {
+//
+// If there is no way for some of it now, it waits until a path is tried again.
+func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
 	type failure struct {
-		e   *entry
-		err error
+		e    *entry
+		from givers
+		err  error
 	}
-	got := make(chan failure, len(late))
+	got, asked, pause := make(chan failure, len(late)), 0, time.Duration(0)
 	for e, h := range late {
-		way(e.ref, h, j.holders(e), func(err error) { got <- failure{e, err} })
+		wait, ok := j.brings(e)
+		if !ok {
+			pause = max(pause, min(wait, cutPause))
+			continue
+		}
+		from := j.gets(e)
+		asked++
+		way(e.ref, h, from, func(err error) { got <- failure{e, from, err} })
 	}
 	j.mu.Unlock()
 	var all []failure
-	for range late {
+	for range asked {
 		all = append(all, <-got)
 	}
+	j.pause(pause)
 	j.mu.Lock()
-	ok := true
+	ok := asked == len(late)
 	for _, f := range all {
 		if f.err != nil {
-			j.vain(f.e, f.err)
+			j.lacking(f.e, 0, missingFrom(f.e.ref, f.err), f.err)
 			ok = false
 		} else {
 			f.e.read(0)
+			j.got(f.from)
 		}
 	}
 	return ok
+}
+
+// pause waits for a while, unless the job is over before.
+func (j *job) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-j.ctx.Done():
+	}
 }
 
 // WaitOn implements [exec.Job].

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
@@ -44,7 +45,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 // Fetch implements [exec.Kept]. What a lost node alone had is made again first.
 func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
-	for tries := 0; tries < 10; tries++ {
+	for vain := 0; ; {
 		d.placing.Lock()
 		e := d.kept[v]
 		if e == nil {
@@ -56,7 +57,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			return nil
 		}
 		r, from := e.ref, make([]string, 0, 4)
-		for _, h := range e.from() {
+		for _, h := range e.from(func(h int) bool { return d.where.paths.whole(0, h) }) {
 			from = append(from, d.node(h).name)
 		}
 		d.placing.Unlock()
@@ -66,25 +67,54 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 				return nil
 			}
 		}
-		// A job that does nothing makes again what is lost of what it uses.
-		j := mending(newJob(d, d.fleet, ctx, d.now()))
-		j.mu.Lock()
-		if e.ref != r { // another job has written it since, or it was made again
-			tries--
-		} else if len(from) > 0 {
-			j.vain(e, err)
+		if err != nil {
+			vain++
 		}
-		if err := j.begin(); err != nil {
-			j.mu.Unlock()
-			return err
+		if vain > vainMost {
+			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.called(), Err: err}
 		}
-		j.entries[e] = true
-		j.mu.Unlock()
-		if err := j.Wait(); err != nil {
+		if there, err := s.look(ctx, e, r, err, into); there || err != nil {
 			return err
 		}
 	}
-	return &NodeLostError{Node: d.why().Node, Data: "a value that is kept"}
+}
+
+// look sees to a value that the driver could not fetch: a job that does nothing has it sent by way of
+// another node, or makes again what is lost. It reports whether the value has come.
+func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, into versions.Value) (there bool, err error) {
+	d := s.d
+	j := mending(newJob(d, d.fleet, ctx, d.now()))
+	j.mu.Lock()
+	if err := j.begin(); err != nil {
+		j.mu.Unlock()
+		return false, err
+	}
+	j.entries[e] = true
+	if why != nil && e.ref == r { // or else another job has written it since, or it was made again
+		j.lacking(e, 0, missingFrom(r, why), why)
+	}
+	var from givers
+	name := e.ref
+	pause, ok := j.brings(e)
+	if ok && !e.lost() {
+		from = j.gets(e)
+	}
+	rest := max(min(pause, cutPause), j.rest)
+	j.mu.Unlock()
+	if len(from.From) == 1 && !from.Soon { // it may be a path that is tried again
+		_, err := d.exec.store.copy(into, name, from)
+		j.mu.Lock()
+		if there = err == nil; there {
+			j.got(from)
+		} else if e.ref == name {
+			j.lacking(e, 0, missingFrom(name, err), err)
+		}
+		j.mu.Unlock()
+	}
+	if !there {
+		j.pause(rest)
+	}
+	return there, j.Wait()
 }
 
 // Locate implements [exec.Kept].

@@ -30,6 +30,9 @@ func (p *placement) ended(n *node, m ended) {
 	}
 	for _, x := range m.Flows {
 		if from := p.indexNamed(x.From); from >= 0 {
+			if x.Values > 0 { // or else some were only awaited
+				p.heals(i, from)
+			}
 			p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}
@@ -41,6 +44,9 @@ func (p *placement) ended(n *node, m ended) {
 		}
 		if e.Back && e.ID == 0 {
 			p.sched.answered(i)
+			continue
+		}
+		if p.hears(i, &e) {
 			continue
 		}
 		ends++
@@ -78,7 +84,9 @@ func (p *placement) ended(n *node, m ended) {
 			p.fail(f.task, n, i, e.Fault)
 		} else {
 			p.sched.ran(f, e.Took)
-			n.runs(f.task.Op.OpName(), &e)
+			if name := f.task.Op.OpName(); name != opNone { // or else it only has copied
+				n.runs(name, &e)
+			}
 			p.end(f.task, i, graph.Done, nil)
 		}
 		p.sched.recycle(f)
@@ -107,14 +115,15 @@ func (p *placement) recall(r recall) {
 }
 
 // retake sees to a task that a node could not begin because nobody gave it what the task
-// reads: those who were to have it count as having lost it.
+// reads.
 func (p *placement) retake(t *graph.Task, node int, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
 		x := p.data.of(o.Datum)
-		if o.Mode&graph.In != 0 && slices.Contains(e.Missing, x.ref) {
+		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.ref })
+		if o.Mode&graph.In != 0 && k >= 0 && foremost(t, i) == i {
 			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
-			p.vain(x, errors.New(e.Why))
+			p.lacking(x, node, e.Missing[k], errors.New(e.Why))
 		}
 	}
 	t.SetState(graph.Ready)
@@ -180,6 +189,7 @@ func (p *placement) lose(n *node) {
 		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
 		t.SetState(graph.Ready)
 	}
+	p.relaysLost(i)
 	p.arrived(tasks, -1)
 	p.place()
 	p.news.Broadcast()

@@ -48,7 +48,7 @@ func (c *Core) Retake(node int, id graph.TaskID, lacks []Need) {
 	}
 	for _, x := range lacks {
 		if e := c.root.entries[x.Datum]; int(e.ref.Version) == x.Version {
-			e.vain()
+			e.vain(func(int) bool { return true })
 		}
 	}
 	f.task.SetState(graph.Ready)

@@ -267,5 +267,10 @@ func withFaults(t *testing.T, seed uint64, said *counts) {
 	stop()
 	played.Wait()
 	faults.Heal()
+	for _, u := range n.Usage() { // what only copies is no task of the program
+		if u.Tasks[""] > 0 {
+			t.Errorf("seed %d: %s has executed %d tasks without an op", seed, u.Node, u.Tasks[""])
+		}
+	}
 	n.Close()
 }

@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"cmp"
+	"context"
+
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
@@ -20,6 +23,11 @@ func mending(j *job) *job {
 // mendAll makes again what of the job's data nobody has, when none of its tasks is under
 // way, and lets the job go on.
 func (j *job) mendAll() {
+	j.mu.Lock()
+	rest := j.rest
+	j.rest = 0
+	j.mu.Unlock()
+	j.pause(rest)
 	err := j.mendLost()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -34,9 +42,14 @@ func (j *job) mendAll() {
 	j.news.Broadcast()
 }
 
-// mendLost makes again what nobody has, and once more if another node is lost meanwhile.
+// vainRounds is how often what is lost is made again in vain, one time after the other, without a
+// node being lost meanwhile.
+const vainRounds = 20
+
+// mendLost makes again what nobody has, and once more if another node is lost meanwhile, or nodes
+// cannot give what is needed for that: after a pause, and not for ever.
 func (j *job) mendLost() (err error) {
-	for range 1000 { // nodes to be lost meanwhile
+	for vain, losses := 0, j.lossesNow(); ; {
 		j.mu.Lock()
 		var lost []*entry
 		for e := range j.entries {
@@ -67,8 +80,15 @@ func (j *job) mendLost() (err error) {
 		if _, again := err.(*NodeLostError); err != nil && !again {
 			return err
 		}
+		if now := j.lossesNow(); now > losses {
+			vain, losses = 0, now
+		} else if vain++; err != nil && vain > vainRounds || j.ctx.Err() != nil {
+			return cmp.Or(context.Cause(j.ctx), err)
+		}
+		if err != nil {
+			j.pause(restFor(vain))
+		}
 	}
-	return err
 }
 
 // replay executes a plan as a job of its own, on data of other names.

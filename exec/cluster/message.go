@@ -16,7 +16,7 @@ import (
 // messages: a node that needs one fetches it. Every change of the structs raises the protocol's
 // version. Nodes of unlike versions refuse each other's messages.
 
-const protocol = 13
+const protocol = 14
 
 // kind is what a message is.
 type kind byte
@@ -212,7 +212,7 @@ type end struct {
 	ID    uint64
 	Fault *fault // nil if it went well
 	// Missing says what the node could not fetch, and Why: the task was not begun.
-	Missing []transport.Ref
+	Missing []missing
 	Why     string
 	Back    bool // the driver has asked for the task: it was not begun, and its operands are there
 	// Version and Took are those of the last attempt, and Worker and Began, by the
@@ -226,6 +226,14 @@ type end struct {
 	// Given, if there are any, are operands with which the task has finished, and will not
 	// say so again. It goes on.
 	Given []int
+}
+
+// missing is a version that did not come: from these nodes, as they could not be reached or nothing right
+// came from there, and from those, as they do not have it.
+type missing struct {
+	_          struct{} `cbor:",toarray"`
+	Ref        transport.Ref
+	Cut, Lacks []string
 }
 
 // came is an operand of a task that came from another node, by the clock of the task's node.

@@ -1,10 +1,9 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -38,6 +37,7 @@ type placement struct {
 	gives   []gift        // to the latest task that was given
 	freed   []*graph.Task // by the latest task to end
 	vains   int           // how often something was asked of nodes in vain
+	rest    time.Duration // for which nothing is made again after that
 	most    int64         // bytes that the node with the most memory can have; 0: no cap
 	count   int           // tasks submitted
 	done    int           // of these, ended
@@ -103,16 +103,22 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 		p.arrived(p.graph.End(t, graph.Done, nil, nil), -1)
 		p.place()
 	}
-	p.watches++
 	h := p.homes[e]
+	if wait, ok := p.brings(e); f == nil && h != nil && !ok {
+		p.putAside(t, wait)
+		return
+	}
+	p.watches++
 	if f != nil || h == nil { // what is kept stays where it is
 		go tell(f)
 		return
 	}
-	p.work.store.bring(e.ref, h, p.holders(e), true, true, then(func(err error) {
+	from := p.gets(e)
+	p.work.store.bring(e.ref, h, from, true, true, then(func(err error) {
 		go func() {
 			if err == nil {
 				p.mu.Lock()
+				p.got(from)
 				e.brought(p.fixed)
 				p.mu.Unlock()
 				tell(nil)
@@ -122,7 +128,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 			defer p.mu.Unlock()
 			p.watches--
 			e.home.there = e.home.there && !e.base.there // or else that is what it held
-			p.vain(e, err)
+			p.lacking(e, 0, missingFrom(e.ref, err), err)
 			p.watched(t, w)
 			p.place() // which has it made again, if nobody has it and no task is under way
 		}()
@@ -132,6 +138,10 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 // place has nodes given tasks as long as they have room, and those told who wait for news.
 // The caller holds mu.
 func (p *placement) place() {
+	p.stirs()
+	if len(p.where.paths.cut) > 0 {
+		p.where.paths.begin(time.Now())
+	}
 	for p.giveAll(); p.dismiss() || !p.sched.halted && p.watches == 0 && p.squeeze(); {
 		p.giveAll()
 	}
@@ -230,6 +240,9 @@ func (p *placement) give(t *graph.Task, i int) {
 		}
 		return
 	}
+	if p.blocked(t, i) {
+		return
+	}
 	x := task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
 	sendable := p.sendable(t)
 	made := recordOf(p.order, t)
@@ -261,15 +274,24 @@ func (p *placement) give(t *graph.Task, i int) {
 		e := p.data.of(o.Datum)
 		made.uses = append(made.uses, use{e, e.version, o.Mode})
 		y := operand{Ref: e.ref, Mode: o.Mode, Zero: e.unmade()}
-		switch has := e.has(i); {
+		needs := o.Mode&graph.In != 0 && !e.has(i)
+		switch {
 		case !sendable && p.homes[e] != nil:
-			y.home, y.From = p.homes[e], p.holders(e)
+			if y.home = p.homes[e]; needs {
+				y.givers = p.supplied(e, i, false)
+			} else {
+				y.From = p.called(e.from(nil))
+			}
 		case e.copied != nil:
-			y.Copy, y.From = e.copied, p.holders(e)
-		case o.Mode&graph.In != 0 && !has:
-			from, soon := e.fetched(i)
-			if y.From, y.Soon = p.called(from), soon; len(from) > 0 {
-				p.gives = append(p.gives, gift{e, from[0]})
+			if y.Copy = e.copied; needs {
+				y.givers = p.supplied(e, i, false)
+			} else {
+				y.From = p.called(e.from(nil))
+			}
+		case needs:
+			y.givers = p.supplied(e, i, true)
+			if len(y.From) > 0 {
+				p.gives = append(p.gives, gift{e, p.indexNamed(y.From[0])})
 			}
 		}
 		if !e.has(i) || e.copied != nil {
@@ -314,21 +336,6 @@ func (p *placement) send(i int) {
 		work.run(tasks)
 		return nil
 	})
-}
-
-// vain notes that the latest version of a datum was asked of all its holders in vain. The first time
-// is logged: a lost node has many. That this happens again and again ends the job.
-func (p *placement) vain(e *entry, why error) {
-	names := strings.Join(p.holders(e), ", ")
-	say := p.opt.Log.Debug
-	if p.vains == 0 {
-		say = p.opt.Log.Info
-	}
-	say("nodes that have a value could not give it", "nodes", cmp.Or(names, "those that have left"), "data", e.called(), "error", why)
-	e.vain()
-	if p.vains++; p.vains > 1000 {
-		p.outcome.Abort(&NodeLostError{Node: names, Err: why})
-	}
 }
 
 // fail does what the policy of a task says that has failed on a node, for good: its
@@ -416,7 +423,7 @@ func (p *placement) spare(e *entry) {
 // one to begin anew. The caller holds mu.
 func (p *placement) mend(t *graph.Task) bool {
 	if p.again {
-		p.outcome.Abort(p.fleet.why())
+		p.outcome.Abort(p.whyLost(t))
 		return false
 	}
 	p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until what it reads, and was lost, has been made again"})

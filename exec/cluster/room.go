@@ -22,17 +22,24 @@ func (c *catalog) early(e *entry) {
 	if h == nil || !c.fixed || e.has(0) || e.lost() {
 		return
 	}
+	if _, ok := c.brings(e); !ok { // Wait waits for one
+		return
+	}
 	number, ref := c.number, e.ref
 	c.coming++
-	c.work.store.take(ref, h, c.holders(e), func(err error) {
+	from := c.gets(e)
+	c.work.store.take(ref, h, from, func(err error) {
 		go func() { // who calls may hold placing
 			c.placing.Lock()
 			defer c.placing.Unlock()
 			c.coming--
 			switch {
-			case err != nil || c.number != number: // Wait tries again, or has ended
+			case c.number != number: // Wait has ended
+			case err != nil: // Wait tries again
+				c.cuts(e, 0, missingFrom(ref, err).Cut, err)
 			case e.ref == ref:
 				e.read(0)
+				c.got(from)
 				c.barren = 0
 			default: // a task has written it since
 				c.work.store.drop(ref)

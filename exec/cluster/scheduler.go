@@ -58,6 +58,7 @@ type scheduler struct {
 // newScheduler returns a scheduler that gives tasks to no node yet.
 func newScheduler(o *Options, where *directory, learned *experience, data *dataIndex) *scheduler {
 	s := &scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.policy(), where: where, learned: learned, data: data}
+	s.paths = &where.paths
 	s.owners.lost = func(node int) bool { return s.seats[node].lost }
 	s.owners.can = func(t *graph.Task, node int) bool { return s.fit.can(t, node) }
 	return s
@@ -215,6 +216,9 @@ func (s *scheduler) gives() iter.Seq2[*graph.Task, int] {
 			if s.near && !s.bound(t) {
 				i = s.nearest(t, i, own)
 			}
+			if len(s.paths.cut) > 0 && !s.owned && !s.bound(t) {
+				i = s.reaching(t, i, own)
+			}
 			if !yield(t, i) {
 				return
 			}
@@ -292,6 +296,29 @@ func (s *scheduler) nearest(t *graph.Task, node int, own bool) int {
 	}
 	for i, k := s.open.after(node, nil), 0; k < s.open.n; i, k = s.open.after(i, nil), k+1 {
 		if fits(i) {
+			return i
+		}
+	}
+	return node
+}
+
+// reaching returns a node that has all that a task reads or reaches somebody who has, and that takes
+// the task: the one that it is about to go to, or else the first with room, if there is one.
+func (s *scheduler) reaching(t *graph.Task, node int, own bool) int {
+	all := func(i int) bool {
+		for k := range t.Len() {
+			o := t.Operand(k)
+			if e := s.data.of(o.Datum); o.Mode&graph.In != 0 && !e.unmade() && len(e.holders) > 0 && !s.reaches(e, i) {
+				return false
+			}
+		}
+		return true
+	}
+	if all(node) {
+		return node
+	}
+	for i, k := s.open.after(node, nil), 0; k < s.open.n; i, k = s.open.after(i, nil), k+1 {
+		if i != node && (i > 0 || !own) && s.fit.can(t, i) && all(i) && s.fits(t, i) {
 			return i
 		}
 	}
@@ -404,7 +431,11 @@ func (c costs) Move(t *graph.Task, node int) (seconds float64) {
 		if o.Mode&graph.In == 0 || len(e.holders) == 0 || e.has(node) || e.asked(node) {
 			continue
 		}
-		seconds += c.s.learned.move(e.holders, node, o.Datum.Bytes)
+		way := c.s.learned.move(e.holders, node, o.Datum.Bytes)
+		if !c.s.reaches(e, node) { // it goes by way of another node
+			way *= 2
+		}
+		seconds += way
 	}
 	return seconds
 }

@@ -159,7 +159,7 @@ func (v *virtual) give(t *graph.Task, i int) {
 	for k := range t.Len() {
 		o := t.Operand(k)
 		if e := v.data.of(o.Datum); o.Mode&graph.In != 0 && !e.has(i) {
-			from, _ := e.fetched(i)
+			from, _ := e.fetched(i, nil)
 			gives = append(gives, gift{e, from[0]})
 		}
 	}

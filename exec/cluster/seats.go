@@ -8,6 +8,7 @@ import (
 // seating is the nodes as those that are given tasks, and what they have: books that are kept so
 // that a task costs as much however many nodes there are. It is pure.
 type seating struct {
+	paths   *paths
 	seats   []seat
 	flying  table[flight] // by the numbers of tasks
 	open    nodeSet       // nodes with room

@@ -138,22 +138,22 @@ func (s *store) place(o *operand, reads, writes bool) (*held, error) {
 
 // take has f called when the driver has a version, beside what the program's memory
 // holds. It copies nothing meanwhile.
-func (s *store) take(r transport.Ref, to *home, from []string, f func(error)) {
-	if _, later, err := s.want(to.operand(r), givers{From: from}, true, false, then(f)); !later {
+func (s *store) take(r transport.Ref, to *home, from givers, f func(error)) {
+	if _, later, err := s.want(to.operand(r), from, true, false, then(f)); !later {
 		f(err)
 	}
 }
 
 // settle has f called when a version is in the program's memory, in place of what was
 // there.
-func (s *store) settle(r transport.Ref, to *home, from []string, f func(error)) {
+func (s *store) settle(r transport.Ref, to *home, from givers, f func(error)) {
 	s.bring(r, to, from, true, false, then(f))
 }
 
 // bring tells w when a version is in the program's memory. What was there is kept
 // elsewhere if it is the first to go, unless it need not be. It stays there until a task
 // writes it: what cannot be executed elsewhere does so in the program's memory itself.
-func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps bool, w waiter) {
+func (s *store) bring(r transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
 	s.mu.Lock()
 	h := s.held[datum(r)]
 	if h == nil { // made again under another name
@@ -207,7 +207,7 @@ func (s *store) bring(r transport.Ref, to *home, from []string, reads, keeps boo
 				s.overwrites(v)
 				v.Restore(here)
 			default:
-				c, err = s.copy(v, r, givers{From: from})
+				c, err = s.copy(v, r, from)
 			}
 		}
 		if old != r && old != was { // or else others may be about to fetch it

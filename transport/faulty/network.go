@@ -61,6 +61,7 @@ type Network struct {
 	mu      sync.Mutex // held before that of a node
 	ports   map[string]*port
 	cut     map[[2]string]struct{} // from, to
+	large   map[[2]string]struct{} // the same, for values only
 	stalled map[string]time.Time   // until when
 	changed chan struct{}          // closed, and replaced, when one of these changes
 }
@@ -78,7 +79,7 @@ func New(opt Options) (*Network, error) {
 	if opt.Patience == 0 {
 		opt.Patience = 100 * time.Millisecond
 	}
-	return &Network{opt: opt, ports: map[string]*port{}, cut: map[[2]string]struct{}{}, stalled: map[string]time.Time{}, changed: make(chan struct{})}, nil
+	return &Network{opt: opt, ports: map[string]*port{}, cut: map[[2]string]struct{}{}, large: map[[2]string]struct{}{}, stalled: map[string]time.Time{}, changed: make(chan struct{})}, nil
 }
 
 // Node returns a node that does what t does, with faults. It owns t, which is not started
@@ -132,8 +133,20 @@ func (n *Network) CutOneWay(a, b []string) {
 	})
 }
 
+// CutValues lets no value go between the nodes of a and those of b. Messages do, as over a path that
+// drops large packets.
+func (n *Network) CutValues(a, b []string) {
+	n.change(func() {
+		for _, from := range a {
+			for _, to := range b {
+				n.large[[2]string{from, to}], n.large[[2]string{to, from}] = struct{}{}, struct{}{}
+			}
+		}
+	})
+}
+
 // Heal ends all cuts.
-func (n *Network) Heal() { n.change(func() { clear(n.cut) }) }
+func (n *Network) Heal() { n.change(func() { clear(n.cut); clear(n.large) }) }
 
 // Stall has nothing go in or out of a node for a time. What is sent meanwhile is held back,
 // and goes on afterwards. No node is told.
@@ -246,8 +259,14 @@ func (n *Network) awaitOpen(ctx context.Context, a, b string) error {
 	patience := time.NewTimer(n.opt.Patience)
 	defer patience.Stop()
 	for {
+		n.mu.Lock()
+		_, large := n.large[[2]string{a, b}]
+		n.mu.Unlock()
 		there, d, changed := n.look(a, b)
 		back, e, _ := n.look(b, a)
+		if large {
+			there = shut
+		}
 		if there == open && back == open {
 			return nil
 		}

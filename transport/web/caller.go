@@ -34,6 +34,7 @@ const (
 	headerFirst = "X-Tessera-First" // of a refusal: the address of the node that has a name, and the name
 	headerLarge = "X-Tessera-Large" // a request has announced too large a body
 	headerSum   = "X-Tessera-Crc"   // the CRC-32C of a value
+	headerMove  = "X-Tessera-Move"  // answers to messages say what has come: see link
 )
 
 // caller is a node as one that asks others.
@@ -64,11 +65,24 @@ func newCaller(opt Options) (*caller, error) {
 	return n, nil
 }
 
+// idle is how long no byte of a value may come.
+func (n *caller) idle() time.Duration { return n.opt.Timeout + min(2*n.opt.Timeout, headWait) }
+
 // address returns where others reach the node.
 func (n *caller) address() string { return cmp.Or(n.opt.Address, n.listen.Addr().String()) }
 
 // dial connects with an address, and checks who is there.
 func (n *caller) dial(address string) (net.Conn, error) {
+	return n.dialOver(address, func(c net.Conn) net.Conn { return c })
+}
+
+// dialPaced is dial for values: a connection over which no byte comes for a time is cut.
+func (n *caller) dialPaced(address string) (net.Conn, error) {
+	return n.dialOver(address, func(c net.Conn) net.Conn { return &paced{Conn: c, idle: n.idle()} })
+}
+
+// dialOver is dial over a connection that is wrapped first, below TLS.
+func (n *caller) dialOver(address string, wrap func(net.Conn) net.Conn) (net.Conn, error) {
 	d := net.Dialer{Timeout: n.opt.Timeout}
 	c, err := d.DialContext(n.ctx, "tcp", address)
 	if err != nil {
@@ -78,7 +92,7 @@ func (n *caller) dial(address string) (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c = &outgoing{c, n.to.add(address, c)}
+	c = wrap(&outgoing{c, n.to.add(address, c)})
 	if n.opt.TLS == nil {
 		return c, nil
 	}
@@ -185,7 +199,7 @@ func (n *caller) host(address string) *host {
 	defer n.hosts.mu.Unlock()
 	h := n.hosts.of[address]
 	if h == nil {
-		h = &host{control: n.client(address, n.opt.Timeout), bulk: n.client(address, 10*n.opt.Timeout)}
+		h = &host{control: n.client(address, n.opt.Timeout, n.dial), bulk: n.client(address, 10*n.opt.Timeout, n.dialPaced)}
 		if n.hosts.of == nil {
 			n.hosts.of = map[string]*host{}
 		}
@@ -196,12 +210,12 @@ func (n *caller) host(address string) *host {
 }
 
 // client returns a client of an address.
-func (n *caller) client(address string, timeout time.Duration) *fasthttp.HostClient {
+func (n *caller) client(address string, timeout time.Duration, dial fasthttp.DialFunc) *fasthttp.HostClient {
 	return &fasthttp.HostClient{
 		Addr: address, Name: "tessera", NoDefaultUserAgentHeader: true, MaxIdemponentCallAttempts: 1, MaxConns: 64,
 		ReadBufferSize: buffers, WriteBufferSize: buffers, ReadTimeout: timeout, WriteTimeout: timeout,
 		MaxIdleConnDuration: time.Minute, DisablePathNormalizing: true,
-		Dial: n.dial, StreamResponseBody: true,
+		Dial: dial, StreamResponseBody: true,
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -26,9 +27,16 @@ import (
 // The other side also answers four times in a Timeout if there is nothing new, or its handler is
 // behind. If nothing comes for a Timeout the connection is cut, and another one made: what is
 // between may have forgotten it, and tells nobody.
+//
+// If both sides know of it (headerMove), an answer also says how many bytes have come over the
+// connection, and whether the other side waits for more (8, between turn and sum). If it waits for a
+// Timeout, and what this one has sent does not come, what is between drops it, and lets the answers
+// pass, which are short. Then the connection is cut, too; and if that is so of the next one, the node
+// cannot be reached.
 const (
 	frameHead   = 20
 	answerBytes = 12
+	answerLong  = answerBytes + 8
 
 	// upgraded is what HTTP calls this.
 	upgraded = "tessera"
@@ -102,21 +110,43 @@ func (e *frameError) Error() string { return e.problem }
 // errDamaged is of a message that is sent again.
 var errDamaged error = &frameError{"a message is not what was sent"}
 
-// putAnswer makes an answer.
-func putAnswer(b []byte, taken uint64) {
+// putAnswer makes an answer, which is a long one if there is room for it.
+func putAnswer(b []byte, taken, moved uint64) {
 	binary.LittleEndian.PutUint64(b, taken)
-	binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[:8], castagnoli))
+	if len(b) == answerLong {
+		binary.LittleEndian.PutUint64(b[8:], moved)
+	}
+	end := len(b) - 4
+	binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
 }
 
-// readAnswer reads one.
-func readAnswer(r io.Reader, b []byte) (taken uint64, err error) {
-	if _, err := io.ReadFull(r, b[:answerBytes]); err != nil {
-		return 0, err
+// readAnswer reads one into b, which has its length. Of a short one nothing is known to have moved.
+func readAnswer(r io.Reader, b []byte) (taken, moved uint64, err error) {
+	if _, err := io.ReadFull(r, b); err != nil {
+		return 0, 0, err
 	}
-	if crc32.Checksum(b[:8], castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
-		return 0, &frameError{"an answer is not what was sent"}
+	end := len(b) - 4
+	if crc32.Checksum(b[:end], castagnoli) != binary.LittleEndian.Uint32(b[end:]) {
+		return 0, 0, &frameError{"an answer is not what was sent"}
 	}
-	return binary.LittleEndian.Uint64(b), nil
+	if len(b) == answerLong {
+		moved = binary.LittleEndian.Uint64(b[8:])
+	}
+	return binary.LittleEndian.Uint64(b), moved, nil
+}
+
+// moving is what the answers over a connection say of what moves.
+type moving struct {
+	taken, moved uint64
+	since        time.Time // that neither has changed, while the other side waits for what was sent
+}
+
+// stands takes an answer, and returns for how long nothing has moved that should.
+func (m *moving) stands(taken, moved uint64, sent bool, now time.Time) time.Duration {
+	if !sent || moved&waitsBit == 0 || taken != m.taken || moved != m.moved || m.since.IsZero() {
+		m.taken, m.moved, m.since = taken, moved, now
+	}
+	return now.Sub(m.since)
 }
 
 // link implements way: messages to a node, from when it has joined to when it leaves.
@@ -132,6 +162,7 @@ type link struct {
 	err   error         // why it has ended
 	news  chan struct{} // closed at each change of what is above, but for more frames
 	since time.Time     // when the other side first said that it does not know this one; run's
+	stood int           // connections in turn over which nothing moved; mu guards it
 }
 
 // newLink returns a link that has begun to connect. The error is transport.ErrClosed.
@@ -205,16 +236,27 @@ func (l *link) prompt() bool {
 	return l.err == nil && l.conn != nil && len(l.kept) < keptMost/2 && l.size < promptSize
 }
 
-// run connects, again and again, until the node leaves or this one is closed.
+// vainFor is for how many Timeouts a node that is there may not be connected with. Where nothing has
+// moved over a connection, one is enough.
+const vainFor = 4
+
+// run connects, again and again, until the node leaves, cannot be reached, or this one is closed.
 func (l *link) run() {
 	var err error
+	vain := time.Time{} // since when there is no connection
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		address, there := l.stays()
 		if there && l.ctx.Err() == nil {
 			if err = l.connect(address); err == nil {
-				wait = time.Millisecond
+				wait, vain = time.Millisecond, time.Time{}
+			} else if vain.IsZero() {
+				vain = time.Now()
 			}
 			there = !l.refused(err, address)
+			if why := l.deaf(vain); why != nil && there {
+				err, there = cmp.Or(err, why), false
+				l.members.shut(l.to, why, time.Now(), shutFor*l.opt.Timeout)
+			}
 		}
 		if l.ctx.Err() != nil {
 			err = transport.ErrClosed
@@ -233,6 +275,22 @@ func (l *link) run() {
 	l.err, l.kept = err, nil
 	l.tell()
 	l.mu.Unlock()
+}
+
+// deaf returns why nothing that is sent reaches the node, though it answers greetings, nil if that is
+// not so: since vain, if that is not zero, there is no connection.
+func (l *link) deaf(vain time.Time) error {
+	l.mu.Lock()
+	stood := l.stood
+	l.mu.Unlock()
+	waited := time.Duration(0)
+	if !vain.IsZero() {
+		waited = time.Since(vain)
+	}
+	if stood > 1 || waited > vainFor*l.opt.Timeout || stood > 0 && waited > l.opt.Timeout {
+		return &transport.StalledError{Node: l.to.name, For: max(waited, time.Duration(stood)*l.opt.Timeout)}
+	}
+	return nil
 }
 
 // stays returns the address of the node, if it has not left since the link began.
@@ -280,7 +338,7 @@ func (l *link) connect(address string) error {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for l.answer(conn, answers) == nil {
+		for m := (moving{}); l.answer(conn, answers, &m) == nil; {
 		}
 		_ = conn.Close()
 	}()
@@ -305,52 +363,72 @@ func (l *link) set(conn net.Conn) {
 	l.tell()
 }
 
-// answer takes an answer. It waits for a Timeout.
-func (l *link) answer(conn net.Conn, answers io.Reader) error {
+// answers are where answers to messages come, and how long each is.
+type answers struct {
+	*bufio.Reader
+	bytes int
+}
+
+// answer takes an answer. It waits for a Timeout. The error says that the connection is of no use.
+func (l *link) answer(conn net.Conn, from answers, m *moving) error {
 	if err := conn.SetReadDeadline(time.Now().Add(l.opt.Timeout)); err != nil {
 		return err
 	}
-	taken, err := readAnswer(answers, make([]byte, answerBytes))
-	if err == nil {
-		l.answered(taken)
+	taken, moved, err := readAnswer(from, make([]byte, from.bytes))
+	if err != nil {
+		return err
+	}
+	sent := l.answered(taken)
+	if stands := m.stands(taken, moved, sent, time.Now()); from.bytes == answerLong && stands > l.opt.Timeout {
+		l.mu.Lock()
+		l.stood++
+		l.mu.Unlock()
+		err = &transport.StalledError{Node: l.to.name, For: stands}
+		l.opt.Log.Warn("no byte of a message comes there: another connection is tried", "node", l.opt.Name, "to", l.to.name, "for", stands)
 	}
 	return err
 }
 
 // upgrade asks whether messages may come over a connection, and returns where answers to them come.
 // The first of them has been taken.
-func (l *link) upgrade(conn net.Conn, address string) (answers *bufio.Reader, err error) {
+func (l *link) upgrade(conn net.Conn, address string) (from answers, err error) {
 	q, a := l.request(fasthttp.MethodPost, address, "/v1/message"), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
 	defer fasthttp.ReleaseResponse(a)
 	q.Header.Set(fasthttp.HeaderConnection, "Upgrade")
 	q.Header.Set(fasthttp.HeaderUpgrade, upgraded)
 	q.Header.Set(headerWait, l.opt.Timeout.String())
+	q.Header.Set(headerMove, "1")
 	_ = conn.SetDeadline(time.Now().Add(l.opt.Timeout))
 	if _, err := q.WriteTo(conn); err != nil {
-		return nil, err
+		return from, err
 	}
-	answers = bufio.NewReader(conn)
-	if err := a.ReadLimitBody(answers, buffers); err != nil {
-		return nil, err
+	from = answers{bufio.NewReader(conn), answerBytes}
+	if err := a.ReadLimitBody(from.Reader, buffers); err != nil {
+		return from, err
 	}
 	if a.StatusCode() != fasthttp.StatusSwitchingProtocols {
-		return nil, &refusal{status: a.StatusCode(), why: string(a.Body())}
+		return from, &refusal{status: a.StatusCode(), why: string(a.Body())}
+	}
+	if len(a.Header.Peek(headerMove)) > 0 {
+		from.bytes = answerLong
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil { // who is behind may take its time
-		return nil, err
+		return from, err
 	}
-	return answers, l.answer(conn, answers)
+	return from, l.answer(conn, from, new(moving))
 }
 
-// answered forgets what the other side has taken.
-func (l *link) answered(taken uint64) {
+// answered forgets what the other side has taken, and reports whether there is more.
+func (l *link) answered(taken uint64) (more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.kept) > 0 && binary.LittleEndian.Uint64(l.kept[0]) <= taken {
 		l.size -= len(l.kept[0])
 		l.kept[0] = nil
 		l.kept = l.kept[1:]
+		l.stood = 0
 	}
 	l.tell()
+	return len(l.kept) > 0
 }

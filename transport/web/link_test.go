@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 )
 
 // readFrame reads a frame.
@@ -23,10 +24,8 @@ func TestFrameDamaged(t *testing.T) {
 	if turn, m, err := readFrame(bytes.NewReader(b), head); turn != 1<<40+5 || string(m) != "a message" || err != nil {
 		t.Errorf("%d, %q, %v", turn, m, err)
 	}
-	a := make([]byte, answerBytes)
-	putAnswer(a, 1<<40+5)
-	if taken, err := readAnswer(bytes.NewReader(a), make([]byte, answerBytes)); taken != 1<<40+5 || err != nil {
-		t.Errorf("%d, %v", taken, err)
+	for _, n := range []int{answerBytes, answerLong} {
+		answerDamaged(t, make([]byte, n))
 	}
 	for i := range 8 * len(b) {
 		var wrong *frameError
@@ -35,13 +34,52 @@ func TestFrameDamaged(t *testing.T) {
 			t.Errorf("bit %d of a frame: %v", i, err)
 		}
 		b[i/8] ^= 1 << (i % 8)
-		if i >= 8*len(a) {
-			continue
-		}
+	}
+}
+
+func answerDamaged(t *testing.T, a []byte) {
+	putAnswer(a, 1<<40+5, 7)
+	moved := uint64(0)
+	if len(a) == answerLong {
+		moved = 7
+	}
+	if taken, m, err := readAnswer(bytes.NewReader(a), make([]byte, len(a))); taken != 1<<40+5 || m != moved || err != nil {
+		t.Errorf("%d, %d, %v", taken, m, err)
+	}
+	for i := range 8 * len(a) {
+		var wrong *frameError
 		a[i/8] ^= 1 << (i % 8)
-		if _, err := readAnswer(bytes.NewReader(a), make([]byte, answerBytes)); !errors.As(err, &wrong) {
+		if _, _, err := readAnswer(bytes.NewReader(a), make([]byte, len(a))); !errors.As(err, &wrong) {
 			t.Errorf("bit %d of an answer: %v", i, err)
 		}
 		a[i/8] ^= 1 << (i % 8)
+	}
+}
+
+// TestMoving: nothing moves if the other side waits, what was sent does not come, and that goes on.
+func TestMoving(t *testing.T) {
+	var m moving
+	now := time.Unix(0, 0)
+	for i, x := range []struct {
+		taken, moved uint64
+		sent         bool
+		want         time.Duration
+	}{
+		{1, 10 | waitsBit, true, 0},
+		{1, 10 | waitsBit, true, time.Second},
+		{1, 10 | waitsBit, true, 2 * time.Second},
+		{1, 11 | waitsBit, true, 0}, // a byte has come
+		{1, 11 | waitsBit, true, time.Second},
+		{1, 11, true, 0}, // it handles a message
+		{1, 11, true, 0},
+		{1, 11 | waitsBit, true, 0},
+		{1, 11 | waitsBit, false, 0}, // nothing was sent
+		{1, 11 | waitsBit, true, time.Second},
+		{2, 11 | waitsBit, true, 0}, // it has taken one
+	} {
+		if got := m.stands(x.taken, x.moved, x.sent, now); got != x.want {
+			t.Errorf("answer %d: nothing has moved for %v, want %v", i, got, x.want)
+		}
+		now = now.Add(time.Second)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -67,6 +69,8 @@ const (
 	// sent before comes within one of them, as no greeting takes longer. Whoever still tells
 	// others of it notices within one more.
 	overFor = 4
+	// shutFor is for how many Timeouts a node is not there to which nothing can be sent, though it answers.
+	shutFor = 10
 	// goneFor is that of other nodes that are not there. They are greeted for so long, as the
 	// network may heal.
 	goneFor = 100
@@ -82,9 +86,10 @@ type member struct {
 	began         time.Time // as it says
 	since         time.Time // when it was met, or left
 	there         bool
-	over          bool  // it has said that it goes: what it has answered before may come later
-	refusals      int   // of connections with it since its last answer
-	failed        error // why the last greeting had no answer, nil if it had one
+	over          bool      // it has said that it goes: what it has answered before may come later
+	refusals      int       // of connections with it since its last answer
+	shut          time.Time // until when it is not there, as nothing can be sent to it
+	failed        error     // why the last greeting had no answer, nil if it had one
 
 	// turn is held by who sends it a message: they come in order. It guards way.
 	turn sync.Mutex
@@ -101,7 +106,25 @@ type member struct {
 // inbound is a connection over which messages come.
 type inbound struct {
 	net.Conn
-	over chan struct{} // closed when none is handled any more that has come over it
+	over  chan struct{} // closed when none is handled any more that has come over it
+	moved atomic.Uint64 // bytes that have come, with waitsBit if more is waited for
+}
+
+// waitsBit is set in a number of bytes that have come if more is waited for.
+const waitsBit = 1 << 63
+
+// counted counts what comes over an inbound.
+type counted struct {
+	io.Reader
+	in *inbound
+}
+
+// Read implements [io.Reader].
+func (c *counted) Read(b []byte) (int, error) {
+	c.in.moved.Or(waitsBit)
+	n, err := c.Reader.Read(b)
+	c.in.moved.Store(c.in.moved.Load()&^waitsBit + uint64(n))
+	return n, err
 }
 
 // way is that of messages to a member, until that leaves.
@@ -125,7 +148,7 @@ func (m *members) answered(g *greeting, address string, now time.Time) (met bool
 		return false, err
 	}
 	x.answered, x.refusals, x.failed = now, 0, nil
-	if met = !x.there && !x.over; met {
+	if met = !x.there && !x.over && now.After(x.shut); met {
 		x.there = true
 		x.joins++
 		m.events.Add(transport.Event{Node: g.Name, Joined: true})
@@ -147,6 +170,9 @@ func (m *members) greeted(g *greeting, now time.Time) (stranger bool, err error)
 		return errors.Is(err, errUndecided), err
 	}
 	x.greeted = now
+	if now.Before(x.shut) { // it is not to believe that this node is there for it
+		return false, fmt.Errorf("what is sent to %.100q does not reach it", g.Name)
+	}
 	return !x.there && !x.over && m.stranger(g.Address), nil
 }
 
@@ -310,6 +336,17 @@ func (m *members) parted() []departure {
 	all := m.departed
 	m.departed = nil
 	return all
+}
+
+// shut notes that nothing that is sent to a node reaches it, though it answers what is short. It is not
+// there for some time, and neither is this node for it.
+func (m *members) shut(x *member, why error, now time.Time, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x.shut = now.Add(d)
+	if x.there {
+		m.left(x, why, now)
+	}
 }
 
 // gone notes that a node says that it goes.

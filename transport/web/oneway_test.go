@@ -29,6 +29,7 @@ type relay struct {
 
 	damages  atomic.Int32 // how many of the next pieces with a fragile part it damages
 	silences atomic.Int32 // how many of the next connections with a silent part fall silent then: nobody is told
+	large    atomic.Int32 // if not 0, a piece that is larger does not pass, nor what comes after it that way
 }
 
 // fragile is what a relay damages. With silent it may let nothing pass any more.
@@ -42,6 +43,8 @@ type damaging struct {
 	io.Writer
 	left, silences *atomic.Int32
 	over           *atomic.Bool // nothing passes either way
+	large          *atomic.Int32
+	stuck          *bool // nothing passes this way any more
 }
 
 // Write implements [io.Writer].
@@ -49,7 +52,10 @@ func (d damaging) Write(b []byte) (int, error) {
 	if bytes.Contains(b, []byte(silent)) && d.silences.Load() > 0 && !d.over.Swap(true) {
 		d.silences.Add(-1)
 	}
-	if d.over.Load() {
+	if n := int(d.large.Load()); n > 0 && len(b) > n {
+		*d.stuck = true
+	}
+	if d.over.Load() || *d.stuck {
 		return len(b), nil
 	}
 	if i := bytes.Index(b, []byte(fragile)); i >= 0 && d.left.Load() > 0 {
@@ -80,7 +86,7 @@ func (r *relay) serve() {
 		over := new(atomic.Bool)
 		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 			r.over.Go(func() {
-				_, _ = io.Copy(damaging{way[0], &r.damages, &r.silences, over}, struct{ io.Reader }{way[1]})
+				_, _ = io.Copy(damaging{way[0], &r.damages, &r.silences, over, &r.large, new(bool)}, struct{ io.Reader }{way[1]})
 				way[0].Close()
 			})
 		}

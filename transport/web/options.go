@@ -27,7 +27,8 @@ type Options struct {
 	Plain bool
 	// Greet is how often nodes greet each other; 0 means each second. Timeout is after
 	// how long a node that does not answer has left; 0 means four times Greet. No
-	// request takes longer, but for values, which may take ten times as long.
+	// request takes longer, but for values, which may take ten times as long if bytes of
+	// them come within each Timeout.
 	Greet, Timeout time.Duration
 	// Memory is how many bytes of operands the node may have, 0 if that has no limit. Messages and
 	// values that are on their way to it have half of that, or else 1 GiB: more wait. A larger one

@@ -75,7 +75,7 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 	}
 	switch {
 	case path == "/v1/value" && c.IsGet():
-		n.serveValue(c)
+		n.serveValue(c, from)
 	case path == "/v1/message" && c.IsPost():
 		n.serveMessage(c, from, life)
 	case path == "/v1/greet" && c.IsPost():
@@ -188,6 +188,11 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	c.SetStatusCode(fasthttp.StatusSwitchingProtocols)
 	c.Response.Header.Set(fasthttp.HeaderConnection, "Upgrade")
 	c.Response.Header.Set(fasthttp.HeaderUpgrade, upgraded)
+	length := answerBytes
+	if len(c.Request.Header.Peek(headerMove)) > 0 {
+		length = answerLong
+		c.Response.Header.Set(headerMove, "1")
+	}
 	in := &inbound{Conn: c.Conn(), over: make(chan struct{})}
 	c.Hijack(func(r net.Conn) {
 		n.members.mu.Lock() // after Close nothing begins
@@ -204,13 +209,13 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 		defer close(in.over)
 		defer context.AfterFunc(n.ctx, func() { _ = in.Close() })()
 		due := make(chan struct{}, 1)
-		answering := n.answer(x, in, max(wait/4, answersLeast), due)
+		answering := n.answer(x, in, make([]byte, length), max(wait/4, answersLeast), due)
 		defer func() { _ = in.Close(); close(due); <-answering }()
 		if old != nil { // there is one at a time: what this node has of that one comes first
 			_ = old.Close()
 			<-old.over
 		}
-		if err := n.takeAll(x, in, r, due); err != nil {
+		if err := n.takeAll(x, in, &counted{r, in}, due); err != nil {
 			n.refusals.tell("message refused", "from", in.RemoteAddr().String(), err)
 		}
 	})
@@ -221,14 +226,14 @@ const answersLeast = 10 * time.Millisecond
 
 // answer tells a node which of its messages were taken: at once, when that is due, and every so
 // often. It goes on until due is closed, or the connection; the channel is closed then.
-func (n *node) answer(x *member, w net.Conn, every time.Duration, due <-chan struct{}) <-chan struct{} {
+func (n *node) answer(x *member, w *inbound, b []byte, every time.Duration, due <-chan struct{}) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		for b, more := make([]byte, answerBytes), true; more; {
-			putAnswer(b, n.members.takenOf(x))
+		for more := true; more; {
+			putAnswer(b, n.members.takenOf(x), w.moved.Load())
 			if _, err := w.Write(b); err != nil {
 				_ = w.Close()
 				return
@@ -289,7 +294,11 @@ func (n *node) readMessage(in *inbound, r io.Reader, head []byte, length int) ([
 	return readMessage(r, head, length, func() error { return in.SetReadDeadline(time.Now().Add(n.opt.Timeout)) })
 }
 
-func (n *node) serveValue(c *fasthttp.RequestCtx) {
+// takenFor is for how many Timeouts no byte of a value may be taken. The other side may wait for nearly as
+// long for room ([node.admit]), and notices itself, and sooner, that nothing comes.
+const takenFor = 6
+
+func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
 	r, err := parse(string(c.URI().QueryString()))
 	if err != nil {
 		n.refuse(c, fasthttp.StatusBadRequest, err)
@@ -314,5 +323,9 @@ func (n *node) serveValue(c *fasthttp.RequestCtx) {
 		return
 	}
 	c.Response.Header.Set(headerSum, strconv.FormatUint(uint64(m.sum), 10))
-	c.SetBodyStream(&body{v, sync.OnceFunc(done)}, m.n)
+	idle := takenFor * n.opt.Timeout
+	late := func(error) {
+		n.refusals.tell("a value was not taken", "to", from, &transport.StalledError{Node: from, For: idle})
+	}
+	c.SetBodyStream(&body{v, c.Conn(), idle, late, sync.OnceFunc(done)}, m.n)
 }

@@ -1,11 +1,15 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net"
 	"net/url"
+	"os"
 	"strconv"
+	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -31,7 +35,10 @@ func (m *measure) Write(b []byte) (int, error) {
 // connection.
 type body struct {
 	value versions.Value
-	done  func() // when nothing reads the value any more
+	conn  net.Conn
+	idle  time.Duration // for which a piece may not be taken
+	late  func(error)   // is told that one was not
+	done  func()        // when nothing reads the value any more
 }
 
 // SupportsBodyWriteTo has fasthttp call WriteTo.
@@ -39,9 +46,12 @@ func (b *body) SupportsBodyWriteTo() bool { return true }
 
 // WriteTo implements [io.WriterTo].
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	c := &counter{w: w}
-	err := b.value.Encode(c)
-	return c.n, err
+	p := &pieces{counter: counter{w: w}, conn: b.conn, idle: b.idle}
+	err := b.value.Encode(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		b.late(err)
+	}
+	return p.n, err
 }
 
 // Read implements [io.Reader]. It is not called.
@@ -91,4 +101,27 @@ func parse(s string) (r transport.Ref, err error) {
 	}
 	r = transport.Ref{Job: unsigned("job", 64), Matrix: uint32(unsigned("matrix", 32)), I: int32(number("i", 32)), J: int32(number("j", 32)), Version: uint32(unsigned("version", 32))}
 	return r, err
+}
+
+// pieceSize is how many bytes are written at a time, so that each piece has its time.
+const pieceSize = 256 << 10
+
+// pieces is a writer that has each piece taken within a time.
+type pieces struct {
+	counter
+	conn net.Conn
+	idle time.Duration
+}
+
+// Write implements [io.Writer].
+func (p *pieces) Write(b []byte) (n int, err error) {
+	for err == nil && n < len(b) {
+		if err = p.conn.SetWriteDeadline(time.Now().Add(p.idle)); err != nil {
+			break
+		}
+		var k int
+		k, err = p.counter.Write(b[n:min(len(b), n+pieceSize)])
+		n += k
+	}
+	return n, err
 }

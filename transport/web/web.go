@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,8 +197,28 @@ func (n *node) Publish(r transport.Ref, v versions.Value) { n.values.Put(r, v) }
 // Drop implements [transport.Transport].
 func (n *node) Drop(r transport.Ref) { n.values.Drop(r) }
 
-// Fetch implements [transport.Transport].
+// Fetch implements [transport.Transport]. If no byte comes for a time another connection is tried,
+// once.
 func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
+	var stalled *transport.StalledError
+	err := n.fetch(ctx, from, r, wait, into)
+	if !errors.As(err, &stalled) || ctx.Err() != nil {
+		return err
+	}
+	n.opt.Log.Warn("no byte of a value comes: another connection is tried", "node", n.opt.Name, "from", from, "value", fmt.Sprint(r), "for", stalled.For)
+	if x, address := n.members.find(from); x != nil {
+		n.host(address).bulk.CloseIdleConnections()
+	}
+	before := stalled.For
+	if err = n.fetch(ctx, from, r, 0, into); errors.As(err, &stalled) {
+		stalled.For += before
+	} else if cut := (*transport.UnreachableError)(nil); errors.As(err, &cut) && ctx.Err() == nil { // nor does a connection
+		err = &transport.UnreachableError{Node: from, Err: errors.Join(&transport.StalledError{Node: from, For: before}, cut.Err)}
+	}
+	return err
+}
+
+func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	if !n.open() {
 		return transport.ErrClosed
 	}
@@ -220,6 +241,9 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 		q.Header.Set(headerWait, wait.String())
 	}
 	if err := h.bulk.Do(q, a); err != nil {
+		if errors.Is(err, fasthttp.ErrTimeout) { // which is all that is left of a stall
+			err = &transport.StalledError{Node: from, For: n.idle()}
+		}
 		return &transport.UnreachableError{Node: from, Err: err}
 	}
 	switch a.StatusCode() {
@@ -248,7 +272,7 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case stream.err != nil:
-		return &transport.UnreachableError{Node: from, Err: stream.err}
+		return &transport.UnreachableError{Node: from, Err: cmp.Or(stalledBy(from, stream.err), stream.err)}
 	case err == nil && uint64(stream.m.sum) != want:
 		return &transport.ChecksumError{Node: from, Ref: r}
 	}

@@ -14,7 +14,9 @@ import (
 type Node struct {
 	Name    string         `json:"name"`
 	Workers int            `json:"workers"`
-	Lost    bool           `json:"lost,omitempty"`
+	Lost    bool           `json:"lost,omitempty"`        // it was not there any more in the end …
+	Gone    bool           `json:"lost_before,omitempty"` // … nor when the timed runs began
+	Late    bool           `json:"joined_later,omitempty"`
 	Tasks   map[string]int `json:"tasks"`     // by op …
 	Ran     []Ran          `json:"ran"`       // … and by version
 	In      int64          `json:"bytes_in"`  // of operands that it has fetched, of the driver of results, too
@@ -54,7 +56,7 @@ type Cluster struct {
 	// Least is the bytes that had to move by the layout of the matrices, each version of a
 	// tile once to each other node that reads it, and Path the critical path of a run, of
 	// tasks that take as long as those of their op did on average. They are of distributed
-	// matrices only, and not if Uncounted says why.
+	// matrices only. Uncounted says why there are none, or no Least.
 	Least     int64   `json:"bytes_least,omitempty"`
 	Path      float64 `json:"critical_path_seconds,omitempty"`
 	PathTasks int     `json:"critical_path_tasks,omitempty"`
@@ -77,19 +79,23 @@ func tallied(once func(context.Context) error, nodes func() []Node) (func(contex
 	if nodes == nil {
 		return once, func() []Node { return nil }
 	}
-	var sum []Node
+	var sum, first []Node
 	return func(ctx context.Context) error {
 		before := nodes()
+		if first == nil {
+			first = before
+		}
 		err := once(ctx)
 		for i, n := range nodes() {
 			if i < len(before) {
 				n.add(before[i], -1)
 			}
-			if i == len(sum) {
+			if i < len(sum) {
+				n.add(sum[i], 1)
+			} else {
 				sum = append(sum, n)
-				continue
 			}
-			n.add(sum[i], 1)
+			n.Gone, n.Late = i < len(first) && first[i].Lost, i >= len(first)
 			sum[i] = n
 		}
 		return err
@@ -124,6 +130,26 @@ func (n *Node) add(m Node, sign int) {
 	}
 	n.Ran = slices.DeleteFunc(n.Ran, func(x Ran) bool { return x.Tasks == 0 })
 	n.Flows = slices.DeleteFunc(n.Flows, func(x Flow) bool { return x.Values == 0 && x.Bytes == 0 })
+}
+
+// changed says which node was lost in the timed runs, or came; "" if none was, nor did.
+func changed(nodes []Node) string {
+	var lost, came []string
+	for _, n := range nodes {
+		if n.Lost && !n.Gone {
+			lost = append(lost, n.Name)
+		}
+		if n.Late {
+			came = append(came, n.Name)
+		}
+	}
+	switch {
+	case lost != nil:
+		return strings.Join(lost, ", ") + " was lost meanwhile, and others had its tiles"
+	case came != nil:
+		return strings.Join(came, ", ") + " came meanwhile"
+	}
+	return ""
 }
 
 // means returns the mean time of a task of each op, on all nodes together.
@@ -172,7 +198,11 @@ func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) e
 	if err != nil {
 		return err
 	}
-	r.Cluster.Least, r.Cluster.Path, r.Cluster.PathTasks = c.Moved*int64(s.Repeat), c.Path, c.Steps
+	r.Cluster.Path, r.Cluster.PathTasks = c.Path, c.Steps
+	if r.Cluster.Uncounted = changed(nodes); r.Cluster.Uncounted != "" { // the layout was another one for a part of the time
+		return nil
+	}
+	r.Cluster.Least = c.Moved * int64(s.Repeat)
 	all := 0.0
 	for _, n := range c.Nodes {
 		all += n.Cost

@@ -1,0 +1,296 @@
+package cluster
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/transport"
+)
+
+// What supply.go decides is executed here, by a driver:
+//
+//	a value did not come ─► lacking ─► the path is cut, or the holder does not have it
+//	a task needs a value ─► way     ─► supplied: from a holder, or from a relay, which is told first
+//	                                └► put aside until a path is tried again, or a node is given up
+//
+// A relay is told by a task without an op, as nodes that take second copies are. It has the version
+// under its own name then, as any node that has read it, and others fetch it from there.
+
+// firstRelay is the number of the first task that has a node fetch something for others: above those
+// that take second copies.
+const firstRelay = 3 << 62
+
+// relaying is a version on its way to a node from which others fetch it.
+type relaying struct {
+	e    *entry
+	name transport.Ref
+	node int
+}
+
+// relays are the ways of values of a job: to relays, and of tasks that wait for one.
+type relays struct {
+	*placement
+	lose  func(*node, error)   // gives a node up; it is called without a lock
+	tasks map[uint64]*relaying // by the number of the task
+	aside []*graph.Task        // until what they read can be had …
+	stale int                  // … as of paths.news
+}
+
+// newRelays returns the ways of a job.
+func newRelays(p *placement, lose func(*node, error)) *relays {
+	return &relays{placement: p, lose: lose, tasks: map[uint64]*relaying{}}
+}
+
+// supplied returns from whom a node is to fetch the latest version of e, and has it sent to a relay
+// if need be. The caller holds mu.
+func (p *relays) supplied(e *entry, reader int, spreads bool) givers {
+	x := p.sched.supply(e, reader, spreads)
+	if x.relay >= 0 {
+		p.relay(e, x)
+	}
+	return givers{p.called(x.from), x.soon}
+}
+
+// gets returns from whom the driver is to fetch the latest version of e.
+func (p *relays) gets(e *entry) givers { return p.supplied(e, 0, false) }
+
+// got notes that it has come from there.
+func (p *relays) got(from givers) {
+	if len(from.From) == 1 { // or else nobody knows from whom
+		if i := p.indexNamed(from.From[0]); i > 0 {
+			p.heals(0, i)
+		}
+	}
+}
+
+// relay has a node fetch what others are to have from there.
+func (p *relays) relay(e *entry, x supply) {
+	r := &relaying{e, e.name(), x.relay}
+	p.rounds.last++
+	id := firstRelay | p.rounds.last
+	p.tasks[id] = r
+	e.users++ // so that holders keep it
+	p.watches++
+	p.nodes[r.node].memory.pin([]*entry{e})
+	t := p.batches[r.node].add(task{ID: id, Op: opNone}, 1)
+	t.Operands = append(t.Operands, operand{Ref: r.name, Mode: graph.In, givers: givers{From: p.called(x.through)}, Type: e.kind, Shape: e.shape})
+	p.send(r.node)
+}
+
+// relayed takes the word of a relay that it has a version, or not; m is nil if it is lost. The caller
+// holds mu.
+func (p *relays) relayed(id uint64, m *end) {
+	r := p.tasks[id]
+	delete(p.tasks, id)
+	e := r.e
+	p.nodes[r.node].memory.unpin([]*entry{e})
+	e.leaves(r.node)
+	switch {
+	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.name() == r.name && len(e.holders) > 0:
+		e.read(r.node)
+		if x := e.copyOf; x != nil && x.ref == r.name {
+			x.read(r.node)
+		}
+		if e.datum != nil {
+			e.show(e.datum)
+		}
+	case m != nil:
+		for _, x := range m.Missing {
+			if e.name() == r.name {
+				p.lacking(e, r.node, x, errors.New(m.Why))
+			}
+		}
+		if !e.has(r.node) {
+			p.where.drop(r.node, r.name)
+			p.nodes[r.node].memory.forget(e)
+		}
+	}
+	p.watches--
+	if e.users--; e.users == 0 && p.unused != nil { // it is not shed: others are about to fetch it
+		p.unused(e)
+	}
+}
+
+// hears takes the end of a task of a relay, and reports whether it is one.
+func (p *relays) hears(node int, m *end) bool {
+	if m.ID < firstRelay {
+		return false
+	}
+	if r := p.tasks[m.ID]; r != nil && r.node == node {
+		p.relayed(m.ID, m)
+	}
+	return true
+}
+
+// relaysLost sees to what a lost node was to fetch for others.
+func (p *relays) relaysLost(node int) {
+	for id, r := range p.tasks {
+		if r.node == node {
+			p.relayed(id, nil)
+		}
+	}
+}
+
+// cuts notes that nodes could not give something to another one, as bytes do not come from there.
+func (p *relays) cuts(e *entry, reader int, givers []string, why error) {
+	for _, name := range givers {
+		i := p.indexNamed(name)
+		if i < 0 || i == reader || p.sched.absent(i) {
+			continue
+		}
+		if p.where.paths.fails(reader, i, time.Now()) {
+			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.called(), "error", why)
+		}
+	}
+}
+
+// heals notes that a value has come from a node to another one.
+func (p *relays) heals(reader, giver int) {
+	if since, was := p.where.paths.moved(reader, giver); was {
+		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
+	}
+}
+
+// lacking sees to it that the latest version of e did not come to a node. Those from which bytes do
+// not come go on having it; those that answer that they do not have it have lost it.
+func (p *relays) lacking(e *entry, reader int, m missing, why error) {
+	p.cuts(e, reader, m.Cut, why)
+	e.leaves(reader)
+	all := len(m.Cut) == 0 && len(m.Lacks) == 0 // nobody was named
+	var vain []string
+	of := func(h int) bool { return all || slices.Contains(m.Lacks, p.nodes[h].name) }
+	for _, h := range e.holders {
+		if of(h) {
+			vain = append(vain, p.nodes[h].name)
+		}
+	}
+	if len(vain) > 0 || len(e.holders) == 0 {
+		p.vain(e, of, vain, why)
+	}
+}
+
+// vainMost is how often in all the same datum is made again because nodes that were to have it do not.
+const vainMost = 20
+
+// vain notes that the latest version of a datum was asked of holders in vain. The first time is
+// logged: a lost node has many. That this happens again and again to one datum ends the job.
+func (p *relays) vain(e *entry, of func(int) bool, names []string, why error) {
+	say := p.opt.Log.Debug
+	if p.vains++; p.vains == 1 {
+		say = p.opt.Log.Info
+	}
+	nodes := strings.Join(names, ", ")
+	if nodes == "" {
+		nodes = "those that have left"
+	}
+	say("nodes that have a value could not give it", "nodes", nodes, "data", e.called(), "error", why)
+	e.vain(of)
+	x := e
+	if e.copyOf != nil {
+		x = e.copyOf
+	}
+	x.vains++
+	p.rest = max(p.rest, restFor(x.vains))
+	p.fleet.asked = NodeLostError{Node: nodes, Data: x.called(), Err: why}
+	if x.vains > vainMost {
+		lost := p.fleet.asked
+		p.outcome.Abort(&lost)
+	}
+}
+
+// whyLost returns why a task cannot read what is lost: the last node to have gone, or those that were
+// asked in vain, and the datum.
+func (p *relays) whyLost(t *graph.Task) *NodeLostError {
+	why := p.fleet.why()
+	if why.Node == "" {
+		asked := p.fleet.asked
+		why = &asked
+	}
+	for k := range t.Len() {
+		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data.of(o.Datum).lost() {
+			why.Data = p.data.of(o.Datum).called()
+		}
+	}
+	return why
+}
+
+// restFor returns how long nothing is tried after so many attempts in vain.
+func restFor(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
+
+// brings is way for what the driver is to fetch, and for nothing else at the same time.
+func (p *relays) brings(e *entry) (wait time.Duration, ok bool) {
+	p.where.paths.begin(time.Now())
+	return p.way(e, 0)
+}
+
+// way reports whether there is a way to give the latest version of e to a node now. If not, it
+// returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
+func (p *relays) way(e *entry, reader int) (wait time.Duration, ok bool) {
+	if len(p.where.paths.cut) == 0 || e.has(reader) || len(e.holders) == 0 || p.sched.supplies(e, reader) {
+		return 0, true
+	}
+	v := p.sched.stuck(e, reader)
+	for _, i := range v.lost {
+		n, why := p.nodes[i], &PathError{Data: e.called(), Reader: p.nodes[reader].name, Holders: p.called(e.holders)}
+		go p.lose(n, why) // which takes the lock
+	}
+	if len(v.lost) > 0 {
+		return cutPause / 4, false
+	}
+	return v.at.Sub(p.where.paths.now), false
+}
+
+// blocked puts a task aside if there is no way now to give a node what it reads, and reports whether
+// it has. The caller holds mu.
+func (p *relays) blocked(t *graph.Task, i int) bool {
+	if len(p.where.paths.cut) == 0 {
+		return false
+	}
+	p.where.paths.begin(time.Now())
+	for k := range t.Len() {
+		o := t.Operand(k)
+		if o.Mode&graph.In == 0 {
+			continue
+		}
+		e := p.data.of(o.Datum)
+		if wait, ok := p.way(e, i); !ok {
+			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.called() + " can be had again", Node: p.nodes[i].name})
+			p.back(t, i)
+			p.putAside(t, wait)
+			return true
+		}
+	}
+	return false
+}
+
+// putAside has a task be ready again after some time.
+func (p *relays) putAside(t *graph.Task, wait time.Duration) {
+	p.aside, p.stale = append(p.aside, t), p.where.paths.news
+	number := p.number
+	time.AfterFunc(wait, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.number == number && number != 0 {
+			p.resume()
+			p.place()
+		}
+	})
+}
+
+// stirs has what was put aside be ready if that may be of use now.
+func (p *relays) stirs() {
+	if len(p.aside) > 0 && (p.stale != p.where.paths.news || p.outcome.Why() != nil) { // or else they are cancelled
+		p.resume()
+	}
+}
+
+// resume has what was put aside be ready.
+func (p *relays) resume() {
+	all := p.aside
+	p.aside = nil
+	p.arrived(all, -1)
+}
