@@ -26,7 +26,7 @@ func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource
 		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
 	})
 	if err == nil {
-		c.u, c.norm = s.Matrix, newNorms(stats.Norm)
+		c.u, c.norm = s.Matrix, newNorms(stats.Columns)
 	}
 	return resumed, err
 }
@@ -98,7 +98,7 @@ func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked
 	}
 	_, stats, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, potrfStepwise[T](), a)
 	if err == nil {
-		c.u, c.norm = a, newNorms(stats.Norm)
+		c.u, c.norm = a, newNorms(stats.Columns)
 	}
 	return resumed, err
 }
@@ -144,7 +144,7 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return resumed, err
 	}
 	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.top = pivoting, newNorms(stats.Norm), stats.Max
+	f.pivoting, f.norm, f.top = pivoting, newNorms(stats.Columns), stats.Max
 	return resumed, f.singular()
 }
 
@@ -165,7 +165,7 @@ func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matri
 	if err != nil {
 		return resumed, err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, f.opt.Pivoting, newNorms(stats.Norm), stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, f.opt.Pivoting, newNorms(stats.Columns), stats.Max
 	return resumed, f.singular()
 }
 
@@ -187,7 +187,7 @@ func (q *QR[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return blocked.From(a, blocked.Full, nb, q.engine.copying(true))
 	})
 	if err == nil {
-		q.f, q.top = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, inverse: new(estimated), flops: s.Rotations.Flops()}, stats.Max
+		q.f, q.top = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, flops: s.Rotations.Flops()}, stats.Max
 	}
 	return resumed, err
 }
@@ -201,7 +201,7 @@ func (q *QR[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matri
 	}
 	s, stats, resumed, err := checkpointedInPlace(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), a)
 	if err == nil {
-		q.f, q.top = &qrFactors[T]{a: a, rotations: s.Rotations, inverse: new(estimated), flops: s.Rotations.Flops()}, stats.Max
+		q.f, q.top = &qrFactors[T]{a: a, rotations: s.Rotations, flops: s.Rotations.Flops()}, stats.Max
 	}
 	return resumed, err
 }

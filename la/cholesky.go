@@ -94,7 +94,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	if err = r.end(err); err != nil {
 		return err
 	}
-	c.u, c.spare, c.norm = u, nil, newNorms(r.stats.Norm)
+	c.u, c.spare, c.norm = u, nil, newNorms(r.stats.Columns)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (c *Cholesky[T]) Reset() {
 // ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.of)}
+	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.columns)}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
@@ -168,8 +168,12 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T]) error {
 	if err := inRange(context.Background(), c.engine, x, b); err != nil {
 		return err
 	}
+	condition := c.conditionError(context.Background())
+	if unset(condition) {
+		return condition
+	}
 	x.CopyTo(to, c.engine.options().Workers)
-	return c.conditionError(context.Background())
+	return condition
 }
 
 // solve overwrites x with A⁻¹·x, on e.
@@ -274,25 +278,46 @@ func (c *Cholesky[T]) LogDet() float64 {
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {
 	c.valid()
-	return c.cond(context.Background())
-}
-
-func (c *Cholesky[T]) cond(ctx context.Context) float64 {
-	n := c.u.Dim()
-	if n == 0 {
+	if c.u.Dim() == 0 {
 		return 0
 	}
-	return c.norm.cond(func() float64 {
-		e, end := c.engine.session()
-		defer end()
-		return norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }))
-	})
+	k, err := cond[T](c.norm, c.inverse(context.Background(), c.engine))
+	if err != nil {
+		return math.NaN()
+	}
+	return k
 }
 
-// conditionError returns a mat.Condition if U, the square of whose condition
-// number is that of A, shows that no digit of a solution can be relied on.
+// inverse returns what solves with A for estimates, on e if U is on its nodes.
+func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
+	v := inverse{n: c.u.Dim()}
+	if c.u.IsDistributed() {
+		v.apply = onVectors(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) })
+		v.transposed = v.apply
+		return v
+	}
+	s := newSubstitution[T](ctx, e)
+	divide := func(trans ...blas.Transpose) func(x ...[]float64) error {
+		return func(x ...[]float64) error {
+			return inT(x, func(x [][]T) error {
+				for _, trans := range trans {
+					if err := s.solve(blas.Upper, trans, blas.NonUnit, c.u, x); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	v.apply, v.root = divide(blas.Trans, blas.NoTrans), divide(blas.NoTrans)
+	v.transposed = v.apply
+	return v
+}
+
+// conditionError returns a mat.Condition if A is singular to working precision, or an error of the
+// solutions that tell. The condition number of U is the root of that of A.
 func (c *Cholesky[T]) conditionError(ctx context.Context) error {
-	return nearSingular(c.u, c.u.Dim(), 2, func() float64 { return c.cond(ctx) })
+	return nearSingular(c.u, c.u.Dim(), 2, false, func() error { return judge[T](c.norm, c.inverse(ctx, c.engine)) })
 }
 
 // epsilon returns LAPACK's eps of T: half the distance from 1 to the next

@@ -118,7 +118,7 @@ func TestQROverflow(t *testing.T) {
 // all the same: the condition is finite, and there is a solution beside it.
 func TestConditionOverflow(t *testing.T) {
 	lu := mat.NewDense(3, 3, []float64{1e200, 1, 0, 1, 1e-200, 1e-200, 0, 2e-200, 1e-200})
-	wide := mat.NewDense(2, 3, []float64{1e200, 1, 0, 0, 1e-200, 0})
+	wide := mat.NewDense(2, 3, []float64{1e200, 0, 0, 1e200, 1e-200, 0})
 	for what, a := range map[string]mat.Matrix{
 		"triangular": mat.NewTriDense(2, mat.Upper, []float64{1e200, 1, 0, 1e-200}),
 		"Cholesky":   mat.NewSymDense(2, []float64{1e200, 1, 1, 2e-200}),

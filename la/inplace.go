@@ -68,7 +68,7 @@ func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err := f.broken(ctx, a, pivots, f.opt.Pivoting, r.stats.Max); err != nil {
 		return err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, pivots, f.opt.Pivoting, newNorms(r.stats.Norm), r.stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, pivots, f.opt.Pivoting, newNorms(r.stats.Columns), r.stats.Max
 	return f.singular()
 }
 
@@ -104,7 +104,7 @@ func (q *QR[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err != nil {
 		return err
 	}
-	f := &qrFactors[T]{a: a, rotations: rotations, inverse: new(estimated)}
+	f := &qrFactors[T]{a: a, rotations: rotations}
 	if err := f.factorize(ctx, q.engine, r); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 	if n == 0 || nrhs == 0 {
 		return q.engine.ready(ctx)
 	}
-	if err := f.singular(); err != nil {
+	if err := undivided(f.a, f.order()); err != nil {
 		return err
 	}
 	r, end, err := f.triangle(ctx, q.engine)
@@ -213,7 +213,7 @@ func measured[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (
 	if err != nil {
 		return nil, err
 	}
-	r := &reading[T]{a: a, stats: blocked.Stats{Norm: s.Norm1(), Max: s.Max()}}
+	r := &reading[T]{a: a, stats: blocked.Stats{Norm: s.Norm1(), Columns: s.Columns(), Max: s.Max()}}
 	if norm := r.stats.Norm; norm-norm != 0 {
 		r.stats.Row, r.stats.Col, r.stats.NonFinite = s.NonFinite()
 	}

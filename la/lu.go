@@ -102,7 +102,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 		return err
 	}
 	f.lu, f.pivots, f.spare, f.sparePivots = lu, pivots, nil, nil
-	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Norm), r.stats.Max
+	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Columns), r.stats.Max
 	return f.singular()
 }
 
@@ -268,7 +268,7 @@ func (f *LU[T]) Reset() {
 func (f *LU[T]) Clone(src *LU[T]) {
 	src.valid()
 	*f = LU[T]{engine: src.engine, opt: src.opt, lu: src.lu.Clone(), pivots: src.pivots.Clone(),
-		pivoting: src.pivoting, norm: newNorms(src.norm.of), top: src.top}
+		pivoting: src.pivoting, norm: newNorms(src.norm.columns), top: src.top}
 }
 
 // Det returns the determinant of A: 0 if A is singular or the determinant
@@ -333,35 +333,66 @@ func (f *LU[T]) Growth() float64 {
 // engine do, it is NaN. It panics with mat.ErrSquare if A is not square.
 //
 // Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
-func (f *LU[T]) Cond() float64 { return f.cond(context.Background()) }
-
-func (f *LU[T]) cond(ctx context.Context) float64 {
-	n := f.order()
-	if n == 0 {
+func (f *LU[T]) Cond() float64 {
+	if f.order() == 0 {
 		return 0
 	}
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	return f.norm.cond(func() float64 {
-		e, end := f.engine.session()
-		defer end()
-		g := *f
-		g.engine = e // for all solutions
-		inverse := func(trans blas.Transpose) func(x []float64) error {
-			return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(ctx, trans, x) })
-		}
-		return norm1EstimateOf(n, inverse(blas.NoTrans), inverse(blas.Trans))
-	})
+	k, err := cond[T](f.norm, f.inverse(context.Background()))
+	if err != nil {
+		return math.NaN()
+	}
+	return k
 }
 
-// conditionError returns a *SingularError, or a mat.Condition if U shows that no
-// digit of a solution can be relied on.
+// inverse returns what solves with A for estimates.
+func (f *LU[T]) inverse(ctx context.Context) inverse {
+	if f.lu.IsDistributed() {
+		solve := func(trans blas.Transpose) func(x ...[]float64) error {
+			return onVectors(f.lu.NB(), func(x *blocked.Matrix[T]) error { return f.solve(ctx, trans, x) })
+		}
+		return inverse{n: f.order(), apply: solve(blas.NoTrans), transposed: solve(blas.Trans)}
+	}
+	s, swaps := newSubstitution[T](ctx, f.engine), f.Swaps(nil)
+	return inverse{n: f.order(), apply: func(x ...[]float64) error {
+		return inT(x, func(x [][]T) error {
+			for _, x := range x {
+				for i, r := range swaps {
+					x[i], x[r] = x[r], x[i]
+				}
+			}
+			if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, x); err != nil {
+				return err
+			}
+			return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, x)
+		})
+	}, transposed: func(x ...[]float64) error {
+		return inT(x, func(x [][]T) error {
+			if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, x); err != nil {
+				return err
+			}
+			if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, x); err != nil {
+				return err
+			}
+			for _, x := range x {
+				for i, r := range slices.Backward(swaps) {
+					x[i], x[r] = x[r], x[i]
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+// conditionError returns a *SingularError, a mat.Condition if A is singular to working precision,
+// or an error of the solutions that tell.
 func (f *LU[T]) conditionError(ctx context.Context) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return nearSingular(f.lu, f.order(), 1, func() float64 { return f.cond(ctx) })
+	return nearSingular(f.lu, f.order(), 1, false, func() error { return judge[T](f.norm, f.inverse(ctx)) })
 }
 
 // check returns a *ShapeError if A is not square.

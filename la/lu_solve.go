@@ -41,7 +41,7 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 		return nil
 	}
 	condition := f.conditionError(context.Background())
-	if unsolvable(condition) {
+	if unset(condition) {
 		return condition
 	}
 	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), f.engine.copying(false))
@@ -118,7 +118,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 		return nil
 	}
 	condition := f.conditionError(context.Background())
-	if unsolvable(condition) {
+	if unset(condition) {
 		return condition
 	}
 	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)

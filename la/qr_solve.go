@@ -103,7 +103,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 			q.factorizeTransposed(s, triangle)
 		}
 		if s.err == nil {
-			s.err = triangle.singular()
+			s.err = undivided(triangle.a, triangle.order())
 		}
 		switch {
 		case s.err != nil:
@@ -126,7 +126,10 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if err != nil {
 		return nil, err
 	}
-	return x, triangle.conditionError(ctx, e)
+	if err = triangle.conditionError(ctx, e); unset(err) {
+		return nil, err
+	}
+	return x, err
 }
 
 // transposed returns the factorization of Rᵀ for an A that is wider than high,
@@ -142,7 +145,7 @@ func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
 	q.f.copyR(r)
 	opt := q.opt
 	opt.Variant = CompactQR
-	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine)), inverse: new(estimated)}
+	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, turned: true, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
 	return z, z.rotations.Tasks()
 }
 
@@ -184,8 +187,12 @@ func (q *QR[T]) Cond() float64 {
 		}
 		f = z
 	}
-	if f.singular() != nil {
+	if undivided(f.a, f.order()) != nil {
 		return math.Inf(1)
 	}
-	return f.cond(ctx, e)
+	c, err := f.cond(ctx, e)
+	if err != nil {
+		return math.NaN()
+	}
+	return c
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Method is how [Solve] and [Inverse] treat a matrix.
@@ -119,10 +117,10 @@ func begin[T Element](ctx context.Context, e *Engine, op string, m, n int, dst D
 }
 
 // deliver copies a solution for b, if there is one, to where it belongs, and closes it. With
-// a mat.Condition of +Inf there is none. b is nil if the operands are finite.
+// an error but a finite mat.Condition there is none. b is nil if the operands are finite.
 func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], b Source[T], err error) (SolveReport, error) {
 	defer closed(x)
-	if x == nil || unsolvable(err) {
+	if x == nil || unset(err) {
 		return report, err
 	}
 	if overflow := inRange(ctx, e, x, b); overflow != nil {
@@ -173,24 +171,6 @@ func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b Ve
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
 	}
 	return solve(to, column[T]{b})
-}
-
-// onVector returns f, which overwrites a matrix of one column in tiles of nb rows,
-// for vectors in float64.
-func onVector[T Element](nb int, f func(x *blocked.Matrix[T]) error) func(x []float64) error {
-	return func(x []float64) error {
-		v := blocked.New[T](blocked.Full, len(x), 1, nb)
-		for i, s := range x {
-			v.Set(i, 0, T(s))
-		}
-		if err := f(v); err != nil {
-			return err
-		}
-		for i := range x {
-			x[i] = float64(v.At(i, 0))
-		}
-		return nil
-	}
 }
 
 // copying returns the options of a conversion for e.
@@ -353,17 +333,33 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	}
 	d.solve, d.transposed = substitute(trans), substitute(compose(trans, blas.Trans))
 	d.condition = func() error {
-		lo, hi := math.Inf(1), 0.0
-		for _, s := range diag {
-			s := math.Abs(float64(s))
-			lo, hi = min(lo, s), max(hi, s)
+		columns, err := columnSums(ctx, e, v, trans)
+		if err != nil {
+			return err
 		}
-		if r := hi / lo; r*epsilon[T]() >= 1 {
-			return mat.Condition(min(r, math.MaxFloat64))
-		}
-		return nil
+		return judge[T](newNorms(columns), triangularInverse(ctx, e, uplo, trans, v))
 	}
 	return d, nil
+}
+
+// columnSums returns the 1-norms of the columns of op(v), wherever v is.
+func columnSums[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) ([]float64, error) {
+	byRows := trans != blas.NoTrans
+	if spread[T](e, v) == nil {
+		if workers := e.options().Workers; byRows {
+			return v.RowSums(workers), nil
+		} else {
+			return v.ColumnSums(workers), nil
+		}
+	}
+	s, err := sums(ctx, e, v)
+	switch {
+	case err != nil:
+		return nil, err
+	case byRows:
+		return s.Rows(), nil
+	}
+	return s.Columns(), nil
 }
 
 // inRange returns an *OverflowError if x, the solution for b, has an element that is not
