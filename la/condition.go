@@ -392,13 +392,13 @@ func dependence[T Element](r *blocked.Matrix[T], diagonal []float64, hi, power f
 // Columns that differ in size are no reason: refinement does not mind.
 //
 // Rounding leaves of a singular matrix one whose condition number grows with n, as do those of
-// random matrices, which can be refined: from 256 on the tolerance grows as well.
+// random matrices, which can be refined: so the tolerance grows as well.
 func usable(r *blocked.Matrix[float32], n int, power float64, k norms, v inverse) error {
 	diagonal, _, hi := diagonalOf(r, n)
 	if ratio, inRange := dependence(r, diagonal, hi, power); !inRange || ratio >= 1/(8*epsilon[float32]()) {
 		return errDependent
 	}
-	err := judgeBy[float32](k, v, tolerance[float32]()*max(1, float64(n)/256))
+	err := judgeBy[float32](k, v, tolerance[float32]()*max(8, float64(n)/16))
 	if _, singular := err.(mat.Condition); singular {
 		return errDependent
 	}
