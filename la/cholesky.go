@@ -2,6 +2,7 @@ package la
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -26,6 +27,7 @@ type Cholesky[T Element] struct {
 	// along their rows.
 	u     *blocked.Matrix[T]
 	norm  norms              // of A
+	exp   int                // U is the factor of A divided by two to this power, which is even
 	spare *blocked.Matrix[T] // memory of a former factorization
 }
 
@@ -53,7 +55,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if u == nil {
 		u = c.spare
 	}
-	c.u, c.spare, c.norm = nil, u, norms{}
+	c.u, c.spare, c.norm, c.exp = nil, u, norms{}, 0
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
@@ -68,14 +70,25 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if err := r.refused(); err != nil {
 		return err
 	}
-	return c.decompose(ctx, c.engine, r)
+	err := c.decompose(ctx, c.engine, r)
+	exp := excess[T](r.stats.Max)
+	if _, npd := errors.AsType[*NotPositiveDefiniteError](err); exp == 0 || err != nil && !npd {
+		return err
+	}
+	v, stats := blocked.From(Source[T](a), blocked.SymUpper, nb, c.engine.copying(true))
+	stats, exp = moderated(c.engine, v, stats)
+	if err := c.decompose(ctx, c.engine, &reading[T]{a: v, stats: stats}); err != nil {
+		return err
+	}
+	c.exp = exp
+	return nil
 }
 
 // decompose makes c the factorization, computed on e, of the matrix that r reads,
 // of which the upper half is stored, and which becomes c's.
 func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) error {
 	u := r.a
-	c.u, c.spare, c.norm = nil, u, norms{}
+	c.u, c.spare, c.norm, c.exp = nil, u, norms{}, 0
 	n := u.Dim()
 	var err error
 	switch t, _ := u.Tiles(); {
@@ -130,14 +143,14 @@ func (c *Cholesky[T]) Reset() {
 	if c.u != nil {
 		c.spare = c.u
 	}
-	c.u, c.norm = nil, norms{}
+	c.u, c.norm, c.exp = nil, norms{}, 0
 }
 
 // Clone makes c a copy of src, on src's engine. It panics with
 // ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.columns)}
+	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.columns), exp: src.exp}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
@@ -162,7 +175,7 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T]) error {
 		return nil
 	}
 	x, _ := blocked.From(b, blocked.Full, c.u.NB(), c.engine.copying(false))
-	if err := c.solve(context.Background(), c.engine, x); err != nil {
+	if err := c.divide(context.Background(), c.engine, x); err != nil {
 		return err
 	}
 	if err := inRange(context.Background(), c.engine, x, b); err != nil {
@@ -176,7 +189,12 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T]) error {
 	return condition
 }
 
-// solve overwrites x with A⁻¹·x, on e.
+// divide overwrites x with A⁻¹·x, on e.
+func (c *Cholesky[T]) divide(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
+	return moderately(ctx, e, x, c.exp, func() error { return c.solve(ctx, e, x) })
+}
+
+// solve overwrites x with (Uᵀ·U)⁻¹·x, on e.
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
 	mt, nt := x.Tiles()
 	n, nrhs := x.Dims()
@@ -225,7 +243,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 	n := c.u.Dim()
 	t := tiles(n, c.u.NB())
 	tasks := t*(t+1)*(t+2)/3 + t*(t+1)/2
-	return perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), tasks, func(s *stage[T]) {
+	err := perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), tasks, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Potri(c.u, w, v)
 			return
@@ -236,6 +254,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 		syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
 		s.call(s.ops().Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
 	})
+	return rescale(ctx, e, v, -c.exp, err)
 }
 
 // LTo copies the factor L to dst, which must be lower triangular; an empty
@@ -253,8 +272,13 @@ func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 	if _, empty := shapeTriangle(dst, c.u.Dim(), kind, false); empty {
 		return
 	}
+	u := c.u
+	if c.exp != 0 {
+		u = u.Clone()
+		multiply(u, c.exp/2)
+	}
 	// A symmetric view of U gives U above and Uᵀ = L below the diagonal.
-	c.u.CopyTo(dst, c.engine.options().Workers)
+	u.CopyTo(dst, c.engine.options().Workers)
 }
 
 // Det returns the determinant of A, +Inf or 0 if it is out of range.
@@ -267,7 +291,7 @@ func (c *Cholesky[T]) LogDet() float64 {
 	for i := range c.u.Dim() {
 		sum += math.Log(float64(c.u.At(i, i)))
 	}
-	return 2 * sum
+	return 2*sum + float64(c.u.Dim()*c.exp)*math.Ln2
 }
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The

@@ -74,7 +74,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 			return nil, err
 		}
 		x = retiled(x, double.u.NB(), e)
-		if err := double.solve(ctx, e, x); err != nil {
+		if err := double.divide(ctx, e, x); err != nil {
 			return nil, err
 		}
 		condition := double.conditionError(ctx)
@@ -136,7 +136,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 			return nil, condition
 		}
 		x = retiled(x, double.lu.NB(), e)
-		if err := double.solve(ctx, blas.NoTrans, x); err != nil {
+		if err := double.quotient(ctx, blas.NoTrans, x); err != nil {
 			return nil, err
 		}
 		return x, condition

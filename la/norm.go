@@ -96,6 +96,12 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 		return 0, nil
 	}
 	size := Norm(e, a, norm)
+	if m := spread(e, a); m == nil && (immoderate[T](size) || math.IsInf(size, 1)) {
+		if top := Norm(e, a, lapack.MaxAbs); excess[T](top) != 0 {
+			a = scaled(e, a, -excess[T](top))
+			size = Norm(e, a, norm)
+		}
+	}
 	d, err := divide(ctx, e, a)
 	defer d.close()
 	var singular *SingularError

@@ -17,13 +17,14 @@ type qrFactors[T Element] struct {
 	variant   QRVariant
 	q         *blocked.Matrix[T] // Q, if the variant computes it
 	flops     float64
+	exp       int        // it is of A divided by two to this power
 	size      laterNorms // of the triangle in R
 	turned    bool       // a is Rᵀ of another one: columns are mixed from rows of what that was made from
 }
 
 // factorize overwrites f.a, which r reads, with its factorization.
 func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) error {
-	f.q, f.flops, f.size = nil, f.rotations.Flops(), laterNorms{}
+	f.q, f.flops, f.exp, f.size = nil, f.rotations.Flops(), 0, laterNorms{}
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}

@@ -98,6 +98,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		tasks += triangle.applyTasks(nt)
 	}
 	x, _ = blocked.From(b, blocked.Full, f.a.NB(), e.copying(false))
+	back := moderate(x, f.exp, e.options().Workers)
 	err = perform(ctx, e, f.direct(e, nrhs), tasks, func(s *stage[T]) {
 		if wide {
 			q.factorizeTransposed(s, triangle)
@@ -128,6 +129,9 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	}
 	if err = triangle.conditionError(ctx, e); unset(err) {
 		return nil, err
+	}
+	if back != nil {
+		shiftColumns(x, x, back, e.options().Workers)
 	}
 	return x, err
 }

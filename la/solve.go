@@ -308,7 +308,8 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	n := v.Dim()
 	d := divisor[T]{report: SolveReport{Method: MethodTriangular}, nb: v.NB()}
 	away := spread[T](e, v) != nil
-	if err := finite(ctx, e, v, trans); err != nil {
+	top, err := largest(ctx, e, v, trans)
+	if err != nil {
 		return d, err
 	}
 	diag := make([]T, n)
@@ -318,6 +319,12 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	if err := checkDiagonal(diag); err != nil {
 		return d, err
 	}
+	exp := excess[T](top)
+	if exp != 0 {
+		if v, d.end, err = shifted(ctx, e, v, -exp); err != nil {
+			return d, err
+		}
+	}
 	uplo := blas.Lower
 	if upper {
 		uplo = blas.Upper
@@ -326,8 +333,10 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 		return func(x *blocked.Matrix[T]) error {
 			mt, nt := x.Tiles()
 			_, nrhs := x.Dims()
-			return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
-				s.trsm(uplo, trans, blas.NonUnit, v, x)
+			return moderately(ctx, e, x, exp, func() error {
+				return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
+					s.trsm(uplo, trans, blas.NonUnit, v, x)
+				})
 			})
 		}
 	}
@@ -385,18 +394,28 @@ func finiteSource[T Element](e *Engine, b Source[T]) bool {
 // finite returns a *NonFiniteError if op(v) holds an element that is not finite, wherever v
 // is, or an error of the tasks that look.
 func finite[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) error {
-	if spread[T](e, v) == nil {
-		return checkFinite(v, trans, e.options().Workers)
-	}
-	_, err := measured(ctx, e, v)
+	_, err := largest(ctx, e, v, trans)
 	return err
 }
 
-// checkFinite is finite for a matrix that is here.
-func checkFinite[T Element](v *blocked.Matrix[T], trans blas.Transpose, workers int) error {
-	if top := v.Norm(lapack.MaxAbs, workers); top-top == 0 {
-		return nil
+// largest returns the largest magnitude in op(v), or the error of finite.
+func largest[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) (float64, error) {
+	if spread[T](e, v) == nil {
+		top := v.Norm(lapack.MaxAbs, e.options().Workers)
+		if top-top != 0 {
+			return 0, nonFinite(v, trans)
+		}
+		return top, nil
 	}
+	r, err := measured(ctx, e, v)
+	if err != nil {
+		return 0, err
+	}
+	return r.stats.Max, nil
+}
+
+// nonFinite returns the *NonFiniteError of op(v), which is here.
+func nonFinite[T Element](v *blocked.Matrix[T], trans blas.Transpose) error {
 	m, n := v.Dims()
 	if trans != blas.NoTrans {
 		m, n = n, m
@@ -427,7 +446,7 @@ func divideCholesky[T Element](ctx context.Context, e *Engine, a SymmetricSource
 // dividedBy returns the divisor of a factorization.
 func dividedBy[T Element](ctx context.Context, e *Engine, c *Cholesky[T]) divisor[T] {
 	d := divisor[T]{report: SolveReport{Method: MethodCholesky}, nb: c.u.NB()}
-	d.solve = func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }
+	d.solve = func(x *blocked.Matrix[T]) error { return c.divide(ctx, e, x) }
 	d.transposed = d.solve
 	d.condition = func() error { return c.conditionError(ctx) }
 	d.symmetric = func(w, v *blocked.Matrix[T]) error { return c.invert(ctx, e, w, v) }
@@ -446,8 +465,8 @@ func divideLU[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T
 // dividedByLU is dividedBy for LU.
 func dividedByLU[T Element](ctx context.Context, f *LU[T]) divisor[T] {
 	d := divisor[T]{report: SolveReport{Method: MethodLU}, nb: f.lu.NB()}
-	d.solve = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.NoTrans, x) }
-	d.transposed = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.Trans, x) }
+	d.solve = func(x *blocked.Matrix[T]) error { return f.quotient(ctx, blas.NoTrans, x) }
+	d.transposed = func(x *blocked.Matrix[T]) error { return f.quotient(ctx, blas.Trans, x) }
 	d.condition = func() error { return f.conditionError(ctx) }
 	d.inverse = func(v *blocked.Matrix[T]) error { return f.invert(ctx, v) }
 	return d
