@@ -269,8 +269,8 @@ func cond[T Element](k norms, v inverse) (float64, error) {
 func tolerance[T Element]() float64 { return mat.ConditionTolerance * 0x1p-53 / epsilon[T]() }
 
 // judge returns a mat.Condition if A is singular to working precision: if its condition number is
-// beyond the tolerance, and stays so when each column is scaled to norm 1, which makes that the
-// least that it can be for any scale of the columns.
+// beyond the tolerance, and stays beyond a tenth of that when each column is scaled to norm 1, which
+// makes it the least that it can be for any scale of the columns.
 //
 // No method here minds that scale. Columns of other units, or a diagonal matrix, have solutions with
 // all their digits. It also makes the verdict one for all types and methods, and for all orders
@@ -285,11 +285,14 @@ func judgeBy[T Element](k norms, v inverse, tolerance float64) error {
 	if err == nil && !(all <= tolerance) {
 		all, err = cond[T](k, v)
 	}
-	if err == nil && all > tolerance && k.columns != nil {
-		all, err = k.scaled.get(func() (float64, error) { return condition[T](k.of, v.scaled(k.of, k.columns)) })
-	}
 	if err != nil || all <= tolerance {
 		return err
+	}
+	if k.columns != nil {
+		least, err := k.scaled.get(func() (float64, error) { return condition[T](k.of, v.scaled(k.of, k.columns)) })
+		if err != nil || least <= tolerance/10 {
+			return err
+		}
 	}
 	return mat.Condition(min(all, math.MaxFloat64))
 }
