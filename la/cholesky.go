@@ -158,8 +158,7 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 //
 // The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
 // is then as it was, but for the shape), or a mat.Condition if A is singular to
-// working precision, by the diagonal of U or, where that leaves it open, by
-// [Cholesky.Cond]; dst then holds a solution whose digits may all be wrong. Otherwise it is an *exec.TaskError that names a version that
+// working precision, as [Solve] finds it out, at the first solution; dst then holds a solution whose digits may all be wrong. Otherwise it is an *exec.TaskError that names a version that
 // has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
 // SolveTo panics with ErrNotFactorized if there is no factorization.
 //
@@ -257,7 +256,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 	return rescale(ctx, e, v, -c.exp, err)
 }
 
-// LTo copies the factor L to dst, which must be lower triangular; an empty
+// LTo copies the factor L to dst, in which elements below the range of T are rounded, which must be lower triangular; an empty
 // *mat.TriDense is made so. It panics with ErrNotFactorized, with mat.ErrShape
 // if dst is not n×n, and with mat.ErrTriangle if it is upper triangular or its
 // diagonal is all ones.

@@ -15,12 +15,12 @@ import (
 // and, where there are several, the one of smallest ‖x‖₂, by a QR factorization.
 // A is m×n, of any shape, and of full rank; B is m×nrhs. dst may share memory
 // with A and B; an empty *mat.Dense becomes n×nrhs. An A or B whose elements are
-// all tiny, or one of which is huge, is copied and scaled by a power of two. Distributed
+// all tiny, or one of which is huge, is scaled by a power of two. Distributed
 // matrices are treated as by [Solve].
 //
 // The error is a *ShapeError; a *NonFiniteError for A; an *OverflowError if B is finite and
-// the solution is not; a mat.Condition if A has not full rank to working precision, by what
-// the diagonal of R shows: dst then holds a solution whose digits may all be wrong, unless the
+// the solution is not; a mat.Condition if A has not full rank to working precision, as [Solve]
+// finds it out from R: dst then holds a solution whose digits may all be wrong, unless the
 // condition is +Inf;
 // the cause of the context's end, an *exec.TaskError that names a version that
 // has failed, or exec.ErrClosed. But for the finite mat.Condition dst is as it

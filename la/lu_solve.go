@@ -17,7 +17,7 @@ import (
 // The error is a *ShapeError, a *SingularError if there is a zero on the
 // diagonal of U (dst is then as it was), an *OverflowError if B is finite and the solution
 // is not (dst is then as it was, but for the shape), or a mat.Condition if A is singular
-// to working precision, by the diagonal of U or, where that leaves it open, by [LU.Cond]; dst
+// to working precision, as [Solve] finds it out, at the first solution; dst
 // then holds a solution whose digits may all be wrong, unless the condition is +Inf because U
 // is out of range: dst is then as it was, too, but for the shape. Otherwise it is an *exec.TaskError that names a version
 // that has failed, or exec.ErrClosed; dst is then as it was, but for the shape.

@@ -23,8 +23,8 @@ import (
 // Aᵀ and has them with the opposite trans.
 //
 // The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
-// is then as it was, but for the shape), or a mat.Condition if already the triangular
-// factor shows that A has not full rank to working precision; dst then holds a
+// is then as it was, but for the shape), or a mat.Condition if A has not full rank
+// to working precision, as [Solve] finds it out from R; dst then holds a
 // solution whose digits may all be wrong. If a zero is on the diagonal, or what
 // is out of range, the condition is +Inf, and dst is as it was, but for the
 // shape; and so it is after an *exec.TaskError that names a version that has failed, or

@@ -70,8 +70,9 @@ type SolveReport struct {
 // the solution is not; for a square A whose factor U has a zero on the diagonal a
 // *SingularError, and for one that is not square and has not full rank, or whose factors are
 // out of range, a mat.Condition of +Inf. Any other mat.Condition says that A is singular to
-// working precision, by what the factors show and, where that leaves it open, an estimate:
-// only then is dst set, to a solution whose digits may all be wrong. Otherwise the error is the
+// working precision: its condition number in the 1-norm is beyond mat.ConditionTolerance (2·10⁷ in
+// float32), also if each column is scaled to norm 1, or a column depends on others but for rounding.
+// Only then is dst set, to a solution whose digits may all be wrong. Otherwise the error is the
 // cause of the context's end, an *exec.TaskError that names a version that has failed, or
 // exec.ErrClosed. But for the finite mat.Condition dst is as it was, its shape excepted.
 //
