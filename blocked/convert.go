@@ -74,6 +74,8 @@ type Stats struct {
 	// of finite float64 overflows, it is +Inf while NonFinite is false. With
 	// an infinite or NaN element it is +Inf or NaN.
 	Norm float64
+	// Columns holds the sums of the columns, of which Norm is the largest.
+	Columns []float64
 	// Max is the largest magnitude, unless there is a NaN.
 	Max float64
 	// NonFinite says that some element is infinite or NaN.

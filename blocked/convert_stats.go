@@ -122,20 +122,31 @@ func (a *Matrix[T]) storedColumns(i, j, r int) (lo, hi int) {
 
 // stats returns the result once all tiles are closed.
 func (s *tally[T]) stats() Stats {
-	n := s.a.cols
+	columns := s.totals()
 	norm := 0.0
-	for c := range n {
-		sum := 0.0
-		for i := range s.a.mt {
-			sum += s.sums[i*n+c]
-		}
+	for _, sum := range columns {
 		norm = max(norm, sum) // NaN if either is
 	}
 	top := 0.0
 	for _, v := range s.tops {
 		top = max(top, v)
 	}
-	return Stats{Norm: norm, Max: top, NonFinite: s.found, Row: s.row, Col: s.col}
+	return Stats{Norm: norm, Columns: columns, Max: top, NonFinite: s.found, Row: s.row, Col: s.col}
+}
+
+// totals returns the sums of the columns.
+func (s *tally[T]) totals() []float64 {
+	n := s.a.cols
+	if s.a.mt == 1 {
+		return s.sums
+	}
+	columns := make([]float64, n)
+	for i := range s.a.mt {
+		for c, v := range s.sums[i*n : (i+1)*n] {
+			columns[c] += v
+		}
+	}
+	return columns
 }
 
 // absColumns adds the magnitudes of rows r to end of t to the sums of their

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -46,7 +47,7 @@ func testConvert[T, U blocked.Element](t *testing.T) {
 						}
 					}
 					same, _ := blocked.From[T](a, kind, nb, blocked.CopyOptions{})
-					if want := same.CopyFrom(a, blocked.CopyOptions{Stats: true}); stats != want {
+					if want := same.CopyFrom(a, blocked.CopyOptions{Stats: true}); !reflect.DeepEqual(stats, want) {
 						t.Errorf("%s: stats %+v, want %+v", what, stats, want)
 					}
 				}

@@ -26,9 +26,6 @@ func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
 	case lapack.MaxColumnSum:
 		return a.stats(workers).Norm
 	case lapack.MaxRowSum:
-		if a.kind == SymLower || a.kind == SymUpper {
-			return a.stats(workers).Norm // rows are columns
-		}
 		return a.normInf(workers)
 	case lapack.MaxAbs:
 		return a.normMax(workers)
@@ -38,8 +35,23 @@ func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
 	panic(ErrKind)
 }
 
-// normInf returns the ∞-norm of a matrix that is not symmetric.
-func (a *Matrix[T]) normInf(workers int) float64 {
+// ColumnSums returns the sum of the magnitudes of each column of a, as [Matrix.Norm] adds them up
+// on at most so many goroutines.
+func (a *Matrix[T]) ColumnSums(workers int) []float64 { return a.stats(workers).Columns }
+
+// UpperColumnSums is ColumnSums of the upper triangle of the leading k×k block of a, which is Full: of
+// R after Geqrf. It panics as [Matrix.Leading] does.
+func (a *Matrix[T]) UpperColumnSums(k, workers int) []float64 {
+	r := a.Leading(k, k)
+	r.kind = TriUpper
+	return r.ColumnSums(workers)
+}
+
+// RowSums returns the sum of the magnitudes of each row of a, as ColumnSums.
+func (a *Matrix[T]) RowSums(workers int) []float64 {
+	if a.kind == SymLower || a.kind == SymUpper {
+		return a.ColumnSums(workers)
+	}
 	// As in tally, each tile has its own place: sums is nt×m.
 	sums := make([]float64, a.nt*a.rows)
 	a.eachTile(workers, func(i, j int) {
@@ -50,12 +62,19 @@ func (a *Matrix[T]) normInf(workers int) float64 {
 			row[r] = absSum(t.Row(r)[lo:hi])
 		}
 	})
-	norm := 0.0
-	for r := range a.rows {
-		sum := 0.0
-		for j := range a.nt {
-			sum += sums[j*a.rows+r]
+	rows := make([]float64, a.rows)
+	for j := range a.nt {
+		for r, v := range sums[j*a.rows : (j+1)*a.rows] {
+			rows[r] += v
 		}
+	}
+	return rows
+}
+
+// normInf returns the ∞-norm.
+func (a *Matrix[T]) normInf(workers int) float64 {
+	norm := 0.0
+	for _, sum := range a.RowSums(workers) {
 		norm = max(norm, sum)
 	}
 	return norm

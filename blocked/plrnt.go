@@ -131,8 +131,14 @@ func (s *Sums[T]) NonFinite() (row, col int, ok bool) {
 	return sum.row, sum.col, sum.found
 }
 
-// norm returns the largest sum of the columns (line 0) or rows (line 1).
-func (s *Sums[T]) norm(line int) (norm float64) {
+// Columns returns the sum of each column.
+func (s *Sums[T]) Columns() []float64 { return s.lines(0)[:s.a.cols] }
+
+// Rows returns the sum of each row.
+func (s *Sums[T]) Rows() []float64 { return s.lines(1)[:s.a.rows] }
+
+// lines returns the sums of the columns (line 0) or rows (line 1), and zeros.
+func (s *Sums[T]) lines(line int) []float64 {
 	a := s.a
 	sums := make([]float64, max(a.rows, a.cols))
 	add := func(t *Tile[T], line, first, n int) {
@@ -159,7 +165,12 @@ func (s *Sums[T]) norm(line int) (norm float64) {
 			add(t, 1-line, first, n)
 		}
 	}
-	for _, v := range sums {
+	return sums
+}
+
+// norm returns the largest sum of the columns (line 0) or rows (line 1).
+func (s *Sums[T]) norm(line int) (norm float64) {
+	for _, v := range s.lines(line) {
 		if !(v <= norm) {
 			norm = v // also a NaN, which then stays
 		}

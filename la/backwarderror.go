@@ -116,7 +116,7 @@ func exponent(v float64) int {
 
 // shiftColumns sets the columns of dst to those of src, which may be dst, times
 // two to the powers given.
-func shiftColumns(dst, src *blocked.Matrix[float64], exps []int, workers int) {
+func shiftColumns[T Element](dst, src *blocked.Matrix[T], exps []int, workers int) {
 	// In two steps: one power may be out of range where its product is not.
 	first, second := make([]float64, len(exps)), make([]float64, len(exps))
 	for j, e := range exps {

@@ -304,21 +304,28 @@ func resume[T Element](c *Checkpoint, w stepwise[T], tile func(nb int) (*blocked
 }
 
 // checkpointedInPlace is checkpointed in the tiles of a, which holds the matrix that is factored also if
-// the factorization goes on from a state. Then a has the state's tile size.
-func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
+// the factorization goes on from a state. Then a has the state's tile size. A matrix near the ends of
+// the range is divided by two to the power exp, and so are its states.
+func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (s *file.State[T], stats blocked.Stats, exp, resumed int, err error) {
 	if err := c.validate(); err != nil {
-		return nil, stats, 0, err
+		return nil, stats, 0, 0, err
 	}
 	r, err := measured(ctx, e, a)
+	if err == nil {
+		exp, r, err = moderateInPlace(ctx, e, a, r)
+	}
 	if err != nil {
-		return nil, stats, 0, err
+		return nil, stats, 0, 0, err
 	}
 	s, err = restore(ctx, e, c, w, a)
 	if err != nil {
-		return nil, stats, 0, err
+		if undone := rescale(ctx, e, a, exp, nil); undone != nil {
+			err = errors.Join(err, undone)
+		}
+		return nil, stats, 0, 0, err
 	}
 	resumed = s.Step
-	return s, r.stats, resumed, goOn(ctx, e, c, w, s)
+	return s, r.stats, exp, resumed, goOn(ctx, e, c, w, s)
 }
 
 // restore overwrites a with the latest state that is whole, and returns it; if there is none,

@@ -16,17 +16,19 @@ import (
 // state to go on from. Beside the errors of FactorizeContext there is the
 // *CheckpointError; when ctx ends, the states are kept.
 func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource[T], keep Checkpoint) (resumed int, err error) {
-	n := a.SymmetricDim()
+	n, exp := a.SymmetricDim(), 0
 	c.Reset()
 	c.spare = nil
 	s, stats, resumed, err := checkpointed(ctx, c.engine, &keep, potrfStepwise[T](), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
 			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
 		}
-		return blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
+		v, stats := blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
+		stats, exp = moderated(c.engine, v, stats)
+		return v, stats
 	})
 	if err == nil {
-		c.u, c.norm = s.Matrix, newNorms(stats.Norm)
+		c.u, c.norm, c.exp = s.Matrix, newNorms(stats.Columns), exp
 	}
 	return resumed, err
 }
@@ -92,13 +94,13 @@ func geqrfStepwise[T Element](opt blocked.RotationOptions) stepwise[T] {
 // on from. Beside the errors of FactorizeInPlace there is the *CheckpointError; when ctx ends,
 // the states are kept.
 func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	c.u, c.spare, c.norm = nil, nil, norms{}
+	c.u, c.spare, c.norm, c.exp = nil, nil, norms{}, 0
 	if a.Kind() != blocked.SymUpper {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
 	}
-	_, stats, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, potrfStepwise[T](), a)
+	_, stats, exp, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, potrfStepwise[T](), a)
 	if err == nil {
-		c.u, c.norm = a, newNorms(stats.Norm)
+		c.u, c.norm, c.exp = a, newNorms(stats.Columns), exp
 	}
 	return resumed, err
 }
@@ -123,13 +125,15 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 	if err := f.unkept(&keep); err != nil {
 		return 0, err
 	}
-	pivoting := f.opt.Pivoting
+	pivoting, exp := f.opt.Pivoting, 0
 	factor := func() (s *file.State[T], stats blocked.Stats, resumed int, err error) {
 		return checkpointed(ctx, f.engine, &keep, getrfStepwise[T](pivoting), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 			if nb == 0 {
 				nb = f.tileSize(m, n)
 			}
-			return blocked.From(a, blocked.Full, nb, f.engine.copying(true))
+			v, stats := blocked.From(a, blocked.Full, nb, f.engine.copying(true))
+			stats, exp = moderated(f.engine, v, stats)
+			return v, stats
 		})
 	}
 	s, stats, resumed, err := factor()
@@ -144,28 +148,28 @@ func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 		return resumed, err
 	}
 	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.top = pivoting, newNorms(stats.Norm), stats.Max
+	f.pivoting, f.norm, f.exp, f.top = pivoting, newNorms(stats.Columns), exp, stats.Max
 	return resumed, f.singular()
 }
 
 // FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial and
 // tournament pivoting, as [Cholesky.FactorizeInPlaceCheckpoint].
 func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, nil, nil
+	f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, 0, nil, nil
 	if a.Kind() != blocked.Full {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
 	}
 	if err := f.unkept(&keep); err != nil {
 		return 0, err
 	}
-	s, stats, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, getrfStepwise[T](f.opt.Pivoting), a)
+	s, stats, exp, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, getrfStepwise[T](f.opt.Pivoting), a)
 	if err == nil {
 		err = f.broken(ctx, a, s.Pivots, f.opt.Pivoting, stats.Max)
 	}
 	if err != nil {
 		return resumed, err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, s.Pivots, f.opt.Pivoting, newNorms(stats.Norm), stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.exp, f.top = a, s.Pivots, f.opt.Pivoting, newNorms(stats.Columns), exp, stats.Max
 	return resumed, f.singular()
 }
 
@@ -180,14 +184,17 @@ func (q *QR[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Check
 	if q.opt.Variant != CompactQR {
 		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("the variant is %v; only %v keeps states", q.opt.Variant, CompactQR)}
 	}
-	s, stats, resumed, err := checkpointed(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
+	exp := 0
+	s, _, resumed, err := checkpointed(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
 		if nb == 0 {
 			nb, _ = qrTileSize[T](q.engine, &q.opt, m, n)
 		}
-		return blocked.From(a, blocked.Full, nb, q.engine.copying(true))
+		v, stats := blocked.From(a, blocked.Full, nb, q.engine.copying(true))
+		stats, exp = moderated(q.engine, v, stats)
+		return v, stats
 	})
 	if err == nil {
-		q.f, q.top = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, inverse: new(estimated), flops: s.Rotations.Flops()}, stats.Max
+		q.f = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, flops: s.Rotations.Flops(), exp: exp}
 	}
 	return resumed, err
 }
@@ -199,9 +206,9 @@ func (q *QR[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matri
 	if a.Kind() != blocked.Full || q.opt.Variant != CompactQR {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, the variant %v, want a Full one and CompactQR", a.Kind(), q.opt.Variant)}
 	}
-	s, stats, resumed, err := checkpointedInPlace(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), a)
+	s, _, exp, resumed, err := checkpointedInPlace(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), a)
 	if err == nil {
-		q.f, q.top = &qrFactors[T]{a: a, rotations: s.Rotations, inverse: new(estimated), flops: s.Rotations.Flops()}, stats.Max
+		q.f = &qrFactors[T]{a: a, rotations: s.Rotations, flops: s.Rotations.Flops(), exp: exp}
 	}
 	return resumed, err
 }

@@ -2,6 +2,7 @@ package la
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -26,6 +27,7 @@ type Cholesky[T Element] struct {
 	// along their rows.
 	u     *blocked.Matrix[T]
 	norm  norms              // of A
+	exp   int                // U is the factor of A divided by two to this power, which is even
 	spare *blocked.Matrix[T] // memory of a former factorization
 }
 
@@ -53,7 +55,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if u == nil {
 		u = c.spare
 	}
-	c.u, c.spare, c.norm = nil, u, norms{}
+	c.u, c.spare, c.norm, c.exp = nil, u, norms{}, 0
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
@@ -68,14 +70,25 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if err := r.refused(); err != nil {
 		return err
 	}
-	return c.decompose(ctx, c.engine, r)
+	err := c.decompose(ctx, c.engine, r)
+	exp := excess[T](r.stats.Max)
+	if _, npd := errors.AsType[*NotPositiveDefiniteError](err); exp == 0 || err != nil && !npd {
+		return err
+	}
+	v, stats := blocked.From(Source[T](a), blocked.SymUpper, nb, c.engine.copying(true))
+	stats, exp = moderated(c.engine, v, stats)
+	if err := c.decompose(ctx, c.engine, &reading[T]{a: v, stats: stats}); err != nil {
+		return err
+	}
+	c.exp = exp
+	return nil
 }
 
 // decompose makes c the factorization, computed on e, of the matrix that r reads,
 // of which the upper half is stored, and which becomes c's.
 func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) error {
 	u := r.a
-	c.u, c.spare, c.norm = nil, u, norms{}
+	c.u, c.spare, c.norm, c.exp = nil, u, norms{}, 0
 	n := u.Dim()
 	var err error
 	switch t, _ := u.Tiles(); {
@@ -94,7 +107,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	if err = r.end(err); err != nil {
 		return err
 	}
-	c.u, c.spare, c.norm = u, nil, newNorms(r.stats.Norm)
+	c.u, c.spare, c.norm = u, nil, newNorms(r.stats.Columns)
 	return nil
 }
 
@@ -130,14 +143,14 @@ func (c *Cholesky[T]) Reset() {
 	if c.u != nil {
 		c.spare = c.u
 	}
-	c.u, c.norm = nil, norms{}
+	c.u, c.norm, c.exp = nil, norms{}, 0
 }
 
 // Clone makes c a copy of src, on src's engine. It panics with
 // ErrNotFactorized if src is without a factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.of)}
+	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.columns), exp: src.exp}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an
@@ -145,8 +158,7 @@ func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 //
 // The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
 // is then as it was, but for the shape), or a mat.Condition if A is singular to
-// working precision, by the diagonal of U or, where that leaves it open, by
-// [Cholesky.Cond]; dst then holds a solution whose digits may all be wrong. Otherwise it is an *exec.TaskError that names a version that
+// working precision, as [Solve] finds it out, at the first solution; dst then holds a solution whose digits may all be wrong. Otherwise it is an *exec.TaskError that names a version that
 // has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
 // SolveTo panics with ErrNotFactorized if there is no factorization.
 //
@@ -162,17 +174,26 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T]) error {
 		return nil
 	}
 	x, _ := blocked.From(b, blocked.Full, c.u.NB(), c.engine.copying(false))
-	if err := c.solve(context.Background(), c.engine, x); err != nil {
+	if err := c.divide(context.Background(), c.engine, x); err != nil {
 		return err
 	}
 	if err := inRange(context.Background(), c.engine, x, b); err != nil {
 		return err
 	}
+	condition := c.conditionError(context.Background())
+	if unset(condition) {
+		return condition
+	}
 	x.CopyTo(to, c.engine.options().Workers)
-	return c.conditionError(context.Background())
+	return condition
 }
 
-// solve overwrites x with A⁻¹·x, on e.
+// divide overwrites x with A⁻¹·x, on e.
+func (c *Cholesky[T]) divide(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
+	return moderately(ctx, e, x, c.exp, func() error { return c.solve(ctx, e, x) })
+}
+
+// solve overwrites x with (Uᵀ·U)⁻¹·x, on e.
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
 	mt, nt := x.Tiles()
 	n, nrhs := x.Dims()
@@ -221,7 +242,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 	n := c.u.Dim()
 	t := tiles(n, c.u.NB())
 	tasks := t*(t+1)*(t+2)/3 + t*(t+1)/2
-	return perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), tasks, func(s *stage[T]) {
+	err := perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), tasks, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Potri(c.u, w, v)
 			return
@@ -232,9 +253,10 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 		syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
 		s.call(s.ops().Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
 	})
+	return rescale(ctx, e, v, -c.exp, err)
 }
 
-// LTo copies the factor L to dst, which must be lower triangular; an empty
+// LTo copies the factor L to dst, in which elements below the range of T are rounded, which must be lower triangular; an empty
 // *mat.TriDense is made so. It panics with ErrNotFactorized, with mat.ErrShape
 // if dst is not n×n, and with mat.ErrTriangle if it is upper triangular or its
 // diagonal is all ones.
@@ -249,8 +271,13 @@ func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 	if _, empty := shapeTriangle(dst, c.u.Dim(), kind, false); empty {
 		return
 	}
+	u := c.u
+	if c.exp != 0 {
+		u = u.Clone()
+		multiply(u, c.exp/2)
+	}
 	// A symmetric view of U gives U above and Uᵀ = L below the diagonal.
-	c.u.CopyTo(dst, c.engine.options().Workers)
+	u.CopyTo(dst, c.engine.options().Workers)
 }
 
 // Det returns the determinant of A, +Inf or 0 if it is out of range.
@@ -263,7 +290,7 @@ func (c *Cholesky[T]) LogDet() float64 {
 	for i := range c.u.Dim() {
 		sum += math.Log(float64(c.u.At(i, i)))
 	}
-	return 2 * sum
+	return 2*sum + float64(c.u.Dim()*c.exp)*math.Ln2
 }
 
 // Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. The
@@ -274,25 +301,46 @@ func (c *Cholesky[T]) LogDet() float64 {
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond() float64 {
 	c.valid()
-	return c.cond(context.Background())
-}
-
-func (c *Cholesky[T]) cond(ctx context.Context) float64 {
-	n := c.u.Dim()
-	if n == 0 {
+	if c.u.Dim() == 0 {
 		return 0
 	}
-	return c.norm.cond(func() float64 {
-		e, end := c.engine.session()
-		defer end()
-		return norm1Estimate(n, onVector(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }))
-	})
+	k, err := cond[T](c.norm, c.inverse(context.Background(), c.engine))
+	if err != nil {
+		return math.NaN()
+	}
+	return k
 }
 
-// conditionError returns a mat.Condition if U, the square of whose condition
-// number is that of A, shows that no digit of a solution can be relied on.
+// inverse returns what solves with A for estimates, on e if U is on its nodes.
+func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
+	v := inverse{n: c.u.Dim()}
+	if c.u.IsDistributed() {
+		v.apply = onVectors(c.u.NB(), func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) })
+		v.transposed = v.apply
+		return v
+	}
+	s := newSubstitution[T](ctx, e)
+	divide := func(trans ...blas.Transpose) func(x ...[]float64) error {
+		return func(x ...[]float64) error {
+			return inT(x, func(x [][]T) error {
+				for _, trans := range trans {
+					if err := s.solve(blas.Upper, trans, blas.NonUnit, c.u, x); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	v.apply, v.root = divide(blas.Trans, blas.NoTrans), divide(blas.NoTrans)
+	v.transposed = v.apply
+	return v
+}
+
+// conditionError returns a mat.Condition if A is singular to working precision, or an error of the
+// solutions that tell. The condition number of U is the root of that of A.
 func (c *Cholesky[T]) conditionError(ctx context.Context) error {
-	return nearSingular(c.u, c.u.Dim(), 2, func() float64 { return c.cond(ctx) })
+	return nearSingular(c.u, c.u.Dim(), 2, false, func() error { return judge[T](c.norm, c.inverse(ctx, c.engine)) })
 }
 
 // epsilon returns LAPACK's eps of T: half the distance from 1 to the next

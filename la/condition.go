@@ -2,61 +2,61 @@ package la
 
 import (
 	"math"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/mat"
 )
 
-// norm1Estimate is [norm1EstimateOf] for a symmetric matrix, which apply
-// multiplies a vector by.
-func norm1Estimate(n int, apply func(x []float64) error) float64 {
-	return norm1EstimateOf(n, apply, apply)
-}
-
-// norm1EstimateOf estimates the 1-norm of an n×n matrix B in at most eleven
-// products: apply overwrites x with B·x, and applyTrans with Bᵀ·x. The estimate
-// is a lower bound but for rounding. It is +Inf if a product is not finite, for
-// B is then out of range, and NaN if one fails. Exchanging the two functions
-// gives the ∞-norm.
+// norm1EstimateOf estimates the 1-norm of A⁻¹ in at most ten passes. The vectors that it
+// solves for have norm unit, and so has what it returns; that is a lower bound but for
+// rounding. It is +Inf if a solution is not finite, for A⁻¹ is then out of range. Exchanging the
+// two functions of v gives the ∞-norm.
 //
 // Reference: N. J. Higham, FORTRAN codes for estimating the one-norm of a real
 // or complex matrix, ACM TOMS 14 (1988), algorithm 4.1; LAPACK xLACN2.
-func norm1EstimateOf(n int, apply, applyTrans func(x []float64) error) float64 {
+func norm1EstimateOf(v inverse, unit float64) (float64, error) {
+	n := v.n
 	if n == 0 {
-		return 0
+		return 0, nil
 	}
-	x, sign := make([]float64, n), make([]float64, n)
-	broken := math.Inf(1) // what to return when there is no product
-	product := func(apply func(x []float64) error) bool {
-		if apply(x) != nil {
-			broken = math.NaN()
-			return false
-		}
-		s := sum(x)
-		return s-s == 0
-	}
+	vectors := make([]float64, 3*n)
+	x, sign, alternating := vectors[:n], vectors[n:2*n], vectors[2*n:]
 	for i := range x {
-		x[i] = 1 / float64(n)
-	}
-	if !product(apply) {
-		return broken
+		x[i] = unit / float64(n)
 	}
 	if n == 1 {
-		return math.Abs(x[0])
+		ok, err := finiteAfter(v.apply, x)
+		if !ok {
+			return math.Inf(1), err
+		}
+		return math.Abs(x[0]), nil
 	}
+	// A vector of alternating growing elements defeats the matrices for which
+	// the iteration stops too soon.
+	for i := range alternating {
+		alternating[i] = unit * (1 + float64(i)/float64(n-1))
+		if i%2 == 1 {
+			alternating[i] = -alternating[i]
+		}
+	}
+	if ok, err := finiteAfter(v.apply, x, alternating); !ok {
+		return math.Inf(1), err
+	}
+	least := 2 * (sum(alternating) / float64(3*n))
 	estimate := sum(x)
 	signs(sign, x)
-	copy(x, sign)
-	if !product(applyTrans) {
-		return broken
+	scaledSigns(x, sign, unit)
+	if ok, err := finiteAfter(v.transposed, x); !ok {
+		return math.Inf(1), err
 	}
 	largest := argmax(x)
 	for range 4 {
 		clear(x)
-		x[largest] = 1
-		if !product(apply) {
-			return broken
+		x[largest] = unit
+		if ok, err := finiteAfter(v.apply, x); !ok {
+			return math.Inf(1), err
 		}
 		former := estimate
 		estimate = sum(x)
@@ -65,9 +65,9 @@ func norm1EstimateOf(n int, apply, applyTrans func(x []float64) error) float64 {
 			estimate = max(estimate, former)
 			break
 		}
-		copy(x, sign)
-		if !product(applyTrans) {
-			return broken
+		scaledSigns(x, sign, unit)
+		if ok, err := finiteAfter(v.transposed, x); !ok {
+			return math.Inf(1), err
 		}
 		last := largest
 		largest = argmax(x)
@@ -75,18 +75,27 @@ func norm1EstimateOf(n int, apply, applyTrans func(x []float64) error) float64 {
 			break
 		}
 	}
-	// A vector of alternating growing elements defeats the matrices for which
-	// the iteration stops too soon.
-	for i := range x {
-		x[i] = 1 + float64(i)/float64(n-1)
-		if i%2 == 1 {
-			x[i] = -x[i]
+	return max(estimate, least), nil
+}
+
+// finiteAfter solves for the vectors, and reports whether the solutions are finite.
+func finiteAfter(solve func(x ...[]float64) error, vectors ...[]float64) (bool, error) {
+	if err := solve(vectors...); err != nil {
+		return false, err
+	}
+	for _, x := range vectors {
+		if s := sum(x); s-s != 0 {
+			return false, nil
 		}
 	}
-	if !product(apply) {
-		return broken
+	return true, nil
+}
+
+// scaledSigns writes unit times the signs to x.
+func scaledSigns(x, sign []float64, unit float64) {
+	for i, s := range sign {
+		x[i] = unit * s
 	}
-	return max(estimate, 2*sum(x)/float64(3*n))
 }
 
 // sum returns the 1-norm of x.
@@ -126,17 +135,167 @@ func unsolvable(err error) bool {
 	return ok && math.IsInf(float64(c), 1)
 }
 
-// norms is the 1-norm of a matrix, and that of its inverse, which is estimated once, when it is
-// first needed.
-type norms struct {
-	of      float64
-	inverse *estimated
+// unset reports whether err leaves no solution: it is an error, and not a finite mat.Condition.
+func unset(err error) bool {
+	_, ok := err.(mat.Condition)
+	return err != nil && !ok || unsolvable(err)
 }
 
-func newNorms(of float64) norms { return norms{of, new(estimated)} }
+// norms is what is known of the size of a square matrix A, and its condition number, which is
+// estimated once, when it is first needed.
+type norms struct {
+	of      float64   // 1-norm
+	columns []float64 // 1-norms of the columns; nil if they are not to be scaled
+	// bound is one of the condition number, scaled that of A with its columns scaled.
+	plain, bound, scaled *estimated
+}
 
-// cond returns the condition number, given what estimates the norm of the inverse.
-func (n norms) cond(inverse func() float64) float64 { return n.of * n.inverse.get(inverse) }
+func newNorms(columns []float64) norms {
+	n := norms{columns: columns, plain: new(estimated), bound: new(estimated), scaled: new(estimated)}
+	for _, v := range columns {
+		n.of = max(n.of, v)
+	}
+	return n
+}
+
+// inverse is what solves with A, of order n: apply overwrites each x with A⁻¹·x, and transposed
+// with A⁻ᵀ·x. If root is not nil it overwrites x with B·x in half the time, where A⁻¹ = B·Bᵀ.
+type inverse struct {
+	n                       int
+	apply, transposed, root func(x ...[]float64) error
+}
+
+// scaled returns the inverse of A·D, of which each column is as long as the longest of A, from the
+// norms of the columns.
+func (v inverse) scaled(of float64, columns []float64) inverse {
+	shorten := func(vectors [][]float64) {
+		for _, x := range vectors {
+			for i := range x {
+				x[i] *= columns[i] / of
+			}
+		}
+	}
+	return inverse{n: v.n, apply: func(x ...[]float64) error {
+		err := v.apply(x...)
+		shorten(x)
+		return err
+	}, transposed: func(x ...[]float64) error {
+		shorten(x)
+		return v.transposed(x...)
+	}}
+}
+
+// unit returns a power of two that vectors are to have for solutions with a matrix of the
+// norm given: so small, in T, that a solution overflows only if the condition number is far beyond 1/ε.
+func unit[T Element](norm float64) float64 {
+	far, least := 500, -1000
+	if epsilon[T]() > 0x1p-53 {
+		far, least = 60, -100
+	}
+	return math.Ldexp(1, max(exponent(norm)-far, least))
+}
+
+// condition estimates ‖A‖·‖A⁻¹‖ in the 1-norm, where A has the norm given. It is +Inf if a solution
+// is out of range.
+func condition[T Element](norm float64, v inverse) (float64, error) {
+	if norm-norm != 0 {
+		return math.Inf(1), nil
+	}
+	unit := unit[T](norm)
+	inverse, err := norm1EstimateOf(v, unit)
+	return norm / unit * inverse, err
+}
+
+// bound returns an upper bound of the condition number in the 1-norm of A, which has the norm given.
+// It is far above for most matrices, but far below 1/ε in float64 for all that are well conditioned,
+// and costs one pass over the factors, or half of one: solutions x for a few random r.
+//
+// Be u the direction that A⁻¹ stretches most, so that ‖x‖ ≥ ‖A⁻¹‖·|uᵀr| in the 2-norm. The
+// density of uᵀr is at most 1/√2 where the elements of r are uniform in [−1, 1], whatever u is.
+// So ‖A⁻¹‖ > ‖x‖/t for one of them with a probability of √2·t at most, and for all of them,
+// by which t is chosen, of 10⁻⁹.
+//
+// Reference: J. D. Dixon, Estimating extremal eigenvalues and condition numbers of matrices, SIAM J.
+// Numer. Anal. 20 (1983); for the density M. Rudelson and R. Vershynin, Small ball probabilities for
+// linear images of high-dimensional distributions, IMRN (2015).
+func bound[T Element](norm float64, v inverse) (float64, error) {
+	if norm-norm != 0 || epsilon[T]() > 0x1p-53 {
+		return math.Inf(1), nil
+	}
+	root := math.Sqrt(float64(v.n))
+	if v.root != nil {
+		length, err := longest(v.n, 3, unit[T](math.Sqrt(norm)), v.root)
+		length /= 7e-4
+		if bound := norm * root * length * length; err != nil || bound <= tolerance[T]() {
+			return bound, err
+		}
+	}
+	length, err := longest(v.n, 2, unit[T](norm), v.apply)
+	return norm * root * (length / 2.2e-5), err
+}
+
+// longest returns the largest 2-norm of solutions for some random vectors, relative to unit, which
+// is what the vectors are multiplied by. +Inf stands for one that is not finite.
+func longest(n, count int, unit float64, solve func(x ...[]float64) error) (float64, error) {
+	rnd := rand.New(rand.NewPCG(0x243f6a8885a308d3, uint64(n)))
+	all, vectors := make([]float64, count*n), make([][]float64, count)
+	for i := range all {
+		all[i] = unit * (2*rnd.Float64() - 1)
+	}
+	for i := range vectors {
+		vectors[i] = all[i*n : (i+1)*n]
+	}
+	if ok, err := finiteAfter(solve, vectors...); !ok {
+		return math.Inf(1), err
+	}
+	length := 0.0
+	for _, x := range vectors {
+		top, s := math.Abs(x[argmax(x)]), 0.0
+		for _, v := range x {
+			s += v / top * (v / top)
+		}
+		length = max(length, top/unit*math.Sqrt(s))
+	}
+	return length, nil
+}
+
+// cond returns the condition number of A.
+func cond[T Element](k norms, v inverse) (float64, error) {
+	return k.plain.get(func() (float64, error) { return condition[T](k.of, v) })
+}
+
+// tolerance is the largest condition number of a matrix that is not singular to working precision:
+// gonum's mat.ConditionTolerance, or what that is in float32.
+func tolerance[T Element]() float64 { return mat.ConditionTolerance * 0x1p-53 / epsilon[T]() }
+
+// judge returns a mat.Condition if A is singular to working precision: if its condition number is
+// beyond the tolerance, and stays beyond a tenth of that when each column is scaled to norm 1, which
+// makes it the least that it can be for any scale of the columns.
+//
+// No method here minds that scale. Columns of other units, or a diagonal matrix, have solutions with
+// all their digits. It also makes the verdict one for all types and methods, and for all orders
+// of rows and columns.
+//
+// Reference: A. van der Sluis, Condition numbers and equilibration of matrices, Numer. Math. 14 (1969).
+func judge[T Element](k norms, v inverse) error { return judgeBy[T](k, v, tolerance[T]()) }
+
+// judgeBy is judge by another tolerance.
+func judgeBy[T Element](k norms, v inverse, tolerance float64) error {
+	all, err := k.bound.get(func() (float64, error) { return bound[T](k.of, v) })
+	if err == nil && !(all <= tolerance) {
+		all, err = cond[T](k, v)
+	}
+	if err != nil || all <= tolerance {
+		return err
+	}
+	if k.columns != nil {
+		least, err := k.scaled.get(func() (float64, error) { return condition[T](k.of, v.scaled(k.of, k.columns)) })
+		if err != nil || least <= tolerance/10 {
+			return err
+		}
+	}
+	return mat.Condition(min(all, math.MaxFloat64))
+}
 
 // estimated is a number that is estimated once.
 type estimated struct {
@@ -144,59 +303,57 @@ type estimated struct {
 	value float64 // 0: not yet
 }
 
-// get returns it. A NaN, for an estimate that has failed, is not kept. A nil x keeps nothing.
-func (x *estimated) get(estimate func() float64) float64 {
+// get returns it, or the error of the estimate, which then is not kept. A nil x keeps nothing.
+func (x *estimated) get(estimate func() (float64, error)) (float64, error) {
 	if x == nil {
 		return estimate()
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.value == 0 || x.value != x.value {
-		x.value = estimate()
+	if x.value == 0 {
+		v, err := estimate()
+		if err != nil {
+			return v, err
+		}
+		x.value = v
 	}
-	return x.value
+	return x.value, nil
 }
 
-// nearSingular returns a mat.Condition if the upper triangle R of order n in r
-// shows that no digit of a solution with A can be relied on, where the condition
-// number of A is that of R to the power given. It is what the condition number
-// is at least, or +Inf if R cannot be divided by: it has a zero on the
-// diagonal, or is out of range. A finite one that overflows is cut off.
+// nearSingular returns a mat.Condition if A is singular to working precision, where r holds its
+// upper triangular factor R, the condition number of which to the power given is that of A. It is
+// +Inf if R cannot be divided by: it has a zero on the diagonal, or is out of range. A finite one
+// that overflows is cut off.
 //
-// What shows it is a diagonal element of at most 8·ε of another one or of one in
-// its own column: that column depends on those before it but for rounding. Of
-// random matrices with such a column QR left 2 to 6·ε of it in the middle, of
-// up to 20000 rows, in float64 and float32; 8.4·ε at most. Only columns with
-// small diagonal elements are read.
-//
-// A matrix that is a product of thinner ones has rounding in all columns, and more of it: for
-// n = 1000 the least diagonal element was 300·ε of the largest one, and of Cholesky's 70000·ε,
-// where the estimated condition number was beyond 1/ε (20 random matrices each). So if there is
-// an element, or for Cholesky the square of one, of at most √(8·ε), estimate is asked, unless it is nil: it estimates the condition
-// number of A, which is compared with gonum's mat.ConditionTolerance, about 1/ε.
-func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, estimate func() float64) error {
+// A column that depends on those before it but for rounding shows in R: its diagonal element is at
+// most 8·ε of another one in its column. Of random matrices with such a column QR left 2 to 6·ε of
+// it in the middle, of up to 20000 rows, in float64 and float32; 8.4·ε at most. Such a matrix can
+// be just below the tolerance of the condition number, which verdict compares. If R is turned, its
+// columns are mixed from rows of A and alike in size, so that it can be one of another column.
+func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, turned bool, verdict func() error) error {
 	diagonal, lo, hi := diagonalOf(r, n)
 	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is
 		return mat.Condition(math.Inf(1))
 	}
-	limit, inRange := 1/(8*epsilon[T]()), true
-	cond := math.Pow(hi/lo, power)
-	doubtful := cond >= math.Sqrt(limit) && estimate != nil
-	if cond < limit {
-		cond, inRange = dependence(r, diagonal, hi, power)
-	}
-	if inRange && cond < limit && doubtful {
-		if all := estimate(); all*epsilon[T]() > mat.ConditionTolerance*0x1p-53 { // not NaN
-			return mat.Condition(min(all, math.MaxFloat64))
-		}
+	ratio, inRange := dependence(r, diagonal, hi, power)
+	if turned {
+		ratio = max(ratio, hi/lo)
 	}
 	switch {
 	case !inRange:
 		return mat.Condition(math.Inf(1))
-	case cond < limit:
-		return nil
+	case ratio >= 1/(8*epsilon[T]()):
+		return mat.Condition(min(ratio, math.MaxFloat64))
 	}
-	return mat.Condition(min(cond, math.MaxFloat64))
+	return verdict()
+}
+
+// undivided returns the mat.Condition of an upper triangular factor that cannot be divided by.
+func undivided[T Element](r *blocked.Matrix[T], n int) error {
+	if err := nearSingular(r, n, 1, false, func() error { return nil }); unsolvable(err) {
+		return err
+	}
+	return nil
 }
 
 // diagonalOf returns the magnitudes of the first n elements of a's diagonal, the least and
@@ -232,14 +389,21 @@ func dependence[T Element](r *blocked.Matrix[T], diagonal []float64, hi, power f
 	return ratio, true
 }
 
-// usable returns errDependent if the factor R in float32 of a matrix of order n shows that
-// rounded to float32 the matrix is singular to working precision. Refinement would still
-// find a solution where one exists, and nobody would learn that it is one of many. Columns
-// that differ in size are no reason: refinement does not mind.
-func usable(r *blocked.Matrix[float32], n int, power float64) error {
+// usable returns errDependent if the factors in float32 of A, of order n, show that rounded to
+// float32 it is singular to working precision, for its size: r is the triangular one. Refinement
+// would still find a solution where one exists, and nobody would learn that it is one of many.
+// Columns that differ in size are no reason: refinement does not mind.
+//
+// Rounding leaves of a singular matrix one whose condition number grows with n, as do those of
+// random matrices, which can be refined: so the tolerance grows as well.
+func usable(r *blocked.Matrix[float32], n int, power float64, k norms, v inverse) error {
 	diagonal, _, hi := diagonalOf(r, n)
-	if ratio, inRange := dependence(r, diagonal, hi, power); inRange && ratio < 1/(8*epsilon[float32]()) {
-		return nil
+	if ratio, inRange := dependence(r, diagonal, hi, power); !inRange || ratio >= 1/(8*epsilon[float32]()) {
+		return errDependent
 	}
-	return errDependent
+	err := judgeBy[float32](k, v, tolerance[float32]()*max(8, float64(n)/16))
+	if _, singular := err.(mat.Condition); singular {
+		return errDependent
+	}
+	return err
 }

@@ -18,7 +18,7 @@ import (
 // The error is that of Factorize, or a *ShapeError if a is of another kind; then a is as it
 // was. After other errors, but for a *NonFiniteError, a is undefined.
 func (c *Cholesky[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) error {
-	c.u, c.spare, c.norm = nil, nil, norms{}
+	c.u, c.spare, c.norm, c.exp = nil, nil, norms{}, 0
 	if a.Kind() != blocked.SymUpper {
 		return &ShapeError{"FactorizeInPlace", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
 	}
@@ -26,8 +26,12 @@ func (c *Cholesky[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]
 	if err != nil {
 		return err
 	}
+	exp, r, err := moderateInPlace(ctx, c.engine, a, r)
+	if err != nil {
+		return err
+	}
 	err = c.decompose(ctx, c.engine, r)
-	c.spare = nil // it is the caller's
+	c.spare, c.exp = nil, exp // it is the caller's
 	return err
 }
 
@@ -42,7 +46,7 @@ func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) er
 	if err := solvable("SolveInPlace", c.u, b); err != nil {
 		return err
 	}
-	if err := c.solve(ctx, c.engine, b); err != nil {
+	if err := rescale(ctx, c.engine, b, -c.exp, c.solve(ctx, c.engine, b)); err != nil {
 		return err
 	}
 	return c.conditionError(ctx)
@@ -52,11 +56,15 @@ func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) er
 // [Cholesky.FactorizeInPlace]. There is no falling back to partial pivoting after a
 // *BreakdownError: A is not there any more.
 func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) error {
-	f.lu, f.pivots, f.norm, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, nil, nil
+	f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, 0, nil, nil
 	if a.Kind() != blocked.Full {
 		return &ShapeError{"FactorizeInPlace", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
 	}
 	r, err := measured(ctx, f.engine, a)
+	if err != nil {
+		return err
+	}
+	exp, r, err := moderateInPlace(ctx, f.engine, a, r)
 	if err != nil {
 		return err
 	}
@@ -68,7 +76,7 @@ func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err := f.broken(ctx, a, pivots, f.opt.Pivoting, r.stats.Max); err != nil {
 		return err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.top = a, pivots, f.opt.Pivoting, newNorms(r.stats.Norm), r.stats.Max
+	f.lu, f.pivots, f.pivoting, f.norm, f.exp, f.top = a, pivots, f.opt.Pivoting, newNorms(r.stats.Columns), exp, r.stats.Max
 	return f.singular()
 }
 
@@ -83,7 +91,7 @@ func (f *LU[T]) SolveInPlace(ctx context.Context, trans bool, b *blocked.Matrix[
 	if err := f.singular(); err != nil {
 		return err
 	}
-	if err := f.solve(ctx, transpose(trans), b); err != nil {
+	if err := rescale(ctx, f.engine, b, -f.exp, f.solve(ctx, transpose(trans), b)); err != nil {
 		return err
 	}
 	return f.conditionError(ctx)
@@ -100,15 +108,19 @@ func (q *QR[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err != nil {
 		return err
 	}
+	exp, r, err := moderateInPlace(ctx, q.engine, a, r)
+	if err != nil {
+		return err
+	}
 	rotations, err := blocked.RotationsFor(a, q.opt.rotations(q.engine))
 	if err != nil {
 		return err
 	}
-	f := &qrFactors[T]{a: a, rotations: rotations, inverse: new(estimated)}
+	f := &qrFactors[T]{a: a, rotations: rotations}
 	if err := f.factorize(ctx, q.engine, r); err != nil {
 		return err
 	}
-	q.f, q.top = f, r.stats.Max
+	f.exp, q.f = exp, f
 	return nil
 }
 
@@ -135,7 +147,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 	if n == 0 || nrhs == 0 {
 		return q.engine.ready(ctx)
 	}
-	if err := f.singular(); err != nil {
+	if err := undivided(f.a, f.order()); err != nil {
 		return err
 	}
 	r, end, err := f.triangle(ctx, q.engine)
@@ -154,7 +166,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 		}
 		return err
 	})
-	if err != nil {
+	if err = rescale(ctx, q.engine, x, -f.exp, err); err != nil {
 		return err
 	}
 	return f.conditionError(ctx, q.engine)
@@ -213,7 +225,7 @@ func measured[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (
 	if err != nil {
 		return nil, err
 	}
-	r := &reading[T]{a: a, stats: blocked.Stats{Norm: s.Norm1(), Max: s.Max()}}
+	r := &reading[T]{a: a, stats: blocked.Stats{Norm: s.Norm1(), Columns: s.Columns(), Max: s.Max()}}
 	if norm := r.stats.Norm; norm-norm != 0 {
 		r.stats.Row, r.stats.Col, r.stats.NonFinite = s.NonFinite()
 	}

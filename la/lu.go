@@ -2,6 +2,7 @@ package la
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -31,7 +32,8 @@ type LU[T Element] struct {
 	pivots   *blocked.Pivots
 	pivoting Pivoting // that the factorization was made with
 	norm     norms    // of A
-	top      float64  // largest magnitude of A
+	exp      int      // lu is of A divided by two to this power
+	top      float64  // largest magnitude of that
 
 	// Memory of a former factorization.
 	spare       *blocked.Matrix[T]
@@ -69,10 +71,24 @@ func (f *LU[T]) Factorize(a Source[T]) error {
 // FactorizeContext is Factorize in a context. When ctx ends it returns the
 // cause as soon as the kernels that run have returned; f is then empty.
 func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
+	top, err := f.factorizeUnscaled(ctx, a)
+	exp := excess[T](top)
+	if _, broken := errors.AsType[*BreakdownError](err); exp == 0 || f.lu == nil && !broken {
+		return err
+	}
+	if _, err = f.factorizeUnscaled(ctx, scaled(f.engine, a, -exp)); f.lu != nil {
+		f.exp = exp
+	}
+	return err
+}
+
+// factorizeUnscaled is FactorizeContext for a matrix that is in range. top is its largest magnitude,
+// 0 if it was not read.
+func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
 	f.Reset()
 	if err := f.engine.ready(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	nb, one := f.TileSize(m, n)
 	lu, pivots := f.spare, f.sparePivots
@@ -83,13 +99,13 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	lu = r.a
 	f.spare, f.sparePivots = lu, pivots
 	if err := r.refused(); err != nil {
-		return err
+		return 0, err
 	}
 	pivoting := f.opt.Pivoting
 	if one {
 		pivoting = PartialPivoting // in one tile all are the same
 	}
-	err := r.end(f.factorize(ctx, r, pivots, pivoting))
+	err = r.end(f.factorize(ctx, r, pivots, pivoting))
 	if err == nil {
 		err = f.broken(ctx, lu, pivots, pivoting, r.stats.Max)
 	}
@@ -99,11 +115,11 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 		err = f.factorize(ctx, r, pivots, pivoting)
 	}
 	if err != nil {
-		return err
+		return r.stats.Max, err
 	}
 	f.lu, f.pivots, f.spare, f.sparePivots = lu, pivots, nil, nil
-	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Norm), r.stats.Max
-	return f.singular()
+	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Columns), r.stats.Max
+	return f.top, f.singular()
 }
 
 // fits reports whether there is an a that is m×n in tiles of nb×nb.
@@ -260,7 +276,7 @@ func (f *LU[T]) Reset() {
 	if f.lu != nil {
 		f.spare, f.sparePivots = f.lu, f.pivots
 	}
-	f.lu, f.pivots, f.norm, f.top, f.pivoting = nil, nil, norms{}, 0, 0
+	f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting = nil, nil, norms{}, 0, 0, 0
 }
 
 // Clone makes f a copy of src, on src's engine and with its options. It panics
@@ -268,7 +284,7 @@ func (f *LU[T]) Reset() {
 func (f *LU[T]) Clone(src *LU[T]) {
 	src.valid()
 	*f = LU[T]{engine: src.engine, opt: src.opt, lu: src.lu.Clone(), pivots: src.pivots.Clone(),
-		pivoting: src.pivoting, norm: newNorms(src.norm.of), top: src.top}
+		pivoting: src.pivoting, norm: newNorms(src.norm.columns), exp: src.exp, top: src.top}
 }
 
 // Det returns the determinant of A: 0 if A is singular or the determinant
@@ -303,7 +319,7 @@ func (f *LU[T]) LogDet() (logAbs, sign float64) {
 		}
 		logAbs += math.Log(math.Abs(d))
 	}
-	return logAbs, sign
+	return logAbs + float64(n*f.exp)*math.Ln2, sign
 }
 
 // Growth returns the growth factor of the factorization, the largest magnitude
@@ -333,35 +349,66 @@ func (f *LU[T]) Growth() float64 {
 // engine do, it is NaN. It panics with mat.ErrSquare if A is not square.
 //
 // Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
-func (f *LU[T]) Cond() float64 { return f.cond(context.Background()) }
-
-func (f *LU[T]) cond(ctx context.Context) float64 {
-	n := f.order()
-	if n == 0 {
+func (f *LU[T]) Cond() float64 {
+	if f.order() == 0 {
 		return 0
 	}
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	return f.norm.cond(func() float64 {
-		e, end := f.engine.session()
-		defer end()
-		g := *f
-		g.engine = e // for all solutions
-		inverse := func(trans blas.Transpose) func(x []float64) error {
-			return onVector(f.lu.NB(), func(x *blocked.Matrix[T]) error { return g.solve(ctx, trans, x) })
-		}
-		return norm1EstimateOf(n, inverse(blas.NoTrans), inverse(blas.Trans))
-	})
+	k, err := cond[T](f.norm, f.inverse(context.Background()))
+	if err != nil {
+		return math.NaN()
+	}
+	return k
 }
 
-// conditionError returns a *SingularError, or a mat.Condition if U shows that no
-// digit of a solution can be relied on.
+// inverse returns what solves with A for estimates.
+func (f *LU[T]) inverse(ctx context.Context) inverse {
+	if f.lu.IsDistributed() {
+		solve := func(trans blas.Transpose) func(x ...[]float64) error {
+			return onVectors(f.lu.NB(), func(x *blocked.Matrix[T]) error { return f.solve(ctx, trans, x) })
+		}
+		return inverse{n: f.order(), apply: solve(blas.NoTrans), transposed: solve(blas.Trans)}
+	}
+	s, swaps := newSubstitution[T](ctx, f.engine), f.Swaps(nil)
+	return inverse{n: f.order(), apply: func(x ...[]float64) error {
+		return inT(x, func(x [][]T) error {
+			for _, x := range x {
+				for i, r := range swaps {
+					x[i], x[r] = x[r], x[i]
+				}
+			}
+			if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, x); err != nil {
+				return err
+			}
+			return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, x)
+		})
+	}, transposed: func(x ...[]float64) error {
+		return inT(x, func(x [][]T) error {
+			if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, x); err != nil {
+				return err
+			}
+			if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, x); err != nil {
+				return err
+			}
+			for _, x := range x {
+				for i, r := range slices.Backward(swaps) {
+					x[i], x[r] = x[r], x[i]
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+// conditionError returns a *SingularError, a mat.Condition if A is singular to working precision,
+// or an error of the solutions that tell.
 func (f *LU[T]) conditionError(ctx context.Context) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return nearSingular(f.lu, f.order(), 1, func() float64 { return f.cond(ctx) })
+	return nearSingular(f.lu, f.order(), 1, false, func() error { return judge[T](f.norm, f.inverse(ctx)) })
 }
 
 // check returns a *ShapeError if A is not square.

@@ -1,6 +1,9 @@
 package la
 
 import (
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -59,7 +62,22 @@ func (f *LU[T]) FactorTo(dst Sink[T]) {
 	if r, c := dst.Dims(); r != m || c != n {
 		panic(mat.ErrShape)
 	}
-	f.lu.CopyTo(dst, f.engine.options().Workers)
+	f.factors().CopyTo(dst, f.engine.options().Workers)
+}
+
+// factors returns L and U of A, with the scale that U was computed without.
+func (f *LU[T]) factors() *blocked.Matrix[T] {
+	if f.exp == 0 {
+		return f.lu
+	}
+	a := f.lu.Clone()
+	m, n := a.Dims()
+	for i := range m {
+		for j := i; j < n; j++ {
+			a.Set(i, j, T(math.Ldexp(float64(a.At(i, j)), f.exp)))
+		}
+	}
+	return a
 }
 
 // LTo copies the factor L to dst, which must be lower triangular; an empty
@@ -98,7 +116,7 @@ func (f *LU[T]) triangleTo(dst TriangularSink[T], k int, kind mat.TriKind, unitA
 	if empty {
 		return true
 	}
-	f.lu.Leading(k, k).CopyTo(dst, f.engine.options().Workers)
+	f.factors().Leading(k, k).CopyTo(dst, f.engine.options().Workers)
 	return unit
 }
 

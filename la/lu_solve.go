@@ -17,7 +17,7 @@ import (
 // The error is a *ShapeError, a *SingularError if there is a zero on the
 // diagonal of U (dst is then as it was), an *OverflowError if B is finite and the solution
 // is not (dst is then as it was, but for the shape), or a mat.Condition if A is singular
-// to working precision, by the diagonal of U or, where that leaves it open, by [LU.Cond]; dst
+// to working precision, as [Solve] finds it out, at the first solution; dst
 // then holds a solution whose digits may all be wrong, unless the condition is +Inf because U
 // is out of range: dst is then as it was, too, but for the shape. Otherwise it is an *exec.TaskError that names a version
 // that has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
@@ -41,11 +41,11 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 		return nil
 	}
 	condition := f.conditionError(context.Background())
-	if unsolvable(condition) {
+	if unset(condition) {
 		return condition
 	}
 	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), f.engine.copying(false))
-	if err := f.solve(context.Background(), transpose(trans), x); err != nil {
+	if err := f.quotient(context.Background(), transpose(trans), x); err != nil {
 		return err
 	}
 	if err := inRange(context.Background(), f.engine, x, b); err != nil {
@@ -76,7 +76,12 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 	return solveVector("A", n, n, dst, b, func(dst Destination[T], b Source[T]) error { return f.SolveTo(dst, trans, b) })
 }
 
-// solve overwrites x with op(A)⁻¹·x.
+// quotient overwrites x with op(A)⁻¹·x.
+func (f *LU[T]) quotient(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
+	return moderately(ctx, f.engine, x, f.exp, func() error { return f.solve(ctx, trans, x) })
+}
+
+// solve overwrites x with op(P·L·U)⁻¹·x.
 func (f *LU[T]) solve(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
 	mt, nt := x.Tiles()
 	n, nrhs := x.Dims()
@@ -118,7 +123,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 		return nil
 	}
 	condition := f.conditionError(context.Background())
-	if unsolvable(condition) {
+	if unset(condition) {
 		return condition
 	}
 	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)
@@ -137,7 +142,7 @@ func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
 	t := tiles(n, f.lu.NB())
 	tasks := t*(t+1)*(2*t+1)/3 + 2*t*t
-	return perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(), tasks, func(s *stage[T]) {
+	err := perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(), tasks, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Getri(f.lu, f.pivots, v)
 			return
@@ -145,4 +150,5 @@ func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 		v.SetIdentity()
 		f.divide(s, blas.NoTrans, v)
 	})
+	return rescale(ctx, f.engine, v, -f.exp, err)
 }

@@ -48,10 +48,10 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 		if err != nil {
 			return err
 		}
-		if err := single.decompose(ctx, s.engine, &reading[float32]{a: u, stats: blocked.Stats{Norm: stats.Norm1(), Max: stats.Max()}}); err != nil {
+		if err := single.decompose(ctx, s.engine, &reading[float32]{a: u, stats: blocked.Stats{Norm: stats.Norm1(), Columns: stats.Columns(), Max: stats.Max()}}); err != nil {
 			return err
 		}
-		return usable(u, s.n, 2)
+		return usable(u, s.n, 2, single.norm, single.inverse(ctx, s.engine))
 	}
 	defer func() {
 		if s.diag != nil {
@@ -84,10 +84,11 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 	var lu *blocked.Matrix[float32]
 	defer func() { closed(lu) }()
 	s.factor = func() (err error) {
-		if lu, _, err = s.single(); err != nil {
+		var stats *blocked.Sums[float32]
+		if lu, stats, err = s.single(); err != nil {
 			return err
 		}
-		return factorUsable(ctx, single, lu, s.n)
+		return factorUsable(ctx, single, lu, s.n, stats.Columns())
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	return s.solveInPlace(b, func() error {

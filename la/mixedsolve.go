@@ -64,7 +64,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 		if err := single.decompose(ctx, e, &reading[float32]{a: u, stats: stats}); err != nil {
 			return err
 		}
-		return usable(single.u, n, 2)
+		return usable(single.u, n, 2, single.norm, single.inverse(ctx, e))
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, e, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -74,10 +74,14 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 			return nil, err
 		}
 		x = retiled(x, double.u.NB(), e)
-		if err := double.solve(ctx, e, x); err != nil {
+		if err := double.divide(ctx, e, x); err != nil {
 			return nil, err
 		}
-		return x, double.conditionError(ctx)
+		condition := double.conditionError(ctx)
+		if unset(condition) {
+			return nil, condition
+		}
+		return x, condition
 	}
 	return s.solve(to, b)
 }
@@ -118,7 +122,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 		if s.norm < underflows {
 			s.norm = v.Norm(infinityNorm(trans), e.options().Workers)
 		}
-		return factorUsable(ctx, single, lu, n)
+		return factorUsable(ctx, single, lu, n, stats.Columns)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -128,11 +132,11 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 			return nil, err
 		}
 		condition := double.conditionError(ctx)
-		if unsolvable(condition) {
+		if unset(condition) {
 			return nil, condition
 		}
 		x = retiled(x, double.lu.NB(), e)
-		if err := double.solve(ctx, blas.NoTrans, x); err != nil {
+		if err := double.quotient(ctx, blas.NoTrans, x); err != nil {
 			return nil, err
 		}
 		return x, condition
@@ -140,16 +144,16 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	return s.solve(to, b)
 }
 
-// factorUsable makes f the factorization of lu, of order n, in its memory. The error says why
+// factorUsable makes f the factorization of lu, of order n, in its memory; columns are the norms of those. The error says why
 // refinement can do nothing with it.
-func factorUsable(ctx context.Context, f *LU[float32], lu *blocked.Matrix[float32], n int) error {
+func factorUsable(ctx context.Context, f *LU[float32], lu *blocked.Matrix[float32], n int, columns []float64) error {
 	pivots := blocked.NewPivots(n, n, lu.NB())
 	if err := f.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
 		return err
 	}
-	f.lu, f.pivots = lu, pivots
+	f.lu, f.pivots, f.norm = lu, pivots, newNorms(columns)
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return usable(lu, n, 1)
+	return usable(lu, n, 1, f.norm, f.inverse(ctx))
 }

@@ -96,6 +96,12 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 		return 0, nil
 	}
 	size := Norm(e, a, norm)
+	if m := spread(e, a); m == nil && (immoderate[T](size) || math.IsInf(size, 1)) {
+		if top := Norm(e, a, lapack.MaxAbs); excess[T](top) != 0 {
+			a = scaled(e, a, -excess[T](top))
+			size = Norm(e, a, norm)
+		}
+	}
 	d, err := divide(ctx, e, a)
 	defer d.close()
 	var singular *SingularError
@@ -105,19 +111,12 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 	case err != nil:
 		return 0, err
 	}
-	product := func(solve func(x *blocked.Matrix[T]) error) func([]float64) error {
-		return onVector(d.nb, func(x *blocked.Matrix[T]) error {
-			err = solve(x)
-			return err
-		})
-	}
-	apply, transposed := product(d.solve), product(d.transposed)
+	v := inverse{n: n, apply: onVectors(d.nb, d.solve), transposed: onVectors(d.nb, d.transposed)}
 	if norm == lapack.MaxRowSum {
-		apply, transposed = transposed, apply
+		v.apply, v.transposed = v.transposed, v.apply
 	}
-	inverse := norm1EstimateOf(n, apply, transposed)
-	if err != nil {
+	if size, err = condition[T](size, v); err != nil {
 		return 0, err
 	}
-	return size * inverse, nil
+	return size, nil
 }

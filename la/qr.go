@@ -8,6 +8,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -30,7 +31,6 @@ type QR[T Element] struct {
 	opt    QROptions
 
 	f     *qrFactors[T] // nil if there is no factorization
-	top   float64       // largest magnitude of A
 	spare *qrFactors[T] // memory of a former factorization
 
 	// Rᵀ = Z·S of an A that is wider than high, made when it is first needed.
@@ -67,6 +67,18 @@ func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	if err := q.engine.ready(ctx); err != nil {
 		return err
 	}
+	top, err := q.factorizeUnscaled(ctx, a)
+	if exp := excess[T](top); exp != 0 && err == nil {
+		q.Reset()
+		if _, err = q.factorizeUnscaled(ctx, scaled(q.engine, a, -exp)); err == nil {
+			q.f.exp = exp
+		}
+	}
+	return err
+}
+
+// factorizeUnscaled is FactorizeContext for a matrix that is in range. top is its largest magnitude.
+func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
 	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
 	f := q.spare
@@ -81,13 +93,13 @@ func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	r := read(q.engine, f.a, a, blocked.Full, nb, !later, true)
 	f.a, q.spare = r.a, f
 	if err := r.refused(); err != nil {
-		return err
+		return 0, err
 	}
 	if err := r.end(f.factorize(ctx, q.engine, r)); err != nil {
-		return err
+		return 0, err
 	}
-	q.f, q.spare, q.top = f, nil, r.stats.Max
-	return nil
+	q.f, q.spare = f, nil
+	return r.stats.Max, nil
 }
 
 // valid panics with ErrNotFactorized if there is no factorization.
@@ -147,6 +159,9 @@ func (q *QR[T]) RTo(dst Sink[T]) {
 	}
 	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
 	q.f.copyR(v)
+	if q.f.exp != 0 {
+		multiply(v, q.f.exp)
+	}
 	back()
 }
 
@@ -231,11 +246,18 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	if side == blas.Right {
 		lines = tiles(r, x.NB())
 	}
+	exp := excess[T](x.Norm(lapack.MaxAbs, q.engine.options().Workers))
+	if exp != 0 {
+		multiply(x, -exp)
+	}
 	err = perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s *stage[T]) {
 		x = q.f.apply(s, side, transpose(trans), x)
 	})
 	if err != nil {
 		return err
+	}
+	if exp != 0 {
+		multiply(x, exp)
 	}
 	x.CopyTo(to, q.engine.options().Workers)
 	return nil
@@ -271,5 +293,5 @@ func (q *QR[T]) LogDet() (log, sign float64) {
 		}
 		log += logAbs(d)
 	}
-	return log, sign
+	return log + float64(n*q.f.exp)*math.Ln2, sign
 }

@@ -2,7 +2,7 @@ package la
 
 import (
 	"context"
-	"math"
+	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
@@ -17,12 +17,14 @@ type qrFactors[T Element] struct {
 	variant   QRVariant
 	q         *blocked.Matrix[T] // Q, if the variant computes it
 	flops     float64
-	inverse   *estimated // norm of R⁻¹
+	exp       int        // it is of A divided by two to this power
+	size      laterNorms // of the triangle in R
+	turned    bool       // a is Rᵀ of another one: columns are mixed from rows of what that was made from
 }
 
 // factorize overwrites f.a, which r reads, with its factorization.
 func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) error {
-	f.q, f.flops, f.inverse = nil, f.rotations.Flops(), new(estimated)
+	f.q, f.flops, f.exp, f.size = nil, f.rotations.Flops(), 0, laterNorms{}
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}
@@ -173,61 +175,75 @@ func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matr
 	return r, func() { r.Close() }, nil
 }
 
-// normR returns the 1-norm of the triangle in R.
-func (f *qrFactors[T]) normR(ctx context.Context, e *Engine) (norm float64, err error) {
-	if !f.direct(e, 0) {
-		var s *blocked.Sums[T]
-		mt, nt := f.a.Tiles()
-		err := run(ctx, e, mt*nt, func(p *blocked.Program[T]) (err error) {
-			s, err = p.AsumUpper(f.a)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		return s.Norm1(), nil
+// columnSums returns the 1-norms of the columns of the triangle in R.
+func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, error) {
+	k := f.order()
+	if !f.a.IsDistributed() {
+		return f.a.UpperColumnSums(k, e.options().Workers), nil
 	}
-	for j := range f.order() {
-		s := 0.0
-		for i := range j + 1 {
-			s += math.Abs(float64(f.a.At(i, j)))
-		}
-		norm = max(norm, s)
+	var s *blocked.Sums[T]
+	mt, nt := f.a.Tiles()
+	err := run(ctx, e, mt*nt, func(p *blocked.Program[T]) (err error) {
+		s, err = p.AsumUpper(f.a)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return norm, nil
+	return s.Columns()[:k], nil
 }
 
-// conditionError returns a mat.Condition if R shows that no digit of a solution
-// can be relied on: +Inf if it cannot be divided by.
+// conditionError returns a mat.Condition if R is singular to working precision, +Inf if it cannot
+// be divided by, or an error of the tasks that tell.
 func (f *qrFactors[T]) conditionError(ctx context.Context, e *Engine) error {
-	return nearSingular(f.a, f.order(), 1, func() float64 { return f.cond(ctx, e) })
-}
-
-// cond estimates the condition number of R, which can be divided by.
-func (f *qrFactors[T]) cond(ctx context.Context, e *Engine) float64 {
-	r, end, err := f.triangle(ctx, e)
-	if err != nil {
-		return math.NaN()
-	}
-	defer end()
-	norm, err := f.normR(ctx, e)
-	if err != nil {
-		return math.NaN()
-	}
-	return norm * f.inverse.get(func() float64 {
-		inverse := func(trans blas.Transpose) func(x []float64) error {
-			return onVector(f.a.NB(), func(v *blocked.Matrix[T]) error {
-				return perform(ctx, e, f.direct(e, 0), f.solveTasks(1), func(s *stage[T]) { s.trsm(blas.Upper, trans, blas.NonUnit, r, v) })
-			})
-		}
-		return norm1EstimateOf(f.order(), inverse(blas.NoTrans), inverse(blas.Trans))
+	return nearSingular(f.a, f.order(), 1, f.turned, func() error {
+		return f.estimating(ctx, e, func(k norms, v inverse) error { return judge[T](k, v) })
 	})
 }
 
-// singular returns the mat.Condition of an R that cannot be divided by.
-func (f *qrFactors[T]) singular() error {
-	if err := nearSingular(f.a, f.order(), 1, nil); unsolvable(err) {
+// cond estimates the condition number of R, which can be divided by.
+func (f *qrFactors[T]) cond(ctx context.Context, e *Engine) (c float64, err error) {
+	err = f.estimating(ctx, e, func(k norms, v inverse) (err error) {
+		c, err = cond[T](k, v)
+		return err
+	})
+	return c, err
+}
+
+// estimating calls estimate with what estimates are made from.
+func (f *qrFactors[T]) estimating(ctx context.Context, e *Engine, estimate func(norms, inverse) error) error {
+	k, err := f.size.get(func() ([]float64, error) { return f.columnSums(ctx, e) })
+	if err != nil {
 		return err
 	}
-	return nil
+	if f.turned {
+		k.columns = nil
+	}
+	r, end, err := f.triangle(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return estimate(k, triangularInverse(ctx, e, blas.Upper, blas.NoTrans, r))
+}
+
+// laterNorms are norms that are found out when they are first needed.
+type laterNorms struct {
+	mu sync.Mutex
+	norms
+	known bool
+}
+
+// get returns them, or the error of what finds them out.
+func (x *laterNorms) get(columns func() ([]float64, error)) (norms, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.known {
+		c, err := columns()
+		if err != nil {
+			return norms{}, err
+		}
+		x.norms, x.known = newNorms(c), true
+	}
+	return x.norms, nil
 }

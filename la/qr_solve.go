@@ -23,8 +23,8 @@ import (
 // Aᵀ and has them with the opposite trans.
 //
 // The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
-// is then as it was, but for the shape), or a mat.Condition if already the triangular
-// factor shows that A has not full rank to working precision; dst then holds a
+// is then as it was, but for the shape), or a mat.Condition if A has not full rank
+// to working precision, as [Solve] finds it out from R; dst then holds a
 // solution whose digits may all be wrong. If a zero is on the diagonal, or what
 // is out of range, the condition is +Inf, and dst is as it was, but for the
 // shape; and so it is after an *exec.TaskError that names a version that has failed, or
@@ -98,12 +98,13 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		tasks += triangle.applyTasks(nt)
 	}
 	x, _ = blocked.From(b, blocked.Full, f.a.NB(), e.copying(false))
+	back := moderate(x, f.exp, e.options().Workers)
 	err = perform(ctx, e, f.direct(e, nrhs), tasks, func(s *stage[T]) {
 		if wide {
 			q.factorizeTransposed(s, triangle)
 		}
 		if s.err == nil {
-			s.err = triangle.singular()
+			s.err = undivided(triangle.a, triangle.order())
 		}
 		switch {
 		case s.err != nil:
@@ -126,7 +127,13 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if err != nil {
 		return nil, err
 	}
-	return x, triangle.conditionError(ctx, e)
+	if err = triangle.conditionError(ctx, e); unset(err) {
+		return nil, err
+	}
+	if back != nil {
+		shiftColumns(x, x, back, e.options().Workers)
+	}
+	return x, err
 }
 
 // transposed returns the factorization of Rᵀ for an A that is wider than high,
@@ -142,7 +149,7 @@ func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
 	q.f.copyR(r)
 	opt := q.opt
 	opt.Variant = CompactQR
-	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine)), inverse: new(estimated)}
+	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, turned: true, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
 	return z, z.rotations.Tasks()
 }
 
@@ -184,8 +191,12 @@ func (q *QR[T]) Cond() float64 {
 		}
 		f = z
 	}
-	if f.singular() != nil {
+	if undivided(f.a, f.order()) != nil {
 		return math.Inf(1)
 	}
-	return f.cond(ctx, e)
+	c, err := f.cond(ctx, e)
+	if err != nil {
+		return math.NaN()
+	}
+	return c
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Method is how [Solve] and [Inverse] treat a matrix.
@@ -72,8 +70,9 @@ type SolveReport struct {
 // the solution is not; for a square A whose factor U has a zero on the diagonal a
 // *SingularError, and for one that is not square and has not full rank, or whose factors are
 // out of range, a mat.Condition of +Inf. Any other mat.Condition says that A is singular to
-// working precision, by what the factors show and, where that leaves it open, an estimate:
-// only then is dst set, to a solution whose digits may all be wrong. Otherwise the error is the
+// working precision: its condition number in the 1-norm is beyond mat.ConditionTolerance (2·10⁷ in
+// float32), also if each column is scaled to norm 1, or a column depends on others but for rounding.
+// Only then is dst set, to a solution whose digits may all be wrong. Otherwise the error is the
 // cause of the context's end, an *exec.TaskError that names a version that has failed, or
 // exec.ErrClosed. But for the finite mat.Condition dst is as it was, its shape excepted.
 //
@@ -119,10 +118,10 @@ func begin[T Element](ctx context.Context, e *Engine, op string, m, n int, dst D
 }
 
 // deliver copies a solution for b, if there is one, to where it belongs, and closes it. With
-// a mat.Condition of +Inf there is none. b is nil if the operands are finite.
+// an error but a finite mat.Condition there is none. b is nil if the operands are finite.
 func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst Sink[T], x *blocked.Matrix[T], b Source[T], err error) (SolveReport, error) {
 	defer closed(x)
-	if x == nil || unsolvable(err) {
+	if x == nil || unset(err) {
 		return report, err
 	}
 	if overflow := inRange(ctx, e, x, b); overflow != nil {
@@ -173,24 +172,6 @@ func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b Ve
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
 	}
 	return solve(to, column[T]{b})
-}
-
-// onVector returns f, which overwrites a matrix of one column in tiles of nb rows,
-// for vectors in float64.
-func onVector[T Element](nb int, f func(x *blocked.Matrix[T]) error) func(x []float64) error {
-	return func(x []float64) error {
-		v := blocked.New[T](blocked.Full, len(x), 1, nb)
-		for i, s := range x {
-			v.Set(i, 0, T(s))
-		}
-		if err := f(v); err != nil {
-			return err
-		}
-		for i := range x {
-			x[i] = float64(v.At(i, 0))
-		}
-		return nil
-	}
 }
 
 // copying returns the options of a conversion for e.
@@ -328,7 +309,8 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	n := v.Dim()
 	d := divisor[T]{report: SolveReport{Method: MethodTriangular}, nb: v.NB()}
 	away := spread[T](e, v) != nil
-	if err := finite(ctx, e, v, trans); err != nil {
+	top, err := largest(ctx, e, v, trans)
+	if err != nil {
 		return d, err
 	}
 	diag := make([]T, n)
@@ -338,6 +320,12 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	if err := checkDiagonal(diag); err != nil {
 		return d, err
 	}
+	exp := excess[T](top)
+	if exp != 0 {
+		if v, d.end, err = shifted(ctx, e, v, -exp); err != nil {
+			return d, err
+		}
+	}
 	uplo := blas.Lower
 	if upper {
 		uplo = blas.Upper
@@ -346,24 +334,42 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 		return func(x *blocked.Matrix[T]) error {
 			mt, nt := x.Tiles()
 			_, nrhs := x.Dims()
-			return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
-				s.trsm(uplo, trans, blas.NonUnit, v, x)
+			return moderately(ctx, e, x, exp, func() error {
+				return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
+					s.trsm(uplo, trans, blas.NonUnit, v, x)
+				})
 			})
 		}
 	}
 	d.solve, d.transposed = substitute(trans), substitute(compose(trans, blas.Trans))
 	d.condition = func() error {
-		lo, hi := math.Inf(1), 0.0
-		for _, s := range diag {
-			s := math.Abs(float64(s))
-			lo, hi = min(lo, s), max(hi, s)
+		columns, err := columnSums(ctx, e, v, trans)
+		if err != nil {
+			return err
 		}
-		if r := hi / lo; r*epsilon[T]() >= 1 {
-			return mat.Condition(min(r, math.MaxFloat64))
-		}
-		return nil
+		return judge[T](newNorms(columns), triangularInverse(ctx, e, uplo, trans, v))
 	}
 	return d, nil
+}
+
+// columnSums returns the 1-norms of the columns of op(v), wherever v is.
+func columnSums[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) ([]float64, error) {
+	byRows := trans != blas.NoTrans
+	if spread[T](e, v) == nil {
+		if workers := e.options().Workers; byRows {
+			return v.RowSums(workers), nil
+		} else {
+			return v.ColumnSums(workers), nil
+		}
+	}
+	s, err := sums(ctx, e, v)
+	switch {
+	case err != nil:
+		return nil, err
+	case byRows:
+		return s.Rows(), nil
+	}
+	return s.Columns(), nil
 }
 
 // inRange returns an *OverflowError if x, the solution for b, has an element that is not
@@ -389,18 +395,28 @@ func finiteSource[T Element](e *Engine, b Source[T]) bool {
 // finite returns a *NonFiniteError if op(v) holds an element that is not finite, wherever v
 // is, or an error of the tasks that look.
 func finite[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) error {
-	if spread[T](e, v) == nil {
-		return checkFinite(v, trans, e.options().Workers)
-	}
-	_, err := measured(ctx, e, v)
+	_, err := largest(ctx, e, v, trans)
 	return err
 }
 
-// checkFinite is finite for a matrix that is here.
-func checkFinite[T Element](v *blocked.Matrix[T], trans blas.Transpose, workers int) error {
-	if top := v.Norm(lapack.MaxAbs, workers); top-top == 0 {
-		return nil
+// largest returns the largest magnitude in op(v), or the error of finite.
+func largest[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) (float64, error) {
+	if spread[T](e, v) == nil {
+		top := v.Norm(lapack.MaxAbs, e.options().Workers)
+		if top-top != 0 {
+			return 0, nonFinite(v, trans)
+		}
+		return top, nil
 	}
+	r, err := measured(ctx, e, v)
+	if err != nil {
+		return 0, err
+	}
+	return r.stats.Max, nil
+}
+
+// nonFinite returns the *NonFiniteError of op(v), which is here.
+func nonFinite[T Element](v *blocked.Matrix[T], trans blas.Transpose) error {
 	m, n := v.Dims()
 	if trans != blas.NoTrans {
 		m, n = n, m
@@ -431,7 +447,7 @@ func divideCholesky[T Element](ctx context.Context, e *Engine, a SymmetricSource
 // dividedBy returns the divisor of a factorization.
 func dividedBy[T Element](ctx context.Context, e *Engine, c *Cholesky[T]) divisor[T] {
 	d := divisor[T]{report: SolveReport{Method: MethodCholesky}, nb: c.u.NB()}
-	d.solve = func(x *blocked.Matrix[T]) error { return c.solve(ctx, e, x) }
+	d.solve = func(x *blocked.Matrix[T]) error { return c.divide(ctx, e, x) }
 	d.transposed = d.solve
 	d.condition = func() error { return c.conditionError(ctx) }
 	d.symmetric = func(w, v *blocked.Matrix[T]) error { return c.invert(ctx, e, w, v) }
@@ -450,8 +466,8 @@ func divideLU[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T
 // dividedByLU is dividedBy for LU.
 func dividedByLU[T Element](ctx context.Context, f *LU[T]) divisor[T] {
 	d := divisor[T]{report: SolveReport{Method: MethodLU}, nb: f.lu.NB()}
-	d.solve = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.NoTrans, x) }
-	d.transposed = func(x *blocked.Matrix[T]) error { return f.solve(ctx, blas.Trans, x) }
+	d.solve = func(x *blocked.Matrix[T]) error { return f.quotient(ctx, blas.NoTrans, x) }
+	d.transposed = func(x *blocked.Matrix[T]) error { return f.quotient(ctx, blas.Trans, x) }
 	d.condition = func() error { return f.conditionError(ctx) }
 	d.inverse = func(v *blocked.Matrix[T]) error { return f.invert(ctx, v) }
 	return d

@@ -9,7 +9,6 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Systems with distributed matrices. What A is copied to, B and X are on the nodes, by the
@@ -180,7 +179,7 @@ func solveSpreadQR[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[
 	} else if err == nil {
 		err = q.leastNorm(ctx, y, z)
 	}
-	if c := mat.Condition(0); err != nil && (!errors.As(err, &c) || unsolvable(err)) {
+	if unset(err) {
 		return nil, err
 	}
 	if power != 0 {
@@ -196,7 +195,7 @@ func solveSpreadQR[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[
 // wide: X = Q·R⁻ᵀ·B. B is overwritten.
 func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 	f := q.f
-	if err := f.singular(); err != nil {
+	if err := undivided(f.a, f.order()); err != nil {
 		return err
 	}
 	r, end, err := f.triangle(ctx, q.engine)
@@ -209,7 +208,7 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
 			p.Ormqr(blas.Left, blas.NoTrans, f.a, f.rotations, x))
 	})
-	if err != nil {
+	if err = rescale(ctx, q.engine, x, -f.exp, err); err != nil {
 		return err
 	}
 	return f.conditionError(ctx, q.engine)
