@@ -98,11 +98,11 @@ func TestCluster(t *testing.T) {
 		"names no node":             "cluster init " + dir,
 		"one directory":             "cluster init --nodes a",
 		"is no name":                "cluster init " + ours + " --nodes a/b",
-		"want more than 0":          "cluster init " + ours + " --nodes c --valid -1h",
+		"--valid is -1h":            "cluster init " + ours + " --nodes c --valid -1h",
 		"--cluster names":           "cluster status",
 		"--n is -1, want":           "cluster plan lu -n -1",
 		"unknown operation":         "cluster plan svd",
-		"want more than 0":          "cluster plan lu --cluster local:2 --gflops -3",
+		"--gflops is -3":            "cluster plan lu --cluster local:2 --gflops -3",
 		"number of bytes":           "agent --memory lots",
 		"known: init, plan, status": "cluster nonsense",
 	} {
