@@ -37,15 +37,14 @@ func explain(err error) (text, remedy string) {
 				"(counted from 1) are the first that spoil it.", npd.Minor)
 	}
 	if single, ok := errors.AsType[*la.SingularError](err); ok {
-		return fmt.Sprintf("the matrix is singular: column %d (counted from 1) depends on those before it", single.Column),
-			noSolution
+		return "the " + strings.TrimPrefix(single.Error(), "la: "), noSolution
 	}
 	if over, ok := errors.AsType[*la.OverflowError](err); ok {
-		return fmt.Sprintf("element (%d, %d) of the solution, counted from 0, overflows", over.Row, over.Col),
+		return fmt.Sprintf("the element of the solution in row %d, column %d (counted from 1) overflows", over.Row+1, over.Col+1),
 			"The matrix is small against the right-hand sides. Multiply it, or divide them, by a power of two."
 	}
 	if nan, ok := errors.AsType[*la.NonFiniteError](err); ok && !is[*bench.InputError](err) {
-		return fmt.Sprintf("element (%d, %d), counted from 0, is infinite or NaN", nan.Row, nan.Col), mend
+		return fmt.Sprintf("the element in row %d, column %d (counted from 1) is infinite or NaN", nan.Row+1, nan.Col+1), mend
 	}
 	wrong, _ := errors.AsType[*wrongError](err)
 	switch {
