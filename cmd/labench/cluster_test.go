@@ -100,7 +100,7 @@ func TestCluster(t *testing.T) {
 		{"cluster init " + ours + " --nodes a/b", "is no name"},
 		{"cluster init " + ours + " --nodes c --valid -1h", "want more than 0"},
 		{"cluster status", "--cluster names"},
-		{"cluster plan lu -n -1", "--n is -1, want"},
+		{"cluster plan lu -n -1", "-n is -1, want"},
 		{"cluster plan svd", "unknown operation"},
 		{"cluster plan lu --cluster local:2 --gflops -3", "want more than 0"},
 		{"agent --memory lots", "number of bytes"},
