@@ -184,7 +184,7 @@ func badMatrixMarket() []badMtx {
 		{gen + "2 x 1\n", 2, "not an integer"},
 		{gen + "2 -2 1\n", 2, `size "-2" is negative`},
 		{gen + "2 --2 1\n", 2, "not an integer"},
-		{gen + "2147483647 2147483647 1\n1 1 1\n", 2, "takes more than 100 PiB, and the limit is 8589934592 bytes"},
+		{gen + "2147483647 2147483647 1\n1 1 1\n", 2, fmt.Sprintf("takes more than 100 PiB, and the limit is %d bytes", min(int64(8<<30), mostBytes))},
 		{gen + "2 2.0 1\n", 2, "not an integer"},
 		{gen + "99999999999999999999 2 1\n", 2, "out of range"},
 		{gen + "2 2 99999999999999999999\n1 1 1\n", 2, "out of range"},

@@ -125,7 +125,7 @@ func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.
 
 func overflowError[T blocked.Element](i, j int) error {
 	var zero T
-	return &FormatError{Reason: fmt.Sprintf("element (%d, %d), counted from 0, overflows %T", i, j, zero)}
+	return &FormatError{Reason: fmt.Sprintf("the element in row %d, column %d (counted from 1) overflows %T", i+1, j+1, zero)}
 }
 
 // readNPYFile reads the array of the regular file f of the given size; br

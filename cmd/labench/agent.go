@@ -53,7 +53,7 @@ func newAgentCommand(a *app) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(newWordList(&f.peers), "peers", "addresses of other nodes; who is told one of them learns of all. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
+	fl.Var(newWordList(&f.peers), "peers", "addresses of other nodes, of which one is enough. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
 	fl.StringVar(&parent, "parent", "", "name of the agent below which this one is: it executes children of that one's tasks, and nothing else")
 	local.register(fl)
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")
@@ -70,6 +70,9 @@ func agentMemory(agents int) int64 { return topo.Detect().UsableMemory() / 4 * 3
 
 // serve is an agent until ctx ends. That it is interrupted is how it ends.
 func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking *takingFlags, parent string, memory int64) (err error) {
+	if err := taking.check(f.certs); err != nil { // before anybody is told that there is an agent
+		return err
+	}
 	rt, end, err := local.open(a)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func newClusterInitCommand(a *app) *cobra.Command {
 		Long: `Make an authority in DIR, and certificates of nodes in directories of their own.
 
 Each node gets a copy of DIR/NODE, and uses it with --certs. DIR/ca.key stays
-here: who has it can let anybody in. Called again, init adds nodes for the same
+here: with it, anybody can be let in. Called again, init adds nodes for the same
 authority.`,
 		Example: `  labench cluster init certs --nodes node1,node2,laptop
   scp -r certs/node1 node1:certs

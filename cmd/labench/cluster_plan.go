@@ -76,10 +76,13 @@ func (f *planFlags) sensible(given func(flag string) bool) error {
 		errs.note(errors.New("--cluster names no node"))
 	}
 	if given("n") && f.spec.N < 1 {
-		errs.note(fmt.Errorf("--n is %d, want at least 1", f.spec.N))
+		errs.note(fmt.Errorf("-n is %d, want at least 1", f.spec.N))
 	}
-	if f.workers < 0 || f.workers > 1<<14 || f.agents < 0 {
-		errs.note(fmt.Errorf("--workers is %d and --agents %d, want at least 0", f.workers, f.agents))
+	if f.workers < 0 || f.workers > 1<<14 {
+		errs.note(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.workers, 1<<14))
+	}
+	if f.agents < 0 {
+		errs.note(fmt.Errorf("--agents is %d, want at least 0", f.agents))
 	}
 	if !(f.gflops >= 0 && f.gflops <= 1e9) {
 		errs.note(fmt.Errorf("--gflops is %v, want more than 0", f.gflops))

@@ -92,22 +92,22 @@ func TestCluster(t *testing.T) {
 	if err := os.Remove(filepath.Join(ours, "left", "node.key")); err != nil {
 		t.Fatal(err)
 	}
-	for want, args := range map[string]string{
-		"no such file":              "agent --certs " + filepath.Join(ours, "left"),
-		"that of laptop":            "agent --name x --certs " + filepath.Join(ours, "laptop"),
-		"names no node":             "cluster init " + dir,
-		"one directory":             "cluster init --nodes a",
-		"is no name":                "cluster init " + ours + " --nodes a/b",
-		"want more than 0":          "cluster init " + ours + " --nodes c --valid -1h",
-		"--cluster names":           "cluster status",
-		"--n is -1, want":           "cluster plan lu -n -1",
-		"unknown operation":         "cluster plan svd",
-		"want more than 0":          "cluster plan lu --cluster local:2 --gflops -3",
-		"number of bytes":           "agent --memory lots",
-		"known: init, plan, status": "cluster nonsense",
+	for _, c := range []struct{ args, want string }{
+		{"agent --certs " + filepath.Join(ours, "left"), "no such file"},
+		{"agent --name x --certs " + filepath.Join(ours, "laptop"), "that of laptop"},
+		{"cluster init " + dir, "names no node"},
+		{"cluster init --nodes a", "one directory"},
+		{"cluster init " + ours + " --nodes a/b", "is no name"},
+		{"cluster init " + ours + " --nodes c --valid -1h", "want more than 0"},
+		{"cluster status", "--cluster names"},
+		{"cluster plan lu -n -1", "-n is -1, want"},
+		{"cluster plan svd", "unknown operation"},
+		{"cluster plan lu --cluster local:2 --gflops -3", "want more than 0"},
+		{"agent --memory lots", "number of bytes"},
+		{"cluster nonsense", "known: init, plan, status"},
 	} {
-		if code, _, errs := labench(t, strings.Fields(args)...); code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
-			t.Errorf("labench %s: exit code %d, %s; want %q", args, code, errs, want)
+		if code, _, errs := labench(t, strings.Fields(c.args)...); code == 0 || !strings.Contains(strings.Join(strings.Fields(errs), " "), c.want) {
+			t.Errorf("labench %s: exit code %d, %s; want %q", c.args, code, errs, c.want)
 		}
 	}
 }

@@ -29,6 +29,9 @@ func (e *wrongError) Error() string { return "the result is wrong: " + e.reason 
 // explain returns what is wrong in words, and what can be done about it.
 func explain(err error) (text, remedy string) {
 	text = strings.TrimSpace(err.Error())
+	for _, layer := range []string{"la: ", "sim: ", "cuda: "} { // of which users of labench know nothing
+		text = strings.TrimPrefix(text, layer)
+	}
 	const noSolution = "A system with it has no solution, or many."
 	const mend = "Mend the matrix: nothing can be computed with it."
 	if npd, ok := errors.AsType[*la.NotPositiveDefiniteError](err); ok {
@@ -37,30 +40,29 @@ func explain(err error) (text, remedy string) {
 				"(counted from 1) are the first that spoil it.", npd.Minor)
 	}
 	if single, ok := errors.AsType[*la.SingularError](err); ok {
-		return fmt.Sprintf("the matrix is singular: column %d (counted from 1) depends on those before it", single.Column),
-			noSolution
+		return "the " + strings.TrimPrefix(single.Error(), "la: "), noSolution
 	}
 	if over, ok := errors.AsType[*la.OverflowError](err); ok {
-		return fmt.Sprintf("element (%d, %d) of the solution, counted from 0, overflows", over.Row, over.Col),
+		return fmt.Sprintf("the element of the solution in row %d, column %d (counted from 1) overflows", over.Row+1, over.Col+1),
 			"The matrix is small against the right-hand sides. Multiply it, or divide them, by a power of two."
 	}
 	if nan, ok := errors.AsType[*la.NonFiniteError](err); ok && !is[*bench.InputError](err) {
-		return fmt.Sprintf("element (%d, %d), counted from 0, is infinite or NaN", nan.Row, nan.Col), mend
+		return fmt.Sprintf("the element in row %d, column %d (counted from 1) is infinite or NaN", nan.Row+1, nan.Col+1), mend
 	}
 	wrong, _ := errors.AsType[*wrongError](err)
 	switch {
 	case is[mat.Condition](err):
 		return "the matrix has not full rank: a column depends on others", "Leave such columns out."
 	case is[*la.BreakdownError](err):
-		return strings.TrimPrefix(text, "la: "), "Take --pivot partial, or --on-breakdown fallback, which does that by itself."
+		return text, "Take --pivot partial, or --on-breakdown fallback, which does that by itself."
 	case is[*bench.InputError](err):
 		return text, mend
 	case is[*bench.DiagonalError](err):
 		return text, noSolution
 	case is[*la.OptionsError](err) && !strings.Contains(text, "Target."):
-		return strings.TrimPrefix(text, "la: "), ""
+		return text, ""
 	case is[*la.OptionsError](err):
-		return strings.TrimPrefix(text, "la: "), "What --processor and --units declare is the Target; labench list shows what versions ask for."
+		return text, "What --processor and --units declare is the Target; labench list shows what versions ask for."
 	case is[*monitor.AddressError](err):
 		return strings.TrimPrefix(text, "monitor: "), "The page has no password: it is served on this machine only, as with --monitor 127.0.0.1:0. " +
 			"To see it from another one, forward the port by ssh -L."
@@ -114,6 +116,11 @@ func explain(err error) (text, remedy string) {
 		return text, "On Linux, make build TAGS=cuda builds bin/labench with it."
 	case errors.Is(err, fs.ErrNotExist):
 		return text, "Check the name of the file."
+	case errors.Is(err, syscall.ENOTDIR):
+		if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "mkdir" {
+			text = e.Path + " is a file, or in one"
+		}
+		return text, "Name a directory."
 	}
 	return text, ""
 }

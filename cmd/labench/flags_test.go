@@ -20,7 +20,7 @@ func TestFlagsSpeakPlainly(t *testing.T) {
 		for _, sub := range cmd.Commands() {
 			commands(sub, append(path[:len(path):len(path)], sub.Name()))
 		}
-		for _, kind := range []string{"int", "uint64", "duration", "bool", "size", "share"} {
+		for _, kind := range []string{"int", "uint64", "duration", "bool", "float64", "size", "share"} {
 			for _, word := range strings.Fields(cmd.LocalFlags().FlagUsages()) {
 				name, isFlag := strings.CutPrefix(word, "--")
 				f := cmd.LocalFlags().Lookup(name)

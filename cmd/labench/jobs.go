@@ -74,10 +74,10 @@ func (f *jobFlags) client(a *app) (*jobs.Client, error) {
 // address and none is given. An agent and those who ask it have the same rule: who can reach a loopback
 // address is on the machine already, and everybody else shows a certificate.
 func trusted(address, dir string) (config *tls.Config, err error) {
-	host, _, err := net.SplitHostPort(address)
+	host, err := hostOf(address)
 	switch {
 	case err != nil:
-		return nil, usage(fmt.Errorf("%q is no address for jobs: want host:port", address))
+		return nil, usage(fmt.Errorf("%q is no address for jobs: %w", address, err))
 	case dir != "":
 		config, _, err = certs.Read(dir) // also at a loopback address, if somebody says so
 		return config, err
@@ -417,6 +417,8 @@ func newResultCommand(a *app) *cobra.Command {
 		switch {
 		case log && matrix != "", log && asJSON, asJSON && matrix != "":
 			return usage(errors.New("--json, --log and --matrix exclude each other"))
+		case matrix != "" && !strings.HasSuffix(matrix, ".npy"):
+			return usage(&listError{"matrix", matrix, "a file .npy, which is what the matrix is"})
 		case log:
 			to := &counter{w: a.out}
 			err := c.Fetch(ctx, id, "log", to)

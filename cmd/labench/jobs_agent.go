@@ -38,22 +38,31 @@ func (f *takingFlags) register(fl *pflag.FlagSet) {
 	f.most = 16 << 30
 	fl.StringVar(&f.listen, "jobs", "", "address to take jobs on (labench submit); needs --spool")
 	fl.StringVar(&f.spool, "spool", "", "directory for the jobs: what they are, their logs and results. All nodes have to see it for jobs with --input or --keep that are --distributed, or --checkpoint")
-	fl.Var(&f.most, "spool-limit", "bytes that jobs may have in --spool; more are refused (default 16GiB)")
+	fl.Var(&f.most, "spool-limit", "bytes that jobs may have in --spool; more are refused")
 }
 
 // spoolPatience is how long an agent waits for the spool: the job of one that was killed has ended
 // after patience.
 const spoolPatience = patience + 5*time.Second
 
+// check returns what is wrong with the flags of an agent with certificates in a directory.
+func (f *takingFlags) check(certs string) error {
+	if f.listen == "" && f.spool == "" {
+		return nil
+	}
+	if f.listen == "" || f.spool == "" {
+		return usage(errors.New("--jobs and --spool need each other"))
+	}
+	_, err := trusted(f.listen, certs)
+	return err
+}
+
 // take takes jobs until ctx ends, if the flags say so. Each runs as a process that drives the
 // agents that this one, a node on the address at, knows. End waits until the last one has ended. If
 // nobody can submit any more, fail is told why, and end returns it.
 func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string, log *slog.Logger, fail context.CancelCauseFunc) (end func() error, err error) {
-	switch {
-	case f.listen == "" && f.spool == "": // most agents take no jobs
+	if f.listen == "" { // most agents take no jobs
 		return func() error { return nil }, nil
-	case f.listen == "" || f.spool == "":
-		return nil, usage(errors.New("--jobs and --spool need each other"))
 	}
 	config, err := trusted(f.listen, n.certs)
 	if err != nil {

@@ -35,6 +35,9 @@ func nodeOps() []*versions.Op { return slices.Concat(builtin.NewTable().All(), f
 
 // open returns the runtime that the flags describe. End closes it, and saves the profile.
 func (f *localFlags) open(a *app) (rt *exec.Local, end func() error, err error) {
+	if f.workers < 0 || f.workers > 1<<14 {
+		return nil, nil, usage(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.workers, 1<<14))
+	}
 	x := exec.Options{Workers: f.workers, Float: true}
 	if f.resources != "" {
 		if x.Resources, err = readResources(f.resources); err != nil {

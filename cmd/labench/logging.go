@@ -82,7 +82,9 @@ func (s *sentences) Enabled(_ context.Context, level slog.Level) bool { return l
 func (s *sentences) Handle(_ context.Context, r slog.Record) error {
 	words := append([]string{}, s.said...)
 	r.Attrs(func(at slog.Attr) bool {
-		words = append(words, fmt.Sprintf("%s %v", at.Key, at.Value))
+		if at.Value.Any() != nil { // no error, say
+			words = append(words, fmt.Sprintf("%s %v", at.Key, at.Value))
+		}
 		return true
 	})
 	text := r.Message

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/loopapps"
 	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
@@ -40,8 +41,8 @@ func newLoopCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "loop APP",
 		Short: "Compare ways to hand out the items of parallel loops",
-		Long: "Runs an application of parallel loops with each of several plans, which say how\n" +
-			"items are cut into chunks and who gets which, and checks its results:\n\n" +
+		Long: "Run an application of parallel loops with each of several plans, which say how\n" +
+			"items are cut into chunks and who gets which, and check its results:\n\n" +
 			"  components  connected components of an R-MAT graph: rows of unlike lengths\n" +
 			"  linreg      linear regression on dense random data: rows all alike\n" +
 			"  kmeans      k-means on points in blocks\n" +
@@ -68,12 +69,23 @@ func newLoopCommand(a *app) *cobra.Command {
 			return nil
 		},
 		ValidArgs: namesOf(apps...),
-		RunE:      func(cmd *cobra.Command, args []string) error { return a.runLoop(cmd.Context(), args[0], &f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var errs problems
+			cmd.Flags().Visit(func(fl *pflag.Flag) { // "kmeans: centres" is a flag of kmeans only
+				if app, _, some := strings.Cut(fl.Usage, ": "); some && slices.Contains(namesOf(apps...), app) && !strings.EqualFold(app, args[0]) {
+					errs.note(fmt.Errorf("--%s is for loop %s", fl.Name, app))
+				}
+			})
+			if errs != nil {
+				return usage(joinLine(errs))
+			}
+			return a.runLoop(cmd.Context(), args[0], &f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.IntVar(&f.size.Vertices, "vertices", 1<<20, "components: vertices of the graph")
-	fl.IntVar(&f.size.Edges, "edges", 16<<20, "components: its edges, of which some are equal")
+	fl.IntVar(&f.size.Edges, "edges", 16<<20, "components: edges of the graph, of which some are equal")
 	fl.IntVar(&f.size.Rows, "rows", 200000, "linreg: rows of the data")
 	fl.IntVar(&f.size.Features, "features", 100, "linreg: features of a row")
 	fl.IntVar(&f.size.Points, "points", 0, "points in blocks (default 1048576 for kmeans and histogram, 8192 for svm, 65536 for neighbours, with four queries for each)")

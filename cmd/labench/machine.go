@@ -91,11 +91,14 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		o.Sizes, err = parseInts("nb", f.sizes, nil)
 		errs.note(err)
 	}
-	if f.workers < 0 || f.each <= 0 {
-		errs.note(fmt.Errorf("--workers is %d and --each %v, want at least 0, and some time", f.workers, f.each))
+	if f.workers < 0 {
+		errs.note(fmt.Errorf("--workers is %d, want at least 1, or 0 for one per core", f.workers))
+	}
+	if f.each <= 0 {
+		errs.note(fmt.Errorf("--each is %v, want some time, as in 150ms", f.each))
 	}
 	errs.note(requestDevices(f.devices))
-	errs.target("machine", file)
+	errs.target("", file)
 	errs.note(f.cluster.check("", given))
 	if f.cluster.overMPI {
 		errs.note(errors.New("--cluster mpi: links between ranks are not measured"))

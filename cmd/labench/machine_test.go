@@ -61,7 +61,8 @@ func TestMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := m.Network; w.Latency <= 0 || w.Bandwidth <= 0 || w.Core <= 0 {
+	// Core is what a byte costs beyond its message: on a busy machine that may be lost in the noise, and 0.
+	if w := m.Network; w.Latency <= 0 || w.Bandwidth <= 0 || w.Core < 0 {
 		t.Errorf("network %+v", w)
 	}
 	want := []sim.Nodes{{Kind: "here", Count: 1, Host: "here"}, {Kind: "1 worker", Count: 2, Host: "here"}}

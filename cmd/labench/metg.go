@@ -29,8 +29,8 @@ func newMETGCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "metg",
 		Short: "Measure how short tasks may be: METG(50 %), Task Bench patterns",
-		Long: "Runs graphs of tasks that compute for a while and check their inputs, with\n" +
-			"shorter and shorter tasks, and prints the minimum effective task granularity:\n" +
+		Long: "Run graphs of tasks that compute for a while and check their inputs, with\n" +
+			"shorter and shorter tasks, and print the minimum effective task granularity:\n" +
 			"the time per task at which the workers spend half of it computing. Less is\n" +
 			"better. After Slaughter et al., \"Task Bench\", SC20.",
 		Args: noArgs,

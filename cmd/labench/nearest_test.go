@@ -30,7 +30,7 @@ func TestDidYouMean(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"cholesk", "Did you mean cholesky?"},
 		{"cholesk -n 100 --profile none", "unknown command \"cholesk\". Did you mean cholesky?"},
-		{"solve --matrx foster", "unknown flag: --matrx. Did you mean --matrix?"},
+		{"solve --matrx foster", "unknown flag --matrx. Did you mean --matrix?"},
 		{"solve --matrix fostre", "Did you mean foster?"},
 		{"lu --pivot parial", "Did you mean partial?"},
 		{"gemm --sched priorty", "Did you mean priority?"},

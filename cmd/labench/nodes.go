@@ -98,10 +98,30 @@ func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt 
 // jobName returns the name under which a job of a node drives others.
 func jobName(node string, job int) string { return fmt.Sprintf("%s/job%d", node, job) }
 
+// hostOf returns the host of an address, host:port.
+func hostOf(address string) (host string, err error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", errors.New("want host:port")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", errors.New("its port is not a number from 0 to 65535")
+	}
+	return host, nil
+}
+
+// sensible returns what is wrong with the time-out.
+func (f *nodeFlags) sensible() error {
+	if f.timeout <= 0 {
+		return fmt.Errorf("--node-timeout is %v, want more than 0", f.timeout)
+	}
+	return nil
+}
+
 // listening returns a transport that listens.
 func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err error) {
-	if f.timeout <= 0 {
-		return nil, usage(fmt.Errorf("--node-timeout is %v, want more than 0", f.timeout))
+	if err := f.sensible(); err != nil {
+		return nil, usage(err)
 	}
 	var config *tls.Config
 	if f.certs != "" {
@@ -134,10 +154,10 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 		own = append(own, f.address)
 	}
 	for _, p := range append(own, f.peers...) {
-		host, _, err := net.SplitHostPort(p)
+		host, err := hostOf(p)
 		switch {
 		case err != nil:
-			return nil, usage(fmt.Errorf("%q is no address of a node: want host:port", p))
+			return nil, usage(fmt.Errorf("%q is no address of a node: %w", p, err))
 		case f.certs == "" && !net.ParseIP(host).IsLoopback():
 			return nil, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
@@ -291,10 +311,13 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 	if f.output != "" && !f.distributed {
 		return errors.New("--output is for --distributed")
 	}
+	if f.output != "" && !strings.HasSuffix(f.output, ".npy") {
+		return &listError{"output", f.output, "a file .npy: it is what several nodes can write"}
+	}
 	if f.agents < 0 {
 		return fmt.Errorf("--agents is %d, want at least 0", f.agents)
 	}
-	return nil
+	return f.nodeFlags.sensible()
 }
 
 // watch returns what says where the cluster stands, nil if none is asked for. Before there is

@@ -150,7 +150,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	var errs problems
 	atLeast := func(flag string, value, least int) {
 		if value < least {
-			errs.note(fmt.Errorf("--%s is %d, want at least %d", flag, value, least))
+			errs.note(fmt.Errorf("%s is %d, want at least %d", dashed(flag), value, least))
 		}
 	}
 	for _, d := range []struct {
@@ -192,8 +192,10 @@ func (f *opFlags) parse() (bench.Spec, error) {
 		errs.note(&listError{"sched", f.sched, words(dispatch.Kinds())})
 	}
 	s.ByPriority = f.given("sched") && s.Sched == dispatch.Priority
-	errs.note(requestDevices(f.devices))
-	s.Devices = f.devices
+	if err = requestDevices(f.devices); err == nil {
+		s.Devices = f.devices
+	}
+	errs.note(err)
 	s.Only, s.Fixed, err = parseVersions(f.versions)
 	errs.note(err)
 	s.Exclude, err = versions.ParseNames(f.exclude)
@@ -219,7 +221,7 @@ func (f *opFlags) named(err error) error {
 	if bad, ok := errors.AsType[*bench.InvalidError](err); ok {
 		for i, p := range bad.Problems {
 			if flag, _, _ := strings.Cut(p, " "); f.given(flag) {
-				bad.Problems[i] = "--" + p
+				bad.Problems[i] = dashed(flag) + strings.TrimPrefix(p, flag)
 			}
 		}
 	}

@@ -191,6 +191,10 @@ func (f *forecastFlags) failures() (all []sim.Failure, err error) {
 			errs.note(fmt.Errorf("--lose %s, want the number of a node and a time, as 3@0.5s or 3@0.5s-2s", text))
 			continue
 		}
+		if n < 0 || begin < 0 || returns && end <= begin {
+			errs.note(fmt.Errorf("--lose %s, want a node from 0 that is lost at 0s or later, and comes back after that", text))
+			continue
+		}
 		x.Node, x.At, x.Back = n, begin.Seconds(), end.Seconds()
 		all = append(all, x)
 	}

@@ -42,6 +42,10 @@ func (a *app) openProfile(name string) (*profile, error) {
 			return &profile{Profile: new(versions.Profile)}, nil
 		}
 	}
+	var errs problems
+	if errs.target("profile", name) { // what is learned could not be kept
+		return nil, usage(joinLine(errs))
+	}
 	p, warning, err := versions.Load(name)
 	if err != nil {
 		return nil, fmt.Errorf("the profile cannot be read: %w; --profile none does without", err)

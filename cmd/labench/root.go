@@ -49,7 +49,7 @@ func (a *app) root() *cobra.Command {
 		var errs problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "versions" && f.Name != "exclude" {
-				errs.note(fmt.Errorf("--%s is empty: give it a value, or leave it out", f.Name)) // as a script's variable may be
+				errs.note(fmt.Errorf("%s is empty: give it a value, or leave it out", dashed(f.Name))) // as a script's variable may be
 			}
 			if n, wrong := cmd.Flags().GetInt(f.Name); wrong == nil && n != int(int32(n)) {
 				errs.note(notAllowed(f, f.Value.String(), nil))
@@ -71,10 +71,13 @@ func (a *app) root() *cobra.Command {
 // flagError says in plain words what is wrong with the flags of a command, of which pflag has an error.
 func flagError(cmd *cobra.Command, err error) error {
 	if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
+		if f := bad.GetFlag(); f.Shorthand != "" && cmd.Flags().Lookup(f.Shorthand+bad.GetValue()) != nil {
+			return fmt.Errorf("unknown flag -%s%s. Did you mean %s?", f.Shorthand, bad.GetValue(), dashed(f.Shorthand+bad.GetValue()))
+		}
 		return notAllowed(bad.GetFlag(), bad.GetValue(), bad.Unwrap())
 	}
 	if none := (*pflag.ValueRequiredError)(nil); errors.As(err, &none) {
-		return fmt.Errorf("--%s wants a value", none.GetFlag().Name)
+		return fmt.Errorf("%s wants a value", dashed(none.GetFlag().Name))
 	}
 	if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
 		var known []string
@@ -84,6 +87,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		name := none.GetSpecifiedName()
+		if whole := none.GetSpecifiedShortnames(); slices.Contains(known, whole) { // -workers
+			return fmt.Errorf("unknown flag -%s. Did you mean %s?", whole, dashed(whole))
+		}
 		if k := synonym(name); slices.Contains(known, k) {
 			return fmt.Errorf("unknown flag %s. Did you mean %s?", dashed(name), dashed(k))
 		}
@@ -143,7 +149,7 @@ func synonym(name string) string {
 // notAllowed says in plain words what a flag takes.
 func notAllowed(f *pflag.Flag, value string, why error) error {
 	want := map[string]string{"int": "a whole number, at most 2147483647", "uint64": "a whole number from 0 to 18446744073709551615",
-		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false", "size": "a number of bytes, as in 1.5GiB or 800MiB", "share": "a number from 0 to 1, as in 0.05"}
+		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false", "float64": "a number", "size": "a number of bytes, as in 1.5GiB or 800MiB", "share": "a number from 0 to 1, as in 0.05"}
 	if want[f.Value.Type()] == "" && why != nil {
 		return fmt.Errorf("%s: %w", dashed(f.Name), why)
 	}

@@ -90,7 +90,7 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per point instead of a table")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.plot, "plot", "", "draw a plot, too: a file .png or .svg")
-	fl.StringVar(&f.x, "x", "", "variable on the plot's horizontal axis: "+words(variables())+" (default the one with the most values)")
+	fl.StringVarP(&f.x, "x", "x", "", "variable on the plot's horizontal axis: "+words(variables())+" (default the one with the most values)")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
 	return cmd
 }

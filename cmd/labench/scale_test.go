@@ -167,7 +167,7 @@ func TestScaleDisturbed(t *testing.T) {
 		t.Errorf("%q, %s, %s", got, errs, rows)
 	}
 	// The picture marks the same points.
-	s := &sweep{base: bench.Spec{Op: "gemm", Repeat: 1}, workers: []int{1}}
+	s := &sweep{base: bench.Spec{Op: "gemm", Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
 	chart := chartOf(s, varN, []point{{setting: setting{n: 1024, workers: 1}, result: bench.Result{N: 1024, Workers: 1, GFLOPSBest: 5, Passed: true}},
 		{setting: setting{n: 2048, workers: 1}, result: bench.Result{N: 2048, Workers: 1, GFLOPSBest: 9, Passed: true, Spread: 0.5}}})
 	if p := chart.Series[0].Points; p[0].Disturbed || !p[1].Disturbed {

@@ -70,7 +70,7 @@ func (p *problems) picture(path string) (format plotting.Format) {
 	return format
 }
 
-// target notes why a flag's file, if it names one, cannot be written, as far as that can be seen
+// target notes why a flag's file, or that of an argument, if it names one, cannot be written, as far as that can be seen
 // before.
 func (p *problems) target(flag, path string) (bad bool) {
 	reason := ""
@@ -83,7 +83,10 @@ func (p *problems) target(flag, path string) (bad bool) {
 		reason = "there is something of that name that is not a file"
 	}
 	if reason != "" {
-		p.note(fmt.Errorf("--%s %s: %s", flag, path, reason))
+		if flag != "" {
+			path = dashed(flag) + " " + path
+		}
+		p.note(fmt.Errorf("%s: %s", path, reason))
 	}
 	return reason != ""
 }

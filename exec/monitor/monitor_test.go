@@ -225,17 +225,7 @@ func TestPage(t *testing.T) {
 		}
 		worked = slices.ContainsFunc(s.Samples, func(s monitor.Sample) bool { return s.Work > 0 })
 	}
-	address := hovered(t, r, m.URL(), body)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=3000", "--dump-dom", address)
-	c.WaitDelay = time.Second
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	dom := string(out)
+	dom := shown(t, browser, hovered(t, r, m.URL(), body))
 	for _, want := range []string{
 		"1 of 2 workers busy",
 		`<h1 id="title">cholesky f64, n = 100 · timed run 2 of 3</h1>`,
@@ -259,6 +249,62 @@ func TestPage(t *testing.T) {
 	if !strings.Contains(dom, `<section id="cluster" class="wide" hidden="">`) {
 		t.Error("nodes on the page of one machine")
 	}
+}
+
+// TestPageOfNothingYet: what cannot be known before something has happened is a dash, not 0.
+func TestPageOfNothingYet(t *testing.T) {
+	cluster := trace.Cluster{Nodes: []trace.Node{{Name: "driver", Workers: 1}, {Name: "node1", Workers: 2}}}
+	m, err := monitor.Listen("127.0.0.1:0", &trace.Recorder{Limit: 100}, monitor.Options{Cluster: func() trace.Cluster { return cluster }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("Chromium is not installed: make deps")
+	}
+	var s monitor.State
+	var state []byte
+	for ; len(s.Samples) < 3; time.Sleep(10 * time.Millisecond) { // a rate is between samples: were it 0, there would be one
+		if _, _, state = get(t, m.URL()+"state"); json.Unmarshal(state, &s) != nil {
+			t.Fatalf("%s", state)
+		}
+	}
+	_, _, page := get(t, m.URL())
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { w.Write(page) })
+	mux.HandleFunc("/state", func(w http.ResponseWriter, _ *http.Request) { w.Write(state) }) // nothing happens
+	front := httptest.NewServer(mux)
+	defer front.Close()
+	dom := shown(t, browser, front.URL)
+	for _, want := range []string{
+		`<div id="n-submitted"><b>0</b>submitted</div>`,
+		`<div id="n-tasks/s"><b>–</b>tasks/s</div>`,
+		`<div id="ratenow">–</div>`,
+		// work and starving, what it has and waits for, tasks and their rate, operands, bytes in and out
+		"<td>node1</td><td>there 0.0 µs</td><td>0/2</td><td>–</td><td>–</td><td>0</td><td>0</td><td>0</td><td>–</td>",
+		"<td>0 B</td><td>–</td><td>0 B</td><td>–</td>",
+	} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("no %q on the page:\n%s", want, dom[strings.LastIndex(dom, "<h1"):])
+		}
+	}
+}
+
+// shown returns what the page at an address has become in a browser.
+func shown(t *testing.T, browser, address string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=3000", "--dump-dom", address)
+	c.WaitDelay = time.Second
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
 }
 
 // hovered serves the page at another address, so that a task ends when the page first asks for the

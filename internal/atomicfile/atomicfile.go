@@ -1,9 +1,3 @@
-// Package atomicfile replaces files as a whole: who opens one, also after a crash or on a full disk,
-// finds what it held before or all of what it holds now.
-//
-// The new content goes into a file beside the one that it replaces. It is flushed to the device, gets
-// the other's name, and then the folder is flushed. A process that dies in between leaves that file:
-// see [Unfinished].
 package atomicfile
 
 import (

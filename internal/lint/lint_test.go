@@ -127,7 +127,7 @@ func TestRules(t *testing.T) {
 		{"Imports", "up in a test", map[string]string{"kernels/a_test.go": "package kernels\nimport \"github.com/tessera-la/tessera/la\""},
 			[]string{"may not import la"}},
 		{"Imports", "behind a tag", map[string]string{"versions/a.go": "//go:build plan9\n\npackage versions\nimport \"github.com/tessera-la/tessera/exec\""},
-			[]string{"may not import exec; it may import internal/filelock, internal/pages"}},
+			[]string{"may not import exec; it may import internal/atomicfile, internal/filelock, internal/pages"}},
 		{"Imports", "heavy module", map[string]string{"la/a.go": "package la\nimport \"gonum.org/v1/plot\""},
 			[]string{"may not import gonum.org/v1/plot"}},
 		{"Imports", "test tools in a library", map[string]string{"exec/a.go": "package exec\nimport \"go.uber.org/goleak\""},

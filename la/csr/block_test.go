@@ -209,7 +209,7 @@ func FuzzBlock(f *testing.F) {
 func TestBlockAnnounced(t *testing.T) {
 	before := shape{rows: 1, cols: 1 << 30, entries: 1<<31 - 1}
 	b := &Block{shape: before}
-	sent := append(b.shape.bytes(), make([]byte, 100)...)
+	sent := append(b.shape.header(), make([]byte, 100)...)
 	if n := testing.AllocsPerRun(1, func() {
 		if err := b.Decode(bytes.NewReader(sent)); err == nil {
 			t.Error("100 bytes are 2147483647 entries")

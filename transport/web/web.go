@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -283,7 +284,7 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 // is, an *transport.UnreachableError if there is none as long as the other side would wait, or the end of ctx.
 func (n *node) admit(ctx context.Context, from string, r transport.Ref, size int64) error {
 	if n.opt.Memory > 0 && size > n.opt.Memory {
-		return fmt.Errorf("transport: node %s sends %v: %w", from, r, &transport.TooLargeError{Size: int(size), Limit: int(n.opt.Memory)})
+		return fmt.Errorf("transport: node %s sends %v: %w", from, r, &transport.TooLargeError{Size: int(min(size, math.MaxInt)), Limit: int(min(n.opt.Memory, math.MaxInt))})
 	}
 	within, cancel := context.WithTimeoutCause(ctx, 5*n.opt.Timeout, errNoRoom)
 	defer cancel()

@@ -85,6 +85,9 @@ func Parse(name string, data []byte) (*Run, error) {
 	}
 	// A newer file may have other names: which version it is comes first.
 	var h head
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return bad("it is no recorded run; labench OPERATION --record FILE writes one")
+	}
 	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, wrong(name, err)
 	}

@@ -21,7 +21,7 @@ func (e *InputError) Error() string {
 	if math.IsNaN(e.Value) {
 		what = "NaN"
 	}
-	return fmt.Sprintf("%s: element (%d, %d), counted from 0, is %s", e.File, e.Row, e.Col, what)
+	return fmt.Sprintf("%s: the element in row %d, column %d (counted from 1) is %s", e.File, e.Row+1, e.Col+1, what)
 }
 
 // Unwrap returns the error as la has it.

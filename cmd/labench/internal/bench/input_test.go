@@ -159,12 +159,12 @@ func TestBadInput(t *testing.T) {
 		v    float64
 		want string // empty: op does not read the element
 	}{
-		{"gemm", 3, 17, math.NaN(), "spoilt.npy: element (3, 17), counted from 0, is NaN"},
-		{"gemm", 39, 39, -inf, "element (39, 39), counted from 0, is infinite"},
-		{"syrk", 0, 0, inf, "element (0, 0), counted from 0, is infinite"},
-		{"trsm", 20, 7, math.NaN(), "element (20, 7), counted from 0, is NaN"},
+		{"gemm", 3, 17, math.NaN(), "spoilt.npy: the element in row 4, column 18 (counted from 1) is NaN"},
+		{"gemm", 39, 39, -inf, "the element in row 40, column 40 (counted from 1) is infinite"},
+		{"syrk", 0, 0, inf, "the element in row 1, column 1 (counted from 1) is infinite"},
+		{"trsm", 20, 7, math.NaN(), "the element in row 21, column 8 (counted from 1) is NaN"},
 		{"trsm", 7, 20, math.NaN(), ""},
-		{"cholesky", 5, 5, math.NaN(), "element (5, 5), counted from 0, is NaN"},
+		{"cholesky", 5, 5, math.NaN(), "the element in row 6, column 6 (counted from 1) is NaN"},
 	} {
 		for _, typ := range Types() {
 			_, err := Run(context.Background(), Spec{Op: test.op, Type: typ, Input: spoilt(test.i, test.j, test.v), Repeat: 1, NoPeak: true, Verify: true})

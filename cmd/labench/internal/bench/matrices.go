@@ -158,7 +158,7 @@ func (f *maker[T]) checkSymmetry(n int) error {
 		for j := range i {
 			if x, y := float64(a.At(i, j)), float64(a.At(j, i)); math.Abs(x-y) > allowed {
 				return &ShapeError{f.spec.Input, fmt.Sprintf(
-					"the matrix is not symmetric: element (%d, %d) is %.9g and (%d, %d) is %.9g", i, j, x, j, i, y)}
+					"the matrix is not symmetric: element (%d, %d), counted from 1, is %.9g and (%d, %d) is %.9g", i+1, j+1, x, j+1, i+1, y)}
 			}
 		}
 	}

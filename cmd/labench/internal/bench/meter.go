@@ -15,6 +15,7 @@ type meter struct {
 	part   int // of the parts of this stage, the one under way …
 	parts  int // … and how many there are
 	paused bool
+	said   int // what report has been told last
 
 	stageBegins func(Stage)           // nil if nobody asks
 	within      func(done, total int) // nil if nobody asks
@@ -70,7 +71,9 @@ func (m *meter) overall(done, total int) {
 		return
 	}
 	within := (float64(m.part) + float64(done)/float64(total)) / float64(m.parts)
-	m.report(m.stage*grain+min(grain, int(within*grain)), m.stages*grain)
+	// A stage whose calls are not announced by step may begin at 0 again: what has been said holds.
+	m.said = max(m.said, m.stage*grain+min(grain, int(within*grain)))
+	m.report(m.said, m.stages*grain)
 }
 
 // next ends a stage.

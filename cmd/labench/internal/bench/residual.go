@@ -212,7 +212,7 @@ func sample[T la.Element](seed uint64, nb int, lower bool, c, a la.General[T], b
 		bound = bound*float64(a.Cols+1)*epsilon[T]() + float64(a.Cols+1)*least[T]()
 		got := float64(c.Data[i*c.Stride+j])
 		if !(math.Abs(got-exact) <= bound) {
-			return fmt.Sprintf("element (%d, %d) of the product is %.9g and should be %.9g", i, j, got, exact)
+			return fmt.Sprintf("the element of the product in row %d, column %d (counted from 1) is %.9g and should be %.9g", i+1, j+1, got, exact)
 		}
 	}
 	return ""

@@ -37,7 +37,7 @@ func newTrsm[T la.Element](f *maker[T]) problem {
 type DiagonalError struct{ Index int } // from 0
 
 func (e *DiagonalError) Error() string {
-	return fmt.Sprintf("the triangle has a zero on its diagonal: element (%d, %d), counted from 0", e.Index, e.Index)
+	return fmt.Sprintf("the triangle is singular: column %d (counted from 1) has a zero on the diagonal", e.Index+1)
 }
 
 func (p *trsm[T]) order() (op la.Operation, n, longest int) {
