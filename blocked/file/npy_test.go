@@ -339,8 +339,8 @@ func TestReadNPYConversion(t *testing.T) {
 	_, streamed := ReadNPY[float32](bytes.NewReader(file), &ReadOptions{NB: 4})
 	filled := fillFromMemory(blocked.New[float32](blocked.Full, 2, 9, 4), h, file[h.offset:], 2, nil)
 	for _, err := range []error{streamed, filled} {
-		if err == nil || !strings.Contains(err.Error(), "element (1, 7)") {
-			t.Errorf("overflow in element (1, 7): %v", err)
+		if err == nil || !strings.Contains(err.Error(), "row 2, column 8") {
+			t.Errorf("overflow in row 2, column 8: %v", err)
 		}
 	}
 	u8 := npyBytes(1, npyDict("<u8", false, "(1,)"), bytes.Repeat([]byte{0xff}, 8))
