@@ -365,8 +365,8 @@ func TestProfile(t *testing.T) {
 	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", path); code != exitPassed || errs != "" {
 		t.Errorf("afterwards: exit code %d, %s", code, errs)
 	}
-	// A directory cannot be read as a file.
-	if code, _, errs = labench(t, "cholesky", "-n", "20", "--profile", t.TempDir()); code != exitFailed || !strings.Contains(errs, "--profile none") {
+	// A directory is refused before anything runs.
+	if code, _, errs = labench(t, "cholesky", "-n", "20", "--profile", t.TempDir()); code != exitUsage || !strings.Contains(errs, "that is not a file") || strings.Contains(errs, "machine ") {
 		t.Errorf("directory: exit code %d, %s", code, errs)
 	}
 	cache := t.TempDir()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/loopapps"
 	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
@@ -69,18 +68,7 @@ func newLoopCommand(a *app) *cobra.Command {
 			return nil
 		},
 		ValidArgs: namesOf(apps...),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var errs problems
-			cmd.Flags().Visit(func(fl *pflag.Flag) { // "kmeans: centres" is a flag of kmeans only
-				if app, _, some := strings.Cut(fl.Usage, ": "); some && slices.Contains(namesOf(apps...), app) && !strings.EqualFold(app, args[0]) {
-					errs.note(fmt.Errorf("--%s is for loop %s", fl.Name, app))
-				}
-			})
-			if errs != nil {
-				return usage(joinLine(errs))
-			}
-			return a.runLoop(cmd.Context(), args[0], &f)
-		},
+		RunE:      func(cmd *cobra.Command, args []string) error { return a.runLoop(cmd.Context(), args[0], &f) },
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false

@@ -43,7 +43,7 @@ func TestNonsense(t *testing.T) {
 		{"replay junk.txt --latency x", "want a time, as in"},
 		{"figures pycompss-15 --out junk.txt", "junk.txt is a file"},
 		{"metg --radix -1", "--radix is -1, want at least 1"},
-		{"loop kmeans --vertices 5 --kernel rbf", "--vertices is for loop components; --kernel is for loop svm"},
+		{"loop svm --kernel x", `--kernel: "x" is not allowed; want rbf, linear`},
 		{"agent --workers -1", "--workers is -1, want 1 to 16384"},
 		{"agent --listen 127.0.0.1:x", "its port is not a number"},
 		{"agent --memory NaN", "number of bytes"},
