@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/transport"
@@ -73,15 +74,20 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 		if vain > vainMost {
 			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.called(), Err: err}
 		}
-		if there, err := s.look(ctx, e, r, err, into); there || err != nil {
+		rest := time.Duration(0)
+		if err != nil { // it may be that the node has left, and is about to be taken off the books
+			rest = restFor(vain)
+		}
+		if there, err := s.look(ctx, e, r, err, into, rest); there || err != nil {
 			return err
 		}
 	}
 }
 
 // look sees to a value that the driver could not fetch: a job that does nothing has it sent by way of
-// another node, or makes again what is lost. It reports whether the value has come.
-func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, into versions.Value) (there bool, err error) {
+// another node, or makes again what is lost. It reports whether the value has come, and rests for least
+// if it has not.
+func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
 	d := s.d
 	j := mending(newJob(d, d.fleet, ctx, d.now()))
 	j.mu.Lock()
@@ -99,7 +105,7 @@ func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, in
 	if ok && !e.lost() {
 		from = j.gets(e)
 	}
-	rest := max(min(pause, cutPause), j.rest)
+	rest := max(min(pause, cutPause), j.rest, least)
 	j.mu.Unlock()
 	if len(from.From) == 1 && !from.Soon { // it may be a path that is tried again
 		_, err := d.exec.store.copy(into, name, from)
