@@ -13,10 +13,10 @@ import (
 )
 
 // Load reads a profile from a file. A file that does not exist gives an empty
-// profile. One that is not a profile, or has values that no measuring gives,
+// profile. A damaged one, or one with values that no measuring gives,
 // is renamed to path.corrupt-1 (-2, … if that exists) and replaced by an
 // empty profile; the Warning tells. An error means that the file could not be
-// read at all; the profile is nil then.
+// read at all, or never was a profile (a *[ProfileError]); the profile is nil then.
 func Load(path string) (*Profile, *Warning, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -25,7 +25,7 @@ func Load(path string) (*Profile, *Warning, error) {
 	held, err := readProfile(path)
 	var bad *ProfileError
 	var warning *Warning
-	if errors.As(err, &bad) {
+	if errors.As(err, &bad) && !foreign(path) {
 		held, warning, err = rejectProfile(path, bad)
 	}
 	if err != nil {
@@ -67,8 +67,9 @@ func rejectProfile(path string, bad *ProfileError) (contents, *Warning, error) {
 // a *[LockedError]. After any error nothing is lost: the next Save tries
 // again.
 //
-// A file that is not a profile is set aside as [Load] does it, and the
-// Warning tells; then all that p knows is written.
+// A damaged profile is set aside as [Load] does it, and the Warning tells; then
+// all that p knows is written. Any other file is left as it is: the error is a
+// *[ProfileError].
 func (p *Profile) Save(path string) (*Warning, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *Profile) Save(path string) (*Warning, error) {
 
 	var warning *Warning
 	held, err := readProfile(path)
-	if bad := (*ProfileError)(nil); errors.As(err, &bad) {
+	if bad := (*ProfileError)(nil); errors.As(err, &bad) && !foreign(path) {
 		aside, err := setAside(path)
 		if err != nil {
 			return nil, errors.Join(bad, err)
@@ -178,6 +179,18 @@ func readProfile(path string) (contents, error) {
 		bad.File = path
 	}
 	return c, err
+}
+
+// foreign reports whether the file at path never was a profile: it may be anything that
+// somebody has named by mistake. A file that a crash has emptied is none of those.
+func foreign(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return err == nil && len(bytes.Trim(head, "\x00 \t\r\n")) > 0 && !bytes.Contains(head, []byte(profileFormat))
 }
 
 // maxAside bounds the number of files set aside beside one profile.

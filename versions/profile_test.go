@@ -321,6 +321,33 @@ func TestBadProfiles(t *testing.T) {
 	}
 }
 
+// TestForeign checks that a file that never was a profile stays as it is, and that one that a crash
+// has emptied does not.
+func TestForeign(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	if err := os.WriteFile(path, []byte("\x93NUMPY somebody's"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var bad *ProfileError
+	if _, _, err := Load(path); !errors.As(err, &bad) || bad.File != path {
+		t.Errorf("Load: %v", err)
+	}
+	p := new(Profile)
+	measured(p, "go", 1)
+	if _, err := p.Save(path); !errors.As(err, &bad) {
+		t.Errorf("Save: %v", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "\x93NUMPY somebody's" {
+		t.Errorf("the file is %q now (%v)", got, err)
+	}
+	if err := os.WriteFile(path, make([]byte, 100), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, w, err := Load(path); err != nil || w == nil || w.SetAside == "" {
+		t.Errorf("an emptied file: %v, %v", w, err)
+	}
+}
+
 // TestSetAside checks that bad files are kept, each under a name of its own,
 // by Load and by Save.
 func TestSetAside(t *testing.T) {
@@ -331,8 +358,9 @@ func TestSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	bad := func(n int) string { return fmt.Sprintf("{\"format\": \"%s\", bad %d", profileFormat, n) }
 	write(path+".corrupt-1", "mine")
-	write(path, "bad 2")
+	write(path, bad(2))
 	p, w, err := Load(path)
 	if err != nil || w == nil || w.SetAside != path+".corrupt-2" || len(p.Timings()) != 0 {
 		t.Fatalf("%v, %v", w, err)
@@ -343,7 +371,7 @@ func TestSetAside(t *testing.T) {
 	measured(p, "go", 3)
 	mustSave(t, p, path)
 	measured(p, "go", 2)
-	write(path, "bad 3")
+	write(path, bad(3))
 	w, err = p.Save(path)
 	if err != nil || w == nil || w.SetAside != path+".corrupt-3" || !strings.Contains(w.String(), "kept as") {
 		t.Fatalf("%v, %v", w, err)
@@ -352,7 +380,7 @@ func TestSetAside(t *testing.T) {
 	if got := counts(mustLoad(t, path)); got != "go 5/5" {
 		t.Errorf("got %s", got)
 	}
-	for n, want := range []string{"mine", "bad 2", "bad 3"} {
+	for n, want := range []string{"mine", bad(2), bad(3)} {
 		got, err := os.ReadFile(fmt.Sprintf("%s.corrupt-%d", path, n+1))
 		if err != nil || string(got) != want {
 			t.Errorf("corrupt-%d: %q, %v", n+1, got, err)

@@ -351,7 +351,8 @@ func TestInterrupt(t *testing.T) {
 
 func TestProfile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
-	if err := os.WriteFile(path, []byte("not a profile"), 0o644); err != nil {
+	const damaged = `{"format": "tessera-profile", `
+	if err := os.WriteFile(path, []byte(damaged), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	code, _, errs := labench(t, "cholesky", "-n", "200", "--profile", path)
@@ -359,11 +360,22 @@ func TestProfile(t *testing.T) {
 	if code != exitPassed || !strings.Contains(errs, "labench: warning: profile not used") {
 		t.Errorf("corrupt: exit code %d, %s", code, errs)
 	}
-	if kept, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(kept) != "not a profile" {
+	if kept, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(kept) != damaged {
 		t.Errorf("corrupt: %q, %v", kept, err)
 	}
 	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", path); code != exitPassed || errs != "" {
 		t.Errorf("afterwards: exit code %d, %s", code, errs)
+	}
+	// A file of another kind is left alone.
+	other := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", other); code == exitPassed || !strings.Contains(errs, "notes.txt") {
+		t.Errorf("notes: exit code %d, %s", code, errs)
+	}
+	if kept, err := os.ReadFile(other); err != nil || string(kept) != "mine" {
+		t.Errorf("notes: %q, %v", kept, err)
 	}
 	// A directory is refused before anything runs.
 	if code, _, errs = labench(t, "cholesky", "-n", "20", "--profile", t.TempDir()); code != exitUsage || !strings.Contains(errs, "that is not a file") || strings.Contains(errs, "machine ") {
