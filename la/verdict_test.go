@@ -146,7 +146,7 @@ func refused(t *testing.T, what string, err error) bool {
 	return false
 }
 
-// TestVerdictOfGonum: whoever solves hears that a matrix is singular to working precision, where
+// TestVerdictOfGonum: every solution tells that a matrix is singular to working precision, where
 // gonum says so.
 func TestVerdictOfGonum(t *testing.T) {
 	e := start(t, la.Options{Workers: 2, NB: 24})

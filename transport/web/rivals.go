@@ -12,7 +12,7 @@ import (
 // refuses connections, or is silent. So one that begins anew at another address is let in as soon as it
 // is clear that what it was before has ended.
 //
-// Whoever refuses a node tells it where the first one is, and it greets that. When the first one has
+// A node that refuses another one tells it where the first one is, and that one is greeted. When the first one has
 // told it the same, it refuses others itself.
 
 // rival is a node that has the name of another one, and was seen since.

@@ -431,7 +431,7 @@ func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
 		if j == nil {
 			return nil, nil
 		}
-		// Before it is running for others: whoever cancels it then has something to stop.
+		// Before it is running for others: a cancellation then has something to stop.
 		own, q.stop = context.WithCancel(ctx)
 		err := q.change(j, func() { j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1 })
 		if err == nil {
