@@ -38,7 +38,7 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Misuse of [Graph.Add].
+// Misuse of [Graph.Give], and what is wrong with a [Spec].
 const (
 	ErrNoOp    Error = "graph: task without an op"
 	ErrNoDatum Error = "graph: operand without a datum"
@@ -96,15 +96,11 @@ func (g *Graph) Len() int { return int(g.last) }
 // execution; otherwise it comes out of the [Graph.End] of the last task that
 // it waits for.
 //
-// Add panics with ErrNoOp, ErrNoDatum or ErrMode for a spec that makes no
-// sense.
-func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
-	s.Check()
-	return g.add(s, false)
-}
+// The caller has checked the spec: see [Spec.Check].
+func (g *Graph) Add(s *Spec) (t *Task, ready bool) { return g.add(s, false) }
 
-// AddPlain is [Graph.Add] for a spec that has been checked before, and was plain
-// then: see [Spec.Check] and [Spec.Plain]. It calls no function of the program.
+// AddPlain is [Graph.Add] for a spec that was plain when it was checked: see
+// [Spec.Plain]. It calls no function of the program.
 func (g *Graph) AddPlain(s *Spec) (t *Task, ready bool) { return g.add(s, true) }
 
 func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
@@ -262,7 +258,7 @@ func smallest(p *atomic.Pointer[Fault], f *Fault) {
 	}
 }
 
-// Check panics as Add does if the spec makes no sense.
+// Check panics with ErrNoOp, ErrNoDatum or ErrMode if the spec makes no sense.
 func (s *Spec) Check() {
 	if s.Op == nil {
 		panic(ErrNoOp)

@@ -307,7 +307,7 @@ func TestMisuse(t *testing.T) {
 					t.Errorf("panic %v, want %v", got, want)
 				}
 			}()
-			(&Graph{}).Add(&s)
+			s.Check()
 		}()
 	}
 }

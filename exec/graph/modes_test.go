@@ -347,7 +347,7 @@ func TestModesMisuse(t *testing.T) {
 					t.Errorf("%v: %v", ops, v)
 				}
 			}()
-			(&Graph{}).Add(&Spec{Op: op("t"), Operands: ops})
+			(&Spec{Op: op("t"), Operands: ops}).Check()
 		}()
 	}
 }
