@@ -16,7 +16,7 @@ import (
 // messages: a node that needs one fetches it. Every change of the structs raises the protocol's
 // version. Nodes of unlike versions refuse each other's messages.
 
-const protocol = 14
+const protocol = 15
 
 // kind is what a message is.
 type kind byte

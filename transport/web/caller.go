@@ -33,7 +33,7 @@ const (
 	headerWait  = "X-Tessera-Wait"  // how long the other side may wait for a value, or this one for an answer
 	headerFirst = "X-Tessera-First" // of a refusal: the address of the node that has a name, and the name
 	headerLarge = "X-Tessera-Large" // a request has announced too large a body
-	headerSum   = "X-Tessera-Crc"   // the CRC-32C of a value
+	headerSum   = "X-Tessera-Crc"   // where the CRC-32C of a value is: see sumLast
 	headerMove  = "X-Tessera-Move"  // answers to messages say what has come: see link
 )
 

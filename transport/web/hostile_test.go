@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
@@ -424,5 +425,68 @@ func TestValueTooLarge(t *testing.T) {
 	var large *transport.TooLargeError
 	if err := x.Fetch(t.Context(), "b", transport.Ref{Job: 2}, 0, &transporttest.Value{}); !errors.As(err, &large) || large.Size != cap+8 || !strings.Contains(err.Error(), "node b") {
 		t.Errorf("Fetch: %v", err)
+	}
+}
+
+// TestValueDamaged: a value that is damaged, cut off or has no checksum behind it does not come.
+func TestValueDamaged(t *testing.T) {
+	data := []byte("what the other node has published")
+	var good bytes.Buffer
+	if err := (&transporttest.Value{Data: data}).Encode(&good); err != nil {
+		t.Fatal(err)
+	}
+	value := good.Bytes()
+	whole := binary.LittleEndian.AppendUint32(bytes.Clone(value), crc32.Checksum(value, castagnoli))
+	damaged := func(at int) []byte {
+		b := bytes.Clone(whole)
+		b[at] ^= 4
+		return b
+	}
+	answers := map[transport.Ref]struct {
+		sum    string
+		body   []byte
+		length int
+		err    any
+	}{
+		{Job: 1}: {sumLast, whole, len(whole), nil},
+		{Job: 2}: {sumLast, damaged(len(value) - 1), len(whole), new(*transport.ChecksumError)},
+		{Job: 3}: {sumLast, damaged(len(value)), len(whole), new(*transport.ChecksumError)},
+		{Job: 4}: {sumLast, whole[:len(whole)-1], len(whole), new(*transport.UnreachableError)},
+		{Job: 5}: {sumLast, whole[:len(value)], len(whole), new(*transport.UnreachableError)},
+		{Job: 6}: {sumLast, whole[:len(value)/2], len(whole), new(*transport.UnreachableError)},
+		{Job: 7}: {fmt.Sprint(crc32.Checksum(value, castagnoli)), value, len(value), new(*transport.ChecksumError)},
+		{Job: 8}: {sumLast, whole[:3], 3, new(*transport.ChecksumError)},
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/v1/greet" {
+			fmt.Fprint(w, `{"Name":"b","Life":1}`)
+			return
+		}
+		r, err := parse(q.URL.RawQuery)
+		if err != nil {
+			t.Error(err)
+		}
+		a := answers[r]
+		w.Header().Set(headerSum, a.sum)
+		w.Header().Set("Content-Length", fmt.Sprint(a.length))
+		_, _ = w.Write(a.body)
+	}))
+	defer other.Close()
+	joined := make(chan bool, 1)
+	x, _ := live(t, Options{Name: "a", Peers: []string{other.Listener.Addr().String()}}, func(e transport.Event) {
+		if e.Node == "b" && e.Joined {
+			joined <- true
+		}
+	})
+	<-joined
+	for r, a := range answers {
+		into := &transporttest.Value{}
+		err := x.Fetch(t.Context(), "b", r, 0, into)
+		switch {
+		case a.err == nil && (err != nil || !bytes.Equal(into.Data, data)):
+			t.Errorf("job %d: %q, %v", r.Job, into.Data, err)
+		case a.err != nil && (err == nil || !errors.As(err, a.err)):
+			t.Errorf("job %d: %v, want a %T", r.Job, err, a.err)
+		}
 	}
 }

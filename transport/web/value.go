@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -18,21 +19,15 @@ import (
 // castagnoli is the polynomial that processors have an instruction for.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// measure is a writer that counts what it is given, and takes its checksum.
-type measure struct {
-	n   int
-	sum uint32
-}
+// The body of an answer with a value is what Encode writes, and behind it the CRC-32C of that,
+// little-endian: so the giver reads a value once.
+const (
+	sumBytes = 4
+	sumLast  = "last" // of headerSum: the checksum is there
+)
 
-// Write implements [io.Writer].
-func (m *measure) Write(b []byte) (int, error) {
-	m.n += len(b)
-	m.sum = crc32.Update(m.sum, castagnoli, b)
-	return len(b), nil
-}
-
-// body is a value as the body of an answer. Its bytes go from the value's memory to the
-// connection.
+// body is a value as the body of an answer, with its checksum. Its bytes go from the value's
+// memory to the connection.
 type body struct {
 	value versions.Value
 	conn  net.Conn
@@ -48,6 +43,9 @@ func (b *body) SupportsBodyWriteTo() bool { return true }
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	p := &pieces{counter: counter{w: w}, conn: b.conn, idle: b.idle}
 	err := b.value.Encode(p)
+	if err == nil {
+		_, err = p.Write(binary.LittleEndian.AppendUint32(nil, p.sum))
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		b.late(err)
 	}
@@ -106,9 +104,10 @@ func parse(s string) (r transport.Ref, err error) {
 // pieceSize is how many bytes are written at a time, so that each piece has its time.
 const pieceSize = 256 << 10
 
-// pieces is a writer that has each piece taken within a time.
+// pieces is a writer that has each piece taken within a time, and takes the checksum of all of them.
 type pieces struct {
 	counter
+	sum  uint32
 	conn net.Conn
 	idle time.Duration
 }
@@ -120,7 +119,9 @@ func (p *pieces) Write(b []byte) (n int, err error) {
 			break
 		}
 		var k int
-		k, err = p.counter.Write(b[n:min(len(b), n+pieceSize)])
+		piece := b[n:min(len(b), n+pieceSize)]
+		p.sum = crc32.Update(p.sum, castagnoli, piece) // which is in the cache then
+		k, err = p.counter.Write(piece)
 		n += k
 	}
 	return n, err

@@ -3,13 +3,14 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -255,9 +256,8 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 		why, _ := readSmall(a.BodyStream(), reasonMost)
 		return &transport.UnreachableError{Node: from, Err: &refusal{status: a.StatusCode(), why: string(why)}}
 	}
-	want, err := strconv.ParseUint(string(a.Header.Peek(headerSum)), 10, 32)
-	size := int64(a.Header.ContentLength())
-	if err != nil || size < 0 {
+	size := int64(a.Header.ContentLength()) - sumBytes
+	if string(a.Header.Peek(headerSum)) != sumLast || size < 0 {
 		return &transport.ChecksumError{Node: from, Ref: r}
 	}
 	if err := n.admit(ctx, from, r, size); err != nil {
@@ -265,16 +265,21 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	}
 	defer n.budget.give(size)
 	stream := &sumReader{r: a.BodyStream(), ctx: ctx}
-	err = into.Decode(stream)
+	value := io.LimitReader(stream, size)
+	err := into.Decode(value)
 	if err == nil {
-		_, err = io.Copy(io.Discard, stream) // what Decode leaves is wrong, and in the sum
+		_, err = io.Copy(io.Discard, value) // what Decode leaves is wrong, and in the sum
+	}
+	sum, want := stream.sum, [sumBytes]byte{}
+	if err == nil {
+		_, err = io.ReadFull(stream, want[:])
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case stream.err != nil:
 		return &transport.UnreachableError{Node: from, Err: cmp.Or(stalledBy(from, stream.err), stream.err)}
-	case err == nil && uint64(stream.m.sum) != want:
+	case err == nil && sum != binary.LittleEndian.Uint32(want[:]):
 		return &transport.ChecksumError{Node: from, Ref: r}
 	}
 	return err
@@ -302,7 +307,7 @@ var errNoRoom = errors.New("others on their way leave no room for a value")
 type sumReader struct {
 	r   io.Reader
 	ctx context.Context
-	m   measure
+	sum uint32
 	err error // of r, but for its end
 }
 
@@ -312,7 +317,7 @@ func (s *sumReader) Read(b []byte) (int, error) {
 		return 0, context.Cause(s.ctx)
 	}
 	n, err := s.r.Read(b)
-	s.m.Write(b[:n])
+	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
