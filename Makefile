@@ -40,7 +40,7 @@ CUDA_ENV := CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/kernels/cuda/include"
 # right with 32 bits and with the high byte first, too. Of the second only some tests take
 # messages apart.
 BYTES := ./blocked/file ./exec/sim/machinefile ./exec/sim/runfile ./exec/trace ./internal/tomltext ./kernels ./la/csr \
-	./transport ./transport/mpi ./transport/reliable ./versions
+	./transport ./transport/mpi ./versions
 MESSAGES := ./exec/cluster ./transport/web
 TAKES_APART := ^(Fuzz|TestDirectory$$|TestFrame|TestNonsense$$)
 

@@ -50,8 +50,7 @@ type Event struct {
 //     One whose Send has failed comes or does not.
 //
 // So the sender cannot know what the other side has handled: who has to know asks for an
-// answer. [Network] and package web keep these promises; package reliable makes them true
-// over a transport that does not, such as those of package faulty.
+// answer. [Network] and the packages web and mpi keep these promises.
 type Transport interface {
 	// Self returns the name of this node, and Nodes those of the others that are there.
 	Self() string

@@ -11,33 +11,20 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/internal/faulty"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/transport"
-	"github.com/tessera-la/tessera/transport/faulty"
-	"github.com/tessera-la/tessera/transport/reliable"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// cutNetwork returns a network without faults, and what connects nodes over it. If nodes notice, one
-// that is cut off from another one sees it leave; or else only values do not come.
-func cutNetwork(t *testing.T, notice bool) (*faulty.Network, func(name string) (transport.Transport, error)) {
-	network := transport.NewNetwork()
-	faults, err := faulty.New(faulty.Options{Patience: 400 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
+// cutNetwork returns a network without faults. If nodes notice, one that is cut off from another one
+// sees it leave; or else only values do not come.
+func cutNetwork(notice bool) *faulty.Network {
+	opt := faulty.Options{Patience: 400 * time.Millisecond}
+	if notice {
+		opt.Timeout = time.Second
 	}
-	return faults, func(name string) (transport.Transport, error) {
-		below, err := network.Node(name)
-		if err != nil {
-			return nil, err
-		}
-		x, err := faults.Node(below)
-		if err != nil || !notice {
-			return x, err
-		}
-		return reliable.New(x, reliable.Options{Timeout: time.Second, Linger: -1})
-	}
+	return faulty.New(opt)
 }
 
 // TestCut: two agents that are cut off from each other, while the driver reaches both, end their
@@ -70,8 +57,8 @@ func TestCut(t *testing.T) {
 func cutOff(t *testing.T, set func(*cluster.Options), agents int, lasts time.Duration, oneWay, notice bool) {
 	defer time.AfterFunc(time.Hour, func() { panic("nothing gets on") }).Stop()
 	var said counts
-	faults, connect := cutNetwork(t, notice)
-	n := startOn(t, connect, agents, func(o *cluster.Options) {
+	faults := cutNetwork(notice)
+	n := startOn(t, faults.Node, agents, func(o *cluster.Options) {
 		o.Window, o.Log = 100, slog.New(&said)
 		set(o)
 	})
@@ -122,8 +109,8 @@ func TestCutFromAll(t *testing.T) {
 func cutFromAll(t *testing.T, agents int, kept bool) {
 	defer time.AfterFunc(time.Hour, func() { panic("nothing gets on") }).Stop()
 	var said counts
-	faults, connect := cutNetwork(t, false)
-	n := startOn(t, connect, agents, func(o *cluster.Options) {
+	faults := cutNetwork(false)
+	n := startOn(t, faults.Node, agents, func(o *cluster.Options) {
 		o.Window, o.Log, o.Idle, o.Owner = 100, slog.New(&said), true, true
 	})
 	defer n.Close()

@@ -17,9 +17,9 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/internal/faulty"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
-	"github.com/tessera-la/tessera/transport/faulty"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -377,8 +377,8 @@ func TestDomainFaults(t *testing.T) {
 func withTreeFaults(t *testing.T, seed uint64) {
 	defer time.AfterFunc(time.Hour, func() { panic(fmt.Sprintf("seed %d: nothing gets on", seed)) }).Stop()
 	rng := rand.New(rand.NewPCG(seed, 9))
-	faults, connect := faultyNetwork(t, seed)
-	x := startTreeOn(t, connect, func(o *cluster.Options) {
+	faults := faultyNetwork(seed)
+	x := startTreeOn(t, faults.Node, func(o *cluster.Options) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}, "", "", "agent0", "agent0", "agent2")
 	ctx, stop := context.WithCancel(context.Background())

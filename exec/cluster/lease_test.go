@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster/internal/faulty"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
-	"github.com/tessera-la/tessera/transport/faulty"
-	"github.com/tessera-la/tessera/transport/reliable"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 )
@@ -30,21 +29,9 @@ func TestLease(t *testing.T) {
 
 func lease(t *testing.T) {
 	const lease = 150 * time.Millisecond
-	network := transport.NewNetwork()
-	faults, err := faulty.New(faulty.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	faults := faulty.New(faulty.Options{Timeout: lease})
 	options := func(name string) Options {
-		below, err := network.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		between, err := faults.Node(below)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := reliable.New(between, reliable.Options{Timeout: lease, Linger: -1})
+		tr, err := faults.Node(name)
 		if err != nil {
 			t.Fatal(err)
 		}

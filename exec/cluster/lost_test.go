@@ -15,10 +15,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/internal/faulty"
 	"github.com/tessera-la/tessera/exec/dispatch"
-	"github.com/tessera-la/tessera/transport"
-	"github.com/tessera-la/tessera/transport/faulty"
-	"github.com/tessera-la/tessera/transport/reliable"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -225,35 +223,20 @@ func TestFaults(t *testing.T) {
 	t.Logf("made again %d times", said.get("what was lost with a node is made again"))
 }
 
-// faultyNetwork returns the faults of a seed, and what connects nodes in spite of them.
-func faultyNetwork(t *testing.T, seed uint64) (*faulty.Network, func(name string) (transport.Transport, error)) {
-	network := transport.NewNetwork()
-	faults, err := faulty.New(faulty.Options{
-		Seed: seed, Loss: 0.02, Double: 0.02, Reorder: 0.05, Damage: 0.01, Delay: time.Millisecond,
-		FetchLoss: 0.01, FetchDamage: 0.01, Patience: 20 * time.Millisecond,
+// faultyNetwork returns a network with the faults of a seed.
+func faultyNetwork(seed uint64) *faulty.Network {
+	return faulty.New(faulty.Options{
+		Seed: seed, Delay: time.Millisecond, FetchLoss: 0.01, FetchDamage: 0.01,
+		Patience: 20 * time.Millisecond, Timeout: 150 * time.Millisecond,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return faults, func(name string) (transport.Transport, error) {
-		below, err := network.Node(name)
-		if err != nil {
-			return nil, err
-		}
-		between, err := faults.Node(below)
-		if err != nil {
-			return nil, err
-		}
-		return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1})
-	}
 }
 
 // withFaults runs the random program of a seed on nodes with the faults of that seed.
 func withFaults(t *testing.T, seed uint64, said *counts) {
 	defer time.AfterFunc(time.Hour, func() { panic(fmt.Sprintf("seed %d: nothing gets on", seed)) }).Stop()
 	rng := rand.New(rand.NewPCG(seed, 6))
-	faults, connect := faultyNetwork(t, seed)
-	n := startOn(t, connect, 3+int(seed%4), func(o *cluster.Options) {
+	faults := faultyNetwork(seed)
+	n := startOn(t, faults.Node, 3+int(seed%4), func(o *cluster.Options) {
 		o.Window, o.Idle, o.Owner, o.Log = 100, seed%2 == 0, seed%3 > 0, slog.New(said)
 	})
 	ctx, stop := context.WithCancel(context.Background())

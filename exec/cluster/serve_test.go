@@ -11,10 +11,9 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/internal/faulty"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/transport"
-	"github.com/tessera-la/tessera/transport/faulty"
-	"github.com/tessera-la/tessera/transport/reliable"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -125,23 +124,8 @@ type serving struct {
 
 // serve starts an agent.
 func serve(t *testing.T) *serving {
-	faults, err := faulty.New(faulty.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	network := transport.NewNetwork()
-	s := &serving{t: t, faults: faults, ended: make(chan error, 1)}
-	s.node = func(name string) (transport.Transport, error) {
-		below, err := network.Node(name)
-		if err != nil {
-			return nil, err
-		}
-		between, err := faults.Node(below)
-		if err != nil {
-			return nil, err
-		}
-		return reliable.New(between, reliable.Options{Timeout: 150 * time.Millisecond, Linger: -1}) // a driver that has crashed notices
-	}
+	faults := faulty.New(faulty.Options{})
+	s := &serving{t: t, faults: faults, node: faults.Node, ended: make(chan error, 1)}
 	ctx, stop := context.WithCancelCause(t.Context())
 	s.stop = stop
 	o := s.options("agent")

@@ -117,6 +117,7 @@ func table() []entry {
 			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "versions", "transport"},
 			third:   []string{"github.com/fxamacker/cbor/v2"},
 		},
+		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions"}}, // for tests
 		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions"}},
 		{
 			pkg:     "exec/sim",
@@ -131,8 +132,6 @@ func table() []entry {
 		{pkg: "transport/mpi", tessera: []string{"transport", "versions", "transport/mpi/internal/libmpi"}},
 		// What has to be in C.
 		{pkg: "transport/mpi/internal/libmpi"},
-		{pkg: "transport/faulty", tessera: []string{"transport", "versions"}},
-		{pkg: "transport/reliable", tessera: []string{"transport", "versions"}},
 		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},
 		{pkg: "exec/trace"},
 		{pkg: "exec/monitor", tessera: []string{"exec/trace", "internal/listen"}},
@@ -178,7 +177,7 @@ func testEntry() entry {
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; exec/sim, which has the core of exec/cluster decide; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "transport/faulty", "transport/reliable", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

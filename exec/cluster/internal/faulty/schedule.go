@@ -114,8 +114,8 @@ func (n *Network) Play(ctx context.Context, steps []Step) error {
 			n.change(func() {
 				for _, a := range ends[0].A {
 					for _, b := range ends[0].B {
-						delete(n.cut, [2]string{a, b})
-						delete(n.cut, [2]string{b, a})
+						delete(n.cut, pair{a, b})
+						delete(n.cut, pair{b, a})
 					}
 				}
 			})

@@ -1,0 +1,189 @@
+package faulty
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+)
+
+// Options says what goes wrong by chance. Its zero value is a network without faults, in
+// which no node notices a cut.
+type Options struct {
+	// Seed is what all chance comes from.
+	Seed uint64
+	// Delay is the longest time that a message takes; each draws its own, and one in 50
+	// takes twenty times as long. Messages stay in order.
+	Delay time.Duration
+	// FetchLoss and FetchDamage are the shares of fetches that end with an
+	// *transport.UnreachableError, and with a *transport.ChecksumError.
+	FetchLoss, FetchDamage float64
+	// Patience is how long a fetch waits for a node that is cut off or stalled; 0
+	// means 100 ms.
+	Patience time.Duration
+	// Timeout is after how long two nodes between which nothing can pass see each other
+	// leave; 0 means never.
+	Timeout time.Duration
+}
+
+// NodeError says that a node is not in a state for what was asked.
+type NodeError struct{ Node, Problem string }
+
+func (e *NodeError) Error() string { return fmt.Sprintf("faulty: node %q %s", e.Node, e.Problem) }
+
+// pair is two nodes: from and to, or, of what goes both ways, in the order of their names.
+type pair [2]string
+
+func both(a, b string) pair { return pair{min(a, b), max(a, b)} }
+
+// Network connects nodes, with faults. It is safe for concurrent use.
+type Network struct {
+	opt   Options
+	below *transport.Network
+
+	mu      sync.Mutex // held before the leaves of package transport
+	nodes   map[string]*node
+	cut     map[pair]struct{}    // from, to
+	large   map[pair]struct{}    // the same, for values only
+	stalled map[string]time.Time // until when
+	apart   map[pair]*apart      // nodes between which nothing passes
+	changed chan struct{}        // closed, and replaced, when one of these changes
+}
+
+// apart is how long two nodes have been cut off from each other.
+type apart struct {
+	timer *time.Timer
+	seen  bool // both have seen the other one leave
+}
+
+// New returns a network without nodes.
+func New(opt Options) *Network {
+	if opt.Patience == 0 {
+		opt.Patience = 100 * time.Millisecond
+	}
+	return &Network{
+		opt: opt, below: transport.NewNetwork(), nodes: map[string]*node{}, cut: map[pair]struct{}{}, large: map[pair]struct{}{},
+		stalled: map[string]time.Time{}, apart: map[pair]*apart{}, changed: make(chan struct{}),
+	}
+}
+
+// change changes what goes where, and lets who waits for that look again.
+func (n *Network) change(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+	n.look()
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// look begins and ends the separations of nodes. The caller holds mu.
+func (n *Network) look() {
+	for a, x := range n.nodes {
+		for b, y := range n.nodes {
+			if a >= b || n.opt.Timeout == 0 {
+				continue
+			}
+			k := pair{a, b}
+			s, shut := n.apart[k], !n.open(a, b) || !n.open(b, a)
+			switch {
+			case shut && s == nil:
+				s = &apart{}
+				s.timer = time.AfterFunc(n.opt.Timeout, func() { n.part(k, s) })
+				n.apart[k] = s
+			case !shut && s != nil:
+				s.timer.Stop()
+				delete(n.apart, k)
+				x.see(b)
+				y.see(a)
+			}
+		}
+	}
+}
+
+// part lets two nodes see each other leave, if they are still apart.
+func (n *Network) part(k pair, s *apart) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.apart[k] != s {
+		return
+	}
+	s.seen = true
+	for i := range k {
+		x, other := n.nodes[k[i]], k[1-i]
+		x.unsee(other, errSilent)
+		x.unlink(other)
+	}
+}
+
+// open reports whether messages pass from a node to another one. The caller holds mu.
+func (n *Network) open(from, to string) bool {
+	_, cut := n.cut[pair{from, to}]
+	return !cut && !n.stalls(from) && !n.stalls(to)
+}
+
+func (n *Network) stalls(name string) bool {
+	until, ok := n.stalled[name]
+	return ok && time.Now().Before(until)
+}
+
+// Cut lets nothing go between the nodes of a and those of b, in either direction.
+func (n *Network) Cut(a, b []string) {
+	n.CutOneWay(a, b)
+	n.CutOneWay(b, a)
+}
+
+// CutOneWay lets nothing go from the nodes of a to those of b.
+func (n *Network) CutOneWay(a, b []string) { n.change(func() { set(n.cut, a, b) }) }
+
+// CutValues lets no value go between the nodes of a and those of b. Messages do, as over a path that
+// drops large packets.
+func (n *Network) CutValues(a, b []string) {
+	n.change(func() { set(n.large, a, b); set(n.large, b, a) })
+}
+
+func set(m map[pair]struct{}, a, b []string) {
+	for _, from := range a {
+		for _, to := range b {
+			m[pair{from, to}] = struct{}{}
+		}
+	}
+}
+
+// Heal ends all cuts.
+func (n *Network) Heal() { n.change(func() { clear(n.cut); clear(n.large) }) }
+
+// Stall lets nothing go in or out of a node for a time. What is sent meanwhile is held back,
+// and goes on afterwards.
+func (n *Network) Stall(node string, d time.Duration) {
+	n.change(func() { n.stalled[node] = time.Now().Add(d) })
+	time.AfterFunc(d, func() { n.change(func() {}) })
+}
+
+// Crash ends a node at once: nothing goes in or out any more, what it had published is
+// gone, the others see it leave, and it sees them leave. It still has to be closed. The error is a *NodeError.
+func (n *Network) Crash(node string) error {
+	n.mu.Lock()
+	x := n.nodes[node]
+	if x == nil || !x.started || x.over() {
+		n.mu.Unlock()
+		return &NodeError{node, "is not there"}
+	}
+	x.crashed = true
+	x.end()
+	for other := range n.nodes {
+		x.unlink(other)
+		x.unsee(other, errCrashed)
+		n.nodes[other].unlink(node)
+	}
+	n.mu.Unlock()
+	go x.below.Close() // which waits for handlers
+	return nil
+}
+
+var (
+	errCrashed = errors.New("it has crashed")
+	errSilent  = errors.New("it does not answer")
+)
