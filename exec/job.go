@@ -108,12 +108,8 @@ func (j *job) add(s *graph.Spec, here bool) (_ graph.TaskID, mine *graph.Task, _
 	}
 	// Whatever is wrong with the spec is found before anything has changed.
 	s.Check()
-	if err := j.sched.kinds.admits(s); err != nil {
+	if err := j.accept(s); err != nil {
 		return 0, nil, err
-	}
-	checkRestorable(s, j.adopter != nil)
-	if j.stories != nil {
-		j.stories.Submitted(graph.TaskID(j.submit.count+1), s)
 	}
 	// Children never wait in a backlog: their parent may be the worker that reads it.
 	if j.adopter == nil && !here && j.sched.postpone(&j.backlog, s) {
@@ -124,25 +120,76 @@ func (j *job) add(s *graph.Spec, here bool) (_ graph.TaskID, mine *graph.Task, _
 	// A task that does not fit a backlog comes after all that is in it: the order of
 	// submission is what dependencies follow from.
 	t, ready := j.submit.graph.Add(s)
-	j.counted()
-	j.backlog.base++
 	id := t.ID()
-	if r := j.sched.opt.Recorder; r != nil {
-		r.CountSubmitted(1)
+	j.joined(t, ready)
+	if ready && here {
+		j.rests()
+		return id, t, nil
 	}
 	if ready {
-		if r := j.sched.opt.Recorder; r != nil {
-			r.CountReady(1)
-		}
-		j.tell(t, graph.Ready, -1, "", nil)
-		if here {
-			j.rests()
-			return id, t, nil
-		}
-		j.submit.one[0] = t
-		j.sched.enqueue(j.submit.one[:])
+		j.enqueue(t)
 	}
 	return id, nil, nil
+}
+
+// RunReady submits a task that waits for no other one and for which none waits: while it is there
+// no other task uses its data, none of which are renamed or reduced. The caller has checked s, and
+// orders such tasks itself. RunReady does not wait for room in the job's window, so tasks and
+// witnesses of the job may call it if nobody calls Submit. For a job of another runtime than a
+// Local it is Submit.
+func RunReady(in Job, s *graph.Spec) error {
+	j, ok := in.(*job)
+	if !ok {
+		_, err := in.Submit(s)
+		return err
+	}
+	j.submit.Lock()
+	defer j.submit.Unlock()
+	if err := j.goesOn(); err != nil {
+		return err
+	}
+	if err := j.accept(s); err != nil {
+		return err
+	}
+	j.sched.settle(&j.backlog) // or else a worker may add to the graph, too
+	t := j.submit.graph.AddReady(s)
+	j.joined(t, true)
+	j.enqueue(t)
+	return nil
+}
+
+// accept returns why no worker can ever run a task with the spec s, nil if one can. It panics if
+// a task with s cannot be retried although s says so. The caller holds submit.
+func (j *job) accept(s *graph.Spec) error {
+	if err := j.sched.kinds.admits(s); err != nil {
+		return err
+	}
+	checkRestorable(s, j.adopter != nil)
+	if j.stories != nil {
+		j.stories.Submitted(graph.TaskID(j.submit.count+1), s)
+	}
+	return nil
+}
+
+// joined notes that t has been added to the graph. The caller holds submit.
+func (j *job) joined(t *graph.Task, ready bool) {
+	j.counted()
+	j.backlog.base++
+	if r := j.sched.opt.Recorder; r != nil {
+		r.CountSubmitted(1)
+		if ready {
+			r.CountReady(1)
+		}
+	}
+	if ready {
+		j.tell(t, graph.Ready, -1, "", nil)
+	}
+}
+
+// enqueue hands a task to the scheduler that is ready as it is submitted. The caller holds submit.
+func (j *job) enqueue(t *graph.Task) {
+	j.submit.one[0] = t
+	j.sched.enqueue(j.submit.one[:])
 }
 
 // counted counts a task that has been submitted, and notes that more may come as long as
@@ -170,13 +217,8 @@ func (j *job) rests() {
 // so: the job has failed or is cancelled, or the runtime is closed. The caller holds
 // submit.
 func (j *job) admit() error {
-	if !j.outcome.GoesOn(graph.TaskID(j.submit.count + 1)) {
-		return j.Err()
-	}
-	if !j.submit.enlisted {
-		if err := j.enlist(); err != nil {
-			return err
-		}
+	if err := j.goesOn(); err != nil {
+		return err
 	}
 	window := int64(j.sched.opt.Window)
 	if j.submit.count-j.submit.ended < window {
@@ -193,6 +235,18 @@ func (j *job) admit() error {
 		if !j.outcome.GoesOn(graph.TaskID(j.submit.count + 1)) {
 			return j.Err()
 		}
+	}
+	return nil
+}
+
+// goesOn returns why nothing more is taken, if that is so, and enlists the job if it has no tasks
+// in flight. The caller holds submit.
+func (j *job) goesOn() error {
+	if !j.outcome.GoesOn(graph.TaskID(j.submit.count + 1)) {
+		return j.Err()
+	}
+	if !j.submit.enlisted {
+		return j.enlist()
 	}
 	return nil
 }

@@ -451,7 +451,7 @@ func (e *execution) begin() {
 		return
 	}
 	e.derive()
-	if _, err := e.w.job.Submit(&e.spec); err != nil {
+	if err := exec.RunReady(e.w.job, &e.spec); err != nil {
 		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // which may be the failure of another task
 	}
 }
@@ -524,18 +524,12 @@ func (e *execution) leaves(err error) {
 	e.end(err)
 }
 
-// beginAll begins tasks, on a goroutine of its own: who calls may be a worker, or hold the job,
-// and Submit would wait for it.
+// beginAll begins tasks. A worker may call it.
 func beginAll(all []*execution, now int64) {
-	if len(all) == 0 {
-		return
+	for _, e := range all {
+		e.since.Store(now)
+		e.begin()
 	}
-	go func() {
-		for _, e := range all {
-			e.since.Store(now)
-			e.begin()
-		}
-	}()
 }
 
 // heeds notes what the driver wants to be told of tasks.

@@ -14,7 +14,7 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
-		case u.mode == 0 || u.given.Load():
+		case u.mode == 0 || t.alone || u.given.Load():
 		case u.special:
 			ready = g.endSpecial(u, fault, ready)
 		case u.mode == In:
@@ -54,6 +54,8 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 		panic(ErrGiven)
 	}
 	switch {
+	case t.alone:
+		return ready
 	case u.special:
 		return g.endSpecial(u, nil, ready)
 	case u.mode == In:

@@ -103,9 +103,23 @@ func (g *Graph) Add(s *Spec) (t *Task, ready bool) { return g.add(s, false) }
 // [Spec.Plain]. It calls no function of the program.
 func (g *Graph) AddPlain(s *Spec) (t *Task, ready bool) { return g.add(s, true) }
 
-func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
+// AddReady is [Graph.Add] for a task that waits for nothing, and for which nothing waits: while it
+// is there no other task uses its data, none of which are renamed or reduced. Nothing is inferred.
+func (g *Graph) AddReady(s *Spec) *Task {
+	t := g.fresh(s)
+	t.alone, t.refs = true, 1
+	if g.Observer != nil || g.Log != nil {
+		g.observe(t)
+	}
+	t.settle(0)
+	t.ready = t.added
+	return t
+}
+
+// fresh returns a task with what the spec says, of which nobody else knows.
+func (g *Graph) fresh(s *Spec) *Task {
 	g.last++
-	t = g.newTask(len(s.Operands))
+	t := g.newTask(len(s.Operands))
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
 	if s.Failure != nil || s.Local != nil || s.Constraints != nil || s.Witness != nil {
@@ -123,7 +137,11 @@ func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
 		t.uses[i].begin(t, s.Operands[i])
 	}
 	join(t.uses)
+	return t
+}
 
+func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
+	t = g.fresh(s)
 	writes, await := int32(0), int32(0)
 	for i := range t.uses {
 		u := &t.uses[i]

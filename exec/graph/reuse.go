@@ -68,7 +68,7 @@ func (g *Graph) newTask(n int) *Task {
 	} else {
 		g.free, *t.nextFree() = *t.nextFree(), nil
 		t.graph = g
-		t.Attempt, t.state, t.special = 0, uint8(Waiting), false
+		t.Attempt, t.state, t.special, t.alone = 0, uint8(Waiting), false, false
 		t.added, t.ready = 0, 0
 		// Nobody else has the task: a store that is not atomic costs less.
 		t.tainted, t.pending = atomic.Pointer[Fault]{}, atomic.Int32{}

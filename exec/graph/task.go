@@ -255,6 +255,7 @@ type Task struct {
 	state   uint8 // a State
 	special bool  // it is a fence, or some use is special
 	odd     bool  // it stands for a Watch or a fence: Params is that
+	alone   bool  // no other task shares its data: see AddReady
 
 	// Op, Params, Priority and aside are the Spec's; read-only.
 	Priority int64
