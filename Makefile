@@ -185,17 +185,17 @@ test-noasm: ## test the portable twins of assembly
 
 test-nocgo: ## build all without C, and test which versions there are then
 	CGO_ENABLED=0 $(GO) build ./...
-	CGO_ENABLED=0 $(TEST) -short -vet=off -run '^(TestAbsent|TestTable)$$' ./kernels/builtin
+	CGO_ENABLED=0 $(TEST) -short -vet=off -run '^(TestAbsent|TestTable)$$' ./kernels/op
 
 test-cuda: ## test the tag cuda on fake libraries, under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
 	export $(CUDA_ENV)
-	$(GO) vet -race -tags cuda ./kernels/builtin ./kernels/cuda/... ./la
+	$(GO) vet -race -tags cuda ./kernels/op ./kernels/cuda/... ./la
 	$(GO) test -c -tags cuda -buildmode=pie -gcflags=all=-N -o /dev/null ./kernels/cuda # links, and is not run
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
 	$(TEST) -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
-	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(TEST) -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels/builtin ./la
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(TEST) -count=1 -short -vet=off -race -tags cuda -run TestDevice ./kernels/op ./la
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 # Ranks are processes of mpirun's, which a test that has failed may leave to it.

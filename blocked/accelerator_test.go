@@ -11,9 +11,9 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -103,7 +103,7 @@ func TestPotrfTraffic(t *testing.T) {
 				}
 			}
 			job := rt.NewJob(context.Background())
-			err = blocked.NewProgram(job, kernels.For[float64](builtin.NewTable())).Potrf(m)
+			err = blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Potrf(m)
 			if jobErr := job.Wait(); jobErr != nil {
 				err = jobErr
 			}

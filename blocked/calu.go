@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -71,12 +72,12 @@ type tournament[T Element] struct {
 	*getrf[T]
 	winners []graph.Datum // *kernels.Candidates of each leaf
 	ignored *graph.Datum  // *kernels.Pivots of getrfnp
-	node    *kernels.Tntnode
-	right   *kernels.Trsm
+	node    *op.Tntnode
+	right   *op.Trsm
 }
 
 func newTournament[T Element](f *getrf[T]) *tournament[T] {
-	t := &tournament[T]{getrf: f, node: &kernels.Tntnode{}, right: rightUpper(), ignored: f.datum("ignored", new(kernels.Pivots))}
+	t := &tournament[T]{getrf: f, node: &op.Tntnode{}, right: rightUpper(), ignored: f.datum("ignored", new(kernels.Pivots))}
 	if f.a.mt > TournamentTiles {
 		t.winners = f.newData("winners", count(f.a.mt, TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
 			return kernels.NewCandidates[T](TournamentTiles*f.a.nb, min(f.a.nb, f.a.cols)), f.a.owner(l*TournamentTiles, 0)
@@ -90,8 +91,8 @@ func newTournament[T Element](f *getrf[T]) *tournament[T] {
 }
 
 // rightUpper is the parameter of trsm that divides a tile by U(k,k).
-func rightUpper() *kernels.Trsm {
-	return &kernels.Trsm{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
+func rightUpper() *op.Trsm {
+	return &op.Trsm{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
 }
 
 // panel submits the factorization of panel k.
@@ -105,21 +106,21 @@ func (t *tournament[T]) panel(k int) {
 			t.column = append(t.column, in(a.tile(i, k)))
 		}
 		t.column = append(t.column, out(&t.winners[l]))
-		t.submit(t.ops.Tntleaf, &kernels.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...)
+		t.submit(t.ops.Tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...)
 	}
 	for step := 1; step < leaves; step *= 2 {
 		for l := 0; l+step < leaves; l += 2 * step {
 			t.submit(t.ops.Tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step]))
 		}
 	}
-	t.submit(t.ops.Tntroot, &kernels.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
+	t.submit(t.ops.Tntroot, &op.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
 	t.exchange(k, k, a.mt, priority)
-	t.submit(t.ops.Getrfnp, &kernels.Getrfnp{}, priority, inout(a.tile(k, k)), out(t.ignored))
+	t.submit(t.ops.Getrfnp, &op.Getrfnp{}, priority, inout(a.tile(k, k)), out(t.ignored))
 	t.divide(k, t.right)
 }
 
 // divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
-func (f *getrf[T]) divide(k int, right *kernels.Trsm) {
+func (f *getrf[T]) divide(k int, right *op.Trsm) {
 	for i := k + 1; i < f.a.mt; i++ {
 		f.submit(f.ops.Trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k)))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -78,7 +78,7 @@ func TestData(t *testing.T) {
 	rt := startLocal(t, exec.Options{Workers: 2, Float: true})
 	run := func() []*graph.Datum {
 		w := &witness{Job: rt.NewJob(t.Context()), seen: map[*graph.Datum]bool{}}
-		if err := errors.Join(everything(t, blocked.NewProgram(w, kernels.For[float64](builtin.NewTable()))), w.Wait()); err != nil {
+		if err := errors.Join(everything(t, blocked.NewProgram(w, kernels.For[float64](op.NewTable()))), w.Wait()); err != nil {
 			t.Fatal(err)
 		}
 		return w.data

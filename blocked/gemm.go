@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -30,8 +30,8 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	if alpha == 0 || k == 0 {
 		return p.scale(beta, c)
 	}
-	first := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
-	rest := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: 1}
+	first := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
+	rest := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: 1}
 	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
 	for i := range c.mt {
 		for j := range c.nt {
@@ -55,8 +55,8 @@ func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	if beta == 1 {
 		return p.err
 	}
-	gemm := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: float64(beta)}
-	syrk := &kernels.Syrk{Uplo: c.kind.Uplo(), Trans: blas.NoTrans, Beta: float64(beta)}
+	gemm := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: float64(beta)}
+	syrk := &op.Syrk{Uplo: c.kind.Uplo(), Trans: blas.NoTrans, Beta: float64(beta)}
 	oc := p.operand(c)
 	for i, j := range c.StoredTiles() {
 		r, q := c.TileDims(i, j)

@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -163,7 +163,7 @@ func (p *Program[T]) copyBelow(r *rotation[T], i, k int, priority int64) *graph.
 		}
 		setDatum(v, "V", p.matrices, i, k%columnsOfV, r.a.owner(i, k), &q.v[at])
 	}
-	p.submit(p.ops.Lacpy, &kernels.Lacpy{Uplo: blas.Lower}, priority, in(from), out(v))
+	p.submit(p.ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, priority, in(from), out(v))
 	return v
 }
 
@@ -184,17 +184,17 @@ func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, priority int64)
 
 // application is the parameters of the ops that apply rotations.
 type application struct {
-	unmqr *kernels.Unmqr
-	tsmqr *kernels.Tsmqr
-	ttmqr *kernels.Ttmqr
+	unmqr *op.Unmqr
+	tsmqr *op.Tsmqr
+	ttmqr *op.Ttmqr
 	local any // what the tasks share: *kernels.Packings, or nil
 }
 
 func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
 	return &application{
-		unmqr: &kernels.Unmqr{Side: side, Trans: trans, IB: ib},
-		tsmqr: &kernels.Tsmqr{Side: side, Trans: trans, IB: ib},
-		ttmqr: &kernels.Ttmqr{Side: side, Trans: trans, IB: ib},
+		unmqr: &op.Unmqr{Side: side, Trans: trans, IB: ib},
+		tsmqr: &op.Tsmqr{Side: side, Trans: trans, IB: ib},
+		ttmqr: &op.Ttmqr{Side: side, Trans: trans, IB: ib},
 	}
 }
 

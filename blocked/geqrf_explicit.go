@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -104,7 +104,7 @@ type explicit[T Element] struct {
 	a, q   []block // mt×nt and mt×mt
 	flops  float64
 
-	times, transposed, timesAdd, transposedAdd *kernels.Gemm // by a rotation
+	times, transposed, timesAdd, transposedAdd *op.Gemm // by a rotation
 	form                                       *application
 }
 
@@ -118,10 +118,10 @@ type block struct {
 func newExplicit[T Element](p *Program[T], a *Matrix[T], rot *Rotations[T], sparse bool) *explicit[T] {
 	x := &explicit[T]{Program: p, matrix: a, t: p.rotation(p.operand(a), rot),
 		a: make([]block, a.mt*a.nt), q: make([]block, a.mt*a.mt),
-		times:         &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1},
-		transposed:    &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1},
-		timesAdd:      &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
-		transposedAdd: &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
+		times:         &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1},
+		transposed:    &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1},
+		timesAdd:      &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
+		transposedAdd: &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		form:          newApplication(blas.Left, blas.NoTrans, rot.ib)}
 	o := p.operand(a)
 	for i := range a.mt {
@@ -229,9 +229,9 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 		b.next = r[live[0]]
 		return
 	}
-	params := []*kernels.Gemm{x.times, x.timesAdd}
+	params := []*op.Gemm{x.times, x.timesAdd}
 	if left {
-		params = []*kernels.Gemm{x.transposed, x.transposedAdd}
+		params = []*op.Gemm{x.transposed, x.transposedAdd}
 	}
 	for n, c := range live {
 		l, o := from[c].now, r[c]

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -48,9 +48,9 @@ type Rotations[T Element] struct {
 	v                  []Tile[T] // mt×columnsOfV, made when needed: see copyBelow
 	kept               exec.Kept // nil unless the tiles are on other nodes
 
-	geqrt kernels.Geqrt
-	tsqrt kernels.Tsqrt
-	ttqrt kernels.Ttqrt
+	geqrt op.Geqrt
+	tsqrt op.Tsqrt
+	ttqrt op.Ttqrt
 }
 
 // NewRotations returns room for the rotations of an m×n matrix with tiles of
@@ -112,7 +112,7 @@ func OutlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T
 	opt.IB = ib
 	q := &Rotations[T]{rows: m, cols: n, nb: nb, ib: ib, opt: opt,
 		plan:  newQRPlan(opt.Tree, opt.Domain, count(m, nb), count(n, nb), max(1, opt.Cores)),
-		geqrt: kernels.Geqrt{IB: ib}, tsqrt: kernels.Tsqrt{IB: ib}, ttqrt: kernels.Ttqrt{IB: ib}}
+		geqrt: op.Geqrt{IB: ib}, tsqrt: op.Tsqrt{IB: ib}, ttqrt: op.Ttqrt{IB: ib}}
 	size := q.plan.mt * len(q.plan.columns)
 	q.t1, q.t2 = make([]Tile[T], size), make([]Tile[T], size)
 	for k, steps := range q.plan.columns {

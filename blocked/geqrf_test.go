@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -293,7 +293,7 @@ ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 14 15
 		a := blocked.New[float64](blocked.Full, 6, 4, 2)
 		a.SetIdentity()
 		job := rt.NewJob(t.Context())
-		p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+		p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 		if err := p.Geqrf(a, blocked.NewRotations[float64](6, 4, 2, blocked.RotationOptions{Tree: tree})); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -37,9 +37,9 @@ func (p *Program[T]) GeqrfColumns(a *Slices[T], t *Reflectors[T]) error {
 	nt := len(data)
 	for k := range factors {
 		row := k * a.nb
-		geqrt := &kernels.Geqrt{IB: t.ib, Row: row}
+		geqrt := &op.Geqrt{IB: t.ib, Row: row}
 		p.submit(p.ops.Geqrt, geqrt, int64(2*(nt-k)), inout(&data[k]), out(&factors[k]))
-		unmqr := &kernels.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
+		unmqr := &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
 		for j := k + 1; j < nt; j++ {
 			// The rest of its slice's updates, and a panel and an update for
 			// each slice from there on.
@@ -87,7 +87,7 @@ func (p *Program[T]) OrmqrColumns(side blas.Side, trans blas.Transpose, v *Slice
 // on.
 func (p *Program[T]) reflect(side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) {
 	factors, panels, data := p.factors(t), p.slices(v, false), p.slices(c, true)
-	unmqr := &kernels.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
+	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
 	for j := first; j < len(data); j++ {
 		p.submit(p.ops.Unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j]))
 	}

@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -65,9 +65,9 @@ type getrf[T Element] struct {
 	steps    int // number of panels
 	priority getrfPriority
 
-	laswp *kernels.Laswp
-	trsm  *kernels.Trsm
-	gemm  *kernels.Gemm
+	laswp *op.Laswp
+	trsm  *op.Trsm
+	gemm  *op.Gemm
 }
 
 func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
@@ -79,9 +79,9 @@ func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
 	}
 	return &getrf[T]{Program: p, a: p.operand(a), pivots: p.pivotData(v, a), steps: len(v.panels),
 		priority: getrfPriority{int64(a.mt), int64(a.nt), int64(len(v.panels))},
-		laswp:    &kernels.Laswp{},
-		trsm:     &kernels.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},
-		gemm:     &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1},
+		laswp:    &op.Laswp{},
+		trsm:     &op.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},
+		gemm:     &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1},
 	}
 }
 
@@ -92,7 +92,7 @@ func (f *getrf[T]) panel(k int) {
 		f.column = append(f.column, inout(f.a.tile(i, k)))
 	}
 	f.column = append(f.column, out(&f.pivots[k]))
-	f.submit(f.ops.Getrf, &kernels.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
+	f.submit(f.ops.Getrf, &op.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
 }
 
 // update submits what follows panel k in the other columns. The interchanges
@@ -121,7 +121,7 @@ func (f *getrf[T]) exchange(k, j, bottom int, priority int64) {
 
 // swapRows submits the interchanges of a panel in tile rows k to bottom-1 of
 // column j.
-func (p *Program[T]) swapRows(params *kernels.Laswp, pivots *graph.Datum, a *operand[T], k, bottom, j int, priority int64) {
+func (p *Program[T]) swapRows(params *op.Laswp, pivots *graph.Datum, a *operand[T], k, bottom, j int, priority int64) {
 	p.column = append(p.column[:0], in(pivots))
 	for i := k; i < bottom; i++ {
 		p.column = append(p.column, inout(a.tile(i, j)))

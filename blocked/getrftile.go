@@ -1,6 +1,8 @@
 package blocked
 
-import "github.com/tessera-la/tessera/kernels"
+import (
+	"github.com/tessera-la/tessera/kernels/op"
+)
 
 // GetrfTile submits the LU factorization of the m×n matrix A that looks for
 // pivots only in the diagonal tiles,
@@ -30,7 +32,7 @@ func (p *Program[T]) GetrfTile(a *Matrix[T], v *Pivots) error {
 	f := p.newGetrf(a, v)
 	right := rightUpper()
 	for k := range f.steps {
-		f.submit(p.ops.Getrf, &kernels.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
+		f.submit(p.ops.Getrf, &op.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
 		f.divide(k, right)
 		f.update(k, k+1)
 	}

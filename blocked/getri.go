@@ -1,7 +1,7 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -33,7 +33,7 @@ func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
 
 // lapmt submits C = C·Pᵀ.
 func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) {
-	params := &kernels.Lapmt{Inverse: true}
+	params := &op.Lapmt{Inverse: true}
 	pivots, o := p.pivotData(v, c), p.operand(c)
 	for k := len(pivots) - 1; k >= 0; k-- {
 		for i := range o.mt {

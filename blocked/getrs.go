@@ -1,7 +1,7 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -49,7 +49,7 @@ func (p *Program[T]) Laswp(v *Pivots, inverse bool, b *Matrix[T]) error {
 	if b.rows != v.m || b.nb != v.nb {
 		panic(ErrShape)
 	}
-	params := &kernels.Laswp{Inverse: inverse}
+	params := &op.Laswp{Inverse: inverse}
 	pivots, o := p.pivotData(v, b), p.operand(b)
 	for step := range pivots {
 		k := step

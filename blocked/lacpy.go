@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -25,7 +25,7 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 		panic(ErrShape)
 	}
 	from, to := p.operand(a), p.operand(b)
-	whole := &kernels.Lacpy{Uplo: blas.All}
+	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range b.StoredTiles() {
 		if !upper || i <= j {
 			p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
@@ -45,8 +45,8 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 		panic(ErrShape)
 	}
 	from, to := p.reads(a), p.operand(b)
-	whole, zero := &kernels.Lacpy{Uplo: blas.All}, &kernels.Laset{Uplo: blas.All}
-	product := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
+	whole, zero := &op.Lacpy{Uplo: blas.All}, &op.Laset{Uplo: blas.All}
+	product := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 	for i, j := range b.StoredTiles() {
 		if i >= a.mt {
 			p.submit(p.ops.Laset, zero, 0, out(to.tile(i, j)))
@@ -76,8 +76,8 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 		panic(ErrShape)
 	}
 	from, to := p.reads(a), p.operand(b)
-	whole, mirror := &kernels.Lacpy{Uplo: blas.All}, &kernels.Lasym{Uplo: a.kind.Uplo()}
-	gemm := &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
+	whole, mirror := &op.Lacpy{Uplo: blas.All}, &op.Lasym{Uplo: a.kind.Uplo()}
+	gemm := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
 	units := map[int]*graph.Datum{}
 	for i, j := range b.StoredTiles() {
 		switch {
@@ -114,7 +114,7 @@ func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 	}
 	p.Laset(0, 0, b)
 	from, to := p.reads(a), p.operand(b)
-	whole, triangle := &kernels.Lacpy{Uplo: blas.All}, &kernels.Lacpy{Uplo: a.kind.Uplo()}
+	whole, triangle := &op.Lacpy{Uplo: blas.All}, &op.Lacpy{Uplo: a.kind.Uplo()}
 	for i, j := range a.StoredTiles() {
 		if i == j {
 			p.submit(p.ops.Lacpy, triangle, 0, in(from.tile(i, j)), inout(to.tile(i, j)))

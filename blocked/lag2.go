@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -17,7 +17,7 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 	scale := lag(p, a, d, b)
 	from, to := p.reads(a), foreign(p, b, true)
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.Lag2s, &kernels.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.nt+j]))
+		p.submit(p.ops.Lag2s, &op.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.nt+j]))
 	}
 	return p.err
 }
@@ -28,7 +28,7 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, b *Matrix[T]) error {
 	scale := lag(p, b, d, a)
 	from, to := foreign(p, a, false), p.operand(b)
-	params := &kernels.Lag2d{Add: add}
+	params := &op.Lag2d{Add: add}
 	for i, j := range b.StoredTiles() {
 		target := out(to.tile(i, j))
 		if add {

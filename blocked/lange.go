@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -45,7 +45,7 @@ func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
 		return t, a.owner(i, j)
 	})
 	for i, j := range a.StoredTiles() {
-		x := &kernels.Lange{Uplo: blas.All, Squares: squares}
+		x := &op.Lange{Uplo: blas.All, Squares: squares}
 		if i == j && a.kind != Full {
 			x.Uplo, x.Symmetric = a.kind.Uplo(), a.kind == SymLower || a.kind == SymUpper
 		}

@@ -1,7 +1,7 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -10,8 +10,8 @@ import (
 //
 // Reference: LAPACK xLASET.
 func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {
-	off := &kernels.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(alpha)}
-	diagonal := &kernels.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(beta)}
+	off := &op.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(alpha)}
+	diagonal := &op.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(beta)}
 	o := p.operand(c)
 	for i, j := range c.StoredTiles() {
 		params := off

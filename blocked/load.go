@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -80,7 +80,7 @@ func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error
 		p.err = p.load(v, src, opt, nil)
 	}
 	from, to := p.reads(v), p.operand(a)
-	whole := &kernels.Lacpy{Uplo: blas.All}
+	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range a.StoredTiles() {
 		p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // covariance is the matrix exp(−|i−j|/n) + I of a Gaussian process at n places, as
@@ -31,11 +31,11 @@ func (n covariance) At(i, j int) float64 {
 // ends; and Load as it is, one tile after the other. It reports the best time of
 // the first, and the best of the two others as parts of it.
 func BenchmarkLoad(b *testing.B) {
-	for _, op := range []string{"potrf", "getrf", "geqrf"} {
+	for _, name := range []string{"potrf", "getrf", "geqrf"} {
 		for _, source := range []string{"covariance", "at", "memory"} {
 			for _, size := range [][2]int{{512, 64}, {1024, 128}, {2048, 128}, {2048, 256}, {4096, 256}} {
 				n, nb := size[0], size[1]
-				b.Run(fmt.Sprintf("%s/%s/n=%d/nb=%d", op, source, n, nb), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s/%s/n=%d/nb=%d", name, source, n, nb), func(b *testing.B) {
 					g := spd(n)
 					var src blocked.Source[float64] = g
 					switch source {
@@ -45,16 +45,16 @@ func BenchmarkLoad(b *testing.B) {
 						src = covariance(n)
 					}
 					kind, opt := blocked.SymUpper, blocked.LoadOptions{}
-					if op != "potrf" {
+					if name != "potrf" {
 						kind, opt.ByColumns = blocked.Full, true
 					}
 					a := blocked.New[float64](kind, n, n, nb)
 					pivots := blocked.NewPivots(n, n, nb)
 					rotations := blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Cores: 2})
 					rt := startLocal(b, exec.Options{})
-					ops := kernels.For[float64](builtin.NewTable())
+					ops := kernels.For[float64](op.NewTable())
 					factor := func(p *blocked.Program[float64]) error {
-						switch op {
+						switch name {
 						case "potrf":
 							return p.Potrf(a)
 						case "getrf":

@@ -18,7 +18,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -122,7 +122,7 @@ func spd(n int) blocked.General[float64] {
 
 // watched returns the ops with a potrf that calls first with its first call.
 func watched(first func()) kernels.Ops[float64] {
-	table := builtin.NewTable()
+	table := op.NewTable()
 	ops := kernels.For[float64](table)
 	run := ops.Potrf.Version("go").Run
 	var once sync.Once
@@ -265,7 +265,7 @@ func TestLoadFails(t *testing.T) {
 	last := 0
 	src := elements[float64]{Source: g, see: func(i, _ int) { last = i; cancel() }}
 	job := rt.NewJob(ctx)
-	err = errors.Join(blocked.NewProgram(job, kernels.For[float64](builtin.NewTable())).Load(a, src, blocked.LoadOptions{}), job.Wait())
+	err = errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Load(a, src, blocked.LoadOptions{}), job.Wait())
 	if !errors.Is(err, context.Canceled) || last >= nb {
 		t.Errorf("%v, read as far as row %d", err, last)
 	}

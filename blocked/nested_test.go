@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -20,8 +20,8 @@ import (
 // tiles of nb and run the tile algorithm on them, as children of the task: what a
 // CPU does with tiles that are as large as a GPU wants them.
 func splitting(t *testing.T, nb int) kernels.Ops[float64] {
-	table := builtin.NewTable()
-	inner := kernels.For[float64](builtin.NewTable())
+	table := op.NewTable()
+	inner := kernels.For[float64](op.NewTable())
 	view := func(c *versions.Call, i int) blocked.General[float64] {
 		a := c.Args[i].(*blocked.Tile[float64])
 		return blocked.General[float64]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: a.Data}
@@ -45,18 +45,18 @@ func splitting(t *testing.T, nb int) kernels.Ops[float64] {
 	}
 	ops := kernels.For[float64](table)
 	split(ops.Potrf, func(c *versions.Call, p *blocked.Program[float64]) error {
-		return p.Potrf(triangle(c, 0, c.Params.(*kernels.Potrf).Uplo, true))
+		return p.Potrf(triangle(c, 0, c.Params.(*op.Potrf).Uplo, true))
 	})
 	split(ops.Trsm, func(c *versions.Call, p *blocked.Program[float64]) error {
-		k := c.Params.(*kernels.Trsm)
+		k := c.Params.(*op.Trsm)
 		return p.Trsm(k.Side, k.Uplo, k.Trans, k.Diag, k.Alpha, triangle(c, 0, k.Uplo, false), full(c, 1))
 	})
 	split(ops.Syrk, func(c *versions.Call, p *blocked.Program[float64]) error {
-		k := c.Params.(*kernels.Syrk)
+		k := c.Params.(*op.Syrk)
 		return p.Syrk(k.Trans, k.Alpha, full(c, 0), k.Beta, triangle(c, 1, k.Uplo, true))
 	})
 	split(ops.Gemm, func(c *versions.Call, p *blocked.Program[float64]) error {
-		k := c.Params.(*kernels.Gemm)
+		k := c.Params.(*op.Gemm)
 		return p.Gemm(k.TransA, k.TransB, k.Alpha, full(c, 0), full(c, 1), k.Beta, full(c, 2))
 	})
 	return ops

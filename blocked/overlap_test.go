@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -37,7 +37,7 @@ func TestOverlap(t *testing.T) {
 		"row in another": {partOf(data, 3, 0, 1, 8, 32), partOf(data, 0, 0, 8, 8, 32), partOf(data, 3, 7, 1, 8, 32), blocked.ErrOverlap},
 	} {
 		job := rt.NewJob(t.Context())
-		p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+		p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 		func() {
 			defer func() {
 				if got, _ := recover().(error); !errors.Is(got, c.want) {
@@ -55,7 +55,7 @@ func TestOverlap(t *testing.T) {
 
 	// What was only read so far is written later.
 	job := rt.NewJob(t.Context())
-	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 	a, again, c := partOf(data, 0, 0, 8, 8, 32), partOf(data, 0, 0, 8, 8, 32), partOf(data, 0, 8, 8, 8, 32)
 	if err := p.Gemm(blas.NoTrans, blas.NoTrans, 1, a, again, 0, c); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -20,7 +20,7 @@ import (
 // end.
 func TestPackingSameBits(t *testing.T) {
 	const n, nb, room = 5*packFrom + 40, packFrom + 32, 1 << 30
-	table := builtin.NewTable()
+	table := op.NewTable()
 	rt, err := exec.NewLocal(exec.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestPackingShared(t *testing.T) {
 			}},
 	} {
 		for _, nb := range []int{packFrom, packFrom - 1} {
-			spy, table := &packingSpy{}, builtin.NewTable()
+			spy, table := &packingSpy{}, op.NewTable()
 			spy.reset()
 			spy.add(table)
 			const room = 1 << 30
@@ -215,17 +215,17 @@ func (s *packingSpy) note(call *versions.Call) {
 	}
 	p := kernels.PackingsOf(call)
 	switch call.Params.(type) {
-	case *kernels.Gemm:
+	case *op.Gemm:
 		note(0, "A", p.A)
 		note(1, "B", p.B)
-	case *kernels.Syrk:
+	case *op.Syrk:
 		note(0, "A", p.A)
 		note(0, "B", p.B)
-	case *kernels.Unmqr:
+	case *op.Unmqr:
 		note(0, "V of unmqr", p.A)
-	case *kernels.Tsmqr:
+	case *op.Tsmqr:
 		note(0, "V of tsmqr", p.A)
-	case *kernels.Ttmqr:
+	case *op.Ttmqr:
 		note(0, "V of ttmqr", p.A)
 	}
 }

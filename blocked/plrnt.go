@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -20,7 +20,7 @@ func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
 	o := p.operand(a)
 	symmetric := a.kind == SymLower || a.kind == SymUpper
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.Plrnt, &kernels.Plrnt{Seed: seed, Row: i * a.nb, Col: j * a.nb, Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
+		p.submit(p.ops.Plrnt, &op.Plrnt{Seed: seed, Row: i * a.nb, Col: j * a.nb, Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
 	}
 	return p.err
 }
@@ -83,7 +83,7 @@ func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 		if !s.counts(i, j) {
 			continue
 		}
-		x := &kernels.Asum{Uplo: blas.All}
+		x := &op.Asum{Uplo: blas.All}
 		if i == j && kind != Full {
 			x.Uplo, x.Symmetric = kind.Uplo(), kind == SymLower || kind == SymUpper
 		}

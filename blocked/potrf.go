@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -40,12 +40,12 @@ func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
 		panic(ErrIndex)
 	}
 	f := p.newPotrf(a)
-	trsm := &kernels.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+	trsm := &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	if f.uplo == blas.Upper {
-		trsm = &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+		trsm = &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	}
 	for k := from; k < to && p.err == nil; k++ {
-		p.submit(p.ops.Potrf, &kernels.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
+		p.submit(p.ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
 		for m := k + 1; m < a.mt; m++ {
 			p.submit(p.ops.Trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
 		}
@@ -61,18 +61,18 @@ type potrf[T Element] struct {
 	uplo     blas.Uplo // that a stores
 	priority potrfPriority
 
-	syrk *kernels.Syrk
-	gemm *kernels.Gemm
+	syrk *op.Syrk
+	gemm *op.Gemm
 }
 
 func (p *Program[T]) newPotrf(a *Matrix[T]) *potrf[T] {
 	f := &potrf[T]{Program: p, a: p.operand(a), uplo: blas.Lower, priority: potrfPriority(a.mt),
-		syrk: &kernels.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
-		gemm: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
+		syrk: &op.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
+		gemm: &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
 	if a.kind.Uplo() == blas.Upper {
 		f.uplo = blas.Upper
-		f.syrk = &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
-		f.gemm = &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+		f.syrk = &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
+		f.gemm = &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 	}
 	return f
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // TestPotriTwice inverts two matrices in one program through one W, without
@@ -31,7 +31,7 @@ func TestPotriTwice(t *testing.T) {
 	w := blocked.New[float64](blocked.TriLower, n, n, nb)
 	c1, c2 := blocked.New[float64](blocked.SymLower, n, n, nb), blocked.New[float64](blocked.SymLower, n, n, nb)
 	job := rt.NewJob(context.Background())
-	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 	for _, x := range []struct{ l, c *blocked.Matrix[float64] }{{l, c1}, {other, c2}} {
 		if err := p.Potri(x.l, w, x.c); err != nil {
 			t.Fatal(err)

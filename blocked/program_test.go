@@ -13,7 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas"
 )
@@ -35,7 +35,7 @@ func startLocal(t testing.TB, opt exec.Options) *exec.Local {
 func compute[T blocked.Element](t testing.TB, rt *exec.Local, f func(p *blocked.Program[T]) error) (tasks int, err error) {
 	t.Helper()
 	job := rt.NewJob(t.Context())
-	p := blocked.NewProgram(job, kernels.For[T](builtin.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[T](op.NewTable()))
 	err = f(p)
 	if e := job.Wait(); e != nil {
 		err = e
@@ -233,7 +233,7 @@ func TestProgramWait(t *testing.T) {
 		a.Set(i, i, 4)
 	}
 	job := rt.NewJob(t.Context())
-	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 	if err := p.Potrf(a); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestProgramWait(t *testing.T) {
 	}
 	b.Set(nb+2, nb+2, -1)
 	job = rt.NewJob(t.Context())
-	p = blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	p = blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 	failed := p.Potrf(b)
 	if failed == nil {
 		if err := p.Wait(b, 0, 0); err != nil {
@@ -302,7 +302,7 @@ func endedWithJob(t *testing.T, submit func(p *blocked.Program[float64]) map[str
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	job := rt.NewJob(ctx)
-	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 	for name, err := range submit(p) {
 		if err != context.Canceled {
 			t.Errorf("%s: %v", name, err)
@@ -373,7 +373,7 @@ potrf(INOUT A(2,2)) after 9
 		a := blocked.New[float64](kind, 5, 5, 2)
 		a.SetIdentity()
 		job := rt.NewJob(t.Context())
-		p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+		p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 		if err := p.Potrf(a); err != nil {
 			t.Fatal(err)
 		}

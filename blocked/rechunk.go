@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -32,7 +32,7 @@ func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 		// The tiles of A that it overlaps. If it is on the diagonal, so are these, as a square,
 		// of which A has the half that B has; otherwise A has all.
 		top, bottom, left, right := row/a.nb, (row+m-1)/a.nb, col/a.nb, (col+n-1)/a.nb
-		x := &kernels.Recut{Across: right - left + 1, Row: row - top*a.nb, Col: col - left*a.nb, Uplo: blas.All}
+		x := &op.Recut{Across: right - left + 1, Row: row - top*a.nb, Col: col - left*a.nb, Uplo: blas.All}
 		if i == j {
 			x.Uplo = a.kind.Uplo()
 		}
@@ -78,7 +78,7 @@ func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T]
 		to.away = &away[T]{keeper: a.away.keeper, kept: kept}
 	}
 	data := p.rowBlocks(to)
-	whole := &kernels.Recut{Across: 1, Uplo: blas.All}
+	whole := &op.Recut{Across: 1, Uplo: blas.All}
 	for k := range ps.list {
 		p.column = append(p.column[:0], out(&data[k]))
 		for _, b := range ps.list[k].blocks {

@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -68,7 +68,7 @@ func (t *Reflectors[T]) fits(v *Slices[T]) {
 // tau, of [Reflectors.Len] elements. Until the job's Wait neither v nor tau may change.
 //
 // The columns of T follow from those before and the inner products G = VᵀV, which are
-// most of the work: see [kernels.Larft].
+// most of the work: see [op.Larft].
 //
 // It panics with ErrShape if t was not made for v, or tau is of another length.
 //
@@ -78,8 +78,8 @@ func (p *Program[T]) SetTau(t *Reflectors[T], v *Slices[T], tau []T) error {
 	if len(tau) != t.Len() {
 		panic(ErrShape)
 	}
-	first := &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
-	more := &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
+	first := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
+	more := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
 	factors := p.factors(t)
 	for k := range t.tiles {
 		whole := &v.tiles[k]
@@ -92,14 +92,14 @@ func (p *Program[T]) SetTau(t *Reflectors[T], v *Slices[T], tau []T) error {
 			// The first n rows of V are a unit triangle, above which R lies.
 			top, product := newTile[T](n, n), newTile[T](n, n)
 			corner, g := p.datum("V", &top), p.datum("G", &product)
-			p.submit(p.ops.Lacpy, &kernels.Lacpy{Uplo: blas.Lower}, 0, in(part(i, n)), out(corner))
-			p.submit(p.ops.Laset, &kernels.Laset{Uplo: blas.Upper, Beta: 1}, 0, inout(corner))
+			p.submit(p.ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, in(part(i, n)), out(corner))
+			p.submit(p.ops.Laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, inout(corner))
 			p.submit(p.ops.Syrk, first, 0, in(corner), inout(g))
 			if rest := v.rows - i - n; rest > 0 {
 				p.submit(p.ops.Syrk, more, 0, in(part(i+n, rest)), inout(g))
 			}
 			row := &Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
-			p.submit(p.ops.Larft, &kernels.Larft{Column: c}, 0, in(g), in(p.datum("tau", row)), inout(&factors[k]))
+			p.submit(p.ops.Larft, &op.Larft{Column: c}, 0, in(g), in(p.datum("tau", row)), inout(&factors[k]))
 		}
 	}
 	return p.err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -51,7 +51,7 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 			break
 		}
 		d.tiles[k].layout, d.tiles[k].owners = a.layout, []int{a.owner(k, k)}
-		p.submit(p.ops.Lasym, &kernels.Lasym{Uplo: a.kind.Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
+		p.submit(p.ops.Lasym, &op.Lasym{Uplo: a.kind.Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
 	}
 	if err = errors.Join(err, p.err); err != nil {
 		d.Close()
@@ -97,11 +97,11 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 		return p.scale(beta, c)
 	}
 	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
-	first := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: float64(beta)}
-	plain := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
-	mirror := &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	first := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: float64(beta)}
+	plain := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	mirror := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	// C(i, j) += A(i, k)·B(k, j)
-	add := func(params *kernels.Gemm, tile *graph.Datum, i, k, j int) {
+	add := func(params *op.Gemm, tile *graph.Datum, i, k, j int) {
 		p.submit(p.ops.Gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
 	}
 	diagonal := p.data(part{diag, "diagonal"}, len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {

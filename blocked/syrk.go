@@ -1,7 +1,7 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -40,8 +40,8 @@ func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 	if trans != blas.NoTrans {
 		other = blas.NoTrans
 	}
-	syrk := [2]kernels.Syrk{{Uplo: c.kind.Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
-	gemm := [2]kernels.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
+	syrk := [2]op.Syrk{{Uplo: c.kind.Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
+	gemm := [2]op.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
 	syrk[1], gemm[1] = syrk[0], gemm[0] // the first on each tile, and the later ones
 	syrk[1].Beta, gemm[1].Beta = 1, 1
 	oa, oc := p.reads(a), p.operand(c)

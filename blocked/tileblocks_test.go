@@ -15,7 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
@@ -54,7 +54,7 @@ func (v *visits) driver(t *testing.T, set func(*cluster.Options)) *cluster.Drive
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	return clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
-		o.Ops, o.Values, o.Errors = append(builtin.NewTable().All(), v.sumOp(o.Transport.Self())), kernels.Values(), kernels.Errors()
+		o.Ops, o.Values, o.Errors = append(op.NewTable().All(), v.sumOp(o.Transport.Self())), kernels.Values(), kernels.Errors()
 		set(o)
 	}).Driver
 }
@@ -115,7 +115,7 @@ func TestTileBlocksNodes(t *testing.T) {
 				t.Errorf("%d tiles, which nobody has written, are on %v", tiles.Blocks(), at)
 			}
 			job := d.NewJob(t.Context())
-			if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Plrnt(a, 5, 1), job.Wait()); err != nil {
+			if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Plrnt(a, 5, 1), job.Wait()); err != nil {
 				t.Fatal(err)
 			}
 			want := 0.0

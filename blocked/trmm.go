@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -26,8 +26,8 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 		return p.scale(0, b)
 	}
 	oa, ob := p.reads(a), p.operand(b)
-	trmm := &kernels.Trmm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
-	gemm := &kernels.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	trmm := &op.Trmm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
+	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	lines := b.nt // tiles in a block row of B
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans

@@ -1,7 +1,7 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -35,8 +35,8 @@ func (p *Program[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 // op(A) has.
 func (p *Program[T]) trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, alpha T, a, b *Matrix[T], part blas.Uplo) {
 	oa, ob, nt := p.reads(a), p.operand(b), a.nt
-	trsm := &kernels.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
-	gemm := &kernels.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: float64(alpha)}
+	trsm := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
+	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: float64(alpha)}
 	lines := b.nt // tiles in a block of B
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans

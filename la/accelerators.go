@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/offload"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -25,7 +25,7 @@ import (
 //	…
 //	e, err := la.NewEngine(la.Options{Accelerators: devices})
 func OpenAccelerators(names string) ([]offload.Accelerator, error) {
-	opened, err := builtin.OpenAccelerators(names)
+	opened, err := op.OpenAccelerators(names)
 	var all []offload.Accelerator
 	for _, a := range opened {
 		all = append(all, a)

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -176,11 +176,11 @@ func TestCheckpointKilled(t *testing.T) {
 func interrupted(t *testing.T, f kept, dir string) {
 	t.Helper()
 	why := errors.New("enough")
-	table := builtin.NewTable()
+	table := op.NewTable()
 	potrf := kernels.For[float64](table).Potrf
 	whole := potrf.Versions[len(potrf.Versions)-1]
 	table.Add(potrf, versions.Version{Name: "faulty", Run: func(c *versions.Call) error {
-		if c.Params.(*kernels.Potrf).Offset == 16*(keptPanels-3) {
+		if c.Params.(*op.Potrf).Offset == 16*(keptPanels-3) {
 			return why
 		}
 		return whole.Run(c)

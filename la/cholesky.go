@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -94,7 +95,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	switch t, _ := u.Tiles(); {
 	case n == 0:
 	case t == 1 && goesDirect[T](e, OpCholesky, n) && !u.IsDistributed():
-		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &kernels.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
+		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
 		err = run(ctx, e, r.tasks+t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error {
 			r.priority = blocked.PotrfLoads(t)
@@ -250,7 +251,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 		// w = (Uᵀ)⁻¹, v = wᵀ·w
 		w.SetIdentity()
 		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, w)
-		syrk := &kernels.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
+		syrk := &op.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
 		s.call(s.ops().Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
 	})
 	return rescale(ctx, e, v, -c.exp, err)

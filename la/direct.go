@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +19,7 @@ import (
 // allocate that would take longer than to multiply.
 type product[T Element] struct {
 	call   versions.Call
-	params kernels.Gemm
+	params op.Gemm
 	tiles  [3]kernels.Tile[T] // A, B, C
 	args   [3]any
 	work   versions.Workspace
@@ -59,7 +60,7 @@ func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 	tb, okB := tileOf[T](b, &p.tiles[1])
 	tc, okC := tileOf[T](c, &p.tiles[2])
 	if okA && okB && okC && tc == blas.NoTrans && apart(&p.tiles[0], &p.tiles[2]) && apart(&p.tiles[1], &p.tiles[2]) {
-		p.params = kernels.Gemm{TransA: compose(transA, ta), TransB: compose(transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
+		p.params = op.Gemm{TransA: compose(transA, ta), TransB: compose(transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
 		p.call.Ctx = ctx
 		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Gemm, &p.call)
 		p.call.Ctx = nil

@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -32,7 +32,7 @@ func away(t *testing.T, rt exec.Runtime, src *blocked.Matrix[float64], p, q int)
 	}
 	t.Cleanup(func() { a.Close() })
 	job := rt.NewJob(context.Background())
-	if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Load(a, src, blocked.LoadOptions{}), job.Wait()); err != nil {
+	if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Load(a, src, blocked.LoadOptions{}), job.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -22,7 +22,7 @@ func TestUnlikeNodes(t *testing.T) {
 	defer one.Close()
 	want := computed(t, one, func(string) {})
 	processor := topo.Identify()
-	knl := builtin.NewTable().Op("gemm", "f64").Version("knl") != nil && processor.Has("avx512f") // a build for 386 has none
+	knl := op.NewTable().Op("gemm", "f64").Version("knl") != nil && processor.Has("avx512f") // a build for 386 has none
 	only := map[string]string{"agent0": "cuda", "agent1": "knl", "agent2": "go"}
 	own := map[string]int{} // tasks by their versions; who is slow may own too little for one
 	for _, owner := range []bool{false, true} {

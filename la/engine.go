@@ -19,7 +19,7 @@ import (
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -137,7 +137,7 @@ type Engine struct {
 // buildTable is the table of this build, and preferred the selector of a nil
 // engine; neither is configured after it is made.
 var (
-	buildTable = sync.OnceValue(builtin.NewTable)
+	buildTable = sync.OnceValue(op.NewTable)
 	preferred  = sync.OnceValue(func() *versions.Selector {
 		s, err := versions.NewSelector(versions.Config{Mode: versions.Static})
 		if err != nil {

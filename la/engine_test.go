@@ -14,7 +14,7 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -44,7 +44,7 @@ func TestOptions(t *testing.T) {
 	if _, err := la.NewEngine(la.Options{Only: []string{"go"}, Exclude: []string{"go"}}); !errors.As(err, &config) {
 		t.Errorf("only what is excluded: %v", err)
 	}
-	table := builtin.NewTable()
+	table := op.NewTable()
 	for _, op := range table.All() {
 		op.Versions = op.Versions[len(op.Versions)-1:] // portable Go
 	}
@@ -269,7 +269,7 @@ func TestSharedEngine(t *testing.T) {
 // TestExplain checks that the choice of a version is explained, for a nil
 // engine too.
 func TestExplain(t *testing.T) {
-	call := &versions.Call{Params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}}
+	call := &versions.Call{Params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}}
 	for range 3 {
 		call.Args = append(call.Args, &kernels.Tile[float32]{Rows: 8, Cols: 8, Stride: 8, Data: make([]float32, 64)})
 	}

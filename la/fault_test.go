@@ -13,7 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -30,7 +30,7 @@ type saboteur struct {
 // table returns a table whose preferred versions, called "fragile", are the
 // portable ones under the eyes of s.
 func (s *saboteur) table() *kernels.Table {
-	tab := builtin.NewTable()
+	tab := op.NewTable()
 	for _, op := range tab.All() {
 		portable := op.Version("go")
 		if portable == nil {
@@ -270,7 +270,7 @@ func TestFaultyVersionIsGivenUp(t *testing.T) {
 		"tiles":  {Workers: 1, NB: 16, Direct: -1},
 		"direct": {Workers: 1},
 	} {
-		tab := builtin.NewTable()
+		tab := op.NewTable()
 		tab.Add(kernels.For[float64](tab).Gemm, versions.Version{Name: "broken", Run: func(*versions.Call) error { panic("always") }})
 		opt.Table, opt.Only = tab, []string{"broken", "go"}
 		e := start(t, opt)

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -98,7 +98,7 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, trans
 			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
 			return
 		}
-		params := &kernels.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
+		params := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
 		s.call(s.ops().Gemm, params, whole(va), whole(vb), whole(vc))
 	})
 	if err == nil {
@@ -154,7 +154,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 			s.err = s.p.Syrk(trans, alpha, va, beta, vc)
 			return
 		}
-		params := &kernels.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
+		params := &op.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
 		s.call(s.ops().Syrk, params, whole(va), whole(vc))
 	})
 	if err == nil {
@@ -219,7 +219,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 			s.err = s.p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
 			return
 		}
-		params := &kernels.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
+		params := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
 		s.call(s.ops().Trsm, params, whole(va), whole(vb))
 	})
 	if err == nil {

@@ -12,8 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // Info is what an engine computes with.
@@ -33,7 +32,7 @@ type Info struct {
 
 	// Library is the C library of this build, nil without one. Its calls may use
 	// Library.Threads threads, for the whole process: 1, for the workers are the parallelism.
-	Library *builtin.Library `json:"library,omitempty"`
+	Library *op.Library `json:"library,omitempty"`
 
 	// Versions is the version of each operation that the engine would take, as far as is
 	// known now, on its first worker: "gemm/f64" → "avx512". What depends on the size is
@@ -83,7 +82,7 @@ func (e *Engine) Info() Info {
 			x.Pinned = x.Pinned && w.CPUs != nil
 		}
 	}
-	if library, ok := builtin.LinkedLibrary(); ok {
+	if library, ok := op.LinkedLibrary(); ok {
 		x.Library = &library
 	}
 	for _, op := range e.ops().All() {
@@ -121,7 +120,7 @@ func (x Info) String() string {
 		fmt.Fprintf(&b, "library: %s %s, threads of a call: %d\n", x.Library.Name, x.Library.Core, x.Library.Threads)
 	}
 	// What users know comes first, and of that the type that they use most.
-	known := kernels.Names()
+	known := op.Names()
 	place := func(op string) int {
 		name, _, _ := strings.Cut(op, "/")
 		if i := slices.Index(known, name); i >= 0 {

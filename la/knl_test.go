@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -21,7 +21,7 @@ import (
 // several units run, in gangs, on any machine with AVX-512F.
 func TestDeclaredKNL(t *testing.T) {
 	processor := topo.Identify()
-	if builtin.NewTable().Op("gemm", "f64").Version("knl") == nil || !processor.Has("avx512f") {
+	if op.NewTable().Op("gemm", "f64").Version("knl") == nil || !processor.Has("avx512f") {
 		t.Skip("no AVX-512F here")
 	}
 	for _, workers := range []int{1, 2, 3} {
@@ -69,7 +69,7 @@ func TestDeclaredKNL(t *testing.T) {
 // TestXeonAndKNL has workers of two kinds in one engine. As in the paper only gemm has
 // a version for the one; all else stays on the other.
 func TestXeonAndKNL(t *testing.T) {
-	table := builtin.NewTable()
+	table := op.NewTable()
 	for _, op := range table.All() {
 		for i := range op.Versions {
 			op.Versions[i].Constraints.Processor = "Xeon"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -139,8 +140,8 @@ func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pi
 	case mt == 0 || nt == 0:
 		return nil
 	case mt == 1 && nt == 1 && r.src == nil && !lu.IsDistributed():
-		op := kernels.For[T](f.engine.ops()).Getrf
-		return direct(ctx, f.engine, op, &kernels.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
+		getrf := kernels.For[T](f.engine.ops()).Getrf
+		return direct(ctx, f.engine, getrf, &op.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
 	}
 	return run(ctx, f.engine, r.tasks+luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error {
 		if err := r.submit(p); err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -50,10 +51,10 @@ func sharedPanels[T Element](e *Engine, m, k int) bool {
 	}
 	// What a version shares may depend on the shape of the panel.
 	nb := sharedPanel(k)
-	call := &versions.Call{Params: &kernels.Getrf{}, Args: []any{
+	call := &versions.Call{Params: &op.Getrf{}, Args: []any{
 		&kernels.Tile[T]{Rows: m, Cols: nb, Stride: nb}, &kernels.Pivots{},
 	}}
-	op := kernels.For[T](e.ops()).Getrf
+	o := kernels.For[T](e.ops()).Getrf
 	share := func(v versions.Version) bool {
 		if v.Help == nil {
 			return false
@@ -61,13 +62,13 @@ func sharedPanels[T Element](e *Engine, m, k int) bool {
 		units, stay := v.Help(call)
 		return stay && units > 1
 	}
-	if !slices.ContainsFunc(op.Versions, share) {
+	if !slices.ContainsFunc(o.Versions, share) {
 		return false
 	}
 	selector, target := e.selection()
-	x := selector.Explain(op, nil, target)
+	x := selector.Explain(o, nil, target)
 	settled := x.Why == versions.Sole || x.Why == versions.Pinned || x.Why == versions.Remaining || x.Why == versions.First
-	for i, v := range op.Versions {
+	for i, v := range o.Versions {
 		if x.Versions[i].Reason == "" && (v.Name == x.Chosen || !settled) && share(v) {
 			return true
 		}

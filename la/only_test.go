@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -31,7 +31,7 @@ func TestOnlyCUDA(t *testing.T) {
 // TestFixedTypes: a pin that names no element type is for those that have the version, as
 // Only is; one that names a type without it is refused.
 func TestFixedTypes(t *testing.T) {
-	table := builtin.NewTable()
+	table := op.NewTable()
 	table.Add(kernels.For[float64](table).Gemm, versions.Version{Name: "mine", Run: kernels.For[float64](table).Gemm.Version("go").Run})
 	for _, opt := range []la.Options{
 		{Only: []string{"mine", "go"}},

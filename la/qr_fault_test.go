@@ -15,7 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -400,7 +400,7 @@ func TestQRLarge(t *testing.T) {
 
 // TestQRVersionsMissing leaves QR without a version of one of its ops.
 func TestQRVersionsMissing(t *testing.T) {
-	table := builtin.NewTable()
+	table := op.NewTable()
 	ops := kernels.For[float64](table)
 	ops.Tsqrt.Versions = ops.Tsqrt.Versions[len(ops.Tsqrt.Versions)-1:]
 	var none *versions.NoVersionError
@@ -412,7 +412,7 @@ func TestQRVersionsMissing(t *testing.T) {
 // TestQRVersions factors with one version of the ops at a time; knl takes several
 // units, and the processor is declared to be one.
 func TestQRVersions(t *testing.T) {
-	for _, v := range kernels.For[float64](builtin.NewTable()).Tsmqr.Versions {
+	for _, v := range kernels.For[float64](op.NewTable()).Tsmqr.Versions {
 		opt := la.Options{Workers: 3, NB: 50, Direct: -1, Float: true, Only: []string{v.Name}}
 		if v.Name == "knl" {
 			opt.Target = versions.Target{Processor: "KNL", Units: 2}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -51,7 +52,7 @@ func (s *stage[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a,
 	case s.p != nil:
 		s.err = s.p.Trsm(blas.Left, uplo, trans, diag, 1, a, x)
 	default:
-		params := &kernels.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: diag, Alpha: 1}
+		params := &op.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: diag, Alpha: 1}
 		_, nt := x.Tiles()
 		for j := range nt {
 			s.call(s.ops().Trsm, params, a.Tile(0, 0), x.Tile(0, j))
@@ -68,7 +69,7 @@ func (s *stage[T]) laswp(v *blocked.Pivots, inverse bool, x *blocked.Matrix[T]) 
 	default:
 		_, nt := x.Tiles()
 		for j := range nt {
-			s.call(s.ops().Laswp, &kernels.Laswp{Inverse: inverse}, v.Panel(0), x.Tile(0, j))
+			s.call(s.ops().Laswp, &op.Laswp{Inverse: inverse}, v.Panel(0), x.Tile(0, j))
 		}
 	}
 }

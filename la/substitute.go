@@ -6,7 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -17,11 +17,11 @@ import (
 type substitution[T Element] struct {
 	ctx     context.Context
 	engine  *Engine
-	kernels builtin.Vectors[T]
+	kernels op.Vectors[T]
 }
 
 func newSubstitution[T Element](ctx context.Context, e *Engine) substitution[T] {
-	return substitution[T]{ctx, e, builtin.VectorsFor[T](exec.Here())}
+	return substitution[T]{ctx, e, op.VectorsFor[T](exec.Here())}
 }
 
 // shareFrom is the number of elements from which on an update is shared out: they take some 20 µs.

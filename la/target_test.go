@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -14,7 +14,7 @@ import (
 // A declaration that fits nothing is refused, by Validate and by NewEngine.
 func TestTarget(t *testing.T) {
 	here := exec.Here()
-	table := builtin.NewTable()
+	table := op.NewTable()
 	gemm := table.Op("gemm", "f64")
 	table.Add(gemm, versions.Version{Name: "many", Run: gemm.Version("go").Run,
 		Constraints: versions.Constraints{Processor: "Abacus", Units: 4}})

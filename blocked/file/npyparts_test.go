@@ -15,7 +15,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // partly runs tasks on two workers, each of the matrix's tiles its own.
@@ -28,7 +28,7 @@ func partly[T blocked.Element](t *testing.T) func(submit func(p *blocked.Program
 	t.Cleanup(func() { rt.Close() })
 	return func(submit func(p *blocked.Program[T]) error) error {
 		job := rt.NewJob(context.Background())
-		return errors.Join(submit(blocked.NewProgram(job, kernels.For[T](builtin.NewTable()))), job.Wait())
+		return errors.Join(submit(blocked.NewProgram(job, kernels.For[T](op.NewTable()))), job.Wait())
 	}
 }
 

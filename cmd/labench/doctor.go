@@ -18,8 +18,8 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // newDoctorCommand returns the command labench doctor.
@@ -97,7 +97,7 @@ func (a *app) examine(ctx context.Context) (*findings, error) {
 	rt.Close()
 	x.devices = findDevices()
 	x.tiles = placement(blocked.FirstTouch())
-	for _, op := range builtin.NewTable().All() {
+	for _, op := range op.NewTable().All() {
 		if op.Type != "f64" {
 			continue
 		}

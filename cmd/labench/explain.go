@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/monitor"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
@@ -88,7 +88,7 @@ func explain(err error) (text, remedy string) {
 	case is[*versions.UnknownNameError](err):
 		text = strings.ReplaceAll(text, "versions: unknown", "unknown")
 		unknown, _ := errors.AsType[*versions.UnknownNameError](err)
-		for _, x := range builtin.Absent() {
+		for _, x := range op.Absent() {
 			if x.Name == unknown.Name {
 				return text, fmt.Sprintf("%s is in other builds of labench: this one was %s. See labench --tags-info.", x.Name, x.Reason)
 			}

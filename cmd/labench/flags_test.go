@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -68,7 +68,7 @@ func TestCrowded(t *testing.T) {
 
 // The error names the type that was asked for.
 func TestNoVersionOfType(t *testing.T) {
-	table := builtin.NewTable()
+	table := op.NewTable()
 	if table.Op("gemm", "f64").Version("knl") == nil {
 		t.Skip("this build has no version that can be missing on this machine: no assembly")
 	}

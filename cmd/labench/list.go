@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -29,7 +28,7 @@ cannot run here, "absent" is in other builds.`,
   labench list cuda potrf    the version cuda of all ops, and all of potrf`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			found := findDevices()
-			rows := inventory(builtin.NewTable().All(), builtin.Absent(), exec.Here(), found)
+			rows := inventory(op.NewTable().All(), op.Absent(), exec.Here(), found)
 			chosen, err := filter(rows, args)
 			if err != nil {
 				return usage(err)
@@ -98,17 +97,17 @@ func listShort(rows []inventoryRow) string {
 	}
 	var b strings.Builder
 	b.WriteString("op         what it does: versions that can run here, the first choice first\n")
-	known := kernels.Names()
+	known := op.Names()
 	slices.SortStableFunc(ops, func(x, y string) int { return cmp.Compare(slices.Index(known, x), slices.Index(known, y)) })
-	for _, op := range ops {
+	for _, name := range ops {
 		var words []string
-		for _, v := range runs[op] {
-			if t := types[op+" "+v]; len(t) == 1 {
+		for _, v := range runs[name] {
+			if t := types[name+" "+v]; len(t) == 1 {
 				v += " (" + t[0] + ")"
 			}
 			words = append(words, v)
 		}
-		b.WriteString(wrapped(pad(op, 11), strings.TrimPrefix(kernels.About(op)+": "+strings.Join(words, ", "), ": ")))
+		b.WriteString(wrapped(pad(name, 11), strings.TrimPrefix(op.About(name)+": "+strings.Join(words, ", "), ": ")))
 	}
 	for _, v := range others {
 		if !eligible[v] {
@@ -152,7 +151,7 @@ type inventoryRow struct {
 
 // inventory returns the versions of ops, and those that this build has not,
 // with what keeps them from running on a target, and on devices.
-func inventory(ops []*versions.Op, absent []builtin.AbsentVersion, on *versions.Target, found devices) []inventoryRow {
+func inventory(ops []*versions.Op, absent []op.AbsentVersion, on *versions.Target, found devices) []inventoryRow {
 	var rows []inventoryRow
 	for _, op := range ops {
 		for _, v := range op.Versions {
@@ -223,7 +222,7 @@ func listTable(rows []inventoryRow, p paint) string {
 		b.WriteString(wrapped(fmt.Sprintf("(%d) ", i+1), r))
 	}
 	for i, k := range order {
-		if text := kernels.About(k.op); text != "" && (i == 0 || order[i-1].op != k.op) {
+		if text := op.About(k.op); text != "" && (i == 0 || order[i-1].op != k.op) {
 			b.WriteString(wrapped(k.op+": ", text))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr"
 	"github.com/tessera-la/tessera/versions"
@@ -31,7 +31,7 @@ func (f *localFlags) register(fl *pflag.FlagSet) {
 }
 
 // nodeOps returns the ops that nodes execute.
-func nodeOps() []*versions.Op { return slices.Concat(builtin.NewTable().All(), file.Ops(), csr.Ops()) }
+func nodeOps() []*versions.Op { return slices.Concat(op.NewTable().All(), file.Ops(), csr.Ops()) }
 
 // open returns the runtime that the flags describe. End closes it, and saves the profile.
 func (f *localFlags) open(a *app) (rt *exec.Local, end func() error, err error) {

@@ -20,8 +20,8 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // machineFlags is the command line of labench machine.
@@ -107,7 +107,7 @@ func (a *app) runMachine(ctx context.Context, f *machineFlags, file string, give
 		return usage(joinLine(errs))
 	}
 	a.warnNoDevice(f.devices)
-	devices, err := builtin.OpenAccelerators(f.devices) // before all else takes its time
+	devices, err := op.OpenAccelerators(f.devices) // before all else takes its time
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
 func TestList(t *testing.T) {
-	op := func(name, typ string) *versions.Op {
+	none := func(name, typ string) *versions.Op {
 		return &versions.Op{Name: name, Type: typ, Versions: []versions.Version{
 			{Name: "avx512", Constraints: versions.Constraints{Features: []string{"avx512f"}}},
 			{Name: "avx2", Constraints: versions.Constraints{Features: []string{"avx2", "fma3"}}},
@@ -31,8 +31,8 @@ func TestList(t *testing.T) {
 			{Name: "go"},
 		}}
 	}
-	ops := []*versions.Op{op("gemm", "f32"), op("potrf", "f32"), op("gemm", "f64"), op("potrf", "f64")}
-	absent := []builtin.AbsentVersion{{Op: "gemm", Type: "f32", Name: "openblas", Reason: "built without tag openblas"},
+	ops := []*versions.Op{none("gemm", "f32"), none("potrf", "f32"), none("gemm", "f64"), none("potrf", "f64")}
+	absent := []op.AbsentVersion{{Op: "gemm", Type: "f32", Name: "openblas", Reason: "built without tag openblas"},
 		{Op: "gemm", Type: "f64", Name: "openblas", Reason: "built without tag openblas"},
 		{Op: "potrf", Type: "f64", Name: "openblas", Reason: strings.Repeat("a long reason ", 10)}}
 	target := &versions.Target{Arch: "amd64", Processor: "Test", Features: []string{"avx2", "fma3"}, Units: 1}
@@ -69,9 +69,9 @@ func TestList(t *testing.T) {
 			seen[r.Op+"/"+r.Type] = true
 		}
 	}
-	for _, op := range builtin.NewTable().All() {
-		if !seen[op.OpName()] {
-			t.Errorf("no portable version of %s", op.OpName())
+	for _, o := range op.NewTable().All() {
+		if !seen[o.OpName()] {
+			t.Errorf("no portable version of %s", o.OpName())
 		}
 	}
 	_, out, _ = labench(t, "list")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -109,7 +110,7 @@ func engine(rng *rand.Rand) error {
 	// What would run next, and why, for a product of tiles of this size.
 	tile := &kernels.Tile[float32]{Rows: 192, Cols: 192, Stride: 192, Data: make([]float32, 192*192)}
 	call := &versions.Call{
-		Params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
+		Params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		Args:   []any{tile, tile, tile},
 	}
 	if why, ok := la.Explain[float32](e, "gemm", call); ok {

@@ -25,7 +25,7 @@ import (
 	runtime "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/transport/web"
 	"gonum.org/v1/gonum/blas"
@@ -190,7 +190,7 @@ func node(name string, peers ...string) (opt cluster.Options, err error) {
 	}); err != nil {
 		return opt, err
 	}
-	opt.Ops, opt.Values, opt.Errors = builtin.NewTable().All(), kernels.Values(), kernels.Errors()
+	opt.Ops, opt.Values, opt.Errors = op.NewTable().All(), kernels.Values(), kernels.Errors()
 	opt.Runtime, err = runtime.NewLocal(runtime.Options{Workers: 1, Float: true})
 	return opt, err
 }

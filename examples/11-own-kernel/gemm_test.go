@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // TestGemm runs the suite of gemm: all factors and transpositions, empty and ragged tiles,
 // strides, padding full of NaN.
 func TestGemm(t *testing.T) {
 	mine := version()
-	kerneltest.Version(t, kernels.For[float64](builtin.NewTable()).Gemm, &mine)
+	kerneltest.Version(t, kernels.For[float64](op.NewTable()).Gemm, &mine)
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/mat"
 )
@@ -39,7 +39,7 @@ func run() error {
 		}
 	}
 	for _, exclude := range [][]string{nil, {name}} {
-		table := builtin.NewTable()
+		table := op.NewTable()
 		table.Add(kernels.For[float64](table).Gemm, version())
 		var events trace.Recorder
 		// Static takes the first version that can run. That is the one that was added last.

@@ -1,6 +1,8 @@
 package lint
 
-import "strings"
+import (
+	"strings"
+)
 
 // entry says what a package may import beside the standard library. Its tests
 // may import more: see testEntry.
@@ -20,7 +22,7 @@ func table() []entry {
 			pkg: "la",
 			tessera: []string{
 				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
-				"kernels", "kernels/builtin", "versions", "internal/atomicfile", "internal/scalar",
+				"kernels", "kernels/op", "versions", "internal/atomicfile", "internal/scalar",
 			},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
@@ -32,7 +34,7 @@ func table() []entry {
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
 			// every allocation counts.
-			tessera: []string{"la", "blocked", "kernels", "versions"},
+			tessera: []string{"la", "blocked", "kernels", "kernels/op", "versions"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they
@@ -58,7 +60,7 @@ func table() []entry {
 			pkg: "blocked",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory.
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose"},
+			tessera: []string{"kernels", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
@@ -71,16 +73,16 @@ func table() []entry {
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
-		{pkg: "kernels", tessera: []string{"versions", "internal/pages"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "kernels", tessera: []string{"versions", "internal/pages"}},
 		{
-			pkg: "kernels/builtin",
+			pkg: "kernels/op",
 			// topo for the sizes of the caches
 			tessera: []string{"kernels", "kernels/cpu", "kernels/cuda", "versions", "internal/abssum", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
 			pkg:     "kernels/kerneltest",
-			tessera: []string{"kernels", "versions", "internal/scalar", "internal/topo"},
+			tessera: []string{"kernels", "kernels/op", "versions", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
 		},
 		{
@@ -173,11 +175,11 @@ func programModules() []string {
 // everything below it.
 func testEntry() entry {
 	return entry{
-		// kernels/builtin for kernels to run; kernels/cuda for simulated devices with
+		// kernels/op for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; exec/sim, which has the core of exec/cluster decide; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/builtin", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

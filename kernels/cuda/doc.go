@@ -1,6 +1,6 @@
 // Package cuda runs tile operations on devices with memory of their own.
 //
-//	kernels/builtin (the versions "cuda" of the ops)
+//	kernels/op (the versions "cuda" of the ops)
 //	   │ Queue: where the operands are, the stream to enqueue on
 //	   ▼
 //	Accelerator: launches calls, cache of tiles, transfers ──► exec's workers
@@ -12,7 +12,7 @@
 //
 // A [Device] knows nothing of tiles, and an [Accelerator] nothing of BLAS.
 // Matrices on a device are column-major, as its libraries take them: package
-// kernels/builtin maps row-major tiles onto them.
+// kernels/op maps row-major tiles onto them.
 //
 // # The life of a call
 //

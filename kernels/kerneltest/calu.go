@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // matrices are those that a game is tested with: general ones, and such whose
@@ -60,7 +61,7 @@ func (s *suite[T]) tntleaf(t *testing.T) {
 				c := s.stack(m, n, f)
 				a0 := c.clone()
 				for _, out := range []*kernels.Candidates[T]{kernels.NewCandidates[T](m, n), {Info: 3}} {
-					s.must(t, &kernels.Tntleaf{Row: 70}, operands(c, out)...)
+					s.must(t, &op.Tntleaf{Row: 70}, operands(c, out)...)
 					wantWinners(t, out, 70, m, n, kind == "exact", f)
 				}
 				for i := range c.tiles {
@@ -70,10 +71,10 @@ func (s *suite[T]) tntleaf(t *testing.T) {
 		})
 	})
 	t.Run("allocations", func(t *testing.T) {
-		s.noAllocs(t, &kernels.Tntleaf{}, operands(s.stack(90, 33, s.normal(90, 33, 1)), kernels.NewCandidates[T](90, 33))...)
+		s.noAllocs(t, &op.Tntleaf{}, operands(s.stack(90, 33, s.normal(90, 33, 1)), kernels.NewCandidates[T](90, 33))...)
 	})
-	s.work(t, 12, &kernels.Tntleaf{}, newTile[T](3, 4, 0), &kernels.Candidates[T]{})
-	s.work(t, 14, &kernels.Tntleaf{}, newTile[T](7, 1, 0), &kernels.Candidates[T]{})
+	s.work(t, 12, &op.Tntleaf{}, newTile[T](3, 4, 0), &kernels.Candidates[T]{})
+	s.work(t, 14, &op.Tntleaf{}, newTile[T](7, 1, 0), &kernels.Candidates[T]{})
 }
 
 // winners returns m candidates, from row from of a panel on, whose elements are
@@ -99,7 +100,7 @@ func (s *suite[T]) tntnode(t *testing.T) {
 					f := gen(m, n)
 					x := winners[T](5, n, n, f)
 					y := winners[T](5+n, m-n, n, func(i, j int) float64 { return f(n+i, j) })
-					s.must(t, &kernels.Tntnode{}, x, y)
+					s.must(t, &op.Tntnode{}, x, y)
 					wantWinners(t, x, 5, m, n, kind == "exact", f)
 				}
 			}
@@ -107,10 +108,10 @@ func (s *suite[T]) tntnode(t *testing.T) {
 	})
 	t.Run("allocations", func(t *testing.T) {
 		f := s.normal(33, 33, 1)
-		s.noAllocs(t, &kernels.Tntnode{}, winners[T](0, 33, 33, f), winners[T](33, 33, 33, f))
+		s.noAllocs(t, &op.Tntnode{}, winners[T](0, 33, 33, f), winners[T](33, 33, 33, f))
 	})
 	f := s.normal(1, 1, 1)
-	s.work(t, 4, &kernels.Tntnode{}, winners[T](0, 1, 1, f), winners[T](1, 1, 1, f))
+	s.work(t, 4, &op.Tntnode{}, winners[T](0, 1, 1, f), winners[T](1, 1, 1, f))
 }
 
 func (s *suite[T]) tntroot(t *testing.T) {
@@ -119,7 +120,7 @@ func (s *suite[T]) tntroot(t *testing.T) {
 			c := &kernels.Candidates[T]{Rows: s.rnd.Perm(m)[:n]}
 			rows := slices.Clone(c.Rows)
 			piv := kernels.Pivots{Info: 7}
-			s.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
+			s.must(t, &op.Tntroot{Offset: 100}, c, &piv)
 			for i, s := range piv.Rows {
 				if s < i {
 					t.Fatalf("row %d exchanged with row %d", i, s)
@@ -129,12 +130,12 @@ func (s *suite[T]) tntroot(t *testing.T) {
 				t.Fatalf("rows %v on top, want %v; info %d", got, rows, piv.Info)
 			}
 			c.Info = 2
-			s.must(t, &kernels.Tntroot{Offset: 100}, c, &piv)
+			s.must(t, &op.Tntroot{Offset: 100}, c, &piv)
 			if piv.Info != 102 {
 				t.Errorf("info %d, want 102", piv.Info)
 			}
-			s.noAllocs(t, &kernels.Tntroot{}, c, &piv)
+			s.noAllocs(t, &op.Tntroot{}, c, &piv)
 		}
 	}
-	s.work(t, 9, &kernels.Tntroot{}, &kernels.Candidates[T]{Rows: make([]int, 3)}, &kernels.Pivots{})
+	s.work(t, 9, &op.Tntroot{}, &kernels.Candidates[T]{Rows: make([]int, 3)}, &kernels.Pivots{})
 }

@@ -2,7 +2,7 @@
 // version of it, those of users included:
 //
 //	func TestMine(t *testing.T) {
-//		op := kernels.For[float64](builtin.NewTable()).Gemm
+//		op := kernels.For[float64](op.NewTable()).Gemm
 //		kerneltest.Version(t, op, &mine)
 //	}
 //

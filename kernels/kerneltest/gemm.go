@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -40,7 +41,7 @@ func (s *suite[T]) gemm(t *testing.T) {
 				}
 			}
 		}
-		p := kernels.Gemm{TransA: blas.ConjTrans, TransB: blas.ConjTrans, Alpha: 1}
+		p := op.Gemm{TransA: blas.ConjTrans, TransB: blas.ConjTrans, Alpha: 1}
 		s.gemmCase(t, p, 9, 8, 7, 0, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
@@ -59,21 +60,21 @@ func (s *suite[T]) gemm(t *testing.T) {
 			}
 		}
 	})
-	s.work(t, 2*3*4*5, &kernels.Gemm{TransA: blas.Trans, TransB: blas.NoTrans}, newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0))
+	s.work(t, 2*3*4*5, &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans}, newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0))
 }
 
 // gemmParams returns the four pairs of transposes.
-func gemmParams(alpha, beta float64) (ps []kernels.Gemm) {
+func gemmParams(alpha, beta float64) (ps []op.Gemm) {
 	for _, ta := range transposes {
 		for _, tb := range transposes {
-			ps = append(ps, kernels.Gemm{TransA: ta, TransB: tb, Alpha: alpha, Beta: beta})
+			ps = append(ps, op.Gemm{TransA: ta, TransB: tb, Alpha: alpha, Beta: beta})
 		}
 	}
 	return ps
 }
 
 // gemmTiles returns A and B for op(A) m×k, op(B) k×n, full of NaN.
-func gemmTiles[T kernels.Element](p kernels.Gemm, m, n, k, pad int) (a, b *kernels.Tile[T]) {
+func gemmTiles[T kernels.Element](p op.Gemm, m, n, k, pad int) (a, b *kernels.Tile[T]) {
 	a, b = newTile[T](m, k, pad), newTile[T](k, n, pad)
 	if p.TransA != blas.NoTrans {
 		a = newTile[T](k, m, pad)
@@ -90,7 +91,7 @@ func gemmTiles[T kernels.Element](p kernels.Gemm, m, n, k, pad int) (a, b *kerne
 //
 // What the call must not read, C with beta = 0 and A and B with alpha = 0,
 // holds NaN.
-func (s *suite[T]) gemmCase(t *testing.T, p kernels.Gemm, m, n, k, pad int, scale float64) {
+func (s *suite[T]) gemmCase(t *testing.T, p op.Gemm, m, n, k, pad int, scale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c m=%d n=%d k=%d alpha=%v beta=%v pad=%d scale=%.3g", p.TransA, p.TransB, m, n, k, p.Alpha, p.Beta, pad, scale)
 	a, b := gemmTiles[T](p, m, n, k, pad)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -44,7 +45,7 @@ func (s *suite[T]) geqrt(t *testing.T) {
 			}
 		}
 		was := clone(a)
-		s.must(t, &kernels.Geqrt{IB: 8}, a, tt)
+		s.must(t, &op.Geqrt{IB: 8}, a, tt)
 		identical(t, "upper triangular A", a, was)
 		for j := range 30 {
 			for i := range j%8 + 1 {
@@ -60,7 +61,7 @@ func (s *suite[T]) geqrt(t *testing.T) {
 				a, tt := s.random(40, 35, 0), newTile[T](16, 35, 0)
 				i0, j0 := s.rnd.IntN(40), s.rnd.IntN(35)
 				a.Set(i0, j0, T(bad))
-				s.must(t, &kernels.Geqrt{IB: 16}, a, tt)
+				s.must(t, &op.Geqrt{IB: 16}, a, tt)
 				for j := range 35 {
 					if j < j0 != finite(a.At(j, j)) {
 						t.Fatalf("%v at (%d, %d): R(%d, %d) = %v", bad, i0, j0, j, j, a.At(j, j))
@@ -71,12 +72,12 @@ func (s *suite[T]) geqrt(t *testing.T) {
 	})
 	t.Run("repeat", func(t *testing.T) {
 		for _, n := range [...]int{7, 33, 131} {
-			p := &kernels.Geqrt{IB: 32}
+			p := &op.Geqrt{IB: 32}
 			a, tt := s.random(n, n, 1), newTile[T](32, n, 0)
 			s.repeat(t, p, a, tt)
 		}
 	})
-	s.work(t, 90, &kernels.Geqrt{IB: 2}, newTile[T](6, 3, 0), newTile[T](2, 3, 0))
+	s.work(t, 90, &op.Geqrt{IB: 2}, newTile[T](6, 3, 0), newTile[T](2, 3, 0))
 }
 
 // geqrtCase checks one factorization by ‖R−QᵀA‖ / (m‖A‖ε) and ‖I−QᵀQ‖ / (mε).
@@ -106,7 +107,7 @@ func (s *suite[T]) geqrtFrom(t *testing.T, a *kernels.Tile[T], ib, row int) {
 	s.mark(tt, inT(ib, k))
 	s.mark(a, in)
 	a0, t0 := clone(a), clone(tt)
-	s.must(t, &kernels.Geqrt{IB: ib, Row: row}, a, tt)
+	s.must(t, &op.Geqrt{IB: ib, Row: row}, a, tt)
 	untouched(t, what+": A", a, a0, in)
 	untouched(t, what+": T", tt, t0, inT(ib, k))
 
@@ -195,7 +196,7 @@ func (s *suite[T]) unmqr(t *testing.T) {
 		s.unmqrCase(t, 20, 600, 20, 16, 1)
 	})
 	t.Run("repeat", func(t *testing.T) { s.unmqrRepeat(t) })
-	s.work(t, 2*5*3*9, &kernels.Unmqr{Side: blas.Right, Trans: blas.Trans, IB: 2}, newTile[T](6, 3, 0), newTile[T](2, 3, 0), newTile[T](5, 6, 0))
+	s.work(t, 2*5*3*9, &op.Unmqr{Side: blas.Right, Trans: blas.Trans, IB: 2}, newTile[T](6, 3, 0), newTile[T](2, 3, 0), newTile[T](5, 6, 0))
 }
 
 // eachApplication calls f for both sides and transposes.
@@ -236,7 +237,7 @@ func (s *suite[T]) unmqrFrom(t *testing.T, order, n, cols, ib, pad, row int) {
 		s.fill(c, 1, in)
 		s.mark(c, in)
 		v0, t0, c0 := clone(v), clone(q.t), clone(c)
-		s.must(t, &kernels.Unmqr{Side: side, Trans: trans, IB: ib, Row: row}, v, q.t, c)
+		s.must(t, &op.Unmqr{Side: side, Trans: trans, IB: ib, Row: row}, v, q.t, c)
 		identical(t, what+": V", v, v0)
 		identical(t, what+": T", q.t, t0)
 		untouched(t, what+": C", c, c0, in)
@@ -263,7 +264,7 @@ func (s *suite[T]) unmqrRepeat(t *testing.T) {
 		v := newTile[T](n, n, 0)
 		q := s.randomReflectors(v, n, n, 32, 0, func(i, j int) bool { return i > j }, trapezoidal(v, 0))
 		eachApplication(func(side blas.Side, trans blas.Transpose) {
-			p := &kernels.Unmqr{Side: side, Trans: trans, IB: 32}
+			p := &op.Unmqr{Side: side, Trans: trans, IB: 32}
 			s.repeat(t, p, v, q.t, s.random(n, n, 1))
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	lapack "gonum.org/v1/gonum/lapack/gonum"
 )
 
@@ -90,7 +91,7 @@ func (s *suite[T]) check(t *testing.T, c *panelCase[T]) {
 	t.Helper()
 	a0 := c.clone()
 	c.piv = kernels.Pivots{Rows: []int{-7, -7}, Info: -7}
-	s.must(t, &kernels.Getrf{Offset: 100}, c.args()...)
+	s.must(t, &op.Getrf{Offset: 100}, c.args()...)
 	k := min(c.m, c.n)
 	if len(c.piv.Rows) != k {
 		t.Fatalf("%v: %d pivots", c, len(c.piv.Rows))
@@ -165,7 +166,7 @@ func (s *suite[T]) reference(t *testing.T, what string, m, n int, f func(i, j in
 	t.Helper()
 	c := s.stack(m, n, f)
 	ipiv, u := referencePivots(c.m, c.n, c.at)
-	s.must(t, &kernels.Getrf{}, c.args()...)
+	s.must(t, &op.Getrf{}, c.args()...)
 	if !slices.Equal(c.piv.Rows, ipiv) {
 		t.Fatalf("%s, %v: pivots\n%v, want\n%v", what, c, c.piv.Rows, ipiv)
 	}
@@ -331,11 +332,11 @@ func (s *suite[T]) getrf(t *testing.T) {
 	t.Run("repeat", func(t *testing.T) {
 		for _, d := range [...]int{7, 33, 131} {
 			a := s.stack(d+50, d, s.normal(d+50, d, 1))
-			s.repeat(t, &kernels.Getrf{}, a.args()...)
+			s.repeat(t, &op.Getrf{}, a.args()...)
 		}
 	})
 	// Column 1: 3 rows and 1 column are left; column 2: 2 rows.
-	work := s.op.Work(s.call(&kernels.Getrf{}, newTile[T](3, 2, 0), newTile[T](1, 2, 0), &kernels.Pivots{}))
+	work := s.op.Work(s.call(&op.Getrf{}, newTile[T](3, 2, 0), newTile[T](1, 2, 0), &kernels.Pivots{}))
 	if work < 2*3*1 || work > 2*(4*2+3*1) {
 		t.Errorf("work %v", work)
 	}
@@ -349,7 +350,7 @@ func (s *suite[T]) scaled(t *testing.T, c *panelCase[T], scale float64) {
 		s.fill(x, scale, nil)
 	}
 	a0 := c.clone()
-	s.must(t, &kernels.Getrf{}, c.args()...)
+	s.must(t, &op.Getrf{}, c.args()...)
 	for i := range c.m {
 		for j := range min(i, c.n) {
 			if l := c.at(i, j); !(math.Abs(l) <= 1) {
@@ -380,7 +381,7 @@ func (s *suite[T]) getrfNonFinite(t *testing.T) {
 					}
 					s.reference(t, fmt.Sprint(bad), m, n, at(n-1))
 					c := s.stack(m, n, at(s.rnd.IntN(n)))
-					s.must(t, &kernels.Getrf{}, c.args()...)
+					s.must(t, &op.Getrf{}, c.args()...)
 					for i, p := range c.piv.Rows {
 						if p < i || p >= m {
 							t.Fatalf("%v, %v: row %d exchanged with row %d", bad, c, i, p)
@@ -393,7 +394,7 @@ func (s *suite[T]) getrfNonFinite(t *testing.T) {
 }
 
 func (s *suite[T]) getrfnp(t *testing.T) {
-	p := &kernels.Getrfnp{Offset: 10}
+	p := &op.Getrfnp{Offset: 10}
 	dominant := func(m, n int) *panelCase[T] {
 		f := s.normal(m, n, 1/math.Sqrt(float64(m+n+1)))
 		return s.stack(m, n, func(i, j int) float64 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -31,7 +32,7 @@ func (s *suite[T]) lacpy(t *testing.T) {
 			s.fill(b, 1, nil)
 			s.mark(b, nil)
 			before := clone(b)
-			s.must(t, &kernels.Lacpy{Uplo: uplo}, a, b)
+			s.must(t, &op.Lacpy{Uplo: uplo}, a, b)
 			for i := range m {
 				for j := range n {
 					if inPart(uplo, i, j) && b.At(i, j) != a.At(i, j) {
@@ -42,7 +43,7 @@ func (s *suite[T]) lacpy(t *testing.T) {
 			untouched(t, "lacpy", b, before, func(i, j int) bool { return inPart(uplo, i, j) })
 		}
 	})
-	s.work(t, 6, &kernels.Lacpy{Uplo: blas.All}, newTile[T](4, 3, 0), newTile[T](2, 3, 0))
+	s.work(t, 6, &op.Lacpy{Uplo: blas.All}, newTile[T](4, 3, 0), newTile[T](2, 3, 0))
 }
 
 func (s *suite[T]) laset(t *testing.T) {
@@ -51,7 +52,7 @@ func (s *suite[T]) laset(t *testing.T) {
 		s.fill(a, 1, nil)
 		s.mark(a, nil)
 		before := clone(a)
-		s.must(t, &kernels.Laset{Uplo: uplo, Alpha: 3, Beta: -2}, a)
+		s.must(t, &op.Laset{Uplo: uplo, Alpha: 3, Beta: -2}, a)
 		for i := range m {
 			for j := range n {
 				want := T(3)
@@ -65,7 +66,7 @@ func (s *suite[T]) laset(t *testing.T) {
 		}
 		untouched(t, "laset", a, before, func(i, j int) bool { return inPart(uplo, i, j) })
 	})
-	s.work(t, 6, &kernels.Laset{Uplo: blas.All}, newTile[T](2, 3, 0))
+	s.work(t, 6, &op.Laset{Uplo: blas.All}, newTile[T](2, 3, 0))
 }
 
 // recut: windows of all places in grids of unlike tiles, of which one triangle may be missing.
@@ -98,7 +99,7 @@ func (s *suite[T]) recut(t *testing.T) {
 			b := newTile[T](s.rnd.IntN(rows-row+1), s.rnd.IntN(cols-col+1), 1)
 			s.mark(b, nil)
 			before := clone(b)
-			s.must(t, &kernels.Recut{Across: len(wides), Row: row, Col: col, Uplo: uplo}, append([]any{b}, tiles...)...)
+			s.must(t, &op.Recut{Across: len(wides), Row: row, Col: col, Uplo: uplo}, append([]any{b}, tiles...)...)
 			for i := range b.Rows {
 				for j := range b.Cols {
 					y, x := place[row+i], across[col+j]
@@ -110,5 +111,5 @@ func (s *suite[T]) recut(t *testing.T) {
 			untouched(t, "recut", b, before, func(int, int) bool { return true })
 		}
 	}
-	s.work(t, 6, &kernels.Recut{Across: 1}, newTile[T](2, 3, 0), newTile[T](2, 3, 0))
+	s.work(t, 6, &op.Recut{Across: 1}, newTile[T](2, 3, 0), newTile[T](2, 3, 0))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
@@ -47,7 +48,7 @@ func (s *suite[T]) larft(t *testing.T) {
 			}
 			s.mark(out, nil)
 			before := clone(out)
-			s.must(t, &kernels.Larft{Column: column}, g, tau, out)
+			s.must(t, &op.Larft{Column: column}, g, tau, out)
 			top := 0.0
 			for _, w := range want {
 				top = max(top, math.Abs(w))
@@ -62,5 +63,5 @@ func (s *suite[T]) larft(t *testing.T) {
 			untouched(t, "larft", out, before, func(i, j int) bool { return i < n && j >= column+i && j < column+n })
 		}
 	}
-	s.work(t, 9, &kernels.Larft{}, newTile[T](3, 3, 0), newTile[T](1, 3, 0), newTile[T](3, 3, 0))
+	s.work(t, 9, &op.Larft{}, newTile[T](3, 3, 0), newTile[T](1, 3, 0), newTile[T](3, 3, 0))
 }

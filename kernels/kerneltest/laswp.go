@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 func (s *suite[T]) laswp(t *testing.T) {
-	forth, back := &kernels.Laswp{}, &kernels.Laswp{Inverse: true}
+	forth, back := &op.Laswp{}, &op.Laswp{Inverse: true}
 	random := func(m, n int) *panelCase[T] {
 		c := s.stack(m, n, s.normal(m, n, 1))
 		c.piv.Rows = make([]int, s.rnd.IntN(m+1))
@@ -54,7 +55,7 @@ func (c *panelCase[T]) swapArgs() []any {
 }
 
 func (s *suite[T]) lapmt(t *testing.T) {
-	forth, back := &kernels.Lapmt{}, &kernels.Lapmt{Inverse: true}
+	forth, back := &op.Lapmt{}, &op.Lapmt{Inverse: true}
 	random := func(m, n, nb int) (args []any, tiles []*kernels.Tile[T]) {
 		piv := &kernels.Pivots{Rows: make([]int, s.rnd.IntN(n+1))}
 		for i := range piv.Rows {

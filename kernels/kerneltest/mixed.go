@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -32,13 +32,13 @@ func (s *suite[T]) lange(t *testing.T) {
 						}
 					}
 				}
-				s.must(t, &kernels.Lange{Uplo: uplo, Symmetric: symmetric}, a, got)
+				s.must(t, &op.Lange{Uplo: uplo, Symmetric: symmetric}, a, got)
 				for j, want := range tops {
 					if got.At(0, j) != want {
 						t.Fatalf("%d×%d, %c: column %d has %v, want %v", m, n, uplo, j, got.At(0, j), want)
 					}
 				}
-				s.must(t, &kernels.Lange{Uplo: uplo, Symmetric: symmetric, Squares: true}, a, got)
+				s.must(t, &op.Lange{Uplo: uplo, Symmetric: symmetric, Squares: true}, a, got)
 				if x := got.At(0, 0) * math.Sqrt(got.At(0, 1)) / scale; !(math.Abs(x-math.Sqrt(sum)) <= 1e-12*(1+sum)) {
 					t.Fatalf("%d×%d, %c, symmetric %t: root of the squares %v, want %v", m, n, uplo, symmetric, x, math.Sqrt(sum))
 				}
@@ -49,11 +49,11 @@ func (s *suite[T]) lange(t *testing.T) {
 	s.fill(a, 1, nil)
 	a.Set(1, 2, T(math.NaN()))
 	a.Set(2, 0, T(math.Inf(-1)))
-	s.must(t, &kernels.Lange{Uplo: blas.All}, a, got)
+	s.must(t, &op.Lange{Uplo: blas.All}, a, got)
 	if x := got.Row(0); !math.IsInf(x[0], 1) || x[1] != x[1] || x[2] == x[2] {
 		t.Errorf("largest of columns with an infinity and a NaN: %v", x)
 	}
-	s.must(t, &kernels.Lange{Uplo: blas.All, Squares: true}, a, got)
+	s.must(t, &op.Lange{Uplo: blas.All, Squares: true}, a, got)
 	if x := got.At(0, 0); x == x {
 		t.Errorf("squares with a NaN: %v", x)
 	}
@@ -63,13 +63,13 @@ func (s *suite[T]) lange(t *testing.T) {
 			for k := range 3 {
 				a.Row(k)[0], a.Row(k)[1], a.Row(k)[2] = big*0, T(v), big*0
 			}
-			s.must(t, &kernels.Lange{Uplo: blas.All, Squares: true}, a, got)
+			s.must(t, &op.Lange{Uplo: blas.All, Squares: true}, a, got)
 			if x := got.At(0, 0) * math.Sqrt(got.At(0, 1)) / v; math.Abs(x-math.Sqrt(3)) > 1e-14 {
 				t.Errorf("three of %v: %v", v, x)
 			}
 		}
 	}
-	s.work(t, 6, &kernels.Lange{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[float64](1, 3, 0))
+	s.work(t, 6, &op.Lange{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[float64](1, 3, 0))
 }
 
 // lag checks that elements are rounded once, and added to where they should be.
@@ -84,7 +84,7 @@ func (s *suite[T]) lag(t *testing.T) {
 			s.fill(wide, 1, nil)
 			before := clone(wide)
 			if s.op.Name == "lag2s" {
-				s.must(t, &kernels.Lag2s{}, wide, d, single)
+				s.must(t, &op.Lag2s{}, wide, d, single)
 				for i := range m {
 					for j := range n {
 						if got, want := single.At(i, j), float32(float64(wide.At(i, j))*d.At(0, j)); got != want {
@@ -100,7 +100,7 @@ func (s *suite[T]) lag(t *testing.T) {
 				}
 			}
 			for _, add := range []bool{true, false} {
-				s.must(t, &kernels.Lag2d{Add: add}, single, d, wide)
+				s.must(t, &op.Lag2d{Add: add}, single, d, wide)
 				for i := range m {
 					for j := range n {
 						want := float64(single.At(i, j)) * d.At(0, j)
@@ -117,9 +117,9 @@ func (s *suite[T]) lag(t *testing.T) {
 	}
 	wide, d, single := newTile[T](2, 3, 0), newTile[float64](1, 3, 0), newTile[float32](2, 3, 0)
 	if s.op.Name == "lag2s" {
-		s.work(t, 6, &kernels.Lag2s{}, wide, d, single)
+		s.work(t, 6, &op.Lag2s{}, wide, d, single)
 	} else {
-		s.work(t, 6, &kernels.Lag2d{}, single, d, wide)
+		s.work(t, 6, &op.Lag2d{}, single, d, wide)
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *suite[T]) lasym(t *testing.T) {
 		for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
 			a, b := newTile[T](n, n, 1), newTile[T](n, n, 2)
 			s.fill(a, 1, nil)
-			s.must(t, &kernels.Lasym{Uplo: uplo}, a, b)
+			s.must(t, &op.Lasym{Uplo: uplo}, a, b)
 			for i := range n {
 				for j := range n {
 					want := a.At(i, j)
@@ -142,5 +142,5 @@ func (s *suite[T]) lasym(t *testing.T) {
 			}
 		}
 	}
-	s.work(t, 9, &kernels.Lasym{Uplo: blas.Upper}, newTile[T](3, 3, 0), newTile[T](3, 3, 0))
+	s.work(t, 9, &op.Lasym{Uplo: blas.Upper}, newTile[T](3, 3, 0), newTile[T](3, 3, 0))
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -13,7 +13,7 @@ import (
 func (s *suite[T]) plrnt(t *testing.T) {
 	const n = 40
 	for _, symmetric := range []bool{false, true} {
-		p := kernels.Plrnt{Seed: 5, Row: 3, Col: 3, Bump: 7, Symmetric: symmetric}
+		p := op.Plrnt{Seed: 5, Row: 3, Col: 3, Bump: 7, Symmetric: symmetric}
 		whole := newTile[T](n, n, 1)
 		s.must(t, &p, whole)
 		part := newTile[T](9, 14, 0)
@@ -51,7 +51,7 @@ func (s *suite[T]) plrnt(t *testing.T) {
 			t.Errorf("symmetric %t: %d elements differ from their mirror images", symmetric, unlike)
 		}
 	}
-	s.work(t, 6, &kernels.Plrnt{}, newTile[T](2, 3, 0))
+	s.work(t, 6, &op.Plrnt{}, newTile[T](2, 3, 0))
 }
 
 func (s *suite[T]) asum(t *testing.T) {
@@ -77,7 +77,7 @@ func (s *suite[T]) asum(t *testing.T) {
 					}
 				}
 			}
-			s.must(t, &kernels.Asum{Uplo: uplo, Symmetric: symmetric}, a, got)
+			s.must(t, &op.Asum{Uplo: uplo, Symmetric: symmetric}, a, got)
 			for k := range got.Cols {
 				for r, want := range []float64{columns[k], rows[k], tops[k]} {
 					if x := float64(got.At(r, k)); !(math.Abs(x-want) <= 100*eps[T]()*(1+want)) {
@@ -91,9 +91,9 @@ func (s *suite[T]) asum(t *testing.T) {
 	s.fill(a, 1, nil)
 	a.Set(1, 2, T(math.NaN()))
 	a.Set(2, 0, T(math.Inf(-1)))
-	s.must(t, &kernels.Asum{Uplo: blas.All}, a, got)
+	s.must(t, &op.Asum{Uplo: blas.All}, a, got)
 	if x := got.Row(0); !math.IsInf(float64(x[0]), 1) || math.IsNaN(float64(x[1])) || !math.IsNaN(float64(x[2])) {
 		t.Errorf("sums of columns with an infinity and a NaN: %v", x)
 	}
-	s.work(t, 6, &kernels.Asum{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[T](3, 3, 0))
+	s.work(t, 6, &op.Asum{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[T](3, 3, 0))
 }

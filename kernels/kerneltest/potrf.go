@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -45,7 +46,7 @@ func (s *suite[T]) potrf(t *testing.T) {
 	t.Run("minor", func(t *testing.T) { s.potrfMinor(t) })
 	t.Run("repeat", func(t *testing.T) {
 		for _, uplo := range uplos {
-			p := &kernels.Potrf{Uplo: uplo}
+			p := &op.Potrf{Uplo: uplo}
 			for _, n := range [...]int{7, 33, 131} {
 				a := s.spd(uplo, n, 1, 1)
 				s.twice(t, p, a)
@@ -59,7 +60,7 @@ func (s *suite[T]) potrf(t *testing.T) {
 			}
 		}
 	})
-	s.work(t, 14, &kernels.Potrf{Uplo: blas.Lower}, newTile[T](3, 3, 0))
+	s.work(t, 14, &op.Potrf{Uplo: blas.Lower}, newTile[T](3, 3, 0))
 }
 
 // spd returns the uplo triangle of a symmetric positive definite matrix of
@@ -105,7 +106,7 @@ func (s *suite[T]) potrfCase(t *testing.T, uplo blas.Uplo, a *kernels.Tile[T]) {
 	n := a.Rows
 	what := fmt.Sprintf("%c n=%d stride=%d", uplo, n, a.Stride)
 	a0 := clone(a)
-	if err := s.run(&kernels.Potrf{Uplo: uplo}, a); err != nil {
+	if err := s.run(&op.Potrf{Uplo: uplo}, a); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	untouched(t, what, a, a0, inTriangle(uplo))
@@ -138,7 +139,7 @@ func (s *suite[T]) potrfMinor(t *testing.T) {
 	fails := func(what string, uplo blas.Uplo, a *kernels.Tile[T], minor int) {
 		t.Helper()
 		a0 := clone(a)
-		err := s.run(&kernels.Potrf{Uplo: uplo, Offset: offset}, a)
+		err := s.run(&op.Potrf{Uplo: uplo, Offset: offset}, a)
 		var npd *kernels.NotPositiveDefiniteError
 		if !errors.As(err, &npd) {
 			t.Fatalf("%c, %s, minor %d: error %v", uplo, what, minor, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -38,7 +39,7 @@ func (s *suite[T]) syrk(t *testing.T) {
 				}
 			}
 		}
-		s.syrkCase(t, kernels.Syrk{Uplo: blas.Upper, Trans: blas.ConjTrans, Alpha: 1}, 9, 8, 0, 1)
+		s.syrkCase(t, op.Syrk{Uplo: blas.Upper, Trans: blas.ConjTrans, Alpha: 1}, 9, 8, 0, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
 		for _, size := range [...]float64{extreme[T](), 1 / extreme[T]()} {
@@ -56,13 +57,13 @@ func (s *suite[T]) syrk(t *testing.T) {
 			}
 		}
 	})
-	s.work(t, 3*4*5, &kernels.Syrk{Uplo: blas.Lower, Trans: blas.Trans}, newTile[T](5, 3, 0), newTile[T](3, 3, 0))
+	s.work(t, 3*4*5, &op.Syrk{Uplo: blas.Lower, Trans: blas.Trans}, newTile[T](5, 3, 0), newTile[T](3, 3, 0))
 }
 
-func syrkParams(alpha, beta float64) (ps []kernels.Syrk) {
+func syrkParams(alpha, beta float64) (ps []op.Syrk) {
 	for _, uplo := range uplos {
 		for _, tr := range transposes {
-			ps = append(ps, kernels.Syrk{Uplo: uplo, Trans: tr, Alpha: alpha, Beta: beta})
+			ps = append(ps, op.Syrk{Uplo: uplo, Trans: tr, Alpha: alpha, Beta: beta})
 		}
 	}
 	return ps
@@ -76,7 +77,7 @@ func inTriangle(uplo blas.Uplo) func(i, j int) bool {
 	return func(i, j int) bool { return i <= j }
 }
 
-func syrkTile[T kernels.Element](p kernels.Syrk, n, k, pad int) *kernels.Tile[T] {
+func syrkTile[T kernels.Element](p op.Syrk, n, k, pad int) *kernels.Tile[T] {
 	if p.Trans != blas.NoTrans {
 		return newTile[T](k, n, pad)
 	}
@@ -84,7 +85,7 @@ func syrkTile[T kernels.Element](p kernels.Syrk, n, k, pad int) *kernels.Tile[T]
 }
 
 // syrkCase checks one call as gemmCase does, over the triangle.
-func (s *suite[T]) syrkCase(t *testing.T, p kernels.Syrk, n, k, pad int, scale float64) {
+func (s *suite[T]) syrkCase(t *testing.T, p op.Syrk, n, k, pad int, scale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c n=%d k=%d alpha=%v beta=%v pad=%d scale=%.3g", p.Uplo, p.Trans, n, k, p.Alpha, p.Beta, pad, scale)
 	in := inTriangle(p.Uplo)

@@ -6,23 +6,24 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
 // tpqrtParams returns the parameter of op "tsqrt" or "ttqrt".
 func tpqrtParams(triangle bool, ib int) any {
 	if triangle {
-		return &kernels.Ttqrt{IB: ib}
+		return &op.Ttqrt{IB: ib}
 	}
-	return &kernels.Tsqrt{IB: ib}
+	return &op.Tsqrt{IB: ib}
 }
 
 // tpmqrtParams returns the parameter of op "tsmqr" or "ttmqr".
 func tpmqrtParams(triangle bool, side blas.Side, trans blas.Transpose, ib int) any {
 	if triangle {
-		return &kernels.Ttmqr{Side: side, Trans: trans, IB: ib}
+		return &op.Ttmqr{Side: side, Trans: trans, IB: ib}
 	}
-	return &kernels.Tsmqr{Side: side, Trans: trans, IB: ib}
+	return &op.Tsmqr{Side: side, Trans: trans, IB: ib}
 }
 
 // inPentagon returns which elements of the lower tile belong to it.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -32,7 +33,7 @@ func (s *suite[T]) trsm(t *testing.T) {
 				}
 			}
 		}
-		p := kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.ConjTrans, Diag: blas.Unit, Alpha: 1}
+		p := op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.ConjTrans, Diag: blas.Unit, Alpha: 1}
 		s.trsmCase(t, p, 9, 8, 0, 1, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
@@ -60,28 +61,28 @@ func (s *suite[T]) trsm(t *testing.T) {
 			}
 		}
 	})
-	s.work(t, 3*5*5, s.trsmParam(kernels.Trsm{Side: blas.Right}), newTile[T](5, 5, 0), newTile[T](3, 5, 0))
+	s.work(t, 3*5*5, s.trsmParam(op.Trsm{Side: blas.Right}), newTile[T](5, 5, 0), newTile[T](3, 5, 0))
 }
 
 // multiplies reports whether the op is "trmm".
 func (s *suite[T]) multiplies() bool { return s.op.Name == "trmm" }
 
 // trsmParam returns p as the op takes it.
-func (s *suite[T]) trsmParam(p kernels.Trsm) any {
+func (s *suite[T]) trsmParam(p op.Trsm) any {
 	if s.multiplies() {
-		product := kernels.Trmm(p)
+		product := op.Trmm(p)
 		return &product
 	}
 	return &p
 }
 
 // trsmParams returns the 16 cases.
-func trsmParams(alpha float64) (ps []kernels.Trsm) {
+func trsmParams(alpha float64) (ps []op.Trsm) {
 	for _, side := range [...]blas.Side{blas.Left, blas.Right} {
 		for _, uplo := range uplos {
 			for _, tr := range transposes {
 				for _, diag := range [...]blas.Diag{blas.NonUnit, blas.Unit} {
-					ps = append(ps, kernels.Trsm{Side: side, Uplo: uplo, Trans: tr, Diag: diag, Alpha: alpha})
+					ps = append(ps, op.Trsm{Side: side, Uplo: uplo, Trans: tr, Diag: diag, Alpha: alpha})
 				}
 			}
 		}
@@ -91,7 +92,7 @@ func trsmParams(alpha float64) (ps []kernels.Trsm) {
 
 // triangle returns a well-conditioned triangle of order n with NaN wherever
 // trsm must not read.
-func (s *suite[T]) triangle(p kernels.Trsm, n, pad int, scale float64) *kernels.Tile[T] {
+func (s *suite[T]) triangle(p op.Trsm, n, pad int, scale float64) *kernels.Tile[T] {
 	a := newTile[T](n, n, pad)
 	in := inTriangle(p.Uplo)
 	s.fill(a, scale/math.Sqrt(float64(2*n)), func(i, j int) bool { return i != j && in(i, j) })
@@ -105,7 +106,7 @@ func (s *suite[T]) triangle(p kernels.Trsm, n, pad int, scale float64) *kernels.
 
 // triangleAt returns op(A) as a function, with the zeros and ones that are
 // not stored.
-func triangleAt[T kernels.Element](a *kernels.Tile[T], p kernels.Trsm) func(i, j int) float64 {
+func triangleAt[T kernels.Element](a *kernels.Tile[T], p op.Trsm) func(i, j int) float64 {
 	in := inTriangle(p.Uplo)
 	return func(i, j int) float64 {
 		if p.Trans != blas.NoTrans {
@@ -124,7 +125,7 @@ func triangleAt[T kernels.Element](a *kernels.Tile[T], p kernels.Trsm) func(i, j
 // trsmCase checks one call of trsm by ‖αB − op(A)·X‖ / (‖A‖·‖X‖·ε·n) < 30, and
 // one of trmm by ‖X − αop(A)·B‖ / (|α|·‖A‖·‖B‖·ε·n) < 30, or the like for the
 // right side, with A of size scale and B of size scale·xscale. With alpha = 0 both hold NaN.
-func (s *suite[T]) trsmCase(t *testing.T, p kernels.Trsm, m, n, pad int, scale, xscale float64) {
+func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm, m, n, pad int, scale, xscale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c%c%c m=%d n=%d alpha=%v pad=%d scale=%.3g, %.3g", p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, pad, scale, xscale)
 	order := m

@@ -5,7 +5,7 @@ package dropin_test
 import (
 	"runtime"
 
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	blasnetlib "gonum.org/v1/netlib/blas/netlib"
 	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
@@ -13,7 +13,7 @@ import (
 // libraries returns the implementations of C libraries, on as many threads as
 // there are cores.
 func libraries() []implementation {
-	builtin.NewTable() // sets the threads to one
-	builtin.SetBLASThreads(runtime.GOMAXPROCS(0))
+	op.NewTable() // sets the threads to one
+	op.SetBLASThreads(runtime.GOMAXPROCS(0))
 	return []implementation{{"openblas", blasnetlib.Implementation{}, lapacknetlib.Implementation{}}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -138,11 +139,11 @@ func check(routine string, err error) error {
 // kept together, and kept for other calls, so that small problems cost no
 // allocation.
 type direct[T la.Element] struct {
-	gemm  kernels.Gemm
-	syrk  kernels.Syrk
-	trsm  kernels.Trsm
-	trmm  kernels.Trmm
-	potrf kernels.Potrf
+	gemm  op.Gemm
+	syrk  op.Syrk
+	trsm  op.Trsm
+	trmm  op.Trmm
+	potrf op.Potrf
 
 	tiles [3]kernels.Tile[T]
 	args  [3]any

@@ -3,6 +3,7 @@ package dropin
 import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -34,7 +35,7 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 			// The panel ends where the rows do; the rest is solved for.
 			t.Cols = m
 		}
-		co.call("Dgetrf", ops[float64](co).Getrf, &kernels.Getrf{}, t, v)
+		co.call("Dgetrf", ops[float64](co).Getrf, &op.Getrf{}, t, v)
 		copy(ipiv, v.Rows)
 		if m < n {
 			l.swapRows(false, n-m, a[m:], lda, ipiv)

@@ -2,7 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -28,7 +28,7 @@ func (l LAPACK) Dpotrf(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	nb, whole := tileSize[float64](co, la.OpCholesky, n, n, n, n)
 	if whole {
 		d := one[float64]()
-		d.potrf = kernels.Potrf{Uplo: uplo}
+		d.potrf = op.Potrf{Uplo: uplo}
 		d.set(0, n, n, a, lda)
 		return d.run(co, "Dpotrf", ops[float64](co).Potrf, &d.potrf, 1) == nil
 	}

@@ -2,7 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -42,7 +42,7 @@ func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transp
 	r, s := shape(tA, n, k)
 	if whole {
 		d := one[T]()
-		d.syrk = kernels.Syrk{Uplo: uplo, Trans: tA, Alpha: float64(alpha), Beta: float64(beta)}
+		d.syrk = op.Syrk{Uplo: uplo, Trans: tA, Alpha: float64(alpha), Beta: float64(beta)}
 		d.set(0, r, s, a, lda)
 		d.set(1, n, n, c, ldc)
 		d.run(co, routine, ops[T](co).Syrk, &d.syrk, 2)

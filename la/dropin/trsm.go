@@ -2,7 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -56,11 +56,11 @@ func triangular[T la.Element](co *core, routine string, product bool, side blas.
 	nb, whole := tileSize[T](co, la.OpTrsm, order, m, n, order)
 	if whole {
 		d := one[T]()
-		d.trsm = kernels.Trsm{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: float64(alpha)}
+		d.trsm = op.Trsm{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: float64(alpha)}
 		d.set(0, order, order, a, lda)
 		d.set(1, m, n, b, ldb)
 		if product {
-			d.trmm = kernels.Trmm(d.trsm)
+			d.trmm = op.Trmm(d.trsm)
 			d.run(co, routine, ops[T](co).Trmm, &d.trmm, 2)
 		} else {
 			d.run(co, routine, ops[T](co).Trsm, &d.trsm, 2)

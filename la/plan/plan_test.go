@@ -13,7 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/plan"
 	"gonum.org/v1/gonum/blas"
@@ -124,7 +124,7 @@ func TestSetUp(t *testing.T) {
 		}
 		job := &submits{Job: rt.NewJob(ctx)}
 		ctx.(*countdown).left = tiles / 2 // fewer than there are columns
-		err = blocked.NewProgram(job, kernels.For[float64](builtin.NewTable())).Geqrf(a, q)
+		err = blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Geqrf(a, q)
 		if job.count > 0 {
 			t.Errorf("%d tasks were submitted", job.count)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport"
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas"
@@ -30,7 +30,7 @@ func processes(t testing.TB, g Grid) (*cluster.Driver, []*Process) {
 			t.Fatal(err)
 		}
 		all = append(all, s)
-		o.Ops, o.Values, o.Errors = append(builtin.NewTable().All(), s.Ops()...), kernels.Values(), append(kernels.Errors(), Errors()...)
+		o.Ops, o.Values, o.Errors = append(op.NewTable().All(), s.Ops()...), kernels.Values(), append(kernels.Errors(), Errors()...)
 		o.Log, o.Idle = slog.New(slog.DiscardHandler), true
 	})
 	return n.Driver, all

@@ -19,7 +19,7 @@ import (
 	tessera "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport/mpi"
 )
 
@@ -159,7 +159,7 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 	}
 	defer rt.Close()
 	opt := cluster.Options{
-		Transport: t, Runtime: rt, Ops: append(builtin.NewTable().All(), s.Ops()...), Values: kernels.Values(),
+		Transport: t, Runtime: rt, Ops: append(op.NewTable().All(), s.Ops()...), Values: kernels.Values(),
 		Errors: append(kernels.Errors(), Errors()...), Log: slog.New(slog.DiscardHandler),
 	}
 	ctx := context.Background()
@@ -183,7 +183,7 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 	for _, h := range factors {
 		if err := through(ctx, d, h, h, func(a *blocked.Matrix[float64]) error {
 			job := d.NewJob(ctx)
-			return errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Potrf(a), job.Wait())
+			return errors.Join(blocked.NewProgram(job, op.NewTable().F64).Potrf(a), job.Wait())
 		}); err != nil {
 			return err
 		}

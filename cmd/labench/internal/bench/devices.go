@@ -3,7 +3,7 @@ package bench
 import (
 	"errors"
 
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -20,7 +20,7 @@ func openDevices(s Spec, opt *la.Options) (closeAll func() error, names []string
 		names = append(names, a.Name())
 	}
 	if s.DevicesOnly && len(all) > 0 {
-		for _, op := range builtin.NewTable().All() {
+		for _, op := range op.NewTable().All() {
 			if op.Version("cuda") != nil {
 				opt.Fixed = append(opt.Fixed, versions.Pin{Op: op.OpName(), Version: "cuda"})
 			}

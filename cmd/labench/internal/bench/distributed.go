@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -203,7 +203,7 @@ func (p *distributed[T]) random(seed uint64, all ...*blocked.Matrix[T]) {
 
 func (p *distributed[T]) tasks(program func(*blocked.Program[T]) error) error {
 	job := p.s.Runtime.NewJob(p.ctx)
-	err := program(blocked.NewProgram(job, kernels.For[T](builtin.NewTable())))
+	err := program(blocked.NewProgram(job, kernels.For[T](op.NewTable())))
 	return errors.Join(err, job.Wait())
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -281,7 +281,7 @@ func engine[T la.Element](opt la.Options) (*la.Engine, error) {
 		return nil, ours
 	}
 	defer rt.Close()
-	for _, op := range kernels.For[T](builtin.NewTable()).All() {
+	for _, op := range kernels.For[T](op.NewTable()).All() {
 		if ours := selector.Check(op, rt.Target()); ours != nil {
 			return nil, ours
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -90,8 +90,8 @@ func wrongElement[T la.Element](t *testing.T, op string) {
 // sum. The residual by tiles then does not see it.
 func TestWrongKernel(t *testing.T) {
 	ctx := context.Background()
-	for _, op := range Ops() {
-		table := builtin.NewTable()
+	for _, name := range Ops() {
+		table := op.NewTable()
 		ops := kernels.For[float64](table)
 		for _, o := range []*versions.Op{ops.Gemm, ops.Syrk} {
 			right := o.Version("go").Run
@@ -108,14 +108,14 @@ func TestWrongKernel(t *testing.T) {
 					call.Args[i] = &tile
 				}
 				switch p := c.Params.(type) {
-				case *kernels.Gemm:
+				case *op.Gemm:
 					shorten(0, byte(p.TransA))
 					if p.TransB == 'N' {
 						shorten(1, 'T')
 					} else {
 						shorten(1, 'N')
 					}
-				case *kernels.Syrk:
+				case *op.Syrk:
 					shorten(0, byte(p.Trans))
 				}
 				return right(&call)
@@ -126,7 +126,7 @@ func TestWrongKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		p, _, err := newProblem[float64](ctx, Spec{Op: op, N: 100}.WithDefaults(), 2)
+		p, _, err := newProblem[float64](ctx, Spec{Op: name, N: 100}.WithDefaults(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,11 +141,11 @@ func TestWrongKernel(t *testing.T) {
 		for _, c := range v.checks {
 			v.residual = max(v.residual, c.Residual)
 		}
-		if v.residual < Limit(op) {
-			t.Errorf("%s: residual %g", op, v.residual)
+		if v.residual < Limit(name) {
+			t.Errorf("%s: residual %g", name, v.residual)
 		}
-		if (op == "gemm" || op == "syrk") && !strings.Contains(v.failure, "the element of the product in row 1, column 1 (counted from 1) is") {
-			t.Errorf("%s: %q", op, v.failure)
+		if (name == "gemm" || name == "syrk") && !strings.Contains(v.failure, "the element of the product in row 1, column 1 (counted from 1) is") {
+			t.Errorf("%s: %q", name, v.failure)
 		}
 	}
 }

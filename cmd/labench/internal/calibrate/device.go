@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -63,7 +63,7 @@ func Devices(ctx context.Context, o Options, all []*cuda.Accelerator) (found []s
 // tasks took.
 func onDevice[T la.Element](ctx context.Context, c *collector, o Options, a offload.Accelerator) (err error) {
 	var there []versions.Pin
-	for _, op := range builtin.NewTable().All() {
+	for _, op := range op.NewTable().All() {
 		if op.Version("cuda") != nil {
 			there = append(there, versions.Pin{Op: op.OpName(), Version: "cuda"})
 		}
@@ -154,7 +154,7 @@ func copies(ctx context.Context, a *cuda.Accelerator, nb int) (in, out float64, 
 		tiles[i] = square(nb)
 	}
 	from := square(nb)
-	version := builtin.NewTable().Op("lacpy", "f64").Version("cuda")
+	version := op.NewTable().Op("lacpy", "f64").Version("cuda")
 	defer func() { err = errors.Join(err, a.Flush(copyJob)) }()
 	var ins, outs []float64
 	for round := range 4 {
@@ -171,7 +171,7 @@ func copies(ctx context.Context, a *cuda.Accelerator, nb int) (in, out float64, 
 		took := time.Since(began).Seconds() / float64(n)
 		for _, t := range tiles { // have the device alone have them
 			l := &versions.Launch{Version: version, Job: copyJob, Uses: []versions.Use{versions.Reads, versions.Writes},
-				Call: versions.Call{Ctx: ctx, Params: &kernels.Lacpy{Uplo: blas.All}, Args: []any{from, t}}}
+				Call: versions.Call{Ctx: ctx, Params: &op.Lacpy{Uplo: blas.All}, Args: []any{from, t}}}
 			if err := a.Launch(l); err != nil {
 				return 0, 0, err
 			}

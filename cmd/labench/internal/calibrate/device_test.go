@@ -11,8 +11,8 @@ import (
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/internal/matgen"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/plan"
 	"github.com/tessera-la/tessera/versions"
@@ -58,7 +58,7 @@ func TestDevices(t *testing.T) {
 		near("a launch beside its call", 1+d.Launch, 1, 1e-6)
 		var pins []versions.Pin
 		hosts := []string{"none"}
-		for _, op := range builtin.NewTable().All() {
+		for _, op := range op.NewTable().All() {
 			if op.Version("cuda") == nil {
 				hosts = append(hosts, op.OpName())
 				continue

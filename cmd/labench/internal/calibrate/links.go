@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // Spread is the best and the median of what was measured.
@@ -89,7 +89,7 @@ func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, n
 		return nil, err
 	}
 	defer y.Close()
-	ops := kernels.For[float64](builtin.NewTable())
+	ops := kernels.For[float64](op.NewTable())
 	run := func(f func(p *blocked.Program[float64]) error) error {
 		job := d.NewJob(ctx)
 		return errors.Join(f(blocked.NewProgram(job, ops)), job.Wait())

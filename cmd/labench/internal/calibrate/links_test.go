@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport"
 	"go.uber.org/goleak"
 )
@@ -23,7 +23,7 @@ func TestLinks(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	ctx := t.Context()
 	d := clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
-		o.Ops, o.Values, o.Errors = builtin.NewTable().All(), kernels.Values(), kernels.Errors()
+		o.Ops, o.Values, o.Errors = op.NewTable().All(), kernels.Values(), kernels.Errors()
 		if o.Transport.Self() == "driver" {
 			o.Owner, o.Stay, o.Copies = true, true, cluster.Copies{Off: true}
 		}

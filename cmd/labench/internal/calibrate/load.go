@@ -13,7 +13,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -203,7 +203,7 @@ func (b bed) counts(round int) bool { return b.late() || round >= min(warmUps, b
 func run[P any](ctx context.Context, b bed, parts []P, f func(p *blocked.Program[float64], x P) error) (seconds float64, err error) {
 	began := b.now()
 	job := b.NewJob(ctx)
-	p := blocked.NewProgram(job, kernels.For[float64](builtin.NewTable()))
+	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 	for _, x := range parts {
 		err = errors.Join(err, f(p, x))
 	}

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -184,9 +184,9 @@ func latency(on *station, times int) (l Latency, err error) {
 	for range 3 {
 		args = append(args, &tile[float64]{Rows: 1, Cols: 1, Stride: 1, Data: make([]float64, 1)})
 	}
-	v := kernels.For[float64](builtin.NewTable()).Gemm.Version("cuda")
+	v := kernels.For[float64](op.NewTable()).Gemm.Version("cuda")
 	small := func() error {
-		p := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+		p := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 		return firstError(on.start(v, p, args, []versions.Use{in, in, inout}), on.wait(0))
 	}
 	err = firstError(

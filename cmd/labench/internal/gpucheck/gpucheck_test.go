@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas"
@@ -28,22 +28,22 @@ func TestApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	s, op := &station{a: a}, kernels.For[float32](builtin.NewTable()).Gemm
-	p := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+	s, gemm := &station{a: a}, kernels.For[float32](op.NewTable()).Gemm
+	p := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	for name, change := range map[string]func(c *versions.Call){
 		"": func(*versions.Call) {},
 		"precision": func(c *versions.Call) {
-			p := *c.Params.(*kernels.Gemm)
+			p := *c.Params.(*op.Gemm)
 			p.Alpha += 0x1p-11
 			c.Params = &p
 		},
 		"transpose": func(c *versions.Call) {
-			p := *c.Params.(*kernels.Gemm)
+			p := *c.Params.(*op.Gemm)
 			p.TransA = blas.Trans
 			c.Params = &p
 		},
 	} {
-		v := *op.Version("cuda")
+		v := *gemm.Version("cuda")
 		run := v.Run
 		v.Run = func(call *versions.Call) error {
 			other := *call
@@ -51,7 +51,7 @@ func TestApart(t *testing.T) {
 			return run(&other)
 		}
 		args := []any{square[float32](60, 60, false), square[float32](60, 60, false), square[float32](60, 60, false)}
-		x, err := apart[float32](s, op, &v, p, args, []versions.Use{in, in, inout})
+		x, err := apart[float32](s, gemm, &v, p, args, []versions.Use{in, in, inout})
 		if (err != nil) != (name != "") || x > 20 {
 			t.Errorf("%q: apart %v, %v", name, x, err)
 		}

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -136,8 +136,8 @@ func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate fl
 // write different tiles.
 func residentGemm[T kernels.Element](a *cuda.Accelerator, p problem, times int) (rate float64, err error) {
 	_, name := typeOf[T]()
-	op := builtin.NewTable().Op("gemm", name)
-	v := op.Version("cuda")
+	gemm := op.NewTable().Op("gemm", name)
+	v := gemm.Version("cuda")
 	n, nb := p.n, p.resident
 	k := (n + nb - 1) / nb
 	// Tiles that are only read may lie in one another's memory.
@@ -154,7 +154,7 @@ func residentGemm[T kernels.Element](a *cuda.Accelerator, p problem, times int) 
 	}
 	x, y, z := matrix(false), matrix(false), matrix(true)
 	s := &station{a: a}
-	params := &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+	params := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	took, err := best(times, func() error {
 		for l := range k {
 			for i := range k {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -31,11 +31,11 @@ type kernel struct {
 func kernelsMeasured(nb int) []kernel {
 	ib := min(64, nb)
 	return []kernel{
-		{op: "gemm", params: &kernels.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1},
-		{op: "syrk", params: &kernels.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1},
-		{op: "trsm", params: &kernels.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true},
-		{op: "potrf", params: &kernels.Potrf{Uplo: blas.Upper}, outs: 1, unit: true},
-		{op: "tsmqr", params: &kernels.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, ins: 2, outs: 2, ib: ib},
+		{op: "gemm", params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1},
+		{op: "syrk", params: &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1},
+		{op: "trsm", params: &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true},
+		{op: "potrf", params: &op.Potrf{Uplo: blas.Upper}, outs: 1, unit: true},
+		{op: "tsmqr", params: &op.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, ins: 2, outs: 2, ib: ib},
 	}
 }
 
@@ -99,7 +99,7 @@ func square[T kernels.Element](rows, nb int, unit bool) *tile[T] {
 func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb int) (row Tile, err error) {
 	_, name := typeOf[T]()
 	row = Tile{Op: k.op, Type: name, NB: nb}
-	op := builtin.NewTable().Op(k.op, name)
+	op := op.NewTable().Op(k.op, name)
 	v := op.Version("cuda")
 	if v == nil {
 		return row, fmt.Errorf("gpucheck: %s has no version cuda", op.OpName())

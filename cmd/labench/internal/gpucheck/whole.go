@@ -8,8 +8,8 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/kernels/builtin"
 	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // whole measures whole matrices: the library first, which is quick and what the
@@ -159,7 +159,7 @@ func (c *check) run(s bench.Spec) (bench.Result, error) {
 func slower() []string {
 	on := exec.Here()
 	var preferred, others []string
-	all := builtin.NewTable().All()
+	all := op.NewTable().All()
 	for _, op := range all {
 		if v := OnCores(op, on); v != nil {
 			preferred = append(preferred, v.Name)

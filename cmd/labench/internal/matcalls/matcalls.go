@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
 	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/internal/matgen"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/dropin"
 	"gonum.org/v1/gonum/blas"
@@ -81,7 +81,7 @@ type implementation struct {
 }
 
 func (i implementation) use() {
-	builtin.SetBLASThreads(i.threads)
+	op.SetBLASThreads(i.threads)
 	blas64.Use(i.blas)
 	lapack64.Use(i.lapack)
 }
@@ -93,10 +93,10 @@ func HasNetlib() bool { _, ok := netlibMat(); return ok }
 // meanwhile, for all of the process, and put back; of LAPACK gonum's own is
 // left, since gonum does not tell what it had. The error is la's, or the cause
 // of ctx's end; a wrong result is none, but not Passed.
-func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
-	r := Result{Origin: origin.Here(), Op: op.String(), N: n, Workers: cfg.Workers}
+func Compare(ctx context.Context, cfg Config, o Op, n int) (Result, error) {
+	r := Result{Origin: origin.Here(), Op: o.String(), N: n, Workers: cfg.Workers}
 	former := blas64.Implementation()
-	builtin.NewTable() // sets the library's threads, and must not do so later
+	op.NewTable() // sets the library's threads, and must not do so later
 	alone := implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}
 	defer implementation{former, lapackgonum.Implementation{}, 1}.use()
 
@@ -107,7 +107,7 @@ func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
 	}
 	defer e.Close()
 	opt := dropin.Options{Engine: e}
-	c, err := newCall(cfg.Seed, op, n)
+	c, err := newCall(cfg.Seed, o, n)
 	if err != nil {
 		return r, err
 	}
@@ -132,7 +132,7 @@ func Compare(ctx context.Context, cfg Config, op Op, n int) (Result, error) {
 	if l, ok := watch.Stop(); ok {
 		r.Load = &l
 	}
-	flops := op.flops(n)
+	flops := o.flops(n)
 	r.Dropin, r.Gonum = ours.side(flops), gonum.side(flops)
 	r.OverGonum = r.Dropin.GFLOPSBest / r.Gonum.GFLOPSBest
 	r.Passed = ours.worst < c.bound && gonum.worst < c.bound

@@ -16,7 +16,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/builtin"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/transport"
 	"gonum.org/v1/gonum/blas"
@@ -37,20 +37,20 @@ func local(t *testing.T) exec.Runtime {
 func driver(t *testing.T, agents int, idle bool) *cluster.Driver {
 	t.Helper()
 	return clustertest.Start(t, transport.NewNetwork().Node, agents, func(o *cluster.Options) {
-		o.Ops, o.Values, o.Errors, o.Log = builtin.NewTable().All(), kernels.Values(), kernels.Errors(), slog.New(slog.DiscardHandler)
+		o.Ops, o.Values, o.Errors, o.Log = op.NewTable().All(), kernels.Values(), kernels.Errors(), slog.New(slog.DiscardHandler)
 		o.Runtime, o.Idle, o.Owner, o.Stay = local(t), idle, true, true
 	}).Driver
 }
 
 // factor makes a matrix on a runtime, calls made, works on it, and calls done before it is freed.
-func factor(t *testing.T, rt exec.Runtime, op string, n, nb int, layout blocked.Layout, nodes int, made, done func()) {
+func factor(t *testing.T, rt exec.Runtime, what string, n, nb int, layout blocked.Layout, nodes int, made, done func()) {
 	t.Helper()
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 	if err != nil {
 		t.Fatal(err)
 	}
 	kind := blocked.Full
-	if op == "cholesky" {
+	if what == "cholesky" {
 		kind = blocked.SymUpper
 	}
 	ctx := context.Background()
@@ -65,19 +65,19 @@ func factor(t *testing.T, rt exec.Runtime, op string, n, nb int, layout blocked.
 		}
 		defer a.Close()
 		all = append(all, a)
-		if op == "gemm" && i == 2 {
+		if what == "gemm" && i == 2 {
 			break // the product is not made before
 		}
 		job := rt.NewJob(ctx)
-		if err := errors.Join(blocked.NewProgram(job, builtin.NewTable().F64).Plrnt(a, 1, float64(n)), job.Wait()); err != nil {
+		if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Plrnt(a, 1, float64(n)), job.Wait()); err != nil {
 			t.Fatal(err)
 		}
-		if op != "gemm" {
+		if what != "gemm" {
 			break
 		}
 	}
 	made()
-	switch op {
+	switch what {
 	case "gemm":
 		err = la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, all[0], all[1], 0, all[2])
 	case "cholesky":

@@ -1,0 +1,103 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// definition is an op on tiles of T, and what its versions are made of. An op has either host, one
+// version for each implementation of the routines, or copies.
+type definition[T kernels.Element] struct {
+	versions.Op
+	about  string // what the op does, in a line
+	host   func(i implementation[T]) versions.Version
+	splits bool                       // host is for implementations of smaller calls as well
+	copies func(*versions.Call) error // the one version of an op that takes no more time than a copy
+	cuda   versions.Version           // for devices; without Run, the op has none
+}
+
+// copyVersion is the version by [definition.copies]. It is not called "go", so that a caller
+// who excludes portable kernels can still copy.
+const copyVersion = "copy"
+
+// cudaVersion is the version for devices.
+const cudaVersion = "cuda"
+
+// implementation is the routines that versions of one name call.
+type implementation[T kernels.Element] struct {
+	name        string
+	constraints versions.Constraints
+	blas        cpu.Routines[T]
+	lu          *cpu.LU[T]
+	qr          cpu.QRRoutines[T]
+	split       bool // made of smaller calls: see [definition.splits]
+}
+
+// op returns the op that d defines, with the versions by the implementations in their order.
+func (d definition[T]) op(all []implementation[T]) *versions.Op {
+	o := d.Op
+	o.Type = scalar.Of[T]().String()
+	add := func(v versions.Version, name string, c versions.Constraints) {
+		v.Name, v.Constraints = name, c
+		o.Versions = append(o.Versions, v)
+	}
+	if d.cuda.Run != nil {
+		add(d.cuda, cudaVersion, onCUDA())
+	}
+	if d.host == nil {
+		add(versions.Version{Run: d.copies}, copyVersion, versions.Constraints{})
+		return &o
+	}
+	for _, i := range all {
+		if d.splits || !i.split {
+			add(d.host(i), i.name, i.constraints)
+		}
+	}
+	return &o
+}
+
+// implementations returns those of this build, the preferred one first.
+func implementations[T kernels.Element]() (all []implementation[T]) {
+	add := func(name string, c versions.Constraints, r cpu.Routines[T], q cpu.QRRoutines[T], split bool) {
+		all = append(all, implementation[T]{name, c, r, cpu.NewLU(r, caches()), q, split})
+	}
+	ours := func(name string, c versions.Constraints, p *cpu.Packed[T]) { add(name, c, p, cpu.NewQR[T](p), false) }
+	var any versions.Constraints
+	if p, ok := cpu.AVX512[T](knlCaches()); ok {
+		ours("knl", knl(), p)
+	}
+	// Ours come before the C library's: on one core of a Xeon (model 167),
+	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
+	// of 256×256 ran at 87, 81, 74 and 52 GF/s in float64 against 68, 64, 29
+	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
+	// 25; at 64 and 512 they are ahead as well (docs/internals/kernels-gemm.md).
+	if p, ok := cpu.AVX512[T](caches()); ok {
+		ours("avx512", avx512(), p)
+	}
+	if p, ok := cpu.AVX2[T](caches()); ok {
+		ours("avx2", avx2(), p)
+	}
+	if r, ok := cpu.BLAS[T](); ok {
+		split, _ := cpu.BLASSplit[T]()
+		q, _ := cpu.BLASQR[T]()
+		info, _ := cpu.BLASLibrary()
+		// On a core with AVX-512 OpenBLAS gains by the split in float64 and
+		// is about as fast either way in float32: see [cpu.BLASSplit].
+		first := info.Name == "openblas" && scalar.Of[T]() == scalar.Float64
+		if first {
+			add(info.Name+splitSuffix, any, split, q, true)
+		}
+		add(info.Name, any, r, q, false)
+		if !first {
+			add(info.Name+splitSuffix, any, split, q, true)
+		}
+	}
+	ours("go", any, cpu.Portable[T]())
+	return all
+}
+
+// splitSuffix marks the versions of trsm and potrf that are put together from
+// smaller calls of a library.
+const splitSuffix = "-split"

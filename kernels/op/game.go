@@ -1,0 +1,57 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// The ops of tournament pivoting (CALU), which finds the n pivot rows of a panel
+// of n columns without eliminating the panel as a whole:
+//
+//	tiles    tntleaf   tntnode   tntroot
+//	┌──┐
+//	├──┤ ───► rows ─┐
+//	├──┤            ├─► rows ─┐
+//	├──┤ ───► rows ─┘         │
+//	├──┤                      ├─► rows ──► Pivots
+//	├──┤ ───► rows ───────────┘
+//	└──┘
+//
+// In each of these games some rows of the panel, as they are before any
+// elimination, are factored with partial pivoting in a copy, and those that
+// became pivots go on, in the order of the pivots.
+//
+// Reference: L. Grigori, J. W. Demmel and H. Xiang, "CALU: a communication
+// optimal LU factorization algorithm", SIAM J. Matrix Anal. Appl. 32 (2011).
+
+// game is scratch for a game of m rows of n elements.
+type game[T kernels.Element] struct {
+	n, ld      int
+	rows, work []T
+	at         int // where the next row comes in rows
+}
+
+func newGame[T kernels.Element](l *cpu.LU[T], w *versions.Workspace, m, n, ld int) game[T] {
+	scratch := versions.Scratch[T](w, m*ld+l.Work(m, n))
+	return game[T]{n: n, ld: ld, rows: scratch[:m*ld], work: scratch[m*ld:]}
+}
+
+// enter copies the rows of t behind those that are there.
+func (g *game[T]) enter(t *kernels.Tile[T]) {
+	for r := range t.Rows {
+		copy(g.rows[g.at:], t.Row(r))
+		g.at += g.ld
+	}
+}
+
+// play factors the m rows with the interchanges x.swaps and returns the column, from
+// 1, in which there was no pivot but zero, or 0.
+func (g *game[T]) play(l *cpu.LU[T], m int, x *lists[T]) (info int) {
+	k := min(m, g.n)
+	x.swaps = slices.Grow(x.swaps[:0], k)[:k]
+	x.blocks = append(x.blocks[:0], cpu.Block[T]{Rows: m, Stride: g.ld, Data: g.rows})
+	return l.Getrf(g.n, x.blocks, x.swaps, g.work)
+}

@@ -1,0 +1,152 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Gemm is the parameter of op "gemm" (BLAS xGEMM):
+//
+//	C = Alpha·op(A)·op(B) + Beta·C
+//
+// Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
+// C m×n. With Beta = 0, C is not read and may hold NaN; with Alpha = 0, A and B
+// are not read, either.
+//
+// What tasks share ([kernels.Packings]) is op(A) as A and op(B) as B.
+type Gemm struct {
+	TransA, TransB blas.Transpose
+	Alpha, Beta    float64
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Gemm) Validate() error { return check("gemm", p) }
+
+// gemmOp defines op "gemm".
+func gemmOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "gemm", Work: gemmWork[T], NewParams: fresh[Gemm], Thin: thin[T], Derive: derive[T](onLeft, 1)},
+		about: "product of matrices, C ← αAB + βC",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: gemm(i.blas), Help: helpWith[T](i.blas, gemmWork[T])}
+		},
+		cuda: versions.Version{Run: cudaGemm[T], Batch: &versions.Batch{Key: cudaGemmKey[T], Run: cudaGemms[T]}},
+	}
+}
+
+// gemmOf returns the operands of op "gemm" and its dimensions.
+func gemmOf[T kernels.Element](call *versions.Call, p *Gemm) (a, b, c *kernels.Tile[T], m, n, k int) {
+	a, c = args[T](call, 3)
+	b = arg[T](call, 1)
+	m, k = dims(a, p.TransA)
+	kb, n := dims(b, p.TransB)
+	if k != kb || c.Rows != m || c.Cols != n {
+		panic(kernels.ErrShape)
+	}
+	return a, b, c, m, n, k
+}
+
+// gemmWork returns 2·m·n·k.
+func gemmWork[T kernels.Element](call *versions.Call) float64 {
+	a, c := args[T](call, 3)
+	_, k := dims(a, params[Gemm](call).TransA)
+	return 2 * float64(c.Rows) * float64(c.Cols) * float64(k)
+}
+
+// gemm returns the function of a version of op "gemm".
+func gemm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	packed, ours := r.(*cpu.Packed[T])
+	return func(call *versions.Call) error {
+		p := params[Gemm](call)
+		a, b, c, m, n, k := gemmOf[T](call, p)
+		var ap, bp []T
+		share := kernels.PackingsOf(call)
+		defer func() { share.A.Done(ap != nil); share.B.Done(bp != nil) }()
+		if ours && (m == 1 || n == 1) {
+			gemv(packed, p, a, b, c)
+			return nil
+		}
+		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
+		if ours && packed.Prepacks(m, n, k) {
+			ap = packedLeft(share.A, packed, a, p.TransA, m, k)
+			bp = packedRight(share.B, packed, b, p.TransB, n, k)
+		}
+		if ap != nil || bp != nil {
+			sharedPacked(packed, call).GemmPacked(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, ap, b.Data, b.Stride, bp, T(p.Beta), c.Data, c.Stride, work)
+			return nil
+		}
+		shared(r, call).Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
+		return nil
+	}
+}
+
+// gemv is op "gemm" for a C of one row or column: packing the matrix for it
+// would take longer than the product.
+func gemv[T kernels.Element](r *cpu.Packed[T], p *Gemm, a, b, c *kernels.Tile[T]) {
+	if c.Cols == 1 {
+		inc := b.Stride
+		if p.TransB != blas.NoTrans {
+			inc = 1 // b is a row
+		}
+		r.Gemv(p.TransA, a.Rows, a.Cols, T(p.Alpha), a.Data, a.Stride, b.Data, inc, T(p.Beta), c.Data, c.Stride)
+		return
+	}
+	// Cᵀ = Alpha·op(B)ᵀ·op(A)ᵀ + Beta·Cᵀ
+	inc := 1
+	if p.TransA != blas.NoTrans {
+		inc = a.Stride // a is a column
+	}
+	r.Gemv(flip(p.TransB), b.Rows, b.Cols, T(p.Alpha), b.Data, b.Stride, a.Data, inc, T(p.Beta), c.Data, 1)
+}
+
+// cudaGemm is the function of version "cuda" of op "gemm".
+func cudaGemm[T kernels.Element](call *versions.Call) error {
+	p := params[Gemm](call)
+	_, _, _, m, n, k := gemmOf[T](call, p)
+	unpacked(call)
+	q := queueOf[T](call)
+	return q.gemm(p.TransA, p.TransB, m, n, k, p.Alpha, q.operand(0), q.operand(1), p.Beta, q.operand(2))
+}
+
+// batchedGemm is the order of the largest product that goes with others. On an
+// H200 one of order 512 in float64 takes 8 µs, of which it computes for 5, and one
+// of 1024 takes 40, of which it computes for nearly all (published figures; we
+// have measured neither).
+const batchedGemm = 640
+
+// gemmKey is what products that go together have in common.
+type gemmKey struct {
+	transA, transB blas.Transpose
+	m, n, k        int
+	alpha, beta    float64
+	a, b, c        layout
+}
+
+func cudaGemmKey[T kernels.Element](call *versions.Call) any {
+	p := params[Gemm](call)
+	a, b, c, m, n, k := gemmOf[T](call, p)
+	const upTo = batchedGemm * batchedGemm * batchedGemm
+	if work := float64(m) * float64(n) * float64(k); work == 0 || work > upTo || p.Alpha == 0 {
+		return nil
+	}
+	return gemmKey{plain(p.TransA), plain(p.TransB), m, n, k, p.Alpha, p.Beta, layoutOf(a), layoutOf(b), layoutOf(c)}
+}
+
+// cudaGemms computes the products of calls with the same gemmKey.
+func cudaGemms[T kernels.Element](calls []*versions.Call) error {
+	key := cudaGemmKey[T](calls[0]).(gemmKey)
+	q := queueOf[T](calls[0])
+	t, err := tables[T](q, calls, 3)
+	if err == nil {
+		err = q.s.GemmBatched(q.typ, key.transB, key.transA, key.n, key.m, key.k, key.alpha, t[1], t[0], key.beta, t[2], len(calls))
+	}
+	if err != nil {
+		return err // each says when it has ended as it goes alone
+	}
+	for _, call := range calls {
+		unpacked(call)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Getrf is the parameter of op "getrf" (LAPACK xGETRF): the LU factorization
+// with partial pivoting of a panel, a column of tiles on top of each other that
+// make up an m×n matrix,
+//
+//	A = P·L·U.
+//
+// Operands: the tiles from top to bottom (inout), at least one, all of n
+// columns; last a *Pivots (out), whose Rows get length min(m, n). U overwrites
+// the upper triangle, L what is below the diagonal; its ones are not stored.
+// The top tile has at least min(m, n) rows. Of elements of equal magnitude the
+// uppermost becomes the pivot, as in LAPACK; a NaN only where it is on the
+// diagonal already. A zero pivot is no error: see Pivots.Info, which is Offset
+// plus the column in the panel.
+type Getrf struct {
+	Offset int // global index of the panel's first column
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Getrf) Validate() error { return check("getrf", p) }
+
+// getrfOp defines op "getrf".
+func getrfOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "getrf", Work: getrfWork[T], NewParams: fresh[Getrf]},
+		about: "LU factorization with partial pivoting, PA = LU",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: getrf(i.lu), Help: getrfHelp(i.lu)}
+		},
+	}
+}
+
+// getrfWork returns the work of the factorization.
+func getrfWork[T kernels.Element](call *versions.Call) float64 {
+	_, m, n, _ := luArgs[T](call)
+	return getrfFlops(m, n)
+}
+
+// getrfFlops returns the multiplications and additions of an LU factorization,
+//
+//	2·Σ (m−j)·(n−j) = k·(2·m·n − (m + n)·(k − 1) + (k − 1)·(2·k − 1)/3)
+//
+// over j = 1 … k = min(m, n) up to terms of second order.
+func getrfFlops(rows, cols int) float64 {
+	m, n := float64(rows), float64(cols)
+	k := min(m, n)
+	return k * (2*m*n - (m+n)*(k-1) + (k-1)*(2*k-1)/3)
+}
+
+// getrf returns the function of a version of op "getrf".
+func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+	lent := new(lender[T])
+	return func(call *versions.Call) error {
+		p := params[Getrf](call)
+		tiles, m, n, piv := luArgs[T](call)
+		x := lent.get()
+		defer lent.put(x)
+		x.blocks = blocks(x.blocks[:0], tiles)
+		k := min(m, n)
+		if cap(piv.Rows) < k {
+			piv.Rows = make([]int, k)
+		}
+		piv.Rows = piv.Rows[:k]
+		var zero int
+		if call.Gang != nil && l.Parts(m, n) > 1 {
+			zero = l.GetrfTall(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, l.TallWork(m, n)), crew[T](call))
+		} else {
+			zero = l.Getrf(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, l.Work(m, n)))
+		}
+		piv.Info = info(p.Offset, zero)
+		return nil
+	}
+}
+
+// getrfHelp returns how many units a call of op "getrf" makes use of: they stay, since
+// they meet once a column.
+func getrfHelp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) (units int, stay bool) {
+	return func(call *versions.Call) (int, bool) {
+		_, m, n, _ := luArgs[T](call)
+		return l.Parts(m, n), true
+	}
+}

@@ -1,0 +1,49 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Getrfnp is the parameter of op "getrfnp": the LU factorization without
+// exchanges of a panel of which the rows are in their order already,
+//
+//	A = L·U.
+//
+// Operands: as of op "getrf", but the Rows of the *Pivots (out) get length 0. A zero pivot
+// leaves the column below it as it is.
+type Getrfnp struct {
+	Offset int // global index of the panel's first column
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Getrfnp) Validate() error { return check("getrfnp", p) }
+
+// getrfnpOp defines op "getrfnp".
+func getrfnpOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "getrfnp", Work: getrfnpWork[T], NewParams: fresh[Getrfnp]},
+		about: "LU factorization without pivoting, A = LU",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: getrfnp(i.lu)}
+		},
+	}
+}
+
+// getrfnpWork returns the work of the factorization.
+func getrfnpWork[T kernels.Element](call *versions.Call) float64 { return getrfWork[T](call) }
+
+// getrfnp returns the function of a version of op "getrfnp".
+func getrfnp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+	lent := new(lender[T])
+	return func(call *versions.Call) error {
+		p := params[Getrfnp](call)
+		tiles, m, n, piv := luArgs[T](call)
+		x := lent.get()
+		defer lent.put(x)
+		x.blocks = blocks(x.blocks[:0], tiles)
+		piv.Rows, piv.Info = piv.Rows[:0], info(p.Offset, l.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, l.Work(m, n))))
+		return nil
+	}
+}

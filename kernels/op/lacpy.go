@@ -1,0 +1,71 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Lacpy is the parameter of op "lacpy" (LAPACK xLACPY): B = A, in all of B (Uplo =
+// All) or in its Uplo triangle with the diagonal. The rest of B is not written; it is
+// undefined where B is only out, since a device has not what the host had there.
+//
+// Operands: A (in), B (out, m×n; inout to keep the rest). A is m×n or larger; then
+// its leading block is copied.
+type Lacpy struct {
+	Uplo blas.Uplo `uplo:"all"`
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Lacpy) Validate() error { return check("lacpy", p) }
+
+// lacpyOp defines op "lacpy".
+func lacpyOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:     versions.Op{Name: "lacpy", Work: lacpyWork[T], NewParams: fresh[Lacpy]},
+		about:  "copies a tile",
+		copies: lacpy[T],
+		cuda:   versions.Version{Run: cudaLacpy[T]},
+	}
+}
+
+// lacpyOf returns the operands of op "lacpy".
+func lacpyOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
+	a, b = args[T](call, 2)
+	if a.Rows < b.Rows || a.Cols < b.Cols {
+		panic(kernels.ErrShape)
+	}
+	return a, b
+}
+
+// lacpyWork returns the elements of B.
+func lacpyWork[T kernels.Element](call *versions.Call) float64 {
+	_, b := lacpyOf[T](call)
+	return float64(b.Rows) * float64(b.Cols)
+}
+
+func lacpy[T kernels.Element](call *versions.Call) error {
+	p := params[Lacpy](call)
+	a, b := lacpyOf[T](call)
+	for i := range b.Rows {
+		lo, hi := triangle(p.Uplo, i, b.Cols)
+		copy(b.Row(i)[lo:hi], a.Row(i)[lo:hi])
+	}
+	return nil
+}
+
+// cudaLacpy is the function of version "cuda" of op "lacpy". A lower triangle is the
+// upper one of the transpose, which has rows where columns are.
+func cudaLacpy[T kernels.Element](call *versions.Call) error {
+	p := params[Lacpy](call)
+	_, b := lacpyOf[T](call)
+	q := queueOf[T](call)
+	from, to := q.operand(0), q.operand(1)
+	switch p.Uplo {
+	case blas.Upper:
+		return q.s.CopyUpper(q.typ, b.Rows, b.Cols, 0, q.strided(from), q.strided(to), false)
+	case blas.Lower:
+		return q.s.CopyUpper(q.typ, b.Cols, b.Rows, 0, q.across(from), q.across(to), false)
+	}
+	return q.copy(b.Rows, b.Cols, from, to)
+}

@@ -1,0 +1,52 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Lag2s is the parameter of op "lag2s" (LAPACK DLAG2S): B = A·D, rounded to float32 once. What
+// is too large becomes infinite.
+//
+// Operands: A (in, m×n), D (in, float64, 1×n: the elements of a diagonal matrix), B (out,
+// float32, m×n).
+type Lag2s struct{}
+
+// lag2sOp defines op "lag2s".
+func lag2sOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:     versions.Op{Name: "lag2s", Work: lag2sWork[T], NewParams: fresh[Lag2s]},
+		about:  "rounds float64 to float32",
+		copies: lag2s[T],
+	}
+}
+
+// lagOf returns the operands of ops "lag2s" and "lag2d".
+func lagOf[A, B kernels.Element](call *versions.Call) (a *kernels.Tile[A], d []float64, b *kernels.Tile[B]) {
+	if len(call.Args) != 3 {
+		panic(kernels.ErrArgs)
+	}
+	a, b = arg[A](call, 0), arg[B](call, 2)
+	s := arg[float64](call, 1)
+	if a.Rows != b.Rows || a.Cols != b.Cols || s.Rows != 1 || s.Cols != a.Cols {
+		panic(kernels.ErrShape)
+	}
+	return a, s.Row(0), b
+}
+
+func lag2sWork[T kernels.Element](call *versions.Call) float64 {
+	a, _, _ := lagOf[T, float32](call)
+	return float64(a.Rows) * float64(a.Cols)
+}
+
+func lag2s[T kernels.Element](call *versions.Call) error {
+	_ = params[Lag2s](call)
+	a, d, b := lagOf[T, float32](call)
+	for i := range a.Rows * min(len(d), 1) { // without columns there is no memory
+		x, y := a.Row(i)[:len(d)], b.Row(i)[:len(d)]
+		for j, s := range d {
+			y[j] = float32(float64(x[j]) * s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Lapmt is the parameter of op "lapmt" (after LAPACK xLAPMT): the interchanges
+// of a panel applied to the columns of a row of tiles, B = B·P, or B = B·Pᵀ if
+// Inverse, for the P of op "getrf".
+//
+// Operands: a *Pivots (in), then the tiles from left to right (inout), at least
+// one, all of the same number of rows, and of the same number of columns but for
+// the last, which may have fewer. Column i is exchanged with column Rows[i] of all of them together.
+type Lapmt struct {
+	Inverse bool
+}
+
+// lapmtOp defines op "lapmt".
+func lapmtOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "lapmt", Work: lapmtWork[T], NewParams: fresh[Lapmt]},
+		about: "a permutation of columns",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: lapmt[T]}
+		},
+	}
+}
+
+// lapmtRows is the number of rows whose columns are exchanged at a time, so
+// that they stay in the second-level cache.
+const lapmtRows = 8
+
+// lapmtArgs returns the operands of op "lapmt", the tiles as they are in the
+// call.
+func lapmtArgs[T kernels.Element](call *versions.Call) (v *kernels.Pivots, tiles []any) {
+	v = operand[*kernels.Pivots](call, 0)
+	arg[T](call, 1)
+	return v, call.Args[1:]
+}
+
+// lapmtWork returns twice the elements of the columns that may move.
+func lapmtWork[T kernels.Element](call *versions.Call) float64 {
+	v, tiles := lapmtArgs[T](call)
+	return 2 * float64(tiles[0].(*kernels.Tile[T]).Rows) * float64(len(v.Rows))
+}
+
+// lapmt is the function of the versions of op "lapmt".
+func lapmt[T kernels.Element](call *versions.Call) error {
+	p := params[Lapmt](call)
+	piv, tiles := lapmtArgs[T](call)
+	first := tiles[0].(*kernels.Tile[T])
+	width := 0
+	for i := range tiles {
+		t := arg[T](call, i+1)
+		if t.Rows != first.Rows || t.Cols > first.Cols || width != i*first.Cols {
+			panic(kernels.ErrShape)
+		}
+		width += t.Cols
+	}
+	for _, c := range piv.Rows {
+		if c < 0 || c >= width {
+			panic(kernels.ErrShape)
+		}
+	}
+	if len(piv.Rows) > width {
+		panic(kernels.ErrShape)
+	}
+	for r := 0; r < first.Rows; r += lapmtRows {
+		exchangeColumns[T](tiles, r, min(r+lapmtRows, first.Rows), piv.Rows, p.Inverse)
+	}
+	return nil
+}
+
+// exchangeColumns exchanges column i with column with[i] in rows lo to hi-1,
+// beginning with the last one if inverse.
+func exchangeColumns[T kernels.Element](tiles []any, lo, hi int, with []int, inverse bool) {
+	nb := max(tiles[0].(*kernels.Tile[T]).Cols, 1)
+	for i := range with {
+		if inverse {
+			i = len(with) - 1 - i
+		}
+		c := with[i]
+		if c == i {
+			continue
+		}
+		x, y := tiles[i/nb].(*kernels.Tile[T]), tiles[c/nb].(*kernels.Tile[T])
+		p, q := lo*x.Stride+i%nb, lo*y.Stride+c%nb
+		for range hi - lo {
+			x.Data[p], y.Data[q] = y.Data[q], x.Data[p]
+			p += x.Stride
+			q += y.Stride
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package op
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/cuda"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Laswp is the parameter of op "laswp" (LAPACK xLASWP): the interchanges of a
+// panel applied to another column of tiles, B = Pᵀ·B (what getrf did to the
+// rows of its panel), or B = P·B in reverse order if Inverse.
+//
+// Operands: a *Pivots (in), then the tiles from top to bottom (inout), at least
+// one, all of the same number of columns, with the same rows as the panel's.
+type Laswp struct {
+	Inverse bool
+}
+
+// laswpOp defines op "laswp".
+func laswpOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "laswp", Work: laswpWork[T], NewParams: fresh[Laswp]},
+		about: "exchanges of rows, as LU pivots",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: laswp(i.lu)}
+		},
+		cuda: versions.Version{Run: cudaLaswp[T], Memory: cudaLaswpMemory[T]},
+	}
+}
+
+// laswpArgs returns the operands of op "laswp".
+func laswpArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv *kernels.Pivots) {
+	piv = operand[*kernels.Pivots](call, 0)
+	tiles = call.Args[1:]
+	m, n = panelDims[T](tiles)
+	return tiles, m, n, piv
+}
+
+// laswpWork returns twice the elements of as many rows as the first tile has:
+// as many move as a rule if it is square.
+func laswpWork[T kernels.Element](call *versions.Call) float64 {
+	tiles, _, n, _ := laswpArgs[T](call)
+	return 2 * float64(tiles[0].(*kernels.Tile[T]).Rows) * float64(n)
+}
+
+// laswp returns the function of a version of op "laswp".
+func laswp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+	lent := new(lender[T])
+	return func(call *versions.Call) error {
+		p := params[Laswp](call)
+		tiles, m, n, piv := laswpArgs[T](call)
+		if len(piv.Rows) > m {
+			panic(kernels.ErrShape)
+		}
+		x := lent.get()
+		defer lent.put(x)
+		x.blocks = blocks(x.blocks[:0], tiles)
+		l.Laswp(n, x.blocks, piv.Rows, p.Inverse)
+		return nil
+	}
+}
+
+// cudaLaswp is the function of version "cuda" of op "laswp". The host follows
+// some interchanges at a time; the device then copies the rows that move to
+// scratch, and from there to where they belong, all at once.
+func cudaLaswp[T kernels.Element](call *versions.Call) error {
+	p := params[Laswp](call)
+	tiles, m, n, piv := laswpArgs[T](call)
+	if len(piv.Rows) > m {
+		panic(kernels.ErrShape)
+	}
+	for _, r := range piv.Rows {
+		if r < 0 || r >= m {
+			panic(cpu.ErrPivots)
+		}
+	}
+	q := queueOf[T](call)
+	if n == 0 || len(piv.Rows) == 0 {
+		return nil
+	}
+	chunk := laswpChunk[T](tiles)
+	rows, err := q.scratch(min(m, 2*chunk), n)
+	if err != nil {
+		return err
+	}
+	at := make([]stored, 0, m) // where each row is
+	for i := range tiles {
+		x := q.operand(i + 1)
+		for r := range tiles[i].(*kernels.Tile[T]).Rows {
+			at = append(at, q.from(x, r, 0))
+		}
+	}
+	chunks := (len(piv.Rows)-1)/chunk + 1
+	for c := range chunks {
+		if p.Inverse {
+			c = chunks - 1 - c
+		}
+		lo, hi := c*chunk, min((c+1)*chunk, len(piv.Rows))
+		if err := q.move(rowMoves(m, lo, piv.Rows[lo:hi], p.Inverse), n, at, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// laswpChunk is how many interchanges are done at a time: those of a panel as a
+// rule, which has no more of them than rows in its first tile.
+func laswpChunk[T kernels.Element](tiles []any) int { return max(1, tiles[0].(*kernels.Tile[T]).Rows) }
+
+// move moves rows of n elements, which are at at, by way of scratch.
+func (q queue[T]) move(moves []rowMove, n int, at []stored, scratch stored) error {
+	if len(moves) == 0 {
+		return nil
+	}
+	table := make([]byte, 0, 2*len(moves)*vectorPair)
+	pair := func(dst, src stored) {
+		table = binary.LittleEndian.AppendUint64(table, uint64(dst.at))
+		table = binary.LittleEndian.AppendUint64(table, uint64(src.at))
+	}
+	for i, v := range moves {
+		pair(q.from(scratch, i, 0), at[v.from])
+	}
+	for i, v := range moves {
+		pair(at[v.to], q.from(scratch, i, 0))
+	}
+	pairs, err := q.Upload(table)
+	if err != nil {
+		return err
+	}
+	if err := q.s.CopyVectors(q.typ, n, len(moves), pairs); err != nil {
+		return err
+	}
+	return q.s.CopyVectors(q.typ, n, len(moves), pairs+cuda.Ptr(vectorPair*len(moves)))
+}
+
+// vectorPair is the bytes of a pair of addresses in a table.
+const vectorPair = 16
+
+// rowMove says that row from becomes row to.
+type rowMove struct{ to, from int }
+
+// rowMoves returns which of m rows go elsewhere by exchanging row first+i with
+// row with[i], for i = 0, 1, … or backward.
+func rowMoves(m, first int, with []int, backward bool) []rowMove {
+	now := make([]int, m) // the row that is here
+	for i := range now {
+		now[i] = i
+	}
+	for i := range with {
+		if backward {
+			i = len(with) - 1 - i
+		}
+		now[first+i], now[with[i]] = now[with[i]], now[first+i]
+	}
+	var moves []rowMove
+	for to, from := range now {
+		if to != from {
+			moves = append(moves, rowMove{to, from})
+		}
+	}
+	return moves
+}
+
+// cudaLaswpMemory returns what cudaLaswp needs at most. It does not look at the
+// pivots, which may still be in the making when one asks.
+func cudaLaswpMemory[T kernels.Element](call *versions.Call) int64 {
+	tiles, m, n, _ := laswpArgs[T](call)
+	chunk := laswpChunk[T](tiles)
+	chunks := int64(m/chunk + 1)
+	rows := int64(min(m, 2*chunk)) * int64(n) * int64(unsafe.Sizeof(*new(T)))
+	return rows + chunks*int64(4*chunk*vectorPair) + (1+chunks)*scratchUnit
+}

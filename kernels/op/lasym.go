@@ -1,0 +1,55 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Lasym is the parameter of op "lasym": B = A, where of the symmetric A the Uplo triangle is
+// stored, and of B both are.
+//
+// Operands: A (in, n×n), B (out, n×n).
+type Lasym struct {
+	Uplo blas.Uplo
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Lasym) Validate() error { return check("lasym", p) }
+
+// lasymOp defines op "lasym".
+func lasymOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:     versions.Op{Name: "lasym", Work: lasymWork[T], NewParams: fresh[Lasym]},
+		about:  "completes a symmetric tile",
+		copies: lasym[T],
+	}
+}
+
+// lasymOf returns the operands of op "lasym".
+func lasymOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
+	a, b = args[T](call, 2)
+	if a.Rows != a.Cols || b.Rows != a.Rows || b.Cols != a.Cols {
+		panic(kernels.ErrShape)
+	}
+	return a, b
+}
+
+// lasymWork returns the elements of B.
+func lasymWork[T kernels.Element](call *versions.Call) float64 {
+	_, b := lasymOf[T](call)
+	return float64(b.Rows) * float64(b.Cols)
+}
+
+func lasym[T kernels.Element](call *versions.Call) error {
+	p := params[Lasym](call)
+	a, b := lasymOf[T](call)
+	for i := range a.Rows {
+		lo, hi := triangle(p.Uplo, i, a.Cols)
+		for j, v := range a.Row(i)[lo:hi] {
+			b.Set(i, lo+j, v)
+			b.Set(lo+j, i, v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package op
+
+import (
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// caches returns the sizes of this machine's caches.
+var caches = sync.OnceValue(func() cpu.Caches {
+	m := topo.Detect()
+	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
+})
+
+// avx512 and avx2 are what the versions in assembly need.
+func avx512() versions.Constraints {
+	return versions.Constraints{Arch: "amd64", Features: []string{"avx512f"}}
+}
+
+func avx2() versions.Constraints {
+	return versions.Constraints{Arch: "amd64", Features: []string{"avx2", "fma3"}}
+}
+
+// knlUnits is the number of cores that a KNL version works on: a tile of the
+// chip, two cores that share a second-level cache.
+const knlUnits = 2
+
+// knl is what version "knl" asks for: a Xeon Phi x200 by CPUID or by
+// declaration, and as many units as a tile of it has.
+func knl() versions.Constraints {
+	return versions.Constraints{Arch: "amd64", Processor: "KNL", Features: []string{"avx512f"}, Units: knlUnits}
+}
+
+// knlCaches is the chip's caches: 32 KiB a core, 1 MiB for the two cores of a tile,
+// no third level.
+func knlCaches() cpu.Caches { return cpu.Caches{L1: 32 << 10, L2: 512 << 10} }

@@ -1,0 +1,90 @@
+package op
+
+import (
+	"sync/atomic"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// lists is room for the list of a call's tiles and for interchanges.
+type lists[T kernels.Element] struct {
+	blocks []cpu.Block[T]
+	swaps  []int
+}
+
+// lender lends out lists, so that they are not allocated anew each time: one at a
+// time, others are made.
+type lender[T kernels.Element] struct {
+	spare atomic.Pointer[lists[T]]
+}
+
+// get returns lists of undefined contents.
+func (l *lender[T]) get() *lists[T] {
+	if x := l.spare.Swap(nil); x != nil {
+		return x
+	}
+	return new(lists[T])
+}
+
+// put takes lists back.
+func (l *lender[T]) put(x *lists[T]) {
+	clear(x.blocks)
+	l.spare.Store(x)
+}
+
+// panelDims returns the number of rows m of the tiles among args, of which
+// there is at least one, and that of their columns, which is the same in all.
+func panelDims[T kernels.Element](args []any) (m, n int) {
+	if len(args) == 0 {
+		panic(kernels.ErrArgs)
+	}
+	for i, arg := range args {
+		t, ok := arg.(*kernels.Tile[T])
+		if !ok {
+			panic(kernels.ErrArgs)
+		}
+		if i == 0 {
+			n = t.Cols
+		}
+		if t.Cols != n {
+			panic(kernels.ErrShape)
+		}
+		m += t.Rows
+	}
+	return m, n
+}
+
+// blocks appends the tiles that args are to list.
+func blocks[T kernels.Element](list []cpu.Block[T], args []any) []cpu.Block[T] {
+	for _, arg := range args {
+		list = appendBlock(list, arg.(*kernels.Tile[T]))
+	}
+	return list
+}
+
+func appendBlock[T kernels.Element](list []cpu.Block[T], t *kernels.Tile[T]) []cpu.Block[T] {
+	return append(list, cpu.Block[T]{Rows: t.Rows, Stride: t.Stride, Data: t.Data})
+}
+
+// luArgs returns the operands of op "getrf" or "getrfnp", the tiles as they
+// are in the call, and their dimensions.
+func luArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv *kernels.Pivots) {
+	last := len(call.Args) - 1
+	piv = operand[*kernels.Pivots](call, last)
+	tiles = call.Args[:last]
+	m, n = panelDims[T](tiles)
+	if tiles[0].(*kernels.Tile[T]).Rows < min(m, n) {
+		panic(kernels.ErrShape)
+	}
+	return tiles, m, n, piv
+}
+
+// info returns [Pivots.Info] for a panel with the given offset.
+func info(offset, column int) int {
+	if column == 0 {
+		return 0
+	}
+	return offset + column
+}

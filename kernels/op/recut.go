@@ -1,0 +1,86 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Recut is the parameter of op "recut": B = the m×n elements from (Row, Col) on of a matrix
+// that is there in tiles of other sizes, so many across:
+//
+//	A1 │ A2 │ A3       Across = 3
+//	───┼────┼───
+//	A4 │┌A5─┼──┐A6     Row and Col are counted from
+//	───┼┼───┼──┼       the first element of A1
+//	A7 ││A8 │ B│A9
+//	   │└───┼──┘
+//
+// Operands, in order: B (out, m×n), the tiles (in) by rows; equally high in a row of them, and
+// equally wide in a column. With Uplo = Lower or Upper there are as many rows of tiles as
+// columns, and only the tiles of that triangle are operands. B is undefined where the others are.
+type Recut struct {
+	Across, Row, Col int
+	Uplo             blas.Uplo `uplo:"all"`
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Recut) Validate() error { return check("recut", p) }
+
+// recutOp defines op "recut".
+func recutOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:     versions.Op{Name: "recut", Work: recutWork[T], NewParams: fresh[Recut]},
+		about:  "copies between tiles of different sizes",
+		copies: recut[T],
+	}
+}
+
+// recutWork returns the elements of B.
+func recutWork[T kernels.Element](call *versions.Call) float64 {
+	b := arg[T](call, 0)
+	return float64(b.Rows) * float64(b.Cols)
+}
+
+// recut copies what B has of each tile.
+func recut[T kernels.Element](call *versions.Call) error {
+	p, b := params[Recut](call), arg[T](call, 0)
+	tiles := len(call.Args) - 1
+	down := 0
+	switch across := p.Across; {
+	case across < 1:
+	case p.Uplo != blas.Lower && p.Uplo != blas.Upper:
+		down = tiles / across
+	case tiles == across*(across+1)/2:
+		down = across
+	}
+	if down == 0 || min(p.Row, p.Col) < 0 {
+		panic(kernels.ErrShape)
+	}
+	widths := make([]int, p.Across) // 0 while it is not known
+	k, top, right := 1, -p.Row, 0   // the tile that is next, and where it begins in B
+	for i := range down {
+		lo, hi := triangle(p.Uplo, i, p.Across)
+		high, left := arg[T](call, k).Rows, -p.Col
+		for j := range p.Across {
+			if j >= lo && j < hi {
+				a := arg[T](call, k)
+				if a.Rows != high || widths[j] != 0 && a.Cols != widths[j] {
+					panic(kernels.ErrShape)
+				}
+				widths[j] = a.Cols
+				from, to := max(left, 0), min(left+a.Cols, b.Cols)
+				for r := max(top, 0); r < min(top+high, b.Rows) && from < to; r++ {
+					copy(b.Row(r)[from:to], a.Row(r - top)[from-left:to-left])
+				}
+				k++
+			}
+			left += widths[j]
+		}
+		top, right = top+high, max(right, left)
+	}
+	if k <= tiles || top < b.Rows || right < b.Cols {
+		panic(kernels.ErrShape)
+	}
+	return nil
+}

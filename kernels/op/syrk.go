@@ -1,0 +1,88 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Syrk is the parameter of op "syrk" (BLAS xSYRK):
+//
+//	C = Alpha·A·Aᵀ + Beta·C  (Trans = NoTrans, A n×k)
+//	C = Alpha·Aᵀ·A + Beta·C  (Trans = Trans,   A k×n)
+//
+// Operands: A (in), C (inout). Only the Uplo triangle of C (n×n) is read or
+// written. With Beta = 0, C is not read and may hold NaN; with Alpha = 0 so is A.
+//
+// What tasks share ([kernels.Packings]) is op(A), as A for all products that have it on their
+// left, and its transpose, as B for those that have that on their right.
+type Syrk struct {
+	Uplo        blas.Uplo
+	Trans       blas.Transpose
+	Alpha, Beta float64
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Syrk) Validate() error { return check("syrk", p) }
+
+// syrkOp defines op "syrk".
+func syrkOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "syrk", Work: syrkWork[T], NewParams: fresh[Syrk], Derive: derive[T](onLeft, 0)},
+		about: "symmetric product, C ← αAAᵀ + βC",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: syrk(i.blas), Help: helpWith[T](i.blas, syrkWork[T])}
+		},
+		cuda: versions.Version{Run: cudaSyrk[T]},
+	}
+}
+
+// syrkOf returns the operands of op "syrk" and its dimensions.
+func syrkOf[T kernels.Element](call *versions.Call, p *Syrk) (a, c *kernels.Tile[T], n, k int) {
+	a, c = args[T](call, 2)
+	n, k = dims(a, p.Trans)
+	if c.Rows != n || c.Cols != n {
+		panic(kernels.ErrShape)
+	}
+	return a, c, n, k
+}
+
+// syrkWork returns n·(n+1)·k.
+func syrkWork[T kernels.Element](call *versions.Call) float64 {
+	a, _ := args[T](call, 2)
+	n, k := dims(a, params[Syrk](call).Trans)
+	return float64(n) * float64(n+1) * float64(k)
+}
+
+// syrk returns the function of a version of op "syrk".
+func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	packed, ours := r.(*cpu.Packed[T])
+	return func(call *versions.Call) error {
+		p := params[Syrk](call)
+		a, c, n, k := syrkOf[T](call, p)
+		var ap, bp []T
+		share := kernels.PackingsOf(call)
+		defer func() { share.A.Done(ap != nil); share.B.Done(bp != nil) }()
+		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
+		if ours && call.Gang == nil && packed.PrepacksSyrk(n, k) {
+			ap = packedLeft(share.A, packed, a, p.Trans, n, k)
+			bp = packedRight(share.B, packed, a, flip(p.Trans), n, k)
+		}
+		if ap != nil || bp != nil {
+			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data, c.Stride, work)
+			return nil
+		}
+		shared(r, call).Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
+		return nil
+	}
+}
+
+// cudaSyrk is the function of version "cuda" of op "syrk".
+func cudaSyrk[T kernels.Element](call *versions.Call) error {
+	p := params[Syrk](call)
+	_, _, n, k := syrkOf[T](call, p)
+	unpacked(call)
+	q := queueOf[T](call)
+	return q.syrk(p.Uplo, p.Trans, n, k, p.Alpha, q.operand(0), p.Beta, q.operand(1))
+}

@@ -1,0 +1,88 @@
+package op
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// NewTable returns a new table of all ops with the versions of this build in
+// order of preference: those that run on a device ("cuda", which no worker on
+// the CPU takes), assembly for one processor ("knl") and for instruction
+// sets ("avx512", "avx2"), the C library where a build tag has linked one in
+// ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
+// made of smaller calls), portable Go ("go") last.
+//
+// A kernel uses one thread, so NewTable sets the number of threads of the C
+// library to one, for the whole process. To compare with the library's own threads,
+// set it with [SetBLASThreads], and back.
+func NewTable() *kernels.Table {
+	SetBLASThreads(1)
+	return builtin()
+}
+
+func builtin() *kernels.Table {
+	t := new(kernels.Table)
+	fill := func(v reflect.Value, all []*versions.Op) {
+		for _, o := range all {
+			v.FieldByName(strings.ToUpper(o.Name[:1]) + o.Name[1:]).Set(reflect.ValueOf(o))
+		}
+	}
+	fill(reflect.ValueOf(&t.F32).Elem(), ops[float32]())
+	fill(reflect.ValueOf(&t.F64).Elem(), ops[float64]())
+	return t
+}
+
+// Library is what [LinkedLibrary] returns.
+type Library = cpu.BLASInfo
+
+// LinkedLibrary describes the C library that this build is linked with; ok is false if there
+// is none. Making a table has set it to one thread a call.
+func LinkedLibrary() (info Library, ok bool) { return cpu.BLASLibrary() }
+
+// SetBLASThreads sets the number of threads that one call into the C library
+// may use, for the whole process, and reports whether there is a library. It
+// must not be called while kernels run.
+func SetBLASThreads(n int) (ok bool) { return cpu.SetBLASThreads(n) }
+
+// AbsentVersion is a version of an op that another build of Tessera has.
+type AbsentVersion struct {
+	Op, Type, Name string
+	Reason         string // why this build has it not
+}
+
+// Absent returns the versions that this build lacks, op by op in the order of
+// [kernels.Table.All], with the reason.
+func Absent() []AbsentVersion { return append(absent[float32](), absent[float64]()...) }
+
+func absent[T kernels.Element]() (all []AbsentVersion) {
+	present := ""
+	if info, ok := cpu.BLASLibrary(); ok {
+		present = info.Name
+	}
+	typ := scalar.Of[T]().String()
+	for _, d := range list[T]() {
+		if d.host == nil {
+			continue // the same in all builds
+		}
+		if why := cpu.WhyNoAssembly(); why != "" {
+			for _, name := range []string{"knl", "avx512", "avx2"} {
+				all = append(all, AbsentVersion{d.Name, typ, name, why})
+			}
+		}
+		for _, name := range cpu.BLASLibraries() {
+			if name == present {
+				continue
+			}
+			all = append(all, AbsentVersion{d.Name, typ, name, cpu.WhyNoBLAS(name)})
+			if d.splits {
+				all = append(all, AbsentVersion{d.Name, typ, name + splitSuffix, cpu.WhyNoBLAS(name)})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,90 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Tntleaf is the parameter of op "tntleaf", a game of the rows of some tiles.
+//
+// Operands: the tiles from top to bottom (in), at least one, all of n columns;
+// last a *Candidates (out). There are min(m, n) winners, where m is the number
+// of rows; if m ≤ n, all, in any order.
+type Tntleaf struct {
+	Row int // of the panel, in which the first tile begins
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Tntleaf) Validate() error { return check("tntleaf", p) }
+
+// tntleafOp defines op "tntleaf".
+func tntleafOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "tntleaf", Work: tntleafWork[T], NewParams: fresh[Tntleaf]},
+		about: "tournament pivoting of LU: the best rows of some tiles",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: tntleaf(i.lu)}
+		},
+	}
+}
+
+// tntleafArgs returns the operands of op "tntleaf", the tiles as they are in
+// the call, and their dimensions.
+func tntleafArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, c *kernels.Candidates[T]) {
+	last := len(call.Args) - 1
+	c = operand[*kernels.Candidates[T]](call, last)
+	m, n = panelDims[T](call.Args[:last])
+	return call.Args[:last], m, n, c
+}
+
+// tntleafWork returns the work of the factorization, or the number of elements
+// where there is none.
+func tntleafWork[T kernels.Element](call *versions.Call) float64 {
+	_, m, n, _ := tntleafArgs[T](call)
+	if m <= n {
+		return float64(m) * float64(n)
+	}
+	return getrfFlops(m, n)
+}
+
+// tntleaf returns the function of a version of op "tntleaf".
+func tntleaf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+	lent := new(lender[T])
+	return func(call *versions.Call) error {
+		p := params[Tntleaf](call)
+		tiles, m, n, c := tntleafArgs[T](call)
+		k := min(m, n)
+		c.Resize(k, n)
+		c.Rows = slices.Grow(c.Rows[:0], m)[:m]
+		for i := range c.Rows {
+			c.Rows[i] = i
+		}
+		c.Info = 0
+		if m > n && n > 0 {
+			g := newGame(l, call.Work, m, n, c.Tile.Stride)
+			for _, t := range tiles {
+				g.enter(t.(*kernels.Tile[T]))
+			}
+			x := lent.get()
+			defer lent.put(x)
+			c.Info = g.play(l, m, x)
+			for i, r := range x.swaps {
+				c.Rows[i], c.Rows[r] = c.Rows[r], c.Rows[i]
+			}
+		}
+		c.Rows = c.Rows[:k]
+		for i, r := range c.Rows {
+			c.Rows[i] = p.Row + r
+			b := 0
+			for rows := tiles[b].(*kernels.Tile[T]).Rows; r >= rows; rows = tiles[b].(*kernels.Tile[T]).Rows {
+				r -= rows
+				b++
+			}
+			copy(c.Tile.Row(i), tiles[b].(*kernels.Tile[T]).Row(r))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,71 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Tntnode is the parameter of op "tntnode", a game of the winners of two games.
+//
+// Operands: *Candidates (inout), at least as many as there can be winners, and
+// *Candidates (inout). The first become the winners, the second are the losers,
+// of no use any more.
+type Tntnode struct{}
+
+// tntnodeOp defines op "tntnode".
+func tntnodeOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "tntnode", Work: tntnodeWork[T], NewParams: fresh[Tntnode]},
+		about: "tournament pivoting of LU: the best of two lists of rows",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: tntnode(i.lu)}
+		},
+	}
+}
+
+// tntnodeArgs returns the operands of op "tntnode", the number of rows and that
+// of columns.
+func tntnodeArgs[T kernels.Element](call *versions.Call) (x, y *kernels.Candidates[T], m, n int) {
+	if len(call.Args) != 2 {
+		panic(kernels.ErrArgs)
+	}
+	x, y = operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Candidates[T]](call, 1)
+	m, n = len(x.Rows)+len(y.Rows), x.Tile.Cols
+	if y.Tile.Cols != n || len(x.Rows) < min(m, n) || len(x.Rows) != x.Tile.Rows || len(y.Rows) != y.Tile.Rows {
+		panic(kernels.ErrShape)
+	}
+	return x, y, m, n
+}
+
+// tntnodeWork returns the work of the factorization.
+func tntnodeWork[T kernels.Element](call *versions.Call) float64 {
+	_, _, m, n := tntnodeArgs[T](call)
+	return getrfFlops(m, n)
+}
+
+// tntnode returns the function of a version of op "tntnode".
+func tntnode[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+	lent := new(lender[T])
+	return func(call *versions.Call) error {
+		params[Tntnode](call)
+		x, y, m, n := tntnodeArgs[T](call)
+		g := newGame(l, call.Work, m, n, x.Tile.Stride)
+		g.enter(&x.Tile)
+		g.enter(&y.Tile)
+		a := lent.get()
+		defer lent.put(a)
+		x.Info = g.play(l, m, a)
+		a.blocks = appendBlock(appendBlock(a.blocks[:0], &x.Tile), &y.Tile)
+		l.Laswp(n, a.blocks, a.swaps, false)
+		for i, r := range a.swaps {
+			if r < len(x.Rows) {
+				x.Rows[i], x.Rows[r] = x.Rows[r], x.Rows[i]
+			} else {
+				r -= len(x.Rows)
+				x.Rows[i], y.Rows[r] = y.Rows[r], x.Rows[i]
+			}
+		}
+		return nil
+	}
+}

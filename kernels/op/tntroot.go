@@ -1,0 +1,70 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Tntroot is the parameter of op "tntroot", which makes interchanges of the
+// winners of the last game: row i of the panel is exchanged with row Rows[i], so
+// that the winners become its first rows.
+//
+// Operands: *Candidates (in), *Pivots (out). Pivots.Info is Candidates.Info plus
+// Offset: then there were too few independent rows in the last game, which says
+// nothing of the rows that had lost before, and no factorization should be made
+// of the pivots.
+type Tntroot struct {
+	Offset int // global index of the panel's first column
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Tntroot) Validate() error { return check("tntroot", p) }
+
+// tntrootOp defines op "tntroot".
+func tntrootOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "tntroot", Work: tntrootWork[T], NewParams: fresh[Tntroot]},
+		about: "tournament pivoting of LU: its winners become the pivots",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: tntroot[T]}
+		},
+	}
+}
+
+func tntrootArgs[T kernels.Element](call *versions.Call) (c *kernels.Candidates[T], v *kernels.Pivots) {
+	if len(call.Args) != 2 {
+		panic(kernels.ErrArgs)
+	}
+	return operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Pivots](call, 1)
+}
+
+// tntrootWork returns the comparisons.
+func tntrootWork[T kernels.Element](call *versions.Call) float64 {
+	c, _ := tntrootArgs[T](call)
+	return float64(len(c.Rows)) * float64(len(c.Rows))
+}
+
+// tntroot is the function of the versions of op "tntroot".
+func tntroot[T kernels.Element](call *versions.Call) error {
+	p := params[Tntroot](call)
+	c, v := tntrootArgs[T](call)
+	k := len(c.Rows)
+	if cap(v.Rows) < k {
+		v.Rows = make([]int, k)
+	}
+	v.Rows = v.Rows[:k]
+	for i, r := range c.Rows {
+		// Where the exchanges so far have taken row r.
+		for j, s := range v.Rows[:i] {
+			switch r {
+			case j:
+				r = s
+			case s:
+				r = j
+			}
+		}
+		v.Rows[i] = r
+	}
+	v.Info = info(p.Offset, c.Info)
+	return nil
+}

@@ -1,0 +1,123 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Trsm is the parameter of op "trsm" (BLAS xTRSM):
+//
+//	B = Alpha·op(A)⁻¹·B  (Side = Left,  A m×m)
+//	B = Alpha·B·op(A)⁻¹  (Side = Right, A n×n)
+//
+// Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
+// not its diagonal if Diag is Unit. The tile of A may be larger than A, which
+// is then its leading block: so are factors in the last tiles of a rectangular
+// matrix. With Alpha = 0 neither A nor B is read, and both may hold NaN; B becomes 0.
+type Trsm struct {
+	Side  blas.Side
+	Uplo  blas.Uplo
+	Trans blas.Transpose
+	Diag  blas.Diag
+	Alpha float64
+}
+
+// Validate returns an error if a field is out of range.
+func (p *Trsm) Validate() error { return check("trsm", p) }
+
+// trsmOp defines op "trsm".
+func trsmOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:     versions.Op{Name: "trsm", Work: trsmWork[T], NewParams: fresh[Trsm], Thin: thin[T]},
+		about:  "triangular systems, B ← αL⁻¹B",
+		splits: true,
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: trsm(i.blas), Help: helpWith[T](i.blas, trsmWork[T])}
+		},
+		cuda: versions.Version{Run: cudaTrsm[T], Batch: &versions.Batch{Key: cudaTrsmKey[T], Run: cudaTrsms[T]}},
+	}
+}
+
+// triangularOf returns the operands of op "trmm", if product, or "trsm".
+func triangularOf[T kernels.Element](call *versions.Call, p *Trsm, product bool) (a, b *kernels.Tile[T]) {
+	a, b = args[T](call, 2)
+	order, _ := along(p.Side, b.Rows, b.Cols)
+	if a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order) {
+		panic(kernels.ErrShape)
+	}
+	return a, b
+}
+
+// trsmWork returns m²·n or m·n².
+func trsmWork[T kernels.Element](call *versions.Call) float64 {
+	_, b := args[T](call, 2)
+	order, _ := along(params[Trsm](call).Side, b.Rows, b.Cols)
+	return float64(order) * float64(b.Rows) * float64(b.Cols)
+}
+
+// trsm returns the function of a version of op "trsm".
+func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Trsm](call)
+		a, b := triangularOf[T](call, p, false)
+		m, n := b.Rows, b.Cols
+		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
+		shared(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		return nil
+	}
+}
+
+// cudaTrsm is the function of version "cuda" of op "trsm".
+func cudaTrsm[T kernels.Element](call *versions.Call) error {
+	p := params[Trsm](call)
+	_, b := triangularOf[T](call, p, false)
+	checkDiag(p.Diag)
+	q := queueOf[T](call)
+	return q.trsm(p.Side, p.Uplo, p.Trans, p.Diag, b.Rows, b.Cols, p.Alpha, q.operand(0), q.operand(1))
+}
+
+func checkDiag(diag blas.Diag) {
+	if diag != blas.Unit && diag != blas.NonUnit {
+		panic(cpu.ErrDiag)
+	}
+}
+
+// batchedTrsm is the largest dimension of a solution that goes with others:
+// NVIDIA's documentation says that cublas<t>trsmBatched is for small matrices. Not
+// measured.
+const batchedTrsm = 256
+
+// trsmKey is what solutions that go together have in common. Sides and triangles
+// are those of the transposes: see [queue].
+type trsmKey struct {
+	side  blas.Side
+	uplo  blas.Uplo
+	trans blas.Transpose
+	diag  blas.Diag
+	m, n  int
+	alpha float64
+	a, b  layout
+}
+
+func cudaTrsmKey[T kernels.Element](call *versions.Call) any {
+	p := params[Trsm](call)
+	a, b := triangularOf[T](call, p, false)
+	checkDiag(p.Diag)
+	if min(b.Rows, b.Cols) == 0 || max(b.Rows, b.Cols) > batchedTrsm || p.Alpha == 0 {
+		return nil
+	}
+	return trsmKey{facing(p.Side), opposite(p.Uplo), plain(p.Trans), p.Diag, b.Rows, b.Cols, p.Alpha, layoutOf(a), layoutOf(b)}
+}
+
+// cudaTrsms solves for the calls with the same trsmKey.
+func cudaTrsms[T kernels.Element](calls []*versions.Call) error {
+	key := cudaTrsmKey[T](calls[0]).(trsmKey)
+	q := queueOf[T](calls[0])
+	t, err := tables[T](q, calls, 2)
+	if err != nil {
+		return err
+	}
+	return q.s.TrsmBatched(q.typ, key.side, key.uplo, key.trans, key.diag, key.n, key.m, key.alpha, t[0], t[1], len(calls))
+}
