@@ -213,7 +213,7 @@ func condition[T Element](norm float64, v inverse) (float64, error) {
 // Be u the direction that A⁻¹ stretches most, so that ‖x‖ ≥ ‖A⁻¹‖·|uᵀr| in the 2-norm. The
 // density of uᵀr is at most 1/√2 where the elements of r are uniform in [−1, 1], whatever u is.
 // So ‖A⁻¹‖ > ‖x‖/t for one of them with a probability of √2·t at most, and for all of them,
-// by which t is chosen, of 10⁻⁹.
+// by which t is chosen, of 10⁻⁶.
 //
 // Reference: J. D. Dixon, Estimating extremal eigenvalues and condition numbers of matrices, SIAM J.
 // Numer. Anal. 20 (1983); for the density M. Rudelson and R. Vershynin, Small ball probabilities for
@@ -224,14 +224,14 @@ func bound[T Element](norm float64, v inverse) (float64, error) {
 	}
 	root := math.Sqrt(float64(v.n))
 	if v.root != nil {
-		length, err := longest(v.n, 3, unit[T](math.Sqrt(norm)), v.root)
+		length, err := longest(v.n, 2, unit[T](math.Sqrt(norm)), v.root)
 		length /= 7e-4
 		if bound := norm * root * length * length; err != nil || bound <= tolerance[T]() {
 			return bound, err
 		}
 	}
-	length, err := longest(v.n, 2, unit[T](norm), v.apply)
-	return norm * root * (length / 2.2e-5), err
+	length, err := longest(v.n, 1, unit[T](norm), v.apply)
+	return norm * root * (length / 7e-7), err
 }
 
 // longest returns the largest 2-norm of solutions for some random vectors, relative to unit, which
